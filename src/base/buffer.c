@@ -1,0 +1,84 @@
+#include "base/buffer.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool bl_buffer_reserve(struct bl_buffer *b, size_t size)
+{
+    if (b->failed || size > SIZE_MAX / 2 - b->size - 1) {
+        b->failed = true;
+        return false;
+    }
+    size_t needed = b->size + size + 1;
+    if (needed <= b->capacity)
+        return true;
+    size_t capacity = b->capacity ? b->capacity : 256;
+    while (capacity < needed)
+        capacity *= 2;
+    char *data = realloc(b->data, capacity);
+    if (!data) {
+        b->failed = true;
+        return false;
+    }
+    b->data = data;
+    b->capacity = capacity;
+    return true;
+}
+
+void bl_buffer_append(struct bl_buffer *b, const void *data, size_t size)
+{
+    if (!bl_buffer_reserve(b, size))
+        return;
+    if (size)
+        memcpy(b->data + b->size, data, size);
+    b->size += size;
+    b->data[b->size] = '\0';
+}
+
+void bl_buffer_text(struct bl_buffer *b, const char *text)
+{
+    bl_buffer_append(b, text, strlen(text));
+}
+
+void bl_buffer_byte(struct bl_buffer *b, char byte)
+{
+    bl_buffer_append(b, &byte, 1);
+}
+
+void bl_buffer_printf(struct bl_buffer *b, const char *format, ...)
+{
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    int size = vsnprintf(NULL, 0, format, arguments);
+    if (size < 0)
+        b->failed = true;
+    else if (bl_buffer_reserve(b, (size_t)size)) {
+        vsnprintf(b->data + b->size, (size_t)size + 1, format, again);
+        b->size += (size_t)size;
+    }
+    va_end(again);
+    va_end(arguments);
+}
+
+void bl_buffer_clear(struct bl_buffer *b)
+{
+    b->size = 0;
+    b->failed = false;
+    if (b->data)
+        b->data[0] = '\0';
+}
+
+int bl_buffer_check(const struct bl_buffer *b, struct bl_error *e)
+{
+    return b->failed ? bl_error_memory(e) : BL_OK;
+}
+
+void bl_buffer_free(struct bl_buffer *b)
+{
+    free(b->data);
+    *b = (struct bl_buffer){0};
+}

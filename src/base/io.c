@@ -1,0 +1,339 @@
+#include "base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int bl_io_write(int fd, const void *data, size_t size, const char *path, struct bl_error *e)
+{
+    const char *at = data;
+    while (size) {
+        ssize_t n = write(fd, at, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return bl_error_errno(e, BL_EFAIL, "cannot write %s", path);
+        at += n;
+        size -= (size_t)n;
+    }
+    return BL_OK;
+}
+
+int bl_io_pwrite(int fd, const void *data, size_t size, int64_t offset, const char *path, struct bl_error *e)
+{
+    const char *at = data;
+    while (size) {
+        ssize_t n = pwrite(fd, at, size, offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return bl_error_errno(e, BL_EFAIL, "cannot write %s", path);
+        at += n;
+        offset += n;
+        size -= (size_t)n;
+    }
+    return BL_OK;
+}
+
+int bl_io_pread(int fd, void *data, size_t size, int64_t offset, const char *path, struct bl_error *e)
+{
+    char *at = data;
+    while (size) {
+        ssize_t n = pread(fd, at, size, offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return bl_error_errno(e, BL_EFAIL, "cannot read %s", path);
+        if (n == 0)
+            return bl_error_set(e, BL_EFAIL, "%s ends at byte %" PRId64 ", %zu bytes early", path, offset, size);
+        at += n;
+        offset += n;
+        size -= (size_t)n;
+    }
+    return BL_OK;
+}
+
+int bl_io_slurp(const char *path, size_t max, struct bl_buffer *out, struct bl_error *e)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
+    int code = BL_OK;
+    size_t start = out->size;
+    while (!code) {
+        if (!bl_buffer_reserve(out, 1 << 16)) {
+            code = bl_error_memory(e);
+            break;
+        }
+        ssize_t n = read(fd, out->data + out->size, 1 << 16);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            code = bl_error_errno(e, BL_EFAIL, "cannot read %s", path);
+        if (n <= 0)
+            break;
+        out->size += (size_t)n;
+        out->data[out->size] = '\0';
+        if (out->size - start > max)
+            code = bl_error_set(e, BL_EFAIL, "%s is longer than %zu bytes", path, max);
+    }
+    close(fd); /* read only: nothing can be lost by it */
+    return code;
+}
+
+int bl_io_mkdirs(const char *path, struct bl_error *e)
+{
+    char *copy = strdup(path);
+    if (!copy)
+        return bl_error_memory(e);
+    int code = BL_OK;
+    for (char *at = copy + 1; !code; at++) {
+        char c = *at;
+        if (c != '/' && c != '\0')
+            continue;
+        *at = '\0';
+        if (mkdir(copy, 0777) != 0 && errno != EEXIST)
+            code = bl_error_errno(e, BL_EFAIL, "cannot make the directory %s", copy);
+        *at = c;
+        if (c == '\0')
+            break;
+    }
+    struct stat status;
+    if (!code && (stat(path, &status) != 0 || !S_ISDIR(status.st_mode)))
+        code = bl_error_set(e, BL_EFAIL, "%s is not a directory", path);
+    free(copy);
+    return code;
+}
+
+int bl_io_sync_directory(const char *path, struct bl_error *e)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot open the directory %s", path);
+    int code = BL_OK;
+    /* Some file systems cannot sync a directory and say EINVAL: there is nothing to make durable then. */
+    if (fsync(fd) != 0 && errno != EINVAL)
+        code = bl_error_errno(e, BL_EFAIL, "cannot sync the directory %s", path);
+    close(fd);
+    return code;
+}
+
+/* The directory part of path, to be freed; "." when it has none. */
+static char *directory_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return strdup(".");
+    return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+}
+
+int bl_io_publish(const char *from, const char *to, struct bl_error *e)
+{
+    if (rename(from, to) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot rename %s to %s", from, to);
+    char *directory = directory_of(to);
+    if (!directory)
+        return bl_error_memory(e);
+    int code = bl_io_sync_directory(directory, e);
+    free(directory);
+    return code;
+}
+
+int bl_io_replace(const char *path, const void *data, size_t size, struct bl_error *e)
+{
+    struct bl_output out = {0};
+    int code = bl_output_open(&out, path, e);
+    if (!code)
+        code = bl_output_write(&out, data, size, e);
+    if (!code)
+        code = bl_output_commit(&out, e);
+    bl_output_abort(&out);
+    return code;
+}
+
+#define OUTPUT_CHUNK ((size_t)1 << 18)
+
+/* A file that is there and is no regular file takes the bytes directly: a pipe has no name to rename to. */
+static bool is_direct(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+static int open_temporary(struct bl_output *out, struct bl_error *e)
+{
+    struct bl_buffer name = {0};
+    bl_buffer_printf(&name, "%s.part-%ld", out->path, (long)getpid());
+    if (bl_buffer_check(&name, e)) {
+        bl_buffer_free(&name);
+        return BL_EFAIL;
+    }
+    out->temporary = name.data;
+    out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (out->fd < 0) {
+        bl_error_errno(e, BL_EFAIL, "cannot create %s", out->temporary);
+        free(out->temporary);
+        out->temporary = NULL;
+        return BL_EFAIL;
+    }
+    return BL_OK;
+}
+
+int bl_output_open(struct bl_output *out, const char *path, struct bl_error *e)
+{
+    bool is_stdout = !path || strcmp(path, "-") == 0;
+    *out = (struct bl_output){.fd = -1};
+    out->path = strdup(is_stdout ? "standard output" : path);
+    if (!out->path)
+        return bl_error_memory(e);
+    int code = BL_OK;
+    if (is_stdout) {
+        out->fd = STDOUT_FILENO;
+    } else if (is_direct(path)) {
+        out->fd = open(path, O_WRONLY | O_CLOEXEC);
+        if (out->fd < 0)
+            code = bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
+    } else {
+        code = open_temporary(out, e);
+    }
+    if (code)
+        bl_output_abort(out);
+    return code;
+}
+
+static int flush(struct bl_output *out, struct bl_error *e)
+{
+    int code = bl_io_write(out->fd, out->buffer.data, out->buffer.size, out->path, e);
+    bl_buffer_clear(&out->buffer);
+    return code;
+}
+
+int bl_output_write(struct bl_output *out, const void *data, size_t size, struct bl_error *e)
+{
+    if (size >= OUTPUT_CHUNK) {
+        int code = flush(out, e);
+        return code ? code : bl_io_write(out->fd, data, size, out->path, e);
+    }
+    bl_buffer_append(&out->buffer, data, size);
+    if (bl_buffer_check(&out->buffer, e))
+        return BL_EFAIL;
+    return out->buffer.size >= OUTPUT_CHUNK ? flush(out, e) : BL_OK;
+}
+
+int bl_output_commit(struct bl_output *out, struct bl_error *e)
+{
+    int code = flush(out, e);
+    if (!code && out->temporary && fsync(out->fd) != 0)
+        code = bl_error_errno(e, BL_EFAIL, "cannot sync %s", out->temporary);
+    if (!code && out->fd != STDOUT_FILENO) {
+        if (close(out->fd) != 0)
+            code = bl_error_errno(e, BL_EFAIL, "cannot close %s", out->path);
+        out->fd = -1;
+    }
+    if (!code && out->temporary) {
+        code = bl_io_publish(out->temporary, out->path, e);
+        if (!code) {
+            free(out->temporary);
+            out->temporary = NULL;
+        }
+    }
+    bl_output_abort(out);
+    return code;
+}
+
+void bl_output_abort(struct bl_output *out)
+{
+    if (!out->path)
+        return;
+    if (out->fd >= 0 && out->fd != STDOUT_FILENO)
+        close(out->fd);
+    if (out->temporary)
+        unlink(out->temporary);
+    free(out->temporary);
+    free(out->path);
+    bl_buffer_free(&out->buffer);
+    *out = (struct bl_output){.fd = -1};
+}
+
+#define LINES_CHUNK ((size_t)1 << 20)
+
+int bl_lines_open(struct bl_lines *lines, const char *path, struct bl_error *e)
+{
+    *lines = (struct bl_lines){.fd = -1, .path = path};
+    if (strcmp(path, "-") == 0) {
+        lines->path = "standard input";
+        lines->fd = STDIN_FILENO;
+    } else {
+        lines->fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (lines->fd < 0)
+            return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
+    }
+    lines->capacity = BL_LINE_MAX + LINES_CHUNK + 1;
+    lines->data = malloc(lines->capacity);
+    if (!lines->data) {
+        bl_lines_close(lines);
+        return bl_error_memory(e);
+    }
+    return BL_OK;
+}
+
+/* Reads more behind what is left, which moves to the front. */
+static int refill(struct bl_lines *lines, struct bl_error *e)
+{
+    memmove(lines->data, lines->data + lines->at, lines->end - lines->at);
+    lines->end -= lines->at;
+    lines->at = 0;
+    for (;;) {
+        ssize_t n = read(lines->fd, lines->data + lines->end, lines->capacity - 1 - lines->end);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return bl_error_errno(e, BL_EFAIL, "cannot read %s", lines->path);
+        lines->eof = n == 0;
+        lines->end += (size_t)n;
+        lines->read_to += n;
+        return BL_OK;
+    }
+}
+
+int bl_lines_next(struct bl_lines *lines, char **line, size_t *size, bool *ended, struct bl_error *e)
+{
+    char *newline = NULL;
+    size_t searched = 0;
+    for (;;) {
+        size_t have = lines->end - lines->at;
+        if (have > searched)
+            newline = memchr(lines->data + lines->at + searched, '\n', have - searched);
+        if (newline || lines->eof)
+            break;
+        if (have > BL_LINE_MAX)
+            return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": line is longer than %d bytes", lines->path,
+                                lines->number + 1, BL_LINE_MAX);
+        searched = have;
+        int code = refill(lines, e);
+        if (code)
+            return code;
+    }
+    if (!newline && lines->at == lines->end)
+        return 0;
+    *line = lines->data + lines->at;
+    *size = newline ? (size_t)(newline - *line) : lines->end - lines->at;
+    *ended = newline != NULL;
+    lines->offset = lines->read_to - (int64_t)(lines->end - lines->at);
+    lines->number++;
+    lines->at += *size + (newline != NULL);
+    (*line)[*size] = '\0';
+    return 1;
+}
+
+void bl_lines_close(struct bl_lines *lines)
+{
+    if (lines->fd >= 0 && lines->fd != STDIN_FILENO)
+        close(lines->fd);
+    free(lines->data);
+    *lines = (struct bl_lines){.fd = -1};
+}

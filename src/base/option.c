@@ -1,0 +1,440 @@
+#include "base/option.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+/* --- types ------------------------------------------------------------------------------------------------------ */
+
+static bool parse_flag(const struct bl_option *option, const char *text, void *value)
+{
+    (void)option;
+    bool on = strcmp(text, "true") == 0 || strcmp(text, "yes") == 0;
+    bool off = strcmp(text, "false") == 0 || strcmp(text, "no") == 0;
+    *(bool *)value = on;
+    return on || off;
+}
+
+static void format_flag(const struct bl_option *option, const void *value, struct bl_buffer *out)
+{
+    (void)option;
+    bl_buffer_text(out, *(const bool *)value ? "true" : "false");
+}
+
+static bool parse_int(const struct bl_option *option, const char *text, void *value)
+{
+    return bl_text_to_int(text, strlen(text), option->min, option->max ? option->max : INT64_MAX, value);
+}
+
+static void format_int(const struct bl_option *option, const void *value, struct bl_buffer *out)
+{
+    if (option->initial || *(const int64_t *)value)
+        bl_buffer_printf(out, "%" PRId64, *(const int64_t *)value);
+}
+
+static bool parse_uint(const struct bl_option *option, const char *text, void *value)
+{
+    (void)option;
+    uint64_t number = 0;
+    if (!*text || text[strspn(text, "0123456789")])
+        return false;
+    for (; *text; text++) {
+        if (__builtin_mul_overflow(number, (uint64_t)10, &number) ||
+            __builtin_add_overflow(number, (uint64_t)(*text - '0'), &number))
+            return false;
+    }
+    *(uint64_t *)value = number;
+    return true;
+}
+
+static void format_uint(const struct bl_option *option, const void *value, struct bl_buffer *out)
+{
+    (void)option;
+    bl_buffer_printf(out, "%" PRIu64, *(const uint64_t *)value);
+}
+
+static bool parse_bytes(const struct bl_option *option, const char *text, void *value)
+{
+    return bl_text_to_bytes(text, value) && *(int64_t *)value >= option->min;
+}
+
+static bool parse_choice(const struct bl_option *option, const char *text, void *value)
+{
+    for (int i = 0; option->choices[i]; i++) {
+        if (strcmp(option->choices[i], text) == 0) {
+            *(int *)value = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void format_choice(const struct bl_option *option, const void *value, struct bl_buffer *out)
+{
+    bl_buffer_text(out, option->choices[*(const int *)value]);
+}
+
+static bool parse_string(const struct bl_option *option, const char *text, void *value)
+{
+    (void)option;
+    *(const char **)value = text;
+    return *text != '\0';
+}
+
+static void format_string(const struct bl_option *option, const void *value, struct bl_buffer *out)
+{
+    (void)option;
+    const char *text = *(const char *const *)value;
+    if (text)
+        bl_buffer_text(out, text);
+}
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* 25, 12.5 (as 25/2) or 30000/1001; at most nine digits on either side, so that products of two fit 64 bits. */
+static bool parse_rational(const struct bl_option *option, const char *text, void *value)
+{
+    (void)option;
+    int64_t num, den = 1;
+    size_t whole = strspn(text, "0123456789");
+    const char *rest = text + whole + (text[whole] != '\0');
+    size_t digits = strlen(rest);
+    if (!whole || whole > 9 || digits > 9 || !bl_text_to_int(text, whole, 0, INT64_MAX, &num))
+        return false;
+    if (text[whole] == '/') {
+        if (!bl_text_to_int(rest, digits, 1, INT64_MAX, &den))
+            return false;
+    } else if (text[whole] == '.') {
+        int64_t fraction;
+        if (whole + digits > 9 || !bl_text_to_int(rest, digits, 0, INT64_MAX, &fraction))
+            return false;
+        for (size_t i = 0; i < digits; i++)
+            den *= 10;
+        num = num * den + fraction;
+    } else if (text[whole]) {
+        return false;
+    }
+    if (num < 1)
+        return false;
+    int64_t divisor = common_divisor(num, den);
+    *(struct bl_rational *)value = (struct bl_rational){num / divisor, den / divisor};
+    return true;
+}
+
+static void format_rational(const struct bl_option *option, const void *value, struct bl_buffer *out)
+{
+    (void)option;
+    const struct bl_rational *r = value;
+    if (r->den == 1)
+        bl_buffer_printf(out, "%" PRId64, r->num);
+    else if (r->den)
+        bl_buffer_printf(out, "%" PRId64 "/%" PRId64, r->num, r->den);
+}
+
+static bool parse_dimensions(const struct bl_option *option, const char *text, void *value)
+{
+    (void)option;
+    const char *x = strchr(text, 'x');
+    int64_t width, height;
+    if (!x || !bl_text_to_int(text, (size_t)(x - text), 1, 32768, &width) ||
+        !bl_text_to_int(x + 1, strlen(x + 1), 1, 32768, &height))
+        return false;
+    *(struct bl_dimensions *)value = (struct bl_dimensions){(int)width, (int)height};
+    return true;
+}
+
+static void format_dimensions(const struct bl_option *option, const void *value, struct bl_buffer *out)
+{
+    (void)option;
+    const struct bl_dimensions *d = value;
+    if (d->width)
+        bl_buffer_printf(out, "%dx%d", d->width, d->height);
+}
+
+const struct bl_option_type bl_option_flag = {NULL, parse_flag, format_flag, "true or false"};
+const struct bl_option_type bl_option_int = {"N", parse_int, format_int, "a whole number"};
+const struct bl_option_type bl_option_uint = {"N", parse_uint, format_uint, "a whole number, 0 to 2^64-1"};
+const struct bl_option_type bl_option_bytes = {"BYTES", parse_bytes, format_int, "a number of bytes, such as 256M or 4G"};
+const struct bl_option_type bl_option_choice = {NULL, parse_choice, format_choice, NULL};
+const struct bl_option_type bl_option_string = {"TEXT", parse_string, format_string, "a text that is not empty"};
+const struct bl_option_type bl_option_rational = {"RATE", parse_rational, format_rational,
+                                                  "a positive rate, such as 25, 12.5 or 30000/1001"};
+const struct bl_option_type bl_option_dimensions = {"WxH", parse_dimensions, format_dimensions,
+                                                    "width x height, each 1 to 32768, such as 224x224"};
+
+/* --- groups ----------------------------------------------------------------------------------------------------- */
+
+static int count_options(const struct bl_options *o)
+{
+    int count = 0;
+    for (int g = 0; g < o->groups; g++) {
+        for (const struct bl_option *option = o->group[g].options; option->name; option++)
+            count++;
+    }
+    return count;
+}
+
+/* An option found by name or letter: its place in the tables. */
+struct found {
+    const struct bl_option_group *group;
+    const struct bl_option *option;
+    int index;
+};
+
+static bool find(const struct bl_options *o, const char *name, size_t size, char letter, struct found *found)
+{
+    int index = 0;
+    for (int g = 0; g < o->groups; g++) {
+        for (const struct bl_option *option = o->group[g].options; option->name; option++, index++) {
+            bool named = name && strncmp(option->name, name, size) == 0 && option->name[size] == '\0';
+            if (named || (letter && option->letter == letter)) {
+                *found = (struct found){&o->group[g], option, index};
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void *value_of(const struct bl_option_group *group, const struct bl_option *option)
+{
+    return (char *)group->values + option->offset;
+}
+
+int bl_options_add(struct bl_options *o, const char *title, const struct bl_option *table, void *values,
+                   struct bl_error *e)
+{
+    if (o->groups == BL_OPTION_GROUPS_MAX)
+        return bl_error_set(e, BL_EFAIL, "more than %d groups of options", BL_OPTION_GROUPS_MAX);
+    int before = count_options(o);
+    o->group[o->groups++] = (struct bl_option_group){title, table, values};
+    int after = count_options(o);
+    unsigned char *origin = realloc(o->origin, (size_t)after + 1);
+    if (!origin)
+        return bl_error_memory(e);
+    memset(origin + before, BL_ORIGIN_DEFAULT, (size_t)(after - before) + 1);
+    o->origin = origin;
+    for (const struct bl_option *option = table; option->name; option++) {
+        if (option->initial && !option->type->parse(option, option->initial, (char *)values + option->offset))
+            return bl_error_set(e, BL_EFAIL, "--%s does not take its own default %s", option->name, option->initial);
+    }
+    return BL_OK;
+}
+
+void bl_options_free(struct bl_options *o)
+{
+    free(o->origin);
+    free(o->operand);
+    *o = (struct bl_options){0};
+}
+
+static void append_choices(const struct bl_option *option, const char *separator, struct bl_buffer *out)
+{
+    for (int i = 0; option->choices[i]; i++)
+        bl_buffer_printf(out, "%s%s", i ? separator : "", option->choices[i]);
+}
+
+/* "--size expects width x height, such as 224x224, not "big"" */
+static int refuse(const struct bl_option *option, const char *text, enum bl_origin origin, struct bl_error *e)
+{
+    struct bl_buffer expected = {0};
+    if (option->choices) {
+        bl_buffer_text(&expected, "one of ");
+        append_choices(option, ", ", &expected);
+    } else {
+        bl_buffer_text(&expected, option->type->expects);
+        if (option->type == &bl_option_int && option->max)
+            bl_buffer_printf(&expected, " from %" PRId64 " to %" PRId64, option->min, option->max);
+        else if (option->type == &bl_option_int)
+            bl_buffer_printf(&expected, " of at least %" PRId64, option->min);
+    }
+    const char *dashes = origin == BL_ORIGIN_FLAG ? (option->name[1] ? "--" : "-") : "";
+    int code = bl_error_set(e, BL_EUSAGE, "%s%s expects %s, not \"%s\"", dashes, option->name,
+                            expected.data ? expected.data : "something else", text);
+    bl_buffer_free(&expected);
+    return code;
+}
+
+static int apply(struct bl_options *o, const struct found *found, const char *text, enum bl_origin origin,
+                 struct bl_error *e)
+{
+    if (o->origin[found->index] > origin)
+        return BL_OK;
+    if (!found->option->type->parse(found->option, text, value_of(found->group, found->option)))
+        return refuse(found->option, text, origin, e);
+    o->origin[found->index] = (unsigned char)origin;
+    return BL_OK;
+}
+
+int bl_options_set(struct bl_options *o, const char *name, const char *text, enum bl_origin origin, struct bl_error *e)
+{
+    struct found found;
+    if (!find(o, name, strlen(name), 0, &found) || (origin == BL_ORIGIN_FILE && found.option->command_line_only))
+        return bl_error_set(e, BL_EUSAGE, "unknown key \"%s\"", name);
+    return apply(o, &found, text, origin, e);
+}
+
+enum bl_origin bl_options_origin(const struct bl_options *o, const char *name)
+{
+    struct found found;
+    if (!find(o, name, strlen(name), 0, &found))
+        return BL_ORIGIN_DEFAULT;
+    return (enum bl_origin)o->origin[found.index];
+}
+
+/* --- command line ----------------------------------------------------------------------------------------------- */
+
+/* Sets the option of argv[*at]; its value is what follows in the word (attached), or the next word. */
+static int take(struct bl_options *o, const struct found *found, const char *attached, int argc, char **argv, int *at,
+                struct bl_error *e)
+{
+    if (!attached && found->option->type == &bl_option_flag)
+        attached = "true";
+    if (!attached) {
+        if (*at + 1 >= argc)
+            return bl_error_set(e, BL_EUSAGE, "%s needs a value (%s)", argv[*at],
+                                found->option->choices ? "see --help" : found->option->type->expects);
+        attached = argv[++*at];
+    }
+    return apply(o, found, attached, BL_ORIGIN_FLAG, e);
+}
+
+static int parse_long(struct bl_options *o, int argc, char **argv, int *at, struct bl_error *e)
+{
+    const char *name = argv[*at] + 2, *equals = strchr(name, '=');
+    size_t size = equals ? (size_t)(equals - name) : strlen(name);
+    struct found found;
+    if (!find(o, name, size, 0, &found))
+        return bl_error_set(e, BL_EUSAGE, "unknown option --%.*s (see --help)", (int)size, name);
+    return take(o, &found, equals ? equals + 1 : NULL, argc, argv, at, e);
+}
+
+static int parse_short(struct bl_options *o, int argc, char **argv, int *at, struct bl_error *e)
+{
+    const char *word = argv[*at];
+    struct found found;
+    if (!find(o, NULL, 0, word[1], &found))
+        return bl_error_set(e, BL_EUSAGE, "unknown option -%c (see --help)", word[1]);
+    if (word[2] && found.option->type == &bl_option_flag)
+        return bl_error_set(e, BL_EUSAGE, "-%c takes no value: write %s as separate flags", word[1], word);
+    return take(o, &found, word[2] ? word + 2 : NULL, argc, argv, at, e);
+}
+
+int bl_options_parse(struct bl_options *o, int argc, char **argv, struct bl_error *e)
+{
+    free(o->operand);
+    o->operands = 0;
+    o->operand = calloc((size_t)argc + 1, sizeof *o->operand);
+    if (!o->operand)
+        return bl_error_memory(e);
+    bool only_operands = false;
+    for (int at = 0; at < argc; at++) {
+        const char *word = argv[at];
+        int code = BL_OK;
+        if (only_operands || word[0] != '-' || !word[1])
+            o->operand[o->operands++] = word;
+        else if (strcmp(word, "--") == 0)
+            only_operands = true;
+        else if (word[1] == '-')
+            code = parse_long(o, argc, argv, &at, e);
+        else
+            code = parse_short(o, argc, argv, &at, e);
+        if (code)
+            return code;
+    }
+    return BL_OK;
+}
+
+/* --- what is printed -------------------------------------------------------------------------------------------- */
+
+int bl_options_each(const struct bl_options *o, bl_option_visit *visit, void *context)
+{
+    for (int g = 0; g < o->groups; g++) {
+        for (const struct bl_option *option = o->group[g].options; option->name; option++) {
+            int code = visit(context, &o->group[g], option);
+            if (code)
+                return code;
+        }
+    }
+    return BL_OK;
+}
+
+void bl_option_format(const struct bl_option_group *group, const struct bl_option *option, struct bl_buffer *out)
+{
+    option->type->format(option, value_of(group, option), out);
+}
+
+static int append_identity(void *context, const struct bl_option_group *group, const struct bl_option *option)
+{
+    struct bl_buffer *out = context;
+    if (option->affects == BL_AFFECTS_NOTHING)
+        return BL_OK;
+    bl_buffer_printf(out, "%s: ", option->name);
+    bl_option_format(group, option, out);
+    bl_buffer_byte(out, '\n');
+    return BL_OK;
+}
+
+void bl_options_identity(const struct bl_options *o, struct bl_buffer *out)
+{
+    bl_options_each(o, append_identity, out);
+}
+
+/* "  -T, --T N" is written as "  -T N": a name of one letter is its own flag. */
+static void append_usage(const struct bl_option *option, struct bl_buffer *out)
+{
+    bool one_letter = option->name[1] == '\0';
+    if (one_letter)
+        bl_buffer_printf(out, "  -%s", option->name);
+    else if (option->letter)
+        bl_buffer_printf(out, "  -%c, --%s", option->letter, option->name);
+    else
+        bl_buffer_printf(out, "      --%s", option->name);
+    if (option->placeholder) {
+        bl_buffer_printf(out, " %s", option->placeholder);
+    } else if (option->choices) {
+        bl_buffer_byte(out, ' ');
+        append_choices(option, "|", out);
+    } else if (option->type->placeholder) {
+        bl_buffer_printf(out, " %s", option->type->placeholder);
+    }
+}
+
+static void append_help(const struct bl_option *option, struct bl_buffer *out)
+{
+    const size_t column = 34;
+    size_t start = out->size;
+    append_usage(option, out);
+    size_t used = out->size - start;
+    if (used + 2 > column)
+        bl_buffer_printf(out, "\n%*s", (int)column, "");
+    else
+        bl_buffer_printf(out, "%*s", (int)(column - used), "");
+    for (const char *c = option->help; *c; c++) {
+        bl_buffer_byte(out, *c);
+        if (*c == '\n')
+            bl_buffer_printf(out, "%*s", (int)column, "");
+    }
+    if (option->initial && option->type != &bl_option_flag)
+        bl_buffer_printf(out, " [%s]", option->initial);
+    bl_buffer_byte(out, '\n');
+}
+
+void bl_options_help(const struct bl_options *o, struct bl_buffer *out)
+{
+    for (int g = 0; g < o->groups; g++) {
+        bl_buffer_printf(out, "\n%s:\n", o->group[g].title);
+        for (const struct bl_option *option = o->group[g].options; option->name; option++)
+            append_help(option, out);
+    }
+}

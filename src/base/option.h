@@ -1,0 +1,106 @@
+/* Options: one table per stage, from which flags, YAML keys, --help, --print-config and the configuration's digest come.
+ *
+ * A stage declares `const struct bl_option its_options[]`, ended by an entry without a name, over a plain struct of its own. A
+ * command binds tables to structs as groups, and reads values out of those structs, const from then on. */
+#ifndef BL_OPTION_H
+#define BL_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+
+/* What changes when an option's value does. Everything but NOTHING is part of the configuration's digest. */
+enum bl_affects { BL_AFFECTS_NOTHING, BL_AFFECTS_LENGTHS, BL_AFFECTS_PLAN, BL_AFFECTS_BYTES };
+
+struct bl_option;
+
+/* How a value is read from text and written back; format(parse(x)) is x's canonical form. */
+struct bl_option_type {
+    const char *placeholder; /* in --help, unless the option has its own */
+    bool (*parse)(const struct bl_option *option, const char *text, void *value);
+    void (*format)(const struct bl_option *option, const void *value, struct bl_buffer *out);
+    const char *expects; /* in error messages: "expects ..." */
+};
+
+struct bl_option {
+    const char *name;        /* long flag and YAML key */
+    char letter;             /* short flag, or 0 */
+    const struct bl_option_type *type;
+    const char *initial;     /* default as text; NULL: zero bytes ("not set") */
+    const char *help;        /* one or two lines, no full stop */
+    enum bl_affects affects;
+    size_t offset;           /* of the value in the stage's struct */
+    const char *placeholder; /* or NULL */
+    const char *const *choices; /* BL_OPTION_CHOICE: ended by NULL */
+    int64_t min, max;        /* BL_OPTION_INT; max 0: INT64_MAX */
+    bool command_line_only;  /* makes no sense in a YAML file (--config, --help) */
+};
+
+struct bl_rational {
+    int64_t num, den; /* den 0: not set */
+};
+
+struct bl_dimensions {
+    int width, height; /* 0: not set */
+};
+
+extern const struct bl_option_type bl_option_flag;       /* bool */
+extern const struct bl_option_type bl_option_int;        /* int64_t */
+extern const struct bl_option_type bl_option_uint;       /* uint64_t, any 64-bit value: seeds */
+extern const struct bl_option_type bl_option_bytes;      /* int64_t */
+extern const struct bl_option_type bl_option_choice;     /* int: index into choices */
+extern const struct bl_option_type bl_option_string;     /* const char *: as long-lived as the text that was set */
+extern const struct bl_option_type bl_option_rational;   /* struct bl_rational, > 0: 25, 12.5, 30000/1001 */
+extern const struct bl_option_type bl_option_dimensions; /* struct bl_dimensions: 224x224 */
+
+#define BL_OPTION_GROUPS_MAX 12
+
+struct bl_option_group {
+    const char *title; /* in --help: "Planning" */
+    const struct bl_option *options;
+    void *values;
+};
+
+/* Where a value came from; a later, stronger origin wins. */
+enum bl_origin { BL_ORIGIN_DEFAULT, BL_ORIGIN_FILE, BL_ORIGIN_FLAG };
+
+/* A command's options and operands. */
+struct bl_options {
+    struct bl_option_group group[BL_OPTION_GROUPS_MAX];
+    int groups;
+    unsigned char *origin; /* enum bl_origin of each option, in order of the groups */
+    const char **operand;  /* what is no option, in order; they point into argv */
+    int operands;
+};
+
+/* Binds a table to its values and sets the defaults. Groups with the same option twice are a programming error (tested). */
+int bl_options_add(struct bl_options *o, const char *title, const struct bl_option *table, void *values,
+                   struct bl_error *e);
+void bl_options_free(struct bl_options *o);
+
+/* Reads the command line after the command's name. BL_EUSAGE names the flag and what it expects. */
+int bl_options_parse(struct bl_options *o, int argc, char **argv, struct bl_error *e);
+
+/* Sets one option by name unless a stronger origin set it. BL_EUSAGE: no such option, or a value it does not take. */
+int bl_options_set(struct bl_options *o, const char *name, const char *text, enum bl_origin origin, struct bl_error *e);
+
+/* Where the named option's value came from (BL_ORIGIN_DEFAULT for one that does not exist). */
+enum bl_origin bl_options_origin(const struct bl_options *o, const char *name);
+
+/* For each option in order of the tables. visit returns 0 to go on. */
+typedef int bl_option_visit(void *context, const struct bl_option_group *group, const struct bl_option *option);
+int bl_options_each(const struct bl_options *o, bl_option_visit *visit, void *context);
+
+/* An option's present value in canonical form; nothing when it is not set. */
+void bl_option_format(const struct bl_option_group *group, const struct bl_option *option, struct bl_buffer *out);
+
+/* "name: value" lines: of every option that affects something (what identifies a dataset). */
+void bl_options_identity(const struct bl_options *o, struct bl_buffer *out);
+
+/* The options' part of --help. */
+void bl_options_help(const struct bl_options *o, struct bl_buffer *out);
+
+#endif

@@ -1,0 +1,210 @@
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+bool bl_text_to_int(const char *text, size_t size, int64_t min, int64_t max, int64_t *value)
+{
+    bool negative = size && text[0] == '-';
+    size_t at = negative ? 1 : 0;
+    if (at == size)
+        return false;
+    uint64_t magnitude = 0;
+    for (; at < size; at++) {
+        if (!is_digit(text[at]) || magnitude > (UINT64_MAX - 9) / 10)
+            return false;
+        magnitude = magnitude * 10 + (uint64_t)(text[at] - '0');
+    }
+    if (magnitude > (uint64_t)INT64_MAX)
+        return false;
+    int64_t number = negative ? -(int64_t)magnitude : (int64_t)magnitude;
+    if (number < min || number > max)
+        return false;
+    *value = number;
+    return true;
+}
+
+bool bl_text_to_bytes(const char *text, int64_t *value)
+{
+    size_t digits = strspn(text, "0123456789");
+    const char *suffix = text + digits;
+    static const char units[] = "KMGT";
+    int shift = 0;
+    if (*suffix) {
+        const char *unit = strchr(units, *suffix >= 'a' && *suffix <= 'z' ? *suffix - 'a' + 'A' : *suffix);
+        if (!unit || (suffix[1] && strcmp(suffix + 1, "iB") != 0 && strcmp(suffix + 1, "ib") != 0))
+            return false;
+        shift = 10 * (int)(unit - units + 1);
+    }
+    int64_t number;
+    if (!bl_text_to_int(text, digits, 0, INT64_MAX >> shift, &number))
+        return false;
+    *value = number << shift;
+    return true;
+}
+
+/* Compares the digit runs at *a and *b by value and steps over them. */
+static int compare_runs(const char **a, const char **b)
+{
+    const char *x = *a, *y = *b;
+    while (*x == '0')
+        x++;
+    while (*y == '0')
+        y++;
+    size_t m = strspn(x, "0123456789"), n = strspn(y, "0123456789");
+    *a = x + m;
+    *b = y + n;
+    if (m != n)
+        return m < n ? -1 : 1;
+    return memcmp(x, y, m);
+}
+
+int bl_text_natural(const char *a, const char *b)
+{
+    const char *x = a, *y = b;
+    while (*x && *y) {
+        if (is_digit(*x) && is_digit(*y)) {
+            int order = compare_runs(&x, &y);
+            if (order)
+                return order;
+            continue;
+        }
+        if (*x != *y)
+            return (unsigned char)*x < (unsigned char)*y ? -1 : 1;
+        x++;
+        y++;
+    }
+    if (*x || *y)
+        return *x ? 1 : -1;
+    return strcmp(a, b);
+}
+
+size_t bl_text_utf8(const char *text, size_t size)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    if (!size)
+        return 0;
+    if (s[0] < 0x80)
+        return 1;
+    size_t length = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+    if (s[0] < 0xc2 || s[0] > 0xf4 || length > size)
+        return 0;
+    for (size_t i = 1; i < length; i++) {
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    }
+    /* Overlong forms, surrogates and what lies past U+10FFFF show in the second byte. */
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
+        (s[0] == 0xf4 && s[1] > 0x8f))
+        return 0;
+    return length;
+}
+
+void bl_text_escape(struct bl_buffer *out, const char *text, size_t size)
+{
+    size_t plain = 0; /* bytes that go out as they are, not yet appended */
+    for (size_t at = 0; at < size;) {
+        const char *mark = NULL;
+        char hex[8];
+        size_t length = bl_text_utf8(text + at, size - at);
+        switch (text[at]) {
+        case '\t':
+            mark = "\\t";
+            break;
+        case '\n':
+            mark = "\\n";
+            break;
+        case '\r':
+            mark = "\\r";
+            break;
+        case '\\':
+            mark = "\\\\";
+            break;
+        default:
+            if (!length) {
+                snprintf(hex, sizeof hex, "\\x%02X", (unsigned char)text[at]);
+                mark = hex;
+                length = 1;
+            }
+        }
+        if (mark) {
+            bl_buffer_append(out, text + at - plain, plain);
+            bl_buffer_text(out, mark);
+            plain = 0;
+        } else {
+            plain += length;
+        }
+        at += length;
+    }
+    bl_buffer_append(out, text + size - plain, plain);
+}
+
+static int hex_digit(char c)
+{
+    if (is_digit(c))
+        return c - '0';
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+int64_t bl_text_unescape(char *text, size_t size)
+{
+    size_t out = 0;
+    for (size_t at = 0; at < size; at++) {
+        char c = text[at];
+        if (c == '\\') {
+            if (++at == size)
+                return -1;
+            if (text[at] == 'x') {
+                if (size - at < 3 || hex_digit(text[at + 1]) < 0 || hex_digit(text[at + 2]) < 0)
+                    return -1;
+                c = (char)(hex_digit(text[at + 1]) * 16 + hex_digit(text[at + 2]));
+                at += 2;
+            } else if (text[at] == 't') {
+                c = '\t';
+            } else if (text[at] == 'n') {
+                c = '\n';
+            } else if (text[at] == 'r') {
+                c = '\r';
+            } else if (text[at] != '\\') {
+                return -1;
+            }
+        }
+        text[out++] = c;
+    }
+    return (int64_t)out;
+}
+
+char *bl_text_count(char *buffer, int64_t value)
+{
+    char digits[24];
+    int size = snprintf(digits, sizeof digits, "%" PRId64, value);
+    char *out = buffer;
+    for (int i = 0; i < size; i++) {
+        if (i && digits[i - 1] != '-' && (size - i) % 3 == 0)
+            *out++ = ',';
+        *out++ = digits[i];
+    }
+    *out = '\0';
+    return buffer;
+}
+
+char *bl_text_size(char *buffer, int64_t bytes)
+{
+    static const char *const unit[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double size = (double)bytes;
+    int u = 0;
+    while (size >= 1024 && u < 6) {
+        size /= 1024;
+        u++;
+    }
+    snprintf(buffer, 32, u ? "%.1f %s" : "%.0f %s", size, unit[u]);
+    return buffer;
+}

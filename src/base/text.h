@@ -1,0 +1,34 @@
+/* Text: numbers read strictly, values written into tables, names put in order, quantities for people. */
+#ifndef BL_TEXT_H
+#define BL_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+
+/* A whole decimal integer, optional minus, nothing before or after it. False when it is none or out of [min, max]. */
+bool bl_text_to_int(const char *text, size_t size, int64_t min, int64_t max, int64_t *value);
+
+/* Bytes with an optional suffix K, M, G, T (or KiB...: powers of 1024). */
+bool bl_text_to_bytes(const char *text, int64_t *value);
+
+/* Natural order: runs of digits by value, everything else by byte, no locale; texts that are equal so (a1, a01) by bytes.
+ * Negative, 0, positive as strcmp. */
+int bl_text_natural(const char *a, const char *b);
+
+/* A value in a table: tab, newline, return, backslash as \t \n \r \\, a byte that is not UTF-8 as \xHH. */
+void bl_text_escape(struct bl_buffer *out, const char *text, size_t size);
+
+/* Undoes bl_text_escape in place. Returns the new size, or -1 for a backslash sequence that is none. */
+int64_t bl_text_unescape(char *text, size_t size);
+
+/* Bytes of the valid UTF-8 character at text (of size bytes), or 0 when there is none. */
+size_t bl_text_utf8(const char *text, size_t size);
+
+/* "1,234,567" and "1.5 GiB"; the buffer must hold 32 bytes. They return it. */
+char *bl_text_count(char *buffer, int64_t value);
+char *bl_text_size(char *buffer, int64_t bytes);
+
+#endif

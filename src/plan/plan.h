@@ -1,0 +1,75 @@
+/* A plan: which sequence goes into which block, at which start.
+ *
+ * Planning is pure: lengths, options and a seed in, a plan out. No files, no threads, no clock, and the same
+ * answer on every machine. Memory: 4 bytes per sequence for the identities, 4 per piece and 8 per block
+ * for the result, beside the 8 per sequence of the lengths that the caller owns. */
+#ifndef BL_PLAN_H
+#define BL_PLAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+#define BL_T_MAX INT64_C(2147483647) /* start and cu_seqlens are I32 */
+#define BL_SEQUENCES_MAX UINT32_MAX  /* identities are kept as u32 while planning */
+
+enum bl_strategy { BL_STRATEGY_NAIVE, BL_STRATEGY_SAMPLE, BL_STRATEGY_MIX, BL_STRATEGY_BLOCK };
+enum bl_fill { BL_FILL_OPTIMAL, BL_FILL_PAPER };
+enum bl_oversize { BL_OVERSIZE_ERROR, BL_OVERSIZE_SPLIT, BL_OVERSIZE_TRUNCATE, BL_OVERSIZE_DROP };
+enum bl_clips { BL_CLIPS_ONE, BL_CLIPS_ALL };
+
+/* What decides a plan beside the lengths. */
+struct bl_plan_options {
+    enum bl_strategy strategy;
+    enum bl_fill fill;         /* for BL_STRATEGY_BLOCK */
+    enum bl_oversize oversize; /* for sequences longer than T; NAIVE and BLOCK */
+    enum bl_clips clips;       /* for BL_STRATEGY_SAMPLE: one clip of each sequence, or every whole clip */
+    int64_t T;                 /* steps per block; 0: the longest sequence */
+    int64_t clip;              /* steps per clip for SAMPLE and MIX; 0: the mean length, rounded down */
+    uint64_t seed;
+};
+
+/* Owned by whoever called bl_plan_make; free with bl_plan_free. */
+struct bl_plan {
+    int64_t T;           /* steps per block: of this plan, so the clip for SAMPLE and MIX */
+    size_t blocks;       /* B */
+    size_t pieces;       /* P */
+    int64_t *block_ptr;  /* [B+1] first piece of each block, then P */
+    uint32_t *sequence;  /* [P] index into the lengths, in block order, then by start */
+    int64_t *length;     /* [P] steps of the piece, or NULL: every piece is a whole sequence */
+    int64_t *source_start; /* [P] first step of the piece within its sequence, or NULL: all zero */
+    /* The counts, in the field's words. blocks * T == steps - deleted + padding, always. */
+    int64_t sequences; /* with a positive length */
+    int64_t steps;     /* sum of all lengths, over T or not */
+    int64_t longest;
+    int64_t padding;   /* steps */
+    int64_t deleted;   /* steps: left out by sample, mix, truncate, drop */
+    int64_t cut;       /* sequences of which not all steps are in one piece: split, truncated, clipped */
+    int64_t dropped;   /* sequences of which no step was placed */
+    int64_t lower_bound; /* proven: no plan of these pieces has fewer blocks */
+    int64_t max_sequences; /* S: the most pieces in any block */
+};
+
+/* Plans count sequences of length[i] steps (length 0: not to be planned: a row that is not ok).
+ * Errors: BL_EUSAGE for options that cannot be (T out of range...), BL_EFAIL for no memory, for a sequence longer than T
+ * under BL_OVERSIZE_ERROR (the first one is named by its index) and for an empty plan. On error *plan is empty. */
+int bl_plan_make(struct bl_plan *plan, const int64_t *length, size_t count, const struct bl_plan_options *options,
+                 struct bl_error *e);
+void bl_plan_free(struct bl_plan *plan);
+
+/* Steps of piece p; length is the array that the plan was made from. */
+static inline int64_t bl_plan_piece_length(const struct bl_plan *plan, const int64_t *length, size_t p)
+{
+    return plan->length ? plan->length[p] : length[plan->sequence[p]];
+}
+
+/* Checks every table of a plan, wherever it came from: each sequence's steps at most once, none outside its sequence,
+ * no block over T, no empty block or piece; recounts all the counts and lower_bound into the plan. BL_EFAIL with the
+ * block and sequence named. */
+int bl_plan_check(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e);
+
+/* Share of the blocks' steps that hold data: placed / (blocks * T), 0 to 1. */
+double bl_plan_efficiency(const struct bl_plan *plan);
+
+#endif
