@@ -1,0 +1,34 @@
+/* The SIMD level: one level to which FFmpeg's decoders and the scaler are held.
+ *
+ * Some decoders and zimg give slightly different bytes with different instruction sets, and both look at the processor
+ * by themselves. A dataset's bytes may depend on the level that is recorded with it, and on nothing else about
+ * the machine; so the level is chosen once, applied before any decoder is opened, and a machine that lacks it
+ * is refused. AVX-512 is never used: see docs/scaling.md for what that costs. */
+#ifndef BL_SIMD_H
+#define BL_SIMD_H
+
+#include "base/error.h"
+
+enum bl_simd {
+    BL_SIMD_NONE, /* portable C */
+    BL_SIMD_SSE2, /* every x86-64 */
+    BL_SIMD_AVX2, /* x86-64-v3: AVX2, FMA3, BMI1, BMI2, F16C; not one flag more or less */
+    BL_SIMD_NEON, /* every AArch64 */
+};
+
+/* The level's name in manifests and on the command line: "none", "sse2", "avx2", "neon". */
+const char *bl_simd_name(enum bl_simd level);
+int bl_simd_parse(const char *name, enum bl_simd *level, struct bl_error *e); /* BL_EUSAGE */
+
+/* The best level of this machine. */
+enum bl_simd bl_simd_best(void);
+
+/* Holds FFmpeg to the level, for the whole process, from now on: before any decoder is opened, on one thread.
+ * BL_EUSAGE when the machine lacks it. Decoders of other projects behind FFmpeg (libdav1d, libvpx) choose for
+ * themselves; those formats are specified to the bit. */
+int bl_simd_apply(enum bl_simd level, struct bl_error *e);
+
+/* zimg's cpu_type for the level. */
+int bl_simd_zimg(enum bl_simd level);
+
+#endif
