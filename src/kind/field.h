@@ -1,0 +1,36 @@
+/* A field: an array that lives on the steps of sequences (frames, tokens, labels). */
+#ifndef BL_FIELD_H
+#define BL_FIELD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum bl_dtype { BL_U8, BL_I8, BL_BOOL, BL_I16, BL_U16, BL_F16, BL_BF16, BL_I32, BL_U32, BL_F32, BL_I64, BL_U64, BL_F64 };
+
+/* Bytes of one element, and safetensors' name of the type. */
+size_t bl_dtype_size(enum bl_dtype dtype);
+const char *bl_dtype_name(enum bl_dtype dtype);
+/* -1 for a name that is none. */
+int bl_dtype_parse(const char *name);
+
+#define BL_FIELD_RANK_MAX 4
+#define BL_FIELDS_MAX 8
+#define BL_FIELD_NAME_MAX 48
+
+struct bl_field {
+    char name[BL_FIELD_NAME_MAX]; /* the tensor's name in the shards */
+    char kind[16];                /* what made it: "video" */
+    enum bl_dtype dtype;
+    int rank;                         /* of one step: 0 for scalars */
+    int64_t shape[BL_FIELD_RANK_MAX]; /* of one step: {H, W, 3} */
+};
+
+struct bl_fields {
+    int count;
+    struct bl_field field[BL_FIELDS_MAX];
+};
+
+/* Bytes of one step of the field. Shapes are bounded when a field is made (at most 2^40 bytes a step), so it cannot overflow. */
+size_t bl_field_step_bytes(const struct bl_field *field);
+
+#endif

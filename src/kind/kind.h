@@ -1,0 +1,98 @@
+/* What a sequence can be: the one table of functions behind which every kind (video, audio, text...) stands.
+ *
+ * scan asks count for rows; run opens one reader per worker and has it read pieces. Nothing else in the tool knows which kind it
+ * deals with. A kind's options are its own table over its own config struct, const once the command line is read. */
+#ifndef BL_KIND_H
+#define BL_KIND_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/option.h"
+#include "kind/field.h"
+#include "kind/row.h"
+
+/* Raised once, by a signal or another job's fatal error; every loop that can last tests it and returns BL_ECANCEL. */
+struct bl_cancel {
+    atomic_int raised;
+};
+
+static inline bool bl_cancelled(const struct bl_cancel *cancel)
+{
+    return atomic_load_explicit(&cancel->raised, memory_order_relaxed) != 0;
+}
+
+/* A file to be counted. */
+struct bl_input {
+    const char *path; /* to open */
+    int64_t bytes;
+};
+
+/* Takes a row that count found; id, path and kind are set by the scan, which knows them: count fills in the rest. */
+typedef int bl_row_emit(void *sink, const struct bl_row *row, struct bl_error *e);
+
+/* A stretch of one sequence to be read. */
+struct bl_request {
+    struct bl_row row;    /* as the scan left it; path is openable */
+    int64_t source_start; /* first step wanted */
+    int64_t steps;        /* how many; source_start + steps <= row.length */
+    uint8_t *const *out;  /* per field: steps * bl_field_step_bytes bytes, to be filled wholly */
+};
+
+/* What reading a piece noticed without failing: a reason to be kept beside the sequence, which stays ok. */
+struct bl_note {
+    char text[256]; /* "" when there is nothing to tell */
+};
+
+struct bl_reader; /* each kind's own: decoders, scalers, buffers of one worker */
+
+struct bl_kind {
+    const char *name;
+    const char *const *extensions; /* without the dot, lower case, ended by NULL: what a folder's files are taken by */
+    const struct bl_option *options;
+    size_t config_size;
+
+    /* Checks options against each other. BL_EUSAGE. */
+    int (*check)(const void *config, struct bl_error *e);
+
+    /* The options that decide lengths, in canonical form, for the table's column of that name. */
+    void (*sampling)(const void *config, struct bl_buffer *out);
+
+    /* Emits a row for every sequence in the file. Content that is of no use is a row too (skipped, with the reason), not an error;
+     * BL_EFAIL is for a failing system. Called by many workers at once. */
+    int (*count)(const void *config, const struct bl_cancel *cancel, const struct bl_input *input, bl_row_emit *emit,
+                 void *sink, struct bl_error *e);
+
+    /* The fields that config and, where config does not say, this row's file give. row NULL: only what config decides; BL_EDATA
+     * then means "ask for each row". */
+    int (*fields)(const void *config, const struct bl_cancel *cancel, const struct bl_row *row, struct bl_fields *fields,
+                  struct bl_error *e);
+
+    /* A reader for one worker; config, fields and cancel outlive it. */
+    int (*open)(const void *config, const struct bl_cancel *cancel, const struct bl_fields *fields,
+                struct bl_reader **reader, struct bl_error *e);
+
+    /* Reads a piece. BL_EDATA: this input is at fault (the reason in e, e.g. both numbers when the count disagrees); BL_EFAIL: the
+     * system is (EIO, a file that vanished or changed its size); BL_ECANCEL. What it decides depends on the file alone. */
+    int (*read)(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note, struct bl_error *e);
+
+    void (*close)(struct bl_reader *reader);
+
+    /* The versions of the libraries that make this kind's bytes: one call of emit for each. */
+    void (*versions)(void (*emit)(void *sink, const char *name, const char *version), void *sink);
+};
+
+/* Every kind there is, ended by NULL. */
+extern const struct bl_kind *const bl_kinds[];
+
+/* By name, or NULL. */
+const struct bl_kind *bl_kind_find(const char *name);
+
+/* The kind that takes files of this name by its extension, or NULL. */
+const struct bl_kind *bl_kind_of_file(const char *name);
+
+#endif

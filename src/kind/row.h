@@ -1,0 +1,29 @@
+/* A row of sequences.tsv: what a kind tells of one sequence that it found, and is told again when it shall read it. */
+#ifndef BL_ROW_H
+#define BL_ROW_H
+
+#include <stdint.h>
+
+enum bl_row_status {
+    BL_ROW_OK,      /* length steps can be read; with a reason: damaged, and only this much decodes */
+    BL_ROW_SKIPPED, /* no use: length 0, and the reason */
+    BL_ROW_DROPPED, /* left out by request */
+    BL_ROW_FAILED,  /* scanned well, found unusable while packing */
+};
+
+/* Texts belong to whoever filled the row in. */
+struct bl_row {
+    const char *id;       /* unique over the table; valid as a file name below a folder, unescaped */
+    int64_t length;       /* steps */
+    const char *kind;     /* its name: "video" */
+    const char *path;     /* of the file, as it was given */
+    int64_t bytes;        /* of the file, at the scan */
+    enum bl_row_status status;
+    const char *reason;   /* "" for an ok sequence without fault */
+    const char *sampling; /* the options that decided the length, in canonical form: "all", "fps=12", "stride=2" */
+    int stream;           /* the container's stream, or -1 where the kind knows none */
+};
+
+const char *bl_row_status_name(enum bl_row_status status);
+
+#endif

@@ -1,0 +1,25 @@
+/* Videos: any container and codec that the installed FFmpeg reads; steps are frames. */
+#ifndef BL_VIDEO_H
+#define BL_VIDEO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kind/kind.h"
+
+enum bl_fit { BL_FIT_STRETCH, BL_FIT_CROP, BL_FIT_PAD };
+enum bl_hdr { BL_HDR_SKIP, BL_HDR_CLIP };
+enum bl_count { BL_COUNT_PACKETS, BL_COUNT_DECODE };
+
+struct bl_video_config {
+    struct bl_rational fps;    /* den 0: every frame */
+    int64_t stride;            /* every stride-th frame; 1: every frame */
+    int count;                 /* enum bl_count */
+    struct bl_dimensions size; /* width 0: the videos' own */
+    int fit;                   /* enum bl_fit */
+    int hdr;                   /* enum bl_hdr */
+};
+
+extern const struct bl_kind bl_kind_video;
+
+#endif
