@@ -1,0 +1,265 @@
+# bload: one Makefile for the tool, the library, the tests and the installation. `make help` lists what it can do.
+#
+# Everything that is made lies under build/, except the tool itself, ./bload. Each VARIANT (release, asan, ubsan, tsan, cover)
+# has its own folder of objects, build/VARIANT; a change of compiler or flags rebuilds that folder. All objects but main.o go into
+# one archive: the tool, every test program and the library are linked from it and take what they need.
+
+VARIANT ?= release
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+CFLAGS ?= -O2 -g
+WERROR ?= -Werror
+PKG_CONFIG ?= pkg-config
+OBJCOPY ?= objcopy
+NM ?= nm
+
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+MANDIR ?= $(PREFIX)/share/man
+DESTDIR ?=
+
+MODULES := libavformat libavcodec libavutil libswscale zimg libzstd yaml-0.1 libxxhash jansson
+# What the library alone needs, for those who link it statically.
+LIBRARY_MODULES := libzstd libxxhash jansson
+
+VERSION := $(shell sed -n 's/^ *\# *define  *BLOAD_VERSION  *"\(.*\)".*/\1/p' include/bload.h 2>/dev/null)
+SONAME := libbload.so.0
+
+# --- sources --------------------------------------------------------------------------------------------------------
+
+# While a part of the tree does not compile: make SRCDIRS="src/base src/plan" build/release/tests/test_plan
+SRCDIRS ?= $(patsubst %/,%,$(wildcard src/*/ src/kind/*/))
+OUT := build/$(VARIANT)
+SOURCES := $(sort $(foreach dir,$(SRCDIRS),$(wildcard $(dir)/*.c)))
+OBJECTS := $(SOURCES:src/%.c=$(OUT)/%.o)
+ARCHIVE := $(OUT)/objects.a
+MAIN := $(patsubst src/%.c,$(OUT)/%.o,$(wildcard src/main.c))
+TOOL := $(if $(filter release,$(VARIANT)),bload,$(OUT)/bload)
+UNIT := $(patsubst tests/unit/%.c,$(OUT)/tests/%,$(sort $(wildcard tests/unit/test_*.c)))
+FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
+MANUALS := $(sort $(wildcard man/*.[1-9]))
+PUBLIC := $(wildcard include/bload.h)
+
+# --- flags ----------------------------------------------------------------------------------------------------------
+
+WARNINGS := -Wall -Wextra $(WERROR) -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wvla \
+	-Wformat=2 -Wundef -Wwrite-strings -Wpointer-arith -Wimplicit-fallthrough
+SANITIZE_asan := -fsanitize=address -fno-omit-frame-pointer
+SANITIZE_ubsan := -fsanitize=undefined -fno-sanitize-recover=all
+SANITIZE_tsan := -fsanitize=thread
+SANITIZE_cover := --coverage -O0
+SANITIZE_fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+SANITIZE := $(SANITIZE_$(VARIANT))
+
+# Asked for once, and only when something is compiled: `make deps` has to work where pkg-config is still missing.
+pkg = $(eval $(1) := $$(shell $$(PKG_CONFIG) $(2)))$($(1))
+MODULE_CFLAGS = $(call pkg,MODULE_CFLAGS,--cflags $(MODULES))
+MODULE_LIBS = $(call pkg,MODULE_LIBS,--libs $(MODULES))
+CHECK_CFLAGS = $(call pkg,CHECK_CFLAGS,--cflags check)
+CHECK_LIBS = $(call pkg,CHECK_LIBS,--libs check)
+
+ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -Iinclude -Isrc -fPIC -fvisibility=hidden -pthread $(WARNINGS) $(MODULE_CFLAGS) \
+	$(CPPFLAGS) $(CFLAGS) $(SANITIZE)
+ALL_LDFLAGS = -pthread $(SANITIZE) $(LDFLAGS)
+ALL_LIBS = $(MODULE_LIBS) $(LDLIBS) -lm
+
+# --- building -------------------------------------------------------------------------------------------------------
+
+.PHONY: all
+all: $(if $(MAIN),$(TOOL),$(ARCHIVE)) $(if $(PUBLIC),$(if $(filter release,$(VARIANT)),library))
+
+.SUFFIXES:
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+# make V=1 shows the commands.
+V ?= 0
+Q := $(if $(filter 0,$(V)),@)
+say = @$(if $(filter 0,$(V)),printf '  %-5s%s\n' $(1) $@,:)
+
+# Files that change only when what they say changes, so that what depends on them is remade just then.
+define remember
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(1))' > $@
+endef
+
+.PHONY: FORCE
+FORCE:
+
+$(OUT)/flags: FORCE
+	@$(PKG_CONFIG) --exists --print-errors $(MODULES) || { echo "make: run 'make deps' to install what is missing" >&2; exit 1; }
+	$(call remember,$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(ALL_LIBS))
+
+$(OUT)/members: FORCE
+	$(call remember,$(OBJECTS))
+
+$(OUT)/%.o: src/%.c $(OUT)/flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(ARCHIVE): $(OBJECTS) $(OUT)/members
+	$(call say,AR)
+	$(Q)rm -f $@ && ar qcsD $@ $(OBJECTS)
+
+$(TOOL): $(MAIN) $(ARCHIVE)
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(MAIN) $(ARCHIVE) $(ALL_LIBS)
+
+$(OUT)/tests/%.o: tests/unit/%.c $(OUT)/flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(CHECK_CFLAGS) -Itests/unit -MMD -MP -c -o $@ $<
+
+$(OUT)/tests/%: $(OUT)/tests/%.o $(ARCHIVE)
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(ARCHIVE) $(CHECK_LIBS) $(ALL_LIBS)
+
+-include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(UNIT:=.d)
+
+# --- the library ----------------------------------------------------------------------------------------------------
+
+# One object with the public functions and whatever of the archive they need; every other name becomes local to it, so that
+# neither the static nor the shared library can clash with a program's own names.
+.PHONY: library
+library: build/libbload.a build/$(SONAME) build/bload.pc
+
+build/libbload.o: $(ARCHIVE)
+	$(call say,LINK)
+	$(Q)names=$$($(NM) -g --defined-only $(ARCHIVE) 2>/dev/null | sed -n 's/.* T \(bload_.*\)/-Wl,-u,\1/p'); \
+		$(CC) -r -nostdlib -o $@.all $$names $(ARCHIVE)
+	$(Q)$(OBJCOPY) --localize-hidden $@.all $@ && rm -f $@.all
+
+build/libbload.a: build/libbload.o
+	$(call say,AR)
+	$(Q)rm -f $@ && ar qcsD $@ $<
+
+build/$(SONAME): build/libbload.o
+	$(call say,LINK)
+	$(Q)$(CC) -shared -pthread $(LDFLAGS) -Wl,-soname,$(SONAME) -Wl,-z,defs -Wl,--as-needed -o $@ $< $(ALL_LIBS)
+	@ln -sf $(SONAME) build/libbload.so
+
+build/bload.pc.values: FORCE
+	$(call remember,$(VERSION) $(PREFIX) $(LIBDIR) $(INCLUDEDIR))
+
+build/bload.pc: bload.pc.in build/bload.pc.values
+	$(Q)sed -e 's|@VERSION@|$(VERSION)|' -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
+		-e 's|@REQUIRES@|$(LIBRARY_MODULES)|' $< > $@
+
+# --- installation ---------------------------------------------------------------------------------------------------
+
+.PHONY: install uninstall
+install: all
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)
+	install -m 755 bload $(DESTDIR)$(BINDIR)/bload
+	install -m 644 include/bload.h $(DESTDIR)$(INCLUDEDIR)/bload.h
+	install -m 644 build/libbload.a $(DESTDIR)$(LIBDIR)/libbload.a
+	install -m 644 build/$(SONAME) $(DESTDIR)$(LIBDIR)/$(SONAME)
+	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libbload.so
+	install -m 644 build/bload.pc $(DESTDIR)$(LIBDIR)/pkgconfig/bload.pc
+	for page in $(MANUALS); do \
+		install -D -m 644 $$page $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/} || exit 1; done
+
+uninstall:
+	rm -f $(DESTDIR)$(BINDIR)/bload $(DESTDIR)$(INCLUDEDIR)/bload.h $(DESTDIR)$(LIBDIR)/libbload.a
+	rm -f $(DESTDIR)$(LIBDIR)/libbload.so $(DESTDIR)$(LIBDIR)/$(SONAME) $(DESTDIR)$(LIBDIR)/pkgconfig/bload.pc
+	for page in $(MANUALS); do rm -f $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/}; done
+
+# --- set-up, demo ---------------------------------------------------------------------------------------------------
+
+.PHONY: deps deps-check demo
+deps:
+	@scripts/deps.sh build
+
+deps-check:
+	@scripts/deps.sh build check
+
+demo:
+	@scripts/deps.sh build demo
+	@$(MAKE) --no-print-directory all
+	@scripts/demo.sh
+
+# --- tests ----------------------------------------------------------------------------------------------------------
+
+# Each suite leaves its counts in build/results; scripts/total.sh adds them up. A suite of another variant bears its name: asan-unit.
+PREFIXED := $(if $(filter release,$(VARIANT)),,$(VARIANT)-)
+SUITE := BLOAD=$(CURDIR)/$(TOOL) VARIANT=$(VARIANT) scripts/suite.sh
+
+.PHONY: check check-all check-unit check-cli check-library check-readers
+check: deps-check
+	@rm -rf build/results
+	@$(MAKE) --no-print-directory -k check-all || true
+	@scripts/total.sh
+
+check-all: check-unit check-cli check-library check-readers
+
+check-unit: $(UNIT)
+	@$(SUITE) $(PREFIXED)unit $(UNIT)
+
+check-cli: all
+	@$(SUITE) $(PREFIXED)cli tests/cli/run
+
+check-library: all
+	@$(SUITE) $(PREFIXED)library tests/library/run
+
+check-readers: all
+	@$(SUITE) $(PREFIXED)readers tests/readers/run
+
+.PHONY: check-slow fault fuzz asan ubsan tsan valgrind
+# The laws that take minutes to prove: many kills, many seeds.
+check-slow: all
+	@$(SUITE) $(PREFIXED)slow $(sort $(wildcard tests/slow/*.sh))
+
+fault: all build/libinject.so
+	@$(SUITE) $(PREFIXED)fault tests/fault/run
+
+build/libinject.so: tests/fault/inject.c
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu17 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fPIC -shared -o $@ $< -ldl
+
+asan ubsan tsan:
+	@$(MAKE) --no-print-directory VARIANT=$@ CFLAGS='-O1 -g' check-unit check-cli
+
+valgrind: $(UNIT)
+	@$(SUITE) valgrind tests/valgrind $(UNIT)
+
+# libFuzzer comes with clang.
+fuzz:
+	@$(MAKE) --no-print-directory VARIANT=fuzz CC=clang fuzz-run
+
+.PHONY: fuzz-run
+fuzz-run: $(FUZZERS)
+	@$(SUITE) fuzz tests/fuzz/run $(FUZZERS)
+
+build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(ARCHIVE)
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -o $@ $< $(ARCHIVE) $(ALL_LIBS)
+
+.PHONY: lint bench clean help
+lint: build/release/flags
+	@SYNTAX='$(ALL_CFLAGS)' $(SUITE) lint scripts/lint.sh
+
+bench: all
+	@bench/run
+
+clean:
+	rm -rf build bload
+
+help:
+	@echo 'make              build ./bload and the library'
+	@echo 'make deps         install what the build needs and is missing (Debian, apt)'
+	@echo 'make demo         all of it: set up, build, fetch real videos, pack, verify, report'
+	@echo 'make check        set up, build and run every test'
+	@echo 'make check-slow   the tests that take minutes: kill and resume, many seeds'
+	@echo 'make fault        make the Nth allocation, write, thread... fail'
+	@echo 'make fuzz         feed malformed files to the readers (clang)'
+	@echo 'make asan ubsan tsan valgrind    the tests under a sanitizer'
+	@echo 'make lint         layering, format, static checks, manual pages'
+	@echo 'make bench        measure; prints the tables that the documents quote'
+	@echo 'make install      to PREFIX=$(PREFIX), below DESTDIR; LIBDIR, BINDIR, MANDIR too'
+	@echo 'make uninstall clean help'
+	@echo 'CC=clang, CFLAGS, CPPFLAGS, LDFLAGS and WERROR= are respected; VARIANT=asan|ubsan|tsan|cover builds beside the release; V=1 shows commands.'
