@@ -48,6 +48,20 @@ void bl_buffer_byte(struct bl_buffer *b, char byte)
     bl_buffer_append(b, &byte, 1);
 }
 
+void bl_buffer_int(struct bl_buffer *b, int64_t value)
+{
+    char digits[24];
+    size_t at = sizeof digits;
+    uint64_t magnitude = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    do {
+        digits[--at] = (char)('0' + magnitude % 10);
+        magnitude /= 10;
+    } while (magnitude);
+    if (value < 0)
+        digits[--at] = '-';
+    bl_buffer_append(b, digits + at, sizeof digits - at);
+}
+
 void bl_buffer_printf(struct bl_buffer *b, const char *format, ...)
 {
     va_list arguments, again;

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -22,6 +23,8 @@ bool bl_buffer_reserve(struct bl_buffer *b, size_t size);
 void bl_buffer_append(struct bl_buffer *b, const void *data, size_t size);
 void bl_buffer_text(struct bl_buffer *b, const char *text);
 void bl_buffer_byte(struct bl_buffer *b, char byte);
+/* A decimal integer; printf's %lld would cost most of the time of writing a large table. */
+void bl_buffer_int(struct bl_buffer *b, int64_t value);
 void bl_buffer_printf(struct bl_buffer *b, const char *format, ...) BL_PRINTF(2, 3);
 /* Empties it and keeps the memory. */
 void bl_buffer_clear(struct bl_buffer *b);

@@ -1,0 +1,175 @@
+#include "store/plantable.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+int bl_plantable_write(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    int code = bl_output_write(out, BL_PLANTABLE_HEADER, strlen(BL_PLANTABLE_HEADER), e);
+    for (size_t b = 0; b < plan->blocks && !code; b++) {
+        int64_t start = 0;
+        bl_buffer_clear(&text);
+        for (int64_t p = plan->block_ptr[b]; p < plan->block_ptr[b + 1]; p++) {
+            int64_t steps = bl_plan_piece_length(plan, length, (size_t)p);
+            const int64_t value[] = {(int64_t)b, plan->sequence[p], start, steps,
+                                     plan->source_start ? plan->source_start[p] : 0};
+            for (int v = 0; v < 5; v++) {
+                bl_buffer_int(&text, value[v]);
+                bl_buffer_byte(&text, v < 4 ? '\t' : '\n');
+            }
+            start += steps;
+        }
+        code = bl_buffer_check(&text, e);
+        if (!code)
+            code = bl_output_write(out, text.data, text.size, e);
+    }
+    bl_buffer_free(&text);
+    return code;
+}
+
+/* A plan in the making: its arrays grow together. */
+struct reading {
+    struct bl_plan *plan;
+    const int64_t *length;
+    size_t count;
+    size_t piece_capacity, block_capacity;
+    int64_t end; /* of the last piece in its block */
+};
+
+static int grow(struct reading *r, struct bl_error *e)
+{
+    struct bl_plan *p = r->plan;
+    if (p->pieces == r->piece_capacity) {
+        size_t capacity = r->piece_capacity ? r->piece_capacity * 2 : 1024;
+        void *sequence = realloc(p->sequence, capacity * sizeof *p->sequence);
+        if (sequence)
+            p->sequence = sequence;
+        void *steps = realloc(p->length, capacity * sizeof *p->length);
+        if (steps)
+            p->length = steps;
+        void *source = realloc(p->source_start, capacity * sizeof *p->source_start);
+        if (source)
+            p->source_start = source;
+        if (!sequence || !steps || !source)
+            return bl_error_memory(e);
+        r->piece_capacity = capacity;
+    }
+    if (p->blocks + 2 > r->block_capacity) {
+        size_t capacity = r->block_capacity ? r->block_capacity * 2 : 1024;
+        void *block_ptr = realloc(p->block_ptr, capacity * sizeof *p->block_ptr);
+        if (!block_ptr)
+            return bl_error_memory(e);
+        p->block_ptr = block_ptr;
+        r->block_capacity = capacity;
+    }
+    return BL_OK;
+}
+
+enum { BLOCK, SEQUENCE, START, LENGTH, SOURCE_START, VALUES };
+
+static int add_piece(struct reading *r, const int64_t *v, struct bl_error *e)
+{
+    struct bl_plan *p = r->plan;
+    if (v[BLOCK] != (int64_t)p->blocks && (!p->blocks || v[BLOCK] != (int64_t)p->blocks - 1))
+        return bl_error_set(e, BL_EFAIL, "block %" PRId64 " after %zu blocks: rows go by block, then start", v[BLOCK],
+                            p->blocks);
+    if (v[SEQUENCE] >= (int64_t)r->count)
+        return bl_error_set(e, BL_EFAIL, "there is no sequence %" PRId64 " in a table of %zu rows", v[SEQUENCE],
+                            r->count);
+    if (grow(r, e))
+        return BL_EFAIL;
+    if (v[BLOCK] == (int64_t)p->blocks) {
+        p->block_ptr[p->blocks++] = (int64_t)p->pieces;
+        r->end = 0;
+    }
+    if (v[START] != r->end)
+        return bl_error_set(e, BL_EFAIL, "start %" PRId64 " where the piece before ends at %" PRId64, v[START], r->end);
+    if (v[LENGTH] > p->T - r->end)
+        return bl_error_set(e, BL_EFAIL, "block %" PRId64 " is longer than T = %" PRId64, v[BLOCK], p->T);
+    r->end += v[LENGTH];
+    p->sequence[p->pieces] = (uint32_t)v[SEQUENCE];
+    p->length[p->pieces] = v[LENGTH];
+    p->source_start[p->pieces++] = v[SOURCE_START];
+    p->block_ptr[p->blocks] = (int64_t)p->pieces;
+    return BL_OK;
+}
+
+static int parse_row(const char *line, int64_t *value)
+{
+    for (int v = 0; v < VALUES; v++) {
+        size_t size = strcspn(line, "\t");
+        if (!bl_text_to_int(line, size, v == LENGTH ? 1 : 0, INT64_MAX, &value[v]))
+            return -1;
+        line += size;
+        if (*line != (v < VALUES - 1 ? '\t' : '\0'))
+            return -1;
+        line += *line != '\0';
+    }
+    return 0;
+}
+
+/* Whole sequences need no lengths and no source starts of their own. */
+static void drop_whole(struct bl_plan *plan, const int64_t *length)
+{
+    for (size_t p = 0; p < plan->pieces; p++) {
+        if (plan->source_start[p] || plan->length[p] != length[plan->sequence[p]])
+            return;
+    }
+    free(plan->length);
+    free(plan->source_start);
+    plan->length = plan->source_start = NULL;
+}
+
+static int read_rows(struct reading *r, struct bl_lines *lines, struct bl_error *e)
+{
+    char *line;
+    size_t size;
+    bool ended;
+    int got;
+    while ((got = bl_lines_next(lines, &line, &size, &ended, e)) > 0) {
+        int64_t value[VALUES];
+        int code = BL_OK;
+        if (!ended)
+            code = bl_error_set(e, BL_EFAIL, "the file ends in the middle of a line: it was cut off");
+        else if (lines->number == 1 && (size + 1 != strlen(BL_PLANTABLE_HEADER) || memcmp(line, BL_PLANTABLE_HEADER, size)))
+            code = bl_error_set(e, BL_EFAIL, "not a plan: the header line is not \"%.*s\"",
+                                (int)strlen(BL_PLANTABLE_HEADER) - 1, BL_PLANTABLE_HEADER);
+        else if (lines->number > 1 && parse_row(line, value))
+            code = bl_error_set(e, BL_EFAIL, "not five whole numbers: \"%.80s\"", line);
+        else if (lines->number > 1)
+            code = add_piece(r, value, e);
+        if (code) {
+            bl_error_prefix(e, "%s:%" PRId64, lines->path, lines->number);
+            return code;
+        }
+    }
+    return got;
+}
+
+int bl_plantable_read(struct bl_plan *plan, const char *path, int64_t T, const int64_t *length, size_t count,
+                      struct bl_error *e)
+{
+    *plan = (struct bl_plan){.T = T};
+    struct reading r = {.plan = plan, .length = length, .count = count};
+    struct bl_lines lines;
+    int code = bl_lines_open(&lines, path, e);
+    if (code)
+        return code;
+    code = read_rows(&r, &lines, e);
+    bl_lines_close(&lines);
+    if (!code && !plan->blocks)
+        code = bl_error_set(e, BL_EFAIL, "%s: the plan is empty", path);
+    if (!code) {
+        drop_whole(plan, length);
+        code = bl_plan_check(plan, length, count, e);
+        if (code)
+            bl_error_prefix(e, "%s", path);
+    }
+    if (code)
+        bl_plan_free(plan);
+    return code;
+}

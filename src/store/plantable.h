@@ -1,0 +1,22 @@
+/* plan.tsv: block sequence start length source_start, one row per piece, by block, then start. */
+#ifndef BL_PLANTABLE_H
+#define BL_PLANTABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/io.h"
+#include "plan/plan.h"
+
+#define BL_PLANTABLE_HEADER "block\tsequence\tstart\tlength\tsource_start\n"
+
+/* Writes the plan made from length. */
+int bl_plantable_write(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, struct bl_error *e);
+
+/* Reads a plan over count sequences of these lengths into blocks of T steps and checks it wholly; errors name file and line, or
+ * block and sequence. Free with bl_plan_free. */
+int bl_plantable_read(struct bl_plan *plan, const char *path, int64_t T, const int64_t *length, size_t count,
+                      struct bl_error *e);
+
+#endif

@@ -1,0 +1,438 @@
+/* Reading goes once over the text: header to columns, each line to a length and an offset, each id to a hash. The hashes are then
+ * sorted in place, which tells whether any id comes twice at 8 bytes a row; only then are the two rows looked up. */
+#include "store/sequences.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/io.h"
+#include "base/text.h"
+
+static const char *const column_name[BL_COLUMNS] = {"id",     "length", "kind",     "path",  "bytes",
+                                                    "status", "reason", "sampling", "stream"};
+
+#define FIELDS_MAX ((int)(sizeof((struct bl_row_text *)0)->field / sizeof(char *)))
+
+/* What is collected while the tables are read. */
+struct loading {
+    struct bl_sequences *table;
+    size_t capacity;
+    uint64_t *hash; /* [capacity] of the ids, NULL for plain lengths */
+};
+
+static int grow(struct loading *l, size_t needed, struct bl_error *e)
+{
+    struct bl_sequences *t = l->table;
+    if (needed <= l->capacity)
+        return BL_OK;
+    size_t capacity = l->capacity ? l->capacity : 1024;
+    while (capacity < needed)
+        capacity += capacity / 2;
+    int64_t *length = realloc(t->length, capacity * sizeof *length);
+    if (!length)
+        return bl_error_memory(e);
+    t->length = length;
+    if (l->hash) {
+        int64_t *offset = realloc(t->offset, capacity * sizeof *offset);
+        if (!offset)
+            return bl_error_memory(e);
+        t->offset = offset;
+        uint64_t *hash = realloc(l->hash, capacity * sizeof *hash);
+        if (!hash)
+            return bl_error_memory(e);
+        l->hash = hash;
+    }
+    l->capacity = capacity;
+    return BL_OK;
+}
+
+/* Splits a line at its tabs, in place. Returns how many fields it has, or more than FIELDS_MAX. */
+static int split(char *line, char **field)
+{
+    int count = 0;
+    for (char *at = line; at; count++) {
+        char *tab = strchr(at, '\t');
+        if (count < FIELDS_MAX)
+            field[count] = at;
+        if (tab)
+            *tab++ = '\0';
+        at = tab;
+    }
+    return count;
+}
+
+static int read_header(struct bl_sequences_file *file, char *line, struct bl_error *e)
+{
+    char *field[FIELDS_MAX];
+    file->columns = split(line, field);
+    if (file->columns > FIELDS_MAX)
+        return bl_error_set(e, BL_EFAIL, "%s:1: more than %d columns", file->path, FIELDS_MAX);
+    for (int c = 0; c < BL_COLUMNS; c++) {
+        file->column[c] = -1;
+        for (int f = 0; f < file->columns; f++) {
+            if (strcmp(field[f], column_name[c]) == 0)
+                file->column[c] = f;
+        }
+    }
+    for (int c = BL_COLUMN_ID; c <= BL_COLUMN_LENGTH; c++) {
+        if (file->column[c] < 0)
+            return bl_error_set(e, BL_EFAIL,
+                                "%s:1: no column \"%s\" in the header line: not a table of sequences (a plain list of lengths "
+                                "is read by --lengths)",
+                                file->path, column_name[c]);
+    }
+    return BL_OK;
+}
+
+static int parse_status(const char *text)
+{
+    for (int s = BL_ROW_OK; s <= BL_ROW_FAILED; s++) {
+        if (strcmp(text, bl_row_status_name((enum bl_row_status)s)) == 0)
+            return s;
+    }
+    return -1;
+}
+
+static int add_row(struct loading *l, const struct bl_sequences_file *file, char *line, int64_t number, int64_t offset,
+                   struct bl_error *e)
+{
+    struct bl_sequences *t = l->table;
+    char *field[FIELDS_MAX];
+    int fields = split(line, field);
+    if (fields != file->columns)
+        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": %d columns where the header has %d", file->path, number,
+                            fields, file->columns);
+    const char *text = field[file->column[BL_COLUMN_LENGTH]];
+    const char *status_text = file->column[BL_COLUMN_STATUS] < 0 ? "ok" : field[file->column[BL_COLUMN_STATUS]];
+    int status = parse_status(status_text);
+    if (status < 0)
+        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": \"%s\" is no status (ok, skipped, dropped, failed)",
+                            file->path, number, status_text);
+    int64_t length;
+    if (!bl_text_to_int(text, strlen(text), status == BL_ROW_OK ? 1 : 0, INT64_MAX, &length))
+        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": \"%s\" is no length (a whole number from %d)", file->path,
+                            number, text, status == BL_ROW_OK ? 1 : 0);
+    if (grow(l, t->count + 1, e))
+        return BL_EFAIL;
+    if (status == BL_ROW_OK && __builtin_add_overflow(t->steps, length, &t->steps))
+        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": the lengths add up to more than 2^63", file->path, number);
+    const char *id = field[file->column[BL_COLUMN_ID]];
+    l->hash[t->count] = XXH3_64bits(id, strlen(id));
+    t->offset[t->count] = offset;
+    t->length[t->count++] = status == BL_ROW_OK ? length : 0;
+    t->by_status[status]++;
+    int reason = file->column[BL_COLUMN_REASON];
+    t->damaged += status == BL_ROW_OK && reason >= 0 && *field[reason];
+    return BL_OK;
+}
+
+/* "length" or "length count". */
+static int add_lengths(struct loading *l, const char *path, const char *line, size_t size, int64_t number,
+                       struct bl_error *e)
+{
+    struct bl_sequences *t = l->table;
+    size_t digits = strcspn(line, " \t\r");
+    size_t gap = strspn(line + digits, " \t\r");
+    size_t second = strcspn(line + digits + gap, " \t\r");
+    size_t tail = strspn(line + digits + gap + second, " \t\r");
+    int64_t length, count = 1;
+    if (digits + gap + second + tail != size || !bl_text_to_int(line, digits, 1, INT64_MAX, &length))
+        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": \"%.60s\" is no length (a whole number from 1)", path, number,
+                            line);
+    if (second && !bl_text_to_int(line + digits + gap, second, 0, UINT32_MAX, &count))
+        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": \"%.60s\" is no \"length count\"", path, number, line);
+    int64_t steps;
+    if (__builtin_mul_overflow(length, count, &steps) || __builtin_add_overflow(t->steps, steps, &t->steps))
+        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": the lengths add up to more than 2^63", path, number);
+    if (grow(l, t->count + (size_t)count, e))
+        return BL_EFAIL;
+    for (int64_t i = 0; i < count; i++)
+        t->length[t->count++] = length;
+    t->by_status[BL_ROW_OK] += count;
+    return BL_OK;
+}
+
+static int read_lines(struct loading *l, struct bl_sequences_file *file, struct bl_lines *lines, struct bl_error *e)
+{
+    char *line;
+    size_t size;
+    bool ended;
+    int got;
+    while ((got = bl_lines_next(lines, &line, &size, &ended, e)) > 0) {
+        if (strlen(line) != size)
+            return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": a zero byte: not a text table", file->path,
+                                lines->number);
+        int code;
+        if (!l->hash)
+            code = add_lengths(l, file->path, line, size, lines->number, e);
+        else if (lines->number == 1)
+            code = read_header(file, line, e);
+        else
+            code = add_row(l, file, line, lines->number, lines->offset, e);
+        /* A list of lengths by hand may lack the last newline; a table that does was cut off. */
+        if (!code && !ended && l->hash)
+            code = bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": the file ends in the middle of a line: it was cut off",
+                                file->path, lines->number);
+        if (code)
+            return code;
+    }
+    if (!got && l->hash && !lines->number)
+        return bl_error_set(e, BL_EFAIL, "%s is empty: not a table of sequences", file->path);
+    return got;
+}
+
+static int read_file(struct loading *l, const char *path, struct bl_error *e)
+{
+    struct bl_sequences_file *file = &l->table->file[l->table->files++];
+    *file = (struct bl_sequences_file){.fd = -1, .first = l->table->count};
+    struct bl_lines lines;
+    int code = bl_lines_open(&lines, path, e);
+    if (code)
+        return code;
+    file->path = strdup(lines.path);
+    code = file->path ? read_lines(l, file, &lines, e) : bl_error_memory(e);
+    if (!code && lines.fd != STDIN_FILENO) {
+        file->fd = lines.fd; /* kept open: rows are read back from it */
+        lines.fd = -1;
+    }
+    bl_lines_close(&lines);
+    return code;
+}
+
+/* Which byte of the hash a value is sorted by. */
+static unsigned digit(uint64_t hash, int shift)
+{
+    return (unsigned)(hash >> shift) & 255;
+}
+
+/* In-place radix sort, most significant byte first ("American flag": McIlroy, Bostic, McIlroy 1993): hashes are uniform, so two or
+ * three levels leave runs short enough for insertion. */
+static void sort_hashes(uint64_t *hash, size_t count, int shift)
+{
+    if (count < 48 || shift < 0) {
+        for (size_t i = 1; i < count; i++) {
+            uint64_t value = hash[i];
+            size_t at = i;
+            for (; at && hash[at - 1] > value; at--)
+                hash[at] = hash[at - 1];
+            hash[at] = value;
+        }
+        return;
+    }
+    size_t start[257] = {0}, next[256];
+    for (size_t i = 0; i < count; i++)
+        start[digit(hash[i], shift) + 1]++;
+    for (int d = 0; d < 256; d++) {
+        start[d + 1] += start[d];
+        next[d] = start[d];
+    }
+    for (unsigned d = 0; d < 256; d++) {
+        while (next[d] < start[d + 1]) {
+            uint64_t value = hash[next[d]];
+            unsigned home = digit(value, shift);
+            hash[next[d]] = hash[next[home]];
+            hash[next[home]++] = value;
+        }
+    }
+    for (int d = 0; d < 256; d++)
+        sort_hashes(hash + start[d], start[d + 1] - start[d], shift - 8);
+}
+
+/* Names the rows whose ids have this hash, if they are the same indeed. */
+static int name_duplicate(const struct bl_sequences *t, uint64_t hash, struct bl_error *e)
+{
+    struct bl_row_text text = {0}, first = {0};
+    size_t at = SIZE_MAX;
+    int code = BL_OK;
+    for (size_t i = 0; i < t->count && !code; i++) {
+        code = bl_sequences_row(t, i, &text, e);
+        struct bl_buffer escaped = {0};
+        if (!code)
+            bl_text_escape(&escaped, text.row.id, strlen(text.row.id));
+        if (!code && escaped.data && XXH3_64bits(escaped.data, escaped.size) == hash) {
+            if (at == SIZE_MAX) {
+                at = i;
+                code = bl_sequences_row(t, i, &first, e);
+            } else if (strcmp(first.row.id, text.row.id) == 0) {
+                code = bl_error_set(e, BL_EFAIL, "two sequences have the id \"%s\": rows %zu and %zu (%s, %s)",
+                                    text.row.id, at, i, first.row.path, text.row.path);
+            }
+        }
+        bl_buffer_free(&escaped);
+    }
+    bl_row_text_free(&text);
+    bl_row_text_free(&first);
+    return code;
+}
+
+static int check_duplicates(struct loading *l, struct bl_error *e)
+{
+    sort_hashes(l->hash, l->table->count, 56);
+    for (size_t i = 1; i < l->table->count; i++) {
+        if (l->hash[i] != l->hash[i - 1])
+            continue;
+        /* Rows of stdin are gone; two equal hashes of 64 bits are two equal ids for all practical purposes. */
+        for (int f = 0; f < l->table->files; f++) {
+            if (l->table->file[f].fd < 0)
+                return bl_error_set(e, BL_EFAIL, "%s: two sequences have the same id", l->table->file[f].path);
+        }
+        int code = name_duplicate(l->table, l->hash[i], e);
+        if (code)
+            return code;
+    }
+    return BL_OK;
+}
+
+int bl_sequences_open(struct bl_sequences *t, const char *const *paths, int count, bool lengths, struct bl_error *e)
+{
+    *t = (struct bl_sequences){0};
+    struct loading l = {.table = t};
+    int code = BL_OK;
+    t->file = calloc((size_t)count, sizeof *t->file);
+    if (!lengths)
+        l.hash = malloc(sizeof *l.hash);
+    if (!t->file || (!lengths && !l.hash))
+        code = bl_error_memory(e);
+    for (int i = 0; i < count && !code; i++)
+        code = read_file(&l, paths[i], e);
+    if (!code && l.hash)
+        code = check_duplicates(&l, e);
+    free(l.hash);
+    if (code)
+        bl_sequences_close(t);
+    return code;
+}
+
+void bl_sequences_close(struct bl_sequences *t)
+{
+    for (int f = 0; f < t->files; f++) {
+        if (t->file[f].fd >= 0)
+            close(t->file[f].fd);
+        free(t->file[f].path);
+    }
+    free(t->file);
+    free(t->length);
+    free(t->offset);
+    *t = (struct bl_sequences){0};
+}
+
+/* Reads the line at offset, without its newline, into text->line. */
+static int read_line(const struct bl_sequences_file *file, int64_t offset, struct bl_buffer *line, struct bl_error *e)
+{
+    bl_buffer_clear(line);
+    for (;;) {
+        if (!bl_buffer_reserve(line, 512))
+            return bl_error_memory(e);
+        ssize_t n = pread(file->fd, line->data + line->size, 512, offset + (int64_t)line->size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return bl_error_errno(e, BL_EFAIL, "cannot read %s", file->path);
+        char *newline = memchr(line->data + line->size, '\n', (size_t)n);
+        if (newline) {
+            *newline = '\0';
+            line->size = (size_t)(newline - line->data);
+            return BL_OK;
+        }
+        line->size += (size_t)n;
+        if (n == 0 || line->size > BL_LINE_MAX)
+            return bl_error_set(e, BL_EFAIL, "%s changed while it was in use", file->path);
+    }
+}
+
+static const struct bl_sequences_file *file_of(const struct bl_sequences *t, size_t row)
+{
+    int f = t->files - 1;
+    while (f > 0 && t->file[f].first > row)
+        f--;
+    return &t->file[f];
+}
+
+/* The unescaped value of a column, or what stands for a column that is not there. */
+static const char *value(const struct bl_sequences_file *file, struct bl_row_text *text, enum bl_column column,
+                         const char *missing)
+{
+    int at = file->column[column];
+    if (at < 0)
+        return missing;
+    char *field = text->field[at];
+    int64_t size = bl_text_unescape(field, strlen(field));
+    if (size < 0)
+        return NULL;
+    field[size] = '\0';
+    return field;
+}
+
+int bl_sequences_row(const struct bl_sequences *t, size_t i, struct bl_row_text *text, struct bl_error *e)
+{
+    const struct bl_sequences_file *file = file_of(t, i);
+    if (!t->offset || file->fd < 0)
+        return bl_error_set(e, BL_EFAIL, "row %zu cannot be read back from %s", i, file->path);
+    int code = read_line(file, t->offset[i], &text->line, e);
+    if (code)
+        return code;
+    if (split(text->line.data, text->field) != file->columns)
+        return bl_error_set(e, BL_EFAIL, "%s changed while it was in use", file->path);
+    const char *v[BL_COLUMNS];
+    static const char *const missing[BL_COLUMNS] = {"", "0", "", "", "-1", "ok", "", "", "-1"};
+    for (int c = 0; c < BL_COLUMNS; c++) {
+        v[c] = value(file, text, (enum bl_column)c, missing[c]);
+        if (!v[c])
+            return bl_error_set(e, BL_EFAIL, "%s: row %zu: a backslash in \"%s\" that begins no \\t \\n \\r \\\\ \\xHH",
+                                file->path, i, column_name[c]);
+    }
+    struct bl_row *row = &text->row;
+    *row = (struct bl_row){.id = v[BL_COLUMN_ID], .kind = v[BL_COLUMN_KIND], .path = v[BL_COLUMN_PATH],
+                           .reason = v[BL_COLUMN_REASON], .sampling = v[BL_COLUMN_SAMPLING]};
+    int status = parse_status(v[BL_COLUMN_STATUS]);
+    int64_t stream;
+    const char *bytes = *v[BL_COLUMN_BYTES] ? v[BL_COLUMN_BYTES] : "-1";
+    const char *stream_text = *v[BL_COLUMN_STREAM] ? v[BL_COLUMN_STREAM] : "-1";
+    if (status < 0 || !bl_text_to_int(v[BL_COLUMN_LENGTH], strlen(v[BL_COLUMN_LENGTH]), 0, INT64_MAX, &row->length) ||
+        !bl_text_to_int(bytes, strlen(bytes), -1, INT64_MAX, &row->bytes) ||
+        !bl_text_to_int(stream_text, strlen(stream_text), -1, INT32_MAX, &stream))
+        return bl_error_set(e, BL_EFAIL, "%s: row %zu (%s): a number in length, bytes or stream that is none", file->path,
+                            i, row->id);
+    row->status = (enum bl_row_status)status;
+    row->stream = (int)stream;
+    return BL_OK;
+}
+
+void bl_row_text_free(struct bl_row_text *text)
+{
+    bl_buffer_free(&text->line);
+}
+
+static void append_field(struct bl_buffer *out, const char *text)
+{
+    bl_text_escape(out, text, strlen(text));
+    bl_buffer_byte(out, '\t');
+}
+
+void bl_sequences_format(const struct bl_row *row, struct bl_buffer *out)
+{
+    append_field(out, row->id);
+    bl_buffer_int(out, row->length);
+    bl_buffer_byte(out, '\t');
+    append_field(out, row->kind);
+    append_field(out, row->path);
+    bl_buffer_int(out, row->bytes);
+    bl_buffer_byte(out, '\t');
+    append_field(out, bl_row_status_name(row->status));
+    append_field(out, row->reason);
+    append_field(out, row->sampling);
+    if (row->stream >= 0)
+        bl_buffer_int(out, row->stream);
+    bl_buffer_byte(out, '\n');
+}
+
+bool bl_sequences_clean(const struct bl_sequences *t)
+{
+    return !t->by_status[BL_ROW_SKIPPED] && !t->by_status[BL_ROW_FAILED] && !t->damaged;
+}

@@ -1,0 +1,73 @@
+/* sequences.tsv: one row for every input found.
+ *
+ * Reading keeps 16 bytes per row in memory, the length and the row's place in the file; texts stay on disk and are read
+ * back row by row, by any thread. Several tables can be read as one: rows count on. */
+#ifndef BL_SEQUENCES_H
+#define BL_SEQUENCES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "kind/row.h"
+
+#define BL_SEQUENCES_HEADER "id\tlength\tkind\tpath\tbytes\tstatus\treason\tsampling\tstream\n"
+
+enum bl_column {
+    BL_COLUMN_ID,
+    BL_COLUMN_LENGTH,
+    BL_COLUMN_KIND,
+    BL_COLUMN_PATH,
+    BL_COLUMN_BYTES,
+    BL_COLUMN_STATUS,
+    BL_COLUMN_REASON,
+    BL_COLUMN_SAMPLING,
+    BL_COLUMN_STREAM,
+    BL_COLUMNS
+};
+
+struct bl_sequences_file {
+    char *path;
+    int fd;                  /* -1 for stdin, whose rows cannot be read again */
+    size_t first;            /* row of the merged table that is this file's first */
+    int column[BL_COLUMNS];  /* place of each known column, -1 where the file has none */
+    int columns;             /* how many the file has */
+};
+
+struct bl_sequences {
+    struct bl_sequences_file *file;
+    int files;
+    size_t count;
+    int64_t *length; /* [count] steps; 0 for rows that are not ok: what a plan is made from */
+    int64_t *offset; /* [count] byte of the row in its file, or NULL for plain lengths */
+    int64_t by_status[4]; /* rows by enum bl_row_status */
+    int64_t damaged;      /* ok rows with a reason */
+    int64_t steps;        /* of the ok rows */
+};
+
+/* Reads tables ("-": stdin), or with lengths true lists of "length" or "length count" lines. Errors name file and line: a table
+ * without id or length, a length that is none, a status that is none, an id twice, a file that ends in mid-line. */
+int bl_sequences_open(struct bl_sequences *sequences, const char *const *paths, int count, bool lengths,
+                      struct bl_error *e);
+void bl_sequences_close(struct bl_sequences *sequences);
+
+/* A row read back, with the memory that its texts live in; start from {0}, reuse, free with bl_row_text_free. */
+struct bl_row_text {
+    struct bl_row row;
+    struct bl_buffer line;
+    char *field[64];
+};
+
+/* Reads row i. A column that the table does not have: kind "", path "", bytes -1, status ok, sampling "", stream -1. */
+int bl_sequences_row(const struct bl_sequences *sequences, size_t i, struct bl_row_text *text, struct bl_error *e);
+void bl_row_text_free(struct bl_row_text *text);
+
+/* One line of a table, with its newline. */
+void bl_sequences_format(const struct bl_row *row, struct bl_buffer *out);
+
+/* True when every input could be used wholly: no row skipped or failed, none damaged. */
+bool bl_sequences_clean(const struct bl_sequences *sequences);
+
+#endif
