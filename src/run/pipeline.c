@@ -1,0 +1,259 @@
+/* Jobs stand in a ring of `slots` entries, through which three counters move: produced >= taken >= consumed. An entry is done
+ * when its worker has left it; consume waits for the oldest. One mutex guards all of it: a job is a block of frames or a file, so
+ * the lock is taken a few thousand times a second at most. */
+#include "run/pipeline.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct entry {
+    void *job;
+    bool done;
+    int code;
+    struct bl_error error;
+};
+
+struct pipeline {
+    const struct bl_stages *stages;
+    void *context;
+    struct bl_cancel *cancel;
+    struct entry *ring;
+    size_t slots;
+    size_t produced, taken, consumed; /* jobs so far */
+    bool closed; /* no more jobs will come */
+    int open_code;
+    struct bl_error open_error; /* of a worker that could not open */
+    pthread_mutex_t lock;
+    pthread_cond_t work_there, result_there;
+};
+
+static void raise_cancel(struct bl_cancel *cancel)
+{
+    int none = 0;
+    atomic_compare_exchange_strong(&cancel->raised, &none, -1);
+}
+
+/* --- workers ---------------------------------------------------------------------------------------------------- */
+
+/* Waits for a job. NULL when there will be none. Called and returns with the lock held. */
+static struct entry *take(struct pipeline *p)
+{
+    while (p->taken == p->produced && !p->closed)
+        pthread_cond_wait(&p->work_there, &p->lock);
+    if (p->taken == p->produced)
+        return NULL;
+    return &p->ring[p->taken++ % p->slots];
+}
+
+static void work_all(struct pipeline *p, void *worker)
+{
+    struct entry *entry;
+    pthread_mutex_lock(&p->lock);
+    while ((entry = take(p))) {
+        pthread_mutex_unlock(&p->lock);
+        /* After a fatal error the jobs that still stand in the ring are passed through undone. */
+        entry->code = bl_cancelled(p->cancel)
+                          ? BL_ECANCEL
+                          : p->stages->work(p->context, worker, entry->job, &entry->error);
+        pthread_mutex_lock(&p->lock);
+        entry->done = true;
+        pthread_cond_signal(&p->result_there);
+    }
+    pthread_mutex_unlock(&p->lock);
+}
+
+static void *run_worker(void *argument)
+{
+    struct pipeline *p = argument;
+    void *worker = NULL;
+    struct bl_error e = {0};
+    int code = p->stages->open ? p->stages->open(p->context, &worker, &e) : BL_OK;
+    if (code) {
+        pthread_mutex_lock(&p->lock);
+        if (!p->open_code) {
+            p->open_code = code;
+            p->open_error = e;
+        }
+        pthread_cond_signal(&p->result_there);
+        pthread_mutex_unlock(&p->lock);
+        return NULL;
+    }
+    work_all(p, worker);
+    if (p->stages->close)
+        p->stages->close(worker);
+    return NULL;
+}
+
+/* --- the caller's side ------------------------------------------------------------------------------------------ */
+
+static int produce_one(struct pipeline *p, struct bl_error *e)
+{
+    void *job = NULL;
+    int more = p->stages->produce(p->context, &job, e);
+    if (more < 0)
+        return more;
+    pthread_mutex_lock(&p->lock);
+    if (more) {
+        p->ring[p->produced % p->slots] = (struct entry){.job = job};
+        p->produced++;
+        pthread_cond_signal(&p->work_there);
+    } else {
+        p->closed = true;
+        pthread_cond_broadcast(&p->work_there);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return BL_OK;
+}
+
+/* Waits a little for the oldest job. True when it is done. */
+static bool wait_oldest(struct pipeline *p, int *code, struct bl_error *e)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += 100 * 1000 * 1000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
+    pthread_mutex_lock(&p->lock);
+    struct entry *oldest = &p->ring[p->consumed % p->slots];
+    int waited = 0;
+    while (!oldest->done && !p->open_code && waited == 0)
+        waited = pthread_cond_timedwait(&p->result_there, &p->lock, &until);
+    bool done = oldest->done;
+    if (!done && p->open_code) {
+        *code = p->open_code;
+        bl_error_set(e, p->open_error.code, "%s", p->open_error.text);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return done;
+}
+
+static int consume_oldest(struct pipeline *p, struct bl_error *e)
+{
+    struct entry *entry = &p->ring[p->consumed % p->slots];
+    void *job = entry->job;
+    int code = entry->code;
+    if (code)
+        bl_error_set(e, code, "%s", entry->error.text);
+    entry->done = false;
+    entry->job = NULL;
+    p->consumed++;
+    if (code) {
+        p->stages->discard(p->context, job);
+        return code;
+    }
+    return p->stages->consume(p->context, job, e);
+}
+
+static int drive(struct pipeline *p, struct bl_error *e)
+{
+    for (;;) {
+        if (bl_cancelled(p->cancel))
+            return BL_ECANCEL;
+        int code = BL_OK;
+        if (!p->closed && p->produced - p->consumed < p->slots)
+            code = produce_one(p, e);
+        else if (p->closed && p->consumed == p->produced)
+            return BL_OK;
+        else if (wait_oldest(p, &code, e))
+            code = consume_oldest(p, e);
+        if (code)
+            return code;
+        if (p->stages->tick)
+            p->stages->tick(p->context);
+    }
+}
+
+/* Stops intake, joins, and gives back the jobs that nobody will consume. */
+static void shut(struct pipeline *p, pthread_t *thread, int threads)
+{
+    pthread_mutex_lock(&p->lock);
+    p->closed = true;
+    pthread_cond_broadcast(&p->work_there);
+    pthread_mutex_unlock(&p->lock);
+    for (int i = 0; i < threads; i++)
+        pthread_join(thread[i], NULL);
+    for (; p->consumed < p->produced; p->consumed++)
+        p->stages->discard(p->context, p->ring[p->consumed % p->slots].job);
+}
+
+static int run_threads(struct pipeline *p, int workers, struct bl_error *e)
+{
+    int code = BL_OK, threads = 0;
+    pthread_t *thread = calloc((size_t)workers, sizeof *thread);
+    p->ring = calloc(p->slots, sizeof *p->ring);
+    if (!thread || !p->ring)
+        code = bl_error_memory(e);
+    while (!code && threads < workers) {
+        int error = pthread_create(&thread[threads], NULL, run_worker, p);
+        if (error) {
+            errno = error;
+            code = bl_error_errno(e, BL_EFAIL, "cannot start a thread");
+        } else {
+            threads++;
+        }
+    }
+    if (!code)
+        code = drive(p, e);
+    if (code)
+        raise_cancel(p->cancel);
+    if (thread && p->ring)
+        shut(p, thread, threads);
+    free(thread);
+    free(p->ring);
+    return code;
+}
+
+static int run_alone(struct pipeline *p, struct bl_error *e)
+{
+    const struct bl_stages *s = p->stages;
+    void *worker = NULL, *job;
+    int code = s->open ? s->open(p->context, &worker, e) : BL_OK;
+    if (code)
+        return code;
+    int more = 0;
+    while (!code && (more = s->produce(p->context, &job, e)) > 0) {
+        code = bl_cancelled(p->cancel) ? BL_ECANCEL : s->work(p->context, worker, job, e);
+        if (code)
+            s->discard(p->context, job);
+        else
+            code = s->consume(p->context, job, e);
+        if (s->tick)
+            s->tick(p->context);
+    }
+    if (s->close)
+        s->close(worker);
+    if (!code && more < 0)
+        code = more;
+    return code ? code : bl_cancelled(p->cancel) ? BL_ECANCEL : BL_OK;
+}
+
+int bl_pipeline_run(const struct bl_stages *stages, void *context, int workers, int slots, struct bl_cancel *cancel,
+                    struct bl_error *e)
+{
+    struct pipeline p = {.stages = stages, .context = context, .cancel = cancel,
+                         .slots = (size_t)(slots < workers ? workers : slots)};
+    if (workers <= 1)
+        return run_alone(&p, e);
+    pthread_mutex_init(&p.lock, NULL); /* default attributes: cannot fail on Linux */
+    pthread_cond_init(&p.work_there, NULL);
+    pthread_cond_init(&p.result_there, NULL);
+    int code = run_threads(&p, workers, e);
+    pthread_cond_destroy(&p.result_there);
+    pthread_cond_destroy(&p.work_there);
+    pthread_mutex_destroy(&p.lock);
+    return code;
+}
+
+int bl_pipeline_processors(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0)
+        return 1; /* more than 1,024 processors: the user says -j */
+    return CPU_COUNT(&set);
+}
