@@ -1,0 +1,41 @@
+/* A block in memory: the tables of one block as shards have them, and its fields. */
+#ifndef BL_BLOCK_H
+#define BL_BLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "plan/plan.h"
+#include "store/format.h"
+
+struct bl_block {
+    int64_t index; /* in the dataset, from 0 */
+    int32_t num_sequences;
+    int32_t *cu_seqlens;           /* [S + 1] */
+    int64_t *sequence;             /* [S] */
+    int32_t *length;               /* [S] */
+    int64_t *source_start;         /* [S], all zero when no sequence was cut */
+    uint8_t *field[BL_FIELDS_MAX]; /* T * bl_field_step_bytes each, 64-byte aligned; NULL when made without fields */
+};
+
+/* Bytes that bl_block_make allocates. */
+size_t bl_block_memory(const struct bl_format *format, bool with_fields);
+
+/* Allocates a block of that format, all zero. Free with bl_block_free. */
+int bl_block_make(struct bl_block *block, const struct bl_format *format, bool with_fields, struct bl_error *e);
+void bl_block_free(struct bl_block *block);
+
+/* Sets index and tables of block b as planned; fields stay as they are. length is what the plan was made from. */
+void bl_block_plan(struct bl_block *block, const struct bl_format *format, const struct bl_plan *plan,
+                   const int64_t *length, int64_t b);
+
+/* Marks the piece in place i as failed: sequence -1, length 0, source_start 0, and zeros in its steps of every field.
+ * Its boundaries in cu_seqlens stay. */
+void bl_block_fail(struct bl_block *block, const struct bl_format *format, int i);
+
+/* Segment ids of the block: T values, from 1 in order of places, 0 where padding is and where a sequence failed. */
+void bl_block_segment_ids(const struct bl_block *block, const struct bl_format *format, int32_t *out);
+
+#endif

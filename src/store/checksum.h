@@ -1,0 +1,26 @@
+/* Checksums of files and of what lies in them: XXH3, 64 bits, written as 16 hexadecimal digits. */
+#ifndef BL_CHECKSUM_H
+#define BL_CHECKSUM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+#define BL_DIGEST_SIZE 17 /* 16 lower-case digits and a NUL */
+
+uint64_t bl_checksum(const void *data, size_t size);
+
+/* Of size bytes of an open file from offset, read in pieces of bounded size. path is for messages. */
+int bl_checksum_range(int fd, int64_t offset, int64_t size, const char *path, uint64_t *checksum, struct bl_error *e);
+
+/* Of a whole file, and its size. */
+int bl_checksum_file(const char *path, int64_t *bytes, uint64_t *checksum, struct bl_error *e);
+
+void bl_checksum_format(uint64_t checksum, char digest[BL_DIGEST_SIZE]);
+
+/* False unless text is 16 lower-case hexadecimal digits. */
+bool bl_checksum_parse(const char *text, uint64_t *checksum);
+
+#endif

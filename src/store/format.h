@@ -1,0 +1,90 @@
+/* What the shards of a dataset look like: everything about their form that does not depend on their contents.
+ *
+ * From a bl_format follow the number of shards, their names, and for each one its tensors, their offsets and its
+ * header, to the byte: so workers write at computed offsets, and a finished shard is known by its size and header. */
+#ifndef BL_FORMAT_H
+#define BL_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "kind/field.h"
+#include "store/checksum.h"
+#include "store/safetensors.h"
+
+#define BL_FORMAT_VERSION 1
+
+struct bl_format {
+    int64_t T;      /* steps per block */
+    int64_t S;      /* most sequences in a block */
+    int64_t blocks; /* of the whole dataset */
+    struct bl_fields fields;
+    bool has_source_start; /* some sequence was cut */
+    bool has_segment_ids;
+    bool compressed; /* .safetensors.zst */
+    int level;       /* of zstd */
+    char plan_digest[BL_DIGEST_SIZE];
+    int64_t blocks_per_shard; /* set by bl_format_init, or read from a manifest */
+};
+
+/* The tables that every shard has for its blocks, beside the fields. */
+enum bl_table {
+    BL_TABLE_CU_SEQLENS,    /* I32 [n, S + 1] starts, then the end, which the tail repeats */
+    BL_TABLE_NUM_SEQUENCES, /* I32 [n] places used, those of failed sequences included */
+    BL_TABLE_SEQUENCE,      /* I64 [n, S] row of sequences.tsv; -1: unused or failed */
+    BL_TABLE_LENGTH,        /* I32 [n, S] steps; 0: unused or failed */
+    BL_TABLE_SOURCE_START,  /* I64 [n, S] first step within the sequence; only when some sequence was cut */
+    BL_TABLE_SEGMENT_IDS,   /* I32 [n, T] from 1, 0 = padding or failed; on request */
+    BL_TABLES
+};
+
+/* Checks a format (all but blocks_per_shard set) and derives blocks_per_shard: as many blocks as fit into shard_size
+ * bytes before compression, at least one. BL_EUSAGE: a field's name is taken by a table or another field, or sizes that
+ * cannot be. */
+int bl_format_init(struct bl_format *format, int64_t shard_size, struct bl_error *e);
+
+/* The checks alone, for a format that was read. */
+int bl_format_check(const struct bl_format *format, struct bl_error *e);
+
+/* Bytes of one block of field f. */
+size_t bl_format_block_bytes(const struct bl_format *format, int f);
+
+int64_t bl_format_shards(const struct bl_format *format);
+int64_t bl_format_first_block(const struct bl_format *format, int64_t shard);
+int64_t bl_format_blocks_of(const struct bl_format *format, int64_t shard); /* blocks in that shard */
+
+/* "shards/00000/shard-00000000.safetensors", with ".zst" when compressed: below the dataset's directory. Returns out.
+ */
+#define BL_SHARD_NAME_MAX 96
+char *bl_format_shard_name(const struct bl_format *format, int64_t shard, char out[BL_SHARD_NAME_MAX]);
+
+/* A tensor of a shard: a table or a field. */
+struct bl_column {
+    struct bl_tensor tensor;
+    int table;         /* enum bl_table, or -1 */
+    int field;         /* index into the format's fields, or -1 */
+    int64_t row_bytes; /* of one block */
+};
+
+/* One shard, to the byte. Data begins at header.size. */
+struct bl_layout {
+    int64_t first_block, blocks;
+    int columns;
+    struct bl_column column[BL_TABLES + BL_FIELDS_MAX]; /* in file order */
+    struct bl_buffer header;                            /* all bytes before the data */
+    int64_t file_size;                                  /* before compression */
+};
+
+int bl_layout_make(struct bl_layout *layout, const struct bl_format *format, int64_t shard, struct bl_error *e);
+void bl_layout_free(struct bl_layout *layout);
+
+/* The column of a table or of a field, or NULL. */
+const struct bl_column *bl_layout_table(const struct bl_layout *layout, enum bl_table table);
+const struct bl_column *bl_layout_field(const struct bl_layout *layout, int field);
+
+const char *bl_table_name(enum bl_table table);
+
+#endif

@@ -1,0 +1,78 @@
+/* index.safetensors: the plan on disk, with the checksum of every block of every field.
+ *
+ *   block_checksum I64 [B, fields]   XXH3 of the block's uncompressed bytes
+ *   block_ptr      I64 [B + 1]       first piece of each block, then P
+ *   sequence       I64 [P]           row of sequences.tsv
+ *   source_start   I64 [P]           first step within the sequence
+ *   length         I32 [P]
+ *   start          I32 [P]           first step within the block
+ *
+ * in this order: so the plan digest, XXH3 over T (I64) and the plan's tables, is one over the file from block_ptr to
+ * its end. Written and read in pieces of bounded size. */
+#ifndef BL_INDEX_H
+#define BL_INDEX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/io.h"
+#include "plan/plan.h"
+#include "store/checksum.h"
+
+#define BL_INDEX_FILE "index.safetensors"
+
+/* The plan's digest. length is what the plan was made from. */
+int bl_plan_digest(const struct bl_plan *plan, const int64_t *length, char digest[BL_DIGEST_SIZE], struct bl_error *e);
+
+struct bl_index_writer {
+    struct bl_output out;
+    const struct bl_plan *plan;
+    const int64_t *length;
+    size_t checksums_due; /* still to come */
+};
+
+/* Writing: begin, all checksums in block order in as many calls as suits (shard by shard), finish. On error, and after
+ * finish, bl_index_abort cleans up (it does nothing to an empty or finished writer). */
+int bl_index_begin(struct bl_index_writer *writer, const char *dir, const struct bl_plan *plan, const int64_t *length,
+                   int fields, struct bl_error *e);
+int bl_index_checksums(struct bl_index_writer *writer, const uint64_t *checksum, size_t count, struct bl_error *e);
+int bl_index_finish(struct bl_index_writer *writer, struct bl_error *e);
+void bl_index_abort(struct bl_index_writer *writer);
+
+enum bl_index_table {
+    BL_INDEX_BLOCK_CHECKSUM,
+    BL_INDEX_BLOCK_PTR,
+    BL_INDEX_SEQUENCE,
+    BL_INDEX_SOURCE_START,
+    BL_INDEX_LENGTH,
+    BL_INDEX_START,
+    BL_INDEX_TABLES
+};
+
+/* Reading. */
+struct bl_index {
+    int fd;
+    char *path;
+    int64_t blocks, pieces;
+    int fields;
+    int64_t offset[BL_INDEX_TABLES + 1]; /* of the tables in the file, then the end */
+};
+
+/* Opens DIR's index; blocks and fields are what it must have. BL_EDATA: it is no such index. */
+int bl_index_open(struct bl_index *index, const char *dir, int64_t blocks, int fields, struct bl_error *e);
+void bl_index_close(struct bl_index *index);
+
+/* Copies elements first .. first + count - 1 of a table, in its own type. Elements of block_checksum go by block, then
+ * field. */
+int bl_index_read(const struct bl_index *index, enum bl_index_table table, int64_t first, int64_t count, void *out,
+                  struct bl_error *e);
+
+/* The digest of what is in the file, for blocks of T steps. */
+int bl_index_digest(const struct bl_index *index, int64_t T, char digest[BL_DIGEST_SIZE], struct bl_error *e);
+
+/* The whole plan, with T set and the counts still zero (bl_plan_check counts). BL_EDATA: block_ptr does not rise from 0
+ * to P, a sequence is out of range, or start is not the sum of the lengths before it. Free with bl_plan_free. */
+int bl_index_plan(const struct bl_index *index, int64_t T, struct bl_plan *plan, struct bl_error *e);
+
+#endif

@@ -1,0 +1,74 @@
+/* Writing a shard: many workers put its blocks, in any order and at once; one of them finishes it.
+ *
+ * The file grows under a temporary name in DIR/.bload and gets its own name when it is whole and on the disk. Beside it
+ * a record is kept (DIR/.bload/shard-00000000.record) with what the finish of the dataset needs to know of it, so that
+ * nothing is read twice; the record is written first, so that a shard that bears its name always has one until the
+ * dataset is finished.
+ *
+ * Plain: blocks are written at computed offsets as they come. Compressed: their frames are held until the shard is
+ * whole. */
+#ifndef BL_SHARD_H
+#define BL_SHARD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "store/block.h"
+#include "store/format.h"
+#include "store/seekable.h"
+
+struct bl_shard;
+
+/* What is known of a finished shard. */
+struct bl_shard_record {
+    int64_t shard;
+    int64_t first_block, blocks;
+    int64_t bytes;     /* of the file */
+    uint64_t checksum; /* XXH3 over the checksums of its regions (little-endian), in file order: header, each table,
+                          each block of each field; compressed: each frame, then the seek table */
+    uint64_t *block_checksum; /* [blocks][fields] XXH3 of the uncompressed bytes, fields in the format's order */
+    char *notes;              /* what the writer left there: see bl_shard_finish */
+    size_t notes_size;
+};
+
+void bl_shard_record_free(struct bl_shard_record *record);
+
+/* Makes DIR/.bload and DIR/shards where they are missing. */
+int bl_shard_prepare(const char *dir, struct bl_error *e);
+
+/* Removes what runs that were killed left unfinished in DIR/.bload. Only for one who knows that no other run writes
+ * there. */
+int bl_shard_sweep(const char *dir, struct bl_error *e);
+
+/* Begins shard number shard; bl_shard_prepare came before. The format outlives it. A disk that is too full for a plain
+ * shard is found here, where the file system can tell. */
+int bl_shard_create(const struct bl_format *format, const char *dir, int64_t shard, struct bl_shard **out,
+                    struct bl_error *e);
+
+/* Writes or compresses one block of the shard, each exactly once. Callable by many threads at once, for different
+ * blocks. The fields must be filled wholly, padding included. compressor is the caller's own; NULL for plain shards.
+ * The block is the caller's again afterwards. */
+int bl_shard_put_block(struct bl_shard *shard, const struct bl_block *block, struct bl_compressor *compressor,
+                       struct bl_error *e);
+
+/* Writes the tables and all the rest, syncs, keeps the record, and gives the file its name. All blocks have been put,
+ * and the caller has seen to it that their writes are visible to this thread. notes: text of the caller's that shall
+ * come back from bl_shard_find (failures, say), or NULL. record (not NULL) is filled in; free it. */
+int bl_shard_finish(struct bl_shard *shard, struct bl_compressor *compressor, const char *notes, size_t notes_size,
+                    struct bl_shard_record *record, struct bl_error *e);
+
+/* Frees it; what was not finished is removed. NULL is fine. */
+void bl_shard_free(struct bl_shard *shard);
+
+/* Looks for a finished shard: 1 and its record; 0 when there is none, or one that is not as this format has it (to be
+ * written again); BL_EFAIL when the system failed. Known by size, header, plan digest and record; contents are not
+ * read. */
+int bl_shard_find(const struct bl_format *format, const char *dir, int64_t shard, struct bl_shard_record *record,
+                  struct bl_error *e);
+
+/* Bytes that a shard in the making holds at most, beside the blocks: tables, and compressed frames that do not shrink.
+ */
+size_t bl_shard_memory(const struct bl_format *format);
+
+#endif
