@@ -1,0 +1,48 @@
+/* Sources: what the user named, turned into the files that are inputs, in natural order. */
+#ifndef BL_SOURCES_H
+#define BL_SOURCES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "kind/kind.h"
+
+/* One thing that the user named: a file, a folder, a glob or an @list. */
+struct bl_source {
+    const char *path;            /* as given */
+    const struct bl_kind *kind;  /* said for this source, or NULL */
+};
+
+struct bl_file {
+    char *path;                 /* as given, with what was found below it; owned */
+    const char *id;             /* path, or its part below the source folder: points into path */
+    const struct bl_kind *kind;
+};
+
+struct bl_ignored {
+    char extension[16]; /* "txt"; "hidden", "no extension" */
+    int64_t count;
+};
+
+#define BL_IGNORED_MAX 32
+
+/* The inputs of a run. */
+struct bl_files {
+    struct bl_file *file;
+    size_t count, capacity;
+    struct bl_ignored ignored[BL_IGNORED_MAX]; /* files of folders that are no inputs, by extension */
+    int ignored_count;
+};
+
+/* Lists the sources. base is the directory that relative paths count from (NULL: the working directory). kind: what
+ * the user said all of it is, or NULL. Errors: BL_EUSAGE for a source that is not there, a glob that matches nothing,
+ * kinds that are mixed (with the counts) and ids that come twice (both named); BL_EFAIL for a directory that cannot be read. */
+int bl_sources_list(struct bl_files *files, const struct bl_source *source, int sources, const char *base,
+                    const struct bl_kind *kind, struct bl_error *e);
+void bl_files_free(struct bl_files *files);
+
+/* path as it is to be opened: behind base when it is relative. To be freed; NULL for no memory. */
+char *bl_source_open_path(const char *base, const char *path);
+
+#endif
