@@ -52,6 +52,7 @@ struct bl_reader; /* each kind's own: decoders, scalers, buffers of one worker *
 
 struct bl_kind {
     const char *name;
+    const char *title; /* of its options in --help: "Video" */
     const char *const *extensions; /* without the dot, lower case, ended by NULL: what a folder's files are taken by */
     const struct bl_option *options;
     size_t config_size;

@@ -1,0 +1,79 @@
+#include "cmd/cmd.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "run/pipeline.h"
+#include "run/signals.h"
+
+#define AT(member) offsetof(struct bl_common, member)
+
+#define COMMON                                                                                                         \
+    {.name = "quiet", .letter = 'q', .type = &bl_option_flag, .offset = AT(quiet),                                    \
+     .help = "no progress and no summary; faults are always told"},                                                   \
+    {.name = "help", .letter = 'h', .type = &bl_option_flag, .offset = AT(help), .command_line_only = true,           \
+     .help = "this text"}
+
+const struct bl_option bl_common_table[] = {COMMON, {0}};
+
+const struct bl_option bl_common_threads_table[] = {
+    {.name = "jobs", .letter = 'j', .type = &bl_option_int, .min = 1, .max = 1024, .offset = AT(jobs),
+     .help = "threads [the processors there are]"},
+    COMMON,
+    {0},
+};
+
+int bl_cmd_workers(const struct bl_common *common)
+{
+    return common->jobs ? (int)common->jobs : bl_pipeline_processors();
+}
+
+void bl_cmd_say(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("bload: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
+static int print_help(struct bl_cmd *cmd)
+{
+    struct bl_buffer text = {0};
+    bl_buffer_printf(&text, "usage: bload %s %s\n", cmd->name, cmd->usage);
+    bl_options_help(&cmd->options, &text);
+    int code = bl_buffer_check(&text, &cmd->error);
+    if (!code && (fwrite(text.data, 1, text.size, stdout) != text.size || fflush(stdout) != 0))
+        code = bl_error_errno(&cmd->error, BL_EFAIL, "cannot write standard output");
+    bl_buffer_free(&text);
+    return code ? code : 1;
+}
+
+int bl_cmd_parse(struct bl_cmd *cmd, int argc, char **argv)
+{
+    int code = bl_options_parse(&cmd->options, argc - 1, argv + 1, &cmd->error);
+    /* Someone who asks for help next to a mistake wants help. */
+    return cmd->common.help ? print_help(cmd) : code;
+}
+
+int bl_cmd_end(struct bl_cmd *cmd, int code, bool partial)
+{
+    int caught = bl_signals_caught(&cmd->cancel);
+    if (code < 0 && caught)
+        bl_cmd_say("%s: ended by %s%s", cmd->name, strsignal(caught),
+                   strcmp(cmd->name, "pack") == 0 ? "; the same command goes on where it stopped" : "");
+    else if (code < 0)
+        bl_cmd_say("%s: %s", cmd->name, cmd->error.text[0] ? cmd->error.text : "failed");
+    bl_options_free(&cmd->options);
+    if (code < 0 && caught)
+        bl_signals_reraise(caught);
+    if (code == BL_EUSAGE)
+        return BL_EXIT_USAGE;
+    if (code < 0)
+        return BL_EXIT_FAILED;
+    return partial && code == BL_OK ? BL_EXIT_PARTIAL : BL_EXIT_DONE;
+}

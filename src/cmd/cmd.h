@@ -1,0 +1,58 @@
+/* Commands: options in, one call per stage, an answer out. Only here is anything printed. */
+#ifndef BL_CMD_H
+#define BL_CMD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/option.h"
+#include "kind/kind.h"
+
+enum bl_exit {
+    BL_EXIT_DONE = 0,
+    BL_EXIT_FAILED = 1,
+    BL_EXIT_USAGE = 2,
+    BL_EXIT_PARTIAL = 3, /* done, but some inputs could not be used, or not wholly */
+};
+
+/* argv[0] is the command's name. They return an exit status. */
+int bl_cmd_scan(int argc, char **argv);
+int bl_cmd_plan(int argc, char **argv);
+int bl_cmd_compare(int argc, char **argv);
+int bl_cmd_pack(int argc, char **argv);
+int bl_cmd_verify(int argc, char **argv);
+int bl_cmd_info(int argc, char **argv);
+
+/* What every command understands. */
+struct bl_common {
+    bool help, quiet;
+    int64_t jobs; /* threads: bl_cmd_workers turns 0 into the processors there are */
+};
+
+extern const struct bl_option bl_common_table[];         /* --help, --quiet */
+extern const struct bl_option bl_common_threads_table[]; /* and -j */
+
+int bl_cmd_workers(const struct bl_common *common);
+
+/* A command at work. */
+struct bl_cmd {
+    const char *name;  /* "scan" */
+    const char *usage; /* "SOURCE... [options]" and what it does, for --help */
+    struct bl_options options;
+    struct bl_common common;
+    struct bl_cancel cancel;
+    struct bl_error error;
+};
+
+/* Reads the command line into the options that were added. 1: --help was asked for and has been printed. */
+int bl_cmd_parse(struct bl_cmd *cmd, int argc, char **argv);
+
+/* Ends a command: prints what went wrong, frees, and gives the exit status for the code: partial tells whether BL_OK means
+ * BL_EXIT_PARTIAL. Raises a signal that was caught again. */
+int bl_cmd_end(struct bl_cmd *cmd, int code, bool partial);
+
+/* A line on stderr: "bload: <text>"; told whether quiet or not. */
+void bl_cmd_say(const char *format, ...) BL_PRINTF(1, 2);
+
+#endif

@@ -1,0 +1,227 @@
+#include "cmd/config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+/* What the functions below need to know of where they are. */
+struct reading {
+    struct bl_config *config;
+    struct bl_options *options;
+    yaml_document_t *document;
+    const char *path;
+    struct bl_error *e;
+};
+
+static int refuse(const struct reading *r, const yaml_node_t *node, const char *what, const char *detail)
+{
+    return bl_error_set(r->e, BL_EUSAGE, "%s:%zu:%zu: %s%s", r->path, node->start_mark.line + 1,
+                        node->start_mark.column + 1, what, detail);
+}
+
+/* A scalar's text, kept as long as the configuration. NULL, with the error set, when it is no text. */
+static const char *keep_scalar(const struct reading *r, const yaml_node_t *node, const char *what)
+{
+    if (node->type != YAML_SCALAR_NODE) {
+        refuse(r, node, what, node->type == YAML_MAPPING_NODE ? ": a single value, not a mapping, is expected"
+                                                             : ": a single value, not a list, is expected");
+        return NULL;
+    }
+    if (strlen((const char *)node->data.scalar.value) != node->data.scalar.length) {
+        refuse(r, node, what, ": a zero byte in a text");
+        return NULL;
+    }
+    struct bl_config *c = r->config;
+    char **text = realloc(c->text, (c->texts + 1) * sizeof *text);
+    if (text)
+        c->text = text;
+    char *copy = text ? strdup((const char *)node->data.scalar.value) : NULL;
+    if (!copy) {
+        bl_error_memory(r->e);
+        return NULL;
+    }
+    return c->text[c->texts++] = copy;
+}
+
+static yaml_node_t *node_at(const struct reading *r, int index)
+{
+    return yaml_document_get_node(r->document, index);
+}
+
+/* {path: videos/, kind: video} */
+static int read_source_mapping(const struct reading *r, const yaml_node_t *node, struct bl_source *source)
+{
+    for (yaml_node_pair_t *pair = node->data.mapping.pairs.start; pair < node->data.mapping.pairs.top; pair++) {
+        const yaml_node_t *key_node = node_at(r, pair->key), *value_node = node_at(r, pair->value);
+        const char *key = keep_scalar(r, key_node, "key of a source");
+        const char *value = key ? keep_scalar(r, value_node, key) : NULL;
+        if (!value)
+            return BL_EUSAGE;
+        if (strcmp(key, "path") == 0) {
+            source->path = value;
+        } else if (strcmp(key, "kind") == 0) {
+            source->kind = bl_kind_find(value);
+            if (!source->kind)
+                return refuse(r, value_node, "there is no kind ", value);
+        } else {
+            return refuse(r, key_node, "unknown key in a source (path, kind): ", key);
+        }
+    }
+    return source->path ? BL_OK : refuse(r, node, "a source without a path", "");
+}
+
+static int read_sources(const struct reading *r, const yaml_node_t *node)
+{
+    if (node->type != YAML_SEQUENCE_NODE)
+        return refuse(r, node, "sources", ": a list is expected (- path: videos/)");
+    size_t count = (size_t)(node->data.sequence.items.top - node->data.sequence.items.start);
+    r->config->source = calloc(count + 1, sizeof *r->config->source);
+    if (!r->config->source)
+        return bl_error_memory(r->e);
+    for (size_t i = 0; i < count; i++) {
+        const yaml_node_t *item = node_at(r, node->data.sequence.items.start[i]);
+        struct bl_source *source = &r->config->source[i];
+        int code = BL_OK;
+        if (item->type == YAML_MAPPING_NODE)
+            code = read_source_mapping(r, item, source);
+        else if (!(source->path = keep_scalar(r, item, "a source")))
+            code = BL_EUSAGE;
+        if (code)
+            return code;
+    }
+    r->config->sources = (int)count;
+    return BL_OK;
+}
+
+static int read_root(const struct reading *r, const yaml_node_t *root)
+{
+    if (root->type != YAML_MAPPING_NODE)
+        return refuse(r, root, "a mapping of keys to values is expected", "");
+    yaml_node_pair_t *start = root->data.mapping.pairs.start, *top = root->data.mapping.pairs.top;
+    for (yaml_node_pair_t *pair = start; pair < top; pair++) {
+        const yaml_node_t *key_node = node_at(r, pair->key), *value_node = node_at(r, pair->value);
+        const char *key = keep_scalar(r, key_node, "key");
+        if (!key)
+            return BL_EUSAGE;
+        for (yaml_node_pair_t *before = start; before < pair; before++) {
+            if (strcmp((const char *)node_at(r, before->key)->data.scalar.value, key) == 0)
+                return refuse(r, key_node, "key given twice: ", key);
+        }
+        if (strcmp(key, "sources") == 0) {
+            int code = read_sources(r, value_node);
+            if (code)
+                return code;
+            continue;
+        }
+        const char *value = keep_scalar(r, value_node, key);
+        if (!value)
+            return BL_EUSAGE;
+        int code = bl_options_set(r->options, key, value, BL_ORIGIN_FILE, r->e);
+        if (code) {
+            const yaml_node_t *at = strncmp(r->e->text, "unknown", 7) == 0 ? key_node : value_node;
+            bl_error_prefix(r->e, "%s:%zu:%zu", r->path, at->start_mark.line + 1, at->start_mark.column + 1);
+            return code;
+        }
+    }
+    return BL_OK;
+}
+
+static int read_document(struct reading *r, FILE *file)
+{
+    yaml_parser_t parser;
+    yaml_document_t document;
+    if (!yaml_parser_initialize(&parser))
+        return bl_error_memory(r->e);
+    yaml_parser_set_input_file(&parser, file);
+    int code = BL_OK;
+    if (!yaml_parser_load(&parser, &document)) {
+        code = bl_error_set(r->e, BL_EUSAGE, "%s:%zu:%zu: not YAML: %s", r->path, parser.problem_mark.line + 1,
+                            parser.problem_mark.column + 1, parser.problem ? parser.problem : "cannot be read");
+    } else {
+        r->document = &document;
+        yaml_node_t *root = yaml_document_get_root_node(&document);
+        code = root ? read_root(r, root) : bl_error_set(r->e, BL_EUSAGE, "%s is empty", r->path);
+        yaml_document_delete(&document);
+    }
+    yaml_parser_delete(&parser);
+    return code;
+}
+
+int bl_config_read(struct bl_config *config, const char *path, struct bl_options *options, struct bl_error *e)
+{
+    *config = (struct bl_config){0};
+    const char *slash = strrchr(path, '/');
+    if (slash) {
+        config->directory = strndup(path, slash == path ? 1 : (size_t)(slash - path));
+        if (!config->directory)
+            return bl_error_memory(e);
+    }
+    FILE *file = fopen(path, "rbe");
+    if (!file)
+        return bl_error_errno(e, BL_EUSAGE, "cannot open %s", path);
+    struct reading r = {.config = config, .options = options, .path = path, .e = e};
+    int code = read_document(&r, file);
+    fclose(file); /* read only: nothing can be lost by it */
+    return code;
+}
+
+void bl_config_free(struct bl_config *config)
+{
+    for (size_t i = 0; i < config->texts; i++)
+        free(config->text[i]);
+    free(config->text);
+    free(config->source);
+    free(config->directory);
+    *config = (struct bl_config){0};
+}
+
+/* --- printing --------------------------------------------------------------------------------------------------- */
+
+/* Double-quoted YAML: understood for any text, whatever it looks like. */
+static void append_quoted(struct bl_buffer *out, const char *text)
+{
+    bl_buffer_byte(out, '"');
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            bl_buffer_printf(out, "\\%c", *text);
+        else if ((unsigned char)*text < ' ')
+            bl_buffer_printf(out, "\\x%02X", (unsigned char)*text);
+        else
+            bl_buffer_byte(out, *text);
+    }
+    bl_buffer_byte(out, '"');
+}
+
+static int print_option(void *context, const struct bl_option_group *group, const struct bl_option *option)
+{
+    struct bl_buffer *out = context, value = {0};
+    bl_option_format(group, option, &value);
+    if (value.size && !option->command_line_only) {
+        bl_buffer_printf(out, "%s: ", option->name);
+        if (option->type == &bl_option_string)
+            append_quoted(out, value.data);
+        else
+            bl_buffer_text(out, value.data);
+        bl_buffer_byte(out, '\n');
+    }
+    out->failed |= value.failed;
+    bl_buffer_free(&value);
+    return BL_OK;
+}
+
+void bl_config_print(const struct bl_options *options, const struct bl_source *source, int sources,
+                     struct bl_buffer *out)
+{
+    if (sources)
+        bl_buffer_text(out, "sources:\n");
+    for (int i = 0; i < sources; i++) {
+        bl_buffer_text(out, "  - path: ");
+        append_quoted(out, source[i].path);
+        bl_buffer_byte(out, '\n');
+        if (source[i].kind)
+            bl_buffer_printf(out, "    kind: %s\n", source[i].kind->name);
+    }
+    bl_options_each(options, print_option, out);
+}

@@ -1,0 +1,38 @@
+/* Inputs of scan and pack: sources from operands or a YAML file, the options of every kind, the files they lead to. */
+#ifndef BL_INPUTS_H
+#define BL_INPUTS_H
+
+#include "cmd/cmd.h"
+#include "cmd/config.h"
+#include "scan/sources.h"
+
+#define BL_KINDS_MAX 8
+
+struct bl_inputs {
+    int kind;                /* option: 0 auto, then the place in bl_kinds + 1 */
+    const char *config_path; /* option */
+    struct bl_config config;
+    struct bl_source *source; /* operands, or the file's */
+    int sources;
+    const char *base;        /* directory that relative paths count from, or NULL */
+    void *kind_config[BL_KINDS_MAX];
+    struct bl_files files;
+};
+
+/* Adds the options of the sources and of every kind. */
+int bl_inputs_add_options(struct bl_inputs *inputs, struct bl_cmd *cmd);
+
+/* After the command line: reads the YAML file if there is one, settles the sources, checks the kinds' options. */
+int bl_inputs_settle(struct bl_inputs *inputs, struct bl_cmd *cmd);
+
+/* Lists the files. */
+int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd);
+void bl_inputs_free(struct bl_inputs *inputs);
+
+/* "ignored in folders: 3 .txt, 1 hidden", for the summary; nothing when nothing was. */
+void bl_inputs_say_ignored(const struct bl_inputs *inputs);
+
+/* Prints a fault of a row: "skipped a.mp4: empty file". */
+void bl_inputs_say_fault(const struct bl_row *row);
+
+#endif

@@ -1,0 +1,106 @@
+/* bload scan: sources in, sequences.tsv out. */
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "base/io.h"
+#include "base/text.h"
+#include "cmd/cmd.h"
+#include "cmd/inputs.h"
+#include "run/progress.h"
+#include "run/signals.h"
+#include "scan/scan.h"
+
+struct scan {
+    const char *output;
+    struct bl_inputs inputs;
+    struct bl_progress progress;
+    int64_t by_status[4], damaged, steps;
+};
+
+static const struct bl_option table[] = {
+    {.name = "output", .letter = 'o', .type = &bl_option_string, .placeholder = "FILE", .command_line_only = true,
+     .offset = offsetof(struct scan, output), .help = "write the table there [standard output]"},
+    {0},
+};
+
+static int take_fault(void *sink, const struct bl_row *row, struct bl_error *e)
+{
+    struct scan *scan = sink;
+    (void)e;
+    scan->by_status[row->status]++;
+    scan->damaged += row->status == BL_ROW_OK;
+    bl_inputs_say_fault(row);
+    return BL_OK;
+}
+
+static void tick(void *sink, size_t files, int64_t steps)
+{
+    struct scan *scan = sink;
+    scan->progress.done = (int64_t)files;
+    scan->steps = steps;
+    bl_progress_tick(&scan->progress);
+}
+
+static void say_summary(const struct scan *scan)
+{
+    char files[32], steps[32], ok[32];
+    int64_t useless = scan->by_status[BL_ROW_SKIPPED] + scan->by_status[BL_ROW_FAILED];
+    bl_cmd_say("%s files: %s sequences of %s steps, %d of them damaged; %d skipped",
+               bl_text_count(files, (int64_t)scan->inputs.files.count),
+               bl_text_count(ok, (int64_t)scan->inputs.files.count - useless), bl_text_count(steps, scan->steps),
+               (int)scan->damaged, (int)useless);
+    bl_inputs_say_ignored(&scan->inputs);
+}
+
+static int run(struct bl_cmd *cmd, struct scan *scan)
+{
+    if (!scan->inputs.sources)
+        return bl_error_set(&cmd->error, BL_EUSAGE, "no source given (see bload scan --help)");
+    int code = bl_inputs_list(&scan->inputs, cmd);
+    struct bl_output out = {0};
+    if (!code)
+        code = bl_output_open(&out, scan->output, &cmd->error);
+    if (!code) {
+        bl_signals_install(&cmd->cancel);
+        bl_progress_start(&scan->progress, cmd->common.quiet, "scan", "files", NULL,
+                          (int64_t)scan->inputs.files.count);
+        struct bl_scan job = {.files = &scan->inputs.files,
+                              .base = scan->inputs.base,
+                              .kind_config = (const void *const *)scan->inputs.kind_config,
+                              .workers = bl_cmd_workers(&cmd->common),
+                              .cancel = &cmd->cancel,
+                              .fault = take_fault,
+                              .tick = tick,
+                              .sink = scan};
+        code = bl_scan_run(&job, &out, &cmd->error);
+        bl_progress_end(&scan->progress);
+    }
+    if (!code)
+        code = bl_output_commit(&out, &cmd->error);
+    bl_output_abort(&out);
+    if (!code && !cmd->common.quiet)
+        say_summary(scan);
+    return code;
+}
+
+int bl_cmd_scan(int argc, char **argv)
+{
+    struct scan scan = {0};
+    struct bl_cmd cmd = {.name = "scan",
+                         .usage = "SOURCE... [options]\n\n"
+                                  "Lists every sequence in files, folders, globs, @lists or a YAML file with its exact length.\n"
+                                  "The table goes to standard output: id length kind path bytes status reason sampling stream."};
+    int code = bl_inputs_add_options(&scan.inputs, &cmd);
+    if (!code)
+        code = bl_options_add(&cmd.options, "Output", table, &scan, &cmd.error);
+    if (!code)
+        code = bl_options_add(&cmd.options, "General", bl_common_threads_table, &cmd.common, &cmd.error);
+    if (!code)
+        code = bl_cmd_parse(&cmd, argc, argv);
+    if (!code)
+        code = bl_inputs_settle(&scan.inputs, &cmd);
+    if (!code)
+        code = run(&cmd, &scan);
+    bl_inputs_free(&scan.inputs);
+    return bl_cmd_end(&cmd, code, scan.by_status[BL_ROW_SKIPPED] || scan.damaged);
+}

@@ -1,0 +1,64 @@
+/* The table of commands. */
+#include <stdio.h>
+#include <string.h>
+
+#include "bload.h"
+#include "cmd/cmd.h"
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *summary;
+} commands[] = {
+    {"scan", bl_cmd_scan, "list sources and the exact length of every sequence in them"},
+    {"plan", bl_cmd_plan, "decide which sequence goes into which block, and where"},
+    {"compare", bl_cmd_compare, "show every strategy side by side"},
+    {"pack", bl_cmd_pack, "turn sources into a dataset of fixed-size blocks"},
+    {"verify", bl_cmd_verify, "check every byte and every table of a dataset"},
+    {"info", bl_cmd_info, "say what is in a dataset"},
+};
+
+#define COMMANDS (sizeof commands / sizeof *commands)
+
+static void print_help(FILE *out)
+{
+    fputs("usage: bload COMMAND ...\n\n"
+          "Packs sequences of different lengths into fixed-size blocks, once, offline, so that every rank of a\n"
+          "data-parallel training job reads equal batches.\n\ncommands:\n",
+          out);
+    for (size_t i = 0; i < COMMANDS; i++)
+        fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
+    fputs("\n  bload COMMAND --help    its options\n  bload --version         the version\n\n"
+          "The first dataset: bload pack videos/ --size 224x224 -T longest -o dataset\n",
+          out);
+}
+
+static int run(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "--help";
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (strcmp(name, commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    }
+    if (strcmp(name, "--version") == 0) {
+        printf("bload %s\n", BLOAD_VERSION);
+        return BL_EXIT_DONE;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+        print_help(argc > 1 ? stdout : stderr);
+        return argc > 1 ? BL_EXIT_DONE : BL_EXIT_USAGE;
+    }
+    bl_cmd_say("there is no command \"%s\" (see bload --help)", name);
+    return BL_EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    int status = run(argc, argv);
+    /* What was printed is lost if the last flush fails: a full disk must not look like success. */
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        bl_cmd_say("cannot write standard output");
+        return BL_EXIT_FAILED;
+    }
+    return status;
+}

@@ -1,0 +1,57 @@
+#include "plan/options.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/text.h"
+
+const char *const bl_strategy_names[] = {"naive", "sample", "mix", "block", NULL};
+const char *const bl_fill_names[] = {"optimal", "paper", NULL};
+const char *const bl_oversize_names[] = {"error", "split", "truncate", "drop", NULL};
+static const char *const clips_names[] = {"one", "all", NULL};
+
+/* A number of steps, or "longest", which plan.h writes as 0. */
+static bool parse_steps(const struct bl_option *option, const char *text, void *value)
+{
+    (void)option;
+    if (strcmp(text, "longest") == 0) {
+        *(int64_t *)value = 0;
+        return true;
+    }
+    return bl_text_to_int(text, strlen(text), 1, BL_T_MAX, value);
+}
+
+static void format_steps(const struct bl_option *option, const void *value, struct bl_buffer *out)
+{
+    (void)option;
+    if (*(const int64_t *)value)
+        bl_buffer_int(out, *(const int64_t *)value);
+    else
+        bl_buffer_text(out, "longest");
+}
+
+static const struct bl_option_type steps = {"N|longest", parse_steps, format_steps,
+                                            "a number of steps from 1 to 2147483647, or \"longest\""};
+
+#define AT(member) offsetof(struct bl_plan_options, member)
+
+const struct bl_option bl_plan_option_table[] = {
+    {.name = "T", .letter = 'T', .type = &steps, .affects = BL_AFFECTS_PLAN, .offset = AT(T),
+     .help = "steps per block; must be given (\"longest\" sequence: as in the paper)"},
+    {.name = "strategy", .type = &bl_option_choice, .choices = bl_strategy_names, .initial = "block",
+     .affects = BL_AFFECTS_PLAN, .offset = AT(strategy),
+     .help = "block: whole sequences packed into blocks;\nnaive: each padded to T; sample, mix: clips of --clip steps"},
+    {.name = "fill", .type = &bl_option_choice, .choices = bl_fill_names, .initial = "optimal",
+     .affects = BL_AFFECTS_PLAN, .offset = AT(fill),
+     .help = "how blocks are filled: near the lower bound, or by the\npaper's rule (uniform over what fits)"},
+    {.name = "oversize", .type = &bl_option_choice, .choices = bl_oversize_names, .initial = "error",
+     .affects = BL_AFFECTS_PLAN, .offset = AT(oversize), .help = "what becomes of sequences longer than T"},
+    {.name = "clip", .type = &bl_option_int, .min = 1, .max = BL_T_MAX, .affects = BL_AFFECTS_PLAN, .offset = AT(clip),
+     .help = "steps per clip of sample and mix [the mean length, rounded down]"},
+    {.name = "clips", .type = &bl_option_choice, .choices = clips_names, .initial = "one",
+     .affects = BL_AFFECTS_PLAN, .offset = AT(clips),
+     .help = "sample: one clip of each long enough sequence, or every\nwhole clip"},
+    {.name = "seed", .type = &bl_option_uint, .initial = "0", .affects = BL_AFFECTS_PLAN, .offset = AT(seed),
+     .help = "decides everything random"},
+    {0},
+};
