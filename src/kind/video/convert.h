@@ -3,8 +3,8 @@
  * Scaling and colour are zimg's (docs/scaling.md says why): bilinear, its triangle widened by the scale when
  * shrinking. Matrix and range come from the frame's tags, chroma location too; nothing is converted between primaries
  * or transfer curves. Where a frame says nothing it is taken as FFmpeg's own scaler takes it: BT.601, limited
- * range, and chroma sited left. Full range are the yuvj formats, whatever is tagged full, grey unless it is tagged limited,
- * and RGB always. Alpha is dropped, as FFmpeg does on the way to rgb24. Interlaced frames are converted as
+ * range, and chroma sited left. Full range are the yuvj formats, whatever is tagged full, grey unless it is tagged
+ * limited, and RGB always. Alpha is dropped, as FFmpeg does on the way to rgb24. Interlaced frames are converted as
  * they are, both fields woven: no deinterlacing.
  *
  * An object belongs to one worker; it keeps the last few zimg graphs, since making one costs up to a millisecond. */

@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 
-#define BL_SIDE_MAX 32768               /* pixels: no coded, display or target side may be longer */
-#define BL_AREA_MAX (INT64_C(1) << 28)  /* pixels: nor may any picture be larger (16384 x 16384) */
+#define BL_SIDE_MAX 32768              /* pixels: no coded, display or target side may be longer */
+#define BL_AREA_MAX (INT64_C(1) << 28) /* pixels: nor may any picture be larger (16384 x 16384) */
 
 enum bl_fit {
     BL_FIT_STRETCH, /* the whole picture, its shape given up for the target's */
@@ -29,21 +29,21 @@ enum bl_orientation {
 };
 
 struct bl_geometry_input {
-    int coded_width, coded_height; /* pixels, after the decoder's own cropping (AVFrame.width, height) */
-    int sar_num, sar_den;          /* sample aspect ratio; either not positive: square */
-    const int32_t *matrix;         /* the display matrix [9] as FFmpeg gives it, or NULL */
+    int coded_width, coded_height;   /* pixels, after the decoder's own cropping (AVFrame.width, height) */
+    int sar_num, sar_den;            /* sample aspect ratio; either not positive: square */
+    const int32_t *matrix;           /* the display matrix [9] as FFmpeg gives it, or NULL */
     int target_width, target_height; /* both 0: the picture's own size */
     enum bl_fit fit;
 };
 
 struct bl_geometry {
-    int coded_width, coded_height;     /* the frames that this is for */
-    int display_width, display_height; /* upright, pixels square: the picture's own size */
-    int width, height;                 /* of the RGB picture to make */
-    unsigned orientation;              /* bits of enum bl_orientation */
+    int coded_width, coded_height;                          /* the frames that this is for */
+    int display_width, display_height;                      /* upright, pixels square: the picture's own size */
+    int width, height;                                      /* of the RGB picture to make */
+    unsigned orientation;                                   /* bits of enum bl_orientation */
     double source_x, source_y, source_width, source_height; /* what is seen, in coded pixels, as coded */
-    int scaled_width, scaled_height;   /* to which that is scaled, still as coded */
-    int place_x, place_y;              /* where the upright scaled picture lies in the RGB picture; around it is black */
+    int scaled_width, scaled_height;                        /* to which that is scaled, still as coded */
+    int place_x, place_y; /* where the upright scaled picture lies in the RGB picture; around it is black */
 };
 
 /* Errors: BL_EDATA when this picture cannot be shown so (rotated by no right angle, a side or an area out of bounds),

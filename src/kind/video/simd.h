@@ -12,7 +12,7 @@
 enum bl_simd {
     BL_SIMD_NONE, /* portable C */
     BL_SIMD_SSE2, /* every x86-64 */
-    BL_SIMD_AVX2, /* x86-64-v3: AVX2, FMA3, BMI1, BMI2, F16C; not one flag more or less */
+    BL_SIMD_AVX2, /* x86-64-v3: AVX2, FMA3, BMI1, BMI2; not one flag more or less */
     BL_SIMD_NEON, /* every AArch64 */
 };
 

@@ -1,0 +1,214 @@
+/* See colour.h. The loops are plain C for the compiler to vectorise, compiled once for every x86-64 and once for AVX2:
+ * baseline x86-64 has no shuffle of bytes, which is what packing three planes into one needs. */
+#include "kind/video/colour.h"
+
+#include <math.h>
+#include <string.h>
+
+#define GROUP 16                                     /* pixels converted at a time */
+#define INLINE inline __attribute__((always_inline)) /* into each of the compilations */
+
+typedef uint8_t bytes16 __attribute__((vector_size(GROUP)));
+
+/* Kr and Kb of H.273 table 4; 0 where the matrix is not made of them. What FFmpeg's scale filter takes for unsaid or
+ * reserved is BT.601. */
+static int weights_find(enum AVColorSpace matrix, double *kr, double *kb)
+{
+    *kr = 0.299;
+    *kb = 0.114;
+    switch (matrix) {
+    case AVCOL_SPC_RGB: /* of a YUV frame: a contradiction, so nothing is said */
+    case AVCOL_SPC_UNSPECIFIED:
+    case AVCOL_SPC_RESERVED:
+    case AVCOL_SPC_BT470BG:
+    case AVCOL_SPC_SMPTE170M:
+    case AVCOL_SPC_YCGCO:
+        return 0;
+    case AVCOL_SPC_BT709:
+        *kr = 0.2126;
+        *kb = 0.0722;
+        return 0;
+    case AVCOL_SPC_FCC:
+        *kr = 0.30;
+        *kb = 0.11;
+        return 0;
+    case AVCOL_SPC_SMPTE240M:
+        *kr = 0.212;
+        *kb = 0.087;
+        return 0;
+    case AVCOL_SPC_BT2020_NCL:
+        *kr = 0.2627;
+        *kb = 0.0593;
+        return 0;
+    default:
+        return -1;
+    }
+}
+
+int bl_colour_check(enum AVColorSpace matrix, struct bl_error *e)
+{
+    double kr, kb;
+    if (!weights_find(matrix, &kr, &kb))
+        return 0;
+    const char *name = matrix == AVCOL_SPC_BT2020_CL           ? "BT.2020 with constant luminance"
+                       : matrix == AVCOL_SPC_ICTCP             ? "ICtCp"
+                       : matrix == AVCOL_SPC_CHROMA_DERIVED_CL ? "derived from its primaries with constant luminance"
+                                                               : NULL;
+    if (name)
+        return bl_error_set(e, BL_EDATA, "its colours are %s, which no matrix turns into RGB", name);
+    return bl_error_set(e, BL_EDATA, "its colour matrix (number %d of H.273) is not supported", (int)matrix);
+}
+
+/* A factor from words to levels, for scaled(). */
+static int16_t factor(double levels_per_word)
+{
+    return (int16_t)lrint(levels_per_word * (1 << (15 + BL_COLOUR_SHIFT)));
+}
+
+static void matrix_set(struct bl_colour *c, enum AVColorSpace matrix, double unit)
+{
+    double kr, kb;
+    weights_find(matrix, &kr, &kb);
+    double kg = 1 - kr - kb, u = 2 * (1 - kb), v = 2 * (1 - kr);
+    double rows[3][2] = {{0, v}, {-u * kb / kg, -v * kr / kg}, {u, 0}};
+    if (matrix == AVCOL_SPC_YCGCO) { /* U is Cg, V is Co */
+        const double ycgco[3][2] = {{-1, 1}, {1, 0}, {-1, -1}};
+        memcpy(rows, ycgco, sizeof(rows));
+    }
+    int16_t *const to[3] = {c->red, c->green, c->blue};
+    for (int i = 0; i < 3; i++) {
+        to[i][0] = factor(rows[i][0] * unit);
+        to[i][1] = factor(rows[i][1] * unit);
+    }
+}
+
+/* The words' units: limited range puts black at 16 and white at 235 (chroma: 224 wide) of 256 parts; full range
+ * goes from 0 to the depth's greatest value. */
+int bl_colour_make(struct bl_colour *colour, const struct bl_layout *layout, enum AVColorSpace matrix,
+                   enum AVColorRange range, struct bl_error *e)
+{
+    memset(colour, 0, sizeof(*colour));
+    colour->family = layout->family;
+    int full = layout->full_range || range == AVCOL_RANGE_JPEG || layout->family == BL_FAMILY_RGB ||
+               (layout->family == BL_FAMILY_GREY && range != AVCOL_RANGE_MPEG);
+    double whole = (double)(((1 << layout->depth) - 1) << (16 - layout->depth));
+    double black = full ? 0 : 16 * 256, luma = full ? whole : 219 * 256, chroma = full ? whole : 224 * 256;
+    double middle = (32768 - black) * (255 / luma) - 128;
+    colour->gain = factor(255 / luma);
+    colour->base = (int16_t)lrint((middle + 0.5) * (1 << BL_COLOUR_SHIFT));
+    if (layout->family != BL_FAMILY_YUV)
+        return 0;
+    int rc = bl_colour_check(matrix, e);
+    if (!rc)
+        matrix_set(colour, matrix, 255 / chroma);
+    return rc;
+}
+
+/* a b / 2^15, rounded, in the form that compilers know as one instruction of AVX2 and NEON. */
+static INLINE int16_t scaled(int16_t a, int16_t b)
+{
+    return (int16_t)((((a * b) >> 14) + 1) >> 1);
+}
+
+static INLINE uint8_t byte_from(int16_t value)
+{
+    int16_t level = (int16_t)(value >> BL_COLOUR_SHIFT);
+    level = (int16_t)(level < -128 ? -128 : level);
+    level = (int16_t)(level > 127 ? 127 : level);
+    return (uint8_t)(level + 128);
+}
+
+/* One group of pixels, by component. Fixed trips, so that compilers turn the loops into vectors at -O2 too. */
+static INLINE void group_yuv(const struct bl_colour *c, const uint16_t *y, const uint16_t *u, const uint16_t *v,
+                             uint8_t out[3][GROUP])
+{
+    for (int i = 0; i < GROUP; i++) {
+        int16_t luma = (int16_t)(c->base + scaled((int16_t)(y[i] ^ 0x8000), c->gain));
+        int16_t cu = (int16_t)(u[i] ^ 0x8000), cv = (int16_t)(v[i] ^ 0x8000);
+        out[0][i] = byte_from((int16_t)(luma + scaled(cu, c->red[0]) + scaled(cv, c->red[1])));
+        out[1][i] = byte_from((int16_t)(luma + scaled(cu, c->green[0]) + scaled(cv, c->green[1])));
+        out[2][i] = byte_from((int16_t)(luma + scaled(cu, c->blue[0]) + scaled(cv, c->blue[1])));
+    }
+}
+
+static INLINE void group_rgb(const struct bl_colour *c, const uint16_t *const plane[3], uint8_t out[3][GROUP])
+{
+    for (int k = 0; k < 3; k++) {
+        for (int i = 0; i < GROUP; i++)
+            out[k][i] = byte_from((int16_t)(c->base + scaled((int16_t)(plane[k][i] ^ 0x8000), c->gain)));
+    }
+}
+
+/* Weaves three times 16 bytes into 16 pixels: first R with G where they go, then B between them (indices from 16 on
+ * count in the second argument). No compiler finds these shuffles by itself at -O2. */
+static INLINE void group_weave(uint8_t in[3][GROUP], uint8_t *rgb)
+{
+    bytes16 r, g, b, rg[3], out[3];
+    memcpy(&r, in[0], GROUP);
+    memcpy(&g, in[1], GROUP);
+    memcpy(&b, in[2], GROUP);
+    rg[0] = __builtin_shufflevector(r, g, 0, 16, 0, 1, 17, 0, 2, 18, 0, 3, 19, 0, 4, 20, 0, 5);
+    rg[1] = __builtin_shufflevector(r, g, 21, 0, 6, 22, 0, 7, 23, 0, 8, 24, 0, 9, 25, 0, 10, 26);
+    rg[2] = __builtin_shufflevector(r, g, 0, 11, 27, 0, 12, 28, 0, 13, 29, 0, 14, 30, 0, 15, 31, 0);
+    out[0] = __builtin_shufflevector(rg[0], b, 0, 1, 16, 3, 4, 17, 6, 7, 18, 9, 10, 19, 12, 13, 20, 15);
+    out[1] = __builtin_shufflevector(rg[1], b, 0, 21, 2, 3, 22, 5, 6, 23, 8, 9, 24, 11, 12, 25, 14, 15);
+    out[2] = __builtin_shufflevector(rg[2], b, 26, 1, 2, 27, 4, 5, 28, 7, 8, 29, 10, 11, 30, 13, 14, 31);
+    memcpy(rgb, out, sizeof(out));
+}
+
+static INLINE void group_convert(const struct bl_colour *c, const uint16_t *const plane[3], uint8_t *rgb)
+{
+    uint8_t parts[3][GROUP];
+    if (c->family == BL_FAMILY_YUV)
+        group_yuv(c, plane[0], plane[1], plane[2], parts);
+    else
+        group_rgb(c, plane, parts);
+    group_weave(parts, rgb);
+}
+
+static INLINE void row_convert(const struct bl_colour *c, const uint16_t *const plane[3], int count, uint8_t *rgb)
+{
+    const uint16_t *at[3] = {plane[0], plane[1], plane[2]};
+    if (c->family == BL_FAMILY_GREY)
+        at[1] = at[2] = at[0];
+    int whole = count / GROUP * GROUP;
+    for (int x = 0; x < whole; x += GROUP) {
+        group_convert(c, at, rgb + 3 * (size_t)x);
+        for (int k = 0; k < 3; k++)
+            at[k] += GROUP;
+    }
+    if (whole == count)
+        return;
+    uint16_t last[3][GROUP] = {0};
+    uint8_t pixels[3 * GROUP];
+    for (int k = 0; k < 3; k++)
+        memcpy(last[k], at[k], (size_t)(count - whole) * sizeof(uint16_t));
+    group_convert(c, (const uint16_t *const[3]){last[0], last[1], last[2]}, pixels);
+    memcpy(rgb + 3 * (size_t)whole, pixels, (size_t)(count - whole) * 3);
+}
+
+static void row_plain(const struct bl_colour *c, const uint16_t *const plane[3], int count, uint8_t *rgb)
+{
+    row_convert(c, plane, count, rgb);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void row_avx2(const struct bl_colour *c, const uint16_t *const plane[3],
+                                                     int count, uint8_t *rgb)
+{
+    row_convert(c, plane, count, rgb);
+}
+#endif
+
+void bl_colour_row(const struct bl_colour *colour, enum bl_simd simd, const uint16_t *const plane[3], int count,
+                   uint8_t *rgb)
+{
+#if defined(__x86_64__)
+    if (simd == BL_SIMD_AVX2) {
+        row_avx2(colour, plane, count, rgb);
+        return;
+    }
+#endif
+    (void)simd;
+    row_plain(colour, plane, count, rgb);
+}

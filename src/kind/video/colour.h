@@ -1,0 +1,39 @@
+/* Colour: from scaled planes to packed RGB, in integers.
+ *
+ * The scaler hands on each component as a 16-bit word, its value shifted up as limited range is (8 bits: times 256),
+ * whatever the range; matrix and range are one affine map from there to 0..255, in fixed point. Integers give the same
+ * bytes with every instruction set. */
+#ifndef BL_COLOUR_H
+#define BL_COLOUR_H
+
+#include <libavutil/frame.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "kind/video/planes.h"
+#include "kind/video/simd.h"
+
+/* In 16-bit words with BL_COLOUR_SHIFT bits below a level, 128 subtracted so that the worst sums (levels -310 to 571,
+ * of YCgCo) fit: R - 128 = base + gain Y' + red[0] U' + red[1] V', likewise G and B; Y' is Y - 32768 and so on, a
+ * factor is in units of 2^-15. Each product is rounded, so the sum is within 1/40 of a level. For grey and RGB only
+ * base and gain count. */
+struct bl_colour {
+    enum bl_family family;
+    int16_t base, gain;
+    int16_t red[2], green[2], blue[2];
+};
+
+#define BL_COLOUR_SHIFT 6
+
+/* 0, or BL_EDATA for a matrix that is no matrix (constant luminance, ICtCp) or is not known. */
+int bl_colour_check(enum AVColorSpace matrix, struct bl_error *e);
+
+/* The map for frames of this layout and these tags. Formulas: ITU-T H.273, 8.3. */
+int bl_colour_make(struct bl_colour *colour, const struct bl_layout *layout, enum AVColorSpace matrix,
+                   enum AVColorRange range, struct bl_error *e);
+
+/* Writes count pixels, rgb[3 * count], from count words of each plane (grey: of the first). */
+void bl_colour_row(const struct bl_colour *colour, enum bl_simd simd, const uint16_t *const plane[3], int count,
+                   uint8_t *rgb);
+
+#endif

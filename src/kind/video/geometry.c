@@ -1,0 +1,152 @@
+/* See geometry.h. Everything is decided in integers or in double with one division each, so that every machine gets
+ * the same rectangle. */
+#include "kind/video/geometry.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TAN_ONE_DEGREE 0.017455064928217585
+
+static int side_check(const char *what, int64_t width, int64_t height, int code, struct bl_error *e)
+{
+    if (width < 1 || height < 1 || width > BL_SIDE_MAX || height > BL_SIDE_MAX || width * height > BL_AREA_MAX)
+        return bl_error_set(e, code, "%s of %lldx%lld pixels is out of bounds (at most %d a side, %lld in all)", what,
+                            (long long)width, (long long)height, BL_SIDE_MAX, (long long)BL_AREA_MAX);
+    return 0;
+}
+
+/* The matrix sends the coded point (p, q) to (a p + c q, b p + d q), y downwards. What is sought is the signed
+ * permutation that both columns point along; a scale in them is the sample aspect ratio's business. */
+static int orientation_make(const int32_t *matrix, unsigned *orientation, struct bl_error *e)
+{
+    *orientation = 0;
+    if (!matrix)
+        return 0;
+    double a = matrix[0], b = matrix[1], c = matrix[3], d = matrix[4];
+    if (a * d - b * c == 0)
+        return 0;
+    if (fabs(b) <= TAN_ONE_DEGREE * fabs(a) && fabs(c) <= TAN_ONE_DEGREE * fabs(d)) {
+        *orientation = (a < 0 ? BL_ORIENT_MIRROR_X : 0) | (d < 0 ? BL_ORIENT_MIRROR_Y : 0);
+        return 0;
+    }
+    if (fabs(a) <= TAN_ONE_DEGREE * fabs(b) && fabs(d) <= TAN_ONE_DEGREE * fabs(c)) {
+        *orientation = BL_ORIENT_TRANSPOSE | (c < 0 ? BL_ORIENT_MIRROR_X : 0) | (b < 0 ? BL_ORIENT_MIRROR_Y : 0);
+        return 0;
+    }
+    double degrees = atan2(b, a) * (180 / acos(-1));
+    return bl_error_set(e, BL_EDATA, "rotated by %.1f degrees: only right angles can be turned upright",
+                        degrees < 0 ? degrees + 360 : degrees);
+}
+
+/* num / den rounded half up, at least 1; both are positive, num below 2^62. */
+static int64_t ratio_round(int64_t num, int64_t den)
+{
+    int64_t rounded = (2 * num + den) / (2 * den);
+    return rounded > 0 ? rounded : 1;
+}
+
+/* The upright size: the sample aspect ratio on the coded width, then the turn. */
+static int display_make(struct bl_geometry *g, const struct bl_geometry_input *in, struct bl_error *e)
+{
+    int64_t width = in->coded_width, height = in->coded_height;
+    if (in->sar_num > 0 && in->sar_den > 0)
+        width = ratio_round(width * in->sar_num, in->sar_den);
+    int rc = side_check("a picture", width, height, BL_EDATA, e);
+    if (rc)
+        return rc;
+    int turned = g->orientation & BL_ORIENT_TRANSPOSE;
+    g->display_width = (int)(turned ? height : width);
+    g->display_height = (int)(turned ? width : height);
+    return 0;
+}
+
+/* Shares of the upright picture that are seen under BL_FIT_CROP; one of them is 1. */
+static void crop_shares(const struct bl_geometry *g, double *across, double *down)
+{
+    int64_t wide = (int64_t)g->width * g->display_height, high = (int64_t)g->height * g->display_width;
+    *across = wide < high ? (double)wide / (double)high : 1;
+    *down = high < wide ? (double)high / (double)wide : 1;
+}
+
+/* The upright size within the target under BL_FIT_PAD. */
+static void pad_size(const struct bl_geometry *g, int *width, int *height)
+{
+    int64_t wide = (int64_t)g->width * g->display_height, high = (int64_t)g->height * g->display_width;
+    *width = high < wide ? (int)ratio_round(high, g->display_height) : g->width;
+    *height = wide < high ? (int)ratio_round(wide, g->display_width) : g->height;
+}
+
+static void fit_make(struct bl_geometry *g, enum bl_fit fit)
+{
+    double across = 1, down = 1;
+    int width = g->width, height = g->height;
+    if (fit == BL_FIT_CROP)
+        crop_shares(g, &across, &down);
+    if (fit == BL_FIT_PAD)
+        pad_size(g, &width, &height);
+    g->place_x = (g->width - width) / 2;
+    g->place_y = (g->height - height) / 2;
+
+    int turned = g->orientation & BL_ORIENT_TRANSPOSE;
+    g->scaled_width = turned ? height : width;
+    g->scaled_height = turned ? width : height;
+    g->source_width = g->coded_width * (turned ? down : across);
+    g->source_height = g->coded_height * (turned ? across : down);
+    g->source_x = (g->coded_width - g->source_width) / 2;
+    g->source_y = (g->coded_height - g->source_height) / 2;
+}
+
+int bl_geometry_make(struct bl_geometry *geometry, const struct bl_geometry_input *input, struct bl_error *e)
+{
+    memset(geometry, 0, sizeof(*geometry));
+    int rc = side_check("a coded picture", input->coded_width, input->coded_height, BL_EDATA, e);
+    if (!rc)
+        rc = orientation_make(input->matrix, &geometry->orientation, e);
+    if (!rc)
+        rc = display_make(geometry, input, e);
+    if (rc)
+        return rc;
+    geometry->coded_width = input->coded_width;
+    geometry->coded_height = input->coded_height;
+    int native = !input->target_width && !input->target_height;
+    geometry->width = native ? geometry->display_width : input->target_width;
+    geometry->height = native ? geometry->display_height : input->target_height;
+    rc = side_check("a target", geometry->width, geometry->height, BL_EUSAGE, e);
+    if (!rc)
+        fit_make(geometry, input->fit);
+    return rc;
+}
+
+/* One side: decimal digits, nothing else; leaves *text behind them. */
+static int side_parse(const char **text, int *side)
+{
+    if (**text < '1' || **text > '9')
+        return -1;
+    char *end;
+    long value = strtol(*text, &end, 10);
+    *text = end;
+    *side = value > INT_MAX ? INT_MAX : (int)value;
+    return 0;
+}
+
+int bl_size_parse(const char *text, int *width, int *height, struct bl_error *e)
+{
+    const char *at = text;
+    if (side_parse(&at, width) || *at++ != 'x' || side_parse(&at, height) || *at)
+        return bl_error_set(e, BL_EUSAGE, "'%s' is no size: write width x height in pixels, as 224x224", text);
+    return side_check("a size", *width, *height, BL_EUSAGE, e);
+}
+
+int bl_fit_parse(const char *text, enum bl_fit *fit, struct bl_error *e)
+{
+    static const char *const names[] = {[BL_FIT_STRETCH] = "stretch", [BL_FIT_CROP] = "crop", [BL_FIT_PAD] = "pad"};
+    for (int i = 0; i < 3; i++) {
+        if (!strcmp(text, names[i])) {
+            *fit = (enum bl_fit)i;
+            return 0;
+        }
+    }
+    return bl_error_set(e, BL_EUSAGE, "'%s' is no fit: stretch, crop or pad", text);
+}
