@@ -1,0 +1,113 @@
+/* bload compare: the paper's table, every strategy side by side. */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/io.h"
+#include "base/text.h"
+#include "cmd/cmd.h"
+#include "cmd/lengths.h"
+#include "store/words.h"
+
+#define ROWS 5
+
+struct comparing {
+    bool json;
+    struct bl_lengths lengths;
+    struct bl_plan_options options;
+    struct bl_words row[ROWS];
+};
+
+static const struct bl_option table[] = {
+    {.name = "json", .type = &bl_option_flag, .command_line_only = true, .offset = offsetof(struct comparing, json),
+     .help = "the table as JSON"},
+    {0},
+};
+
+/* Strategy and fill of each row. */
+static const struct {
+    enum bl_strategy strategy;
+    enum bl_fill fill;
+} rows[ROWS] = {
+    {BL_STRATEGY_NAIVE, BL_FILL_OPTIMAL}, {BL_STRATEGY_SAMPLE, BL_FILL_OPTIMAL}, {BL_STRATEGY_MIX, BL_FILL_OPTIMAL},
+    {BL_STRATEGY_BLOCK, BL_FILL_PAPER},   {BL_STRATEGY_BLOCK, BL_FILL_OPTIMAL},
+};
+
+static int make_row(struct comparing *c, int i, struct bl_error *e)
+{
+    struct bl_plan_options options = c->options;
+    options.strategy = rows[i].strategy;
+    options.fill = rows[i].fill;
+    struct bl_plan plan;
+    int code = bl_plan_make(&plan, c->lengths.table.length, c->lengths.table.count, &options, e);
+    if (!code)
+        bl_words_of_plan(&c->row[i], &plan, &options);
+    else
+        bl_error_prefix(e, "%s", bl_strategy_name(options.strategy));
+    bl_plan_free(&plan);
+    return code;
+}
+
+static void append_table(const struct comparing *c, struct bl_buffer *out)
+{
+    bl_buffer_printf(out, "%-8s %-8s %7s %14s %16s %14s %10s %10s %14s %10s\n", "strategy", "fill", "T", "blocks",
+                     "padding", "deleted", "cut", "efficiency", "lower bound", "gap");
+    for (int i = 0; i < ROWS; i++) {
+        const struct bl_words *w = &c->row[i];
+        char blocks[32], padding[32], deleted[32], cut[32], bound[32], gap[32];
+        bl_buffer_printf(out, "%-8s %-8s %7" PRId64 " %14s %16s %14s %10s %9.2f%% %14s %10s\n", w->strategy,
+                         w->fill[0] ? w->fill : "-", w->T, bl_text_count(blocks, w->blocks),
+                         bl_text_count(padding, w->padding), bl_text_count(deleted, w->deleted),
+                         bl_text_count(cut, w->cut), 100 * w->efficiency, bl_text_count(bound, w->lower_bound),
+                         bl_text_count(gap, w->blocks - w->lower_bound));
+    }
+}
+
+static int run(struct bl_cmd *cmd, struct comparing *c)
+{
+    struct bl_error *e = &cmd->error;
+    int code = bl_cmd_require_T(cmd);
+    if (!code)
+        code = bl_lengths_read(&c->lengths, cmd);
+    for (int i = 0; i < ROWS && !code; i++)
+        code = make_row(c, i, e);
+    struct bl_buffer text = {0};
+    struct bl_output out = {0};
+    if (!code && c->json)
+        code = bl_words_rows(c->row, ROWS, &text, e);
+    else if (!code)
+        append_table(c, &text);
+    if (!code)
+        code = bl_buffer_check(&text, e);
+    if (!code)
+        code = bl_output_open(&out, "-", e);
+    if (!code)
+        code = bl_output_write(&out, text.data, text.size, e);
+    if (!code)
+        code = bl_output_commit(&out, e);
+    bl_output_abort(&out);
+    bl_buffer_free(&text);
+    return code;
+}
+
+int bl_cmd_compare(int argc, char **argv)
+{
+    struct comparing c = {0};
+    struct bl_cmd cmd = {.name = "compare",
+                         .usage = "-T N [options] TABLE...\n\n"
+                                  "Plans the same sequences by every strategy and shows blocks, padding and deletions side by side.\n"
+                                  "--strategy and --fill are ignored: all are shown."};
+    int code = bl_options_add(&cmd.options, "Lengths", bl_lengths_option_table, &c.lengths, &cmd.error);
+    if (!code)
+        code = bl_options_add(&cmd.options, "Planning", bl_plan_option_table, &c.options, &cmd.error);
+    if (!code)
+        code = bl_options_add(&cmd.options, "Output", table, &c, &cmd.error);
+    if (!code)
+        code = bl_options_add(&cmd.options, "General", bl_common_table, &cmd.common, &cmd.error);
+    if (!code)
+        code = bl_cmd_parse(&cmd, argc, argv);
+    if (!code)
+        code = run(&cmd, &c);
+    bl_sequences_close(&c.lengths.table);
+    return bl_cmd_end(&cmd, code, false);
+}

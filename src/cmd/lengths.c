@@ -1,0 +1,30 @@
+#include "cmd/lengths.h"
+
+#include <stddef.h>
+
+const struct bl_option bl_lengths_option_table[] = {
+    {.name = "lengths", .type = &bl_option_string, .placeholder = "FILE", .command_line_only = true,
+     .offset = offsetof(struct bl_lengths, list),
+     .help = "a plain list instead of tables: \"length\" or\n\"length count\" a line; - is standard input"},
+    {0},
+};
+
+int bl_lengths_read(struct bl_lengths *lengths, struct bl_cmd *cmd)
+{
+    const struct bl_options *o = &cmd->options;
+    if (lengths->list && o->operands)
+        return bl_error_set(&cmd->error, BL_EUSAGE, "tables or --lengths, not both");
+    if (lengths->list)
+        return bl_sequences_open(&lengths->table, &lengths->list, 1, true, &cmd->error);
+    if (!o->operands)
+        return bl_error_set(&cmd->error, BL_EUSAGE, "no table given: name sequences.tsv files, - or --lengths FILE");
+    return bl_sequences_open(&lengths->table, o->operand, o->operands, false, &cmd->error);
+}
+
+int bl_cmd_require_T(struct bl_cmd *cmd)
+{
+    if (bl_options_origin(&cmd->options, "T") != BL_ORIGIN_DEFAULT)
+        return BL_OK;
+    return bl_error_set(&cmd->error, BL_EUSAGE,
+                        "-T must be given: the steps per block, or \"-T longest\" for the longest sequence's");
+}
