@@ -32,28 +32,28 @@ struct bl_plan_options {
 
 /* Owned by whoever called bl_plan_make; free with bl_plan_free. */
 struct bl_plan {
-    int64_t T;           /* steps per block: of this plan, so the clip for SAMPLE and MIX */
-    size_t blocks;       /* B */
-    size_t pieces;       /* P */
-    int64_t *block_ptr;  /* [B+1] first piece of each block, then P */
-    uint32_t *sequence;  /* [P] index into the lengths, in block order, then by start */
-    int64_t *length;     /* [P] steps of the piece, or NULL: every piece is a whole sequence */
+    int64_t T;             /* steps per block: of this plan, so the clip for SAMPLE and MIX */
+    size_t blocks;         /* B */
+    size_t pieces;         /* P */
+    int64_t *block_ptr;    /* [B+1] first piece of each block, then P */
+    uint32_t *sequence;    /* [P] index into the lengths, in block order, then by start */
+    int64_t *length;       /* [P] steps of the piece, or NULL: every piece is a whole sequence */
     int64_t *source_start; /* [P] first step of the piece within its sequence, or NULL: all zero */
     /* The counts, in the field's words. blocks * T == steps - deleted + padding, always. */
     int64_t sequences; /* with a positive length */
     int64_t steps;     /* sum of all lengths, over T or not */
     int64_t longest;
-    int64_t padding;   /* steps */
-    int64_t deleted;   /* steps: left out by sample, mix, truncate, drop */
-    int64_t cut;       /* sequences of which not all steps are in one piece: split, truncated, clipped */
-    int64_t dropped;   /* sequences of which no step was placed */
-    int64_t lower_bound; /* proven: no plan of these pieces has fewer blocks */
+    int64_t padding;       /* steps */
+    int64_t deleted;       /* steps: left out by sample, mix, truncate, drop */
+    int64_t cut;           /* sequences of which not all steps are in one piece: split, truncated, clipped */
+    int64_t dropped;       /* sequences of which no step was placed */
+    int64_t lower_bound;   /* proven: no plan of these pieces has fewer blocks */
     int64_t max_sequences; /* S: the most pieces in any block */
 };
 
 /* Plans count sequences of length[i] steps (length 0: not to be planned: a row that is not ok).
- * Errors: BL_EUSAGE for options that cannot be (T out of range...), BL_EFAIL for no memory, for a sequence longer than T
- * under BL_OVERSIZE_ERROR (the first one is named by its index) and for an empty plan. On error *plan is empty. */
+ * Errors: BL_EUSAGE for options that cannot be (T out of range...), BL_EFAIL for no memory, for a sequence longer than
+ * T under BL_OVERSIZE_ERROR (the first one is named by its index) and for an empty plan. On error *plan is empty. */
 int bl_plan_make(struct bl_plan *plan, const int64_t *length, size_t count, const struct bl_plan_options *options,
                  struct bl_error *e);
 void bl_plan_free(struct bl_plan *plan);

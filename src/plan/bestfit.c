@@ -1,0 +1,120 @@
+/* Best fit decreasing on counts: blocks filled alike are one group, and as many of a length as go into a whole group
+ * are moved at once, so the time depends on the distinct lengths and not on the sequences.
+ *
+ * Equal lengths fill a block to the brim before the next is touched (a block just added to is fuller than before, so it
+ * is the best fit again). What is in a group's blocks is a chain of nodes, shared with the groups it split from. */
+#include <stdlib.h>
+
+#include "plan/fill.h"
+#include "plan/residual.h"
+
+#define NO_NODE UINT32_MAX
+
+/* The length put in last, and the node of what was in before. */
+struct node {
+    uint32_t before;
+    uint32_t bucket;
+};
+
+struct bestfit {
+    const struct bl_histogram *h;
+    struct bl_patterns *patterns;
+    struct bl_residuals open;
+    struct node *node;
+    size_t nodes, capacity;
+};
+
+static int add_node(struct bestfit *f, uint32_t before, uint32_t bucket, struct bl_error *e)
+{
+    if (f->nodes == f->capacity) {
+        size_t capacity = f->capacity + f->capacity / 4 + 64;
+        struct node *larger = realloc(f->node, capacity * sizeof *larger);
+        if (!larger)
+            return bl_error_memory(e);
+        f->node = larger;
+        f->capacity = capacity;
+    }
+    f->node[f->nodes++] = (struct node){before, bucket};
+    return 0;
+}
+
+static int close_group(struct bestfit *f, struct bl_group group, struct bl_error *e)
+{
+    int rc = 0;
+    for (uint32_t n = group.node; rc == 0 && n != NO_NODE; n = f->node[n].before)
+        rc = bl_patterns_push(f->patterns, f->node[n].bucket, e);
+    return rc == 0 ? bl_patterns_close(f->patterns, group.blocks, e) : rc;
+}
+
+/* Adds `times` of a bucket to each block of a group: it stays open while the shortest length has room. */
+static int extend(struct bestfit *f, struct bl_group group, uint32_t bucket, uint32_t times, struct bl_error *e)
+{
+    int rc = 0;
+    for (uint32_t i = 0; rc == 0 && i < times; i++) {
+        rc = add_node(f, group.node, bucket, e);
+        group.node = (uint32_t)(f->nodes - 1);
+    }
+    if (rc < 0)
+        return rc;
+    group.room -= times * f->h->length[bucket];
+    return group.room >= f->h->length[0] ? bl_residuals_insert(&f->open, group, e) : close_group(f, group, e);
+}
+
+/* Puts up to n of a bucket into the blocks of a group, as best fit does one by one. What is left of the group untouched
+ * is told by group->blocks, what is left of n by *n. */
+static int fill_group(struct bestfit *f, struct bl_group *group, uint32_t bucket, uint32_t *n, struct bl_error *e)
+{
+    uint32_t fit = group->room / f->h->length[bucket];
+    uint32_t full = *n / fit < group->blocks ? *n / fit : group->blocks;
+    uint32_t rest = full < group->blocks ? *n % fit : 0;
+    int rc = 0;
+    if (full > 0)
+        rc = extend(f, (struct bl_group){group->room, full, group->node}, bucket, fit, e);
+    if (rc == 0 && rest > 0)
+        rc = extend(f, (struct bl_group){group->room, 1, group->node}, bucket, rest, e);
+    group->blocks -= full + (rest > 0);
+    *n -= full * fit + rest;
+    return rc;
+}
+
+static int place_bucket(struct bestfit *f, uint32_t bucket, uint32_t T, struct bl_error *e)
+{
+    uint32_t n = bl_histogram_count(f->h, bucket);
+    int rc = 0;
+    while (rc == 0 && n > 0) {
+        struct bl_residual_place place;
+        struct bl_group fresh = {T, n, NO_NODE};
+        struct bl_group *found = bl_residuals_find(&f->open, f->h->length[bucket], &place);
+        if (!found) {
+            rc = fill_group(f, &fresh, bucket, &n, e);
+            continue;
+        }
+        /* Out of the list while it is worked on: extending inserts. What is left goes back. */
+        struct bl_group group = *found;
+        bl_residuals_remove(&f->open, place);
+        rc = fill_group(f, &group, bucket, &n, e);
+        if (rc == 0 && group.blocks > 0)
+            rc = bl_residuals_insert(&f->open, group, e);
+    }
+    return rc;
+}
+
+int bl_fill_bestfit(struct bl_patterns *patterns, const struct bl_histogram *h, int64_t T, struct bl_error *e)
+{
+    *patterns = (struct bl_patterns){0};
+    struct bestfit f = {.h = h, .patterns = patterns};
+    int rc = 0;
+    for (size_t b = h->distinct; rc == 0 && b-- > 0;)
+        rc = place_bucket(&f, (uint32_t)b, (uint32_t)T, e);
+    struct bl_residual_place place;
+    for (struct bl_group *g; rc == 0 && (g = bl_residuals_find(&f.open, 0, &place));) {
+        struct bl_group group = *g;
+        bl_residuals_remove(&f.open, place);
+        rc = close_group(&f, group, e);
+    }
+    bl_residuals_free(&f.open);
+    free(f.node);
+    if (rc < 0)
+        bl_patterns_free(patterns);
+    return rc;
+}

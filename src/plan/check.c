@@ -1,0 +1,224 @@
+/* The independent recount: nothing here is shared with how plans are made but the histogram behind the bound.
+ *
+ * Whether steps are used twice is asked of a bitmap over the sequences first; only plans in which some sequence has
+ * several pieces pay for sorting these. */
+#include <stdlib.h>
+
+#include "plan/bound.h"
+#include "plan/plan.h"
+
+struct check {
+    struct bl_plan *plan;
+    const int64_t *length;
+    size_t count;
+    uint8_t *seen;             /* a bit for each sequence that has a piece */
+    int repeated;              /* some sequence has several */
+    int64_t placed;            /* steps in all pieces */
+    int64_t whole;             /* pieces that are whole sequences */
+    int64_t distinct;          /* sequences with a piece */
+    int64_t shortest, longest; /* piece */
+    struct bl_error *e;
+};
+
+static int64_t start_of(const struct bl_plan *plan, size_t p)
+{
+    return plan->source_start ? plan->source_start[p] : 0;
+}
+
+/* Lengths as the caller has them: how many, how many steps. */
+static int recount_sequences(struct check *c)
+{
+    struct bl_plan *plan = c->plan;
+    plan->sequences = plan->steps = plan->longest = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        if (c->length[i] < 0)
+            return bl_error_set(c->e, BL_EFAIL, "sequence %zu has a negative length", i);
+        if (c->length[i] > (INT64_C(1) << 62) - plan->steps)
+            return bl_error_set(c->e, BL_EFAIL, "more than 2^62 steps in all, from sequence %zu on", i);
+        plan->steps += c->length[i];
+        plan->sequences += c->length[i] > 0;
+        if (c->length[i] > plan->longest)
+            plan->longest = c->length[i];
+    }
+    return 0;
+}
+
+static int check_shape(struct check *c)
+{
+    const struct bl_plan *plan = c->plan;
+    if (plan->T < 1 || plan->T > BL_T_MAX)
+        return bl_error_set(c->e, BL_EFAIL, "T = %lld is not between 1 and %lld", (long long)plan->T,
+                            (long long)BL_T_MAX);
+    if (plan->blocks == 0 || plan->pieces > BL_SEQUENCES_MAX)
+        return bl_error_set(c->e, BL_EFAIL, "a plan of %zu blocks and %zu pieces cannot be", plan->blocks,
+                            plan->pieces);
+    if (plan->block_ptr[0] != 0)
+        return bl_error_set(c->e, BL_EFAIL, "block 0 does not begin with piece 0");
+    for (size_t b = 0; b < plan->blocks; b++) {
+        if (plan->block_ptr[b + 1] <= plan->block_ptr[b])
+            return bl_error_set(c->e, BL_EFAIL, "block %zu is empty", b);
+        if ((uint64_t)plan->block_ptr[b + 1] > plan->pieces)
+            return bl_error_set(c->e, BL_EFAIL, "block %zu ends behind the last piece", b);
+    }
+    if ((uint64_t)plan->block_ptr[plan->blocks] != plan->pieces)
+        return bl_error_set(c->e, BL_EFAIL, "%zu pieces, but the blocks hold %lld", plan->pieces,
+                            (long long)plan->block_ptr[plan->blocks]);
+    return 0;
+}
+
+static int check_piece(struct check *c, size_t block, size_t p)
+{
+    uint32_t sequence = c->plan->sequence[p];
+    if (sequence >= c->count)
+        return bl_error_set(c->e, BL_EFAIL, "block %zu: there is no sequence %u", block, (unsigned)sequence);
+    int64_t start = start_of(c->plan, p), length = bl_plan_piece_length(c->plan, c->length, p);
+    if (length < 1)
+        return bl_error_set(c->e, BL_EFAIL, "block %zu: the piece of sequence %u is empty", block, (unsigned)sequence);
+    if (start < 0 || start > c->length[sequence] || length > c->length[sequence] - start)
+        return bl_error_set(c->e, BL_EFAIL, "block %zu: %lld steps from %lld on, but sequence %u has %lld", block,
+                            (long long)length, (long long)start, (unsigned)sequence, (long long)c->length[sequence]);
+    int whole = length == c->length[sequence];
+    uint8_t bit = (uint8_t)(1u << sequence % 8);
+    if (c->seen[sequence / 8] & bit) {
+        if (whole)
+            return bl_error_set(c->e, BL_EFAIL, "block %zu: sequence %u is placed a second time", block,
+                                (unsigned)sequence);
+        c->repeated = 1;
+    }
+    c->distinct += (c->seen[sequence / 8] & bit) == 0;
+    c->seen[sequence / 8] |= bit;
+    c->whole += whole;
+    c->shortest = length < c->shortest ? length : c->shortest;
+    c->longest = length > c->longest ? length : c->longest;
+    return 0;
+}
+
+static int check_block(struct check *c, size_t b)
+{
+    struct bl_plan *plan = c->plan;
+    size_t first = (size_t)plan->block_ptr[b], end = (size_t)plan->block_ptr[b + 1];
+    int64_t steps = 0;
+    for (size_t p = first; p < end; p++) {
+        int rc = check_piece(c, b, p);
+        if (rc < 0)
+            return rc;
+        int64_t length = bl_plan_piece_length(plan, c->length, p);
+        if (length > plan->T - steps)
+            return bl_error_set(c->e, BL_EFAIL, "block %zu: sequence %u does not fit, T = %lld and %lld are taken", b,
+                                (unsigned)plan->sequence[p], (long long)plan->T, (long long)steps);
+        steps += length;
+    }
+    c->placed += steps;
+    if ((int64_t)(end - first) > plan->max_sequences)
+        plan->max_sequences = (int64_t)(end - first);
+    return 0;
+}
+
+static int check_blocks(struct check *c)
+{
+    c->seen = calloc(c->count / 8 + 1, 1);
+    if (!c->seen)
+        return bl_error_memory(c->e);
+    int rc = 0;
+    c->plan->max_sequences = 0;
+    c->shortest = BL_T_MAX;
+    for (size_t b = 0; rc == 0 && b < c->plan->blocks; b++)
+        rc = check_block(c, b);
+    free(c->seen);
+    return rc;
+}
+
+struct span {
+    int64_t start, end;
+    uint32_t sequence, block;
+};
+
+static int by_place(const void *a, const void *b)
+{
+    const struct span *x = a, *y = b;
+    if (x->sequence != y->sequence)
+        return x->sequence < y->sequence ? -1 : 1;
+    return (x->start > y->start) - (x->start < y->start);
+}
+
+static int check_overlaps(struct check *c)
+{
+    const struct bl_plan *plan = c->plan;
+    struct span *span = malloc(plan->pieces * sizeof *span);
+    if (!span)
+        return bl_error_memory(c->e);
+    for (size_t b = 0; b < plan->blocks; b++)
+        for (size_t p = (size_t)plan->block_ptr[b]; p < (size_t)plan->block_ptr[b + 1]; p++) {
+            int64_t start = start_of(plan, p), end = start + bl_plan_piece_length(plan, c->length, p);
+            span[p] = (struct span){start, end, plan->sequence[p], (uint32_t)b};
+        }
+    qsort(span, plan->pieces, sizeof *span, by_place);
+    int rc = 0;
+    for (size_t p = 1; rc == 0 && p < plan->pieces; p++)
+        if (span[p].sequence == span[p - 1].sequence && span[p].start < span[p - 1].end)
+            rc = bl_error_set(c->e, BL_EFAIL, "blocks %u and %u both hold step %lld of sequence %u",
+                              (unsigned)span[p - 1].block, (unsigned)span[p].block, (long long)span[p].start,
+                              (unsigned)span[p].sequence);
+    free(span);
+    return rc;
+}
+
+/* The lengths of the pieces: the caller's own where no other sequence has such a length, else a copy in *own. */
+static int piece_lengths(const struct check *c, struct bl_lengths *lengths, int64_t **own)
+{
+    const struct bl_plan *plan = c->plan;
+    *own = NULL;
+    *lengths = (struct bl_lengths){plan->length, plan->pieces, 1, plan->T};
+    if (plan->length)
+        return 0;
+    *lengths = (struct bl_lengths){c->length, c->count, c->shortest, c->longest};
+    size_t in_range = 0;
+    for (size_t i = 0; i < c->count; i++)
+        in_range += (size_t)bl_lengths_has(lengths, i);
+    if (in_range == plan->pieces)
+        return 0;
+    *own = malloc(plan->pieces * sizeof **own);
+    if (!*own)
+        return bl_error_memory(c->e);
+    for (size_t p = 0; p < plan->pieces; p++)
+        (*own)[p] = c->length[plan->sequence[p]];
+    *lengths = (struct bl_lengths){*own, plan->pieces, 1, plan->T};
+    return 0;
+}
+
+static int recount_bound(struct check *c)
+{
+    struct bl_lengths lengths;
+    struct bl_histogram h;
+    int64_t *own;
+    int rc = piece_lengths(c, &lengths, &own);
+    if (rc == 0)
+        rc = bl_histogram_make(&h, &lengths, c->e);
+    if (rc == 0) {
+        c->plan->lower_bound = bl_bound_blocks(&h, c->plan->T);
+        bl_histogram_free(&h);
+    }
+    free(own);
+    return rc;
+}
+
+int bl_plan_check(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e)
+{
+    struct check c = {.plan = plan, .length = length, .count = count, .e = e};
+    int rc = recount_sequences(&c);
+    if (rc == 0)
+        rc = check_shape(&c);
+    if (rc == 0)
+        rc = check_blocks(&c);
+    if (rc == 0 && c.repeated)
+        rc = check_overlaps(&c);
+    if (rc == 0)
+        rc = recount_bound(&c);
+    if (rc < 0)
+        return rc;
+    plan->deleted = plan->steps - c.placed;
+    plan->padding = (int64_t)plan->blocks * plan->T - c.placed;
+    plan->cut = c.distinct - c.whole;
+    plan->dropped = plan->sequences - c.distinct;
+    return 0;
+}

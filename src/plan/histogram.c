@@ -1,0 +1,233 @@
+/* Short ranges of lengths are counted in a table, wide ones are sorted as 32-bit keys in place; both are linear.
+ * The way back from a length to its bucket is a table over its leading bits and a binary search in what is left. */
+#include "plan/histogram.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/random.h"
+
+enum {
+    TABLE_MIN = 1 << 16, /* entries that a table may always have */
+    INSERTION_SORT = 48, /* keys under which counting digits does not pay */
+    DIGIT_BITS = 8,
+    DIGITS = 1 << DIGIT_BITS,
+};
+
+static int64_t longest_of(const struct bl_lengths *lengths)
+{
+    int64_t longest = 0;
+    for (size_t i = 0; i < lengths->count; i++)
+        if (bl_lengths_has(lengths, i) && lengths->length[i] > longest)
+            longest = lengths->length[i];
+    return longest;
+}
+
+static int allocate(struct bl_histogram *h, size_t distinct, struct bl_error *e)
+{
+    h->distinct = distinct;
+    h->length = malloc((distinct + 1) * sizeof *h->length);
+    h->start = malloc((distinct + 1) * sizeof *h->start);
+    if (!h->length || !h->start) {
+        bl_histogram_free(h);
+        return bl_error_memory(e);
+    }
+    return 0;
+}
+
+static int count_in_table(struct bl_histogram *h, const struct bl_lengths *lengths, int64_t longest, struct bl_error *e)
+{
+    uint32_t *table = calloc((size_t)longest + 1, sizeof *table);
+    if (!table)
+        return bl_error_memory(e);
+    size_t distinct = 0;
+    for (size_t i = 0; i < lengths->count; i++)
+        if (bl_lengths_has(lengths, i))
+            distinct += table[lengths->length[i]]++ == 0;
+    int rc = allocate(h, distinct, e);
+    if (rc == 0) {
+        size_t bucket = 0;
+        uint32_t sum = 0;
+        for (int64_t length = 0; length <= longest; length++) {
+            if (table[length] == 0)
+                continue;
+            h->length[bucket] = (uint32_t)length;
+            h->start[bucket++] = sum;
+            sum += table[length];
+        }
+        h->start[bucket] = sum;
+    }
+    free(table);
+    return rc;
+}
+
+static void sort_by_insertion(uint32_t *key, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        uint32_t x = key[i];
+        size_t j = i;
+        for (; j > 0 && key[j - 1] > x; j--)
+            key[j] = key[j - 1];
+        key[j] = x;
+    }
+}
+
+/* Radix sort in place, leading digit first ("American flag", McIlroy, Bostic, McIlroy 1993): a copy would cost as much
+ * memory again. At most four levels deep. */
+static void sort_keys(uint32_t *key, size_t n, int shift)
+{
+    if (n <= INSERTION_SORT) {
+        sort_by_insertion(key, n);
+        return;
+    }
+    size_t next[DIGITS] = {0}, end[DIGITS];
+    for (size_t i = 0; i < n; i++)
+        next[key[i] >> shift & (DIGITS - 1)]++;
+    size_t sum = 0;
+    for (int d = 0; d < DIGITS; d++) {
+        size_t count = next[d];
+        next[d] = sum;
+        end[d] = sum += count;
+    }
+    for (int d = 0; d < DIGITS; d++) {
+        while (next[d] < end[d]) {
+            size_t here = next[d];
+            uint32_t x = key[here];
+            size_t home = next[x >> shift & (DIGITS - 1)]++;
+            key[here] = key[home];
+            key[home] = x;
+        }
+    }
+    for (int d = 0; d < DIGITS && shift > 0; d++)
+        sort_keys(key + (d ? end[d - 1] : 0), end[d] - (d ? end[d - 1] : 0), shift - DIGIT_BITS);
+}
+
+static int count_by_sorting(struct bl_histogram *h, const struct bl_lengths *lengths, struct bl_error *e)
+{
+    uint32_t *key = malloc(lengths->count * sizeof *key);
+    if (!key)
+        return bl_error_memory(e);
+    size_t n = 0;
+    for (size_t i = 0; i < lengths->count; i++)
+        if (bl_lengths_has(lengths, i))
+            key[n++] = (uint32_t)lengths->length[i];
+    sort_keys(key, n, 32 - DIGIT_BITS);
+    size_t distinct = 0;
+    for (size_t i = 0; i < n; i++)
+        distinct += i == 0 || key[i] != key[i - 1];
+    int rc = allocate(h, distinct, e);
+    if (rc == 0) {
+        size_t bucket = 0;
+        for (size_t i = 0; i < n; i++) {
+            if (i > 0 && key[i] == key[i - 1])
+                continue;
+            h->length[bucket] = key[i];
+            h->start[bucket++] = (uint32_t)i;
+        }
+        h->start[bucket] = (uint32_t)n;
+    }
+    free(key);
+    return rc;
+}
+
+int bl_histogram_make(struct bl_histogram *h, const struct bl_lengths *lengths, struct bl_error *e)
+{
+    *h = (struct bl_histogram){0};
+    int64_t longest = longest_of(lengths);
+    if (longest < TABLE_MIN || (uint64_t)longest < lengths->count)
+        return count_in_table(h, lengths, longest, e);
+    return count_by_sorting(h, lengths, e);
+}
+
+void bl_histogram_free(struct bl_histogram *h)
+{
+    free(h->length);
+    free(h->start);
+    *h = (struct bl_histogram){0};
+}
+
+int64_t bl_histogram_steps(const struct bl_histogram *h)
+{
+    int64_t steps = 0;
+    for (size_t b = 0; b < h->distinct; b++)
+        steps += (int64_t)h->length[b] * bl_histogram_count(h, b);
+    return steps;
+}
+
+size_t bl_histogram_below(const struct bl_histogram *h, int64_t limit)
+{
+    size_t low = 0, high = h->distinct;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (h->length[middle] <= limit)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* first[k]: the first bucket whose length has leading bits k or more. */
+struct bl_prefix_table {
+    int shift;
+    uint32_t *first;
+};
+
+static int prefix_table_make(struct bl_prefix_table *t, const struct bl_histogram *h, size_t count, struct bl_error *e)
+{
+    size_t limit = count / 4 > TABLE_MIN ? count / 4 : TABLE_MIN;
+    uint32_t longest = h->distinct ? h->length[h->distinct - 1] : 0;
+    t->shift = 0;
+    while (longest >> t->shift >= limit)
+        t->shift++;
+    size_t prefixes = (size_t)(longest >> t->shift) + 1;
+    t->first = malloc((prefixes + 1) * sizeof *t->first);
+    if (!t->first)
+        return bl_error_memory(e);
+    size_t bucket = 0;
+    for (size_t k = 0; k <= prefixes; k++) {
+        while (bucket < h->distinct && h->length[bucket] >> t->shift < k)
+            bucket++;
+        t->first[k] = (uint32_t)bucket;
+    }
+    return 0;
+}
+
+/* The bucket of a length that is in the histogram. */
+static size_t bucket_of(const struct bl_histogram *h, const struct bl_prefix_table *t, uint32_t length)
+{
+    size_t low = t->first[length >> t->shift], high = t->first[(length >> t->shift) + 1];
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (h->length[middle] <= length)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+int bl_histogram_identities(const struct bl_histogram *h, const struct bl_lengths *lengths, uint64_t seed,
+                            uint32_t **ids, struct bl_error *e)
+{
+    struct bl_prefix_table table = {0};
+    uint32_t *next = malloc((h->distinct + 1) * sizeof *next);
+    *ids = malloc(((size_t)h->start[h->distinct] + 1) * sizeof **ids);
+    int rc = next && *ids ? prefix_table_make(&table, h, lengths->count, e) : bl_error_memory(e);
+    if (rc == 0) {
+        memcpy(next, h->start, h->distinct * sizeof *next);
+        for (size_t i = 0; i < lengths->count; i++)
+            if (bl_lengths_has(lengths, i))
+                (*ids)[next[bucket_of(h, &table, (uint32_t)lengths->length[i])]++] = (uint32_t)i;
+        struct bl_random random;
+        bl_random_seed(&random, seed, BL_STREAM_IDENTITY);
+        for (size_t b = 0; b < h->distinct; b++)
+            bl_random_shuffle_u32(&random, *ids + h->start[b], bl_histogram_count(h, b));
+    } else {
+        free(*ids);
+        *ids = NULL;
+    }
+    free(next);
+    free(table.first);
+    return rc;
+}

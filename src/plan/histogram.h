@@ -1,0 +1,54 @@
+/* The histogram of the lengths to be planned, and the identities that stand behind it.
+ *
+ * Patterns of lengths are found on the histogram alone, whatever the number of sequences; which of the equally long
+ * sequences goes where is drawn afterwards. A bucket is one distinct length; buckets ascend by length. */
+#ifndef BL_HISTOGRAM_H
+#define BL_HISTOGRAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* The lengths to be planned: those of length[0 .. count-1] from shortest to longest; the others are passed over.
+ * 1 <= shortest <= longest <= BL_T_MAX, count <= BL_SEQUENCES_MAX. */
+struct bl_lengths {
+    const int64_t *length;
+    size_t count;
+    int64_t shortest;
+    int64_t longest;
+};
+
+static inline int bl_lengths_has(const struct bl_lengths *l, size_t i)
+{
+    return l->length[i] >= l->shortest && l->length[i] <= l->longest;
+}
+
+struct bl_histogram {
+    size_t distinct;  /* D */
+    uint32_t *length; /* [D] steps, ascending */
+    uint32_t *start;  /* [D+1] how many are shorter; the last is the number of all */
+};
+
+static inline uint32_t bl_histogram_count(const struct bl_histogram *h, size_t bucket)
+{
+    return h->start[bucket + 1] - h->start[bucket];
+}
+
+/* Linear time; temporary memory at most 4 bytes per length (or 256 KiB), however long the longest. No length at all
+ * gives an empty histogram. Errors: BL_EFAIL, no memory; then *h is empty. */
+int bl_histogram_make(struct bl_histogram *h, const struct bl_lengths *lengths, struct bl_error *e);
+void bl_histogram_free(struct bl_histogram *h);
+
+/* Sum of all lengths, in steps. */
+int64_t bl_histogram_steps(const struct bl_histogram *h);
+
+/* The buckets that hold lengths up to limit. */
+size_t bl_histogram_below(const struct bl_histogram *h, int64_t limit);
+
+/* The indices of the same lengths by bucket, in random order inside each: bucket b has ids[start[b] .. start[b+1]-1].
+ * The caller frees *ids. Temporary memory: 1 byte per length (or 256 KiB). Errors: BL_EFAIL, no memory. */
+int bl_histogram_identities(const struct bl_histogram *h, const struct bl_lengths *lengths, uint64_t seed,
+                            uint32_t **ids, struct bl_error *e);
+
+#endif

@@ -1,0 +1,58 @@
+#include "plan/pattern.h"
+
+#include <stdlib.h>
+
+/* By a quarter: the arrays may be as large as the list of sequences. */
+static size_t grown(size_t capacity)
+{
+    return capacity + capacity / 4 + 64;
+}
+
+static int resize(uint32_t **array, size_t n, struct bl_error *e)
+{
+    uint32_t *larger = realloc(*array, n * sizeof **array);
+    if (!larger)
+        return bl_error_memory(e);
+    *array = larger;
+    return 0;
+}
+
+int bl_patterns_push(struct bl_patterns *p, uint32_t bucket, struct bl_error *e)
+{
+    if (p->entries == p->entry_capacity) {
+        size_t capacity = grown(p->entry_capacity);
+        int rc = resize(&p->bucket, capacity, e);
+        if (rc < 0)
+            return rc;
+        p->entry_capacity = capacity;
+    }
+    p->bucket[p->entries++] = bucket;
+    return 0;
+}
+
+int bl_patterns_close(struct bl_patterns *p, uint32_t use, struct bl_error *e)
+{
+    if (p->count == p->capacity) {
+        size_t capacity = grown(p->capacity);
+        int rc = resize(&p->use, capacity, e);
+        if (rc == 0)
+            rc = resize(&p->first, capacity + 1, e);
+        if (rc < 0)
+            return rc;
+        p->capacity = capacity;
+    }
+    if (p->count == 0)
+        p->first[0] = 0;
+    p->use[p->count++] = use;
+    p->first[p->count] = (uint32_t)p->entries;
+    p->blocks += use;
+    return 0;
+}
+
+void bl_patterns_free(struct bl_patterns *p)
+{
+    free(p->use);
+    free(p->first);
+    free(p->bucket);
+    *p = (struct bl_patterns){0};
+}

@@ -1,0 +1,116 @@
+#include "plan/piece.h"
+
+#include <stdlib.h>
+
+#include "plan/random.h"
+
+enum cut {
+    CUT_NOTHING, /* too long: dropped */
+    CUT_HEAD,    /* the first T steps */
+    CUT_SPLIT,   /* consecutive pieces of T and the rest */
+    CUT_CLIP,    /* one of T at a random start; shorter: dropped */
+    CUT_CLIPS,   /* every whole T, from the head; the rest and shorter ones are dropped */
+};
+
+static enum cut how_to_cut(const struct bl_plan_options *options)
+{
+    if (options->strategy == BL_STRATEGY_SAMPLE)
+        return options->clips == BL_CLIPS_ALL ? CUT_CLIPS : CUT_CLIP;
+    if (options->strategy == BL_STRATEGY_MIX || options->oversize == BL_OVERSIZE_TRUNCATE)
+        return CUT_HEAD;
+    return options->oversize == BL_OVERSIZE_SPLIT ? CUT_SPLIT : CUT_NOTHING;
+}
+
+static int64_t pieces_of(enum cut cut, int64_t length, int64_t T)
+{
+    switch (cut) {
+    case CUT_SPLIT:
+        return length / T + (length % T > 0);
+    case CUT_HEAD:
+        return length > 0;
+    case CUT_CLIP:
+        return length >= T;
+    case CUT_CLIPS:
+        return length / T;
+    case CUT_NOTHING:
+        break;
+    }
+    return length > 0 && length <= T;
+}
+
+/* Everything but the arrays; says by *needs_cutting whether they are needed. */
+static int survey(struct bl_pieces *p, enum cut cut, int64_t T, int *needs_cutting, struct bl_error *e)
+{
+    *needs_cutting = 0;
+    for (size_t i = 0; i < p->lengths.count; i++) {
+        int64_t length = p->lengths.length[i];
+        if (length == 0)
+            continue;
+        int64_t n = pieces_of(cut, length, T);
+        if (n > (int64_t)(BL_SEQUENCES_MAX - p->count))
+            return bl_error_set(e, BL_EFAIL, "more than %lld pieces of %lld steps: choose a larger T",
+                                (long long)BL_SEQUENCES_MAX, (long long)T);
+        int whole = n == 1 && length <= T;
+        p->count += (size_t)n;
+        p->dropped += n == 0;
+        p->cut += n > 0 && !whole;
+        p->steps += whole || cut == CUT_SPLIT ? length : n * T;
+        *needs_cutting |= n > 0 && !whole;
+    }
+    return 0;
+}
+
+static int allocate(struct bl_pieces *p, enum cut cut, struct bl_error *e)
+{
+    p->sequence = malloc((p->count + 1) * sizeof *p->sequence);
+    p->length = malloc((p->count + 1) * sizeof *p->length);
+    if (cut != CUT_HEAD)
+        p->start = malloc((p->count + 1) * sizeof *p->start);
+    return p->sequence && p->length && (p->start || cut == CUT_HEAD) ? 0 : bl_error_memory(e);
+}
+
+static void cut_all(struct bl_pieces *p, enum cut cut, int64_t T, uint64_t seed)
+{
+    struct bl_random random;
+    bl_random_seed(&random, seed, BL_STREAM_CLIP);
+    size_t next = 0;
+    for (size_t i = 0; i < p->lengths.count; i++) {
+        int64_t length = p->lengths.length[i], n = pieces_of(cut, length, T), start = 0;
+        if (cut == CUT_CLIP && n > 0)
+            start = (int64_t)bl_random_below(&random, (uint64_t)(length - T) + 1);
+        for (int64_t k = 0; k < n; k++, next++, start += T) {
+            p->sequence[next] = (uint32_t)i;
+            p->length[next] = length - start < T ? length - start : T;
+            if (p->start)
+                p->start[next] = start;
+        }
+    }
+}
+
+int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count, const struct bl_plan_options *options,
+                   int64_t T, struct bl_error *e)
+{
+    enum cut cut = how_to_cut(options);
+    int clips = cut == CUT_CLIP || cut == CUT_CLIPS, needs_cutting;
+    *pieces = (struct bl_pieces){.lengths = {length, count, clips ? T : 1, T}};
+    int rc = survey(pieces, cut, T, &needs_cutting, e);
+    if (rc == 0 && needs_cutting)
+        rc = allocate(pieces, cut, e);
+    if (rc < 0) {
+        bl_pieces_free(pieces);
+        return rc;
+    }
+    if (needs_cutting) {
+        cut_all(pieces, cut, T, options->seed);
+        pieces->lengths = (struct bl_lengths){pieces->length, pieces->count, 1, T};
+    }
+    return 0;
+}
+
+void bl_pieces_free(struct bl_pieces *pieces)
+{
+    free(pieces->sequence);
+    free(pieces->length);
+    free(pieces->start);
+    *pieces = (struct bl_pieces){0};
+}

@@ -1,0 +1,37 @@
+/* The blocks that still have room, in order of that room.
+ *
+ * A sorted list in chunks: room may be anything up to 2^31-1, so no array or bitmap over it; and there may be as
+ * many groups as sequences, so no pointers per group. Finding is two binary searches, changing moves one chunk. */
+#ifndef BL_RESIDUAL_H
+#define BL_RESIDUAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* Blocks filled alike. */
+struct bl_group {
+    uint32_t room;   /* steps left in each */
+    uint32_t blocks; /* how many */
+    uint32_t node;   /* what is in them: the owner's name for it */
+};
+
+struct bl_residuals {
+    struct bl_residual_chunk **chunk; /* [chunks] none empty, ascending by room */
+    size_t chunks, capacity;
+};
+
+/* Where a group lies; good until the next insertion or removal. */
+struct bl_residual_place {
+    size_t chunk, index;
+};
+
+/* The group with the least room of at least `room`, or NULL. */
+struct bl_group *bl_residuals_find(const struct bl_residuals *r, uint32_t room, struct bl_residual_place *place);
+void bl_residuals_remove(struct bl_residuals *r, struct bl_residual_place place);
+/* Before those of equal room. Errors: BL_EFAIL, no memory. */
+int bl_residuals_insert(struct bl_residuals *r, struct bl_group group, struct bl_error *e);
+void bl_residuals_free(struct bl_residuals *r);
+
+#endif
