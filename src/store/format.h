@@ -62,7 +62,7 @@ int64_t bl_format_blocks_of(const struct bl_format *format, int64_t shard); /* b
 char *bl_format_shard_name(const struct bl_format *format, int64_t shard, char out[BL_SHARD_NAME_MAX]);
 
 /* A tensor of a shard: a table or a field. */
-struct bl_column {
+struct bl_shard_tensor {
     struct bl_tensor tensor;
     int table;         /* enum bl_table, or -1 */
     int field;         /* index into the format's fields, or -1 */
@@ -72,18 +72,18 @@ struct bl_column {
 /* One shard, to the byte. Data begins at header.size. */
 struct bl_layout {
     int64_t first_block, blocks;
-    int columns;
-    struct bl_column column[BL_TABLES + BL_FIELDS_MAX]; /* in file order */
-    struct bl_buffer header;                            /* all bytes before the data */
-    int64_t file_size;                                  /* before compression */
+    int tensors;
+    struct bl_shard_tensor tensor[BL_TABLES + BL_FIELDS_MAX]; /* in file order */
+    struct bl_buffer header;                                  /* all bytes before the data */
+    int64_t file_size;                                        /* before compression */
 };
 
 int bl_layout_make(struct bl_layout *layout, const struct bl_format *format, int64_t shard, struct bl_error *e);
 void bl_layout_free(struct bl_layout *layout);
 
-/* The column of a table or of a field, or NULL. */
-const struct bl_column *bl_layout_table(const struct bl_layout *layout, enum bl_table table);
-const struct bl_column *bl_layout_field(const struct bl_layout *layout, int field);
+/* The tensor of a table or of a field, or NULL. */
+const struct bl_shard_tensor *bl_layout_table(const struct bl_layout *layout, enum bl_table table);
+const struct bl_shard_tensor *bl_layout_field(const struct bl_layout *layout, int field);
 
 const char *bl_table_name(enum bl_table table);
 

@@ -1,0 +1,95 @@
+#include "store/block.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ALIGN ((size_t)64)
+
+static size_t aligned(size_t size)
+{
+    return (size + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+/* Sizes cannot overflow: bl_format_check bounds a field's block, and S. */
+size_t bl_block_memory(const struct bl_format *format, bool with_fields)
+{
+    size_t S = (size_t)format->S;
+    size_t size = aligned((S + 1) * sizeof(int32_t)) + aligned(S * sizeof(int32_t)) + 2 * aligned(S * sizeof(int64_t));
+    for (int f = 0; with_fields && f < format->fields.count; f++)
+        size += aligned(bl_format_block_bytes(format, f));
+    return size;
+}
+
+static void *take(uint8_t **memory, size_t size)
+{
+    void *part = *memory;
+    *memory += aligned(size);
+    return part;
+}
+
+/* One allocation, which begins with cu_seqlens. */
+int bl_block_make(struct bl_block *block, const struct bl_format *format, bool with_fields, struct bl_error *e)
+{
+    *block = (struct bl_block){0};
+    size_t size = bl_block_memory(format, with_fields), S = (size_t)format->S;
+    uint8_t *memory = aligned_alloc(ALIGN, size);
+    if (!memory)
+        return bl_error_memory(e);
+    memset(memory, 0, size);
+    block->cu_seqlens = take(&memory, (S + 1) * sizeof(int32_t));
+    block->length = take(&memory, S * sizeof(int32_t));
+    block->sequence = take(&memory, S * sizeof(int64_t));
+    block->source_start = take(&memory, S * sizeof(int64_t));
+    for (int f = 0; with_fields && f < format->fields.count; f++)
+        block->field[f] = take(&memory, bl_format_block_bytes(format, f));
+    return BL_OK;
+}
+
+void bl_block_free(struct bl_block *block)
+{
+    free(block->cu_seqlens);
+    *block = (struct bl_block){0};
+}
+
+void bl_block_plan(struct bl_block *block, const struct bl_format *format, const struct bl_plan *plan,
+                   const int64_t *length, int64_t b)
+{
+    size_t first = (size_t)plan->block_ptr[b], end = (size_t)plan->block_ptr[b + 1];
+    int32_t at = 0, count = (int32_t)(end - first);
+    block->index = b;
+    block->num_sequences = count;
+    for (int32_t i = 0; i < format->S; i++) {
+        size_t p = first + (size_t)i;
+        bool used = i < count;
+        block->cu_seqlens[i] = at;
+        block->sequence[i] = used ? (int64_t)plan->sequence[p] : -1;
+        block->length[i] = used ? (int32_t)bl_plan_piece_length(plan, length, p) : 0;
+        block->source_start[i] = used && plan->source_start ? plan->source_start[p] : 0;
+        at += block->length[i];
+    }
+    block->cu_seqlens[format->S] = at;
+}
+
+void bl_block_fail(struct bl_block *block, const struct bl_format *format, int i)
+{
+    size_t start = (size_t)block->cu_seqlens[i], steps = (size_t)block->cu_seqlens[i + 1] - start;
+    block->sequence[i] = -1;
+    block->length[i] = 0;
+    block->source_start[i] = 0;
+    for (int f = 0; f < format->fields.count; f++) {
+        size_t step = bl_field_step_bytes(&format->fields.field[f]);
+        if (block->field[f])
+            memset(block->field[f] + start * step, 0, steps * step);
+    }
+}
+
+void bl_block_segment_ids(const struct bl_block *block, const struct bl_format *format, int32_t *out)
+{
+    memset(out, 0, (size_t)format->T * sizeof *out);
+    for (int32_t i = 0; i < block->num_sequences; i++) {
+        if (block->sequence[i] < 0)
+            continue;
+        for (int32_t t = block->cu_seqlens[i]; t < block->cu_seqlens[i + 1]; t++)
+            out[t] = i + 1;
+    }
+}

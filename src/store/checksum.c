@@ -1,0 +1,80 @@
+#include "store/checksum.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define XXH_STATIC_LINKING_ONLY /* for the state's size, so that it can lie on the stack */
+#include <xxhash.h>
+
+#include "base/io.h"
+
+#define CHUNK ((size_t)1 << 20)
+
+uint64_t bl_checksum(const void *data, size_t size)
+{
+    return XXH3_64bits(data, size);
+}
+
+int bl_checksum_range(int fd, int64_t offset, int64_t size, const char *path, uint64_t *checksum, struct bl_error *e)
+{
+    char *chunk = malloc(CHUNK);
+    if (!chunk)
+        return bl_error_memory(e);
+    XXH3_state_t state;
+    XXH3_64bits_reset(&state);
+    int code = BL_OK;
+    while (size > 0 && !code) {
+        size_t part = size < (int64_t)CHUNK ? (size_t)size : CHUNK;
+        code = bl_io_pread(fd, chunk, part, offset, path, e);
+        if (!code)
+            XXH3_64bits_update(&state, chunk, part);
+        offset += (int64_t)part;
+        size -= (int64_t)part;
+    }
+    *checksum = XXH3_64bits_digest(&state);
+    free(chunk);
+    return code;
+}
+
+int bl_checksum_file(const char *path, int64_t *bytes, uint64_t *checksum, struct bl_error *e)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
+    struct stat status;
+    int code = BL_OK;
+    if (fstat(fd, &status) != 0)
+        code = bl_error_errno(e, BL_EFAIL, "cannot look at %s", path);
+    if (!code) {
+        *bytes = status.st_size;
+        code = bl_checksum_range(fd, 0, status.st_size, path, checksum, e);
+    }
+    close(fd);
+    return code;
+}
+
+void bl_checksum_format(uint64_t checksum, char digest[BL_DIGEST_SIZE])
+{
+    snprintf(digest, BL_DIGEST_SIZE, "%016" PRIx64, checksum);
+}
+
+bool bl_checksum_parse(const char *text, uint64_t *checksum)
+{
+    static const char digits[] = "0123456789abcdef";
+    if (strlen(text) != BL_DIGEST_SIZE - 1)
+        return false;
+    uint64_t value = 0;
+    for (; *text; text++) {
+        const char *digit = strchr(digits, *text);
+        if (!digit)
+            return false;
+        value = value << 4 | (uint64_t)(digit - digits);
+    }
+    *checksum = value;
+    return true;
+}

@@ -1,0 +1,221 @@
+#include "store/safetensors.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+int64_t bl_tensor_bytes(const struct bl_tensor *tensor)
+{
+    int64_t bytes = (int64_t)bl_dtype_size(tensor->dtype);
+    for (int i = 0; i < tensor->rank; i++) {
+        if (tensor->shape[i] < 0 || __builtin_mul_overflow(bytes, tensor->shape[i], &bytes))
+            return -1;
+    }
+    return bytes;
+}
+
+int bl_safetensors_place(struct bl_tensor *const tensor[], int count, struct bl_error *e)
+{
+    int64_t at = 0;
+    for (int i = 0; i < count; i++) {
+        int64_t bytes = bl_tensor_bytes(tensor[i]);
+        tensor[i]->begin = at;
+        if (bytes < 0 || __builtin_add_overflow(at, bytes, &at) || at > INT64_MAX / 2)
+            return bl_error_set(e, BL_EUSAGE, "the file would be too large: tensor \"%s\"", tensor[i]->name);
+        tensor[i]->end = at;
+    }
+    return BL_OK;
+}
+
+/* --- writing ---------------------------------------------------------------------------------------------------- */
+
+static json_t *describe(const struct bl_tensor *tensor)
+{
+    json_t *shape = json_array();
+    for (int i = 0; shape && i < tensor->rank; i++) {
+        if (json_array_append_new(shape, json_integer(tensor->shape[i]))) {
+            json_decref(shape);
+            return NULL;
+        }
+    }
+    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", bl_dtype_name(tensor->dtype), "shape", shape, "data_offsets",
+                     (json_int_t)tensor->begin, (json_int_t)tensor->end);
+}
+
+static json_t *describe_all(const struct bl_tensor *const tensor[], int count, const struct bl_metadata *metadata,
+                            int pairs)
+{
+    json_t *header = json_object(), *extra = json_object();
+    int failed = 0;
+    for (int i = 0; i < pairs; i++)
+        failed |= json_object_set_new(extra, metadata[i].name, json_string(metadata[i].value));
+    failed |= json_object_set_new(header, "__metadata__", extra);
+    for (int i = 0; i < count; i++)
+        failed |= json_object_set_new(header, tensor[i]->name, describe(tensor[i]));
+    if (!failed)
+        return header;
+    json_decref(header);
+    return NULL;
+}
+
+int bl_safetensors_header(const struct bl_tensor *const tensor[], int count, const struct bl_metadata *metadata,
+                          int pairs, struct bl_buffer *out, struct bl_error *e)
+{
+    json_t *header = describe_all(tensor, count, metadata, pairs);
+    char *text = header ? json_dumps(header, JSON_COMPACT) : NULL;
+    json_decref(header);
+    if (!text)
+        return bl_error_memory(e);
+    size_t used = BL_SAFETENSORS_PREFIX + strlen(text);
+    size_t padding = (BL_SAFETENSORS_ALIGN - used % BL_SAFETENSORS_ALIGN) % BL_SAFETENSORS_ALIGN;
+    uint64_t n = used - BL_SAFETENSORS_PREFIX + padding;
+    bl_buffer_append(out, &n, sizeof n);
+    bl_buffer_text(out, text);
+    for (size_t i = 0; i < padding; i++)
+        bl_buffer_byte(out, ' ');
+    free(text);
+    return bl_buffer_check(out, e);
+}
+
+/* --- parsing ---------------------------------------------------------------------------------------------------- */
+
+int bl_safetensors_prefix(const void *prefix, int64_t file_size, int64_t *data, struct bl_error *e)
+{
+    uint64_t n;
+    memcpy(&n, prefix, sizeof n);
+    if (n > (uint64_t)BL_SAFETENSORS_HEADER_MAX)
+        return bl_error_set(e, BL_EDATA,
+                            "a header of %" PRIu64 " bytes is over the format's limit: no safetensors file", n);
+    *data = BL_SAFETENSORS_PREFIX + (int64_t)n;
+    if (*data > file_size)
+        return bl_error_set(e, BL_EDATA, "the header (%" PRIu64 " bytes) goes beyond the end of the file", n);
+    return BL_OK;
+}
+
+static int parse_shape(json_t *shape, struct bl_tensor *out, struct bl_error *e)
+{
+    if (!json_is_array(shape) || json_array_size(shape) > BL_TENSOR_RANK_MAX)
+        return bl_error_set(e, BL_EDATA, "tensor \"%s\": shape is no list of at most %d numbers", out->name,
+                            BL_TENSOR_RANK_MAX);
+    out->rank = (int)json_array_size(shape);
+    for (int i = 0; i < out->rank; i++) {
+        const json_t *dimension = json_array_get(shape, (size_t)i);
+        if (!json_is_integer(dimension) || json_integer_value(dimension) < 0)
+            return bl_error_set(e, BL_EDATA, "tensor \"%s\": dimension %d is no size", out->name, i);
+        out->shape[i] = json_integer_value(dimension);
+    }
+    return BL_OK;
+}
+
+static int parse_tensor(const char *name, json_t *entry, struct bl_tensor *out, struct bl_error *e)
+{
+    if (strlen(name) >= sizeof out->name)
+        return bl_error_set(e, BL_EDATA, "a tensor's name is longer than %zu bytes", sizeof out->name - 1);
+    strcpy(out->name, name);
+    const char *dtype = json_string_value(json_object_get(entry, "dtype"));
+    int type = dtype ? bl_dtype_parse(dtype) : -1;
+    if (type < 0)
+        return bl_error_set(e, BL_EDATA, "tensor \"%s\": dtype is none that is known", name);
+    out->dtype = (enum bl_dtype)type;
+    int code = parse_shape(json_object_get(entry, "shape"), out, e);
+    if (code)
+        return code;
+    json_t *offsets = json_object_get(entry, "data_offsets");
+    const json_t *begin = json_array_get(offsets, 0), *end = json_array_get(offsets, 1);
+    if (json_array_size(offsets) != 2 || !json_is_integer(begin) || !json_is_integer(end))
+        return bl_error_set(e, BL_EDATA, "tensor \"%s\": data_offsets are not two numbers", name);
+    out->begin = json_integer_value(begin);
+    out->end = json_integer_value(end);
+    int64_t bytes = bl_tensor_bytes(out);
+    if (bytes < 0 || out->begin < 0 || out->end < out->begin || out->end - out->begin != bytes)
+        return bl_error_set(e, BL_EDATA, "tensor \"%s\": data_offsets do not fit type and shape", name);
+    return BL_OK;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+    const struct bl_tensor *x = a, *y = b;
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    return (x->end > y->end) - (x->end < y->end);
+}
+
+/* In file order each tensor begins where the one before ends, and the last ends with the file. */
+static int check_holes(const struct bl_safetensors *file, int64_t file_size, struct bl_error *e)
+{
+    int64_t at = 0;
+    for (int i = 0; i < file->count; i++) {
+        if (file->tensor[i].begin != at)
+            return bl_error_set(e, BL_EDATA,
+                                "tensor \"%s\" begins at %" PRId64 ", not where the one before ends, %" PRId64,
+                                file->tensor[i].name, file->tensor[i].begin, at);
+        at = file->tensor[i].end;
+    }
+    if (at != file_size - file->data)
+        return bl_error_set(e, BL_EDATA, "the tensors have %" PRId64 " bytes, the file holds %" PRId64 " for them", at,
+                            file_size - file->data);
+    return BL_OK;
+}
+
+static int parse_entries(json_t *header, struct bl_safetensors *out, struct bl_error *e)
+{
+    out->tensor = calloc(json_object_size(header) + 1, sizeof *out->tensor);
+    if (!out->tensor)
+        return bl_error_memory(e);
+    const char *name;
+    json_t *entry;
+    json_object_foreach(header, name, entry)
+    {
+        if (strcmp(name, "__metadata__") == 0)
+            continue;
+        int code = parse_tensor(name, entry, &out->tensor[out->count], e);
+        if (code)
+            return code;
+        out->count++;
+    }
+    qsort(out->tensor, (size_t)out->count, sizeof *out->tensor, by_begin);
+    return BL_OK;
+}
+
+int bl_safetensors_parse(const char *head, size_t size, int64_t file_size, struct bl_safetensors *out,
+                         struct bl_error *e)
+{
+    *out = (struct bl_safetensors){0};
+    if (size < BL_SAFETENSORS_PREFIX)
+        return bl_error_set(e, BL_EDATA, "too short for a safetensors file");
+    int code = bl_safetensors_prefix(head, file_size, &out->data, e);
+    if (!code && out->data != (int64_t)size)
+        code = bl_error_set(e, BL_EDATA, "the header's size is not what its first bytes say");
+    if (code)
+        return code;
+    json_error_t why;
+    json_t *header =
+        json_loadb(head + BL_SAFETENSORS_PREFIX, size - BL_SAFETENSORS_PREFIX, JSON_REJECT_DUPLICATES, &why);
+    if (!json_is_object(header))
+        code = bl_error_set(e, BL_EDATA, "the header is no JSON object: %s", header ? "another value" : why.text);
+    if (!code)
+        code = parse_entries(header, out, e);
+    if (!code)
+        code = check_holes(out, file_size, e);
+    json_decref(header);
+    if (code)
+        bl_safetensors_free(out);
+    return code;
+}
+
+const struct bl_tensor *bl_safetensors_find(const struct bl_safetensors *file, const char *name)
+{
+    for (int i = 0; i < file->count; i++) {
+        if (strcmp(file->tensor[i].name, name) == 0)
+            return &file->tensor[i];
+    }
+    return NULL;
+}
+
+void bl_safetensors_free(struct bl_safetensors *file)
+{
+    free(file->tensor);
+    *file = (struct bl_safetensors){0};
+}
