@@ -188,13 +188,14 @@ demo:
 PREFIXED := $(if $(filter release,$(VARIANT)),,$(VARIANT)-)
 SUITE := BLOAD=$(CURDIR)/$(TOOL) VARIANT=$(VARIANT) scripts/suite.sh
 
-.PHONY: check check-all check-unit check-cli check-library check-readers
+CHECKS := unit cli library readers
+
+.PHONY: check check-unit check-cli check-library check-readers
 check: deps-check
 	@rm -rf build/results
-	@$(MAKE) --no-print-directory -k check-all || true
+	@scripts/expect.sh $(CHECKS)
+	@$(MAKE) --no-print-directory -k $(CHECKS:%=check-%) || true
 	@scripts/total.sh
-
-check-all: check-unit check-cli check-library check-readers
 
 check-unit: $(UNIT)
 	@$(SUITE) $(PREFIXED)unit $(UNIT)

@@ -1,0 +1,136 @@
+#!/bin/sh
+# Installs what is missing for the named purposes, and nothing else: deps.sh build [check] [demo] [ci]
+#
+# Each need is a question that pkg-config or the shell can answer, and the Debian package to install when the answer is no. Without
+# a "no" nothing is run. Root installs directly, others through sudo; the command is printed first. Where neither is possible, or
+# this is no Debian, it says what is missing and stops with status 1.
+set -u
+
+missing=
+
+# need PACKAGES COMMAND...: remembers the packages unless the command succeeds.
+need() {
+    packages=$1
+    shift
+    "$@" >/dev/null 2>&1 || missing="$missing $packages"
+}
+
+has() {
+    command -v "$1"
+}
+
+has_module() {
+    "${PKG_CONFIG:-pkg-config}" --exists "$1"
+}
+
+# A compiler without the C library's headers is what --no-install-recommends leaves behind.
+compiles() {
+    printf '#include <stdio.h>\nint main(void) { return 0; }\n' | "${CC:-gcc}" -x c -o /dev/null -
+}
+
+can_make_venv() {
+    python3 -c 'import ensurepip, venv'
+}
+
+needs_build() {
+    case ${CC:-gcc} in
+    *clang*) need "clang libc6-dev" compiles ;;
+    *) need "gcc libc6-dev" compiles ;;
+    esac
+    need binutils has objcopy
+    need pkg-config has "${PKG_CONFIG:-pkg-config}"
+    need libavformat-dev has_module libavformat
+    need libavcodec-dev has_module libavcodec
+    need libavutil-dev has_module libavutil
+    need libswscale-dev has_module libswscale
+    need libzimg-dev has_module zimg
+    need libzstd-dev has_module libzstd
+    need libyaml-dev has_module yaml-0.1
+    need libxxhash-dev has_module libxxhash
+    need libjansson-dev has_module jansson
+}
+
+needs_check() {
+    need check has_module check
+    need ffmpeg has ffmpeg
+    need zstd has zstd
+    need python3-venv can_make_venv
+    need ca-certificates test -s /etc/ssl/certs/ca-certificates.crt
+}
+
+needs_demo() {
+    need python3-venv can_make_venv
+    need ca-certificates test -s /etc/ssl/certs/ca-certificates.crt
+}
+
+# What `make lint valgrind fuzz` use beyond that.
+needs_ci() {
+    need clang has clang
+    need libclang-rt-14-dev has_fuzzer
+    need clang-format has clang-format
+    need cppcheck has cppcheck
+    need shellcheck has shellcheck
+    need mandoc has mandoc
+    need valgrind has valgrind
+    need libc6-dbg test -e "$(libc_symbols)"
+}
+
+has_fuzzer() {
+    test -e "$(clang -print-runtime-dir 2>/dev/null)/libclang_rt.fuzzer-$(uname -m).a"
+}
+
+# valgrind cannot follow the C library's own functions without their symbols.
+libc_symbols() {
+    ls -d /usr/lib/debug/.build-id 2>/dev/null || echo /nonexistent
+}
+
+for purpose in "$@"; do
+    case $purpose in
+    build) needs_build ;;
+    check) needs_check ;;
+    demo) needs_demo ;;
+    ci) needs_ci ;;
+    *)
+        echo "deps.sh: no such purpose: $purpose (build, check, demo, ci)" >&2
+        exit 2
+        ;;
+    esac
+done
+# Once each, in the order they were found missing.
+missing=$(for package in $missing; do echo "$package"; done | awk '!seen[$0]++ { printf "%s%s", separator, $0; separator = " " }')
+[ -z "$missing" ] && exit 0
+
+if ! has apt-get >/dev/null; then
+    echo "Missing (these are Debian's names; there is no apt-get here): $missing" >&2
+    exit 1
+fi
+
+# The environment goes inside, because sudo drops it.
+as_root='env DEBIAN_FRONTEND=noninteractive'
+if [ "$(id -u)" != 0 ]; then
+    if ! has sudo >/dev/null; then
+        echo "Missing: $missing" >&2
+        echo "There is no sudo here. As root: apt-get install --no-install-recommends $missing" >&2
+        exit 1
+    fi
+    as_root="sudo $as_root"
+fi
+
+run() {
+    echo "$as_root $*"
+    $as_root "$@" </dev/null
+}
+
+# shellcheck disable=SC2086 # words on purpose, here and below
+install() {
+    run apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=300 $missing
+}
+
+# Package lists may be empty, or name versions that the mirror no longer has.
+# shellcheck disable=SC2086
+if apt-cache show --no-all-versions $missing >/dev/null 2>&1 && install; then
+    exit 0
+fi
+run apt-get update -o DPkg::Lock::Timeout=300 && install && exit 0
+echo "Could not install: $missing" >&2
+exit 1
