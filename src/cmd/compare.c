@@ -95,8 +95,7 @@ int bl_cmd_compare(int argc, char **argv)
     struct comparing c = {0};
     struct bl_cmd cmd = {.name = "compare",
                          .usage = "-T N [options] TABLE...\n\n"
-                                  "Plans the same sequences by every strategy and shows blocks, padding and deletions side by side.\n"
-                                  "--strategy and --fill are ignored: all are shown."};
+                                  "Plans the same sequences by every strategy and shows blocks, padding and deletions side by side."};
     int code = bl_options_add(&cmd.options, "Lengths", bl_lengths_option_table, &c.lengths, &cmd.error);
     if (!code)
         code = bl_options_add(&cmd.options, "Planning", bl_plan_option_table, &c.options, &cmd.error);

@@ -77,6 +77,8 @@ int bl_cmd_plan(int argc, char **argv)
     if (!code)
         code = bl_options_add(&cmd.options, "Planning", bl_plan_option_table, &p.options, &cmd.error);
     if (!code)
+        code = bl_options_add(&cmd.options, "Strategy", bl_plan_strategy_table, &p.options, &cmd.error);
+    if (!code)
         code = bl_options_add(&cmd.options, "Output", table, &p, &cmd.error);
     if (!code)
         code = bl_options_add(&cmd.options, "General", bl_common_table, &cmd.common, &cmd.error);

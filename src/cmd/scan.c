@@ -60,6 +60,9 @@ static int run(struct bl_cmd *cmd, struct scan *scan)
     struct bl_output out = {0};
     if (!code)
         code = bl_output_open(&out, scan->output, &cmd->error);
+    struct bl_kind_env env = {&cmd->cancel, bl_simd_best()};
+    if (!code)
+        code = bl_simd_apply(env.simd, &cmd->error);
     if (!code) {
         bl_signals_install(&cmd->cancel);
         bl_progress_start(&scan->progress, cmd->common.quiet, "scan", "files", NULL,
@@ -68,7 +71,7 @@ static int run(struct bl_cmd *cmd, struct scan *scan)
                               .base = scan->inputs.base,
                               .kind_config = (const void *const *)scan->inputs.kind_config,
                               .workers = bl_cmd_workers(&cmd->common),
-                              .cancel = &cmd->cancel,
+                              .env = &env,
                               .fault = take_fault,
                               .tick = tick,
                               .sink = scan};

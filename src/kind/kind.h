@@ -15,6 +15,7 @@
 #include "base/option.h"
 #include "kind/field.h"
 #include "kind/row.h"
+#include "kind/simd.h"
 
 /* Raised once, by a signal or another job's fatal error; every loop that can last tests it and returns BL_ECANCEL. */
 struct bl_cancel {
@@ -25,6 +26,12 @@ static inline bool bl_cancelled(const struct bl_cancel *cancel)
 {
     return atomic_load_explicit(&cancel->raised, memory_order_relaxed) != 0;
 }
+
+/* What a run tells every kind. */
+struct bl_kind_env {
+    struct bl_cancel *cancel;
+    enum bl_simd simd; /* the level that was applied */
+};
 
 /* A file to be counted. */
 struct bl_input {
@@ -65,16 +72,16 @@ struct bl_kind {
 
     /* Emits a row for every sequence in the file. Content that is of no use is a row too (skipped, with the reason), not an error;
      * BL_EFAIL is for a failing system. Called by many workers at once. */
-    int (*count)(const void *config, const struct bl_cancel *cancel, const struct bl_input *input, bl_row_emit *emit,
+    int (*count)(const void *config, const struct bl_kind_env *env, const struct bl_input *input, bl_row_emit *emit,
                  void *sink, struct bl_error *e);
 
     /* The fields that config and, where config does not say, this row's file give. row NULL: only what config decides; BL_EDATA
      * then means "ask for each row". */
-    int (*fields)(const void *config, const struct bl_cancel *cancel, const struct bl_row *row, struct bl_fields *fields,
+    int (*fields)(const void *config, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *fields,
                   struct bl_error *e);
 
-    /* A reader for one worker; config, fields and cancel outlive it. */
-    int (*open)(const void *config, const struct bl_cancel *cancel, const struct bl_fields *fields,
+    /* A reader for one worker; config, env and fields outlive it. */
+    int (*open)(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
                 struct bl_reader **reader, struct bl_error *e);
 
     /* Reads a piece. BL_EDATA: this input is at fault (the reason in e, e.g. both numbers when the count disagrees); BL_EFAIL: the
@@ -82,6 +89,9 @@ struct bl_kind {
     int (*read)(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note, struct bl_error *e);
 
     void (*close)(struct bl_reader *reader);
+
+    /* How the fields are made, in a few words for the manifest. */
+    void (*describe)(const void *config, struct bl_buffer *out);
 
     /* The versions of the libraries that make this kind's bytes: one call of emit for each. */
     void (*versions)(void (*emit)(void *sink, const char *name, const char *version), void *sink);

@@ -38,12 +38,6 @@ static const struct bl_option_type steps = {"N|longest", parse_steps, format_ste
 const struct bl_option bl_plan_option_table[] = {
     {.name = "T", .letter = 'T', .type = &steps, .affects = BL_AFFECTS_PLAN, .offset = AT(T),
      .help = "steps per block; must be given (\"longest\" sequence: as in the paper)"},
-    {.name = "strategy", .type = &bl_option_choice, .choices = bl_strategy_names, .initial = "block",
-     .affects = BL_AFFECTS_PLAN, .offset = AT(strategy),
-     .help = "block: whole sequences packed into blocks;\nnaive: each padded to T; sample, mix: clips of --clip steps"},
-    {.name = "fill", .type = &bl_option_choice, .choices = bl_fill_names, .initial = "optimal",
-     .affects = BL_AFFECTS_PLAN, .offset = AT(fill),
-     .help = "how blocks are filled: near the lower bound, or by the\npaper's rule (uniform over what fits)"},
     {.name = "oversize", .type = &bl_option_choice, .choices = bl_oversize_names, .initial = "error",
      .affects = BL_AFFECTS_PLAN, .offset = AT(oversize), .help = "what becomes of sequences longer than T"},
     {.name = "clip", .type = &bl_option_int, .min = 1, .max = BL_T_MAX, .affects = BL_AFFECTS_PLAN, .offset = AT(clip),
@@ -53,5 +47,15 @@ const struct bl_option bl_plan_option_table[] = {
      .help = "sample: one clip of each long enough sequence, or every\nwhole clip"},
     {.name = "seed", .type = &bl_option_uint, .initial = "0", .affects = BL_AFFECTS_PLAN, .offset = AT(seed),
      .help = "decides everything random"},
+    {0},
+};
+
+const struct bl_option bl_plan_strategy_table[] = {
+    {.name = "strategy", .type = &bl_option_choice, .choices = bl_strategy_names, .initial = "block",
+     .affects = BL_AFFECTS_PLAN, .offset = AT(strategy),
+     .help = "block: whole sequences packed into blocks;\nnaive: each padded to T; sample, mix: clips of --clip steps"},
+    {.name = "fill", .type = &bl_option_choice, .choices = bl_fill_names, .initial = "optimal",
+     .affects = BL_AFFECTS_PLAN, .offset = AT(fill),
+     .help = "how blocks are filled: near the lower bound, or by the\npaper's rule (uniform over what fits)"},
     {0},
 };

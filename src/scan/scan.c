@@ -126,7 +126,7 @@ static int count_file(const struct bl_scan *scan, struct job *job, const char *o
     job->bytes = status.st_size;
     struct bl_input input = {open_path, status.st_size};
     const struct bl_kind *kind = job->file->kind;
-    return kind->count(scan->kind_config[kind_index(kind)], scan->cancel, &input, emit, job, e);
+    return kind->count(scan->kind_config[kind_index(kind)], scan->env, &input, emit, job, e);
 }
 
 static int work(void *context, void *worker, void *job_, struct bl_error *e)
@@ -177,7 +177,7 @@ int bl_scan_run(const struct bl_scan *scan, struct bl_output *out, struct bl_err
         code = bl_buffer_check(&s.sampling[k], e);
     }
     if (!code)
-        code = bl_pipeline_run(&stages, &s, scan->workers, scan->workers * SLOTS_PER_WORKER, scan->cancel, e);
+        code = bl_pipeline_run(&stages, &s, scan->workers, scan->workers * SLOTS_PER_WORKER, scan->env->cancel, e);
     for (int k = 0; k < 8; k++)
         bl_buffer_free(&s.sampling[k]);
     return code;

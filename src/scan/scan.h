@@ -14,7 +14,7 @@ struct bl_scan {
     const char *base;                /* directory that relative paths count from, or NULL */
     const void *const *kind_config;  /* config struct of each kind, in the order of bl_kinds */
     int workers;
-    struct bl_cancel *cancel;
+    const struct bl_kind_env *env;
     bl_scan_fault *fault;
     void (*tick)(void *sink, size_t files_done, int64_t steps); /* or NULL */
     void *sink;                      /* of fault and tick */

@@ -1,5 +1,6 @@
-/* Reading goes once over the text: header to columns, each line to a length and an offset, each id to a hash. The hashes are then
- * sorted in place, which tells whether any id comes twice at 8 bytes a row; only then are the two rows looked up. */
+/* Reading goes once over the text: header to columns, each line to a length and an offset, each id to a hash. The
+ * hashes are then sorted in place, which tells whether any id comes twice at 8 bytes a row; only then are the two rows
+ * looked up. */
 #include "store/sequences.h"
 
 #include <errno.h>
@@ -82,10 +83,11 @@ static int read_header(struct bl_sequences_file *file, char *line, struct bl_err
     }
     for (int c = BL_COLUMN_ID; c <= BL_COLUMN_LENGTH; c++) {
         if (file->column[c] < 0)
-            return bl_error_set(e, BL_EFAIL,
-                                "%s:1: no column \"%s\" in the header line: not a table of sequences (a plain list of lengths "
-                                "is read by --lengths)",
-                                file->path, column_name[c]);
+            return bl_error_set(
+                e, BL_EFAIL,
+                "%s:1: no column \"%s\" in the header line: not a table of sequences (a plain list of lengths "
+                "is read by --lengths)",
+                file->path, column_name[c]);
     }
     return BL_OK;
 }
@@ -97,6 +99,21 @@ static int parse_status(const char *text)
             return s;
     }
     return -1;
+}
+
+/* Notes kind and sampling of the first ok row, and the first row that differs. */
+static int note_sort(struct bl_sequences *t, const struct bl_sequences_file *file, char **field, struct bl_error *e)
+{
+    const char *kind = file->column[BL_COLUMN_KIND] < 0 ? "" : field[file->column[BL_COLUMN_KIND]];
+    const char *sampling = file->column[BL_COLUMN_SAMPLING] < 0 ? "" : field[file->column[BL_COLUMN_SAMPLING]];
+    if (!t->kind) {
+        t->kind = strdup(kind);
+        t->sampling = strdup(sampling);
+        return t->kind && t->sampling ? BL_OK : bl_error_memory(e);
+    }
+    if (t->mixed == SIZE_MAX && (strcmp(t->kind, kind) != 0 || strcmp(t->sampling, sampling) != 0))
+        t->mixed = t->count;
+    return BL_OK;
 }
 
 static int add_row(struct loading *l, const struct bl_sequences_file *file, char *line, int64_t number, int64_t offset,
@@ -122,6 +139,8 @@ static int add_row(struct loading *l, const struct bl_sequences_file *file, char
         return BL_EFAIL;
     if (status == BL_ROW_OK && __builtin_add_overflow(t->steps, length, &t->steps))
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": the lengths add up to more than 2^63", file->path, number);
+    if (status == BL_ROW_OK && note_sort(t, file, field, e))
+        return BL_EFAIL;
     const char *id = field[file->column[BL_COLUMN_ID]];
     l->hash[t->count] = XXH3_64bits(id, strlen(id));
     t->offset[t->count] = offset;
@@ -211,8 +230,8 @@ static unsigned digit(uint64_t hash, int shift)
     return (unsigned)(hash >> shift) & 255;
 }
 
-/* In-place radix sort, most significant byte first ("American flag": McIlroy, Bostic, McIlroy 1993): hashes are uniform, so two or
- * three levels leave runs short enough for insertion. */
+/* In-place radix sort, most significant byte first ("American flag": McIlroy, Bostic, McIlroy 1993): hashes are
+ * uniform, so two or three levels leave runs short enough for insertion. */
 static void sort_hashes(uint64_t *hash, size_t count, int shift)
 {
     if (count < 48 || shift < 0) {
@@ -291,7 +310,7 @@ static int check_duplicates(struct loading *l, struct bl_error *e)
 
 int bl_sequences_open(struct bl_sequences *t, const char *const *paths, int count, bool lengths, struct bl_error *e)
 {
-    *t = (struct bl_sequences){0};
+    *t = (struct bl_sequences){.mixed = SIZE_MAX};
     struct loading l = {.table = t};
     int code = BL_OK;
     t->file = calloc((size_t)count, sizeof *t->file);
@@ -319,6 +338,8 @@ void bl_sequences_close(struct bl_sequences *t)
     free(t->file);
     free(t->length);
     free(t->offset);
+    free(t->kind);
+    free(t->sampling);
     *t = (struct bl_sequences){0};
 }
 
@@ -388,8 +409,11 @@ int bl_sequences_row(const struct bl_sequences *t, size_t i, struct bl_row_text 
                                 file->path, i, column_name[c]);
     }
     struct bl_row *row = &text->row;
-    *row = (struct bl_row){.id = v[BL_COLUMN_ID], .kind = v[BL_COLUMN_KIND], .path = v[BL_COLUMN_PATH],
-                           .reason = v[BL_COLUMN_REASON], .sampling = v[BL_COLUMN_SAMPLING]};
+    *row = (struct bl_row){.id = v[BL_COLUMN_ID],
+                           .kind = v[BL_COLUMN_KIND],
+                           .path = v[BL_COLUMN_PATH],
+                           .reason = v[BL_COLUMN_REASON],
+                           .sampling = v[BL_COLUMN_SAMPLING]};
     int status = parse_status(v[BL_COLUMN_STATUS]);
     int64_t stream;
     const char *bytes = *v[BL_COLUMN_BYTES] ? v[BL_COLUMN_BYTES] : "-1";
@@ -397,8 +421,8 @@ int bl_sequences_row(const struct bl_sequences *t, size_t i, struct bl_row_text 
     if (status < 0 || !bl_text_to_int(v[BL_COLUMN_LENGTH], strlen(v[BL_COLUMN_LENGTH]), 0, INT64_MAX, &row->length) ||
         !bl_text_to_int(bytes, strlen(bytes), -1, INT64_MAX, &row->bytes) ||
         !bl_text_to_int(stream_text, strlen(stream_text), -1, INT32_MAX, &stream))
-        return bl_error_set(e, BL_EFAIL, "%s: row %zu (%s): a number in length, bytes or stream that is none", file->path,
-                            i, row->id);
+        return bl_error_set(e, BL_EFAIL, "%s: row %zu (%s): a number in length, bytes or stream that is none",
+                            file->path, i, row->id);
     row->status = (enum bl_row_status)status;
     row->stream = (int)stream;
     return BL_OK;

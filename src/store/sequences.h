@@ -45,6 +45,8 @@ struct bl_sequences {
     int64_t by_status[4]; /* rows by enum bl_row_status */
     int64_t damaged;      /* ok rows with a reason */
     int64_t steps;        /* of the ok rows */
+    char *kind, *sampling; /* of the first ok row ("" when the table does not say); NULL without any */
+    size_t mixed;          /* first row of another kind or sampling, or SIZE_MAX */
 };
 
 /* Reads tables ("-": stdin), or with lengths true lists of "length" or "length count" lines. Errors name file and line: a table

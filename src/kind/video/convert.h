@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 #include "kind/video/geometry.h"
-#include "kind/video/simd.h"
+#include "kind/simd.h"
 
 struct bl_convert_options {
     enum bl_simd simd; /* the level that was applied */

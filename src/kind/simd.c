@@ -1,6 +1,6 @@
 /* See simd.h. The flag sets are spelt out rather than masked from what the machine has, so that flags which only
  * describe a model (slow shuffles, slow gathers) cannot choose other code on one machine than on another. */
-#include "kind/video/simd.h"
+#include "kind/simd.h"
 
 #include <libavutil/cpu.h>
 #include <string.h>

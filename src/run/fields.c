@@ -1,0 +1,140 @@
+#include "run/fields.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/pipeline.h"
+#include "scan/sources.h"
+
+struct job {
+    size_t row;
+    bool known; /* the file could be asked */
+    struct bl_fields fields;
+};
+
+struct asking {
+    const struct bl_kind *kind;
+    const void *config;
+    const struct bl_kind_env *env;
+    const struct bl_sequences *table;
+    const char *base;
+    size_t next;
+    struct bl_fields *fields; /* of the first row that could be asked */
+    size_t first, other;      /* that row, and the first one that differs; SIZE_MAX: none yet */
+    int64_t others;           /* rows that differ */
+};
+
+static int produce(void *context, void **job_, struct bl_error *e)
+{
+    struct asking *a = context;
+    while (a->next < a->table->count && !a->table->length[a->next])
+        a->next++;
+    if (a->next == a->table->count)
+        return 0;
+    struct job *job = calloc(1, sizeof *job);
+    if (!job)
+        return bl_error_memory(e);
+    job->row = a->next++;
+    *job_ = job;
+    return 1;
+}
+
+static int work(void *context, void *worker, void *job_, struct bl_error *e)
+{
+    (void)worker;
+    const struct asking *a = context;
+    struct job *job = job_;
+    struct bl_row_text text = {0};
+    int code = bl_sequences_row(a->table, job->row, &text, e);
+    if (!code) {
+        struct bl_row row = text.row;
+        char *open_path = bl_source_open_path(a->base, row.path);
+        row.path = open_path;
+        struct bl_error fault = {0};
+        code = open_path ? a->kind->fields(a->config, a->env, &row, &job->fields, &fault) : bl_error_memory(e);
+        free(open_path);
+        job->known = code == BL_OK;
+        if (code == BL_EDATA)
+            code = BL_OK;
+        else if (code)
+            bl_error_set(e, code, "%s", fault.text);
+    }
+    bl_row_text_free(&text);
+    return code;
+}
+
+static bool same(const struct bl_fields *a, const struct bl_fields *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (int f = 0; f < a->count; f++) {
+        const struct bl_field *x = &a->field[f], *y = &b->field[f];
+        if (strcmp(x->name, y->name) != 0 || x->dtype != y->dtype || x->rank != y->rank ||
+            memcmp(x->shape, y->shape, (size_t)x->rank * sizeof *x->shape) != 0)
+            return false;
+    }
+    return true;
+}
+
+static int consume(void *context, void *job_, struct bl_error *e)
+{
+    (void)e;
+    struct asking *a = context;
+    struct job *job = job_;
+    if (job->known && a->first == SIZE_MAX) {
+        *a->fields = job->fields;
+        a->first = job->row;
+    } else if (job->known && !same(a->fields, &job->fields)) {
+        if (!a->others++)
+            a->other = job->row;
+    }
+    free(job);
+    return BL_OK;
+}
+
+static void discard(void *context, void *job)
+{
+    (void)context;
+    free(job);
+}
+
+/* Names what differs. */
+static int refuse(const struct asking *a, struct bl_error *e)
+{
+    struct bl_row_text first = {0}, other = {0};
+    int code = bl_sequences_row(a->table, a->first, &first, e);
+    if (!code)
+        code = bl_sequences_row(a->table, a->other, &other, e);
+    if (!code)
+        code = bl_error_set(e, BL_EUSAGE,
+                            "the frames have several sizes: %s is unlike %s, and so are %" PRId64
+                            " others: give --size WxH (with --fit stretch, crop or pad)",
+                            other.row.id, first.row.id, a->others - 1);
+    bl_row_text_free(&first);
+    bl_row_text_free(&other);
+    return code;
+}
+
+int bl_fields_settle(struct bl_fields *fields, const struct bl_kind *kind, const void *config,
+                     const struct bl_kind_env *env, const struct bl_sequences *table, const char *base, int workers,
+                     struct bl_error *e)
+{
+    struct bl_error undecided = {0};
+    int code = kind->fields(config, env, NULL, fields, &undecided);
+    if (code != BL_EDATA) {
+        if (code)
+            bl_error_set(e, code, "%s", undecided.text);
+        return code;
+    }
+    static const struct bl_stages stages = {
+        .produce = produce, .work = work, .consume = consume, .discard = discard};
+    struct asking a = {.kind = kind, .config = config, .env = env, .table = table, .base = base, .fields = fields,
+                       .first = SIZE_MAX, .other = SIZE_MAX};
+    code = bl_pipeline_run(&stages, &a, workers, workers * 4, env->cancel, e);
+    if (!code && a.first == SIZE_MAX)
+        code = bl_error_set(e, BL_EFAIL, "not one sequence can be read, so their size is not known");
+    if (!code && a.others)
+        code = refuse(&a, e);
+    return code;
+}

@@ -1,0 +1,155 @@
+#include "run/finish.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bload.h"
+#include "run/outcome.h"
+#include "store/index.h"
+#include "store/manifest.h"
+#include "store/shards.h"
+
+/* shards.tsv and the index, both out of the shards' records; what the records tell of sequences goes to outcomes. */
+static int write_shards(const struct bl_finish *f, struct bl_outcomes *outcomes, struct bl_finished *result,
+                        struct bl_error *e)
+{
+    struct bl_output shards = {0};
+    struct bl_index_writer index = {0};
+    int code = bl_shards_open(&shards, f->dir, e);
+    if (!code)
+        code = bl_index_begin(&index, f->dir, f->plan, f->table->length, f->format->fields.count, e);
+    for (int64_t s = 0; s < bl_format_shards(f->format) && !code; s++) {
+        struct bl_shard_record record = {0};
+        int found = bl_shard_find(f->format, f->dir, s, &record, e);
+        code = found < 0 ? found : BL_OK;
+        if (!found)
+            code = bl_error_set(e, BL_EFAIL, "shard %lld of %s is not there any more", (long long)s, f->dir);
+        if (!code)
+            code = bl_shards_add(&shards, f->format, &record, e);
+        if (!code)
+            code = bl_index_checksums(&index, record.block_checksum,
+                                      (size_t)record.blocks * (size_t)f->format->fields.count, e);
+        if (!code)
+            code = bl_outcomes_parse(outcomes, record.notes, record.notes_size, e);
+        result->bytes += record.bytes;
+        bl_shard_record_free(&record);
+    }
+    if (!code)
+        code = bl_index_finish(&index, e);
+    if (!code)
+        code = bl_output_commit(&shards, e);
+    bl_index_abort(&index);
+    bl_output_abort(&shards);
+    return code;
+}
+
+/* A row with what packing found out about it. reason holds the joined text. */
+static void amend(struct bl_row *row, const struct bl_outcome *outcome, struct bl_buffer *reason)
+{
+    bl_buffer_clear(reason);
+    if (!outcome->failed && *row->reason)
+        bl_buffer_printf(reason, "%s; ", row->reason);
+    bl_buffer_text(reason, outcome->text);
+    if (outcome->failed)
+        row->status = BL_ROW_FAILED;
+    row->reason = reason->data ? reason->data : "";
+}
+
+static void count(struct bl_finished *result, const struct bl_row *row)
+{
+    result->skipped += row->status == BL_ROW_SKIPPED;
+    result->failed += row->status == BL_ROW_FAILED;
+    result->damaged += row->status == BL_ROW_OK && *row->reason;
+}
+
+static int write_sequences(const struct bl_finish *f, const struct bl_outcomes *outcomes, struct bl_finished *result,
+                           struct bl_error *e)
+{
+    struct bl_buffer path = {0}, line = {0}, reason = {0};
+    struct bl_row_text text = {0};
+    struct bl_output out = {0};
+    size_t next = 0;
+    bl_buffer_printf(&path, "%s/sequences.tsv", f->dir);
+    int code = bl_buffer_check(&path, e);
+    if (!code)
+        code = bl_output_open(&out, path.data, e);
+    if (!code)
+        code = bl_output_write(&out, BL_SEQUENCES_HEADER, strlen(BL_SEQUENCES_HEADER), e);
+    for (size_t i = 0; i < f->table->count && !code; i++) {
+        code = bl_sequences_row(f->table, i, &text, e);
+        if (code)
+            break;
+        if (next < outcomes->count && outcomes->outcome[next].row == (int64_t)i)
+            amend(&text.row, &outcomes->outcome[next++], &reason);
+        count(result, &text.row);
+        bl_buffer_clear(&line);
+        bl_sequences_format(&text.row, &line);
+        code = bl_buffer_check(&line, e);
+        if (!code)
+            code = bl_output_write(&out, line.data, line.size, e);
+    }
+    if (!code)
+        code = bl_output_commit(&out, e);
+    bl_output_abort(&out);
+    bl_row_text_free(&text);
+    bl_buffer_free(&path);
+    bl_buffer_free(&line);
+    bl_buffer_free(&reason);
+    return code;
+}
+
+struct version_sink {
+    struct bl_manifest *manifest;
+    struct bl_error *e;
+    int code;
+};
+
+static void add_version(void *sink_, const char *name, const char *version)
+{
+    struct version_sink *sink = sink_;
+    if (!sink->code)
+        sink->code = bl_manifest_pair(&sink->manifest->libraries, name, version, sink->e);
+}
+
+static int write_manifest(const struct bl_finish *f, const struct bl_finished *result, struct bl_error *e)
+{
+    struct bl_manifest m = {.skipped = result->skipped, .failed = result->failed,
+                            .failed_steps = result->failed_steps, .format = *f->format};
+    struct version_sink sink = {&m, e, BL_OK};
+    static const char *const files[] = {"sequences.tsv", BL_SHARDS_FILE, BL_INDEX_FILE};
+    bl_words_of_plan(&m.words, f->plan, f->plan_options);
+    int code = bl_manifest_text(&m.tool, BLOAD_VERSION, e);
+    if (!code)
+        code = bl_manifest_text(&m.simd, f->simd, e);
+    for (int i = 0; i < f->format->fields.count && !code; i++)
+        code = bl_manifest_text(&m.made[i], f->made, e);
+    if (!code) {
+        f->kind->versions(add_version, &sink);
+        code = sink.code;
+    }
+    if (!code)
+        code = bl_manifest_configure(&m, f->identity, e);
+    for (size_t i = 0; i < sizeof files / sizeof *files && !code; i++)
+        code = bl_manifest_add_file(&m, f->dir, files[i], e);
+    if (!code)
+        code = bl_manifest_write(&m, f->dir, e);
+    bl_manifest_free(&m);
+    return code;
+}
+
+int bl_finish_run(const struct bl_finish *f, struct bl_finished *result, struct bl_error *e)
+{
+    struct bl_outcomes outcomes = {0};
+    *result = (struct bl_finished){0};
+    int code = write_shards(f, &outcomes, result, e);
+    if (!code)
+        code = bl_outcomes_merge(&outcomes, e);
+    for (size_t i = 0; i < outcomes.count; i++)
+        result->failed_steps += outcomes.outcome[i].steps;
+    if (!code)
+        code = write_sequences(f, &outcomes, result, e);
+    if (!code)
+        code = write_manifest(f, result, e);
+    bl_outcomes_free(&outcomes);
+    return code;
+}

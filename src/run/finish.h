@@ -1,0 +1,32 @@
+/* Finish: from shards that are all there to a dataset: sequences.tsv, index, shards.tsv, and last the manifest. */
+#ifndef BL_FINISH_H
+#define BL_FINISH_H
+
+#include <stdbool.h>
+
+#include "kind/kind.h"
+#include "plan/plan.h"
+#include "store/format.h"
+#include "store/sequences.h"
+
+struct bl_finish {
+    const char *dir;
+    const struct bl_sequences *table; /* of the scan */
+    const struct bl_plan *plan;
+    const struct bl_plan_options *plan_options;
+    const struct bl_kind *kind;
+    const struct bl_format *format;
+    const char *identity;     /* the configuration: "name: value" lines */
+    const char *simd;         /* the level's name */
+    const char *made;         /* how the fields were made, in words */
+};
+
+/* What became of the inputs, for the exit status and the summary. */
+struct bl_finished {
+    int64_t skipped, damaged, failed, failed_steps;
+    int64_t bytes; /* of all shards */
+};
+
+int bl_finish_run(const struct bl_finish *finish, struct bl_finished *result, struct bl_error *e);
+
+#endif

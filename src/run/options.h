@@ -1,0 +1,44 @@
+/* The options of packing itself, as flags and YAML keys say them. */
+#ifndef BL_RUN_OPTIONS_H
+#define BL_RUN_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/option.h"
+
+enum bl_pad { BL_PAD_ZERO, BL_PAD_REPEAT };
+enum bl_on_error { BL_ON_ERROR_SKIP, BL_ON_ERROR_FAIL };
+
+struct bl_compress {
+    bool on;
+    int level; /* of zstd */
+};
+
+/* At most so many inputs may be of no use. */
+struct bl_tolerance {
+    bool set, percent;
+    int64_t value;
+};
+
+struct bl_pack_options {
+    const char *output, *sequences, *plan;
+    int64_t shard_size;
+    struct bl_compress compress;
+    int pad;      /* enum bl_pad */
+    bool segment_ids;
+    int simd;     /* 0 auto, then bl_kind's levels in the order of bl_simd_names */
+    int64_t memory; /* bytes; 0: what the machine has */
+    int on_error; /* enum bl_on_error */
+    struct bl_tolerance max_failed;
+};
+
+extern const struct bl_option bl_pack_option_table[];
+
+/* Words of simd, "auto" first, ended by NULL. */
+extern const char *const bl_simd_names[];
+
+/* Whether so many of all inputs being of no use is too many. */
+bool bl_tolerance_exceeded(const struct bl_tolerance *tolerance, int64_t failed, int64_t inputs);
+
+#endif

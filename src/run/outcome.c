@@ -1,0 +1,155 @@
+#include "run/outcome.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define REASON_MAX 400
+
+int bl_outcomes_add(struct bl_outcomes *o, int64_t row, bool failed, int64_t steps, const char *text,
+                    struct bl_error *e)
+{
+    if (o->count == o->capacity) {
+        size_t capacity = o->capacity ? o->capacity * 2 : 16;
+        struct bl_outcome *outcome = realloc(o->outcome, capacity * sizeof *outcome);
+        if (!outcome)
+            return bl_error_memory(e);
+        o->outcome = outcome;
+        o->capacity = capacity;
+    }
+    char *copy = strdup(text);
+    if (!copy)
+        return bl_error_memory(e);
+    o->outcome[o->count++] = (struct bl_outcome){row, failed, steps, copy};
+    return BL_OK;
+}
+
+void bl_outcomes_free(struct bl_outcomes *o)
+{
+    for (size_t i = 0; i < o->count; i++)
+        free(o->outcome[i].text);
+    free(o->outcome);
+    *o = (struct bl_outcomes){0};
+}
+
+void bl_outcomes_format(const struct bl_outcomes *o, struct bl_buffer *out)
+{
+    for (size_t i = 0; i < o->count; i++) {
+        const struct bl_outcome *one = &o->outcome[i];
+        bl_buffer_text(out, one->failed ? "failed\t" : "noted\t");
+        bl_buffer_int(out, one->row);
+        bl_buffer_byte(out, '\t');
+        bl_buffer_int(out, one->steps);
+        bl_buffer_byte(out, '\t');
+        bl_text_escape(out, one->text, strlen(one->text));
+        bl_buffer_byte(out, '\n');
+    }
+}
+
+/* The next tab-separated value of a line; *at moves behind it, to NULL at the end. */
+static char *next_value(char **at)
+{
+    char *value = *at;
+    if (value) {
+        char *tab = strchr(value, '\t');
+        if (tab)
+            *tab++ = '\0';
+        *at = tab;
+    }
+    return value;
+}
+
+static int parse_line(struct bl_outcomes *o, char *line, struct bl_error *e)
+{
+    char *at = line;
+    const char *word = next_value(&at), *row_text = next_value(&at), *steps_text = next_value(&at);
+    char *text = next_value(&at);
+    int64_t row, steps, size = text ? bl_text_unescape(text, strlen(text)) : -1;
+    bool failed = strcmp(word, "failed") == 0;
+    if (size < 0 || at || (!failed && strcmp(word, "noted") != 0) ||
+        !bl_text_to_int(row_text, strlen(row_text), 0, INT64_MAX, &row) ||
+        !bl_text_to_int(steps_text, strlen(steps_text), 0, INT64_MAX, &steps))
+        return bl_error_set(e, BL_EDATA, "the record of a shard holds a line that is no outcome");
+    text[size] = '\0';
+    return bl_outcomes_add(o, row, failed, steps, text, e);
+}
+
+int bl_outcomes_parse(struct bl_outcomes *o, char *text, size_t size, struct bl_error *e)
+{
+    for (size_t at = 0; at < size;) {
+        char *newline = memchr(text + at, '\n', size - at);
+        if (!newline)
+            return bl_error_set(e, BL_EDATA, "the record of a shard ends in the middle of a line");
+        *newline = '\0';
+        int code = parse_line(o, text + at, e);
+        if (code)
+            return code;
+        at = (size_t)(newline - text) + 1;
+    }
+    return BL_OK;
+}
+
+/* By row; qsort is not stable, so the order of arrival, which indexes keep, breaks ties. */
+struct ordered {
+    struct bl_outcome outcome;
+    size_t arrival;
+};
+
+static int compare(const void *a_, const void *b_)
+{
+    const struct ordered *a = a_, *b = b_;
+    if (a->outcome.row != b->outcome.row)
+        return a->outcome.row < b->outcome.row ? -1 : 1;
+    return a->arrival < b->arrival ? -1 : 1;
+}
+
+/* Adds the second outcome of a row to the first. A piece's failure says more than a piece's note. */
+static int join(struct bl_outcome *into, struct bl_outcome *from, struct bl_error *e)
+{
+    bool same = strcmp(into->text, from->text) == 0;
+    if (from->failed && !into->failed) {
+        char *text = into->text;
+        into->text = from->text;
+        from->text = text;
+    } else if (from->failed == into->failed && !same && strlen(into->text) + strlen(from->text) < REASON_MAX) {
+        struct bl_buffer text = {0};
+        bl_buffer_printf(&text, "%s; %s", into->text, from->text);
+        if (bl_buffer_check(&text, e)) {
+            bl_buffer_free(&text);
+            return BL_EFAIL;
+        }
+        free(into->text);
+        into->text = text.data;
+    }
+    into->failed |= from->failed;
+    into->steps += from->steps;
+    return BL_OK;
+}
+
+int bl_outcomes_merge(struct bl_outcomes *o, struct bl_error *e)
+{
+    if (!o->count)
+        return BL_OK;
+    struct ordered *order = malloc(o->count * sizeof *order);
+    if (!order)
+        return bl_error_memory(e);
+    for (size_t i = 0; i < o->count; i++)
+        order[i] = (struct ordered){o->outcome[i], i};
+    qsort(order, o->count, sizeof *order, compare);
+    int code = BL_OK;
+    size_t kept = 0, total = o->count;
+    for (size_t i = 0; i < total; i++) {
+        struct bl_outcome *last = kept ? &o->outcome[kept - 1] : NULL;
+        if (!last || last->row != order[i].outcome.row) {
+            o->outcome[kept++] = order[i].outcome;
+            continue;
+        }
+        if (!code)
+            code = join(last, &order[i].outcome, e);
+        free(order[i].outcome.text);
+    }
+    o->count = kept;
+    free(order);
+    return code;
+}

@@ -1,0 +1,364 @@
+#include "run/pack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/pipeline.h"
+#include "scan/sources.h"
+#include "store/block.h"
+#include "store/seekable.h"
+#include "store/shard.h"
+
+/* A shard under way; its blocks' outcomes gather here until it is finished. */
+struct open_shard {
+    struct bl_shard *shard;
+    int64_t number, last_block;
+    struct bl_outcomes outcomes;
+    struct open_shard *next;
+};
+
+/* A block under way: one of the fixed pool, which is the bound on memory. */
+struct job {
+    struct bl_block block;
+    struct open_shard *shard;
+    struct bl_outcomes outcomes;
+    int64_t steps;
+    struct job *next;
+};
+
+struct packing {
+    const struct bl_pack *pack;
+    struct job *job; /* [slots] */
+    struct job *free;
+    struct open_shard *open;
+    int64_t next_block, next_shard;
+    int64_t blocks_done, blocks_found, steps, bytes;
+};
+
+struct worker {
+    const struct bl_kind *kind;
+    struct bl_reader *reader;
+    struct bl_compressor *compressor;
+    struct bl_row_text row;
+};
+
+/* --- workers ---------------------------------------------------------------------------------------------------- */
+
+static void worker_close(void *worker)
+{
+    struct worker *w = worker;
+    if (w->reader)
+        w->kind->close(w->reader);
+    if (w->compressor)
+        bl_compressor_close(w->compressor);
+    bl_row_text_free(&w->row);
+    free(w);
+}
+
+static int worker_open(void *context, void **worker, struct bl_error *e)
+{
+    const struct bl_pack *pack = ((struct packing *)context)->pack;
+    struct worker *w = calloc(1, sizeof *w);
+    if (!w)
+        return bl_error_memory(e);
+    w->kind = pack->kind;
+    int code = pack->kind->open(pack->config, pack->env, &pack->format->fields, &w->reader, e);
+    if (!code && pack->format->compressed)
+        code = bl_compressor_open(pack->format->level, &w->compressor, e);
+    if (code)
+        worker_close(w);
+    else
+        *worker = w;
+    return code;
+}
+
+/* Reads the row of piece i and opens the way to its file. */
+static int read_row(const struct bl_pack *pack, struct worker *w, int64_t sequence, struct bl_request *request,
+                    char **open_path, struct bl_error *e)
+{
+    int code = bl_sequences_row(pack->table, (size_t)sequence, &w->row, e);
+    if (code)
+        return code;
+    *open_path = bl_source_open_path(pack->base, w->row.row.path);
+    if (!*open_path)
+        return bl_error_memory(e);
+    request->row = w->row.row;
+    request->row.path = *open_path;
+    return BL_OK;
+}
+
+static int read_piece(const struct bl_pack *pack, struct worker *w, struct job *job, int i, struct bl_error *e)
+{
+    struct bl_block *block = &job->block;
+    const struct bl_fields *fields = &pack->format->fields;
+    int64_t sequence = block->sequence[i];
+    uint8_t *out[BL_FIELDS_MAX];
+    for (int f = 0; f < fields->count; f++)
+        out[f] = block->field[f] + (size_t)block->cu_seqlens[i] * bl_field_step_bytes(&fields->field[f]);
+    struct bl_request request = {.source_start = block->source_start[i], .steps = block->length[i], .out = out};
+    struct bl_note note = {0};
+    struct bl_error fault = {0};
+    char *open_path = NULL;
+    int code = read_row(pack, w, sequence, &request, &open_path, e);
+    if (code)
+        return code;
+    code = pack->kind->read(w->reader, &request, &note, &fault);
+    free(open_path);
+    if (code == BL_EDATA) {
+        bl_block_fail(block, pack->format, i);
+        return bl_outcomes_add(&job->outcomes, sequence, true, request.steps, fault.text, e);
+    }
+    if (code) {
+        bl_error_set(e, code, "%s", fault.text);
+        return code;
+    }
+    job->steps += request.steps;
+    return note.text[0] ? bl_outcomes_add(&job->outcomes, sequence, false, 0, note.text, e) : BL_OK;
+}
+
+/* What follows the last piece: zeros, or its last entry again and again. */
+static void pad(const struct bl_pack *pack, struct bl_block *block)
+{
+    size_t used = (size_t)block->cu_seqlens[block->num_sequences], T = (size_t)pack->format->T;
+    for (int f = 0; f < pack->format->fields.count; f++) {
+        size_t step = bl_field_step_bytes(&pack->format->fields.field[f]);
+        uint8_t *end = block->field[f] + used * step;
+        if (!pack->pad_repeat) {
+            memset(end, 0, (T - used) * step);
+            continue;
+        }
+        for (size_t t = used; t < T; t++, end += step)
+            memcpy(end, end - step, step);
+    }
+}
+
+static int work(void *context, void *worker, void *job_, struct bl_error *e)
+{
+    struct packing *p = context;
+    const struct bl_pack *pack = p->pack;
+    struct worker *w = worker;
+    struct job *job = job_;
+    int code = BL_OK;
+    for (int i = 0; i < job->block.num_sequences && !code; i++)
+        code = bl_cancelled(pack->env->cancel) ? BL_ECANCEL : read_piece(pack, w, job, i, e);
+    if (code)
+        return code;
+    pad(pack, &job->block);
+    return bl_shard_put_block(job->shard->shard, &job->block, w->compressor, e);
+}
+
+/* --- in order, on one thread ------------------------------------------------------------------------------------ */
+
+static int tell(const struct bl_pack *pack, const struct bl_outcomes *outcomes, struct bl_error *e)
+{
+    struct bl_row_text text = {0};
+    int code = BL_OK;
+    for (size_t i = 0; i < outcomes->count && !code; i++) {
+        code = bl_sequences_row(pack->table, (size_t)outcomes->outcome[i].row, &text, e);
+        if (!code)
+            code = pack->outcome(pack->sink, &text.row, &outcomes->outcome[i], e);
+    }
+    bl_row_text_free(&text);
+    return code;
+}
+
+/* A finished shard of an earlier run: its outcomes are told again, its blocks are done. */
+static int take_found(struct packing *p, struct bl_shard_record *record, struct bl_error *e)
+{
+    struct bl_outcomes outcomes = {0};
+    int code = bl_outcomes_parse(&outcomes, record->notes, record->notes_size, e);
+    for (size_t i = 0; i < outcomes.count && !code; i++) {
+        if (outcomes.outcome[i].row >= (int64_t)p->pack->table->count)
+            code = bl_error_set(e, BL_EFAIL, "the record of shard %lld names a sequence that is not there: remove it",
+                                (long long)record->shard);
+    }
+    if (!code)
+        code = tell(p->pack, &outcomes, e);
+    p->blocks_done += record->blocks;
+    p->blocks_found += record->blocks;
+    bl_outcomes_free(&outcomes);
+    return code;
+}
+
+static int create_shard(struct packing *p, int64_t number, struct open_shard **out, struct bl_error *e)
+{
+    struct open_shard *open = calloc(1, sizeof *open);
+    if (!open)
+        return bl_error_memory(e);
+    open->number = number;
+    open->last_block =
+        bl_format_first_block(p->pack->format, number) + bl_format_blocks_of(p->pack->format, number) - 1;
+    int code = bl_shard_create(p->pack->format, p->pack->dir, number, &open->shard, e);
+    if (code) {
+        free(open);
+        return code;
+    }
+    open->next = p->open;
+    p->open = open;
+    *out = open;
+    return BL_OK;
+}
+
+/* Goes to the next shard that has to be written: 1, or 0 when there is none. */
+static int next_shard(struct packing *p, struct bl_error *e)
+{
+    const struct bl_format *format = p->pack->format;
+    while (p->next_shard < bl_format_shards(format)) {
+        int64_t number = p->next_shard++;
+        struct bl_shard_record record = {0};
+        int found = bl_shard_find(format, p->pack->dir, number, &record, e);
+        int code = found > 0 ? take_found(p, &record, e) : found;
+        bl_shard_record_free(&record);
+        if (code)
+            return code;
+        if (!found) {
+            struct open_shard *open;
+            code = create_shard(p, number, &open, e);
+            p->next_block = bl_format_first_block(format, number);
+            return code ? code : 1;
+        }
+        if (bl_cancelled(p->pack->env->cancel))
+            return BL_ECANCEL;
+    }
+    return 0;
+}
+
+static int produce(void *context, void **job_, struct bl_error *e)
+{
+    struct packing *p = context;
+    if (!p->open || p->next_block > p->open->last_block) {
+        int more = next_shard(p, e);
+        if (more <= 0)
+            return more;
+    }
+    struct job *job = p->free; /* there is one: no more jobs than slots are under way */
+    p->free = job->next;
+    job->shard = p->open;
+    job->steps = 0;
+    bl_block_plan(&job->block, p->pack->format, p->pack->plan, p->pack->table->length, p->next_block++);
+    *job_ = job;
+    return 1;
+}
+
+static void discard(void *context, void *job_)
+{
+    struct packing *p = context;
+    struct job *job = job_;
+    bl_outcomes_free(&job->outcomes);
+    job->next = p->free;
+    p->free = job;
+}
+
+static void close_shard(struct packing *p, struct open_shard *open)
+{
+    struct open_shard **at = &p->open;
+    while (*at != open)
+        at = &(*at)->next;
+    *at = open->next;
+    bl_shard_free(open->shard);
+    bl_outcomes_free(&open->outcomes);
+    free(open);
+}
+
+static int finish_shard(struct packing *p, struct open_shard *open, struct bl_error *e)
+{
+    struct bl_buffer notes = {0};
+    struct bl_shard_record record = {0};
+    struct bl_compressor *compressor = NULL;
+    bl_outcomes_format(&open->outcomes, &notes);
+    int code = bl_buffer_check(&notes, e);
+    if (!code && p->pack->format->compressed)
+        code = bl_compressor_open(p->pack->format->level, &compressor, e);
+    if (!code)
+        code = bl_shard_finish(open->shard, compressor, notes.data, notes.size, &record, e);
+    if (!code)
+        p->bytes += record.bytes;
+    if (compressor)
+        bl_compressor_close(compressor);
+    bl_shard_record_free(&record);
+    bl_buffer_free(&notes);
+    return code;
+}
+
+/* Moves the block's outcomes on to its shard. */
+static int gather(struct bl_outcomes *into, const struct bl_outcomes *from, struct bl_error *e)
+{
+    int code = BL_OK;
+    for (size_t i = 0; i < from->count && !code; i++) {
+        const struct bl_outcome *o = &from->outcome[i];
+        code = bl_outcomes_add(into, o->row, o->failed, o->steps, o->text, e);
+    }
+    return code;
+}
+
+static int consume(void *context, void *job_, struct bl_error *e)
+{
+    struct packing *p = context;
+    struct job *job = job_;
+    struct open_shard *open = job->shard;
+    bool last = job->block.index == open->last_block;
+    p->blocks_done++;
+    p->steps += job->steps;
+    int code = tell(p->pack, &job->outcomes, e);
+    if (!code)
+        code = gather(&open->outcomes, &job->outcomes, e);
+    discard(p, job);
+    if (!code && last) {
+        code = finish_shard(p, open, e);
+        close_shard(p, open);
+    }
+    return code;
+}
+
+static void tick(void *context)
+{
+    const struct packing *p = context;
+    p->pack->tick(p->pack->sink, p->blocks_done, p->blocks_found, p->steps, p->bytes);
+}
+
+static int make_pool(struct packing *p, int slots, struct bl_error *e)
+{
+    p->job = calloc((size_t)slots, sizeof *p->job);
+    if (!p->job)
+        return bl_error_memory(e);
+    for (int i = 0; i < slots; i++) {
+        int code = bl_block_make(&p->job[i].block, p->pack->format, true, e);
+        if (code)
+            return code;
+        p->job[i].next = p->free;
+        p->free = &p->job[i];
+    }
+    return BL_OK;
+}
+
+int bl_pack_run(const struct bl_pack *pack, struct bl_error *e)
+{
+    static const struct bl_stages stages = {.produce = produce, .open = worker_open, .close = worker_close,
+                                            .work = work, .consume = consume, .discard = discard, .tick = tick};
+    struct packing p = {.pack = pack};
+    int code = make_pool(&p, pack->slots, e);
+    if (!code)
+        code = bl_pipeline_run(&stages, &p, pack->workers, pack->slots, pack->env->cancel, e);
+    while (p.open)
+        close_shard(&p, p.open);
+    for (int i = 0; p.job && i < pack->slots; i++)
+        bl_block_free(&p.job[i].block);
+    free(p.job);
+    return code;
+}
+
+int64_t bl_pack_memory(const struct bl_format *format, int workers, int slots)
+{
+    int64_t block = (int64_t)bl_block_memory(format, true);
+    int64_t open_shards = slots / format->blocks_per_shard + 2;
+    int64_t compress = 0;
+    if (format->compressed) {
+        size_t content = 0;
+        for (int f = 0; f < format->fields.count; f++) {
+            size_t bytes = bl_format_block_bytes(format, f);
+            content = bytes > content ? bytes : content;
+        }
+        compress = (int64_t)bl_compressor_memory(format->level, content < BL_FRAME_MAX ? content : BL_FRAME_MAX);
+    }
+    return slots * block + workers * compress + open_shards * (int64_t)bl_shard_memory(format);
+}

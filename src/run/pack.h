@@ -1,0 +1,37 @@
+/* Pack: blocks in, shards out. One job is one block; workers read its pieces and put it into its shard; shards are finished
+ * in order. */
+#ifndef BL_PACK_H
+#define BL_PACK_H
+
+#include "kind/kind.h"
+#include "plan/plan.h"
+#include "run/outcome.h"
+#include "store/format.h"
+#include "store/sequences.h"
+
+struct bl_pack {
+    const char *dir;  /* of the dataset; bl_shard_prepare came before */
+    const char *base; /* directory that relative paths of the table count from, or NULL */
+    const struct bl_sequences *table;
+    const struct bl_plan *plan;
+    const struct bl_kind *kind;
+    const void *config; /* of that kind */
+    const struct bl_format *format;
+    bool pad_repeat; /* the end of a block repeats its last entry instead of zeros */
+    int workers, slots;
+    const struct bl_kind_env *env;
+    /* Told of each failure and note, in the order of the blocks, also those that an earlier run had found. A code other
+     * than BL_OK stops. */
+    int (*outcome)(void *sink, const struct bl_row *row, const struct bl_outcome *outcome, struct bl_error *e);
+    /* Called several times a second. found: of those, blocks in shards that an earlier run had finished. */
+    void (*tick)(void *sink, int64_t blocks, int64_t found, int64_t steps, int64_t bytes);
+    void *sink;
+};
+
+/* Writes every shard that is not there yet. */
+int bl_pack_run(const struct bl_pack *pack, struct bl_error *e);
+
+/* Bytes that a run with so many workers and slots takes at most, beside decoders. */
+int64_t bl_pack_memory(const struct bl_format *format, int workers, int slots);
+
+#endif

@@ -1,0 +1,32 @@
+/* The state of a run, in DIR/.bload: a lock, the configuration, the scan's table. With it a run that was stopped anywhere goes
+ * on where it was; it goes when the dataset is finished. */
+#ifndef BL_STATE_H
+#define BL_STATE_H
+
+#include <stdbool.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+
+struct bl_state {
+    char *dir;           /* of the dataset */
+    char *folder;        /* DIR/.bload */
+    char *configuration; /* DIR/.bload/configuration */
+    char *sequences;     /* DIR/.bload/sequences.tsv */
+    int lock;
+    bool resumed; /* a run with this configuration began here */
+};
+
+/* Makes DIR and DIR/.bload and takes the lock, which ends with the process. identity: "name: value" lines of everything that decides
+ * the dataset. BL_EUSAGE: DIR holds something else, or the beginnings of a dataset of another configuration (it says what
+ * differs); BL_EFAIL: another run is at work there. */
+int bl_state_open(struct bl_state *state, const char *dir, const char *identity, struct bl_error *e);
+
+/* Removes DIR/.bload: the dataset is finished. */
+int bl_state_remove(struct bl_state *state, struct bl_error *e);
+void bl_state_close(struct bl_state *state);
+
+/* Compares "name: value" lines; BL_EUSAGE names the first that differs. what: "DIR holds a dataset". */
+int bl_identity_compare(const char *there, const char *wanted, const char *what, struct bl_error *e);
+
+#endif
