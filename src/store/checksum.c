@@ -8,9 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define XXH_STATIC_LINKING_ONLY /* for the state's size, so that it can lie on the stack */
-#include <xxhash.h>
-
 #include "base/io.h"
 
 #define CHUNK ((size_t)1 << 20)
@@ -20,23 +17,39 @@ uint64_t bl_checksum(const void *data, size_t size)
     return XXH3_64bits(data, size);
 }
 
+void bl_checksum_begin(struct bl_checksum_state *state)
+{
+    /* Neither can fail: there is a state, and data is never NULL with a size. */
+    (void)XXH3_64bits_reset(&state->state);
+}
+
+void bl_checksum_add(struct bl_checksum_state *state, const void *data, size_t size)
+{
+    (void)XXH3_64bits_update(&state->state, data, size);
+}
+
+uint64_t bl_checksum_end(const struct bl_checksum_state *state)
+{
+    return XXH3_64bits_digest(&state->state);
+}
+
 int bl_checksum_range(int fd, int64_t offset, int64_t size, const char *path, uint64_t *checksum, struct bl_error *e)
 {
     char *chunk = malloc(CHUNK);
     if (!chunk)
         return bl_error_memory(e);
-    XXH3_state_t state;
-    XXH3_64bits_reset(&state);
+    struct bl_checksum_state state;
+    bl_checksum_begin(&state);
     int code = BL_OK;
     while (size > 0 && !code) {
         size_t part = size < (int64_t)CHUNK ? (size_t)size : CHUNK;
         code = bl_io_pread(fd, chunk, part, offset, path, e);
         if (!code)
-            XXH3_64bits_update(&state, chunk, part);
+            bl_checksum_add(&state, chunk, part);
         offset += (int64_t)part;
         size -= (int64_t)part;
     }
-    *checksum = XXH3_64bits_digest(&state);
+    *checksum = bl_checksum_end(&state);
     free(chunk);
     return code;
 }

@@ -6,11 +6,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define XXH_STATIC_LINKING_ONLY /* for the state's size, so that it can lie on the stack */
+#include <xxhash.h>
+
 #include "base/error.h"
 
 #define BL_DIGEST_SIZE 17 /* 16 lower-case digits and a NUL */
 
 uint64_t bl_checksum(const void *data, size_t size);
+
+/* A checksum of what comes piece by piece. It is aligned to 64 bytes: to be kept on the stack. */
+struct bl_checksum_state {
+    XXH3_state_t state;
+};
+
+void bl_checksum_begin(struct bl_checksum_state *state);
+void bl_checksum_add(struct bl_checksum_state *state, const void *data, size_t size);
+uint64_t bl_checksum_end(const struct bl_checksum_state *state);
 
 /* Of size bytes of an open file from offset, read in pieces of bounded size. path is for messages. */
 int bl_checksum_range(int fd, int64_t offset, int64_t size, const char *path, uint64_t *checksum, struct bl_error *e);

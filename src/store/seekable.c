@@ -174,7 +174,7 @@ static int parse_entries(const uint8_t *entry, int64_t frames_end, struct bl_see
     for (size_t i = 0; i < out->frames; i++, entry += ENTRY) {
         out->frame[i] = (struct bl_seekable_frame){offset, content, read_u32(entry + 8)};
         uint32_t size = read_u32(entry);
-        if (read_u32(entry + 4) > BL_FRAME_MAX || size > frames_end - offset)
+        if (read_u32(entry + 4) > BL_FRAME_MAX || size > ZSTD_COMPRESSBOUND(BL_FRAME_MAX) || size > frames_end - offset)
             return bl_error_set(e, BL_EDATA, "the seek table gives frame %zu a size that cannot be", i);
         offset += size;
         content += read_u32(entry + 4);

@@ -16,23 +16,10 @@
 #include "base/error.h"
 #include "store/block.h"
 #include "store/format.h"
+#include "store/record.h"
 #include "store/seekable.h"
 
 struct bl_shard;
-
-/* What is known of a finished shard. */
-struct bl_shard_record {
-    int64_t shard;
-    int64_t first_block, blocks;
-    int64_t bytes;     /* of the file */
-    uint64_t checksum; /* XXH3 over the checksums of its regions (little-endian), in file order: header, each table,
-                          each block of each field; compressed: each frame, then the seek table */
-    uint64_t *block_checksum; /* [blocks][fields] XXH3 of the uncompressed bytes, fields in the format's order */
-    char *notes;              /* what the writer left there: see bl_shard_finish */
-    size_t notes_size;
-};
-
-void bl_shard_record_free(struct bl_shard_record *record);
 
 /* Makes DIR/.bload and DIR/shards where they are missing. */
 int bl_shard_prepare(const char *dir, struct bl_error *e);

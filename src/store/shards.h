@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "store/format.h"
-#include "store/shard.h"
+#include "store/record.h"
 
 #define BL_SHARDS_FILE "shards.tsv"
 

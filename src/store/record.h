@@ -1,0 +1,34 @@
+/* What is known of a finished shard, kept in DIR/.bload/shard-00000000.record until the dataset is finished. */
+#ifndef BL_RECORD_H
+#define BL_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "store/format.h"
+
+#define BL_WORK_FOLDER ".bload" /* what runs keep for themselves; goes with the finish */
+
+struct bl_shard_record {
+    int64_t shard;
+    int64_t first_block, blocks;
+    int64_t bytes;     /* of the file */
+    uint64_t checksum; /* XXH3 over the checksums of its regions (little-endian), in file order: header, each table,
+                          each block of each field; compressed: each frame, then the seek table */
+    uint64_t *block_checksum; /* [blocks][fields] XXH3 of the uncompressed bytes, fields in the format's order */
+    char *notes;              /* what the writer left there: see bl_shard_finish; never NULL */
+    size_t notes_size;
+};
+
+void bl_shard_record_free(struct bl_shard_record *record);
+
+/* Writes the record of one of the format's shards, by way of a temporary name. */
+int bl_shard_record_write(const struct bl_shard_record *record, const struct bl_format *format, const char *dir,
+                          struct bl_error *e);
+
+/* Reads it: 1; 0 when there is none, or none that is whole and of this format; BL_EFAIL when the system failed. */
+int bl_shard_record_read(struct bl_shard_record *record, const struct bl_format *format, const char *dir, int64_t shard,
+                         struct bl_error *e);
+
+#endif

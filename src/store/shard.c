@@ -1,0 +1,524 @@
+/* Tables are kept in memory until the shard is finished: every worker fills the rows of its own blocks. Block
+ * checksums, and the frames of a compressed shard, have a slot for each block of each field in the same way, so that no
+ * lock is needed. */
+#include "store/shard.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "store/shardfile.h"
+
+struct bl_shard {
+    const struct bl_format *format;
+    int64_t number;
+    struct bl_layout layout;
+    char *dir, *temporary, *final;
+    int fd;
+    uint8_t *table[BL_TABLES]; /* as in the file; NULL for those that the format has not */
+    uint64_t *block_checksum;  /* [blocks][fields] */
+    uint8_t *is_put;           /* [blocks] */
+    struct bl_frame *frame;    /* compressed: of each block of each field, by field */
+};
+
+/* --- folders ---------------------------------------------------------------------------------------------------- */
+
+static char *join(struct bl_error *e, const char *format, ...) BL_PRINTF(2, 3);
+
+static char *join(struct bl_error *e, const char *format, ...)
+{
+    char *path;
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vasprintf(&path, format, arguments);
+    va_end(arguments);
+    if (n < 0) {
+        bl_error_memory(e);
+        return NULL;
+    }
+    return path;
+}
+
+/* Makes a folder whose parent exists, durably. */
+static int make_folder(const char *parent, const char *path, struct bl_error *e)
+{
+    if (mkdir(path, 0777) == 0)
+        return bl_io_sync_directory(parent, e);
+    return errno == EEXIST ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot make the directory %s", path);
+}
+
+int bl_shard_prepare(const char *dir, struct bl_error *e)
+{
+    char *work = join(e, "%s/" BL_WORK_FOLDER, dir), *shards = join(e, "%s/shards", dir);
+    int code = work && shards ? bl_io_mkdirs(dir, e) : BL_EFAIL;
+    if (!code)
+        code = make_folder(dir, work, e);
+    if (!code)
+        code = make_folder(dir, shards, e);
+    free(work);
+    free(shards);
+    return code;
+}
+
+static int sweep(DIR *folder, const char *path, struct bl_error *e)
+{
+    for (;;) {
+        errno = 0;
+        const struct dirent *entry = readdir(folder);
+        if (!entry)
+            return errno ? bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path) : BL_OK;
+        if (strstr(entry->d_name, ".part-") && unlinkat(dirfd(folder), entry->d_name, 0) != 0 && errno != ENOENT)
+            return bl_error_errno(e, BL_EFAIL, "cannot remove %s/%s", path, entry->d_name);
+    }
+}
+
+int bl_shard_sweep(const char *dir, struct bl_error *e)
+{
+    char *path = join(e, "%s/" BL_WORK_FOLDER, dir);
+    if (!path)
+        return BL_EFAIL;
+    int code = BL_OK;
+    DIR *folder = opendir(path);
+    if (folder) {
+        code = sweep(folder, path, e);
+        closedir(folder);
+    } else if (errno != ENOENT) {
+        code = bl_error_errno(e, BL_EFAIL, "cannot open the directory %s", path);
+    }
+    free(path);
+    return code;
+}
+
+/* --- making ----------------------------------------------------------------------------------------------------- */
+
+/* Frames of the blocks of all fields before field f; of all of them for f = fields. */
+static size_t frames_before(const struct bl_format *format, int64_t blocks, int f)
+{
+    size_t frames = 0;
+    for (int i = 0; i < f; i++)
+        frames += (size_t)blocks * bl_frames_of(bl_format_block_bytes(format, i));
+    return frames;
+}
+
+static struct bl_frame *frames_of_block(struct bl_shard *shard, int f, int64_t row)
+{
+    return shard->frame + frames_before(shard->format, shard->layout.blocks, f) +
+           (size_t)row * bl_frames_of(bl_format_block_bytes(shard->format, f));
+}
+
+static int allocate(struct bl_shard *shard, struct bl_error *e)
+{
+    const struct bl_format *format = shard->format;
+    size_t blocks = (size_t)shard->layout.blocks;
+    for (int i = 0; i < shard->layout.tensors; i++) {
+        const struct bl_shard_tensor *tensor = &shard->layout.tensor[i];
+        if (tensor->table < 0)
+            continue;
+        shard->table[tensor->table] = calloc(blocks, (size_t)tensor->row_bytes);
+        if (!shard->table[tensor->table])
+            return bl_error_memory(e);
+    }
+    shard->block_checksum = calloc(blocks * (size_t)format->fields.count, sizeof *shard->block_checksum);
+    shard->is_put = calloc(blocks, sizeof *shard->is_put);
+    if (format->compressed)
+        shard->frame = calloc(frames_before(format, (int64_t)blocks, format->fields.count), sizeof *shard->frame);
+    if (!shard->block_checksum || !shard->is_put || (format->compressed && !shard->frame))
+        return bl_error_memory(e);
+    return BL_OK;
+}
+
+/* The temporary name holds host and process, so that two runs that are both at this shard cannot publish each other's
+ * half. */
+static int make_names(struct bl_shard *shard, const char *dir, struct bl_error *e)
+{
+    char name[BL_SHARD_NAME_MAX], host[65] = "";
+    if (gethostname(host, sizeof host - 1) != 0 || strchr(host, '/'))
+        host[0] = '\0';
+    bl_format_shard_name(shard->format, shard->number, name);
+    shard->dir = join(e, "%s", dir);
+    shard->final = join(e, "%s/%s", dir, name);
+    shard->temporary =
+        join(e, "%s/" BL_WORK_FOLDER "/%s.part-%s-%ld", dir, strrchr(name, '/') + 1, host, (long)getpid());
+    return shard->dir && shard->final && shard->temporary ? BL_OK : BL_EFAIL;
+}
+
+/* Takes all the room at once, so that a disk that is too full is found now. Where the file system cannot, it will be
+ * found later. */
+static int take_room(const struct bl_shard *shard, struct bl_error *e)
+{
+    int result;
+    do
+        result = fallocate(shard->fd, 0, 0, shard->layout.file_size);
+    while (result != 0 && errno == EINTR);
+    if (result == 0)
+        return BL_OK;
+    if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)
+        return bl_error_errno(e, BL_EFAIL, "no room for %s (%" PRId64 " bytes)", shard->final, shard->layout.file_size);
+    if (ftruncate(shard->fd, shard->layout.file_size) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot write %s", shard->temporary);
+    return BL_OK;
+}
+
+static int open_file(struct bl_shard *shard, struct bl_error *e)
+{
+    char *shards = join(e, "%s/shards", shard->dir);
+    char *folder = strndup(shard->final, (size_t)(strrchr(shard->final, '/') - shard->final));
+    int code = shards && folder ? make_folder(shards, folder, e) : bl_error_memory(e);
+    free(shards);
+    free(folder);
+    if (code)
+        return code;
+    shard->fd = open(shard->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (shard->fd < 0) {
+        code = bl_error_errno(e, BL_EFAIL, "cannot create %s", shard->temporary);
+        free(shard->temporary);
+        shard->temporary = NULL; /* not ours to remove */
+        return code;
+    }
+    return shard->format->compressed ? BL_OK : take_room(shard, e);
+}
+
+int bl_shard_create(const struct bl_format *format, const char *dir, int64_t number, struct bl_shard **out,
+                    struct bl_error *e)
+{
+    struct bl_shard *shard = calloc(1, sizeof *shard);
+    if (!shard)
+        return bl_error_memory(e);
+    shard->format = format;
+    shard->number = number;
+    shard->fd = -1;
+    int code = bl_layout_make(&shard->layout, format, number, e);
+    if (!code)
+        code = allocate(shard, e);
+    if (!code)
+        code = make_names(shard, dir, e);
+    if (!code)
+        code = open_file(shard, e);
+    if (code) {
+        bl_shard_free(shard);
+        return code;
+    }
+    *out = shard;
+    return BL_OK;
+}
+
+void bl_shard_free(struct bl_shard *shard)
+{
+    if (!shard)
+        return;
+    size_t frames = shard->frame ? frames_before(shard->format, shard->layout.blocks, shard->format->fields.count) : 0;
+    for (size_t i = 0; i < frames; i++)
+        bl_frame_free(&shard->frame[i]);
+    if (shard->fd >= 0) {
+        close(shard->fd); /* it is given up, or was synced before */
+        if (shard->temporary)
+            unlink(shard->temporary);
+    }
+    for (int t = 0; t < BL_TABLES; t++)
+        free(shard->table[t]);
+    bl_layout_free(&shard->layout);
+    free(shard->frame);
+    free(shard->block_checksum);
+    free(shard->is_put);
+    free(shard->dir);
+    free(shard->temporary);
+    free(shard->final);
+    free(shard);
+}
+
+size_t bl_shard_memory(const struct bl_format *format)
+{
+    struct bl_layout layout;
+    if (bl_layout_make(&layout, format, 0, NULL))
+        return SIZE_MAX;
+    size_t blocks = (size_t)layout.blocks, size = layout.header.size + blocks;
+    for (int i = 0; i < layout.tensors; i++) {
+        size_t row = (size_t)layout.tensor[i].row_bytes;
+        if (layout.tensor[i].table >= 0)
+            size += blocks * row;
+        else if (format->compressed) /* what does not compress grows by less than 1/128, and has a header */
+            size += blocks * (row + row / 128 + bl_frames_of(row) * (sizeof(struct bl_frame) + 64));
+    }
+    size += blocks * (size_t)format->fields.count * sizeof(uint64_t);
+    bl_layout_free(&layout);
+    return size;
+}
+
+/* --- blocks ----------------------------------------------------------------------------------------------------- */
+
+static void put_tables(struct bl_shard *shard, const struct bl_block *block, size_t row)
+{
+    const struct bl_format *format = shard->format;
+    size_t S = (size_t)format->S;
+    memcpy(shard->table[BL_TABLE_CU_SEQLENS] + row * (S + 1) * sizeof(int32_t), block->cu_seqlens,
+           (S + 1) * sizeof(int32_t));
+    memcpy(shard->table[BL_TABLE_NUM_SEQUENCES] + row * sizeof(int32_t), &block->num_sequences, sizeof(int32_t));
+    memcpy(shard->table[BL_TABLE_SEQUENCE] + row * S * sizeof(int64_t), block->sequence, S * sizeof(int64_t));
+    memcpy(shard->table[BL_TABLE_LENGTH] + row * S * sizeof(int32_t), block->length, S * sizeof(int32_t));
+    if (format->has_source_start)
+        memcpy(shard->table[BL_TABLE_SOURCE_START] + row * S * sizeof(int64_t), block->source_start,
+               S * sizeof(int64_t));
+    if (format->has_segment_ids) {
+        int32_t *ids = (int32_t *)(void *)shard->table[BL_TABLE_SEGMENT_IDS];
+        bl_block_segment_ids(block, format, ids + row * (size_t)format->T);
+    }
+}
+
+static int write_field(struct bl_shard *shard, const struct bl_block *block, int f, int64_t row, struct bl_error *e)
+{
+    const struct bl_shard_tensor *tensor = bl_layout_field(&shard->layout, f);
+    int64_t offset = (int64_t)shard->layout.header.size + tensor->tensor.begin + row * tensor->row_bytes;
+    int code = bl_io_pwrite(shard->fd, block->field[f], (size_t)tensor->row_bytes, offset, shard->temporary, e);
+    /* Starts the disk early, so that the sync at the end has little left. Only a hint: errors come up there. */
+    if (!code)
+        (void)sync_file_range(shard->fd, offset, tensor->row_bytes, SYNC_FILE_RANGE_WRITE);
+    return code;
+}
+
+static int compress_field(struct bl_shard *shard, const struct bl_block *block, int f, int64_t row,
+                          struct bl_compressor *compressor, struct bl_error *e)
+{
+    struct bl_frame *frame = frames_of_block(shard, f, row);
+    size_t size = bl_format_block_bytes(shard->format, f);
+    int code = BL_OK;
+    for (size_t at = 0; at < size && !code; at += BL_FRAME_MAX) {
+        size_t part = size - at < BL_FRAME_MAX ? size - at : BL_FRAME_MAX;
+        code = bl_compressor_frame(compressor, block->field[f] + at, part, frame++, e);
+    }
+    return code;
+}
+
+int bl_shard_put_block(struct bl_shard *shard, const struct bl_block *block, struct bl_compressor *compressor,
+                       struct bl_error *e)
+{
+    int64_t row = block->index - shard->layout.first_block;
+    if (row < 0 || row >= shard->layout.blocks || shard->is_put[row])
+        return bl_error_set(e, BL_EFAIL, "block %" PRId64 " has no place in %s", block->index, shard->final);
+    put_tables(shard, block, (size_t)row);
+    int code = BL_OK, fields = shard->format->fields.count;
+    for (int f = 0; f < fields && !code; f++) {
+        shard->block_checksum[row * fields + f] = bl_checksum(block->field[f], bl_format_block_bytes(shard->format, f));
+        code = shard->format->compressed ? compress_field(shard, block, f, row, compressor, e)
+                                         : write_field(shard, block, f, row, e);
+    }
+    if (!code)
+        shard->is_put[row] = 1;
+    return code;
+}
+
+/* --- finishing -------------------------------------------------------------------------------------------------- */
+
+static void add_checksum(struct bl_checksum_state *sum, uint64_t checksum)
+{
+    bl_checksum_add(sum, &checksum, sizeof checksum);
+}
+
+static int finish_plain(struct bl_shard *shard, struct bl_shard_record *record, struct bl_error *e)
+{
+    const struct bl_layout *layout = &shard->layout;
+    struct bl_checksum_state sum;
+    bl_checksum_begin(&sum);
+    add_checksum(&sum, bl_checksum(layout->header.data, layout->header.size));
+    int code = bl_io_pwrite(shard->fd, layout->header.data, layout->header.size, 0, shard->temporary, e);
+    for (int i = 0; i < layout->tensors && !code; i++) {
+        const struct bl_shard_tensor *tensor = &layout->tensor[i];
+        if (tensor->table < 0) {
+            for (int64_t row = 0; row < layout->blocks; row++)
+                add_checksum(&sum, shard->block_checksum[row * shard->format->fields.count + tensor->field]);
+            continue;
+        }
+        size_t size = (size_t)(layout->blocks * tensor->row_bytes);
+        add_checksum(&sum, bl_checksum(shard->table[tensor->table], size));
+        code = bl_io_pwrite(shard->fd, shard->table[tensor->table], size,
+                            (int64_t)layout->header.size + tensor->tensor.begin, shard->temporary, e);
+    }
+    record->checksum = bl_checksum_end(&sum);
+    record->bytes = layout->file_size;
+    return code;
+}
+
+/* A compressed shard on its way to the disk. */
+struct frames_out {
+    struct bl_shard *shard;
+    struct bl_compressor *compressor;
+    struct bl_checksum_state sum;
+    struct bl_buffer entries;
+    int64_t bytes;
+};
+
+static int write_frame(struct frames_out *out, const struct bl_frame *frame, struct bl_error *e)
+{
+    add_checksum(&out->sum, frame->checksum);
+    bl_seekable_entry(&out->entries, frame);
+    out->bytes += frame->size;
+    return bl_io_write(out->shard->fd, frame->data, frame->size, out->shard->temporary, e);
+}
+
+/* Compresses a header or table, and writes it. */
+static int write_region(struct frames_out *out, const void *data, size_t size, struct bl_error *e)
+{
+    int code = BL_OK;
+    for (size_t at = 0; at < size && !code; at += BL_FRAME_MAX) {
+        struct bl_frame frame;
+        code = bl_compressor_frame(out->compressor, (const char *)data + at,
+                                   size - at < BL_FRAME_MAX ? size - at : BL_FRAME_MAX, &frame, e);
+        if (!code)
+            code = write_frame(out, &frame, e);
+        bl_frame_free(&frame);
+    }
+    return code;
+}
+
+static int write_held(struct frames_out *out, int f, struct bl_error *e)
+{
+    struct bl_shard *shard = out->shard;
+    size_t count = (size_t)shard->layout.blocks * bl_frames_of(bl_format_block_bytes(shard->format, f));
+    struct bl_frame *frame = frames_of_block(shard, f, 0);
+    int code = BL_OK;
+    for (size_t i = 0; i < count && !code; i++) {
+        code = write_frame(out, &frame[i], e);
+        bl_frame_free(&frame[i]);
+    }
+    return code;
+}
+
+static int write_frames(struct frames_out *out, struct bl_error *e)
+{
+    const struct bl_layout *layout = &out->shard->layout;
+    int code = write_region(out, layout->header.data, layout->header.size, e);
+    for (int i = 0; i < layout->tensors && !code; i++) {
+        const struct bl_shard_tensor *tensor = &layout->tensor[i];
+        if (tensor->table < 0)
+            code = write_held(out, tensor->field, e);
+        else
+            code = write_region(out, out->shard->table[tensor->table], (size_t)(layout->blocks * tensor->row_bytes), e);
+    }
+    return code;
+}
+
+static int finish_compressed(struct bl_shard *shard, struct bl_compressor *compressor, struct bl_shard_record *record,
+                             struct bl_error *e)
+{
+    struct frames_out out = {.shard = shard, .compressor = compressor};
+    struct bl_buffer table = {0};
+    bl_checksum_begin(&out.sum);
+    int code = write_frames(&out, e);
+    if (!code)
+        code = bl_seekable_table(&out.entries, &table, e);
+    if (!code)
+        code = bl_io_write(shard->fd, table.data, table.size, shard->temporary, e);
+    if (!code)
+        add_checksum(&out.sum, bl_checksum(table.data, table.size));
+    record->checksum = bl_checksum_end(&out.sum);
+    record->bytes = out.bytes + (int64_t)table.size;
+    bl_buffer_free(&table);
+    bl_buffer_free(&out.entries);
+    return code;
+}
+
+/* The file's content is safe first, then the record, then the name. */
+static int publish(struct bl_shard *shard, const struct bl_shard_record *record, struct bl_error *e)
+{
+    if (fsync(shard->fd) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot sync %s", shard->temporary);
+    int closed = close(shard->fd);
+    shard->fd = -1;
+    int code = closed ? bl_error_errno(e, BL_EFAIL, "cannot close %s", shard->temporary) : BL_OK;
+    if (!code)
+        code = bl_shard_record_write(record, shard->format, shard->dir, e);
+    if (!code)
+        code = bl_io_publish(shard->temporary, shard->final, e);
+    if (code)
+        unlink(shard->temporary);
+    return code;
+}
+
+static int fill_record(struct bl_shard *shard, const char *notes, size_t notes_size, struct bl_shard_record *record,
+                       struct bl_error *e)
+{
+    *record = (struct bl_shard_record){.shard = shard->number,
+                                       .first_block = shard->layout.first_block,
+                                       .blocks = shard->layout.blocks,
+                                       .notes_size = notes_size};
+    record->notes = calloc(notes_size + 1, 1);
+    if (!record->notes)
+        return bl_error_memory(e);
+    if (notes_size)
+        memcpy(record->notes, notes, notes_size);
+    record->block_checksum = shard->block_checksum; /* handed over */
+    return BL_OK;
+}
+
+int bl_shard_finish(struct bl_shard *shard, struct bl_compressor *compressor, const char *notes, size_t notes_size,
+                    struct bl_shard_record *record, struct bl_error *e)
+{
+    *record = (struct bl_shard_record){0};
+    if (memchr(shard->is_put, 0, (size_t)shard->layout.blocks))
+        return bl_error_set(e, BL_EFAIL, "%s: not all its blocks have been written", shard->final);
+    int code = fill_record(shard, notes, notes_size, record, e);
+    if (!code)
+        code = shard->format->compressed ? finish_compressed(shard, compressor, record, e)
+                                         : finish_plain(shard, record, e);
+    if (!code)
+        code = publish(shard, record, e);
+    if (record->block_checksum)
+        shard->block_checksum = NULL;
+    if (code)
+        bl_shard_record_free(record);
+    return code;
+}
+
+/* --- finding ---------------------------------------------------------------------------------------------------- */
+
+/* 1, 0 or a code: whether the file at path begins with the header that the format gives it. */
+static int has_header(const struct bl_format *format, const char *path, int64_t number,
+                      const struct bl_shard_record *record, struct bl_error *e)
+{
+    struct bl_shard_file file;
+    struct bl_layout layout;
+    struct bl_error why = {0}; /* what is wrong with it does not matter: it will be written again */
+    int found = bl_shard_file_open(&file, path, format->compressed, &why);
+    if (found == BL_EDATA)
+        return 0;
+    if (!found)
+        found = bl_layout_make(&layout, format, number, &why);
+    if (!found) {
+        char *head = malloc(layout.header.size);
+        found = head ? BL_OK : bl_error_memory(&why);
+        if (!found && file.bytes == record->bytes && file.size == layout.file_size) {
+            int code = bl_shard_file_read(&file, 0, (int64_t)layout.header.size, head, &why);
+            found = code == BL_EDATA ? 0 : code ? code : memcmp(head, layout.header.data, layout.header.size) == 0;
+        }
+        free(head);
+        bl_layout_free(&layout);
+    }
+    bl_shard_file_close(&file);
+    return found < 0 ? bl_error_set(e, found, "%s", why.text) : found;
+}
+
+int bl_shard_find(const struct bl_format *format, const char *dir, int64_t number, struct bl_shard_record *record,
+                  struct bl_error *e)
+{
+    char name[BL_SHARD_NAME_MAX];
+    char *path = join(e, "%s/%s", dir, bl_format_shard_name(format, number, name));
+    if (!path)
+        return BL_EFAIL;
+    int found = bl_shard_record_read(record, format, dir, number, e);
+    if (found == 1) {
+        found = access(path, F_OK) == 0 ? has_header(format, path, number, record, e)
+                : errno == ENOENT       ? 0
+                                        : bl_error_errno(e, BL_EFAIL, "cannot look at %s", path);
+        if (found != 1)
+            bl_shard_record_free(record);
+    }
+    free(path);
+    return found;
+}

@@ -1,0 +1,159 @@
+#include "store/shardfile.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "store/checksum.h"
+
+static int read_seek_table(struct bl_shard_file *file, struct bl_error *e)
+{
+    uint8_t footer[BL_SEEKABLE_FOOTER];
+    int64_t size = 0;
+    if (file->bytes < BL_SEEKABLE_FOOTER)
+        return bl_error_set(e, BL_EDATA, "too short for a seek table");
+    int code = bl_io_pread(file->fd, footer, sizeof footer, file->bytes - BL_SEEKABLE_FOOTER, file->path, e);
+    if (!code)
+        code = bl_seekable_footer(footer, file->bytes, &size, e);
+    if (code)
+        return code;
+    uint8_t *table = malloc((size_t)size);
+    if (!table)
+        return bl_error_memory(e);
+    code = bl_io_pread(file->fd, table, (size_t)size, file->bytes - size, file->path, e);
+    if (!code)
+        code = bl_seekable_parse(table, (size_t)size, file->bytes, &file->seekable, e);
+    free(table);
+    if (!code)
+        file->size = file->seekable.frame[file->seekable.frames].content;
+    return code ? code : bl_decompressor_open(&file->decompressor, e);
+}
+
+int bl_shard_file_open(struct bl_shard_file *file, const char *path, bool compressed, struct bl_error *e)
+{
+    *file = (struct bl_shard_file){.fd = -1, .compressed = compressed, .loaded = SIZE_MAX, .path = strdup(path)};
+    if (!file->path)
+        return bl_error_memory(e);
+    int code = BL_OK;
+    struct stat status;
+    file->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (file->fd < 0 || fstat(file->fd, &status) != 0)
+        code = bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
+    else if (!S_ISREG(status.st_mode))
+        code = bl_error_set(e, BL_EDATA, "%s is no regular file", path);
+    if (!code) {
+        file->bytes = file->size = status.st_size;
+        if (compressed && (code = read_seek_table(file, e)) == BL_EDATA)
+            bl_error_prefix(e, "%s", path);
+    }
+    if (code)
+        bl_shard_file_close(file);
+    return code;
+}
+
+void bl_shard_file_close(struct bl_shard_file *file)
+{
+    if (file->fd >= 0)
+        close(file->fd); /* read only: nothing can be lost by it */
+    free(file->path);
+    bl_seekable_free(&file->seekable);
+    bl_decompressor_close(file->decompressor);
+    free(file->packed);
+    free(file->content);
+    *file = (struct bl_shard_file){.fd = -1, .loaded = SIZE_MAX};
+}
+
+/* --- frames ----------------------------------------------------------------------------------------------------- */
+
+static size_t content_of(const struct bl_shard_file *file, size_t i)
+{
+    return (size_t)(file->seekable.frame[i + 1].content - file->seekable.frame[i].content);
+}
+
+static int grow(uint8_t **memory, size_t *capacity, size_t size, struct bl_error *e)
+{
+    if (size <= *capacity)
+        return BL_OK;
+    free(*memory);
+    *memory = malloc(size);
+    *capacity = *memory ? size : 0;
+    return *memory ? BL_OK : bl_error_memory(e);
+}
+
+/* Reads the compressed bytes of frame i and decompresses them to out. */
+static int unpack(struct bl_shard_file *file, size_t i, void *out, uint64_t *checksum, struct bl_error *e)
+{
+    const struct bl_seekable_frame *frame = &file->seekable.frame[i];
+    size_t size = (size_t)(frame[1].offset - frame[0].offset);
+    int code = grow(&file->packed, &file->packed_capacity, size, e);
+    if (!code)
+        code = bl_io_pread(file->fd, file->packed, size, frame->offset, file->path, e);
+    if (code)
+        return code;
+    if (checksum)
+        *checksum = bl_checksum(file->packed, size);
+    code = bl_decompressor_frame(file->decompressor, &file->seekable, i, file->packed, out, e);
+    if (code == BL_EDATA)
+        bl_error_prefix(e, "%s", file->path);
+    return code;
+}
+
+int bl_shard_file_load(struct bl_shard_file *file, size_t i, uint64_t *checksum, struct bl_error *e)
+{
+    file->loaded = SIZE_MAX;
+    int code = grow(&file->content, &file->content_capacity, content_of(file, i) + 1, e);
+    if (!code)
+        code = unpack(file, i, file->content, checksum, e);
+    if (!code)
+        file->loaded = i;
+    return code;
+}
+
+size_t bl_shard_file_frame_at(const struct bl_shard_file *file, int64_t offset)
+{
+    size_t low = 0, high = file->seekable.frames; /* frame[low] begins at offset or before, frame[high] after */
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (file->seekable.frame[middle].content <= offset)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* A frame that is wanted whole goes straight to the caller; of others a part is copied. */
+static int read_frames(struct bl_shard_file *file, int64_t offset, int64_t size, uint8_t *out, struct bl_error *e)
+{
+    int code = BL_OK;
+    while (size > 0 && !code) {
+        size_t i = bl_shard_file_frame_at(file, offset);
+        size_t content = content_of(file, i), skip = (size_t)(offset - file->seekable.frame[i].content);
+        size_t part = content - skip < (size_t)size ? content - skip : (size_t)size;
+        if (part == content && file->loaded != i) {
+            code = unpack(file, i, out, NULL, e);
+        } else {
+            code = file->loaded == i ? BL_OK : bl_shard_file_load(file, i, NULL, e);
+            if (!code)
+                memcpy(out, file->content + skip, part);
+        }
+        offset += (int64_t)part;
+        size -= (int64_t)part;
+        out += part;
+    }
+    return code;
+}
+
+int bl_shard_file_read(struct bl_shard_file *file, int64_t offset, int64_t size, void *out, struct bl_error *e)
+{
+    if (offset < 0 || size < 0 || offset > file->size || size > file->size - offset)
+        return bl_error_set(e, BL_EDATA,
+                            "%s: ends at byte %" PRId64 ", where %" PRId64 " bytes from %" PRId64 " are wanted",
+                            file->path, file->size, size, offset);
+    return file->compressed ? read_frames(file, offset, size, out, e)
+                            : bl_io_pread(file->fd, out, (size_t)size, offset, file->path, e);
+}

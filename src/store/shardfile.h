@@ -1,0 +1,42 @@
+/* A shard opened for reading: its uncompressed bytes at any offset, whether it is plain or compressed.
+ *
+ * Of a compressed one only the frames that are needed are decompressed; the last one is kept, so that reading on in
+ * small steps costs nothing more. One thread at a time. */
+#ifndef BL_SHARDFILE_H
+#define BL_SHARDFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "store/seekable.h"
+
+struct bl_shard_file {
+    int fd;
+    char *path;
+    int64_t bytes; /* of the file */
+    int64_t size;  /* uncompressed */
+    bool compressed;
+    struct bl_seekable seekable; /* empty for a plain one, as all that follows */
+    struct bl_decompressor *decompressor;
+    uint8_t *packed, *content; /* memory for a frame, compressed and not */
+    size_t packed_capacity, content_capacity;
+    size_t loaded; /* frame in content; SIZE_MAX: none */
+};
+
+/* BL_EFAIL: the system; BL_EDATA: it is no seekable file. On error the object is empty. */
+int bl_shard_file_open(struct bl_shard_file *file, const char *path, bool compressed, struct bl_error *e);
+void bl_shard_file_close(struct bl_shard_file *file);
+
+/* Copies size uncompressed bytes from offset. BL_EDATA: they go beyond the end, or a frame is damaged. */
+int bl_shard_file_read(struct bl_shard_file *file, int64_t offset, int64_t size, void *out, struct bl_error *e);
+
+/* Reads frame i and decompresses it into file->content. *checksum, if wanted, is the XXH3 of its compressed bytes, also
+ * when it turns out to be damaged (BL_EDATA). */
+int bl_shard_file_load(struct bl_shard_file *file, size_t i, uint64_t *checksum, struct bl_error *e);
+
+/* The frame that holds the uncompressed byte at offset, which is within the file. */
+size_t bl_shard_file_frame_at(const struct bl_shard_file *file, int64_t offset);
+
+#endif
