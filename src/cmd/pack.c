@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -15,11 +14,13 @@
 #include "cmd/summary.h"
 #include "run/fields.h"
 #include "run/finish.h"
+#include "run/memory.h"
 #include "run/options.h"
 #include "run/pack.h"
 #include "run/progress.h"
 #include "run/signals.h"
 #include "run/state.h"
+#include "scan/compare.h"
 #include "scan/scan.h"
 #include "store/index.h"
 #include "store/manifest.h"
@@ -184,41 +185,6 @@ static int scan(struct bl_cmd *cmd, struct packing *p)
     return code;
 }
 
-/* The inputs that are there now against those of a table: names, order and sizes. A file has one row or many. */
-static int compare_inputs(struct packing *p, const struct bl_sequences *there, struct bl_error *e)
-{
-    struct bl_row_text text = {0};
-    const struct bl_files *files = &p->inputs.files;
-    size_t f = 0;
-    int code = BL_OK;
-    for (size_t i = 0; i < there->count && !code; i++) {
-        code = bl_sequences_row(there, i, &text, e);
-        if (code)
-            break;
-        if (f && strcmp(files->file[f - 1].path, text.row.path) == 0)
-            continue;
-        if (f == files->count || strcmp(files->file[f].path, text.row.path) != 0) {
-            bool gone = f == files->count || bl_text_natural(files->file[f].path, text.row.path) > 0;
-            code = bl_error_set(e, BL_EFAIL, "the inputs changed since %s was begun: %s is %s", p->output,
-                                gone ? text.row.path : files->file[f].path, gone ? "gone" : "new");
-            break;
-        }
-        struct stat status;
-        char *path = bl_source_open_path(p->inputs.base, files->file[f++].path);
-        if (!path)
-            code = bl_error_memory(e);
-        else if (text.row.status == BL_ROW_OK && (stat(path, &status) != 0 || status.st_size != text.row.bytes))
-            code = bl_error_set(e, BL_EFAIL, "the inputs changed since %s was begun: %s has another size", p->output,
-                                text.row.path);
-        free(path);
-    }
-    if (!code && f < files->count)
-        code = bl_error_set(e, BL_EFAIL, "the inputs changed since %s was begun: %s is new", p->output,
-                            files->file[f].path);
-    bl_row_text_free(&text);
-    return code;
-}
-
 /* A table that was given is copied: the run must go on with the same one. */
 static int copy_table(struct packing *p, struct bl_error *e)
 {
@@ -288,13 +254,13 @@ static int get_table(struct bl_cmd *cmd, struct packing *p)
     if (!code)
         code = open_table(p->state.sequences, &p->table, e);
     if (!code && found && !p->sequences_path)
-        code = compare_inputs(p, &p->table, e);
+        code = bl_scan_compare(&p->inputs.files, p->inputs.base, &p->table, e);
     if (!code)
         code = check_table(p, e);
     return code ? code : check_faults(p, e);
 }
 
-/* --- plan, format, memory --------------------------------------------------------------------------------------- */
+/* --- plan and format ------------------------------------------------------------------------------------------- */
 
 static int get_plan(struct packing *p, struct bl_error *e)
 {
@@ -322,38 +288,6 @@ static int make_format(struct bl_cmd *cmd, struct packing *p)
     p->format.level = p->options.compress.level;
     code = bl_plan_digest(&p->plan, p->table.length, p->format.plan_digest, e);
     return code ? code : bl_format_init(&p->format, p->options.shard_size, e);
-}
-
-/* Decoders hold reference pictures, scalers their rows: so much per worker is set aside for them. */
-#define READER_MEMORY ((int64_t)96 << 20)
-#define BASE_MEMORY ((int64_t)32 << 20)
-
-static int64_t needed_memory(const struct packing *p, int workers, int slots)
-{
-    int64_t tables = 16 * (int64_t)p->table.count + 20 * (int64_t)p->plan.pieces + 8 * (int64_t)p->plan.blocks;
-    return BASE_MEMORY + tables + workers * READER_MEMORY + bl_pack_memory(&p->format, workers, slots);
-}
-
-/* As many workers as asked for and two blocks for each, or fewer where memory is short. */
-static int settle_memory(struct packing *p, struct bl_error *e)
-{
-    int64_t limit = p->options.memory;
-    if (!limit)
-        limit = (int64_t)sysconf(_SC_PHYS_PAGES) / 10 * 9 * (int64_t)sysconf(_SC_PAGESIZE);
-    p->slots = 2 * p->workers;
-    while (p->slots > p->workers && needed_memory(p, p->workers, p->slots) > limit)
-        p->slots--;
-    while (p->workers > 1 && needed_memory(p, p->workers, p->slots) > limit)
-        p->slots = --p->workers;
-    int64_t need = needed_memory(p, p->workers, p->slots);
-    if (need <= limit)
-        return BL_OK;
-    char a[32], b[32], c[32];
-    return bl_error_set(e, BL_EUSAGE,
-                        "%s of memory are not enough: one block alone takes %s, the run %s (a smaller T, size or shard "
-                        "would do)",
-                        bl_text_size(a, limit), bl_text_size(b, (int64_t)bl_block_memory(&p->format, true)),
-                        bl_text_size(c, need));
 }
 
 /* --- packing ---------------------------------------------------------------------------------------------------- */
@@ -484,7 +418,7 @@ static int find_complete(struct bl_cmd *cmd, struct packing *p)
     if (!code)
         code = open_table(path.data, &table_there, e);
     if (!code && !p->sequences_path)
-        code = compare_inputs(p, &table_there, e);
+        code = bl_scan_compare(&p->inputs.files, p->inputs.base, &table_there, e);
     if (!code) {
         p->partial = !bl_sequences_clean(&table_there);
         if (!cmd->common.quiet)
@@ -530,7 +464,7 @@ static int build(struct bl_cmd *cmd, struct packing *p)
     if (!code)
         code = make_format(cmd, p);
     if (!code)
-        code = settle_memory(p, e);
+        code = bl_memory_settle(p->options.memory, &p->table, &p->plan, &p->format, &p->workers, &p->slots, e);
     if (!code)
         code = write_shards(cmd, p);
     if (!code)

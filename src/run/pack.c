@@ -346,19 +346,3 @@ int bl_pack_run(const struct bl_pack *pack, struct bl_error *e)
     free(p.job);
     return code;
 }
-
-int64_t bl_pack_memory(const struct bl_format *format, int workers, int slots)
-{
-    int64_t block = (int64_t)bl_block_memory(format, true);
-    int64_t open_shards = slots / format->blocks_per_shard + 2;
-    int64_t compress = 0;
-    if (format->compressed) {
-        size_t content = 0;
-        for (int f = 0; f < format->fields.count; f++) {
-            size_t bytes = bl_format_block_bytes(format, f);
-            content = bytes > content ? bytes : content;
-        }
-        compress = (int64_t)bl_compressor_memory(format->level, content < BL_FRAME_MAX ? content : BL_FRAME_MAX);
-    }
-    return slots * block + workers * compress + open_shards * (int64_t)bl_shard_memory(format);
-}

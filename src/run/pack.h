@@ -31,7 +31,4 @@ struct bl_pack {
 /* Writes every shard that is not there yet. */
 int bl_pack_run(const struct bl_pack *pack, struct bl_error *e);
 
-/* Bytes that a run with so many workers and slots takes at most, beside decoders. */
-int64_t bl_pack_memory(const struct bl_format *format, int workers, int slots);
-
 #endif

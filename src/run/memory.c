@@ -1,0 +1,56 @@
+#include "run/memory.h"
+
+#include <unistd.h>
+
+#include "base/text.h"
+#include "store/block.h"
+#include "store/seekable.h"
+#include "store/shard.h"
+
+/* Decoders hold reference pictures, scalers their rows: so much is set aside for each worker. 4K HEVC, the largest that was
+ * measured, takes 90 MiB. */
+#define READER_MEMORY ((int64_t)96 << 20)
+#define BASE_MEMORY ((int64_t)32 << 20)
+
+/* Of a compressor: its state, and its output for a whole frame. */
+static int64_t compressor_memory(const struct bl_format *format)
+{
+    size_t content = 0;
+    if (!format->compressed)
+        return 0;
+    for (int f = 0; f < format->fields.count; f++) {
+        size_t bytes = bl_format_block_bytes(format, f);
+        content = bytes > content ? bytes : content;
+    }
+    return (int64_t)bl_compressor_memory(format->level, content < BL_FRAME_MAX ? content : BL_FRAME_MAX);
+}
+
+static int64_t needed(const struct bl_sequences *table, const struct bl_plan *plan, const struct bl_format *format,
+                      int workers, int slots)
+{
+    int64_t tables = 16 * (int64_t)table->count + 20 * (int64_t)plan->pieces + 8 * (int64_t)plan->blocks;
+    int64_t open_shards = slots / format->blocks_per_shard + 2;
+    return BASE_MEMORY + tables + slots * (int64_t)bl_block_memory(format, true) +
+           workers * (READER_MEMORY + compressor_memory(format)) + open_shards * (int64_t)bl_shard_memory(format);
+}
+
+int bl_memory_settle(int64_t limit, const struct bl_sequences *table, const struct bl_plan *plan,
+                     const struct bl_format *format, int *workers, int *slots, struct bl_error *e)
+{
+    if (!limit)
+        limit = (int64_t)sysconf(_SC_PHYS_PAGES) / 10 * 9 * (int64_t)sysconf(_SC_PAGESIZE);
+    *slots = 2 * *workers;
+    while (*slots > *workers && needed(table, plan, format, *workers, *slots) > limit)
+        (*slots)--;
+    while (*workers > 1 && needed(table, plan, format, *workers, *slots) > limit)
+        *slots = --*workers;
+    int64_t least = needed(table, plan, format, *workers, *slots);
+    if (least <= limit)
+        return BL_OK;
+    char a[32], b[32], c[32];
+    return bl_error_set(e, BL_EUSAGE,
+                        "%s of memory will not do: one block takes %s, a run with one worker %s (smaller T, size or "
+                        "shards take less)",
+                        bl_text_size(a, limit), bl_text_size(b, (int64_t)bl_block_memory(format, true)),
+                        bl_text_size(c, least));
+}

@@ -1,0 +1,14 @@
+/* Memory: how many workers and blocks under way fit into what there is. */
+#ifndef BL_MEMORY_H
+#define BL_MEMORY_H
+
+#include "plan/plan.h"
+#include "store/format.h"
+#include "store/sequences.h"
+
+/* Sets *slots, the blocks under way: two for each worker, or fewer where the limit (bytes; 0: nine tenths of the machine's
+ * memory) does not allow that, and then lowers *workers. BL_EUSAGE, with the figures, when not even one worker with one block fits. */
+int bl_memory_settle(int64_t limit, const struct bl_sequences *table, const struct bl_plan *plan,
+                     const struct bl_format *format, int *workers, int *slots, struct bl_error *e);
+
+#endif

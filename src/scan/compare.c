@@ -1,0 +1,59 @@
+#include "scan/compare.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/text.h"
+
+static int refuse(const char *path, const char *what, struct bl_error *e)
+{
+    return bl_error_set(e, BL_EFAIL, "the inputs changed since the scan: %s %s", path, what);
+}
+
+/* A file that was of use must be as large as it was; one that was not is told by its name alone. */
+static int compare_file(const struct bl_file *file, const char *base, const struct bl_row *row, struct bl_error *e)
+{
+    struct stat status;
+    char *path = bl_source_open_path(base, file->path);
+    if (!path)
+        return bl_error_memory(e);
+    int there = stat(path, &status);
+    free(path);
+    if (row->status == BL_ROW_SKIPPED && row->bytes <= 0)
+        return BL_OK;
+    if (there != 0)
+        return refuse(file->path, "is gone", e);
+    return status.st_size == row->bytes ? BL_OK : refuse(file->path, "has another size", e);
+}
+
+/* The row's file must be the next one of the list. */
+static int compare_row(const struct bl_files *files, size_t *next, const char *base, const struct bl_row *row,
+                       struct bl_error *e)
+{
+    if (*next && strcmp(files->file[*next - 1].path, row->path) == 0)
+        return BL_OK; /* another row of the same file */
+    if (*next == files->count || bl_text_natural(files->file[*next].path, row->path) > 0)
+        return refuse(row->path, "is gone", e);
+    const struct bl_file *file = &files->file[(*next)++];
+    if (strcmp(file->path, row->path) != 0)
+        return refuse(file->path, "is new", e);
+    return compare_file(file, base, row, e);
+}
+
+int bl_scan_compare(const struct bl_files *files, const char *base, const struct bl_sequences *table,
+                    struct bl_error *e)
+{
+    struct bl_row_text text = {0};
+    size_t next = 0;
+    int code = BL_OK;
+    for (size_t i = 0; i < table->count && !code; i++) {
+        code = bl_sequences_row(table, i, &text, e);
+        if (!code)
+            code = compare_row(files, &next, base, &text.row, e);
+    }
+    if (!code && next < files->count)
+        code = refuse(files->file[next].path, "is new", e);
+    bl_row_text_free(&text);
+    return code;
+}
