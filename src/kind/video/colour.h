@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "kind/video/planes.h"
-#include "kind/video/simd.h"
+#include "kind/simd.h"
 
 /* In 16-bit words with BL_COLOUR_SHIFT bits below a level, 128 subtracted so that the worst sums (levels -310 to 571,
  * of YCgCo) fit: R - 128 = base + gain Y' + red[0] U' + red[1] V', likewise G and B; Y' is Y - 32768 and so on, a
