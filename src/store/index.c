@@ -1,0 +1,385 @@
+#include "store/index.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/format.h"
+#include "store/safetensors.h"
+
+#define CHUNK 4096 /* elements converted at a time */
+
+static const struct {
+    const char *name;
+    enum bl_dtype dtype;
+} tables[BL_INDEX_TABLES] = {
+    [BL_INDEX_BLOCK_CHECKSUM] = {"block_checksum", BL_I64},
+    [BL_INDEX_BLOCK_PTR] = {"block_ptr", BL_I64},
+    [BL_INDEX_SEQUENCE] = {"sequence", BL_I64},
+    [BL_INDEX_SOURCE_START] = {"source_start", BL_I64},
+    [BL_INDEX_LENGTH] = {"length", BL_I32},
+    [BL_INDEX_START] = {"start", BL_I32},
+};
+
+/* --- writing ---------------------------------------------------------------------------------------------------- */
+
+/* Takes the bytes of the plan's tables, in file order: a checksum, or the file. */
+typedef int take_bytes(void *sink, const void *data, size_t size, struct bl_error *e);
+
+/* Starts within the block need the block of each piece: a cursor over both. */
+struct cursor {
+    int64_t block;
+    int32_t start;
+};
+
+static int32_t next_start(struct cursor *at, const struct bl_plan *plan, const int64_t *length, size_t p)
+{
+    while (plan->block_ptr[at->block + 1] <= (int64_t)p) {
+        at->block++;
+        at->start = 0;
+    }
+    int32_t start = at->start;
+    at->start += (int32_t)bl_plan_piece_length(plan, length, p);
+    return start;
+}
+
+static int64_t element(enum bl_index_table table, struct cursor *at, const struct bl_plan *plan, const int64_t *length,
+                       size_t p)
+{
+    switch (table) {
+    case BL_INDEX_SEQUENCE:
+        return plan->sequence[p];
+    case BL_INDEX_SOURCE_START:
+        return plan->source_start ? plan->source_start[p] : 0;
+    case BL_INDEX_LENGTH:
+        return bl_plan_piece_length(plan, length, p);
+    default:
+        return next_start(at, plan, length, p);
+    }
+}
+
+/* One table of P elements, converted in pieces. */
+static int put_table(enum bl_index_table table, const struct bl_plan *plan, const int64_t *length, take_bytes *take,
+                     void *sink, struct bl_error *e)
+{
+    union {
+        int64_t wide[CHUNK];
+        int32_t narrow[CHUNK];
+    } chunk;
+    struct cursor at = {0};
+    bool is_wide = tables[table].dtype == BL_I64;
+    int code = BL_OK;
+    for (size_t p = 0; p < plan->pieces && !code;) {
+        size_t n = 0;
+        for (; n < CHUNK && p < plan->pieces; n++, p++) {
+            int64_t value = element(table, &at, plan, length, p);
+            if (is_wide)
+                chunk.wide[n] = value;
+            else
+                chunk.narrow[n] = (int32_t)value;
+        }
+        code = take(sink, &chunk, n * (is_wide ? sizeof *chunk.wide : sizeof *chunk.narrow), e);
+    }
+    return code;
+}
+
+static int put_plan(const struct bl_plan *plan, const int64_t *length, take_bytes *take, void *sink, struct bl_error *e)
+{
+    int code = take(sink, plan->block_ptr, (plan->blocks + 1) * sizeof *plan->block_ptr, e);
+    for (int t = BL_INDEX_SEQUENCE; t < BL_INDEX_TABLES && !code; t++)
+        code = put_table((enum bl_index_table)t, plan, length, take, sink, e);
+    return code;
+}
+
+static int take_checksum(void *sink, const void *data, size_t size, struct bl_error *e)
+{
+    (void)e;
+    bl_checksum_add(sink, data, size);
+    return BL_OK;
+}
+
+static int take_output(void *sink, const void *data, size_t size, struct bl_error *e)
+{
+    return bl_output_write(sink, data, size, e);
+}
+
+int bl_plan_digest(const struct bl_plan *plan, const int64_t *length, char digest[BL_DIGEST_SIZE], struct bl_error *e)
+{
+    struct bl_checksum_state sum;
+    bl_checksum_begin(&sum);
+    bl_checksum_add(&sum, &plan->T, sizeof plan->T);
+    int code = put_plan(plan, length, take_checksum, &sum, e);
+    bl_checksum_format(bl_checksum_end(&sum), digest);
+    return code;
+}
+
+/* --- layout ----------------------------------------------------------------------------------------------------- */
+
+static int place(struct bl_tensor tensor[BL_INDEX_TABLES], int64_t blocks, int64_t pieces, int fields,
+                 struct bl_error *e)
+{
+    struct bl_tensor *order[BL_INDEX_TABLES];
+    for (int t = 0; t < BL_INDEX_TABLES; t++) {
+        tensor[t] = (struct bl_tensor){.dtype = tables[t].dtype, .rank = 1, .shape = {pieces}};
+        snprintf(tensor[t].name, sizeof tensor[t].name, "%s", tables[t].name);
+        order[t] = &tensor[t];
+    }
+    tensor[BL_INDEX_BLOCK_PTR].shape[0] = blocks + 1;
+    tensor[BL_INDEX_BLOCK_CHECKSUM].rank = 2;
+    tensor[BL_INDEX_BLOCK_CHECKSUM].shape[0] = blocks;
+    tensor[BL_INDEX_BLOCK_CHECKSUM].shape[1] = fields;
+    return bl_safetensors_place(order, BL_INDEX_TABLES, e);
+}
+
+static int write_header(struct bl_index_writer *writer, int fields, struct bl_error *e)
+{
+    struct bl_tensor tensor[BL_INDEX_TABLES];
+    const struct bl_tensor *order[BL_INDEX_TABLES];
+    char version[16], T[24], digest[BL_DIGEST_SIZE];
+    struct bl_buffer header = {0};
+    int code = place(tensor, (int64_t)writer->plan->blocks, (int64_t)writer->plan->pieces, fields, e);
+    for (int t = 0; t < BL_INDEX_TABLES; t++)
+        order[t] = &tensor[t];
+    snprintf(version, sizeof version, "%d", BL_FORMAT_VERSION);
+    snprintf(T, sizeof T, "%" PRId64, writer->plan->T);
+    if (!code)
+        code = bl_plan_digest(writer->plan, writer->length, digest, e);
+    const struct bl_metadata metadata[] = {{"T", T}, {"bload_format", version}, {"plan_digest", digest}};
+    if (!code)
+        code = bl_safetensors_header(order, BL_INDEX_TABLES, metadata, 3, &header, e);
+    if (!code)
+        code = bl_output_write(&writer->out, header.data, header.size, e);
+    bl_buffer_free(&header);
+    return code;
+}
+
+static int make_path(const char *dir, struct bl_buffer *path, struct bl_error *e)
+{
+    bl_buffer_printf(path, "%s/" BL_INDEX_FILE, dir);
+    return bl_buffer_check(path, e);
+}
+
+int bl_index_begin(struct bl_index_writer *writer, const char *dir, const struct bl_plan *plan, const int64_t *length,
+                   int fields, struct bl_error *e)
+{
+    *writer = (struct bl_index_writer){.plan = plan, .length = length, .checksums_due = plan->blocks * (size_t)fields};
+    struct bl_buffer path = {0};
+    int code = make_path(dir, &path, e);
+    if (!code)
+        code = bl_output_open(&writer->out, path.data, e);
+    if (!code)
+        code = write_header(writer, fields, e);
+    bl_buffer_free(&path);
+    return code;
+}
+
+int bl_index_checksums(struct bl_index_writer *writer, const uint64_t *checksum, size_t count, struct bl_error *e)
+{
+    if (count > writer->checksums_due)
+        return bl_error_set(e, BL_EFAIL, "more block checksums than blocks");
+    writer->checksums_due -= count;
+    return bl_output_write(&writer->out, checksum, count * sizeof *checksum, e);
+}
+
+int bl_index_finish(struct bl_index_writer *writer, struct bl_error *e)
+{
+    if (writer->checksums_due)
+        return bl_error_set(e, BL_EFAIL, "%zu block checksums are missing", writer->checksums_due);
+    int code = put_plan(writer->plan, writer->length, take_output, &writer->out, e);
+    return code ? code : bl_output_commit(&writer->out, e);
+}
+
+void bl_index_abort(struct bl_index_writer *writer)
+{
+    bl_output_abort(&writer->out);
+}
+
+/* --- reading ---------------------------------------------------------------------------------------------------- */
+
+/* What was parsed must be what follows from the number of blocks and fields, and its own number of pieces. */
+static int check_tables(struct bl_index *index, const struct bl_safetensors *file, struct bl_error *e)
+{
+    struct bl_tensor expected[BL_INDEX_TABLES];
+    const struct bl_tensor *sequence = bl_safetensors_find(file, tables[BL_INDEX_SEQUENCE].name);
+    index->pieces = sequence && sequence->rank == 1 ? sequence->shape[0] : 0;
+    int code = place(expected, index->blocks, index->pieces, index->fields, e);
+    for (int t = 0; t < BL_INDEX_TABLES && !code; t++) {
+        const struct bl_tensor *found = bl_safetensors_find(file, expected[t].name);
+        bool same = found && found->dtype == expected[t].dtype && found->rank == expected[t].rank &&
+                    memcmp(found->shape, expected[t].shape, sizeof found->shape) == 0 &&
+                    found->begin == expected[t].begin;
+        if (!same)
+            code =
+                bl_error_set(e, BL_EDATA, "table \"%s\" is missing, or not of the type, shape and place it must have",
+                             expected[t].name);
+        index->offset[t] = file->data + expected[t].begin;
+        index->offset[t + 1] = file->data + expected[t].end;
+    }
+    if (!code && file->count != BL_INDEX_TABLES)
+        code = bl_error_set(e, BL_EDATA, "there are tables that are unknown");
+    return code;
+}
+
+static int read_header(struct bl_index *index, struct bl_error *e)
+{
+    struct stat status;
+    char prefix[BL_SAFETENSORS_PREFIX], *head = NULL;
+    struct bl_safetensors file = {0};
+    int64_t data = 0;
+    if (fstat(index->fd, &status) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot look at it");
+    if (status.st_size < BL_SAFETENSORS_PREFIX)
+        return bl_error_set(e, BL_EDATA, "too short for a safetensors file");
+    int code = bl_io_pread(index->fd, prefix, sizeof prefix, 0, index->path, e);
+    if (!code)
+        code = bl_safetensors_prefix(prefix, status.st_size, &data, e);
+    if (!code && !(head = malloc((size_t)data)))
+        code = bl_error_memory(e);
+    if (!code)
+        code = bl_io_pread(index->fd, head, (size_t)data, 0, index->path, e);
+    if (!code)
+        code = bl_safetensors_parse(head, (size_t)data, status.st_size, &file, e);
+    if (!code)
+        code = check_tables(index, &file, e);
+    bl_safetensors_free(&file);
+    free(head);
+    return code;
+}
+
+int bl_index_open(struct bl_index *index, const char *dir, int64_t blocks, int fields, struct bl_error *e)
+{
+    *index = (struct bl_index){.fd = -1, .blocks = blocks, .fields = fields};
+    struct bl_buffer path = {0};
+    int code = make_path(dir, &path, e);
+    if (code)
+        return code;
+    index->path = path.data;
+    index->fd = open(index->path, O_RDONLY | O_CLOEXEC);
+    if (index->fd < 0)
+        code = bl_error_errno(e, BL_EFAIL, "cannot open %s", index->path);
+    else if ((code = read_header(index, e)))
+        bl_error_prefix(e, "%s", index->path);
+    if (code)
+        bl_index_close(index);
+    return code;
+}
+
+void bl_index_close(struct bl_index *index)
+{
+    if (index->fd >= 0)
+        close(index->fd); /* read only: nothing can be lost by it */
+    free(index->path);
+    *index = (struct bl_index){.fd = -1};
+}
+
+int bl_index_read(const struct bl_index *index, enum bl_index_table table, int64_t first, int64_t count, void *out,
+                  struct bl_error *e)
+{
+    int64_t size = (int64_t)bl_dtype_size(tables[table].dtype);
+    int64_t elements = (index->offset[table + 1] - index->offset[table]) / size;
+    if (first < 0 || count < 0 || first > elements || count > elements - first)
+        return bl_error_set(e, BL_EUSAGE, "the table \"%s\" has no elements %" PRId64 " to %" PRId64,
+                            tables[table].name, first, first + count);
+    return bl_io_pread(index->fd, out, (size_t)(count * size), index->offset[table] + first * size, index->path, e);
+}
+
+int bl_index_digest(const struct bl_index *index, int64_t T, char digest[BL_DIGEST_SIZE], struct bl_error *e)
+{
+    struct bl_checksum_state sum;
+    bl_checksum_begin(&sum);
+    bl_checksum_add(&sum, &T, sizeof T);
+    char chunk[CHUNK * sizeof(int64_t)];
+    int64_t at = index->offset[BL_INDEX_BLOCK_PTR], end = index->offset[BL_INDEX_TABLES];
+    int code = BL_OK;
+    while (at < end && !code) {
+        size_t part = end - at < (int64_t)sizeof chunk ? (size_t)(end - at) : sizeof chunk;
+        code = bl_io_pread(index->fd, chunk, part, at, index->path, e);
+        if (!code)
+            bl_checksum_add(&sum, chunk, part);
+        at += (int64_t)part;
+    }
+    bl_checksum_format(bl_checksum_end(&sum), digest);
+    return code;
+}
+
+/* --- the whole plan --------------------------------------------------------------------------------------------- */
+
+static int check_block_ptr(const struct bl_plan *plan, struct bl_error *e)
+{
+    bool rises = plan->block_ptr[0] == 0 && plan->block_ptr[plan->blocks] == (int64_t)plan->pieces;
+    for (size_t b = 0; b < plan->blocks && rises; b++)
+        rises = plan->block_ptr[b] < plan->block_ptr[b + 1];
+    return rises ? BL_OK : bl_error_set(e, BL_EDATA, "block_ptr does not rise from 0 to the number of pieces");
+}
+
+/* Pieces p .. p + n - 1 from the file into the plan. */
+static int read_pieces(const struct bl_index *index, struct bl_plan *plan, int64_t p, int64_t n, struct bl_error *e)
+{
+    int64_t sequence[CHUNK];
+    int32_t length[CHUNK];
+    int code = bl_index_read(index, BL_INDEX_SEQUENCE, p, n, sequence, e);
+    if (!code)
+        code = bl_index_read(index, BL_INDEX_LENGTH, p, n, length, e);
+    if (!code)
+        code = bl_index_read(index, BL_INDEX_SOURCE_START, p, n, plan->source_start + p, e);
+    for (int64_t i = 0; i < n && !code; i++) {
+        if (sequence[i] < 0 || sequence[i] >= BL_SEQUENCES_MAX || length[i] < 1)
+            code = bl_error_set(e, BL_EDATA, "piece %" PRId64 " is of sequence %" PRId64 " and %" PRId32 " steps long",
+                                p + i, sequence[i], length[i]);
+        plan->sequence[p + i] = (uint32_t)sequence[i];
+        plan->length[p + i] = length[i];
+    }
+    return code;
+}
+
+static int check_starts(const struct bl_index *index, const struct bl_plan *plan, struct bl_error *e)
+{
+    int32_t start[CHUNK];
+    int64_t at = 0, block = 0;
+    int code = BL_OK;
+    for (int64_t p = 0; p < index->pieces && !code; p++) {
+        if (p % CHUNK == 0)
+            code = bl_index_read(index, BL_INDEX_START, p, index->pieces - p < CHUNK ? index->pieces - p : CHUNK, start,
+                                 e);
+        if (p == plan->block_ptr[block + 1]) {
+            block++;
+            at = 0;
+        }
+        if (!code && start[p % CHUNK] != at)
+            code =
+                bl_error_set(e, BL_EDATA, "block %" PRId64 ": piece %" PRId64 " starts at %" PRId32 ", not at %" PRId64,
+                             block, p, start[p % CHUNK], at);
+        at += plan->length[p];
+    }
+    return code;
+}
+
+int bl_index_plan(const struct bl_index *index, int64_t T, struct bl_plan *plan, struct bl_error *e)
+{
+    size_t blocks = (size_t)index->blocks, pieces = (size_t)index->pieces;
+    *plan = (struct bl_plan){.T = T, .blocks = blocks, .pieces = pieces};
+    plan->block_ptr = calloc(blocks + 1, sizeof *plan->block_ptr);
+    plan->sequence = calloc(pieces + 1, sizeof *plan->sequence);
+    plan->length = calloc(pieces + 1, sizeof *plan->length);
+    plan->source_start = calloc(pieces + 1, sizeof *plan->source_start);
+    int code = BL_OK;
+    if (!plan->block_ptr || !plan->sequence || !plan->length || !plan->source_start)
+        code = bl_error_memory(e);
+    if (!code)
+        code = bl_index_read(index, BL_INDEX_BLOCK_PTR, 0, index->blocks + 1, plan->block_ptr, e);
+    if (!code)
+        code = check_block_ptr(plan, e);
+    for (int64_t p = 0; p < index->pieces && !code; p += CHUNK)
+        code = read_pieces(index, plan, p, index->pieces - p < CHUNK ? index->pieces - p : CHUNK, e);
+    if (!code)
+        code = check_starts(index, plan, e);
+    if (code == BL_EDATA)
+        bl_error_prefix(e, "%s", index->path);
+    if (code)
+        bl_plan_free(plan);
+    return code;
+}

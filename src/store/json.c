@@ -1,0 +1,43 @@
+#include "store/json.h"
+
+#include <stdlib.h>
+
+#include "store/checksum.h"
+
+#define DIGITS 12 /* of a fraction: enough to tell one step in 10^12, few enough to read */
+
+int bl_json_append(const json_t *value, struct bl_buffer *out, struct bl_error *e)
+{
+    char *text = json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(DIGITS));
+    if (!text)
+        return bl_error_memory(e);
+    bl_buffer_text(out, text);
+    bl_buffer_byte(out, '\n');
+    free(text);
+    return bl_buffer_check(out, e);
+}
+
+int bl_json_integer(const json_t *object, const char *name, int64_t min, int64_t max, int64_t *value,
+                    struct bl_error *e)
+{
+    const json_t *member = json_object_get(object, name);
+    if (!json_is_integer(member) || json_integer_value(member) < min || json_integer_value(member) > max)
+        return bl_error_set(e, BL_EDATA, "\"%s\" is missing, or no number that can be", name);
+    *value = json_integer_value(member);
+    return BL_OK;
+}
+
+int bl_json_text(const json_t *object, const char *name, const char **value, struct bl_error *e)
+{
+    *value = json_string_value(json_object_get(object, name));
+    return *value ? BL_OK : bl_error_set(e, BL_EDATA, "\"%s\" is missing, or no text", name);
+}
+
+int bl_json_checksum(const json_t *object, const char *name, uint64_t *value, struct bl_error *e)
+{
+    const char *text;
+    int code = bl_json_text(object, name, &text, e);
+    if (!code && !bl_checksum_parse(text, value))
+        code = bl_error_set(e, BL_EDATA, "\"%s\" is no checksum of 16 digits", name);
+    return code;
+}

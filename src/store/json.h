@@ -1,0 +1,30 @@
+/* JSON as the store reads and writes it: jansson stays behind this header, and behind the store. */
+#ifndef BL_JSON_H
+#define BL_JSON_H
+
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "store/words.h"
+
+/* Appends value as indented text with a newline at the end. */
+int bl_json_append(const json_t *value, struct bl_buffer *out, struct bl_error *e);
+
+/* Reads an integer member. BL_EDATA: it is missing, no integer, or not between min and max. */
+int bl_json_integer(const json_t *object, const char *name, int64_t min, int64_t max, int64_t *value,
+                    struct bl_error *e);
+
+/* Reads a text member: valid as long as object. BL_EDATA: it is missing or no text. */
+int bl_json_text(const json_t *object, const char *name, const char **value, struct bl_error *e);
+
+/* Reads a checksum: 16 digits. */
+int bl_json_checksum(const json_t *object, const char *name, uint64_t *value, struct bl_error *e);
+
+/* The words as members of object. Not 0 when there is no memory. */
+int bl_words_to_json(const struct bl_words *words, json_t *object);
+int bl_words_from_json(struct bl_words *words, const json_t *object, struct bl_error *e);
+
+#endif

@@ -1,0 +1,95 @@
+#include "store/shards.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define HEADER "file\tfirst_block\tblocks\tbytes\tchecksum"
+
+static int make_path(const char *dir, struct bl_buffer *path, struct bl_error *e)
+{
+    bl_buffer_printf(path, "%s/" BL_SHARDS_FILE, dir);
+    return bl_buffer_check(path, e);
+}
+
+int bl_shards_open(struct bl_output *out, const char *dir, struct bl_error *e)
+{
+    struct bl_buffer path = {0};
+    int code = make_path(dir, &path, e);
+    if (!code)
+        code = bl_output_open(out, path.data, e);
+    if (!code)
+        code = bl_output_write(out, HEADER "\n", sizeof HEADER, e);
+    bl_buffer_free(&path);
+    return code;
+}
+
+int bl_shards_add(struct bl_output *out, const struct bl_format *format, const struct bl_shard_record *record,
+                  struct bl_error *e)
+{
+    char line[BL_SHARD_NAME_MAX + 96], name[BL_SHARD_NAME_MAX];
+    int size = snprintf(line, sizeof line, "%s\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%016" PRIx64 "\n",
+                        bl_format_shard_name(format, record->shard, name), record->first_block, record->blocks,
+                        record->bytes, record->checksum);
+    return bl_output_write(out, line, (size_t)size, e);
+}
+
+/* "name<tab>first<tab>blocks<tab>": a row's beginning follows from the format. */
+static int read_row(char *line, const struct bl_format *format, int64_t shard, struct bl_shards_row *row)
+{
+    char expected[BL_SHARD_NAME_MAX + 64];
+    bl_format_shard_name(format, shard, row->file);
+    row->first_block = bl_format_first_block(format, shard);
+    row->blocks = bl_format_blocks_of(format, shard);
+    int size =
+        snprintf(expected, sizeof expected, "%s\t%" PRId64 "\t%" PRId64 "\t", row->file, row->first_block, row->blocks);
+    char *bytes = line + size, *tab = strncmp(line, expected, (size_t)size) == 0 ? strchr(bytes, '\t') : NULL;
+    return tab && bl_text_to_int(bytes, (size_t)(tab - bytes), 0, INT64_MAX, &row->bytes) &&
+           bl_checksum_parse(tab + 1, &row->checksum);
+}
+
+static int read_rows(struct bl_lines *lines, const struct bl_format *format, struct bl_shards_row *rows,
+                     struct bl_error *e)
+{
+    int64_t shards = bl_format_shards(format);
+    char *line = NULL;
+    size_t size;
+    bool ended;
+    for (int64_t i = -1; i <= shards; i++) {
+        int got = bl_lines_next(lines, &line, &size, &ended, e);
+        if (got < 0)
+            return got;
+        if (got != (i < shards))
+            return bl_error_set(e, BL_EDATA, "%s: has %s rows than the %" PRId64 " shards that there are", lines->path,
+                                got ? "more" : "fewer", shards);
+        bool good = !got || (ended && (i < 0 ? strcmp(line, HEADER) == 0 : read_row(line, format, i, &rows[i])));
+        if (!good)
+            return bl_error_set(e, BL_EDATA, "%s:%" PRId64 ": is not the line that must be there", lines->path,
+                                lines->number);
+    }
+    return BL_OK;
+}
+
+int bl_shards_read(const char *dir, const struct bl_format *format, struct bl_shards_row **rows, struct bl_error *e)
+{
+    struct bl_buffer path = {0};
+    struct bl_lines lines = {.fd = -1};
+    *rows = NULL;
+    int code = make_path(dir, &path, e);
+    if (!code)
+        code = bl_lines_open(&lines, path.data, e);
+    if (!code) {
+        *rows = calloc((size_t)bl_format_shards(format), sizeof **rows);
+        code = *rows ? read_rows(&lines, format, *rows, e) : bl_error_memory(e);
+    }
+    bl_lines_close(&lines);
+    bl_buffer_free(&path);
+    if (code) {
+        free(*rows);
+        *rows = NULL;
+    }
+    return code;
+}
