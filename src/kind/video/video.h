@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "kind/kind.h"
+#include "kind/video/geometry.h"
 
-enum bl_fit { BL_FIT_STRETCH, BL_FIT_CROP, BL_FIT_PAD };
 enum bl_hdr { BL_HDR_SKIP, BL_HDR_CLIP };
 enum bl_count { BL_COUNT_PACKETS, BL_COUNT_DECODE };
 

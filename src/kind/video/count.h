@@ -1,0 +1,22 @@
+/* Counting a video's frames: by its packets, and by decoding where those look suspicious. */
+#ifndef BL_COUNT_H
+#define BL_COUNT_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "kind/kind.h"
+#include "kind/video/video.h"
+
+struct bl_count_result {
+    int64_t length;   /* frames after sampling */
+    int stream;       /* the container's index */
+    bool decoded;     /* counted by decoding */
+    char reason[256]; /* "" for a video without fault */
+};
+
+/* Errors: BL_EDATA when the file is of no use (the reason in e), BL_EFAIL, BL_ECANCEL. */
+int bl_count_video(const struct bl_video_config *config, const struct bl_cancel *cancel, const struct bl_input *input,
+                   struct bl_count_result *result, struct bl_error *e);
+
+#endif

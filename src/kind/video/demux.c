@@ -1,0 +1,328 @@
+/* See demux.h. avformat_find_stream_info decodes, under a lock of the whole process, and would dominate a scan: it is called
+ * only where the container's header does not say what is needed (see streams_probe). */
+#include "kind/video/demux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libavutil/log.h>
+#include <libavutil/mem.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define IO_BUFFER (64 << 10)
+
+/* Demuxers of things that are no video file: lists of other files, and pictures. */
+static const char *const playlists[] = {"hls",  "dash", "concat", "concatf", "webm_dash_manifest", "imf", "sdp",
+                                        "rtsp", "ffmetadata", "tty", "bin", "xbin", "adf", "idf", "lavfi", NULL};
+
+static int io_read(void *opaque, uint8_t *buffer, int size)
+{
+    struct bl_demux *d = opaque;
+    if (bl_cancelled(d->cancel))
+        return AVERROR_EXIT;
+    ssize_t got;
+    do
+        got = pread(d->fd, buffer, (size_t)size, d->offset);
+    while (got < 0 && errno == EINTR);
+    if (got < 0) {
+        d->system_errno = errno;
+        return AVERROR(errno);
+    }
+    if (got == 0)
+        return AVERROR_EOF;
+    d->offset += got;
+    return (int)got;
+}
+
+static int64_t io_seek(void *opaque, int64_t offset, int whence)
+{
+    struct bl_demux *d = opaque;
+    if (whence & AVSEEK_SIZE)
+        return d->bytes;
+    whence &= ~AVSEEK_FORCE;
+    int64_t base = whence == SEEK_CUR ? d->offset : whence == SEEK_END ? d->bytes : 0;
+    if (offset > INT64_MAX - base || base + offset < 0)
+        return AVERROR(EINVAL);
+    return d->offset = base + offset;
+}
+
+static int interrupted(void *opaque)
+{
+    const struct bl_demux *d = opaque;
+    return bl_cancelled(d->cancel);
+}
+
+/* What a hostile file would have libavformat open besides itself. */
+static int open_nothing(AVFormatContext *s, AVIOContext **pb, const char *url, int flags, AVDictionary **options)
+{
+    (void)s, (void)pb, (void)url, (void)flags, (void)options;
+    return AVERROR(EPERM);
+}
+
+int bl_demux_error(const struct bl_demux *d, int code, const char *what, struct bl_error *e)
+{
+    if (bl_cancelled(d->cancel))
+        return bl_error_set(e, BL_ECANCEL, "cancelled");
+    if (d->system_errno) {
+        errno = d->system_errno;
+        return bl_error_errno(e, BL_EFAIL, "%s: cannot be read", d->path);
+    }
+    if (code == AVERROR(ENOMEM))
+        return bl_error_memory(e);
+    char text[AV_ERROR_MAX_STRING_SIZE];
+    return bl_error_set(e, BL_EDATA, "%s (%s)", what, av_make_error_string(text, sizeof text, code));
+}
+
+static int file_open(struct bl_demux *d, int64_t bytes, struct bl_error *e)
+{
+    d->fd = open(d->path, O_RDONLY | O_CLOEXEC);
+    if (d->fd < 0)
+        return bl_error_errno(e, BL_EFAIL, "%s: cannot be opened", d->path);
+    struct stat status;
+    if (fstat(d->fd, &status) < 0)
+        return bl_error_errno(e, BL_EFAIL, "%s: cannot be examined", d->path);
+    if (!S_ISREG(status.st_mode))
+        return bl_error_set(e, BL_EDATA, "not a regular file");
+    if (bytes >= 0 && status.st_size != bytes)
+        return bl_error_set(e, BL_EFAIL, "%s: changed since the scan: %lld bytes then, %lld now", d->path,
+                            (long long)bytes, (long long)status.st_size);
+    d->bytes = status.st_size;
+    if (d->bytes == 0)
+        return bl_error_set(e, BL_EDATA, "empty file");
+    unsigned char *buffer = av_malloc(IO_BUFFER);
+    if (!buffer)
+        return bl_error_memory(e);
+    d->io = avio_alloc_context(buffer, IO_BUFFER, 0, d, io_read, NULL, io_seek);
+    if (!d->io) {
+        av_free(buffer);
+        return bl_error_memory(e);
+    }
+    return 0;
+}
+
+static bool name_is_one_of(const char *name, const char *const *list)
+{
+    for (; *list; list++) {
+        if (strcmp(name, *list) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Asking every demuxer costs more than counting a small file does, so that the two common containers, which begin
+ * unmistakably, are recognised here. */
+static const AVInputFormat *format_sniff(struct bl_demux *d)
+{
+    uint8_t head[12];
+    if (pread(d->fd, head, sizeof head, 0) != sizeof head)
+        return NULL;
+    if (memcmp(head + 4, "ftyp", 4) == 0)
+        return av_find_input_format("mov");
+    if (memcmp(head, "\x1a\x45\xdf\xa3", 4) == 0)
+        return av_find_input_format("matroska");
+    return NULL;
+}
+
+static int format_find(struct bl_demux *d, const AVInputFormat **found, struct bl_error *e)
+{
+    *found = format_sniff(d);
+    if (*found)
+        return 0;
+    int rc = av_probe_input_buffer2(d->io, found, d->path, NULL, 0, 0);
+    if (rc == AVERROR_INVALIDDATA || (rc >= 0 && !*found))
+        return bl_error_set(e, BL_EDATA, "not a media file that FFmpeg can read");
+    if (rc < 0)
+        return bl_demux_error(d, rc, "not a media file that FFmpeg can read", e);
+    const char *name = (*found)->name;
+    size_t size = strlen(name);
+    if (name_is_one_of(name, playlists))
+        return bl_error_set(e, BL_EDATA, "a list or text, no video file (%s)", (*found)->long_name);
+    if (strcmp(name, "image2") == 0 || (size > 5 && strcmp(name + size - 5, "_pipe") == 0))
+        return bl_error_set(e, BL_EDATA, "a picture, no video (%s)", (*found)->long_name);
+    if ((*found)->flags & AVFMT_NOFILE)
+        return bl_error_set(e, BL_EDATA, "not a media file that FFmpeg can read");
+    return 0;
+}
+
+static int format_open(struct bl_demux *d, struct bl_error *e)
+{
+    const AVInputFormat *input;
+    int rc = format_find(d, &input, e);
+    if (rc)
+        return rc;
+    d->format = avformat_alloc_context();
+    if (!d->format)
+        return bl_error_memory(e);
+    d->format->pb = d->io;
+    d->format->io_open = open_nothing;
+    d->format->interrupt_callback = (AVIOInterruptCB){interrupted, d};
+    d->format->protocol_whitelist = av_strdup("file");
+    if (!d->format->protocol_whitelist)
+        return bl_error_memory(e);
+    rc = avformat_open_input(&d->format, d->path, input, NULL);
+    if (rc < 0) {
+        char what[128];
+        snprintf(what, sizeof what, "damaged or truncated: the %s header cannot be read", input->long_name);
+        return bl_demux_error(d, rc, what, e);
+    }
+    return 0;
+}
+
+static bool is_video(const AVStream *stream)
+{
+    return stream->codecpar->codec_type == AVMEDIA_TYPE_VIDEO && !(stream->disposition & AV_DISPOSITION_ATTACHED_PIC);
+}
+
+static int videos_count(const AVFormatContext *format, unsigned *first)
+{
+    int count = 0;
+    for (unsigned i = format->nb_streams; i-- > 0;) {
+        if (is_video(format->streams[i])) {
+            *first = i;
+            count++;
+        }
+    }
+    return count;
+}
+
+/* Decoders of these codecs put out every frame at once, or know from the first packet how long they hold frames back. The
+ * others are told by a probe, without which they may lose frames of streams that do not declare their delay. QuickTime's demuxer
+ * computes the delay itself. */
+static bool delay_is_known(const struct bl_demux *d, enum AVCodecID codec)
+{
+    switch (codec) {
+    case AV_CODEC_ID_VP8:
+    case AV_CODEC_ID_VP9:
+    case AV_CODEC_ID_AV1:
+    case AV_CODEC_ID_MJPEG:
+    case AV_CODEC_ID_PNG:
+    case AV_CODEC_ID_PRORES:
+    case AV_CODEC_ID_DNXHD:
+    case AV_CODEC_ID_FFV1:
+        return true;
+    case AV_CODEC_ID_H264:
+    case AV_CODEC_ID_HEVC:
+        return bl_demux_is_mov(d);
+    default:
+        return false;
+    }
+}
+
+static bool probe_is_needed(const struct bl_demux *d, enum bl_demux_mode mode)
+{
+    unsigned first = 0;
+    if (d->format->ctx_flags & AVFMTCTX_NOHEADER)
+        return true;
+    int videos = videos_count(d->format, &first);
+    if (videos != 1)
+        return videos > 1; /* which is best is decided by what a probe finds in each */
+    const AVCodecParameters *codec = d->format->streams[first]->codecpar;
+    return codec->codec_id == AV_CODEC_ID_NONE || (mode == BL_DEMUX_DECODE && !delay_is_known(d, codec->codec_id));
+}
+
+static int stream_missing(const struct bl_demux *d, struct bl_error *e)
+{
+    bool audio = false;
+    for (unsigned i = 0; i < d->format->nb_streams; i++) {
+        const AVStream *stream = d->format->streams[i];
+        if (stream->codecpar->codec_type == AVMEDIA_TYPE_VIDEO)
+            return bl_error_set(e, BL_EDATA, "cover art only, no video stream");
+        audio = audio || stream->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
+    }
+    return bl_error_set(e, BL_EDATA, audio ? "no video stream (audio only)" : "no video stream");
+}
+
+static int stream_choose(struct bl_demux *d, int stream, struct bl_error *e)
+{
+    AVFormatContext *format = d->format;
+    unsigned first = 0;
+    if (videos_count(format, &first) == 0)
+        return stream_missing(d, e);
+    if (stream >= 0) {
+        if (stream >= (int)format->nb_streams || !is_video(format->streams[stream]))
+            return bl_error_set(e, BL_EDATA, "stream %d, which the scan chose, is no video", stream);
+    } else {
+        stream = av_find_best_stream(format, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
+        if (stream < 0 || !is_video(format->streams[stream]))
+            stream = (int)first;
+    }
+    for (unsigned i = 0; i < format->nb_streams; i++)
+        format->streams[i]->discard = (int)i == stream ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
+    d->stream = format->streams[stream];
+    return 0;
+}
+
+static int streams_open(struct bl_demux *d, int stream, enum bl_demux_mode mode, struct bl_error *e)
+{
+    d->probed = probe_is_needed(d, mode);
+    if (d->probed) {
+        int rc = avformat_find_stream_info(d->format, NULL);
+        if (rc < 0 || d->system_errno || bl_cancelled(d->cancel))
+            return bl_demux_error(d, rc, "damaged: its streams cannot be read", e);
+    }
+    return stream_choose(d, stream, e);
+}
+
+int bl_demux_open(struct bl_demux *d, const char *path, int64_t bytes, int stream, enum bl_demux_mode mode,
+                  const struct bl_cancel *cancel, struct bl_error *e)
+{
+    if (av_log_get_level() != AV_LOG_QUIET)
+        av_log_set_level(AV_LOG_QUIET);
+    *d = (struct bl_demux){.path = path, .cancel = cancel, .fd = -1};
+    int rc = file_open(d, bytes, e);
+    if (!rc)
+        rc = format_open(d, e);
+    if (!rc)
+        rc = streams_open(d, stream, mode, e);
+    if (rc)
+        bl_demux_close(d);
+    return rc;
+}
+
+void bl_demux_close(struct bl_demux *d)
+{
+    avformat_close_input(&d->format);
+    if (d->io)
+        av_freep(&d->io->buffer);
+    avio_context_free(&d->io);
+    if (d->fd >= 0)
+        close(d->fd);
+    d->fd = -1;
+}
+
+void bl_demux_want_all(struct bl_demux *d)
+{
+    d->every_stream = true;
+    for (unsigned i = 0; i < d->format->nb_streams; i++)
+        d->format->streams[i]->discard = AVDISCARD_DEFAULT;
+}
+
+int bl_demux_next(struct bl_demux *d, AVPacket *packet, struct bl_error *e)
+{
+    for (;;) {
+        av_packet_unref(packet);
+        int rc = av_read_frame(d->format, packet);
+        if (bl_cancelled(d->cancel) || d->system_errno || rc == AVERROR(ENOMEM))
+            return bl_demux_error(d, rc, "", e);
+        if (rc == AVERROR(EAGAIN))
+            continue;
+        if (rc < 0) {
+            d->end_error = rc == AVERROR_EOF ? 0 : rc;
+            return 0;
+        }
+        if (d->every_stream || packet->stream_index == d->stream->index)
+            return 1;
+    }
+}
+
+bool bl_demux_is_mov(const struct bl_demux *d)
+{
+    return strncmp(d->format->iformat->name, "mov,", 4) == 0;
+}
+
+bool bl_demux_is_matroska(const struct bl_demux *d)
+{
+    return strncmp(d->format->iformat->name, "matroska,", 9) == 0;
+}

@@ -1,0 +1,101 @@
+#include "kind/video/frames.h"
+
+#include "kind/video/geometry.h"
+
+static int codec_open(struct bl_frames *f, struct bl_error *e)
+{
+    const AVStream *stream = f->demux.stream;
+    const AVCodec *decoder = avcodec_find_decoder(stream->codecpar->codec_id);
+    if (!decoder)
+        return bl_error_set(e, BL_EDATA, "no decoder for %s", avcodec_get_name(stream->codecpar->codec_id));
+    f->codec = avcodec_alloc_context3(decoder);
+    f->packet = av_packet_alloc();
+    if (!f->codec || !f->packet)
+        return bl_error_memory(e);
+    int rc = avcodec_parameters_to_context(f->codec, stream->codecpar);
+    if (rc < 0)
+        return bl_demux_error(&f->demux, rc, "damaged: the stream's header cannot be used", e);
+    f->codec->thread_count = 1;
+    f->codec->pkt_timebase = stream->time_base;
+    f->codec->max_pixels = BL_AREA_MAX;
+    rc = avcodec_open2(f->codec, decoder, NULL);
+    if (rc < 0)
+        return bl_demux_error(&f->demux, rc, "the decoder cannot be opened", e);
+    return 0;
+}
+
+int bl_frames_open(struct bl_frames *f, const char *path, int64_t bytes, int stream, const struct bl_cancel *cancel,
+                   struct bl_error *e)
+{
+    *f = (struct bl_frames){0};
+    int rc = bl_demux_open(&f->demux, path, bytes, stream, BL_DEMUX_DECODE, cancel, e);
+    if (rc)
+        return rc;
+    rc = codec_open(f, e);
+    if (rc)
+        bl_frames_close(f);
+    return rc;
+}
+
+void bl_frames_close(struct bl_frames *f)
+{
+    avcodec_free_context(&f->codec);
+    av_packet_free(&f->packet);
+    bl_demux_close(&f->demux);
+}
+
+/* Gives the decoder the next packet, or tells it that there are no more. */
+static int feed(struct bl_frames *f, struct bl_error *e)
+{
+    int got = bl_demux_next(&f->demux, f->packet, e);
+    if (got < 0)
+        return got;
+    f->draining = !got;
+    f->cut = f->cut || f->demux.end_error || (got && f->packet->flags & AV_PKT_FLAG_CORRUPT);
+    f->packets += got;
+    int rc = avcodec_send_packet(f->codec, got ? f->packet : NULL);
+    av_packet_unref(f->packet);
+    if (rc == AVERROR(ENOMEM))
+        return bl_error_memory(e);
+    if (rc < 0 && rc != AVERROR_EOF)
+        f->refused++;
+    return 0;
+}
+
+int bl_frames_next(struct bl_frames *f, AVFrame *frame, struct bl_error *e)
+{
+    for (;;) {
+        if (bl_cancelled(f->demux.cancel))
+            return bl_error_set(e, BL_ECANCEL, "cancelled");
+        int rc = avcodec_receive_frame(f->codec, frame);
+        if (rc == 0 && !(frame->flags & AV_FRAME_FLAG_DISCARD))
+            return 1;
+        if (rc == AVERROR_EOF || (rc == AVERROR(EAGAIN) && f->draining))
+            return 0;
+        if (rc == AVERROR(ENOMEM))
+            return bl_error_memory(e);
+        if (rc < 0 && rc != AVERROR(EAGAIN))
+            f->refused++;
+        if (rc < 0 && !f->draining && (rc = feed(f, e)))
+            return rc;
+    }
+}
+
+bool bl_frames_is_damaged(const AVFrame *frame)
+{
+    return frame->decode_error_flags || frame->flags & AV_FRAME_FLAG_CORRUPT;
+}
+
+int64_t bl_frames_time(const AVFrame *frame)
+{
+    return frame->best_effort_timestamp;
+}
+
+/* A frame without a duration lasts as long as the stream's rate has it, as in the ffmpeg command. */
+int64_t bl_frames_time_end(const struct bl_frames *f, const AVFrame *frame)
+{
+    int64_t start = bl_frames_time(frame), duration = frame->pkt_duration;
+    if (duration <= 0 && f->codec->framerate.num > 0 && f->codec->framerate.den > 0)
+        duration = av_rescale_q(1, av_inv_q(f->codec->framerate), f->demux.stream->time_base);
+    return start == AV_NOPTS_VALUE || duration > INT64_MAX - start ? start : start + FFMAX(duration, 0);
+}

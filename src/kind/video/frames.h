@@ -1,0 +1,39 @@
+/* The decoded frames of a video file, in order, to the last one. One thread, so that damaged streams too give the same frames
+ * every time. */
+#ifndef BL_FRAMES_H
+#define BL_FRAMES_H
+
+#include <libavcodec/avcodec.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "kind/video/demux.h"
+
+struct bl_frames {
+    struct bl_demux demux;
+    AVCodecContext *codec;
+    AVPacket *packet;
+    bool draining;
+    int64_t packets; /* sent to the decoder */
+    int64_t refused; /* packets or calls to which the decoder answered with an error */
+    bool cut;        /* a packet was marked as damaged by the container, or the container ended by a fault */
+};
+
+/* Arguments and errors as bl_demux_open's. After a failure there is nothing to close. */
+int bl_frames_open(struct bl_frames *f, const char *path, int64_t bytes, int stream, const struct bl_cancel *cancel,
+                   struct bl_error *e);
+void bl_frames_close(struct bl_frames *f);
+
+/* The next frame that is shown: 1, 0 at the end, or BL_EFAIL, BL_ECANCEL. What the decoder objects to is counted, and decoding
+ * goes on. The frame is the caller's to unref. */
+int bl_frames_next(struct bl_frames *f, AVFrame *frame, struct bl_error *e);
+
+/* Whether the decoder marked the frame as damaged (concealed, or with lost references). */
+bool bl_frames_is_damaged(const AVFrame *frame);
+
+/* When the frame is shown, in ticks of the stream's time base, or AV_NOPTS_VALUE; and when it is over. */
+int64_t bl_frames_time(const AVFrame *frame);
+int64_t bl_frames_time_end(const struct bl_frames *f, const AVFrame *frame);
+
+#endif

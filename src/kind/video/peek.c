@@ -1,0 +1,389 @@
+/* See peek.h. The parsers are written after the formats' specifications: VP8 RFC 6386 section 9.1; VP9 bitstream specification 7.2 and
+ * annex B; AV1 specification 5.3 and 5.9; ITU-T H.264 7.3.1, H.265 7.3.1; ISO 14496-2 6.2.5; ISO 13818-2 6.2.3. */
+#include "kind/video/peek.h"
+
+#include <string.h>
+
+static uint32_t big_endian(const uint8_t *data, int bytes)
+{
+    uint32_t value = 0;
+    for (int i = 0; i < bytes; i++)
+        value = value << 8 | data[i];
+    return value;
+}
+
+/* Bits from the most significant on; zeros behind the end. */
+struct bits {
+    const uint8_t *data;
+    size_t size; /* bytes */
+    size_t at;   /* bits */
+};
+
+static unsigned bits_get(struct bits *b, int count)
+{
+    unsigned value = 0;
+    for (; count > 0; count--, b->at++) {
+        unsigned bit = b->at / 8 < b->size ? b->data[b->at / 8] >> (7 - b->at % 8) & 1 : 0;
+        value = value << 1 | bit;
+    }
+    return value;
+}
+
+/* Exp-Golomb; only passed over. */
+static void bits_skip_golomb(struct bits *b)
+{
+    int zeros = 0;
+    while (zeros < 32 && b->at < b->size * 8 && !bits_get(b, 1))
+        zeros++;
+    b->at += (size_t)zeros;
+}
+
+/* VP8 */
+
+static int vp8_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
+{
+    if (size < 3) {
+        peek->suspicious = true;
+        return 0;
+    }
+    uint32_t tag = data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16;
+    bool key = !(tag & 1), shown = tag >> 4 & 1;
+    size_t header = key ? 10 : 3;
+    if (header + (tag >> 5) > size || (tag >> 1 & 7) > 3 || (!key && peek->packets == 0) ||
+        (key && memcmp(data + 3, "\x9d\x01\x2a", 3) != 0))
+        peek->suspicious = true;
+    return shown;
+}
+
+/* VP9 */
+
+static int vp9_frame(struct bl_peek *peek, const uint8_t *data, size_t size)
+{
+    struct bits b = {data, size, 0};
+    unsigned marker = bits_get(&b, 2);
+    unsigned profile = bits_get(&b, 1);
+    profile |= bits_get(&b, 1) << 1;
+    unsigned reserved = profile == 3 ? bits_get(&b, 1) : 0;
+    if (marker != 2 || reserved || size == 0) {
+        peek->suspicious = true;
+        return 0;
+    }
+    if (bits_get(&b, 1)) { /* show_existing_frame */
+        peek->suspicious = peek->suspicious || peek->packets == 0;
+        return 1;
+    }
+    bool key = !bits_get(&b, 1);
+    bool shown = bits_get(&b, 1);
+    bits_get(&b, 1);
+    if (key ? bits_get(&b, 24) != 0x498342 : peek->packets == 0)
+        peek->suspicious = true;
+    return shown;
+}
+
+/* A superframe ends in an index: a marker byte, the frames' sizes, the same byte again. */
+static int vp9_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
+{
+    uint8_t last = size ? data[size - 1] : 0;
+    size_t count = (last & 7) + 1u, width = (last >> 3 & 3) + 1u, index = 2 + count * width;
+    if ((last & 0xe0) != 0xc0 || size < index || data[size - index] != last)
+        return vp9_frame(peek, data, size);
+    size_t left = size - index;
+    const uint8_t *sizes = data + size - index + 1;
+    int shown = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t frame = 0;
+        for (size_t k = 0; k < width; k++)
+            frame |= (size_t)sizes[i * width + k] << 8 * k;
+        if (frame > left || frame == 0) {
+            peek->suspicious = true;
+            return shown;
+        }
+        shown += vp9_frame(peek, data, frame);
+        data += frame;
+        left -= frame;
+    }
+    return shown;
+}
+
+/* AV1 */
+
+enum { OBU_SEQUENCE = 1, OBU_FRAME_HEADER = 3, OBU_FRAME = 6 };
+
+/* Reads an OBU's header at *at and moves *at to its payload. */
+static bool av1_unit(const uint8_t *data, size_t size, size_t *at, unsigned *type, size_t *payload)
+{
+    uint8_t head = data[*at];
+    *at += head & 4 ? 2 : 1;
+    *type = head >> 3 & 15;
+    if (head & 0x80 || *at > size)
+        return false;
+    *payload = size - *at;
+    if (!(head & 2))
+        return true;
+    uint64_t value = 0;
+    for (int i = 0; i < 8; i++) {
+        if (*at >= size)
+            return false;
+        uint8_t byte = data[(*at)++];
+        value |= (uint64_t)(byte & 127) << 7 * i;
+        if (!(byte & 128))
+            break;
+    }
+    *payload = (size_t)value;
+    return value <= size - *at;
+}
+
+/* A temporal unit shows one frame; anything else (spatial layers, pictures) is left to the decoder. */
+static int av1_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
+{
+    int shown = 0;
+    bool sequence = false;
+    for (size_t at = 0; at < size;) {
+        unsigned type;
+        size_t payload;
+        if (!av1_unit(data, size, &at, &type, &payload)) {
+            peek->suspicious = true;
+            break;
+        }
+        struct bits b = {data + at, payload, 0};
+        sequence = sequence || type == OBU_SEQUENCE;
+        if (type == OBU_FRAME || type == OBU_FRAME_HEADER)
+            shown += bits_get(&b, 1) || (bits_get(&b, 2), bits_get(&b, 1));
+        at += payload;
+    }
+    if (shown != 1 || (peek->packets == 0 && !sequence))
+        peek->suspicious = true;
+    return shown;
+}
+
+/* H.264 and H.265: NAL units behind lengths or start codes. */
+
+struct nal {
+    const uint8_t *data;
+    size_t size;
+};
+
+/* The next start code's end at or after data, or NULL. */
+static const uint8_t *start_code(const uint8_t *data, const uint8_t *end)
+{
+    for (const uint8_t *at = data; end - at >= 3; at++) {
+        at = memchr(at, 1, (size_t)(end - at));
+        if (!at)
+            return NULL;
+        if (at - data >= 2 && at[-1] == 0 && at[-2] == 0)
+            return at + 1;
+    }
+    return NULL;
+}
+
+/* 1 and the next unit, 0 at the end, -1 where the chain is broken. */
+static int nal_next(const struct bl_peek *peek, const uint8_t **at, const uint8_t *end, struct nal *nal)
+{
+    if (*at >= end)
+        return 0;
+    if (!peek->nal_length) {
+        const uint8_t *begin = start_code(*at, end);
+        if (!begin)
+            return 0;
+        const uint8_t *next = start_code(begin, end);
+        *at = next ? next - 3 : end;
+        *nal = (struct nal){begin, (size_t)(*at - begin)};
+        return 1;
+    }
+    if (end - *at < peek->nal_length)
+        return -1;
+    size_t size = big_endian(*at, peek->nal_length);
+    *at += peek->nal_length;
+    if (size > (size_t)(end - *at))
+        return -1;
+    *nal = (struct nal){*at, size};
+    *at += size;
+    return 1;
+}
+
+static int h264_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
+{
+    const uint8_t *at = data, *end = data + size;
+    struct nal nal;
+    int pictures = 0, rc;
+    bool instant = false;
+    while ((rc = nal_next(peek, &at, end, &nal)) > 0) {
+        if (nal.size < 2)
+            continue;
+        unsigned type = nal.data[0] & 31;
+        peek->suspicious = peek->suspicious || nal.data[0] & 0x80 || type == 0;
+        instant = instant || type == 5;
+        if (type == 1 || type == 5 || type == 2)
+            pictures += nal.data[1] >> 7; /* first_mb_in_slice is 0 */
+    }
+    if (rc < 0 || pictures != 1 || (peek->packets == 0 && !instant))
+        peek->suspicious = true;
+    return pictures;
+}
+
+enum { HEVC_RASL_N = 8, HEVC_RASL_R = 9, HEVC_BLA = 16, HEVC_IDR = 19, HEVC_CRA = 21, HEVC_PPS = 34, HEVC_EOS = 36, HEVC_EOB = 37 };
+
+/* Pictures may be marked as not to be shown where the parameter set allows it. */
+static bool hevc_hides_pictures(const struct nal *nal)
+{
+    struct bits b = {nal->data + 2, nal->size - 2, 0};
+    bits_skip_golomb(&b);
+    bits_skip_golomb(&b);
+    bits_get(&b, 1);
+    return bits_get(&b, 1);
+}
+
+/* One unit of the base layer; returns whether a picture begins. */
+static int hevc_unit(struct bl_peek *peek, const struct nal *nal)
+{
+    unsigned type = nal->data[0] >> 1 & 63;
+    if (type == HEVC_PPS && hevc_hides_pictures(nal))
+        peek->suspicious = true;
+    if (type == HEVC_EOS || type == HEVC_EOB)
+        peek->ended = true;
+    if (type >= 32 || nal->size < 3 || !(nal->data[2] & 0x80))
+        return 0;
+    if (peek->packets == 0 && (type < HEVC_BLA || type > HEVC_CRA))
+        peek->suspicious = true;
+    if (type >= HEVC_BLA && type <= HEVC_CRA) {
+        bool drops_previous = nal->data[2] & 0x40;
+        peek->suspicious = peek->suspicious || (drops_previous && peek->packets > 0);
+        peek->leading_broken = type < HEVC_IDR || (type == HEVC_CRA && (peek->packets == 0 || peek->ended));
+        peek->ended = false;
+    }
+    if ((type == HEVC_RASL_N || type == HEVC_RASL_R) && peek->leading_broken)
+        peek->suspicious = true;
+    return 1;
+}
+
+static int hevc_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
+{
+    const uint8_t *at = data, *end = data + size;
+    struct nal nal;
+    int pictures = 0, rc;
+    while ((rc = nal_next(peek, &at, end, &nal)) > 0) {
+        if (nal.size < 2)
+            continue;
+        unsigned layer = (nal.data[0] & 1u) << 5 | nal.data[1] >> 3;
+        peek->suspicious = peek->suspicious || nal.data[0] & 0x80;
+        if (layer == 0)
+            pictures += hevc_unit(peek, &nal);
+    }
+    if (rc < 0 || pictures != 1)
+        peek->suspicious = true;
+    return pictures;
+}
+
+/* The parameter sets of an hvcC record (ISO 14496-15 8.3.3). */
+static void hevc_record(struct bl_peek *peek, const uint8_t *data, size_t size)
+{
+    size_t at = 23;
+    for (int arrays = data[22]; arrays > 0 && at + 3 <= size; arrays--) {
+        int units = (int)big_endian(data + at + 1, 2);
+        at += 3;
+        for (; units > 0 && at + 2 <= size; units--) {
+            size_t length = big_endian(data + at, 2);
+            at += 2;
+            if (length < 2 || length > size - at)
+                return;
+            hevc_unit(peek, &(struct nal){data + at, length});
+            at += length;
+        }
+    }
+}
+
+/* MPEG-1, 2 and 4: start codes, and B-pictures that lack a reference are not shown. */
+
+static void mpeg_picture(struct bl_peek *peek, unsigned type)
+{
+    enum { INTRA = 0, B = 2 };
+    if ((peek->packets == 0 && type != INTRA) || (type == B && peek->references < 2))
+        peek->suspicious = true;
+    if (type != B && peek->references < 2)
+        peek->references++;
+}
+
+static int mpeg_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
+{
+    bool part4 = peek->codec == AV_CODEC_ID_MPEG4;
+    const uint8_t *end = data + size;
+    int pictures = 0;
+    for (const uint8_t *at = start_code(data, end); at && end - at >= 3; at = start_code(at, end)) {
+        if (*at != (part4 ? 0xb6 : 0x00))
+            continue;
+        pictures++;
+        mpeg_picture(peek, part4 ? at[1] >> 6 : (at[2] >> 3 & 7) - 1u);
+    }
+    /* MPEG-4: so short a picture may be one that is only said not to be there. */
+    if (pictures != 1 || (part4 && size < 20))
+        peek->suspicious = true;
+    return pictures;
+}
+
+static int jpeg_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
+{
+    const uint8_t *end = data + size;
+    while (end - data > 4 && end[-1] == 0) /* containers fill up */
+        end--;
+    if (end - data < 4 || data[0] != 0xff || data[1] != 0xd8 || end[-2] != 0xff || end[-1] != 0xd9)
+        peek->suspicious = true;
+    return 1;
+}
+
+void bl_peek_init(struct bl_peek *peek, const AVCodecParameters *codec)
+{
+    *peek = (struct bl_peek){.codec = codec->codec_id};
+    const uint8_t *record = codec->extradata;
+    int size = codec->extradata_size;
+    if (codec->codec_id == AV_CODEC_ID_H264 && size >= 7 && record[0] == 1)
+        peek->nal_length = (record[4] & 3) + 1;
+    if (codec->codec_id == AV_CODEC_ID_HEVC && size >= 23 && (record[0] || record[1] || record[2] > 1)) {
+        peek->nal_length = (record[21] & 3) + 1;
+        hevc_record(peek, record, (size_t)size);
+    }
+}
+
+static int frames_in(struct bl_peek *peek, const uint8_t *data, size_t size)
+{
+    switch (peek->codec) {
+    case AV_CODEC_ID_H264:
+        return h264_frames(peek, data, size);
+    case AV_CODEC_ID_HEVC:
+        return hevc_frames(peek, data, size);
+    case AV_CODEC_ID_VP8:
+        return vp8_frames(peek, data, size);
+    case AV_CODEC_ID_VP9:
+        return vp9_frames(peek, data, size);
+    case AV_CODEC_ID_AV1:
+        return av1_frames(peek, data, size);
+    case AV_CODEC_ID_MPEG1VIDEO:
+    case AV_CODEC_ID_MPEG2VIDEO:
+    case AV_CODEC_ID_MPEG4:
+        return mpeg_frames(peek, data, size);
+    case AV_CODEC_ID_MJPEG:
+        return jpeg_frames(peek, data, size);
+    case AV_CODEC_ID_THEORA:
+    case AV_CODEC_ID_H263:
+    case AV_CODEC_ID_FLV1:
+    case AV_CODEC_ID_PRORES:
+    case AV_CODEC_ID_DNXHD:
+    case AV_CODEC_ID_FFV1:
+    case AV_CODEC_ID_HUFFYUV:
+    case AV_CODEC_ID_FFVHUFF:
+    case AV_CODEC_ID_RAWVIDEO:
+        return 1;
+    default:
+        peek->suspicious = true;
+        return 1;
+    }
+}
+
+int bl_peek_packet(struct bl_peek *peek, const AVPacket *packet)
+{
+    if (packet->size <= 0 || packet->flags & AV_PKT_FLAG_CORRUPT ||
+        (peek->packets == 0 && !(packet->flags & AV_PKT_FLAG_KEY)))
+        peek->suspicious = true;
+    int frames = packet->size > 0 ? frames_in(peek, packet->data, (size_t)packet->size) : 0;
+    peek->packets++;
+    return frames;
+}

@@ -1,0 +1,60 @@
+#include "kind/video/pick.h"
+
+bool bl_pick_init(struct bl_pick *pick, int64_t fps_num, int64_t fps_den, int64_t stride, int64_t time_num,
+                  int64_t time_den)
+{
+    *pick = (struct bl_pick){.stride = stride};
+    if (fps_den == 0)
+        return stride > 0;
+    if (fps_num <= 0 || fps_den < 0 || time_num <= 0 || time_den <= 0 || fps_num > INT32_MAX || fps_den > INT32_MAX ||
+        time_num > INT32_MAX || time_den > INT32_MAX)
+        return false;
+    pick->stride = 0;
+    pick->num = time_num * fps_num;
+    pick->den = time_den * fps_den;
+    return true;
+}
+
+/* Ticks since the first frame as outputs: the nearest, halves away from 0. Ticks below -2^63 cannot come up, above they are cut. */
+static int64_t output_at(const struct bl_pick *pick, int64_t time)
+{
+    __int128 product = ((__int128)time - pick->first_time) * pick->num;
+    __int128 half = pick->den / 2;
+    __int128 output = product < 0 ? -((-product + half) / pick->den) : (product + half) / pick->den;
+    return output > INT64_MAX ? INT64_MAX : output < 0 ? 0 : (int64_t)output;
+}
+
+static int64_t fill_until(struct bl_pick *pick, int64_t output)
+{
+    int64_t times = output > pick->next ? output - pick->next : 0;
+    pick->next += times;
+    pick->taken += times;
+    return times;
+}
+
+static int64_t take_by_stride(struct bl_pick *pick)
+{
+    int64_t times = pick->pushed > 0 && (pick->pushed - 1) % pick->stride == 0;
+    pick->taken += times;
+    return times;
+}
+
+int64_t bl_pick_push(struct bl_pick *pick, int64_t time)
+{
+    int64_t times = 0;
+    if (pick->stride > 0)
+        times = take_by_stride(pick);
+    else if (pick->pushed == 0)
+        pick->first_time = time;
+    else if (time != BL_PICK_UNKNOWN)
+        times = fill_until(pick, output_at(pick, time));
+    pick->pushed++;
+    return times;
+}
+
+int64_t bl_pick_end(struct bl_pick *pick, int64_t time)
+{
+    if (pick->pushed == 0)
+        return 0;
+    return pick->stride > 0 ? take_by_stride(pick) : fill_until(pick, output_at(pick, time));
+}

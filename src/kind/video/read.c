@@ -1,0 +1,196 @@
+/* See read.h. A frame is converted straight into its place in the block; the frame before last is held until the picker knows how
+ * often it is taken. A piece that reaches the end of its sequence decodes to the end of the file, so that frames which the
+ * scan did not count are found as surely as missing ones. */
+#include "kind/video/read.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kind/video/convert.h"
+#include "kind/video/frames.h"
+#include "kind/video/pick.h"
+#include "kind/video/stream.h"
+#include "kind/video/video.h"
+
+struct bl_reader {
+    const struct bl_video_config *config;
+    const struct bl_kind_env *env;
+    struct bl_dimensions size; /* of the pictures */
+    struct bl_convert *convert;
+    AVFrame *frame, *held;
+};
+
+/* One piece on its way. */
+struct piece {
+    struct bl_reader *reader;
+    const struct bl_request *request;
+    struct bl_frames frames;
+    struct bl_pick pick;
+    int64_t seen;    /* steps given so far, from the sequence's beginning */
+    int64_t damaged; /* of the piece's steps */
+};
+
+static int size_check(const struct bl_reader *reader, const struct bl_geometry *g, struct bl_error *e)
+{
+    if (g->width == reader->size.width && g->height == reader->size.height)
+        return 0;
+    return bl_error_set(e, BL_EDATA, "a frame of %dx%d among frames of %dx%d", g->width, g->height, reader->size.width,
+                        reader->size.height);
+}
+
+/* Writes the held frame to those of its times places that lie in the piece. */
+static int piece_take(struct piece *p, int64_t times, struct bl_error *e)
+{
+    const struct bl_request *request = p->request;
+    int64_t first = p->seen, end = p->seen + times;
+    p->seen = end;
+    first = first > request->source_start ? first : request->source_start;
+    int64_t stop = request->source_start + request->steps;
+    end = end < stop ? end : stop;
+    if (first >= end)
+        return 0;
+    struct bl_reader *reader = p->reader;
+    struct bl_geometry geometry;
+    int rc = bl_stream_geometry(&p->frames.demux, reader->config, reader->held, &geometry, e);
+    if (!rc)
+        rc = size_check(reader, &geometry, e);
+    if (rc)
+        return rc;
+    size_t bytes = (size_t)geometry.width * (size_t)geometry.height * 3;
+    uint8_t *out = request->out[0] + (size_t)(first - request->source_start) * bytes;
+    rc = bl_convert_frame(reader->convert, reader->held, &geometry, out, e);
+    for (int64_t i = 1; !rc && i < end - first; i++)
+        memcpy(out + (size_t)i * bytes, out, bytes);
+    if (bl_frames_is_damaged(reader->held))
+        p->damaged += end - first;
+    return rc;
+}
+
+static int count_differs(const struct piece *p, struct bl_error *e)
+{
+    return bl_error_set(e, BL_EDATA, "the scan counted %lld frames, decoding gives %lld", (long long)p->request->row.length,
+                        (long long)p->seen);
+}
+
+/* Decodes until the piece is full, and to the end of the file where the piece ends the sequence. */
+static int piece_decode(struct piece *p, struct bl_error *e)
+{
+    struct bl_reader *reader = p->reader;
+    int64_t stop = p->request->source_start + p->request->steps;
+    bool to_end = stop == p->request->row.length;
+    int64_t time_end = AV_NOPTS_VALUE;
+    int rc;
+    while ((rc = bl_frames_next(&p->frames, reader->frame, e)) > 0) {
+        int64_t times = bl_pick_push(&p->pick, bl_frames_time(reader->frame));
+        rc = piece_take(p, times, e);
+        if (rc || (!to_end && p->seen >= stop))
+            return rc;
+        time_end = bl_frames_time_end(&p->frames, reader->frame);
+        av_frame_unref(reader->held);
+        av_frame_move_ref(reader->held, reader->frame);
+    }
+    if (!rc)
+        rc = piece_take(p, bl_pick_end(&p->pick, time_end), e);
+    if (!rc && (to_end ? p->seen != stop : p->seen < stop))
+        rc = count_differs(p, e);
+    return rc;
+}
+
+static void note_write(const struct piece *p, struct bl_note *note)
+{
+    if (p->request->row.reason && *p->request->row.reason)
+        return; /* the scan has said it */
+    if (p->damaged)
+        snprintf(note->text, sizeof note->text, "damaged: %lld of %lld frames concealed by the decoder",
+                 (long long)p->damaged, (long long)p->request->steps);
+    else if (p->frames.refused || p->frames.cut)
+        snprintf(note->text, sizeof note->text, "damaged: errors while decoding, though no frame is missing");
+}
+
+static int piece_read(struct piece *p, struct bl_note *note, struct bl_error *e)
+{
+    const struct bl_video_config *config = p->reader->config;
+    AVRational tick = p->frames.demux.stream->time_base;
+    if (!bl_pick_init(&p->pick, config->fps.num, config->fps.den, config->stride, tick.num, tick.den))
+        return bl_error_set(e, BL_EDATA, "a time base of %d/%d s, which --fps cannot use", tick.num, tick.den);
+    int rc = piece_decode(p, e);
+    if (!rc)
+        note_write(p, note);
+    av_frame_unref(p->reader->frame);
+    av_frame_unref(p->reader->held);
+    return rc;
+}
+
+int bl_read_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note, struct bl_error *e)
+{
+    const struct bl_row *row = &request->row;
+    note->text[0] = 0;
+    struct piece p = {.reader = reader, .request = request};
+    int rc = bl_frames_open(&p.frames, row->path, row->bytes, row->stream, reader->env->cancel, e);
+    if (rc)
+        return rc;
+    rc = piece_read(&p, note, e);
+    bl_frames_close(&p.frames);
+    return rc;
+}
+
+int bl_read_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                 struct bl_reader **reader, struct bl_error *e)
+{
+    struct bl_reader *r = calloc(1, sizeof *r);
+    if (!r)
+        return bl_error_memory(e);
+    r->config = config;
+    r->env = env;
+    r->size = (struct bl_dimensions){(int)fields->field[0].shape[1], (int)fields->field[0].shape[0]};
+    r->frame = av_frame_alloc();
+    r->held = av_frame_alloc();
+    struct bl_convert_options options = bl_stream_convert_options(config, env->simd);
+    int rc = r->frame && r->held ? bl_convert_open(&r->convert, &options, e) : bl_error_memory(e);
+    if (rc) {
+        bl_read_close(r);
+        return rc;
+    }
+    *reader = r;
+    return 0;
+}
+
+void bl_read_close(struct bl_reader *reader)
+{
+    if (!reader)
+        return;
+    bl_convert_close(reader->convert);
+    av_frame_free(&reader->frame);
+    av_frame_free(&reader->held);
+    free(reader);
+}
+
+static int first_frame_size(struct bl_frames *f, const struct bl_video_config *config, AVFrame *frame,
+                            struct bl_dimensions *size, struct bl_error *e)
+{
+    int rc = bl_frames_next(f, frame, e);
+    if (rc <= 0)
+        return rc ? rc : bl_error_set(e, BL_EDATA, "no frame decodes");
+    struct bl_geometry geometry;
+    rc = bl_stream_geometry(&f->demux, config, frame, &geometry, e);
+    if (!rc)
+        *size = (struct bl_dimensions){geometry.width, geometry.height};
+    return rc;
+}
+
+int bl_read_size(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
+                 struct bl_dimensions *size, struct bl_error *e)
+{
+    AVFrame *frame = av_frame_alloc();
+    if (!frame)
+        return bl_error_memory(e);
+    struct bl_frames f;
+    int rc = bl_frames_open(&f, row->path, row->bytes, row->stream, env->cancel, e);
+    if (!rc) {
+        rc = first_frame_size(&f, config, frame, size, e);
+        bl_frames_close(&f);
+    }
+    av_frame_free(&frame);
+    return rc;
+}

@@ -1,0 +1,57 @@
+#include "kind/video/stream.h"
+
+struct bl_convert_options bl_stream_convert_options(const struct bl_video_config *config, enum bl_simd simd)
+{
+    return (struct bl_convert_options){.simd = simd, .hdr_clip = config->hdr == BL_HDR_CLIP};
+}
+
+static int geometry_make(const struct bl_video_config *config, int width, int height, AVRational sar,
+                         const int32_t *matrix, struct bl_geometry *geometry, struct bl_error *e)
+{
+    struct bl_geometry_input input = {
+        .coded_width = width,
+        .coded_height = height,
+        .sar_num = sar.num,
+        .sar_den = sar.den,
+        .matrix = matrix,
+        .target_width = config->size.width,
+        .target_height = config->size.height,
+        .fit = (enum bl_fit)config->fit,
+    };
+    return bl_geometry_make(geometry, &input, e);
+}
+
+/* The container's display matrix, [9], or NULL. */
+static const int32_t *stream_matrix(const AVStream *stream)
+{
+    size_t size = 0;
+    const uint8_t *data = av_stream_get_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
+    return data && size >= 9 * sizeof(int32_t) ? (const int32_t *)(const void *)data : NULL;
+}
+
+int bl_stream_check(const struct bl_demux *d, const struct bl_video_config *config, struct bl_error *e)
+{
+    const AVCodecParameters *codec = d->stream->codecpar;
+    if (!avcodec_find_decoder(codec->codec_id))
+        return bl_error_set(e, BL_EDATA, "no decoder for %s",
+                            codec->codec_id ? avcodec_get_name(codec->codec_id) : "its unknown codec");
+    struct bl_convert_options options = bl_stream_convert_options(config, BL_SIMD_NONE);
+    int rc = bl_convert_check(AV_PIX_FMT_NONE, codec->color_trc, codec->color_space, &options, e);
+    if (rc || codec->width <= 0 || codec->height <= 0)
+        return rc;
+    struct bl_geometry geometry;
+    AVRational sar = d->stream->sample_aspect_ratio;
+    return geometry_make(config, codec->width, codec->height, sar.num > 0 ? sar : codec->sample_aspect_ratio,
+                         stream_matrix(d->stream), &geometry, e);
+}
+
+int bl_stream_geometry(const struct bl_demux *d, const struct bl_video_config *config, AVFrame *frame,
+                       struct bl_geometry *geometry, struct bl_error *e)
+{
+    const int32_t *matrix = stream_matrix(d->stream);
+    const AVFrameSideData *side = av_frame_get_side_data(frame, AV_FRAME_DATA_DISPLAYMATRIX);
+    if (!matrix && side && side->size >= 9 * sizeof(int32_t))
+        matrix = (const int32_t *)(const void *)side->data;
+    AVRational sar = av_guess_sample_aspect_ratio(d->format, d->stream, frame);
+    return geometry_make(config, frame->width, frame->height, sar, matrix, geometry, e);
+}

@@ -1,0 +1,22 @@
+/* What a video stream says of its pictures: their geometry and colours, as the converter wants them. */
+#ifndef BL_STREAM_H
+#define BL_STREAM_H
+
+#include <libavutil/frame.h>
+
+#include "base/error.h"
+#include "kind/video/convert.h"
+#include "kind/video/demux.h"
+#include "kind/video/geometry.h"
+#include "kind/video/video.h"
+
+struct bl_convert_options bl_stream_convert_options(const struct bl_video_config *config, enum bl_simd simd);
+
+/* Whether this stream can be used at all, as far as the container tells: a decoder, a size, an angle, colours. BL_EDATA. */
+int bl_stream_check(const struct bl_demux *d, const struct bl_video_config *config, struct bl_error *e);
+
+/* The geometry of a decoded frame. BL_EDATA as bl_geometry_make. */
+int bl_stream_geometry(const struct bl_demux *d, const struct bl_video_config *config, AVFrame *frame,
+                       struct bl_geometry *geometry, struct bl_error *e);
+
+#endif

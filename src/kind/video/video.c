@@ -1,0 +1,159 @@
+/* The video kind: its options and its place in the table of kinds. The way of a frame: demux (packets), frames (decoded),
+ * pick (which of them), convert (RGB), read (all of that, for a piece); count tells lengths. */
+#include "kind/video/video.h"
+
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+#include <libavutil/avutil.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <zimg.h>
+
+#include "kind/video/count.h"
+#include "kind/video/read.h"
+
+static const char *const extensions[] = {
+    "mp4", "m4v",  "mov", "qt",   "mkv",  "webm", "avi", "divx",  "ts",   "mts", "m2ts", "m2t", "mpg",
+    "mpeg", "m1v", "m2v", "vob",  "ogv",  "ogm",  "flv", "f4v",   "wmv",  "asf", "3gp",  "3g2", "mxf",
+    "y4m", "gif",  "apng", "h264", "264", "avc",  "hevc", "h265", "265",  "ivf", "obu",  "mjpeg", "mjpg",
+    "dv",  "rm",   "rmvb", "nut", "wtv",  "nsv",  NULL};
+
+static const char *const count_choices[] = {"packets", "decode", NULL};
+static const char *const fit_choices[] = {"stretch", "crop", "pad", NULL};
+static const char *const hdr_choices[] = {"skip", "clip", NULL};
+
+#define AT(member) offsetof(struct bl_video_config, member)
+
+static const struct bl_option options[] = {
+    {.name = "fps", .type = &bl_option_rational, .affects = BL_AFFECTS_LENGTHS, .offset = AT(fps),
+     .help = "frames per second to take by their times, dropped and repeated as ffmpeg's fps filter does; "
+             "every frame when not given"},
+    {.name = "stride", .type = &bl_option_int, .initial = "1", .affects = BL_AFFECTS_LENGTHS, .offset = AT(stride),
+     .placeholder = "N", .min = 1, .help = "take every N-th frame, from the first"},
+    {.name = "count", .type = &bl_option_choice, .initial = "packets", .affects = BL_AFFECTS_LENGTHS,
+     .offset = AT(count), .choices = count_choices,
+     .help = "how frames are counted: by packets, decoding only what looks suspicious, or decode everything"},
+    {.name = "size", .type = &bl_option_dimensions, .affects = BL_AFFECTS_BYTES, .offset = AT(size),
+     .help = "scale frames to this size; when not given, all videos must have one size"},
+    {.name = "fit", .type = &bl_option_choice, .initial = "stretch", .affects = BL_AFFECTS_BYTES, .offset = AT(fit),
+     .choices = fit_choices,
+     .help = "how a picture of another shape comes to --size: stretch it, crop what hangs over, or pad it with black"},
+    {.name = "hdr", .type = &bl_option_choice, .initial = "skip", .affects = BL_AFFECTS_LENGTHS, .offset = AT(hdr),
+     .choices = hdr_choices,
+     .help = "PQ and HLG video: skip it, or clip: convert it as if it were not HDR, without tone mapping"},
+    {0},
+};
+
+static int check(const void *values, struct bl_error *e)
+{
+    const struct bl_video_config *config = values;
+    if (config->fps.den != 0 && config->stride != 1)
+        return bl_error_set(e, BL_EUSAGE, "--fps and --stride cannot be given together");
+    if (config->fps.den != 0 && (config->fps.num > INT32_MAX || config->fps.den > INT32_MAX))
+        return bl_error_set(e, BL_EUSAGE, "--fps is out of bounds");
+    if (config->size.width == 0)
+        return 0;
+    struct bl_geometry geometry;
+    struct bl_geometry_input input = {.coded_width = 1, .coded_height = 1, .target_width = config->size.width,
+                                      .target_height = config->size.height};
+    return bl_geometry_make(&geometry, &input, e);
+}
+
+static void sampling(const void *values, struct bl_buffer *out)
+{
+    const struct bl_video_config *config = values;
+    long long num = config->fps.num, den = config->fps.den;
+    if (den == 1)
+        bl_buffer_printf(out, "fps=%lld", num);
+    else if (den != 0)
+        bl_buffer_printf(out, "fps=%lld/%lld", num, den);
+    else if (config->stride != 1)
+        bl_buffer_printf(out, "stride=%lld", (long long)config->stride);
+    else
+        bl_buffer_text(out, "all");
+}
+
+static int count(const void *config, const struct bl_kind_env *env, const struct bl_input *input, bl_row_emit *emit,
+                 void *sink, struct bl_error *e)
+{
+    struct bl_error unusable = {0};
+    struct bl_count_result result;
+    int rc = bl_count_video(config, env->cancel, input, &result, &unusable);
+    struct bl_row row = {.bytes = input->bytes, .stream = result.stream, .reason = result.reason};
+    if (rc == BL_EDATA) {
+        row.status = BL_ROW_SKIPPED;
+        row.reason = unusable.text;
+    } else if (rc) {
+        return bl_error_set(e, rc, "%s", unusable.text);
+    } else {
+        row.status = BL_ROW_OK;
+        row.length = result.length;
+    }
+    struct bl_buffer text = {0};
+    sampling(config, &text);
+    rc = bl_buffer_check(&text, e);
+    row.sampling = text.data;
+    if (!rc)
+        rc = emit(sink, &row, e);
+    bl_buffer_free(&text);
+    return rc;
+}
+
+static int fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *out,
+                  struct bl_error *e)
+{
+    const struct bl_video_config *config = values;
+    struct bl_dimensions size = config->size;
+    if (size.width == 0) {
+        if (!row)
+            return bl_error_set(e, BL_EDATA, "the size of frames is each video's own");
+        int rc = bl_read_size(config, env, row, &size, e);
+        if (rc)
+            return rc;
+    }
+    *out = (struct bl_fields){.count = 1};
+    out->field[0] = (struct bl_field){
+        .name = "frames", .kind = "video", .dtype = BL_U8, .rank = 3, .shape = {size.height, size.width, 3}};
+    return 0;
+}
+
+static void describe(const void *values, struct bl_buffer *out)
+{
+    const struct bl_video_config *config = values;
+    bl_buffer_text(out, "RGB frames, scaled by zimg: bilinear, antialiased");
+    if (config->size.width)
+        bl_buffer_printf(out, ", %s", fit_choices[config->fit]);
+}
+
+static void versions(void (*emit)(void *sink, const char *name, const char *version), void *sink)
+{
+    char text[64];
+    unsigned codec = avcodec_version(), format = avformat_version();
+    emit(sink, "ffmpeg", av_version_info());
+    snprintf(text, sizeof text, "%u.%u.%u", AV_VERSION_MAJOR(format), AV_VERSION_MINOR(format), AV_VERSION_MICRO(format));
+    emit(sink, "libavformat", text);
+    snprintf(text, sizeof text, "%u.%u.%u", AV_VERSION_MAJOR(codec), AV_VERSION_MINOR(codec), AV_VERSION_MICRO(codec));
+    emit(sink, "libavcodec", text);
+    unsigned major = 0, minor = 0, micro = 0;
+    zimg_get_version_info(&major, &minor, &micro);
+    snprintf(text, sizeof text, "%u.%u.%u", major, minor, micro);
+    emit(sink, "zimg", text);
+}
+
+const struct bl_kind bl_kind_video = {
+    .name = "video",
+    .title = "Video",
+    .extensions = extensions,
+    .options = options,
+    .config_size = sizeof(struct bl_video_config),
+    .check = check,
+    .sampling = sampling,
+    .count = count,
+    .fields = fields,
+    .open = bl_read_open,
+    .read = bl_read_piece,
+    .close = bl_read_close,
+    .describe = describe,
+    .versions = versions,
+};
