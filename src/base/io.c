@@ -92,7 +92,7 @@ int bl_io_mkdirs(const char *path, struct bl_error *e)
     if (!copy)
         return bl_error_memory(e);
     int code = BL_OK;
-    for (char *at = copy + 1; !code; at++) {
+    for (char *at = copy + (*copy == '/'); !code; at++) {
         char c = *at;
         if (c != '/' && c != '\0')
             continue;
@@ -158,6 +158,17 @@ int bl_io_replace(const char *path, const void *data, size_t size, struct bl_err
 
 #define OUTPUT_CHUNK ((size_t)1 << 18)
 
+/* What path names in the end, to be freed: a link stays a link, and the file that it points to is replaced. (Above all
+ * /dev/stdout, which would be replaced itself where stdout is a file.) */
+static char *resolve(const char *path)
+{
+    struct stat status;
+    if (lstat(path, &status) != 0 || !S_ISLNK(status.st_mode))
+        return strdup(path);
+    char *real = realpath(path, NULL);
+    return real || errno == ENOMEM ? real : strdup(path);
+}
+
 /* A file that is there and is no regular file takes the bytes directly: a pipe has no name to rename to. */
 static bool is_direct(const char *path)
 {
@@ -188,16 +199,16 @@ int bl_output_open(struct bl_output *out, const char *path, struct bl_error *e)
 {
     bool is_stdout = !path || strcmp(path, "-") == 0;
     *out = (struct bl_output){.fd = -1};
-    out->path = strdup(is_stdout ? "standard output" : path);
+    out->path = is_stdout ? strdup("standard output") : resolve(path);
     if (!out->path)
         return bl_error_memory(e);
     int code = BL_OK;
     if (is_stdout) {
         out->fd = STDOUT_FILENO;
-    } else if (is_direct(path)) {
-        out->fd = open(path, O_WRONLY | O_CLOEXEC);
+    } else if (is_direct(out->path)) {
+        out->fd = open(out->path, O_WRONLY | O_CLOEXEC);
         if (out->fd < 0)
-            code = bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
+            code = bl_error_errno(e, BL_EFAIL, "cannot open %s", out->path);
     } else {
         code = open_temporary(out, e);
     }
@@ -309,11 +320,8 @@ int bl_lines_next(struct bl_lines *lines, char **line, size_t *size, bool *ended
         size_t have = lines->end - lines->at;
         if (have > searched)
             newline = memchr(lines->data + lines->at + searched, '\n', have - searched);
-        if (newline || lines->eof)
+        if (newline || lines->eof || have > BL_LINE_MAX)
             break;
-        if (have > BL_LINE_MAX)
-            return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": line is longer than %d bytes", lines->path,
-                                lines->number + 1, BL_LINE_MAX);
         searched = have;
         int code = refill(lines, e);
         if (code)
@@ -323,6 +331,9 @@ int bl_lines_next(struct bl_lines *lines, char **line, size_t *size, bool *ended
         return 0;
     *line = lines->data + lines->at;
     *size = newline ? (size_t)(newline - *line) : lines->end - lines->at;
+    if (*size > BL_LINE_MAX)
+        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": line is longer than %d bytes", lines->path, lines->number + 1,
+                            BL_LINE_MAX);
     *ended = newline != NULL;
     lines->offset = lines->read_to - (int64_t)(lines->end - lines->at);
     lines->number++;

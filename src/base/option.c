@@ -109,7 +109,8 @@ static bool parse_rational(const struct bl_option *option, const char *text, voi
     size_t whole = strspn(text, "0123456789");
     const char *rest = text + whole + (text[whole] != '\0');
     size_t digits = strlen(rest);
-    if (!whole || whole > 9 || digits > 9 || !bl_text_to_int(text, whole, 0, INT64_MAX, &num))
+    if (!whole || whole > 9 || digits > 9 || rest[strspn(rest, "0123456789")] ||
+        !bl_text_to_int(text, whole, 0, INT64_MAX, &num))
         return false;
     if (text[whole] == '/') {
         if (!bl_text_to_int(rest, digits, 1, INT64_MAX, &den))
@@ -164,7 +165,8 @@ static void format_dimensions(const struct bl_option *option, const void *value,
 const struct bl_option_type bl_option_flag = {NULL, parse_flag, format_flag, "true or false"};
 const struct bl_option_type bl_option_int = {"N", parse_int, format_int, "a whole number"};
 const struct bl_option_type bl_option_uint = {"N", parse_uint, format_uint, "a whole number, 0 to 2^64-1"};
-const struct bl_option_type bl_option_bytes = {"BYTES", parse_bytes, format_int, "a number of bytes, such as 256M or 4G"};
+const struct bl_option_type bl_option_bytes = {"BYTES", parse_bytes, format_int,
+                                               "a number of bytes, such as 256M or 4G"};
 const struct bl_option_type bl_option_choice = {NULL, parse_choice, format_choice, NULL};
 const struct bl_option_type bl_option_string = {"TEXT", parse_string, format_string, "a text that is not empty"};
 const struct bl_option_type bl_option_rational = {"RATE", parse_rational, format_rational,

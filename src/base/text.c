@@ -201,7 +201,7 @@ char *bl_text_size(char *buffer, int64_t bytes)
     static const char *const unit[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double size = (double)bytes;
     int u = 0;
-    while (size >= 1024 && u < 6) {
+    while (size >= (u ? 1023.95 : 1024) && u < 6) { /* what rounds to 1024.0 is 1.0 of the next unit */
         size /= 1024;
         u++;
     }

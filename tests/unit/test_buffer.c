@@ -1,0 +1,82 @@
+#include "base/buffer.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "unit.h"
+
+START_TEST(it_grows_and_ends_with_a_nul)
+{
+    struct bl_buffer b = {0};
+    for (int i = 0; i < 1000; i++)
+        bl_buffer_printf(&b, "%03d ", i);
+    bl_buffer_byte(&b, '!');
+    bl_buffer_append(&b, "a\0b", 3);
+    bl_buffer_text(&b, "");
+    bl_buffer_append(&b, NULL, 0);
+    ck_assert_int_eq(bl_buffer_check(&b, NULL), BL_OK);
+    ck_assert_uint_eq(b.size, 4004);
+    ck_assert_int_eq(memcmp(b.data, "000 001 ", 8), 0);
+    ck_assert_int_eq(memcmp(b.data + 3992, "998 999 !a\0b", 13), 0);
+    bl_buffer_free(&b);
+    ck_assert_ptr_null(b.data);
+}
+END_TEST
+
+START_TEST(integers)
+{
+    static const int64_t value[] = {0, 7, -7, 1234567890, INT64_MAX, INT64_MIN};
+    static const char *const text[] = {"0", "7", "-7", "1234567890", "9223372036854775807", "-9223372036854775808"};
+    for (size_t i = 0; i < sizeof value / sizeof *value; i++) {
+        struct bl_buffer b = {0};
+        bl_buffer_int(&b, value[i]);
+        ck_assert_str_eq(b.data, text[i]);
+        bl_buffer_free(&b);
+    }
+}
+END_TEST
+
+START_TEST(lost_memory_is_remembered_until_it_is_told)
+{
+    struct bl_buffer b = {0};
+    bl_buffer_text(&b, "before");
+    ck_assert(!bl_buffer_reserve(&b, SIZE_MAX - 3));
+    bl_buffer_text(&b, " after");
+    ck_assert_str_eq(b.data, "before");
+    struct bl_error e = {0};
+    ck_assert_int_eq(bl_buffer_check(&b, &e), BL_EFAIL);
+    ck_assert_str_eq(e.text, "out of memory");
+    bl_buffer_clear(&b);
+    bl_buffer_text(&b, "again");
+    ck_assert_int_eq(bl_buffer_check(&b, NULL), BL_OK);
+    ck_assert_str_eq(b.data, "again");
+    bl_buffer_free(&b);
+}
+END_TEST
+
+START_TEST(clearing_keeps_the_memory)
+{
+    struct bl_buffer b = {0};
+    bl_buffer_clear(&b);
+    bl_buffer_text(&b, "something");
+    char *data = b.data;
+    bl_buffer_clear(&b);
+    ck_assert_uint_eq(b.size, 0);
+    ck_assert_str_eq(b.data, "");
+    ck_assert_ptr_eq(b.data, data);
+    bl_buffer_free(&b);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_test(tests, it_grows_and_ends_with_a_nul);
+    tcase_add_test(tests, integers);
+    tcase_add_test(tests, lost_memory_is_remembered_until_it_is_told);
+    tcase_add_test(tests, clearing_keeps_the_memory);
+}
+
+int main(void)
+{
+    return unit_run("buffer", add);
+}

@@ -1,0 +1,105 @@
+#include "base/error.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "unit.h"
+
+START_TEST(the_first_cause_is_kept)
+{
+    struct bl_error e = {0};
+    ck_assert_int_eq(bl_error_set(&e, BL_EDATA, "frame %d of %s", 7, "a.mp4"), BL_EDATA);
+    ck_assert_int_eq(bl_error_set(&e, BL_EFAIL, "later"), BL_EFAIL);
+    errno = EIO;
+    ck_assert_int_eq(bl_error_errno(&e, BL_EFAIL, "later still"), BL_EFAIL);
+    ck_assert_int_eq(e.code, BL_EDATA);
+    ck_assert_str_eq(e.text, "frame 7 of a.mp4");
+}
+END_TEST
+
+START_TEST(without_an_object_the_code_is_all)
+{
+    ck_assert_int_eq(bl_error_set(NULL, BL_EUSAGE, "nobody reads this"), BL_EUSAGE);
+    ck_assert_int_eq(bl_error_errno(NULL, BL_EFAIL, "nor this"), BL_EFAIL);
+    ck_assert_int_eq(bl_error_memory(NULL), BL_EFAIL);
+    bl_error_prefix(NULL, "nothing");
+}
+END_TEST
+
+START_TEST(errno_is_spelled_out)
+{
+    struct bl_error e = {0};
+    errno = ENOSPC;
+    bl_error_errno(&e, BL_EFAIL, "cannot write %s", "x");
+    ck_assert_str_eq(e.text, "cannot write x: No space left on device");
+}
+END_TEST
+
+START_TEST(prefixes_stack_up_in_front)
+{
+    struct bl_error e = {0};
+    bl_error_prefix(&e, "nothing to say yet");
+    ck_assert_str_eq(e.text, "");
+    bl_error_set(&e, BL_EFAIL, "c");
+    bl_error_prefix(&e, "b%d", 1);
+    bl_error_prefix(&e, "a");
+    ck_assert_str_eq(e.text, "a: b1: c");
+    bl_error_clear(&e);
+    ck_assert_int_eq(e.code, BL_OK);
+    ck_assert_int_eq(bl_error_set(&e, BL_EUSAGE, "anew"), BL_EUSAGE);
+    ck_assert_str_eq(e.text, "anew");
+}
+END_TEST
+
+START_TEST(it_stays_one_line)
+{
+    struct bl_error e = {0};
+    bl_error_set(&e, BL_EFAIL, "a\nb\tc\033[1m\x7f\xc3\xa9");
+    ck_assert_str_eq(e.text, "a?b?c?[1m?\xc3\xa9");
+    bl_error_prefix(&e, "x\ny");
+    ck_assert_str_eq(e.text, "x?y: a?b?c?[1m?\xc3\xa9");
+}
+END_TEST
+
+START_TEST(long_texts_are_cut)
+{
+    struct bl_error e = {0};
+    char big[3 * sizeof e.text];
+    memset(big, 'x', sizeof big - 1);
+    big[sizeof big - 1] = '\0';
+    errno = EIO;
+    bl_error_errno(&e, BL_EFAIL, "%s", big);
+    ck_assert_uint_eq(strlen(e.text), sizeof e.text - 1);
+    bl_error_prefix(&e, "in front");
+    ck_assert_uint_eq(strlen(e.text), sizeof e.text - 1);
+    ck_assert_int_eq(strncmp(e.text, "in front: xxx", 13), 0);
+    bl_error_prefix(&e, "%s", big);
+    ck_assert_uint_eq(strlen(e.text), sizeof e.text - 1);
+}
+END_TEST
+
+START_TEST(a_failing_system_is_told_from_bad_content)
+{
+    static const int system_errors[] = {EIO, ESTALE, ENOMEM, ENOSPC, EDQUOT, EMFILE, ENFILE};
+    for (size_t i = 0; i < sizeof system_errors / sizeof *system_errors; i++)
+        ck_assert_int_ne(bl_errno_is_system(system_errors[i]), 0);
+    ck_assert_int_eq(bl_errno_is_system(EINVAL), 0);
+    ck_assert_int_eq(bl_errno_is_system(0), 0);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_test(tests, the_first_cause_is_kept);
+    tcase_add_test(tests, without_an_object_the_code_is_all);
+    tcase_add_test(tests, errno_is_spelled_out);
+    tcase_add_test(tests, prefixes_stack_up_in_front);
+    tcase_add_test(tests, it_stays_one_line);
+    tcase_add_test(tests, long_texts_are_cut);
+    tcase_add_test(tests, a_failing_system_is_told_from_bad_content);
+}
+
+int main(void)
+{
+    return unit_run("error", add);
+}

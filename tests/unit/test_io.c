@@ -1,0 +1,314 @@
+#include "base/io.h"
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "unit.h"
+
+static char scratch[64];
+
+static void enter(void)
+{
+    unit_enter(scratch);
+}
+
+static void leave(void)
+{
+    unit_leave(scratch);
+}
+
+/* What a file holds, for comparisons; a file that is not there is "(none)". */
+static const char *content(const char *path)
+{
+    static char text[256];
+    struct bl_buffer b = {0};
+    if (bl_io_slurp(path, 255, &b, NULL))
+        return "(none)";
+    snprintf(text, sizeof text, "%s", b.data ? b.data : "");
+    bl_buffer_free(&b);
+    return text;
+}
+
+START_TEST(positions_are_kept)
+{
+    int fd = open("f", O_RDWR | O_CREAT, 0666);
+    ck_assert_int_eq(bl_io_pwrite(fd, "world", 5, 6, "f", NULL), BL_OK);
+    ck_assert_int_eq(bl_io_write(fd, "hello ", 6, "f", NULL), BL_OK);
+    char text[12] = "";
+    ck_assert_int_eq(bl_io_pread(fd, text, 11, 0, "f", NULL), BL_OK);
+    ck_assert_str_eq(text, "hello world");
+    struct bl_error e = {0};
+    ck_assert_int_eq(bl_io_pread(fd, text, 6, 8, "f", &e), BL_EFAIL);
+    ck_assert_str_eq(e.text, "f ends at byte 11, 3 bytes early");
+    close(fd);
+}
+END_TEST
+
+START_TEST(a_full_disk_is_told)
+{
+    struct bl_error e = {0};
+    int fd = open("/dev/full", O_WRONLY);
+    ck_assert_int_eq(bl_io_write(fd, "x", 1, "/dev/full", &e), BL_EFAIL);
+    ck_assert_str_eq(e.text, "cannot write /dev/full: No space left on device");
+    bl_error_clear(&e);
+    ck_assert_int_eq(bl_io_pwrite(fd, "x", 1, 0, "/dev/full", &e), BL_EFAIL);
+    close(fd);
+    bl_error_clear(&e);
+    ck_assert_int_eq(bl_io_replace("/dev/full", "x", 1, &e), BL_EFAIL);
+    ck_assert_str_eq(e.text, "cannot write /dev/full: No space left on device");
+}
+END_TEST
+
+START_TEST(whole_files_up_to_a_bound)
+{
+    struct bl_buffer b = {0};
+    struct bl_error e = {0};
+    ck_assert_int_eq(bl_io_replace("f", "0123456789", 10, NULL), BL_OK);
+    bl_buffer_text(&b, "<");
+    ck_assert_int_eq(bl_io_slurp("f", 10, &b, NULL), BL_OK);
+    ck_assert_str_eq(b.data, "<0123456789");
+    ck_assert_int_eq(bl_io_slurp("f", 9, &b, &e), BL_EFAIL);
+    ck_assert_str_eq(e.text, "f is longer than 9 bytes");
+    bl_error_clear(&e);
+    ck_assert_int_eq(bl_io_slurp("absent", 9, &b, &e), BL_EFAIL);
+    ck_assert_str_eq(e.text, "cannot open absent: No such file or directory");
+    bl_error_clear(&e);
+    ck_assert_int_eq(bl_io_slurp(".", 9, &b, &e), BL_EFAIL);
+    ck_assert_str_eq(e.text, "cannot read .: Is a directory");
+    bl_buffer_free(&b);
+}
+END_TEST
+
+START_TEST(directories)
+{
+    struct bl_error e = {0};
+    struct stat status;
+    ck_assert_int_eq(bl_io_mkdirs("a/b//c/", NULL), BL_OK);
+    ck_assert_int_eq(bl_io_mkdirs("a/b/c", NULL), BL_OK);
+    ck_assert_int_eq(stat("a/b/c", &status), 0);
+    ck_assert_int_eq(bl_io_mkdirs("/", NULL), BL_OK);
+    ck_assert_int_eq(bl_io_mkdirs("", &e), BL_EFAIL);
+    bl_error_clear(&e);
+    ck_assert_int_eq(bl_io_replace("a/file", "", 0, NULL), BL_OK);
+    ck_assert_int_eq(bl_io_mkdirs("a/file", &e), BL_EFAIL);
+    ck_assert_str_eq(e.text, "a/file is not a directory");
+    bl_error_clear(&e);
+    ck_assert_int_eq(bl_io_mkdirs("a/file/below", &e), BL_EFAIL);
+    ck_assert_str_eq(e.text, "cannot make the directory a/file/below: Not a directory");
+    ck_assert_int_eq(bl_io_sync_directory("a", NULL), BL_OK);
+    ck_assert_int_eq(bl_io_sync_directory("absent", NULL), BL_EFAIL);
+}
+END_TEST
+
+START_TEST(the_name_appears_with_the_content)
+{
+    struct bl_output out;
+    ck_assert_int_eq(bl_output_open(&out, "f", NULL), BL_OK);
+    ck_assert_int_eq(bl_output_write(&out, "one ", 4, NULL), BL_OK);
+    ck_assert_int_eq(bl_output_write(&out, "two", 3, NULL), BL_OK);
+    ck_assert_str_eq(content("f"), "(none)");
+    ck_assert_int_eq(bl_output_commit(&out, NULL), BL_OK);
+    ck_assert_str_eq(content("f"), "one two");
+    bl_output_abort(&out);
+    ck_assert_str_eq(content("f"), "one two");
+}
+END_TEST
+
+START_TEST(what_is_given_up_leaves_nothing)
+{
+    struct bl_output out;
+    ck_assert_int_eq(bl_io_replace("f", "old", 3, NULL), BL_OK);
+    ck_assert_int_eq(bl_output_open(&out, "f", NULL), BL_OK);
+    ck_assert_int_eq(bl_output_write(&out, "new", 3, NULL), BL_OK);
+    bl_output_abort(&out);
+    ck_assert_str_eq(content("f"), "old");
+    ck_assert_int_eq(system("test \"$(ls)\" = f"), 0);
+    struct bl_error e = {0};
+    ck_assert_int_eq(bl_output_open(&out, "no/such/f", &e), BL_EFAIL);
+    bl_output_abort(&out);
+    ck_assert_int_eq(mkdir("d", 0777), 0);
+    bl_error_clear(&e);
+    ck_assert_int_eq(bl_io_replace("d", "x", 1, &e), BL_EFAIL);
+    ck_assert_int_eq(system("test \"$(echo *)\" = 'd f'"), 0);
+}
+END_TEST
+
+START_TEST(large_pieces_keep_their_order)
+{
+    struct bl_output out;
+    size_t size = 300000;
+    char *big = malloc(size);
+    ck_assert_ptr_nonnull(big);
+    memset(big, 'x', size);
+    ck_assert_int_eq(bl_output_open(&out, "f", NULL), BL_OK);
+    ck_assert_int_eq(bl_output_write(&out, "<", 1, NULL), BL_OK);
+    ck_assert_int_eq(bl_output_write(&out, big, size, NULL), BL_OK);
+    for (size_t i = 0; i < size; i++)
+        ck_assert_int_eq(bl_output_write(&out, "y", 1, NULL), BL_OK);
+    ck_assert_int_eq(bl_output_write(&out, ">", 1, NULL), BL_OK);
+    ck_assert_int_eq(bl_output_commit(&out, NULL), BL_OK);
+    struct bl_buffer b = {0};
+    ck_assert_int_eq(bl_io_slurp("f", SIZE_MAX, &b, NULL), BL_OK);
+    ck_assert_uint_eq(b.size, 2 * size + 2);
+    ck_assert_int_eq(b.data[0], '<');
+    ck_assert_int_eq(memcmp(b.data + 1, big, size), 0);
+    ck_assert_uint_eq(strspn(b.data + 1 + size, "y"), size);
+    ck_assert_int_eq(b.data[2 * size + 1], '>');
+    bl_buffer_free(&b);
+    free(big);
+}
+END_TEST
+
+START_TEST(a_link_stays_a_link)
+{
+    struct stat status;
+    ck_assert_int_eq(mkdir("d", 0777), 0);
+    ck_assert_int_eq(bl_io_replace("d/f", "old", 3, NULL), BL_OK);
+    ck_assert_int_eq(symlink("d/f", "link"), 0);
+    ck_assert_int_eq(bl_io_replace("link", "new", 3, NULL), BL_OK);
+    ck_assert_int_eq(lstat("link", &status), 0);
+    ck_assert(S_ISLNK(status.st_mode));
+    ck_assert_str_eq(content("d/f"), "new");
+    ck_assert_int_eq(system("test \"$(ls d)\" = f"), 0);
+}
+END_TEST
+
+START_TEST(a_pipe_is_written_to_directly)
+{
+    ck_assert_int_eq(mkfifo("pipe", 0666), 0);
+    int reader = open("pipe", O_RDONLY | O_NONBLOCK);
+    ck_assert_int_eq(bl_io_replace("pipe", "through", 7, NULL), BL_OK);
+    char text[16] = "";
+    ck_assert_int_eq(read(reader, text, sizeof text), 7);
+    ck_assert_str_eq(text, "through");
+    close(reader);
+    ck_assert_int_eq(system("test -p pipe"), 0);
+}
+END_TEST
+
+START_TEST(lines_with_their_places)
+{
+    struct bl_lines lines;
+    char *line;
+    size_t size;
+    bool ended;
+    ck_assert_int_eq(bl_io_replace("f", "one\n\nthr\0ee\r\nlast", 17, NULL), BL_OK);
+    ck_assert_int_eq(bl_lines_open(&lines, "f", NULL), BL_OK);
+    static const struct {
+        const char *text;
+        size_t size;
+        int64_t offset;
+        bool ended;
+    } expected[] = {{"one", 3, 0, true}, {"", 0, 4, true}, {"thr\0ee\r", 7, 5, true}, {"last", 4, 13, false}};
+    for (int i = 0; i < 4; i++) {
+        ck_assert_int_eq(bl_lines_next(&lines, &line, &size, &ended, NULL), 1);
+        ck_assert_uint_eq(size, expected[i].size);
+        ck_assert_int_eq(memcmp(line, expected[i].text, size + 1), 0);
+        ck_assert_int_eq(lines.number, i + 1);
+        ck_assert_int_eq(lines.offset, expected[i].offset);
+        ck_assert_int_eq(ended, expected[i].ended);
+    }
+    ck_assert_int_eq(bl_lines_next(&lines, &line, &size, &ended, NULL), 0);
+    ck_assert_int_eq(bl_lines_next(&lines, &line, &size, &ended, NULL), 0);
+    bl_lines_close(&lines);
+}
+END_TEST
+
+START_TEST(many_lines_across_chunks)
+{
+    struct bl_buffer b = {0};
+    for (int i = 0; i < 400000; i++)
+        bl_buffer_printf(&b, "%0*d\n", 1 + i % 17, i);
+    ck_assert_int_eq(bl_io_replace("f", b.data, b.size, NULL), BL_OK);
+    struct bl_lines lines;
+    char *line;
+    size_t size;
+    bool ended;
+    ck_assert_int_eq(bl_lines_open(&lines, "f", NULL), BL_OK);
+    for (int i = 0; i < 400000; i++) {
+        ck_assert_int_eq(bl_lines_next(&lines, &line, &size, &ended, NULL), 1);
+        ck_assert_int_eq(atoi(line), i);
+        ck_assert_int_eq(memcmp(b.data + lines.offset, line, size), 0);
+    }
+    ck_assert_int_eq(bl_lines_next(&lines, &line, &size, &ended, NULL), 0);
+    bl_lines_close(&lines);
+    bl_buffer_free(&b);
+}
+END_TEST
+
+/* The first line is of the given length; what reading it gives. */
+static int read_long(size_t length, const char *after, struct bl_error *e)
+{
+    struct bl_buffer b = {0};
+    struct bl_lines lines;
+    char *line;
+    size_t size = 0;
+    bool ended;
+    ck_assert(bl_buffer_reserve(&b, length));
+    memset(b.data, 'x', length);
+    b.size = length;
+    bl_buffer_text(&b, after);
+    ck_assert_int_eq(bl_io_replace("f", b.data, b.size, NULL), BL_OK);
+    bl_buffer_free(&b);
+    ck_assert_int_eq(bl_lines_open(&lines, "f", NULL), BL_OK);
+    int code = bl_lines_next(&lines, &line, &size, &ended, e);
+    if (code == 1)
+        ck_assert_uint_eq(size, length);
+    bl_lines_close(&lines);
+    return code;
+}
+
+START_TEST(the_bound_on_a_line_is_one_number)
+{
+    static const char *const after[] = {"", "\n", "\nmore\n"};
+    for (int i = 0; i < 3; i++) {
+        struct bl_error e = {0};
+        ck_assert_int_eq(read_long(BL_LINE_MAX, after[i], NULL), 1);
+        ck_assert_int_eq(read_long(BL_LINE_MAX + 1, after[i], &e), BL_EFAIL);
+        ck_assert_str_eq(e.text, "f:1: line is longer than 1048576 bytes");
+        ck_assert_int_eq(read_long(3 * BL_LINE_MAX, after[i], NULL), BL_EFAIL);
+    }
+}
+END_TEST
+
+START_TEST(lines_of_what_cannot_be_read)
+{
+    struct bl_lines lines;
+    struct bl_error e = {0};
+    char *line;
+    size_t size;
+    bool ended;
+    ck_assert_int_eq(bl_lines_open(&lines, "absent", &e), BL_EFAIL);
+    bl_lines_close(&lines);
+    bl_error_clear(&e);
+    ck_assert_int_eq(bl_lines_open(&lines, ".", NULL), BL_OK);
+    ck_assert_int_eq(bl_lines_next(&lines, &line, &size, &ended, &e), BL_EFAIL);
+    ck_assert_str_eq(e.text, "cannot read .: Is a directory");
+    bl_lines_close(&lines);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_checked_fixture(tests, enter, leave);
+    tcase_add_test(tests, positions_are_kept);
+    tcase_add_test(tests, a_full_disk_is_told);
+    tcase_add_test(tests, whole_files_up_to_a_bound);
+    tcase_add_test(tests, directories);
+    tcase_add_test(tests, the_name_appears_with_the_content);
+    tcase_add_test(tests, what_is_given_up_leaves_nothing);
+    tcase_add_test(tests, large_pieces_keep_their_order);
+    tcase_add_test(tests, a_link_stays_a_link);
+    tcase_add_test(tests, a_pipe_is_written_to_directly);
+    tcase_add_test(tests, lines_with_their_places);
+    tcase_add_test(tests, many_lines_across_chunks);
+    tcase_add_test(tests, the_bound_on_a_line_is_one_number);
+    tcase_add_test(tests, lines_of_what_cannot_be_read);
+}
+
+int main(void)
+{
+    return unit_run("io", add);
+}

@@ -1,0 +1,317 @@
+#include "base/option.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "unit.h"
+
+static const char *const fruits[] = {"apple", "pear", NULL};
+
+struct values {
+    bool loud;
+    int64_t jobs, length, memory;
+    uint64_t seed;
+    int fruit;
+    const char *name;
+    struct bl_rational rate;
+    struct bl_dimensions size;
+};
+
+#define AT(field) offsetof(struct values, field)
+
+static const struct bl_option table[] = {
+    {.name = "loud",
+     .letter = 'l',
+     .type = &bl_option_flag,
+     .initial = "false",
+     .help = "make noise",
+     .offset = AT(loud)},
+    {.name = "jobs",
+     .letter = 'j',
+     .type = &bl_option_int,
+     .initial = "2",
+     .help = "how many",
+     .offset = AT(jobs),
+     .min = 1,
+     .max = 64,
+     .affects = BL_AFFECTS_NOTHING},
+    {.name = "T",
+     .letter = 'T',
+     .type = &bl_option_int,
+     .help = "block length\nin steps",
+     .offset = AT(length),
+     .min = 1,
+     .affects = BL_AFFECTS_PLAN},
+    {.name = "memory", .type = &bl_option_bytes, .initial = "1M", .help = "at most", .offset = AT(memory), .min = 1024},
+    {.name = "seed",
+     .type = &bl_option_uint,
+     .initial = "0",
+     .help = "decides",
+     .offset = AT(seed),
+     .affects = BL_AFFECTS_PLAN},
+    {.name = "fruit",
+     .type = &bl_option_choice,
+     .initial = "apple",
+     .help = "which",
+     .offset = AT(fruit),
+     .choices = fruits,
+     .affects = BL_AFFECTS_BYTES},
+    {.name = "name",
+     .letter = 'n',
+     .type = &bl_option_string,
+     .help = "called",
+     .offset = AT(name),
+     .placeholder = "WHO",
+     .command_line_only = true},
+    {.name = "rate",
+     .type = &bl_option_rational,
+     .help = "per second",
+     .offset = AT(rate),
+     .affects = BL_AFFECTS_LENGTHS},
+    {.name = "size",
+     .type = &bl_option_dimensions,
+     .help = "of a picture",
+     .offset = AT(size),
+     .affects = BL_AFFECTS_BYTES},
+    {0},
+};
+
+static struct values values;
+static struct bl_options options;
+static struct bl_error error;
+
+static void set_up(void)
+{
+    values = (struct values){0};
+    options = (struct bl_options){0};
+    error = (struct bl_error){0};
+    ck_assert_int_eq(bl_options_add(&options, "Test", table, &values, &error), BL_OK);
+}
+
+static void tear_down(void)
+{
+    bl_options_free(&options);
+}
+
+/* Parses a NULL-terminated list of words. */
+#define PARSE(...) parse((const char *[]){__VA_ARGS__, NULL})
+
+static int parse(const char **words)
+{
+    char *argv[16];
+    int count = 0;
+    for (; words[count]; count++) {
+        ck_assert_int_lt(count, 16);
+        argv[count] = (char *)words[count];
+    }
+    bl_error_clear(&error);
+    return bl_options_parse(&options, count, argv, &error);
+}
+
+START_TEST(defaults_stand_until_something_is_said)
+{
+    ck_assert(!values.loud);
+    ck_assert_int_eq(values.jobs, 2);
+    ck_assert_int_eq(values.memory, 1 << 20);
+    ck_assert_int_eq(values.fruit, 0);
+    ck_assert_ptr_null(values.name);
+    ck_assert_int_eq(values.rate.den, 0);
+    ck_assert_int_eq(bl_options_origin(&options, "jobs"), BL_ORIGIN_DEFAULT);
+}
+END_TEST
+
+START_TEST(flags_in_all_their_spellings)
+{
+    ck_assert_int_eq(PARSE("-l", "-j4", "--T=7", "--memory", "2K", "--seed=18446744073709551615", "--fruit=pear", "-n",
+                           "-x", "--rate=30000/1001", "--size", "224x160"),
+                     BL_OK);
+    ck_assert(values.loud);
+    ck_assert_int_eq(values.jobs, 4);
+    ck_assert_int_eq(values.length, 7);
+    ck_assert_int_eq(values.memory, 2048);
+    ck_assert_uint_eq(values.seed, UINT64_MAX);
+    ck_assert_int_eq(values.fruit, 1);
+    ck_assert_str_eq(values.name, "-x");
+    ck_assert_int_eq(values.rate.num, 30000);
+    ck_assert_int_eq(values.rate.den, 1001);
+    ck_assert_int_eq(values.size.width, 224);
+    ck_assert_int_eq(values.size.height, 160);
+    ck_assert_int_eq(options.operands, 0);
+    ck_assert_int_eq(bl_options_origin(&options, "jobs"), BL_ORIGIN_FLAG);
+    ck_assert_int_eq(PARSE("--loud=no", "-T", "8", "-T9"), BL_OK);
+    ck_assert(!values.loud);
+    ck_assert_int_eq(values.length, 9);
+}
+END_TEST
+
+START_TEST(operands_stay_in_order)
+{
+    ck_assert_int_eq(PARSE("a", "-j", "3", "-", "b", "--", "-j", "--loud"), BL_OK);
+    ck_assert_int_eq(options.operands, 5);
+    static const char *const expected[] = {"a", "-", "b", "-j", "--loud"};
+    for (int i = 0; i < 5; i++)
+        ck_assert_str_eq(options.operand[i], expected[i]);
+    ck_assert(!values.loud);
+}
+END_TEST
+
+START_TEST(rates_are_exact)
+{
+    static const struct {
+        const char *text;
+        int64_t num, den;
+    } good[] = {{"25", 25, 1},  {"12.5", 25, 2},    {"29.97", 2997, 100},
+                {"10/4", 5, 2}, {"0.001", 1, 1000}, {"1.0", 1, 1}};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        ck_assert_int_eq(bl_options_set(&options, "rate", good[i].text, BL_ORIGIN_FLAG, &error), BL_OK);
+        ck_assert_int_eq(values.rate.num, good[i].num);
+        ck_assert_int_eq(values.rate.den, good[i].den);
+    }
+    static const char *const bad[] = {"",    "0",     "-1",   "1/0",  "1/",  "/1",         ".5",    "1.",
+                                      "0.0", "1/2/3", "1.-0", "1/-2", "1e3", "1234567890", "1.2.3", "25 "};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        bl_error_clear(&error);
+        ck_assert_msg(bl_options_set(&options, "rate", bad[i], BL_ORIGIN_FLAG, &error) == BL_EUSAGE, "took \"%s\"",
+                      bad[i]);
+    }
+}
+END_TEST
+
+/* The words are refused, with this message. */
+static void refuse(const char *message, const char **words)
+{
+    ck_assert_int_eq(parse(words), BL_EUSAGE);
+    ck_assert_str_eq(error.text, message);
+}
+
+#define REFUSE(message, ...) refuse(message, (const char *[]){__VA_ARGS__, NULL})
+
+START_TEST(refusals_say_what_is_expected)
+{
+    REFUSE("unknown option --jbos (see --help)", "--jbos", "3");
+    REFUSE("unknown option --job (see --help)", "--job=3");
+    REFUSE("unknown option -z (see --help)", "-z");
+    REFUSE("--jobs expects a whole number from 1 to 64, not \"0\"", "-j0");
+    REFUSE("--jobs expects a whole number from 1 to 64, not \"65\"", "--jobs", "65");
+    REFUSE("--jobs expects a whole number from 1 to 64, not \"\"", "--jobs=");
+    REFUSE("-T expects a whole number of at least 1, not \"many\"", "-T", "many");
+    REFUSE("--jobs needs a value (a whole number)", "--jobs");
+    REFUSE("--fruit expects one of apple, pear, not \"plum\"", "--fruit", "plum");
+    REFUSE("--fruit needs a value (see --help)", "--fruit");
+    REFUSE("--loud expects true or false, not \"maybe\"", "--loud=maybe");
+    REFUSE("-l takes no value: write -lj as separate flags", "-lj");
+    REFUSE("--seed expects a whole number, 0 to 2^64-1, not \"18446744073709551616\"", "--seed=18446744073709551616");
+    REFUSE("--seed expects a whole number, 0 to 2^64-1, not \"-1\"", "--seed=-1");
+    REFUSE("--memory expects a number of bytes, such as 256M or 4G, not \"1\"", "--memory=1");
+    REFUSE("--size expects width x height, each 1 to 32768, such as 224x224, not \"0x8\"", "--size=0x8");
+    REFUSE("--size expects width x height, each 1 to 32768, such as 224x224, not \"224\"", "--size=224");
+    REFUSE("--name expects a text that is not empty, not \"\"", "--name", "");
+}
+END_TEST
+
+START_TEST(flags_win_over_the_file)
+{
+    ck_assert_int_eq(bl_options_set(&options, "jobs", "5", BL_ORIGIN_FILE, &error), BL_OK);
+    ck_assert_int_eq(bl_options_set(&options, "seed", "5", BL_ORIGIN_FILE, &error), BL_OK);
+    ck_assert_int_eq(bl_options_origin(&options, "seed"), BL_ORIGIN_FILE);
+    ck_assert_int_eq(PARSE("-j6"), BL_OK);
+    ck_assert_int_eq(bl_options_set(&options, "jobs", "7", BL_ORIGIN_FILE, &error), BL_OK);
+    ck_assert_int_eq(values.jobs, 6);
+    ck_assert_uint_eq(values.seed, 5);
+    ck_assert_int_eq(bl_options_set(&options, "name", "x", BL_ORIGIN_FILE, &error), BL_EUSAGE);
+    ck_assert_str_eq(error.text, "unknown key \"name\"");
+    bl_error_clear(&error);
+    ck_assert_int_eq(bl_options_set(&options, "fruit", "plum", BL_ORIGIN_FILE, &error), BL_EUSAGE);
+    ck_assert_str_eq(error.text, "fruit expects one of apple, pear, not \"plum\"");
+}
+END_TEST
+
+static int append(void *context, const struct bl_option_group *group, const struct bl_option *option)
+{
+    struct bl_buffer *out = context;
+    bl_buffer_printf(out, "%s=", option->name);
+    bl_option_format(group, option, out);
+    bl_buffer_byte(out, ';');
+    return strcmp(option->name, "size") == 0 ? 17 : 0;
+}
+
+START_TEST(values_are_written_in_one_form)
+{
+    struct bl_buffer out = {0};
+    ck_assert_int_eq(bl_options_each(&options, append, &out), 17);
+    ck_assert_str_eq(out.data, "loud=false;jobs=2;T=;memory=1048576;seed=0;fruit=apple;name=;rate=;size=;");
+    ck_assert_int_eq(PARSE("-l", "-T007", "--memory=1M", "--rate=12.50", "--size=08x8", "-nx", "--seed=01"), BL_OK);
+    bl_buffer_clear(&out);
+    bl_options_each(&options, append, &out);
+    ck_assert_str_eq(out.data, "loud=true;jobs=2;T=7;memory=1048576;seed=1;fruit=apple;name=x;rate=25/2;size=8x8;");
+    bl_buffer_free(&out);
+}
+END_TEST
+
+START_TEST(identity_is_what_affects_something)
+{
+    struct bl_buffer out = {0};
+    bl_options_identity(&options, &out);
+    ck_assert_str_eq(out.data, "T: \nseed: 0\nfruit: apple\nrate: \nsize: \n");
+    bl_buffer_free(&out);
+}
+END_TEST
+
+START_TEST(help)
+{
+    struct bl_buffer out = {0};
+    bl_options_help(&options, &out);
+    ck_assert_str_eq(out.data, "\nTest:\n"
+                               "  -l, --loud                      make noise\n"
+                               "  -j, --jobs N                    how many [2]\n"
+                               "  -T N                            block length\n"
+                               "                                  in steps\n"
+                               "      --memory BYTES              at most [1M]\n"
+                               "      --seed N                    decides [0]\n"
+                               "      --fruit apple|pear          which [apple]\n"
+                               "  -n, --name WHO                  called\n"
+                               "      --rate RATE                 per second\n"
+                               "      --size WxH                  of a picture\n");
+    bl_buffer_free(&out);
+}
+END_TEST
+
+START_TEST(groups_follow_each_other)
+{
+    struct values second = {0};
+    static const struct bl_option more[] = {
+        {.name = "extra", .type = &bl_option_int, .initial = "3", .help = "more", .offset = AT(jobs)},
+        {0},
+    };
+    ck_assert_int_eq(bl_options_add(&options, "More", more, &second, &error), BL_OK);
+    ck_assert_int_eq(PARSE("--extra=4", "-j5"), BL_OK);
+    ck_assert_int_eq(second.jobs, 4);
+    ck_assert_int_eq(values.jobs, 5);
+    static const struct bl_option wrong[] = {
+        {.name = "wrong", .type = &bl_option_int, .initial = "three", .help = "", .offset = AT(jobs)},
+        {0},
+    };
+    ck_assert_int_eq(bl_options_add(&options, "Wrong", wrong, &second, &error), BL_EFAIL);
+    ck_assert_str_eq(error.text, "--wrong does not take its own default three");
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, defaults_stand_until_something_is_said);
+    tcase_add_test(tests, flags_in_all_their_spellings);
+    tcase_add_test(tests, operands_stay_in_order);
+    tcase_add_test(tests, rates_are_exact);
+    tcase_add_test(tests, refusals_say_what_is_expected);
+    tcase_add_test(tests, flags_win_over_the_file);
+    tcase_add_test(tests, values_are_written_in_one_form);
+    tcase_add_test(tests, identity_is_what_affects_something);
+    tcase_add_test(tests, help);
+    tcase_add_test(tests, groups_follow_each_other);
+}
+
+int main(void)
+{
+    return unit_run("option", add);
+}

@@ -1,0 +1,192 @@
+#include "base/text.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "unit.h"
+
+static bool to_int(const char *text, int64_t *value)
+{
+    return bl_text_to_int(text, strlen(text), INT64_MIN, INT64_MAX, value);
+}
+
+START_TEST(integers_are_read_strictly)
+{
+    int64_t value = -1;
+    ck_assert(to_int("0", &value) && value == 0);
+    ck_assert(to_int("-12", &value) && value == -12);
+    ck_assert(to_int("0007", &value) && value == 7);
+    ck_assert(to_int("9223372036854775807", &value) && value == INT64_MAX);
+    static const char *const bad[] = {"",
+                                      "-",
+                                      "+1",
+                                      " 1",
+                                      "1 ",
+                                      "1.",
+                                      "0x1",
+                                      "1e3",
+                                      "--1",
+                                      "1-",
+                                      "\n1",
+                                      "1\n",
+                                      "9223372036854775808",
+                                      "99999999999999999999",
+                                      "18446744073709551617"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        value = 42;
+        ck_assert_msg(!to_int(bad[i], &value), "took \"%s\"", bad[i]);
+        ck_assert_int_eq(value, 42);
+    }
+    ck_assert(bl_text_to_int("123", 2, 0, 99, &value) && value == 12);
+    ck_assert(!bl_text_to_int("100", 3, 0, 99, &value));
+    ck_assert(!bl_text_to_int("-1", 2, 0, 99, &value));
+}
+END_TEST
+
+START_TEST(bytes_take_a_unit)
+{
+    int64_t value;
+    ck_assert(bl_text_to_bytes("17", &value) && value == 17);
+    ck_assert(bl_text_to_bytes("256M", &value) && value == 256 << 20);
+    ck_assert(bl_text_to_bytes("3k", &value) && value == 3072);
+    ck_assert(bl_text_to_bytes("4GiB", &value) && value == (int64_t)4 << 30);
+    ck_assert(bl_text_to_bytes("8388607T", &value) && value == (int64_t)8388607 << 40);
+    static const char *const bad[] = {"", "M", "-1", "1X", "1KB", "1KiBx", "1 K", "8388608T", "1.5G"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        ck_assert_msg(!bl_text_to_bytes(bad[i], &value), "took \"%s\"", bad[i]);
+}
+END_TEST
+
+START_TEST(natural_order)
+{
+    static const char *const ordered[] = {"",      "1",  "2",       "10",   "010a", "99999999999999999999999",
+                                          "A2",    "a",  "a/1",     "a/02", "a/2",  "a/2b",
+                                          "a/10",  "a0", "a01",     "a1",   "a1b",  "a1b2",
+                                          "a1b10", "b",  "\xc3\xa9"};
+    size_t count = sizeof ordered / sizeof *ordered;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < count; j++) {
+            int order = bl_text_natural(ordered[i], ordered[j]);
+            ck_assert_msg((order < 0) == (i < j) && (order > 0) == (i > j), "\"%s\" and \"%s\": %d", ordered[i],
+                          ordered[j], order);
+        }
+    }
+}
+END_TEST
+
+static void check_escape(const char *text, size_t size, const char *expected)
+{
+    struct bl_buffer b = {0};
+    bl_text_escape(&b, text, size);
+    ck_assert_int_eq(bl_buffer_check(&b, NULL), BL_OK);
+    ck_assert_str_eq(b.data, expected);
+    int64_t back = bl_text_unescape(b.data, b.size);
+    ck_assert_int_eq(back, (int64_t)size);
+    ck_assert_int_eq(memcmp(b.data, text, size), 0);
+    bl_buffer_free(&b);
+}
+
+START_TEST(values_in_tables)
+{
+    check_escape("plain", 5, "plain");
+    check_escape("", 0, "");
+    check_escape("a\tb\nc\rd\\e", 9, "a\\tb\\nc\\rd\\\\e");
+    check_escape("\xc3\xa9\xff\xe2\x82\xac\xe2\x82", 8, "\xc3\xa9\\xFF\xe2\x82\xac\\xE2\\x82");
+    check_escape("\xc3", 1, "\\xC3");
+}
+END_TEST
+
+START_TEST(every_byte_and_pair_of_bytes_survives)
+{
+    for (int high = 0; high < 256; high++) {
+        struct bl_buffer b = {0};
+        char all[512];
+        for (int low = 0; low < 256; low++) {
+            all[2 * low] = (char)high;
+            all[2 * low + 1] = (char)low;
+        }
+        bl_text_escape(&b, all, sizeof all);
+        ck_assert_ptr_null(memchr(b.data, '\t', b.size));
+        ck_assert_ptr_null(memchr(b.data, '\n', b.size));
+        ck_assert_int_eq(bl_text_unescape(b.data, b.size), sizeof all);
+        ck_assert_int_eq(memcmp(b.data, all, sizeof all), 0);
+        bl_buffer_free(&b);
+    }
+}
+END_TEST
+
+START_TEST(escapes_that_are_none)
+{
+    static const char *const bad[] = {"\\", "a\\", "\\q", "\\x", "\\x1", "\\xg0", "\\x0g", "\\0", "\\T"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[8];
+        strcpy(text, bad[i]);
+        ck_assert_msg(bl_text_unescape(text, strlen(text)) == -1, "took \"%s\"", bad[i]);
+    }
+    char lower[] = "\\xfFz";
+    ck_assert_int_eq(bl_text_unescape(lower, strlen(lower)), 2);
+    ck_assert_int_eq(memcmp(lower, "\xffz", 2), 0);
+}
+END_TEST
+
+START_TEST(utf8)
+{
+    static const struct {
+        const char *text;
+        size_t size, length;
+    } sample[] = {
+        {"a", 1, 1},
+        {"\xc3\xa9", 2, 2},
+        {"\xc3\xa9", 1, 0},
+        {"\xc0\x80", 2, 0},
+        {"\xe0\x9f\xbf", 3, 0},
+        {"\xe0\xa0\x80", 3, 3},
+        {"\xed\x9f\xbf", 3, 3},
+        {"\xed\xa0\x80", 3, 0},
+        {"\xf0\x8f\xbf\xbf", 4, 0},
+        {"\xf0\x90\x80\x80", 4, 4},
+        {"\xf4\x8f\xbf\xbf", 4, 4},
+        {"\xf4\x90\x80\x80", 4, 0},
+        {"\xf5\x80\x80\x80", 4, 0},
+        {"\x80", 1, 0},
+        {"\xe2\x82\x41", 3, 0},
+        {"", 0, 0},
+    };
+    for (size_t i = 0; i < sizeof sample / sizeof *sample; i++)
+        ck_assert_msg(bl_text_utf8(sample[i].text, sample[i].size) == sample[i].length, "sample %zu", i);
+}
+END_TEST
+
+START_TEST(quantities_for_people)
+{
+    char b[32];
+    ck_assert_str_eq(bl_text_count(b, 0), "0");
+    ck_assert_str_eq(bl_text_count(b, 999), "999");
+    ck_assert_str_eq(bl_text_count(b, 1000), "1,000");
+    ck_assert_str_eq(bl_text_count(b, -1234567), "-1,234,567");
+    ck_assert_str_eq(bl_text_count(b, INT64_MIN), "-9,223,372,036,854,775,808");
+    ck_assert_str_eq(bl_text_size(b, 0), "0 bytes");
+    ck_assert_str_eq(bl_text_size(b, 1023), "1023 bytes");
+    ck_assert_str_eq(bl_text_size(b, 1024), "1.0 KiB");
+    ck_assert_str_eq(bl_text_size(b, 1536 << 10), "1.5 MiB");
+    ck_assert_str_eq(bl_text_size(b, (1 << 20) - 1), "1.0 MiB");
+    ck_assert_str_eq(bl_text_size(b, INT64_MAX), "8.0 EiB");
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_test(tests, integers_are_read_strictly);
+    tcase_add_test(tests, bytes_take_a_unit);
+    tcase_add_test(tests, natural_order);
+    tcase_add_test(tests, values_in_tables);
+    tcase_add_test(tests, every_byte_and_pair_of_bytes_survives);
+    tcase_add_test(tests, escapes_that_are_none);
+    tcase_add_test(tests, utf8);
+    tcase_add_test(tests, quantities_for_people);
+}
+
+int main(void)
+{
+    return unit_run("text", add);
+}
