@@ -1,0 +1,809 @@
+/* Plans: the arithmetic of the paper, the laws of every plan over random lists with all options crossed, chance where
+ * chance is promised, and the same answer on every machine. */
+#include <check.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/bound.h"
+#include "plan/fill.h"
+#include "plan/histogram.h"
+#include "plan/plan.h"
+#include "plan/random.h"
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+struct list {
+    int64_t *length;
+    size_t count;
+};
+
+static uint64_t digest_of(const void *data, size_t bytes, uint64_t digest)
+{
+    for (size_t i = 0; i < bytes; i++)
+        digest = (digest ^ ((const unsigned char *)data)[i]) * UINT64_C(0x100000001b3);
+    return digest;
+}
+
+static uint64_t plan_digest(const struct bl_plan *p)
+{
+    uint64_t d = UINT64_C(0xcbf29ce484222325);
+    d = digest_of(p->block_ptr, (p->blocks + 1) * sizeof *p->block_ptr, d);
+    d = digest_of(p->sequence, p->pieces * sizeof *p->sequence, d);
+    if (p->length)
+        d = digest_of(p->length, p->pieces * sizeof *p->length, d);
+    if (p->source_start)
+        d = digest_of(p->source_start, p->pieces * sizeof *p->source_start, d);
+    return d;
+}
+
+static struct list random_list(size_t count, int64_t longest, uint64_t seed)
+{
+    struct bl_random r;
+    bl_random_seed(&r, seed, BL_STREAM_FILL);
+    struct list l = {malloc(count * sizeof *l.length), count};
+    ck_assert_ptr_nonnull(l.length);
+    for (size_t i = 0; i < count; i++)
+        l.length[i] = 1 + (int64_t)bl_random_below(&r, (uint64_t)longest);
+    return l;
+}
+
+/* A real list of the shared data; count 0, with a word, where it is absent. Lines "length" or "length count". */
+static struct list shared_list(const char *name)
+{
+    const char *shared = getenv("BLOAD_SHARED");
+    char path[4096], line[64];
+    snprintf(path, sizeof path, "%s/data/lengths/%s", shared ? shared : "../shared", name);
+    struct list l = {NULL, 0};
+    FILE *f = fopen(path, "r");
+    if (!f) {
+        fprintf(stderr, "skipped: %s: %s\n", path, strerror(errno));
+        return l;
+    }
+    size_t capacity = 0;
+    while (fgets(line, sizeof line, f)) {
+        long long length, times = 1;
+        if (sscanf(line, "%lld %lld", &length, &times) < 1)
+            ck_abort_msg("%s: %s", path, line);
+        if (l.count + (size_t)times > capacity) {
+            capacity = (l.count + (size_t)times) * 2;
+            l.length = realloc(l.length, capacity * sizeof *l.length);
+            ck_assert_ptr_nonnull(l.length);
+        }
+        while (times-- > 0)
+            l.length[l.count++] = length;
+    }
+    fclose(f);
+    return l;
+}
+
+static struct bl_plan make(struct list l, const struct bl_plan_options *o)
+{
+    struct bl_plan plan;
+    struct bl_error e = {0};
+    ck_assert_msg(bl_plan_make(&plan, l.length, l.count, o, &e) == 0, "%s", e.text);
+    return plan;
+}
+
+static int64_t lower(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Recounted here from the tables, by the plainest means, and by bl_plan_check; all must agree. */
+static void assert_sound(const struct bl_plan *plan, struct list l)
+{
+    struct bl_plan again = *plan;
+    struct bl_error e = {0};
+    ck_assert_msg(bl_plan_check(&again, l.length, l.count, &e) == 0, "%s", e.text);
+    ck_assert_mem_eq(&again, plan, sizeof again);
+
+    int64_t *placed = calloc(l.count, sizeof *placed), *pieces = calloc(l.count, sizeof *pieces);
+    ck_assert(placed && pieces);
+    int64_t padding = 0, deleted = 0, cut = 0, dropped = 0;
+    int overfull = 0; /* asserted once: an assertion costs a system call */
+    for (size_t b = 0; b < plan->blocks; b++) {
+        int64_t room = plan->T;
+        for (int64_t p = plan->block_ptr[b]; p < plan->block_ptr[b + 1]; p++) {
+            int64_t steps = bl_plan_piece_length(plan, l.length, (size_t)p);
+            placed[plan->sequence[p]] += steps;
+            pieces[plan->sequence[p]]++;
+            room -= steps;
+        }
+        overfull |= room < 0;
+        padding += room;
+    }
+    for (size_t i = 0; i < l.count; i++) {
+        overfull |= placed[i] > l.length[i];
+        deleted += l.length[i] - placed[i];
+        dropped += pieces[i] == 0 && l.length[i] > 0;
+        cut += pieces[i] > 1 || (pieces[i] == 1 && placed[i] < l.length[i]);
+    }
+    ck_assert(!overfull);
+    ck_assert_int_eq(plan->padding, padding);
+    ck_assert_int_eq(plan->deleted, deleted);
+    ck_assert_int_eq(plan->cut, cut);
+    ck_assert_int_eq(plan->dropped, dropped);
+    ck_assert_int_eq((int64_t)plan->blocks * plan->T, plan->steps - deleted + padding);
+    ck_assert_int_le(plan->lower_bound, (int64_t)plan->blocks);
+    ck_assert_int_ge(plan->lower_bound, (plan->steps - deleted + plan->T - 1) / plan->T);
+    free(placed);
+    free(pieces);
+}
+
+/* What each strategy owes to every single sequence. */
+static void assert_strategy(const struct bl_plan *plan, struct list l, const struct bl_plan_options *o)
+{
+    int64_t expected = 0;
+    int clipped = o->strategy == BL_STRATEGY_SAMPLE || o->strategy == BL_STRATEGY_MIX;
+    for (size_t i = 0; i < l.count; i++) {
+        int64_t length = l.length[i], T = plan->T;
+        if (o->strategy == BL_STRATEGY_SAMPLE)
+            expected += o->clips == BL_CLIPS_ALL ? length / T * T : (length >= T) * T;
+        else if (o->strategy == BL_STRATEGY_MIX || o->oversize == BL_OVERSIZE_TRUNCATE)
+            expected += lower(length, T);
+        else if (o->oversize == BL_OVERSIZE_DROP)
+            expected += length <= T ? length : 0;
+        else
+            expected += length;
+    }
+    ck_assert_int_eq(plan->steps - plan->deleted, expected);
+    if (clipped || o->strategy == BL_STRATEGY_NAIVE)
+        ck_assert_uint_eq(plan->blocks, plan->pieces);
+    if (o->strategy == BL_STRATEGY_SAMPLE)
+        ck_assert_int_eq(plan->padding, 0);
+    if (o->strategy == BL_STRATEGY_MIX || (!clipped && o->oversize == BL_OVERSIZE_TRUNCATE))
+        ck_assert_ptr_null(plan->source_start);
+    if (plan->cut == 0)
+        ck_assert(!plan->length && !plan->source_start);
+    else
+        ck_assert_ptr_nonnull(plan->length);
+}
+
+static void try_options(struct list l, struct bl_plan_options o)
+{
+    struct bl_plan plan, again;
+    struct bl_error e = {0};
+    int rc = bl_plan_make(&plan, l.length, l.count, &o, &e);
+    if (rc < 0) { /* the only two reasons here */
+        ck_assert_int_eq(rc, BL_EFAIL);
+        ck_assert(strstr(e.text, "more than T") || strstr(e.text, "none of the"));
+        ck_assert_ptr_null(plan.block_ptr);
+        ck_assert_uint_eq(plan.blocks, 0);
+        return;
+    }
+    assert_sound(&plan, l);
+    assert_strategy(&plan, l, &o);
+    again = make(l, &o);
+    ck_assert_uint_eq(plan_digest(&plan), plan_digest(&again));
+    bl_plan_free(&again);
+    bl_plan_free(&plan);
+}
+
+START_TEST(every_option_on_random_lists)
+{
+    static const int64_t longest[] = {1, 2, 7, 100, 5000, 70000, BL_T_MAX};
+    int64_t max = longest[_i % (int)COUNT(longest)];
+    struct list l = random_list(1 + (size_t)_i * 7 % 61, max, (uint64_t)_i);
+    if (_i % 3 == 0)
+        l.length[l.count / 2] = 0; /* a row that is not ok */
+    if (l.count == 1)
+        l.length[0] = max;
+    int64_t T[] = {0, max, max / 2 + 1, max / 5 + 1};
+    for (int s = BL_STRATEGY_NAIVE; s <= BL_STRATEGY_BLOCK; s++)
+        for (int fill = BL_FILL_OPTIMAL; fill <= BL_FILL_PAPER; fill++)
+            for (int over = BL_OVERSIZE_ERROR; over <= BL_OVERSIZE_DROP; over++)
+                for (int clips = BL_CLIPS_ONE; clips <= BL_CLIPS_ALL; clips++)
+                    for (size_t t = 0; t < COUNT(T); t++)
+                        try_options(l, (struct bl_plan_options){(enum bl_strategy)s, (enum bl_fill)fill,
+                                                                (enum bl_oversize)over, (enum bl_clips)clips, T[t],
+                                                                T[t], (uint64_t)_i});
+    free(l.length);
+}
+END_TEST
+
+/* Every packing of a handful of lengths: the fewest blocks there can be. */
+static size_t fewest(const int64_t *length, size_t n, int64_t *room, size_t used, int64_t T)
+{
+    if (n == 0)
+        return used;
+    size_t best = SIZE_MAX;
+    for (size_t b = 0; b <= used; b++) {
+        if (b == used)
+            room[b] = T;
+        if (room[b] < length[0])
+            continue;
+        room[b] -= length[0];
+        size_t blocks = fewest(length + 1, n - 1, room, b == used ? used + 1 : used, T);
+        room[b] += length[0];
+        best = blocks < best ? blocks : best;
+    }
+    return best;
+}
+
+START_TEST(bound_and_blocks_around_the_optimum)
+{
+    struct list l = random_list(8, 20, 1000 + (uint64_t)_i);
+    int64_t room[9];
+    struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .T = 20 + _i % 20};
+    size_t optimum = fewest(l.length, l.count, room, 0, o.T);
+    struct bl_plan plan = make(l, &o);
+    ck_assert_int_le(plan.lower_bound, (int64_t)optimum);
+    ck_assert_uint_ge(plan.blocks, optimum);
+    ck_assert_uint_le(plan.blocks * 9, optimum * 11 + 6); /* Dosa's bound for decreasing fits */
+    bl_plan_free(&plan);
+    free(l.length);
+}
+END_TEST
+
+START_TEST(bound_of_large_lengths)
+{
+    int64_t length[] = {6, 6, 6}, mixed[] = {7, 7, 7, 4, 4, 4}, thirds[] = {50, 50, 50, 34, 34, 34};
+    struct bl_histogram h;
+    struct bl_lengths alone = {length, 3, 1, 10}, beside = {mixed, 6, 1, 10}, half = {thirds, 6, 1, 100};
+    ck_assert_int_eq(bl_histogram_make(&h, &alone, NULL), 0);
+    ck_assert_int_eq(bl_bound_steps(&h, 10), 2);
+    ck_assert_int_eq(bl_bound_blocks(&h, 10), 3);
+    bl_histogram_free(&h);
+    ck_assert_int_eq(bl_histogram_make(&h, &beside, NULL), 0);
+    ck_assert_int_eq(bl_bound_steps(&h, 10), 4);
+    ck_assert_int_eq(bl_bound_blocks(&h, 10), 5); /* no 4 fits beside a 7 */
+    bl_histogram_free(&h);
+    ck_assert_int_eq(bl_histogram_make(&h, &half, NULL), 0);
+    ck_assert_int_eq(bl_bound_blocks(&h, 100), 3);
+    bl_histogram_free(&h);
+}
+END_TEST
+
+START_TEST(histogram_of_short_and_wide_ranges)
+{
+    int64_t max = _i == 0 ? 300 : _i == 1 ? 1000000 : BL_T_MAX;
+    struct list l = random_list(20000, max, 5);
+    l.length[3] = 0;
+    l.length[4] = max + 5;
+    l.length[5] = max;
+    struct bl_lengths lengths = {l.length, l.count, 2, max};
+    struct bl_histogram h;
+    uint32_t *ids;
+    ck_assert_int_eq(bl_histogram_make(&h, &lengths, NULL), 0);
+    ck_assert_int_eq(bl_histogram_identities(&h, &lengths, 1, &ids, NULL), 0);
+    size_t expected = 0;
+    for (size_t i = 0; i < l.count; i++)
+        expected += l.length[i] >= 2 && l.length[i] <= max;
+    ck_assert_uint_eq(h.start[h.distinct], expected);
+    char *seen = calloc(l.count, 1);
+    ck_assert_ptr_nonnull(seen);
+    for (size_t b = 0; b < h.distinct; b++) {
+        ck_assert(b == 0 || h.length[b - 1] < h.length[b]);
+        ck_assert_uint_gt(bl_histogram_count(&h, b), 0);
+        ck_assert_uint_eq(bl_histogram_below(&h, h.length[b]), b + 1);
+        ck_assert_uint_eq(bl_histogram_below(&h, (int64_t)h.length[b] - 1), b);
+        for (uint32_t i = h.start[b]; i < h.start[b + 1]; i++) {
+            ck_assert_int_eq(l.length[ids[i]], h.length[b]);
+            ck_assert_int_eq(seen[ids[i]]++, 0);
+        }
+    }
+    free(seen);
+    free(ids);
+    bl_histogram_free(&h);
+    free(l.length);
+}
+END_TEST
+
+START_TEST(patterns_use_the_histogram_exactly)
+{
+    struct list l = random_list(3000, 200, (uint64_t)_i);
+    struct bl_lengths lengths = {l.length, l.count, 1, 200};
+    struct bl_histogram h;
+    struct bl_patterns p;
+    ck_assert_int_eq(bl_histogram_make(&h, &lengths, NULL), 0);
+    ck_assert_int_eq(bl_fill_bestfit(&p, &h, 200 + _i * 37, NULL), 0);
+    uint32_t used[200] = {0};
+    size_t blocks = 0;
+    for (size_t i = 0; i < p.count; i++) {
+        int64_t room = 200 + _i * 37;
+        blocks += p.use[i];
+        ck_assert_uint_gt(p.use[i], 0);
+        for (uint32_t k = p.first[i]; k < p.first[i + 1]; k++) {
+            used[p.bucket[k]] += p.use[i];
+            room -= h.length[p.bucket[k]];
+        }
+        ck_assert_int_ge(room, 0);
+    }
+    ck_assert_uint_eq(blocks, p.blocks);
+    for (size_t b = 0; b < h.distinct; b++)
+        ck_assert_uint_eq(used[b], bl_histogram_count(&h, b));
+    bl_patterns_free(&p);
+    bl_histogram_free(&h);
+    free(l.length);
+}
+END_TEST
+
+/* Best fit decreasing as the books have it, one at a time. */
+static size_t plain_bestfit(struct list l, int64_t T)
+{
+    int64_t *room = malloc(l.count * sizeof *room);
+    ck_assert_ptr_nonnull(room);
+    size_t blocks = 0;
+    for (int64_t length = T; length > 0; length--)
+        for (size_t i = 0; i < l.count; i++) {
+            if (l.length[i] != length)
+                continue;
+            size_t best = blocks;
+            for (size_t b = 0; b < blocks; b++)
+                if (room[b] >= length && (best == blocks || room[b] < room[best]))
+                    best = b;
+            if (best == blocks)
+                room[blocks++] = T;
+            room[best] -= length;
+        }
+    free(room);
+    return blocks;
+}
+
+START_TEST(counts_give_what_bestfit_gives_one_by_one)
+{
+    struct list l = random_list(40 + (size_t)_i * 11, 5 + _i * 3, (uint64_t)_i);
+    int64_t T = 5 + _i * 3 + _i % 7;
+    struct bl_lengths lengths = {l.length, l.count, 1, T};
+    struct bl_histogram h;
+    struct bl_patterns p;
+    ck_assert_int_eq(bl_histogram_make(&h, &lengths, NULL), 0);
+    ck_assert_int_eq(bl_fill_bestfit(&p, &h, T, NULL), 0);
+    ck_assert_uint_eq(p.blocks, plain_bestfit(l, T));
+    bl_patterns_free(&p);
+    bl_histogram_free(&h);
+    free(l.length);
+}
+END_TEST
+
+START_TEST(the_papers_table)
+{
+    struct list l = shared_list("action-genome-reconstructed.txt");
+    if (l.count == 0)
+        return;
+    static const int64_t padding[] = {534831, 0, 37712}, deleted[] = {0, 92271, 40289};
+    for (int s = BL_STRATEGY_NAIVE; s <= BL_STRATEGY_MIX; s++) {
+        struct bl_plan_options o = {.strategy = (enum bl_strategy)s, .T = 94, .clip = 22};
+        for (int mean = 0; mean < 2; mean++, o.clip = 0) { /* the mean is 22 */
+            struct bl_plan plan = make(l, &o);
+            ck_assert_int_eq(plan.padding, padding[s]);
+            ck_assert_int_eq(plan.deleted, deleted[s]);
+            assert_sound(&plan, l);
+            bl_plan_free(&plan);
+        }
+    }
+    struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .fill = BL_FILL_PAPER};
+    for (o.seed = 0; o.seed < 50; o.seed++) {
+        struct bl_plan plan = make(l, &o);
+        ck_assert_int_eq(plan.deleted, 0);
+        ck_assert_int_lt(plan.padding * 90, padding[0]);
+        assert_sound(&plan, l);
+        bl_plan_free(&plan);
+    }
+    free(l.length);
+}
+END_TEST
+
+START_TEST(blocks_of_real_lists)
+{
+    static const struct {
+        const char *name;
+        int64_t T;
+        size_t blocks;
+    } real[] = {
+        {"action-genome-reconstructed.txt", 94, 1784},
+        {"charades_train_frames3fps.txt", 583, 1243},
+        {"gsm8k_train_bytes.txt", 2048, 1935},
+        {"squad11_bert384_histogram.txt", 384, 40631},
+        {"wikipedia_bert512_histogram.txt", 512, 8138483},
+    };
+    struct list l = shared_list(real[_i].name);
+    if (l.count == 0)
+        return;
+    struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .T = real[_i].T};
+    struct bl_plan plan = make(l, &o);
+    ck_assert_uint_le(plan.blocks, real[_i].blocks);
+    assert_sound(&plan, l);
+    bl_plan_free(&plan);
+    free(l.length);
+}
+END_TEST
+
+START_TEST(oversize)
+{
+    int64_t length[] = {25, 3, 10, 0, 11};
+    struct list l = {length, COUNT(length)};
+    struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .T = 10};
+    struct bl_plan plan;
+    struct bl_error e = {0};
+    ck_assert_int_eq(bl_plan_make(&plan, length, l.count, &o, &e), BL_EFAIL);
+    ck_assert_str_eq(e.text, "sequence 0 has 25 steps, more than T = 10");
+    static const int64_t expected[][5] = {/* pieces, deleted, cut, dropped, blocks */
+                                          [BL_OVERSIZE_SPLIT] = {7, 0, 2, 0, 5},
+                                          [BL_OVERSIZE_TRUNCATE] = {4, 16, 2, 0, 4},
+                                          [BL_OVERSIZE_DROP] = {2, 36, 0, 2, 2}};
+    for (int over = BL_OVERSIZE_SPLIT; over <= BL_OVERSIZE_DROP; over++) {
+        o.oversize = (enum bl_oversize)over;
+        plan = make(l, &o);
+        assert_sound(&plan, l);
+        ck_assert_int_eq((int64_t)plan.pieces, expected[over][0]);
+        ck_assert_int_eq(plan.deleted, expected[over][1]);
+        ck_assert_int_eq(plan.cut, expected[over][2]);
+        ck_assert_int_eq(plan.dropped, expected[over][3]);
+        ck_assert_int_eq((int64_t)plan.blocks, expected[over][4]);
+        ck_assert_int_eq(plan.sequences, 4);
+        ck_assert_int_eq(plan.longest, 25);
+        for (size_t p = 0; p < plan.pieces && over == BL_OVERSIZE_SPLIT; p++) {
+            ck_assert_int_eq(plan.source_start[p] % 10, 0);
+            ck_assert_int_eq(plan.length[p], lower(10, length[plan.sequence[p]] - plan.source_start[p]));
+        }
+        bl_plan_free(&plan);
+    }
+}
+END_TEST
+
+START_TEST(clips)
+{
+    int64_t length[] = {25, 3, 10, 30};
+    struct list l = {length, COUNT(length)};
+    struct bl_plan_options o = {.strategy = BL_STRATEGY_SAMPLE, .clip = 10, .clips = BL_CLIPS_ALL};
+    struct bl_plan plan = make(l, &o);
+    ck_assert_uint_eq(plan.blocks, 6);
+    ck_assert_int_eq(plan.deleted, 8);
+    ck_assert_int_eq(plan.cut, 2);
+    ck_assert_int_eq(plan.dropped, 1);
+    for (size_t p = 0; p < plan.pieces; p++)
+        ck_assert_int_eq(plan.source_start[p] % 10, 0);
+    bl_plan_free(&plan);
+    o.clips = BL_CLIPS_ONE;
+    int starts[21] = {0};
+    for (o.seed = 0; o.seed < 2100; o.seed++) {
+        plan = make(l, &o);
+        for (size_t p = 0; p < plan.pieces; p++)
+            starts[plan.source_start[p]] += plan.sequence[p] == 3;
+        bl_plan_free(&plan);
+    }
+    for (size_t s = 0; s < COUNT(starts); s++) /* 100 each, within five deviations */
+        ck_assert_int_lt(abs(starts[s] - 100), 50);
+}
+END_TEST
+
+static void refuse(struct list l, struct bl_plan_options o, int code, const char *words)
+{
+    struct bl_plan plan;
+    struct bl_error e = {0};
+    memset(&plan, 1, sizeof plan);
+    ck_assert_int_eq(bl_plan_make(&plan, l.length, l.count, &o, &e), code);
+    ck_assert_msg(strstr(e.text, words), "%s", e.text);
+    ck_assert(!plan.block_ptr && !plan.sequence && !plan.length && !plan.source_start && plan.blocks == 0);
+}
+
+START_TEST(refusals)
+{
+    int64_t length[] = {5, 2, 0, 9}, zero[] = {0, 0}, negative[] = {1, -1};
+    int64_t huge[] = {INT64_C(1) << 61, INT64_C(1) << 61, 1};
+    struct list l = {length, 4}, none = {length, 0}, zeros = {zero, 2};
+    struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK};
+    refuse(none, o, BL_EFAIL, "nothing to plan");
+    refuse(zeros, o, BL_EFAIL, "nothing to plan");
+    refuse((struct list){negative, 2}, o, BL_EFAIL, "sequence 1 has a negative length");
+    refuse((struct list){huge, 3}, o, BL_EFAIL, "2^62");
+    refuse((struct list){huge, 2}, o, BL_EFAIL, "longer than the longest possible");
+    o.T = -1;
+    refuse(l, o, BL_EUSAGE, "T = -1");
+    o.T = BL_T_MAX + 1;
+    refuse(l, o, BL_EUSAGE, "T = 2147483648");
+    o.T = 8;
+    refuse(l, o, BL_EFAIL, "sequence 3 has 9 steps, more than T = 8");
+    o.T = 1;
+    o.oversize = BL_OVERSIZE_DROP;
+    refuse(l, o, BL_EFAIL, "none of the 3 sequences fits T = 1");
+    o.oversize = BL_OVERSIZE_SPLIT;
+    refuse((struct list){huge, 2}, o, BL_EFAIL, "choose a larger T");
+    o.clip = -5;
+    refuse(l, o, BL_EUSAGE, "clip of -5");
+    o = (struct bl_plan_options){.strategy = BL_STRATEGY_SAMPLE, .clip = 10};
+    refuse(l, o, BL_EFAIL, "none of the 3");
+    o.strategy = (enum bl_strategy)7;
+    refuse(l, o, BL_EUSAGE, "unknown");
+}
+END_TEST
+
+/* Faults put into a sound plan, each found by name. */
+START_TEST(check_finds_faults)
+{
+    int64_t length[] = {4, 6, 25, 10};
+    struct list l = {length, 4};
+    struct bl_plan_options o = {.strategy = BL_STRATEGY_NAIVE, .T = 10, .oversize = BL_OVERSIZE_SPLIT};
+    static const char *const words[] = {"has 4",       "no sequence 9", "both hold",  "does not fit",
+                                        "is empty",    "is empty",      "last piece", "blocks hold",
+                                        "not between", "from -1",       "not begin"};
+    struct bl_plan plan = make(l, &o);
+    struct bl_error e = {0};
+    size_t first = 0, second, four = 0;
+    while (plan.sequence[first] != 2)
+        first++;
+    for (second = first + 1; plan.sequence[second] != 2;)
+        second++;
+    while (plan.sequence[four] != 0)
+        four++;
+    switch (_i) {
+    case 0:
+        plan.length[four] = 5;
+        break;
+    case 1:
+        plan.sequence[1] = 9;
+        break;
+    case 2:
+        plan.source_start[first] = plan.source_start[second];
+        plan.length[first] = plan.length[second];
+        break;
+    case 3:
+        plan.T = 9;
+        break;
+    case 4:
+        plan.block_ptr[2] = plan.block_ptr[1];
+        break;
+    case 5:
+        plan.length[0] = 0;
+        break;
+    case 6:
+        plan.block_ptr[plan.blocks]++;
+        break;
+    case 7:
+        plan.blocks--;
+        break;
+    case 8:
+        plan.T = 0;
+        break;
+    case 9:
+        plan.source_start[0] = -1;
+        break;
+    default:
+        plan.block_ptr[0] = 1;
+    }
+    ck_assert_int_eq(bl_plan_check(&plan, length, 4, &e), BL_EFAIL);
+    ck_assert_msg(strstr(e.text, words[_i]), "%s", e.text);
+    bl_plan_free(&plan);
+}
+END_TEST
+
+START_TEST(check_finds_a_sequence_twice)
+{
+    int64_t length[] = {4, 4, 4};
+    struct list l = {length, 3};
+    struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .T = 8};
+    struct bl_plan plan = make(l, &o);
+    struct bl_error e = {0};
+    plan.sequence[0] = plan.sequence[2];
+    ck_assert_int_eq(bl_plan_check(&plan, length, 3, &e), BL_EFAIL);
+    ck_assert_msg(strstr(e.text, "second time"), "%s", e.text);
+    bl_plan_free(&plan);
+}
+END_TEST
+
+/* A plan from elsewhere may leave a sequence out: counted, and the bound is that of what is placed. */
+START_TEST(check_counts_what_is_left_out)
+{
+    int64_t length[] = {8, 8, 8, 0}, block_ptr[] = {0, 1, 2};
+    uint32_t sequence[] = {2, 0};
+    struct bl_plan plan = {.T = 10, .blocks = 2, .pieces = 2, .block_ptr = block_ptr, .sequence = sequence};
+    ck_assert_int_eq(bl_plan_check(&plan, length, 4, NULL), 0);
+    ck_assert_int_eq(plan.sequences, 3);
+    ck_assert_int_eq(plan.dropped, 1);
+    ck_assert_int_eq(plan.cut, 0);
+    ck_assert_int_eq(plan.deleted, 8);
+    ck_assert_int_eq(plan.padding, 4);
+    ck_assert_int_eq(plan.lower_bound, 2);
+    ck_assert_int_eq(plan.max_sequences, 1);
+    ck_assert_double_eq_tol(bl_plan_efficiency(&plan), 0.8, 1e-12);
+}
+END_TEST
+
+START_TEST(longest_blocks)
+{
+    int64_t length[] = {BL_T_MAX, 1, BL_T_MAX - 1, 5, INT64_C(1) << 40};
+    for (int fill = BL_FILL_OPTIMAL; fill <= BL_FILL_PAPER; fill++) {
+        struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .fill = (enum bl_fill)fill, .T = BL_T_MAX};
+        struct list l = {length, 4};
+        struct bl_plan plan = make(l, &o);
+        ck_assert_uint_le(plan.blocks, 4);
+        ck_assert(fill == BL_FILL_PAPER || plan.blocks == 3);
+        assert_sound(&plan, l);
+        bl_plan_free(&plan);
+        o.oversize = BL_OVERSIZE_SPLIT;
+        l.count = 5;
+        plan = make(l, &o);
+        assert_sound(&plan, l);
+        ck_assert_uint_eq(plan.pieces, 4 + 513);
+        bl_plan_free(&plan);
+    }
+}
+END_TEST
+
+/* The same steps as anywhere else: the published first numbers of xoshiro256** from the state 1, 2, 3, 4. */
+START_TEST(random_numbers)
+{
+    struct bl_random r = {{1, 2, 3, 4}};
+    ck_assert_uint_eq(bl_random_next(&r), 11520);
+    ck_assert_uint_eq(bl_random_next(&r), 0);
+    ck_assert_uint_eq(bl_random_next(&r), 1509978240);
+    ck_assert_uint_eq(bl_random_next(&r), UINT64_C(1215971899390074240));
+    int hits[6] = {0};
+    bl_random_seed(&r, 1, BL_STREAM_FILL);
+    for (int i = 0; i < 60000; i++)
+        hits[bl_random_below(&r, 6)]++;
+    for (size_t i = 0; i < COUNT(hits); i++)
+        ck_assert_int_lt(abs(hits[i] - 10000), 500);
+    uint64_t third = UINT64_MAX / 3 * 2; /* here a third of all draws must be thrown away to be fair */
+    int low = 0;
+    for (int i = 0; i < 10000; i++)
+        low += bl_random_below(&r, third) < third / 2;
+    ck_assert_int_lt(abs(low - 5000), 250);
+    struct bl_random other;
+    bl_random_seed(&r, 1, BL_STREAM_BLOCK);
+    bl_random_seed(&other, 1, BL_STREAM_INSIDE);
+    ck_assert_uint_ne(bl_random_next(&r), bl_random_next(&other));
+}
+END_TEST
+
+START_TEST(seeds_decide)
+{
+    struct list l = random_list(200, 50, 3);
+    for (int s = BL_STRATEGY_NAIVE; s <= BL_STRATEGY_BLOCK; s++)
+        for (int fill = BL_FILL_OPTIMAL; fill <= BL_FILL_PAPER; fill++) {
+            struct bl_plan_options o = {.strategy = (enum bl_strategy)s, .fill = (enum bl_fill)fill, .seed = 1};
+            struct bl_plan one = make(l, &o);
+            o.seed = 2;
+            struct bl_plan two = make(l, &o);
+            ck_assert_uint_ne(plan_digest(&one), plan_digest(&two));
+            bl_plan_free(&one);
+            bl_plan_free(&two);
+        }
+    free(l.length);
+}
+END_TEST
+
+/* In lengths 2, 1, 1, 1 with T = 3 the rule leaves the 2 alone in half of all cases; drawing over the distinct lengths
+ * instead of the sequences would do so in a quarter. */
+START_TEST(papers_rule_is_uniform_over_sequences)
+{
+    int64_t length[] = {1, 2, 1, 1};
+    struct list l = {length, COUNT(length)};
+    struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .fill = BL_FILL_PAPER, .T = 3};
+    int alone = 0, last = 0;
+    for (o.seed = 0; o.seed < 2000; o.seed++) {
+        struct bl_plan plan = make(l, &o);
+        ck_assert_uint_eq(plan.blocks, 2);
+        alone += plan.max_sequences == 3;
+        last += plan.block_ptr[1] == 1 && plan.max_sequences == 3;
+        bl_plan_free(&plan);
+    }
+    ck_assert_int_lt(abs(alone - 1000), 110);
+    ck_assert_int_lt(abs(last - alone / 2), 80); /* the blocks are shuffled, too */
+}
+END_TEST
+
+struct ranked {
+    double value;
+    size_t at;
+};
+
+static int by_value(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+    if (x->value != y->value)
+        return x->value < y->value ? -1 : 1;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Spearman's correlation of value[i] with i; equal values share the mean of their ranks, else their order, which is
+ * that of the plan, would itself be a trend. */
+static double trend(struct ranked *value, size_t n)
+{
+    double mean = ((double)n - 1) / 2, product = 0, ranks = 0, places = 0;
+    qsort(value, n, sizeof *value, by_value);
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && !(value[end].value > value[i].value);)
+            end++;
+        double rank = (double)(i + end - 1) / 2 - mean;
+        for (size_t k = i; k < end; k++) {
+            double place = (double)value[k].at - mean;
+            product += rank * place;
+            ranks += rank * rank;
+            places += place * place;
+        }
+    }
+    return product / sqrt(ranks * places);
+}
+
+/* Nothing rises or falls along a plan: neither the lengths from block to block or inside a block, nor the identities.
+ */
+START_TEST(no_trend)
+{
+    struct list l = random_list(6000, 100, 11);
+    struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .fill = (enum bl_fill)_i, .T = 250, .seed = 4};
+    struct bl_plan plan = make(l, &o);
+    struct ranked *mean = malloc(plan.blocks * sizeof *mean), *id = malloc(plan.pieces * sizeof *id);
+    ck_assert(mean && id);
+    double inside = 0;
+    for (size_t b = 0; b < plan.blocks; b++) {
+        int64_t first = plan.block_ptr[b], end = plan.block_ptr[b + 1], steps = 0;
+        for (int64_t p = first; p < end; p++) {
+            steps += l.length[plan.sequence[p]];
+            id[p] = (struct ranked){plan.sequence[p], (size_t)p};
+        }
+        mean[b] = (struct ranked){(double)steps / (double)(end - first), b};
+        inside += (double)(l.length[plan.sequence[end - 1]] - l.length[plan.sequence[first]]);
+    }
+    double rho = trend(mean, plan.blocks), identity = trend(id, plan.pieces);
+    ck_assert_msg(rho * rho * (double)plan.blocks < 16, "blocks: %f", rho);
+    ck_assert_msg(identity * identity * (double)plan.pieces < 16, "identities: %f", identity);
+    ck_assert_msg(inside / (double)plan.blocks < 4 && inside / (double)plan.blocks > -4, "inside: %f", inside);
+    free(mean);
+    free(id);
+    bl_plan_free(&plan);
+    free(l.length);
+}
+END_TEST
+
+/* These digests hold on every machine of one byte order, for ever: a plan is named by its seed. */
+START_TEST(golden_digests)
+{
+    static const uint64_t golden[] = {
+        UINT64_C(0x5bda1132eccef7a2), UINT64_C(0xf9a5312d0d5454ee), UINT64_C(0x440aa0e7f6a08a36),
+        UINT64_C(0xcd8d319b8fb2848c), UINT64_C(0xb7f8f4abb83621c9),
+    };
+    struct list l = random_list(1000, 100, 42);
+    struct bl_plan_options o = {.T = 60, .oversize = BL_OVERSIZE_SPLIT, .seed = 7};
+    o.strategy = _i < BL_STRATEGY_BLOCK ? (enum bl_strategy)_i : BL_STRATEGY_BLOCK;
+    o.fill = _i > BL_STRATEGY_BLOCK ? BL_FILL_PAPER : BL_FILL_OPTIMAL;
+    struct bl_plan plan = make(l, &o);
+    ck_assert_msg(plan_digest(&plan) == golden[_i], "digest is now 0x%016llx", (unsigned long long)plan_digest(&plan));
+    bl_plan_free(&plan);
+    free(l.length);
+}
+END_TEST
+
+static Suite *plan_suite(void)
+{
+    Suite *s = suite_create("plan");
+    TCase *laws = tcase_create("laws"), *chance = tcase_create("chance"), *edges = tcase_create("edges");
+    tcase_set_timeout(laws, 120);
+    tcase_add_loop_test(laws, every_option_on_random_lists, 0, 70);
+    tcase_add_loop_test(laws, bound_and_blocks_around_the_optimum, 0, 60);
+    tcase_add_test(laws, bound_of_large_lengths);
+    tcase_add_loop_test(laws, histogram_of_short_and_wide_ranges, 0, 3);
+    tcase_add_loop_test(laws, patterns_use_the_histogram_exactly, 0, 10);
+    tcase_add_loop_test(laws, counts_give_what_bestfit_gives_one_by_one, 0, 40);
+    tcase_add_test(laws, the_papers_table);
+    tcase_add_loop_test(laws, blocks_of_real_lists, 0, 5);
+    tcase_add_test(edges, oversize);
+    tcase_add_test(edges, clips);
+    tcase_add_test(edges, refusals);
+    tcase_add_loop_test(edges, check_finds_faults, 0, 11);
+    tcase_add_test(edges, check_finds_a_sequence_twice);
+    tcase_add_test(edges, check_counts_what_is_left_out);
+    tcase_add_test(edges, longest_blocks);
+    tcase_add_test(chance, random_numbers);
+    tcase_add_test(chance, seeds_decide);
+    tcase_add_test(chance, papers_rule_is_uniform_over_sequences);
+    tcase_add_loop_test(chance, no_trend, BL_FILL_OPTIMAL, BL_FILL_PAPER + 1);
+    tcase_add_loop_test(chance, golden_digests, 0, 5);
+    suite_add_tcase(s, laws);
+    suite_add_tcase(s, edges);
+    suite_add_tcase(s, chance);
+    return s;
+}
+
+int main(void)
+{
+    SRunner *runner = srunner_create(plan_suite());
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
