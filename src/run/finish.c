@@ -7,6 +7,7 @@
 #include "run/outcome.h"
 #include "store/index.h"
 #include "store/manifest.h"
+#include "store/shard.h"
 #include "store/shards.h"
 
 /* shards.tsv and the index, both out of the shards' records; what the records tell of sequences goes to outcomes. */

@@ -84,7 +84,7 @@ static void matrix_set(struct bl_colour *c, enum AVColorSpace matrix, double uni
 
 /* The words' units: limited range puts black at 16 and white at 235 (chroma: 224 wide) of 256 parts; full range
  * goes from 0 to the depth's greatest value. */
-int bl_colour_make(struct bl_colour *colour, const struct bl_layout *layout, enum AVColorSpace matrix,
+int bl_colour_make(struct bl_colour *colour, const struct bl_pixels *layout, enum AVColorSpace matrix,
                    enum AVColorRange range, struct bl_error *e)
 {
     memset(colour, 0, sizeof(*colour));

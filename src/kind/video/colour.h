@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "kind/video/planes.h"
+#include "kind/video/rows.h"
 #include "kind/simd.h"
 
 /* In 16-bit words with BL_COLOUR_SHIFT bits below a level, 128 subtracted so that the worst sums (levels -310 to 571,
@@ -29,7 +29,7 @@ struct bl_colour {
 int bl_colour_check(enum AVColorSpace matrix, struct bl_error *e);
 
 /* The map for frames of this layout and these tags. Formulas: ITU-T H.273, 8.3. */
-int bl_colour_make(struct bl_colour *colour, const struct bl_layout *layout, enum AVColorSpace matrix,
+int bl_colour_make(struct bl_colour *colour, const struct bl_pixels *layout, enum AVColorSpace matrix,
                    enum AVColorRange range, struct bl_error *e);
 
 /* Writes count pixels, rgb[3 * count], from count words of each plane (grey: of the first). */

@@ -105,8 +105,8 @@ void bl_convert_close(struct bl_convert *convert)
 int bl_convert_check(enum AVPixelFormat format, enum AVColorTransferCharacteristic transfer, enum AVColorSpace matrix,
                      const struct bl_convert_options *options, struct bl_error *e)
 {
-    struct bl_layout layout = {.family = BL_FAMILY_YUV};
-    int rc = format == AV_PIX_FMT_NONE ? 0 : bl_layout_make(&layout, format, e);
+    struct bl_pixels layout = {.family = BL_FAMILY_YUV};
+    int rc = format == AV_PIX_FMT_NONE ? 0 : bl_pixels_make(&layout, format, e);
     if (!rc && layout.family == BL_FAMILY_YUV)
         rc = bl_colour_check(matrix, e);
     if (rc || options->hdr_clip)
@@ -118,7 +118,7 @@ int bl_convert_check(enum AVPixelFormat format, enum AVColorTransferCharacterist
     return 0;
 }
 
-static void key_make(struct graph_key *key, const struct bl_layout *layout, const struct bl_planes *planes,
+static void key_make(struct graph_key *key, const struct bl_pixels *layout, const struct bl_planes *planes,
                      const AVFrame *frame, const struct bl_geometry *g)
 {
     memset(key, 0, sizeof(*key));
@@ -290,12 +290,12 @@ int bl_convert_frame(struct bl_convert *convert, const AVFrame *frame, const str
     if (frame->width != geometry->coded_width || frame->height != geometry->coded_height)
         return bl_error_set(e, BL_EFAIL, "a frame of %dx%d pixels came where %dx%d was expected", frame->width,
                             frame->height, geometry->coded_width, geometry->coded_height);
-    struct bl_layout layout;
+    struct bl_pixels layout;
     struct bl_colour colour;
     int rc =
         bl_convert_check((enum AVPixelFormat)frame->format, frame->color_trc, frame->colorspace, &convert->options, e);
     if (!rc)
-        rc = bl_layout_make(&layout, (enum AVPixelFormat)frame->format, e);
+        rc = bl_pixels_make(&layout, (enum AVPixelFormat)frame->format, e);
     if (!rc)
         rc = bl_colour_make(&colour, &layout, frame->colorspace, frame->color_range, e);
     if (!rc)
