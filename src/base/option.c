@@ -412,23 +412,42 @@ static void append_usage(const struct bl_option *option, struct bl_buffer *out)
     }
 }
 
+/* Words, broken into lines that begin at a column and end before column 80. */
+static void append_wrapped(struct bl_buffer *out, const char *text, int column)
+{
+    int at = column;
+    for (const char *word = text; *word;) {
+        size_t size = strcspn(word, " ");
+        if (at > column && at + 1 + (int)size > 79) {
+            bl_buffer_printf(out, "\n%*s", column, "");
+            at = column;
+        } else if (at > column) {
+            bl_buffer_byte(out, ' ');
+            at++;
+        }
+        bl_buffer_append(out, word, size);
+        at += (int)size;
+        word += size + (word[size] == ' ');
+    }
+}
+
 static void append_help(const struct bl_option *option, struct bl_buffer *out)
 {
-    const size_t column = 34;
+    const int column = 30;
     size_t start = out->size;
     append_usage(option, out);
-    size_t used = out->size - start;
+    int used = (int)(out->size - start);
     if (used + 2 > column)
-        bl_buffer_printf(out, "\n%*s", (int)column, "");
+        bl_buffer_printf(out, "\n%*s", column, "");
     else
-        bl_buffer_printf(out, "%*s", (int)(column - used), "");
-    for (const char *c = option->help; *c; c++) {
-        bl_buffer_byte(out, *c);
-        if (*c == '\n')
-            bl_buffer_printf(out, "%*s", (int)column, "");
-    }
+        bl_buffer_printf(out, "%*s", column - used, "");
+    struct bl_buffer text = {0};
+    bl_buffer_text(&text, option->help);
     if (option->initial && option->type != &bl_option_flag)
-        bl_buffer_printf(out, " [%s]", option->initial);
+        bl_buffer_printf(&text, " [%s]", option->initial);
+    append_wrapped(out, text.data ? text.data : "", column);
+    out->failed |= text.failed;
+    bl_buffer_free(&text);
     bl_buffer_byte(out, '\n');
 }
 

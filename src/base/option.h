@@ -30,7 +30,7 @@ struct bl_option {
     char letter;             /* short flag, or 0 */
     const struct bl_option_type *type;
     const char *initial;     /* default as text; NULL: zero bytes ("not set") */
-    const char *help;        /* one or two lines, no full stop */
+    const char *help;        /* words, no line breaks, no full stop */
     enum bl_affects affects;
     size_t offset;           /* of the value in the stage's struct */
     const char *placeholder; /* or NULL */

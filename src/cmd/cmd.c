@@ -12,15 +12,25 @@
 #define AT(member) offsetof(struct bl_common, member)
 
 #define COMMON                                                                                                         \
-    {.name = "quiet", .letter = 'q', .type = &bl_option_flag, .offset = AT(quiet),                                    \
-     .help = "no progress and no summary; faults are always told"},                                                   \
-    {.name = "help", .letter = 'h', .type = &bl_option_flag, .offset = AT(help), .command_line_only = true,           \
-     .help = "this text"}
+    {.name = "quiet",                                                                                                  \
+     .letter = 'q',                                                                                                    \
+     .type = &bl_option_flag,                                                                                          \
+     .offset = AT(quiet),                                                                                              \
+     .help = "no progress and no summary; faults are always told"},                                                    \
+    {                                                                                                                  \
+        .name = "help", .letter = 'h', .type = &bl_option_flag, .offset = AT(help), .command_line_only = true,         \
+        .help = "this text"                                                                                            \
+    }
 
 const struct bl_option bl_common_table[] = {COMMON, {0}};
 
 const struct bl_option bl_common_threads_table[] = {
-    {.name = "jobs", .letter = 'j', .type = &bl_option_int, .min = 1, .max = 1024, .offset = AT(jobs),
+    {.name = "jobs",
+     .letter = 'j',
+     .type = &bl_option_int,
+     .min = 1,
+     .max = 1024,
+     .offset = AT(jobs),
      .help = "threads [the processors there are]"},
     COMMON,
     {0},

@@ -19,7 +19,10 @@ struct comparing {
 };
 
 static const struct bl_option table[] = {
-    {.name = "json", .type = &bl_option_flag, .command_line_only = true, .offset = offsetof(struct comparing, json),
+    {.name = "json",
+     .type = &bl_option_flag,
+     .command_line_only = true,
+     .offset = offsetof(struct comparing, json),
      .help = "the table as JSON"},
     {0},
 };
@@ -93,9 +96,10 @@ static int run(struct bl_cmd *cmd, struct comparing *c)
 int bl_cmd_compare(int argc, char **argv)
 {
     struct comparing c = {0};
-    struct bl_cmd cmd = {.name = "compare",
-                         .usage = "-T N [options] TABLE...\n\n"
-                                  "Plans the same sequences by every strategy and shows blocks, padding and deletions side by side."};
+    struct bl_cmd cmd = {
+        .name = "compare",
+        .usage = "-T N [options] TABLE...\n\n"
+                 "Plans the same sequences by every strategy and shows blocks, padding and deletions side by side."};
     int code = bl_options_add(&cmd.options, "Lengths", bl_lengths_option_table, &c.lengths, &cmd.error);
     if (!code)
         code = bl_options_add(&cmd.options, "Planning", bl_plan_option_table, &c.options, &cmd.error);

@@ -25,8 +25,9 @@ static int refuse(const struct reading *r, const yaml_node_t *node, const char *
 static const char *keep_scalar(const struct reading *r, const yaml_node_t *node, const char *what)
 {
     if (node->type != YAML_SCALAR_NODE) {
-        refuse(r, node, what, node->type == YAML_MAPPING_NODE ? ": a single value, not a mapping, is expected"
-                                                             : ": a single value, not a list, is expected");
+        refuse(r, node, what,
+               node->type == YAML_MAPPING_NODE ? ": a single value, not a mapping, is expected"
+                                               : ": a single value, not a list, is expected");
         return NULL;
     }
     if (strlen((const char *)node->data.scalar.value) != node->data.scalar.length) {

@@ -8,11 +8,19 @@
 static const char *const kind_names[] = {"auto", "video", NULL};
 
 static const struct bl_option table[] = {
-    {.name = "config", .letter = 'c', .type = &bl_option_string, .placeholder = "FILE.yaml",
-     .offset = offsetof(struct bl_inputs, config_path), .command_line_only = true,
+    {.name = "config",
+     .letter = 'c',
+     .type = &bl_option_string,
+     .placeholder = "FILE.yaml",
+     .offset = offsetof(struct bl_inputs, config_path),
+     .command_line_only = true,
      .help = "a YAML file that says what the flags say; flags win"},
-    {.name = "kind", .type = &bl_option_choice, .choices = kind_names, .initial = "auto",
-     .affects = BL_AFFECTS_LENGTHS, .offset = offsetof(struct bl_inputs, kind),
+    {.name = "kind",
+     .type = &bl_option_choice,
+     .choices = kind_names,
+     .initial = "auto",
+     .affects = BL_AFFECTS_LENGTHS,
+     .offset = offsetof(struct bl_inputs, kind),
      .help = "what the sources are, where their names do not tell"},
     {0},
 };
@@ -90,7 +98,8 @@ void bl_inputs_say_ignored(const struct bl_inputs *inputs)
     const struct bl_files *files = &inputs->files;
     struct bl_buffer text = {0};
     for (int i = 0; i < files->ignored_count; i++)
-        bl_buffer_printf(&text, "%s%" PRId64 " %s", i ? ", " : "", files->ignored[i].count, files->ignored[i].extension);
+        bl_buffer_printf(&text, "%s%" PRId64 " %s", i ? ", " : "", files->ignored[i].count,
+                         files->ignored[i].extension);
     if (text.size && !text.failed)
         bl_cmd_say("ignored in folders: %s", text.data);
     bl_buffer_free(&text);

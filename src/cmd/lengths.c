@@ -3,9 +3,12 @@
 #include <stddef.h>
 
 const struct bl_option bl_lengths_option_table[] = {
-    {.name = "lengths", .type = &bl_option_string, .placeholder = "FILE", .command_line_only = true,
+    {.name = "lengths",
+     .type = &bl_option_string,
+     .placeholder = "FILE",
+     .command_line_only = true,
      .offset = offsetof(struct bl_lengths, list),
-     .help = "a plain list instead of tables: \"length\" or\n\"length count\" a line; - is standard input"},
+     .help = "a plain list instead of tables: \"length\" or \"length count\" a line; - is standard input"},
     {0},
 };
 

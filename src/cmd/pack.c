@@ -52,7 +52,9 @@ struct packing {
 };
 
 static const struct bl_option table[] = {
-    {.name = "print-config", .type = &bl_option_flag, .command_line_only = true,
+    {.name = "print-config",
+     .type = &bl_option_flag,
+     .command_line_only = true,
      .offset = offsetof(struct packing, print_config),
      .help = "print the effective configuration as YAML, do nothing"},
     {0},
@@ -134,7 +136,8 @@ static int tolerate(struct packing *p, const struct bl_row *row, const char *rea
     if (p->options.on_error == BL_ON_ERROR_FAIL)
         return bl_error_set(e, BL_EFAIL, "%s: %s (--on-error fail)", row->id, reason);
     if (bl_tolerance_exceeded(&p->options.max_failed, p->useless, inputs))
-        return bl_error_set(e, BL_EFAIL, "%" PRId64 " of %" PRId64 " inputs are of no use: more than --max-failed allows",
+        return bl_error_set(e, BL_EFAIL,
+                            "%" PRId64 " of %" PRId64 " inputs are of no use: more than --max-failed allows",
                             p->useless, inputs);
     return BL_OK;
 }
@@ -208,8 +211,8 @@ static int check_table(struct packing *p, struct bl_error *e)
     if (!t->kind)
         return bl_error_set(e, BL_EFAIL, "not one input is of use: there is nothing to pack");
     if (t->mixed != SIZE_MAX)
-        return bl_error_set(e, BL_EUSAGE, "the table's rows differ in kind or sampling: row %zu is not like those before",
-                            t->mixed);
+        return bl_error_set(e, BL_EUSAGE,
+                            "the table's rows differ in kind or sampling: row %zu is not like those before", t->mixed);
     p->kind = bl_kind_find(t->kind);
     if (!p->kind)
         return bl_error_set(e, BL_EUSAGE, "the table's sequences are of the kind \"%s\", which is none", t->kind);
@@ -221,8 +224,8 @@ static int check_table(struct packing *p, struct bl_error *e)
     p->kind->sampling(p->kind_config, &sampling);
     int code = bl_buffer_check(&sampling, e);
     if (!code && strcmp(sampling.data, t->sampling) != 0)
-        code = bl_error_set(e, BL_EUSAGE, "the table was scanned with sampling \"%s\", the options say \"%s\"", t->sampling,
-                            sampling.data);
+        code = bl_error_set(e, BL_EUSAGE, "the table was scanned with sampling \"%s\", the options say \"%s\"",
+                            t->sampling, sampling.data);
     bl_buffer_free(&sampling);
     return code;
 }
@@ -238,8 +241,8 @@ static int check_faults(struct packing *p, struct bl_error *e)
     }
     p->useless = useless;
     if (bl_tolerance_exceeded(&p->options.max_failed, useless, (int64_t)t->count))
-        return bl_error_set(e, BL_EFAIL, "%" PRId64 " of %zu inputs are of no use: more than --max-failed allows", useless,
-                            t->count);
+        return bl_error_set(e, BL_EFAIL, "%" PRId64 " of %zu inputs are of no use: more than --max-failed allows",
+                            useless, t->count);
     return BL_OK;
 }
 
@@ -275,8 +278,8 @@ static int get_plan(struct packing *p, struct bl_error *e)
 static int make_format(struct bl_cmd *cmd, struct packing *p)
 {
     struct bl_error *e = &cmd->error;
-    int code = bl_fields_settle(&p->format.fields, p->kind, p->kind_config, &p->env, &p->table, p->inputs.base,
-                                p->workers, e);
+    int code =
+        bl_fields_settle(&p->format.fields, p->kind, p->kind_config, &p->env, &p->table, p->inputs.base, p->workers, e);
     if (code)
         return code;
     p->format.T = p->plan.T;
@@ -373,8 +376,8 @@ static void say_summary(const struct packing *p)
     const struct bl_finished *f = &p->finished;
     bl_summary_plan(&p->plan, &p->plan_options);
     bl_cmd_say("%s: %s shards, %s; %s %s/s", p->output, bl_text_count(a, bl_format_shards(&p->format)),
-               bl_text_size(b, f->bytes), bl_text_count(c, p->seconds > 0 ? (int64_t)((double)p->steps / p->seconds) : 0),
-               "frames");
+               bl_text_size(b, f->bytes),
+               bl_text_count(c, p->seconds > 0 ? (int64_t)((double)p->steps / p->seconds) : 0), "frames");
     if (p->partial)
         bl_cmd_say("%" PRId64 " inputs skipped, %" PRId64 " failed (%" PRId64 " steps left as zeros), %" PRId64
                    " damaged: sequences.tsv names them",
@@ -434,12 +437,35 @@ static int find_complete(struct bl_cmd *cmd, struct packing *p)
 
 /* --- the command ------------------------------------------------------------------------------------------------ */
 
+/* The level that a dataset here, finished or begun, was made with; *level stays as it is when there is none. */
+static int recorded_simd(const struct packing *p, enum bl_simd *level, struct bl_error *e)
+{
+    struct bl_buffer name = {0};
+    struct bl_manifest m = {0};
+    struct bl_error none = {0};
+    int code = BL_OK;
+    if (bl_manifest_read(&m, p->output, &none) == BL_OK)
+        bl_buffer_text(&name, m.simd);
+    else
+        code = bl_state_recall(p->output, "simd", &name, e);
+    if (!code && name.size)
+        code = bl_simd_parse(name.data, level, e);
+    bl_manifest_free(&m);
+    bl_buffer_free(&name);
+    return code;
+}
+
+/* Without --simd: what a run here began with, so that it goes on alike, or the best of this machine. */
 static int apply_simd(struct packing *p, struct bl_error *e)
 {
-    p->env.simd = p->options.simd ? (enum bl_simd)(p->options.simd - 1) : bl_simd_best();
-    /* From here on the choice is no longer automatic: a resumed run must find the same. */
-    p->options.simd = (int)p->env.simd + 1;
-    return bl_simd_apply(p->env.simd, e);
+    int code = BL_OK;
+    p->env.simd = bl_simd_best();
+    if (p->options.simd)
+        p->env.simd = (enum bl_simd)(p->options.simd - 1);
+    else
+        code = recorded_simd(p, &p->env.simd, e);
+    p->options.simd = (int)p->env.simd + 1; /* what identifies the dataset is the level, not how it was chosen */
+    return code ? code : bl_simd_apply(p->env.simd, e);
 }
 
 static int print_config(struct bl_cmd *cmd, const struct packing *p)
@@ -509,9 +535,10 @@ int bl_cmd_pack(int argc, char **argv)
 {
     struct packing p = {.state = {.lock = -1}};
     struct bl_cmd cmd = {.name = "pack",
-                         .usage = "SOURCE... -T N -o DIR [options]\n"
-                                  "       bload pack -c dataset.yaml -o DIR [options]\n\n"
-                                  "Turns sources into a dataset directory. Stopped anywhere, the same command goes on."};
+                         .usage =
+                             "SOURCE... -T N -o DIR [options]\n"
+                             "       bload pack -c dataset.yaml -o DIR [options]\n\n"
+                             "Turns sources into a dataset directory. Stopped anywhere, the same command goes on."};
     struct bl_error *e = &cmd.error;
     int code = bl_options_add(&cmd.options, "Output", bl_pack_option_table, &p.options, e);
     if (!code)

@@ -18,10 +18,19 @@ struct planning {
 };
 
 static const struct bl_option table[] = {
-    {.name = "output", .letter = 'o', .type = &bl_option_string, .placeholder = "FILE", .command_line_only = true,
-     .offset = offsetof(struct planning, output), .help = "write the plan there [standard output]"},
-    {.name = "report", .type = &bl_option_string, .placeholder = "FILE.json", .command_line_only = true,
-     .offset = offsetof(struct planning, report), .help = "write the counts there as JSON"},
+    {.name = "output",
+     .letter = 'o',
+     .type = &bl_option_string,
+     .placeholder = "FILE",
+     .command_line_only = true,
+     .offset = offsetof(struct planning, output),
+     .help = "write the plan there [standard output]"},
+    {.name = "report",
+     .type = &bl_option_string,
+     .placeholder = "FILE.json",
+     .command_line_only = true,
+     .offset = offsetof(struct planning, report),
+     .help = "write the counts there as JSON"},
     {0},
 };
 
@@ -69,10 +78,11 @@ static int run(struct bl_cmd *cmd, struct planning *p)
 int bl_cmd_plan(int argc, char **argv)
 {
     struct planning p = {0};
-    struct bl_cmd cmd = {.name = "plan",
-                         .usage = "-T N [options] TABLE...\n\n"
-                                  "Packs the sequences of one or more sequences.tsv into blocks of T steps. The plan goes to\n"
-                                  "standard output (block sequence start length source_start), a summary to standard error."};
+    struct bl_cmd cmd = {
+        .name = "plan",
+        .usage = "-T N [options] TABLE...\n\n"
+                 "Packs the sequences of one or more sequences.tsv into blocks of T steps. The plan goes to\n"
+                 "standard output (block sequence start length source_start), a summary to standard error."};
     int code = bl_options_add(&cmd.options, "Lengths", bl_lengths_option_table, &p.lengths, &cmd.error);
     if (!code)
         code = bl_options_add(&cmd.options, "Planning", bl_plan_option_table, &p.options, &cmd.error);

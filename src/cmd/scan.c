@@ -18,8 +18,13 @@ struct scan {
 };
 
 static const struct bl_option table[] = {
-    {.name = "output", .letter = 'o', .type = &bl_option_string, .placeholder = "FILE", .command_line_only = true,
-     .offset = offsetof(struct scan, output), .help = "write the table there [standard output]"},
+    {.name = "output",
+     .letter = 'o',
+     .type = &bl_option_string,
+     .placeholder = "FILE",
+     .command_line_only = true,
+     .offset = offsetof(struct scan, output),
+     .help = "write the table there [standard output]"},
     {0},
 };
 
@@ -65,8 +70,7 @@ static int run(struct bl_cmd *cmd, struct scan *scan)
         code = bl_simd_apply(env.simd, &cmd->error);
     if (!code) {
         bl_signals_install(&cmd->cancel);
-        bl_progress_start(&scan->progress, cmd->common.quiet, "scan", "files", NULL,
-                          (int64_t)scan->inputs.files.count);
+        bl_progress_start(&scan->progress, cmd->common.quiet, "scan", "files", NULL, (int64_t)scan->inputs.files.count);
         struct bl_scan job = {.files = &scan->inputs.files,
                               .base = scan->inputs.base,
                               .kind_config = (const void *const *)scan->inputs.kind_config,
@@ -89,10 +93,11 @@ static int run(struct bl_cmd *cmd, struct scan *scan)
 int bl_cmd_scan(int argc, char **argv)
 {
     struct scan scan = {0};
-    struct bl_cmd cmd = {.name = "scan",
-                         .usage = "SOURCE... [options]\n\n"
-                                  "Lists every sequence in files, folders, globs, @lists or a YAML file with its exact length.\n"
-                                  "The table goes to standard output: id length kind path bytes status reason sampling stream."};
+    struct bl_cmd cmd = {
+        .name = "scan",
+        .usage = "SOURCE... [options]\n\n"
+                 "Lists every sequence in files, folders, globs, @lists or a YAML file with its exact length.\n"
+                 "The table goes to standard output: id length kind path bytes status reason sampling stream."};
     int code = bl_inputs_add_options(&scan.inputs, &cmd);
     if (!code)
         code = bl_options_add(&cmd.options, "Output", table, &scan, &cmd.error);

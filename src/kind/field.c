@@ -6,9 +6,10 @@ static const struct {
     const char *name;
     size_t size;
 } dtypes[] = {
-    [BL_U8] = {"U8", 1},   [BL_I8] = {"I8", 1},     [BL_BOOL] = {"BOOL", 1}, [BL_I16] = {"I16", 2}, [BL_U16] = {"U16", 2},
-    [BL_F16] = {"F16", 2}, [BL_BF16] = {"BF16", 2}, [BL_I32] = {"I32", 4},   [BL_U32] = {"U32", 4}, [BL_F32] = {"F32", 4},
-    [BL_I64] = {"I64", 8}, [BL_U64] = {"U64", 8},   [BL_F64] = {"F64", 8},
+    [BL_U8] = {"U8", 1},   [BL_I8] = {"I8", 1},   [BL_BOOL] = {"BOOL", 1}, [BL_I16] = {"I16", 2},
+    [BL_U16] = {"U16", 2}, [BL_F16] = {"F16", 2}, [BL_BF16] = {"BF16", 2}, [BL_I32] = {"I32", 4},
+    [BL_U32] = {"U32", 4}, [BL_F32] = {"F32", 4}, [BL_I64] = {"I64", 8},   [BL_U64] = {"U64", 8},
+    [BL_F64] = {"F64", 8},
 };
 
 size_t bl_dtype_size(enum bl_dtype dtype)

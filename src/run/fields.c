@@ -127,10 +127,15 @@ int bl_fields_settle(struct bl_fields *fields, const struct bl_kind *kind, const
             bl_error_set(e, code, "%s", undecided.text);
         return code;
     }
-    static const struct bl_stages stages = {
-        .produce = produce, .work = work, .consume = consume, .discard = discard};
-    struct asking a = {.kind = kind, .config = config, .env = env, .table = table, .base = base, .fields = fields,
-                       .first = SIZE_MAX, .other = SIZE_MAX};
+    static const struct bl_stages stages = {.produce = produce, .work = work, .consume = consume, .discard = discard};
+    struct asking a = {.kind = kind,
+                       .config = config,
+                       .env = env,
+                       .table = table,
+                       .base = base,
+                       .fields = fields,
+                       .first = SIZE_MAX,
+                       .other = SIZE_MAX};
     code = bl_pipeline_run(&stages, &a, workers, workers * 4, env->cancel, e);
     if (!code && a.first == SIZE_MAX)
         code = bl_error_set(e, BL_EFAIL, "not one sequence can be read, so their size is not known");

@@ -114,8 +114,10 @@ static void add_version(void *sink_, const char *name, const char *version)
 
 static int write_manifest(const struct bl_finish *f, const struct bl_finished *result, struct bl_error *e)
 {
-    struct bl_manifest m = {.skipped = result->skipped, .failed = result->failed,
-                            .failed_steps = result->failed_steps, .format = *f->format};
+    struct bl_manifest m = {.skipped = result->skipped,
+                            .failed = result->failed,
+                            .failed_steps = result->failed_steps,
+                            .format = *f->format};
     struct version_sink sink = {&m, e, BL_OK};
     static const char *const files[] = {"sequences.tsv", BL_SHARDS_FILE, BL_INDEX_FILE};
     bl_words_of_plan(&m.words, f->plan, f->plan_options);

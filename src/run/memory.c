@@ -7,8 +7,8 @@
 #include "store/seekable.h"
 #include "store/shard.h"
 
-/* Decoders hold reference pictures, scalers their rows: so much is set aside for each worker. 4K HEVC, the largest that was
- * measured, takes 90 MiB. */
+/* Decoders hold reference pictures, scalers their rows: so much is set aside for each worker. 4K HEVC, the largest that
+ * was measured, takes 90 MiB. */
 #define READER_MEMORY ((int64_t)96 << 20)
 #define BASE_MEMORY ((int64_t)32 << 20)
 

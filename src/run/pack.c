@@ -333,8 +333,13 @@ static int make_pool(struct packing *p, int slots, struct bl_error *e)
 
 int bl_pack_run(const struct bl_pack *pack, struct bl_error *e)
 {
-    static const struct bl_stages stages = {.produce = produce, .open = worker_open, .close = worker_close,
-                                            .work = work, .consume = consume, .discard = discard, .tick = tick};
+    static const struct bl_stages stages = {.produce = produce,
+                                            .open = worker_open,
+                                            .close = worker_close,
+                                            .work = work,
+                                            .consume = consume,
+                                            .discard = discard,
+                                            .tick = tick};
     struct packing p = {.pack = pack};
     int code = make_pool(&p, pack->slots, e);
     if (!code)

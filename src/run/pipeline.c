@@ -1,6 +1,6 @@
-/* Jobs stand in a ring of `slots` entries, through which three counters move: produced >= taken >= consumed. An entry is done
- * when its worker has left it; consume waits for the oldest. One mutex guards all of it: a job is a block of frames or a file, so
- * the lock is taken a few thousand times a second at most. */
+/* Jobs stand in a ring of `slots` entries, through which three counters move: produced >= taken >= consumed. An entry
+ * is done when its worker has left it; consume waits for the oldest. One mutex guards all of it: a job is a block of
+ * frames or a file, so the lock is taken a few thousand times a second at most. */
 #include "run/pipeline.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ struct pipeline {
     struct entry *ring;
     size_t slots;
     size_t produced, taken, consumed; /* jobs so far */
-    bool closed; /* no more jobs will come */
+    bool closed;                      /* no more jobs will come */
     int open_code;
     struct bl_error open_error; /* of a worker that could not open */
     pthread_mutex_t lock;
@@ -56,9 +56,8 @@ static void work_all(struct pipeline *p, void *worker)
     while ((entry = take(p))) {
         pthread_mutex_unlock(&p->lock);
         /* After a fatal error the jobs that still stand in the ring are passed through undone. */
-        entry->code = bl_cancelled(p->cancel)
-                          ? BL_ECANCEL
-                          : p->stages->work(p->context, worker, entry->job, &entry->error);
+        entry->code =
+            bl_cancelled(p->cancel) ? BL_ECANCEL : p->stages->work(p->context, worker, entry->job, &entry->error);
         pthread_mutex_lock(&p->lock);
         entry->done = true;
         pthread_cond_signal(&p->result_there);
@@ -236,8 +235,8 @@ static int run_alone(struct pipeline *p, struct bl_error *e)
 int bl_pipeline_run(const struct bl_stages *stages, void *context, int workers, int slots, struct bl_cancel *cancel,
                     struct bl_error *e)
 {
-    struct pipeline p = {.stages = stages, .context = context, .cancel = cancel,
-                         .slots = (size_t)(slots < workers ? workers : slots)};
+    struct pipeline p = {
+        .stages = stages, .context = context, .cancel = cancel, .slots = (size_t)(slots < workers ? workers : slots)};
     if (workers <= 1)
         return run_alone(&p, e);
     pthread_mutex_init(&p.lock, NULL); /* default attributes: cannot fail on Linux */

@@ -12,6 +12,8 @@
 
 #include "base/io.h"
 
+#define CONFIGURATION_MAX ((size_t)1 << 24) /* bytes: many sources may be named */
+
 /* The value of the line "name: value" in text, and its size; NULL when there is no such line. */
 static const char *find_value(const char *text, const char *name, size_t name_size, size_t *size)
 {
@@ -70,7 +72,8 @@ static int check_empty(const char *dir, struct bl_error *e)
     struct dirent *entry;
     while (!code && (entry = readdir(directory))) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            code = bl_error_set(e, BL_EUSAGE, "%s holds %s, which is no part of a dataset in the making: choose another "
+            code = bl_error_set(e, BL_EUSAGE,
+                                "%s holds %s, which is no part of a dataset in the making: choose another "
                                 "directory, or empty this one",
                                 dir, entry->d_name);
     }
@@ -99,7 +102,7 @@ static int settle_configuration(struct bl_state *s, const char *identity, struct
         return bl_io_replace(s->configuration, identity, strlen(identity), e);
     struct bl_buffer there = {0}, what = {0};
     bl_buffer_printf(&what, "%s holds an unfinished dataset", s->dir);
-    int code = bl_io_slurp(s->configuration, 1 << 24, &there, e);
+    int code = bl_io_slurp(s->configuration, CONFIGURATION_MAX, &there, e);
     if (!code)
         code = bl_buffer_check(&what, e);
     if (!code)
@@ -131,6 +134,22 @@ int bl_state_open(struct bl_state *s, const char *dir, const char *identity, str
     if (code)
         bl_state_close(s);
     return code;
+}
+
+int bl_state_recall(const char *dir, const char *name, struct bl_buffer *value, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    char *path = join(dir, ".bload/configuration");
+    if (!path)
+        return bl_error_memory(e);
+    int code = access(path, F_OK) == 0 ? bl_io_slurp(path, CONFIGURATION_MAX, &text, e) : BL_OK;
+    size_t size = 0;
+    const char *found = text.data ? find_value(text.data, name, strlen(name), &size) : NULL;
+    if (!code && found)
+        bl_buffer_append(value, found, size);
+    bl_buffer_free(&text);
+    free(path);
+    return code ? code : bl_buffer_check(value, e);
 }
 
 int bl_state_remove(struct bl_state *s, struct bl_error *e)

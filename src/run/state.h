@@ -22,6 +22,9 @@ struct bl_state {
  * differs); BL_EFAIL: another run is at work there. */
 int bl_state_open(struct bl_state *state, const char *dir, const char *identity, struct bl_error *e);
 
+/* The value of a line of the configuration that a run began DIR with, appended to value; nothing when there is none. */
+int bl_state_recall(const char *dir, const char *name, struct bl_buffer *value, struct bl_error *e);
+
 /* Removes DIR/.bload: the dataset is finished. */
 int bl_state_remove(struct bl_state *state, struct bl_error *e);
 void bl_state_close(struct bl_state *state);

@@ -149,8 +149,12 @@ static int consume(void *context, void *job_, struct bl_error *e)
     int code = bl_output_write(s->out, job->rows.data, job->rows.size, e);
     for (size_t f = 0; f < job->faults && !code; f++) {
         const struct fault *fault = &job->fault[f];
-        struct bl_row row = {.id = fault->id, .length = fault->length, .path = job->file->path,
-                             .kind = job->file->kind->name, .status = fault->status, .reason = fault->reason};
+        struct bl_row row = {.id = fault->id,
+                             .length = fault->length,
+                             .path = job->file->path,
+                             .kind = job->file->kind->name,
+                             .status = fault->status,
+                             .reason = fault->reason};
         code = s->scan->fault(s->scan->sink, &row, e);
     }
     s->done++;

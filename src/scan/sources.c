@@ -91,12 +91,13 @@ static void ignore(struct bl_files *files, const char *name)
 
 static int walk(struct listing *l, const char *path, const struct folder *parent, struct bl_error *e);
 
-static int visit(struct listing *l, const char *path, const char *name, unsigned char type,
-                 const struct folder *folder, struct bl_error *e)
+static int visit(struct listing *l, const char *path, const char *name, unsigned char type, const struct folder *folder,
+                 struct bl_error *e)
 {
     struct stat status;
     bool is_folder = type == DT_DIR, is_file = type == DT_REG;
-    /* A link leads to a file or a folder; one that leads nowhere is an input if its name says so, to be named as useless. */
+    /* A link leads to a file or a folder; one that leads nowhere is an input if its name says so, to be named as
+     * useless. */
     if (type == DT_LNK || type == DT_UNKNOWN) {
         bool there = look(l, path, &status) == 0;
         is_folder = there && S_ISDIR(status.st_mode);
