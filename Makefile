@@ -33,7 +33,7 @@ SONAME := libbload.so.0
 # While a part of the tree does not compile: make SRCDIRS="src/base src/plan" build/release/tests/test_plan
 SRCDIRS ?= $(patsubst %/,%,$(wildcard src/*/ src/kind/*/))
 OUT := build/$(VARIANT)
-SOURCES := $(sort $(foreach dir,$(SRCDIRS),$(wildcard $(dir)/*.c)))
+SOURCES := $(sort $(filter-out src/main.c,$(wildcard src/*.c)) $(foreach dir,$(SRCDIRS),$(wildcard $(dir)/*.c)))
 OBJECTS := $(SOURCES:src/%.c=$(OUT)/%.o)
 ARCHIVE := $(OUT)/objects.a
 MAIN := $(patsubst src/%.c,$(OUT)/%.o,$(wildcard src/main.c))

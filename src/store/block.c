@@ -14,40 +14,42 @@ static size_t aligned(size_t size)
 size_t bl_block_memory(const struct bl_format *format, bool with_fields)
 {
     size_t S = (size_t)format->S;
-    size_t size = aligned((S + 1) * sizeof(int32_t)) + aligned(S * sizeof(int32_t)) + 2 * aligned(S * sizeof(int64_t));
+    size_t size =
+        ALIGN + aligned((S + 1) * sizeof(int32_t)) + aligned(S * sizeof(int32_t)) + 2 * aligned(S * sizeof(int64_t));
     for (int f = 0; with_fields && f < format->fields.count; f++)
         size += aligned(bl_format_block_bytes(format, f));
     return size;
 }
 
-static void *take(uint8_t **memory, size_t size)
+static void *take(uint8_t **at, size_t size)
 {
-    void *part = *memory;
-    *memory += aligned(size);
+    void *part = *at;
+    *at += aligned(size);
     return part;
 }
 
-/* One allocation, which begins with cu_seqlens. */
+/* One allocation of zeros that are not touched: the pages of a large block come into being where a worker first writes.
+ */
 int bl_block_make(struct bl_block *block, const struct bl_format *format, bool with_fields, struct bl_error *e)
 {
     *block = (struct bl_block){0};
-    size_t size = bl_block_memory(format, with_fields), S = (size_t)format->S;
-    uint8_t *memory = aligned_alloc(ALIGN, size);
-    if (!memory)
+    size_t S = (size_t)format->S;
+    block->memory = calloc(1, bl_block_memory(format, with_fields));
+    if (!block->memory)
         return bl_error_memory(e);
-    memset(memory, 0, size);
-    block->cu_seqlens = take(&memory, (S + 1) * sizeof(int32_t));
-    block->length = take(&memory, S * sizeof(int32_t));
-    block->sequence = take(&memory, S * sizeof(int64_t));
-    block->source_start = take(&memory, S * sizeof(int64_t));
+    uint8_t *at = (uint8_t *)block->memory + (ALIGN - (uintptr_t)block->memory % ALIGN) % ALIGN;
+    block->cu_seqlens = take(&at, (S + 1) * sizeof(int32_t));
+    block->length = take(&at, S * sizeof(int32_t));
+    block->sequence = take(&at, S * sizeof(int64_t));
+    block->source_start = take(&at, S * sizeof(int64_t));
     for (int f = 0; with_fields && f < format->fields.count; f++)
-        block->field[f] = take(&memory, bl_format_block_bytes(format, f));
+        block->field[f] = take(&at, bl_format_block_bytes(format, f));
     return BL_OK;
 }
 
 void bl_block_free(struct bl_block *block)
 {
-    free(block->cu_seqlens);
+    free(block->memory);
     *block = (struct bl_block){0};
 }
 

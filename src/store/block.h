@@ -18,6 +18,7 @@ struct bl_block {
     int32_t *length;               /* [S] */
     int64_t *source_start;         /* [S], all zero when no sequence was cut */
     uint8_t *field[BL_FIELDS_MAX]; /* T * bl_field_step_bytes each, 64-byte aligned; NULL when made without fields */
+    void *memory;                  /* that all of these lie in */
 };
 
 /* Bytes that bl_block_make allocates. */

@@ -318,6 +318,8 @@ static int read_files(const json_t *object, struct bl_manifest *manifest, struct
         const json_t *entry = json_array_get(files, i);
         const char *name;
         int code = bl_json_text(entry, "name", &name, e);
+        if (!code && (name[0] == '/' || strstr(name, "..")))
+            code = bl_error_set(e, BL_EDATA, "\"files\": \"%s\" is no file of the dataset", name);
         struct bl_manifest_file *file = code ? NULL : new_file(manifest, name, e);
         if (!file)
             return code ? code : BL_EFAIL;
@@ -366,8 +368,9 @@ static int read_format(const json_t *object, struct bl_manifest *manifest, struc
         code = read_compress(object, format, e);
     if (!code)
         code = read_fields(object, manifest, e);
-    if (!code && bl_format_check(format, e))
-        code = e ? (e->code = BL_EDATA) : BL_EDATA;
+    struct bl_error why = {0};
+    if (!code && bl_format_check(format, &why))
+        code = bl_error_set(e, BL_EDATA, "%s", why.text);
     return code;
 }
 

@@ -1,0 +1,324 @@
+/* The public interface: names and objects of its own over the store and the planner, so that neither can show through.
+ */
+#include "bload.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "plan/plan.h"
+#include "store/dataset.h"
+
+struct bload_dataset {
+    struct bl_dataset dataset;
+};
+
+struct bload_plan {
+    struct bl_plan plan; /* with a length for every piece */
+};
+
+const char *bload_version(void)
+{
+    return BLOAD_VERSION;
+}
+
+/* The inner error as the caller's; codes are the same numbers. */
+static int give(int code, const struct bl_error *e, struct bload_error *error)
+{
+    if (error) {
+        error->code = code;
+        snprintf(error->text, sizeof error->text, "%s", code ? e->text : "");
+    }
+    return code;
+}
+
+/* --- datasets --------------------------------------------------------------------------------------------------- */
+
+int bload_dataset_open(const char *directory, struct bload_dataset **out, struct bload_error *error)
+{
+    struct bl_error e = {0};
+    *out = NULL;
+    struct bload_dataset *dataset = calloc(1, sizeof *dataset);
+    int code = dataset ? bl_dataset_open(&dataset->dataset, directory, &e) : bl_error_memory(&e);
+    if (code)
+        free(dataset);
+    else
+        *out = dataset;
+    return give(code, &e, error);
+}
+
+void bload_dataset_close(struct bload_dataset *dataset)
+{
+    if (!dataset)
+        return;
+    bl_dataset_close(&dataset->dataset);
+    free(dataset);
+}
+
+void bload_dataset_counts(const struct bload_dataset *dataset, struct bload_counts *counts)
+{
+    const struct bl_manifest *m = &dataset->dataset.manifest;
+    *counts = (struct bload_counts){
+        .T = m->words.T,
+        .S = m->format.S,
+        .blocks = m->words.blocks,
+        .pieces = dataset->dataset.index.pieces,
+        .sequences = m->words.sequences,
+        .steps = m->words.steps,
+        .longest = m->words.longest,
+        .padding = m->words.padding,
+        .deleted = m->words.deleted,
+        .cut = m->words.cut,
+        .lower_bound = m->words.lower_bound,
+        .efficiency = m->words.efficiency,
+    };
+}
+
+int bload_dataset_fields(const struct bload_dataset *dataset)
+{
+    return dataset->dataset.manifest.format.fields.count;
+}
+
+int bload_dataset_field(const struct bload_dataset *dataset, int f, struct bload_field *out, struct bload_error *error)
+{
+    const struct bl_format *format = &dataset->dataset.manifest.format;
+    struct bl_error e = {0};
+    *out = (struct bload_field){0};
+    if (f < 0 || f >= format->fields.count)
+        return give(bl_error_set(&e, BL_EUSAGE, "there is no field %d: the dataset has %d", f, format->fields.count),
+                    &e, error);
+    const struct bl_field *field = &format->fields.field[f];
+    *out = (struct bload_field){
+        .name = field->name,
+        .kind = field->kind,
+        .dtype = bl_dtype_name(field->dtype),
+        .item_bytes = bl_dtype_size(field->dtype),
+        .rank = field->rank + 1,
+        .shape = {format->T},
+        .block_bytes = bl_format_block_bytes(format, f),
+    };
+    memcpy(out->shape + 1, field->shape, (size_t)field->rank * sizeof *field->shape);
+    return give(BL_OK, &e, error);
+}
+
+int bload_dataset_find_field(const struct bload_dataset *dataset, const char *name)
+{
+    const struct bl_fields *fields = &dataset->dataset.manifest.format.fields;
+    for (int f = 0; f < fields->count; f++) {
+        if (strcmp(fields->field[f].name, name) == 0)
+            return f;
+    }
+    return -1;
+}
+
+int bload_read_block(struct bload_dataset *dataset, int64_t block, int field, void *out, struct bload_error *error)
+{
+    struct bl_error e = {0};
+    return give(bl_dataset_read(&dataset->dataset, block, field, out, &e), &e, error);
+}
+
+int bload_map_block(struct bload_dataset *dataset, int64_t block, int field, struct bload_mapping *mapping,
+                    struct bload_error *error)
+{
+    struct bl_error e = {0};
+    struct bload_mapping made = {0};
+    int code = bl_dataset_map(&dataset->dataset, block, field, &made.data, &made.address, &made.length, &e);
+    if (!code)
+        made.size = bl_format_block_bytes(&dataset->dataset.manifest.format, field);
+    *mapping = code ? (struct bload_mapping){0} : made;
+    return give(code, &e, error);
+}
+
+void bload_unmap(struct bload_mapping *mapping)
+{
+    if (mapping->address)
+        munmap(mapping->address, mapping->length);
+    *mapping = (struct bload_mapping){0};
+}
+
+int bload_read_tables(struct bload_dataset *dataset, int64_t block, struct bload_tables *tables,
+                      struct bload_error *error)
+{
+    struct bl_error e = {0};
+    const struct bl_block *read = NULL;
+    int code = bl_dataset_tables(&dataset->dataset, block, &read, &e);
+    *tables = (struct bload_tables){0};
+    if (!code)
+        *tables = (struct bload_tables){.num_sequences = read->num_sequences,
+                                        .cu_seqlens = read->cu_seqlens,
+                                        .sequence = read->sequence,
+                                        .length = read->length,
+                                        .source_start = read->source_start};
+    return give(code, &e, error);
+}
+
+int bload_dataset_rows(struct bload_dataset *dataset, int64_t *rows, struct bload_error *error)
+{
+    struct bl_error e = {0};
+    const struct bl_sequences *sequences = NULL;
+    int code = bl_dataset_sequences(&dataset->dataset, &sequences, &e);
+    *rows = code ? 0 : (int64_t)sequences->count;
+    return give(code, &e, error);
+}
+
+int bload_dataset_sequence(struct bload_dataset *dataset, int64_t row, struct bload_sequence *out,
+                           struct bload_error *error)
+{
+    struct bl_error e = {0};
+    const struct bl_sequences *sequences = NULL;
+    struct bl_row_text *text = &dataset->dataset.row;
+    *out = (struct bload_sequence){0};
+    int code = bl_dataset_sequences(&dataset->dataset, &sequences, &e);
+    if (!code && (row < 0 || (uint64_t)row >= sequences->count))
+        code =
+            bl_error_set(&e, BL_EUSAGE, "there is no sequence %" PRId64 ": the dataset has %zu", row, sequences->count);
+    if (!code)
+        code = bl_sequences_row(sequences, (size_t)row, text, &e);
+    if (!code)
+        *out = (struct bload_sequence){.id = text->row.id,
+                                       .path = text->row.path,
+                                       .kind = text->row.kind,
+                                       .status = bl_row_status_name(text->row.status),
+                                       .reason = text->row.reason,
+                                       .length = text->row.length};
+    return give(code, &e, error);
+}
+
+/* --- plans ------------------------------------------------------------------------------------------------------ */
+
+static int translate(const struct bload_plan_options *from, struct bl_plan_options *to, struct bl_error *e)
+{
+    static const enum bl_strategy strategy[] = {[BLOAD_BLOCK] = BL_STRATEGY_BLOCK,
+                                                [BLOAD_NAIVE] = BL_STRATEGY_NAIVE,
+                                                [BLOAD_SAMPLE] = BL_STRATEGY_SAMPLE,
+                                                [BLOAD_MIX] = BL_STRATEGY_MIX};
+    static const enum bl_fill fill[] = {[BLOAD_OPTIMAL] = BL_FILL_OPTIMAL, [BLOAD_PAPER] = BL_FILL_PAPER};
+    static const enum bl_oversize oversize[] = {[BLOAD_ERROR] = BL_OVERSIZE_ERROR,
+                                                [BLOAD_SPLIT] = BL_OVERSIZE_SPLIT,
+                                                [BLOAD_TRUNCATE] = BL_OVERSIZE_TRUNCATE,
+                                                [BLOAD_DROP] = BL_OVERSIZE_DROP};
+    if ((unsigned)from->strategy > BLOAD_MIX || (unsigned)from->fill > BLOAD_PAPER ||
+        (unsigned)from->oversize > BLOAD_DROP)
+        return bl_error_set(e, BL_EUSAGE, "unknown strategy, fill or oversize");
+    *to = (struct bl_plan_options){.strategy = strategy[from->strategy],
+                                   .fill = fill[from->fill],
+                                   .oversize = oversize[from->oversize],
+                                   .clips = from->all_clips ? BL_CLIPS_ALL : BL_CLIPS_ONE,
+                                   .T = from->T,
+                                   .clip = from->clip,
+                                   .seed = from->seed};
+    return BL_OK;
+}
+
+/* Lengths of whole sequences too, so that the caller's array is not needed any more. */
+static int keep_lengths(struct bl_plan *plan, const int64_t *length, struct bl_error *e)
+{
+    if (plan->length)
+        return BL_OK;
+    int64_t *kept = calloc(plan->pieces, sizeof *kept);
+    if (!kept)
+        return bl_error_memory(e);
+    for (size_t p = 0; p < plan->pieces; p++)
+        kept[p] = length[plan->sequence[p]];
+    plan->length = kept;
+    return BL_OK;
+}
+
+int bload_plan_make(const int64_t *length, size_t count, const struct bload_plan_options *options,
+                    struct bload_plan **out, struct bload_error *error)
+{
+    static const struct bload_plan_options defaults;
+    struct bl_error e = {0};
+    struct bl_plan_options inner;
+    *out = NULL;
+    struct bload_plan *plan = calloc(1, sizeof *plan);
+    int code = plan ? translate(options ? options : &defaults, &inner, &e) : bl_error_memory(&e);
+    if (!code)
+        code = bl_plan_make(&plan->plan, length, count, &inner, &e);
+    if (!code)
+        code = keep_lengths(&plan->plan, length, &e);
+    if (code)
+        bload_plan_free(plan);
+    else
+        *out = plan;
+    return give(code, &e, error);
+}
+
+/* The counts are the manifest's; the plan's tables are checked against each other as they are read. */
+int bload_dataset_plan(struct bload_dataset *dataset, struct bload_plan **out, struct bload_error *error)
+{
+    const struct bl_manifest *m = &dataset->dataset.manifest;
+    struct bl_error e = {0};
+    *out = NULL;
+    struct bload_plan *plan = calloc(1, sizeof *plan);
+    int code = plan ? bl_index_plan(&dataset->dataset.index, m->words.T, &plan->plan, &e) : bl_error_memory(&e);
+    if (code) {
+        free(plan);
+        return give(code, &e, error);
+    }
+    plan->plan.sequences = m->words.sequences;
+    plan->plan.steps = m->words.steps;
+    plan->plan.longest = m->words.longest;
+    plan->plan.padding = m->words.padding;
+    plan->plan.deleted = m->words.deleted;
+    plan->plan.cut = m->words.cut;
+    plan->plan.lower_bound = m->words.lower_bound;
+    plan->plan.max_sequences = m->format.S;
+    *out = plan;
+    return give(BL_OK, &e, error);
+}
+
+void bload_plan_free(struct bload_plan *plan)
+{
+    if (!plan)
+        return;
+    bl_plan_free(&plan->plan);
+    free(plan);
+}
+
+void bload_plan_counts(const struct bload_plan *plan, struct bload_counts *counts)
+{
+    const struct bl_plan *p = &plan->plan;
+    *counts = (struct bload_counts){
+        .T = p->T,
+        .S = p->max_sequences,
+        .blocks = (int64_t)p->blocks,
+        .pieces = (int64_t)p->pieces,
+        .sequences = p->sequences,
+        .steps = p->steps,
+        .longest = p->longest,
+        .padding = p->padding,
+        .deleted = p->deleted,
+        .cut = p->cut,
+        .lower_bound = p->lower_bound,
+        .efficiency = bl_plan_efficiency(p),
+    };
+}
+
+int64_t bload_plan_pieces(const struct bload_plan *plan, int64_t block)
+{
+    if (block < 0 || (uint64_t)block >= plan->plan.blocks)
+        return -1;
+    return plan->plan.block_ptr[block + 1] - plan->plan.block_ptr[block];
+}
+
+int bload_plan_piece(const struct bload_plan *plan, int64_t block, int64_t piece, struct bload_piece *out,
+                     struct bload_error *error)
+{
+    const struct bl_plan *p = &plan->plan;
+    struct bl_error e = {0};
+    *out = (struct bload_piece){0};
+    if (piece < 0 || piece >= bload_plan_pieces(plan, block))
+        return give(bl_error_set(&e, BL_EUSAGE, "there is no piece %" PRId64 " in block %" PRId64, piece, block), &e,
+                    error);
+    int64_t first = p->block_ptr[block], start = 0;
+    for (int64_t i = first; i < first + piece; i++)
+        start += p->length[i];
+    *out = (struct bload_piece){.sequence = p->sequence[first + piece],
+                                .source_start = p->source_start ? p->source_start[first + piece] : 0,
+                                .start = (int32_t)start,
+                                .length = (int32_t)p->length[first + piece]};
+    return give(BL_OK, &e, error);
+}

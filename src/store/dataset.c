@@ -1,0 +1,227 @@
+/* A shard's header follows from the manifest to the byte, so that it is compared, not parsed: what differs is refused
+ * before any offset is used. */
+#include "store/dataset.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int bl_dataset_open(struct bl_dataset *dataset, const char *dir, struct bl_error *e)
+{
+    *dataset = (struct bl_dataset){.shard = -1, .index.fd = -1, .file.fd = -1};
+    dataset->dir = strdup(dir);
+    if (!dataset->dir)
+        return bl_error_memory(e);
+    const struct bl_format *format = &dataset->manifest.format;
+    int code = bl_manifest_read(&dataset->manifest, dir, e);
+    if (!code)
+        code = bl_index_open(&dataset->index, dir, format->blocks, format->fields.count, e);
+    if (!code)
+        code = bl_block_make(&dataset->block, format, false, e);
+    if (code)
+        bl_dataset_close(dataset);
+    return code;
+}
+
+static void close_shard(struct bl_dataset *dataset)
+{
+    for (int t = 0; t < BL_TABLES; t++) {
+        free(dataset->table[t]);
+        dataset->table[t] = NULL;
+    }
+    bl_layout_free(&dataset->layout);
+    bl_shard_file_close(&dataset->file);
+    dataset->shard = -1;
+}
+
+void bl_dataset_close(struct bl_dataset *dataset)
+{
+    close_shard(dataset);
+    bl_index_close(&dataset->index);
+    bl_manifest_free(&dataset->manifest);
+    bl_block_free(&dataset->block);
+    if (dataset->has_sequences)
+        bl_sequences_close(&dataset->sequences);
+    bl_row_text_free(&dataset->row);
+    free(dataset->dir);
+    *dataset = (struct bl_dataset){.shard = -1, .index.fd = -1, .file.fd = -1};
+}
+
+/* --- shards ----------------------------------------------------------------------------------------------------- */
+
+static int check_header(struct bl_dataset *dataset, struct bl_error *e)
+{
+    const struct bl_layout *layout = &dataset->layout;
+    const struct bl_shard_file *file = &dataset->file;
+    if (file->size != layout->file_size)
+        return bl_error_set(e, BL_EDATA, "%s has %" PRId64 " bytes, not the %" PRId64 " that it must have", file->path,
+                            file->size, layout->file_size);
+    char *head = malloc(layout->header.size);
+    if (!head)
+        return bl_error_memory(e);
+    int code = bl_shard_file_read(&dataset->file, 0, (int64_t)layout->header.size, head, e);
+    if (!code && memcmp(head, layout->header.data, layout->header.size) != 0)
+        code = bl_error_set(e, BL_EDATA, "%s: its header is not the one that follows from the manifest", file->path);
+    free(head);
+    return code;
+}
+
+static int open_shard(struct bl_dataset *dataset, int64_t shard, struct bl_error *e)
+{
+    const struct bl_format *format = &dataset->manifest.format;
+    char name[BL_SHARD_NAME_MAX];
+    struct bl_buffer path = {0};
+    close_shard(dataset);
+    bl_buffer_printf(&path, "%s/%s", dataset->dir, bl_format_shard_name(format, shard, name));
+    int code = bl_buffer_check(&path, e);
+    if (!code)
+        code = bl_layout_make(&dataset->layout, format, shard, e);
+    if (!code)
+        code = bl_shard_file_open(&dataset->file, path.data, format->compressed, e);
+    bl_buffer_free(&path);
+    if (!code)
+        code = check_header(dataset, e);
+    if (code)
+        close_shard(dataset);
+    else
+        dataset->shard = shard;
+    return code;
+}
+
+/* Opens the shard of block b; *row is its place there. */
+static int seek_block(struct bl_dataset *dataset, int64_t b, int64_t *row, struct bl_error *e)
+{
+    const struct bl_format *format = &dataset->manifest.format;
+    if (b < 0 || b >= format->blocks)
+        return bl_error_set(e, BL_EUSAGE, "there is no block %" PRId64 ": %s has %" PRId64, b, dataset->dir,
+                            format->blocks);
+    int64_t shard = b / format->blocks_per_shard;
+    int code = shard == dataset->shard ? BL_OK : open_shard(dataset, shard, e);
+    *row = b % format->blocks_per_shard;
+    return code;
+}
+
+/* Where block b of field f lies in its shard. */
+static int seek_field(struct bl_dataset *dataset, int64_t b, int f, int64_t *offset, int64_t *size, struct bl_error *e)
+{
+    int64_t row = 0;
+    if (f < 0 || f >= dataset->manifest.format.fields.count)
+        return bl_error_set(e, BL_EUSAGE, "there is no field %d: %s has %d", f, dataset->dir,
+                            dataset->manifest.format.fields.count);
+    int code = seek_block(dataset, b, &row, e);
+    if (code)
+        return code;
+    const struct bl_shard_tensor *tensor = bl_layout_field(&dataset->layout, f);
+    *size = tensor->row_bytes;
+    *offset = (int64_t)dataset->layout.header.size + tensor->tensor.begin + row * *size;
+    return BL_OK;
+}
+
+int bl_dataset_read(struct bl_dataset *dataset, int64_t b, int f, void *out, struct bl_error *e)
+{
+    int64_t offset = 0, size = 0;
+    int code = seek_field(dataset, b, f, &offset, &size, e);
+    return code ? code : bl_shard_file_read(&dataset->file, offset, size, out, e);
+}
+
+int bl_dataset_map(struct bl_dataset *dataset, int64_t b, int f, const void **data, void **address, size_t *length,
+                   struct bl_error *e)
+{
+    int64_t offset = 0, size = 0, page = sysconf(_SC_PAGESIZE);
+    int code = seek_field(dataset, b, f, &offset, &size, e);
+    if (code)
+        return code;
+    if (dataset->file.compressed)
+        return bl_error_set(e, BL_EUSAGE, "%s is compressed: its blocks can be read, not mapped", dataset->dir);
+    int64_t before = offset % page;
+    *length = (size_t)(size + before);
+    *address = mmap(NULL, *length, PROT_READ, MAP_SHARED, dataset->file.fd, offset - before);
+    if (*address == MAP_FAILED)
+        return bl_error_errno(e, BL_EFAIL, "cannot map %s", dataset->file.path);
+    *data = (const char *)*address + before;
+    return BL_OK;
+}
+
+/* --- tables ----------------------------------------------------------------------------------------------------- */
+
+/* A table of a compressed shard is one piece, so that it is kept: else each block's row would decompress it again. */
+static int load_table(struct bl_dataset *dataset, const struct bl_shard_tensor *tensor, struct bl_error *e)
+{
+    int64_t size = tensor->tensor.end - tensor->tensor.begin;
+    uint8_t *table = malloc((size_t)size);
+    if (!table)
+        return bl_error_memory(e);
+    int code =
+        bl_shard_file_read(&dataset->file, (int64_t)dataset->layout.header.size + tensor->tensor.begin, size, table, e);
+    if (code)
+        free(table);
+    else
+        dataset->table[tensor->table] = table;
+    return code;
+}
+
+static int read_row(struct bl_dataset *dataset, enum bl_table table, int64_t row, void *out, struct bl_error *e)
+{
+    const struct bl_shard_tensor *tensor = bl_layout_table(&dataset->layout, table);
+    if (!dataset->file.compressed)
+        return bl_shard_file_read(&dataset->file,
+                                  (int64_t)dataset->layout.header.size + tensor->tensor.begin + row * tensor->row_bytes,
+                                  tensor->row_bytes, out, e);
+    int code = dataset->table[table] ? BL_OK : load_table(dataset, tensor, e);
+    if (!code)
+        memcpy(out, dataset->table[table] + row * tensor->row_bytes, (size_t)tensor->row_bytes);
+    return code;
+}
+
+/* Whoever uses the tables as indices must be able to rely on them. */
+static int check_tables(const struct bl_block *block, const struct bl_format *format)
+{
+    if (block->num_sequences < 0 || block->num_sequences > format->S || block->cu_seqlens[0] != 0 ||
+        block->cu_seqlens[format->S] > format->T)
+        return BL_EDATA;
+    for (int64_t i = 0; i < format->S; i++) {
+        if (block->cu_seqlens[i] > block->cu_seqlens[i + 1] || block->sequence[i] < -1 || block->length[i] < 0 ||
+            block->length[i] > block->cu_seqlens[i + 1] - block->cu_seqlens[i])
+            return BL_EDATA;
+    }
+    return BL_OK;
+}
+
+int bl_dataset_tables(struct bl_dataset *dataset, int64_t b, const struct bl_block **out, struct bl_error *e)
+{
+    struct bl_block *block = &dataset->block;
+    int64_t row = 0;
+    int code = seek_block(dataset, b, &row, e);
+    if (!code)
+        code = read_row(dataset, BL_TABLE_NUM_SEQUENCES, row, &block->num_sequences, e);
+    if (!code)
+        code = read_row(dataset, BL_TABLE_CU_SEQLENS, row, block->cu_seqlens, e);
+    if (!code)
+        code = read_row(dataset, BL_TABLE_SEQUENCE, row, block->sequence, e);
+    if (!code)
+        code = read_row(dataset, BL_TABLE_LENGTH, row, block->length, e);
+    if (!code && dataset->manifest.format.has_source_start)
+        code = read_row(dataset, BL_TABLE_SOURCE_START, row, block->source_start, e);
+    if (!code && check_tables(block, &dataset->manifest.format))
+        code = bl_error_set(e, BL_EDATA, "%s: the tables of block %" PRId64 " are damaged", dataset->file.path, b);
+    block->index = b;
+    *out = code ? NULL : block;
+    return code;
+}
+
+int bl_dataset_sequences(struct bl_dataset *dataset, const struct bl_sequences **sequences, struct bl_error *e)
+{
+    *sequences = &dataset->sequences;
+    if (dataset->has_sequences)
+        return BL_OK;
+    struct bl_buffer path = {0};
+    bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, dataset->dir);
+    int code = bl_buffer_check(&path, e);
+    if (!code)
+        code = bl_sequences_open(&dataset->sequences, (const char *const *)&path.data, 1, false, e);
+    bl_buffer_free(&path);
+    dataset->has_sequences = !code;
+    return code;
+}

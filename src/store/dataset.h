@@ -1,0 +1,52 @@
+/* A finished dataset opened for reading. One shard is open at a time; one thread at a time. */
+#ifndef BL_DATASET_H
+#define BL_DATASET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "store/block.h"
+#include "store/index.h"
+#include "store/manifest.h"
+#include "store/sequences.h"
+#include "store/shardfile.h"
+
+#define BL_SEQUENCES_FILE "sequences.tsv"
+
+struct bl_dataset {
+    char *dir;
+    struct bl_manifest manifest;
+    struct bl_index index;
+    int64_t shard; /* that file and layout are of; -1: none is open */
+    struct bl_shard_file file;
+    struct bl_layout layout;
+    uint8_t *table[BL_TABLES]; /* of a compressed shard, whole, once one of its blocks' tables was asked for */
+    struct bl_block block;     /* tables only: what bl_dataset_tables gives */
+    bool has_sequences;
+    struct bl_sequences sequences; /* read when first asked for */
+    struct bl_row_text row;
+};
+
+/* Reads the manifest and the index's header. Codes as bl_manifest_read and bl_index_open. On error the object is empty.
+ */
+int bl_dataset_open(struct bl_dataset *dataset, const char *dir, struct bl_error *e);
+void bl_dataset_close(struct bl_dataset *dataset);
+
+/* Copies block b of field f. BL_EUSAGE: there is none; BL_EDATA: the shard is not as the manifest says, or damaged
+ * where that shows while reading. */
+int bl_dataset_read(struct bl_dataset *dataset, int64_t b, int f, void *out, struct bl_error *e);
+
+/* Maps block b of field f: *data lies in the mapping, which munmap(*address, *length) ends. BL_EUSAGE for compressed
+ * shards. */
+int bl_dataset_map(struct bl_dataset *dataset, int64_t b, int f, const void **data, void **address, size_t *length,
+                   struct bl_error *e);
+
+/* The tables of block b: valid until the next call. */
+int bl_dataset_tables(struct bl_dataset *dataset, int64_t b, const struct bl_block **block, struct bl_error *e);
+
+/* The rows of sequences.tsv, read when first asked for. */
+int bl_dataset_sequences(struct bl_dataset *dataset, const struct bl_sequences **sequences, struct bl_error *e);
+
+#endif

@@ -1,0 +1,201 @@
+/* A small dataset with known content, for the tests of the store: every byte of a field follows from the sequence and
+ * the step. */
+#ifndef BL_SAMPLE_H
+#define BL_SAMPLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/io.h"
+#include "plan/plan.h"
+#include "store/block.h"
+#include "store/index.h"
+#include "store/manifest.h"
+#include "store/sequences.h"
+#include "store/shard.h"
+#include "store/shards.h"
+#include "unit.h"
+
+#define SAMPLE_SEQUENCES 40
+#define SAMPLE_FAILED 7 /* this sequence failed while packing */
+#define SAMPLE_SKIPPED 11
+
+struct sample {
+    char dir[64];
+    struct bl_format format;
+    struct bl_plan plan;
+    struct bl_plan_options options;
+    int64_t length[SAMPLE_SEQUENCES];
+};
+
+/* How a sample is to be. */
+struct sample_kind {
+    bool compressed, split, segment_ids;
+    int64_t shard_size;
+};
+
+static inline uint8_t sample_byte(int field, int64_t sequence, int64_t step, size_t at)
+{
+    return (uint8_t)(sequence * 31 + step * 7 + (int64_t)(at % 13) + field * 101 + 1);
+}
+
+static inline void sample_fill(const struct sample *s, struct bl_block *block)
+{
+    for (int f = 0; f < s->format.fields.count; f++) {
+        size_t step_bytes = bl_field_step_bytes(&s->format.fields.field[f]);
+        memset(block->field[f], 0, (size_t)s->format.T * step_bytes);
+        for (int i = 0; i < block->num_sequences; i++) {
+            for (int32_t t = block->cu_seqlens[i]; t < block->cu_seqlens[i + 1]; t++) {
+                int64_t step = t - block->cu_seqlens[i] + block->source_start[i];
+                for (size_t k = 0; k < step_bytes; k++)
+                    block->field[f][(size_t)t * step_bytes + k] = sample_byte(f, block->sequence[i], step, k);
+            }
+        }
+    }
+    for (int i = 0; i < block->num_sequences; i++) {
+        if (block->sequence[i] == SAMPLE_FAILED)
+            bl_block_fail(block, &s->format, i);
+    }
+}
+
+static inline void sample_plan(struct sample *s, struct sample_kind kind)
+{
+    struct bl_error e = {0};
+    for (int i = 0; i < SAMPLE_SEQUENCES; i++)
+        s->length[i] = i == SAMPLE_SKIPPED ? 0 : 1 + i * 5 % 16 + (kind.split && i % 9 == 0 ? 20 : 0);
+    s->options =
+        (struct bl_plan_options){.strategy = BL_STRATEGY_BLOCK, .oversize = BL_OVERSIZE_SPLIT, .T = 16, .seed = 3};
+    ck_assert_int_eq(bl_plan_make(&s->plan, s->length, SAMPLE_SEQUENCES, &s->options, &e), 0);
+    s->format = (struct bl_format){
+        .T = 16,
+        .S = s->plan.max_sequences + 1,
+        .blocks = (int64_t)s->plan.blocks,
+        .has_source_start = s->plan.cut > 0,
+        .has_segment_ids = kind.segment_ids,
+        .compressed = kind.compressed,
+        .level = 3,
+        .fields = {.count = 3,
+                   .field = {{.name = "frames", .kind = "video", .dtype = BL_U8, .rank = 3, .shape = {4, 5, 3}},
+                             {.name = "labels", .kind = "array", .dtype = BL_I64, .rank = 0},
+                             {.name = "features", .kind = "audio", .dtype = BL_F32, .rank = 1, .shape = {6}}}}};
+    ck_assert_int_eq(bl_plan_digest(&s->plan, s->length, s->format.plan_digest, &e), 0);
+    ck_assert_int_eq(bl_format_init(&s->format, kind.shard_size ? kind.shard_size : 12000, &e), 0);
+}
+
+/* Puts the blocks last first: any order must do. */
+static inline void sample_shard(const struct sample *s, int64_t shard, struct bl_shard_record *record)
+{
+    struct bl_error e = {0};
+    struct bl_shard *out;
+    struct bl_block block;
+    struct bl_compressor *compressor = NULL;
+    if (s->format.compressed)
+        ck_assert_int_eq(bl_compressor_open(s->format.level, &compressor, &e), 0);
+    ck_assert_int_eq(bl_block_make(&block, &s->format, true, &e), 0);
+    ck_assert_msg(bl_shard_create(&s->format, s->dir, shard, &out, &e) == 0, "%s", e.text);
+    int64_t first = bl_format_first_block(&s->format, shard);
+    for (int64_t row = bl_format_blocks_of(&s->format, shard); row-- > 0;) {
+        bl_block_plan(&block, &s->format, &s->plan, s->length, first + row);
+        sample_fill(s, &block);
+        ck_assert_msg(bl_shard_put_block(out, &block, compressor, &e) == 0, "%s", e.text);
+    }
+    ck_assert_msg(bl_shard_finish(out, compressor, "note\n", 5, record, &e) == 0, "%s", e.text);
+    bl_shard_free(out);
+    bl_block_free(&block);
+    bl_compressor_close(compressor);
+}
+
+static inline void sample_sequences(const struct sample *s)
+{
+    struct bl_error e = {0};
+    struct bl_output out;
+    char path[128];
+    snprintf(path, sizeof path, "%s/sequences.tsv", s->dir);
+    ck_assert_int_eq(bl_output_open(&out, path, &e), 0);
+    struct bl_buffer text = {0};
+    bl_buffer_text(&text, BL_SEQUENCES_HEADER);
+    for (int i = 0; i < SAMPLE_SEQUENCES; i++) {
+        char id[32];
+        snprintf(id, sizeof id, "clip %d.mp4", i);
+        struct bl_row row = {.id = id,
+                             .length = s->length[i],
+                             .kind = "video",
+                             .path = id,
+                             .bytes = 100 + i,
+                             .reason = "",
+                             .sampling = "all",
+                             .stream = 0};
+        if (i == SAMPLE_SKIPPED) {
+            row.status = BL_ROW_SKIPPED;
+            row.reason = "no video stream";
+        } else if (i == SAMPLE_FAILED) {
+            row.status = BL_ROW_FAILED;
+            row.reason = "9 frames decode, the scan counted 4";
+        }
+        bl_sequences_format(&row, &text);
+    }
+    ck_assert_int_eq(bl_output_write(&out, text.data, text.size, &e), 0);
+    ck_assert_int_eq(bl_output_commit(&out, &e), 0);
+    bl_buffer_free(&text);
+}
+
+static inline void sample_manifest(const struct sample *s)
+{
+    struct bl_error e = {0};
+    struct bl_manifest m = {.format = s->format, .skipped = 1, .failed = 1, .failed_steps = s->length[SAMPLE_FAILED]};
+    bl_words_of_plan(&m.words, &s->plan, &s->options);
+    ck_assert_int_eq(bl_manifest_text(&m.tool, "0.0.0", &e), 0);
+    ck_assert_int_eq(bl_manifest_text(&m.simd, "avx2", &e), 0);
+    ck_assert_int_eq(bl_manifest_text(&m.made[0], "size 5x4", &e), 0);
+    ck_assert_int_eq(bl_manifest_pair(&m.libraries, "libexample", "1.2.3", &e), 0);
+    ck_assert_int_eq(bl_manifest_configure(&m, "T: 16\nsize: 5x4\nodd: a\tb\xff\n", &e), 0);
+    ck_assert_int_eq(bl_manifest_add_file(&m, s->dir, "sequences.tsv", &e), 0);
+    ck_assert_int_eq(bl_manifest_add_file(&m, s->dir, BL_SHARDS_FILE, &e), 0);
+    ck_assert_int_eq(bl_manifest_add_file(&m, s->dir, BL_INDEX_FILE, &e), 0);
+    ck_assert_msg(bl_manifest_write(&m, s->dir, &e) == 0, "%s", e.text);
+    bl_manifest_free(&m);
+}
+
+/* A finished dataset in a new directory under /tmp. */
+static inline void sample_make(struct sample *s, struct sample_kind kind)
+{
+    struct bl_error e = {0};
+    *s = (struct sample){.dir = "/tmp/bload-test-XXXXXX"};
+    ck_assert_ptr_nonnull(mkdtemp(s->dir));
+    sample_plan(s, kind);
+    struct bl_output shards;
+    struct bl_index_writer index;
+    ck_assert_int_eq(bl_shard_prepare(s->dir, &e), 0);
+    ck_assert_int_eq(bl_shards_open(&shards, s->dir, &e), 0);
+    ck_assert_int_eq(bl_index_begin(&index, s->dir, &s->plan, s->length, s->format.fields.count, &e), 0);
+    for (int64_t i = 0; i < bl_format_shards(&s->format); i++) {
+        struct bl_shard_record record;
+        sample_shard(s, i, &record);
+        ck_assert_int_eq(bl_shards_add(&shards, &s->format, &record, &e), 0);
+        ck_assert_int_eq(bl_index_checksums(&index, record.block_checksum,
+                                            (size_t)record.blocks * (size_t)s->format.fields.count, &e),
+                         0);
+        bl_shard_record_free(&record);
+    }
+    ck_assert_int_eq(bl_output_commit(&shards, &e), 0);
+    ck_assert_msg(bl_index_finish(&index, &e) == 0, "%s", e.text);
+    sample_sequences(s);
+    sample_manifest(s);
+}
+
+/* Removes a directory and all in it. */
+static inline void sample_remove(const char *dir)
+{
+    char command[160];
+    snprintf(command, sizeof command, "rm -rf -- '%s'", dir);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static inline void sample_free(struct sample *s)
+{
+    sample_remove(s->dir);
+    bl_plan_free(&s->plan);
+}
+
+#endif
