@@ -1,35 +1,14 @@
 /* See count.h. The packets are always gone through: their number is the answer for an undamaged stream, and what a damaged one is
- * held against. Suspicion is cheap to raise and costs only time; damage is what decoding then finds, or data that end
- * long before the header says. A number of frames in the header that a clean decode contradicts is no damage. */
+ * held against. Damage is what decoding then finds, or data that end long before the header says. A number of frames in the
+ * header that a clean decode contradicts is no damage. */
 #include "kind/video/count.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "kind/video/convert.h"
 #include "kind/video/frames.h"
-#include "kind/video/peek.h"
 #include "kind/video/pick.h"
 #include "kind/video/stream.h"
-
-/* Seconds that the data may end before the header's duration without a word. */
-#define END_TOLERANCE 0.5
-
-struct times {
-    int64_t *data;
-    size_t size, capacity;
-};
-
-/* What going through the packets tells. */
-struct tally {
-    int64_t frames;  /* shown by packets that are not discarded */
-    int64_t end;     /* of the last shown packet, in ticks */
-    struct times times; /* of the frames, when sampling by time */
-    bool midway;     /* the first packet is no keyframe */
-    bool suspicious;
-    bool truncated;  /* the header says declared seconds, and all streams end after present seconds */
-    double declared, present;
-};
+#include "kind/video/tally.h"
 
 /* What decoding tells. */
 struct decoded {
@@ -39,146 +18,17 @@ struct decoded {
     bool cut;
 };
 
-static int times_add(struct times *t, int64_t time, struct bl_error *e)
-{
-    if (t->size == t->capacity) {
-        size_t capacity = t->capacity ? 2 * t->capacity : 256;
-        int64_t *data = realloc(t->data, capacity * sizeof *data);
-        if (!data)
-            return bl_error_memory(e);
-        t->data = data;
-        t->capacity = capacity;
-    }
-    t->data[t->size++] = time;
-    return 0;
-}
-
-static int time_compare(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-static bool by_time(const struct bl_video_config *config)
-{
-    return config->fps.den != 0;
-}
-
-/* The container's own timestamps are those that decoding gives; other demuxers make them up from what they see, and differently
- * after a probe. */
-static bool times_are_sound(const struct bl_demux *d)
-{
-    return bl_demux_is_mov(d) || bl_demux_is_matroska(d);
-}
-
-static int tally_packet(struct tally *t, const struct bl_video_config *config, struct bl_peek *peek,
-                        const AVPacket *packet, struct bl_error *e)
-{
-    t->midway = t->midway || (peek->packets == 0 && !(packet->flags & AV_PKT_FLAG_KEY));
-    int frames = bl_peek_packet(peek, packet);
-    if (packet->flags & AV_PKT_FLAG_DISCARD)
-        return 0;
-    t->frames += frames;
-    int64_t start = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
-    if (start != AV_NOPTS_VALUE && packet->duration >= 0 && packet->duration < INT64_MAX - FFMAX(start, 0))
-        t->end = FFMAX(t->end, start + packet->duration);
-    if (!by_time(config) || frames == 0)
-        return 0;
-    t->suspicious = t->suspicious || packet->pts == AV_NOPTS_VALUE || packet->duration <= 0 || frames > 1;
-    return times_add(&t->times, packet->pts, e);
-}
-
-/* Seconds, by the container's header; 0 where it does not say. */
-static double declared_duration(const struct bl_demux *d, bool probed)
-{
-    const AVFormatContext *format = d->format;
-    if (format->duration == AV_NOPTS_VALUE || format->duration <= 0)
-        return 0;
-    if (probed && format->duration_estimation_method != AVFMT_DURATION_FROM_STREAM)
-        return 0;
-    return (double)format->duration / AV_TIME_BASE;
-}
-
-/* The end of the stream that ends last: a video may well be shorter than its sound. */
-static int present_duration(const struct bl_demux *counted, AVPacket *packet, double *present, struct bl_error *e)
-{
-    struct bl_demux d;
-    int rc = bl_demux_open(&d, counted->path, counted->bytes, counted->stream->index, BL_DEMUX_COUNT, counted->cancel, e);
-    if (rc)
-        return rc;
-    bl_demux_want_all(&d);
-    while ((rc = bl_demux_next(&d, packet, e)) > 0) {
-        int64_t start = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
-        AVRational tick = d.format->streams[packet->stream_index]->time_base;
-        if (start != AV_NOPTS_VALUE)
-            *present = FFMAX(*present, ((double)start + (double)packet->duration) * av_q2d(tick));
-    }
-    bl_demux_close(&d);
-    return rc;
-}
-
-static int tally_end(struct tally *t, const struct bl_demux *d, AVPacket *packet, struct bl_error *e)
-{
-    t->declared = declared_duration(d, d->probed);
-    t->present = (double)t->end * av_q2d(d->stream->time_base);
-    if (t->declared == 0 || t->present + END_TOLERANCE >= t->declared)
-        return 0;
-    int rc = present_duration(d, packet, &t->present, e);
-    t->truncated = t->present + END_TOLERANCE < t->declared;
-    return rc;
-}
-
-static int tally_packets(struct tally *t, const struct bl_video_config *config, struct bl_demux *d, struct bl_error *e)
-{
-    AVPacket *packet = av_packet_alloc();
-    if (!packet)
-        return bl_error_memory(e);
-    struct bl_peek peek;
-    bl_peek_init(&peek, d->stream->codecpar);
-    int rc;
-    while ((rc = bl_demux_next(d, packet, e)) > 0) {
-        rc = tally_packet(t, config, &peek, packet, e);
-        if (rc)
-            break;
-        const AVCodecParserContext *parser = av_stream_get_parser(d->stream);
-        if (parser && (parser->picture_structure == AV_PICTURE_STRUCTURE_TOP_FIELD ||
-                       parser->picture_structure == AV_PICTURE_STRUCTURE_BOTTOM_FIELD))
-            peek.suspicious = true; /* two packets may make one frame */
-    }
-    int64_t listed = d->stream->nb_frames;
-    t->suspicious = t->suspicious || peek.suspicious || d->end_error || (listed > 0 && listed != peek.packets) ||
-                    (by_time(config) && !times_are_sound(d));
-    if (!rc)
-        rc = tally_end(t, d, packet, e);
-    av_packet_free(&packet);
-    return rc;
-}
-
-/* Whether the frames' times say what is taken: sorted, no two alike. Else only decoding tells. */
-static bool times_pick(struct times *t, struct bl_pick *pick, int64_t end)
-{
-    qsort(t->data, t->size, sizeof *t->data, time_compare);
-    for (size_t i = 0; i < t->size; i++) {
-        if (i > 0 && t->data[i] == t->data[i - 1])
-            return false;
-        bl_pick_push(pick, t->data[i]);
-    }
-    bl_pick_end(pick, end);
-    return true;
-}
-
 /* The length by packets alone; false where that is not to be had. */
-static bool length_by_packets(struct tally *t, const struct bl_video_config *config, struct bl_pick *pick, int64_t *length)
+static bool length_by_packets(const struct bl_tally *t, const struct bl_video_config *config, struct bl_pick pick,
+                              int64_t *length)
 {
-    if (t->suspicious || t->truncated || t->frames == 0 || config->count == BL_COUNT_DECODE)
+    if (t->suspicious || t->cut || t->late || t->frames == 0 || config->count == BL_COUNT_DECODE)
         return false;
-    if (by_time(config)) {
-        if (!times_pick(&t->times, pick, t->end))
-            return false;
-        *length = pick->taken;
-    } else {
-        *length = (t->frames + config->stride - 1) / config->stride;
-    }
+    for (size_t i = 0; i < t->times; i++)
+        bl_pick_push(&pick, t->time[i]);
+    if (t->times)
+        bl_pick_end(&pick, t->end);
+    *length = t->times ? pick.taken : (t->frames + config->stride - 1) / config->stride;
     return true;
 }
 
@@ -217,58 +67,56 @@ static int decode(const struct bl_demux *counted, struct bl_pick *pick, struct d
     return rc;
 }
 
-static void reason_write(char *text, size_t size, const struct tally *t, const struct decoded *d)
+static void reason_write(char *text, size_t size, const struct bl_tally *t, const struct decoded *d)
 {
-    long long frames = d->frames, listed = t->frames > frames ? t->frames : frames;
+    long long frames = d->frames, expected = t->frames > frames ? t->frames : frames;
     bool faults = d->refused || d->cut || d->flagged;
     text[0] = 0;
-    if (t->truncated)
+    if (t->late)
         snprintf(text, size, "truncated: header says %.1f s, data ends at %.1f s", t->declared, t->present);
-    else if (faults && frames < listed)
-        snprintf(text, size, "damaged: %lld of %lld frames decode", frames, listed);
+    else if (t->cut)
+        snprintf(text, size, "truncated: header lists %lld frames, %lld are there", (long long)t->listed, frames);
+    else if (faults && frames < expected)
+        snprintf(text, size, "damaged: %lld of %lld frames decode", frames, expected);
     else if (d->flagged)
         snprintf(text, size, "damaged: %lld of %lld frames concealed by the decoder", (long long)d->flagged, frames);
     else if (faults)
         snprintf(text, size, "damaged: %lld frames decode, beside errors", frames);
-    else if (t->midway && frames < listed)
-        snprintf(text, size, "begins between keyframes: %lld of %lld frames decode", frames, listed);
+    else if (t->midway && frames < expected)
+        snprintf(text, size, "begins between keyframes: %lld of %lld frames decode", frames, expected);
 }
 
-static int length_by_decoding(const struct bl_demux *d, const struct tally *t, struct bl_pick *pick,
+static int length_by_decoding(const struct bl_demux *d, const struct bl_tally *t, struct bl_pick pick,
                               struct bl_count_result *result, struct bl_error *e)
 {
     struct decoded decoded = {0};
-    int rc = decode(d, pick, &decoded, e);
+    int rc = decode(d, &pick, &decoded, e);
     if (rc)
         return rc;
+    if (decoded.frames == 0 && t->frames == 0)
+        return bl_error_set(e, BL_EDATA, "no frames in the video stream");
     if (decoded.frames == 0)
-        return t->frames ? bl_error_set(e, BL_EDATA, "damaged: none of %lld frames decodes", (long long)t->frames)
-                         : bl_error_set(e, BL_EDATA, "no frames in the video stream");
+        return bl_error_set(e, BL_EDATA, "damaged: none of %lld frames decodes", (long long)t->frames);
     result->length = decoded.length;
-    result->decoded = true;
     reason_write(result->reason, sizeof result->reason, t, &decoded);
     return 0;
 }
 
-static int count_opened(const struct bl_video_config *config, struct bl_demux *d, struct tally *t,
-                        struct bl_count_result *result, struct bl_error *e)
+static int count_tallied(const struct bl_video_config *config, const struct bl_demux *d, const struct bl_tally *t,
+                         struct bl_count_result *result, struct bl_error *e)
 {
-    result->stream = d->stream->index;
-    int rc = bl_stream_check(d, config, e);
-    if (!rc)
-        rc = tally_packets(t, config, d, e);
-    if (rc)
-        return rc;
     struct bl_pick pick;
     AVRational tick = d->stream->time_base;
     if (!bl_pick_init(&pick, config->fps.num, config->fps.den, config->stride, tick.num, tick.den))
         return bl_error_set(e, BL_EDATA, "a time base of %d/%d s, which --fps cannot use", tick.num, tick.den);
-    struct bl_pick fresh = pick;
-    if (!length_by_packets(t, config, &pick, &result->length))
-        rc = length_by_decoding(d, t, &fresh, result, e);
-    if (!rc && result->length == 0)
+    if (!length_by_packets(t, config, pick, &result->length)) {
+        int rc = length_by_decoding(d, t, pick, result, e);
+        if (rc)
+            return rc;
+    }
+    if (result->length == 0)
         return bl_error_set(e, BL_EDATA, "too short: --fps takes none of its frames");
-    return rc;
+    return 0;
 }
 
 int bl_count_video(const struct bl_video_config *config, const struct bl_cancel *cancel, const struct bl_input *input,
@@ -279,9 +127,14 @@ int bl_count_video(const struct bl_video_config *config, const struct bl_cancel 
     int rc = bl_demux_open(&d, input->path, -1, -1, BL_DEMUX_COUNT, cancel, e);
     if (rc)
         return rc;
-    struct tally t = {0};
-    rc = count_opened(config, &d, &t, result, e);
-    free(t.times.data);
+    result->stream = d.stream->index;
+    struct bl_tally tally = {0};
+    rc = bl_stream_check(&d, config, e);
+    if (!rc)
+        rc = bl_tally_make(&tally, &d, config->fps.den != 0, e);
+    if (!rc)
+        rc = count_tallied(config, &d, &tally, result, e);
+    bl_tally_free(&tally);
     bl_demux_close(&d);
     return rc;
 }

@@ -11,7 +11,6 @@
 struct bl_count_result {
     int64_t length;   /* frames after sampling */
     int stream;       /* the container's index */
-    bool decoded;     /* counted by decoding */
     char reason[256]; /* "" for a video without fault */
 };
 

@@ -71,6 +71,8 @@ int bl_demux_error(const struct bl_demux *d, int code, const char *what, struct 
     }
     if (code == AVERROR(ENOMEM))
         return bl_error_memory(e);
+    if (code == AVERROR_INVALIDDATA)
+        return bl_error_set(e, BL_EDATA, "%s", what);
     char text[AV_ERROR_MAX_STRING_SIZE];
     return bl_error_set(e, BL_EDATA, "%s (%s)", what, av_make_error_string(text, sizeof text, code));
 }
@@ -78,8 +80,10 @@ int bl_demux_error(const struct bl_demux *d, int code, const char *what, struct 
 static int file_open(struct bl_demux *d, int64_t bytes, struct bl_error *e)
 {
     d->fd = open(d->path, O_RDONLY | O_CLOEXEC);
-    if (d->fd < 0)
+    if (d->fd < 0 && (bytes >= 0 || bl_errno_is_system(errno)))
         return bl_error_errno(e, BL_EFAIL, "%s: cannot be opened", d->path);
+    if (d->fd < 0)
+        return bl_error_errno(e, BL_EDATA, "cannot be opened");
     struct stat status;
     if (fstat(d->fd, &status) < 0)
         return bl_error_errno(e, BL_EFAIL, "%s: cannot be examined", d->path);
@@ -325,4 +329,27 @@ bool bl_demux_is_mov(const struct bl_demux *d)
 bool bl_demux_is_matroska(const struct bl_demux *d)
 {
     return strncmp(d->format->iformat->name, "matroska,", 9) == 0;
+}
+
+/* The first chunk's size, which an AVI file claims for itself. */
+static bool riff_ends_early(const struct bl_demux *d)
+{
+    uint8_t head[8];
+    if (strcmp(d->format->iformat->name, "avi") != 0 || pread(d->fd, head, sizeof head, 0) != sizeof head)
+        return false;
+    uint32_t size = head[4] | (uint32_t)head[5] << 8 | (uint32_t)head[6] << 16 | (uint32_t)head[7] << 24;
+    return size != UINT32_MAX && (int64_t)size + 8 > d->bytes;
+}
+
+bool bl_demux_ends_early(const struct bl_demux *d)
+{
+    if (riff_ends_early(d))
+        return true;
+    int entries = avformat_index_get_entries_count(d->stream);
+    for (int i = 0; i < entries; i++) {
+        const AVIndexEntry *entry = avformat_index_get_entry(d->stream, i);
+        if (entry && entry->pos > d->bytes - entry->size)
+            return true;
+    }
+    return false;
 }

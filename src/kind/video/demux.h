@@ -50,6 +50,9 @@ int bl_demux_next(struct bl_demux *d, AVPacket *packet, struct bl_error *e);
 bool bl_demux_is_mov(const struct bl_demux *d);
 bool bl_demux_is_matroska(const struct bl_demux *d);
 
+/* Whether the container's own figures reach beyond the end of the file. */
+bool bl_demux_ends_early(const struct bl_demux *d);
+
 /* libav's code for a failure as ours: BL_EFAIL where the system failed, BL_ECANCEL, or BL_EDATA saying what. */
 int bl_demux_error(const struct bl_demux *d, int code, const char *what, struct bl_error *e);
 

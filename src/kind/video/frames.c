@@ -1,5 +1,7 @@
 #include "kind/video/frames.h"
 
+#include <string.h>
+
 #include "kind/video/geometry.h"
 
 static int codec_open(struct bl_frames *f, struct bl_error *e)
@@ -44,15 +46,17 @@ void bl_frames_close(struct bl_frames *f)
     bl_demux_close(&f->demux);
 }
 
-/* Gives the decoder the next packet, or tells it that there are no more. */
-static int feed(struct bl_frames *f, struct bl_error *e)
+/* A transport stream's packets are marked too where two recordings were joined, and no byte is missing. */
+static bool packet_is_cut(const struct bl_frames *f)
 {
-    int got = bl_demux_next(&f->demux, f->packet, e);
-    if (got < 0)
-        return got;
+    return f->packet->flags & AV_PKT_FLAG_CORRUPT && strcmp(f->demux.format->iformat->name, "mpegts") != 0;
+}
+
+/* Gives the decoder the packet at hand, or tells it that there are no more. */
+static int send(struct bl_frames *f, bool got, struct bl_error *e)
+{
     f->draining = !got;
-    f->cut = f->cut || f->demux.end_error || (got && f->packet->flags & AV_PKT_FLAG_CORRUPT);
-    f->packets += got;
+    f->cut = f->cut || f->demux.end_error || (got && packet_is_cut(f));
     int rc = avcodec_send_packet(f->codec, got ? f->packet : NULL);
     av_packet_unref(f->packet);
     if (rc == AVERROR(ENOMEM))
@@ -60,6 +64,33 @@ static int feed(struct bl_frames *f, struct bl_error *e)
     if (rc < 0 && rc != AVERROR_EOF)
         f->refused++;
     return 0;
+}
+
+static int feed(struct bl_frames *f, struct bl_error *e)
+{
+    int got = bl_demux_next(&f->demux, f->packet, e);
+    return got < 0 ? got : send(f, got, e);
+}
+
+int bl_frames_seek(struct bl_frames *f, const struct bl_restart *restart, bool *found, struct bl_error *e)
+{
+    *found = false;
+    int rc = feed(f, e);
+    if (rc)
+        return rc;
+    int stream = f->demux.stream->index;
+    if (av_seek_frame(f->demux.format, stream, restart->time, AVSEEK_FLAG_BACKWARD) < 0)
+        return f->demux.system_errno ? bl_demux_error(&f->demux, 0, "", e) : 0;
+    while ((rc = bl_demux_next(&f->demux, f->packet, e)) > 0) {
+        if (f->packet->pos == restart->position && f->packet->pts == restart->time) {
+            *found = true;
+            return send(f, true, e);
+        }
+        if (f->packet->pos > restart->position)
+            break;
+    }
+    av_packet_unref(f->packet);
+    return rc < 0 ? rc : 0;
 }
 
 int bl_frames_next(struct bl_frames *f, AVFrame *frame, struct bl_error *e)

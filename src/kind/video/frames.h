@@ -9,21 +9,25 @@
 
 #include "base/error.h"
 #include "kind/video/demux.h"
+#include "kind/video/timeline.h"
 
 struct bl_frames {
     struct bl_demux demux;
     AVCodecContext *codec;
     AVPacket *packet;
     bool draining;
-    int64_t packets; /* sent to the decoder */
     int64_t refused; /* packets or calls to which the decoder answered with an error */
-    bool cut;        /* a packet was marked as damaged by the container, or the container ended by a fault */
+    bool cut;        /* the container ended by a fault, or a packet is not all there */
 };
 
 /* Arguments and errors as bl_demux_open's. After a failure there is nothing to close. */
 int bl_frames_open(struct bl_frames *f, const char *path, int64_t bytes, int stream, const struct bl_cancel *cancel,
                    struct bl_error *e);
 void bl_frames_close(struct bl_frames *f);
+
+/* Goes on at a restart, having read the first packet only (decoders learn from it what encoder made the stream). True when
+ * the next packet is the restart's; else the object is of no more use. The frame of the first packet may still come. */
+int bl_frames_seek(struct bl_frames *f, const struct bl_restart *restart, bool *found, struct bl_error *e);
 
 /* The next frame that is shown: 1, 0 at the end, or BL_EFAIL, BL_ECANCEL. What the decoder objects to is counted, and decoding
  * goes on. The frame is the caller's to unref. */

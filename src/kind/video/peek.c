@@ -44,7 +44,7 @@ static int vp8_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     if (size < 3) {
         peek->suspicious = true;
-        return 0;
+        return 1;
     }
     uint32_t tag = data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16;
     bool key = !(tag & 1), shown = tag >> 4 & 1;
@@ -52,6 +52,7 @@ static int vp8_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
     if (header + (tag >> 5) > size || (tag >> 1 & 7) > 3 || (!key && peek->packets == 0) ||
         (key && memcmp(data + 3, "\x9d\x01\x2a", 3) != 0))
         peek->suspicious = true;
+    peek->restarts = key;
     return shown;
 }
 
@@ -66,7 +67,7 @@ static int vp9_frame(struct bl_peek *peek, const uint8_t *data, size_t size)
     unsigned reserved = profile == 3 ? bits_get(&b, 1) : 0;
     if (marker != 2 || reserved || size == 0) {
         peek->suspicious = true;
-        return 0;
+        return 1;
     }
     if (bits_get(&b, 1)) { /* show_existing_frame */
         peek->suspicious = peek->suspicious || peek->packets == 0;
@@ -77,6 +78,7 @@ static int vp9_frame(struct bl_peek *peek, const uint8_t *data, size_t size)
     bits_get(&b, 1);
     if (key ? bits_get(&b, 24) != 0x498342 : peek->packets == 0)
         peek->suspicious = true;
+    peek->restarts = key && shown;
     return shown;
 }
 
@@ -96,9 +98,10 @@ static int vp9_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
             frame |= (size_t)sizes[i * width + k] << 8 * k;
         if (frame > left || frame == 0) {
             peek->suspicious = true;
-            return shown;
+            return shown > 0 ? shown : 1;
         }
         shown += vp9_frame(peek, data, frame);
+        peek->restarts = peek->restarts && i == 0;
         data += frame;
         left -= frame;
     }
@@ -136,8 +139,8 @@ static bool av1_unit(const uint8_t *data, size_t size, size_t *at, unsigned *typ
 /* A temporal unit shows one frame; anything else (spatial layers, pictures) is left to the decoder. */
 static int av1_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
-    int shown = 0;
-    bool sequence = false;
+    int shown = 0, frames = 0;
+    bool sequence = false, key = false;
     for (size_t at = 0; at < size;) {
         unsigned type;
         size_t payload;
@@ -147,13 +150,19 @@ static int av1_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
         }
         struct bits b = {data + at, payload, 0};
         sequence = sequence || type == OBU_SEQUENCE;
-        if (type == OBU_FRAME || type == OBU_FRAME_HEADER)
-            shown += bits_get(&b, 1) || (bits_get(&b, 2), bits_get(&b, 1));
+        if (type == OBU_FRAME || type == OBU_FRAME_HEADER) {
+            bool existing = bits_get(&b, 1);
+            unsigned kind = existing ? 1 : bits_get(&b, 2);
+            frames++;
+            key = kind == 0; /* KEY_FRAME */
+            shown += existing || bits_get(&b, 1);
+        }
         at += payload;
     }
     if (shown != 1 || (peek->packets == 0 && !sequence))
         peek->suspicious = true;
-    return shown;
+    peek->restarts = sequence && key && frames == 1;
+    return shown > 0 ? shown : 1;
 }
 
 /* H.264 and H.265: NAL units behind lengths or start codes. */
@@ -201,27 +210,46 @@ static int nal_next(const struct bl_peek *peek, const uint8_t **at, const uint8_
     return 1;
 }
 
+/* What one packet has of the following. */
+struct headers {
+    bool instant;           /* an instant refresh (IDR) */
+    bool sequence, picture; /* parameter sets */
+};
+
+/* An instant refresh resets the decoder; but where parameter sets lie among the pictures it has to bring its own. */
+static void headers_close(struct bl_peek *peek, const struct headers *headers)
+{
+    peek->loose_headers = peek->loose_headers || headers->sequence || headers->picture;
+    peek->restarts = headers->instant && (!peek->loose_headers || (headers->sequence && headers->picture));
+}
+
+enum { H264_SLICE = 1, H264_PARTITION = 2, H264_IDR = 5, H264_SPS = 7, H264_PPS = 8 };
+
 static int h264_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     const uint8_t *at = data, *end = data + size;
     struct nal nal;
     int pictures = 0, rc;
-    bool instant = false;
+    struct headers headers = {0};
     while ((rc = nal_next(peek, &at, end, &nal)) > 0) {
         if (nal.size < 2)
             continue;
         unsigned type = nal.data[0] & 31;
         peek->suspicious = peek->suspicious || nal.data[0] & 0x80 || type == 0;
-        instant = instant || type == 5;
-        if (type == 1 || type == 5 || type == 2)
+        headers.instant = headers.instant || type == H264_IDR;
+        headers.sequence = headers.sequence || type == H264_SPS;
+        headers.picture = headers.picture || type == H264_PPS;
+        if (type == H264_SLICE || type == H264_PARTITION || type == H264_IDR)
             pictures += nal.data[1] >> 7; /* first_mb_in_slice is 0 */
     }
-    if (rc < 0 || pictures != 1 || (peek->packets == 0 && !instant))
+    if (rc < 0 || pictures != 1 || (peek->packets == 0 && !headers.instant))
         peek->suspicious = true;
-    return pictures;
+    headers_close(peek, &headers);
+    return pictures > 0 ? pictures : 1;
 }
 
-enum { HEVC_RASL_N = 8, HEVC_RASL_R = 9, HEVC_BLA = 16, HEVC_IDR = 19, HEVC_CRA = 21, HEVC_PPS = 34, HEVC_EOS = 36, HEVC_EOB = 37 };
+enum { HEVC_RASL_N = 8, HEVC_RASL_R = 9, HEVC_BLA = 16, HEVC_IDR = 19, HEVC_CRA = 21, HEVC_SPS = 33, HEVC_PPS = 34,
+       HEVC_EOS = 36, HEVC_EOB = 37 };
 
 /* Pictures may be marked as not to be shown where the parameter set allows it. */
 static bool hevc_hides_pictures(const struct nal *nal)
@@ -261,9 +289,14 @@ static int hevc_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
     const uint8_t *at = data, *end = data + size;
     struct nal nal;
     int pictures = 0, rc;
+    struct headers headers = {0};
     while ((rc = nal_next(peek, &at, end, &nal)) > 0) {
         if (nal.size < 2)
             continue;
+        unsigned type = nal.data[0] >> 1 & 63;
+        headers.instant = headers.instant || type == HEVC_IDR || type == HEVC_IDR + 1;
+        headers.sequence = headers.sequence || type == HEVC_SPS;
+        headers.picture = headers.picture || type == HEVC_PPS;
         unsigned layer = (nal.data[0] & 1u) << 5 | nal.data[1] >> 3;
         peek->suspicious = peek->suspicious || nal.data[0] & 0x80;
         if (layer == 0)
@@ -271,7 +304,8 @@ static int hevc_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
     }
     if (rc < 0 || pictures != 1)
         peek->suspicious = true;
-    return pictures;
+    headers_close(peek, &headers);
+    return pictures > 0 ? pictures : 1;
 }
 
 /* The parameter sets of an hvcC record (ISO 14496-15 8.3.3). */
@@ -317,7 +351,7 @@ static int mpeg_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
     /* MPEG-4: so short a picture may be one that is only said not to be there. */
     if (pictures != 1 || (part4 && size < 20))
         peek->suspicious = true;
-    return pictures;
+    return pictures > 0 ? pictures : 1;
 }
 
 static int jpeg_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
@@ -327,6 +361,7 @@ static int jpeg_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
         end--;
     if (end - data < 4 || data[0] != 0xff || data[1] != 0xd8 || end[-2] != 0xff || end[-1] != 0xd9)
         peek->suspicious = true;
+    peek->restarts = true;
     return 1;
 }
 
@@ -362,15 +397,17 @@ static int frames_in(struct bl_peek *peek, const uint8_t *data, size_t size)
         return mpeg_frames(peek, data, size);
     case AV_CODEC_ID_MJPEG:
         return jpeg_frames(peek, data, size);
+    case AV_CODEC_ID_PRORES:
+    case AV_CODEC_ID_DNXHD:
+    case AV_CODEC_ID_HUFFYUV:
+    case AV_CODEC_ID_RAWVIDEO:
+        peek->restarts = true;
+        return 1;
     case AV_CODEC_ID_THEORA:
     case AV_CODEC_ID_H263:
     case AV_CODEC_ID_FLV1:
-    case AV_CODEC_ID_PRORES:
-    case AV_CODEC_ID_DNXHD:
     case AV_CODEC_ID_FFV1:
-    case AV_CODEC_ID_HUFFYUV:
     case AV_CODEC_ID_FFVHUFF:
-    case AV_CODEC_ID_RAWVIDEO:
         return 1;
     default:
         peek->suspicious = true;
@@ -383,6 +420,7 @@ int bl_peek_packet(struct bl_peek *peek, const AVPacket *packet)
     if (packet->size <= 0 || packet->flags & AV_PKT_FLAG_CORRUPT ||
         (peek->packets == 0 && !(packet->flags & AV_PKT_FLAG_KEY)))
         peek->suspicious = true;
+    peek->restarts = false;
     int frames = packet->size > 0 ? frames_in(peek, packet->data, (size_t)packet->size) : 0;
     peek->packets++;
     return frames;

@@ -1,6 +1,9 @@
 /* See read.h. A frame is converted straight into its place in the block; the frame before last is held until the picker knows how
  * often it is taken. A piece that reaches the end of its sequence decodes to the end of the file, so that frames which the
- * scan did not count are found as surely as missing ones. */
+ * scan did not count are found as surely as missing ones.
+ *
+ * A piece from the middle of an undamaged sequence begins at a keyframe before it where the timeline knows one. Every frame that
+ * then comes must be shown when the timeline says; the first that is not has the piece read from the beginning after all. */
 #include "kind/video/read.h"
 
 #include <stdio.h>
@@ -11,7 +14,18 @@
 #include "kind/video/frames.h"
 #include "kind/video/pick.h"
 #include "kind/video/stream.h"
+#include "kind/video/timeline.h"
 #include "kind/video/video.h"
+
+#define TIMELINES 4
+
+/* A timeline that was made, and of what. Making one goes through the whole file, and a long sequence has many pieces. */
+struct known {
+    char *path; /* NULL: none */
+    int64_t bytes;
+    int stream;
+    struct bl_timeline timeline;
+};
 
 struct bl_reader {
     const struct bl_video_config *config;
@@ -19,6 +33,8 @@ struct bl_reader {
     struct bl_dimensions size; /* of the pictures */
     struct bl_convert *convert;
     AVFrame *frame, *held;
+    struct known known[TIMELINES];
+    int oldest; /* of the known */
 };
 
 /* One piece on its way. */
@@ -29,6 +45,10 @@ struct piece {
     struct bl_pick pick;
     int64_t seen;    /* steps given so far, from the sequence's beginning */
     int64_t damaged; /* of the piece's steps */
+
+    const struct bl_timeline *timeline; /* NULL when decoding from the beginning */
+    size_t begin, expected;             /* the first frame that is to come, and the next, by the timeline */
+    bool strayed;                       /* another came */
 };
 
 static int size_check(const struct bl_reader *reader, const struct bl_geometry *g, struct bl_error *e)
@@ -73,6 +93,23 @@ static int count_differs(const struct piece *p, struct bl_error *e)
                         (long long)p->seen);
 }
 
+/* The next frame as bl_frames_next gives it; 0 too when it is not the one that the timeline has. */
+static int piece_next(struct piece *p, struct bl_error *e)
+{
+    AVFrame *frame = p->reader->frame;
+    int rc;
+    do
+        rc = bl_frames_next(&p->frames, frame, e);
+    while (rc > 0 && p->timeline && p->expected == p->begin && bl_frames_time(frame) < p->timeline->time[p->begin]);
+    if (rc < 0 || !p->timeline)
+        return rc;
+    bool all = p->expected == p->timeline->frames;
+    p->strayed = p->frames.refused || p->frames.cut || (rc ? all : !all) ||
+                 (rc && bl_frames_time(frame) != p->timeline->time[p->expected]);
+    p->expected++;
+    return p->strayed ? 0 : rc;
+}
+
 /* Decodes until the piece is full, and to the end of the file where the piece ends the sequence. */
 static int piece_decode(struct piece *p, struct bl_error *e)
 {
@@ -81,7 +118,7 @@ static int piece_decode(struct piece *p, struct bl_error *e)
     bool to_end = stop == p->request->row.length;
     int64_t time_end = AV_NOPTS_VALUE;
     int rc;
-    while ((rc = bl_frames_next(&p->frames, reader->frame, e)) > 0) {
+    while ((rc = piece_next(p, e)) > 0) {
         int64_t times = bl_pick_push(&p->pick, bl_frames_time(reader->frame));
         rc = piece_take(p, times, e);
         if (rc || (!to_end && p->seen >= stop))
@@ -90,6 +127,8 @@ static int piece_decode(struct piece *p, struct bl_error *e)
         av_frame_unref(reader->held);
         av_frame_move_ref(reader->held, reader->frame);
     }
+    if (p->strayed)
+        return 0;
     if (!rc)
         rc = piece_take(p, bl_pick_end(&p->pick, time_end), e);
     if (!rc && (to_end ? p->seen != stop : p->seen < stop))
@@ -99,7 +138,7 @@ static int piece_decode(struct piece *p, struct bl_error *e)
 
 static void note_write(const struct piece *p, struct bl_note *note)
 {
-    if (p->request->row.reason && *p->request->row.reason)
+    if (*p->request->row.reason)
         return; /* the scan has said it */
     if (p->damaged)
         snprintf(note->text, sizeof note->text, "damaged: %lld of %lld frames concealed by the decoder",
@@ -108,31 +147,129 @@ static void note_write(const struct piece *p, struct bl_note *note)
         snprintf(note->text, sizeof note->text, "damaged: errors while decoding, though no frame is missing");
 }
 
-static int piece_read(struct piece *p, struct bl_note *note, struct bl_error *e)
+static int pick_init(struct piece *p, AVRational tick, struct bl_error *e)
 {
     const struct bl_video_config *config = p->reader->config;
-    AVRational tick = p->frames.demux.stream->time_base;
-    if (!bl_pick_init(&p->pick, config->fps.num, config->fps.den, config->stride, tick.num, tick.den))
-        return bl_error_set(e, BL_EDATA, "a time base of %d/%d s, which --fps cannot use", tick.num, tick.den);
-    int rc = piece_decode(p, e);
-    if (!rc)
-        note_write(p, note);
+    if (bl_pick_init(&p->pick, config->fps.num, config->fps.den, config->stride, tick.num, tick.den))
+        return 0;
+    return bl_error_set(e, BL_EDATA, "a time base of %d/%d s, which --fps cannot use", tick.num, tick.den);
+}
+
+static int frames_open(struct piece *p, struct bl_error *e)
+{
+    const struct bl_row *row = &p->request->row;
+    return bl_frames_open(&p->frames, row->path, row->bytes, row->stream, p->reader->env->cancel, e);
+}
+
+static void piece_close(struct piece *p)
+{
+    bl_frames_close(&p->frames);
     av_frame_unref(p->reader->frame);
     av_frame_unref(p->reader->held);
+}
+
+static int read_from_beginning(struct piece *p, struct bl_note *note, struct bl_error *e)
+{
+    int rc = frames_open(p, e);
+    if (rc)
+        return rc;
+    rc = pick_init(p, p->frames.demux.stream->time_base, e);
+    if (!rc)
+        rc = piece_decode(p, e);
+    if (!rc)
+        note_write(p, note);
+    piece_close(p);
+    return rc;
+}
+
+static void known_free(struct known *known)
+{
+    free(known->path);
+    bl_timeline_free(&known->timeline);
+    *known = (struct known){0};
+}
+
+static int timeline_make(const struct bl_reader *reader, const struct bl_row *row, struct known *known, struct bl_error *e)
+{
+    struct bl_demux d;
+    int rc = bl_demux_open(&d, row->path, row->bytes, row->stream, BL_DEMUX_COUNT, reader->env->cancel, e);
+    if (rc)
+        return rc;
+    rc = bl_timeline_make(&known->timeline, &d, e);
+    bl_demux_close(&d);
+    if (rc)
+        return rc;
+    known->path = strdup(row->path);
+    known->bytes = row->bytes;
+    known->stream = row->stream;
+    if (!known->path)
+        rc = bl_error_memory(e);
+    return rc;
+}
+
+static int timeline_of(struct bl_reader *reader, const struct bl_row *row, const struct bl_timeline **timeline,
+                       struct bl_error *e)
+{
+    for (int i = 0; i < TIMELINES; i++) {
+        struct known *known = &reader->known[i];
+        *timeline = &known->timeline;
+        if (known->path && strcmp(known->path, row->path) == 0 && known->bytes == row->bytes &&
+            known->stream == row->stream)
+            return 0;
+    }
+    struct known *known = &reader->known[reader->oldest];
+    reader->oldest = (reader->oldest + 1) % TIMELINES;
+    known_free(known);
+    *timeline = &known->timeline;
+    int rc = timeline_make(reader, row, known, e);
+    if (rc)
+        known_free(known);
+    return rc;
+}
+
+/* Reads a piece beginning at a keyframe. *done is false where that cannot be. */
+static int read_from_restart(struct piece *p, const struct bl_timeline *timeline, bool *done, struct bl_note *note,
+                             struct bl_error *e)
+{
+    int rc = frames_open(p, e);
+    if (rc)
+        return rc;
+    rc = pick_init(p, p->frames.demux.stream->time_base, e);
+    const struct bl_restart *restart = rc ? NULL : bl_timeline_find(timeline, &p->pick, p->request->source_start);
+    bool found = false;
+    if (restart)
+        rc = bl_frames_seek(&p->frames, restart, &found, e);
+    if (found && !rc) {
+        p->timeline = timeline;
+        p->begin = p->expected = restart->frame;
+        p->seen = p->pick.taken;
+        rc = piece_decode(p, e);
+        *done = !p->strayed;
+        if (*done && !rc)
+            note_write(p, note);
+    }
+    piece_close(p);
     return rc;
 }
 
 int bl_read_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note, struct bl_error *e)
 {
-    const struct bl_row *row = &request->row;
     note->text[0] = 0;
+    if (request->source_start > 0 && !*request->row.reason) {
+        struct piece p = {.reader = reader, .request = request};
+        struct bl_error middle = {0};
+        const struct bl_timeline *timeline;
+        bool done = false;
+        int rc = timeline_of(reader, &request->row, &timeline, &middle);
+        if (!rc)
+            rc = read_from_restart(&p, timeline, &done, note, &middle);
+        if (rc && rc != BL_EDATA)
+            return bl_error_set(e, rc, "%s", middle.text);
+        if (done && !rc)
+            return 0;
+    }
     struct piece p = {.reader = reader, .request = request};
-    int rc = bl_frames_open(&p.frames, row->path, row->bytes, row->stream, reader->env->cancel, e);
-    if (rc)
-        return rc;
-    rc = piece_read(&p, note, e);
-    bl_frames_close(&p.frames);
-    return rc;
+    return read_from_beginning(&p, note, e);
 }
 
 int bl_read_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
@@ -160,6 +297,8 @@ void bl_read_close(struct bl_reader *reader)
 {
     if (!reader)
         return;
+    for (int i = 0; i < TIMELINES; i++)
+        known_free(&reader->known[i]);
     bl_convert_close(reader->convert);
     av_frame_free(&reader->frame);
     av_frame_free(&reader->held);

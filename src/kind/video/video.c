@@ -90,14 +90,7 @@ static int count(const void *config, const struct bl_kind_env *env, const struct
         row.status = BL_ROW_OK;
         row.length = result.length;
     }
-    struct bl_buffer text = {0};
-    sampling(config, &text);
-    rc = bl_buffer_check(&text, e);
-    row.sampling = text.data;
-    if (!rc)
-        rc = emit(sink, &row, e);
-    bl_buffer_free(&text);
-    return rc;
+    return emit(sink, &row, e);
 }
 
 static int fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *out,
