@@ -401,10 +401,11 @@ static int read_members(const json_t *object, struct bl_manifest *manifest, stru
     return code ? code : read_files(object, manifest, e);
 }
 
-static int check_digest(const json_t *object, const char *text, size_t size, char digest[BL_DIGEST_SIZE],
+/* Whether the checksum in the text is the text's own. */
+static int check_digest(const json_t *object, const char *text, size_t size, char digest[BL_DIGEST_SIZE], bool *sound,
                         struct bl_error *e)
 {
-    uint64_t checksum, found;
+    uint64_t checksum = 0;
     int code = bl_json_checksum(object, "checksum", &checksum, e);
     if (code)
         return code;
@@ -416,28 +417,25 @@ static int check_digest(const json_t *object, const char *text, size_t size, cha
     char *digits = find_digits(copy, size, digest);
     if (digits)
         memcpy(digits, ZEROS, BL_DIGEST_SIZE - 1);
-    found = bl_checksum(copy, size);
+    *sound = digits && bl_checksum(copy, size) == checksum;
     free(copy);
-    if (!digits || found != checksum)
-        return bl_error_set(e, BL_EDATA, "its checksum is %016" PRIx64 ", it says %s: it is damaged, or was edited",
-                            found, digest);
     return BL_OK;
 }
 
-int bl_manifest_parse(struct bl_manifest *manifest, const char *text, size_t size, struct bl_error *e)
+int bl_manifest_parse(struct bl_manifest *manifest, const char *text, size_t size, bool *sound, struct bl_error *e)
 {
     *manifest = (struct bl_manifest){0};
     json_error_t why;
     json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);
     if (!object)
         return bl_error_set(e, BL_EDATA, "line %d: %s", why.line, why.text);
-    int64_t version;
+    int64_t version = 0;
     int code = bl_json_integer(object, "format", 1, INT64_MAX, &version, e);
     if (!code && version != BL_FORMAT_VERSION)
         code = bl_error_set(e, BL_EDATA, "its format is version %" PRId64 ", this tool knows %d", version,
                             BL_FORMAT_VERSION);
     if (!code)
-        code = check_digest(object, text, size, manifest->digest, e);
+        code = check_digest(object, text, size, manifest->digest, sound, e);
     if (!code)
         code = read_members(object, manifest, e);
     json_decref(object);
@@ -446,7 +444,7 @@ int bl_manifest_parse(struct bl_manifest *manifest, const char *text, size_t siz
     return code;
 }
 
-int bl_manifest_read(struct bl_manifest *manifest, const char *dir, struct bl_error *e)
+int bl_manifest_inspect(struct bl_manifest *manifest, const char *dir, bool *sound, struct bl_error *e)
 {
     *manifest = (struct bl_manifest){0};
     struct bl_buffer path = {0}, text = {0};
@@ -459,9 +457,20 @@ int bl_manifest_read(struct bl_manifest *manifest, const char *dir, struct bl_er
     }
     if (!code)
         code = bl_io_slurp(path.data, BL_MANIFEST_SIZE_MAX, &text, e);
-    if (!code && (code = bl_manifest_parse(manifest, text.data ? text.data : "", text.size, e)) == BL_EDATA)
+    if (!code && (code = bl_manifest_parse(manifest, text.data ? text.data : "", text.size, sound, e)) == BL_EDATA)
         bl_error_prefix(e, "%s", path.data);
     bl_buffer_free(&text);
     bl_buffer_free(&path);
     return code;
+}
+
+int bl_manifest_read(struct bl_manifest *manifest, const char *dir, struct bl_error *e)
+{
+    bool sound = false;
+    int code = bl_manifest_inspect(manifest, dir, &sound, e);
+    if (code || sound)
+        return code;
+    bl_manifest_free(manifest);
+    return bl_error_set(e, BL_EDATA, "%s/" BL_MANIFEST_FILE ": its checksum is wrong: it is damaged, or was edited",
+                        dir);
 }

@@ -67,8 +67,11 @@ int bl_manifest_write(struct bl_manifest *manifest, const char *dir, struct bl_e
  * dataset; BL_EDATA: it is damaged, or of a later format. On error *manifest is empty. */
 int bl_manifest_read(struct bl_manifest *manifest, const char *dir, struct bl_error *e);
 
-/* The same from memory. */
-int bl_manifest_parse(struct bl_manifest *manifest, const char *text, size_t size, struct bl_error *e);
+/* The same, but a wrong checksum is no error as long as the rest can be read: *sound tells whether it is right. */
+int bl_manifest_inspect(struct bl_manifest *manifest, const char *dir, bool *sound, struct bl_error *e);
+
+/* The same as bl_manifest_inspect, from memory. */
+int bl_manifest_parse(struct bl_manifest *manifest, const char *text, size_t size, bool *sound, struct bl_error *e);
 
 void bl_manifest_free(struct bl_manifest *manifest);
 

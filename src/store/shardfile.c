@@ -64,6 +64,7 @@ void bl_shard_file_close(struct bl_shard_file *file)
     bl_decompressor_close(file->decompressor);
     free(file->packed);
     free(file->content);
+    free(file->frame_checksum);
     *file = (struct bl_shard_file){.fd = -1, .loaded = SIZE_MAX};
 }
 
@@ -85,7 +86,7 @@ static int grow(uint8_t **memory, size_t *capacity, size_t size, struct bl_error
 }
 
 /* Reads the compressed bytes of frame i and decompresses them to out. */
-static int unpack(struct bl_shard_file *file, size_t i, void *out, uint64_t *checksum, struct bl_error *e)
+static int unpack(struct bl_shard_file *file, size_t i, void *out, struct bl_error *e)
 {
     const struct bl_seekable_frame *frame = &file->seekable.frame[i];
     size_t size = (size_t)(frame[1].offset - frame[0].offset);
@@ -94,26 +95,28 @@ static int unpack(struct bl_shard_file *file, size_t i, void *out, uint64_t *che
         code = bl_io_pread(file->fd, file->packed, size, frame->offset, file->path, e);
     if (code)
         return code;
-    if (checksum)
-        *checksum = bl_checksum(file->packed, size);
+    if (file->frame_checksum)
+        file->frame_checksum[i] = bl_checksum(file->packed, size);
     code = bl_decompressor_frame(file->decompressor, &file->seekable, i, file->packed, out, e);
     if (code == BL_EDATA)
         bl_error_prefix(e, "%s", file->path);
     return code;
 }
 
-int bl_shard_file_load(struct bl_shard_file *file, size_t i, uint64_t *checksum, struct bl_error *e)
+/* Decompresses frame i into file->content. */
+static int load(struct bl_shard_file *file, size_t i, struct bl_error *e)
 {
     file->loaded = SIZE_MAX;
     int code = grow(&file->content, &file->content_capacity, content_of(file, i) + 1, e);
     if (!code)
-        code = unpack(file, i, file->content, checksum, e);
+        code = unpack(file, i, file->content, e);
     if (!code)
         file->loaded = i;
     return code;
 }
 
-size_t bl_shard_file_frame_at(const struct bl_shard_file *file, int64_t offset)
+/* The frame that holds the byte at offset. */
+static size_t frame_at(const struct bl_shard_file *file, int64_t offset)
 {
     size_t low = 0, high = file->seekable.frames; /* frame[low] begins at offset or before, frame[high] after */
     while (high - low > 1) {
@@ -131,13 +134,13 @@ static int read_frames(struct bl_shard_file *file, int64_t offset, int64_t size,
 {
     int code = BL_OK;
     while (size > 0 && !code) {
-        size_t i = bl_shard_file_frame_at(file, offset);
+        size_t i = frame_at(file, offset);
         size_t content = content_of(file, i), skip = (size_t)(offset - file->seekable.frame[i].content);
         size_t part = content - skip < (size_t)size ? content - skip : (size_t)size;
         if (part == content && file->loaded != i) {
-            code = unpack(file, i, out, NULL, e);
+            code = unpack(file, i, out, e);
         } else {
-            code = file->loaded == i ? BL_OK : bl_shard_file_load(file, i, NULL, e);
+            code = file->loaded == i ? BL_OK : load(file, i, e);
             if (!code)
                 memcpy(out, file->content + skip, part);
         }
@@ -156,4 +159,16 @@ int bl_shard_file_read(struct bl_shard_file *file, int64_t offset, int64_t size,
                             file->path, file->size, size, offset);
     return file->compressed ? read_frames(file, offset, size, out, e)
                             : bl_io_pread(file->fd, out, (size_t)size, offset, file->path, e);
+}
+
+int bl_shard_file_keep_checksums(struct bl_shard_file *file, struct bl_error *e)
+{
+    file->frame_checksum = calloc(file->seekable.frames + 1, sizeof *file->frame_checksum);
+    return file->frame_checksum ? BL_OK : bl_error_memory(e);
+}
+
+int bl_shard_file_table_checksum(const struct bl_shard_file *file, uint64_t *checksum, struct bl_error *e)
+{
+    int64_t offset = file->seekable.frame[file->seekable.frames].offset;
+    return bl_checksum_range(file->fd, offset, file->bytes - offset, file->path, checksum, e);
 }

@@ -22,7 +22,8 @@ struct bl_shard_file {
     struct bl_decompressor *decompressor;
     uint8_t *packed, *content; /* memory for a frame, compressed and not */
     size_t packed_capacity, content_capacity;
-    size_t loaded; /* frame in content; SIZE_MAX: none */
+    size_t loaded;            /* frame in content; SIZE_MAX: none */
+    uint64_t *frame_checksum; /* [frames] XXH3 of the compressed bytes of those that were read, or NULL: not wanted */
 };
 
 /* BL_EFAIL: the system; BL_EDATA: it is no seekable file. On error the object is empty. */
@@ -32,11 +33,10 @@ void bl_shard_file_close(struct bl_shard_file *file);
 /* Copies size uncompressed bytes from offset. BL_EDATA: they go beyond the end, or a frame is damaged. */
 int bl_shard_file_read(struct bl_shard_file *file, int64_t offset, int64_t size, void *out, struct bl_error *e);
 
-/* Reads frame i and decompresses it into file->content. *checksum, if wanted, is the XXH3 of its compressed bytes, also
- * when it turns out to be damaged (BL_EDATA). */
-int bl_shard_file_load(struct bl_shard_file *file, size_t i, uint64_t *checksum, struct bl_error *e);
+/* From now on frame_checksum is kept. For compressed shards. */
+int bl_shard_file_keep_checksums(struct bl_shard_file *file, struct bl_error *e);
 
-/* The frame that holds the uncompressed byte at offset, which is within the file. */
-size_t bl_shard_file_frame_at(const struct bl_shard_file *file, int64_t offset);
+/* The XXH3 of the seek table's frame. */
+int bl_shard_file_table_checksum(const struct bl_shard_file *file, uint64_t *checksum, struct bl_error *e);
 
 #endif

@@ -1,0 +1,274 @@
+/* Files are looked at from the manifest outwards: each step needs what the one before could read, and leaves out what
+ * it lacks. */
+#include "store/verify.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buffer.h"
+#include "store/dataset.h"
+
+/* Where faults go. */
+struct report {
+    bl_fault *fault;
+    void *context;
+};
+
+static void tell(const struct report *r, const char *file, const char *format, ...) BL_PRINTF(3, 4);
+
+static void tell(const struct report *r, const char *file, const char *format, ...)
+{
+    char text[1200];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    r->fault(r->context, file, text);
+}
+
+/* --- files ------------------------------------------------------------------------------------------------------ */
+
+static void check_file(const struct bl_verify *v, const struct bl_manifest_file *file, const struct report *r)
+{
+    struct bl_error e = {0};
+    struct bl_buffer path = {0};
+    int64_t bytes = 0;
+    uint64_t checksum = 0;
+    bl_buffer_printf(&path, "%s/%s", v->dir, file->name);
+    if (bl_buffer_check(&path, &e) || bl_checksum_file(path.data, &bytes, &checksum, &e))
+        tell(r, file->name, "%s", e.text);
+    else if (bytes != file->bytes)
+        tell(r, file->name, "has %" PRId64 " bytes, the manifest says %" PRId64, bytes, file->bytes);
+    else if (checksum != file->checksum)
+        tell(r, file->name, "its checksum is %016" PRIx64 ", the manifest says %016" PRIx64, checksum, file->checksum);
+    bl_buffer_free(&path);
+}
+
+static void check_files(const struct bl_verify *v, const struct report *r)
+{
+    static const char *const needed[] = {BL_SEQUENCES_FILE, BL_SHARDS_FILE, BL_INDEX_FILE};
+    for (size_t n = 0; n < sizeof needed / sizeof *needed; n++) {
+        bool listed = false;
+        for (size_t i = 0; i < v->manifest.files; i++)
+            listed |= strcmp(v->manifest.file[i].name, needed[n]) == 0;
+        if (!listed)
+            tell(r, BL_MANIFEST_FILE, "does not list %s", needed[n]);
+    }
+    for (size_t i = 0; i < v->manifest.files; i++)
+        check_file(v, &v->manifest.file[i], r);
+}
+
+/* --- sequences -------------------------------------------------------------------------------------------------- */
+
+/* Failed rows were planned: their lengths come back, and which they are is kept. */
+static int take_failed(struct bl_verify *v, struct bl_error *e)
+{
+    struct bl_row_text text = {0};
+    int code = BL_OK;
+    v->failed = calloc(v->sequences.count + 1, 1);
+    if (!v->failed)
+        return bl_error_memory(e);
+    for (size_t i = 0; i < v->sequences.count && v->sequences.by_status[BL_ROW_FAILED] && !code; i++) {
+        if (v->sequences.length[i])
+            continue;
+        code = bl_sequences_row(&v->sequences, i, &text, e);
+        if (!code && text.row.status == BL_ROW_FAILED) {
+            v->failed[i] = 1;
+            v->sequences.length[i] = text.row.length;
+        }
+    }
+    bl_row_text_free(&text);
+    return code;
+}
+
+static void check_sequences(struct bl_verify *v, const struct report *r)
+{
+    struct bl_error e = {0};
+    struct bl_buffer path = {0};
+    bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, v->dir);
+    int code = bl_buffer_check(&path, &e);
+    if (!code)
+        code = bl_sequences_open(&v->sequences, (const char *const *)&path.data, 1, false, &e);
+    if (!code)
+        code = take_failed(v, &e);
+    bl_buffer_free(&path);
+    if (code) {
+        tell(r, BL_SEQUENCES_FILE, "%s", e.text);
+        return;
+    }
+    v->has_sequences = true;
+    const int64_t *by_status = v->sequences.by_status;
+    if (by_status[BL_ROW_SKIPPED] != v->manifest.skipped || by_status[BL_ROW_FAILED] != v->manifest.failed)
+        tell(r, BL_SEQUENCES_FILE,
+             "has %" PRId64 " skipped and %" PRId64 " failed rows, the manifest says %" PRId64 " and %" PRId64,
+             by_status[BL_ROW_SKIPPED], by_status[BL_ROW_FAILED], v->manifest.skipped, v->manifest.failed);
+}
+
+/* --- the plan --------------------------------------------------------------------------------------------------- */
+
+static void check_count(const struct report *r, const char *word, int64_t counted, int64_t told)
+{
+    if (counted != told)
+        tell(r, BL_MANIFEST_FILE, "\"%s\" is %" PRId64 ", the plan has %" PRId64, word, told, counted);
+}
+
+/* The plan as recounted from index and sequences, against the manifest's words. */
+static void check_words(const struct bl_verify *v, const struct report *r)
+{
+    const struct bl_words *w = &v->manifest.words;
+    const struct bl_plan *plan = &v->plan;
+    check_count(r, "sequences", plan->sequences, w->sequences);
+    check_count(r, "steps", plan->steps, w->steps);
+    check_count(r, "longest", plan->longest, w->longest);
+    check_count(r, "padding", plan->padding, w->padding);
+    check_count(r, "deleted", plan->deleted, w->deleted);
+    check_count(r, "cut", plan->cut, w->cut);
+    if (w->lower_bound > w->blocks)
+        tell(r, BL_MANIFEST_FILE, "\"lower_bound\" is %" PRId64 " where %" PRId64 " blocks are enough", w->lower_bound,
+             w->blocks);
+    double wrong = w->efficiency - bl_plan_efficiency(plan);
+    if (wrong > 1e-9 || wrong < -1e-9)
+        tell(r, BL_MANIFEST_FILE, "\"efficiency\" is %.12g, the plan's is %.12g", w->efficiency,
+             bl_plan_efficiency(plan));
+    if (plan->max_sequences > v->manifest.format.S)
+        tell(r, BL_MANIFEST_FILE, "\"S\" is %" PRId64 ", but a block has %" PRId64 " sequences", v->manifest.format.S,
+             plan->max_sequences);
+    if (plan->cut && !v->manifest.format.has_source_start)
+        tell(r, BL_MANIFEST_FILE, "\"source_start\" is false, but %" PRId64 " sequences were cut", plan->cut);
+}
+
+static void check_plan(struct bl_verify *v, const struct report *r)
+{
+    const struct bl_format *format = &v->manifest.format;
+    struct bl_error e = {0};
+    char digest[BL_DIGEST_SIZE];
+    if (bl_index_open(&v->index, v->dir, format->blocks, format->fields.count, &e)) {
+        tell(r, BL_INDEX_FILE, "%s", e.text);
+        return;
+    }
+    v->has_index = true;
+    if (bl_index_digest(&v->index, format->T, digest, &e)) {
+        tell(r, BL_INDEX_FILE, "%s", e.text);
+        return;
+    }
+    if (strcmp(digest, format->plan_digest) != 0)
+        tell(r, BL_INDEX_FILE, "holds the plan %s, the manifest means %s", digest, format->plan_digest);
+    if (bl_index_plan(&v->index, format->T, &v->plan, &e)) {
+        tell(r, BL_INDEX_FILE, "%s", e.text);
+        return;
+    }
+    if (!v->has_sequences)
+        return;
+    if (bl_plan_check(&v->plan, v->sequences.length, v->sequences.count, &e)) {
+        tell(r, BL_INDEX_FILE, "%s", e.text);
+        return;
+    }
+    check_words(v, r);
+    /* A plan with more pieces in a block than the tables have places cannot be compared with them. */
+    v->has_plan = v->plan.max_sequences <= format->S;
+}
+
+/* --- the list of shards ----------------------------------------------------------------------------------------- */
+
+static bool is_dot(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+static bool is_a_shard(const struct bl_format *format, const char *file)
+{
+    char name[BL_SHARD_NAME_MAX];
+    int64_t shard;
+    return sscanf(file, "shards/%*5d/shard-%8" SCNd64, &shard) == 1 && shard >= 0 && shard < bl_format_shards(format) &&
+           strcmp(bl_format_shard_name(format, shard, name), file) == 0;
+}
+
+/* Goes through DIR/shards, or a folder in it. */
+static void check_folder(const struct bl_verify *v, const char *folder, bool inner, const struct report *r)
+{
+    struct bl_buffer path = {0}, file = {0};
+    bl_buffer_printf(&path, "%s/%s", v->dir, folder);
+    DIR *entries = path.failed ? NULL : opendir(path.data);
+    if (!entries)
+        tell(r, folder, "cannot be read: %s", strerror(errno));
+    const struct dirent *entry;
+    while (entries && (entry = readdir(entries))) {
+        struct stat status;
+        if (is_dot(entry->d_name))
+            continue;
+        bl_buffer_clear(&file);
+        bl_buffer_printf(&file, "%s/%s", folder, entry->d_name);
+        if (!inner && fstatat(dirfd(entries), entry->d_name, &status, 0) == 0 && S_ISDIR(status.st_mode))
+            check_folder(v, file.data, true, r);
+        else if (!file.failed && !is_a_shard(&v->manifest.format, file.data))
+            tell(r, file.data, "belongs to no shard of the dataset");
+    }
+    if (entries)
+        closedir(entries);
+    bl_buffer_free(&path);
+    bl_buffer_free(&file);
+}
+
+static void check_shards_table(struct bl_verify *v, const struct report *r)
+{
+    struct bl_error e = {0};
+    if (bl_shards_read(v->dir, &v->manifest.format, &v->shards, &e))
+        tell(r, BL_SHARDS_FILE, "%s", e.text);
+}
+
+/* --- all of it -------------------------------------------------------------------------------------------------- */
+
+int bl_verify_open(struct bl_verify *v, const char *dir, const struct bl_cancel *cancel, bl_fault *fault, void *context,
+                   struct bl_error *e)
+{
+    const struct report r = {fault, context};
+    *v = (struct bl_verify){.dir = dir, .cancel = cancel, .index.fd = -1};
+    struct bl_error why = {0};
+    bool sound = false;
+    int code = bl_manifest_inspect(&v->manifest, dir, &sound, &why);
+    if (code && code != BL_EDATA)
+        return bl_error_set(e, code, "%s", why.text);
+    if (code || !sound)
+        tell(&r, BL_MANIFEST_FILE, "%s", code ? why.text : "its checksum is wrong: it is damaged, or was edited");
+    if (code)
+        return BL_OK;
+    v->has_manifest = true;
+    check_files(v, &r);
+    if (bl_cancelled(cancel))
+        return BL_ECANCEL;
+    check_sequences(v, &r);
+    check_plan(v, &r);
+    check_shards_table(v, &r);
+    check_folder(v, "shards", false, &r);
+    return bl_cancelled(cancel) ? BL_ECANCEL : BL_OK;
+}
+
+int64_t bl_verify_shards(const struct bl_verify *v)
+{
+    return v->has_manifest ? bl_format_shards(&v->manifest.format) : 0;
+}
+
+void bl_verify_sum(const struct bl_verify *v, int64_t failed_steps, bl_fault *fault, void *context)
+{
+    const struct report r = {fault, context};
+    if (v->has_plan && failed_steps != v->manifest.failed_steps)
+        tell(&r, BL_MANIFEST_FILE, "\"failed_steps\" is %" PRId64 ", the shards have %" PRId64,
+             v->manifest.failed_steps, failed_steps);
+}
+
+void bl_verify_close(struct bl_verify *v)
+{
+    bl_index_close(&v->index);
+    bl_plan_free(&v->plan);
+    bl_sequences_close(&v->sequences);
+    free(v->failed);
+    free(v->shards);
+    bl_manifest_free(&v->manifest);
+    *v = (struct bl_verify){.index.fd = -1};
+}

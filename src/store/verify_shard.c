@@ -1,0 +1,384 @@
+/* A shard is read in file order: the header, which follows from the manifest to the byte; tables row by row against the
+ * rows that the plan gives; fields block by block against the checksums of the index. What was read is added up to the
+ * shard's own checksum, which is told of only when nothing else explains it.
+ *
+ * Which pieces failed is not in the plan. The table "sequence", which comes before the others, says so (-1), and only
+ * sequences that failed by sequences.tsv may; the other tables must agree with it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "store/block.h"
+#include "store/shardfile.h"
+#include "store/verify.h"
+
+#define CHUNK ((int64_t)1 << 20)
+
+struct walk {
+    const struct bl_verify *verify;
+    const struct bl_format *format;
+    char name[BL_SHARD_NAME_MAX];
+    struct bl_layout layout;
+    struct bl_shard_file file;
+    struct bl_checksum_state sum; /* plain: over the regions */
+    uint8_t *chunk;               /* rows or parts of blocks as they were read */
+    int64_t chunk_size;
+    struct bl_block expected; /* tables of one block */
+    int32_t *segment_ids;
+    int64_t *lost; /* pieces of the plan that failed, rising */
+    size_t lost_count, lost_capacity;
+    int64_t failed_steps;
+    int faults;
+    bl_fault *fault;
+    void *context;
+};
+
+static void tell(struct walk *w, const char *format, ...) BL_PRINTF(2, 3);
+
+static void tell(struct walk *w, const char *format, ...)
+{
+    char text[1200];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    w->faults++;
+    w->fault(w->context, w->name, text);
+}
+
+/* Uncompressed bytes from the shard. 1: they cannot be had, which has been told as a fault of what. */
+static int read_bytes(struct walk *w, int64_t offset, int64_t size, void *out, const char *what, struct bl_error *e)
+{
+    struct bl_error why = {0};
+    if (bl_cancelled(w->verify->cancel))
+        return BL_ECANCEL;
+    int code = bl_shard_file_read(&w->file, offset, size, out, &why);
+    if (code == BL_EDATA || code == BL_EFAIL) {
+        tell(w, "%s: %s", what, why.text);
+        return 1;
+    }
+    return code ? bl_error_set(e, code, "%s", why.text) : BL_OK;
+}
+
+static void add_region(struct walk *w, uint64_t checksum)
+{
+    bl_checksum_add(&w->sum, &checksum, sizeof checksum);
+}
+
+/* --- tables ----------------------------------------------------------------------------------------------------- */
+
+static bool is_lost(const struct walk *w, int64_t piece)
+{
+    size_t low = 0, high = w->lost_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (w->lost[middle] < piece)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < w->lost_count && w->lost[low] == piece;
+}
+
+static int add_lost(struct walk *w, int64_t piece, int64_t steps, struct bl_error *e)
+{
+    if (w->lost_count == w->lost_capacity) {
+        size_t capacity = w->lost_capacity ? 2 * w->lost_capacity : 64;
+        int64_t *grown = realloc(w->lost, capacity * sizeof *grown);
+        if (!grown)
+            return bl_error_memory(e);
+        w->lost = grown;
+        w->lost_capacity = capacity;
+    }
+    w->lost[w->lost_count++] = piece;
+    w->failed_steps += steps;
+    return BL_OK;
+}
+
+/* The tables that block b must have; row is what its row of the table "sequence" says, when that is the one being read.
+ */
+static int expect(struct walk *w, int64_t b, const int64_t *row, struct bl_error *e)
+{
+    const struct bl_verify *v = w->verify;
+    struct bl_block *block = &w->expected;
+    int code = BL_OK;
+    bl_block_plan(block, w->format, &v->plan, v->sequences.length, b);
+    for (int i = 0; i < block->num_sequences && !code; i++) {
+        int64_t piece = v->plan.block_ptr[b] + i, sequence;
+        if (!v->failed[block->sequence[i]])
+            continue;
+        memcpy(&sequence, row ? &row[i] : &block->sequence[i], sizeof sequence);
+        if (row && sequence == -1)
+            code = add_lost(w, piece, block->length[i], e);
+        if (!code && is_lost(w, piece))
+            bl_block_fail(block, w->format, i);
+    }
+    return code;
+}
+
+static const void *expected_row(struct walk *w, enum bl_table table)
+{
+    const struct bl_block *block = &w->expected;
+    switch (table) {
+    case BL_TABLE_CU_SEQLENS:
+        return block->cu_seqlens;
+    case BL_TABLE_NUM_SEQUENCES:
+        return &block->num_sequences;
+    case BL_TABLE_SEQUENCE:
+        return block->sequence;
+    case BL_TABLE_LENGTH:
+        return block->length;
+    case BL_TABLE_SOURCE_START:
+        return block->source_start;
+    default:
+        bl_block_segment_ids(block, w->format, w->segment_ids);
+        return w->segment_ids;
+    }
+}
+
+/* A table's rows that are wrong: the first, and how many. */
+struct wrong {
+    int64_t first, count;
+};
+
+/* Compares rows that have been read, of blocks from first on. */
+static int compare_rows(struct walk *w, const struct bl_shard_tensor *tensor, int64_t first, int64_t rows,
+                        struct wrong *wrong, struct bl_error *e)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        const uint8_t *row = w->chunk + i * tensor->row_bytes;
+        int code =
+            expect(w, first + i, tensor->table == BL_TABLE_SEQUENCE ? (const int64_t *)(const void *)row : NULL, e);
+        if (code)
+            return code;
+        if (memcmp(row, expected_row(w, (enum bl_table)tensor->table), (size_t)tensor->row_bytes) != 0 &&
+            !wrong->count++)
+            wrong->first = first + i;
+    }
+    return BL_OK;
+}
+
+static int check_table(struct walk *w, const struct bl_shard_tensor *tensor, struct bl_error *e)
+{
+    struct bl_checksum_state sum;
+    struct wrong wrong = {0};
+    int64_t batch = w->chunk_size / tensor->row_bytes, offset = (int64_t)w->layout.header.size + tensor->tensor.begin;
+    int code = BL_OK;
+    bl_checksum_begin(&sum);
+    for (int64_t at = 0; at < w->layout.blocks && !code; at += batch) {
+        int64_t rows = w->layout.blocks - at < batch ? w->layout.blocks - at : batch;
+        code =
+            read_bytes(w, offset + at * tensor->row_bytes, rows * tensor->row_bytes, w->chunk, tensor->tensor.name, e);
+        if (!code)
+            bl_checksum_add(&sum, w->chunk, (size_t)(rows * tensor->row_bytes));
+        if (!code && w->verify->has_plan)
+            code = compare_rows(w, tensor, w->layout.first_block + at, rows, &wrong, e);
+    }
+    if (wrong.count == 1)
+        tell(w, "%s of block %" PRId64 " is not as planned", tensor->tensor.name, wrong.first);
+    else if (wrong.count)
+        tell(w, "%s of block %" PRId64 " and %" PRId64 " more is not as planned", tensor->tensor.name, wrong.first,
+             wrong.count - 1);
+    if (!code)
+        add_region(w, bl_checksum_end(&sum));
+    return code < 0 ? code : BL_OK;
+}
+
+/* --- fields ----------------------------------------------------------------------------------------------------- */
+
+static int checksum_block(struct walk *w, int64_t offset, int64_t size, const char *what, uint64_t *checksum,
+                          struct bl_error *e)
+{
+    struct bl_checksum_state sum;
+    int code = BL_OK;
+    bl_checksum_begin(&sum);
+    for (int64_t at = 0; at < size && !code; at += w->chunk_size) {
+        int64_t part = size - at < w->chunk_size ? size - at : w->chunk_size;
+        code = read_bytes(w, offset + at, part, w->chunk, what, e);
+        if (!code)
+            bl_checksum_add(&sum, w->chunk, (size_t)part);
+    }
+    *checksum = bl_checksum_end(&sum);
+    return code;
+}
+
+static int check_block(struct walk *w, const struct bl_shard_tensor *tensor, int64_t row, struct bl_error *e)
+{
+    const struct bl_verify *v = w->verify;
+    int64_t b = w->layout.first_block + row;
+    char what[BL_FIELD_NAME_MAX + 32];
+    uint64_t checksum = 0;
+    int64_t told = 0;
+    snprintf(what, sizeof what, "block %" PRId64 " of %s", b, tensor->tensor.name);
+    int code = checksum_block(w, (int64_t)w->layout.header.size + tensor->tensor.begin + row * tensor->row_bytes,
+                              tensor->row_bytes, what, &checksum, e);
+    if (code)
+        return code < 0 ? code : BL_OK;
+    add_region(w, checksum);
+    if (v->has_index)
+        code =
+            bl_index_read(&v->index, BL_INDEX_BLOCK_CHECKSUM, b * w->format->fields.count + tensor->field, 1, &told, e);
+    if (!code && v->has_index && (uint64_t)told != checksum)
+        tell(w, "%s: its checksum is %016" PRIx64 ", the index says %016" PRIx64, what, checksum, (uint64_t)told);
+    return code;
+}
+
+/* --- the file --------------------------------------------------------------------------------------------------- */
+
+static int check_header(struct walk *w, struct bl_error *e)
+{
+    const struct bl_buffer *header = &w->layout.header;
+    char *head = malloc(header->size);
+    if (!head)
+        return bl_error_memory(e);
+    int code = read_bytes(w, 0, (int64_t)header->size, head, "the header", e);
+    if (!code && memcmp(head, header->data, header->size) != 0)
+        tell(w, "the header is not the one that follows from the manifest");
+    if (!code)
+        add_region(w, bl_checksum(head, header->size));
+    free(head);
+    return code < 0 ? code : BL_OK;
+}
+
+/* Frames must begin where header, tables and blocks do, and every BL_FRAME_MAX bytes within these. */
+static bool frames_are_cut_well(const struct walk *w)
+{
+    const struct bl_seekable *s = &w->file.seekable;
+    size_t i = 0;
+    int64_t at = 0;
+    for (int t = -1; t < w->layout.tensors; t++) {
+        const struct bl_shard_tensor *tensor = t < 0 ? NULL : &w->layout.tensor[t];
+        int64_t regions = tensor && tensor->field >= 0 ? w->layout.blocks : 1;
+        int64_t size = !tensor              ? (int64_t)w->layout.header.size
+                       : tensor->field >= 0 ? tensor->row_bytes
+                                            : tensor->row_bytes * w->layout.blocks;
+        for (int64_t n = 0; n < regions; n++, at += size) {
+            for (int64_t part = 0; part < size; part += (int64_t)BL_FRAME_MAX, i++) {
+                if (i >= s->frames || s->frame[i].content != at + part)
+                    return false;
+            }
+        }
+    }
+    return i == s->frames;
+}
+
+/* Sizes and frames: 1 when nothing more can be read. */
+static int check_file(struct walk *w, const struct bl_shards_row *row)
+{
+    if (row && w->file.bytes != row->bytes)
+        tell(w, "has %" PRId64 " bytes, " BL_SHARDS_FILE " says %" PRId64, w->file.bytes, row->bytes);
+    if (w->file.size != w->layout.file_size) {
+        tell(w, "has %" PRId64 " bytes%s, where %" PRId64 " follow from the manifest", w->file.size,
+             w->file.compressed ? " of content" : "", w->layout.file_size);
+        return 1;
+    }
+    if (w->file.compressed && !frames_are_cut_well(w)) {
+        tell(w, "its frames are not header, tables and blocks");
+        return 1;
+    }
+    return 0;
+}
+
+static int check_checksum(struct walk *w, const struct bl_shards_row *row, struct bl_error *e)
+{
+    uint64_t checksum = bl_checksum_end(&w->sum), table = 0;
+    if (!row || w->faults)
+        return BL_OK;
+    if (w->file.compressed) {
+        int code = bl_shard_file_table_checksum(&w->file, &table, e);
+        if (code)
+            return code;
+        struct bl_checksum_state sum;
+        bl_checksum_begin(&sum);
+        bl_checksum_add(&sum, w->file.frame_checksum, w->file.seekable.frames * sizeof *w->file.frame_checksum);
+        bl_checksum_add(&sum, &table, sizeof table);
+        checksum = bl_checksum_end(&sum);
+    }
+    if (checksum != row->checksum)
+        tell(w, "its checksum is %016" PRIx64 ", " BL_SHARDS_FILE " says %016" PRIx64, checksum, row->checksum);
+    return BL_OK;
+}
+
+static int check_contents(struct walk *w, struct bl_error *e)
+{
+    int code = check_header(w, e);
+    for (int t = 0; t < w->layout.tensors && !code; t++) {
+        const struct bl_shard_tensor *tensor = &w->layout.tensor[t];
+        if (tensor->table >= 0)
+            code = check_table(w, tensor, e);
+        for (int64_t row = 0; tensor->field >= 0 && row < w->layout.blocks && !code; row++)
+            code = check_block(w, tensor, row, e);
+    }
+    return code;
+}
+
+static int prepare(struct walk *w, struct bl_error *e)
+{
+    w->chunk_size = CHUNK;
+    for (int t = 0; t < w->layout.tensors; t++) {
+        if (w->layout.tensor[t].table >= 0 && w->layout.tensor[t].row_bytes > w->chunk_size)
+            w->chunk_size = w->layout.tensor[t].row_bytes;
+    }
+    w->chunk = malloc((size_t)w->chunk_size);
+    if (!w->chunk)
+        return bl_error_memory(e);
+    if (w->format->has_segment_ids && !(w->segment_ids = calloc((size_t)w->format->T, sizeof *w->segment_ids)))
+        return bl_error_memory(e);
+    int code = bl_block_make(&w->expected, w->format, false, e);
+    if (!code && w->file.compressed)
+        code = bl_shard_file_keep_checksums(&w->file, e);
+    bl_checksum_begin(&w->sum);
+    return code;
+}
+
+/* Opens the file: 1 when there is nothing to read, which has been told. */
+static int open_file(struct walk *w, struct bl_error *e)
+{
+    struct bl_error why = {0};
+    struct bl_buffer path = {0};
+    bl_buffer_printf(&path, "%s/%s", w->verify->dir, w->name);
+    int code = bl_buffer_check(&path, e);
+    if (!code && access(path.data, F_OK) != 0 && errno == ENOENT) {
+        tell(w, "is missing");
+        code = 1;
+    }
+    if (!code && bl_shard_file_open(&w->file, path.data, w->format->compressed, &why)) {
+        tell(w, "%s", why.text);
+        code = 1;
+    }
+    bl_buffer_free(&path);
+    return code;
+}
+
+int bl_verify_shard(const struct bl_verify *verify, int64_t shard, bl_fault *fault, void *context,
+                    int64_t *failed_steps, struct bl_error *e)
+{
+    const struct bl_format *format = &verify->manifest.format;
+    const struct bl_shards_row *row = verify->shards ? &verify->shards[shard] : NULL;
+    struct walk w = {.verify = verify, .format = format, .file.fd = -1, .fault = fault, .context = context};
+    bl_format_shard_name(format, shard, w.name);
+    int code = bl_layout_make(&w.layout, format, shard, e);
+    if (!code)
+        code = open_file(&w, e);
+    if (!code)
+        code = check_file(&w, row);
+    if (!code)
+        code = prepare(&w, e);
+    if (!code)
+        code = check_contents(&w, e);
+    if (!code)
+        code = check_checksum(&w, row, e);
+    *failed_steps = w.failed_steps;
+    bl_shard_file_close(&w.file);
+    bl_layout_free(&w.layout);
+    bl_block_free(&w.expected);
+    free(w.segment_ids);
+    free(w.lost);
+    free(w.chunk);
+    return code < 0 ? code : BL_OK;
+}
