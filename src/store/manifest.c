@@ -17,18 +17,13 @@
 
 /* --- members ---------------------------------------------------------------------------------------------------- */
 
-/* JSON holds UTF-8 only: other bytes, and what a table would escape, as \xHH. */
 int bl_manifest_text(char **member, const char *text, struct bl_error *e)
 {
-    struct bl_buffer escaped = {0};
-    bl_text_escape(&escaped, text, strlen(text));
-    if (bl_buffer_check(&escaped, e) || !bl_buffer_reserve(&escaped, 0)) {
-        bl_buffer_free(&escaped);
+    char *copy = strdup(text);
+    if (!copy)
         return bl_error_memory(e);
-    }
-    escaped.data[escaped.size] = '\0';
     free(*member);
-    *member = escaped.data;
+    *member = copy;
     return BL_OK;
 }
 
@@ -112,11 +107,21 @@ void bl_manifest_free(struct bl_manifest *manifest)
 
 /* --- writing ---------------------------------------------------------------------------------------------------- */
 
+/* JSON holds UTF-8 only: paths are written as in tables, other bytes as \\xHH. NULL text is "". */
+static json_t *text_json(const char *text)
+{
+    struct bl_buffer escaped = {0};
+    bl_text_escape(&escaped, text ? text : "", text ? strlen(text) : 0);
+    json_t *value = escaped.failed ? NULL : json_stringn(escaped.data ? escaped.data : "", escaped.size);
+    bl_buffer_free(&escaped);
+    return value;
+}
+
 static json_t *pairs_json(const struct bl_manifest_pairs *pairs)
 {
     json_t *object = json_object();
     for (size_t i = 0; i < pairs->count; i++) {
-        if (json_object_set_new(object, pairs->pair[i].name, json_string(pairs->pair[i].value))) {
+        if (json_object_set_new(object, pairs->pair[i].name, text_json(pairs->pair[i].value))) {
             json_decref(object);
             return NULL;
         }
@@ -130,8 +135,8 @@ static json_t *field_json(const struct bl_field *field, const char *made)
     int failed = 0;
     for (int i = 0; i < field->rank; i++)
         failed |= json_array_append_new(shape, json_integer(field->shape[i]));
-    json_t *object = json_pack("{s:s, s:s, s:s, s:o, s:s}", "name", field->name, "kind", field->kind, "dtype",
-                               bl_dtype_name(field->dtype), "shape", shape, "made", made ? made : "");
+    json_t *object = json_pack("{s:s, s:s, s:s, s:o, s:o}", "name", field->name, "kind", field->kind, "dtype",
+                               bl_dtype_name(field->dtype), "shape", shape, "made", text_json(made));
     if (!failed)
         return object;
     json_decref(object);
@@ -175,7 +180,7 @@ static json_t *manifest_json(const struct bl_manifest *m)
 {
     json_t *object = json_object();
     int failed = json_object_set_new(object, "format", json_integer(BL_FORMAT_VERSION));
-    failed |= json_object_set_new(object, "tool", json_string(m->tool ? m->tool : ""));
+    failed |= json_object_set_new(object, "tool", text_json(m->tool));
     failed |= bl_words_to_json(&m->words, object);
     const struct {
         const char *name;
@@ -192,7 +197,7 @@ static json_t *manifest_json(const struct bl_manifest *m)
         {"blocks_per_shard", json_integer(m->format.blocks_per_shard)},
         {"shards", json_integer(bl_format_shards(&m->format))},
         {"plan_digest", json_string(m->format.plan_digest)},
-        {"simd", json_string(m->simd ? m->simd : "")},
+        {"simd", text_json(m->simd)},
         {"libraries", pairs_json(&m->libraries)},
         {"configuration", pairs_json(&m->configuration)},
         {"files", files_json(m)},
@@ -236,6 +241,28 @@ int bl_manifest_write(struct bl_manifest *manifest, const char *dir, struct bl_e
 
 /* --- reading ---------------------------------------------------------------------------------------------------- */
 
+/* Undoes text_json; a backslash that stands for nothing stays as it is. The text is to be freed. */
+static int read_text(const json_t *value, char **out, struct bl_error *e)
+{
+    char *copy = strdup(json_string_value(value));
+    int64_t size = copy ? bl_text_unescape(copy, strlen(copy)) : -1;
+    if (copy && size >= 0) {
+        copy[size] = '\0';
+    } else if (copy) {
+        strcpy(copy, json_string_value(value));
+    }
+    free(*out);
+    *out = copy;
+    return copy ? BL_OK : bl_error_memory(e);
+}
+
+static int read_member(const json_t *object, const char *name, char **out, struct bl_error *e)
+{
+    const char *text;
+    int code = bl_json_text(object, name, &text, e);
+    return code ? code : read_text(json_object_get(object, name), out, e);
+}
+
 static int read_pairs(const json_t *object, const char *name, struct bl_manifest_pairs *pairs, struct bl_error *e)
 {
     json_t *members = json_object_get(object, name);
@@ -247,14 +274,11 @@ static int read_pairs(const json_t *object, const char *name, struct bl_manifest
     {
         if (!json_is_string(value))
             return bl_error_set(e, BL_EDATA, "\"%s\": \"%s\" is no text", name, key);
-        struct bl_manifest_pair *grown = realloc(pairs->pair, (pairs->count + 1) * sizeof *grown);
-        if (!grown)
-            return bl_error_memory(e);
-        pairs->pair = grown;
-        struct bl_manifest_pair *pair = &grown[pairs->count++];
-        *pair = (struct bl_manifest_pair){strdup(key), strdup(json_string_value(value))};
-        if (!pair->name || !pair->value)
-            return bl_error_memory(e);
+        int code = bl_manifest_pair(pairs, key, "", e);
+        if (!code)
+            code = read_text(value, &pairs->pair[pairs->count - 1].value, e);
+        if (code)
+            return code;
     }
     return BL_OK;
 }
@@ -276,14 +300,14 @@ static int read_shape(const json_t *shape, struct bl_field *field, struct bl_err
 
 static int read_field(const json_t *object, struct bl_field *field, char **made, struct bl_error *e)
 {
-    const char *name, *kind, *dtype, *how;
+    const char *name, *kind, *dtype;
     int code = bl_json_text(object, "name", &name, e);
     if (!code)
         code = bl_json_text(object, "kind", &kind, e);
     if (!code)
         code = bl_json_text(object, "dtype", &dtype, e);
     if (!code)
-        code = bl_json_text(object, "made", &how, e);
+        code = read_member(object, "made", made, e);
     if (code)
         return code;
     int type = bl_dtype_parse(dtype);
@@ -292,8 +316,7 @@ static int read_field(const json_t *object, struct bl_field *field, char **made,
     strcpy(field->name, name);
     strcpy(field->kind, kind);
     field->dtype = (enum bl_dtype)type;
-    *made = strdup(how);
-    return *made ? read_shape(json_object_get(object, "shape"), field, e) : bl_error_memory(e);
+    return read_shape(json_object_get(object, "shape"), field, e);
 }
 
 static int read_fields(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
@@ -376,7 +399,6 @@ static int read_format(const json_t *object, struct bl_manifest *manifest, struc
 
 static int read_members(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
 {
-    const char *tool, *simd;
     int code = bl_words_from_json(&manifest->words, object, e);
     if (!code)
         code = read_format(object, manifest, e);
@@ -387,13 +409,9 @@ static int read_members(const json_t *object, struct bl_manifest *manifest, stru
     if (!code)
         code = bl_json_integer(object, "failed_steps", 0, INT64_MAX, &manifest->failed_steps, e);
     if (!code)
-        code = bl_json_text(object, "tool", &tool, e);
+        code = read_member(object, "tool", &manifest->tool, e);
     if (!code)
-        code = bl_manifest_text(&manifest->tool, tool, e);
-    if (!code)
-        code = bl_json_text(object, "simd", &simd, e);
-    if (!code)
-        code = bl_manifest_text(&manifest->simd, simd, e);
+        code = read_member(object, "simd", &manifest->simd, e);
     if (!code)
         code = read_pairs(object, "libraries", &manifest->libraries, e);
     if (!code)

@@ -32,8 +32,8 @@ struct bl_manifest_pairs {
     struct bl_manifest_pair *pair;
 };
 
-/* All text in it is its own. Fill plain members directly, the rest by the functions below; free with bl_manifest_free.
- */
+/* All text in it is its own, as it is: only in the file are bytes that are no UTF-8 written as in tables. Fill plain
+ * members directly, the rest by the functions below; free with bl_manifest_free. */
 struct bl_manifest {
     char *tool; /* its version */
     char *simd; /* level */
@@ -53,8 +53,7 @@ struct bl_manifest {
 int bl_manifest_text(char **member, const char *text, struct bl_error *e);
 int bl_manifest_pair(struct bl_manifest_pairs *pairs, const char *name, const char *value, struct bl_error *e);
 
-/* Takes "name: value" lines, as bl_options_identity gives them, into configuration. Bytes that are no UTF-8 are kept as
- * \xHH. */
+/* Takes "name: value" lines, as bl_options_identity gives them, into configuration. */
 int bl_manifest_configure(struct bl_manifest *manifest, const char *lines, struct bl_error *e);
 
 /* Reads DIR/name through and notes its size and checksum. */
