@@ -1,0 +1,95 @@
+# Helpers of the command tests; see run. Sourced under set -e: a failed helper ends the test.
+# shellcheck shell=bash
+
+OUT=$SCRATCH/out
+ERR=$SCRATCH/err
+
+bload() {
+    "$BLOAD" "$@"
+}
+
+fail() {
+    echo "$*"
+    exit 1
+}
+
+# This test cannot run here.
+skip() {
+    echo "$*"
+    exit 77
+}
+
+# expect STATUS COMMAND...: runs it; its stdout and stderr are kept for the helpers below.
+expect() {
+    local expected=$1 status=0
+    shift
+    "$@" >"$OUT" 2>"$ERR" || status=$?
+    if [ "$status" != "$expected" ]; then
+        echo "$*: status $status, expected $expected; stderr:"
+        tail -n 30 "$ERR"
+        exit 1
+    fi
+}
+
+# out_is, err_is: the text on stdin is what came out, wholly.
+out_is() {
+    diff -u --label expected --label stdout - "$OUT"
+}
+
+err_is() {
+    diff -u --label expected --label stderr - "$ERR"
+}
+
+# out_has, err_has: a line of it contains the text.
+out_has() {
+    grep -qF -e "$1" "$OUT" || {
+        echo "stdout lacks: $1; it is:"
+        cat "$OUT"
+        exit 1
+    }
+}
+
+err_has() {
+    grep -qF -e "$1" "$ERR" || {
+        echo "stderr lacks: $1; it is:"
+        cat "$ERR"
+        exit 1
+    }
+}
+
+# is EXPECTED ACTUAL
+is() {
+    [ "$1" = "$2" ] || fail "expected \"$1\", not \"$2\""
+}
+
+same() {
+    cmp "$1" "$2"
+}
+
+# The names below a directory, sorted, one a line.
+files() {
+    (cd "$1" && find . -mindepth 1 | sed 's|^\./||' | sort)
+}
+
+# The path of a generated clip; see tests/fixture for the names.
+fixture() {
+    "$BLOAD_ROOT/tests/fixture" "$1"
+}
+
+# The path of a shared file, or the test is skipped.
+shared() {
+    [ -e "$BLOAD_SHARED/$1" ] || skip "no shared file $1"
+    echo "$BLOAD_SHARED/$1"
+}
+
+# field COLUMN [ROW]: a column of a table on stdin, by its name in the header; without ROW (from 1) all rows.
+field() {
+    awk -F '\t' -v name="$1" -v row="${2-}" '
+        NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) column = i; if (!column) exit 1; next }
+        row == "" || NR == row + 1 { print $column }'
+}
+
+# word NAME: a number or text of one of the tool's flat JSON answers on stdin.
+word() {
+    sed -n "s/^.*\"$1\": *\"\{0,1\}\([^\",}]*\)\"\{0,1\}.*$/\1/p" | head -n 1
+}
