@@ -1,7 +1,9 @@
 #include "store/json.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/text.h"
 #include "store/checksum.h"
 
 #define DIGITS 12 /* of a fraction: enough to tell one step in 10^12, few enough to read */
@@ -15,6 +17,15 @@ int bl_json_append(const json_t *value, struct bl_buffer *out, struct bl_error *
     bl_buffer_byte(out, '\n');
     free(text);
     return bl_buffer_check(out, e);
+}
+
+json_t *bl_json_escaped(const char *text)
+{
+    struct bl_buffer escaped = {0};
+    bl_text_escape(&escaped, text ? text : "", text ? strlen(text) : 0);
+    json_t *value = escaped.failed ? NULL : json_stringn(escaped.data ? escaped.data : "", escaped.size);
+    bl_buffer_free(&escaped);
+    return value;
 }
 
 int bl_json_integer(const json_t *object, const char *name, int64_t min, int64_t max, int64_t *value,

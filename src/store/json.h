@@ -8,10 +8,14 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "store/manifest.h"
 #include "store/words.h"
 
 /* Appends value as indented text with a newline at the end. */
 int bl_json_append(const json_t *value, struct bl_buffer *out, struct bl_error *e);
+
+/* A text value. JSON holds UTF-8 only: paths and the like are written as in tables, other bytes as \xHH. NULL is "". */
+json_t *bl_json_escaped(const char *text);
 
 /* Reads an integer member. BL_EDATA: it is missing, no integer, or not between min and max. */
 int bl_json_integer(const json_t *object, const char *name, int64_t min, int64_t max, int64_t *value,
@@ -26,5 +30,8 @@ int bl_json_checksum(const json_t *object, const char *name, uint64_t *value, st
 /* The words as members of object. Not 0 when there is no memory. */
 int bl_words_to_json(const struct bl_words *words, json_t *object);
 int bl_words_from_json(struct bl_words *words, const json_t *object, struct bl_error *e);
+
+/* All of a manifest, the checksum as zeros. NULL when there is no memory. */
+json_t *bl_manifest_json(const struct bl_manifest *manifest);
 
 #endif

@@ -107,21 +107,11 @@ void bl_manifest_free(struct bl_manifest *manifest)
 
 /* --- writing ---------------------------------------------------------------------------------------------------- */
 
-/* JSON holds UTF-8 only: paths are written as in tables, other bytes as \\xHH. NULL text is "". */
-static json_t *text_json(const char *text)
-{
-    struct bl_buffer escaped = {0};
-    bl_text_escape(&escaped, text ? text : "", text ? strlen(text) : 0);
-    json_t *value = escaped.failed ? NULL : json_stringn(escaped.data ? escaped.data : "", escaped.size);
-    bl_buffer_free(&escaped);
-    return value;
-}
-
 static json_t *pairs_json(const struct bl_manifest_pairs *pairs)
 {
     json_t *object = json_object();
     for (size_t i = 0; i < pairs->count; i++) {
-        if (json_object_set_new(object, pairs->pair[i].name, text_json(pairs->pair[i].value))) {
+        if (json_object_set_new(object, pairs->pair[i].name, bl_json_escaped(pairs->pair[i].value))) {
             json_decref(object);
             return NULL;
         }
@@ -136,7 +126,7 @@ static json_t *field_json(const struct bl_field *field, const char *made)
     for (int i = 0; i < field->rank; i++)
         failed |= json_array_append_new(shape, json_integer(field->shape[i]));
     json_t *object = json_pack("{s:s, s:s, s:s, s:o, s:o}", "name", field->name, "kind", field->kind, "dtype",
-                               bl_dtype_name(field->dtype), "shape", shape, "made", text_json(made));
+                               bl_dtype_name(field->dtype), "shape", shape, "made", bl_json_escaped(made));
     if (!failed)
         return object;
     json_decref(object);
@@ -176,11 +166,11 @@ static json_t *compress_json(const struct bl_format *format)
     return format->compressed ? json_sprintf("zstd:%d", format->level) : json_null();
 }
 
-static json_t *manifest_json(const struct bl_manifest *m)
+json_t *bl_manifest_json(const struct bl_manifest *m)
 {
     json_t *object = json_object();
     int failed = json_object_set_new(object, "format", json_integer(BL_FORMAT_VERSION));
-    failed |= json_object_set_new(object, "tool", text_json(m->tool));
+    failed |= json_object_set_new(object, "tool", bl_json_escaped(m->tool));
     failed |= bl_words_to_json(&m->words, object);
     const struct {
         const char *name;
@@ -197,7 +187,7 @@ static json_t *manifest_json(const struct bl_manifest *m)
         {"blocks_per_shard", json_integer(m->format.blocks_per_shard)},
         {"shards", json_integer(bl_format_shards(&m->format))},
         {"plan_digest", json_string(m->format.plan_digest)},
-        {"simd", text_json(m->simd)},
+        {"simd", bl_json_escaped(m->simd)},
         {"libraries", pairs_json(&m->libraries)},
         {"configuration", pairs_json(&m->configuration)},
         {"files", files_json(m)},
@@ -223,7 +213,7 @@ static char *find_digits(char *text, size_t size, const char *digits)
 int bl_manifest_write(struct bl_manifest *manifest, const char *dir, struct bl_error *e)
 {
     struct bl_buffer text = {0}, path = {0};
-    json_t *object = manifest_json(manifest);
+    json_t *object = bl_manifest_json(manifest);
     int code = object ? bl_json_append(object, &text, e) : bl_error_memory(e);
     bl_buffer_printf(&path, "%s/" BL_MANIFEST_FILE, dir);
     if (!code)
@@ -241,7 +231,7 @@ int bl_manifest_write(struct bl_manifest *manifest, const char *dir, struct bl_e
 
 /* --- reading ---------------------------------------------------------------------------------------------------- */
 
-/* Undoes text_json; a backslash that stands for nothing stays as it is. The text is to be freed. */
+/* Undoes bl_json_escaped; a backslash that stands for nothing stays as it is. The text is to be freed. */
 static int read_text(const json_t *value, char **out, struct bl_error *e)
 {
     char *copy = strdup(json_string_value(value));

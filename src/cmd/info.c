@@ -1,0 +1,166 @@
+/* bload info: what is in a dataset, for a person or (--json) a program. */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "base/text.h"
+#include "cmd/cmd.h"
+#include "store/info.h"
+
+#define BAR_WIDTH 40 /* characters of the longest bar */
+
+struct informing {
+    bool json;
+    struct bl_info info;
+};
+
+static const struct bl_option table[] = {
+    {.name = "json",
+     .type = &bl_option_flag,
+     .command_line_only = true,
+     .offset = offsetof(struct informing, json),
+     .help = "all of it as JSON"},
+    {0},
+};
+
+static void append_plan(const struct bl_info *info, struct bl_buffer *out)
+{
+    const struct bl_words *w = &info->manifest.words;
+    char a[32], b[32], c[32], d[32];
+    int64_t gap = w->blocks - w->lower_bound;
+    bl_buffer_printf(out, "strategy    %s%s%s, seed %" PRIu64 "\n", w->strategy, w->fill[0] ? ", fill " : "", w->fill,
+                     w->seed);
+    bl_buffer_printf(out, "sequences   %s of %s steps, longest %s\n", bl_text_count(a, w->sequences),
+                     bl_text_count(b, w->steps), bl_text_count(c, w->longest));
+    bl_buffer_printf(out, "blocks      %s of T = %s steps, S = %s sequences at most; lower bound %s, ",
+                     bl_text_count(a, w->blocks), bl_text_count(b, w->T), bl_text_count(c, info->manifest.format.S),
+                     bl_text_count(d, w->lower_bound));
+    bl_buffer_printf(out, gap ? "gap %s\n" : "so the plan is optimal\n", bl_text_count(a, gap));
+    bl_buffer_printf(out, "padding     %s steps, efficiency %.2f %%", bl_text_count(a, w->padding),
+                     100 * w->efficiency);
+    if (info->naive_padding >= 0)
+        bl_buffer_printf(out, "; naive padding would cost %s", bl_text_count(a, info->naive_padding));
+    bl_buffer_printf(out, "\nlost        %s steps deleted, %s sequences cut\n", bl_text_count(a, w->deleted),
+                     bl_text_count(b, w->cut));
+}
+
+static void append_fields(const struct bl_info *info, struct bl_buffer *out)
+{
+    const struct bl_format *format = &info->manifest.format;
+    for (int f = 0; f < format->fields.count; f++) {
+        const struct bl_field *field = &format->fields.field[f];
+        bl_buffer_printf(out, "field       %s %s [%" PRId64, field->name, bl_dtype_name(field->dtype), format->T);
+        for (int i = 0; i < field->rank; i++)
+            bl_buffer_printf(out, ", %" PRId64, field->shape[i]);
+        bl_buffer_printf(out, "] per block, from %s: %s\n", field->kind, info->manifest.made[f]);
+    }
+}
+
+static void append_files(const struct bl_info *info, struct bl_buffer *out)
+{
+    const struct bl_manifest *m = &info->manifest;
+    char a[32], b[32], c[32];
+    bl_buffer_printf(out, "shards      %s of %s blocks at most, %s in all, ", bl_text_count(a, info->shards),
+                     bl_text_count(b, m->format.blocks_per_shard), bl_text_size(c, info->bytes));
+    bl_buffer_printf(out, m->format.compressed ? "zstd level %d\n" : "not compressed\n", m->format.level);
+    bl_buffer_printf(out, "plan        %s\nmade by     bload %s, SIMD level %s", m->format.plan_digest, m->tool,
+                     m->simd);
+    for (size_t i = 0; i < m->libraries.count; i++)
+        bl_buffer_printf(out, ", %s %s", m->libraries.pair[i].name, m->libraries.pair[i].value);
+    bl_buffer_byte(out, '\n');
+}
+
+/* Texts from files: escaped, so that none can play tricks on a terminal's lines. */
+static void append_escaped(struct bl_buffer *out, const char *text)
+{
+    bl_text_escape(out, text, strlen(text));
+}
+
+static void append_faults(const struct bl_info *info, struct bl_buffer *out)
+{
+    const struct bl_manifest *m = &info->manifest;
+    if (!info->fault_count)
+        return;
+    bl_buffer_printf(out,
+                     "faults      %" PRId64 " skipped, %" PRId64 " failed (%" PRId64 " steps left as zeros), %" PRId64
+                     " damaged\n",
+                     m->skipped, m->failed, m->failed_steps, info->damaged);
+    for (int i = 0; i < info->faults; i++) {
+        bl_buffer_text(out, "            ");
+        append_escaped(out, info->fault[i].id);
+        bl_buffer_printf(out, ": %s: ", info->fault[i].status);
+        append_escaped(out, info->fault[i].reason);
+        bl_buffer_byte(out, '\n');
+    }
+    if (info->fault_count > info->faults)
+        bl_buffer_printf(out, "            and %" PRId64 " more: see sequences.tsv\n",
+                         info->fault_count - info->faults);
+}
+
+static void append_histogram(const struct bl_info *info, struct bl_buffer *out)
+{
+    int64_t most = 1;
+    for (int i = 0; i < info->bars; i++)
+        most = info->bar[i] > most ? info->bar[i] : most;
+    bl_buffer_text(out, "lengths     steps: sequences\n");
+    for (int i = 0; i < info->bars; i++) {
+        char bar[BAR_WIDTH + 1], count[32];
+        int width = (int)((double)info->bar[i] / (double)most * BAR_WIDTH + 0.5);
+        memset(bar, '#', sizeof bar);
+        bar[width] = '\0';
+        bl_buffer_printf(out, "%12" PRId64 " - %-8" PRId64 " %-*s %s\n", i * info->bar_width + 1,
+                         (i + 1) * info->bar_width, BAR_WIDTH, bar, bl_text_count(count, info->bar[i]));
+    }
+}
+
+static int run(struct bl_cmd *cmd, struct informing *i)
+{
+    struct bl_error *e = &cmd->error, why = {0};
+    if (cmd->options.operands != 1)
+        return bl_error_set(e, BL_EUSAGE, "expects one dataset directory (see bload info --help)");
+    struct bl_buffer text = {0};
+    struct bl_output out = {0};
+    int code = bl_info_read(&i->info, cmd->options.operand[0], &why);
+    if (code) /* a directory that is no dataset is no mistake in the command's use */
+        return bl_error_set(e, BL_EFAIL, "%s", why.text);
+    if (i->json) {
+        code = bl_info_json(&i->info, &text, e);
+    } else {
+        append_plan(&i->info, &text);
+        append_fields(&i->info, &text);
+        append_files(&i->info, &text);
+        append_faults(&i->info, &text);
+        append_histogram(&i->info, &text);
+        code = bl_buffer_check(&text, e);
+    }
+    if (!code)
+        code = bl_output_open(&out, "-", e);
+    if (!code)
+        code = bl_output_write(&out, text.data, text.size, e);
+    if (!code)
+        code = bl_output_commit(&out, e);
+    bl_output_abort(&out);
+    bl_buffer_free(&text);
+    return code;
+}
+
+int bl_cmd_info(int argc, char **argv)
+{
+    struct informing i = {0};
+    struct bl_cmd cmd = {
+        .name = "info",
+        .usage = "DIR [options]\n\n"
+                 "Says what is in a dataset: plan, fields, shards, faults, and a histogram of lengths. Reads the\n"
+                 "manifest and the tables, not the shards."};
+    int code = bl_options_add(&cmd.options, "Output", table, &i, &cmd.error);
+    if (!code)
+        code = bl_options_add(&cmd.options, "General", bl_common_table, &cmd.common, &cmd.error);
+    if (!code)
+        code = bl_cmd_parse(&cmd, argc, argv);
+    if (!code)
+        code = run(&cmd, &i);
+    bl_info_free(&i.info);
+    return bl_cmd_end(&cmd, code, false);
+}

@@ -1,0 +1,147 @@
+/* bload verify: a dataset in, exit 0 or every fault by name out. */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "cmd/cmd.h"
+#include "run/pipeline.h"
+#include "run/progress.h"
+#include "run/signals.h"
+#include "store/verify.h"
+
+struct verifying {
+    struct bl_verify dataset;
+    struct bl_progress progress;
+    int64_t next; /* shard to be looked at */
+    int64_t faults, failed_steps, bytes;
+};
+
+/* A shard, and what was found: faults are told in order, whichever worker was first. */
+struct job {
+    int64_t shard, failed_steps, faults;
+    struct bl_buffer text; /* lines */
+};
+
+static void fault_of_shard(void *context, const char *file, const char *text)
+{
+    struct job *job = context;
+    job->faults++;
+    bl_buffer_printf(&job->text, "bload: %s: %s\n", file, text);
+}
+
+static void fault_of_dataset(void *context, const char *file, const char *text)
+{
+    struct verifying *v = context;
+    v->faults++;
+    bl_progress_end(&v->progress);
+    bl_cmd_say("%s: %s", file, text);
+}
+
+static int produce(void *context, void **out, struct bl_error *e)
+{
+    struct verifying *v = context;
+    if (v->next == bl_verify_shards(&v->dataset))
+        return 0;
+    struct job *job = calloc(1, sizeof *job);
+    if (!job)
+        return bl_error_memory(e);
+    job->shard = v->next++;
+    *out = job;
+    return 1;
+}
+
+static int work(void *context, void *worker, void *job_, struct bl_error *e)
+{
+    struct verifying *v = context;
+    struct job *job = job_;
+    (void)worker;
+    return bl_verify_shard(&v->dataset, job->shard, fault_of_shard, job, &job->failed_steps, e);
+}
+
+static void discard(void *context, void *job_)
+{
+    struct job *job = job_;
+    (void)context;
+    bl_buffer_free(&job->text);
+    free(job);
+}
+
+static int consume(void *context, void *job_, struct bl_error *e)
+{
+    struct verifying *v = context;
+    struct job *job = job_;
+    int code = bl_buffer_check(&job->text, e);
+    if (!code && job->faults) {
+        bl_progress_end(&v->progress);
+        fputs(job->text.data, stderr);
+    }
+    v->faults += job->faults;
+    v->failed_steps += job->failed_steps;
+    v->bytes += v->dataset.shards ? v->dataset.shards[job->shard].bytes : 0;
+    v->progress.done++;
+    v->progress.bytes = v->bytes;
+    discard(v, job);
+    return code;
+}
+
+static void tick(void *context)
+{
+    bl_progress_tick(&((struct verifying *)context)->progress);
+}
+
+static int read_shards(struct bl_cmd *cmd, struct verifying *v)
+{
+    static const struct bl_stages stages = {
+        .produce = produce, .work = work, .consume = consume, .discard = discard, .tick = tick};
+    int workers = bl_cmd_workers(&cmd->common);
+    bl_progress_start(&v->progress, cmd->common.quiet, "verify", "shards", NULL, bl_verify_shards(&v->dataset));
+    int code = bl_pipeline_run(&stages, v, workers, 2 * workers, &cmd->cancel, &cmd->error);
+    bl_progress_end(&v->progress);
+    return code;
+}
+
+static int run(struct bl_cmd *cmd, struct verifying *v)
+{
+    struct bl_error *e = &cmd->error;
+    if (cmd->options.operands != 1)
+        return bl_error_set(e, BL_EUSAGE, "expects one dataset directory (see bload verify --help)");
+    const char *dir = cmd->options.operand[0];
+    bl_signals_install(&cmd->cancel);
+    struct bl_error why = {0};
+    int code = bl_verify_open(&v->dataset, dir, &cmd->cancel, fault_of_dataset, v, &why);
+    if (code == BL_EUSAGE)
+        return bl_error_set(e, BL_EFAIL, "%s; if packing was interrupted, run the same pack command again", why.text);
+    if (code)
+        return bl_error_set(e, code, "%s", why.text);
+    code = read_shards(cmd, v);
+    if (code)
+        return code;
+    if (!v->faults)
+        bl_verify_sum(&v->dataset, v->failed_steps, fault_of_dataset, v);
+    if (v->faults)
+        return bl_error_set(e, BL_EFAIL, "%s has %" PRId64 " fault%s", dir, v->faults, v->faults == 1 ? "" : "s");
+    char shards[32], size[32];
+    if (!cmd->common.quiet)
+        bl_cmd_say("%s is as it was written: %s shards, %s", dir, bl_text_count(shards, v->progress.done),
+                   bl_text_size(size, v->bytes));
+    return BL_OK;
+}
+
+int bl_cmd_verify(int argc, char **argv)
+{
+    struct verifying v = {.dataset.index.fd = -1};
+    struct bl_cmd cmd = {
+        .name = "verify",
+        .usage = "DIR [options]\n\n"
+                 "Reads a dataset through: every checksum, every table against the plan. Exit status 0, or\n"
+                 "every fault by name and 1."};
+    int code = bl_options_add(&cmd.options, "General", bl_common_threads_table, &cmd.common, &cmd.error);
+    if (!code)
+        code = bl_cmd_parse(&cmd, argc, argv);
+    if (!code)
+        code = run(&cmd, &v);
+    bl_verify_close(&v.dataset);
+    return bl_cmd_end(&cmd, code, false);
+}

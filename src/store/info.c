@@ -1,0 +1,160 @@
+#include "store/info.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/dataset.h"
+#include "store/json.h"
+#include "store/shards.h"
+
+void bl_info_free(struct bl_info *info)
+{
+    for (int i = 0; i < info->faults; i++) {
+        free(info->fault[i].id);
+        free(info->fault[i].reason);
+    }
+    bl_manifest_free(&info->manifest);
+    *info = (struct bl_info){0};
+}
+
+/* --- gathering -------------------------------------------------------------------------------------------------- */
+
+static int read_shards(struct bl_info *info, const char *dir, struct bl_error *e)
+{
+    struct bl_shards_row *rows = NULL;
+    int code = bl_shards_read(dir, &info->manifest.format, &rows, e);
+    info->shards = bl_format_shards(&info->manifest.format);
+    for (int64_t i = 0; !code && i < info->shards; i++)
+        info->bytes += rows[i].bytes;
+    free(rows);
+    return code;
+}
+
+static void count_length(struct bl_info *info, int64_t length)
+{
+    if (length >= 1 && length <= info->manifest.words.longest)
+        info->bar[(length - 1) / info->bar_width]++;
+}
+
+static int take_fault(struct bl_info *info, const struct bl_row *row, struct bl_error *e)
+{
+    if (info->faults == BL_INFO_FAULTS)
+        return BL_OK;
+    struct bl_info_fault *fault = &info->fault[info->faults++];
+    *fault = (struct bl_info_fault){strdup(row->id), strdup(row->reason),
+                                    row->status == BL_ROW_OK ? "damaged" : bl_row_status_name(row->status)};
+    return fault->id && fault->reason ? BL_OK : bl_error_memory(e);
+}
+
+/* Rows without fault are only counted, from memory; the others are read back. Where damaged ones are cannot be known
+ * without reading, so that is done until enough have been named. */
+static int read_row(struct bl_info *info, const struct bl_sequences *t, size_t i, struct bl_row_text *text,
+                    struct bl_error *e)
+{
+    count_length(info, t->length[i]);
+    if (t->length[i] && (!t->damaged || info->faults == BL_INFO_FAULTS))
+        return BL_OK;
+    int code = bl_sequences_row(t, i, text, e);
+    if (code)
+        return code;
+    if (text->row.status == BL_ROW_FAILED)
+        count_length(info, text->row.length);
+    bool fault = text->row.status == BL_ROW_SKIPPED || text->row.status == BL_ROW_FAILED || *text->row.reason;
+    return fault ? take_fault(info, &text->row, e) : BL_OK;
+}
+
+static int read_sequences(struct bl_info *info, const char *dir, struct bl_error *e)
+{
+    struct bl_sequences table = {0};
+    struct bl_row_text text = {0};
+    struct bl_buffer path = {0};
+    int64_t longest = info->manifest.words.longest;
+    info->bar_width = (longest - 1) / BL_INFO_BARS + 1;
+    info->bars = (int)((longest - 1) / info->bar_width + 1);
+    bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, dir);
+    int code = bl_buffer_check(&path, e);
+    if (!code)
+        code = bl_sequences_open(&table, (const char *const *)&path.data, 1, false, e);
+    for (size_t i = 0; !code && i < table.count; i++)
+        code = read_row(info, &table, i, &text, e);
+    info->damaged = table.damaged;
+    info->fault_count = table.by_status[BL_ROW_SKIPPED] + table.by_status[BL_ROW_FAILED] + table.damaged;
+    bl_row_text_free(&text);
+    bl_sequences_close(&table);
+    bl_buffer_free(&path);
+    return code;
+}
+
+int bl_info_read(struct bl_info *info, const char *dir, struct bl_error *e)
+{
+    *info = (struct bl_info){0};
+    const struct bl_words *w = &info->manifest.words;
+    int code = bl_manifest_read(&info->manifest, dir, e);
+    if (!code)
+        code = read_shards(info, dir, e);
+    if (!code)
+        code = read_sequences(info, dir, e);
+    if (!code && __builtin_mul_overflow(w->sequences, w->longest, &info->naive_padding))
+        info->naive_padding = -1;
+    else if (!code)
+        info->naive_padding -= w->steps;
+    if (code)
+        bl_info_free(info);
+    return code;
+}
+
+/* --- JSON ------------------------------------------------------------------------------------------------------- */
+
+static json_t *histogram_json(const struct bl_info *info)
+{
+    json_t *bars = json_array();
+    for (int i = 0; i < info->bars; i++) {
+        json_t *bar = json_pack("{s:I, s:I, s:I}", "from", (json_int_t)(i * info->bar_width + 1), "to",
+                                (json_int_t)((i + 1) * info->bar_width), "sequences", (json_int_t)info->bar[i]);
+        if (json_array_append_new(bars, bar)) {
+            json_decref(bars);
+            return NULL;
+        }
+    }
+    return bars;
+}
+
+static json_t *faults_json(const struct bl_info *info)
+{
+    json_t *faults = json_array();
+    for (int i = 0; i < info->faults; i++) {
+        const struct bl_info_fault *fault = &info->fault[i];
+        json_t *object = json_pack("{s:o, s:s, s:o}", "id", bl_json_escaped(fault->id), "status", fault->status,
+                                   "reason", bl_json_escaped(fault->reason));
+        if (json_array_append_new(faults, object)) {
+            json_decref(faults);
+            return NULL;
+        }
+    }
+    return faults;
+}
+
+int bl_info_json(const struct bl_info *info, struct bl_buffer *out, struct bl_error *e)
+{
+    json_t *object = bl_manifest_json(&info->manifest);
+    if (!object)
+        return bl_error_memory(e);
+    const struct {
+        const char *name;
+        json_t *value;
+    } members[] = {
+        {"checksum", json_string(info->manifest.digest)},
+        {"damaged", json_integer(info->damaged)},
+        {"bytes", json_integer(info->bytes)},
+        {"naive_padding", info->naive_padding < 0 ? json_null() : json_integer(info->naive_padding)},
+        {"lengths", histogram_json(info)},
+        {"fault_count", json_integer(info->fault_count)},
+        {"faults", faults_json(info)},
+    };
+    int failed = 0;
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        failed |= json_object_set_new(object, members[i].name, members[i].value);
+    int code = failed ? bl_error_memory(e) : bl_json_append(object, out, e);
+    json_decref(object);
+    return code;
+}
