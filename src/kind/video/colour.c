@@ -84,19 +84,19 @@ static void matrix_set(struct bl_colour *c, enum AVColorSpace matrix, double uni
 
 /* The words' units: limited range puts black at 16 and white at 235 (chroma: 224 wide) of 256 parts; full range
  * goes from 0 to the depth's greatest value. */
-int bl_colour_make(struct bl_colour *colour, const struct bl_pixels *layout, enum AVColorSpace matrix,
+int bl_colour_make(struct bl_colour *colour, const struct bl_pixels *pixels, enum AVColorSpace matrix,
                    enum AVColorRange range, struct bl_error *e)
 {
     memset(colour, 0, sizeof(*colour));
-    colour->family = layout->family;
-    int full = layout->full_range || range == AVCOL_RANGE_JPEG || layout->family == BL_FAMILY_RGB ||
-               (layout->family == BL_FAMILY_GREY && range != AVCOL_RANGE_MPEG);
-    double whole = (double)(((1 << layout->depth) - 1) << (16 - layout->depth));
+    colour->family = pixels->family;
+    int full = pixels->full_range || range == AVCOL_RANGE_JPEG || pixels->family == BL_FAMILY_RGB ||
+               (pixels->family == BL_FAMILY_GREY && range != AVCOL_RANGE_MPEG);
+    double whole = (double)(((1 << pixels->depth) - 1) << (16 - pixels->depth));
     double black = full ? 0 : 16 * 256, luma = full ? whole : 219 * 256, chroma = full ? whole : 224 * 256;
     double middle = (32768 - black) * (255 / luma) - 128;
     colour->gain = factor(255 / luma);
     colour->base = (int16_t)lrint((middle + 0.5) * (1 << BL_COLOUR_SHIFT));
-    if (layout->family != BL_FAMILY_YUV)
+    if (pixels->family != BL_FAMILY_YUV)
         return 0;
     int rc = bl_colour_check(matrix, e);
     if (!rc)

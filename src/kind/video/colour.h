@@ -28,8 +28,8 @@ struct bl_colour {
 /* 0, or BL_EDATA for a matrix that is no matrix (constant luminance, ICtCp) or is not known. */
 int bl_colour_check(enum AVColorSpace matrix, struct bl_error *e);
 
-/* The map for frames of this layout and these tags. Formulas: ITU-T H.273, 8.3. */
-int bl_colour_make(struct bl_colour *colour, const struct bl_pixels *layout, enum AVColorSpace matrix,
+/* The map for frames of these pixels and tags. Formulas: ITU-T H.273, 8.3. */
+int bl_colour_make(struct bl_colour *colour, const struct bl_pixels *pixels, enum AVColorSpace matrix,
                    enum AVColorRange range, struct bl_error *e);
 
 /* Writes count pixels, rgb[3 * count], from count words of each plane (grey: of the first). */

@@ -1,10 +1,11 @@
-/* See convert.h. The way of a frame: planes.c shows it as planes; a zimg graph scales them, chroma to the size of
- * luma, into words; as each row comes out, colour.c makes it RGB and it is laid where the orientation puts it.
+/* See convert.h. The way of a frame: rows.c gives its rows as words, chroma at luma's size; a zimg graph scales them;
+ * as each scaled row comes out, colour.c makes it RGB and it is laid where the orientation puts it. A picture that
+ * keeps its size goes without zimg.
  *
- * zimg could do the colours too, but then it scales in floating point, twice as slow and with other bytes for every
- * instruction set. Asked to scale only, from what it believes to be limited range to 16 bits of it, it
- * shifts up and scales in integers: the range is applied afterwards, for scaling does not care. For the same reason RGB
- * goes as YUV without subsampling. */
+ * zimg could take the frame as it lies and do the colours too. But then it scales chroma by itself, which is another
+ * picture than scaling RGB (docs/scaling.md), and works in floating point, at half the speed and with other bytes for
+ * every instruction set. Scaling words to words it keeps to integers. What the words mean does not matter to it: all is
+ * declared YUV of limited range, so that it has nothing to convert. */
 #include "kind/video/convert.h"
 
 #include <libavutil/mem.h>
@@ -13,15 +14,14 @@
 #include <zimg.h>
 
 #include "kind/video/colour.h"
-#include "kind/video/planes.h"
+#include "kind/video/rows.h"
 
-#define GRAPHS 8 /* kept: a stream needs one, a worker goes from stream to stream */
+#define LINE_ALIGN 32 /* bytes: what zimg asks of rows on any processor */
+#define GRAPHS 8      /* kept: a stream needs one, a worker goes from stream to stream */
 
-/* All that decides a graph; compared as bytes, so it is cleared before it is filled. */
+/* All that decides a graph: one plane of words, a rectangle of it, its new size. Compared as bytes: no padding. */
 struct graph_key {
-    int planes, depth, bytes, sub_w, sub_h, chroma_location;
-    int width, height; /* completed */
-    int out_width, out_height;
+    int width, height, out_width, out_height;
     double x, y, active_width, active_height;
 };
 
@@ -29,8 +29,8 @@ struct graph {
     struct graph_key key;
     zimg_filter_graph *zimg; /* NULL: the place is free */
     size_t temporary_bytes;
-    unsigned lines; /* of output that zimg may have under way, a power of two, or ZIMG_BUFFER_MAX */
-    uint64_t used;  /* the clock when it last was */
+    unsigned in_mask, out_mask; /* lines that zimg has under way, a power of two less one, or ZIMG_BUFFER_MAX: all */
+    uint64_t used;              /* the clock when it last was */
 };
 
 struct room {
@@ -42,17 +42,26 @@ struct bl_convert {
     struct bl_convert_options options;
     struct graph graphs[GRAPHS];
     uint64_t clock;
-    struct bl_planes planes;
-    struct room temporary, lines, row;
+    struct bl_rows rows;
+    struct room temporary, in, narrow, out[3], row;
 };
 
-/* One frame on its way; what zimg's callback needs. */
+/* Rows of words, addressed as zimg does: row & mask. */
+struct lines {
+    uint8_t *data;
+    ptrdiff_t stride; /* bytes */
+    unsigned mask;
+};
+
+/* One frame on its way; what the callbacks need. */
 struct passage {
-    const struct bl_convert *convert;
-    const struct bl_colour *colour;
-    const uint8_t *lines[3];
-    ptrdiff_t line_stride; /* bytes */
-    unsigned line_mask;
+    struct bl_convert *convert;
+    const struct bl_geometry *geometry;
+    struct bl_colour colour;
+    int component;            /* which is being scaled */
+    struct lines in;          /* what zimg is reading */
+    struct lines narrow;      /* chroma of the scaled height, before it is widened */
+    struct lines out[3];      /* scaled; of luma or of grey, the last to come, only the lines that zimg has under way */
     uint8_t *origin;          /* where the scaled picture's first pixel goes */
     ptrdiff_t step_x, step_y; /* bytes from there to its next pixel, next row */
 };
@@ -95,9 +104,12 @@ void bl_convert_close(struct bl_convert *convert)
         return;
     for (int i = 0; i < GRAPHS; i++)
         zimg_filter_graph_free(convert->graphs[i].zimg);
-    bl_planes_free(&convert->planes);
+    bl_rows_free(&convert->rows);
     av_free(convert->temporary.data);
-    av_free(convert->lines.data);
+    av_free(convert->in.data);
+    av_free(convert->narrow.data);
+    for (int c = 0; c < 3; c++)
+        av_free(convert->out[c].data);
     av_free(convert->row.data);
     free(convert);
 }
@@ -105,9 +117,9 @@ void bl_convert_close(struct bl_convert *convert)
 int bl_convert_check(enum AVPixelFormat format, enum AVColorTransferCharacteristic transfer, enum AVColorSpace matrix,
                      const struct bl_convert_options *options, struct bl_error *e)
 {
-    struct bl_pixels layout = {.family = BL_FAMILY_YUV};
-    int rc = format == AV_PIX_FMT_NONE ? 0 : bl_pixels_make(&layout, format, e);
-    if (!rc && layout.family == BL_FAMILY_YUV)
+    struct bl_pixels pixels = {.family = BL_FAMILY_YUV};
+    int rc = format == AV_PIX_FMT_NONE ? 0 : bl_pixels_make(&pixels, format, e);
+    if (!rc && pixels.family == BL_FAMILY_YUV)
         rc = bl_colour_check(matrix, e);
     if (rc || options->hdr_clip)
         return rc;
@@ -118,64 +130,36 @@ int bl_convert_check(enum AVPixelFormat format, enum AVColorTransferCharacterist
     return 0;
 }
 
-static void key_make(struct graph_key *key, const struct bl_pixels *layout, const struct bl_planes *planes,
-                     const AVFrame *frame, const struct bl_geometry *g)
-{
-    memset(key, 0, sizeof(*key));
-    key->planes = layout->planes;
-    key->depth = layout->depth;
-    key->bytes = layout->bytes;
-    key->sub_w = layout->sub_w;
-    key->sub_h = layout->sub_h;
-    /* FFmpeg counts as zimg does, but from 1, 0 being unsaid. */
-    int said = frame->chroma_location > AVCHROMA_LOC_UNSPECIFIED && frame->chroma_location < AVCHROMA_LOC_NB;
-    key->chroma_location = said ? (int)frame->chroma_location - 1 : ZIMG_CHROMA_LEFT;
-    key->width = planes->width;
-    key->height = planes->height;
-    key->out_width = g->scaled_width;
-    key->out_height = g->scaled_height;
-    key->x = g->source_x;
-    key->y = g->source_y;
-    key->active_width = g->source_width;
-    key->active_height = g->source_height;
-}
-
 static int graph_build(struct graph *graph, const struct graph_key *key, enum bl_simd simd, struct bl_error *e)
 {
     zimg_image_format in, out;
     zimg_image_format_default(&in, ZIMG_API_VERSION);
+    in.pixel_type = ZIMG_PIXEL_WORD;
+    in.depth = 16;
     in.pixel_range = ZIMG_RANGE_LIMITED;
-    in.color_family = key->planes == 1 ? ZIMG_COLOR_GREY : ZIMG_COLOR_YUV;
+    in.color_family = ZIMG_COLOR_GREY;
     out = in;
     in.width = (unsigned)key->width;
     in.height = (unsigned)key->height;
-    in.pixel_type = key->bytes == 1 ? ZIMG_PIXEL_BYTE : ZIMG_PIXEL_WORD;
-    in.depth = (unsigned)key->depth;
-    in.subsample_w = (unsigned)key->sub_w;
-    in.subsample_h = (unsigned)key->sub_h;
-    in.chroma_location = (zimg_chroma_location_e)key->chroma_location;
     in.active_region.left = key->x;
     in.active_region.top = key->y;
     in.active_region.width = key->active_width;
     in.active_region.height = key->active_height;
     out.width = (unsigned)key->out_width;
     out.height = (unsigned)key->out_height;
-    out.pixel_type = ZIMG_PIXEL_WORD;
-    out.depth = 16;
 
     zimg_graph_builder_params params;
     zimg_graph_builder_params_default(&params, ZIMG_API_VERSION);
     params.resample_filter = ZIMG_RESIZE_BILINEAR;
-    params.resample_filter_uv = ZIMG_RESIZE_BILINEAR;
     params.cpu_type = (zimg_cpu_type_e)bl_simd_zimg(simd);
     graph->zimg = zimg_filter_graph_build(&in, &out, &params);
-    if (!graph->zimg)
+    unsigned in_lines, out_lines;
+    if (!graph->zimg || zimg_filter_graph_get_tmp_size(graph->zimg, &graph->temporary_bytes) ||
+        zimg_filter_graph_get_input_buffering(graph->zimg, &in_lines) ||
+        zimg_filter_graph_get_output_buffering(graph->zimg, &out_lines))
         return zimg_failed("scale this", e);
-    unsigned lines;
-    if (zimg_filter_graph_get_tmp_size(graph->zimg, &graph->temporary_bytes) ||
-        zimg_filter_graph_get_output_buffering(graph->zimg, &lines))
-        return zimg_failed("scale this", e);
-    graph->lines = zimg_select_buffer_mask(lines);
+    graph->in_mask = zimg_select_buffer_mask(in_lines);
+    graph->out_mask = zimg_select_buffer_mask(out_lines);
     graph->key = *key;
     return 0;
 }
@@ -206,23 +190,42 @@ static int graph_find(struct bl_convert *convert, const struct graph_key *key, s
     return 0;
 }
 
-/* zimg's callback: columns left to right of row i are done. Never fails. */
+static uint16_t *line_at(const struct lines *lines, unsigned row)
+{
+    return (uint16_t *)(void *)(lines->data + (ptrdiff_t)(row & lines->mask) * lines->stride);
+}
+
+/* The callbacks, which never fail. zimg asks for columns left to right of row i of a component ... */
+static int row_wanted(void *user, unsigned i, unsigned left, unsigned right)
+{
+    struct passage *p = user;
+    bl_rows_read(&p->convert->rows, p->component, (int)i, (int)left, (int)right, line_at(&p->in, i));
+    return 0;
+}
+
+/* ... or of chroma whose height is scaled already ... */
+static int row_wanted_wide(void *user, unsigned i, unsigned left, unsigned right)
+{
+    struct passage *p = user;
+    bl_rows_widen(&p->convert->rows, line_at(&p->narrow, i), (int)left, (int)right, line_at(&p->in, i));
+    return 0;
+}
+
+/* ... or it has made those of the last component: the pixels are complete. */
 static int row_done(void *user, unsigned i, unsigned left, unsigned right)
 {
     const struct passage *p = user;
     const uint16_t *plane[3];
-    for (int c = 0; c < 3; c++) {
-        const uint8_t *line = p->lines[c] + (ptrdiff_t)(i & p->line_mask) * p->line_stride;
-        plane[c] = (const uint16_t *)(const void *)line + left;
-    }
+    for (int c = 0; c < 3; c++)
+        plane[c] = p->out[c].data ? line_at(&p->out[c], i) + left : NULL;
     int count = (int)(right - left);
     uint8_t *to = p->origin + (ptrdiff_t)i * p->step_y + (ptrdiff_t)left * p->step_x;
     if (p->step_x == 3) {
-        bl_colour_row(p->colour, p->convert->options.simd, plane, count, to);
+        bl_colour_row(&p->colour, p->convert->options.simd, plane, count, to);
         return 0;
     }
     const uint8_t *rgb = p->convert->row.data;
-    bl_colour_row(p->colour, p->convert->options.simd, plane, count, p->convert->row.data);
+    bl_colour_row(&p->colour, p->convert->options.simd, plane, count, p->convert->row.data);
     for (int x = 0; x < count; x++, rgb += 3, to += p->step_x) {
         to[0] = rgb[0];
         to[1] = rgb[1];
@@ -252,66 +255,130 @@ static void passage_aim(struct passage *p, const struct bl_geometry *g, uint8_t 
     p->step_y = turned ? right : down;
 }
 
-static int graph_run(struct bl_convert *convert, const struct graph *graph, struct passage *p, struct bl_error *e)
+/* Room for the rows that mask tells of, with slack at both ends, of a plane of this size. */
+static int lines_make(struct lines *lines, struct room *room, int width, int height, unsigned mask, struct bl_error *e)
 {
-    size_t width = (size_t)graph->key.out_width, lines = graph->lines;
-    lines = lines == ZIMG_BUFFER_MAX ? (size_t)graph->key.out_height : lines + 1;
-    size_t stride = (width * 2 + BL_PLANES_ALIGN - 1) / BL_PLANES_ALIGN * BL_PLANES_ALIGN;
-    int rc = room_make(&convert->temporary, graph->temporary_bytes, e);
-    if (!rc)
-        rc = room_make(&convert->lines, stride * lines * (size_t)graph->key.planes, e);
-    if (!rc)
-        rc = room_make(&convert->row, width * 3, e);
+    const size_t slack = BL_ROWS_SLACK * sizeof(uint16_t);
+    size_t stride = ((size_t)width + 2 * BL_ROWS_SLACK) * sizeof(uint16_t);
+    stride = (stride + LINE_ALIGN - 1) / LINE_ALIGN * LINE_ALIGN;
+    int rc = room_make(room, slack + stride * (mask == ZIMG_BUFFER_MAX ? (size_t)height : (size_t)mask + 1), e);
     if (rc)
         return rc;
+    lines->data = (uint8_t *)room->data + slack;
+    lines->stride = (ptrdiff_t)stride;
+    lines->mask = mask;
+    return 0;
+}
 
+/* Scales one plane into `out`: wholly, or, where `done` takes the rows, a few at a time. */
+static int plane_scale(struct passage *p, const struct graph_key *key, zimg_filter_graph_callback wanted,
+                       zimg_filter_graph_callback done, struct lines *out, struct room *room, struct bl_error *e)
+{
+    struct bl_convert *convert = p->convert;
+    struct graph *graph;
+    int rc = graph_find(convert, key, &graph, e);
+    if (!rc)
+        rc = room_make(&convert->temporary, graph->temporary_bytes, e);
+    if (!rc)
+        rc = lines_make(&p->in, &convert->in, key->width, key->height, graph->in_mask, e);
+    if (!rc)
+        rc = lines_make(out, room, key->out_width, key->out_height, done ? graph->out_mask : ZIMG_BUFFER_MAX, e);
+    if (rc)
+        return rc;
     zimg_image_buffer_const from = {.version = ZIMG_API_VERSION};
     zimg_image_buffer to = {.version = ZIMG_API_VERSION};
-    for (int c = 0; c < graph->key.planes; c++) {
-        from.plane[c].data = convert->planes.data[c];
-        from.plane[c].stride = convert->planes.stride[c];
-        from.plane[c].mask = ZIMG_BUFFER_MAX;
-        to.plane[c].data = (uint8_t *)convert->lines.data + stride * lines * (size_t)c;
-        to.plane[c].stride = (ptrdiff_t)stride;
-        to.plane[c].mask = graph->lines;
-    }
-    for (int c = 0; c < 3; c++)
-        p->lines[c] = to.plane[graph->key.planes == 3 ? c : 0].data;
-    p->line_stride = (ptrdiff_t)stride;
-    p->line_mask = graph->lines;
-    if (zimg_filter_graph_process(graph->zimg, &from, &to, convert->temporary.data, NULL, NULL, row_done, p))
+    from.plane[0].data = p->in.data;
+    from.plane[0].stride = p->in.stride;
+    from.plane[0].mask = p->in.mask;
+    to.plane[0].data = out->data;
+    to.plane[0].stride = out->stride;
+    to.plane[0].mask = out->mask;
+    if (zimg_filter_graph_process(graph->zimg, &from, &to, convert->temporary.data, wanted, p, done, p))
         return zimg_failed("scale this frame", e);
     return 0;
+}
+
+/* Chroma that is narrower than luma: first its height is scaled, then it is widened and its width scaled. */
+static int narrow_scale(struct passage *p, struct lines *out, struct room *room, struct bl_error *e)
+{
+    const struct bl_geometry *g = p->geometry;
+    int narrow = p->convert->rows.chroma_width;
+    const struct graph_key down = {narrow, g->coded_height, narrow, g->scaled_height,
+                                   0,      g->source_y,     narrow, g->source_height};
+    const struct graph_key across = {g->coded_width,   g->scaled_height, g->scaled_width,
+                                     g->scaled_height, g->source_x,      0,
+                                     g->source_width,  g->scaled_height};
+    int rc = plane_scale(p, &down, row_wanted, NULL, &p->narrow, &p->convert->narrow, e);
+    return rc ? rc : plane_scale(p, &across, row_wanted_wide, NULL, out, room, e);
+}
+
+/* Luma comes last, so that its rows can be coloured as they come. */
+static int passage_scaled(struct passage *p, int planes, struct bl_error *e)
+{
+    const struct bl_geometry *g = p->geometry;
+    const struct graph_key whole = {g->coded_width, g->coded_height, g->scaled_width, g->scaled_height,
+                                    g->source_x,    g->source_y,     g->source_width, g->source_height};
+    int rc = 0;
+    for (int c = planes - 1; c >= 0 && !rc; c--) {
+        p->component = c;
+        if (bl_rows_narrow(&p->convert->rows, c))
+            rc = narrow_scale(p, &p->out[c], &p->convert->out[c], e);
+        else
+            rc = plane_scale(p, &whole, row_wanted, c ? NULL : row_done, &p->out[c], &p->convert->out[c], e);
+    }
+    return rc;
+}
+
+/* The picture keeps its size: rows go straight to their colours. */
+static int passage_plain(struct passage *p, int planes, struct bl_error *e)
+{
+    struct bl_convert *convert = p->convert;
+    int width = p->geometry->coded_width, rc = lines_make(&p->narrow, &convert->narrow, width, 1, 0, e);
+    for (int c = 0; c < planes && !rc; c++)
+        rc = lines_make(&p->out[c], &convert->out[c], width, 1, 0, e);
+    for (int y = 0; y < p->geometry->coded_height && !rc; y++) {
+        for (int c = 0; c < planes; c++) {
+            int narrow = bl_rows_narrow(&convert->rows, c);
+            uint16_t *line = line_at(narrow ? &p->narrow : &p->out[c], 0);
+            bl_rows_read(&convert->rows, c, y, 0, narrow ? convert->rows.chroma_width : width, line);
+            if (narrow)
+                bl_rows_widen(&convert->rows, line, 0, width, line_at(&p->out[c], 0));
+        }
+        row_done(p, (unsigned)y, 0, (unsigned)width);
+    }
+    return rc;
+}
+
+static int geometry_keeps(const struct bl_geometry *g)
+{
+    return g->source_width == g->coded_width && g->source_height == g->coded_height &&
+           g->scaled_width == g->coded_width && g->scaled_height == g->coded_height;
 }
 
 int bl_convert_frame(struct bl_convert *convert, const AVFrame *frame, const struct bl_geometry *geometry, uint8_t *rgb,
                      struct bl_error *e)
 {
-    if (frame->width != geometry->coded_width || frame->height != geometry->coded_height)
+    const struct bl_geometry *g = geometry;
+    if (frame->width != g->coded_width || frame->height != g->coded_height)
         return bl_error_set(e, BL_EFAIL, "a frame of %dx%d pixels came where %dx%d was expected", frame->width,
-                            frame->height, geometry->coded_width, geometry->coded_height);
-    struct bl_pixels layout;
-    struct bl_colour colour;
-    int rc =
-        bl_convert_check((enum AVPixelFormat)frame->format, frame->color_trc, frame->colorspace, &convert->options, e);
+                            frame->height, g->coded_width, g->coded_height);
+    struct passage passage = {.convert = convert, .geometry = g};
+    struct bl_pixels pixels;
+    enum AVPixelFormat format = (enum AVPixelFormat)frame->format;
+    int rc = bl_convert_check(format, frame->color_trc, frame->colorspace, &convert->options, e);
     if (!rc)
-        rc = bl_pixels_make(&layout, (enum AVPixelFormat)frame->format, e);
+        rc = bl_pixels_make(&pixels, format, e);
     if (!rc)
-        rc = bl_colour_make(&colour, &layout, frame->colorspace, frame->color_range, e);
+        rc = bl_colour_make(&passage.colour, &pixels, frame->colorspace, frame->color_range, e);
     if (!rc)
-        rc = bl_planes_read(&convert->planes, &layout, frame, e);
+        rc = bl_rows_begin(&convert->rows, &pixels, frame, e);
+    if (!rc)
+        rc = room_make(&convert->row, (size_t)g->scaled_width * 3, e);
     if (rc)
         return rc;
 
-    struct graph_key key;
-    struct graph *graph;
-    key_make(&key, &layout, &convert->planes, frame, geometry);
-    rc = graph_find(convert, &key, &graph, e);
-    if (rc)
-        return rc;
-    if ((int64_t)geometry->scaled_width * geometry->scaled_height != (int64_t)geometry->width * geometry->height)
-        memset(rgb, 0, (size_t)geometry->width * (size_t)geometry->height * 3);
-    struct passage passage = {.convert = convert, .colour = &colour};
-    passage_aim(&passage, geometry, rgb);
-    return graph_run(convert, graph, &passage, e);
+    if ((int64_t)g->scaled_width * g->scaled_height != (int64_t)g->width * g->height)
+        memset(rgb, 0, (size_t)g->width * (size_t)g->height * 3);
+    passage_aim(&passage, g, rgb);
+    return geometry_keeps(g) ? passage_plain(&passage, pixels.planes, e) : passage_scaled(&passage, pixels.planes, e);
 }

@@ -1,0 +1,315 @@
+/* See rows.h. Everything is read off FFmpeg's pixel format descriptors, so that no list of formats is kept here. Three
+ * ways to read a row of one component: whole bytes or little-endian words at a stride (nearly all formats), FFmpeg's
+ * own reader for what is left (bit streams, big-endian), and the palette.
+ *
+ * Upsampling is by averages: siting is always in eighths of a chroma sample, and any eighth between two samples is at
+ * most three averages away, each one instruction for eight or sixteen words. */
+#include "kind/video/rows.h"
+
+#include <libavutil/bswap.h>
+#include <libavutil/mem.h>
+#include <string.h>
+
+#define GROUP 16 /* words that are made at a time */
+#define INLINE inline __attribute__((always_inline))
+
+static int format_is_yuvj(enum AVPixelFormat format)
+{
+    return format == AV_PIX_FMT_YUVJ420P || format == AV_PIX_FMT_YUVJ422P || format == AV_PIX_FMT_YUVJ444P ||
+           format == AV_PIX_FMT_YUVJ440P || format == AV_PIX_FMT_YUVJ411P;
+}
+
+static int format_refuse(const AVPixFmtDescriptor *desc, enum AVPixelFormat format, struct bl_error *e)
+{
+    const uint64_t strange = AV_PIX_FMT_FLAG_BAYER | AV_PIX_FMT_FLAG_FLOAT | AV_PIX_FMT_FLAG_HWACCEL;
+    if (!desc)
+        return bl_error_set(e, BL_EDATA, "pixel format %d is unknown", (int)format);
+    if (desc->flags & strange || format == AV_PIX_FMT_XYZ12LE || format == AV_PIX_FMT_XYZ12BE || !desc->nb_components)
+        return bl_error_set(e, BL_EDATA, "pixel format %s cannot be converted to RGB", desc->name);
+    for (int c = 0; c < desc->nb_components; c++) {
+        if (desc->comp[c].depth < 1 || desc->comp[c].depth > 16)
+            return bl_error_set(e, BL_EDATA, "pixel format %s has components of %d bits", desc->name,
+                                desc->comp[c].depth);
+    }
+    return 0;
+}
+
+int bl_pixels_make(struct bl_pixels *pixels, enum AVPixelFormat format, struct bl_error *e)
+{
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(format);
+    memset(pixels, 0, sizeof(*pixels));
+    int rc = format_refuse(desc, format, e);
+    if (rc)
+        return rc;
+    int colours = desc->nb_components - (desc->flags & AV_PIX_FMT_FLAG_ALPHA ? 1 : 0);
+    if (desc->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL))
+        pixels->family = BL_FAMILY_RGB;
+    else
+        pixels->family = colours < 3 ? BL_FAMILY_GREY : BL_FAMILY_YUV;
+    pixels->planes = pixels->family == BL_FAMILY_GREY ? 1 : 3;
+    pixels->depth = desc->comp[0].depth < 8 ? 8 : desc->comp[0].depth;
+    pixels->sub_w = pixels->family == BL_FAMILY_YUV ? desc->log2_chroma_w : 0;
+    pixels->sub_h = pixels->family == BL_FAMILY_YUV ? desc->log2_chroma_h : 0;
+    pixels->full_range = format_is_yuvj(format);
+    return 0;
+}
+
+/* --- one component ----------------------------------------------------------------------------------------------- */
+
+/* FFmpeg's palettes are native words 0xAARRGGBB; c is 0 for red. */
+static void palette_read(const AVFrame *frame, int c, int y, int from, int count, uint16_t *out)
+{
+    const uint8_t *row = frame->data[0] + (ptrdiff_t)y * frame->linesize[0] + from;
+    for (int i = 0; i < count; i++) {
+        uint32_t colour;
+        memcpy(&colour, frame->data[1] + 4 * (size_t)row[i], sizeof(colour));
+        out[i] = (uint16_t)(colour >> (16 - 8 * c) << 8);
+    }
+}
+
+/* Any other format by FFmpeg's reader; what is narrower than 8 bits is widened to the whole range of 8. */
+static void line_read(struct bl_rows *rows, int c, int y, int from, int count, uint16_t *out)
+{
+    const AVFrame *frame = rows->frame;
+    const uint8_t *data[4] = {frame->data[0], frame->data[1], frame->data[2], frame->data[3]};
+    int depth = rows->desc->comp[c].depth;
+    av_read_image_line2(rows->words, data, frame->linesize, rows->desc, from, y, c, count, 0, sizeof(uint16_t));
+    if (depth >= 8) {
+        for (int i = 0; i < count; i++)
+            out[i] = (uint16_t)(rows->words[i] << (16 - depth));
+        return;
+    }
+    unsigned max = (1u << depth) - 1;
+    unsigned flip = frame->format == AV_PIX_FMT_MONOWHITE ? max : 0;
+    for (int i = 0; i < count; i++)
+        out[i] = (uint16_t)(((rows->words[i] ^ flip) * 255 + max / 2) / max << 8);
+}
+
+static void bytes_read(const uint8_t *in, int step, int count, uint16_t *out)
+{
+    int whole = step == 1 ? count / GROUP * GROUP : 0;
+    for (int x = 0; x < whole; x += GROUP, in += GROUP) {
+        uint8_t bytes[GROUP];
+        memcpy(bytes, in, sizeof(bytes));
+        for (int i = 0; i < GROUP; i++)
+            out[x + i] = (uint16_t)(bytes[i] << 8);
+    }
+    for (int x = whole; x < count; x++, in += step)
+        out[x] = (uint16_t)(*in << 8);
+}
+
+/* Shifting right drops the bits below the component, shifting left those above. */
+static void words_read(const uint8_t *in, const AVComponentDescriptor *comp, int count, uint16_t *out)
+{
+    int up = 16 - comp->depth, whole = comp->step == 2 ? count / GROUP * GROUP : 0;
+    for (int x = 0; x < whole; x += GROUP, in += 2 * GROUP) {
+        uint16_t words[GROUP];
+        memcpy(words, in, sizeof(words));
+        for (int i = 0; i < GROUP; i++)
+            out[x + i] = (uint16_t)(av_le2ne16(words[i]) >> comp->shift << up);
+    }
+    for (int x = whole; x < count; x++, in += comp->step)
+        out[x] = (uint16_t)((unsigned)(in[0] | in[1] << 8) >> comp->shift << up);
+}
+
+/* Columns from to to of row y of component c, in the component's own columns and rows. */
+static void component_read(struct bl_rows *rows, int c, int y, int from, int to, uint16_t *out)
+{
+    const AVPixFmtDescriptor *desc = rows->desc;
+    const AVComponentDescriptor *comp = &desc->comp[c];
+    int whole = !(desc->flags & (AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM));
+    const uint8_t *in = rows->frame->data[comp->plane] + (ptrdiff_t)y * rows->frame->linesize[comp->plane];
+    in += comp->offset + (ptrdiff_t)from * comp->step;
+    if (desc->flags & AV_PIX_FMT_FLAG_PAL)
+        palette_read(rows->frame, c, y, from, to - from, out);
+    else if (whole && comp->depth == 8 && comp->shift == 0)
+        bytes_read(in, comp->step, to - from, out);
+    else if (whole && comp->depth > 8 && comp->depth + comp->shift <= 16 && !(desc->flags & AV_PIX_FMT_FLAG_BE))
+        words_read(in, comp, to - from, out);
+    else
+        line_read(rows, c, y, from, to - from, out);
+}
+
+/* --- chroma to the size of luma ---------------------------------------------------------------------------------- */
+
+/* One loop for one average, all of the same shape: so compilers know the instruction. */
+static INLINE void group_average(const uint16_t *a, const uint16_t *b, uint16_t *out)
+{
+    uint16_t group[GROUP];
+    for (int i = 0; i < GROUP; i++)
+        group[i] = (uint16_t)((a[i] + b[i] + 1) >> 1);
+    memcpy(out, group, sizeof(group));
+}
+
+/* eighths of the way from a to b; a constant wherever it is called in a loop. Up to 4 they are counted from a. */
+static INLINE void group_between(const uint16_t *a, const uint16_t *b, int eighths, uint16_t *out)
+{
+    uint16_t middle[GROUP];
+    const uint16_t *near = eighths > 4 ? b : a;
+    int steps = eighths > 4 ? 8 - eighths : eighths;
+    if (steps == 0) {
+        memcpy(out, near, GROUP * sizeof(uint16_t));
+        return;
+    }
+    group_average(a, b, middle);
+    if (steps < 4)
+        group_average(near, middle, out);
+    else
+        memcpy(out, middle, sizeof(middle));
+    if (steps == 1)
+        group_average(near, out, out);
+    if (steps == 3)
+        group_average(middle, out, out);
+}
+
+/* Whole groups, into the slack. */
+static void row_between(const uint16_t *a, const uint16_t *b, int eighths, int count, uint16_t *out)
+{
+#define ROW(n)                                                                                                         \
+    case n:                                                                                                            \
+        for (int x = 0; x < count; x += GROUP)                                                                         \
+            group_between(a + x, b + x, n, out + x);                                                                   \
+        break
+    switch (eighths) {
+        ROW(1);
+        ROW(2);
+        ROW(3);
+        ROW(4);
+        ROW(5);
+        ROW(6);
+        ROW(7);
+    }
+#undef ROW
+}
+
+/* Doubles a row, in whole groups. The phases are those of the even and of the odd columns. */
+static INLINE void row_double(const uint16_t *in, int even, int odd, int count, uint16_t *out)
+{
+    for (int x = 0; x < count; x += GROUP) {
+        uint16_t first[GROUP], second[GROUP], woven[2 * GROUP];
+        const uint16_t *at = in + x;
+        group_between(at + (even < 0 ? -1 : 0), at + (even < 0 ? 0 : 1), even & 7, first);
+        group_between(at + (odd < 0 ? -1 : 0), at + (odd < 0 ? 0 : 1), odd & 7, second);
+        for (int i = 0; i < GROUP; i++) {
+            woven[2 * i] = first[i];
+            woven[2 * i + 1] = second[i];
+        }
+        memcpy(out + 2 * (size_t)x, woven, sizeof(woven));
+    }
+}
+
+/* The rare one: four columns for one, in eighths as they fall. */
+static void row_quadruple(const uint16_t *in, int phase, int count, uint16_t *out)
+{
+    for (int x = 0; x < count; x++) {
+        int eighths = phase + 2 * (x & 3);
+        const uint16_t *at = in + (x >> 2) + (eighths < 0 ? -1 : 0);
+        eighths &= 7;
+        out[x] = (uint16_t)((at[0] * (8 - eighths) + at[1] * eighths + 4) >> 3);
+    }
+}
+
+void bl_rows_widen(const struct bl_rows *rows, uint16_t *in, int left, int right, uint16_t *out)
+{
+    int sub = rows->pixels.sub_w, phase = rows->phase_w;
+    left &= -16;
+    const uint16_t *from = in + (left >> sub);
+    in[-1] = in[0];
+    in[rows->chroma_width] = in[rows->chroma_width - 1];
+    if (sub == 1 && phase == 0)
+        row_double(from, 0, 4, (right - left + 1) / 2, out + left);
+    else if (sub == 1)
+        row_double(from, -2, 2, (right - left + 1) / 2, out + left);
+    else
+        row_quadruple(from, phase, right - left, out + left);
+}
+
+int bl_rows_narrow(const struct bl_rows *rows, int c)
+{
+    return c && rows->pixels.sub_w;
+}
+
+/* Columns from to to of row `row` of chroma component c; the first and the last row repeat beyond the picture. */
+static const uint16_t *kept_row(struct bl_rows *rows, int c, int row, int from, int to)
+{
+    int height = AV_CEIL_RSHIFT(rows->frame->height, rows->pixels.sub_h);
+    row = row < 0 ? 0 : row < height ? row : height - 1;
+    struct bl_rows_kept *kept = &rows->kept[c - 1][row & 1];
+    if (kept->row != row || kept->from != from || kept->to != to) {
+        component_read(rows, c, row, from, to, kept->words);
+        kept->row = row;
+        kept->from = from;
+        kept->to = to;
+    }
+    return kept->words;
+}
+
+void bl_rows_read(struct bl_rows *rows, int c, int y, int from, int to, uint16_t *out)
+{
+    int sub = rows->pixels.sub_h;
+    if (!c || !sub) {
+        component_read(rows, c, y, from, to, out + from);
+        return;
+    }
+    int down = rows->phase_h + (8 >> sub) * (y & ((1 << sub) - 1));
+    int row = (y >> sub) + (down < 0 ? -1 : 0);
+    const uint16_t *above = kept_row(rows, c, row, from, to);
+    if (down & 7)
+        row_between(above, kept_row(rows, c, row + 1, from, to), down & 7, to - from, out + from);
+    else
+        memcpy(out + from, above, (size_t)(to - from) * sizeof(uint16_t));
+}
+
+/* --- one frame --------------------------------------------------------------------------------------------------- */
+
+static int room_make(struct bl_rows *rows, int width, struct bl_error *e)
+{
+    size_t row = (size_t)width + 4 * GROUP, bytes = 5 * row * sizeof(uint16_t);
+    if (bytes > rows->room_bytes) {
+        bl_rows_free(rows);
+        rows->room = av_mallocz(bytes);
+        if (!rows->room)
+            return bl_error_memory(e);
+        rows->room_bytes = bytes;
+    }
+    uint16_t *at = rows->room;
+    for (int i = 0; i < 4; i++, at += row)
+        rows->kept[i / 2][i % 2] = (struct bl_rows_kept){.words = at, .row = -1};
+    rows->words = at;
+    return 0;
+}
+
+/* The first sample of luma in a block lies `sited` samples before its chroma: H.273, figure 1, for any subsampling;
+ * an axis without subsampling has phase 0. */
+static void phases_make(struct bl_rows *rows, enum AVChromaLocation location)
+{
+    int across = 1 << rows->pixels.sub_w, down = 1 << rows->pixels.sub_h;
+    int left = location != AVCHROMA_LOC_CENTER && location != AVCHROMA_LOC_TOP && location != AVCHROMA_LOC_BOTTOM;
+    int top = location == AVCHROMA_LOC_TOPLEFT || location == AVCHROMA_LOC_TOP;
+    int bottom = location == AVCHROMA_LOC_BOTTOMLEFT || location == AVCHROMA_LOC_BOTTOM;
+    rows->phase_w = left ? 0 : -4 * (across - 1) / across;
+    rows->phase_h = top ? 0 : (bottom ? -8 : -4) * (down - 1) / down;
+}
+
+int bl_rows_begin(struct bl_rows *rows, const struct bl_pixels *pixels, const AVFrame *frame, struct bl_error *e)
+{
+    rows->desc = av_pix_fmt_desc_get((enum AVPixelFormat)frame->format);
+    int planes = av_pix_fmt_count_planes((enum AVPixelFormat)frame->format);
+    if (rows->desc->flags & AV_PIX_FMT_FLAG_PAL)
+        planes = 2;
+    for (int p = 0; p < planes; p++) {
+        if (!frame->data[p])
+            return bl_error_set(e, BL_EDATA, "a frame without data");
+    }
+    rows->pixels = *pixels;
+    rows->frame = frame;
+    rows->chroma_width = AV_CEIL_RSHIFT(frame->width, pixels->sub_w);
+    phases_make(rows, frame->chroma_location);
+    return room_make(rows, frame->width, e);
+}
+
+void bl_rows_free(struct bl_rows *rows)
+{
+    av_freep(&rows->room);
+    rows->room_bytes = 0;
+}

@@ -1,0 +1,68 @@
+/* The rows of a decoded frame as the scaler reads them: 16-bit words, a row per component; and chroma brought to
+ * the size of luma.
+ *
+ * A word is the component's value shifted up to 16 bits (8 bits: times 256), in limited and in full range alike;
+ * components of less than 8 bits are widened to 8 first. Chroma is brought to luma's size bilinearly, from where the
+ * frame sites it (left where it does not say): its height as its rows are read, its width by a call of its own, for a
+ * scaler does well to reduce the height in between. Rows are made when they are asked for: no copy of a frame is ever
+ * held. Alpha is left behind. */
+#ifndef BL_ROWS_H
+#define BL_ROWS_H
+
+#include <libavutil/frame.h>
+#include <libavutil/pixdesc.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+#define BL_ROWS_SLACK 32 /* words beyond either end of a row that may be read, and beyond its right end written */
+
+enum bl_family { BL_FAMILY_GREY, BL_FAMILY_RGB, BL_FAMILY_YUV };
+
+/* What a pixel format comes to. */
+struct bl_pixels {
+    enum bl_family family;
+    int planes;       /* 1 for grey, else 3: R G B or Y U V */
+    int depth;        /* bits per component, 8 to 16 */
+    int sub_w, sub_h; /* log2 of the chroma subsampling, 0 to 2 */
+    int full_range;   /* the format itself says so: yuvj */
+};
+
+/* BL_EDATA for formats that are not pictures in these families (Bayer, XYZ, floating point, frames on a device). */
+int bl_pixels_make(struct bl_pixels *pixels, enum AVPixelFormat format, struct bl_error *e);
+
+/* A row of one chroma component, kept since the next row of luma mostly needs it too. */
+struct bl_rows_kept {
+    uint16_t *words;
+    int row, from, to; /* which; row -1: nothing yet */
+};
+
+struct bl_rows {
+    struct bl_pixels pixels;
+    const AVFrame *frame;
+    const AVPixFmtDescriptor *desc;
+    int chroma_width;
+    int phase_w, phase_h; /* where a block's first sample of luma lies from its chroma, in eighths of a chroma sample */
+    struct bl_rows_kept kept[2][2];
+    uint16_t *words; /* what FFmpeg's reader gives */
+    void *room;      /* holds all of them; kept from frame to frame */
+    size_t room_bytes;
+};
+
+/* Begins a frame, which must stay until the last row is read. rows is zeroed before its first use and freed after
+ * its last. BL_EFAIL for no memory, BL_EDATA for a frame without data. */
+int bl_rows_begin(struct bl_rows *rows, const struct bl_pixels *pixels, const AVFrame *frame, struct bl_error *e);
+void bl_rows_free(struct bl_rows *rows);
+
+/* Columns from to to of component c in row y of luma, to out[from...]; the columns are the component's own. */
+void bl_rows_read(struct bl_rows *rows, int c, int y, int from, int to, uint16_t *out);
+
+/* Whether bl_rows_read gives component c narrower than luma. */
+int bl_rows_narrow(const struct bl_rows *rows, int c);
+
+/* Columns left to right of luma's, to out[left...], from a whole row of chroma, in[0...chroma_width - 1]; left is made
+ * a multiple of 16. */
+void bl_rows_widen(const struct bl_rows *rows, uint16_t *in, int left, int right, uint16_t *out);
+
+#endif
