@@ -240,9 +240,12 @@ build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(ARCHIVE)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -o $@ $< $(ARCHIVE) $(ALL_LIBS)
 
-.PHONY: lint bench clean help
+.PHONY: lint format bench clean help
 lint: build/release/flags
-	@SYNTAX='$(ALL_CFLAGS)' $(SUITE) lint scripts/lint.sh
+	@LINT_CFLAGS='$(ALL_CFLAGS)' $(SUITE) lint scripts/lint.sh
+
+format:
+	clang-format -i $(wildcard src/*.c src/*/*.[ch] src/*/*/*.[ch] include/*.h tests/*/*.[ch] bench/*.[ch])
 
 bench: all
 	@bench/run
@@ -260,6 +263,7 @@ help:
 	@echo 'make fuzz         feed malformed files to the readers (clang)'
 	@echo 'make asan ubsan tsan valgrind    the tests under a sanitizer'
 	@echo 'make lint         layering, format, static checks, manual pages'
+	@echo 'make format       put the sources into the house format (clang-format)'
 	@echo 'make bench        measure; prints the tables that the documents quote'
 	@echo 'make install      to PREFIX=$(PREFIX), below DESTDIR; LIBDIR, BINDIR, MANDIR too'
 	@echo 'make uninstall clean help'

@@ -1,0 +1,100 @@
+#!/bin/bash
+# What is checked without running anything: make lint. Layering always; each further tool where it is installed.
+set -u
+shopt -s nullglob globstar
+
+# report NAME: ok when nothing comes in on stdin, otherwise that and "not ok".
+report() {
+    local found
+    found=$(cat)
+    if [ -z "$found" ]; then
+        echo "ok $1"
+    else
+        printf '%s\nnot ok %s\n' "$found" "$1"
+    fi
+}
+
+# only WHAT PATTERN FOLDER...: headers that match stay in these folders.
+only() {
+    local what=$1 pattern=$2
+    shift 2
+    grep -rnE "^ *# *include *[<\"]($pattern)" src include | grep -vE "^($(IFS='|'; echo "$*"))/" | report "only $* include $what"
+}
+
+# within FOLDER HEADER...: files of that folder include no other part of the tree than these.
+within() {
+    local folder=$1
+    shift
+    grep -rnE '^ *# *include *"' "src/$folder" | grep -vE "#include \"($(IFS='|'; echo "$*"))" | report "src/$folder includes $*"
+}
+
+only libav 'libav|libsw' src/kind
+only zimg 'zimg' src/kind
+only zstd 'zstd' src/store src/base
+only jansson 'jansson' src/store
+only libyaml 'yaml' src/cmd
+only pthread 'pthread|semaphore|threads' src/run
+within base base/
+within plan plan/ base/
+within kind kind/ base/
+within store store/ plan/ kind/ base/
+within scan scan/ kind/ store/ run/pipeline.h base/
+within run run/ store/ plan/ kind/ scan/sources.h base/ bload.h
+grep -rnE '\b(printf|puts|putchar|perror|abort|exit|_exit|assert) *\(' src --include='*.[ch]' | grep -vE '^src/(cmd/|main\.c|run/signals\.c)|^[^:]*:[0-9]*: *(\*|/\*)' |
+    report "only src/cmd prints, nobody ends the process"
+
+sources=(src/**/*.c include/*.h tests/**/*.c bench/**/*.c)
+headers=(src/**/*.h tests/**/*.h bench/**/*.h)
+scripts=(.ci/run scripts/*.sh tests/cli/run tests/cli/*.sh tests/*/run tests/fixture tests/slow/*.sh tests/valgrind bench/run)
+pages=(man/*.[1-9])
+
+# optional NAME TOOL COMMAND...: runs the command where the tool is there; what it prints are faults.
+optional() {
+    local name=$1 tool=$2
+    shift 2
+    if command -v "$tool" >/dev/null; then
+        "$@" 2>&1 | report "$name"
+    else
+        echo "skip $name: no $tool"
+    fi
+}
+
+format() {
+    clang-format --dry-run -Werror "${sources[@]}" "${headers[@]}" 2>&1 | grep -E 'warning|error' | sed 's/:.*//' | sort | uniq -c
+}
+
+syntax() {
+    local file
+    for file in src/**/*.c; do
+        # shellcheck disable=SC2086 # flags
+        clang -fsyntax-only $LINT_CFLAGS "$file"
+    done
+    # Other programs include it first, and C++ ones too.
+    clang -fsyntax-only -std=c11 -pedantic -Wall -Wextra -Werror -x c include/bload.h
+    clang -fsyntax-only -std=c++11 -pedantic -Wall -Wextra -Werror -x c++ include/bload.h
+}
+
+# What is left out: it does not know compound literals, and takes pointers kept in them for lost; leaks are the sanitizers' business.
+static_check() {
+    cppcheck --quiet --std=c11 --language=c --enable=warning,performance,portability --inline-suppr \
+        --suppress=missingIncludeSystem --suppress=internalAstError --suppress=memleak --suppress=autoVariables \
+        --suppress=duplicateAssignExpression -D__x86_64__ -D__GNUC__=12 -Isrc -Iinclude src
+}
+
+shell() {
+    local file
+    for file in "${scripts[@]}"; do
+        [ -e "$file" ] && shellcheck -x -S warning "$file"
+    done
+}
+
+manuals() {
+    mandoc -T lint -W warning "${pages[@]}"
+}
+
+optional "clang-format" clang-format format
+optional "clang, syntax" clang syntax
+optional "cppcheck" cppcheck static_check
+optional "shellcheck" shellcheck shell
+[ ${#pages[@]} -gt 0 ] && optional "mandoc" mandoc manuals
+exit 0
