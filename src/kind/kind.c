@@ -30,9 +30,3 @@ const struct bl_kind *bl_kind_of_file(const char *name)
     }
     return NULL;
 }
-
-const char *bl_row_status_name(enum bl_row_status status)
-{
-    static const char *const name[] = {"ok", "skipped", "dropped", "failed"};
-    return name[status];
-}
