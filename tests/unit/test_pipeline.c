@@ -1,0 +1,184 @@
+#include "run/pipeline.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+#include "unit.h"
+
+#define JOBS 300
+
+struct trial {
+    int fail_produce, fail_work, fail_consume; /* the job at which that stage fails, or -1 */
+    int fail_open;                             /* workers cannot open */
+    int stop_after;                            /* consume raises cancel as a signal does, or -1 */
+    struct bl_cancel cancel;
+    int next, consumed, slots;
+    atomic_int alive, most, opened, closed;
+};
+
+struct job {
+    int number;
+    int square;
+};
+
+static int produce(void *context, void **out, struct bl_error *e)
+{
+    struct trial *t = context;
+    if (t->next == t->fail_produce)
+        return bl_error_set(e, BL_EFAIL, "produce %d", t->next);
+    if (t->next == JOBS)
+        return 0;
+    struct job *job = calloc(1, sizeof *job);
+    job->number = t->next++;
+    int alive = atomic_fetch_add(&t->alive, 1) + 1;
+    if (alive > atomic_load(&t->most))
+        atomic_store(&t->most, alive);
+    *out = job;
+    return 1;
+}
+
+static int open_worker(void *context, void **worker, struct bl_error *e)
+{
+    struct trial *t = context;
+    if (t->fail_open)
+        return bl_error_set(e, BL_EFAIL, "open");
+    atomic_fetch_add(&t->opened, 1);
+    *worker = t;
+    return BL_OK;
+}
+
+static void close_worker(void *worker)
+{
+    struct trial *t = worker;
+    atomic_fetch_add(&t->closed, 1);
+}
+
+/* Jobs take different times, so that they are done in another order than they were made in. */
+static int work(void *context, void *worker, void *job_, struct bl_error *e)
+{
+    struct trial *t = context;
+    struct job *job = job_;
+    ck_assert_ptr_eq(worker, t);
+    struct timespec pause = {0, (job->number * 7919 % 13) * 20000};
+    nanosleep(&pause, NULL);
+    job->square = job->number * job->number;
+    return job->number == t->fail_work ? bl_error_set(e, BL_EFAIL, "work %d", job->number) : BL_OK;
+}
+
+static void discard(void *context, void *job)
+{
+    struct trial *t = context;
+    atomic_fetch_sub(&t->alive, 1);
+    free(job);
+}
+
+static int consume(void *context, void *job_, struct bl_error *e)
+{
+    struct trial *t = context;
+    struct job *job = job_;
+    int number = job->number;
+    ck_assert_int_eq(number, t->consumed);
+    ck_assert_int_eq(job->square, number * number);
+    t->consumed++;
+    discard(t, job);
+    if (number == t->stop_after)
+        atomic_store(&t->cancel.raised, 15);
+    return number == t->fail_consume ? bl_error_set(e, BL_EFAIL, "consume %d", number) : BL_OK;
+}
+
+static const struct bl_stages stages = {.produce = produce,
+                                        .open = open_worker,
+                                        .close = close_worker,
+                                        .work = work,
+                                        .consume = consume,
+                                        .discard = discard};
+
+static struct trial trial_of(void)
+{
+    return (struct trial){.fail_produce = -1, .fail_work = -1, .fail_consume = -1, .stop_after = -1};
+}
+
+/* Whatever happens, nothing is left alive, every worker that opened is closed, and no more jobs lived than slots. */
+static int run(struct trial *t, int workers, int slots, struct bl_error *e)
+{
+    int code = bl_pipeline_run(&stages, t, workers, slots, &t->cancel, e);
+    ck_assert_int_eq(atomic_load(&t->alive), 0);
+    ck_assert_int_eq(atomic_load(&t->opened), atomic_load(&t->closed));
+    ck_assert_int_le(atomic_load(&t->most), slots > workers ? slots : workers);
+    return code;
+}
+
+static const int worker_counts[] = {1, 2, 5, 16};
+
+START_TEST(results_come_in_order)
+{
+    for (size_t i = 0; i < 4; i++) {
+        struct trial t = trial_of();
+        struct bl_error e = {0};
+        ck_assert_int_eq(run(&t, worker_counts[i], 2 * worker_counts[i], &e), BL_OK);
+        ck_assert_int_eq(t.consumed, JOBS);
+        ck_assert_int_eq(atomic_load(&t.cancel.raised), 0);
+    }
+}
+END_TEST
+
+START_TEST(a_failing_stage_ends_the_run)
+{
+    static const int where[] = {0, JOBS / 2, JOBS - 1};
+    for (size_t i = 0; i < 4; i++) {
+        for (size_t at = 0; at < 3; at++) {
+            for (int stage = 0; stage < 3; stage++) {
+                struct trial t = trial_of();
+                struct bl_error e = {0};
+                char expected[32];
+                static const char *const name[] = {"produce", "work", "consume"};
+                *(stage == 0 ? &t.fail_produce : stage == 1 ? &t.fail_work : &t.fail_consume) = where[at];
+                snprintf(expected, sizeof expected, "%s %d", name[stage], where[at]);
+                ck_assert_int_eq(run(&t, worker_counts[i], 2 * worker_counts[i], &e), BL_EFAIL);
+                ck_assert_str_eq(e.text, expected);
+                ck_assert_int_le(t.consumed, where[at] + 1);
+            }
+        }
+    }
+}
+END_TEST
+
+START_TEST(a_worker_that_cannot_open_ends_the_run)
+{
+    for (size_t i = 0; i < 4; i++) {
+        struct trial t = trial_of();
+        struct bl_error e = {0};
+        t.fail_open = 1;
+        ck_assert_int_eq(run(&t, worker_counts[i], 2 * worker_counts[i], &e), BL_EFAIL);
+        ck_assert_str_eq(e.text, "open");
+        ck_assert_int_eq(t.consumed, 0);
+    }
+}
+END_TEST
+
+START_TEST(a_signal_ends_the_run)
+{
+    for (size_t i = 0; i < 4; i++) {
+        struct trial t = trial_of();
+        struct bl_error e = {0};
+        t.stop_after = 100;
+        ck_assert_int_eq(run(&t, worker_counts[i], 2 * worker_counts[i], &e), BL_ECANCEL);
+        ck_assert_int_eq(t.consumed, 101);
+        ck_assert_int_eq(atomic_load(&t.cancel.raised), 15);
+    }
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_test(tests, results_come_in_order);
+    tcase_add_test(tests, a_failing_stage_ends_the_run);
+    tcase_add_test(tests, a_worker_that_cannot_open_ends_the_run);
+    tcase_add_test(tests, a_signal_ends_the_run);
+}
+
+int main(void)
+{
+    return unit_run("pipeline", add);
+}

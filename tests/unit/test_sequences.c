@@ -1,0 +1,175 @@
+#include "store/sequences.h"
+
+#include <string.h>
+
+#include "base/io.h"
+#include "unit.h"
+
+static void write_file(const char *path, const char *text)
+{
+    struct bl_error e = {0};
+    ck_assert_int_eq(bl_io_replace(path, text, strlen(text), &e), BL_OK);
+}
+
+static int open_text(struct bl_sequences *t, const char *text, bool lengths, struct bl_error *e)
+{
+    write_file("table", text);
+    const char *path = "table";
+    return bl_sequences_open(t, &path, 1, lengths, e);
+}
+
+START_TEST(rows_survive_the_table)
+{
+    char directory[64];
+    unit_enter(directory);
+    struct bl_buffer text = {0};
+    struct bl_error e = {0};
+    const struct bl_row rows[] = {
+        {"a\tb\nc\\d\xff.mp4", 12, "video", "dir/a\tb", 99, BL_ROW_OK, "", "all", 3},
+        {"gone.mp4", 0, "video", "gone.mp4", 0, BL_ROW_SKIPPED, "empty file", "all", -1},
+        {"half.mp4", 5, "video", "half.mp4", 7, BL_ROW_OK, "truncated", "all", 0},
+        {"\xc3\xa9.mp4", 6, "video", "x", 8, BL_ROW_FAILED, "r", "all", 0},
+    };
+    bl_buffer_text(&text, BL_SEQUENCES_HEADER);
+    for (size_t i = 0; i < 4; i++)
+        bl_sequences_format(&rows[i], &text);
+    ck_assert_ptr_nonnull(strstr(text.data, "a\\tb\\nc\\\\d\\xFF.mp4"));
+    struct bl_sequences t;
+    ck_assert_msg(open_text(&t, text.data, false, &e) == BL_OK, "%s", e.text);
+    ck_assert_uint_eq(t.count, 4);
+    ck_assert_int_eq(t.steps, 17);
+    ck_assert_int_eq(t.damaged, 1);
+    ck_assert(!bl_sequences_clean(&t));
+    struct bl_row_text back = {0};
+    for (size_t i = 0; i < 4; i++) {
+        ck_assert_int_eq(t.length[i], rows[i].status == BL_ROW_OK ? rows[i].length : 0);
+        ck_assert_int_eq(bl_sequences_row(&t, i, &back, &e), BL_OK);
+        ck_assert_str_eq(back.row.id, rows[i].id);
+        ck_assert_str_eq(back.row.path, rows[i].path);
+        ck_assert_str_eq(back.row.reason, rows[i].reason);
+        ck_assert_int_eq(back.row.length, rows[i].length);
+        ck_assert_int_eq(back.row.bytes, rows[i].bytes);
+        ck_assert_int_eq(back.row.stream, rows[i].stream);
+        ck_assert_int_eq(back.row.status, rows[i].status);
+    }
+    bl_row_text_free(&back);
+    bl_sequences_close(&t);
+    bl_buffer_free(&text);
+    unit_leave(directory);
+}
+END_TEST
+
+START_TEST(bad_tables_are_refused_by_line)
+{
+    static const struct {
+        const char *text, *message;
+    } bad[] = {
+        {"", "table is empty"},
+        {"name\tlength\n", "table:1: no column \"id\""},
+        {"id\tlen\n", "table:1: no column \"length\""},
+        {"id\tlength\na\t3\nb\n", "table:3: 1 columns where the header has 2"},
+        {"id\tlength\na\t0\n", "table:2: \"0\" is no length"},
+        {"id\tlength\na\t-3\n", "table:2: \"-3\" is no length"},
+        {"id\tlength\na\t3.5\n", "table:2: \"3.5\" is no length"},
+        {"id\tlength\na\t\n", "table:2: \"\" is no length"},
+        {"id\tlength\na\t99999999999999999999\n", "table:2:"},
+        {"id\tlength\na\t9223372036854775807\nb\t1\n", "table:3: the lengths add up"},
+        {"id\tlength\tstatus\na\t3\tfine\n", "table:2: \"fine\" is no status"},
+        {"id\tlength\na\t3\nb\t4", "table:3: the file ends in the middle of a line"},
+        {"id\tlength\na\t3\nb\t4\na\t5\n", "two sequences have the id \"a\""},
+    };
+    char directory[64];
+    unit_enter(directory);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct bl_sequences t;
+        struct bl_error e = {0};
+        ck_assert_int_eq(open_text(&t, bad[i].text, false, &e), BL_EFAIL);
+        ck_assert_msg(strstr(e.text, bad[i].message), "\"%s\" for %s", e.text, bad[i].text);
+    }
+    unit_leave(directory);
+}
+END_TEST
+
+START_TEST(lists_of_lengths)
+{
+    char directory[64];
+    unit_enter(directory);
+    struct bl_sequences t;
+    struct bl_error e = {0};
+    ck_assert_int_eq(open_text(&t, "5\n7 3\n2\t2\r\n9", true, &e), BL_OK);
+    static const int64_t expected[] = {5, 7, 7, 7, 2, 2, 9};
+    ck_assert_uint_eq(t.count, 7);
+    ck_assert_mem_eq(t.length, expected, sizeof expected);
+    ck_assert_int_eq(t.steps, 39);
+    bl_sequences_close(&t);
+    static const char *const bad[] = {"0\n", "-1\n", "1.5\n", "x\n", "\n", "3 -1\n", "3 2 1\n", "3 x\n", "1\n2\n\n"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct bl_error refused = {0};
+        ck_assert_msg(open_text(&t, bad[i], true, &refused) == BL_EFAIL, "took \"%s\"", bad[i]);
+        ck_assert_ptr_nonnull(strstr(refused.text, "table:"));
+    }
+    unit_leave(directory);
+}
+END_TEST
+
+START_TEST(tables_are_merged)
+{
+    char directory[64];
+    unit_enter(directory);
+    write_file("a", "length\tid\textra\n4\tone\tx\n5\ttwo\ty\n");
+    write_file("b", "id\tlength\tkind\nthree\t6\taudio\n");
+    const char *const paths[] = {"a", "b"};
+    struct bl_sequences t;
+    struct bl_error e = {0};
+    ck_assert_int_eq(bl_sequences_open(&t, paths, 2, false, &e), BL_OK);
+    ck_assert_uint_eq(t.count, 3);
+    ck_assert_uint_eq(t.mixed, 2);
+    struct bl_row_text text = {0};
+    ck_assert_int_eq(bl_sequences_row(&t, 2, &text, &e), BL_OK);
+    ck_assert_str_eq(text.row.id, "three");
+    ck_assert_int_eq(bl_sequences_row(&t, 1, &text, &e), BL_OK);
+    ck_assert_str_eq(text.row.id, "two");
+    bl_row_text_free(&text);
+    bl_sequences_close(&t);
+    write_file("b", "id\tlength\none\t6\n");
+    ck_assert_int_eq(bl_sequences_open(&t, paths, 2, false, &e), BL_EFAIL);
+    ck_assert_ptr_nonnull(strstr(e.text, "\"one\""));
+    unit_leave(directory);
+}
+END_TEST
+
+/* Enough rows that the sort of the hashes goes through all its levels. */
+START_TEST(a_duplicate_among_many_is_found)
+{
+    char directory[64];
+    unit_enter(directory);
+    struct bl_buffer text = {0};
+    bl_buffer_text(&text, "id\tlength\n");
+    for (int i = 0; i < 200000; i++)
+        bl_buffer_printf(&text, "s%d\t1\n", i);
+    struct bl_sequences t;
+    struct bl_error e = {0};
+    ck_assert_int_eq(open_text(&t, text.data, false, &e), BL_OK);
+    ck_assert_uint_eq(t.count, 200000);
+    bl_sequences_close(&t);
+    bl_buffer_text(&text, "s777\t1\n");
+    ck_assert_int_eq(open_text(&t, text.data, false, &e), BL_EFAIL);
+    ck_assert_ptr_nonnull(strstr(e.text, "\"s777\": rows 777 and 200000"));
+    bl_buffer_free(&text);
+    unit_leave(directory);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_test(tests, rows_survive_the_table);
+    tcase_add_test(tests, bad_tables_are_refused_by_line);
+    tcase_add_test(tests, lists_of_lengths);
+    tcase_add_test(tests, tables_are_merged);
+    tcase_add_test(tests, a_duplicate_among_many_is_found);
+}
+
+int main(void)
+{
+    return unit_run("sequences", add);
+}
