@@ -1,0 +1,87 @@
+#include "run/state.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/io.h"
+#include "unit.h"
+
+START_TEST(a_run_goes_on_with_the_same_configuration_only)
+{
+    char directory[64];
+    unit_enter(directory);
+    struct bl_state s;
+    struct bl_error e = {0};
+    ck_assert_int_eq(bl_state_open(&s, "a/b/set", "T: 94\nseed: 0\n", &e), BL_OK);
+    ck_assert(!s.resumed);
+    struct bl_state second;
+    ck_assert_int_eq(bl_state_open(&second, "a/b/set", "T: 94\nseed: 0\n", &e), BL_EFAIL);
+    ck_assert_ptr_nonnull(strstr(e.text, "another bload is at work"));
+    bl_error_clear(&e);
+    bl_state_close(&s);
+    ck_assert_int_eq(bl_state_open(&s, "a/b/set", "T: 94\nseed: 0\n", &e), BL_OK);
+    ck_assert(s.resumed);
+    struct bl_buffer value = {0};
+    ck_assert_int_eq(bl_state_recall("a/b/set", "seed", &value, &e), BL_OK);
+    ck_assert_str_eq(value.data, "0");
+    bl_buffer_free(&value);
+    bl_state_close(&s);
+    ck_assert_int_eq(bl_state_open(&s, "a/b/set", "T: 94\nseed: 7\n", &e), BL_EUSAGE);
+    ck_assert_ptr_nonnull(strstr(e.text, "seed is \"0\" there, not \"7\""));
+    bl_error_clear(&e);
+    ck_assert_int_eq(bl_state_open(&s, "a/b/set", "T: 94\nseed: 0\n", &e), BL_OK);
+    ck_assert_int_eq(bl_state_remove(&s, &e), BL_OK);
+    bl_state_close(&s);
+    ck_assert_int_ne(access("a/b/set/.bload", F_OK), 0);
+    unit_leave(directory);
+}
+END_TEST
+
+START_TEST(a_directory_with_other_files_is_left_alone)
+{
+    char directory[64];
+    unit_enter(directory);
+    struct bl_state s;
+    struct bl_error e = {0};
+    ck_assert_int_eq(mkdir("home", 0777), 0);
+    ck_assert_int_eq(bl_io_replace("home/letter.txt", "x", 1, &e), BL_OK);
+    ck_assert_int_eq(bl_state_open(&s, "home", "T: 94\n", &e), BL_EUSAGE);
+    ck_assert_ptr_nonnull(strstr(e.text, "letter.txt"));
+    ck_assert_int_ne(access("home/.bload", F_OK), 0);
+    unit_leave(directory);
+}
+END_TEST
+
+START_TEST(what_differs_is_named)
+{
+    static const struct {
+        const char *there, *wanted, *message;
+    } trial[] = {
+        {"a: 1\nb: 2\n", "a: 1\nb: 3\n", "b is \"2\" there, not \"3\""},
+        {"a: 1\n", "a: 1\nb: 3\n", "b is \"\" there, not \"3\""},
+        {"a: 1\nb: 2\n", "a: 1\n", "b is \"2\" there, not \"\""},
+        {"a: 1\nab: 2\n", "ab: 1\na: 1\n", "ab is \"2\" there, not \"1\""},
+        {"a: x y: z\n", "a: x y: w\n", "a is \"x y: z\" there, not \"x y: w\""},
+        {"a: 1\nb: 2\n", "b: 2\na: 1\n", "in another order"},
+    };
+    for (size_t i = 0; i < sizeof trial / sizeof *trial; i++) {
+        struct bl_error e = {0};
+        ck_assert_int_eq(bl_identity_compare(trial[i].there, trial[i].wanted, "here is one", &e), BL_EUSAGE);
+        ck_assert_msg(strstr(e.text, trial[i].message), "\"%s\"", e.text);
+    }
+    struct bl_error e = {0};
+    ck_assert_int_eq(bl_identity_compare("a: 1\n", "a: 1\n", "here is one", &e), BL_OK);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_test(tests, a_run_goes_on_with_the_same_configuration_only);
+    tcase_add_test(tests, a_directory_with_other_files_is_left_alone);
+    tcase_add_test(tests, what_differs_is_named);
+}
+
+int main(void)
+{
+    return unit_run("state", add);
+}
