@@ -116,6 +116,9 @@ static int count_tallied(const struct bl_video_config *config, const struct bl_d
     }
     if (result->length == 0)
         return bl_error_set(e, BL_EDATA, "too short: --fps takes none of its frames");
+    if (result->length > INT32_MAX)
+        return bl_error_set(e, BL_EDATA, "its timestamps are too far apart: --fps would make %lld frames of it",
+                            (long long)result->length);
     return 0;
 }
 

@@ -4,6 +4,10 @@
 
 #include "kind/video/geometry.h"
 
+/* How far a packet's time may lie from where the packet before ends, before it counts as a leap. */
+#define LEAP_BACK_MS 100
+#define LEAP_AHEAD_MS 10000
+
 static int codec_open(struct bl_frames *f, struct bl_error *e)
 {
     const AVStream *stream = f->demux.stream;
@@ -29,7 +33,7 @@ static int codec_open(struct bl_frames *f, struct bl_error *e)
 int bl_frames_open(struct bl_frames *f, const char *path, int64_t bytes, int stream, const struct bl_cancel *cancel,
                    struct bl_error *e)
 {
-    *f = (struct bl_frames){0};
+    *f = (struct bl_frames){.time_end = AV_NOPTS_VALUE, .dts_end = AV_NOPTS_VALUE};
     int rc = bl_demux_open(&f->demux, path, bytes, stream, BL_DEMUX_DECODE, cancel, e);
     if (rc)
         return rc;
@@ -66,9 +70,30 @@ static int send(struct bl_frames *f, bool got, struct bl_error *e)
     return 0;
 }
 
+/* Takes leaps out of the times, in containers whose clock may be set anew. */
+static void packet_join(struct bl_frames *f)
+{
+    AVPacket *packet = f->packet;
+    if (!(f->demux.format->iformat->flags & AVFMT_TS_DISCONT) || packet->dts == AV_NOPTS_VALUE)
+        return;
+    AVRational tick = f->demux.stream->time_base;
+    int64_t dts = packet->dts + f->shift;
+    if (f->dts_end != AV_NOPTS_VALUE && (dts < f->dts_end - av_rescale(LEAP_BACK_MS, tick.den, 1000 * (int64_t)tick.num) ||
+                                         dts > f->dts_end + av_rescale(LEAP_AHEAD_MS, tick.den, 1000 * (int64_t)tick.num))) {
+        f->shift += f->dts_end - dts;
+        dts = f->dts_end;
+    }
+    packet->dts = dts;
+    if (packet->pts != AV_NOPTS_VALUE)
+        packet->pts += f->shift;
+    f->dts_end = dts + FFMAX(packet->duration, 0);
+}
+
 static int feed(struct bl_frames *f, struct bl_error *e)
 {
     int got = bl_demux_next(&f->demux, f->packet, e);
+    if (got > 0)
+        packet_join(f);
     return got < 0 ? got : send(f, got, e);
 }
 
@@ -99,8 +124,12 @@ int bl_frames_next(struct bl_frames *f, AVFrame *frame, struct bl_error *e)
         if (bl_cancelled(f->demux.cancel))
             return bl_error_set(e, BL_ECANCEL, "cancelled");
         int rc = avcodec_receive_frame(f->codec, frame);
-        if (rc == 0 && !(frame->flags & AV_FRAME_FLAG_DISCARD))
+        if (rc == 0 && !(frame->flags & AV_FRAME_FLAG_DISCARD)) {
+            if (frame->best_effort_timestamp == AV_NOPTS_VALUE)
+                frame->best_effort_timestamp = f->time_end;
+            f->time_end = bl_frames_time_end(f, frame);
             return 1;
+        }
         if (rc == AVERROR_EOF || (rc == AVERROR(EAGAIN) && f->draining))
             return 0;
         if (rc == AVERROR(ENOMEM))
@@ -122,7 +151,6 @@ int64_t bl_frames_time(const AVFrame *frame)
     return frame->best_effort_timestamp;
 }
 
-/* A frame without a duration lasts as long as the stream's rate has it, as in the ffmpeg command. */
 int64_t bl_frames_time_end(const struct bl_frames *f, const AVFrame *frame)
 {
     int64_t start = bl_frames_time(frame), duration = frame->pkt_duration;

@@ -16,6 +16,9 @@ struct bl_frames {
     AVCodecContext *codec;
     AVPacket *packet;
     bool draining;
+    int64_t time_end; /* of the frame before, or AV_NOPTS_VALUE */
+    int64_t dts_end;  /* of the packet before, or AV_NOPTS_VALUE */
+    int64_t shift;    /* added to the packets' times, which are made to go on where recordings were joined */
     int64_t refused; /* packets or calls to which the decoder answered with an error */
     bool cut;        /* the container ended by a fault, or a packet is not all there */
 };
@@ -36,7 +39,9 @@ int bl_frames_next(struct bl_frames *f, AVFrame *frame, struct bl_error *e);
 /* Whether the decoder marked the frame as damaged (concealed, or with lost references). */
 bool bl_frames_is_damaged(const AVFrame *frame);
 
-/* When the frame is shown, in ticks of the stream's time base, or AV_NOPTS_VALUE; and when it is over. */
+/* When the frame is shown, in ticks of the stream's time base, or AV_NOPTS_VALUE; and when it is over. As in the ffmpeg command, a
+ * frame without a time follows on the one before, one without a duration lasts as long as the stream's rate has it, and in
+ * transport streams and their like leaps (back, or 10 s ahead) are taken out. */
 int64_t bl_frames_time(const AVFrame *frame);
 int64_t bl_frames_time_end(const struct bl_frames *f, const AVFrame *frame);
 

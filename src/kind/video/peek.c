@@ -365,6 +365,14 @@ static int jpeg_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
     return 1;
 }
 
+static int png_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
+{
+    if (size < 20 || memcmp(data, "\x89PNG", 4) != 0 || memcmp(data + size - 8, "IEND", 4) != 0)
+        peek->suspicious = true;
+    peek->restarts = true;
+    return 1;
+}
+
 void bl_peek_init(struct bl_peek *peek, const AVCodecParameters *codec)
 {
     *peek = (struct bl_peek){.codec = codec->codec_id};
@@ -397,6 +405,8 @@ static int frames_in(struct bl_peek *peek, const uint8_t *data, size_t size)
         return mpeg_frames(peek, data, size);
     case AV_CODEC_ID_MJPEG:
         return jpeg_frames(peek, data, size);
+    case AV_CODEC_ID_PNG:
+        return png_frames(peek, data, size);
     case AV_CODEC_ID_PRORES:
     case AV_CODEC_ID_DNXHD:
     case AV_CODEC_ID_HUFFYUV:

@@ -231,14 +231,15 @@ static int timeline_of(struct bl_reader *reader, const struct bl_row *row, const
 static int read_from_restart(struct piece *p, const struct bl_timeline *timeline, bool *done, struct bl_note *note,
                              struct bl_error *e)
 {
-    int rc = frames_open(p, e);
+    int rc = pick_init(p, timeline->tick, e);
+    const struct bl_restart *restart = rc ? NULL : bl_timeline_find(timeline, &p->pick, p->request->source_start);
+    if (!restart)
+        return rc;
+    rc = frames_open(p, e);
     if (rc)
         return rc;
-    rc = pick_init(p, p->frames.demux.stream->time_base, e);
-    const struct bl_restart *restart = rc ? NULL : bl_timeline_find(timeline, &p->pick, p->request->source_start);
-    bool found = false;
-    if (restart)
-        rc = bl_frames_seek(&p->frames, restart, &found, e);
+    bool found;
+    rc = bl_frames_seek(&p->frames, restart, &found, e);
     if (found && !rc) {
         p->timeline = timeline;
         p->begin = p->expected = restart->frame;

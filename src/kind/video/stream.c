@@ -1,5 +1,7 @@
 #include "kind/video/stream.h"
 
+#include <libavcodec/avcodec.h>
+
 struct bl_convert_options bl_stream_convert_options(const struct bl_video_config *config, enum bl_simd simd)
 {
     return (struct bl_convert_options){.simd = simd, .hdr_clip = config->hdr == BL_HDR_CLIP};
@@ -29,14 +31,44 @@ static const int32_t *stream_matrix(const AVStream *stream)
     return data && size >= 9 * sizeof(int32_t) ? (const int32_t *)(const void *)data : NULL;
 }
 
+/* High bit depth, where the container has the codec's record of itself: then the picture may be HDR. */
+static bool may_be_hdr(const AVCodecParameters *codec)
+{
+    if (codec->codec_id == AV_CODEC_ID_HEVC && codec->extradata_size >= 23)
+        return (codec->extradata[1] & 31) != 1; /* not the Main profile */
+    if (codec->codec_id == AV_CODEC_ID_AV1 && codec->extradata_size >= 4)
+        return codec->extradata[2] & 0x40;
+    return false;
+}
+
+/* Where the container says nothing of colours, the codec's own headers may: a decoder reads them on being opened. */
+static int colours_check(const AVCodecParameters *codec, const AVCodec *decoder, const struct bl_convert_options *options,
+                         struct bl_error *e)
+{
+    if (codec->color_trc != AVCOL_TRC_UNSPECIFIED || !may_be_hdr(codec))
+        return bl_convert_check(AV_PIX_FMT_NONE, codec->color_trc, codec->color_space, options, e);
+    AVCodecContext *context = avcodec_alloc_context3(decoder);
+    if (!context || avcodec_parameters_to_context(context, codec) < 0) {
+        avcodec_free_context(&context);
+        return bl_error_memory(e);
+    }
+    context->thread_count = 1;
+    int rc = 0;
+    if (avcodec_open2(context, decoder, NULL) == 0)
+        rc = bl_convert_check(AV_PIX_FMT_NONE, context->color_trc, context->colorspace, options, e);
+    avcodec_free_context(&context);
+    return rc;
+}
+
 int bl_stream_check(const struct bl_demux *d, const struct bl_video_config *config, struct bl_error *e)
 {
     const AVCodecParameters *codec = d->stream->codecpar;
-    if (!avcodec_find_decoder(codec->codec_id))
+    const AVCodec *decoder = avcodec_find_decoder(codec->codec_id);
+    if (!decoder)
         return bl_error_set(e, BL_EDATA, "no decoder for %s",
                             codec->codec_id ? avcodec_get_name(codec->codec_id) : "its unknown codec");
     struct bl_convert_options options = bl_stream_convert_options(config, BL_SIMD_NONE);
-    int rc = bl_convert_check(AV_PIX_FMT_NONE, codec->color_trc, codec->color_space, &options, e);
+    int rc = colours_check(codec, decoder, &options, e);
     if (rc || codec->width <= 0 || codec->height <= 0)
         return rc;
     struct bl_geometry geometry;

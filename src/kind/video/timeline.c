@@ -112,7 +112,7 @@ static int read_packets(struct bl_timeline *t, struct bl_demux *d, AVPacket *pac
 
 int bl_timeline_make(struct bl_timeline *t, struct bl_demux *d, struct bl_error *e)
 {
-    *t = (struct bl_timeline){0};
+    *t = (struct bl_timeline){.tick = d->stream->time_base};
     if (!bl_demux_is_mov(d) && !bl_demux_is_matroska(d))
         return 0;
     AVPacket *packet = av_packet_alloc();

@@ -23,7 +23,8 @@ struct bl_restart {
 };
 
 struct bl_timeline {
-    int64_t *time; /* of the frames, in order of display, in ticks of the stream */
+    AVRational tick; /* seconds */
+    int64_t *time;   /* of the frames, in order of display, in ticks */
     size_t frames, time_capacity;
     struct bl_restart *restart; /* in order; empty where only the beginning will do */
     size_t restarts, restart_capacity;
