@@ -114,11 +114,17 @@ $(OUT)/tests/%.o: tests/unit/%.c $(OUT)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(CHECK_CFLAGS) -Itests/unit -MMD -MP -c -o $@ $<
 
+# The tool's converter as a program, for the tests of frames.
+$(OUT)/tests/convert_raw.o: tests/readers/convert_raw.c $(OUT)/flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
 $(OUT)/tests/%: $(OUT)/tests/%.o $(ARCHIVE)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(ARCHIVE) $(CHECK_LIBS) $(ALL_LIBS)
 
--include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(UNIT:=.d)
+-include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(UNIT:=.d) $(OUT)/tests/convert_raw.d
 
 # --- the library ----------------------------------------------------------------------------------------------------
 
@@ -186,7 +192,7 @@ demo:
 
 # Each suite leaves its counts in build/results; scripts/total.sh adds them up. A suite of another variant bears its name: asan-unit.
 PREFIXED := $(if $(filter release,$(VARIANT)),,$(VARIANT)-)
-SUITE := BLOAD=$(CURDIR)/$(TOOL) VARIANT=$(VARIANT) scripts/suite.sh
+SUITE := BLOAD=$(CURDIR)/$(TOOL) CONVERT_RAW=$(CURDIR)/$(OUT)/tests/convert_raw VARIANT=$(VARIANT) scripts/suite.sh
 
 CHECKS := unit cli library readers
 
@@ -206,7 +212,7 @@ check-cli: all
 check-library: all
 	@$(SUITE) $(PREFIXED)library tests/library/run
 
-check-readers: all
+check-readers: all $(OUT)/tests/convert_raw
 	@$(SUITE) $(PREFIXED)readers tests/readers/run
 
 .PHONY: check-slow fault fuzz asan ubsan tsan valgrind
