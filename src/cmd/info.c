@@ -90,7 +90,8 @@ static void append_faults(const struct bl_info *info, struct bl_buffer *out)
     for (int i = 0; i < info->faults; i++) {
         bl_buffer_text(out, "            ");
         append_escaped(out, info->fault[i].id);
-        bl_buffer_printf(out, ": %s: ", info->fault[i].status);
+        /* The reasons of damaged inputs say so themselves. */
+        bl_buffer_printf(out, strcmp(info->fault[i].status, "damaged") == 0 ? ": " : ": %s: ", info->fault[i].status);
         append_escaped(out, info->fault[i].reason);
         bl_buffer_byte(out, '\n');
     }

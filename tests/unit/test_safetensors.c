@@ -1,0 +1,165 @@
+#include "store/safetensors.h"
+
+#include <string.h>
+
+#include "unit.h"
+
+/* A file's head from JSON text, as long as that is; the data would follow. */
+static void make_head(struct bl_buffer *head, const char *json)
+{
+    uint64_t n = strlen(json);
+    bl_buffer_append(head, &n, sizeof n);
+    bl_buffer_text(head, json);
+}
+
+/* Parses JSON as the header of a file with data_bytes of data. */
+static int parse(const char *json, int64_t data_bytes, struct bl_safetensors *out, struct bl_error *e)
+{
+    struct bl_buffer head = {0};
+    make_head(&head, json);
+    int code = bl_safetensors_parse(head.data, head.size, (int64_t)head.size + data_bytes, out, e);
+    bl_buffer_free(&head);
+    return code;
+}
+
+START_TEST(what_is_written_is_read_back)
+{
+    struct bl_tensor a = {.name = "a", .dtype = BL_I64, .rank = 2, .shape = {3, 5}};
+    struct bl_tensor b = {.name = "b \"quoted\"", .dtype = BL_U8, .rank = 4, .shape = {2, 7, 1, 3}};
+    struct bl_tensor scalar = {.name = "c", .dtype = BL_U8, .rank = 0};
+    struct bl_tensor *all[] = {&a, &b, &scalar};
+    const struct bl_metadata metadata[] = {{"one", "1"}, {"two", "\\ \""}};
+    struct bl_buffer head = {0};
+    struct bl_safetensors file;
+    struct bl_error e = {0};
+    ck_assert_int_eq(bl_safetensors_place(all, 3, &e), 0);
+    ck_assert_int_eq(bl_safetensors_header((const struct bl_tensor *const *)all, 3, metadata, 2, &head, &e), 0);
+    ck_assert_uint_eq(head.size, BL_SAFETENSORS_ALIGN);
+    ck_assert_int_eq(head.data[8], '{');
+    ck_assert_int_eq(head.data[head.size - 1], ' ');
+    int64_t size = (int64_t)head.size + 120 + 42 + 1, data;
+    ck_assert_int_eq(bl_safetensors_prefix(head.data, size, &data, &e), 0);
+    ck_assert_int_eq(data, (int64_t)head.size);
+    ck_assert_msg(bl_safetensors_parse(head.data, head.size, size, &file, &e) == 0, "%s", e.text);
+    ck_assert_int_eq(file.count, 3);
+    ck_assert_int_eq(file.data, (int64_t)head.size);
+    const struct bl_tensor *found = bl_safetensors_find(&file, b.name);
+    ck_assert_ptr_nonnull(found);
+    ck_assert_int_eq(found->dtype, BL_U8);
+    ck_assert_int_eq(found->rank, 4);
+    ck_assert_int_eq(found->shape[1], 7);
+    ck_assert_int_eq(found->begin, 120);
+    ck_assert_int_eq(found->end, 162);
+    ck_assert_ptr_null(bl_safetensors_find(&file, "__metadata__"));
+    bl_safetensors_free(&file);
+    bl_buffer_free(&head);
+}
+END_TEST
+
+START_TEST(tensors_come_in_file_order)
+{
+    struct bl_safetensors file;
+    struct bl_error e = {0};
+    ck_assert_int_eq(parse("{\"z\":{\"dtype\":\"I16\",\"shape\":[2],\"data_offsets\":[3,7]},"
+                           "\"empty\":{\"dtype\":\"F64\",\"shape\":[0,9],\"data_offsets\":[3,3]},"
+                           "\"a\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[0,3]}}   ",
+                           7, &file, &e),
+                     0);
+    ck_assert_str_eq(file.tensor[0].name, "a");
+    ck_assert_str_eq(file.tensor[1].name, "empty");
+    ck_assert_str_eq(file.tensor[2].name, "z");
+    bl_safetensors_free(&file);
+}
+END_TEST
+
+/* Headers that must be refused, and a word of the reason. */
+static const struct {
+    const char *json;
+    int64_t data_bytes;
+    const char *reason;
+} refused[] = {
+    {"", 0, "no JSON"},
+    {"[]", 0, "no JSON object"},
+    {"{", 0, "no JSON"},
+    {"{\"a\":1}", 0, "dtype"},
+    {"{\"a\":{\"dtype\":\"X9\",\"shape\":[1],\"data_offsets\":[0,1]}}", 1, "dtype"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":1,\"data_offsets\":[0,1]}}", 1, "shape"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1,1,1,1,1,1,1],\"data_offsets\":[0,1]}}", 1, "shape"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[-1],\"data_offsets\":[0,1]}}", 1, "dimension"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1.0],\"data_offsets\":[0,1]}}", 1, "dimension"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1]}}", 1, "data_offsets"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1,2]}}", 1, "data_offsets"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,1]}}", 1, "do not fit"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,0]}}", 1, "do not fit"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[-1,0]}}", 1, "do not fit"},
+    /* 2^62 * 4 * 4 elements overflow to 0 */
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[4611686018427387904,4,4],\"data_offsets\":[0,0]}}", 0, "do not fit"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[99999999999999999999],\"data_offsets\":[0,0]}}", 0, "no JSON"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}", 2, "not where"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},"
+     "\"b\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[1,3]}}",
+     3, "not where"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}", 2, "holds 2"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}", 1, "holds 1"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
+     "\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}",
+     1, "no JSON"},
+    {"{\"a name that is longer than forty-seven bytes, which is the most\":"
+     "{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}",
+     1, "name"},
+};
+
+START_TEST(a_header_that_breaks_a_rule_is_refused)
+{
+    struct bl_safetensors file;
+    struct bl_error e = {0};
+    ck_assert_int_eq(parse(refused[_i].json, refused[_i].data_bytes, &file, &e), BL_EDATA);
+    ck_assert_msg(strstr(e.text, refused[_i].reason) != NULL, "%s: %s", refused[_i].json, e.text);
+    ck_assert_ptr_null(file.tensor);
+}
+END_TEST
+
+START_TEST(sizes_are_checked_before_they_are_used)
+{
+    struct bl_error e = {0};
+    int64_t data;
+    uint64_t n = UINT64_MAX - 7; /* 8 + n overflows to 0 */
+    ck_assert_int_eq(bl_safetensors_prefix(&n, INT64_MAX, &data, &e), BL_EDATA);
+    bl_error_clear(&e);
+    n = (uint64_t)BL_SAFETENSORS_HEADER_MAX + 1;
+    ck_assert_int_eq(bl_safetensors_prefix(&n, INT64_MAX, &data, &e), BL_EDATA);
+    bl_error_clear(&e);
+    n = 100;
+    ck_assert_int_eq(bl_safetensors_prefix(&n, 107, &data, &e), BL_EDATA);
+    bl_error_clear(&e);
+    ck_assert_int_eq(bl_safetensors_prefix(&n, 108, &data, &e), 0);
+    ck_assert_int_eq(data, 108);
+    struct bl_safetensors file;
+    ck_assert_int_eq(bl_safetensors_parse("1234567", 7, 7, &file, &e), BL_EDATA);
+}
+END_TEST
+
+START_TEST(a_file_too_large_for_offsets_is_refused)
+{
+    struct bl_tensor a = {.name = "a", .dtype = BL_U8, .rank = 1, .shape = {INT64_MAX / 2 - 1}};
+    struct bl_tensor b = {.name = "b", .dtype = BL_U8, .rank = 1, .shape = {2}};
+    struct bl_tensor *all[] = {&a, &b};
+    struct bl_error e = {0};
+    ck_assert_int_eq(bl_safetensors_place(all, 1, &e), 0);
+    ck_assert_int_eq(bl_safetensors_place(all, 2, &e), BL_EUSAGE);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_test(tests, what_is_written_is_read_back);
+    tcase_add_test(tests, tensors_come_in_file_order);
+    tcase_add_loop_test(tests, a_header_that_breaks_a_rule_is_refused, 0, sizeof refused / sizeof *refused);
+    tcase_add_test(tests, sizes_are_checked_before_they_are_used);
+    tcase_add_test(tests, a_file_too_large_for_offsets_is_refused);
+}
+
+int main(void)
+{
+    return unit_run("safetensors", add);
+}
