@@ -1,5 +1,5 @@
-/* See demux.h. avformat_find_stream_info decodes, under a lock of the whole process, and would dominate a scan: it is called
- * only where the container's header does not say what is needed (see streams_probe). */
+/* See demux.h. avformat_find_stream_info decodes, under a lock of the whole process, and would dominate a scan: it is
+ * called only where the container's header does not say what is needed (see streams_probe). */
 #include "kind/video/demux.h"
 
 #include <errno.h>
@@ -14,8 +14,9 @@
 #define IO_BUFFER (64 << 10)
 
 /* Demuxers of things that are no video file: lists of other files, and pictures. */
-static const char *const playlists[] = {"hls",  "dash", "concat", "concatf", "webm_dash_manifest", "imf", "sdp",
-                                        "rtsp", "ffmetadata", "tty", "bin", "xbin", "adf", "idf", "lavfi", NULL};
+static const char *const playlists[] = {
+    "hls", "dash", "concat", "concatf", "webm_dash_manifest", "imf", "sdp", "rtsp", "ffmetadata", "tty", "bin", "xbin",
+    "adf", "idf",  "lavfi",  NULL};
 
 static int io_read(void *opaque, uint8_t *buffer, int size)
 {
@@ -132,6 +133,7 @@ static const AVInputFormat *format_sniff(struct bl_demux *d)
 static int format_find(struct bl_demux *d, const AVInputFormat **found, struct bl_error *e)
 {
     *found = format_sniff(d);
+    d->recognised = *found;
     if (*found)
         return 0;
     int rc = av_probe_input_buffer2(d->io, found, d->path, NULL, 0, 0);
@@ -139,6 +141,7 @@ static int format_find(struct bl_demux *d, const AVInputFormat **found, struct b
         return bl_error_set(e, BL_EDATA, "not a media file that FFmpeg can read");
     if (rc < 0)
         return bl_demux_error(d, rc, "not a media file that FFmpeg can read", e);
+    d->recognised = rc > AVPROBE_SCORE_EXTENSION;
     const char *name = (*found)->name;
     size_t size = strlen(name);
     if (name_is_one_of(name, playlists))
@@ -166,12 +169,12 @@ static int format_open(struct bl_demux *d, struct bl_error *e)
     if (!d->format->protocol_whitelist)
         return bl_error_memory(e);
     rc = avformat_open_input(&d->format, d->path, input, NULL);
-    if (rc < 0) {
-        char what[128];
+    if (rc >= 0)
+        return 0;
+    char what[128] = "not a media file that FFmpeg can read";
+    if (d->recognised)
         snprintf(what, sizeof what, "damaged or truncated: the %s header cannot be read", input->long_name);
-        return bl_demux_error(d, rc, what, e);
-    }
-    return 0;
+    return bl_demux_error(d, rc, what, e);
 }
 
 static bool is_video(const AVStream *stream)
@@ -191,9 +194,9 @@ static int videos_count(const AVFormatContext *format, unsigned *first)
     return count;
 }
 
-/* Decoders of these codecs put out every frame at once, or know from the first packet how long they hold frames back. The
- * others are told by a probe, without which they may lose frames of streams that do not declare their delay. QuickTime's demuxer
- * computes the delay itself. */
+/* Decoders of these codecs put out every frame at once, or know from the first packet how long they hold frames back.
+ * The others are told by a probe, without which they may lose frames of streams that do not declare their delay.
+ * QuickTime's demuxer computes the delay itself. */
 static bool delay_is_known(const struct bl_demux *d, enum AVCodecID codec)
 {
     switch (codec) {

@@ -78,8 +78,9 @@ static void packet_join(struct bl_frames *f)
         return;
     AVRational tick = f->demux.stream->time_base;
     int64_t dts = packet->dts + f->shift;
-    if (f->dts_end != AV_NOPTS_VALUE && (dts < f->dts_end - av_rescale(LEAP_BACK_MS, tick.den, 1000 * (int64_t)tick.num) ||
-                                         dts > f->dts_end + av_rescale(LEAP_AHEAD_MS, tick.den, 1000 * (int64_t)tick.num))) {
+    if (f->dts_end != AV_NOPTS_VALUE &&
+        (dts < f->dts_end - av_rescale(LEAP_BACK_MS, tick.den, 1000 * (int64_t)tick.num) ||
+         dts > f->dts_end + av_rescale(LEAP_AHEAD_MS, tick.den, 1000 * (int64_t)tick.num))) {
         f->shift += f->dts_end - dts;
         dts = f->dts_end;
     }
