@@ -285,7 +285,7 @@ static int make_format(struct bl_cmd *cmd, struct packing *p)
     p->format.T = p->plan.T;
     p->format.S = p->plan.max_sequences;
     p->format.blocks = (int64_t)p->plan.blocks;
-    p->format.has_source_start = p->plan.source_start != NULL;
+    p->format.has_source_start = p->plan.cut > 0;
     p->format.has_segment_ids = p->options.segment_ids;
     p->format.compressed = p->options.compress.on;
     p->format.level = p->options.compress.level;
