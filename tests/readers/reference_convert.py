@@ -172,7 +172,10 @@ class Geometry:
         num, den = (int(n) for n in options.get("sar", "1:1").split(":"))
         shown = (half_up(width * num, den) if num > 0 and den > 0 else width, height)
         m = [int(n) for n in options["matrix9"].split(",")] if "matrix9" in options else [1, 0, 0, 0, 1, 0, 0, 0, 1]
-        self.turn = np.sign(np.round(np.array([[m[0], m[3]], [m[1], m[4]]]) / max(map(abs, m[:2])))).astype(int)
+        turn = np.array([[m[0], m[3]], [m[1], m[4]]], float)
+        if np.linalg.det(turn) == 0:  # a matrix that says nothing
+            turn = np.eye(2)
+        self.turn = np.sign(np.round(turn / np.abs(turn).max(0))).astype(int)
         turned = self.turn[0, 0] == 0
         dw, dh = shown[::-1] if turned else shown
         size = options.get("size", f"{dw}x{dh}")
