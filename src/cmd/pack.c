@@ -310,13 +310,13 @@ static int take_outcome(void *sink, const struct bl_row *row, const struct bl_ou
     return refuse_damage(p, row, outcome->text, e);
 }
 
-static void tick_pack(void *sink, int64_t blocks, int64_t found, int64_t steps, int64_t bytes)
+static void tick_pack(void *sink, const struct bl_pack_progress *progress)
 {
     struct packing *p = sink;
-    p->progress.done = blocks;
-    p->progress.skipped_work = found;
-    p->progress.steps = p->steps = steps;
-    p->progress.bytes = bytes;
+    p->progress.done = progress->blocks;
+    p->progress.steps = p->steps = progress->steps;
+    p->progress.steps_left = progress->steps_left;
+    p->progress.bytes = progress->bytes;
     bl_progress_tick(&p->progress);
 }
 
