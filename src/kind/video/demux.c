@@ -27,9 +27,9 @@ static int io_read(void *opaque, uint8_t *buffer, int size)
     do
         got = pread(d->fd, buffer, (size_t)size, d->offset);
     while (got < 0 && errno == EINTR);
-    if (got < 0) {
-        d->system_errno = errno;
-        return AVERROR(errno);
+    if (got < 0 || (got == 0 && d->offset < d->bytes)) {
+        d->system_errno = got < 0 ? errno : ESTALE;
+        return AVERROR(d->system_errno);
     }
     if (got == 0)
         return AVERROR_EOF;
@@ -80,7 +80,7 @@ int bl_demux_error(const struct bl_demux *d, int code, const char *what, struct 
 
 static int file_open(struct bl_demux *d, int64_t bytes, struct bl_error *e)
 {
-    d->fd = open(d->path, O_RDONLY | O_CLOEXEC);
+    d->fd = open(d->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
     if (d->fd < 0 && (bytes >= 0 || bl_errno_is_system(errno)))
         return bl_error_errno(e, BL_EFAIL, "%s: cannot be opened", d->path);
     if (d->fd < 0)
@@ -96,6 +96,8 @@ static int file_open(struct bl_demux *d, int64_t bytes, struct bl_error *e)
     d->bytes = status.st_size;
     if (d->bytes == 0)
         return bl_error_set(e, BL_EDATA, "empty file");
+    if (pread(d->fd, d->head, sizeof d->head, 0) < 0)
+        return bl_error_errno(e, BL_EFAIL, "%s: cannot be read", d->path);
     unsigned char *buffer = av_malloc(IO_BUFFER);
     if (!buffer)
         return bl_error_memory(e);
@@ -118,14 +120,11 @@ static bool name_is_one_of(const char *name, const char *const *list)
 
 /* Asking every demuxer costs more than counting a small file does, so that the two common containers, which begin
  * unmistakably, are recognised here. */
-static const AVInputFormat *format_sniff(struct bl_demux *d)
+static const AVInputFormat *format_sniff(const struct bl_demux *d)
 {
-    uint8_t head[12];
-    if (pread(d->fd, head, sizeof head, 0) != sizeof head)
-        return NULL;
-    if (memcmp(head + 4, "ftyp", 4) == 0)
+    if (memcmp(d->head + 4, "ftyp", 4) == 0)
         return av_find_input_format("mov");
-    if (memcmp(head, "\x1a\x45\xdf\xa3", 4) == 0)
+    if (memcmp(d->head, "\x1a\x45\xdf\xa3", 4) == 0)
         return av_find_input_format("matroska");
     return NULL;
 }
@@ -337,9 +336,9 @@ bool bl_demux_is_matroska(const struct bl_demux *d)
 /* The first chunk's size, which an AVI file claims for itself. */
 static bool riff_ends_early(const struct bl_demux *d)
 {
-    uint8_t head[8];
-    if (strcmp(d->format->iformat->name, "avi") != 0 || pread(d->fd, head, sizeof head, 0) != sizeof head)
+    if (strcmp(d->format->iformat->name, "avi") != 0)
         return false;
+    const uint8_t *head = d->head;
     uint32_t size = head[4] | (uint32_t)head[5] << 8 | (uint32_t)head[6] << 16 | (uint32_t)head[7] << 24;
     return size != UINT32_MAX && (int64_t)size + 8 > d->bytes;
 }
