@@ -267,12 +267,12 @@ static int get_table(struct bl_cmd *cmd, struct packing *p)
 
 static int get_plan(struct packing *p, struct bl_error *e)
 {
-    int64_t T = p->plan_options.T;
+    const struct bl_sequences *t = &p->table;
     if (!p->plan_path)
-        return bl_plan_make(&p->plan, p->table.length, p->table.count, &p->plan_options, e);
-    for (size_t i = 0; i < p->table.count && !p->plan_options.T; i++)
-        T = p->table.length[i] > T ? p->table.length[i] : T;
-    return bl_plantable_read(&p->plan, p->plan_path, T, p->table.length, p->table.count, e);
+        return bl_plan_make(&p->plan, t->length, t->count, &p->plan_options, e);
+    int64_t T;
+    int code = bl_plan_T(&T, t->length, t->count, &p->plan_options, e);
+    return code ? code : bl_plantable_read(&p->plan, p->plan_path, T, t->length, t->count, e);
 }
 
 static int make_format(struct bl_cmd *cmd, struct packing *p)
