@@ -24,6 +24,12 @@ START_TEST(a_run_goes_on_with_the_same_configuration_only)
     ck_assert_str_eq(value.data, "0");
     bl_buffer_free(&value);
     bl_state_close(&s);
+    /* As long as no shard is finished, another configuration begins anew. */
+    ck_assert_int_eq(bl_state_open(&s, "a/b/set", "T: 94\nseed: 5\n", &e), BL_OK);
+    bl_state_close(&s);
+    ck_assert_int_eq(bl_state_open(&s, "a/b/set", "T: 94\nseed: 0\n", &e), BL_OK);
+    bl_state_close(&s);
+    ck_assert_int_eq(bl_io_replace("a/b/set/.bload/shard-00000000.record", "x", 1, &e), BL_OK);
     ck_assert_int_eq(bl_state_open(&s, "a/b/set", "T: 94\nseed: 7\n", &e), BL_EUSAGE);
     ck_assert_ptr_nonnull(strstr(e.text, "seed is \"0\" there, not \"7\""));
     bl_error_clear(&e);
