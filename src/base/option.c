@@ -193,13 +193,13 @@ struct found {
     int index;
 };
 
-static bool find(const struct bl_options *o, const char *name, size_t size, char letter, struct found *found)
+static bool find(const struct bl_options *o, const char *name, size_t size, char letter, bool flag, struct found *found)
 {
     int index = 0;
     for (int g = 0; g < o->groups; g++) {
         for (const struct bl_option *option = o->group[g].options; option->name; option++, index++) {
             bool named = name && strncmp(option->name, name, size) == 0 && option->name[size] == '\0';
-            if (named || (letter && option->letter == letter)) {
+            if ((named || (letter && option->letter == letter)) && !(flag && o->group[g].file_only)) {
                 *found = (struct found){&o->group[g], option, index};
                 return true;
             }
@@ -219,7 +219,7 @@ int bl_options_add(struct bl_options *o, const char *title, const struct bl_opti
     if (o->groups == BL_OPTION_GROUPS_MAX)
         return bl_error_set(e, BL_EFAIL, "more than %d groups of options", BL_OPTION_GROUPS_MAX);
     int before = count_options(o);
-    o->group[o->groups++] = (struct bl_option_group){title, table, values};
+    o->group[o->groups++] = (struct bl_option_group){.title = title, .options = table, .values = values};
     int after = count_options(o);
     unsigned char *origin = realloc(o->origin, (size_t)after + 1);
     if (!origin)
@@ -231,6 +231,14 @@ int bl_options_add(struct bl_options *o, const char *title, const struct bl_opti
             return bl_error_set(e, BL_EFAIL, "--%s does not take its own default %s", option->name, option->initial);
     }
     return BL_OK;
+}
+
+int bl_options_add_file_only(struct bl_options *o, const struct bl_option *table, void *values, struct bl_error *e)
+{
+    int code = bl_options_add(o, "", table, values, e);
+    if (!code)
+        o->group[o->groups - 1].file_only = true;
+    return code;
 }
 
 void bl_options_free(struct bl_options *o)
@@ -281,7 +289,8 @@ static int apply(struct bl_options *o, const struct found *found, const char *te
 int bl_options_set(struct bl_options *o, const char *name, const char *text, enum bl_origin origin, struct bl_error *e)
 {
     struct found found;
-    if (!find(o, name, strlen(name), 0, &found) || (origin == BL_ORIGIN_FILE && found.option->command_line_only))
+    if (!find(o, name, strlen(name), 0, origin == BL_ORIGIN_FLAG, &found) ||
+        (origin == BL_ORIGIN_FILE && found.option->command_line_only))
         return bl_error_set(e, BL_EUSAGE, "unknown key \"%s\"", name);
     return apply(o, &found, text, origin, e);
 }
@@ -289,7 +298,7 @@ int bl_options_set(struct bl_options *o, const char *name, const char *text, enu
 enum bl_origin bl_options_origin(const struct bl_options *o, const char *name)
 {
     struct found found;
-    if (!find(o, name, strlen(name), 0, &found))
+    if (!find(o, name, strlen(name), 0, false, &found))
         return BL_ORIGIN_DEFAULT;
     return (enum bl_origin)o->origin[found.index];
 }
@@ -316,7 +325,7 @@ static int parse_long(struct bl_options *o, int argc, char **argv, int *at, stru
     const char *name = argv[*at] + 2, *equals = strchr(name, '=');
     size_t size = equals ? (size_t)(equals - name) : strlen(name);
     struct found found;
-    if (!find(o, name, size, 0, &found))
+    if (!find(o, name, size, 0, true, &found))
         return bl_error_set(e, BL_EUSAGE, "unknown option --%.*s (see --help)", (int)size, name);
     return take(o, &found, equals ? equals + 1 : NULL, argc, argv, at, e);
 }
@@ -325,7 +334,7 @@ static int parse_short(struct bl_options *o, int argc, char **argv, int *at, str
 {
     const char *word = argv[*at];
     struct found found;
-    if (!find(o, NULL, 0, word[1], &found))
+    if (!find(o, NULL, 0, word[1], true, &found))
         return bl_error_set(e, BL_EUSAGE, "unknown option -%c (see --help)", word[1]);
     if (word[2] && found.option->type == &bl_option_flag)
         return bl_error_set(e, BL_EUSAGE, "-%c takes no value: write %s as separate flags", word[1], word);
@@ -454,6 +463,8 @@ static void append_help(const struct bl_option *option, struct bl_buffer *out)
 void bl_options_help(const struct bl_options *o, struct bl_buffer *out)
 {
     for (int g = 0; g < o->groups; g++) {
+        if (o->group[g].file_only)
+            continue;
         bl_buffer_printf(out, "\n%s:\n", o->group[g].title);
         for (const struct bl_option *option = o->group[g].options; option->name; option++)
             append_help(option, out);
