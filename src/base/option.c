@@ -199,7 +199,7 @@ static bool find(const struct bl_options *o, const char *name, size_t size, char
     for (int g = 0; g < o->groups; g++) {
         for (const struct bl_option *option = o->group[g].options; option->name; option++, index++) {
             bool named = name && strncmp(option->name, name, size) == 0 && option->name[size] == '\0';
-            if ((named || (letter && option->letter == letter)) && !(flag && o->group[g].file_only)) {
+            if ((named || (letter && option->letter == letter)) && !(flag && !o->group[g].title)) {
                 *found = (struct found){&o->group[g], option, index};
                 return true;
             }
@@ -219,7 +219,7 @@ int bl_options_add(struct bl_options *o, const char *title, const struct bl_opti
     if (o->groups == BL_OPTION_GROUPS_MAX)
         return bl_error_set(e, BL_EFAIL, "more than %d groups of options", BL_OPTION_GROUPS_MAX);
     int before = count_options(o);
-    o->group[o->groups++] = (struct bl_option_group){.title = title, .options = table, .values = values};
+    o->group[o->groups++] = (struct bl_option_group){title, table, values};
     int after = count_options(o);
     unsigned char *origin = realloc(o->origin, (size_t)after + 1);
     if (!origin)
@@ -231,14 +231,6 @@ int bl_options_add(struct bl_options *o, const char *title, const struct bl_opti
             return bl_error_set(e, BL_EFAIL, "--%s does not take its own default %s", option->name, option->initial);
     }
     return BL_OK;
-}
-
-int bl_options_add_file_only(struct bl_options *o, const struct bl_option *table, void *values, struct bl_error *e)
-{
-    int code = bl_options_add(o, "", table, values, e);
-    if (!code)
-        o->group[o->groups - 1].file_only = true;
-    return code;
 }
 
 void bl_options_free(struct bl_options *o)
@@ -463,7 +455,7 @@ static void append_help(const struct bl_option *option, struct bl_buffer *out)
 void bl_options_help(const struct bl_options *o, struct bl_buffer *out)
 {
     for (int g = 0; g < o->groups; g++) {
-        if (o->group[g].file_only)
+        if (!o->group[g].title)
             continue;
         bl_buffer_printf(out, "\n%s:\n", o->group[g].title);
         for (const struct bl_option *option = o->group[g].options; option->name; option++)

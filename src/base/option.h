@@ -60,10 +60,10 @@ extern const struct bl_option_type bl_option_dimensions; /* struct bl_dimensions
 #define BL_OPTION_GROUPS_MAX 12
 
 struct bl_option_group {
-    const char *title; /* in --help: "Planning" */
+    const char
+        *title; /* in --help: "Planning"; NULL: another command's, known in the YAML file but no flag of this one */
     const struct bl_option *options;
     void *values;
-    bool file_only; /* another command's: known in a YAML file that both read, but no flag of this one */
 };
 
 /* Where a value came from; a later, stronger origin wins. */
@@ -78,12 +78,10 @@ struct bl_options {
     int operands;
 };
 
-/* Binds a table to its values and sets the defaults. Groups with the same option twice are a programming error
- * (tested). */
+/* Binds a table to its values and sets the defaults; title as in struct bl_option_group. Groups with the same option
+ * twice are a programming error (tested). */
 int bl_options_add(struct bl_options *o, const char *title, const struct bl_option *table, void *values,
                    struct bl_error *e);
-/* The same for a table whose options may stand in the YAML file and are no flags here. */
-int bl_options_add_file_only(struct bl_options *o, const struct bl_option *table, void *values, struct bl_error *e);
 void bl_options_free(struct bl_options *o);
 
 /* Reads the command line after the command's name. BL_EUSAGE names the flag and what it expects. */

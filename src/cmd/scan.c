@@ -105,11 +105,11 @@ int bl_cmd_scan(int argc, char **argv)
                  "The table goes to standard output: id length kind path bytes status reason sampling stream."};
     int code = bl_inputs_add_options(&scan.inputs, &cmd);
     if (!code)
-        code = bl_options_add_file_only(&cmd.options, bl_pack_option_table, &scan.pack_options, &cmd.error);
+        code = bl_options_add(&cmd.options, NULL, bl_pack_option_table, &scan.pack_options, &cmd.error);
     if (!code)
-        code = bl_options_add_file_only(&cmd.options, bl_plan_option_table, &scan.plan_options, &cmd.error);
+        code = bl_options_add(&cmd.options, NULL, bl_plan_option_table, &scan.plan_options, &cmd.error);
     if (!code)
-        code = bl_options_add_file_only(&cmd.options, bl_plan_strategy_table, &scan.plan_options, &cmd.error);
+        code = bl_options_add(&cmd.options, NULL, bl_plan_strategy_table, &scan.plan_options, &cmd.error);
     const struct bl_option_group groups[] = {
         {"Output", table, &scan}, {"General", bl_common_threads_table, &cmd.common}, {0}};
     if (!code)
