@@ -10,7 +10,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#define PATIENCE 800000 /* microseconds: a signal ends the tool within a second */
+#define PATIENCE 600000 /* microseconds: with all that ending takes, a signal ends the tool within a second */
 
 /* A handler has no argument of its own: these are the globals that the tool cannot do without. */
 static struct bl_cancel *target;
