@@ -72,7 +72,8 @@ static int settle_T(struct bl_plan *plan, const struct bl_plan_options *o, struc
     return 0;
 }
 
-int bl_plan_T(int64_t *T, const int64_t *length, size_t count, const struct bl_plan_options *options, struct bl_error *e)
+int bl_plan_T(int64_t *T, const int64_t *length, size_t count, const struct bl_plan_options *options,
+              struct bl_error *e)
 {
     struct bl_plan plan = {0};
     int rc = check_options(options, e);
