@@ -14,7 +14,7 @@ make --no-print-directory build/release/objects.a >&2
 libyuv=
 if [ -e /usr/include/libyuv.h ]; then libyuv=-lyuv; fi
 # shellcheck disable=SC2046,SC2086 # lists of flags
-${CC:-gcc} -std=gnu17 -O2 -Isrc -o "$work/scale" bench/scale.c build/release/objects.a $libyuv -lm \
+${CC:-gcc} -std=gnu17 -O3 -Isrc -o "$work/scale" bench/scale.c build/release/objects.a $libyuv -lm \
     $(pkg-config --cflags --libs zimg libswscale libavutil)
 
 frames() { # WxH: raw frames of that size
