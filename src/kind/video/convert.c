@@ -94,6 +94,9 @@ int bl_convert_open(struct bl_convert **convert, const struct bl_convert_options
     *convert = calloc(1, sizeof(**convert));
     if (!*convert)
         return bl_error_memory(e);
+    /* zimg keeps errors in an object of the thread's, of which the C library takes note on first use, and ends the
+     * process where it has no memory for that: then rather now than when memory has run out. */
+    zimg_clear_last_error();
     (*convert)->options = *options;
     return 0;
 }
