@@ -139,8 +139,8 @@ static INLINE void group_rgb(const struct bl_colour *c, const uint16_t *const pl
     }
 }
 
-/* Weaves three times 16 bytes, from `at`, into 16 pixels: first R with G where they go, then B between them (indices from 16 on
- * count in the second argument). No compiler finds these shuffles by itself at -O2. */
+/* Weaves three times 16 bytes, from `at`, into 16 pixels: first R with G where they go, then B between them (indices
+ * from 16 on count in the second argument). No compiler finds these shuffles by itself at -O2. */
 static INLINE void group_weave(uint8_t in[3][GROUP], int at, uint8_t *rgb)
 {
     bytes16 r, g, b, rg[3], out[3];
