@@ -2,8 +2,8 @@
 # shellcheck shell=bash disable=SC2317,SC2164,SC2016
 source "$BLOAD_ROOT/tests/laws/lib.bash"
 
-# Runs the test's command with each kind of dataset.
-kinds=('' '--compress zstd' '-T 20 --oversize split --segment-ids' '--pad repeat --compress zstd:5' '--simd sse2')
+# Each kind of dataset; blocks of more than a MiB are written past the page cache.
+kinds=('' '--size 128x96 --shard-size 4M' '--compress zstd' '-T 20 --oversize split --segment-ids' '--pad repeat --compress zstd:5' '--simd sse2')
 
 test_however_many_workers() {
     clips
@@ -44,6 +44,14 @@ test_whatever_the_order_of_a_directory() {
         identical one other
         rm -r other
     done
+}
+
+test_whatever_the_file_system() {
+    clips
+    expect 3 pack one --size 128x96 --shard-size 4M
+    in_small_disk 20M '
+        expect 3 pack disk/other --size 128x96 --shard-size 4M
+        identical one disk/other'
 }
 
 test_whatever_lies_in_new_memory() {

@@ -34,6 +34,11 @@ test_plain_alone() {
     killed_at_every_step -j 1
 }
 
+# Blocks of so many bytes are written past the page cache.
+test_large_blocks() {
+    killed_at_every_step -j 2 --size 128x96 --shard-size 2M
+}
+
 test_compressed_by_two() {
     killed_at_every_step -j 2 --compress zstd
 }
