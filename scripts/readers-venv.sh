@@ -12,7 +12,7 @@ if ! cmp -s "$wanted" "$venv/installed.txt"; then
         echo "python3 cannot make a virtual environment (build/venv.log)" >&2
         exit 1
     fi
-    if ! "$venv/bin/pip" install --disable-pip-version-check -q -r "$wanted" </dev/null >>"$root/build/venv.log" 2>&1; then
+    if ! "$venv/bin/pip" install --disable-pip-version-check --retries 2 --timeout 30 -q -r "$wanted" </dev/null >>"$root/build/venv.log" 2>&1; then
         echo "pip cannot install $(tr '\n' ' ' <"$wanted")(build/venv.log)" >&2
         exit 1
     fi
