@@ -195,10 +195,14 @@ static int recount_bound(struct check *c)
     if (rc == 0)
         rc = bl_histogram_make(&h, &lengths, c->e);
     if (rc == 0) {
-        c->plan->lower_bound = bl_bound_blocks(&h, c->plan->T);
+        int64_t bound = bl_bound_blocks(&h, c->plan->T);
+        c->plan->lower_bound = bound > c->plan->lower_bound ? bound : c->plan->lower_bound;
         bl_histogram_free(&h);
     }
     free(own);
+    if (rc == 0 && c->plan->lower_bound > (int64_t)c->plan->blocks)
+        rc = bl_error_set(c->e, BL_EFAIL, "%zu blocks are fewer than the lower bound, %lld", c->plan->blocks,
+                          (long long)c->plan->lower_bound);
     return rc;
 }
 

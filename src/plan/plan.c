@@ -90,7 +90,8 @@ static int fill_and_place(struct bl_plan *plan, const struct bl_pieces *pieces, 
     } else if (o->fill == BL_FILL_PAPER) {
         rc = bl_place_paper(plan, &h, &pieces->lengths, plan->T, o->seed, e);
     } else {
-        rc = bl_fill_bestfit(&patterns, &h, plan->T, e);
+        struct bl_fill_limits limits = {plan->T, UINT32_MAX, INT64_C(8000000000)};
+        rc = bl_fill_optimal(&patterns, &plan->lower_bound, &h, &limits, e);
         if (rc == 0)
             rc = bl_place_patterns(plan, &patterns, &h, &pieces->lengths, o->seed, e);
     }

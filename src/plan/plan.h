@@ -67,7 +67,8 @@ static inline int64_t bl_plan_piece_length(const struct bl_plan *plan, const int
 }
 
 /* Checks every table of a plan, wherever it came from: each sequence's steps at most once, none outside its sequence,
- * no block over T, no empty block or piece; recounts all the counts and lower_bound into the plan. BL_EFAIL with the
+ * no block over T, no empty block or piece; recounts all the counts into the plan. lower_bound is raised to what is quickly
+ * proven, and must not exceed the blocks. BL_EFAIL with the
  * block and sequence named. */
 int bl_plan_check(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e);
 
