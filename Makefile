@@ -61,7 +61,7 @@ MODULE_LIBS = $(call pkg,MODULE_LIBS,--libs $(MODULES))
 CHECK_CFLAGS = $(call pkg,CHECK_CFLAGS,--cflags check)
 CHECK_LIBS = $(call pkg,CHECK_LIBS,--libs check)
 
-ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -Iinclude -Isrc -fPIC -fvisibility=hidden -pthread $(WARNINGS) $(MODULE_CFLAGS) \
+ALL_CFLAGS = -std=gnu17 -ffp-contract=off -D_GNU_SOURCE -Iinclude -Isrc -fPIC -fvisibility=hidden -pthread $(WARNINGS) $(MODULE_CFLAGS) \
 	$(CPPFLAGS) $(CFLAGS) $(SANITIZE)
 ALL_LDFLAGS = -pthread $(SANITIZE) $(LDFLAGS)
 ALL_LIBS = $(MODULE_LIBS) $(LDLIBS) -lm
