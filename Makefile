@@ -199,9 +199,13 @@ CHECKS := unit cli library readers
 .PHONY: check check-unit check-cli check-library check-readers
 check: deps-check
 	@rm -rf build/results
-	@scripts/expect.sh $(CHECKS)
-	@$(MAKE) --no-print-directory -k $(CHECKS:%=check-%) || true
+	@$(MAKE) --no-print-directory check-suites || true
 	@scripts/total.sh
+
+.PHONY: check-suites
+check-suites:
+	@scripts/expect.sh $(CHECKS)
+	@$(MAKE) --no-print-directory -k $(CHECKS:%=check-%)
 
 check-unit: $(UNIT)
 	@$(SUITE) $(PREFIXED)unit $(UNIT)
@@ -229,10 +233,10 @@ build/libinject.so: tests/fault/inject.c
 	$(Q)$(CC) -std=gnu17 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fPIC -shared -o $@ $< -ldl
 
 asan ubsan tsan:
-	@$(MAKE) --no-print-directory VARIANT=$@ CFLAGS='-O1 -g' check-unit check-cli
+	@$(MAKE) --no-print-directory -k VARIANT=$@ CFLAGS='-O1 -g' check-unit check-cli
 
 valgrind: $(UNIT)
-	@$(SUITE) valgrind tests/valgrind $(UNIT)
+	@PROGRAMS='$(UNIT)' $(SUITE) valgrind tests/valgrind
 
 # libFuzzer comes with clang.
 fuzz:
@@ -240,7 +244,7 @@ fuzz:
 
 .PHONY: fuzz-run
 fuzz-run: $(FUZZERS)
-	@$(SUITE) fuzz tests/fuzz/run $(FUZZERS)
+	@PROGRAMS='$(FUZZERS)' $(SUITE) fuzz tests/fuzz/run
 
 build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(ARCHIVE)
 	$(call say,LINK)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/io.h"
 #include "run/pipeline.h"
 #include "run/signals.h"
 
@@ -51,16 +52,36 @@ void bl_cmd_say(const char *format, ...)
     va_end(arguments);
 }
 
+int bl_cmd_write(const char *path, const struct bl_buffer *text, struct bl_error *e)
+{
+    struct bl_output out = {0};
+    int code = bl_buffer_check(text, e);
+    if (!code)
+        code = bl_output_open(&out, path, e);
+    if (!code)
+        code = bl_output_write(&out, text->data, text->size, e);
+    if (!code)
+        code = bl_output_commit(&out, e);
+    bl_output_abort(&out);
+    return code;
+}
+
 static int print_help(struct bl_cmd *cmd)
 {
     struct bl_buffer text = {0};
     bl_buffer_printf(&text, "usage: bload %s %s\n", cmd->name, cmd->usage);
     bl_options_help(&cmd->options, &text);
-    int code = bl_buffer_check(&text, &cmd->error);
-    if (!code && (fwrite(text.data, 1, text.size, stdout) != text.size || fflush(stdout) != 0))
-        code = bl_error_errno(&cmd->error, BL_EFAIL, "cannot write standard output");
+    int code = bl_cmd_write(NULL, &text, &cmd->error);
     bl_buffer_free(&text);
     return code ? code : 1;
+}
+
+int bl_cmd_options(struct bl_cmd *cmd, const struct bl_option_group *groups)
+{
+    int code = BL_OK;
+    for (const struct bl_option_group *g = groups; g->title && !code; g++)
+        code = bl_options_add(&cmd->options, g->title, g->options, g->values, &cmd->error);
+    return code;
 }
 
 int bl_cmd_parse(struct bl_cmd *cmd, int argc, char **argv)

@@ -45,12 +45,18 @@ struct bl_cmd {
     struct bl_error error;
 };
 
+/* Adds groups of options, ended by one without a title, in the order in which --help shows them. */
+int bl_cmd_options(struct bl_cmd *cmd, const struct bl_option_group *groups);
+
 /* Reads the command line into the options that were added. 1: --help was asked for and has been printed. */
 int bl_cmd_parse(struct bl_cmd *cmd, int argc, char **argv);
 
-/* Ends a command: prints what went wrong, frees, and gives the exit status for the code: partial tells whether BL_OK means
- * BL_EXIT_PARTIAL. Raises a signal that was caught again. */
+/* Ends a command: prints what went wrong, frees, and gives the exit status for the code: partial tells whether BL_OK
+ * means BL_EXIT_PARTIAL. Raises a signal that was caught again. */
 int bl_cmd_end(struct bl_cmd *cmd, int code, bool partial);
+
+/* Writes a text to where the user named it; NULL or "-" is standard output. */
+int bl_cmd_write(const char *path, const struct bl_buffer *text, struct bl_error *e);
 
 /* A line on stderr: "bload: <text>"; told whether quiet or not. */
 void bl_cmd_say(const char *format, ...) BL_PRINTF(1, 2);

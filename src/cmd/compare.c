@@ -3,7 +3,6 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "base/io.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/lengths.h"
@@ -75,20 +74,12 @@ static int run(struct bl_cmd *cmd, struct comparing *c)
     for (int i = 0; i < ROWS && !code; i++)
         code = make_row(c, i, e);
     struct bl_buffer text = {0};
-    struct bl_output out = {0};
     if (!code && c->json)
         code = bl_words_rows(c->row, ROWS, &text, e);
     else if (!code)
         append_table(c, &text);
     if (!code)
-        code = bl_buffer_check(&text, e);
-    if (!code)
-        code = bl_output_open(&out, "-", e);
-    if (!code)
-        code = bl_output_write(&out, text.data, text.size, e);
-    if (!code)
-        code = bl_output_commit(&out, e);
-    bl_output_abort(&out);
+        code = bl_cmd_write(NULL, &text, e);
     bl_buffer_free(&text);
     return code;
 }
@@ -100,13 +91,14 @@ int bl_cmd_compare(int argc, char **argv)
         .name = "compare",
         .usage = "-T N [options] TABLE...\n\n"
                  "Plans the same sequences by every strategy and shows blocks, padding and deletions side by side."};
-    int code = bl_options_add(&cmd.options, "Lengths", bl_lengths_option_table, &c.lengths, &cmd.error);
-    if (!code)
-        code = bl_options_add(&cmd.options, "Planning", bl_plan_option_table, &c.options, &cmd.error);
-    if (!code)
-        code = bl_options_add(&cmd.options, "Output", table, &c, &cmd.error);
-    if (!code)
-        code = bl_options_add(&cmd.options, "General", bl_common_table, &cmd.common, &cmd.error);
+    const struct bl_option_group groups[] = {
+        {"Lengths", bl_lengths_option_table, &c.lengths},
+        {"Planning", bl_plan_option_table, &c.options},
+        {"Output", table, &c},
+        {"General", bl_common_table, &cmd.common},
+        {0},
+    };
+    int code = bl_cmd_options(&cmd, groups);
     if (!code)
         code = bl_cmd_parse(&cmd, argc, argv);
     if (!code)

@@ -122,7 +122,6 @@ static int run(struct bl_cmd *cmd, struct informing *i)
     if (cmd->options.operands != 1)
         return bl_error_set(e, BL_EUSAGE, "expects one dataset directory (see bload info --help)");
     struct bl_buffer text = {0};
-    struct bl_output out = {0};
     int code = bl_info_read(&i->info, cmd->options.operand[0], &why);
     if (code) /* a directory that is no dataset is no mistake in the command's use */
         return bl_error_set(e, BL_EFAIL, "%s", why.text);
@@ -134,15 +133,9 @@ static int run(struct bl_cmd *cmd, struct informing *i)
         append_files(&i->info, &text);
         append_faults(&i->info, &text);
         append_histogram(&i->info, &text);
-        code = bl_buffer_check(&text, e);
     }
     if (!code)
-        code = bl_output_open(&out, "-", e);
-    if (!code)
-        code = bl_output_write(&out, text.data, text.size, e);
-    if (!code)
-        code = bl_output_commit(&out, e);
-    bl_output_abort(&out);
+        code = bl_cmd_write(NULL, &text, e);
     bl_buffer_free(&text);
     return code;
 }
@@ -155,9 +148,8 @@ int bl_cmd_info(int argc, char **argv)
         .usage = "DIR [options]\n\n"
                  "Says what is in a dataset: plan, fields, shards, faults, and a histogram of lengths. Reads the\n"
                  "manifest and the tables, not the shards."};
-    int code = bl_options_add(&cmd.options, "Output", table, &i, &cmd.error);
-    if (!code)
-        code = bl_options_add(&cmd.options, "General", bl_common_table, &cmd.common, &cmd.error);
+    const struct bl_option_group groups[] = {{"Output", table, &i}, {"General", bl_common_table, &cmd.common}, {0}};
+    int code = bl_cmd_options(&cmd, groups);
     if (!code)
         code = bl_cmd_parse(&cmd, argc, argv);
     if (!code)

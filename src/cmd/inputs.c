@@ -108,7 +108,7 @@ void bl_inputs_say_ignored(const struct bl_inputs *inputs)
 void bl_inputs_say_fault(const struct bl_row *row)
 {
     if (row->status == BL_ROW_OK)
-        bl_cmd_say("damaged %s: %s", row->id, row->reason);
+        bl_cmd_say("%s: %s", row->id, row->reason); /* the reason says that it is damaged */
     else
         bl_cmd_say("%s %s: %s", bl_row_status_name(row->status), row->id, row->reason);
 }

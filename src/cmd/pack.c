@@ -285,7 +285,7 @@ static int make_format(struct bl_cmd *cmd, struct packing *p)
     p->format.T = p->plan.T;
     p->format.S = p->plan.max_sequences;
     p->format.blocks = (int64_t)p->plan.blocks;
-    p->format.has_source_start = p->plan.source_start != NULL;
+    p->format.has_source_start = p->plan.cut > 0;
     p->format.has_segment_ids = p->options.segment_ids;
     p->format.compressed = p->options.compress.on;
     p->format.level = p->options.compress.level;
@@ -310,13 +310,13 @@ static int take_outcome(void *sink, const struct bl_row *row, const struct bl_ou
     return refuse_damage(p, row, outcome->text, e);
 }
 
-static void tick_pack(void *sink, int64_t blocks, int64_t found, int64_t steps, int64_t bytes)
+static void tick_pack(void *sink, const struct bl_pack_progress *progress)
 {
     struct packing *p = sink;
-    p->progress.done = blocks;
-    p->progress.skipped_work = found;
-    p->progress.steps = p->steps = steps;
-    p->progress.bytes = bytes;
+    p->progress.done = progress->blocks;
+    p->progress.steps = p->steps = progress->steps;
+    p->progress.steps_left = progress->steps_left;
+    p->progress.bytes = progress->bytes;
     bl_progress_tick(&p->progress);
 }
 

@@ -38,16 +38,10 @@ static int write_report(const struct planning *p, struct bl_error *e)
 {
     struct bl_words words;
     struct bl_buffer json = {0};
-    struct bl_output out = {0};
     bl_words_of_plan(&words, &p->plan, &p->options);
     int code = bl_words_report(&words, &json, e);
     if (!code)
-        code = bl_output_open(&out, p->report, e);
-    if (!code)
-        code = bl_output_write(&out, json.data, json.size, e);
-    if (!code)
-        code = bl_output_commit(&out, e);
-    bl_output_abort(&out);
+        code = bl_cmd_write(p->report, &json, e);
     bl_buffer_free(&json);
     return code;
 }
@@ -83,15 +77,12 @@ int bl_cmd_plan(int argc, char **argv)
         .usage = "-T N [options] TABLE...\n\n"
                  "Packs the sequences of one or more sequences.tsv into blocks of T steps. The plan goes to\n"
                  "standard output (block sequence start length source_start), a summary to standard error."};
-    int code = bl_options_add(&cmd.options, "Lengths", bl_lengths_option_table, &p.lengths, &cmd.error);
-    if (!code)
-        code = bl_options_add(&cmd.options, "Planning", bl_plan_option_table, &p.options, &cmd.error);
-    if (!code)
-        code = bl_options_add(&cmd.options, "Strategy", bl_plan_strategy_table, &p.options, &cmd.error);
-    if (!code)
-        code = bl_options_add(&cmd.options, "Output", table, &p, &cmd.error);
-    if (!code)
-        code = bl_options_add(&cmd.options, "General", bl_common_table, &cmd.common, &cmd.error);
+    const struct bl_option_group groups[] = {
+        {"Lengths", bl_lengths_option_table, &p.lengths}, {"Planning", bl_plan_option_table, &p.options},
+        {"Strategy", bl_plan_strategy_table, &p.options}, {"Output", table, &p},
+        {"General", bl_common_table, &cmd.common},        {0},
+    };
+    int code = bl_cmd_options(&cmd, groups);
     if (!code)
         code = bl_cmd_parse(&cmd, argc, argv);
     if (!code)

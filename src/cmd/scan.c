@@ -99,10 +99,10 @@ int bl_cmd_scan(int argc, char **argv)
                  "Lists every sequence in files, folders, globs, @lists or a YAML file with its exact length.\n"
                  "The table goes to standard output: id length kind path bytes status reason sampling stream."};
     int code = bl_inputs_add_options(&scan.inputs, &cmd);
+    const struct bl_option_group groups[] = {
+        {"Output", table, &scan}, {"General", bl_common_threads_table, &cmd.common}, {0}};
     if (!code)
-        code = bl_options_add(&cmd.options, "Output", table, &scan, &cmd.error);
-    if (!code)
-        code = bl_options_add(&cmd.options, "General", bl_common_threads_table, &cmd.common, &cmd.error);
+        code = bl_cmd_options(&cmd, groups);
     if (!code)
         code = bl_cmd_parse(&cmd, argc, argv);
     if (!code)

@@ -22,7 +22,6 @@ struct job {
     struct bl_block block;
     struct open_shard *shard;
     struct bl_outcomes outcomes;
-    int64_t steps;
     struct job *next;
 };
 
@@ -32,7 +31,9 @@ struct packing {
     struct job *free;
     struct open_shard *open;
     int64_t next_block, next_shard;
-    int64_t blocks_done, blocks_found, steps, bytes;
+    int64_t blocks_done, bytes;
+    int64_t steps_due;  /* by this run */
+    atomic_llong steps; /* read so far: workers count them, as blocks may take long */
 };
 
 struct worker {
@@ -112,7 +113,6 @@ static int read_piece(const struct bl_pack *pack, struct worker *w, struct job *
         bl_error_set(e, code, "%s", fault.text);
         return code;
     }
-    job->steps += request.steps;
     return note.text[0] ? bl_outcomes_add(&job->outcomes, sequence, false, 0, note.text, e) : BL_OK;
 }
 
@@ -139,8 +139,11 @@ static int work(void *context, void *worker, void *job_, struct bl_error *e)
     struct worker *w = worker;
     struct job *job = job_;
     int code = BL_OK;
-    for (int i = 0; i < job->block.num_sequences && !code; i++)
+    for (int i = 0; i < job->block.num_sequences && !code; i++) {
+        int32_t steps = job->block.length[i];
         code = bl_cancelled(pack->env->cancel) ? BL_ECANCEL : read_piece(pack, w, job, i, e);
+        atomic_fetch_add_explicit(&p->steps, steps, memory_order_relaxed);
+    }
     if (code)
         return code;
     pad(pack, &job->block);
@@ -162,6 +165,15 @@ static int tell(const struct bl_pack *pack, const struct bl_outcomes *outcomes, 
     return code;
 }
 
+/* Steps that the plan puts into some blocks. */
+static int64_t planned_steps(const struct bl_pack *pack, int64_t first, int64_t blocks)
+{
+    int64_t steps = 0;
+    for (int64_t p = pack->plan->block_ptr[first]; p < pack->plan->block_ptr[first + blocks]; p++)
+        steps += bl_plan_piece_length(pack->plan, pack->table->length, (size_t)p);
+    return steps;
+}
+
 /* A finished shard of an earlier run: its outcomes are told again, its blocks are done. */
 static int take_found(struct packing *p, struct bl_shard_record *record, struct bl_error *e)
 {
@@ -175,7 +187,7 @@ static int take_found(struct packing *p, struct bl_shard_record *record, struct 
     if (!code)
         code = tell(p->pack, &outcomes, e);
     p->blocks_done += record->blocks;
-    p->blocks_found += record->blocks;
+    p->steps_due -= planned_steps(p->pack, record->first_block, record->blocks);
     bl_outcomes_free(&outcomes);
     return code;
 }
@@ -234,7 +246,6 @@ static int produce(void *context, void **job_, struct bl_error *e)
     struct job *job = p->free; /* there is one: no more jobs than slots are under way */
     p->free = job->next;
     job->shard = p->open;
-    job->steps = 0;
     bl_block_plan(&job->block, p->pack->format, p->pack->plan, p->pack->table->length, p->next_block++);
     *job_ = job;
     return 1;
@@ -298,7 +309,6 @@ static int consume(void *context, void *job_, struct bl_error *e)
     struct open_shard *open = job->shard;
     bool last = job->block.index == open->last_block;
     p->blocks_done++;
-    p->steps += job->steps;
     int code = tell(p->pack, &job->outcomes, e);
     if (!code)
         code = gather(&open->outcomes, &job->outcomes, e);
@@ -312,8 +322,10 @@ static int consume(void *context, void *job_, struct bl_error *e)
 
 static void tick(void *context)
 {
-    const struct packing *p = context;
-    p->pack->tick(p->pack->sink, p->blocks_done, p->blocks_found, p->steps, p->bytes);
+    struct packing *p = context;
+    int64_t steps = atomic_load_explicit(&p->steps, memory_order_relaxed);
+    struct bl_pack_progress progress = {p->blocks_done, steps, p->steps_due - steps, p->bytes};
+    p->pack->tick(p->pack->sink, &progress);
 }
 
 static int make_pool(struct packing *p, int slots, struct bl_error *e)
@@ -340,7 +352,7 @@ int bl_pack_run(const struct bl_pack *pack, struct bl_error *e)
                                             .consume = consume,
                                             .discard = discard,
                                             .tick = tick};
-    struct packing p = {.pack = pack};
+    struct packing p = {.pack = pack, .steps_due = planned_steps(pack, 0, pack->format->blocks)};
     int code = make_pool(&p, pack->slots, e);
     if (!code)
         code = bl_pipeline_run(&stages, &p, pack->workers, pack->slots, pack->env->cancel, e);

@@ -1,5 +1,5 @@
-/* Pack: blocks in, shards out. One job is one block; workers read its pieces and put it into its shard; shards are finished
- * in order. */
+/* Pack: blocks in, shards out. One job is one block; workers read its pieces and put it into its shard; shards are
+ * finished in order. */
 #ifndef BL_PACK_H
 #define BL_PACK_H
 
@@ -8,6 +8,14 @@
 #include "run/outcome.h"
 #include "store/format.h"
 #include "store/sequences.h"
+
+/* How far a run has come. */
+struct bl_pack_progress {
+    int64_t blocks; /* done, those of an earlier run too */
+    int64_t steps;  /* read in this run */
+    int64_t steps_left;
+    int64_t bytes; /* of the shards that this run finished */
+};
 
 struct bl_pack {
     const char *dir;  /* of the dataset; bl_shard_prepare came before */
@@ -23,8 +31,8 @@ struct bl_pack {
     /* Told of each failure and note, in the order of the blocks, also those that an earlier run had found. A code other
      * than BL_OK stops. */
     int (*outcome)(void *sink, const struct bl_row *row, const struct bl_outcome *outcome, struct bl_error *e);
-    /* Called several times a second. found: of those, blocks in shards that an earlier run had finished. */
-    void (*tick)(void *sink, int64_t blocks, int64_t found, int64_t steps, int64_t bytes);
+    /* Called several times a second. */
+    void (*tick)(void *sink, const struct bl_pack_progress *progress);
     void *sink;
 };
 

@@ -46,16 +46,13 @@ static void append_state(const struct bl_progress *p, struct bl_buffer *out)
     if (p->total)
         bl_buffer_printf(out, "/%s", bl_text_count(b, p->total));
     bl_buffer_printf(out, " %s", p->unit);
-    int64_t here = p->done - p->skipped_work;
-    if (seconds > 0 && p->step)
-        bl_buffer_printf(out, ", %s %s/s", bl_text_count(a, (int64_t)((double)p->steps / seconds)), p->step);
-    else if (seconds > 0)
-        bl_buffer_printf(out, ", %s %s/s", bl_text_count(a, (int64_t)((double)here / seconds)), p->unit);
+    double rate = seconds > 0 ? (double)(p->step ? p->steps : p->done) / seconds : 0;
+    bl_buffer_printf(out, ", %s %s/s", bl_text_count(a, (int64_t)rate), p->step ? p->step : p->unit);
     if (p->bytes)
         bl_buffer_printf(out, ", %s", bl_text_size(a, p->bytes));
-    if (p->total && here > 0) {
+    if (p->total && rate > 0) {
         bl_buffer_text(out, ", ");
-        append_duration(out, seconds * (double)(p->total - p->done) / (double)here);
+        append_duration(out, (double)(p->step ? p->steps_left : p->total - p->done) / rate);
         bl_buffer_text(out, " left");
     }
 }
@@ -73,7 +70,8 @@ static void draw_bar(const struct bl_progress *p)
     struct bl_buffer line = {0};
     bl_buffer_printf(&line, "%s ", p->what);
     if (p->total) {
-        int full = (int)(p->done * cells / p->total);
+        int64_t done = p->step ? p->steps : p->done, all = p->step ? p->steps + p->steps_left : p->total;
+        int full = all ? (int)(done * cells / all) : 0;
         bl_buffer_byte(&line, '[');
         for (int i = 0; i < cells; i++)
             bl_buffer_byte(&line, i < full ? '#' : '.');

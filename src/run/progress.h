@@ -1,4 +1,5 @@
-/* Progress on stderr: a bar when it is a terminal, a plain line every few seconds when it is none, nothing when quiet. */
+/* Progress on stderr: a bar when it is a terminal, a plain line every few seconds when it is none, nothing when quiet.
+ */
 #ifndef BL_PROGRESS_H
 #define BL_PROGRESS_H
 
@@ -7,14 +8,14 @@
 
 struct bl_progress {
     bool on, terminal, drawn;
-    const char *what;     /* "scan", "pack" */
-    const char *unit;     /* "files", "blocks" */
-    const char *step;     /* "frames", or NULL */
-    int64_t total;        /* units; 0: not known */
-    int64_t done;         /* units */
-    int64_t steps;        /* done in this run */
-    int64_t bytes;        /* written in this run */
-    int64_t skipped_work; /* units that an earlier run had done: no part of the rate */
+    const char *what;      /* "scan", "pack" */
+    const char *unit;      /* "files", "blocks" */
+    const char *step;      /* "frames", or NULL */
+    int64_t total;         /* units; 0: not known */
+    int64_t done;          /* units */
+    int64_t steps;         /* done in this run: the rate, and what the time left is reckoned by */
+    int64_t steps_left;    /* to be done */
+    int64_t bytes;         /* written in this run */
     double started, shown; /* seconds of a monotonic clock */
 };
 

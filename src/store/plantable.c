@@ -135,7 +135,8 @@ static int read_rows(struct reading *r, struct bl_lines *lines, struct bl_error 
         int code = BL_OK;
         if (!ended)
             code = bl_error_set(e, BL_EFAIL, "the file ends in the middle of a line: it was cut off");
-        else if (lines->number == 1 && (size + 1 != strlen(BL_PLANTABLE_HEADER) || memcmp(line, BL_PLANTABLE_HEADER, size)))
+        else if (lines->number == 1 &&
+                 (size + 1 != strlen(BL_PLANTABLE_HEADER) || memcmp(line, BL_PLANTABLE_HEADER, size)))
             code = bl_error_set(e, BL_EFAIL, "not a plan: the header line is not \"%.*s\"",
                                 (int)strlen(BL_PLANTABLE_HEADER) - 1, BL_PLANTABLE_HEADER);
         else if (lines->number > 1 && parse_row(line, value))

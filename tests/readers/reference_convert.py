@@ -147,13 +147,22 @@ def native_rgb(fmt, planes, options):
     return np.stack([r, (luma - kr * r - kb * b) / (1 - kr - kb), b], 2) * 255
 
 
-def scale_weights(size, start, length, out):
-    """[out, size]: each row the triangle around one output sample."""
-    scale = length / out
-    width = max(scale, 1.0)
-    centre = start + (np.arange(out) + 0.5) * scale
-    weights = np.maximum(0, 1 - np.abs(np.arange(size)[None, :] + 0.5 - centre[:, None]) / width)
-    return weights / weights.sum(1, keepdims=True)
+def scale(image, axis, start, length, out):
+    """The stretch [start, start + length) of an axis to `out` samples, each a triangle around its centre."""
+    size, step = image.shape[axis], length / out
+    if (start, length) == (0, out) == (0, size):
+        return image
+    width = max(step, 1.0)
+    centre = start + (np.arange(out) + 0.5) * step
+    first = np.floor(centre - width).astype(int)
+    shape = [-1 if k == axis else 1 for k in range(image.ndim)]
+    total, weights = 0.0, 0.0
+    for tap in range(int(np.ceil(2 * width)) + 2):
+        at = first + tap
+        weight = np.maximum(0, 1 - np.abs(at + 0.5 - centre) / width) * ((at >= 0) & (at < size))
+        total = total + np.take(image, np.clip(at, 0, size - 1), axis) * weight.reshape(shape)
+        weights = weights + weight
+    return total / weights.reshape(shape)
 
 
 class Geometry:
@@ -163,7 +172,10 @@ class Geometry:
         num, den = (int(n) for n in options.get("sar", "1:1").split(":"))
         shown = (half_up(width * num, den) if num > 0 and den > 0 else width, height)
         m = [int(n) for n in options["matrix9"].split(",")] if "matrix9" in options else [1, 0, 0, 0, 1, 0, 0, 0, 1]
-        self.turn = np.sign(np.round(np.array([[m[0], m[3]], [m[1], m[4]]]) / max(map(abs, m[:2])))).astype(int)
+        turn = np.array([[m[0], m[3]], [m[1], m[4]]], float)
+        if np.linalg.det(turn) == 0:  # a matrix that says nothing
+            turn = np.eye(2)
+        self.turn = np.sign(np.round(turn / np.abs(turn).max(0))).astype(int)
         turned = self.turn[0, 0] == 0
         dw, dh = shown[::-1] if turned else shown
         size = options.get("size", f"{dw}x{dh}")
@@ -186,9 +198,8 @@ class Geometry:
 
     def apply(self, rgb):
         x, y, w, h = self.source
-        across = scale_weights(rgb.shape[1], x, w, self.scaled[0])
-        down = scale_weights(rgb.shape[0], y, h, self.scaled[1])
-        planes = [down @ rgb[:, :, k] @ across.T for k in range(3)]
+        small = scale(scale(rgb, 0, y, h, self.scaled[1]), 1, x, w, self.scaled[0])
+        planes = [small[:, :, k] for k in range(3)]
         (a, c), (b, d) = self.turn
         planes = [p if a else p.T for p in planes]
         planes = [p[::b + d, ::a + c] for p in planes]

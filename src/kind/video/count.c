@@ -1,6 +1,6 @@
-/* See count.h. The packets are always gone through: their number is the answer for an undamaged stream, and what a damaged one is
- * held against. Damage is what decoding then finds, or data that end long before the header says. A number of frames in the
- * header that a clean decode contradicts is no damage. */
+/* See count.h. The packets are always gone through: their number is the answer for an undamaged stream, and what a
+ * damaged one is held against. Damage is what decoding then finds, or data that end long before the header says. A
+ * number of frames in the header that a clean decode contradicts is no damage. */
 #include "kind/video/count.h"
 
 #include <stdio.h>
@@ -32,7 +32,8 @@ static bool length_by_packets(const struct bl_tally *t, const struct bl_video_co
     return true;
 }
 
-static int decode_frames(struct bl_frames *f, struct bl_pick *pick, struct decoded *out, AVFrame *frame, struct bl_error *e)
+static int decode_frames(struct bl_frames *f, struct bl_pick *pick, struct decoded *out, AVFrame *frame,
+                         struct bl_error *e)
 {
     int64_t end = AV_NOPTS_VALUE;
     int rc;

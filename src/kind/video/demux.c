@@ -1,5 +1,5 @@
-/* See demux.h. avformat_find_stream_info decodes, under a lock of the whole process, and would dominate a scan: it is called
- * only where the container's header does not say what is needed (see streams_probe). */
+/* See demux.h. avformat_find_stream_info decodes, under a lock of the whole process, and would dominate a scan: it is
+ * called only where the container's header does not say what is needed (see streams_probe). */
 #include "kind/video/demux.h"
 
 #include <errno.h>
@@ -14,8 +14,9 @@
 #define IO_BUFFER (64 << 10)
 
 /* Demuxers of things that are no video file: lists of other files, and pictures. */
-static const char *const playlists[] = {"hls",  "dash", "concat", "concatf", "webm_dash_manifest", "imf", "sdp",
-                                        "rtsp", "ffmetadata", "tty", "bin", "xbin", "adf", "idf", "lavfi", NULL};
+static const char *const playlists[] = {
+    "hls", "dash", "concat", "concatf", "webm_dash_manifest", "imf", "sdp", "rtsp", "ffmetadata", "tty", "bin", "xbin",
+    "adf", "idf",  "lavfi",  NULL};
 
 static int io_read(void *opaque, uint8_t *buffer, int size)
 {
@@ -26,9 +27,9 @@ static int io_read(void *opaque, uint8_t *buffer, int size)
     do
         got = pread(d->fd, buffer, (size_t)size, d->offset);
     while (got < 0 && errno == EINTR);
-    if (got < 0) {
-        d->system_errno = errno;
-        return AVERROR(errno);
+    if (got < 0 || (got == 0 && d->offset < d->bytes)) {
+        d->system_errno = got < 0 ? errno : ESTALE;
+        return AVERROR(d->system_errno);
     }
     if (got == 0)
         return AVERROR_EOF;
@@ -79,7 +80,7 @@ int bl_demux_error(const struct bl_demux *d, int code, const char *what, struct 
 
 static int file_open(struct bl_demux *d, int64_t bytes, struct bl_error *e)
 {
-    d->fd = open(d->path, O_RDONLY | O_CLOEXEC);
+    d->fd = open(d->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
     if (d->fd < 0 && (bytes >= 0 || bl_errno_is_system(errno)))
         return bl_error_errno(e, BL_EFAIL, "%s: cannot be opened", d->path);
     if (d->fd < 0)
@@ -95,6 +96,8 @@ static int file_open(struct bl_demux *d, int64_t bytes, struct bl_error *e)
     d->bytes = status.st_size;
     if (d->bytes == 0)
         return bl_error_set(e, BL_EDATA, "empty file");
+    if (pread(d->fd, d->head, sizeof d->head, 0) < 0)
+        return bl_error_errno(e, BL_EFAIL, "%s: cannot be read", d->path);
     unsigned char *buffer = av_malloc(IO_BUFFER);
     if (!buffer)
         return bl_error_memory(e);
@@ -117,14 +120,11 @@ static bool name_is_one_of(const char *name, const char *const *list)
 
 /* Asking every demuxer costs more than counting a small file does, so that the two common containers, which begin
  * unmistakably, are recognised here. */
-static const AVInputFormat *format_sniff(struct bl_demux *d)
+static const AVInputFormat *format_sniff(const struct bl_demux *d)
 {
-    uint8_t head[12];
-    if (pread(d->fd, head, sizeof head, 0) != sizeof head)
-        return NULL;
-    if (memcmp(head + 4, "ftyp", 4) == 0)
+    if (memcmp(d->head + 4, "ftyp", 4) == 0)
         return av_find_input_format("mov");
-    if (memcmp(head, "\x1a\x45\xdf\xa3", 4) == 0)
+    if (memcmp(d->head, "\x1a\x45\xdf\xa3", 4) == 0)
         return av_find_input_format("matroska");
     return NULL;
 }
@@ -132,6 +132,7 @@ static const AVInputFormat *format_sniff(struct bl_demux *d)
 static int format_find(struct bl_demux *d, const AVInputFormat **found, struct bl_error *e)
 {
     *found = format_sniff(d);
+    d->recognised = *found;
     if (*found)
         return 0;
     int rc = av_probe_input_buffer2(d->io, found, d->path, NULL, 0, 0);
@@ -139,6 +140,7 @@ static int format_find(struct bl_demux *d, const AVInputFormat **found, struct b
         return bl_error_set(e, BL_EDATA, "not a media file that FFmpeg can read");
     if (rc < 0)
         return bl_demux_error(d, rc, "not a media file that FFmpeg can read", e);
+    d->recognised = rc > AVPROBE_SCORE_EXTENSION;
     const char *name = (*found)->name;
     size_t size = strlen(name);
     if (name_is_one_of(name, playlists))
@@ -166,12 +168,12 @@ static int format_open(struct bl_demux *d, struct bl_error *e)
     if (!d->format->protocol_whitelist)
         return bl_error_memory(e);
     rc = avformat_open_input(&d->format, d->path, input, NULL);
-    if (rc < 0) {
-        char what[128];
+    if (rc >= 0)
+        return 0;
+    char what[128] = "not a media file that FFmpeg can read";
+    if (d->recognised)
         snprintf(what, sizeof what, "damaged or truncated: the %s header cannot be read", input->long_name);
-        return bl_demux_error(d, rc, what, e);
-    }
-    return 0;
+    return bl_demux_error(d, rc, what, e);
 }
 
 static bool is_video(const AVStream *stream)
@@ -191,9 +193,9 @@ static int videos_count(const AVFormatContext *format, unsigned *first)
     return count;
 }
 
-/* Decoders of these codecs put out every frame at once, or know from the first packet how long they hold frames back. The
- * others are told by a probe, without which they may lose frames of streams that do not declare their delay. QuickTime's demuxer
- * computes the delay itself. */
+/* Decoders of these codecs put out every frame at once, or know from the first packet how long they hold frames back.
+ * The others are told by a probe, without which they may lose frames of streams that do not declare their delay.
+ * QuickTime's demuxer computes the delay itself. */
 static bool delay_is_known(const struct bl_demux *d, enum AVCodecID codec)
 {
     switch (codec) {
@@ -334,9 +336,9 @@ bool bl_demux_is_matroska(const struct bl_demux *d)
 /* The first chunk's size, which an AVI file claims for itself. */
 static bool riff_ends_early(const struct bl_demux *d)
 {
-    uint8_t head[8];
-    if (strcmp(d->format->iformat->name, "avi") != 0 || pread(d->fd, head, sizeof head, 0) != sizeof head)
+    if (strcmp(d->format->iformat->name, "avi") != 0)
         return false;
+    const uint8_t *head = d->head;
     uint32_t size = head[4] | (uint32_t)head[5] << 8 | (uint32_t)head[6] << 16 | (uint32_t)head[7] << 24;
     return size != UINT32_MAX && (int64_t)size + 8 > d->bytes;
 }

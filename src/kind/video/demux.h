@@ -1,8 +1,8 @@
 /* Demuxing: a file opened by libavformat, its best video stream, that stream's packets.
  *
  * The file is read through a descriptor of our own, so that what fails is known for sure: an error of read(2) or a file
- * that is gone or has another size is BL_EFAIL; everything that libavformat objects to is BL_EDATA, with a short reason.
- * Nothing else is ever opened: no playlists, no sequences of images, no references to other files. */
+ * that is gone or has another size is BL_EFAIL; everything that libavformat objects to is BL_EDATA, with a short
+ * reason. Nothing else is ever opened: no playlists, no sequences of images, no references to other files. */
 #ifndef BL_DEMUX_H
 #define BL_DEMUX_H
 
@@ -25,9 +25,11 @@ struct bl_demux {
     int fd;
     int64_t bytes;    /* of the file */
     int64_t offset;   /* of the next read */
-    int system_errno; /* of the read that failed, or 0 */
+    int system_errno; /* of the read that failed, or 0; ESTALE when the file ended before its size */
+    uint8_t head[12]; /* its first bytes, zeros when it has fewer */
     AVIOContext *io;
     AVFormatContext *format;
+    bool recognised;   /* by the file's content, not only by its name */
     AVStream *stream;  /* the video */
     bool probed;       /* libavformat looked into the streams, not only at the header */
     bool every_stream; /* bl_demux_next gives every stream's packets, not only the video's */

@@ -23,7 +23,8 @@ static int codec_open(struct bl_frames *f, struct bl_error *e)
         return bl_demux_error(&f->demux, rc, "damaged: the stream's header cannot be used", e);
     f->codec->thread_count = 1;
     f->codec->pkt_timebase = stream->time_base;
-    f->codec->max_pixels = BL_AREA_MAX;
+    f->codec->max_pixels =
+        BL_AREA_MAX / 2; /* so that FFmpeg can allocate any frame: at most 2^31 bytes at 16 a pixel */
     rc = avcodec_open2(f->codec, decoder, NULL);
     if (rc < 0)
         return bl_demux_error(&f->demux, rc, "the decoder cannot be opened", e);
@@ -78,8 +79,9 @@ static void packet_join(struct bl_frames *f)
         return;
     AVRational tick = f->demux.stream->time_base;
     int64_t dts = packet->dts + f->shift;
-    if (f->dts_end != AV_NOPTS_VALUE && (dts < f->dts_end - av_rescale(LEAP_BACK_MS, tick.den, 1000 * (int64_t)tick.num) ||
-                                         dts > f->dts_end + av_rescale(LEAP_AHEAD_MS, tick.den, 1000 * (int64_t)tick.num))) {
+    if (f->dts_end != AV_NOPTS_VALUE &&
+        (dts < f->dts_end - av_rescale(LEAP_BACK_MS, tick.den, 1000 * (int64_t)tick.num) ||
+         dts > f->dts_end + av_rescale(LEAP_AHEAD_MS, tick.den, 1000 * (int64_t)tick.num))) {
         f->shift += f->dts_end - dts;
         dts = f->dts_end;
     }

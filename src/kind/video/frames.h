@@ -1,5 +1,5 @@
-/* The decoded frames of a video file, in order, to the last one. One thread, so that damaged streams too give the same frames
- * every time. */
+/* The decoded frames of a video file, in order, to the last one. One thread, so that damaged streams too give the same
+ * frames every time. */
 #ifndef BL_FRAMES_H
 #define BL_FRAMES_H
 
@@ -19,8 +19,8 @@ struct bl_frames {
     int64_t time_end; /* of the frame before, or AV_NOPTS_VALUE */
     int64_t dts_end;  /* of the packet before, or AV_NOPTS_VALUE */
     int64_t shift;    /* added to the packets' times, which are made to go on where recordings were joined */
-    int64_t refused; /* packets or calls to which the decoder answered with an error */
-    bool cut;        /* the container ended by a fault, or a packet is not all there */
+    int64_t refused;  /* packets or calls to which the decoder answered with an error */
+    bool cut;         /* the container ended by a fault, or a packet is not all there */
 };
 
 /* Arguments and errors as bl_demux_open's. After a failure there is nothing to close. */
@@ -28,20 +28,21 @@ int bl_frames_open(struct bl_frames *f, const char *path, int64_t bytes, int str
                    struct bl_error *e);
 void bl_frames_close(struct bl_frames *f);
 
-/* Goes on at a restart, having read the first packet only (decoders learn from it what encoder made the stream). True when
- * the next packet is the restart's; else the object is of no more use. The frame of the first packet may still come. */
+/* Goes on at a restart, having read the first packet only (decoders learn from it what encoder made the stream). True
+ * when the next packet is the restart's; else the object is of no more use. The frame of the first packet may still
+ * come. */
 int bl_frames_seek(struct bl_frames *f, const struct bl_restart *restart, bool *found, struct bl_error *e);
 
-/* The next frame that is shown: 1, 0 at the end, or BL_EFAIL, BL_ECANCEL. What the decoder objects to is counted, and decoding
- * goes on. The frame is the caller's to unref. */
+/* The next frame that is shown: 1, 0 at the end, or BL_EFAIL, BL_ECANCEL. What the decoder objects to is counted, and
+ * decoding goes on. The frame is the caller's to unref. */
 int bl_frames_next(struct bl_frames *f, AVFrame *frame, struct bl_error *e);
 
 /* Whether the decoder marked the frame as damaged (concealed, or with lost references). */
 bool bl_frames_is_damaged(const AVFrame *frame);
 
-/* When the frame is shown, in ticks of the stream's time base, or AV_NOPTS_VALUE; and when it is over. As in the ffmpeg command, a
- * frame without a time follows on the one before, one without a duration lasts as long as the stream's rate has it, and in
- * transport streams and their like leaps (back, or 10 s ahead) are taken out. */
+/* When the frame is shown, in ticks of the stream's time base, or AV_NOPTS_VALUE; and when it is over. As in the ffmpeg
+ * command, a frame without a time follows on the one before, one without a duration lasts as long as the stream's rate
+ * has it, and in transport streams and their like leaps (back, or 10 s ahead) are taken out. */
 int64_t bl_frames_time(const AVFrame *frame);
 int64_t bl_frames_time_end(const struct bl_frames *f, const AVFrame *frame);
 

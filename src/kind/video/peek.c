@@ -1,5 +1,6 @@
-/* See peek.h. The parsers are written after the formats' specifications: VP8 RFC 6386 section 9.1; VP9 bitstream specification 7.2 and
- * annex B; AV1 specification 5.3 and 5.9; ITU-T H.264 7.3.1, H.265 7.3.1; ISO 14496-2 6.2.5; ISO 13818-2 6.2.3. */
+/* See peek.h. The parsers are written after the formats' specifications: VP8 RFC 6386 section 9.1; VP9 bitstream
+ * specification 7.2 and annex B; AV1 specification 5.3 and 5.9; ITU-T H.264 7.3.1, H.265 7.3.1; ISO 14496-2 6.2.5; ISO
+ * 13818-2 6.2.3. */
 #include "kind/video/peek.h"
 
 #include <string.h>
@@ -248,8 +249,17 @@ static int h264_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
     return pictures > 0 ? pictures : 1;
 }
 
-enum { HEVC_RASL_N = 8, HEVC_RASL_R = 9, HEVC_BLA = 16, HEVC_IDR = 19, HEVC_CRA = 21, HEVC_SPS = 33, HEVC_PPS = 34,
-       HEVC_EOS = 36, HEVC_EOB = 37 };
+enum {
+    HEVC_RASL_N = 8,
+    HEVC_RASL_R = 9,
+    HEVC_BLA = 16,
+    HEVC_IDR = 19,
+    HEVC_CRA = 21,
+    HEVC_SPS = 33,
+    HEVC_PPS = 34,
+    HEVC_EOS = 36,
+    HEVC_EOB = 37
+};
 
 /* Pictures may be marked as not to be shown where the parameter set allows it. */
 static bool hevc_hides_pictures(const struct nal *nal)

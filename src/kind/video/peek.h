@@ -1,7 +1,7 @@
 /* Peeking into packets: how many frames a decoder will put out for each, without decoding.
  *
- * For most codecs a packet is a frame. The exceptions are looked at here: VP8, VP9 and AV1 frames that are never shown, and packets
- * whose headers are broken. Whatever is not certain (fields, packed B-frames, leading pictures without
+ * For most codecs a packet is a frame. The exceptions are looked at here: VP8, VP9 and AV1 frames that are never shown,
+ * and packets whose headers are broken. Whatever is not certain (fields, packed B-frames, leading pictures without
  * reference, codecs not known here) makes a stream *suspicious*: it has to be decoded to be counted. */
 #ifndef BL_PEEK_H
 #define BL_PEEK_H

@@ -1,9 +1,10 @@
-/* See read.h. A frame is converted straight into its place in the block; the frame before last is held until the picker knows how
- * often it is taken. A piece that reaches the end of its sequence decodes to the end of the file, so that frames which the
- * scan did not count are found as surely as missing ones.
+/* See read.h. A frame is converted straight into its place in the block; the frame before last is held until the picker
+ * knows how often it is taken. A piece that reaches the end of its sequence decodes to the end of the file, so that
+ * frames which the scan did not count are found as surely as missing ones.
  *
- * A piece from the middle of an undamaged sequence begins at a keyframe before it where the timeline knows one. Every frame that
- * then comes must be shown when the timeline says; the first that is not has the piece read from the beginning after all. */
+ * A piece from the middle of an undamaged sequence begins at a keyframe before it where the timeline knows one. Every
+ * frame that then comes must be shown when the timeline says; the first that is not has the piece read from the
+ * beginning after all. */
 #include "kind/video/read.h"
 
 #include <stdio.h>
@@ -19,7 +20,8 @@
 
 #define TIMELINES 4
 
-/* A timeline that was made, and of what. Making one goes through the whole file, and a long sequence has many pieces. */
+/* A timeline that was made, and of what. Making one goes through the whole file, and a long sequence has many pieces.
+ */
 struct known {
     char *path; /* NULL: none */
     int64_t bytes;
@@ -89,8 +91,8 @@ static int piece_take(struct piece *p, int64_t times, struct bl_error *e)
 
 static int count_differs(const struct piece *p, struct bl_error *e)
 {
-    return bl_error_set(e, BL_EDATA, "the scan counted %lld frames, decoding gives %lld", (long long)p->request->row.length,
-                        (long long)p->seen);
+    return bl_error_set(e, BL_EDATA, "the scan counted %lld frames, decoding gives %lld",
+                        (long long)p->request->row.length, (long long)p->seen);
 }
 
 /* The next frame as bl_frames_next gives it; 0 too when it is not the one that the timeline has. */
@@ -189,7 +191,8 @@ static void known_free(struct known *known)
     *known = (struct known){0};
 }
 
-static int timeline_make(const struct bl_reader *reader, const struct bl_row *row, struct known *known, struct bl_error *e)
+static int timeline_make(const struct bl_reader *reader, const struct bl_row *row, struct known *known,
+                         struct bl_error *e)
 {
     struct bl_demux d;
     int rc = bl_demux_open(&d, row->path, row->bytes, row->stream, BL_DEMUX_COUNT, reader->env->cancel, e);

@@ -1,5 +1,5 @@
-/* Reading pieces of videos: decode, pick, convert. One object per worker, with its scaler and frames. The functions are those of
- * struct bl_kind. */
+/* Reading pieces of videos: decode, pick, convert. One object per worker, with its scaler and frames. The functions are
+ * those of struct bl_kind. */
 #ifndef BL_READ_H
 #define BL_READ_H
 
@@ -10,7 +10,8 @@ int bl_read_open(const void *config, const struct bl_kind_env *env, const struct
 int bl_read_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note, struct bl_error *e);
 void bl_read_close(struct bl_reader *reader);
 
-/* The size of the pictures that this row's file gives: of its first frame, upright, pixels square, or fitted to config's. */
+/* The size of the pictures that this row's file gives: of its first frame, upright, pixels square, or fitted to
+ * config's. */
 int bl_read_size(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
                  struct bl_dimensions *size, struct bl_error *e);
 

@@ -24,7 +24,11 @@ static int format_refuse(const AVPixFmtDescriptor *desc, enum AVPixelFormat form
     const uint64_t strange = AV_PIX_FMT_FLAG_BAYER | AV_PIX_FMT_FLAG_FLOAT | AV_PIX_FMT_FLAG_HWACCEL;
     if (!desc)
         return bl_error_set(e, BL_EDATA, "pixel format %d is unknown", (int)format);
-    if (desc->flags & strange || format == AV_PIX_FMT_XYZ12LE || format == AV_PIX_FMT_XYZ12BE || !desc->nb_components)
+    /* Their descriptors do not tell: XYZ is no RGB, UYYVYY411 spaces luma unevenly, RGB8 has other bits than it says.
+     */
+    int named = format == AV_PIX_FMT_XYZ12LE || format == AV_PIX_FMT_XYZ12BE || format == AV_PIX_FMT_UYYVYY411 ||
+                format == AV_PIX_FMT_RGB8;
+    if (desc->flags & strange || named || !desc->nb_components)
         return bl_error_set(e, BL_EDATA, "pixel format %s cannot be converted to RGB", desc->name);
     for (int c = 0; c < desc->nb_components; c++) {
         if (desc->comp[c].depth < 1 || desc->comp[c].depth > 16)

@@ -31,30 +31,41 @@ static const int32_t *stream_matrix(const AVStream *stream)
     return data && size >= 9 * sizeof(int32_t) ? (const int32_t *)(const void *)data : NULL;
 }
 
-/* High bit depth, where the container has the codec's record of itself: then the picture may be HDR. */
-static bool may_be_hdr(const AVCodecParameters *codec)
+/* Whether the codec's own record, which the container has, may say that it is HDR or that it cannot be decoded. Opening
+ * a decoder tells, but costs as much as counting a small file: the common codecs are asked only for HDR, which takes
+ * more than 8 bits. */
+static bool record_matters(const AVCodecParameters *codec)
 {
-    if (codec->codec_id == AV_CODEC_ID_HEVC && codec->extradata_size >= 23)
-        return (codec->extradata[1] & 31) != 1; /* not the Main profile */
-    if (codec->codec_id == AV_CODEC_ID_AV1 && codec->extradata_size >= 4)
-        return codec->extradata[2] & 0x40;
-    return false;
+    bool silent = codec->color_trc == AVCOL_TRC_UNSPECIFIED;
+    switch (codec->codec_id) {
+    case AV_CODEC_ID_HEVC:
+        return silent && codec->extradata_size >= 23 && (codec->extradata[1] & 31) != 1; /* not the Main profile */
+    case AV_CODEC_ID_AV1:
+        return silent && codec->extradata_size >= 4 && codec->extradata[2] & 0x40;
+    case AV_CODEC_ID_H264:
+    case AV_CODEC_ID_VP8:
+    case AV_CODEC_ID_VP9:
+    case AV_CODEC_ID_MPEG4:
+        return false;
+    default:
+        return true;
+    }
 }
 
-/* Where the container says nothing of colours, the codec's own headers may: a decoder reads them on being opened. */
-static int colours_check(const AVCodecParameters *codec, const AVCodec *decoder, const struct bl_convert_options *options,
-                         struct bl_error *e)
+static int record_check(const AVCodecParameters *codec, const AVCodec *decoder,
+                        const struct bl_convert_options *options, struct bl_error *e)
 {
-    if (codec->color_trc != AVCOL_TRC_UNSPECIFIED || !may_be_hdr(codec))
-        return bl_convert_check(AV_PIX_FMT_NONE, codec->color_trc, codec->color_space, options, e);
     AVCodecContext *context = avcodec_alloc_context3(decoder);
-    if (!context || avcodec_parameters_to_context(context, codec) < 0) {
-        avcodec_free_context(&context);
-        return bl_error_memory(e);
+    int rc = context ? avcodec_parameters_to_context(context, codec) : AVERROR(ENOMEM);
+    if (rc >= 0) {
+        context->thread_count = 1;
+        rc = avcodec_open2(context, decoder, NULL);
     }
-    context->thread_count = 1;
-    int rc = 0;
-    if (avcodec_open2(context, decoder, NULL) == 0)
+    if (rc == AVERROR(ENOMEM))
+        rc = bl_error_memory(e);
+    else if (rc < 0)
+        rc = bl_error_set(e, BL_EDATA, "damaged: the %s decoder cannot be opened", decoder->name);
+    else
         rc = bl_convert_check(AV_PIX_FMT_NONE, context->color_trc, context->colorspace, options, e);
     avcodec_free_context(&context);
     return rc;
@@ -68,7 +79,9 @@ int bl_stream_check(const struct bl_demux *d, const struct bl_video_config *conf
         return bl_error_set(e, BL_EDATA, "no decoder for %s",
                             codec->codec_id ? avcodec_get_name(codec->codec_id) : "its unknown codec");
     struct bl_convert_options options = bl_stream_convert_options(config, BL_SIMD_NONE);
-    int rc = colours_check(codec, decoder, &options, e);
+    int rc = bl_convert_check(AV_PIX_FMT_NONE, codec->color_trc, codec->color_space, &options, e);
+    if (!rc && record_matters(codec))
+        rc = record_check(codec, decoder, &options, e);
     if (rc || codec->width <= 0 || codec->height <= 0)
         return rc;
     struct bl_geometry geometry;

@@ -12,7 +12,8 @@
 
 struct bl_convert_options bl_stream_convert_options(const struct bl_video_config *config, enum bl_simd simd);
 
-/* Whether this stream can be used at all, as far as the container tells: a decoder, a size, an angle, colours. BL_EDATA. */
+/* Whether this stream can be used at all, as far as the container tells: a decoder, a size, an angle, colours.
+ * BL_EDATA. */
 int bl_stream_check(const struct bl_demux *d, const struct bl_video_config *config, struct bl_error *e);
 
 /* The geometry of a decoded frame. BL_EDATA as bl_geometry_make. */

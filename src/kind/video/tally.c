@@ -38,7 +38,8 @@ static void times_sort(struct bl_tally *t)
         t->suspicious = t->suspicious || t->time[i] == t->time[i - 1];
 }
 
-static int packet_add(struct bl_tally *t, struct bl_peek *peek, const AVPacket *packet, bool want_times, struct bl_error *e)
+static int packet_add(struct bl_tally *t, struct bl_peek *peek, const AVPacket *packet, bool want_times,
+                      struct bl_error *e)
 {
     t->midway = t->midway || (peek->packets == 0 && !(packet->flags & AV_PKT_FLAG_KEY));
     int frames = bl_peek_packet(peek, packet);
@@ -80,7 +81,8 @@ static double declared_duration(const struct bl_demux *d)
 static int present_duration(const struct bl_demux *counted, AVPacket *packet, double *present, struct bl_error *e)
 {
     struct bl_demux d;
-    int rc = bl_demux_open(&d, counted->path, counted->bytes, counted->stream->index, BL_DEMUX_COUNT, counted->cancel, e);
+    int rc =
+        bl_demux_open(&d, counted->path, counted->bytes, counted->stream->index, BL_DEMUX_COUNT, counted->cancel, e);
     if (rc)
         return rc;
     bl_demux_want_all(&d);
@@ -100,8 +102,10 @@ static bool transport_is_cut(const struct bl_demux *d)
     return strcmp(d->format->iformat->name, "mpegts") == 0 && d->bytes % 188 && d->bytes % 192 && d->bytes % 204;
 }
 
-/* Where the header lists every packet, that and the file's size tell whether all is there; elsewhere the duration does. */
-static int end_check(struct bl_tally *t, const struct bl_demux *d, int64_t packets, AVPacket *packet, struct bl_error *e)
+/* Where the header lists every packet, that and the file's size tell whether all is there; elsewhere the duration does.
+ */
+static int end_check(struct bl_tally *t, const struct bl_demux *d, int64_t packets, AVPacket *packet,
+                     struct bl_error *e)
 {
     t->suspicious = t->suspicious || d->end_error || transport_is_cut(d);
     t->listed = d->stream->nb_frames;

@@ -1,5 +1,5 @@
-/* See timeline.h. That no frame is shown across a keyframe is decided by the times alone: all packets before it are shown
- * before it, all behind it after. */
+/* See timeline.h. That no frame is shown across a keyframe is decided by the times alone: all packets before it are
+ * shown before it, all behind it after. */
 #include "kind/video/timeline.h"
 
 #include <stdlib.h>

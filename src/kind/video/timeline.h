@@ -1,9 +1,9 @@
-/* A timeline: when each frame of an undamaged video is shown, and where decoding may begin afresh. Made from the packets alone, it
- * lets a piece of a long sequence be read from a keyframe instead of from the first frame.
+/* A timeline: when each frame of an undamaged video is shown, and where decoding may begin afresh. Made from the
+ * packets alone, it lets a piece of a long sequence be read from a keyframe instead of from the first frame.
  *
- * Only streams are taken in which that gives the same bytes for certain: QuickTime or Matroska, one packet for each frame or fewer
- * (hidden ones), every time known and no two alike, nothing discarded by edit lists, nothing suspicious; and of their
- * keyframes those that reset the decoder wholly (IDR and the like), with no frame shown across them. */
+ * Only streams are taken in which that gives the same bytes for certain: QuickTime or Matroska, one packet for each
+ * frame or fewer (hidden ones), every time known and no two alike, nothing discarded by edit lists, nothing suspicious;
+ * and of their keyframes those that reset the decoder wholly (IDR and the like), with no frame shown across them. */
 #ifndef BL_TIMELINE_H
 #define BL_TIMELINE_H
 
@@ -34,8 +34,8 @@ struct bl_timeline {
 int bl_timeline_make(struct bl_timeline *t, struct bl_demux *d, struct bl_error *e);
 void bl_timeline_free(struct bl_timeline *t);
 
-/* The last restart from which output step can still be picked, or NULL: the beginning. pick comes fresh, and is left as after the
- * frames before the restart. */
+/* The last restart from which output step can still be picked, or NULL: the beginning. pick comes fresh, and is left as
+ * after the frames before the restart. */
 const struct bl_restart *bl_timeline_find(const struct bl_timeline *t, struct bl_pick *pick, int64_t step);
 
 #endif

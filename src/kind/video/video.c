@@ -1,5 +1,5 @@
-/* The video kind: its options and its place in the table of kinds. The way of a frame: demux (packets), frames (decoded),
- * pick (which of them), convert (RGB), read (all of that, for a piece); count tells lengths. */
+/* The video kind: its options and its place in the table of kinds. The way of a frame: demux (packets), frames
+ * (decoded), pick (which of them), convert (RGB), read (all of that, for a piece); count tells lengths. */
 #include "kind/video/video.h"
 
 #include <libavcodec/avcodec.h>
@@ -13,11 +13,11 @@
 #include "kind/video/count.h"
 #include "kind/video/read.h"
 
-static const char *const extensions[] = {
-    "mp4", "m4v",  "mov", "qt",   "mkv",  "webm", "avi", "divx",  "ts",   "mts", "m2ts", "m2t", "mpg",
-    "mpeg", "m1v", "m2v", "vob",  "ogv",  "ogm",  "flv", "f4v",   "wmv",  "asf", "3gp",  "3g2", "mxf",
-    "y4m", "gif",  "apng", "h264", "264", "avc",  "hevc", "h265", "265",  "ivf", "obu",  "mjpeg", "mjpg",
-    "dv",  "rm",   "rmvb", "nut", "wtv",  "nsv",  NULL};
+static const char *const extensions[] = {"mp4",  "m4v",  "mov",  "qt",   "mkv", "webm", "avi", "divx",  "ts",   "mts",
+                                         "m2ts", "m2t",  "mpg",  "mpeg", "m1v", "m2v",  "vob", "ogv",   "ogm",  "flv",
+                                         "f4v",  "wmv",  "asf",  "3gp",  "3g2", "mxf",  "y4m", "gif",   "apng", "h264",
+                                         "264",  "avc",  "hevc", "h265", "265", "ivf",  "obu", "mjpeg", "mjpg", "dv",
+                                         "rm",   "rmvb", "nut",  "wtv",  "nsv", NULL};
 
 static const char *const count_choices[] = {"packets", "decode", NULL};
 static const char *const fit_choices[] = {"stretch", "crop", "pad", NULL};
@@ -26,20 +26,44 @@ static const char *const hdr_choices[] = {"skip", "clip", NULL};
 #define AT(member) offsetof(struct bl_video_config, member)
 
 static const struct bl_option options[] = {
-    {.name = "fps", .type = &bl_option_rational, .affects = BL_AFFECTS_LENGTHS, .offset = AT(fps),
+    {.name = "fps",
+     .type = &bl_option_rational,
+     .affects = BL_AFFECTS_LENGTHS,
+     .offset = AT(fps),
      .help = "frames per second to take by their times, dropped and repeated as ffmpeg's fps filter does; "
              "every frame when not given"},
-    {.name = "stride", .type = &bl_option_int, .initial = "1", .affects = BL_AFFECTS_LENGTHS, .offset = AT(stride),
-     .placeholder = "N", .min = 1, .help = "take every N-th frame, from the first"},
-    {.name = "count", .type = &bl_option_choice, .initial = "packets", .affects = BL_AFFECTS_LENGTHS,
-     .offset = AT(count), .choices = count_choices,
+    {.name = "stride",
+     .type = &bl_option_int,
+     .initial = "1",
+     .affects = BL_AFFECTS_LENGTHS,
+     .offset = AT(stride),
+     .placeholder = "N",
+     .min = 1,
+     .help = "take every N-th frame, from the first"},
+    {.name = "count",
+     .type = &bl_option_choice,
+     .initial = "packets",
+     .affects = BL_AFFECTS_LENGTHS,
+     .offset = AT(count),
+     .choices = count_choices,
      .help = "how frames are counted: by packets, decoding only what looks suspicious, or decode everything"},
-    {.name = "size", .type = &bl_option_dimensions, .affects = BL_AFFECTS_BYTES, .offset = AT(size),
+    {.name = "size",
+     .type = &bl_option_dimensions,
+     .affects = BL_AFFECTS_BYTES,
+     .offset = AT(size),
      .help = "scale frames to this size; when not given, all videos must have one size"},
-    {.name = "fit", .type = &bl_option_choice, .initial = "stretch", .affects = BL_AFFECTS_BYTES, .offset = AT(fit),
+    {.name = "fit",
+     .type = &bl_option_choice,
+     .initial = "stretch",
+     .affects = BL_AFFECTS_BYTES,
+     .offset = AT(fit),
      .choices = fit_choices,
      .help = "how a picture of another shape comes to --size: stretch it, crop what hangs over, or pad it with black"},
-    {.name = "hdr", .type = &bl_option_choice, .initial = "skip", .affects = BL_AFFECTS_LENGTHS, .offset = AT(hdr),
+    {.name = "hdr",
+     .type = &bl_option_choice,
+     .initial = "skip",
+     .affects = BL_AFFECTS_LENGTHS,
+     .offset = AT(hdr),
      .choices = hdr_choices,
      .help = "PQ and HLG video: skip it, or clip: convert it as if it were not HDR, without tone mapping"},
     {0},
@@ -55,8 +79,8 @@ static int check(const void *values, struct bl_error *e)
     if (config->size.width == 0)
         return 0;
     struct bl_geometry geometry;
-    struct bl_geometry_input input = {.coded_width = 1, .coded_height = 1, .target_width = config->size.width,
-                                      .target_height = config->size.height};
+    struct bl_geometry_input input = {
+        .coded_width = 1, .coded_height = 1, .target_width = config->size.width, .target_height = config->size.height};
     return bl_geometry_make(&geometry, &input, e);
 }
 
@@ -124,7 +148,8 @@ static void versions(void (*emit)(void *sink, const char *name, const char *vers
     char text[64];
     unsigned codec = avcodec_version(), format = avformat_version();
     emit(sink, "ffmpeg", av_version_info());
-    snprintf(text, sizeof text, "%u.%u.%u", AV_VERSION_MAJOR(format), AV_VERSION_MINOR(format), AV_VERSION_MICRO(format));
+    snprintf(text, sizeof text, "%u.%u.%u", AV_VERSION_MAJOR(format), AV_VERSION_MINOR(format),
+             AV_VERSION_MICRO(format));
     emit(sink, "libavformat", text);
     snprintf(text, sizeof text, "%u.%u.%u", AV_VERSION_MAJOR(codec), AV_VERSION_MINOR(codec), AV_VERSION_MICRO(codec));
     emit(sink, "libavcodec", text);

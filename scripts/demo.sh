@@ -1,0 +1,104 @@
+#!/bin/bash
+# make demo: packs twelve real videos that Debian has in two of its packages, verifies the dataset and shows what came out.
+#
+# Everything lies under build/demo. The packages are downloaded and unpacked, not installed: that needs no root.
+set -eu -o pipefail
+cd "$(dirname "$0")/.."
+demo=build/demo
+dataset=$demo/dataset
+packages='python3-mecavideo forensics-samples-files'
+
+say() {
+    printf '\n== %s\n' "$*"
+}
+
+stop() {
+    echo "demo: $*" >&2
+    exit 1
+}
+
+# apt-get download, in the working directory. As root apt would warn that its own user cannot write here.
+download() {
+    local as_self=()
+    [ "$(id -u)" = 0 ] && as_self=(-o APT::Sandbox::User=root)
+    # shellcheck disable=SC2086 # words
+    apt-get download -q "${as_self[@]}" $packages </dev/null
+}
+
+update_lists() {
+    local as_root=()
+    if [ "$(id -u)" != 0 ]; then
+        command -v sudo >/dev/null || stop "apt knows no package lists. As root: apt-get update"
+        as_root=(sudo)
+    fi
+    echo "${as_root[*]} apt-get update"
+    "${as_root[@]}" apt-get update -q -o DPkg::Lock::Timeout=300 </dev/null
+}
+
+fetch() {
+    command -v apt-get >/dev/null || stop "the videos come in Debian packages ($packages), and there is no apt-get here"
+    mkdir -p "$demo/packages"
+    cd "$demo/packages"
+    rm -f ./*.deb
+    # Lists may be missing, or older than what the mirror has.
+    # shellcheck disable=SC2086 # words
+    if ! apt-cache show --no-all-versions $packages >/dev/null 2>&1 || ! download; then
+        update_lists
+        download || stop "cannot download $packages"
+    fi
+    for package in ./*.deb; do
+        dpkg-deb -x "$package" files
+    done
+    cd - >/dev/null
+}
+
+# The videos only: beside them lie sounds, pictures, and translations whose names end in .ts.
+collect() {
+    local files=$demo/packages/files/usr/share
+    rm -rf "$demo/videos.part"
+    mkdir -p "$demo/videos.part"
+    cp "$files"/pymecavideo/data/video/*.{avi,mp4,ogv} "$files"/forensics-samples/original-files/movie[12]/*.{avi,mp4,mpeg} \
+        "$demo/videos.part"
+    rm -rf "$demo/packages"
+    mv "$demo/videos.part" "$demo/videos"
+}
+
+if [ ! -d "$demo/videos" ]; then
+    say "Fetching $packages"
+    fetch
+    collect
+fi
+
+say "Packing: ./bload pack $demo/videos --size 224x224 -T longest -o $dataset"
+rm -rf "$dataset"
+began=$(date +%s%N)
+./bload pack "$demo/videos" --size 224x224 -T longest -o "$dataset"
+nanoseconds=$(($(date +%s%N) - began))
+
+say "Verifying: ./bload verify $dataset"
+./bload verify "$dataset"
+
+say "Looking into it: ./bload info $dataset"
+./bload info "$dataset"
+
+say "What came out"
+./bload info --json "$dataset" | awk -F '[:,]' -v nanoseconds="$nanoseconds" -v processors="$(nproc)" '
+    /^  "[A-Za-z_]+": [0-9.]+/ { gsub(/[" ]/, "", $1); word[$1] = $2 + 0 }
+    END {
+        naive = word["sequences"] * word["longest"] - word["steps"]
+        printf "%d videos of %d frames became %d blocks of %d frames.\n", word["sequences"], word["steps"], word["blocks"], word["T"]
+        printf "Padding: %d frames, so %.2f %% of the blocks are data.\n", word["padding"], 100 * word["efficiency"]
+        printf "Naive padding would have been %d frames (%.2f %% data)", naive, 100 * word["steps"] / (naive + word["steps"])
+        printf word["padding"] ? ": %.0f times as many.\n" : ".\n", naive / (word["padding"] ? word["padding"] : 1)
+        printf "Scanned, decoded, scaled and written: %.0f frames/s on %d processors.\n", word["steps"] / (nanoseconds / 1e9), processors
+    }'
+
+line="from safetensors import safe_open; s = safe_open('$dataset/shards/00000/shard-00000000.safetensors', 'numpy'); "
+line+="print(s.get_slice('frames')[0:1].shape, s.get_slice('cu_seqlens')[0:1])"
+say "A block in Python, by the stock safetensors loader: the frames, and where each video begins"
+if python=$(scripts/readers-venv.sh); then
+    printf '%s -c "%s"\n' "${python#"$PWD"/}" "$line"
+    "$python" -c "$line"
+else
+    printf 'python3 -c "%s"\n(not run: there is no Python with safetensors here)\n' "$line"
+fi

@@ -1,0 +1,93 @@
+# The YAML file: what it may say, what is refused with file, line and column, and --print-config.
+# shellcheck shell=bash disable=SC2317
+
+# refuse MESSAGE, with the file's text on stdin.
+refuse() {
+    cat >set.yaml
+    expect 2 bload pack -c set.yaml --print-config
+    err_is <<<"bload: pack: $1"
+    out_is </dev/null
+}
+
+test_refusals_name_file_line_and_column() {
+    refuse 'set.yaml:2:1: unknown key "sise"' <<'END'
+T: 5
+sise: 224x224
+END
+    refuse 'set.yaml:3:5: T expects a number of steps from 1 to 2147483647, or "longest", not "many"' <<'END'
+# a comment
+
+T:  many
+END
+    refuse 'set.yaml:1:7: size: a single value, not a list, is expected' <<<'size: [224, 224]'
+    refuse 'set.yaml:2:3: T: a single value, not a mapping, is expected' <<'END'
+T:
+  at: 5
+END
+    refuse 'set.yaml:2:1: key given twice: T' <<'END'
+T: 5
+T: 6
+END
+    refuse 'set.yaml:1:10: sources: a list is expected (- path: videos/)' <<<'sources: videos'
+    refuse 'set.yaml:3:5: unknown key in a source (path, kind): paht' <<'END'
+sources:
+  - path: a
+    paht: b
+END
+    refuse 'set.yaml:3:11: there is no kind film' <<'END'
+sources:
+  - path: a
+    kind: film
+END
+    refuse 'set.yaml:2:5: a source without a path' <<'END'
+sources:
+  - kind: video
+END
+    refuse 'set.yaml:1:1: a mapping of keys to values is expected' <<<'- a'
+    refuse 'set.yaml is empty' <<<'# nothing'
+    refuse 'set.yaml:1:1: unknown key "help"' <<<'help: true'
+}
+
+test_no_yaml() {
+    printf 'T: [5\n' >set.yaml
+    expect 2 bload pack -c set.yaml --print-config
+    err_has 'set.yaml:2:1: not YAML: '
+    printf '\377\376\n' >set.yaml
+    expect 2 bload pack -c set.yaml --print-config
+    err_has 'not YAML'
+    expect 2 bload pack -c absent.yaml --print-config
+    err_is <<<'bload: pack: cannot open absent.yaml: No such file or directory'
+    expect 2 bload pack -c . --print-config
+}
+
+test_flags_win_over_the_file() {
+    printf 'T: 5\nseed: 7\nsize: 32x32\nquiet: yes\nsources: [a]\n' >set.yaml
+    expect 0 bload pack -c set.yaml --seed 8 --print-config
+    for line in 'T: 5' 'seed: 8' 'size: 32x32' 'quiet: true' '  - path: "a"'; do
+        out_has "$line"
+    done
+    expect 0 bload pack -c set.yaml --print-config b
+    out_has '  - path: "b"'
+    ! grep -q '"a"' "$OUT"
+}
+
+test_what_is_printed_says_the_same_again() {
+    expect 0 bload pack 'a "b" \ c' 'ü*' @list -T longest --size 20x10 --compress zstd:7 --fps 12.5 --seed 3 --memory 1G --pad repeat \
+        --max-failed 5% --shard-size 3M -j 3 --print-config
+    cp "$OUT" first.yaml
+    expect 0 bload pack -c first.yaml --print-config
+    same first.yaml "$OUT"
+    out_has 'fps: 25/2'
+    out_has 'compress: zstd:7'
+    out_has 'shard-size: 3145728'
+}
+
+test_paths_count_from_the_file() {
+    mkdir -p conf v
+    cp "$(fixture h264-1.mp4)" v/x.mp4
+    printf 'sources:\n  - path: ../v\nT: longest\noutput: ../out\n' >conf/set.yaml
+    expect 0 bload pack -q -c conf/set.yaml
+    [ -e out/manifest.json ] || fail 'the dataset is not beside the folder of the file'
+    expect 0 bload verify -q out
+    is x.mp4 "$(field id <out/sequences.tsv)"
+}

@@ -1,0 +1,63 @@
+# The manual pages and the tool tell the same.
+# shellcheck shell=bash disable=SC2317
+
+# Long and short flags that --help lists, one a line: "-j", "--jobs".
+flags_of_help() {
+    sed -n 's/^  \(-[A-Za-z]\|   \),\{0,1\}[ ]*\(--[a-z-]*\)\{0,1\}.*/\1\n\2/p' | grep -- - | sort -u
+}
+
+# The same of a page: of its .It Fl lines.
+flags_of_page() {
+    sed -n 's/^\.It Fl //p' "$1" | sed 's/ , / /; s/ Fl / /g' | awk '
+        { for (i = 1; i <= 2 && i <= NF; i++) if ($i ~ /^-?[A-Za-z]/ && (i == 1 || $i ~ /^-/)) print "-" $i }' | sort -u
+}
+
+test_every_command_has_a_page_with_its_options() {
+    for command in $(bload --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
+        page=$BLOAD_ROOT/man/bload-$command.1
+        [ -e "$page" ] || fail "no page for $command"
+        expect 0 bload "$command" --help
+        flags_of_help <"$OUT" >"$SCRATCH/help"
+        flags_of_page "$page" >"$SCRATCH/page"
+        grep -q -- --help "$SCRATCH/help" || fail "no flags found in the help of $command"
+        diff -u --label "bload $command --help" --label "$page" "$SCRATCH/help" "$SCRATCH/page"
+    done
+}
+
+# "--jobs 4" for every option whose help ends in a default in brackets.
+defaults_of_help() {
+    awk '
+        function tell() {
+            if (match(entry, /--[a-z-]+/)) flag = substr(entry, RSTART, RLENGTH)
+            if (flag != "" && match(entry, /\[[A-Za-z0-9.]+\]$/)) print flag, substr(entry, RSTART + 1, RLENGTH - 2)
+            entry = flag = ""
+        }
+        /^  (-.|    --)/ { tell(); entry = $0; next }
+        /^ / { entry = entry " " $0; next }
+        { tell() }
+        END { tell() }'
+}
+
+test_defaults_are_told_alike() {
+    for command in scan plan compare pack verify info; do
+        bload $command --help | defaults_of_help >"$SCRATCH/defaults"
+        while read -r flag value; do
+            awk -v flag="Fl ${flag#-}" -v value="$value" '
+                index($0, ".It ") == 1 && index($0, "Fl") { inside = index($0 " ", flag " ") > 0; found += inside }
+                inside && index($0, value) { told = 1 }
+                END { exit !(found && told) }' "$BLOAD_ROOT/man/bload-$command.1" ||
+                fail "bload-$command.1 does not tell the default of $flag: $value"
+        done <"$SCRATCH/defaults"
+    done
+    bload pack --help | defaults_of_help >"$SCRATCH/defaults"
+    is '--shard-size 256M' "$(head -n 1 "$SCRATCH/defaults")"
+}
+
+test_the_main_page_lists_every_command_and_status() {
+    for command in $(bload --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
+        grep -q "^\.It Xr bload-$command 1" "$BLOAD_ROOT/man/bload.1" || fail "bload.1 lacks $command"
+    done
+    for page in tables dataset; do
+        [ -e "$BLOAD_ROOT/man/bload-$page.5" ] || fail "no page bload-$page.5"
+    done
+}

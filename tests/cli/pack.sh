@@ -1,0 +1,321 @@
+# bload pack, verify and info: datasets from a few small clips.
+# shellcheck shell=bash disable=SC2317
+
+# The folder v: three clips of one size, 94 frames.
+clips() {
+    mkdir -p v
+    for name in h264-30.mp4 mpeg4-40.avi vp9-24.webm; do cp "$(fixture $name)" v/; done
+}
+
+# The bytes of a dataset: of every file, under its name.
+digest() {
+    (cd "$1" && find . -type f -print0 | sort -z | xargs -0 sha256sum)
+}
+
+test_first_dataset() {
+    clips
+    expect 0 bload pack v -T 45 -o d
+    out_is </dev/null
+    err_has 'bload: 3 sequences of 94 steps (longest 40) in 3 blocks'
+    err_has 'bload: d: 1 shards, 4.8 MiB'
+    files d >names
+    diff -u - names <<'END'
+index.safetensors
+manifest.json
+sequences.tsv
+shards
+shards.tsv
+shards/00000
+shards/00000/shard-00000000.safetensors
+END
+    expect 0 bload verify d
+    err_is <<<'bload: d is as it was written: 1 shards, 4.8 MiB'
+    expect 0 bload info d
+    out_has 'blocks      3 of T = 45 steps'
+    expect 0 bload info --json d
+    is '94 3 41' "$(word steps <"$OUT") $(word blocks <"$OUT") $(word padding <"$OUT")"
+}
+
+test_the_same_bytes_whatever_the_threads_and_the_order_of_names() {
+    clips
+    expect 0 bload pack -q v -T 45 -o one -j 1
+    digest one >one.sums
+    for jobs in 2 16; do
+        expect 0 bload pack -q v -T 45 -o other -j $jobs
+        digest other | diff one.sums -
+        rm -r other
+    done
+    # The same files, put into the folder in another order.
+    mv v old
+    mkdir v
+    for name in vp9-24.webm h264-30.mp4 mpeg4-40.avi; do cp old/$name v/; done
+    expect 0 bload pack -q v -T 45 -o other
+    digest other | diff one.sums -
+}
+
+test_pack_is_scan_plan_and_pack() {
+    clips
+    expect 0 bload pack -q v -T 45 -o one --seed 5 --size 16x16
+    expect 0 bload scan -q v -o sequences.tsv
+    expect 0 bload plan -q -T 45 --seed 5 sequences.tsv -o plan.tsv
+    expect 0 bload pack -q --sequences sequences.tsv --plan plan.tsv -T 45 --seed 5 --size 16x16 -o two
+    same one/shards/00000/shard-00000000.safetensors two/shards/00000/shard-00000000.safetensors
+    same one/sequences.tsv two/sequences.tsv
+    same one/index.safetensors two/index.safetensors
+    expect 2 bload pack -q --plan plan.tsv v -T 45 -o three
+    err_has -- '--plan needs --sequences'
+    expect 2 bload pack -q --sequences sequences.tsv v -T 45 -o three
+    err_has 'sources or --sequences, not both'
+}
+
+test_a_table_of_another_sampling_is_refused() {
+    clips
+    expect 0 bload scan -q --stride 2 v -o sequences.tsv
+    expect 2 bload pack -q --sequences sequences.tsv -T 45 -o d
+    err_has 'the table was scanned with sampling "stride=2", the options say "all"'
+    expect 0 bload pack -q --sequences sequences.tsv -T 45 -o e --stride 2
+    expect 0 bload verify -q e
+}
+
+test_plans_are_checked() {
+    clips
+    expect 0 bload scan -q v -o sequences.tsv
+    expect 0 bload plan -q -T 45 sequences.tsv -o good.tsv
+    awk -F '\t' -v OFS='\t' 'NR == 2 { $4 += 1 } { print }' good.tsv >longer.tsv
+    awk -F '\t' -v OFS='\t' 'NR == 3 { $2 = 99 } { print }' good.tsv >outside.tsv
+    awk 'NR != 1' good.tsv >headless.tsv
+    { cat good.tsv; printf '3\t0\t0\t30\t0\n'; } >twice.tsv
+    for plan in longer outside headless twice; do
+        status=0
+        bload pack -q --sequences sequences.tsv --plan $plan.tsv -T 45 -o d 2>"$ERR" || status=$?
+        [ $status = 1 ] || [ $status = 2 ] || fail "$plan.tsv: status $status"
+        [ ! -e d/manifest.json ] || fail "$plan.tsv was taken"
+        rm -rf d
+    done
+}
+
+test_again_it_does_nothing() {
+    clips
+    cp "$(fixture audio.mp4)" v
+    expect 3 bload pack v -T 45 -o d
+    err_has 'bload: skipped audio.mp4: no video stream (audio only)'
+    digest d >before
+    find d -printf '%p %T@ %i\n' | sort >stamps
+    expect 3 bload pack v -T 45 -o d
+    err_has 'bload: d is complete already: nothing to do'
+    digest d | diff before -
+    find d -printf '%p %T@ %i\n' | sort | diff stamps -
+}
+
+test_another_configuration_is_refused() {
+    clips
+    expect 0 bload pack -q v -T 45 -o d
+    expect 2 bload pack -q v -T 46 -o d
+    err_is <<<'bload: pack: d holds a dataset of another configuration: T is "45" there, not "46"'
+    expect 2 bload pack -q v -T 45 -o d --size 16x16
+    err_has 'size is "" there, not "16x16"'
+    expect 2 bload pack -q v -T 45 -o d --compress zstd
+    expect 2 bload pack -q v -T 45 -o d --seed 1
+    # What decides no byte may differ.
+    expect 0 bload pack -q v -T 45 -o d -j 1 --memory 1G
+    expect 0 bload verify -q d
+}
+
+test_a_directory_with_something_else_is_refused() {
+    clips
+    mkdir d
+    touch d/mine
+    expect 2 bload pack -q v -T 45 -o d
+    err_has 'd holds mine'
+    is mine "$(files d)"
+    touch file
+    expect 1 bload pack -q v -T 45 -o file
+}
+
+test_sizes_must_agree() {
+    mkdir v
+    cp "$(fixture h264-1.mp4)" "$(fixture h264-wide-20.mp4)" v
+    expect 2 bload pack -q v -T longest -o d
+    err_has 'h264-1.mp4'
+    err_has 'h264-wide-20.mp4'
+    err_has '--size'
+    expect 0 bload pack -q v -T longest --size 32x24 -o e
+    expect 0 bload verify -q e
+}
+
+test_compressed_is_the_same_after_zstd() {
+    clips
+    expect 0 bload pack -q v -T 45 -o plain --shard-size 2M
+    expect 0 bload pack -q v -T 45 -o small --shard-size 2M --compress zstd:5
+    expect 0 bload verify -q small
+    is 3 "$(find small -name '*.zst' | wc -l)"
+    for shard in plain/shards/00000/*.safetensors; do
+        zstd -dc "small/${shard#plain/}.zst" | cmp - "$shard"
+    done
+    same plain/index.safetensors small/index.safetensors
+}
+
+test_padding_repeats_when_asked() {
+    clips
+    expect 0 bload pack -q v -T 45 -o zero --size 8x8
+    expect 0 bload pack -q v -T 45 -o repeat --size 8x8 --pad repeat
+    expect 0 bload verify -q repeat
+    # Bytes from the end of the first block: frames lie last in the shard, 3 blocks of 45 * 8 * 8 * 3.
+    last() { tail -c $((2 * 45 * 192 + 192)) "$1/shards/00000/shard-00000000.safetensors" | head -c 192 | xxd -p | tr -d '\n'; }
+    is "$(printf '0%.0s' $(seq 384))" "$(last zero)"
+    [ "$(last repeat)" != "$(last zero)" ] || fail 'the end of the block is zeros'
+}
+
+test_a_sequence_that_fails_while_packing() {
+    clips
+    cp "$(fixture failing-20.mov)" v
+    for compress in none zstd; do
+        expect 3 bload pack v -T 45 --size 16x16 -o d --compress $compress
+        err_has 'failing-20.mov: the scan counted 20 frames, decoding gives 19'
+        is failed "$(awk -F '\t' '$1 == "failing-20.mov" { print $6 }' d/sequences.tsv)"
+        expect 0 bload verify d
+        expect 0 bload info --json d
+        is '1 20' "$(word failed <"$OUT") $(word failed_steps <"$OUT")"
+        expect 3 bload pack v -T 45 --size 16x16 -o d --compress $compress
+        err_has 'd is complete already'
+        rm -r d
+    done
+    expect 1 bload pack -q v -T 45 --size 16x16 -o d --on-error fail
+    [ ! -e d/manifest.json ] || fail 'a final name'
+    rm -r d
+    expect 1 bload pack -q v -T 45 --size 16x16 -o d --max-failed 0
+    err_has 'max-failed'
+    rm -r d
+    expect 3 bload pack -q v -T 45 --size 16x16 -o d --max-failed 1
+    rm -r d
+    expect 3 bload pack -q v -T 45 --size 16x16 -o d --max-failed 25%
+    rm -r d
+    expect 1 bload pack -q v -T 45 --size 16x16 -o d --max-failed 24%
+}
+
+test_a_damaged_file_is_used_as_far_as_it_goes() {
+    clips
+    cp "$(fixture damaged-30.mp4)" v
+    expect 3 bload pack -q v -T 45 --size 16x16 -o d
+    is '29 ok damaged: 29 of 30 frames decode' \
+        "$(awk -F '\t' '$1 == "damaged-30.mp4" { print $2, $6, $7 }' d/sequences.tsv)"
+    expect 0 bload verify -q d
+    expect 3 bload pack -q v -T 45 --size 16x16 -o d
+}
+
+test_inputs_that_changed_since_the_scan() {
+    clips
+    expect 0 bload scan -q v -o sequences.tsv
+    rm v/vp9-24.webm
+    expect 1 bload pack -q --sequences sequences.tsv -T 45 --size 16x16 -o d
+    err_has vp9-24.webm
+    [ ! -e d/manifest.json ] || fail 'a final name'
+    cp "$(fixture h264-1.mp4)" v/vp9-24.webm
+    expect 1 bload pack -q --sequences sequences.tsv -T 45 --size 16x16 -o d
+    cp "$(fixture vp9-24.webm)" v/
+    expect 0 bload pack -q --sequences sequences.tsv -T 45 --size 16x16 -o d
+    expect 0 bload verify -q d
+}
+
+test_memory_is_refused_up_front() {
+    clips
+    expect 2 bload pack v -T 45 -o d --memory 100K
+    err_has '100.0 KiB of memory will not do'
+    [ ! -e d/shards ] || fail 'it began'
+    expect 0 bload pack -q v -T 45 -o e --memory 1G
+}
+
+test_two_at_once() {
+    clips
+    "$BLOAD" pack -q v -T 45 -o d --compress zstd:19 2>one &
+    status=0
+    "$BLOAD" pack -q v -T 45 -o d --compress zstd:19 2>two || status=$?
+    wait $! || status="$status and $?"
+    case $status in
+    0) ;; # one after the other
+    1 | '0 and 1') grep -h . one two | grep -q 'another' || fail "$(cat one two)" ;;
+    *) fail "status $status: $(cat one two)" ;;
+    esac
+    expect 0 bload pack -q v -T 45 -o d --compress zstd:19
+    expect 0 bload verify -q d
+}
+
+test_faults_are_found_and_named() {
+    clips
+    expect 0 bload pack -q v -T 45 -o d --size 16x16 --shard-size 40K
+    shard=shards/00000/shard-00000001.safetensors
+    break_it() {
+        rm -rf e
+        cp -r d e
+        eval "$1"
+        expect 1 bload verify e
+        err_has "$2"
+    }
+    break_it "printf x | dd of=e/$shard bs=1 seek=9000 conv=notrunc status=none" shard-00000001
+    break_it "printf x | dd of=e/$shard bs=1 seek=4100 conv=notrunc status=none" shard-00000001
+    break_it "printf x | dd of=e/$shard bs=1 seek=30 conv=notrunc status=none" shard-00000001
+    break_it "truncate -s -1 e/$shard" shard-00000001
+    break_it "echo >>e/$shard" shard-00000001
+    break_it "rm e/$shard" shard-00000001
+    break_it 'rm e/shards.tsv' shards.tsv
+    break_it "sed -i 2d e/shards.tsv" shards.tsv
+    break_it "sed -i s/ok/failed/ e/sequences.tsv" sequences.tsv
+    break_it "printf x | dd of=e/index.safetensors bs=1 seek=4200 conv=notrunc status=none" index.safetensors
+    break_it 'sed -i s/block/naive/ e/manifest.json' manifest.json
+    break_it 'truncate -s 50 e/manifest.json' manifest.json
+    break_it 'rm e/manifest.json' 'no manifest.json'
+    expect 1 bload info e
+    expect 0 bload verify d
+}
+
+test_signals() {
+    clips
+    for i in $(seq 30); do cp v/mpeg4-40.avi "v/$i.avi"; done
+    for signal in INT TERM; do
+        began=$SECONDS
+        status=0
+        timeout --foreground --preserve-status -s $signal 0.7 "$BLOAD" pack v -T 41 --size 500x500 -o d 2>"$ERR" || status=$?
+        [ $status != 0 ] || skip 'it was done before the signal'
+        is $((128 + $(kill -l $signal))) $status
+        [ $((SECONDS - began)) -le 3 ] || fail 'it took too long to end'
+        err_has 'bload: pack: ended by '
+        err_has 'the same command goes on where it stopped'
+        [ ! -e d/manifest.json ] || fail 'a final name'
+    done
+    expect 0 bload pack -q v -T 41 --size 500x500 -o d
+    expect 0 bload verify -q d
+    [ ! -e d/.bload ] || fail 'd/.bload is left'
+}
+
+# in_small_disk SIZE COMMAND...: with a file system of that size at ./disk, which only the command sees.
+in_small_disk() {
+    mkdir -p disk
+    local size=$1
+    shift
+    unshare -r -m sh -c 'mount -t tmpfs -o size='"$size"' tmpfs disk' 2>/dev/null || skip 'no file system of its own here'
+    export -f bload expect
+    export OUT ERR
+    # shellcheck disable=SC2016 # expanded inside
+    unshare -r -m bash -c 'set -e; mount -t tmpfs -o size='"$size"' tmpfs disk; eval "$1"' sh "$*"
+}
+
+test_a_full_disk() {
+    clips
+    in_small_disk 2M '
+        expect 1 bload pack -q v -T 45 -o disk/d
+        grep -q "No space left" "$ERR" || { cat "$ERR"; exit 1; }
+        [ ! -e disk/d/manifest.json ]
+        [ -z "$(find disk/d -name "*.safetensors")" ]
+        mount -o remount,size=20M disk
+        expect 0 bload pack -q v -T 45 -o disk/d
+        expect 0 bload verify -q disk/d'
+}
+
+test_a_read_only_directory() {
+    clips
+    in_small_disk 2M '
+        mount -o remount,ro disk
+        expect 1 bload pack -q v -T 45 -o disk/d
+        grep -q "Read-only file system" "$ERR" || { cat "$ERR"; exit 1; }
+        expect 1 bload scan -q v -o disk/table.tsv'
+}

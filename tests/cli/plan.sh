@@ -1,0 +1,207 @@
+# bload plan and bload compare: the plan as a table, the counts, and what is refused.
+# shellcheck shell=bash disable=SC2317
+
+lengths() {
+    printf '%s\n' "$@" >lengths
+}
+
+test_a_small_plan() {
+    printf '3\n2 2\n' >lengths
+    expect 0 bload plan -T 5 --lengths lengths
+    err_is <<'END'
+bload: 3 sequences of 7 steps (longest 3) in 2 blocks
+bload: T = 5, at most 2 sequences in a block; lower bound 2 blocks, so the plan is optimal
+bload: padding 3 steps (efficiency 70.00 %)
+bload: naive padding would cost 2 steps
+END
+    is 'block	sequence	start	length	source_start' "$(head -n 1 "$OUT")"
+    is '0 1 2' "$(field sequence <"$OUT" | sort | xargs)"
+    is '2 2 3' "$(field length <"$OUT" | sort | xargs)"
+}
+
+# Nothing twice, nothing lost, no block over T, pieces one after the other from step 0.
+check_plan() {
+    awk -F '\t' -v T="$1" -v steps="$2" '
+        BEGIN { block = -1 }
+        NR == 1 { next }
+        $1 != block { if ($1 != block + 1) wrong("block"); block = $1; end = 0 }
+        $3 != end { wrong("start") }
+        { end += $4; placed += $4; if (end > T) wrong("over T") }
+        END { if (placed != steps) wrong("placed " placed); exit bad }
+        function wrong(what) { print "row " NR ": " what; bad = 1 }' "$OUT"
+}
+
+test_plans_hold_for_every_strategy() {
+    seq 1 400 >lengths
+    for strategy in 'block' 'block --fill paper' 'naive'; do
+        # shellcheck disable=SC2086 # words
+        expect 0 bload plan -q -T 400 --lengths lengths --strategy $strategy --seed 3
+        check_plan 400 80200 || fail "$strategy"
+        is 400 "$(field sequence <"$OUT" | sort -n | uniq | wc -l)"
+    done
+    expect 0 bload plan -q -T 90 --lengths lengths --oversize split
+    check_plan 90 80200
+    expect 0 bload plan -q -T 90 --lengths lengths --oversize truncate
+    check_plan 90 $((90 * 91 / 2 + 310 * 90))
+    expect 0 bload plan -q -T 90 --lengths lengths --oversize drop
+    check_plan 90 $((90 * 91 / 2))
+}
+
+test_too_long_sequences_are_never_silent() {
+    lengths 3 9 2
+    expect 1 bload plan -T 5 --lengths lengths
+    out_is </dev/null
+    err_has 'sequence 1 has 9 steps, more than T = 5'
+    expect 0 bload plan -T 5 --lengths lengths --oversize split
+    err_has 'deleted 0 steps; cut 1 sequences; dropped 0 sequences'
+    is '0 5' "$(awk -F '\t' '$2 == 1 { print $5 }' "$OUT" | sort -n | xargs)"
+    expect 0 bload plan -T 5 --lengths lengths --oversize truncate
+    err_has 'deleted 4 steps; cut 1 sequences; dropped 0 sequences'
+    expect 0 bload plan -T 5 --lengths lengths --oversize drop
+    err_has 'deleted 9 steps; cut 0 sequences; dropped 1 sequences'
+}
+
+test_an_empty_plan_fails() {
+    expect 1 bload plan -T longest --lengths /dev/null
+    err_is <<<'bload: plan: nothing to plan: no sequence has a step'
+    printf 'id\tlength\tstatus\na\t5\tskipped\n' >table.tsv
+    expect 1 bload plan -T longest table.tsv
+}
+
+test_seeds() {
+    seq 1 200 >lengths
+    expect 0 bload plan -q -T 300 --lengths lengths
+    cp "$OUT" zero
+    expect 0 bload plan -q -T 300 --lengths lengths --seed 0
+    same zero "$OUT"
+    expect 0 bload plan -q -T 300 --lengths lengths --seed 18446744073709551615
+    ! cmp -s zero "$OUT"
+}
+
+test_tables_merge_and_columns_go_by_name() {
+    printf 'id\tlength\na\t5\n' >one.tsv
+    printf 'length\textra\tid\tstatus\n3\tx\tb\tok\n9\tx\tc\tskipped\n1\tx\td\tok\n' >two.tsv
+    expect 0 bload plan -q -T 9 one.tsv two.tsv
+    is '0 1 3' "$(field sequence <"$OUT" | sort | xargs)"
+    cp "$OUT" plan.tsv
+    bload plan -q -T 9 - two.tsv <one.tsv >again.tsv
+    same plan.tsv again.tsv
+}
+
+# table TEXT MESSAGE: a table with this text is refused so.
+refuse_table() {
+    printf "$1" >table.tsv
+    expect 1 bload plan -T 5 table.tsv
+    err_is <<<"bload: plan: $2"
+    out_is </dev/null
+}
+
+test_tables_that_are_none() {
+    refuse_table '' 'table.tsv is empty: not a table of sequences'
+    refuse_table 'id\tlength\na\t5' 'table.tsv:2: the file ends in the middle of a line: it was cut off'
+    refuse_table 'id\tlength\na\t5\t6\n' 'table.tsv:2: 3 columns where the header has 2'
+    refuse_table 'id\tlength\tstatus\na\t5\tok\nb\t5\tfine\n' \
+        'table.tsv:3: "fine" is no status (ok, skipped, dropped, failed)'
+    refuse_table 'id\tlength\na\t99999999999999999999\n' \
+        'table.tsv:2: "99999999999999999999" is no length (a whole number from 1)'
+    printf 'id\tlength\na\t5\na\t4\n' >table.tsv
+    expect 1 bload plan -T 5 table.tsv
+    err_has 'two sequences have the id "a"'
+    printf '5\n' >table.tsv
+    expect 1 bload plan -T 5 table.tsv
+    err_has 'table.tsv:1: no column "id"'
+    expect 1 bload plan -T 5 absent.tsv
+    err_is <<<'bload: plan: cannot open absent.tsv: No such file or directory'
+    expect 1 bload plan -T 5 .
+    err_has 'Is a directory'
+}
+
+# refuse_list TEXT MESSAGE
+refuse_list() {
+    printf "$1" | expect 1 bload plan -T 5 --lengths -
+    err_is <<<"bload: plan: standard input:$2"
+}
+
+test_lists_that_are_none() {
+    refuse_list 'five\n' '1: "five" is no length (a whole number from 1)'
+    refuse_list '5\n-1\n' '2: "-1" is no length (a whole number from 1)'
+    refuse_list '5\n0\n' '2: "0" is no length (a whole number from 1)'
+    refuse_list '5\n\n' '2: "" is no length (a whole number from 1)'
+    refuse_list '5.0\n' '1: "5.0" is no length (a whole number from 1)'
+    refuse_list '5 99999999999999999\n' '1: "5 99999999999999999" is no "length count"'
+    refuse_list '99999999999999999999\n' '1: "99999999999999999999" is no length (a whole number from 1)'
+    lengths 5
+    expect 2 bload plan -T 5 --lengths lengths lengths
+    err_is <<<'bload: plan: tables or --lengths, not both'
+}
+
+test_output_and_report() {
+    seq 1 50 >lengths
+    expect 0 bload plan -q -T 60 --lengths lengths -o plan.tsv --report report.json
+    out_is </dev/null
+    err_is </dev/null
+    is 'lengths plan.tsv report.json' "$(echo *)"
+    for pair in strategy=block fill=optimal T=60 seed=0 sequences=50 steps=1275 longest=50 deleted=0 cut=0 world_size=1 \
+        batch_size=1; do
+        is "$pair" "${pair%=*}=$(word "${pair%=*}" <report.json)"
+    done
+    blocks=$(word blocks <report.json)
+    is $((blocks * 60)) $((1275 + $(word padding <report.json)))
+    is "$(($(tail -n 1 plan.tsv | cut -f 1) + 1))" "$blocks"
+    is "$(word gap <report.json)" $((blocks - $(word lower_bound <report.json)))
+    expect 1 bload plan -q -T 60 --lengths lengths -o no/plan.tsv
+    expect 1 bload plan -q -T 60 --lengths lengths --report no/report.json
+}
+
+test_a_pipe_for_output() {
+    seq 1 50 >lengths
+    mkfifo pipe
+    cat pipe >through &
+    expect 0 bload plan -q -T 60 --lengths lengths -o pipe
+    wait
+    is 51 "$(wc -l <through)"
+    [ -p pipe ] || fail 'the pipe is gone'
+}
+
+test_stdout_by_its_name() {
+    seq 1 50 >lengths
+    bload plan -q -T 60 --lengths lengths -o /dev/stdout >plan.tsv
+    is 51 "$(wc -l <plan.tsv)"
+    [ -L /dev/stdout ] || fail '/dev/stdout is no link any more'
+}
+
+test_the_papers_table() {
+    list=$(shared data/lengths/action-genome-reconstructed.txt)
+    expect 0 bload compare -T 94 --clip 22 --lengths "$list"
+    awk '{ gsub(/,/, ""); print $1, $2, $3, $5, $6 }' "$OUT" | sed -n 2,4p >rows
+    diff -u - rows <<'END'
+naive - 94 534831 0
+sample - 22 0 92271
+mix - 22 37712 40289
+END
+    for seed in 0 1 2 3 99; do
+        expect 0 bload compare --json -T 94 --clip 22 --seed $seed --lengths "$list"
+        tr -d '\n' <"$OUT" | grep -oE '\{[^{}]*"strategy": "block"[^{}]*"fill": "paper"[^{}]*\}' >paper
+        is 0 "$(word deleted <paper)"
+        [ $(($(word padding <paper) * 90)) -lt 534831 ] || fail "seed $seed: padding $(word padding <paper)"
+    done
+    # The clip is the mean by default, which is 22 for this list.
+    expect 0 bload compare -T longest --lengths "$list"
+    awk '{ gsub(/,/, ""); print $1, $2, $3, $5, $6 }' "$OUT" | sed -n 2,4p | diff rows -
+}
+
+test_compare_as_json_has_the_words_of_the_report() {
+    seq 1 50 >lengths
+    expect 0 bload plan -q -T 60 --lengths lengths --report report.json -o plan.tsv
+    expect 0 bload compare --json -T 60 --lengths lengths
+    sed -n 's/^ *\("[a-z_A-Z]*"\):.*/\1/p' report.json | sort >words
+    sed -n 's/^ *\("[a-z_A-Z]*"\):.*/\1/p' "$OUT" | grep -v '"rows"' | sort -u | diff words -
+    is 5 "$(grep -c '"strategy"' "$OUT")"
+}
+
+test_ten_million_lengths() {
+    [ "${VARIANT:-release}" = release ] || skip 'a matter of speed: only for the release'
+    awk 'BEGIN { for (i = 0; i < 10000000; i++) print 1 + (i * 7919) % 500 }' >lengths
+    /usr/bin/env bash -c 'ulimit -v 2000000; exec "$BLOAD" plan -q -T 500 --lengths lengths -o plan.tsv'
+    is 10000001 "$(wc -l <plan.tsv)"
+}

@@ -1,0 +1,252 @@
+# bload scan: what it finds, in which order, and what it says about what it cannot use.
+# shellcheck shell=bash disable=SC2317
+
+# A folder with a little of everything.
+folder() {
+    mkdir -p v/sub
+    cp "$(fixture h264-30.mp4)" v/b10.mp4
+    cp "$(fixture mpeg4-40.avi)" v/b2.avi
+    cp "$(fixture audio.mp4)" v/sound.mp4
+    cp "$(fixture cover.mp4)" v/cover.mp4
+    cp "$(fixture vp9-24.webm)" v/sub/C.WEBM
+    cp "$(fixture h264-1.mp4)" v/.hidden.mp4
+    : >v/empty.mp4
+    head -c 5000 "$BLOAD_ROOT/LICENSE" >v/garbage.mkv
+    ln -s nowhere v/dangling.mp4
+    echo x >v/readme.txt
+    echo x >v/noext
+}
+
+test_a_folder() {
+    folder
+    expect 3 bload scan v
+    cut -f 1-3,6 "$OUT" >table
+    diff -u - table <<'END'
+id	length	kind	status
+b2.avi	40	video	ok
+b10.mp4	30	video	ok
+cover.mp4	0	video	skipped
+dangling.mp4	0	video	skipped
+empty.mp4	0	video	skipped
+garbage.mkv	0	video	skipped
+sound.mp4	0	video	skipped
+sub/C.WEBM	24	video	ok
+END
+    is "$(stat -c %s v/b2.avi)" "$(field bytes 1 <"$OUT")"
+    is v/sub/C.WEBM "$(field path 8 <"$OUT")"
+    err_has 'bload: skipped cover.mp4: cover art only, no video stream'
+    err_has 'bload: skipped dangling.mp4: dangling link, or no such file'
+    err_has 'bload: skipped empty.mp4: empty file'
+    err_has 'bload: skipped garbage.mkv: '
+    err_has 'bload: skipped sound.mp4: no video stream (audio only)'
+    err_has 'bload: 8 files: 3 sequences of 94 steps, 0 of them damaged; 5 skipped'
+    err_has 'bload: ignored in folders: 1 .txt, 1 hidden, 1 no extension'
+    is 'cover art only, no video stream' "$(field reason 3 <"$OUT")"
+}
+
+test_quiet_silences_the_summary_and_not_the_faults() {
+    folder
+    expect 3 bload scan -q v
+    is 5 "$(wc -l <"$ERR")"
+    is 5 "$(grep -c '^bload: skipped' "$ERR")"
+    rm v/cover.mp4 v/dangling.mp4 v/empty.mp4 v/garbage.mkv v/sound.mp4
+    expect 0 bload scan --quiet v
+    err_is </dev/null
+}
+
+test_the_same_table_from_any_number_of_threads() {
+    folder
+    expect 3 bload scan -q -j1 v
+    cp "$OUT" one
+    for jobs in 2 16; do
+        expect 3 bload scan -q -j$jobs v
+        same one "$OUT"
+    done
+}
+
+test_every_codec() {
+    for name in h264-30.mp4 h264-1.mp4 h264-50.mkv hevc-17.mp4 hevc10-13.mkv vp9-24.webm mpeg4-40.avi mpeg2-25.ts theora-21.ogv \
+        mjpeg-10.avi ffv1-9.mkv rotated-12.mp4 vfr-20.mp4 sound-30.mp4; do
+        frames=${name##*-}
+        file=$(fixture $name)
+        for count in packets decode; do
+            expect 0 bload scan -q --count $count "$file"
+            is "${frames%.*}" "$(field length <"$OUT")"
+        done
+    done
+}
+
+test_what_is_named_outright_is_an_input() {
+    folder
+    expect 3 bload scan -q v/readme.txt
+    is v/readme.txt "$(field id <"$OUT")"
+    is skipped "$(field status <"$OUT")"
+    expect 0 bload scan -q v/.hidden.mp4
+    is 1 "$(field length <"$OUT")"
+    cp v/b10.mp4 noname
+    expect 0 bload scan -q noname
+    is 30 "$(field length <"$OUT")"
+}
+
+test_globs() {
+    folder
+    expect 0 bload scan -q 'v/b*'
+    is 'v/b2.avi v/b10.mp4' "$(field id <"$OUT" | xargs)"
+    expect 2 bload scan 'v/*.nope'
+    err_is <<<'bload: scan: v/*.nope: nothing there has such a name'
+    mkdir 'a[1]'
+    cp v/b2.avi 'a[1]/x.avi'
+    expect 0 bload scan -q 'a[1]'
+    is x.avi "$(field id <"$OUT")"
+    expect 0 bload scan -q 'a[1]/x.avi'
+}
+
+test_lists() {
+    folder
+    printf 'v/b10.mp4\n\nv/sub/C.WEBM\nv/b2.avi' >list
+    expect 0 bload scan -q @list
+    is 'v/b2.avi v/b10.mp4 v/sub/C.WEBM' "$(field id <"$OUT" | xargs)"
+    expect 1 bload scan @nolist
+    err_is <<<'bload: scan: cannot open nolist: No such file or directory'
+}
+
+test_two_equal_ids_are_refused() {
+    mkdir a b
+    cp "$(fixture h264-1.mp4)" a/x.mp4
+    cp "$(fixture h264-1.mp4)" b/x.mp4
+    expect 2 bload scan a b
+    out_is </dev/null
+    err_has 'x.mp4'
+    err_has 'a/x.mp4'
+    err_has 'b/x.mp4'
+    expect 0 bload scan -q a/x.mp4 b/x.mp4
+}
+
+test_names_are_escaped() {
+    clip=$(fixture h264-1.mp4)
+    mkdir v
+    cp "$clip" "v/tab	x.mp4"
+    cp "$clip" 'v/back\slash.mp4'
+    cp "$clip" $'v/new\nline.mp4'
+    cp "$clip" $'v/latin\xe9.mp4'
+    cp "$clip" 'v/ünï.mp4'
+    expect 0 bload scan -q v
+    is 6 "$(wc -l <"$OUT")"
+    field id <"$OUT" >ids
+    diff -u - ids <<'END'
+back\\slash.mp4
+latin\xE9.mp4
+new\nline.mp4
+tab\tx.mp4
+ünï.mp4
+END
+    is 9 "$(awk -F '\t' 'NR > 1 { print NF }' "$OUT" | sort -u)"
+    cp "$OUT" table.tsv
+    expect 0 bload plan -T 3 table.tsv
+}
+
+test_links_are_followed() {
+    mkdir v other
+    cp "$(fixture h264-30.mp4)" other/x.mp4
+    ln -s ../other/x.mp4 v/link.mp4
+    ln -s ../other v/folder
+    expect 0 bload scan -q v
+    is 'folder/x.mp4 link.mp4' "$(field id <"$OUT" | xargs)"
+}
+
+test_a_link_that_leads_back_ends() {
+    mkdir v
+    cp "$(fixture h264-1.mp4)" v/x.mp4
+    ln -s . v/loop
+    status=0
+    timeout 20 "$BLOAD" scan -q v >"$OUT" 2>"$ERR" || status=$?
+    [ $status != 124 ] || fail 'it goes round for ever'
+    [ $status -lt 128 ] || fail "status $status"
+}
+
+test_sampling() {
+    file=$(fixture h264-30.mp4)
+    expect 0 bload scan -q --stride 4 "$file"
+    is 8 "$(field length <"$OUT")"
+    is stride=4 "$(field sampling <"$OUT")"
+    expect 0 bload scan -q --fps 5 "$file"
+    is 6 "$(field length <"$OUT")"
+    is fps=5 "$(field sampling <"$OUT")"
+    expect 0 bload scan -q --fps 50 "$file"
+    is 60 "$(field length <"$OUT")"
+    expect 2 bload scan --fps 5 --stride 2 "$file"
+}
+
+# The lengths that the ffmpeg command gives with its filter.
+test_fps_is_ffmpegs_filter() {
+    for name in h264-30.mp4 vfr-20.mp4 mpeg4-40.avi vp9-24.webm; do
+        file=$(fixture $name)
+        for rate in 3 12.5 30000/1001 60; do
+            frames=$(ffmpeg -v error -nostdin -i "$file" -vf "fps=$rate" -an -f framecrc - | grep -vc '^#')
+            expect 0 bload scan -q --fps $rate "$file"
+            is "$name $rate $frames" "$name $rate $(field length <"$OUT")"
+        done
+    done
+}
+
+test_hdr_is_skipped_unless_asked_for() {
+    file=$(fixture hlg-6.mp4)
+    expect 3 bload scan -q "$file"
+    is skipped "$(field status <"$OUT")"
+    err_has HLG
+    expect 0 bload scan -q --hdr clip "$file"
+    is 6 "$(field length <"$OUT")"
+}
+
+test_output_appears_when_it_is_complete() {
+    folder
+    expect 3 bload scan -q v -o table.tsv
+    out_is </dev/null
+    is 9 "$(wc -l <table.tsv)"
+    is 'table.tsv v' "$(echo *)"
+    expect 1 bload scan -q v -o nodir/table.tsv
+    err_has 'cannot create nodir/table.tsv'
+    mkfifo pipe
+    cat pipe >through &
+    expect 3 bload scan -q v -o pipe
+    wait
+    same table.tsv through
+}
+
+test_a_yaml_file_for_sources() {
+    folder
+    mkdir config
+    printf 'sources:\n  - ../v/b2.avi\n  - path: ../v/sub\n    kind: video\nstride: 3\n' >config/set.yaml
+    expect 0 bload scan -q config/set.yaml
+    is '14 8' "$(field length <"$OUT" | xargs)"
+    expect 0 bload scan -q -c config/set.yaml --stride 1
+    is '40 24' "$(field length <"$OUT" | xargs)"
+}
+
+test_ended_by_a_signal() {
+    mkdir v
+    for i in $(seq 400); do cp "$(fixture h264-50.mkv)" "v/$i.mkv"; done
+    for signal in INT TERM; do
+        status=0
+        timeout --foreground --preserve-status -s $signal 0.5 "$BLOAD" scan --count decode v -o table.tsv 2>"$ERR" || status=$?
+        [ $status != 0 ] || skip 'it was done before the signal'
+        is $((128 + $(kill -l $signal))) $status
+        err_has 'bload: scan: ended by '
+        is v "$(echo *)"
+    done
+}
+
+test_shared_media_counts() {
+    media=$(shared data/media)
+    expect 3 bload scan -q --hdr clip "$media"
+    awk -F '\t' -v table="$OUT" '
+        function column(name,  i) { for (i = 1; i <= NF; i++) if ($i == name) return i }
+        FNR == 1 { for (i = 1; i <= NF; i++) head[FILENAME, $i] = i; next }
+        FILENAME == table { length_of[$1] = $2; status_of[$1] = $6; reason_of[$1] = $7; next }
+        { count = $(head[FILENAME, "ffprobe_count_frames"]); name = $1
+          if (!(name in status_of)) next
+          if (status_of[name] == "ok" && reason_of[name] == "" && count ~ /^[0-9]+$/ && count != length_of[name]) {
+              print name ": " length_of[name] ", expected " count; bad = 1 }
+          compared++ }
+        END { if (!compared) { print "nothing compared"; bad = 1 } exit bad }' "$OUT" "$media/MANIFEST.tsv"
+}

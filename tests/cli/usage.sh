@@ -1,0 +1,125 @@
+# Wrong usage, help, and output that cannot be written.
+# shellcheck shell=bash disable=SC2317
+commands='scan plan compare pack verify info'
+
+test_no_command_shows_help_and_fails() {
+    expect 2 bload
+    out_is </dev/null
+    err_has 'usage: bload COMMAND'
+}
+
+test_help() {
+    expect 0 bload --help
+    for command in $commands; do
+        out_has "  $command "
+    done
+    err_is </dev/null
+    expect 0 bload help
+    expect 0 bload -h
+}
+
+test_version_is_the_headers() {
+    expect 0 bload --version
+    out_is <<<"bload $(sed -n 's/#define BLOAD_VERSION "\(.*\)"/\1/p' "$BLOAD_ROOT/include/bload.h")"
+}
+
+test_unknown_command() {
+    expect 2 bload unpack
+    err_is <<<'bload: there is no command "unpack" (see bload --help)'
+}
+
+test_help_of_each_command() {
+    for command in $commands; do
+        expect 0 bload $command --help
+        err_is </dev/null
+        out_has "usage: bload $command "
+        out_has '  -h, --help'
+        mv "$OUT" "$SCRATCH/long"
+        expect 0 bload $command -h
+        same "$OUT" "$SCRATCH/long"
+        # Someone who asks for help next to a mistake wants help.
+        expect 0 bload $command --help --wrong
+        same "$OUT" "$SCRATCH/long"
+    done
+}
+
+test_help_fits_eighty_columns() {
+    for command in $commands; do
+        bload $command --help | awk -v command=$command 'length($0) > 100 { print command ": " $0; wide = 1 } END { exit wide }'
+    done
+}
+
+test_unknown_options() {
+    for command in $commands; do
+        expect 2 bload $command --wrong
+        err_is <<<"bload: $command: unknown option --wrong (see --help)"
+        out_is </dev/null
+        expect 2 bload $command -Z
+        err_is <<<"bload: $command: unknown option -Z (see --help)"
+    done
+}
+
+test_options_without_their_value() {
+    expect 2 bload plan -T
+    err_has 'bload: plan: -T needs a value'
+    expect 2 bload pack --size
+    err_has 'bload: pack: --size needs a value'
+    expect 2 bload scan --count nothing x
+    err_is <<<'bload: scan: --count expects one of packets, decode, not "nothing"'
+    expect 2 bload pack --size 0x0 x
+    err_has '--size expects width x height'
+}
+
+test_nothing_to_work_on() {
+    expect 2 bload scan
+    err_is <<<'bload: scan: no source given (see bload scan --help)'
+    expect 2 bload plan -T 5
+    err_is <<<'bload: plan: no table given: name sequences.tsv files, - or --lengths FILE'
+    expect 2 bload plan --lengths -
+    err_has 'bload: plan: -T must be given'
+    expect 2 bload compare --lengths -
+    err_has 'bload: compare: -T must be given'
+    expect 2 bload pack -T 5 -o d
+    err_is <<<'bload: pack: no source given (see bload pack --help)'
+    expect 2 bload pack . -T 5
+    err_is <<<"bload: pack: -o DIR must be given: the dataset's directory"
+    expect 2 bload pack . -o d
+    err_has 'bload: pack: -T must be given'
+    expect 2 bload verify
+    expect 2 bload verify a b
+    expect 2 bload info
+    is '' "$(files .)"
+}
+
+test_a_full_disk_behind_stdout() {
+    printf '5\n6\n' >lengths
+    for words in --help --version 'plan --help' 'plan -T 9 --lengths lengths' 'compare -T 9 --lengths lengths' \
+        'plan -T 9 --lengths lengths -o /dev/full' 'plan -T 9 --lengths lengths --report /dev/full'; do
+        status=0
+        # shellcheck disable=SC2086 # words
+        bload $words >/dev/full 2>"$ERR" || status=$?
+        is 1 $status
+        grep -q 'cannot write' "$ERR" || fail "$words: $(cat "$ERR")"
+    done
+    status=0
+    bload scan "$(fixture h264-1.mp4)" >/dev/full 2>"$ERR" || status=$?
+    is 1 $status
+    err_has 'No space left on device'
+}
+
+test_a_closed_stdout() {
+    printf '5\n6\n' >lengths
+    for words in --help --version 'plan -T 9 --lengths lengths' 'compare -T 9 --lengths lengths'; do
+        status=0
+        # shellcheck disable=SC2086 # words
+        bload $words >&- 2>"$ERR" || status=$?
+        is 1 $status
+    done
+}
+
+test_a_reader_that_left() {
+    seq 1 200000 >lengths
+    status=0
+    bload plan -q -T 200000 --lengths lengths 2>"$ERR" | head -n 1 >/dev/null || status=$?
+    is 141 $status # SIGPIPE, as for any filter
+}

@@ -1,0 +1,425 @@
+/* Reading, through the public interface: what was put in comes out. */
+#include "bload.h"
+
+#include "sample.h"
+#include "store/dataset.h"
+
+static const struct sample_kind kinds[] = {
+    {0},
+    {.compressed = true},
+    {.split = true, .segment_ids = true},
+    {.split = true, .compressed = true, .segment_ids = true},
+};
+
+#define KINDS (sizeof kinds / sizeof *kinds)
+
+static struct bload_dataset *open_sample(const struct sample *s)
+{
+    struct bload_dataset *dataset;
+    struct bload_error error;
+    ck_assert_msg(bload_dataset_open(s->dir, &dataset, &error) == BLOAD_OK, "%s", error.text);
+    ck_assert_str_eq(error.text, "");
+    return dataset;
+}
+
+START_TEST(counts_and_fields_are_told)
+{
+    struct sample s;
+    struct bload_counts counts;
+    struct bload_field field;
+    struct bload_error error;
+    sample_make(&s, kinds[_i]);
+    struct bload_dataset *dataset = open_sample(&s);
+    bload_dataset_counts(dataset, &counts);
+    ck_assert_int_eq(counts.T, 16);
+    ck_assert_int_eq(counts.S, s.plan.max_sequences + 1);
+    ck_assert_int_eq(counts.blocks, (int64_t)s.plan.blocks);
+    ck_assert_int_eq(counts.pieces, (int64_t)s.plan.pieces);
+    ck_assert_int_eq(counts.padding, s.plan.padding);
+    ck_assert_int_eq(counts.steps, s.plan.steps);
+    ck_assert_double_eq_tol(counts.efficiency, bl_plan_efficiency(&s.plan), 1e-11);
+    ck_assert_int_eq(bload_dataset_fields(dataset), 3);
+    ck_assert_int_eq(bload_dataset_find_field(dataset, "features"), 2);
+    ck_assert_int_eq(bload_dataset_find_field(dataset, "sequence"), -1);
+    ck_assert_int_eq(bload_dataset_field(dataset, 0, &field, &error), BLOAD_OK);
+    ck_assert_str_eq(field.name, "frames");
+    ck_assert_str_eq(field.dtype, "U8");
+    ck_assert_int_eq(field.rank, 4);
+    ck_assert_int_eq(field.shape[0], 16);
+    ck_assert_int_eq(field.shape[3], 3);
+    ck_assert_uint_eq(field.block_bytes, 16 * 60);
+    ck_assert_int_eq(bload_dataset_field(dataset, 1, &field, NULL), BLOAD_OK);
+    ck_assert_int_eq(field.rank, 1);
+    ck_assert_int_eq(bload_dataset_field(dataset, 3, &field, &error), BLOAD_EUSAGE);
+    ck_assert_int_eq(error.code, BLOAD_EUSAGE);
+    bload_dataset_close(dataset);
+    sample_free(&s);
+}
+END_TEST
+
+START_TEST(blocks_and_tables_come_out_as_they_went_in)
+{
+    struct sample s;
+    struct bload_error error;
+    struct bload_tables tables;
+    struct bl_block expected;
+    struct bl_error e = {0};
+    sample_make(&s, kinds[_i]);
+    struct bload_dataset *dataset = open_sample(&s);
+    size_t S = (size_t)s.format.S;
+    uint8_t *read = malloc(16 * 60);
+    ck_assert_ptr_nonnull(read);
+    ck_assert_int_eq(bl_block_make(&expected, &s.format, true, &e), 0);
+    for (int64_t n = 0; n < s.format.blocks; n++) {
+        int64_t b = n * 11 % s.format.blocks; /* through the shards in no order */
+        bl_block_plan(&expected, &s.format, &s.plan, s.length, b);
+        sample_fill(&s, &expected);
+        for (int f = 0; f < 3; f++) {
+            size_t size = bl_format_block_bytes(&s.format, f);
+            ck_assert_msg(bload_read_block(dataset, b, f, read, &error) == BLOAD_OK, "%s", error.text);
+            ck_assert_int_eq(memcmp(read, expected.field[f], size), 0);
+        }
+        ck_assert_msg(bload_read_tables(dataset, b, &tables, &error) == BLOAD_OK, "%s", error.text);
+        ck_assert_int_eq(tables.num_sequences, expected.num_sequences);
+        ck_assert_int_eq(memcmp(tables.cu_seqlens, expected.cu_seqlens, (S + 1) * sizeof(int32_t)), 0);
+        ck_assert_int_eq(memcmp(tables.sequence, expected.sequence, S * sizeof(int64_t)), 0);
+        ck_assert_int_eq(memcmp(tables.length, expected.length, S * sizeof(int32_t)), 0);
+        ck_assert_int_eq(memcmp(tables.source_start, expected.source_start, S * sizeof(int64_t)), 0);
+    }
+    free(read);
+    bl_block_free(&expected);
+    bload_dataset_close(dataset);
+    sample_free(&s);
+}
+END_TEST
+
+START_TEST(blocks_are_mapped_unless_compressed)
+{
+    struct sample s;
+    struct bload_error error;
+    struct bload_mapping mapping, other;
+    uint8_t read[16 * 60];
+    sample_make(&s, kinds[_i]);
+    struct bload_dataset *dataset = open_sample(&s);
+    int64_t last = s.format.blocks - 1;
+    int code = bload_map_block(dataset, last, 2, &mapping, &error);
+    if (s.format.compressed) {
+        ck_assert_int_eq(code, BLOAD_EUSAGE);
+        ck_assert_ptr_null(mapping.data);
+    } else {
+        ck_assert_msg(code == BLOAD_OK, "%s", error.text);
+        ck_assert_uint_eq(mapping.size, 16 * 24);
+        ck_assert_uint_eq((uintptr_t)mapping.data % 4, 0);
+        ck_assert_int_eq(bload_map_block(dataset, 0, 0, &other, &error), BLOAD_OK);
+        ck_assert_int_eq(bload_read_block(dataset, last, 2, read, &error), BLOAD_OK);
+    }
+    bload_dataset_close(dataset);
+    if (mapping.data)
+        ck_assert_int_eq(memcmp(mapping.data, read, mapping.size), 0); /* outlives the dataset */
+    if (mapping.data)
+        bload_unmap(&other);
+    bload_unmap(&mapping);
+    ck_assert_ptr_null(mapping.data);
+    bload_unmap(&mapping);
+    sample_free(&s);
+}
+END_TEST
+
+START_TEST(the_plan_is_read_back)
+{
+    struct sample s;
+    struct bload_error error;
+    struct bload_plan *plan;
+    struct bload_counts counts;
+    sample_make(&s, kinds[_i]);
+    struct bload_dataset *dataset = open_sample(&s);
+    ck_assert_msg(bload_dataset_plan(dataset, &plan, &error) == BLOAD_OK, "%s", error.text);
+    bload_dataset_close(dataset);
+    bload_plan_counts(plan, &counts);
+    ck_assert_int_eq(counts.blocks, (int64_t)s.plan.blocks);
+    ck_assert_int_eq(counts.cut, s.plan.cut);
+    for (size_t b = 0, p = 0; b < s.plan.blocks; b++) {
+        int32_t start = 0;
+        ck_assert_int_eq(bload_plan_pieces(plan, (int64_t)b), s.plan.block_ptr[b + 1] - s.plan.block_ptr[b]);
+        for (int64_t i = 0; i < bload_plan_pieces(plan, (int64_t)b); i++, p++) {
+            struct bload_piece piece;
+            ck_assert_int_eq(bload_plan_piece(plan, (int64_t)b, i, &piece, &error), BLOAD_OK);
+            ck_assert_int_eq(piece.sequence, s.plan.sequence[p]);
+            ck_assert_int_eq(piece.length, bl_plan_piece_length(&s.plan, s.length, p));
+            ck_assert_int_eq(piece.source_start, s.plan.source_start ? s.plan.source_start[p] : 0);
+            ck_assert_int_eq(piece.start, start);
+            start += piece.length;
+        }
+    }
+    bload_plan_free(plan);
+    sample_free(&s);
+}
+END_TEST
+
+START_TEST(rows_are_read_back)
+{
+    struct sample s;
+    struct bload_error error;
+    struct bload_sequence row;
+    int64_t rows;
+    sample_make(&s, kinds[0]);
+    struct bload_dataset *dataset = open_sample(&s);
+    ck_assert_int_eq(bload_dataset_rows(dataset, &rows, &error), BLOAD_OK);
+    ck_assert_int_eq(rows, SAMPLE_SEQUENCES);
+    ck_assert_int_eq(bload_dataset_sequence(dataset, SAMPLE_FAILED, &row, &error), BLOAD_OK);
+    ck_assert_str_eq(row.id, "clip 7.mp4");
+    ck_assert_str_eq(row.status, "failed");
+    ck_assert_str_eq(row.reason, "9 frames decode, the scan counted 4");
+    ck_assert_int_eq(row.length, s.length[SAMPLE_FAILED]);
+    ck_assert_int_eq(bload_dataset_sequence(dataset, rows, &row, &error), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_dataset_sequence(dataset, -1, &row, &error), BLOAD_EUSAGE);
+    ck_assert_ptr_null(row.id);
+    bload_dataset_close(dataset);
+    sample_free(&s);
+}
+END_TEST
+
+START_TEST(what_is_not_there_is_refused)
+{
+    struct sample s;
+    struct bload_error error;
+    struct bload_tables tables;
+    struct bload_dataset *dataset, *none;
+    uint8_t out[16 * 60];
+    char command[160];
+    sample_make(&s, kinds[_i]);
+    dataset = open_sample(&s);
+    ck_assert_int_eq(bload_read_block(dataset, s.format.blocks, 0, out, &error), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_read_block(dataset, -1, 0, out, &error), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_read_block(dataset, 0, 3, out, &error), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_read_block(dataset, 0, -1, out, NULL), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_read_tables(dataset, s.format.blocks, &tables, &error), BLOAD_EUSAGE);
+    ck_assert_ptr_null(tables.cu_seqlens);
+    snprintf(command, sizeof command, "rm %s/shards/00000/shard-00000001*", s.dir);
+    ck_assert_int_eq(system(command), 0);
+    ck_assert_int_eq(bload_read_block(dataset, 0, 0, out, &error), BLOAD_OK);
+    ck_assert_int_eq(bload_read_block(dataset, s.format.blocks_per_shard, 0, out, &error), BLOAD_EFAIL);
+    ck_assert_ptr_nonnull(strstr(error.text, "shard-00000001"));
+    ck_assert_int_eq(bload_read_block(dataset, 0, 0, out, &error), BLOAD_OK);
+    bload_dataset_close(dataset);
+    snprintf(command, sizeof command, "rm %s/manifest.json", s.dir);
+    ck_assert_int_eq(system(command), 0);
+    ck_assert_int_eq(bload_dataset_open(s.dir, &none, &error), BLOAD_EUSAGE);
+    ck_assert_ptr_nonnull(strstr(error.text, "not a finished dataset"));
+    ck_assert_ptr_null(none);
+    bload_dataset_close(none);
+    sample_free(&s);
+}
+END_TEST
+
+/* --- the manifest ----------------------------------------------------------------------------------------------- */
+
+START_TEST(a_manifest_is_read_back)
+{
+    struct sample s;
+    struct bl_manifest m;
+    struct bl_error e = {0};
+    sample_make(&s, kinds[_i]);
+    ck_assert_msg(bl_manifest_read(&m, s.dir, &e) == 0, "%s", e.text);
+    ck_assert_str_eq(m.tool, "0.0.0");
+    ck_assert_str_eq(m.simd, "avx2");
+    ck_assert_str_eq(m.made[0], "size 5x4");
+    ck_assert_str_eq(m.made[2], "");
+    ck_assert_str_eq(m.words.strategy, "block");
+    ck_assert_uint_eq(m.words.seed, 3);
+    ck_assert_int_eq(m.failed_steps, s.length[SAMPLE_FAILED]);
+    ck_assert_int_eq(m.format.compressed, s.format.compressed);
+    ck_assert_int_eq(m.format.level, s.format.compressed ? 3 : 0);
+    ck_assert_int_eq(m.format.has_source_start, s.format.has_source_start);
+    ck_assert_int_eq(m.format.blocks_per_shard, s.format.blocks_per_shard);
+    ck_assert_str_eq(m.format.plan_digest, s.format.plan_digest);
+    ck_assert_int_eq(memcmp(&m.format.fields, &s.format.fields, sizeof m.format.fields), 0);
+    ck_assert_uint_eq(m.configuration.count, 3);
+    ck_assert_str_eq(m.configuration.pair[2].name, "odd");
+    ck_assert_str_eq(m.configuration.pair[2].value, "a\tb\xff");
+    ck_assert_str_eq(m.libraries.pair[0].value, "1.2.3");
+    ck_assert_uint_eq(m.files, 3);
+    bl_manifest_free(&m);
+    sample_free(&s);
+}
+END_TEST
+
+/* The sample's manifest as text. */
+static void slurp(const struct sample *s, struct bl_buffer *text)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/manifest.json", s->dir);
+    ck_assert_int_eq(bl_io_slurp(path, 1 << 20, text, NULL), 0);
+}
+
+START_TEST(any_changed_character_of_a_manifest_is_noticed)
+{
+    struct sample s;
+    struct bl_buffer text = {0};
+    sample_make(&s, kinds[2]);
+    slurp(&s, &text);
+    for (size_t at = 0; at < text.size; at++) {
+        struct bl_manifest m;
+        struct bl_error e = {0};
+        bool sound = true;
+        char was = text.data[at];
+        text.data[at] = was == '1' ? '2' : '1';
+        int code = bl_manifest_parse(&m, text.data, text.size, &sound, &e);
+        ck_assert_msg(code == BL_EDATA || (code == 0 && !sound), "character %zu: %d", at, code);
+        if (!code)
+            bl_manifest_free(&m);
+        text.data[at] = was;
+    }
+    bl_buffer_free(&text);
+    sample_free(&s);
+}
+END_TEST
+
+/* Members replaced by what cannot be, and a word of the complaint. */
+static const struct {
+    const char *from, *to, *complaint;
+} wrong[] = {
+    {"\"format\": 1", "\"format\": 2", "version 2"},
+    {"\"T\": 16", "\"T\": 0", "\"T\""},
+    {"\"T\": 16", "\"T\": 4294967296", "T = 4294967296"},
+    {"\"blocks\": 28", "\"blocks\": \"28\"", "\"blocks\""},
+    {"\"blocks_per_shard\": 4", "\"blocks_per_shard\": 0", "blocks_per_shard"},
+    {"\"S\": 4", "\"S\": -1", "\"S\""},
+    {"\"seed\": 3", "\"seed\": -3", "seed"},
+    {"\"seed\": 3", "\"seed\": \"3x\"", "seed"},
+    {"\"efficiency\": 0", "\"efficiency\": 1", "efficiency"},
+    {"\"strategy\": \"block\"", "\"strategy\": \"a very long strategy\"", "strategy"},
+    {"\"dtype\": \"U8\"", "\"dtype\": \"U9\"", "dtype"},
+    {"\"name\": \"frames\"", "\"name\": \"labels\"", "taken"},
+    {"\"compress\": null", "\"compress\": \"lz4\"", "compress"},
+    {"\"source_start\": true", "\"source_start\": 1", "source_start"},
+    {"\"name\": \"index.safetensors\"", "\"name\": \"../../etc/passwd\"", "no file of the dataset"},
+    {"\"skipped\": 1", "\"skiped\": 1", "skipped"},
+    {"\"fields\"", "\"felder\"", "fields"},
+    {"\"simd\": \"avx2\"", "\"simd\": \"avx2\",\"simd\": \"avx2\"", "duplicate"},
+};
+
+START_TEST(a_manifest_that_cannot_be_is_refused)
+{
+    struct sample s;
+    struct bl_buffer text = {0}, changed = {0};
+    struct bl_manifest m;
+    struct bl_error e = {0};
+    bool sound;
+    sample_make(&s, kinds[2]);
+    slurp(&s, &text);
+    const char *at = strstr(text.data, wrong[_i].from);
+    ck_assert_msg(at != NULL, "%s", wrong[_i].from);
+    bl_buffer_append(&changed, text.data, (size_t)(at - text.data));
+    bl_buffer_text(&changed, wrong[_i].to);
+    bl_buffer_text(&changed, at + strlen(wrong[_i].from));
+    ck_assert_int_eq(bl_manifest_parse(&m, changed.data, changed.size, &sound, &e), BL_EDATA);
+    ck_assert_msg(strstr(e.text, wrong[_i].complaint) != NULL, "%s", e.text);
+    bl_buffer_free(&text);
+    bl_buffer_free(&changed);
+    sample_free(&s);
+}
+END_TEST
+
+START_TEST(large_seeds_survive_json)
+{
+    struct sample s;
+    struct bl_manifest m;
+    struct bl_error e = {0};
+    sample_make(&s, kinds[0]);
+    static const uint64_t seeds[] = {0, INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX};
+    for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
+        s.options.seed = seeds[i];
+        sample_manifest(&s);
+        ck_assert_int_eq(bl_manifest_read(&m, s.dir, &e), 0);
+        ck_assert_uint_eq(m.words.seed, seeds[i]);
+        bl_manifest_free(&m);
+    }
+    sample_free(&s);
+}
+END_TEST
+
+/* --- planning --------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_plan_is_made_of_lengths)
+{
+    int64_t length[] = {5, 3, 8, 2, 6, 0};
+    struct bload_plan_options options = {.T = 8, .seed = 1};
+    struct bload_plan *plan;
+    struct bload_error error;
+    struct bload_counts counts;
+    struct bload_piece piece;
+    ck_assert_msg(bload_plan_make(length, 6, &options, &plan, &error) == BLOAD_OK, "%s", error.text);
+    memset(length, 0, sizeof length); /* not needed any more */
+    bload_plan_counts(plan, &counts);
+    ck_assert_int_eq(counts.blocks, 3);
+    ck_assert_int_eq(counts.padding, 0);
+    ck_assert_int_eq(counts.sequences, 5);
+    int64_t steps = 0;
+    for (int64_t b = 0; b < counts.blocks; b++) {
+        for (int64_t i = 0; i < bload_plan_pieces(plan, b); i++) {
+            ck_assert_int_eq(bload_plan_piece(plan, b, i, &piece, &error), BLOAD_OK);
+            steps += piece.length;
+        }
+    }
+    ck_assert_int_eq(steps, 24);
+    ck_assert_int_eq(bload_plan_pieces(plan, 3), -1);
+    ck_assert_int_eq(bload_plan_piece(plan, 0, 99, &piece, &error), BLOAD_EUSAGE);
+    bload_plan_free(plan);
+}
+END_TEST
+
+START_TEST(every_strategy_and_every_error_of_planning)
+{
+    static const int64_t length[] = {5, 3, 8, 2, 6};
+    struct bload_plan *plan;
+    struct bload_error error;
+    struct bload_counts counts;
+    struct bload_plan_options options = {.strategy = BLOAD_NAIVE};
+    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_OK);
+    bload_plan_counts(plan, &counts);
+    ck_assert_int_eq(counts.blocks, 5);
+    bload_plan_free(plan);
+    options = (struct bload_plan_options){.strategy = BLOAD_MIX, .clip = 3};
+    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_OK);
+    bload_plan_counts(plan, &counts);
+    ck_assert_int_eq(counts.T, 3);
+    bload_plan_free(plan);
+    options = (struct bload_plan_options){.T = 4};
+    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EFAIL);
+    ck_assert_ptr_null(plan);
+    options.oversize = BLOAD_DROP;
+    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_OK);
+    bload_plan_counts(plan, &counts);
+    ck_assert_int_eq(counts.deleted, 19);
+    bload_plan_free(plan);
+    options.T = -1;
+    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, NULL), BLOAD_EUSAGE);
+    options = (struct bload_plan_options){.strategy = (enum bload_strategy)9};
+    ck_assert_int_eq(bload_plan_make(length, 5, &options, &plan, &error), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_plan_make(length, 5, NULL, &plan, &error), BLOAD_OK); /* T: the longest */
+    bload_plan_free(plan);
+    ck_assert_str_eq(bload_version(), BLOAD_VERSION);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_loop_test(tests, counts_and_fields_are_told, 0, KINDS);
+    tcase_add_loop_test(tests, blocks_and_tables_come_out_as_they_went_in, 0, KINDS);
+    tcase_add_loop_test(tests, blocks_are_mapped_unless_compressed, 0, KINDS);
+    tcase_add_loop_test(tests, the_plan_is_read_back, 0, KINDS);
+    tcase_add_test(tests, rows_are_read_back);
+    tcase_add_loop_test(tests, what_is_not_there_is_refused, 0, KINDS);
+    tcase_add_loop_test(tests, a_manifest_is_read_back, 0, KINDS);
+    tcase_add_test(tests, any_changed_character_of_a_manifest_is_noticed);
+    tcase_add_loop_test(tests, a_manifest_that_cannot_be_is_refused, 0, sizeof wrong / sizeof *wrong);
+    tcase_add_test(tests, large_seeds_survive_json);
+    tcase_add_test(tests, a_plan_is_made_of_lengths);
+    tcase_add_test(tests, every_strategy_and_every_error_of_planning);
+}
+
+int main(void)
+{
+    return unit_run("dataset", add);
+}

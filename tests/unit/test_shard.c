@@ -1,0 +1,450 @@
+#include "store/shard.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "sample.h"
+#include "store/shardfile.h"
+
+static const struct sample_kind kinds[] = {
+    {0},
+    {.compressed = true},
+    {.split = true},
+    {.compressed = true, .split = true, .segment_ids = true},
+    {.segment_ids = true},
+};
+
+#define KINDS (sizeof kinds / sizeof *kinds)
+
+/* --- form ------------------------------------------------------------------------------------------------------- */
+
+START_TEST(the_layout_keeps_the_order_and_alignment_that_loaders_want)
+{
+    struct sample s = {0};
+    struct bl_layout layout;
+    struct bl_error e = {0};
+    sample_plan(&s, kinds[_i]);
+    ck_assert_int_eq(bl_layout_make(&layout, &s.format, 0, &e), 0);
+    ck_assert_uint_eq(layout.header.size % BL_SAFETENSORS_ALIGN, 0);
+    int64_t at = 0;
+    for (int i = 0; i < layout.tensors; i++) {
+        const struct bl_shard_tensor *t = &layout.tensor[i], *before = i ? t - 1 : t;
+        size_t size = bl_dtype_size(t->tensor.dtype), size_before = bl_dtype_size(before->tensor.dtype);
+        ck_assert_int_eq(t->tensor.begin, at);
+        ck_assert_int_eq(t->tensor.begin % (int64_t)size, 0);
+        ck_assert_int_eq(t->row_bytes * layout.blocks, t->tensor.end - at);
+        ck_assert(size < size_before || (size == size_before && before->field <= t->field));
+        if (i && size == size_before && (before->field < 0) == (t->field < 0))
+            ck_assert_int_lt(strcmp(before->tensor.name, t->tensor.name), 0);
+        at = t->tensor.end;
+    }
+    ck_assert_int_eq(layout.file_size, (int64_t)layout.header.size + at);
+    ck_assert_int_eq(layout.tensors, 3 + 4 + s.format.has_segment_ids + s.format.has_source_start);
+    bl_layout_free(&layout);
+    bl_plan_free(&s.plan);
+}
+END_TEST
+
+START_TEST(shards_share_out_the_blocks)
+{
+    struct sample s = {0};
+    struct bl_layout layout;
+    struct bl_error e = {0};
+    char name[BL_SHARD_NAME_MAX];
+    sample_plan(&s, (struct sample_kind){0});
+    for (int64_t size = 1; size < 100000; size += 997) {
+        ck_assert_int_eq(bl_format_init(&s.format, size, &e), 0);
+        int64_t blocks = 0;
+        for (int64_t i = 0; i < bl_format_shards(&s.format); i++) {
+            ck_assert_int_eq(bl_format_first_block(&s.format, i), blocks);
+            ck_assert_int_ge(bl_format_blocks_of(&s.format, i), 1);
+            blocks += bl_format_blocks_of(&s.format, i);
+        }
+        ck_assert_int_eq(blocks, s.format.blocks);
+        ck_assert_int_eq(bl_layout_make(&layout, &s.format, 0, &e), 0);
+        ck_assert(layout.file_size <= size || s.format.blocks_per_shard == 1);
+        int64_t block_bytes = (layout.file_size - (int64_t)layout.header.size) / layout.blocks;
+        ck_assert(layout.file_size + block_bytes > size || s.format.blocks_per_shard == s.format.blocks);
+        bl_layout_free(&layout);
+    }
+    ck_assert_str_eq(bl_format_shard_name(&s.format, 1234567, name), "shards/01234/shard-01234567.safetensors");
+    s.format.compressed = true;
+    ck_assert_str_eq(bl_format_shard_name(&s.format, 999, name), "shards/00000/shard-00000999.safetensors.zst");
+    bl_plan_free(&s.plan);
+}
+END_TEST
+
+/* What init says of a format whose first field was changed. */
+static int init_with(struct sample *s, const char *name, int64_t height, int64_t T)
+{
+    struct bl_format format = s->format;
+    struct bl_error e = {0};
+    snprintf(format.fields.field[0].name, sizeof format.fields.field[0].name, "%s", name);
+    format.fields.field[0].shape[0] = height;
+    format.T = T;
+    return bl_format_init(&format, 1 << 20, &e);
+}
+
+START_TEST(formats_that_cannot_be_are_refused)
+{
+    struct sample s = {0};
+    sample_plan(&s, (struct sample_kind){0});
+    ck_assert_int_eq(init_with(&s, "frames", 4, 16), 0);
+    ck_assert_int_eq(init_with(&s, "sequence", 4, 16), BL_EUSAGE);
+    ck_assert_int_eq(init_with(&s, "segment_ids", 4, 16), BL_EUSAGE);
+    ck_assert_int_eq(init_with(&s, "__metadata__", 4, 16), BL_EUSAGE);
+    ck_assert_int_eq(init_with(&s, "", 4, 16), BL_EUSAGE);
+    ck_assert_int_eq(init_with(&s, "frames", 0, 16), BL_EUSAGE);
+    ck_assert_int_eq(init_with(&s, "frames", INT64_C(1) << 36, BL_T_MAX), BL_EUSAGE); /* over 2^64 bytes a block */
+    ck_assert_int_eq(init_with(&s, "frames", 4, 0), BL_EUSAGE);
+    struct bl_error e = {0};
+    snprintf(s.format.fields.field[1].name, sizeof s.format.fields.field[1].name, "frames");
+    ck_assert_int_eq(bl_format_init(&s.format, 1 << 20, &e), BL_EUSAGE);
+    bl_plan_free(&s.plan);
+}
+END_TEST
+
+/* --- blocks ----------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_failed_piece_keeps_its_place)
+{
+    struct sample s = {0};
+    struct bl_block block;
+    struct bl_error e = {0};
+    int32_t ids[16];
+    sample_plan(&s, (struct sample_kind){.segment_ids = true});
+    ck_assert_int_eq(bl_block_make(&block, &s.format, true, &e), 0);
+    ck_assert_uint_eq((uintptr_t)block.field[2] % 64, 0);
+    int64_t b = 0;
+    do
+        bl_block_plan(&block, &s.format, &s.plan, s.length, b++);
+    while (block.num_sequences < 2);
+    for (int f = 0; f < 3; f++)
+        memset(block.field[f], 0xee, bl_format_block_bytes(&s.format, f));
+    int32_t start = block.cu_seqlens[1], end = block.cu_seqlens[2];
+    bl_block_fail(&block, &s.format, 1);
+    ck_assert_int_eq(block.sequence[1], -1);
+    ck_assert_int_eq(block.length[1], 0);
+    ck_assert_int_eq(block.cu_seqlens[1], start);
+    ck_assert_int_eq(block.cu_seqlens[2], end);
+    for (size_t i = 0; i < 16 * 24; i++)
+        ck_assert_int_eq(block.field[2][i], i >= (size_t)start * 24 && i < (size_t)end * 24 ? 0 : 0xee);
+    bl_block_segment_ids(&block, &s.format, ids);
+    for (int32_t t = 0; t < 16; t++) {
+        if (t >= start && t < end)
+            ck_assert_int_eq(ids[t], 0);
+        else if (t < start)
+            ck_assert_int_eq(ids[t], 1);
+    }
+    bl_block_free(&block);
+    bl_plan_free(&s.plan);
+}
+END_TEST
+
+/* --- files ------------------------------------------------------------------------------------------------------ */
+
+/* All of a shard's uncompressed bytes. */
+static uint8_t *read_all(const struct sample *s, int64_t shard, int64_t *size)
+{
+    struct bl_shard_file file;
+    struct bl_error e = {0};
+    char path[200], name[BL_SHARD_NAME_MAX];
+    snprintf(path, sizeof path, "%s/%s", s->dir, bl_format_shard_name(&s->format, shard, name));
+    ck_assert_msg(bl_shard_file_open(&file, path, s->format.compressed, &e) == 0, "%s", e.text);
+    uint8_t *bytes = malloc((size_t)file.size);
+    ck_assert_ptr_nonnull(bytes);
+    ck_assert_msg(bl_shard_file_read(&file, 0, file.size, bytes, &e) == 0, "%s", e.text);
+    uint8_t some[100];
+    for (int64_t at = 0; at + 100 < file.size; at += 777) { /* parts of frames, and over their borders */
+        ck_assert_int_eq(bl_shard_file_read(&file, at, 100, some, &e), 0);
+        ck_assert_int_eq(memcmp(some, bytes + at, 100), 0);
+    }
+    ck_assert_int_eq(bl_shard_file_read(&file, file.size - 1, 2, some, &e), BL_EDATA);
+    *size = file.size;
+    bl_shard_file_close(&file);
+    return bytes;
+}
+
+START_TEST(compressed_content_is_the_plain_file)
+{
+    struct sample plain, packed;
+    sample_make(&plain, (struct sample_kind){.split = true, .segment_ids = true});
+    sample_make(&packed, (struct sample_kind){.split = true, .segment_ids = true, .compressed = true});
+    for (int64_t i = 0; i < bl_format_shards(&plain.format); i++) {
+        int64_t plain_size, packed_size;
+        uint8_t *a = read_all(&plain, i, &plain_size), *b = read_all(&packed, i, &packed_size);
+        ck_assert_int_eq(plain_size, packed_size);
+        ck_assert_int_eq(memcmp(a, b, (size_t)plain_size), 0);
+        free(a);
+        free(b);
+    }
+    sample_free(&plain);
+    sample_free(&packed);
+}
+END_TEST
+
+START_TEST(a_finished_shard_is_found_with_its_record)
+{
+    struct sample s;
+    struct bl_error e = {0};
+    sample_make(&s, kinds[_i]);
+    for (int64_t i = 0; i < bl_format_shards(&s.format); i++) {
+        struct bl_shard_record found;
+        ck_assert_msg(bl_shard_find(&s.format, s.dir, i, &found, &e) == 1, "%s", e.text);
+        ck_assert_int_eq(found.first_block, bl_format_first_block(&s.format, i));
+        ck_assert_int_eq(found.blocks, bl_format_blocks_of(&s.format, i));
+        ck_assert_uint_eq(found.notes_size, 5);
+        ck_assert_str_eq(found.notes, "note\n");
+        if (!s.format.compressed) {
+            int64_t size;
+            uint8_t *bytes = read_all(&s, i, &size);
+            struct bl_layout layout;
+            ck_assert_int_eq(bl_layout_make(&layout, &s.format, i, &e), 0);
+            const struct bl_shard_tensor *t = bl_layout_field(&layout, 0);
+            ck_assert_int_eq(size, found.bytes);
+            ck_assert_uint_eq(found.block_checksum[0],
+                              bl_checksum(bytes + layout.header.size + t->tensor.begin, (size_t)t->row_bytes));
+            bl_layout_free(&layout);
+            free(bytes);
+        }
+        bl_shard_record_free(&found);
+    }
+    sample_free(&s);
+}
+END_TEST
+
+START_TEST(the_same_shard_twice_is_the_same_file)
+{
+    struct sample s;
+    struct bl_error e = {0};
+    struct bl_shard_record before, after;
+    sample_make(&s, kinds[_i]);
+    ck_assert_int_eq(bl_shard_find(&s.format, s.dir, 1, &before, &e), 1);
+    int64_t size, size_after;
+    uint8_t *bytes = read_all(&s, 1, &size);
+    sample_shard(&s, 1, &after);
+    uint8_t *bytes_after = read_all(&s, 1, &size_after);
+    ck_assert_uint_eq(before.checksum, after.checksum);
+    ck_assert_int_eq(before.bytes, after.bytes);
+    ck_assert_int_eq(size, size_after);
+    ck_assert_int_eq(memcmp(bytes, bytes_after, (size_t)size), 0);
+    free(bytes);
+    free(bytes_after);
+    bl_shard_record_free(&before);
+    bl_shard_record_free(&after);
+    sample_free(&s);
+}
+END_TEST
+
+/* Whether shard 0 is still found. */
+static int find_first(const struct sample *s)
+{
+    struct bl_shard_record record;
+    struct bl_error e = {0};
+    int found = bl_shard_find(&s->format, s->dir, 0, &record, &e);
+    ck_assert_msg(found >= 0, "%s", e.text);
+    if (found)
+        bl_shard_record_free(&record);
+    return found;
+}
+
+/* Flips a bit of a file, counted from its start or, negative, from its end. */
+static void flip(const struct sample *s, const char *name, int64_t at)
+{
+    char path[200];
+    struct stat status;
+    snprintf(path, sizeof path, "%s/%s", s->dir, name);
+    ck_assert_int_eq(stat(path, &status), 0);
+    FILE *file = fopen(path, "r+b");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fseek(file, at < 0 ? status.st_size + at : at, SEEK_SET), 0);
+    int byte = fgetc(file);
+    ck_assert_int_eq(fseek(file, -1, SEEK_CUR), 0);
+    ck_assert_int_eq(fputc(byte ^ 4, file), byte ^ 4);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+START_TEST(what_is_not_as_the_format_has_it_is_not_found)
+{
+    struct sample s;
+    char name[BL_SHARD_NAME_MAX], path[200];
+    static const char record[] = ".bload/shard-00000000.record";
+    sample_make(&s, kinds[_i]);
+    bl_format_shard_name(&s.format, 0, name);
+    snprintf(path, sizeof path, "%s/%s", s.dir, name);
+    ck_assert_int_eq(find_first(&s), 1);
+    flip(&s, name, 100); /* in the header, or its frame */
+    ck_assert_int_eq(find_first(&s), 0);
+    flip(&s, name, 100);
+    flip(&s, record, 40);
+    ck_assert_int_eq(find_first(&s), 0);
+    flip(&s, record, 40);
+    flip(&s, record, -30);
+    ck_assert_int_eq(find_first(&s), 0);
+    flip(&s, record, -30);
+    ck_assert_int_eq(find_first(&s), 1);
+    s.format.plan_digest[3] ^= 1;
+    ck_assert_int_eq(find_first(&s), 0);
+    s.format.plan_digest[3] ^= 1;
+    struct stat status;
+    ck_assert_int_eq(stat(path, &status), 0);
+    ck_assert_int_eq(truncate(path, status.st_size - 1), 0);
+    ck_assert_int_eq(find_first(&s), 0);
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(find_first(&s), 0);
+    sample_free(&s);
+}
+END_TEST
+
+START_TEST(an_unfinished_shard_bears_no_name_and_is_removed)
+{
+    struct sample s = {.dir = "/tmp/bload-test-XXXXXX"};
+    struct bl_error e = {0};
+    struct bl_shard *shard;
+    struct bl_shard_record record;
+    struct bl_block block;
+    char command[200];
+    ck_assert_ptr_nonnull(mkdtemp(s.dir));
+    sample_plan(&s, (struct sample_kind){0});
+    ck_assert_int_eq(bl_block_make(&block, &s.format, true, &e), 0);
+    ck_assert_int_eq(bl_shard_prepare(s.dir, &e), 0);
+    ck_assert_int_eq(bl_shard_create(&s.format, s.dir, 0, &shard, &e), 0);
+    bl_block_plan(&block, &s.format, &s.plan, s.length, 0);
+    ck_assert_int_eq(bl_shard_put_block(shard, &block, NULL, &e), 0);
+    ck_assert_int_eq(bl_shard_put_block(shard, &block, NULL, &e), BL_EFAIL); /* twice */
+    bl_error_clear(&e);
+    block.index = s.format.blocks_per_shard;
+    ck_assert_int_eq(bl_shard_put_block(shard, &block, NULL, &e), BL_EFAIL); /* of the next shard */
+    bl_error_clear(&e);
+    ck_assert_int_eq(bl_shard_finish(shard, NULL, NULL, 0, &record, &e), BL_EFAIL); /* blocks are missing */
+    snprintf(command, sizeof command, "test -z \"$(find %s/shards -type f)\" && ls %s/.bload | grep -q part", s.dir,
+             s.dir);
+    ck_assert_int_eq(system(command), 0);
+    bl_shard_free(shard);
+    snprintf(command, sizeof command, "test -z \"$(find %s -type f)\"", s.dir);
+    ck_assert_int_eq(system(command), 0);
+    bl_block_free(&block);
+    sample_free(&s);
+}
+END_TEST
+
+START_TEST(sweeping_removes_only_what_is_unfinished)
+{
+    struct sample s;
+    struct bl_error e = {0};
+    char path[200];
+    sample_make(&s, (struct sample_kind){0});
+    snprintf(path, sizeof path, "%s/.bload/shard-00000000.safetensors.part-elsewhere-1", s.dir);
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fclose(file), 0);
+    ck_assert_int_eq(bl_shard_sweep(s.dir, &e), 0);
+    ck_assert_int_ne(access(path, F_OK), 0);
+    ck_assert_int_eq(find_first(&s), 1);
+    sample_remove(s.dir);
+    ck_assert_int_eq(bl_shard_sweep(s.dir, &e), 0); /* nothing there is fine */
+    bl_plan_free(&s.plan);
+}
+END_TEST
+
+START_TEST(a_file_that_may_not_grow_is_told_at_once)
+{
+    struct sample s = {.dir = "/tmp/bload-test-XXXXXX"};
+    struct bl_error e = {0};
+    struct bl_shard *shard = NULL;
+    ck_assert_ptr_nonnull(mkdtemp(s.dir));
+    sample_plan(&s, (struct sample_kind){0});
+    ck_assert_int_eq(bl_shard_prepare(s.dir, &e), 0);
+    struct rlimit limit = {4096, 4096};
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    ck_assert_int_eq(bl_shard_create(&s.format, s.dir, 0, &shard, &e), BL_EFAIL);
+    ck_assert_ptr_nonnull(strstr(e.text, "shard-00000000"));
+    ck_assert_ptr_null(shard);
+    sample_free(&s);
+}
+END_TEST
+
+/* --- many at once ----------------------------------------------------------------------------------------------- */
+
+struct putter {
+    const struct sample *sample;
+    struct bl_shard *shard;
+    int first, step;
+};
+
+static void *put_some(void *context)
+{
+    const struct putter *p = context;
+    const struct bl_format *format = &p->sample->format;
+    struct bl_compressor *compressor = NULL;
+    struct bl_block block;
+    struct bl_error e = {0};
+    if (format->compressed)
+        ck_assert_int_eq(bl_compressor_open(format->level, &compressor, &e), 0);
+    ck_assert_int_eq(bl_block_make(&block, format, true, &e), 0);
+    for (int64_t b = p->first; b < format->blocks; b += p->step) {
+        bl_block_plan(&block, format, &p->sample->plan, p->sample->length, b);
+        sample_fill(p->sample, &block);
+        ck_assert_int_eq(bl_shard_put_block(p->shard, &block, compressor, &e), 0);
+    }
+    bl_block_free(&block);
+    bl_compressor_close(compressor);
+    return NULL;
+}
+
+START_TEST(workers_put_blocks_at_once)
+{
+    enum { WORKERS = 4 };
+    struct sample s;
+    struct bl_error e = {0};
+    struct bl_shard_record before, after;
+    struct bl_shard *shard;
+    struct putter putter[WORKERS];
+    struct bl_compressor *compressor;
+    pthread_t thread[WORKERS];
+    struct sample_kind kind = kinds[_i];
+    kind.shard_size = 1 << 20; /* one shard */
+    sample_make(&s, kind);
+    ck_assert_int_eq(bl_shard_find(&s.format, s.dir, 0, &before, &e), 1);
+    ck_assert_int_eq(before.blocks, s.format.blocks);
+    ck_assert_int_eq(bl_compressor_open(3, &compressor, &e), 0);
+    ck_assert_int_eq(bl_shard_create(&s.format, s.dir, 0, &shard, &e), 0);
+    for (int i = 0; i < WORKERS; i++) {
+        putter[i] = (struct putter){&s, shard, i, WORKERS};
+        ck_assert_int_eq(pthread_create(&thread[i], NULL, put_some, &putter[i]), 0);
+    }
+    for (int i = 0; i < WORKERS; i++)
+        ck_assert_int_eq(pthread_join(thread[i], NULL), 0);
+    ck_assert_int_eq(bl_shard_finish(shard, compressor, NULL, 0, &after, &e), 0);
+    ck_assert_uint_eq(before.checksum, after.checksum);
+    bl_shard_free(shard);
+    bl_compressor_close(compressor);
+    bl_shard_record_free(&before);
+    bl_shard_record_free(&after);
+    sample_free(&s);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_loop_test(tests, the_layout_keeps_the_order_and_alignment_that_loaders_want, 0, KINDS);
+    tcase_add_test(tests, shards_share_out_the_blocks);
+    tcase_add_test(tests, formats_that_cannot_be_are_refused);
+    tcase_add_test(tests, a_failed_piece_keeps_its_place);
+    tcase_add_test(tests, compressed_content_is_the_plain_file);
+    tcase_add_loop_test(tests, a_finished_shard_is_found_with_its_record, 0, KINDS);
+    tcase_add_loop_test(tests, the_same_shard_twice_is_the_same_file, 0, KINDS);
+    tcase_add_loop_test(tests, what_is_not_as_the_format_has_it_is_not_found, 0, KINDS);
+    tcase_add_test(tests, an_unfinished_shard_bears_no_name_and_is_removed);
+    tcase_add_test(tests, sweeping_removes_only_what_is_unfinished);
+    tcase_add_test(tests, a_file_that_may_not_grow_is_told_at_once);
+    tcase_add_loop_test(tests, workers_put_blocks_at_once, 0, KINDS);
+}
+
+int main(void)
+{
+    return unit_run("shard", add);
+}

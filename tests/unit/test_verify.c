@@ -1,0 +1,404 @@
+/* Whatever is done to a dataset, verify names the file it was done to. */
+#include "store/verify.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "sample.h"
+#include "store/dataset.h"
+
+static const struct sample_kind kinds[] = {
+    {0},
+    {.compressed = true},
+    {.split = true, .segment_ids = true},
+    {.split = true, .segment_ids = true, .compressed = true},
+};
+
+#define KINDS (sizeof kinds / sizeof *kinds)
+
+struct found {
+    int faults;
+    struct bl_buffer text; /* "file: text" lines */
+};
+
+static void take(void *context, const char *file, const char *text)
+{
+    struct found *found = context;
+    found->faults++;
+    bl_buffer_printf(&found->text, "%s: %s\n", file, text);
+}
+
+/* Verifies all of it: how many faults. found->text is to be freed. */
+static int verify(const char *dir, struct found *found)
+{
+    struct bl_cancel cancel = {0};
+    struct bl_verify v;
+    struct bl_error e = {0};
+    int64_t failed_steps = 0;
+    *found = (struct found){0};
+    ck_assert_msg(bl_verify_open(&v, dir, &cancel, take, found, &e) == 0, "%s", e.text);
+    for (int64_t i = 0; i < bl_verify_shards(&v); i++) {
+        int64_t steps = 0;
+        ck_assert_msg(bl_verify_shard(&v, i, take, found, &steps, &e) == 0, "%s", e.text);
+        failed_steps += steps;
+    }
+    if (!found->faults)
+        bl_verify_sum(&v, failed_steps, take, found);
+    bl_verify_close(&v);
+    bl_buffer_text(&found->text, "");
+    return found->faults;
+}
+
+/* There is a fault, and a line that begins with the file's name and has the words. */
+static void expect(const struct sample *s, const char *file, const char *words)
+{
+    struct found found;
+    ck_assert_int_gt(verify(s->dir, &found), 0);
+    bool named = false;
+    char *rest = NULL, *copy = strdup(found.text.data);
+    for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        named |= strncmp(line, file, strlen(file)) == 0 && strstr(line, words);
+    ck_assert_msg(named, "%s: %s is not in:\n%s", file, words, found.text.data);
+    free(copy);
+    bl_buffer_free(&found.text);
+}
+
+START_TEST(a_sound_dataset_has_no_fault)
+{
+    struct sample s;
+    struct found found;
+    sample_make(&s, kinds[_i]);
+    ck_assert_msg(verify(s.dir, &found) == 0, "%s", found.text.data);
+    bl_buffer_free(&found.text);
+    sample_free(&s);
+}
+END_TEST
+
+/* --- damage ----------------------------------------------------------------------------------------------------- */
+
+/* Flips bits all over a file, one at a time. */
+static void flip_all_over(const struct sample *s, const char *file, int64_t step)
+{
+    char path[200];
+    struct stat status;
+    snprintf(path, sizeof path, "%s/%s", s->dir, file);
+    int fd = open(path, O_RDWR);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(fstat(fd, &status), 0);
+    for (int64_t at = 0; at < status.st_size; at += step) {
+        uint8_t was, changed;
+        ck_assert_int_eq(pread(fd, &was, 1, at), 1);
+        changed = was ^ (uint8_t)(1 << at % 8);
+        ck_assert_int_eq(pwrite(fd, &changed, 1, at), 1);
+        expect(s, file, "");
+        ck_assert_int_eq(pwrite(fd, &was, 1, at), 1);
+    }
+    ck_assert_int_eq(close(fd), 0);
+}
+
+START_TEST(every_flipped_bit_is_named_by_its_file)
+{
+    struct sample s;
+    char name[BL_SHARD_NAME_MAX];
+    sample_make(&s, kinds[_i]);
+    flip_all_over(&s, BL_MANIFEST_FILE, 7);
+    flip_all_over(&s, BL_SEQUENCES_FILE, 61);
+    flip_all_over(&s, BL_SHARDS_FILE, 17);
+    flip_all_over(&s, BL_INDEX_FILE, 61);
+    flip_all_over(&s, bl_format_shard_name(&s.format, 2, name), s.format.compressed ? 29 : 89);
+    sample_free(&s);
+}
+END_TEST
+
+START_TEST(a_flipped_bit_is_named_by_its_block)
+{
+    struct sample s;
+    struct bl_layout layout;
+    struct bl_error e = {0};
+    char path[200], name[BL_SHARD_NAME_MAX];
+    sample_make(&s, kinds[0]);
+    ck_assert_int_eq(bl_layout_make(&layout, &s.format, 1, &e), 0);
+    const struct bl_shard_tensor *t = bl_layout_field(&layout, 0), *lengths = bl_layout_table(&layout, BL_TABLE_LENGTH);
+    bl_format_shard_name(&s.format, 1, name);
+    snprintf(path, sizeof path, "%s/%s", s.dir, name);
+    int fd = open(path, O_RDWR);
+    ck_assert_int_ge(fd, 0);
+    int64_t at = (int64_t)layout.header.size + t->tensor.begin + 2 * t->row_bytes;
+    ck_assert_int_eq(pwrite(fd, "?", 1, at), 1);
+    ck_assert_int_eq(pwrite(fd, "?", 1, at - t->row_bytes), 1);
+    ck_assert_int_eq(pwrite(fd, "?", 1, (int64_t)layout.header.size + lengths->tensor.begin), 1);
+    ck_assert_int_eq(close(fd), 0);
+    char word[64];
+    struct found found;
+    for (int64_t b = layout.first_block + 1; b <= layout.first_block + 2; b++) {
+        snprintf(word, sizeof word, "block %d of frames: its checksum", (int)b);
+        expect(&s, name, word);
+    }
+    snprintf(word, sizeof word, "length of block %d is not as planned", (int)layout.first_block);
+    expect(&s, name, word);
+    ck_assert_int_eq(verify(s.dir, &found), 3); /* and nothing else */
+    bl_buffer_free(&found.text);
+    bl_layout_free(&layout);
+    sample_free(&s);
+}
+END_TEST
+
+START_TEST(files_cut_short_or_long_missing_or_strange)
+{
+    struct sample s;
+    struct found found;
+    char path[200], moved[220], name[BL_SHARD_NAME_MAX];
+    struct stat status;
+    sample_make(&s, kinds[_i]);
+    bl_format_shard_name(&s.format, 3, name);
+    snprintf(path, sizeof path, "%s/%s", s.dir, name);
+    snprintf(moved, sizeof moved, "%s.old", path);
+    ck_assert_int_eq(stat(path, &status), 0);
+
+    ck_assert_int_eq(rename(path, moved), 0);
+    expect(&s, name, "is missing");
+    snprintf(moved, sizeof moved, "%s.old", name);
+    expect(&s, moved, "belongs to no shard");
+    snprintf(moved, sizeof moved, "%s.old", path);
+    ck_assert_int_eq(rename(moved, path), 0);
+
+    FILE *file = fopen(path, "ab");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fputc(0, file), 0);
+    ck_assert_int_eq(fclose(file), 0);
+    expect(&s, name, "");
+    ck_assert_int_eq(truncate(path, status.st_size), 0);
+    ck_assert_int_eq(verify(s.dir, &found), 0);
+    bl_buffer_free(&found.text);
+
+    ck_assert_int_eq(truncate(path, status.st_size / 2), 0);
+    expect(&s, name, "");
+    ck_assert_int_eq(truncate(path, 0), 0);
+    expect(&s, name, "");
+
+    static const char *const beside[] = {BL_SEQUENCES_FILE, BL_SHARDS_FILE, BL_INDEX_FILE};
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s", s.dir, beside[i]);
+        ck_assert_int_eq(unlink(path), 0);
+        expect(&s, beside[i], "cannot open");
+        expect(&s, name, ""); /* other faults are told too */
+    }
+    sample_free(&s);
+}
+END_TEST
+
+START_TEST(without_a_manifest_there_is_nothing_to_verify)
+{
+    struct sample s;
+    struct bl_cancel cancel = {0};
+    struct bl_verify v;
+    struct bl_error e = {0};
+    struct found found = {0};
+    char path[128];
+    sample_make(&s, kinds[0]);
+    snprintf(path, sizeof path, "%s/manifest.json", s.dir);
+    ck_assert_int_eq(truncate(path, 100), 0);
+    expect(&s, BL_MANIFEST_FILE, "");
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(bl_verify_open(&v, s.dir, &cancel, take, &found, &e), BL_EUSAGE);
+    ck_assert_ptr_nonnull(strstr(e.text, "not a finished dataset"));
+    ck_assert_int_eq(found.faults, 0);
+    bl_verify_close(&v);
+    sample_free(&s);
+}
+END_TEST
+
+START_TEST(a_signal_ends_it)
+{
+    struct sample s;
+    struct bl_cancel cancel = {0};
+    struct bl_verify v;
+    struct bl_error e = {0};
+    struct found found = {0};
+    int64_t steps;
+    sample_make(&s, kinds[_i]);
+    ck_assert_int_eq(bl_verify_open(&v, s.dir, &cancel, take, &found, &e), 0);
+    atomic_store(&cancel.raised, 15);
+    ck_assert_int_eq(bl_verify_shard(&v, 0, take, &found, &steps, &e), BL_ECANCEL);
+    bl_verify_close(&v);
+    ck_assert_int_eq(bl_verify_open(&v, s.dir, &cancel, take, &found, &e), BL_ECANCEL);
+    bl_verify_close(&v);
+    ck_assert_int_eq(found.faults, 0);
+    sample_free(&s);
+}
+END_TEST
+
+/* --- files that agree with their checksums, but not with each other ------------------------------------------------
+ */
+
+/* Writes shard 0 again with something changed in its first block, and the tables and checksums that go with it. */
+static void rewrite(struct sample *s, void (*change)(struct bl_block *block))
+{
+    struct bl_error e = {0};
+    struct bl_shard *shard;
+    struct bl_shard_record record;
+    struct bl_block block;
+    struct bl_output shards;
+    struct bl_index_writer index;
+    ck_assert_int_eq(bl_block_make(&block, &s->format, true, &e), 0);
+    ck_assert_int_eq(bl_shard_create(&s->format, s->dir, 0, &shard, &e), 0);
+    for (int64_t b = 0; b < bl_format_blocks_of(&s->format, 0); b++) {
+        bl_block_plan(&block, &s->format, &s->plan, s->length, b);
+        sample_fill(s, &block);
+        if (b == 0)
+            change(&block);
+        ck_assert_int_eq(bl_shard_put_block(shard, &block, NULL, &e), 0);
+    }
+    ck_assert_int_eq(bl_shard_finish(shard, NULL, NULL, 0, &record, &e), 0);
+    bl_shard_record_free(&record);
+    bl_shard_free(shard);
+    bl_block_free(&block);
+    ck_assert_int_eq(bl_shards_open(&shards, s->dir, &e), 0);
+    ck_assert_int_eq(bl_index_begin(&index, s->dir, &s->plan, s->length, s->format.fields.count, &e), 0);
+    for (int64_t i = 0; i < bl_format_shards(&s->format); i++) {
+        ck_assert_int_eq(bl_shard_find(&s->format, s->dir, i, &record, &e), 1);
+        ck_assert_int_eq(bl_shards_add(&shards, &s->format, &record, &e), 0);
+        ck_assert_int_eq(
+            bl_index_checksums(&index, record.block_checksum, (size_t)(record.blocks * s->format.fields.count), &e), 0);
+        bl_shard_record_free(&record);
+    }
+    ck_assert_int_eq(bl_output_commit(&shards, &e), 0);
+    ck_assert_int_eq(bl_index_finish(&index, &e), 0);
+    sample_manifest(s);
+}
+
+static void change_nothing(struct bl_block *block)
+{
+    (void)block;
+}
+
+static void change_sequence(struct bl_block *block)
+{
+    block->sequence[0]++;
+}
+
+static void change_boundary(struct bl_block *block)
+{
+    block->cu_seqlens[1]++;
+}
+
+static void change_count(struct bl_block *block)
+{
+    block->num_sequences++;
+}
+
+static void change_length(struct bl_block *block)
+{
+    block->length[0]--;
+}
+
+static void change_source_start(struct bl_block *block)
+{
+    block->source_start[0]++;
+}
+
+/* A failure that sequences.tsv knows nothing of. */
+static void fail_first(struct bl_block *block)
+{
+    block->sequence[0] = -1;
+    block->length[0] = 0;
+    block->source_start[0] = 0;
+}
+
+static const struct {
+    void (*change)(struct bl_block *block);
+    const char *words;
+} changes[] = {
+    {change_sequence, "sequence of block 0 is not as planned"},
+    {change_boundary, "cu_seqlens of block 0 is not as planned"},
+    {change_count, "num_sequences of block 0 is not as planned"},
+    {change_length, "length of block 0 is not as planned"},
+    {change_source_start, "source_start of block 0 is not as planned"},
+    {fail_first, "sequence of block 0 is not as planned"},
+};
+
+START_TEST(tables_that_are_not_as_planned)
+{
+    struct sample s;
+    struct found found;
+    char name[BL_SHARD_NAME_MAX];
+    sample_make(&s, kinds[2]);
+    ck_assert_uint_ne(s.plan.sequence[0], SAMPLE_FAILED);
+    rewrite(&s, change_nothing);
+    ck_assert_msg(verify(s.dir, &found) == 0, "%s", found.text.data);
+    bl_buffer_free(&found.text);
+    rewrite(&s, changes[_i].change);
+    expect(&s, bl_format_shard_name(&s.format, 0, name), changes[_i].words);
+    sample_free(&s);
+}
+END_TEST
+
+START_TEST(failed_steps_are_added_up)
+{
+    struct sample s;
+    struct found found;
+    sample_make(&s, kinds[_i]);
+    int64_t length = s.length[SAMPLE_FAILED];
+    s.length[SAMPLE_FAILED]--; /* the manifest will say one less */
+    sample_manifest(&s);
+    s.length[SAMPLE_FAILED] = length;
+    expect(&s, BL_MANIFEST_FILE, "\"failed_steps\"");
+    ck_assert_int_eq(verify(s.dir, &found), 1);
+    bl_buffer_free(&found.text);
+    sample_free(&s);
+}
+END_TEST
+
+START_TEST(the_manifest_must_fit_the_plan)
+{
+    struct sample s;
+    sample_make(&s, kinds[2]);
+    s.plan.padding++;
+    sample_manifest(&s);
+    expect(&s, BL_MANIFEST_FILE, "\"padding\"");
+    s.plan.padding--;
+    s.plan.cut--;
+    sample_manifest(&s);
+    expect(&s, BL_MANIFEST_FILE, "\"cut\"");
+    s.plan.cut++;
+    s.format.plan_digest[0] = s.format.plan_digest[0] == '0' ? '1' : '0';
+    sample_manifest(&s);
+    expect(&s, BL_INDEX_FILE, "holds the plan");
+    sample_free(&s);
+}
+END_TEST
+
+START_TEST(the_plan_must_fit_the_sequences)
+{
+    struct sample s;
+    sample_make(&s, kinds[2]);
+    s.length[s.plan.sequence[0]]++;
+    sample_sequences(&s);
+    sample_manifest(&s);
+    expect(&s, BL_MANIFEST_FILE, "\"steps\"");
+    s.length[s.plan.sequence[0]] -= 2;
+    sample_sequences(&s);
+    sample_manifest(&s);
+    expect(&s, BL_INDEX_FILE, "sequence");
+    sample_free(&s);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_loop_test(tests, a_sound_dataset_has_no_fault, 0, KINDS);
+    tcase_add_loop_test(tests, every_flipped_bit_is_named_by_its_file, 0, KINDS);
+    tcase_add_test(tests, a_flipped_bit_is_named_by_its_block);
+    tcase_add_loop_test(tests, files_cut_short_or_long_missing_or_strange, 0, KINDS);
+    tcase_add_test(tests, without_a_manifest_there_is_nothing_to_verify);
+    tcase_add_loop_test(tests, a_signal_ends_it, 0, 2);
+    tcase_add_loop_test(tests, tables_that_are_not_as_planned, 0, sizeof changes / sizeof *changes);
+    tcase_add_loop_test(tests, failed_steps_are_added_up, 0, KINDS);
+    tcase_add_test(tests, the_manifest_must_fit_the_plan);
+    tcase_add_test(tests, the_plan_must_fit_the_sequences);
+}
+
+int main(void)
+{
+    return unit_run("verify", add);
+}
