@@ -315,7 +315,7 @@ int bload_plan_piece(const struct bload_plan *plan, int64_t block, int64_t piece
                     error);
     int64_t first = p->block_ptr[block], start = 0;
     for (int64_t i = first; i < first + piece; i++)
-        start += p->length[i];
+        start = bl_plan_next_start(p, start, p->length[i]);
     *out = (struct bload_piece){.sequence = p->sequence[first + piece],
                                 .source_start = p->source_start ? p->source_start[first + piece] : 0,
                                 .start = (int32_t)start,

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "plan/alignment.h"
 #include "store/format.h"
 #include "store/safetensors.h"
 
@@ -43,7 +44,7 @@ static int32_t next_start(struct cursor *at, const struct bl_plan *plan, const i
         at->start = 0;
     }
     int32_t start = at->start;
-    at->start += (int32_t)bl_plan_piece_length(plan, length, p);
+    at->start = (int32_t)bl_plan_next_start(plan, start, bl_plan_piece_length(plan, length, p));
     return start;
 }
 
@@ -336,25 +337,28 @@ static int read_pieces(const struct bl_index *index, struct bl_plan *plan, int64
     return code;
 }
 
-static int check_starts(const struct bl_index *index, const struct bl_plan *plan, struct bl_error *e)
+/* Starts follow from the lengths, and from an alignment if there is one. */
+static int check_starts(const struct bl_index *index, struct bl_plan *plan, struct bl_error *e)
 {
     int32_t start[CHUNK];
     int64_t at = 0, block = 0;
+    struct bl_alignment alignment = {0};
     int code = BL_OK;
     for (int64_t p = 0; p < index->pieces && !code; p++) {
         if (p % CHUNK == 0)
             code = bl_index_read(index, BL_INDEX_START, p, index->pieces - p < CHUNK ? index->pieces - p : CHUNK, start,
                                  e);
-        if (p == plan->block_ptr[block + 1]) {
+        for (; p >= plan->block_ptr[block + 1]; at = 0)
             block++;
-            at = 0;
-        }
-        if (!code && start[p % CHUNK] != at)
+        if (!code && !bl_alignment_add(&alignment, at, start[p % CHUNK]))
             code =
                 bl_error_set(e, BL_EDATA, "block %" PRId64 ": piece %" PRId64 " starts at %" PRId32 ", not at %" PRId64,
                              block, p, start[p % CHUNK], at);
-        at += plan->length[p];
+        at = start[p % CHUNK] + plan->length[p];
     }
+    plan->align = bl_alignment_value(&alignment);
+    if (!code && !plan->align)
+        code = bl_error_set(e, BL_EDATA, "starts leave gaps that no alignment explains");
     return code;
 }
 
