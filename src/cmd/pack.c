@@ -45,6 +45,7 @@ struct packing {
     int workers, slots;
     struct bl_progress progress;
     int64_t useless; /* inputs of no use so far: skipped or failed */
+    uint8_t *failed; /* a bit per sequence: it has been told, for an earlier piece */
     bool partial;    /* the status that BL_OK ends with */
     struct bl_finished finished;
     double seconds;
@@ -267,12 +268,12 @@ static int get_table(struct bl_cmd *cmd, struct packing *p)
 
 static int get_plan(struct packing *p, struct bl_error *e)
 {
-    int64_t T = p->plan_options.T;
+    const struct bl_sequences *t = &p->table;
     if (!p->plan_path)
-        return bl_plan_make(&p->plan, p->table.length, p->table.count, &p->plan_options, e);
-    for (size_t i = 0; i < p->table.count && !p->plan_options.T; i++)
-        T = p->table.length[i] > T ? p->table.length[i] : T;
-    return bl_plantable_read(&p->plan, p->plan_path, T, p->table.length, p->table.count, e);
+        return bl_plan_make(&p->plan, t->length, t->count, &p->plan_options, e);
+    int64_t T;
+    int code = bl_plan_T(&T, t->length, t->count, &p->plan_options, e);
+    return code ? code : bl_plantable_read(&p->plan, p->plan_path, T, t->length, t->count, e);
 }
 
 static int make_format(struct bl_cmd *cmd, struct packing *p)
@@ -301,6 +302,12 @@ static int take_outcome(void *sink, const struct bl_row *row, const struct bl_ou
     struct bl_row told = *row;
     told.reason = outcome->text;
     told.status = outcome->failed ? BL_ROW_FAILED : BL_ROW_OK;
+    if (outcome->failed) {
+        uint8_t *bits = &p->failed[outcome->row / 8], bit = (uint8_t)(1u << outcome->row % 8);
+        if (*bits & bit)
+            return BL_OK;
+        *bits |= bit;
+    }
     bool was_on = p->progress.on;
     bl_progress_end(&p->progress);
     p->progress.on = was_on;
@@ -336,9 +343,12 @@ static int write_shards(struct bl_cmd *cmd, struct packing *p)
                           .outcome = take_outcome,
                           .tick = tick_pack,
                           .sink = p};
-    int code = bl_shard_prepare(p->output, &cmd->error);
+    p->failed = calloc(p->table.count / 8 + 1, 1);
+    int code = p->failed ? bl_shard_prepare(p->output, &cmd->error) : bl_error_memory(&cmd->error);
     if (!code)
         code = bl_shard_sweep(p->output, &cmd->error);
+    if (!code)
+        code = bl_finish_sweep(p->output, &cmd->error);
     bl_progress_start(&p->progress, cmd->common.quiet, "pack", "blocks", "frames", (int64_t)p->plan.blocks);
     if (!code)
         code = bl_pack_run(&job, &cmd->error);
@@ -422,6 +432,8 @@ static int find_complete(struct bl_cmd *cmd, struct packing *p)
         code = open_table(path.data, &table_there, e);
     if (!code && !p->sequences_path)
         code = bl_scan_compare(&p->inputs.files, p->inputs.base, &table_there, e);
+    if (!code)
+        code = bl_state_clear(p->output, e);
     if (!code) {
         p->partial = !bl_sequences_clean(&table_there);
         if (!cmd->common.quiet)
@@ -526,6 +538,7 @@ static void free_packing(struct packing *p)
     bl_sequences_close(&p->table);
     bl_inputs_free(&p->inputs);
     bl_buffer_free(&p->identity);
+    free(p->failed);
     free(p->output);
     free(p->sequences_path);
     free(p->plan_path);

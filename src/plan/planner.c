@@ -103,8 +103,7 @@ static int refuse_oversize(const struct bl_plan *plan, const int64_t *length, si
     return 0;
 }
 
-static int settle_T(struct bl_plan *plan, const int64_t *length, size_t count, const struct bl_plan_options *o,
-                    struct bl_error *e)
+static int settle_T(struct bl_plan *plan, const struct bl_plan_options *o, struct bl_error *e)
 {
     int64_t mean = plan->steps / plan->sequences;
     if (uses_clip(o))
@@ -114,9 +113,20 @@ static int settle_T(struct bl_plan *plan, const int64_t *length, size_t count, c
     if (plan->T > BL_T_MAX)
         return bl_error_set(e, BL_EFAIL, "blocks of %lld steps are longer than the longest possible, %lld",
                             (long long)plan->T, (long long)BL_T_MAX);
-    if (!uses_clip(o) && o->oversize == BL_OVERSIZE_ERROR)
-        return refuse_oversize(plan, length, count, o->min_length, e);
     return 0;
+}
+
+int bl_plan_T(int64_t *T, const int64_t *length, size_t count, const struct bl_plan_options *options,
+              struct bl_error *e)
+{
+    struct bl_plan plan = {0};
+    int rc = check_options(options, e);
+    if (rc == 0)
+        rc = add_up(&plan, length, count, e);
+    if (rc == 0)
+        rc = settle_T(&plan, options, e);
+    *T = plan.T;
+    return rc;
 }
 
 static int64_t or_default(int64_t value, int64_t otherwise)
@@ -250,7 +260,9 @@ int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, c
     if (rc == 0)
         rc = add_up(&p->counts, length, count, e);
     if (rc == 0)
-        rc = settle_T(&p->counts, length, count, options, e);
+        rc = settle_T(&p->counts, options, e);
+    if (rc == 0 && !uses_clip(options) && options->oversize == BL_OVERSIZE_ERROR)
+        rc = refuse_oversize(&p->counts, length, count, options->min_length, e);
     if (rc == 0 && align_of(p) > p->counts.T)
         rc = bl_error_set(e, BL_EUSAGE, "an alignment of %lld is larger than T = %lld", (long long)align_of(p),
                           (long long)p->counts.T);

@@ -1,7 +1,10 @@
 #include "run/finish.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bload.h"
 #include "run/outcome.h"
@@ -9,6 +12,11 @@
 #include "store/manifest.h"
 #include "store/shard.h"
 #include "store/shards.h"
+
+#define SEQUENCES_FILE "sequences.tsv"
+
+/* What the manifest vouches for beside the shards. */
+static const char *const files[] = {SEQUENCES_FILE, BL_SHARDS_FILE, BL_INDEX_FILE, NULL};
 
 /* shards.tsv and the index, both out of the shards' records; what the records tell of sequences goes to outcomes. */
 static int write_shards(const struct bl_finish *f, struct bl_outcomes *outcomes, struct bl_finished *result,
@@ -70,7 +78,7 @@ static int write_sequences(const struct bl_finish *f, const struct bl_outcomes *
     struct bl_row_text text = {0};
     struct bl_output out = {0};
     size_t next = 0;
-    bl_buffer_printf(&path, "%s/sequences.tsv", f->dir);
+    bl_buffer_printf(&path, "%s/" SEQUENCES_FILE, f->dir);
     int code = bl_buffer_check(&path, e);
     if (!code)
         code = bl_output_open(&out, path.data, e);
@@ -119,7 +127,6 @@ static int write_manifest(const struct bl_finish *f, const struct bl_finished *r
                             .failed_steps = result->failed_steps,
                             .format = *f->format};
     struct version_sink sink = {&m, e, BL_OK};
-    static const char *const files[] = {"sequences.tsv", BL_SHARDS_FILE, BL_INDEX_FILE};
     bl_words_of_plan(&m.words, f->plan, f->plan_options);
     int code = bl_manifest_text(&m.tool, BLOAD_VERSION, e);
     if (!code)
@@ -132,7 +139,7 @@ static int write_manifest(const struct bl_finish *f, const struct bl_finished *r
     }
     if (!code)
         code = bl_manifest_configure(&m, f->identity, e);
-    for (size_t i = 0; i < sizeof files / sizeof *files && !code; i++)
+    for (int i = 0; files[i] && !code; i++)
         code = bl_manifest_add_file(&m, f->dir, files[i], e);
     if (!code)
         code = bl_manifest_write(&m, f->dir, e);
@@ -154,5 +161,33 @@ int bl_finish_run(const struct bl_finish *f, struct bl_finished *result, struct 
     if (!code)
         code = write_manifest(f, result, e);
     bl_outcomes_free(&outcomes);
+    return code;
+}
+
+/* "index.safetensors.part-123": the name that one of the files has while it is written. */
+static bool is_unfinished(const char *name)
+{
+    const char *end = strstr(name, ".part-");
+    if (!end)
+        return false;
+    size_t size = (size_t)(end - name);
+    bool ours = strncmp(name, BL_MANIFEST_FILE, size) == 0 && size == strlen(BL_MANIFEST_FILE);
+    for (int i = 0; files[i]; i++)
+        ours |= strncmp(name, files[i], size) == 0 && size == strlen(files[i]);
+    return ours;
+}
+
+int bl_finish_sweep(const char *dir, struct bl_error *e)
+{
+    DIR *directory = opendir(dir);
+    if (!directory)
+        return bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", dir);
+    int code = BL_OK;
+    const struct dirent *entry;
+    while (!code && (entry = readdir(directory))) {
+        if (is_unfinished(entry->d_name) && unlinkat(dirfd(directory), entry->d_name, 0) != 0 && errno != ENOENT)
+            code = bl_error_errno(e, BL_EFAIL, "cannot remove %s/%s", dir, entry->d_name);
+    }
+    closedir(directory);
     return code;
 }

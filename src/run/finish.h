@@ -29,4 +29,7 @@ struct bl_finished {
 
 int bl_finish_run(const struct bl_finish *finish, struct bl_finished *result, struct bl_error *e);
 
+/* Removes what a finish that was killed left half-written in DIR. Only for one who holds its lock. */
+int bl_finish_sweep(const char *dir, struct bl_error *e);
+
 #endif

@@ -1,17 +1,46 @@
+/* Work tests the flag at every frame, but some of it cannot: a large frame that is being compressed, ten million lengths
+ * that are being planned, a file server that does not answer, a reader of our output who has stopped. So the first signal
+ * also sets a timer, and when it runs out the signal is let through as it is: files get their names last, so that nothing is
+ * lost by it. */
 #include "run/signals.h"
 
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
+#include <sys/time.h>
 #include <unistd.h>
 
-/* A handler has no argument of its own: this pointer is the one global that the tool cannot do without. */
+#define PATIENCE 800000 /* microseconds: a signal ends the tool within a second */
+
+/* A handler has no argument of its own: these are the globals that the tool cannot do without. */
 static struct bl_cancel *target;
+static atomic_int first; /* the signal that came first */
+
+/* Every function below is async-signal-safe on Linux; setitimer, which POSIX does not list, is a bare system call. */
+static void die(int signal_number)
+{
+    static const char text[] = "bload: ended by a signal in the middle of work that cannot be interrupted\n";
+    struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
+    /* Whoever should read it may be the one who is waited for. */
+    if (poll(&out, 1, 0) == 1 && out.revents & POLLOUT && write(STDERR_FILENO, text, sizeof text - 1) < 0)
+        out.revents = 0; /* nobody can be told */
+    bl_signals_reraise(signal_number);
+}
+
+static void run_out(int signal_number)
+{
+    (void)signal_number;
+    die(atomic_load(&first));
+}
 
 static void handle(int signal_number)
 {
-    int none = 0;
-    if (!atomic_compare_exchange_strong(&target->raised, &none, signal_number) && none != -1)
-        _exit(128 + signal_number); /* asked twice: whoever asks no longer wants to wait */
+    int none = 0, unraised = 0;
+    if (!atomic_compare_exchange_strong(&first, &none, signal_number))
+        die(signal_number); /* asked twice: whoever asks no longer wants to wait */
+    atomic_compare_exchange_strong(&target->raised, &unraised, signal_number);
+    static const struct itimerval patience = {.it_value = {.tv_usec = PATIENCE}};
+    setitimer(ITIMER_REAL, &patience, NULL);
 }
 
 void bl_signals_install(struct bl_cancel *cancel)
@@ -26,6 +55,8 @@ void bl_signals_install(struct bl_cancel *cancel)
         if (sigaction(caught[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(caught[i], &action, NULL);
     }
+    action.sa_handler = run_out;
+    sigaction(SIGALRM, &action, NULL);
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigemptyset(&ignore.sa_mask);
     sigaction(SIGPIPE, &ignore, NULL);
@@ -42,6 +73,9 @@ void bl_signals_reraise(int signal_number)
     struct sigaction action = {.sa_handler = SIG_DFL};
     sigemptyset(&action.sa_mask);
     sigaction(signal_number, &action, NULL);
+    sigset_t itself = action.sa_mask;
+    sigaddset(&itself, signal_number);
+    pthread_sigmask(SIG_UNBLOCK, &itself, NULL); /* its own handler may be the caller */
     raise(signal_number);
     _exit(128 + signal_number);
 }

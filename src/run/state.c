@@ -96,31 +96,64 @@ static int take_lock(struct bl_state *s, struct bl_error *e)
     return code; /* a file system without locks: then nobody can be kept out */
 }
 
+/* 1 when a shard of the dataset is finished, which its record tells; 0, or a code. */
+static int has_shards(const struct bl_state *s, struct bl_error *e)
+{
+    DIR *directory = opendir(s->folder);
+    if (!directory)
+        return bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", s->folder);
+    int found = 0;
+    const struct dirent *entry;
+    while (!found && (entry = readdir(directory)))
+        found = strstr(entry->d_name, ".record") != NULL;
+    closedir(directory);
+    return found;
+}
+
+/* As long as no shard is finished, there is nothing that another configuration could be mixed with: who mends an option
+ * that was refused, or thinks again, need not empty the directory first. Only the scan has to be done anew. */
+static int begin(const struct bl_state *s, const char *identity, struct bl_error *e)
+{
+    if (unlink(s->sequences) != 0 && errno != ENOENT)
+        return bl_error_errno(e, BL_EFAIL, "cannot remove %s", s->sequences);
+    return bl_io_replace(s->configuration, identity, strlen(identity), e);
+}
+
 static int settle_configuration(struct bl_state *s, const char *identity, struct bl_error *e)
 {
     if (access(s->configuration, F_OK) != 0)
-        return bl_io_replace(s->configuration, identity, strlen(identity), e);
+        return begin(s, identity, e);
     struct bl_buffer there = {0}, what = {0};
+    struct bl_error differs = {0};
     bl_buffer_printf(&what, "%s holds an unfinished dataset", s->dir);
     int code = bl_io_slurp(s->configuration, CONFIGURATION_MAX, &there, e);
     if (!code)
         code = bl_buffer_check(&what, e);
-    if (!code)
-        code = bl_identity_compare(there.data ? there.data : "", identity, what.data, e);
+    if (!code && bl_identity_compare(there.data ? there.data : "", identity, what.data, &differs)) {
+        code = has_shards(s, e);
+        if (code > 0)
+            code = bl_error_set(e, differs.code, "%s", differs.text);
+        else if (!code)
+            code = begin(s, identity, e);
+    }
     bl_buffer_free(&there);
     bl_buffer_free(&what);
-    s->resumed = !code;
     return code;
 }
 
-int bl_state_open(struct bl_state *s, const char *dir, const char *identity, struct bl_error *e)
+static int make_names(struct bl_state *s, const char *dir, struct bl_error *e)
 {
     *s = (struct bl_state){.lock = -1};
     s->dir = strdup(dir);
     s->folder = join(dir, ".bload");
     s->configuration = s->folder ? join(s->folder, "configuration") : NULL;
     s->sequences = s->folder ? join(s->folder, "sequences.tsv") : NULL;
-    int code = s->dir && s->configuration && s->sequences ? BL_OK : bl_error_memory(e);
+    return s->dir && s->configuration && s->sequences ? BL_OK : bl_error_memory(e);
+}
+
+int bl_state_open(struct bl_state *s, const char *dir, const char *identity, struct bl_error *e)
+{
+    int code = make_names(s, dir, e);
     if (!code)
         code = bl_io_mkdirs(dir, e);
     if (!code && access(s->folder, F_OK) != 0)
@@ -152,23 +185,45 @@ int bl_state_recall(const char *dir, const char *name, struct bl_buffer *value, 
     return code ? code : bl_buffer_check(value, e);
 }
 
+/* The lock goes last: until then nobody else begins here. */
+static int remove_files(const struct bl_state *s, DIR *directory, struct bl_error *e)
+{
+    const struct dirent *entry;
+    while ((entry = readdir(directory))) {
+        const char *name = entry->d_name;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, "lock") == 0)
+            continue;
+        if (unlinkat(dirfd(directory), name, 0) != 0)
+            return bl_error_errno(e, BL_EFAIL, "cannot remove %s/%s", s->folder, name);
+    }
+    if (unlinkat(dirfd(directory), "lock", 0) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot remove %s/lock", s->folder);
+    return BL_OK;
+}
+
 int bl_state_remove(struct bl_state *s, struct bl_error *e)
 {
     DIR *directory = opendir(s->folder);
     if (!directory)
         return bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", s->folder);
-    int code = BL_OK;
-    struct dirent *entry;
-    while (!code && (entry = readdir(directory))) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        if (unlinkat(dirfd(directory), entry->d_name, 0) != 0)
-            code = bl_error_errno(e, BL_EFAIL, "cannot remove %s/%s", s->folder, entry->d_name);
-    }
+    int code = remove_files(s, directory, e);
     closedir(directory);
     if (!code && rmdir(s->folder) != 0)
         code = bl_error_errno(e, BL_EFAIL, "cannot remove %s", s->folder);
     return code ? code : bl_io_sync_directory(s->dir, e);
+}
+
+int bl_state_clear(const char *dir, struct bl_error *e)
+{
+    struct bl_state s;
+    int code = make_names(&s, dir, e);
+    if (!code && access(s.folder, F_OK) == 0) {
+        code = take_lock(&s, e);
+        if (!code)
+            code = bl_state_remove(&s, e);
+    }
+    bl_state_close(&s);
+    return code;
 }
 
 void bl_state_close(struct bl_state *s)

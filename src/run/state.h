@@ -3,8 +3,6 @@
 #ifndef BL_STATE_H
 #define BL_STATE_H
 
-#include <stdbool.h>
-
 #include "base/buffer.h"
 #include "base/error.h"
 
@@ -14,11 +12,10 @@ struct bl_state {
     char *configuration; /* DIR/.bload/configuration */
     char *sequences;     /* DIR/.bload/sequences.tsv */
     int lock;
-    bool resumed; /* a run with this configuration began here */
 };
 
-/* Makes DIR and DIR/.bload and takes the lock, which ends with the process. identity: "name: value" lines of everything that decides
- * the dataset. BL_EUSAGE: DIR holds something else, or the beginnings of a dataset of another configuration (it says what
+/* Makes DIR and DIR/.bload and takes the lock, which ends with the process. identity: "name: value" lines of everything
+ * that decides the dataset. BL_EUSAGE: DIR holds something else, or finished shards of another configuration (it says what
  * differs); BL_EFAIL: another run is at work there. */
 int bl_state_open(struct bl_state *state, const char *dir, const char *identity, struct bl_error *e);
 
@@ -27,6 +24,9 @@ int bl_state_recall(const char *dir, const char *name, struct bl_buffer *value, 
 
 /* Removes DIR/.bload: the dataset is finished. */
 int bl_state_remove(struct bl_state *state, struct bl_error *e);
+
+/* Removes what is left of it where a run was killed at its very end: the dataset in DIR is complete. */
+int bl_state_clear(const char *dir, struct bl_error *e);
 void bl_state_close(struct bl_state *state);
 
 /* Compares "name: value" lines; BL_EUSAGE names the first that differs. what: "DIR holds a dataset". */

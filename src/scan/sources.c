@@ -37,19 +37,19 @@ char *bl_source_open_path(const char *base, const char *path)
     return joined;
 }
 
-/* stat of a path as given. */
-static int look(const struct listing *l, const char *path, struct stat *status)
+/* stat of a path as given. *there: whether it leads to something; errno says why not. A failing system is an error. */
+static int look(const struct listing *l, const char *path, struct stat *status, bool *there, struct bl_error *e)
 {
     char *open_path = bl_source_open_path(l->base, path);
-    if (!open_path) {
-        errno = ENOMEM;
-        return -1;
-    }
-    int result = stat(open_path, status);
+    if (!open_path)
+        return bl_error_memory(e);
+    *there = stat(open_path, status) == 0;
     int error = errno;
     free(open_path);
     errno = error;
-    return result;
+    if (!*there && bl_errno_is_system(error))
+        return bl_error_errno(e, BL_EFAIL, "cannot look at %s", path);
+    return BL_OK;
 }
 
 static int add_file(struct listing *l, const char *path, size_t id_offset, const struct bl_kind *kind,
@@ -99,7 +99,10 @@ static int visit(struct listing *l, const char *path, const char *name, unsigned
     /* A link leads to a file or a folder; one that leads nowhere is an input if its name says so, to be named as
      * useless. */
     if (type == DT_LNK || type == DT_UNKNOWN) {
-        bool there = look(l, path, &status) == 0;
+        bool there;
+        int code = look(l, path, &status, &there, e);
+        if (code)
+            return code;
         is_folder = there && S_ISDIR(status.st_mode);
         is_file = !there || S_ISREG(status.st_mode);
     }
@@ -146,7 +149,11 @@ static int walk_entries(struct listing *l, DIR *directory, const char *path, con
 static int walk(struct listing *l, const char *path, const struct folder *parent, struct bl_error *e)
 {
     struct stat status;
-    if (look(l, path, &status) != 0)
+    bool there;
+    int code = look(l, path, &status, &there, e);
+    if (code)
+        return code;
+    if (!there)
         return bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path);
     for (const struct folder *up = parent; up; up = up->parent) {
         if (up->device == status.st_dev && up->inode == status.st_ino)
@@ -160,7 +167,7 @@ static int walk(struct listing *l, const char *path, const struct folder *parent
     if (!directory)
         return bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path);
     struct folder here = {parent, status.st_dev, status.st_ino};
-    int code = walk_entries(l, directory, path, &here, e);
+    code = walk_entries(l, directory, path, &here, e);
     closedir(directory);
     return code;
 }
@@ -169,7 +176,10 @@ static int walk(struct listing *l, const char *path, const struct folder *parent
 static int add_named(struct listing *l, const char *path, bool must_exist, struct bl_error *e)
 {
     struct stat status;
-    bool there = look(l, path, &status) == 0;
+    bool there;
+    int code = look(l, path, &status, &there, e);
+    if (code)
+        return code;
     if (there && S_ISDIR(status.st_mode)) {
         size_t size = strlen(path);
         l->id_offset = size + (path[size - 1] != '/');
@@ -239,9 +249,11 @@ static int add_source(struct listing *l, const struct bl_source *source, struct 
     if (path[0] == '@')
         return add_list(l, path + 1, e);
     /* A file may be called "what?.mp4": only what is not there as it stands is a pattern. */
-    if (strpbrk(path, "*?[") && look(l, path, &status) != 0)
-        return add_glob(l, path, e);
-    return add_named(l, path, true, e);
+    bool there = true;
+    int code = strpbrk(path, "*?[") ? look(l, path, &status, &there, e) : BL_OK;
+    if (code)
+        return code;
+    return there ? add_named(l, path, true, e) : add_glob(l, path, e);
 }
 
 static int compare_paths(const void *a, const void *b)

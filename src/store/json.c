@@ -8,14 +8,18 @@
 
 #define DIGITS 12 /* of a fraction: enough to tell one step in 10^12, few enough to read */
 
+static int append(const char *text, size_t size, void *out)
+{
+    bl_buffer_append(out, text, size);
+    return 0;
+}
+
+/* Not by json_dumps: where memory is short, it leaves out what it cannot append, and says nothing. */
 int bl_json_append(const json_t *value, struct bl_buffer *out, struct bl_error *e)
 {
-    char *text = json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(DIGITS));
-    if (!text)
+    if (json_dump_callback(value, append, out, JSON_INDENT(2) | JSON_REAL_PRECISION(DIGITS)))
         return bl_error_memory(e);
-    bl_buffer_text(out, text);
     bl_buffer_byte(out, '\n');
-    free(text);
     return bl_buffer_check(out, e);
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/io.h"
 #include "base/text.h"
+#include "store/groups.h"
 
 static const char *const column_name[BL_COLUMNS] = {"id",     "length", "kind",     "path",  "bytes",
                                                     "status", "reason", "sampling", "stream"};
@@ -26,6 +27,9 @@ struct loading {
     struct bl_sequences *table;
     size_t capacity;
     uint64_t *hash; /* [capacity] of the ids, NULL for plain lengths */
+    const char *group_by; /* a column, or NULL */
+    int group_column;     /* its place in the present file */
+    struct bl_groups groups;
 };
 
 /* Plans read the lengths in random order: with pages of 4 KiB, most of that time would go into finding the pages. */
@@ -55,6 +59,10 @@ static int grow(struct loading *l, size_t needed, struct bl_error *e)
         if (!offset)
             return bl_error_memory(e);
         t->offset = offset;
+        uint32_t *group = l->group_by ? realloc(t->group, capacity * sizeof *group) : NULL;
+        if (l->group_by && !group)
+            return bl_error_memory(e);
+        t->group = group;
         uint64_t *hash = realloc(l->hash, capacity * sizeof *hash);
         if (!hash)
             return bl_error_memory(e);
@@ -101,6 +109,21 @@ static int read_header(struct bl_sequences_file *file, char *line, struct bl_err
                 file->path, column_name[c]);
     }
     return BL_OK;
+}
+
+/* Which column of this file makes the groups. */
+static int find_group_column(struct loading *l, const char *path, const char *line, struct bl_error *e)
+{
+    size_t wanted = strlen(l->group_by);
+    l->group_column = 0;
+    for (const char *at = line;; l->group_column++) {
+        size_t size = strcspn(at, "\t");
+        if (size == wanted && memcmp(at, l->group_by, size) == 0)
+            return BL_OK;
+        if (!at[size])
+            return bl_error_set(e, BL_EFAIL, "%s:1: no column \"%s\" to group by", path, l->group_by);
+        at += size + 1;
+    }
 }
 
 static int parse_status(const char *text)
@@ -151,6 +174,9 @@ static int add_row(struct loading *l, const struct bl_sequences_file *file, char
     if (status == BL_ROW_OK && __builtin_add_overflow(t->steps, length, &t->steps))
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": the lengths add up to more than 2^63", file->path, number);
     if (status == BL_ROW_OK && note_sort(t, file, field, e))
+        return BL_EFAIL;
+    const char *group = l->group_by ? field[l->group_column] : NULL;
+    if (group && bl_groups_find(&l->groups, group, strlen(group), &t->group[t->count], e))
         return BL_EFAIL;
     const char *id = field[file->column[BL_COLUMN_ID]];
     l->hash[t->count] = XXH3_64bits(id, strlen(id));
@@ -233,8 +259,10 @@ static int read_lines(struct loading *l, struct bl_sequences_file *file, struct 
         int code;
         if (!l->hash)
             code = add_lengths(l, file->path, line, size, lines->number, e);
-        else if (lines->number == 1)
-            code = read_header(file, line, e);
+        else if (lines->number == 1) {
+            code = l->group_by ? find_group_column(l, file->path, line, e) : BL_OK;
+            code = code ? code : read_header(file, line, e);
+        }
         else
             code = add_row(l, file, line, lines->number, lines->offset, e);
         /* A list of lengths by hand may lack the last newline; a table that does was cut off. */
@@ -351,10 +379,11 @@ static int check_duplicates(struct loading *l, struct bl_error *e)
     return BL_OK;
 }
 
-int bl_sequences_open(struct bl_sequences *t, const char *const *paths, int count, bool lengths, struct bl_error *e)
+static int open_all(struct bl_sequences *t, const char *const *paths, int count, bool lengths, const char *group_by,
+                    struct bl_error *e)
 {
     *t = (struct bl_sequences){.mixed = SIZE_MAX};
-    struct loading l = {.table = t};
+    struct loading l = {.table = t, .group_by = group_by};
     int code = BL_OK;
     t->file = calloc((size_t)count, sizeof *t->file);
     if (!lengths)
@@ -366,9 +395,21 @@ int bl_sequences_open(struct bl_sequences *t, const char *const *paths, int coun
     if (!code && l.hash)
         code = check_duplicates(&l, e);
     free(l.hash);
+    bl_groups_free(&l.groups);
     if (code)
         bl_sequences_close(t);
     return code;
+}
+
+int bl_sequences_open(struct bl_sequences *t, const char *const *paths, int count, bool lengths, struct bl_error *e)
+{
+    return open_all(t, paths, count, lengths, NULL, e);
+}
+
+int bl_sequences_open_grouped(struct bl_sequences *t, const char *const *paths, int count, const char *column,
+                              struct bl_error *e)
+{
+    return open_all(t, paths, count, false, column, e);
 }
 
 void bl_sequences_close(struct bl_sequences *t)
@@ -380,6 +421,7 @@ void bl_sequences_close(struct bl_sequences *t)
     }
     free(t->file);
     free(t->length);
+    free(t->group);
     free(t->offset);
     free(t->kind);
     free(t->sampling);

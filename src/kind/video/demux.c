@@ -18,15 +18,21 @@ static const char *const playlists[] = {
     "hls", "dash", "concat", "concatf", "webm_dash_manifest", "imf", "sdp", "rtsp", "ffmetadata", "tty", "bin", "xbin",
     "adf", "idf",  "lavfi",  NULL};
 
+static ssize_t read_at(const struct bl_demux *d, void *buffer, size_t size, int64_t offset)
+{
+    ssize_t got;
+    do
+        got = pread(d->fd, buffer, size, offset);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
 static int io_read(void *opaque, uint8_t *buffer, int size)
 {
     struct bl_demux *d = opaque;
     if (bl_cancelled(d->cancel))
         return AVERROR_EXIT;
-    ssize_t got;
-    do
-        got = pread(d->fd, buffer, (size_t)size, d->offset);
-    while (got < 0 && errno == EINTR);
+    ssize_t got = read_at(d, buffer, (size_t)size, d->offset);
     if (got < 0 || (got == 0 && d->offset < d->bytes)) {
         d->system_errno = got < 0 ? errno : ESTALE;
         return AVERROR(d->system_errno);
@@ -96,7 +102,7 @@ static int file_open(struct bl_demux *d, int64_t bytes, struct bl_error *e)
     d->bytes = status.st_size;
     if (d->bytes == 0)
         return bl_error_set(e, BL_EDATA, "empty file");
-    if (pread(d->fd, d->head, sizeof d->head, 0) < 0)
+    if (read_at(d, d->head, sizeof d->head, 0) < 0)
         return bl_error_errno(e, BL_EFAIL, "%s: cannot be read", d->path);
     unsigned char *buffer = av_malloc(IO_BUFFER);
     if (!buffer)
@@ -162,6 +168,7 @@ static int format_open(struct bl_demux *d, struct bl_error *e)
     if (!d->format)
         return bl_error_memory(e);
     d->format->pb = d->io;
+    d->format->flags |= AVFMT_FLAG_CUSTOM_IO; /* io stays ours, also where opening ends before it begins */
     d->format->io_open = open_nothing;
     d->format->interrupt_callback = (AVIOInterruptCB){interrupted, d};
     d->format->protocol_whitelist = av_strdup("file");

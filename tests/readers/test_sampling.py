@@ -1,0 +1,96 @@
+"""Sampling: --fps takes the frames that ffmpeg's fps filter takes of times that begin at 0, --stride every N-th; scan knows
+beforehand how many."""
+import os
+import unittest
+
+import numpy as np
+
+import clips
+import media
+import tool
+from dataset import Dataset, read_table
+from harness import each, expand
+
+RATES = "1/3", "1", "10", "24", "30000/1001", "60"
+SIZE = "40x30"
+NAMES = ["h264.mp4", "h264-open.mkv", "h264.ts", "h264.flv", "h264-fields.ts", "hevc.mp4", "vp9.webm", "av1-svt.mp4", "mpeg4.avi",
+         "mpeg2.mpg", "theora.ogv", "gif.gif", "apng.apng", "raw.y4m", "vfr.mkv", "vfr.mp4", "ntsc.mp4"]
+REAL = [known for known in media.VIDEOS if known.name in (
+    "derived_vfr.mp4", "exo2_video_big_buck_bunny.mp4", "exo_sample_android_slow_motion.mp4", "exo_sample_sef_slow_motion.mp4",
+    "webm_bbb_480p_vp9_opus_1second.webm", "tc_discard_first_keyframe.mp4", "derived_editlist_trim.mp4", "tc_animated.gif",
+    "derived_h264_mbaff.ts", "decord_unordered.mov", "exo_sample_with_increasing_timestamps.mp4")]
+
+
+class Sampling(tool.Tool):
+    """A table and a dataset for every rate."""
+    files, rates = (), ()
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        self = cls()
+        cls.datasets, cls.tables = {}, {}
+        for rate in cls.rates:
+            path = self.path("table.tsv")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(self.bload("scan", "-q", *cls.files, "--fps", rate, status=(0, 3))[0])
+            cls.tables[rate] = {row["id"]: row for row in read_table(path)}
+            name = rate.replace("/", "-")
+            cls.datasets[rate] = Dataset(self.pack(name, *cls.files, "--fps", rate, "-T", "longest", "--size", SIZE,
+                                                   status=(0, 3)))
+
+    def compare(self, path):
+        for rate in self.rates:
+            with self.subTest(rate):
+                self.compare_at(path, rate)
+
+    def compare_at(self, path, rate):
+        dataset = self.datasets[rate]
+        stream, simd = dataset.row(path)["stream"], dataset.manifest["simd"]
+        raw = self.path("raw")
+        clips.raw_frames(path, stream, simd, raw, f"setpts=PTS-STARTPTS,fps={rate}")
+        expected = clips.converted(raw, [*clips.convert_words(path, stream), f"size={SIZE}", f"simd={simd}"])
+        os.unlink(raw)
+        width, height = map(int, SIZE.split("x"))
+        frames = len(expected) // (3 * width * height)
+        self.assertEqual((self.tables[rate][path]["length"], dataset.row(path)["length"]), (str(frames), str(frames)))
+        self.assertEqual(self.tables[rate][path]["sampling"], f"fps={rate}")
+        self.assertEqual(dataset.row(path)["status"], "ok" if frames else "skipped")
+        if frames:
+            self.assertTrue(dataset.frames(path).tobytes() == expected, "other frames")
+
+
+@expand
+class Clips(Sampling):
+    rates = RATES
+
+    @classmethod
+    def setUpClass(cls):
+        cls.files = [clips.clip(name) for name in NAMES]
+        super().setUpClass()
+
+    @each(NAMES)
+    def test(self, name):
+        self.compare(clips.clip(name))
+
+
+@unittest.skipUnless(REAL, media.ABSENT)
+@expand
+class Real(Sampling):
+    files, rates = [known.path for known in REAL], ("8", "30")
+
+    @each((known.name, known) for known in REAL)
+    def test(self, _, known):
+        self.compare(known.path)
+
+
+class Stride(tool.Tool):
+    def test(self):
+        files = [clips.clip(name) for name in NAMES]
+        every = Dataset(self.pack("every", *files, "-T", "longest", "--size", SIZE))
+        for stride in 2, 7, 100:
+            some = Dataset(self.pack("some", *files, "-T", "longest", "--size", SIZE, "--stride", stride))
+            for path in files:
+                with self.subTest(os.path.basename(path), stride=stride):
+                    self.assertEqual(some.row(path)["sampling"], f"stride={stride}")
+                    np.testing.assert_array_equal(some.frames(path), every.frames(path)[::stride])
