@@ -1,8 +1,8 @@
 /* Which alignment the starts of a plan follow, where only the starts are known.
  *
  * Every start is a multiple of it, and the first that is not before the end of the piece before. The greatest common
- * divisor of all starts has both properties if anything has: the gaps of an alignment are shorter than it, so no multiple
- * lies inside one. */
+ * divisor of all starts has both properties if anything has: the gaps of an alignment are shorter than it, so no
+ * multiple lies inside one. */
 #ifndef BL_ALIGNMENT_H
 #define BL_ALIGNMENT_H
 

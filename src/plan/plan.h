@@ -80,7 +80,8 @@ int bl_plan_make(struct bl_plan *plan, const int64_t *length, size_t count, cons
 void bl_plan_free(struct bl_plan *plan);
 
 /* The T alone that bl_plan_make would settle on: as given, the longest sequence, or for SAMPLE and MIX the clip. */
-int bl_plan_T(int64_t *T, const int64_t *length, size_t count, const struct bl_plan_options *options, struct bl_error *e);
+int bl_plan_T(int64_t *T, const int64_t *length, size_t count, const struct bl_plan_options *options,
+              struct bl_error *e);
 
 /* Steps of piece p; length is the array that the plan was made from. */
 static inline int64_t bl_plan_piece_length(const struct bl_plan *plan, const int64_t *length, size_t p)

@@ -285,6 +285,26 @@ int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, c
     return 0;
 }
 
+static size_t bucket_of(const struct bl_share *share, size_t piece)
+{
+    return bl_histogram_below(&share->h, bl_lengths_units(&share->lengths, piece) - 1);
+}
+
+int bl_planner_adopt(struct bl_planner *p, const struct bl_plan *plan, struct bl_error *e)
+{
+    struct bl_share *share = &p->share[0];
+    int rc = 0;
+    bl_patterns_free(&share->patterns);
+    for (size_t b = 0; rc == 0 && b < plan->blocks; b++) {
+        for (int64_t i = plan->block_ptr[b]; rc == 0 && i < plan->block_ptr[b + 1]; i++)
+            rc = bl_patterns_push(&share->patterns, (uint32_t)bucket_of(share, (size_t)i), e);
+        if (rc == 0 && plan->block_ptr[b] < plan->block_ptr[b + 1])
+            rc = bl_patterns_close(&share->patterns, 1, e);
+    }
+    p->options.fill = BL_FILL_OPTIMAL;
+    return rc;
+}
+
 static void release_share(struct bl_share *share)
 {
     bl_histogram_free(&share->h);

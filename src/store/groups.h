@@ -1,5 +1,5 @@
-/* Groups of rows: equal values of a column get the same number, from 0 in order of appearance. Values are known by their
- * 64-bit hash. */
+/* Groups of rows: equal values of a column get the same number, from 0 in order of appearance. Values are known by
+ * their 64-bit hash. */
 #ifndef BL_GROUPS_H
 #define BL_GROUPS_H
 

@@ -457,8 +457,8 @@ static int check_origin(const struct bl_index *index, int64_t T, const int64_t *
     if (T && *its_T != T)
         return bl_error_set(e, BL_EFAIL, "the plan is for T = %" PRId64 ", not %" PRId64, *its_T, T);
     if (strcmp(index->table, table) != 0)
-        return bl_error_set(e, BL_EFAIL, "the plan was made from another table (lengths_digest %s, not %s)", index->table,
-                            table);
+        return bl_error_set(e, BL_EFAIL, "the plan was made from another table (lengths_digest %s, not %s)",
+                            index->table, table);
     return BL_OK;
 }
 

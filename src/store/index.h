@@ -68,8 +68,8 @@ struct bl_index {
     int fd;
     char *path;
     int64_t blocks, pieces;
-    int fields;                  /* 0: a plan alone */
-    char T[24], table[BL_DIGEST_SIZE]; /* of the metadata: T, lengths_digest; "" where there is none */
+    int fields;                          /* 0: a plan alone */
+    char T[24], table[BL_DIGEST_SIZE];   /* of the metadata: T, lengths_digest; "" where there is none */
     int64_t offset[BL_INDEX_TABLES + 1]; /* of the tables in the file, then the end */
 };
 
@@ -86,7 +86,8 @@ int bl_index_read(const struct bl_index *index, enum bl_index_table table, int64
 int bl_index_digest(const struct bl_index *index, int64_t T, char digest[BL_DIGEST_SIZE], struct bl_error *e);
 
 /* The whole plan, with T set and the counts still zero (bl_plan_check counts). BL_EDATA: block_ptr does not rise from 0
- * to P, a sequence is out of range, or start does not follow from the lengths before it and an alignment, which is then plan->align. Free with bl_plan_free. */
+ * to P, a sequence is out of range, or start does not follow from the lengths before it and an alignment, which is then
+ * plan->align. Free with bl_plan_free. */
 int bl_index_plan(const struct bl_index *index, int64_t T, struct bl_plan *plan, struct bl_error *e);
 
 #endif

@@ -1,5 +1,5 @@
-/* plan.tsv: block sequence start length source_start, one row per piece, by block, then start. A block that is empty, to
- * make their number suit the ranks, has one row: sequence -1, the rest 0. */
+/* plan.tsv: block sequence start length source_start, one row per piece, by block, then start. A block that is empty,
+ * to make their number suit the ranks, has one row: sequence -1, the rest 0. */
 #ifndef BL_PLANTABLE_H
 #define BL_PLANTABLE_H
 
@@ -15,8 +15,8 @@
 /* Writes the plan made from length. */
 int bl_plantable_write(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, struct bl_error *e);
 
-/* Reads a plan over count sequences of these lengths into blocks of T steps and checks it wholly; errors name file and line, or
- * block and sequence. Free with bl_plan_free. */
+/* Reads a plan over count sequences of these lengths into blocks of T steps and checks it wholly; errors name file and
+ * line, or block and sequence. Free with bl_plan_free. */
 int bl_plantable_read(struct bl_plan *plan, const char *path, int64_t T, const int64_t *length, size_t count,
                       struct bl_error *e);
 

@@ -26,7 +26,7 @@ static const char *const column_name[BL_COLUMNS] = {"id",     "length", "kind", 
 struct loading {
     struct bl_sequences *table;
     size_t capacity;
-    uint64_t *hash; /* [capacity] of the ids, NULL for plain lengths */
+    uint64_t *hash;       /* [capacity] of the ids, NULL for plain lengths */
     const char *group_by; /* a column, or NULL */
     int group_column;     /* its place in the present file */
     struct bl_groups groups;
@@ -262,8 +262,7 @@ static int read_lines(struct loading *l, struct bl_sequences_file *file, struct 
         else if (lines->number == 1) {
             code = l->group_by ? find_group_column(l, file->path, line, e) : BL_OK;
             code = code ? code : read_header(file, line, e);
-        }
-        else
+        } else
             code = add_row(l, file, line, lines->number, lines->offset, e);
         /* A list of lengths by hand may lack the last newline; a table that does was cut off. */
         if (!code && !ended && l->hash)

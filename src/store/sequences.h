@@ -30,28 +30,29 @@ enum bl_column {
 
 struct bl_sequences_file {
     char *path;
-    int fd;                  /* -1 for stdin, whose rows cannot be read again */
-    size_t first;            /* row of the merged table that is this file's first */
-    int column[BL_COLUMNS];  /* place of each known column, -1 where the file has none */
-    int columns;             /* how many the file has */
+    int fd;                 /* -1 for stdin, whose rows cannot be read again */
+    size_t first;           /* row of the merged table that is this file's first */
+    int column[BL_COLUMNS]; /* place of each known column, -1 where the file has none */
+    int columns;            /* how many the file has */
 };
 
 struct bl_sequences {
     struct bl_sequences_file *file;
     int files;
     size_t count;
-    int64_t *length; /* [count] steps; 0 for rows that are not ok: what a plan is made from */
-    uint32_t *group; /* [count] rows with the same value in the column that was asked for; or NULL */
-    int64_t *offset; /* [count] byte of the row in its file, or NULL for plain lengths */
-    int64_t by_status[4]; /* rows by enum bl_row_status */
-    int64_t damaged;      /* ok rows with a reason */
-    int64_t steps;        /* of the ok rows */
+    int64_t *length;       /* [count] steps; 0 for rows that are not ok: what a plan is made from */
+    uint32_t *group;       /* [count] rows with the same value in the column that was asked for; or NULL */
+    int64_t *offset;       /* [count] byte of the row in its file, or NULL for plain lengths */
+    int64_t by_status[4];  /* rows by enum bl_row_status */
+    int64_t damaged;       /* ok rows with a reason */
+    int64_t steps;         /* of the ok rows */
     char *kind, *sampling; /* of the first ok row ("" when the table does not say); NULL without any */
     size_t mixed;          /* first row of another kind or sampling, or SIZE_MAX */
 };
 
-/* Reads tables ("-": stdin), or with lengths true lists of "length" or "length count" lines. Errors name file and line: a table
- * without id or length, a length that is none, a status that is none, an id twice, a file that ends in mid-line. */
+/* Reads tables ("-": stdin), or with lengths true lists of "length" or "length count" lines. Errors name file and line:
+ * a table without id or length, a length that is none, a status that is none, an id twice, a file that ends in
+ * mid-line. */
 int bl_sequences_open(struct bl_sequences *sequences, const char *const *paths, int count, bool lengths,
                       struct bl_error *e);
 /* The same for tables, with the groups that a column's values make. BL_EFAIL too: a table without that column. */

@@ -83,6 +83,8 @@ int bl_words_to_json(const struct bl_words *w, json_t *object)
     int failed = 0;
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         failed |= json_object_set_new(object, members[i].name, members[i].value);
+    if (w->seconds > 0)
+        failed |= json_object_set_new(object, "seconds", json_real(w->seconds));
     if (w->imbalance > 0) {
         failed |= json_object_set_new(object, "imbalance", json_real(w->imbalance));
         failed |= json_object_set_new(object, "imbalance_before", json_real(w->imbalance_before));

@@ -22,6 +22,7 @@ struct bl_words {
     int64_t lower_bound;      /* blocks; gap and optimal follow from it */
     int64_t world_size, batch_size;
     int64_t batches_per_rank;
+    double seconds;                     /* that the plan took; in JSON where it was measured */
     double imbalance, imbalance_before; /* of the ranks, as in struct bl_plan; in JSON with more than one rank */
 };
 
