@@ -182,6 +182,9 @@ void bl_histogram_coarsen(struct bl_histogram *h, size_t distinct)
         h->start[++n] = h->start[b + 1];
     }
     h->distinct = n;
+    uint32_t *length = realloc(h->length, (n + 1) * sizeof *length), *start = realloc(h->start, (n + 1) * sizeof *start);
+    h->length = length ? length : h->length; /* what could not be made smaller stays as it was */
+    h->start = start ? start : h->start;
 }
 
 /* first[k]: the first bucket whose length has leading bits k or more. */

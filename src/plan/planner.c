@@ -172,12 +172,16 @@ static int fill_share(struct bl_planner *p, struct bl_share *share, struct bl_er
     int64_t bound = bound_of(p, &share->h), raised = bound;
     int exact = share->h.distinct <= DISTINCT_MAX && p->counts.T % align_of(p) == 0;
     bl_histogram_coarsen(&share->h, DISTINCT_MAX);
-    int wanted = is_alone(&p->options) || p->options.order == BL_KEEP_ORDER ? BL_FILL_RANDOM : (int)p->options.fill;
-    if (wanted == BL_FILL_OPTIMAL)
+    int kept = is_alone(&p->options) || p->options.order == BL_KEEP_ORDER;
+    if (!kept && p->options.fill != BL_FILL_OPTIMAL)
+        limits.work /= 8; /* for the bound alone */
+    if (!kept)
         rc = bl_fill_optimal(&share->patterns, &raised, &share->h, &limits, e);
     p->counts.lower_bound += exact ? raised : bound;
-    if (wanted == BL_FILL_RANDOM)
-        bl_histogram_free(&share->h); /* only its bound was wanted */
+    if (p->options.fill != BL_FILL_OPTIMAL)
+        bl_patterns_free(&share->patterns);
+    if (kept || p->options.fill == BL_FILL_RANDOM)
+        bl_histogram_free(&share->h);
     return rc;
 }
 
