@@ -50,7 +50,7 @@ int bl_draft_alone(struct bl_draft *d, const struct bl_lengths *lengths, struct 
 }
 
 int bl_draft_keep(struct bl_draft *d, const struct bl_lengths *lengths, int64_t T, uint32_t sequences,
-                  const uint32_t *group, struct bl_error *e)
+                  const uint32_t *group, const uint32_t *owner, struct bl_error *e)
 {
     int64_t room = T;
     size_t size = 0;
@@ -59,16 +59,16 @@ int bl_draft_keep(struct bl_draft *d, const struct bl_lengths *lengths, int64_t 
     for (size_t i = 0; rc == 0 && i < lengths->count; i++) {
         if (!bl_lengths_has(lengths, i))
             continue;
-        uint32_t id = (uint32_t)bl_lengths_id(lengths, i);
+        uint32_t id = (uint32_t)bl_lengths_id(lengths, i), its_group = group ? group[owner ? owner[id] : id] : 0;
         int64_t units = bl_lengths_units(lengths, i);
-        if (size > 0 && (units > room || size == sequences || (group && group[id] != last))) {
+        if (size > 0 && (units > room || size == sequences || its_group != last)) {
             rc = bl_draft_close(d, size, e);
             room = T;
             size = 0;
         }
         d->sequence[d->pieces + size++] = id;
         room -= units;
-        last = group ? group[id] : 0;
+        last = its_group;
     }
     return rc == 0 && size > 0 ? bl_draft_close(d, size, e) : rc;
 }

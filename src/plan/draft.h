@@ -39,7 +39,7 @@ int bl_draft_alone(struct bl_draft *d, const struct bl_lengths *lengths, struct 
 /* In input order, a new block where the next length does not fit into T units or would be one too many: next fit, of
  * which no plan that keeps the order has fewer blocks. */
 int bl_draft_keep(struct bl_draft *d, const struct bl_lengths *lengths, int64_t T, uint32_t sequences,
-                  const uint32_t *group, struct bl_error *e);
+                  const uint32_t *group, const uint32_t *owner, struct bl_error *e);
 
 /* By patterns that use every length of the histogram as often as it occurs. */
 int bl_draft_patterns(struct bl_draft *d, const struct bl_patterns *patterns, const struct bl_histogram *h,

@@ -182,7 +182,8 @@ void bl_histogram_coarsen(struct bl_histogram *h, size_t distinct)
         h->start[++n] = h->start[b + 1];
     }
     h->distinct = n;
-    uint32_t *length = realloc(h->length, (n + 1) * sizeof *length), *start = realloc(h->start, (n + 1) * sizeof *start);
+    uint32_t *length = realloc(h->length, (n + 1) * sizeof *length),
+             *start = realloc(h->start, (n + 1) * sizeof *start);
     h->length = length ? length : h->length; /* what could not be made smaller stays as it was */
     h->start = start ? start : h->start;
 }

@@ -56,7 +56,7 @@ static int survey(struct bl_pieces *p, enum cut cut, int64_t T, int *needs_cutti
         p->count += (size_t)n;
         p->dropped += n == 0;
         p->cut += n > 0 && !whole;
-        p->steps += whole || cut == CUT_SPLIT ? length : n * T;
+        p->steps += whole || (cut == CUT_SPLIT && n > 0) ? length : n * T;
         *needs_cutting |= n > 0 && !whole;
     }
     return 0;

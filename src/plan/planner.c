@@ -163,19 +163,39 @@ static int64_t bound_of(const struct bl_planner *p, const struct bl_histogram *h
     return bound > by_number ? bound : by_number;
 }
 
+/* Where units do not divide T, their bound may be lower than that of the steps alone. */
+static int bound_of_steps(const struct bl_planner *p, const struct bl_share *share, int64_t *bound, struct bl_error *e)
+{
+    struct bl_lengths steps = share->lengths;
+    struct bl_histogram h;
+    steps.unit = 1;
+    steps.cap = p->counts.T;
+    int rc = bl_histogram_make(&h, &steps, e);
+    if (rc < 0)
+        return rc;
+    int64_t other = bl_bound_blocks(&h, p->counts.T);
+    *bound = other > *bound ? other : *bound;
+    bl_histogram_free(&h);
+    return 0;
+}
+
 static int fill_share(struct bl_planner *p, struct bl_share *share, struct bl_error *e)
 {
     struct bl_fill_limits limits = limits_of(p);
     int rc = bl_histogram_make(&share->h, &share->lengths, e);
     if (rc < 0)
         return rc;
-    int64_t bound = bound_of(p, &share->h), raised = bound;
-    int exact = share->h.distinct <= DISTINCT_MAX && p->counts.T % align_of(p) == 0;
+    int64_t bound = bound_of(p, &share->h), raised;
+    int whole = p->counts.T % align_of(p) == 0;
+    if (!whole)
+        rc = bound_of_steps(p, share, &bound, e);
+    raised = bound;
+    int exact = share->h.distinct <= DISTINCT_MAX && whole;
     bl_histogram_coarsen(&share->h, DISTINCT_MAX);
     int kept = is_alone(&p->options) || p->options.order == BL_KEEP_ORDER;
     if (!kept && p->options.fill != BL_FILL_OPTIMAL)
         limits.work /= 8; /* for the bound alone */
-    if (!kept)
+    if (rc == 0 && !kept)
         rc = bl_fill_optimal(&share->patterns, &raised, &share->h, &limits, e);
     p->counts.lower_bound += exact ? raised : bound;
     if (p->options.fill != BL_FILL_OPTIMAL)
@@ -334,7 +354,7 @@ static int draft_share(struct bl_planner *p, const struct bl_share *share, struc
     if (is_alone(&p->options))
         return bl_draft_alone(d, &share->lengths, e);
     if (p->options.order == BL_KEEP_ORDER)
-        return bl_draft_keep(d, &share->lengths, limits.T, limits.sequences, p->options.group, e);
+        return bl_draft_keep(d, &share->lengths, limits.T, limits.sequences, p->options.group, p->pieces.sequence, e);
     if (p->options.fill == BL_FILL_RANDOM)
         return bl_draft_random(d, &share->lengths, &limits, seed, e);
     if (p->options.fill == BL_FILL_PAPER)
