@@ -70,6 +70,16 @@ int bl_error_memory(struct bl_error *e)
     return bl_error_set(e, BL_EFAIL, "out of memory");
 }
 
+void bl_error_memory_watch(void)
+{
+    errno = 0;
+}
+
+bool bl_error_memory_seen(void)
+{
+    return errno == ENOMEM;
+}
+
 int bl_errno_is_system(int error_number)
 {
     switch (error_number) {

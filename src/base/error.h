@@ -7,6 +7,7 @@
 #define BL_ERROR_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 enum bl_code {
@@ -39,6 +40,11 @@ void bl_error_clear(struct bl_error *e);
 
 /* Memory that could not be had: BL_EFAIL, "out of memory". */
 int bl_error_memory(struct bl_error *e);
+
+/* Libraries make little of memory that could not be had: FFmpeg may take it for the end of a file, or for damage, and say
+ * so. The C library tells it in errno, where nothing else puts ENOMEM: watch before, ask afterwards on the same thread. */
+void bl_error_memory_watch(void);
+bool bl_error_memory_seen(void);
 
 /* True for an errno that tells of a failing system (EIO, ESTALE, ENOMEM, ENOSPC...), not of bad content. */
 int bl_errno_is_system(int error_number);

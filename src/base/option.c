@@ -193,13 +193,13 @@ struct found {
     int index;
 };
 
-static bool find(const struct bl_options *o, const char *name, size_t size, char letter, struct found *found)
+static bool find(const struct bl_options *o, const char *name, size_t size, char letter, bool flag, struct found *found)
 {
     int index = 0;
     for (int g = 0; g < o->groups; g++) {
         for (const struct bl_option *option = o->group[g].options; option->name; option++, index++) {
             bool named = name && strncmp(option->name, name, size) == 0 && option->name[size] == '\0';
-            if (named || (letter && option->letter == letter)) {
+            if ((named || (letter && option->letter == letter)) && !(flag && !o->group[g].title)) {
                 *found = (struct found){&o->group[g], option, index};
                 return true;
             }
@@ -281,7 +281,8 @@ static int apply(struct bl_options *o, const struct found *found, const char *te
 int bl_options_set(struct bl_options *o, const char *name, const char *text, enum bl_origin origin, struct bl_error *e)
 {
     struct found found;
-    if (!find(o, name, strlen(name), 0, &found) || (origin == BL_ORIGIN_FILE && found.option->command_line_only))
+    if (!find(o, name, strlen(name), 0, origin == BL_ORIGIN_FLAG, &found) ||
+        (origin == BL_ORIGIN_FILE && found.option->command_line_only))
         return bl_error_set(e, BL_EUSAGE, "unknown key \"%s\"", name);
     return apply(o, &found, text, origin, e);
 }
@@ -289,7 +290,7 @@ int bl_options_set(struct bl_options *o, const char *name, const char *text, enu
 enum bl_origin bl_options_origin(const struct bl_options *o, const char *name)
 {
     struct found found;
-    if (!find(o, name, strlen(name), 0, &found))
+    if (!find(o, name, strlen(name), 0, false, &found))
         return BL_ORIGIN_DEFAULT;
     return (enum bl_origin)o->origin[found.index];
 }
@@ -316,7 +317,7 @@ static int parse_long(struct bl_options *o, int argc, char **argv, int *at, stru
     const char *name = argv[*at] + 2, *equals = strchr(name, '=');
     size_t size = equals ? (size_t)(equals - name) : strlen(name);
     struct found found;
-    if (!find(o, name, size, 0, &found))
+    if (!find(o, name, size, 0, true, &found))
         return bl_error_set(e, BL_EUSAGE, "unknown option --%.*s (see --help)", (int)size, name);
     return take(o, &found, equals ? equals + 1 : NULL, argc, argv, at, e);
 }
@@ -325,7 +326,7 @@ static int parse_short(struct bl_options *o, int argc, char **argv, int *at, str
 {
     const char *word = argv[*at];
     struct found found;
-    if (!find(o, NULL, 0, word[1], &found))
+    if (!find(o, NULL, 0, word[1], true, &found))
         return bl_error_set(e, BL_EUSAGE, "unknown option -%c (see --help)", word[1]);
     if (word[2] && found.option->type == &bl_option_flag)
         return bl_error_set(e, BL_EUSAGE, "-%c takes no value: write %s as separate flags", word[1], word);
@@ -454,6 +455,8 @@ static void append_help(const struct bl_option *option, struct bl_buffer *out)
 void bl_options_help(const struct bl_options *o, struct bl_buffer *out)
 {
     for (int g = 0; g < o->groups; g++) {
+        if (!o->group[g].title)
+            continue;
         bl_buffer_printf(out, "\n%s:\n", o->group[g].title);
         for (const struct bl_option *option = o->group[g].options; option->name; option++)
             append_help(option, out);

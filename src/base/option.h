@@ -1,7 +1,8 @@
-/* Options: one table per stage, from which flags, YAML keys, --help, --print-config and the configuration's digest come.
+/* Options: one table per stage, from which flags, YAML keys, --help, --print-config and the configuration's digest
+ * come.
  *
- * A stage declares `const struct bl_option its_options[]`, ended by an entry without a name, over a plain struct of its own. A
- * command binds tables to structs as groups, and reads values out of those structs, const from then on. */
+ * A stage declares `const struct bl_option its_options[]`, ended by an entry without a name, over a plain struct of its
+ * own. A command binds tables to structs as groups, and reads values out of those structs, const from then on. */
 #ifndef BL_OPTION_H
 #define BL_OPTION_H
 
@@ -26,17 +27,17 @@ struct bl_option_type {
 };
 
 struct bl_option {
-    const char *name;        /* long flag and YAML key */
-    char letter;             /* short flag, or 0 */
+    const char *name; /* long flag and YAML key */
+    char letter;      /* short flag, or 0 */
     const struct bl_option_type *type;
-    const char *initial;     /* default as text; NULL: zero bytes ("not set") */
-    const char *help;        /* words, no line breaks, no full stop */
+    const char *initial; /* default as text; NULL: zero bytes ("not set") */
+    const char *help;    /* words, no line breaks, no full stop */
     enum bl_affects affects;
-    size_t offset;           /* of the value in the stage's struct */
-    const char *placeholder; /* or NULL */
+    size_t offset;              /* of the value in the stage's struct */
+    const char *placeholder;    /* or NULL */
     const char *const *choices; /* BL_OPTION_CHOICE: ended by NULL */
-    int64_t min, max;        /* BL_OPTION_INT; max 0: INT64_MAX */
-    bool command_line_only;  /* makes no sense in a YAML file (--config, --help) */
+    int64_t min, max;           /* BL_OPTION_INT; max 0: INT64_MAX */
+    bool command_line_only;     /* makes no sense in a YAML file (--config, --help) */
 };
 
 struct bl_rational {
@@ -59,7 +60,8 @@ extern const struct bl_option_type bl_option_dimensions; /* struct bl_dimensions
 #define BL_OPTION_GROUPS_MAX 12
 
 struct bl_option_group {
-    const char *title; /* in --help: "Planning" */
+    const char
+        *title; /* in --help: "Planning"; NULL: another command's, known in the YAML file but no flag of this one */
     const struct bl_option *options;
     void *values;
 };
@@ -76,7 +78,8 @@ struct bl_options {
     int operands;
 };
 
-/* Binds a table to its values and sets the defaults. Groups with the same option twice are a programming error (tested). */
+/* Binds a table to its values and sets the defaults; title as in struct bl_option_group. Groups with the same option
+ * twice are a programming error (tested). */
 int bl_options_add(struct bl_options *o, const char *title, const struct bl_option *table, void *values,
                    struct bl_error *e);
 void bl_options_free(struct bl_options *o);

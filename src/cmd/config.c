@@ -59,7 +59,7 @@ static int read_source_mapping(const struct reading *r, const yaml_node_t *node,
         const char *key = keep_scalar(r, key_node, "key of a source");
         const char *value = key ? keep_scalar(r, value_node, key) : NULL;
         if (!value)
-            return BL_EUSAGE;
+            return r->e->code;
         if (strcmp(key, "path") == 0) {
             source->path = value;
         } else if (strcmp(key, "kind") == 0) {
@@ -88,7 +88,7 @@ static int read_sources(const struct reading *r, const yaml_node_t *node)
         if (item->type == YAML_MAPPING_NODE)
             code = read_source_mapping(r, item, source);
         else if (!(source->path = keep_scalar(r, item, "a source")))
-            code = BL_EUSAGE;
+            code = r->e->code;
         if (code)
             return code;
     }
@@ -105,7 +105,7 @@ static int read_root(const struct reading *r, const yaml_node_t *root)
         const yaml_node_t *key_node = node_at(r, pair->key), *value_node = node_at(r, pair->value);
         const char *key = keep_scalar(r, key_node, "key");
         if (!key)
-            return BL_EUSAGE;
+            return r->e->code;
         for (yaml_node_pair_t *before = start; before < pair; before++) {
             if (strcmp((const char *)node_at(r, before->key)->data.scalar.value, key) == 0)
                 return refuse(r, key_node, "key given twice: ", key);
@@ -118,7 +118,7 @@ static int read_root(const struct reading *r, const yaml_node_t *root)
         }
         const char *value = keep_scalar(r, value_node, key);
         if (!value)
-            return BL_EUSAGE;
+            return r->e->code;
         int code = bl_options_set(r->options, key, value, BL_ORIGIN_FILE, r->e);
         if (code) {
             const yaml_node_t *at = strncmp(r->e->text, "unknown", 7) == 0 ? key_node : value_node;
@@ -161,7 +161,7 @@ int bl_config_read(struct bl_config *config, const char *path, struct bl_options
     }
     FILE *file = fopen(path, "rbe");
     if (!file)
-        return bl_error_errno(e, BL_EUSAGE, "cannot open %s", path);
+        return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EUSAGE, "cannot open %s", path);
     struct reading r = {.config = config, .options = options, .path = path, .e = e};
     int code = read_document(&r, file);
     fclose(file); /* read only: nothing can be lost by it */

@@ -6,6 +6,8 @@
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/inputs.h"
+#include "plan/options.h"
+#include "run/options.h"
 #include "run/progress.h"
 #include "run/signals.h"
 #include "scan/scan.h"
@@ -15,6 +17,9 @@ struct scan {
     struct bl_inputs inputs;
     struct bl_progress progress;
     int64_t by_status[4], damaged, steps;
+    /* What pack's YAML file may say beside the sources: read, so that one file serves both. */
+    struct bl_pack_options pack_options;
+    struct bl_plan_options plan_options;
 };
 
 static const struct bl_option table[] = {
@@ -99,6 +104,12 @@ int bl_cmd_scan(int argc, char **argv)
                  "Lists every sequence in files, folders, globs, @lists or a YAML file with its exact length.\n"
                  "The table goes to standard output: id length kind path bytes status reason sampling stream."};
     int code = bl_inputs_add_options(&scan.inputs, &cmd);
+    if (!code)
+        code = bl_options_add(&cmd.options, NULL, bl_pack_option_table, &scan.pack_options, &cmd.error);
+    if (!code)
+        code = bl_options_add(&cmd.options, NULL, bl_plan_option_table, &scan.plan_options, &cmd.error);
+    if (!code)
+        code = bl_options_add(&cmd.options, NULL, bl_plan_strategy_table, &scan.plan_options, &cmd.error);
     const struct bl_option_group groups[] = {
         {"Output", table, &scan}, {"General", bl_common_threads_table, &cmd.common}, {0}};
     if (!code)

@@ -1,7 +1,8 @@
 /* What a sequence can be: the one table of functions behind which every kind (video, audio, text...) stands.
  *
- * scan asks count for rows; run opens one reader per worker and has it read pieces. Nothing else in the tool knows which kind it
- * deals with. A kind's options are its own table over its own config struct, const once the command line is read. */
+ * scan asks count for rows; run opens one reader per worker and has it read pieces. Nothing else in the tool knows
+ * which kind it deals with. A kind's options are its own table over its own config struct, const once the command line
+ * is read. */
 #ifndef BL_KIND_H
 #define BL_KIND_H
 
@@ -59,7 +60,8 @@ struct bl_reader; /* each kind's own: decoders, scalers, buffers of one worker *
 
 struct bl_kind {
     const char *name;
-    const char *title; /* of its options in --help: "Video" */
+    const char *title;             /* of its options in --help: "Video" */
+    const char *steps;             /* what its steps are called: "frames" */
     const char *const *extensions; /* without the dot, lower case, ended by NULL: what a folder's files are taken by */
     const struct bl_option *options;
     size_t config_size;
@@ -70,13 +72,13 @@ struct bl_kind {
     /* The options that decide lengths, in canonical form, for the table's column of that name. */
     void (*sampling)(const void *config, struct bl_buffer *out);
 
-    /* Emits a row for every sequence in the file. Content that is of no use is a row too (skipped, with the reason), not an error;
-     * BL_EFAIL is for a failing system. Called by many workers at once. */
+    /* Emits a row for every sequence in the file. Content that is of no use is a row too (skipped, with the reason),
+     * not an error; BL_EFAIL is for a failing system. Called by many workers at once. */
     int (*count)(const void *config, const struct bl_kind_env *env, const struct bl_input *input, bl_row_emit *emit,
                  void *sink, struct bl_error *e);
 
-    /* The fields that config and, where config does not say, this row's file give. row NULL: only what config decides; BL_EDATA
-     * then means "ask for each row". */
+    /* The fields that config and, where config does not say, this row's file give. row NULL: only what config decides;
+     * BL_EDATA then means "ask for each row". */
     int (*fields)(const void *config, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *fields,
                   struct bl_error *e);
 
@@ -84,8 +86,9 @@ struct bl_kind {
     int (*open)(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
                 struct bl_reader **reader, struct bl_error *e);
 
-    /* Reads a piece. BL_EDATA: this input is at fault (the reason in e, e.g. both numbers when the count disagrees); BL_EFAIL: the
-     * system is (EIO, a file that vanished or changed its size); BL_ECANCEL. What it decides depends on the file alone. */
+    /* Reads a piece. BL_EDATA: this input is at fault (the reason in e, e.g. both numbers when the count disagrees);
+     * BL_EFAIL: the system is (EIO, a file that vanished or changed its size); BL_ECANCEL. What it decides depends on
+     * the file alone. */
     int (*read)(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note, struct bl_error *e);
 
     void (*close)(struct bl_reader *reader);

@@ -40,6 +40,22 @@ static int produce(void *context, void **job_, struct bl_error *e)
     return 1;
 }
 
+static int ask(const struct asking *a, struct job *job, struct bl_row row, struct bl_error *e)
+{
+    struct bl_error fault = {0};
+    char *open_path = bl_source_open_path(a->base, row.path);
+    if (!open_path)
+        return bl_error_memory(e);
+    row.path = open_path;
+    bl_error_memory_watch();
+    int code = a->kind->fields(a->config, a->env, &row, &job->fields, &fault);
+    free(open_path);
+    if (bl_error_memory_seen() && code != BL_ECANCEL)
+        return bl_error_memory(e);
+    job->known = code == BL_OK;
+    return code == BL_OK || code == BL_EDATA ? BL_OK : bl_error_set(e, code, "%s", fault.text);
+}
+
 static int work(void *context, void *worker, void *job_, struct bl_error *e)
 {
     (void)worker;
@@ -47,19 +63,8 @@ static int work(void *context, void *worker, void *job_, struct bl_error *e)
     struct job *job = job_;
     struct bl_row_text text = {0};
     int code = bl_sequences_row(a->table, job->row, &text, e);
-    if (!code) {
-        struct bl_row row = text.row;
-        char *open_path = bl_source_open_path(a->base, row.path);
-        row.path = open_path;
-        struct bl_error fault = {0};
-        code = open_path ? a->kind->fields(a->config, a->env, &row, &job->fields, &fault) : bl_error_memory(e);
-        free(open_path);
-        job->known = code == BL_OK;
-        if (code == BL_EDATA)
-            code = BL_OK;
-        else if (code)
-            bl_error_set(e, code, "%s", fault.text);
-    }
+    if (!code)
+        code = ask(a, job, text.row, e);
     bl_row_text_free(&text);
     return code;
 }

@@ -103,8 +103,14 @@ static int read_piece(const struct bl_pack *pack, struct worker *w, struct job *
     int code = read_row(pack, w, sequence, &request, &open_path, e);
     if (code)
         return code;
+    bl_error_memory_watch();
     code = pack->kind->read(w->reader, &request, &note, &fault);
     free(open_path);
+    if (bl_error_memory_seen() && code != BL_ECANCEL) {
+        code = bl_error_memory(e);
+        bl_error_prefix(e, "%s", request.row.id);
+        return code;
+    }
     if (code == BL_EDATA) {
         bl_block_fail(block, pack->format, i);
         return bl_outcomes_add(&job->outcomes, sequence, true, request.steps, fault.text, e);

@@ -126,7 +126,13 @@ static int count_file(const struct bl_scan *scan, struct job *job, const char *o
     job->bytes = status.st_size;
     struct bl_input input = {open_path, status.st_size};
     const struct bl_kind *kind = job->file->kind;
-    return kind->count(scan->kind_config[kind_index(kind)], scan->env, &input, emit, job, e);
+    bl_error_memory_watch();
+    int code = kind->count(scan->kind_config[kind_index(kind)], scan->env, &input, emit, job, e);
+    if (bl_error_memory_seen() && code != BL_ECANCEL) {
+        code = bl_error_memory(e);
+        bl_error_prefix(e, "%s", job->file->path);
+    }
+    return code;
 }
 
 static int work(void *context, void *worker, void *job_, struct bl_error *e)

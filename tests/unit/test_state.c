@@ -13,19 +13,23 @@ START_TEST(a_run_goes_on_with_the_same_configuration_only)
     struct bl_state s;
     struct bl_error e = {0};
     ck_assert_int_eq(bl_state_open(&s, "a/b/set", "T: 94\nseed: 0\n", &e), BL_OK);
-    ck_assert(!s.resumed);
     struct bl_state second;
     ck_assert_int_eq(bl_state_open(&second, "a/b/set", "T: 94\nseed: 0\n", &e), BL_EFAIL);
     ck_assert_ptr_nonnull(strstr(e.text, "another bload is at work"));
     bl_error_clear(&e);
     bl_state_close(&s);
     ck_assert_int_eq(bl_state_open(&s, "a/b/set", "T: 94\nseed: 0\n", &e), BL_OK);
-    ck_assert(s.resumed);
     struct bl_buffer value = {0};
     ck_assert_int_eq(bl_state_recall("a/b/set", "seed", &value, &e), BL_OK);
     ck_assert_str_eq(value.data, "0");
     bl_buffer_free(&value);
     bl_state_close(&s);
+    /* As long as no shard is finished, another configuration begins anew. */
+    ck_assert_int_eq(bl_state_open(&s, "a/b/set", "T: 94\nseed: 5\n", &e), BL_OK);
+    bl_state_close(&s);
+    ck_assert_int_eq(bl_state_open(&s, "a/b/set", "T: 94\nseed: 0\n", &e), BL_OK);
+    bl_state_close(&s);
+    ck_assert_int_eq(bl_io_replace("a/b/set/.bload/shard-00000000.record", "x", 1, &e), BL_OK);
     ck_assert_int_eq(bl_state_open(&s, "a/b/set", "T: 94\nseed: 7\n", &e), BL_EUSAGE);
     ck_assert_ptr_nonnull(strstr(e.text, "seed is \"0\" there, not \"7\""));
     bl_error_clear(&e);

@@ -72,7 +72,7 @@ static int room_make(struct room *room, size_t bytes, struct bl_error *e)
         return 0;
     av_freep(&room->data);
     room->bytes = 0;
-    room->data = av_malloc(bytes); /* aligned for any SIMD level */
+    room->data = av_mallocz(bytes); /* aligned for any SIMD level; zimg reads beyond rows, at weight 0 */
     if (!room->data)
         return bl_error_memory(e);
     room->bytes = bytes;

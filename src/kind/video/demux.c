@@ -68,6 +68,11 @@ static int open_nothing(AVFormatContext *s, AVIOContext **pb, const char *url, i
     return AVERROR(EPERM);
 }
 
+bool bl_demux_is_memory(int code)
+{
+    return code == AVERROR(ENOMEM) && bl_error_memory_seen();
+}
+
 int bl_demux_error(const struct bl_demux *d, int code, const char *what, struct bl_error *e)
 {
     if (bl_cancelled(d->cancel))
@@ -76,7 +81,7 @@ int bl_demux_error(const struct bl_demux *d, int code, const char *what, struct 
         errno = d->system_errno;
         return bl_error_errno(e, BL_EFAIL, "%s: cannot be read", d->path);
     }
-    if (code == AVERROR(ENOMEM))
+    if (bl_demux_is_memory(code))
         return bl_error_memory(e);
     if (code == AVERROR_INVALIDDATA)
         return bl_error_set(e, BL_EDATA, "%s", what);
@@ -317,7 +322,7 @@ int bl_demux_next(struct bl_demux *d, AVPacket *packet, struct bl_error *e)
     for (;;) {
         av_packet_unref(packet);
         int rc = av_read_frame(d->format, packet);
-        if (bl_cancelled(d->cancel) || d->system_errno || rc == AVERROR(ENOMEM))
+        if (bl_cancelled(d->cancel) || d->system_errno || bl_demux_is_memory(rc))
             return bl_demux_error(d, rc, "", e);
         if (rc == AVERROR(EAGAIN))
             continue;

@@ -64,7 +64,7 @@ static int send(struct bl_frames *f, bool got, struct bl_error *e)
     f->cut = f->cut || f->demux.end_error || (got && packet_is_cut(f));
     int rc = avcodec_send_packet(f->codec, got ? f->packet : NULL);
     av_packet_unref(f->packet);
-    if (rc == AVERROR(ENOMEM))
+    if (bl_demux_is_memory(rc))
         return bl_error_memory(e);
     if (rc < 0 && rc != AVERROR_EOF)
         f->refused++;
@@ -134,7 +134,7 @@ int bl_frames_next(struct bl_frames *f, AVFrame *frame, struct bl_error *e)
         }
         if (rc == AVERROR_EOF || (rc == AVERROR(EAGAIN) && f->draining))
             return 0;
-        if (rc == AVERROR(ENOMEM))
+        if (bl_demux_is_memory(rc))
             return bl_error_memory(e);
         if (rc < 0 && rc != AVERROR(EAGAIN))
             f->refused++;

@@ -13,6 +13,16 @@
 #define GROUP 16 /* words that are made at a time */
 #define INLINE inline __attribute__((always_inline))
 
+/* Integers only, so the same bytes either way: compiled twice, chosen when the program is loaded. */
+#if defined(__x86_64__)
+#define CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define CLONES
+#endif
+
+/* A group as one value: copied so, it never leaves the registers. */
+typedef uint16_t group __attribute__((vector_size(2 * GROUP), aligned(2), may_alias));
+
 static int format_is_yuvj(enum AVPixelFormat format)
 {
     return format == AV_PIX_FMT_YUVJ420P || format == AV_PIX_FMT_YUVJ422P || format == AV_PIX_FMT_YUVJ444P ||
@@ -89,7 +99,7 @@ static void line_read(struct bl_rows *rows, int c, int y, int from, int count, u
         out[i] = (uint16_t)(((rows->words[i] ^ flip) * 255 + max / 2) / max << 8);
 }
 
-static void bytes_read(const uint8_t *in, int step, int count, uint16_t *out)
+CLONES static void bytes_read(const uint8_t *in, int step, int count, uint16_t *out)
 {
     int whole = step == 1 ? count / GROUP * GROUP : 0;
     for (int x = 0; x < whole; x += GROUP, in += GROUP) {
@@ -103,7 +113,7 @@ static void bytes_read(const uint8_t *in, int step, int count, uint16_t *out)
 }
 
 /* Shifting right drops the bits below the component, shifting left those above. */
-static void words_read(const uint8_t *in, const AVComponentDescriptor *comp, int count, uint16_t *out)
+CLONES static void words_read(const uint8_t *in, const AVComponentDescriptor *comp, int count, uint16_t *out)
 {
     int up = 16 - comp->depth, whole = comp->step == 2 ? count / GROUP * GROUP : 0;
     for (int x = 0; x < whole; x += GROUP, in += 2 * GROUP) {
@@ -139,10 +149,10 @@ static void component_read(struct bl_rows *rows, int c, int y, int from, int to,
 /* One loop for one average, all of the same shape: so compilers know the instruction. */
 static INLINE void group_average(const uint16_t *a, const uint16_t *b, uint16_t *out)
 {
-    uint16_t group[GROUP];
+    uint16_t middle[GROUP];
     for (int i = 0; i < GROUP; i++)
-        group[i] = (uint16_t)((a[i] + b[i] + 1) >> 1);
-    memcpy(out, group, sizeof(group));
+        middle[i] = (uint16_t)((a[i] + b[i] + 1) >> 1);
+    *(group *)out = *(const group *)middle;
 }
 
 /* eighths of the way from a to b; a constant wherever it is called in a loop. Up to 4 they are counted from a. */
@@ -152,14 +162,14 @@ static INLINE void group_between(const uint16_t *a, const uint16_t *b, int eight
     const uint16_t *near = eighths > 4 ? b : a;
     int steps = eighths > 4 ? 8 - eighths : eighths;
     if (steps == 0) {
-        memcpy(out, near, GROUP * sizeof(uint16_t));
+        *(group *)out = *(const group *)near;
         return;
     }
     group_average(a, b, middle);
     if (steps < 4)
         group_average(near, middle, out);
     else
-        memcpy(out, middle, sizeof(middle));
+        *(group *)out = *(const group *)middle;
     if (steps == 1)
         group_average(near, out, out);
     if (steps == 3)
@@ -167,7 +177,7 @@ static INLINE void group_between(const uint16_t *a, const uint16_t *b, int eight
 }
 
 /* Whole groups, into the slack. */
-static void row_between(const uint16_t *a, const uint16_t *b, int eighths, int count, uint16_t *out)
+CLONES static void row_between(const uint16_t *a, const uint16_t *b, int eighths, int count, uint16_t *out)
 {
 #define ROW(n)                                                                                                         \
     case n:                                                                                                            \
@@ -187,19 +197,27 @@ static void row_between(const uint16_t *a, const uint16_t *b, int eighths, int c
 }
 
 /* Doubles a row, in whole groups. The phases are those of the even and of the odd columns. */
-static INLINE void row_double(const uint16_t *in, int even, int odd, int count, uint16_t *out)
+static INLINE void row_weave(const uint16_t *in, int even, int odd, int count, uint16_t *out)
 {
     for (int x = 0; x < count; x += GROUP) {
-        uint16_t first[GROUP], second[GROUP], woven[2 * GROUP];
+        uint16_t first[GROUP], second[GROUP];
         const uint16_t *at = in + x;
         group_between(at + (even < 0 ? -1 : 0), at + (even < 0 ? 0 : 1), even & 7, first);
         group_between(at + (odd < 0 ? -1 : 0), at + (odd < 0 ? 0 : 1), odd & 7, second);
-        for (int i = 0; i < GROUP; i++) {
-            woven[2 * i] = first[i];
-            woven[2 * i + 1] = second[i];
-        }
-        memcpy(out + 2 * (size_t)x, woven, sizeof(woven));
+        const group *a = (const group *)first, *b = (const group *)second;
+        *(group *)(out + 2 * x) =
+            __builtin_shufflevector(*a, *b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+        *(group *)(out + 2 * x + GROUP) =
+            __builtin_shufflevector(*a, *b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
     }
+}
+
+CLONES static void row_double(const uint16_t *in, int phase, int count, uint16_t *out)
+{
+    if (phase == 0)
+        row_weave(in, 0, 4, count, out);
+    else
+        row_weave(in, -2, 2, count, out);
 }
 
 /* The rare one: four columns for one, in eighths as they fall. */
@@ -220,10 +238,8 @@ void bl_rows_widen(const struct bl_rows *rows, uint16_t *in, int left, int right
     const uint16_t *from = in + (left >> sub);
     in[-1] = in[0];
     in[rows->chroma_width] = in[rows->chroma_width - 1];
-    if (sub == 1 && phase == 0)
-        row_double(from, 0, 4, (right - left + 1) / 2, out + left);
-    else if (sub == 1)
-        row_double(from, -2, 2, (right - left + 1) / 2, out + left);
+    if (sub == 1)
+        row_double(from, phase, (right - left + 1) / 2, out + left);
     else
         row_quadruple(from, phase, right - left, out + left);
 }

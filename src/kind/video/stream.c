@@ -56,12 +56,14 @@ static int record_check(const AVCodecParameters *codec, const AVCodec *decoder,
                         const struct bl_convert_options *options, struct bl_error *e)
 {
     AVCodecContext *context = avcodec_alloc_context3(decoder);
-    int rc = context ? avcodec_parameters_to_context(context, codec) : AVERROR(ENOMEM);
+    if (!context)
+        return bl_error_memory(e);
+    int rc = avcodec_parameters_to_context(context, codec);
     if (rc >= 0) {
         context->thread_count = 1;
         rc = avcodec_open2(context, decoder, NULL);
     }
-    if (rc == AVERROR(ENOMEM))
+    if (bl_demux_is_memory(rc))
         rc = bl_error_memory(e);
     else if (rc < 0)
         rc = bl_error_set(e, BL_EDATA, "damaged: the %s decoder cannot be opened", decoder->name);

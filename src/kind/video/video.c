@@ -162,6 +162,7 @@ static void versions(void (*emit)(void *sink, const char *name, const char *vers
 const struct bl_kind bl_kind_video = {
     .name = "video",
     .title = "Video",
+    .steps = "frames",
     .extensions = extensions,
     .options = options,
     .config_size = sizeof(struct bl_video_config),

@@ -1,0 +1,121 @@
+/* What makes a dataset the same as the one that is there: its configuration, its inputs, its SIMD level. */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cmd/packing.h"
+#include "scan/compare.h"
+#include "store/manifest.h"
+
+static int add_checksum(struct bl_packing *p, const char *name, const char *path, struct bl_error *e)
+{
+    int64_t bytes;
+    uint64_t checksum;
+    char digest[BL_DIGEST_SIZE];
+    if (!path)
+        return BL_OK;
+    int code = bl_checksum_file(path, &bytes, &checksum, e);
+    if (code)
+        return code;
+    bl_checksum_format(checksum, digest);
+    bl_buffer_printf(&p->identity, "%s: %s\n", name, digest);
+    return BL_OK;
+}
+
+int bl_packing_identify(struct bl_cmd *cmd, struct bl_packing *p)
+{
+    bl_options_identity(&cmd->options, &p->identity);
+    for (int s = 0; s < p->inputs.sources && !p->sequences_path; s++) {
+        bl_buffer_text(&p->identity, "source ");
+        bl_buffer_int(&p->identity, s + 1);
+        bl_buffer_text(&p->identity, ": ");
+        bl_text_escape(&p->identity, p->inputs.source[s].path, strlen(p->inputs.source[s].path));
+        if (p->inputs.source[s].kind)
+            bl_buffer_printf(&p->identity, " (%s)", p->inputs.source[s].kind->name);
+        bl_buffer_byte(&p->identity, '\n');
+    }
+    int code = add_checksum(p, "sequences", p->sequences_path, &cmd->error);
+    if (!code)
+        code = add_checksum(p, "plan", p->plan_path, &cmd->error);
+    return code ? code : bl_buffer_check(&p->identity, &cmd->error);
+}
+
+/* The configuration that a manifest holds, as identity lines. */
+static int manifest_identity(const struct bl_manifest *m, struct bl_buffer *out, struct bl_error *e)
+{
+    for (size_t i = 0; i < m->configuration.count; i++)
+        bl_buffer_printf(out, "%s: %s\n", m->configuration.pair[i].name, m->configuration.pair[i].value);
+    return bl_buffer_check(out, e);
+}
+
+int bl_packing_find(struct bl_cmd *cmd, struct bl_packing *p)
+{
+    struct bl_error *e = &cmd->error;
+    struct bl_buffer path = {0}, there = {0}, what = {0};
+    struct bl_manifest m = {0};
+    struct bl_sequences table_there = {0};
+    bl_buffer_printf(&path, "%s/" BL_MANIFEST_FILE, p->output);
+    bl_buffer_printf(&what, "%s holds a dataset", p->output);
+    int code = path.failed || what.failed ? bl_error_memory(e) : BL_OK;
+    if (!code && access(path.data, F_OK) != 0) {
+        bl_buffer_free(&path);
+        bl_buffer_free(&what);
+        return 0;
+    }
+    if (!code)
+        code = bl_manifest_read(&m, p->output, e);
+    if (!code)
+        code = manifest_identity(&m, &there, e);
+    if (!code)
+        code = bl_identity_compare(there.data ? there.data : "", p->identity.data, what.data, e);
+    bl_buffer_clear(&path);
+    bl_buffer_printf(&path, "%s/sequences.tsv", p->output);
+    const char *table = path.data;
+    if (!code)
+        code = bl_sequences_open(&table_there, &table, 1, false, e);
+    if (!code && !p->sequences_path)
+        code = bl_scan_compare(&p->inputs.files, p->inputs.base, &table_there, e);
+    if (!code)
+        code = bl_state_clear(p->output, e);
+    if (!code) {
+        p->partial = !bl_sequences_clean(&table_there);
+        if (!cmd->common.quiet)
+            bl_cmd_say("%s is complete already: nothing to do", p->output);
+    }
+    bl_sequences_close(&table_there);
+    bl_manifest_free(&m);
+    bl_buffer_free(&there);
+    bl_buffer_free(&path);
+    bl_buffer_free(&what);
+    return code ? code : 1;
+}
+
+/* The level that a dataset here, finished or begun, was made with; *level stays as it is when there is none. */
+static int recorded_simd(const struct bl_packing *p, enum bl_simd *level, struct bl_error *e)
+{
+    struct bl_buffer name = {0};
+    struct bl_manifest m = {0};
+    struct bl_error none = {0};
+    int code = BL_OK;
+    if (bl_manifest_read(&m, p->output, &none) == BL_OK)
+        bl_buffer_text(&name, m.simd);
+    else
+        code = bl_state_recall(p->output, "simd", &name, e);
+    if (!code && name.size)
+        code = bl_simd_parse(name.data, level, e);
+    bl_manifest_free(&m);
+    bl_buffer_free(&name);
+    return code;
+}
+
+int bl_packing_simd(struct bl_packing *p, struct bl_error *e)
+{
+    int code = BL_OK;
+    p->env.simd = bl_simd_best();
+    if (p->options.simd)
+        p->env.simd = (enum bl_simd)(p->options.simd - 1);
+    else
+        code = recorded_simd(p, &p->env.simd, e);
+    p->options.simd = (int)p->env.simd + 1; /* what identifies the dataset is the level, not how it was chosen */
+    return code ? code : bl_simd_apply(p->env.simd, e);
+}

@@ -1,0 +1,141 @@
+/* The table of a pack's inputs, and how many of them may be of no use. */
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "cmd/packing.h"
+#include "scan/compare.h"
+#include "scan/scan.h"
+
+int bl_packing_tolerate(struct bl_packing *p, const struct bl_row *row, const char *reason, int64_t inputs,
+                        struct bl_error *e)
+{
+    p->useless++;
+    if (p->options.on_error == BL_ON_ERROR_FAIL)
+        return bl_error_set(e, BL_EFAIL, "%s: %s (--on-error fail)", row->id, reason);
+    if (bl_tolerance_exceeded(&p->options.max_failed, p->useless, inputs))
+        return bl_error_set(e, BL_EFAIL,
+                            "%" PRId64 " of %" PRId64 " inputs are of no use: more than --max-failed allows",
+                            p->useless, inputs);
+    return BL_OK;
+}
+
+int bl_packing_tolerate_damage(const struct bl_packing *p, const struct bl_row *row, const char *reason,
+                               struct bl_error *e)
+{
+    if (p->options.on_error == BL_ON_ERROR_FAIL)
+        return bl_error_set(e, BL_EFAIL, "%s: %s (--on-error fail)", row->id, reason);
+    return BL_OK;
+}
+
+static int take_scan_fault(void *sink, const struct bl_row *row, struct bl_error *e)
+{
+    struct bl_packing *p = sink;
+    bl_inputs_say_fault(row);
+    if (row->status != BL_ROW_OK)
+        return bl_packing_tolerate(p, row, row->reason, (int64_t)p->inputs.files.count, e);
+    return bl_packing_tolerate_damage(p, row, row->reason, e);
+}
+
+static void tick_scan(void *sink, size_t files, int64_t steps)
+{
+    struct bl_packing *p = sink;
+    (void)steps;
+    p->progress.done = (int64_t)files;
+    bl_progress_tick(&p->progress);
+}
+
+static int scan(struct bl_cmd *cmd, struct bl_packing *p)
+{
+    struct bl_output out = {0};
+    struct bl_scan job = {.files = &p->inputs.files,
+                          .base = p->inputs.base,
+                          .kind_config = (const void *const *)p->inputs.kind_config,
+                          .workers = p->workers,
+                          .env = &p->env,
+                          .fault = take_scan_fault,
+                          .tick = tick_scan,
+                          .sink = p};
+    int code = bl_output_open(&out, p->state.sequences, &cmd->error);
+    bl_progress_start(&p->progress, cmd->common.quiet, "scan", "files", NULL, (int64_t)p->inputs.files.count);
+    if (!code)
+        code = bl_scan_run(&job, &out, &cmd->error);
+    bl_progress_end(&p->progress);
+    if (!code)
+        code = bl_output_commit(&out, &cmd->error);
+    bl_output_abort(&out);
+    return code;
+}
+
+/* A table that was given is copied: the run must go on with the same one. */
+static int copy_table(struct bl_packing *p, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    int code = bl_io_slurp(p->sequences_path, SIZE_MAX / 4, &text, e);
+    if (!code)
+        code = bl_io_replace(p->state.sequences, text.data, text.size, e);
+    bl_buffer_free(&text);
+    return code;
+}
+
+/* The table must be one that these options would have made. */
+static int check_table(struct bl_packing *p, struct bl_error *e)
+{
+    const struct bl_sequences *t = &p->table;
+    if (!t->kind)
+        return bl_error_set(e, BL_EFAIL, "not one input is of use: there is nothing to pack");
+    if (t->mixed != SIZE_MAX)
+        return bl_error_set(e, BL_EUSAGE,
+                            "the table's rows differ in kind or sampling: row %zu is not like those before", t->mixed);
+    p->kind = *t->kind || !p->inputs.kind ? bl_kind_find(t->kind) : bl_kinds[p->inputs.kind - 1];
+    if (!p->kind && !*t->kind)
+        return bl_error_set(e, BL_EUSAGE, "the table does not say what its sequences are: give --kind");
+    if (!p->kind)
+        return bl_error_set(e, BL_EUSAGE, "the table's sequences are of the kind \"%s\", which is none", t->kind);
+    for (int k = 0; bl_kinds[k]; k++) {
+        if (bl_kinds[k] == p->kind)
+            p->kind_config = p->inputs.kind_config[k];
+    }
+    struct bl_buffer sampling = {0};
+    p->kind->sampling(p->kind_config, &sampling);
+    int code = bl_buffer_check(&sampling, e);
+    if (!code && *t->sampling && strcmp(sampling.data, t->sampling) != 0)
+        code = bl_error_set(e, BL_EUSAGE, "the table was scanned with sampling \"%s\", the options say \"%s\"",
+                            t->sampling, sampling.data);
+    bl_buffer_free(&sampling);
+    return code;
+}
+
+/* Inputs that the scan already found useless count for --on-error and --max-failed. */
+static int check_faults(struct bl_packing *p, struct bl_error *e)
+{
+    const struct bl_sequences *t = &p->table;
+    int64_t useless = t->by_status[BL_ROW_SKIPPED] + t->by_status[BL_ROW_FAILED];
+    if (p->options.on_error == BL_ON_ERROR_FAIL && useless + t->damaged) {
+        return bl_error_set(e, BL_EFAIL, "%" PRId64 " inputs are of no use, %" PRId64 " are damaged (--on-error fail)",
+                            useless, t->damaged);
+    }
+    p->useless = useless;
+    if (bl_tolerance_exceeded(&p->options.max_failed, useless, (int64_t)t->count))
+        return bl_error_set(e, BL_EFAIL, "%" PRId64 " of %zu inputs are of no use: more than --max-failed allows",
+                            useless, t->count);
+    return BL_OK;
+}
+
+int bl_packing_table(struct bl_cmd *cmd, struct bl_packing *p)
+{
+    struct bl_error *e = &cmd->error;
+    bool found = access(p->state.sequences, F_OK) == 0;
+    int code = BL_OK;
+    if (!found)
+        code = p->sequences_path ? copy_table(p, e) : scan(cmd, p);
+    const char *path = p->state.sequences;
+    if (!code)
+        code = bl_sequences_open(&p->table, &path, 1, false, e);
+    if (!code && found && !p->sequences_path)
+        code = bl_scan_compare(&p->inputs.files, p->inputs.base, &p->table, e);
+    if (!code)
+        code = check_table(p, e);
+    return code ? code : check_faults(p, e);
+}

@@ -1,0 +1,60 @@
+/* What the parts of `bload pack` share: the command itself (pack.c), the table of its inputs (pack_table.c), and what
+ * makes a dataset the same as the one that is there (pack_identity.c). */
+#ifndef BL_PACKING_H
+#define BL_PACKING_H
+
+#include "cmd/cmd.h"
+#include "cmd/inputs.h"
+#include "run/finish.h"
+#include "run/options.h"
+#include "run/progress.h"
+#include "run/state.h"
+#include "store/format.h"
+#include "store/sequences.h"
+
+struct bl_packing {
+    bool print_config;
+    struct bl_pack_options options;
+    struct bl_plan_options plan_options;
+    struct bl_inputs inputs;
+    char *output; /* the dataset's directory as it is to be opened */
+    char *sequences_path, *plan_path;
+    struct bl_buffer identity;
+    struct bl_kind_env env;
+    struct bl_state state;
+    struct bl_sequences table;
+    struct bl_plan plan;
+    const struct bl_kind *kind;
+    const void *kind_config;
+    struct bl_format format;
+    int workers, slots;
+    struct bl_progress progress;
+    int64_t useless; /* inputs of no use so far: skipped or failed */
+    uint8_t *failed; /* a bit per sequence: it has been told, for an earlier piece */
+    bool partial;    /* the status that BL_OK ends with */
+    struct bl_finished finished;
+    double seconds;
+    int64_t steps; /* read in this run */
+};
+
+/* Gets the table of the scan in DIR/.bload: made now, copied from --sequences, or found there and compared with the
+ * inputs. It must be of one kind, and scanned as the options say. */
+int bl_packing_table(struct bl_cmd *cmd, struct bl_packing *p);
+
+/* An input was found to be of no use, or damaged: BL_EFAIL when that is one too many, by --on-error and --max-failed.
+ */
+int bl_packing_tolerate(struct bl_packing *p, const struct bl_row *row, const char *reason, int64_t inputs,
+                        struct bl_error *e);
+int bl_packing_tolerate_damage(const struct bl_packing *p, const struct bl_row *row, const char *reason,
+                               struct bl_error *e);
+
+/* Chooses the SIMD level and applies it: --simd, or what a dataset here began with, or the best of this machine. */
+int bl_packing_simd(struct bl_packing *p, struct bl_error *e);
+
+/* Sets p->identity: everything that decides the dataset's bytes beside the contents of the inputs and the versions. */
+int bl_packing_identify(struct bl_cmd *cmd, struct bl_packing *p);
+
+/* 1 when the output holds this very dataset, complete; 0 when it holds none; BL_EUSAGE when it holds another. */
+int bl_packing_find(struct bl_cmd *cmd, struct bl_packing *p);
+
+#endif
