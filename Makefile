@@ -260,6 +260,15 @@ format:
 bench: all
 	@bench/run
 
+# The packers that bench/plan measures against, in a virtual environment; one that cannot be installed is named and skipped.
+.PHONY: bench-peers bench-plan
+bench-peers:
+	@mkdir -p build
+	@bench/plan/peers.sh
+
+bench-plan: all
+	@bench/plan/run $(LARGEST)
+
 clean:
 	rm -rf build bload
 
@@ -275,6 +284,7 @@ help:
 	@echo 'make lint         layering, format, static checks, manual pages'
 	@echo 'make format       put the sources into the house format (clang-format)'
 	@echo 'make bench        measure; prints the tables that the documents quote'
+	@echo 'make bench-plan   blocks, time and memory of plans beside other packers (make bench-peers installs them; LARGEST=10000000)'
 	@echo 'make install      to PREFIX=$(PREFIX), below DESTDIR; LIBDIR, BINDIR, MANDIR too'
 	@echo 'make uninstall clean help'
 	@echo 'CC=clang, CFLAGS, CPPFLAGS, LDFLAGS and WERROR= are respected; VARIANT=asan|ubsan|tsan|cover builds beside the release; V=1 shows commands.'

@@ -371,8 +371,8 @@ static int check_block_ptr(const struct bl_plan *plan, struct bl_error *e)
 {
     bool rises = plan->block_ptr[0] == 0 && plan->block_ptr[plan->blocks] == (int64_t)plan->pieces;
     for (size_t b = 0; b < plan->blocks && rises; b++)
-        rises = plan->block_ptr[b] < plan->block_ptr[b + 1];
-    return rises ? BL_OK : bl_error_set(e, BL_EDATA, "block_ptr does not rise from 0 to the number of pieces");
+        rises = plan->block_ptr[b] <= plan->block_ptr[b + 1];
+    return rises ? BL_OK : bl_error_set(e, BL_EDATA, "block_ptr does not go up from 0 to the number of pieces");
 }
 
 /* Pieces p .. p + n - 1 from the file into the plan. */
