@@ -12,7 +12,7 @@
 #include "base/error.h"
 
 struct bl_buffer {
-    char *data; /* NUL-terminated once anything was appended */
+    char *data;  /* NUL-terminated once anything was appended */
     size_t size; /* bytes, without that NUL */
     size_t capacity;
     bool failed;

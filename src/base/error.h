@@ -41,8 +41,9 @@ void bl_error_clear(struct bl_error *e);
 /* Memory that could not be had: BL_EFAIL, "out of memory". */
 int bl_error_memory(struct bl_error *e);
 
-/* Libraries make little of memory that could not be had: FFmpeg may take it for the end of a file, or for damage, and say
- * so. The C library tells it in errno, where nothing else puts ENOMEM: watch before, ask afterwards on the same thread. */
+/* Libraries make little of memory that could not be had: FFmpeg may take it for the end of a file, or for damage, and
+ * say so. The C library tells it in errno, where nothing else puts ENOMEM: watch before, ask afterwards on the same
+ * thread. */
 void bl_error_memory_watch(void);
 bool bl_error_memory_seen(void);
 

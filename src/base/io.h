@@ -32,8 +32,8 @@ int bl_io_publish(const char *from, const char *to, struct bl_error *e);
 /* Writes data to path by way of a temporary name, fsync and rename. */
 int bl_io_replace(const char *path, const void *data, size_t size, struct bl_error *e);
 
-/* An output that a user named: "-" or NULL is stdout; a pipe or device is written to directly; a file is written beside its
- * name and renamed by bl_output_commit, so that nothing half-written bears it. Buffered. */
+/* An output that a user named: "-" or NULL is stdout; a pipe or device is written to directly; a file is written beside
+ * its name and renamed by bl_output_commit, so that nothing half-written bears it. Buffered. */
 struct bl_output {
     int fd;
     char *path;      /* for messages */
@@ -51,12 +51,12 @@ void bl_output_abort(struct bl_output *out);
 /* Lines of a file or of stdin ("-"), read in large chunks. */
 struct bl_lines {
     int fd;
-    const char *path;   /* for messages; the caller's */
-    int64_t number;     /* of the line returned last, from 1 */
-    int64_t offset;     /* of that line's first byte */
+    const char *path; /* for messages; the caller's */
+    int64_t number;   /* of the line returned last, from 1 */
+    int64_t offset;   /* of that line's first byte */
     char *data;
     size_t capacity, at, end;
-    int64_t read_to;    /* offset in the file of data + end */
+    int64_t read_to; /* offset in the file of data + end */
     bool eof;
 };
 

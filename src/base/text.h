@@ -14,8 +14,8 @@ bool bl_text_to_int(const char *text, size_t size, int64_t min, int64_t max, int
 /* Bytes with an optional suffix K, M, G, T (or KiB...: powers of 1024). */
 bool bl_text_to_bytes(const char *text, int64_t *value);
 
-/* Natural order: runs of digits by value, everything else by byte, no locale; texts that are equal so (a1, a01) by bytes.
- * Negative, 0, positive as strcmp. */
+/* Natural order: runs of digits by value, everything else by byte, no locale; texts that are equal so (a1, a01) by
+ * bytes. Negative, 0, positive as strcmp. */
 int bl_text_natural(const char *a, const char *b);
 
 /* A value in a table: tab, newline, return, backslash as \t \n \r \\, a byte that is not UTF-8 as \xHH. */

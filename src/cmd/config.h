@@ -15,8 +15,8 @@ struct bl_config {
     size_t texts;
 };
 
-/* Sets options from the file, at BL_ORIGIN_FILE: flags win. Unknown keys, wrong types and values are BL_EUSAGE with file, line
- * and column. Free after the options are no longer read. */
+/* Sets options from the file, at BL_ORIGIN_FILE: flags win. Unknown keys, wrong types and values are BL_EUSAGE with
+ * file, line and column. Free after the options are no longer read. */
 int bl_config_read(struct bl_config *config, const char *path, struct bl_options *options, struct bl_error *e);
 void bl_config_free(struct bl_config *config);
 

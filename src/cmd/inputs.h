@@ -14,7 +14,7 @@ struct bl_inputs {
     struct bl_config config;
     struct bl_source *source; /* operands, or the file's */
     int sources;
-    const char *base;        /* directory that relative paths count from, or NULL */
+    const char *base; /* directory that relative paths count from, or NULL */
     void *kind_config[BL_KINDS_MAX];
     struct bl_files files;
 };

@@ -5,7 +5,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum bl_dtype { BL_U8, BL_I8, BL_BOOL, BL_I16, BL_U16, BL_F16, BL_BF16, BL_I32, BL_U32, BL_F32, BL_I64, BL_U64, BL_F64 };
+enum bl_dtype {
+    BL_U8,
+    BL_I8,
+    BL_BOOL,
+    BL_I16,
+    BL_U16,
+    BL_F16,
+    BL_BF16,
+    BL_I32,
+    BL_U32,
+    BL_F32,
+    BL_I64,
+    BL_U64,
+    BL_F64
+};
 
 /* Bytes of one element, and safetensors' name of the type. */
 size_t bl_dtype_size(enum bl_dtype dtype);
@@ -30,7 +44,8 @@ struct bl_fields {
     struct bl_field field[BL_FIELDS_MAX];
 };
 
-/* Bytes of one step of the field. Shapes are bounded when a field is made (at most 2^40 bytes a step), so it cannot overflow. */
+/* Bytes of one step of the field. Shapes are bounded when a field is made (at most 2^40 bytes a step), so it cannot
+ * overflow. */
 size_t bl_field_step_bytes(const struct bl_field *field);
 
 #endif

@@ -13,11 +13,11 @@ enum bl_row_status {
 
 /* Texts belong to whoever filled the row in. */
 struct bl_row {
-    const char *id;       /* unique over the table; valid as a file name below a folder, unescaped */
-    int64_t length;       /* steps */
-    const char *kind;     /* its name: "video" */
-    const char *path;     /* of the file, as it was given */
-    int64_t bytes;        /* of the file, at the scan */
+    const char *id;   /* unique over the table; valid as a file name below a folder, unescaped */
+    int64_t length;   /* steps */
+    const char *kind; /* its name: "video" */
+    const char *path; /* of the file, as it was given */
+    int64_t bytes;    /* of the file, at the scan */
     enum bl_row_status status;
     const char *reason;   /* "" for an ok sequence without fault */
     const char *sampling; /* the options that decided the length, in canonical form: "all", "fps=12", "stride=2" */

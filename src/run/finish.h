@@ -16,9 +16,9 @@ struct bl_finish {
     const struct bl_plan_options *plan_options;
     const struct bl_kind *kind;
     const struct bl_format *format;
-    const char *identity;     /* the configuration: "name: value" lines */
-    const char *simd;         /* the level's name */
-    const char *made;         /* how the fields were made, in words */
+    const char *identity; /* the configuration: "name: value" lines */
+    const char *simd;     /* the level's name */
+    const char *made;     /* how the fields were made, in words */
 };
 
 /* What became of the inputs, for the exit status and the summary. */

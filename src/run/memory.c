@@ -7,8 +7,8 @@
 #include "store/seekable.h"
 #include "store/shard.h"
 
-/* Decoders hold reference pictures, scalers their rows: so much is set aside for each worker. A run with one worker and small
- * blocks peaked at 155 MiB on 4K H.264 and HEVC, at 60 MiB on 1080p. */
+/* Decoders hold reference pictures, scalers their rows: so much is set aside for each worker. A run with one worker and
+ * small blocks peaked at 155 MiB on 4K H.264 and HEVC, at 60 MiB on 1080p. */
 #define READER_MEMORY ((int64_t)128 << 20)
 #define BASE_MEMORY ((int64_t)32 << 20)
 

@@ -25,11 +25,11 @@ struct bl_pack_options {
     const char *output, *sequences, *plan;
     int64_t shard_size;
     struct bl_compress compress;
-    int pad;      /* enum bl_pad */
+    int pad; /* enum bl_pad */
     bool segment_ids;
-    int simd;     /* 0 auto, then bl_kind's levels in the order of bl_simd_names */
+    int simd;       /* 0 auto, then bl_kind's levels in the order of bl_simd_names */
     int64_t memory; /* bytes; 0: what the machine has */
-    int on_error; /* enum bl_on_error */
+    int on_error;   /* enum bl_on_error */
     struct bl_tolerance max_failed;
 };
 

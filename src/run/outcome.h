@@ -1,7 +1,7 @@
 /* Outcomes: what packing found out about sequences beyond what the scan knew.
  *
- * They are kept with the record of the shard in which they were found, so that a resumed run knows them too, and go into
- * sequences.tsv at the end. */
+ * They are kept with the record of the shard in which they were found, so that a resumed run knows them too, and go
+ * into sequences.tsv at the end. */
 #ifndef BL_OUTCOME_H
 #define BL_OUTCOME_H
 
@@ -32,8 +32,8 @@ void bl_outcomes_free(struct bl_outcomes *outcomes);
 void bl_outcomes_format(const struct bl_outcomes *outcomes, struct bl_buffer *out);
 int bl_outcomes_parse(struct bl_outcomes *outcomes, char *text, size_t size, struct bl_error *e);
 
-/* One outcome per row: failed if any piece was, steps added up, the reasons of pieces joined in the order they came (at most a
- * few hundred bytes). Sorted by row. */
+/* One outcome per row: failed if any piece was, steps added up, the reasons of pieces joined in the order they came (at
+ * most a few hundred bytes). Sorted by row. */
 int bl_outcomes_merge(struct bl_outcomes *outcomes, struct bl_error *e);
 
 #endif

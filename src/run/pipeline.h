@@ -1,9 +1,9 @@
 /* The pipeline: produce -> work -> consume, with work done by many threads and everything else on the caller's.
  *
- * It is told like a Unix pipeline. produce makes jobs in order, and only while fewer than `slots` are under way: that is the
- * backpressure, and the bound on memory. Workers take them; consume gets the results in the order of the jobs, whatever the
- * order in which they were done. With one worker the same way is taken without threads. The first fatal error, in the order of
- * the jobs, stops intake, raises cancel, waits for the workers and is returned. */
+ * It is told like a Unix pipeline. produce makes jobs in order, and only while fewer than `slots` are under way: that
+ * is the backpressure, and the bound on memory. Workers take them; consume gets the results in the order of the jobs,
+ * whatever the order in which they were done. With one worker the same way is taken without threads. The first fatal
+ * error, in the order of the jobs, stops intake, raises cancel, waits for the workers and is returned. */
 #ifndef BL_PIPELINE_H
 #define BL_PIPELINE_H
 
@@ -26,7 +26,8 @@ struct bl_stages {
     void (*tick)(void *context);
 };
 
-/* Runs to the end. BL_ECANCEL when cancel was raised from outside (a signal). Errors of starting threads are BL_EFAIL. */
+/* Runs to the end. BL_ECANCEL when cancel was raised from outside (a signal). Errors of starting threads are BL_EFAIL.
+ */
 int bl_pipeline_run(const struct bl_stages *stages, void *context, int workers, int slots, struct bl_cancel *cancel,
                     struct bl_error *e);
 

@@ -1,7 +1,7 @@
-/* Work tests the flag at every frame, but some of it cannot: a large frame that is being compressed, ten million lengths
- * that are being planned, a file server that does not answer, a reader of our output who has stopped. So the first signal
- * also sets a timer, and when it runs out the signal is let through as it is: files get their names last, so that nothing is
- * lost by it. */
+/* Work tests the flag at every frame, but some of it cannot: a large frame that is being compressed, ten million
+ * lengths that are being planned, a file server that does not answer, a reader of our output who has stopped. So the
+ * first signal also sets a timer, and when it runs out the signal is let through as it is: files get their names last,
+ * so that nothing is lost by it. */
 #include "run/signals.h"
 
 #include <poll.h>
@@ -10,7 +10,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#define PATIENCE 800000 /* microseconds: a signal ends the tool within a second */
+#define PATIENCE 600000 /* microseconds: with all that ending takes, a signal ends the tool within a second */
 
 /* A handler has no argument of its own: these are the globals that the tool cannot do without. */
 static struct bl_cancel *target;

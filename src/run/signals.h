@@ -1,12 +1,13 @@
-/* Signals: SIGINT, SIGTERM and SIGHUP raise a cancel flag; the run unwinds, and the signal is raised again at the end. */
+/* Signals: SIGINT, SIGTERM and SIGHUP raise a cancel flag; the run unwinds, and the signal is raised again at the end.
+ */
 #ifndef BL_SIGNALS_H
 #define BL_SIGNALS_H
 
 #include "kind/kind.h"
 
-/* From now on a signal stores its number in cancel->raised (once; the first one stays). A second signal ends the process
- * at once, and so does the first when the work has not ended within a second. SIGPIPE is ignored: writing to a closed
- * pipe is an error like any other. cancel must outlive the process's work. */
+/* From now on a signal stores its number in cancel->raised (once; the first one stays). A second signal ends the
+ * process at once, and so does the first when the work has not ended within a second. SIGPIPE is ignored: writing to a
+ * closed pipe is an error like any other. cancel must outlive the process's work. */
 void bl_signals_install(struct bl_cancel *cancel);
 
 /* The signal that was caught, or 0. */

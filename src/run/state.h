@@ -1,5 +1,5 @@
-/* The state of a run, in DIR/.bload: a lock, the configuration, the scan's table. With it a run that was stopped anywhere goes
- * on where it was; it goes when the dataset is finished. */
+/* The state of a run, in DIR/.bload: a lock, the configuration, the scan's table. With it a run that was stopped
+ * anywhere goes on where it was; it goes when the dataset is finished. */
 #ifndef BL_STATE_H
 #define BL_STATE_H
 
@@ -15,8 +15,8 @@ struct bl_state {
 };
 
 /* Makes DIR and DIR/.bload and takes the lock, which ends with the process. identity: "name: value" lines of everything
- * that decides the dataset. BL_EUSAGE: DIR holds something else, or finished shards of another configuration (it says what
- * differs); BL_EFAIL: another run is at work there. */
+ * that decides the dataset. BL_EUSAGE: DIR holds something else, or finished shards of another configuration (it says
+ * what differs); BL_EFAIL: another run is at work there. */
 int bl_state_open(struct bl_state *state, const char *dir, const char *identity, struct bl_error *e);
 
 /* The value of a line of the configuration that a run began DIR with, appended to value; nothing when there is none. */

@@ -10,13 +10,13 @@
 
 /* One thing that the user named: a file, a folder, a glob or an @list. */
 struct bl_source {
-    const char *path;            /* as given */
-    const struct bl_kind *kind;  /* said for this source, or NULL */
+    const char *path;           /* as given */
+    const struct bl_kind *kind; /* said for this source, or NULL */
 };
 
 struct bl_file {
-    char *path;                 /* as given, with what was found below it; owned */
-    const char *id;             /* path, or its part below the source folder: points into path */
+    char *path;     /* as given, with what was found below it; owned */
+    const char *id; /* path, or its part below the source folder: points into path */
     const struct bl_kind *kind;
 };
 
@@ -37,7 +37,8 @@ struct bl_files {
 
 /* Lists the sources. base is the directory that relative paths count from (NULL: the working directory). kind: what
  * the user said all of it is, or NULL. Errors: BL_EUSAGE for a source that is not there, a glob that matches nothing,
- * kinds that are mixed (with the counts) and ids that come twice (both named); BL_EFAIL for a directory that cannot be read. */
+ * kinds that are mixed (with the counts) and ids that come twice (both named); BL_EFAIL for a directory that cannot be
+ * read. */
 int bl_sources_list(struct bl_files *files, const struct bl_source *source, int sources, const char *base,
                     const struct bl_kind *kind, struct bl_error *e);
 void bl_files_free(struct bl_files *files);

@@ -43,9 +43,9 @@ test_help_of_each_command() {
     done
 }
 
-test_help_fits_eighty_columns() {
+test_options_fit_eighty_columns() {
     for command in $commands; do
-        bload $command --help | awk -v command=$command 'length($0) > 100 { print command ": " $0; wide = 1 } END { exit wide }'
+        bload $command --help | awk -v command=$command '/^  / && length($0) > 80 { print command ": " $0; wide = 1 } END { exit wide }'
     done
 }
 

@@ -38,7 +38,7 @@ static const struct bl_option table[] = {
     {.name = "T",
      .letter = 'T',
      .type = &bl_option_int,
-     .help = "block length\nin steps",
+     .help = "steps per block, the first to the last of them, whatever begins or ends between",
      .offset = AT(length),
      .min = 1,
      .affects = BL_AFFECTS_PLAN},
@@ -262,16 +262,16 @@ START_TEST(help)
     struct bl_buffer out = {0};
     bl_options_help(&options, &out);
     ck_assert_str_eq(out.data, "\nTest:\n"
-                               "  -l, --loud                      make noise\n"
-                               "  -j, --jobs N                    how many [2]\n"
-                               "  -T N                            block length\n"
-                               "                                  in steps\n"
-                               "      --memory BYTES              at most [1M]\n"
-                               "      --seed N                    decides [0]\n"
-                               "      --fruit apple|pear          which [apple]\n"
-                               "  -n, --name WHO                  called\n"
-                               "      --rate RATE                 per second\n"
-                               "      --size WxH                  of a picture\n");
+                               "  -l, --loud                  make noise\n"
+                               "  -j, --jobs N                how many [2]\n"
+                               "  -T N                        steps per block, the first to the last of them,\n"
+                               "                              whatever begins or ends between\n"
+                               "      --memory BYTES          at most [1M]\n"
+                               "      --seed N                decides [0]\n"
+                               "      --fruit apple|pear      which [apple]\n"
+                               "  -n, --name WHO              called\n"
+                               "      --rate RATE             per second\n"
+                               "      --size WxH              of a picture\n");
     bl_buffer_free(&out);
 }
 END_TEST

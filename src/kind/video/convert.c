@@ -371,7 +371,7 @@ int bl_convert_frame(struct bl_convert *convert, const AVFrame *frame, const str
     if (!rc)
         rc = bl_colour_make(&passage.colour, &pixels, frame->colorspace, frame->color_range, e);
     if (!rc)
-        rc = bl_rows_begin(&convert->rows, &pixels, frame, e);
+        rc = bl_rows_begin(&convert->rows, &pixels, frame, convert->options.simd, e);
     if (!rc)
         rc = room_make(&convert->row, (size_t)g->scaled_width * 3, e);
     if (rc)

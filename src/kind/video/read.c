@@ -112,18 +112,26 @@ static int piece_next(struct piece *p, struct bl_error *e)
     return p->strayed ? 0 : rc;
 }
 
-/* Decodes until the piece is full, and to the end of the file where the piece ends the sequence. */
+/* A piece that ends its sequence is decoded to the end of the file, and so is one in which the decoder met faults that
+ * the scan does not know of: only there it shows whether frames are missing, and all later ones in the wrong place. */
+static bool piece_needs_end(const struct piece *p)
+{
+    const struct bl_request *request = p->request;
+    return request->source_start + request->steps == request->row.length ||
+           (!*request->row.reason && (p->frames.refused || p->frames.cut));
+}
+
+/* Decodes until the piece is full, or to the end of the file. */
 static int piece_decode(struct piece *p, struct bl_error *e)
 {
     struct bl_reader *reader = p->reader;
     int64_t stop = p->request->source_start + p->request->steps;
-    bool to_end = stop == p->request->row.length;
     int64_t time_end = AV_NOPTS_VALUE;
     int rc;
     while ((rc = piece_next(p, e)) > 0) {
         int64_t times = bl_pick_push(&p->pick, bl_frames_time(reader->frame));
         rc = piece_take(p, times, e);
-        if (rc || (!to_end && p->seen >= stop))
+        if (rc || (p->seen >= stop && !piece_needs_end(p)))
             return rc;
         time_end = bl_frames_time_end(&p->frames, reader->frame);
         av_frame_unref(reader->held);
@@ -133,7 +141,7 @@ static int piece_decode(struct piece *p, struct bl_error *e)
         return 0;
     if (!rc)
         rc = piece_take(p, bl_pick_end(&p->pick, time_end), e);
-    if (!rc && (to_end ? p->seen != stop : p->seen < stop))
+    if (!rc && (piece_needs_end(p) ? p->seen != p->request->row.length : p->seen < stop))
         rc = count_differs(p, e);
     return rc;
 }

@@ -13,16 +13,6 @@
 #define GROUP 16 /* words that are made at a time */
 #define INLINE inline __attribute__((always_inline))
 
-/* Integers only, so the same bytes either way: compiled twice, chosen when the program is loaded. */
-#if defined(__x86_64__)
-#define CLONES __attribute__((target_clones("avx2", "default")))
-#else
-#define CLONES
-#endif
-
-/* A group as one value: copied so, it never leaves the registers. */
-typedef uint16_t group __attribute__((vector_size(2 * GROUP), aligned(2), may_alias));
-
 static int format_is_yuvj(enum AVPixelFormat format)
 {
     return format == AV_PIX_FMT_YUVJ420P || format == AV_PIX_FMT_YUVJ422P || format == AV_PIX_FMT_YUVJ444P ||
@@ -68,6 +58,151 @@ int bl_pixels_make(struct bl_pixels *pixels, enum AVPixelFormat format, struct b
     return 0;
 }
 
+/* --- the loops that matter, for each level of SIMD ------------------------------------------------------------------
+ */
+
+static INLINE void bytes_read(const uint8_t *restrict in, int step, int count, uint16_t *restrict out)
+{
+    int whole = step == 1 ? count / GROUP * GROUP : 0;
+    for (int x = 0; x < whole; x += GROUP, in += GROUP, out += GROUP) {
+        for (int i = 0; i < GROUP; i++)
+            out[i] = (uint16_t)(in[i] << 8);
+    }
+    for (int x = whole; x < count; x++, in += step)
+        *out++ = (uint16_t)(*in << 8);
+}
+
+/* A word wherever it lies. */
+typedef uint16_t loose_word __attribute__((aligned(1), may_alias));
+
+/* Shifting right drops the bits below the component, shifting left those above. */
+static INLINE void words_read(const uint8_t *restrict in, const AVComponentDescriptor *comp, int count,
+                              uint16_t *restrict out)
+{
+    int down = comp->shift, up = 16 - comp->depth, whole = comp->step == 2 ? count / GROUP * GROUP : 0;
+    for (int x = 0; x < whole; x += GROUP, in += 2 * GROUP, out += GROUP) {
+        const loose_word *words = (const loose_word *)in;
+        for (int i = 0; i < GROUP; i++)
+            out[i] = (uint16_t)((uint16_t)(av_le2ne16(words[i]) >> down) << up);
+    }
+    for (int x = whole; x < count; x++, in += comp->step)
+        *out++ = (uint16_t)((unsigned)(in[0] | in[1] << 8) >> down << up);
+}
+
+/* One loop for one average, all of the same shape, and no two arrays the same: so compilers know the instruction and
+ * keep what lies between in registers. n is a constant. */
+static INLINE void group_average(const uint16_t *restrict a, const uint16_t *restrict b, int n, uint16_t *restrict out)
+{
+    for (int i = 0; i < n; i++)
+        out[i] = (uint16_t)((a[i] + b[i] + 1) >> 1);
+}
+
+/* eighths of the way from a to b, 1 to 7, for n words up to GROUP; both constants wherever it is called in a loop. */
+static INLINE void group_between(const uint16_t *restrict a, const uint16_t *restrict b, int eighths, int n,
+                                 uint16_t *restrict out)
+{
+    uint16_t middle[GROUP], quarter[GROUP];
+    const uint16_t *near = eighths > 4 ? b : a;
+    if (eighths == 4) {
+        group_average(a, b, n, out);
+        return;
+    }
+    group_average(a, b, n, middle);
+    if (eighths == 2 || eighths == 6) {
+        group_average(near, middle, n, out);
+        return;
+    }
+    group_average(near, middle, n, quarter);
+    group_average(eighths == 3 || eighths == 5 ? middle : near, quarter, n, out);
+}
+
+/* Whole groups, into the slack. */
+static INLINE void row_between(const uint16_t *restrict a, const uint16_t *restrict b, int eighths, int count,
+                               uint16_t *restrict out)
+{
+#define ROW(n)                                                                                                         \
+    case n:                                                                                                            \
+        for (int x = 0; x < count; x += GROUP)                                                                         \
+            group_between(a + x, b + x, n, GROUP, out + x);                                                            \
+        break
+    switch (eighths) {
+        ROW(1);
+        ROW(2);
+        ROW(3);
+        ROW(4);
+        ROW(5);
+        ROW(6);
+        ROW(7);
+    }
+#undef ROW
+}
+
+typedef uint16_t words8 __attribute__((vector_size(16)));
+
+/* Doubles a row, eight at a time: every sample is followed by one a half further on, or, where chroma lies between,
+ * there are one a quarter before and one a quarter behind. */
+static INLINE void row_double(const uint16_t *restrict in, int phase, int count, uint16_t *restrict out)
+{
+    for (int x = 0; x < count; x += 8, in += 8, out += 16) {
+        uint16_t even[8], odd[8];
+        words8 a, b, woven[2];
+        if (phase == 0) {
+            memcpy(even, in, sizeof(even));
+            group_between(in, in + 1, 4, 8, odd);
+        } else {
+            group_between(in - 1, in, 6, 8, even);
+            group_between(in, in + 1, 2, 8, odd);
+        }
+        memcpy(&a, even, sizeof(a));
+        memcpy(&b, odd, sizeof(b));
+        woven[0] = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+        woven[1] = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+        memcpy(out, woven, sizeof(woven));
+    }
+}
+
+/* Integers only: the same bytes from every compilation. */
+struct bl_rows_kernels {
+    void (*bytes)(const uint8_t *in, int step, int count, uint16_t *out);
+    void (*words)(const uint8_t *in, const AVComponentDescriptor *comp, int count, uint16_t *out);
+    void (*between)(const uint16_t *a, const uint16_t *b, int eighths, int count, uint16_t *out);
+    void (*twice)(const uint16_t *in, int phase, int count, uint16_t *out);
+};
+
+#define KERNELS(level, target)                                                                                         \
+    target static void bytes_##level(const uint8_t *in, int step, int count, uint16_t *out)                            \
+    {                                                                                                                  \
+        bytes_read(in, step, count, out);                                                                              \
+    }                                                                                                                  \
+    target static void words_##level(const uint8_t *in, const AVComponentDescriptor *comp, int count, uint16_t *out)   \
+    {                                                                                                                  \
+        words_read(in, comp, count, out);                                                                              \
+    }                                                                                                                  \
+    target static void between_##level(const uint16_t *a, const uint16_t *b, int eighths, int count, uint16_t *out)    \
+    {                                                                                                                  \
+        row_between(a, b, eighths, count, out);                                                                        \
+    }                                                                                                                  \
+    target static void twice_##level(const uint16_t *in, int phase, int count, uint16_t *out)                          \
+    {                                                                                                                  \
+        row_double(in, phase, count, out);                                                                             \
+    }                                                                                                                  \
+    static const struct bl_rows_kernels kernels_##level = {bytes_##level, words_##level, between_##level, twice_##level}
+
+KERNELS(plain, );
+#if defined(__x86_64__)
+KERNELS(avx2, __attribute__((target("avx2"))));
+#endif
+
+static const struct bl_rows_kernels *kernels_for(enum bl_simd simd)
+{
+#if defined(__x86_64__)
+    if (simd == BL_SIMD_AVX2)
+        return &kernels_avx2;
+#endif
+    (void)simd;
+    return &kernels_plain;
+}
+
 /* --- one component ----------------------------------------------------------------------------------------------- */
 
 /* FFmpeg's palettes are native words 0xAARRGGBB; c is 0 for red. */
@@ -99,33 +234,6 @@ static void line_read(struct bl_rows *rows, int c, int y, int from, int count, u
         out[i] = (uint16_t)(((rows->words[i] ^ flip) * 255 + max / 2) / max << 8);
 }
 
-CLONES static void bytes_read(const uint8_t *in, int step, int count, uint16_t *out)
-{
-    int whole = step == 1 ? count / GROUP * GROUP : 0;
-    for (int x = 0; x < whole; x += GROUP, in += GROUP) {
-        uint8_t bytes[GROUP];
-        memcpy(bytes, in, sizeof(bytes));
-        for (int i = 0; i < GROUP; i++)
-            out[x + i] = (uint16_t)(bytes[i] << 8);
-    }
-    for (int x = whole; x < count; x++, in += step)
-        out[x] = (uint16_t)(*in << 8);
-}
-
-/* Shifting right drops the bits below the component, shifting left those above. */
-CLONES static void words_read(const uint8_t *in, const AVComponentDescriptor *comp, int count, uint16_t *out)
-{
-    int up = 16 - comp->depth, whole = comp->step == 2 ? count / GROUP * GROUP : 0;
-    for (int x = 0; x < whole; x += GROUP, in += 2 * GROUP) {
-        uint16_t words[GROUP];
-        memcpy(words, in, sizeof(words));
-        for (int i = 0; i < GROUP; i++)
-            out[x + i] = (uint16_t)(av_le2ne16(words[i]) >> comp->shift << up);
-    }
-    for (int x = whole; x < count; x++, in += comp->step)
-        out[x] = (uint16_t)((unsigned)(in[0] | in[1] << 8) >> comp->shift << up);
-}
-
 /* Columns from to to of row y of component c, in the component's own columns and rows. */
 static void component_read(struct bl_rows *rows, int c, int y, int from, int to, uint16_t *out)
 {
@@ -137,88 +245,14 @@ static void component_read(struct bl_rows *rows, int c, int y, int from, int to,
     if (desc->flags & AV_PIX_FMT_FLAG_PAL)
         palette_read(rows->frame, c, y, from, to - from, out);
     else if (whole && comp->depth == 8 && comp->shift == 0)
-        bytes_read(in, comp->step, to - from, out);
+        rows->kernels->bytes(in, comp->step, to - from, out);
     else if (whole && comp->depth > 8 && comp->depth + comp->shift <= 16 && !(desc->flags & AV_PIX_FMT_FLAG_BE))
-        words_read(in, comp, to - from, out);
+        rows->kernels->words(in, comp, to - from, out);
     else
         line_read(rows, c, y, from, to - from, out);
 }
 
 /* --- chroma to the size of luma ---------------------------------------------------------------------------------- */
-
-/* One loop for one average, all of the same shape: so compilers know the instruction. */
-static INLINE void group_average(const uint16_t *a, const uint16_t *b, uint16_t *out)
-{
-    uint16_t middle[GROUP];
-    for (int i = 0; i < GROUP; i++)
-        middle[i] = (uint16_t)((a[i] + b[i] + 1) >> 1);
-    *(group *)out = *(const group *)middle;
-}
-
-/* eighths of the way from a to b; a constant wherever it is called in a loop. Up to 4 they are counted from a. */
-static INLINE void group_between(const uint16_t *a, const uint16_t *b, int eighths, uint16_t *out)
-{
-    uint16_t middle[GROUP];
-    const uint16_t *near = eighths > 4 ? b : a;
-    int steps = eighths > 4 ? 8 - eighths : eighths;
-    if (steps == 0) {
-        *(group *)out = *(const group *)near;
-        return;
-    }
-    group_average(a, b, middle);
-    if (steps < 4)
-        group_average(near, middle, out);
-    else
-        *(group *)out = *(const group *)middle;
-    if (steps == 1)
-        group_average(near, out, out);
-    if (steps == 3)
-        group_average(middle, out, out);
-}
-
-/* Whole groups, into the slack. */
-CLONES static void row_between(const uint16_t *a, const uint16_t *b, int eighths, int count, uint16_t *out)
-{
-#define ROW(n)                                                                                                         \
-    case n:                                                                                                            \
-        for (int x = 0; x < count; x += GROUP)                                                                         \
-            group_between(a + x, b + x, n, out + x);                                                                   \
-        break
-    switch (eighths) {
-        ROW(1);
-        ROW(2);
-        ROW(3);
-        ROW(4);
-        ROW(5);
-        ROW(6);
-        ROW(7);
-    }
-#undef ROW
-}
-
-/* Doubles a row, in whole groups. The phases are those of the even and of the odd columns. */
-static INLINE void row_weave(const uint16_t *in, int even, int odd, int count, uint16_t *out)
-{
-    for (int x = 0; x < count; x += GROUP) {
-        uint16_t first[GROUP], second[GROUP];
-        const uint16_t *at = in + x;
-        group_between(at + (even < 0 ? -1 : 0), at + (even < 0 ? 0 : 1), even & 7, first);
-        group_between(at + (odd < 0 ? -1 : 0), at + (odd < 0 ? 0 : 1), odd & 7, second);
-        const group *a = (const group *)first, *b = (const group *)second;
-        *(group *)(out + 2 * x) =
-            __builtin_shufflevector(*a, *b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-        *(group *)(out + 2 * x + GROUP) =
-            __builtin_shufflevector(*a, *b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-    }
-}
-
-CLONES static void row_double(const uint16_t *in, int phase, int count, uint16_t *out)
-{
-    if (phase == 0)
-        row_weave(in, 0, 4, count, out);
-    else
-        row_weave(in, -2, 2, count, out);
-}
 
 /* The rare one: four columns for one, in eighths as they fall. */
 static void row_quadruple(const uint16_t *in, int phase, int count, uint16_t *out)
@@ -239,7 +273,7 @@ void bl_rows_widen(const struct bl_rows *rows, uint16_t *in, int left, int right
     in[-1] = in[0];
     in[rows->chroma_width] = in[rows->chroma_width - 1];
     if (sub == 1)
-        row_double(from, phase, (right - left + 1) / 2, out + left);
+        rows->kernels->twice(from, phase, (right - left + 1) / 2, out + left);
     else
         row_quadruple(from, phase, right - left, out + left);
 }
@@ -275,7 +309,7 @@ void bl_rows_read(struct bl_rows *rows, int c, int y, int from, int to, uint16_t
     int row = (y >> sub) + (down < 0 ? -1 : 0);
     const uint16_t *above = kept_row(rows, c, row, from, to);
     if (down & 7)
-        row_between(above, kept_row(rows, c, row + 1, from, to), down & 7, to - from, out + from);
+        rows->kernels->between(above, kept_row(rows, c, row + 1, from, to), down & 7, to - from, out + from);
     else
         memcpy(out + from, above, (size_t)(to - from) * sizeof(uint16_t));
 }
@@ -311,7 +345,8 @@ static void phases_make(struct bl_rows *rows, enum AVChromaLocation location)
     rows->phase_h = top ? 0 : (bottom ? -8 : -4) * (down - 1) / down;
 }
 
-int bl_rows_begin(struct bl_rows *rows, const struct bl_pixels *pixels, const AVFrame *frame, struct bl_error *e)
+int bl_rows_begin(struct bl_rows *rows, const struct bl_pixels *pixels, const AVFrame *frame, enum bl_simd simd,
+                  struct bl_error *e)
 {
     rows->desc = av_pix_fmt_desc_get((enum AVPixelFormat)frame->format);
     int planes = av_pix_fmt_count_planes((enum AVPixelFormat)frame->format);
@@ -321,6 +356,7 @@ int bl_rows_begin(struct bl_rows *rows, const struct bl_pixels *pixels, const AV
         if (!frame->data[p])
             return bl_error_set(e, BL_EDATA, "a frame without data");
     }
+    rows->kernels = kernels_for(simd);
     rows->pixels = *pixels;
     rows->frame = frame;
     rows->chroma_width = AV_CEIL_RSHIFT(frame->width, pixels->sub_w);

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "kind/simd.h"
 
 #define BL_ROWS_SLACK 32 /* words beyond either end of a row that may be read, and beyond its right end written */
 
@@ -39,6 +40,7 @@ struct bl_rows_kept {
 };
 
 struct bl_rows {
+    const struct bl_rows_kernels *kernels; /* the loops of the SIMD level */
     struct bl_pixels pixels;
     const AVFrame *frame;
     const AVPixFmtDescriptor *desc;
@@ -52,7 +54,8 @@ struct bl_rows {
 
 /* Begins a frame, which must stay until the last row is read. rows is zeroed before its first use and freed after
  * its last. BL_EFAIL for no memory, BL_EDATA for a frame without data. */
-int bl_rows_begin(struct bl_rows *rows, const struct bl_pixels *pixels, const AVFrame *frame, struct bl_error *e);
+int bl_rows_begin(struct bl_rows *rows, const struct bl_pixels *pixels, const AVFrame *frame, enum bl_simd simd,
+                  struct bl_error *e);
 void bl_rows_free(struct bl_rows *rows);
 
 /* Columns from to to of component c in row y of luma, to out[from...]; the columns are the component's own. */
