@@ -171,10 +171,10 @@ struct bload_plan_options {
     enum bload_strategy strategy;
     enum bload_fill fill;
     enum bload_oversize oversize;
-    int all_clips; /* for BLOAD_SAMPLE: not 0: every whole clip of a sequence, not one */
-    int64_t T;     /* steps per block; 0: as long as the longest sequence */
-    int64_t clip;  /* steps per clip; 0: the mean length, rounded down */
-    uint64_t seed; /* decides everything random: the same plan on every machine */
+    int all_clips;         /* for BLOAD_SAMPLE: not 0: every whole clip of a sequence, not one */
+    int64_t T;             /* steps per block; 0: as long as the longest sequence */
+    int64_t clip;          /* steps per clip; 0: the mean length, rounded down */
+    uint64_t seed;         /* decides everything random: the same plan on every machine */
     int64_t effort;        /* search for fewer blocks for so many billion operations; 0: 8 */
     int64_t align;         /* every start in a block is a multiple of it; 0: of anything */
     int64_t max_sequences; /* in a block; 0: any number */
