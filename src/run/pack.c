@@ -263,6 +263,7 @@ static int produce(void *context, void **job_, struct bl_error *e)
     p->free = job->next;
     job->shard = p->open;
     bl_block_plan(&job->block, p->pack->format, p->pack->plan, p->pack->table->length, p->next_block++);
+    bl_shard_place_block(job->shard->shard, &job->block);
     *job_ = job;
     return 1;
 }

@@ -3,28 +3,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALIGN ((size_t)64)
+#include "base/direct.h"
 
-static size_t aligned(size_t size)
+#define ALIGN ((size_t)64)
+#define PAGE ((size_t)BL_DIRECT_PAGE)
+
+static size_t aligned(size_t size, size_t to)
 {
-    return (size + ALIGN - 1) / ALIGN * ALIGN;
+    return (size + to - 1) / to * to;
 }
 
 /* Sizes cannot overflow: bl_format_check bounds a field's block, and S. */
 size_t bl_block_memory(const struct bl_format *format, bool with_fields)
 {
     size_t S = (size_t)format->S;
-    size_t size =
-        ALIGN + aligned((S + 1) * sizeof(int32_t)) + aligned(S * sizeof(int32_t)) + 2 * aligned(S * sizeof(int64_t));
+    size_t size = PAGE;
     for (int f = 0; with_fields && f < format->fields.count; f++)
-        size += aligned(bl_format_block_bytes(format, f));
+        size += PAGE + aligned(bl_format_block_bytes(format, f), PAGE);
+    size += aligned((S + 1) * sizeof(int32_t), ALIGN) + aligned(S * sizeof(int32_t), ALIGN);
+    size += 2 * aligned(S * sizeof(int64_t), ALIGN);
     return size;
 }
 
 static void *take(uint8_t **at, size_t size)
 {
     void *part = *at;
-    *at += aligned(size);
+    *at += aligned(size, ALIGN);
     return part;
 }
 
@@ -37,13 +41,13 @@ int bl_block_make(struct bl_block *block, const struct bl_format *format, bool w
     block->memory = calloc(1, bl_block_memory(format, with_fields));
     if (!block->memory)
         return bl_error_memory(e);
-    uint8_t *at = (uint8_t *)block->memory + (ALIGN - (uintptr_t)block->memory % ALIGN) % ALIGN;
+    uint8_t *at = (uint8_t *)block->memory + (PAGE - (uintptr_t)block->memory % PAGE) % PAGE;
+    for (int f = 0; with_fields && f < format->fields.count; f++)
+        block->field[f] = block->room[f] = take(&at, PAGE + aligned(bl_format_block_bytes(format, f), PAGE));
     block->cu_seqlens = take(&at, (S + 1) * sizeof(int32_t));
     block->length = take(&at, S * sizeof(int32_t));
     block->sequence = take(&at, S * sizeof(int64_t));
     block->source_start = take(&at, S * sizeof(int64_t));
-    for (int f = 0; with_fields && f < format->fields.count; f++)
-        block->field[f] = take(&at, bl_format_block_bytes(format, f));
     return BL_OK;
 }
 
@@ -72,6 +76,11 @@ void bl_block_plan(struct bl_block *block, const struct bl_format *format, const
         start = bl_plan_next_start(plan, start, block->length[i]);
     }
     block->cu_seqlens[format->S] = (int32_t)stop;
+}
+
+void bl_block_place(struct bl_block *block, int f, int64_t offset)
+{
+    block->field[f] = block->room[f] + (size_t)((uint64_t)offset % PAGE);
 }
 
 void bl_block_fail(struct bl_block *block, const struct bl_format *format, int i)

@@ -17,7 +17,8 @@ struct bl_block {
     int64_t *sequence;             /* [S] */
     int32_t *length;               /* [S] */
     int64_t *source_start;         /* [S], all zero when no sequence was cut */
-    uint8_t *field[BL_FIELDS_MAX]; /* T * bl_field_step_bytes each, 64-byte aligned; NULL when made without fields */
+    uint8_t *field[BL_FIELDS_MAX]; /* T * bl_field_step_bytes each, aligned for its dtype; NULL: made without fields */
+    uint8_t *room[BL_FIELDS_MAX];  /* page-aligned, and a page longer than the field that lies in it */
     void *memory;                  /* that all of these lie in */
 };
 
@@ -31,6 +32,9 @@ void bl_block_free(struct bl_block *block);
 /* Sets index and tables of block b as planned; fields stay as they are. length is what the plan was made from. */
 void bl_block_plan(struct bl_block *block, const struct bl_format *format, const struct bl_plan *plan,
                    const int64_t *length, int64_t b);
+
+/* Moves field f so that it lies in its page of memory as offset lies in its page of a file. What it held is lost. */
+void bl_block_place(struct bl_block *block, int f, int64_t offset);
 
 /* Marks the piece in place i as failed: sequence -1, length 0, source_start 0, and zeros in its steps of every field.
  * Its boundaries in cu_seqlens stay. */

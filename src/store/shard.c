@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/direct.h"
 #include "base/io.h"
 #include "store/shardfile.h"
 
@@ -23,6 +24,7 @@ struct bl_shard {
     struct bl_layout layout;
     char *dir, *temporary, *final;
     int fd;
+    int direct;                /* bl_direct_open, or -1 */
     uint8_t *table[BL_TABLES]; /* as in the file; NULL for those that the format has not */
     uint64_t *block_checksum;  /* [blocks][fields] */
     uint8_t *is_put;           /* [blocks] */
@@ -183,7 +185,10 @@ static int open_file(struct bl_shard *shard, struct bl_error *e)
         shard->temporary = NULL; /* not ours to remove */
         return code;
     }
-    return shard->format->compressed ? BL_OK : take_room(shard, e);
+    if (shard->format->compressed)
+        return BL_OK;
+    shard->direct = bl_direct_open(shard->temporary);
+    return take_room(shard, e);
 }
 
 int bl_shard_create(const struct bl_format *format, const char *dir, int64_t number, struct bl_shard **out,
@@ -194,7 +199,7 @@ int bl_shard_create(const struct bl_format *format, const char *dir, int64_t num
         return bl_error_memory(e);
     shard->format = format;
     shard->number = number;
-    shard->fd = -1;
+    shard->fd = shard->direct = -1;
     int code = bl_layout_make(&shard->layout, format, number, e);
     if (!code)
         code = allocate(shard, e);
@@ -217,6 +222,8 @@ void bl_shard_free(struct bl_shard *shard)
     size_t frames = shard->frame ? frames_before(shard->format, shard->layout.blocks, shard->format->fields.count) : 0;
     for (size_t i = 0; i < frames; i++)
         bl_frame_free(&shard->frame[i]);
+    if (shard->direct >= 0)
+        close(shard->direct); /* what it wrote was seen to be written, and the other one is synced */
     if (shard->fd >= 0) {
         close(shard->fd); /* it is given up, or was synced before */
         if (shard->temporary)
@@ -272,15 +279,22 @@ static void put_tables(struct bl_shard *shard, const struct bl_block *block, siz
     }
 }
 
-static int write_field(struct bl_shard *shard, const struct bl_block *block, int f, int64_t row, struct bl_error *e)
+static int64_t field_offset(const struct bl_shard *shard, int f, int64_t row)
 {
     const struct bl_shard_tensor *tensor = bl_layout_field(&shard->layout, f);
-    int64_t offset = (int64_t)shard->layout.header.size + tensor->tensor.begin + row * tensor->row_bytes;
-    int code = bl_io_pwrite(shard->fd, block->field[f], (size_t)tensor->row_bytes, offset, shard->temporary, e);
-    /* Starts the disk early, so that the sync at the end has little left. Only a hint: errors come up there. */
-    if (!code)
-        (void)sync_file_range(shard->fd, offset, tensor->row_bytes, SYNC_FILE_RANGE_WRITE);
-    return code;
+    return (int64_t)shard->layout.header.size + tensor->tensor.begin + row * tensor->row_bytes;
+}
+
+void bl_shard_place_block(const struct bl_shard *shard, struct bl_block *block)
+{
+    for (int f = 0; f < shard->format->fields.count && !shard->format->compressed; f++)
+        bl_block_place(block, f, field_offset(shard, f, block->index - shard->layout.first_block));
+}
+
+static int write_field(struct bl_shard *shard, const struct bl_block *block, int f, int64_t row, struct bl_error *e)
+{
+    return bl_direct_pwrite(shard->direct, shard->fd, block->field[f], bl_format_block_bytes(shard->format, f),
+                            field_offset(shard, f, row), shard->temporary, e);
 }
 
 static int compress_field(struct bl_shard *shard, const struct bl_block *block, int f, int64_t row,

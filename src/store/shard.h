@@ -33,6 +33,9 @@ int bl_shard_sweep(const char *dir, struct bl_error *e);
 int bl_shard_create(const struct bl_format *format, const char *dir, int64_t shard, struct bl_shard **out,
                     struct bl_error *e);
 
+/* Puts the fields of a block that this shard is to have where they can be written best; before they are filled. */
+void bl_shard_place_block(const struct bl_shard *shard, struct bl_block *block);
+
 /* Writes or compresses one block of the shard, each exactly once. Callable by many threads at once, for different
  * blocks. The fields must be filled wholly, padding included. compressor is the caller's own; NULL for plain shards.
  * The block is the caller's again afterwards. */

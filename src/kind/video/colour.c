@@ -5,10 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-#define GROUP 16                                     /* pixels converted at a time */
+#define GROUP 32                                     /* pixels converted at a time */
 #define INLINE inline __attribute__((always_inline)) /* into each of the compilations */
 
-typedef uint8_t bytes16 __attribute__((vector_size(GROUP)));
+typedef uint8_t bytes16 __attribute__((vector_size(16)));
 
 /* Kr and Kb of H.273 table 4; 0 where the matrix is not made of them. What FFmpeg's scale filter takes for unsaid or
  * reserved is BT.601. */
@@ -139,14 +139,14 @@ static INLINE void group_rgb(const struct bl_colour *c, const uint16_t *const pl
     }
 }
 
-/* Weaves three times 16 bytes into 16 pixels: first R with G where they go, then B between them (indices from 16 on
- * count in the second argument). No compiler finds these shuffles by itself at -O2. */
-static INLINE void group_weave(uint8_t in[3][GROUP], uint8_t *rgb)
+/* Weaves three times 16 bytes, from `at`, into 16 pixels: first R with G where they go, then B between them (indices
+ * from 16 on count in the second argument). No compiler finds these shuffles by itself at -O2. */
+static INLINE void group_weave(uint8_t in[3][GROUP], int at, uint8_t *rgb)
 {
     bytes16 r, g, b, rg[3], out[3];
-    memcpy(&r, in[0], GROUP);
-    memcpy(&g, in[1], GROUP);
-    memcpy(&b, in[2], GROUP);
+    memcpy(&r, in[0] + at, sizeof(r));
+    memcpy(&g, in[1] + at, sizeof(g));
+    memcpy(&b, in[2] + at, sizeof(b));
     rg[0] = __builtin_shufflevector(r, g, 0, 16, 0, 1, 17, 0, 2, 18, 0, 3, 19, 0, 4, 20, 0, 5);
     rg[1] = __builtin_shufflevector(r, g, 21, 0, 6, 22, 0, 7, 23, 0, 8, 24, 0, 9, 25, 0, 10, 26);
     rg[2] = __builtin_shufflevector(r, g, 0, 11, 27, 0, 12, 28, 0, 13, 29, 0, 14, 30, 0, 15, 31, 0);
@@ -163,7 +163,8 @@ static INLINE void group_convert(const struct bl_colour *c, const uint16_t *cons
         group_yuv(c, plane[0], plane[1], plane[2], parts);
     else
         group_rgb(c, plane, parts);
-    group_weave(parts, rgb);
+    for (int at = 0; at < GROUP; at += 16)
+        group_weave(parts, at, rgb + 3 * at);
 }
 
 static INLINE void row_convert(const struct bl_colour *c, const uint16_t *const plane[3], int count, uint8_t *rgb)

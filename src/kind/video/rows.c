@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define GROUP 16 /* words that are made at a time */
+#define AHEAD 4  /* rows by which a frame is fetched before they are read: by now it has left the near caches */
 #define INLINE inline __attribute__((always_inline))
 
 static int format_is_yuvj(enum AVPixelFormat format)
@@ -234,6 +235,13 @@ static void line_read(struct bl_rows *rows, int c, int y, int from, int count, u
         out[i] = (uint16_t)(((rows->words[i] ^ flip) * 255 + max / 2) / max << 8);
 }
 
+/* Only a hint, so that it does not matter if there is no such row. */
+static void row_fetch(const uint8_t *row, size_t bytes)
+{
+    for (size_t x = 0; x < bytes; x += 64)
+        __builtin_prefetch(row + x);
+}
+
 /* Columns from to to of row y of component c, in the component's own columns and rows. */
 static void component_read(struct bl_rows *rows, int c, int y, int from, int to, uint16_t *out)
 {
@@ -242,6 +250,7 @@ static void component_read(struct bl_rows *rows, int c, int y, int from, int to,
     int whole = !(desc->flags & (AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM));
     const uint8_t *in = rows->frame->data[comp->plane] + (ptrdiff_t)y * rows->frame->linesize[comp->plane];
     in += comp->offset + (ptrdiff_t)from * comp->step;
+    row_fetch(in + AHEAD * (ptrdiff_t)rows->frame->linesize[comp->plane], (size_t)(to - from) * (size_t)comp->step);
     if (desc->flags & AV_PIX_FMT_FLAG_PAL)
         palette_read(rows->frame, c, y, from, to - from, out);
     else if (whole && comp->depth == 8 && comp->shift == 0)

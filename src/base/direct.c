@@ -1,0 +1,62 @@
+#include "base/direct.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "base/io.h"
+
+/* Less than this gathers in the cache: each direct write waits for the disk. */
+#define LEAST ((size_t)1 << 20)
+
+int bl_direct_open(const char *path)
+{
+    return open(path, O_WRONLY | O_DIRECT | O_CLOEXEC);
+}
+
+/* Some file systems take the flag and then want more than pages, and a write that was cut short leaves a rest that is
+ * none: the ordinary way does what is left. */
+static int write_pages(int direct, int fd, const char *data, size_t size, int64_t offset, const char *path,
+                       struct bl_error *e)
+{
+    while (size) {
+        ssize_t n = pwrite(direct, data, size, offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EINVAL)
+            return bl_io_pwrite(fd, data, size, offset, path, e);
+        if (n < 0)
+            return bl_error_errno(e, BL_EFAIL, "cannot write %s", path);
+        data += n;
+        offset += n;
+        size -= (size_t)n;
+    }
+    return BL_OK;
+}
+
+/* Starts the disk early, so that the sync at the end has little left. Only a hint: errors come up there. */
+static int write_cached(int fd, const void *data, size_t size, int64_t offset, const char *path, struct bl_error *e)
+{
+    int code = bl_io_pwrite(fd, data, size, offset, path, e);
+    if (!code && size >= LEAST)
+        (void)sync_file_range(fd, offset, (off_t)size, SYNC_FILE_RANGE_WRITE);
+    return code;
+}
+
+int bl_direct_pwrite(int direct, int fd, const void *data, size_t size, int64_t offset, const char *path,
+                     struct bl_error *e)
+{
+    const char *at = data;
+    bool alike = (uintptr_t)data % BL_DIRECT_PAGE == (uint64_t)offset % BL_DIRECT_PAGE;
+    if (direct < 0 || !alike || size < LEAST)
+        return write_cached(fd, data, size, offset, path, e);
+    size_t head = (size_t)(-(uint64_t)offset % BL_DIRECT_PAGE);
+    size_t pages = (size - head) / BL_DIRECT_PAGE * BL_DIRECT_PAGE, tail = size - head - pages;
+    int code = bl_io_pwrite(fd, at, head, offset, path, e);
+    if (!code)
+        code = write_pages(direct, fd, at + head, pages, offset + (int64_t)head, path, e);
+    if (!code)
+        code = bl_io_pwrite(fd, at + head + pages, tail, offset + (int64_t)(head + pages), path, e);
+    return code;
+}
