@@ -219,15 +219,22 @@ check-library: all
 check-readers: all $(OUT)/tests/convert_raw
 	@$(SUITE) $(PREFIXED)readers tests/readers/run
 
-.PHONY: check-slow fault fuzz asan ubsan tsan valgrind
+.PHONY: check-slow laws fault fuzz asan ubsan tsan valgrind
 # The laws that take minutes to prove: many kills, many seeds.
 check-slow: all
 	@$(SUITE) $(PREFIXED)slow $(sort $(wildcard tests/slow/*.sh))
 
+# The same bytes whatever happens: killed at every step, stopped, out of disk or memory, inputs that fail or vanish.
+laws: all build/laws.so
+	@$(SUITE) $(PREFIXED)laws tests/laws/run
+
 fault: all build/libinject.so
 	@$(SUITE) $(PREFIXED)fault tests/fault/run
 
+# To be preloaded by the tests above.
 build/libinject.so: tests/fault/inject.c
+build/laws.so: tests/laws/preload.c
+build/libinject.so build/laws.so:
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu17 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fPIC -shared -o $@ $< -ldl
@@ -278,6 +285,7 @@ help:
 	@echo 'make demo         all of it: set up, build, fetch real videos, pack, verify, report'
 	@echo 'make check        set up, build and run every test'
 	@echo 'make check-slow   the tests that take minutes: kill and resume, many seeds'
+	@echo 'make laws         the same bytes whatever happens: kills, signals, full disks, failing inputs'
 	@echo 'make fault        make the Nth allocation, write, thread... fail'
 	@echo 'make fuzz         feed malformed files to the readers (clang)'
 	@echo 'make asan ubsan tsan valgrind    the tests under a sanitizer'

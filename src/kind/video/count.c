@@ -59,7 +59,8 @@ static int decode(const struct bl_demux *counted, struct bl_pick *pick, struct d
     if (!frame)
         return bl_error_memory(e);
     struct bl_frames f;
-    int rc = bl_frames_open(&f, counted->path, counted->bytes, counted->stream->index, counted->cancel, e);
+    enum bl_demux_mode mode = pick->stride == 0 ? BL_DEMUX_TIMES : BL_DEMUX_DECODE;
+    int rc = bl_frames_open(&f, counted->path, counted->bytes, counted->stream->index, mode, counted->cancel, e);
     if (!rc) {
         rc = decode_frames(&f, pick, out, frame, e);
         bl_frames_close(&f);

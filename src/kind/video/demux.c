@@ -236,8 +236,9 @@ static bool probe_is_needed(const struct bl_demux *d, enum bl_demux_mode mode)
     int videos = videos_count(d->format, &first);
     if (videos != 1)
         return videos > 1; /* which is best is decided by what a probe finds in each */
-    const AVCodecParameters *codec = d->format->streams[first]->codecpar;
-    return codec->codec_id == AV_CODEC_ID_NONE || (mode == BL_DEMUX_DECODE && !delay_is_known(d, codec->codec_id));
+    enum AVCodecID codec = d->format->streams[first]->codecpar->codec_id;
+    return codec == AV_CODEC_ID_NONE || (mode != BL_DEMUX_COUNT && !delay_is_known(d, codec)) ||
+           (mode == BL_DEMUX_TIMES && d->format->streams[first]->avg_frame_rate.num <= 0);
 }
 
 static int stream_missing(const struct bl_demux *d, struct bl_error *e)

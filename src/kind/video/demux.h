@@ -17,6 +17,7 @@
 enum bl_demux_mode {
     BL_DEMUX_COUNT,  /* to be counted: streams are probed only where the container says too little */
     BL_DEMUX_DECODE, /* to be decoded: streams are probed also where the decoder has to know its delay beforehand */
+    BL_DEMUX_TIMES,  /* to be decoded, and their times matter: probed also where the header tells no frame rate */
 };
 
 struct bl_demux {

@@ -23,6 +23,7 @@ static int codec_open(struct bl_frames *f, struct bl_error *e)
         return bl_demux_error(&f->demux, rc, "damaged: the stream's header cannot be used", e);
     f->codec->thread_count = 1;
     f->codec->pkt_timebase = stream->time_base;
+    f->codec->framerate = stream->avg_frame_rate; /* where neither packets nor the codec tell how long a frame lasts */
     f->codec->max_pixels =
         BL_AREA_MAX / 2; /* so that FFmpeg can allocate any frame: at most 2^31 bytes at 16 a pixel */
     rc = avcodec_open2(f->codec, decoder, NULL);
@@ -31,11 +32,11 @@ static int codec_open(struct bl_frames *f, struct bl_error *e)
     return 0;
 }
 
-int bl_frames_open(struct bl_frames *f, const char *path, int64_t bytes, int stream, const struct bl_cancel *cancel,
-                   struct bl_error *e)
+int bl_frames_open(struct bl_frames *f, const char *path, int64_t bytes, int stream, enum bl_demux_mode mode,
+                   const struct bl_cancel *cancel, struct bl_error *e)
 {
     *f = (struct bl_frames){.time_end = AV_NOPTS_VALUE, .dts_end = AV_NOPTS_VALUE};
-    int rc = bl_demux_open(&f->demux, path, bytes, stream, BL_DEMUX_DECODE, cancel, e);
+    int rc = bl_demux_open(&f->demux, path, bytes, stream, mode, cancel, e);
     if (rc)
         return rc;
     rc = codec_open(f, e);

@@ -24,8 +24,8 @@ struct bl_frames {
 };
 
 /* Arguments and errors as bl_demux_open's. After a failure there is nothing to close. */
-int bl_frames_open(struct bl_frames *f, const char *path, int64_t bytes, int stream, const struct bl_cancel *cancel,
-                   struct bl_error *e);
+int bl_frames_open(struct bl_frames *f, const char *path, int64_t bytes, int stream, enum bl_demux_mode mode,
+                   const struct bl_cancel *cancel, struct bl_error *e);
 void bl_frames_close(struct bl_frames *f);
 
 /* Goes on at a restart, having read the first packet only (decoders learn from it what encoder made the stream). True

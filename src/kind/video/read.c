@@ -168,7 +168,8 @@ static int pick_init(struct piece *p, AVRational tick, struct bl_error *e)
 static int frames_open(struct piece *p, struct bl_error *e)
 {
     const struct bl_row *row = &p->request->row;
-    return bl_frames_open(&p->frames, row->path, row->bytes, row->stream, p->reader->env->cancel, e);
+    enum bl_demux_mode mode = p->reader->config->fps.den ? BL_DEMUX_TIMES : BL_DEMUX_DECODE;
+    return bl_frames_open(&p->frames, row->path, row->bytes, row->stream, mode, p->reader->env->cancel, e);
 }
 
 static void piece_close(struct piece *p)
@@ -337,7 +338,7 @@ int bl_read_size(const void *config, const struct bl_kind_env *env, const struct
     if (!frame)
         return bl_error_memory(e);
     struct bl_frames f;
-    int rc = bl_frames_open(&f, row->path, row->bytes, row->stream, env->cancel, e);
+    int rc = bl_frames_open(&f, row->path, row->bytes, row->stream, BL_DEMUX_DECODE, env->cancel, e);
     if (!rc) {
         rc = first_frame_size(&f, config, frame, size, e);
         bl_frames_close(&f);

@@ -1,0 +1,134 @@
+# The bytes of a dataset depend on inputs, configuration, versions and SIMD level, and on nothing else.
+# shellcheck shell=bash disable=SC2317,SC2164,SC2016
+source "$BLOAD_ROOT/tests/laws/lib.bash"
+
+# Runs the test's command with each kind of dataset.
+kinds=('' '--compress zstd' '-T 20 --oversize split --segment-ids' '--pad repeat --compress zstd:5' '--simd sse2')
+
+test_however_many_workers() {
+    clips
+    failing_clip
+    local options
+    for options in "${kinds[@]}"; do
+        # shellcheck disable=SC2086 # words
+        {
+            expect 3 pack one $options -j 1
+            expect 3 pack two $options -j 2
+            expect 3 pack many $options -j 16
+        }
+        identical one two
+        identical one many
+        rm -r one two many
+    done
+}
+
+test_the_messages_too() {
+    clips
+    failing_clip
+    expect 3 pack one -j 1
+    cp "$ERR" messages
+    err_has 'failed sub/fails.mov'
+    expect 3 pack many -j 16
+    err_is <messages
+}
+
+test_whatever_the_order_of_a_directory() {
+    clips
+    expect 3 pack one
+    local seed
+    for seed in 1 2 3 4 5; do
+        ls -U in >order
+        disturbed LAWS_SHUFFLE=$seed ls -U in >shuffled
+        ! cmp -s order shuffled || fail "seed $seed shuffles nothing"
+        disturbed_pack LAWS_SHUFFLE=$seed -- other || [ $? = 3 ]
+        identical one other
+        rm -r other
+    done
+}
+
+test_whatever_lies_in_new_memory() {
+    clips
+    cp "$(fixture damaged-30.mp4)" in/damaged.mp4
+    failing_clip
+    expect 3 pack one
+    local byte
+    for byte in 85 170; do
+        expect 3 env MALLOC_PERTURB_=$byte "$BLOAD" pack -q in -T 50 --size 64x48 --shard-size 1M -o other
+        identical one other
+        rm -r other
+    done
+}
+
+# valgrind's processor has AVX2, but no AVX-512.
+test_with_and_without_avx512() {
+    command -v valgrind >/dev/null || skip 'no valgrind'
+    case $BLOAD in */build/*san/*) skip 'valgrind cannot run what a sanitizer made' ;; esac
+    cat >processor.c <<'END'
+#include <stdio.h>
+int main(void)
+{
+    printf("%d %d\n", __builtin_cpu_supports("avx2") != 0, __builtin_cpu_supports("avx512f") != 0);
+}
+END
+    "${CC:-cc}" -o processor processor.c
+    is '1 1' "$(./processor)" || skip 'no AVX-512 here'
+    is '1 0' "$(valgrind -q --tool=none ./processor)"
+    clips
+    rm in/sub/deep/x.mp4 in/clip10.avi
+    local options
+    for options in '' '--simd none'; do
+        # shellcheck disable=SC2086
+        {
+            expect 3 pack with $options
+            expect 3 valgrind -q --tool=none "$BLOAD" pack -q in -T 50 --size 64x48 --shard-size 1M -o without $options
+        }
+        identical with without
+        rm -r with without
+    done
+}
+
+test_whatever_the_c_library_chooses() {
+    clips
+    expect 3 pack one
+    expect 3 env GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX2,-AVX,-ERMS,-SSSE3 \
+        "$BLOAD" pack -q in -T 50 --size 64x48 --shard-size 1M -o other
+    identical one other
+}
+
+test_wherever_it_runs() {
+    clips
+    cat >set.yaml <<'END'
+sources:
+  - path: in
+T: 50
+size: 64x48
+shard-size: 1M
+END
+    expect 3 pack one
+    expect 3 bload pack -q -c set.yaml -o two
+    identical one two
+    mkdir elsewhere
+    cd elsewhere
+    expect 3 bload pack -q -c ../set.yaml -o ../three
+    cd /
+    expect 3 bload pack -q -c "$OLDPWD/../set.yaml" -o "$OLDPWD/../four"
+    cd "$OLDPWD/.."
+    identical one three
+    identical one four
+    # Whoever goes on with it may stand somewhere else, too.
+    disturbed LAWS_DO='kill -9 $PPID' LAWS_AFTER=shard-00000000.safetensors "$BLOAD" pack -q -c set.yaml -o five || is 137 $?
+    cd elsewhere
+    expect 3 bload pack -q -c ../set.yaml -o ../five
+    cd ..
+    identical one five
+}
+
+test_whatever_the_hour_and_the_names_of_the_day() {
+    clips
+    expect 3 pack one
+    sleep 1.1
+    find in -exec touch {} +
+    expect 3 env TZ=Asia/Tokyo LC_ALL=C.UTF-8 LANG=tr_TR.UTF-8 bash -c 'umask 077; "$@"' umask \
+        "$BLOAD" pack -q in -T 50 --size 64x48 --shard-size 1M -o other
+    identical one other
+}

@@ -1,0 +1,72 @@
+# Killed before every single call that changes the disk, the same command goes on and gives the same bytes. (tests/slow/kill.sh
+# kills at random moments instead.)
+# shellcheck shell=bash disable=SC2317,SC2164,SC2016
+source "$BLOAD_ROOT/tests/laws/lib.bash"
+
+# killed_at_every_step [options]
+killed_at_every_step() {
+    clips
+    failing_clip
+    expect 3 pack one "$@"
+    disturbed_pack LAWS_COUNT="$PWD/count" -- counted "$@" 2>/dev/null || is 3 $?
+    local steps n status complete reused=0
+    read -r steps _ <count
+    [ "$steps" -gt 60 ] || fail "only $steps steps"
+    for n in $(seq "$steps"); do
+        rm -rf d
+        status=0
+        disturbed_pack LAWS_KILL="$n" -- d "$@" 2>/dev/null || status=$?
+        is 137 $status
+        whole one d
+        stamps d >before
+        complete=$([ ! -e d/manifest.json ] || echo yes)
+        expect 3 pack d "$@"
+        [ "$complete" ] || err_has 'bload: failed sub/fails.mov'
+        identical one d
+        stamps d | comm -23 before - | grep -v '/sequences.tsv \|/shards.tsv \|/index.safetensors ' >rewritten || :
+        [ ! -s rewritten ] || fail "after step $n: written again: $(cat rewritten)"
+        reused=$((reused + $(grep -c /shard- before || :)))
+    done
+    [ $reused -gt 100 ] || fail "only $reused shards were there to be used again"
+} 2>/dev/null # bash tells of every process that is killed
+
+test_plain_alone() {
+    killed_at_every_step -j 1
+}
+
+test_compressed_by_two() {
+    killed_at_every_step -j 2 --compress zstd
+}
+
+# Once more and once more, each a little later: a chain of kills, not one.
+test_again_and_again() {
+    clips
+    failing_clip
+    expect 3 pack one -T 20 --oversize split --shard-size 200K
+    local n=0 status=137
+    while [ $status = 137 ]; do
+        n=$((n + 3))
+        status=0
+        disturbed_pack LAWS_KILL=$n -- d -T 20 --oversize split --shard-size 200K 2>/dev/null || status=$?
+        whole one d
+    done
+    is 3 $status
+    identical one d
+    [ $n -gt 60 ] || fail "it was done after $n steps"
+} 2>/dev/null
+
+# What is left of the scan's own output is named after the process: scan itself never leaves it under the name.
+test_scan_to_a_file() {
+    clips
+    expect 3 bload scan -q in -o whole.tsv
+    disturbed LAWS_COUNT="$PWD/count" "$BLOAD" scan -q in -o other.tsv 2>/dev/null || is 3 $?
+    local steps n status
+    read -r steps _ <count
+    for n in $(seq "$steps"); do
+        rm -f table.tsv
+        status=0
+        disturbed LAWS_KILL="$n" "$BLOAD" scan -q in -o table.tsv 2>/dev/null || status=$?
+        is 137 $status
+        [ ! -e table.tsv ] || same whole.tsv table.tsv
+    done
+} 2>/dev/null

@@ -1,0 +1,86 @@
+# Helpers of the law tests, beside those of tests/cli/lib.bash, which has been read before.
+# shellcheck shell=bash disable=SC2034,SC2016 # variables are for the tests
+
+LIBRARY=$BLOAD_ROOT/build/laws.so
+[ -e "$LIBRARY" ] || make -s -C "$BLOAD_ROOT" build/laws.so
+
+# A sanitizer wants to be the first library, and takes what FFmpeg loses when memory is short for leaks of the tool's.
+export ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0:allocator_may_return_null=1
+
+# The folder in: seven clips of as many codecs, in folders, whose natural order is not that of bytes; a file of no use,
+# an empty one, one that is no input.
+clips() {
+    mkdir -p in/sub/deep
+    cp "$(fixture h264-30.mp4)" in/clip1.mp4
+    cp "$(fixture vp9-24.webm)" in/clip2.webm
+    cp "$(fixture mpeg4-40.avi)" in/clip10.avi
+    cp "$(fixture mpeg2-25.ts)" in/sub/a.ts
+    cp "$(fixture h264-50.mkv)" in/sub/b.mkv
+    cp "$(fixture hevc-17.mp4)" in/sub/deep/x.mp4
+    cp "$(fixture ffv1-9.mkv)" in/sub/deep/y.mkv
+    echo 'no video at all' >in/broken.mp4
+    : >in/empty.mkv
+    echo note >in/notes.txt
+}
+
+# And one whose twelfth frame turns out not to decode when it is packed.
+failing_clip() {
+    cp "$(fixture failing-20.mov)" in/sub/fails.mov
+}
+
+# pack NAME [options]: in into the dataset NAME; two blocks to a shard.
+pack() {
+    local name=$1
+    shift
+    "$BLOAD" pack -q in -T 50 --size 64x48 --shard-size 1M -o "$name" "$@"
+}
+
+# disturbed [VARIABLE=VALUE...] COMMAND...: with the library in front of the C library.
+disturbed() {
+    env LD_PRELOAD="$LIBRARY" "$@"
+}
+
+# disturbed_pack [VARIABLE=VALUE...] -- NAME [options]
+disturbed_pack() {
+    local variables=()
+    while [ "$1" != -- ]; do
+        variables+=("$1")
+        shift
+    done
+    shift
+    local name=$1
+    shift
+    disturbed "${variables[@]}" "$BLOAD" pack -q in -T 50 --size 64x48 --shard-size 1M -o "$name" "$@"
+}
+
+# identical A B: every file of two datasets, names and bytes.
+identical() {
+    diff -r "$1" "$2" || fail "$2 is not the same as $1"
+}
+
+# whole REFERENCE NAME: whatever bears a final name in NAME is as in the reference.
+whole() {
+    [ -e "$2" ] || return 0
+    local file
+    while read -r file; do
+        cmp "$1/$file" "$2/$file" || fail "$2/$file is not whole"
+    done < <(cd "$2" && find . -name .bload -prune -o -type f ! -name '*.part-*' -print)
+}
+
+# Inode and time of what bears a final name.
+stamps() {
+    [ ! -d "$1" ] || (cd "$1" && find . -name .bload -prune -o -type f ! -name '*.part-*' -printf '%p %i %T@\n' | sort)
+}
+
+# no_leftover NAME
+no_leftover() {
+    [ -z "$(find "$1" -name '*.part-*' 2>/dev/null)" ] || fail "left over: $(find "$1" -name '*.part-*')"
+}
+
+# in_small_disk SIZE COMMAND: with a file system of that size at ./disk, which only the command sees.
+in_small_disk() {
+    mkdir -p disk
+    unshare -r -m mount -t tmpfs -o size=1M tmpfs disk 2>/dev/null || skip 'no file system of its own here'
+    unshare -r -m bash -c 'set -e; mount -t tmpfs -o size='"$1"' tmpfs disk; source "$0"; source "$1"; eval "$2"' \
+        "$BLOAD_ROOT/tests/cli/lib.bash" "$BLOAD_ROOT/tests/laws/lib.bash" "$2"
+}
