@@ -213,45 +213,54 @@ static bool alloc_fails(void)
     return true;
 }
 
-/* The next definition, looked up once: not the C library's own names, so that a sanitizer's allocator keeps its place.
- * Until dlsym, which may allocate itself, has answered, there is no memory to be had. */
-#define REAL(name)                                                                                                     \
-    static __typeof__(&(name)) real;                                                                                   \
-    static _Thread_local bool asking;                                                                                  \
-    if (!real && !asking) {                                                                                            \
-        asking = true;                                                                                                 \
-        real = NEXT(name);                                                                                             \
-        asking = false;                                                                                                \
+/* The next definitions, not the C library's own names, so that a sanitizer's allocator keeps its place. They are looked
+ * up at the first allocation, while there is one thread; until dlsym, which may allocate itself, has answered, there is
+ * no memory. */
+static struct {
+    __typeof__(&malloc) malloc;
+    __typeof__(&calloc) calloc;
+    __typeof__(&realloc) realloc;
+    __typeof__(&posix_memalign) posix_memalign;
+    __typeof__(&aligned_alloc) aligned_alloc;
+} next;
+
+static bool there_is_memory(void)
+{
+    static bool asked;
+    if (!asked) {
+        asked = true;
+        next.malloc = NEXT(malloc);
+        next.calloc = NEXT(calloc);
+        next.realloc = NEXT(realloc);
+        next.posix_memalign = NEXT(posix_memalign);
+        next.aligned_alloc = NEXT(aligned_alloc);
     }
+    return next.aligned_alloc && !alloc_fails();
+}
 
 void *malloc(size_t size)
 {
-    REAL(malloc)
-    return !real || alloc_fails() ? NULL : real(size);
+    return there_is_memory() ? next.malloc(size) : NULL;
 }
 
 void *calloc(size_t count, size_t size)
 {
-    REAL(calloc)
-    return !real || alloc_fails() ? NULL : real(count, size);
+    return there_is_memory() ? next.calloc(count, size) : NULL;
 }
 
 void *realloc(void *memory, size_t size)
 {
-    REAL(realloc)
-    return !real || alloc_fails() ? NULL : real(memory, size);
+    return there_is_memory() ? next.realloc(memory, size) : NULL;
 }
 
 int posix_memalign(void **memory, size_t alignment, size_t size)
 {
-    REAL(posix_memalign)
-    return !real || alloc_fails() ? ENOMEM : real(memory, alignment, size);
+    return there_is_memory() ? next.posix_memalign(memory, alignment, size) : ENOMEM;
 }
 
 void *aligned_alloc(size_t alignment, size_t size)
 {
-    REAL(aligned_alloc)
-    return !real || alloc_fails() ? NULL : real(alignment, size);
+    return there_is_memory() ? next.aligned_alloc(alignment, size) : NULL;
 }
 
 /* --- directories ------------------------------------------------------------------------------------------------ */

@@ -14,7 +14,8 @@ from harness import each, expand
 RATES = "1/3", "1", "10", "24", "30000/1001", "60"
 SIZE = "40x30"
 NAMES = ["h264.mp4", "h264-open.mkv", "h264.ts", "h264.flv", "h264-fields.ts", "hevc.mp4", "vp9.webm", "av1-svt.mp4", "mpeg4.avi",
-         "mpeg2.mpg", "theora.ogv", "gif.gif", "apng.apng", "raw.y4m", "vfr.mkv", "vfr.mp4", "ntsc.mp4"]
+         "mpeg2.mpg", "theora.ogv", "gif.gif", "apng.apng", "raw.y4m", "vfr.mkv", "vfr.mp4", "ntsc.mp4",
+         "flv1.flv", "msmpeg4.wmv"]
 REAL = [known for known in media.VIDEOS if known.name in (
     "derived_vfr.mp4", "exo2_video_big_buck_bunny.mp4", "exo_sample_android_slow_motion.mp4", "exo_sample_sef_slow_motion.mp4",
     "webm_bbb_480p_vp9_opus_1second.webm", "tc_discard_first_keyframe.mp4", "derived_editlist_trim.mp4", "tc_animated.gif",
