@@ -1,6 +1,8 @@
 /* The table of commands. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bload.h"
 #include "cmd/cmd.h"
@@ -52,8 +54,22 @@ static int run(int argc, char **argv)
     return BL_EXIT_USAGE;
 }
 
+/* A standard stream may have been closed by whoever started us. A file of ours must not come to stand in its place,
+ * where messages would be written into it; reading from or writing to what is opened here fails, as it does where
+ * nothing is. */
+static int fill_standard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            return -1;
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (fill_standard_streams())
+        return BL_EXIT_FAILED; /* and nobody can be told */
     int status = run(argc, argv);
     /* What was printed is lost if the last flush fails: a full disk must not look like success. */
     if (fflush(stdout) != 0 || ferror(stdout)) {

@@ -163,7 +163,15 @@ static int work(void *context, void *worker, void *job_, struct bl_error *e)
     if (code)
         return code;
     pad(pack, &job->block);
-    return bl_shard_put_block(job->shard->shard, &job->block, w->compressor, e);
+    return w->compressor ? bl_shard_put_block(job->shard->shard, &job->block, w->compressor, e) : BL_OK;
+}
+
+/* Plain blocks go to the disk; those of a compressed shard wait in memory until it is whole. */
+static int write_block(void *context, void *job_, struct bl_error *e)
+{
+    const struct bl_pack *pack = ((struct packing *)context)->pack;
+    const struct job *job = job_;
+    return pack->format->compressed ? BL_OK : bl_shard_put_block(job->shard->shard, &job->block, NULL, e);
 }
 
 /* --- in order, on one thread ------------------------------------------------------------------------------------ */
@@ -366,6 +374,7 @@ int bl_pack_run(const struct bl_pack *pack, struct bl_error *e)
                                             .open = worker_open,
                                             .close = worker_close,
                                             .work = work,
+                                            .write = write_block,
                                             .consume = consume,
                                             .discard = discard,
                                             .tick = tick};

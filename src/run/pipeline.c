@@ -1,6 +1,7 @@
-/* Jobs stand in a ring of `slots` entries, through which three counters move: produced >= taken >= consumed. An entry
- * is done when its worker has left it; consume waits for the oldest. One mutex guards all of it: a job is a block of
- * frames or a file, so the lock is taken a few thousand times a second at most. */
+/* Jobs stand in a ring of `slots` entries, through which three counters move: produced >= taken >= consumed. Between
+ * its worker and a writer an entry stands in a queue. It is done when the last of them has left it; consume waits for
+ * the oldest. One mutex guards all of it: a job is a block of frames or a file, so the lock is taken a few thousand
+ * times a second at most. */
 #include "run/pipeline.h"
 
 #include <errno.h>
@@ -15,6 +16,7 @@ struct entry {
     bool done;
     int code;
     struct bl_error error;
+    struct entry *next; /* in the queue of those to be written */
 };
 
 struct pipeline {
@@ -25,10 +27,12 @@ struct pipeline {
     size_t slots;
     size_t produced, taken, consumed; /* jobs so far */
     bool closed;                      /* no more jobs will come */
+    int working;                      /* workers that have not ended */
+    struct entry *worked, **worked_end;
     int open_code;
     struct bl_error open_error; /* of a worker that could not open */
     pthread_mutex_t lock;
-    pthread_cond_t work_there, result_there;
+    pthread_cond_t work_there, writing_there, result_there;
 };
 
 static void raise_cancel(struct bl_cancel *cancel)
@@ -37,7 +41,8 @@ static void raise_cancel(struct bl_cancel *cancel)
     atomic_compare_exchange_strong(&cancel->raised, &none, -1);
 }
 
-/* --- workers ---------------------------------------------------------------------------------------------------- */
+/* --- workers and writers
+ * ---------------------------------------------------------------------------------------------------- */
 
 /* Waits for a job. NULL when there will be none. Called and returns with the lock held. */
 static struct entry *take(struct pipeline *p)
@@ -47,6 +52,20 @@ static struct entry *take(struct pipeline *p)
     if (p->taken == p->produced)
         return NULL;
     return &p->ring[p->taken++ % p->slots];
+}
+
+/* With the lock held. */
+static void hand_on(struct pipeline *p, struct entry *entry)
+{
+    if (!p->stages->write || entry->code) {
+        entry->done = true;
+        pthread_cond_signal(&p->result_there);
+        return;
+    }
+    entry->next = NULL;
+    *p->worked_end = entry;
+    p->worked_end = &entry->next;
+    pthread_cond_signal(&p->writing_there);
 }
 
 static void work_all(struct pipeline *p, void *worker)
@@ -59,9 +78,16 @@ static void work_all(struct pipeline *p, void *worker)
         entry->code =
             bl_cancelled(p->cancel) ? BL_ECANCEL : p->stages->work(p->context, worker, entry->job, &entry->error);
         pthread_mutex_lock(&p->lock);
-        entry->done = true;
-        pthread_cond_signal(&p->result_there);
+        hand_on(p, entry);
     }
+    pthread_mutex_unlock(&p->lock);
+}
+
+static void work_end(struct pipeline *p)
+{
+    pthread_mutex_lock(&p->lock);
+    p->working--;
+    pthread_cond_broadcast(&p->writing_there);
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -79,11 +105,39 @@ static void *run_worker(void *argument)
         }
         pthread_cond_signal(&p->result_there);
         pthread_mutex_unlock(&p->lock);
-        return NULL;
+    } else {
+        work_all(p, worker);
+        if (p->stages->close)
+            p->stages->close(worker);
     }
-    work_all(p, worker);
-    if (p->stages->close)
-        p->stages->close(worker);
+    work_end(p);
+    return NULL;
+}
+
+/* Waits for an entry to write. NULL when there will be none. Called and returns with the lock held. */
+static struct entry *take_worked(struct pipeline *p)
+{
+    while (!p->worked && p->working)
+        pthread_cond_wait(&p->writing_there, &p->lock);
+    struct entry *entry = p->worked;
+    if (entry && !(p->worked = entry->next))
+        p->worked_end = &p->worked;
+    return entry;
+}
+
+static void *run_writer(void *argument)
+{
+    struct pipeline *p = argument;
+    struct entry *entry;
+    pthread_mutex_lock(&p->lock);
+    while ((entry = take_worked(p))) {
+        pthread_mutex_unlock(&p->lock);
+        entry->code = bl_cancelled(p->cancel) ? BL_ECANCEL : p->stages->write(p->context, entry->job, &entry->error);
+        pthread_mutex_lock(&p->lock);
+        entry->done = true;
+        pthread_cond_signal(&p->result_there);
+    }
+    pthread_mutex_unlock(&p->lock);
     return NULL;
 }
 
@@ -181,22 +235,32 @@ static void shut(struct pipeline *p, pthread_t *thread, int threads)
         p->stages->discard(p->context, p->ring[p->consumed % p->slots].job);
 }
 
+/* Workers first, then writers; threads counts those that run. */
+static int start(struct pipeline *p, pthread_t *thread, int workers, int *threads, struct bl_error *e)
+{
+    int all = p->stages->write ? 2 * workers : workers;
+    p->working = workers;
+    while (*threads < all) {
+        int error = pthread_create(&thread[*threads], NULL, *threads < workers ? run_worker : run_writer, p);
+        if (error) {
+            errno = error;
+            return bl_error_errno(e, BL_EFAIL, "cannot start a thread");
+        }
+        ++*threads;
+    }
+    return BL_OK;
+}
+
 static int run_threads(struct pipeline *p, int workers, struct bl_error *e)
 {
     int code = BL_OK, threads = 0;
-    pthread_t *thread = calloc((size_t)workers, sizeof *thread);
+    pthread_t *thread = calloc(2 * (size_t)workers, sizeof *thread);
     p->ring = calloc(p->slots, sizeof *p->ring);
+    p->worked_end = &p->worked;
     if (!thread || !p->ring)
         code = bl_error_memory(e);
-    while (!code && threads < workers) {
-        int error = pthread_create(&thread[threads], NULL, run_worker, p);
-        if (error) {
-            errno = error;
-            code = bl_error_errno(e, BL_EFAIL, "cannot start a thread");
-        } else {
-            threads++;
-        }
-    }
+    if (!code)
+        code = start(p, thread, workers, &threads, e);
     if (!code)
         code = drive(p, e);
     if (code)
@@ -218,6 +282,8 @@ static int run_alone(struct pipeline *p, struct bl_error *e)
     int more = 0;
     while (!code && (more = s->produce(p->context, &job, e)) > 0) {
         code = bl_cancelled(p->cancel) ? BL_ECANCEL : s->work(p->context, worker, job, e);
+        if (!code && s->write)
+            code = s->write(p->context, job, e);
         if (code)
             s->discard(p->context, job);
         else
@@ -241,9 +307,11 @@ int bl_pipeline_run(const struct bl_stages *stages, void *context, int workers, 
         return run_alone(&p, e);
     pthread_mutex_init(&p.lock, NULL); /* default attributes: cannot fail on Linux */
     pthread_cond_init(&p.work_there, NULL);
+    pthread_cond_init(&p.writing_there, NULL);
     pthread_cond_init(&p.result_there, NULL);
     int code = run_threads(&p, workers, e);
     pthread_cond_destroy(&p.result_there);
+    pthread_cond_destroy(&p.writing_there);
     pthread_cond_destroy(&p.work_there);
     pthread_mutex_destroy(&p.lock);
     return code;

@@ -1,9 +1,11 @@
-/* The pipeline: produce -> work -> consume, with work done by many threads and everything else on the caller's.
+/* The pipeline: produce -> work -> write -> consume, with work and write done by many threads and everything else on
+ * the caller's.
  *
  * It is told like a Unix pipeline. produce makes jobs in order, and only while fewer than `slots` are under way: that
- * is the backpressure, and the bound on memory. Workers take them; consume gets the results in the order of the jobs,
- * whatever the order in which they were done. With one worker the same way is taken without threads. The first fatal
- * error, in the order of the jobs, stops intake, raises cancel, waits for the workers and is returned. */
+ * is the backpressure, and the bound on memory. Workers take them; what has to wait for a disk then is done by as many
+ * writers, so that workers do not wait; consume gets the results in the order of the jobs, whatever the order in which
+ * they were done. With one worker the same way is taken without threads. The first fatal error, in the order of the
+ * jobs, stops intake, raises cancel, waits for the threads and is returned. */
 #ifndef BL_PIPELINE_H
 #define BL_PIPELINE_H
 
@@ -18,6 +20,8 @@ struct bl_stages {
     void (*close)(void *worker);
     /* Does a job. On any thread; a code other than BL_OK is fatal to the run. */
     int (*work)(void *context, void *worker, void *job, struct bl_error *e);
+    /* Follows work, on another thread, beside the work on other jobs; may be NULL. Errors as in work. */
+    int (*write)(void *context, void *job, struct bl_error *e);
     /* Takes a result, in order, and owns the job from then on. On the caller's thread. */
     int (*consume)(void *context, void *job, struct bl_error *e);
     /* Frees a job that will not be consumed. */

@@ -26,6 +26,22 @@ test_a_full_device() {
     identical d other
 }
 
+# Whoever starts it may have closed the standard streams: no file of ours takes their place.
+test_closed_streams() {
+    clips
+    expect 3 pack d
+    local closed
+    for closed in '>&-' '2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
+        eval "pack other $closed" || is 3 $?
+        identical d other
+        rm -r other
+    done
+    (bload scan -q in >&-) 2>"$ERR" || is 1 $?
+    err_has 'cannot write standard output: Bad file descriptor'
+    (bload scan -q @- <&-) 2>"$ERR" || is 1 $?
+    err_has 'cannot read standard input: Bad file descriptor'
+}
+
 test_a_disk_that_is_full() {
     clips
     expect 3 pack one

@@ -9,9 +9,10 @@
 #define JOBS 300
 
 struct trial {
-    int fail_produce, fail_work, fail_consume; /* the job at which that stage fails, or -1 */
-    int fail_open;                             /* workers cannot open */
-    int stop_after;                            /* consume raises cancel as a signal does, or -1 */
+    int fail_produce, fail_work, fail_write, fail_consume; /* the job at which that stage fails, or -1 */
+    int fail_open;                                         /* workers cannot open */
+    bool writes;                                           /* there is such a stage */
+    int stop_after;                                        /* consume raises cancel as a signal does, or -1 */
     struct bl_cancel cancel;
     int next, consumed, slots;
     atomic_int alive, most, opened, closed;
@@ -19,7 +20,7 @@ struct trial {
 
 struct job {
     int number;
-    int square;
+    int square, cube; /* by work, by write */
 };
 
 static int produce(void *context, void **out, struct bl_error *e)
@@ -66,6 +67,16 @@ static int work(void *context, void *worker, void *job_, struct bl_error *e)
     return job->number == t->fail_work ? bl_error_set(e, BL_EFAIL, "work %d", job->number) : BL_OK;
 }
 
+static int write_job(void *context, void *job_, struct bl_error *e)
+{
+    struct trial *t = context;
+    struct job *job = job_;
+    struct timespec pause = {0, (job->number * 5711 % 11) * 20000};
+    nanosleep(&pause, NULL);
+    job->cube = job->square * job->number;
+    return job->number == t->fail_write ? bl_error_set(e, BL_EFAIL, "write %d", job->number) : BL_OK;
+}
+
 static void discard(void *context, void *job)
 {
     struct trial *t = context;
@@ -80,6 +91,7 @@ static int consume(void *context, void *job_, struct bl_error *e)
     int number = job->number;
     ck_assert_int_eq(number, t->consumed);
     ck_assert_int_eq(job->square, number * number);
+    ck_assert_int_eq(job->cube, t->writes ? number * number * number : 0);
     t->consumed++;
     discard(t, job);
     if (number == t->stop_after)
@@ -87,21 +99,22 @@ static int consume(void *context, void *job_, struct bl_error *e)
     return number == t->fail_consume ? bl_error_set(e, BL_EFAIL, "consume %d", number) : BL_OK;
 }
 
-static const struct bl_stages stages = {.produce = produce,
-                                        .open = open_worker,
-                                        .close = close_worker,
-                                        .work = work,
-                                        .consume = consume,
-                                        .discard = discard};
-
 static struct trial trial_of(void)
 {
-    return (struct trial){.fail_produce = -1, .fail_work = -1, .fail_consume = -1, .stop_after = -1};
+    return (struct trial){
+        .fail_produce = -1, .fail_work = -1, .fail_write = -1, .fail_consume = -1, .writes = true, .stop_after = -1};
 }
 
 /* Whatever happens, nothing is left alive, every worker that opened is closed, and no more jobs lived than slots. */
 static int run(struct trial *t, int workers, int slots, struct bl_error *e)
 {
+    const struct bl_stages stages = {.produce = produce,
+                                     .open = open_worker,
+                                     .close = close_worker,
+                                     .work = work,
+                                     .write = t->writes ? write_job : NULL,
+                                     .consume = consume,
+                                     .discard = discard};
     int code = bl_pipeline_run(&stages, t, workers, slots, &t->cancel, e);
     ck_assert_int_eq(atomic_load(&t->alive), 0);
     ck_assert_int_eq(atomic_load(&t->opened), atomic_load(&t->closed));
@@ -113,10 +126,11 @@ static const int worker_counts[] = {1, 2, 5, 16};
 
 START_TEST(results_come_in_order)
 {
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 8; i++) {
         struct trial t = trial_of();
         struct bl_error e = {0};
-        ck_assert_int_eq(run(&t, worker_counts[i], 2 * worker_counts[i], &e), BL_OK);
+        t.writes = i < 4;
+        ck_assert_int_eq(run(&t, worker_counts[i % 4], 2 * worker_counts[i % 4], &e), BL_OK);
         ck_assert_int_eq(t.consumed, JOBS);
         ck_assert_int_eq(atomic_load(&t.cancel.raised), 0);
     }
@@ -128,12 +142,13 @@ START_TEST(a_failing_stage_ends_the_run)
     static const int where[] = {0, JOBS / 2, JOBS - 1};
     for (size_t i = 0; i < 4; i++) {
         for (size_t at = 0; at < 3; at++) {
-            for (int stage = 0; stage < 3; stage++) {
+            for (int stage = 0; stage < 4; stage++) {
                 struct trial t = trial_of();
                 struct bl_error e = {0};
                 char expected[32];
-                static const char *const name[] = {"produce", "work", "consume"};
-                *(stage == 0 ? &t.fail_produce : stage == 1 ? &t.fail_work : &t.fail_consume) = where[at];
+                static const char *const name[] = {"produce", "work", "write", "consume"};
+                int *const fail[] = {&t.fail_produce, &t.fail_work, &t.fail_write, &t.fail_consume};
+                *fail[stage] = where[at];
                 snprintf(expected, sizeof expected, "%s %d", name[stage], where[at]);
                 ck_assert_int_eq(run(&t, worker_counts[i], 2 * worker_counts[i], &e), BL_EFAIL);
                 ck_assert_str_eq(e.text, expected);

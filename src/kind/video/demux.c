@@ -140,6 +140,13 @@ static const AVInputFormat *format_sniff(const struct bl_demux *d)
     return NULL;
 }
 
+/* FFmpeg takes a file of nothing but JPEGs for one picture: only the name can tell. */
+static const AVInputFormat *format_by_name(const char *path, const AVInputFormat *found)
+{
+    const AVInputFormat *mjpeg = av_find_input_format("mjpeg");
+    return mjpeg && strcmp(found->name, "jpeg_pipe") == 0 && av_match_ext(path, "mjpeg,mjpg") ? mjpeg : found;
+}
+
 static int format_find(struct bl_demux *d, const AVInputFormat **found, struct bl_error *e)
 {
     *found = format_sniff(d);
@@ -152,6 +159,7 @@ static int format_find(struct bl_demux *d, const AVInputFormat **found, struct b
     if (rc < 0)
         return bl_demux_error(d, rc, "not a media file that FFmpeg can read", e);
     d->recognised = rc > AVPROBE_SCORE_EXTENSION;
+    *found = format_by_name(d->path, *found);
     const char *name = (*found)->name;
     size_t size = strlen(name);
     if (name_is_one_of(name, playlists))
