@@ -301,6 +301,7 @@ test_faults_are_found_and_named() {
 test_signals() {
     clips
     for i in $(seq 30); do cp v/mpeg4-40.avi "v/$i.avi"; done
+    took=0
     for signal in INT TERM; do
         rm -rf d
         ended_by $signal 'd/.bload/*.part*' "$BLOAD" pack v -T 41 --size 500x500 -o d
