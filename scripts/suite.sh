@@ -51,16 +51,20 @@ count() {
         }'
 }
 
+said() {
+    tail -c "+$start" "$log"
+}
+
 passed=0
 failed=0
 skipped=0
 for program in "$@"; do
     echo "--- $program" >>"$log"
-    output=$(mktemp)
-    timeout -k 10 "$limit" "$program" </dev/null >"$output" 2>&1
+    # Into the log as it comes, so that one can watch; what this program said begins there.
+    start=$(($(wc -c <"$log") + 1))
+    timeout -k 10 "$limit" "$program" </dev/null >>"$log" 2>&1
     status=$?
-    cat "$output" >>"$log"
-    counts=$(count "$status" <"$output")
+    counts=$(said | count "$status")
     # shellcheck disable=SC2086 # three words
     set -- $counts
     passed=$((passed + $1))
@@ -68,11 +72,10 @@ for program in "$@"; do
     skipped=$((skipped + $3))
     if [ "$2" != 0 ]; then
         echo "--- $program (status $status)"
-        grep -v '^ok ' "$output" | tail -n 200
+        said | grep -v '^ok ' | tail -n 200
     elif [ "$3" != 0 ]; then
-        grep -E '^skip(ped:)? ' "$output" | sort | uniq -c | sed "s|^ *\([0-9]*\) |    $name: (\1) |"
+        said | grep -E '^skip(ped:)? ' | sort | uniq -c | sed "s|^ *\([0-9]*\) |    $name: (\1) |"
     fi
-    rm -f "$output"
 done
 echo "$passed $failed $skipped" >"$results/$name.counts"
 echo "suite $name: $passed passed, $failed failed, $skipped skipped"

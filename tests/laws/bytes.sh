@@ -59,6 +59,20 @@ test_whatever_lies_in_new_memory() {
     done
 }
 
+# Damaged ones, too, of which decoders conceal what they can.
+test_real_videos() {
+    local media file
+    media=$(shared data/media)
+    mkdir in
+    for file in decord_corrupted.mp4 derived_bitflips.mp4 derived_trunc60.ts derived_trunc60.mkv moz_no_timescale.mp4 \
+        exo_invalid-bitstream.webm derived_vp9_altref.webm derived_mpeg4_bframes.avi tc_h265_10bits.mp4; do
+        cp "$media/$file" in
+    done
+    expect 3 pack one --size 32x32 -T 64 --oversize split -j 1
+    expect 3 env MALLOC_PERTURB_=165 "$BLOAD" pack -q in -T 64 --size 32x32 --shard-size 1M -o other --oversize split -j 16
+    identical one other
+}
+
 # valgrind's processor has AVX2, but no AVX-512.
 test_with_and_without_avx512() {
     command -v valgrind >/dev/null || skip 'no valgrind'

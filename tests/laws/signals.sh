@@ -91,6 +91,17 @@ END
     is '-15 True' "$(LAWS_SLOW=5000 python3 twice.py "${slow_pack[@]}" -j 2 2>"$ERR")"
 }
 
+test_verify() {
+    clips
+    expect 3 pack d
+    local jobs
+    for jobs in 1 2; do
+        LAWS_SLOW=500 ended TERM 0.3 env LD_PRELOAD="$LIBRARY" LAWS_PATH=/shard- "$BLOAD" verify d -j $jobs
+        err_has 'bload: verify: ended by '
+    done
+    LAWS_SLOW=5000 ended INT 0.3 env LD_PRELOAD="$LIBRARY" LAWS_PATH=/shard- "$BLOAD" verify d -j 2
+}
+
 test_scan_leaves_no_file() {
     clips
     LAWS_SLOW=100 ended INT 0.5 env LD_PRELOAD="$LIBRARY" LAWS_PATH=/in/ "$BLOAD" scan in -o table.tsv
