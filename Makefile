@@ -61,7 +61,7 @@ MODULE_LIBS = $(call pkg,MODULE_LIBS,--libs $(MODULES))
 CHECK_CFLAGS = $(call pkg,CHECK_CFLAGS,--cflags check)
 CHECK_LIBS = $(call pkg,CHECK_LIBS,--libs check)
 
-ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -Iinclude -Isrc -fPIC -fvisibility=hidden -pthread $(WARNINGS) $(MODULE_CFLAGS) \
+ALL_CFLAGS = -std=gnu17 -ffp-contract=off -D_GNU_SOURCE -Iinclude -Isrc -fPIC -fvisibility=hidden -pthread $(WARNINGS) $(MODULE_CFLAGS) \
 	$(CPPFLAGS) $(CFLAGS) $(SANITIZE)
 ALL_LDFLAGS = -pthread $(SANITIZE) $(LDFLAGS)
 ALL_LIBS = $(MODULE_LIBS) $(LDLIBS) -lm
@@ -267,6 +267,15 @@ format:
 bench: all
 	@bench/run
 
+# The packers that bench/plan measures against, in a virtual environment; one that cannot be installed is named and skipped.
+.PHONY: bench-peers bench-plan
+bench-peers:
+	@mkdir -p build
+	@bench/plan/peers.sh
+
+bench-plan: all
+	@bench/plan/run $(LARGEST)
+
 clean:
 	rm -rf build bload
 
@@ -283,6 +292,7 @@ help:
 	@echo 'make lint         layering, format, static checks, manual pages'
 	@echo 'make format       put the sources into the house format (clang-format)'
 	@echo 'make bench        measure; prints the tables that the documents quote'
+	@echo 'make bench-plan   blocks, time and memory of plans beside other packers (make bench-peers installs them; LARGEST=10000000)'
 	@echo 'make install      to PREFIX=$(PREFIX), below DESTDIR; LIBDIR, BINDIR, MANDIR too'
 	@echo 'make uninstall clean help'
 	@echo 'CC=clang, CFLAGS, CPPFLAGS, LDFLAGS and WERROR= are respected; VARIANT=asan|ubsan|tsan|cover builds beside the release; V=1 shows commands.'

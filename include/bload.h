@@ -156,7 +156,12 @@ enum bload_strategy {
 enum bload_fill {
     BLOAD_OPTIMAL, /* near the lower bound, identities at random */
     BLOAD_PAPER,   /* BLoad's rule: uniformly one of those that fit */
+    BLOAD_RANDOM,  /* which lengths share a block varies with the seed, at a few blocks more */
 };
+
+/* How the blocks become a multiple of world_size * batch_size: sequences spread over more blocks, empty blocks at the
+ * end, or the emptiest blocks dropped. */
+enum bload_remainder { BLOAD_REMAINDER_SPREAD, BLOAD_REMAINDER_PAD, BLOAD_REMAINDER_DROP };
 
 /* What becomes of sequences longer than T. */
 enum bload_oversize { BLOAD_ERROR, BLOAD_SPLIT, BLOAD_TRUNCATE, BLOAD_DROP };
@@ -166,10 +171,21 @@ struct bload_plan_options {
     enum bload_strategy strategy;
     enum bload_fill fill;
     enum bload_oversize oversize;
-    int all_clips; /* for BLOAD_SAMPLE: not 0: every whole clip of a sequence, not one */
-    int64_t T;     /* steps per block; 0: as long as the longest sequence */
-    int64_t clip;  /* steps per clip; 0: the mean length, rounded down */
-    uint64_t seed; /* decides everything random: the same plan on every machine */
+    int all_clips;         /* for BLOAD_SAMPLE: not 0: every whole clip of a sequence, not one */
+    int64_t T;             /* steps per block; 0: as long as the longest sequence */
+    int64_t clip;          /* steps per clip; 0: the mean length, rounded down */
+    uint64_t seed;         /* decides everything random: the same plan on every machine */
+    int64_t effort;        /* search for fewer blocks for so many billion operations; 0: 8 */
+    int64_t align;         /* every start in a block is a multiple of it; 0: of anything */
+    int64_t max_sequences; /* in a block; 0: any number */
+    int64_t min_length;    /* shorter sequences are dropped */
+    int keep_order;        /* not 0: sequences and blocks in the order of the lengths */
+    int64_t world_size;    /* ranks; 0: 1 */
+    int64_t batch_size;    /* blocks per rank and step; 0: 1 */
+    enum bload_remainder remainder;
+    int balance;           /* not 0: the sums of squared lengths of the ranks are level in every step, where rank r has
+                              the blocks r, r + world_size, ... */
+    const uint32_t *group; /* [count] or NULL: sequences of different groups never share a block */
 };
 
 struct bload_plan;

@@ -194,21 +194,32 @@ static int translate(const struct bload_plan_options *from, struct bl_plan_optio
                                                 [BLOAD_NAIVE] = BL_STRATEGY_NAIVE,
                                                 [BLOAD_SAMPLE] = BL_STRATEGY_SAMPLE,
                                                 [BLOAD_MIX] = BL_STRATEGY_MIX};
-    static const enum bl_fill fill[] = {[BLOAD_OPTIMAL] = BL_FILL_OPTIMAL, [BLOAD_PAPER] = BL_FILL_PAPER};
+    static const enum bl_fill fill[] = {
+        [BLOAD_OPTIMAL] = BL_FILL_OPTIMAL, [BLOAD_PAPER] = BL_FILL_PAPER, [BLOAD_RANDOM] = BL_FILL_RANDOM};
     static const enum bl_oversize oversize[] = {[BLOAD_ERROR] = BL_OVERSIZE_ERROR,
                                                 [BLOAD_SPLIT] = BL_OVERSIZE_SPLIT,
                                                 [BLOAD_TRUNCATE] = BL_OVERSIZE_TRUNCATE,
                                                 [BLOAD_DROP] = BL_OVERSIZE_DROP};
-    if ((unsigned)from->strategy > BLOAD_MIX || (unsigned)from->fill > BLOAD_PAPER ||
-        (unsigned)from->oversize > BLOAD_DROP)
-        return bl_error_set(e, BL_EUSAGE, "unknown strategy, fill or oversize");
+    if ((unsigned)from->strategy > BLOAD_MIX || (unsigned)from->fill > BLOAD_RANDOM ||
+        (unsigned)from->oversize > BLOAD_DROP || (unsigned)from->remainder > BLOAD_REMAINDER_DROP)
+        return bl_error_set(e, BL_EUSAGE, "unknown strategy, fill, oversize or remainder");
     *to = (struct bl_plan_options){.strategy = strategy[from->strategy],
                                    .fill = fill[from->fill],
                                    .oversize = oversize[from->oversize],
                                    .clips = from->all_clips ? BL_CLIPS_ALL : BL_CLIPS_ONE,
                                    .T = from->T,
                                    .clip = from->clip,
-                                   .seed = from->seed};
+                                   .seed = from->seed,
+                                   .effort = from->effort,
+                                   .align = from->align,
+                                   .max_sequences = from->max_sequences,
+                                   .min_length = from->min_length,
+                                   .order = from->keep_order ? BL_KEEP_ORDER : BL_KEEP_NOTHING,
+                                   .world_size = from->world_size,
+                                   .batch_size = from->batch_size,
+                                   .remainder = (enum bl_remainder)from->remainder,
+                                   .balance = from->balance ? BL_BALANCE_QUADRATIC : BL_BALANCE_NONE,
+                                   .group = from->group};
     return BL_OK;
 }
 
@@ -315,7 +326,7 @@ int bload_plan_piece(const struct bload_plan *plan, int64_t block, int64_t piece
                     error);
     int64_t first = p->block_ptr[block], start = 0;
     for (int64_t i = first; i < first + piece; i++)
-        start += p->length[i];
+        start = bl_plan_next_start(p, start, p->length[i]);
     *out = (struct bload_piece){.sequence = p->sequence[first + piece],
                                 .source_start = p->source_start ? p->source_start[first + piece] : 0,
                                 .start = (int32_t)start,

@@ -2,17 +2,18 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/lengths.h"
 #include "store/words.h"
 
-#define ROWS 5
+#define ROWS 6
 
 struct comparing {
     bool json;
-    struct bl_lengths lengths;
+    struct bl_length_source lengths;
     struct bl_plan_options options;
     struct bl_words row[ROWS];
 };
@@ -32,36 +33,54 @@ static const struct {
     enum bl_fill fill;
 } rows[ROWS] = {
     {BL_STRATEGY_NAIVE, BL_FILL_OPTIMAL}, {BL_STRATEGY_SAMPLE, BL_FILL_OPTIMAL}, {BL_STRATEGY_MIX, BL_FILL_OPTIMAL},
-    {BL_STRATEGY_BLOCK, BL_FILL_PAPER},   {BL_STRATEGY_BLOCK, BL_FILL_OPTIMAL},
+    {BL_STRATEGY_BLOCK, BL_FILL_PAPER},   {BL_STRATEGY_BLOCK, BL_FILL_RANDOM},   {BL_STRATEGY_BLOCK, BL_FILL_OPTIMAL},
 };
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
 
 static int make_row(struct comparing *c, int i, struct bl_error *e)
 {
     struct bl_plan_options options = c->options;
     options.strategy = rows[i].strategy;
     options.fill = rows[i].fill;
+    options.group = c->lengths.table.group;
+    /* What makes no sense in a row is left out of it: chance keeps no order, and a single clip cannot be spread. */
+    if (options.strategy != BL_STRATEGY_BLOCK && options.remainder == BL_REMAINDER_SPREAD)
+        options.remainder = BL_REMAINDER_PAD;
+    if (options.fill != BL_FILL_OPTIMAL)
+        options.order = BL_KEEP_NOTHING;
     struct bl_plan plan;
+    double begun = seconds();
     int code = bl_plan_make(&plan, c->lengths.table.length, c->lengths.table.count, &options, e);
-    if (!code)
+    if (!code) {
         bl_words_of_plan(&c->row[i], &plan, &options);
-    else
+        c->row[i].seconds = seconds() - begun;
+    } else {
         bl_error_prefix(e, "%s", bl_strategy_name(options.strategy));
+    }
     bl_plan_free(&plan);
     return code;
 }
 
 static void append_table(const struct comparing *c, struct bl_buffer *out)
 {
-    bl_buffer_printf(out, "%-8s %-8s %7s %14s %16s %14s %10s %10s %14s %10s\n", "strategy", "fill", "T", "blocks",
-                     "padding", "deleted", "cut", "efficiency", "lower bound", "gap");
+    bl_buffer_printf(out, "%-8s %-8s %7s %14s %16s %14s %10s %10s %14s %10s %12s %8s\n", "strategy", "fill", "T",
+                     "blocks", "padding", "deleted", "cut", "efficiency", "lower bound", "gap", "rank steps",
+                     "seconds");
     for (int i = 0; i < ROWS; i++) {
         const struct bl_words *w = &c->row[i];
-        char blocks[32], padding[32], deleted[32], cut[32], bound[32], gap[32];
-        bl_buffer_printf(out, "%-8s %-8s %7" PRId64 " %14s %16s %14s %10s %9.2f%% %14s %10s\n", w->strategy,
+        char blocks[32], padding[32], deleted[32], cut[32], bound[32], gap[32], steps[32];
+        bl_buffer_printf(out, "%-8s %-8s %7" PRId64 " %14s %16s %14s %10s %9.2f%% %14s %10s %12s %8.2f\n", w->strategy,
                          w->fill[0] ? w->fill : "-", w->T, bl_text_count(blocks, w->blocks),
                          bl_text_count(padding, w->padding), bl_text_count(deleted, w->deleted),
                          bl_text_count(cut, w->cut), 100 * w->efficiency, bl_text_count(bound, w->lower_bound),
-                         bl_text_count(gap, w->blocks - w->lower_bound));
+                         bl_text_count(gap, w->blocks - w->lower_bound), bl_text_count(steps, w->batches_per_rank),
+                         w->seconds);
     }
 }
 
@@ -70,7 +89,7 @@ static int run(struct bl_cmd *cmd, struct comparing *c)
     struct bl_error *e = &cmd->error;
     int code = bl_cmd_require_T(cmd);
     if (!code)
-        code = bl_lengths_read(&c->lengths, cmd);
+        code = bl_length_source_read(&c->lengths, cmd);
     for (int i = 0; i < ROWS && !code; i++)
         code = make_row(c, i, e);
     struct bl_buffer text = {0};
@@ -92,7 +111,7 @@ int bl_cmd_compare(int argc, char **argv)
         .usage = "-T N [options] TABLE...\n\n"
                  "Plans the same sequences by every strategy and shows blocks, padding and deletions side by side."};
     const struct bl_option_group groups[] = {
-        {"Lengths", bl_lengths_option_table, &c.lengths},
+        {"Lengths", bl_length_source_options, &c.lengths},
         {"Planning", bl_plan_option_table, &c.options},
         {"Output", table, &c},
         {"General", bl_common_table, &cmd.common},

@@ -2,25 +2,35 @@
 
 #include <stddef.h>
 
-const struct bl_option bl_lengths_option_table[] = {
+const struct bl_option bl_length_source_options[] = {
     {.name = "lengths",
      .type = &bl_option_string,
      .placeholder = "FILE",
      .command_line_only = true,
-     .offset = offsetof(struct bl_lengths, list),
+     .offset = offsetof(struct bl_length_source, list),
      .help = "a plain list instead of tables: \"length\" or \"length count\" a line; - is standard input"},
+    {.name = "group-by",
+     .type = &bl_option_string,
+     .placeholder = "COLUMN",
+     .command_line_only = true,
+     .offset = offsetof(struct bl_length_source, group_by),
+     .help = "sequences with different values in this column of the table never share a block"},
     {0},
 };
 
-int bl_lengths_read(struct bl_lengths *lengths, struct bl_cmd *cmd)
+int bl_length_source_read(struct bl_length_source *lengths, struct bl_cmd *cmd)
 {
     const struct bl_options *o = &cmd->options;
     if (lengths->list && o->operands)
         return bl_error_set(&cmd->error, BL_EUSAGE, "tables or --lengths, not both");
+    if (lengths->list && lengths->group_by)
+        return bl_error_set(&cmd->error, BL_EUSAGE, "--group-by needs a table: a plain list has no columns");
     if (lengths->list)
         return bl_sequences_open(&lengths->table, &lengths->list, 1, true, &cmd->error);
     if (!o->operands)
         return bl_error_set(&cmd->error, BL_EUSAGE, "no table given: name sequences.tsv files, - or --lengths FILE");
+    if (lengths->group_by)
+        return bl_sequences_open_grouped(&lengths->table, o->operand, o->operands, lengths->group_by, &cmd->error);
     return bl_sequences_open(&lengths->table, o->operand, o->operands, false, &cmd->error);
 }
 

@@ -6,15 +6,15 @@
 #include "plan/options.h"
 #include "store/sequences.h"
 
-struct bl_lengths {
-    const char *list; /* option */
+struct bl_length_source {
+    const char *list, *group_by; /* options */
     struct bl_sequences table;
 };
 
-extern const struct bl_option bl_lengths_option_table[]; /* over struct bl_lengths */
+extern const struct bl_option bl_length_source_options[]; /* over struct bl_length_source */
 
 /* Reads what was named: the operands, or --lengths; one of them must be. */
-int bl_lengths_read(struct bl_lengths *lengths, struct bl_cmd *cmd);
+int bl_length_source_read(struct bl_length_source *lengths, struct bl_cmd *cmd);
 
 /* -T must have been given. */
 int bl_cmd_require_T(struct bl_cmd *cmd);

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "cmd/lengths.h"
@@ -67,6 +68,9 @@ static int get_plan(struct bl_packing *p, struct bl_error *e)
         return bl_plan_make(&p->plan, t->length, t->count, &p->plan_options, e);
     int64_t T;
     int code = bl_plan_T(&T, t->length, t->count, &p->plan_options, e);
+    size_t size = strlen(p->plan_path);
+    if (!code && size > 12 && strcmp(p->plan_path + size - 12, ".safetensors") == 0)
+        return bl_index_load(&p->plan, p->plan_path, T, t->length, t->count, e);
     return code ? code : bl_plantable_read(&p->plan, p->plan_path, T, t->length, t->count, e);
 }
 

@@ -1,20 +1,27 @@
 /* bload plan: lengths in, plan.tsv out. */
 #include <inttypes.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/io.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/lengths.h"
 #include "cmd/summary.h"
+#include "plan/planner.h"
+#include "store/epochs.h"
+#include "store/index.h"
 #include "store/plantable.h"
 #include "store/words.h"
 
 struct planning {
-    const char *output, *report;
-    struct bl_lengths lengths;
+    const char *output, *report, *dataset;
+    int64_t epochs;
+    struct bl_length_source lengths;
     struct bl_plan_options options;
-    struct bl_plan plan;
+    struct bl_planner planner;
+    struct bl_plan plan; /* of the last epoch */
+    int64_t S;           /* of all */
 };
 
 static const struct bl_option table[] = {
@@ -24,7 +31,22 @@ static const struct bl_option table[] = {
      .placeholder = "FILE",
      .command_line_only = true,
      .offset = offsetof(struct planning, output),
-     .help = "write the plan there [standard output]"},
+     .help = "write the plan there; binary if it ends in .safetensors [standard output]"},
+    {.name = "epochs",
+     .type = &bl_option_int,
+     .initial = "1",
+     .min = 1,
+     .max = 100000,
+     .command_line_only = true,
+     .offset = offsetof(struct planning, epochs),
+     .help = "make so many plans, by the seeds from --seed on, with equally many blocks; -o plan.tsv writes "
+             "plan-00001.tsv..."},
+    {.name = "dataset",
+     .type = &bl_option_string,
+     .placeholder = "DIR",
+     .command_line_only = true,
+     .offset = offsetof(struct planning, dataset),
+     .help = "add the plans to a dataset, as plans/epoch-*.safetensors, over its sequences as they are stored"},
     {.name = "report",
      .type = &bl_option_string,
      .placeholder = "FILE.json",
@@ -46,27 +68,108 @@ static int write_report(const struct planning *p, struct bl_error *e)
     return code;
 }
 
-static int run(struct bl_cmd *cmd, struct planning *p)
+static bool is_binary(const char *path)
 {
-    struct bl_error *e = &cmd->error;
-    int code = bl_cmd_require_T(cmd);
-    if (!code)
-        code = bl_lengths_read(&p->lengths, cmd);
-    if (!code)
-        code = bl_plan_make(&p->plan, p->lengths.table.length, p->lengths.table.count, &p->options, e);
+    size_t size = path ? strlen(path) : 0;
+    return size > 12 && strcmp(path + size - 12, ".safetensors") == 0;
+}
+
+/* "plan.tsv" of epoch 3 is "plan-00003.tsv". To be freed by bl_buffer_free. */
+static int epoch_path(const char *path, int64_t epoch, struct bl_buffer *out, struct bl_error *e)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+    int stem = (int)(dot && dot > name ? dot - path : (long)strlen(path));
+    bl_buffer_printf(out, "%.*s-%05" PRId64 "%s", stem, path, epoch, path + stem);
+    return bl_buffer_check(out, e);
+}
+
+static int write_plan(const struct planning *p, const char *path, struct bl_error *e)
+{
+    const struct bl_sequences *t = &p->lengths.table;
     struct bl_output out = {0};
-    if (!code)
-        code = bl_output_open(&out, p->output, e);
-    if (!code)
-        code = bl_plantable_write(&out, &p->plan, p->lengths.table.length, e);
+    int code = bl_output_open(&out, path, e);
+    if (!code && is_binary(path))
+        code = bl_index_write(&out, &p->plan, t->length, t->count, e);
+    else if (!code)
+        code = bl_plantable_write(&out, &p->plan, t->length, e);
     if (!code)
         code = bl_output_commit(&out, e);
     bl_output_abort(&out);
+    return code;
+}
+
+/* Plans that chance fills differ in their blocks: the most that any epoch needs. */
+static int most_blocks(struct planning *p, size_t *most, struct bl_error *e)
+{
+    bool equal = p->options.strategy != BL_STRATEGY_BLOCK || p->options.fill == BL_FILL_OPTIMAL;
+    int code = BL_OK;
+    *most = 0;
+    for (int64_t k = 0; !equal && k < p->epochs && p->epochs > 1 && !code; k++) {
+        bl_plan_free(&p->plan);
+        code = bl_planner_draw(&p->planner, p->options.seed + (uint64_t)k, 0, 0, &p->plan, e);
+        *most = p->plan.blocks > *most ? p->plan.blocks : *most;
+    }
+    return code;
+}
+
+static int write_epoch(struct planning *p, int64_t k, size_t least, struct bl_error *e)
+{
+    struct bl_buffer path = {0};
+    bl_plan_free(&p->plan);
+    int code = bl_planner_draw(&p->planner, p->options.seed + (uint64_t)k, least, k + 1 == p->epochs, &p->plan, e);
+    p->S = p->plan.max_sequences > p->S ? p->plan.max_sequences : p->S;
+    if (!code && p->epochs > 1)
+        code = epoch_path(p->output, k + 1, &path, e);
+    if (!code)
+        code = write_plan(p, p->epochs > 1 ? path.data : p->output, e);
+    bl_buffer_free(&path);
+    return code;
+}
+
+static int make_plans(struct bl_cmd *cmd, struct planning *p)
+{
+    struct bl_error *e = &cmd->error;
+    size_t least = 0;
+    int code = bl_cmd_require_T(cmd);
+    if (!code && p->epochs > 1 && (!p->output || strcmp(p->output, "-") == 0))
+        code = bl_error_set(e, BL_EUSAGE, "several plans need -o FILE");
+    if (!code)
+        code = bl_length_source_read(&p->lengths, cmd);
+    p->options.group = p->lengths.table.group;
+    if (!code)
+        code = bl_planner_make(&p->planner, p->lengths.table.length, p->lengths.table.count, &p->options, e);
+    if (!code)
+        code = most_blocks(p, &least, e);
+    for (int64_t k = 0; k < p->epochs && !code; k++)
+        code = write_epoch(p, k, least, e);
+    p->plan.max_sequences = p->S;
     if (!code && p->report)
         code = write_report(p, e);
     if (!code && !cmd->common.quiet)
         bl_summary_plan(&p->plan, &p->options);
     return code;
+}
+
+static int add_epochs(struct bl_cmd *cmd, struct planning *p)
+{
+    struct bl_error *e = &cmd->error;
+    struct bl_epochs job = {.dir = p->dataset, .count = p->epochs, .seed = p->options.seed};
+    if (cmd->options.operands || p->lengths.list || p->output || p->report)
+        return bl_error_set(e, BL_EUSAGE, "--dataset takes its sequences from the dataset, and puts the plans there");
+    if (bl_options_origin(&cmd->options, "world-size") != BL_ORIGIN_DEFAULT)
+        job.world_size = p->options.world_size;
+    if (bl_options_origin(&cmd->options, "batch-size") != BL_ORIGIN_DEFAULT)
+        job.batch_size = p->options.batch_size;
+    job.balance = p->options.balance;
+    int code = bl_epochs_add(&job, e);
+    if (!code && !cmd->common.quiet)
+        bl_cmd_say("%s: %" PRId64 " plans in " BL_EPOCHS_DIR, p->dataset, p->epochs);
+    return code;
+}
+
+static int run(struct bl_cmd *cmd, struct planning *p)
+{
+    return p->dataset ? add_epochs(cmd, p) : make_plans(cmd, p);
 }
 
 int bl_cmd_plan(int argc, char **argv)
@@ -76,11 +179,12 @@ int bl_cmd_plan(int argc, char **argv)
         .name = "plan",
         .usage = "-T N [options] TABLE...\n\n"
                  "Packs the sequences of one or more sequences.tsv into blocks of T steps. The plan goes to\n"
-                 "standard output (block sequence start length source_start), a summary to standard error."};
+                 "standard output (block sequence start length source_start), a summary to standard error.\n"
+                 "With --dataset DIR, further plans are added to a dataset: one for each epoch."};
     const struct bl_option_group groups[] = {
-        {"Lengths", bl_lengths_option_table, &p.lengths}, {"Planning", bl_plan_option_table, &p.options},
-        {"Strategy", bl_plan_strategy_table, &p.options}, {"Output", table, &p},
-        {"General", bl_common_table, &cmd.common},        {0},
+        {"Lengths", bl_length_source_options, &p.lengths}, {"Planning", bl_plan_option_table, &p.options},
+        {"Strategy", bl_plan_strategy_table, &p.options},  {"Output", table, &p},
+        {"General", bl_common_table, &cmd.common},         {0},
     };
     int code = bl_cmd_options(&cmd, groups);
     if (!code)
@@ -88,6 +192,7 @@ int bl_cmd_plan(int argc, char **argv)
     if (!code)
         code = run(&cmd, &p);
     bl_plan_free(&p.plan);
+    bl_planner_free(&p.planner);
     bl_sequences_close(&p.lengths.table);
     return bl_cmd_end(&cmd, code, false);
 }

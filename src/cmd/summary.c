@@ -16,6 +16,12 @@ void bl_summary_plan(const struct bl_plan *plan, const struct bl_plan_options *o
                gap ? "gap " : "so the plan is optimal", gap ? bl_text_count(d, gap) : "");
     bl_cmd_say("padding %s steps (efficiency %.2f %%)", bl_text_count(a, plan->padding),
                100 * bl_plan_efficiency(plan));
+    if (options->world_size > 1 || options->batch_size > 1)
+        bl_cmd_say("%s steps of %s ranks with %s blocks each; squared lengths per rank: highest by mean %.3f (%.3f "
+                   "unbalanced)",
+                   bl_text_count(a, (int64_t)plan->blocks / options->world_size / options->batch_size),
+                   bl_text_count(b, options->world_size), bl_text_count(c, options->batch_size), plan->imbalance,
+                   plan->imbalance_before);
     int64_t naive;
     /* Naive padding brings every sequence to the longest. */
     if (options->strategy == BL_STRATEGY_BLOCK && !__builtin_mul_overflow(plan->sequences, plan->longest, &naive) &&

@@ -18,6 +18,7 @@ struct node {
 
 struct bestfit {
     const struct bl_histogram *h;
+    const struct bl_fill_limits *limits;
     struct bl_patterns *patterns;
     struct bl_residuals open;
     struct node *node;
@@ -46,7 +47,7 @@ static int close_group(struct bestfit *f, struct bl_group group, struct bl_error
     return rc == 0 ? bl_patterns_close(f->patterns, group.blocks, e) : rc;
 }
 
-/* Adds `times` of a bucket to each block of a group: it stays open while the shortest length has room. */
+/* Adds `times` of a bucket to each block of a group: it stays open while the shortest length has room, and a place. */
 static int extend(struct bestfit *f, struct bl_group group, uint32_t bucket, uint32_t times, struct bl_error *e)
 {
     int rc = 0;
@@ -57,7 +58,9 @@ static int extend(struct bestfit *f, struct bl_group group, uint32_t bucket, uin
     if (rc < 0)
         return rc;
     group.room -= times * f->h->length[bucket];
-    return group.room >= f->h->length[0] ? bl_residuals_insert(&f->open, group, e) : close_group(f, group, e);
+    group.places -= times;
+    return group.places > 0 && group.room >= f->h->length[0] ? bl_residuals_insert(&f->open, group, e)
+                                                             : close_group(f, group, e);
 }
 
 /* Puts up to n of a bucket into the blocks of a group, as best fit does one by one. What is left of the group untouched
@@ -65,25 +68,27 @@ static int extend(struct bestfit *f, struct bl_group group, uint32_t bucket, uin
 static int fill_group(struct bestfit *f, struct bl_group *group, uint32_t bucket, uint32_t *n, struct bl_error *e)
 {
     uint32_t fit = group->room / f->h->length[bucket];
+    if (fit > group->places)
+        fit = group->places;
     uint32_t full = *n / fit < group->blocks ? *n / fit : group->blocks;
     uint32_t rest = full < group->blocks ? *n % fit : 0;
     int rc = 0;
     if (full > 0)
-        rc = extend(f, (struct bl_group){group->room, full, group->node}, bucket, fit, e);
+        rc = extend(f, (struct bl_group){group->room, full, group->node, group->places}, bucket, fit, e);
     if (rc == 0 && rest > 0)
-        rc = extend(f, (struct bl_group){group->room, 1, group->node}, bucket, rest, e);
+        rc = extend(f, (struct bl_group){group->room, 1, group->node, group->places}, bucket, rest, e);
     group->blocks -= full + (rest > 0);
     *n -= full * fit + rest;
     return rc;
 }
 
-static int place_bucket(struct bestfit *f, uint32_t bucket, uint32_t T, struct bl_error *e)
+static int place_bucket(struct bestfit *f, uint32_t bucket, struct bl_error *e)
 {
     uint32_t n = bl_histogram_count(f->h, bucket);
     int rc = 0;
     while (rc == 0 && n > 0) {
         struct bl_residual_place place;
-        struct bl_group fresh = {T, n, NO_NODE};
+        struct bl_group fresh = {(uint32_t)f->limits->T, n, NO_NODE, f->limits->sequences};
         struct bl_group *found = bl_residuals_find(&f->open, f->h->length[bucket], &place);
         if (!found) {
             rc = fill_group(f, &fresh, bucket, &n, e);
@@ -99,13 +104,14 @@ static int place_bucket(struct bestfit *f, uint32_t bucket, uint32_t T, struct b
     return rc;
 }
 
-int bl_fill_bestfit(struct bl_patterns *patterns, const struct bl_histogram *h, int64_t T, struct bl_error *e)
+int bl_fill_bestfit(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_fill_limits *limits,
+                    struct bl_error *e)
 {
     *patterns = (struct bl_patterns){0};
-    struct bestfit f = {.h = h, .patterns = patterns};
+    struct bestfit f = {.h = h, .limits = limits, .patterns = patterns};
     int rc = 0;
     for (size_t b = h->distinct; rc == 0 && b-- > 0;)
-        rc = place_bucket(&f, (uint32_t)b, (uint32_t)T, e);
+        rc = place_bucket(&f, (uint32_t)b, e);
     struct bl_residual_place place;
     for (struct bl_group *g; rc == 0 && (g = bl_residuals_find(&f.open, 0, &place));) {
         struct bl_group group = *g;

@@ -55,8 +55,8 @@ static int check_shape(struct check *c)
     if (plan->block_ptr[0] != 0)
         return bl_error_set(c->e, BL_EFAIL, "block 0 does not begin with piece 0");
     for (size_t b = 0; b < plan->blocks; b++) {
-        if (plan->block_ptr[b + 1] <= plan->block_ptr[b])
-            return bl_error_set(c->e, BL_EFAIL, "block %zu is empty", b);
+        if (plan->block_ptr[b + 1] < plan->block_ptr[b])
+            return bl_error_set(c->e, BL_EFAIL, "block %zu ends before it begins", b);
         if ((uint64_t)plan->block_ptr[b + 1] > plan->pieces)
             return bl_error_set(c->e, BL_EFAIL, "block %zu ends behind the last piece", b);
     }
@@ -97,15 +97,16 @@ static int check_block(struct check *c, size_t b)
 {
     struct bl_plan *plan = c->plan;
     size_t first = (size_t)plan->block_ptr[b], end = (size_t)plan->block_ptr[b + 1];
-    int64_t steps = 0;
+    int64_t start = 0, steps = 0;
     for (size_t p = first; p < end; p++) {
         int rc = check_piece(c, b, p);
         if (rc < 0)
             return rc;
         int64_t length = bl_plan_piece_length(plan, c->length, p);
-        if (length > plan->T - steps)
+        if (length > plan->T - start)
             return bl_error_set(c->e, BL_EFAIL, "block %zu: sequence %u does not fit, T = %lld and %lld are taken", b,
-                                (unsigned)plan->sequence[p], (long long)plan->T, (long long)steps);
+                                (unsigned)plan->sequence[p], (long long)plan->T, (long long)start);
+        start = bl_plan_next_start(plan, start, length);
         steps += length;
     }
     c->placed += steps;
@@ -168,10 +169,10 @@ static int piece_lengths(const struct check *c, struct bl_lengths *lengths, int6
 {
     const struct bl_plan *plan = c->plan;
     *own = NULL;
-    *lengths = (struct bl_lengths){plan->length, plan->pieces, 1, plan->T};
+    *lengths = (struct bl_lengths){plan->length, NULL, plan->pieces, 1, plan->T, 1, plan->T};
     if (plan->length)
         return 0;
-    *lengths = (struct bl_lengths){c->length, c->count, c->shortest, c->longest};
+    *lengths = (struct bl_lengths){c->length, NULL, c->count, c->shortest, c->longest, 1, plan->T};
     size_t in_range = 0;
     for (size_t i = 0; i < c->count; i++)
         in_range += (size_t)bl_lengths_has(lengths, i);
@@ -182,7 +183,7 @@ static int piece_lengths(const struct check *c, struct bl_lengths *lengths, int6
         return bl_error_memory(c->e);
     for (size_t p = 0; p < plan->pieces; p++)
         (*own)[p] = c->length[plan->sequence[p]];
-    *lengths = (struct bl_lengths){*own, plan->pieces, 1, plan->T};
+    *lengths = (struct bl_lengths){*own, NULL, plan->pieces, 1, plan->T, 1, plan->T};
     return 0;
 }
 
@@ -195,10 +196,14 @@ static int recount_bound(struct check *c)
     if (rc == 0)
         rc = bl_histogram_make(&h, &lengths, c->e);
     if (rc == 0) {
-        c->plan->lower_bound = bl_bound_blocks(&h, c->plan->T);
+        int64_t bound = bl_bound_blocks(&h, c->plan->T);
+        c->plan->lower_bound = bound > c->plan->lower_bound ? bound : c->plan->lower_bound;
         bl_histogram_free(&h);
     }
     free(own);
+    if (rc == 0 && c->plan->lower_bound > (int64_t)c->plan->blocks)
+        rc = bl_error_set(c->e, BL_EFAIL, "%zu blocks are fewer than the lower bound, %lld", c->plan->blocks,
+                          (long long)c->plan->lower_bound);
     return rc;
 }
 

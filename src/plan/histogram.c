@@ -8,7 +8,7 @@
 #include "plan/random.h"
 
 enum {
-    TABLE_MIN = 1 << 16, /* entries that a table may always have */
+    TABLE_MIN = 1 << 16, /* entries that a table over the leading bits may always have */
     INSERTION_SORT = 48, /* keys under which counting digits does not pay */
     DIGIT_BITS = 8,
     DIGITS = 1 << DIGIT_BITS,
@@ -18,8 +18,8 @@ static int64_t longest_of(const struct bl_lengths *lengths)
 {
     int64_t longest = 0;
     for (size_t i = 0; i < lengths->count; i++)
-        if (bl_lengths_has(lengths, i) && lengths->length[i] > longest)
-            longest = lengths->length[i];
+        if (bl_lengths_has(lengths, i) && bl_lengths_units(lengths, i) > longest)
+            longest = bl_lengths_units(lengths, i);
     return longest;
 }
 
@@ -43,7 +43,7 @@ static int count_in_table(struct bl_histogram *h, const struct bl_lengths *lengt
     size_t distinct = 0;
     for (size_t i = 0; i < lengths->count; i++)
         if (bl_lengths_has(lengths, i))
-            distinct += table[lengths->length[i]]++ == 0;
+            distinct += table[bl_lengths_units(lengths, i)]++ == 0;
     int rc = allocate(h, distinct, e);
     if (rc == 0) {
         size_t bucket = 0;
@@ -110,7 +110,7 @@ static int count_by_sorting(struct bl_histogram *h, const struct bl_lengths *len
     size_t n = 0;
     for (size_t i = 0; i < lengths->count; i++)
         if (bl_lengths_has(lengths, i))
-            key[n++] = (uint32_t)lengths->length[i];
+            key[n++] = (uint32_t)bl_lengths_units(lengths, i);
     sort_keys(key, n, 32 - DIGIT_BITS);
     size_t distinct = 0;
     for (size_t i = 0; i < n; i++)
@@ -134,7 +134,7 @@ int bl_histogram_make(struct bl_histogram *h, const struct bl_lengths *lengths, 
 {
     *h = (struct bl_histogram){0};
     int64_t longest = longest_of(lengths);
-    if (longest < TABLE_MIN || (uint64_t)longest < lengths->count)
+    if ((uint64_t)longest < TABLE_MIN / 64 || (uint64_t)longest / 2 < lengths->count)
         return count_in_table(h, lengths, longest, e);
     return count_by_sorting(h, lengths, e);
 }
@@ -167,6 +167,27 @@ size_t bl_histogram_below(const struct bl_histogram *h, int64_t limit)
     return low;
 }
 
+void bl_histogram_coarsen(struct bl_histogram *h, size_t distinct)
+{
+    if (h->distinct <= distinct)
+        return;
+    uint32_t longest = h->length[h->distinct - 1], shift = 0;
+    while (longest >> shift >= distinct)
+        shift++;
+    size_t n = 0;
+    for (size_t b = 0; b < h->distinct; b++) {
+        if (b + 1 < h->distinct && (h->length[b] - 1) >> shift == (h->length[b + 1] - 1) >> shift)
+            continue; /* the longest of those that are alike stands for them all */
+        h->length[n] = h->length[b];
+        h->start[++n] = h->start[b + 1];
+    }
+    h->distinct = n;
+    uint32_t *length = realloc(h->length, (n + 1) * sizeof *length),
+             *start = realloc(h->start, (n + 1) * sizeof *start);
+    h->length = length ? length : h->length; /* what could not be made smaller stays as it was */
+    h->start = start ? start : h->start;
+}
+
 /* first[k]: the first bucket whose length has leading bits k or more. */
 struct bl_prefix_table {
     int shift;
@@ -175,7 +196,7 @@ struct bl_prefix_table {
 
 static int prefix_table_make(struct bl_prefix_table *t, const struct bl_histogram *h, size_t count, struct bl_error *e)
 {
-    size_t limit = count / 4 > TABLE_MIN ? count / 4 : TABLE_MIN;
+    size_t limit = count / 4 > TABLE_MIN ? count / 4 : 8 * count + 64 < TABLE_MIN ? 8 * count + 64 : TABLE_MIN;
     uint32_t longest = h->distinct ? h->length[h->distinct - 1] : 0;
     t->shift = 0;
     while (longest >> t->shift >= limit)
@@ -193,14 +214,14 @@ static int prefix_table_make(struct bl_prefix_table *t, const struct bl_histogra
     return 0;
 }
 
-/* The bucket of a length that is in the histogram. */
+/* The first bucket that is no shorter than a length; there is one. */
 static size_t bucket_of(const struct bl_histogram *h, const struct bl_prefix_table *t, uint32_t length)
 {
     size_t low = t->first[length >> t->shift], high = t->first[(length >> t->shift) + 1];
-    while (high - low > 1) {
+    while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (h->length[middle] <= length)
-            low = middle;
+        if (h->length[middle] < length)
+            low = middle + 1;
         else
             high = middle;
     }
@@ -218,7 +239,8 @@ int bl_histogram_identities(const struct bl_histogram *h, const struct bl_length
         memcpy(next, h->start, h->distinct * sizeof *next);
         for (size_t i = 0; i < lengths->count; i++)
             if (bl_lengths_has(lengths, i))
-                (*ids)[next[bucket_of(h, &table, (uint32_t)lengths->length[i])]++] = (uint32_t)i;
+                (*ids)[next[bucket_of(h, &table, (uint32_t)bl_lengths_units(lengths, i))]++] =
+                    (uint32_t)bl_lengths_id(lengths, i);
         struct bl_random random;
         bl_random_seed(&random, seed, BL_STREAM_IDENTITY);
         for (size_t b = 0; b < h->distinct; b++)

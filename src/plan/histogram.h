@@ -10,23 +10,41 @@
 
 #include "base/error.h"
 
-/* The lengths to be planned: those of length[0 .. count-1] from shortest to longest; the others are passed over.
- * 1 <= shortest <= longest <= BL_T_MAX, count <= BL_SEQUENCES_MAX. */
+/* The lengths to be planned: those of length[0 .. count-1], or of length[index[0 .. count-1]], from shortest to
+ * longest; the others are passed over. 1 <= shortest <= longest <= BL_T_MAX, count <= BL_SEQUENCES_MAX. They are packed
+ * in units: so many steps, rounded up, and never more than cap of them. */
 struct bl_lengths {
     const int64_t *length;
+    const uint32_t *index; /* or NULL: all of them */
     size_t count;
     int64_t shortest;
     int64_t longest;
+    int64_t unit; /* steps; at least 1 */
+    int64_t cap;  /* units */
 };
+
+static inline size_t bl_lengths_id(const struct bl_lengths *l, size_t i)
+{
+    return l->index ? l->index[i] : i;
+}
 
 static inline int bl_lengths_has(const struct bl_lengths *l, size_t i)
 {
-    return l->length[i] >= l->shortest && l->length[i] <= l->longest;
+    int64_t length = l->length[bl_lengths_id(l, i)];
+    return length >= l->shortest && length <= l->longest;
+}
+
+/* The length of one of them, in units. */
+static inline int64_t bl_lengths_units(const struct bl_lengths *l, size_t i)
+{
+    int64_t length = l->length[bl_lengths_id(l, i)];
+    int64_t units = l->unit == 1 ? length : (length + l->unit - 1) / l->unit;
+    return units < l->cap ? units : l->cap;
 }
 
 struct bl_histogram {
     size_t distinct;  /* D */
-    uint32_t *length; /* [D] steps, ascending */
+    uint32_t *length; /* [D] units, ascending */
     uint32_t *start;  /* [D+1] how many are shorter; the last is the number of all */
 };
 
@@ -40,14 +58,18 @@ static inline uint32_t bl_histogram_count(const struct bl_histogram *h, size_t b
 int bl_histogram_make(struct bl_histogram *h, const struct bl_lengths *lengths, struct bl_error *e);
 void bl_histogram_free(struct bl_histogram *h);
 
-/* Sum of all lengths, in steps. */
+/* Sum of all lengths, in units. */
 int64_t bl_histogram_steps(const struct bl_histogram *h);
 
 /* The buckets that hold lengths up to limit. */
 size_t bl_histogram_below(const struct bl_histogram *h, int64_t limit);
 
-/* The indices of the same lengths by bucket, in random order inside each: bucket b has ids[start[b] .. start[b+1]-1].
- * The caller frees *ids. Temporary memory: 1 byte per length (or 256 KiB). Errors: BL_EFAIL, no memory. */
+/* Rounds the lengths up until no more than `distinct` of them differ: by less than longest / distinct. */
+void bl_histogram_coarsen(struct bl_histogram *h, size_t distinct);
+
+/* The ids of the same lengths by bucket, in random order inside each: bucket b has ids[start[b] .. start[b+1]-1]. A
+ * length belongs to the first bucket that is no shorter. The caller frees *ids. Temporary memory: 1 byte per length (or
+ * 256 KiB). Errors: BL_EFAIL, no memory. */
 int bl_histogram_identities(const struct bl_histogram *h, const struct bl_lengths *lengths, uint64_t seed,
                             uint32_t **ids, struct bl_error *e);
 

@@ -6,9 +6,12 @@
 #include "base/text.h"
 
 const char *const bl_strategy_names[] = {"naive", "sample", "mix", "block", NULL};
-const char *const bl_fill_names[] = {"optimal", "paper", NULL};
+const char *const bl_fill_names[] = {"optimal", "random", "paper", NULL};
 const char *const bl_oversize_names[] = {"error", "split", "truncate", "drop", NULL};
 static const char *const clips_names[] = {"one", "all", NULL};
+static const char *const remainder_names[] = {"spread", "pad", "drop", NULL};
+static const char *const balance_names[] = {"none", "quadratic", NULL};
+static const char *const order_names[] = {"random", "keep", NULL};
 
 /* A number of steps, or "longest", which plan.h writes as 0. */
 static bool parse_steps(const struct bl_option *option, const char *text, void *value)
@@ -69,6 +72,73 @@ const struct bl_option bl_plan_option_table[] = {
      .affects = BL_AFFECTS_PLAN,
      .offset = AT(seed),
      .help = "decides everything random"},
+    {.name = "world-size",
+     .type = &bl_option_int,
+     .initial = "1",
+     .min = 1,
+     .max = 16777216,
+     .affects = BL_AFFECTS_PLAN,
+     .offset = AT(world_size),
+     .help = "ranks: the blocks become a multiple of ranks times batch size"},
+    {.name = "batch-size",
+     .type = &bl_option_int,
+     .initial = "1",
+     .min = 1,
+     .max = 16777216,
+     .affects = BL_AFFECTS_PLAN,
+     .offset = AT(batch_size),
+     .help = "blocks per rank and step"},
+    {.name = "remainder",
+     .type = &bl_option_choice,
+     .choices = remainder_names,
+     .initial = "spread",
+     .affects = BL_AFFECTS_PLAN,
+     .offset = AT(remainder),
+     .help = "how they become a multiple: spread sequences over more blocks, pad with empty blocks, drop the emptiest"},
+    {.name = "balance",
+     .type = &bl_option_choice,
+     .choices = balance_names,
+     .initial = "none",
+     .affects = BL_AFFECTS_PLAN,
+     .offset = AT(balance),
+     .help = "quadratic: level the sums of squared lengths of the ranks in every step"},
+    {.name = "align",
+     .type = &bl_option_int,
+     .initial = "1",
+     .min = 1,
+     .max = BL_T_MAX,
+     .affects = BL_AFFECTS_PLAN,
+     .offset = AT(align),
+     .help = "every start in a block is a multiple of this many steps"},
+    {.name = "max-sequences",
+     .type = &bl_option_int,
+     .min = 1,
+     .max = BL_SEQUENCES_MAX,
+     .affects = BL_AFFECTS_PLAN,
+     .offset = AT(max_sequences),
+     .help = "the most sequences in a block [any number]"},
+    {.name = "min-length",
+     .type = &bl_option_int,
+     .initial = "1",
+     .min = 1,
+     .affects = BL_AFFECTS_PLAN,
+     .offset = AT(min_length),
+     .help = "drop shorter sequences, and count them"},
+    {.name = "order",
+     .type = &bl_option_choice,
+     .choices = order_names,
+     .initial = "random",
+     .affects = BL_AFFECTS_PLAN,
+     .offset = AT(order),
+     .help = "keep: sequences and blocks in input order"},
+    {.name = "effort",
+     .type = &bl_option_int,
+     .initial = "8",
+     .min = 1,
+     .max = BL_EFFORT_MAX,
+     .affects = BL_AFFECTS_PLAN,
+     .offset = AT(effort),
+     .help = "how long to search for fewer blocks and a higher bound, in billions of operations"},
     {0},
 };
 
@@ -86,6 +156,7 @@ const struct bl_option bl_plan_strategy_table[] = {
      .initial = "optimal",
      .affects = BL_AFFECTS_PLAN,
      .offset = AT(fill),
-     .help = "how blocks are filled: near the lower bound, or by the paper's rule (uniform over what fits)"},
+     .help = "how blocks are filled: near the lower bound; at random, a few blocks more; or by the paper's rule "
+             "(uniform over what fits)"},
     {0},
 };

@@ -49,6 +49,27 @@ int bl_patterns_close(struct bl_patterns *p, uint32_t use, struct bl_error *e)
     return 0;
 }
 
+int bl_patterns_append(struct bl_patterns *p, const struct bl_patterns *other, struct bl_error *e)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < other->count; i++) {
+        for (uint32_t k = other->first[i]; rc == 0 && k < other->first[i + 1]; k++)
+            rc = bl_patterns_push(p, other->bucket[k], e);
+        if (rc == 0)
+            rc = bl_patterns_close(p, other->use[i], e);
+    }
+    return rc;
+}
+
+uint32_t bl_patterns_widest(const struct bl_patterns *p)
+{
+    uint32_t widest = 0;
+    for (size_t i = 0; i < p->count; i++)
+        if (p->first[i + 1] - p->first[i] > widest)
+            widest = p->first[i + 1] - p->first[i];
+    return widest;
+}
+
 void bl_patterns_free(struct bl_patterns *p)
 {
     free(p->use);

@@ -25,6 +25,12 @@ struct bl_patterns {
 /* A pattern is made by pushing its lengths one by one and closing it. Errors: BL_EFAIL, no memory. */
 int bl_patterns_push(struct bl_patterns *p, uint32_t bucket, struct bl_error *e);
 int bl_patterns_close(struct bl_patterns *p, uint32_t use, struct bl_error *e);
+
+/* Adds the patterns of another, over the same buckets. */
+int bl_patterns_append(struct bl_patterns *p, const struct bl_patterns *other, struct bl_error *e);
+
+/* The most entries in any pattern. */
+uint32_t bl_patterns_widest(const struct bl_patterns *p);
 void bl_patterns_free(struct bl_patterns *p);
 
 #endif

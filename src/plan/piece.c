@@ -21,8 +21,10 @@ static enum cut how_to_cut(const struct bl_plan_options *options)
     return options->oversize == BL_OVERSIZE_SPLIT ? CUT_SPLIT : CUT_NOTHING;
 }
 
-static int64_t pieces_of(enum cut cut, int64_t length, int64_t T)
+static int64_t pieces_of(enum cut cut, int64_t length, int64_t shortest, int64_t T)
 {
+    if (length < shortest)
+        return 0;
     switch (cut) {
     case CUT_SPLIT:
         return length / T + (length % T > 0);
@@ -46,7 +48,7 @@ static int survey(struct bl_pieces *p, enum cut cut, int64_t T, int *needs_cutti
         int64_t length = p->lengths.length[i];
         if (length == 0)
             continue;
-        int64_t n = pieces_of(cut, length, T);
+        int64_t n = pieces_of(cut, length, p->lengths.shortest, T);
         if (n > (int64_t)(BL_SEQUENCES_MAX - p->count))
             return bl_error_set(e, BL_EFAIL, "more than %lld pieces of %lld steps: choose a larger T",
                                 (long long)BL_SEQUENCES_MAX, (long long)T);
@@ -54,7 +56,7 @@ static int survey(struct bl_pieces *p, enum cut cut, int64_t T, int *needs_cutti
         p->count += (size_t)n;
         p->dropped += n == 0;
         p->cut += n > 0 && !whole;
-        p->steps += whole || cut == CUT_SPLIT ? length : n * T;
+        p->steps += whole || (cut == CUT_SPLIT && n > 0) ? length : n * T;
         *needs_cutting |= n > 0 && !whole;
     }
     return 0;
@@ -69,15 +71,11 @@ static int allocate(struct bl_pieces *p, enum cut cut, struct bl_error *e)
     return p->sequence && p->length && (p->start || cut == CUT_HEAD) ? 0 : bl_error_memory(e);
 }
 
-static void cut_all(struct bl_pieces *p, enum cut cut, int64_t T, uint64_t seed)
+static void cut_all(struct bl_pieces *p, enum cut cut, int64_t T)
 {
-    struct bl_random random;
-    bl_random_seed(&random, seed, BL_STREAM_CLIP);
     size_t next = 0;
     for (size_t i = 0; i < p->lengths.count; i++) {
-        int64_t length = p->lengths.length[i], n = pieces_of(cut, length, T), start = 0;
-        if (cut == CUT_CLIP && n > 0)
-            start = (int64_t)bl_random_below(&random, (uint64_t)(length - T) + 1);
+        int64_t length = p->lengths.length[i], n = pieces_of(cut, length, p->lengths.shortest, T), start = 0;
         for (int64_t k = 0; k < n; k++, next++, start += T) {
             p->sequence[next] = (uint32_t)i;
             p->length[next] = length - start < T ? length - start : T;
@@ -92,7 +90,11 @@ int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count
 {
     enum cut cut = how_to_cut(options);
     int clips = cut == CUT_CLIP || cut == CUT_CLIPS, needs_cutting;
-    *pieces = (struct bl_pieces){.lengths = {length, count, clips ? T : 1, T}};
+    int64_t shortest = options->min_length > 1 ? options->min_length : 1;
+    if (clips && shortest < T)
+        shortest = T;
+    *pieces = (struct bl_pieces){
+        .lengths = {.length = length, .count = count, .shortest = shortest, .longest = T, .unit = 1, .cap = T}};
     int rc = survey(pieces, cut, T, &needs_cutting, e);
     if (rc == 0 && needs_cutting)
         rc = allocate(pieces, cut, e);
@@ -101,10 +103,25 @@ int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count
         return rc;
     }
     if (needs_cutting) {
-        cut_all(pieces, cut, T, options->seed);
-        pieces->lengths = (struct bl_lengths){pieces->length, pieces->count, 1, T};
+        cut_all(pieces, cut, T);
+        pieces->lengths.length = pieces->length;
+        pieces->lengths.count = pieces->count;
+        pieces->lengths.shortest = 1;
     }
     return 0;
+}
+
+void bl_pieces_draw(struct bl_pieces *pieces, const int64_t *length, const struct bl_plan_options *options, int64_t T,
+                    uint64_t seed)
+{
+    if (how_to_cut(options) != CUT_CLIP || !pieces->start)
+        return;
+    struct bl_random random;
+    bl_random_seed(&random, seed, BL_STREAM_CLIP);
+    for (size_t i = 0; i < pieces->count; i++) {
+        uint64_t more = (uint64_t)(length[pieces->sequence[i]] - T);
+        pieces->start[i] = (int64_t)bl_random_below(&random, more + 1);
+    }
 }
 
 void bl_pieces_free(struct bl_pieces *pieces)

@@ -26,6 +26,10 @@ struct bl_pieces {
  * Errors: BL_EFAIL, no memory or more pieces than a plan can hold; then *pieces is empty. */
 int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count, const struct bl_plan_options *options,
                    int64_t T, struct bl_error *e);
+
+/* Draws the starts of the clips of BL_STRATEGY_SAMPLE by a seed; does nothing where nothing is drawn. */
+void bl_pieces_draw(struct bl_pieces *pieces, const int64_t *length, const struct bl_plan_options *options, int64_t T,
+                    uint64_t seed);
 void bl_pieces_free(struct bl_pieces *pieces);
 
 #endif

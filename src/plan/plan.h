@@ -1,10 +1,9 @@
 /* A plan: which sequence goes into which block, at which start.
  *
  * Planning is pure: lengths, options and a seed in, a plan out. No files, no threads, no clock, and the same
- * answer on every machine. Memory at the peak, where nothing is cut: 4 bytes per sequence for the identities, 4 for the
- * result and 8 per block, beside the 8 per sequence of the lengths that the caller owns; and some 25 bytes for each
- * distinct length, which counts only where nearly all lengths differ. A sequence that is cut costs up to 40 bytes more
- * per piece. */
+ * answer on every machine. Memory at the peak, where nothing is cut: 8 bytes per sequence and 8 per block, beside the 8
+ * per sequence of the lengths that the caller owns; and up to 8 more per sequence where nearly all lengths differ. A
+ * sequence that is cut costs up to 32 bytes more per piece. */
 #ifndef BL_PLAN_H
 #define BL_PLAN_H
 
@@ -17,9 +16,15 @@
 #define BL_SEQUENCES_MAX UINT32_MAX  /* identities are kept as u32 while planning */
 
 enum bl_strategy { BL_STRATEGY_NAIVE, BL_STRATEGY_SAMPLE, BL_STRATEGY_MIX, BL_STRATEGY_BLOCK };
-enum bl_fill { BL_FILL_OPTIMAL, BL_FILL_PAPER };
+enum bl_fill { BL_FILL_OPTIMAL, BL_FILL_RANDOM, BL_FILL_PAPER };
 enum bl_oversize { BL_OVERSIZE_ERROR, BL_OVERSIZE_SPLIT, BL_OVERSIZE_TRUNCATE, BL_OVERSIZE_DROP };
 enum bl_clips { BL_CLIPS_ONE, BL_CLIPS_ALL };
+enum bl_remainder { BL_REMAINDER_SPREAD, BL_REMAINDER_PAD, BL_REMAINDER_DROP };
+enum bl_balance { BL_BALANCE_NONE, BL_BALANCE_QUADRATIC };
+enum bl_keep { BL_KEEP_NOTHING, BL_KEEP_ORDER };
+
+#define BL_EFFORT_DEFAULT 8
+#define BL_EFFORT_MAX 1000000
 
 /* What decides a plan beside the lengths. */
 struct bl_plan_options {
@@ -30,14 +35,26 @@ struct bl_plan_options {
     int64_t T;                 /* steps per block; 0: the longest sequence */
     int64_t clip;              /* steps per clip for SAMPLE and MIX; 0: the mean length, rounded down */
     uint64_t seed;
+    /* 0 in what follows is "not asked for". */
+    int64_t effort;        /* BL_EFFORT_DEFAULT; the search for fewer blocks ends after so many billion operations */
+    int64_t align;         /* steps: every start is a multiple of it; BLOCK */
+    int64_t max_sequences; /* in a block; BLOCK */
+    int64_t min_length;    /* steps: shorter sequences are dropped */
+    enum bl_keep order;    /* the blocks in input order, too; BLOCK with BL_FILL_OPTIMAL */
+    int64_t world_size;    /* ranks; 1 */
+    int64_t batch_size;    /* blocks per rank and step; 1 */
+    enum bl_remainder remainder; /* how blocks become a multiple of world_size * batch_size */
+    enum bl_balance balance;     /* of the ranks in every step: sums of squared lengths */
+    const uint32_t *group;       /* [count] sequences of different groups never share a block; BLOCK */
 };
 
 /* Owned by whoever called bl_plan_make; free with bl_plan_free. */
 struct bl_plan {
     int64_t T;             /* steps per block: of this plan, so the clip for SAMPLE and MIX */
+    int64_t align;         /* every start is a multiple of it: see bl_plan_next_start. 0, 1: of anything */
     size_t blocks;         /* B */
     size_t pieces;         /* P */
-    int64_t *block_ptr;    /* [B+1] first piece of each block, then P */
+    int64_t *block_ptr;    /* [B+1] first piece of each block, then P; blocks that pad the plan are empty, at the end */
     uint32_t *sequence;    /* [P] index into the lengths, in block order, then by start */
     int64_t *length;       /* [P] steps of the piece, or NULL: every piece is a whole sequence */
     int64_t *source_start; /* [P] first step of the piece within its sequence, or NULL: all zero */
@@ -51,6 +68,8 @@ struct bl_plan {
     int64_t dropped;       /* sequences of which no step was placed */
     int64_t lower_bound;   /* proven: no plan of these pieces has fewer blocks */
     int64_t max_sequences; /* S: the most pieces in any block */
+    /* Of the squared lengths over the ranks, with more than one: the dearest by the mean, 1 is level. Else 0. */
+    double imbalance, imbalance_before; /* as it is, and without balance */
 };
 
 /* Plans count sequences of length[i] steps (length 0: not to be planned: a row that is not ok).
@@ -70,8 +89,16 @@ static inline int64_t bl_plan_piece_length(const struct bl_plan *plan, const int
     return plan->length ? plan->length[p] : length[plan->sequence[p]];
 }
 
+/* Where the piece starts that comes after one of `length` steps at `start`. */
+static inline int64_t bl_plan_next_start(const struct bl_plan *plan, int64_t start, int64_t length)
+{
+    int64_t end = start + length;
+    return plan->align > 1 ? (end + plan->align - 1) / plan->align * plan->align : end;
+}
+
 /* Checks every table of a plan, wherever it came from: each sequence's steps at most once, none outside its sequence,
- * no block over T, no empty block or piece; recounts all the counts and lower_bound into the plan. BL_EFAIL with the
+ * no block over T, no empty piece; recounts all the counts into the plan. lower_bound is raised to what is quickly
+ * proven, and must not exceed the blocks. BL_EFAIL with the
  * block and sequence named. */
 int bl_plan_check(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e);
 

@@ -14,6 +14,7 @@ enum bl_stream {
     BL_STREAM_INSIDE = 3,   /* the order inside each block */
     BL_STREAM_CLIP = 4,     /* where a clip starts */
     BL_STREAM_FILL = 5,     /* what goes into the block next */
+    BL_STREAM_STEP = 6,     /* the order of the steps */
 };
 
 struct bl_random {

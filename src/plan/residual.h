@@ -15,6 +15,7 @@ struct bl_group {
     uint32_t room;   /* steps left in each */
     uint32_t blocks; /* how many */
     uint32_t node;   /* what is in them: the owner's name for it */
+    uint32_t places; /* sequences that may still go into each */
 };
 
 struct bl_residuals {

@@ -122,20 +122,30 @@ static int read_piece(const struct bl_pack *pack, struct worker *w, struct job *
     return note.text[0] ? bl_outcomes_add(&job->outcomes, sequence, false, 0, note.text, e) : BL_OK;
 }
 
-/* What follows the last piece: zeros, or its last entry again and again. */
-static void pad(const struct bl_pack *pack, struct bl_block *block)
+/* Steps from `from` to `to` of every field: zeros, or the entry before them again and again. */
+static void pad_range(const struct bl_pack *pack, struct bl_block *block, size_t from, size_t to)
 {
-    size_t used = (size_t)block->cu_seqlens[block->num_sequences], T = (size_t)pack->format->T;
     for (int f = 0; f < pack->format->fields.count; f++) {
         size_t step = bl_field_step_bytes(&pack->format->fields.field[f]);
-        uint8_t *end = block->field[f] + used * step;
-        if (!pack->pad_repeat) {
-            memset(end, 0, (T - used) * step);
+        uint8_t *end = block->field[f] + from * step;
+        if (!pack->pad_repeat || from == 0) {
+            memset(end, 0, (to - from) * step);
             continue;
         }
-        for (size_t t = used; t < T; t++, end += step)
+        for (size_t t = from; t < to; t++, end += step)
             memcpy(end, end - step, step);
     }
+}
+
+/* What follows the last piece, and what lies between a piece and the aligned start of the next. */
+static void pad(const struct bl_pack *pack, struct bl_block *block)
+{
+    for (int i = 0; i + 1 < block->num_sequences; i++) {
+        size_t end = (size_t)(block->cu_seqlens[i] + block->length[i]), next = (size_t)block->cu_seqlens[i + 1];
+        if (block->length[i] > 0 && end < next) /* one that failed is zeros up to the next already */
+            pad_range(pack, block, end, next);
+    }
+    pad_range(pack, block, (size_t)block->cu_seqlens[block->num_sequences], (size_t)pack->format->T);
 }
 
 static int work(void *context, void *worker, void *job_, struct bl_error *e)

@@ -41,8 +41,7 @@ static void raise_cancel(struct bl_cancel *cancel)
     atomic_compare_exchange_strong(&cancel->raised, &none, -1);
 }
 
-/* --- workers and writers
- * ---------------------------------------------------------------------------------------------------- */
+/* --- workers and writers ---------------------------------------------------------------------------------------- */
 
 /* Waits for a job. NULL when there will be none. Called and returns with the lock held. */
 static struct entry *take(struct pipeline *p)

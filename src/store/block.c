@@ -61,19 +61,21 @@ void bl_block_plan(struct bl_block *block, const struct bl_format *format, const
                    const int64_t *length, int64_t b)
 {
     size_t first = (size_t)plan->block_ptr[b], end = (size_t)plan->block_ptr[b + 1];
-    int32_t at = 0, count = (int32_t)(end - first);
+    int64_t start = 0, stop = 0; /* of this piece; where the one before ends */
+    int32_t count = (int32_t)(end - first);
     block->index = b;
     block->num_sequences = count;
     for (int32_t i = 0; i < format->S; i++) {
         size_t p = first + (size_t)i;
         bool used = i < count;
-        block->cu_seqlens[i] = at;
+        block->cu_seqlens[i] = (int32_t)(used ? start : stop);
         block->sequence[i] = used ? (int64_t)plan->sequence[p] : -1;
         block->length[i] = used ? (int32_t)bl_plan_piece_length(plan, length, p) : 0;
         block->source_start[i] = used && plan->source_start ? plan->source_start[p] : 0;
-        at += block->length[i];
+        stop = used ? start + block->length[i] : stop;
+        start = bl_plan_next_start(plan, start, block->length[i]);
     }
-    block->cu_seqlens[format->S] = at;
+    block->cu_seqlens[format->S] = (int32_t)stop;
 }
 
 void bl_block_place(struct bl_block *block, int f, int64_t offset)
@@ -98,9 +100,7 @@ void bl_block_segment_ids(const struct bl_block *block, const struct bl_format *
 {
     memset(out, 0, (size_t)format->T * sizeof *out);
     for (int32_t i = 0; i < block->num_sequences; i++) {
-        if (block->sequence[i] < 0)
-            continue;
-        for (int32_t t = block->cu_seqlens[i]; t < block->cu_seqlens[i + 1]; t++)
-            out[t] = i + 1;
+        for (int32_t t = 0; t < block->length[i]; t++) /* none where it failed */
+            out[block->cu_seqlens[i] + t] = i + 1;
     }
 }

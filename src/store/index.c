@@ -8,7 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
+#include "plan/alignment.h"
 #include "store/format.h"
+#include "store/json.h"
 #include "store/safetensors.h"
 
 #define CHUNK 4096 /* elements converted at a time */
@@ -43,7 +46,7 @@ static int32_t next_start(struct cursor *at, const struct bl_plan *plan, const i
         at->start = 0;
     }
     int32_t start = at->start;
-    at->start += (int32_t)bl_plan_piece_length(plan, length, p);
+    at->start = (int32_t)bl_plan_next_start(plan, start, bl_plan_piece_length(plan, length, p));
     return start;
 }
 
@@ -119,6 +122,12 @@ int bl_plan_digest(const struct bl_plan *plan, const int64_t *length, char diges
 
 /* --- layout ----------------------------------------------------------------------------------------------------- */
 
+/* Without fields there are no checksums of blocks. */
+static int first_table(int fields)
+{
+    return fields ? BL_INDEX_BLOCK_CHECKSUM : BL_INDEX_BLOCK_PTR;
+}
+
 static int place(struct bl_tensor tensor[BL_INDEX_TABLES], int64_t blocks, int64_t pieces, int fields,
                  struct bl_error *e)
 {
@@ -132,29 +141,52 @@ static int place(struct bl_tensor tensor[BL_INDEX_TABLES], int64_t blocks, int64
     tensor[BL_INDEX_BLOCK_CHECKSUM].rank = 2;
     tensor[BL_INDEX_BLOCK_CHECKSUM].shape[0] = blocks;
     tensor[BL_INDEX_BLOCK_CHECKSUM].shape[1] = fields;
-    return bl_safetensors_place(order, BL_INDEX_TABLES, e);
+    int skip = first_table(fields);
+    return bl_safetensors_place(order + skip, BL_INDEX_TABLES - skip, e);
 }
 
-static int write_header(struct bl_index_writer *writer, int fields, struct bl_error *e)
+/* table: the digest of the lengths, or NULL. */
+static int write_header(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, int fields,
+                        const char *table, struct bl_error *e)
 {
     struct bl_tensor tensor[BL_INDEX_TABLES];
     const struct bl_tensor *order[BL_INDEX_TABLES];
     char version[16], T[24], digest[BL_DIGEST_SIZE];
     struct bl_buffer header = {0};
-    int code = place(tensor, (int64_t)writer->plan->blocks, (int64_t)writer->plan->pieces, fields, e);
+    int code = place(tensor, (int64_t)plan->blocks, (int64_t)plan->pieces, fields, e), skip = first_table(fields);
     for (int t = 0; t < BL_INDEX_TABLES; t++)
         order[t] = &tensor[t];
     snprintf(version, sizeof version, "%d", BL_FORMAT_VERSION);
-    snprintf(T, sizeof T, "%" PRId64, writer->plan->T);
+    snprintf(T, sizeof T, "%" PRId64, plan->T);
     if (!code)
-        code = bl_plan_digest(writer->plan, writer->length, digest, e);
-    const struct bl_metadata metadata[] = {{"T", T}, {"bload_format", version}, {"plan_digest", digest}};
+        code = bl_plan_digest(plan, length, digest, e);
+    const struct bl_metadata with[] = {
+        {"T", T}, {"bload_format", version}, {"lengths_digest", table}, {"plan_digest", digest}};
+    const struct bl_metadata without[] = {{"T", T}, {"bload_format", version}, {"plan_digest", digest}};
     if (!code)
-        code = bl_safetensors_header(order, BL_INDEX_TABLES, metadata, 3, &header, e);
+        code = bl_safetensors_header(order + skip, BL_INDEX_TABLES - skip, table ? with : without, table ? 4 : 3,
+                                     &header, e);
     if (!code)
-        code = bl_output_write(&writer->out, header.data, header.size, e);
+        code = bl_output_write(out, header.data, header.size, e);
     bl_buffer_free(&header);
     return code;
+}
+
+void bl_lengths_digest(const int64_t *length, size_t count, char digest[BL_DIGEST_SIZE])
+{
+    struct bl_checksum_state sum;
+    bl_checksum_begin(&sum);
+    bl_checksum_add(&sum, length, count * sizeof *length);
+    bl_checksum_format(bl_checksum_end(&sum), digest);
+}
+
+int bl_index_write(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, size_t count,
+                   struct bl_error *e)
+{
+    char table[BL_DIGEST_SIZE];
+    bl_lengths_digest(length, count, table);
+    int code = write_header(out, plan, length, 0, table, e);
+    return code ? code : put_plan(plan, length, take_output, out, e);
 }
 
 static int make_path(const char *dir, struct bl_buffer *path, struct bl_error *e)
@@ -172,7 +204,7 @@ int bl_index_begin(struct bl_index_writer *writer, const char *dir, const struct
     if (!code)
         code = bl_output_open(&writer->out, path.data, e);
     if (!code)
-        code = write_header(writer, fields, e);
+        code = write_header(&writer->out, plan, length, fields, NULL, e);
     bl_buffer_free(&path);
     return code;
 }
@@ -206,8 +238,12 @@ static int check_tables(struct bl_index *index, const struct bl_safetensors *fil
     struct bl_tensor expected[BL_INDEX_TABLES];
     const struct bl_tensor *sequence = bl_safetensors_find(file, tables[BL_INDEX_SEQUENCE].name);
     index->pieces = sequence && sequence->rank == 1 ? sequence->shape[0] : 0;
+    const struct bl_tensor *block_ptr = bl_safetensors_find(file, tables[BL_INDEX_BLOCK_PTR].name);
+    if (!index->fields && block_ptr && block_ptr->rank == 1 && block_ptr->shape[0] > 1)
+        index->blocks = block_ptr->shape[0] - 1;
     int code = place(expected, index->blocks, index->pieces, index->fields, e);
-    for (int t = 0; t < BL_INDEX_TABLES && !code; t++) {
+    int skip = first_table(index->fields);
+    for (int t = skip; t < BL_INDEX_TABLES && !code; t++) {
         const struct bl_tensor *found = bl_safetensors_find(file, expected[t].name);
         bool same = found && found->dtype == expected[t].dtype && found->rank == expected[t].rank &&
                     memcmp(found->shape, expected[t].shape, sizeof found->shape) == 0 &&
@@ -219,9 +255,21 @@ static int check_tables(struct bl_index *index, const struct bl_safetensors *fil
         index->offset[t] = file->data + expected[t].begin;
         index->offset[t + 1] = file->data + expected[t].end;
     }
-    if (!code && file->count != BL_INDEX_TABLES)
+    if (!code && file->count != BL_INDEX_TABLES - skip)
         code = bl_error_set(e, BL_EDATA, "there are tables that are unknown");
     return code;
+}
+
+/* A text of __metadata__, from what lies before the data; "" where there is none, or one that is too long. */
+static int read_metadata(const char *head, size_t size, const char *name, char *out, size_t room, struct bl_error *e)
+{
+    json_t *root = json_loadb(head + BL_SAFETENSORS_PREFIX, size - BL_SAFETENSORS_PREFIX, 0, NULL);
+    if (!root)
+        return bl_error_memory(e); /* it has been parsed before */
+    const char *text = json_string_value(json_object_get(json_object_get(root, "__metadata__"), name));
+    snprintf(out, room, "%s", text && strlen(text) < room ? text : "");
+    json_decref(root);
+    return BL_OK;
 }
 
 static int read_header(struct bl_index *index, struct bl_error *e)
@@ -245,8 +293,26 @@ static int read_header(struct bl_index *index, struct bl_error *e)
         code = bl_safetensors_parse(head, (size_t)data, status.st_size, &file, e);
     if (!code)
         code = check_tables(index, &file, e);
+    if (!code)
+        code = read_metadata(head, (size_t)data, "T", index->T, sizeof index->T, e);
+    if (!code)
+        code = read_metadata(head, (size_t)data, "lengths_digest", index->table, sizeof index->table, e);
     bl_safetensors_free(&file);
     free(head);
+    return code;
+}
+
+/* The file at index->path, which is freed on error. */
+static int open_path(struct bl_index *index, struct bl_error *e)
+{
+    int code = BL_OK;
+    index->fd = open(index->path, O_RDONLY | O_CLOEXEC);
+    if (index->fd < 0)
+        code = bl_error_errno(e, BL_EFAIL, "cannot open %s", index->path);
+    else if ((code = read_header(index, e)))
+        bl_error_prefix(e, "%s", index->path);
+    if (code)
+        bl_index_close(index);
     return code;
 }
 
@@ -258,14 +324,7 @@ int bl_index_open(struct bl_index *index, const char *dir, int64_t blocks, int f
     if (code)
         return code;
     index->path = path.data;
-    index->fd = open(index->path, O_RDONLY | O_CLOEXEC);
-    if (index->fd < 0)
-        code = bl_error_errno(e, BL_EFAIL, "cannot open %s", index->path);
-    else if ((code = read_header(index, e)))
-        bl_error_prefix(e, "%s", index->path);
-    if (code)
-        bl_index_close(index);
-    return code;
+    return open_path(index, e);
 }
 
 void bl_index_close(struct bl_index *index)
@@ -312,8 +371,8 @@ static int check_block_ptr(const struct bl_plan *plan, struct bl_error *e)
 {
     bool rises = plan->block_ptr[0] == 0 && plan->block_ptr[plan->blocks] == (int64_t)plan->pieces;
     for (size_t b = 0; b < plan->blocks && rises; b++)
-        rises = plan->block_ptr[b] < plan->block_ptr[b + 1];
-    return rises ? BL_OK : bl_error_set(e, BL_EDATA, "block_ptr does not rise from 0 to the number of pieces");
+        rises = plan->block_ptr[b] <= plan->block_ptr[b + 1];
+    return rises ? BL_OK : bl_error_set(e, BL_EDATA, "block_ptr does not go up from 0 to the number of pieces");
 }
 
 /* Pieces p .. p + n - 1 from the file into the plan. */
@@ -336,25 +395,28 @@ static int read_pieces(const struct bl_index *index, struct bl_plan *plan, int64
     return code;
 }
 
-static int check_starts(const struct bl_index *index, const struct bl_plan *plan, struct bl_error *e)
+/* Starts follow from the lengths, and from an alignment if there is one. */
+static int check_starts(const struct bl_index *index, struct bl_plan *plan, struct bl_error *e)
 {
     int32_t start[CHUNK];
     int64_t at = 0, block = 0;
+    struct bl_alignment alignment = {0};
     int code = BL_OK;
     for (int64_t p = 0; p < index->pieces && !code; p++) {
         if (p % CHUNK == 0)
             code = bl_index_read(index, BL_INDEX_START, p, index->pieces - p < CHUNK ? index->pieces - p : CHUNK, start,
                                  e);
-        if (p == plan->block_ptr[block + 1]) {
+        for (; p >= plan->block_ptr[block + 1]; at = 0)
             block++;
-            at = 0;
-        }
-        if (!code && start[p % CHUNK] != at)
+        if (!code && !bl_alignment_add(&alignment, at, start[p % CHUNK]))
             code =
                 bl_error_set(e, BL_EDATA, "block %" PRId64 ": piece %" PRId64 " starts at %" PRId32 ", not at %" PRId64,
                              block, p, start[p % CHUNK], at);
-        at += plan->length[p];
+        at = start[p % CHUNK] + plan->length[p];
     }
+    plan->align = bl_alignment_value(&alignment);
+    if (!code && !plan->align)
+        code = bl_error_set(e, BL_EDATA, "starts leave gaps that no alignment explains");
     return code;
 }
 
@@ -381,5 +443,43 @@ int bl_index_plan(const struct bl_index *index, int64_t T, struct bl_plan *plan,
         bl_error_prefix(e, "%s", index->path);
     if (code)
         bl_plan_free(plan);
+    return code;
+}
+
+/* Whether the plan in a file is one over these lengths, for blocks of T steps (0: of any). */
+static int check_origin(const struct bl_index *index, int64_t T, const int64_t *length, size_t count, int64_t *its_T,
+                        struct bl_error *e)
+{
+    char table[BL_DIGEST_SIZE];
+    bl_lengths_digest(length, count, table);
+    if (!bl_text_to_int(index->T, strlen(index->T), 1, BL_T_MAX, its_T))
+        return bl_error_set(e, BL_EDATA, "the metadata has no T: not a plan");
+    if (T && *its_T != T)
+        return bl_error_set(e, BL_EFAIL, "the plan is for T = %" PRId64 ", not %" PRId64, *its_T, T);
+    if (strcmp(index->table, table) != 0)
+        return bl_error_set(e, BL_EFAIL, "the plan was made from another table (lengths_digest %s, not %s)",
+                            index->table, table);
+    return BL_OK;
+}
+
+int bl_index_load(struct bl_plan *plan, const char *path, int64_t T, const int64_t *length, size_t count,
+                  struct bl_error *e)
+{
+    struct bl_index index = {.fd = -1, .path = strdup(path)};
+    int64_t its_T = 0;
+    *plan = (struct bl_plan){0};
+    int code = index.path ? open_path(&index, e) : bl_error_memory(e);
+    if (code)
+        return code;
+    code = check_origin(&index, T, length, count, &its_T, e);
+    if (!code)
+        code = bl_index_plan(&index, its_T, plan, e);
+    if (!code)
+        code = bl_plan_check(plan, length, count, e);
+    if (code && !strstr(e->text, path))
+        bl_error_prefix(e, "%s", path);
+    if (code)
+        bl_plan_free(plan);
+    bl_index_close(&index);
     return code;
 }

@@ -25,6 +25,19 @@
 /* The plan's digest. length is what the plan was made from. */
 int bl_plan_digest(const struct bl_plan *plan, const int64_t *length, char digest[BL_DIGEST_SIZE], struct bl_error *e);
 
+/* A plan alone, in a file of its own: the same tables but block_checksum, and in the metadata T, plan_digest and
+ * lengths_digest, which names the table that the plan was made from: XXH3 over the lengths (I64) of its rows. */
+int bl_index_write(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, size_t count,
+                   struct bl_error *e);
+
+/* The digest of a table's lengths. */
+void bl_lengths_digest(const int64_t *length, size_t count, char digest[BL_DIGEST_SIZE]);
+
+/* Reads such a file and checks it wholly against the lengths, as bl_plantable_read does: T is what its blocks must
+ * have, or 0. Free with bl_plan_free. */
+int bl_index_load(struct bl_plan *plan, const char *path, int64_t T, const int64_t *length, size_t count,
+                  struct bl_error *e);
+
 struct bl_index_writer {
     struct bl_output out;
     const struct bl_plan *plan;
@@ -55,7 +68,8 @@ struct bl_index {
     int fd;
     char *path;
     int64_t blocks, pieces;
-    int fields;
+    int fields;                          /* 0: a plan alone */
+    char T[24], table[BL_DIGEST_SIZE];   /* of the metadata: T, lengths_digest; "" where there is none */
     int64_t offset[BL_INDEX_TABLES + 1]; /* of the tables in the file, then the end */
 };
 
@@ -72,7 +86,8 @@ int bl_index_read(const struct bl_index *index, enum bl_index_table table, int64
 int bl_index_digest(const struct bl_index *index, int64_t T, char digest[BL_DIGEST_SIZE], struct bl_error *e);
 
 /* The whole plan, with T set and the counts still zero (bl_plan_check counts). BL_EDATA: block_ptr does not rise from 0
- * to P, a sequence is out of range, or start is not the sum of the lengths before it. Free with bl_plan_free. */
+ * to P, a sequence is out of range, or start does not follow from the lengths before it and an alignment, which is then
+ * plan->align. Free with bl_plan_free. */
 int bl_index_plan(const struct bl_index *index, int64_t T, struct bl_plan *plan, struct bl_error *e);
 
 #endif

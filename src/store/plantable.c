@@ -1,33 +1,67 @@
 #include "store/plantable.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "plan/alignment.h"
+
+/* Rows are written into a chunk of memory by a routine of their own: a plan may have billions of digits. The lengths
+ * lie anywhere in memory: they are asked for some rows ahead. */
+enum { CHUNK = 1 << 16, ROW_MAX = 5 * 21, AHEAD = 256 };
+
+static char *put_number(char *to, uint64_t value, char end)
+{
+    char digits[20];
+    int n = 0;
+    do {
+        digits[n++] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value);
+    while (n > 0)
+        *to++ = digits[--n];
+    *to++ = end;
+    return to;
+}
+
+static char *put_row(char *to, size_t block, uint32_t sequence, int64_t start, int64_t steps, int64_t source_start)
+{
+    to = put_number(to, block, '\t');
+    to = put_number(to, sequence, '\t');
+    to = put_number(to, (uint64_t)start, '\t');
+    to = put_number(to, (uint64_t)steps, '\t');
+    return put_number(to, (uint64_t)source_start, '\n');
+}
 
 int bl_plantable_write(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, struct bl_error *e)
 {
-    struct bl_buffer text = {0};
-    int code = bl_output_write(out, BL_PLANTABLE_HEADER, strlen(BL_PLANTABLE_HEADER), e);
+    char *chunk = malloc(CHUNK), *to = chunk;
+    int code = chunk ? bl_output_write(out, BL_PLANTABLE_HEADER, strlen(BL_PLANTABLE_HEADER), e) : bl_error_memory(e);
     for (size_t b = 0; b < plan->blocks && !code; b++) {
-        int64_t start = 0;
-        bl_buffer_clear(&text);
-        for (int64_t p = plan->block_ptr[b]; p < plan->block_ptr[b + 1]; p++) {
+        int64_t start = 0, first = plan->block_ptr[b], end = plan->block_ptr[b + 1];
+        if (first == end)
+            to += sprintf(to, "%zu\t-1\t0\t0\t0\n", b);
+        for (int64_t p = first; p < end && !code; p++) {
+            if (!plan->length && p + AHEAD < (int64_t)plan->pieces)
+                __builtin_prefetch(&length[plan->sequence[p + AHEAD]]);
             int64_t steps = bl_plan_piece_length(plan, length, (size_t)p);
-            const int64_t value[] = {(int64_t)b, plan->sequence[p], start, steps,
-                                     plan->source_start ? plan->source_start[p] : 0};
-            for (int v = 0; v < 5; v++) {
-                bl_buffer_int(&text, value[v]);
-                bl_buffer_byte(&text, v < 4 ? '\t' : '\n');
+            to = put_row(to, b, plan->sequence[p], start, steps, plan->source_start ? plan->source_start[p] : 0);
+            start = bl_plan_next_start(plan, start, steps);
+            if (to - chunk > CHUNK - 2 * ROW_MAX) {
+                code = bl_output_write(out, chunk, (size_t)(to - chunk), e);
+                to = chunk;
             }
-            start += steps;
         }
-        code = bl_buffer_check(&text, e);
-        if (!code)
-            code = bl_output_write(out, text.data, text.size, e);
+        if (!code && to - chunk > CHUNK - 2 * ROW_MAX) {
+            code = bl_output_write(out, chunk, (size_t)(to - chunk), e);
+            to = chunk;
+        }
     }
-    bl_buffer_free(&text);
+    if (!code)
+        code = bl_output_write(out, chunk, (size_t)(to - chunk), e);
+    free(chunk);
     return code;
 }
 
@@ -38,6 +72,7 @@ struct reading {
     size_t count;
     size_t piece_capacity, block_capacity;
     int64_t end; /* of the last piece in its block */
+    struct bl_alignment alignment;
 };
 
 static int grow(struct reading *r, struct bl_error *e)
@@ -77,6 +112,10 @@ static int add_piece(struct reading *r, const int64_t *v, struct bl_error *e)
     if (v[BLOCK] != (int64_t)p->blocks && (!p->blocks || v[BLOCK] != (int64_t)p->blocks - 1))
         return bl_error_set(e, BL_EFAIL, "block %" PRId64 " after %zu blocks: rows go by block, then start", v[BLOCK],
                             p->blocks);
+    if (v[SEQUENCE] < 0 && (v[LENGTH] || v[START] || v[SOURCE_START] || v[BLOCK] < (int64_t)p->blocks))
+        return bl_error_set(e, BL_EFAIL, "only an empty block has the sequence -1, and no other numbers but 0");
+    if (v[SEQUENCE] >= 0 && v[LENGTH] < 1)
+        return bl_error_set(e, BL_EFAIL, "a piece of %" PRId64 " steps", v[LENGTH]);
     if (v[SEQUENCE] >= (int64_t)r->count)
         return bl_error_set(e, BL_EFAIL, "there is no sequence %" PRId64 " in a table of %zu rows", v[SEQUENCE],
                             r->count);
@@ -84,13 +123,16 @@ static int add_piece(struct reading *r, const int64_t *v, struct bl_error *e)
         return BL_EFAIL;
     if (v[BLOCK] == (int64_t)p->blocks) {
         p->block_ptr[p->blocks++] = (int64_t)p->pieces;
+        p->block_ptr[p->blocks] = (int64_t)p->pieces;
         r->end = 0;
     }
-    if (v[START] != r->end)
+    if (v[SEQUENCE] < 0)
+        return BL_OK;
+    if (!bl_alignment_add(&r->alignment, r->end, v[START]))
         return bl_error_set(e, BL_EFAIL, "start %" PRId64 " where the piece before ends at %" PRId64, v[START], r->end);
-    if (v[LENGTH] > p->T - r->end)
+    if (v[LENGTH] > p->T - v[START])
         return bl_error_set(e, BL_EFAIL, "block %" PRId64 " is longer than T = %" PRId64, v[BLOCK], p->T);
-    r->end += v[LENGTH];
+    r->end = v[START] + v[LENGTH];
     p->sequence[p->pieces] = (uint32_t)v[SEQUENCE];
     p->length[p->pieces] = v[LENGTH];
     p->source_start[p->pieces++] = v[SOURCE_START];
@@ -102,7 +144,7 @@ static int parse_row(const char *line, int64_t *value)
 {
     for (int v = 0; v < VALUES; v++) {
         size_t size = strcspn(line, "\t");
-        if (!bl_text_to_int(line, size, v == LENGTH ? 1 : 0, INT64_MAX, &value[v]))
+        if (!bl_text_to_int(line, size, v == SEQUENCE ? -1 : 0, INT64_MAX, &value[v]))
             return -1;
         line += size;
         if (*line != (v < VALUES - 1 ? '\t' : '\0'))
@@ -162,7 +204,10 @@ int bl_plantable_read(struct bl_plan *plan, const char *path, int64_t T, const i
         return code;
     code = read_rows(&r, &lines, e);
     bl_lines_close(&lines);
-    if (!code && !plan->blocks)
+    plan->align = bl_alignment_value(&r.alignment);
+    if (!code && !plan->align)
+        code = bl_error_set(e, BL_EFAIL, "%s: starts leave gaps that no alignment explains", path);
+    if (!code && !plan->pieces)
         code = bl_error_set(e, BL_EFAIL, "%s: the plan is empty", path);
     if (!code) {
         drop_whole(plan, length);

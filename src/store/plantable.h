@@ -1,4 +1,5 @@
-/* plan.tsv: block sequence start length source_start, one row per piece, by block, then start. */
+/* plan.tsv: block sequence start length source_start, one row per piece, by block, then start. A block that is empty,
+ * to make their number suit the ranks, has one row: sequence -1, the rest 0. */
 #ifndef BL_PLANTABLE_H
 #define BL_PLANTABLE_H
 

@@ -8,12 +8,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
 #include "base/io.h"
 #include "base/text.h"
+#include "store/groups.h"
 
 static const char *const column_name[BL_COLUMNS] = {"id",     "length", "kind",     "path",  "bytes",
                                                     "status", "reason", "sampling", "stream"};
@@ -24,8 +26,20 @@ static const char *const column_name[BL_COLUMNS] = {"id",     "length", "kind", 
 struct loading {
     struct bl_sequences *table;
     size_t capacity;
-    uint64_t *hash; /* [capacity] of the ids, NULL for plain lengths */
+    uint64_t *hash;       /* [capacity] of the ids, NULL for plain lengths */
+    const char *group_by; /* a column, or NULL */
+    int group_column;     /* its place in the present file */
+    struct bl_groups groups;
 };
+
+/* Plans read the lengths in random order: with pages of 4 KiB, most of that time would go into finding the pages. */
+static void advise_huge(void *array, size_t size)
+{
+    const uintptr_t huge = (uintptr_t)2 << 20;
+    uintptr_t begin = ((uintptr_t)array + huge - 1) / huge * huge, end = ((uintptr_t)array + size) / huge * huge;
+    if (begin < end)
+        madvise((void *)begin, end - begin, MADV_HUGEPAGE); /* a wish: nothing depends on it */
+}
 
 static int grow(struct loading *l, size_t needed, struct bl_error *e)
 {
@@ -39,11 +53,16 @@ static int grow(struct loading *l, size_t needed, struct bl_error *e)
     if (!length)
         return bl_error_memory(e);
     t->length = length;
+    advise_huge(length, capacity * sizeof *length);
     if (l->hash) {
         int64_t *offset = realloc(t->offset, capacity * sizeof *offset);
         if (!offset)
             return bl_error_memory(e);
         t->offset = offset;
+        uint32_t *group = l->group_by ? realloc(t->group, capacity * sizeof *group) : NULL;
+        if (l->group_by && !group)
+            return bl_error_memory(e);
+        t->group = group;
         uint64_t *hash = realloc(l->hash, capacity * sizeof *hash);
         if (!hash)
             return bl_error_memory(e);
@@ -90,6 +109,21 @@ static int read_header(struct bl_sequences_file *file, char *line, struct bl_err
                 file->path, column_name[c]);
     }
     return BL_OK;
+}
+
+/* Which column of this file makes the groups. */
+static int find_group_column(struct loading *l, const char *path, const char *line, struct bl_error *e)
+{
+    size_t wanted = strlen(l->group_by);
+    l->group_column = 0;
+    for (const char *at = line;; l->group_column++) {
+        size_t size = strcspn(at, "\t");
+        if (size == wanted && memcmp(at, l->group_by, size) == 0)
+            return BL_OK;
+        if (!at[size])
+            return bl_error_set(e, BL_EFAIL, "%s:1: no column \"%s\" to group by", path, l->group_by);
+        at += size + 1;
+    }
 }
 
 static int parse_status(const char *text)
@@ -141,6 +175,9 @@ static int add_row(struct loading *l, const struct bl_sequences_file *file, char
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": the lengths add up to more than 2^63", file->path, number);
     if (status == BL_ROW_OK && note_sort(t, file, field, e))
         return BL_EFAIL;
+    const char *group = l->group_by ? field[l->group_column] : NULL;
+    if (group && bl_groups_find(&l->groups, group, strlen(group), &t->group[t->count], e))
+        return BL_EFAIL;
     const char *id = field[file->column[BL_COLUMN_ID]];
     l->hash[t->count] = XXH3_64bits(id, strlen(id));
     t->offset[t->count] = offset;
@@ -148,6 +185,32 @@ static int add_row(struct loading *l, const struct bl_sequences_file *file, char
     t->by_status[status]++;
     int reason = file->column[BL_COLUMN_REASON];
     t->damaged += status == BL_ROW_OK && reason >= 0 && *field[reason];
+    return BL_OK;
+}
+
+/* A line of nothing but digits, as nearly all are, without the detours of bl_text_to_int. 0 when it is no such line. */
+static int64_t plain_length(const char *line, size_t size)
+{
+    int64_t length = 0;
+    if (size > 18)
+        return 0;
+    for (size_t i = 0; i < size; i++) {
+        unsigned digit = (unsigned char)line[i] - (unsigned)'0';
+        if (digit > 9)
+            return 0;
+        length = length * 10 + digit;
+    }
+    return length;
+}
+
+static int add_length(struct loading *l, int64_t length, struct bl_error *e)
+{
+    struct bl_sequences *t = l->table;
+    if (grow(l, t->count + 1, e))
+        return BL_EFAIL;
+    t->steps += length;
+    t->length[t->count++] = length;
+    t->by_status[BL_ROW_OK]++;
     return BL_OK;
 }
 
@@ -184,15 +247,22 @@ static int read_lines(struct loading *l, struct bl_sequences_file *file, struct 
     bool ended;
     int got;
     while ((got = bl_lines_next(lines, &line, &size, &ended, e)) > 0) {
+        int64_t plain = l->hash ? 0 : plain_length(line, size);
+        if (plain > 0 && plain <= INT64_MAX - l->table->steps) {
+            if (add_length(l, plain, e))
+                return BL_EFAIL;
+            continue;
+        }
         if (strlen(line) != size)
             return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": a zero byte: not a text table", file->path,
                                 lines->number);
         int code;
         if (!l->hash)
             code = add_lengths(l, file->path, line, size, lines->number, e);
-        else if (lines->number == 1)
-            code = read_header(file, line, e);
-        else
+        else if (lines->number == 1) {
+            code = l->group_by ? find_group_column(l, file->path, line, e) : BL_OK;
+            code = code ? code : read_header(file, line, e);
+        } else
             code = add_row(l, file, line, lines->number, lines->offset, e);
         /* A list of lengths by hand may lack the last newline; a table that does was cut off. */
         if (!code && !ended && l->hash)
@@ -308,10 +378,11 @@ static int check_duplicates(struct loading *l, struct bl_error *e)
     return BL_OK;
 }
 
-int bl_sequences_open(struct bl_sequences *t, const char *const *paths, int count, bool lengths, struct bl_error *e)
+static int open_all(struct bl_sequences *t, const char *const *paths, int count, bool lengths, const char *group_by,
+                    struct bl_error *e)
 {
     *t = (struct bl_sequences){.mixed = SIZE_MAX};
-    struct loading l = {.table = t};
+    struct loading l = {.table = t, .group_by = group_by};
     int code = BL_OK;
     t->file = calloc((size_t)count, sizeof *t->file);
     if (!lengths)
@@ -323,9 +394,21 @@ int bl_sequences_open(struct bl_sequences *t, const char *const *paths, int coun
     if (!code && l.hash)
         code = check_duplicates(&l, e);
     free(l.hash);
+    bl_groups_free(&l.groups);
     if (code)
         bl_sequences_close(t);
     return code;
+}
+
+int bl_sequences_open(struct bl_sequences *t, const char *const *paths, int count, bool lengths, struct bl_error *e)
+{
+    return open_all(t, paths, count, lengths, NULL, e);
+}
+
+int bl_sequences_open_grouped(struct bl_sequences *t, const char *const *paths, int count, const char *column,
+                              struct bl_error *e)
+{
+    return open_all(t, paths, count, false, column, e);
 }
 
 void bl_sequences_close(struct bl_sequences *t)
@@ -337,6 +420,7 @@ void bl_sequences_close(struct bl_sequences *t)
     }
     free(t->file);
     free(t->length);
+    free(t->group);
     free(t->offset);
     free(t->kind);
     free(t->sampling);

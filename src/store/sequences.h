@@ -41,6 +41,7 @@ struct bl_sequences {
     int files;
     size_t count;
     int64_t *length;       /* [count] steps; 0 for rows that are not ok: what a plan is made from */
+    uint32_t *group;       /* [count] rows with the same value in the column that was asked for; or NULL */
     int64_t *offset;       /* [count] byte of the row in its file, or NULL for plain lengths */
     int64_t by_status[4];  /* rows by enum bl_row_status */
     int64_t damaged;       /* ok rows with a reason */
@@ -54,6 +55,9 @@ struct bl_sequences {
  * mid-line. */
 int bl_sequences_open(struct bl_sequences *sequences, const char *const *paths, int count, bool lengths,
                       struct bl_error *e);
+/* The same for tables, with the groups that a column's values make. BL_EFAIL too: a table without that column. */
+int bl_sequences_open_grouped(struct bl_sequences *sequences, const char *const *paths, int count, const char *column,
+                              struct bl_error *e);
 void bl_sequences_close(struct bl_sequences *sequences);
 
 /* A row read back, with the memory that its texts live in; start from {0}, reuse, free with bl_row_text_free. */

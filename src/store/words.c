@@ -18,13 +18,6 @@ const char *bl_fill_name(enum bl_fill fill)
     return bl_fill_names[fill];
 }
 
-void bl_words_ranks(struct bl_words *words, int64_t world_size, int64_t batch_size)
-{
-    words->world_size = world_size;
-    words->batch_size = batch_size;
-    words->batches_per_rank = words->blocks / world_size / batch_size;
-}
-
 void bl_words_of_plan(struct bl_words *words, const struct bl_plan *plan, const struct bl_plan_options *options)
 {
     *words = (struct bl_words){
@@ -43,7 +36,11 @@ void bl_words_of_plan(struct bl_words *words, const struct bl_plan *plan, const 
     snprintf(words->strategy, sizeof words->strategy, "%s", bl_strategy_name(options->strategy));
     if (options->strategy == BL_STRATEGY_BLOCK)
         snprintf(words->fill, sizeof words->fill, "%s", bl_fill_name(options->fill));
-    bl_words_ranks(words, 1, 1);
+    words->imbalance = plan->imbalance;
+    words->imbalance_before = plan->imbalance_before;
+    words->world_size = options->world_size ? options->world_size : 1;
+    words->batch_size = options->batch_size ? options->batch_size : 1;
+    words->batches_per_rank = words->blocks / words->world_size / words->batch_size;
 }
 
 /* --- JSON ------------------------------------------------------------------------------------------------------- */
@@ -86,6 +83,12 @@ int bl_words_to_json(const struct bl_words *w, json_t *object)
     int failed = 0;
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         failed |= json_object_set_new(object, members[i].name, members[i].value);
+    if (w->seconds > 0)
+        failed |= json_object_set_new(object, "seconds", json_real(w->seconds));
+    if (w->imbalance > 0) {
+        failed |= json_object_set_new(object, "imbalance", json_real(w->imbalance));
+        failed |= json_object_set_new(object, "imbalance_before", json_real(w->imbalance_before));
+    }
     return failed;
 }
 
@@ -149,6 +152,8 @@ int bl_words_from_json(struct bl_words *w, const json_t *object, struct bl_error
         (!json_is_number(efficiency) || json_number_value(efficiency) < 0 || json_number_value(efficiency) > 1))
         code = bl_error_set(e, BL_EDATA, "\"efficiency\" is missing, or not between 0 and 1");
     w->efficiency = json_number_value(efficiency);
+    w->imbalance = json_number_value(json_object_get(object, "imbalance"));
+    w->imbalance_before = json_number_value(json_object_get(object, "imbalance_before"));
     return code;
 }
 

@@ -22,11 +22,12 @@ struct bl_words {
     int64_t lower_bound;      /* blocks; gap and optimal follow from it */
     int64_t world_size, batch_size;
     int64_t batches_per_rank;
+    double seconds;                     /* that the plan took; in JSON where it was measured */
+    double imbalance, imbalance_before; /* of the ranks, as in struct bl_plan; in JSON with more than one rank */
 };
 
-/* The words of a plan; world_size and batch_size are 1 until set (call bl_words_ranks then). */
+/* The words of a plan. */
 void bl_words_of_plan(struct bl_words *words, const struct bl_plan *plan, const struct bl_plan_options *options);
-void bl_words_ranks(struct bl_words *words, int64_t world_size, int64_t batch_size);
 
 /* Appends them as a JSON object, a newline at the end: what `plan --report` writes. */
 int bl_words_report(const struct bl_words *words, struct bl_buffer *out, struct bl_error *e);

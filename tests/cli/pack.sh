@@ -68,6 +68,36 @@ test_pack_is_scan_plan_and_pack() {
     err_has 'sources or --sequences, not both'
 }
 
+test_aligned_starts_and_binary_plans() {
+    clips
+    expect 0 bload scan v
+    cp "$OUT" sequences.tsv
+    expect 0 bload plan -q -T 80 --align 16 --world-size 3 --remainder pad sequences.tsv -o plan.safetensors
+    expect 0 bload pack -q --sequences sequences.tsv --plan plan.safetensors -T 80 --align 16 --segment-ids -o d
+    expect 0 bload verify d
+    expect 0 bload pack -q v -T 80 --align 16 --world-size 3 --remainder pad --segment-ids -o e
+    cmp d/shards/00000/shard-00000000.safetensors e/shards/00000/shard-00000000.safetensors
+    sed 's/\t40\t/\t39\t/' sequences.tsv >other.tsv
+    expect 1 bload pack -q --sequences other.tsv --plan plan.safetensors -T 80 -o f
+    err_has 'the plan was made from another table'
+}
+
+test_epochs_are_added_to_a_dataset() {
+    clips
+    expect 0 bload pack -q v -T 30 --oversize split --world-size 2 -o d
+    sha256sum d/shards/*/* >shards
+    expect 0 bload plan --dataset d --epochs 3 --seed 1
+    sha256sum -c --quiet shards
+    files d | grep plans/ | diff - <(printf 'plans/epoch-0000%s.safetensors\n' 1 2 3)
+    cmp -s d/plans/epoch-00001.safetensors d/plans/epoch-00002.safetensors && fail 'the same plan twice'
+    expect 0 bload verify d
+    expect 2 bload plan --dataset d --world-size 7
+    err_has 'are no multiple of 7 ranks'
+    expect 0 bload pack -q v --strategy mix -T 30 -o clips
+    expect 2 bload plan --dataset clips
+    err_has 'holds clips'
+}
+
 test_a_table_of_another_sampling_is_refused() {
     clips
     expect 0 bload scan -q --stride 2 v -o sequences.tsv
@@ -271,13 +301,13 @@ test_faults_are_found_and_named() {
 test_signals() {
     clips
     for i in $(seq 30); do cp v/mpeg4-40.avi "v/$i.avi"; done
+    took=0
     for signal in INT TERM; do
-        began=$SECONDS
-        status=0
-        timeout --foreground --preserve-status -s $signal 0.7 "$BLOAD" pack v -T 41 --size 500x500 -o d 2>"$ERR" || status=$?
-        [ $status != 0 ] || skip 'it was done before the signal'
-        is $((128 + $(kill -l $signal))) $status
-        [ $((SECONDS - began)) -le 3 ] || fail 'it took too long to end'
+        rm -rf d
+        ended_by $signal 'd/.bload/*.part*' "$BLOAD" pack v -T 41 --size 500x500 -o d
+        [ "$status" != 0 ] || skip 'it was done before the signal'
+        is $((128 + $(kill -l $signal))) "$status"
+        [ "$took" -le 3 ] || fail 'it took too long to end'
         err_has 'bload: pack: ended by '
         err_has 'the same command goes on where it stopped'
         [ ! -e d/manifest.json ] || fail 'a final name'

@@ -195,8 +195,59 @@ test_compare_as_json_has_the_words_of_the_report() {
     expect 0 bload plan -q -T 60 --lengths lengths --report report.json -o plan.tsv
     expect 0 bload compare --json -T 60 --lengths lengths
     sed -n 's/^ *\("[a-z_A-Z]*"\):.*/\1/p' report.json | sort >words
-    sed -n 's/^ *\("[a-z_A-Z]*"\):.*/\1/p' "$OUT" | grep -v '"rows"' | sort -u | diff words -
-    is 5 "$(grep -c '"strategy"' "$OUT")"
+    sed -n 's/^ *\("[a-z_A-Z]*"\):.*/\1/p' "$OUT" | grep -v '"rows"\|"seconds"' | sort -u | diff words -
+    is 6 "$(grep -c '"strategy"' "$OUT")"
+}
+
+# Every row of a plan keeps the block's number, an aligned start and the order in the block.
+test_constraints_show_in_the_table() {
+    seq 3 90 >lengths
+    expect 0 bload plan -q -T 128 --lengths lengths --align 8 --max-sequences 3 --world-size 4 --batch-size 3
+    awk -F '\t' 'NR > 1 { n[$1]++; if ($3 % 8 || n[$1] > 3 || $3 + $4 > 128) exit 1; last = $1 }
+        END { exit (last + 1) % 12 != 0 }' "$OUT" || fail 'align, max-sequences or world-size'
+    expect 0 bload plan -q -T 128 --lengths lengths --order keep --min-length 10
+    is "$(seq 7 87 | xargs)" "$(field sequence <"$OUT" | xargs)"
+    expect 0 bload plan -T 1000 --lengths lengths --world-size 50 --remainder pad
+    is 50 "$(tail -n +2 "$OUT" | cut -f 1 | sort -u | wc -l)"
+    [ "$(field sequence <"$OUT" | grep -c '^-1$')" -ge 40 ] || fail 'no empty blocks'
+    expect 2 bload plan -T 1000 --lengths lengths --world-size 50 --remainder drop
+    err_has 'nothing is left'
+    expect 2 bload plan -T 1000 --lengths lengths --world-size 100
+    err_has '88 sequences cannot be spread over 100 blocks'
+    expect 2 bload plan -T 100 --lengths lengths --align 101
+    err_has 'an alignment of 101 is larger than T = 100'
+    expect 2 bload plan -T 100 --lengths lengths --order keep --fill random
+    err_has 'the order cannot be kept'
+}
+
+test_groups_never_share_a_block() {
+    awk 'BEGIN { print "id\tlength\tlanguage"; for (i = 0; i < 200; i++) print i "\t" i % 17 + 1 "\t" (i % 3 ? "en" : "de") }' >table.tsv
+    expect 0 bload plan -q -T 20 --group-by language table.tsv
+    awk -F '\t' 'NR > 1 { g = $2 % 3 != 0; if ($1 in group && group[$1] != g) exit 1; group[$1] = g }' "$OUT" || fail mixed
+    expect 1 bload plan -T 20 --group-by colour table.tsv
+    err_has 'table.tsv:1: no column "colour" to group by'
+    seq 5 >lengths
+    expect 2 bload plan -T 20 --group-by language --lengths lengths
+    err_has 'a plain list has no columns'
+}
+
+test_epochs_differ_in_all_but_their_size() {
+    seq 1 60 >lengths
+    expect 0 bload plan -q -T 64 --lengths lengths --epochs 3 --seed 5 --fill random -o plan.tsv
+    [ ! -e plan.tsv ] || fail 'plan.tsv without a number'
+    is 1 "$(for k in 1 2 3; do tail -n 1 plan-0000$k.tsv | cut -f 1; done | sort -u | wc -l)"
+    cmp -s plan-00001.tsv plan-00002.tsv && fail 'the same plan twice'
+    expect 0 bload plan -q -T 64 --lengths lengths --epochs 3 --seed 5 -o plan.tsv
+    expect 0 bload plan -q -T 64 --lengths lengths --seed 6
+    cmp "$OUT" plan-00002.tsv
+    expect 2 bload plan -T 64 --lengths lengths --epochs 2
+    err_has 'several plans need -o FILE'
+}
+
+test_balance_is_reported() {
+    seq 1 500 >lengths
+    expect 0 bload plan -q -T 512 --lengths lengths --world-size 8 --balance quadratic --report report.json -o plan.tsv
+    awk -F '[:,]' '/"imbalance"/ { a = $2 } /"imbalance_before"/ { b = $2 } END { exit !(a >= 1 && a < b) }' report.json
 }
 
 test_ten_million_lengths() {

@@ -56,8 +56,9 @@ bool bl_demux_is_matroska(const struct bl_demux *d);
 /* Whether the container's own figures reach beyond the end of the file. */
 bool bl_demux_ends_early(const struct bl_demux *d);
 
-/* Whether libav's code means that memory could not be had. It says the same of a damaged file that asks for more than libav
- * gives anyone (FFmpeg's limit is 2 GiB at once), but only the C library sets errno, to 0 before (bl_error_memory_watch). */
+/* Whether libav's code means that memory could not be had. It says the same of a damaged file that asks for more than
+ * libav gives anyone (FFmpeg's limit is 2 GiB at once), but only the C library sets errno, to 0 before
+ * (bl_error_memory_watch). */
 bool bl_demux_is_memory(int code);
 
 /* libav's code for a failure as ours: BL_EFAIL where the system failed, BL_ECANCEL, or BL_EDATA saying what. */

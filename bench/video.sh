@@ -1,0 +1,77 @@
+#!/bin/bash
+# What packing costs beside decoding alone: bload pack over bench/decode_only.c on the same clips, in alternation, all processors
+# busy, one decoding thread a file, scaled to 224x224, not compressed. The table of docs/performance.md.
+#
+#     bench/video.sh [PAIRS]       how many pairs of runs each row is the median of (5)
+#
+# The clips (300 frames each) are made from a real one in BLOAD_SHARED where that is, else from FFmpeg's mandelbrot: they lie in
+# build/bench. OUT is where datasets go: build/bench, a disk; OUT=/dev/shm shows what the disk costs.
+set -eu
+cd "$(dirname "$0")/.."
+pairs=${1:-5}
+clips=build/bench/clips
+out=${OUT:-build/bench}/dataset
+real=${BLOAD_SHARED:-../shared}/data/media/exo_sample_with_increasing_timestamps_360p.mp4
+threads=$(nproc)
+mkdir -p "$clips"
+# shellcheck disable=SC2046 # lists of flags
+${CC:-gcc} -std=gnu17 -D_GNU_SOURCE -O2 -pthread -o build/bench/decode_only bench/decode_only.c \
+    $(pkg-config --cflags --libs libavformat libavcodec libavutil)
+
+# make_clips NAME SIZE COUNT OPTIONS...: clips that differ in where they begin.
+make_clips() {
+    local name=$1 size=$2 count=$3 source
+    shift 3
+    for ((i = 1; i <= count; i++)); do
+        [ -e "$clips/$name/$i.done" ] && continue
+        mkdir -p "$clips/$name"
+        source=(-f lavfi -i "mandelbrot=s=$size:r=30:start_scale=0.$i")
+        [ -e "$real" ] && source=(-stream_loop -1 -ss "$i" -i "$real")
+        ffmpeg -v error -nostdin "${source[@]}" -an -frames:v 300 -vf "scale=${size/x/:},format=yuv420p" "$@" -y \
+            "$clips/$name/$i.${name##*.}"
+        touch "$clips/$name/$i.done"
+    done
+}
+
+# Seconds of one run: wall, processor.
+decode_once() {
+    build/bench/decode_only "$threads" "$1"/*.[mw]* | cut -d' ' -f2,3
+}
+
+pack_once() {
+    rm -rf "$out"
+    local times
+    times=$({ TIMEFORMAT='%R %U %S' && time ./bload pack "$1"/*.[mw]* -o "$out" -T 300 --size 224x224 -q; } 2>&1)
+    echo "$times" | awk '{ print $1, $2 + $3 }'
+}
+
+median() {
+    sort -n | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
+}
+
+row() { # NAME GOAL
+    local rows=build/bench/rows i
+    : >"$rows"
+    decode_once "$clips/$1" >/dev/null # the page cache is warm from here on
+    for ((i = 0; i < pairs; i++)); do
+        echo "$(decode_once "$clips/$1") $(pack_once "$clips/$1")" >>"$rows"
+    done
+    local frames
+    frames=$(($(find "$clips/$1" -name '*.[mw]*' | wc -l) * 300))
+    printf '| %-10s | %6.0f | %6.0f | %.2f | %.2f | %s |\n' "$1" \
+        "$(awk -v n=$frames '{ print n / $1 }' "$rows" | median)" "$(awk -v n=$frames '{ print n / $3 }' "$rows" | median)" \
+        "$(awk '{ print $3 / $1 }' "$rows" | median)" "$(awk '{ print $4 / $2 }' "$rows" | median)" "$2"
+}
+
+make_clips h264-360.mp4 640x360 16 -c:v libx264 -preset medium -crf 23
+make_clips h264-1080.mp4 1920x1080 4 -c:v libx264 -preset medium -crf 23
+make_clips vp9-360.webm 640x360 8 -c:v libvpx-vp9 -deadline realtime -cpu-used 5 -b:v 600k
+[ -e "$real" ] && echo "clips from a real video; datasets in ${out%/*}; $pairs pairs" ||
+    echo "clips from FFmpeg's mandelbrot; datasets in ${out%/*}; $pairs pairs"
+echo
+echo '| clips | decoding alone, frames/s | packing, frames/s | wall, ratio | processor, ratio | goal |'
+echo '|---|---|---|---|---|---|'
+row h264-360.mp4 1.5
+row h264-1080.mp4 1.25
+row vp9-360.webm 1.35
+rm -rf "$out"

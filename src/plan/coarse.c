@@ -1,0 +1,172 @@
+/* From lengths to units and back. A pattern in units becomes patterns of lengths by handing out, for each unit, the
+ * lengths behind it in order. Blocks that the units leave badly filled are taken apart: what was in them is packed
+ * again by its true lengths. */
+#include <stdlib.h>
+
+#include "plan/fill.h"
+
+enum { UNITS = 2048 };
+
+struct coarse {
+    struct bl_histogram h; /* lengths in units */
+    uint32_t *begin;       /* [distinct+1] the first bucket of the fine histogram behind each */
+    uint32_t T;            /* units */
+};
+
+static uint32_t units_of(const struct coarse *c, uint32_t length, uint32_t unit, int up)
+{
+    uint32_t units = up ? (uint32_t)(((uint64_t)length + unit - 1) / unit) : length / unit;
+    return units < c->T ? units : c->T; /* a length that does not fit when rounded up has the block to itself */
+}
+
+/* Lengths shorter than a unit, rounded down to nothing, are left out. */
+static int make(struct coarse *c, const struct bl_histogram *fine, uint32_t T, uint32_t unit, int up,
+                struct bl_error *e)
+{
+    *c = (struct coarse){.T = T / unit};
+    c->h.length = malloc((c->T + 1) * sizeof *c->h.length);
+    c->h.start = malloc((c->T + 2) * sizeof *c->h.start);
+    c->begin = malloc((c->T + 2) * sizeof *c->begin);
+    if (!c->h.length || !c->h.start || !c->begin)
+        return bl_error_memory(e);
+    uint32_t sum = 0;
+    size_t n = 0;
+    for (size_t b = 0; b < fine->distinct; b++) {
+        uint32_t units = units_of(c, fine->length[b], unit, up);
+        if (units == 0)
+            continue;
+        if (n == 0 || c->h.length[n - 1] != units) {
+            c->h.length[n] = units;
+            c->h.start[n] = sum;
+            c->begin[n++] = (uint32_t)b;
+        }
+        sum += bl_histogram_count(fine, b);
+    }
+    c->h.start[n] = sum;
+    c->begin[n] = (uint32_t)fine->distinct;
+    c->h.distinct = n;
+    return 0;
+}
+
+static void release(struct coarse *c)
+{
+    bl_histogram_free(&c->h);
+    free(c->begin);
+}
+
+struct expansion {
+    const struct coarse *coarse;
+    uint32_t *left;   /* [fine buckets] */
+    uint32_t *cursor; /* [coarse buckets] the fine bucket that is being handed out */
+};
+
+/* The pattern once, or as often as every length in it lasts if no two of them come from the same unit. */
+static int expand_some(struct expansion *x, const struct bl_patterns *units, size_t p, uint32_t *use,
+                       struct bl_patterns *patterns, struct bl_error *e)
+{
+    uint32_t times = *use;
+    size_t first = patterns->entries;
+    int rc = 0;
+    for (uint32_t k = units->first[p]; k < units->first[p + 1]; k++)
+        if (k > units->first[p] && units->bucket[k] == units->bucket[k - 1])
+            times = 1;
+    for (uint32_t k = units->first[p]; rc == 0 && k < units->first[p + 1]; k++) {
+        uint32_t b = units->bucket[k];
+        while (x->left[x->cursor[b]] == 0)
+            x->cursor[b]++;
+        uint32_t fine = x->cursor[b];
+        x->left[fine]--; /* the first of `times`, so that a repeated unit moves on to the next */
+        rc = bl_patterns_push(patterns, fine, e);
+    }
+    for (size_t k = first; rc == 0 && k < patterns->entries; k++) {
+        uint32_t more = x->left[patterns->bucket[k]] + 1;
+        times = more < times ? more : times;
+    }
+    for (size_t k = first; rc == 0 && k < patterns->entries; k++)
+        x->left[patterns->bucket[k]] -= times - 1;
+    *use -= times;
+    return rc == 0 ? bl_patterns_close(patterns, times, e) : rc;
+}
+
+static int is_well_filled(const struct coarse *c, const struct bl_patterns *units, size_t p, uint32_t slack)
+{
+    uint32_t filled = 0;
+    for (uint32_t k = units->first[p]; k < units->first[p + 1]; k++)
+        filled += c->h.length[units->bucket[k]];
+    return filled + slack >= c->T;
+}
+
+/* Blocks with more than `slack` units left are packed anew. */
+static int expand(const struct coarse *c, const struct bl_patterns *units, uint32_t slack, const struct bl_histogram *h,
+                  const struct bl_fill_limits *limits, struct bl_patterns *patterns, struct bl_error *e)
+{
+    struct expansion x = {c, malloc((h->distinct + 1) * sizeof *x.left), malloc((c->T + 2) * sizeof *x.cursor)};
+    int rc = x.left && x.cursor ? 0 : bl_error_memory(e);
+    for (size_t b = 0; rc == 0 && b < h->distinct; b++)
+        x.left[b] = bl_histogram_count(h, b);
+    for (size_t b = 0; rc == 0 && b < c->h.distinct; b++)
+        x.cursor[b] = c->begin[b];
+    for (size_t p = 0; rc == 0 && p < units->count; p++) {
+        uint32_t use = is_well_filled(c, units, p, slack) ? units->use[p] : 0;
+        while (rc == 0 && use > 0)
+            rc = expand_some(&x, units, p, &use, patterns, e);
+    }
+    if (rc == 0)
+        rc = bl_fill_rest(patterns, h, x.left, limits, 1, e);
+    free(x.left);
+    free(x.cursor);
+    return rc;
+}
+
+static int expand_best(const struct coarse *c, const struct bl_patterns *units, const struct bl_histogram *h,
+                       const struct bl_fill_limits *limits, struct bl_patterns *best, struct bl_error *e)
+{
+    int rc = 0;
+    for (uint32_t part = UNITS; rc == 0 && part > 0; part /= 8) {
+        struct bl_patterns tried = {0};
+        rc = expand(c, units, c->T / part, h, limits, &tried, e);
+        if (rc == 0 && (best->count == 0 || tried.blocks < best->blocks)) {
+            struct bl_patterns worse = *best;
+            *best = tried;
+            tried = worse;
+        }
+        bl_patterns_free(&tried);
+    }
+    return rc;
+}
+
+/* One relaxation in units: only its bound is of use when rounded down, only its patterns when rounded up. */
+static int relax(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h, uint32_t unit, int up,
+                 const struct bl_fill_limits *limits, struct bl_error *e)
+{
+    struct coarse c;
+    struct bl_patterns units = {0}, known = {0};
+    int rc = make(&c, h, (uint32_t)limits->T, unit, up, e);
+    struct bl_fill_limits in_units = {c.T, limits->sequences, limits->work / 2};
+    int64_t no_bound = 0;
+    if (rc == 0 && c.h.distinct > 0)
+        rc = bl_fill_bestfit(&known, &c.h, &in_units, e);
+    if (rc == 0 && c.h.distinct > 0)
+        rc = bl_fill_columns(&units, up ? &no_bound : bound, &c.h, &known, &in_units, e);
+    if (rc == 0 && up && units.count > 0)
+        rc = expand_best(&c, &units, h, limits, patterns, e);
+    bl_patterns_free(&units);
+    bl_patterns_free(&known);
+    release(&c);
+    return rc;
+}
+
+int bl_fill_coarse(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
+                   const struct bl_fill_limits *limits, struct bl_error *e)
+{
+    *patterns = (struct bl_patterns){0};
+    uint32_t unit = (uint32_t)(limits->T / UNITS);
+    if (unit < 2)
+        return 0;
+    int rc = relax(patterns, bound, h, unit, 0, limits, e);
+    if (rc == 0)
+        rc = relax(patterns, bound, h, unit, 1, limits, e);
+    if (rc < 0)
+        bl_patterns_free(patterns);
+    return rc;
+}

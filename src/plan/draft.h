@@ -1,0 +1,62 @@
+/* Blocks in the making: who goes where, before the blocks have their order.
+ *
+ * Groups of sequences are drafted one after the other; then blocks are split, or taken away, until their number suits
+ * the ranks; then they are put into order and the draft becomes the plan's tables. */
+#ifndef BL_DRAFT_H
+#define BL_DRAFT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "plan/histogram.h"
+#include "plan/pattern.h"
+
+struct bl_draft {
+    uint32_t *sequence; /* [pieces] ids, block by block; room for all from the beginning */
+    size_t pieces;
+    uint32_t *first; /* [blocks+1] first piece of each; the last is `pieces` */
+    size_t blocks, capacity;
+};
+
+/* Room for so many pieces. Errors here and below: BL_EFAIL, no memory; the draft is then still to be freed. */
+int bl_draft_make(struct bl_draft *d, size_t pieces, struct bl_error *e);
+void bl_draft_free(struct bl_draft *d);
+
+/* The pieces from the end of the last block on, `size` of them, are the next block. */
+int bl_draft_close(struct bl_draft *d, size_t size, struct bl_error *e);
+
+static inline size_t bl_draft_size(const struct bl_draft *d, size_t block)
+{
+    return d->first[block + 1] - d->first[block];
+}
+
+/* The ways of drafting. Each adds blocks for all the lengths; inside every block the order is drawn by the seed. */
+
+/* Every length alone in a block, in input order. */
+int bl_draft_alone(struct bl_draft *d, const struct bl_lengths *lengths, struct bl_error *e);
+
+/* In input order, a new block where the next length does not fit into T units or would be one too many: next fit, of
+ * which no plan that keeps the order has fewer blocks. */
+int bl_draft_keep(struct bl_draft *d, const struct bl_lengths *lengths, int64_t T, uint32_t sequences,
+                  const uint32_t *group, const uint32_t *owner, struct bl_error *e);
+
+/* By patterns that use every length of the histogram as often as it occurs. */
+int bl_draft_patterns(struct bl_draft *d, const struct bl_patterns *patterns, const struct bl_histogram *h,
+                      const struct bl_lengths *lengths, uint64_t seed, struct bl_error *e);
+
+/* BLoad's own rule (arXiv 2310.10879): while any remaining sequence fits into the block, one of those that fit, each
+ * equally likely; then the next block. O(N log D). */
+int bl_draft_paper(struct bl_draft *d, const struct bl_histogram *h, const struct bl_lengths *lengths, int64_t T,
+                   uint32_t sequences, uint64_t seed, struct bl_error *e);
+
+/* What the fills for single sequences need beside the lengths: see fill.h. */
+struct bl_fill_limits;
+
+/* Sum of squares (Csirik, Johnson, Kenyon, Orlin, Shor, Weber, JACM 2006): in random order, each length into a block
+ * such that afterwards the numbers of blocks with equal room are as equal as can be, which in the end fills nearly all
+ * of them. Those that are not full are taken apart and filled again by bl_fill_optimal. */
+int bl_draft_random(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_fill_limits *limits,
+                    uint64_t seed, struct bl_error *e);
+
+#endif

@@ -1,0 +1,110 @@
+/* BLoad's own rule. How many of each bucket are left is kept as a Fenwick tree, so that one of all that fit is drawn in
+ * O(log D). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/draft.h"
+#include "plan/random.h"
+
+/* tree[i] sums the i & -i buckets that end with bucket i - 1. */
+struct remaining {
+    size_t distinct;
+    uint32_t *tree; /* [distinct+1] */
+};
+
+static uint32_t remaining_below(const struct remaining *r, size_t buckets)
+{
+    uint32_t sum = 0;
+    for (size_t i = buckets; i > 0; i &= i - 1)
+        sum += r->tree[i];
+    return sum;
+}
+
+/* Takes the one that has `rank` others before it; its bucket. */
+static size_t remaining_take(struct remaining *r, uint32_t rank)
+{
+    size_t bucket = 0, step = 1;
+    while (step <= r->distinct / 2)
+        step *= 2;
+    for (; step > 0; step /= 2) {
+        if (bucket + step > r->distinct || r->tree[bucket + step] > rank)
+            continue;
+        bucket += step;
+        rank -= r->tree[bucket];
+    }
+    for (size_t i = bucket + 1; i <= r->distinct; i += i & -i)
+        r->tree[i]--;
+    return bucket;
+}
+
+static int remaining_make(struct remaining *r, const struct bl_histogram *h, struct bl_error *e)
+{
+    r->distinct = h->distinct;
+    r->tree = malloc((h->distinct + 1) * sizeof *r->tree);
+    if (!r->tree)
+        return bl_error_memory(e);
+    for (size_t i = 1; i <= h->distinct; i++)
+        r->tree[i] = h->start[i] - h->start[i - (i & -i)];
+    return 0;
+}
+
+struct paper {
+    const struct bl_histogram *h;
+    struct remaining remaining;
+    const uint32_t *ids;
+    uint32_t *cursor; /* [D] the next identity of each bucket */
+    struct bl_random random;
+};
+
+/* Fills one block behind the last; the number of its pieces. */
+static size_t draw_block(struct bl_draft *d, struct paper *paper, int64_t T, uint32_t sequences)
+{
+    size_t size = 0;
+    for (int64_t room = T; size < sequences;) {
+        uint32_t fit = remaining_below(&paper->remaining, bl_histogram_below(paper->h, room));
+        if (fit == 0)
+            break;
+        size_t bucket = remaining_take(&paper->remaining, (uint32_t)bl_random_below(&paper->random, fit));
+        d->sequence[d->pieces + size++] = paper->ids[paper->cursor[bucket]++];
+        room -= paper->h->length[bucket];
+    }
+    return size;
+}
+
+static int draw_blocks(struct bl_draft *d, struct paper *paper, int64_t T, uint32_t sequences, uint64_t seed,
+                       struct bl_error *e)
+{
+    struct bl_random inside;
+    bl_random_seed(&inside, seed, BL_STREAM_INSIDE);
+    size_t end = d->pieces + paper->h->start[paper->h->distinct];
+    int rc = 0;
+    while (rc == 0 && d->pieces < end) {
+        size_t size = draw_block(d, paper, T, sequences);
+        bl_random_shuffle_u32(&inside, d->sequence + d->pieces, size);
+        rc = bl_draft_close(d, size, e);
+    }
+    return rc;
+}
+
+int bl_draft_paper(struct bl_draft *d, const struct bl_histogram *h, const struct bl_lengths *lengths, int64_t T,
+                   uint32_t sequences, uint64_t seed, struct bl_error *e)
+{
+    struct paper paper = {.h = h};
+    uint32_t *ids = NULL;
+    bl_random_seed(&paper.random, seed, BL_STREAM_FILL);
+    int rc = bl_histogram_identities(h, lengths, seed, &ids, e);
+    if (rc == 0)
+        rc = remaining_make(&paper.remaining, h, e);
+    paper.cursor = malloc((h->distinct + 1) * sizeof *paper.cursor);
+    if (rc == 0 && !paper.cursor)
+        rc = bl_error_memory(e);
+    if (rc == 0) {
+        memcpy(paper.cursor, h->start, h->distinct * sizeof *paper.cursor);
+        paper.ids = ids;
+        rc = draw_blocks(d, &paper, T, sequences, seed, e);
+    }
+    free(paper.cursor);
+    free(paper.remaining.tree);
+    free(ids);
+    return rc;
+}

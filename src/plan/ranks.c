@@ -1,0 +1,130 @@
+#include "plan/ranks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static size_t rounded_up(size_t blocks, size_t multiple, size_t least)
+{
+    size_t wanted = blocks > least ? blocks : least;
+    return (wanted + multiple - 1) / multiple * multiple;
+}
+
+static size_t widest(const struct bl_draft *d)
+{
+    size_t size = 0;
+    for (size_t b = 0; b < d->blocks; b++)
+        if (bl_draft_size(d, b) > size)
+            size = bl_draft_size(d, b);
+    return size;
+}
+
+/* Splits up to `more` of the blocks that hold `size` pieces, from the last on, so that the table grows in place. */
+static void split_blocks(struct bl_draft *d, size_t size, size_t more)
+{
+    size_t alike = 0;
+    for (size_t b = 0; b < d->blocks; b++)
+        alike += bl_draft_size(d, b) == size;
+    size_t grow = alike < more ? alike : more, to = d->blocks + grow;
+    uint32_t end = d->first[d->blocks];
+    d->first[to] = end;
+    for (size_t b = d->blocks; b-- > 0;) {
+        uint32_t first = d->first[b];
+        if (end - first == size && to - b > 1) {
+            d->first[--to] = first + (end - first + 1) / 2;
+        }
+        d->first[--to] = end = first;
+    }
+    d->blocks += grow;
+}
+
+int bl_ranks_spread(struct bl_draft *d, size_t multiple, size_t least, struct bl_error *e)
+{
+    size_t wanted = rounded_up(d->blocks, multiple, least);
+    if (wanted > d->pieces)
+        return bl_error_set(e, BL_EUSAGE, "%zu sequences cannot be spread over %zu blocks: --remainder pad or drop",
+                            d->pieces, wanted);
+    if (wanted + 1 > d->capacity) {
+        uint32_t *larger = realloc(d->first, (wanted + 1) * sizeof *larger);
+        if (!larger)
+            return bl_error_memory(e);
+        d->first = larger;
+        d->capacity = wanted + 1;
+    }
+    while (d->blocks < wanted)
+        split_blocks(d, widest(d), wanted - d->blocks);
+    return 0;
+}
+
+int bl_ranks_pad(struct bl_draft *d, size_t multiple, size_t least, struct bl_error *e)
+{
+    size_t wanted = rounded_up(d->blocks, multiple, least);
+    int rc = 0;
+    while (rc == 0 && d->blocks < wanted)
+        rc = bl_draft_close(d, 0, e);
+    return rc;
+}
+
+static int64_t steps_of(const struct bl_draft *d, const int64_t *length, size_t b)
+{
+    int64_t steps = 0;
+    for (uint32_t p = d->first[b]; p < d->first[b + 1]; p++)
+        steps += length[d->sequence[p]];
+    return steps;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The blocks with fewer steps than `limit` go, and so many of those that have just as many. */
+static void remove_blocks(struct bl_draft *d, const int64_t *length, int64_t limit, size_t ties, int64_t *gone,
+                          size_t *pieces)
+{
+    size_t blocks = 0, to = 0, begin = d->first[0];
+    for (size_t b = 0; b < d->blocks; b++) {
+        size_t end = d->first[b + 1], size = end - begin;
+        int64_t steps = 0;
+        for (size_t p = begin; p < end; p++)
+            steps += length[d->sequence[p]];
+        if (steps < limit || (steps == limit && ties > 0)) {
+            ties -= steps == limit;
+            *gone += steps;
+            *pieces += size;
+        } else {
+            memmove(d->sequence + to, d->sequence + begin, size * sizeof *d->sequence);
+            to += size;
+            d->first[++blocks] = (uint32_t)to;
+        }
+        begin = end;
+    }
+    d->blocks = blocks;
+    d->pieces = to;
+}
+
+int bl_ranks_drop(struct bl_draft *d, size_t multiple, const int64_t *length, int64_t *gone, size_t *pieces,
+                  struct bl_error *e)
+{
+    size_t excess = d->blocks % multiple;
+    *gone = 0;
+    *pieces = 0;
+    if (excess == d->blocks)
+        return bl_error_set(e, BL_EUSAGE, "%zu blocks are fewer than the %zu of one step of all ranks: nothing is left",
+                            d->blocks, multiple);
+    if (excess == 0)
+        return 0;
+    int64_t *steps = malloc(d->blocks * sizeof *steps);
+    if (!steps)
+        return bl_error_memory(e);
+    for (size_t b = 0; b < d->blocks; b++)
+        steps[b] = steps_of(d, length, b);
+    qsort(steps, d->blocks, sizeof *steps, by_value);
+    size_t lower = 0;
+    while (steps[lower] < steps[excess - 1])
+        lower++;
+    int64_t limit = steps[excess - 1];
+    free(steps);
+    remove_blocks(d, length, limit, excess - lower, gone, pieces);
+    return 0;
+}

@@ -1,0 +1,41 @@
+#include <stdlib.h>
+
+#include "plan/fill.h"
+
+static int fill_better(struct bl_patterns *best, const struct bl_histogram *rest, const struct bl_fill_limits *limits,
+                       int try_slack, struct bl_error *e)
+{
+    struct bl_patterns other = {0};
+    struct bl_fill_limits some = {limits->T, limits->sequences, limits->work / 16};
+    int rc = bl_fill_bestfit(best, rest, limits, e);
+    if (rc == 0 && try_slack)
+        rc = bl_fill_slack(&other, rest, &some, e);
+    if (rc == 0 && try_slack && other.blocks < best->blocks) {
+        struct bl_patterns worse = *best;
+        *best = other;
+        other = worse;
+    }
+    bl_patterns_free(&other);
+    return rc;
+}
+
+int bl_fill_rest(struct bl_patterns *patterns, const struct bl_histogram *h, const uint32_t *left,
+                 const struct bl_fill_limits *limits, int try_slack, struct bl_error *e)
+{
+    struct bl_histogram rest = {h->distinct, h->length, malloc((h->distinct + 1) * sizeof *rest.start)};
+    struct bl_patterns added = {0};
+    if (!rest.start)
+        return bl_error_memory(e);
+    uint32_t sum = 0;
+    for (size_t b = 0; b < h->distinct; b++) {
+        rest.start[b] = sum;
+        sum += left[b];
+    }
+    rest.start[h->distinct] = sum;
+    int rc = sum ? fill_better(&added, &rest, limits, try_slack, e) : 0;
+    if (rc == 0)
+        rc = bl_patterns_append(patterns, &added, e);
+    bl_patterns_free(&added);
+    free(rest.start);
+    return rc;
+}

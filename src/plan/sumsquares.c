@@ -1,0 +1,238 @@
+/* Sum of squares, on a grid: room is counted in at most GRID_MAX classes, lengths rounded up to them. levels[g] is how
+ * many open blocks have room for g classes; a length s goes where levels[g - s] - levels[g] is least. One pass over the
+ * classes for each length, four of them at a time. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/draft.h"
+#include "plan/fill.h"
+#include "plan/random.h"
+
+enum { GRID_MIN = 2048, GRID_MAX = 8192 };
+
+#define GRID_WORK (INT64_C(1) << 34) /* lengths times classes: more would take more than some seconds */
+#define NONE UINT32_MAX
+#define NOWHERE (1 << 30)
+
+typedef int32_t lanes __attribute__((vector_size(16)));
+
+struct packer {
+    const struct bl_lengths *lengths;
+    int64_t T;
+    uint32_t grid;
+    uint32_t sequences; /* the most in a block */
+    int32_t *levels;    /* [grid+1] blocks by room */
+    int32_t *open;      /* [grid+1] the same, but NOWHERE below 0 where there are none */
+    uint32_t *top;      /* [grid+1] a block with that room, the others behind it by `below` */
+    /* By block. */
+    uint32_t *below, *room, *last, *size;
+    size_t blocks, capacity;
+    /* By place in the random order. */
+    uint32_t *item;   /* place in lengths */
+    uint32_t *before; /* the place of the one that went into the same block before */
+    size_t items;
+};
+
+static int make(struct packer *p, struct bl_error *e)
+{
+    for (size_t i = 0; i < p->lengths->count; i++)
+        p->items += (size_t)bl_lengths_has(p->lengths, i);
+    int64_t grid = GRID_WORK / (int64_t)(p->items + 1);
+    grid = grid < GRID_MIN ? GRID_MIN : grid > GRID_MAX ? GRID_MAX : grid;
+    p->grid = (uint32_t)(grid < p->T ? grid : p->T);
+    p->levels = calloc(p->grid + 8, sizeof *p->levels);
+    p->open = malloc((p->grid + 8) * sizeof *p->open);
+    p->top = malloc((p->grid + 1) * sizeof *p->top);
+    p->item = malloc((p->items + 1) * sizeof *p->item);
+    p->before = malloc((p->items + 1) * sizeof *p->before);
+    if (!p->levels || !p->open || !p->top || !p->item || !p->before)
+        return bl_error_memory(e);
+    for (uint32_t g = 0; g < p->grid + 8; g++)
+        p->open[g] = -NOWHERE;
+    for (uint32_t g = 0; g <= p->grid; g++)
+        p->top[g] = NONE;
+    size_t n = 0;
+    for (size_t i = 0; i < p->lengths->count; i++)
+        if (bl_lengths_has(p->lengths, i))
+            p->item[n++] = (uint32_t)i;
+    return 0;
+}
+
+static void release(struct packer *p)
+{
+    free(p->levels);
+    free(p->open);
+    free(p->top);
+    free(p->below);
+    free(p->room);
+    free(p->last);
+    free(p->size);
+    free(p->item);
+    free(p->before);
+}
+
+static int enlarge(uint32_t **array, size_t capacity)
+{
+    uint32_t *larger = realloc(*array, capacity * sizeof **array);
+    if (larger)
+        *array = larger;
+    return larger != NULL;
+}
+
+static int add_block(struct packer *p, struct bl_error *e)
+{
+    if (p->blocks == p->capacity) {
+        size_t capacity = p->capacity + p->capacity / 4 + 256;
+        if (!enlarge(&p->below, capacity) || !enlarge(&p->room, capacity) || !enlarge(&p->last, capacity) ||
+            !enlarge(&p->size, capacity))
+            return bl_error_memory(e);
+        p->capacity = capacity;
+    }
+    p->room[p->blocks] = p->grid;
+    p->last[p->blocks] = NONE;
+    p->size[p->blocks++] = 0;
+    return 0;
+}
+
+static void open_block(struct packer *p, uint32_t block)
+{
+    uint32_t g = p->room[block];
+    p->below[block] = p->top[g];
+    p->top[g] = block;
+    p->open[g] = ++p->levels[g];
+}
+
+static uint32_t take_block(struct packer *p, uint32_t g)
+{
+    uint32_t block = p->top[g];
+    p->top[g] = p->below[block];
+    p->levels[g]--;
+    p->open[g] = p->levels[g] ? p->levels[g] : -NOWHERE;
+    return block;
+}
+
+static lanes load(const int32_t *from)
+{
+    lanes v;
+    memcpy(&v, from, sizeof v);
+    return v;
+}
+
+/* The least of levels[g - s] - open[g] for g from s + 1 to grid - 1; what lies behind is NOWHERE. */
+static int32_t least_change(const struct packer *p, uint32_t s)
+{
+    lanes least = {NOWHERE, NOWHERE, NOWHERE, NOWHERE};
+    for (uint32_t g = s + 1; g < p->grid; g += 4) {
+        lanes change = load(p->levels + g - s) - load(p->open + g);
+        lanes lower = change < least;
+        least = (change & lower) | (least & ~lower);
+    }
+    int32_t best = least[0];
+    for (int i = 1; i < 4; i++)
+        best = least[i] < best ? least[i] : best;
+    return best;
+}
+
+/* Where a length of s classes goes: the room of a block, or `grid` for a new one. Twice the change, plus one for what
+ * fills a block or begins one and two for what moves it, is how much the sum of squares grows. */
+static uint32_t choose_room(const struct packer *p, uint32_t s)
+{
+    int32_t change = least_change(p, s);
+    int64_t moved = change < NOWHERE ? 2 * (int64_t)change + 2 : INT64_MAX;
+    int64_t filled = s < p->grid && p->levels[s] ? -2 * (int64_t)p->levels[s] + 1 : INT64_MAX;
+    int64_t begun = s < p->grid ? 2 * (int64_t)p->levels[p->grid - s] + 1 : 0;
+    if (filled <= moved && filled <= begun)
+        return s;
+    if (begun <= moved)
+        return p->grid;
+    uint32_t g = s + 1;
+    while (p->levels[g - s] - p->open[g] != change)
+        g++;
+    return g;
+}
+
+static int put(struct packer *p, uint32_t place, struct bl_error *e)
+{
+    int64_t units = bl_lengths_units(p->lengths, p->item[place]);
+    uint32_t s = (uint32_t)((units * p->grid + p->T - 1) / p->T), g = choose_room(p, s), block;
+    if (g == p->grid) {
+        int rc = add_block(p, e);
+        if (rc < 0)
+            return rc;
+        block = (uint32_t)(p->blocks - 1);
+    } else {
+        block = take_block(p, g);
+    }
+    p->before[place] = p->last[block];
+    p->last[block] = place;
+    p->room[block] -= s;
+    if (++p->size[block] < p->sequences && p->room[block] > 0)
+        open_block(p, block);
+    return 0;
+}
+
+/* Full blocks go into the draft; the members of the others to the front of p->item, as ids. */
+static int collect(struct packer *p, struct bl_draft *d, size_t *left, struct bl_random *inside, struct bl_error *e)
+{
+    uint32_t *rest = malloc((p->items + 1) * sizeof *rest);
+    int rc = rest ? 0 : bl_error_memory(e);
+    *left = 0;
+    for (size_t b = 0; rc == 0 && b < p->blocks; b++) {
+        uint32_t *to = p->room[b] == 0 ? d->sequence + d->pieces : rest + *left;
+        size_t n = 0;
+        for (uint32_t place = p->last[b]; place != NONE; place = p->before[place])
+            to[n++] = (uint32_t)bl_lengths_id(p->lengths, p->item[place]);
+        if (p->room[b] > 0) {
+            *left += n;
+            continue;
+        }
+        bl_random_shuffle_u32(inside, to, n);
+        rc = bl_draft_close(d, n, e);
+    }
+    if (rc == 0)
+        memcpy(p->item, rest, *left * sizeof *rest);
+    free(rest);
+    return rc;
+}
+
+static int fill_again(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_fill_limits *limits,
+                      uint64_t seed, struct bl_error *e)
+{
+    struct bl_histogram h;
+    struct bl_patterns patterns = {0};
+    int64_t bound = 0;
+    int rc = bl_histogram_make(&h, lengths, e);
+    if (rc == 0)
+        rc = bl_fill_optimal(&patterns, &bound, &h, limits, e);
+    if (rc == 0)
+        rc = bl_draft_patterns(d, &patterns, &h, lengths, seed, e);
+    bl_patterns_free(&patterns);
+    bl_histogram_free(&h);
+    return rc;
+}
+
+int bl_draft_random(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_fill_limits *limits,
+                    uint64_t seed, struct bl_error *e)
+{
+    struct packer p = {.lengths = lengths, .T = limits->T, .sequences = limits->sequences};
+    struct bl_random order, inside;
+    bl_random_seed(&order, seed, BL_STREAM_FILL);
+    bl_random_seed(&inside, seed, BL_STREAM_INSIDE);
+    size_t left = 0;
+    int rc = make(&p, e);
+    if (rc == 0)
+        bl_random_shuffle_u32(&order, p.item, p.items);
+    for (size_t i = 0; rc == 0 && i < p.items; i++)
+        rc = put(&p, (uint32_t)i, e);
+    if (rc == 0)
+        rc = collect(&p, d, &left, &inside, e);
+    if (rc == 0 && left > 0) {
+        struct bl_lengths rest = *lengths;
+        struct bl_fill_limits some = {limits->T, limits->sequences, limits->work / 8};
+        rest.index = p.item;
+        rest.count = left;
+        rc = fill_again(d, &rest, &some, seed, e);
+    }
+    release(&p);
+    return rc;
+}

@@ -1,0 +1,21 @@
+/* Groups of rows: equal values of a column get the same number, from 0 in order of appearance. Values are known by
+ * their 64-bit hash. */
+#ifndef BL_GROUPS_H
+#define BL_GROUPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct bl_groups {
+    uint64_t *hash; /* [capacity] open addressing */
+    uint32_t *id;   /* [capacity] the number + 1, 0 where the place is free */
+    size_t capacity, count;
+};
+
+/* The number of a value. Errors: BL_EFAIL, no memory. Begin with {0}, end with bl_groups_free. */
+int bl_groups_find(struct bl_groups *g, const char *value, size_t size, uint32_t *id, struct bl_error *e);
+void bl_groups_free(struct bl_groups *g);
+
+#endif

@@ -1,0 +1,473 @@
+/* Constraints, ranks, epochs and chance: the laws of every combination over random lists, recounted by the plainest
+ * means. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/marks.h"
+#include "plan/planner.h"
+#include "plan/random.h"
+#include "plan/subset.h"
+#include "unit.h"
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+enum { LONGEST = 60 };
+
+struct list {
+    int64_t *length;
+    uint32_t *group;
+    size_t count;
+};
+
+static struct list random_list(size_t count, int64_t longest, uint64_t seed)
+{
+    struct bl_random r;
+    bl_random_seed(&r, seed, BL_STREAM_FILL);
+    struct list l = {malloc(count * sizeof *l.length), malloc(count * sizeof *l.group), count};
+    ck_assert(l.length && l.group);
+    for (size_t i = 0; i < count; i++) {
+        l.length[i] = 1 + (int64_t)bl_random_below(&r, (uint64_t)longest);
+        l.group[i] = (uint32_t)bl_random_below(&r, 3) * 5;
+    }
+    return l;
+}
+
+static void free_list(struct list l)
+{
+    free(l.length);
+    free(l.group);
+}
+
+static int64_t or_one(int64_t value)
+{
+    return value ? value : 1;
+}
+
+/* One block: starts, room, number, group. */
+static void assert_block(const struct bl_plan *plan, struct list l, const struct bl_plan_options *o, size_t b)
+{
+    int64_t start = 0, first = plan->block_ptr[b], end = plan->block_ptr[b + 1];
+    int faults = 0;
+    for (int64_t p = first; p < end; p++) {
+        int64_t steps = bl_plan_piece_length(plan, l.length, (size_t)p);
+        faults += o->align && o->strategy == BL_STRATEGY_BLOCK && start % o->align != 0;
+        faults += start + steps > plan->T;
+        faults += o->group && o->strategy == BL_STRATEGY_BLOCK &&
+                  l.group[plan->sequence[p]] != l.group[plan->sequence[first]];
+        faults += o->order == BL_KEEP_ORDER && p > 0 && plan->sequence[p] < plan->sequence[p - 1];
+        faults += l.length[plan->sequence[p]] < o->min_length;
+        start = bl_plan_next_start(plan, start, steps);
+    }
+    faults += o->max_sequences && end - first > or_one(o->max_sequences) && o->strategy == BL_STRATEGY_BLOCK;
+    faults += end - first > plan->max_sequences;
+    faults += end == first && o->remainder != BL_REMAINDER_PAD;
+    /* What is empty is at the end; levelled, empty blocks are dealt like others. */
+    faults += end == first && plan->block_ptr[plan->blocks] != end && !o->balance;
+    ck_assert_int_eq(faults, 0);
+}
+
+static void assert_plan(const struct bl_plan *plan, struct list l, const struct bl_plan_options *o)
+{
+    struct bl_plan again = *plan;
+    struct bl_error e = {0};
+    ck_assert_msg(bl_plan_check(&again, l.length, l.count, &e) == 0, "%s", e.text);
+    ck_assert_int_eq(again.lower_bound, plan->lower_bound);
+    ck_assert_int_eq(again.dropped, plan->dropped);
+    ck_assert_int_eq(again.cut, plan->cut);
+    ck_assert_int_eq(again.padding, plan->padding);
+    ck_assert_int_eq(again.deleted, plan->deleted);
+    ck_assert_int_eq(again.max_sequences, plan->max_sequences);
+    ck_assert_mem_eq(&again, plan, sizeof again);
+    ck_assert_uint_eq(plan->blocks % (size_t)(or_one(o->world_size) * or_one(o->batch_size)), 0);
+    ck_assert_int_le(plan->lower_bound, (int64_t)plan->blocks);
+    ck_assert_int_eq((int64_t)plan->blocks * plan->T, plan->steps - plan->deleted + plan->padding);
+    for (size_t b = 0; b < plan->blocks; b++)
+        assert_block(plan, l, o, b);
+    if (o->remainder == BL_REMAINDER_DROP)
+        return;
+    for (size_t i = 0, at; i < l.count; i++) { /* all that is long enough is there */
+        int64_t placed = 0;
+        for (at = 0; at < plan->pieces; at++)
+            placed += plan->sequence[at] == i ? bl_plan_piece_length(plan, l.length, at) : 0;
+        int64_t due = l.length[i] < o->min_length ? 0 : l.length[i];
+        if (due > plan->T)
+            due = o->oversize == BL_OVERSIZE_SPLIT ? due : o->oversize == BL_OVERSIZE_DROP ? 0 : plan->T;
+        if (o->strategy == BL_STRATEGY_BLOCK || o->strategy == BL_STRATEGY_NAIVE)
+            ck_assert_int_eq(placed, due);
+    }
+}
+
+static const char *const refusals[] = {"more than T",     "none of the",    "cannot be spread",
+                                       "nothing is left", "cannot be kept", "larger than T"};
+
+static void try_options(struct list l, const struct bl_plan_options *o)
+{
+    struct bl_plan plan;
+    struct bl_error e = {0};
+    int rc = bl_plan_make(&plan, l.length, l.count, o, &e);
+    if (rc == 0) {
+        assert_plan(&plan, l, o);
+    } else {
+        int known = 0;
+        for (size_t i = 0; i < COUNT(refusals); i++)
+            known += strstr(e.text, refusals[i]) != NULL;
+        ck_assert_msg(known == 1, "%s", e.text);
+        ck_assert(!plan.block_ptr && !plan.sequence);
+    }
+    bl_plan_free(&plan);
+}
+
+/* Every option takes part in every list, in combinations drawn at random: some ten thousand of them. */
+START_TEST(all_options_crossed)
+{
+    struct bl_random r;
+    bl_random_seed(&r, (uint64_t)_i, BL_STREAM_CLIP);
+    struct list l = random_list(1 + (size_t)_i * 7 % 83, LONGEST, (uint64_t)_i);
+#define ONE_OF(n) ((int)bl_random_below(&r, (n)))
+    static const int64_t aligns[] = {0, 1, 4, 8, 7}, most[] = {0, 1, 2, 5}, least[] = {0, 2, 20, 70};
+    static const int64_t worlds[] = {0, 1, 2, 3, 8}, batches[] = {0, 1, 2, 5}, T[] = {0, 60, 64, 97, 30};
+    for (int k = 0; k < 250; k++) {
+        struct bl_plan_options o = {.strategy = ONE_OF(4) ? BL_STRATEGY_BLOCK : (enum bl_strategy)ONE_OF(4),
+                                    .fill = (enum bl_fill)ONE_OF(3),
+                                    .oversize = (enum bl_oversize)ONE_OF(4),
+                                    .clips = (enum bl_clips)ONE_OF(2),
+                                    .T = T[ONE_OF(COUNT(T))],
+                                    .seed = (uint64_t)k,
+                                    .effort = 1,
+                                    .align = aligns[ONE_OF(COUNT(aligns))],
+                                    .max_sequences = most[ONE_OF(COUNT(most))],
+                                    .min_length = least[ONE_OF(COUNT(least))],
+                                    .order = ONE_OF(4) ? BL_KEEP_NOTHING : BL_KEEP_ORDER,
+                                    .world_size = worlds[ONE_OF(COUNT(worlds))],
+                                    .batch_size = batches[ONE_OF(COUNT(batches))],
+                                    .remainder = (enum bl_remainder)ONE_OF(3),
+                                    .balance = (enum bl_balance)ONE_OF(2),
+                                    .group = ONE_OF(3) ? NULL : l.group};
+        try_options(l, &o);
+    }
+#undef ONE_OF
+    free_list(l);
+}
+END_TEST
+
+static struct bl_plan make(struct list l, const struct bl_plan_options *o)
+{
+    struct bl_plan plan;
+    struct bl_error e = {0};
+    ck_assert_msg(bl_plan_make(&plan, l.length, l.count, o, &e) == 0, "%s", e.text);
+    return plan;
+}
+
+/* Every packing with at most `most` in a block: the fewest blocks there can be. */
+static size_t fewest(const int64_t *length, size_t n, int64_t *room, int64_t *places, size_t used, int64_t T,
+                     int64_t most)
+{
+    if (n == 0)
+        return used;
+    size_t best = SIZE_MAX;
+    for (size_t b = 0; b <= used; b++) {
+        if (b == used) {
+            room[b] = T;
+            places[b] = most;
+        }
+        if (room[b] < length[0] || places[b] == 0)
+            continue;
+        room[b] -= length[0];
+        places[b]--;
+        size_t blocks = fewest(length + 1, n - 1, room, places, b == used ? used + 1 : used, T, most);
+        room[b] += length[0];
+        places[b]++;
+        best = blocks < best ? blocks : best;
+    }
+    return best;
+}
+
+START_TEST(bounds_and_blocks_under_constraints)
+{
+    struct list l = random_list(8, 40, 500 + (uint64_t)_i);
+    int64_t room[9], places[9], aligned[8], align = _i % 2 ? 4 : 1;
+    struct bl_plan_options o = {
+        .strategy = BL_STRATEGY_BLOCK, .T = 40 + _i % 9, .align = align, .max_sequences = 2 + _i % 3};
+    for (size_t i = 0; i < l.count; i++) /* the last of a block needs no room to the next multiple */
+        aligned[i] = (l.length[i] + align - 1) / align * align;
+    size_t optimum = fewest(aligned, l.count, room, places, 0, (o.T + align - 1) / align * align, o.max_sequences);
+    struct bl_plan plan = make(l, &o);
+    ck_assert_int_le(plan.lower_bound, (int64_t)optimum);
+    if (o.T % align == 0) {
+        ck_assert_uint_ge(plan.blocks, optimum);
+        ck_assert_uint_le(plan.blocks, optimum + 1);
+    }
+    bl_plan_free(&plan);
+    free_list(l);
+}
+END_TEST
+
+START_TEST(epochs_are_alike_in_size_alone)
+{
+    struct list l = random_list(500, LONGEST, 3);
+    struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .fill = (enum bl_fill)_i, .T = 100, .world_size = 4};
+    struct bl_planner planner;
+    ck_assert_int_eq(bl_planner_make(&planner, l.length, l.count, &o, NULL), 0);
+    struct bl_plan one, two, again;
+    ck_assert_int_eq(bl_planner_draw(&planner, 1, 200, 0, &one, NULL), 0);
+    ck_assert_int_eq(bl_planner_draw(&planner, 2, 200, 0, &two, NULL), 0);
+    ck_assert_int_eq(bl_planner_draw(&planner, 1, 200, 1, &again, NULL), 0);
+    ck_assert_uint_eq(one.blocks, 200);
+    ck_assert_uint_eq(two.blocks, 200);
+    ck_assert_mem_eq(one.sequence, again.sequence, one.pieces * sizeof *one.sequence);
+    ck_assert_mem_ne(one.sequence, two.sequence, one.pieces * sizeof *one.sequence);
+    ck_assert(_i != BL_FILL_OPTIMAL || one.max_sequences == two.max_sequences);
+    assert_plan(&two, l, &o);
+    bl_plan_free(&one);
+    bl_plan_free(&two);
+    bl_plan_free(&again);
+    bl_planner_free(&planner);
+    free_list(l);
+}
+END_TEST
+
+START_TEST(adopted_plans_keep_blocks_and_widths)
+{
+    struct list l = random_list(300, LONGEST, 8);
+    struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .fill = BL_FILL_PAPER, .T = 64, .align = 4};
+    struct bl_plan stored = make(l, &o), drawn;
+    int64_t *pieces = malloc(stored.pieces * sizeof *pieces);
+    ck_assert_ptr_nonnull(pieces);
+    for (size_t p = 0; p < stored.pieces; p++)
+        pieces[p] = l.length[stored.sequence[p]];
+    struct list over = {pieces, NULL, stored.pieces};
+    struct bl_planner planner;
+    ck_assert_int_eq(bl_planner_make(&planner, pieces, stored.pieces, &o, NULL), 0);
+    ck_assert_int_eq(bl_planner_adopt(&planner, &stored, NULL), 0);
+    ck_assert_int_eq(bl_planner_draw(&planner, 9, 0, 0, &drawn, NULL), 0);
+    ck_assert_uint_eq(drawn.blocks, stored.blocks);
+    ck_assert_int_eq(drawn.max_sequences, stored.max_sequences);
+    assert_plan(&drawn, over, &o);
+    bl_plan_free(&drawn);
+    bl_plan_free(&stored);
+    bl_planner_free(&planner);
+    free(pieces);
+    free_list(l);
+}
+END_TEST
+
+START_TEST(balance_levels_the_ranks)
+{
+    struct list l = random_list(4000, 500, 5);
+    struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .T = 512, .world_size = 8, .batch_size = 1 + _i};
+    struct bl_plan random = make(l, &o);
+    o.balance = BL_BALANCE_QUADRATIC;
+    struct bl_plan level = make(l, &o);
+    ck_assert_double_eq(random.imbalance, random.imbalance_before);
+    ck_assert_double_eq(level.imbalance_before, random.imbalance);
+    ck_assert_double_gt(random.imbalance, 1.15);
+    ck_assert_double_lt(level.imbalance, 1.03);
+    assert_plan(&level, l, &o);
+    bl_plan_free(&random);
+    bl_plan_free(&level);
+    free_list(l);
+}
+END_TEST
+
+/* --- chance ----------------------------------------------------------------------------------------------------- */
+
+/* Of 200 seeds, how often two given sequences share a block: as often as chance has it, for pairs of equal length and
+ * of different ones. 40 blocks of 4 or so: expected some 200 * 3 / 160; thresholds of five deviations. */
+START_TEST(pairs_meet_as_often_as_expected)
+{
+    enum { N = 160, SEEDS = 200 };
+    struct list l = random_list(N, 12, 21);
+    struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .fill = (enum bl_fill)_i, .T = 26};
+    static int meet[N][N];
+    memset(meet, 0, sizeof meet);
+    for (o.seed = 0; o.seed < SEEDS; o.seed++) {
+        struct bl_plan plan = make(l, &o);
+        for (size_t b = 0; b < plan.blocks; b++)
+            for (int64_t p = plan.block_ptr[b]; p < plan.block_ptr[b + 1]; p++)
+                for (int64_t q = plan.block_ptr[b]; q < plan.block_ptr[b + 1]; q++)
+                    meet[plan.sequence[p]][plan.sequence[q]] += p != q;
+        bl_plan_free(&plan);
+    }
+    /* What is alike in length must be alike in company: over the pairs of two lengths, counts as of a Poisson law. */
+    for (int64_t a = 1; a <= 12; a++)
+        for (int64_t b = a; b <= 12; b++) {
+            double sum = 0, pairs = 0, highest = 0;
+            for (size_t i = 0; i < N; i++)
+                for (size_t j = i + 1; j < N; j++) {
+                    if (!((l.length[i] == a && l.length[j] == b) || (l.length[i] == b && l.length[j] == a)))
+                        continue;
+                    sum += meet[i][j];
+                    pairs++;
+                    highest = meet[i][j] > highest ? meet[i][j] : highest;
+                }
+            if (pairs > 0)
+                ck_assert_double_le(highest, sum / pairs + 5 * sqrt(sum / pairs) + 5);
+        }
+    free_list(l);
+}
+END_TEST
+
+/* Which lengths share a block varies with the seed under --fill random, and hardly without. */
+static size_t kinds_of_blocks(struct list l, enum bl_fill fill)
+{
+    enum { SEEDS = 20 };
+    static uint64_t seen[1 << 16];
+    size_t count = 0;
+    struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .fill = fill, .T = 120};
+    for (o.seed = 0; o.seed < SEEDS; o.seed++) {
+        struct bl_plan plan = make(l, &o);
+        for (size_t b = 0; b < plan.blocks; b++) {
+            uint64_t kind = 0; /* the same for the same lengths, whatever their order */
+            for (int64_t p = plan.block_ptr[b]; p < plan.block_ptr[b + 1]; p++)
+                kind += (uint64_t)l.length[plan.sequence[p]] * UINT64_C(0x9e3779b97f4a7c15) *
+                        (uint64_t)(l.length[plan.sequence[p]] + 77);
+            size_t i = 0;
+            while (i < count && seen[i] != kind)
+                i++;
+            if (i == count && count < COUNT(seen))
+                seen[count++] = kind;
+        }
+        bl_plan_free(&plan);
+    }
+    return count;
+}
+
+START_TEST(random_fill_varies_the_combinations)
+{
+    struct list l = random_list(600, LONGEST, 31);
+    size_t fixed = kinds_of_blocks(l, BL_FILL_OPTIMAL), varied = kinds_of_blocks(l, BL_FILL_RANDOM);
+    ck_assert_uint_gt(varied, 5 * fixed);
+    free_list(l);
+}
+END_TEST
+
+START_TEST(random_fill_costs_few_blocks)
+{
+    struct list l = random_list(20000, 500, (uint64_t)_i);
+    for (size_t i = 0; i < l.count; i++) /* mostly short, as natural lists are */
+        l.length[i] = 1 + l.length[i] * l.length[i] / 600;
+    struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .T = 512};
+    struct bl_plan optimal = make(l, &o);
+    o.fill = BL_FILL_RANDOM;
+    struct bl_plan random = make(l, &o);
+    ck_assert_uint_le(optimal.blocks, random.blocks);
+    ck_assert_uint_le(random.blocks, optimal.blocks + 3);
+    bl_plan_free(&optimal);
+    bl_plan_free(&random);
+    free_list(l);
+}
+END_TEST
+
+/* A length is as often first in its block as the size of the block has it: no order inside. */
+START_TEST(no_length_prefers_the_first_place)
+{
+    struct list l = random_list(4000, 50, 77);
+    struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .fill = (enum bl_fill)_i, .T = 110, .seed = 2};
+    struct bl_plan plan = make(l, &o);
+    double first[2] = {0}, expected[2] = {0};
+    for (size_t b = 0; b < plan.blocks; b++) {
+        int64_t begin = plan.block_ptr[b], end = plan.block_ptr[b + 1];
+        for (int64_t p = begin; p < end; p++) {
+            int is_long = l.length[plan.sequence[p]] > 25;
+            first[is_long] += p == begin;
+            expected[is_long] += 1 / (double)(end - begin);
+        }
+    }
+    for (int k = 0; k < 2; k++)
+        ck_assert_double_lt(fabs(first[k] - expected[k]), 4 * sqrt(expected[k]));
+    bl_plan_free(&plan);
+    free_list(l);
+}
+END_TEST
+
+/* --- parts ------------------------------------------------------------------------------------------------------ */
+
+START_TEST(marks_walk_both_ways)
+{
+    static const size_t sizes[] = {1, 63, 64, 65, 4096, 4097, 300000};
+    size_t size = sizes[_i];
+    struct bl_marks m;
+    struct bl_random r;
+    bl_random_seed(&r, 4, BL_STREAM_FILL);
+    ck_assert_int_eq(bl_marks_make(&m, size, NULL), 0);
+    ck_assert_uint_eq(bl_marks_next(&m, 0), BL_MARKS_NONE);
+    ck_assert_uint_eq(bl_marks_previous(&m, size - 1), BL_MARKS_NONE);
+    char *in = calloc(size, 1);
+    ck_assert_ptr_nonnull(in);
+    for (int k = 0; k < 200; k++) {
+        size_t i = bl_random_below(&r, size);
+        in[i] = k % 3 != 0;
+        if (in[i])
+            bl_marks_add(&m, i);
+        else
+            bl_marks_remove(&m, i);
+    }
+    for (int k = 0; k < 200; k++) {
+        size_t i = bl_random_below(&r, size), next = i, previous = i;
+        while (next < size && !in[next])
+            next++;
+        while (previous < size && !in[previous])
+            previous--;
+        ck_assert_uint_eq(bl_marks_next(&m, i), next < size ? next : BL_MARKS_NONE);
+        ck_assert_uint_eq(bl_marks_previous(&m, i), previous < size ? previous : BL_MARKS_NONE);
+    }
+    free(in);
+    bl_marks_free(&m);
+}
+END_TEST
+
+START_TEST(subsets_are_the_best)
+{
+    struct bl_random r;
+    bl_random_seed(&r, (uint64_t)_i, BL_STREAM_FILL);
+    uint32_t length[10], room = 50 + (uint32_t)bl_random_below(&r, 300), most = _i % 2 ? 3 : 10, best = 0;
+    for (size_t i = 0; i < COUNT(length); i++)
+        length[i] = 1 + (uint32_t)bl_random_below(&r, 120);
+    for (uint32_t set = 0; set < 1024; set++) {
+        uint32_t sum = 0;
+        for (size_t i = 0; i < COUNT(length); i++)
+            sum += set >> i & 1 ? length[i] : 0;
+        if (sum <= room && sum > best && (uint32_t)__builtin_popcount(set) <= most)
+            best = sum;
+    }
+    struct bl_subset s;
+    ck_assert_int_eq(bl_subset_make(&s, room, most < 10, NULL), 0);
+    bl_subset_begin(&s, room, most);
+    for (size_t i = 0; i < COUNT(length); i++)
+        bl_subset_offer(&s, (uint32_t)i, length[i], 1);
+    uint32_t taken = 0, sum = s.top, total = 0, items = 0;
+    while (sum > 0) {
+        uint32_t i = bl_subset_take(&s, &sum, length);
+        ck_assert_uint_eq(taken >> i & 1, 0);
+        taken |= UINT32_C(1) << i;
+        total += length[i];
+        items++;
+    }
+    ck_assert_uint_le(items, most);
+    ck_assert_uint_eq(total, s.top);
+    ck_assert(most < 10 ? total <= best : total == best); /* with a limit the first way to a sum decides */
+    bl_subset_free(&s);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_loop_test(tests, all_options_crossed, 0, 60);
+    tcase_add_loop_test(tests, bounds_and_blocks_under_constraints, 0, 40);
+    tcase_add_loop_test(tests, epochs_are_alike_in_size_alone, 0, 3);
+    tcase_add_test(tests, adopted_plans_keep_blocks_and_widths);
+    tcase_add_loop_test(tests, balance_levels_the_ranks, 0, 3);
+    tcase_add_loop_test(tests, pairs_meet_as_often_as_expected, 0, 3);
+    tcase_add_test(tests, random_fill_varies_the_combinations);
+    tcase_add_loop_test(tests, random_fill_costs_few_blocks, 0, 3);
+    tcase_add_loop_test(tests, no_length_prefers_the_first_place, 0, 3);
+    tcase_add_loop_test(tests, marks_walk_both_ways, 0, 7);
+    tcase_add_loop_test(tests, subsets_are_the_best, 0, 40);
+}
+
+int main(void)
+{
+    return unit_run("planner", add);
+}
