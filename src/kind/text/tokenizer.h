@@ -1,0 +1,48 @@
+/* A tokenizer: text in, token ids out, the same ones as the released packages give.
+ *
+ * A tokenizer is made once and then only read: many threads share it. Each encodes with an encoder of its own, which
+ * holds its cache and its buffers. What an encoder gives depends on the tokenizer and the text alone. */
+#ifndef BL_TOKENIZER_H
+#define BL_TOKENIZER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "kind/text/ids.h"
+
+struct bl_tokenizer;
+struct bl_encoder;
+
+struct bl_tokenizer_options {
+    /* "bytes", or a file: tokenizer.json, vocab.json (with merges.txt beside it), vocab.txt, a .tiktoken, a .model. */
+    const char *path;
+    const char *pattern; /* of a .tiktoken, which does not say: "r50k", "cl100k", "o200k"; else NULL */
+    bool special;        /* added tokens that are special are looked for in the text, too; the others always are */
+};
+
+/* BL_EUSAGE: there is no such file, or the options contradict it; BL_EFAIL: it cannot be read, or is no tokenizer
+ * (file, line or offset in the message), or has a component that is not supported (named). */
+int bl_tokenizer_open(struct bl_tokenizer **tokenizer, const struct bl_tokenizer_options *options, struct bl_error *e);
+void bl_tokenizer_close(struct bl_tokenizer *tokenizer);
+
+/* One more than the largest id there is. */
+int64_t bl_tokenizer_size(const struct bl_tokenizer *tokenizer);
+/* The id of a token by its text ("<|endoftext|>"); -1 when there is none. */
+int32_t bl_tokenizer_find(const struct bl_tokenizer *tokenizer, const char *text);
+/* XXH3 of everything that decides the ids: of the files' bytes and the options. */
+uint64_t bl_tokenizer_digest(const struct bl_tokenizer *tokenizer);
+/* What there is to be warned of ("an unknown pattern is matched by PCRE2 with Unicode 14"), or NULL. */
+const char *bl_tokenizer_warning(const struct bl_tokenizer *tokenizer);
+
+/* The tokenizer outlives its encoders. */
+int bl_encoder_open(struct bl_encoder **encoder, const struct bl_tokenizer *tokenizer, struct bl_error *e);
+void bl_encoder_close(struct bl_encoder *encoder);
+
+/* Appends the ids of a document (valid UTF-8; what is not is for the caller to replace before). No token is added that
+ * the text does not give: no begin, no end. BL_EFAIL: out of memory. */
+int bl_encoder_encode(struct bl_encoder *encoder, const char *text, size_t size, struct bl_ids *ids,
+                      struct bl_error *e);
+
+#endif

@@ -1,0 +1,28 @@
+/* What tokenizers ask of a code point, by a pinned version of Unicode: the tables (unicode_table.c) are made by
+ * scripts/unicode.py. */
+#ifndef BL_UNICODE_H
+#define BL_UNICODE_H
+
+#include <stdint.h>
+
+/* Classes of Unicode 16: a code point has any of them. */
+enum {
+    BL_LETTER = 1,       /* \p{L} */
+    BL_NUMBER = 2,       /* \p{N} */
+    BL_SPACE = 4,        /* \s: White_Space */
+    BL_UPPER = 8,        /* \p{Lu}, \p{Lt} */
+    BL_LOWER = 16,       /* \p{Ll} */
+    BL_MODIFIER = 32,    /* \p{Lm}, \p{Lo} */
+    BL_MARK = 64,        /* \p{M} */
+    BL_PUNCTUATION = 128 /* \p{P} */
+};
+
+extern const uint16_t bl_unicode_page[0x110000 >> 8];
+extern const uint8_t bl_unicode_class_table[];
+
+static inline unsigned bl_unicode_class(uint32_t c)
+{
+    return c < 0x110000 ? bl_unicode_class_table[(uint32_t)bl_unicode_page[c >> 8] << 8 | (c & 255)] : 0;
+}
+
+#endif
