@@ -17,7 +17,8 @@ enum {
     BL_PUNCTUATION = 128 /* \p{P} */
 };
 
-extern const uint16_t bl_unicode_page[0x110000 >> 8];
+/* Pages of 256 code points, most of which are alike. */
+extern const uint8_t bl_unicode_page[0x110000 >> 8];
 extern const uint8_t bl_unicode_class_table[];
 
 static inline unsigned bl_unicode_class(uint32_t c)
