@@ -39,6 +39,7 @@ ARCHIVE := $(OUT)/objects.a
 MAIN := $(patsubst src/%.c,$(OUT)/%.o,$(wildcard src/main.c))
 TOOL := $(if $(filter release,$(VARIANT)),bload,$(OUT)/bload)
 UNIT := $(patsubst tests/unit/%.c,$(OUT)/tests/%,$(sort $(wildcard tests/unit/test_*.c)))
+PROBES := $(OUT)/tests/convert_raw $(OUT)/tests/text_probe
 FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 MANUALS := $(sort $(wildcard man/*.[1-9]))
 PUBLIC := $(wildcard include/bload.h)
@@ -114,8 +115,8 @@ $(OUT)/tests/%.o: tests/unit/%.c $(OUT)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(CHECK_CFLAGS) -Itests/unit -MMD -MP -c -o $@ $<
 
-# The tool's converter as a program, for the tests of frames.
-$(OUT)/tests/convert_raw.o: tests/readers/convert_raw.c $(OUT)/flags
+# Parts of the tool as programs, for the tests of frames and of text.
+$(PROBES:%=%.o): $(OUT)/tests/%.o: tests/readers/%.c $(OUT)/flags
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
@@ -124,7 +125,7 @@ $(OUT)/tests/%: $(OUT)/tests/%.o $(ARCHIVE)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(ARCHIVE) $(CHECK_LIBS) $(ALL_LIBS)
 
--include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(UNIT:=.d) $(OUT)/tests/convert_raw.d
+-include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(UNIT:=.d) $(PROBES:=.d)
 
 # --- the library ----------------------------------------------------------------------------------------------------
 
@@ -192,7 +193,8 @@ demo:
 
 # Each suite leaves its counts in build/results; scripts/total.sh adds them up. A suite of another variant bears its name: asan-unit.
 PREFIXED := $(if $(filter release,$(VARIANT)),,$(VARIANT)-)
-SUITE := BLOAD=$(CURDIR)/$(TOOL) CONVERT_RAW=$(CURDIR)/$(OUT)/tests/convert_raw VARIANT=$(VARIANT) scripts/suite.sh
+SUITE := BLOAD=$(CURDIR)/$(TOOL) CONVERT_RAW=$(CURDIR)/$(OUT)/tests/convert_raw \
+	TEXT_PROBE=$(CURDIR)/$(OUT)/tests/text_probe VARIANT=$(VARIANT) scripts/suite.sh
 
 CHECKS := unit cli library readers
 
@@ -216,7 +218,7 @@ check-cli: all
 check-library: all
 	@$(SUITE) $(PREFIXED)library tests/library/run
 
-check-readers: all $(OUT)/tests/convert_raw
+check-readers: all $(PROBES)
 	@$(SUITE) $(PREFIXED)readers tests/readers/run
 
 .PHONY: check-slow laws fault fuzz asan ubsan tsan valgrind

@@ -85,25 +85,31 @@ int bl_text_natural(const char *a, const char *b)
     return strcmp(a, b);
 }
 
-size_t bl_text_utf8(const char *text, size_t size)
+size_t bl_text_utf8_part(const char *text, size_t size, bool *whole)
 {
     const unsigned char *s = (const unsigned char *)text;
-    if (!size)
-        return 0;
-    if (s[0] < 0x80)
+    *whole = s[0] < 0x80;
+    if (s[0] < 0xc2 || s[0] > 0xf4)
         return 1;
     size_t length = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-    if (s[0] < 0xc2 || s[0] > 0xf4 || length > size)
-        return 0;
-    for (size_t i = 1; i < length; i++) {
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    }
     /* Overlong forms, surrogates and what lies past U+10FFFF show in the second byte. */
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
-        (s[0] == 0xf4 && s[1] > 0x8f))
-        return 0;
+    unsigned low = s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 : 0x80;
+    unsigned high = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : 0xbf;
+    if (size < 2 || s[1] < low || s[1] > high)
+        return 1;
+    for (size_t i = 2; i < length; i++) {
+        if (i == size || (s[i] & 0xc0) != 0x80)
+            return i;
+    }
+    *whole = true;
     return length;
+}
+
+size_t bl_text_utf8(const char *text, size_t size)
+{
+    bool whole = false;
+    size_t length = size ? bl_text_utf8_part(text, size, &whole) : 0;
+    return whole ? length : 0;
 }
 
 void bl_text_escape(struct bl_buffer *out, const char *text, size_t size)

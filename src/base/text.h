@@ -27,6 +27,10 @@ int64_t bl_text_unescape(char *text, size_t size);
 /* Bytes of the valid UTF-8 character at text (of size bytes), or 0 when there is none. */
 size_t bl_text_utf8(const char *text, size_t size);
 
+/* Bytes of the longest beginning of a UTF-8 character at text, of size > 0 bytes; whole tells whether it is all of one.
+ * At least 1: a byte that begins none. */
+size_t bl_text_utf8_part(const char *text, size_t size, bool *whole);
+
 /* "1,234,567" and "1.5 GiB"; the buffer must hold 32 bytes. They return it. */
 char *bl_text_count(char *buffer, int64_t value);
 char *bl_text_size(char *buffer, int64_t bytes);

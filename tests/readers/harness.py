@@ -3,7 +3,7 @@
 
     harness.py [-k PART-OF-A-NAME] [-l]        -l: with the seconds that each took
 
-Environment: BLOAD (the tool), CONVERT_RAW (the program made of convert_raw.c), BLOAD_SHARED, JOBS.
+Environment: BLOAD (the tool), CONVERT_RAW and TEXT_PROBE (the programs made of convert_raw.c and text_probe.c), BLOAD_SHARED, JOBS.
 """
 import concurrent.futures
 import functools

@@ -1,0 +1,114 @@
+/* The parts of text, one by one, for the tests that hold them against released packages.
+ *
+ *     text_probe MODE [ARGUMENT...] < records > records
+ *
+ * A record is its size, four bytes little-endian, and so many bytes. For every record that comes in one goes out:
+ *
+ *     utf8    the number of replacements and a space, then the text made valid
+ *
+ * Exit status as the tool's. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kind/text/utf8.h"
+
+struct probe {
+    char **argument;
+    int arguments;
+};
+
+struct mode {
+    const char *name;
+    int arguments;
+    int (*open)(struct probe *probe, struct bl_error *e); /* or NULL */
+    int (*run)(struct probe *probe, const char *text, size_t size, struct bl_buffer *out, struct bl_error *e);
+    void (*close)(struct probe *probe); /* or NULL */
+};
+
+static int utf8_run(struct probe *probe, const char *text, size_t size, struct bl_buffer *out, struct bl_error *e)
+{
+    (void)probe;
+    int64_t replaced = 0;
+    struct bl_buffer valid = {0};
+    if (bl_utf8_replace(text, size, &valid, &replaced))
+        bl_buffer_check(&valid, e);
+    bl_buffer_printf(out, "%" PRId64 " ", replaced);
+    bl_buffer_append(out, valid.data, valid.size);
+    bl_buffer_free(&valid);
+    return e->code;
+}
+
+static const struct mode modes[] = {
+    {"utf8", 0, NULL, utf8_run, NULL},
+};
+
+/* Reads one record: 1, or 0 at the end. */
+static int record_read(struct bl_buffer *in, struct bl_error *e)
+{
+    uint32_t size;
+    size_t got = fread(&size, 1, sizeof size, stdin);
+    if (!got && feof(stdin))
+        return 0;
+    bl_buffer_clear(in);
+    if (got != sizeof size || !bl_buffer_reserve(in, size))
+        return bl_error_set(e, BL_EFAIL, "cannot read a record");
+    in->size = fread(in->data, 1, size, stdin);
+    return in->size == size ? 1 : bl_error_set(e, BL_EFAIL, "a record ends early");
+}
+
+static int record_write(const struct bl_buffer *out, struct bl_error *e)
+{
+    uint32_t size = (uint32_t)out->size;
+    if (bl_buffer_check(out, e))
+        return BL_EFAIL;
+    if (fwrite(&size, 1, sizeof size, stdout) != sizeof size || fwrite(out->data, 1, out->size, stdout) != out->size)
+        return bl_error_errno(e, BL_EFAIL, "cannot write");
+    return 0;
+}
+
+static int records_run(const struct mode *mode, struct probe *probe, struct bl_error *e)
+{
+    struct bl_buffer in = {0}, out = {0};
+    int rc;
+    while ((rc = record_read(&in, e)) > 0) {
+        bl_buffer_clear(&out);
+        rc = mode->run(probe, in.data, in.size, &out, e);
+        if (!rc)
+            rc = record_write(&out, e);
+        if (rc)
+            break;
+    }
+    bl_buffer_free(&in);
+    bl_buffer_free(&out);
+    return rc;
+}
+
+static const struct mode *mode_find(int argc, char **argv)
+{
+    for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++) {
+        if (!strcmp(modes[i].name, argv[1]) && argc - 2 == modes[i].arguments)
+            return &modes[i];
+    }
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    struct bl_error e = {0};
+    struct probe probe = {.argument = argv + 2, .arguments = argc - 2};
+    const struct mode *mode = mode_find(argc, argv);
+    int rc = mode ? 0 : bl_error_set(&e, BL_EUSAGE, "no such mode with so many arguments");
+    if (!rc && mode->open)
+        rc = mode->open(&probe, &e);
+    if (!rc)
+        rc = records_run(mode, &probe, &e);
+    if (mode && mode->close)
+        mode->close(&probe);
+    if (!rc && fflush(stdout))
+        rc = bl_error_errno(&e, BL_EFAIL, "cannot write");
+    if (rc)
+        fprintf(stderr, "text_probe: %s\n", e.text);
+    return -rc;
+}
