@@ -7,6 +7,7 @@ holds it. They are checked in, so that nobody needs this script or that package 
     scripts/unicode.py --check    says which of them are not what it would write: status 1
 """
 import os
+import subprocess
 import sys
 
 import unicodedata2 as unicode
@@ -16,11 +17,17 @@ FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "src", "
 CODE_POINTS = range(0x110000)
 PAGE = 256
 
+# Normal forms are those of tokenizers, whose tables are of this version. What a code point decomposes to, and its combining class,
+# never change once it is there, so it is enough to know which were there; Perl does (perl 5.26 or later).
+NORMAL_VERSION = "9.0"
+FORMS = "NFC", "NFD", "NFKC", "NFKD"
+HANGUL = range(0xAC00, 0xD7A4)
+
 HEAD = """/* {what}
  *
  * Written by scripts/unicode.py from the Unicode Character Database {version}, as the Python package unicodedata2
  * {version} holds it. The data are copyright 1991-2024 Unicode, Inc., under the Unicode License v3
- * (https://www.unicode.org/license.txt). */
+ * (docs/unicode-license.txt). */
 /* clang-format off */
 """
 
@@ -61,11 +68,68 @@ def classes():
             array("const uint8_t bl_unicode_class_table[]", table))
 
 
+def assigned():
+    """The code points of NORMAL_VERSION."""
+    script = f"no warnings; for (0..0x10ffff) {{ print \"$_\\n\" if chr =~ /\\p{{Present_In: {NORMAL_VERSION}}}/ }}"
+    return [int(line) for line in subprocess.run(["perl", "-e", script], capture_output=True, check=True).stdout.split()]
+
+
+def pairs(there):
+    """What two code points compose to: ((first, second), composed). Hangul follows a rule."""
+    for point in there:
+        parts = unicode.decomposition(chr(point)).split()
+        if len(parts) == 2 and parts[0][0] != "<" and unicode.normalize("NFC", chr(point)) == chr(point):
+            yield (int(parts[0], 16), int(parts[1], 16)), point
+
+
+def normal_property(point, seconds):
+    """The combining class; above it a bit for every form, in which the code point may change or change what is around it."""
+    value = mark = unicode.combining(chr(point))
+    for bit, form in enumerate(FORMS):
+        changes = unicode.normalize(form, chr(point)) != chr(point)
+        if mark or changes or (form in ("NFC", "NFKC") and point in seconds):
+            value |= 0x100 << bit
+    return value
+
+
+def decompositions(there, form, other):
+    """(code point, what it decomposes to) where that is not what it does in the other form."""
+    for point in there:
+        parts = unicode.normalize(form, chr(point))
+        if point not in HANGUL and parts != (unicode.normalize(other, chr(point)) if other else chr(point)):
+            yield point, parts
+
+
+def normal():
+    there = assigned()
+    composed = sorted(pairs(there))
+    seconds = {second for (_, second), _ in composed} | set(range(0x1161, 0x1176)) | set(range(0x11A8, 0x11C3))
+    properties = [0] * len(CODE_POINTS)
+    for point in there:
+        properties[point] = normal_property(point, seconds)
+    index, table = pages(properties)
+    text = (HEAD.format(what="Normal forms of the code points that Unicode 9.0 had: see normal_table.h.", version=VERSION) +
+            '#include "kind/text/normal_table.h"\n' +
+            array("const uint8_t bl_normal_page[0x110000 >> 8]", index) + array("const uint16_t bl_normal_property[]", table))
+    points = []
+    for name, form, other in (("canonical", "NFD", None), ("compatible", "NFKD", "NFD")):
+        rows = []
+        for point, parts in decompositions(there, form, other):
+            rows.append(f"{{{point},{len(points)},{len(parts)}}}")
+            points += map(ord, parts)
+        text += array(f"const struct bl_normal_parts bl_normal_{name}[]", rows)
+        text += f"const size_t bl_normal_{name}_count = {len(rows)};\n"
+    text += array("const uint32_t bl_normal_point[]", points)
+    rows = [f"{{{first},{second},{point}}}" for (first, second), point in composed]
+    text += array("const struct bl_normal_pair bl_normal_pair[]", rows)
+    return text + f"const size_t bl_normal_pair_count = {len(rows)};\n"
+
+
 def main():
     if unicode.unidata_version != VERSION:
         sys.exit(f"unicode.py: unicodedata2 has Unicode {unicode.unidata_version}; wanted is {VERSION}")
     differing = 0
-    for name, make in (("unicode_table.c", classes),):
+    for name, make in (("unicode_table.c", classes), ("normal_table.c", normal)):
         path = os.path.join(FOLDER, name)
         text = make()
         if "--check" not in sys.argv[1:]:

@@ -4,7 +4,8 @@
  *
  * A record is its size, four bytes little-endian, and so many bytes. For every record that comes in one goes out:
  *
- *     utf8    the number of replacements and a space, then the text made valid
+ *     utf8                   the number of replacements and a space, then the text made valid
+ *     nfc, nfd, nfkc, nfkd   the length of what was found to be in the form and a space, then the text in the form
  *
  * Exit status as the tool's. */
 #include <inttypes.h>
@@ -12,16 +13,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kind/text/nfc.h"
 #include "kind/text/utf8.h"
 
+struct mode;
+
 struct probe {
+    const struct mode *mode;
     char **argument;
-    int arguments;
 };
 
 struct mode {
     const char *name;
     int arguments;
+    int number;                                           /* the mode's own */
     int (*open)(struct probe *probe, struct bl_error *e); /* or NULL */
     int (*run)(struct probe *probe, const char *text, size_t size, struct bl_buffer *out, struct bl_error *e);
     void (*close)(struct probe *probe); /* or NULL */
@@ -40,8 +45,17 @@ static int utf8_run(struct probe *probe, const char *text, size_t size, struct b
     return e->code;
 }
 
+static int normal_run(struct probe *probe, const char *text, size_t size, struct bl_buffer *out, struct bl_error *e)
+{
+    enum bl_normal_form form = (enum bl_normal_form)probe->mode->number;
+    bl_buffer_printf(out, "%zu ", bl_normal_prefix(form, text, size));
+    return bl_normalize(form, text, size, out) ? bl_error_memory(e) : 0;
+}
+
 static const struct mode modes[] = {
-    {"utf8", 0, NULL, utf8_run, NULL},
+    {"utf8", 0, 0, NULL, utf8_run, NULL},         {"nfc", 0, BL_NFC, NULL, normal_run, NULL},
+    {"nfd", 0, BL_NFD, NULL, normal_run, NULL},   {"nfkc", 0, BL_NFKC, NULL, normal_run, NULL},
+    {"nfkd", 0, BL_NFKD, NULL, normal_run, NULL},
 };
 
 /* Reads one record: 1, or 0 at the end. */
@@ -97,8 +111,8 @@ static const struct mode *mode_find(int argc, char **argv)
 int main(int argc, char **argv)
 {
     struct bl_error e = {0};
-    struct probe probe = {.argument = argv + 2, .arguments = argc - 2};
     const struct mode *mode = mode_find(argc, argv);
+    struct probe probe = {.mode = mode, .argument = argv + 2};
     int rc = mode ? 0 : bl_error_set(&e, BL_EUSAGE, "no such mode with so many arguments");
     if (!rc && mode->open)
         rc = mode->open(&probe, &e);

@@ -2,7 +2,7 @@
  *
  * Written by scripts/unicode.py from the Unicode Character Database 16.0.0, as the Python package unicodedata2
  * 16.0.0 holds it. The data are copyright 1991-2024 Unicode, Inc., under the Unicode License v3
- * (https://www.unicode.org/license.txt). */
+ * (docs/unicode-license.txt). */
 /* clang-format off */
 #include "kind/text/unicode.h"
 

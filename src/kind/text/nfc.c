@@ -1,0 +1,254 @@
+/* A text is cut into stretches that cannot touch each other: each begins with a code point that nothing happens to,
+ * whatever is before it. A stretch where nothing happens at all is copied; the others, short ones as a rule, are
+ * decomposed, put in order and composed. */
+#include "kind/text/nfc.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kind/text/normal_table.h"
+#include "kind/text/utf8.h"
+
+/* Hangul syllables follow a rule (The Unicode Standard, 3.12): L, V and T jamo in a row of all combinations. */
+enum {
+    S_BASE = 0xac00,
+    L_BASE = 0x1100,
+    V_BASE = 0x1161,
+    T_BASE = 0x11a7,
+    L_COUNT = 19,
+    V_COUNT = 21,
+    T_COUNT = 28,
+    S_COUNT = L_COUNT * V_COUNT * T_COUNT
+};
+
+/* The code points of a stretch, with their combining classes above CLASS. */
+#define CLASS 56
+#define POINT(unit) ((uint32_t)(unit)&0x1fffff)
+#define INDEX 21 /* while they are sorted: which it was of its run */
+
+struct stretch {
+    uint64_t *unit;
+    size_t count, capacity;
+    bool failed;
+};
+
+static unsigned property(uint32_t c)
+{
+    return bl_normal_property[(uint32_t)bl_normal_page[c >> 8] << 8 | (c & 255)];
+}
+
+static bool stretch_reserve(struct stretch *s, size_t more)
+{
+    if (s->count + more <= s->capacity)
+        return true;
+    size_t capacity = s->capacity * 2 + 64;
+    uint64_t *unit = realloc(s->unit, capacity * sizeof *unit);
+    if (!unit) {
+        s->failed = true;
+        return false;
+    }
+    s->unit = unit;
+    s->capacity = capacity;
+    return true;
+}
+
+static void stretch_add(struct stretch *s, uint32_t c)
+{
+    if (stretch_reserve(s, 1))
+        s->unit[s->count++] = (uint64_t)(property(c) & 255) << CLASS | c;
+}
+
+static const struct bl_normal_parts *parts_find(const struct bl_normal_parts *parts, size_t count, uint32_t c)
+{
+    size_t low = 0;
+    while (low < count) {
+        size_t middle = (low + count) / 2;
+        if (parts[middle].point == c)
+            return &parts[middle];
+        if (parts[middle].point < c)
+            low = middle + 1;
+        else
+            count = middle;
+    }
+    return NULL;
+}
+
+static void stretch_decompose(struct stretch *s, uint32_t c, bool compatible)
+{
+    if (!(property(c) & 0x100U << (compatible ? BL_NFKD : BL_NFD))) {
+        stretch_add(s, c);
+        return;
+    }
+    if (c - S_BASE < S_COUNT) {
+        uint32_t index = c - S_BASE;
+        stretch_add(s, L_BASE + index / (V_COUNT * T_COUNT));
+        stretch_add(s, V_BASE + index / T_COUNT % V_COUNT);
+        if (index % T_COUNT)
+            stretch_add(s, T_BASE + index % T_COUNT);
+        return;
+    }
+    const struct bl_normal_parts *parts = NULL;
+    if (compatible)
+        parts = parts_find(bl_normal_compatible, bl_normal_compatible_count, c);
+    if (!parts)
+        parts = parts_find(bl_normal_canonical, bl_normal_canonical_count, c);
+    if (!parts)
+        stretch_add(s, c);
+    for (size_t i = 0; parts && i < parts->count; i++)
+        stretch_add(s, bl_normal_point[parts->at + i]);
+}
+
+static int compare_units(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Puts a run of marks in order of their classes, and leaves equal ones as they are. Their number is any that the text
+ * has, and their places in the run keep the order of equal ones: a run of 2^35 would need 2^38 bytes. */
+static void marks_sort(uint64_t *unit, size_t count)
+{
+    bool sorted = true;
+    for (size_t i = 1; i < count && sorted; i++)
+        sorted = unit[i - 1] >> CLASS <= unit[i] >> CLASS;
+    if (sorted)
+        return;
+    for (size_t i = 0; i < count; i++)
+        unit[i] |= (uint64_t)i << INDEX;
+    qsort(unit, count, sizeof *unit, compare_units);
+    for (size_t i = 0; i < count; i++)
+        unit[i] = unit[i] >> CLASS << CLASS | POINT(unit[i]);
+}
+
+static void stretch_sort(struct stretch *s)
+{
+    for (size_t at = 0; at < s->count; at++) {
+        size_t from = at;
+        while (at < s->count && s->unit[at] >> CLASS)
+            at++;
+        if (at - from > 1)
+            marks_sort(s->unit + from, at - from);
+    }
+}
+
+/* What two code points compose to, or 0. */
+static uint32_t compose(uint32_t first, uint32_t second)
+{
+    if (first - L_BASE < L_COUNT && second - V_BASE < V_COUNT)
+        return S_BASE + ((first - L_BASE) * V_COUNT + second - V_BASE) * T_COUNT;
+    if (first - S_BASE < S_COUNT && (first - S_BASE) % T_COUNT == 0 && second - T_BASE - 1 < T_COUNT - 1)
+        return first + second - T_BASE;
+    size_t low = 0, high = bl_normal_pair_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        const struct bl_normal_pair *pair = &bl_normal_pair[middle];
+        if (pair->first == first && pair->second == second)
+            return pair->composed;
+        if (pair->first < first || (pair->first == first && pair->second < second))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return 0;
+}
+
+/* A mark composes with the last starter unless one of the same or a higher class, or another starter, stands between
+ * them. */
+static void stretch_compose(struct stretch *s)
+{
+    size_t starter = SIZE_MAX, kept = 0;
+    for (size_t at = 0; at < s->count; at++) {
+        unsigned class = (unsigned)(s->unit[at] >> CLASS);
+        bool blocked = starter == SIZE_MAX;
+        if (!blocked && starter + 1 < kept) {
+            unsigned between = (unsigned)(s->unit[kept - 1] >> CLASS);
+            blocked = !between || between >= class;
+        }
+        uint32_t composed = blocked ? 0 : compose(POINT(s->unit[starter]), POINT(s->unit[at]));
+        if (composed) {
+            s->unit[starter] = composed;
+            continue;
+        }
+        if (!class)
+            starter = kept;
+        s->unit[kept++] = s->unit[at];
+    }
+    s->count = kept;
+}
+
+static void stretch_write(const struct stretch *s, struct bl_buffer *out)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        char bytes[BL_UTF8_MAX];
+        bl_buffer_append(out, bytes, bl_utf8_encode(POINT(s->unit[i]), bytes));
+    }
+}
+
+/* The offset of the next code point that can change, and in *begin that of the code point before it, with which its
+ * stretch begins. size when there is none. */
+static size_t find_change(const char *text, size_t size, size_t at, unsigned bit, size_t *begin)
+{
+    *begin = at;
+    while (at < size) {
+        uint32_t c;
+        if (!(text[at] & 0x80)) { /* nothing happens to ASCII */
+            *begin = at++;
+            continue;
+        }
+        size_t length = bl_utf8_decode(text + at, &c);
+        if (property(c) & bit)
+            return at;
+        *begin = at;
+        at += length;
+    }
+    return size;
+}
+
+/* Where the stretch ends that has something to change at this offset. */
+static size_t find_end(const char *text, size_t size, size_t at, unsigned bit)
+{
+    while (at < size) {
+        uint32_t c;
+        size_t length = bl_utf8_decode(text + at, &c);
+        if (!(property(c) & bit))
+            break;
+        at += length;
+    }
+    return at;
+}
+
+size_t bl_normal_prefix(enum bl_normal_form form, const char *text, size_t size)
+{
+    size_t begin;
+    size_t change = find_change(text, size, 0, 0x100U << form, &begin);
+    return change == size ? size : begin;
+}
+
+int bl_normalize(enum bl_normal_form form, const char *text, size_t size, struct bl_buffer *out)
+{
+    bool compatible = form == BL_NFKC || form == BL_NFKD;
+    unsigned bit = 0x100U << form;
+    struct stretch s = {0};
+    for (size_t at = 0; at < size && !s.failed;) {
+        size_t begin, change = find_change(text, size, at, bit, &begin);
+        if (change == size)
+            begin = size;
+        bl_buffer_append(out, text + at, begin - at);
+        at = find_end(text, size, change, bit);
+        s.count = 0;
+        while (begin < at) {
+            uint32_t c;
+            begin += bl_utf8_decode(text + begin, &c);
+            stretch_decompose(&s, c, compatible);
+        }
+        stretch_sort(&s);
+        if (form == BL_NFC || form == BL_NFKC)
+            stretch_compose(&s);
+        stretch_write(&s, out);
+    }
+    if (s.failed)
+        out->failed = true;
+    free(s.unit);
+    return bl_buffer_check(out, NULL);
+}
