@@ -39,7 +39,7 @@ ARCHIVE := $(OUT)/objects.a
 MAIN := $(patsubst src/%.c,$(OUT)/%.o,$(wildcard src/main.c))
 TOOL := $(if $(filter release,$(VARIANT)),bload,$(OUT)/bload)
 UNIT := $(patsubst tests/unit/%.c,$(OUT)/tests/%,$(sort $(wildcard tests/unit/test_*.c)))
-PROBES := $(OUT)/tests/convert_raw $(OUT)/tests/text_probe
+PROBES := $(OUT)/tests/convert_raw $(OUT)/tests/encode_text $(OUT)/tests/text_probe
 FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 MANUALS := $(sort $(wildcard man/*.[1-9]))
 PUBLIC := $(wildcard include/bload.h)
@@ -194,7 +194,7 @@ demo:
 # Each suite leaves its counts in build/results; scripts/total.sh adds them up. A suite of another variant bears its name: asan-unit.
 PREFIXED := $(if $(filter release,$(VARIANT)),,$(VARIANT)-)
 SUITE := BLOAD=$(CURDIR)/$(TOOL) CONVERT_RAW=$(CURDIR)/$(OUT)/tests/convert_raw \
-	TEXT_PROBE=$(CURDIR)/$(OUT)/tests/text_probe VARIANT=$(VARIANT) scripts/suite.sh
+	ENCODE_TEXT=$(CURDIR)/$(OUT)/tests/encode_text TEXT_PROBE=$(CURDIR)/$(OUT)/tests/text_probe VARIANT=$(VARIANT) scripts/suite.sh
 
 CHECKS := unit cli library readers
 

@@ -31,7 +31,7 @@ within() {
 only libav 'libav|libsw' src/kind
 only zimg 'zimg' src/kind
 only zstd 'zstd' src/store src/base
-only jansson 'jansson' src/store
+only jansson 'jansson' src/store src/kind/text
 only libyaml 'yaml' src/cmd
 only pthread 'pthread|semaphore|threads' src/run
 within base base/

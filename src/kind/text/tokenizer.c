@@ -2,44 +2,141 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#include <jansson.h>
 #include <xxhash.h>
 
-/* "bytes": a token is a byte. */
-struct bl_tokenizer {
-    uint64_t digest;
-};
+#include "base/io.h"
+#include "kind/text/tokenizer_parts.h"
 
-struct bl_encoder {
-    const struct bl_tokenizer *tokenizer;
-};
+#define FILE_MAX ((size_t)1 << 28) /* bytes: ten times the largest there is */
 
-int bl_tokenizer_open(struct bl_tokenizer **tokenizer, const struct bl_tokenizer_options *options, struct bl_error *e)
+/* Adds what decides the ids to the digest. */
+static void digest(struct bl_tokenizer *tokenizer, const void *data, size_t size)
 {
-    if (strcmp(options->path, "bytes") != 0)
-        return bl_error_set(e, BL_EUSAGE, "%s: no tokenizer of that name", options->path);
-    struct bl_tokenizer *t = calloc(1, sizeof *t);
-    if (!t)
+    tokenizer->digest = XXH3_64bits_withSeed(data, size, tokenizer->digest);
+}
+
+static int slurp(struct bl_tokenizer *tokenizer, const char *path, struct bl_buffer *text, struct bl_error *e)
+{
+    int code = bl_io_slurp(path, FILE_MAX, text, e);
+    if (!code)
+        digest(tokenizer, text->data, text->size);
+    return code;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t size = strlen(text), end_size = strlen(end);
+    return size >= end_size && !strcmp(text + size - end_size, end);
+}
+
+/* GPT-2's merges.txt lies beside its vocab.json and is named like it. */
+static int read_gpt2(struct bl_tokenizer *tokenizer, const json_t *vocab, const char *path, struct bl_error *e)
+{
+    struct bl_buffer merges_path = {0}, merges = {0};
+    if (!ends_with(path, "vocab.json"))
+        return bl_error_set(e, BL_EFAIL, "%s has no \"model\" as a tokenizer.json has, and is not named vocab.json",
+                            path);
+    bl_buffer_append(&merges_path, path, strlen(path) - strlen("vocab.json"));
+    bl_buffer_text(&merges_path, "merges.txt");
+    int code = bl_buffer_check(&merges_path, e);
+    if (!code)
+        code = slurp(tokenizer, merges_path.data, &merges, e);
+    if (!code)
+        code = bl_tokenizer_read_gpt2(tokenizer, vocab, path, &merges, merges_path.data, e);
+    bl_buffer_free(&merges_path);
+    bl_buffer_free(&merges);
+    return code;
+}
+
+static int read_json(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path, struct bl_error *e)
+{
+    json_error_t error;
+    json_t *root = json_loadb(text->data, text->size, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
+    if (!root)
+        return json_error_code(&error) == json_error_out_of_memory
+                   ? bl_error_memory(e)
+                   : bl_error_set(e, BL_EFAIL, "%s:%d: %s", path, error.line, error.text);
+    int code = json_object_get(root, "model") ? bl_tokenizer_read_json(tokenizer, root, path, e)
+                                              : read_gpt2(tokenizer, root, path, e);
+    json_decref(root);
+    return code;
+}
+
+static int read_file(struct bl_tokenizer *tokenizer, const struct bl_tokenizer_options *options, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    const char *path = options->path;
+    bool tiktoken = ends_with(path, ".tiktoken");
+    if (options->pattern && !tiktoken)
+        return bl_error_set(e, BL_EUSAGE, "--pattern is for a .tiktoken file; %s says its own", path);
+    if (!tiktoken && !ends_with(path, ".json"))
+        return bl_error_set(e, BL_EUSAGE, "%s is no tokenizer: bytes, a .json or a .tiktoken", path);
+    int code = slurp(tokenizer, path, &text, e);
+    if (!code && tiktoken) {
+        digest(tokenizer, options->pattern, options->pattern ? strlen(options->pattern) : 0);
+        code = bl_tokenizer_read_tiktoken(tokenizer, &text, path, options->pattern, e);
+    } else if (!code) {
+        code = read_json(tokenizer, &text, path, e);
+    }
+    bl_buffer_free(&text);
+    return code;
+}
+
+int bl_tokenizer_open(struct bl_tokenizer **out, const struct bl_tokenizer_options *options, struct bl_error *e)
+{
+    *out = NULL;
+    bool bytes = !strcmp(options->path, "bytes");
+    struct stat status;
+    if (bytes && options->pattern)
+        return bl_error_set(e, BL_EUSAGE, "--pattern is for a .tiktoken file; bytes have none");
+    if (!bytes && stat(options->path, &status))
+        return bl_error_errno(e, BL_EUSAGE, "tokenizer %s", options->path);
+    struct bl_tokenizer *tokenizer = calloc(1, sizeof *tokenizer);
+    if (!tokenizer)
         return bl_error_memory(e);
-    t->digest = XXH3_64bits("bytes", 5);
-    *tokenizer = t;
+    bl_added_init(&tokenizer->raw);
+    bl_added_init(&tokenizer->normal);
+    tokenizer->special = options->special;
+    digest(tokenizer, &(uint8_t){options->special}, 1);
+    tokenizer->size = bytes ? 256 : 0;
+    int code = bytes ? BL_OK : read_file(tokenizer, options, e);
+    if (code) {
+        bl_tokenizer_close(tokenizer);
+        return code;
+    }
+    *out = tokenizer;
     return BL_OK;
 }
 
 void bl_tokenizer_close(struct bl_tokenizer *tokenizer)
 {
+    if (!tokenizer)
+        return;
+    bl_added_free(&tokenizer->raw);
+    bl_added_free(&tokenizer->normal);
+    bl_vocabulary_free(&tokenizer->vocabulary);
+    bl_bpe_free(&tokenizer->bpe);
+    free(tokenizer->warning);
     free(tokenizer);
 }
 
 int64_t bl_tokenizer_size(const struct bl_tokenizer *tokenizer)
 {
-    (void)tokenizer;
-    return 256;
+    return tokenizer->size;
 }
 
 int32_t bl_tokenizer_find(const struct bl_tokenizer *tokenizer, const char *text)
 {
-    (void)tokenizer;
-    return text[0] && !text[1] ? (unsigned char)text[0] : -1;
+    if (tokenizer->model == BL_MODEL_BYTES)
+        return text[0] && !text[1] ? (uint8_t)text[0] : -1;
+    int32_t id = bl_added_find(&tokenizer->raw, text, strlen(text));
+    if (id < 0)
+        id = bl_added_find(&tokenizer->normal, text, strlen(text));
+    int64_t token = id < 0 ? bl_vocabulary_find(&tokenizer->vocabulary, text, strlen(text)) : -1;
+    return token < 0 ? id : tokenizer->vocabulary.token[token].id;
 }
 
 uint64_t bl_tokenizer_digest(const struct bl_tokenizer *tokenizer)
@@ -49,33 +146,5 @@ uint64_t bl_tokenizer_digest(const struct bl_tokenizer *tokenizer)
 
 const char *bl_tokenizer_warning(const struct bl_tokenizer *tokenizer)
 {
-    (void)tokenizer;
-    return NULL;
-}
-
-int bl_encoder_open(struct bl_encoder **encoder, const struct bl_tokenizer *tokenizer, struct bl_error *e)
-{
-    *encoder = calloc(1, sizeof **encoder);
-    if (!*encoder)
-        return bl_error_memory(e);
-    (*encoder)->tokenizer = tokenizer;
-    return BL_OK;
-}
-
-void bl_encoder_close(struct bl_encoder *encoder)
-{
-    free(encoder);
-}
-
-int bl_encoder_encode(struct bl_encoder *encoder, const char *text, size_t size, struct bl_ids *ids,
-                      struct bl_error *e)
-{
-    (void)encoder;
-    int code = bl_ids_reserve(ids, size, e);
-    if (code)
-        return code;
-    for (size_t i = 0; i < size; i++)
-        ids->id[ids->count + i] = (unsigned char)text[i];
-    ids->count += size;
-    return BL_OK;
+    return tokenizer->warning;
 }

@@ -1,0 +1,122 @@
+#include "kind/text/added.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kind/text/character.h"
+
+void bl_added_init(struct bl_added *added)
+{
+    *added = (struct bl_added){0};
+    memset(added->first, 0xff, sizeof added->first);
+}
+
+static void set_begin(struct bl_added *added, unsigned first, unsigned second)
+{
+    unsigned two = first << 8 | second;
+    added->begins[two / 64] |= (uint64_t)1 << two % 64;
+}
+
+static bool begins(const struct bl_added *added, unsigned first, unsigned second)
+{
+    unsigned two = first << 8 | second;
+    return added->begins[two / 64] >> two % 64 & 1;
+}
+
+/* Puts the last token into its place among those with the same first byte. */
+static void link_last(struct bl_added *added)
+{
+    int32_t last = (int32_t)added->count - 1;
+    struct bl_added_token *token = &added->token[last];
+    int32_t *link = &added->first[(uint8_t)added->text.data[token->offset]];
+    while (*link >= 0 && added->token[*link].size >= token->size)
+        link = &added->token[*link].next;
+    token->next = *link;
+    *link = last;
+}
+
+int bl_added_add(struct bl_added *added, const char *text, size_t size, const struct bl_added_token *token,
+                 struct bl_error *e)
+{
+    if (bl_added_find(added, text, size) >= 0)
+        return bl_error_set(e, BL_EFAIL, "\"%.*s\" is added twice", (int)(size < 100 ? size : 100), text);
+    if (added->count == added->capacity) {
+        size_t capacity = added->capacity ? 2 * added->capacity : 32;
+        struct bl_added_token *grown = realloc(added->token, capacity * sizeof *grown);
+        if (!grown)
+            return bl_error_memory(e);
+        added->token = grown;
+        added->capacity = capacity;
+    }
+    struct bl_added_token *new = &added->token[added->count];
+    *new = *token;
+    new->offset = added->text.size;
+    new->size = size;
+    bl_buffer_append(&added->text, text, size);
+    if (added->text.failed)
+        return bl_error_memory(e);
+    added->count++;
+    added->wanted += !token->plain;
+    link_last(added);
+    for (unsigned i = 0; i < 256; i++) {
+        if (size == 1 || (uint8_t)text[1] == i)
+            set_begin(added, (uint8_t)text[0], i);
+    }
+    return BL_OK;
+}
+
+int32_t bl_added_find(const struct bl_added *added, const char *text, size_t size)
+{
+    for (size_t i = 0; i < added->count; i++) {
+        const struct bl_added_token *token = &added->token[i];
+        if (token->size == size && !memcmp(added->text.data + token->offset, text, size))
+            return token->id;
+    }
+    return -1;
+}
+
+/* The longest token that begins at text, or NULL. */
+static const struct bl_added_token *longest(const struct bl_added *added, const uint8_t *text, size_t size)
+{
+    for (int32_t i = added->first[*text]; i >= 0; i = added->token[i].next) {
+        const struct bl_added_token *token = &added->token[i];
+        if (token->size <= size && !memcmp(added->text.data + token->offset, text, token->size))
+            return token;
+    }
+    return NULL;
+}
+
+bool bl_added_next(const struct bl_added *added, const uint8_t *text, size_t size, size_t *at, size_t taken,
+                   struct bl_added_match *match)
+{
+    if (!added->wanted)
+        return false;
+    for (size_t p = *at; p < size; p++) {
+        if (!begins(added, text[p], p + 1 < size ? text[p + 1] : 0) && p + 1 < size)
+            continue;
+        const struct bl_added_token *token = longest(added, text + p, size - p);
+        if (!token)
+            continue;
+        *at = p + token->size;
+        if (token->plain) {
+            p += token->size - 1;
+            continue;
+        }
+        *match = (struct bl_added_match){p, p + token->size, token->id};
+        if (token->lstrip) {
+            size_t start = bl_character_trim(text, p);
+            match->start = start > taken ? start : taken;
+        }
+        if (token->rstrip)
+            match->stop += bl_character_blank(text + match->stop, size - match->stop);
+        return true;
+    }
+    return false;
+}
+
+void bl_added_free(struct bl_added *added)
+{
+    bl_buffer_free(&added->text);
+    free(added->token);
+    bl_added_init(added);
+}

@@ -1,0 +1,54 @@
+/* Byte-pair encoding: the ids of a word, by merging its bytes.
+ *
+ * A word begins as its bytes. The pair of neighbours whose merge comes first is merged, the leftmost of them where
+ * there are several, until no pair has a merge. Two ways to say what comes first: a list of merges (tokenizer.json,
+ * merges.txt), or ranks (.tiktoken), where any two neighbours merge whose bytes together are a token.
+ *
+ * Both become one table here. Merging gives a token in one way only: no merge reaches over the edge of what ends as a
+ * token, so whatever stands around it, its bytes merge as they would alone. So each token's bytes are merged alone
+ * once, when the tokenizer is opened; the last merge, if it makes the token, is its merge, and no other can ever be the
+ * last. Symbols are the bytes, then the tokens in the order of their merges: a pair's symbol tells what it becomes and
+ * when. */
+#ifndef BL_BPE_H
+#define BL_BPE_H
+
+#include "kind/text/ids.h"
+#include "kind/text/vocabulary.h"
+
+#define BL_SYMBOL_BITS 21
+#define BL_SYMBOL_NONE UINT32_MAX
+#define BL_PAIR_FACTOR 0x9e3779b97f4a7c15u /* Fibonacci hashing: the upper bits of the product */
+
+struct bl_bpe {
+    int32_t *id;         /* of a symbol */
+    uint32_t *two_bytes; /* [65536]: the symbol of two bytes */
+    uint64_t *pair;      /* open addressing: left, right and their symbol, 21 bits each; all ones is free */
+    unsigned shift;      /* 64 - log2 of the slots */
+    uint8_t *whole;      /* of a token: a word that is this token is this id, with no merging */
+};
+
+/* A merge by the numbers of tokens; its place in the list is what comes first. */
+struct bl_merge {
+    uint32_t left, right, token;
+};
+
+/* From a list of merges; direct: a word that is a token is its id, whatever merging would give. BL_EFAIL: a byte that
+ * is no token, a pair that is listed twice. */
+int bl_bpe_from_merges(struct bl_bpe *bpe, const struct bl_vocabulary *v, const struct bl_merge *merges, size_t count,
+                       bool direct, struct bl_error *e);
+/* From ranks, which are the ids. */
+int bl_bpe_from_ranks(struct bl_bpe *bpe, const struct bl_vocabulary *v, struct bl_error *e);
+void bl_bpe_free(struct bl_bpe *bpe);
+
+/* What merging needs; start from {0}. */
+struct bl_bpe_scratch {
+    void *memory;
+    size_t size;
+};
+
+/* Appends the ids of a word. Time is near linear in its size. */
+int bl_bpe_merge(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, const uint8_t *word, size_t size,
+                 struct bl_ids *ids, struct bl_error *e);
+void bl_bpe_scratch_free(struct bl_bpe_scratch *scratch);
+
+#endif

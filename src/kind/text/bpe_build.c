@@ -1,0 +1,209 @@
+/* Making the table of merges: see bpe.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kind/text/bpe.h"
+
+#define TOKEN_BYTES_MAX 4096 /* of a token that can be merged: real ones have some hundred at most */
+#define NONE UINT32_MAX
+
+/* What two tokens become, and when. */
+struct rule {
+    uint32_t left, right, priority, token;
+};
+
+/* The merges as the file has them. With ranks there are none: the vocabulary answers. */
+struct rules {
+    const struct bl_vocabulary *v;
+    struct rule *slot;
+    size_t mask;
+};
+
+/* A token and the merge that makes it. */
+struct made {
+    uint32_t priority, left, right, token;
+};
+
+static struct rule *slot_of(const struct rules *rules, uint32_t left, uint32_t right)
+{
+    uint64_t hash = ((uint64_t)left << 32 | right) * 0x9e3779b97f4a7c15u;
+    for (size_t at = (size_t)(hash >> 32) & rules->mask;; at = (at + 1) & rules->mask) {
+        struct rule *slot = &rules->slot[at];
+        if (slot->token == NONE || (slot->left == left && slot->right == right))
+            return slot;
+    }
+}
+
+/* Two neighbours in a token's bytes, by their numbers and by where they lie. */
+static struct rule rule_of(const struct rules *rules, uint32_t left, uint32_t right, const uint8_t *bytes)
+{
+    if (rules->slot)
+        return *slot_of(rules, left, right);
+    const struct bl_token *token = rules->v->token;
+    int64_t both = bl_vocabulary_find(rules->v, bytes, (size_t)token[left].size + token[right].size);
+    if (both < 0)
+        return (struct rule){.priority = NONE, .token = NONE};
+    return (struct rule){left, right, (uint32_t)token[both].id, (uint32_t)both};
+}
+
+/* Merges the bytes of a token (two at least) alone; true when that ends as the token, and by which merge. */
+static bool merge_alone(const struct rules *rules, const uint32_t byte_token[256], uint32_t token, struct made *made)
+{
+    static const struct rule none = {.priority = NONE, .token = NONE};
+    const uint8_t *bytes = bl_vocabulary_bytes(rules->v, token);
+    size_t n = rules->v->token[token].size;
+    uint32_t part[TOKEN_BYTES_MAX], start[TOKEN_BYTES_MAX];
+    struct rule pair[TOKEN_BYTES_MAX];
+    for (size_t i = 0; i < n; i++) {
+        part[i] = byte_token[bytes[i]];
+        start[i] = (uint32_t)i;
+        pair[i] = i + 1 < n ? rule_of(rules, part[i], byte_token[bytes[i + 1]], bytes + i) : none;
+    }
+    do {
+        size_t first = 0;
+        for (size_t i = 1; i < n; i++)
+            first = pair[i].priority < pair[first].priority ? i : first;
+        if (pair[first].token == NONE)
+            return false;
+        *made = (struct made){pair[first].priority, part[first], part[first + 1], pair[first].token};
+        part[first] = pair[first].token;
+        n--;
+        memmove(part + first + 1, part + first + 2, (n - first - 1) * sizeof *part);
+        memmove(start + first + 1, start + first + 2, (n - first - 1) * sizeof *start);
+        memmove(pair + first, pair + first + 1, (n - first) * sizeof *pair);
+        pair[first] = first + 1 < n ? rule_of(rules, part[first], part[first + 1], bytes + start[first]) : none;
+        if (first)
+            pair[first - 1] = rule_of(rules, part[first - 1], part[first], bytes + start[first - 1]);
+    } while (n > 1);
+    return made->token == token;
+}
+
+static int find_bytes(const struct bl_vocabulary *v, uint32_t byte_token[256], struct bl_error *e)
+{
+    for (int i = 0; i < 256; i++) {
+        int64_t token = bl_vocabulary_find(v, &(uint8_t){(uint8_t)i}, 1);
+        if (token < 0)
+            return bl_error_set(e, BL_EFAIL, "the byte 0x%02X has no token, so that not every text can be encoded", i);
+        byte_token[i] = (uint32_t)token;
+    }
+    return BL_OK;
+}
+
+static int compare_made(const void *a, const void *b)
+{
+    const struct made *x = a, *y = b;
+    return (x->priority > y->priority) - (x->priority < y->priority);
+}
+
+static void put_pair(struct bl_bpe *bpe, uint64_t left, uint64_t right, uint64_t symbol)
+{
+    uint64_t key = left << BL_SYMBOL_BITS | right;
+    size_t mask = ((size_t)1 << (64 - bpe->shift)) - 1;
+    size_t at = (size_t)(key * BL_PAIR_FACTOR >> bpe->shift);
+    while (bpe->pair[at] != UINT64_MAX)
+        at = (at + 1) & mask;
+    bpe->pair[at] = key << BL_SYMBOL_BITS | symbol;
+    if (left < 256 && right < 256)
+        bpe->two_bytes[left << 8 | right] = (uint32_t)symbol;
+}
+
+/* Numbers the symbols and fills the tables. */
+static int fill(struct bl_bpe *bpe, const struct bl_vocabulary *v, const uint32_t byte_token[256],
+                const struct made *made, size_t count, struct bl_error *e)
+{
+    unsigned bits = 9;
+    while ((size_t)1 << bits < 2 * count)
+        bits++;
+    bpe->shift = 64 - bits;
+    bpe->id = malloc((256 + count) * sizeof *bpe->id);
+    bpe->two_bytes = malloc(65536 * sizeof *bpe->two_bytes);
+    bpe->pair = malloc(((size_t)1 << bits) * sizeof *bpe->pair);
+    uint32_t *symbol = malloc(v->count * sizeof *symbol); /* of a token */
+    if (!bpe->id || !bpe->two_bytes || !bpe->pair || !symbol) {
+        free(symbol);
+        return bl_error_memory(e);
+    }
+    memset(bpe->two_bytes, 0xff, 65536 * sizeof *bpe->two_bytes);
+    memset(bpe->pair, 0xff, ((size_t)1 << bits) * sizeof *bpe->pair);
+    for (uint32_t i = 0; i < 256; i++) {
+        symbol[byte_token[i]] = i;
+        bpe->id[i] = v->token[byte_token[i]].id;
+    }
+    for (size_t i = 0; i < count; i++) {
+        symbol[made[i].token] = (uint32_t)(256 + i);
+        bpe->id[256 + i] = v->token[made[i].token].id;
+    }
+    for (size_t i = 0; i < count; i++)
+        put_pair(bpe, symbol[made[i].left], symbol[made[i].right], 256 + i);
+    free(symbol);
+    return BL_OK;
+}
+
+static int build(struct bl_bpe *bpe, const struct rules *rules, bool direct, struct bl_error *e)
+{
+    const struct bl_vocabulary *v = rules->v;
+    uint32_t byte_token[256];
+    int code = find_bytes(v, byte_token, e);
+    if (code)
+        return code;
+    if (v->count > (1 << BL_SYMBOL_BITS))
+        return bl_error_set(e, BL_EFAIL, "more than %d tokens", 1 << BL_SYMBOL_BITS);
+    struct made *made = malloc(v->count * sizeof *made);
+    bpe->whole = malloc(v->count);
+    size_t count = 0;
+    if (!made || !bpe->whole) {
+        free(made);
+        return bl_error_memory(e);
+    }
+    for (uint32_t i = 0; i < v->count; i++) {
+        bool merged = v->token[i].size == 1;
+        if (!merged && v->token[i].size <= TOKEN_BYTES_MAX && merge_alone(rules, byte_token, i, &made[count])) {
+            merged = true;
+            count++;
+        }
+        bpe->whole[i] = direct || merged;
+    }
+    qsort(made, count, sizeof *made, compare_made);
+    code = fill(bpe, v, byte_token, made, count, e);
+    free(made);
+    return code;
+}
+
+int bl_bpe_from_ranks(struct bl_bpe *bpe, const struct bl_vocabulary *v, struct bl_error *e)
+{
+    struct rules rules = {.v = v};
+    return build(bpe, &rules, true, e);
+}
+
+int bl_bpe_from_merges(struct bl_bpe *bpe, const struct bl_vocabulary *v, const struct bl_merge *merges, size_t count,
+                       bool direct, struct bl_error *e)
+{
+    size_t slots = 16;
+    while (slots < 2 * count)
+        slots *= 2;
+    struct rules rules = {.v = v, .slot = malloc(slots * sizeof *rules.slot), .mask = slots - 1};
+    if (!rules.slot)
+        return bl_error_memory(e);
+    for (size_t i = 0; i < slots; i++)
+        rules.slot[i] = (struct rule){.priority = NONE, .token = NONE};
+    int code = BL_OK;
+    for (size_t i = 0; i < count && !code; i++) {
+        struct rule *slot = slot_of(&rules, merges[i].left, merges[i].right);
+        if (slot->token != NONE)
+            code = bl_error_set(e, BL_EFAIL, "merge %zu is the same pair as merge %u", i, slot->priority);
+        *slot = (struct rule){merges[i].left, merges[i].right, (uint32_t)i, merges[i].token};
+    }
+    if (!code)
+        code = build(bpe, &rules, direct, e);
+    free(rules.slot);
+    return code;
+}
+
+void bl_bpe_free(struct bl_bpe *bpe)
+{
+    free(bpe->id);
+    free(bpe->two_bytes);
+    free(bpe->pair);
+    free(bpe->whole);
+    *bpe = (struct bl_bpe){0};
+}

@@ -1,0 +1,38 @@
+#include "kind/text/byte_level.h"
+
+#include "base/text.h"
+#include "kind/text/utf8.h"
+
+#define OTHERS 0x100 /* the character of the first byte that does not stand for itself */
+
+static bool stands_for_itself(uint32_t c)
+{
+    return (c >= 0x21 && c <= 0x7e) || (c >= 0xa1 && c <= 0xac) || (c >= 0xae && c <= 0xff);
+}
+
+/* The byte of a character, or -1. The others are 00-20, 7F-A0 and AD. */
+static int byte_of(uint32_t c)
+{
+    if (stands_for_itself(c))
+        return (int)c;
+    uint32_t place = c - OTHERS;
+    if (c < OTHERS || place > 67)
+        return -1;
+    return place <= 0x20 ? (int)place : place < 67 ? (int)(place - 0x21 + 0x7f) : 0xad;
+}
+
+bool bl_byte_level_decode(const char *text, size_t size, struct bl_buffer *out)
+{
+    bl_buffer_clear(out);
+    for (size_t at = 0; at < size;) {
+        uint32_t c;
+        if (!bl_text_utf8(text + at, size - at))
+            return false;
+        at += bl_utf8_decode(text + at, &c);
+        int byte = byte_of(c);
+        if (byte < 0)
+            return false;
+        bl_buffer_byte(out, (char)byte);
+    }
+    return true;
+}

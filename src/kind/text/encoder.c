@@ -1,0 +1,192 @@
+/* From a document to ids: added tokens, then words, then ids from the cache or by merging. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kind/text/tokenizer_parts.h"
+#include "kind/text/words.h"
+
+#define BATCH                                                                                                          \
+    128 /* words that are split, then looked up, together, so that the cache's lines are there when needed             \
+         */
+
+struct bl_encoder {
+    const struct bl_tokenizer *tokenizer;
+    struct bl_words words;
+    struct bl_bpe_scratch scratch;
+    struct bl_buffer prefixed[BL_SPLITS_MAX]; /* a piece with its space, by step */
+};
+
+int bl_encoder_open(struct bl_encoder **encoder, const struct bl_tokenizer *tokenizer, struct bl_error *e)
+{
+    *encoder = calloc(1, sizeof **encoder);
+    if (!*encoder)
+        return bl_error_memory(e);
+    (*encoder)->tokenizer = tokenizer;
+    int code = bl_words_open(&(*encoder)->words, e);
+    if (code) {
+        bl_encoder_close(*encoder);
+        *encoder = NULL;
+    }
+    return code;
+}
+
+void bl_encoder_close(struct bl_encoder *encoder)
+{
+    if (!encoder)
+        return;
+    bl_words_close(&encoder->words);
+    bl_bpe_scratch_free(&encoder->scratch);
+    for (int i = 0; i < BL_SPLITS_MAX; i++)
+        bl_buffer_free(&encoder->prefixed[i]);
+    free(encoder);
+}
+
+/* A word that the cache does not know. */
+static int encode_word(struct bl_encoder *encoder, const uint8_t *word, size_t size, struct bl_ids *ids,
+                       struct bl_error *e)
+{
+    const struct bl_tokenizer *tokenizer = encoder->tokenizer;
+    int64_t token = bl_vocabulary_find(&tokenizer->vocabulary, word, size);
+    if (token < 0 || !tokenizer->bpe.whole[token])
+        return bl_bpe_merge(&tokenizer->bpe, &encoder->scratch, word, size, ids, e);
+    int code = bl_ids_reserve(ids, 1, e);
+    if (!code)
+        ids->id[ids->count++] = tokenizer->vocabulary.token[token].id;
+    return code;
+}
+
+static int encode_new(struct bl_encoder *encoder, struct bl_word *line, struct bl_word_key key, const uint8_t *word,
+                      size_t size, struct bl_ids *ids, struct bl_error *e)
+{
+    size_t before = ids->count;
+    int code = encode_word(encoder, word, size, ids, e);
+    if (!code && ids->count - before <= BL_WORD_IDS)
+        bl_words_put(line, key, ids->id + before, ids->count - before);
+    return code;
+}
+
+/* The key of a word anywhere in the text, of which 16 bytes may not be left. */
+static inline struct bl_word_key key_of(const uint8_t *word, size_t size, const uint8_t *end)
+{
+    uint8_t copy[16] = {0};
+    if ((size_t)(end - word) >= sizeof copy)
+        return bl_word_key(word, size);
+    memcpy(copy, word, size);
+    return bl_word_key(copy, size);
+}
+
+/* Appends the ids of a line's word and tells whether it is there. Room for BL_WORD_IDS is there. */
+static inline bool append_known(const struct bl_word *line, struct bl_word_key key, struct bl_ids *ids)
+{
+    const struct bl_word *word = bl_word_is(&line[0], key) ? &line[0] : &line[1];
+    if (!bl_word_is(word, key))
+        return false;
+    memcpy(ids->id + ids->count, word->id, sizeof word->id);
+    ids->count += 1 + (word->id[1] >= 0) + (word->id[2] >= 0) + (word->id[3] >= 0);
+    return true;
+}
+
+/* Looks up n words that lie one after the other from start; end[i] is where word i ends. */
+static int encode_batch(struct bl_encoder *encoder, const uint8_t *text, size_t size, size_t start, const size_t *end,
+                        size_t n, struct bl_ids *ids, struct bl_error *e)
+{
+    struct bl_word_key key[BATCH];
+    struct bl_word *line[BATCH];
+    size_t at = start;
+    for (size_t i = 0; i < n; at = end[i++]) {
+        if (end[i] - at > BL_WORD_BYTES)
+            continue;
+        key[i] = key_of(text + at, end[i] - at, text + size);
+        line[i] = bl_words_line(&encoder->words, key[i]);
+        __builtin_prefetch(line[i]);
+    }
+    int code = BL_OK;
+    at = start;
+    for (size_t i = 0; i < n && !code; at = end[i++]) {
+        if (ids->capacity - ids->count < BL_WORD_IDS)
+            code = bl_ids_reserve(ids, BL_WORD_IDS * BATCH, e);
+        if (code)
+            break;
+        if (end[i] - at > BL_WORD_BYTES)
+            code = encode_word(encoder, text + at, end[i] - at, ids, e);
+        else if (!append_known(line[i], key[i], ids))
+            code = encode_new(encoder, line[i], key[i], text + at, end[i] - at, ids, e);
+    }
+    return code;
+}
+
+/* Splits a piece by one step and what is left of it by the steps that follow. */
+static int encode_piece(struct bl_encoder *encoder, int step, const uint8_t *text, size_t size, struct bl_ids *ids,
+                        struct bl_error *e)
+{
+    const struct bl_split *split = &encoder->tokenizer->split[step];
+    if (split->prefix_space && *text != ' ') {
+        struct bl_buffer *prefixed = &encoder->prefixed[step];
+        bl_buffer_clear(prefixed);
+        bl_buffer_byte(prefixed, ' ');
+        bl_buffer_append(prefixed, text, size);
+        if (prefixed->failed)
+            return bl_error_memory(e);
+        text = (const uint8_t *)prefixed->data;
+        size++;
+    }
+    size_t end[BATCH];
+    int code = BL_OK;
+    for (size_t at = 0, start = 0; at < size && !code; start = at) {
+        size_t n = bl_grammar_split(split->grammar, text, size, &at, end, BATCH);
+        if (step + 1 == encoder->tokenizer->splits) {
+            code = encode_batch(encoder, text, size, start, end, n, ids, e);
+            continue;
+        }
+        for (size_t i = 0; i < n && !code; start = end[i++])
+            code = encode_piece(encoder, step + 1, text + start, end[i] - start, ids, e);
+    }
+    return code;
+}
+
+/* A stretch of text without added tokens. */
+static int encode_text(struct bl_encoder *encoder, const uint8_t *text, size_t size, struct bl_ids *ids,
+                       struct bl_error *e)
+{
+    if (encoder->tokenizer->model == BL_MODEL_BPE)
+        return encode_piece(encoder, 0, text, size, ids, e);
+    int code = bl_ids_reserve(ids, size, e);
+    for (size_t i = 0; i < size && !code; i++)
+        ids->id[ids->count++] = text[i];
+    return code;
+}
+
+typedef int encode_between(struct bl_encoder *encoder, const uint8_t *text, size_t size, struct bl_ids *ids,
+                           struct bl_error *e);
+
+/* Added tokens become their ids; between encodes what is left. */
+static int encode_added(struct bl_encoder *encoder, const struct bl_added *added, encode_between *between,
+                        const uint8_t *text, size_t size, struct bl_ids *ids, struct bl_error *e)
+{
+    struct bl_added_match match;
+    size_t at = 0, taken = 0;
+    int code = BL_OK;
+    while (!code && bl_added_next(added, text, size, &at, taken, &match)) {
+        if (taken < match.start)
+            code = between(encoder, text + taken, match.start - taken, ids, e);
+        if (!code)
+            code = bl_ids_reserve(ids, 1, e);
+        if (!code)
+            ids->id[ids->count++] = match.id;
+        taken = match.stop;
+    }
+    if (!code && taken < size)
+        code = between(encoder, text + taken, size - taken, ids, e);
+    return code;
+}
+
+static int encode_normal(struct bl_encoder *encoder, const uint8_t *text, size_t size, struct bl_ids *ids,
+                         struct bl_error *e)
+{
+    return encode_added(encoder, &encoder->tokenizer->normal, encode_text, text, size, ids, e);
+}
+
+int bl_encoder_encode(struct bl_encoder *encoder, const char *text, size_t size, struct bl_ids *ids, struct bl_error *e)
+{
+    return encode_added(encoder, &encoder->tokenizer->raw, encode_normal, (const uint8_t *)text, size, ids, e);
+}

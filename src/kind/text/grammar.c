@@ -1,0 +1,255 @@
+#include "kind/text/grammar.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "kind/text/character.h"
+
+#define ALNUM (BL_LETTER | BL_NUMBER)
+#define CASELESS (BL_MODIFIER | BL_MARK) /* what both a head and a tail of o200k's words may have */
+#define HEAD (BL_UPPER | CASELESS)
+#define TAIL (BL_LOWER | CASELESS)
+
+enum bl_grammar bl_grammar_find(const char *pattern, size_t size)
+{
+    static const struct {
+        enum bl_grammar grammar;
+        const char *pattern;
+    } known[] = {
+        {BL_GRAMMAR_GPT2, "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"},
+        {BL_GRAMMAR_GPT2, "'(?:[sdmt]|ll|ve|re)| ?\\p{L}++| ?\\p{N}++| ?[^\\s\\p{L}\\p{N}]++|\\s++$|\\s+(?!\\S)|\\s"},
+        {BL_GRAMMAR_GPT2, "'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"},
+        {BL_GRAMMAR_LLAMA3, "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}|"
+                            " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"},
+        {BL_GRAMMAR_CL100K, "'(?i:[sdmt]|ll|ve|re)|[^\\r\\n\\p{L}\\p{N}]?+\\p{L}++|\\p{N}{1,3}+|"
+                            " ?[^\\s\\p{L}\\p{N}]++[\\r\\n]*+|\\s++$|\\s*[\\r\\n]|\\s+(?!\\S)|\\s"},
+        {BL_GRAMMAR_QWEN, "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}|"
+                          " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"},
+        {BL_GRAMMAR_O200K, "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+"
+                           "(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
+                           "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*"
+                           "(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
+                           "\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strlen(known[i].pattern) == size && !memcmp(known[i].pattern, pattern, size))
+            return known[i].grammar;
+    }
+    return BL_GRAMMAR_NONE;
+}
+
+/* Past the characters that have one of the classes. */
+static inline const uint8_t *past(const uint8_t *p, const uint8_t *end, unsigned classes)
+{
+    size_t bytes;
+    while (p < end && (bl_character_class(p, end, &bytes) & classes))
+        p += bytes;
+    return p;
+}
+
+/* Past the characters that have none of the classes. */
+static inline const uint8_t *past_other(const uint8_t *p, const uint8_t *end, unsigned classes)
+{
+    size_t bytes;
+    while (p < end && !(bl_character_class(p, end, &bytes) & classes))
+        p += bytes;
+    return p;
+}
+
+static inline const uint8_t *past_breaks(const uint8_t *p, const uint8_t *end, bool slash)
+{
+    while (p < end && (*p == '\r' || *p == '\n' || (slash && *p == '/')))
+        p++;
+    return p;
+}
+
+/* \s+(?!\S)|\s+ at blank space: all of it, but for the last character where a word follows and more is left. */
+static const uint8_t *past_blank(const uint8_t *p, const uint8_t *end)
+{
+    const uint8_t *last = p, *at = p;
+    size_t bytes;
+    while (at < end && (bl_character_class(at, end, &bytes) & BL_SPACE)) {
+        last = at;
+        at += bytes;
+    }
+    return at == end || last == p ? at : last;
+}
+
+/* The same after \s*[\r\n]+: up to the last line break in the blank space, if there is one. */
+static const uint8_t *past_lines(const uint8_t *p, const uint8_t *end, bool whole_at_end)
+{
+    const uint8_t *at = p, *line = NULL;
+    size_t bytes;
+    while (at < end && (bl_character_class(at, end, &bytes) & BL_SPACE)) {
+        if (*at == '\r' || *at == '\n')
+            line = at + 1;
+        at += bytes;
+    }
+    if (line && !(whole_at_end && at == end))
+        return line;
+    return past_blank(p, end);
+}
+
+/* Past 's 't 'm 'd 're 've 'll at an apostrophe, or NULL. */
+static const uint8_t *past_contraction(const uint8_t *p, const uint8_t *end)
+{
+    size_t left = (size_t)(end - p);
+    if (left < 2)
+        return NULL;
+    if (p[1] == 's' || p[1] == 't' || p[1] == 'm' || p[1] == 'd')
+        return p + 2;
+    if (left < 3)
+        return NULL;
+    if ((p[2] == 'e' && (p[1] == 'r' || p[1] == 'v')) || (p[1] == 'l' && p[2] == 'l'))
+        return p + 3;
+    return NULL;
+}
+
+/* The same in any case; U+017F is an s, too. */
+static const uint8_t *past_contraction_caseless(const uint8_t *p, const uint8_t *end)
+{
+    size_t left = (size_t)(end - p);
+    if (left < 2)
+        return NULL;
+    if (left >= 3 && p[1] == 0xc5 && p[2] == 0xbf)
+        return p + 3;
+    /* What becomes one of these letters by this bit is that letter. */
+    const uint8_t lower[3] = {*p, p[1] | 0x20, left < 3 ? 0 : p[2] | 0x20};
+    const uint8_t *past = past_contraction(lower, lower + (left < 3 ? 2 : 3));
+    return past ? p + (past - lower) : NULL;
+}
+
+static const uint8_t *next_gpt2(const uint8_t *p, const uint8_t *end)
+{
+    if (*p == '\'') {
+        const uint8_t *contraction = past_contraction(p, end);
+        if (contraction)
+            return contraction;
+    }
+    const uint8_t *word = p + (*p == ' ' && p + 1 < end);
+    size_t bytes;
+    unsigned class = bl_character_class(word, end, &bytes);
+    if (class & BL_LETTER)
+        return past(word + bytes, end, BL_LETTER);
+    if (class & BL_NUMBER)
+        return past(word + bytes, end, BL_NUMBER);
+    if (!(class & BL_SPACE))
+        return past_other(word + bytes, end, BL_SPACE | ALNUM);
+    return past_blank(p, end);
+}
+
+/* What Llama-3, cl100k, Qwen and o200k have after the words of letters. */
+static inline const uint8_t *next_rest(const uint8_t *p, const uint8_t *end, unsigned class, int digits,
+                                       bool whole_at_end, bool slash)
+{
+    size_t bytes;
+    if (class & BL_NUMBER) {
+        for (int i = 0; i < digits && p < end && (bl_character_class(p, end, &bytes) & BL_NUMBER); i++)
+            p += bytes;
+        return p;
+    }
+    const uint8_t *sign = p + (*p == ' ' && p + 1 < end);
+    if (!(bl_character_class(sign, end, &bytes) & (BL_SPACE | ALNUM)))
+        return past_breaks(past_other(sign + bytes, end, BL_SPACE | ALNUM), end, slash);
+    return past_lines(p, end, whole_at_end);
+}
+
+static inline const uint8_t *next_llama3(const uint8_t *p, const uint8_t *end, int digits, bool whole_at_end)
+{
+    if (*p == '\'') {
+        const uint8_t *contraction = past_contraction_caseless(p, end);
+        if (contraction)
+            return contraction;
+    }
+    size_t bytes, next_bytes;
+    unsigned class = bl_character_class(p, end, &bytes);
+    if (class & BL_LETTER)
+        return past(p + bytes, end, BL_LETTER);
+    if (!(class & BL_NUMBER) && *p != '\r' && *p != '\n' && p + bytes < end &&
+        (bl_character_class(p + bytes, end, &next_bytes) & BL_LETTER))
+        return past(p + bytes + next_bytes, end, BL_LETTER);
+    return next_rest(p, end, class, digits, whole_at_end, false);
+}
+
+/* [HEAD]*[TAIL]+, or NULL: a head that has no tail gives back characters up to its last one that can be a tail. */
+static const uint8_t *past_cased(const uint8_t *p, const uint8_t *end)
+{
+    const uint8_t *caseless = NULL;
+    size_t bytes;
+    unsigned class = 0;
+    while (p < end && ((class = bl_character_class(p, end, &bytes)) & HEAD)) {
+        p += bytes;
+        if (class & CASELESS)
+            caseless = p;
+    }
+    return p < end && (class & TAIL) ? past(p, end, TAIL) : caseless;
+}
+
+/* The two alternatives of o200k that have letters, without what may follow; NULL when neither is here. */
+static const uint8_t *past_word(const uint8_t *p, const uint8_t *end, unsigned class, size_t bytes)
+{
+    bool prefix = !(class & ALNUM) && *p != '\r' && *p != '\n';
+    const uint8_t *word = prefix ? past_cased(p + bytes, end) : NULL;
+    if (!word && (class & (HEAD | TAIL)))
+        word = past_cased(p, end);
+    if (word)
+        return word;
+    const uint8_t *head = prefix ? p + bytes : p;
+    word = past(head, end, HEAD);
+    return word > head ? word : NULL;
+}
+
+static const uint8_t *next_o200k(const uint8_t *p, const uint8_t *end)
+{
+    size_t bytes;
+    unsigned class = bl_character_class(p, end, &bytes);
+    const uint8_t *word = past_word(p, end, class, bytes);
+    if (!word)
+        return next_rest(p, end, class, 3, false, true);
+    const uint8_t *contraction = word < end && *word == '\'' ? past_contraction_caseless(word, end) : NULL;
+    return contraction ? contraction : word;
+}
+
+static const uint8_t *next_digits(const uint8_t *p, const uint8_t *end, bool runs)
+{
+    size_t bytes;
+    if (!(bl_character_class(p, end, &bytes) & BL_NUMBER))
+        return past_other(p + bytes, end, BL_NUMBER);
+    return runs ? past(p + bytes, end, BL_NUMBER) : p + bytes;
+}
+
+static inline const uint8_t *next(enum bl_grammar grammar, const uint8_t *p, const uint8_t *end)
+{
+    switch (grammar) {
+    case BL_GRAMMAR_GPT2:
+        return next_gpt2(p, end);
+    case BL_GRAMMAR_LLAMA3:
+        return next_llama3(p, end, 3, false);
+    case BL_GRAMMAR_CL100K:
+        return next_llama3(p, end, 3, true);
+    case BL_GRAMMAR_QWEN:
+        return next_llama3(p, end, 1, false);
+    case BL_GRAMMAR_O200K:
+        return next_o200k(p, end);
+    case BL_GRAMMAR_DIGITS:
+        return next_digits(p, end, false);
+    case BL_GRAMMAR_DIGIT_RUNS:
+        return next_digits(p, end, true);
+    case BL_GRAMMAR_NONE:
+    case BL_GRAMMAR_WHOLE:
+        break;
+    }
+    return end;
+}
+
+size_t bl_grammar_split(enum bl_grammar grammar, const uint8_t *text, size_t size, size_t *at, size_t *end, size_t max)
+{
+    const uint8_t *p = text + *at, *stop = text + size;
+    size_t count = 0;
+    while (p < stop && count < max) {
+        p = next(grammar, p, stop);
+        end[count++] = (size_t)(p - text);
+    }
+    *at = (size_t)(p - text);
+    return count;
+}

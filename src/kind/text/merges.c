@@ -1,0 +1,116 @@
+#include "kind/text/merges.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kind/text/byte_level.h"
+
+#define SHOWN 80 /* bytes of a token in a message */
+
+static int shown(size_t size)
+{
+    return (int)(size < SHOWN ? size : SHOWN);
+}
+
+/* Notes that an id is taken. */
+static int take_id(uint8_t *taken, const char *text, const json_t *value, int32_t *id, struct bl_error *e)
+{
+    if (!json_is_integer(value) || json_integer_value(value) < 0 || json_integer_value(value) > BL_ID_MAX)
+        return bl_error_set(e, BL_EFAIL, "the id of \"%.80s\" is no integer from 0 to %d", text, BL_ID_MAX);
+    *id = (int32_t)json_integer_value(value);
+    if (taken[*id / 8] >> *id % 8 & 1)
+        return bl_error_set(e, BL_EFAIL, "the id %d of \"%.80s\" is another token's, too", *id, text);
+    taken[*id / 8] |= (uint8_t)(1 << *id % 8);
+    return BL_OK;
+}
+
+int bl_merges_vocabulary(struct bl_tokenizer *tokenizer, const json_t *vocab, struct bl_error *e)
+{
+    if (!json_is_object(vocab) || !json_object_size(vocab))
+        return bl_error_set(e, BL_EFAIL, "is no object of tokens and their ids");
+    uint8_t *taken = calloc(BL_ID_MAX / 8 + 1, 1);
+    if (!taken)
+        return bl_error_memory(e);
+    struct bl_buffer bytes = {0};
+    const char *text;
+    json_t *value;
+    int code = BL_OK;
+    json_object_foreach((json_t *)vocab, text, value)
+    {
+        int32_t id = -1;
+        int64_t known;
+        code = take_id(taken, text, value, &id, e);
+        if (code)
+            break;
+        bl_tokenizer_count(tokenizer, id);
+        /* A token with other characters, an added one most often, is never met in text. */
+        if (*text && bl_byte_level_decode(text, strlen(text), &bytes))
+            code = bl_vocabulary_add(&tokenizer->vocabulary, bytes.data, bytes.size, id, &known, e);
+        if (code)
+            break;
+    }
+    if (!code)
+        code = bl_buffer_check(&bytes, e);
+    bl_buffer_free(&bytes);
+    free(taken);
+    return code;
+}
+
+/* One side of a merge as bytes. 1: it is a token that text never gives. */
+static int decode_side(const json_t *vocab, const char *text, size_t size, struct bl_buffer *bytes, struct bl_error *e)
+{
+    if (!json_object_getn(vocab, text, size))
+        return bl_error_set(e, BL_EFAIL, "\"%.*s\" is not in the vocabulary", shown(size), text);
+    return bl_byte_level_decode(text, size, bytes) && size ? bl_buffer_check(bytes, e) : 1;
+}
+
+int bl_merges_add(struct bl_merges *merges, const struct bl_vocabulary *v, const json_t *vocab, const char *left,
+                  size_t left_size, const char *right, size_t right_size, struct bl_error *e)
+{
+    int code = decode_side(vocab, left, left_size, &merges->left, e);
+    int other = code < 0 ? code : decode_side(vocab, right, right_size, &merges->right, e);
+    if (code || other)
+        return code < 0 || other < 0 ? BL_EFAIL : BL_OK;
+    struct bl_buffer *both = &merges->both;
+    bl_buffer_clear(both);
+    bl_buffer_append(both, merges->left.data, merges->left.size);
+    bl_buffer_append(both, merges->right.data, merges->right.size);
+    if (both->failed)
+        return bl_error_memory(e);
+    int64_t token = bl_vocabulary_find(v, both->data, both->size);
+    if (token < 0)
+        return bl_error_set(e, BL_EFAIL, "\"%.*s%.*s\" is not in the vocabulary", shown(left_size), left,
+                            shown(right_size), right);
+    if (merges->count == merges->capacity) {
+        size_t capacity = merges->capacity ? 2 * merges->capacity : 1024;
+        struct bl_merge *grown = realloc(merges->merge, capacity * sizeof *grown);
+        if (!grown)
+            return bl_error_memory(e);
+        merges->merge = grown;
+        merges->capacity = capacity;
+    }
+    merges->merge[merges->count++] =
+        (struct bl_merge){(uint32_t)bl_vocabulary_find(v, merges->left.data, merges->left.size),
+                          (uint32_t)bl_vocabulary_find(v, merges->right.data, merges->right.size), (uint32_t)token};
+    return BL_OK;
+}
+
+int bl_merges_add_line(struct bl_merges *merges, const struct bl_vocabulary *v, const json_t *vocab, const char *line,
+                       size_t size, struct bl_error *e)
+{
+    const char *space = memchr(line, ' ', size);
+    size_t left = space ? (size_t)(space - line) : 0;
+    if (!space || !left || left + 1 == size || memchr(space + 1, ' ', size - left - 1))
+        return bl_error_set(e, BL_EFAIL, "\"%.*s\" is no merge: two tokens with a space between them", shown(size),
+                            line);
+    return bl_merges_add(merges, v, vocab, line, left, space + 1, size - left - 1, e);
+}
+
+void bl_merges_free(struct bl_merges *merges)
+{
+    free(merges->merge);
+    bl_buffer_free(&merges->left);
+    bl_buffer_free(&merges->right);
+    bl_buffer_free(&merges->both);
+    *merges = (struct bl_merges){0};
+}

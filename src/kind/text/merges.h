@@ -1,0 +1,26 @@
+/* A byte-level vocabulary and its list of merges, as files give them: texts in the alphabet of byte_level.h. */
+#ifndef BL_MERGES_H
+#define BL_MERGES_H
+
+#include <jansson.h>
+
+#include "kind/text/tokenizer_parts.h"
+
+struct bl_merges {
+    struct bl_merge *merge;
+    size_t count, capacity;
+    struct bl_buffer left, right; /* the two of the merge that is being added, as bytes */
+    struct bl_buffer both;
+};
+
+/* Fills the vocabulary from an object of tokens and their ids. The message names what is at fault in it. */
+int bl_merges_vocabulary(struct bl_tokenizer *tokenizer, const json_t *vocab, struct bl_error *e);
+/* One more merge. vocab is what the vocabulary was made of. */
+int bl_merges_add(struct bl_merges *merges, const struct bl_vocabulary *v, const json_t *vocab, const char *left,
+                  size_t left_size, const char *right, size_t right_size, struct bl_error *e);
+/* The same from "left right". */
+int bl_merges_add_line(struct bl_merges *merges, const struct bl_vocabulary *v, const json_t *vocab, const char *line,
+                       size_t size, struct bl_error *e);
+void bl_merges_free(struct bl_merges *merges);
+
+#endif

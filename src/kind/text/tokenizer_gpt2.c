@@ -1,0 +1,50 @@
+/* GPT-2's two files: vocab.json, tokens and their ids, and merges.txt, a merge a line, the first first. */
+#include <string.h>
+
+#include "kind/text/merges.h"
+
+#define END_OF_TEXT "<|endoftext|>"
+
+static int read_merges(struct bl_tokenizer *tokenizer, const json_t *vocab, const struct bl_buffer *text,
+                       const char *path, struct bl_error *e)
+{
+    struct bl_merges merges = {0};
+    int code = BL_OK;
+    size_t number = 1;
+    for (size_t at = 0; at < text->size && !code; number++) {
+        const char *line = text->data + at, *newline = memchr(line, '\n', text->size - at);
+        size_t size = newline ? (size_t)(newline - line) : text->size - at;
+        at += size + 1;
+        if (size && line[size - 1] == '\r')
+            size--;
+        if (number == 1 && size >= 8 && !memcmp(line, "#version", 8))
+            continue;
+        code = bl_merges_add_line(&merges, &tokenizer->vocabulary, vocab, line, size, e);
+        if (code)
+            bl_error_prefix(e, "%s:%zu", path, number);
+    }
+    if (!code) {
+        code = bl_bpe_from_merges(&tokenizer->bpe, &tokenizer->vocabulary, merges.merge, merges.count, false, e);
+        bl_error_prefix(e, "%s", path);
+    }
+    bl_merges_free(&merges);
+    return code;
+}
+
+int bl_tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const json_t *vocab, const char *vocab_path,
+                           const struct bl_buffer *merges, const char *merges_path, struct bl_error *e)
+{
+    int code = bl_merges_vocabulary(tokenizer, vocab, e);
+    if (code) {
+        bl_error_prefix(e, "%s", vocab_path);
+        return code;
+    }
+    tokenizer->model = BL_MODEL_BPE;
+    tokenizer->split[tokenizer->splits++] = (struct bl_split){.grammar = BL_GRAMMAR_GPT2};
+    code = read_merges(tokenizer, vocab, merges, merges_path, e);
+    const json_t *end = json_object_get(vocab, END_OF_TEXT);
+    if (code || !end)
+        return code;
+    struct bl_added_token token = {.id = (int32_t)json_integer_value(end), .plain = !tokenizer->special};
+    return bl_added_add(&tokenizer->raw, END_OF_TEXT, strlen(END_OF_TEXT), &token, e);
+}

@@ -1,0 +1,225 @@
+/* tokenizer.json, as `tokenizers` writes it. Whatever decides ids is followed or refused by name.
+ *
+ * The post-processor is left aside, because it only adds what the text does not give (begin, end) and offsets, and so
+ * is the decoder, which goes the other way. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kind/text/merges.h"
+#include "kind/text/tokenizer_json.h"
+
+/* Refuses members that are not known: what they mean would be lost. what names the object in messages. */
+int bl_tokenizer_json_members(const json_t *object, const char *what, const char *const *names, struct bl_error *e)
+{
+    if (!json_is_object(object))
+        return bl_error_set(e, BL_EFAIL, "%s is no object", what);
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)object, name, value)
+    {
+        size_t i = 0;
+        while (names[i] && strcmp(names[i], name) != 0)
+            i++;
+        if (!names[i])
+            return bl_error_set(e, BL_EFAIL, "%s has \"%.80s\", which is not supported", what, name);
+    }
+    return BL_OK;
+}
+
+int bl_tokenizer_json_flag(const json_t *object, const char *what, const char *name, bool missing, bool *value,
+                           struct bl_error *e)
+{
+    const json_t *member = json_object_get(object, name);
+    *value = member ? json_is_true(member) : missing;
+    return !member || json_is_boolean(member)
+               ? BL_OK
+               : bl_error_set(e, BL_EFAIL, "%s: \"%s\" is not true or false", what, name);
+}
+
+static bool is_unset(const json_t *member)
+{
+    return !member || json_is_null(member) || (json_is_string(member) && !json_string_length(member));
+}
+
+/* The options of the BPE model that change what it gives. byte_fallback, unk_token and fuse_unk are for characters that
+ * the vocabulary lacks: bytes never are, as all 256 must be there. */
+static int check_model(const json_t *model, bool *direct, struct bl_error *e)
+{
+    static const char *const known[] = {"type",
+                                        "dropout",
+                                        "unk_token",
+                                        "continuing_subword_prefix",
+                                        "end_of_word_suffix",
+                                        "fuse_unk",
+                                        "byte_fallback",
+                                        "ignore_merges",
+                                        "vocab",
+                                        "merges",
+                                        NULL};
+    const char *type = json_string_value(json_object_get(model, "type"));
+    if (!json_is_object(model))
+        return bl_error_set(e, BL_EFAIL, "\"model\" is missing, or no object");
+    if (strcmp(type ? type : "BPE", "BPE") != 0)
+        return bl_error_set(e, BL_EFAIL, "the model \"%.80s\" is not supported", type);
+    int code = bl_tokenizer_json_members(model, "the model BPE", known, e);
+    if (!code)
+        code = bl_tokenizer_json_flag(model, "the model BPE", "ignore_merges", false, direct, e);
+    if (code)
+        return code;
+    const json_t *dropout = json_object_get(model, "dropout");
+    if (!is_unset(dropout) && !(json_is_number(dropout) && json_number_value(dropout) == 0))
+        return bl_error_set(e, BL_EFAIL, "the model BPE has \"dropout\", which is not supported: ids would be random");
+    static const char *const affixes[] = {"continuing_subword_prefix", "end_of_word_suffix"};
+    for (size_t i = 0; i < 2; i++) {
+        if (!is_unset(json_object_get(model, affixes[i])))
+            return bl_error_set(e, BL_EFAIL, "the model BPE has \"%s\", which is not supported", affixes[i]);
+    }
+    return BL_OK;
+}
+
+static int read_merge(struct bl_merges *merges, const struct bl_vocabulary *v, const json_t *vocab, const json_t *item,
+                      struct bl_error *e)
+{
+    if (json_is_string(item))
+        return bl_merges_add_line(merges, v, vocab, json_string_value(item), json_string_length(item), e);
+    const json_t *left = json_array_get(item, 0), *right = json_array_get(item, 1);
+    if (json_array_size(item) != 2 || !json_is_string(left) || !json_is_string(right))
+        return bl_error_set(e, BL_EFAIL, "is no merge: \"left right\" or [\"left\", \"right\"]");
+    return bl_merges_add(merges, v, vocab, json_string_value(left), json_string_length(left), json_string_value(right),
+                         json_string_length(right), e);
+}
+
+static int read_merges(struct bl_tokenizer *tokenizer, const json_t *model, bool direct, struct bl_error *e)
+{
+    const json_t *vocab = json_object_get(model, "vocab"), *list = json_object_get(model, "merges");
+    struct bl_merges merges = {0};
+    if (!json_is_array(list))
+        return bl_error_set(e, BL_EFAIL, "\"model.merges\" is missing, or no array");
+    int code = BL_OK;
+    for (size_t i = 0; i < json_array_size(list) && !code; i++) {
+        code = read_merge(&merges, &tokenizer->vocabulary, vocab, json_array_get(list, i), e);
+        if (code)
+            bl_error_prefix(e, "\"model.merges\", entry %zu", i);
+    }
+    if (!code) {
+        code = bl_bpe_from_merges(&tokenizer->bpe, &tokenizer->vocabulary, merges.merge, merges.count, direct, e);
+        bl_error_prefix(e, "\"model\"");
+    }
+    bl_merges_free(&merges);
+    return code;
+}
+
+static int read_model(struct bl_tokenizer *tokenizer, const json_t *model, struct bl_error *e)
+{
+    bool direct;
+    int code = check_model(model, &direct, e);
+    if (code)
+        return code;
+    code = bl_merges_vocabulary(tokenizer, json_object_get(model, "vocab"), e);
+    if (code) {
+        bl_error_prefix(e, "\"model.vocab\"");
+        return code;
+    }
+    tokenizer->model = BL_MODEL_BPE;
+    return read_merges(tokenizer, model, direct, e);
+}
+
+/* The id that `tokenizers` gives to an added token: the model's if it has one of that text, else the next. The file's
+ * own word is only checked. */
+static int64_t expected_id(const struct bl_tokenizer *tokenizer, const json_t *vocab, const char *text, size_t size,
+                           int64_t *largest)
+{
+    const json_t *own = json_object_getn(vocab, text, size);
+    int64_t id = json_integer_value(own), tokens = (int64_t)json_object_size(vocab);
+    if (!own)
+        id = *largest >= tokens ? *largest + 1 : tokens;
+    (void)tokenizer;
+    if (id > *largest)
+        *largest = id;
+    return id;
+}
+
+static int read_added_token(struct bl_tokenizer *tokenizer, const json_t *vocab, const json_t *item, int64_t *largest,
+                            struct bl_error *e)
+{
+    static const char *const known[] = {"id",     "content",    "single_word", "lstrip",
+                                        "rstrip", "normalized", "special",     NULL};
+    struct bl_added_token token = {0};
+    bool single_word = false, normalized = true, special = false;
+    int code = bl_tokenizer_json_members(item, "it", known, e);
+    const json_t *content = json_object_get(item, "content"), *id = json_object_get(item, "id");
+    if (!code && (!json_is_string(content) || !json_string_length(content)))
+        code = bl_error_set(e, BL_EFAIL, "\"content\" is missing, or no text");
+    if (!code && (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) > BL_ID_MAX))
+        code = bl_error_set(e, BL_EFAIL, "\"id\" is missing, or no integer from 0 to %d", BL_ID_MAX);
+    if (!code)
+        code = bl_tokenizer_json_flag(item, "it", "single_word", false, &single_word, e);
+    if (!code)
+        code = bl_tokenizer_json_flag(item, "it", "lstrip", false, &token.lstrip, e);
+    if (!code)
+        code = bl_tokenizer_json_flag(item, "it", "rstrip", false, &token.rstrip, e);
+    if (!code)
+        code = bl_tokenizer_json_flag(item, "it", "special", false, &special, e);
+    if (!code)
+        code = bl_tokenizer_json_flag(item, "it", "normalized", !special, &normalized, e);
+    if (code)
+        return code;
+    const char *text = json_string_value(content);
+    size_t size = json_string_length(content);
+    int64_t expected = expected_id(tokenizer, vocab, text, size, largest);
+    if (single_word)
+        return bl_error_set(e, BL_EFAIL, "\"%.80s\" has \"single_word\", which is not supported", text);
+    if (expected != json_integer_value(id))
+        return bl_error_set(e, BL_EFAIL, "\"%.80s\" has the id %lld where `tokenizers` gives it %lld", text,
+                            (long long)json_integer_value(id), (long long)expected);
+    token.id = (int32_t)expected;
+    token.plain = special && !tokenizer->special;
+    bl_tokenizer_count(tokenizer, token.id);
+    return bl_added_add(normalized ? &tokenizer->normal : &tokenizer->raw, text, size, &token, e);
+}
+
+static int read_added(struct bl_tokenizer *tokenizer, const json_t *root, struct bl_error *e)
+{
+    const json_t *list = json_object_get(root, "added_tokens");
+    const json_t *vocab = json_object_get(json_object_get(root, "model"), "vocab");
+    if (list && !json_is_array(list) && !json_is_null(list))
+        return bl_error_set(e, BL_EFAIL, "\"added_tokens\" is no array");
+    int64_t largest = -1;
+    int code = BL_OK;
+    for (size_t i = 0; i < json_array_size(list) && !code; i++) {
+        code = read_added_token(tokenizer, vocab, json_array_get(list, i), &largest, e);
+        if (code)
+            bl_error_prefix(e, "\"added_tokens\", entry %zu", i);
+    }
+    return code;
+}
+
+static int read_normalizer(const json_t *normalizer, struct bl_error *e)
+{
+    if (!normalizer || json_is_null(normalizer))
+        return BL_OK;
+    const char *type = json_string_value(json_object_get(normalizer, "type"));
+    return bl_error_set(e, BL_EFAIL, "the normalizer \"%.80s\" is not supported", type ? type : "(without a type)");
+}
+
+static int read_root(struct bl_tokenizer *tokenizer, const json_t *root, struct bl_error *e)
+{
+    static const char *const known[] = {"version",       "truncation",     "padding", "added_tokens", "normalizer",
+                                        "pre_tokenizer", "post_processor", "decoder", "model",        NULL};
+    int code = bl_tokenizer_json_members(root, "the file", known, e);
+    if (!code)
+        code = read_normalizer(json_object_get(root, "normalizer"), e);
+    if (!code)
+        code = bl_tokenizer_json_splits(tokenizer, json_object_get(root, "pre_tokenizer"), e);
+    if (!code)
+        code = read_model(tokenizer, json_object_get(root, "model"), e);
+    return code ? code : read_added(tokenizer, root, e);
+}
+
+int bl_tokenizer_read_json(struct bl_tokenizer *tokenizer, const json_t *root, const char *path, struct bl_error *e)
+{
+    int code = read_root(tokenizer, root, e);
+    if (code)
+        bl_error_prefix(e, "%s", path);
+    return code;
+}

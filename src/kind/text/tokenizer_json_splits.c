@@ -1,0 +1,93 @@
+/* The pre-tokenizer of a tokenizer.json. */
+#include <string.h>
+
+#include "kind/text/tokenizer_json.h"
+
+static int add_split(struct bl_tokenizer *tokenizer, enum bl_grammar grammar, bool prefix_space, struct bl_error *e)
+{
+    if (tokenizer->splits == BL_SPLITS_MAX)
+        return bl_error_set(e, BL_EFAIL, "more than %d pre-tokenizers are not supported", BL_SPLITS_MAX);
+    tokenizer->split[tokenizer->splits++] = (struct bl_split){grammar, prefix_space};
+    return BL_OK;
+}
+
+static int read_byte_level(struct bl_tokenizer *tokenizer, const json_t *object, struct bl_error *e)
+{
+    static const char *const known[] = {"type", "add_prefix_space", "trim_offsets", "use_regex", NULL};
+    bool prefix_space = true, regex = true;
+    int code = bl_tokenizer_json_members(object, "the pre-tokenizer ByteLevel", known, e);
+    if (!code)
+        code = bl_tokenizer_json_flag(object, "ByteLevel", "add_prefix_space", true, &prefix_space, e);
+    if (!code)
+        code = bl_tokenizer_json_flag(object, "ByteLevel", "use_regex", true, &regex, e);
+    return code ? code : add_split(tokenizer, regex ? BL_GRAMMAR_GPT2 : BL_GRAMMAR_WHOLE, prefix_space, e);
+}
+
+static int read_digits(struct bl_tokenizer *tokenizer, const json_t *object, struct bl_error *e)
+{
+    static const char *const known[] = {"type", "individual_digits", NULL};
+    bool individual = false;
+    int code = bl_tokenizer_json_members(object, "the pre-tokenizer Digits", known, e);
+    if (!code)
+        code = bl_tokenizer_json_flag(object, "Digits", "individual_digits", false, &individual, e);
+    return code ? code : add_split(tokenizer, individual ? BL_GRAMMAR_DIGITS : BL_GRAMMAR_DIGIT_RUNS, false, e);
+}
+
+/* Known grammars match all of a text, so that keeping what they match and removing the rest isolates, too. */
+static int read_split(struct bl_tokenizer *tokenizer, const json_t *object, struct bl_error *e)
+{
+    static const char *const known[] = {"type", "pattern", "behavior", "invert", NULL};
+    bool invert = false;
+    int code = bl_tokenizer_json_members(object, "the pre-tokenizer Split", known, e);
+    if (!code)
+        code = bl_tokenizer_json_flag(object, "Split", "invert", false, &invert, e);
+    if (code)
+        return code;
+    const char *behavior = json_string_value(json_object_get(object, "behavior"));
+    const json_t *pattern = json_object_get(json_object_get(object, "pattern"), "Regex");
+    if (!behavior || strcmp(behavior, invert ? "Removed" : "Isolated") != 0)
+        return bl_error_set(e, BL_EFAIL, "the pre-tokenizer Split with the behavior \"%.80s\"%s is not supported",
+                            behavior ? behavior : "", invert ? ", inverted," : "");
+    if (!json_is_string(pattern))
+        return bl_error_set(e, BL_EFAIL, "the pre-tokenizer Split without a \"Regex\" is not supported");
+    enum bl_grammar grammar = bl_grammar_find(json_string_value(pattern), json_string_length(pattern));
+    if (grammar == BL_GRAMMAR_NONE)
+        return bl_error_set(e, BL_EFAIL, "the pre-tokenizer Split with the pattern %.400s is not supported",
+                            json_string_value(pattern));
+    return add_split(tokenizer, grammar, false, e);
+}
+
+static int read_one(struct bl_tokenizer *tokenizer, const json_t *object, bool last, struct bl_error *e)
+{
+    const char *type = json_string_value(json_object_get(object, "type"));
+    if (!type)
+        return bl_error_set(e, BL_EFAIL, "a pre-tokenizer without a type");
+    bool byte_level = !strcmp(type, "ByteLevel");
+    if (last != byte_level)
+        return bl_error_set(e, BL_EFAIL,
+                            "the pre-tokenizer \"%.80s\" %s is not supported: ByteLevel is, as the last one", type,
+                            last ? "at the end" : "before others");
+    if (byte_level)
+        return read_byte_level(tokenizer, object, e);
+    if (!strcmp(type, "Split"))
+        return read_split(tokenizer, object, e);
+    if (!strcmp(type, "Digits"))
+        return read_digits(tokenizer, object, e);
+    return bl_error_set(e, BL_EFAIL, "the pre-tokenizer \"%.80s\" is not supported", type);
+}
+
+int bl_tokenizer_json_splits(struct bl_tokenizer *tokenizer, const json_t *pre_tokenizer, struct bl_error *e)
+{
+    static const char *const known[] = {"type", "pretokenizers", NULL};
+    const char *type = json_string_value(json_object_get(pre_tokenizer, "type"));
+    if (!type || strcmp(type, "Sequence") != 0)
+        return read_one(tokenizer, pre_tokenizer, true, e);
+    int code = bl_tokenizer_json_members(pre_tokenizer, "the pre-tokenizer Sequence", known, e);
+    const json_t *list = json_object_get(pre_tokenizer, "pretokenizers");
+    size_t count = json_array_size(list);
+    if (!code && !count)
+        code = bl_error_set(e, BL_EFAIL, "the pre-tokenizer Sequence is empty: ByteLevel must be its last one");
+    for (size_t i = 0; i < count && !code; i++)
+        code = read_one(tokenizer, json_array_get(list, i), i + 1 == count, e);
+    return code;
+}

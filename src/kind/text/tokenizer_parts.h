@@ -1,0 +1,51 @@
+/* What a tokenizer is made of: filled in by what reads its files, followed by the encoder. */
+#ifndef BL_TOKENIZER_PARTS_H
+#define BL_TOKENIZER_PARTS_H
+
+#include <jansson.h>
+
+#include "kind/text/added.h"
+#include "kind/text/bpe.h"
+#include "kind/text/grammar.h"
+#include "kind/text/tokenizer.h"
+#include "kind/text/vocabulary.h"
+
+enum bl_tokenizer_model { BL_MODEL_BYTES, BL_MODEL_BPE };
+
+#define BL_SPLITS_MAX 4
+
+/* A step of splitting: each piece that the step before left falls into words of the grammar. */
+struct bl_split {
+    enum bl_grammar grammar;
+    bool prefix_space; /* a piece that begins with no space gets one first */
+};
+
+struct bl_tokenizer {
+    enum bl_tokenizer_model model;
+    bool special;           /* of the options */
+    struct bl_added raw;    /* added tokens that are looked for in the text as it is */
+    struct bl_added normal; /* those that are looked for in normalised text */
+    struct bl_split split[BL_SPLITS_MAX];
+    int splits;
+    struct bl_vocabulary vocabulary;
+    struct bl_bpe bpe;
+    int64_t size;
+    uint64_t digest;
+    char *warning;
+};
+
+/* One more token with an id below size from now on. */
+static inline void bl_tokenizer_count(struct bl_tokenizer *tokenizer, int32_t id)
+{
+    if (id >= tokenizer->size)
+        tokenizer->size = (int64_t)id + 1;
+}
+
+/* Fill in a tokenizer from the contents of its files; paths are for messages. */
+int bl_tokenizer_read_json(struct bl_tokenizer *tokenizer, const json_t *root, const char *path, struct bl_error *e);
+int bl_tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const json_t *vocab, const char *vocab_path,
+                           const struct bl_buffer *merges, const char *merges_path, struct bl_error *e);
+int bl_tokenizer_read_tiktoken(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
+                               const char *pattern, struct bl_error *e);
+
+#endif

@@ -1,0 +1,44 @@
+/* The tokens of a byte-level model: from bytes to a token, and from a token to its id.
+ *
+ * Tokens are numbered as they are added, from 0; ids are whatever the file says, each once. */
+#ifndef BL_VOCABULARY_H
+#define BL_VOCABULARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+
+#define BL_VOCABULARY_MAX (1 << 21) /* tokens: symbols of merging have 21 bits (bpe.h) */
+#define BL_ID_MAX ((1 << 24) - 1)   /* largest id: what a damaged file says must not decide how much memory is used */
+
+struct bl_token {
+    uint32_t offset, size; /* of its bytes */
+    int32_t id;
+};
+
+struct bl_vocabulary {
+    struct bl_buffer bytes;
+    struct bl_token *token;
+    size_t count, capacity;
+    uint64_t *slot; /* open addressing: the hash's upper half, then the token's number + 1; 0 is free */
+    size_t slots;   /* a power of two, 0 at first */
+};
+
+/* Adds a token. *known is the token of these bytes that is there already, which then stays as it is, or -1. */
+int bl_vocabulary_add(struct bl_vocabulary *v, const void *bytes, size_t size, int32_t id, int64_t *known,
+                      struct bl_error *e);
+
+/* The token of these bytes, or -1. */
+int64_t bl_vocabulary_find(const struct bl_vocabulary *v, const void *bytes, size_t size);
+
+static inline const uint8_t *bl_vocabulary_bytes(const struct bl_vocabulary *v, size_t token)
+{
+    return (const uint8_t *)v->bytes.data + v->token[token].offset;
+}
+
+void bl_vocabulary_free(struct bl_vocabulary *v);
+
+#endif
