@@ -48,6 +48,7 @@ needs_build() {
     need libyaml-dev has_module yaml-0.1
     need libxxhash-dev has_module libxxhash
     need libjansson-dev has_module jansson
+    need libpcre2-dev has_module libpcre2-8
 }
 
 needs_check() {

@@ -32,6 +32,7 @@ only libav 'libav|libsw' src/kind
 only zimg 'zimg' src/kind
 only zstd 'zstd' src/store src/base
 only jansson 'jansson' src/store src/kind/text
+only PCRE2 'pcre2' src/kind/text
 only libyaml 'yaml' src/cmd
 only pthread 'pthread|semaphore|threads' src/run
 within base base/

@@ -6,6 +6,8 @@
  *
  *     utf8                   the number of replacements and a space, then the text made valid
  *     nfc, nfd, nfkc, nfkd   the length of what was found to be in the form and a space, then the text in the form
+ *     split BEHAVIOR INVERT PATTERN    the ends of the pieces, separated by spaces ("3-5"); INVERT is 0 or 1
+ *     literal BEHAVIOR INVERT TEXT     the same for a pattern that is the text itself
  *
  * Exit status as the tool's. */
 #include <inttypes.h>
@@ -14,6 +16,7 @@
 #include <string.h>
 
 #include "kind/text/nfc.h"
+#include "kind/text/regex.h"
 #include "kind/text/utf8.h"
 
 struct mode;
@@ -21,6 +24,10 @@ struct mode;
 struct probe {
     const struct mode *mode;
     char **argument;
+    struct bl_regex *regex;
+    struct bl_matcher *matcher;
+    enum bl_split split;
+    struct bl_spans spans;
 };
 
 struct mode {
@@ -52,10 +59,45 @@ static int normal_run(struct probe *probe, const char *text, size_t size, struct
     return bl_normalize(form, text, size, out) ? bl_error_memory(e) : 0;
 }
 
+static int split_open(struct probe *probe, struct bl_error *e)
+{
+    const char *pattern = probe->argument[2];
+    int rc = bl_split_parse(probe->argument[0], &probe->split, e);
+    if (!rc)
+        rc = bl_regex_open(&probe->regex, pattern, strlen(pattern), probe->mode->number, e);
+    return rc ? rc : bl_matcher_open(&probe->matcher, e);
+}
+
+static void spans_write(const struct bl_spans *spans, struct bl_buffer *out)
+{
+    for (size_t i = 0; i < spans->count; i++)
+        bl_buffer_printf(out, "%s%zu-%zu", i ? " " : "", spans->span[i].begin, spans->span[i].end);
+}
+
+static int split_run(struct probe *probe, const char *text, size_t size, struct bl_buffer *out, struct bl_error *e)
+{
+    probe->spans.count = 0;
+    int rc = bl_regex_split(probe->regex, probe->matcher, probe->split, *probe->argument[1] == '1', text, size,
+                            &probe->spans, e);
+    spans_write(&probe->spans, out);
+    return rc;
+}
+
+static void split_close(struct probe *probe)
+{
+    bl_regex_close(probe->regex);
+    bl_matcher_close(probe->matcher);
+    bl_spans_free(&probe->spans);
+}
+
 static const struct mode modes[] = {
-    {"utf8", 0, 0, NULL, utf8_run, NULL},         {"nfc", 0, BL_NFC, NULL, normal_run, NULL},
-    {"nfd", 0, BL_NFD, NULL, normal_run, NULL},   {"nfkc", 0, BL_NFKC, NULL, normal_run, NULL},
+    {"utf8", 0, 0, NULL, utf8_run, NULL},
+    {"nfc", 0, BL_NFC, NULL, normal_run, NULL},
+    {"nfd", 0, BL_NFD, NULL, normal_run, NULL},
+    {"nfkc", 0, BL_NFKC, NULL, normal_run, NULL},
     {"nfkd", 0, BL_NFKD, NULL, normal_run, NULL},
+    {"split", 3, 0, split_open, split_run, split_close},
+    {"literal", 3, 1, split_open, split_run, split_close},
 };
 
 /* Reads one record: 1, or 0 at the end. */

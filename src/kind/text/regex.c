@@ -1,0 +1,243 @@
+#include "kind/text/regex.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kind/text/regex_syntax.h"
+#include "kind/text/utf8.h"
+
+/* Nested groups over a long piece want a stack; its memory is taken when it is used. */
+#define STACK_MIN ((size_t)32 << 10)
+#define STACK_MAX ((size_t)16 << 20)
+
+struct bl_regex {
+    pcre2_code *code;
+};
+
+struct bl_matcher {
+    pcre2_match_data *data;
+    pcre2_match_context *context;
+    pcre2_jit_stack *stack;
+};
+
+/* The pieces as they come, on their way to what the behavior makes of them. */
+struct splitting {
+    enum bl_split split;
+    bool inverted;
+    struct bl_spans *out;
+    size_t first;  /* of out, that is this text's */
+    bool previous; /* the last piece was a match */
+};
+
+int bl_split_parse(const char *name, enum bl_split *split, struct bl_error *e)
+{
+    static const char *const names[] = {"Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!strcmp(name, names[i])) {
+            *split = (enum bl_split)i;
+            return 0;
+        }
+    }
+    return bl_error_set(e, BL_EFAIL, "no behavior is called '%s'", name);
+}
+
+static int compile_error(int code, const char *pattern, size_t size, bool literal, size_t offset, struct bl_error *e)
+{
+    if (code == PCRE2_ERROR_NOMEMORY || code == PCRE2_ERROR_HEAP_FAILED)
+        return bl_error_memory(e);
+    PCRE2_UCHAR message[160] = "";
+    pcre2_get_error_message(code, message, sizeof message);
+    return bl_error_set(e, BL_EFAIL, "offset %zu of the pattern: PCRE2 says: %s",
+                        literal ? offset : bl_regex_origin(pattern, size, offset), (const char *)message);
+}
+
+static int compile(struct bl_regex *regex, const char *pattern, size_t size, bool literal, const struct bl_buffer *said,
+                   struct bl_error *e)
+{
+    pcre2_compile_context *context = pcre2_compile_context_create(NULL);
+    if (!context)
+        return bl_error_memory(e);
+    pcre2_set_newline(context, PCRE2_NEWLINE_LF);
+    uint32_t options = literal ? PCRE2_UTF | PCRE2_LITERAL : PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE;
+    int code;
+    PCRE2_SIZE offset;
+    regex->code = pcre2_compile((PCRE2_SPTR)(literal ? pattern : said->data), literal ? size : said->size, options,
+                                &code, &offset, context);
+    pcre2_compile_context_free(context);
+    if (!regex->code)
+        return compile_error(code, pattern, size, literal, offset, e);
+    /* Where there is no JIT for the processor, PCRE2 interprets. */
+    code = pcre2_jit_compile(regex->code, PCRE2_JIT_COMPLETE);
+    return code == PCRE2_ERROR_NOMEMORY ? bl_error_memory(e) : 0;
+}
+
+int bl_regex_open(struct bl_regex **regex, const char *pattern, size_t size, bool literal, struct bl_error *e)
+{
+    struct bl_buffer said = {0};
+    *regex = NULL;
+    bl_buffer_text(&said, "");
+    int rc = literal ? 0 : bl_regex_translate(pattern, size, &said, e);
+    if (!rc)
+        rc = bl_buffer_check(&said, e);
+    if (!rc && !(*regex = calloc(1, sizeof **regex)))
+        rc = bl_error_memory(e);
+    if (!rc)
+        rc = compile(*regex, pattern, size, literal, &said, e);
+    if (rc) {
+        bl_regex_close(*regex);
+        *regex = NULL;
+    }
+    bl_buffer_free(&said);
+    return rc;
+}
+
+void bl_regex_close(struct bl_regex *regex)
+{
+    if (!regex)
+        return;
+    pcre2_code_free(regex->code);
+    free(regex);
+}
+
+int bl_matcher_open(struct bl_matcher **matcher, struct bl_error *e)
+{
+    struct bl_matcher *m = *matcher = calloc(1, sizeof *m);
+    if (!m)
+        return bl_error_memory(e);
+    m->data = pcre2_match_data_create(1, NULL);
+    m->context = pcre2_match_context_create(NULL);
+    m->stack = pcre2_jit_stack_create(STACK_MIN, STACK_MAX, NULL);
+    if (!m->data || !m->context || !m->stack) {
+        bl_matcher_close(m);
+        *matcher = NULL;
+        return bl_error_memory(e);
+    }
+    pcre2_jit_stack_assign(m->context, NULL, m->stack);
+    return 0;
+}
+
+void bl_matcher_close(struct bl_matcher *matcher)
+{
+    if (!matcher)
+        return;
+    pcre2_match_data_free(matcher->data);
+    pcre2_match_context_free(matcher->context);
+    pcre2_jit_stack_free(matcher->stack);
+    free(matcher);
+}
+
+/* The next match at or after an offset: 1, 0 when there is none, or BL_EFAIL. */
+static int match(const struct bl_regex *regex, struct bl_matcher *m, const char *text, size_t size, size_t at,
+                 struct bl_span *found, struct bl_error *e)
+{
+    int rc = pcre2_match(regex->code, (PCRE2_SPTR)text, size, at, PCRE2_NO_UTF_CHECK, m->data, m->context);
+    if (rc == PCRE2_ERROR_NOMATCH)
+        return 0;
+    if (rc == PCRE2_ERROR_NOMEMORY)
+        return bl_error_memory(e);
+    if (rc < 0) {
+        PCRE2_UCHAR message[160] = "";
+        pcre2_get_error_message(rc, message, sizeof message);
+        return bl_error_set(e, BL_EFAIL, "the tokenizer's pattern, at offset %zu of the text: PCRE2 says: %s", at,
+                            (const char *)message);
+    }
+    const PCRE2_SIZE *offset = pcre2_get_ovector_pointer(m->data);
+    /* \K in a lookahead can put the beginning after the end. */
+    if (offset[0] > offset[1] || offset[0] < at)
+        return bl_error_set(e, BL_EFAIL,
+                            "the tokenizer's pattern, at offset %zu of the text: a match ends before it "
+                            "begins",
+                            at);
+    *found = (struct bl_span){offset[0], offset[1]};
+    return 1;
+}
+
+/* One piece in the order of the text; matched is meant after the inversion. */
+static int piece(struct splitting *s, size_t begin, size_t end, bool matched, struct bl_error *e)
+{
+    struct bl_spans *out = s->out;
+    bool previous = s->previous, any = out->count > s->first;
+    s->previous = matched;
+    switch (s->split) {
+    case BL_SPLIT_ISOLATED:
+        break;
+    case BL_SPLIT_REMOVED:
+        if (matched)
+            return 0;
+        break;
+    case BL_SPLIT_CONTIGUOUS:
+    case BL_SPLIT_MERGED_WITH_PREVIOUS:
+        if (any && (s->split == BL_SPLIT_CONTIGUOUS ? matched == previous : matched && !previous)) {
+            out->span[out->count - 1].end = end;
+            return 0;
+        }
+        break;
+    case BL_SPLIT_MERGED_WITH_NEXT:
+        if (any && previous && !matched) {
+            out->span[out->count - 1].end = end;
+            return 0;
+        }
+        break;
+    }
+    return bl_spans_add(out, begin, end, e);
+}
+
+/* Tells the pieces one after the other, matches and what is between them. */
+static int pieces(const struct bl_regex *regex, struct bl_matcher *matcher, struct splitting *s, const char *text,
+                  size_t size, struct bl_error *e)
+{
+    size_t at = 0, told = 0;
+    bool matched = false;
+    while (at <= size) {
+        struct bl_span found = {at, at};
+        int rc = match(regex, matcher, text, size, at, &found, e);
+        if (rc <= 0) {
+            if (rc)
+                return rc;
+            break;
+        }
+        /* An empty match right after the last match is none. */
+        if (found.begin == found.end && matched && found.end == told) {
+            uint32_t skipped;
+            at += at < size ? bl_utf8_decode(text + at, &skipped) : 1;
+            continue;
+        }
+        rc = told < found.begin ? piece(s, told, found.begin, s->inverted, e) : 0;
+        if (!rc)
+            rc = piece(s, found.begin, found.end, !s->inverted, e);
+        if (rc)
+            return rc;
+        at = told = found.end;
+        matched = true;
+    }
+    return told < size ? piece(s, told, size, s->inverted, e) : 0;
+}
+
+int bl_regex_split(const struct bl_regex *regex, struct bl_matcher *matcher, enum bl_split split, bool inverted,
+                   const char *text, size_t size, struct bl_spans *out, struct bl_error *e)
+{
+    struct splitting s = {.split = split, .inverted = inverted, .out = out, .first = out->count};
+    if (!size)
+        return 0;
+    int rc = pieces(regex, matcher, &s, text, size, e);
+    size_t kept = s.first;
+    for (size_t i = s.first; i < out->count; i++) {
+        if (out->span[i].begin < out->span[i].end)
+            out->span[kept++] = out->span[i];
+    }
+    out->count = kept;
+    return rc;
+}
+
+void bl_regex_warning(struct bl_buffer *out)
+{
+    char version[64] = "?";
+    if (pcre2_config(PCRE2_CONFIG_UNICODE_VERSION, NULL) < (int)sizeof version)
+        pcre2_config(PCRE2_CONFIG_UNICODE_VERSION, version);
+    bl_buffer_printf(out,
+                     "the tokenizer's pattern is none of the known ones and is matched by PCRE2 with Unicode %s: "
+                     "characters of later versions may be split otherwise than its authors' software does",
+                     version);
+}

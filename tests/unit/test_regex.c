@@ -1,0 +1,136 @@
+#include "kind/text/regex.h"
+
+#include <string.h>
+
+#include "kind/text/regex_syntax.h"
+#include "unit.h"
+
+START_TEST(patterns_are_translated)
+{
+    static const char *const known[][2] = {
+        {"", ""},
+        {"'s|\\p{L}+| ?[^\\r\\n\\p{N}]", "'s|\\p{L}+| ?[^\\r\\n\\p{N}]"},
+        {"\\s+(?!\\S)", "\\p{White_Space}+(?!\\P{White_Space})"},
+        {"[a[b-]c]", "[ab\\-c]"},
+        {"[^(|[.,])]", "[^(|.,)]"},
+        {"[[:^alpha:]]", "[\\P{Alphabetic}]"},
+        {"\\p{^Decimal_Number}\\p{Han}", "\\p{^Nd}\\p{sc:Han}"},
+        {"a{,3}b{c{2}", "a{0,3}b{c{2}"},
+        {"(?m-i:.)(?<n>a)", "(?s-i:.)(?<n>a)"},
+        {"\\u00e9\\v", "\\x{00e9}\\x0b"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        struct bl_buffer out = {0};
+        struct bl_error e = {0};
+        bl_buffer_text(&out, "");
+        ck_assert_int_eq(bl_regex_translate(known[i][0], strlen(known[i][0]), &out, &e), 0);
+        ck_assert_str_eq(out.data, known[i][1]);
+        bl_buffer_free(&out);
+    }
+}
+END_TEST
+
+/* What is not supported, or is no expression, is told with its offset in the pattern as it is written. */
+START_TEST(bad_patterns)
+{
+    static const struct {
+        const char *pattern, *offset;
+    } bad[] = {
+        {"ab(c", "offset 4 "},          {"\\s\\s)", "offset 4 "},       {"\\s[a", "offset 4 "},
+        {"x[a&&[^b]]", "offset 3 "},    {"x[a[^b]]", "offset 3 "},      {"\\w[\\H]", "offset 3 "},
+        {"a\\Qb", "offset 1 "},         {"a(*ACCEPT)", "offset 1 "},    {"a(?i)b", "offset 1 "},
+        {"a{1,3}+", "offset 1 "},       {"[[:graph:]]", "offset 1 "},   {"\\u12", "offset 0 "},
+        {"\\p{Nowhere}", "offset 11 "}, {"\\s*(?<=\\s+)", "offset 3 "},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct bl_regex *regex;
+        struct bl_error e = {0};
+        ck_assert_int_eq(bl_regex_open(&regex, bad[i].pattern, strlen(bad[i].pattern), false, &e), BL_EFAIL);
+        ck_assert_ptr_null(regex);
+        ck_assert_msg(!strncmp(e.text, bad[i].offset, strlen(bad[i].offset)), "%s: %s", bad[i].pattern, e.text);
+    }
+}
+END_TEST
+
+static void split(const char *pattern, enum bl_split how, const char *text, const char *expected)
+{
+    struct bl_regex *regex;
+    struct bl_matcher *matcher;
+    struct bl_spans spans = {0};
+    struct bl_buffer out = {0};
+    struct bl_error e = {0};
+    ck_assert_msg(!bl_regex_open(&regex, pattern, strlen(pattern), false, &e), "%s", e.text);
+    ck_assert_int_eq(bl_matcher_open(&matcher, &e), 0);
+    ck_assert_msg(!bl_regex_split(regex, matcher, how, false, text, strlen(text), &spans, &e), "%s", e.text);
+    for (size_t i = 0; i < spans.count; i++)
+        bl_buffer_printf(&out, "(%.*s)", (int)(spans.span[i].end - spans.span[i].begin), text + spans.span[i].begin);
+    ck_assert_str_eq(spans.count ? out.data : "", expected);
+    bl_buffer_free(&out);
+    bl_spans_free(&spans);
+    bl_matcher_close(matcher);
+    bl_regex_close(regex);
+}
+
+START_TEST(behaviors)
+{
+    split("-", BL_SPLIT_ISOLATED, "the-final--countdown", "(the)(-)(final)(-)(-)(countdown)");
+    split("-", BL_SPLIT_REMOVED, "the-final--countdown", "(the)(final)(countdown)");
+    split("-", BL_SPLIT_MERGED_WITH_PREVIOUS, "the-final--countdown", "(the-)(final-)(-)(countdown)");
+    split("-", BL_SPLIT_MERGED_WITH_NEXT, "the-final--countdown", "(the)(-final)(-)(-countdown)");
+    split("-", BL_SPLIT_CONTIGUOUS, "the-final--countdown", "(the)(-)(final)(--)(countdown)");
+    split("-", BL_SPLIT_ISOLATED, "", "");
+    split("-", BL_SPLIT_REMOVED, "--", "");
+    split("x*", BL_SPLIT_ISOLATED, "abx\u00e9", "(a)(b)(x)(\u00e9)");
+    enum bl_split how;
+    struct bl_error e = {0};
+    ck_assert_int_eq(bl_split_parse("MergedWithNext", &how, &e), 0);
+    ck_assert_int_eq(how, BL_SPLIT_MERGED_WITH_NEXT);
+    ck_assert_int_eq(bl_split_parse("merged", &how, &e), BL_EFAIL);
+}
+END_TEST
+
+/* A pattern that takes steps without end on a text is an error with its place, and no piece is lost in silence. */
+START_TEST(limits)
+{
+    static const char pattern[] = "(?:a+)+[bc]";
+    struct bl_regex *regex;
+    struct bl_matcher *matcher;
+    struct bl_spans spans = {0};
+    struct bl_error e = {0};
+    char text[60];
+    memset(text, 'a', sizeof text);
+    memcpy(text, "ab", 2);
+    ck_assert_int_eq(bl_regex_open(&regex, pattern, strlen(pattern), false, &e), 0);
+    ck_assert_int_eq(bl_matcher_open(&matcher, &e), 0);
+    text[sizeof text - 1] = 'd';
+    ck_assert_int_eq(bl_regex_split(regex, matcher, BL_SPLIT_ISOLATED, false, text, sizeof text, &spans, &e), BL_EFAIL);
+    ck_assert_ptr_nonnull(strstr(e.text, "at offset 2 of the text"));
+    ck_assert_ptr_nonnull(strstr(e.text, "match limit"));
+    bl_spans_free(&spans);
+    bl_matcher_close(matcher);
+    bl_regex_close(regex);
+}
+END_TEST
+
+START_TEST(warning)
+{
+    struct bl_buffer out = {0};
+    bl_regex_warning(&out);
+    ck_assert_ptr_nonnull(strstr(out.data, "PCRE2 with Unicode 1"));
+    bl_buffer_free(&out);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_test(tests, patterns_are_translated);
+    tcase_add_test(tests, bad_patterns);
+    tcase_add_test(tests, behaviors);
+    tcase_add_test(tests, limits);
+    tcase_add_test(tests, warning);
+}
+
+int main(void)
+{
+    return unit_run("regex", add);
+}
