@@ -26,7 +26,7 @@ struct probe {
     char **argument;
     struct bl_regex *regex;
     struct bl_matcher *matcher;
-    enum bl_split split;
+    enum bl_behavior behavior;
     struct bl_spans spans;
 };
 
@@ -62,7 +62,7 @@ static int normal_run(struct probe *probe, const char *text, size_t size, struct
 static int split_open(struct probe *probe, struct bl_error *e)
 {
     const char *pattern = probe->argument[2];
-    int rc = bl_split_parse(probe->argument[0], &probe->split, e);
+    int rc = bl_behavior_parse(probe->argument[0], &probe->behavior, e);
     if (!rc)
         rc = bl_regex_open(&probe->regex, pattern, strlen(pattern), probe->mode->number, e);
     return rc ? rc : bl_matcher_open(&probe->matcher, e);
@@ -77,7 +77,7 @@ static void spans_write(const struct bl_spans *spans, struct bl_buffer *out)
 static int split_run(struct probe *probe, const char *text, size_t size, struct bl_buffer *out, struct bl_error *e)
 {
     probe->spans.count = 0;
-    int rc = bl_regex_split(probe->regex, probe->matcher, probe->split, *probe->argument[1] == '1', text, size,
+    int rc = bl_regex_split(probe->regex, probe->matcher, probe->behavior, *probe->argument[1] == '1', text, size,
                             &probe->spans, e);
     spans_write(&probe->spans, out);
     return rc;

@@ -52,7 +52,7 @@ START_TEST(bad_patterns)
 }
 END_TEST
 
-static void split(const char *pattern, enum bl_split how, const char *text, const char *expected)
+static void split(const char *pattern, enum bl_behavior how, const char *text, const char *expected)
 {
     struct bl_regex *regex;
     struct bl_matcher *matcher;
@@ -73,19 +73,19 @@ static void split(const char *pattern, enum bl_split how, const char *text, cons
 
 START_TEST(behaviors)
 {
-    split("-", BL_SPLIT_ISOLATED, "the-final--countdown", "(the)(-)(final)(-)(-)(countdown)");
-    split("-", BL_SPLIT_REMOVED, "the-final--countdown", "(the)(final)(countdown)");
-    split("-", BL_SPLIT_MERGED_WITH_PREVIOUS, "the-final--countdown", "(the-)(final-)(-)(countdown)");
-    split("-", BL_SPLIT_MERGED_WITH_NEXT, "the-final--countdown", "(the)(-final)(-)(-countdown)");
-    split("-", BL_SPLIT_CONTIGUOUS, "the-final--countdown", "(the)(-)(final)(--)(countdown)");
-    split("-", BL_SPLIT_ISOLATED, "", "");
-    split("-", BL_SPLIT_REMOVED, "--", "");
-    split("x*", BL_SPLIT_ISOLATED, "abx\u00e9", "(a)(b)(x)(\u00e9)");
-    enum bl_split how;
+    split("-", BL_BEHAVIOR_ISOLATED, "the-final--countdown", "(the)(-)(final)(-)(-)(countdown)");
+    split("-", BL_BEHAVIOR_REMOVED, "the-final--countdown", "(the)(final)(countdown)");
+    split("-", BL_BEHAVIOR_MERGED_WITH_PREVIOUS, "the-final--countdown", "(the-)(final-)(-)(countdown)");
+    split("-", BL_BEHAVIOR_MERGED_WITH_NEXT, "the-final--countdown", "(the)(-final)(-)(-countdown)");
+    split("-", BL_BEHAVIOR_CONTIGUOUS, "the-final--countdown", "(the)(-)(final)(--)(countdown)");
+    split("-", BL_BEHAVIOR_ISOLATED, "", "");
+    split("-", BL_BEHAVIOR_REMOVED, "--", "");
+    split("x*", BL_BEHAVIOR_ISOLATED, "abx\u00e9", "(a)(b)(x)(\u00e9)");
+    enum bl_behavior how;
     struct bl_error e = {0};
-    ck_assert_int_eq(bl_split_parse("MergedWithNext", &how, &e), 0);
-    ck_assert_int_eq(how, BL_SPLIT_MERGED_WITH_NEXT);
-    ck_assert_int_eq(bl_split_parse("merged", &how, &e), BL_EFAIL);
+    ck_assert_int_eq(bl_behavior_parse("MergedWithNext", &how, &e), 0);
+    ck_assert_int_eq(how, BL_BEHAVIOR_MERGED_WITH_NEXT);
+    ck_assert_int_eq(bl_behavior_parse("merged", &how, &e), BL_EFAIL);
 }
 END_TEST
 
@@ -103,7 +103,8 @@ START_TEST(limits)
     ck_assert_int_eq(bl_regex_open(&regex, pattern, strlen(pattern), false, &e), 0);
     ck_assert_int_eq(bl_matcher_open(&matcher, &e), 0);
     text[sizeof text - 1] = 'd';
-    ck_assert_int_eq(bl_regex_split(regex, matcher, BL_SPLIT_ISOLATED, false, text, sizeof text, &spans, &e), BL_EFAIL);
+    ck_assert_int_eq(bl_regex_split(regex, matcher, BL_BEHAVIOR_ISOLATED, false, text, sizeof text, &spans, &e),
+                     BL_EFAIL);
     ck_assert_ptr_nonnull(strstr(e.text, "at offset 2 of the text"));
     ck_assert_ptr_nonnull(strstr(e.text, "match limit"));
     bl_spans_free(&spans);

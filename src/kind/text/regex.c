@@ -24,19 +24,19 @@ struct bl_matcher {
 
 /* The pieces as they come, on their way to what the behavior makes of them. */
 struct splitting {
-    enum bl_split split;
+    enum bl_behavior behavior;
     bool inverted;
     struct bl_spans *out;
     size_t first;  /* of out, that is this text's */
     bool previous; /* the last piece was a match */
 };
 
-int bl_split_parse(const char *name, enum bl_split *split, struct bl_error *e)
+int bl_behavior_parse(const char *name, enum bl_behavior *behavior, struct bl_error *e)
 {
     static const char *const names[] = {"Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (!strcmp(name, names[i])) {
-            *split = (enum bl_split)i;
+            *behavior = (enum bl_behavior)i;
             return 0;
         }
     }
@@ -160,21 +160,21 @@ static int piece(struct splitting *s, size_t begin, size_t end, bool matched, st
     struct bl_spans *out = s->out;
     bool previous = s->previous, any = out->count > s->first;
     s->previous = matched;
-    switch (s->split) {
-    case BL_SPLIT_ISOLATED:
+    switch (s->behavior) {
+    case BL_BEHAVIOR_ISOLATED:
         break;
-    case BL_SPLIT_REMOVED:
+    case BL_BEHAVIOR_REMOVED:
         if (matched)
             return 0;
         break;
-    case BL_SPLIT_CONTIGUOUS:
-    case BL_SPLIT_MERGED_WITH_PREVIOUS:
-        if (any && (s->split == BL_SPLIT_CONTIGUOUS ? matched == previous : matched && !previous)) {
+    case BL_BEHAVIOR_CONTIGUOUS:
+    case BL_BEHAVIOR_MERGED_WITH_PREVIOUS:
+        if (any && (s->behavior == BL_BEHAVIOR_CONTIGUOUS ? matched == previous : matched && !previous)) {
             out->span[out->count - 1].end = end;
             return 0;
         }
         break;
-    case BL_SPLIT_MERGED_WITH_NEXT:
+    case BL_BEHAVIOR_MERGED_WITH_NEXT:
         if (any && previous && !matched) {
             out->span[out->count - 1].end = end;
             return 0;
@@ -215,10 +215,10 @@ static int pieces(const struct bl_regex *regex, struct bl_matcher *matcher, stru
     return told < size ? piece(s, told, size, s->inverted, e) : 0;
 }
 
-int bl_regex_split(const struct bl_regex *regex, struct bl_matcher *matcher, enum bl_split split, bool inverted,
+int bl_regex_split(const struct bl_regex *regex, struct bl_matcher *matcher, enum bl_behavior behavior, bool inverted,
                    const char *text, size_t size, struct bl_spans *out, struct bl_error *e)
 {
-    struct splitting s = {.split = split, .inverted = inverted, .out = out, .first = out->count};
+    struct splitting s = {.behavior = behavior, .inverted = inverted, .out = out, .first = out->count};
     if (!size)
         return 0;
     int rc = pieces(regex, matcher, &s, text, size, e);
