@@ -78,13 +78,15 @@ static bool merge_alone(const struct rules *rules, const uint32_t byte_token[256
     return made->token == token;
 }
 
-static int find_bytes(const struct bl_vocabulary *v, uint32_t byte_token[256], struct bl_error *e)
+/* The tokens of the bytes, NONE where there is none: only those may be missing that UTF-8 never has. */
+static int find_bytes(const struct rules *rules, uint32_t byte_token[256], struct bl_error *e)
 {
     for (int i = 0; i < 256; i++) {
-        int64_t token = bl_vocabulary_find(v, &(uint8_t){(uint8_t)i}, 1);
-        if (token < 0)
+        int64_t token = bl_vocabulary_find(rules->v, &(uint8_t){(uint8_t)i}, 1);
+        bool never = i == 0xc0 || i == 0xc1 || i >= 0xf5;
+        if (token < 0 && !(never && rules->slot))
             return bl_error_set(e, BL_EFAIL, "the byte 0x%02X has no token, so that not every text can be encoded", i);
-        byte_token[i] = (uint32_t)token;
+        byte_token[i] = token < 0 ? NONE : (uint32_t)token;
     }
     return BL_OK;
 }
@@ -126,6 +128,9 @@ static int fill(struct bl_bpe *bpe, const struct bl_vocabulary *v, const uint32_
     memset(bpe->two_bytes, 0xff, 65536 * sizeof *bpe->two_bytes);
     memset(bpe->pair, 0xff, ((size_t)1 << bits) * sizeof *bpe->pair);
     for (uint32_t i = 0; i < 256; i++) {
+        bpe->id[i] = -1;
+        if (byte_token[i] == NONE)
+            continue;
         symbol[byte_token[i]] = i;
         bpe->id[i] = v->token[byte_token[i]].id;
     }
@@ -143,7 +148,7 @@ static int build(struct bl_bpe *bpe, const struct rules *rules, bool direct, str
 {
     const struct bl_vocabulary *v = rules->v;
     uint32_t byte_token[256];
-    int code = find_bytes(v, byte_token, e);
+    int code = find_bytes(rules, byte_token, e);
     if (code)
         return code;
     if (v->count > (1 << BL_SYMBOL_BITS))

@@ -13,7 +13,8 @@ struct bl_encoder {
     const struct bl_tokenizer *tokenizer;
     struct bl_words words;
     struct bl_bpe_scratch scratch;
-    struct bl_buffer prefixed[BL_SPLITS_MAX]; /* a piece with its space, by step */
+    struct bl_buffer normal[BL_NORMALIZERS_MAX]; /* normalised text, by step */
+    struct bl_buffer prefixed[BL_SPLITS_MAX];    /* a piece with its space, by step */
 };
 
 int bl_encoder_open(struct bl_encoder **encoder, const struct bl_tokenizer *tokenizer, struct bl_error *e)
@@ -36,6 +37,8 @@ void bl_encoder_close(struct bl_encoder *encoder)
         return;
     bl_words_close(&encoder->words);
     bl_bpe_scratch_free(&encoder->scratch);
+    for (int i = 0; i < BL_NORMALIZERS_MAX; i++)
+        bl_buffer_free(&encoder->normal[i]);
     for (int i = 0; i < BL_SPLITS_MAX; i++)
         bl_buffer_free(&encoder->prefixed[i]);
     free(encoder);
@@ -180,10 +183,26 @@ static int encode_added(struct bl_encoder *encoder, const struct bl_added *added
     return code;
 }
 
+/* What is in the form already, most text, is not written anew. */
 static int encode_normal(struct bl_encoder *encoder, const uint8_t *text, size_t size, struct bl_ids *ids,
                          struct bl_error *e)
 {
-    return encode_added(encoder, &encoder->tokenizer->normal, encode_text, text, size, ids, e);
+    const struct bl_tokenizer *tokenizer = encoder->tokenizer;
+    for (int i = 0; i < tokenizer->normalizers; i++) {
+        const char *from = (const char *)text;
+        struct bl_buffer *to = &encoder->normal[i];
+        size_t prefix = bl_normal_prefix(tokenizer->normalizer[i], from, size);
+        if (prefix == size)
+            continue;
+        bl_buffer_clear(to);
+        bl_buffer_append(to, from, prefix);
+        bl_normalize(tokenizer->normalizer[i], from + prefix, size - prefix, to);
+        if (to->failed)
+            return bl_error_memory(e);
+        text = (const uint8_t *)to->data;
+        size = to->size;
+    }
+    return encode_added(encoder, &tokenizer->normal, encode_text, text, size, ids, e);
 }
 
 int bl_encoder_encode(struct bl_encoder *encoder, const char *text, size_t size, struct bl_ids *ids, struct bl_error *e)

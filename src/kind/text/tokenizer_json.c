@@ -139,6 +139,25 @@ static int64_t expected_id(const struct bl_tokenizer *tokenizer, const json_t *v
     return id;
 }
 
+/* What is looked for in normalised text is normalised itself. */
+static int add_token(struct bl_tokenizer *tokenizer, const char *text, size_t size, bool normalized,
+                     const struct bl_added_token *token, struct bl_error *e)
+{
+    struct bl_buffer normal[BL_NORMALIZERS_MAX] = {0};
+    int code = BL_OK;
+    for (int i = 0; normalized && i < tokenizer->normalizers; i++) {
+        bl_normalize(tokenizer->normalizer[i], text, size, &normal[i]);
+        code = code ? code : bl_buffer_check(&normal[i], e);
+        text = normal[i].data;
+        size = normal[i].size;
+    }
+    if (!code)
+        code = bl_added_add(normalized ? &tokenizer->normal : &tokenizer->raw, text, size, token, e);
+    for (int i = 0; i < tokenizer->normalizers; i++)
+        bl_buffer_free(&normal[i]);
+    return code;
+}
+
 static int read_added_token(struct bl_tokenizer *tokenizer, const json_t *vocab, const json_t *item, int64_t *largest,
                             struct bl_error *e)
 {
@@ -175,7 +194,7 @@ static int read_added_token(struct bl_tokenizer *tokenizer, const json_t *vocab,
     token.id = (int32_t)expected;
     token.plain = special && !tokenizer->special;
     bl_tokenizer_count(tokenizer, token.id);
-    return bl_added_add(normalized ? &tokenizer->normal : &tokenizer->raw, text, size, &token, e);
+    return add_token(tokenizer, text, size, normalized, &token, e);
 }
 
 static int read_added(struct bl_tokenizer *tokenizer, const json_t *root, struct bl_error *e)
@@ -194,12 +213,35 @@ static int read_added(struct bl_tokenizer *tokenizer, const json_t *root, struct
     return code;
 }
 
-static int read_normalizer(const json_t *normalizer, struct bl_error *e)
+static int read_normalizer(struct bl_tokenizer *tokenizer, const json_t *normalizer, struct bl_error *e)
 {
+    static const char *const known[] = {"type", NULL};
+    static const char *const forms[] = {[BL_NFC] = "NFC", [BL_NFD] = "NFD", [BL_NFKC] = "NFKC", [BL_NFKD] = "NFKD"};
+    const char *type = json_string_value(json_object_get(normalizer, "type"));
+    for (int form = BL_NFC; type && form <= BL_NFKD; form++) {
+        if (strcmp(type, forms[form]) != 0)
+            continue;
+        if (tokenizer->normalizers == BL_NORMALIZERS_MAX)
+            return bl_error_set(e, BL_EFAIL, "more than %d normalizers are not supported", BL_NORMALIZERS_MAX);
+        tokenizer->normalizer[tokenizer->normalizers++] = (enum bl_normal_form)form;
+        return bl_tokenizer_json_members(normalizer, "the normalizer", known, e);
+    }
+    return bl_error_set(e, BL_EFAIL, "the normalizer \"%.80s\" is not supported", type ? type : "(without a type)");
+}
+
+static int read_normalizers(struct bl_tokenizer *tokenizer, const json_t *normalizer, struct bl_error *e)
+{
+    static const char *const known[] = {"type", "normalizers", NULL};
+    const char *type = json_string_value(json_object_get(normalizer, "type"));
     if (!normalizer || json_is_null(normalizer))
         return BL_OK;
-    const char *type = json_string_value(json_object_get(normalizer, "type"));
-    return bl_error_set(e, BL_EFAIL, "the normalizer \"%.80s\" is not supported", type ? type : "(without a type)");
+    if (!type || strcmp(type, "Sequence") != 0)
+        return read_normalizer(tokenizer, normalizer, e);
+    const json_t *list = json_object_get(normalizer, "normalizers");
+    int code = bl_tokenizer_json_members(normalizer, "the normalizer Sequence", known, e);
+    for (size_t i = 0; i < json_array_size(list) && !code; i++)
+        code = read_normalizer(tokenizer, json_array_get(list, i), e);
+    return code;
 }
 
 static int read_root(struct bl_tokenizer *tokenizer, const json_t *root, struct bl_error *e)
@@ -208,7 +250,7 @@ static int read_root(struct bl_tokenizer *tokenizer, const json_t *root, struct 
                                         "pre_tokenizer", "post_processor", "decoder", "model",        NULL};
     int code = bl_tokenizer_json_members(root, "the file", known, e);
     if (!code)
-        code = read_normalizer(json_object_get(root, "normalizer"), e);
+        code = read_normalizers(tokenizer, json_object_get(root, "normalizer"), e);
     if (!code)
         code = bl_tokenizer_json_splits(tokenizer, json_object_get(root, "pre_tokenizer"), e);
     if (!code)

@@ -7,11 +7,13 @@
 #include "kind/text/added.h"
 #include "kind/text/bpe.h"
 #include "kind/text/grammar.h"
+#include "kind/text/nfc.h"
 #include "kind/text/tokenizer.h"
 #include "kind/text/vocabulary.h"
 
 enum bl_tokenizer_model { BL_MODEL_BYTES, BL_MODEL_BPE };
 
+#define BL_NORMALIZERS_MAX 4
 #define BL_SPLITS_MAX 4
 
 /* A step of splitting: each piece that the step before left falls into words of the grammar. */
@@ -25,6 +27,8 @@ struct bl_tokenizer {
     bool special;           /* of the options */
     struct bl_added raw;    /* added tokens that are looked for in the text as it is */
     struct bl_added normal; /* those that are looked for in normalised text */
+    enum bl_normal_form normalizer[BL_NORMALIZERS_MAX];
+    int normalizers;
     struct bl_split split[BL_SPLITS_MAX];
     int splits;
     struct bl_vocabulary vocabulary;
