@@ -1,6 +1,6 @@
 #!/bin/bash
-# What packing costs beside decoding alone: bload pack over bench/decode_only.c on the same clips, in alternation, all processors
-# busy, one decoding thread a file, scaled to 224x224, not compressed. The table of docs/performance.md.
+# What packing costs beside decoding alone: bload pack over bench/decode.c on the same clips, in alternation, all processors busy, one
+# decoding thread a file, scaled to 224x224, not compressed; and where the rest goes. The tables of docs/performance.md.
 #
 #     bench/video.sh [PAIRS]       how many pairs of runs each row is the median of (5)
 #
@@ -11,12 +11,13 @@ cd "$(dirname "$0")/.."
 pairs=${1:-5}
 clips=build/bench/clips
 out=${OUT:-build/bench}/dataset
+shares=build/bench/shares
 real=${BLOAD_SHARED:-../shared}/data/media/exo_sample_with_increasing_timestamps_360p.mp4
 threads=$(nproc)
 mkdir -p "$clips"
 # shellcheck disable=SC2046 # lists of flags
-${CC:-gcc} -std=gnu17 -D_GNU_SOURCE -O2 -pthread -o build/bench/decode_only bench/decode_only.c \
-    $(pkg-config --cflags --libs libavformat libavcodec libavutil)
+${CC:-gcc} -std=gnu17 -D_GNU_SOURCE -O2 -pthread -Isrc -o build/bench/decode bench/decode.c build/release/objects.a \
+    $(pkg-config --cflags --libs libavformat libavcodec libavutil zimg) -lm
 
 # make_clips NAME SIZE COUNT OPTIONS...: clips that differ in where they begin.
 make_clips() {
@@ -34,8 +35,8 @@ make_clips() {
 }
 
 # Seconds of one run: wall, processor.
-decode_once() {
-    build/bench/decode_only "$threads" "$1"/*.[mw]* | cut -d' ' -f2,3
+decode_once() { # FOLDER [SIZE]
+    build/bench/decode "$threads" "${@:2}" "$1"/*.[mw]* | cut -d' ' -f2,3
 }
 
 pack_once() {
@@ -49,18 +50,20 @@ median() {
     sort -n | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
 }
 
+# Appends to both tables.
 row() { # NAME GOAL
-    local rows=build/bench/rows i
-    : >"$rows"
+    local runs=build/bench/runs i frames
+    : >"$runs"
     decode_once "$clips/$1" >/dev/null # the page cache is warm from here on
     for ((i = 0; i < pairs; i++)); do
-        echo "$(decode_once "$clips/$1") $(pack_once "$clips/$1")" >>"$rows"
+        echo "$(decode_once "$clips/$1") $(pack_once "$clips/$1") $(decode_once "$clips/$1" 224x224)" >>"$runs"
     done
-    local frames
     frames=$(($(find "$clips/$1" -name '*.[mw]*' | wc -l) * 300))
-    printf '| %-10s | %6.0f | %6.0f | %.2f | %.2f | %s |\n' "$1" \
-        "$(awk -v n=$frames '{ print n / $1 }' "$rows" | median)" "$(awk -v n=$frames '{ print n / $3 }' "$rows" | median)" \
-        "$(awk '{ print $3 / $1 }' "$rows" | median)" "$(awk '{ print $4 / $2 }' "$rows" | median)" "$2"
+    printf '| %-13s | %6.0f | %6.0f | %.2f | %.2f | %s |\n' "$1" \
+        "$(awk -v n=$frames '{ print n / $1 }' "$runs" | median)" "$(awk -v n=$frames '{ print n / $3 }' "$runs" | median)" \
+        "$(awk '{ print $3 / $1 }' "$runs" | median)" "$(awk '{ print $4 / $2 }' "$runs" | median)" "$2"
+    printf '| %-13s | %3.0f %% | %3.0f %% | %3.0f %% |\n' "$1" "$(awk '{ print 100 * $2 / $4 }' "$runs" | median)" \
+        "$(awk '{ print 100 * ($6 - $2) / $4 }' "$runs" | median)" "$(awk '{ print 100 * ($4 - $6) / $4 }' "$runs" | median)" >>"$shares"
 }
 
 make_clips h264-360.mp4 640x360 16 -c:v libx264 -preset medium -crf 23
@@ -71,7 +74,14 @@ make_clips vp9-360.webm 640x360 8 -c:v libvpx-vp9 -deadline realtime -cpu-used 5
 echo
 echo '| clips | decoding alone, frames/s | packing, frames/s | wall, ratio | processor, ratio | goal |'
 echo '|---|---|---|---|---|---|'
+: >"$shares"
 row h264-360.mp4 1.5
 row h264-1080.mp4 1.25
 row vp9-360.webm 1.35
+echo
+echo 'Where the processor time of packing goes:'
+echo
+echo '| clips | decoding | scaling, colour | assembling, hashing, writing |'
+echo '|---|---|---|---|'
+cat "$shares"
 rm -rf "$out"

@@ -42,7 +42,6 @@ needs_build() {
     need libavformat-dev has_module libavformat
     need libavcodec-dev has_module libavcodec
     need libavutil-dev has_module libavutil
-    need libswscale-dev has_module libswscale
     need libzimg-dev has_module zimg
     need libzstd-dev has_module libzstd
     need libyaml-dev has_module yaml-0.1

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/io.h"
-#include "run/pipeline.h"
+#include "run/machine.h"
 #include "run/signals.h"
 
 #define AT(member) offsetof(struct bl_common, member)
@@ -39,7 +39,7 @@ const struct bl_option bl_common_threads_table[] = {
 
 int bl_cmd_workers(const struct bl_common *common)
 {
-    return common->jobs ? (int)common->jobs : bl_pipeline_processors();
+    return common->jobs ? (int)common->jobs : bl_machine_processors();
 }
 
 void bl_cmd_say(const char *format, ...)

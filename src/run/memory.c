@@ -1,8 +1,7 @@
 #include "run/memory.h"
 
-#include <unistd.h>
-
 #include "base/text.h"
+#include "run/machine.h"
 #include "store/block.h"
 #include "store/seekable.h"
 #include "store/shard.h"
@@ -38,7 +37,7 @@ int bl_memory_settle(int64_t limit, const struct bl_sequences *table, const stru
                      const struct bl_format *format, int *workers, int *slots, struct bl_error *e)
 {
     if (!limit)
-        limit = (int64_t)sysconf(_SC_PHYS_PAGES) / 10 * 9 * (int64_t)sysconf(_SC_PAGESIZE);
+        limit = bl_machine_memory() / 10 * 9;
     *slots = 2 * *workers;
     while (*slots > *workers && needed(table, plan, format, *workers, *slots) > limit)
         (*slots)--;

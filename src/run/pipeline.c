@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -314,12 +313,4 @@ int bl_pipeline_run(const struct bl_stages *stages, void *context, int workers, 
     pthread_cond_destroy(&p.work_there);
     pthread_mutex_destroy(&p.lock);
     return code;
-}
-
-int bl_pipeline_processors(void)
-{
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) != 0)
-        return 1; /* more than 1,024 processors: the user says -j */
-    return CPU_COUNT(&set);
 }

@@ -35,7 +35,4 @@ struct bl_stages {
 int bl_pipeline_run(const struct bl_stages *stages, void *context, int workers, int slots, struct bl_cancel *cancel,
                     struct bl_error *e);
 
-/* The processors this process may use. */
-int bl_pipeline_processors(void);
-
 #endif

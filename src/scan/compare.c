@@ -1,5 +1,7 @@
 #include "scan/compare.h"
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,23 +10,27 @@
 
 static int refuse(const char *path, const char *what, struct bl_error *e)
 {
-    return bl_error_set(e, BL_EFAIL, "the inputs changed since the scan: %s %s", path, what);
+    return bl_error_set(
+        e, BL_EFAIL, "the inputs changed since the scan: %s %s (undo that, or choose another directory)", path, what);
 }
 
-/* A file that was of use must be as large as it was; one that was not is told by its name alone. */
+/* A file must be as large as it was. What was not there, or no file, has no size: it must not have become one. */
 static int compare_file(const struct bl_file *file, const char *base, const struct bl_row *row, struct bl_error *e)
 {
-    struct stat status;
+    struct stat status = {0};
     char *path = bl_source_open_path(base, file->path);
     if (!path)
         return bl_error_memory(e);
-    int there = stat(path, &status);
+    bool there = stat(path, &status) == 0, failing = !there && bl_errno_is_system(errno);
+    if (failing)
+        bl_error_errno(e, BL_EFAIL, "cannot look at %s", file->path);
     free(path);
-    if (row->status == BL_ROW_SKIPPED && row->bytes <= 0)
-        return BL_OK;
-    if (there != 0)
+    if (failing)
+        return BL_EFAIL;
+    if (!there && row->bytes > 0)
         return refuse(file->path, "is gone", e);
-    return status.st_size == row->bytes ? BL_OK : refuse(file->path, "has another size", e);
+    int64_t bytes = S_ISREG(status.st_mode) ? status.st_size : 0;
+    return bytes == row->bytes ? BL_OK : refuse(file->path, "has another size", e);
 }
 
 /* The row's file must be the next one of the list. */

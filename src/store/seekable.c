@@ -33,16 +33,6 @@ struct bl_compressor {
     size_t capacity;
 };
 
-int bl_compressor_level_min(void)
-{
-    return ZSTD_minCLevel();
-}
-
-int bl_compressor_level_max(void)
-{
-    return ZSTD_maxCLevel();
-}
-
 int bl_compressor_open(int level, struct bl_compressor **out, struct bl_error *e)
 {
     struct bl_compressor *compressor = calloc(1, sizeof *compressor);

@@ -26,10 +26,6 @@ struct bl_compressor;
 int bl_compressor_open(int level, struct bl_compressor **out, struct bl_error *e);
 void bl_compressor_close(struct bl_compressor *compressor);
 
-/* The levels that the library knows. */
-int bl_compressor_level_min(void);
-int bl_compressor_level_max(void);
-
 /* Bytes that a compressor holds at most, its output for one frame of so much content included. */
 size_t bl_compressor_memory(int level, size_t content);
 

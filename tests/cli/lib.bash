@@ -9,13 +9,13 @@ bload() {
 }
 
 fail() {
-    echo "$*"
+    echo "$*" >&2
     exit 1
 }
 
-# This test cannot run here.
+# This test cannot run here. (To stderr: it may be said inside "$(...)".)
 skip() {
-    echo "$*"
+    echo "$*" >&2
     exit 77
 }
 
@@ -114,4 +114,9 @@ ended_by() {
     wait "$pid" || status=$?
     # shellcheck disable=SC2034 # for the caller
     took=$((SECONDS - began))
+}
+
+# Runs a command where it may mount file systems that only it sees; root needs no other name for that.
+own_mounts() {
+    if [ "$(id -u)" = 0 ]; then unshare -m "$@"; else unshare -r -m "$@"; fi
 }

@@ -191,7 +191,7 @@ test_padding_repeats_when_asked() {
     expect 0 bload pack -q v -T 45 -o repeat --size 8x8 --pad repeat
     expect 0 bload verify -q repeat
     # Bytes from the end of the first block: frames lie last in the shard, 3 blocks of 45 * 8 * 8 * 3.
-    last() { tail -c $((2 * 45 * 192 + 192)) "$1/shards/00000/shard-00000000.safetensors" | head -c 192 | xxd -p | tr -d '\n'; }
+    last() { tail -c $((2 * 45 * 192 + 192)) "$1/shards/00000/shard-00000000.safetensors" | head -c 192 | od -An -v -tx1 | tr -d ' \n'; }
     is "$(printf '0%.0s' $(seq 384))" "$(last zero)"
     [ "$(last repeat)" != "$(last zero)" ] || fail 'the end of the block is zeros'
 }
@@ -322,11 +322,11 @@ in_small_disk() {
     mkdir -p disk
     local size=$1
     shift
-    unshare -r -m sh -c 'mount -t tmpfs -o size='"$size"' tmpfs disk' 2>/dev/null || skip 'no file system of its own here'
+    own_mounts mount -t tmpfs -o size="$size" tmpfs disk 2>/dev/null || skip 'no file system of its own here'
     export -f bload expect
     export OUT ERR
     # shellcheck disable=SC2016 # expanded inside
-    unshare -r -m bash -c 'set -e; mount -t tmpfs -o size='"$size"' tmpfs disk; eval "$1"' sh "$*"
+    own_mounts bash -c 'set -e; mount -t tmpfs -o size='"$size"' tmpfs disk; eval "$1"' sh "$*"
 }
 
 test_a_full_disk() {

@@ -80,7 +80,7 @@ no_leftover() {
 # in_small_disk SIZE COMMAND: with a file system of that size at ./disk, which only the command sees.
 in_small_disk() {
     mkdir -p disk
-    unshare -r -m mount -t tmpfs -o size=1M tmpfs disk 2>/dev/null || skip 'no file system of its own here'
-    unshare -r -m bash -c 'set -e; mount -t tmpfs -o size='"$1"' tmpfs disk; source "$0"; source "$1"; eval "$2"' \
+    own_mounts mount -t tmpfs -o size=1M tmpfs disk 2>/dev/null || skip 'no file system of its own here'
+    own_mounts bash -c 'set -e; mount -t tmpfs -o size='"$1"' tmpfs disk; source "$0"; source "$1"; eval "$2"' \
         "$BLOAD_ROOT/tests/cli/lib.bash" "$BLOAD_ROOT/tests/laws/lib.bash" "$2"
 }

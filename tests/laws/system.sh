@@ -114,8 +114,16 @@ test_an_input_that_changes_while_it_is_packed() {
     expect 1 pack d
     err_has 'in/sub/new.mkv is new'
     rm in/sub/new.mkv
+    cp aside in/empty.mkv
+    expect 1 pack d
+    err_has 'in/empty.mkv has another size'
+    : >in/empty.mkv
     expect 3 pack d
     identical one d
+    # And a complete one is not called complete over other inputs.
+    cp aside in/empty.mkv
+    expect 1 pack d
+    err_has 'in/empty.mkv has another size'
 }
 
 # Each read of a file fails in turn: none is taken for the file's end, or for damage.

@@ -1,8 +1,10 @@
 """Counts: what scan says is what the ffmpeg programs say, without decoding and with it, and what packing finds."""
 import json
 import os
+import random
 import subprocess
 import unittest
+import unittest.mock
 
 import clips
 import media
@@ -97,8 +99,12 @@ class Real(Counts):
             self.assertIn("HDR", row["reason"])
 
 
+# Containers whose headers say how much there is to come.
+TELLING = ".mp4", ".avi", ".mkv", ".webm"
+
+
 class Truncated(tool.Tool):
-    """Cut anywhere, a file gives what the ffmpeg command still decodes of it, or a reason."""
+    """Cut anywhere, a file gives what the ffmpeg programs still decode of it, and the reason where it can be known."""
 
     def decoded(self, path):
         done = subprocess.run(["ffprobe", "-v", "quiet", "-threads", "1", "-select_streams", "V:0", "-count_frames",
@@ -110,18 +116,53 @@ class Truncated(tool.Tool):
         cut = []
         for name in ("h264.mp4", "h264.ts", "h264.flv", "hevc-10.mkv", "mpeg4.avi", "mpeg2.mpg", "vp9.webm", "theora.ogv",
                      "mjpeg.avi", "gif.gif", "raw.y4m", "vp8.webm", "av1-aom.mkv"):
-            with open(clips.clip(name), "rb") as file:
-                data = file.read()
             for percent in (20, 55, 90):
-                stem, extension = name.rsplit(".", 1)
-                cut.append(self.path(f"{stem}-{extension}-{percent}.{extension}"))
-                with open(cut[-1], "wb") as file:
-                    file.write(data[:len(data) * percent // 100])
+                cut.append(self.path(f"{percent}-{name}"))
+                with open(clips.clip(name), "rb") as whole, open(cut[-1], "wb") as file:
+                    file.write(whole.read(os.path.getsize(clips.clip(name)) * percent // 100))
         with open(self.path("cut.tsv"), "w", encoding="utf-8") as file:
             file.write(self.bload("scan", "-q", *cut, status=3)[0])
         packed = Dataset(self.pack("cut", "--sequences", self.path("cut.tsv"), "-T", "longest", "--size", "16x16", status=3))
         for row in read_table(self.path("cut.tsv")):
-            with self.subTest(row["id"]):
+            with self.subTest(os.path.basename(row["id"])):
                 frames = self.decoded(row["path"])
                 self.assertEqual((row["status"], int(row["length"])), ("ok" if frames else "skipped", frames), row["reason"])
                 self.assertNotEqual(packed.row(row["id"])["status"], "failed", packed.row(row["id"])["reason"])
+                if row["path"].endswith(TELLING):
+                    self.assertNotEqual(row["reason"], "")
+
+
+class Damaged(tool.Tool):
+    """Files with wrong bytes in them."""
+
+    def damage(self, names):
+        """Copies with a few bytes overwritten, always the same ones."""
+        chance = random.Random(7)
+        for name in names:
+            with open(clips.clip(name), "rb") as file:
+                data = bytearray(file.read())
+            for _ in range(12):
+                data[chance.randrange(len(data) // 4, len(data))] ^= chance.randrange(1, 256)
+            path = self.path(name)
+            with open(path, "wb") as file:
+                file.write(data)
+            yield path
+
+    def test_same_bytes_whatever_memory_held(self):
+        """What a decoder leaves of a damaged picture is never what happened to lie in memory."""
+        damaged = list(self.damage(clips.CLIPS))
+        options = *damaged, "-T", "longest", "--size", "64x48", "--hdr", "clip"
+        made = []
+        for filler in "0", "85", "170":
+            with unittest.mock.patch.dict(os.environ, MALLOC_PERTURB_=filler):
+                made.append(self.pack(f"made-{filler}", *options, status=3))
+        self.assertSameTree(made[1], made[0])
+        self.assertSameTree(made[2], made[0])
+
+    def test_raw_pictures_too_short(self):
+        """FFmpeg's decoder would take them, and show memory where there is no picture."""
+        path = self.path("short.avi")
+        subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=size=128x96", "-c:v", "smc",
+                        "-frames:v", "5", path], check=True)
+        _, words = self.bload("scan", path, status=3)
+        self.assertIn("none of 5 frames decodes", words)

@@ -76,6 +76,8 @@ static void reason_write(char *text, size_t size, const struct bl_tally *t, cons
     text[0] = 0;
     if (t->late)
         snprintf(text, size, "truncated: header says %.1f s, data ends at %.1f s", t->declared, t->present);
+    else if (t->cut && !t->listed)
+        snprintf(text, size, "truncated: the file ends before its header says, %lld frames are there", frames);
     else if (t->cut)
         snprintf(text, size, "truncated: header lists %lld frames, %lld are there", (long long)t->listed, frames);
     else if (faults && frames < expected)

@@ -364,9 +364,39 @@ static bool riff_ends_early(const struct bl_demux *d)
     return size != UINT32_MAX && (int64_t)size + 8 > d->bytes;
 }
 
+/* An EBML number: as many zero bits in front as bytes follow. Returns its bytes (at most 8); 0 where there is none, or
+ * it is "unknown". */
+static int ebml_read(const uint8_t *at, int64_t *value)
+{
+    int length = at[0] ? __builtin_clz(at[0]) - 23 : 0;
+    uint64_t number = length ? at[0] & (0xff >> length) : 0;
+    for (int i = 1; i < length; i++)
+        number = number << 8 | at[i];
+    *value = (int64_t)number;
+    return length && number == (UINT64_C(1) << 7 * length) - 1 ? 0 : length;
+}
+
+/* Where the contents of the element at an offset end, of which the identifier takes four bytes; 0 where it does not
+ * say, or lies beyond the file's head. */
+static int64_t ebml_end(const struct bl_demux *d, int64_t offset, const char *identifier)
+{
+    if (offset < 0 || offset > (int64_t)sizeof d->head - 12 || memcmp(d->head + offset, identifier, 4) != 0)
+        return 0;
+    int64_t size;
+    int length = ebml_read(d->head + offset + 4, &size);
+    return length ? offset + 4 + length + size : 0;
+}
+
+/* A header, then the segment with everything else. */
+static bool matroska_ends_early(const struct bl_demux *d)
+{
+    int64_t segment = ebml_end(d, 0, "\x1a\x45\xdf\xa3");
+    return segment > 0 && ebml_end(d, segment, "\x18\x53\x80\x67") > d->bytes;
+}
+
 bool bl_demux_ends_early(const struct bl_demux *d)
 {
-    if (riff_ends_early(d))
+    if (riff_ends_early(d) || (bl_demux_is_matroska(d) && matroska_ends_early(d)))
         return true;
     int entries = avformat_index_get_entries_count(d->stream);
     for (int i = 0; i < entries; i++) {

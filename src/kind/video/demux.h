@@ -24,10 +24,10 @@ struct bl_demux {
     const char *path; /* the caller's */
     const struct bl_cancel *cancel;
     int fd;
-    int64_t bytes;    /* of the file */
-    int64_t offset;   /* of the next read */
-    int system_errno; /* of the read that failed, or 0; ESTALE when the file ended before its size */
-    uint8_t head[12]; /* its first bytes, zeros when it has fewer */
+    int64_t bytes;     /* of the file */
+    int64_t offset;    /* of the next read */
+    int system_errno;  /* of the read that failed, or 0; ESTALE when the file ended before its size */
+    uint8_t head[128]; /* its first bytes, zeros when it has fewer */
     AVIOContext *io;
     AVFormatContext *format;
     bool recognised;   /* by the file's content, not only by its name */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kind/video/geometry.h"
+#include "kind/video/peek.h"
 
 /* How far a packet's time may lie from where the packet before ends, before it counts as a leap. */
 #define LEAP_BACK_MS 100
@@ -21,6 +22,7 @@ static int codec_open(struct bl_frames *f, struct bl_error *e)
     int rc = avcodec_parameters_to_context(f->codec, stream->codecpar);
     if (rc < 0)
         return bl_demux_error(&f->demux, rc, "damaged: the stream's header cannot be used", e);
+    f->least = bl_peek_least(stream->codecpar);
     f->codec->thread_count = 1;
     f->codec->pkt_timebase = stream->time_base;
     f->codec->framerate = stream->avg_frame_rate; /* where neither packets nor the codec tell how long a frame lasts */
@@ -63,7 +65,8 @@ static int send(struct bl_frames *f, bool got, struct bl_error *e)
 {
     f->draining = !got;
     f->cut = f->cut || f->demux.end_error || (got && packet_is_cut(f));
-    int rc = avcodec_send_packet(f->codec, got ? f->packet : NULL);
+    bool usable = !got || f->packet->size >= f->least;
+    int rc = usable ? avcodec_send_packet(f->codec, got ? f->packet : NULL) : AVERROR_INVALIDDATA;
     av_packet_unref(f->packet);
     if (bl_demux_is_memory(rc))
         return bl_error_memory(e);

@@ -19,6 +19,7 @@ struct bl_frames {
     int64_t time_end; /* of the frame before, or AV_NOPTS_VALUE */
     int64_t dts_end;  /* of the packet before, or AV_NOPTS_VALUE */
     int64_t shift;    /* added to the packets' times, which are made to go on where recordings were joined */
+    int64_t least;    /* bytes of a packet that is all there */
     int64_t refused;  /* packets or calls to which the decoder answered with an error */
     bool cut;         /* the container ended by a fault, or a packet is not all there */
 };

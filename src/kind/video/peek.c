@@ -383,9 +383,17 @@ static int png_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
     return 1;
 }
 
+int64_t bl_peek_least(const AVCodecParameters *codec)
+{
+    if (codec->codec_id != AV_CODEC_ID_RAWVIDEO || codec->bits_per_coded_sample > 8)
+        return 0;
+    int64_t row = ((int64_t)FFMAX(codec->width, 0) * FFMAX(codec->bits_per_coded_sample, 0) + 7) / 8;
+    return row * FFABS((int64_t)codec->height);
+}
+
 void bl_peek_init(struct bl_peek *peek, const AVCodecParameters *codec)
 {
-    *peek = (struct bl_peek){.codec = codec->codec_id};
+    *peek = (struct bl_peek){.codec = codec->codec_id, .least = bl_peek_least(codec)};
     const uint8_t *record = codec->extradata;
     int size = codec->extradata_size;
     if (codec->codec_id == AV_CODEC_ID_H264 && size >= 7 && record[0] == 1)
@@ -437,7 +445,7 @@ static int frames_in(struct bl_peek *peek, const uint8_t *data, size_t size)
 
 int bl_peek_packet(struct bl_peek *peek, const AVPacket *packet)
 {
-    if (packet->size <= 0 || packet->flags & AV_PKT_FLAG_CORRUPT ||
+    if (packet->size <= 0 || packet->size < peek->least || packet->flags & AV_PKT_FLAG_CORRUPT ||
         (peek->packets == 0 && !(packet->flags & AV_PKT_FLAG_KEY)))
         peek->suspicious = true;
     peek->restarts = false;

@@ -114,6 +114,7 @@ static int end_check(struct bl_tally *t, const struct bl_demux *d, int64_t packe
         t->cut = t->listed > packets && bl_demux_ends_early(d);
         return 0;
     }
+    t->cut = bl_demux_is_matroska(d) && bl_demux_ends_early(d);
     t->declared = declared_duration(d);
     t->present = (double)t->end * av_q2d(d->stream->time_base);
     if (t->declared == 0 || t->present + END_TOLERANCE >= t->declared)

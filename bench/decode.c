@@ -1,8 +1,9 @@
 /* The limit that packing is measured against: decodes every frame of the files named, drops them, and prints one line,
  * "frames wall_seconds cpu_seconds". A file per thread, one thread per decoder, all processors busy, as in bload pack,
- * but no frame is looked at and nothing is written.
+ * but no frame is looked at and nothing is written. With a size each frame is converted too, by the tool's converter:
+ * what packing takes beyond that is assembling, hashing and writing.
  *
- *     decode_only THREADS FILE... */
+ *     decode THREADS [WxH] FILE... */
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
 #include <pthread.h>
@@ -11,9 +12,12 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "kind/video/convert.h"
+
 #define THREADS_MAX 256
 
 struct work {
+    int width, height; /* of what is converted to; 0: nothing is */
     char **file;
     int files;
     atomic_int next;
@@ -28,6 +32,9 @@ struct clip {
     AVPacket *packet;
     AVFrame *frame;
     int stream;
+    struct bl_convert *convert; /* NULL: frames are dropped as they are */
+    struct bl_geometry geometry;
+    uint8_t *rgb;
 };
 
 static int clip_open(struct clip *c, const char *path)
@@ -57,8 +64,24 @@ static int clip_open(struct clip *c, const char *path)
     return avcodec_open2(c->codec, decoder, NULL);
 }
 
+static int clip_convert_to(struct clip *c, int width, int height)
+{
+    struct bl_convert_options options = {.simd = bl_simd_best()};
+    struct bl_geometry_input in = {.coded_width = c->codec->width,
+                                   .coded_height = c->codec->height,
+                                   .target_width = width,
+                                   .target_height = height};
+    struct bl_error e = {0};
+    c->rgb = malloc((size_t)width * (size_t)height * 3);
+    return c->rgb && !bl_geometry_make(&c->geometry, &in, &e) && !bl_convert_open(&c->convert, &options, &e)
+               ? 0
+               : AVERROR(ENOMEM);
+}
+
 static void clip_close(struct clip *c)
 {
+    bl_convert_close(c->convert);
+    free(c->rgb);
     avcodec_free_context(&c->codec);
     av_packet_free(&c->packet);
     av_frame_free(&c->frame);
@@ -68,9 +91,13 @@ static void clip_close(struct clip *c)
 /* Takes what frames the decoder has ready. */
 static int clip_drain(struct clip *c, long long *frames)
 {
+    struct bl_error e = {0};
     int rc;
-    while ((rc = avcodec_receive_frame(c->codec, c->frame)) >= 0)
+    while ((rc = avcodec_receive_frame(c->codec, c->frame)) >= 0) {
         ++*frames;
+        if (c->convert && bl_convert_frame(c->convert, c->frame, &c->geometry, c->rgb, &e))
+            return AVERROR_EXTERNAL;
+    }
     return rc == AVERROR(EAGAIN) || rc == AVERROR_EOF ? 0 : rc;
 }
 
@@ -100,12 +127,14 @@ static void *run(void *argument)
         struct clip clip = {0};
         long long frames = 0;
         int rc = clip_open(&clip, work->file[i]);
+        if (rc >= 0 && work->width)
+            rc = clip_convert_to(&clip, work->width, work->height);
         if (rc >= 0)
             rc = clip_decode(&clip, &frames);
         clip_close(&clip);
         atomic_fetch_add(&work->frames, frames);
         if (rc < 0) {
-            fprintf(stderr, "decode_only: %s: %s\n", work->file[i], av_err2str(rc));
+            fprintf(stderr, "decode: %s: %s\n", work->file[i], av_err2str(rc));
             atomic_store(&work->failed, 1);
         }
     }
@@ -123,11 +152,14 @@ int main(int argc, char **argv)
 {
     int threads = argc > 2 ? atoi(argv[1]) : 0;
     if (threads < 1 || threads > THREADS_MAX) {
-        fprintf(stderr, "usage: decode_only THREADS FILE...\n");
+        fprintf(stderr, "usage: decode THREADS [WxH] FILE...\n");
         return 2;
     }
     av_log_set_level(AV_LOG_QUIET);
-    struct work work = {.file = argv + 2, .files = argc - 2};
+    struct work work = {0};
+    int sized = sscanf(argv[2], "%dx%d", &work.width, &work.height) == 2;
+    work.file = argv + 2 + sized;
+    work.files = argc - 2 - sized;
     pthread_t thread[THREADS_MAX];
     double start = seconds(CLOCK_MONOTONIC);
     int started = 0;

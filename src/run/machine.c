@@ -1,0 +1,137 @@
+#include "run/machine.h"
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+
+#define GROUPS_MAX (64 << 10)
+
+/* Reads a file of one group; INT64_MAX where it is not there or sets no limit. folder: of the group; root as in the
+ * header. */
+typedef int64_t limit_read(const char *folder);
+
+/* Up to two numbers from a file; how many there are ("max" is none). */
+static int numbers_read(const char *folder, const char *name, int64_t *a, int64_t *b)
+{
+    char path[4096];
+    struct bl_error e = {0};
+    struct bl_buffer text = {0};
+    long long first = 0, second = 0;
+    int found = 0;
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path && access(path, R_OK) == 0 &&
+        !bl_io_slurp(path, 4096, &text, &e))
+        found = sscanf(text.data ? text.data : "", "%lld %lld", &first, &second);
+    bl_buffer_free(&text);
+    *a = first;
+    *b = second;
+    return found;
+}
+
+static int64_t memory_read(const char *folder)
+{
+    int64_t limit, unused;
+    if (numbers_read(folder, "memory.max", &limit, &unused) < 1 &&
+        numbers_read(folder, "memory.limit_in_bytes", &limit, &unused) < 1)
+        return INT64_MAX;
+    return limit > 0 ? limit : INT64_MAX;
+}
+
+/* A quota of microseconds in each period. */
+static int64_t processors_read(const char *folder)
+{
+    int64_t quota, period, unused;
+    if (numbers_read(folder, "cpu.max", &quota, &period) < 2 &&
+        (numbers_read(folder, "cpu.cfs_quota_us", &quota, &unused) < 1 ||
+         numbers_read(folder, "cpu.cfs_period_us", &period, &unused) < 1))
+        return INT64_MAX;
+    return quota > 0 && period > 0 && quota < INT64_MAX / 1000 ? quota * 1000 / period : INT64_MAX;
+}
+
+/* The least limit of a group and of those that it lies in. path: of the group below the hierarchy's mount, changed.
+ * Inside a container the path may be the one outside, which is not there; the mount's root then is the container's
+ * group. */
+static int64_t least_upwards(const char *root, const char *mount, char *path, limit_read *read)
+{
+    int64_t least = INT64_MAX;
+    for (;;) {
+        char folder[2048];
+        int64_t limit = INT64_MAX;
+        if (snprintf(folder, sizeof folder, "%s/sys/fs/cgroup%s%s", root, mount, path) < (int)sizeof folder)
+            limit = read(folder);
+        least = limit < least ? limit : least;
+        char *slash = strrchr(path, '/');
+        if (!slash)
+            return least;
+        *slash = 0;
+    }
+}
+
+/* A list's word, up to commas. */
+static bool list_has(const char *list, const char *word)
+{
+    size_t size = strlen(word);
+    for (; list; list = strchr(list, ',') ? strchr(list, ',') + 1 : NULL) {
+        if (strncmp(list, word, size) == 0 && (list[size] == 0 || list[size] == ','))
+            return true;
+    }
+    return false;
+}
+
+/* Goes over /proc/self/cgroup: lines "number:controllers:path", of version 2 with no controllers named. */
+static int64_t least_of_groups(const char *root, const char *controller, limit_read *read)
+{
+    char name[2048], mount[64];
+    struct bl_error e = {0};
+    struct bl_buffer text = {0};
+    int64_t least = INT64_MAX;
+    snprintf(mount, sizeof mount, "/%s", controller);
+    char *next = NULL;
+    if (snprintf(name, sizeof name, "%s/proc/self/cgroup", root) < (int)sizeof name && access(name, R_OK) == 0 &&
+        !bl_io_slurp(name, GROUPS_MAX, &text, &e))
+        next = text.data;
+    while (next && *next) {
+        char *line = strsep(&next, "\n");
+        strsep(&line, ":");
+        char *controllers = strsep(&line, ":");
+        if (!line || !(*controllers == 0 || list_has(controllers, controller)))
+            continue;
+        int64_t limit = least_upwards(root, *controllers ? mount : "", line, read);
+        least = limit < least ? limit : least;
+    }
+    bl_buffer_free(&text);
+    return least;
+}
+
+int64_t bl_machine_group_memory(const char *root)
+{
+    return least_of_groups(root, "memory", memory_read);
+}
+
+int64_t bl_machine_group_processors(const char *root)
+{
+    return least_of_groups(root, "cpu", processors_read);
+}
+
+int bl_machine_processors(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0)
+        return 1; /* more than 1,024 processors: the user says -j */
+    int count = CPU_COUNT(&set);
+    int64_t allowed = bl_machine_group_processors("");
+    if (allowed / 1000 < count)
+        count = (int)((allowed + 999) / 1000);
+    return count > 0 ? count : 1;
+}
+
+int64_t bl_machine_memory(void)
+{
+    int64_t there = (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
+    int64_t allowed = bl_machine_group_memory("");
+    return allowed < there ? allowed : there;
+}
