@@ -44,6 +44,7 @@ needs_build() {
     need libavutil-dev has_module libavutil
     need libzimg-dev has_module zimg
     need libzstd-dev has_module libzstd
+    need zlib1g-dev has_module zlib
     need libyaml-dev has_module yaml-0.1
     need libxxhash-dev has_module libxxhash
     need libjansson-dev has_module jansson

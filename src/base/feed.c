@@ -1,0 +1,211 @@
+#include "base/feed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#define CHUNK ((size_t)1 << 17)
+#define GZIP_WINDOW (15 + 16) /* zlib's words for "the largest window, a gzip header" */
+
+enum packing { PLAIN, GZIP, ZSTD };
+
+struct bl_feed {
+    int fd;
+    const char *path;
+    enum packing packing;
+    bool eof;     /* of the file */
+    bool between; /* before a member or frame: here the file may end */
+    uint8_t data[CHUNK];
+    size_t at, end;
+    int64_t offset; /* in the file, of data + end */
+    z_stream gzip;
+    ZSTD_DStream *zstd;
+};
+
+static enum packing packing_of(const uint8_t *head, size_t size)
+{
+    if (size >= 2 && head[0] == 0x1f && head[1] == 0x8b)
+        return GZIP;
+    if (size >= 4 && memcmp(head, "\x28\xb5\x2f\xfd", 4) == 0)
+        return ZSTD;
+    /* A skippable frame may come first. */
+    if (size >= 4 && (head[0] & 0xf0) == 0x50 && memcmp(head + 1, "\x2a\x4d\x18", 3) == 0)
+        return ZSTD;
+    return PLAIN;
+}
+
+bool bl_feed_is_packed(const void *head, size_t size)
+{
+    return packing_of(head, size) != PLAIN;
+}
+
+/* Reads on behind what is there; f->at == f->end. */
+static int refill(struct bl_feed *f, struct bl_error *e)
+{
+    f->at = f->end = 0;
+    while (f->end < 4 && !f->eof) {
+        ssize_t n = read(f->fd, f->data + f->end, CHUNK - f->end);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return bl_error_errno(e, BL_EFAIL, "cannot read %s", f->path);
+        f->eof = n == 0;
+        f->end += (size_t)n;
+        f->offset += n;
+    }
+    return BL_OK;
+}
+
+static bool ends_with(const char *path, const char *suffix)
+{
+    size_t size = strlen(path), tail = strlen(suffix);
+    return size > tail && strcasecmp(path + size - tail, suffix) == 0;
+}
+
+/* The first bytes tell what the file is, and must not contradict its name. */
+static int settle(struct bl_feed *f, struct bl_error *e)
+{
+    int code = refill(f, e);
+    if (code)
+        return code;
+    f->packing = packing_of(f->data, f->end);
+    f->between = true;
+    if (f->packing != GZIP && ends_with(f->path, ".gz"))
+        return bl_error_set(e, BL_EDATA, f->end ? "not gzip data, as its name says" : "empty file");
+    if (f->packing != ZSTD && ends_with(f->path, ".zst"))
+        return bl_error_set(e, BL_EDATA, f->end ? "not zstd data, as its name says" : "empty file");
+    if (f->packing == GZIP && inflateInit2(&f->gzip, GZIP_WINDOW) != Z_OK)
+        return bl_error_memory(e);
+    if (f->packing == ZSTD && !(f->zstd = ZSTD_createDStream()))
+        return bl_error_memory(e);
+    return BL_OK;
+}
+
+int bl_feed_open(struct bl_feed **feed, const char *path, int64_t begin, struct bl_error *e)
+{
+    struct bl_feed *f = calloc(1, sizeof *f);
+    if (!f)
+        return bl_error_memory(e);
+    int code = BL_OK;
+    f->path = path;
+    f->fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (f->fd < 0)
+        code = bl_error_errno(e, bl_errno_is_system(errno) || errno == ENOENT ? BL_EFAIL : BL_EDATA, "cannot open %s",
+                              path);
+    else if (begin && lseek(f->fd, begin, SEEK_SET) < 0)
+        code = bl_error_errno(e, BL_EFAIL, "cannot seek in %s", path);
+    f->offset = begin;
+    if (!code && !begin)
+        code = settle(f, e);
+    if (code)
+        bl_feed_close(f);
+    else
+        *feed = f;
+    return code;
+}
+
+void bl_feed_close(struct bl_feed *f)
+{
+    if (f->fd >= 0 && f->fd != STDIN_FILENO)
+        close(f->fd);
+    if (f->packing == GZIP)
+        inflateEnd(&f->gzip);
+    ZSTD_freeDStream(f->zstd);
+    free(f);
+}
+
+static int refuse(const struct bl_feed *f, const char *what, struct bl_error *e)
+{
+    return bl_error_set(e, BL_EDATA, "the %s data %s at byte %" PRId64 " of the file",
+                        f->packing == GZIP ? "gzip" : "zstd", what, f->offset - (int64_t)(f->end - f->at));
+}
+
+static void take_plain(struct bl_feed *f, void *data, size_t size, size_t *got)
+{
+    *got = f->end - f->at < size ? f->end - f->at : size;
+    memcpy(data, f->data + f->at, *got);
+    f->at += *got;
+}
+
+/* Behind a member come another one, zeros that pad the file, or its end. */
+static int begin_member(struct bl_feed *f, struct bl_error *e)
+{
+    while (f->at < f->end && f->data[f->at] == 0)
+        f->at++;
+    if (f->at == f->end)
+        return BL_OK;
+    if (f->data[f->at] != 0x1f)
+        return refuse(f, "is followed by other bytes", e);
+    f->between = false;
+    return inflateReset(&f->gzip) == Z_OK ? BL_OK : bl_error_memory(e);
+}
+
+static int take_gzip(struct bl_feed *f, void *data, size_t size, size_t *got, struct bl_error *e)
+{
+    int code = f->between ? begin_member(f, e) : BL_OK;
+    if (code || f->at == f->end)
+        return code;
+    f->gzip.next_in = f->data + f->at;
+    f->gzip.avail_in = (uInt)(f->end - f->at);
+    f->gzip.next_out = data;
+    f->gzip.avail_out = size < UINT32_MAX ? (uInt)size : UINT32_MAX;
+    uInt room = f->gzip.avail_out;
+    int result = inflate(&f->gzip, Z_NO_FLUSH);
+    f->at = f->end - f->gzip.avail_in;
+    *got = room - f->gzip.avail_out;
+    f->between = result == Z_STREAM_END;
+    if (result == Z_MEM_ERROR)
+        return bl_error_memory(e);
+    if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
+        return refuse(f, "is damaged", e);
+    return BL_OK;
+}
+
+static int take_zstd(struct bl_feed *f, void *data, size_t size, size_t *got, struct bl_error *e)
+{
+    ZSTD_inBuffer in = {f->data, f->end, f->at};
+    ZSTD_outBuffer out = {data, size, 0};
+    size_t result = ZSTD_decompressStream(f->zstd, &out, &in);
+    f->at = in.pos;
+    *got = out.pos;
+    if (!ZSTD_isError(result)) {
+        f->between = result == 0;
+        return BL_OK;
+    }
+    if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation)
+        return bl_error_memory(e);
+    if (ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge)
+        return refuse(f, "needs a window of more than 128 MiB", e);
+    return refuse(f, "is damaged", e);
+}
+
+int bl_feed_read(struct bl_feed *f, void *data, size_t size, size_t *got, struct bl_error *e)
+{
+    *got = 0;
+    for (;;) {
+        int code = BL_OK;
+        if (f->at == f->end && !f->eof)
+            code = refill(f, e);
+        bool drained = f->at == f->end;
+        if (code || (drained && (f->packing == PLAIN || f->between)))
+            return code;
+        if (f->packing == PLAIN)
+            take_plain(f, data, size, got);
+        else if (f->packing == GZIP)
+            code = take_gzip(f, data, size, got, e);
+        else
+            code = take_zstd(f, data, size, got, e);
+        if (code || *got)
+            return code;
+        /* Nothing comes out any more, and nothing goes in: an end in the middle. */
+        if (drained && !f->between)
+            return refuse(f, "ends in the middle", e);
+    }
+}

@@ -1,0 +1,25 @@
+/* A feed: the bytes of a file in order, decompressed on the way where they are gzip (of many members) or zstd (of many
+ * frames), which the first bytes tell. Memory is bounded whatever the file says. */
+#ifndef BL_FEED_H
+#define BL_FEED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct bl_feed;
+
+/* Whether a file that begins so is compressed. */
+bool bl_feed_is_packed(const void *head, size_t size);
+
+/* Opens path ("-": standard input) to be read from byte begin. What begins at 0 may be compressed. BL_EDATA: the file's
+ * name says gzip or zstd (.gz, .zst), and it is not. The path outlives the feed. */
+int bl_feed_open(struct bl_feed **feed, const char *path, int64_t begin, struct bl_error *e);
+void bl_feed_close(struct bl_feed *feed);
+
+/* Puts up to size bytes into data; *got is 0 at the end alone. BL_EDATA: damaged or cut off, with the place. */
+int bl_feed_read(struct bl_feed *feed, void *data, size_t size, size_t *got, struct bl_error *e);
+
+#endif
