@@ -169,6 +169,7 @@ const struct bl_option_type bl_option_bytes = {"BYTES", parse_bytes, format_int,
                                                "a number of bytes, such as 256M or 4G"};
 const struct bl_option_type bl_option_choice = {NULL, parse_choice, format_choice, NULL};
 const struct bl_option_type bl_option_string = {"TEXT", parse_string, format_string, "a text that is not empty"};
+const struct bl_option_type bl_option_path = {"FILE", parse_string, format_string, "the name of a file"};
 const struct bl_option_type bl_option_rational = {"RATE", parse_rational, format_rational,
                                                   "a positive rate, such as 25, 12.5 or 30000/1001"};
 const struct bl_option_type bl_option_dimensions = {"WxH", parse_dimensions, format_dimensions,

@@ -48,13 +48,14 @@ struct bl_dimensions {
     int width, height; /* 0: not set */
 };
 
-extern const struct bl_option_type bl_option_flag;       /* bool */
-extern const struct bl_option_type bl_option_int;        /* int64_t */
-extern const struct bl_option_type bl_option_uint;       /* uint64_t, any 64-bit value: seeds */
-extern const struct bl_option_type bl_option_bytes;      /* int64_t */
-extern const struct bl_option_type bl_option_choice;     /* int: index into choices */
-extern const struct bl_option_type bl_option_string;     /* const char *: as long-lived as the text that was set */
-extern const struct bl_option_type bl_option_rational;   /* struct bl_rational, > 0: 25, 12.5, 30000/1001 */
+extern const struct bl_option_type bl_option_flag;     /* bool */
+extern const struct bl_option_type bl_option_int;      /* int64_t */
+extern const struct bl_option_type bl_option_uint;     /* uint64_t, any 64-bit value: seeds */
+extern const struct bl_option_type bl_option_bytes;    /* int64_t */
+extern const struct bl_option_type bl_option_choice;   /* int: index into choices */
+extern const struct bl_option_type bl_option_string;   /* const char *: as long-lived as the text that was set */
+extern const struct bl_option_type bl_option_path;     /* const char *: a file's name, or one of the words in choices */
+extern const struct bl_option_type bl_option_rational; /* struct bl_rational, > 0: 25, 12.5, 30000/1001 */
 extern const struct bl_option_type bl_option_dimensions; /* struct bl_dimensions: 224x224 */
 
 #define BL_OPTION_GROUPS_MAX 12

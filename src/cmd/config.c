@@ -201,7 +201,7 @@ static int print_option(void *context, const struct bl_option_group *group, cons
     bl_option_format(group, option, &value);
     if (value.size && !option->command_line_only) {
         bl_buffer_printf(out, "%s: ", option->name);
-        if (option->type == &bl_option_string)
+        if (option->type == &bl_option_string || option->type == &bl_option_path)
             append_quoted(out, value.data);
         else
             bl_buffer_text(out, value.data);

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kind_names[] = {"auto", "video", NULL};
+#include "base/text.h"
+
+static const char *const kind_names[] = {"auto", "video", "text", NULL};
 
 static const struct bl_option table[] = {
     {.name = "config",
@@ -22,6 +24,11 @@ static const struct bl_option table[] = {
      .affects = BL_AFFECTS_LENGTHS,
      .offset = offsetof(struct bl_inputs, kind),
      .help = "what the sources are, where their names do not tell"},
+    {.name = "spool",
+     .type = &bl_option_string,
+     .placeholder = "DIR",
+     .offset = offsetof(struct bl_inputs, spool),
+     .help = "where tokens wait between scan and pack; pack takes its output's own folder when not given"},
     {0},
 };
 
@@ -74,6 +81,73 @@ int bl_inputs_settle(struct bl_inputs *inputs, struct bl_cmd *cmd)
     return code;
 }
 
+/* Of a kind's options that name files: what the YAML file says counts from there. */
+static int resolve_paths(struct bl_inputs *inputs, struct bl_cmd *cmd, int k)
+{
+    for (const struct bl_option *option = bl_kinds[k]->options; option->name; option++) {
+        const char **value = (const char **)((char *)inputs->kind_config[k] + option->offset);
+        if (option->type != &bl_option_path || !*value || !inputs->config.directory ||
+            bl_options_origin(&cmd->options, option->name) != BL_ORIGIN_FILE || inputs->paths == BL_PATHS_MAX)
+            continue;
+        bool is_word = false;
+        for (const char *const *word = option->choices; word && *word; word++)
+            is_word |= strcmp(*word, *value) == 0;
+        if (is_word)
+            continue;
+        char *path = bl_source_open_path(inputs->config.directory, *value);
+        if (!path)
+            return bl_error_memory(&cmd->error);
+        *value = inputs->path[inputs->paths++] = path;
+    }
+    return BL_OK;
+}
+
+int bl_inputs_prepare(struct bl_inputs *inputs, struct bl_cmd *cmd)
+{
+    int code = BL_OK;
+    for (int k = 0; bl_kinds[k] && !code; k++) {
+        const struct bl_kind *kind = bl_kinds[k];
+        code = resolve_paths(inputs, cmd, k);
+        if (!code && kind->prepare)
+            code = kind->prepare(inputs->kind_config[k], &cmd->error);
+        const char *warning = !code && kind->warning ? kind->warning(inputs->kind_config[k]) : NULL;
+        if (warning)
+            bl_cmd_say("%s", warning);
+    }
+    return code;
+}
+
+struct listing {
+    struct bl_files *files;
+    const struct bl_kind *kind;
+};
+
+static int add_path(void *context, const char *path, struct bl_error *e)
+{
+    const struct listing *l = context;
+    struct bl_files *files = l->files;
+    if (files->count == files->capacity) {
+        size_t capacity = files->capacity ? 2 * files->capacity : 256;
+        struct bl_file *file = realloc(files->file, capacity * sizeof *file);
+        if (!file)
+            return bl_error_memory(e);
+        files->file = file;
+        files->capacity = capacity;
+    }
+    char *copy = strdup(path);
+    if (!copy)
+        return bl_error_memory(e);
+    files->file[files->count++] = (struct bl_file){.path = copy, .id = copy, .kind = l->kind};
+    return BL_OK;
+}
+
+int bl_inputs_list_table(struct bl_inputs *inputs, const struct bl_sequences *sequences, const struct bl_kind *kind,
+                         struct bl_error *e)
+{
+    struct listing l = {&inputs->files, kind};
+    return bl_sequences_paths(sequences, add_path, &l, e);
+}
+
 int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
 {
     const struct bl_kind *kind = inputs->kind ? bl_kinds[inputs->kind - 1] : NULL;
@@ -88,8 +162,13 @@ void bl_inputs_free(struct bl_inputs *inputs)
     bl_files_free(&inputs->files);
     free(inputs->source);
     bl_config_free(&inputs->config);
-    for (int k = 0; k < BL_KINDS_MAX; k++)
+    for (int k = 0; k < BL_KINDS_MAX; k++) {
+        if (inputs->kind_config[k] && bl_kinds[k]->release)
+            bl_kinds[k]->release(inputs->kind_config[k]);
         free(inputs->kind_config[k]);
+    }
+    for (int i = 0; i < inputs->paths; i++)
+        free(inputs->path[i]);
     *inputs = (struct bl_inputs){0};
 }
 
@@ -105,10 +184,21 @@ void bl_inputs_say_ignored(const struct bl_inputs *inputs)
     bl_buffer_free(&text);
 }
 
-void bl_inputs_say_fault(const struct bl_row *row)
+void bl_inputs_say_fault(struct bl_inputs *inputs, const struct bl_row *row)
 {
+    if (bl_row_is_empty(row) && inputs->empty++ >= 10)
+        return;
     if (row->status == BL_ROW_OK)
         bl_cmd_say("%s: %s", row->id, row->reason); /* the reason says that it is damaged */
     else
         bl_cmd_say("%s %s: %s", bl_row_status_name(row->status), row->id, row->reason);
+}
+
+void bl_inputs_say_untold(int64_t empty, int64_t untold)
+{
+    char a[32];
+    if (empty)
+        bl_cmd_say("empty documents, skipped: %s", bl_text_count(a, empty));
+    if (untold)
+        bl_cmd_say("further faults, told in sequences.tsv alone: %s", bl_text_count(a, untold));
 }

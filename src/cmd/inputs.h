@@ -5,8 +5,10 @@
 #include "cmd/cmd.h"
 #include "cmd/config.h"
 #include "scan/sources.h"
+#include "store/sequences.h"
 
 #define BL_KINDS_MAX 8
+#define BL_PATHS_MAX 8
 
 struct bl_inputs {
     int kind;                /* option: 0 auto, then the place in bl_kinds + 1 */
@@ -16,7 +18,11 @@ struct bl_inputs {
     int sources;
     const char *base; /* directory that relative paths count from, or NULL */
     void *kind_config[BL_KINDS_MAX];
+    const char *spool;        /* option */
+    char *path[BL_PATHS_MAX]; /* of options, counted from the YAML file that gave them */
+    int paths;
     struct bl_files files;
+    int64_t empty; /* rows without fault and without steps that were told */
 };
 
 /* Adds the options of the sources and of every kind. */
@@ -25,14 +31,24 @@ int bl_inputs_add_options(struct bl_inputs *inputs, struct bl_cmd *cmd);
 /* After the command line: reads the YAML file if there is one, settles the sources, checks the kinds' options. */
 int bl_inputs_settle(struct bl_inputs *inputs, struct bl_cmd *cmd);
 
+/* Has every kind make ready what its options name (a tokenizer), and tells what it warns of. */
+int bl_inputs_prepare(struct bl_inputs *inputs, struct bl_cmd *cmd);
+
 /* Lists the files. */
 int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd);
+
+/* Lists the files of a table instead. */
+int bl_inputs_list_table(struct bl_inputs *inputs, const struct bl_sequences *sequences, const struct bl_kind *kind,
+                         struct bl_error *e);
 void bl_inputs_free(struct bl_inputs *inputs);
 
 /* "ignored in folders: 3 .txt, 1 hidden", for the summary; nothing when nothing was. */
 void bl_inputs_say_ignored(const struct bl_inputs *inputs);
 
-/* Prints a fault of a row: "skipped a.mp4: empty file". */
-void bl_inputs_say_fault(const struct bl_row *row);
+/* Prints a fault of a row: "skipped a.mp4: empty file". Of rows that are merely empty the first ten. */
+void bl_inputs_say_fault(struct bl_inputs *inputs, const struct bl_row *row);
+
+/* "empty documents, skipped: 1,234", and how many faults were not told; nothing where there are none. */
+void bl_inputs_say_untold(int64_t empty, int64_t untold);
 
 #endif

@@ -46,6 +46,8 @@ static int settle(struct bl_cmd *cmd, struct bl_packing *p)
         code = resolve(cmd, p, "sequences", p->options.sequences, &p->sequences_path);
     if (!code)
         code = resolve(cmd, p, "plan", p->options.plan, &p->plan_path);
+    if (!code)
+        code = resolve(cmd, p, "spool", p->inputs.spool, &p->spool);
     if (code || p->print_config)
         return code;
     if (!p->output)
@@ -109,7 +111,7 @@ static int take_outcome(void *sink, const struct bl_row *row, const struct bl_ou
     bool was_on = p->progress.on;
     bl_progress_end(&p->progress);
     p->progress.on = was_on;
-    bl_inputs_say_fault(&told);
+    bl_inputs_say_fault(&p->inputs, &told);
     if (outcome->failed)
         return bl_packing_tolerate(p, row, outcome->text, (int64_t)p->table.count, e);
     return bl_packing_tolerate_damage(p, row, outcome->text, e);
@@ -171,9 +173,11 @@ static int finish(struct bl_cmd *cmd, struct bl_packing *p)
                             .made = made.data};
     if (!code)
         code = bl_finish_run(&job, &p->finished, &cmd->error);
+    if (!code && p->kind->clear)
+        code = p->kind->clear(p->inputs.kind_config[bl_kind_index(p->kind)], &p->env, &cmd->error);
     if (!code)
         code = bl_state_remove(&p->state, &cmd->error);
-    p->partial = p->finished.skipped || p->finished.failed || p->finished.damaged;
+    p->partial = p->finished.skipped > p->finished.empty || p->finished.failed || p->finished.damaged;
     bl_buffer_free(&made);
     return code;
 }
@@ -185,11 +189,12 @@ static void say_summary(const struct bl_packing *p)
     bl_summary_plan(&p->plan, &p->plan_options);
     bl_cmd_say("%s: %s shards, %s; %s %s/s", p->output, bl_text_count(a, bl_format_shards(&p->format)),
                bl_text_size(b, f->bytes),
-               bl_text_count(c, p->seconds > 0 ? (int64_t)((double)p->steps / p->seconds) : 0), "frames");
+               bl_text_count(c, p->seconds > 0 ? (int64_t)((double)p->steps / p->seconds) : 0), p->kind->steps);
     if (p->partial)
         bl_cmd_say("%" PRId64 " inputs skipped, %" PRId64 " failed (%" PRId64 " steps left as zeros), %" PRId64
                    " damaged: sequences.tsv names them",
                    f->skipped, f->failed, f->failed_steps, f->damaged);
+    bl_inputs_say_untold(f->empty, p->untold);
     bl_inputs_say_ignored(&p->inputs);
 }
 
@@ -217,7 +222,8 @@ static int build(struct bl_cmd *cmd, struct bl_packing *p)
     if (!code)
         code = make_format(cmd, p);
     if (!code)
-        code = bl_memory_settle(p->options.memory, &p->table, &p->plan, &p->format, &p->workers, &p->slots, e);
+        code = bl_memory_settle(p->options.memory, &p->table, &p->plan, &p->format, p->kind->reader_memory, &p->workers,
+                                &p->slots, e);
     if (!code)
         code = write_shards(cmd, p);
     if (!code)
@@ -237,6 +243,8 @@ static int run(struct bl_cmd *cmd, struct bl_packing *p)
     p->env.cancel = &cmd->cancel;
     p->workers = bl_cmd_workers(&cmd->common);
     code = bl_packing_simd(p, e);
+    if (!code)
+        code = bl_inputs_prepare(&p->inputs, cmd);
     if (!code && !p->sequences_path)
         code = bl_inputs_list(&p->inputs, cmd);
     if (!code)
@@ -255,6 +263,7 @@ static void free_packing(struct bl_packing *p)
     bl_buffer_free(&p->identity);
     free(p->failed);
     free(p->output);
+    free(p->spool);
     free(p->sequences_path);
     free(p->plan_path);
 }

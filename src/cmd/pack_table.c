@@ -14,6 +14,8 @@ int bl_packing_tolerate(struct bl_packing *p, const struct bl_row *row, const ch
     p->useless++;
     if (p->options.on_error == BL_ON_ERROR_FAIL)
         return bl_error_set(e, BL_EFAIL, "%s: %s (--on-error fail)", row->id, reason);
+    if (bl_tolerance_exceeded(&p->options.max_failed, p->useless, inputs) && inputs == INT64_MAX)
+        return bl_error_set(e, BL_EFAIL, "%" PRId64 " inputs are of no use: more than --max-failed allows", p->useless);
     if (bl_tolerance_exceeded(&p->options.max_failed, p->useless, inputs))
         return bl_error_set(e, BL_EFAIL,
                             "%" PRId64 " of %" PRId64 " inputs are of no use: more than --max-failed allows",
@@ -32,36 +34,48 @@ int bl_packing_tolerate_damage(const struct bl_packing *p, const struct bl_row *
 static int take_scan_fault(void *sink, const struct bl_row *row, struct bl_error *e)
 {
     struct bl_packing *p = sink;
-    bl_inputs_say_fault(row);
+    bl_inputs_say_fault(&p->inputs, row);
+    /* Where files hold many sequences, how many there are is known in the end: check_faults looks again. */
+    int64_t inputs = p->inputs.files.file[0].kind->stretch ? INT64_MAX : (int64_t)p->inputs.files.count;
+    if (bl_row_is_empty(row))
+        return BL_OK;
     if (row->status != BL_ROW_OK)
-        return bl_packing_tolerate(p, row, row->reason, (int64_t)p->inputs.files.count, e);
+        return bl_packing_tolerate(p, row, row->reason, inputs, e);
     return bl_packing_tolerate_damage(p, row, row->reason, e);
 }
 
-static void tick_scan(void *sink, size_t files, int64_t steps)
+static void tick_scan(void *sink, const struct bl_scan_progress *found)
 {
     struct bl_packing *p = sink;
-    (void)steps;
-    p->progress.done = (int64_t)files;
+    p->progress.done = found->files;
     bl_progress_tick(&p->progress);
+}
+
+static int run_scan(struct bl_cmd *cmd, struct bl_packing *p, struct bl_output *out)
+{
+    struct bl_scan_progress found;
+    struct bl_scan job = {.files = &p->inputs.files,
+                          .base = p->inputs.base,
+                          .kind_config = p->inputs.kind_config,
+                          .workers = p->workers,
+                          .env = &p->env,
+                          .temporary = p->state.folder,
+                          .fault = take_scan_fault,
+                          .tick = tick_scan,
+                          .sink = p};
+    bl_progress_start(&p->progress, cmd->common.quiet, "scan", "files", NULL, (int64_t)p->inputs.files.count);
+    int code = bl_scan_run(&job, out, &found, &cmd->error);
+    bl_progress_end(&p->progress);
+    p->untold = found.untold;
+    return code;
 }
 
 static int scan(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_output out = {0};
-    struct bl_scan job = {.files = &p->inputs.files,
-                          .base = p->inputs.base,
-                          .kind_config = (const void *const *)p->inputs.kind_config,
-                          .workers = p->workers,
-                          .env = &p->env,
-                          .fault = take_scan_fault,
-                          .tick = tick_scan,
-                          .sink = p};
     int code = bl_output_open(&out, p->state.sequences, &cmd->error);
-    bl_progress_start(&p->progress, cmd->common.quiet, "scan", "files", NULL, (int64_t)p->inputs.files.count);
     if (!code)
-        code = bl_scan_run(&job, &out, &cmd->error);
-    bl_progress_end(&p->progress);
+        code = run_scan(cmd, p, &out);
     if (!code)
         code = bl_output_commit(&out, &cmd->error);
     bl_output_abort(&out);
@@ -111,7 +125,7 @@ static int check_table(struct bl_packing *p, struct bl_error *e)
 static int check_faults(struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->table;
-    int64_t useless = t->by_status[BL_ROW_SKIPPED] + t->by_status[BL_ROW_FAILED];
+    int64_t useless = bl_sequences_useless(t);
     if (p->options.on_error == BL_ON_ERROR_FAIL && useless + t->damaged) {
         return bl_error_set(e, BL_EFAIL, "%" PRId64 " inputs are of no use, %" PRId64 " are damaged (--on-error fail)",
                             useless, t->damaged);
@@ -123,12 +137,25 @@ static int check_faults(struct bl_packing *p, struct bl_error *e)
     return BL_OK;
 }
 
+/* What readers need lies in the spool; where the table was there before, it may not, or not all of it. */
+static int fill_spool(struct bl_cmd *cmd, struct bl_packing *p)
+{
+    int code = p->sequences_path ? bl_inputs_list_table(&p->inputs, &p->table, p->kind, &cmd->error) : BL_OK;
+    return code ? code : run_scan(cmd, p, NULL);
+}
+
+static int make_spool(struct bl_packing *p, struct bl_error *e)
+{
+    p->env.spool = p->spool ? p->spool : p->state.spool;
+    return p->spool ? bl_io_mkdirs(p->spool, e) : BL_OK;
+}
+
 int bl_packing_table(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_error *e = &cmd->error;
-    bool found = access(p->state.sequences, F_OK) == 0;
-    int code = BL_OK;
-    if (!found)
+    bool found = access(p->state.sequences, F_OK) == 0, scanned = !found && !p->sequences_path;
+    int code = make_spool(p, e);
+    if (!code && !found)
         code = p->sequences_path ? copy_table(p, e) : scan(cmd, p);
     const char *path = p->state.sequences;
     if (!code)
@@ -137,5 +164,7 @@ int bl_packing_table(struct bl_cmd *cmd, struct bl_packing *p)
         code = bl_scan_compare(&p->inputs.files, p->inputs.base, &p->table, e);
     if (!code)
         code = check_table(p, e);
-    return code ? code : check_faults(p, e);
+    if (!code)
+        code = check_faults(p, e);
+    return code || scanned || !p->kind->keep ? code : fill_spool(cmd, p);
 }

@@ -22,6 +22,8 @@ struct bl_packing {
     struct bl_buffer identity;
     struct bl_kind_env env;
     struct bl_state state;
+    char *spool;    /* directory of --spool, or the state's own: owned only in the first case */
+    int64_t untold; /* faults of the scan that were not told one by one */
     struct bl_sequences table;
     struct bl_plan plan;
     const struct bl_kind *kind;

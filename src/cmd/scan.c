@@ -16,7 +16,7 @@ struct scan {
     const char *output;
     struct bl_inputs inputs;
     struct bl_progress progress;
-    int64_t by_status[4], damaged, steps;
+    struct bl_scan_progress found;
     /* What pack's YAML file may say beside the sources: read, so that one file serves both. */
     struct bl_pack_options pack_options;
     struct bl_plan_options plan_options;
@@ -37,28 +37,25 @@ static int take_fault(void *sink, const struct bl_row *row, struct bl_error *e)
 {
     struct scan *scan = sink;
     (void)e;
-    scan->by_status[row->status]++;
-    scan->damaged += row->status == BL_ROW_OK;
-    bl_inputs_say_fault(row);
+    bl_inputs_say_fault(&scan->inputs, row);
     return BL_OK;
 }
 
-static void tick(void *sink, size_t files, int64_t steps)
+static void tick(void *sink, const struct bl_scan_progress *found)
 {
     struct scan *scan = sink;
-    scan->progress.done = (int64_t)files;
-    scan->steps = steps;
+    scan->progress.done = found->files;
     bl_progress_tick(&scan->progress);
 }
 
 static void say_summary(const struct scan *scan)
 {
-    char files[32], steps[32], ok[32];
-    int64_t useless = scan->by_status[BL_ROW_SKIPPED] + scan->by_status[BL_ROW_FAILED];
-    bl_cmd_say("%s files: %s sequences of %s steps, %d of them damaged; %d skipped",
-               bl_text_count(files, (int64_t)scan->inputs.files.count),
-               bl_text_count(ok, (int64_t)scan->inputs.files.count - useless), bl_text_count(steps, scan->steps),
-               (int)scan->damaged, (int)useless);
+    char files[32], steps[32], ok[32], damaged[32], skipped[32];
+    const struct bl_scan_progress *f = &scan->found;
+    bl_cmd_say("%s files: %s sequences of %s steps, %s of them damaged; %s skipped",
+               bl_text_count(files, (int64_t)scan->inputs.files.count), bl_text_count(ok, f->rows - f->skipped),
+               bl_text_count(steps, f->steps), bl_text_count(damaged, f->damaged), bl_text_count(skipped, f->skipped));
+    bl_inputs_say_untold(f->empty, f->untold);
     bl_inputs_say_ignored(&scan->inputs);
 }
 
@@ -66,11 +63,15 @@ static int run(struct bl_cmd *cmd, struct scan *scan)
 {
     if (!scan->inputs.sources)
         return bl_error_set(&cmd->error, BL_EUSAGE, "no source given (see bload scan --help)");
-    int code = bl_inputs_list(&scan->inputs, cmd);
+    int code = bl_inputs_prepare(&scan->inputs, cmd);
+    if (!code)
+        code = bl_inputs_list(&scan->inputs, cmd);
+    if (!code && scan->inputs.spool)
+        code = bl_io_mkdirs(scan->inputs.spool, &cmd->error);
     struct bl_output out = {0};
     if (!code)
         code = bl_output_open(&out, scan->output, &cmd->error);
-    struct bl_kind_env env = {&cmd->cancel, bl_simd_best()};
+    struct bl_kind_env env = {&cmd->cancel, bl_simd_best(), scan->inputs.spool};
     if (!code)
         code = bl_simd_apply(env.simd, &cmd->error);
     if (!code) {
@@ -78,13 +79,13 @@ static int run(struct bl_cmd *cmd, struct scan *scan)
         bl_progress_start(&scan->progress, cmd->common.quiet, "scan", "files", NULL, (int64_t)scan->inputs.files.count);
         struct bl_scan job = {.files = &scan->inputs.files,
                               .base = scan->inputs.base,
-                              .kind_config = (const void *const *)scan->inputs.kind_config,
+                              .kind_config = scan->inputs.kind_config,
                               .workers = bl_cmd_workers(&cmd->common),
                               .env = &env,
                               .fault = take_fault,
                               .tick = tick,
                               .sink = scan};
-        code = bl_scan_run(&job, &out, &cmd->error);
+        code = bl_scan_run(&job, &out, &scan->found, &cmd->error);
         bl_progress_end(&scan->progress);
     }
     if (!code)
@@ -121,5 +122,5 @@ int bl_cmd_scan(int argc, char **argv)
     if (!code)
         code = run(&cmd, &scan);
     bl_inputs_free(&scan.inputs);
-    return bl_cmd_end(&cmd, code, scan.by_status[BL_ROW_SKIPPED] || scan.damaged);
+    return bl_cmd_end(&cmd, code, scan.found.skipped > scan.found.empty || scan.found.damaged);
 }

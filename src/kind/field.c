@@ -38,3 +38,18 @@ size_t bl_field_step_bytes(const struct bl_field *field)
         bytes *= (size_t)field->shape[i];
     return bytes;
 }
+
+void bl_field_pad(const struct bl_field *field, uint8_t *out, size_t steps)
+{
+    size_t bytes = steps * bl_field_step_bytes(field), element = bl_dtype_size(field->dtype);
+    if (!field->pad || !bytes) {
+        memset(out, 0, bytes);
+        return;
+    }
+    memcpy(out, &field->pad, element); /* the low bytes come first */
+    for (size_t done = element; done < bytes;) {
+        size_t more = bytes - done < done ? bytes - done : done;
+        memcpy(out + done, out, more);
+        done += more;
+    }
+}

@@ -37,6 +37,7 @@ struct bl_field {
     enum bl_dtype dtype;
     int rank;                         /* of one step: 0 for scalars */
     int64_t shape[BL_FIELD_RANK_MAX]; /* of one step: {H, W, 3} */
+    int64_t pad;                      /* what fills the end of a block: of integers; others take 0 alone */
 };
 
 struct bl_fields {
@@ -47,5 +48,8 @@ struct bl_fields {
 /* Bytes of one step of the field. Shapes are bounded when a field is made (at most 2^40 bytes a step), so it cannot
  * overflow. */
 size_t bl_field_step_bytes(const struct bl_field *field);
+
+/* Fills steps of the field with its pad. */
+void bl_field_pad(const struct bl_field *field, uint8_t *out, size_t steps);
 
 #endif

@@ -3,9 +3,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "kind/text/text.h"
 #include "kind/video/video.h"
 
-const struct bl_kind *const bl_kinds[] = {&bl_kind_video, NULL};
+const struct bl_kind *const bl_kinds[] = {&bl_kind_video, &bl_kind_text, NULL};
 
 const struct bl_kind *bl_kind_find(const char *name)
 {
@@ -16,15 +17,29 @@ const struct bl_kind *bl_kind_find(const char *name)
     return NULL;
 }
 
+int bl_kind_index(const struct bl_kind *kind)
+{
+    int k = 0;
+    while (bl_kinds[k] != kind)
+        k++;
+    return k;
+}
+
+/* "a.jsonl.gz" has the extensions "gz" and "jsonl.gz". */
+static bool has_extension(const char *name, const char *extension)
+{
+    size_t size = strlen(name), tail = strlen(extension);
+    return size > tail && name[size - tail - 1] == '.' && strcasecmp(name + size - tail, extension) == 0;
+}
+
 const struct bl_kind *bl_kind_of_file(const char *name)
 {
-    const char *dot = strrchr(name, '.');
-    const char *slash = strrchr(name, '/');
-    if (!dot || (slash && dot < slash))
-        return NULL;
+    bool standard_input = strcmp(name, "-") == 0;
     for (int i = 0; bl_kinds[i]; i++) {
+        if (standard_input && bl_kinds[i]->standard_input)
+            return bl_kinds[i];
         for (const char *const *extension = bl_kinds[i]->extensions; *extension; extension++) {
-            if (strcasecmp(dot + 1, *extension) == 0)
+            if (has_extension(name, *extension))
                 return bl_kinds[i];
         }
     }

@@ -32,16 +32,28 @@ static inline bool bl_cancelled(const struct bl_cancel *cancel)
 struct bl_kind_env {
     struct bl_cancel *cancel;
     enum bl_simd simd; /* the level that was applied */
+    const char *spool; /* directory for what counting keeps for reading, or NULL: nothing will be read */
 };
 
 /* A file to be counted. */
 struct bl_input {
-    const char *path; /* to open */
+    const char *path; /* to open; "-": standard input */
     int64_t bytes;
+    int64_t modified; /* nanoseconds since 1970 */
 };
 
-/* Takes a row that count found; id, path and kind are set by the scan, which knows them: count fills in the rest. */
-typedef int bl_row_emit(void *sink, const struct bl_row *row, struct bl_error *e);
+/* What is counted at once: one or more whole files, or a part of one. */
+struct bl_stretch {
+    const struct bl_input *input;
+    int inputs;
+    int64_t begin, end; /* of the only input, in bytes: the sequences that begin there; 0 and INT64_MAX: all of it */
+    bool again;         /* the rows are in a table already: only what readers need is wanted */
+    uint64_t receipt;   /* for bl_kind.keep: count may set it */
+};
+
+/* Takes a row that count found in the stretch's input of that number. id, path, kind, bytes and sampling are set by the
+ * scan, which knows them: count fills in the rest. Rows come by input, then by place in it. */
+typedef int bl_row_emit(void *sink, int input, const struct bl_row *row, struct bl_error *e);
 
 /* A stretch of one sequence to be read. */
 struct bl_request {
@@ -56,26 +68,61 @@ struct bl_note {
     char text[256]; /* "" when there is nothing to tell */
 };
 
-struct bl_reader; /* each kind's own: decoders, scalers, buffers of one worker */
+struct bl_counter; /* each kind's own, of one worker that counts; may not exist */
+struct bl_reader;  /* each kind's own: decoders, scalers, buffers of one worker that reads */
 
 struct bl_kind {
     const char *name;
     const char *title;             /* of its options in --help: "Video" */
     const char *steps;             /* what its steps are called: "frames" */
     const char *const *extensions; /* without the dot, lower case, ended by NULL: what a folder's files are taken by */
+    bool standard_input;           /* "-" is of this kind */
+    bool gives_way;                /* its files in folders are no inputs where there are others: a readme, a list */
+    /* Bytes of input that are counted at once: a larger file is cut into parts of this size if it is divisible, files
+     * that are small are counted together. 0: each file by itself, which then has one row. */
+    int64_t stretch;
+    int64_t reader_memory; /* bytes that a reader takes at most */
     const struct bl_option *options;
     size_t config_size;
 
     /* Checks options against each other. BL_EUSAGE. */
     int (*check)(const void *config, struct bl_error *e);
 
+    /* Where not NULL: makes ready what the options name, once, before all that follows, and gives it back. From then on
+     * the config is const but for keep. */
+    int (*prepare)(void *config, struct bl_error *e);
+    void (*release)(void *config);
+
+    /* What there is to be warned of, or NULL. May be NULL itself. */
+    const char *(*warning)(const void *config);
+
+    /* "name: value" lines of what decides the bytes and is not in the options' own text: digests of the files that they
+     * name. May be NULL. */
+    void (*identify)(const void *config, struct bl_buffer *out);
+
+    /* The names of further columns of the table, a tab before each. May be NULL. */
+    void (*columns)(const void *config, struct bl_buffer *out);
+
     /* The options that decide lengths, in canonical form, for the table's column of that name. */
     void (*sampling)(const void *config, struct bl_buffer *out);
 
-    /* Emits a row for every sequence in the file. Content that is of no use is a row too (skipped, with the reason),
+    /* Whether a file may be counted in parts. May be NULL: none. */
+    int (*divisible)(const void *config, const struct bl_input *input, bool *divisible, struct bl_error *e);
+
+    /* A counter for one worker; config and env outlive it. Both may be NULL. */
+    int (*open_counter)(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
+                        struct bl_error *e);
+    void (*close_counter)(struct bl_counter *counter);
+
+    /* Emits a row for every sequence in the stretch. Content that is of no use is a row too (skipped, with the reason),
      * not an error; BL_EFAIL is for a failing system. Called by many workers at once. */
-    int (*count)(const void *config, const struct bl_kind_env *env, const struct bl_input *input, bl_row_emit *emit,
-                 void *sink, struct bl_error *e);
+    int (*count)(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
+                 struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e);
+
+    /* Follows count, in order, on one thread: remembers what readers need of the stretch where there is a spool. clear
+     * takes what counting left there away again. Both NULL for a kind that reads the files themselves. */
+    int (*keep)(void *config, const struct bl_kind_env *env, const struct bl_stretch *stretch, struct bl_error *e);
+    int (*clear)(void *config, const struct bl_kind_env *env, struct bl_error *e);
 
     /* The fields that config and, where config does not say, this row's file give. row NULL: only what config decides;
      * BL_EDATA then means "ask for each row". */
@@ -106,7 +153,10 @@ extern const struct bl_kind *const bl_kinds[];
 /* By name, or NULL. */
 const struct bl_kind *bl_kind_find(const char *name);
 
-/* The kind that takes files of this name by its extension, or NULL. */
+/* Its place in bl_kinds. */
+int bl_kind_index(const struct bl_kind *kind);
+
+/* The kind that takes files of this name by its extension ("-": standard input), or NULL. */
 const struct bl_kind *bl_kind_of_file(const char *name);
 
 #endif

@@ -2,7 +2,11 @@
 #ifndef BL_ROW_H
 #define BL_ROW_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+/* The reason of a row that is skipped without fault: there is nothing in it. */
+#define BL_REASON_EMPTY "empty document"
 
 enum bl_row_status {
     BL_ROW_OK,      /* length steps can be read; with a reason: damaged, and only this much decodes */
@@ -22,8 +26,17 @@ struct bl_row {
     const char *reason;   /* "" for an ok sequence without fault */
     const char *sampling; /* the options that decided the length, in canonical form: "all", "fps=12", "stride=2" */
     int stream;           /* the container's stream, or -1 where the kind knows none */
+    int64_t offset;       /* where the sequence begins in the (decompressed) file, as a count tells: the id says it
+                             behind '#'; -1: the file is the sequence */
+    const char *further;  /* values of further columns, a tab before each, escaped; or NULL */
 };
 
 const char *bl_row_status_name(enum bl_row_status status);
+
+/* A row that is skipped without fault. */
+bool bl_row_is_empty(const struct bl_row *row);
+
+/* The offset that the row's id tells, or -1. */
+int64_t bl_row_offset(const struct bl_row *row);
 
 #endif

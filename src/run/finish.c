@@ -66,9 +66,18 @@ static void amend(struct bl_row *row, const struct bl_outcome *outcome, struct b
 
 static void count(struct bl_finished *result, const struct bl_row *row)
 {
+    result->empty += bl_row_is_empty(row);
     result->skipped += row->status == BL_ROW_SKIPPED;
     result->failed += row->status == BL_ROW_FAILED;
     result->damaged += row->status == BL_ROW_OK && *row->reason;
+}
+
+static int write_header(const struct bl_sequences *table, struct bl_buffer *line, struct bl_output *out,
+                        struct bl_error *e)
+{
+    bl_buffer_printf(line, BL_SEQUENCES_COLUMNS "%s\n", table->file[0].further);
+    int code = bl_buffer_check(line, e);
+    return code ? code : bl_output_write(out, line->data, line->size, e);
 }
 
 static int write_sequences(const struct bl_finish *f, const struct bl_outcomes *outcomes, struct bl_finished *result,
@@ -83,7 +92,7 @@ static int write_sequences(const struct bl_finish *f, const struct bl_outcomes *
     if (!code)
         code = bl_output_open(&out, path.data, e);
     if (!code)
-        code = bl_output_write(&out, BL_SEQUENCES_HEADER, strlen(BL_SEQUENCES_HEADER), e);
+        code = write_header(f->table, &line, &out, e);
     for (size_t i = 0; i < f->table->count && !code; i++) {
         code = bl_sequences_row(f->table, i, &text, e);
         if (code)

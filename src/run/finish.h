@@ -24,6 +24,7 @@ struct bl_finish {
 /* What became of the inputs, for the exit status and the summary. */
 struct bl_finished {
     int64_t skipped, damaged, failed, failed_steps;
+    int64_t empty; /* of those skipped: without fault */
     int64_t bytes; /* of all shards */
 };
 

@@ -6,9 +6,6 @@
 #include "store/seekable.h"
 #include "store/shard.h"
 
-/* Decoders hold reference pictures, scalers their rows: so much is set aside for each worker. A run with one worker and
- * small blocks peaked at 155 MiB on 4K H.264 and HEVC, at 60 MiB on 1080p. */
-#define READER_MEMORY ((int64_t)128 << 20)
 #define BASE_MEMORY ((int64_t)32 << 20)
 
 /* Of a compressor: its state, and its output for a whole frame. */
@@ -25,25 +22,25 @@ static int64_t compressor_memory(const struct bl_format *format)
 }
 
 static int64_t needed(const struct bl_sequences *table, const struct bl_plan *plan, const struct bl_format *format,
-                      int workers, int slots)
+                      int64_t reader, int workers, int slots)
 {
     int64_t tables = 16 * (int64_t)table->count + 20 * (int64_t)plan->pieces + 8 * (int64_t)plan->blocks;
     int64_t open_shards = slots / format->blocks_per_shard + 2;
     return BASE_MEMORY + tables + slots * (int64_t)bl_block_memory(format, true) +
-           workers * (READER_MEMORY + compressor_memory(format)) + open_shards * (int64_t)bl_shard_memory(format);
+           workers * (reader + compressor_memory(format)) + open_shards * (int64_t)bl_shard_memory(format);
 }
 
 int bl_memory_settle(int64_t limit, const struct bl_sequences *table, const struct bl_plan *plan,
-                     const struct bl_format *format, int *workers, int *slots, struct bl_error *e)
+                     const struct bl_format *format, int64_t reader, int *workers, int *slots, struct bl_error *e)
 {
     if (!limit)
         limit = bl_machine_memory() / 10 * 9;
     *slots = 2 * *workers;
-    while (*slots > *workers && needed(table, plan, format, *workers, *slots) > limit)
+    while (*slots > *workers && needed(table, plan, format, reader, *workers, *slots) > limit)
         (*slots)--;
-    while (*workers > 1 && needed(table, plan, format, *workers, *slots) > limit)
+    while (*workers > 1 && needed(table, plan, format, reader, *workers, *slots) > limit)
         *slots = --*workers;
-    int64_t least = needed(table, plan, format, *workers, *slots);
+    int64_t least = needed(table, plan, format, reader, *workers, *slots);
     if (least <= limit)
         return BL_OK;
     char a[32], b[32], c[32];

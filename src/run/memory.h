@@ -6,10 +6,10 @@
 #include "store/format.h"
 #include "store/sequences.h"
 
-/* Sets *slots, the blocks under way: two for each worker, or fewer where the limit (bytes; 0: nine tenths of what
- * bl_machine_memory says) does not allow that, and then lowers *workers. BL_EUSAGE, with the figures, when not even one
- * worker with one block fits. */
+/* reader: bytes that a worker's reader takes. Sets *slots, the blocks under way: two for each worker, or fewer where
+ * the limit (bytes; 0: nine tenths of what bl_machine_memory says) does not allow that, and then lowers *workers.
+ * BL_EUSAGE, with the figures, when not even one worker with one block fits. */
 int bl_memory_settle(int64_t limit, const struct bl_sequences *table, const struct bl_plan *plan,
-                     const struct bl_format *format, int *workers, int *slots, struct bl_error *e);
+                     const struct bl_format *format, int64_t reader, int *workers, int *slots, struct bl_error *e);
 
 #endif

@@ -122,14 +122,14 @@ static int read_piece(const struct bl_pack *pack, struct worker *w, struct job *
     return note.text[0] ? bl_outcomes_add(&job->outcomes, sequence, false, 0, note.text, e) : BL_OK;
 }
 
-/* Steps from `from` to `to` of every field: zeros, or the entry before them again and again. */
+/* Steps from `from` to `to` of every field: its pad, or the entry before them again and again. */
 static void pad_range(const struct bl_pack *pack, struct bl_block *block, size_t from, size_t to)
 {
     for (int f = 0; f < pack->format->fields.count; f++) {
         size_t step = bl_field_step_bytes(&pack->format->fields.field[f]);
         uint8_t *end = block->field[f] + from * step;
         if (!pack->pad_repeat || from == 0) {
-            memset(end, 0, (to - from) * step);
+            bl_field_pad(&pack->format->fields.field[f], end, to - from);
             continue;
         }
         for (size_t t = from; t < to; t++, end += step)

@@ -148,7 +148,8 @@ static int make_names(struct bl_state *s, const char *dir, struct bl_error *e)
     s->folder = join(dir, ".bload");
     s->configuration = s->folder ? join(s->folder, "configuration") : NULL;
     s->sequences = s->folder ? join(s->folder, "sequences.tsv") : NULL;
-    return s->dir && s->configuration && s->sequences ? BL_OK : bl_error_memory(e);
+    s->spool = s->folder ? join(s->folder, "spool") : NULL;
+    return s->dir && s->configuration && s->sequences && s->spool ? BL_OK : bl_error_memory(e);
 }
 
 int bl_state_open(struct bl_state *s, const char *dir, const char *identity, struct bl_error *e)
@@ -159,7 +160,7 @@ int bl_state_open(struct bl_state *s, const char *dir, const char *identity, str
     if (!code && access(s->folder, F_OK) != 0)
         code = check_empty(dir, e);
     if (!code)
-        code = bl_io_mkdirs(s->folder, e);
+        code = bl_io_mkdirs(s->spool, e);
     if (!code)
         code = take_lock(s, e);
     if (!code)
@@ -185,29 +186,49 @@ int bl_state_recall(const char *dir, const char *name, struct bl_buffer *value, 
     return code ? code : bl_buffer_check(value, e);
 }
 
-/* The lock goes last: until then nobody else begins here. */
-static int remove_files(const struct bl_state *s, DIR *directory, struct bl_error *e)
+/* Removes the files in a folder but for the spool and the lock, which the folder itself may hold. */
+static int remove_files(const char *folder, struct bl_error *e)
 {
+    int code = BL_OK;
+    DIR *directory = opendir(folder);
+    if (!directory)
+        return bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", folder);
     const struct dirent *entry;
-    while ((entry = readdir(directory))) {
+    while (!code && (entry = readdir(directory))) {
         const char *name = entry->d_name;
-        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, "lock") == 0)
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, "lock") == 0 ||
+            strcmp(name, "spool") == 0)
             continue;
         if (unlinkat(dirfd(directory), name, 0) != 0)
-            return bl_error_errno(e, BL_EFAIL, "cannot remove %s/%s", s->folder, name);
+            code = bl_error_errno(e, BL_EFAIL, "cannot remove %s/%s", folder, name);
     }
-    if (unlinkat(dirfd(directory), "lock", 0) != 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot remove %s/lock", s->folder);
-    return BL_OK;
+    closedir(directory);
+    return code;
+}
+
+/* The lock goes last: until then nobody else begins here. */
+static int remove_all(const struct bl_state *s, struct bl_error *e)
+{
+    bool spool = access(s->spool, F_OK) == 0;
+    int code = spool ? remove_files(s->spool, e) : BL_OK;
+    if (!code && spool && rmdir(s->spool) != 0)
+        code = bl_error_errno(e, BL_EFAIL, "cannot remove %s", s->spool);
+    if (!code)
+        code = remove_files(s->folder, e);
+    if (code)
+        return code;
+    struct bl_buffer lock = {0};
+    bl_buffer_printf(&lock, "%s/lock", s->folder);
+    code = bl_buffer_check(&lock, e);
+    if (!code && unlink(lock.data) != 0)
+        code = bl_error_errno(e, BL_EFAIL, "cannot remove %s", lock.data);
+    bl_buffer_free(&lock);
+    return code;
 }
 
 int bl_state_remove(struct bl_state *s, struct bl_error *e)
 {
-    DIR *directory = opendir(s->folder);
-    if (!directory)
-        return bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", s->folder);
-    int code = remove_files(s, directory, e);
-    closedir(directory);
+    int code = remove_all(s, e);
     if (!code && rmdir(s->folder) != 0)
         code = bl_error_errno(e, BL_EFAIL, "cannot remove %s", s->folder);
     return code ? code : bl_io_sync_directory(s->dir, e);
@@ -234,5 +255,6 @@ void bl_state_close(struct bl_state *s)
     free(s->folder);
     free(s->configuration);
     free(s->sequences);
+    free(s->spool);
     *s = (struct bl_state){.lock = -1};
 }

@@ -11,6 +11,7 @@ struct bl_state {
     char *folder;        /* DIR/.bload */
     char *configuration; /* DIR/.bload/configuration */
     char *sequences;     /* DIR/.bload/sequences.tsv */
+    char *spool;         /* DIR/.bload/spool, a directory */
     int lock;
 };
 

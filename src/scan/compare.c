@@ -18,6 +18,8 @@ static int refuse(const char *path, const char *what, struct bl_error *e)
 static int compare_file(const struct bl_file *file, const char *base, const struct bl_row *row, struct bl_error *e)
 {
     struct stat status = {0};
+    if (strcmp(file->path, "-") == 0)
+        return BL_OK; /* standard input is read but once */
     char *path = bl_source_open_path(base, file->path);
     if (!path)
         return bl_error_memory(e);

@@ -4,27 +4,34 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "run/pipeline.h"
+#include "scan/spill.h"
+#include "scan/stretches.h"
 #include "store/sequences.h"
 
-/* Files per worker under way: small ones are done in half a millisecond, so a few keep everybody busy. */
+/* Stretches per worker under way: small files are done in half a millisecond, so a few keep everybody busy. */
 #define SLOTS_PER_WORKER 16
+
+/* Of one stretch, so many faults are told, and so many rows that are empty; the others are counted. */
+#define TOLD_MAX 1000
+#define EMPTY_TOLD_MAX 10
 
 struct fault {
     enum bl_row_status status;
     int64_t length;
-    char *id, *reason;
+    char *id, *path, *reason;
 };
 
-/* One file and what came of it. */
+/* One stretch and what came of it. */
 struct job {
-    const struct bl_file *file;
+    struct bl_stretch_files files;
     const char *sampling;
-    int64_t bytes;
-    int64_t steps;
-    struct bl_buffer rows; /* lines of the table */
+    const char *missing; /* a tab for each further column */
+    bool silent;         /* the table is there already */
+    struct bl_scan_progress found;
+    struct bl_buffer id;
+    struct bl_spill rows; /* lines of the table */
     struct fault *fault;
     size_t faults;
 };
@@ -32,9 +39,16 @@ struct job {
 struct scanning {
     const struct bl_scan *scan;
     struct bl_output *out;
-    size_t next, done;
-    int64_t steps;
+    struct bl_stretches stretches;
+    struct bl_scan_progress *progress;
     struct bl_buffer sampling[8]; /* of each kind */
+    struct bl_buffer missing;     /* what a row says in further columns that has nothing to say */
+};
+
+/* A worker's counter, of the kind of the first file that came: all are of one kind. */
+struct worker {
+    const struct bl_kind *kind;
+    struct bl_counter *counter;
 };
 
 static void discard(void *context, void *job_)
@@ -43,33 +57,63 @@ static void discard(void *context, void *job_)
     struct job *job = job_;
     for (size_t f = 0; f < job->faults; f++) {
         free(job->fault[f].id);
+        free(job->fault[f].path);
         free(job->fault[f].reason);
     }
     free(job->fault);
-    bl_buffer_free(&job->rows);
+    bl_buffer_free(&job->id);
+    bl_spill_free(&job->rows);
+    bl_stretch_files_free(&job->files);
     free(job);
-}
-
-static int kind_index(const struct bl_kind *kind)
-{
-    int k = 0;
-    while (bl_kinds[k] != kind)
-        k++;
-    return k;
 }
 
 static int produce(void *context, void **job_, struct bl_error *e)
 {
     struct scanning *s = context;
-    if (s->next == s->scan->files->count)
-        return 0;
     struct job *job = calloc(1, sizeof *job);
     if (!job)
         return bl_error_memory(e);
-    job->file = &s->scan->files->file[s->next++];
-    job->sampling = s->sampling[kind_index(job->file->kind)].data;
+    bl_spill_begin(&job->rows, s->scan->temporary);
+    int more = bl_stretches_next(&s->stretches, &job->files, e);
+    if (more <= 0) {
+        discard(s, job);
+        return more;
+    }
+    job->silent = !s->out;
+    job->files.stretch.again = job->silent;
+    job->missing = s->missing.data;
+    job->sampling = s->sampling[bl_kind_index(job->files.file->kind)].data;
     *job_ = job;
     return 1;
+}
+
+/* --- workers ---------------------------------------------------------------------------------------------------- */
+
+static int worker_open(void *context, void **worker, struct bl_error *e)
+{
+    (void)context;
+    *worker = calloc(1, sizeof(struct worker));
+    return *worker ? BL_OK : bl_error_memory(e);
+}
+
+static void worker_close(void *worker)
+{
+    struct worker *w = worker;
+    if (w->counter)
+        w->kind->close_counter(w->counter);
+    free(w);
+}
+
+static int take_counter(const struct bl_scan *scan, struct worker *w, const struct bl_kind *kind, struct bl_error *e)
+{
+    if (w->kind == kind)
+        return BL_OK;
+    if (w->counter)
+        w->kind->close_counter(w->counter);
+    w->counter = NULL;
+    w->kind = kind;
+    return kind->open_counter ? kind->open_counter(scan->kind_config[bl_kind_index(kind)], scan->env, &w->counter, e)
+                              : BL_OK;
 }
 
 static int add_fault(struct job *job, const struct bl_row *row, struct bl_error *e)
@@ -79,92 +123,129 @@ static int add_fault(struct job *job, const struct bl_row *row, struct bl_error 
         return bl_error_memory(e);
     job->fault = fault;
     struct fault *last = &job->fault[job->faults];
-    *last = (struct fault){row->status, row->length, strdup(row->id), strdup(row->reason)};
+    *last = (struct fault){row->status, row->length, strdup(row->id), strdup(row->path), strdup(row->reason)};
     job->faults++;
-    return last->id && last->reason ? BL_OK : bl_error_memory(e);
+    return last->id && last->path && last->reason ? BL_OK : bl_error_memory(e);
+}
+
+static int note(struct job *job, const struct bl_row *row, struct bl_error *e)
+{
+    struct bl_scan_progress *found = &job->found;
+    bool empty = bl_row_is_empty(row);
+    found->rows++;
+    found->steps += row->status == BL_ROW_OK ? row->length : 0;
+    found->skipped += row->status == BL_ROW_SKIPPED;
+    found->empty += empty;
+    bool damaged = row->status == BL_ROW_OK && *row->reason;
+    found->damaged += damaged;
+    if (row->status == BL_ROW_OK && !damaged)
+        return BL_OK;
+    if (empty ? found->empty <= EMPTY_TOLD_MAX : job->faults < TOLD_MAX)
+        return add_fault(job, row, e);
+    found->untold += !empty;
+    return BL_OK;
 }
 
 /* Takes a row from the kind and says the rest of it. */
-static int emit(void *sink, const struct bl_row *given, struct bl_error *e)
+static int emit(void *sink, int input, const struct bl_row *given, struct bl_error *e)
 {
     struct job *job = sink;
     struct bl_row row = *given;
-    row.id = job->file->id;
-    row.path = job->file->path;
-    row.kind = job->file->kind->name;
-    row.bytes = job->bytes;
+    const struct bl_file *file = &job->files.file[input];
+    if (job->silent)
+        return BL_OK;
+    row.id = file->id;
+    if (row.offset >= 0) {
+        bl_buffer_clear(&job->id);
+        bl_buffer_text(&job->id, file->id);
+        bl_buffer_byte(&job->id, '#');
+        bl_buffer_int(&job->id, row.offset);
+        if (bl_buffer_check(&job->id, e))
+            return BL_EFAIL;
+        row.id = job->id.data;
+    }
+    row.path = file->path;
+    row.kind = file->kind->name;
+    row.bytes = job->files.input[input].bytes;
     row.sampling = job->sampling;
     if (!row.reason)
         row.reason = "";
-    bl_sequences_format(&row, &job->rows);
-    if (row.status == BL_ROW_OK)
-        job->steps += row.length;
-    if (row.status != BL_ROW_OK || *row.reason) {
-        int code = add_fault(job, &row, e);
-        if (code)
-            return code;
-    }
-    return bl_buffer_check(&job->rows, e);
+    if (!row.further || !*row.further)
+        row.further = job->missing;
+    bl_sequences_format(&row, &job->rows.tail);
+    int code = note(job, &row, e);
+    return code ? code : bl_spill_settle(&job->rows, e);
 }
 
-static int emit_skipped(struct job *job, const char *reason, struct bl_error *e)
+static int count(const struct bl_scan *scan, struct worker *w, struct job *job, struct bl_error *e)
 {
-    struct bl_row row = {.status = BL_ROW_SKIPPED, .reason = reason, .stream = -1};
-    return emit(job, &row, e);
-}
-
-static int count_file(const struct bl_scan *scan, struct job *job, const char *open_path, struct bl_error *e)
-{
-    struct stat status;
-    if (stat(open_path, &status) != 0) {
-        if (bl_errno_is_system(errno))
-            return bl_error_errno(e, BL_EFAIL, "cannot look at %s", job->file->path);
-        return emit_skipped(job, errno == ENOENT ? "dangling link, or no such file" : strerror(errno), e);
+    const struct bl_kind *kind = job->files.file->kind;
+    const char *unusable = NULL;
+    int code = job->files.looked ? BL_OK : bl_stretches_look(job->files.input->path, job->files.input, &unusable, e);
+    if (!code && unusable) {
+        struct bl_row row = {.status = BL_ROW_SKIPPED, .reason = unusable, .stream = -1, .offset = -1};
+        return emit(job, 0, &row, e);
     }
-    if (!S_ISREG(status.st_mode))
-        return emit_skipped(job, "not a regular file", e);
-    job->bytes = status.st_size;
-    struct bl_input input = {open_path, status.st_size};
-    const struct bl_kind *kind = job->file->kind;
-    bl_error_memory_watch();
-    int code = kind->count(scan->kind_config[kind_index(kind)], scan->env, &input, emit, job, e);
-    if (bl_error_memory_seen() && code != BL_ECANCEL) {
-        code = bl_error_memory(e);
-        bl_error_prefix(e, "%s", job->file->path);
-    }
-    return code;
+    if (!code)
+        code = take_counter(scan, w, kind, e);
+    return code ? code
+                : kind->count(scan->kind_config[bl_kind_index(kind)], scan->env, w->counter, &job->files.stretch, emit,
+                              job, e);
 }
 
 static int work(void *context, void *worker, void *job_, struct bl_error *e)
 {
-    (void)worker;
     struct scanning *s = context;
     struct job *job = job_;
-    char *open_path = bl_source_open_path(s->scan->base, job->file->path);
-    if (!open_path)
-        return bl_error_memory(e);
-    int code = count_file(s->scan, job, open_path, e);
-    free(open_path);
+    bl_error_memory_watch();
+    int code = count(s->scan, worker, job, e);
+    if (bl_error_memory_seen() && code != BL_ECANCEL) {
+        code = bl_error_memory(e);
+        bl_error_prefix(e, "%s", job->files.file->path);
+    }
     return code;
+}
+
+/* --- in order, on one thread ------------------------------------------------------------------------------------ */
+
+static int tell(struct scanning *s, const struct job *job, struct bl_error *e)
+{
+    int code = BL_OK;
+    for (size_t f = 0; f < job->faults && !code; f++) {
+        const struct fault *fault = &job->fault[f];
+        struct bl_row row = {.id = fault->id,
+                             .length = fault->length,
+                             .path = fault->path,
+                             .kind = job->files.file->kind->name,
+                             .status = fault->status,
+                             .reason = fault->reason};
+        code = s->scan->fault(s->scan->sink, &row, e);
+    }
+    return code;
+}
+
+static void add_up(struct bl_scan_progress *all, const struct job *job)
+{
+    all->files += job->files.last ? job->files.stretch.inputs : 0;
+    all->rows += job->found.rows;
+    all->steps += job->found.steps;
+    all->skipped += job->found.skipped;
+    all->damaged += job->found.damaged;
+    all->empty += job->found.empty;
+    all->untold += job->found.untold;
 }
 
 static int consume(void *context, void *job_, struct bl_error *e)
 {
     struct scanning *s = context;
     struct job *job = job_;
-    int code = bl_output_write(s->out, job->rows.data, job->rows.size, e);
-    for (size_t f = 0; f < job->faults && !code; f++) {
-        const struct fault *fault = &job->fault[f];
-        struct bl_row row = {.id = fault->id,
-                             .length = fault->length,
-                             .path = job->file->path,
-                             .kind = job->file->kind->name,
-                             .status = fault->status,
-                             .reason = fault->reason};
-        code = s->scan->fault(s->scan->sink, &row, e);
-    }
-    s->done++;
-    s->steps += job->steps;
+    const struct bl_kind *kind = job->files.file->kind;
+    int code = s->out ? bl_spill_pour(&job->rows, s->out, e) : BL_OK;
+    if (!code)
+        code = tell(s, job, e);
+    if (!code && kind->keep && s->scan->env->spool)
+        code = kind->keep(s->scan->kind_config[bl_kind_index(kind)], s->scan->env, &job->files.stretch, e);
+    add_up(s->progress, job);
     discard(NULL, job);
     return code;
 }
@@ -173,15 +254,48 @@ static void tick(void *context)
 {
     struct scanning *s = context;
     if (s->scan->tick)
-        s->scan->tick(s->scan->sink, s->done, s->steps);
+        s->scan->tick(s->scan->sink, s->progress);
 }
 
-int bl_scan_run(const struct bl_scan *scan, struct bl_output *out, struct bl_error *e)
+/* The names of all columns. */
+static int write_header(struct scanning *s, struct bl_error *e)
 {
-    struct scanning s = {.scan = scan, .out = out};
-    static const struct bl_stages stages = {
-        .produce = produce, .work = work, .consume = consume, .discard = discard, .tick = tick};
-    int code = bl_output_write(out, BL_SEQUENCES_HEADER, strlen(BL_SEQUENCES_HEADER), e);
+    const struct bl_scan *scan = s->scan;
+    const struct bl_kind *kind = scan->files->count ? scan->files->file[0].kind : NULL;
+    struct bl_buffer line = {0};
+    bl_buffer_text(&line, BL_SEQUENCES_COLUMNS);
+    if (kind && kind->columns)
+        kind->columns(scan->kind_config[bl_kind_index(kind)], &line);
+    for (const char *tab = line.data ? strchr(line.data + strlen(BL_SEQUENCES_COLUMNS), '\t') : NULL; tab;
+         tab = strchr(tab + 1, '\t'))
+        bl_buffer_byte(&s->missing, '\t');
+    bl_buffer_byte(&line, '\n');
+    int code = bl_buffer_check(&line, e);
+    if (!code)
+        code = bl_buffer_check(&s->missing, e);
+    if (!code)
+        code = bl_output_write(s->out, line.data, line.size, e);
+    bl_buffer_free(&line);
+    return code;
+}
+
+int bl_scan_run(const struct bl_scan *scan, struct bl_output *out, struct bl_scan_progress *progress,
+                struct bl_error *e)
+{
+    *progress = (struct bl_scan_progress){0};
+    struct scanning s = {
+        .scan = scan,
+        .out = out,
+        .progress = progress,
+        .stretches = {.files = scan->files, .base = scan->base, .kind_config = (const void *const *)scan->kind_config}};
+    static const struct bl_stages stages = {.produce = produce,
+                                            .open = worker_open,
+                                            .close = worker_close,
+                                            .work = work,
+                                            .consume = consume,
+                                            .discard = discard,
+                                            .tick = tick};
+    int code = out ? write_header(&s, e) : BL_OK;
     for (int k = 0; bl_kinds[k] && !code; k++) {
         bl_kinds[k]->sampling(scan->kind_config[k], &s.sampling[k]);
         code = bl_buffer_check(&s.sampling[k], e);
@@ -190,5 +304,6 @@ int bl_scan_run(const struct bl_scan *scan, struct bl_output *out, struct bl_err
         code = bl_pipeline_run(&stages, &s, scan->workers, scan->workers * SLOTS_PER_WORKER, scan->env->cancel, e);
     for (int k = 0; k < 8; k++)
         bl_buffer_free(&s.sampling[k]);
+    bl_buffer_free(&s.missing);
     return code;
 }

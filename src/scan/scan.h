@@ -1,4 +1,4 @@
-/* Scan: asks each file's kind for its rows, many files at once, and writes the rows in order. */
+/* Scan: asks each file's kind for its rows, many stretches of input at once, and writes the rows in order. */
 #ifndef BL_SCAN_H
 #define BL_SCAN_H
 
@@ -6,22 +6,32 @@
 #include "kind/kind.h"
 #include "scan/sources.h"
 
-/* Told of every row that is not an ok one without reason, in order, on the caller's thread. A code other than BL_OK
- * stops. */
+/* Told of rows that are not ok ones without reason, in order, on the caller's thread. A code other than BL_OK stops. */
 typedef int bl_scan_fault(void *sink, const struct bl_row *row, struct bl_error *e);
+
+/* How far a scan has come. */
+struct bl_scan_progress {
+    int64_t files, rows, steps;
+    int64_t skipped, damaged; /* rows */
+    int64_t empty;            /* of those skipped: without fault */
+    int64_t untold;           /* rows with faults that were not told one by one: a stretch had very many */
+};
 
 struct bl_scan {
     const struct bl_files *files;
-    const char *base;               /* directory that relative paths count from, or NULL */
-    const void *const *kind_config; /* config struct of each kind, in the order of bl_kinds */
+    const char *base;         /* directory that relative paths count from, or NULL */
+    void *const *kind_config; /* config struct of each kind, in the order of bl_kinds */
     int workers;
     const struct bl_kind_env *env;
+    const char *temporary; /* directory for rows that wait, or NULL: $TMPDIR */
     bl_scan_fault *fault;
-    void (*tick)(void *sink, size_t files_done, int64_t steps); /* or NULL */
-    void *sink;                                                 /* of fault and tick */
+    void (*tick)(void *sink, const struct bl_scan_progress *progress); /* or NULL */
+    void *sink;                                                        /* of fault and tick */
 };
 
-/* Writes the table, header line first. */
-int bl_scan_run(const struct bl_scan *scan, struct bl_output *out, struct bl_error *e);
+/* Writes the table, header line first. out NULL: the table is there already, and counting is done for what it keeps in
+ * the spool; then nothing is told. *progress is where it came to in the end. */
+int bl_scan_run(const struct bl_scan *scan, struct bl_output *out, struct bl_scan_progress *progress,
+                struct bl_error *e);
 
 #endif

@@ -28,7 +28,7 @@ struct listing {
 
 char *bl_source_open_path(const char *base, const char *path)
 {
-    if (!base || path[0] == '/')
+    if (!base || path[0] == '/' || strcmp(path, "-") == 0)
         return strdup(path);
     size_t size = strlen(base) + strlen(path) + 2;
     char *joined = malloc(size);
@@ -52,7 +52,7 @@ static int look(const struct listing *l, const char *path, struct stat *status, 
     return BL_OK;
 }
 
-static int add_file(struct listing *l, const char *path, size_t id_offset, const struct bl_kind *kind,
+static int add_file(struct listing *l, const char *path, size_t id_offset, const struct bl_kind *kind, bool found,
                     struct bl_error *e)
 {
     struct bl_files *files = l->files;
@@ -67,7 +67,7 @@ static int add_file(struct listing *l, const char *path, size_t id_offset, const
     char *copy = strdup(path);
     if (!copy)
         return bl_error_memory(e);
-    files->file[files->count++] = (struct bl_file){copy, copy + id_offset, kind};
+    files->file[files->count++] = (struct bl_file){copy, copy + id_offset, kind, found};
     return BL_OK;
 }
 
@@ -117,7 +117,7 @@ static int visit(struct listing *l, const char *path, const char *name, unsigned
         ignore(l->files, name);
         return BL_OK;
     }
-    return add_file(l, path, l->id_offset, kind, e);
+    return add_file(l, path, l->id_offset, kind, !l->kind, e);
 }
 
 static int walk_entries(struct listing *l, DIR *directory, const char *path, const struct folder *folder,
@@ -177,6 +177,8 @@ static int add_named(struct listing *l, const char *path, bool must_exist, struc
 {
     struct stat status;
     bool there;
+    if (strcmp(path, "-") == 0) /* standard input */
+        return add_file(l, path, 0, l->kind ? l->kind : bl_kind_of_file(path), false, e);
     int code = look(l, path, &status, &there, e);
     if (code)
         return code;
@@ -194,7 +196,7 @@ static int add_named(struct listing *l, const char *path, bool must_exist, struc
         if (!link)
             return bl_error_errno(e, BL_EUSAGE, "%s", path);
     }
-    return add_file(l, path, 0, l->kind ? l->kind : bl_kind_of_file(path), e);
+    return add_file(l, path, 0, l->kind ? l->kind : bl_kind_of_file(path), false, e);
 }
 
 static int add_list(struct listing *l, const char *list, struct bl_error *e)
@@ -284,6 +286,35 @@ static int check_ids(const struct bl_files *files, struct bl_error *e)
     return code;
 }
 
+/* Whether there are inputs of a kind that does not give way. */
+static bool has_strong(const struct bl_files *files)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        if (files->file[i].kind && !files->file[i].kind->gives_way)
+            return true;
+    }
+    return false;
+}
+
+/* Files that lie beside what a folder is about are ignored as those of no kind are. */
+static void give_way(struct bl_files *files)
+{
+    size_t kept = 0;
+    if (!has_strong(files))
+        return;
+    for (size_t i = 0; i < files->count; i++) {
+        struct bl_file *file = &files->file[i];
+        if (!file->found || !file->kind->gives_way) {
+            files->file[kept++] = *file;
+            continue;
+        }
+        const char *slash = strrchr(file->path, '/');
+        ignore(files, slash ? slash + 1 : file->path);
+        free(file->path);
+    }
+    files->count = kept;
+}
+
 /* All inputs must be of one kind. Files whose names tell nothing go with the others. */
 static int settle_kinds(struct bl_files *files, struct bl_error *e)
 {
@@ -325,6 +356,7 @@ int bl_sources_list(struct bl_files *files, const struct bl_source *source, int 
         qsort(files->file, files->count, sizeof *files->file, compare_paths);
         code = check_ids(files, e);
     }
+    give_way(files);
     if (!code)
         code = settle_kinds(files, e);
     if (code)

@@ -18,6 +18,7 @@ struct bl_file {
     char *path;     /* as given, with what was found below it; owned */
     const char *id; /* path, or its part below the source folder: points into path */
     const struct bl_kind *kind;
+    bool found; /* in a folder, by its extension */
 };
 
 struct bl_ignored {

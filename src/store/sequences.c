@@ -87,9 +87,33 @@ static int split(char *line, char **field)
     return count;
 }
 
+/* Whether the column at place f is one of those that are known. */
+static bool is_known(const struct bl_sequences_file *file, int f)
+{
+    for (int c = 0; c < BL_COLUMNS; c++) {
+        if (file->column[c] == f)
+            return true;
+    }
+    return false;
+}
+
+static int join_further(const struct bl_sequences_file *file, char *const *field, struct bl_buffer *out,
+                        struct bl_error *e)
+{
+    bl_buffer_clear(out);
+    for (int f = 0; f < file->columns; f++) {
+        if (!is_known(file, f)) {
+            bl_buffer_byte(out, '\t');
+            bl_buffer_text(out, field[f]);
+        }
+    }
+    return bl_buffer_check(out, e);
+}
+
 static int read_header(struct bl_sequences_file *file, char *line, struct bl_error *e)
 {
     char *field[FIELDS_MAX];
+    struct bl_buffer further = {0};
     file->columns = split(line, field);
     if (file->columns > FIELDS_MAX)
         return bl_error_set(e, BL_EFAIL, "%s:1: more than %d columns", file->path, FIELDS_MAX);
@@ -108,7 +132,9 @@ static int read_header(struct bl_sequences_file *file, char *line, struct bl_err
                 "is read by --lengths)",
                 file->path, column_name[c]);
     }
-    return BL_OK;
+    int code = join_further(file, field, &further, e);
+    file->further = further.data ? further.data : strdup("");
+    return code ? code : file->further ? BL_OK : bl_error_memory(e);
 }
 
 /* Which column of this file makes the groups. */
@@ -183,8 +209,9 @@ static int add_row(struct loading *l, const struct bl_sequences_file *file, char
     t->offset[t->count] = offset;
     t->length[t->count++] = status == BL_ROW_OK ? length : 0;
     t->by_status[status]++;
-    int reason = file->column[BL_COLUMN_REASON];
-    t->damaged += status == BL_ROW_OK && reason >= 0 && *field[reason];
+    const char *reason = file->column[BL_COLUMN_REASON] < 0 ? "" : field[file->column[BL_COLUMN_REASON]];
+    t->damaged += status == BL_ROW_OK && *reason;
+    t->empty += status == BL_ROW_SKIPPED && strcmp(reason, BL_REASON_EMPTY) == 0;
     return BL_OK;
 }
 
@@ -417,6 +444,7 @@ void bl_sequences_close(struct bl_sequences *t)
         if (t->file[f].fd >= 0)
             close(t->file[f].fd);
         free(t->file[f].path);
+        free(t->file[f].further);
     }
     free(t->file);
     free(t->length);
@@ -509,12 +537,18 @@ int bl_sequences_row(const struct bl_sequences *t, size_t i, struct bl_row_text 
                             file->path, i, row->id);
     row->status = (enum bl_row_status)status;
     row->stream = (int)stream;
-    return BL_OK;
+    row->offset = bl_row_offset(row);
+    if (!*file->further)
+        return BL_OK;
+    code = join_further(file, text->field, &text->further, e);
+    row->further = text->further.data;
+    return code;
 }
 
 void bl_row_text_free(struct bl_row_text *text)
 {
     bl_buffer_free(&text->line);
+    bl_buffer_free(&text->further);
 }
 
 static void append_field(struct bl_buffer *out, const char *text)
@@ -537,10 +571,76 @@ void bl_sequences_format(const struct bl_row *row, struct bl_buffer *out)
     append_field(out, row->sampling);
     if (row->stream >= 0)
         bl_buffer_int(out, row->stream);
+    if (row->further)
+        bl_buffer_text(out, row->further);
     bl_buffer_byte(out, '\n');
+}
+
+/* Paths that were seen, by their hashes: rows of a file need not stand together in a table that was put together from
+ * several. */
+struct seen {
+    uint64_t *hash; /* [capacity] a table with open addressing; 0: free */
+    size_t count, capacity;
+};
+
+static bool seen_add(struct seen *seen, uint64_t hash)
+{
+    size_t at = hash & (seen->capacity - 1);
+    while (seen->hash[at] && seen->hash[at] != hash)
+        at = (at + 1) & (seen->capacity - 1);
+    bool is_new = !seen->hash[at];
+    seen->hash[at] = hash;
+    seen->count += is_new;
+    return is_new;
+}
+
+static int seen_grow(struct seen *seen, struct bl_error *e)
+{
+    if (2 * seen->count < seen->capacity)
+        return BL_OK;
+    struct seen larger = {.capacity = seen->capacity ? 2 * seen->capacity : 1024};
+    larger.hash = calloc(larger.capacity, sizeof *larger.hash);
+    if (!larger.hash)
+        return bl_error_memory(e);
+    for (size_t i = 0; i < seen->capacity; i++) {
+        if (seen->hash[i])
+            seen_add(&larger, seen->hash[i]);
+    }
+    free(seen->hash);
+    *seen = larger;
+    return BL_OK;
+}
+
+int bl_sequences_paths(const struct bl_sequences *t, int (*visit)(void *context, const char *path, struct bl_error *e),
+                       void *context, struct bl_error *e)
+{
+    struct bl_row_text text = {0};
+    struct seen seen = {0};
+    uint64_t last = 0;
+    int code = BL_OK;
+    for (size_t i = 0; i < t->count && !code; i++) {
+        if (!t->length[i])
+            continue;
+        code = bl_sequences_row(t, i, &text, e);
+        uint64_t hash = code ? 0 : XXH3_64bits(text.row.path, strlen(text.row.path)) | 1;
+        if (code || hash == last)
+            continue;
+        last = hash;
+        code = seen_grow(&seen, e);
+        if (!code && seen_add(&seen, hash))
+            code = visit(context, text.row.path, e);
+    }
+    free(seen.hash);
+    bl_row_text_free(&text);
+    return code;
+}
+
+int64_t bl_sequences_useless(const struct bl_sequences *t)
+{
+    return t->by_status[BL_ROW_SKIPPED] + t->by_status[BL_ROW_FAILED] - t->empty;
 }
 
 bool bl_sequences_clean(const struct bl_sequences *t)
 {
-    return !t->by_status[BL_ROW_SKIPPED] && !t->by_status[BL_ROW_FAILED] && !t->damaged;
+    return !bl_sequences_useless(t) && !t->damaged;
 }

@@ -13,7 +13,8 @@
 #include "base/error.h"
 #include "kind/row.h"
 
-#define BL_SEQUENCES_HEADER "id\tlength\tkind\tpath\tbytes\tstatus\treason\tsampling\tstream\n"
+#define BL_SEQUENCES_COLUMNS "id\tlength\tkind\tpath\tbytes\tstatus\treason\tsampling\tstream"
+#define BL_SEQUENCES_HEADER BL_SEQUENCES_COLUMNS "\n"
 
 enum bl_column {
     BL_COLUMN_ID,
@@ -34,6 +35,7 @@ struct bl_sequences_file {
     size_t first;           /* row of the merged table that is this file's first */
     int column[BL_COLUMNS]; /* place of each known column, -1 where the file has none */
     int columns;            /* how many the file has */
+    char *further;          /* names of the columns that are not known, a tab before each */
 };
 
 struct bl_sequences {
@@ -45,6 +47,7 @@ struct bl_sequences {
     int64_t *offset;       /* [count] byte of the row in its file, or NULL for plain lengths */
     int64_t by_status[4];  /* rows by enum bl_row_status */
     int64_t damaged;       /* ok rows with a reason */
+    int64_t empty;         /* skipped rows that are no fault */
     int64_t steps;         /* of the ok rows */
     char *kind, *sampling; /* of the first ok row ("" when the table does not say); NULL without any */
     size_t mixed;          /* first row of another kind or sampling, or SIZE_MAX */
@@ -63,18 +66,27 @@ void bl_sequences_close(struct bl_sequences *sequences);
 /* A row read back, with the memory that its texts live in; start from {0}, reuse, free with bl_row_text_free. */
 struct bl_row_text {
     struct bl_row row;
-    struct bl_buffer line;
+    struct bl_buffer line, further;
     char *field[64];
 };
 
-/* Reads row i. A column that the table does not have: kind "", path "", bytes -1, status ok, sampling "", stream -1. */
+/* Reads row i; columns that are not known come as row.further. A column that the table does not have: kind "", path "",
+ * bytes -1, status ok, sampling "", stream -1. */
 int bl_sequences_row(const struct bl_sequences *sequences, size_t i, struct bl_row_text *text, struct bl_error *e);
 void bl_row_text_free(struct bl_row_text *text);
+
+/* The paths of all ok rows, each once, in the order of the rows, told to visit; a code other than BL_OK stops. */
+int bl_sequences_paths(const struct bl_sequences *sequences,
+                       int (*visit)(void *context, const char *path, struct bl_error *e), void *context,
+                       struct bl_error *e);
 
 /* One line of a table, with its newline. */
 void bl_sequences_format(const struct bl_row *row, struct bl_buffer *out);
 
-/* True when every input could be used wholly: no row skipped or failed, none damaged. */
+/* Rows that are of no use and should be: skipped and failed ones, but not the empty ones. */
+int64_t bl_sequences_useless(const struct bl_sequences *sequences);
+
+/* True when every input could be used wholly: no row useless, none damaged. */
 bool bl_sequences_clean(const struct bl_sequences *sequences);
 
 #endif

@@ -78,7 +78,7 @@ test_every_codec() {
 
 test_what_is_named_outright_is_an_input() {
     folder
-    expect 3 bload scan -q v/readme.txt
+    expect 3 bload scan -q --kind video v/readme.txt
     is v/readme.txt "$(field id <"$OUT")"
     is skipped "$(field status <"$OUT")"
     expect 0 bload scan -q v/.hidden.mp4

@@ -71,7 +71,7 @@ START_TEST(named_outright)
     ck_assert_ptr_nonnull(files.file[0].kind);
     bl_files_free(&files);
     FILE *text = fopen("list", "w");
-    fputs("v/clip10.mp4\r\n\nv/notes.txt\nmissing.mp4", text);
+    fputs("v/clip10.mp4\r\n\ngarbage.bin\nmissing.mp4", text);
     fclose(text);
     ck_assert_int_eq(list(&files, "@list", &e), BL_OK);
     ck_assert_uint_eq(files.count, 3);

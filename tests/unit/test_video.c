@@ -127,9 +127,9 @@ struct counted {
     int rows;
 };
 
-static int keep(void *sink, const struct bl_row *row, struct bl_error *e)
+static int keep(void *sink, int input, const struct bl_row *row, struct bl_error *e)
 {
-    (void)e;
+    (void)input, (void)e;
     struct counted *c = sink;
     c->row = *row;
     snprintf(c->reason, sizeof c->reason, "%s", row->reason);
@@ -147,8 +147,9 @@ static int count_with(const struct setting *s, const char *path, struct counted 
 {
     *c = (struct counted){0};
     snprintf(c->path, sizeof c->path, "%s", path);
-    struct bl_input input = {c->path, file_size(path)};
-    int rc = bl_kind_video.count(&s->config, &s->env, &input, keep, c, e);
+    struct bl_input input = {c->path, file_size(path), 0};
+    struct bl_stretch stretch = {.input = &input, .inputs = 1, .end = INT64_MAX};
+    int rc = bl_kind_video.count(&s->config, &s->env, NULL, &stretch, keep, c, e);
     c->row.path = c->path;
     c->row.reason = c->reason;
     c->row.bytes = input.bytes;

@@ -98,13 +98,15 @@ static void sampling(const void *values, struct bl_buffer *out)
         bl_buffer_text(out, "all");
 }
 
-static int count(const void *config, const struct bl_kind_env *env, const struct bl_input *input, bl_row_emit *emit,
-                 void *sink, struct bl_error *e)
+static int count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
+                 struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
+    (void)counter;
+    const struct bl_input *input = stretch->input;
     struct bl_error unusable = {0};
     struct bl_count_result result;
     int rc = bl_count_video(config, env->cancel, input, &result, &unusable);
-    struct bl_row row = {.bytes = input->bytes, .stream = result.stream, .reason = result.reason};
+    struct bl_row row = {.bytes = input->bytes, .stream = result.stream, .reason = result.reason, .offset = -1};
     if (rc == BL_EDATA) {
         row.status = BL_ROW_SKIPPED;
         row.reason = unusable.text;
@@ -114,7 +116,7 @@ static int count(const void *config, const struct bl_kind_env *env, const struct
         row.status = BL_ROW_OK;
         row.length = result.length;
     }
-    return emit(sink, &row, e);
+    return emit(sink, 0, &row, e);
 }
 
 static int fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *out,
@@ -164,6 +166,9 @@ const struct bl_kind bl_kind_video = {
     .title = "Video",
     .steps = "frames",
     .extensions = extensions,
+    /* Decoders hold reference pictures, scalers their rows. A run with one worker and small blocks peaked at 155 MiB on
+     * 4K H.264 and HEVC, at 60 MiB on 1080p. */
+    .reader_memory = (int64_t)128 << 20,
     .options = options,
     .config_size = sizeof(struct bl_video_config),
     .check = check,

@@ -1,0 +1,206 @@
+#include "kind/text/count.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "kind/text/spool.h"
+
+#define CANCEL_EVERY 64 /* documents */
+
+struct bl_counter {
+    struct bl_item item;
+};
+
+/* A stretch that is counted. */
+struct counting {
+    const struct bl_text_config *config;
+    const struct bl_kind_env *env;
+    struct bl_item *item;
+    struct bl_spool_writer *spool; /* or NULL */
+    bl_row_emit *emit;
+    void *sink;
+    int input;
+    int64_t rows; /* of this input */
+};
+
+int bl_text_open_counter(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
+                         struct bl_error *e)
+{
+    (void)env;
+    struct bl_counter *c = calloc(1, sizeof *c);
+    if (!c)
+        return bl_error_memory(e);
+    int code = bl_item_open(&c->item, config, e);
+    if (code)
+        bl_text_close_counter(c);
+    else
+        *counter = c;
+    return code;
+}
+
+void bl_text_close_counter(struct bl_counter *counter)
+{
+    bl_item_close(&counter->item);
+    free(counter);
+}
+
+static bool by_lines(const struct bl_text_config *config, const char *path)
+{
+    enum bl_text_format format = bl_text_format_of(config, path);
+    return format == BL_TEXT_JSONL || (format == BL_TEXT_PLAIN && config->run->rule.by == BL_DIVISION_LINE);
+}
+
+int bl_text_divisible(const void *config, const struct bl_input *input, bool *divisible, struct bl_error *e)
+{
+    uint8_t head[4];
+    *divisible = false;
+    if (!by_lines(config, input->path))
+        return BL_OK;
+    int fd = open(input->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return BL_OK; /* counting tells why */
+    ssize_t n = pread(fd, head, sizeof head, 0);
+    int code = n < 0 ? bl_error_errno(e, BL_EFAIL, "cannot read %s", input->path) : BL_OK;
+    close(fd);
+    *divisible = !code && !bl_feed_is_packed(head, (size_t)n);
+    return code;
+}
+
+/* --- one file --------------------------------------------------------------------------------------------------- */
+
+static int take_item(void *context, struct bl_item *item, struct bl_error *e)
+{
+    struct counting *c = context;
+    c->rows++;
+    int code = c->emit(c->sink, c->input, &item->row, e);
+    return code || !c->spool ? code : bl_spool_put(c->spool, c->input, &item->row, item->steps, item->bytes, e);
+}
+
+static int count_documents(struct counting *c, struct bl_documents *documents, bool json, struct bl_error *e)
+{
+    struct bl_document document;
+    int got = 0, code = BL_OK;
+    for (int64_t n = 0; !code && (got = bl_documents_next(documents, &document, e)) > 0; n++) {
+        bool blank = false;
+        if (n % CANCEL_EVERY == 0 && bl_cancelled(c->env->cancel))
+            return BL_ECANCEL;
+        code = json ? bl_item_json(c->item, &document, &blank, e) : bl_item_plain(c->item, &document, e);
+        if (!code && !blank)
+            code = take_item(c, c->item, e);
+    }
+    return code ? code : got;
+}
+
+/* A row for what is wrong with the file from there on. */
+static int take_fault(struct counting *c, int64_t offset, const char *reason, struct bl_error *e)
+{
+    bl_item_begin(c->item, offset);
+    bl_item_skip(c->item, "%s", reason);
+    return take_item(c, c->item, e);
+}
+
+static int count_text(struct counting *c, const struct bl_stretch *stretch, bool json, struct bl_error *e)
+{
+    static const struct bl_division_rule lines = {.by = BL_DIVISION_LINE};
+    const struct bl_division_rule *rule = json ? &lines : &c->config->run->rule;
+    struct bl_documents *documents = NULL;
+    struct bl_error fault = {0};
+    int code = bl_documents_open(&documents, stretch->input[c->input].path, rule, stretch->begin, stretch->end,
+                                 c->config->max_document, &fault);
+    if (!code)
+        code = count_documents(c, documents, json, &fault);
+    int64_t offset = documents && rule->by != BL_DIVISION_FILE ? bl_documents_offset(documents) : -1;
+    if (documents)
+        bl_documents_close(documents);
+    if (code == BL_EDATA)
+        return take_fault(c, offset, fault.text, e);
+    if (code)
+        return bl_error_set(e, code, "%s", fault.text);
+    return BL_OK;
+}
+
+static int count_input(struct counting *c, const struct bl_stretch *stretch, struct bl_error *e)
+{
+    enum bl_text_format format = bl_text_format_of(c->config, stretch->input[c->input].path);
+    c->rows = 0;
+    int code = count_text(c, stretch, format == BL_TEXT_JSONL, e);
+    /* Every file has a row; of a large one the first part sees to it. */
+    if (!code && !c->rows && !stretch->begin)
+        code = take_fault(c, -1, BL_REASON_EMPTY, e);
+    return code;
+}
+
+/* --- a stretch -------------------------------------------------------------------------------------------------- */
+
+static void hash_text(XXH3_state_t *hash, const char *text)
+{
+    XXH3_64bits_update(hash, text, strlen(text) + 1);
+}
+
+/* Everything that decides what the spool holds: the options, and what tells whether the files are the same. */
+static int find_key(const struct bl_text_config *config, const struct bl_stretch *stretch, uint64_t *key,
+                    struct bl_error *e)
+{
+    const struct bl_text_run *run = config->run;
+    struct bl_buffer text = {0};
+    bl_text_sampling(config, &text);
+    bl_buffer_printf(&text, " bos=%d eos=%d dtype=%d %s %s", run->bos, run->eos, config->dtype,
+                     config->keep ? config->keep : "", config->field ? config->field : "");
+    XXH3_state_t *hash = XXH3_createState();
+    int code = hash ? bl_buffer_check(&text, e) : bl_error_memory(e);
+    if (!code) {
+        XXH3_64bits_reset(hash);
+        hash_text(hash, text.data);
+        for (int i = 0; i < stretch->inputs; i++) {
+            hash_text(hash, stretch->input[i].path);
+            XXH3_64bits_update(hash, &stretch->input[i].bytes, sizeof stretch->input[i].bytes);
+            XXH3_64bits_update(hash, &stretch->input[i].modified, sizeof stretch->input[i].modified);
+        }
+        XXH3_64bits_update(hash, &stretch->begin, sizeof stretch->begin);
+        XXH3_64bits_update(hash, &stretch->end, sizeof stretch->end);
+        *key = XXH3_64bits_digest(hash);
+    }
+    XXH3_freeState(hash);
+    bl_buffer_free(&text);
+    return code;
+}
+
+static int emit_again(void *context, int input, const struct bl_row *row, struct bl_error *e)
+{
+    struct counting *c = context;
+    return c->emit(c->sink, input, row, e);
+}
+
+static int count_all(struct counting *c, const struct bl_stretch *stretch, struct bl_error *e)
+{
+    int code = BL_OK;
+    for (c->input = 0; c->input < stretch->inputs && !code; c->input++)
+        code = bl_cancelled(c->env->cancel) ? BL_ECANCEL : count_input(c, stretch, e);
+    if (c->spool && code)
+        bl_spool_abort(c->spool);
+    else if (c->spool)
+        code = bl_spool_publish(c->spool, e);
+    return code;
+}
+
+int bl_count_text(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
+                  struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
+{
+    struct counting c = {.config = config, .env = env, .item = &counter->item, .emit = emit, .sink = sink};
+    if (!env->spool)
+        return count_all(&c, stretch, e);
+    int found = 0, code = find_key(config, stretch, &stretch->receipt, e);
+    /* Standard input says something else each time. */
+    if (!code && (stretch->again || strcmp(stretch->input[0].path, "-") != 0))
+        found = bl_spool_find(env->spool, stretch->receipt, e);
+    if (code || found < 0)
+        return code ? code : found;
+    if (found)
+        return stretch->again ? BL_OK : bl_spool_each(env->spool, stretch->receipt, emit_again, &c, e);
+    code = bl_spool_create(&c.spool, env->spool, stretch->receipt, e);
+    return code ? code : count_all(&c, stretch, e);
+}

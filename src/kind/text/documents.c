@@ -1,0 +1,214 @@
+#include "kind/text/documents.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/feed.h"
+
+#define CHUNK ((size_t)1 << 20)
+
+struct bl_documents {
+    struct bl_feed *feed;
+    struct bl_division_rule rule;
+    int64_t end, max;
+    char *data; /* [capacity + 1] */
+    size_t capacity, at, filled;
+    int64_t base; /* offset of data[0] in the file */
+    bool eof;
+};
+
+/* Reads more behind what is left, which moves to the front. */
+static int refill(struct bl_documents *d, struct bl_error *e)
+{
+    memmove(d->data, d->data + d->at, d->filled - d->at);
+    d->base += (int64_t)d->at;
+    d->filled -= d->at;
+    d->at = 0;
+    if (d->capacity - d->filled < CHUNK) {
+        size_t capacity = d->capacity * 2;
+        char *data = realloc(d->data, capacity + 1);
+        if (!data)
+            return bl_error_memory(e);
+        d->data = data;
+        d->capacity = capacity;
+    }
+    size_t got;
+    int code = bl_feed_read(d->feed, d->data + d->filled, CHUNK, &got, e);
+    d->filled += got;
+    d->eof = !code && !got;
+    return code;
+}
+
+/* A part begins behind the first \n at or after the byte before it; where there is none before its end, no line begins
+ * in it. */
+static int skip_to_line(struct bl_documents *d, struct bl_error *e)
+{
+    for (;;) {
+        char *newline = memchr(d->data + d->at, '\n', d->filled - d->at);
+        d->at = newline ? (size_t)(newline - d->data) + 1 : d->filled;
+        if (newline || d->eof || bl_documents_offset(d) >= d->end)
+            return BL_OK;
+        int code = refill(d, e);
+        if (code)
+            return code;
+    }
+}
+
+int bl_documents_open(struct bl_documents **documents, const char *path, const struct bl_division_rule *rule,
+                      int64_t begin, int64_t end, int64_t max, struct bl_error *e)
+{
+    struct bl_documents *d = calloc(1, sizeof *d);
+    if (!d)
+        return bl_error_memory(e);
+    d->rule = *rule;
+    d->end = end;
+    d->max = max;
+    d->base = begin ? begin - 1 : 0;
+    d->capacity = 2 * CHUNK;
+    d->data = malloc(d->capacity + 1);
+    int code = d->data ? bl_feed_open(&d->feed, path, d->base, e) : bl_error_memory(e);
+    if (!code && begin)
+        code = skip_to_line(d, e);
+    if (code)
+        bl_documents_close(d);
+    else
+        *documents = d;
+    return code;
+}
+
+void bl_documents_close(struct bl_documents *d)
+{
+    if (d->feed)
+        bl_feed_close(d->feed);
+    free(d->data);
+    free(d);
+}
+
+int64_t bl_documents_offset(const struct bl_documents *d)
+{
+    return d->base + (int64_t)d->at;
+}
+
+/* The bytes of the blank line at `at`; 0 when it is none, -1 when more must be read to tell. */
+static int blank_line(const struct bl_documents *d, size_t at)
+{
+    size_t have = d->filled - at;
+    if (have >= 1 && d->data[at] == '\n')
+        return 1;
+    if (have >= 2 && d->data[at] == '\r')
+        return d->data[at + 1] == '\n' ? 2 : 0;
+    return (have == 0 || d->data[at] == '\r') && !d->eof ? -1 : 0;
+}
+
+static bool find_blank_line(const struct bl_documents *d, size_t from, size_t *stop, size_t *next)
+{
+    for (size_t at = from; at < d->filled;) {
+        char *newline = memchr(d->data + at, '\n', d->filled - at);
+        if (!newline)
+            return false;
+        at = (size_t)(newline - d->data) + 1;
+        int blank = blank_line(d, at);
+        *stop = at - 1;
+        *next = at;
+        if (blank)
+            return blank > 0;
+    }
+    return false;
+}
+
+/* Where the document ends that begins at d->at, and where the next may begin; nothing before from needs to be looked
+ * at. False when what ends it has not been read. */
+static bool find_end(const struct bl_documents *d, size_t from, size_t *stop, size_t *next)
+{
+    const char *found = NULL;
+    size_t size = 1;
+    if (d->rule.by == BL_DIVISION_BLANK_LINE)
+        return find_blank_line(d, from, stop, next);
+    if (d->rule.by == BL_DIVISION_LINE) {
+        found = memchr(d->data + from, '\n', d->filled - from);
+    } else if (d->rule.by == BL_DIVISION_SEPARATOR) {
+        size = d->rule.separator_size;
+        found = memmem(d->data + from, d->filled - from, d->rule.separator, size);
+    }
+    if (!found)
+        return false;
+    *stop = (size_t)(found - d->data);
+    *next = *stop + size;
+    return true;
+}
+
+/* What has to stay of a stretch that was searched: it may hold the beginning of what ends the document. */
+static size_t overlap(const struct bl_documents *d)
+{
+    return d->rule.by == BL_DIVISION_SEPARATOR    ? d->rule.separator_size - 1
+           : d->rule.by == BL_DIVISION_BLANK_LINE ? 2
+                                                  : 0;
+}
+
+static int skip_blank_lines(struct bl_documents *d, struct bl_error *e)
+{
+    int code = BL_OK, blank;
+    while (!code && (blank = blank_line(d, d->at))) {
+        if (blank > 0)
+            d->at += (size_t)blank;
+        else
+            code = refill(d, e);
+    }
+    return code;
+}
+
+static void end_of_file(const struct bl_documents *d, size_t *stop, size_t *next)
+{
+    *stop = *next = d->filled;
+    if (d->rule.by == BL_DIVISION_BLANK_LINE && *stop > d->at && d->data[*stop - 1] == '\n')
+        --*stop;
+}
+
+/* Reads until the end of the document that begins at d->at is known. One that grows too long is forgotten on the way.
+ */
+static int complete(struct bl_documents *d, struct bl_document *document, size_t *stop, size_t *next,
+                    struct bl_error *e)
+{
+    size_t searched = d->at;
+    while (!(document->ended = find_end(d, searched, stop, next))) {
+        if (d->eof) {
+            end_of_file(d, stop, next);
+            return BL_OK;
+        }
+        size_t tail = d->filled - d->at < overlap(d) ? d->filled - d->at : overlap(d);
+        if ((int64_t)(d->filled - d->at) > d->max)
+            document->too_long = true;
+        if (document->too_long)
+            d->at = d->filled - tail;
+        searched = d->filled - d->at - tail;
+        int code = refill(d, e);
+        if (code)
+            return code;
+    }
+    return BL_OK;
+}
+
+int bl_documents_next(struct bl_documents *d, struct bl_document *document, struct bl_error *e)
+{
+    int code = BL_OK;
+    *document = (struct bl_document){0};
+    if (d->rule.by == BL_DIVISION_BLANK_LINE)
+        code = skip_blank_lines(d, e);
+    if (!code && d->at == d->filled && !d->eof)
+        code = refill(d, e);
+    if (code || d->at == d->filled || bl_documents_offset(d) >= d->end)
+        return code;
+    size_t stop = 0, next = 0;
+    document->offset = bl_documents_offset(d);
+    code = complete(d, document, &stop, &next, e);
+    if (code)
+        return code;
+    document->text = d->data + d->at;
+    document->size = stop - d->at;
+    if ((int64_t)document->size > d->max)
+        document->too_long = true;
+    if (document->too_long)
+        document->size = 0;
+    d->at = next;
+    return 1;
+}

@@ -1,0 +1,364 @@
+#include "kind/text/item.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "kind/text/utf8.h"
+
+#define KEPT_MAX ((size_t)4096) /* bytes of a value in the table: its lines must stay readable */
+#define ID_MAX INT32_MAX
+
+int bl_item_open(struct bl_item *item, const struct bl_text_config *config, struct bl_error *e)
+{
+    *item = (struct bl_item){.config = config};
+    return config->run->tokenizer ? bl_encoder_open(&item->encoder, config->run->tokenizer, e) : BL_OK;
+}
+
+void bl_item_close(struct bl_item *item)
+{
+    if (item->encoder)
+        bl_encoder_close(item->encoder);
+    bl_ids_free(&item->ids);
+    bl_buffer_free(&item->text);
+    bl_buffer_free(&item->mended);
+    bl_buffer_free(&item->values);
+    bl_buffer_free(&item->further);
+    *item = (struct bl_item){0};
+}
+
+void bl_item_begin(struct bl_item *item, int64_t offset)
+{
+    item->ids.count = 0;
+    item->bytes = 0;
+    item->reason[0] = '\0';
+    bl_buffer_clear(&item->further);
+    bl_buffer_clear(&item->values);
+    item->row = (struct bl_row){.status = BL_ROW_OK, .reason = item->reason, .stream = -1, .offset = offset};
+}
+
+int bl_item_skip(struct bl_item *item, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(item->reason, sizeof item->reason, format, arguments);
+    va_end(arguments);
+    item->row.status = BL_ROW_SKIPPED;
+    item->row.length = 0;
+    item->bytes = 0;
+    return BL_OK;
+}
+
+/* Something that costs nothing but must be told. */
+static void note(struct bl_item *item, const char *format, ...) BL_PRINTF(2, 3);
+
+static void note(struct bl_item *item, const char *format, ...)
+{
+    size_t used = strlen(item->reason);
+    va_list arguments;
+    if (used)
+        used += (size_t)snprintf(item->reason + used, sizeof item->reason - used, "; ");
+    if (used >= sizeof item->reason)
+        return;
+    va_start(arguments, format);
+    vsnprintf(item->reason + used, sizeof item->reason - used, format, arguments);
+    va_end(arguments);
+}
+
+/* --- ids -------------------------------------------------------------------------------------------------------- */
+
+int bl_item_add_id(struct bl_item *item, int64_t id, struct bl_error *e)
+{
+    if (item->row.status != BL_ROW_OK)
+        return BL_OK;
+    int64_t max = item->config->dtype ? UINT16_MAX : ID_MAX;
+    if (id < 0 || id > max)
+        return bl_item_skip(item, "token %zu is %" PRId64 ": an id is a number from 0 to %" PRId64, item->ids.count, id,
+                            max);
+    int code = bl_ids_reserve(&item->ids, 1, e);
+    if (!code)
+        item->ids.id[item->ids.count++] = (int32_t)id;
+    return code;
+}
+
+static int add_if(struct bl_item *item, int32_t id, struct bl_error *e)
+{
+    return id >= 0 ? bl_item_add_id(item, id, e) : BL_OK;
+}
+
+/* Ids as the field has them: as they are, or in 16 bits. */
+static int lay_out(struct bl_item *item, struct bl_error *e)
+{
+    size_t count = item->ids.count;
+    item->steps = item->ids.id;
+    item->bytes = count * sizeof *item->ids.id;
+    if (!item->config->dtype && item->config->run->fields == 0)
+        return BL_OK;
+    if (!item->config->dtype) {
+        bl_buffer_append(&item->values, item->ids.id, item->bytes);
+    } else {
+        if (!bl_buffer_reserve(&item->values, count * sizeof(uint16_t)))
+            return bl_error_memory(e);
+        uint16_t *out = (uint16_t *)(void *)item->values.data;
+        for (size_t i = 0; i < count; i++)
+            out[i] = (uint16_t)item->ids.id[i];
+        item->values.size = count * sizeof(uint16_t);
+    }
+    return bl_buffer_check(&item->values, e);
+}
+
+int bl_item_finish(struct bl_item *item, struct bl_error *e)
+{
+    if (item->row.status != BL_ROW_OK)
+        return BL_OK;
+    if (!item->ids.count)
+        return bl_item_skip(item, "%s", BL_REASON_EMPTY);
+    item->row.length = (int64_t)item->ids.count;
+    int code = lay_out(item, e);
+    if (item->values.size) {
+        item->steps = item->values.data;
+        item->bytes = item->values.size;
+    }
+    return code;
+}
+
+/* --- text ------------------------------------------------------------------------------------------------------- */
+
+/* Makes text what it must be, UTF-8; at is where it begins in the file. Text that must not be used is skipped. */
+static int mend(struct bl_item *item, const char **text, size_t *size, int64_t at, struct bl_error *e)
+{
+    size_t valid = bl_utf8_valid(*text, *size);
+    if (valid == *size)
+        return BL_OK;
+    int64_t place = at + (int64_t)valid, replaced = 0;
+    if (item->config->invalid == BL_INVALID_ERROR)
+        return bl_item_skip(item, "invalid UTF-8 at byte %" PRId64, place);
+    bl_buffer_clear(&item->mended);
+    bl_utf8_replace(*text, *size, &item->mended, &replaced);
+    note(item, "invalid UTF-8 at byte %" PRId64 ": replaced by U+FFFD (%" PRId64 " in all)", place, replaced);
+    *text = item->mended.data;
+    *size = item->mended.size;
+    return bl_buffer_check(&item->mended, e);
+}
+
+static int encode(struct bl_item *item, const char *text, size_t size, struct bl_error *e)
+{
+    const struct bl_text_run *run = item->config->run;
+    if (item->row.status != BL_ROW_OK)
+        return BL_OK;
+    if (!size)
+        return bl_item_skip(item, "%s", BL_REASON_EMPTY);
+    if (!item->encoder)
+        return bl_error_set(e, BL_EUSAGE, "the inputs hold text: give --tokenizer (a tokenizer's file, or bytes)");
+    int code = add_if(item, run->bos, e);
+    if (!code)
+        code = bl_encoder_encode(item->encoder, text, size, &item->ids, e);
+    return code ? code : add_if(item, run->eos, e);
+}
+
+static int skip_long(struct bl_item *item)
+{
+    char limit[32];
+    return bl_item_skip(item, "longer than %s (--max-document)", bl_text_size(limit, item->config->max_document));
+}
+
+int bl_item_plain(struct bl_item *item, const struct bl_document *document, struct bl_error *e)
+{
+    const char *text = document->text;
+    size_t size = document->size;
+    bl_item_begin(item, item->config->run->rule.by == BL_DIVISION_FILE ? -1 : document->offset);
+    if (document->too_long)
+        return skip_long(item);
+    int code = mend(item, &text, &size, document->offset, e);
+    if (!code)
+        code = encode(item, text, size, e);
+    return code ? code : bl_item_finish(item, e);
+}
+
+/* --- JSON ------------------------------------------------------------------------------------------------------- */
+
+/* The key as the user wrote it. */
+static void name_key(const struct bl_json_key *key, char *out, size_t size)
+{
+    size_t used = 0;
+    *out = '\0';
+    for (int p = 0; p < key->parts && used < size; p++)
+        used += (size_t)snprintf(out + used, size - used, "%s%.*s", p ? "." : "", (int)key->size[p], key->part[p]);
+}
+
+static int skip_value(struct bl_item *item, int k, const struct bl_json_value *value, const char *wanted)
+{
+    char name[100];
+    name_key(&item->config->run->key[k], name, sizeof name);
+    if (value->type == BL_JSON_NONE)
+        return bl_item_skip(item, "no key \"%s\"", name);
+    return bl_item_skip(item, "\"%s\" is %s, not %s", name, bl_json_type_name(value->type), wanted);
+}
+
+static int take_ids(struct bl_item *item, const struct bl_json_value *value, struct bl_error *e)
+{
+    int64_t id;
+    size_t at = 0;
+    int got = 0, code = add_if(item, item->config->run->bos, e);
+    while (!code && (got = bl_json_next_int(value, &at, &id)) > 0)
+        code = bl_item_add_id(item, id, e);
+    if (code || got < 0)
+        return code ? code : bl_item_skip(item, "token %zu is no id (a whole number)", item->ids.count);
+    if (item->ids.count == (item->config->run->bos >= 0))
+        return bl_item_skip(item, "%s", BL_REASON_EMPTY);
+    return add_if(item, item->config->run->eos, e);
+}
+
+/* The text's value: a string to be tokenized, or an array of ids. */
+static int take_text(struct bl_item *item, const struct bl_json_value *value, int64_t line_offset, const char *line,
+                     struct bl_error *e)
+{
+    const char *text = value->text;
+    size_t size = value->size, lone;
+    if (value->type == BL_JSON_ARRAY)
+        return take_ids(item, value, e);
+    if (value->type != BL_JSON_STRING)
+        return skip_value(item, 0, value, "a string or an array of ids");
+    int64_t at = line_offset + (value->text - line);
+    int code = mend(item, &text, &size, at, e);
+    if (!code && value->escaped && item->row.status == BL_ROW_OK) {
+        struct bl_json_value mended = {.text = text, .size = size};
+        bl_buffer_clear(&item->text);
+        bl_json_unescape(&mended, &item->text, &lone);
+        code = bl_buffer_check(&item->text, e);
+        text = item->text.data;
+        size = item->text.size;
+        if (lone != SIZE_MAX && item->config->invalid == BL_INVALID_ERROR)
+            return bl_item_skip(item, "half a surrogate pair at byte %" PRId64, at + (int64_t)lone);
+        if (lone != SIZE_MAX)
+            note(item, "half a surrogate pair at byte %" PRId64 ": replaced by U+FFFD", at + (int64_t)lone);
+    }
+    return code ? code : encode(item, text, size, e);
+}
+
+/* A value as a column of the table: a string as it is, anything else as JSON. */
+static int keep_value(struct bl_item *item, int k, const struct bl_json_value *value, struct bl_error *e)
+{
+    const char *text = value->text;
+    size_t size = value->size, lone;
+    if (value->type == BL_JSON_STRING && value->escaped) {
+        bl_buffer_clear(&item->text);
+        bl_json_unescape(value, &item->text, &lone);
+        text = item->text.data;
+        size = item->text.size;
+    }
+    if (size > KEPT_MAX) {
+        note(item, "%s: cut to %zu bytes", item->config->run->column[k].name, KEPT_MAX);
+        size = KEPT_MAX;
+    }
+    bl_buffer_byte(&item->further, '\t');
+    bl_text_escape(&item->further, text, size);
+    int code = bl_buffer_check(&item->text, e);
+    return code ? code : bl_buffer_check(&item->further, e);
+}
+
+/* Appends one number in a field's type. False when it does not fit. */
+static bool append_number(struct bl_buffer *out, enum bl_dtype dtype, const struct bl_json_value *value, size_t *at,
+                          int *got)
+{
+    int64_t number = 0;
+    double real = 0;
+    if (dtype == BL_F32) {
+        *got = bl_json_next_double(value, at, &real);
+        float narrow = (float)real;
+        if (*got > 0)
+            bl_buffer_append(out, &narrow, sizeof narrow);
+        return true;
+    }
+    *got = bl_json_next_int(value, at, &number);
+    size_t bits = 8 * bl_dtype_size(dtype);
+    bool is_unsigned = dtype == BL_U8 || dtype == BL_U16;
+    int64_t max = bits == 64 ? INT64_MAX : ((int64_t)1 << (is_unsigned ? bits : bits - 1)) - 1;
+    int64_t min = is_unsigned ? 0 : -max - 1;
+    if (number < min || number > max)
+        return false;
+    if (*got > 0)
+        bl_buffer_append(out, &number, bits / 8); /* the low bytes come first */
+    return true;
+}
+
+/* A further field: one number for each token. */
+static int take_field(struct bl_item *item, int k, const struct bl_json_value *value, struct bl_error *e)
+{
+    const struct bl_text_column *column = &item->config->run->column[k];
+    size_t at = 0, count = 0;
+    int got = 1;
+    if (value->type != BL_JSON_ARRAY)
+        return skip_value(item, k, value, "an array");
+    for (;; count++) {
+        if (!append_number(&item->values, column->dtype, value, &at, &got) || got < 0)
+            return bl_item_skip(item, "%s: value %zu is no number that fits %s", column->name, count,
+                                bl_dtype_name(column->dtype));
+        if (!got)
+            break;
+    }
+    if (count != item->ids.count)
+        return bl_item_skip(item, "%s has %zu values for %zu tokens", column->name, count, item->ids.count);
+    return bl_buffer_check(&item->values, e);
+}
+
+/* What beside the text is wanted of a line; after the text, whose length the fields must have. */
+static int take_further(struct bl_item *item, const struct bl_json_value *value, struct bl_error *e)
+{
+    const struct bl_text_run *run = item->config->run;
+    int code = BL_OK;
+    for (int k = 1; k <= run->keeps && !code; k++)
+        code = keep_value(item, k, &value[k], e);
+    item->row.further = run->keeps ? item->further.data : NULL;
+    if (code || !run->fields || item->row.status != BL_ROW_OK)
+        return code ? code : bl_buffer_check(&item->further, e);
+    code = lay_out(item, e);
+    for (int k = run->keeps + 1; k <= run->keeps + run->fields && !code && item->row.status == BL_ROW_OK; k++)
+        code = take_field(item, k, &value[k], e);
+    return code;
+}
+
+static bool is_blank(const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] != ' ' && text[i] != '\t' && text[i] != '\r')
+            return false;
+    }
+    return true;
+}
+
+int bl_item_json(struct bl_item *item, const struct bl_document *line, bool *blank, struct bl_error *e)
+{
+    const struct bl_text_run *run = item->config->run;
+    struct bl_json_value value[BL_JSON_KEYS_MAX];
+    struct bl_json_fault fault = {0};
+    const char *text = line->text;
+    size_t size = line->size;
+    if (line->offset == 0 && size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+        text += 3; /* a byte order mark */
+        size -= 3;
+    }
+    bl_item_begin(item, line->offset);
+    *blank = !line->too_long && is_blank(text, size);
+    if (*blank)
+        return BL_OK;
+    if (line->too_long || !bl_json_scan(text, size, run->key, 1 + run->keeps + run->fields, value, &fault)) {
+        int64_t at = line->offset + (text - line->text) + (int64_t)fault.at;
+        return line->too_long ? skip_long(item)
+                              : bl_item_skip(item, "not JSON at byte %" PRId64 ": %s%s", at, fault.what,
+                                             line->ended ? "" : " (the file ends in the middle of this line)");
+    }
+    int code = take_text(item, &value[0], line->offset, line->text, e);
+    if (!code)
+        code = take_further(item, value, e);
+    if (!code && item->row.status == BL_ROW_OK && run->fields) {
+        item->row.length = (int64_t)item->ids.count;
+        item->steps = item->values.data;
+        item->bytes = item->values.size;
+        return BL_OK;
+    }
+    return code ? code : bl_item_finish(item, e);
+}

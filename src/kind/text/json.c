@@ -1,0 +1,422 @@
+/* Recursive descent over the bytes. Nearly all of a line is the inside of strings, which is gone over eight bytes at a
+ * time (the tests for bytes within words: "Bit Twiddling Hacks", S. E. Anderson). */
+#include "kind/text/json.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kind/text/utf8.h"
+
+struct scan {
+    const char *begin, *at, *end;
+    const struct bl_json_key *key;
+    int keys;
+    struct bl_json_value *value;
+    int open[BL_JSON_KEYS_MAX]; /* parts of each key that the objects around are */
+    struct bl_json_fault *fault;
+};
+
+bool bl_json_key_parse(struct bl_json_key *key, const char *text, size_t size)
+{
+    *key = (struct bl_json_key){0};
+    for (size_t at = 0;;) {
+        const char *dot = memchr(text + at, '.', size - at);
+        size_t part = dot ? (size_t)(dot - text) - at : size - at;
+        if (!part || key->parts == BL_JSON_PARTS_MAX)
+            return false;
+        key->part[key->parts] = text + at;
+        key->size[key->parts++] = part;
+        if (!dot)
+            return true;
+        at += part + 1;
+    }
+}
+
+static bool refuse(struct scan *s, const char *what)
+{
+    if (!s->fault->what)
+        *s->fault = (struct bl_json_fault){(size_t)(s->at - s->begin), what};
+    return false;
+}
+
+static void skip_space(struct scan *s)
+{
+    while (s->at < s->end && (*s->at == ' ' || *s->at == '\t' || *s->at == '\r' || *s->at == '\n'))
+        s->at++;
+}
+
+static bool take(struct scan *s, char c, const char *what)
+{
+    skip_space(s);
+    if (s->at == s->end || *s->at != c)
+        return refuse(s, what);
+    s->at++;
+    return true;
+}
+
+/* --- strings ---------------------------------------------------------------------------------------------------- */
+
+#define EACH(byte) (0x0101010101010101u * (uint64_t)(byte))
+
+static uint64_t zero_bytes(uint64_t word)
+{
+    return (word - EACH(1)) & ~word & EACH(0x80);
+}
+
+/* Where the next quote, backslash or control character is; end when there is none. */
+static const char *next_special(const char *at, const char *end)
+{
+    for (; end - at >= 8; at += 8) {
+        uint64_t word;
+        memcpy(&word, at, sizeof word);
+        uint64_t special =
+            zero_bytes(word ^ EACH('"')) | zero_bytes(word ^ EACH('\\')) | ((word - EACH(0x20)) & ~word & EACH(0x80));
+        if (special)
+            return at + __builtin_ctzll(special) / 8;
+    }
+    while (at < end && *at != '"' && *at != '\\' && (unsigned char)*at >= 0x20)
+        at++;
+    return at;
+}
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+}
+
+/* Four digits, or -1. */
+static int hex_number(const char *at, const char *end)
+{
+    int number = 0;
+    if (end - at < 4)
+        return -1;
+    for (int i = 0; i < 4; i++) {
+        int digit = hex_digit(at[i]);
+        if (digit < 0)
+            return -1;
+        number = number * 16 + digit;
+    }
+    return number;
+}
+
+static bool skip_escape(struct scan *s)
+{
+    if (s->end - s->at < 2)
+        return refuse(s, "the line ends in a string");
+    if (s->at[1] == 'u' && hex_number(s->at + 2, s->end) < 0)
+        return refuse(s, "expected four hexadecimal digits behind \\u");
+    if (!memchr("\"\\/bfnrtu", s->at[1], 9))
+        return refuse(s, "a backslash that begins no escape");
+    s->at += s->at[1] == 'u' ? 6 : 2;
+    return true;
+}
+
+static bool scan_string(struct scan *s, struct bl_json_value *value)
+{
+    *value = (struct bl_json_value){.type = BL_JSON_STRING, .text = ++s->at};
+    for (;;) {
+        s->at = next_special(s->at, s->end);
+        if (s->at == s->end)
+            return refuse(s, "the line ends in a string");
+        if (*s->at == '"')
+            break;
+        if (*s->at != '\\')
+            return refuse(s, "a control character in a string");
+        value->escaped = true;
+        if (!skip_escape(s))
+            return false;
+    }
+    value->size = (size_t)(s->at++ - value->text);
+    return true;
+}
+
+/* --- other values ----------------------------------------------------------------------------------------------- */
+
+static bool skip_digits(struct scan *s)
+{
+    const char *first = s->at;
+    while (s->at < s->end && *s->at >= '0' && *s->at <= '9')
+        s->at++;
+    return s->at > first ? true : refuse(s, "expected a digit");
+}
+
+static bool scan_number(struct scan *s)
+{
+    s->at += *s->at == '-';
+    bool zero = s->at < s->end && *s->at == '0';
+    if (zero)
+        s->at++;
+    else if (!skip_digits(s))
+        return false;
+    if (s->at < s->end && *s->at == '.') {
+        s->at++;
+        if (!skip_digits(s))
+            return false;
+    }
+    if (s->at < s->end && (*s->at | 32) == 'e') {
+        s->at++;
+        s->at += s->at < s->end && (*s->at == '+' || *s->at == '-');
+        return skip_digits(s);
+    }
+    return true;
+}
+
+static bool scan_word(struct scan *s)
+{
+    static const char *const word[] = {"true", "false", "null"};
+    for (int i = 0; i < 3; i++) {
+        size_t size = strlen(word[i]);
+        if ((size_t)(s->end - s->at) >= size && memcmp(s->at, word[i], size) == 0) {
+            s->at += size;
+            return true;
+        }
+    }
+    return refuse(s, "expected a value");
+}
+
+static bool scan_value(struct scan *s, int depth, struct bl_json_value *value);
+
+static bool scan_array(struct scan *s, int depth)
+{
+    struct bl_json_value element;
+    s->at++;
+    skip_space(s);
+    if (s->at < s->end && *s->at == ']') {
+        s->at++;
+        return true;
+    }
+    for (;;) {
+        if (!scan_value(s, depth + 1, &element))
+            return false;
+        skip_space(s);
+        if (s->at == s->end || (*s->at != ',' && *s->at != ']'))
+            return refuse(s, "expected , or ]");
+        if (*s->at++ == ']')
+            return true;
+    }
+}
+
+/* --- objects and the keys that are looked for ------------------------------------------------------------------- */
+
+static bool is_part(const struct bl_json_value *name, const struct bl_json_key *key, int part)
+{
+    if (!name->escaped)
+        return name->size == key->size[part] && memcmp(name->text, key->part[part], name->size) == 0;
+    struct bl_buffer plain = {0};
+    size_t lone;
+    bl_json_unescape(name, &plain, &lone);
+    bool same = !plain.failed && plain.size == key->size[part] && memcmp(plain.data, key->part[part], plain.size) == 0;
+    bl_buffer_free(&plain);
+    return same;
+}
+
+/* A member of the object at this depth: the keys that lead here, or on through it. */
+static bool scan_member(struct scan *s, int depth, const struct bl_json_value *name, bool wanted)
+{
+    uint32_t here = 0;
+    struct bl_json_value value;
+    for (int k = 0; k < s->keys && wanted; k++) {
+        if (s->open[k] == depth && depth < s->key[k].parts && is_part(name, &s->key[k], depth)) {
+            here |= 1u << k;
+            s->open[k]++;
+            s->value[k] = (struct bl_json_value){0};
+        }
+    }
+    if (!scan_value(s, depth + 1, &value))
+        return false;
+    for (int k = 0; here; k++, here >>= 1) {
+        if (!(here & 1))
+            continue;
+        s->open[k]--;
+        if (s->key[k].parts == depth + 1)
+            s->value[k] = value;
+    }
+    return true;
+}
+
+/* Whether any key leads through the object at this depth: only then are its members' names of interest. */
+static bool is_wanted(const struct scan *s, int depth)
+{
+    for (int k = 0; k < s->keys; k++) {
+        if (s->open[k] == depth && depth < s->key[k].parts)
+            return true;
+    }
+    return false;
+}
+
+static bool scan_object(struct scan *s, int depth)
+{
+    struct bl_json_value name;
+    bool wanted = is_wanted(s, depth);
+    s->at++;
+    skip_space(s);
+    if (s->at < s->end && *s->at == '}') {
+        s->at++;
+        return true;
+    }
+    for (;;) {
+        skip_space(s);
+        if (s->at == s->end || *s->at != '"')
+            return refuse(s, "expected a key in quotes");
+        if (!scan_string(s, &name) || !take(s, ':', "expected :") || !scan_member(s, depth, &name, wanted))
+            return false;
+        skip_space(s);
+        if (s->at == s->end || (*s->at != ',' && *s->at != '}'))
+            return refuse(s, "expected , or }");
+        if (*s->at++ == '}')
+            return true;
+    }
+}
+
+static bool scan_value(struct scan *s, int depth, struct bl_json_value *value)
+{
+    if (depth > BL_JSON_DEPTH_MAX)
+        return refuse(s, "nested too deeply");
+    skip_space(s);
+    if (s->at == s->end)
+        return refuse(s, "the line ends where a value is expected");
+    if (*s->at == '"')
+        return scan_string(s, value);
+    *value = (struct bl_json_value){.text = s->at};
+    bool good;
+    if (*s->at == '{') {
+        value->type = BL_JSON_OBJECT;
+        good = scan_object(s, depth);
+    } else if (*s->at == '[') {
+        value->type = BL_JSON_ARRAY;
+        good = scan_array(s, depth);
+    } else if (*s->at == '-' || (*s->at >= '0' && *s->at <= '9')) {
+        value->type = BL_JSON_NUMBER;
+        good = scan_number(s);
+    } else {
+        value->type = BL_JSON_WORD;
+        good = scan_word(s);
+    }
+    value->size = (size_t)(s->at - value->text);
+    return good;
+}
+
+bool bl_json_scan(const char *line, size_t size, const struct bl_json_key *key, int keys, struct bl_json_value *value,
+                  struct bl_json_fault *fault)
+{
+    struct scan s = {
+        .begin = line, .at = line, .end = line + size, .key = key, .keys = keys, .value = value, .fault = fault};
+    struct bl_json_value root;
+    *fault = (struct bl_json_fault){0};
+    memset(value, 0, (size_t)keys * sizeof *value);
+    skip_space(&s);
+    if (s.at == s.end || *s.at != '{')
+        return refuse(&s, "expected an object");
+    if (!scan_value(&s, 0, &root))
+        return false;
+    skip_space(&s);
+    return s.at == s.end ? true : refuse(&s, "expected the end of the line behind the object");
+}
+
+/* --- what values say -------------------------------------------------------------------------------------------- */
+
+/* The code point of \uXXXX at *at, or of two of them that are a pair; *at moves behind. */
+static uint32_t take_unicode(const char **at, const char *end, bool *is_lone)
+{
+    uint32_t high = (uint32_t)hex_number(*at + 2, end);
+    *at += 6;
+    *is_lone = high >= 0xd800 && high < 0xe000;
+    if (high < 0xd800 || high >= 0xdc00 || end - *at < 6 || (*at)[0] != '\\' || (*at)[1] != 'u')
+        return high;
+    uint32_t low = (uint32_t)hex_number(*at + 2, end);
+    if (low < 0xdc00 || low >= 0xe000)
+        return high;
+    *at += 6;
+    *is_lone = false;
+    return 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+}
+
+void bl_json_unescape(const struct bl_json_value *value, struct bl_buffer *out, size_t *lone)
+{
+    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+    const char *at = value->text, *end = value->text + value->size;
+    *lone = SIZE_MAX;
+    while (at < end) {
+        const char *escape = memchr(at, '\\', (size_t)(end - at));
+        const char *stop = escape ? escape : end;
+        bl_buffer_append(out, at, (size_t)(stop - at));
+        at = stop;
+        if (at == end)
+            break;
+        if (at[1] != 'u') {
+            bl_buffer_byte(out, to[strchr(from, at[1]) - from]);
+            at += 2;
+            continue;
+        }
+        char bytes[BL_UTF8_MAX];
+        bool is_lone;
+        size_t place = (size_t)(at - value->text);
+        uint32_t point = take_unicode(&at, end, &is_lone);
+        if (is_lone && *lone == SIZE_MAX)
+            *lone = place;
+        bl_buffer_append(out, bytes, bl_utf8_encode(is_lone ? 0xfffd : point, bytes));
+    }
+}
+
+/* The text of the array's next element; as bl_json_next_int. */
+static int next_number(const struct bl_json_value *array, size_t *at, const char **text, size_t *size)
+{
+    *at += *at == 0; /* the bracket */
+    while (*at < array->size && strchr(" \t\r\n,", array->text[*at]))
+        ++*at;
+    if (*at >= array->size || array->text[*at] == ']')
+        return 0;
+    *text = array->text + *at;
+    *size = 0;
+    while (*at < array->size && !strchr(" \t\r\n,]", array->text[*at])) {
+        ++*at;
+        ++*size;
+    }
+    return **text == '-' || (**text >= '0' && **text <= '9') ? 1 : -1;
+}
+
+int bl_json_next_int(const struct bl_json_value *array, size_t *at, int64_t *number)
+{
+    const char *text;
+    size_t size;
+    int got = next_number(array, at, &text, &size);
+    if (got <= 0)
+        return got;
+    bool negative = *text == '-';
+    uint64_t value = 0;
+    if (size - negative > 18)
+        return -1;
+    for (size_t i = negative; i < size; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return -1;
+        value = value * 10 + (uint64_t)(text[i] - '0');
+    }
+    *number = negative ? -(int64_t)value : (int64_t)value;
+    return 1;
+}
+
+int bl_json_next_double(const struct bl_json_value *array, size_t *at, double *number)
+{
+    const char *text;
+    size_t size;
+    char copy[64];
+    int got = next_number(array, at, &text, &size);
+    if (got <= 0)
+        return got;
+    if (size >= sizeof copy)
+        return -1;
+    memcpy(copy, text, size);
+    copy[size] = '\0';
+    char *end;
+    *number = strtod(copy, &end);
+    return *end || !isfinite(*number) ? -1 : 1;
+}
+
+const char *bl_json_type_name(enum bl_json_type type)
+{
+    static const char *const name[] = {"missing",  "a string", "a number", "true, false or null",
+                                       "an array", "an object"};
+    return name[type];
+}

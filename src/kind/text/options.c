@@ -1,0 +1,309 @@
+#include "kind/text/options.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static const char *const tokenizer_words[] = {"bytes", NULL};
+static const char *const special_choices[] = {"plain", "parse", NULL};
+static const char *const format_choices[] = {"auto", "jsonl", "plain", "npy", "megatron", NULL};
+static const char *const invalid_choices[] = {"replace", "error", NULL};
+static const char *const dtype_choices[] = {"i32", "u16", NULL};
+
+#define AT(member) offsetof(struct bl_text_config, member)
+
+const struct bl_option bl_text_options[] = {
+    {.name = "tokenizer",
+     .type = &bl_option_path,
+     .choices = tokenizer_words,
+     .placeholder = "FILE|bytes",
+     .offset = AT(tokenizer),
+     .help = "tokenizer.json, vocab.json (merges.txt beside it), vocab.txt, a .tiktoken or .model file; or bytes: a "
+             "token is a byte"},
+    {.name = "pattern",
+     .type = &bl_option_string,
+     .placeholder = "NAME",
+     .affects = BL_AFFECTS_LENGTHS,
+     .offset = AT(pattern),
+     .help = "of a .tiktoken file, which does not say how words are split: r50k, cl100k or o200k"},
+    {.name = "special",
+     .type = &bl_option_choice,
+     .choices = special_choices,
+     .initial = "plain",
+     .affects = BL_AFFECTS_LENGTHS,
+     .offset = AT(special),
+     .help = "special tokens in a text are plain text, or parsed: become the token"},
+    {.name = "format",
+     .type = &bl_option_choice,
+     .choices = format_choices,
+     .initial = "auto",
+     .affects = BL_AFFECTS_LENGTHS,
+     .offset = AT(format),
+     .help = "what the files are; auto: by their names"},
+    {.name = "key",
+     .type = &bl_option_string,
+     .initial = "text",
+     .placeholder = "KEY",
+     .affects = BL_AFFECTS_LENGTHS,
+     .offset = AT(key),
+     .help = "of JSONL: where the text (or an array of ids) is; a.b is b within a"},
+    {.name = "documents",
+     .type = &bl_option_string,
+     .initial = "file",
+     .placeholder = "file|line|blank-line|sep:TEXT",
+     .affects = BL_AFFECTS_LENGTHS,
+     .offset = AT(documents),
+     .help = "what is a document of plain text; in TEXT \\n, \\t, \\r, \\\\ and \\xHH are understood"},
+    {.name = "max-document",
+     .type = &bl_option_bytes,
+     .initial = "256M",
+     .min = 1,
+     .affects = BL_AFFECTS_LENGTHS,
+     .offset = AT(max_document),
+     .help = "longer documents, and lines of JSONL, are skipped: it bounds memory"},
+    {.name = "invalid",
+     .type = &bl_option_choice,
+     .choices = invalid_choices,
+     .initial = "replace",
+     .affects = BL_AFFECTS_LENGTHS,
+     .offset = AT(invalid),
+     .help = "a document that is no UTF-8: U+FFFD in place of what is none, or it is skipped"},
+    {.name = "bos",
+     .type = &bl_option_string,
+     .placeholder = "TOKEN|ID",
+     .affects = BL_AFFECTS_LENGTHS,
+     .offset = AT(bos),
+     .help = "begin every document with this token"},
+    {.name = "eos",
+     .type = &bl_option_string,
+     .placeholder = "TOKEN|ID",
+     .affects = BL_AFFECTS_LENGTHS,
+     .offset = AT(eos),
+     .help = "end every document with this token"},
+    {.name = "pad-id",
+     .type = &bl_option_string,
+     .placeholder = "TOKEN|ID",
+     .affects = BL_AFFECTS_BYTES,
+     .offset = AT(pad_id),
+     .help = "fill the end of a block with this token [0]"},
+    {.name = "dtype",
+     .type = &bl_option_choice,
+     .choices = dtype_choices,
+     .initial = "i32",
+     .affects = BL_AFFECTS_BYTES,
+     .offset = AT(dtype),
+     .help = "of tokens; u16 is refused when ids do not fit (torch loads it from 2.3 on)"},
+    {.name = "keep",
+     .type = &bl_option_string,
+     .placeholder = "[NAME=]KEY,...",
+     .affects = BL_AFFECTS_BYTES,
+     .offset = AT(keep),
+     .help = "other keys of JSONL as columns of sequences.tsv"},
+    {.name = "field",
+     .type = &bl_option_string,
+     .placeholder = "NAME=KEY[:DTYPE],...",
+     .affects = BL_AFFECTS_LENGTHS,
+     .offset = AT(field),
+     .help = "arrays of JSONL with one number for each token as further fields (I32; labels are padded with -100)"},
+    {0},
+};
+
+int bl_text_check(const void *values, struct bl_error *e)
+{
+    const struct bl_text_config *config = values;
+    if (config->field && (config->bos || config->eos))
+        return bl_error_set(e, BL_EUSAGE,
+                            "--field has one number for each token of the inputs: --bos and --eos add more");
+    if (config->pattern && !config->tokenizer)
+        return bl_error_set(e, BL_EUSAGE, "--pattern needs --tokenizer");
+    return BL_OK;
+}
+
+/* --- documents -------------------------------------------------------------------------------------------------- */
+
+static int prepare_rule(const struct bl_text_config *config, struct bl_text_run *run, struct bl_error *e)
+{
+    static const struct {
+        const char *word;
+        enum bl_division by;
+    } known[] = {{"file", BL_DIVISION_FILE}, {"line", BL_DIVISION_LINE}, {"blank-line", BL_DIVISION_BLANK_LINE}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(config->documents, known[i].word) == 0) {
+            run->rule.by = known[i].by;
+            return BL_OK;
+        }
+    }
+    if (strncmp(config->documents, "sep:", 4) != 0)
+        return bl_error_set(e, BL_EUSAGE, "--documents expects file, line, blank-line or sep:TEXT, not \"%s\"",
+                            config->documents);
+    run->separator = strdup(config->documents + 4);
+    if (!run->separator)
+        return bl_error_memory(e);
+    int64_t size = bl_text_unescape(run->separator, strlen(run->separator));
+    if (size <= 0)
+        return bl_error_set(e, BL_EUSAGE, "--documents sep: expects a text behind it, with \\n \\t \\r \\\\ or \\xHH");
+    run->rule = (struct bl_division_rule){BL_DIVISION_SEPARATOR, run->separator, (size_t)size};
+    return BL_OK;
+}
+
+/* --- keys ------------------------------------------------------------------------------------------------------- */
+
+/* "NAME=KEY:DTYPE", the name and the type being optional. */
+static int add_column(struct bl_text_run *run, int k, const char *text, size_t size, bool is_field, struct bl_error *e)
+{
+    const char *equals = memchr(text, '=', size), *colon = is_field ? memrchr(text, ':', size) : NULL;
+    const char *key = equals ? equals + 1 : text, *end = colon && colon > key ? colon : text + size;
+    size_t name_size = equals ? (size_t)(equals - text) : (size_t)(end - key);
+    struct bl_text_column *column = &run->column[k];
+    char dtype[8] = "I32";
+    if (!name_size || name_size >= sizeof column->name || memchr(text, '\t', size))
+        return bl_error_set(e, BL_EUSAGE, "\"%.*s\" is no NAME=KEY", (int)size, text);
+    memcpy(column->name, equals ? text : key, name_size);
+    if (!bl_json_key_parse(&run->key[k], key, (size_t)(end - key)))
+        return bl_error_set(e, BL_EUSAGE, "\"%.*s\" is no key (a.b is b within a)", (int)(end - key), key);
+    if (end < text + size && (size_t)(text + size - end - 1) < sizeof dtype) {
+        memset(dtype, 0, sizeof dtype);
+        for (size_t i = 0; end + 1 + i < text + size; i++)
+            dtype[i] = (char)(end[1 + i] >= 'a' && end[1 + i] <= 'z' ? end[1 + i] - 32 : end[1 + i]);
+    }
+    int type = bl_dtype_parse(dtype);
+    if (type != BL_U8 && type != BL_I8 && type != BL_U16 && type != BL_I16 && type != BL_I32 && type != BL_I64 &&
+        type != BL_F32)
+        return bl_error_set(e, BL_EUSAGE, "\"%.*s\": a field's type is u8, i8, u16, i16, i32, i64 or f32", (int)size,
+                            text);
+    column->dtype = (enum bl_dtype)type;
+    return BL_OK;
+}
+
+/* A list of them, behind those that are there. */
+static int add_columns(struct bl_text_run *run, const char *list, bool is_field, int *count, struct bl_error *e)
+{
+    int code = BL_OK;
+    for (const char *at = list; at && !code;) {
+        const char *end = strchrnul(at, ',');
+        int k = 1 + run->keeps + run->fields;
+        if (k == BL_JSON_KEYS_MAX)
+            return bl_error_set(e, BL_EUSAGE, "more than %d keys in --keep and --field", BL_JSON_KEYS_MAX - 1);
+        code = add_column(run, k, at, (size_t)(end - at), is_field, e);
+        ++*count;
+        at = *end ? end + 1 : NULL;
+    }
+    return code;
+}
+
+/* Columns of the table that are there anyway. */
+static int check_kept(const struct bl_text_run *run, struct bl_error *e)
+{
+    static const char *const taken[] = {"id",     "length", "kind",     "path",  "bytes",
+                                        "status", "reason", "sampling", "stream"};
+    for (int k = 1; k <= run->keeps; k++) {
+        for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+            if (strcmp(run->column[k].name, taken[i]) == 0)
+                return bl_error_set(e, BL_EUSAGE,
+                                    "--keep: the table has a column \"%s\" of its own: give another name, as in "
+                                    "text.%s=%s",
+                                    taken[i], taken[i], taken[i]);
+        }
+        for (int j = 1; j < k; j++) {
+            if (strcmp(run->column[k].name, run->column[j].name) == 0)
+                return bl_error_set(e, BL_EUSAGE, "--keep: two columns \"%s\"", run->column[k].name);
+        }
+    }
+    return BL_OK;
+}
+
+static int prepare_keys(const struct bl_text_config *config, struct bl_text_run *run, struct bl_error *e)
+{
+    if (!bl_json_key_parse(&run->key[0], config->key, strlen(config->key)))
+        return bl_error_set(e, BL_EUSAGE, "--key: \"%s\" is no key (a.b is b within a)", config->key);
+    int code = add_columns(run, config->keep, false, &run->keeps, e);
+    if (!code)
+        code = add_columns(run, config->field, true, &run->fields, e);
+    return code ? code : check_kept(run, e);
+}
+
+/* --- tokens ----------------------------------------------------------------------------------------------------- */
+
+/* The id of a token that the user named, by its text or number; missing when not named. */
+static int find_token(const struct bl_text_config *config, const char *option, const char *text, int32_t missing,
+                      int32_t *id, struct bl_error *e)
+{
+    int64_t number = missing, max = config->dtype ? UINT16_MAX : INT32_MAX;
+    const struct bl_tokenizer *tokenizer = config->run->tokenizer;
+    if (text && !bl_text_to_int(text, strlen(text), 0, INT32_MAX, &number)) {
+        number = tokenizer ? bl_tokenizer_find(tokenizer, text) : -1;
+        if (number < 0)
+            return bl_error_set(e, BL_EUSAGE, "--%s: %s \"%s\"", option,
+                                tokenizer ? "the tokenizer has no token" : "without --tokenizer there is no token",
+                                text);
+    }
+    if (number > max)
+        return bl_error_set(e, BL_EUSAGE, "--%s: the id %" PRId64 " does not fit --dtype u16", option, number);
+    *id = (int32_t)number;
+    return BL_OK;
+}
+
+static int prepare_tokens(const struct bl_text_config *config, struct bl_text_run *run, struct bl_error *e)
+{
+    struct bl_tokenizer_options options = {config->tokenizer, config->pattern, config->special != 0};
+    int code = config->tokenizer ? bl_tokenizer_open(&run->tokenizer, &options, e) : BL_OK;
+    if (!code && run->tokenizer && config->dtype && bl_tokenizer_size(run->tokenizer) > UINT16_MAX + 1)
+        code = bl_error_set(e, BL_EUSAGE, "--dtype u16: the tokenizer has ids up to %" PRId64 ", u16 holds 65535",
+                            bl_tokenizer_size(run->tokenizer) - 1);
+    if (!code)
+        code = find_token(config, "bos", config->bos, -1, &run->bos, e);
+    if (!code)
+        code = find_token(config, "eos", config->eos, -1, &run->eos, e);
+    return code ? code : find_token(config, "pad-id", config->pad_id, 0, &run->pad, e);
+}
+
+static int prepare_fields(const struct bl_text_config *config, struct bl_text_run *run, struct bl_error *e)
+{
+    if (run->fields + 1 > BL_FIELDS_MAX)
+        return bl_error_set(e, BL_EUSAGE, "--field: at most %d fields", BL_FIELDS_MAX - 1);
+    run->out.count = 1 + run->fields;
+    run->out.field[0] =
+        (struct bl_field){.name = "tokens", .kind = "text", .dtype = config->dtype ? BL_U16 : BL_I32, .pad = run->pad};
+    for (int f = 1; f <= run->fields; f++) {
+        const struct bl_text_column *column = &run->column[run->keeps + f];
+        struct bl_field *field = &run->out.field[f];
+        *field = (struct bl_field){.kind = "text", .dtype = column->dtype};
+        memcpy(field->name, column->name, sizeof field->name);
+        /* What loss functions skip. */
+        bool is_label = strcmp(column->name, "labels") == 0 && column->dtype != BL_U8 && column->dtype != BL_U16;
+        field->pad = is_label && column->dtype != BL_F32 ? -100 : 0;
+    }
+    run->step_bytes = 0;
+    for (int f = 0; f < run->out.count; f++)
+        run->step_bytes += bl_field_step_bytes(&run->out.field[f]);
+    return BL_OK;
+}
+
+int bl_text_prepare(void *values, struct bl_error *e)
+{
+    struct bl_text_config *config = values;
+    config->run = calloc(1, sizeof *config->run);
+    if (!config->run)
+        return bl_error_memory(e);
+    int code = prepare_rule(config, config->run, e);
+    if (!code)
+        code = prepare_keys(config, config->run, e);
+    if (!code)
+        code = prepare_tokens(config, config->run, e);
+    return code ? code : prepare_fields(config, config->run, e);
+}
+
+void bl_text_release(void *values)
+{
+    struct bl_text_config *config = values;
+    if (!config->run)
+        return;
+    if (config->run->tokenizer)
+        bl_tokenizer_close(config->run->tokenizer);
+    bl_places_free(&config->run->places);
+    free(config->run->separator);
+    free(config->run);
+    config->run = NULL;
+}

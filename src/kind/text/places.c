@@ -1,0 +1,157 @@
+#include "kind/text/places.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "kind/text/spool.h"
+
+/* A stretch whose rows are taken in. */
+struct adding {
+    struct bl_places *places;
+    const struct bl_stretch *stretch;
+    int input;     /* of the last row */
+    int64_t steps; /* of the stretch so far */
+};
+
+/* Makes room for one more element in *array. */
+static int grow(void **array, size_t count, size_t *capacity, size_t size, struct bl_error *e)
+{
+    if (count < *capacity)
+        return BL_OK;
+    size_t larger = *capacity ? *capacity + *capacity / 2 : 64;
+    void *moved = realloc(*array, larger * size);
+    if (!moved)
+        return bl_error_memory(e);
+    *array = moved;
+    *capacity = larger;
+    return BL_OK;
+}
+
+static uint64_t hash_path(const char *path)
+{
+    return XXH3_64bits(path, strlen(path)) | 1;
+}
+
+static struct bl_place_file *slot(const struct bl_places *p, uint64_t hash)
+{
+    size_t at = hash & (p->files_capacity - 1);
+    while (p->file[at].hash && p->file[at].hash != hash)
+        at = (at + 1) & (p->files_capacity - 1);
+    return &p->file[at];
+}
+
+static int grow_files(struct bl_places *p, struct bl_error *e)
+{
+    if (2 * p->files < p->files_capacity)
+        return BL_OK;
+    struct bl_places larger = {.files_capacity = p->files_capacity ? 2 * p->files_capacity : 64};
+    larger.file = calloc(larger.files_capacity, sizeof *larger.file);
+    if (!larger.file)
+        return bl_error_memory(e);
+    for (size_t i = 0; i < p->files_capacity; i++) {
+        if (p->file[i].hash)
+            *slot(&larger, p->file[i].hash) = p->file[i];
+    }
+    free(p->file);
+    p->file = larger.file;
+    p->files_capacity = larger.files_capacity;
+    return BL_OK;
+}
+
+/* Begins a segment: of another file, or of another part of the same one, which then is the last that came. */
+static int begin_segment(struct adding *a, int input, struct bl_error *e)
+{
+    struct bl_places *p = a->places;
+    uint64_t hash = hash_path(a->stretch->input[input].path);
+    int code = grow_files(p, e);
+    if (!code)
+        code = grow((void **)&p->segment, p->segments, &p->segments_capacity, sizeof *p->segment, e);
+    if (code)
+        return code;
+    struct bl_place_file *file = slot(p, hash);
+    if (!file->hash) {
+        *file = (struct bl_place_file){hash, p->segments, 0};
+        p->files++;
+    }
+    file->segments++;
+    p->segment[p->segments++] = (struct bl_place_segment){a->stretch->receipt, p->documents, 0, a->steps};
+    a->input = input;
+    return BL_OK;
+}
+
+static int add_row(void *context, int input, const struct bl_row *row, struct bl_error *e)
+{
+    struct adding *a = context;
+    struct bl_places *p = a->places;
+    if (row->status != BL_ROW_OK)
+        return BL_OK;
+    int code = input == a->input ? BL_OK : begin_segment(a, input, e);
+    if (!code)
+        code = grow((void **)&p->document, p->documents, &p->documents_capacity, sizeof *p->document, e);
+    if (code)
+        return code;
+    p->document[p->documents++] = (struct bl_place_document){row->offset, a->steps};
+    struct bl_place_segment *segment = &p->segment[p->segments - 1];
+    a->steps += row->length;
+    segment->count++;
+    segment->end = a->steps;
+    return BL_OK;
+}
+
+int bl_places_add(struct bl_places *p, const char *dir, const struct bl_stretch *stretch, struct bl_error *e)
+{
+    struct adding a = {.places = p, .stretch = stretch, .input = -1};
+    int code = grow((void **)&p->key, p->keys, &p->keys_capacity, sizeof *p->key, e);
+    if (code)
+        return code;
+    p->key[p->keys++] = stretch->receipt;
+    return bl_spool_each(dir, stretch->receipt, add_row, &a, e);
+}
+
+void bl_places_free(struct bl_places *p)
+{
+    free(p->key);
+    free(p->segment);
+    free(p->document);
+    free(p->file);
+    *p = (struct bl_places){0};
+}
+
+/* The last of the file's segments that begins at or before offset. */
+static const struct bl_place_segment *find_segment(const struct bl_places *p, const struct bl_place_file *file,
+                                                   int64_t offset)
+{
+    size_t low = 0, high = file->segments;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (p->document[p->segment[file->segment + middle].first].offset <= offset)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &p->segment[file->segment + low];
+}
+
+bool bl_places_find(const struct bl_places *p, const char *path, int64_t offset, struct bl_place *place)
+{
+    const struct bl_place_file *file = p->files_capacity ? slot(p, hash_path(path)) : NULL;
+    if (!file || !file->hash)
+        return false;
+    const struct bl_place_segment *segment = find_segment(p, file, offset);
+    const struct bl_place_document *document = p->document + segment->first;
+    size_t low = 0, high = segment->count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (document[middle].offset <= offset)
+            low = middle;
+        else
+            high = middle;
+    }
+    if (document[low].offset != offset)
+        return false;
+    place->key = segment->key;
+    place->start = document[low].start;
+    place->length = (low + 1 < segment->count ? document[low + 1].start : segment->end) - place->start;
+    return true;
+}

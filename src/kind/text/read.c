@@ -1,0 +1,97 @@
+#include "kind/text/read.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "kind/text/spool.h"
+
+#define OPEN_MAX_FILES 64 /* of the spool, for each worker */
+
+struct bl_reader {
+    const struct bl_text_run *run;
+    const struct bl_kind_env *env;
+    const struct bl_fields *fields;
+    struct {
+        uint64_t key;
+        int fd; /* -1: none */
+    } file[OPEN_MAX_FILES];
+};
+
+int bl_text_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                 struct bl_reader **reader, struct bl_error *e)
+{
+    const struct bl_text_config *text = config;
+    struct bl_reader *r = calloc(1, sizeof *r);
+    if (!r)
+        return bl_error_memory(e);
+    r->run = text->run;
+    r->env = env;
+    r->fields = fields;
+    for (int i = 0; i < OPEN_MAX_FILES; i++)
+        r->file[i].fd = -1;
+    *reader = r;
+    return BL_OK;
+}
+
+void bl_text_close(struct bl_reader *r)
+{
+    for (int i = 0; i < OPEN_MAX_FILES; i++) {
+        if (r->file[i].fd >= 0)
+            close(r->file[i].fd);
+    }
+    free(r);
+}
+
+/* The descriptor of a stretch, or a code. */
+static int take_file(struct bl_reader *r, uint64_t key, struct bl_error *e)
+{
+    size_t at = key % OPEN_MAX_FILES;
+    if (r->file[at].fd >= 0 && r->file[at].key == key)
+        return r->file[at].fd;
+    if (r->file[at].fd >= 0)
+        close(r->file[at].fd);
+    r->file[at].key = key;
+    return r->file[at].fd = bl_spool_open(r->env->spool, key, e);
+}
+
+/* A document that is not what the table says: either the file is not the one that was scanned, or the table lies. */
+static int refuse(const struct bl_row *row, bool found, int64_t length, struct bl_error *e)
+{
+    struct stat status;
+    if (strcmp(row->path, "-") != 0 && stat(row->path, &status) != 0)
+        return bl_error_errno(e, BL_EFAIL, "%s was there when it was scanned", row->path);
+    if (strcmp(row->path, "-") != 0 && row->bytes >= 0 && status.st_size != row->bytes)
+        return bl_error_set(e, BL_EFAIL, "%s changed since the scan: it has %" PRId64 " bytes, the table says %" PRId64,
+                            row->path, (int64_t)status.st_size, row->bytes);
+    if (!found)
+        return bl_error_set(e, BL_EDATA, "no document begins there");
+    return bl_error_set(e, BL_EDATA, "has %" PRId64 " tokens, the table says %" PRId64, length, row->length);
+}
+
+int bl_text_read(struct bl_reader *r, const struct bl_request *request, struct bl_note *note, struct bl_error *e)
+{
+    (void)note;
+    const struct bl_row *row = &request->row;
+    struct bl_place place = {0};
+    bool found = bl_places_find(&r->run->places, row->path, row->offset, &place);
+    if (!found || place.length != row->length)
+        return refuse(row, found, place.length, e);
+    int fd = take_file(r, place.key, e);
+    if (fd < 0)
+        return fd;
+    /* A document's steps begin there, field after field. */
+    int64_t at = place.start * (int64_t)r->run->step_bytes;
+    int code = BL_OK;
+    for (int f = 0; f < r->fields->count && !code; f++) {
+        int64_t step = (int64_t)bl_field_step_bytes(&r->fields->field[f]);
+        code = bl_io_pread(fd, request->out[f], (size_t)(request->steps * step), at + request->source_start * step,
+                           "the spool", e);
+        at += place.length * step;
+    }
+    return code;
+}

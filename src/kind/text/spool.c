@@ -1,0 +1,361 @@
+#include "kind/text/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/buffer.h"
+#include "base/io.h"
+
+#define CHUNK ((size_t)1 << 18)
+#define NAME_SIZE 40
+
+/* At the beginning of KEY.rows. */
+struct head {
+    char magic[8];
+    uint64_t key;
+    int64_t rows_bytes, steps_bytes;
+    uint64_t rows_checksum, steps_checksum;
+};
+
+static const char magic[8] = "blspool1";
+
+/* A row in the file, followed by its two texts. */
+struct packed {
+    int64_t offset, length;
+    int32_t input, status;
+    uint32_t reason, further; /* bytes */
+};
+
+/* One of the two files while it is written. */
+struct part {
+    char *path; /* of the temporary name */
+    int fd;
+    struct bl_buffer buffer;
+    XXH3_state_t *hash;
+    int64_t bytes;
+};
+
+struct bl_spool_writer {
+    char *dir;
+    uint64_t key;
+    struct part rows, steps;
+};
+
+static char *path_of(const char *dir, uint64_t key, const char *suffix, struct bl_error *e)
+{
+    size_t size = strlen(dir) + NAME_SIZE;
+    char *path = malloc(size);
+    if (path)
+        snprintf(path, size, "%s/%016" PRIx64 ".%s", dir, key, suffix);
+    else
+        bl_error_memory(e);
+    return path;
+}
+
+/* --- writing ---------------------------------------------------------------------------------------------------- */
+
+static int part_open(struct part *part, const char *dir, uint64_t key, const char *suffix, struct bl_error *e)
+{
+    part->path = path_of(dir, key, suffix, e);
+    if (!part->path)
+        return BL_EFAIL;
+    part->hash = XXH3_createState();
+    if (!part->hash)
+        return bl_error_memory(e);
+    XXH3_64bits_reset(part->hash);
+    part->fd = open(part->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    return part->fd < 0 ? bl_error_errno(e, BL_EFAIL, "cannot create %s", part->path) : BL_OK;
+}
+
+static int part_write(struct part *part, const void *data, size_t size, struct bl_error *e)
+{
+    XXH3_64bits_update(part->hash, data, size);
+    part->bytes += (int64_t)size;
+    return bl_io_write(part->fd, data, size, part->path, e);
+}
+
+static int part_flush(struct part *part, struct bl_error *e)
+{
+    int code = bl_buffer_check(&part->buffer, e);
+    if (!code && part->buffer.size)
+        code = part_write(part, part->buffer.data, part->buffer.size, e);
+    bl_buffer_clear(&part->buffer);
+    return code;
+}
+
+static int part_put(struct part *part, const void *data, size_t size, struct bl_error *e)
+{
+    if (part->buffer.size + size > CHUNK) {
+        int code = part_flush(part, e);
+        if (code)
+            return code;
+    }
+    if (size >= CHUNK)
+        return part_write(part, data, size, e);
+    bl_buffer_append(&part->buffer, data, size);
+    return bl_buffer_check(&part->buffer, e);
+}
+
+static int part_publish(struct part *part, const char *dir, uint64_t key, const char *suffix, struct bl_error *e)
+{
+    if (close(part->fd) != 0) {
+        part->fd = -1;
+        return bl_error_errno(e, BL_EFAIL, "cannot close %s", part->path);
+    }
+    part->fd = -1;
+    char *path = path_of(dir, key, suffix, e);
+    if (!path)
+        return BL_EFAIL;
+    int code = rename(part->path, path) == 0 ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot rename %s", part->path);
+    free(path);
+    if (!code) {
+        free(part->path);
+        part->path = NULL;
+    }
+    return code;
+}
+
+static void part_free(struct part *part)
+{
+    if (part->fd >= 0)
+        close(part->fd);
+    if (part->path)
+        unlink(part->path);
+    free(part->path);
+    XXH3_freeState(part->hash);
+    bl_buffer_free(&part->buffer);
+}
+
+int bl_spool_create(struct bl_spool_writer **writer, const char *dir, uint64_t key, struct bl_error *e)
+{
+    struct bl_spool_writer *w = calloc(1, sizeof *w);
+    if (!w)
+        return bl_error_memory(e);
+    struct head head = {.key = 0};
+    w->key = key;
+    w->rows.fd = w->steps.fd = -1;
+    w->dir = strdup(dir);
+    int code = w->dir ? part_open(&w->rows, dir, key, "rows.part", e) : bl_error_memory(e);
+    if (!code)
+        code = part_open(&w->steps, dir, key, "steps.part", e);
+    if (!code) /* room for the head, which is not part of what is summed up */
+        code = bl_io_write(w->rows.fd, &head, sizeof head, w->rows.path, e);
+    if (code)
+        bl_spool_abort(w);
+    else
+        *writer = w;
+    return code;
+}
+
+int bl_spool_put(struct bl_spool_writer *w, int input, const struct bl_row *row, const void *steps, size_t bytes,
+                 struct bl_error *e)
+{
+    const char *reason = row->reason ? row->reason : "", *further = row->further ? row->further : "";
+    struct packed packed = {.offset = row->offset,
+                            .length = row->length,
+                            .input = input,
+                            .status = (int32_t)row->status,
+                            .reason = (uint32_t)strlen(reason),
+                            .further = (uint32_t)strlen(further)};
+    int code = part_put(&w->rows, &packed, sizeof packed, e);
+    if (!code)
+        code = part_put(&w->rows, reason, packed.reason, e);
+    if (!code)
+        code = part_put(&w->rows, further, packed.further, e);
+    return code ? code : part_put(&w->steps, steps, bytes, e);
+}
+
+int bl_spool_publish(struct bl_spool_writer *w, struct bl_error *e)
+{
+    int code = part_flush(&w->rows, e);
+    if (!code)
+        code = part_flush(&w->steps, e);
+    struct head head = {.key = w->key,
+                        .rows_bytes = w->rows.bytes,
+                        .steps_bytes = w->steps.bytes,
+                        .rows_checksum = XXH3_64bits_digest(w->rows.hash),
+                        .steps_checksum = XXH3_64bits_digest(w->steps.hash)};
+    memcpy(head.magic, magic, sizeof magic);
+    if (!code)
+        code = bl_io_pwrite(w->rows.fd, &head, sizeof head, 0, w->rows.path, e);
+    if (!code)
+        code = part_publish(&w->steps, w->dir, w->key, "steps", e);
+    if (!code)
+        code = part_publish(&w->rows, w->dir, w->key, "rows", e);
+    bl_spool_abort(w);
+    return code;
+}
+
+void bl_spool_abort(struct bl_spool_writer *w)
+{
+    part_free(&w->rows);
+    part_free(&w->steps);
+    free(w->dir);
+    free(w);
+}
+
+/* --- reading ---------------------------------------------------------------------------------------------------- */
+
+/* Opens one of the two files: the descriptor, or a code. */
+static int open_file(const char *dir, uint64_t key, const char *suffix, bool may_lack, struct bl_error *e)
+{
+    char *path = path_of(dir, key, suffix, e);
+    if (!path)
+        return BL_EFAIL;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && may_lack && errno == ENOENT)
+        fd = BL_EDATA;
+    else if (fd < 0)
+        fd = bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
+    free(path);
+    return fd;
+}
+
+int bl_spool_open(const char *dir, uint64_t key, struct bl_error *e)
+{
+    return open_file(dir, key, "steps", false, e);
+}
+
+/* Reads through the file from byte `from`: whether it is of that size and sum. */
+static int check_file(int fd, int64_t from, int64_t bytes, uint64_t checksum, bool *good, struct bl_error *e)
+{
+    struct stat status;
+    *good = false;
+    if (fstat(fd, &status) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot look at a file of the spool");
+    if (status.st_size != from + bytes)
+        return BL_OK;
+    char *chunk = malloc(CHUNK);
+    XXH3_state_t *hash = XXH3_createState();
+    int code = chunk && hash ? BL_OK : bl_error_memory(e);
+    if (!code)
+        XXH3_64bits_reset(hash);
+    for (int64_t at = 0; at < bytes && !code;) {
+        size_t size = bytes - at < (int64_t)CHUNK ? (size_t)(bytes - at) : CHUNK;
+        code = bl_io_pread(fd, chunk, size, from + at, "a file of the spool", e);
+        if (!code)
+            XXH3_64bits_update(hash, chunk, size);
+        at += (int64_t)size;
+    }
+    *good = !code && XXH3_64bits_digest(hash) == checksum;
+    XXH3_freeState(hash);
+    free(chunk);
+    return code;
+}
+
+static int read_head(int fd, uint64_t key, struct head *head, bool *good, struct bl_error *e)
+{
+    ssize_t n = pread(fd, head, sizeof *head, 0);
+    if (n < 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot read a file of the spool");
+    *good = n == sizeof *head && memcmp(head->magic, magic, sizeof magic) == 0 && head->key == key &&
+            head->rows_bytes >= 0 && head->steps_bytes >= 0;
+    return BL_OK;
+}
+
+int bl_spool_find(const char *dir, uint64_t key, struct bl_error *e)
+{
+    struct head head;
+    bool good = false;
+    int rows = open_file(dir, key, "rows", true, e);
+    int steps = rows < 0 ? rows : open_file(dir, key, "steps", true, e);
+    int code = steps == BL_EFAIL ? steps : BL_OK;
+    if (steps >= 0)
+        code = read_head(rows, key, &head, &good, e);
+    if (!code && good)
+        code = check_file(rows, sizeof head, head.rows_bytes, head.rows_checksum, &good, e);
+    if (!code && good)
+        code = check_file(steps, 0, head.steps_bytes, head.steps_checksum, &good, e);
+    if (rows >= 0)
+        close(rows);
+    if (steps >= 0)
+        close(steps);
+    return code ? code : good;
+}
+
+/* Tells the rows that lie whole in the first size bytes of data; *used: how many bytes they are. */
+static int tell_rows(const char *data, size_t size, size_t *used, bl_spool_visit *visit, void *context,
+                     struct bl_buffer *texts, struct bl_error *e)
+{
+    struct packed packed;
+    int code = BL_OK;
+    *used = 0;
+    while (!code && size - *used >= sizeof packed) {
+        memcpy(&packed, data + *used, sizeof packed);
+        size_t whole = sizeof packed + packed.reason + packed.further;
+        if (size - *used < whole)
+            break;
+        const char *text = data + *used + sizeof packed;
+        bl_buffer_clear(texts);
+        bl_buffer_append(texts, text, packed.reason);
+        bl_buffer_byte(texts, '\0');
+        bl_buffer_append(texts, text + packed.reason, packed.further);
+        code = bl_buffer_check(texts, e);
+        struct bl_row row = {.offset = packed.offset,
+                             .length = packed.length,
+                             .status = (enum bl_row_status)packed.status,
+                             .reason = texts->data,
+                             .further = texts->data + packed.reason + 1,
+                             .stream = -1};
+        if (!code)
+            code = visit(context, packed.input, &row, e);
+        *used += whole;
+    }
+    return code;
+}
+
+int bl_spool_each(const char *dir, uint64_t key, bl_spool_visit *visit, void *context, struct bl_error *e)
+{
+    struct bl_buffer data = {0}, texts = {0};
+    int fd = open_file(dir, key, "rows", false, e);
+    int code = fd < 0 ? fd : BL_OK;
+    int64_t at = sizeof(struct head);
+    while (!code) {
+        if (!bl_buffer_reserve(&data, CHUNK)) {
+            code = bl_error_memory(e);
+            break;
+        }
+        ssize_t n = pread(fd, data.data + data.size, CHUNK, at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            code = bl_error_errno(e, BL_EFAIL, "cannot read a file of the spool");
+        if (n <= 0)
+            break;
+        at += n;
+        data.size += (size_t)n;
+        size_t used;
+        code = tell_rows(data.data, data.size, &used, visit, context, &texts, e);
+        memmove(data.data, data.data + used, data.size - used);
+        data.size -= used;
+    }
+    if (!code && data.size)
+        code = bl_error_set(e, BL_EFAIL, "a file of the spool ends in the middle of a row");
+    if (fd >= 0)
+        close(fd);
+    bl_buffer_free(&data);
+    bl_buffer_free(&texts);
+    return code;
+}
+
+int bl_spool_remove(const char *dir, uint64_t key, struct bl_error *e)
+{
+    static const char *const suffix[] = {"rows", "steps", "rows.part", "steps.part"};
+    int code = BL_OK;
+    for (int i = 0; i < 4 && !code; i++) {
+        char *path = path_of(dir, key, suffix[i], e);
+        if (!path)
+            return BL_EFAIL;
+        if (unlink(path) != 0 && errno != ENOENT)
+            code = bl_error_errno(e, BL_EFAIL, "cannot remove %s", path);
+        free(path);
+    }
+    return code;
+}

@@ -1,0 +1,41 @@
+/* The spool: what counting a stretch of input gives, kept for reading, so that text is tokenized once.
+ *
+ * A stretch is two files, named by its key. KEY.rows tells of each row that was found; it appears, by rename, after
+ * KEY.steps, the values of the steps of all ok rows one after the other: for each row field after field. A stretch that
+ * another run left is taken only if the checksums of both are right: nothing is synced. */
+#ifndef BL_SPOOL_H
+#define BL_SPOOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "kind/row.h"
+
+/* Takes a row: of status, length, reason, offset and further columns. */
+typedef int bl_spool_visit(void *context, int input, const struct bl_row *row, struct bl_error *e);
+
+struct bl_spool_writer;
+
+int bl_spool_create(struct bl_spool_writer **writer, const char *dir, uint64_t key, struct bl_error *e);
+/* A row, and bytes of its steps where it is ok. */
+int bl_spool_put(struct bl_spool_writer *writer, int input, const struct bl_row *row, const void *steps, size_t bytes,
+                 struct bl_error *e);
+/* Gives both files their names. The writer is gone after it, and after bl_spool_abort. */
+int bl_spool_publish(struct bl_spool_writer *writer, struct bl_error *e);
+void bl_spool_abort(struct bl_spool_writer *writer);
+
+/* 1 when the stretch is there, complete and undamaged; 0, or a code. */
+int bl_spool_find(const char *dir, uint64_t key, struct bl_error *e);
+
+/* Every row of a stretch that is there, in order. */
+int bl_spool_each(const char *dir, uint64_t key, bl_spool_visit *visit, void *context, struct bl_error *e);
+
+/* Opens the steps of a stretch, to be read with pread. The descriptor, or a code. */
+int bl_spool_open(const char *dir, uint64_t key, struct bl_error *e);
+
+/* Removes a stretch. */
+int bl_spool_remove(const char *dir, uint64_t key, struct bl_error *e);
+
+#endif

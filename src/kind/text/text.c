@@ -1,0 +1,174 @@
+/* The text kind: its options, what is made of them, and its place in the table of kinds. */
+#include "kind/text/text.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "kind/text/count.h"
+#include "kind/text/options.h"
+#include "kind/text/read.h"
+#include "kind/text/spool.h"
+
+/* What a folder's files are taken by. Others (.json, .gz, no extension) are read when they are named. */
+static const char *const extensions[] = {
+    "jsonl",   "jsonl.gz", "jsonl.zst", "ndjson",   "ndjson.gz", "ndjson.zst", "json.gz", "json.zst", "txt", "txt.gz",
+    "txt.zst", "text",     "text.gz",   "text.zst", "md",        "md.gz",      "md.zst",  "idx",      NULL};
+
+#define STRETCH ((int64_t)64 << 20)
+
+/* The extension that tells what a file is: the last one, or the one before .gz or .zst. */
+static bool has_extension(const char *path, const char *wanted)
+{
+    size_t size = strlen(path), tail = strlen(wanted);
+    if (size > 3 && strcasecmp(path + size - 3, ".gz") == 0)
+        size -= 3;
+    else if (size > 4 && strcasecmp(path + size - 4, ".zst") == 0)
+        size -= 4;
+    return size > tail && path[size - tail - 1] == '.' && strncasecmp(path + size - tail, wanted, tail) == 0;
+}
+
+enum bl_text_format bl_text_format_of(const struct bl_text_config *config, const char *path)
+{
+    static const struct {
+        const char *extension;
+        enum bl_text_format format;
+    } known[] = {{"jsonl", BL_TEXT_JSONL}, {"ndjson", BL_TEXT_JSONL}, {"json", BL_TEXT_JSONL},
+                 {"npy", BL_TEXT_NPY},     {"idx", BL_TEXT_MEGATRON}, {"bin", BL_TEXT_MEGATRON}};
+    if (config->format != BL_TEXT_AUTO)
+        return (enum bl_text_format)config->format;
+    if (strcmp(path, "-") == 0)
+        return BL_TEXT_JSONL;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (has_extension(path, known[i].extension))
+            return known[i].format;
+    }
+    return BL_TEXT_PLAIN;
+}
+
+void bl_text_sampling(const struct bl_text_config *config, struct bl_buffer *out)
+{
+    const struct bl_text_run *run = config->run;
+    static const char *const format[] = {"", " format=jsonl", " format=plain", " format=npy", " format=megatron"};
+    if (run->tokenizer)
+        bl_buffer_printf(out, "tokenizer=%016" PRIx64, bl_tokenizer_digest(run->tokenizer));
+    else
+        bl_buffer_text(out, "tokenizer=none");
+    /* What is as usual is left out: every row of the table says this. */
+    if (strcmp(config->key, "text") != 0)
+        bl_buffer_printf(out, " key=%s", config->key);
+    if (strcmp(config->documents, "file") != 0)
+        bl_buffer_printf(out, " documents=%s", config->documents);
+    if (config->max_document != BL_MAX_DOCUMENT)
+        bl_buffer_printf(out, " max=%" PRId64, config->max_document);
+    bl_buffer_text(out, config->invalid == BL_INVALID_ERROR ? " invalid=error" : "");
+    bl_buffer_printf(out, "%s%s%s", run->bos >= 0 ? " bos" : "", run->eos >= 0 ? " eos" : "", format[config->format]);
+}
+
+static void sampling(const void *config, struct bl_buffer *out)
+{
+    bl_text_sampling(config, out);
+}
+
+static const char *warning(const void *values)
+{
+    const struct bl_text_config *config = values;
+    return config->run->tokenizer ? bl_tokenizer_warning(config->run->tokenizer) : NULL;
+}
+
+static void identify(const void *values, struct bl_buffer *out)
+{
+    const struct bl_text_config *config = values;
+    if (config->run->tokenizer)
+        bl_buffer_printf(out, "tokenizer: %016" PRIx64 "\n", bl_tokenizer_digest(config->run->tokenizer));
+}
+
+static void columns(const void *values, struct bl_buffer *out)
+{
+    const struct bl_text_run *run = ((const struct bl_text_config *)values)->run;
+    for (int k = 1; k <= run->keeps; k++)
+        bl_buffer_printf(out, "\t%s", run->column[k].name);
+}
+
+static int fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *out,
+                  struct bl_error *e)
+{
+    (void)env, (void)row, (void)e;
+    *out = ((const struct bl_text_config *)values)->run->out;
+    return BL_OK;
+}
+
+static int keep(void *values, const struct bl_kind_env *env, const struct bl_stretch *stretch, struct bl_error *e)
+{
+    struct bl_text_config *config = values;
+    return bl_places_add(&config->run->places, env->spool, stretch, e);
+}
+
+static int clear(void *values, const struct bl_kind_env *env, struct bl_error *e)
+{
+    struct bl_places *places = &((struct bl_text_config *)values)->run->places;
+    int code = BL_OK;
+    for (size_t i = 0; i < places->keys && !code; i++)
+        code = bl_spool_remove(env->spool, places->key[i], e);
+    rmdir(env->spool); /* if nothing else is in it */
+    return code;
+}
+
+static void describe(const void *values, struct bl_buffer *out)
+{
+    const struct bl_text_config *config = values;
+    const struct bl_text_run *run = config->run;
+    const char *slash = config->tokenizer ? strrchr(config->tokenizer, '/') : NULL;
+    if (run->tokenizer)
+        bl_buffer_printf(out, "tokens of %s (%" PRId64 " ids, digest %016" PRIx64 "), special tokens in text %s",
+                         slash ? slash + 1 : config->tokenizer, bl_tokenizer_size(run->tokenizer),
+                         bl_tokenizer_digest(run->tokenizer), config->special ? "parsed" : "plain");
+    else
+        bl_buffer_text(out, "token ids as they were given");
+    if (run->bos >= 0)
+        bl_buffer_printf(out, ", begin %d", run->bos);
+    if (run->eos >= 0)
+        bl_buffer_printf(out, ", end %d", run->eos);
+    bl_buffer_printf(out, ", padding %d", run->pad);
+}
+
+static void versions(void (*emit)(void *sink, const char *name, const char *version), void *sink)
+{
+    (void)emit, (void)sink; /* the ids come from no library */
+}
+
+const struct bl_kind bl_kind_text = {
+    .name = "text",
+    .title = "Text",
+    .steps = "tokens",
+    .extensions = extensions,
+    .standard_input = true,
+    .gives_way = true,
+    .stretch = STRETCH,
+    .reader_memory = (int64_t)1 << 20,
+    .options = bl_text_options,
+    .config_size = sizeof(struct bl_text_config),
+    .check = bl_text_check,
+    .prepare = bl_text_prepare,
+    .release = bl_text_release,
+    .warning = warning,
+    .identify = identify,
+    .columns = columns,
+    .sampling = sampling,
+    .divisible = bl_text_divisible,
+    .open_counter = bl_text_open_counter,
+    .close_counter = bl_text_close_counter,
+    .count = bl_count_text,
+    .keep = keep,
+    .clear = clear,
+    .fields = fields,
+    .open = bl_text_open,
+    .read = bl_text_read,
+    .close = bl_text_close,
+    .describe = describe,
+    .versions = versions,
+};

@@ -1,0 +1,35 @@
+/* Stretches: the files of a scan, cut into what is counted at once: a file, a part of a large one, or several small
+ * ones. Where they are cut depends on the files' sizes alone. */
+#ifndef BL_STRETCHES_H
+#define BL_STRETCHES_H
+
+#include <stdbool.h>
+
+#include "kind/kind.h"
+#include "scan/sources.h"
+
+struct bl_stretches {
+    const struct bl_files *files;
+    const char *base;               /* directory that relative paths count from, or NULL */
+    const void *const *kind_config; /* of each kind, in the order of bl_kinds */
+    size_t next;                    /* file */
+    int64_t begin;                  /* of the next part of that file */
+};
+
+/* A stretch with the files that it lies in. */
+struct bl_stretch_files {
+    const struct bl_file *file; /* [stretch.inputs] */
+    struct bl_stretch stretch;
+    struct bl_input *input; /* owned, with its paths */
+    bool looked;            /* the inputs are regular files, their sizes are known */
+    bool last;              /* no other part of the file comes */
+};
+
+/* The next one: 1, 0 when there are no more, or a code. To be freed with bl_stretch_files_free, whatever came. */
+int bl_stretches_next(struct bl_stretches *stretches, struct bl_stretch_files *out, struct bl_error *e);
+void bl_stretch_files_free(struct bl_stretch_files *files);
+
+/* Looks at a file. *unusable: why it is none that can be read, or NULL; BL_EFAIL for a failing system. */
+int bl_stretches_look(const char *path, struct bl_input *input, const char **unusable, struct bl_error *e);
+
+#endif
