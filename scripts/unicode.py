@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Makes the tables of Unicode in src/kind/text/ from the Unicode Character Database, as the package unicodedata2 of the wanted version
-holds it. They are checked in, so that nobody needs this script or that package to build.
+holds it, and BERT's as the package tokenizers has them. They are checked in, so that nobody needs this script or those packages to
+build.
 
-    pip install unicodedata2==16.0.0
+    pip install unicodedata2==16.0.0 tokenizers==0.23.3
     scripts/unicode.py            writes them
     scripts/unicode.py --check    says which of them are not what it would write: status 1
 """
@@ -10,9 +11,11 @@ import os
 import subprocess
 import sys
 
+import tokenizers
 import unicodedata2 as unicode
 
 VERSION = "16.0.0"
+TOKENIZERS = "0.23.3"
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "src", "kind", "text")
 CODE_POINTS = range(0x110000)
 PAGE = 256
@@ -125,11 +128,45 @@ def normal():
     return text + f"const size_t bl_normal_pair_count = {len(rows)};\n"
 
 
+BERT_HEAD = """/* What BERT's normalizer and pre-tokenizer make of code points: see bert_table.h.
+ *
+ * Written by scripts/unicode.py, which asks the Python package tokenizers {version} about every code point: it mixes tables of
+ * several versions of Unicode. The data are copyright 1991-2024 Unicode, Inc., under the Unicode License v3
+ * (docs/unicode-license.txt). */
+/* clang-format off */
+"""
+
+
+def bert():
+    off = dict(clean_text=False, handle_chinese_chars=False, strip_accents=False, lowercase=False)
+    clean, strip, lower = (tokenizers.normalizers.BertNormalizer(**{**off, name: True}).normalize_str
+                           for name in ("clean_text", "strip_accents", "lowercase"))
+    split = tokenizers.pre_tokenizers.BertPreTokenizer().pre_tokenize_str
+    properties, lowered = [0] * len(CODE_POINTS), []
+    for point in CODE_POINTS:
+        if 0xD800 <= point < 0xE000:
+            continue
+        one = chr(point)
+        properties[point] = (1 * (clean(f"a{one}b") == "ab") | 2 * (len(split(f"a{one}b")) == 3) | 4 * (strip(f"q{one}") == "q") |
+                             8 * (lower(one) != one))
+        if lower(one) != one:
+            lowered.append((point, lower(one)))
+    index, table = pages(properties)
+    # One is two code points in lower case.
+    rows = [f"{{{point},{ord(to)}}}" for point, to in lowered if len(to) == 1]
+    assert [(point, to) for point, to in lowered if len(to) > 1] == [(0x130, "i\u0307")]
+    return (BERT_HEAD.format(version=TOKENIZERS) + '#include "kind/text/bert_table.h"\n' +
+            array("const uint8_t bl_bert_page[0x110000 >> 8]", index) + array("const uint8_t bl_bert_property[]", table) +
+            array("const struct bl_bert_lower bl_bert_lower[]", rows) + f"const size_t bl_bert_lower_count = {len(rows)};\n")
+
+
 def main():
+    if tokenizers.__version__ != TOKENIZERS:
+        sys.exit(f"unicode.py: this is tokenizers {tokenizers.__version__}; wanted is {TOKENIZERS}")
     if unicode.unidata_version != VERSION:
         sys.exit(f"unicode.py: unicodedata2 has Unicode {unicode.unidata_version}; wanted is {VERSION}")
     differing = 0
-    for name, make in (("unicode_table.c", classes), ("normal_table.c", normal)):
+    for name, make in (("unicode_table.c", classes), ("normal_table.c", normal), ("bert_table.c", bert)):
         path = os.path.join(FOLDER, name)
         text = make()
         if "--check" not in sys.argv[1:]:

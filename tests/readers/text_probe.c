@@ -8,6 +8,9 @@
  *     nfc, nfd, nfkc, nfkd   the length of what was found to be in the form and a space, then the text in the form
  *     split BEHAVIOR INVERT PATTERN    the ends of the pieces, separated by spaces ("3-5"); INVERT is 0 or 1
  *     literal BEHAVIOR INVERT TEXT     the same for a pattern that is the text itself
+ *     bert FLAGS             the normalised text; FLAGS is clean_text, handle_chinese_chars, strip_accents, lowercase:
+ * 1011 bertsplit              the ends of the words wordpiece VOCAB FLAGS  ids of a vocab.txt, four bytes each, of the
+ * text normalised and split
  *
  * Exit status as the tool's. */
 #include <inttypes.h>
@@ -15,9 +18,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/io.h"
+#include "kind/text/bert.h"
 #include "kind/text/nfc.h"
 #include "kind/text/regex.h"
 #include "kind/text/utf8.h"
+#include "kind/text/wordpiece.h"
 
 struct mode;
 
@@ -28,6 +34,11 @@ struct probe {
     struct bl_matcher *matcher;
     enum bl_behavior behavior;
     struct bl_spans spans;
+    struct bl_bert_options bert;
+    struct bl_buffer normal, scratch;
+    struct bl_vocabulary vocabulary;
+    struct bl_wordpiece wordpiece;
+    struct bl_ids ids;
 };
 
 struct mode {
@@ -90,6 +101,71 @@ static void split_close(struct probe *probe)
     bl_spans_free(&probe->spans);
 }
 
+static int bert_open(struct probe *probe, struct bl_error *e)
+{
+    const char *flags = probe->argument[probe->mode->arguments - 1];
+    if (strlen(flags) != 4)
+        return bl_error_set(e, BL_EUSAGE, "wanted are four flags");
+    probe->bert = (struct bl_bert_options){flags[0] == '1', flags[1] == '1', flags[2] == '1', flags[3] == '1'};
+    return 0;
+}
+
+static int bert_run(struct probe *probe, const char *text, size_t size, struct bl_buffer *out, struct bl_error *e)
+{
+    return bl_bert_normalize(&probe->bert, text, size, out, e);
+}
+
+static int bertsplit_run(struct probe *probe, const char *text, size_t size, struct bl_buffer *out, struct bl_error *e)
+{
+    probe->spans.count = 0;
+    int rc = bl_bert_split(text, size, &probe->spans, e);
+    spans_write(&probe->spans, out);
+    return rc;
+}
+
+static int wordpiece_open(struct probe *probe, struct bl_error *e)
+{
+    const char *path = probe->argument[0];
+    struct bl_buffer text = {0};
+    int rc = bert_open(probe, e);
+    if (!rc)
+        rc = bl_io_slurp(path, 1 << 28, &text, e);
+    if (!rc)
+        rc = bl_wordpiece_vocabulary(&probe->vocabulary, &text, path, e);
+    if (!rc)
+        rc = bl_wordpiece_init(&probe->wordpiece, &probe->vocabulary, "[UNK]", BL_WORDPIECE_PREFIX,
+                               BL_WORDPIECE_CHARACTERS, e);
+    if (!rc && bl_wordpiece_uncased(&probe->vocabulary) != probe->bert.lowercase)
+        rc = bl_error_set(e, BL_EFAIL, "the vocabulary's case is not that of the flags");
+    bl_buffer_free(&text);
+    return rc;
+}
+
+static int wordpiece_run(struct probe *probe, const char *text, size_t size, struct bl_buffer *out, struct bl_error *e)
+{
+    bl_buffer_clear(&probe->normal);
+    probe->spans.count = probe->ids.count = 0;
+    int rc = bl_bert_normalize(&probe->bert, text, size, &probe->normal, e);
+    if (!rc)
+        rc = bl_bert_split(probe->normal.data, probe->normal.size, &probe->spans, e);
+    for (size_t i = 0; i < probe->spans.count && !rc; i++) {
+        struct bl_span word = probe->spans.span[i];
+        rc = bl_wordpiece_encode(&probe->wordpiece, &probe->scratch, (uint8_t *)probe->normal.data + word.begin,
+                                 word.end - word.begin, &probe->ids, e);
+    }
+    bl_buffer_append(out, probe->ids.id, probe->ids.count * sizeof *probe->ids.id);
+    return rc;
+}
+
+static void wordpiece_close(struct probe *probe)
+{
+    bl_spans_free(&probe->spans);
+    bl_buffer_free(&probe->normal);
+    bl_buffer_free(&probe->scratch);
+    bl_vocabulary_free(&probe->vocabulary);
+    bl_ids_free(&probe->ids);
+}
+
 static const struct mode modes[] = {
     {"utf8", 0, 0, NULL, utf8_run, NULL},
     {"nfc", 0, BL_NFC, NULL, normal_run, NULL},
@@ -98,6 +174,9 @@ static const struct mode modes[] = {
     {"nfkd", 0, BL_NFKD, NULL, normal_run, NULL},
     {"split", 3, 0, split_open, split_run, split_close},
     {"literal", 3, 1, split_open, split_run, split_close},
+    {"bert", 1, 0, bert_open, bert_run, NULL},
+    {"bertsplit", 0, 0, NULL, bertsplit_run, split_close},
+    {"wordpiece", 2, 0, wordpiece_open, wordpiece_run, wordpiece_close},
 };
 
 /* Reads one record: 1, or 0 at the end. */

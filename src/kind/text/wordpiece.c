@@ -1,0 +1,141 @@
+#include "kind/text/wordpiece.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "kind/text/bert_table.h"
+#include "kind/text/character.h"
+#include "kind/text/utf8.h"
+
+int bl_wordpiece_init(struct bl_wordpiece *model, const struct bl_vocabulary *vocabulary, const char *unknown,
+                      const char *prefix, int64_t characters, struct bl_error *e)
+{
+    int64_t token = bl_vocabulary_find(vocabulary, unknown, strlen(unknown));
+    if (token < 0)
+        return bl_error_set(e, BL_EFAIL, "the vocabulary has no token \"%.80s\" for what it does not know", unknown);
+    *model = (struct bl_wordpiece){.vocabulary = vocabulary, .prefix_size = strlen(prefix)};
+    if (model->prefix_size > sizeof model->prefix)
+        return bl_error_set(e, BL_EFAIL, "a continuing_subword_prefix of more than %d bytes is not supported",
+                            BL_WORDPIECE_PREFIX_MAX);
+    if (characters < 0)
+        return bl_error_set(e, BL_EFAIL, "max_input_chars_per_word cannot be %" PRId64, characters);
+    memcpy(model->prefix, prefix, model->prefix_size);
+    model->unknown = vocabulary->token[token].id;
+    model->characters = (size_t)characters;
+    for (size_t i = 0; i < vocabulary->count; i++) {
+        if (vocabulary->token[i].size > model->longest)
+            model->longest = vocabulary->token[i].size;
+    }
+    return 0;
+}
+
+static bool begins_character(uint8_t byte)
+{
+    return (byte & 0xc0) != 0x80;
+}
+
+/* The longest token that begins text, which has tail bytes of a prefix before what is left of the word. Its number or
+ * -1; *taken is its size. */
+static int64_t longest(const struct bl_wordpiece *model, const uint8_t *text, size_t tail, size_t size, size_t *taken)
+{
+    size_t end = size < model->longest ? size : model->longest;
+    for (; end > tail; end--) {
+        if (end < size && !begins_character(text[end]))
+            continue;
+        int64_t token = bl_vocabulary_find(model->vocabulary, text, end);
+        if (token >= 0) {
+            *taken = end;
+            return token;
+        }
+    }
+    return -1;
+}
+
+/* Whether the word has more characters than the model takes. */
+static bool is_long(const struct bl_wordpiece *model, const uint8_t *word, size_t size)
+{
+    size_t characters = 0;
+    if (size <= model->characters)
+        return false;
+    for (size_t i = 0; i < size && characters <= model->characters; i++)
+        characters += begins_character(word[i]);
+    return characters > model->characters;
+}
+
+static int unknown(const struct bl_wordpiece *model, size_t count, struct bl_ids *ids, struct bl_error *e)
+{
+    ids->count = count;
+    int rc = bl_ids_reserve(ids, 1, e);
+    if (!rc)
+        ids->id[ids->count++] = model->unknown;
+    return rc;
+}
+
+int bl_wordpiece_encode(const struct bl_wordpiece *model, struct bl_buffer *scratch, const uint8_t *word, size_t size,
+                        struct bl_ids *ids, struct bl_error *e)
+{
+    size_t count = ids->count, prefix = model->prefix_size;
+    if (is_long(model, word, size))
+        return unknown(model, count, ids, e);
+    bl_buffer_clear(scratch);
+    bl_buffer_append(scratch, model->prefix, prefix);
+    bl_buffer_append(scratch, word, size);
+    if (bl_buffer_check(scratch, e))
+        return BL_EFAIL;
+    /* The prefix is written over what has been taken, right before what is left. */
+    uint8_t *text = (uint8_t *)scratch->data + prefix;
+    for (size_t at = 0, taken = 0; at < size; at += taken) {
+        size_t tail = at ? prefix : 0;
+        memcpy(text + at - tail, model->prefix, tail);
+        int64_t token = longest(model, text + at - tail, tail, size - at + tail, &taken);
+        if (token < 0)
+            return unknown(model, count, ids, e);
+        taken -= tail;
+        int rc = bl_ids_reserve(ids, 1, e);
+        if (rc)
+            return rc;
+        ids->id[ids->count++] = model->vocabulary->token[token].id;
+    }
+    return 0;
+}
+
+int bl_wordpiece_vocabulary(struct bl_vocabulary *vocabulary, const struct bl_buffer *text, const char *path,
+                            struct bl_error *e)
+{
+    const char *at = text->data, *end = text->data + text->size;
+    for (int32_t line = 0; at < end; line++) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        size_t size = (size_t)((stop ? stop : end) - at);
+        if (bl_utf8_valid(at, size) < size)
+            return bl_error_set(e, BL_EFAIL, "%s:%" PRId32 ": this is no UTF-8", path, line + 1);
+        size = bl_character_trim((const uint8_t *)at, size);
+        int64_t known = -1;
+        int rc = size ? bl_vocabulary_add(vocabulary, at, size, line, &known, e) : 0;
+        if (rc) {
+            bl_error_prefix(e, "%s:%" PRId32, path, line + 1);
+            return rc;
+        }
+        if (known >= 0)
+            return bl_error_set(e, BL_EFAIL, "%s:%" PRId32 ": the token of line %" PRId32 " again", path, line + 1,
+                                vocabulary->token[known].id + 1);
+        at = stop ? stop + 1 : end;
+    }
+    return 0;
+}
+
+bool bl_wordpiece_uncased(const struct bl_vocabulary *vocabulary)
+{
+    for (size_t i = 0; i < vocabulary->count; i++) {
+        const char *text = (const char *)bl_vocabulary_bytes(vocabulary, i);
+        size_t size = vocabulary->token[i].size;
+        if (size > 2 && text[0] == '[' && text[size - 1] == ']')
+            continue;
+        for (size_t at = 0; at < size;) {
+            uint32_t c;
+            at += bl_utf8_decode(text + at, &c);
+            if (bl_bert_class(c) & BL_BERT_UPPER)
+                return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,45 @@
+/* WordPiece: a word as the longest token that it begins with, then the longest that goes on, and so forth; a word for
+ * which that ends in nothing is unknown as a whole. */
+#ifndef BL_WORDPIECE_H
+#define BL_WORDPIECE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "kind/text/ids.h"
+#include "kind/text/vocabulary.h"
+
+#define BL_WORDPIECE_PREFIX "##" /* of a token that goes on, where the file says no other */
+#define BL_WORDPIECE_CHARACTERS 100
+#define BL_WORDPIECE_PREFIX_MAX 16 /* bytes */
+
+struct bl_wordpiece {
+    const struct bl_vocabulary *vocabulary;
+    char prefix[BL_WORDPIECE_PREFIX_MAX];
+    size_t prefix_size;
+    int32_t unknown;
+    size_t characters; /* a longer word is unknown */
+    size_t longest;    /* bytes of any token */
+};
+
+/* The vocabulary outlives it. BL_EFAIL: there is no unknown token, or the prefix is too long. */
+int bl_wordpiece_init(struct bl_wordpiece *model, const struct bl_vocabulary *vocabulary, const char *unknown,
+                      const char *prefix, int64_t characters, struct bl_error *e);
+
+/* Appends the ids of a word (valid UTF-8, not empty). scratch is the caller's, for any number of words. */
+int bl_wordpiece_encode(const struct bl_wordpiece *model, struct bl_buffer *scratch, const uint8_t *word, size_t size,
+                        struct bl_ids *ids, struct bl_error *e);
+
+/* Reads a vocab.txt: a token a line, whose number from 0 is its id; white space at the end of a line is not part of the
+ * token, and an empty line is an id without one. BL_EFAIL: a token is there twice, or is no UTF-8 (path and line). */
+int bl_wordpiece_vocabulary(struct bl_vocabulary *vocabulary, const struct bl_buffer *text, const char *path,
+                            struct bl_error *e);
+
+/* vocab.txt does not say whether the model takes text in lower case: it does when no token has a letter in upper case,
+ * but for tokens in brackets such as [UNK], which are no text. */
+bool bl_wordpiece_uncased(const struct bl_vocabulary *vocabulary);
+
+#endif

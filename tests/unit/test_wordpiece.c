@@ -1,0 +1,102 @@
+#include "kind/text/wordpiece.h"
+
+#include <string.h>
+
+#include "unit.h"
+
+static int read_vocabulary(struct bl_vocabulary *vocabulary, const char *text, struct bl_error *e)
+{
+    struct bl_buffer buffer = {0};
+    bl_buffer_text(&buffer, text);
+    int rc = bl_wordpiece_vocabulary(vocabulary, &buffer, "vocab.txt", e);
+    bl_buffer_free(&buffer);
+    return rc;
+}
+
+START_TEST(words)
+{
+    static const struct {
+        const char *word;
+        int32_t id[5];
+    } known[] = {
+        {"a", {1, -1}},
+        {"abb", {3, 2, -1}},
+        {"zb", {0, -1}},
+        {"abz", {0, -1}},
+        {"bb", {0, -1}}, /* a word does not begin with what goes on */
+        {"\u00e9bbb", {6, 2, 2, 2, -1}},
+        {"aaaaaa", {0, -1}},
+        {"abbbbb", {0, -1}}, /* more than five characters */
+        {"\u00e9\u00e9\u00e9\u00e9", {6, 5, 5, 5, -1}},
+        {"x", {9, -1}}, /* after an empty line */
+    };
+    struct bl_vocabulary vocabulary = {0};
+    struct bl_wordpiece model;
+    struct bl_buffer scratch = {0};
+    struct bl_ids ids = {0};
+    struct bl_error e = {0};
+    ck_assert_int_eq(read_vocabulary(&vocabulary, "[UNK]\na\r\n##b \nab\n##\n##\u00e9\n\u00e9\nq\n\nx", &e), 0);
+    ck_assert_int_eq(bl_wordpiece_init(&model, &vocabulary, "[UNK]", "##", 5, &e), 0);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        ids.count = 0;
+        ck_assert_int_eq(
+            bl_wordpiece_encode(&model, &scratch, (const uint8_t *)known[i].word, strlen(known[i].word), &ids, &e), 0);
+        size_t count = 0;
+        while (known[i].id[count] >= 0)
+            count++;
+        ck_assert_msg(ids.count == count && !memcmp(ids.id, known[i].id, count * sizeof *ids.id), "%s", known[i].word);
+    }
+    bl_ids_free(&ids);
+    bl_buffer_free(&scratch);
+    bl_vocabulary_free(&vocabulary);
+}
+END_TEST
+
+static void expect_error(const char *text, const char *message)
+{
+    struct bl_vocabulary vocabulary = {0};
+    struct bl_error e = {0};
+    ck_assert_int_eq(read_vocabulary(&vocabulary, text, &e), BL_EFAIL);
+    ck_assert_str_eq(e.text, message);
+    bl_vocabulary_free(&vocabulary);
+}
+
+START_TEST(bad_vocabularies)
+{
+    expect_error("a\nb\nc\nb\n", "vocab.txt:4: the token of line 2 again");
+    expect_error("a\n\xff\n", "vocab.txt:2: this is no UTF-8");
+    struct bl_vocabulary vocabulary = {0};
+    struct bl_wordpiece model;
+    struct bl_error e = {0};
+    ck_assert_int_eq(read_vocabulary(&vocabulary, "a\n", &e), 0);
+    ck_assert_int_eq(bl_wordpiece_init(&model, &vocabulary, "[UNK]", "##", 100, &e), BL_EFAIL);
+    ck_assert_ptr_nonnull(strstr(e.text, "[UNK]"));
+    bl_error_clear(&e);
+    ck_assert_int_eq(bl_wordpiece_init(&model, &vocabulary, "a", "#################", 100, &e), BL_EFAIL);
+    bl_vocabulary_free(&vocabulary);
+}
+END_TEST
+
+START_TEST(case_of_a_vocabulary)
+{
+    struct bl_vocabulary uncased = {0}, cased = {0};
+    struct bl_error e = {0};
+    ck_assert_int_eq(read_vocabulary(&uncased, "[PAD]\n[UNK]\na\n##\u00e9\n", &e), 0);
+    ck_assert_int_eq(read_vocabulary(&cased, "[PAD]\n[UNK]\na\n##\u00c9\n", &e), 0);
+    ck_assert(bl_wordpiece_uncased(&uncased) && !bl_wordpiece_uncased(&cased));
+    bl_vocabulary_free(&uncased);
+    bl_vocabulary_free(&cased);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_test(tests, words);
+    tcase_add_test(tests, bad_vocabularies);
+    tcase_add_test(tests, case_of_a_vocabulary);
+}
+
+int main(void)
+{
+    return unit_run("wordpiece", add);
+}
