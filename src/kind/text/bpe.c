@@ -3,14 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHORT 96 /* bytes: up to here the next pair is found by looking at all of them */
+#define SHORT 256 /* bytes: up to here no memory is asked for */
 
 /* What two symbols become, or BL_SYMBOL_NONE. */
 static inline uint32_t pair_symbol(const struct bl_bpe *bpe, uint64_t left, uint64_t right)
 {
-    uint64_t key = left << BL_SYMBOL_BITS | right;
+    uint64_t key = left << BL_SYMBOL_BITS | right, hash = key * BL_PAIR_FACTOR;
     size_t mask = ((size_t)1 << (64 - bpe->shift)) - 1;
-    for (size_t at = (size_t)(key * BL_PAIR_FACTOR >> bpe->shift);; at = (at + 1) & mask) {
+    size_t bit = (size_t)(hash >> (bpe->shift - 3));
+    if (!(bpe->filter[bit / 64] >> bit % 64 & 1))
+        return BL_SYMBOL_NONE;
+    for (size_t at = (size_t)(hash >> bpe->shift);; at = (at + 1) & mask) {
         uint64_t slot = bpe->pair[at];
         if (slot >> BL_SYMBOL_BITS == key)
             return (uint32_t)slot & ((1u << BL_SYMBOL_BITS) - 1);
@@ -19,40 +22,95 @@ static inline uint32_t pair_symbol(const struct bl_bpe *bpe, uint64_t left, uint
     }
 }
 
-static int merge_short(const struct bl_bpe *bpe, const uint8_t *word, size_t n, struct bl_ids *ids, struct bl_error *e)
+static int reserve(struct bl_bpe_scratch *scratch, size_t bytes, struct bl_error *e)
 {
-    uint32_t part[SHORT + 1], pair[SHORT + 1];
-    for (size_t i = 0; i < n; i++) {
-        part[i] = word[i];
-        pair[i] = i + 1 < n ? bpe->two_bytes[word[i] << 8 | word[i + 1]] : BL_SYMBOL_NONE;
-    }
-    for (;;) {
-        uint32_t best = BL_SYMBOL_NONE;
-        size_t first = 0;
-        for (size_t i = 0; i + 1 < n; i++) {
-            first = pair[i] < best ? i : first;
-            best = pair[i] < best ? pair[i] : best;
+    if (bytes <= scratch->size)
+        return BL_OK;
+    void *memory = realloc(scratch->memory, bytes);
+    if (!memory)
+        return bl_error_memory(e);
+    scratch->memory = memory;
+    scratch->size = bytes;
+    return BL_OK;
+}
+
+/* Whether two tokens side by side stay what they are. Their merges are undone, the last one first; a merge over the
+ * edge that comes before the one undone would have been made instead of it. Of equal merges the left one is made first.
+ */
+static bool stay(const struct bl_bpe *bpe, uint32_t left, uint32_t right)
+{
+    for (uint32_t limit = BL_SYMBOL_NONE;;) {
+        if (pair_symbol(bpe, left, right) < limit)
+            return false;
+        if (left < 256 && right < 256)
+            return true;
+        if (left > right) {
+            limit = left;
+            left = bpe->symbol[left].right;
+        } else {
+            limit = right + 1;
+            right = bpe->symbol[right].left;
         }
-        if (best == BL_SYMBOL_NONE)
-            break;
-        n--;
-        part[first] = best;
-        for (size_t i = first + 1; i < n; i++) {
-            part[i] = part[i + 1];
-            pair[i] = pair[i + 1];
-        }
-        pair[first] = first + 1 < n ? pair_symbol(bpe, best, part[first + 1]) : BL_SYMBOL_NONE;
-        if (first)
-            pair[first - 1] = pair_symbol(bpe, part[first - 1], best);
     }
-    int code = bl_ids_reserve(ids, n, e);
-    for (size_t i = 0; i < n && !code; i++)
-        ids->id[ids->count++] = bpe->id[part[i]];
+}
+
+/* A word in the making: places from which no token goes on are closed. */
+struct tokens {
+    uint32_t *symbol;
+    uint64_t *closed;
+    size_t count;
+};
+
+static inline bool is_closed(const struct tokens *tokens, size_t at)
+{
+    return tokens->closed[at / 64] >> at % 64 & 1;
+}
+
+static void find_tokens(const struct bl_bpe *bpe, const uint8_t *word, size_t size, struct tokens *tokens)
+{
+    size_t at = 0;
+    uint32_t next = bl_trie_longest(&bpe->trie, word, size);
+    while (at < size) {
+        size_t end = at + bpe->symbol[next].size;
+        if (!is_closed(tokens, end) && (!at || stay(bpe, tokens->symbol[tokens->count - 1], next))) {
+            tokens->symbol[tokens->count++] = next;
+            at = end;
+            next = bl_trie_longest(&bpe->trie, word + at, size - at);
+        } else if (bpe->symbol[next].shorter != BL_SYMBOL_NONE) {
+            next = bpe->symbol[next].shorter;
+        } else {
+            tokens->closed[at / 64] |= (uint64_t)1 << at % 64;
+            next = tokens->symbol[--tokens->count];
+            at -= bpe->symbol[next].size;
+        }
+    }
+}
+
+static int merge_ordered(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, const uint8_t *word, size_t size,
+                         struct bl_ids *ids, struct bl_error *e)
+{
+    uint32_t symbol[SHORT];
+    uint64_t closed[SHORT / 64 + 1] = {0};
+    struct tokens tokens = {symbol, closed, 0};
+    int code = BL_OK;
+    if (size > SHORT) {
+        size_t places = size / 64 + 1;
+        code = reserve(scratch, places * sizeof *tokens.closed + size * sizeof *tokens.symbol, e);
+        if (code)
+            return code;
+        tokens.closed = scratch->memory;
+        tokens.symbol = (uint32_t *)(tokens.closed + places);
+        memset(tokens.closed, 0, places * sizeof *tokens.closed);
+    }
+    find_tokens(bpe, word, size, &tokens);
+    code = bl_ids_reserve(ids, tokens.count, e);
+    for (size_t i = 0; i < tokens.count && !code; i++)
+        ids->id[ids->count++] = bpe->id[tokens.symbol[i]];
     return code;
 }
 
-/* Long words: parts are a list, and pairs wait in a heap by symbol, then place. A pair that changed meanwhile is known
- * by its symbol when its turn comes. */
+/* Merging step by step: parts are a list, and pairs wait in a heap by symbol, then place. A pair that changed meanwhile
+ * is known by its symbol when its turn comes. */
 struct part {
     uint32_t symbol, pair; /* pair: with the next one */
     uint32_t next, before;
@@ -127,47 +185,42 @@ static void merge_list(const struct bl_bpe *bpe, struct part *part, uint32_t n, 
     }
 }
 
-static int merge_long(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, const uint8_t *word, size_t size,
-                      struct bl_ids *ids, struct bl_error *e)
+static int merge_steps(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, const uint8_t *word, size_t size,
+                       struct bl_ids *ids, struct bl_error *e)
 {
-    /* A merge takes one pair off the heap and puts two onto it at most: n - 1 merges, n - 1 pairs at first. */
-    size_t bytes = size * (sizeof(struct part) + 2 * sizeof(uint64_t));
     if (size >= UINT32_MAX)
         return bl_error_set(e, BL_EFAIL, "a word of %zu bytes", size);
-    if (bytes > scratch->size) {
-        void *memory = realloc(scratch->memory, bytes);
-        if (!memory)
-            return bl_error_memory(e);
-        scratch->memory = memory;
-        scratch->size = bytes;
-    }
+    /* A merge takes one pair off the heap and puts two onto it at most: n - 1 merges, n - 1 pairs at first. */
+    int code = reserve(scratch, size * (sizeof(struct part) + 2 * sizeof(uint64_t)), e);
+    if (code)
+        return code;
     uint32_t n = (uint32_t)size;
     struct part *part = scratch->memory;
     struct heap heap = {.item = (uint64_t *)(part + n)};
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t pair = i + 1 < n ? bpe->two_bytes[word[i] << 8 | word[i + 1]] : BL_SYMBOL_NONE;
-        part[i] = (struct part){word[i], pair, i + 1, i - 1};
-        if (pair != BL_SYMBOL_NONE)
-            heap.item[heap.count++] = (uint64_t)pair << 32 | i;
-    }
-    for (size_t i = heap.count / WAYS + 1; i-- > 0;) {
-        if (i < heap.count)
-            sift_down(&heap, i, heap.item[i]);
-    }
+    for (uint32_t i = 0; i < n; i++)
+        part[i] = (struct part){word[i], BL_SYMBOL_NONE, i + 1, i - 1};
+    for (uint32_t i = 0; i < n; i++)
+        set_pair(bpe, part, i, n, &heap);
     merge_list(bpe, part, n, &heap);
-    for (uint32_t i = 0; i < n; i = part[i].next) {
-        int code = bl_ids_reserve(ids, 1, e);
-        if (code)
-            return code;
-        ids->id[ids->count++] = bpe->id[part[i].symbol];
+    for (uint32_t i = 0; i < n && !code; i = part[i].next) {
+        code = bl_ids_reserve(ids, 1, e);
+        if (!code)
+            ids->id[ids->count++] = bpe->id[part[i].symbol];
     }
-    return BL_OK;
+    return code;
 }
 
 int bl_bpe_merge(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, const uint8_t *word, size_t size,
                  struct bl_ids *ids, struct bl_error *e)
 {
-    return size <= SHORT ? merge_short(bpe, word, size, ids, e) : merge_long(bpe, scratch, word, size, ids, e);
+    int64_t stray = bl_vocabulary_find(&bpe->strays, word, size);
+    if (stray < 0)
+        return bpe->ordered ? merge_ordered(bpe, scratch, word, size, ids, e)
+                            : merge_steps(bpe, scratch, word, size, ids, e);
+    int code = bl_ids_reserve(ids, 1, e);
+    if (!code)
+        ids->id[ids->count++] = bpe->strays.token[stray].id;
+    return code;
 }
 
 void bl_bpe_scratch_free(struct bl_bpe_scratch *scratch)

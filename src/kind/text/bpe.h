@@ -8,23 +8,38 @@
  * token, so whatever stands around it, its bytes merge as they would alone. So each token's bytes are merged alone
  * once, when the tokenizer is opened; the last merge, if it makes the token, is its merge, and no other can ever be the
  * last. Symbols are the bytes, then the tokens in the order of their merges: a pair's symbol tells what it becomes and
- * when. */
+ * when.
+ *
+ * Where every symbol comes after those that it is made of, as in all real vocabularies, a word is not merged step by
+ * step: its ids are the one sequence of tokens of which any two neighbours, merged alone, stay what they are (H. van
+ * Antwerpen, A. Neubeck: So many tokens, so little time, GitHub 2024). It is found from left to right, the longest
+ * token first, with a step back where no token goes on from a place. */
 #ifndef BL_BPE_H
 #define BL_BPE_H
 
 #include "kind/text/ids.h"
+#include "kind/text/trie.h"
 #include "kind/text/vocabulary.h"
 
 #define BL_SYMBOL_BITS 21
 #define BL_SYMBOL_NONE UINT32_MAX
 #define BL_PAIR_FACTOR 0x9e3779b97f4a7c15u /* Fibonacci hashing: the upper bits of the product */
 
+struct bl_symbol {
+    uint32_t left, right; /* of which it is made; a byte: itself */
+    uint32_t size;        /* bytes */
+    uint32_t shorter;     /* the longest other symbol that it begins with, or BL_SYMBOL_NONE */
+};
+
 struct bl_bpe {
-    int32_t *id;         /* of a symbol */
-    uint32_t *two_bytes; /* [65536]: the symbol of two bytes */
-    uint64_t *pair;      /* open addressing: left, right and their symbol, 21 bits each; all ones is free */
-    unsigned shift;      /* 64 - log2 of the slots */
-    uint8_t *whole;      /* of a token: a word that is this token is this id, with no merging */
+    int32_t *id; /* of a symbol */
+    struct bl_symbol *symbol;
+    uint64_t *pair;              /* open addressing: left, right and their symbol, 21 bits each; all ones is free */
+    unsigned shift;              /* 64 - log2 of the slots */
+    uint64_t *filter;            /* 8 bits for each slot, of which most pairs that are not there find theirs clear */
+    struct bl_trie trie;         /* all symbols by their bytes */
+    bool ordered;                /* every symbol comes after those that it is made of */
+    struct bl_vocabulary strays; /* tokens that merging does not give and that words can be directly */
 };
 
 /* A merge by the numbers of tokens; its place in the list is what comes first. */

@@ -99,78 +99,118 @@ static int compare_made(const void *a, const void *b)
 
 static void put_pair(struct bl_bpe *bpe, uint64_t left, uint64_t right, uint64_t symbol)
 {
-    uint64_t key = left << BL_SYMBOL_BITS | right;
+    uint64_t key = left << BL_SYMBOL_BITS | right, hash = key * BL_PAIR_FACTOR;
     size_t mask = ((size_t)1 << (64 - bpe->shift)) - 1;
-    size_t at = (size_t)(key * BL_PAIR_FACTOR >> bpe->shift);
+    size_t at = (size_t)(hash >> bpe->shift), bit = (size_t)(hash >> (bpe->shift - 3));
     while (bpe->pair[at] != UINT64_MAX)
         at = (at + 1) & mask;
     bpe->pair[at] = key << BL_SYMBOL_BITS | symbol;
-    if (left < 256 && right < 256)
-        bpe->two_bytes[left << 8 | right] = (uint32_t)symbol;
+    bpe->filter[bit / 64] |= (uint64_t)1 << bit % 64;
 }
 
-/* Numbers the symbols and fills the tables. */
-static int fill(struct bl_bpe *bpe, const struct bl_vocabulary *v, const uint32_t byte_token[256],
-                const struct made *made, size_t count, struct bl_error *e)
+static int allocate(struct bl_bpe *bpe, size_t count, struct bl_error *e)
 {
     unsigned bits = 9;
     while ((size_t)1 << bits < 2 * count)
         bits++;
     bpe->shift = 64 - bits;
     bpe->id = malloc((256 + count) * sizeof *bpe->id);
-    bpe->two_bytes = malloc(65536 * sizeof *bpe->two_bytes);
+    bpe->symbol = malloc((256 + count) * sizeof *bpe->symbol);
     bpe->pair = malloc(((size_t)1 << bits) * sizeof *bpe->pair);
-    uint32_t *symbol = malloc(v->count * sizeof *symbol); /* of a token */
-    if (!bpe->id || !bpe->two_bytes || !bpe->pair || !symbol) {
-        free(symbol);
+    bpe->filter = calloc((size_t)1 << bits, 1);
+    if (!bpe->id || !bpe->symbol || !bpe->pair || !bpe->filter)
         return bl_error_memory(e);
-    }
-    memset(bpe->two_bytes, 0xff, 65536 * sizeof *bpe->two_bytes);
     memset(bpe->pair, 0xff, ((size_t)1 << bits) * sizeof *bpe->pair);
+    return BL_OK;
+}
+
+/* Numbers the symbols and fills the tables but the trie. number: of a token, its symbol. */
+static void fill(struct bl_bpe *bpe, const struct bl_vocabulary *v, const uint32_t byte_token[256],
+                 const struct made *made, size_t count, uint32_t *number)
+{
     for (uint32_t i = 0; i < 256; i++) {
+        bpe->symbol[i] = (struct bl_symbol){i, i, 1, BL_SYMBOL_NONE};
         bpe->id[i] = -1;
         if (byte_token[i] == NONE)
             continue;
-        symbol[byte_token[i]] = i;
+        number[byte_token[i]] = i;
         bpe->id[i] = v->token[byte_token[i]].id;
     }
-    for (size_t i = 0; i < count; i++) {
-        symbol[made[i].token] = (uint32_t)(256 + i);
+    for (uint32_t i = 0; i < count; i++) {
+        number[made[i].token] = 256 + i;
         bpe->id[256 + i] = v->token[made[i].token].id;
     }
-    for (size_t i = 0; i < count; i++)
-        put_pair(bpe, symbol[made[i].left], symbol[made[i].right], 256 + i);
-    free(symbol);
-    return BL_OK;
+    bpe->ordered = true;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t left = number[made[i].left], right = number[made[i].right];
+        put_pair(bpe, left, right, 256 + i);
+        bpe->symbol[256 + i] = (struct bl_symbol){left, right, v->token[made[i].token].size, BL_SYMBOL_NONE};
+        bpe->ordered = bpe->ordered && left < 256 + i && right < 256 + i;
+    }
+}
+
+/* The trie of all symbols, and then of each the longest that it begins with. */
+static int plant(struct bl_bpe *bpe, const struct bl_vocabulary *v, const struct made *made, size_t count,
+                 struct bl_error *e)
+{
+    uint8_t byte[256];
+    struct bl_trie_entry *entry = malloc((256 + count) * sizeof *entry);
+    if (!entry)
+        return bl_error_memory(e);
+    for (uint32_t i = 0; i < 256; i++) {
+        byte[i] = (uint8_t)i;
+        entry[i] = (struct bl_trie_entry){&byte[i], 1, i};
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t token = made[i].token;
+        entry[256 + i] = (struct bl_trie_entry){bl_vocabulary_bytes(v, token), v->token[token].size, 256 + i};
+    }
+    int code = bl_trie_build(&bpe->trie, entry, 256 + count, e);
+    for (size_t i = 0; i < 256 + count && !code; i++) {
+        if (entry[i].size > 1)
+            bpe->symbol[entry[i].value].shorter = bl_trie_longest(&bpe->trie, entry[i].bytes, entry[i].size - 1);
+    }
+    free(entry);
+    return code;
+}
+
+/* Finds the merge of every token. Those that have none are kept as strays if words can be tokens directly. */
+static int make_tokens(struct bl_bpe *bpe, const struct rules *rules, const uint32_t byte_token[256], bool direct,
+                       struct made *made, size_t *count, struct bl_error *e)
+{
+    const struct bl_vocabulary *v = rules->v;
+    int64_t known;
+    int code = BL_OK;
+    for (uint32_t i = 0; i < v->count && !code; i++) {
+        uint32_t size = v->token[i].size;
+        if (size > 1 && size <= TOKEN_BYTES_MAX && merge_alone(rules, byte_token, i, &made[*count]))
+            ++*count;
+        else if (size > 1 && direct)
+            code = bl_vocabulary_add(&bpe->strays, bl_vocabulary_bytes(v, i), size, v->token[i].id, &known, e);
+    }
+    return code;
 }
 
 static int build(struct bl_bpe *bpe, const struct rules *rules, bool direct, struct bl_error *e)
 {
     const struct bl_vocabulary *v = rules->v;
     uint32_t byte_token[256];
+    size_t count = 0;
     int code = find_bytes(rules, byte_token, e);
     if (code)
         return code;
-    if (v->count > (1 << BL_SYMBOL_BITS))
-        return bl_error_set(e, BL_EFAIL, "more than %d tokens", 1 << BL_SYMBOL_BITS);
     struct made *made = malloc(v->count * sizeof *made);
-    bpe->whole = malloc(v->count);
-    size_t count = 0;
-    if (!made || !bpe->whole) {
-        free(made);
-        return bl_error_memory(e);
+    uint32_t *number = calloc(v->count, sizeof *number);
+    code = made && number ? make_tokens(bpe, rules, byte_token, direct, made, &count, e) : bl_error_memory(e);
+    if (!code)
+        code = allocate(bpe, count, e);
+    if (!code) {
+        qsort(made, count, sizeof *made, compare_made);
+        fill(bpe, v, byte_token, made, count, number);
+        code = plant(bpe, v, made, count, e);
     }
-    for (uint32_t i = 0; i < v->count; i++) {
-        bool merged = v->token[i].size == 1;
-        if (!merged && v->token[i].size <= TOKEN_BYTES_MAX && merge_alone(rules, byte_token, i, &made[count])) {
-            merged = true;
-            count++;
-        }
-        bpe->whole[i] = direct || merged;
-    }
-    qsort(made, count, sizeof *made, compare_made);
-    code = fill(bpe, v, byte_token, made, count, e);
     free(made);
+    free(number);
     return code;
 }
 
@@ -207,8 +247,10 @@ int bl_bpe_from_merges(struct bl_bpe *bpe, const struct bl_vocabulary *v, const 
 void bl_bpe_free(struct bl_bpe *bpe)
 {
     free(bpe->id);
-    free(bpe->two_bytes);
+    free(bpe->symbol);
     free(bpe->pair);
-    free(bpe->whole);
+    free(bpe->filter);
+    bl_trie_free(&bpe->trie);
+    bl_vocabulary_free(&bpe->strays);
     *bpe = (struct bl_bpe){0};
 }

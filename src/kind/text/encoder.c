@@ -45,24 +45,11 @@ void bl_encoder_close(struct bl_encoder *encoder)
 }
 
 /* A word that the cache does not know. */
-static int encode_word(struct bl_encoder *encoder, const uint8_t *word, size_t size, struct bl_ids *ids,
-                       struct bl_error *e)
-{
-    const struct bl_tokenizer *tokenizer = encoder->tokenizer;
-    int64_t token = bl_vocabulary_find(&tokenizer->vocabulary, word, size);
-    if (token < 0 || !tokenizer->bpe.whole[token])
-        return bl_bpe_merge(&tokenizer->bpe, &encoder->scratch, word, size, ids, e);
-    int code = bl_ids_reserve(ids, 1, e);
-    if (!code)
-        ids->id[ids->count++] = tokenizer->vocabulary.token[token].id;
-    return code;
-}
-
 static int encode_new(struct bl_encoder *encoder, struct bl_word *line, struct bl_word_key key, const uint8_t *word,
                       size_t size, struct bl_ids *ids, struct bl_error *e)
 {
     size_t before = ids->count;
-    int code = encode_word(encoder, word, size, ids, e);
+    int code = bl_bpe_merge(&encoder->tokenizer->bpe, &encoder->scratch, word, size, ids, e);
     if (!code && ids->count - before <= BL_WORD_IDS)
         bl_words_put(line, key, ids->id + before, ids->count - before);
     return code;
@@ -111,7 +98,7 @@ static int encode_batch(struct bl_encoder *encoder, const uint8_t *text, size_t 
         if (code)
             break;
         if (end[i] - at > BL_WORD_BYTES)
-            code = encode_word(encoder, text + at, end[i] - at, ids, e);
+            code = bl_bpe_merge(&encoder->tokenizer->bpe, &encoder->scratch, text + at, end[i] - at, ids, e);
         else if (!append_known(line[i], key[i], ids))
             code = encode_new(encoder, line[i], key[i], text + at, end[i] - at, ids, e);
     }

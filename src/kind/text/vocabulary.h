@@ -11,8 +11,8 @@
 #include "base/buffer.h"
 #include "base/error.h"
 
-#define BL_VOCABULARY_MAX (1 << 21) /* tokens: symbols of merging have 21 bits (bpe.h) */
-#define BL_ID_MAX ((1 << 24) - 1)   /* largest id: what a damaged file says must not decide how much memory is used */
+#define BL_VOCABULARY_MAX ((1 << 21) - 256) /* tokens: symbols of merging have 21 bits (bpe.h) */
+#define BL_ID_MAX ((1 << 24) - 1) /* largest id: what a damaged file says must not decide how much memory is used */
 
 struct bl_token {
     uint32_t offset, size; /* of its bytes */

@@ -1,0 +1,125 @@
+#include "kind/text/trie.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK 256  /* a node's children lie in one block */
+#define TRIES 32   /* free places that are tried before children get a block of their own */
+#define STEPS 4096 /* places that are looked at for them */
+
+/* The entries below a node: those from first to before end, which are the same up to depth. */
+struct branch {
+    uint32_t node, first, end, depth;
+};
+
+struct build {
+    struct bl_trie *trie;
+    const struct bl_trie_entry *entry;
+    struct branch *queue;
+    size_t queued, free; /* free: no place before it is free */
+};
+
+static int compare(const void *a, const void *b)
+{
+    const struct bl_trie_entry *x = a, *y = b;
+    int order = memcmp(x->bytes, y->bytes, x->size < y->size ? x->size : y->size);
+    return order ? order : (x->size > y->size) - (x->size < y->size);
+}
+
+static int grow(struct bl_trie *trie, struct bl_error *e)
+{
+    if (trie->count > UINT32_MAX - BLOCK)
+        return bl_error_set(e, BL_EFAIL, "the tokens are too many");
+    struct bl_trie_node *node = realloc(trie->node, (trie->count + BLOCK) * sizeof *node);
+    if (!node)
+        return bl_error_memory(e);
+    memset(node + trie->count, 0xff, BLOCK * sizeof *node);
+    trie->node = node;
+    trie->count += BLOCK;
+    return BL_OK;
+}
+
+static bool fits(const struct bl_trie *trie, uint32_t base, const uint8_t *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (trie->node[base ^ bytes[i]].parent != BL_TRIE_NONE)
+            return false;
+    }
+    return true;
+}
+
+/* A base at which all these children have free places. */
+static int find_base(struct build *build, const uint8_t *bytes, size_t count, uint32_t *base, struct bl_error *e)
+{
+    struct bl_trie *trie = build->trie;
+    while (build->free < trie->count && trie->node[build->free].parent != BL_TRIE_NONE)
+        build->free++;
+    int tries = 0;
+    for (size_t at = build->free; at < trie->count && at - build->free < STEPS && tries < TRIES; at++) {
+        if (trie->node[at].parent != BL_TRIE_NONE)
+            continue;
+        *base = (uint32_t)at ^ bytes[0];
+        if (fits(trie, *base, bytes, count))
+            return BL_OK;
+        tries++;
+    }
+    *base = (uint32_t)trie->count;
+    return grow(trie, e);
+}
+
+/* Gives a node its children, which then wait in the queue. */
+static int add_children(struct build *build, struct branch branch, struct bl_error *e)
+{
+    uint8_t bytes[256];
+    size_t count = 0, waiting = build->queued;
+    for (uint32_t i = branch.first; i < branch.end; i++) {
+        uint8_t byte = build->entry[i].bytes[branch.depth];
+        if (!count || bytes[count - 1] != byte) {
+            bytes[count++] = byte;
+            build->queue[build->queued++] = (struct branch){byte, i, i, branch.depth + 1};
+        }
+        build->queue[build->queued - 1].end = i + 1;
+    }
+    uint32_t base;
+    int code = find_base(build, bytes, count, &base, e);
+    if (code)
+        return code;
+    build->trie->node[branch.node].base = base;
+    for (size_t i = waiting; i < build->queued; i++) {
+        struct branch *child = &build->queue[i];
+        child->node = base ^ child->node;
+        build->trie->node[child->node] = (struct bl_trie_node){0, branch.node, BL_TRIE_NONE};
+        if (build->entry[child->first].size == child->depth)
+            build->trie->node[child->node].value = build->entry[child->first++].value;
+    }
+    return BL_OK;
+}
+
+int bl_trie_build(struct bl_trie *trie, struct bl_trie_entry *entries, size_t count, struct bl_error *e)
+{
+    size_t bytes = 1;
+    for (size_t i = 0; i < count; i++)
+        bytes += entries[i].size;
+    if (count)
+        qsort(entries, count, sizeof *entries, compare);
+    /* By breadth: the nodes that are met most lie together. */
+    struct build build = {.trie = trie, .entry = entries, .queue = malloc(bytes * sizeof *build.queue)};
+    int code = build.queue && bytes < UINT32_MAX ? grow(trie, e) : bl_error_memory(e);
+    if (!code)
+        trie->node[0] = (struct bl_trie_node){0, BL_TRIE_NONE - 1, BL_TRIE_NONE}; /* nobody's child */
+    if (!code && count)
+        build.queue[build.queued++] = (struct branch){0, 0, (uint32_t)count, 0};
+    for (size_t i = 0; i < build.queued && !code; i++) {
+        if (build.queue[i].first < build.queue[i].end)
+            code = add_children(&build, build.queue[i], e);
+    }
+    free(build.queue);
+    return code;
+}
+
+void bl_trie_free(struct bl_trie *trie)
+{
+    free(trie->node);
+    *trie = (struct bl_trie){0};
+}

@@ -1,0 +1,49 @@
+/* The longest token that a text begins with: a trie in one array.
+ *
+ * The child of a node by a byte lies at the node's base, exclusive or the byte, if that place says whose child it is.
+ */
+#ifndef BL_TRIE_H
+#define BL_TRIE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+#define BL_TRIE_NONE UINT32_MAX
+
+struct bl_trie_node {
+    uint32_t base, parent; /* parent: BL_TRIE_NONE where nothing is */
+    uint32_t value;        /* of the text that ends here, or BL_TRIE_NONE */
+};
+
+struct bl_trie {
+    struct bl_trie_node *node; /* the first is the root */
+    size_t count;
+};
+
+/* A text and its value. */
+struct bl_trie_entry {
+    const uint8_t *bytes;
+    uint32_t size, value;
+};
+
+/* Sorts the entries, whose texts are not empty and differ. */
+int bl_trie_build(struct bl_trie *trie, struct bl_trie_entry *entries, size_t count, struct bl_error *e);
+void bl_trie_free(struct bl_trie *trie);
+
+/* The value of the longest entry that text begins with, or BL_TRIE_NONE. */
+static inline uint32_t bl_trie_longest(const struct bl_trie *trie, const uint8_t *text, size_t size)
+{
+    uint32_t at = 0, longest = BL_TRIE_NONE;
+    for (size_t i = 0; i < size; i++) {
+        uint32_t next = trie->node[at].base ^ text[i];
+        if (trie->node[next].parent != at)
+            break;
+        at = next;
+        longest = trie->node[at].value != BL_TRIE_NONE ? trie->node[at].value : longest;
+    }
+    return longest;
+}
+
+#endif
