@@ -28,6 +28,7 @@ struct job {
     struct bl_stretch_files files;
     const char *sampling;
     const char *missing; /* a tab for each further column */
+    bool counted;        /* by the kind: there is something to be kept */
     bool silent;         /* the table is there already */
     struct bl_scan_progress found;
     struct bl_buffer id;
@@ -188,6 +189,7 @@ static int count(const struct bl_scan *scan, struct worker *w, struct job *job, 
     }
     if (!code)
         code = take_counter(scan, w, kind, e);
+    job->counted = true;
     return code ? code
                 : kind->count(scan->kind_config[bl_kind_index(kind)], scan->env, w->counter, &job->files.stretch, emit,
                               job, e);
@@ -243,7 +245,7 @@ static int consume(void *context, void *job_, struct bl_error *e)
     int code = s->out ? bl_spill_pour(&job->rows, s->out, e) : BL_OK;
     if (!code)
         code = tell(s, job, e);
-    if (!code && kind->keep && s->scan->env->spool)
+    if (!code && kind->keep && job->counted && s->scan->env->spool)
         code = kind->keep(s->scan->kind_config[bl_kind_index(kind)], s->scan->env, &job->files.stretch, e);
     add_up(s->progress, job);
     discard(NULL, job);

@@ -60,6 +60,47 @@ test_again_and_again() {
     [ $n -gt 60 ] || fail "it was done after $n steps"
 } 2>/dev/null
 
+# Text: tokens wait in the spool of a run that was killed, and are taken from there.
+test_text() {
+    texts
+    set -- --tokenizer bytes --oversize split --keep doc=id --shard-size 20K
+    expect 3 pack one -j 1 "$@"
+    local steps n status jobs
+    for jobs in 1 2; do
+        disturbed_pack LAWS_COUNT="$PWD/count" -- counted -j $jobs "$@" 2>/dev/null || is 3 $?
+        rm -rf counted
+        read -r steps _ <count
+        [ "$steps" -gt 60 ] || fail "only $steps steps"
+        for n in $(seq $jobs 2 "$steps"); do
+            rm -rf d
+            status=0
+            disturbed_pack LAWS_KILL="$n" -- d -j $jobs "$@" 2>/dev/null || status=$?
+            is 137 $status
+            whole one d
+            expect 3 pack d -j $jobs "$@"
+            identical one d
+        done
+    done
+} 2>/dev/null
+
+# What a run keeps for itself is told by what it was made from: a file that is another one is tokenized again.
+test_a_spool_of_other_inputs() {
+    texts
+    set -- --tokenizer bytes --oversize split --shard-size 20K --spool kept
+    "$BLOAD" scan -q in --tokenizer bytes --spool kept -o /dev/null || is 3 $?
+    sed -i s/document/DOCUMENT/ in/a.jsonl
+    expect 3 pack one --tokenizer bytes --oversize split --shard-size 20K
+    expect 3 pack d "$@"
+    identical one d
+    # Nor is one taken that is damaged.
+    "$BLOAD" scan -q in --tokenizer bytes --spool kept -o /dev/null || is 3 $?
+    local file
+    for file in kept/*.steps; do printf X | dd of="$file" bs=1 seek=100 conv=notrunc status=none; done
+    rm -rf d
+    expect 3 pack d "$@"
+    identical one d
+}
+
 # What is left of the scan's own output is named after the process: scan itself never leaves it under the name.
 test_scan_to_a_file() {
     clips

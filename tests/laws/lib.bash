@@ -23,6 +23,17 @@ clips() {
     echo note >in/notes.txt
 }
 
+# The folder in, of texts: lines good and bad, compressed and not, plain text, an empty file.
+texts() {
+    mkdir -p in/sub
+    local i
+    for i in $(seq 60); do echo "{\"text\": \"document $i $(seq -s ' ' "$i")\", \"id\": $i}"; done >in/a.jsonl
+    { echo '{"text": 5}' && cat in/a.jsonl && printf '{"text": "cut'; } | gzip -cn >in/sub/b.jsonl.gz
+    zstd -qc in/a.jsonl >in/sub/c.jsonl.zst
+    { seq 200 && printf 'no UTF-8: \xff\n'; } >in/d.txt
+    : >in/empty.jsonl
+}
+
 # And one whose twelfth frame turns out not to decode when it is packed.
 failing_clip() {
     cp "$(fixture failing-20.mov)" in/sub/fails.mov

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "kind/text/arrays.h"
 #include "kind/text/spool.h"
 
 #define CANCEL_EVERY 64 /* documents */
@@ -123,11 +124,23 @@ static int count_text(struct counting *c, const struct bl_stretch *stretch, bool
     return BL_OK;
 }
 
+static int count_ids(struct counting *c, const char *path, bool npy, struct bl_error *e)
+{
+    struct bl_error fault = {0};
+    int code = npy ? bl_count_npy(c->item, path, c->env->cancel, take_item, c, &fault)
+                   : bl_count_megatron(c->item, path, c->env->cancel, take_item, c, &fault);
+    if (code == BL_EDATA)
+        return take_fault(c, -1, fault.text, e);
+    return code ? bl_error_set(e, code, "%s", fault.text) : BL_OK;
+}
+
 static int count_input(struct counting *c, const struct bl_stretch *stretch, struct bl_error *e)
 {
-    enum bl_text_format format = bl_text_format_of(c->config, stretch->input[c->input].path);
+    const char *path = stretch->input[c->input].path;
+    enum bl_text_format format = bl_text_format_of(c->config, path);
     c->rows = 0;
-    int code = count_text(c, stretch, format == BL_TEXT_JSONL, e);
+    int code = format == BL_TEXT_NPY || format == BL_TEXT_MEGATRON ? count_ids(c, path, format == BL_TEXT_NPY, e)
+                                                                   : count_text(c, stretch, format == BL_TEXT_JSONL, e);
     /* Every file has a row; of a large one the first part sees to it. */
     if (!code && !c->rows && !stretch->begin)
         code = take_fault(c, -1, BL_REASON_EMPTY, e);

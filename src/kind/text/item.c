@@ -207,7 +207,7 @@ static int take_ids(struct bl_item *item, const struct bl_json_value *value, str
         code = bl_item_add_id(item, id, e);
     if (code || got < 0)
         return code ? code : bl_item_skip(item, "token %zu is no id (a whole number)", item->ids.count);
-    if (item->ids.count == (item->config->run->bos >= 0))
+    if (item->row.status == BL_ROW_OK && item->ids.count == (item->config->run->bos >= 0))
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
     return add_if(item, item->config->run->eos, e);
 }

@@ -1,0 +1,320 @@
+#include "kind/text/arrays.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+
+#define NPY_HEADER_MAX ((size_t)10000) /* what numpy itself takes */
+#define CHUNK_IDS ((size_t)8192)
+#define INDEX_CHUNK ((int64_t)4096) /* sequences of an .idx */
+
+/* Whole numbers in a file. */
+struct number {
+    size_t size; /* bytes */
+    bool is_signed, is_big_endian;
+};
+
+static int64_t number_at(const struct number *type, const uint8_t *at)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < type->size; i++)
+        value |= (uint64_t)at[type->is_big_endian ? type->size - 1 - i : i] << (8 * i);
+    size_t unused = 64 - 8 * type->size;
+    if (!type->is_signed)
+        return value > INT64_MAX ? INT64_MAX : (int64_t)value; /* no id is so large: it is refused as that */
+    return (int64_t)(value << unused) >> unused;
+}
+
+static int add_ids(struct bl_item *item, const struct number *type, const uint8_t *data, size_t count,
+                   struct bl_error *e)
+{
+    int code = BL_OK;
+    for (size_t i = 0; i < count && !code; i++)
+        code = bl_item_add_id(item, number_at(type, data + i * type->size), e);
+    return code;
+}
+
+/* The id that every sequence ends or begins with. */
+static int add_mark(struct bl_item *item, int32_t id, struct bl_error *e)
+{
+    return id >= 0 ? bl_item_add_id(item, id, e) : BL_OK;
+}
+
+/* --- NPY -------------------------------------------------------------------------------------------------------- */
+
+struct npy {
+    struct bl_feed *feed;
+    struct number type;
+    int64_t rows, columns; /* of the array; a 1-D one has one row */
+    bool is_flat;
+    int64_t offset; /* of the byte that is read next */
+};
+
+/* Exactly size bytes. */
+static int feed_exactly(struct npy *npy, void *data, size_t size, struct bl_error *e)
+{
+    size_t got = 1;
+    for (size_t done = 0; done < size; done += got) {
+        int code = bl_feed_read(npy->feed, (uint8_t *)data + done, size - done, &got, e);
+        if (code)
+            return code;
+        if (!got)
+            return bl_error_set(e, BL_EDATA, "ends at byte %" PRId64 ": cut off", npy->offset + (int64_t)done);
+    }
+    npy->offset += (int64_t)size;
+    return BL_OK;
+}
+
+/* What follows "'key':" in the header. */
+static const char *header_value(const char *header, const char *key)
+{
+    const char *found = strstr(header, key);
+    if (!found)
+        return NULL;
+    found += strlen(key);
+    return found + strspn(found, " ");
+}
+
+static int parse_type(struct npy *npy, const char *text, struct bl_error *e)
+{
+    bool is_order = text && text[0] == '\'' && text[1] && strchr("<>|=", text[1]);
+    if (!is_order || !text[2] || !strchr("iu", text[2]) || !text[3] || !strchr("1248", text[3]) || text[4] != '\'')
+        return bl_error_set(e, BL_EDATA, "an array of %.5s: token ids are whole numbers", text ? text : "no type");
+    npy->type = (struct number){(size_t)(text[3] - '0'), text[2] == 'i', text[1] == '>'};
+    return BL_OK;
+}
+
+/* "(3,)" or "(2, 5)". */
+static int parse_shape(struct npy *npy, const char *text, struct bl_error *e)
+{
+    int64_t size[3];
+    int dimensions = 0;
+    char *end = NULL;
+    if (!text || *text != '(')
+        return bl_error_set(e, BL_EDATA, "an NPY header without a shape");
+    for (text++; *text >= '0' && *text <= '9' && dimensions < 3; text = end + strspn(end, ", ")) {
+        errno = 0;
+        size[dimensions++] = strtoll(text, &end, 10);
+        if (errno)
+            return bl_error_set(e, BL_EDATA, "an NPY header with a shape that cannot be");
+    }
+    if (*text != ')' || dimensions < 1 || dimensions > 2)
+        return bl_error_set(e, BL_EDATA, "not an array of one or two dimensions");
+    npy->is_flat = dimensions == 1;
+    npy->rows = npy->is_flat ? 1 : size[0];
+    npy->columns = size[dimensions - 1];
+    return BL_OK;
+}
+
+static int read_header(struct npy *npy, struct bl_error *e)
+{
+    uint8_t head[12];
+    char header[NPY_HEADER_MAX + 1];
+    int code = feed_exactly(npy, head, 10, e);
+    if (code)
+        return code;
+    if (memcmp(head, "\x93NUMPY", 6) != 0 || head[6] < 1 || head[6] > 3)
+        return bl_error_set(e, BL_EDATA, "not an NPY file");
+    size_t size = (size_t)head[8] | (size_t)head[9] << 8;
+    if (head[6] > 1) {
+        code = feed_exactly(npy, head + 10, 2, e);
+        size |= (size_t)head[10] << 16 | (size_t)head[11] << 24;
+    }
+    if (!code && size > NPY_HEADER_MAX)
+        code = bl_error_set(e, BL_EDATA, "an NPY header of %zu bytes", size);
+    if (!code)
+        code = feed_exactly(npy, header, size, e);
+    if (code)
+        return code;
+    header[size] = '\0';
+    code = parse_type(npy, header_value(header, "'descr':"), e);
+    if (!code)
+        code = parse_shape(npy, header_value(header, "'shape':"), e);
+    const char *order = header_value(header, "'fortran_order':");
+    if (!code && !npy->is_flat && (!order || strncmp(order, "False", 5) != 0))
+        code = bl_error_set(e, BL_EDATA, "an array in Fortran order: save it in C order");
+    return code;
+}
+
+/* Reads a row into the item; of one that is too long the bytes are passed over. */
+static int read_row(struct bl_item *item, struct npy *npy, struct bl_error *e)
+{
+    const struct bl_text_config *config = item->config;
+    uint8_t chunk[CHUNK_IDS * 8];
+    bl_item_begin(item, npy->is_flat ? -1 : npy->offset);
+    if (npy->columns > config->max_document / (int64_t)npy->type.size)
+        bl_item_skip(item, "longer than %" PRId64 " bytes (--max-document)", config->max_document);
+    int code = npy->columns ? add_mark(item, config->run->bos, e) : BL_OK;
+    for (int64_t done = 0; done < npy->columns && !code;) {
+        size_t count = npy->columns - done < (int64_t)CHUNK_IDS ? (size_t)(npy->columns - done) : CHUNK_IDS;
+        code = feed_exactly(npy, chunk, count * npy->type.size, e);
+        if (!code)
+            code = add_ids(item, &npy->type, chunk, count, e);
+        done += (int64_t)count;
+    }
+    if (!code && npy->columns)
+        code = add_mark(item, config->run->eos, e);
+    return code ? code : bl_item_finish(item, e);
+}
+
+int bl_count_npy(struct bl_item *item, const char *path, const struct bl_cancel *cancel, bl_item_take *take,
+                 void *context, struct bl_error *e)
+{
+    struct npy npy = {.feed = NULL};
+    int code = bl_feed_open(&npy.feed, path, 0, e);
+    if (!code)
+        code = read_header(&npy, e);
+    /* Rows without columns have no place of their own: the file is empty. */
+    for (int64_t r = 0; r < npy.rows && (npy.columns || npy.is_flat) && !code; r++) {
+        code = bl_cancelled(cancel) ? BL_ECANCEL : read_row(item, &npy, e);
+        if (!code)
+            code = take(context, item, e);
+    }
+    if (npy.feed)
+        bl_feed_close(npy.feed);
+    return code;
+}
+
+/* --- Megatron --------------------------------------------------------------------------------------------------- */
+
+#define MEGATRON_HEAD 34 /* bytes: magic 9, version 8, dtype 1, sequences 8, documents 8 */
+
+struct megatron {
+    int idx, bin;
+    char *bin_path;
+    const char *path;
+    int64_t bin_bytes, sequences;
+    struct number type;
+    uint8_t *data; /* of a sequence */
+    size_t capacity;
+};
+
+static int64_t int64_at(const uint8_t *at)
+{
+    static const struct number type = {8, true, false};
+    return number_at(&type, at);
+}
+
+static int open_pair(struct megatron *m, const char *path, struct bl_error *e)
+{
+    struct stat status;
+    size_t size = strlen(path);
+    if (size < 4 || strcmp(path + size - 4, ".idx") != 0)
+        return bl_error_set(e, BL_EDATA, "Megatron's data are named by their .idx file");
+    m->path = path;
+    m->bin_path = strdup(path);
+    if (!m->bin_path)
+        return bl_error_memory(e);
+    memcpy(m->bin_path + size - 4, ".bin", 4);
+    m->idx = open(path, O_RDONLY | O_CLOEXEC);
+    m->bin = open(m->bin_path, O_RDONLY | O_CLOEXEC);
+    if (m->idx < 0 || m->bin < 0)
+        return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "cannot open %s",
+                              m->idx < 0 ? path : m->bin_path);
+    if (fstat(m->bin, &status) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot look at %s", m->bin_path);
+    m->bin_bytes = status.st_size;
+    return BL_OK;
+}
+
+static int read_index_head(struct megatron *m, struct bl_error *e)
+{
+    static const struct number types[] = {[1] = {1, false, false}, [2] = {1, true, false}, [3] = {2, true, false},
+                                          [4] = {4, true, false},  [5] = {8, true, false}, [8] = {2, false, false}};
+    uint8_t head[MEGATRON_HEAD];
+    struct stat status;
+    if (fstat(m->idx, &status) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot look at %s", m->path);
+    if (status.st_size < MEGATRON_HEAD)
+        return bl_error_set(e, BL_EDATA, "not an .idx file of Megatron");
+    int code = bl_io_pread(m->idx, head, sizeof head, 0, m->path, e);
+    if (code)
+        return code;
+    if (memcmp(head, "MMIDIDX\0\0", 9) != 0 || int64_at(head + 9) != 1)
+        return bl_error_set(e, BL_EDATA, "not an .idx file of Megatron, version 1");
+    uint8_t type = head[17];
+    if (type >= sizeof types / sizeof *types || !types[type].size)
+        return bl_error_set(e, BL_EDATA, "values of type %d: token ids are whole numbers", type);
+    m->type = types[type];
+    m->sequences = int64_at(head + 18);
+    int64_t documents = int64_at(head + 26), most = status.st_size / 8;
+    if (m->sequences < 0 || documents < 0 || m->sequences > most || documents > most ||
+        MEGATRON_HEAD + 12 * m->sequences + 8 * documents != status.st_size)
+        return bl_error_set(e, BL_EDATA,
+                            "%" PRId64 " bytes are not what %" PRId64 " sequences and %" PRId64 " documents take",
+                            (int64_t)status.st_size, m->sequences, documents);
+    return BL_OK;
+}
+
+static int read_sequence(struct megatron *m, struct bl_item *item, int64_t length, int64_t at, struct bl_error *e)
+{
+    const struct bl_text_config *config = item->config;
+    int64_t bytes = length * (int64_t)m->type.size;
+    if (length < 0 || at < 0 || at > m->bin_bytes || bytes > m->bin_bytes - at)
+        return bl_item_skip(item,
+                            "%" PRId64 " tokens from byte %" PRId64 " are beyond the .bin file (%" PRId64 " bytes)",
+                            length, at, m->bin_bytes);
+    if (bytes > config->max_document)
+        return bl_item_skip(item, "longer than %" PRId64 " bytes (--max-document)", config->max_document);
+    if (!length)
+        return bl_item_skip(item, "%s", BL_REASON_EMPTY);
+    if ((size_t)bytes > m->capacity) {
+        uint8_t *data = realloc(m->data, (size_t)bytes);
+        if (!data)
+            return bl_error_memory(e);
+        m->data = data;
+        m->capacity = (size_t)bytes;
+    }
+    int code = bl_io_pread(m->bin, m->data, (size_t)bytes, at, m->bin_path, e);
+    if (!code)
+        code = add_mark(item, config->run->bos, e);
+    if (!code)
+        code = add_ids(item, &m->type, m->data, (size_t)length, e);
+    if (!code)
+        code = add_mark(item, config->run->eos, e);
+    return code ? code : bl_item_finish(item, e);
+}
+
+/* Sequences from `first` on, whose lengths and places stand in two tables of the index. */
+static int read_sequences(struct megatron *m, struct bl_item *item, int64_t first, int64_t count, bl_item_take *take,
+                          void *context, struct bl_error *e)
+{
+    static const struct number length_type = {4, true, false};
+    uint8_t lengths[4 * INDEX_CHUNK], places[8 * INDEX_CHUNK];
+    int code = bl_io_pread(m->idx, lengths, (size_t)count * 4, MEGATRON_HEAD + 4 * first, m->path, e);
+    if (!code)
+        code = bl_io_pread(m->idx, places, (size_t)count * 8, MEGATRON_HEAD + 4 * m->sequences + 8 * first, m->path, e);
+    for (int64_t s = 0; s < count && !code; s++) {
+        bl_item_begin(item, MEGATRON_HEAD + 4 * (first + s)); /* empty ones share their place in the .bin */
+        code = read_sequence(m, item, number_at(&length_type, lengths + 4 * s), int64_at(places + 8 * s), e);
+        if (!code)
+            code = take(context, item, e);
+    }
+    return code;
+}
+
+int bl_count_megatron(struct bl_item *item, const char *path, const struct bl_cancel *cancel, bl_item_take *take,
+                      void *context, struct bl_error *e)
+{
+    struct megatron m = {.idx = -1, .bin = -1};
+    int code = open_pair(&m, path, e);
+    if (!code)
+        code = read_index_head(&m, e);
+    for (int64_t first = 0; first < m.sequences && !code; first += INDEX_CHUNK) {
+        int64_t count = m.sequences - first < INDEX_CHUNK ? m.sequences - first : INDEX_CHUNK;
+        code = bl_cancelled(cancel) ? BL_ECANCEL : read_sequences(&m, item, first, count, take, context, e);
+    }
+    if (m.idx >= 0)
+        close(m.idx);
+    if (m.bin >= 0)
+        close(m.bin);
+    free(m.bin_path);
+    free(m.data);
+    return code;
+}

@@ -1,0 +1,323 @@
+# bload scan and pack of text: documents, bad input, ids, the spool.
+# shellcheck shell=bash disable=SC2317
+
+# The bytes of a dataset: of every file, under its name.
+digest() {
+    (cd "$1" && find . -type f -print0 | sort -z | xargs -0 sha256sum)
+}
+
+corpus() {
+    printf '%s\n' '{"id": 1, "text": "one"}' '{"id": 2, "text": "two, \u00e9\ud83d\ude00"}' '{"meta": {"x": [1, "]}"]}, "text": "three"}' >corpus.jsonl
+}
+
+# tokens DIR: the tokens of the first block of a plain dataset with one shard, without padding by zeros at the end.
+tokens() {
+    local shard=$1/shards/00000/shard-00000000.safetensors begin end
+    read -r begin end < <(head -c 8000 "$shard" | grep -ao '"tokens":{[^}]*}' | sed 's/.*offsets":\[\([0-9]*\),\([0-9]*\)\].*/\1 \2/')
+    begin=$((begin + 8 + $(od -An -t u8 -N 8 "$shard")))
+    od -An -v -t d4 -j "$begin" -N $((end + 8 + $(od -An -t u8 -N 8 "$shard") - begin)) "$shard" | xargs
+}
+
+test_documents_of_jsonl() {
+    corpus
+    expect 0 bload scan corpus.jsonl --tokenizer bytes
+    is 'corpus.jsonl#0 corpus.jsonl#25 corpus.jsonl#70' "$(field id <"$OUT" | xargs)"
+    is '3 11 5' "$(field length <"$OUT" | xargs)"
+    is 'text text text' "$(field kind <"$OUT" | xargs)"
+    err_has 'bload: 1 files: 3 sequences of 19 steps, 0 of them damaged; 0 skipped'
+    expect 0 bload pack -q corpus.jsonl --tokenizer bytes -T 20 -o d --order keep --eos 256 --bos 257 --pad-id 258
+    is "257 111 110 101 256 257 116 119 111 44 32 195 169 240 159 152 128 256 258 258
+257 116 104 114 101 101 256 258 258 258 258 258 258 258 258 258 258 258 258 258" \
+        "$(tokens d | xargs -n 20)"
+    expect 0 bload verify d
+    expect 0 bload pack corpus.jsonl --tokenizer bytes -T 20 -o d --order keep --eos 256 --bos 257 --pad-id 258
+    err_is <<<'bload: d is complete already: nothing to do'
+    expect 2 bload pack corpus.jsonl --tokenizer bytes -T 20 -o d --order keep --bos 257 --pad-id 258
+    err_has 'd holds a dataset of another configuration: eos is'
+}
+
+test_a_key_within_another_and_columns_from_others() {
+    printf '%s\n' '{"a": {"b": "x\ty", "text": 0}, "id": "k\\l", "n": [1,  2]}' '{"a": {"b": "last", "c": 1, "b": "wins"}}' '{"a\u002e": 1, "a": {"b": ""}}' >c.jsonl
+    sed -i 's/x\ty/x\\ty/' c.jsonl
+    expect 0 bload scan -q c.jsonl --tokenizer bytes --key a.b --keep doc=id,n,a.c
+    head -n 1 "$OUT" | grep -q 'stream	doc	n	a.c$'
+    is '3 4 0' "$(field length <"$OUT" | xargs)"
+    is 'k\\l|[1,  2]|' "$(field doc 1 <"$OUT")|$(field n 1 <"$OUT")|$(field a.c 1 <"$OUT")"
+    is '1' "$(field a.c 2 <"$OUT")"
+    expect 0 bload pack -q c.jsonl --tokenizer bytes --key a.b --keep doc=id,n,a.c -T 8 -o d
+    is 'k\\l' "$(field doc 1 <d/sequences.tsv)"
+    expect 0 bload verify d
+    expect 2 bload scan c.jsonl --tokenizer bytes --keep id
+    err_has 'the table has a column "id" of its own: give another name, as in text.id=id'
+    expect 2 bload scan c.jsonl --tokenizer bytes --key a..b
+    err_has '--key: "a..b" is no key (a.b is b within a)'
+}
+
+test_bad_lines_are_named_with_their_bytes() {
+    {
+        printf '%s\n' '{"text": "fine"}' '{"text": 5}' '{"other": "x"}' '{"text": "a",}' 'not json' '' '   ' '{"text": ""}' '{"text": "x" "y"}' '{"text": "half \ud800 pair"}'
+        printf '{"text": "bad \xff\xc3 byte"}\n{"text": "unfin'
+    } >bad.jsonl
+    expect 3 bload scan bad.jsonl --tokenizer bytes
+    err_has 'bload: skipped bad.jsonl#17: "text" is a number, not a string or an array of ids'
+    err_has 'bload: skipped bad.jsonl#29: no key "text"'
+    err_has 'bload: skipped bad.jsonl#44: not JSON at byte 57: expected a key in quotes'
+    err_has 'bload: skipped bad.jsonl#59: not JSON at byte 59: expected an object'
+    err_has 'bload: skipped bad.jsonl#73: empty document'
+    err_has 'bload: skipped bad.jsonl#86: not JSON at byte 99: expected , or }'
+    err_has 'bload: bad.jsonl#104: half a surrogate pair at byte 119: replaced by U+FFFD'
+    err_has 'bload: bad.jsonl#133: invalid UTF-8 at byte 147: replaced by U+FFFD (2 in all)'
+    err_has 'bload: skipped bad.jsonl#157: not JSON at byte 172: the line ends in a string (the file ends in the middle of this line)'
+    is '4 0 0 0 0 0 0 13 15 0' "$(field length <"$OUT" | xargs)"
+    expect 3 bload scan bad.jsonl --tokenizer bytes --invalid error
+    err_has 'bload: skipped bad.jsonl#104: half a surrogate pair at byte 119'
+    err_has 'bload: skipped bad.jsonl#133: invalid UTF-8 at byte 147'
+    expect 3 bload pack -q bad.jsonl --tokenizer bytes -T 16 -o d
+    expect 0 bload verify d
+}
+
+test_a_last_line_may_lack_its_newline() {
+    printf '{"text": "a"}\n{"text": "bc"}' >c.jsonl
+    expect 0 bload scan -q c.jsonl --tokenizer bytes
+    is '1 2' "$(field length <"$OUT" | xargs)"
+}
+
+test_empty_documents_are_counted_and_cost_nothing() {
+    for i in $(seq 25); do echo '{"text": ""}'; done >c.jsonl
+    echo '{"text": "x"}' >>c.jsonl
+    expect 0 bload scan c.jsonl --tokenizer bytes
+    is 10 "$(grep -c '^bload: skipped c.jsonl#.*: empty document' "$ERR")"
+    err_has 'bload: empty documents, skipped: 25'
+    expect 0 bload pack c.jsonl --tokenizer bytes -T 4 -o d --on-error fail
+    err_has 'bload: empty documents, skipped: 25'
+    expect 0 bload pack -q c.jsonl --tokenizer bytes -T 4 -o d --on-error fail
+    : >empty.jsonl
+    expect 0 bload scan empty.jsonl --tokenizer bytes
+    is 'empty.jsonl 0 skipped' "$(cut -f 1,2,6 "$OUT" | tail -n 1 | xargs)"
+}
+
+test_plain_text_by_file_line_blank_line_and_separator() {
+    mkdir t
+    printf 'a\r\nb\n\n \nc\n\r\n\nd\n\n' >t/x.txt
+    printf '<|>one<|><|>two\n<|>' >t/y.txt
+    expect 0 bload scan -q t --tokenizer bytes
+    is 'x.txt y.txt' "$(field id <"$OUT" | xargs)"
+    is '16 19' "$(field length <"$OUT" | xargs)"
+    expect 0 bload scan -q t/x.txt --tokenizer bytes --documents line
+    is '2 1 0 1 1 1 0 1 0' "$(field length <"$OUT" | xargs)"
+    expect 0 bload scan -q t/x.txt --tokenizer bytes --documents blank-line
+    is 't/x.txt#0 t/x.txt#6 t/x.txt#13' "$(field id <"$OUT" | xargs)"
+    is '4 3 1' "$(field length <"$OUT" | xargs)"
+    expect 0 bload scan -q t/y.txt --tokenizer bytes --documents 'sep:<|>'
+    is '0 3 0 4' "$(field length <"$OUT" | xargs)"
+    expect 0 bload scan -q t/y.txt --tokenizer bytes --documents 'sep:\n<\x7C'
+    is '15 1' "$(field length <"$OUT" | xargs)"
+    expect 2 bload scan t --tokenizer bytes --documents words
+    err_has '--documents expects file, line, blank-line or sep:TEXT, not "words"'
+}
+
+test_bytes_stay_as_they_are() {
+    printf '\xef\xbb\xbf a\r\n\t \n\n' >x.txt
+    expect 0 bload pack -q x.txt --tokenizer bytes -T 11 -o d
+    is '239 187 191 32 97 13 10 9 32 10 10' "$(tokens d)"
+}
+
+test_compressed_inputs_are_the_same_documents() {
+    corpus
+    expect 0 bload scan -q corpus.jsonl --tokenizer bytes
+    cut -f 2 "$OUT" >lengths
+    mkdir z
+    gzip -c corpus.jsonl >z/a.jsonl.gz
+    { head -c 40 corpus.jsonl | gzip -c && tail -c +41 corpus.jsonl | gzip -c && head -c 512 /dev/zero; } >z/b.jsonl.gz
+    { head -c 40 corpus.jsonl | zstd -qc && tail -c +41 corpus.jsonl | zstd -qc; } >z/c.jsonl.zst
+    cp z/a.jsonl.gz z/d.jsonl # told by its bytes, not by its name
+    for name in a.jsonl.gz b.jsonl.gz c.jsonl.zst d.jsonl; do
+        expect 0 bload scan -q z/$name --tokenizer bytes
+        cut -f 2 "$OUT" | diff lengths -
+    done
+    expect 0 bload scan -q z --tokenizer bytes
+    is 12 "$(field id <"$OUT" | wc -l)"
+}
+
+test_compressed_inputs_that_are_cut_off_or_damaged() {
+    for i in $(seq 3000); do echo "{\"text\": \"document $i $RANDOM$RANDOM\"}"; done >c.jsonl
+    gzip -c c.jsonl >whole.gz
+    zstd -qc c.jsonl >whole.zst
+    head -c 20000 whole.gz >a.jsonl.gz
+    head -c 20000 whole.zst >b.jsonl.zst
+    echo plain >c.jsonl.gz
+    : >d.jsonl.gz
+    { cat whole.gz && echo tail; } >e.jsonl.gz
+    { head -c 3000 whole.gz && echo XXXXXXXX && tail -c +3010 whole.gz; } >f.jsonl.gz
+    expect 3 bload scan '[a-f].jsonl.*' --tokenizer bytes
+    grep -q '^bload: skipped a.jsonl.gz#[0-9]*: the gzip data ends in the middle at byte 20000 of the file$' "$ERR"
+    grep -q '^bload: skipped b.jsonl.zst\(#[0-9]*\)\?: the zstd data ends in the middle at byte 20000 of the file$' "$ERR"
+    err_has 'bload: skipped c.jsonl.gz: not gzip data, as its name says'
+    err_has 'bload: skipped d.jsonl.gz: empty file'
+    grep -q '^bload: skipped e.jsonl.gz#[0-9]*: the gzip data is followed by other bytes at byte [0-9]* of the file$' "$ERR"
+    grep -q '^bload: skipped f.jsonl.gz#[0-9]*: the gzip data is damaged' "$ERR"
+    [ "$(grep -c '^a.jsonl.gz.*ok' "$OUT")" -gt 500 ] || fail "what came before the end was lost"
+    expect 3 bload pack -q '[a-f].jsonl.*' --tokenizer bytes -T 64 -o d
+    expect 0 bload verify d
+}
+
+test_a_line_and_a_bomb_that_are_too_long() {
+    command -v python3 >/dev/null || skip "no python3"
+    { printf '{"text": "a"}\n{"text": "' && head -c 300000000 /dev/zero | tr '\0' x && printf '"}\n{"text": "b"}\n'; } >long.jsonl
+    head -c 1000000000 /dev/zero | gzip -1 >bomb.txt.gz
+    (ulimit -v 1500000; expect 3 bload scan -j 1 long.jsonl bomb.txt.gz --tokenizer bytes)
+    err_has 'bload: skipped long.jsonl#14: longer than 256.0 MiB (--max-document)'
+    err_has 'bload: skipped bomb.txt.gz: longer than 256.0 MiB (--max-document)'
+    is '0 1 0 1' "$(field length <"$OUT" | xargs)"
+    expect 3 bload scan -q long.jsonl --tokenizer bytes --max-document 13
+    is '1 0 1' "$(field length <"$OUT" | xargs)"
+}
+
+test_standard_input() {
+    corpus
+    expect 0 bload pack -q corpus.jsonl --tokenizer bytes -T 20 -o d
+    expect 0 bload pack -q - --tokenizer bytes -T 20 -o e <corpus.jsonl
+    same d/shards/00000/shard-00000000.safetensors e/shards/00000/shard-00000000.safetensors
+    is '-#0 -#25 -#70' "$(field id <e/sequences.tsv | xargs)"
+    expect 0 bload pack - --tokenizer bytes -T 20 -o e <corpus.jsonl
+    err_is <<<'bload: e is complete already: nothing to do'
+}
+
+test_a_table_that_was_scanned_before_and_its_spool() {
+    corpus
+    echo 'plain text' >x.txt
+    expect 0 bload pack -q --kind text corpus.jsonl x.txt --tokenizer bytes -T 20 -o d
+    expect 0 bload scan -q --kind text corpus.jsonl x.txt --tokenizer bytes --spool spool -o t.tsv
+    ls spool | grep -q '^[0-9a-f]\{16\}\.steps$'
+    expect 0 bload pack -q --sequences t.tsv --tokenizer bytes -T 20 -o e
+    same d/shards/00000/shard-00000000.safetensors e/shards/00000/shard-00000000.safetensors
+    expect 0 bload pack -q --sequences t.tsv --tokenizer bytes -T 20 -o f --spool spool
+    same d/shards/00000/shard-00000000.safetensors f/shards/00000/shard-00000000.safetensors
+    [ ! -e spool ] || fail "the spool is still there"
+    # A part of the rows, in another order.
+    { head -n 1 t.tsv && tail -n 2 t.tsv && sed -n 2p t.tsv; } >some.tsv
+    expect 0 bload pack -q --sequences some.tsv --tokenizer bytes -T 20 -o g
+    expect 0 bload verify g
+    expect 2 bload pack -q --sequences t.tsv --tokenizer bytes -T 20 -o h --eos 3
+    err_has 'the table was scanned with sampling'
+    expect 2 bload pack -q --sequences t.tsv -T 20 -o h
+    err_has 'the table was scanned with sampling'
+}
+
+test_a_table_that_lies() {
+    corpus
+    expect 0 bload scan -q corpus.jsonl --tokenizer bytes -o t.tsv
+    sed 's/corpus.jsonl#25\t11/corpus.jsonl#25\t12/; s/#70/#71/' t.tsv >lies.tsv
+    expect 3 bload pack --sequences lies.tsv --tokenizer bytes -T 20 -o d
+    err_has 'bload: failed corpus.jsonl#25: has 11 tokens, the table says 12'
+    err_has 'bload: failed corpus.jsonl#71: no document begins there'
+    is 'ok failed failed' "$(field status <d/sequences.tsv | xargs)"
+    expect 0 bload verify d
+    # A file that is another one now, or gone.
+    echo '{"text": "four"}' >>corpus.jsonl
+    sed -i 's/#25/#26/' t.tsv
+    expect 1 bload pack --sequences t.tsv --tokenizer bytes -T 20 -o e
+    err_has 'corpus.jsonl changed since the scan'
+    rm corpus.jsonl
+    expect 1 bload pack --sequences t.tsv --tokenizer bytes -T 20 -o f
+    err_has 'corpus.jsonl was there when it was scanned'
+}
+
+test_ids_of_a_megatron_pair_and_of_json() {
+    printf 'MMIDIDX\0\0\1\0\0\0\0\0\0\0\10\3\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0' >m.idx
+    printf '\2\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\4\0\0\0\0\0\0\0\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' >>m.idx
+    printf '\1\0\2\0\3\0\377\377\5\0' >m.bin
+    expect 0 bload scan -q m.idx
+    is '2 0 3' "$(field length <"$OUT" | xargs)"
+    expect 0 bload pack -q m.idx -T 5 -o d --order keep
+    is '1 2 3 65535 5' "$(tokens d)"
+    head -c 60 m.idx >cut.idx
+    cp m.bin cut.bin
+    expect 3 bload scan cut.idx
+    err_has 'skipped cut.idx: 60 bytes are not what 3 sequences and 1 documents take'
+    head -c 6 m.bin >short.bin
+    cp m.idx short.idx
+    expect 3 bload scan short.idx
+    err_has 'skipped short.idx#42: 3 tokens from byte 4 are beyond the .bin file (6 bytes)'
+    printf '%s\n' '{"ids": [7, 8]}' '{"ids": []}' '{"ids": [1.5]}' '{"ids": [-1]}' '{"ids": [1e9]}' >i.jsonl
+    expect 3 bload scan i.jsonl --key ids
+    err_has 'skipped i.jsonl#28: token 0 is no id (a whole number)'
+    err_has 'skipped i.jsonl#43: token 0 is -1: an id is a number from 0 to 2147483647'
+    is '2 0 0 0 0' "$(field length <"$OUT" | xargs)"
+    expect 2 bload scan corpus.jsonl
+    corpus
+    expect 2 bload scan corpus.jsonl
+    err_has 'the inputs hold text: give --tokenizer (a tokenizer'
+}
+
+test_fields_beside_the_tokens() {
+    printf '%s\n' '{"ids": [1, 2, 3], "mask": [0, 1, 1], "labels": [-100, 2, 3]}' '{"ids": [4], "mask": [1, 1], "labels": [4]}' '{"ids": [4], "mask": [300], "labels": [4]}' '{"ids": [4], "labels": [4]}' >f.jsonl
+    expect 3 bload pack f.jsonl --key ids --field loss_mask=mask:u8,labels=labels -T 4 -o d
+    err_has 'skipped f.jsonl#62: loss_mask has 2 values for 1 tokens'
+    err_has 'skipped f.jsonl#106: loss_mask: value 0 is no number that fits U8'
+    err_has 'skipped f.jsonl#149: no key "mask"'
+    expect 0 bload verify d
+    expect 2 bload pack f.jsonl --key ids --field labels=labels --eos 5 -T 4 -o e
+    err_has '--field has one number for each token of the inputs'
+    expect 2 bload pack f.jsonl --key ids --field labels=labels:u5 -T 4 -o e
+    err_has "a field's type is u8, i8, u16, i16, i32, i64 or f32"
+}
+
+test_u16_is_refused_when_ids_do_not_fit() {
+    corpus
+    expect 0 bload pack -q corpus.jsonl --tokenizer bytes -T 20 -o d --dtype u16 --eos 65535
+    expect 2 bload pack corpus.jsonl --tokenizer bytes -T 20 -o e --dtype u16 --eos 65536
+    err_has '--eos: the id 65536 does not fit --dtype u16'
+    expect 2 bload pack corpus.jsonl --tokenizer bytes -T 20 -o e --eos '<|no|>'
+    err_has '--eos: the tokenizer has no token "<|no|>"'
+}
+
+test_the_same_bytes_from_any_number_of_threads_and_stretches() {
+    mkdir many
+    for i in $(seq 300); do printf '%s' "{\"text\": \"file $i $(seq -s ' ' $((i % 40)))\"}" >many/$i.jsonl; done
+    for ((i = 0; i < 5000; i++)); do echo "{\"text\": \"line $i ${i}abc$i\"}"; done >many/long.jsonl
+    expect 0 bload pack -q many --tokenizer bytes -T 100 -o one -j 1 --oversize split
+    digest one >one.sums
+    for jobs in 2 16; do
+        expect 0 bload pack -q many --tokenizer bytes -T 100 -o other -j $jobs --oversize split
+        digest other | diff one.sums -
+        rm -r other
+    done
+}
+
+test_large_files_are_cut_where_lines_begin() {
+    awk 'BEGIN { for (i = 0; i < 1200000; i++) printf "{\"text\": \"%d %s\"}\n", i, substr("abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz0123456789", 1, 1 + (i * 7919) % 88) }' >large.jsonl
+    [ "$(stat -c %s large.jsonl)" -gt 73400320 ] || fail "too small to be cut"
+    expect 0 bload scan -q large.jsonl --tokenizer bytes -j 2 -o t.tsv
+    awk -F '\t' 'NR > 1 { print $2 }' t.tsv >lengths
+    awk '{ print length($0) - 12 }' large.jsonl | cmp - lengths
+    awk -F '\t' 'NR > 1 { sub(/.*#/, "", $1); if ($1 + 0 != at + 0) exit 1; at += $2 + 13 }' t.tsv
+    gzip -1c large.jsonl >large.jsonl.gz
+    expect 0 bload scan -q large.jsonl.gz --tokenizer bytes -o z.tsv
+    awk -F '\t' 'NR > 1 { print $2 }' z.tsv | cmp - lengths
+}
+
+test_text_in_a_folder_gives_way_to_videos() {
+    mkdir v
+    cp "$(fixture h264-30.mp4)" v/
+    echo words >v/readme.txt
+    expect 0 bload scan v
+    err_has 'ignored in folders: 1 .txt'
+    is 'h264-30.mp4' "$(field id <"$OUT")"
+    expect 0 bload scan -q v --kind text --tokenizer bytes
+    is 'readme.txt' "$(field id <"$OUT")"
+    expect 2 bload scan v v/readme.txt
+    err_has 'sources of several kinds (1 video, 1 text): choose one with --kind'
+}
+
+test_a_tokenizer_that_the_file_names() {
+    mkdir c
+    corpus
+    mv corpus.jsonl c/
+    printf 'sources:\n  - path: corpus.jsonl\ntokenizer: bytes\nT: 20\neos: 256\noutput: d\n' >c/data.yaml
+    expect 0 bload pack -q -c c/data.yaml
+    expect 0 bload verify c/d
+    sed -i 's/bytes/nothing.json/' c/data.yaml
+    expect 2 bload pack -q -c c/data.yaml -o e
+    err_has 'c/nothing.json'
+}
