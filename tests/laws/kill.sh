@@ -71,7 +71,7 @@ test_text() {
         rm -rf counted
         read -r steps _ <count
         [ "$steps" -gt 60 ] || fail "only $steps steps"
-        for n in $(seq $jobs 2 "$steps"); do
+        for n in $(seq $jobs $((6 + jobs)) "$steps"); do
             rm -rf d
             status=0
             disturbed_pack LAWS_KILL="$n" -- d -j $jobs "$@" 2>/dev/null || status=$?

@@ -14,10 +14,10 @@
 #include "kind/text/read.h"
 #include "kind/text/spool.h"
 
-/* What a folder's files are taken by. Others (.json, .gz, no extension) are read when they are named. */
+/* What a folder's files are taken by. Others (.json, no extension) are read when they are named. */
 static const char *const extensions[] = {
     "jsonl",   "jsonl.gz", "jsonl.zst", "ndjson",   "ndjson.gz", "ndjson.zst", "json.gz", "json.zst", "txt", "txt.gz",
-    "txt.zst", "text",     "text.gz",   "text.zst", "md",        "md.gz",      "md.zst",  "idx",      NULL};
+    "txt.zst", "text",     "text.gz",   "text.zst", "md",        "md.gz",      "md.zst",  "idx",      "npy", NULL};
 
 #define STRETCH ((int64_t)64 << 20)
 

@@ -1,0 +1,158 @@
+"""Text: the tokens of a dataset against the documents, read by the stock safetensors reader, tokenized by the released package."""
+import glob
+import gzip
+import json
+import os
+import random
+
+import numpy
+from safetensors import safe_open
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+import tool
+
+PIECES = ["the ", "block", "s of ", "tokens", "\n", "  ", "don't ", "1234", " x=y;", "é", "日本語", "😀", "ß\t", "a" * 50]
+
+
+def texts(count, seed):
+    """Documents of many lengths, a few of them empty or long."""
+    chance = random.Random(seed)
+    return ["".join(chance.choices(PIECES, k=chance.choice([0, 1, 3, 10, 40, 300]))) for _ in range(count)]
+
+
+def trained(path, documents):
+    """A small byte-level BPE, made here."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(vocab_size=400, special_tokens=["<|end|>", "<|begin|>"], show_progress=False,
+                                  initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
+    tokenizer.train_from_iterator(documents, trainer)
+    tokenizer.save(path)
+    return tokenizer
+
+
+def rows(dataset):
+    """sequences.tsv, a dictionary for each row."""
+    with open(os.path.join(dataset, "sequences.tsv"), encoding="utf-8", newline="\n") as file:
+        names, *lines = [line.rstrip("\n").split("\t") for line in file]
+    return [dict(zip(names, line)) for line in lines]
+
+
+def sequences(dataset, field="tokens"):
+    """The field of each sequence, by its row, put together from its pieces; and what is padding."""
+    parts, padding = {}, []
+    for path in sorted(glob.glob(os.path.join(dataset, "shards/*/*.safetensors"))):
+        with safe_open(path, "numpy") as shard:
+            table = {name: shard.get_tensor(name) for name in shard.keys()}
+        for b, block in enumerate(table[field]):
+            starts, ids, lengths = table["cu_seqlens"][b], table["sequence"][b], table["length"][b]
+            sources = table["source_start"][b] if "source_start" in table else numpy.zeros_like(ids)
+            for k in range(table["num_sequences"][b]):
+                parts.setdefault(int(ids[k]), []).append((int(sources[k]), block[starts[k]:starts[k] + lengths[k]]))
+            padding.append(block[starts[-1]:])
+    whole = {row: numpy.concatenate([piece for _, piece in sorted(pieces, key=lambda p: p[0])])
+             for row, pieces in parts.items()}
+    return whole, numpy.concatenate(padding)
+
+
+class Tokens(tool.Tool):
+    """What is packed is what the released package makes of each document."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.documents = texts(400, 1)
+        cls.tokenizer_path = os.path.join(cls.directory, "tokenizer.json")
+        cls.tokenizer = trained(cls.tokenizer_path, cls.documents)
+        cls.corpus = os.path.join(cls.directory, "corpus.jsonl")
+        with open(cls.corpus, "w", encoding="utf-8") as file:
+            for n, text in enumerate(cls.documents):
+                file.write(json.dumps({"n": n, "text": text}, ensure_ascii=n % 2 == 0) + "\n")
+
+    def check(self, dataset, documents, begin=(), end=(), pad=0):
+        got, padding = sequences(dataset)
+        table = rows(dataset)
+        self.assertEqual(len(table), len(documents))
+        for row, text in enumerate(documents):
+            ids = [*begin, *self.tokenizer.encode(text).ids, *end] if text else []
+            self.assertEqual(int(table[row]["length"]), len(ids))
+            self.assertEqual(got[row].tolist() if ids else [], ids)
+        self.assertTrue((padding == pad).all())
+
+    def test_whole_documents(self):
+        longest = max(len(self.tokenizer.encode(text).ids) for text in self.documents)
+        dataset = self.pack("whole", self.corpus, "--tokenizer", self.tokenizer_path, "-T", longest)
+        self.check(dataset, self.documents)
+
+    def test_split_with_marks(self):
+        dataset = self.pack("split", self.corpus, "--tokenizer", self.tokenizer_path, "-T", 64, "--oversize", "split",
+                            "--bos", "<|begin|>", "--eos", "<|end|>", "--pad-id", 7, "--dtype", "u16", "-j", 2)
+        self.check(dataset, self.documents, (1,), (0,), 7)
+        with safe_open(glob.glob(dataset + "/shards/*/*")[0], "numpy") as shard:
+            self.assertEqual(shard.get_slice("tokens").get_dtype(), "U16")
+
+    def test_plain_files_compressed(self):
+        folder = self.path("folder")
+        os.makedirs(folder, exist_ok=True)
+        for n, text in enumerate(self.documents[:50]):
+            with gzip.open(os.path.join(folder, f"{n}.txt.gz"), "wb") as file:
+                file.write(text.encode())
+        dataset = self.pack("plain", folder, "--tokenizer", self.tokenizer_path, "-T", 1000, "--oversize", "split")
+        self.check(dataset, self.documents[:50])
+
+    def test_kept_columns(self):
+        dataset = self.pack("kept", self.corpus, "--tokenizer", self.tokenizer_path, "-T", 128, "--oversize", "split",
+                            "--keep", "n,again=text")
+        for n, row in enumerate(rows(dataset)):
+            self.assertEqual(row["n"], str(n))
+            plain = row["again"].replace("\\t", "\t").replace("\\n", "\n").replace("\\r", "\r").replace("\\\\", "\\")
+            self.assertTrue(self.documents[n].startswith(plain))
+
+    def test_json_as_python_reads_it(self):
+        lines = [r'{"text":"\"\\\/\b\f\n\r\t\u0041\u00e9\u65e5\ud83d\ude00\u0000"}',
+                 '\t {"x" : [1.5e-3, -0, {"text": "no"}], "text" :\t"yes" } \r', '{"text":"first","text":"second"}',
+                 r'{"te\u0078t":"by an escaped name"}', '{"deep":' + "[" * 200 + "]" * 200 + ',"text":"under it"}']
+        path = self.path("lines.jsonl")
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.write("".join(line + "\n" for line in lines))
+        dataset = self.pack("lines", path, "--tokenizer", "bytes", "-T", 64)
+        got, _ = sequences(dataset)
+        for n, line in enumerate(lines):
+            self.assertEqual(bytes(got[n].tolist()).decode(), json.loads(line)["text"])
+
+
+class Ids(tool.Tool):
+    """Tokens that others made, as numpy and Megatron leave them."""
+
+    def test_arrays(self):
+        chance = numpy.random.default_rng(5)
+        for n, dtype in enumerate(["<i4", "<u2", ">i8", "|u1"]):
+            array = chance.integers(0, 200, (7, 30)).astype(dtype)
+            path = self.path(f"{n}.npy")
+            numpy.save(path, array)
+            dataset = self.pack(f"array{n}", path, "-T", 64)
+            got, _ = sequences(dataset)
+            for row in range(7):
+                self.assertEqual(got[row].tolist(), array[row].tolist())
+        numpy.save(self.path("flat.npy"), numpy.arange(1000, dtype="i4"))
+        got, _ = sequences(self.pack("flat", self.path("flat.npy"), "-T", 300, "--oversize", "split"))
+        self.assertEqual(got[0].tolist(), list(range(1000)))
+        for name, array in ("float", numpy.ones((2, 2))), ("cube", numpy.ones((2, 2, 2), int)), \
+                ("fortran", numpy.asfortranarray(numpy.ones((2, 3), int))):
+            numpy.save(self.path(name + ".npy"), array)
+            self.bload("scan", self.path(name + ".npy"), "--kind", "text", status=3)
+
+    def test_fields(self):
+        lines = [{"ids": list(range(n)), "mask": [n % 2] * n, "labels": [-100] * (n - 1) + [n], "w": [n / 4] * n}
+                 for n in range(1, 20)]
+        with open(self.path("f.jsonl"), "w", encoding="utf-8") as file:
+            file.write("".join(json.dumps(line) + "\n" for line in lines))
+        dataset = self.pack("fields", self.path("f.jsonl"), "--key", "ids", "--field",
+                            "loss_mask=mask:u8,labels=labels,weight=w:f32", "-T", 32, "--segment-ids")
+        for field, key, pad in ("tokens", "ids", 0), ("loss_mask", "mask", 0), ("labels", "labels", -100), \
+                ("weight", "w", 0):
+            got, padding = sequences(dataset, field)
+            for row, line in enumerate(lines):
+                self.assertEqual(got[row].tolist(), line[key])
+            self.assertTrue((padding == pad).all())
