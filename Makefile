@@ -8,6 +8,10 @@ VARIANT ?= release
 ifeq ($(origin CC),default)
 CC := gcc
 endif
+# The C++ compiler that goes with it: clang-14 and clang++-14.
+ifeq ($(origin CXX),default)
+CXX := $(if $(filter cc,$(CC)),c++,$(subst gcc,g++,$(subst clang,clang++,$(CC))))
+endif
 CFLAGS ?= -O2 -g
 WERROR ?= -Werror
 PKG_CONFIG ?= pkg-config
@@ -34,7 +38,13 @@ SONAME := libbload.so.0
 SRCDIRS ?= $(patsubst %/,%,$(wildcard src/*/ src/kind/*/))
 OUT := build/$(VARIANT)
 SOURCES := $(sort $(filter-out src/main.c,$(wildcard src/*.c)) $(foreach dir,$(SRCDIRS),$(wildcard $(dir)/*.c)))
-OBJECTS := $(SOURCES:src/%.c=$(OUT)/%.o)
+# SentencePiece, whose library is in C++, is optional: sentencepiece.cc, or where it is not installed sentencepiece_none.c. Fuzzers
+# do without it; `make SENTENCEPIECE=` does, too.
+ifneq ($(if $(filter-out fuzz,$(VARIANT)),$(shell $(PKG_CONFIG) --exists sentencepiece 2>/dev/null && command -v $(firstword $(CXX)))),)
+SENTENCEPIECE := $(wildcard src/kind/text/sentencepiece.cc)
+endif
+SOURCES := $(filter-out $(if $(SENTENCEPIECE),%_none.c),$(SOURCES)) $(SENTENCEPIECE)
+OBJECTS := $(addsuffix .o,$(basename $(SOURCES:src/%=$(OUT)/%)))
 ARCHIVE := $(OUT)/objects.a
 MAIN := $(patsubst src/%.c,$(OUT)/%.o,$(wildcard src/main.c))
 TOOL := $(if $(filter release,$(VARIANT)),bload,$(OUT)/bload)
@@ -64,8 +74,15 @@ CHECK_LIBS = $(call pkg,CHECK_LIBS,--libs check)
 
 ALL_CFLAGS = -std=gnu17 -ffp-contract=off -D_GNU_SOURCE -Iinclude -Isrc -fPIC -fvisibility=hidden -pthread $(WARNINGS) $(MODULE_CFLAGS) \
 	$(CPPFLAGS) $(CFLAGS) $(SANITIZE)
+# Warnings for C alone are left out.
+ALL_CXXFLAGS = -std=c++17 $(filter-out -std=% -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition,$(ALL_CFLAGS)) \
+	$(call pkg,SENTENCEPIECE_CFLAGS,--cflags sentencepiece)
 ALL_LDFLAGS = -pthread $(SANITIZE) $(LDFLAGS)
 ALL_LIBS = $(MODULE_LIBS) $(LDLIBS) -lm
+# How programs are linked, which may have C++ in them; the library never has.
+LINK = $(if $(SENTENCEPIECE),$(CXX),$(CC)) $(ALL_LDFLAGS)
+LINK_LIBS = $(ALL_LIBS) $(if $(SENTENCEPIECE),-Wl$(comma)--as-needed $(call pkg,SENTENCEPIECE_LIBS,--libs sentencepiece))
+comma := ,
 
 # --- building -------------------------------------------------------------------------------------------------------
 
@@ -102,13 +119,18 @@ $(OUT)/%.o: src/%.c $(OUT)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+$(OUT)/%.o: src/%.cc $(OUT)/flags
+	$(call say,CXX)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) $(ALL_CXXFLAGS) -MMD -MP -c -o $@ $<
+
 $(ARCHIVE): $(OBJECTS) $(OUT)/members
 	$(call say,AR)
 	$(Q)rm -f $@ && ar qcsD $@ $(OBJECTS)
 
 $(TOOL): $(MAIN) $(ARCHIVE)
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(MAIN) $(ARCHIVE) $(ALL_LIBS)
+	$(Q)$(LINK) -o $@ $(MAIN) $(ARCHIVE) $(LINK_LIBS)
 
 $(OUT)/tests/%.o: tests/unit/%.c $(OUT)/flags
 	$(call say,CC)
@@ -123,7 +145,7 @@ $(PROBES:%=%.o): $(OUT)/tests/%.o: tests/readers/%.c $(OUT)/flags
 
 $(OUT)/tests/%: $(OUT)/tests/%.o $(ARCHIVE)
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(ARCHIVE) $(CHECK_LIBS) $(ALL_LIBS)
+	$(Q)$(LINK) -o $@ $< $(ARCHIVE) $(CHECK_LIBS) $(LINK_LIBS)
 
 -include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(UNIT:=.d) $(PROBES:=.d)
 
@@ -261,10 +283,10 @@ build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(ARCHIVE)
 
 .PHONY: lint format bench clean help
 lint: build/release/flags
-	@LINT_CFLAGS='$(ALL_CFLAGS)' $(SUITE) lint scripts/lint.sh
+	@LINT_CFLAGS='$(ALL_CFLAGS)' LINT_CXXFLAGS='$(ALL_CXXFLAGS)' $(SUITE) lint scripts/lint.sh
 
 format:
-	clang-format -i $(wildcard src/*.c src/*/*.[ch] src/*/*/*.[ch] include/*.h tests/*/*.[ch] bench/*.[ch])
+	clang-format -i $(wildcard src/*.c src/*/*.[ch] src/*/*/*.[ch] src/*/*/*.cc include/*.h tests/*/*.[ch] bench/*.[ch])
 
 bench: all
 	@bench/run

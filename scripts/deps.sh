@@ -52,6 +52,12 @@ needs_build() {
 }
 
 needs_check() {
+    # Optional for the build, which is tested with it.
+    need libsentencepiece-dev has_module sentencepiece
+    case ${CC:-gcc} in
+    *clang*) ;; # brings clang++, and the headers come with libstdc++
+    *) need g++ has g++ ;;
+    esac
     need check has_module check
     need ffmpeg has ffmpeg
     need zstd has zstd

@@ -1,7 +1,7 @@
 /* What BERT's normalizer and pre-tokenizer make of code points: see bert_table.h.
  *
- * Written by scripts/unicode.py, which asks the Python package tokenizers 0.23.3 about every code point: it mixes tables of
- * several versions of Unicode. The data are copyright 1991-2024 Unicode, Inc., under the Unicode License v3
+ * Written by scripts/unicode.py, which asks the Python package tokenizers 0.23.3 about every code point: it mixes
+ * tables of several versions of Unicode. The data are copyright 1991-2024 Unicode, Inc., under the Unicode License v3
  * (docs/unicode-license.txt). */
 /* clang-format off */
 #include "kind/text/bert_table.h"

@@ -1,0 +1,36 @@
+/* SentencePiece models, by libsentencepiece. The tool is built without it where it is not installed
+ * (sentencepiece_none.c); then no model can be opened.
+ *
+ * Ids are those of the released Python package up to 0.2.1; later ones decide otherwise between ways to cut a text that
+ * are equally good but for rounding ("......." as "." and "......", or the reverse). */
+#ifndef BL_SENTENCEPIECE_H
+#define BL_SENTENCEPIECE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "kind/text/ids.h"
+
+struct bl_sentencepiece; /* many threads share it */
+
+/* Whether models can be opened. */
+extern const bool bl_sentencepiece_there;
+
+/* From the bytes of a .model file, which are not needed any more afterwards. BL_EFAIL: they are no model; or the tool
+ * is built without the library. */
+int bl_sentencepiece_open(struct bl_sentencepiece **model, const void *data, size_t size, struct bl_error *e);
+void bl_sentencepiece_close(struct bl_sentencepiece *model);
+
+/* One more than the largest id. */
+int64_t bl_sentencepiece_size(const struct bl_sentencepiece *model);
+/* The id of a piece ("</s>"), or -1. */
+int32_t bl_sentencepiece_find(const struct bl_sentencepiece *model, const char *piece);
+
+/* Appends the ids of a text (valid UTF-8), without those of begin and end. Time grows with the square of a run of
+ * characters that the model does not know: 2 s for 100,000 of them. BL_EFAIL: more than 170 MB; out of memory. */
+int bl_sentencepiece_encode(const struct bl_sentencepiece *model, const char *text, size_t size, struct bl_ids *ids,
+                            struct bl_error *e);
+
+#endif
