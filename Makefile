@@ -199,7 +199,7 @@ uninstall:
 
 # --- set-up, demo ---------------------------------------------------------------------------------------------------
 
-.PHONY: deps deps-check demo
+.PHONY: deps deps-check demo demo-text
 deps:
 	@scripts/deps.sh build
 
@@ -210,6 +210,11 @@ demo:
 	@scripts/deps.sh build demo
 	@$(MAKE) --no-print-directory all
 	@scripts/demo.sh
+
+demo-text:
+	@scripts/deps.sh build demo
+	@$(MAKE) --no-print-directory all
+	@scripts/demo_text.sh
 
 # --- tests ----------------------------------------------------------------------------------------------------------
 
@@ -307,6 +312,7 @@ help:
 	@echo 'make              build ./bload and the library'
 	@echo 'make deps         install what the build needs and is missing (Debian, apt)'
 	@echo 'make demo         all of it: set up, build, fetch real videos, pack, verify, report'
+	@echo 'make demo-text    the same with 40 MB of real text: tokenizer, pack, verify, report'
 	@echo 'make check        set up, build and run every test'
 	@echo 'make check-slow   the tests that take minutes: kill and resume, many seeds'
 	@echo 'make laws         the same bytes whatever happens: kills, signals, full disks, failing inputs'
