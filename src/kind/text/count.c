@@ -129,8 +129,9 @@ static int count_ids(struct counting *c, const char *path, bool npy, struct bl_e
     struct bl_error fault = {0};
     int code = npy ? bl_count_npy(c->item, path, c->env->cancel, take_item, c, &fault)
                    : bl_count_megatron(c->item, path, c->env->cancel, take_item, c, &fault);
+    /* Where an array is cut off in the middle, the fault is the row's that was begun. */
     if (code == BL_EDATA)
-        return take_fault(c, -1, fault.text, e);
+        return take_fault(c, c->rows ? c->item->row.offset : -1, fault.text, e);
     return code ? bl_error_set(e, code, "%s", fault.text) : BL_OK;
 }
 

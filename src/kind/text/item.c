@@ -255,7 +255,8 @@ static int keep_value(struct bl_item *item, int k, const struct bl_json_value *v
         size = KEPT_MAX;
     }
     bl_buffer_byte(&item->further, '\t');
-    bl_text_escape(&item->further, text, size);
+    if (size)
+        bl_text_escape(&item->further, text, size);
     int code = bl_buffer_check(&item->text, e);
     return code ? code : bl_buffer_check(&item->further, e);
 }
