@@ -1,0 +1,270 @@
+"""Ids are those of the released tokenizers, token for token: on the shared corpora by their vectors, and for every grammar with
+a small tokenizer that is trained here, on all assigned code points, random texts and one long word."""
+import csv
+import hashlib
+import json
+import os
+import random
+import subprocess
+import unittest
+from unittest import mock
+
+import numpy as np
+import tiktoken
+import tokenizers
+import unicodedata2
+from tiktoken_ext import openai_public
+from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, trainers
+
+import text
+import tool
+from harness import each, expand
+
+ENCODE_TEXT = os.environ.get("ENCODE_TEXT", os.path.join(tool.ROOT, "build/release/tests/encode_text"))
+TOKENIZERS = os.path.join(tool.SHARED, "data/tokenizers")
+VECTORS = os.path.join(TOKENIZERS, "vectors.tsv")
+PATTERNS = {"gpt2.tiktoken": "r50k", "cl100k_base.tiktoken": "cl100k", "o200k_base.tiktoken": "o200k"}
+SPECIAL = "<|endoftext|>"
+
+LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|"
+          r"\s+(?!\S)|\s+")
+QWEN = LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")
+
+
+def byte_level(use_regex=True, prefix=False):
+    return pre_tokenizers.ByteLevel(add_prefix_space=prefix, use_regex=use_regex)
+
+
+def split(pattern):
+    return pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(pattern), "isolated"), byte_level(False)])
+
+
+def tiktoken_patterns():
+    """The patterns of the encodings, without what they would download."""
+    with mock.patch.multiple(openai_public, load_tiktoken_bpe=lambda *a, **k: {},
+                             data_gym_to_mergeable_bpe_ranks=lambda *a, **k: {}):
+        return {name: openai_public.ENCODING_CONSTRUCTORS[f"{name}_base"]()["pat_str"] for name in PATTERNS.values()}
+
+
+TIKTOKEN = tiktoken_patterns()
+GRAMMARS = {  # normalizer, pre-tokenizer, options of the model
+    "gpt2": (None, byte_level(), {}),
+    "prefix": (None, byte_level(prefix=True), {}),
+    "neox": (normalizers.NFC(), byte_level(), {}),
+    "nfkd": (normalizers.Sequence([normalizers.NFKD(), normalizers.NFC()]), byte_level(), {}),
+    "llama3": (None, split(LLAMA3), {"ignore_merges": True}),
+    "qwen": (normalizers.NFC(), split(QWEN), {}),
+    "o200k": (None, split(TIKTOKEN["o200k"]), {}),
+    "starcoder": (None, pre_tokenizers.Sequence([pre_tokenizers.Digits(True), byte_level()]), {}),
+    "digits": (None, pre_tokenizers.Sequence([pre_tokenizers.Digits(False), byte_level(prefix=True)]), {}),
+    "whole": (None, byte_level(use_regex=False), {}),
+}
+ALL_POINTS = ("gpt2", "neox", "llama3", "o200k")
+ADDED = [AddedToken("   ", normalized=True), AddedToken("  ", normalized=True), AddedToken("|||MAIL|||", normalized=False),
+         AddedToken("<left>", lstrip=True, normalized=False), AddedToken("<right>", rstrip=True, normalized=False),
+         AddedToken("caf\u00e9!", normalized=True), AddedToken("|", normalized=False)]
+
+
+def training_texts():
+    """Texts of this project, and letters of other scripts, so that their merges are met, too."""
+    for folder, _, names in sorted(os.walk(os.path.join(tool.ROOT, "src/base"))):
+        for name in sorted(names):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                yield file.read()[:6000]
+    draw = random.Random(1)
+    for first, last in ((0x400, 0x44f), (0x3b1, 0x3c9), (0x4e00, 0x4eff), (0x3041, 0x3096), (0x905, 0x939), (0x1f600, 0x1f64f),
+                        (0xc0, 0xff), (0x300, 0x340)):
+        yield " ".join("".join(chr(draw.randint(first, last)) for _ in range(draw.randint(1, 5))) for _ in range(1000))
+
+
+def strange_texts():
+    """What tokenizers stumble over."""
+    blanks = " \t\r\n\v\f\u0085\u00a0\u2028\u3000"
+    letters = "aZ\u00e9\u01c5\u02b0\u4e00\u0301\u0915\u017f\u212a"
+    others = "'!?/-_\u20ac\U0001f600\u200d\0\x7f<|>"
+    alphabets = [blanks, blanks + "ab", letters + "'", "'sStTrReEvVlLmMdD\u017f ", letters + blanks, others + blanks + "/\r\n",
+                 "0123456789\u00bd\u0665\u2167 a", blanks + letters + others + "012", "aAbB' "]
+    for seed, alphabet in enumerate(alphabets):
+        yield from text.random_texts(200, alphabet, seed)
+    draw = random.Random(9)
+    yield from (draw.randbytes(draw.randint(0, 200)).decode("utf-8", "replace") for _ in range(300))
+    points = text.code_points()
+    yield from text.random_texts(500, points, 10)
+    pieces = ["<|endoftext|>", "<|end", "|||MAIL|||", "|||", "   ", "  ", " ", "\t", "<left>", "<right>", "cafe\u0301!", "caf\u00e9!", "a", "."]
+    yield from ("".join(draw.choices(pieces, k=draw.randint(0, 12))) for _ in range(400))
+
+
+def point_texts(step=1):
+    """Every assigned code point, or one of so many, beside letters, digits, blanks and signs; many to a text, for speed."""
+    assigned = [c for c in text.code_points() if unicodedata2.category(c) not in ("Cn", "Co")][::step]
+    for at in range(0, len(assigned), 64):
+        yield "".join(f"a{c} {c}{c}1{c}\n'{c}!{c}B" for c in assigned[at:at + 64])
+
+
+def encode(path, texts, *arguments):
+    """The ids that the tool gives for each text."""
+    data = b"".join(len(t).to_bytes(4, "little") + t for t in (t if isinstance(t, bytes) else t.encode() for t in texts))
+    done = subprocess.run([ENCODE_TEXT, path, "documents=length", *arguments], input=data, capture_output=True, timeout=300)
+    if done.returncode:
+        raise AssertionError(done.stderr.decode())
+    words, out, at = np.frombuffer(done.stdout, "<u4"), [], 0
+    for _ in texts:
+        out.append(words[at + 1:at + 1 + words[at]])
+        at += 1 + int(words[at])
+    if at != len(words):
+        raise AssertionError("more ids than texts")
+    return out
+
+
+class Exact(tool.Tool):
+    def same(self, texts, ours, theirs):
+        for one, a, b in zip(texts, ours, theirs):
+            if len(a) != len(b) or (a != np.array(b, np.uint32)).any():
+                self.fail(f"{one[:300]!r}: {a.tolist()[:60]} where {list(b)[:60]} is right")
+
+    def train(self, name, size=1200):
+        """A tokenizer of the grammar and the path of its file; the same ones every time."""
+        normalizer, pre_tokenizer, options = GRAMMARS[name]
+        one = tokenizers.Tokenizer(models.BPE(**options))
+        one.pre_tokenizer = pre_tokenizer
+        if normalizer:
+            one.normalizer = normalizer
+        one.decoder = decoders.ByteLevel()
+        trainer = trainers.BpeTrainer(vocab_size=size, show_progress=False, initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
+        one.train_from_iterator(training_texts() if name != "whole" else (t[:300] for t in training_texts()), trainer)
+        one.add_tokens(ADDED)
+        one.add_special_tokens([SPECIAL])
+        path = self.path(name + ".json")
+        one.save(path)
+        return one, path
+
+
+@expand
+class Grammars(Exact):
+    @each(GRAMMARS)
+    def test(self, name):
+        one, path = self.train(name)
+        texts = [*strange_texts(), *point_texts(1 if name in ALL_POINTS else 16)]
+        for special in False, True:
+            one.encode_special_tokens = not special
+            theirs = [e.ids for e in one.encode_batch_fast(texts, add_special_tokens=False)]
+            self.same(texts, encode(path, texts, *(["special=parse"] if special else [])), theirs)
+            texts = texts[:3000]
+
+    @each(["gpt2", "llama3"])
+    def test_long_word(self, name):
+        """A word of 1 MB, in time near linear."""
+        one, path = self.train(name)
+        draw = random.Random(5)
+        words = ["a" * 1000000, "".join(draw.choices("abcdeinrst", k=1000000)), "".join(draw.choices("\u0430\u0431\u0432\u0433", k=400000))]
+        for word in words:
+            self.same([word], encode(path, [word]), [one.encode(word, add_special_tokens=False).ids])
+            done = subprocess.run([ENCODE_TEXT, path, "print=count"], input=word.encode(), capture_output=True, check=True)
+            self.assertLess(float(done.stdout.split()[2]), 0.5, "seconds for a word of 1 MB")
+
+    def test_two_files(self):
+        """GPT-2's vocab.json and merges.txt say the same as tokenizer.json."""
+        one, path = self.train("gpt2")
+        folder = self.path("two")
+        os.mkdir(folder)
+        one.model.save(folder)
+        texts = list(strange_texts())
+        plain = tokenizers.Tokenizer(one.model)
+        plain.pre_tokenizer = one.pre_tokenizer
+        theirs = [e.ids for e in plain.encode_batch_fast(texts)]
+        self.same(texts, encode(os.path.join(folder, "vocab.json"), texts), theirs)
+
+    @each(TIKTOKEN)
+    def test_ranks(self, pattern):
+        """The ranks of a trained tokenizer as a .tiktoken file."""
+        grammar = {"r50k": "gpt2", "cl100k": "llama3", "o200k": "o200k"}[pattern]
+        one, _ = self.train(grammar)
+        letters = {letter: byte for byte, letter in enumerate_bytes()}
+        trained = json.loads(one.to_str())["model"]["vocab"]
+        tokens = [bytes(letters[c] for c in token) for token in sorted(trained, key=trained.get)]
+        path = self.path(pattern + ".tiktoken")
+        self.write_ranks(path, tokens)
+        other = tiktoken.Encoding(pattern, pat_str=TIKTOKEN[pattern], mergeable_ranks={t: i for i, t in enumerate(tokens)},
+                                  special_tokens={})
+        texts = [*strange_texts(), *point_texts(4)]
+        self.same(texts, encode(path, texts, f"pattern={pattern}"), [other.encode_ordinary(t) for t in texts])
+
+    def write_ranks(self, path, tokens):
+        import base64
+        with open(path, "w") as file:
+            for rank, token in enumerate(tokens):
+                file.write(f"{base64.b64encode(token).decode()} {rank}\n")
+
+
+def enumerate_bytes():
+    """Every byte and its letter in the alphabet of byte-level tokenizers."""
+    own = [*range(0x21, 0x7f), *range(0xa1, 0xad), *range(0xae, 0x100)]
+    others = [byte for byte in range(256) if byte not in own]
+    return [(byte, chr(byte) if byte in own else chr(0x100 + others.index(byte))) for byte in range(256)]
+
+
+def vectors():
+    """The rows of the shared vectors that are for these tokenizers, by tokenizer and whether specials are parsed."""
+    groups = {}
+    if os.path.exists(VECTORS):
+        with open(VECTORS, newline="") as file:
+            for row in csv.DictReader(file, delimiter="\t"):
+                if row["library"] in ("tokenizers", "tiktoken"):
+                    groups.setdefault((row["tokenizer_file"], row["specials"]), []).append(row)
+    return groups
+
+
+def documents(row):
+    with open(os.path.join(text.CORPORA, row["corpus_file"]), "rb") as file:
+        data = file.read()
+    if row["unit"] == "file":
+        return [data]
+    lines = data.split(b"\n")[:-1] if data.endswith(b"\n") else data.split(b"\n")
+    if row["unit"] == "line":
+        return lines
+    return [json.loads(line)[row["unit"].split(":")[1]].encode() for line in lines if line.strip()]
+
+
+@unittest.skipUnless(os.path.exists(VECTORS), f"no {VECTORS}")
+@expand
+class Vectors(Exact):
+    @each((f"{file}_{specials}", rows) for (file, specials), rows in vectors().items())
+    def test(self, _, rows):
+        name = rows[0]["tokenizer_file"]
+        arguments = [f"pattern={PATTERNS[name]}"] if name in PATTERNS else []
+        arguments += ["special=parse"] if rows[0]["specials"] == "parsed" else []
+        by_row = [documents(row) for row in rows]
+        ids = iter(encode(os.path.join(TOKENIZERS, name), [d for docs in by_row for d in docs], *arguments))
+        for row, docs in zip(rows, by_row):
+            found = np.concatenate([next(ids) for _ in docs])
+            self.assertEqual((len(docs), len(found)), (int(row["documents"]), int(row["tokens"])), row)
+            self.assertEqual(hashlib.sha256(found.astype("<u4").tobytes()).hexdigest(), row["sha256"], row)
+
+
+@unittest.skipUnless(os.path.isdir(TOKENIZERS), f"no {TOKENIZERS}")
+@expand
+class Real(Exact):
+    """The tokenizers that there are, on what is strange."""
+
+    @each(["gpt2-tokenizer.json", "gpt-neox-tokenizer.json"])
+    def test(self, name):
+        path = os.path.join(TOKENIZERS, name)
+        one = tokenizers.Tokenizer.from_file(path)
+        texts = [*strange_texts(), *point_texts(16)]
+        for special in False, True:
+            one.encode_special_tokens = not special
+            theirs = [e.ids for e in one.encode_batch_fast(texts, add_special_tokens=False)]
+            self.same(texts, encode(path, texts, *(["special=parse"] if special else [])), theirs)
+            texts = texts[:3000]
+
+    @each(PATTERNS)
+    def test_ranks(self, name):
+        path = os.path.join(TOKENIZERS, name)
+        one = tiktoken.Encoding(name, pat_str=TIKTOKEN[PATTERNS[name]], mergeable_ranks=tiktoken.load.load_tiktoken_bpe(path),
+                                special_tokens={SPECIAL: 100257} if "cl100k" in name else {})
+        texts = [*strange_texts(), *point_texts(16)]
+        self.same(texts, encode(path, texts, f"pattern={PATTERNS[name]}"), [one.encode_ordinary(t) for t in texts])
+        if "cl100k" in name:
+            texts = texts[:3000]
+            ours = encode(path, texts, "pattern=cl100k", "special=parse")
+            self.same(texts, ours, [one.encode(t, allowed_special="all") for t in texts])
