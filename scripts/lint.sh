@@ -31,6 +31,7 @@ within() {
 only libav 'libav|libsw' src/kind
 only zimg 'zimg' src/kind
 only zstd 'zstd' src/store src/base
+only zlib 'zlib' src/base
 only jansson 'jansson' src/store src/kind/text
 only PCRE2 'pcre2' src/kind/text
 only SentencePiece 'sentencepiece_' src/kind/text

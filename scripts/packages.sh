@@ -33,7 +33,7 @@ update_lists() {
 fetch() {
     command -v apt-get >/dev/null || stop "what is packed comes in Debian packages ($packages), and there is no apt-get here"
     mkdir -p "$demo/packages"
-    cd "$demo/packages"
+    cd "$demo/packages" || return
     rm -f ./*.deb
     # Lists may be missing, or older than what the mirror has.
     # shellcheck disable=SC2086 # words
@@ -44,5 +44,5 @@ fetch() {
     for package in ./*.deb; do
         dpkg-deb -x "$package" files
     done
-    cd - >/dev/null
+    cd - >/dev/null || return
 }

@@ -117,6 +117,18 @@ int bl_inputs_prepare(struct bl_inputs *inputs, struct bl_cmd *cmd)
     return code;
 }
 
+int bl_inputs_check_flags(const struct bl_cmd *cmd, const struct bl_kind *kind, struct bl_error *e)
+{
+    for (int k = 0; bl_kinds[k]; k++) {
+        for (const struct bl_option *option = bl_kinds[k]->options; bl_kinds[k] != kind && option->name; option++) {
+            if (bl_options_origin(&cmd->options, option->name) == BL_ORIGIN_FLAG)
+                return bl_error_set(e, BL_EUSAGE, "--%s is for %s, and the inputs are %s (--kind says otherwise)",
+                                    option->name, bl_kinds[k]->name, kind->name);
+        }
+    }
+    return BL_OK;
+}
+
 struct listing {
     struct bl_files *files;
     const struct bl_kind *kind;

@@ -37,6 +37,9 @@ int bl_inputs_prepare(struct bl_inputs *inputs, struct bl_cmd *cmd);
 /* Lists the files. */
 int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd);
 
+/* BL_EUSAGE for a flag that concerns inputs of another kind alone. */
+int bl_inputs_check_flags(const struct bl_cmd *cmd, const struct bl_kind *kind, struct bl_error *e);
+
 /* Lists the files of a table instead. */
 int bl_inputs_list_table(struct bl_inputs *inputs, const struct bl_sequences *sequences, const struct bl_kind *kind,
                          struct bl_error *e);

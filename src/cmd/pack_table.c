@@ -94,7 +94,7 @@ static int copy_table(struct bl_packing *p, struct bl_error *e)
 }
 
 /* The table must be one that these options would have made. */
-static int check_table(struct bl_packing *p, struct bl_error *e)
+static int check_table(const struct bl_cmd *cmd, struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->table;
     if (!t->kind)
@@ -111,6 +111,9 @@ static int check_table(struct bl_packing *p, struct bl_error *e)
         if (bl_kinds[k] == p->kind)
             p->kind_config = p->inputs.kind_config[k];
     }
+    int other = bl_inputs_check_flags(cmd, p->kind, e);
+    if (other)
+        return other;
     struct bl_buffer sampling = {0};
     p->kind->sampling(p->kind_config, &sampling);
     int code = bl_buffer_check(&sampling, e);
@@ -163,7 +166,7 @@ int bl_packing_table(struct bl_cmd *cmd, struct bl_packing *p)
     if (!code && found && !p->sequences_path)
         code = bl_scan_compare(&p->inputs.files, p->inputs.base, &p->table, e);
     if (!code)
-        code = check_table(p, e);
+        code = check_table(cmd, p, e);
     if (!code)
         code = check_faults(p, e);
     return code || scanned || !p->kind->keep ? code : fill_spool(cmd, p);

@@ -66,6 +66,8 @@ static int run(struct bl_cmd *cmd, struct scan *scan)
     int code = bl_inputs_prepare(&scan->inputs, cmd);
     if (!code)
         code = bl_inputs_list(&scan->inputs, cmd);
+    if (!code)
+        code = bl_inputs_check_flags(cmd, scan->inputs.files.file[0].kind, &cmd->error);
     if (!code && scan->inputs.spool)
         code = bl_io_mkdirs(scan->inputs.spool, &cmd->error);
     struct bl_output out = {0};

@@ -286,6 +286,11 @@ static int check_ids(const struct bl_files *files, struct bl_error *e)
     return code;
 }
 
+static int compare_ignored(const void *a, const void *b)
+{
+    return strcmp(((const struct bl_ignored *)a)->extension, ((const struct bl_ignored *)b)->extension);
+}
+
 /* Whether there are inputs of a kind that does not give way. */
 static bool has_strong(const struct bl_files *files)
 {
@@ -357,6 +362,7 @@ int bl_sources_list(struct bl_files *files, const struct bl_source *source, int 
         code = check_ids(files, e);
     }
     give_way(files);
+    qsort(files->ignored, (size_t)files->ignored_count, sizeof *files->ignored, compare_ignored);
     if (!code)
         code = settle_kinds(files, e);
     if (code)

@@ -188,7 +188,7 @@ test_a_table_that_was_scanned_before_and_its_spool() {
     echo 'plain text' >x.txt
     expect 0 bload pack -q --kind text corpus.jsonl x.txt --tokenizer bytes -T 20 -o d
     expect 0 bload scan -q --kind text corpus.jsonl x.txt --tokenizer bytes --spool spool -o t.tsv
-    ls spool | grep -q '^[0-9a-f]\{16\}\.steps$'
+    compgen -G 'spool/*.steps' >/dev/null || fail "no spool"
     expect 0 bload pack -q --sequences t.tsv --tokenizer bytes -T 20 -o e
     same d/shards/00000/shard-00000000.safetensors e/shards/00000/shard-00000000.safetensors
     expect 0 bload pack -q --sequences t.tsv --tokenizer bytes -T 20 -o f --spool spool
@@ -320,4 +320,13 @@ test_a_tokenizer_that_the_file_names() {
     sed -i 's/bytes/nothing.json/' c/data.yaml
     expect 2 bload pack -q -c c/data.yaml -o e
     err_has 'c/nothing.json'
+}
+
+test_flags_of_another_kind() {
+    corpus
+    expect 2 bload scan corpus.jsonl --tokenizer bytes --fps 5
+    err_has '--fps is for video, and the inputs are text'
+    expect 2 bload pack "$(fixture h264-30.mp4)" -T 30 -o d --eos 5
+    err_has '--eos is for text, and the inputs are video'
+    [ ! -e d ] || fail "d was begun"
 }

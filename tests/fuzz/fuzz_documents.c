@@ -1,5 +1,6 @@
 /* Documents of text: lines of JSON, plain text however divided, NPY arrays, all of them perhaps compressed. The first
- * byte says which; whatever comes out is a row that a table can hold, and parts of a file have the rows of the whole. */
+ * byte says which; whatever comes out is a row that a table can hold, and parts of a file have the rows of the whole.
+ */
 #include <string.h>
 
 #include "fuzz.h"

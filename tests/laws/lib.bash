@@ -1,6 +1,7 @@
 # Helpers of the law tests, beside those of tests/cli/lib.bash, which has been read before.
-# shellcheck shell=bash disable=SC2034,SC2016 # variables are for the tests
+# shellcheck shell=bash disable=SC2034,SC2016,SC2086 # variables are for the tests
 
+SCALE='--size 64x48'
 LIBRARY=$BLOAD_ROOT/build/laws.so
 [ -e "$LIBRARY" ] || make -s -C "$BLOAD_ROOT" build/laws.so
 
@@ -25,6 +26,7 @@ clips() {
 
 # The folder in, of texts: lines good and bad, compressed and not, plain text, an empty file.
 texts() {
+    SCALE=
     mkdir -p in/sub
     local i
     for i in $(seq 60); do echo "{\"text\": \"document $i $(seq -s ' ' "$i")\", \"id\": $i}"; done >in/a.jsonl
@@ -43,7 +45,7 @@ failing_clip() {
 pack() {
     local name=$1
     shift
-    "$BLOAD" pack -q in -T 50 --size 64x48 --shard-size 1M -o "$name" "$@"
+    "$BLOAD" pack -q in -T 50 $SCALE --shard-size 1M -o "$name" "$@"
 }
 
 # disturbed [VARIABLE=VALUE...] COMMAND...: with the library in front of the C library.
@@ -61,7 +63,7 @@ disturbed_pack() {
     shift
     local name=$1
     shift
-    disturbed "${variables[@]}" "$BLOAD" pack -q in -T 50 --size 64x48 --shard-size 1M -o "$name" "$@"
+    disturbed "${variables[@]}" "$BLOAD" pack -q in -T 50 $SCALE --shard-size 1M -o "$name" "$@"
 }
 
 # identical A B: every file of two datasets, names and bytes.

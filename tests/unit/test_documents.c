@@ -1,0 +1,236 @@
+/* Documents against a division by hand, where they lie across the edges of what is read at once; lines of JSON; places
+ * of documents in a spool. */
+#include "kind/text/documents.h"
+
+#include <string.h>
+
+#include "kind/text/json.h"
+#include "kind/text/places.h"
+#include "kind/text/spool.h"
+#include "unit.h"
+
+#define SIZE ((size_t)5 << 20)
+#define EDGE ((size_t)1 << 20)
+
+/* Five MiB of letters with separators strewn around every edge of a chunk, a few of them by halves. */
+static char *make_text(void)
+{
+    char *text = malloc(SIZE);
+    ck_assert_ptr_nonnull(text);
+    uint32_t state = 7;
+    memset(text, 'x', SIZE);
+    for (size_t edge = 4096; edge < SIZE - 64; edge += edge % EDGE ? EDGE - 4096 : 4096) {
+        for (int i = -24; i < 24; i++) {
+            state = state * 1664525 + 1013904223;
+            text[edge + (size_t)(i + 24)] = "\n\n\r-=x"[state >> 16 & 3 ? state >> 20 & 3 : 3 + (state >> 24) % 3];
+        }
+    }
+    FILE *file = fopen("text", "wb");
+    ck_assert_uint_eq(fwrite(text, 1, SIZE, file), SIZE);
+    ck_assert_int_eq(fclose(file), 0);
+    return text;
+}
+
+/* Takes the documents of a part and holds them against text; their number. */
+static int64_t take(const struct bl_division_rule *rule, const char *text, int64_t begin, int64_t end, int64_t *bytes)
+{
+    struct bl_documents *documents;
+    struct bl_document document;
+    struct bl_error e = {0};
+    int got;
+    int64_t count = 0;
+    ck_assert_int_eq(bl_documents_open(&documents, "text", rule, begin, end, INT64_MAX, &e), BL_OK);
+    while ((got = bl_documents_next(documents, &document, &e)) > 0) {
+        ck_assert_int_ge(document.offset, begin);
+        ck_assert(memcmp(document.text, text + document.offset, document.size) == 0);
+        if (document.ended && rule->by == BL_DIVISION_SEPARATOR)
+            ck_assert(memcmp(text + document.offset + document.size, rule->separator, rule->separator_size) == 0);
+        *bytes += (int64_t)document.size;
+        count++;
+    }
+    ck_assert_msg(got == 0, "%s", e.text);
+    bl_documents_close(documents);
+    return count;
+}
+
+START_TEST(lines_and_separators_across_edges)
+{
+    char directory[64];
+    unit_enter(directory);
+    char *text = make_text();
+    int64_t lines = 0, marks = 0, bytes = 0, parted = 0, part_bytes = 0;
+    for (size_t i = 0; i < SIZE; i++)
+        lines += text[i] == '\n';
+    for (size_t i = 0; i + 1 < SIZE; i++) {
+        if (text[i] == '-' && text[i + 1] == '=') {
+            marks++;
+            i++;
+        }
+    }
+    struct bl_division_rule rule = {.by = BL_DIVISION_LINE};
+    ck_assert_int_eq(take(&rule, text, 0, INT64_MAX, &bytes), lines + 1);
+    ck_assert_int_eq(bytes, (int64_t)SIZE - lines);
+    for (int64_t begin = 0; begin < (int64_t)SIZE; begin += 300007)
+        parted += take(&rule, text, begin, begin + 300007, &part_bytes);
+    ck_assert_int_eq(parted, lines + 1);
+    ck_assert_int_eq(part_bytes, bytes);
+    rule = (struct bl_division_rule){BL_DIVISION_SEPARATOR, "-=", 2};
+    bytes = 0;
+    ck_assert_int_eq(take(&rule, text, 0, INT64_MAX, &bytes), marks + 1);
+    ck_assert_int_eq(bytes, (int64_t)SIZE - 2 * marks);
+    free(text);
+    unit_leave(directory);
+}
+END_TEST
+
+static bool is_blank(const char *text, size_t at)
+{
+    return text[at] == '\n' || (text[at] == '\r' && at + 1 < SIZE && text[at + 1] == '\n');
+}
+
+START_TEST(blank_lines_across_edges)
+{
+    char directory[64];
+    unit_enter(directory);
+    char *text = make_text();
+    struct bl_division_rule rule = {.by = BL_DIVISION_BLANK_LINE};
+    int64_t bytes = 0, expected = 0, count = 0;
+    bool inside = false;
+    for (size_t at = 0; at < SIZE;) {
+        char *newline = memchr(text + at, '\n', SIZE - at);
+        size_t next = newline ? (size_t)(newline - text) + 1 : SIZE;
+        bool blank = is_blank(text, at);
+        expected += blank ? 0 : (int64_t)(next - at) - (newline && (next == SIZE || is_blank(text, next)));
+        count += !blank && !inside;
+        inside = !blank;
+        at = next;
+    }
+    ck_assert_int_eq(take(&rule, text, 0, INT64_MAX, &bytes), count);
+    ck_assert_int_eq(bytes, expected);
+    free(text);
+    unit_leave(directory);
+}
+END_TEST
+
+START_TEST(what_is_too_long_is_passed_over)
+{
+    char directory[64];
+    unit_enter(directory);
+    FILE *file = fopen("text", "wb");
+    fputs("short\n", file);
+    for (int i = 0; i < 3000000; i++)
+        fputc('y', file);
+    fputs("\nlast", file);
+    fclose(file);
+    struct bl_division_rule rule = {.by = BL_DIVISION_LINE};
+    struct bl_documents *documents;
+    struct bl_document document;
+    struct bl_error e = {0};
+    ck_assert_int_eq(bl_documents_open(&documents, "text", &rule, 0, INT64_MAX, 5, &e), BL_OK);
+    ck_assert_int_eq(bl_documents_next(documents, &document, &e), 1);
+    ck_assert(!document.too_long && document.size == 5);
+    ck_assert_int_eq(bl_documents_next(documents, &document, &e), 1);
+    ck_assert(document.too_long && document.size == 0 && document.offset == 6);
+    ck_assert_int_eq(bl_documents_next(documents, &document, &e), 1);
+    ck_assert(!document.too_long && !document.ended && document.size == 4 && document.offset == 3000007);
+    ck_assert_int_eq(bl_documents_next(documents, &document, &e), 0);
+    bl_documents_close(documents);
+    unit_leave(directory);
+}
+END_TEST
+
+START_TEST(json_that_is_none)
+{
+    static const struct {
+        const char *line;
+        size_t at;
+    } bad[] = {{"", 0},
+               {"[]", 0},
+               {"{", 1},
+               {"{\"a\"}", 4},
+               {"{\"a\":}", 5},
+               {"{\"a\":1,}", 7},
+               {"{\"a\":01}", 6},
+               {"{\"a\":1.}", 7},
+               {"{\"a\":\"\\x\"}", 6},
+               {"{\"a\":\"\t\"}", 6},
+               {"{\"a\":1} x", 8},
+               {"{\"a\":nul}", 5},
+               {"{\"a\":[1 2]}", 8},
+               {"{\"a\":\"\\u12g4\"}", 6}};
+    struct bl_json_key key;
+    struct bl_json_value value;
+    struct bl_json_fault fault;
+    ck_assert(bl_json_key_parse(&key, "a", 1));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ck_assert_msg(!bl_json_scan(bad[i].line, strlen(bad[i].line), &key, 1, &value, &fault), "%s", bad[i].line);
+        ck_assert_msg(fault.at == bad[i].at, "%s: %zu, not %zu: %s", bad[i].line, fault.at, bad[i].at, fault.what);
+    }
+    char deep[4000];
+    memset(deep, '[', sizeof deep);
+    memcpy(deep, "{\"a\":", 5);
+    ck_assert(!bl_json_scan(deep, sizeof deep, &key, 1, &value, &fault));
+    ck_assert_str_eq(fault.what, "nested too deeply");
+}
+END_TEST
+
+static void spool_stretch(uint64_t key, const char *path, int64_t first, struct bl_places *places)
+{
+    struct bl_input input = {.path = path};
+    struct bl_stretch stretch = {.input = &input, .inputs = 1, .end = INT64_MAX, .receipt = key};
+    struct bl_spool_writer *writer;
+    struct bl_error e = {0};
+    int32_t steps[8] = {0};
+    ck_assert_int_eq(bl_spool_create(&writer, ".", key, &e), BL_OK);
+    for (int64_t i = 0; i < 100; i++) {
+        bool ok = i % 3 != 0;
+        struct bl_row row = {.status = ok ? BL_ROW_OK : BL_ROW_SKIPPED,
+                             .length = ok ? 1 + i % 7 : 0,
+                             .reason = ok ? "" : "none",
+                             .offset = first + 10 * i};
+        ck_assert_int_eq(bl_spool_put(writer, 0, &row, steps, (size_t)row.length * 4, &e), BL_OK);
+    }
+    ck_assert_int_eq(bl_spool_find(".", key, &e), 0);
+    ck_assert_int_eq(bl_spool_publish(writer, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_find(".", key, &e), 1);
+    ck_assert_int_eq(bl_places_add(places, ".", &stretch, &e), BL_OK);
+}
+
+START_TEST(every_document_has_its_place)
+{
+    char directory[64];
+    unit_enter(directory);
+    struct bl_places places = {0};
+    struct bl_place place;
+    spool_stretch(11, "a", 0, &places);
+    spool_stretch(12, "a", 1000, &places);
+    spool_stretch(13, "b", 0, &places);
+    int64_t start = 0;
+    for (int64_t i = 0; i < 100; i++) {
+        bool ok = i % 3 != 0;
+        ck_assert_int_eq(bl_places_find(&places, "a", 1000 + 10 * i, &place), ok);
+        ck_assert(!ok || (place.key == 12 && place.start == start && place.length == 1 + i % 7));
+        ck_assert_int_eq(bl_places_find(&places, "b", 10 * i, &place), ok);
+        ck_assert(!ok || place.key == 13);
+        start += ok ? 1 + i % 7 : 0;
+    }
+    ck_assert(!bl_places_find(&places, "b", 1010, &place));
+    ck_assert(!bl_places_find(&places, "c", 10, &place));
+    bl_places_free(&places);
+    unit_leave(directory);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_test(tests, lines_and_separators_across_edges);
+    tcase_add_test(tests, blank_lines_across_edges);
+    tcase_add_test(tests, what_is_too_long_is_passed_over);
+    tcase_add_test(tests, json_that_is_none);
+    tcase_add_test(tests, every_document_has_its_place);
+}
+
+int main(void)
+{
+    return unit_run("documents", add);
+}
