@@ -57,6 +57,8 @@ GRAMMARS = {  # normalizer, pre-tokenizer, options of the model
     "o200k": (None, split(TIKTOKEN["o200k"]), {}),
     "starcoder": (None, pre_tokenizers.Sequence([pre_tokenizers.Digits(True), byte_level()]), {}),
     "digits": (None, pre_tokenizers.Sequence([pre_tokenizers.Digits(False), byte_level(prefix=True)]), {}),
+    "unknown": (None, split(r"[A-Za-z]+| ?\d+|[^A-Za-z\d\s]{1,4}|\s+"), {}),
+    "punctuation": (None, pre_tokenizers.Sequence([pre_tokenizers.Split("!", "merged_with_previous"), byte_level()]), {}),
     "whole": (None, byte_level(use_regex=False), {}),
 }
 ALL_POINTS = ("gpt2", "neox", "llama3", "o200k")
@@ -173,6 +175,27 @@ class Grammars(Exact):
         plain.pre_tokenizer = one.pre_tokenizer
         theirs = [e.ids for e in plain.encode_batch_fast(texts)]
         self.same(texts, encode(os.path.join(folder, "vocab.json"), texts), theirs)
+
+    @each([("cased", False), ("uncased", True)])
+    def test_wordpiece(self, name, lowercase):
+        """BERT's, as tokenizer.json and as vocab.txt."""
+        one = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
+        one.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
+        one.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+        one.train_from_iterator(training_texts(), trainers.WordPieceTrainer(vocab_size=2000, show_progress=False,
+                                                                            special_tokens=special))
+        folder = self.path(name)
+        os.mkdir(folder)
+        one.save(os.path.join(folder, "tokenizer.json"))
+        one.model.save(folder)
+        texts = [*strange_texts(), *point_texts(16), "[CLS] a[MASK]b [SEP]"]
+        for special in False, True:
+            one.encode_special_tokens = not special
+            theirs = [e.ids for e in one.encode_batch_fast(texts, add_special_tokens=False)]
+            for file in "tokenizer.json", "vocab.txt":
+                ours = encode(os.path.join(folder, file), texts, *(["special=parse"] if special else []))
+                self.same(texts, ours, theirs)
 
     @each(TIKTOKEN)
     def test_ranks(self, pattern):

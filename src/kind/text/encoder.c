@@ -15,6 +15,9 @@ struct bl_encoder {
     struct bl_bpe_scratch scratch;
     struct bl_buffer normal[BL_NORMALIZERS_MAX]; /* normalised text, by step */
     struct bl_buffer prefixed[BL_SPLITS_MAX];    /* a piece with its space, by step */
+    struct bl_spans spans[BL_SPLITS_MAX];        /* what an expression or BERT leaves of it */
+    struct bl_matcher *matcher;                  /* where there are expressions */
+    struct bl_buffer wordpiece;
 };
 
 int bl_encoder_open(struct bl_encoder **encoder, const struct bl_tokenizer *tokenizer, struct bl_error *e)
@@ -24,6 +27,10 @@ int bl_encoder_open(struct bl_encoder **encoder, const struct bl_tokenizer *toke
         return bl_error_memory(e);
     (*encoder)->tokenizer = tokenizer;
     int code = bl_words_open(&(*encoder)->words, e);
+    for (int i = 0; i < tokenizer->splits && !code; i++) {
+        if (tokenizer->split[i].regex && !(*encoder)->matcher)
+            code = bl_matcher_open(&(*encoder)->matcher, e);
+    }
     if (code) {
         bl_encoder_close(*encoder);
         *encoder = NULL;
@@ -41,6 +48,10 @@ void bl_encoder_close(struct bl_encoder *encoder)
         bl_buffer_free(&encoder->normal[i]);
     for (int i = 0; i < BL_SPLITS_MAX; i++)
         bl_buffer_free(&encoder->prefixed[i]);
+    for (int i = 0; i < BL_SPLITS_MAX; i++)
+        bl_spans_free(&encoder->spans[i]);
+    bl_matcher_close(encoder->matcher);
+    bl_buffer_free(&encoder->wordpiece);
     free(encoder);
 }
 
@@ -105,6 +116,24 @@ static int encode_batch(struct bl_encoder *encoder, const uint8_t *text, size_t 
     return code;
 }
 
+static int encode_piece(struct bl_encoder *encoder, int step, const uint8_t *text, size_t size, struct bl_ids *ids,
+                        struct bl_error *e);
+
+/* Splits a piece by an expression, which is never the last step. */
+static int encode_matches(struct bl_encoder *encoder, int step, const uint8_t *text, size_t size, struct bl_ids *ids,
+                          struct bl_error *e)
+{
+    const struct bl_split *split = &encoder->tokenizer->split[step];
+    struct bl_spans *spans = &encoder->spans[step];
+    spans->count = 0;
+    int code = bl_regex_split(split->regex, encoder->matcher, split->behavior, split->inverted, (const char *)text,
+                              size, spans, e);
+    for (size_t i = 0; i < spans->count && !code; i++)
+        code = encode_piece(encoder, step + 1, text + spans->span[i].begin, spans->span[i].end - spans->span[i].begin,
+                            ids, e);
+    return code;
+}
+
 /* Splits a piece by one step and what is left of it by the steps that follow. */
 static int encode_piece(struct bl_encoder *encoder, int step, const uint8_t *text, size_t size, struct bl_ids *ids,
                         struct bl_error *e)
@@ -120,6 +149,8 @@ static int encode_piece(struct bl_encoder *encoder, int step, const uint8_t *tex
         text = (const uint8_t *)prefixed->data;
         size++;
     }
+    if (split->regex)
+        return encode_matches(encoder, step, text, size, ids, e);
     size_t end[BATCH];
     int code = BL_OK;
     for (size_t at = 0, start = 0; at < size && !code; start = at) {
@@ -134,16 +165,41 @@ static int encode_piece(struct bl_encoder *encoder, int step, const uint8_t *tex
     return code;
 }
 
-/* A stretch of text without added tokens. */
-static int encode_text(struct bl_encoder *encoder, const uint8_t *text, size_t size, struct bl_ids *ids,
-                       struct bl_error *e)
+static int encode_bytes(const uint8_t *text, size_t size, struct bl_ids *ids, struct bl_error *e)
 {
-    if (encoder->tokenizer->model == BL_MODEL_BPE)
-        return encode_piece(encoder, 0, text, size, ids, e);
     int code = bl_ids_reserve(ids, size, e);
     for (size_t i = 0; i < size && !code; i++)
         ids->id[ids->count++] = text[i];
     return code;
+}
+
+static int encode_wordpiece(struct bl_encoder *encoder, const uint8_t *text, size_t size, struct bl_ids *ids,
+                            struct bl_error *e)
+{
+    struct bl_spans *words = &encoder->spans[0];
+    words->count = 0;
+    int code = bl_bert_split((const char *)text, size, words, e);
+    for (size_t i = 0; i < words->count && !code; i++)
+        code = bl_wordpiece_encode(&encoder->tokenizer->wordpiece, &encoder->wordpiece, text + words->span[i].begin,
+                                   words->span[i].end - words->span[i].begin, ids, e);
+    return code;
+}
+
+/* A stretch of text without added tokens. */
+static int encode_text(struct bl_encoder *encoder, const uint8_t *text, size_t size, struct bl_ids *ids,
+                       struct bl_error *e)
+{
+    switch (encoder->tokenizer->model) {
+    case BL_MODEL_BYTES:
+        return encode_bytes(text, size, ids, e);
+    case BL_MODEL_WORDPIECE:
+        return encode_wordpiece(encoder, text, size, ids, e);
+    case BL_MODEL_SENTENCEPIECE:
+        return bl_sentencepiece_encode(encoder->tokenizer->sentencepiece, (const char *)text, size, ids, e);
+    case BL_MODEL_BPE:
+        break;
+    }
+    return encode_piece(encoder, 0, text, size, ids, e);
 }
 
 typedef int encode_between(struct bl_encoder *encoder, const uint8_t *text, size_t size, struct bl_ids *ids,
@@ -170,26 +226,15 @@ static int encode_added(struct bl_encoder *encoder, const struct bl_added *added
     return code;
 }
 
-/* What is in the form already, most text, is not written anew. */
 static int encode_normal(struct bl_encoder *encoder, const uint8_t *text, size_t size, struct bl_ids *ids,
                          struct bl_error *e)
 {
     const struct bl_tokenizer *tokenizer = encoder->tokenizer;
-    for (int i = 0; i < tokenizer->normalizers; i++) {
-        const char *from = (const char *)text;
-        struct bl_buffer *to = &encoder->normal[i];
-        size_t prefix = bl_normal_prefix(tokenizer->normalizer[i], from, size);
-        if (prefix == size)
-            continue;
-        bl_buffer_clear(to);
-        bl_buffer_append(to, from, prefix);
-        bl_normalize(tokenizer->normalizer[i], from + prefix, size - prefix, to);
-        if (to->failed)
-            return bl_error_memory(e);
-        text = (const uint8_t *)to->data;
-        size = to->size;
-    }
-    return encode_added(encoder, &tokenizer->normal, encode_text, text, size, ids, e);
+    const char *normal = (const char *)text;
+    int code = BL_OK;
+    for (int i = 0; i < tokenizer->normalizers && !code; i++)
+        code = bl_normalizer_apply(&tokenizer->normalizer[i], &normal, &size, &encoder->normal[i], e);
+    return code ? code : encode_added(encoder, &tokenizer->normal, encode_text, (const uint8_t *)normal, size, ids, e);
 }
 
 int bl_encoder_encode(struct bl_encoder *encoder, const char *text, size_t size, struct bl_ids *ids, struct bl_error *e)

@@ -24,7 +24,7 @@ static int take_id(uint8_t *taken, const char *text, const json_t *value, int32_
     return BL_OK;
 }
 
-int bl_merges_vocabulary(struct bl_tokenizer *tokenizer, const json_t *vocab, struct bl_error *e)
+int bl_merges_vocabulary(struct bl_tokenizer *tokenizer, const json_t *vocab, bool byte_level, struct bl_error *e)
 {
     if (!json_is_object(vocab) || !json_object_size(vocab))
         return bl_error_set(e, BL_EFAIL, "is no object of tokens and their ids");
@@ -44,7 +44,9 @@ int bl_merges_vocabulary(struct bl_tokenizer *tokenizer, const json_t *vocab, st
             break;
         bl_tokenizer_count(tokenizer, id);
         /* A token with other characters, an added one most often, is never met in text. */
-        if (*text && bl_byte_level_decode(text, strlen(text), &bytes))
+        if (!byte_level && *text)
+            code = bl_vocabulary_add(&tokenizer->vocabulary, text, strlen(text), id, &known, e);
+        else if (*text && bl_byte_level_decode(text, strlen(text), &bytes))
             code = bl_vocabulary_add(&tokenizer->vocabulary, bytes.data, bytes.size, id, &known, e);
         if (code)
             break;

@@ -13,8 +13,9 @@ struct bl_merges {
     struct bl_buffer both;
 };
 
-/* Fills the vocabulary from an object of tokens and their ids. The message names what is at fault in it. */
-int bl_merges_vocabulary(struct bl_tokenizer *tokenizer, const json_t *vocab, struct bl_error *e);
+/* Fills the vocabulary from an object of tokens and their ids. byte_level: tokens are in the alphabet of byte_level.h,
+ * else they are the text itself. The message names what is at fault in it. */
+int bl_merges_vocabulary(struct bl_tokenizer *tokenizer, const json_t *vocab, bool byte_level, struct bl_error *e);
 /* One more merge. vocab is what the vocabulary was made of. */
 int bl_merges_add(struct bl_merges *merges, const struct bl_vocabulary *v, const json_t *vocab, const char *left,
                   size_t left_size, const char *right, size_t right_size, struct bl_error *e);

@@ -65,19 +65,37 @@ static int read_json(struct bl_tokenizer *tokenizer, const struct bl_buffer *tex
     return code;
 }
 
+static int read_sentencepiece(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
+                              struct bl_error *e)
+{
+    int code = bl_sentencepiece_open(&tokenizer->sentencepiece, text->data, text->size, e);
+    if (code) {
+        bl_error_prefix(e, "%s", path);
+        return code;
+    }
+    tokenizer->model = BL_MODEL_SENTENCEPIECE;
+    tokenizer->size = bl_sentencepiece_size(tokenizer->sentencepiece);
+    return BL_OK;
+}
+
 static int read_file(struct bl_tokenizer *tokenizer, const struct bl_tokenizer_options *options, struct bl_error *e)
 {
     struct bl_buffer text = {0};
     const char *path = options->path;
-    bool tiktoken = ends_with(path, ".tiktoken");
+    bool tiktoken = ends_with(path, ".tiktoken"), sentencepiece = ends_with(path, ".model");
+    bool wordpiece = ends_with(path, "vocab.txt");
     if (options->pattern && !tiktoken)
         return bl_error_set(e, BL_EUSAGE, "--pattern is for a .tiktoken file; %s says its own", path);
-    if (!tiktoken && !ends_with(path, ".json"))
-        return bl_error_set(e, BL_EUSAGE, "%s is no tokenizer: bytes, a .json or a .tiktoken", path);
+    if (!tiktoken && !sentencepiece && !wordpiece && !ends_with(path, ".json"))
+        return bl_error_set(e, BL_EUSAGE, "%s is no tokenizer: bytes, a .json, .tiktoken, .model or vocab.txt", path);
     int code = slurp(tokenizer, path, &text, e);
     if (!code && tiktoken) {
         digest(tokenizer, options->pattern, options->pattern ? strlen(options->pattern) : 0);
         code = bl_tokenizer_read_tiktoken(tokenizer, &text, path, options->pattern, e);
+    } else if (!code && sentencepiece) {
+        code = read_sentencepiece(tokenizer, &text, path, e);
+    } else if (!code && wordpiece) {
+        code = bl_tokenizer_read_wordpiece(tokenizer, &text, path, e);
     } else if (!code) {
         code = read_json(tokenizer, &text, path, e);
     }
@@ -119,6 +137,9 @@ void bl_tokenizer_close(struct bl_tokenizer *tokenizer)
     bl_added_free(&tokenizer->normal);
     bl_vocabulary_free(&tokenizer->vocabulary);
     bl_bpe_free(&tokenizer->bpe);
+    for (int i = 0; i < tokenizer->splits; i++)
+        bl_regex_close(tokenizer->split[i].regex);
+    bl_sentencepiece_close(tokenizer->sentencepiece);
     free(tokenizer->warning);
     free(tokenizer);
 }
@@ -132,6 +153,8 @@ int32_t bl_tokenizer_find(const struct bl_tokenizer *tokenizer, const char *text
 {
     if (tokenizer->model == BL_MODEL_BYTES)
         return text[0] && !text[1] ? (uint8_t)text[0] : -1;
+    if (tokenizer->model == BL_MODEL_SENTENCEPIECE)
+        return bl_sentencepiece_find(tokenizer->sentencepiece, text);
     int32_t id = bl_added_find(&tokenizer->raw, text, strlen(text));
     if (id < 0)
         id = bl_added_find(&tokenizer->normal, text, strlen(text));

@@ -34,7 +34,7 @@ static int read_merges(struct bl_tokenizer *tokenizer, const json_t *vocab, cons
 int bl_tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const json_t *vocab, const char *vocab_path,
                            const struct bl_buffer *merges, const char *merges_path, struct bl_error *e)
 {
-    int code = bl_merges_vocabulary(tokenizer, vocab, e);
+    int code = bl_merges_vocabulary(tokenizer, vocab, true, e);
     if (code) {
         bl_error_prefix(e, "%s", vocab_path);
         return code;

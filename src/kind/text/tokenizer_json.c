@@ -109,13 +109,13 @@ static int read_merges(struct bl_tokenizer *tokenizer, const json_t *model, bool
     return code;
 }
 
-static int read_model(struct bl_tokenizer *tokenizer, const json_t *model, struct bl_error *e)
+static int read_bpe(struct bl_tokenizer *tokenizer, const json_t *model, struct bl_error *e)
 {
-    bool direct;
+    bool direct = false;
     int code = check_model(model, &direct, e);
     if (code)
         return code;
-    code = bl_merges_vocabulary(tokenizer, json_object_get(model, "vocab"), e);
+    code = bl_merges_vocabulary(tokenizer, json_object_get(model, "vocab"), true, e);
     if (code) {
         bl_error_prefix(e, "\"model.vocab\"");
         return code;
@@ -124,16 +124,52 @@ static int read_model(struct bl_tokenizer *tokenizer, const json_t *model, struc
     return read_merges(tokenizer, model, direct, e);
 }
 
+static int read_wordpiece(struct bl_tokenizer *tokenizer, const json_t *model, struct bl_error *e)
+{
+    static const char *const known[] = {"type",  "unk_token", "continuing_subword_prefix", "max_input_chars_per_word",
+                                        "vocab", NULL};
+    const char *unknown = json_string_value(json_object_get(model, "unk_token"));
+    const char *prefix = json_string_value(json_object_get(model, "continuing_subword_prefix"));
+    const json_t *most = json_object_get(model, "max_input_chars_per_word");
+    int code = bl_tokenizer_json_members(model, "the model WordPiece", known, e);
+    if (!code)
+        code = bl_merges_vocabulary(tokenizer, json_object_get(model, "vocab"), false, e);
+    if (!code)
+        code = bl_wordpiece_init(&tokenizer->wordpiece, &tokenizer->vocabulary, unknown ? unknown : "[UNK]",
+                                 prefix ? prefix : BL_WORDPIECE_PREFIX,
+                                 most ? json_integer_value(most) : BL_WORDPIECE_CHARACTERS, e);
+    tokenizer->model = BL_MODEL_WORDPIECE;
+    if (code)
+        bl_error_prefix(e, "\"model\"");
+    return code;
+}
+
+/* The model, and the pre-tokenizer that goes with it. */
+static int read_model(struct bl_tokenizer *tokenizer, const json_t *root, struct bl_error *e)
+{
+    static const char *const known[] = {"type", NULL};
+    const json_t *model = json_object_get(root, "model"), *words = json_object_get(root, "pre_tokenizer");
+    const char *type = json_string_value(json_object_get(model, "type"));
+    const char *words_type = json_string_value(json_object_get(words, "type"));
+    if (!type || strcmp(type, "WordPiece") != 0) {
+        int code = bl_tokenizer_json_splits(tokenizer, words, e);
+        return code ? code : read_bpe(tokenizer, model, e);
+    }
+    if (!words_type || strcmp(words_type, "BertPreTokenizer") != 0)
+        return bl_error_set(e, BL_EFAIL, "the pre-tokenizer \"%.80s\" is not supported: WordPiece has BertPreTokenizer",
+                            words_type ? words_type : "(without a type)");
+    int code = bl_tokenizer_json_members(words, "the pre-tokenizer BertPreTokenizer", known, e);
+    return code ? code : read_wordpiece(tokenizer, model, e);
+}
+
 /* The id that `tokenizers` gives to an added token: the model's if it has one of that text, else the next. The file's
  * own word is only checked. */
-static int64_t expected_id(const struct bl_tokenizer *tokenizer, const json_t *vocab, const char *text, size_t size,
-                           int64_t *largest)
+static int64_t expected_id(const json_t *vocab, const char *text, size_t size, int64_t *largest)
 {
     const json_t *own = json_object_getn(vocab, text, size);
     int64_t id = json_integer_value(own), tokens = (int64_t)json_object_size(vocab);
     if (!own)
         id = *largest >= tokens ? *largest + 1 : tokens;
-    (void)tokenizer;
     if (id > *largest)
         *largest = id;
     return id;
@@ -146,11 +182,11 @@ static int add_token(struct bl_tokenizer *tokenizer, const char *text, size_t si
     struct bl_buffer normal[BL_NORMALIZERS_MAX] = {0};
     int code = BL_OK;
     for (int i = 0; normalized && i < tokenizer->normalizers; i++) {
-        bl_normalize(tokenizer->normalizer[i], text, size, &normal[i]);
-        code = code ? code : bl_buffer_check(&normal[i], e);
-        text = normal[i].data;
-        size = normal[i].size;
+        if (!code)
+            code = bl_normalizer_apply(&tokenizer->normalizer[i], &text, &size, &normal[i], e);
     }
+    if (!code && !size)
+        code = bl_error_set(e, BL_EFAIL, "its normal form is empty");
     if (!code)
         code = bl_added_add(normalized ? &tokenizer->normal : &tokenizer->raw, text, size, token, e);
     for (int i = 0; i < tokenizer->normalizers; i++)
@@ -185,7 +221,7 @@ static int read_added_token(struct bl_tokenizer *tokenizer, const json_t *vocab,
         return code;
     const char *text = json_string_value(content);
     size_t size = json_string_length(content);
-    int64_t expected = expected_id(tokenizer, vocab, text, size, largest);
+    int64_t expected = expected_id(vocab, text, size, largest);
     if (single_word)
         return bl_error_set(e, BL_EFAIL, "\"%.80s\" has \"single_word\", which is not supported", text);
     if (expected != json_integer_value(id))
@@ -213,6 +249,29 @@ static int read_added(struct bl_tokenizer *tokenizer, const json_t *root, struct
     return code;
 }
 
+static int read_bert(struct bl_tokenizer *tokenizer, const json_t *normalizer, struct bl_error *e)
+{
+    static const char *const known[] = {"type",          "clean_text", "handle_chinese_chars",
+                                        "strip_accents", "lowercase",  NULL};
+    static const char what[] = "the normalizer BertNormalizer";
+    const json_t *accents = json_object_get(normalizer, "strip_accents");
+    struct bl_bert_options bert = {0};
+    if (tokenizer->normalizers == BL_NORMALIZERS_MAX)
+        return bl_error_set(e, BL_EFAIL, "more than %d normalizers are not supported", BL_NORMALIZERS_MAX);
+    int code = bl_tokenizer_json_members(normalizer, what, known, e);
+    if (!code)
+        code = bl_tokenizer_json_flag(normalizer, what, "clean_text", true, &bert.clean_text, e);
+    if (!code)
+        code = bl_tokenizer_json_flag(normalizer, what, "handle_chinese_chars", true, &bert.handle_chinese_chars, e);
+    if (!code)
+        code = bl_tokenizer_json_flag(normalizer, what, "lowercase", true, &bert.lowercase, e);
+    bert.strip_accents = bert.lowercase;
+    if (!code && accents && !json_is_null(accents))
+        code = bl_tokenizer_json_flag(normalizer, what, "strip_accents", false, &bert.strip_accents, e);
+    tokenizer->normalizer[tokenizer->normalizers++] = (struct bl_normalizer){.is_bert = true, .bert = bert};
+    return code;
+}
+
 static int read_normalizer(struct bl_tokenizer *tokenizer, const json_t *normalizer, struct bl_error *e)
 {
     static const char *const known[] = {"type", NULL};
@@ -223,9 +282,11 @@ static int read_normalizer(struct bl_tokenizer *tokenizer, const json_t *normali
             continue;
         if (tokenizer->normalizers == BL_NORMALIZERS_MAX)
             return bl_error_set(e, BL_EFAIL, "more than %d normalizers are not supported", BL_NORMALIZERS_MAX);
-        tokenizer->normalizer[tokenizer->normalizers++] = (enum bl_normal_form)form;
+        tokenizer->normalizer[tokenizer->normalizers++].form = (enum bl_normal_form)form;
         return bl_tokenizer_json_members(normalizer, "the normalizer", known, e);
     }
+    if (type && !strcmp(type, "BertNormalizer"))
+        return read_bert(tokenizer, normalizer, e);
     return bl_error_set(e, BL_EFAIL, "the normalizer \"%.80s\" is not supported", type ? type : "(without a type)");
 }
 
@@ -252,9 +313,7 @@ static int read_root(struct bl_tokenizer *tokenizer, const json_t *root, struct 
     if (!code)
         code = read_normalizers(tokenizer, json_object_get(root, "normalizer"), e);
     if (!code)
-        code = bl_tokenizer_json_splits(tokenizer, json_object_get(root, "pre_tokenizer"), e);
-    if (!code)
-        code = read_model(tokenizer, json_object_get(root, "model"), e);
+        code = read_model(tokenizer, root, e);
     return code ? code : read_added(tokenizer, root, e);
 }
 

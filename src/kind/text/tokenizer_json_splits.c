@@ -3,11 +3,15 @@
 
 #include "kind/text/tokenizer_json.h"
 
-static int add_split(struct bl_tokenizer *tokenizer, enum bl_grammar grammar, bool prefix_space, struct bl_error *e)
+static int add_split(struct bl_tokenizer *tokenizer, const struct bl_split *split, struct bl_error *e)
 {
+    /* Taking all of a piece as a word is the last step, and none where there are words already. */
+    const struct bl_split *before = tokenizer->splits ? &tokenizer->split[tokenizer->splits - 1] : NULL;
+    if (split->grammar == BL_GRAMMAR_WHOLE && !split->prefix_space && before && !before->regex)
+        return BL_OK;
     if (tokenizer->splits == BL_SPLITS_MAX)
         return bl_error_set(e, BL_EFAIL, "more than %d pre-tokenizers are not supported", BL_SPLITS_MAX);
-    tokenizer->split[tokenizer->splits++] = (struct bl_split){grammar, prefix_space};
+    tokenizer->split[tokenizer->splits++] = *split;
     return BL_OK;
 }
 
@@ -20,7 +24,11 @@ static int read_byte_level(struct bl_tokenizer *tokenizer, const json_t *object,
         code = bl_tokenizer_json_flag(object, "ByteLevel", "add_prefix_space", true, &prefix_space, e);
     if (!code)
         code = bl_tokenizer_json_flag(object, "ByteLevel", "use_regex", true, &regex, e);
-    return code ? code : add_split(tokenizer, regex ? BL_GRAMMAR_GPT2 : BL_GRAMMAR_WHOLE, prefix_space, e);
+    return code ? code
+                : add_split(tokenizer,
+                            &(struct bl_split){.grammar = regex ? BL_GRAMMAR_GPT2 : BL_GRAMMAR_WHOLE,
+                                               .prefix_space = prefix_space},
+                            e);
 }
 
 static int read_digits(struct bl_tokenizer *tokenizer, const json_t *object, struct bl_error *e)
@@ -30,31 +38,52 @@ static int read_digits(struct bl_tokenizer *tokenizer, const json_t *object, str
     int code = bl_tokenizer_json_members(object, "the pre-tokenizer Digits", known, e);
     if (!code)
         code = bl_tokenizer_json_flag(object, "Digits", "individual_digits", false, &individual, e);
-    return code ? code : add_split(tokenizer, individual ? BL_GRAMMAR_DIGITS : BL_GRAMMAR_DIGIT_RUNS, false, e);
+    return code ? code
+                : add_split(tokenizer,
+                            &(struct bl_split){.grammar = individual ? BL_GRAMMAR_DIGITS : BL_GRAMMAR_DIGIT_RUNS}, e);
+}
+
+/* A pattern that is no known grammar, for PCRE2. */
+static int add_regex(struct bl_tokenizer *tokenizer, const json_t *pattern, bool literal, struct bl_split *split,
+                     struct bl_error *e)
+{
+    struct bl_buffer warning = {0};
+    int code = bl_regex_open(&split->regex, json_string_value(pattern), json_string_length(pattern), literal, e);
+    if (!code)
+        code = add_split(tokenizer, split, e);
+    if (code) {
+        bl_regex_close(split->regex);
+        return code;
+    }
+    if (literal || tokenizer->warning)
+        return BL_OK;
+    bl_regex_warning(&warning);
+    tokenizer->warning = warning.data;
+    return bl_buffer_check(&warning, e);
 }
 
 /* Known grammars match all of a text, so that keeping what they match and removing the rest isolates, too. */
 static int read_split(struct bl_tokenizer *tokenizer, const json_t *object, struct bl_error *e)
 {
     static const char *const known[] = {"type", "pattern", "behavior", "invert", NULL};
-    bool invert = false;
+    const char *behavior = json_string_value(json_object_get(object, "behavior"));
+    const json_t *regex = json_object_get(json_object_get(object, "pattern"), "Regex");
+    const json_t *literal = json_object_get(json_object_get(object, "pattern"), "String");
+    struct bl_split split = {.grammar = BL_GRAMMAR_NONE};
     int code = bl_tokenizer_json_members(object, "the pre-tokenizer Split", known, e);
     if (!code)
-        code = bl_tokenizer_json_flag(object, "Split", "invert", false, &invert, e);
+        code = bl_tokenizer_json_flag(object, "Split", "invert", false, &split.inverted, e);
+    if (!code)
+        code = bl_behavior_parse(behavior ? behavior : "", &split.behavior, e);
+    if (!code && !json_is_string(regex) && !json_is_string(literal))
+        code = bl_error_set(e, BL_EFAIL, "the pre-tokenizer Split has no pattern");
     if (code)
         return code;
-    const char *behavior = json_string_value(json_object_get(object, "behavior"));
-    const json_t *pattern = json_object_get(json_object_get(object, "pattern"), "Regex");
-    if (!behavior || strcmp(behavior, invert ? "Removed" : "Isolated") != 0)
-        return bl_error_set(e, BL_EFAIL, "the pre-tokenizer Split with the behavior \"%.80s\"%s is not supported",
-                            behavior ? behavior : "", invert ? ", inverted," : "");
-    if (!json_is_string(pattern))
-        return bl_error_set(e, BL_EFAIL, "the pre-tokenizer Split without a \"Regex\" is not supported");
-    enum bl_grammar grammar = bl_grammar_find(json_string_value(pattern), json_string_length(pattern));
-    if (grammar == BL_GRAMMAR_NONE)
-        return bl_error_set(e, BL_EFAIL, "the pre-tokenizer Split with the pattern %.400s is not supported",
-                            json_string_value(pattern));
-    return add_split(tokenizer, grammar, false, e);
+    if (split.behavior == (split.inverted ? BL_BEHAVIOR_REMOVED : BL_BEHAVIOR_ISOLATED) && json_is_string(regex))
+        split.grammar = bl_grammar_find(json_string_value(regex), json_string_length(regex));
+    return split.grammar != BL_GRAMMAR_NONE
+               ? add_split(tokenizer, &split, e)
+               : add_regex(tokenizer, json_is_string(regex) ? regex : literal, !json_is_string(regex), &split, e);
 }
 
 static int read_one(struct bl_tokenizer *tokenizer, const json_t *object, bool last, struct bl_error *e)

@@ -7,19 +7,25 @@
 #include "kind/text/added.h"
 #include "kind/text/bpe.h"
 #include "kind/text/grammar.h"
-#include "kind/text/nfc.h"
+#include "kind/text/normalizer.h"
+#include "kind/text/regex.h"
+#include "kind/text/sentencepiece.h"
 #include "kind/text/tokenizer.h"
 #include "kind/text/vocabulary.h"
+#include "kind/text/wordpiece.h"
 
-enum bl_tokenizer_model { BL_MODEL_BYTES, BL_MODEL_BPE };
+enum bl_tokenizer_model { BL_MODEL_BYTES, BL_MODEL_BPE, BL_MODEL_WORDPIECE, BL_MODEL_SENTENCEPIECE };
 
 #define BL_NORMALIZERS_MAX 4
 #define BL_SPLITS_MAX 4
 
-/* A step of splitting: each piece that the step before left falls into words of the grammar. */
+/* A step of splitting: each piece that the step before left falls into words of the grammar, or by the expression. */
 struct bl_split {
     enum bl_grammar grammar;
-    bool prefix_space; /* a piece that begins with no space gets one first */
+    bool prefix_space;      /* a piece that begins with no space gets one first */
+    struct bl_regex *regex; /* where the grammar is none */
+    enum bl_behavior behavior;
+    bool inverted;
 };
 
 struct bl_tokenizer {
@@ -27,12 +33,14 @@ struct bl_tokenizer {
     bool special;           /* of the options */
     struct bl_added raw;    /* added tokens that are looked for in the text as it is */
     struct bl_added normal; /* those that are looked for in normalised text */
-    enum bl_normal_form normalizer[BL_NORMALIZERS_MAX];
+    struct bl_normalizer normalizer[BL_NORMALIZERS_MAX];
     int normalizers;
-    struct bl_split split[BL_SPLITS_MAX];
+    struct bl_split split[BL_SPLITS_MAX]; /* of the model BPE; WordPiece has BERT's */
     int splits;
     struct bl_vocabulary vocabulary;
     struct bl_bpe bpe;
+    struct bl_wordpiece wordpiece;
+    struct bl_sentencepiece *sentencepiece;
     int64_t size;
     uint64_t digest;
     char *warning;
@@ -51,5 +59,7 @@ int bl_tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const json_t *vocab, 
                            const struct bl_buffer *merges, const char *merges_path, struct bl_error *e);
 int bl_tokenizer_read_tiktoken(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
                                const char *pattern, struct bl_error *e);
+int bl_tokenizer_read_wordpiece(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
+                                struct bl_error *e);
 
 #endif

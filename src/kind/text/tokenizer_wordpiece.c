@@ -1,0 +1,33 @@
+/* BERT's vocab.txt, a token a line. The rest goes by custom: BERT's normalizer, in lower case if the tokens are. */
+#include <string.h>
+
+#include "kind/text/tokenizer_parts.h"
+
+int bl_tokenizer_read_wordpiece(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
+                                struct bl_error *e)
+{
+    static const char *const special[] = {"[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"};
+    int code = bl_wordpiece_vocabulary(&tokenizer->vocabulary, text, path, e);
+    if (code)
+        return code;
+    code = bl_wordpiece_init(&tokenizer->wordpiece, &tokenizer->vocabulary, "[UNK]", BL_WORDPIECE_PREFIX,
+                             BL_WORDPIECE_CHARACTERS, e);
+    if (code) {
+        bl_error_prefix(e, "%s", path);
+        return code;
+    }
+    bool uncased = bl_wordpiece_uncased(&tokenizer->vocabulary);
+    tokenizer->model = BL_MODEL_WORDPIECE;
+    tokenizer->normalizer[tokenizer->normalizers++] =
+        (struct bl_normalizer){.is_bert = true, .bert = {true, true, uncased, uncased}};
+    for (size_t i = 0; i < tokenizer->vocabulary.count; i++)
+        bl_tokenizer_count(tokenizer, tokenizer->vocabulary.token[i].id);
+    for (size_t i = 0; i < sizeof special / sizeof *special && !code; i++) {
+        int64_t known = bl_vocabulary_find(&tokenizer->vocabulary, special[i], strlen(special[i]));
+        if (known < 0)
+            continue;
+        struct bl_added_token token = {.id = tokenizer->vocabulary.token[known].id, .plain = !tokenizer->special};
+        code = bl_added_add(&tokenizer->raw, special[i], strlen(special[i]), &token, e);
+    }
+    return code;
+}
