@@ -420,6 +420,64 @@ START_TEST(blocks_of_real_lists)
 }
 END_TEST
 
+/* Blocks cut into pieces at random: a list of which the optimum is known, all lengths different. */
+static struct list cut_blocks(size_t blocks, int64_t T, size_t most, uint64_t seed)
+{
+    struct bl_random r;
+    bl_random_seed(&r, seed, BL_STREAM_FILL);
+    struct list l = {malloc(blocks * most * sizeof *l.length), 0};
+    ck_assert_ptr_nonnull(l.length);
+    for (size_t b = 0; b < blocks; b++) {
+        int64_t left = T;
+        for (size_t k = 2 + bl_random_below(&r, most - 1); k > 1; k--) {
+            l.length[l.count] = 1 + (int64_t)bl_random_below(&r, (uint64_t)(2 * (left - 1) / (int64_t)k));
+            left -= l.length[l.count++];
+        }
+        l.length[l.count++] = left;
+    }
+    return l;
+}
+
+/* Whatever the prices, what they prove is no more than what is possible. */
+START_TEST(prices_prove_nothing_false)
+{
+    enum { BLOCKS = 300, T = 480000, PLACES = 500 };
+    struct list l = cut_blocks(BLOCKS, T, 5, (uint64_t)_i);
+    struct bl_lengths lengths = {l.length, NULL, l.count, 1, T, 1, T};
+    struct bl_histogram h;
+    uint32_t place[PLACES], start[PLACES + 1] = {0};
+    double price[PLACES];
+    struct bl_random r;
+    bl_random_seed(&r, (uint64_t)_i, BL_STREAM_CLIP);
+    for (uint32_t k = 0; k < PLACES; k++) { /* not far from the truth, at which false ones would show */
+        place[k] = k + 1;
+        price[k] = (k + 1) / (double)PLACES + (_i % 3) * 0.001 * (double)bl_random_below(&r, 10);
+    }
+    struct bl_histogram classes = {PLACES, place, start};
+    int64_t bound = 0;
+    ck_assert_int_eq(bl_histogram_make(&h, &lengths, NULL), 0);
+    ck_assert_int_eq(bl_bound_priced(&bound, &h, T, &classes, PLACES, price, NULL), 0);
+    ck_assert_int_le(bound, BLOCKS);
+    ck_assert_int_ge(bound, _i % 3 ? 1 : BLOCKS * 99 / 100); /* prices by length prove the steps */
+    bl_histogram_free(&h);
+    free(l.length);
+}
+END_TEST
+
+/* Nearly all lengths different, as those of recordings are: a block for each 30 seconds at 16 kHz. */
+START_TEST(long_blocks_of_different_lengths)
+{
+    struct list l = cut_blocks(1500, 480000, _i ? 12 : 4, (uint64_t)_i);
+    struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .T = 480000, .effort = 2};
+    struct bl_plan plan = make(l, &o);
+    assert_sound(&plan, l);
+    ck_assert_uint_le(plan.blocks, 1502);
+    ck_assert_int_ge(plan.lower_bound, 1500);
+    bl_plan_free(&plan);
+    free(l.length);
+}
+END_TEST
+
 START_TEST(oversize)
 {
     int64_t length[] = {25, 3, 10, 0, 11};
@@ -789,6 +847,8 @@ static Suite *plan_suite(void)
     tcase_add_loop_test(laws, counts_give_what_bestfit_gives_one_by_one, 0, 40);
     tcase_add_test(laws, the_papers_table);
     tcase_add_loop_test(laws, blocks_of_real_lists, 0, 5);
+    tcase_add_loop_test(laws, prices_prove_nothing_false, 0, 9);
+    tcase_add_loop_test(laws, long_blocks_of_different_lengths, 0, 2);
     tcase_add_test(edges, oversize);
     tcase_add_test(edges, clips);
     tcase_add_test(edges, refusals);
