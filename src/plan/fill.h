@@ -23,6 +23,10 @@ struct bl_fill_limits {
 int bl_fill_bestfit(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_fill_limits *limits,
                     struct bl_error *e);
 
+/* How many blocks that takes; 16 bytes for each block that is open at a time. */
+int bl_fill_bestfit_count(size_t *blocks, const struct bl_histogram *h, const struct bl_fill_limits *limits,
+                          struct bl_error *e);
+
 /* Minimum bin slack (Gupta and Ho, 1999), on counts: the longest length that is left, and beside it those that leave
  * the least room; as many blocks so as there are lengths for. Leaves almost nothing where many short lengths are there
  * to choose from; poor where long ones dominate. */
