@@ -16,6 +16,7 @@ static void keep_better(struct bl_patterns *best, struct bl_patterns *other)
 
 enum {
     LONG = 8192, /* T from which a block is filled by some lengths among very many */
+    MANY = 1024, /* different lengths, from which the relaxation by lengths may not end */
     FEW = 1024,  /* blocks, up to which each counts */
 };
 
@@ -48,6 +49,7 @@ int bl_fill_optimal(struct bl_patterns *patterns, int64_t *bound, const struct b
                     const struct bl_fill_limits *limits, struct bl_error *e)
 {
     struct bl_patterns other = {0};
+    struct bl_fill_limits some = {limits->T, limits->sequences, limits->work / 4};
     int rc = bl_fill_bestfit(patterns, h, limits, e);
     if (rc == 0 && limits->T >= LONG)
         rc = fill_by_classes(patterns, bound, h, limits, e);
@@ -55,13 +57,14 @@ int bl_fill_optimal(struct bl_patterns *patterns, int64_t *bound, const struct b
         rc = bl_fill_slack(&other, h, limits, e);
         keep_better(patterns, &other);
     }
+    if (rc == 0 && limits->T < LONG && h->distinct > MANY)
+        rc = fill_by_classes(patterns, bound, h, &some, e);
     if (rc == 0 && is_open(patterns, *bound, limits)) {
         rc = bl_fill_columns(&other, bound, h, patterns, limits, NULL, e);
         keep_better(patterns, &other);
     }
-    if (rc == 0 && is_open(patterns, *bound, limits)) {
-        struct bl_fill_limits some = {limits->T, limits->sequences, limits->work / 4};
-        rc = patterns->blocks <= FEW ? bl_fill_coarse(&other, h, &some, e) : 0;
+    if (rc == 0 && is_open(patterns, *bound, limits) && patterns->blocks <= FEW) {
+        rc = bl_fill_coarse(&other, h, &some, e);
         keep_better(patterns, &other);
     }
     if (rc < 0)
