@@ -98,8 +98,9 @@ static int refuse_oversize(const struct bl_plan *plan, const int64_t *length, si
 {
     for (size_t i = 0; i < count; i++)
         if (length[i] > plan->T && length[i] >= shortest)
-            return bl_error_set(e, BL_EFAIL, "sequence %zu has %lld steps, more than T = %lld", i, (long long)length[i],
-                                (long long)plan->T);
+            return bl_error_set(e, BL_EFAIL,
+                                "sequence %zu has %lld steps, more than T = %lld: a larger T, or --oversize", i,
+                                (long long)length[i], (long long)plan->T);
     return 0;
 }
 

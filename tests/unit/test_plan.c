@@ -504,7 +504,7 @@ START_TEST(oversize)
     struct bl_plan plan;
     struct bl_error e = {0};
     ck_assert_int_eq(bl_plan_make(&plan, length, l.count, &o, &e), BL_EFAIL);
-    ck_assert_str_eq(e.text, "sequence 0 has 25 steps, more than T = 10");
+    ck_assert_str_eq(e.text, "sequence 0 has 25 steps, more than T = 10: a larger T, or --oversize");
     static const int64_t expected[][5] = {/* pieces, deleted, cut, dropped, blocks */
                                           [BL_OVERSIZE_SPLIT] = {7, 0, 2, 0, 5},
                                           [BL_OVERSIZE_TRUNCATE] = {4, 16, 2, 0, 4},
