@@ -90,6 +90,13 @@ static int run(struct bl_cmd *cmd, struct comparing *c)
     int code = bl_cmd_require_T(cmd);
     if (!code)
         code = bl_length_source_read(&c->lengths, cmd);
+    if (!code)
+        code = bl_lengths_check(&c->lengths.table,
+                                &(struct bl_plan_options){.strategy = BL_STRATEGY_BLOCK,
+                                                          .oversize = c->options.oversize,
+                                                          .min_length = c->options.min_length,
+                                                          .T = c->options.T},
+                                e);
     for (int i = 0; i < ROWS && !code; i++)
         code = make_row(c, i, e);
     struct bl_buffer text = {0};

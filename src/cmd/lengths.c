@@ -1,5 +1,6 @@
 #include "cmd/lengths.h"
 
+#include <inttypes.h>
 #include <stddef.h>
 
 const struct bl_option bl_length_source_options[] = {
@@ -32,6 +33,26 @@ int bl_length_source_read(struct bl_length_source *lengths, struct bl_cmd *cmd)
     if (lengths->group_by)
         return bl_sequences_open_grouped(&lengths->table, o->operand, o->operands, lengths->group_by, &cmd->error);
     return bl_sequences_open(&lengths->table, o->operand, o->operands, false, &cmd->error);
+}
+
+int bl_lengths_check(const struct bl_sequences *t, const struct bl_plan_options *o, struct bl_error *e)
+{
+    bool whole = o->strategy == BL_STRATEGY_BLOCK || o->strategy == BL_STRATEGY_NAIVE;
+    struct bl_row_text text = {0};
+    size_t i = 0;
+    if (!whole || o->oversize != BL_OVERSIZE_ERROR || o->T == 0 || !t->offset)
+        return BL_OK;
+    while (i < t->count && (t->length[i] <= o->T || t->length[i] < o->min_length))
+        i++;
+    struct bl_error unread = {0}; /* of standard input no row is read back: then the plan's error names its number */
+    int code = BL_OK;
+    if (i < t->count && bl_sequences_row(t, i, &text, &unread) == BL_OK)
+        code = bl_error_set(e, BL_EFAIL,
+                            "%s (sequence %zu) has %" PRId64 " steps, more than T = %" PRId64
+                            ": a larger T, or --oversize",
+                            text.row.id, i, t->length[i], o->T);
+    bl_row_text_free(&text);
+    return code;
 }
 
 int bl_cmd_require_T(struct bl_cmd *cmd)

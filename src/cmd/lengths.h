@@ -16,6 +16,9 @@ extern const struct bl_option bl_length_source_options[]; /* over struct bl_leng
 /* Reads what was named: the operands, or --lengths; one of them must be. */
 int bl_length_source_read(struct bl_length_source *lengths, struct bl_cmd *cmd);
 
+/* BL_EFAIL where a sequence is longer than T and nothing is said about those: names it by its id. */
+int bl_lengths_check(const struct bl_sequences *table, const struct bl_plan_options *options, struct bl_error *e);
+
 /* -T must have been given. */
 int bl_cmd_require_T(struct bl_cmd *cmd);
 

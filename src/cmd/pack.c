@@ -58,6 +58,10 @@ static int settle(struct bl_cmd *cmd, struct bl_packing *p)
         return bl_error_set(e, BL_EUSAGE, "no source given (see bload pack --help)");
     if (p->plan_path && !p->sequences_path)
         return bl_error_set(e, BL_EUSAGE, "--plan needs --sequences: the table that it was made from");
+    if (p->options.group_by && !p->sequences_path)
+        return bl_error_set(e, BL_EUSAGE, "--group-by needs --sequences: a table with that column");
+    if (p->options.group_by && p->plan_path)
+        return bl_error_set(e, BL_EUSAGE, "--group-by or --plan, not both: a plan says what shares a block");
     return bl_cmd_require_T(cmd);
 }
 
@@ -66,10 +70,12 @@ static int settle(struct bl_cmd *cmd, struct bl_packing *p)
 static int get_plan(struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->table;
-    if (!p->plan_path)
-        return bl_plan_make(&p->plan, t->length, t->count, &p->plan_options, e);
+    p->plan_options.group = t->group;
+    int code = p->plan_path ? BL_OK : bl_lengths_check(t, &p->plan_options, e);
+    if (code || !p->plan_path)
+        return code ? code : bl_plan_make(&p->plan, t->length, t->count, &p->plan_options, e);
     int64_t T;
-    int code = bl_plan_T(&T, t->length, t->count, &p->plan_options, e);
+    code = bl_plan_T(&T, t->length, t->count, &p->plan_options, e);
     size_t size = strlen(p->plan_path);
     if (!code && size > 12 && strcmp(p->plan_path + size - 12, ".safetensors") == 0)
         return bl_index_load(&p->plan, p->plan_path, T, t->length, t->count, e);
@@ -187,7 +193,8 @@ static void say_summary(const struct bl_packing *p)
     char a[32], b[32], c[32];
     const struct bl_finished *f = &p->finished;
     bl_summary_plan(&p->plan, &p->plan_options);
-    bl_cmd_say("%s: %s shards, %s; %s %s/s", p->output, bl_text_count(a, bl_format_shards(&p->format)),
+    int64_t shards = bl_format_shards(&p->format);
+    bl_cmd_say("%s: %s shard%s, %s; %s %s/s", p->output, bl_text_count(a, shards), shards == 1 ? "" : "s",
                bl_text_size(b, f->bytes),
                bl_text_count(c, p->seconds > 0 ? (int64_t)((double)p->steps / p->seconds) : 0), p->kind->steps);
     if (p->partial)

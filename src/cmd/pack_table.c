@@ -161,7 +161,9 @@ int bl_packing_table(struct bl_cmd *cmd, struct bl_packing *p)
     if (!code && !found)
         code = p->sequences_path ? copy_table(p, e) : scan(cmd, p);
     const char *path = p->state.sequences;
-    if (!code)
+    if (!code && p->options.group_by)
+        code = bl_sequences_open_grouped(&p->table, &path, 1, p->options.group_by, e);
+    else if (!code)
         code = bl_sequences_open(&p->table, &path, 1, false, e);
     if (!code && found && !p->sequences_path)
         code = bl_scan_compare(&p->inputs.files, p->inputs.base, &p->table, e);

@@ -19,7 +19,8 @@ struct node {
 struct bestfit {
     const struct bl_histogram *h;
     const struct bl_fill_limits *limits;
-    struct bl_patterns *patterns;
+    struct bl_patterns *patterns; /* or NULL: only the blocks are counted */
+    size_t blocks;
     struct bl_residuals open;
     struct node *node;
     size_t nodes, capacity;
@@ -27,6 +28,8 @@ struct bestfit {
 
 static int add_node(struct bestfit *f, uint32_t before, uint32_t bucket, struct bl_error *e)
 {
+    if (!f->patterns)
+        return 0;
     if (f->nodes == f->capacity) {
         size_t capacity = f->capacity + f->capacity / 4 + 64;
         struct node *larger = realloc(f->node, capacity * sizeof *larger);
@@ -42,6 +45,9 @@ static int add_node(struct bestfit *f, uint32_t before, uint32_t bucket, struct 
 static int close_group(struct bestfit *f, struct bl_group group, struct bl_error *e)
 {
     int rc = 0;
+    f->blocks += group.blocks;
+    if (!f->patterns)
+        return 0;
     for (uint32_t n = group.node; rc == 0 && n != NO_NODE; n = f->node[n].before)
         rc = bl_patterns_push(f->patterns, f->node[n].bucket, e);
     return rc == 0 ? bl_patterns_close(f->patterns, group.blocks, e) : rc;
@@ -104,23 +110,38 @@ static int place_bucket(struct bestfit *f, uint32_t bucket, struct bl_error *e)
     return rc;
 }
 
+static int fill(struct bestfit *f, struct bl_error *e)
+{
+    int rc = 0;
+    for (size_t b = f->h->distinct; rc == 0 && b-- > 0;)
+        rc = place_bucket(f, (uint32_t)b, e);
+    struct bl_residual_place place;
+    for (struct bl_group *g; rc == 0 && (g = bl_residuals_find(&f->open, 0, &place));) {
+        struct bl_group group = *g;
+        bl_residuals_remove(&f->open, place);
+        rc = close_group(f, group, e);
+    }
+    bl_residuals_free(&f->open);
+    free(f->node);
+    return rc;
+}
+
 int bl_fill_bestfit(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_fill_limits *limits,
                     struct bl_error *e)
 {
     *patterns = (struct bl_patterns){0};
     struct bestfit f = {.h = h, .limits = limits, .patterns = patterns};
-    int rc = 0;
-    for (size_t b = h->distinct; rc == 0 && b-- > 0;)
-        rc = place_bucket(&f, (uint32_t)b, e);
-    struct bl_residual_place place;
-    for (struct bl_group *g; rc == 0 && (g = bl_residuals_find(&f.open, 0, &place));) {
-        struct bl_group group = *g;
-        bl_residuals_remove(&f.open, place);
-        rc = close_group(&f, group, e);
-    }
-    bl_residuals_free(&f.open);
-    free(f.node);
+    int rc = fill(&f, e);
     if (rc < 0)
         bl_patterns_free(patterns);
+    return rc;
+}
+
+int bl_fill_bestfit_count(size_t *blocks, const struct bl_histogram *h, const struct bl_fill_limits *limits,
+                          struct bl_error *e)
+{
+    struct bestfit f = {.h = h, .limits = limits};
+    int rc = fill(&f, e);
+    *blocks = f.blocks;
     return rc;
 }

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "base/error.h"
 #include "plan/histogram.h"
 
 /* L1: the steps, divided by T and rounded up. */
@@ -14,5 +15,11 @@ int64_t bl_bound_steps(const struct bl_histogram *h, int64_t T);
  * least K and at most T/2 must go into the room beside these, or into blocks of its own. The best K is one of the
  * lengths. O(D), no memory. */
 int64_t bl_bound_blocks(const struct bl_histogram *h, int64_t T);
+
+/* Raises *bound to what prices prove that some classes of the lengths have, in blocks: price[] of every class, and a
+ * block holds `places` of the units that the classes are counted in. Whatever the prices, what is proven is true.
+ * Errors: BL_EFAIL, no memory. */
+int bl_bound_priced(int64_t *bound, const struct bl_histogram *h, int64_t T, const struct bl_histogram *classes,
+                    uint32_t places, const double *price, struct bl_error *e);
 
 #endif

@@ -13,15 +13,13 @@ struct coarse {
     uint32_t T;            /* units */
 };
 
-static uint32_t units_of(const struct coarse *c, uint32_t length, uint32_t unit, int up)
+static uint32_t units_of(const struct coarse *c, uint32_t length, uint32_t unit)
 {
-    uint32_t units = up ? (uint32_t)(((uint64_t)length + unit - 1) / unit) : length / unit;
+    uint32_t units = (uint32_t)(((uint64_t)length + unit - 1) / unit);
     return units < c->T ? units : c->T; /* a length that does not fit when rounded up has the block to itself */
 }
 
-/* Lengths shorter than a unit, rounded down to nothing, are left out. */
-static int make(struct coarse *c, const struct bl_histogram *fine, uint32_t T, uint32_t unit, int up,
-                struct bl_error *e)
+static int make(struct coarse *c, const struct bl_histogram *fine, uint32_t T, uint32_t unit, struct bl_error *e)
 {
     *c = (struct coarse){.T = T / unit};
     c->h.length = malloc((c->T + 1) * sizeof *c->h.length);
@@ -32,8 +30,8 @@ static int make(struct coarse *c, const struct bl_histogram *fine, uint32_t T, u
     uint32_t sum = 0;
     size_t n = 0;
     for (size_t b = 0; b < fine->distinct; b++) {
-        uint32_t units = units_of(c, fine->length[b], unit, up);
-        if (units == 0)
+        uint32_t units = units_of(c, fine->length[b], unit);
+        if (bl_histogram_count(fine, b) == 0)
             continue;
         if (n == 0 || c->h.length[n - 1] != units) {
             c->h.length[n] = units;
@@ -112,7 +110,7 @@ static int expand(const struct coarse *c, const struct bl_patterns *units, uint3
             rc = expand_some(&x, units, p, &use, patterns, e);
     }
     if (rc == 0)
-        rc = bl_fill_rest(patterns, h, x.left, limits, 1, e);
+        rc = bl_fill_rest(patterns, h, x.left, limits, BL_REST_SLACK, e);
     free(x.left);
     free(x.cursor);
     return rc;
@@ -135,37 +133,27 @@ static int expand_best(const struct coarse *c, const struct bl_patterns *units, 
     return rc;
 }
 
-/* One relaxation in units: only its bound is of use when rounded down, only its patterns when rounded up. */
-static int relax(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h, uint32_t unit, int up,
-                 const struct bl_fill_limits *limits, struct bl_error *e)
-{
-    struct coarse c;
-    struct bl_patterns units = {0}, known = {0};
-    int rc = make(&c, h, (uint32_t)limits->T, unit, up, e);
-    struct bl_fill_limits in_units = {c.T, limits->sequences, limits->work / 2};
-    int64_t no_bound = 0;
-    if (rc == 0 && c.h.distinct > 0)
-        rc = bl_fill_bestfit(&known, &c.h, &in_units, e);
-    if (rc == 0 && c.h.distinct > 0)
-        rc = bl_fill_columns(&units, up ? &no_bound : bound, &c.h, &known, &in_units, e);
-    if (rc == 0 && up && units.count > 0)
-        rc = expand_best(&c, &units, h, limits, patterns, e);
-    bl_patterns_free(&units);
-    bl_patterns_free(&known);
-    release(&c);
-    return rc;
-}
-
-int bl_fill_coarse(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
-                   const struct bl_fill_limits *limits, struct bl_error *e)
+int bl_fill_coarse(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_fill_limits *limits,
+                   struct bl_error *e)
 {
     *patterns = (struct bl_patterns){0};
     uint32_t unit = (uint32_t)(limits->T / UNITS);
     if (unit < 2)
         return 0;
-    int rc = relax(patterns, bound, h, unit, 0, limits, e);
+    struct coarse c;
+    struct bl_patterns units = {0}, known = {0};
+    int rc = make(&c, h, (uint32_t)limits->T, unit, e);
+    struct bl_fill_limits in_units = {c.T, limits->sequences, limits->work};
+    int64_t bound = 0; /* of the lengths in units: of no use */
     if (rc == 0)
-        rc = relax(patterns, bound, h, unit, 1, limits, e);
+        rc = bl_fill_bestfit(&known, &c.h, &in_units, e);
+    if (rc == 0)
+        rc = bl_fill_columns(&units, &bound, &c.h, &known, &in_units, NULL, e);
+    if (rc == 0 && units.count > 0)
+        rc = expand_best(&c, &units, h, limits, patterns, e);
+    bl_patterns_free(&units);
+    bl_patterns_free(&known);
+    release(&c);
     if (rc < 0)
         bl_patterns_free(patterns);
     return rc;

@@ -143,7 +143,7 @@ static int round_columns(const struct generation *g, double up, uint32_t *left, 
             if (m->basis[r] < BL_SURPLUS && (!more || fraction >= up))
                 rc = take_column(g, r, more ? 1 : whole, left, patterns, e);
         }
-    return rc == 0 ? bl_fill_rest(patterns, g->h, left, g->limits, 1, e) : rc;
+    return rc == 0 ? bl_fill_rest(patterns, g->h, left, g->limits, BL_REST_SLACK, e) : rc;
 }
 
 static int round_best(struct generation *g, struct bl_patterns *best, struct bl_error *e)
@@ -187,10 +187,13 @@ static int is_affordable(const struct bl_histogram *h, const struct bl_fill_limi
 }
 
 int bl_fill_columns(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
-                    const struct bl_patterns *known, const struct bl_fill_limits *limits, struct bl_error *e)
+                    const struct bl_patterns *known, const struct bl_fill_limits *limits, double *price,
+                    struct bl_error *e)
 {
     struct generation g = {.h = h, .limits = limits, .bound = *bound, .enough = (int64_t)known->blocks};
     *patterns = (struct bl_patterns){0};
+    if (price)
+        memset(price, 0, h->distinct * sizeof *price);
     if (!is_affordable(h, limits))
         return 0;
     g.work = limits->work;
@@ -205,6 +208,8 @@ int bl_fill_columns(struct bl_patterns *patterns, int64_t *bound, const struct b
         rc = offer_known(&g, known, e);
     if (rc == 0)
         rc = generate(&g, e);
+    for (size_t b = 0; rc == 0 && price && b < h->distinct; b++)
+        price[b] = g.master.dual[b];
     if (rc == 0 && g.bound < g.enough)
         rc = round_best(&g, patterns, e);
     *bound = g.bound;

@@ -23,28 +23,41 @@ struct bl_fill_limits {
 int bl_fill_bestfit(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_fill_limits *limits,
                     struct bl_error *e);
 
+/* How many blocks that takes; 16 bytes for each block that is open at a time. */
+int bl_fill_bestfit_count(size_t *blocks, const struct bl_histogram *h, const struct bl_fill_limits *limits,
+                          struct bl_error *e);
+
 /* Minimum bin slack (Gupta and Ho, 1999), on counts: the longest length that is left, and beside it those that leave
  * the least room; as many blocks so as there are lengths for. Leaves almost nothing where many short lengths are there
  * to choose from; poor where long ones dominate. */
 int bl_fill_slack(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_fill_limits *limits,
                   struct bl_error *e);
 
-/* Adds patterns for what is left, left[b] of every bucket: by best fit, or by slack where that takes fewer blocks and
- * try_slack is set. On an error *patterns stays as it was. */
+/* Adds patterns for what is left, left[b] of every bucket: by best fit, by slack, too, or by all three, whichever takes
+ * the fewest blocks. On an error *patterns stays as it was. */
+enum bl_rest { BL_REST_BESTFIT, BL_REST_SLACK, BL_REST_COARSE };
 int bl_fill_rest(struct bl_patterns *patterns, const struct bl_histogram *h, const uint32_t *left,
-                 const struct bl_fill_limits *limits, int try_slack, struct bl_error *e);
+                 const struct bl_fill_limits *limits, enum bl_rest how, struct bl_error *e);
 
 /* The linear relaxation by column generation (Gilmore and Gomory, 1961), rounded down; what is left is packed by the
  * ways above. known: patterns for the same histogram, to begin with and to beat. *bound is raised to the bound that was
- * proven (Farley 1990). Nothing is begun that the limits forbid, or that *bound shows to be in vain: then
+ * proven (Farley 1990). price: NULL, or [distinct] for the prices of the lengths in the end; zeros without a
+ * relaxation. Nothing is begun that the limits forbid, or that *bound shows to be in vain: then
  * patterns->count is 0. */
 int bl_fill_columns(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
-                    const struct bl_patterns *known, const struct bl_fill_limits *limits, struct bl_error *e);
+                    const struct bl_patterns *known, const struct bl_fill_limits *limits, double *price,
+                    struct bl_error *e);
 
-/* The same for lengths too many or too long for it: on lengths in units of a few thousandths of T, rounded down for the
- * bound and up for the patterns. */
-int bl_fill_coarse(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
-                   const struct bl_fill_limits *limits, struct bl_error *e);
+/* The same for few lengths that are too long for it, in units of a few thousandths of T, rounded up. patterns->count is
+ * 0 where the limits forbid it. */
+int bl_fill_coarse(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_fill_limits *limits,
+                   struct bl_error *e);
+
+/* For many: linear relaxations over some hundred classes of lengths, one after the other for what is left, carried out
+ * with the true lengths. blocks: about how many there will be. *bound is raised to what the prices of the first prove.
+ */
+int bl_fill_sketch(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
+                   const struct bl_fill_limits *limits, uint32_t classes, size_t blocks, struct bl_error *e);
 
 /* The best of all; *bound is a proven lower bound, raised where more is proven. Stops as soon as the two meet. Of
  * equally many blocks those with fewer sequences in the fullest. */

@@ -1,4 +1,3 @@
-#include "plan/bound.h"
 #include "plan/fill.h"
 
 /* Keeps the better of two, frees the other. */
@@ -15,12 +14,34 @@ static void keep_better(struct bl_patterns *best, struct bl_patterns *other)
     bl_patterns_free(other);
 }
 
-static int fill_by_columns(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
-                           const struct bl_patterns *known, const struct bl_fill_limits *limits, struct bl_error *e)
+enum {
+    LONG = 8192, /* T from which a block is filled by some lengths among very many */
+    MANY = 1024, /* different lengths, from which the relaxation by lengths may not end */
+    FEW = 1024,  /* blocks, up to which each counts */
+};
+
+static int is_open(const struct bl_patterns *best, int64_t bound, const struct bl_fill_limits *limits)
 {
-    int rc = bl_fill_columns(patterns, bound, h, known, limits, e);
-    if (rc == 0 && patterns->count == 0 && *bound < (int64_t)known->blocks)
-        rc = bl_fill_coarse(patterns, bound, h, limits, e);
+    return limits->work > 0 && (int64_t)best->blocks > bound;
+}
+
+/* More than a block and more than a two-thousandth over the bound. */
+static int is_far(const struct bl_patterns *best, int64_t bound)
+{
+    int64_t gap = (int64_t)best->blocks - bound;
+    return gap > 1 && gap > bound / 2000;
+}
+
+static int fill_by_classes(struct bl_patterns *best, int64_t *bound, const struct bl_histogram *h,
+                           const struct bl_fill_limits *limits, struct bl_error *e)
+{
+    static const uint32_t classes[] = {120, 240, 480};
+    struct bl_patterns other = {0};
+    int rc = 0;
+    for (int i = 0; rc == 0 && i < 3 && is_open(best, *bound, limits) && (i < 2 || is_far(best, *bound)); i++) {
+        rc = bl_fill_sketch(&other, bound, h, limits, classes[i], best->blocks, e);
+        keep_better(best, &other);
+    }
     return rc;
 }
 
@@ -28,13 +49,22 @@ int bl_fill_optimal(struct bl_patterns *patterns, int64_t *bound, const struct b
                     const struct bl_fill_limits *limits, struct bl_error *e)
 {
     struct bl_patterns other = {0};
+    struct bl_fill_limits some = {limits->T, limits->sequences, limits->work / 4};
     int rc = bl_fill_bestfit(patterns, h, limits, e);
-    if (rc == 0 && limits->work > 0 && (int64_t)patterns->blocks > *bound) {
+    if (rc == 0 && limits->T >= LONG)
+        rc = fill_by_classes(patterns, bound, h, limits, e);
+    if (rc == 0 && is_open(patterns, *bound, limits)) {
         rc = bl_fill_slack(&other, h, limits, e);
         keep_better(patterns, &other);
     }
-    if (rc == 0 && limits->work > 0 && (int64_t)patterns->blocks > *bound) {
-        rc = fill_by_columns(&other, bound, h, patterns, limits, e);
+    if (rc == 0 && limits->T < LONG && h->distinct > MANY)
+        rc = fill_by_classes(patterns, bound, h, &some, e);
+    if (rc == 0 && is_open(patterns, *bound, limits)) {
+        rc = bl_fill_columns(&other, bound, h, patterns, limits, NULL, e);
+        keep_better(patterns, &other);
+    }
+    if (rc == 0 && is_open(patterns, *bound, limits) && patterns->blocks <= FEW) {
+        rc = bl_fill_coarse(&other, h, &some, e);
         keep_better(patterns, &other);
     }
     if (rc < 0)

@@ -98,8 +98,9 @@ static int refuse_oversize(const struct bl_plan *plan, const int64_t *length, si
 {
     for (size_t i = 0; i < count; i++)
         if (length[i] > plan->T && length[i] >= shortest)
-            return bl_error_set(e, BL_EFAIL, "sequence %zu has %lld steps, more than T = %lld", i, (long long)length[i],
-                                (long long)plan->T);
+            return bl_error_set(e, BL_EFAIL,
+                                "sequence %zu has %lld steps, more than T = %lld: a larger T, or --oversize", i,
+                                (long long)length[i], (long long)plan->T);
     return 0;
 }
 
@@ -179,6 +180,24 @@ static int bound_of_steps(const struct bl_planner *p, const struct bl_share *sha
     return 0;
 }
 
+/* Patterns for lengths of which too many differ: rounded up, unless best fit by the lengths as they are takes fewer
+ * blocks, which then is worth its memory. */
+static int fill_rounded(struct bl_share *share, int64_t bound, const struct bl_fill_limits *limits, struct bl_error *e)
+{
+    size_t blocks;
+    int rc = bl_fill_bestfit_count(&blocks, &share->h, limits, e);
+    if (rc == 0 && (int64_t)blocks > bound) {
+        bl_histogram_coarsen(&share->h, DISTINCT_MAX);
+        rc = bl_fill_optimal(&share->patterns, &bound, &share->h, limits, e);
+        if (rc < 0 || share->patterns.blocks <= blocks)
+            return rc;
+        bl_patterns_free(&share->patterns);
+        bl_histogram_free(&share->h);
+        rc = bl_histogram_make(&share->h, &share->lengths, e);
+    }
+    return rc == 0 ? bl_fill_bestfit(&share->patterns, &share->h, limits, e) : rc;
+}
+
 static int fill_share(struct bl_planner *p, struct bl_share *share, struct bl_error *e)
 {
     struct bl_fill_limits limits = limits_of(p);
@@ -190,14 +209,16 @@ static int fill_share(struct bl_planner *p, struct bl_share *share, struct bl_er
     if (!whole)
         rc = bound_of_steps(p, share, &bound, e);
     raised = bound;
-    int exact = share->h.distinct <= DISTINCT_MAX && whole;
-    bl_histogram_coarsen(&share->h, DISTINCT_MAX);
-    int kept = is_alone(&p->options) || p->options.order == BL_KEEP_ORDER;
+    int kept = is_alone(&p->options) || p->options.order == BL_KEEP_ORDER, many = share->h.distinct > DISTINCT_MAX;
     if (!kept && p->options.fill != BL_FILL_OPTIMAL)
         limits.work /= 8; /* for the bound alone */
-    if (rc == 0 && !kept)
+    if (rc == 0 && !kept && many && p->options.fill == BL_FILL_OPTIMAL)
+        rc = fill_rounded(share, bound, &limits, e);
+    else if (many)
+        bl_histogram_coarsen(&share->h, DISTINCT_MAX);
+    else if (rc == 0 && !kept)
         rc = bl_fill_optimal(&share->patterns, &raised, &share->h, &limits, e);
-    p->counts.lower_bound += exact ? raised : bound;
+    p->counts.lower_bound += whole ? raised : bound;
     if (p->options.fill != BL_FILL_OPTIMAL)
         bl_patterns_free(&share->patterns);
     if (kept || p->options.fill == BL_FILL_RANDOM)

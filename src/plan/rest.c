@@ -2,25 +2,35 @@
 
 #include "plan/fill.h"
 
+static void keep_fewer(struct bl_patterns *best, struct bl_patterns *other)
+{
+    if (other->count > 0 && other->blocks < best->blocks) {
+        struct bl_patterns worse = *best;
+        *best = *other;
+        *other = worse;
+    }
+    bl_patterns_free(other);
+}
+
 static int fill_better(struct bl_patterns *best, const struct bl_histogram *rest, const struct bl_fill_limits *limits,
-                       int try_slack, struct bl_error *e)
+                       enum bl_rest how, struct bl_error *e)
 {
     struct bl_patterns other = {0};
     struct bl_fill_limits some = {limits->T, limits->sequences, limits->work / 16};
     int rc = bl_fill_bestfit(best, rest, limits, e);
-    if (rc == 0 && try_slack)
+    if (rc == 0 && how >= BL_REST_SLACK) {
         rc = bl_fill_slack(&other, rest, &some, e);
-    if (rc == 0 && try_slack && other.blocks < best->blocks) {
-        struct bl_patterns worse = *best;
-        *best = other;
-        other = worse;
+        keep_fewer(best, &other);
     }
-    bl_patterns_free(&other);
+    if (rc == 0 && how >= BL_REST_COARSE) {
+        rc = bl_fill_coarse(&other, rest, &some, e);
+        keep_fewer(best, &other);
+    }
     return rc;
 }
 
 int bl_fill_rest(struct bl_patterns *patterns, const struct bl_histogram *h, const uint32_t *left,
-                 const struct bl_fill_limits *limits, int try_slack, struct bl_error *e)
+                 const struct bl_fill_limits *limits, enum bl_rest how, struct bl_error *e)
 {
     struct bl_histogram rest = {h->distinct, h->length, malloc((h->distinct + 1) * sizeof *rest.start)};
     struct bl_patterns added = {0};
@@ -32,7 +42,7 @@ int bl_fill_rest(struct bl_patterns *patterns, const struct bl_histogram *h, con
         sum += left[b];
     }
     rest.start[h->distinct] = sum;
-    int rc = sum ? fill_better(&added, &rest, limits, try_slack, e) : 0;
+    int rc = sum ? fill_better(&added, &rest, limits, how, e) : 0;
     if (rc == 0)
         rc = bl_patterns_append(patterns, &added, e);
     bl_patterns_free(&added);

@@ -22,7 +22,7 @@ struct bl_tolerance {
 };
 
 struct bl_pack_options {
-    const char *output, *sequences, *plan;
+    const char *output, *sequences, *plan, *group_by;
     int64_t shard_size;
     struct bl_compress compress;
     int pad; /* enum bl_pad */

@@ -15,10 +15,25 @@ struct adding {
     struct bl_planner planner;
 };
 
+/* The column by which the sequences were grouped, or "". */
+static const char *group_by(const struct bl_manifest *m)
+{
+    for (size_t i = 0; i < m->configuration.count; i++)
+        if (strcmp(m->configuration.pair[i].name, "group-by") == 0)
+            return m->configuration.pair[i].value;
+    return "";
+}
+
 static int check_dataset(const struct adding *a, struct bl_plan_options *o, struct bl_error *e)
 {
     const struct bl_words *w = &a->dataset.manifest.words;
     const struct bl_epochs *x = a->epochs;
+    const char *column = group_by(&a->dataset.manifest);
+    if (*column)
+        return bl_error_set(e, BL_EUSAGE,
+                            "%s was packed with --group-by %s, and does not hold that column: another plan would mix "
+                            "the groups",
+                            x->dir, column);
     if (strcmp(w->strategy, "sample") == 0 || strcmp(w->strategy, "mix") == 0)
         return bl_error_set(e, BL_EUSAGE, "%s holds clips (--strategy %s): another plan would have to cut others",
                             x->dir, w->strategy);

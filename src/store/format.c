@@ -18,11 +18,6 @@ static const struct {
     [BL_TABLE_SOURCE_START] = {"source_start", BL_I64}, [BL_TABLE_SEGMENT_IDS] = {"segment_ids", BL_I32},
 };
 
-const char *bl_table_name(enum bl_table table)
-{
-    return tables[table].name;
-}
-
 static bool has_table(const struct bl_format *format, int table)
 {
     switch (table) {

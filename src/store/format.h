@@ -85,6 +85,4 @@ void bl_layout_free(struct bl_layout *layout);
 const struct bl_shard_tensor *bl_layout_table(const struct bl_layout *layout, enum bl_table table);
 const struct bl_shard_tensor *bl_layout_field(const struct bl_layout *layout, int field);
 
-const char *bl_table_name(enum bl_table table);
-
 #endif

@@ -275,7 +275,7 @@ static int read_lines(struct loading *l, struct bl_sequences_file *file, struct 
     int got;
     while ((got = bl_lines_next(lines, &line, &size, &ended, e)) > 0) {
         int64_t plain = l->hash ? 0 : plain_length(line, size);
-        if (plain > 0 && plain <= INT64_MAX - l->table->steps) {
+        if (ended && plain > 0 && plain <= INT64_MAX - l->table->steps) {
             if (add_length(l, plain, e))
                 return BL_EFAIL;
             continue;
@@ -291,8 +291,7 @@ static int read_lines(struct loading *l, struct bl_sequences_file *file, struct 
             code = code ? code : read_header(file, line, e);
         } else
             code = add_row(l, file, line, lines->number, lines->offset, e);
-        /* A list of lengths by hand may lack the last newline; a table that does was cut off. */
-        if (!code && !ended && l->hash)
+        if (!code && !ended)
             code = bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": the file ends in the middle of a line: it was cut off",
                                 file->path, lines->number);
         if (code)

@@ -17,7 +17,7 @@ test_first_dataset() {
     expect 0 bload pack v -T 45 -o d
     out_is </dev/null
     err_has 'bload: 3 sequences of 94 steps (longest 40) in 3 blocks'
-    err_has 'bload: d: 1 shards, 4.8 MiB'
+    err_has 'bload: d: 1 shard, 4.8 MiB'
     files d >names
     diff -u - names <<'END'
 index.safetensors
@@ -96,6 +96,40 @@ test_epochs_are_added_to_a_dataset() {
     expect 0 bload pack -q v --strategy mix -T 30 -o clips
     expect 2 bload plan --dataset clips
     err_has 'holds clips'
+}
+
+test_groups_never_share_a_block() {
+    clips
+    expect 0 bload scan -q v -o sequences.tsv
+    awk -F '\t' -v OFS='\t' '{ print $0, NR == 1 ? "colour" : NR % 2 ? "red" : "blue" }' sequences.tsv >table.tsv
+    expect 0 bload pack -q --sequences table.tsv --group-by colour -T 500 -o d
+    expect 0 bload verify -q d
+    expect 0 bload pack -q --sequences table.tsv -T 500 -o one
+    is 1 "$(bload info --json one | jq .blocks)" # without groups all of them fit a block
+    is 2 "$(bload info --json d | jq .blocks)"
+    expect 0 bload pack --sequences table.tsv --group-by colour -T 500 -o d
+    err_has 'complete already'
+    expect 2 bload pack --sequences table.tsv -T 500 -o d
+    err_has 'group-by'
+    expect 2 bload plan --dataset d
+    err_has 'd was packed with --group-by colour'
+    expect 1 bload pack --sequences table.tsv --group-by shape -T 500 -o e
+    err_has 'no column "shape" to group by'
+    expect 2 bload pack v --group-by colour -T 500 -o f
+    err_has -- '--group-by needs --sequences'
+    [ ! -e f ] || fail 'f was made'
+}
+
+test_what_is_too_long_is_named() {
+    clips
+    expect 0 bload scan -q v -o sequences.tsv
+    longest=$(awk -F '\t' 'NR > 1 && $2 > n { n = $2 } END { print n }' sequences.tsv)
+    name=$(awk -F '\t' -v n=$((longest - 1)) 'NR > 1 && $2 > n { print $1; exit }' sequences.tsv)
+    expect 1 bload pack -q v -T $((longest - 1)) -o d
+    err_has "$name (sequence "
+    err_has ": a larger T, or --oversize"
+    expect 1 bload plan -q sequences.tsv -T $((longest - 1))
+    err_has "$name (sequence "
 }
 
 test_a_table_of_another_sampling_is_refused() {

@@ -130,6 +130,9 @@ test_lists_that_are_none() {
     refuse_list '5.0\n' '1: "5.0" is no length (a whole number from 1)'
     refuse_list '5 99999999999999999\n' '1: "5 99999999999999999" is no "length count"'
     refuse_list '99999999999999999999\n' '1: "99999999999999999999" is no length (a whole number from 1)'
+    refuse_list '5\n\t7\n' '2: "?7" is no length (a whole number from 1)'
+    refuse_list '5\n99' '2: the file ends in the middle of a line: it was cut off'
+    refuse_list '5 12' '1: the file ends in the middle of a line: it was cut off'
     lengths 5
     expect 2 bload plan -T 5 --lengths lengths lengths
     err_is <<<'bload: plan: tables or --lengths, not both'

@@ -273,16 +273,14 @@ END_TEST
 
 /* --- chance ----------------------------------------------------------------------------------------------------- */
 
-/* Of 200 seeds, how often two given sequences share a block: as often as chance has it, for pairs of equal length and
- * of different ones. 40 blocks of 4 or so: expected some 200 * 3 / 160; thresholds of five deviations. */
-START_TEST(pairs_meet_as_often_as_expected)
+enum { PAIRS_N = 160, PAIRS_SEEDS = 200 };
+
+/* meet[i][j]: in how many of 200 plans, of 200 seeds, i and j share a block. */
+static void count_meetings(struct list l, enum bl_fill fill, int64_t T, int meet[PAIRS_N][PAIRS_N])
 {
-    enum { N = 160, SEEDS = 200 };
-    struct list l = random_list(N, 12, 21);
-    struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .fill = (enum bl_fill)_i, .T = 26};
-    static int meet[N][N];
-    memset(meet, 0, sizeof meet);
-    for (o.seed = 0; o.seed < SEEDS; o.seed++) {
+    struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .fill = fill, .T = T};
+    memset(meet, 0, PAIRS_N * sizeof *meet);
+    for (o.seed = 0; o.seed < PAIRS_SEEDS; o.seed++) {
         struct bl_plan plan = make(l, &o);
         for (size_t b = 0; b < plan.blocks; b++)
             for (int64_t p = plan.block_ptr[b]; p < plan.block_ptr[b + 1]; p++)
@@ -290,21 +288,69 @@ START_TEST(pairs_meet_as_often_as_expected)
                     meet[plan.sequence[p]][plan.sequence[q]] += p != q;
         bl_plan_free(&plan);
     }
-    /* What is alike in length must be alike in company: over the pairs of two lengths, counts as of a Poisson law. */
+}
+
+/* Meetings of a pair are rare and independent from seed to seed: a Poisson law, by which (meetings - mean)^2 / mean has
+ * the mean 1 and the variance 2 + 1 / mean. */
+struct dispersion {
+    double sum, expected, variance;
+};
+
+static void add_pairs(struct dispersion *d, const int *meet, size_t pairs, double mean, int estimated)
+{
+    for (size_t i = 0; i < pairs; i++)
+        d->sum += (meet[i] - mean) * (meet[i] - mean) / mean;
+    d->expected += (double)pairs - estimated;
+    d->variance += (double)pairs * (2 + 1 / mean);
+}
+
+/* In deviations; of chance alone, within 4. Did half of the pairs meet twice as often as the others, it would be 20 and
+ * more. */
+static double excess(const struct dispersion *d)
+{
+    return (d->sum - d->expected) / sqrt(d->variance);
+}
+
+/* 40 blocks of four equal sequences: every pair is to meet in three of 159 plans. */
+START_TEST(equal_pairs_meet_as_often_as_expected)
+{
+    static int meet[PAIRS_N][PAIRS_N];
+    int64_t length[PAIRS_N];
+    for (size_t i = 0; i < PAIRS_N; i++)
+        length[i] = 7;
+    struct list l = {length, NULL, PAIRS_N};
+    struct dispersion d = {0};
+    double mean = PAIRS_SEEDS * 3.0 / (PAIRS_N - 1);
+    count_meetings(l, (enum bl_fill)_i, 28, meet);
+    for (size_t i = 0; i < PAIRS_N; i++)
+        add_pairs(&d, meet[i] + i + 1, PAIRS_N - 1 - i, mean, 0);
+    ck_assert_msg(fabs(excess(&d)) < 4, "%f deviations", excess(&d));
+}
+END_TEST
+
+/* Of two lengths that share blocks at all, every two sequences meet as often as any other two. */
+START_TEST(pairs_of_lengths_meet_alike)
+{
+    static int meet[PAIRS_N][PAIRS_N], some[PAIRS_N * PAIRS_N];
+    struct list l = random_list(PAIRS_N, 12, 21);
+    struct dispersion d = {0};
+    count_meetings(l, (enum bl_fill)_i, 26, meet);
     for (int64_t a = 1; a <= 12; a++)
         for (int64_t b = a; b <= 12; b++) {
-            double sum = 0, pairs = 0, highest = 0;
-            for (size_t i = 0; i < N; i++)
-                for (size_t j = i + 1; j < N; j++) {
+            size_t pairs = 0;
+            double sum = 0;
+            for (size_t i = 0; i < PAIRS_N; i++)
+                for (size_t j = i + 1; j < PAIRS_N; j++) {
                     if (!((l.length[i] == a && l.length[j] == b) || (l.length[i] == b && l.length[j] == a)))
                         continue;
+                    some[pairs++] = meet[i][j];
                     sum += meet[i][j];
-                    pairs++;
-                    highest = meet[i][j] > highest ? meet[i][j] : highest;
                 }
-            if (pairs > 0)
-                ck_assert_double_le(highest, sum / pairs + 5 * sqrt(sum / pairs) + 5);
+            if (pairs > 1 && sum > 0)
+                add_pairs(&d, some, pairs, sum / (double)pairs, 1);
         }
+    ck_assert_double_gt(d.expected, PAIRS_N * 20);
+    ck_assert_msg(fabs(excess(&d)) < 4, "%f deviations", excess(&d));
     free_list(l);
 }
 END_TEST
@@ -459,7 +505,8 @@ static void add(TCase *tests)
     tcase_add_loop_test(tests, epochs_are_alike_in_size_alone, 0, 3);
     tcase_add_test(tests, adopted_plans_keep_blocks_and_widths);
     tcase_add_loop_test(tests, balance_levels_the_ranks, 0, 3);
-    tcase_add_loop_test(tests, pairs_meet_as_often_as_expected, 0, 3);
+    tcase_add_loop_test(tests, equal_pairs_meet_as_often_as_expected, 0, 3);
+    tcase_add_loop_test(tests, pairs_of_lengths_meet_alike, 0, 3);
     tcase_add_test(tests, random_fill_varies_the_combinations);
     tcase_add_loop_test(tests, random_fill_costs_few_blocks, 0, 3);
     tcase_add_loop_test(tests, no_length_prefers_the_first_place, 0, 3);

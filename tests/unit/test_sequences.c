@@ -96,13 +96,14 @@ START_TEST(lists_of_lengths)
     unit_enter(directory);
     struct bl_sequences t;
     struct bl_error e = {0};
-    ck_assert_int_eq(open_text(&t, "5\n7 3\n2\t2\r\n9", true, &e), BL_OK);
+    ck_assert_int_eq(open_text(&t, "5\n7 3\n2\t2\r\n9\n", true, &e), BL_OK);
     static const int64_t expected[] = {5, 7, 7, 7, 2, 2, 9};
     ck_assert_uint_eq(t.count, 7);
     ck_assert_mem_eq(t.length, expected, sizeof expected);
     ck_assert_int_eq(t.steps, 39);
     bl_sequences_close(&t);
-    static const char *const bad[] = {"0\n", "-1\n", "1.5\n", "x\n", "\n", "3 -1\n", "3 2 1\n", "3 x\n", "1\n2\n\n"};
+    static const char *const bad[] = {"0\n",    "-1\n",    "1.5\n", "x\n",      "\n",
+                                      "3 -1\n", "3 2 1\n", "3 x\n", "1\n2\n\n", "1\n2"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct bl_error refused = {0};
         ck_assert_msg(open_text(&t, bad[i], true, &refused) == BL_EFAIL, "took \"%s\"", bad[i]);

@@ -1,0 +1,105 @@
+/* Prices of classes as a bound for the lengths behind them.
+ *
+ * Between two classes the price is interpolated. That promises a little too much where the true prices bend, so it is
+ * tried for lengths a little shorter than they are, too. Only lengths up to T / 2 need prices: with W the worth of the
+ * best block of them and w(r) that of the best within r, a length above, of which no block has two, may cost
+ * W - w(T - length); then no block is worth more than W (Farley), and
+ *     blocks >= sum of all prices / W = longs + (sum of the short prices - sum over the longs of w(T - length)) / W. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/bound.h"
+#include "plan/knapsack.h"
+
+__extension__ typedef unsigned __int128 u128;
+
+enum {
+    PLACES = 16384, /* in which lengths are counted here, rounded down */
+    SHIFTS = 4,
+};
+
+#define SHIFT 0.3 /* of a place of the classes */
+#define WORTH_EXACT 9007199254740992.0
+
+/* Lengths in places; those that round to nothing are left out. */
+static int round_down(struct bl_histogram *to, const struct bl_histogram *h, int64_t T, uint32_t places,
+                      struct bl_error *e)
+{
+    *to = (struct bl_histogram){0, malloc((places + 1) * sizeof *to->length), malloc((places + 2) * sizeof *to->start)};
+    if (!to->length || !to->start)
+        return bl_error_memory(e);
+    uint32_t sum = 0;
+    size_t n = 0;
+    for (size_t b = 0; b < h->distinct; b++) {
+        uint32_t length = (uint32_t)((uint64_t)h->length[b] * places / (uint64_t)T);
+        if (length == 0)
+            continue;
+        if (n == 0 || to->length[n - 1] != length) {
+            to->length[n] = length;
+            to->start[n++] = sum;
+        }
+        sum += bl_histogram_count(h, b);
+    }
+    to->start[n] = sum;
+    to->distinct = n;
+    return 0;
+}
+
+/* Whole prices for all lengths of the histogram, of which a place is `scale` places of the classes. */
+static void set_prices(double *price, const struct bl_histogram *h, double scale, double shift,
+                       const struct bl_histogram *classes, const double *known)
+{
+    double low = 0, low_price = 0;
+    size_t c = 0;
+    for (size_t b = 0; b < h->distinct; b++) {
+        double at = fmax(h->length[b] * scale - shift, 0), worth;
+        for (; c < classes->distinct && classes->length[c] <= at; c++) {
+            low = classes->length[c];
+            low_price = known[c] > low_price ? known[c] : low_price;
+        }
+        worth = low_price;
+        if (c < classes->distinct && known[c] > low_price)
+            worth += (known[c] - low_price) * (at - low) / (classes->length[c] - low);
+        price[b] = worth <= 0 ? 0 : floor((worth < 1 ? worth : 1) * BL_PRICE_ONE);
+    }
+}
+
+static int64_t prove(const struct bl_histogram *h, const struct bl_knapsack *k)
+{
+    double most = k->worth[k->T];
+    u128 shorts = 0, taken = 0;
+    int64_t longs = (int64_t)h->start[h->distinct] - h->start[k->h->distinct];
+    if (!(most > 0 && most < WORTH_EXACT))
+        return longs;
+    for (size_t b = 0; b < h->distinct; b++) {
+        if (b < k->h->distinct)
+            shorts += (u128)bl_histogram_count(h, b) * (uint64_t)k->price[b];
+        else
+            taken += (u128)bl_histogram_count(h, b) * (uint64_t)k->worth[k->T - h->length[b]];
+    }
+    return shorts <= taken ? longs : longs + (int64_t)((shorts - taken + (uint64_t)most - 1) / (uint64_t)most);
+}
+
+int bl_bound_priced(int64_t *bound, const struct bl_histogram *h, int64_t T, const struct bl_histogram *classes,
+                    uint32_t places, const double *price, struct bl_error *e)
+{
+    uint32_t capacity = T < PLACES ? (uint32_t)T : PLACES;
+    struct bl_histogram rounded, half;
+    struct bl_knapsack k = {0};
+    int rc = round_down(&rounded, h, T, capacity, e);
+    half = rounded;
+    if (rc == 0)
+        half.distinct = bl_histogram_below(&rounded, capacity / 2);
+    if (rc == 0 && half.distinct > 0)
+        rc = bl_knapsack_make(&k, &half, capacity, UINT32_MAX, e);
+    for (int s = 0; rc == 0 && half.distinct > 0 && s < SHIFTS; s++) {
+        set_prices(k.price, &half, (double)places / capacity, s * SHIFT, classes, price);
+        bl_knapsack_solve(&k);
+        int64_t proven = prove(&rounded, &k);
+        *bound = proven > *bound ? proven : *bound;
+    }
+    bl_knapsack_free(&k);
+    bl_histogram_free(&rounded);
+    return rc;
+}

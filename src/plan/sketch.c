@@ -1,0 +1,241 @@
+/* Where nearly all lengths differ, only classes of them are few enough for a linear program. It is solved over the
+ * means of the classes, which makes a sketch: how many blocks are to hold what, give or take the width of a class. Each
+ * block is then carried out with the lengths that there are, its last two such that they fill it, so that next to
+ * nothing is lost to the classes. As the lengths that are left drift away from those of the sketch, only half of it is
+ * carried out before the next is made for the rest. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "plan/bound.h"
+#include "plan/fill.h"
+#include "plan/stock.h"
+
+enum {
+    PLACES = 2048,        /* in which a block's room for means is counted */
+    CLASSES_MIN = 15,     /* of half the number at most that there are in the end */
+    BLOCKS_PER_CLASS = 8, /* fewer blocks than that are sketched in wider classes */
+    BLOCKS_MIN = 64,      /* so few are packed at once */
+    TIMES_MAX = 7,        /* what fits a block so often at most shares no class with what fits less */
+    PAIR_STEPS = 256,     /* in search of the two that fill a block */
+};
+
+struct sketch {
+    const struct bl_fill_limits *limits;
+    struct bl_stock stock;
+    uint32_t classes;      /* at least, and less than twice as many and some */
+    struct bl_histogram h; /* means of the classes of what is left, in places */
+    uint32_t *longest;     /* of every class */
+    double *price;         /* of every class, for the bound */
+    int64_t work;
+};
+
+/* Whether two lengths may be of one class: neither far from each other nor on both sides of a T / k. */
+static int are_alike(const struct sketch *s, uint32_t shorter, uint32_t longer)
+{
+    uint32_t T = (uint32_t)s->limits->T;
+    return longer - shorter <= T / s->classes && (T / longer == T / shorter || T / longer >= TIMES_MAX);
+}
+
+static uint32_t places_of(const struct sketch *s, uint64_t steps, uint64_t count)
+{
+    double mean = round((double)steps / (double)count * PLACES / (double)s->limits->T);
+    return mean > 1 ? (uint32_t)mean : 1;
+}
+
+/* Classes of a fair share of the lengths each, or less; those of one mean are one class. */
+static void make_classes(struct sketch *s)
+{
+    const struct bl_marks *marks = &s->stock.marks;
+    const uint32_t *length = s->stock.h->length, *left = s->stock.left;
+    uint64_t all = 0, sum = 0;
+    size_t n = 0, b;
+    for (b = bl_marks_next(marks, 0); b != BL_MARKS_NONE; b = bl_marks_next(marks, b + 1))
+        all += left[b];
+    for (b = bl_marks_next(marks, 0); b != BL_MARKS_NONE;) {
+        uint32_t shortest = length[b];
+        uint64_t steps = 0, count = 0;
+        while (b != BL_MARKS_NONE && count <= all / s->classes && are_alike(s, shortest, length[b])) {
+            steps += (uint64_t)length[b] * left[b];
+            count += left[b];
+            s->longest[n] = length[b];
+            b = bl_marks_next(marks, b + 1);
+        }
+        uint32_t mean = places_of(s, steps, count);
+        if (n > 0 && s->h.length[n - 1] >= mean) {
+            s->longest[n - 1] = s->longest[n];
+        } else {
+            s->h.length[n] = mean;
+            s->h.start[n++] = (uint32_t)sum;
+        }
+        sum += count;
+    }
+    s->h.start[n] = (uint32_t)sum;
+    s->h.distinct = n;
+}
+
+/* What is left, as patterns of classes. */
+static int draw(struct sketch *s, struct bl_patterns *drawn, struct bl_error *e)
+{
+    struct bl_patterns known = {0};
+    struct bl_fill_limits limits = {PLACES, s->limits->sequences, s->work / 4};
+    int64_t bound = 0; /* of the means: none of the lengths */
+    *drawn = (struct bl_patterns){0};
+    int rc = bl_fill_bestfit(&known, &s->h, &limits, e);
+    if (rc == 0)
+        rc = bl_fill_columns(drawn, &bound, &s->h, &known, &limits, s->price, e);
+    if (rc == 0 && drawn->count == 0) {
+        *drawn = known;
+        return 0;
+    }
+    bl_patterns_free(&known);
+    return rc;
+}
+
+/* The bucket next to the mean of a class that is left, or BL_MARKS_NONE. */
+static size_t next_to(const struct sketch *s, uint32_t class)
+{
+    uint32_t length = (uint32_t)((uint64_t)s->h.length[class] * (uint64_t)s->limits->T / PLACES);
+    size_t at = bl_histogram_below(s->stock.h, length);
+    size_t longer = bl_marks_next(&s->stock.marks, at);
+    size_t shorter = at ? bl_marks_previous(&s->stock.marks, at - 1) : BL_MARKS_NONE;
+    if (longer == BL_MARKS_NONE || shorter == BL_MARKS_NONE)
+        return longer == BL_MARKS_NONE ? shorter : longer;
+    return s->stock.h->length[longer] - length < length - s->stock.h->length[shorter] ? longer : shorter;
+}
+
+/* Two lengths that fill the room, or nearly so: one from the mean of a class on upwards, the other what fits beside
+ * it. */
+static int choose_pair(struct sketch *s, uint32_t room, uint32_t class, struct bl_error *e)
+{
+    const uint32_t *length = s->stock.h->length;
+    size_t a = next_to(s, class), best[2] = {BL_MARKS_NONE, BL_MARKS_NONE};
+    uint32_t least = UINT32_MAX;
+    for (int step = 0; step < PAIR_STEPS && least > 0 && a != BL_MARKS_NONE && length[a] < room; step++) {
+        size_t b = bl_stock_fitting(&s->stock, room - length[a]);
+        if (b == a && s->stock.left[a] == 1)
+            b = b ? bl_marks_previous(&s->stock.marks, b - 1) : BL_MARKS_NONE;
+        if (b == BL_MARKS_NONE)
+            break;
+        if (room - length[a] - length[b] < least) {
+            least = room - length[a] - length[b];
+            best[0] = a;
+            best[1] = b;
+        }
+        a = bl_marks_next(&s->stock.marks, a + 1);
+    }
+    if (best[0] == BL_MARKS_NONE)
+        return 0;
+    int rc = bl_stock_choose(&s->stock, best[0], e);
+    return rc == 0 ? bl_stock_choose(&s->stock, best[1], e) : rc;
+}
+
+static uint32_t room_left(const struct sketch *s)
+{
+    uint32_t room = (uint32_t)s->limits->T;
+    for (size_t i = 0; i < s->stock.count; i++)
+        room -= s->stock.h->length[s->stock.chosen[i]];
+    return room;
+}
+
+/* Chooses lengths for a pattern of classes: the first ones from the means of their classes, the last so that they fill
+ * the block. */
+static int choose_block(struct sketch *s, const uint32_t *class, size_t size, struct bl_error *e)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i + 2 < size; i++) {
+        size_t b = next_to(s, class[i]);
+        if (b == BL_MARKS_NONE || s->stock.h->length[b] > room_left(s))
+            return 0;
+        rc = bl_stock_choose(&s->stock, b, e);
+    }
+    if (rc == 0 && size > 1)
+        return choose_pair(s, room_left(s), class[size - 2], e);
+    size_t b = bl_stock_fitting(&s->stock, s->longest[class[0]]);
+    return rc == 0 && b != BL_MARKS_NONE ? bl_stock_choose(&s->stock, b, e) : rc;
+}
+
+/* Carries a pattern of the sketch out, `use` times, or until the lengths for it are used up. */
+static int carry_out(struct sketch *s, const struct bl_patterns *drawn, size_t p, uint32_t use,
+                     struct bl_patterns *patterns, struct bl_error *e)
+{
+    const uint32_t *class = drawn->bucket + drawn->first[p];
+    size_t size = drawn->first[p + 1] - drawn->first[p];
+    int64_t room = PLACES;
+    int rc = 0;
+    for (size_t i = 0; i < size; i++)
+        room -= s->h.length[class[i]];
+    /* For a block that ends up emptier than it was drawn, by more than the width of a class, the lengths are gone. */
+    int64_t most = room * s->limits->T / PLACES + s->limits->T / s->classes;
+    while (rc == 0 && use > 0) {
+        uint32_t used = 0;
+        rc = choose_block(s, class, size, e);
+        s->work -= 32 * (int64_t)size + 8 * PAIR_STEPS;
+        if (rc == 0 && (s->stock.count < size || room_left(s) > most)) {
+            bl_stock_put_back(&s->stock, 0);
+            return 0;
+        }
+        if (rc == 0)
+            rc = bl_stock_close(&s->stock, use, patterns, &used, e);
+        use -= used;
+    }
+    return rc;
+}
+
+/* Draws what is left and carries half of it out. *blocks: of all that was left. */
+static int carry_out_half(struct sketch *s, struct bl_patterns *patterns, int64_t *bound, size_t *blocks,
+                          struct bl_error *e)
+{
+    struct bl_patterns drawn = {0};
+    make_classes(s);
+    int rc = draw(s, &drawn, e);
+    if (rc == 0 && patterns->blocks == 0)
+        rc = bl_bound_priced(bound, s->stock.h, s->limits->T, &s->h, PLACES, s->price, e);
+    *blocks = drawn.blocks;
+    uint32_t odd = 0; /* of patterns that are drawn once, too, every second is carried out */
+    for (size_t p = 0; rc == 0 && p < drawn.count; p++) {
+        uint32_t use = drawn.use[p] / 2 + (odd & drawn.use[p]);
+        odd ^= drawn.use[p] & 1;
+        if (use > 0)
+            rc = carry_out(s, &drawn, p, use, patterns, e);
+    }
+    bl_patterns_free(&drawn);
+    return rc;
+}
+
+static int make(struct sketch *s, const struct bl_histogram *h, uint32_t classes, struct bl_error *e)
+{
+    size_t n = 2 * (size_t)classes + TIMES_MAX + 4;
+    s->h.length = malloc(n * sizeof *s->h.length);
+    s->h.start = malloc((n + 1) * sizeof *s->h.start);
+    s->longest = malloc(n * sizeof *s->longest);
+    s->price = malloc(n * sizeof *s->price);
+    int rc = s->h.length && s->h.start && s->longest && s->price ? 0 : bl_error_memory(e);
+    return rc == 0 ? bl_stock_make(&s->stock, h, e) : rc;
+}
+
+int bl_fill_sketch(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
+                   const struct bl_fill_limits *limits, uint32_t classes, size_t blocks, struct bl_error *e)
+{
+    *patterns = (struct bl_patterns){0};
+    struct sketch s = {.limits = limits, .work = limits->work};
+    int rc = make(&s, h, classes, e);
+    while (rc == 0 && s.work > 0 && blocks > BLOCKS_MIN) {
+        size_t before = patterns->blocks;
+        s.classes = classes;
+        while (before > 0 && s.classes > CLASSES_MIN && blocks < (size_t)s.classes * BLOCKS_PER_CLASS)
+            s.classes /= 2;
+        rc = carry_out_half(&s, patterns, bound, &blocks, e);
+        if (patterns->blocks - before < blocks / 8)
+            break;
+        blocks -= patterns->blocks - before;
+    }
+    if (rc == 0)
+        rc = bl_fill_rest(patterns, h, s.stock.left, limits, BL_REST_COARSE, e);
+    bl_stock_free(&s.stock);
+    bl_histogram_free(&s.h);
+    free(s.longest);
+    free(s.price);
+    if (rc < 0)
+        bl_patterns_free(patterns);
+    return rc;
+}

@@ -1,0 +1,93 @@
+#include "plan/stock.h"
+
+#include <stdlib.h>
+
+int bl_stock_make(struct bl_stock *s, const struct bl_histogram *h, struct bl_error *e)
+{
+    *s = (struct bl_stock){.h = h, .left = malloc((h->distinct + 1) * sizeof *s->left)};
+    int rc = s->left ? bl_marks_make(&s->marks, h->distinct, e) : bl_error_memory(e);
+    for (size_t b = 0; rc == 0 && b < h->distinct; b++) {
+        s->left[b] = bl_histogram_count(h, b);
+        if (s->left[b])
+            bl_marks_add(&s->marks, b);
+    }
+    return rc;
+}
+
+void bl_stock_free(struct bl_stock *s)
+{
+    bl_marks_free(&s->marks);
+    free(s->left);
+    free(s->chosen);
+    *s = (struct bl_stock){0};
+}
+
+static void take(struct bl_stock *s, size_t bucket, uint32_t times)
+{
+    s->left[bucket] -= times;
+    if (s->left[bucket] == 0)
+        bl_marks_remove(&s->marks, bucket);
+}
+
+int bl_stock_choose(struct bl_stock *s, size_t bucket, struct bl_error *e)
+{
+    if (s->count == s->capacity) {
+        size_t capacity = s->capacity * 2 + 64;
+        uint32_t *larger = realloc(s->chosen, capacity * sizeof *larger);
+        if (!larger)
+            return bl_error_memory(e);
+        s->chosen = larger;
+        s->capacity = capacity;
+    }
+    take(s, bucket, 1);
+    s->chosen[s->count++] = (uint32_t)bucket;
+    return 0;
+}
+
+void bl_stock_put_back(struct bl_stock *s, size_t count)
+{
+    while (s->count > count) {
+        size_t bucket = s->chosen[--s->count];
+        if (s->left[bucket]++ == 0)
+            bl_marks_add(&s->marks, bucket);
+    }
+}
+
+size_t bl_stock_fitting(const struct bl_stock *s, uint32_t room)
+{
+    size_t below = bl_histogram_below(s->h, room);
+    return below ? bl_marks_previous(&s->marks, below - 1) : BL_MARKS_NONE;
+}
+
+static int by_bucket(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* How many more blocks can be filled as the chosen one, up to `most`; takes what they need. */
+static uint32_t repeat(struct bl_stock *s, uint32_t most)
+{
+    for (int applying = 0; applying < 2; applying++)
+        for (size_t i = 0, j; i < s->count; i = j) {
+            for (j = i; j < s->count && s->chosen[j] == s->chosen[i]; j++)
+                ;
+            uint32_t uses = (uint32_t)(j - i), possible = s->left[s->chosen[i]] / uses;
+            if (applying && most > 0)
+                take(s, s->chosen[i], uses * most);
+            else if (!applying)
+                most = possible < most ? possible : most;
+        }
+    return most;
+}
+
+int bl_stock_close(struct bl_stock *s, uint32_t most, struct bl_patterns *patterns, uint32_t *use, struct bl_error *e)
+{
+    int rc = 0;
+    qsort(s->chosen, s->count, sizeof *s->chosen, by_bucket);
+    *use = 1 + repeat(s, most - 1);
+    for (size_t i = s->count; rc == 0 && i-- > 0;)
+        rc = bl_patterns_push(patterns, s->chosen[i], e);
+    s->count = 0;
+    return rc == 0 ? bl_patterns_close(patterns, *use, e) : rc;
+}

@@ -1,0 +1,39 @@
+/* The lengths that are left while blocks are filled one after the other, and the block in the making. */
+#ifndef BL_STOCK_H
+#define BL_STOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "plan/histogram.h"
+#include "plan/marks.h"
+#include "plan/pattern.h"
+
+struct bl_stock {
+    const struct bl_histogram *h;
+    uint32_t *left;        /* [distinct] how many of each bucket */
+    struct bl_marks marks; /* of those of which there are any */
+    uint32_t *chosen;      /* [count] buckets of the block in the making, already taken */
+    size_t count, capacity;
+};
+
+/* Everything that the histogram has. Errors here and below: BL_EFAIL, no memory; the stock is then still to be freed.
+ */
+int bl_stock_make(struct bl_stock *s, const struct bl_histogram *h, struct bl_error *e);
+void bl_stock_free(struct bl_stock *s);
+
+/* Takes one of a bucket of which there are any, into the block in the making. */
+int bl_stock_choose(struct bl_stock *s, size_t bucket, struct bl_error *e);
+
+/* Puts back what was chosen last, until `count` are chosen. */
+void bl_stock_put_back(struct bl_stock *s, size_t count);
+
+/* The longest bucket that is left and fits, or BL_MARKS_NONE. */
+size_t bl_stock_fitting(const struct bl_stock *s, uint32_t room);
+
+/* The chosen block becomes a pattern, used as often as there are lengths for, up to `most` times, which it returns by
+ * *use. */
+int bl_stock_close(struct bl_stock *s, uint32_t most, struct bl_patterns *patterns, uint32_t *use, struct bl_error *e);
+
+#endif
