@@ -60,6 +60,7 @@ static int read_row(struct bl_info *info, const struct bl_sequences *t, size_t i
     if (text->row.status == BL_ROW_FAILED)
         count_length(info, text->row.length);
     bool fault = text->row.status == BL_ROW_SKIPPED || text->row.status == BL_ROW_FAILED || *text->row.reason;
+    fault &= !bl_row_is_empty(&text->row);
     return fault ? take_fault(info, &text->row, e) : BL_OK;
 }
 
@@ -78,7 +79,7 @@ static int read_sequences(struct bl_info *info, const char *dir, struct bl_error
     for (size_t i = 0; !code && i < table.count; i++)
         code = read_row(info, &table, i, &text, e);
     info->damaged = table.damaged;
-    info->fault_count = table.by_status[BL_ROW_SKIPPED] + table.by_status[BL_ROW_FAILED] + table.damaged;
+    info->fault_count = bl_sequences_useless(&table) + table.damaged;
     bl_row_text_free(&text);
     bl_sequences_close(&table);
     bl_buffer_free(&path);

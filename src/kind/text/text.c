@@ -1,7 +1,10 @@
 /* The text kind: its options, what is made of them, and its place in the table of kinds. */
 #include "kind/text/text.h"
 
+#define PCRE2_CODE_UNIT_WIDTH 8
+
 #include <inttypes.h>
+#include <pcre2.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,7 +141,9 @@ static void describe(const void *values, struct bl_buffer *out)
 
 static void versions(void (*emit)(void *sink, const char *name, const char *version), void *sink)
 {
-    (void)emit, (void)sink; /* the ids come from no library */
+    char text[64];
+    if (pcre2_config(PCRE2_CONFIG_VERSION, NULL) <= (int)sizeof text && pcre2_config(PCRE2_CONFIG_VERSION, text) > 0)
+        emit(sink, "pcre2", text);
 }
 
 const struct bl_kind bl_kind_text = {
