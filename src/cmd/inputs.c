@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-static const char *const kind_names[] = {"auto", "video", "text", NULL};
+static const char *const kind_names[] = {"auto", "video", "audio", "text", NULL};
 
 static const struct bl_option table[] = {
     {.name = "config",
@@ -24,6 +24,12 @@ static const struct bl_option table[] = {
      .affects = BL_AFFECTS_LENGTHS,
      .offset = offsetof(struct bl_inputs, kind),
      .help = "what the sources are, where their names do not tell"},
+    {.name = "dtype",
+     .type = &bl_option_string,
+     .placeholder = "TYPE",
+     .affects = BL_AFFECTS_BYTES,
+     .offset = offsetof(struct bl_inputs, dtype),
+     .help = "of samples: s16 or f32; of tokens: i32 or u16, refused when ids do not fit [the first]"},
     {.name = "spool",
      .type = &bl_option_string,
      .placeholder = "DIR",
@@ -51,6 +57,46 @@ static bool is_yaml(const char *path)
     return (size > 5 && strcmp(path + size - 5, ".yaml") == 0) || (size > 4 && strcmp(path + size - 4, ".yml") == 0);
 }
 
+/* Which of the kind's types the option says; -1: none of them. */
+static int find_dtype(const struct bl_kind *kind, const char *dtype)
+{
+    for (int i = 0; kind->dtypes && kind->dtypes[i]; i++) {
+        if (strcmp(kind->dtypes[i], dtype) == 0)
+            return i;
+    }
+    return -1;
+}
+
+/* What --dtype says goes to the kind that has such a type. */
+static int settle_dtype(struct bl_inputs *inputs, struct bl_error *e)
+{
+    bool known = !inputs->dtype;
+    struct bl_buffer all = {0};
+    for (int k = 0; bl_kinds[k] && inputs->dtype; k++) {
+        int which = find_dtype(bl_kinds[k], inputs->dtype);
+        known = known || which >= 0;
+        if (which >= 0)
+            *(int *)(void *)((char *)inputs->kind_config[k] + bl_kinds[k]->dtype) = which;
+        for (int i = 0; bl_kinds[k]->dtypes && bl_kinds[k]->dtypes[i]; i++)
+            bl_buffer_printf(&all, "%s%s", all.size ? ", " : "", bl_kinds[k]->dtypes[i]);
+    }
+    int code = bl_buffer_check(&all, e);
+    if (!code && !known)
+        code = bl_error_set(e, BL_EUSAGE, "--dtype expects one of %s, not \"%s\"", all.data, inputs->dtype);
+    bl_buffer_free(&all);
+    return code;
+}
+
+int bl_inputs_check_kind(const struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_error *e)
+{
+    if (!inputs->dtype || find_dtype(kind, inputs->dtype) >= 0)
+        return BL_OK;
+    if (!kind->dtypes)
+        return bl_error_set(e, BL_EUSAGE, "--dtype %s: %s is of one type only", inputs->dtype, kind->name);
+    return bl_error_set(e, BL_EUSAGE, "--dtype %s: %s is %s or %s", inputs->dtype, kind->name, kind->dtypes[0],
+                        kind->dtypes[1]);
+}
+
 int bl_inputs_settle(struct bl_inputs *inputs, struct bl_cmd *cmd)
 {
     const char **operand = cmd->options.operand;
@@ -76,6 +122,7 @@ int bl_inputs_settle(struct bl_inputs *inputs, struct bl_cmd *cmd)
         inputs->sources = inputs->config.sources;
         inputs->base = inputs->config.directory;
     }
+    code = settle_dtype(inputs, &cmd->error);
     for (int k = 0; bl_kinds[k] && !code; k++)
         code = bl_kinds[k]->check(inputs->kind_config[k], &cmd->error);
     return code;
@@ -166,7 +213,7 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
     int code = bl_sources_list(&inputs->files, inputs->source, inputs->sources, inputs->base, kind, &cmd->error);
     if (!code && !inputs->files.count)
         code = bl_error_set(&cmd->error, BL_EFAIL, "no inputs: no file in the sources has a name of a known kind");
-    return code;
+    return code ? code : bl_inputs_check_kind(inputs, inputs->files.file->kind, &cmd->error);
 }
 
 void bl_inputs_free(struct bl_inputs *inputs)

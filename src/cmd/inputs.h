@@ -18,6 +18,7 @@ struct bl_inputs {
     int sources;
     const char *base; /* directory that relative paths count from, or NULL */
     void *kind_config[BL_KINDS_MAX];
+    const char *dtype;        /* option; NULL: each kind's own default */
     const char *spool;        /* option */
     char *path[BL_PATHS_MAX]; /* of options, counted from the YAML file that gave them */
     int paths;
@@ -33,6 +34,9 @@ int bl_inputs_settle(struct bl_inputs *inputs, struct bl_cmd *cmd);
 
 /* Has every kind make ready what its options name (a tokenizer), and tells what it warns of. */
 int bl_inputs_prepare(struct bl_inputs *inputs, struct bl_cmd *cmd);
+
+/* Whether the options that every kind understands in its own way suit this one. BL_EUSAGE. */
+int bl_inputs_check_kind(const struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_error *e);
 
 /* Lists the files. */
 int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd);

@@ -3,10 +3,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "kind/audio/audio.h"
 #include "kind/text/text.h"
 #include "kind/video/video.h"
 
-const struct bl_kind *const bl_kinds[] = {&bl_kind_video, &bl_kind_text, NULL};
+const struct bl_kind *const bl_kinds[] = {&bl_kind_video, &bl_kind_audio, &bl_kind_text, NULL};
 
 const struct bl_kind *bl_kind_find(const char *name)
 {
@@ -32,16 +33,20 @@ static bool has_extension(const char *name, const char *extension)
     return size > tail && name[size - tail - 1] == '.' && strcasecmp(name + size - tail, extension) == 0;
 }
 
+bool bl_kind_takes(const struct bl_kind *kind, const char *name)
+{
+    for (const char *const *extension = kind->extensions; *extension; extension++) {
+        if (has_extension(name, *extension))
+            return true;
+    }
+    return kind->standard_input && strcmp(name, "-") == 0;
+}
+
 const struct bl_kind *bl_kind_of_file(const char *name)
 {
-    bool standard_input = strcmp(name, "-") == 0;
     for (int i = 0; bl_kinds[i]; i++) {
-        if (standard_input && bl_kinds[i]->standard_input)
+        if (bl_kind_takes(bl_kinds[i], name))
             return bl_kinds[i];
-        for (const char *const *extension = bl_kinds[i]->extensions; *extension; extension++) {
-            if (has_extension(name, *extension))
-                return bl_kinds[i];
-        }
     }
     return NULL;
 }

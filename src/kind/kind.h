@@ -77,6 +77,8 @@ struct bl_kind {
     const char *steps;             /* what its steps are called: "frames" */
     const char *const *extensions; /* without the dot, lower case, ended by NULL: what a folder's files are taken by */
     bool standard_input;           /* "-" is of this kind */
+    const char *const *dtypes;     /* what --dtype may say, the default first; ended by NULL. NULL: nothing */
+    size_t dtype;                  /* offset in config of an int: which of them */
     bool gives_way;                /* its files in folders are no inputs where there are others: a readme, a list */
     /* Bytes of input that are counted at once: a larger file is cut into parts of this size if it is divisible, files
      * that are small are counted together. 0: each file by itself, which then has one row. */
@@ -156,7 +158,10 @@ const struct bl_kind *bl_kind_find(const char *name);
 /* Its place in bl_kinds. */
 int bl_kind_index(const struct bl_kind *kind);
 
-/* The kind that takes files of this name by its extension ("-": standard input), or NULL. */
+/* Whether the kind takes files of this name, by its extension. */
+bool bl_kind_takes(const struct bl_kind *kind, const char *name);
+
+/* The first kind that takes files of this name by its extension ("-": standard input), or NULL. */
 const struct bl_kind *bl_kind_of_file(const char *name);
 
 #endif

@@ -112,8 +112,8 @@ static int visit(struct listing *l, const char *path, const char *name, unsigned
     }
     if (is_folder)
         return walk(l, path, folder, e);
-    const struct bl_kind *kind = bl_kind_of_file(name);
-    if (!is_file || !kind || (l->kind && l->kind != kind)) {
+    const struct bl_kind *kind = l->kind ? l->kind : bl_kind_of_file(name);
+    if (!is_file || !kind || !bl_kind_takes(kind, name)) {
         ignore(l->files, name);
         return BL_OK;
     }

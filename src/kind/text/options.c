@@ -10,7 +10,6 @@ static const char *const tokenizer_words[] = {"bytes", NULL};
 static const char *const special_choices[] = {"plain", "parse", NULL};
 static const char *const format_choices[] = {"auto", "jsonl", "plain", "npy", "megatron", NULL};
 static const char *const invalid_choices[] = {"replace", "error", NULL};
-static const char *const dtype_choices[] = {"i32", "u16", NULL};
 
 #define AT(member) offsetof(struct bl_text_config, member)
 
@@ -88,13 +87,6 @@ const struct bl_option bl_text_options[] = {
      .affects = BL_AFFECTS_BYTES,
      .offset = AT(pad_id),
      .help = "fill the end of a block with this token [0]"},
-    {.name = "dtype",
-     .type = &bl_option_choice,
-     .choices = dtype_choices,
-     .initial = "i32",
-     .affects = BL_AFFECTS_BYTES,
-     .offset = AT(dtype),
-     .help = "of tokens; u16 is refused when ids do not fit (torch loads it from 2.3 on)"},
     {.name = "keep",
      .type = &bl_option_string,
      .placeholder = "[NAME=]KEY,...",

@@ -22,6 +22,8 @@ static const char *const extensions[] = {
     "jsonl",   "jsonl.gz", "jsonl.zst", "ndjson",   "ndjson.gz", "ndjson.zst", "json.gz", "json.zst", "txt", "txt.gz",
     "txt.zst", "text",     "text.gz",   "text.zst", "md",        "md.gz",      "md.zst",  "idx",      "npy", NULL};
 
+static const char *const dtypes[] = {"i32", "u16", NULL};
+
 #define STRETCH ((int64_t)64 << 20)
 
 /* The extension that tells what a file is: the last one, or the one before .gz or .zst. */
@@ -153,6 +155,8 @@ const struct bl_kind bl_kind_text = {
     .extensions = extensions,
     .standard_input = true,
     .gives_way = true,
+    .dtypes = dtypes,
+    .dtype = offsetof(struct bl_text_config, dtype),
     .stretch = STRETCH,
     .reader_memory = (int64_t)1 << 20,
     .options = bl_text_options,

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "kind/video/demux.h"
+#include "kind/media/demux.h"
 #include "kind/video/timeline.h"
 
 struct bl_frames {

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "kind/video/convert.h"
-#include "kind/video/demux.h"
+#include "kind/media/demux.h"
 #include "kind/video/geometry.h"
 #include "kind/video/video.h"
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "kind/video/demux.h"
+#include "kind/media/demux.h"
 
 struct bl_tally {
     int64_t frames;    /* shown by packets that are not discarded */

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "kind/video/demux.h"
+#include "kind/media/demux.h"
 #include "kind/video/pick.h"
 
 /* A keyframe from which decoding gives the same frames as from the beginning. */

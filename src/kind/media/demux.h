@@ -1,4 +1,4 @@
-/* Demuxing: a file opened by libavformat, its best video stream, that stream's packets.
+/* Demuxing: a file opened by libavformat, its best video or audio stream, that stream's packets.
  *
  * The file is read through a descriptor of our own, so that what fails is known for sure: an error of read(2) or a file
  * that is gone or has another size is BL_EFAIL; everything that libavformat objects to is BL_EDATA, with a short
@@ -18,6 +18,7 @@ enum bl_demux_mode {
     BL_DEMUX_COUNT,  /* to be counted: streams are probed only where the container says too little */
     BL_DEMUX_DECODE, /* to be decoded: streams are probed also where the decoder has to know its delay beforehand */
     BL_DEMUX_TIMES,  /* to be decoded, and their times matter: probed also where the header tells no frame rate */
+    BL_DEMUX_SOUND,  /* the audio stream's, to be decoded */
 };
 
 struct bl_demux {
@@ -31,13 +32,13 @@ struct bl_demux {
     AVIOContext *io;
     AVFormatContext *format;
     bool recognised;   /* by the file's content, not only by its name */
-    AVStream *stream;  /* the video */
+    AVStream *stream;  /* the video; the audio of BL_DEMUX_SOUND */
     bool probed;       /* libavformat looked into the streams, not only at the header */
-    bool every_stream; /* bl_demux_next gives every stream's packets, not only the video's */
+    bool every_stream; /* bl_demux_next gives every stream's packets, not only that one's */
     int end_error;     /* libav's code when the packets ended by a fault in the container, or 0 */
 };
 
-/* bytes: the size that the file must have, or -1. stream: an index, or -1 for the best video stream. After a failure
+/* bytes: the size that the file must have, or -1. stream: an index, or -1 for the best stream. After a failure
  * there is nothing to close. */
 int bl_demux_open(struct bl_demux *d, const char *path, int64_t bytes, int stream, enum bl_demux_mode mode,
                   const struct bl_cancel *cancel, struct bl_error *e);
@@ -46,7 +47,7 @@ void bl_demux_close(struct bl_demux *d);
 /* From now on the packets of all streams are wanted. */
 void bl_demux_want_all(struct bl_demux *d);
 
-/* The video's next packet: 1, 0 at the end (see end_error), or BL_EFAIL, BL_ECANCEL. */
+/* The stream's next packet: 1, 0 at the end (see end_error), or BL_EFAIL, BL_ECANCEL. */
 int bl_demux_next(struct bl_demux *d, AVPacket *packet, struct bl_error *e);
 
 /* True for the demuxers whose packets carry the container's own timestamps and sizes (QuickTime, Matroska). */

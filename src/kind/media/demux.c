@@ -1,6 +1,6 @@
 /* See demux.h. avformat_find_stream_info decodes, under a lock of the whole process, and would dominate a scan: it is
  * called only where the container's header does not say what is needed (see streams_probe). */
-#include "kind/video/demux.h"
+#include "kind/media/demux.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 #define IO_BUFFER (64 << 10)
 
-/* Demuxers of things that are no video file: lists of other files, and pictures. */
+/* Demuxers of things that are no media file: lists of other files, and pictures. */
 static const char *const playlists[] = {
     "hls", "dash", "concat", "concatf", "webm_dash_manifest", "imf", "sdp", "rtsp", "ffmetadata", "tty", "bin", "xbin",
     "adf", "idf",  "lavfi",  NULL};
@@ -83,7 +83,7 @@ int bl_demux_error(const struct bl_demux *d, int code, const char *what, struct 
     }
     if (bl_demux_is_memory(code))
         return bl_error_memory(e);
-    if (code == AVERROR_INVALIDDATA)
+    if (code == AVERROR_INVALIDDATA || code == AVERROR(EINVAL))
         return bl_error_set(e, BL_EDATA, "%s", what);
     char text[AV_ERROR_MAX_STRING_SIZE];
     return bl_error_set(e, BL_EDATA, "%s (%s)", what, av_make_error_string(text, sizeof text, code));
@@ -129,14 +129,18 @@ static bool name_is_one_of(const char *name, const char *const *list)
     return false;
 }
 
-/* Asking every demuxer costs more than counting a small file does, so that the two common containers, which begin
- * unmistakably, are recognised here. */
+/* Asking every demuxer costs more than counting a small file does, so that the common containers which begin
+ * unmistakably are recognised here. */
 static const AVInputFormat *format_sniff(const struct bl_demux *d)
 {
     if (memcmp(d->head + 4, "ftyp", 4) == 0)
         return av_find_input_format("mov");
     if (memcmp(d->head, "\x1a\x45\xdf\xa3", 4) == 0)
         return av_find_input_format("matroska");
+    if (memcmp(d->head, "RIFF", 4) == 0 && memcmp(d->head + 8, "WAVE", 4) == 0)
+        return av_find_input_format("wav");
+    if (memcmp(d->head, "fLaC", 4) == 0)
+        return av_find_input_format("flac");
     return NULL;
 }
 
@@ -163,9 +167,9 @@ static int format_find(struct bl_demux *d, const AVInputFormat **found, struct b
     const char *name = (*found)->name;
     size_t size = strlen(name);
     if (name_is_one_of(name, playlists))
-        return bl_error_set(e, BL_EDATA, "a list or text, no video file (%s)", (*found)->long_name);
+        return bl_error_set(e, BL_EDATA, "a list or text, no media file (%s)", (*found)->long_name);
     if (strcmp(name, "image2") == 0 || (size > 5 && strcmp(name + size - 5, "_pipe") == 0))
-        return bl_error_set(e, BL_EDATA, "a picture, no video (%s)", (*found)->long_name);
+        return bl_error_set(e, BL_EDATA, "a picture, no video or sound (%s)", (*found)->long_name);
     if ((*found)->flags & AVFMT_NOFILE)
         return bl_error_set(e, BL_EDATA, "not a media file that FFmpeg can read");
     return 0;
@@ -196,21 +200,30 @@ static int format_open(struct bl_demux *d, struct bl_error *e)
     return bl_demux_error(d, rc, what, e);
 }
 
-static bool is_video(const AVStream *stream)
+static bool is_wanted(const AVStream *stream, enum bl_demux_mode mode)
 {
+    if (mode == BL_DEMUX_SOUND)
+        return stream->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
     return stream->codecpar->codec_type == AVMEDIA_TYPE_VIDEO && !(stream->disposition & AV_DISPOSITION_ATTACHED_PIC);
 }
 
-static int videos_count(const AVFormatContext *format, unsigned *first)
+static int wanted_count(const AVFormatContext *format, enum bl_demux_mode mode, unsigned *first)
 {
     int count = 0;
     for (unsigned i = format->nb_streams; i-- > 0;) {
-        if (is_video(format->streams[i])) {
+        if (is_wanted(format->streams[i], mode)) {
             *first = i;
             count++;
         }
     }
     return count;
+}
+
+/* Of these codecs the header tells all that there is, delay and padding too: there are none. */
+static bool sound_is_known(enum AVCodecID codec)
+{
+    return (codec >= AV_CODEC_ID_FIRST_AUDIO && codec < AV_CODEC_ID_ADPCM_IMA_QT) || codec == AV_CODEC_ID_FLAC ||
+           codec == AV_CODEC_ID_ALAC;
 }
 
 /* Decoders of these codecs put out every frame at once, or know from the first packet how long they hold frames back.
@@ -241,15 +254,26 @@ static bool probe_is_needed(const struct bl_demux *d, enum bl_demux_mode mode)
     unsigned first = 0;
     if (d->format->ctx_flags & AVFMTCTX_NOHEADER)
         return true;
-    int videos = videos_count(d->format, &first);
-    if (videos != 1)
-        return videos > 1; /* which is best is decided by what a probe finds in each */
+    int streams = wanted_count(d->format, mode, &first);
+    if (streams != 1)
+        return streams > 1; /* which is best is decided by what a probe finds in each */
     enum AVCodecID codec = d->format->streams[first]->codecpar->codec_id;
+    if (mode == BL_DEMUX_SOUND)
+        return !sound_is_known(codec);
     return codec == AV_CODEC_ID_NONE || (mode != BL_DEMUX_COUNT && !delay_is_known(d, codec)) ||
            (mode == BL_DEMUX_TIMES && d->format->streams[first]->avg_frame_rate.num <= 0);
 }
 
-static int stream_missing(const struct bl_demux *d, struct bl_error *e)
+static int sound_missing(const struct bl_demux *d, struct bl_error *e)
+{
+    for (unsigned i = 0; i < d->format->nb_streams; i++) {
+        if (is_wanted(d->format->streams[i], BL_DEMUX_COUNT))
+            return bl_error_set(e, BL_EDATA, "no audio stream (video only)");
+    }
+    return bl_error_set(e, BL_EDATA, "no audio stream");
+}
+
+static int video_missing(const struct bl_demux *d, struct bl_error *e)
 {
     bool audio = false;
     for (unsigned i = 0; i < d->format->nb_streams; i++) {
@@ -261,18 +285,20 @@ static int stream_missing(const struct bl_demux *d, struct bl_error *e)
     return bl_error_set(e, BL_EDATA, audio ? "no video stream (audio only)" : "no video stream");
 }
 
-static int stream_choose(struct bl_demux *d, int stream, struct bl_error *e)
+static int stream_choose(struct bl_demux *d, int stream, enum bl_demux_mode mode, struct bl_error *e)
 {
     AVFormatContext *format = d->format;
+    bool sound = mode == BL_DEMUX_SOUND;
     unsigned first = 0;
-    if (videos_count(format, &first) == 0)
-        return stream_missing(d, e);
+    if (wanted_count(format, mode, &first) == 0)
+        return sound ? sound_missing(d, e) : video_missing(d, e);
     if (stream >= 0) {
-        if (stream >= (int)format->nb_streams || !is_video(format->streams[stream]))
-            return bl_error_set(e, BL_EDATA, "stream %d, which the scan chose, is no video", stream);
+        if (stream >= (int)format->nb_streams || !is_wanted(format->streams[stream], mode))
+            return bl_error_set(e, BL_EDATA, "stream %d, which the scan chose, is no %s", stream,
+                                sound ? "audio" : "video");
     } else {
-        stream = av_find_best_stream(format, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
-        if (stream < 0 || !is_video(format->streams[stream]))
+        stream = av_find_best_stream(format, sound ? AVMEDIA_TYPE_AUDIO : AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
+        if (stream < 0 || !is_wanted(format->streams[stream], mode))
             stream = (int)first;
     }
     for (unsigned i = 0; i < format->nb_streams; i++)
@@ -289,7 +315,7 @@ static int streams_open(struct bl_demux *d, int stream, enum bl_demux_mode mode,
         if (rc < 0 || d->system_errno || bl_cancelled(d->cancel))
             return bl_demux_error(d, rc, "damaged: its streams cannot be read", e);
     }
-    return stream_choose(d, stream, e);
+    return stream_choose(d, stream, mode, e);
 }
 
 int bl_demux_open(struct bl_demux *d, const char *path, int64_t bytes, int stream, enum bl_demux_mode mode,

@@ -1,0 +1,142 @@
+#include "kind/audio/count.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kind/audio/mix.h"
+#include "kind/audio/wave.h"
+
+/* Seconds by which a header's duration may exceed what decodes: it counts delay, padding, and what was rounded. */
+#define END_TOLERANCE 0.5
+
+/* What going through a file tells. */
+struct counted {
+    int64_t length;
+    int parts;
+    struct bl_part first, last; /* the first is told where it changes */
+    double seconds;
+};
+
+static void part_add(struct counted *c, const struct bl_audio_config *config)
+{
+    if (!c->last.samples)
+        return;
+    c->length += bl_mix_length(c->last.samples, c->last.rate, (int)config->rate);
+    c->seconds += (double)c->last.samples / c->last.rate;
+    if (!c->parts++)
+        c->first = c->last;
+}
+
+static int go_through(struct bl_sound *s, const struct bl_audio_config *config, struct counted *c, AVFrame *frame,
+                      struct bl_error *e)
+{
+    int rc;
+    while ((rc = bl_sound_next(s, frame, e)) > 0) {
+        if (!bl_part_goes_on(&c->last, frame)) {
+            part_add(c, config);
+            c->last = (struct bl_part){.rate = frame->sample_rate, .channels = frame->ch_layout.nb_channels};
+        }
+        c->last.samples += frame->nb_samples;
+        av_frame_unref(frame);
+        if (c->last.samples > INT32_MAX || c->length > INT32_MAX)
+            return bl_error_set(e, BL_EDATA, "too long: more than %d samples", INT32_MAX);
+    }
+    part_add(c, config);
+    return rc;
+}
+
+/* Seconds, by the stream's or the file's header; 0 where it does not say, or libav has guessed. */
+static double declared_seconds(const struct bl_demux *d)
+{
+    const AVStream *stream = d->stream;
+    if (d->probed && d->format->duration_estimation_method != AVFMT_DURATION_FROM_STREAM)
+        return 0;
+    if (stream->duration > 0)
+        return (double)stream->duration * av_q2d(stream->time_base);
+    return d->format->duration > 0 ? (double)d->format->duration / AV_TIME_BASE : 0;
+}
+
+/* Where the header lists every packet, that and the file's size tell whether all is there; elsewhere the duration does.
+ */
+static bool is_cut(const struct bl_sound *s)
+{
+    const struct bl_demux *d = &s->demux;
+    if (d->stream->nb_frames > 0 && bl_demux_is_mov(d))
+        return d->stream->nb_frames > s->packets && bl_demux_ends_early(d);
+    return bl_demux_is_matroska(d) && bl_demux_ends_early(d);
+}
+
+static void write_damage(char *text, size_t size, const struct bl_sound *s, const struct counted *c)
+{
+    const struct bl_demux *d = &s->demux;
+    bool mov = bl_demux_is_mov(d), cut = is_cut(s);
+    double declared = declared_seconds(d);
+    struct bl_wave wave;
+    if (bl_wave_look(d, &wave) && wave.claimed > wave.present)
+        snprintf(text, size, "truncated: header claims %" PRId64 " bytes of samples, %" PRId64 " are there",
+                 wave.claimed, wave.present);
+    else if (cut || (!mov && d->format->nb_streams == 1 && declared > c->seconds + END_TOLERANCE))
+        snprintf(text, size, "truncated: header says %.1f s, %.1f s are there", declared, c->seconds);
+    else if (s->refused)
+        snprintf(text, size, "damaged: %" PRId64 " of %" PRId64 " packets do not decode", s->refused, s->packets);
+    else if (s->cut)
+        snprintf(text, size, "damaged: %" PRId64 " packets decode, beside errors", s->packets);
+    else if (s->flagged)
+        snprintf(text, size, "damaged: %" PRId64 " frames concealed by the decoder", s->flagged);
+}
+
+/* Whatever there is to be told, the weightiest first. */
+static void write_reason(struct bl_audio_count *result, const struct bl_sound *s, const struct counted *c)
+{
+    char *text = result->reason;
+    size_t room = sizeof result->reason, used;
+    text[0] = 0;
+    write_damage(text, room, s, c);
+    used = strlen(text);
+    if (s->odd)
+        snprintf(text + used, room - used, "%s%" PRId64 " samples are NaN or infinite: made 0", used ? "; " : "",
+                 s->odd);
+    used = strlen(text);
+    if (c->parts > 1)
+        snprintf(text + used, room - used,
+                 "%schanges %d times within: from %d Hz, %d channels to %d Hz, %d channels in the end",
+                 used ? "; " : "", c->parts - 1, c->first.rate, c->first.channels, c->last.rate, c->last.channels);
+}
+
+static int count_sound(const struct bl_audio_config *config, struct bl_sound *s, struct bl_audio_count *result,
+                       struct bl_error *e)
+{
+    struct counted c = {0};
+    AVFrame *frame = av_frame_alloc();
+    if (!frame)
+        return bl_error_memory(e);
+    int rc = go_through(s, config, &c, frame, e);
+    av_frame_free(&frame);
+    if (rc)
+        return rc;
+    if (c.length == 0 && s->packets)
+        return bl_error_set(e, BL_EDATA, "damaged: none of %" PRId64 " packets decodes", s->packets);
+    if (c.length == 0)
+        return bl_error_set(e, BL_EDATA, "no samples in the audio stream");
+    if (c.length > INT32_MAX)
+        return bl_error_set(e, BL_EDATA, "too long: %" PRId64 " samples at %" PRId64 " Hz, at most %d can be used",
+                            c.length, config->rate, INT32_MAX);
+    result->length = c.length;
+    write_reason(result, s, &c);
+    return BL_OK;
+}
+
+int bl_count_audio(const struct bl_audio_config *config, const struct bl_cancel *cancel, const struct bl_input *input,
+                   struct bl_audio_count *result, struct bl_error *e)
+{
+    *result = (struct bl_audio_count){.stream = -1};
+    struct bl_sound s;
+    int rc = bl_sound_open(&s, input->path, -1, -1, cancel, e);
+    if (rc)
+        return rc;
+    result->stream = s.demux.stream->index;
+    rc = count_sound(config, &s, result, e);
+    bl_sound_close(&s);
+    return rc;
+}

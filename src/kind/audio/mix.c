@@ -1,0 +1,253 @@
+/* See mix.h. Two contexts of swresample: one mixes and changes the format, a sample at a time; the other resamples. So
+ * the last samples of a part can be seen as floats, and mirrored. */
+#include "kind/audio/mix.h"
+
+#include <libavutil/opt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FILTER_TAPS 32 /* of swresample's filter, at the lower of the two rates */
+
+bool bl_part_goes_on(const struct bl_part *part, const AVFrame *frame)
+{
+    return part->rate == frame->sample_rate && part->channels == frame->ch_layout.nb_channels;
+}
+
+int64_t bl_mix_length(int64_t n, int from, int to)
+{
+    return (n * to + from - 1) / from;
+}
+
+void bl_mix_init(struct bl_mix *m, int rate, int channels, bool floats)
+{
+    *m = (struct bl_mix){.rate = rate, .channels = channels, .floats = floats, .format = -1};
+}
+
+void bl_mix_free(struct bl_mix *m)
+{
+    swr_free(&m->mixer);
+    swr_free(&m->resampler);
+    av_channel_layout_uninit(&m->layout);
+    free(m->mixed);
+    *m = (struct bl_mix){.format = -1};
+}
+
+void bl_mix_begin(struct bl_mix *m)
+{
+    m->part = (struct bl_part){0};
+    m->given = 0;
+    m->tail = 0;
+}
+
+static size_t out_bytes(const struct bl_mix *m)
+{
+    return (size_t)m->channels * (m->floats ? sizeof(float) : sizeof(int16_t));
+}
+
+static enum AVSampleFormat out_format(const struct bl_mix *m)
+{
+    return m->floats ? AV_SAMPLE_FMT_FLT : AV_SAMPLE_FMT_S16;
+}
+
+/* Samples that the filter reaches to either side, and some more. */
+static int reach(const struct bl_mix *m)
+{
+    int ratio = m->part.rate > m->rate ? (m->part.rate + m->rate - 1) / m->rate : 1;
+    return FILTER_TAPS * (ratio + 1);
+}
+
+/* --- contexts --------------------------------------------------------------------------------------------------- */
+
+static int context_alloc(SwrContext **context, AVChannelLayout *to, enum AVSampleFormat to_format, int to_rate,
+                         AVChannelLayout *from, enum AVSampleFormat from_format, int from_rate, struct bl_error *e)
+{
+    swr_free(context);
+    if (swr_alloc_set_opts2(context, to, to_format, to_rate, from, from_format, from_rate, 0, NULL) < 0 ||
+        av_opt_set_sample_fmt(*context, "internal_sample_fmt", AV_SAMPLE_FMT_FLTP, 0) < 0 ||
+        av_opt_set_double(*context, "rematrix_maxval", 1.0, 0) < 0)
+        return bl_error_memory(e);
+    return BL_OK;
+}
+
+static int context_error(int rc, const char *what, struct bl_error *e)
+{
+    return rc == AVERROR(ENOMEM) ? bl_error_memory(e) : bl_error_set(e, BL_EDATA, "%s", what);
+}
+
+/* For channels that have no places: their mean. */
+static int mixer_of_mean(struct bl_mix *m, AVChannelLayout *wanted, int format, struct bl_error *e)
+{
+    int channels = m->layout.nb_channels;
+    AVChannelLayout any = {0};
+    double matrix[64];
+    if (m->channels != 1 || channels > 63 || av_channel_layout_from_mask(&any, (UINT64_C(1) << channels) - 1) < 0)
+        return bl_error_set(e, BL_EDATA, "its %d channels cannot be mixed to %d: give --channels 1", channels,
+                            m->channels);
+    for (int c = 0; c < channels; c++)
+        matrix[c] = 1.0 / channels;
+    int rc = context_alloc(&m->mixer, wanted, m->direct ? out_format(m) : AV_SAMPLE_FMT_FLT, m->rate, &any,
+                           (enum AVSampleFormat)format, m->rate, e);
+    if (rc)
+        return rc;
+    rc = swr_set_matrix(m->mixer, matrix, channels);
+    rc = rc < 0 ? rc : swr_init(m->mixer);
+    return rc < 0 ? context_error(rc, "its channels cannot be mixed", e) : BL_OK;
+}
+
+static int mixer_open(struct bl_mix *m, const AVFrame *frame, struct bl_error *e)
+{
+    bool direct = frame->sample_rate == m->rate;
+    if (m->format == frame->format && m->direct == direct &&
+        av_channel_layout_compare(&m->layout, &frame->ch_layout) == 0)
+        return BL_OK;
+    AVChannelLayout wanted, placed = {0};
+    av_channel_layout_default(&wanted, m->channels);
+    m->format = -1;
+    m->direct = direct;
+    if (av_channel_layout_copy(&m->layout, &frame->ch_layout) < 0)
+        return bl_error_memory(e);
+    if (m->layout.order == AV_CHANNEL_ORDER_UNSPEC)
+        av_channel_layout_default(&placed, m->layout.nb_channels);
+    AVChannelLayout *from = placed.nb_channels ? &placed : &m->layout;
+    int rc = context_alloc(&m->mixer, &wanted, direct ? out_format(m) : AV_SAMPLE_FMT_FLT, m->rate, from,
+                           (enum AVSampleFormat)frame->format, m->rate, e);
+    if (!rc) {
+        rc = from->order == AV_CHANNEL_ORDER_UNSPEC ? AVERROR(EINVAL) : swr_init(m->mixer);
+        if (rc == AVERROR(ENOMEM))
+            rc = bl_error_memory(e);
+        else if (rc < 0)
+            rc = mixer_of_mean(m, &wanted, frame->format, e);
+    }
+    if (!rc)
+        m->format = frame->format;
+    return rc;
+}
+
+static int resampler_open(struct bl_mix *m, int rate, struct bl_error *e)
+{
+    AVChannelLayout layout;
+    av_channel_layout_default(&layout, m->channels);
+    if (m->resampled_rate != rate) {
+        m->resampled_rate = 0;
+        int code = context_alloc(&m->resampler, &layout, out_format(m), m->rate, &layout, AV_SAMPLE_FMT_FLT, rate, e);
+        if (code)
+            return code;
+    }
+    int rc = swr_init(m->resampler); /* begins afresh, and keeps the filter */
+    if (rc < 0)
+        return context_error(rc, "its rate cannot be changed", e);
+    m->resampled_rate = rate;
+    return BL_OK;
+}
+
+/* --- samples ---------------------------------------------------------------------------------------------------- */
+
+/* Resamples count mixed samples and appends what comes, but not beyond limit samples of the part. */
+static int resample(struct bl_mix *m, const float *in, int count, int64_t limit, struct bl_buffer *out,
+                    struct bl_error *e)
+{
+    int room = swr_get_out_samples(m->resampler, count);
+    if (room < 0 || !bl_buffer_reserve(out, ((size_t)room + 1) * out_bytes(m)))
+        return bl_error_memory(e);
+    uint8_t *to = (uint8_t *)out->data + out->size;
+    const uint8_t *from = (const uint8_t *)in;
+    int got = swr_convert(m->resampler, &to, room, &from, count);
+    if (got < 0)
+        return bl_error_memory(e);
+    if (got > limit - m->given)
+        got = (int)(limit - m->given);
+    m->given += got;
+    out->size += (size_t)got * out_bytes(m);
+    return BL_OK;
+}
+
+/* Ends the part under way: its last samples, mirrored, stand for those that would follow. */
+static int part_end(struct bl_mix *m, struct bl_buffer *out, struct bl_error *e)
+{
+    if (!m->part.samples || m->part.rate == m->rate)
+        return BL_OK;
+    int64_t length = bl_mix_length(m->part.samples, m->part.rate, m->rate);
+    int wide = reach(m), channels = m->channels;
+    float *mirror = malloc((size_t)wide * (size_t)channels * sizeof *mirror);
+    if (!mirror)
+        return bl_error_memory(e);
+    for (int i = 0; i < wide; i++) {
+        int phase = i % (2 * m->tail), back = phase < m->tail ? m->tail - 1 - phase : phase - m->tail;
+        memcpy(mirror + i * channels, m->mixed + back * channels, (size_t)channels * sizeof *mirror);
+    }
+    int code = BL_OK;
+    while (!code && m->given < length)
+        code = resample(m, mirror, wide, length, out, e);
+    free(mirror);
+    return code;
+}
+
+static int part_begin(struct bl_mix *m, const AVFrame *frame, struct bl_buffer *out, struct bl_error *e)
+{
+    int code = part_end(m, out, e);
+    bl_mix_begin(m);
+    m->part = (struct bl_part){.rate = frame->sample_rate, .channels = frame->ch_layout.nb_channels};
+    if (!code && frame->sample_rate != m->rate)
+        code = resampler_open(m, frame->sample_rate, e);
+    return code;
+}
+
+static int push_direct(struct bl_mix *m, const AVFrame *frame, struct bl_buffer *out, struct bl_error *e)
+{
+    if (!bl_buffer_reserve(out, (size_t)frame->nb_samples * out_bytes(m)))
+        return bl_error_memory(e);
+    uint8_t *to = (uint8_t *)out->data + out->size;
+    int got = swr_convert(m->mixer, &to, frame->nb_samples, (const uint8_t **)frame->extended_data, frame->nb_samples);
+    if (got < 0)
+        return bl_error_memory(e);
+    out->size += (size_t)got * out_bytes(m);
+    return BL_OK;
+}
+
+static int mixed_reserve(struct bl_mix *m, int samples, struct bl_error *e)
+{
+    if (samples <= m->room)
+        return BL_OK;
+    float *mixed = realloc(m->mixed, (size_t)samples * (size_t)m->channels * sizeof *mixed);
+    if (!mixed)
+        return bl_error_memory(e);
+    m->mixed = mixed;
+    m->room = samples;
+    return BL_OK;
+}
+
+static int push_resampled(struct bl_mix *m, const AVFrame *frame, struct bl_buffer *out, struct bl_error *e)
+{
+    int count = frame->nb_samples, wide = reach(m);
+    int code = mixed_reserve(m, m->tail + count, e);
+    if (code)
+        return code;
+    float *to = m->mixed + (size_t)m->tail * (size_t)m->channels;
+    int got = swr_convert(m->mixer, (uint8_t **)&to, count, (const uint8_t **)frame->extended_data, count);
+    if (got < 0)
+        return bl_error_memory(e);
+    code = resample(m, to, got, INT64_MAX, out, e);
+    int all = m->tail + got, keep = all < wide ? all : wide;
+    memmove(m->mixed, m->mixed + (size_t)(all - keep) * (size_t)m->channels,
+            (size_t)keep * (size_t)m->channels * sizeof *m->mixed);
+    m->tail = keep;
+    return code;
+}
+
+int bl_mix_push(struct bl_mix *m, const AVFrame *frame, struct bl_buffer *out, struct bl_error *e)
+{
+    int code = bl_part_goes_on(&m->part, frame) ? BL_OK : part_begin(m, frame, out, e);
+    if (!code)
+        code = mixer_open(m, frame, e);
+    if (!code)
+        code = m->direct ? push_direct(m, frame, out, e) : push_resampled(m, frame, out, e);
+    m->part.samples += frame->nb_samples;
+    return code;
+}
+
+int bl_mix_end(struct bl_mix *m, struct bl_buffer *out, struct bl_error *e)
+{
+    int code = part_end(m, out, e);
+    bl_mix_begin(m);
+    return code;
+}

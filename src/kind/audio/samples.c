@@ -1,0 +1,62 @@
+#include "kind/audio/samples.h"
+
+#include <string.h>
+
+int bl_samples_open(struct bl_samples *s, struct bl_mix *mix, const char *path, int64_t bytes, int stream,
+                    const struct bl_cancel *cancel, struct bl_error *e)
+{
+    *s = (struct bl_samples){.mix = mix, .frame = av_frame_alloc()};
+    s->step_bytes = (size_t)mix->channels * (mix->floats ? sizeof(float) : sizeof(int16_t));
+    int code = s->frame ? bl_sound_open(&s->sound, path, bytes, stream, cancel, e) : bl_error_memory(e);
+    if (code)
+        av_frame_free(&s->frame);
+    else
+        bl_mix_begin(mix);
+    return code;
+}
+
+void bl_samples_close(struct bl_samples *s)
+{
+    bl_sound_close(&s->sound);
+    av_frame_free(&s->frame);
+    bl_buffer_free(&s->ready);
+}
+
+/* Makes more steps ready, when all that were are taken. */
+static int refill(struct bl_samples *s, struct bl_error *e)
+{
+    bl_buffer_clear(&s->ready);
+    s->taken = 0;
+    while (!s->ready.size && !s->ended) {
+        int rc = bl_sound_next(&s->sound, s->frame, e);
+        if (rc < 0)
+            return rc;
+        s->ended = rc == 0;
+        rc = rc ? bl_mix_push(s->mix, s->frame, &s->ready, e) : bl_mix_end(s->mix, &s->ready, e);
+        av_frame_unref(s->frame);
+        if (rc)
+            return rc;
+    }
+    return BL_OK;
+}
+
+int bl_samples_take(struct bl_samples *s, uint8_t *out, int64_t wanted, int64_t *got, struct bl_error *e)
+{
+    *got = 0;
+    while (*got < wanted) {
+        int code = s->taken == s->ready.size ? refill(s, e) : BL_OK;
+        if (code)
+            return code;
+        if (s->taken == s->ready.size)
+            return BL_OK;
+        int64_t there = (int64_t)((s->ready.size - s->taken) / s->step_bytes);
+        int64_t count = there < wanted - *got ? there : wanted - *got;
+        size_t bytes = (size_t)count * s->step_bytes;
+        if (out)
+            memcpy(out + (size_t)*got * s->step_bytes, s->ready.data + s->taken, bytes);
+        s->taken += bytes;
+        s->position += count;
+        *got += count;
+    }
+    return BL_OK;
+}

@@ -1,0 +1,223 @@
+#include "kind/audio/sound.h"
+
+#include <string.h>
+
+static int codec_open(struct bl_sound *s, struct bl_error *e)
+{
+    const AVStream *stream = s->demux.stream;
+    const AVCodec *decoder = avcodec_find_decoder(stream->codecpar->codec_id);
+    if (!decoder)
+        return bl_error_set(e, BL_EDATA, "no decoder for %s",
+                            stream->codecpar->codec_id ? avcodec_get_name(stream->codecpar->codec_id)
+                                                       : "its unknown codec");
+    s->codec = avcodec_alloc_context3(decoder);
+    s->packet = av_packet_alloc();
+    if (!s->codec || !s->packet)
+        return bl_error_memory(e);
+    for (int i = 0; i < BL_SOUND_AHEAD; i++) {
+        s->ahead[i] = av_frame_alloc();
+        if (!s->ahead[i])
+            return bl_error_memory(e);
+    }
+    int rc = avcodec_parameters_to_context(s->codec, stream->codecpar);
+    if (rc < 0)
+        return bl_demux_error(&s->demux, rc, "damaged: the stream's header cannot be used", e);
+    s->codec->thread_count = 1;
+    s->codec->pkt_timebase = stream->time_base; /* without it libav cuts no delay */
+    rc = avcodec_open2(s->codec, decoder, NULL);
+    if (rc < 0)
+        return bl_demux_error(&s->demux, rc, "damaged: the decoder cannot be opened", e);
+    return BL_OK;
+}
+
+int bl_sound_open(struct bl_sound *s, const char *path, int64_t bytes, int stream, const struct bl_cancel *cancel,
+                  struct bl_error *e)
+{
+    *s = (struct bl_sound){0};
+    int rc = bl_demux_open(&s->demux, path, bytes, stream, BL_DEMUX_SOUND, cancel, e);
+    if (rc)
+        return rc;
+    rc = codec_open(s, e);
+    if (rc)
+        bl_sound_close(s);
+    return rc;
+}
+
+void bl_sound_close(struct bl_sound *s)
+{
+    for (int i = 0; i < BL_SOUND_AHEAD; i++)
+        av_frame_free(&s->ahead[i]);
+    avcodec_free_context(&s->codec);
+    av_packet_free(&s->packet);
+    bl_demux_close(&s->demux);
+}
+
+static int feed(struct bl_sound *s, struct bl_error *e)
+{
+    int got = bl_demux_next(&s->demux, s->packet, e);
+    if (got < 0)
+        return got;
+    s->draining = !got;
+    s->packets += got;
+    s->cut = s->cut || s->demux.end_error;
+    int rc = avcodec_send_packet(s->codec, got ? s->packet : NULL);
+    av_packet_unref(s->packet);
+    if (bl_demux_is_memory(rc))
+        return bl_error_memory(e);
+    if (rc < 0 && rc != AVERROR_EOF)
+        s->refused++;
+    return BL_OK;
+}
+
+/* The decoder's next frame: 1, 0 at the end, or a code. */
+static int decode(struct bl_sound *s, AVFrame *frame, struct bl_error *e)
+{
+    for (;;) {
+        if (bl_cancelled(s->demux.cancel))
+            return bl_error_set(e, BL_ECANCEL, "cancelled");
+        int rc = avcodec_receive_frame(s->codec, frame);
+        if (rc == 0 && frame->nb_samples > 0 && !(frame->flags & AV_FRAME_FLAG_DISCARD)) {
+            frame->sample_rate = s->codec->sample_rate; /* that in MPEG's frames is the one before's */
+            return 1;
+        }
+        if (rc == AVERROR_EOF || (rc == AVERROR(EAGAIN) && s->draining))
+            return 0;
+        if (bl_demux_is_memory(rc))
+            return bl_error_memory(e);
+        if (rc < 0 && rc != AVERROR(EAGAIN))
+            s->refused++;
+        if (rc < 0 && !s->draining && (rc = feed(s, e)))
+            return rc;
+    }
+}
+
+/* --- samples that are no numbers -------------------------------------------------------------------------------- */
+
+/* How many of them are NaN or infinite: those whose exponent is all ones. The first loop has no branch. */
+static int64_t odd_floats(const float *in, int64_t count)
+{
+    const uint32_t *bits = (const uint32_t *)(const void *)in, mask = 0x7f800000;
+    int64_t odd = 0;
+    for (int64_t i = 0; i < count; i++)
+        odd += (bits[i] & mask) == mask;
+    return odd;
+}
+
+static int64_t odd_doubles(const double *in, int64_t count)
+{
+    const uint64_t *bits = (const uint64_t *)(const void *)in, mask = UINT64_C(0x7ff0000000000000);
+    int64_t odd = 0;
+    for (int64_t i = 0; i < count; i++)
+        odd += (bits[i] & mask) == mask;
+    return odd;
+}
+
+static void floats_clear(float *data, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (odd_floats(data + i, 1))
+            data[i] = 0;
+    }
+}
+
+static void doubles_clear(double *data, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (odd_doubles(data + i, 1))
+            data[i] = 0;
+    }
+}
+
+static int odd_clear(struct bl_sound *s, AVFrame *frame, struct bl_error *e)
+{
+    enum AVSampleFormat format = (enum AVSampleFormat)frame->format, packed = av_get_packed_sample_fmt(format);
+    if (packed != AV_SAMPLE_FMT_FLT && packed != AV_SAMPLE_FMT_DBL)
+        return BL_OK;
+    bool planar = av_sample_fmt_is_planar(format);
+    int planes = planar ? frame->ch_layout.nb_channels : 1;
+    int64_t count = (int64_t)frame->nb_samples * (planar ? 1 : frame->ch_layout.nb_channels), odd = 0;
+    for (int p = 0; p < planes; p++) {
+        const void *data = frame->extended_data[p];
+        odd += packed == AV_SAMPLE_FMT_FLT ? odd_floats(data, count) : odd_doubles(data, count);
+    }
+    s->odd += odd;
+    if (!odd)
+        return BL_OK;
+    if (av_frame_make_writable(frame) < 0)
+        return bl_error_memory(e);
+    for (int p = 0; p < planes; p++) {
+        void *data = frame->extended_data[p];
+        if (packed == AV_SAMPLE_FMT_FLT)
+            floats_clear(data, count);
+        else
+            doubles_clear(data, count);
+    }
+    return BL_OK;
+}
+
+/* --- the end ---------------------------------------------------------------------------------------------------- */
+
+static int take(struct bl_sound *s, AVFrame *frame, struct bl_error *e)
+{
+    int channels = frame->ch_layout.nb_channels;
+    if (frame->sample_rate < BL_SOUND_RATE_MIN || frame->sample_rate > BL_SOUND_RATE_MAX)
+        return bl_error_set(e, BL_EDATA, "a rate of %d Hz is out of bounds (%d to %d)", frame->sample_rate,
+                            BL_SOUND_RATE_MIN, BL_SOUND_RATE_MAX);
+    if (channels < 1 || channels > BL_SOUND_CHANNELS_MAX)
+        return bl_error_set(e, BL_EDATA, "%d channels: at most %d can be read", channels, BL_SOUND_CHANNELS_MAX);
+    s->changed = s->changed || (s->rate && s->rate != frame->sample_rate);
+    s->rate = frame->sample_rate;
+    s->decoded += frame->nb_samples;
+    s->flagged += frame->decode_error_flags || frame->flags & AV_FRAME_FLAG_CORRUPT;
+    return odd_clear(s, frame, e);
+}
+
+/* Takes what lies behind the track's end off the frames that are held; more than they hold is no padding. */
+static void end_trim(struct bl_sound *s)
+{
+    const AVStream *stream = s->demux.stream;
+    if (!bl_demux_is_mov(&s->demux) || s->changed || stream->duration <= 0 || stream->duration == AV_NOPTS_VALUE)
+        return;
+    AVRational sample = {1, s->rate};
+    int64_t declared = av_rescale_q(stream->duration, stream->time_base, sample), excess = s->decoded - declared;
+    int64_t held = 0;
+    for (int i = 0; i < s->held; i++)
+        held += s->ahead[i]->nb_samples;
+    if (declared <= 0 || excess > held)
+        return;
+    while (excess > 0) {
+        AVFrame *last = s->ahead[s->held - 1];
+        int64_t off = excess < last->nb_samples ? excess : last->nb_samples;
+        last->nb_samples -= (int)off;
+        excess -= off;
+        if (last->nb_samples == 0) {
+            av_frame_unref(last);
+            s->held--;
+        }
+    }
+}
+
+int bl_sound_next(struct bl_sound *s, AVFrame *frame, struct bl_error *e)
+{
+    while (!s->ended && s->held < BL_SOUND_AHEAD) {
+        AVFrame *next = s->ahead[s->held];
+        int rc = decode(s, next, e);
+        if (rc > 0 && (rc = take(s, next, e)) == 0)
+            s->held++;
+        else if (rc < 0)
+            return rc;
+        else
+            s->ended = true;
+        if (s->ended && s->held)
+            end_trim(s);
+    }
+    if (!s->held)
+        return 0;
+    av_frame_move_ref(frame, s->ahead[0]);
+    AVFrame *empty = s->ahead[0];
+    memmove(s->ahead, s->ahead + 1, (BL_SOUND_AHEAD - 1) * sizeof *s->ahead);
+    s->ahead[BL_SOUND_AHEAD - 1] = empty;
+    s->held--;
+    s->given += frame->nb_samples;
+    return 1;
+}

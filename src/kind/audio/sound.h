@@ -1,0 +1,50 @@
+/* The decoded samples of an audio stream, a frame at a time, from the first to the last that is meant to be heard.
+ *
+ * libav takes away what encoders put in front (and behind, where the container says so by packet). What an encoder of
+ * fixed frames left behind the end of a QuickTime track is taken away here: the track's duration tells. Samples that
+ * are no finite numbers are counted, and are 0 from here on: one would spoil its neighbours in every filter. */
+#ifndef BL_SOUND_H
+#define BL_SOUND_H
+
+#include <libavcodec/avcodec.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "kind/media/demux.h"
+
+#define BL_SOUND_AHEAD 3 /* frames that are decoded before the first of them is given away */
+
+#define BL_SOUND_RATE_MIN 100 /* Hz */
+#define BL_SOUND_RATE_MAX 3072000
+#define BL_SOUND_CHANNELS_MAX 64
+
+struct bl_sound {
+    struct bl_demux demux;
+    AVCodecContext *codec;
+    AVPacket *packet;
+    AVFrame *ahead[BL_SOUND_AHEAD]; /* in order, the first held of them */
+    int held;
+    bool draining, ended;
+    int64_t packets;
+    int64_t decoded; /* samples of each channel, by the decoder */
+    int64_t given;   /* samples of each channel, by bl_sound_next */
+    int rate;        /* of the frame before; 0: none yet */
+    bool changed;    /* the rate was another before */
+    int64_t refused; /* packets or calls to which the decoder answered with an error */
+    int64_t flagged; /* frames that the decoder marked as damaged */
+    bool cut;        /* the container ended by a fault */
+    int64_t odd;     /* samples, of any channel, that are no finite numbers */
+};
+
+/* Arguments and errors as bl_demux_open's; BL_EDATA also where no decoder can be had. After a failure there is nothing
+ * to close. */
+int bl_sound_open(struct bl_sound *s, const char *path, int64_t bytes, int stream, const struct bl_cancel *cancel,
+                  struct bl_error *e);
+void bl_sound_close(struct bl_sound *s);
+
+/* The next frame: 1, 0 at the end, or BL_EFAIL, BL_ECANCEL; BL_EDATA for a rate or channels out of bounds. What the
+ * decoder objects to is counted, and decoding goes on. The frame is the caller's to unref. */
+int bl_sound_next(struct bl_sound *s, AVFrame *frame, struct bl_error *e);
+
+#endif
