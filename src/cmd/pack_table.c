@@ -107,18 +107,18 @@ static int check_table(const struct bl_cmd *cmd, struct bl_packing *p, struct bl
         return bl_error_set(e, BL_EUSAGE, "the table does not say what its sequences are: give --kind");
     if (!p->kind)
         return bl_error_set(e, BL_EUSAGE, "the table's sequences are of the kind \"%s\", which is none", t->kind);
-    int code = bl_inputs_check_kind(&p->inputs, p->kind, e);
     for (int k = 0; bl_kinds[k]; k++) {
         if (bl_kinds[k] == p->kind)
             p->kind_config = p->inputs.kind_config[k];
     }
-    int other = bl_inputs_check_flags(cmd, p->kind, e);
-    if (other)
-        return other;
+    int code = bl_inputs_check_flags(cmd, p->kind, e);
+    if (!code)
+        code = bl_inputs_check_kind(&p->inputs, p->kind, e);
+    if (code)
+        return code;
     struct bl_buffer sampling = {0};
     p->kind->sampling(p->kind_config, &sampling);
-    if (!code)
-        code = bl_buffer_check(&sampling, e);
+    code = bl_buffer_check(&sampling, e);
     if (!code && *t->sampling && strcmp(sampling.data, t->sampling) != 0)
         code = bl_error_set(e, BL_EUSAGE, "the table was scanned with sampling \"%s\", the options say \"%s\"",
                             t->sampling, sampling.data);
