@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -12,12 +13,14 @@
 #include <zstd_errors.h>
 
 #define CHUNK ((size_t)1 << 17)
+#define WAIT 200              /* milliseconds */
 #define GZIP_WINDOW (15 + 16) /* zlib's words for "the largest window, a gzip header" */
 
 enum packing { PLAIN, GZIP, ZSTD };
 
 struct bl_feed {
     int fd;
+    const atomic_int *stop; /* or NULL */
     const char *path;
     enum packing packing;
     bool eof;     /* of the file */
@@ -46,11 +49,27 @@ bool bl_feed_is_packed(const void *head, size_t size)
     return packing_of(head, size) != PLAIN;
 }
 
+static bool stopped(const struct bl_feed *f)
+{
+    return f->stop && atomic_load_explicit(f->stop, memory_order_relaxed) != 0;
+}
+
+/* Who types, or a pipe, may take any time: a signal must not wait for them. */
+static void wait_for_input(const struct bl_feed *f)
+{
+    struct pollfd input = {.fd = f->fd, .events = POLLIN};
+    while (f->fd == STDIN_FILENO && !stopped(f) && poll(&input, 1, WAIT) == 0)
+        ;
+}
+
 /* Reads on behind what is there; f->at == f->end. */
 static int refill(struct bl_feed *f, struct bl_error *e)
 {
     f->at = f->end = 0;
     while (f->end < 4 && !f->eof) {
+        wait_for_input(f);
+        if (stopped(f))
+            return BL_ECANCEL;
         ssize_t n = read(f->fd, f->data + f->end, CHUNK - f->end);
         if (n < 0 && errno == EINTR)
             continue;
@@ -88,13 +107,14 @@ static int settle(struct bl_feed *f, struct bl_error *e)
     return BL_OK;
 }
 
-int bl_feed_open(struct bl_feed **feed, const char *path, int64_t begin, struct bl_error *e)
+int bl_feed_open(struct bl_feed **feed, const char *path, int64_t begin, const atomic_int *stop, struct bl_error *e)
 {
     struct bl_feed *f = calloc(1, sizeof *f);
     if (!f)
         return bl_error_memory(e);
     int code = BL_OK;
     f->path = path;
+    f->stop = stop;
     f->fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (f->fd < 0)
         code = bl_error_errno(e, bl_errno_is_system(errno) || errno == ENOENT ? BL_EFAIL : BL_EDATA, "cannot open %s",
@@ -190,8 +210,8 @@ int bl_feed_read(struct bl_feed *f, void *data, size_t size, size_t *got, struct
 {
     *got = 0;
     for (;;) {
-        int code = BL_OK;
-        if (f->at == f->end && !f->eof)
+        int code = stopped(f) ? BL_ECANCEL : BL_OK;
+        if (!code && f->at == f->end && !f->eof)
             code = refill(f, e);
         bool drained = f->at == f->end;
         if (code || (drained && (f->packing == PLAIN || f->between)))

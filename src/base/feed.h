@@ -3,6 +3,7 @@
 #ifndef BL_FEED_H
 #define BL_FEED_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,9 +15,10 @@ struct bl_feed;
 /* Whether a file that begins so is compressed. */
 bool bl_feed_is_packed(const void *head, size_t size);
 
-/* Opens path ("-": standard input) to be read from byte begin. What begins at 0 may be compressed. BL_EDATA: the file's
+/* Opens path ("-": standard input) to be read from byte begin. What begins at 0 may be compressed. stop: where it is
+ * not 0 any more, reading returns BL_ECANCEL, also while it waits for standard input; or NULL. BL_EDATA: the file's
  * name says gzip or zstd (.gz, .zst), and it is not. The path outlives the feed. */
-int bl_feed_open(struct bl_feed **feed, const char *path, int64_t begin, struct bl_error *e);
+int bl_feed_open(struct bl_feed **feed, const char *path, int64_t begin, const atomic_int *stop, struct bl_error *e);
 void bl_feed_close(struct bl_feed *feed);
 
 /* Puts up to size bytes into data; *got is 0 at the end alone. BL_EDATA: damaged or cut off, with the place. */

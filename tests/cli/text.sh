@@ -334,3 +334,21 @@ test_flags_of_another_kind() {
     err_has '--eos is for text, and the inputs are video'
     [ ! -e d ] || fail "d was begun"
 }
+
+test_a_signal_does_not_wait_for_input() {
+    mkfifo pipe
+    exec 3<>pipe
+    echo '{"text": "one"}' >&3
+    for jobs in 1 2; do
+        ended_by TERM d/.bload/configuration bload pack - --tokenizer bytes -T 8 -o d -j $jobs <pipe
+        is 143 "$status"
+        [ "$took" -le 2 ] || fail "it took $took seconds"
+        rm -r d
+    done
+    # Nor for a document that never ends.
+    head -c 40000000000 /dev/zero | gzip -1 >bomb.txt.gz &
+    sleep 2
+    kill $!
+    ended_by TERM d/.bload/configuration bload pack bomb.txt.gz --tokenizer bytes -T 8 -o d
+    [ "$took" -le 2 ] || fail "it took $took seconds"
+}

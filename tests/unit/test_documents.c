@@ -39,7 +39,7 @@ static int64_t take(const struct bl_division_rule *rule, const char *text, int64
     struct bl_error e = {0};
     int got;
     int64_t count = 0;
-    ck_assert_int_eq(bl_documents_open(&documents, "text", rule, begin, end, INT64_MAX, &e), BL_OK);
+    ck_assert_int_eq(bl_documents_open(&documents, "text", rule, begin, end, INT64_MAX, NULL, &e), BL_OK);
     while ((got = bl_documents_next(documents, &document, &e)) > 0) {
         ck_assert_int_ge(document.offset, begin);
         ck_assert(memcmp(document.text, text + document.offset, document.size) == 0);
@@ -126,7 +126,7 @@ START_TEST(what_is_too_long_is_passed_over)
     struct bl_documents *documents;
     struct bl_document document;
     struct bl_error e = {0};
-    ck_assert_int_eq(bl_documents_open(&documents, "text", &rule, 0, INT64_MAX, 5, &e), BL_OK);
+    ck_assert_int_eq(bl_documents_open(&documents, "text", &rule, 0, INT64_MAX, 5, NULL, &e), BL_OK);
     ck_assert_int_eq(bl_documents_next(documents, &document, &e), 1);
     ck_assert(!document.too_long && document.size == 5);
     ck_assert_int_eq(bl_documents_next(documents, &document, &e), 1);

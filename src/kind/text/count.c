@@ -111,7 +111,7 @@ static int count_text(struct counting *c, const struct bl_stretch *stretch, bool
     struct bl_documents *documents = NULL;
     struct bl_error fault = {0};
     int code = bl_documents_open(&documents, stretch->input[c->input].path, rule, stretch->begin, stretch->end,
-                                 c->config->max_document, &fault);
+                                 c->config->max_document, &c->env->cancel->raised, &fault);
     if (!code)
         code = count_documents(c, documents, json, &fault);
     int64_t offset = documents && rule->by != BL_DIVISION_FILE ? bl_documents_offset(documents) : -1;

@@ -55,7 +55,7 @@ static int skip_to_line(struct bl_documents *d, struct bl_error *e)
 }
 
 int bl_documents_open(struct bl_documents **documents, const char *path, const struct bl_division_rule *rule,
-                      int64_t begin, int64_t end, int64_t max, struct bl_error *e)
+                      int64_t begin, int64_t end, int64_t max, const atomic_int *stop, struct bl_error *e)
 {
     struct bl_documents *d = calloc(1, sizeof *d);
     if (!d)
@@ -66,7 +66,7 @@ int bl_documents_open(struct bl_documents **documents, const char *path, const s
     d->base = begin ? begin - 1 : 0;
     d->capacity = 2 * CHUNK;
     d->data = malloc(d->capacity + 1);
-    int code = d->data ? bl_feed_open(&d->feed, path, d->base, e) : bl_error_memory(e);
+    int code = d->data ? bl_feed_open(&d->feed, path, d->base, stop, e) : bl_error_memory(e);
     if (!code && begin)
         code = skip_to_line(d, e);
     if (code)

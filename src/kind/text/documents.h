@@ -3,6 +3,7 @@
 #ifndef BL_DOCUMENTS_H
 #define BL_DOCUMENTS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,9 +34,10 @@ struct bl_document {
 struct bl_documents;
 
 /* The documents that begin at bytes begin <= offset < end of path; other begins than 0 only by lines, and of plain
- * files. max: bytes of a document. path and the rule's texts outlive it. Codes as bl_feed_open. */
+ * files. max: bytes of a document. stop: as bl_feed_open. path and the rule's texts outlive it. Codes as bl_feed_open.
+ */
 int bl_documents_open(struct bl_documents **documents, const char *path, const struct bl_division_rule *rule,
-                      int64_t begin, int64_t end, int64_t max, struct bl_error *e);
+                      int64_t begin, int64_t end, int64_t max, const atomic_int *stop, struct bl_error *e);
 void bl_documents_close(struct bl_documents *documents);
 
 /* 1 and a document, 0 at the end, or a code as bl_feed_read. */
