@@ -1,0 +1,251 @@
+#include "kind/text/tokenizer.h"
+
+#include <string.h>
+
+#include "base/io.h"
+#include "kind/text/bpe.h"
+#include "kind/text/grammar.h"
+#include "unit.h"
+
+/* All bytes as tokens of a .tiktoken, then the lines that follow. */
+static void write_ranks(const char *path, const char *more)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    struct bl_buffer text = {0};
+    struct bl_error e = {0};
+    for (int i = 0; i < 256; i++)
+        bl_buffer_printf(&text, "%c%c== %d\n", digits[i >> 2], digits[(i & 3) << 4], i);
+    bl_buffer_text(&text, more);
+    ck_assert_int_eq(bl_io_replace(path, text.data, text.size, &e), BL_OK);
+    bl_buffer_free(&text);
+}
+
+static void write_file(const char *path, const char *text)
+{
+    struct bl_error e = {0};
+    ck_assert_int_eq(bl_io_replace(path, text, strlen(text), &e), BL_OK);
+}
+
+static void refused(const char *path, const char *pattern, int code, const char *message)
+{
+    struct bl_tokenizer *tokenizer;
+    struct bl_error e = {0};
+    struct bl_tokenizer_options options = {.path = path, .pattern = pattern};
+    ck_assert_msg(bl_tokenizer_open(&tokenizer, &options, &e) == code, "\"%s\" for %s", e.text, message);
+    ck_assert_ptr_null(tokenizer);
+    ck_assert_msg(strstr(e.text, message), "\"%s\" where \"%s\" was to come", e.text, message);
+}
+
+START_TEST(bad_ranks_are_refused_by_line)
+{
+    static const struct {
+        const char *line, *message;
+    } bad[] = {
+        {"YWI= 257\n", "t.tiktoken:257: the rank is 257 where 256 should follow"},
+        {"YWI= 12\n", "t.tiktoken:257: the rank is 12"},
+        {"YWI 256\n", "t.tiktoken:257: \"YWI\" is no token in base64"},
+        {"YW!= 256\n", "t.tiktoken:257: \"YW!=\" is no token"},
+        {"YWJ= 256\n", "t.tiktoken:257: \"YWJ=\" is no token"},
+        {"YWI= x\n", "t.tiktoken:257: a token without a rank"},
+        {"YWI=\n", "t.tiktoken:257: a token without a rank"},
+        {"YQ== 256\n", "t.tiktoken:257: the token is that of rank 97, too"},
+    };
+    char directory[64];
+    unit_enter(directory);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        write_ranks("t.tiktoken", bad[i].line);
+        refused("t.tiktoken", "r50k", BL_EFAIL, bad[i].message);
+    }
+    write_ranks("t.tiktoken", "");
+    refused("t.tiktoken", NULL, BL_EUSAGE, "--pattern");
+    refused("t.tiktoken", "p99", BL_EUSAGE, "'p99' is no pattern");
+    refused("none.tiktoken", "r50k", BL_EUSAGE, "none.tiktoken");
+    write_file("t.tiktoken", "YQ== 0\n");
+    refused("t.tiktoken", "r50k", BL_EFAIL, "the byte 0x00 has no token");
+    unit_leave(directory);
+}
+END_TEST
+
+START_TEST(components_are_followed_or_refused)
+{
+#define BYTES "\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false}"
+#define MODEL(more) "\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[]" more "}"
+    static const struct {
+        const char *text, *message;
+    } bad[] = {
+        {"{", "t.json:1:"},
+        {"{\"model\":{}}", "a pre-tokenizer without a type"},
+        {"{\"model\":3," BYTES "}", "\"model\" is missing, or no object"},
+        {"{\"surprise\":1," MODEL("") "," BYTES "}", "\"surprise\", which is not supported"},
+        {"{" MODEL("") "," BYTES ",\"normalizer\":{\"type\":\"Lowercase\"}}", "the normalizer \"Lowercase\""},
+        {"{" MODEL("") ",\"pre_tokenizer\":{\"type\":\"Metaspace\"}}", "\"Metaspace\""},
+        {"{" MODEL("") ",\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"fancy\":1}}", "\"fancy\""},
+        {"{\"model\":{\"type\":\"Unigram\"}," BYTES "}", "the model \"Unigram\" is not supported"},
+        {"{" MODEL(",\"dropout\":0.1") "," BYTES "}", "\"dropout\""},
+        {"{" MODEL(",\"end_of_word_suffix\":\"</w>\"") "," BYTES "}", "\"end_of_word_suffix\""},
+        {"{" MODEL(",\"ignore_merges\":7") "," BYTES "}", "\"ignore_merges\" is not true or false"},
+        {"{" MODEL("") "," BYTES "}", "the byte 0x00 has no token"},
+        {"{\"model\":{\"vocab\":{\"a\":0,\"b\":0},\"merges\":[]}," BYTES "}", "the id 0 of \"b\" is another token's"},
+        {"{\"model\":{\"vocab\":{\"a\":0,\"a\":1},\"merges\":[]}," BYTES "}", "t.json:1: duplicate"},
+        {"{\"model\":{\"vocab\":{\"a\":-1},\"merges\":[]}," BYTES "}", "the id of \"a\" is no integer"},
+        {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[\"a b\"]}," BYTES "}", "entry 0: \"b\" is not in the vocabulary"},
+        {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[\"a a\"]}," BYTES "}", "\"aa\" is not in the vocabulary"},
+        {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[\"aa\"]}," BYTES "}", "entry 0: \"aa\" is no merge"},
+        {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[[\"a\"]]}," BYTES "}", "entry 0: is no merge"},
+        {"{\"a\":1}", "has no \"model\""},
+    };
+    char directory[64];
+    unit_enter(directory);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        write_file("t.json", bad[i].text);
+        refused("t.json", NULL, BL_EFAIL, bad[i].message);
+    }
+    refused("t.json", "r50k", BL_EUSAGE, "--pattern is for a .tiktoken");
+    refused("bytes", "r50k", BL_EUSAGE, "--pattern");
+    unit_leave(directory);
+}
+END_TEST
+
+/* A vocabulary of all bytes and tokens over a few letters, in an order that a training could have found, or in none. */
+static void make_tokens(struct bl_vocabulary *v, unsigned seed, bool shuffled)
+{
+    struct bl_error e = {0};
+    int64_t known;
+    for (int i = 0; i < 256; i++)
+        ck_assert_int_eq(bl_vocabulary_add(v, &(uint8_t){(uint8_t)i}, 1, i, &known, &e), BL_OK);
+    srandom(seed);
+    while (v->count < 256 + 60) {
+        uint8_t bytes[16];
+        size_t size = 0, parts = shuffled ? 3 : 2;
+        for (size_t i = 0; i < parts; i++) {
+            size_t count = shuffled ? 3 : 3 + (v->count - 256);
+            size_t pick = (size_t)random() % count, token = pick < 3 ? 'a' + pick : 256 + pick - 3;
+            if (size + v->token[token].size > sizeof bytes)
+                continue;
+            memcpy(bytes + size, bl_vocabulary_bytes(v, token), v->token[token].size);
+            size += v->token[token].size;
+        }
+        if (shuffled)
+            size = 2 + (size_t)random() % 2;
+        ck_assert_int_eq(bl_vocabulary_add(v, bytes, size, (int32_t)v->count, &known, &e), BL_OK);
+        if (shuffled && v->count > 256 + 20)
+            break;
+    }
+}
+
+/* What merging by ranks is, without any table. */
+static size_t merge_plainly(const struct bl_vocabulary *v, const uint8_t *word, size_t size, int32_t *id)
+{
+    size_t start[64], n = size;
+    int64_t token = bl_vocabulary_find(v, word, size);
+    id[0] = (int32_t)token;
+    if (token >= 0)
+        return 1;
+    for (size_t i = 0; i <= size; i++)
+        start[i] = i;
+    for (;;) {
+        int64_t best = INT64_MAX;
+        size_t at = 0;
+        for (size_t i = 0; i + 1 < n; i++) {
+            int64_t both = bl_vocabulary_find(v, word + start[i], start[i + 2] - start[i]);
+            at = both >= 0 && both < best ? i : at;
+            best = both >= 0 && both < best ? both : best;
+        }
+        if (best == INT64_MAX)
+            break;
+        memmove(start + at + 1, start + at + 2, (n - at - 1) * sizeof *start);
+        n--;
+    }
+    for (size_t i = 0; i < n; i++)
+        id[i] = (int32_t)bl_vocabulary_find(v, word + start[i], start[i + 1] - start[i]);
+    return n;
+}
+
+START_TEST(merging_is_what_it_is_defined_to_be)
+{
+    int in_order = 0;
+    for (unsigned seed = 0; seed < 60; seed++) {
+        struct bl_vocabulary v = {0};
+        struct bl_bpe bpe = {0};
+        struct bl_bpe_scratch scratch = {0};
+        struct bl_ids ids = {0};
+        struct bl_error e = {0};
+        make_tokens(&v, seed, seed % 2);
+        ck_assert_msg(bl_bpe_from_ranks(&bpe, &v, &e) == BL_OK, "%s", e.text);
+        bool ordered = bpe.ordered;
+        in_order += ordered;
+        for (int i = 0; i < 2000; i++) {
+            uint8_t word[60];
+            int32_t expected[60];
+            size_t size = 1 + (size_t)random() % sizeof word;
+            for (size_t k = 0; k < size; k++)
+                word[k] = (uint8_t)('a' + random() % 3);
+            ids.count = 0;
+            ck_assert_int_eq(bl_bpe_merge(&bpe, &scratch, word, size, &ids, &e), BL_OK);
+            size_t n = merge_plainly(&v, word, size, expected);
+            ck_assert_uint_eq(ids.count, n);
+            ck_assert_int_eq(memcmp(ids.id, expected, n * sizeof *expected), 0);
+            bpe.ordered = false; /* step by step, too */
+            ids.count = 0;
+            ck_assert_int_eq(bl_bpe_merge(&bpe, &scratch, word, size, &ids, &e), BL_OK);
+            ck_assert_uint_eq(ids.count, n);
+            ck_assert_int_eq(memcmp(ids.id, expected, n * sizeof *expected), 0);
+            bpe.ordered = ordered;
+        }
+        bl_ids_free(&ids);
+        bl_bpe_scratch_free(&scratch);
+        bl_bpe_free(&bpe);
+        bl_vocabulary_free(&v);
+    }
+    ck_assert(in_order > 10 && in_order < 60); /* both ways were gone */
+}
+END_TEST
+
+/* The words of a text, with a bar between them. */
+static void split(enum bl_grammar grammar, const char *text, const char *expected)
+{
+    char found[256] = "";
+    size_t at = 0, end[2], start = 0, size = strlen(text);
+    while (at < size) {
+        size_t n = bl_grammar_split(grammar, (const uint8_t *)text, size, &at, end, 2);
+        for (size_t i = 0; i < n; start = end[i++]) {
+            strncat(found, text + start, end[i] - start);
+            strcat(found, end[i] < size ? "|" : "");
+        }
+    }
+    ck_assert_str_eq(found, expected);
+}
+
+START_TEST(grammars_split_as_their_patterns_say)
+{
+    split(BL_GRAMMAR_GPT2, "I'll go  to 2024!? \n", "I|'ll| go| | to| 2024|!?| \n");
+    split(BL_GRAMMAR_GPT2, "it'S \t x", "it|'|S| \t| x");
+    split(BL_GRAMMAR_LLAMA3, "it'S 12345 (a)\n\n  b", "it|'S| |123|45| (|a|)\n\n| | b");
+    split(BL_GRAMMAR_LLAMA3, "a\n  ", "a|\n|  ");
+    split(BL_GRAMMAR_CL100K, "a\n  ", "a|\n  ");
+    split(BL_GRAMMAR_QWEN, "v12\xc5\xbf'\xc5\xbf", "v|1|2|\xc5\xbf|'\xc5\xbf");
+    split(BL_GRAMMAR_O200K,
+          "HTMLParser'S ABC/\n d\xcc\x81"
+          "X",
+          "HTMLParser'S| ABC|/\n| d\xcc\x81|X");
+    split(BL_GRAMMAR_O200K,
+          "\xe3\x81\x82"
+          "AB c",
+          "\xe3\x81\x82|AB| c");
+    split(BL_GRAMMAR_DIGITS, "ab12c", "ab|1|2|c");
+    split(BL_GRAMMAR_DIGIT_RUNS, "ab12c", "ab|12|c");
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_test(tests, bad_ranks_are_refused_by_line);
+    tcase_add_test(tests, components_are_followed_or_refused);
+    tcase_add_test(tests, merging_is_what_it_is_defined_to_be);
+    tcase_add_test(tests, grammars_split_as_their_patterns_say);
+}
+
+int main(void)
+{
+    return unit_run("tokenizer", add);
+}
