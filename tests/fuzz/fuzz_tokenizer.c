@@ -1,0 +1,54 @@
+/* Tokenizer files: whatever is accepted encodes any text; whatever is refused has a message. The first byte tells which
+ * file it is. */
+#include <string.h>
+
+#include "base/io.h"
+#include "fuzz.h"
+#include "kind/text/tokenizer.h"
+
+static void encode(const struct bl_tokenizer *tokenizer)
+{
+    static const char text[] = "It's 12345 \xc3\xa9t\xc3\xa9s,\r\n  \xe4\xb8\xad\xe6\x96\x87 <|endoftext|> "
+                               "aaaaaaaaaaaaaaaaaaaaaaa\xf0\x9f\x98\x80 ";
+    struct bl_encoder *encoder;
+    struct bl_ids ids = {0};
+    struct bl_error e = {0};
+    if (bl_encoder_open(&encoder, tokenizer, &e))
+        abort();
+    for (int i = 0; i < 2; i++) {
+        if (bl_encoder_encode(encoder, text, sizeof text - 1, &ids, &e) && !e.text[0])
+            abort();
+    }
+    for (size_t i = 0; i < ids.count; i++) {
+        if (ids.id[i] < 0 || ids.id[i] >= bl_tokenizer_size(tokenizer))
+            abort();
+    }
+    bl_ids_free(&ids);
+    bl_encoder_close(encoder);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char *const names[] = {"tokenizer.json", "t.tiktoken", "vocab.txt"};
+    char folder[] = "/dev/shm/bload-fuzz-XXXXXX", path[64];
+    if (!size)
+        return 0;
+    const char *name = names[data[0] % 3];
+    struct bl_error e = {0};
+    struct bl_tokenizer *tokenizer;
+    if (!mkdtemp(folder))
+        abort();
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (bl_io_replace(path, data + 1, size - 1, &e))
+        abort();
+    struct bl_tokenizer_options options = {path, strstr(name, ".tik") ? "o200k" : NULL, data[0] >= 128};
+    if (bl_tokenizer_open(&tokenizer, &options, &e) == BL_OK) {
+        encode(tokenizer);
+        bl_tokenizer_close(tokenizer);
+    } else if (!e.text[0]) {
+        abort();
+    }
+    unlink(path);
+    rmdir(folder);
+    return 0;
+}
