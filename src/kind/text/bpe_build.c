@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kind/text/bpe.h"
+#include "kind/text/pages.h"
 
 #define TOKEN_BYTES_MAX 4096 /* of a token that can be merged: real ones have some hundred at most */
 #define NONE UINT32_MAX
@@ -115,11 +116,12 @@ static int allocate(struct bl_bpe *bpe, size_t count, struct bl_error *e)
         bits++;
     bpe->shift = 64 - bits;
     bpe->id = malloc((256 + count) * sizeof *bpe->id);
-    bpe->symbol = malloc((256 + count) * sizeof *bpe->symbol);
-    bpe->pair = malloc(((size_t)1 << bits) * sizeof *bpe->pair);
-    bpe->filter = calloc((size_t)1 << bits, 1);
+    bpe->symbol = bl_pages_alloc((256 + count) * sizeof *bpe->symbol);
+    bpe->pair = bl_pages_alloc(((size_t)1 << bits) * sizeof *bpe->pair);
+    bpe->filter = bl_pages_alloc((size_t)1 << bits);
     if (!bpe->id || !bpe->symbol || !bpe->pair || !bpe->filter)
         return bl_error_memory(e);
+    memset(bpe->filter, 0, (size_t)1 << bits);
     memset(bpe->pair, 0xff, ((size_t)1 << bits) * sizeof *bpe->pair);
     return BL_OK;
 }

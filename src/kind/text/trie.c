@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kind/text/pages.h"
+
 #define BLOCK 256  /* a node's children lie in one block */
 #define TRIES 32   /* free places that are tried before children get a block of their own */
 #define STEPS 4096 /* places that are looked at for them */
@@ -96,6 +98,17 @@ static int add_children(struct build *build, struct branch branch, struct bl_err
     return BL_OK;
 }
 
+/* Once it does not grow any more. */
+static void settle(struct bl_trie *trie)
+{
+    struct bl_trie_node *node = bl_pages_alloc(trie->count * sizeof *node);
+    if (!node)
+        return;
+    memcpy(node, trie->node, trie->count * sizeof *node);
+    free(trie->node);
+    trie->node = node;
+}
+
 int bl_trie_build(struct bl_trie *trie, struct bl_trie_entry *entries, size_t count, struct bl_error *e)
 {
     size_t bytes = 1;
@@ -115,6 +128,8 @@ int bl_trie_build(struct bl_trie *trie, struct bl_trie_entry *entries, size_t co
             code = add_children(&build, build.queue[i], e);
     }
     free(build.queue);
+    if (!code)
+        settle(trie);
     return code;
 }
 
