@@ -1,5 +1,5 @@
 # bload scan and pack of text: documents, bad input, ids, the spool.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash disable=SC2317,SC2154
 
 # The bytes of a dataset: of every file, under its name.
 digest() {
