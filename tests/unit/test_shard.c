@@ -357,12 +357,15 @@ START_TEST(a_file_that_may_not_grow_is_told_at_once)
     ck_assert_ptr_nonnull(mkdtemp(s.dir));
     sample_plan(&s, (struct sample_kind){0});
     ck_assert_int_eq(bl_shard_prepare(s.dir, &e), 0);
-    struct rlimit limit = {4096, 4096};
+    struct rlimit before, limit;
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = (struct rlimit){4096, before.rlim_max};
     signal(SIGXFSZ, SIG_IGN);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     ck_assert_int_eq(bl_shard_create(&s.format, s.dir, 0, &shard, &e), BL_EFAIL);
     ck_assert_ptr_nonnull(strstr(e.text, "shard-00000000"));
     ck_assert_ptr_null(shard);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0); /* the tests may all be one process */
     sample_free(&s);
 }
 END_TEST
