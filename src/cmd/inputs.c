@@ -7,6 +7,8 @@
 
 #include "base/text.h"
 
+#define TOLD_MAX 10 /* faults, of empty rows or of one file, that are told one by one */
+
 static const char *const kind_names[] = {"auto", "video", "audio", "text", NULL};
 
 static const struct bl_option table[] = {
@@ -218,6 +220,7 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
 
 void bl_inputs_free(struct bl_inputs *inputs)
 {
+    bl_buffer_free(&inputs->faulty);
     bl_files_free(&inputs->files);
     free(inputs->source);
     bl_config_free(&inputs->config);
@@ -243,9 +246,24 @@ void bl_inputs_say_ignored(const struct bl_inputs *inputs)
     bl_buffer_free(&text);
 }
 
+/* A file with many sequences may have as many faults. */
+static bool told_enough(struct bl_inputs *inputs, const struct bl_row *row)
+{
+    if (bl_row_is_empty(row))
+        return inputs->empty++ >= TOLD_MAX;
+    if (!inputs->faulty.data || strcmp(inputs->faulty.data, row->path) != 0) {
+        bl_buffer_clear(&inputs->faulty);
+        bl_buffer_text(&inputs->faulty, row->path);
+        inputs->told = 0;
+    }
+    bool enough = inputs->told++ >= TOLD_MAX;
+    inputs->untold += enough;
+    return enough;
+}
+
 void bl_inputs_say_fault(struct bl_inputs *inputs, const struct bl_row *row)
 {
-    if (bl_row_is_empty(row) && inputs->empty++ >= 10)
+    if (told_enough(inputs, row))
         return;
     if (row->status == BL_ROW_OK)
         bl_cmd_say("%s: %s", row->id, row->reason); /* the reason says that it is damaged */
@@ -253,9 +271,10 @@ void bl_inputs_say_fault(struct bl_inputs *inputs, const struct bl_row *row)
         bl_cmd_say("%s %s: %s", bl_row_status_name(row->status), row->id, row->reason);
 }
 
-void bl_inputs_say_untold(int64_t empty, int64_t untold)
+void bl_inputs_say_untold(const struct bl_inputs *inputs, int64_t empty, int64_t untold)
 {
     char a[32];
+    untold += inputs->untold;
     if (empty)
         bl_cmd_say("empty documents, skipped: %s", bl_text_count(a, empty));
     if (untold)

@@ -23,7 +23,9 @@ struct bl_inputs {
     char *path[BL_PATHS_MAX]; /* of options, counted from the YAML file that gave them */
     int paths;
     struct bl_files files;
-    int64_t empty; /* rows without fault and without steps that were told */
+    int64_t empty;           /* rows without fault and without steps that were told */
+    struct bl_buffer faulty; /* path of the file whose faults were told last */
+    int64_t told, untold;    /* faults: of that file; of all, left out */
 };
 
 /* Adds the options of the sources and of every kind. */
@@ -52,10 +54,13 @@ void bl_inputs_free(struct bl_inputs *inputs);
 /* "ignored in folders: 3 .txt, 1 hidden", for the summary; nothing when nothing was. */
 void bl_inputs_say_ignored(const struct bl_inputs *inputs);
 
-/* Prints a fault of a row: "skipped a.mp4: empty file". Of rows that are merely empty the first ten. */
+/* Prints a fault of a row: "skipped a.mp4: empty file". Of rows that are merely empty, and of one file's, the first
+ * ten.
+ */
 void bl_inputs_say_fault(struct bl_inputs *inputs, const struct bl_row *row);
 
-/* "empty documents, skipped: 1,234", and how many faults were not told; nothing where there are none. */
-void bl_inputs_say_untold(int64_t empty, int64_t untold);
+/* "empty documents, skipped: 1,234", and how many faults were not told, here or by the scan; nothing where there are
+ * none. */
+void bl_inputs_say_untold(const struct bl_inputs *inputs, int64_t empty, int64_t untold);
 
 #endif

@@ -201,7 +201,7 @@ static void say_summary(const struct bl_packing *p)
         bl_cmd_say("%" PRId64 " inputs skipped, %" PRId64 " failed (%" PRId64 " steps left as zeros), %" PRId64
                    " damaged: sequences.tsv names them",
                    f->skipped, f->failed, f->failed_steps, f->damaged);
-    bl_inputs_say_untold(f->empty, p->untold);
+    bl_inputs_say_untold(&p->inputs, f->empty, p->untold);
     bl_inputs_say_ignored(&p->inputs);
 }
 

@@ -98,6 +98,19 @@ test_empty_documents_are_counted_and_cost_nothing() {
     is 'empty.jsonl 0 skipped' "$(cut -f 1,2,6 "$OUT" | tail -n 1 | xargs)"
 }
 
+test_of_one_file_the_first_ten_faults_are_told() {
+    for i in $(seq 25); do echo '{"words": ""}'; done >a.jsonl
+    cp a.jsonl b.jsonl
+    echo '{"text": "x"}' >>b.jsonl
+    expect 3 bload scan a.jsonl b.jsonl --tokenizer bytes
+    is 10 "$(grep -c '^bload: skipped a.jsonl#.*: no key "text"' "$ERR")"
+    is 10 "$(grep -c '^bload: skipped b.jsonl#.*: no key "text"' "$ERR")"
+    err_has 'bload: further faults, told in sequences.tsv alone: 30'
+    is 50 "$(grep -c 'no key' "$OUT")"
+    expect 3 bload pack a.jsonl b.jsonl --tokenizer bytes -T 4 -o d
+    err_has 'bload: further faults, told in sequences.tsv alone: 30'
+}
+
 test_plain_text_by_file_line_blank_line_and_separator() {
     mkdir t
     printf 'a\r\nb\n\n \nc\n\r\n\nd\n\n' >t/x.txt
