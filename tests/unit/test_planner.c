@@ -63,8 +63,7 @@ static void assert_block(const struct bl_plan *plan, struct list l, const struct
     faults += o->max_sequences && end - first > or_one(o->max_sequences) && o->strategy == BL_STRATEGY_BLOCK;
     faults += end - first > plan->max_sequences;
     faults += end == first && o->remainder != BL_REMAINDER_PAD;
-    /* What is empty is at the end; levelled, empty blocks are dealt like others. */
-    faults += end == first && plan->block_ptr[plan->blocks] != end && !o->balance;
+    faults += end == first && plan->block_ptr[plan->blocks] != end; /* what is empty is at the end */
     ck_assert_int_eq(faults, 0);
 }
 
