@@ -72,10 +72,12 @@ static void deal(const struct costly *step, int64_t *to, const struct bl_order *
     }
 }
 
-/* Blocks of like cost make a step; the steps go in the order of a shuffled table. */
-static int level(int64_t *block, size_t blocks, const uint32_t *sequence, const struct bl_order *o, struct bl_error *e)
+/* Blocks of like cost make a step; the steps go in the order of a shuffled table. Of `blocks` only `full` are not
+ * empty: a step with empty ones stays the last, and these the last of all. */
+static int level(int64_t *block, size_t blocks, size_t full, const uint32_t *sequence, const struct bl_order *o,
+                 struct bl_error *e)
 {
-    size_t step = o->world_size * o->batch_size, steps = blocks / step;
+    size_t step = o->world_size * o->batch_size, steps = full / step;
     struct costly *sorted = malloc((blocks + 1) * sizeof *sorted);
     int64_t *turn = malloc((steps + 1) * sizeof *turn);
     u128 *cost = malloc(o->world_size * sizeof *cost);
@@ -129,7 +131,7 @@ static int put_in_order(struct bl_plan *plan, const struct bl_draft *d, const st
         bl_random_shuffle_i64(&random, plan->block_ptr, full);
     if (o->world_size > 1)
         plan->imbalance_before = imbalance(d->sequence, plan->block_ptr, plan->blocks, o);
-    int rc = o->kind == BL_ORDER_LEVEL ? level(plan->block_ptr, plan->blocks, d->sequence, o, e) : 0;
+    int rc = o->kind == BL_ORDER_LEVEL ? level(plan->block_ptr, plan->blocks, full, d->sequence, o, e) : 0;
     if (o->world_size > 1)
         plan->imbalance = imbalance(d->sequence, plan->block_ptr, plan->blocks, o);
     return rc;

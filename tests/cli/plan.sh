@@ -193,6 +193,13 @@ END
     awk '{ gsub(/,/, ""); print $1, $2, $3, $5, $6 }' "$OUT" | sed -n 2,4p | diff rows -
 }
 
+test_sixteen_million_from_a_histogram() {
+    list=$(shared data/lengths/wikipedia_bert512_histogram.txt)
+    expect 0 bload plan -T 512 --lengths "$list" -o plan.safetensors
+    err_has 'in 8,135,727 blocks'
+    err_has 'so the plan is optimal'
+}
+
 test_compare_as_json_has_the_words_of_the_report() {
     seq 1 50 >lengths
     expect 0 bload plan -q -T 60 --lengths lengths --report report.json -o plan.tsv

@@ -23,13 +23,13 @@ class Counts(tool.Tool):
         super().setUpClass()
         self = cls()
         cls.packets, cls.decoded = (self.scan(*options) for options in ([], ["--count", "decode"]))
-        cls.packed = Dataset(self.pack("all", *cls.files, "-T", "longest", "--size", "16x16", "--hdr", "clip",
+        cls.packed = Dataset(self.pack("all", "--kind", "video", *cls.files, "-T", "longest", "--size", "16x16", "--hdr", "clip",
                                        status=cls.status))
 
     def scan(self, *options):
         path = self.path("table.tsv")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(self.bload("scan", "-q", *self.files, "--hdr", "clip", *options, status=self.status)[0])
+            file.write(self.bload("scan", "-q", "--kind", "video", *self.files, "--hdr", "clip", *options, status=self.status)[0])
         return {row["id"]: row for row in read_table(path)}
 
     def rows(self, path):

@@ -12,6 +12,7 @@
 #include "plan/histogram.h"
 #include "plan/plan.h"
 #include "plan/random.h"
+#include "unit.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -856,20 +857,21 @@ static Suite *plan_suite(void)
 {
     Suite *s = suite_create("plan");
     TCase *laws = tcase_create("laws"), *chance = tcase_create("chance"), *edges = tcase_create("edges");
+    int brief = getenv("UNIT_BRIEF") != NULL;
     tcase_set_timeout(laws, 120);
-    tcase_add_loop_test(laws, every_option_on_random_lists, 0, 70);
-    tcase_add_loop_test(laws, bound_and_blocks_around_the_optimum, 0, 60);
+    tcase_add_loop_test(laws, every_option_on_random_lists, 0, unit_times(70));
+    tcase_add_loop_test(laws, bound_and_blocks_around_the_optimum, 0, unit_times(60));
     tcase_add_test(laws, bound_of_large_lengths);
     tcase_add_loop_test(laws, histogram_of_short_and_wide_ranges, 0, 3);
-    tcase_add_loop_test(laws, patterns_use_the_histogram_exactly, 0, 10);
-    tcase_add_loop_test(laws, counts_give_what_bestfit_gives_one_by_one, 0, 40);
-    tcase_add_test(laws, the_papers_table);
-    tcase_add_loop_test(laws, blocks_of_real_lists, 0, 4);
-    tcase_add_loop_test(laws, prices_prove_nothing_false, 0, 9);
-    tcase_add_loop_test(laws, long_blocks_of_different_lengths, 0, 2);
-    tcase_add_test(laws, more_different_lengths_than_patterns_have);
+    tcase_add_loop_test(laws, patterns_use_the_histogram_exactly, 0, unit_times(10));
+    tcase_add_loop_test(laws, counts_give_what_bestfit_gives_one_by_one, 0, unit_times(40));
+    tcase_add_loop_test(laws, prices_prove_nothing_false, 0, unit_times(9));
+    tcase_add_loop_test(laws, long_blocks_of_different_lengths, 0, brief ? 0 : 2);
+    tcase_add_loop_test(laws, more_different_lengths_than_patterns_have, 0, brief ? 0 : 1);
+    tcase_add_loop_test(laws, the_papers_table, 0, brief ? 0 : 1);
+    tcase_add_loop_test(laws, blocks_of_real_lists, 0, brief ? 1 : 4);
     tcase_add_test(edges, oversize);
-    tcase_add_test(edges, clips);
+    tcase_add_loop_test(edges, clips, 0, brief ? 0 : 1);
     tcase_add_test(edges, refusals);
     tcase_add_loop_test(edges, check_finds_faults, 0, 11);
     tcase_add_test(edges, check_finds_a_sequence_twice);
@@ -877,7 +879,7 @@ static Suite *plan_suite(void)
     tcase_add_test(edges, longest_blocks);
     tcase_add_test(chance, random_numbers);
     tcase_add_test(chance, seeds_decide);
-    tcase_add_test(chance, papers_rule_is_uniform_over_sequences);
+    tcase_add_loop_test(chance, papers_rule_is_uniform_over_sequences, 0, brief ? 0 : 1);
     tcase_add_loop_test(chance, no_trend, BL_FILL_OPTIMAL, BL_FILL_PAPER + 1);
     tcase_add_loop_test(chance, golden_digests, 0, 6);
     suite_add_tcase(s, laws);
