@@ -50,6 +50,7 @@ needs_build() {
     need libxxhash-dev has_module libxxhash
     need libjansson-dev has_module jansson
     need libpcre2-dev has_module libpcre2-8
+    need libkissfft-dev has_module kissfft-float
 }
 
 needs_check() {

@@ -22,6 +22,20 @@ test_however_many_workers() {
     done
 }
 
+test_sound_however_many_workers() {
+    sounds
+    local options
+    for options in '' '--compress zstd --dtype f32' '--channels 2 --rate 22050 --simd sse2'; do
+        # shellcheck disable=SC2086 # words
+        {
+            expect 3 pack one -T 5000 --oversize split --shard-size 50K $options -j 1
+            expect 3 pack many -T 5000 --oversize split --shard-size 50K $options -j 16
+        }
+        identical one many
+        rm -r one many
+    done
+}
+
 test_the_messages_too() {
     clips
     failing_clip

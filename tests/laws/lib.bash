@@ -36,6 +36,21 @@ texts() {
     : >in/empty.jsonl
 }
 
+# The folder in, of sound: codecs with delay and without, a file that changes within, one that is cut, two of no use.
+sounds() {
+    SCALE=
+    mkdir -p in/sub
+    cp "$(fixture tone-8000.wav)" in/a10.wav
+    cp "$(fixture tone-44100-stereo.flac)" in/a2.flac
+    cp "$(fixture tone-48000.mp3)" in/b.mp3
+    cp "$(fixture tone-44100.m4a)" in/sub/c.m4a
+    cp "$(fixture tone-48000.opus)" in/sub/d.opus
+    cp "$(fixture changing.mp2)" in/e.mp2
+    head -c 9000 "$(fixture tone-16000.wav)" >in/cut.wav
+    echo 'no sound at all' >in/broken.wav
+    : >in/empty.flac
+}
+
 # And one whose twelfth frame turns out not to decode when it is packed.
 failing_clip() {
     cp "$(fixture failing-20.mov)" in/sub/fails.mov

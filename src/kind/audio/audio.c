@@ -43,19 +43,56 @@ static const struct bl_option options[] = {
      .min = 1,
      .max = 8,
      .help = "mix to so many channels; one: the mean"},
+    {.name = "features",
+     .type = &bl_option_string,
+     .affects = BL_AFFECTS_LENGTHS,
+     .offset = AT(features),
+     .placeholder = "whisper80|whisper128|fbankN",
+     .help = "steps are 10 ms frames of log-mel features, of Whisper or, with N filters, of Kaldi"},
+    {.name = "mel-high",
+     .type = &bl_option_int,
+     .initial = "-400",
+     .affects = BL_AFFECTS_BYTES,
+     .offset = AT(mel_high),
+     .placeholder = "HZ",
+     .min = -384000,
+     .max = 384000,
+     .help = "where the filters of fbank end; 0 or less: counted from half the rate"},
+    {.name = "snip-edges",
+     .type = &bl_option_flag,
+     .affects = BL_AFFECTS_LENGTHS,
+     .offset = AT(snip_edges),
+     .help = "frames of fbank only where a whole window fits, as in torchaudio's defaults"},
     {0},
 };
 
+bool bl_audio_features(const struct bl_audio_config *config, struct bl_features_spec *spec)
+{
+    *spec =
+        (struct bl_features_spec){.rate = (int)config->rate, .high = (int)config->mel_high, .snip = config->snip_edges};
+    return config->features && bl_features_parse(config->features, spec, NULL) == BL_OK;
+}
+
 static int check(const void *values, struct bl_error *e)
 {
-    (void)values, (void)e;
-    return BL_OK;
+    const struct bl_audio_config *config = values;
+    struct bl_features_spec spec;
+    if (!config->features)
+        return BL_OK;
+    int code = bl_features_parse(config->features, &spec, e);
+    if (!code && config->channels != 1)
+        code = bl_error_set(e, BL_EUSAGE, "--features are of one channel: --channels cannot be given");
+    if (!code && bl_audio_features(config, &spec))
+        code = bl_features_check(&spec, e);
+    return code;
 }
 
 static void sampling(const void *values, struct bl_buffer *out)
 {
     const struct bl_audio_config *config = values;
     bl_buffer_printf(out, "rate=%lld", (long long)config->rate);
+    if (config->features)
+        bl_buffer_printf(out, " features=%s%s", config->features, config->snip_edges ? " snip" : "");
 }
 
 static int count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
@@ -81,7 +118,13 @@ static int fields(const void *values, const struct bl_kind_env *env, const struc
 {
     (void)env, (void)row, (void)e;
     const struct bl_audio_config *config = values;
+    struct bl_features_spec spec;
     *out = (struct bl_fields){.count = 1};
+    if (bl_audio_features(config, &spec)) {
+        out->field[0] =
+            (struct bl_field){.name = "features", .kind = "audio", .dtype = BL_F32, .rank = 1, .shape = {spec.mels}};
+        return BL_OK;
+    }
     out->field[0] = (struct bl_field){.name = "audio",
                                       .kind = "audio",
                                       .dtype = config->dtype == BL_AUDIO_F32 ? BL_F32 : BL_I16,
@@ -94,6 +137,8 @@ static void describe(const void *values, struct bl_buffer *out)
 {
     const struct bl_audio_config *config = values;
     bl_buffer_printf(out, "samples at %lld Hz, mixed and resampled by swresample in float", (long long)config->rate);
+    if (config->features)
+        bl_buffer_printf(out, "; %s in frames of 10 ms, FFT by kissfft", config->features);
 }
 
 static void emit_version(void (*emit)(void *sink, const char *name, const char *version), void *sink, const char *name,

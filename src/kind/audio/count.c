@@ -122,7 +122,13 @@ static int count_sound(const struct bl_audio_config *config, struct bl_sound *s,
     if (c.length > INT32_MAX)
         return bl_error_set(e, BL_EDATA, "too long: %" PRId64 " samples at %" PRId64 " Hz, at most %d can be used",
                             c.length, config->rate, INT32_MAX);
+    struct bl_features_spec spec;
     result->length = c.length;
+    if (bl_audio_features(config, &spec)) {
+        result->length = bl_features_frames(&spec, c.length);
+        if (result->length == 0)
+            return bl_error_set(e, BL_EDATA, "too short: %" PRId64 " samples give no frame of features", c.length);
+    }
     write_reason(result, s, &c);
     return BL_OK;
 }

@@ -6,7 +6,7 @@
 #include "kind/audio/sound.h"
 
 struct bl_audio_count {
-    int64_t length; /* steps at the wanted rate */
+    int64_t length; /* steps */
     int stream;
     char reason[256]; /* "" for a file without fault */
 };

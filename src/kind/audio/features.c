@@ -1,0 +1,305 @@
+#include "kind/audio/features.h"
+
+#include <float.h>
+#include <kiss_fftr.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "kind/audio/mel.h"
+
+#define WHISPER_RATE 16000
+#define LOW 20.0 /* Hz, of Kaldi's lowest filter */
+#define PREEMPHASIS 0.97f
+#define CHUNK 65536 /* samples that are kept at most before frames are made of them */
+
+struct bl_features {
+    struct bl_features_spec spec;
+    int window, shift, fft; /* samples */
+    int before;             /* the first frame begins so many samples before the first sample */
+    float *shape;           /* of the window */
+    struct bl_mel mel;
+    kiss_fftr_cfg plan;
+    float *in;         /* fft samples */
+    kiss_fft_cpx *bin; /* fft / 2 + 1 */
+    float *power;
+
+    float *kept;                /* samples from kept_from on */
+    int64_t kept_from, samples; /* samples: all so far */
+    int64_t room;               /* of kept */
+    int64_t frames;             /* given so far */
+    float greatest;             /* value so far: log10 of the power */
+    bool ended;
+};
+
+/* --- what there is ---------------------------------------------------------------------------------------------- */
+
+int bl_features_parse(const char *text, struct bl_features_spec *spec, struct bl_error *e)
+{
+    int64_t mels = 0;
+    spec->whisper = strncmp(text, "whisper", 7) == 0;
+    size_t name = spec->whisper ? 7 : 5;
+    if ((!spec->whisper && strncmp(text, "fbank", 5) != 0) ||
+        !bl_text_to_int(text + name, strlen(text + name), 1, BL_FEATURES_MELS_MAX, &mels) ||
+        (spec->whisper && mels != 80 && mels != 128))
+        return bl_error_set(
+            e, BL_EUSAGE, "--features expects whisper80, whisper128 or fbank1 to fbank%d, such as fbank80, not \"%s\"",
+            BL_FEATURES_MELS_MAX, text);
+    spec->mels = (int)mels;
+    return BL_OK;
+}
+
+static double high_of(const struct bl_features_spec *spec)
+{
+    return spec->high > 0 ? spec->high : spec->rate / 2.0 + spec->high;
+}
+
+int bl_features_check(const struct bl_features_spec *spec, struct bl_error *e)
+{
+    if (spec->whisper && spec->rate != WHISPER_RATE)
+        return bl_error_set(e, BL_EUSAGE, "--features whisper%d is for --rate 16000 alone", spec->mels);
+    if (!spec->whisper && (high_of(spec) <= LOW || high_of(spec) > spec->rate / 2.0))
+        return bl_error_set(e, BL_EUSAGE, "--mel-high %d: filters from 20 Hz must end below half the rate, %d Hz",
+                            spec->high, spec->rate / 2);
+    return BL_OK;
+}
+
+static int window_of(const struct bl_features_spec *spec)
+{
+    return spec->rate * 25 / 1000;
+}
+
+static int shift_of(const struct bl_features_spec *spec)
+{
+    return spec->rate / 100;
+}
+
+int64_t bl_features_frames(const struct bl_features_spec *spec, int64_t samples)
+{
+    int window = window_of(spec), shift = shift_of(spec);
+    if (spec->whisper)
+        return samples / shift;
+    if (spec->snip)
+        return samples < window ? 0 : 1 + (samples - window) / shift;
+    return (samples + shift / 2) / shift;
+}
+
+/* --- setting up ------------------------------------------------------------------------------------------------- */
+
+static void shape_make(struct bl_features *f)
+{
+    int period = f->spec.whisper ? f->window : f->window - 1;
+    for (int i = 0; i < f->window; i++) {
+        double hann = 0.5 - 0.5 * cos(2 * M_PI * i / period);
+        f->shape[i] = (float)(f->spec.whisper ? hann : pow(hann, 0.85));
+    }
+}
+
+static int fft_of(const struct bl_features *f)
+{
+    int size = 2;
+    while (size < f->window)
+        size *= 2;
+    return f->spec.whisper ? f->window : size;
+}
+
+static int tables_make(struct bl_features *f, struct bl_error *e)
+{
+    f->shape = malloc((size_t)f->window * sizeof *f->shape);
+    f->in = calloc((size_t)f->fft, sizeof *f->in);
+    f->bin = malloc(((size_t)f->fft / 2 + 1) * sizeof *f->bin);
+    f->power = malloc(((size_t)f->fft / 2 + 1) * sizeof *f->power);
+    f->plan = kiss_fftr_alloc(f->fft, 0, NULL, NULL);
+    if (!f->shape || !f->in || !f->bin || !f->power || !f->plan)
+        return bl_error_memory(e);
+    shape_make(f);
+    if (f->spec.whisper)
+        return bl_mel_slaney(&f->mel, f->spec.mels, f->fft, f->spec.rate, e);
+    return bl_mel_kaldi(&f->mel, f->spec.mels, f->fft, f->spec.rate, LOW, high_of(&f->spec), e);
+}
+
+int bl_features_open(struct bl_features **out, const struct bl_features_spec *spec, struct bl_error *e)
+{
+    struct bl_features *f = calloc(1, sizeof *f);
+    if (!f)
+        return bl_error_memory(e);
+    f->spec = *spec;
+    f->window = window_of(spec);
+    f->shift = shift_of(spec);
+    f->fft = fft_of(f);
+    f->before = spec->whisper ? f->window / 2 : spec->snip ? 0 : f->window / 2 - f->shift / 2;
+    int code = tables_make(f, e);
+    if (code) {
+        bl_features_close(f);
+        return code;
+    }
+    *out = f;
+    bl_features_begin(f);
+    return BL_OK;
+}
+
+void bl_features_close(struct bl_features *f)
+{
+    if (!f)
+        return;
+    bl_mel_free(&f->mel);
+    kiss_fftr_free(f->plan);
+    free(f->shape);
+    free(f->in);
+    free(f->bin);
+    free(f->power);
+    free(f->kept);
+    free(f);
+}
+
+/* --- a frame ---------------------------------------------------------------------------------------------------- */
+
+/* ln(x) of a positive normal number by 2 artanh((m - 1) / (m + 1)): the C library's own differs with the processor. */
+static float natural_log(float x)
+{
+    int exponent;
+    double m = frexp(x, &exponent);
+    if (m < M_SQRT1_2) {
+        m *= 2;
+        exponent--;
+    }
+    double s = (m - 1) / (m + 1), t = s * s;
+    double sum =
+        1 + t * (1.0 / 3 + t * (1.0 / 5 + t * (1.0 / 7 + t * (1.0 / 9 + t * (1.0 / 11 + t * (1.0 / 13 + t / 15))))));
+    return (float)(2 * s * sum + exponent * M_LN2);
+}
+
+/* The sample at a place that may lie before the first or behind the last: mirrored, without (Whisper) or with the
+ * sample at the edge. */
+static float sample_at(const struct bl_features *f, int64_t at)
+{
+    int64_t n = f->samples, edge = f->spec.whisper ? 1 : 0;
+    while (at < 0 || at >= n) {
+        at = at < 0 ? -at - 1 + edge : 2 * n - 1 - edge - at;
+        if (n == 1)
+            at = 0;
+    }
+    return f->kept[at - f->kept_from];
+}
+
+static void window_fill(struct bl_features *f, int64_t from)
+{
+    if (from >= 0 && from + f->window <= f->samples) {
+        memcpy(f->in, f->kept + (from - f->kept_from), (size_t)f->window * sizeof *f->in);
+        return;
+    }
+    for (int i = 0; i < f->window; i++)
+        f->in[i] = sample_at(f, from + i);
+}
+
+/* The mean removed, and high tones raised. */
+static void window_prepare(struct bl_features *f)
+{
+    double sum = 0;
+    for (int i = 0; i < f->window; i++)
+        sum += f->in[i];
+    float mean = (float)(sum / f->window);
+    for (int i = 0; i < f->window; i++)
+        f->in[i] -= mean;
+    for (int i = f->window - 1; i > 0; i--)
+        f->in[i] -= PREEMPHASIS * f->in[i - 1];
+    f->in[0] -= PREEMPHASIS * f->in[0];
+}
+
+static void frame_make(struct bl_features *f, float *out)
+{
+    window_fill(f, f->frames * f->shift - f->before);
+    if (!f->spec.whisper)
+        window_prepare(f);
+    for (int i = 0; i < f->window; i++)
+        f->in[i] *= f->shape[i];
+    kiss_fftr(f->plan, f->in, f->bin);
+    for (int i = 0; i <= f->fft / 2; i++)
+        f->power[i] = f->bin[i].r * f->bin[i].r + f->bin[i].i * f->bin[i].i;
+    bl_mel_apply(&f->mel, f->power, out);
+    float least = f->spec.whisper ? 1e-10f : FLT_EPSILON;
+    for (int m = 0; m < f->spec.mels; m++) {
+        out[m] = natural_log(out[m] > least ? out[m] : least);
+        if (f->spec.whisper)
+            out[m] = (float)(out[m] * M_LOG10E);
+        f->greatest = out[m] > f->greatest ? out[m] : f->greatest;
+    }
+}
+
+/* --- an utterance ----------------------------------------------------------------------------------------------- */
+
+void bl_features_begin(struct bl_features *f)
+{
+    f->kept_from = f->samples = f->frames = 0;
+    f->greatest = -FLT_MAX;
+    f->ended = false;
+}
+
+/* Makes the frames that need no sample beyond those that are there. */
+static int frames_make(struct bl_features *f, struct bl_buffer *out, struct bl_error *e)
+{
+    size_t bytes = (size_t)f->spec.mels * sizeof(float);
+    int64_t all = f->ended ? bl_features_frames(&f->spec, f->samples) : INT64_MAX;
+    while (f->frames < all && (f->ended || f->frames * f->shift - f->before + f->window <= f->samples)) {
+        /* Whether a frame at the beginning, whose mirror image reaches far, is one at all shows in the end. */
+        if (!f->ended && f->samples < 2 * f->window)
+            return BL_OK;
+        if (!bl_buffer_reserve(out, bytes))
+            return bl_error_memory(e);
+        frame_make(f, (float *)(void *)(out->data + out->size));
+        out->size += bytes;
+        f->frames++;
+    }
+    return BL_OK;
+}
+
+/* Drops samples that no frame to come needs. */
+static void samples_drop(struct bl_features *f)
+{
+    int64_t needed = f->frames * f->shift - f->before - 2 * f->window;
+    if (needed <= f->kept_from)
+        return;
+    if (needed > f->samples)
+        needed = f->samples;
+    memmove(f->kept, f->kept + (needed - f->kept_from), (size_t)(f->samples - needed) * sizeof *f->kept);
+    f->kept_from = needed;
+}
+
+int bl_features_push(struct bl_features *f, const float *samples, int64_t count, struct bl_buffer *out,
+                     struct bl_error *e)
+{
+    int64_t there = f->samples - f->kept_from;
+    if (there + count > f->room) {
+        int64_t room = there + count + CHUNK;
+        float *kept = realloc(f->kept, (size_t)room * sizeof *kept);
+        if (!kept)
+            return bl_error_memory(e);
+        f->kept = kept;
+        f->room = room;
+    }
+    if (count)
+        memcpy(f->kept + there, samples, (size_t)count * sizeof *samples);
+    f->samples += count;
+    int code = frames_make(f, out, e);
+    samples_drop(f);
+    return code;
+}
+
+/* At least the maximum less 8, plus 4, over 4. */
+static void whisper_scale(const struct bl_features *f, float *value, size_t count)
+{
+    float least = f->greatest - 8;
+    for (size_t i = 0; i < count; i++)
+        value[i] = ((value[i] > least ? value[i] : least) + 4) / 4;
+}
+
+int bl_features_end(struct bl_features *f, struct bl_buffer *out, struct bl_error *e)
+{
+    f->ended = true;
+    int code = frames_make(f, out, e);
+    size_t values = (size_t)f->frames * (size_t)f->spec.mels;
+    if (!code && f->spec.whisper && values)
+        whisper_scale(f, (float *)(void *)(out->data + out->size - values * sizeof(float)), values);
+    return code;
+}

@@ -1,0 +1,107 @@
+#include "kind/audio/mel.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Slaney's scale: 3 mel to 200 Hz below 1000 Hz, from there 27 mel to a factor of 6.4. */
+static double slaney_to_hz(double mel)
+{
+    return mel < 15 ? mel * 200 / 3 : 1000 * exp((mel - 15) * log(6.4) / 27);
+}
+
+static double hz_to_slaney(double hz)
+{
+    return hz < 1000 ? hz * 3 / 200 : 15 + log(hz / 1000) * 27 / log(6.4);
+}
+
+static double hz_to_kaldi(double hz)
+{
+    return 1127 * log(1 + hz / 700);
+}
+
+static int mel_alloc(struct bl_mel *m, int filters, int fft, struct bl_error *e)
+{
+    *m = (struct bl_mel){.filters = filters, .bins = fft / 2 + 1};
+    m->filter = calloc((size_t)filters, sizeof *m->filter);
+    m->weights = calloc((size_t)filters * (size_t)m->bins, sizeof *m->weights);
+    if (m->filter && m->weights)
+        return BL_OK;
+    bl_mel_free(m);
+    return bl_error_memory(e);
+}
+
+void bl_mel_free(struct bl_mel *m)
+{
+    free(m->filter);
+    free(m->weights);
+    *m = (struct bl_mel){0};
+}
+
+/* The triangle over left, centre, right, at a place; 0 beside it. */
+static double triangle(double left, double centre, double right, double at)
+{
+    double up = (at - left) / (centre - left), down = (right - at) / (right - centre);
+    return fmax(0, fmin(up, down));
+}
+
+/* Leaves out the zeros at both ends. */
+static void filter_settle(struct bl_mel *m, int f)
+{
+    float *row = m->weights + (size_t)f * (size_t)m->bins;
+    int first = 0, end = m->bins;
+    while (first < end && row[first] == 0)
+        first++;
+    while (end > first && row[end - 1] == 0)
+        end--;
+    m->filter[f] = (struct bl_mel_filter){first, end - first, row + first};
+}
+
+int bl_mel_slaney(struct bl_mel *m, int filters, int fft, int rate, struct bl_error *e)
+{
+    int code = mel_alloc(m, filters, fft, e);
+    if (code)
+        return code;
+    double step = hz_to_slaney(rate / 2.0) / (filters + 1);
+    for (int f = 0; f < filters; f++) {
+        double left = slaney_to_hz(step * f), centre = slaney_to_hz(step * (f + 1)),
+               right = slaney_to_hz(step * (f + 2));
+        for (int b = 0; b < m->bins; b++)
+            m->weights[f * m->bins + b] =
+                (float)(triangle(left, centre, right, (double)b * rate / fft) * 2 / (right - left));
+        filter_settle(m, f);
+    }
+    return BL_OK;
+}
+
+int bl_mel_kaldi(struct bl_mel *m, int filters, int fft, int rate, double low, double high, struct bl_error *e)
+{
+    int code = mel_alloc(m, filters, fft, e);
+    if (code)
+        return code;
+    double first = hz_to_kaldi(low), step = (hz_to_kaldi(high) - first) / (filters + 1);
+    for (int f = 0; f < filters; f++) {
+        /* The bin in the middle of the FFT is no part of Kaldi's spectrum. */
+        for (int b = 0; b < m->bins - 1; b++)
+            m->weights[f * m->bins + b] = (float)triangle(first + step * f, first + step * (f + 1),
+                                                          first + step * (f + 2), hz_to_kaldi((double)b * rate / fft));
+        filter_settle(m, f);
+    }
+    return BL_OK;
+}
+
+void bl_mel_apply(const struct bl_mel *m, const float *power, float *out)
+{
+    for (int f = 0; f < m->filters; f++) {
+        const struct bl_mel_filter *filter = &m->filter[f];
+        const float *in = power + filter->first;
+        float sum[4] = {0};
+        int b = 0;
+        for (; b + 4 <= filter->count; b += 4) {
+            for (int k = 0; k < 4; k++)
+                sum[k] += filter->weight[b + k] * in[b + k];
+        }
+        for (; b < filter->count; b++)
+            sum[0] += filter->weight[b] * in[b];
+        out[f] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    }
+}

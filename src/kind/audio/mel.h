@@ -1,0 +1,30 @@
+/* Mel filters: triangles over the bins of a power spectrum. */
+#ifndef BL_MEL_H
+#define BL_MEL_H
+
+#include "base/error.h"
+
+/* One filter: the bins from first on that it weighs. */
+struct bl_mel_filter {
+    int first, count;
+    float *weight;
+};
+
+struct bl_mel {
+    int filters, bins; /* bins: fft / 2 + 1 */
+    struct bl_mel_filter *filter;
+    float *weights; /* of all filters */
+};
+
+/* Slaney's scale (linear below 1 kHz), each triangle of area 1, from 0 Hz to half the rate: as librosa's default. */
+int bl_mel_slaney(struct bl_mel *m, int filters, int fft, int rate, struct bl_error *e);
+
+/* Kaldi's scale, 1127 ln(1 + f / 700), triangles of height 1 that are straight on that scale, from low to high Hz. */
+int bl_mel_kaldi(struct bl_mel *m, int filters, int fft, int rate, double low, double high, struct bl_error *e);
+
+void bl_mel_free(struct bl_mel *m);
+
+/* power has bins floats, out filters. */
+void bl_mel_apply(const struct bl_mel *m, const float *power, float *out);
+
+#endif
