@@ -220,7 +220,9 @@ demo-text:
 
 # Each suite leaves its counts in build/results; scripts/total.sh adds them up. A suite of another variant bears its name: asan-unit.
 PREFIXED := $(if $(filter release,$(VARIANT)),,$(VARIANT)-)
-SUITE := BLOAD=$(CURDIR)/$(TOOL) CONVERT_RAW=$(CURDIR)/$(OUT)/tests/convert_raw \
+# What has no threads is tested in brief where threads are what is looked at.
+BRIEF := $(if $(filter tsan,$(VARIANT)),UNIT_BRIEF=1)
+SUITE := $(BRIEF) BLOAD=$(CURDIR)/$(TOOL) CONVERT_RAW=$(CURDIR)/$(OUT)/tests/convert_raw \
 	ENCODE_TEXT=$(CURDIR)/$(OUT)/tests/encode_text TEXT_PROBE=$(CURDIR)/$(OUT)/tests/text_probe VARIANT=$(VARIANT) scripts/suite.sh
 
 CHECKS := unit cli library readers
