@@ -199,7 +199,7 @@ uninstall:
 
 # --- set-up, demo ---------------------------------------------------------------------------------------------------
 
-.PHONY: deps deps-check demo demo-text
+.PHONY: deps deps-check demo demo-text demo-audio
 deps:
 	@scripts/deps.sh build
 
@@ -215,6 +215,11 @@ demo-text:
 	@scripts/deps.sh build demo
 	@$(MAKE) --no-print-directory all
 	@scripts/demo_text.sh
+
+demo-audio:
+	@scripts/deps.sh build
+	@$(MAKE) --no-print-directory all
+	@scripts/demo_audio.sh
 
 # --- tests ----------------------------------------------------------------------------------------------------------
 
@@ -314,6 +319,7 @@ help:
 	@echo 'make              build ./bload and the library'
 	@echo 'make deps         install what the build needs and is missing (Debian, apt)'
 	@echo 'make demo         all of it: set up, build, fetch real videos, pack, verify, report'
+	@echo 'make demo-audio   the same with 568 spoken prompts, as samples at 16 kHz'
 	@echo 'make demo-text    the same with 40 MB of real text: tokenizer, pack, verify, report'
 	@echo 'make check        set up, build and run every test'
 	@echo 'make check-slow   the tests that take minutes: kill and resume, many seeds'

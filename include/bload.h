@@ -179,6 +179,7 @@ struct bload_plan_options {
     int64_t align;         /* every start in a block is a multiple of it; 0: of anything */
     int64_t max_sequences; /* in a block; 0: any number */
     int64_t min_length;    /* shorter sequences are dropped */
+    int64_t max_length;    /* longer sequences are dropped; 0: none */
     int keep_order;        /* not 0: sequences and blocks in the order of the lengths */
     int64_t world_size;    /* ranks; 0: 1 */
     int64_t batch_size;    /* blocks per rank and step; 0: 1 */

@@ -214,6 +214,7 @@ static int translate(const struct bload_plan_options *from, struct bl_plan_optio
                                    .align = from->align,
                                    .max_sequences = from->max_sequences,
                                    .min_length = from->min_length,
+                                   .max_length = from->max_length,
                                    .order = from->keep_order ? BL_KEEP_ORDER : BL_KEEP_NOTHING,
                                    .world_size = from->world_size,
                                    .batch_size = from->batch_size,

@@ -91,10 +91,13 @@ static int run(struct bl_cmd *cmd, struct comparing *c)
     if (!code)
         code = bl_length_source_read(&c->lengths, cmd);
     if (!code)
+        code = bl_lengths_settle(&c->lengths.table, &c->options, e);
+    if (!code)
         code = bl_lengths_check(&c->lengths.table,
                                 &(struct bl_plan_options){.strategy = BL_STRATEGY_BLOCK,
                                                           .oversize = c->options.oversize,
                                                           .min_length = c->options.min_length,
+                                                          .max_length = c->options.max_length,
                                                           .T = c->options.T},
                                 e);
     for (int i = 0; i < ROWS && !code; i++)

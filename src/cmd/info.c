@@ -34,6 +34,8 @@ static void append_plan(const struct bl_info *info, struct bl_buffer *out)
                      w->seed);
     bl_buffer_printf(out, "sequences   %s of %s steps, longest %s\n", bl_text_count(a, w->sequences),
                      bl_text_count(b, w->steps), bl_text_count(c, w->longest));
+    if (info->hours > 0)
+        bl_buffer_printf(out, "duration    %.3f hours\n", info->hours);
     bl_buffer_printf(out, "blocks      %s of T = %s steps, S = %s sequences at most; lower bound %s, ",
                      bl_text_count(a, w->blocks), bl_text_count(b, w->T), bl_text_count(c, info->manifest.format.S),
                      bl_text_count(d, w->lower_bound));

@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <stddef.h>
 
+#include "kind/kind.h"
+
 const struct bl_option bl_length_source_options[] = {
     {.name = "lengths",
      .type = &bl_option_string,
@@ -35,6 +37,19 @@ int bl_length_source_read(struct bl_length_source *lengths, struct bl_cmd *cmd)
     return bl_sequences_open(&lengths->table, o->operand, o->operands, false, &cmd->error);
 }
 
+int bl_lengths_settle(const struct bl_sequences *t, struct bl_plan_options *o, struct bl_error *e)
+{
+    if (!bl_plan_options_need_rate(o))
+        return BL_OK;
+    const struct bl_kind *kind = t->kind ? bl_kind_find(t->kind) : NULL;
+    int64_t num, den;
+    if (kind && kind->rate && kind->rate(t->sampling, &num, &den))
+        return bl_plan_options_settle(o, num, den, e);
+    return bl_error_set(e, BL_EUSAGE,
+                        "durations are for steps that have a rate: audio, or video scanned with --fps; here give a "
+                        "number of steps");
+}
+
 int bl_lengths_check(const struct bl_sequences *t, const struct bl_plan_options *o, struct bl_error *e)
 {
     bool whole = o->strategy == BL_STRATEGY_BLOCK || o->strategy == BL_STRATEGY_NAIVE;
@@ -42,7 +57,8 @@ int bl_lengths_check(const struct bl_sequences *t, const struct bl_plan_options 
     size_t i = 0;
     if (!whole || o->oversize != BL_OVERSIZE_ERROR || o->T == 0 || !t->offset)
         return BL_OK;
-    while (i < t->count && (t->length[i] <= o->T || t->length[i] < o->min_length))
+    while (i < t->count &&
+           (t->length[i] <= o->T || t->length[i] < o->min_length || (o->max_length && t->length[i] > o->max_length)))
         i++;
     struct bl_error unread = {0}; /* of standard input no row is read back: then the plan's error names its number */
     int code = BL_OK;

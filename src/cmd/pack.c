@@ -71,7 +71,9 @@ static int get_plan(struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->table;
     p->plan_options.group = t->group;
-    int code = p->plan_path ? BL_OK : bl_lengths_check(t, &p->plan_options, e);
+    int code = bl_lengths_settle(t, &p->plan_options, e);
+    if (!code && !p->plan_path)
+        code = bl_lengths_check(t, &p->plan_options, e);
     if (code || !p->plan_path)
         return code ? code : bl_plan_make(&p->plan, t->length, t->count, &p->plan_options, e);
     int64_t T;

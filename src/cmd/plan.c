@@ -137,6 +137,8 @@ static int make_plans(struct bl_cmd *cmd, struct planning *p)
         code = bl_length_source_read(&p->lengths, cmd);
     p->options.group = p->lengths.table.group;
     if (!code)
+        code = bl_lengths_settle(&p->lengths.table, &p->options, e);
+    if (!code)
         code = bl_lengths_check(&p->lengths.table, &p->options, e);
     if (!code)
         code = bl_planner_make(&p->planner, p->lengths.table.length, p->lengths.table.count, &p->options, e);

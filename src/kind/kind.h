@@ -108,6 +108,9 @@ struct bl_kind {
     /* The options that decide lengths, in canonical form, for the table's column of that name. */
     void (*sampling)(const void *config, struct bl_buffer *out);
 
+    /* Steps a second, num / den, by the table's column sampling; false where they have no rate. May be NULL: never. */
+    bool (*rate)(const char *sampling, int64_t *num, int64_t *den);
+
     /* Whether a file may be counted in parts. May be NULL: none. */
     int (*divisible)(const void *config, const struct bl_input *input, bool *divisible, struct bl_error *e);
 

@@ -13,10 +13,36 @@ static const char *const remainder_names[] = {"spread", "pad", "drop", NULL};
 static const char *const balance_names[] = {"none", "quadratic", NULL};
 static const char *const order_names[] = {"random", "keep", NULL};
 
-/* A number of steps, or "longest", which plan.h writes as 0. */
+/* "30s" or "0.5s": as milliseconds below 0, until bl_plan_options_settle knows how many steps that is. */
+static bool parse_seconds(const char *text, int64_t *value)
+{
+    size_t size = strlen(text), whole = strspn(text, "0123456789");
+    size_t digits = text[whole] == '.' ? strspn(text + whole + 1, "0123456789") : 0;
+    size_t end = digits ? whole + 1 + digits : whole;
+    int64_t seconds, fraction = 0;
+    if (digits > 3 || end + 1 != size || text[end] != 's' || !bl_text_to_int(text, whole, 0, BL_T_MAX, &seconds) ||
+        (digits && !bl_text_to_int(text + whole + 1, digits, 0, 999, &fraction)))
+        return false;
+    for (size_t i = digits; i < 3; i++)
+        fraction *= 10;
+    *value = -(seconds * 1000 + fraction);
+    return *value < 0;
+}
+
+static void format_seconds(int64_t value, struct bl_buffer *out)
+{
+    bl_buffer_int(out, -value / 1000);
+    if (-value % 1000)
+        bl_buffer_printf(out, ".%03d", (int)(-value % 1000));
+    bl_buffer_byte(out, 's');
+}
+
+/* A number of steps, seconds, or "longest", which plan.h writes as 0. */
 static bool parse_steps(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
+    if (parse_seconds(text, value))
+        return true;
     if (strcmp(text, "longest") == 0) {
         *(int64_t *)value = 0;
         return true;
@@ -27,14 +53,32 @@ static bool parse_steps(const struct bl_option *option, const char *text, void *
 static void format_steps(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     (void)option;
-    if (*(const int64_t *)value)
+    if (*(const int64_t *)value < 0)
+        format_seconds(*(const int64_t *)value, out);
+    else if (*(const int64_t *)value)
         bl_buffer_int(out, *(const int64_t *)value);
     else
         bl_buffer_text(out, "longest");
 }
 
-static const struct bl_option_type steps = {"N|longest", parse_steps, format_steps,
-                                            "a number of steps from 1 to 2147483647, or \"longest\""};
+/* A limit of lengths: steps or seconds; 0 is none. */
+static bool parse_limit(const struct bl_option *option, const char *text, void *value)
+{
+    (void)option;
+    return parse_seconds(text, value) || bl_text_to_int(text, strlen(text), 1, INT64_MAX, value);
+}
+
+static void format_limit(const struct bl_option *option, const void *value, struct bl_buffer *out)
+{
+    if (*(const int64_t *)value)
+        format_steps(option, value, out);
+}
+
+static const struct bl_option_type steps = {
+    "N|SECONDSs|longest", parse_steps, format_steps,
+    "a number of steps from 1 to 2147483647, seconds such as 30s, or \"longest\""};
+static const struct bl_option_type limit = {"N|SECONDSs", parse_limit, format_limit,
+                                            "a whole number of at least 1, or seconds such as 0.5s"};
 
 #define AT(member) offsetof(struct bl_plan_options, member)
 
@@ -44,7 +88,8 @@ const struct bl_option bl_plan_option_table[] = {
      .type = &steps,
      .affects = BL_AFFECTS_PLAN,
      .offset = AT(T),
-     .help = "steps per block; must be given (\"longest\" sequence: as in the paper)"},
+     .help = "steps per block, or seconds (30s) where steps have a rate; must be given (\"longest\" sequence: as in "
+             "the paper)"},
     {.name = "oversize",
      .type = &bl_option_choice,
      .choices = bl_oversize_names,
@@ -118,12 +163,16 @@ const struct bl_option bl_plan_option_table[] = {
      .offset = AT(max_sequences),
      .help = "the most sequences in a block [any number]"},
     {.name = "min-length",
-     .type = &bl_option_int,
+     .type = &limit,
      .initial = "1",
-     .min = 1,
      .affects = BL_AFFECTS_PLAN,
      .offset = AT(min_length),
      .help = "drop shorter sequences, and count them"},
+    {.name = "max-length",
+     .type = &limit,
+     .affects = BL_AFFECTS_PLAN,
+     .offset = AT(max_length),
+     .help = "drop longer sequences, and count them"},
     {.name = "order",
      .type = &bl_option_choice,
      .choices = order_names,
@@ -160,3 +209,28 @@ const struct bl_option bl_plan_strategy_table[] = {
              "(uniform over what fits)"},
     {0},
 };
+
+bool bl_plan_options_need_rate(const struct bl_plan_options *o)
+{
+    return o->T < 0 || o->min_length < 0 || o->max_length < 0;
+}
+
+static int settle(int64_t *value, int64_t num, int64_t den, struct bl_error *e)
+{
+    if (*value >= 0)
+        return BL_OK;
+    double due = -(double)*value / 1000 * (double)num / (double)den;
+    *value = due <= BL_T_MAX ? (int64_t)(due + 1e-6) : BL_T_MAX + INT64_C(1);
+    if (*value < 1 || *value > BL_T_MAX)
+        return bl_error_set(e, BL_EUSAGE, "a duration of %.0f steps is out of bounds (1 to %lld)", due,
+                            (long long)BL_T_MAX);
+    return BL_OK;
+}
+
+int bl_plan_options_settle(struct bl_plan_options *o, int64_t num, int64_t den, struct bl_error *e)
+{
+    int code = settle(&o->T, num, den, e);
+    if (!code)
+        code = settle(&o->min_length, num, den, e);
+    return code ? code : settle(&o->max_length, num, den, e);
+}

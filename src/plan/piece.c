@@ -21,11 +21,19 @@ static enum cut how_to_cut(const struct bl_plan_options *options)
     return options->oversize == BL_OVERSIZE_SPLIT ? CUT_SPLIT : CUT_NOTHING;
 }
 
-static int64_t pieces_of(enum cut cut, int64_t length, int64_t shortest, int64_t T)
+/* How the options take a sequence. */
+struct rule {
+    enum cut cut;
+    int64_t shortest, longest; /* others are dropped */
+    int64_t T;
+};
+
+static int64_t pieces_of(const struct rule *rule, int64_t length)
 {
-    if (length < shortest)
+    int64_t T = rule->T;
+    if (length < rule->shortest || length > rule->longest)
         return 0;
-    switch (cut) {
+    switch (rule->cut) {
     case CUT_SPLIT:
         return length / T + (length % T > 0);
     case CUT_HEAD:
@@ -41,14 +49,15 @@ static int64_t pieces_of(enum cut cut, int64_t length, int64_t shortest, int64_t
 }
 
 /* Everything but the arrays; says by *needs_cutting whether they are needed. */
-static int survey(struct bl_pieces *p, enum cut cut, int64_t T, int *needs_cutting, struct bl_error *e)
+static int survey(struct bl_pieces *p, const struct rule *rule, int *needs_cutting, struct bl_error *e)
 {
+    int64_t T = rule->T;
     *needs_cutting = 0;
     for (size_t i = 0; i < p->lengths.count; i++) {
         int64_t length = p->lengths.length[i];
         if (length == 0)
             continue;
-        int64_t n = pieces_of(cut, length, p->lengths.shortest, T);
+        int64_t n = pieces_of(rule, length);
         if (n > (int64_t)(BL_SEQUENCES_MAX - p->count))
             return bl_error_set(e, BL_EFAIL, "more than %lld pieces of %lld steps: choose a larger T",
                                 (long long)BL_SEQUENCES_MAX, (long long)T);
@@ -56,7 +65,7 @@ static int survey(struct bl_pieces *p, enum cut cut, int64_t T, int *needs_cutti
         p->count += (size_t)n;
         p->dropped += n == 0;
         p->cut += n > 0 && !whole;
-        p->steps += whole || (cut == CUT_SPLIT && n > 0) ? length : n * T;
+        p->steps += whole || (rule->cut == CUT_SPLIT && n > 0) ? length : n * T;
         *needs_cutting |= n > 0 && !whole;
     }
     return 0;
@@ -71,11 +80,12 @@ static int allocate(struct bl_pieces *p, enum cut cut, struct bl_error *e)
     return p->sequence && p->length && (p->start || cut == CUT_HEAD) ? 0 : bl_error_memory(e);
 }
 
-static void cut_all(struct bl_pieces *p, enum cut cut, int64_t T)
+static void cut_all(struct bl_pieces *p, const struct rule *rule)
 {
+    int64_t T = rule->T;
     size_t next = 0;
     for (size_t i = 0; i < p->lengths.count; i++) {
-        int64_t length = p->lengths.length[i], n = pieces_of(cut, length, p->lengths.shortest, T), start = 0;
+        int64_t length = p->lengths.length[i], n = pieces_of(rule, length), start = 0;
         for (int64_t k = 0; k < n; k++, next++, start += T) {
             p->sequence[next] = (uint32_t)i;
             p->length[next] = length - start < T ? length - start : T;
@@ -89,13 +99,19 @@ int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count
                    int64_t T, struct bl_error *e)
 {
     enum cut cut = how_to_cut(options);
+    int64_t longest = options->max_length ? options->max_length : INT64_MAX;
     int clips = cut == CUT_CLIP || cut == CUT_CLIPS, needs_cutting;
     int64_t shortest = options->min_length > 1 ? options->min_length : 1;
     if (clips && shortest < T)
         shortest = T;
-    *pieces = (struct bl_pieces){
-        .lengths = {.length = length, .count = count, .shortest = shortest, .longest = T, .unit = 1, .cap = T}};
-    int rc = survey(pieces, cut, T, &needs_cutting, e);
+    struct rule rule = {cut, shortest, longest, T};
+    *pieces = (struct bl_pieces){.lengths = {.length = length,
+                                             .count = count,
+                                             .shortest = shortest,
+                                             .longest = longest < T ? longest : T,
+                                             .unit = 1,
+                                             .cap = T}};
+    int rc = survey(pieces, &rule, &needs_cutting, e);
     if (rc == 0 && needs_cutting)
         rc = allocate(pieces, cut, e);
     if (rc < 0) {
@@ -103,10 +119,11 @@ int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count
         return rc;
     }
     if (needs_cutting) {
-        cut_all(pieces, cut, T);
+        cut_all(pieces, &rule);
         pieces->lengths.length = pieces->length;
         pieces->lengths.count = pieces->count;
         pieces->lengths.shortest = 1;
+        pieces->lengths.longest = T;
     }
     return 0;
 }

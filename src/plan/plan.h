@@ -33,7 +33,7 @@ struct bl_plan_options {
     enum bl_fill fill;         /* for BL_STRATEGY_BLOCK */
     enum bl_oversize oversize; /* for sequences longer than T; NAIVE and BLOCK */
     enum bl_clips clips;       /* for BL_STRATEGY_SAMPLE: one clip of each sequence, or every whole clip */
-    int64_t T;                 /* steps per block; 0: the longest sequence */
+    int64_t T;                 /* steps per block; 0: the longest sequence that is not dropped */
     int64_t clip;              /* steps per clip for SAMPLE and MIX; 0: the mean length, rounded down */
     uint64_t seed;
     /* 0 in what follows is "not asked for". */
@@ -41,6 +41,7 @@ struct bl_plan_options {
     int64_t align;         /* steps: every start is a multiple of it; BLOCK */
     int64_t max_sequences; /* in a block; BLOCK */
     int64_t min_length;    /* steps: shorter sequences are dropped */
+    int64_t max_length;    /* steps: longer sequences are dropped */
     enum bl_keep order;    /* the blocks in input order, too; BLOCK with BL_FILL_OPTIMAL */
     int64_t world_size;    /* ranks; 1 */
     int64_t batch_size;    /* blocks per rank and step; 1 */

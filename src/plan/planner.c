@@ -42,6 +42,8 @@ static int check_ranges(const struct bl_plan_options *o, struct bl_error *e)
     if (rc == 0)
         rc = check_range(o->min_length, 0, INT64_MAX, "a minimum length of", e);
     if (rc == 0)
+        rc = check_range(o->max_length, 0, INT64_MAX, "a maximum length of", e);
+    if (rc == 0)
         rc = check_range(o->world_size, 0, BL_RANKS_MAX, "a world size of", e);
     return rc == 0 ? check_range(o->batch_size, 0, BL_RANKS_MAX, "a batch size of", e) : rc;
 }
@@ -93,24 +95,39 @@ static int uses_clip(const struct bl_plan_options *o)
     return o->strategy == BL_STRATEGY_SAMPLE || o->strategy == BL_STRATEGY_MIX;
 }
 
-static int refuse_oversize(const struct bl_plan *plan, const int64_t *length, size_t count, int64_t shortest,
-                           struct bl_error *e)
+static int64_t most_of(const struct bl_plan_options *o)
+{
+    return o->max_length ? o->max_length : INT64_MAX;
+}
+
+static int refuse_oversize(const struct bl_plan *plan, const int64_t *length, size_t count,
+                           const struct bl_plan_options *o, struct bl_error *e)
 {
     for (size_t i = 0; i < count; i++)
-        if (length[i] > plan->T && length[i] >= shortest)
+        if (length[i] > plan->T && length[i] >= o->min_length && length[i] <= most_of(o))
             return bl_error_set(e, BL_EFAIL,
                                 "sequence %zu has %lld steps, more than T = %lld: a larger T, or --oversize", i,
                                 (long long)length[i], (long long)plan->T);
     return 0;
 }
 
-static int settle_T(struct bl_plan *plan, const struct bl_plan_options *o, struct bl_error *e)
+static int64_t longest_kept(const struct bl_plan *plan, const int64_t *length, size_t count,
+                            const struct bl_plan_options *o)
+{
+    int64_t longest = 0;
+    for (size_t i = 0; i < count && plan->longest > most_of(o); i++)
+        longest = length[i] > longest && length[i] <= o->max_length ? length[i] : longest;
+    return longest ? longest : plan->longest;
+}
+
+static int settle_T(struct bl_plan *plan, const int64_t *length, size_t count, const struct bl_plan_options *o,
+                    struct bl_error *e)
 {
     int64_t mean = plan->steps / plan->sequences;
     if (uses_clip(o))
         plan->T = o->clip ? o->clip : mean;
     else
-        plan->T = o->T ? o->T : plan->longest;
+        plan->T = o->T ? o->T : longest_kept(plan, length, count, o);
     if (plan->T > BL_T_MAX)
         return bl_error_set(e, BL_EFAIL, "blocks of %lld steps are longer than the longest possible, %lld",
                             (long long)plan->T, (long long)BL_T_MAX);
@@ -125,7 +142,7 @@ int bl_plan_T(int64_t *T, const int64_t *length, size_t count, const struct bl_p
     if (rc == 0)
         rc = add_up(&plan, length, count, e);
     if (rc == 0)
-        rc = settle_T(&plan, options, e);
+        rc = settle_T(&plan, length, count, options, e);
     *T = plan.T;
     return rc;
 }
@@ -305,9 +322,9 @@ int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, c
     if (rc == 0)
         rc = add_up(&p->counts, length, count, e);
     if (rc == 0)
-        rc = settle_T(&p->counts, options, e);
+        rc = settle_T(&p->counts, length, count, options, e);
     if (rc == 0 && !uses_clip(options) && options->oversize == BL_OVERSIZE_ERROR)
-        rc = refuse_oversize(&p->counts, length, count, options->min_length, e);
+        rc = refuse_oversize(&p->counts, length, count, options, e);
     if (rc == 0 && align_of(p) > p->counts.T)
         rc = bl_error_set(e, BL_EUSAGE, "an alignment of %lld is larger than T = %lld", (long long)align_of(p),
                           (long long)p->counts.T);
@@ -316,7 +333,7 @@ int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, c
     if (rc == 0 && p->pieces.count == 0)
         rc = bl_error_set(e, BL_EFAIL, "nothing to plan: none of the %lld sequences fits T = %lld%s",
                           (long long)p->counts.sequences, (long long)p->counts.T,
-                          options->min_length > 1 ? " and --min-length" : "");
+                          options->min_length > 1 || options->max_length ? " and --min-length and --max-length" : "");
     if (rc == 0)
         rc = fill_shares(p, e);
     if (rc < 0) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kind/kind.h"
 #include "store/dataset.h"
 #include "store/json.h"
 #include "store/shards.h"
@@ -64,6 +65,15 @@ static int read_row(struct bl_info *info, const struct bl_sequences *t, size_t i
     return fault ? take_fault(info, &text->row, e) : BL_OK;
 }
 
+static double hours_of(const struct bl_info *info, const struct bl_sequences *t)
+{
+    const struct bl_kind *kind = t->kind ? bl_kind_find(t->kind) : NULL;
+    int64_t num, den;
+    if (!kind || !kind->rate || !kind->rate(t->sampling, &num, &den))
+        return 0;
+    return (double)info->manifest.words.steps * (double)den / (double)num / 3600;
+}
+
 static int read_sequences(struct bl_info *info, const char *dir, struct bl_error *e)
 {
     struct bl_sequences table = {0};
@@ -78,6 +88,7 @@ static int read_sequences(struct bl_info *info, const char *dir, struct bl_error
         code = bl_sequences_open(&table, (const char *const *)&path.data, 1, false, e);
     for (size_t i = 0; !code && i < table.count; i++)
         code = read_row(info, &table, i, &text, e);
+    info->hours = code ? 0 : hours_of(info, &table);
     info->damaged = table.damaged;
     info->fault_count = bl_sequences_useless(&table) + table.damaged;
     bl_row_text_free(&text);
@@ -145,6 +156,7 @@ int bl_info_json(const struct bl_info *info, struct bl_buffer *out, struct bl_er
         json_t *value;
     } members[] = {
         {"checksum", json_string(info->manifest.digest)},
+        {"hours", info->hours > 0 ? json_real(info->hours) : json_null()},
         {"damaged", json_integer(info->damaged)},
         {"bytes", json_integer(info->bytes)},
         {"naive_padding", info->naive_padding < 0 ? json_null() : json_integer(info->naive_padding)},

@@ -20,6 +20,7 @@ struct bl_info_fault {
 struct bl_info {
     struct bl_manifest manifest;
     int64_t shards, bytes; /* of all shards */
+    double hours;          /* of all sequences, where steps have a rate; else 0 */
     int64_t damaged;       /* inputs of which only a part could be read */
     int64_t naive_padding; /* steps, if every sequence were padded to the longest; -1: beyond all numbers */
     int bars;

@@ -144,3 +144,34 @@ test_a_file_that_changed_since_the_scan() {
     expect 3 bload pack -q --sequences t -T 16000 -o d
     err_has 'failed a.wav: the scan counted 16000 samples, decoding gives '
 }
+
+test_durations() {
+    local a b
+    a=$(fixture tone-8000.wav) b=$(fixture long-16000.wav)
+    expect 0 bload pack "$a" "$b" -T 30s -o d
+    err_has 'T = 480,000, '
+    expect 0 bload pack "$a" "$b" -T 30s -o d
+    err_has 'd is complete already'
+    bload info d | grep -qx 'duration    0.006 hours'
+    is 0.00583333333333 "$(bload info --json d | word hours)"
+    expect 0 bload scan -q "$a" "$b" -o t
+    expect 0 bload plan -T longest --max-length 5s t
+    err_has 'T = 16,000, '
+    err_has 'deleted 320,000 steps; cut 0 sequences; dropped 1 sequences'
+    expect 0 bload plan -T 30s --min-length 1.5s t
+    err_has 'deleted 16,000 steps; cut 0 sequences; dropped 1 sequences'
+    expect 0 bload scan -q --features whisper80 "$a" "$b" -o f
+    expect 0 bload plan -T 30s f
+    err_has 'T = 3,000, '
+    expect 0 bload plan -T 20s --max-length 320000 t
+    expect 2 bload plan -T 30q t
+    err_has '-T expects a number of steps from 1 to 2147483647, seconds such as 30s, or "longest", not "30q"'
+    expect 2 bload plan -T 200000s t
+    err_has 'a duration of 3200000000 steps is out of bounds'
+    bload scan -q "$(fixture h264-30.mp4)" -o v
+    expect 2 bload plan -T 1s v
+    err_has 'durations are for steps that have a rate'
+    bload scan -q --fps 10 "$(fixture h264-30.mp4)" -o v
+    expect 0 bload plan -T 2s v
+    err_has 'T = 20, '
+}

@@ -8,7 +8,9 @@
 #include <libswresample/swresample.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/text.h"
 #include "kind/audio/count.h"
 #include "kind/audio/read.h"
 
@@ -95,6 +97,16 @@ static void sampling(const void *values, struct bl_buffer *out)
         bl_buffer_printf(out, " features=%s%s", config->features, config->snip_edges ? " snip" : "");
 }
 
+/* Frames of features follow on each other after a hundredth of the rate, rounded down. */
+static bool rate(const char *sampling, int64_t *num, int64_t *den)
+{
+    size_t size = strncmp(sampling, "rate=", 5) == 0 ? strcspn(sampling + 5, " ") : 0;
+    if (!size || !bl_text_to_int(sampling + 5, size, 1, INT32_MAX, num))
+        return false;
+    *den = strstr(sampling, " features=") ? *num / 100 : 1;
+    return *den > 0;
+}
+
 static int count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                  struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
@@ -170,6 +182,7 @@ const struct bl_kind bl_kind_audio = {
     .config_size = sizeof(struct bl_audio_config),
     .check = check,
     .sampling = sampling,
+    .rate = rate,
     .count = count,
     .fields = fields,
     .open = bl_audio_open,

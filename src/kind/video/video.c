@@ -10,6 +10,7 @@
 #include <string.h>
 #include <zimg.h>
 
+#include "base/text.h"
 #include "kind/video/count.h"
 #include "kind/video/read.h"
 
@@ -98,6 +99,16 @@ static void sampling(const void *values, struct bl_buffer *out)
         bl_buffer_text(out, "all");
 }
 
+/* Frames have a rate where it was asked for. */
+static bool rate(const char *sampling, int64_t *num, int64_t *den)
+{
+    size_t size = strncmp(sampling, "fps=", 4) == 0 ? strcspn(sampling + 4, "/") : 0;
+    const char *rest = sampling + 4 + size;
+    *den = 1;
+    return size && bl_text_to_int(sampling + 4, size, 1, INT32_MAX, num) &&
+           (!*rest || bl_text_to_int(rest + 1, strlen(rest + 1), 1, INT32_MAX, den));
+}
+
 static int count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                  struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
@@ -173,6 +184,7 @@ const struct bl_kind bl_kind_video = {
     .config_size = sizeof(struct bl_video_config),
     .check = check,
     .sampling = sampling,
+    .rate = rate,
     .count = count,
     .fields = fields,
     .open = bl_read_open,
