@@ -237,7 +237,7 @@ test_ended_by_a_signal() {
 
 test_shared_media_counts() {
     media=$(shared data/media)
-    expect 3 bload scan -q --hdr clip "$media"
+    expect 3 bload scan -q --kind video --hdr clip "$media"
     awk -F '\t' -v table="$OUT" '
         function column(name,  i) { for (i = 1; i <= NF; i++) if ($i == name) return i }
         FNR == 1 { for (i = 1; i <= NF; i++) head[FILENAME, $i] = i; next }
