@@ -175,3 +175,16 @@ test_durations() {
     expect 0 bload plan -T 2s v
     err_has 'T = 20, '
 }
+
+# DTS is found in files that say they hold 16-bit samples.
+test_dts_in_the_guise_of_samples() {
+    mkdir a b
+    cp "$(fixture dts.wav)" a/x.wav
+    cp "$(fixture dts.wav)" b/x.wav
+    printf '\x01\x00' | dd of=b/x.wav bs=1 seek=20 conv=notrunc status=none
+    ! cmp -s a/x.wav b/x.wav || fail 'nothing was changed'
+    expect 0 bload pack -q a -T longest -o one
+    expect 0 bload pack -q b -T longest -o other
+    tail -c 32000 one/shards/00000/*.safetensors >samples
+    tail -c 32000 other/shards/00000/*.safetensors | same samples -
+}

@@ -32,6 +32,7 @@ struct bl_demux {
     AVIOContext *io;
     AVFormatContext *format;
     bool recognised;   /* by the file's content, not only by its name */
+    bool disguised;    /* a wav file whose samples may be those of another codec */
     AVStream *stream;  /* the video; the audio of BL_DEMUX_SOUND */
     bool probed;       /* libavformat looked into the streams, not only at the header */
     bool every_stream; /* bl_demux_next gives every stream's packets, not only that one's */
