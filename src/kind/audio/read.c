@@ -1,6 +1,7 @@
 /* See read.h. Every piece is decoded from the beginning of its file, so that its samples are the same wherever it
- * begins; the decoder stays where a piece ended, and goes on from there when a later piece of that file comes next.
- * Features are made of a whole file, since Whisper's depend on its maximum, and kept until another file comes. */
+ * begins. Of a file that was split all steps are kept until another file comes, if they are no more than KEPT_MAX; else
+ * the decoder stays where a piece ended, and goes on from there when a later piece of that file comes next. Features
+ * are always made of a whole file, since Whisper's depend on its maximum. */
 #include "kind/audio/read.h"
 
 #include <inttypes.h>
@@ -9,6 +10,8 @@
 
 #include "kind/audio/audio.h"
 #include "kind/audio/samples.h"
+
+#define KEPT_MAX (48 << 20) /* bytes: 26 minutes of 16-bit samples at 16 kHz */
 
 struct bl_reader {
     const struct bl_audio_config *config;
@@ -20,14 +23,14 @@ struct bl_reader {
     struct bl_samples samples;
 
     struct bl_features *features; /* or NULL */
-    size_t frame_bytes;
-    struct bl_buffer frames; /* of the file that is open, all of them */
+    size_t step_bytes;
+    struct bl_buffer kept; /* all steps of the file that is open */
+    bool keeps;            /* they are there */
 };
 
 int bl_audio_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
                   struct bl_reader **reader, struct bl_error *e)
 {
-    (void)fields;
     const struct bl_audio_config *c = config;
     *reader = calloc(1, sizeof **reader);
     if (!*reader)
@@ -36,7 +39,7 @@ int bl_audio_open(const void *config, const struct bl_kind_env *env, const struc
     bool features = bl_audio_features(c, &spec);
     (*reader)->config = c;
     (*reader)->env = env;
-    (*reader)->frame_bytes = (size_t)spec.mels * sizeof(float);
+    (*reader)->step_bytes = bl_field_step_bytes(&fields->field[0]);
     bl_mix_init(&(*reader)->mix, (int)c->rate, (int)c->channels, features || c->dtype == BL_AUDIO_F32);
     int code = features ? bl_features_open(&(*reader)->features, &spec, e) : BL_OK;
     if (code)
@@ -50,6 +53,7 @@ static void leave(struct bl_reader *r)
         bl_samples_close(&r->samples);
     free(r->path);
     r->path = NULL;
+    r->keeps = false;
 }
 
 void bl_audio_close(struct bl_reader *reader)
@@ -58,7 +62,7 @@ void bl_audio_close(struct bl_reader *reader)
         return;
     leave(reader);
     bl_features_close(reader->features);
-    bl_buffer_free(&reader->frames);
+    bl_buffer_free(&reader->kept);
     bl_mix_free(&reader->mix);
     free(reader);
 }
@@ -109,9 +113,10 @@ static int take(struct bl_reader *r, const struct bl_request *request, struct bl
     return !code && more ? count_differs(&request->row, "samples", s->position, e) : code;
 }
 
-static int read_samples(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
+/* A piece straight from the decoder. */
+static int read_on(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
 {
-    bool at_hand = is_open(r, &request->row) && r->samples.position <= request->source_start;
+    bool at_hand = is_open(r, &request->row) && !r->keeps && r->samples.position <= request->source_start;
     int code = at_hand ? BL_OK : enter(r, &request->row, e);
     if (!code)
         code = take(r, request, e);
@@ -120,43 +125,63 @@ static int read_samples(struct bl_reader *r, const struct bl_request *request, s
     return code;
 }
 
-/* All frames of the file that was entered. */
-static int frames_make(struct bl_reader *r, struct bl_error *e)
+/* All samples of the file that was entered, at most one more than the scan counted. */
+static int keep_samples(struct bl_reader *r, int64_t length, struct bl_error *e)
+{
+    int64_t got;
+    if (!bl_buffer_reserve(&r->kept, (size_t)(length + 1) * r->step_bytes))
+        return bl_error_memory(e);
+    int code = bl_samples_take(&r->samples, (uint8_t *)r->kept.data, length + 1, &got, e);
+    r->kept.size = code ? 0 : (size_t)got * r->step_bytes;
+    return code;
+}
+
+/* All its frames of features. */
+static int keep_frames(struct bl_reader *r, struct bl_error *e)
 {
     float chunk[4096];
     int64_t got = 1;
     int code = BL_OK;
-    bl_buffer_clear(&r->frames);
     bl_features_begin(r->features);
     while (!code && got) {
         code = bl_samples_take(&r->samples, (uint8_t *)chunk, sizeof chunk / sizeof *chunk, &got, e);
         if (!code)
-            code = bl_features_push(r->features, chunk, got, &r->frames, e);
+            code = bl_features_push(r->features, chunk, got, &r->kept, e);
     }
-    return code ? code : bl_features_end(r->features, &r->frames, e);
+    return code ? code : bl_features_end(r->features, &r->kept, e);
 }
 
-static int read_features(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
+static int keep(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
 {
-    int code = BL_OK;
-    if (!is_open(r, &request->row)) {
-        code = enter(r, &request->row, e);
-        if (!code)
-            code = frames_make(r, e);
-    }
-    int64_t frames = (int64_t)(r->frames.size / r->frame_bytes);
-    if (!code && frames != request->row.length)
-        code = count_differs(&request->row, "frames", frames, e);
-    if (!code)
-        memcpy(request->out[0], r->frames.data + (size_t)request->source_start * r->frame_bytes,
-               (size_t)request->steps * r->frame_bytes);
-    else
-        leave(r);
+    int code = enter(r, row, e);
+    if (code)
+        return code;
+    bl_buffer_clear(&r->kept);
+    code = r->features ? keep_frames(r, e) : keep_samples(r, row->length, e);
+    r->keeps = !code;
+    int64_t steps = (int64_t)(r->kept.size / r->step_bytes);
+    if (!code && steps != row->length)
+        code = count_differs(row, r->features ? "frames" : "samples", steps, e);
     return code;
+}
+
+/* A piece of what is kept. */
+static int read_kept(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
+{
+    int code = is_open(r, &request->row) && r->keeps ? BL_OK : keep(r, &request->row, e);
+    if (code) {
+        leave(r);
+        return code;
+    }
+    memcpy(request->out[0], r->kept.data + (size_t)request->source_start * r->step_bytes,
+           (size_t)request->steps * r->step_bytes);
+    return BL_OK;
 }
 
 int bl_audio_read(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note, struct bl_error *e)
 {
     note->text[0] = 0;
-    return reader->features ? read_features(reader, request, e) : read_samples(reader, request, e);
+    bool part = request->steps < request->row.length,
+         fits = request->row.length < KEPT_MAX / (int64_t)reader->step_bytes;
+    return reader->features || (part && fits) ? read_kept(reader, request, e) : read_on(reader, request, e);
 }
