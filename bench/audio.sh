@@ -15,8 +15,7 @@ mkdir -p "$work"
 
 # cpu COMMAND...: the least processor time of three runs, in seconds.
 cpu() {
-    local i
-    for i in 1 2 3; do
+    for _ in 1 2 3; do
         rm -rf "$work/d"
         { TIMEFORMAT='%U %S'; time "$@" >/dev/null 2>&1; } 2>&1 | awk '{ print $1 + $2 }'
     done | sort -g | head -n 1
