@@ -107,7 +107,7 @@ struct setting {
 
 static void set_up(struct setting *s, const char *const *options)
 {
-    *s = (struct setting){.env = {&s->cancel, BL_SIMD_NONE}};
+    *s = (struct setting){.env = {.cancel = &s->cancel, .simd = BL_SIMD_NONE}};
     struct bl_options o = {0};
     struct bl_error e = {0};
     ck_assert_int_eq(bl_options_add(&o, "Video", bl_kind_video.options, &s->config, &e), 0);
