@@ -124,8 +124,8 @@ static int run(struct bl_cmd *cmd, struct verifying *v)
         return bl_error_set(e, BL_EFAIL, "%s has %" PRId64 " fault%s", dir, v->faults, v->faults == 1 ? "" : "s");
     char shards[32], size[32];
     if (!cmd->common.quiet)
-        bl_cmd_say("%s is as it was written: %s shards, %s", dir, bl_text_count(shards, v->progress.done),
-                   bl_text_size(size, v->bytes));
+        bl_cmd_say("%s is as it was written: %s shard%s, %s", dir, bl_text_count(shards, v->progress.done),
+                   v->progress.done == 1 ? "" : "s", bl_text_size(size, v->bytes));
     return BL_OK;
 }
 

@@ -29,7 +29,7 @@ shards/00000
 shards/00000/shard-00000000.safetensors
 END
     expect 0 bload verify d
-    err_is <<<'bload: d is as it was written: 1 shards, 4.8 MiB'
+    err_is <<<'bload: d is as it was written: 1 shard, 4.8 MiB'
     expect 0 bload info d
     out_has 'blocks      3 of T = 45 steps'
     expect 0 bload info --json d

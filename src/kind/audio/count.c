@@ -83,7 +83,8 @@ static void write_damage(char *text, size_t size, const struct bl_sound *s, cons
     else if (s->cut)
         snprintf(text, size, "damaged: %" PRId64 " packets decode, beside errors", s->packets);
     else if (s->flagged)
-        snprintf(text, size, "damaged: %" PRId64 " frames concealed by the decoder", s->flagged);
+        snprintf(text, size, "damaged: %" PRId64 " frame%s concealed by the decoder", s->flagged,
+                 s->flagged == 1 ? "" : "s");
 }
 
 /* Whatever there is to be told, the weightiest first. */
