@@ -280,8 +280,8 @@ static int plane_scale(struct passage *p, const struct graph_key *key, zimg_filt
     struct bl_convert *convert = p->convert;
     struct graph *graph;
     int rc = graph_find(convert, key, &graph, e);
-    if (!rc)
-        rc = room_make(&convert->temporary, graph->temporary_bytes, e);
+    if (!rc) /* zimg reads beyond the end of this, too */
+        rc = room_make(&convert->temporary, graph->temporary_bytes + 2 * LINE_ALIGN, e);
     if (!rc)
         rc = lines_make(&p->in, &convert->in, key->width, key->height, graph->in_mask, e);
     if (!rc)
