@@ -279,7 +279,7 @@ asan ubsan tsan:
 	@$(MAKE) --no-print-directory -k VARIANT=$@ CFLAGS='-O1 -g' check-unit check-cli
 
 valgrind: $(UNIT)
-	@PROGRAMS='$(UNIT)' $(SUITE) valgrind tests/valgrind
+	@SUITE_TIMEOUT=3600 PROGRAMS='$(UNIT)' $(SUITE) valgrind tests/valgrind
 
 # libFuzzer comes with clang.
 fuzz:
