@@ -161,6 +161,25 @@ static size_t merge_plainly(const struct bl_vocabulary *v, const uint8_t *word, 
     return n;
 }
 
+START_TEST(lengths_that_a_file_asks_for_are_warned_of)
+{
+    struct bl_error e = {0};
+    struct bl_tokenizer *tokenizer = NULL;
+    const struct bl_tokenizer_options options = {.path = "t.json"};
+    char directory[64];
+    unit_enter(directory);
+    write_file("t.json", "{\"truncation\": {\"max_length\": 8}, \"padding\": null,"
+                         " \"pre_tokenizer\": {\"type\": \"BertPreTokenizer\"},"
+                         " \"model\": {\"type\": \"WordPiece\", \"unk_token\": \"[UNK]\","
+                         " \"continuing_subword_prefix\": \"##\", \"max_input_chars_per_word\": 100,"
+                         " \"vocab\": {\"[UNK]\": 0, \"a\": 1}}}");
+    ck_assert_msg(bl_tokenizer_open(&tokenizer, &options, &e) == 0, "%s", e.text);
+    ck_assert_str_eq(bl_tokenizer_warning(tokenizer), "its own truncation not applied: -T and --oversize decide");
+    bl_tokenizer_close(tokenizer);
+    unit_leave(directory);
+}
+END_TEST
+
 START_TEST(merging_is_what_it_is_defined_to_be)
 {
     int in_order = 0;
@@ -241,6 +260,7 @@ static void add(TCase *tests)
 {
     tcase_add_test(tests, bad_ranks_are_refused_by_line);
     tcase_add_test(tests, components_are_followed_or_refused);
+    tcase_add_test(tests, lengths_that_a_file_asks_for_are_warned_of);
     tcase_add_test(tests, merging_is_what_it_is_defined_to_be);
     tcase_add_test(tests, grammars_split_as_their_patterns_say);
 }

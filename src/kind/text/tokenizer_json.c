@@ -305,6 +305,28 @@ static int read_normalizers(struct bl_tokenizer *tokenizer, const json_t *normal
     return code;
 }
 
+/* A file may ask for documents to be cut or padded. Here that is for the plan to decide, which is said. */
+static int warn_of_lengths(struct bl_tokenizer *tokenizer, const json_t *root, struct bl_error *e)
+{
+    bool cuts = json_is_object(json_object_get(root, "truncation"));
+    bool pads = json_is_object(json_object_get(root, "padding"));
+    struct bl_buffer warning = {0};
+    if (!cuts && !pads)
+        return BL_OK;
+    if (tokenizer->warning)
+        bl_buffer_printf(&warning, "%s; ", tokenizer->warning);
+    bl_buffer_printf(&warning, "its own %s%s%s not applied: -T and --oversize decide", cuts ? "truncation" : "",
+                     cuts && pads ? " and " : "", pads ? "padding" : "");
+    int code = bl_buffer_check(&warning, e);
+    if (code) {
+        bl_buffer_free(&warning);
+        return code;
+    }
+    free(tokenizer->warning);
+    tokenizer->warning = warning.data;
+    return BL_OK;
+}
+
 static int read_root(struct bl_tokenizer *tokenizer, const json_t *root, struct bl_error *e)
 {
     static const char *const known[] = {"version",       "truncation",     "padding", "added_tokens", "normalizer",
@@ -314,7 +336,9 @@ static int read_root(struct bl_tokenizer *tokenizer, const json_t *root, struct 
         code = read_normalizers(tokenizer, json_object_get(root, "normalizer"), e);
     if (!code)
         code = read_model(tokenizer, root, e);
-    return code ? code : read_added(tokenizer, root, e);
+    if (!code)
+        code = read_added(tokenizer, root, e);
+    return code ? code : warn_of_lengths(tokenizer, root, e);
 }
 
 int bl_tokenizer_read_json(struct bl_tokenizer *tokenizer, const json_t *root, const char *path, struct bl_error *e)
