@@ -378,20 +378,29 @@ void bl_option_format(const struct bl_option_group *group, const struct bl_optio
     option->type->format(option, value_of(group, option), out);
 }
 
-static int append_identity(void *context, const struct bl_option_group *group, const struct bl_option *option)
+void bl_options_rest(struct bl_options *o, const void *values)
 {
-    struct bl_buffer *out = context;
-    if (option->affects == BL_AFFECTS_NOTHING)
-        return BL_OK;
-    bl_buffer_printf(out, "%s: ", option->name);
-    bl_option_format(group, option, out);
-    bl_buffer_byte(out, '\n');
-    return BL_OK;
+    for (int g = 0; g < o->groups; g++)
+        o->idle[g] = o->idle[g] || o->group[g].values == values;
+}
+
+static void append_identity(const struct bl_option_group *group, struct bl_buffer *out)
+{
+    for (const struct bl_option *option = group->options; option->name; option++) {
+        if (option->affects == BL_AFFECTS_NOTHING)
+            continue;
+        bl_buffer_printf(out, "%s: ", option->name);
+        bl_option_format(group, option, out);
+        bl_buffer_byte(out, '\n');
+    }
 }
 
 void bl_options_identity(const struct bl_options *o, struct bl_buffer *out)
 {
-    bl_options_each(o, append_identity, out);
+    for (int g = 0; g < o->groups; g++) {
+        if (!o->idle[g])
+            append_identity(&o->group[g], out);
+    }
 }
 
 /* "  -T, --T N" is written as "  -T N": a name of one letter is its own flag. */

@@ -74,8 +74,9 @@ enum bl_origin { BL_ORIGIN_DEFAULT, BL_ORIGIN_FILE, BL_ORIGIN_FLAG };
 struct bl_options {
     struct bl_option_group group[BL_OPTION_GROUPS_MAX];
     int groups;
-    unsigned char *origin; /* enum bl_origin of each option, in order of the groups */
-    const char **operand;  /* what is no option, in order; they point into argv */
+    bool idle[BL_OPTION_GROUPS_MAX]; /* concerns nothing in this run: its options are no part of what identifies it */
+    unsigned char *origin;           /* enum bl_origin of each option, in order of the groups */
+    const char **operand;            /* what is no option, in order; they point into argv */
     int operands;
 };
 
@@ -101,7 +102,11 @@ int bl_options_each(const struct bl_options *o, bl_option_visit *visit, void *co
 /* An option's present value in canonical form; nothing when it is not set. */
 void bl_option_format(const struct bl_option_group *group, const struct bl_option *option, struct bl_buffer *out);
 
-/* "name: value" lines: of every option that affects something (what identifies a dataset). */
+/* The group that is bound to these values is idle from now on. */
+void bl_options_rest(struct bl_options *o, const void *values);
+
+/* "name: value" lines: of every option that affects something (what identifies a dataset), in groups that are not idle.
+ */
 void bl_options_identity(const struct bl_options *o, struct bl_buffer *out);
 
 /* The options' part of --help. */

@@ -256,8 +256,8 @@ static int run(struct bl_cmd *cmd, struct bl_packing *p)
         code = bl_inputs_prepare(&p->inputs, cmd);
     if (!code && !p->sequences_path)
         code = bl_inputs_list(&p->inputs, cmd);
-    if (!code && !p->sequences_path)
-        code = bl_inputs_check_flags(cmd, p->inputs.files.file[0].kind, e);
+    if (!code)
+        code = bl_packing_kind(cmd, p);
     if (!code)
         code = bl_packing_identify(cmd, p);
     if (!code)

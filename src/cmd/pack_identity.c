@@ -34,10 +34,8 @@ int bl_packing_identify(struct bl_cmd *cmd, struct bl_packing *p)
             bl_buffer_printf(&p->identity, " (%s)", p->inputs.source[s].kind->name);
         bl_buffer_byte(&p->identity, '\n');
     }
-    for (int k = 0; bl_kinds[k]; k++) {
-        if (bl_kinds[k]->identify)
-            bl_kinds[k]->identify(p->inputs.kind_config[k], &p->identity);
-    }
+    if (p->kind && p->kind->identify)
+        p->kind->identify(p->kind_config, &p->identity);
     int code = add_checksum(p, "sequences", p->sequences_path, &cmd->error);
     if (!code)
         code = add_checksum(p, "plan", p->plan_path, &cmd->error);

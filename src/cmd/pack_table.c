@@ -93,32 +93,56 @@ static int copy_table(struct bl_packing *p, struct bl_error *e)
     return code;
 }
 
+/* What a table says of its kind, or else --kind; *kind is NULL when it has no sequence that is of use. */
+static int find_table_kind(const struct bl_packing *p, const struct bl_kind **kind, struct bl_error *e)
+{
+    struct bl_buffer name = {0};
+    int code = bl_sequences_peek_kind(p->sequences_path, &name, e);
+    if (!code && !name.size)
+        *kind = p->inputs.kind ? bl_kinds[p->inputs.kind - 1] : NULL;
+    else if (!code && !(*kind = bl_kind_find(name.data)))
+        code = bl_error_set(e, BL_EUSAGE, "the table's sequences are of the kind \"%s\", which is none", name.data);
+    else if (!code && p->inputs.kind && *kind != bl_kinds[p->inputs.kind - 1])
+        code = bl_error_set(e, BL_EUSAGE, "--kind %s: the table's sequences are %s", bl_kinds[p->inputs.kind - 1]->name,
+                            name.data);
+    bl_buffer_free(&name);
+    return code;
+}
+
+int bl_packing_kind(struct bl_cmd *cmd, struct bl_packing *p)
+{
+    struct bl_error *e = &cmd->error;
+    int code = BL_OK;
+    if (p->sequences_path)
+        code = find_table_kind(p, &p->kind, e);
+    else
+        p->kind = p->inputs.files.file[0].kind;
+    if (code || !p->kind)
+        return code;
+    p->inputs.kind = bl_kind_index(p->kind) + 1; /* what identifies the dataset is the kind, not how it was found */
+    p->kind_config = p->inputs.kind_config[bl_kind_index(p->kind)];
+    for (int k = 0; bl_kinds[k]; k++) {
+        if (bl_kinds[k] != p->kind)
+            bl_options_rest(&cmd->options, p->inputs.kind_config[k]);
+    }
+    code = bl_inputs_check_flags(cmd, p->kind, e);
+    return code ? code : bl_inputs_check_kind(&p->inputs, p->kind, e);
+}
+
 /* The table must be one that these options would have made. */
-static int check_table(const struct bl_cmd *cmd, struct bl_packing *p, struct bl_error *e)
+static int check_table(const struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->table;
     if (!t->kind)
         return bl_error_set(e, BL_EFAIL, "not one input is of use: there is nothing to pack");
+    if (!p->kind)
+        return bl_error_set(e, BL_EUSAGE, "the table does not say what its sequences are: give --kind");
     if (t->mixed != SIZE_MAX)
         return bl_error_set(e, BL_EUSAGE,
                             "the table's rows differ in kind or sampling: row %zu is not like those before", t->mixed);
-    p->kind = *t->kind || !p->inputs.kind ? bl_kind_find(t->kind) : bl_kinds[p->inputs.kind - 1];
-    if (!p->kind && !*t->kind)
-        return bl_error_set(e, BL_EUSAGE, "the table does not say what its sequences are: give --kind");
-    if (!p->kind)
-        return bl_error_set(e, BL_EUSAGE, "the table's sequences are of the kind \"%s\", which is none", t->kind);
-    for (int k = 0; bl_kinds[k]; k++) {
-        if (bl_kinds[k] == p->kind)
-            p->kind_config = p->inputs.kind_config[k];
-    }
-    int code = bl_inputs_check_flags(cmd, p->kind, e);
-    if (!code)
-        code = bl_inputs_check_kind(&p->inputs, p->kind, e);
-    if (code)
-        return code;
     struct bl_buffer sampling = {0};
     p->kind->sampling(p->kind_config, &sampling);
-    code = bl_buffer_check(&sampling, e);
+    int code = bl_buffer_check(&sampling, e);
     if (!code && *t->sampling && strcmp(sampling.data, t->sampling) != 0)
         code = bl_error_set(e, BL_EUSAGE, "the table was scanned with sampling \"%s\", the options say \"%s\"",
                             t->sampling, sampling.data);
@@ -170,7 +194,7 @@ int bl_packing_table(struct bl_cmd *cmd, struct bl_packing *p)
     if (!code && found && !p->sequences_path)
         code = bl_scan_compare(&p->inputs.files, p->inputs.base, &p->table, e);
     if (!code)
-        code = check_table(cmd, p, e);
+        code = check_table(p, e);
     if (!code)
         code = check_faults(p, e);
     return code || scanned || !p->kind->keep ? code : fill_spool(cmd, p);

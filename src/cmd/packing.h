@@ -39,6 +39,10 @@ struct bl_packing {
     int64_t steps; /* read in this run */
 };
 
+/* Settles p->kind, by the files or by the table that was given; the other kinds' options are of no concern from then on.
+ * NULL: the table does not say. */
+int bl_packing_kind(struct bl_cmd *cmd, struct bl_packing *p);
+
 /* Gets the table of the scan in DIR/.bload: made now, copied from --sequences, or found there and compared with the
  * inputs. It must be of one kind, and scanned as the options say. */
 int bl_packing_table(struct bl_cmd *cmd, struct bl_packing *p);

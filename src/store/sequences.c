@@ -437,6 +437,41 @@ int bl_sequences_open_grouped(struct bl_sequences *t, const char *const *paths, 
     return open_all(t, paths, count, false, column, e);
 }
 
+/* Whether the row is ok; its kind goes to out if so. What is wrong with it is for bl_sequences_open to tell. */
+static bool peek_row(const struct bl_sequences_file *file, char *line, struct bl_buffer *out)
+{
+    char *field[FIELDS_MAX];
+    int status = file->column[BL_COLUMN_STATUS], kind = file->column[BL_COLUMN_KIND];
+    if (split(line, field) != file->columns || (status >= 0 && parse_status(field[status]) != BL_ROW_OK))
+        return false;
+    if (kind >= 0)
+        bl_buffer_text(out, field[kind]);
+    return true;
+}
+
+int bl_sequences_peek_kind(const char *path, struct bl_buffer *kind, struct bl_error *e)
+{
+    struct bl_sequences_file file = {.path = (char *)path};
+    struct bl_lines lines;
+    char *line;
+    size_t size;
+    bool ended, found = false;
+    int got = 1, code = bl_lines_open(&lines, path, e);
+    if (code)
+        return code;
+    bl_buffer_text(kind, "");
+    while (!code && !found && (got = bl_lines_next(&lines, &line, &size, &ended, e)) > 0) {
+        if (lines.number == 1)
+            code = read_header(&file, line, e);
+        else
+            found = peek_row(&file, line, kind);
+    }
+    bl_lines_close(&lines);
+    free(file.further);
+    code = code ? code : got < 0 ? got : BL_OK;
+    return code ? code : bl_buffer_check(kind, e);
+}
+
 void bl_sequences_close(struct bl_sequences *t)
 {
     for (int f = 0; f < t->files; f++) {

@@ -180,9 +180,33 @@ test_another_configuration_is_refused() {
     err_has 'size is "" there, not "16x16"'
     expect 2 bload pack -q v -T 45 -o d --compress zstd
     expect 2 bload pack -q v -T 45 -o d --seed 1
-    # What decides no byte may differ.
+    # What decides no byte may differ, and how the kind is known.
     expect 0 bload pack -q v -T 45 -o d -j 1 --memory 1G
+    expect 0 bload pack -q v -T 45 -o d --kind video
     expect 0 bload verify -q d
+}
+
+# A new option of one kind shall not make a dataset of another kind look as if it were of another configuration.
+test_the_configuration_has_the_options_of_its_kind_alone() {
+    names() { sed -n '/"configuration"/,/}/s/^ *"\([^"]*\)".*/\1/p' "$1/manifest.json" | tail -n +2; }
+    clips
+    expect 0 bload pack -q v -T 45 -o d
+    names d | grep -qx fit
+    names d | grep -qx seed
+    expect 1 grep -qx -e tokenizer -e rate <(names d)
+    # A table tells its kind.
+    expect 0 bload scan -q v -o table.tsv
+    expect 0 bload pack -q --sequences table.tsv -T 45 -o e
+    names e | grep -qx fit
+    expect 1 grep -qx -e tokenizer -e rate <(names e)
+    printf '{"text": "one"}\n' >c.jsonl
+    expect 0 bload pack -q c.jsonl --tokenizer bytes -T 3 -o f
+    names f | grep -qx tokenizer
+    expect 1 grep -qx -e fit -e rate <(names f)
+    expect 2 bload pack -q --sequences table.tsv --kind text -T 45 -o g
+    err_has "--kind text: the table's sequences are video"
+    expect 2 bload pack -q --sequences table.tsv --rate 8000 -T 45 -o g
+    err_has '--rate is for audio, and the inputs are video'
 }
 
 test_a_directory_with_something_else_is_refused() {

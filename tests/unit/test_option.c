@@ -253,6 +253,10 @@ START_TEST(identity_is_what_affects_something)
     struct bl_buffer out = {0};
     bl_options_identity(&options, &out);
     ck_assert_str_eq(out.data, "T: \nseed: 0\nfruit: apple\nrate: \nsize: \n");
+    bl_buffer_clear(&out);
+    bl_options_rest(&options, options.group[0].values);
+    bl_options_identity(&options, &out);
+    ck_assert_uint_eq(out.size, 0);
     bl_buffer_free(&out);
 }
 END_TEST
