@@ -24,7 +24,7 @@ static const struct bl_option table[] = {
      .choices = kind_names,
      .initial = "auto",
      .affects = BL_AFFECTS_LENGTHS,
-     .offset = offsetof(struct bl_inputs, kind),
+     .offset = offsetof(struct bl_inputs, kind_option),
      .help = "what the sources are, where their names do not tell"},
     {.name = "dtype",
      .type = &bl_option_string,
@@ -44,11 +44,10 @@ int bl_inputs_add_options(struct bl_inputs *inputs, struct bl_cmd *cmd)
 {
     int code = bl_options_add(&cmd->options, "Sources", table, inputs, &cmd->error);
     for (int k = 0; bl_kinds[k] && !code; k++) {
-        inputs->kind_config[k] = calloc(1, bl_kinds[k]->config_size);
-        if (!inputs->kind_config[k])
+        inputs->configs[k] = calloc(1, bl_kinds[k]->config_size);
+        if (!inputs->configs[k])
             return bl_error_memory(&cmd->error);
-        code = bl_options_add(&cmd->options, bl_kinds[k]->title, bl_kinds[k]->options, inputs->kind_config[k],
-                              &cmd->error);
+        code = bl_options_add(&cmd->options, bl_kinds[k]->title, bl_kinds[k]->options, inputs->configs[k], &cmd->error);
     }
     return code;
 }
@@ -78,7 +77,7 @@ static int settle_dtype(struct bl_inputs *inputs, struct bl_error *e)
         int which = find_dtype(bl_kinds[k], inputs->dtype);
         known = known || which >= 0;
         if (which >= 0)
-            *(int *)(void *)((char *)inputs->kind_config[k] + bl_kinds[k]->dtype) = which;
+            *(int *)(void *)((char *)inputs->configs[k] + bl_kinds[k]->dtype) = which;
         for (int i = 0; bl_kinds[k]->dtypes && bl_kinds[k]->dtypes[i]; i++)
             bl_buffer_printf(&all, "%s%s", all.size ? ", " : "", bl_kinds[k]->dtypes[i]);
     }
@@ -89,7 +88,8 @@ static int settle_dtype(struct bl_inputs *inputs, struct bl_error *e)
     return code;
 }
 
-int bl_inputs_check_kind(const struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_error *e)
+/* Whether the options that every kind understands in its own way suit this one. */
+static int check_dtype(const struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_error *e)
 {
     if (!inputs->dtype || find_dtype(kind, inputs->dtype) >= 0)
         return BL_OK;
@@ -126,15 +126,15 @@ int bl_inputs_settle(struct bl_inputs *inputs, struct bl_cmd *cmd)
     }
     code = settle_dtype(inputs, &cmd->error);
     for (int k = 0; bl_kinds[k] && !code; k++)
-        code = bl_kinds[k]->check(inputs->kind_config[k], &cmd->error);
+        code = bl_kinds[k]->check(inputs->configs[k], &cmd->error);
     return code;
 }
 
-/* Of a kind's options that name files: what the YAML file says counts from there. */
-static int resolve_paths(struct bl_inputs *inputs, struct bl_cmd *cmd, int k)
+/* Of the kind's options that name files: what the YAML file says counts from there. */
+static int resolve_paths(struct bl_inputs *inputs, struct bl_cmd *cmd)
 {
-    for (const struct bl_option *option = bl_kinds[k]->options; option->name; option++) {
-        const char **value = (const char **)((char *)inputs->kind_config[k] + option->offset);
+    for (const struct bl_option *option = inputs->kind->options; option->name; option++) {
+        const char **value = (const char **)((char *)inputs->kind_config + option->offset);
         if (option->type != &bl_option_path || !*value || !inputs->config.directory ||
             bl_options_origin(&cmd->options, option->name) != BL_ORIGIN_FILE || inputs->paths == BL_PATHS_MAX)
             continue;
@@ -151,22 +151,19 @@ static int resolve_paths(struct bl_inputs *inputs, struct bl_cmd *cmd, int k)
     return BL_OK;
 }
 
-int bl_inputs_prepare(struct bl_inputs *inputs, struct bl_cmd *cmd)
+static int prepare(struct bl_inputs *inputs, struct bl_cmd *cmd)
 {
-    int code = BL_OK;
-    for (int k = 0; bl_kinds[k] && !code; k++) {
-        const struct bl_kind *kind = bl_kinds[k];
-        code = resolve_paths(inputs, cmd, k);
-        if (!code && kind->prepare)
-            code = kind->prepare(inputs->kind_config[k], &cmd->error);
-        const char *warning = !code && kind->warning ? kind->warning(inputs->kind_config[k]) : NULL;
-        if (warning)
-            bl_cmd_say("%s", warning);
-    }
+    const struct bl_kind *kind = inputs->kind;
+    int code = resolve_paths(inputs, cmd);
+    if (!code && kind->prepare)
+        code = kind->prepare(inputs->kind_config, &cmd->error);
+    const char *warning = !code && kind->warning ? kind->warning(inputs->kind_config) : NULL;
+    if (warning)
+        bl_cmd_say("%s", warning);
     return code;
 }
 
-int bl_inputs_check_flags(const struct bl_cmd *cmd, const struct bl_kind *kind, struct bl_error *e)
+static int check_flags(const struct bl_cmd *cmd, const struct bl_kind *kind, struct bl_error *e)
 {
     for (int k = 0; bl_kinds[k]; k++) {
         for (const struct bl_option *option = bl_kinds[k]->options; bl_kinds[k] != kind && option->name; option++) {
@@ -178,15 +175,25 @@ int bl_inputs_check_flags(const struct bl_cmd *cmd, const struct bl_kind *kind, 
     return BL_OK;
 }
 
-struct listing {
-    struct bl_files *files;
-    const struct bl_kind *kind;
-};
+int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_cmd *cmd)
+{
+    for (int k = 0; bl_kinds[k]; k++) {
+        if (bl_kinds[k] == kind)
+            inputs->kind_config = inputs->configs[k];
+        else
+            bl_options_rest(&cmd->options, inputs->configs[k]);
+    }
+    inputs->kind = kind;
+    inputs->kind_option = bl_kind_index(kind) + 1; /* what identifies a dataset is the kind, not how it was found */
+    int code = check_flags(cmd, kind, &cmd->error);
+    if (!code)
+        code = check_dtype(inputs, kind, &cmd->error);
+    return code ? code : prepare(inputs, cmd);
+}
 
 static int add_path(void *context, const char *path, struct bl_error *e)
 {
-    const struct listing *l = context;
-    struct bl_files *files = l->files;
+    struct bl_files *files = context;
     if (files->count == files->capacity) {
         size_t capacity = files->capacity ? 2 * files->capacity : 256;
         struct bl_file *file = realloc(files->file, capacity * sizeof *file);
@@ -198,24 +205,22 @@ static int add_path(void *context, const char *path, struct bl_error *e)
     char *copy = strdup(path);
     if (!copy)
         return bl_error_memory(e);
-    files->file[files->count++] = (struct bl_file){.path = copy, .id = copy, .kind = l->kind};
+    files->file[files->count++] = (struct bl_file){.path = copy, .id = copy};
     return BL_OK;
 }
 
-int bl_inputs_list_table(struct bl_inputs *inputs, const struct bl_sequences *sequences, const struct bl_kind *kind,
-                         struct bl_error *e)
+int bl_inputs_list_table(struct bl_inputs *inputs, const struct bl_sequences *sequences, struct bl_error *e)
 {
-    struct listing l = {&inputs->files, kind};
-    return bl_sequences_paths(sequences, add_path, &l, e);
+    return bl_sequences_paths(sequences, add_path, &inputs->files, e);
 }
 
 int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
 {
-    const struct bl_kind *kind = inputs->kind ? bl_kinds[inputs->kind - 1] : NULL;
+    const struct bl_kind *kind = inputs->kind_option ? bl_kinds[inputs->kind_option - 1] : NULL;
     int code = bl_sources_list(&inputs->files, inputs->source, inputs->sources, inputs->base, kind, &cmd->error);
     if (!code && !inputs->files.count)
         code = bl_error_set(&cmd->error, BL_EFAIL, "no inputs: no file in the sources has a name of a known kind");
-    return code ? code : bl_inputs_check_kind(inputs, inputs->files.file->kind, &cmd->error);
+    return code;
 }
 
 void bl_inputs_free(struct bl_inputs *inputs)
@@ -224,11 +229,10 @@ void bl_inputs_free(struct bl_inputs *inputs)
     bl_files_free(&inputs->files);
     free(inputs->source);
     bl_config_free(&inputs->config);
-    for (int k = 0; k < BL_KINDS_MAX; k++) {
-        if (inputs->kind_config[k] && bl_kinds[k]->release)
-            bl_kinds[k]->release(inputs->kind_config[k]);
-        free(inputs->kind_config[k]);
-    }
+    if (inputs->kind && inputs->kind->release)
+        inputs->kind->release(inputs->kind_config);
+    for (int k = 0; k < BL_KINDS_MAX; k++)
+        free(inputs->configs[k]);
     for (int i = 0; i < inputs->paths; i++)
         free(inputs->path[i]);
     *inputs = (struct bl_inputs){0};

@@ -11,16 +11,18 @@
 #define BL_PATHS_MAX 8
 
 struct bl_inputs {
-    int kind;                /* option: 0 auto, then the place in bl_kinds + 1 */
+    int kind_option;         /* 0 auto, then the place in bl_kinds + 1 */
     const char *config_path; /* option */
     struct bl_config config;
     struct bl_source *source; /* operands, or the file's */
     int sources;
-    const char *base; /* directory that relative paths count from, or NULL */
-    void *kind_config[BL_KINDS_MAX];
-    const char *dtype;        /* option; NULL: each kind's own default */
-    const char *spool;        /* option */
-    char *path[BL_PATHS_MAX]; /* of options, counted from the YAML file that gave them */
+    const char *base;            /* directory that relative paths count from, or NULL */
+    void *configs[BL_KINDS_MAX]; /* of each kind, in the order of bl_kinds */
+    const struct bl_kind *kind;  /* the one that is in use, once that is settled */
+    void *kind_config;           /* and its config */
+    const char *dtype;           /* option; NULL: each kind's own default */
+    const char *spool;           /* option */
+    char *path[BL_PATHS_MAX];    /* of options, counted from the YAML file that gave them */
     int paths;
     struct bl_files files;
     int64_t empty;           /* rows without fault and without steps that were told */
@@ -34,21 +36,15 @@ int bl_inputs_add_options(struct bl_inputs *inputs, struct bl_cmd *cmd);
 /* After the command line: reads the YAML file if there is one, settles the sources, checks the kinds' options. */
 int bl_inputs_settle(struct bl_inputs *inputs, struct bl_cmd *cmd);
 
-/* Has every kind make ready what its options name (a tokenizer), and tells what it warns of. */
-int bl_inputs_prepare(struct bl_inputs *inputs, struct bl_cmd *cmd);
-
-/* Whether the options that every kind understands in its own way suit this one. BL_EUSAGE. */
-int bl_inputs_check_kind(const struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_error *e);
-
-/* Lists the files. */
+/* Lists the files, which also tells their kind. */
 int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd);
 
-/* BL_EUSAGE for a flag that concerns inputs of another kind alone. */
-int bl_inputs_check_flags(const struct bl_cmd *cmd, const struct bl_kind *kind, struct bl_error *e);
+/* This kind is in use from now on: checks that no flag concerns another one alone (BL_EUSAGE), has it make ready what
+ * its options name (a tokenizer), and tells what it warns of. */
+int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_cmd *cmd);
 
 /* Lists the files of a table instead. */
-int bl_inputs_list_table(struct bl_inputs *inputs, const struct bl_sequences *sequences, const struct bl_kind *kind,
-                         struct bl_error *e);
+int bl_inputs_list_table(struct bl_inputs *inputs, const struct bl_sequences *sequences, struct bl_error *e);
 void bl_inputs_free(struct bl_inputs *inputs);
 
 /* "ignored in folders: 3 .txt, 1 hidden", for the summary; nothing when nothing was. */

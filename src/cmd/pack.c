@@ -87,8 +87,8 @@ static int get_plan(struct bl_packing *p, struct bl_error *e)
 static int make_format(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_error *e = &cmd->error;
-    int code =
-        bl_fields_settle(&p->format.fields, p->kind, p->kind_config, &p->env, &p->table, p->inputs.base, p->workers, e);
+    int code = bl_fields_settle(&p->format.fields, p->inputs.kind, p->inputs.kind_config, &p->env, &p->table,
+                                p->inputs.base, p->workers, e);
     if (code)
         return code;
     p->format.T = p->plan.T;
@@ -141,8 +141,8 @@ static int write_shards(struct bl_cmd *cmd, struct bl_packing *p)
                           .base = p->inputs.base,
                           .table = &p->table,
                           .plan = &p->plan,
-                          .kind = p->kind,
-                          .config = p->kind_config,
+                          .kind = p->inputs.kind,
+                          .config = p->inputs.kind_config,
                           .format = &p->format,
                           .pad_repeat = p->options.pad == BL_PAD_REPEAT,
                           .workers = p->workers,
@@ -157,7 +157,8 @@ static int write_shards(struct bl_cmd *cmd, struct bl_packing *p)
         code = bl_shard_sweep(p->output, &cmd->error);
     if (!code)
         code = bl_finish_sweep(p->output, &cmd->error);
-    bl_progress_start(&p->progress, cmd->common.quiet, "pack", "blocks", p->kind->steps, (int64_t)p->plan.blocks);
+    bl_progress_start(&p->progress, cmd->common.quiet, "pack", "blocks", p->inputs.kind->steps,
+                      (int64_t)p->plan.blocks);
     if (!code)
         code = bl_pack_run(&job, &cmd->error);
     p->seconds = bl_progress_seconds(&p->progress);
@@ -168,21 +169,21 @@ static int write_shards(struct bl_cmd *cmd, struct bl_packing *p)
 static int finish(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_buffer made = {0};
-    p->kind->describe(p->kind_config, &made);
+    p->inputs.kind->describe(p->inputs.kind_config, &made);
     int code = bl_buffer_check(&made, &cmd->error);
     struct bl_finish job = {.dir = p->output,
                             .table = &p->table,
                             .plan = &p->plan,
                             .plan_options = &p->plan_options,
-                            .kind = p->kind,
+                            .kind = p->inputs.kind,
                             .format = &p->format,
                             .identity = p->identity.data,
                             .simd = bl_simd_name(p->env.simd),
                             .made = made.data};
     if (!code)
         code = bl_finish_run(&job, &p->finished, &cmd->error);
-    if (!code && p->kind->clear)
-        code = p->kind->clear(p->inputs.kind_config[bl_kind_index(p->kind)], &p->env, &cmd->error);
+    if (!code && p->inputs.kind->clear)
+        code = p->inputs.kind->clear(p->inputs.kind_config, &p->env, &cmd->error);
     if (!code)
         code = bl_state_remove(&p->state, &cmd->error);
     p->partial = p->finished.skipped > p->finished.empty || p->finished.failed || p->finished.damaged;
@@ -198,7 +199,7 @@ static void say_summary(const struct bl_packing *p)
     int64_t shards = bl_format_shards(&p->format);
     bl_cmd_say("%s: %s shard%s, %s; %s %s/s", p->output, bl_text_count(a, shards), shards == 1 ? "" : "s",
                bl_text_size(b, f->bytes),
-               bl_text_count(c, p->seconds > 0 ? (int64_t)((double)p->steps / p->seconds) : 0), p->kind->steps);
+               bl_text_count(c, p->seconds > 0 ? (int64_t)((double)p->steps / p->seconds) : 0), p->inputs.kind->steps);
     if (p->partial)
         bl_cmd_say("%" PRId64 " inputs skipped, %" PRId64 " failed (%" PRId64 " steps left as zeros), %" PRId64
                    " damaged: sequences.tsv names them",
@@ -231,8 +232,8 @@ static int build(struct bl_cmd *cmd, struct bl_packing *p)
     if (!code)
         code = make_format(cmd, p);
     if (!code)
-        code = bl_memory_settle(p->options.memory, &p->table, &p->plan, &p->format, p->kind->reader_memory, &p->workers,
-                                &p->slots, e);
+        code = bl_memory_settle(p->options.memory, &p->table, &p->plan, &p->format, p->inputs.kind->reader_memory,
+                                &p->workers, &p->slots, e);
     if (!code)
         code = write_shards(cmd, p);
     if (!code)
@@ -252,8 +253,6 @@ static int run(struct bl_cmd *cmd, struct bl_packing *p)
     p->env.cancel = &cmd->cancel;
     p->workers = bl_cmd_workers(&cmd->common);
     code = bl_packing_simd(p, e);
-    if (!code)
-        code = bl_inputs_prepare(&p->inputs, cmd);
     if (!code && !p->sequences_path)
         code = bl_inputs_list(&p->inputs, cmd);
     if (!code)

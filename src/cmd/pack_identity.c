@@ -34,8 +34,8 @@ int bl_packing_identify(struct bl_cmd *cmd, struct bl_packing *p)
             bl_buffer_printf(&p->identity, " (%s)", p->inputs.source[s].kind->name);
         bl_buffer_byte(&p->identity, '\n');
     }
-    if (p->kind && p->kind->identify)
-        p->kind->identify(p->kind_config, &p->identity);
+    if (p->inputs.kind && p->inputs.kind->identify)
+        p->inputs.kind->identify(p->inputs.kind_config, &p->identity);
     int code = add_checksum(p, "sequences", p->sequences_path, &cmd->error);
     if (!code)
         code = add_checksum(p, "plan", p->plan_path, &cmd->error);

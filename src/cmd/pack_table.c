@@ -36,7 +36,7 @@ static int take_scan_fault(void *sink, const struct bl_row *row, struct bl_error
     struct bl_packing *p = sink;
     bl_inputs_say_fault(&p->inputs, row);
     /* Where files hold many sequences, how many there are is known in the end: check_faults looks again. */
-    int64_t inputs = p->inputs.files.file[0].kind->stretch ? INT64_MAX : (int64_t)p->inputs.files.count;
+    int64_t inputs = p->inputs.kind->stretch ? INT64_MAX : (int64_t)p->inputs.files.count;
     if (bl_row_is_empty(row))
         return BL_OK;
     if (row->status != BL_ROW_OK)
@@ -56,7 +56,8 @@ static int run_scan(struct bl_cmd *cmd, struct bl_packing *p, struct bl_output *
     struct bl_scan_progress found;
     struct bl_scan job = {.files = &p->inputs.files,
                           .base = p->inputs.base,
-                          .kind_config = p->inputs.kind_config,
+                          .kind = p->inputs.kind,
+                          .config = p->inputs.kind_config,
                           .workers = p->workers,
                           .env = &p->env,
                           .temporary = p->state.folder,
@@ -99,34 +100,21 @@ static int find_table_kind(const struct bl_packing *p, const struct bl_kind **ki
     struct bl_buffer name = {0};
     int code = bl_sequences_peek_kind(p->sequences_path, &name, e);
     if (!code && !name.size)
-        *kind = p->inputs.kind ? bl_kinds[p->inputs.kind - 1] : NULL;
+        *kind = p->inputs.kind_option ? bl_kinds[p->inputs.kind_option - 1] : NULL;
     else if (!code && !(*kind = bl_kind_find(name.data)))
         code = bl_error_set(e, BL_EUSAGE, "the table's sequences are of the kind \"%s\", which is none", name.data);
-    else if (!code && p->inputs.kind && *kind != bl_kinds[p->inputs.kind - 1])
-        code = bl_error_set(e, BL_EUSAGE, "--kind %s: the table's sequences are %s", bl_kinds[p->inputs.kind - 1]->name,
-                            name.data);
+    else if (!code && p->inputs.kind_option && *kind != bl_kinds[p->inputs.kind_option - 1])
+        code = bl_error_set(e, BL_EUSAGE, "--kind %s: the table's sequences are %s",
+                            bl_kinds[p->inputs.kind_option - 1]->name, name.data);
     bl_buffer_free(&name);
     return code;
 }
 
 int bl_packing_kind(struct bl_cmd *cmd, struct bl_packing *p)
 {
-    struct bl_error *e = &cmd->error;
-    int code = BL_OK;
-    if (p->sequences_path)
-        code = find_table_kind(p, &p->kind, e);
-    else
-        p->kind = p->inputs.files.file[0].kind;
-    if (code || !p->kind)
-        return code;
-    p->inputs.kind = bl_kind_index(p->kind) + 1; /* what identifies the dataset is the kind, not how it was found */
-    p->kind_config = p->inputs.kind_config[bl_kind_index(p->kind)];
-    for (int k = 0; bl_kinds[k]; k++) {
-        if (bl_kinds[k] != p->kind)
-            bl_options_rest(&cmd->options, p->inputs.kind_config[k]);
-    }
-    code = bl_inputs_check_flags(cmd, p->kind, e);
-    return code ? code : bl_inputs_check_kind(&p->inputs, p->kind, e);
+    const struct bl_kind *kind = p->inputs.files.kind;
+    int code = p->sequences_path ? find_table_kind(p, &kind, &cmd->error) : BL_OK;
+    return code || !kind ? code : bl_inputs_use(&p->inputs, kind, cmd);
 }
 
 /* The table must be one that these options would have made. */
@@ -135,13 +123,13 @@ static int check_table(const struct bl_packing *p, struct bl_error *e)
     const struct bl_sequences *t = &p->table;
     if (!t->kind)
         return bl_error_set(e, BL_EFAIL, "not one input is of use: there is nothing to pack");
-    if (!p->kind)
+    if (!p->inputs.kind)
         return bl_error_set(e, BL_EUSAGE, "the table does not say what its sequences are: give --kind");
     if (t->mixed != SIZE_MAX)
         return bl_error_set(e, BL_EUSAGE,
                             "the table's rows differ in kind or sampling: row %zu is not like those before", t->mixed);
     struct bl_buffer sampling = {0};
-    p->kind->sampling(p->kind_config, &sampling);
+    p->inputs.kind->sampling(p->inputs.kind_config, &sampling);
     int code = bl_buffer_check(&sampling, e);
     if (!code && *t->sampling && strcmp(sampling.data, t->sampling) != 0)
         code = bl_error_set(e, BL_EUSAGE, "the table was scanned with sampling \"%s\", the options say \"%s\"",
@@ -169,7 +157,7 @@ static int check_faults(struct bl_packing *p, struct bl_error *e)
 /* What readers need lies in the spool; where the table was there before, it may not, or not all of it. */
 static int fill_spool(struct bl_cmd *cmd, struct bl_packing *p)
 {
-    int code = p->sequences_path ? bl_inputs_list_table(&p->inputs, &p->table, p->kind, &cmd->error) : BL_OK;
+    int code = p->sequences_path ? bl_inputs_list_table(&p->inputs, &p->table, &cmd->error) : BL_OK;
     return code ? code : run_scan(cmd, p, NULL);
 }
 
@@ -197,5 +185,5 @@ int bl_packing_table(struct bl_cmd *cmd, struct bl_packing *p)
         code = check_table(p, e);
     if (!code)
         code = check_faults(p, e);
-    return code || scanned || !p->kind->keep ? code : fill_spool(cmd, p);
+    return code || scanned || !p->inputs.kind->keep ? code : fill_spool(cmd, p);
 }

@@ -26,8 +26,6 @@ struct bl_packing {
     int64_t untold; /* faults of the scan that were not told one by one */
     struct bl_sequences table;
     struct bl_plan plan;
-    const struct bl_kind *kind;
-    const void *kind_config;
     struct bl_format format;
     int workers, slots;
     struct bl_progress progress;
@@ -39,8 +37,7 @@ struct bl_packing {
     int64_t steps; /* read in this run */
 };
 
-/* Settles p->kind, by the files or by the table that was given; the other kinds' options are of no concern from then on.
- * NULL: the table does not say. */
+/* Settles which kind is in use, by the files or by the table that was given. None: the table does not say. */
 int bl_packing_kind(struct bl_cmd *cmd, struct bl_packing *p);
 
 /* Gets the table of the scan in DIR/.bload: made now, copied from --sequences, or found there and compared with the

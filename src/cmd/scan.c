@@ -63,11 +63,9 @@ static int run(struct bl_cmd *cmd, struct scan *scan)
 {
     if (!scan->inputs.sources)
         return bl_error_set(&cmd->error, BL_EUSAGE, "no source given (see bload scan --help)");
-    int code = bl_inputs_prepare(&scan->inputs, cmd);
+    int code = bl_inputs_list(&scan->inputs, cmd);
     if (!code)
-        code = bl_inputs_list(&scan->inputs, cmd);
-    if (!code)
-        code = bl_inputs_check_flags(cmd, scan->inputs.files.file[0].kind, &cmd->error);
+        code = bl_inputs_use(&scan->inputs, scan->inputs.files.kind, cmd);
     if (!code && scan->inputs.spool)
         code = bl_io_mkdirs(scan->inputs.spool, &cmd->error);
     struct bl_output out = {0};
@@ -81,7 +79,8 @@ static int run(struct bl_cmd *cmd, struct scan *scan)
         bl_progress_start(&scan->progress, cmd->common.quiet, "scan", "files", NULL, (int64_t)scan->inputs.files.count);
         struct bl_scan job = {.files = &scan->inputs.files,
                               .base = scan->inputs.base,
-                              .kind_config = scan->inputs.kind_config,
+                              .kind = scan->inputs.kind,
+                              .config = scan->inputs.kind_config,
                               .workers = bl_cmd_workers(&cmd->common),
                               .env = &env,
                               .fault = take_fault,

@@ -26,7 +26,7 @@ struct fault {
 /* One stretch and what came of it. */
 struct job {
     struct bl_stretch_files files;
-    const char *sampling;
+    const char *kind, *sampling;
     const char *missing; /* a tab for each further column */
     bool counted;        /* by the kind: there is something to be kept */
     bool silent;         /* the table is there already */
@@ -42,11 +42,11 @@ struct scanning {
     struct bl_output *out;
     struct bl_stretches stretches;
     struct bl_scan_progress *progress;
-    struct bl_buffer sampling[8]; /* of each kind */
-    struct bl_buffer missing;     /* what a row says in further columns that has nothing to say */
+    struct bl_buffer sampling;
+    struct bl_buffer missing; /* what a row says in further columns that has nothing to say */
 };
 
-/* A worker's counter, of the kind of the first file that came: all are of one kind. */
+/* The kind may have no counter. */
 struct worker {
     const struct bl_kind *kind;
     struct bl_counter *counter;
@@ -83,19 +83,13 @@ static int produce(void *context, void **job_, struct bl_error *e)
     job->silent = !s->out;
     job->files.stretch.again = job->silent;
     job->missing = s->missing.data;
-    job->sampling = s->sampling[bl_kind_index(job->files.file->kind)].data;
+    job->kind = s->scan->kind->name;
+    job->sampling = s->sampling.data;
     *job_ = job;
     return 1;
 }
 
 /* --- workers ---------------------------------------------------------------------------------------------------- */
-
-static int worker_open(void *context, void **worker, struct bl_error *e)
-{
-    (void)context;
-    *worker = calloc(1, sizeof(struct worker));
-    return *worker ? BL_OK : bl_error_memory(e);
-}
 
 static void worker_close(void *worker)
 {
@@ -105,16 +99,19 @@ static void worker_close(void *worker)
     free(w);
 }
 
-static int take_counter(const struct bl_scan *scan, struct worker *w, const struct bl_kind *kind, struct bl_error *e)
+static int worker_open(void *context, void **worker, struct bl_error *e)
 {
-    if (w->kind == kind)
-        return BL_OK;
-    if (w->counter)
-        w->kind->close_counter(w->counter);
-    w->counter = NULL;
-    w->kind = kind;
-    return kind->open_counter ? kind->open_counter(scan->kind_config[bl_kind_index(kind)], scan->env, &w->counter, e)
-                              : BL_OK;
+    const struct bl_scan *scan = ((struct scanning *)context)->scan;
+    struct worker *w = calloc(1, sizeof *w);
+    if (!w)
+        return bl_error_memory(e);
+    w->kind = scan->kind;
+    int code = scan->kind->open_counter ? scan->kind->open_counter(scan->config, scan->env, &w->counter, e) : BL_OK;
+    if (code)
+        worker_close(w);
+    else
+        *worker = w;
+    return code;
 }
 
 static int add_fault(struct job *job, const struct bl_row *row, struct bl_error *e)
@@ -166,7 +163,7 @@ static int emit(void *sink, int input, const struct bl_row *given, struct bl_err
         row.id = job->id.data;
     }
     row.path = file->path;
-    row.kind = file->kind->name;
+    row.kind = job->kind;
     row.bytes = job->files.input[input].bytes;
     row.sampling = job->sampling;
     if (!row.reason)
@@ -178,21 +175,16 @@ static int emit(void *sink, int input, const struct bl_row *given, struct bl_err
     return code ? code : bl_spill_settle(&job->rows, e);
 }
 
-static int count(const struct bl_scan *scan, struct worker *w, struct job *job, struct bl_error *e)
+static int count(const struct bl_scan *scan, const struct worker *w, struct job *job, struct bl_error *e)
 {
-    const struct bl_kind *kind = job->files.file->kind;
     const char *unusable = NULL;
     int code = job->files.looked ? BL_OK : bl_stretches_look(job->files.input->path, job->files.input, &unusable, e);
     if (!code && unusable) {
         struct bl_row row = {.status = BL_ROW_SKIPPED, .reason = unusable, .stream = -1, .offset = -1};
         return emit(job, 0, &row, e);
     }
-    if (!code)
-        code = take_counter(scan, w, kind, e);
     job->counted = true;
-    return code ? code
-                : kind->count(scan->kind_config[bl_kind_index(kind)], scan->env, w->counter, &job->files.stretch, emit,
-                              job, e);
+    return code ? code : scan->kind->count(scan->config, scan->env, w->counter, &job->files.stretch, emit, job, e);
 }
 
 static int work(void *context, void *worker, void *job_, struct bl_error *e)
@@ -218,7 +210,7 @@ static int tell(struct scanning *s, const struct job *job, struct bl_error *e)
         struct bl_row row = {.id = fault->id,
                              .length = fault->length,
                              .path = fault->path,
-                             .kind = job->files.file->kind->name,
+                             .kind = job->kind,
                              .status = fault->status,
                              .reason = fault->reason};
         code = s->scan->fault(s->scan->sink, &row, e);
@@ -241,12 +233,12 @@ static int consume(void *context, void *job_, struct bl_error *e)
 {
     struct scanning *s = context;
     struct job *job = job_;
-    const struct bl_kind *kind = job->files.file->kind;
+    const struct bl_kind *kind = s->scan->kind;
     int code = s->out ? bl_spill_pour(&job->rows, s->out, e) : BL_OK;
     if (!code)
         code = tell(s, job, e);
     if (!code && kind->keep && job->counted && s->scan->env->spool)
-        code = kind->keep(s->scan->kind_config[bl_kind_index(kind)], s->scan->env, &job->files.stretch, e);
+        code = kind->keep(s->scan->config, s->scan->env, &job->files.stretch, e);
     add_up(s->progress, job);
     discard(NULL, job);
     return code;
@@ -263,11 +255,10 @@ static void tick(void *context)
 static int write_header(struct scanning *s, struct bl_error *e)
 {
     const struct bl_scan *scan = s->scan;
-    const struct bl_kind *kind = scan->files->count ? scan->files->file[0].kind : NULL;
     struct bl_buffer line = {0};
     bl_buffer_text(&line, BL_SEQUENCES_COLUMNS);
-    if (kind && kind->columns)
-        kind->columns(scan->kind_config[bl_kind_index(kind)], &line);
+    if (scan->kind->columns)
+        scan->kind->columns(scan->config, &line);
     for (const char *tab = line.data ? strchr(line.data + strlen(BL_SEQUENCES_COLUMNS), '\t') : NULL; tab;
          tab = strchr(tab + 1, '\t'))
         bl_buffer_byte(&s->missing, '\t');
@@ -289,7 +280,7 @@ int bl_scan_run(const struct bl_scan *scan, struct bl_output *out, struct bl_sca
         .scan = scan,
         .out = out,
         .progress = progress,
-        .stretches = {.files = scan->files, .base = scan->base, .kind_config = (const void *const *)scan->kind_config}};
+        .stretches = {.files = scan->files, .base = scan->base, .kind = scan->kind, .config = scan->config}};
     static const struct bl_stages stages = {.produce = produce,
                                             .open = worker_open,
                                             .close = worker_close,
@@ -298,14 +289,11 @@ int bl_scan_run(const struct bl_scan *scan, struct bl_output *out, struct bl_sca
                                             .discard = discard,
                                             .tick = tick};
     int code = out ? write_header(&s, e) : BL_OK;
-    for (int k = 0; bl_kinds[k] && !code; k++) {
-        bl_kinds[k]->sampling(scan->kind_config[k], &s.sampling[k]);
-        code = bl_buffer_check(&s.sampling[k], e);
-    }
+    scan->kind->sampling(scan->config, &s.sampling);
+    code = code ? code : bl_buffer_check(&s.sampling, e);
     if (!code)
         code = bl_pipeline_run(&stages, &s, scan->workers, scan->workers * SLOTS_PER_WORKER, scan->env->cancel, e);
-    for (int k = 0; k < 8; k++)
-        bl_buffer_free(&s.sampling[k]);
+    bl_buffer_free(&s.sampling);
     bl_buffer_free(&s.missing);
     return code;
 }

@@ -1,4 +1,4 @@
-/* Scan: asks each file's kind for its rows, many stretches of input at once, and writes the rows in order. */
+/* Scan: asks the files' kind for its rows, many stretches of input at once, and writes the rows in order. */
 #ifndef BL_SCAN_H
 #define BL_SCAN_H
 
@@ -19,8 +19,9 @@ struct bl_scan_progress {
 
 struct bl_scan {
     const struct bl_files *files;
-    const char *base;         /* directory that relative paths count from, or NULL */
-    void *const *kind_config; /* config struct of each kind, in the order of bl_kinds */
+    const char *base;           /* directory that relative paths count from, or NULL */
+    const struct bl_kind *kind; /* of all files */
+    void *config;               /* the kind's own */
     int workers;
     const struct bl_kind_env *env;
     const char *temporary; /* directory for rows that wait, or NULL: $TMPDIR */

@@ -340,10 +340,7 @@ static int settle_kinds(struct bl_files *files, struct bl_error *e)
     if (!code && kinds > 1)
         code = bl_error_set(e, BL_EUSAGE, "sources of several kinds (%s): choose one with --kind", text.data);
     bl_buffer_free(&text);
-    for (size_t i = 0; i < files->count; i++) {
-        if (!files->file[i].kind)
-            files->file[i].kind = only ? only : bl_kinds[0];
-    }
+    files->kind = only ? only : bl_kinds[0];
     return code;
 }
 

@@ -15,10 +15,10 @@ struct bl_source {
 };
 
 struct bl_file {
-    char *path;     /* as given, with what was found below it; owned */
-    const char *id; /* path, or its part below the source folder: points into path */
-    const struct bl_kind *kind;
-    bool found; /* in a folder, by its extension */
+    char *path;                 /* as given, with what was found below it; owned */
+    const char *id;             /* path, or its part below the source folder: points into path */
+    const struct bl_kind *kind; /* while the sources are listed, NULL where its name does not tell */
+    bool found;                 /* in a folder, by its extension */
 };
 
 struct bl_ignored {
@@ -32,6 +32,7 @@ struct bl_ignored {
 struct bl_files {
     struct bl_file *file;
     size_t count, capacity;
+    const struct bl_kind *kind;                /* of all of them */
     struct bl_ignored ignored[BL_IGNORED_MAX]; /* files of folders that are no inputs, by extension */
     int ignored_count;
 };

@@ -48,13 +48,11 @@ static void drop_last(struct bl_stretch_files *out)
 }
 
 /* Further files, as long as all of them are small enough together. One that cannot be read stands alone. */
-static int add_small(struct bl_stretches *s, const struct bl_kind *kind, struct bl_stretch_files *out,
-                     struct bl_error *e)
+static int add_small(struct bl_stretches *s, struct bl_stretch_files *out, struct bl_error *e)
 {
     int64_t bytes = out->input[0].bytes;
     int code = BL_OK;
-    while (!code && s->next < s->files->count && s->files->file[s->next].kind == kind &&
-           out->stretch.inputs < FILES_MAX) {
+    while (!code && s->next < s->files->count && out->stretch.inputs < FILES_MAX) {
         const char *unusable;
         code = add(s, out, e);
         if (code)
@@ -62,7 +60,7 @@ static int add_small(struct bl_stretches *s, const struct bl_kind *kind, struct 
         struct bl_input *input = &out->input[out->stretch.inputs - 1];
         code = bl_stretches_look(input->path, input, &unusable, e);
         bytes += input->bytes;
-        if (code || unusable || bytes > kind->stretch || strcmp(input->path, "-") == 0) {
+        if (code || unusable || bytes > s->kind->stretch || strcmp(input->path, "-") == 0) {
             drop_last(out);
             break;
         }
@@ -72,10 +70,10 @@ static int add_small(struct bl_stretches *s, const struct bl_kind *kind, struct 
 }
 
 /* The part of a large file that comes next. */
-static void cut(struct bl_stretches *s, const struct bl_kind *kind, struct bl_stretch_files *out)
+static void cut(struct bl_stretches *s, struct bl_stretch_files *out)
 {
     out->stretch.begin = s->begin;
-    s->begin += kind->stretch;
+    s->begin += s->kind->stretch;
     out->last = s->begin >= out->input[0].bytes;
     if (!out->last) {
         out->stretch.end = s->begin;
@@ -87,19 +85,18 @@ static void cut(struct bl_stretches *s, const struct bl_kind *kind, struct bl_st
 
 static int fill(struct bl_stretches *s, struct bl_stretch_files *out, struct bl_error *e)
 {
-    const struct bl_kind *kind = out->file->kind;
     const char *unusable;
     bool divisible = false;
     int code = bl_stretches_look(out->input[0].path, out->input, &unusable, e);
     out->looked = !code && !unusable;
-    if (out->looked && out->input[0].bytes > kind->stretch && kind->divisible)
-        code = kind->divisible(s->kind_config[bl_kind_index(kind)], out->input, &divisible, e);
+    if (out->looked && out->input[0].bytes > s->kind->stretch && s->kind->divisible)
+        code = s->kind->divisible(s->config, out->input, &divisible, e);
     if (!code && divisible) {
-        cut(s, kind, out);
+        cut(s, out);
         return BL_OK;
     }
     s->next++;
-    return code || !out->looked || strcmp(out->input[0].path, "-") == 0 ? code : add_small(s, kind, out, e);
+    return code || !out->looked || strcmp(out->input[0].path, "-") == 0 ? code : add_small(s, out, e);
 }
 
 int bl_stretches_next(struct bl_stretches *s, struct bl_stretch_files *out, struct bl_error *e)
@@ -109,7 +106,7 @@ int bl_stretches_next(struct bl_stretches *s, struct bl_stretch_files *out, stru
         return 0;
     out->file = &s->files->file[s->next];
     int code = add(s, out, e);
-    if (!code && out->file->kind->stretch)
+    if (!code && s->kind->stretch)
         code = fill(s, out, e);
     else
         s->next++; /* the worker looks at it: there are file systems where that takes long */

@@ -10,10 +10,11 @@
 
 struct bl_stretches {
     const struct bl_files *files;
-    const char *base;               /* directory that relative paths count from, or NULL */
-    const void *const *kind_config; /* of each kind, in the order of bl_kinds */
-    size_t next;                    /* file */
-    int64_t begin;                  /* of the next part of that file */
+    const char *base;           /* directory that relative paths count from, or NULL */
+    const struct bl_kind *kind; /* of all files */
+    const void *config;         /* the kind's own */
+    size_t next;                /* file */
+    int64_t begin;              /* of the next part of that file */
 };
 
 /* A stretch with the files that it lies in. */

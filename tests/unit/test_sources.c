@@ -68,7 +68,7 @@ START_TEST(named_outright)
     bl_files_free(&files);
     ck_assert_int_eq(list(&files, "garbage.bin", &e), BL_OK);
     ck_assert_uint_eq(files.count, 1);
-    ck_assert_ptr_nonnull(files.file[0].kind);
+    ck_assert_ptr_nonnull(files.kind);
     bl_files_free(&files);
     FILE *text = fopen("list", "w");
     fputs("v/clip10.mp4\r\n\ngarbage.bin\nmissing.mp4", text);
