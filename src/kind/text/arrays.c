@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "kind/npy.h"
 
-#define NPY_HEADER_MAX ((size_t)10000) /* what numpy itself takes */
 #define CHUNK_IDS ((size_t)8192)
 #define INDEX_CHUNK ((int64_t)4096) /* sequences of an .idx */
 
@@ -57,8 +57,9 @@ struct npy {
 };
 
 /* Exactly size bytes. */
-static int feed_exactly(struct npy *npy, void *data, size_t size, struct bl_error *e)
+static int feed_exactly(void *context, void *data, size_t size, struct bl_error *e)
 {
+    struct npy *npy = context;
     size_t got = 1;
     for (size_t done = 0; done < size; done += got) {
         int code = bl_feed_read(npy->feed, (uint8_t *)data + done, size - done, &got, e);
@@ -71,75 +72,27 @@ static int feed_exactly(struct npy *npy, void *data, size_t size, struct bl_erro
     return BL_OK;
 }
 
-/* What follows "'key':" in the header. */
-static const char *header_value(const char *header, const char *key)
-{
-    const char *found = strstr(header, key);
-    if (!found)
-        return NULL;
-    found += strlen(key);
-    return found + strspn(found, " ");
-}
-
-static int parse_type(struct npy *npy, const char *text, struct bl_error *e)
-{
-    bool is_order = text && text[0] == '\'' && text[1] && strchr("<>|=", text[1]);
-    if (!is_order || !text[2] || !strchr("iu", text[2]) || !text[3] || !strchr("1248", text[3]) || text[4] != '\'')
-        return bl_error_set(e, BL_EDATA, "an array of %.5s: token ids are whole numbers", text ? text : "no type");
-    npy->type = (struct number){(size_t)(text[3] - '0'), text[2] == 'i', text[1] == '>'};
-    return BL_OK;
-}
-
-/* "(3,)" or "(2, 5)". */
-static int parse_shape(struct npy *npy, const char *text, struct bl_error *e)
-{
-    int64_t size[3];
-    int dimensions = 0;
-    char *end = NULL;
-    if (!text || *text != '(')
-        return bl_error_set(e, BL_EDATA, "an NPY header without a shape");
-    for (text++; *text >= '0' && *text <= '9' && dimensions < 3; text = end + strspn(end, ", ")) {
-        errno = 0;
-        size[dimensions++] = strtoll(text, &end, 10);
-        if (errno)
-            return bl_error_set(e, BL_EDATA, "an NPY header with a shape that cannot be");
-    }
-    if (*text != ')' || dimensions < 1 || dimensions > 2)
-        return bl_error_set(e, BL_EDATA, "not an array of one or two dimensions");
-    npy->is_flat = dimensions == 1;
-    npy->rows = npy->is_flat ? 1 : size[0];
-    npy->columns = size[dimensions - 1];
-    return BL_OK;
-}
-
+/* Token ids: whole numbers in one or two dimensions, whose rows lie together. */
 static int read_header(struct npy *npy, struct bl_error *e)
 {
-    uint8_t head[12];
-    char header[NPY_HEADER_MAX + 1];
-    int code = feed_exactly(npy, head, 10, e);
+    struct bl_npy header;
+    int code = bl_npy_read(&header, feed_exactly, npy, e);
     if (code)
         return code;
-    if (memcmp(head, "\x93NUMPY", 6) != 0 || head[6] < 1 || head[6] > 3)
-        return bl_error_set(e, BL_EDATA, "not an NPY file");
-    size_t size = (size_t)head[8] | (size_t)head[9] << 8;
-    if (head[6] > 1) {
-        code = feed_exactly(npy, head + 10, 2, e);
-        size |= (size_t)head[10] << 16 | (size_t)head[11] << 24;
-    }
-    if (!code && size > NPY_HEADER_MAX)
-        code = bl_error_set(e, BL_EDATA, "an NPY header of %zu bytes", size);
-    if (!code)
-        code = feed_exactly(npy, header, size, e);
-    if (code)
-        return code;
-    header[size] = '\0';
-    code = parse_type(npy, header_value(header, "'descr':"), e);
-    if (!code)
-        code = parse_shape(npy, header_value(header, "'shape':"), e);
-    const char *order = header_value(header, "'fortran_order':");
-    if (!code && !npy->is_flat && (!order || strncmp(order, "False", 5) != 0))
-        code = bl_error_set(e, BL_EDATA, "an array in Fortran order: save it in C order");
-    return code;
+    enum bl_dtype dtype = header.dtype;
+    bool is_signed = dtype == BL_I8 || dtype == BL_I16 || dtype == BL_I32 || dtype == BL_I64;
+    if (!is_signed && dtype != BL_U8 && dtype != BL_U16 && dtype != BL_U32 && dtype != BL_U64)
+        return bl_error_set(e, BL_EDATA, "an array of %s: token ids are whole numbers (--kind array takes any)",
+                            bl_dtype_name(dtype));
+    if (header.rank < 1 || header.rank > 2)
+        return bl_error_set(e, BL_EDATA, "not an array of one or two dimensions (--kind array takes more)");
+    npy->is_flat = header.rank == 1;
+    if (!npy->is_flat && header.fortran)
+        return bl_error_set(e, BL_EDATA, "an array in Fortran order: save it in C order");
+    npy->type = (struct number){bl_dtype_size(dtype), is_signed, header.big_endian};
+    npy->rows = npy->is_flat ? 1 : header.shape[0];
+    npy->columns = header.shape[header.rank - 1];
+    return BL_OK;
 }
 
 /* Reads a row into the item; of one that is too long the bytes are passed over. */

@@ -1,0 +1,180 @@
+#include "kind/npy.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define HEADER_MAX ((size_t)10000) /* what numpy itself takes */
+
+/* Where parsing is in the dictionary, which ends with a NUL. */
+struct cursor {
+    const char *at;
+};
+
+static int malformed(struct bl_error *e)
+{
+    return bl_error_set(e, BL_EDATA, "an NPY header that is not understood");
+}
+
+static void skip_space(struct cursor *c)
+{
+    c->at += strspn(c->at, " \t\n\r");
+}
+
+/* Takes the character if it is what comes next, behind spaces. */
+static bool accept(struct cursor *c, char wanted)
+{
+    skip_space(c);
+    if (*c->at != wanted || !wanted)
+        return false;
+    c->at++;
+    return true;
+}
+
+static bool accept_word(struct cursor *c, const char *word)
+{
+    skip_space(c);
+    if (strncmp(c->at, word, strlen(word)) != 0)
+        return false;
+    c->at += strlen(word);
+    return true;
+}
+
+/* A text in quotes, without them; false where none comes next. */
+static bool accept_text(struct cursor *c, const char **text, size_t *size)
+{
+    skip_space(c);
+    char quote = *c->at;
+    if (quote != '\'' && quote != '"')
+        return false;
+    *text = c->at + 1;
+    *size = strcspn(*text, quote == '"' ? "\"\\" : "'\\");
+    c->at = *text + *size + 1;
+    return (*text)[*size] == quote;
+}
+
+/* "<f4": byte order, kind, bytes. */
+static int parse_type(struct bl_npy *npy, const char *text, size_t size, struct bl_error *e)
+{
+    static const struct {
+        const char *name;
+        enum bl_dtype dtype;
+    } types[] = {{"b1", BL_BOOL}, {"i1", BL_I8},  {"u1", BL_U8},  {"i2", BL_I16}, {"u2", BL_U16}, {"i4", BL_I32},
+                 {"u4", BL_U32},  {"i8", BL_I64}, {"u8", BL_U64}, {"f2", BL_F16}, {"f4", BL_F32}, {"f8", BL_F64}};
+    for (size_t i = 0; i < sizeof types / sizeof *types && size == 3 && strchr("<>|=", *text); i++) {
+        if (memcmp(types[i].name, text + 1, 2) != 0)
+            continue;
+        npy->dtype = types[i].dtype;
+        npy->big_endian = *text == '>' && bl_dtype_size(npy->dtype) > 1;
+        return BL_OK;
+    }
+    if (size >= 2 && text[1] == 'O')
+        return bl_error_set(e, BL_EDATA, "an array of Python objects: they are pickled, and never read");
+    if (size >= 2 && text[1] == 'c')
+        return bl_error_set(e, BL_EDATA, "an array of complex numbers ('%.*s'): save two real ones", (int)size, text);
+    return bl_error_set(e, BL_EDATA, "an array of '%.*s': only real numbers can be used", size < 40 ? (int)size : 40,
+                        text);
+}
+
+/* "(3, 4)", "(3,)", "()"; Python 2 wrote "(3L,)". */
+static int parse_shape(struct bl_npy *npy, struct cursor *c, struct bl_error *e)
+{
+    npy->rank = 0;
+    if (!accept(c, '('))
+        return malformed(e);
+    while (!accept(c, ')')) {
+        skip_space(c);
+        size_t digits = strspn(c->at, "0123456789");
+        if (!digits || npy->rank == BL_NPY_RANK_MAX)
+            return malformed(e);
+        if (!bl_text_to_int(c->at, digits, 0, INT64_MAX, &npy->shape[npy->rank++]))
+            return bl_error_set(e, BL_EDATA, "a shape that cannot be: an axis of %.*s", (int)digits, c->at);
+        c->at += digits;
+        c->at += *c->at == 'L';
+        if (!accept(c, ',') && (skip_space(c), *c->at != ')'))
+            return malformed(e);
+    }
+    return BL_OK;
+}
+
+/* One entry of the dictionary; seen has a bit for each of the three. */
+static int parse_entry(struct bl_npy *npy, struct cursor *c, unsigned *seen, struct bl_error *e)
+{
+    static const char *const keys[] = {"descr", "fortran_order", "shape"};
+    const char *text;
+    size_t size, k = 0;
+    if (!accept_text(c, &text, &size) || !accept(c, ':'))
+        return malformed(e);
+    while (k < 3 && (strlen(keys[k]) != size || memcmp(keys[k], text, size) != 0))
+        k++;
+    if (k == 3 || *seen & 1u << k)
+        return malformed(e);
+    *seen |= 1u << k;
+    if (k == 2)
+        return parse_shape(npy, c, e);
+    if (k == 1) {
+        npy->fortran = accept_word(c, "True");
+        return npy->fortran || accept_word(c, "False") ? BL_OK : malformed(e);
+    }
+    if (accept(c, '['))
+        return bl_error_set(e, BL_EDATA, "a structured array: save each of its fields by itself");
+    return accept_text(c, &text, &size) ? parse_type(npy, text, size, e) : malformed(e);
+}
+
+static int parse(struct bl_npy *npy, const char *header, struct bl_error *e)
+{
+    struct cursor c = {header};
+    unsigned seen = 0;
+    if (!accept(&c, '{'))
+        return malformed(e);
+    while (!accept(&c, '}')) {
+        int code = parse_entry(npy, &c, &seen, e);
+        if (code)
+            return code;
+        if (!accept(&c, ',') && (skip_space(&c), *c.at != '}'))
+            return malformed(e);
+    }
+    skip_space(&c);
+    return *c.at || seen != 7 ? malformed(e) : BL_OK;
+}
+
+static int measure(struct bl_npy *npy, struct bl_error *e)
+{
+    bool none = false, too_many = false;
+    npy->bytes = (int64_t)bl_dtype_size(npy->dtype);
+    for (int i = 0; i < npy->rank; i++) {
+        none |= npy->shape[i] == 0;
+        too_many = too_many || __builtin_mul_overflow(npy->bytes, npy->shape[i] ? npy->shape[i] : 1, &npy->bytes);
+    }
+    if (none)
+        npy->bytes = 0;
+    return too_many && !none ? bl_error_set(e, BL_EDATA, "a shape that cannot be: more than 2^63 bytes") : BL_OK;
+}
+
+int bl_npy_read(struct bl_npy *npy, bl_npy_take *take, void *context, struct bl_error *e)
+{
+    uint8_t head[12] = {0};
+    char header[HEADER_MAX + 1];
+    *npy = (struct bl_npy){0};
+    int code = take(context, head, 10, e);
+    if (code)
+        return code;
+    if (memcmp(head, BL_NPY_MAGIC, BL_NPY_MAGIC_SIZE) != 0)
+        return bl_error_set(e, BL_EDATA, "not an NPY file");
+    if (head[6] < 1 || head[6] > 3)
+        return bl_error_set(e, BL_EDATA, "NPY version %d.%d is not known", head[6], head[7]);
+    if (head[6] > 1)
+        code = take(context, head + 10, 2, e);
+    size_t size = (size_t)head[8] | (size_t)head[9] << 8 | (size_t)head[10] << 16 | (size_t)head[11] << 24;
+    if (!code && size > HEADER_MAX)
+        code = bl_error_set(e, BL_EDATA, "an NPY header of %zu bytes", size);
+    if (!code)
+        code = take(context, header, size, e);
+    if (code)
+        return code;
+    header[size] = '\0';
+    npy->begin = (int64_t)size + (head[6] > 1 ? 12 : 10);
+    code = parse(npy, header, e);
+    return code ? code : measure(npy, e);
+}
