@@ -9,7 +9,7 @@
 
 #define TOLD_MAX 10 /* faults, of empty rows or of one file, that are told one by one */
 
-static const char *const kind_names[] = {"auto", "video", "audio", "text", NULL};
+static const char *const kind_names[] = {"auto", "video", "audio", "text", "array", NULL};
 
 static const struct bl_option table[] = {
     {.name = "config",
@@ -31,7 +31,8 @@ static const struct bl_option table[] = {
      .placeholder = "TYPE",
      .affects = BL_AFFECTS_BYTES,
      .offset = offsetof(struct bl_inputs, dtype),
-     .help = "of samples: s16 or f32; of tokens: i32 or u16, refused when ids do not fit [the first]"},
+     .help = "of samples: s16 or f32; of tokens: i32 or u16, refused when ids do not fit; of arrays: same, or f32 for "
+             "F64 too [the first]"},
     {.name = "spool",
      .type = &bl_option_string,
      .placeholder = "DIR",

@@ -3,11 +3,12 @@
 #include <string.h>
 #include <strings.h>
 
+#include "kind/array/array.h"
 #include "kind/audio/audio.h"
 #include "kind/text/text.h"
 #include "kind/video/video.h"
 
-const struct bl_kind *const bl_kinds[] = {&bl_kind_video, &bl_kind_audio, &bl_kind_text, NULL};
+const struct bl_kind *const bl_kinds[] = {&bl_kind_video, &bl_kind_audio, &bl_kind_text, &bl_kind_array, NULL};
 
 const struct bl_kind *bl_kind_find(const char *name)
 {

@@ -80,6 +80,8 @@ struct bl_kind {
     const char *const *dtypes;     /* what --dtype may say, the default first; ended by NULL. NULL: nothing */
     size_t dtype;                  /* offset in config of an int: which of them */
     bool gives_way;                /* its files in folders are no inputs where there are others: a readme, a list */
+    bool first_decides;            /* the first usable file's fields are the dataset's: others that are unlike it are
+                                      left out one by one. Else nothing is packed where they differ */
     /* Bytes of input that are counted at once: a larger file is cut into parts of this size if it is divisible, files
      * that are small are counted together. 0: each file by itself, which then has one row. */
     int64_t stretch;

@@ -28,7 +28,9 @@ struct bl_row {
     int stream;           /* the container's stream, or -1 where the kind knows none */
     int64_t offset;       /* where the sequence begins in the (decompressed) file, as a count tells: the id says it
                              behind '#'; -1: the file is the sequence */
-    const char *further;  /* values of further columns, a tab before each, escaped; or NULL */
+    const char *form;    /* as a count tells of an ok row that is its file's only one: what must be as in the first such
+                            row, else it is skipped; or NULL */
+    const char *further; /* values of further columns, a tab before each, escaped; or NULL */
 };
 
 const char *bl_row_status_name(enum bl_row_status status);

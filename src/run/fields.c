@@ -28,6 +28,8 @@ struct asking {
 static int produce(void *context, void **job_, struct bl_error *e)
 {
     struct asking *a = context;
+    if (a->kind->first_decides && a->first != SIZE_MAX)
+        return 0;
     while (a->next < a->table->count && !a->table->length[a->next])
         a->next++;
     if (a->next == a->table->count)
@@ -90,7 +92,7 @@ static int consume(void *context, void *job_, struct bl_error *e)
     if (job->known && a->first == SIZE_MAX) {
         *a->fields = job->fields;
         a->first = job->row;
-    } else if (job->known && !same(a->fields, &job->fields)) {
+    } else if (job->known && !a->kind->first_decides && !same(a->fields, &job->fields)) {
         if (!a->others++)
             a->other = job->row;
     }
@@ -143,7 +145,7 @@ int bl_fields_settle(struct bl_fields *fields, const struct bl_kind *kind, const
                        .other = SIZE_MAX};
     code = bl_pipeline_run(&stages, &a, workers, workers * 4, env->cancel, e);
     if (!code && a.first == SIZE_MAX)
-        code = bl_error_set(e, BL_EFAIL, "not one sequence can be read, so their size is not known");
+        code = bl_error_set(e, BL_EFAIL, "not one sequence can be read, so their form is not known");
     if (!code && a.others)
         code = refuse(&a, e);
     return code;

@@ -33,6 +33,8 @@ struct job {
     struct bl_scan_progress found;
     struct bl_buffer id;
     struct bl_spill rows; /* lines of the table */
+    struct bl_row held;   /* whose form is to be compared with the first's when its turn comes */
+    char *form, *reason;
     struct fault *fault;
     size_t faults;
 };
@@ -44,6 +46,7 @@ struct scanning {
     struct bl_scan_progress *progress;
     struct bl_buffer sampling;
     struct bl_buffer missing; /* what a row says in further columns that has nothing to say */
+    char *form, *form_id;     /* of the first row that has one */
 };
 
 /* The kind may have no counter. */
@@ -62,6 +65,8 @@ static void discard(void *context, void *job_)
         free(job->fault[f].reason);
     }
     free(job->fault);
+    free(job->form);
+    free(job->reason);
     bl_buffer_free(&job->id);
     bl_spill_free(&job->rows);
     bl_stretch_files_free(&job->files);
@@ -144,6 +149,21 @@ static int note(struct job *job, const struct bl_row *row, struct bl_error *e)
     return BL_OK;
 }
 
+static int put(struct job *job, const struct bl_row *row, struct bl_error *e)
+{
+    bl_sequences_format(row, &job->rows.tail);
+    int code = note(job, row, e);
+    return code ? code : bl_spill_settle(&job->rows, e);
+}
+
+static int hold(struct job *job, const struct bl_row *row, struct bl_error *e)
+{
+    job->held = *row;
+    job->form = strdup(row->form);
+    job->reason = strdup(row->reason);
+    return job->form && job->reason ? BL_OK : bl_error_memory(e);
+}
+
 /* Takes a row from the kind and says the rest of it. */
 static int emit(void *sink, int input, const struct bl_row *given, struct bl_error *e)
 {
@@ -170,9 +190,7 @@ static int emit(void *sink, int input, const struct bl_row *given, struct bl_err
         row.reason = "";
     if (!row.further || !*row.further)
         row.further = job->missing;
-    bl_sequences_format(&row, &job->rows.tail);
-    int code = note(job, &row, e);
-    return code ? code : bl_spill_settle(&job->rows, e);
+    return row.form ? hold(job, &row, e) : put(job, &row, e);
 }
 
 static int count(const struct bl_scan *scan, const struct worker *w, struct job *job, struct bl_error *e)
@@ -201,6 +219,31 @@ static int work(void *context, void *worker, void *job_, struct bl_error *e)
 }
 
 /* --- in order, on one thread ------------------------------------------------------------------------------------ */
+
+/* A row that is held: the first one's form is that of all, and others are skipped. */
+static int release(struct scanning *s, struct job *job, struct bl_error *e)
+{
+    struct bl_buffer reason = {0};
+    struct bl_row row = job->held;
+    row.reason = job->reason;
+    if (!s->form) {
+        s->form = strdup(job->form);
+        s->form_id = strdup(row.id);
+        if (!s->form || !s->form_id)
+            return bl_error_memory(e);
+    }
+    if (strcmp(s->form, job->form) != 0) {
+        bl_buffer_printf(&reason, "its steps are %s, those of the first (%s) %s", job->form, s->form_id, s->form);
+        row.status = BL_ROW_SKIPPED;
+        row.length = 0;
+        row.reason = reason.data;
+    }
+    int code = bl_buffer_check(&reason, e);
+    if (!code)
+        code = put(job, &row, e);
+    bl_buffer_free(&reason);
+    return code;
+}
 
 static int tell(struct scanning *s, const struct job *job, struct bl_error *e)
 {
@@ -234,7 +277,9 @@ static int consume(void *context, void *job_, struct bl_error *e)
     struct scanning *s = context;
     struct job *job = job_;
     const struct bl_kind *kind = s->scan->kind;
-    int code = s->out ? bl_spill_pour(&job->rows, s->out, e) : BL_OK;
+    int code = job->form ? release(s, job, e) : BL_OK;
+    if (!code && s->out)
+        code = bl_spill_pour(&job->rows, s->out, e);
     if (!code)
         code = tell(s, job, e);
     if (!code && kind->keep && job->counted && s->scan->env->spool)
@@ -295,5 +340,7 @@ int bl_scan_run(const struct bl_scan *scan, struct bl_output *out, struct bl_sca
         code = bl_pipeline_run(&stages, &s, scan->workers, scan->workers * SLOTS_PER_WORKER, scan->env->cancel, e);
     bl_buffer_free(&s.sampling);
     bl_buffer_free(&s.missing);
+    free(s.form);
+    free(s.form_id);
     return code;
 }

@@ -1,0 +1,168 @@
+/* The array kind: its options and its place in the table of kinds. The way of an element: stream (the bytes of an array
+ * in a file), layout (where each of them belongs), read (a piece of them). */
+#include "kind/array/array.h"
+
+#include <archive.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kind/array/layout.h"
+#include "kind/array/read.h"
+#include "kind/array/stream.h"
+
+/* NPY files of folders are token ids, unless --kind says otherwise: text comes before. */
+static const char *const extensions[] = {"npz", "npy", NULL};
+
+static const char *const dtypes[] = {"same", "f32", NULL};
+
+#define AT(member) offsetof(struct bl_array_config, member)
+
+static const struct bl_option options[] = {
+    {.name = "array",
+     .type = &bl_option_string,
+     .affects = BL_AFFECTS_LENGTHS,
+     .offset = AT(member),
+     .placeholder = "NAME",
+     .help = "which array of an .npz archive; needed where there are several"},
+    {.name = "time-axis",
+     .type = &bl_option_int,
+     .initial = "0",
+     .affects = BL_AFFECTS_LENGTHS,
+     .offset = AT(time_axis),
+     .placeholder = "N",
+     .min = -BL_NPY_RANK_MAX,
+     .max = BL_NPY_RANK_MAX - 1,
+     .help = "the axis that the steps lie along, as the file counts them; -1 is the last"},
+    {.name = "squeeze",
+     .type = &bl_option_flag,
+     .affects = BL_AFFECTS_LENGTHS,
+     .offset = AT(squeeze),
+     .help = "drop the other axes of size 1"},
+    {.name = "name",
+     .type = &bl_option_string,
+     .initial = "array",
+     .affects = BL_AFFECTS_BYTES,
+     .offset = AT(name),
+     .placeholder = "NAME",
+     .help = "what the field is called in the shards"},
+    {0},
+};
+
+static int check(const void *values, struct bl_error *e)
+{
+    const struct bl_array_config *config = values;
+    static const char known[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+    size_t size = strlen(config->name);
+    if (!size || size >= BL_FIELD_NAME_MAX || strspn(config->name, known) != size)
+        return bl_error_set(e, BL_EUSAGE, "--name expects 1 to %d letters, digits, _, . or -, not \"%s\"",
+                            BL_FIELD_NAME_MAX - 1, config->name);
+    return BL_OK;
+}
+
+/* Everything that decides which sequences there are. */
+static void sampling(const void *values, struct bl_buffer *out)
+{
+    const struct bl_array_config *config = values;
+    bl_buffer_printf(out, "axis=%" PRId64 "%s%s%s%s", config->time_axis, config->squeeze ? " squeeze" : "",
+                     config->dtype == BL_ARRAY_F32 ? " f32" : "", config->member ? " array=" : "",
+                     config->member ? config->member : "");
+}
+
+/* The layout of a file's array, and what in the file is no part of it. */
+static int look(const struct bl_array_config *config, const struct bl_kind_env *env, const char *path, int64_t bytes,
+                struct bl_array_layout *layout, int64_t *behind, struct bl_error *e)
+{
+    struct bl_array_stream stream;
+    int code = bl_array_stream_open(&stream, path, bytes, config->member, env->cancel, e);
+    if (code)
+        return code;
+    code = bl_array_layout_make(layout, &stream.npy, config, e);
+    *behind = stream.behind;
+    bl_array_stream_close(&stream);
+    return code;
+}
+
+static int count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
+                 struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
+{
+    (void)counter;
+    const struct bl_input *input = stretch->input;
+    struct bl_array_layout layout = {0};
+    struct bl_error unusable = {0};
+    char form[BL_ARRAY_FORM_MAX], reason[128] = "";
+    int64_t behind = 0;
+    int code = look(config, env, input->path, -1, &layout, &behind, &unusable);
+    if (code && code != BL_EDATA)
+        return bl_error_set(e, code, "%s", unusable.text);
+    struct bl_row row = {.status = BL_ROW_SKIPPED, .reason = unusable.text, .stream = -1, .offset = -1};
+    if (behind > 0)
+        snprintf(reason, sizeof reason, "%" PRId64 " bytes follow the array: left out", behind);
+    if (!code) {
+        row.status = BL_ROW_OK;
+        row.length = layout.steps;
+        row.reason = reason;
+        row.form = bl_array_form(form, layout.dtype, layout.rank, layout.shape);
+    }
+    return emit(sink, 0, &row, e);
+}
+
+static int fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *out,
+                  struct bl_error *e)
+{
+    const struct bl_array_config *config = values;
+    struct bl_array_layout layout;
+    int64_t behind;
+    if (!row)
+        return bl_error_set(e, BL_EDATA, "the form of steps is the first array's");
+    int code = look(config, env, row->path, row->bytes, &layout, &behind, e);
+    if (code)
+        return code;
+    *out = (struct bl_fields){.count = 1};
+    out->field[0] = (struct bl_field){.kind = "array", .dtype = layout.dtype, .rank = layout.rank};
+    snprintf(out->field[0].name, sizeof out->field[0].name, "%s", config->name);
+    memcpy(out->field[0].shape, layout.shape, sizeof layout.shape);
+    return BL_OK;
+}
+
+static void describe(const void *values, struct bl_buffer *out)
+{
+    const struct bl_array_config *config = values;
+    bl_buffer_printf(out, "arrays as they are, steps along axis %" PRId64, config->time_axis);
+    if (config->member)
+        bl_buffer_printf(out, ", \"%s\" of archives", config->member);
+    bl_buffer_text(out, config->squeeze ? ", other axes of size 1 dropped" : "");
+    bl_buffer_text(out, config->dtype == BL_ARRAY_F32 ? ", F64 rounded to F32" : "");
+}
+
+static void versions(void (*emit)(void *sink, const char *name, const char *version), void *sink)
+{
+    char text[64];
+    int version = archive_version_number();
+    snprintf(text, sizeof text, "%d.%d.%d", version / 1000000, version / 1000 % 1000, version % 1000);
+    emit(sink, "libarchive", text);
+}
+
+const struct bl_kind bl_kind_array = {
+    .name = "array",
+    .title = "Arrays",
+    .steps = "rows",
+    .extensions = extensions,
+    .dtypes = dtypes,
+    .dtype = AT(dtype),
+    .gives_way = true,
+    .first_decides = true,
+    .reader_memory = BL_ARRAY_READER_MEMORY,
+    .options = options,
+    .config_size = sizeof(struct bl_array_config),
+    .check = check,
+    .sampling = sampling,
+    .count = count,
+    .fields = fields,
+    .open = bl_array_open,
+    .read = bl_array_read,
+    .close = bl_array_close,
+    .describe = describe,
+    .versions = versions,
+};

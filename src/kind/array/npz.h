@@ -1,0 +1,25 @@
+/* One array of an NPZ archive: a ZIP file, also one of more than 4 GiB, whose members are NPY files, stored or
+ * deflated. It is read as a stream, so memory is bounded whatever the archive claims. */
+#ifndef BL_NPZ_H
+#define BL_NPZ_H
+
+#include "base/error.h"
+#include "kind/kind.h"
+
+struct bl_npz;
+
+/* Opens the archive behind fd, which stays the caller's, and finds the array of that name; NULL: the only one. path:
+ * for messages. BL_EDATA: no archive, no such array, or one whose size cannot be; BL_EFAIL: it cannot be read, or ends
+ * before `bytes`. */
+int bl_npz_open(struct bl_npz **npz, int fd, int64_t bytes, const char *path, const char *name,
+                const struct bl_cancel *cancel, struct bl_error *e);
+void bl_npz_close(struct bl_npz *npz);
+
+/* Bytes of the NPY file within, as the archive's directory says. */
+int64_t bl_npz_bytes(const struct bl_npz *npz);
+
+/* Puts its next bytes into data, as many as there are up to size. Where less came, it was the end, and the checksum was
+ * right. BL_EDATA: damaged. */
+int bl_npz_read(struct bl_npz *npz, void *data, size_t size, size_t *got, struct bl_error *e);
+
+#endif

@@ -1,0 +1,199 @@
+/* See read.h. A file that was split stays open while its pieces are asked for: an archive goes on where the last one
+ * ended. */
+#include "kind/array/read.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kind/array/layout.h"
+#include "kind/array/stream.h"
+
+#define TILE ((int64_t)1 << 20) /* bytes of the file */
+
+struct bl_reader {
+    const struct bl_array_config *config;
+    const struct bl_kind_env *env;
+    const struct bl_field *field;
+    char *path; /* of the file that is open, or NULL */
+    struct bl_array_stream stream;
+    struct bl_array_layout layout;
+    uint8_t *tile;
+    int64_t infinite; /* values of this piece that became so */
+};
+
+int bl_array_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                  struct bl_reader **reader, struct bl_error *e)
+{
+    struct bl_reader *r = calloc(1, sizeof *r);
+    if (!r)
+        return bl_error_memory(e);
+    *r = (struct bl_reader){.config = config, .env = env, .field = &fields->field[0], .tile = malloc(TILE)};
+    if (!r->tile) {
+        bl_array_close(r);
+        return bl_error_memory(e);
+    }
+    *reader = r;
+    return BL_OK;
+}
+
+static void leave(struct bl_reader *r)
+{
+    if (r->path)
+        bl_array_stream_close(&r->stream);
+    free(r->path);
+    r->path = NULL;
+}
+
+void bl_array_close(struct bl_reader *reader)
+{
+    if (!reader)
+        return;
+    leave(reader);
+    free(reader->tile);
+    free(reader);
+}
+
+/* --- one file --------------------------------------------------------------------------------------------------- */
+
+/* The array must be what the table says, and of the dataset's form. */
+static int compare(const struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
+{
+    const struct bl_array_layout *l = &r->layout;
+    const struct bl_field *field = r->field;
+    char here[BL_ARRAY_FORM_MAX], wanted[BL_ARRAY_FORM_MAX];
+    if (l->dtype != field->dtype || l->rank != field->rank ||
+        memcmp(l->shape, field->shape, (size_t)l->rank * sizeof *l->shape) != 0)
+        return bl_error_set(e, BL_EDATA, "its steps are %s, those of the dataset %s",
+                            bl_array_form(here, l->dtype, l->rank, l->shape),
+                            bl_array_form(wanted, field->dtype, field->rank, field->shape));
+    if (l->steps != row->length)
+        return bl_error_set(e, BL_EDATA, "the scan counted %" PRId64 " rows, the header says %" PRId64, row->length,
+                            l->steps);
+    return BL_OK;
+}
+
+static int enter(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
+{
+    leave(r);
+    char *path = strdup(row->path);
+    if (!path)
+        return bl_error_memory(e);
+    int code = bl_array_stream_open(&r->stream, path, row->bytes, r->config->member, r->env->cancel, e);
+    if (code) {
+        free(path);
+        return code;
+    }
+    r->path = path;
+    code = bl_array_layout_make(&r->layout, &r->stream.npy, r->config, e);
+    return code ? code : compare(r, row, e);
+}
+
+/* --- elements --------------------------------------------------------------------------------------------------- */
+
+#define SWAP_ALL(type, swap)                                                                                           \
+    for (int64_t i = 0; i < count; i++) {                                                                              \
+        type value;                                                                                                    \
+        memcpy(&value, data + i * (int64_t)sizeof value, sizeof value);                                                \
+        value = swap(value);                                                                                           \
+        memcpy(data + i * (int64_t)sizeof value, &value, sizeof value);                                                \
+    }
+
+static void swap_bytes(uint8_t *data, int64_t count, size_t size)
+{
+    if (size == 2)
+        SWAP_ALL(uint16_t, __builtin_bswap16)
+    else if (size == 4)
+        SWAP_ALL(uint32_t, __builtin_bswap32)
+    else if (size == 8)
+        SWAP_ALL(uint64_t, __builtin_bswap64)
+}
+
+/* F64 to F32 in place, the nearest value; what is beyond F32 becomes infinite, and is counted. */
+static int64_t narrow(uint8_t *data, int64_t count)
+{
+    int64_t infinite = 0;
+    for (int64_t i = 0; i < count; i++) {
+        double value;
+        memcpy(&value, data + 8 * i, sizeof value);
+        float nearest = (float)value;
+        infinite += isinf(nearest) && !isinf(value);
+        memcpy(data + 4 * i, &nearest, sizeof nearest);
+    }
+    return infinite;
+}
+
+static void decode(struct bl_reader *r, uint8_t *data, int64_t count)
+{
+    const struct bl_array_layout *l = &r->layout;
+    if (l->swap)
+        swap_bytes(data, count, bl_dtype_size(l->stored));
+    if (l->dtype != l->stored)
+        r->infinite += narrow(data, count);
+}
+
+/* --- pieces ----------------------------------------------------------------------------------------------------- */
+
+/* Elements that lie together in the file, tile by tile. */
+static int read_region(struct bl_reader *r, int64_t first, int64_t count, int64_t start, uint8_t *out,
+                       struct bl_error *e)
+{
+    const struct bl_array_layout *l = &r->layout;
+    int64_t size = (int64_t)bl_dtype_size(l->stored);
+    int code = BL_OK;
+    while (count > 0 && !code) {
+        int64_t part = count < TILE / size ? count : TILE / size;
+        code = bl_array_stream_read(&r->stream, r->tile, (size_t)(part * size), first * size, e);
+        if (code)
+            break;
+        decode(r, r->tile, part);
+        bl_array_scatter(l, first, part, start, bl_dtype_size(l->dtype), r->tile, out);
+        first += part;
+        count -= part;
+    }
+    return code;
+}
+
+/* For each entry of the axes before time the piece's elements lie together; all of them do where it is the whole. */
+static int read_tiles(struct bl_reader *r, int64_t start, int64_t steps, uint8_t *out, struct bl_error *e)
+{
+    const struct bl_array_layout *l = &r->layout;
+    int code = BL_OK;
+    if (steps == l->steps)
+        return read_region(r, 0, l->outer * steps * l->inner, start, out, e);
+    for (int64_t o = 0; o < l->outer && !code; o++)
+        code = read_region(r, (o * l->steps + start) * l->inner, steps * l->inner, start, out, e);
+    return code;
+}
+
+static int read_straight(struct bl_reader *r, int64_t start, int64_t steps, uint8_t *out, struct bl_error *e)
+{
+    int64_t size = r->layout.inner * (int64_t)bl_dtype_size(r->layout.stored);
+    int code = bl_array_stream_read(&r->stream, out, (size_t)(steps * size), start * size, e);
+    if (!code)
+        decode(r, out, steps * r->layout.inner);
+    return code;
+}
+
+int bl_array_read(struct bl_reader *r, const struct bl_request *request, struct bl_note *note, struct bl_error *e)
+{
+    const struct bl_row *row = &request->row;
+    const struct bl_array_layout *l = &r->layout;
+    bool at_hand = r->path && strcmp(r->path, row->path) == 0 && r->stream.bytes == row->bytes;
+    int code = at_hand ? BL_OK : enter(r, row, e);
+    r->infinite = 0;
+    note->text[0] = '\0';
+    if (!code)
+        code = (l->straight && l->dtype == l->stored ? read_straight : read_tiles)(r, request->source_start,
+                                                                                   request->steps, request->out[0], e);
+    bool last = request->source_start + request->steps == row->length;
+    if (!code && last)
+        code = bl_array_stream_end(&r->stream, e);
+    if (r->infinite)
+        snprintf(note->text, sizeof note->text, "%" PRId64 " values are beyond F32: made infinite", r->infinite);
+    if (code || last)
+        leave(r);
+    return code;
+}

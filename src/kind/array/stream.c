@@ -1,0 +1,155 @@
+#include "kind/array/stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+
+#define CHUNK ((size_t)8 << 20) /* read at once: a signal waits no longer than for that */
+#define SKIP ((size_t)64 << 10)
+
+/* The bytes that come next. */
+static int take(void *context, void *data, size_t size, struct bl_error *e)
+{
+    struct bl_array_stream *s = context;
+    int code = BL_OK;
+    for (size_t done = 0, part; done < size && !code; done += part) {
+        if (bl_cancelled(s->cancel))
+            return bl_error_set(e, BL_ECANCEL, "cancelled");
+        part = size - done < CHUNK ? size - done : CHUNK;
+        uint8_t *to = (uint8_t *)data + done;
+        int64_t size_of_file = s->npz ? bl_npz_bytes(s->npz) : s->bytes;
+        if ((int64_t)part > size_of_file - s->position)
+            return bl_error_set(e, BL_EDATA, "truncated: it ends at byte %" PRId64, size_of_file);
+        size_t got = part;
+        code = s->npz ? bl_npz_read(s->npz, to, part, &got, e) : bl_io_pread(s->fd, to, part, s->position, s->path, e);
+        if (!code && got < part)
+            return bl_error_set(e, BL_EDATA, "damaged archive: the array ends at byte %" PRId64,
+                                s->position + (int64_t)got);
+        s->position += (int64_t)part;
+    }
+    return code;
+}
+
+static int open_archive(struct bl_array_stream *s, struct bl_error *e)
+{
+    if (s->npz)
+        bl_npz_close(s->npz);
+    s->npz = NULL;
+    s->position = 0;
+    return bl_npz_open(&s->npz, s->fd, s->bytes, s->path, s->member, s->cancel, e);
+}
+
+/* What the file's first bytes say that it is. */
+static int open_content(struct bl_array_stream *s, struct bl_error *e)
+{
+    uint8_t head[BL_NPY_MAGIC_SIZE] = {0};
+    size_t size = s->bytes < (int64_t)sizeof head ? (size_t)s->bytes : sizeof head;
+    if (!size)
+        return bl_error_set(e, BL_EDATA, "empty file");
+    int code = bl_io_pread(s->fd, head, size, 0, s->path, e);
+    if (code)
+        return code;
+    if (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0)
+        return open_archive(s, e);
+    if (memcmp(head, BL_NPY_MAGIC, sizeof head) == 0)
+        return BL_OK;
+    if (head[0] == 0x80 && head[1] >= 2 && head[1] <= 5)
+        return bl_error_set(e, BL_EDATA, "a pickle, which is never read: save it with numpy.save");
+    return bl_error_set(e, BL_EDATA, "neither an NPY file nor an NPZ archive");
+}
+
+static int open_file(struct bl_array_stream *s, int64_t bytes, struct bl_error *e)
+{
+    struct stat status;
+    s->fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
+    if (s->fd < 0 && (bytes >= 0 || bl_errno_is_system(errno)))
+        return bl_error_errno(e, BL_EFAIL, "%s: cannot be opened", s->path);
+    if (s->fd < 0)
+        return bl_error_errno(e, BL_EDATA, "cannot be opened");
+    if (fstat(s->fd, &status) != 0)
+        return bl_error_errno(e, BL_EFAIL, "%s: cannot be examined", s->path);
+    if (!S_ISREG(status.st_mode))
+        return bl_error_set(e, BL_EDATA, "not a regular file");
+    s->bytes = status.st_size;
+    if (bytes >= 0 && s->bytes != bytes)
+        return bl_error_set(e, BL_EFAIL, "%s: changed since the scan: %" PRId64 " bytes then, %" PRId64 " now", s->path,
+                            bytes, s->bytes);
+    return BL_OK;
+}
+
+static int read_header(struct bl_array_stream *s, struct bl_error *e)
+{
+    int code = bl_npy_read(&s->npy, take, s, e);
+    if (code)
+        return code;
+    int64_t there = (s->npz ? bl_npz_bytes(s->npz) : s->bytes) - s->npy.begin;
+    s->behind = there - s->npy.bytes;
+    return s->behind >= 0
+               ? BL_OK
+               : bl_error_set(e, BL_EDATA,
+                              "truncated: the header promises %" PRId64 " bytes of elements, %" PRId64 " are there",
+                              s->npy.bytes, there);
+}
+
+int bl_array_stream_open(struct bl_array_stream *s, const char *path, int64_t bytes, const char *member,
+                         const struct bl_cancel *cancel, struct bl_error *e)
+{
+    *s = (struct bl_array_stream){.path = path, .member = member, .cancel = cancel, .fd = -1};
+    int code = open_file(s, bytes, e);
+    if (!code)
+        code = open_content(s, e);
+    if (!code)
+        code = read_header(s, e);
+    if (code)
+        bl_array_stream_close(s);
+    return code;
+}
+
+void bl_array_stream_close(struct bl_array_stream *s)
+{
+    if (s->npz)
+        bl_npz_close(s->npz);
+    if (s->fd >= 0)
+        close(s->fd); /* read only: nothing can be lost by it */
+    s->npz = NULL;
+    s->fd = -1;
+}
+
+/* Goes on to a place in an archive. */
+static int go_to(struct bl_array_stream *s, int64_t position, struct bl_error *e)
+{
+    uint8_t passed[SKIP];
+    int code = position < s->position ? open_archive(s, e) : BL_OK;
+    while (!code && s->position < position) {
+        int64_t left = position - s->position;
+        code = take(s, passed, left < (int64_t)SKIP ? (size_t)left : SKIP, e);
+    }
+    return code;
+}
+
+int bl_array_stream_read(struct bl_array_stream *s, void *data, size_t size, int64_t offset, struct bl_error *e)
+{
+    int code = BL_OK;
+    if (s->npz)
+        code = go_to(s, s->npy.begin + offset, e);
+    else
+        s->position = s->npy.begin + offset;
+    return code ? code : take(s, data, size, e);
+}
+
+int bl_array_stream_end(struct bl_array_stream *s, struct bl_error *e)
+{
+    uint8_t rest[SKIP];
+    size_t got = 1;
+    int code = BL_OK;
+    while (s->npz && s->position >= s->npy.begin + s->npy.bytes && got && !code) {
+        code = bl_npz_read(s->npz, rest, sizeof rest, &got, e);
+        s->position += (int64_t)got;
+    }
+    return code;
+}

@@ -1,0 +1,34 @@
+/* The bytes of an array in its file: an NPY file, which is read at any place, or a member of an NPZ archive, which is
+ * read in order. */
+#ifndef BL_ARRAY_STREAM_H
+#define BL_ARRAY_STREAM_H
+
+#include "kind/array/npz.h"
+#include "kind/npy.h"
+
+struct bl_array_stream {
+    const char *path, *member; /* the caller's */
+    const struct bl_cancel *cancel;
+    int fd;
+    int64_t bytes;      /* of the file */
+    struct bl_npz *npz; /* or NULL: an NPY file */
+    struct bl_npy npy;
+    int64_t position; /* of the next byte, from the NPY's magic on */
+    int64_t behind;   /* bytes that follow the array, and are no part of it */
+};
+
+/* Opens the file, which must have so many bytes (-1: any), and reads the array's header. member: as in bl_npz_open.
+ * BL_EDATA: no array that can be used, or a header that promises more than there is; BL_EFAIL: a failing system, or a
+ * file that changed since the scan. After a failure there is nothing to close. */
+int bl_array_stream_open(struct bl_array_stream *s, const char *path, int64_t bytes, const char *member,
+                         const struct bl_cancel *cancel, struct bl_error *e);
+void bl_array_stream_close(struct bl_array_stream *s);
+
+/* Reads exactly size bytes at offset, from the first element on. An archive is gone through to there, from its
+ * beginning again where that lies behind. */
+int bl_array_stream_read(struct bl_array_stream *s, void *data, size_t size, int64_t offset, struct bl_error *e);
+
+/* To be asked after the last byte was read: whether the archive's checksum is right. */
+int bl_array_stream_end(struct bl_array_stream *s, struct bl_error *e);
+
+#endif
