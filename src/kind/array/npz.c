@@ -95,6 +95,13 @@ static int next(struct bl_npz *z, struct archive_entry **entry, struct bl_error 
     return result < ARCHIVE_WARN ? fault(z, e) : 1;
 }
 
+/* In UTF-8, as Python writes names that are not ASCII, whatever the locale is; NULL for one that is neither. */
+static const char *member_path(struct archive_entry *entry)
+{
+    const char *path = archive_entry_pathname_utf8(entry);
+    return path ? path : archive_entry_pathname(entry);
+}
+
 /* Bytes of the array's name, without ".npy"; 0 for what is no array. */
 static size_t name_size(const char *path)
 {
@@ -115,7 +122,7 @@ static int find(struct bl_npz *z, const char *name, bool any, struct archive_ent
 {
     int code = start(z, e), more = 0;
     while (!code && (more = next(z, entry, e)) > 0) {
-        const char *path = archive_entry_pathname(*entry);
+        const char *path = member_path(*entry);
         size_t size = name_size(path);
         if (size && (any || (name && is_named(path, name))))
             return 1;

@@ -54,8 +54,10 @@ static int open_content(struct bl_array_stream *s, struct bl_error *e)
     int code = bl_io_pread(s->fd, head, size, 0, s->path, e);
     if (code)
         return code;
-    if (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0)
+    if (memcmp(head, "PK\3\4", 4) == 0)
         return open_archive(s, e);
+    if (memcmp(head, "PK\5\6", 4) == 0)
+        return bl_error_set(e, BL_EDATA, "an archive without members");
     if (memcmp(head, BL_NPY_MAGIC, sizeof head) == 0)
         return BL_OK;
     if (head[0] == 0x80 && head[1] >= 2 && head[1] <= 5)
