@@ -51,7 +51,7 @@ needs_build() {
     need libjansson-dev has_module jansson
     need libpcre2-dev has_module libpcre2-8
     need libkissfft-dev has_module kissfft-float
-    need libarchive-dev has_module libarchive
+    need libzip-dev has_module libzip
 }
 
 needs_check() {

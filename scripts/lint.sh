@@ -35,7 +35,7 @@ only zlib 'zlib' src/base
 only jansson 'jansson' src/store src/kind/text
 only PCRE2 'pcre2' src/kind/text
 only kissfft 'kiss' src/kind/audio
-only libarchive 'archive' src/kind/array
+only libzip 'zip\.h' src/kind/array
 only SentencePiece 'sentencepiece_' src/kind/text
 only libyaml 'yaml' src/cmd
 only pthread 'pthread|semaphore|threads' src/run

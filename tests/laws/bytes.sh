@@ -36,6 +36,22 @@ test_sound_however_many_workers() {
     done
 }
 
+test_arrays_however_many_workers() {
+    arrays
+    local options
+    for options in '' '--compress zstd --array x' '--shard-size 1 --segment-ids -j 2' '--squeeze --time-axis -1 -T 2'; do
+        # shellcheck disable=SC2086 # words
+        {
+            expect 3 pack one -T 333 --oversize split --shard-size 30K $options -j 1
+            cp "$ERR" messages
+            expect 3 pack many -T 333 --oversize split --shard-size 30K $options -j 16
+            err_is <messages
+        }
+        identical one many
+        rm -r one many
+    done
+}
+
 test_the_messages_too() {
     clips
     failing_clip

@@ -51,6 +51,12 @@ sounds() {
     : >in/empty.flac
 }
 
+# The folder in, of arrays in every form, seven of no use, one of which packing finds damaged.
+arrays() {
+    SCALE='--kind array'
+    python3 "$BLOAD_ROOT/tests/arrays.py" in
+}
+
 # And one whose twelfth frame turns out not to decode when it is packed.
 failing_clip() {
     cp "$(fixture failing-20.mov)" in/sub/fails.mov

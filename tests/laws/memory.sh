@@ -58,6 +58,13 @@ test_pack() {
     starved 97 0 "$BLOAD" pack -q some -T 40 --size 64x48 --shard-size 1 -o d -j $two --compress zstd
 }
 
+test_arrays() {
+    arrays
+    starved 7 0 "$BLOAD" scan -q in --kind array -j 1
+    starved 17 0 "$BLOAD" pack -q in --kind array -T 1000 --oversize split -o d -j 1
+    starved 29 1 "$BLOAD" pack -q in --kind array -T 1000 --oversize split -o d -j $two
+}
+
 # The same by a limit of the system, which is how memory runs out in earnest.
 test_a_limit() {
     clips

@@ -220,7 +220,7 @@ class Arrays(tool.Tool):
         for at in 22, whole.rindex(b"PK\1\2") + 24:
             bomb[at:at + 4] = struct.pack("<I", 2 ** 31)
         for data, words in (
-                (self.archive({}), "an archive without members"), (self.archive({"a.txt": b"x"}), "an archive without arrays"),
+                (self.archive({}), "an archive without arrays"), (self.archive({"a.txt": b"x"}), "an archive without arrays"),
                 (self.archive(many), "7 arrays (n0, n1, n2, n3, n4...): choose one with --array"),
                 (self.archive({"x.npy": b"no"}), "truncated: it ends at byte 2"),
                 (self.archive({"x.npy": b"not at all"}), "not an NPY file"),

@@ -2,11 +2,11 @@
  * in a file), layout (where each of them belongs), read (a piece of them). */
 #include "kind/array/array.h"
 
-#include <archive.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <zip.h>
 
 #include "kind/array/layout.h"
 #include "kind/array/read.h"
@@ -138,10 +138,7 @@ static void describe(const void *values, struct bl_buffer *out)
 
 static void versions(void (*emit)(void *sink, const char *name, const char *version), void *sink)
 {
-    char text[64];
-    int version = archive_version_number();
-    snprintf(text, sizeof text, "%d.%d.%d", version / 1000000, version / 1000 % 1000, version % 1000);
-    emit(sink, "libarchive", text);
+    emit(sink, "libzip", zip_libzip_version());
 }
 
 const struct bl_kind bl_kind_array = {

@@ -1,63 +1,93 @@
-/* See npz.h. libarchive reads through a descriptor of our own, so that it is known for sure whether the disk failed or
- * the archive is damaged. */
+/* See npz.h. libzip reads through a descriptor of our own, so that it is known for sure whether the disk failed or the
+ * archive is damaged. */
 #include "kind/array/npz.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zip.h>
 
 #include "base/buffer.h"
 #include "base/text.h"
 
-#define IO_BUFFER ((size_t)256 << 10)
 #define DEFLATE_MOST 1032 /* bytes that a deflated one can become (zlib's technical details) */
 #define NAMES_TOLD 5
 
 struct bl_npz {
-    struct archive *archive;
+    zip_t *zip;
+    zip_file_t *file;
     const struct bl_cancel *cancel;
     const char *path;
     int fd;
-    int64_t bytes, offset; /* of the file; of the next read */
+    int64_t bytes, offset; /* of the archive; of the next read */
     int system_errno;      /* of the read that failed, or 0; ESTALE when the file ended before its size */
+    zip_error_t error;     /* what libzip is told of it */
     int64_t member_bytes;
-    uint8_t buffer[IO_BUFFER];
+    bool is_stored;
 };
 
-static la_ssize_t take(struct archive *archive, void *context, const void **data)
+/* --- the descriptor as libzip sees it --------------------------------------------------------------------------- */
+
+static zip_int64_t take(struct bl_npz *z, void *data, size_t size)
 {
-    struct bl_npz *z = context;
-    (void)archive;
-    *data = z->buffer;
-    if (bl_cancelled(z->cancel))
-        return -1;
-    ssize_t got;
-    do
-        got = pread(z->fd, z->buffer, IO_BUFFER, z->offset);
-    while (got < 0 && errno == EINTR);
-    if (got < 0 || (got == 0 && z->offset < z->bytes)) {
+    ssize_t got = -1;
+    errno = ECANCELED;
+    while (!bl_cancelled(z->cancel) && (got = pread(z->fd, data, size, z->offset)) < 0 && errno == EINTR)
+        ;
+    if (got < 0 || (got == 0 && size && z->offset < z->bytes)) {
         z->system_errno = got < 0 ? errno : ESTALE;
+        zip_error_set(&z->error, ZIP_ER_READ, z->system_errno);
         return -1;
     }
     z->offset += got;
     return got;
 }
 
-static la_int64_t seek(struct archive *archive, void *context, la_int64_t offset, int whence)
+static zip_int64_t seek(struct bl_npz *z, void *data, zip_uint64_t size)
 {
-    struct bl_npz *z = context;
-    (void)archive;
-    int64_t base = whence == SEEK_CUR ? z->offset : whence == SEEK_END ? z->bytes : 0;
-    if (__builtin_add_overflow(base, offset, &base) || base < 0)
-        return ARCHIVE_FATAL;
-    return z->offset = base;
+    zip_int64_t to =
+        zip_source_seek_compute_offset((zip_uint64_t)z->offset, (zip_uint64_t)z->bytes, data, size, &z->error);
+    if (to < 0)
+        return -1;
+    z->offset = to;
+    return 0;
 }
 
-static int fault(const struct bl_npz *z, struct bl_error *e)
+static zip_int64_t serve(void *context, void *data, zip_uint64_t size, zip_source_cmd_t command)
+{
+    struct bl_npz *z = context;
+    switch (command) {
+    case ZIP_SOURCE_OPEN:
+        z->offset = 0;
+        return 0;
+    case ZIP_SOURCE_READ:
+        return take(z, data, (size_t)size);
+    case ZIP_SOURCE_SEEK:
+        return seek(z, data, size);
+    case ZIP_SOURCE_TELL:
+        return z->offset;
+    case ZIP_SOURCE_STAT:
+        zip_stat_init(data);
+        ((zip_stat_t *)data)->size = (zip_uint64_t)z->bytes;
+        ((zip_stat_t *)data)->valid = ZIP_STAT_SIZE;
+        return sizeof(zip_stat_t);
+    case ZIP_SOURCE_ERROR:
+        return zip_error_to_data(&z->error, data, size);
+    case ZIP_SOURCE_SUPPORTS:
+        return ZIP_SOURCE_SUPPORTS_SEEKABLE;
+    case ZIP_SOURCE_CLOSE:
+    case ZIP_SOURCE_FREE:
+        return 0;
+    default:
+        zip_error_set(&z->error, ZIP_ER_OPNOTSUPP, 0);
+        return -1;
+    }
+}
+
+/* What libzip failed of. */
+static int fault(const struct bl_npz *z, zip_error_t *error, struct bl_error *e)
 {
     if (bl_cancelled(z->cancel))
         return bl_error_set(e, BL_ECANCEL, "cancelled");
@@ -65,121 +95,111 @@ static int fault(const struct bl_npz *z, struct bl_error *e)
         errno = z->system_errno;
         return bl_error_errno(e, BL_EFAIL, "%s: cannot be read", z->path);
     }
-    const char *text = archive_error_string(z->archive);
-    return bl_error_set(e, BL_EDATA, "damaged archive: %s", text ? text : "it cannot be read");
-}
-
-/* Begins with the archive's first member. */
-static int start(struct bl_npz *z, struct bl_error *e)
-{
-    if (z->archive)
-        archive_read_free(z->archive);
-    z->offset = 0;
-    z->archive = archive_read_new();
-    if (!z->archive)
+    if (zip_error_code_zip(error) == ZIP_ER_MEMORY)
         return bl_error_memory(e);
-    if (archive_read_support_format_zip_seekable(z->archive) != ARCHIVE_OK ||
-        archive_read_set_read_callback(z->archive, take) != ARCHIVE_OK ||
-        archive_read_set_seek_callback(z->archive, seek) != ARCHIVE_OK ||
-        archive_read_set_callback_data(z->archive, z) != ARCHIVE_OK || archive_read_open1(z->archive) != ARCHIVE_OK)
-        return fault(z, e);
-    return BL_OK;
+    return bl_error_set(e, BL_EDATA, "damaged archive: %s", zip_error_strerror(error));
 }
 
-/* The next member: 1, 0 when there are no more, or a code. Names in other characters than the system's are no fault. */
-static int next(struct bl_npz *z, struct archive_entry **entry, struct bl_error *e)
-{
-    int result = bl_cancelled(z->cancel) ? ARCHIVE_FATAL : archive_read_next_header(z->archive, entry);
-    if (result == ARCHIVE_EOF)
-        return 0;
-    return result < ARCHIVE_WARN ? fault(z, e) : 1;
-}
+/* --- members ---------------------------------------------------------------------------------------------------- */
 
-/* In UTF-8, as Python writes names that are not ASCII, whatever the locale is; NULL for one that is neither. */
-static const char *member_path(struct archive_entry *entry)
+static int open_archive(struct bl_npz *z, struct bl_error *e)
 {
-    const char *path = archive_entry_pathname_utf8(entry);
-    return path ? path : archive_entry_pathname(entry);
+    zip_error_t error;
+    zip_error_init(&error);
+    zip_source_t *source = zip_source_function_create(serve, z, &error);
+    z->zip = source ? zip_open_from_source(source, ZIP_RDONLY, &error) : NULL;
+    int code = z->zip ? BL_OK : fault(z, &error, e);
+    if (source && !z->zip)
+        zip_source_free(source);
+    zip_error_fini(&error);
+    return code;
 }
 
 /* Bytes of the array's name, without ".npy"; 0 for what is no array. */
-static size_t name_size(const char *path)
+static size_t name_size(const char *member)
 {
-    size_t size = path ? strlen(path) : 0;
-    return size > 4 && strcmp(path + size - 4, ".npy") == 0 ? size - 4 : 0;
+    size_t size = member ? strlen(member) : 0;
+    return size > 4 && strcmp(member + size - 4, ".npy") == 0 ? size - 4 : 0;
 }
 
-static bool is_named(const char *path, const char *name)
+static bool is_named(const char *member, const char *name)
 {
-    size_t size = name_size(path);
-    return size && ((strlen(name) == size && memcmp(path, name, size) == 0) || strcmp(path, name) == 0);
+    size_t size = name_size(member);
+    return (strlen(name) == size && memcmp(member, name, size) == 0) || strcmp(member, name) == 0;
 }
 
-/* Goes to the member of that name, or to the first array where any will do: 1, 0 for none, or a code. arrays: how many
- * it passed; names: theirs. */
-static int find(struct bl_npz *z, const char *name, bool any, struct archive_entry **entry, int64_t *arrays,
-                struct bl_buffer *names, struct bl_error *e)
+/* The member of that name, or the last array. arrays: how many there are; names: theirs, the first of them. */
+static zip_int64_t find(const struct bl_npz *z, const char *name, int64_t *arrays, struct bl_buffer *names)
 {
-    int code = start(z, e), more = 0;
-    while (!code && (more = next(z, entry, e)) > 0) {
-        const char *path = member_path(*entry);
-        size_t size = name_size(path);
-        if (size && (any || (name && is_named(path, name))))
-            return 1;
-        if (!size || ++*arrays > NAMES_TOLD)
+    zip_int64_t found = -1, members = zip_get_num_entries(z->zip, 0);
+    for (zip_int64_t i = 0; i < members; i++) {
+        const char *member = zip_get_name(z->zip, (zip_uint64_t)i, ZIP_FL_ENC_GUESS);
+        size_t size = name_size(member);
+        if (!size)
+            continue;
+        if (!name || is_named(member, name))
+            found = i;
+        if (++*arrays > NAMES_TOLD)
             continue;
         bl_buffer_text(names, *arrays > 1 ? ", " : "");
-        bl_text_escape(names, path, size);
+        bl_text_escape(names, member, size);
     }
-    return code ? code : more ? more : bl_buffer_check(names, e);
+    return found;
 }
 
-/* What the entry's size and form say must be possible. */
-static int check(struct bl_npz *z, struct archive_entry *entry, struct bl_error *e)
+static int choose(struct bl_npz *z, const char *name, zip_int64_t *member, struct bl_error *e)
 {
-    const char *format = archive_format_name(z->archive);
-    if (!format || (!strstr(format, "(deflation)") && !strstr(format, "(uncompressed)")))
-        return bl_error_set(e, BL_EDATA, "an array that is neither stored nor deflated");
-    if (archive_entry_is_data_encrypted(entry))
-        return bl_error_set(e, BL_EDATA, "an array that is encrypted");
-    z->member_bytes = archive_entry_size_is_set(entry) ? archive_entry_size(entry) : -1;
-    if (z->member_bytes < 0 || z->member_bytes / DEFLATE_MOST > z->bytes)
-        return bl_error_set(e, BL_EDATA, "damaged archive: an array of %" PRId64 " bytes in a file of %" PRId64,
-                            z->member_bytes, z->bytes);
-    return BL_OK;
-}
-
-/* The only array is known once all members were seen; then they are gone through again. */
-static int choose(struct bl_npz *z, const char *name, struct bl_error *e)
-{
-    struct archive_entry *entry = NULL;
     struct bl_buffer names = {0};
     int64_t arrays = 0;
-    int found = find(z, name, false, &entry, &arrays, &names, e);
+    *member = find(z, name, &arrays, &names);
     const char *more = arrays > NAMES_TOLD ? "..." : "";
-    if (!found && !arrays)
-        found = bl_error_set(e, BL_EDATA, "an archive without arrays");
-    else if (!found && name)
-        found = bl_error_set(e, BL_EDATA, "no array \"%s\" in the archive, but %s%s", name, names.data, more);
-    else if (!found && arrays > 1)
-        found =
+    int code = bl_buffer_check(&names, e);
+    if (!code && !arrays)
+        code = bl_error_set(e, BL_EDATA, "an archive without arrays");
+    else if (!code && *member < 0)
+        code = bl_error_set(e, BL_EDATA, "no array \"%s\" in the archive, but %s%s", name, names.data, more);
+    else if (!code && !name && arrays > 1)
+        code =
             bl_error_set(e, BL_EDATA, "%" PRId64 " arrays (%s%s): choose one with --array", arrays, names.data, more);
-    else if (!found)
-        found = find(z, NULL, true, &entry, &arrays, &names, e);
     bl_buffer_free(&names);
-    if (!found)
-        return bl_error_set(e, BL_EDATA, "damaged archive: it says something else each time");
-    return found < 0 ? found : check(z, entry, e);
+    return code;
+}
+
+/* What the directory says must be possible. */
+static int check(struct bl_npz *z, zip_uint64_t member, struct bl_error *e)
+{
+    const zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
+    zip_stat_t status;
+    if (zip_stat_index(z->zip, member, 0, &status) != 0 || (status.valid & needed) != needed)
+        return fault(z, zip_get_error(z->zip), e);
+    if (status.encryption_method != ZIP_EM_NONE)
+        return bl_error_set(e, BL_EDATA, "an array that is encrypted");
+    if (status.comp_method != ZIP_CM_STORE && status.comp_method != ZIP_CM_DEFLATE)
+        return bl_error_set(e, BL_EDATA, "an array that is neither stored nor deflated");
+    if (status.size / DEFLATE_MOST > (zip_uint64_t)z->bytes)
+        return bl_error_set(e, BL_EDATA, "damaged archive: an array of %" PRIu64 " bytes in a file of %" PRId64,
+                            status.size, z->bytes);
+    z->is_stored = status.comp_method == ZIP_CM_STORE;
+    z->member_bytes = (int64_t)status.size;
+    return BL_OK;
 }
 
 int bl_npz_open(struct bl_npz **npz, int fd, int64_t bytes, const char *path, const char *name,
                 const struct bl_cancel *cancel, struct bl_error *e)
 {
+    zip_int64_t member = -1;
     struct bl_npz *z = calloc(1, sizeof *z);
     if (!z)
         return bl_error_memory(e);
     *z = (struct bl_npz){.cancel = cancel, .path = path, .fd = fd, .bytes = bytes};
-    int code = choose(z, name, e);
+    zip_error_init(&z->error);
+    int code = open_archive(z, e);
+    if (!code)
+        code = choose(z, name, &member, e);
+    if (!code)
+        code = check(z, (zip_uint64_t)member, e);
+    if (!code && !(z->file = zip_fopen_index(z->zip, (zip_uint64_t)member, 0)))
+        code = fault(z, zip_get_error(z->zip), e);
     if (code)
         bl_npz_close(z);
     else
@@ -189,8 +209,11 @@ int bl_npz_open(struct bl_npz **npz, int fd, int64_t bytes, const char *path, co
 
 void bl_npz_close(struct bl_npz *z)
 {
-    if (z->archive)
-        archive_read_free(z->archive); /* read only: nothing can be lost by it */
+    if (z->file)
+        zip_fclose(z->file); /* read only: nothing can be lost by it */
+    if (z->zip)
+        zip_discard(z->zip);
+    zip_error_fini(&z->error);
     free(z);
 }
 
@@ -199,9 +222,23 @@ int64_t bl_npz_bytes(const struct bl_npz *z)
     return z->member_bytes;
 }
 
+bool bl_npz_is_stored(const struct bl_npz *z)
+{
+    return z->is_stored;
+}
+
+int bl_npz_seek(struct bl_npz *z, int64_t offset, struct bl_error *e)
+{
+    return zip_fseek(z->file, offset, SEEK_SET) == 0 ? BL_OK : fault(z, zip_file_get_error(z->file), e);
+}
+
 int bl_npz_read(struct bl_npz *z, void *data, size_t size, size_t *got, struct bl_error *e)
 {
-    la_ssize_t n = archive_read_data(z->archive, data, size);
-    *got = n > 0 ? (size_t)n : 0;
-    return n < 0 ? fault(z, e) : BL_OK;
+    zip_int64_t n = 1;
+    for (*got = 0; *got < size && n > 0; *got += (size_t)n) {
+        n = zip_fread(z->file, (char *)data + *got, size - *got);
+        if (n < 0)
+            return fault(z, zip_file_get_error(z->file), e);
+    }
+    return BL_OK;
 }

@@ -1,5 +1,6 @@
 /* One array of an NPZ archive: a ZIP file, also one of more than 4 GiB, whose members are NPY files, stored or
- * deflated. It is read as a stream, so memory is bounded whatever the archive claims. */
+ * deflated. Deflated ones are read in order, so that memory is bounded whatever the archive claims; stored ones at any
+ * place. */
 #ifndef BL_NPZ_H
 #define BL_NPZ_H
 
@@ -17,6 +18,12 @@ void bl_npz_close(struct bl_npz *npz);
 
 /* Bytes of the NPY file within, as the archive's directory says. */
 int64_t bl_npz_bytes(const struct bl_npz *npz);
+
+/* Whether it is stored as it is. */
+bool bl_npz_is_stored(const struct bl_npz *npz);
+
+/* Goes to a byte of a stored one. From then on its checksum is not looked at. */
+int bl_npz_seek(struct bl_npz *npz, int64_t offset, struct bl_error *e);
 
 /* Puts its next bytes into data, as many as there are up to size. Where less came, it was the end, and the checksum was
  * right. BL_EDATA: damaged. */

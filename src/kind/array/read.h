@@ -5,7 +5,7 @@
 
 #include "kind/array/array.h"
 
-#define BL_ARRAY_READER_MEMORY ((int64_t)4 << 20) /* a tile, and what libarchive and zlib take */
+#define BL_ARRAY_READER_MEMORY ((int64_t)4 << 20) /* a tile, and what libzip and zlib take */
 
 /* See struct bl_kind. */
 int bl_array_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,

@@ -41,6 +41,7 @@ static int open_archive(struct bl_array_stream *s, struct bl_error *e)
         bl_npz_close(s->npz);
     s->npz = NULL;
     s->position = 0;
+    s->in_order = true;
     return bl_npz_open(&s->npz, s->fd, s->bytes, s->path, s->member, s->cancel, e);
 }
 
@@ -54,10 +55,8 @@ static int open_content(struct bl_array_stream *s, struct bl_error *e)
     int code = bl_io_pread(s->fd, head, size, 0, s->path, e);
     if (code)
         return code;
-    if (memcmp(head, "PK\3\4", 4) == 0)
+    if (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0)
         return open_archive(s, e);
-    if (memcmp(head, "PK\5\6", 4) == 0)
-        return bl_error_set(e, BL_EDATA, "an archive without members");
     if (memcmp(head, BL_NPY_MAGIC, sizeof head) == 0)
         return BL_OK;
     if (head[0] == 0x80 && head[1] >= 2 && head[1] <= 5)
@@ -126,6 +125,11 @@ void bl_array_stream_close(struct bl_array_stream *s)
 static int go_to(struct bl_array_stream *s, int64_t position, struct bl_error *e)
 {
     uint8_t passed[SKIP];
+    if (position != s->position && bl_npz_is_stored(s->npz)) {
+        s->in_order = false;
+        s->position = position;
+        return bl_npz_seek(s->npz, position, e);
+    }
     int code = position < s->position ? open_archive(s, e) : BL_OK;
     while (!code && s->position < position) {
         int64_t left = position - s->position;
@@ -148,8 +152,8 @@ int bl_array_stream_end(struct bl_array_stream *s, struct bl_error *e)
 {
     uint8_t rest[SKIP];
     size_t got = 1;
-    int code = BL_OK;
-    while (s->npz && s->position >= s->npy.begin + s->npy.bytes && got && !code) {
+    int code = s->npz && !s->in_order ? open_archive(s, e) : BL_OK;
+    while (s->npz && got && !code) {
         code = bl_npz_read(s->npz, rest, sizeof rest, &got, e);
         s->position += (int64_t)got;
     }

@@ -1,5 +1,5 @@
-/* The bytes of an array in its file: an NPY file, which is read at any place, or a member of an NPZ archive, which is
- * read in order. */
+/* The bytes of an array in its file: an NPY file, which is read at any place, or a member of an NPZ archive, which if
+ * it is deflated is read in order. */
 #ifndef BL_ARRAY_STREAM_H
 #define BL_ARRAY_STREAM_H
 
@@ -14,6 +14,7 @@ struct bl_array_stream {
     struct bl_npz *npz; /* or NULL: an NPY file */
     struct bl_npy npy;
     int64_t position; /* of the next byte, from the NPY's magic on */
+    bool in_order;    /* an archive's array was read from its first byte to there */
     int64_t behind;   /* bytes that follow the array, and are no part of it */
 };
 
@@ -24,11 +25,11 @@ int bl_array_stream_open(struct bl_array_stream *s, const char *path, int64_t by
                          const struct bl_cancel *cancel, struct bl_error *e);
 void bl_array_stream_close(struct bl_array_stream *s);
 
-/* Reads exactly size bytes at offset, from the first element on. An archive is gone through to there, from its
- * beginning again where that lies behind. */
+/* Reads exactly size bytes at offset, from the first element on. A deflated array is gone through to there, from
+ * its beginning again where that lies behind. */
 int bl_array_stream_read(struct bl_array_stream *s, void *data, size_t size, int64_t offset, struct bl_error *e);
 
-/* To be asked after the last byte was read: whether the archive's checksum is right. */
+/* To be asked once of an array: whether the archive's checksum is right. What was not read for that is read now. */
 int bl_array_stream_end(struct bl_array_stream *s, struct bl_error *e);
 
 #endif
