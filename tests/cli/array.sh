@@ -1,0 +1,158 @@
+# Arrays: which files are taken for such, what scan says of them, what pack makes of them.
+# shellcheck shell=bash disable=SC2317
+
+arrays() {
+    python3 "$BLOAD_ROOT/tests/arrays.py" "$1"
+}
+
+test_a_table_says_what_each_file_is() {
+    arrays in
+    expect 3 bload scan --kind array in
+    is "axis=0" "$(field sampling <"$OUT" | sort -u)"
+    is "rows" "$(bload pack --kind array in -T 3000 -o d 2>&1 | sed -n 's/^bload: d: .* \([a-z]*\)\/s$/\1/p')"
+    cut -f 1,2,6 "$OUT" >table
+    diff - table <<'END_OF_TABLE'
+id	length	status
+a2.npy	900	ok
+a10.npy	400	ok
+b.npy	700	ok
+cut.npy	0	skipped
+empty.npy	0	skipped
+none.npy	0	skipped
+objects.npy	0	skipped
+sub/c.npz	500	ok
+sub/d.npz	3000	ok
+sub/spoilt.npz	3000	ok
+twice.npy	40	ok
+two.npz	0	skipped
+unlike.npy	0	skipped
+END_OF_TABLE
+    err_has 'bload: skipped cut.npy: truncated: the header promises 72000 bytes of elements, 71993 are there'
+    err_has 'bload: skipped objects.npy: an array of Python objects: they are pickled, and never read'
+    err_has 'bload: skipped unlike.npy: its steps are F32 [3], those of the first (a2.npy) F32 [3, 2]'
+    err_has 'bload: skipped two.npz: 2 arrays (x, y): choose one with --array'
+    err_has 'bload: twice.npy: 1035 bytes follow the array: left out'
+    err_has '13 files: 7 sequences of 8,540 steps, 1 of them damaged; 6 skipped'
+}
+
+test_in_steps_and_at_once_it_is_the_same() {
+    arrays in
+    expect 3 bload pack -q --kind array in -T 1000 --oversize split --array x --name features -o one
+    expect 3 bload scan -q --kind array in --array x -o table.tsv
+    expect 0 bload plan -q -T 1000 --oversize split table.tsv -o plan.tsv
+    expect 3 bload pack -q --sequences table.tsv --plan plan.tsv -T 1000 --array x --name features -o two
+    same one/shards/00000/shard-00000000.safetensors two/shards/00000/shard-00000000.safetensors
+    cat >set.yaml <<'END_OF_YAML'
+sources:
+  - path: in
+    kind: array
+T: 1000
+oversize: split
+array: x
+name: features
+END_OF_YAML
+    expect 3 bload pack -q -c set.yaml -o three
+    same one/shards.tsv three/shards.tsv
+    expect 0 bload verify -q one
+    expect 0 bload info one
+    out_has 'field       features F32 [1000, 3, 2] per block, from array: arrays as they are, steps along axis 0, "x" of archives'
+    expect 2 bload pack -q --sequences table.tsv -T 1000 -o four
+    err_has 'the table was scanned with sampling "axis=0 array=x", the options say "axis=0"'
+}
+
+test_which_files_are_arrays() {
+    arrays in
+    mkdir npz npy
+    cp in/sub/c.npz npz
+    cp in/a2.npy npy
+    expect 0 bload scan -q npz
+    is array "$(field kind 1 <"$OUT")"
+    expect 3 bload scan -q npy
+    is text "$(field kind 1 <"$OUT")"
+    err_has 'an array of F32: token ids are whole numbers (--kind array takes any)'
+    cp npz/c.npz npy
+    expect 2 bload scan -q npy
+    err_has 'sources of several kinds (1 text, 1 array): choose one with --kind'
+    # Beside videos they are labels, or what else belongs to them.
+    cp "$(fixture h264-30.mp4)" npy/film.mp4
+    expect 0 bload scan npy
+    is video "$(field kind <"$OUT")"
+    err_has 'ignored in folders: 1 .npy, 1 .npz'
+    expect 0 bload scan -q --kind array npy
+    is 2 "$(field kind <"$OUT" | wc -l)"
+}
+
+test_options_are_checked() {
+    arrays in
+    expect 2 bload pack -q --kind array in -T 9 -o d --name 'a b'
+    err_has "--name expects 1 to 47 letters, digits, _, . or -, not \"a b\""
+    expect 2 bload pack -q --kind array in/a2.npy -T 900 -o d --name length
+    err_has 'no field can be named "length"'
+    expect 2 bload scan -q --kind array in --dtype s16
+    err_has '--dtype s16: array is same or f32'
+    expect 2 bload scan -q --kind array in --time-axis x
+    expect 2 bload scan -q --kind text in --squeeze
+    err_has '--squeeze is for array, and the inputs are text'
+    expect 3 bload scan -q --kind array in/a2.npy --time-axis 3
+    err_has 'no such axis (--time-axis): its shape is (900, 3, 2)'
+}
+
+test_a_file_that_changed_stops_the_run() {
+    local name
+    for name in a10.npy sub/c.npz; do
+        rm -rf in d
+        arrays in
+        expect 3 bload scan -q --kind array in -o table.tsv
+        expect 3 bload pack -q --sequences table.tsv -T 3000 -o right
+        cp in/$name kept
+        printf x >>in/$name
+        expect 1 bload pack -q --sequences table.tsv -T 3000 -o d
+        err_has "in/$name: changed since the scan"
+        rm in/$name
+        expect 1 bload pack -q --sequences table.tsv -T 3000 -o d
+        err_has "in/$name: cannot be opened: No such file or directory"
+        cp kept in/$name
+        expect 3 bload pack -q --sequences table.tsv -T 3000 -o d
+        same right/manifest.json d/manifest.json
+        rm -r right
+    done
+}
+
+# Another array of as many bytes: what it holds is at fault.
+test_another_array_in_its_place() {
+    mkdir in
+    arrays all
+    cp all/a2.npy all/a10.npy in
+    expect 0 bload scan -q --kind array in -o table.tsv
+    sed 's/(400, 3, 2,)/(600, 2, 2,)/' all/a10.npy >in/a10.npy
+    expect 3 bload pack -q --sequences table.tsv -T 900 -o d
+    err_has 'failed a10.npy: its steps are F32 [2, 2], those of the dataset F32 [3, 2]'
+    sed 's/(400, 3, 2,)/(300, 3, 2,)/' all/a10.npy >in/a10.npy
+    expect 3 bload pack -q --sequences table.tsv -T 900 -o e
+    err_has 'failed a10.npy: the scan counted 400 rows, the header says 300'
+}
+
+# 200 MB of zeros in one: an honest header, so it is packed piece by piece; one that lies is skipped.
+test_memory_is_bounded() {
+    case $BLOAD in */build/*san/*) skip 'a sanitizer takes terabytes of addresses' ;; esac
+    python3 - <<'END_OF_PYTHON'
+import zipfile
+header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (%d, 1024), }\n"
+for name, steps in ("bomb", 50000), ("lying", 2 ** 40):
+    with zipfile.ZipFile(name + ".npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive, archive.open("x.npy", "w") as member:
+        text = header % steps
+        member.write(b"\x93NUMPY\1\0" + len(text).to_bytes(2, "little") + text)
+        for _ in range(50):
+            member.write(bytes(4096000))
+END_OF_PYTHON
+    expect 3 bload scan -q bomb.npz lying.npz -o table.tsv
+    err_has 'bload: skipped lying.npz: truncated: the header promises 4503599627370496 bytes of elements, 204800000 are there'
+    (
+        ulimit -v 600000
+        expect 3 bload pack -q --sequences table.tsv -T 1000 --oversize split -j 1 --memory 100M -o d
+        expect 2 bload pack -q --sequences table.tsv -T longest -j 1 --memory 100M -o e
+        err_has 'of memory will not do: one block takes 195.3 MiB'
+    )
+    is 50000 "$(field length 1 <d/sequences.tsv)"
+    is ok "$(field status 1 <d/sequences.tsv)"
+}
