@@ -132,6 +132,23 @@ static char *directory_of(const char *path)
     return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
+int bl_io_unnamed(const char *dir, struct bl_error *e)
+{
+    struct bl_buffer name = {0};
+    dir = dir ? dir : getenv("TMPDIR");
+    bl_buffer_printf(&name, "%s/bload-XXXXXX", dir && *dir ? dir : "/tmp");
+    int fd = bl_buffer_check(&name, e);
+    if (!fd) {
+        fd = mkostemp(name.data, O_CLOEXEC);
+        if (fd < 0)
+            fd = bl_error_errno(e, BL_EFAIL, "cannot create %s", name.data);
+        else
+            unlink(name.data);
+    }
+    bl_buffer_free(&name);
+    return fd;
+}
+
 int bl_io_publish(const char *from, const char *to, struct bl_error *e)
 {
     if (rename(from, to) != 0)

@@ -26,6 +26,10 @@ int bl_io_mkdirs(const char *path, struct bl_error *e);
 /* Makes the names in a directory durable; path names the directory. */
 int bl_io_sync_directory(const char *path, struct bl_error *e);
 
+/* A file without a name, to be written and read, in dir (NULL: $TMPDIR or /tmp): it goes with its descriptor. The
+ * descriptor, or a code. */
+int bl_io_unnamed(const char *dir, struct bl_error *e);
+
 /* Renames from to to and makes that durable. Both in one directory. */
 int bl_io_publish(const char *from, const char *to, struct bl_error *e);
 

@@ -12,6 +12,7 @@
 #include "run/fields.h"
 #include "run/memory.h"
 #include "run/pack.h"
+#include "run/scatter.h"
 #include "run/signals.h"
 #include "store/index.h"
 #include "store/plantable.h"
@@ -135,6 +136,29 @@ static void tick_pack(void *sink, const struct bl_pack_progress *progress)
     bl_progress_tick(&p->progress);
 }
 
+static void tick_scatter(void *sink, int64_t rows)
+{
+    struct bl_packing *p = sink;
+    p->progress.done = rows;
+    bl_progress_tick(&p->progress);
+}
+
+/* A spool that is larger than the memory that is left is not read at random. */
+static int scatter(struct bl_cmd *cmd, struct bl_packing *p, struct bl_pack *job)
+{
+    char a[32], b[32];
+    int64_t bytes = p->inputs.kind->keep ? bl_scatter_bytes(job) : 0;
+    if (bytes <= p->memory)
+        return BL_OK;
+    if (!cmd->common.quiet)
+        bl_cmd_say("the spool has %s, more than the %s of memory that are left: it is scattered by shards first",
+                   bl_text_size(a, bytes), bl_text_size(b, p->memory));
+    bl_progress_start(&p->progress, cmd->common.quiet, "scatter", "sequences", NULL, (int64_t)p->table.count);
+    int code = bl_scatter_make(&job->scatter, job, p->env.spool, p->memory, tick_scatter, p, &cmd->error);
+    bl_progress_end(&p->progress);
+    return code;
+}
+
 static int write_shards(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_pack job = {.dir = p->output,
@@ -157,12 +181,15 @@ static int write_shards(struct bl_cmd *cmd, struct bl_packing *p)
         code = bl_shard_sweep(p->output, &cmd->error);
     if (!code)
         code = bl_finish_sweep(p->output, &cmd->error);
+    if (!code)
+        code = scatter(cmd, p, &job);
     bl_progress_start(&p->progress, cmd->common.quiet, "pack", "blocks", p->inputs.kind->steps,
                       (int64_t)p->plan.blocks);
     if (!code)
         code = bl_pack_run(&job, &cmd->error);
     p->seconds = bl_progress_seconds(&p->progress);
     bl_progress_end(&p->progress);
+    bl_scatter_free(job.scatter);
     return code;
 }
 
@@ -233,7 +260,7 @@ static int build(struct bl_cmd *cmd, struct bl_packing *p)
         code = make_format(cmd, p);
     if (!code)
         code = bl_memory_settle(p->options.memory, &p->table, &p->plan, &p->format, p->inputs.kind->reader_memory,
-                                &p->workers, &p->slots, e);
+                                &p->workers, &p->slots, &p->memory, e);
     if (!code)
         code = write_shards(cmd, p);
     if (!code)

@@ -28,6 +28,7 @@ struct bl_packing {
     struct bl_plan plan;
     struct bl_format format;
     int workers, slots;
+    int64_t memory; /* that is left for the page cache */
     struct bl_progress progress;
     int64_t useless; /* inputs of no use so far: skipped or failed */
     uint8_t *failed; /* a bit per sequence: it has been told, for an earlier piece */

@@ -31,7 +31,8 @@ static int64_t needed(const struct bl_sequences *table, const struct bl_plan *pl
 }
 
 int bl_memory_settle(int64_t limit, const struct bl_sequences *table, const struct bl_plan *plan,
-                     const struct bl_format *format, int64_t reader, int *workers, int *slots, struct bl_error *e)
+                     const struct bl_format *format, int64_t reader, int *workers, int *slots, int64_t *rest,
+                     struct bl_error *e)
 {
     if (!limit)
         limit = bl_machine_memory() / 10 * 9;
@@ -41,6 +42,7 @@ int bl_memory_settle(int64_t limit, const struct bl_sequences *table, const stru
     while (*workers > 1 && needed(table, plan, format, reader, *workers, *slots) > limit)
         *slots = --*workers;
     int64_t least = needed(table, plan, format, reader, *workers, *slots);
+    *rest = limit - least;
     if (least <= limit)
         return BL_OK;
     char a[32], b[32], c[32];

@@ -8,8 +8,10 @@
 
 /* reader: bytes that a worker's reader takes. Sets *slots, the blocks under way: two for each worker, or fewer where
  * the limit (bytes; 0: nine tenths of what bl_machine_memory says) does not allow that, and then lowers *workers.
- * BL_EUSAGE, with the figures, when not even one worker with one block fits. */
+ * *rest: what is left of the limit, which the page cache may take. BL_EUSAGE, with the figures, when not even one
+ * worker with one block fits. */
 int bl_memory_settle(int64_t limit, const struct bl_sequences *table, const struct bl_plan *plan,
-                     const struct bl_format *format, int64_t reader, int *workers, int *slots, struct bl_error *e);
+                     const struct bl_format *format, int64_t reader, int *workers, int *slots, int64_t *rest,
+                     struct bl_error *e);
 
 #endif

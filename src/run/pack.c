@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "run/pipeline.h"
+#include "run/scatter.h"
 #include "scan/sources.h"
 #include "store/block.h"
 #include "store/seekable.h"
@@ -93,9 +94,12 @@ static int read_piece(const struct bl_pack *pack, struct worker *w, struct job *
     struct bl_block *block = &job->block;
     const struct bl_fields *fields = &pack->format->fields;
     int64_t sequence = block->sequence[i];
+    size_t piece = (size_t)(pack->plan->block_ptr[block->index] + i);
     uint8_t *out[BL_FIELDS_MAX];
     for (int f = 0; f < fields->count; f++)
         out[f] = block->field[f] + (size_t)block->cu_seqlens[i] * bl_field_step_bytes(&fields->field[f]);
+    if (bl_scatter_has(pack->scatter, piece))
+        return bl_scatter_read(pack->scatter, piece, block->length[i], out, e);
     struct bl_request request = {.source_start = block->source_start[i], .steps = block->length[i], .out = out};
     struct bl_note note = {0};
     struct bl_error fault = {0};
@@ -272,6 +276,7 @@ static int produce(void *context, void **job_, struct bl_error *e)
     job->shard = p->open;
     bl_block_plan(&job->block, p->pack->format, p->pack->plan, p->pack->table->length, p->next_block++);
     bl_shard_place_block(job->shard->shard, &job->block);
+    bl_scatter_begin_block(p->pack->scatter, job->block.index);
     *job_ = job;
     return 1;
 }
@@ -334,6 +339,7 @@ static int consume(void *context, void *job_, struct bl_error *e)
     struct open_shard *open = job->shard;
     bool last = job->block.index == open->last_block;
     p->blocks_done++;
+    bl_scatter_end_block(p->pack->scatter, job->block.index);
     int code = tell(p->pack, &job->outcomes, e);
     if (!code)
         code = gather(&open->outcomes, &job->outcomes, e);

@@ -17,6 +17,8 @@ struct bl_pack_progress {
     int64_t bytes; /* of the shards that this run finished */
 };
 
+struct bl_scatter;
+
 struct bl_pack {
     const char *dir;  /* of the dataset; bl_shard_prepare came before */
     const char *base; /* directory that relative paths of the table count from, or NULL */
@@ -28,6 +30,7 @@ struct bl_pack {
     bool pad_repeat; /* the end of a block repeats its last entry instead of zeros */
     int workers, slots;
     const struct bl_kind_env *env;
+    struct bl_scatter *scatter; /* where pieces were brought to already, or NULL */
     /* Told of each failure and note, in the order of the blocks, also those that an earlier run had found. A code other
      * than BL_OK stops. */
     int (*outcome)(void *sink, const struct bl_row *row, const struct bl_outcome *outcome, struct bl_error *e);

@@ -1,7 +1,5 @@
 #include "scan/spill.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #define IN_MEMORY ((size_t)1 << 20)
@@ -11,30 +9,14 @@ void bl_spill_begin(struct bl_spill *spill, const char *dir)
     *spill = (struct bl_spill){.dir = dir, .fd = -1};
 }
 
-static int open_file(struct bl_spill *spill, struct bl_error *e)
-{
-    const char *dir = spill->dir ? spill->dir : getenv("TMPDIR");
-    struct bl_buffer name = {0};
-    bl_buffer_printf(&name, "%s/bload-rows-XXXXXX", dir && *dir ? dir : "/tmp");
-    int code = bl_buffer_check(&name, e);
-    if (!code) {
-        spill->fd = mkostemp(name.data, O_CLOEXEC);
-        if (spill->fd < 0)
-            code = bl_error_errno(e, BL_EFAIL, "cannot create %s", name.data);
-        else
-            unlink(name.data); /* it goes with its descriptor */
-    }
-    bl_buffer_free(&name);
-    return code;
-}
-
 int bl_spill_settle(struct bl_spill *spill, struct bl_error *e)
 {
     int code = bl_buffer_check(&spill->tail, e);
     if (code || spill->tail.size < IN_MEMORY)
         return code;
     if (spill->fd < 0)
-        code = open_file(spill, e);
+        spill->fd = bl_io_unnamed(spill->dir, e);
+    code = spill->fd < 0 ? spill->fd : BL_OK;
     if (!code)
         code = bl_io_write(spill->fd, spill->tail.data, spill->tail.size, "rows that wait to be written", e);
     spill->written += (int64_t)spill->tail.size;

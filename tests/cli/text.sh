@@ -221,6 +221,36 @@ test_a_table_that_was_scanned_before_and_its_spool() {
     err_has 'the table was scanned with sampling'
 }
 
+# What does not fit into the memory that is left for it is brought into the order of the shards first: to the same bytes.
+test_a_spool_that_is_larger_than_memory() {
+    awk 'BEGIN { for (i = 0; i < 20000; i++) { ids = m = i % 100; for (k = 1; k < 30 + i % 20; k++) { ids = ids "," i + k; m = m "," k } printf "{\"ids\": [%s], \"m\": [%s]}\n", ids, m } }' >c.jsonl
+    set -- --key ids --field m=m:u8 -T 64 --oversize split --shard-size 400K
+    expect 0 bload pack c.jsonl "$@" -o d
+    ! grep -q scattered "$ERR" || fail "a small spool is scattered"
+    for jobs in 1 3; do
+        rm -rf e
+        expect 0 bload pack c.jsonl "$@" -o e -j $jobs --memory 35M
+        grep -q 'the spool has .*, more than the .* of memory that are left: it is scattered by shards first' "$ERR"
+        diff -r d e
+    done
+    # Shards that are there stay; only what the others need is scattered again.
+    expect 0 bload scan -q c.jsonl "${@:1:4}" --spool kept -o t.tsv
+    sed 's/c.jsonl#0\t30/c.jsonl#0\t31/' t.tsv >lies.tsv
+    for name in f g; do
+        [ $name = f ] && limit= || limit='--memory 35M'
+        # shellcheck disable=SC2086 # an option and its value
+        expect 3 bload pack --sequences lies.tsv "$@" -o $name $limit
+        err_has 'bload: failed c.jsonl#0: has 30 tokens, the table says 31'
+    done
+    diff -r f g
+    # A spool that was cut is not taken for whole.
+    expect 0 bload scan -q c.jsonl "${@:1:4}" --spool kept -o t.tsv
+    truncate -s -1 kept/*.steps
+    expect 0 bload pack --sequences t.tsv "$@" -o h --memory 35M --spool kept
+    same d/shards/00000/shard-00000003.safetensors h/shards/00000/shard-00000003.safetensors
+    [ ! -e kept ] || fail "something is left in the spool"
+}
+
 test_a_table_that_lies() {
     corpus
     expect 0 bload scan -q corpus.jsonl --tokenizer bytes -o t.tsv

@@ -83,6 +83,28 @@ test_text() {
     done
 } 2>/dev/null
 
+# A spool that does not fit into memory is scattered into files without names, anew each time.
+test_text_scattered() {
+    texts
+    seq 60000 >in/e.txt
+    set -- --tokenizer bytes --oversize split --shard-size 100K
+    expect 3 pack one -j 1 "$@"
+    set -- "$@" --memory 34M -j 2
+    disturbed_pack LAWS_COUNT="$PWD/count" -- counted "$@" 2>/dev/null || is 3 $?
+    identical one counted
+    local steps n status
+    read -r steps _ <count
+    for n in $(seq 5 $((steps / 20)) "$steps"); do
+        rm -rf d
+        status=0
+        disturbed_pack LAWS_KILL="$n" -- d "$@" 2>/dev/null || status=$?
+        is 137 $status
+        whole one d
+        expect 3 pack d "$@"
+        identical one d
+    done
+} 2>/dev/null
+
 test_sound() {
     sounds
     set -- -T 8000 --oversize split --shard-size 30K

@@ -1,0 +1,292 @@
+#include "run/scatter.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "scan/sources.h"
+#include "store/shard.h"
+
+#define BUCKETS_MAX 200 /* files that are open at once */
+#define CHUNK_MAX ((int64_t)1 << 20)
+#define CHUNK_MIN ((int64_t)1 << 14)
+#define TICK_EVERY 1024 /* rows */
+
+struct bucket {
+    int fd;
+    int64_t bytes;           /* that belong there, of the pieces so far */
+    struct bl_buffer buffer; /* what is not written yet */
+    bool fetched;
+};
+
+struct bl_scatter {
+    const struct bl_pack *pack;
+    int64_t blocks_per_bucket;
+    int64_t buckets;
+    size_t chunk; /* bytes that are written at once */
+    struct bucket *bucket;
+    int64_t *place; /* [pieces] byte in its bucket; -1: not there */
+};
+
+static int64_t step_bytes(const struct bl_pack *pack)
+{
+    int64_t bytes = 0;
+    for (int f = 0; f < pack->format->fields.count; f++)
+        bytes += (int64_t)bl_field_step_bytes(&pack->format->fields.field[f]);
+    return bytes;
+}
+
+int64_t bl_scatter_bytes(const struct bl_pack *pack)
+{
+    int64_t steps = 0;
+    for (size_t p = 0; p < pack->plan->pieces; p++)
+        steps += bl_plan_piece_length(pack->plan, pack->table->length, p);
+    return steps * step_bytes(pack);
+}
+
+/* --- making ----------------------------------------------------------------------------------------------------- */
+
+/* How many shards share a bucket: a quarter of the memory, as neighbours are in use at once, and not too many files. */
+static void divide(struct bl_scatter *s, int64_t memory)
+{
+    const struct bl_format *format = s->pack->format;
+    int64_t shards = bl_format_shards(format), shard_bytes = format->T * step_bytes(s->pack) * format->blocks_per_shard;
+    int64_t each = memory / 4 / shard_bytes, least = (shards + BUCKETS_MAX - 1) / BUCKETS_MAX;
+    each = each > least ? each : least;
+    each = each < shards ? each : shards;
+    s->blocks_per_bucket = each * format->blocks_per_shard;
+    s->buckets = (shards + each - 1) / each;
+    int64_t chunk = memory / 8 / s->buckets;
+    s->chunk = (size_t)(chunk < CHUNK_MIN ? CHUNK_MIN : chunk > CHUNK_MAX ? CHUNK_MAX : chunk);
+}
+
+static int open_buckets(struct bl_scatter *s, const char *dir, struct bl_error *e)
+{
+    s->bucket = calloc((size_t)s->buckets, sizeof *s->bucket);
+    if (!s->bucket)
+        return bl_error_memory(e);
+    for (int64_t b = 0; b < s->buckets; b++)
+        s->bucket[b].fd = -1;
+    for (int64_t b = 0; b < s->buckets; b++) {
+        s->bucket[b].fd = bl_io_unnamed(dir, e);
+        if (s->bucket[b].fd < 0)
+            return s->bucket[b].fd;
+    }
+    return BL_OK;
+}
+
+/* Chains the pieces of each sequence, of the shards that are still missing: first holds the first one of each, and
+ * place the next one, until the piece gets its place. */
+static int chain(struct bl_scatter *s, int64_t *first, struct bl_error *e)
+{
+    const struct bl_pack *pack = s->pack;
+    for (size_t i = 0; i < pack->table->count; i++)
+        first[i] = -1;
+    for (int64_t shard = 0; shard < bl_format_shards(pack->format); shard++) {
+        struct bl_shard_record record = {0};
+        int found = bl_shard_find(pack->format, pack->dir, shard, &record, e);
+        bl_shard_record_free(&record);
+        if (found < 0)
+            return found;
+        int64_t block = bl_format_first_block(pack->format, shard);
+        int64_t end = pack->plan->block_ptr[block + bl_format_blocks_of(pack->format, shard)];
+        for (int64_t p = pack->plan->block_ptr[block]; p < end; p++) {
+            uint32_t sequence = pack->plan->sequence[p];
+            s->place[p] = found ? -1 : first[sequence];
+            first[sequence] = found ? first[sequence] : p;
+        }
+    }
+    return BL_OK;
+}
+
+/* The bucket of a piece: that of its block. */
+static struct bucket *bucket_of(const struct bl_scatter *s, int64_t piece)
+{
+    const int64_t *block_ptr = s->pack->plan->block_ptr;
+    int64_t low = 0, high = s->buckets;
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        if (block_ptr[middle * s->blocks_per_bucket] <= piece)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &s->bucket[low];
+}
+
+static int flush(struct bucket *bucket, struct bl_error *e)
+{
+    int code = bl_buffer_check(&bucket->buffer, e);
+    if (!code)
+        code =
+            bl_io_write(bucket->fd, bucket->buffer.data, bucket->buffer.size,
+                        "the scattered spool (--spool: another place; --memory: a spool that fits stays as it is)", e);
+    bl_buffer_clear(&bucket->buffer);
+    return code;
+}
+
+/* Reads a piece to the end of its bucket. */
+static int put_piece(struct bl_scatter *s, struct bl_reader *reader, struct bl_request *request, int64_t piece,
+                     struct bl_error *e)
+{
+    const struct bl_fields *fields = &s->pack->format->fields;
+    struct bucket *bucket = bucket_of(s, piece);
+    struct bl_note note = {0};
+    struct bl_error fault = {0};
+    uint8_t *out[BL_FIELDS_MAX];
+    s->place[piece] = -1;
+    request->steps = bl_plan_piece_length(s->pack->plan, s->pack->table->length, (size_t)piece);
+    request->source_start = s->pack->plan->source_start ? s->pack->plan->source_start[piece] : 0;
+    request->out = out;
+    size_t size = (size_t)(request->steps * step_bytes(s->pack));
+    if (bucket->buffer.size && bucket->buffer.size + size > s->chunk) {
+        int code = flush(bucket, e);
+        if (code)
+            return code;
+    }
+    if (!bl_buffer_reserve(&bucket->buffer, size))
+        return bl_error_memory(e);
+    uint8_t *at = (uint8_t *)bucket->buffer.data + bucket->buffer.size;
+    for (int f = 0; f < fields->count; f++) {
+        out[f] = at;
+        at += (size_t)request->steps * bl_field_step_bytes(&fields->field[f]);
+    }
+    int code = s->pack->kind->read(reader, request, &note, &fault);
+    if (code && code != BL_EDATA)
+        return bl_error_set(e, code, "%s", fault.text);
+    /* Whoever packs it shall be told what there is to be told of it. */
+    if (code || note.text[0])
+        return BL_OK;
+    s->place[piece] = bucket->bytes;
+    bucket->bytes += (int64_t)size;
+    bucket->buffer.size += size;
+    return BL_OK;
+}
+
+/* All pieces of one sequence. */
+static int put_sequence(struct bl_scatter *s, struct bl_reader *reader, struct bl_row_text *text, size_t row,
+                        int64_t first, struct bl_error *e)
+{
+    int code = bl_sequences_row(s->pack->table, row, text, e);
+    if (code)
+        return code;
+    struct bl_request request = {.row = text->row};
+    char *path = bl_source_open_path(s->pack->base, text->row.path);
+    if (!path)
+        return bl_error_memory(e);
+    request.row.path = path;
+    bl_error_memory_watch();
+    for (int64_t p = first, next; p >= 0 && !code; p = next) {
+        next = s->place[p];
+        code = put_piece(s, reader, &request, p, e);
+    }
+    if (bl_error_memory_seen() && code != BL_ECANCEL)
+        code = bl_error_memory(e);
+    free(path);
+    return code;
+}
+
+static int put_all(struct bl_scatter *s, const int64_t *first, void (*tick)(void *sink, int64_t rows), void *sink,
+                   struct bl_error *e)
+{
+    const struct bl_pack *pack = s->pack;
+    struct bl_reader *reader = NULL;
+    struct bl_row_text text = {0};
+    int code = pack->kind->open(pack->config, pack->env, &pack->format->fields, &reader, e);
+    for (size_t row = 0; row < pack->table->count && !code; row++) {
+        if (first[row] >= 0)
+            code = bl_cancelled(pack->env->cancel) ? BL_ECANCEL : put_sequence(s, reader, &text, row, first[row], e);
+        if (row % TICK_EVERY == 0)
+            tick(sink, (int64_t)row);
+    }
+    for (int64_t b = 0; b < s->buckets && !code; b++) {
+        code = flush(&s->bucket[b], e);
+        bl_buffer_free(&s->bucket[b].buffer);
+    }
+    bl_row_text_free(&text);
+    if (reader)
+        pack->kind->close(reader);
+    return code;
+}
+
+int bl_scatter_make(struct bl_scatter **scatter, const struct bl_pack *pack, const char *dir, int64_t memory,
+                    void (*tick)(void *sink, int64_t rows), void *sink, struct bl_error *e)
+{
+    struct bl_scatter *s = calloc(1, sizeof *s);
+    int64_t *first = malloc((pack->table->count + 1) * sizeof *first);
+    if (s) {
+        s->pack = pack;
+        s->place = malloc((pack->plan->pieces + 1) * sizeof *s->place);
+    }
+    int code = s && s->place && first ? BL_OK : bl_error_memory(e);
+    if (!code)
+        divide(s, memory);
+    if (!code)
+        code = open_buckets(s, dir, e);
+    if (!code)
+        code = chain(s, first, e);
+    if (!code)
+        code = put_all(s, first, tick, sink, e);
+    free(first);
+    if (code)
+        bl_scatter_free(s);
+    else
+        *scatter = s;
+    return code;
+}
+
+static void give_up(struct bucket *bucket)
+{
+    if (bucket->fd >= 0)
+        close(bucket->fd);
+    bucket->fd = -1;
+    bl_buffer_free(&bucket->buffer);
+}
+
+void bl_scatter_free(struct bl_scatter *s)
+{
+    if (!s)
+        return;
+    for (int64_t b = 0; s->bucket && b < s->buckets; b++)
+        give_up(&s->bucket[b]);
+    free(s->bucket);
+    free(s->place);
+    free(s);
+}
+
+/* --- reading ---------------------------------------------------------------------------------------------------- */
+
+void bl_scatter_begin_block(struct bl_scatter *s, int64_t block)
+{
+    struct bucket *bucket = s ? &s->bucket[block / s->blocks_per_bucket] : NULL;
+    /* In one go and in order, before pieces are asked for at random; only a wish. */
+    if (bucket && !bucket->fetched)
+        (void)posix_fadvise(bucket->fd, 0, 0, POSIX_FADV_WILLNEED);
+    if (bucket)
+        bucket->fetched = true;
+}
+
+void bl_scatter_end_block(struct bl_scatter *s, int64_t block)
+{
+    if (s && (block + 1) % s->blocks_per_bucket == 0)
+        give_up(&s->bucket[block / s->blocks_per_bucket]);
+}
+
+bool bl_scatter_has(const struct bl_scatter *s, size_t piece)
+{
+    return s && s->place[piece] >= 0;
+}
+
+int bl_scatter_read(const struct bl_scatter *s, size_t piece, int64_t steps, uint8_t *const *out, struct bl_error *e)
+{
+    const struct bl_fields *fields = &s->pack->format->fields;
+    int64_t at = s->place[piece];
+    int code = BL_OK;
+    for (int f = 0; f < fields->count && !code; f++) {
+        size_t size = (size_t)steps * bl_field_step_bytes(&fields->field[f]);
+        code = bl_io_pread(bucket_of(s, (int64_t)piece)->fd, out[f], size, at, "the scattered spool", e);
+        at += (int64_t)size;
+    }
+    return code;
+}
