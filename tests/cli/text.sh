@@ -344,6 +344,19 @@ test_large_files_are_cut_where_lines_begin() {
     awk -F '\t' 'NR > 1 { print $2 }' z.tsv | cmp - lengths
 }
 
+test_large_files_are_cut_where_paragraphs_begin() {
+    awk 'BEGIN { for (i = 0; i < 1900000; i++) printf "%d %s\n%s", i, substr("abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz0123456789", 1, 1 + (i * 7919) % 58), i % 3 ? "" : i % 2 ? "\n" : "\n\n\n" }' >large.txt
+    [ "$(stat -c %s large.txt)" -gt 71303168 ] || fail "too small to be cut"
+    gzip -1c large.txt >packed.txt.gz # is not cut
+    local rule
+    for rule in blank-line 'sep:\n\n'; do
+        expect 0 bload scan -q large.txt --tokenizer bytes --documents "$rule" -j 2 -o t.tsv
+        expect 0 bload scan -q packed.txt.gz --tokenizer bytes --documents "$rule" -o z.tsv
+        [ "$(wc -l <t.tsv)" -gt 600000 ]
+        cmp <(cut -f 1,2 t.tsv | sed 's/.*#//') <(cut -f 1,2 z.tsv | sed 's/.*#//')
+    done
+}
+
 test_text_in_a_folder_gives_way_to_videos() {
     mkdir v
     cp "$(fixture h264-30.mp4)" v/

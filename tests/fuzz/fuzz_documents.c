@@ -49,7 +49,7 @@ static void set(struct bl_options *options, const char *name, const char *value)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const rule[] = {"file", "line", "blank-line", "sep:\\n--"};
+    static const char *const rule[] = {"file", "line", "blank-line", "sep:-\\n-"};
     static const char *const format[] = {"jsonl", "plain", "npy"};
     if (size < 1)
         return 0;

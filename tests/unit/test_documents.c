@@ -31,24 +31,27 @@ static char *make_text(void)
     return text;
 }
 
-/* Takes the documents of a part and holds them against text; their number. */
+/* Takes the documents of a part and holds them against text; their number. Each ck_assert is a system call, so that of
+ * millions of documents there is one. */
 static int64_t take(const struct bl_division_rule *rule, const char *text, int64_t begin, int64_t end, int64_t *bytes)
 {
     struct bl_documents *documents;
     struct bl_document document;
     struct bl_error e = {0};
+    bool right = true;
     int got;
     int64_t count = 0;
     ck_assert_int_eq(bl_documents_open(&documents, "text", rule, begin, end, INT64_MAX, NULL, &e), BL_OK);
     while ((got = bl_documents_next(documents, &document, &e)) > 0) {
-        ck_assert_int_ge(document.offset, begin);
-        ck_assert(memcmp(document.text, text + document.offset, document.size) == 0);
+        right &= document.offset >= begin && document.offset < end;
+        right &= memcmp(document.text, text + document.offset, document.size) == 0;
         if (document.ended && rule->by == BL_DIVISION_SEPARATOR)
-            ck_assert(memcmp(text + document.offset + document.size, rule->separator, rule->separator_size) == 0);
+            right &= memcmp(text + document.offset + document.size, rule->separator, rule->separator_size) == 0;
         *bytes += (int64_t)document.size;
         count++;
     }
     ck_assert_msg(got == 0, "%s", e.text);
+    ck_assert(right);
     bl_documents_close(documents);
     return count;
 }
@@ -78,6 +81,46 @@ START_TEST(lines_and_separators_across_edges)
     bytes = 0;
     ck_assert_int_eq(take(&rule, text, 0, INT64_MAX, &bytes), marks + 1);
     ck_assert_int_eq(bytes, (int64_t)SIZE - 2 * marks);
+    free(text);
+    unit_leave(directory);
+}
+END_TEST
+
+/* Parts of any size have the documents of the whole, also where separators overlap one another. */
+START_TEST(parts_have_the_documents_of_the_whole)
+{
+    static const struct bl_division_rule rule[] = {
+        {BL_DIVISION_LINE, NULL, 0},          {BL_DIVISION_BLANK_LINE, NULL, 0}, {BL_DIVISION_SEPARATOR, "-", 1},
+        {BL_DIVISION_SEPARATOR, "-=", 2},     {BL_DIVISION_SEPARATOR, "--", 2},  {BL_DIVISION_SEPARATOR, "\n\n", 2},
+        {BL_DIVISION_SEPARATOR, "=x=x=", 5},  {BL_DIVISION_SEPARATOR, "---", 3}, {BL_DIVISION_SEPARATOR, "x-x", 3},
+        {BL_DIVISION_SEPARATOR, "-x-x-x-", 7}};
+    char directory[64];
+    unit_enter(directory);
+    char *text = make_text();
+    /* Rows of what overlaps itself, longer than what is read at once. */
+    memset(text + 70000, '-', 1500000);
+    memset(text + 2000000, '\n', 1300001);
+    FILE *file = fopen("text", "wb");
+    ck_assert_uint_eq(fwrite(text, 1, SIZE, file), SIZE);
+    ck_assert_int_eq(fclose(file), 0);
+    for (size_t r = 0; r < sizeof rule / sizeof *rule; r++) {
+        int64_t bytes = 0, count = take(&rule[r], text, 0, INT64_MAX, &bytes);
+        for (int64_t step = 300007; step < (int64_t)SIZE; step += 1500007) {
+            int64_t parted = 0, part_bytes = 0;
+            for (int64_t begin = 0; begin < (int64_t)SIZE; begin += step)
+                parted += take(&rule[r], text, begin, begin + step, &part_bytes);
+            ck_assert_msg(parted == count && part_bytes == bytes, "rule %zu, parts of %lld: %lld documents, not %lld",
+                          r, (long long)step, (long long)parted, (long long)count);
+        }
+    }
+    /* And every place where a part can begin, where there are many of them. */
+    for (size_t r = 0; r < sizeof rule / sizeof *rule; r++) {
+        int64_t bytes = 0, parted = 0, part_bytes = 0, count = take(&rule[r], text, 4090, 4150, &bytes);
+        for (int64_t begin = 4090; begin < 4150; begin++)
+            parted += take(&rule[r], text, begin, begin + 1, &part_bytes);
+        ck_assert_msg(parted == count && part_bytes == bytes, "rule %zu: %lld documents, not %lld", r,
+                      (long long)parted, (long long)count);
+    }
     free(text);
     unit_leave(directory);
 }
@@ -224,6 +267,7 @@ END_TEST
 static void add(TCase *tests)
 {
     tcase_add_test(tests, lines_and_separators_across_edges);
+    tcase_add_test(tests, parts_have_the_documents_of_the_whole);
     tcase_add_test(tests, blank_lines_across_edges);
     tcase_add_test(tests, what_is_too_long_is_passed_over);
     tcase_add_test(tests, json_that_is_none);

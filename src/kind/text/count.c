@@ -49,17 +49,17 @@ void bl_text_close_counter(struct bl_counter *counter)
     free(counter);
 }
 
-static bool by_lines(const struct bl_text_config *config, const char *path)
+static bool stands_alone(const struct bl_text_config *config, const char *path)
 {
     enum bl_text_format format = bl_text_format_of(config, path);
-    return format == BL_TEXT_JSONL || (format == BL_TEXT_PLAIN && config->run->rule.by == BL_DIVISION_LINE);
+    return format != BL_TEXT_JSONL && (format != BL_TEXT_PLAIN || config->run->rule.by == BL_DIVISION_FILE);
 }
 
 int bl_text_divisible(const void *config, const struct bl_input *input, bool *divisible, struct bl_error *e)
 {
     uint8_t head[4];
     *divisible = false;
-    if (!by_lines(config, input->path))
+    if (stands_alone(config, input->path))
         return BL_OK;
     int fd = open(input->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)

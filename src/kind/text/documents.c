@@ -1,9 +1,12 @@
 #include "kind/text/documents.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/feed.h"
+#include "base/io.h"
 
 #define CHUNK ((size_t)1 << 20)
 
@@ -15,6 +18,7 @@ struct bl_documents {
     size_t capacity, at, filled;
     int64_t base; /* offset of data[0] in the file */
     bool eof;
+    const atomic_int *stop; /* or NULL */
 };
 
 /* Reads more behind what is left, which moves to the front. */
@@ -39,19 +43,133 @@ static int refill(struct bl_documents *d, struct bl_error *e)
     return code;
 }
 
-/* A part begins behind the first \n at or after the byte before it; where there is none before its end, no line begins
- * in it. */
+/* --- where a part of a file begins ------------------------------------------------------------------------------ */
+
+/* The bytes of the blank line at `at`; 0 when it is none, -1 when more must be read to tell. */
+static int blank_line(const struct bl_documents *d, size_t at)
+{
+    size_t have = d->filled - at;
+    if (have >= 1 && d->data[at] == '\n')
+        return 1;
+    if (have >= 2 && d->data[at] == '\r')
+        return d->data[at + 1] == '\n' ? 2 : 0;
+    return (have == 0 || d->data[at] == '\r') && !d->eof ? -1 : 0;
+}
+
+static int skip_blank_lines(struct bl_documents *d, struct bl_error *e)
+{
+    int code = BL_OK, blank;
+    while (!code && (blank = blank_line(d, d->at))) {
+        if (blank > 0)
+            d->at += (size_t)blank;
+        else
+            code = refill(d, e);
+    }
+    return code;
+}
+
+/* Behind the first \n at or after the byte before the part. */
 static int skip_to_line(struct bl_documents *d, struct bl_error *e)
 {
-    for (;;) {
+    int code = BL_OK;
+    while (!code) {
         char *newline = memchr(d->data + d->at, '\n', d->filled - d->at);
         d->at = newline ? (size_t)(newline - d->data) + 1 : d->filled;
         if (newline || d->eof || bl_documents_offset(d) >= d->end)
-            return BL_OK;
-        int code = refill(d, e);
-        if (code)
-            return code;
+            break;
+        code = refill(d, e);
     }
+    return code;
+}
+
+/* Behind the first blank lines that end in the part. */
+static int skip_to_paragraph(struct bl_documents *d, int64_t begin, struct bl_error *e)
+{
+    int code = d->base ? skip_to_line(d, e) : BL_OK;
+    while (!code && bl_documents_offset(d) < d->end) {
+        int64_t line = bl_documents_offset(d);
+        code = skip_blank_lines(d, e);
+        bool behind = bl_documents_offset(d) > line && bl_documents_offset(d) >= begin;
+        if (code || behind || (d->at == d->filled && d->eof))
+            break;
+        code = skip_to_line(d, e);
+    }
+    return code;
+}
+
+/* Behind the first separator that ends in the part. */
+static int skip_to_separator(struct bl_documents *d, int64_t begin, struct bl_error *e)
+{
+    size_t size = d->rule.separator_size;
+    int code = BL_OK;
+    while (!code) {
+        char *found = memmem(d->data + d->at, d->filled - d->at, d->rule.separator, size);
+        if (found) {
+            d->at = (size_t)(found - d->data) + size;
+            if (bl_documents_offset(d) >= begin)
+                break;
+        } else if (d->eof || d->base + (int64_t)d->filled >= d->end) {
+            d->at = d->filled;
+            break;
+        } else {
+            d->at = d->filled - d->at < size ? d->at : d->filled - size + 1;
+            code = refill(d, e);
+        }
+    }
+    return code;
+}
+
+/* Moves *at back to where it does not matter what comes before: to where no separator begins that ends behind it.
+ * Separators may overlap one another, as in a row of dashes; then those count that are found from the left. */
+static int find_independent(const struct bl_documents *d, int fd, const char *path, int64_t *at, struct bl_error *e)
+{
+    int64_t size = (int64_t)d->rule.separator_size, low = INT64_MAX;
+    for (;;) {
+        int64_t from = *at - size + 1 > 0 ? *at - size + 1 : 0;
+        if (from < low) {
+            low = *at > (int64_t)CHUNK ? *at - (int64_t)CHUNK : 0;
+            low = from < low ? from : low;
+            int code = d->stop && atomic_load(d->stop) ? BL_ECANCEL : BL_OK;
+            if (!code)
+                code = bl_io_pread(fd, d->data, (size_t)(*at - low + size - 1), low, path, e);
+            if (code)
+                return code;
+        }
+        const char *found =
+            memmem(d->data + (from - low), (size_t)(*at - from + size - 1), d->rule.separator, (size_t)size);
+        if (!found)
+            return BL_OK;
+        *at = low + (found - d->data);
+    }
+}
+
+/* Where reading must begin to find the first document of a part. */
+static int find_base(struct bl_documents *d, const char *path, int64_t begin, struct bl_error *e)
+{
+    static const int64_t before[] = {[BL_DIVISION_LINE] = 1, [BL_DIVISION_BLANK_LINE] = 3};
+    if (d->rule.by != BL_DIVISION_SEPARATOR) {
+        d->base = begin > before[d->rule.by] ? begin - before[d->rule.by] : 0;
+        return BL_OK;
+    }
+    d->base = begin - (int64_t)d->rule.separator_size;
+    if (d->base <= 0 || d->rule.separator_size == 1) {
+        d->base = d->base > 0 ? d->base : 0;
+        return BL_OK;
+    }
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
+    int code = find_independent(d, fd, path, &d->base, e);
+    close(fd);
+    return code;
+}
+
+/* Goes to the first document that begins in a part. */
+static int skip_to_part(struct bl_documents *d, int64_t begin, struct bl_error *e)
+{
+    if (d->rule.by == BL_DIVISION_BLANK_LINE)
+        return skip_to_paragraph(d, begin, e);
+    return d->rule.by == BL_DIVISION_SEPARATOR ? skip_to_separator(d, begin, e) : skip_to_line(d, e);
 }
 
 int bl_documents_open(struct bl_documents **documents, const char *path, const struct bl_division_rule *rule,
@@ -63,12 +181,16 @@ int bl_documents_open(struct bl_documents **documents, const char *path, const s
     d->rule = *rule;
     d->end = end;
     d->max = max;
-    d->base = begin ? begin - 1 : 0;
+    d->stop = stop;
     d->capacity = 2 * CHUNK;
     d->data = malloc(d->capacity + 1);
-    int code = d->data ? bl_feed_open(&d->feed, path, d->base, stop, e) : bl_error_memory(e);
+    int code = d->data ? BL_OK : bl_error_memory(e);
     if (!code && begin)
-        code = skip_to_line(d, e);
+        code = find_base(d, path, begin, e);
+    if (!code)
+        code = bl_feed_open(&d->feed, path, d->base, stop, e);
+    if (!code && begin)
+        code = skip_to_part(d, begin, e);
     if (code)
         bl_documents_close(d);
     else
@@ -87,17 +209,6 @@ void bl_documents_close(struct bl_documents *d)
 int64_t bl_documents_offset(const struct bl_documents *d)
 {
     return d->base + (int64_t)d->at;
-}
-
-/* The bytes of the blank line at `at`; 0 when it is none, -1 when more must be read to tell. */
-static int blank_line(const struct bl_documents *d, size_t at)
-{
-    size_t have = d->filled - at;
-    if (have >= 1 && d->data[at] == '\n')
-        return 1;
-    if (have >= 2 && d->data[at] == '\r')
-        return d->data[at + 1] == '\n' ? 2 : 0;
-    return (have == 0 || d->data[at] == '\r') && !d->eof ? -1 : 0;
 }
 
 static bool find_blank_line(const struct bl_documents *d, size_t from, size_t *stop, size_t *next)
@@ -143,18 +254,6 @@ static size_t overlap(const struct bl_documents *d)
     return d->rule.by == BL_DIVISION_SEPARATOR    ? d->rule.separator_size - 1
            : d->rule.by == BL_DIVISION_BLANK_LINE ? 2
                                                   : 0;
-}
-
-static int skip_blank_lines(struct bl_documents *d, struct bl_error *e)
-{
-    int code = BL_OK, blank;
-    while (!code && (blank = blank_line(d, d->at))) {
-        if (blank > 0)
-            d->at += (size_t)blank;
-        else
-            code = refill(d, e);
-    }
-    return code;
 }
 
 static void end_of_file(const struct bl_documents *d, size_t *stop, size_t *next)

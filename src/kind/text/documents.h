@@ -17,6 +17,8 @@ enum bl_division {
     BL_DIVISION_SEPARATOR,  /* what lies between occurrences of a text; behind the last one at the end nothing begins */
 };
 
+#define BL_SEPARATOR_MAX 4096 /* bytes */
+
 struct bl_division_rule {
     enum bl_division by;
     const char *separator;
@@ -33,8 +35,9 @@ struct bl_document {
 
 struct bl_documents;
 
-/* The documents that begin at bytes begin <= offset < end of path; other begins than 0 only by lines, and of plain
- * files. max: bytes of a document. stop: as bl_feed_open. path and the rule's texts outlive it. Codes as bl_feed_open.
+/* The documents that begin at bytes begin <= offset < end of path; other begins than 0 only of plain files, and not
+ * where a file is a document. max: bytes of a document. stop: as bl_feed_open. path and the rule's texts outlive it.
+ * Codes as bl_feed_open.
  */
 int bl_documents_open(struct bl_documents **documents, const char *path, const struct bl_division_rule *rule,
                       int64_t begin, int64_t end, int64_t max, const atomic_int *stop, struct bl_error *e);

@@ -134,7 +134,7 @@ static int prepare_rule(const struct bl_text_config *config, struct bl_text_run 
     if (!run->separator)
         return bl_error_memory(e);
     int64_t size = bl_text_unescape(run->separator, strlen(run->separator));
-    if (size <= 0)
+    if (size <= 0 || size > BL_SEPARATOR_MAX)
         return bl_error_set(e, BL_EUSAGE, "--documents sep: expects a text behind it, with \\n \\t \\r \\\\ or \\xHH");
     run->rule = (struct bl_division_rule){BL_DIVISION_SEPARATOR, run->separator, (size_t)size};
     return BL_OK;
