@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the tables of Unicode in src/kind/text/ from the Unicode Character Database, as the package unicodedata2 of the wanted version
-holds it, and BERT's as the package tokenizers has them. They are checked in, so that nobody needs this script or those packages to
-build.
+holds it, and those of BERT and of words as the package tokenizers has them. They are checked in, so that nobody needs this script or
+those packages to build.
 
     pip install unicodedata2==16.0.0 tokenizers==0.23.3
     scripts/unicode.py            writes them
@@ -160,13 +160,37 @@ def bert():
             array("const struct bl_bert_lower bl_bert_lower[]", rows) + f"const size_t bl_bert_lower_count = {len(rows)};\n")
 
 
+WORD_HEAD = """/* The characters of words (\\w), beside which an added token is no single word: see word_table.h.
+ *
+ * Written by scripts/unicode.py, which asks the Python package tokenizers {version} about every code point. The data are
+ * copyright 1991-2024 Unicode, Inc., under the Unicode License v3 (docs/unicode-license.txt). */
+/* clang-format off */
+"""
+
+
+def words():
+    asked = tokenizers.Tokenizer(tokenizers.models.WordLevel({"?": 0}, unk_token="?"))
+    asked.add_tokens([tokenizers.AddedToken("|q|", single_word=True, normalized=False)])
+    ranges = []
+    for point in CODE_POINTS:
+        if 0xD800 <= point < 0xE000 or asked.encode(chr(point) + "|q|").ids[-1] == 1:
+            continue
+        if ranges and ranges[-1][1] == point - 1:
+            ranges[-1][1] = point
+        else:
+            ranges.append([point, point])
+    rows = [f"{{{first},{last}}}" for first, last in ranges]
+    return (WORD_HEAD.format(version=TOKENIZERS) + '#include "kind/text/word_table.h"\n' +
+            array("const struct bl_word_range bl_word_range[]", rows) + f"const size_t bl_word_ranges = {len(rows)};\n")
+
+
 def main():
     if tokenizers.__version__ != TOKENIZERS:
         sys.exit(f"unicode.py: this is tokenizers {tokenizers.__version__}; wanted is {TOKENIZERS}")
     if unicode.unidata_version != VERSION:
         sys.exit(f"unicode.py: unicodedata2 has Unicode {unicode.unidata_version}; wanted is {VERSION}")
     differing = 0
-    for name, make in (("unicode_table.c", classes), ("normal_table.c", normal), ("bert_table.c", bert)):
+    for name, make in (("unicode_table.c", classes), ("normal_table.c", normal), ("bert_table.c", bert), ("word_table.c", words)):
         path = os.path.join(FOLDER, name)
         text = make()
         if "--check" not in sys.argv[1:]:

@@ -65,6 +65,8 @@ ALL_POINTS = ("gpt2", "neox", "llama3", "o200k")
 ADDED = [AddedToken("   ", normalized=True), AddedToken("  ", normalized=True), AddedToken("|||MAIL|||", normalized=False),
          AddedToken("<left>", lstrip=True, normalized=False), AddedToken("<right>", rstrip=True, normalized=False),
          AddedToken("caf\u00e9!", normalized=True), AddedToken("|", normalized=False)]
+SINGLE = [AddedToken("solo", single_word=True, normalized=False), AddedToken("caf\u00e9", single_word=True, normalized=True),
+          AddedToken("--", single_word=True, lstrip=True, rstrip=True, normalized=False)]
 
 
 def training_texts():
@@ -92,7 +94,8 @@ def strange_texts():
     yield from (draw.randbytes(draw.randint(0, 200)).decode("utf-8", "replace") for _ in range(300))
     points = text.code_points()
     yield from text.random_texts(500, points, 10)
-    pieces = ["<|endoftext|>", "<|end", "|||MAIL|||", "|||", "   ", "  ", " ", "\t", "<left>", "<right>", "cafe\u0301!", "caf\u00e9!", "a", "."]
+    pieces = ["<|endoftext|>", "<|end", "|||MAIL|||", "|||", "   ", "  ", " ", "\t", "<left>", "<right>", "cafe\u0301!", "caf\u00e9!", "a", ".",
+              "solo", "--", "caf\u00e9", "\u0301", "\u200d", "_"]
     yield from ("".join(draw.choices(pieces, k=draw.randint(0, 12))) for _ in range(400))
 
 
@@ -100,7 +103,7 @@ def point_texts(step=1):
     """Every assigned code point, or one of so many, beside letters, digits, blanks and signs; many to a text, for speed."""
     assigned = [c for c in text.code_points() if unicodedata2.category(c) not in ("Cn", "Co")][::step]
     for at in range(0, len(assigned), 64):
-        yield "".join(f"a{c} {c}{c}1{c}\n'{c}!{c}B" for c in assigned[at:at + 64])
+        yield "".join(f"a{c} {c}{c}1{c}\n'{c}!{c}B {c}solo\nsolo{c}" for c in assigned[at:at + 64])
 
 
 def encode(path, texts, *arguments):
@@ -134,7 +137,7 @@ class Exact(tool.Tool):
         one.decoder = decoders.ByteLevel()
         trainer = trainers.BpeTrainer(vocab_size=size, show_progress=False, initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
         one.train_from_iterator(training_texts() if name != "whole" else (t[:300] for t in training_texts()), trainer)
-        one.add_tokens(ADDED)
+        one.add_tokens(ADDED + SINGLE)
         one.add_special_tokens([SPECIAL])
         path = self.path(name + ".json")
         one.save(path)
@@ -196,6 +199,10 @@ class Grammars(Exact):
             for file in "tokenizer.json", "vocab.txt":
                 ours = encode(os.path.join(folder, file), texts, *(["special=parse"] if special else []))
                 self.same(texts, ours, theirs)
+        one.add_tokens(SINGLE)
+        one.save(os.path.join(folder, "tokenizer.json"))
+        theirs = [e.ids for e in one.encode_batch_fast(texts, add_special_tokens=False)]
+        self.same(texts, encode(os.path.join(folder, "tokenizer.json"), texts, "special=parse"), theirs)
 
     @each(TIKTOKEN)
     def test_ranks(self, pattern):

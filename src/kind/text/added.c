@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "kind/text/character.h"
+#include "kind/text/utf8.h"
+#include "kind/text/word_table.h"
 
 void bl_added_init(struct bl_added *added)
 {
@@ -86,6 +88,31 @@ static const struct bl_added_token *longest(const struct bl_added *added, const 
     return NULL;
 }
 
+/* Whether the character at text, which is valid UTF-8, is one of words. */
+static bool is_word(const uint8_t *text)
+{
+    uint32_t point;
+    bl_utf8_decode((const char *)text, &point);
+    size_t low = 0, high = bl_word_ranges;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (bl_word_range[middle].first <= point)
+            low = middle;
+        else
+            high = middle;
+    }
+    return bl_word_range[low].first <= point && point <= bl_word_range[low].last;
+}
+
+/* Whether [start, stop) of the text is no part of a longer word. */
+static bool stands_alone(const uint8_t *text, size_t size, size_t start, size_t stop)
+{
+    size_t before = start;
+    while (before && (text[--before] & 0xc0) == 0x80)
+        ;
+    return !(start && is_word(text + before)) && !(stop < size && is_word(text + stop));
+}
+
 bool bl_added_next(const struct bl_added *added, const uint8_t *text, size_t size, size_t *at, size_t taken,
                    struct bl_added_match *match)
 {
@@ -98,7 +125,7 @@ bool bl_added_next(const struct bl_added *added, const uint8_t *text, size_t siz
         if (!token)
             continue;
         *at = p + token->size;
-        if (token->plain) {
+        if (token->plain || (token->single_word && !stands_alone(text, size, p, *at))) {
             p += token->size - 1;
             continue;
         }

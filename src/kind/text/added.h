@@ -18,6 +18,7 @@ struct bl_added_token {
     int32_t next;        /* of those with the same first byte, longest first; -1: no more */
     bool plain;          /* to be left as text */
     bool lstrip, rstrip; /* takes the blank space before, after it, too */
+    bool single_word;    /* only where no character of a word stands before or after it */
 };
 
 struct bl_added {

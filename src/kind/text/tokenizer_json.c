@@ -200,7 +200,7 @@ static int read_added_token(struct bl_tokenizer *tokenizer, const json_t *vocab,
     static const char *const known[] = {"id",     "content",    "single_word", "lstrip",
                                         "rstrip", "normalized", "special",     NULL};
     struct bl_added_token token = {0};
-    bool single_word = false, normalized = true, special = false;
+    bool normalized = true, special = false;
     int code = bl_tokenizer_json_members(item, "it", known, e);
     const json_t *content = json_object_get(item, "content"), *id = json_object_get(item, "id");
     if (!code && (!json_is_string(content) || !json_string_length(content)))
@@ -208,7 +208,7 @@ static int read_added_token(struct bl_tokenizer *tokenizer, const json_t *vocab,
     if (!code && (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) > BL_ID_MAX))
         code = bl_error_set(e, BL_EFAIL, "\"id\" is missing, or no integer from 0 to %d", BL_ID_MAX);
     if (!code)
-        code = bl_tokenizer_json_flag(item, "it", "single_word", false, &single_word, e);
+        code = bl_tokenizer_json_flag(item, "it", "single_word", false, &token.single_word, e);
     if (!code)
         code = bl_tokenizer_json_flag(item, "it", "lstrip", false, &token.lstrip, e);
     if (!code)
@@ -222,8 +222,6 @@ static int read_added_token(struct bl_tokenizer *tokenizer, const json_t *vocab,
     const char *text = json_string_value(content);
     size_t size = json_string_length(content);
     int64_t expected = expected_id(vocab, text, size, largest);
-    if (single_word)
-        return bl_error_set(e, BL_EFAIL, "\"%.80s\" has \"single_word\", which is not supported", text);
     if (expected != json_integer_value(id))
         return bl_error_set(e, BL_EFAIL, "\"%.80s\" has the id %lld where `tokenizers` gives it %lld", text,
                             (long long)json_integer_value(id), (long long)expected);
