@@ -287,6 +287,13 @@ class Real(Exact):
             self.same(texts, encode(path, texts, *(["special=parse"] if special else [])), theirs)
             texts = texts[:3000]
 
+    def test_two_files(self):
+        one = tokenizers.Tokenizer.from_file(os.path.join(TOKENIZERS, "gpt2-tokenizer.json"))
+        one.encode_special_tokens = True
+        texts = list(strange_texts())
+        theirs = [e.ids for e in one.encode_batch_fast(texts, add_special_tokens=False)]
+        self.same(texts, encode(os.path.join(TOKENIZERS, "gpt2-vocab.json"), texts), theirs)
+
     @each(PATTERNS)
     def test_ranks(self, name):
         path = os.path.join(TOKENIZERS, name)

@@ -174,8 +174,46 @@ START_TEST(lengths_that_a_file_asks_for_are_warned_of)
                          " \"continuing_subword_prefix\": \"##\", \"max_input_chars_per_word\": 100,"
                          " \"vocab\": {\"[UNK]\": 0, \"a\": 1}}}");
     ck_assert_msg(bl_tokenizer_open(&tokenizer, &options, &e) == 0, "%s", e.text);
-    ck_assert_str_eq(bl_tokenizer_warning(tokenizer), "its own truncation not applied: -T and --oversize decide");
+    ck_assert_str_eq(bl_tokenizer_warning(tokenizer),
+                     "t.json: its own truncation not applied: -T and --oversize decide");
     bl_tokenizer_close(tokenizer);
+    unit_leave(directory);
+}
+END_TEST
+
+static void warned(const char *path, const char *text, const char *warning)
+{
+    struct bl_error e = {0};
+    struct bl_tokenizer *tokenizer = NULL;
+    const struct bl_tokenizer_options options = {.path = path};
+    write_file(path, text);
+    ck_assert_msg(bl_tokenizer_open(&tokenizer, &options, &e) == 0, "%s", e.text);
+    if (warning)
+        ck_assert_str_eq(bl_tokenizer_warning(tokenizer), warning);
+    else
+        ck_assert_ptr_null(bl_tokenizer_warning(tokenizer));
+    bl_tokenizer_close(tokenizer);
+}
+
+START_TEST(ids_without_a_token_are_warned_of)
+{
+#define PIECES(vocab)                                                                                                  \
+    "\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},\"model\":{\"type\":\"WordPiece\",\"vocab\":{" vocab "}}"
+#define ADDED(id) "\"added_tokens\":[{\"id\":" id ",\"content\":\"[X]\"}],"
+    char directory[64];
+    unit_enter(directory);
+    warned("t.json", "{" PIECES("\"[UNK]\":0,\"a\":1") "}", NULL);
+    warned("t.json", "{" ADDED("2") PIECES("\"[UNK]\":0,\"a\":1") "}", NULL);
+    /* What an added token fills is no hole. */
+    warned("t.json", "{" ADDED("2") PIECES("\"[UNK]\":0,\"a\":3") "}",
+           "t.json: 1 of the ids up to 3 have no token, the first is 1");
+    warned("t.json", "{" PIECES("\"[UNK]\":9,\"a\":3,\"b\":0") "}",
+           "t.json: 7 of the ids up to 9 have no token, the first is 1");
+    warned("vocab.txt", "[UNK]\na\n\nb\n\n\nc\n\n", "vocab.txt: 3 of the ids up to 6 have no token, the first is 2");
+    warned("vocab.txt", "[UNK]\na\n\n", NULL);
+    /* Of a vocab.json "model" is a token like others. */
+    write_file("vocab.json", "{\"model\":0}");
+    refused("vocab.json", NULL, BL_EFAIL, "merges.txt");
     unit_leave(directory);
 }
 END_TEST
@@ -261,6 +299,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, bad_ranks_are_refused_by_line);
     tcase_add_test(tests, components_are_followed_or_refused);
     tcase_add_test(tests, lengths_that_a_file_asks_for_are_warned_of);
+    tcase_add_test(tests, ids_without_a_token_are_warned_of);
     tcase_add_test(tests, merging_is_what_it_is_defined_to_be);
     tcase_add_test(tests, grammars_split_as_their_patterns_say);
 }

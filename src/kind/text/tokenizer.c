@@ -1,5 +1,8 @@
 #include "kind/text/tokenizer.h"
 
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -32,6 +35,37 @@ static bool ends_with(const char *text, const char *end)
     return size >= end_size && !strcmp(text + size - end_size, end);
 }
 
+int bl_tokenizer_warn(struct bl_tokenizer *tokenizer, struct bl_error *e, const char *format, ...)
+{
+    struct bl_buffer text = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    char added[400];
+    vsnprintf(added, sizeof added, format, arguments);
+    va_end(arguments);
+    if (tokenizer->warning)
+        bl_buffer_printf(&text, "%s; %s", tokenizer->warning, added);
+    else
+        bl_buffer_printf(&text, "%s: %s", tokenizer->path, added);
+    int code = bl_buffer_check(&text, e);
+    if (code) {
+        bl_buffer_free(&text);
+        return code;
+    }
+    free(tokenizer->warning);
+    tokenizer->warning = text.data;
+    return BL_OK;
+}
+
+int bl_tokenizer_warn_of_holes(struct bl_tokenizer *tokenizer, int64_t count, int64_t first, struct bl_error *e)
+{
+    if (!count)
+        return BL_OK;
+    return bl_tokenizer_warn(tokenizer, e,
+                             "%" PRId64 " of the ids up to %" PRId64 " have no token, the first is %" PRId64, count,
+                             tokenizer->size - 1, first);
+}
+
 /* GPT-2's merges.txt lies beside its vocab.json and is named like it. */
 static int read_gpt2(struct bl_tokenizer *tokenizer, const json_t *vocab, const char *path, struct bl_error *e)
 {
@@ -59,8 +93,10 @@ static int read_json(struct bl_tokenizer *tokenizer, const struct bl_buffer *tex
         return json_error_code(&error) == json_error_out_of_memory
                    ? bl_error_memory(e)
                    : bl_error_set(e, BL_EFAIL, "%s:%d: %s", path, error.line, error.text);
-    int code = json_object_get(root, "model") ? bl_tokenizer_read_json(tokenizer, root, path, e)
-                                              : read_gpt2(tokenizer, root, path, e);
+    /* Of a vocab.json, "model" is a token like others. */
+    const json_t *model = json_object_get(root, "model");
+    bool is_vocabulary = !model || (ends_with(path, "vocab.json") && !json_is_object(model));
+    int code = is_vocabulary ? read_gpt2(tokenizer, root, path, e) : bl_tokenizer_read_json(tokenizer, root, path, e);
     json_decref(root);
     return code;
 }
@@ -117,6 +153,7 @@ int bl_tokenizer_open(struct bl_tokenizer **out, const struct bl_tokenizer_optio
         return bl_error_memory(e);
     bl_added_init(&tokenizer->raw);
     bl_added_init(&tokenizer->normal);
+    tokenizer->path = options->path;
     tokenizer->special = options->special;
     digest(tokenizer, &(uint8_t){options->special}, 1);
     tokenizer->size = bytes ? 256 : 0;
@@ -125,6 +162,7 @@ int bl_tokenizer_open(struct bl_tokenizer **out, const struct bl_tokenizer_optio
         bl_tokenizer_close(tokenizer);
         return code;
     }
+    tokenizer->path = NULL; /* the caller's */
     *out = tokenizer;
     return BL_OK;
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "kind/text/merges.h"
+#include "kind/text/tokenizer_json.h"
 
 #define END_OF_TEXT "<|endoftext|>"
 
@@ -42,6 +43,8 @@ int bl_tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const json_t *vocab, 
     tokenizer->model = BL_MODEL_BPE;
     tokenizer->split[tokenizer->splits++] = (struct bl_split){.grammar = BL_GRAMMAR_GPT2};
     code = read_merges(tokenizer, vocab, merges, merges_path, e);
+    if (!code)
+        code = bl_tokenizer_json_holes(tokenizer, vocab, NULL, e);
     const json_t *end = json_object_get(vocab, END_OF_TEXT);
     if (code || !end)
         return code;

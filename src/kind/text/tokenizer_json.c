@@ -308,21 +308,31 @@ static int warn_of_lengths(struct bl_tokenizer *tokenizer, const json_t *root, s
 {
     bool cuts = json_is_object(json_object_get(root, "truncation"));
     bool pads = json_is_object(json_object_get(root, "padding"));
-    struct bl_buffer warning = {0};
     if (!cuts && !pads)
         return BL_OK;
-    if (tokenizer->warning)
-        bl_buffer_printf(&warning, "%s; ", tokenizer->warning);
-    bl_buffer_printf(&warning, "its own %s%s%s not applied: -T and --oversize decide", cuts ? "truncation" : "",
-                     cuts && pads ? " and " : "", pads ? "padding" : "");
-    int code = bl_buffer_check(&warning, e);
-    if (code) {
-        bl_buffer_free(&warning);
-        return code;
+    return bl_tokenizer_warn(tokenizer, e, "its own %s%s%s not applied: -T and --oversize decide",
+                             cuts ? "truncation" : "", cuts && pads ? " and " : "", pads ? "padding" : "");
+}
+
+int bl_tokenizer_json_holes(struct bl_tokenizer *tokenizer, const json_t *vocab, const json_t *added,
+                            struct bl_error *e)
+{
+    const char *text;
+    const json_t *value;
+    size_t i;
+    uint8_t *has = calloc((size_t)tokenizer->size + 1, 1);
+    int64_t count = 0, first = 0;
+    if (!has)
+        return bl_error_memory(e);
+    json_object_foreach((json_t *)vocab, text, value) /* every id was found to be below size */
+        has[json_integer_value(value)] = 1;
+    json_array_foreach(added, i, value) has[json_integer_value(json_object_get(value, "id"))] = 1;
+    for (int64_t id = tokenizer->size - 1; id >= 0; id--) {
+        count += !has[id];
+        first = has[id] ? first : id;
     }
-    free(tokenizer->warning);
-    tokenizer->warning = warning.data;
-    return BL_OK;
+    free(has);
+    return bl_tokenizer_warn_of_holes(tokenizer, count, first, e);
 }
 
 static int read_root(struct bl_tokenizer *tokenizer, const json_t *root, struct bl_error *e)
@@ -336,6 +346,9 @@ static int read_root(struct bl_tokenizer *tokenizer, const json_t *root, struct 
         code = read_model(tokenizer, root, e);
     if (!code)
         code = read_added(tokenizer, root, e);
+    if (!code)
+        code = bl_tokenizer_json_holes(tokenizer, json_object_get(json_object_get(root, "model"), "vocab"),
+                                       json_object_get(root, "added_tokens"), e);
     return code ? code : warn_of_lengths(tokenizer, root, e);
 }
 

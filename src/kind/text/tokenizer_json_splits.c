@@ -58,8 +58,11 @@ static int add_regex(struct bl_tokenizer *tokenizer, const json_t *pattern, bool
     if (literal || tokenizer->warning)
         return BL_OK;
     bl_regex_warning(&warning);
-    tokenizer->warning = warning.data;
-    return bl_buffer_check(&warning, e);
+    code = bl_buffer_check(&warning, e);
+    if (!code)
+        code = bl_tokenizer_warn(tokenizer, e, "%s", warning.data);
+    bl_buffer_free(&warning);
+    return code;
 }
 
 /* Known grammars match all of a text, so that keeping what they match and removing the rest isolates, too. */

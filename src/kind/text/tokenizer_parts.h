@@ -30,6 +30,7 @@ struct bl_split {
 
 struct bl_tokenizer {
     enum bl_tokenizer_model model;
+    const char *path;       /* while it is opened: for warnings */
     bool special;           /* of the options */
     struct bl_added raw;    /* added tokens that are looked for in the text as it is */
     struct bl_added normal; /* those that are looked for in normalised text */
@@ -52,6 +53,12 @@ static inline void bl_tokenizer_count(struct bl_tokenizer *tokenizer, int32_t id
     if (id >= tokenizer->size)
         tokenizer->size = (int64_t)id + 1;
 }
+
+/* One more thing that there is to be warned of. */
+int bl_tokenizer_warn(struct bl_tokenizer *tokenizer, struct bl_error *e, const char *format, ...) BL_PRINTF(3, 4);
+/* Ids below the largest that no token has: the model has rows for them that no text ever uses, or the file is not
+ * whole. */
+int bl_tokenizer_warn_of_holes(struct bl_tokenizer *tokenizer, int64_t count, int64_t first, struct bl_error *e);
 
 /* Fill in a tokenizer from the contents of its files; paths are for messages. */
 int bl_tokenizer_read_json(struct bl_tokenizer *tokenizer, const json_t *root, const char *path, struct bl_error *e);

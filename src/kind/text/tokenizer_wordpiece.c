@@ -20,8 +20,13 @@ int bl_tokenizer_read_wordpiece(struct bl_tokenizer *tokenizer, const struct bl_
     tokenizer->model = BL_MODEL_WORDPIECE;
     tokenizer->normalizer[tokenizer->normalizers++] =
         (struct bl_normalizer){.is_bert = true, .bert = {true, true, uncased, uncased}};
-    for (size_t i = 0; i < tokenizer->vocabulary.count; i++)
-        bl_tokenizer_count(tokenizer, tokenizer->vocabulary.token[i].id);
+    int64_t tokens = (int64_t)tokenizer->vocabulary.count, first = 0;
+    for (int64_t i = 0; i < tokens; i++) {
+        int32_t id = tokenizer->vocabulary.token[i].id; /* in order */
+        first += id == first;
+        bl_tokenizer_count(tokenizer, id);
+    }
+    code = bl_tokenizer_warn_of_holes(tokenizer, tokenizer->size - tokens, first, e);
     for (size_t i = 0; i < sizeof special / sizeof *special && !code; i++) {
         int64_t known = bl_vocabulary_find(&tokenizer->vocabulary, special[i], strlen(special[i]));
         if (known < 0)
