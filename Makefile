@@ -76,7 +76,8 @@ ALL_CFLAGS = -std=gnu17 -ffp-contract=off -D_GNU_SOURCE -Iinclude -Isrc -fPIC -f
 	$(CPPFLAGS) $(CFLAGS) $(SANITIZE)
 # Warnings for C alone are left out.
 ALL_CXXFLAGS = -std=c++17 $(filter-out -std=% -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition,$(ALL_CFLAGS)) \
-	$(call pkg,SENTENCEPIECE_CFLAGS,--cflags sentencepiece)
+	$(call pkg,SENTENCEPIECE_CFLAGS,--cflags sentencepiece) \
+	-DSENTENCEPIECE_VERSION=$(call pkg,SENTENCEPIECE_NUMBER,--modversion sentencepiece)
 ALL_LDFLAGS = -pthread $(SANITIZE) $(LDFLAGS)
 ALL_LIBS = $(MODULE_LIBS) $(LDLIBS) -lm
 # How programs are linked, which may have C++ in them; the library never has.

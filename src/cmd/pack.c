@@ -203,6 +203,7 @@ static int finish(struct bl_cmd *cmd, struct bl_packing *p)
                             .plan = &p->plan,
                             .plan_options = &p->plan_options,
                             .kind = p->inputs.kind,
+                            .config = p->inputs.kind_config,
                             .format = &p->format,
                             .identity = p->identity.data,
                             .simd = bl_simd_name(p->env.simd),

@@ -150,8 +150,8 @@ struct bl_kind {
     /* How the fields are made, in a few words for the manifest. */
     void (*describe)(const void *config, struct bl_buffer *out);
 
-    /* The versions of the libraries that make this kind's bytes: one call of emit for each. */
-    void (*versions)(void (*emit)(void *sink, const char *name, const char *version), void *sink);
+    /* The versions of the libraries that make the bytes with this config: one call of emit for each. */
+    void (*versions)(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink);
 };
 
 /* Every kind there is, ended by NULL. */

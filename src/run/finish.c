@@ -10,6 +10,7 @@
 #include "run/outcome.h"
 #include "store/index.h"
 #include "store/manifest.h"
+#include "store/seekable.h"
 #include "store/shard.h"
 #include "store/shards.h"
 
@@ -143,7 +144,9 @@ static int write_manifest(const struct bl_finish *f, const struct bl_finished *r
     for (int i = 0; i < f->format->fields.count && !code; i++)
         code = bl_manifest_text(&m.made[i], f->made, e);
     if (!code) {
-        f->kind->versions(add_version, &sink);
+        f->kind->versions(f->config, add_version, &sink);
+        if (f->format->compressed)
+            add_version(&sink, "zstd", bl_compressor_version());
         code = sink.code;
     }
     if (!code)

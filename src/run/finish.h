@@ -15,6 +15,7 @@ struct bl_finish {
     const struct bl_plan *plan;
     const struct bl_plan_options *plan_options;
     const struct bl_kind *kind;
+    const void *config; /* of that kind */
     const struct bl_format *format;
     const char *identity; /* the configuration: "name: value" lines */
     const char *simd;     /* the level's name */

@@ -65,6 +65,11 @@ void bl_compressor_close(struct bl_compressor *compressor)
     free(compressor);
 }
 
+const char *bl_compressor_version(void)
+{
+    return ZSTD_versionString();
+}
+
 size_t bl_compressor_memory(int level, size_t content)
 {
     if (content > BL_FRAME_MAX)

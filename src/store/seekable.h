@@ -28,6 +28,8 @@ void bl_compressor_close(struct bl_compressor *compressor);
 
 /* Bytes that a compressor holds at most, its output for one frame of so much content included. */
 size_t bl_compressor_memory(int level, size_t content);
+/* zstd's version. */
+const char *bl_compressor_version(void);
 
 /* A compressed frame in memory of its own. */
 struct bl_frame {

@@ -382,6 +382,18 @@ test_a_tokenizer_that_the_file_names() {
     err_has 'c/nothing.json'
 }
 
+# The libraries that made the bytes, and no others.
+test_the_manifest_names_the_libraries_that_were_used() {
+    corpus
+    expect 0 bload pack -q corpus.jsonl --tokenizer bytes -T 20 -o d
+    expect 0 bload verify d
+    grep -A 1 '"libraries"' d/manifest.json | grep -q '": "' && fail "bytes need no library"
+    expect 0 bload pack -q corpus.jsonl --tokenizer bytes -T 20 -o e --compress zstd
+    grep -A 1 '"libraries"' e/manifest.json | grep -q '"zstd": "1'
+    expect 0 bload pack -q corpus.jsonl --tokenizer "$(shared data/tokenizers/spm-unigram-1k-test_model.model)" -T 20 -o f
+    grep -A 1 '"libraries"' f/manifest.json | grep -q '"sentencepiece": "[0-9]'
+}
+
 test_flags_of_another_kind() {
     corpus
     expect 2 bload scan corpus.jsonl --tokenizer bytes --fps 5

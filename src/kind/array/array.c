@@ -136,8 +136,9 @@ static void describe(const void *values, struct bl_buffer *out)
     bl_buffer_text(out, config->dtype == BL_ARRAY_F32 ? ", F64 rounded to F32" : "");
 }
 
-static void versions(void (*emit)(void *sink, const char *name, const char *version), void *sink)
+static void versions(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink)
 {
+    (void)config;
     emit(sink, "libzip", zip_libzip_version());
 }
 

@@ -162,8 +162,9 @@ static void emit_version(void (*emit)(void *sink, const char *name, const char *
     emit(sink, name, text);
 }
 
-static void versions(void (*emit)(void *sink, const char *name, const char *version), void *sink)
+static void versions(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink)
 {
+    (void)config;
     emit(sink, "ffmpeg", av_version_info());
     emit_version(emit, sink, "libavformat", avformat_version());
     emit_version(emit, sink, "libavcodec", avcodec_version());

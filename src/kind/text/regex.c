@@ -241,3 +241,11 @@ void bl_regex_warning(struct bl_buffer *out)
                      "characters of later versions may be split otherwise than its authors' software does",
                      version);
 }
+
+const char *bl_regex_version(char out[BL_REGEX_VERSION_MAX])
+{
+    memcpy(out, "?", 2);
+    if (pcre2_config(PCRE2_CONFIG_VERSION, NULL) <= BL_REGEX_VERSION_MAX)
+        pcre2_config(PCRE2_CONFIG_VERSION, out);
+    return out;
+}

@@ -43,4 +43,8 @@ int bl_regex_split(const struct bl_regex *regex, struct bl_matcher *matcher, enu
 /* One sentence on PCRE2's version of Unicode. */
 void bl_regex_warning(struct bl_buffer *out);
 
+/* PCRE2's version and date. Returns out. */
+#define BL_REGEX_VERSION_MAX 64
+const char *bl_regex_version(char out[BL_REGEX_VERSION_MAX]);
+
 #endif

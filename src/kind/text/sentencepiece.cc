@@ -12,6 +12,9 @@ extern "C" {
 #include <string_view>
 #include <vector>
 
+#define QUOTED(text) #text
+#define IN_QUOTES(text) QUOTED(text) /* of what text stands for */
+
 struct bl_sentencepiece {
     sentencepiece::SentencePieceProcessor processor;
 };
@@ -22,6 +25,7 @@ static const size_t LIMIT = INT_MAX / 12;
 extern "C" {
 
 const bool bl_sentencepiece_there = true;
+const char *const bl_sentencepiece_version = IN_QUOTES(SENTENCEPIECE_VERSION);
 
 /* A message of the library, of which only the words are wanted. */
 static int fail(const sentencepiece::util::Status &status, const char *what, struct bl_error *e)

@@ -17,6 +17,8 @@ struct bl_sentencepiece; /* many threads share it */
 
 /* Whether models can be opened. */
 extern const bool bl_sentencepiece_there;
+/* The library's, as it was when the tool was built: it does not tell itself. */
+extern const char *const bl_sentencepiece_version;
 
 /* From the bytes of a .model file, which are not needed any more afterwards. BL_EFAIL: they are no model; or the tool
  * is built without the library. */

@@ -2,6 +2,7 @@
 #include "kind/text/sentencepiece.h"
 
 const bool bl_sentencepiece_there = false;
+const char *const bl_sentencepiece_version = "none";
 
 int bl_sentencepiece_open(struct bl_sentencepiece **model, const void *data, size_t size, struct bl_error *e)
 {

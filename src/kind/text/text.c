@@ -1,10 +1,7 @@
 /* The text kind: its options, what is made of them, and its place in the table of kinds. */
 #include "kind/text/text.h"
 
-#define PCRE2_CODE_UNIT_WIDTH 8
-
 #include <inttypes.h>
-#include <pcre2.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,11 +138,11 @@ static void describe(const void *values, struct bl_buffer *out)
     bl_buffer_printf(out, ", padding %d", run->pad);
 }
 
-static void versions(void (*emit)(void *sink, const char *name, const char *version), void *sink)
+static void versions(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink)
 {
-    char text[64];
-    if (pcre2_config(PCRE2_CONFIG_VERSION, NULL) <= (int)sizeof text && pcre2_config(PCRE2_CONFIG_VERSION, text) > 0)
-        emit(sink, "pcre2", text);
+    const struct bl_text_run *run = ((const struct bl_text_config *)config)->run;
+    if (run->tokenizer)
+        bl_tokenizer_versions(run->tokenizer, emit, sink);
 }
 
 const struct bl_kind bl_kind_text = {

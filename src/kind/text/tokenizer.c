@@ -209,3 +209,17 @@ const char *bl_tokenizer_warning(const struct bl_tokenizer *tokenizer)
 {
     return tokenizer->warning;
 }
+
+void bl_tokenizer_versions(const struct bl_tokenizer *tokenizer,
+                           void (*emit)(void *sink, const char *name, const char *version), void *sink)
+{
+    char text[BL_REGEX_VERSION_MAX];
+    for (int i = 0; i < tokenizer->splits; i++) {
+        if (!tokenizer->split[i].regex)
+            continue;
+        emit(sink, "pcre2", bl_regex_version(text));
+        break;
+    }
+    if (tokenizer->model == BL_MODEL_SENTENCEPIECE)
+        emit(sink, "sentencepiece", bl_sentencepiece_version);
+}

@@ -33,6 +33,9 @@ int64_t bl_tokenizer_size(const struct bl_tokenizer *tokenizer);
 int32_t bl_tokenizer_find(const struct bl_tokenizer *tokenizer, const char *text);
 /* XXH3 of everything that decides the ids: of the files' bytes and the options. */
 uint64_t bl_tokenizer_digest(const struct bl_tokenizer *tokenizer);
+/* The versions of the libraries that ids come from: one call of emit for each. Most come from none. */
+void bl_tokenizer_versions(const struct bl_tokenizer *tokenizer,
+                           void (*emit)(void *sink, const char *name, const char *version), void *sink);
 /* What there is to be warned of ("an unknown pattern is matched by PCRE2 with Unicode 14"), or NULL. */
 const char *bl_tokenizer_warning(const struct bl_tokenizer *tokenizer);
 

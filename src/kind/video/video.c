@@ -156,8 +156,9 @@ static void describe(const void *values, struct bl_buffer *out)
         bl_buffer_printf(out, ", %s", fit_choices[config->fit]);
 }
 
-static void versions(void (*emit)(void *sink, const char *name, const char *version), void *sink)
+static void versions(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink)
 {
+    (void)config;
     char text[64];
     unsigned codec = avcodec_version(), format = avformat_version();
     emit(sink, "ffmpeg", av_version_info());
