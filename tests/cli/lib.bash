@@ -99,6 +99,7 @@ word() {
 ended_by() {
     local signal=$1 witness=$2 pid began i
     shift 2
+    [ "$1" != bload ] || set -- "$BLOAD" "${@:2}" # not the shell that would run the function
     status=0
     set -m
     "$@" 2>"$ERR" >/dev/null &

@@ -31,11 +31,10 @@ struct counting {
 int bl_text_open_counter(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
                          struct bl_error *e)
 {
-    (void)env;
     struct bl_counter *c = calloc(1, sizeof *c);
     if (!c)
         return bl_error_memory(e);
-    int code = bl_item_open(&c->item, config, e);
+    int code = bl_item_open(&c->item, config, &env->cancel->raised, e);
     if (code)
         bl_text_close_counter(c);
     else

@@ -18,6 +18,7 @@ struct bl_encoder {
     struct bl_spans spans[BL_SPLITS_MAX];        /* what an expression or BERT leaves of it */
     struct bl_matcher *matcher;                  /* where there are expressions */
     struct bl_buffer wordpiece;
+    const atomic_int *stop; /* or NULL */
 };
 
 int bl_encoder_open(struct bl_encoder **encoder, const struct bl_tokenizer *tokenizer, struct bl_error *e)
@@ -36,6 +37,16 @@ int bl_encoder_open(struct bl_encoder **encoder, const struct bl_tokenizer *toke
         *encoder = NULL;
     }
     return code;
+}
+
+void bl_encoder_watch(struct bl_encoder *encoder, const atomic_int *stop)
+{
+    encoder->stop = stop;
+}
+
+static inline bool stopped(const struct bl_encoder *encoder)
+{
+    return encoder->stop && atomic_load_explicit(encoder->stop, memory_order_relaxed);
 }
 
 void bl_encoder_close(struct bl_encoder *encoder)
@@ -154,6 +165,8 @@ static int encode_piece(struct bl_encoder *encoder, int step, const uint8_t *tex
     size_t end[BATCH];
     int code = BL_OK;
     for (size_t at = 0, start = 0; at < size && !code; start = at) {
+        if (stopped(encoder))
+            return BL_ECANCEL;
         size_t n = bl_grammar_split(split->grammar, text, size, &at, end, BATCH);
         if (step + 1 == encoder->tokenizer->splits) {
             code = encode_batch(encoder, text, size, start, end, n, ids, e);
@@ -180,8 +193,10 @@ static int encode_wordpiece(struct bl_encoder *encoder, const uint8_t *text, siz
     words->count = 0;
     int code = bl_bert_split((const char *)text, size, words, e);
     for (size_t i = 0; i < words->count && !code; i++)
-        code = bl_wordpiece_encode(&encoder->tokenizer->wordpiece, &encoder->wordpiece, text + words->span[i].begin,
-                                   words->span[i].end - words->span[i].begin, ids, e);
+        code = stopped(encoder) ? BL_ECANCEL
+                                : bl_wordpiece_encode(&encoder->tokenizer->wordpiece, &encoder->wordpiece,
+                                                      text + words->span[i].begin,
+                                                      words->span[i].end - words->span[i].begin, ids, e);
     return code;
 }
 
@@ -233,7 +248,9 @@ static int encode_normal(struct bl_encoder *encoder, const uint8_t *text, size_t
     const char *normal = (const char *)text;
     int code = BL_OK;
     for (int i = 0; i < tokenizer->normalizers && !code; i++)
-        code = bl_normalizer_apply(&tokenizer->normalizer[i], &normal, &size, &encoder->normal[i], e);
+        code = stopped(encoder)
+                   ? BL_ECANCEL
+                   : bl_normalizer_apply(&tokenizer->normalizer[i], &normal, &size, &encoder->normal[i], e);
     return code ? code : encode_added(encoder, &tokenizer->normal, encode_text, (const uint8_t *)normal, size, ids, e);
 }
 

@@ -12,10 +12,13 @@
 #define KEPT_MAX ((size_t)4096) /* bytes of a value in the table: its lines must stay readable */
 #define ID_MAX INT32_MAX
 
-int bl_item_open(struct bl_item *item, const struct bl_text_config *config, struct bl_error *e)
+int bl_item_open(struct bl_item *item, const struct bl_text_config *config, const atomic_int *stop, struct bl_error *e)
 {
     *item = (struct bl_item){.config = config};
-    return config->run->tokenizer ? bl_encoder_open(&item->encoder, config->run->tokenizer, e) : BL_OK;
+    int code = config->run->tokenizer ? bl_encoder_open(&item->encoder, config->run->tokenizer, e) : BL_OK;
+    if (item->encoder)
+        bl_encoder_watch(item->encoder, stop);
+    return code;
 }
 
 void bl_item_close(struct bl_item *item)
@@ -153,9 +156,14 @@ static int encode(struct bl_item *item, const char *text, size_t size, struct bl
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
     if (!item->encoder)
         return bl_error_set(e, BL_EUSAGE, "the inputs hold text: give --tokenizer (a tokenizer's file, or bytes)");
+    struct bl_error fault = {0};
     int code = add_if(item, run->bos, e);
     if (!code)
-        code = bl_encoder_encode(item->encoder, text, size, &item->ids, e);
+        code = bl_encoder_encode(item->encoder, text, size, &item->ids, &fault);
+    if (code == BL_EDATA)
+        return bl_item_skip(item, "%s", fault.text);
+    if (fault.code)
+        return bl_error_set(e, code, "%s", fault.text);
     return code ? code : add_if(item, run->eos, e);
 }
 

@@ -18,7 +18,8 @@ struct bl_item {
     size_t bytes;
 };
 
-int bl_item_open(struct bl_item *item, const struct bl_text_config *config, struct bl_error *e);
+/* stop: where it is not 0 any more, encoding returns BL_ECANCEL. */
+int bl_item_open(struct bl_item *item, const struct bl_text_config *config, const atomic_int *stop, struct bl_error *e);
 void bl_item_close(struct bl_item *item);
 
 /* Turns a document of plain text, or a line of JSON, into a row: one without use is skipped, with the reason. *blank: a

@@ -69,7 +69,7 @@ int bl_sentencepiece_encode(const struct bl_sentencepiece *model, const char *te
                             struct bl_error *e)
 {
     if (size > LIMIT)
-        return bl_error_set(e, BL_EFAIL, "a document of %zu bytes is too large for SentencePiece: at most %zu", size,
+        return bl_error_set(e, BL_EDATA, "a document of %zu bytes is too large for SentencePiece: at most %zu", size,
                             LIMIT);
     try {
         std::vector<int> found;

@@ -31,7 +31,8 @@ int64_t bl_sentencepiece_size(const struct bl_sentencepiece *model);
 int32_t bl_sentencepiece_find(const struct bl_sentencepiece *model, const char *piece);
 
 /* Appends the ids of a text (valid UTF-8), without those of begin and end. Time grows with the square of a run of
- * characters that the model does not know: 2 s for 100,000 of them. BL_EFAIL: more than 170 MB; out of memory. */
+ * characters that the model does not know: 2 s for 100,000 of them. BL_EDATA: more than 170 MB; BL_EFAIL: out of
+ * memory. */
 int bl_sentencepiece_encode(const struct bl_sentencepiece *model, const char *text, size_t size, struct bl_ids *ids,
                             struct bl_error *e);
 
