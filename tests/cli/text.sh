@@ -297,6 +297,34 @@ test_ids_of_a_megatron_pair_and_of_json() {
     err_has 'the inputs hold text: give --tokenizer (a tokenizer'
 }
 
+# Of the same size, and for Megatron beside the file that was named: what is packed is what was scanned, or nothing.
+test_files_that_change_between_scan_and_pack() {
+    printf 'MMIDIDX\0\0\1\0\0\0\0\0\0\0\10\1\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\3\0\0\0' >m.idx
+    printf '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' >>m.idx
+    printf '\1\0\2\0\3\0' >m.bin
+    # It ends after the scan.
+    expect 2 bload pack -q m.idx -T 3 -o d --memory 1
+    cp -p m.bin was.bin
+    printf '\4\0\5\0\6\0' >m.bin
+    expect 1 bload pack -q m.idx -T 3 -o d
+    err_has 'm.idx changed since the scan (a size or a time): scan anew, with another spool than d/.bload/spool'
+    cp -p was.bin m.bin
+    expect 0 bload pack -q m.idx -T 3 -o d
+    is '1 2 3' "$(tokens d)"
+    # A scan takes what there is.
+    expect 0 bload scan -q m.idx --spool kept -o t.tsv
+    printf '\4\0\5\0\6\0' >m.bin
+    expect 1 bload pack -q --sequences t.tsv -T 3 -o e --spool kept
+    err_has 'm.idx changed since the scan'
+    expect 0 bload pack -q m.idx -T 3 -o f --spool kept
+    is '4 5 6' "$(tokens f)"
+    corpus
+    expect 0 bload scan -q corpus.jsonl --tokenizer bytes --spool kept -o t.tsv
+    sed -i s/three/THREE/ corpus.jsonl
+    expect 1 bload pack -q --sequences t.tsv --tokenizer bytes -T 20 -o g --spool kept
+    err_has 'corpus.jsonl changed since the scan'
+}
+
 test_fields_beside_the_tokens() {
     printf '%s\n' '{"ids": [1, 2, 3], "mask": [0, 1, 1], "labels": [-100, 2, 3]}' '{"ids": [4], "mask": [1, 1], "labels": [4]}' '{"ids": [4], "mask": [300], "labels": [4]}' '{"ids": [4], "labels": [4]}' >f.jsonl
     expect 3 bload pack f.jsonl --key ids --field loss_mask=mask:u8,labels=labels -T 4 -o d

@@ -224,7 +224,7 @@ static void spool_stretch(uint64_t key, const char *path, int64_t first, struct 
     struct bl_spool_writer *writer;
     struct bl_error e = {0};
     int32_t steps[8] = {0};
-    ck_assert_int_eq(bl_spool_create(&writer, ".", key, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_create(&writer, ".", key, 5, &e), BL_OK);
     for (int64_t i = 0; i < 100; i++) {
         bool ok = i % 3 != 0;
         struct bl_row row = {.status = ok ? BL_ROW_OK : BL_ROW_SKIPPED,
@@ -233,9 +233,11 @@ static void spool_stretch(uint64_t key, const char *path, int64_t first, struct 
                              .offset = first + 10 * i};
         ck_assert_int_eq(bl_spool_put(writer, 0, &row, steps, (size_t)row.length * 4, &e), BL_OK);
     }
-    ck_assert_int_eq(bl_spool_find(".", key, &e), 0);
+    bool other = true;
+    ck_assert(bl_spool_find(".", key, 5, &other, &e) == 0 && !other);
     ck_assert_int_eq(bl_spool_publish(writer, &e), BL_OK);
-    ck_assert_int_eq(bl_spool_find(".", key, &e), 1);
+    ck_assert(bl_spool_find(".", key, 5, &other, &e) == 1 && !other);
+    ck_assert(bl_spool_find(".", key, 6, &other, &e) == 0 && other);
     ck_assert_int_eq(bl_places_add(places, ".", &stretch, &e), BL_OK);
 }
 

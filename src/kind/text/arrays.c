@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "base/io.h"
 #include "kind/npy.h"
@@ -154,17 +155,42 @@ static int64_t int64_at(const uint8_t *at)
     return number_at(&type, at);
 }
 
+static bool is_index(const char *path)
+{
+    size_t size = strlen(path);
+    return size >= 4 && strcmp(path + size - 4, ".idx") == 0;
+}
+
+/* The .bin file's path, to be freed; NULL when there is no memory. */
+static char *bin_path(const char *path)
+{
+    char *bin = strdup(path);
+    if (bin)
+        memcpy(bin + strlen(bin) - 4, ".bin", 4);
+    return bin;
+}
+
+uint64_t bl_megatron_stamp(const char *path)
+{
+    struct stat status;
+    char *bin = is_index(path) ? bin_path(path) : NULL;
+    bool there = bin && stat(bin, &status) == 0;
+    free(bin);
+    if (!there)
+        return 0;
+    const int64_t tells[] = {status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+    return XXH3_64bits(tells, sizeof tells);
+}
+
 static int open_pair(struct megatron *m, const char *path, struct bl_error *e)
 {
     struct stat status;
-    size_t size = strlen(path);
-    if (size < 4 || strcmp(path + size - 4, ".idx") != 0)
+    if (!is_index(path))
         return bl_error_set(e, BL_EDATA, "Megatron's data are named by their .idx file");
     m->path = path;
-    m->bin_path = strdup(path);
+    m->bin_path = bin_path(path);
     if (!m->bin_path)
         return bl_error_memory(e);
-    memcpy(m->bin_path + size - 4, ".bin", 4);
     m->idx = open(path, O_RDONLY | O_CLOEXEC);
     m->bin = open(m->bin_path, O_RDONLY | O_CLOEXEC);
     if (m->idx < 0 || m->bin < 0)

@@ -14,4 +14,7 @@ int bl_count_npy(struct bl_item *item, const char *path, const struct bl_cancel 
 int bl_count_megatron(struct bl_item *item, const char *path, const struct bl_cancel *cancel, bl_item_take *take,
                       void *context, struct bl_error *e);
 
+/* What tells whether the .bin file of the .idx file at path is the same one still: 0 where there is none. */
+uint64_t bl_megatron_stamp(const char *path);
+
 #endif

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -154,7 +155,7 @@ static void hash_text(XXH3_state_t *hash, const char *text)
     XXH3_64bits_update(hash, text, strlen(text) + 1);
 }
 
-/* Everything that decides what the spool holds: the options, and what tells whether the files are the same. */
+/* What is to be counted, and how: it names the stretch in the spool. */
 static int find_key(const struct bl_text_config *config, const struct bl_stretch *stretch, uint64_t *key,
                     struct bl_error *e)
 {
@@ -168,11 +169,8 @@ static int find_key(const struct bl_text_config *config, const struct bl_stretch
     if (!code) {
         XXH3_64bits_reset(hash);
         hash_text(hash, text.data);
-        for (int i = 0; i < stretch->inputs; i++) {
+        for (int i = 0; i < stretch->inputs; i++)
             hash_text(hash, stretch->input[i].path);
-            XXH3_64bits_update(hash, &stretch->input[i].bytes, sizeof stretch->input[i].bytes);
-            XXH3_64bits_update(hash, &stretch->input[i].modified, sizeof stretch->input[i].modified);
-        }
         XXH3_64bits_update(hash, &stretch->begin, sizeof stretch->begin);
         XXH3_64bits_update(hash, &stretch->end, sizeof stretch->end);
         *key = XXH3_64bits_digest(hash);
@@ -180,6 +178,30 @@ static int find_key(const struct bl_text_config *config, const struct bl_stretch
     XXH3_freeState(hash);
     bl_buffer_free(&text);
     return code;
+}
+
+/* What tells whether the files are the same ones still. */
+static uint64_t find_stamp(const struct bl_text_config *config, const struct bl_stretch *stretch)
+{
+    uint64_t stamp = 0;
+    for (int i = 0; i < stretch->inputs; i++) {
+        const struct bl_input *input = &stretch->input[i];
+        bool paired = bl_text_format_of(config, input->path) == BL_TEXT_MEGATRON;
+        const uint64_t tells[] = {stamp, (uint64_t)input->bytes, (uint64_t)input->modified,
+                                  paired ? bl_megatron_stamp(input->path) : 0};
+        stamp = XXH3_64bits(tells, sizeof tells);
+    }
+    return stamp;
+}
+
+static int refuse_changed(const struct bl_stretch *stretch, const char *spool, struct bl_error *e)
+{
+    char others[40] = "";
+    if (stretch->inputs > 1)
+        snprintf(others, sizeof others, ", or one of the %d next files,", stretch->inputs - 1);
+    return bl_error_set(e, BL_EFAIL,
+                        "%s%s changed since the scan (a size or a time): scan anew, with another spool than %s",
+                        stretch->input->path, others, spool);
 }
 
 static int emit_again(void *context, int input, const struct bl_row *row, struct bl_error *e)
@@ -206,14 +228,18 @@ int bl_count_text(const void *config, const struct bl_kind_env *env, struct bl_c
     struct counting c = {.config = config, .env = env, .item = &counter->item, .emit = emit, .sink = sink};
     if (!env->spool)
         return count_all(&c, stretch, e);
+    bool other = false;
     int found = 0, code = find_key(config, stretch, &stretch->receipt, e);
+    uint64_t stamp = find_stamp(config, stretch);
     /* Standard input says something else each time. */
     if (!code && (stretch->again || strcmp(stretch->input[0].path, "-") != 0))
-        found = bl_spool_find(env->spool, stretch->receipt, e);
+        found = bl_spool_find(env->spool, stretch->receipt, stamp, &other, e);
     if (code || found < 0)
         return code ? code : found;
+    if (other && stretch->again)
+        return refuse_changed(stretch, env->spool, e);
     if (found)
         return stretch->again ? BL_OK : bl_spool_each(env->spool, stretch->receipt, emit_again, &c, e);
-    code = bl_spool_create(&c.spool, env->spool, stretch->receipt, e);
+    code = bl_spool_create(&c.spool, env->spool, stretch->receipt, stamp, e);
     return code ? code : count_all(&c, stretch, e);
 }

@@ -19,12 +19,12 @@
 /* At the beginning of KEY.rows. */
 struct head {
     char magic[8];
-    uint64_t key;
+    uint64_t key, stamp;
     int64_t rows_bytes, steps_bytes;
     uint64_t rows_checksum, steps_checksum;
 };
 
-static const char magic[8] = "blspool1";
+static const char magic[8] = "blspool2";
 
 /* A row in the file, followed by its two texts. */
 struct packed {
@@ -44,7 +44,7 @@ struct part {
 
 struct bl_spool_writer {
     char *dir;
-    uint64_t key;
+    uint64_t key, stamp;
     struct part rows, steps;
 };
 
@@ -133,13 +133,14 @@ static void part_free(struct part *part)
     bl_buffer_free(&part->buffer);
 }
 
-int bl_spool_create(struct bl_spool_writer **writer, const char *dir, uint64_t key, struct bl_error *e)
+int bl_spool_create(struct bl_spool_writer **writer, const char *dir, uint64_t key, uint64_t stamp, struct bl_error *e)
 {
     struct bl_spool_writer *w = calloc(1, sizeof *w);
     if (!w)
         return bl_error_memory(e);
     struct head head = {.key = 0};
     w->key = key;
+    w->stamp = stamp;
     w->rows.fd = w->steps.fd = -1;
     w->dir = strdup(dir);
     int code = w->dir ? part_open(&w->rows, dir, key, "rows.part", e) : bl_error_memory(e);
@@ -178,6 +179,7 @@ int bl_spool_publish(struct bl_spool_writer *w, struct bl_error *e)
     if (!code)
         code = part_flush(&w->steps, e);
     struct head head = {.key = w->key,
+                        .stamp = w->stamp,
                         .rows_bytes = w->rows.bytes,
                         .steps_bytes = w->steps.bytes,
                         .rows_checksum = XXH3_64bits_digest(w->rows.hash),
@@ -260,15 +262,18 @@ static int read_head(int fd, uint64_t key, struct head *head, bool *good, struct
     return BL_OK;
 }
 
-int bl_spool_find(const char *dir, uint64_t key, struct bl_error *e)
+int bl_spool_find(const char *dir, uint64_t key, uint64_t stamp, bool *other, struct bl_error *e)
 {
     struct head head;
     bool good = false;
+    *other = false;
     int rows = open_file(dir, key, "rows", true, e);
     int steps = rows < 0 ? rows : open_file(dir, key, "steps", true, e);
     int code = steps == BL_EFAIL ? steps : BL_OK;
     if (steps >= 0)
         code = read_head(rows, key, &head, &good, e);
+    *other = !code && good && head.stamp != stamp;
+    good &= !*other;
     if (!code && good)
         code = check_file(rows, sizeof head, head.rows_bytes, head.rows_checksum, &good, e);
     if (!code && good)

@@ -2,7 +2,8 @@
  *
  * A stretch is two files, named by its key. KEY.rows tells of each row that was found; it appears, by rename, after
  * KEY.steps, the values of the steps of all ok rows one after the other: for each row field after field. A stretch that
- * another run left is taken only if the checksums of both are right: nothing is synced. */
+ * another run left is taken only if the checksums of both are right: nothing is synced. The key says what was to be
+ * counted; the stamp, what tells whether the files are the same ones still. */
 #ifndef BL_SPOOL_H
 #define BL_SPOOL_H
 
@@ -18,7 +19,7 @@ typedef int bl_spool_visit(void *context, int input, const struct bl_row *row, s
 
 struct bl_spool_writer;
 
-int bl_spool_create(struct bl_spool_writer **writer, const char *dir, uint64_t key, struct bl_error *e);
+int bl_spool_create(struct bl_spool_writer **writer, const char *dir, uint64_t key, uint64_t stamp, struct bl_error *e);
 /* A row, and bytes of its steps where it is ok. */
 int bl_spool_put(struct bl_spool_writer *writer, int input, const struct bl_row *row, const void *steps, size_t bytes,
                  struct bl_error *e);
@@ -26,8 +27,8 @@ int bl_spool_put(struct bl_spool_writer *writer, int input, const struct bl_row 
 int bl_spool_publish(struct bl_spool_writer *writer, struct bl_error *e);
 void bl_spool_abort(struct bl_spool_writer *writer);
 
-/* 1 when the stretch is there, complete and undamaged; 0, or a code. */
-int bl_spool_find(const char *dir, uint64_t key, struct bl_error *e);
+/* 1 when the stretch is there, complete and undamaged; 0, or a code. *other: it is there with another stamp. */
+int bl_spool_find(const char *dir, uint64_t key, uint64_t stamp, bool *other, struct bl_error *e);
 
 /* Every row of a stretch that is there, in order. */
 int bl_spool_each(const char *dir, uint64_t key, bl_spool_visit *visit, void *context, struct bl_error *e);
