@@ -308,7 +308,8 @@ bool bl_json_scan(const char *line, size_t size, const struct bl_json_key *key, 
     memset(value, 0, (size_t)keys * sizeof *value);
     skip_space(&s);
     if (s.at == s.end || *s.at != '{')
-        return refuse(&s, "expected an object");
+        return refuse(&s, s.at < s.end && *s.at == '[' ? "an array; JSONL has an object in every line"
+                                                       : "expected an object");
     if (!scan_value(&s, 0, &root))
         return false;
     skip_space(&s);
