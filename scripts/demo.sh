@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 demo=build/demo
 dataset=$demo/dataset
 packages='python3-mecavideo forensics-samples-files'
-source scripts/packages.sh
+source scripts/demo_parts.sh
 
 # The videos only: beside them lie sounds, pictures, and translations whose names end in .ts.
 collect() {
@@ -26,36 +26,14 @@ if [ ! -d "$demo/videos" ]; then
     collect
 fi
 
-say "Packing: ./bload pack $demo/videos --size 224x224 -T longest -o $dataset"
-rm -rf "$dataset"
-began=$(date +%s%N)
-./bload pack "$demo/videos" --size 224x224 -T longest -o "$dataset"
-nanoseconds=$(($(date +%s%N) - began))
+pack "$demo/videos" --size 224x224 -T longest
 
-say "Verifying: ./bload verify $dataset"
-./bload verify "$dataset"
+report '
+    naive = word["sequences"] * word["longest"] - word["steps"]
+    printf "%d videos of %d frames became %d blocks of %d frames.\n", word["sequences"], word["steps"], word["blocks"], word["T"]
+    printf "Padding: %d frames, so %.2f %% of the blocks are data.\n", word["padding"], 100 * word["efficiency"]
+    printf "Naive padding would have been %d frames (%.2f %% data)", naive, 100 * word["steps"] / (naive + word["steps"])
+    printf word["padding"] ? ": %.0f times as many.\n" : ".\n", naive / (word["padding"] ? word["padding"] : 1)
+    printf "Scanned, decoded, scaled and written: %.0f frames/s on %d processors.\n", word["steps"] / seconds, processors'
 
-say "Looking into it: ./bload info $dataset"
-./bload info "$dataset"
-
-say "What came out"
-./bload info --json "$dataset" | awk -F '[:,]' -v nanoseconds="$nanoseconds" -v processors="$(nproc)" '
-    /^  "[A-Za-z_]+": [0-9.]+/ { gsub(/[" ]/, "", $1); word[$1] = $2 + 0 }
-    END {
-        naive = word["sequences"] * word["longest"] - word["steps"]
-        printf "%d videos of %d frames became %d blocks of %d frames.\n", word["sequences"], word["steps"], word["blocks"], word["T"]
-        printf "Padding: %d frames, so %.2f %% of the blocks are data.\n", word["padding"], 100 * word["efficiency"]
-        printf "Naive padding would have been %d frames (%.2f %% data)", naive, 100 * word["steps"] / (naive + word["steps"])
-        printf word["padding"] ? ": %.0f times as many.\n" : ".\n", naive / (word["padding"] ? word["padding"] : 1)
-        printf "Scanned, decoded, scaled and written: %.0f frames/s on %d processors.\n", word["steps"] / (nanoseconds / 1e9), processors
-    }'
-
-line="from safetensors import safe_open; s = safe_open('$dataset/shards/00000/shard-00000000.safetensors', 'numpy'); "
-line+="print(s.get_slice('frames')[0:1].shape, s.get_slice('cu_seqlens')[0:1])"
-say "A block in Python, by the stock safetensors loader: the frames, and where each video begins"
-if python=$(scripts/readers-venv.sh); then
-    printf '%s -c "%s"\n' "${python#"$PWD"/}" "$line"
-    "$python" -c "$line"
-else
-    printf 'python3 -c "%s"\n(not run: there is no Python with safetensors here)\n' "$line"
-fi
+show_block frames 'the frames, and where each video begins'

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 demo=build/demo-audio
 dataset=$demo/dataset
 packages=asterisk-core-sounds-en-wav
-source scripts/packages.sh
+source scripts/demo_parts.sh
 
 if [ ! -d "$demo/prompts" ]; then
     say "Fetching $packages"
@@ -17,27 +17,11 @@ if [ ! -d "$demo/prompts" ]; then
     rm -rf "$demo/packages"
 fi
 
-say "Packing: ./bload pack $demo/prompts --rate 16000 -T longest -o $dataset"
-rm -rf "$dataset"
-began=$(date +%s%N)
-status=0
-./bload pack "$demo/prompts" --rate 16000 -T longest -o "$dataset" || status=$?
-[ "$status" = 0 ] || [ "$status" = 3 ] # 3: a prompt that cannot be used was named
-nanoseconds=$(($(date +%s%N) - began))
+pack "$demo/prompts" --rate 16000 -T longest
 
-say "Verifying: ./bload verify $dataset"
-./bload verify "$dataset"
-
-say "Looking into it: ./bload info $dataset"
-./bload info "$dataset"
-
-say "What came out"
-./bload info --json "$dataset" | awk -F '[:,]' -v nanoseconds="$nanoseconds" -v processors="$(nproc)" '
-    /^  "[A-Za-z_]+": [0-9.]+/ { gsub(/[" ]/, "", $1); word[$1] = $2 + 0 }
-    END {
-        naive = word["sequences"] * word["longest"] - word["steps"]
-        printf "%d prompts of %.3f hours became %d blocks of %.1f s.\n", word["sequences"], word["hours"], word["blocks"], word["T"] / 16000
-        printf "Padding: %.1f s, so %.2f %% of the blocks are data.\n", word["padding"] / 16000, 100 * word["efficiency"]
-        printf "Naive padding would have been %.3f hours (%.2f %% data).\n", naive / 16000 / 3600, 100 * word["steps"] / (naive + word["steps"])
-        printf "Scanned, decoded, resampled and written: %.0f times real time on %d processors.\n", word["hours"] * 3600 / (nanoseconds / 1e9), processors
-    }'
+report '
+    naive = word["sequences"] * word["longest"] - word["steps"]
+    printf "%d prompts of %.3f hours became %d blocks of %.1f s.\n", word["sequences"], word["hours"], word["blocks"], word["T"] / 16000
+    printf "Padding: %.1f s, so %.2f %% of the blocks are data.\n", word["padding"] / 16000, 100 * word["efficiency"]
+    printf "Naive padding would have been %.3f hours (%.2f %% data).\n", naive / 16000 / 3600, 100 * word["steps"] / (naive + word["steps"])
+    printf "Scanned, decoded, resampled and written: %.0f times real time on %d processors.\n", word["hours"] * 3600 / seconds, processors'

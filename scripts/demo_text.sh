@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 demo=build/demo-text
 dataset=$demo/dataset
 packages=dict-gcide
-source scripts/packages.sh
+source scripts/demo_parts.sh
 
 # dictzip is gzip with an index: it is read as it is.
 if [ ! -e "$demo/gcide.txt.gz" ]; then
@@ -42,37 +42,12 @@ if python=$(scripts/readers-venv.sh); then
     eos='<|endoftext|>'
 fi
 
-say "Packing: ./bload pack $demo/gcide.txt.gz --documents blank-line --tokenizer $tokenizer --eos '$eos' -T 2048 --oversize split -o $dataset"
-rm -rf "$dataset"
-began=$(date +%s%N)
-status=0
-./bload pack "$demo/gcide.txt.gz" --documents blank-line --tokenizer "$tokenizer" --eos "$eos" -T 2048 --oversize split -o "$dataset" ||
-    status=$?
-[ $status = 0 ] || [ $status = 3 ] || exit $status
-nanoseconds=$(($(date +%s%N) - began))
+pack "$demo/gcide.txt.gz" --documents blank-line --tokenizer "$tokenizer" --eos "$eos" -T 2048 --oversize split
 
-say "Verifying: ./bload verify $dataset"
-./bload verify "$dataset"
+report '
+    printf "%d documents of %.1f MB became %d tokens in %d blocks of %d.\n", word["sequences"], bytes / 1e6, word["steps"], word["blocks"], word["T"]
+    printf "Padding: %d tokens, so %.2f %% of the blocks are data. %.2f bytes of text a token.\n", word["padding"], 100 * word["efficiency"], bytes / word["steps"]
+    printf "Decompressed, tokenized, planned, packed and written: %.1f MB of text a second on %d processors.\n", bytes / 1e6 / seconds, processors' \
+    bytes="$(gzip -dcq <"$demo/gcide.txt.gz" | wc -c)"
 
-say "Looking into it: ./bload info $dataset"
-./bload info "$dataset"
-
-say "What came out"
-bytes=$(gzip -dcq <"$demo/gcide.txt.gz" | wc -c)
-./bload info --json "$dataset" | awk -F '[:,]' -v nanoseconds="$nanoseconds" -v bytes="$bytes" -v processors="$(nproc)" '
-    /^  "[A-Za-z_]+": [0-9.]+/ { gsub(/[" ]/, "", $1); word[$1] = $2 + 0 }
-    END {
-        printf "%d documents of %.1f MB became %d tokens in %d blocks of %d.\n", word["sequences"], bytes / 1e6, word["steps"], word["blocks"], word["T"]
-        printf "Padding: %d tokens, so %.2f %% of the blocks are data. %.2f bytes of text a token.\n", word["padding"], 100 * word["efficiency"], bytes / word["steps"]
-        printf "Decompressed, tokenized, planned, packed and written: %.1f MB of text a second on %d processors.\n", bytes / 1e6 / (nanoseconds / 1e9), processors
-    }'
-
-line="from safetensors import safe_open; s = safe_open('$dataset/shards/00000/shard-00000000.safetensors', 'numpy'); "
-line+="print(s.get_slice('tokens')[0:1].shape, s.get_slice('cu_seqlens')[0:1][0, :8])"
-say "A block in Python, by the stock safetensors loader: the tokens, and where each document begins"
-if [ "$tokenizer" != bytes ]; then
-    printf '%s -c "%s"\n' "${python#"$PWD"/}" "$line"
-    "$python" -c "$line"
-else
-    printf 'python3 -c "%s"\n(not run: there is no Python with safetensors here)\n' "$line"
-fi
+show_block tokens 'the tokens, and where each document begins'
