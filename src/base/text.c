@@ -112,6 +112,19 @@ size_t bl_text_utf8(const char *text, size_t size)
     return whole ? length : 0;
 }
 
+bool bl_text_next_line(const char *text, size_t size, size_t *at, const char **line, size_t *line_size)
+{
+    if (*at >= size)
+        return false;
+    const char *newline = memchr(text + *at, '\n', size - *at);
+    *line = text + *at;
+    *line_size = newline ? (size_t)(newline - *line) : size - *at;
+    *at += *line_size + 1;
+    if (*line_size && (*line)[*line_size - 1] == '\r')
+        --*line_size;
+    return true;
+}
+
 void bl_text_escape(struct bl_buffer *out, const char *text, size_t size)
 {
     size_t plain = 0; /* bytes that go out as they are, not yet appended */

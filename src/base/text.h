@@ -18,6 +18,9 @@ bool bl_text_to_bytes(const char *text, int64_t *value);
  * bytes. Negative, 0, positive as strcmp. */
 int bl_text_natural(const char *a, const char *b);
 
+/* The next line of a text from *at on, without its newline and a return before that; false at the end. Advances *at. */
+bool bl_text_next_line(const char *text, size_t size, size_t *at, const char **line, size_t *line_size);
+
 /* A value in a table: tab, newline, return, backslash as \t \n \r \\, a byte that is not UTF-8 as \xHH. */
 void bl_text_escape(struct bl_buffer *out, const char *text, size_t size);
 

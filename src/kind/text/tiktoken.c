@@ -91,14 +91,10 @@ static int read_lines(struct bl_tokenizer *tokenizer, const struct bl_buffer *te
                       struct bl_error *e)
 {
     struct bl_buffer bytes = {0};
+    const char *line;
     int code = BL_OK;
-    size_t number = 1;
-    for (size_t at = 0; at < text->size && !code; number++) {
-        const char *line = text->data + at, *newline = memchr(line, '\n', text->size - at);
-        size_t size = newline ? (size_t)(newline - line) : text->size - at;
-        at += size + 1;
-        if (size && line[size - 1] == '\r')
-            size--;
+    size_t number = 1, at = 0, size;
+    for (; !code && bl_text_next_line(text->data, text->size, &at, &line, &size); number++) {
         if (size)
             code = read_line(tokenizer, line, size, &bytes, e);
         if (code)

@@ -1,6 +1,7 @@
 /* GPT-2's two files: vocab.json, tokens and their ids, and merges.txt, a merge a line, the first first. */
 #include <string.h>
 
+#include "base/text.h"
 #include "kind/text/merges.h"
 #include "kind/text/tokenizer_json.h"
 
@@ -10,14 +11,10 @@ static int read_merges(struct bl_tokenizer *tokenizer, const json_t *vocab, cons
                        const char *path, struct bl_error *e)
 {
     struct bl_merges merges = {0};
+    const char *line;
     int code = BL_OK;
-    size_t number = 1;
-    for (size_t at = 0; at < text->size && !code; number++) {
-        const char *line = text->data + at, *newline = memchr(line, '\n', text->size - at);
-        size_t size = newline ? (size_t)(newline - line) : text->size - at;
-        at += size + 1;
-        if (size && line[size - 1] == '\r')
-            size--;
+    size_t number = 1, at = 0, size;
+    for (; !code && bl_text_next_line(text->data, text->size, &at, &line, &size); number++) {
         if (number == 1 && size >= 8 && !memcmp(line, "#version", 8))
             continue;
         code = bl_merges_add_line(&merges, &tokenizer->vocabulary, vocab, line, size, e);

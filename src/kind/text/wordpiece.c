@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "kind/text/bert_table.h"
 #include "kind/text/character.h"
 #include "kind/text/utf8.h"
@@ -102,15 +103,14 @@ int bl_wordpiece_encode(const struct bl_wordpiece *model, struct bl_buffer *scra
 int bl_wordpiece_vocabulary(struct bl_vocabulary *vocabulary, const struct bl_buffer *text, const char *path,
                             struct bl_error *e)
 {
-    const char *at = text->data, *end = text->data + text->size;
-    for (int32_t line = 0; at < end; line++) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        size_t size = (size_t)((stop ? stop : end) - at);
-        if (bl_utf8_valid(at, size) < size)
+    const char *token;
+    size_t at = 0, size;
+    for (int32_t line = 0; bl_text_next_line(text->data, text->size, &at, &token, &size); line++) {
+        if (bl_utf8_valid(token, size) < size)
             return bl_error_set(e, BL_EFAIL, "%s:%" PRId32 ": this is no UTF-8", path, line + 1);
-        size = bl_character_trim((const uint8_t *)at, size);
+        size = bl_character_trim((const uint8_t *)token, size);
         int64_t known = -1;
-        int rc = size ? bl_vocabulary_add(vocabulary, at, size, line, &known, e) : 0;
+        int rc = size ? bl_vocabulary_add(vocabulary, token, size, line, &known, e) : 0;
         if (rc) {
             bl_error_prefix(e, "%s:%" PRId32, path, line + 1);
             return rc;
@@ -118,7 +118,6 @@ int bl_wordpiece_vocabulary(struct bl_vocabulary *vocabulary, const struct bl_bu
         if (known >= 0)
             return bl_error_set(e, BL_EFAIL, "%s:%" PRId32 ": the token of line %" PRId32 " again", path, line + 1,
                                 vocabulary->token[known].id + 1);
-        at = stop ? stop + 1 : end;
     }
     return 0;
 }
