@@ -24,7 +24,8 @@ static int64_t compressor_memory(const struct bl_format *format)
 static int64_t needed(const struct bl_sequences *table, const struct bl_plan *plan, const struct bl_format *format,
                       int64_t reader, int workers, int slots)
 {
-    int64_t tables = 16 * (int64_t)table->count + 20 * (int64_t)plan->pieces + 8 * (int64_t)plan->blocks;
+    /* Of either, 8 bytes are for scattering a spool. */
+    int64_t tables = 24 * (int64_t)table->count + 28 * (int64_t)plan->pieces + 8 * (int64_t)plan->blocks;
     int64_t open_shards = slots / format->blocks_per_shard + 2;
     return BASE_MEMORY + tables + slots * (int64_t)bl_block_memory(format, true) +
            workers * (reader + compressor_memory(format)) + open_shards * (int64_t)bl_shard_memory(format);
