@@ -36,7 +36,8 @@ static int take_scan_fault(void *sink, const struct bl_row *row, struct bl_error
     struct bl_packing *p = sink;
     bl_inputs_say_fault(&p->inputs, row);
     /* Where files hold many sequences, how many there are is known in the end: check_faults looks again. */
-    int64_t inputs = p->inputs.kind->stretch ? INT64_MAX : (int64_t)p->inputs.files.count;
+    bool many = p->inputs.kind->stretch || bl_files_have_list(&p->inputs.files, p->inputs.kind);
+    int64_t inputs = many ? INT64_MAX : (int64_t)p->inputs.files.count;
     if (bl_row_is_empty(row))
         return BL_OK;
     if (row->status != BL_ROW_OK)
@@ -47,7 +48,7 @@ static int take_scan_fault(void *sink, const struct bl_row *row, struct bl_error
 static void tick_scan(void *sink, const struct bl_scan_progress *found)
 {
     struct bl_packing *p = sink;
-    p->progress.done = found->files;
+    p->progress.done = p->progress.total ? found->files : found->rows;
     bl_progress_tick(&p->progress);
 }
 
@@ -64,7 +65,9 @@ static int run_scan(struct bl_cmd *cmd, struct bl_packing *p, struct bl_output *
                           .fault = take_scan_fault,
                           .tick = tick_scan,
                           .sink = p};
-    bl_progress_start(&p->progress, cmd->common.quiet, "scan", "files", NULL, (int64_t)p->inputs.files.count);
+    bool lists = bl_files_have_list(&p->inputs.files, p->inputs.kind); /* then there is no telling how many will come */
+    bl_progress_start(&p->progress, cmd->common.quiet, "scan", lists ? "sequences" : "files", NULL,
+                      lists ? 0 : (int64_t)p->inputs.files.count);
     int code = bl_scan_run(&job, out, &found, &cmd->error);
     bl_progress_end(&p->progress);
     p->untold = found.untold;

@@ -52,6 +52,22 @@ test_arrays_however_many_workers() {
     done
 }
 
+test_cuts_however_many_workers() {
+    speech
+    local options
+    for options in '' '--features fbank40 -T 50 --compress zstd' '--channels 2 --rate 22050 --dtype f32'; do
+        # shellcheck disable=SC2086 # words
+        {
+            expect 3 pack_speech one $options -j 1
+            cp "$ERR" messages
+            expect 3 pack_speech many $options -j 16
+            err_is <messages
+        }
+        identical one many
+        rm -r one many
+    done
+}
+
 test_the_messages_too() {
     clips
     failing_clip
@@ -145,6 +161,21 @@ test_whatever_the_c_library_chooses() {
     expect 3 env GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX2,-AVX,-ERMS,-SSSE3 \
         "$BLOAD" pack -q in -T 50 --size 64x48 --shard-size 1M -o other
     identical one other
+}
+
+# Nor what of its mathematics has fused multiplication: the tables of features.
+test_features_whatever_the_c_library_chooses() {
+    sounds
+    local features mask=GLIBC_TUNABLES=glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2,-AVX,-AVX512F,-AVX512VL
+    for features in whisper80 fbank80 'fbank23 --rate 22050 --snip-edges'; do
+        # shellcheck disable=SC2086 # words
+        {
+            expect 3 pack one --features $features --oversize split --simd sse2
+            expect 3 env $mask "$BLOAD" pack -q in -T 50 --shard-size 1M -o other --features $features --oversize split --simd sse2
+        }
+        identical one other
+        rm -r one other
+    done
 }
 
 test_wherever_it_runs() {

@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "kind/audio/count.h"
+#include "kind/audio/cuts.h"
 #include "kind/audio/read.h"
 
 /* Those of videos too, which are videos unless --kind says that their sound is wanted. */
@@ -24,6 +25,7 @@ static const char *const extensions[] = {
 
 static const char *const dtypes[] = {"s16", "f32", NULL};
 
+#define MEL_HIGH (-400) /* Hz, the default of --mel-high */
 #define AT(member) offsetof(struct bl_audio_config, member)
 
 static const struct bl_option options[] = {
@@ -79,14 +81,31 @@ static int check(const void *values, struct bl_error *e)
 {
     const struct bl_audio_config *config = values;
     struct bl_features_spec spec;
-    if (!config->features)
-        return BL_OK;
-    int code = bl_features_parse(config->features, &spec, e);
-    if (!code && config->channels != 1)
+    bool fbank = config->features && strncmp(config->features, "fbank", 5) == 0;
+    int code = config->features ? bl_features_parse(config->features, &spec, e) : BL_OK;
+    if (!code && !fbank && (config->mel_high != MEL_HIGH || config->snip_edges))
+        code = bl_error_set(e, BL_EUSAGE, "--%s is for --features fbankN alone",
+                            config->snip_edges ? "snip-edges" : "mel-high");
+    if (code || !config->features)
+        return code;
+    if (config->channels != 1)
         code = bl_error_set(e, BL_EUSAGE, "--features are of one channel: --channels cannot be given");
     if (!code && bl_audio_features(config, &spec))
         code = bl_features_check(&spec, e);
     return code;
+}
+
+static int check_dtype(const void *values, struct bl_error *e)
+{
+    const struct bl_audio_config *config = values;
+    if (config->features && config->dtype == BL_AUDIO_S16)
+        return bl_error_set(e, BL_EUSAGE, "--features are f32: --dtype s16 cannot be given");
+    return BL_OK;
+}
+
+static const char *steps_of(const void *config)
+{
+    return ((const struct bl_audio_config *)config)->features ? "frames" : "samples";
 }
 
 static void sampling(const void *values, struct bl_buffer *out)
@@ -110,19 +129,31 @@ static bool rate(const char *sampling, int64_t *num, int64_t *den)
 static int count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                  struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
-    (void)counter;
+    if (stretch->list)
+        return bl_count_cuts(config, env, counter, stretch, emit, sink, e);
     const struct bl_input *input = stretch->input;
     struct bl_error unusable = {0};
     struct bl_audio_count result;
-    int rc = bl_count_audio(config, env->cancel, input, &result, &unusable);
+    int64_t steps = 0;
+    int rc = bl_count_audio(config, env->cancel, input->path, &result, &unusable);
+    if (!rc)
+        rc = bl_count_steps(config, result.samples, &steps, &unusable);
     struct bl_row row = {.bytes = input->bytes, .stream = result.stream, .reason = result.reason, .offset = -1};
     if (rc && rc != BL_EDATA)
         return bl_error_set(e, rc, "%s", unusable.text);
     row.status = rc ? BL_ROW_SKIPPED : BL_ROW_OK;
-    row.length = rc ? 0 : result.length;
+    row.length = rc ? 0 : steps;
     if (rc)
         row.reason = unusable.text;
     return emit(sink, 0, &row, e);
+}
+
+/* Of a part of a file, and what is said in it. */
+static void columns(const void *config, bool lists, struct bl_buffer *out)
+{
+    (void)config;
+    if (lists)
+        bl_buffer_text(out, "\tstart\tduration\tchannel\ttext");
 }
 
 static int fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *out,
@@ -175,6 +206,7 @@ const struct bl_kind bl_kind_audio = {
     .name = "audio",
     .title = "Audio",
     .steps = "samples",
+    .steps_of = steps_of,
     .extensions = extensions,
     .dtypes = dtypes,
     .dtype = AT(dtype),
@@ -182,8 +214,13 @@ const struct bl_kind bl_kind_audio = {
     .options = options,
     .config_size = sizeof(struct bl_audio_config),
     .check = check,
+    .check_dtype = check_dtype,
     .sampling = sampling,
     .rate = rate,
+    .is_list = bl_cuts_is_list,
+    .columns = columns,
+    .open_counter = bl_cuts_open_counter,
+    .close_counter = bl_cuts_close_counter,
     .count = count,
     .fields = fields,
     .open = bl_audio_open,
