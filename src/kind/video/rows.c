@@ -64,9 +64,9 @@ int bl_pixels_make(struct bl_pixels *pixels, enum AVPixelFormat format, struct b
 
 static INLINE void bytes_read(const uint8_t *restrict in, int step, int count, uint16_t *restrict out)
 {
-    int whole = step == 1 ? count / GROUP * GROUP : 0;
-    for (int x = 0; x < whole; x += GROUP, in += GROUP, out += GROUP) {
-        for (int i = 0; i < GROUP; i++)
+    int whole = step == 1 ? count / (2 * GROUP) * (2 * GROUP) : 0;
+    for (int x = 0; x < whole; x += 2 * GROUP, in += 2 * GROUP, out += 2 * GROUP) {
+        for (int i = 0; i < 2 * GROUP; i++)
             out[i] = (uint16_t)(in[i] << 8);
     }
     for (int x = whole; x < count; x++, in += step)
@@ -140,25 +140,33 @@ static INLINE void row_between(const uint16_t *restrict a, const uint16_t *restr
 
 typedef uint16_t words8 __attribute__((vector_size(16)));
 
-/* Doubles a row, eight at a time: every sample is followed by one a half further on, or, where chroma lies between,
- * there are one a quarter before and one a quarter behind. */
+/* Doubles eight words: every sample is followed by one a half further on, or, where chroma lies between, there are one
+ * a quarter before and one a quarter behind. */
+static INLINE void eight_double(const uint16_t *restrict in, int phase, uint16_t *restrict out)
+{
+    uint16_t even[8], odd[8];
+    words8 a, b, low, high;
+    if (phase == 0) {
+        memcpy(even, in, sizeof(even));
+        group_between(in, in + 1, 4, 8, odd);
+    } else {
+        group_between(in - 1, in, 6, 8, even);
+        group_between(in, in + 1, 2, 8, odd);
+    }
+    memcpy(&a, even, sizeof(a));
+    memcpy(&b, odd, sizeof(b));
+    low = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+    high = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+    memcpy(out, &low, sizeof(low));
+    memcpy(out + 8, &high, sizeof(high));
+}
+
+/* Whole groups, into the slack. For a constant phase, lest each group asks for it. */
 static INLINE void row_double(const uint16_t *restrict in, int phase, int count, uint16_t *restrict out)
 {
-    for (int x = 0; x < count; x += 8, in += 8, out += 16) {
-        uint16_t even[8], odd[8];
-        words8 a, b, woven[2];
-        if (phase == 0) {
-            memcpy(even, in, sizeof(even));
-            group_between(in, in + 1, 4, 8, odd);
-        } else {
-            group_between(in - 1, in, 6, 8, even);
-            group_between(in, in + 1, 2, 8, odd);
-        }
-        memcpy(&a, even, sizeof(a));
-        memcpy(&b, odd, sizeof(b));
-        woven[0] = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
-        woven[1] = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
-        memcpy(out, woven, sizeof(woven));
+    for (int x = 0; x < count; x += GROUP, in += GROUP, out += 2 * GROUP) {
+        eight_double(in, phase, out);
+        eight_double(in + 8, phase, out + GROUP);
     }
 }
 
@@ -185,7 +193,10 @@ struct bl_rows_kernels {
     }                                                                                                                  \
     target static void twice_##level(const uint16_t *in, int phase, int count, uint16_t *out)                          \
     {                                                                                                                  \
-        row_double(in, phase, count, out);                                                                             \
+        if (phase == 0)                                                                                                \
+            row_double(in, 0, count, out);                                                                             \
+        else                                                                                                           \
+            row_double(in, phase, count, out);                                                                         \
     }                                                                                                                  \
     static const struct bl_rows_kernels kernels_##level = {bytes_##level, words_##level, between_##level, twice_##level}
 
@@ -292,11 +303,34 @@ int bl_rows_narrow(const struct bl_rows *rows, int c)
     return c && rows->pixels.sub_w;
 }
 
-/* Columns from to to of row `row` of chroma component c; the first and the last row repeat beyond the picture. */
+/* The first and the last row of chroma repeat beyond the picture. */
+static int row_inside(const struct bl_rows *rows, int row)
+{
+    return row < 0 ? 0 : row < rows->chroma_height ? row : rows->chroma_height - 1;
+}
+
+/* The row of chroma that row y of luma lies at or below, and how many eighths below. */
+static int row_above(const struct bl_rows *rows, int y, int *eighths)
+{
+    int sub = rows->pixels.sub_h;
+    int down = rows->phase_h + (8 >> sub) * (y & ((1 << sub) - 1));
+    *eighths = down & 7;
+    return (y >> sub) + (down < 0 ? -1 : 0);
+}
+
+static void rows_mix(const struct bl_rows *rows, const uint16_t *above, const uint16_t *below, int eighths, int count,
+                     uint16_t *out)
+{
+    if (eighths)
+        rows->kernels->between(above, below, eighths, count, out);
+    else
+        memcpy(out, above, (size_t)count * sizeof(uint16_t));
+}
+
+/* Columns from to to of a row of chroma component c. */
 static const uint16_t *kept_row(struct bl_rows *rows, int c, int row, int from, int to)
 {
-    int height = AV_CEIL_RSHIFT(rows->frame->height, rows->pixels.sub_h);
-    row = row < 0 ? 0 : row < height ? row : height - 1;
+    row = row_inside(rows, row);
     struct bl_rows_kept *kept = &rows->kept[c - 1][row & 1];
     if (kept->row != row || kept->from != from || kept->to != to) {
         component_read(rows, c, row, from, to, kept->words);
@@ -307,20 +341,30 @@ static const uint16_t *kept_row(struct bl_rows *rows, int c, int row, int from, 
     return kept->words;
 }
 
+void bl_rows_read_own(struct bl_rows *rows, int c, int row, int from, int to, uint16_t *out)
+{
+    component_read(rows, c, row, from, to, out + from);
+}
+
 void bl_rows_read(struct bl_rows *rows, int c, int y, int from, int to, uint16_t *out)
 {
-    int sub = rows->pixels.sub_h;
-    if (!c || !sub) {
+    int eighths, row = row_above(rows, y, &eighths);
+    if (!c || !rows->pixels.sub_h) {
         component_read(rows, c, y, from, to, out + from);
         return;
     }
-    int down = rows->phase_h + (8 >> sub) * (y & ((1 << sub) - 1));
-    int row = (y >> sub) + (down < 0 ? -1 : 0);
     const uint16_t *above = kept_row(rows, c, row, from, to);
-    if (down & 7)
-        rows->kernels->between(above, kept_row(rows, c, row + 1, from, to), down & 7, to - from, out + from);
-    else
-        memcpy(out + from, above, (size_t)(to - from) * sizeof(uint16_t));
+    rows_mix(rows, above, eighths ? kept_row(rows, c, row + 1, from, to) : above, eighths, to - from, out + from);
+}
+
+void bl_rows_heighten(const struct bl_rows *rows, const uint8_t *all, ptrdiff_t stride, int y, int left, int right,
+                      uint16_t *out)
+{
+    int eighths, row = row_above(rows, y, &eighths);
+    const uint8_t *above = all + row_inside(rows, row) * stride, *below = all + row_inside(rows, row + 1) * stride;
+    left &= -16;
+    rows_mix(rows, (const uint16_t *)(const void *)above + left, (const uint16_t *)(const void *)below + left, eighths,
+             right - left, out + left);
 }
 
 /* --- one frame --------------------------------------------------------------------------------------------------- */
@@ -369,6 +413,7 @@ int bl_rows_begin(struct bl_rows *rows, const struct bl_pixels *pixels, const AV
     rows->pixels = *pixels;
     rows->frame = frame;
     rows->chroma_width = AV_CEIL_RSHIFT(frame->width, pixels->sub_w);
+    rows->chroma_height = AV_CEIL_RSHIFT(frame->height, pixels->sub_h);
     phases_make(rows, frame->chroma_location);
     return room_make(rows, frame->width, e);
 }
