@@ -44,8 +44,8 @@ static void append_plan(const struct bl_info *info, struct bl_buffer *out)
                      100 * w->efficiency);
     if (info->naive_padding >= 0)
         bl_buffer_printf(out, "; naive padding would cost %s", bl_text_count(a, info->naive_padding));
-    bl_buffer_printf(out, "\nlost        %s steps deleted, %s sequences cut\n", bl_text_count(a, w->deleted),
-                     bl_text_count(b, w->cut));
+    bl_buffer_printf(out, "\nlost        %s steps deleted, %s sequences cut, %s dropped\n",
+                     bl_text_count(a, w->deleted), bl_text_count(b, w->cut), bl_text_count(c, info->dropped));
 }
 
 static void append_fields(const struct bl_info *info, struct bl_buffer *out)

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -53,6 +54,45 @@ static int write_shards(const struct bl_finish *f, struct bl_outcomes *outcomes,
     return code;
 }
 
+/* A bit for each row: the plan has a piece of it. To be freed. */
+static uint8_t *mark_placed(const struct bl_finish *f)
+{
+    uint8_t *placed = calloc(f->table->count / 8 + 1, 1);
+    for (size_t p = 0; placed && p < f->plan->pieces; p++)
+        placed[f->plan->sequence[p] / 8] |= (uint8_t)(1u << f->plan->sequence[p] % 8);
+    return placed;
+}
+
+/* Why the plan left a sequence out. */
+static void write_drop(const struct bl_finish *f, int64_t length, struct bl_buffer *out)
+{
+    const struct bl_plan_options *o = f->plan_options;
+    bool whole = o->strategy == BL_STRATEGY_BLOCK || o->strategy == BL_STRATEGY_NAIVE;
+    if (length < o->min_length)
+        bl_buffer_printf(out, "shorter than --min-length, %" PRId64 " steps", o->min_length);
+    else if (o->max_length && length > o->max_length)
+        bl_buffer_printf(out, "longer than --max-length, %" PRId64 " steps", o->max_length);
+    else if (whole && length > f->plan->T)
+        bl_buffer_printf(out, "longer than T = %" PRId64 " (--oversize drop)", f->plan->T);
+    else if (o->strategy == BL_STRATEGY_SAMPLE && length < f->plan->T)
+        bl_buffer_printf(out, "shorter than the clip of %" PRId64 " steps", f->plan->T);
+    else if (o->remainder == BL_REMAINDER_DROP)
+        bl_buffer_text(out, "in a block too many (--remainder drop)");
+    else
+        bl_buffer_text(out, "not in the plan");
+}
+
+/* A row that was left out by request. reason holds the joined text. */
+static void drop(const struct bl_finish *f, struct bl_row *row, struct bl_buffer *reason)
+{
+    bl_buffer_clear(reason);
+    if (*row->reason)
+        bl_buffer_printf(reason, "%s; ", row->reason);
+    write_drop(f, row->length, reason);
+    row->status = BL_ROW_DROPPED;
+    row->reason = reason->data ? reason->data : "";
+}
+
 /* A row with what packing found out about it. reason holds the joined text. */
 static void amend(struct bl_row *row, const struct bl_outcome *outcome, struct bl_buffer *reason)
 {
@@ -88,8 +128,9 @@ static int write_sequences(const struct bl_finish *f, const struct bl_outcomes *
     struct bl_row_text text = {0};
     struct bl_output out = {0};
     size_t next = 0;
+    uint8_t *placed = mark_placed(f);
     bl_buffer_printf(&path, "%s/" SEQUENCES_FILE, f->dir);
-    int code = bl_buffer_check(&path, e);
+    int code = placed ? bl_buffer_check(&path, e) : bl_error_memory(e);
     if (!code)
         code = bl_output_open(&out, path.data, e);
     if (!code)
@@ -100,16 +141,21 @@ static int write_sequences(const struct bl_finish *f, const struct bl_outcomes *
             break;
         if (next < outcomes->count && outcomes->outcome[next].row == (int64_t)i)
             amend(&text.row, &outcomes->outcome[next++], &reason);
+        else if (text.row.status == BL_ROW_OK && !(placed[i / 8] >> i % 8 & 1))
+            drop(f, &text.row, &reason);
         count(result, &text.row);
+        code = bl_buffer_check(&reason, e);
         bl_buffer_clear(&line);
         bl_sequences_format(&text.row, &line);
-        code = bl_buffer_check(&line, e);
+        if (!code)
+            code = bl_buffer_check(&line, e);
         if (!code)
             code = bl_output_write(&out, line.data, line.size, e);
     }
     if (!code)
         code = bl_output_commit(&out, e);
     bl_output_abort(&out);
+    free(placed);
     bl_row_text_free(&text);
     bl_buffer_free(&path);
     bl_buffer_free(&line);

@@ -60,7 +60,8 @@ static int read_row(struct bl_info *info, const struct bl_sequences *t, size_t i
         return code;
     if (text->row.status == BL_ROW_FAILED)
         count_length(info, text->row.length);
-    bool fault = text->row.status == BL_ROW_SKIPPED || text->row.status == BL_ROW_FAILED || *text->row.reason;
+    enum bl_row_status status = text->row.status;
+    bool fault = status == BL_ROW_SKIPPED || status == BL_ROW_FAILED || (status == BL_ROW_OK && *text->row.reason);
     fault &= !bl_row_is_empty(&text->row);
     return fault ? take_fault(info, &text->row, e) : BL_OK;
 }
@@ -90,6 +91,7 @@ static int read_sequences(struct bl_info *info, const char *dir, struct bl_error
         code = read_row(info, &table, i, &text, e);
     info->hours = code ? 0 : hours_of(info, &table);
     info->damaged = table.damaged;
+    info->dropped = table.by_status[BL_ROW_DROPPED];
     info->fault_count = bl_sequences_useless(&table) + table.damaged;
     bl_row_text_free(&text);
     bl_sequences_close(&table);
@@ -158,6 +160,7 @@ int bl_info_json(const struct bl_info *info, struct bl_buffer *out, struct bl_er
         {"checksum", json_string(info->manifest.digest)},
         {"hours", info->hours > 0 ? json_real(info->hours) : json_null()},
         {"damaged", json_integer(info->damaged)},
+        {"dropped", json_integer(info->dropped)},
         {"bytes", json_integer(info->bytes)},
         {"naive_padding", info->naive_padding < 0 ? json_null() : json_integer(info->naive_padding)},
         {"lengths", histogram_json(info)},

@@ -22,6 +22,7 @@ struct bl_info {
     int64_t shards, bytes; /* of all shards */
     double hours;          /* of all sequences, where steps have a rate; else 0 */
     int64_t damaged;       /* inputs of which only a part could be read */
+    int64_t dropped;       /* sequences that were left out by request */
     int64_t naive_padding; /* steps, if every sequence were padded to the longest; -1: beyond all numbers */
     int bars;
     int64_t bar_width;         /* steps: bar i counts lengths i * bar_width + 1 to (i + 1) * bar_width */

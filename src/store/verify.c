@@ -66,22 +66,26 @@ static void check_files(const struct bl_verify *v, const struct report *r)
 
 /* --- sequences -------------------------------------------------------------------------------------------------- */
 
-/* Failed rows were planned: their lengths come back, and which they are is kept. */
-static int take_failed(struct bl_verify *v, struct bl_error *e)
+/* Lengths of failed rows, which were planned, and of dropped ones, which the plan left out, come back, and which ones
+ * failed is kept. */
+static int take_lengths(struct bl_verify *v, struct bl_error *e)
 {
     struct bl_row_text text = {0};
     int code = BL_OK;
     v->failed = calloc(v->sequences.count + 1, 1);
     if (!v->failed)
         return bl_error_memory(e);
-    for (size_t i = 0; i < v->sequences.count && v->sequences.by_status[BL_ROW_FAILED] && !code; i++) {
+    const int64_t *by_status = v->sequences.by_status;
+    int64_t left = by_status[BL_ROW_FAILED] + by_status[BL_ROW_DROPPED];
+    for (size_t i = 0; i < v->sequences.count && left && !code; i++) {
         if (v->sequences.length[i])
             continue;
         code = bl_sequences_row(&v->sequences, i, &text, e);
-        if (!code && text.row.status == BL_ROW_FAILED) {
-            v->failed[i] = 1;
-            v->sequences.length[i] = text.row.length;
-        }
+        if (code || text.row.status == BL_ROW_SKIPPED)
+            continue;
+        v->failed[i] = text.row.status == BL_ROW_FAILED;
+        v->sequences.length[i] = text.row.length;
+        left--;
     }
     bl_row_text_free(&text);
     return code;
@@ -96,7 +100,7 @@ static void check_sequences(struct bl_verify *v, const struct report *r)
     if (!code)
         code = bl_sequences_open(&v->sequences, (const char *const *)&path.data, 1, false, &e);
     if (!code)
-        code = take_failed(v, &e);
+        code = take_lengths(v, &e);
     bl_buffer_free(&path);
     if (code) {
         tell(r, BL_SEQUENCES_FILE, "%s", e.text);
@@ -169,6 +173,9 @@ static void check_plan(struct bl_verify *v, const struct report *r)
         tell(r, BL_INDEX_FILE, "%s", e.text);
         return;
     }
+    if (v->plan.dropped != v->sequences.by_status[BL_ROW_DROPPED])
+        tell(r, BL_SEQUENCES_FILE, "has %" PRId64 " dropped rows, the plan leaves %" PRId64 " out",
+             v->sequences.by_status[BL_ROW_DROPPED], v->plan.dropped);
     check_words(v, r);
     /* A plan with more pieces in a block than the tables have places cannot be compared with them. */
     v->has_plan = v->plan.max_sequences <= format->S;

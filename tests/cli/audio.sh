@@ -188,3 +188,48 @@ test_dts_in_the_guise_of_samples() {
     tail -c 32000 one/shards/00000/*.safetensors >samples
     tail -c 32000 other/shards/00000/*.safetensors | same samples -
 }
+
+test_options_that_would_do_nothing() {
+    local wav
+    wav=$(fixture tone-16000.wav)
+    expect 2 bload pack -q "$wav" -T 100 -o d --features fbank80 --dtype s16
+    err_has '--features are f32: --dtype s16 cannot be given'
+    expect 0 bload pack -q "$wav" -T 100 -o d --features fbank80 --dtype f32
+    expect 2 bload scan -q "$wav" --mel-high 0
+    err_has '--mel-high is for --features fbankN alone'
+    expect 2 bload scan -q "$wav" --features whisper80 --snip-edges
+    err_has '--snip-edges is for --features fbankN alone'
+}
+
+test_features_are_counted_in_frames() {
+    expect 0 bload pack "$(fixture tone-16000.wav)" -T 100 -o d --features fbank80
+    err_has ' frames/s'
+    err_has 'bload: 0.000 hours, read at '
+    expect 0 bload pack "$(fixture tone-16000.wav)" -T 16000 -o e
+    err_has ' samples/s'
+}
+
+# What was left out by request is told in the table, is no fault, and verify knows it.
+test_what_is_dropped_is_told() {
+    local a b
+    a=$(fixture tone-8000.wav) b=$(fixture long-16000.wav)
+    expect 0 bload pack -q "$a" "$b" -T longest --max-length 5s -o short
+    is 'longer than --max-length, 80000 steps' "$(sed -n 's/.*\tdropped\t\([^\t]*\).*/\1/p' short/sequences.tsv)"
+    expect 0 bload pack -q "$a" "$b" -T 30s --min-length 1.5s -o long
+    is 'shorter than --min-length, 24000 steps' "$(sed -n 's/.*\tdropped\t\([^\t]*\).*/\1/p' long/sequences.tsv)"
+    expect 0 bload pack -q "$a" "$b" -T 2s --oversize drop -o whole
+    is 'longer than T = 32000 (--oversize drop)' "$(sed -n 's/.*\tdropped\t\([^\t]*\).*/\1/p' whole/sequences.tsv)"
+    local name
+    for name in short long whole; do
+        expect 0 bload verify -q $name
+        is '1 0' "$(bload info --json $name | word dropped) $(bload info --json $name | word fault_count)"
+        bload info $name | grep -q 'sequences cut, 1 dropped'
+    done
+    expect 0 bload pack "$a" "$b" -T 2s --oversize drop -o whole
+    err_has 'is complete already'
+    # A plan may leave out what it likes.
+    expect 0 bload scan -q "$a" "$b" -o t
+    printf 'block\tsequence\tstart\tlength\tsource_start\n0\t1\t0\t16000\t0\n' >plan
+    expect 0 bload pack -q --sequences t --plan plan -T 16000 --oversize drop -o planned
+    expect 0 bload verify -q planned
+}
