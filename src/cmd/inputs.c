@@ -92,6 +92,8 @@ static int settle_dtype(struct bl_inputs *inputs, struct bl_error *e)
 /* Whether the options that every kind understands in its own way suit this one. */
 static int check_dtype(const struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_error *e)
 {
+    if (inputs->dtype && kind->check_dtype && find_dtype(kind, inputs->dtype) >= 0)
+        return kind->check_dtype(inputs->kind_config, e);
     if (!inputs->dtype || find_dtype(kind, inputs->dtype) >= 0)
         return BL_OK;
     if (!kind->dtypes)

@@ -183,8 +183,8 @@ static int write_shards(struct bl_cmd *cmd, struct bl_packing *p)
         code = bl_finish_sweep(p->output, &cmd->error);
     if (!code)
         code = scatter(cmd, p, &job);
-    bl_progress_start(&p->progress, cmd->common.quiet, "pack", "blocks", p->inputs.kind->steps,
-                      (int64_t)p->plan.blocks);
+    bl_progress_start(&p->progress, cmd->common.quiet, "pack", "blocks",
+                      bl_kind_steps(p->inputs.kind, p->inputs.kind_config), (int64_t)p->plan.blocks);
     if (!code)
         code = bl_pack_run(&job, &cmd->error);
     p->seconds = bl_progress_seconds(&p->progress);
@@ -224,10 +224,15 @@ static void say_summary(const struct bl_packing *p)
     char a[32], b[32], c[32];
     const struct bl_finished *f = &p->finished;
     bl_summary_plan(&p->plan, &p->plan_options);
-    int64_t shards = bl_format_shards(&p->format);
+    int64_t shards = bl_format_shards(&p->format), num, den;
+    double rate = p->seconds > 0 ? (double)p->steps / p->seconds : 0;
     bl_cmd_say("%s: %s shard%s, %s; %s %s/s", p->output, bl_text_count(a, shards), shards == 1 ? "" : "s",
-               bl_text_size(b, f->bytes),
-               bl_text_count(c, p->seconds > 0 ? (int64_t)((double)p->steps / p->seconds) : 0), p->inputs.kind->steps);
+               bl_text_size(b, f->bytes), bl_text_count(c, (int64_t)rate),
+               bl_kind_steps(p->inputs.kind, p->inputs.kind_config));
+    if (p->inputs.kind->rate && p->inputs.kind->rate(p->table.sampling, &num, &den))
+        bl_cmd_say("%.3f hours, read at %.0f times real time",
+                   (double)(p->plan.steps - p->plan.deleted) * (double)den / (double)num / 3600,
+                   rate * (double)den / (double)num);
     if (p->partial)
         bl_cmd_say("%" PRId64 " inputs skipped, %" PRId64 " failed (%" PRId64 " steps left as zeros), %" PRId64
                    " damaged: sequences.tsv names them",

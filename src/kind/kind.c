@@ -19,6 +19,11 @@ const struct bl_kind *bl_kind_find(const char *name)
     return NULL;
 }
 
+const char *bl_kind_steps(const struct bl_kind *kind, const void *config)
+{
+    return kind->steps_of ? kind->steps_of(config) : kind->steps;
+}
+
 int bl_kind_index(const struct bl_kind *kind)
 {
     int k = 0;

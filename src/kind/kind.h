@@ -89,8 +89,14 @@ struct bl_kind {
     const struct bl_option *options;
     size_t config_size;
 
+    /* What its steps are called where the options decide that. May be NULL. */
+    const char *(*steps_of)(const void *config);
+
     /* Checks options against each other. BL_EUSAGE. */
     int (*check)(const void *config, struct bl_error *e);
+
+    /* Checks what --dtype said, for inputs of this kind, against the other options. May be NULL. BL_EUSAGE. */
+    int (*check_dtype)(const void *config, struct bl_error *e);
 
     /* Where not NULL: makes ready what the options name, once, before all that follows, and gives it back. From then on
      * the config is const but for keep. */
@@ -156,6 +162,9 @@ struct bl_kind {
 
 /* Every kind there is, ended by NULL. */
 extern const struct bl_kind *const bl_kinds[];
+
+/* What its steps are called with these options. */
+const char *bl_kind_steps(const struct bl_kind *kind, const void *config);
 
 /* By name, or NULL. */
 const struct bl_kind *bl_kind_find(const char *name);

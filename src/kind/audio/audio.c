@@ -24,6 +24,7 @@ static const char *const extensions[] = {
 
 static const char *const dtypes[] = {"s16", "f32", NULL};
 
+#define MEL_HIGH (-400) /* Hz, the default of --mel-high */
 #define AT(member) offsetof(struct bl_audio_config, member)
 
 static const struct bl_option options[] = {
@@ -79,14 +80,31 @@ static int check(const void *values, struct bl_error *e)
 {
     const struct bl_audio_config *config = values;
     struct bl_features_spec spec;
-    if (!config->features)
-        return BL_OK;
-    int code = bl_features_parse(config->features, &spec, e);
-    if (!code && config->channels != 1)
+    bool fbank = config->features && strncmp(config->features, "fbank", 5) == 0;
+    int code = config->features ? bl_features_parse(config->features, &spec, e) : BL_OK;
+    if (!code && !fbank && (config->mel_high != MEL_HIGH || config->snip_edges))
+        code = bl_error_set(e, BL_EUSAGE, "--%s is for --features fbankN alone",
+                            config->snip_edges ? "snip-edges" : "mel-high");
+    if (code || !config->features)
+        return code;
+    if (config->channels != 1)
         code = bl_error_set(e, BL_EUSAGE, "--features are of one channel: --channels cannot be given");
     if (!code && bl_audio_features(config, &spec))
         code = bl_features_check(&spec, e);
     return code;
+}
+
+static int check_dtype(const void *values, struct bl_error *e)
+{
+    const struct bl_audio_config *config = values;
+    if (config->features && config->dtype == BL_AUDIO_S16)
+        return bl_error_set(e, BL_EUSAGE, "--features are f32: --dtype s16 cannot be given");
+    return BL_OK;
+}
+
+static const char *steps_of(const void *config)
+{
+    return ((const struct bl_audio_config *)config)->features ? "frames" : "samples";
 }
 
 static void sampling(const void *values, struct bl_buffer *out)
@@ -175,6 +193,7 @@ const struct bl_kind bl_kind_audio = {
     .name = "audio",
     .title = "Audio",
     .steps = "samples",
+    .steps_of = steps_of,
     .extensions = extensions,
     .dtypes = dtypes,
     .dtype = AT(dtype),
@@ -182,6 +201,7 @@ const struct bl_kind bl_kind_audio = {
     .options = options,
     .config_size = sizeof(struct bl_audio_config),
     .check = check,
+    .check_dtype = check_dtype,
     .sampling = sampling,
     .rate = rate,
     .count = count,
