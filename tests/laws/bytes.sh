@@ -147,6 +147,21 @@ test_whatever_the_c_library_chooses() {
     identical one other
 }
 
+# Nor what of its mathematics has fused multiplication: the tables of features.
+test_features_whatever_the_c_library_chooses() {
+    sounds
+    local features mask=GLIBC_TUNABLES=glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2,-AVX,-AVX512F,-AVX512VL
+    for features in whisper80 fbank80 'fbank23 --rate 22050 --snip-edges'; do
+        # shellcheck disable=SC2086 # words
+        {
+            expect 3 pack one --features $features --oversize split --simd sse2
+            expect 3 env $mask "$BLOAD" pack -q in -T 50 --shard-size 1M -o other --features $features --oversize split --simd sse2
+        }
+        identical one other
+        rm -r one other
+    done
+}
+
 test_wherever_it_runs() {
     clips
     cat >set.yaml <<'END'

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "kind/audio/elementary.h"
 #include "kind/audio/mel.h"
 
 #define WHISPER_RATE 16000
@@ -91,8 +92,9 @@ static void shape_make(struct bl_features *f)
 {
     int period = f->spec.whisper ? f->window : f->window - 1;
     for (int i = 0; i < f->window; i++) {
-        double hann = 0.5 - 0.5 * cos(2 * M_PI * i / period);
-        f->shape[i] = (float)(f->spec.whisper ? hann : pow(hann, 0.85));
+        double hann = 0.5 - 0.5 * bl_elementary_cos((double)i / period);
+        bool raised = !f->spec.whisper && hann > 0;
+        f->shape[i] = (float)(raised ? bl_elementary_exp(0.85 * bl_elementary_log(hann)) : hann);
     }
 }
 

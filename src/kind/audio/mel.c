@@ -3,20 +3,22 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "kind/audio/elementary.h"
+
 /* Slaney's scale: 3 mel to 200 Hz below 1000 Hz, from there 27 mel to a factor of 6.4. */
 static double slaney_to_hz(double mel)
 {
-    return mel < 15 ? mel * 200 / 3 : 1000 * exp((mel - 15) * log(6.4) / 27);
+    return mel < 15 ? mel * 200 / 3 : 1000 * bl_elementary_exp((mel - 15) * bl_elementary_log(6.4) / 27);
 }
 
 static double hz_to_slaney(double hz)
 {
-    return hz < 1000 ? hz * 3 / 200 : 15 + log(hz / 1000) * 27 / log(6.4);
+    return hz < 1000 ? hz * 3 / 200 : 15 + bl_elementary_log(hz / 1000) * 27 / bl_elementary_log(6.4);
 }
 
 static double hz_to_kaldi(double hz)
 {
-    return 1127 * log(1 + hz / 700);
+    return 1127 * bl_elementary_log(1 + hz / 700);
 }
 
 static int mel_alloc(struct bl_mel *m, int filters, int fft, struct bl_error *e)
