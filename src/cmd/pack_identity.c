@@ -1,4 +1,5 @@
 /* What makes a dataset the same as the one that is there: its configuration, its inputs, its SIMD level. */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -22,6 +23,27 @@ static int add_checksum(struct bl_packing *p, const char *name, const char *path
     return BL_OK;
 }
 
+/* What the lists of inputs say is part of the configuration: a line of one may change, and no file's size. */
+static int add_lists(struct bl_packing *p, struct bl_error *e)
+{
+    int code = BL_OK;
+    for (size_t i = 0; i < p->inputs.files.count && !code; i++) {
+        const struct bl_file *file = &p->inputs.files.file[i];
+        if (!bl_kind_is_list(p->inputs.kind, file->path) || strcmp(file->path, "-") == 0)
+            continue;
+        char *path = bl_source_open_path(p->inputs.base, file->path);
+        struct bl_buffer name = {0};
+        bl_buffer_text(&name, "list ");
+        bl_text_escape(&name, file->path, strlen(file->path));
+        code = path ? bl_buffer_check(&name, e) : bl_error_memory(e);
+        if (!code && access(path, F_OK) == 0)
+            code = add_checksum(p, name.data, path, e);
+        bl_buffer_free(&name);
+        free(path);
+    }
+    return code;
+}
+
 int bl_packing_identify(struct bl_cmd *cmd, struct bl_packing *p)
 {
     bl_options_identity(&cmd->options, &p->identity);
@@ -37,6 +59,8 @@ int bl_packing_identify(struct bl_cmd *cmd, struct bl_packing *p)
     if (p->inputs.kind && p->inputs.kind->identify)
         p->inputs.kind->identify(p->inputs.kind_config, &p->identity);
     int code = add_checksum(p, "sequences", p->sequences_path, &cmd->error);
+    if (!code)
+        code = add_lists(p, &cmd->error);
     if (!code)
         code = add_checksum(p, "plan", p->plan_path, &cmd->error);
     return code ? code : bl_buffer_check(&p->identity, &cmd->error);

@@ -36,7 +36,8 @@ static int take_scan_fault(void *sink, const struct bl_row *row, struct bl_error
     struct bl_packing *p = sink;
     bl_inputs_say_fault(&p->inputs, row);
     /* Where files hold many sequences, how many there are is known in the end: check_faults looks again. */
-    int64_t inputs = p->inputs.kind->stretch ? INT64_MAX : (int64_t)p->inputs.files.count;
+    bool many = p->inputs.kind->stretch || bl_files_have_list(&p->inputs.files, p->inputs.kind);
+    int64_t inputs = many ? INT64_MAX : (int64_t)p->inputs.files.count;
     if (bl_row_is_empty(row))
         return BL_OK;
     if (row->status != BL_ROW_OK)

@@ -19,6 +19,11 @@ const struct bl_kind *bl_kind_find(const char *name)
     return NULL;
 }
 
+bool bl_kind_is_list(const struct bl_kind *kind, const char *path)
+{
+    return kind->is_list && kind->is_list(path);
+}
+
 const char *bl_kind_steps(const struct bl_kind *kind, const void *config)
 {
     return kind->steps_of ? kind->steps_of(config) : kind->steps;

@@ -38,21 +38,38 @@ struct bl_kind_env {
 /* A file to be counted. */
 struct bl_input {
     const char *path; /* to open; "-": standard input */
+    const char *name; /* the same as it was given, and as the table has it */
     int64_t bytes;
     int64_t modified; /* nanoseconds since 1970 */
 };
 
-/* What is counted at once: one or more whole files, or a part of one. */
+#define BL_LIST_LINE_MAX (16 << 20) /* bytes */
+
+/* A line of a list of inputs, such as a manifest of speech. Not ended by a zero byte. */
+struct bl_line {
+    const char *text;
+    size_t size;
+    int64_t number; /* from 1 */
+    bool too_long;  /* more than BL_LIST_LINE_MAX: no text */
+};
+
+/* What is counted at once: one or more whole files, a part of one, or some lines of a list. */
 struct bl_stretch {
     const struct bl_input *input;
     int inputs;
     int64_t begin, end; /* of the only input, in bytes: the sequences that begin there; 0 and INT64_MAX: all of it */
-    bool again;         /* the rows are in a table already: only what readers need is wanted */
-    uint64_t receipt;   /* for bl_kind.keep: count may set it */
+    const char *base;   /* directory that relative paths count from, or NULL */
+    bool list;          /* the only input is a list: these lines of it are wanted */
+    const struct bl_line *line;
+    int lines;
+    const char *fault; /* why the list ends behind them, though it should not; or NULL */
+    bool again;        /* the rows are in a table already: only what readers need is wanted */
+    uint64_t receipt;  /* for bl_kind.keep: count may set it */
 };
 
 /* Takes a row that count found in the stretch's input of that number. id, path, kind, bytes and sampling are set by the
- * scan, which knows them: count fills in the rest. Rows come by input, then by place in it. */
+ * scan, which knows them: count fills in the rest; of a line of a list it may say id, and path with bytes. Rows come by
+ * input, then by place in it. */
 typedef int bl_row_emit(void *sink, int input, const struct bl_row *row, struct bl_error *e);
 
 /* A stretch of one sequence to be read. */
@@ -110,8 +127,13 @@ struct bl_kind {
      * name. May be NULL. */
     void (*identify)(const void *config, struct bl_buffer *out);
 
-    /* The names of further columns of the table, a tab before each. May be NULL. */
-    void (*columns)(const void *config, struct bl_buffer *out);
+    /* Whether a file of this name, named outright, is no input but a list of inputs, of JSON lines. May be NULL: none.
+     */
+    bool (*is_list)(const char *path);
+
+    /* The names of further columns of the table, a tab before each; lists: there is one among the inputs. May be NULL.
+     */
+    void (*columns)(const void *config, bool lists, struct bl_buffer *out);
 
     /* The options that decide lengths, in canonical form, for the table's column of that name. */
     void (*sampling)(const void *config, struct bl_buffer *out);
@@ -162,6 +184,9 @@ struct bl_kind {
 
 /* Every kind there is, ended by NULL. */
 extern const struct bl_kind *const bl_kinds[];
+
+/* Whether a file of this name is a list of inputs for the kind. */
+bool bl_kind_is_list(const struct bl_kind *kind, const char *path);
 
 /* What its steps are called with these options. */
 const char *bl_kind_steps(const struct bl_kind *kind, const void *config);

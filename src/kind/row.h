@@ -28,8 +28,11 @@ struct bl_row {
     int stream;           /* the container's stream, or -1 where the kind knows none */
     int64_t offset;       /* where the sequence begins in the (decompressed) file, as a count tells: the id says it
                              behind '#'; -1: the file is the sequence */
-    const char *form;    /* as a count tells of an ok row that is its file's only one: what must be as in the first such
-                            row, else it is skipped; or NULL */
+    const char *form; /* as a count tells of an ok row that is its file's only one: what must be as in the first such
+                         row, else it is skipped; or NULL */
+    /* Of a row that is a part of its file, as a manifest says it: numbers as text, in seconds and of a channel. NULL or
+     * "": nothing is said; without a start the row is all of the file. */
+    const char *start, *duration, *channel;
     const char *further; /* values of further columns, a tab before each, escaped; or NULL */
 };
 

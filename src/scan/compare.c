@@ -15,30 +15,45 @@ static int refuse(const char *path, const char *what, struct bl_error *e)
 }
 
 /* A file must be as large as it was. What was not there, or no file, has no size: it must not have become one. */
-static int compare_file(const struct bl_file *file, const char *base, const struct bl_row *row, struct bl_error *e)
+static int compare_file(const char *name, const char *base, const struct bl_row *row, struct bl_error *e)
 {
     struct stat status = {0};
-    if (strcmp(file->path, "-") == 0)
+    if (strcmp(name, "-") == 0)
         return BL_OK; /* standard input is read but once */
-    char *path = bl_source_open_path(base, file->path);
+    char *path = bl_source_open_path(base, name);
     if (!path)
         return bl_error_memory(e);
     bool there = stat(path, &status) == 0, failing = !there && bl_errno_is_system(errno);
     if (failing)
-        bl_error_errno(e, BL_EFAIL, "cannot look at %s", file->path);
+        bl_error_errno(e, BL_EFAIL, "cannot look at %s", name);
     free(path);
     if (failing)
         return BL_EFAIL;
     if (!there && row->bytes > 0)
-        return refuse(file->path, "is gone", e);
+        return refuse(name, "is gone", e);
     int64_t bytes = S_ISREG(status.st_mode) ? status.st_size : 0;
-    return bytes == row->bytes ? BL_OK : refuse(file->path, "has another size", e);
+    return bytes == row->bytes ? BL_OK : refuse(name, "has another size", e);
 }
 
-/* The row's file must be the next one of the list. */
+/* Whether the row is of a line of a list, for which the list's checksum vouches, which is part of the configuration. */
+static bool is_of_list(const struct bl_kind *kind, const struct bl_row *row)
+{
+    return kind->is_list && (*row->start || kind->is_list(row->path));
+}
+
+static void skip_lists(const struct bl_files *files, size_t *next)
+{
+    while (*next < files->count && bl_kind_is_list(files->kind, files->file[*next].path))
+        ++*next;
+}
+
+/* The row's file must be the next one of those that are no lists. */
 static int compare_row(const struct bl_files *files, size_t *next, const char *base, const struct bl_row *row,
                        struct bl_error *e)
 {
+    skip_lists(files, next);
+    if (is_of_list(files->kind, row))
+        return compare_file(row->path, base, row, e);
     if (*next && strcmp(files->file[*next - 1].path, row->path) == 0)
         return BL_OK; /* another row of the same file */
     if (*next == files->count || bl_text_natural(files->file[*next].path, row->path) > 0)
@@ -46,7 +61,7 @@ static int compare_row(const struct bl_files *files, size_t *next, const char *b
     const struct bl_file *file = &files->file[(*next)++];
     if (strcmp(file->path, row->path) != 0)
         return refuse(file->path, "is new", e);
-    return compare_file(file, base, row, e);
+    return compare_file(file->path, base, row, e);
 }
 
 int bl_scan_compare(const struct bl_files *files, const char *base, const struct bl_sequences *table,
@@ -60,6 +75,7 @@ int bl_scan_compare(const struct bl_files *files, const char *base, const struct
         if (!code)
             code = compare_row(files, &next, base, &text.row, e);
     }
+    skip_lists(files, &next);
     if (!code && next < files->count)
         code = refuse(files->file[next].path, "is new", e);
     bl_row_text_free(&text);

@@ -126,7 +126,9 @@ static int add_fault(struct job *job, const struct bl_row *row, struct bl_error 
         return bl_error_memory(e);
     job->fault = fault;
     struct fault *last = &job->fault[job->faults];
-    *last = (struct fault){row->status, row->length, strdup(row->id), strdup(row->path), strdup(row->reason)};
+    /* Of a list's lines, whose paths are their own, as many are told as of a file's. */
+    const char *path = job->files.stretch.list ? job->files.file->path : row->path;
+    *last = (struct fault){row->status, row->length, strdup(row->id), strdup(path), strdup(row->reason)};
     job->faults++;
     return last->id && last->path && last->reason ? BL_OK : bl_error_memory(e);
 }
@@ -172,8 +174,9 @@ static int emit(void *sink, int input, const struct bl_row *given, struct bl_err
     const struct bl_file *file = &job->files.file[input];
     if (job->silent)
         return BL_OK;
-    row.id = file->id;
-    if (row.offset >= 0) {
+    if (!row.id)
+        row.id = file->id;
+    if (row.id == file->id && row.offset >= 0) {
         bl_buffer_clear(&job->id);
         bl_buffer_text(&job->id, file->id);
         bl_buffer_byte(&job->id, '#');
@@ -182,9 +185,11 @@ static int emit(void *sink, int input, const struct bl_row *given, struct bl_err
             return BL_EFAIL;
         row.id = job->id.data;
     }
-    row.path = file->path;
     row.kind = job->kind;
-    row.bytes = job->files.input[input].bytes;
+    if (!row.path) {
+        row.path = file->path;
+        row.bytes = job->files.input[input].bytes;
+    }
     row.sampling = job->sampling;
     if (!row.reason)
         row.reason = "";
@@ -303,7 +308,7 @@ static int write_header(struct scanning *s, struct bl_error *e)
     struct bl_buffer line = {0};
     bl_buffer_text(&line, BL_SEQUENCES_COLUMNS);
     if (scan->kind->columns)
-        scan->kind->columns(scan->config, &line);
+        scan->kind->columns(scan->config, bl_files_have_list(scan->files, scan->kind), &line);
     for (const char *tab = line.data ? strchr(line.data + strlen(BL_SEQUENCES_COLUMNS), '\t') : NULL; tab;
          tab = strchr(tab + 1, '\t'))
         bl_buffer_byte(&s->missing, '\t');
@@ -321,11 +326,14 @@ int bl_scan_run(const struct bl_scan *scan, struct bl_output *out, struct bl_sca
                 struct bl_error *e)
 {
     *progress = (struct bl_scan_progress){0};
-    struct scanning s = {
-        .scan = scan,
-        .out = out,
-        .progress = progress,
-        .stretches = {.files = scan->files, .base = scan->base, .kind = scan->kind, .config = scan->config}};
+    struct scanning s = {.scan = scan,
+                         .out = out,
+                         .progress = progress,
+                         .stretches = {.files = scan->files,
+                                       .base = scan->base,
+                                       .kind = scan->kind,
+                                       .config = scan->config,
+                                       .cancel = scan->env->cancel}};
     static const struct bl_stages stages = {.produce = produce,
                                             .open = worker_open,
                                             .close = worker_close,
@@ -338,6 +346,7 @@ int bl_scan_run(const struct bl_scan *scan, struct bl_output *out, struct bl_sca
     code = code ? code : bl_buffer_check(&s.sampling, e);
     if (!code)
         code = bl_pipeline_run(&stages, &s, scan->workers, scan->workers * SLOTS_PER_WORKER, scan->env->cancel, e);
+    bl_stretches_close(&s.stretches);
     bl_buffer_free(&s.sampling);
     bl_buffer_free(&s.missing);
     free(s.form);

@@ -367,6 +367,15 @@ int bl_sources_list(struct bl_files *files, const struct bl_source *source, int 
     return code;
 }
 
+bool bl_files_have_list(const struct bl_files *files, const struct bl_kind *kind)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        if (bl_kind_is_list(kind, files->file[i].path))
+            return true;
+    }
+    return false;
+}
+
 void bl_files_free(struct bl_files *files)
 {
     for (size_t i = 0; i < files->count; i++)

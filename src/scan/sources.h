@@ -43,6 +43,9 @@ struct bl_files {
  * read. */
 int bl_sources_list(struct bl_files *files, const struct bl_source *source, int sources, const char *base,
                     const struct bl_kind *kind, struct bl_error *e);
+
+/* Whether one of them is a list of inputs. */
+bool bl_files_have_list(const struct bl_files *files, const struct bl_kind *kind);
 void bl_files_free(struct bl_files *files);
 
 /* path as it is to be opened: behind base when it is relative. To be freed; NULL for no memory. */

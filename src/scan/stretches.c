@@ -1,11 +1,14 @@
 #include "scan/stretches.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define FILES_MAX 4096 /* in a stretch */
+#define LINES_MAX 64   /* of a list: each may stand for an hour of sound */
+#define TEXT_MAX ((size_t)64 << 10)
 
 int bl_stretches_look(const char *path, struct bl_input *input, const char **unusable, struct bl_error *e)
 {
@@ -35,7 +38,8 @@ static int add(const struct bl_stretches *s, struct bl_stretch_files *out, struc
     if (!input)
         return bl_error_memory(e);
     out->stretch.input = out->input = input;
-    input[count] = (struct bl_input){.path = bl_source_open_path(s->base, out->file[count].path)};
+    input[count] =
+        (struct bl_input){.path = bl_source_open_path(s->base, out->file[count].path), .name = out->file[count].path};
     if (!input[count].path)
         return bl_error_memory(e);
     out->stretch.inputs++;
@@ -99,14 +103,110 @@ static int fill(struct bl_stretches *s, struct bl_stretch_files *out, struct bl_
     return code || !out->looked || strcmp(out->input[0].path, "-") == 0 ? code : add_small(s, out, e);
 }
 
+/* --- lists ------------------------------------------------------------------------------------------------------ */
+
+static void list_close(struct bl_stretches *s)
+{
+    if (s->lines)
+        bl_documents_close(s->lines);
+    free(s->list_path);
+    s->lines = NULL;
+    s->list_path = NULL;
+    s->line = 0;
+}
+
+static int list_open(struct bl_stretches *s, const char *path, struct bl_error *e)
+{
+    static const struct bl_division_rule rule = {.by = BL_DIVISION_LINE};
+    s->list_path = strdup(path); /* it must last as long as the lines are read */
+    if (!s->list_path)
+        return bl_error_memory(e);
+    return bl_documents_open(&s->lines, s->list_path, &rule, 0, INT64_MAX, BL_LIST_LINE_MAX,
+                             s->cancel ? &s->cancel->raised : NULL, e);
+}
+
+static bool is_blank(const struct bl_document *line)
+{
+    for (size_t i = 0; i < line->size; i++) {
+        if (!strchr(" \t\r", line->text[i]))
+            return false;
+    }
+    return !line->too_long;
+}
+
+/* Takes the next lines in: 1 when there may be more, 0 at the end, or a code. */
+static int take_lines(struct bl_stretches *s, struct bl_stretch_files *out, struct bl_error *e)
+{
+    struct bl_document line;
+    int got = 1;
+    while (out->stretch.lines < LINES_MAX && out->text.size < TEXT_MAX &&
+           (got = bl_documents_next(s->lines, &line, e)) > 0) {
+        s->line++;
+        if (is_blank(&line))
+            continue;
+        out->line[out->stretch.lines++] =
+            (struct bl_line){.size = line.size, .number = s->line, .too_long = line.too_long};
+        if (line.size)
+            bl_buffer_append(&out->text, line.text, line.size);
+    }
+    const char *text = out->text.data;
+    for (int i = 0; i < out->stretch.lines; i++) {
+        out->line[i].text = text;
+        text += out->line[i].size;
+    }
+    int code = bl_buffer_check(&out->text, e);
+    return code ? code : got;
+}
+
+/* The next lines of the list that comes next. What is wrong with it ends it, and is told behind them. */
+static int fill_lines(struct bl_stretches *s, struct bl_stretch_files *out, struct bl_error *e)
+{
+    struct bl_error *fault = &out->fault;
+    bool begins = !s->lines;
+    out->looked = true;
+    out->stretch.list = true;
+    out->stretch.line = out->line = calloc(LINES_MAX, sizeof *out->line);
+    if (!out->line)
+        return bl_error_memory(e);
+    int got = begins ? list_open(s, out->input[0].path, fault) : BL_OK;
+    if (!got)
+        got = take_lines(s, out, fault);
+    out->last = got <= 0;
+    if (!out->last)
+        return BL_OK;
+    if (got == BL_EDATA && s->line)
+        bl_error_prefix(fault, "behind line %" PRId64, s->line);
+    else if (!got && begins && !out->stretch.lines)
+        got = bl_error_set(fault, BL_EDATA, "an empty list");
+    if (got == BL_EDATA)
+        out->stretch.fault = fault->text;
+    s->next++;
+    list_close(s);
+    return got && got != BL_EDATA ? bl_error_set(e, got, "%s", fault->text) : BL_OK;
+}
+
+static int fill_list(struct bl_stretches *s, struct bl_stretch_files *out, struct bl_error *e)
+{
+    const char *unusable;
+    int code = bl_stretches_look(out->input[0].path, out->input, &unusable, e);
+    if (!code && !unusable)
+        return fill_lines(s, out, e);
+    s->next++; /* the worker looks again, and says why */
+    return code;
+}
+
+/* ---------------------------------------------------------------------------------------------------------------- */
+
 int bl_stretches_next(struct bl_stretches *s, struct bl_stretch_files *out, struct bl_error *e)
 {
-    *out = (struct bl_stretch_files){.stretch = {.end = INT64_MAX}, .last = true};
+    *out = (struct bl_stretch_files){.stretch = {.end = INT64_MAX, .base = s->base}, .last = true};
     if (s->next == s->files->count)
         return 0;
     out->file = &s->files->file[s->next];
     int code = add(s, out, e);
-    if (!code && s->kind->stretch)
+    if (!code && bl_kind_is_list(s->kind, out->file->path))
+        code = fill_list(s, out, e);
+    else if (!code && s->kind->stretch)
         code = fill(s, out, e);
     else
         s->next++; /* the worker looks at it: there are file systems where that takes long */
@@ -118,5 +218,12 @@ void bl_stretch_files_free(struct bl_stretch_files *files)
     while (files->stretch.inputs)
         drop_last(files);
     free(files->input);
+    free(files->line);
+    bl_buffer_free(&files->text);
     *files = (struct bl_stretch_files){0};
+}
+
+void bl_stretches_close(struct bl_stretches *s)
+{
+    list_close(s);
 }

@@ -1,11 +1,13 @@
-/* Stretches: the files of a scan, cut into what is counted at once: a file, a part of a large one, or several small
- * ones. Where they are cut depends on the files' sizes alone. */
+/* Stretches: the files of a scan, cut into what is counted at once: a file, a part of a large one, several small ones,
+ * or some lines of a list. Where they are cut depends on the files' sizes alone, and on those of lines. */
 #ifndef BL_STRETCHES_H
 #define BL_STRETCHES_H
 
 #include <stdbool.h>
 
+#include "base/buffer.h"
 #include "kind/kind.h"
+#include "kind/text/documents.h"
 #include "scan/sources.h"
 
 struct bl_stretches {
@@ -15,6 +17,10 @@ struct bl_stretches {
     const void *config;         /* the kind's own */
     size_t next;                /* file */
     int64_t begin;              /* of the next part of that file */
+    const struct bl_cancel *cancel;
+    char *list_path;            /* of the list that is being read; or NULL */
+    struct bl_documents *lines; /* of it */
+    int64_t line;               /* its number: of the last that was read */
 };
 
 /* A stretch with the files that it lies in. */
@@ -22,13 +28,19 @@ struct bl_stretch_files {
     const struct bl_file *file; /* [stretch.inputs] */
     struct bl_stretch stretch;
     struct bl_input *input; /* owned, with its paths */
-    bool looked;            /* the inputs are regular files, their sizes are known */
-    bool last;              /* no other part of the file comes */
+    struct bl_line *line;   /* owned, with the text that they are in */
+    struct bl_buffer text;
+    struct bl_error fault; /* stretch.fault is in it */
+    bool looked;           /* the inputs are regular files, their sizes are known */
+    bool last;             /* no other part of the file comes */
 };
 
 /* The next one: 1, 0 when there are no more, or a code. To be freed with bl_stretch_files_free, whatever came. */
 int bl_stretches_next(struct bl_stretches *stretches, struct bl_stretch_files *out, struct bl_error *e);
 void bl_stretch_files_free(struct bl_stretch_files *files);
+
+/* When no more are wanted. */
+void bl_stretches_close(struct bl_stretches *stretches);
 
 /* Looks at a file. *unusable: why it is none that can be read, or NULL; BL_EFAIL for a failing system. */
 int bl_stretches_look(const char *path, struct bl_input *input, const char **unusable, struct bl_error *e);

@@ -17,8 +17,8 @@
 #include "base/text.h"
 #include "store/groups.h"
 
-static const char *const column_name[BL_COLUMNS] = {"id",     "length", "kind",     "path",  "bytes",
-                                                    "status", "reason", "sampling", "stream"};
+static const char *const column_name[BL_COLUMNS_ALL] = {"id",     "length",   "kind",   "path",  "bytes",    "status",
+                                                        "reason", "sampling", "stream", "start", "duration", "channel"};
 
 #define FIELDS_MAX ((int)(sizeof((struct bl_row_text *)0)->field / sizeof(char *)))
 
@@ -87,7 +87,7 @@ static int split(char *line, char **field)
     return count;
 }
 
-/* Whether the column at place f is one of those that are known. */
+/* Whether the column at place f is one of those that every table has. */
 static bool is_known(const struct bl_sequences_file *file, int f)
 {
     for (int c = 0; c < BL_COLUMNS; c++) {
@@ -117,7 +117,7 @@ static int read_header(struct bl_sequences_file *file, char *line, struct bl_err
     file->columns = split(line, field);
     if (file->columns > FIELDS_MAX)
         return bl_error_set(e, BL_EFAIL, "%s:1: more than %d columns", file->path, FIELDS_MAX);
-    for (int c = 0; c < BL_COLUMNS; c++) {
+    for (int c = 0; c < BL_COLUMNS_ALL; c++) {
         file->column[c] = -1;
         for (int f = 0; f < file->columns; f++) {
             if (strcmp(field[f], column_name[c]) == 0)
@@ -546,9 +546,12 @@ int bl_sequences_row(const struct bl_sequences *t, size_t i, struct bl_row_text 
         return code;
     if (split(text->line.data, text->field) != file->columns)
         return bl_error_set(e, BL_EFAIL, "%s changed while it was in use", file->path);
-    const char *v[BL_COLUMNS];
-    static const char *const missing[BL_COLUMNS] = {"", "0", "", "", "-1", "ok", "", "", "-1"};
-    for (int c = 0; c < BL_COLUMNS; c++) {
+    code = *file->further ? join_further(file, text->field, &text->further, e) : BL_OK; /* before it is unescaped */
+    if (code)
+        return code;
+    const char *v[BL_COLUMNS_ALL];
+    static const char *const missing[BL_COLUMNS_ALL] = {"", "0", "", "", "-1", "ok", "", "", "-1", "", "", ""};
+    for (int c = 0; c < BL_COLUMNS_ALL; c++) {
         v[c] = value(file, text, (enum bl_column)c, missing[c]);
         if (!v[c])
             return bl_error_set(e, BL_EFAIL, "%s: row %zu: a backslash in \"%s\" that begins no \\t \\n \\r \\\\ \\xHH",
@@ -559,7 +562,11 @@ int bl_sequences_row(const struct bl_sequences *t, size_t i, struct bl_row_text 
                            .kind = v[BL_COLUMN_KIND],
                            .path = v[BL_COLUMN_PATH],
                            .reason = v[BL_COLUMN_REASON],
-                           .sampling = v[BL_COLUMN_SAMPLING]};
+                           .sampling = v[BL_COLUMN_SAMPLING],
+                           .start = v[BL_COLUMN_START],
+                           .duration = v[BL_COLUMN_DURATION],
+                           .channel = v[BL_COLUMN_CHANNEL],
+                           .further = *file->further ? text->further.data : NULL};
     int status = parse_status(v[BL_COLUMN_STATUS]);
     int64_t stream;
     const char *bytes = *v[BL_COLUMN_BYTES] ? v[BL_COLUMN_BYTES] : "-1";
@@ -572,11 +579,7 @@ int bl_sequences_row(const struct bl_sequences *t, size_t i, struct bl_row_text 
     row->status = (enum bl_row_status)status;
     row->stream = (int)stream;
     row->offset = bl_row_offset(row);
-    if (!*file->further)
-        return BL_OK;
-    code = join_further(file, text->field, &text->further, e);
-    row->further = text->further.data;
-    return code;
+    return BL_OK;
 }
 
 void bl_row_text_free(struct bl_row_text *text)

@@ -26,16 +26,20 @@ enum bl_column {
     BL_COLUMN_REASON,
     BL_COLUMN_SAMPLING,
     BL_COLUMN_STREAM,
-    BL_COLUMNS
+    BL_COLUMNS, /* so many every table of ours has; those behind are further ones, that mean something to some kinds */
+    BL_COLUMN_START = BL_COLUMNS,
+    BL_COLUMN_DURATION,
+    BL_COLUMN_CHANNEL,
+    BL_COLUMNS_ALL
 };
 
 struct bl_sequences_file {
     char *path;
-    int fd;                 /* -1 for stdin, whose rows cannot be read again */
-    size_t first;           /* row of the merged table that is this file's first */
-    int column[BL_COLUMNS]; /* place of each known column, -1 where the file has none */
-    int columns;            /* how many the file has */
-    char *further;          /* names of the columns that are not known, a tab before each */
+    int fd;                     /* -1 for stdin, whose rows cannot be read again */
+    size_t first;               /* row of the merged table that is this file's first */
+    int column[BL_COLUMNS_ALL]; /* place of each known column, -1 where the file has none */
+    int columns;                /* how many the file has */
+    char *further;              /* names of the columns that are not known, a tab before each */
 };
 
 struct bl_sequences {

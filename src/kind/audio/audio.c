@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "kind/audio/count.h"
+#include "kind/audio/cuts.h"
 #include "kind/audio/read.h"
 
 /* Those of videos too, which are videos unless --kind says that their sound is wanted. */
@@ -128,19 +129,31 @@ static bool rate(const char *sampling, int64_t *num, int64_t *den)
 static int count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                  struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
-    (void)counter;
+    if (stretch->list)
+        return bl_count_cuts(config, env, counter, stretch, emit, sink, e);
     const struct bl_input *input = stretch->input;
     struct bl_error unusable = {0};
     struct bl_audio_count result;
-    int rc = bl_count_audio(config, env->cancel, input, &result, &unusable);
+    int64_t steps = 0;
+    int rc = bl_count_audio(config, env->cancel, input->path, &result, &unusable);
+    if (!rc)
+        rc = bl_count_steps(config, result.samples, &steps, &unusable);
     struct bl_row row = {.bytes = input->bytes, .stream = result.stream, .reason = result.reason, .offset = -1};
     if (rc && rc != BL_EDATA)
         return bl_error_set(e, rc, "%s", unusable.text);
     row.status = rc ? BL_ROW_SKIPPED : BL_ROW_OK;
-    row.length = rc ? 0 : result.length;
+    row.length = rc ? 0 : steps;
     if (rc)
         row.reason = unusable.text;
     return emit(sink, 0, &row, e);
+}
+
+/* Of a part of a file, and what is said in it. */
+static void columns(const void *config, bool lists, struct bl_buffer *out)
+{
+    (void)config;
+    if (lists)
+        bl_buffer_text(out, "\tstart\tduration\tchannel\ttext");
 }
 
 static int fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *out,
@@ -204,6 +217,10 @@ const struct bl_kind bl_kind_audio = {
     .check_dtype = check_dtype,
     .sampling = sampling,
     .rate = rate,
+    .is_list = bl_cuts_is_list,
+    .columns = columns,
+    .open_counter = bl_cuts_open_counter,
+    .close_counter = bl_cuts_close_counter,
     .count = count,
     .fields = fields,
     .open = bl_audio_open,

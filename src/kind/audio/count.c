@@ -10,12 +10,16 @@
 /* Seconds by which a header's duration may exceed what decodes: it counts delay, padding, and what was rounded. */
 #define END_TOLERANCE 0.5
 
+#define SAMPLES_MAX ((int64_t)1 << 40) /* that bl_mix_length takes */
+
 /* What going through a file tells. */
 struct counted {
     int64_t length;
     int parts;
     struct bl_part first, last; /* the first is told where it changes */
     double seconds;
+    int64_t before; /* samples of the parts before the last */
+    int64_t damaged_from, odd_first, odd_end;
 };
 
 static void part_add(struct counted *c, const struct bl_audio_config *config)
@@ -24,23 +28,39 @@ static void part_add(struct counted *c, const struct bl_audio_config *config)
         return;
     c->length += bl_mix_length(c->last.samples, c->last.rate, (int)config->rate);
     c->seconds += (double)c->last.samples / c->last.rate;
+    c->before += c->last.samples;
     if (!c->parts++)
         c->first = c->last;
+}
+
+/* Notes where something is wrong: the frame that comes next may be, or one that should have come before it. */
+static void faults_place(const struct bl_sound *s, struct counted *c, int64_t odd, int samples)
+{
+    int64_t at = c->before + c->last.samples;
+    if ((s->refused || s->flagged) && c->damaged_from > at)
+        c->damaged_from = at;
+    if (s->odd == odd)
+        return;
+    c->odd_first = c->odd_end ? c->odd_first : at;
+    c->odd_end = at + (BL_SOUND_AHEAD + 1) * (int64_t)samples;
 }
 
 static int go_through(struct bl_sound *s, const struct bl_audio_config *config, struct counted *c, AVFrame *frame,
                       struct bl_error *e)
 {
     int rc;
+    int64_t odd = 0;
     while ((rc = bl_sound_next(s, frame, e)) > 0) {
         if (!bl_part_goes_on(&c->last, frame)) {
             part_add(c, config);
             c->last = (struct bl_part){.rate = frame->sample_rate, .channels = frame->ch_layout.nb_channels};
         }
+        faults_place(s, c, odd, frame->nb_samples);
+        odd = s->odd;
         c->last.samples += frame->nb_samples;
         av_frame_unref(frame);
-        if (c->last.samples > INT32_MAX || c->length > INT32_MAX)
-            return bl_error_set(e, BL_EDATA, "too long: more than %d samples", INT32_MAX);
+        if (c->last.samples > SAMPLES_MAX || c->length > SAMPLES_MAX)
+            return bl_error_set(e, BL_EDATA, "too long: more than %" PRId64 " samples", SAMPLES_MAX);
     }
     part_add(c, config);
     return rc;
@@ -108,7 +128,7 @@ static void write_reason(struct bl_audio_count *result, const struct bl_sound *s
 static int count_sound(const struct bl_audio_config *config, struct bl_sound *s, struct bl_audio_count *result,
                        struct bl_error *e)
 {
-    struct counted c = {0};
+    struct counted c = {.damaged_from = INT64_MAX};
     AVFrame *frame = av_frame_alloc();
     if (!frame)
         return bl_error_memory(e);
@@ -120,26 +140,38 @@ static int count_sound(const struct bl_audio_config *config, struct bl_sound *s,
         return bl_error_set(e, BL_EDATA, "damaged: none of %" PRId64 " packets decodes", s->packets);
     if (c.length == 0)
         return bl_error_set(e, BL_EDATA, "no samples in the audio stream");
-    if (c.length > INT32_MAX)
-        return bl_error_set(e, BL_EDATA, "too long: %" PRId64 " samples at %" PRId64 " Hz, at most %d can be used",
-                            c.length, config->rate, INT32_MAX);
-    struct bl_features_spec spec;
-    result->length = c.length;
-    if (bl_audio_features(config, &spec)) {
-        result->length = bl_features_frames(&spec, c.length);
-        if (result->length == 0)
-            return bl_error_set(e, BL_EDATA, "too short: %" PRId64 " samples give no frame of features", c.length);
-    }
+    result->samples = c.length;
+    result->decoded = c.parts == 1 ? c.last.samples : -1;
+    result->rate = c.last.rate;
+    result->channels = c.last.channels;
+    result->damaged_from = c.damaged_from;
+    result->odd_first = c.odd_first;
+    result->odd_end = c.odd_end;
     write_reason(result, s, &c);
     return BL_OK;
 }
 
-int bl_count_audio(const struct bl_audio_config *config, const struct bl_cancel *cancel, const struct bl_input *input,
+int bl_count_steps(const struct bl_audio_config *config, int64_t samples, int64_t *steps, struct bl_error *e)
+{
+    struct bl_features_spec spec;
+    if (samples > INT32_MAX)
+        return bl_error_set(e, BL_EDATA, "too long: %" PRId64 " samples at %" PRId64 " Hz, at most %d can be used",
+                            samples, config->rate, INT32_MAX);
+    *steps = samples;
+    if (!bl_audio_features(config, &spec))
+        return BL_OK;
+    *steps = bl_features_frames(&spec, samples);
+    if (*steps == 0)
+        return bl_error_set(e, BL_EDATA, "too short: %" PRId64 " samples give no frame of features", samples);
+    return BL_OK;
+}
+
+int bl_count_audio(const struct bl_audio_config *config, const struct bl_cancel *cancel, const char *path,
                    struct bl_audio_count *result, struct bl_error *e)
 {
     *result = (struct bl_audio_count){.stream = -1};
     struct bl_sound s;
-    int rc = bl_sound_open(&s, input->path, -1, -1, cancel, e);
+    int rc = bl_sound_open(&s, path, -1, -1, cancel, e);
     if (rc)
         return rc;
     result->stream = s.demux.stream->index;

@@ -1,7 +1,8 @@
-/* See read.h. Every piece is decoded from the beginning of its file, so that its samples are the same wherever it
- * begins. Of a file that was split all steps are kept until another file comes, if they are no more than KEPT_MAX; else
- * the decoder stays where a piece ended, and goes on from there when a later piece of that file comes next. Features
- * are always made of a whole file, since Whisper's depend on its maximum. */
+/* See read.h. Every piece is decoded from the beginning of its sequence, so that its samples are the same wherever it
+ * begins. Of a sequence that was split all steps are kept until another comes, if they are no more than KEPT_MAX; else
+ * the decoder stays where a piece ended, and goes on from there when a later piece of it comes next. So it does where
+ * cuts of one file follow each other (window.c). Features are always made of a whole sequence, since Whisper's depend
+ * on its maximum. */
 #include "kind/audio/read.h"
 
 #include <inttypes.h>
@@ -17,7 +18,8 @@ struct bl_reader {
     const struct bl_audio_config *config;
     const struct bl_kind_env *env;
     struct bl_mix mix;
-    char *path; /* of the file that is open, or NULL */
+    char *path;        /* of the file that is open, or NULL */
+    struct bl_cut cut; /* of it */
     int64_t bytes;
     int stream;
     struct bl_samples samples;
@@ -72,8 +74,16 @@ static bool is_open(const struct bl_reader *r, const struct bl_row *row)
     return r->path && strcmp(r->path, row->path) == 0 && r->stream == row->stream && r->bytes == row->bytes;
 }
 
-/* Stands at the beginning of the row's file. */
-static int enter(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
+/* Whether the reader is at this very sequence. */
+static bool is_at(const struct bl_reader *r, const struct bl_row *row)
+{
+    struct bl_cut cut;
+    return is_open(r, row) && bl_cut_parse(&cut, row) && cut.start == r->cut.start && cut.duration == r->cut.duration &&
+           cut.channel == r->cut.channel;
+}
+
+/* Opens the row's file. */
+static int enter_file(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
 {
     leave(r);
     char *path = strdup(row->path);
@@ -85,9 +95,24 @@ static int enter(struct bl_reader *r, const struct bl_row *row, struct bl_error 
         return code;
     }
     r->path = path;
-    r->samples.sound.demux.path = path;
     r->bytes = row->bytes;
     r->stream = row->stream;
+    return BL_OK;
+}
+
+/* Stands at the beginning of the sequence. A file that has been open for another cut stays so. */
+static int enter(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
+{
+    struct bl_cut cut;
+    if (!bl_cut_parse(&cut, row))
+        return bl_error_set(e, BL_EDATA, "start, duration or channel is no number that can be: \"%s\", \"%s\", \"%s\"",
+                            row->start, row->duration ? row->duration : "", row->channel ? row->channel : "");
+    r->keeps = false;
+    int code = is_open(r, row) ? BL_OK : enter_file(r, row, e);
+    if (code)
+        return code;
+    r->cut = cut;
+    bl_samples_begin(&r->samples, &cut, *row->reason != 0);
     return BL_OK;
 }
 
@@ -116,11 +141,12 @@ static int take(struct bl_reader *r, const struct bl_request *request, struct bl
 /* A piece straight from the decoder. */
 static int read_on(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
 {
-    bool at_hand = is_open(r, &request->row) && !r->keeps && r->samples.position <= request->source_start;
+    bool at_hand = is_at(r, &request->row) && !r->keeps && r->samples.position <= request->source_start;
     int code = at_hand ? BL_OK : enter(r, &request->row, e);
     if (!code)
         code = take(r, request, e);
-    if (code || request->source_start + request->steps == request->row.length)
+    bool ended = request->source_start + request->steps == request->row.length;
+    if (code || (ended && bl_cut_is_whole(&r->cut)))
         leave(r);
     return code;
 }
@@ -168,7 +194,7 @@ static int keep(struct bl_reader *r, const struct bl_row *row, struct bl_error *
 /* A piece of what is kept. */
 static int read_kept(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
 {
-    int code = is_open(r, &request->row) && r->keeps ? BL_OK : keep(r, &request->row, e);
+    int code = is_at(r, &request->row) && r->keeps ? BL_OK : keep(r, &request->row, e);
     if (code) {
         leave(r);
         return code;

@@ -7,7 +7,7 @@ int bl_samples_open(struct bl_samples *s, struct bl_mix *mix, const char *path, 
 {
     *s = (struct bl_samples){.mix = mix, .frame = av_frame_alloc()};
     s->step_bytes = (size_t)mix->channels * (mix->floats ? sizeof(float) : sizeof(int16_t));
-    int code = s->frame ? bl_sound_open(&s->sound, path, bytes, stream, cancel, e) : bl_error_memory(e);
+    int code = s->frame ? bl_window_open(&s->window, path, bytes, stream, cancel, e) : bl_error_memory(e);
     if (code)
         av_frame_free(&s->frame);
     else
@@ -15,9 +15,19 @@ int bl_samples_open(struct bl_samples *s, struct bl_mix *mix, const char *path, 
     return code;
 }
 
+void bl_samples_begin(struct bl_samples *s, const struct bl_cut *cut, bool damaged)
+{
+    bl_window_set(&s->window, cut, damaged);
+    bl_mix_begin(s->mix);
+    bl_buffer_clear(&s->ready);
+    s->taken = 0;
+    s->position = 0;
+    s->ended = false;
+}
+
 void bl_samples_close(struct bl_samples *s)
 {
-    bl_sound_close(&s->sound);
+    bl_window_close(&s->window);
     av_frame_free(&s->frame);
     bl_buffer_free(&s->ready);
 }
@@ -28,7 +38,7 @@ static int refill(struct bl_samples *s, struct bl_error *e)
     bl_buffer_clear(&s->ready);
     s->taken = 0;
     while (!s->ready.size && !s->ended) {
-        int rc = bl_sound_next(&s->sound, s->frame, e);
+        int rc = bl_window_next(&s->window, s->frame, e);
         if (rc < 0)
             return rc;
         s->ended = rc == 0;

@@ -1,12 +1,12 @@
-/* A file's steps in order: decoded, mixed, resampled. */
+/* The steps of a file, or of a cut of it, in order: decoded, mixed, resampled. */
 #ifndef BL_SAMPLES_H
 #define BL_SAMPLES_H
 
 #include "kind/audio/mix.h"
-#include "kind/audio/sound.h"
+#include "kind/audio/window.h"
 
 struct bl_samples {
-    struct bl_sound sound;
+    struct bl_window window;
     struct bl_mix *mix; /* the caller's: kept from file to file */
     AVFrame *frame;
     struct bl_buffer ready; /* steps that were made and not taken yet, from `taken` on */
@@ -16,9 +16,12 @@ struct bl_samples {
     bool ended;
 };
 
-/* As bl_sound_open. mix outlives it. */
+/* As bl_window_open; the cut is all of the file. mix outlives it. */
 int bl_samples_open(struct bl_samples *s, struct bl_mix *mix, const char *path, int64_t bytes, int stream,
                     const struct bl_cancel *cancel, struct bl_error *e);
+
+/* From now on the steps are those of this cut, from its first; as bl_window_set. */
+void bl_samples_begin(struct bl_samples *s, const struct bl_cut *cut, bool damaged);
 void bl_samples_close(struct bl_samples *s);
 
 /* Takes the next steps, to out unless that is NULL; *got is less than wanted at the end alone. */

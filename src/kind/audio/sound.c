@@ -167,6 +167,8 @@ static int take(struct bl_sound *s, AVFrame *frame, struct bl_error *e)
         return bl_error_set(e, BL_EDATA, "%d channels: at most %d can be read", channels, BL_SOUND_CHANNELS_MAX);
     s->changed = s->changed || (s->rate && s->rate != frame->sample_rate);
     s->rate = frame->sample_rate;
+    if (!s->decoded)
+        s->origin = frame->pts;
     s->decoded += frame->nb_samples;
     s->flagged += frame->decode_error_flags || frame->flags & AV_FRAME_FLAG_CORRUPT;
     return odd_clear(s, frame, e);
@@ -197,7 +199,8 @@ static void end_trim(struct bl_sound *s)
     }
 }
 
-int bl_sound_next(struct bl_sound *s, AVFrame *frame, struct bl_error *e)
+/* Decodes until as many frames as can be are held: BL_OK or a code. */
+static int look_ahead(struct bl_sound *s, struct bl_error *e)
 {
     while (!s->ended && s->held < BL_SOUND_AHEAD) {
         AVFrame *next = s->ahead[s->held];
@@ -211,8 +214,14 @@ int bl_sound_next(struct bl_sound *s, AVFrame *frame, struct bl_error *e)
         if (s->ended && s->held)
             end_trim(s);
     }
-    if (!s->held)
-        return 0;
+    return BL_OK;
+}
+
+int bl_sound_next(struct bl_sound *s, AVFrame *frame, struct bl_error *e)
+{
+    int code = look_ahead(s, e);
+    if (code || !s->held)
+        return code;
     av_frame_move_ref(frame, s->ahead[0]);
     AVFrame *empty = s->ahead[0];
     memmove(s->ahead, s->ahead + 1, (BL_SOUND_AHEAD - 1) * sizeof *s->ahead);
@@ -220,4 +229,41 @@ int bl_sound_next(struct bl_sound *s, AVFrame *frame, struct bl_error *e)
     s->held--;
     s->given += frame->nb_samples;
     return 1;
+}
+
+/* --- seeking ---------------------------------------------------------------------------------------------------- */
+
+bool bl_sound_can_seek(const struct bl_sound *s)
+{
+    static const char *const exact[] = {"wav", "w64", "aiff", "au", "nistsphere", "flac", NULL};
+    enum AVCodecID codec = s->codec->codec_id;
+    AVRational base = s->demux.stream->time_base;
+    bool known = codec >= AV_CODEC_ID_FIRST_AUDIO && codec < AV_CODEC_ID_ADPCM_IMA_QT;
+    if ((!known && codec != AV_CODEC_ID_FLAC) || s->changed || s->origin == AV_NOPTS_VALUE || base.num != 1 ||
+        base.den != s->rate)
+        return false;
+    for (const char *const *name = exact; *name; name++) {
+        if (strcmp(s->demux.format->iformat->name, *name) == 0)
+            return true;
+    }
+    return false;
+}
+
+int bl_sound_seek(struct bl_sound *s, int64_t sample, int64_t *at, struct bl_error *e)
+{
+    int rc = av_seek_frame(s->demux.format, s->demux.stream->index, s->origin + sample, AVSEEK_FLAG_BACKWARD);
+    if (bl_cancelled(s->demux.cancel) || s->demux.system_errno || bl_demux_is_memory(rc))
+        return bl_demux_error(&s->demux, rc, "", e);
+    if (rc < 0)
+        return 0;
+    avcodec_flush_buffers(s->codec);
+    while (s->held)
+        av_frame_unref(s->ahead[--s->held]);
+    s->draining = s->ended = false;
+    int64_t refused = s->refused;
+    int code = look_ahead(s, e);
+    if (code || !s->held || s->ahead[0]->pts == AV_NOPTS_VALUE || s->refused > refused)
+        return code;
+    *at = s->ahead[0]->pts - s->origin;
+    return *at >= 0 && *at <= sample;
 }

@@ -34,6 +34,7 @@ struct bl_sound {
     int64_t refused; /* packets or calls to which the decoder answered with an error */
     int64_t flagged; /* frames that the decoder marked as damaged */
     bool cut;        /* the container ended by a fault */
+    int64_t origin;  /* time stamp of the first frame */
     int64_t odd;     /* samples, of any channel, that are no finite numbers */
 };
 
@@ -42,6 +43,15 @@ struct bl_sound {
 int bl_sound_open(struct bl_sound *s, const char *path, int64_t bytes, int stream, const struct bl_cancel *cancel,
                   struct bl_error *e);
 void bl_sound_close(struct bl_sound *s);
+
+/* Whether decoding may begin anywhere, with the same samples as from the beginning: samples as they are, and FLAC,
+ * whose frames do not depend on each other, in files that tell their places to the sample. After the first frame. */
+bool bl_sound_can_seek(const struct bl_sound *s);
+
+/* Goes to the frame that holds a sample: 1, and *at is the number of the sample that comes next, that one or one before
+ * it. 0: that cannot be, and the sound must be opened again. BL_EFAIL, BL_ECANCEL. What was decoded before is counted
+ * no more. */
+int bl_sound_seek(struct bl_sound *s, int64_t sample, int64_t *at, struct bl_error *e);
 
 /* The next frame: 1, 0 at the end, or BL_EFAIL, BL_ECANCEL; BL_EDATA for a rate or channels out of bounds. What the
  * decoder objects to is counted, and decoding goes on. The frame is the caller's to unref. */

@@ -361,6 +361,24 @@ void bl_json_unescape(const struct bl_json_value *value, struct bl_buffer *out, 
     }
 }
 
+int bl_json_next(const struct bl_json_value *array, size_t *at, struct bl_json_value *value)
+{
+    struct bl_json_fault fault = {0};
+    struct scan s = {.begin = array->text,
+                     .at = array->text + (*at ? *at : 1), /* the bracket */
+                     .end = array->text + array->size,
+                     .fault = &fault};
+    skip_space(&s);
+    if (s.at < s.end && *s.at == ',')
+        s.at++;
+    skip_space(&s);
+    if (s.at >= s.end || *s.at == ']')
+        return 0;
+    bool good = scan_value(&s, 0, value);
+    *at = (size_t)(s.at - array->text);
+    return good ? 1 : -1;
+}
+
 /* The text of the array's next element; as bl_json_next_int. */
 static int next_number(const struct bl_json_value *array, size_t *at, const char **text, size_t *size)
 {

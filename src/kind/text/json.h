@@ -46,6 +46,9 @@ bool bl_json_scan(const char *line, size_t size, const struct bl_json_key *key, 
  * place in value->text, the first one's, or SIZE_MAX. */
 void bl_json_unescape(const struct bl_json_value *value, struct bl_buffer *out, size_t *lone);
 
+/* The next value of an array from *at on, which moves behind it: 1, 0 at the end, -1 for what is none. */
+int bl_json_next(const struct bl_json_value *array, size_t *at, struct bl_json_value *value);
+
 /* The next whole number of an array's text from *at on, which moves behind it: 1, 0 at the end, -1 for what is none
  * that fits. */
 int bl_json_next_int(const struct bl_json_value *array, size_t *at, int64_t *number);

@@ -89,8 +89,9 @@ static void identify(const void *values, struct bl_buffer *out)
         bl_buffer_printf(out, "tokenizer: %016" PRIx64 "\n", bl_tokenizer_digest(config->run->tokenizer));
 }
 
-static void columns(const void *values, struct bl_buffer *out)
+static void columns(const void *values, bool lists, struct bl_buffer *out)
 {
+    (void)lists;
     const struct bl_text_run *run = ((const struct bl_text_config *)values)->run;
     for (int k = 1; k <= run->keeps; k++)
         bl_buffer_printf(out, "\t%s", run->column[k].name);

@@ -1,0 +1,52 @@
+#include "kind/audio/cut.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define SECONDS_MAX 1e9
+
+const struct bl_cut bl_cut_whole = {.duration = -1, .channel = -1};
+
+/* A number from 0 to max, all of the text. */
+static bool parse(const char *text, double max, double *value)
+{
+    char *end;
+    *value = strtod(text, &end);
+    return end != text && !*end && *value >= 0 && *value <= max;
+}
+
+bool bl_cut_parse(struct bl_cut *cut, const struct bl_row *row)
+{
+    double channel;
+    *cut = bl_cut_whole;
+    if (!row->start || !*row->start)
+        return true;
+    if (!parse(row->start, SECONDS_MAX, &cut->start))
+        return false;
+    if (row->duration && *row->duration && (!parse(row->duration, SECONDS_MAX, &cut->duration) || cut->duration == 0))
+        return false;
+    if (!row->channel || !*row->channel)
+        return true;
+    if (!parse(row->channel, 1000, &channel) || channel != floor(channel))
+        return false;
+    cut->channel = (int)channel;
+    return true;
+}
+
+bool bl_cut_is_whole(const struct bl_cut *cut)
+{
+    return cut->start == 0 && cut->duration < 0;
+}
+
+/* The product is taken at eight decimals first, so that 0.29 seconds of 100 samples, 28.999..., are 29. */
+int64_t bl_cut_samples(double seconds, int rate)
+{
+    double samples = seconds * rate, whole = floor(samples);
+    return (int64_t)whole + (rint((samples - whole) * 1e8) >= 5e7);
+}
+
+void bl_cut_place(const struct bl_cut *cut, int rate, int64_t *begin, int64_t *end)
+{
+    *begin = bl_cut_samples(cut->start, rate);
+    *end = cut->duration < 0 ? INT64_MAX : *begin + bl_cut_samples(cut->duration, rate);
+}

@@ -1,0 +1,17 @@
+/* Lines of a manifest of speech to rows: each names a file of sound, or a part of one. */
+#ifndef BL_CUTS_H
+#define BL_CUTS_H
+
+#include "kind/audio/audio.h"
+
+/* As in struct bl_kind; the counter is for manifests alone. */
+bool bl_cuts_is_list(const char *path);
+int bl_cuts_open_counter(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
+                         struct bl_error *e);
+void bl_cuts_close_counter(struct bl_counter *counter);
+
+/* Emits a row for every line of the stretch. */
+int bl_count_cuts(const struct bl_audio_config *config, const struct bl_kind_env *env, struct bl_counter *counter,
+                  const struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e);
+
+#endif

@@ -1,0 +1,44 @@
+#include "kind/audio/recordings.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+#define SLOTS 8192 /* 4 MiB */
+
+static void forget(struct bl_recording *slot)
+{
+    free(slot->path);
+    free(slot->useless);
+    *slot = (struct bl_recording){0};
+}
+
+void bl_recordings_close(struct bl_recordings *r)
+{
+    for (int i = 0; r->slot && i < SLOTS; i++)
+        forget(&r->slot[i]);
+    free(r->slot);
+    r->slot = NULL;
+}
+
+int bl_recordings_find(struct bl_recordings *r, const struct bl_audio_config *config, const struct bl_cancel *cancel,
+                       const char *path, const struct bl_recording **recording, struct bl_error *e)
+{
+    if (!r->slot && !(r->slot = calloc(SLOTS, sizeof *r->slot)))
+        return bl_error_memory(e);
+    struct bl_recording *slot = &r->slot[XXH3_64bits(path, strlen(path)) % SLOTS];
+    struct bl_error useless = {0};
+    struct stat status;
+    *recording = slot;
+    if (slot->path && strcmp(slot->path, path) == 0)
+        return BL_OK;
+    forget(slot);
+    slot->bytes = stat(path, &status) == 0 && S_ISREG(status.st_mode) ? status.st_size : 0;
+    slot->code = bl_count_audio(config, cancel, path, &slot->count, &useless);
+    if (slot->code && slot->code != BL_EDATA)
+        return bl_error_set(e, slot->code, "%s", useless.text);
+    slot->path = strdup(path);
+    slot->useless = slot->code ? strdup(useless.text) : NULL;
+    return slot->path && (!slot->code || slot->useless) ? BL_OK : bl_error_memory(e);
+}

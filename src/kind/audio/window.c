@@ -1,0 +1,171 @@
+#include "kind/audio/window.h"
+
+#include <string.h>
+
+#define SEEK_SECONDS 2 /* less is decoded */
+
+int bl_window_open(struct bl_window *w, const char *path, int64_t bytes, int stream, const struct bl_cancel *cancel,
+                   struct bl_error *e)
+{
+    *w = (struct bl_window){.path = path, .bytes = bytes, .stream = stream, .cancel = cancel, .cut = bl_cut_whole};
+    w->ahead = av_frame_alloc();
+    int code = w->ahead ? bl_sound_open(&w->sound, path, bytes, stream, cancel, e) : bl_error_memory(e);
+    if (code)
+        av_frame_free(&w->ahead);
+    return code;
+}
+
+void bl_window_close(struct bl_window *w)
+{
+    bl_sound_close(&w->sound);
+    av_frame_free(&w->ahead);
+}
+
+void bl_window_set(struct bl_window *w, const struct bl_cut *cut, bool damaged)
+{
+    w->cut = *cut;
+    w->whole_way = damaged;
+    w->placed = false;
+}
+
+static void drop_ahead(struct bl_window *w)
+{
+    av_frame_unref(w->ahead);
+    w->used = 0;
+}
+
+/* Makes a frame ready, when there is none: 1, 0 at the end, or a code. */
+static int look_ahead(struct bl_window *w, struct bl_error *e)
+{
+    return w->ahead->nb_samples ? 1 : bl_sound_next(&w->sound, w->ahead, e);
+}
+
+static int begin_again(struct bl_window *w, struct bl_error *e)
+{
+    drop_ahead(w);
+    bl_sound_close(&w->sound);
+    w->position = 0;
+    w->sought = false;
+    return bl_sound_open(&w->sound, w->path, w->bytes, w->stream, w->cancel, e);
+}
+
+/* Goes to the cut's beginning, or somewhere before it; decoding does the rest. */
+static int go(struct bl_window *w, struct bl_error *e)
+{
+    bool behind = w->begin < w->position;
+    int64_t at, near = (int64_t)w->sound.rate * SEEK_SECONDS;
+    if (w->whole_way)
+        return behind || w->sought ? begin_again(w, e) : BL_OK;
+    if (!behind && w->begin - w->position <= near)
+        return BL_OK;
+    if (!bl_sound_can_seek(&w->sound))
+        return behind ? begin_again(w, e) : BL_OK;
+    int sought = bl_sound_seek(&w->sound, w->begin, &at, e);
+    if (sought <= 0)
+        return sought < 0 ? sought : begin_again(w, e);
+    drop_ahead(w);
+    w->position = at;
+    w->sought = true;
+    return BL_OK;
+}
+
+/* Once the rate is known. */
+static int place(struct bl_window *w, struct bl_error *e)
+{
+    bool whole = bl_cut_is_whole(&w->cut);
+    w->placed = true;
+    w->begin = 0;
+    w->end = INT64_MAX;
+    if (!whole)
+        bl_cut_place(&w->cut, w->sound.rate, &w->begin, &w->end);
+    return go(w, e);
+}
+
+/* Moves the frame's data on by some samples. */
+static void skip_samples(AVFrame *frame, int samples)
+{
+    enum AVSampleFormat format = (enum AVSampleFormat)frame->format;
+    bool planar = av_sample_fmt_is_planar(format);
+    int channels = frame->ch_layout.nb_channels, planes = planar ? channels : 1;
+    size_t bytes = (size_t)samples * (size_t)av_get_bytes_per_sample(format) * (size_t)(planar ? 1 : channels);
+    for (int p = 0; p < planes; p++) {
+        frame->extended_data[p] += bytes;
+        if (p < AV_NUM_DATA_POINTERS && frame->extended_data != frame->data)
+            frame->data[p] += bytes;
+    }
+    frame->nb_samples -= samples;
+}
+
+/* Leaves one channel of the frame. */
+static int take_channel(AVFrame *frame, int channel, struct bl_error *e)
+{
+    enum AVSampleFormat format = (enum AVSampleFormat)frame->format;
+    int channels = frame->ch_layout.nb_channels;
+    size_t size = (size_t)av_get_bytes_per_sample(format), step = size * (size_t)channels;
+    if (channel >= channels)
+        return bl_error_set(e, BL_EDATA, "channel %d is wanted, and there are %d", channel, channels);
+    if (channels == 1)
+        return BL_OK;
+    if (av_sample_fmt_is_planar(format)) {
+        frame->data[0] = frame->extended_data[channel];
+        frame->extended_data[0] = frame->data[0];
+    } else {
+        if (av_frame_make_writable(frame) < 0)
+            return bl_error_memory(e);
+        for (int i = 0; i < frame->nb_samples; i++)
+            memmove(frame->data[0] + (size_t)i * size, frame->data[0] + (size_t)i * step + (size_t)channel * size,
+                    size);
+    }
+    av_channel_layout_uninit(&frame->ch_layout);
+    av_channel_layout_default(&frame->ch_layout, 1);
+    return BL_OK;
+}
+
+/* What of the frame ahead belongs to the cut, which has begun and not ended. */
+static int give(struct bl_window *w, AVFrame *frame, struct bl_error *e)
+{
+    int left = w->ahead->nb_samples - w->used;
+    int64_t wanted = w->end - w->position;
+    int count = wanted < left ? (int)wanted : left;
+    if (w->used == 0 && count == left) {
+        av_frame_move_ref(frame, w->ahead);
+    } else {
+        if (av_frame_ref(frame, w->ahead) < 0)
+            return bl_error_memory(e);
+        skip_samples(frame, w->used);
+        frame->nb_samples = count;
+        w->used += count;
+    }
+    w->position += count;
+    if (w->used == w->ahead->nb_samples)
+        drop_ahead(w);
+    int code = w->cut.channel >= 0 ? take_channel(frame, w->cut.channel, e) : BL_OK;
+    return code ? code : 1;
+}
+
+int bl_window_next(struct bl_window *w, AVFrame *frame, struct bl_error *e)
+{
+    for (;;) {
+        if (w->placed && w->position >= w->end)
+            return 0;
+        int rc = look_ahead(w, e);
+        if (rc <= 0)
+            return rc;
+        if (!w->placed) {
+            rc = place(w, e);
+            if (rc)
+                return rc;
+            continue;
+        }
+        int left = w->ahead->nb_samples - w->used;
+        if (w->position + left > w->begin) {
+            if (w->position < w->begin) {
+                w->used += (int)(w->begin - w->position);
+                w->position = w->begin;
+            }
+            return give(w, frame, e);
+        }
+        w->position += left;
+        drop_ahead(w);
+    }
+}
