@@ -52,6 +52,22 @@ test_arrays_however_many_workers() {
     done
 }
 
+test_cuts_however_many_workers() {
+    speech
+    local options
+    for options in '' '--features fbank40 -T 50 --compress zstd' '--channels 2 --rate 22050 --dtype f32'; do
+        # shellcheck disable=SC2086 # words
+        {
+            expect 3 pack_speech one $options -j 1
+            cp "$ERR" messages
+            expect 3 pack_speech many $options -j 16
+            err_is <messages
+        }
+        identical one many
+        rm -r one many
+    done
+}
+
 test_the_messages_too() {
     clips
     failing_clip

@@ -57,6 +57,20 @@ arrays() {
     python3 "$BLOAD_ROOT/tests/arrays.py" in
 }
 
+# The folder in, of sound, and the manifest cuts.json of parts of it: in no order, beyond the end, of files of no use.
+speech() {
+    sounds
+    cp "$(fixture long-16000.wav)" in/long.wav
+    local name i
+    for i in $(seq 0 7 210); do
+        for name in a2.flac b.mp3 sub/c.m4a sub/d.opus broken.wav; do
+            echo "{\"audio_filepath\": \"in/$name\", \"offset\": 0.$((i * 37 % 83)), \"duration\": 0.$((i + 11)), \"text\": \"$i\"}"
+        done
+        echo "{\"audio_filepath\": \"in/long.wav\", \"offset\": $((i * 31 % 21)).5, \"duration\": 1.2345}"
+    done >cuts.json
+    echo '{"audio_filepath": "in/long.wav", ' >>cuts.json
+}
+
 # And one whose twelfth frame turns out not to decode when it is packed.
 failing_clip() {
     cp "$(fixture failing-20.mov)" in/sub/fails.mov
@@ -85,6 +99,19 @@ disturbed_pack() {
     local name=$1
     shift
     disturbed "${variables[@]}" "$BLOAD" pack -q in -T 50 $SCALE --shard-size 1M -o "$name" "$@"
+}
+
+# The same of the manifest; disturbed, where variables are given.
+pack_speech() {
+    local variables=()
+    while [[ $1 == LAWS_* ]]; do
+        variables+=("$1")
+        shift
+    done
+    local name=$1
+    shift
+    set -- "$BLOAD" pack -q --kind audio cuts.json -T 8000 --oversize split --shard-size 100K -o "$name" "$@"
+    if [ ${#variables[@]} = 0 ]; then "$@"; else disturbed "${variables[@]}" "$@"; fi
 }
 
 # identical A B: every file of two datasets, names and bytes.

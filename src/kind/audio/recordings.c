@@ -1,5 +1,6 @@
 #include "kind/audio/recordings.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -34,7 +35,10 @@ int bl_recordings_find(struct bl_recordings *r, const struct bl_audio_config *co
     if (slot->path && strcmp(slot->path, path) == 0)
         return BL_OK;
     forget(slot);
-    slot->bytes = stat(path, &status) == 0 && S_ISREG(status.st_mode) ? status.st_size : 0;
+    bool there = stat(path, &status) == 0;
+    if (!there && bl_errno_is_system(errno))
+        return bl_error_errno(e, BL_EFAIL, "cannot look at %s", path);
+    slot->bytes = there && S_ISREG(status.st_mode) ? status.st_size : 0;
     slot->code = bl_count_audio(config, cancel, path, &slot->count, &useless);
     if (slot->code && slot->code != BL_EDATA)
         return bl_error_set(e, slot->code, "%s", useless.text);

@@ -69,7 +69,7 @@ static int go(struct bl_window *w, struct bl_error *e)
     return BL_OK;
 }
 
-/* Once the rate is known. */
+/* Tells begin and end, once the rate is known, and goes there. */
 static int place(struct bl_window *w, struct bl_error *e)
 {
     bool whole = bl_cut_is_whole(&w->cut);
@@ -143,29 +143,32 @@ static int give(struct bl_window *w, AVFrame *frame, struct bl_error *e)
     return code ? code : 1;
 }
 
+/* Sees to it that the cut is placed: 1, 0 where there is no sound at all, or a code. */
+static int begin(struct bl_window *w, struct bl_error *e)
+{
+    if (w->placed)
+        return 1;
+    int rc = w->sound.rate ? 1 : look_ahead(w, e);
+    if (rc == 1 && (rc = place(w, e)) == BL_OK)
+        return 1;
+    return rc;
+}
+
 int bl_window_next(struct bl_window *w, AVFrame *frame, struct bl_error *e)
 {
-    for (;;) {
-        if (w->placed && w->position >= w->end)
-            return 0;
-        int rc = look_ahead(w, e);
-        if (rc <= 0)
-            return rc;
-        if (!w->placed) {
-            rc = place(w, e);
-            if (rc)
-                return rc;
+    int rc = begin(w, e);
+    while (rc == 1 && w->position < w->end && (rc = look_ahead(w, e)) == 1) {
+        int left = w->ahead->nb_samples - w->used;
+        if (w->position + left <= w->begin) {
+            w->position += left;
+            drop_ahead(w);
             continue;
         }
-        int left = w->ahead->nb_samples - w->used;
-        if (w->position + left > w->begin) {
-            if (w->position < w->begin) {
-                w->used += (int)(w->begin - w->position);
-                w->position = w->begin;
-            }
-            return give(w, frame, e);
+        if (w->position < w->begin) {
+            w->used += (int)(w->begin - w->position);
+            w->position = w->begin;
         }
-        w->position += left;
-        drop_ahead(w);
+        return give(w, frame, e);
     }
+    return rc == 1 ? 0 : rc;
 }

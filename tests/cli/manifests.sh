@@ -1,0 +1,201 @@
+# Manifests of speech: what their lines become, and what is said of those that are of no use.
+# shellcheck shell=bash disable=SC2317
+
+# The folder wavs with sound: a second, twenty seconds, two channels.
+sounds() {
+    mkdir -p "$1/wavs"
+    cp "$(fixture tone-16000.wav)" "$1/wavs/a.wav"
+    cp "$(fixture long-16000.wav)" "$1/wavs/l.wav"
+    cp "$(fixture tone-44100-stereo.flac)" "$1/wavs/b.flac"
+}
+
+# nemo PATH [OFFSET [DURATION]]: a line.
+nemo() {
+    echo "{\"audio_filepath\": \"$1\"${2:+, \"offset\": $2}${3:+, \"duration\": $3}, \"text\": \"t\"}"
+}
+
+# lhotse ID START DURATION CHANNEL SOURCE [TYPE]: a cut.
+lhotse() {
+    echo "{\"id\": \"$1\", \"start\": $2, \"duration\": $3, \"channel\": $4, \"supervisions\": [{\"id\": \"s\", \"text\": \"one\"}," \
+        "{\"id\": \"t\", \"text\": \"two\"}], \"recording\": {\"id\": \"r\", \"sources\": [{\"type\": \"file\", \"channels\":" \
+        "[0, 1], \"source\": \"$5\"}], \"sampling_rate\": 44100, \"num_samples\": 44100, \"duration\": 1.0}, \"type\": \"${6:-MonoCut}\"}"
+}
+
+# Columns of a table that was scanned.
+rows() {
+    cut -f "$1" <"${2:-$OUT}" | tail -n +2
+}
+
+test_lines_of_nemo() {
+    sounds .
+    {
+        nemo wavs/a.wav 0.25 0.5
+        nemo wavs/b.flac
+        echo
+        nemo wavs/l.wav 15.5 2.25
+        nemo wavs/l.wav 19.5 2.25
+        nemo wavs/l.wav 19.5 0.524
+        nemo wavs/l.wav 20.5 1
+        nemo wavs/none.wav
+        echo '{"audio_filepath": "wavs/l.wav", "offset"'
+        echo '{"text": 5}'
+        nemo wavs/l.wav -1
+        nemo wavs/l.wav 0 0
+        nemo wavs/l.wav 1 0.00001
+        echo '{"audio_filepath": 5}'
+        echo '{"audio_filepath": "x.wav", "shard_id": 3}'
+        printf '{"audio_filepath": "wavs/a.wav", "duration": "1 s"}'
+    } >train.json
+    expect 3 bload scan -q --kind audio train.json
+    is '8000 16000 36000 8000 8000 0 0 0 0 0 0 0 0 0 0' "$(rows 2 | tr '\n' ' ' | sed 's/ $//')"
+    is '#1 #2 #4 #5 #6 #7 #8 #9 #10 #11 #12 #13 #14 #15 #16' "$(rows 1 | sed 's/train.json//' | tr '\n' ' ' | sed 's/ $//')"
+    is 'wavs/a.wav 32044 0.25 0.5  t' "$(sed -n 2p "$OUT" | cut -f 4,5,10-13 | tr '\t' ' ')"
+    cp "$ERR" all
+    err_is <<'END_OF'
+bload: train.json#5: ends 1.750 s behind the recording's end at 20.000 s: so much is missing
+bload: skipped train.json#7: wavs/l.wav: begins at 20.500 s, and the recording ends at 20.000 s
+bload: skipped train.json#8: wavs/none.wav: cannot be opened: No such file or directory
+bload: skipped train.json#9: not JSON at byte 41 of the line: expected :
+bload: skipped train.json#10: neither a line of NeMo's ("audio_filepath") nor a cut or recording of lhotse's
+bload: skipped train.json#11: a part that cannot be: from -1 s on, for all s
+bload: skipped train.json#12: a part that cannot be: from 0 s on, for 0 s
+bload: skipped train.json#13: wavs/l.wav: shorter than a sample
+bload: skipped train.json#14: "audio_filepath" is a number, no path
+bload: skipped train.json#15: of a tarred dataset ("shard_id"): unpack its files, those are read
+END_OF
+    expect 3 bload pack -q --kind audio train.json -T 40000 -o d
+    expect 0 bload verify -q d
+    bload info d | grep -q 'further\|and 0 more' && fail 'all faults are named'
+    expect 3 bload pack --kind audio train.json -T 40000 -o d
+    err_has 'is complete already'
+    nemo wavs/a.wav >>train.json
+    expect 2 bload pack --kind audio train.json -T 40000 -o d
+    err_has 'd holds a dataset of another configuration: list train.json is '
+}
+
+test_lines_of_lhotse() {
+    sounds .
+    {
+        lhotse left 0.1 0.3 0 wavs/b.flac
+        lhotse right 0.1 0.3 1 wavs/b.flac
+        lhotse third 0.1 0.3 2 wavs/b.flac
+        lhotse other 0 1 1 wavs/a.wav
+        lhotse several 0 1 0 wavs/b.flac MultiCut
+        lhotse mixed 0 1 0 wavs/b.flac MixedCut
+        lhotse none 0 1 0 wavs/none.flac
+        lhotse fast 0 1 0 wavs/b.flac | sed 's/"sampling_rate"/"transforms": [{"name": "Speed", "kwargs": {}}], &/'
+        lhotse slow 0 0.5 0 wavs/b.flac | sed 's/"sampling_rate"/"transforms": [{"name": "Resample", "kwargs": {}}], &/'
+        lhotse far 0 1 0 wavs/b.flac | sed 's/"type": "file"/"type": "url"/'
+        echo '{"id": "whole", "sources": [{"type": "file", "channels": [0, 1], "source": "wavs/b.flac"}], "sampling_rate": 44100}'
+        echo '{"id": "s1", "recording_id": "r", "start": 0, "duration": 1, "channel": 0, "text": "x"}'
+    } | gzip >cuts.jsonl.gz
+    expect 3 bload scan -q --kind audio cuts.jsonl.gz
+    is 'left 4800,right 4800,third 0,other 0,several 0,mixed 0,none 0,fast 0,slow 8000,far 0,whole 16000,s1 0,' \
+        "$(rows 1,2 | tr '\t\n' ' ,')"
+    is '0.1 0.3 1 one two' "$(sed -n 3p "$OUT" | cut -f 10-13 | tr '\t' ' ')"
+    err_is <<'END_OF'
+bload: skipped third: cuts.jsonl.gz:3: no source has channel 2
+bload: skipped other: cuts.jsonl.gz:4: wavs/a.wav: channel 1 is wanted, and there are 1
+bload: skipped several: cuts.jsonl.gz:5: a cut of several channels (MultiCut): give one of each (to_mono)
+bload: skipped mixed: cuts.jsonl.gz:6: a MixedCut, which is no part of one recording: save it as sound
+bload: skipped none: cuts.jsonl.gz:7: wavs/none.flac: cannot be opened: No such file or directory
+bload: skipped fast: cuts.jsonl.gz:8: a recording that lhotse changes as it reads it (Speed): save it as sound
+bload: skipped far: cuts.jsonl.gz:10: a source of type "url": only files can be read
+bload: skipped s1: cuts.jsonl.gz:12: neither a line of NeMo's ("audio_filepath") nor a cut or recording of lhotse's
+END_OF
+    { lhotse same 0 1 0 wavs/b.flac && lhotse same 0 1 1 wavs/b.flac; } >twice.jsonl
+    expect 1 bload pack -q --kind audio twice.jsonl -T 16000 -o d
+    err_has 'two sequences have the id "same": rows 0 and 1 (wavs/b.flac, wavs/b.flac)'
+}
+
+# NeMo's paths count from the manifest, and else from where it runs; lhotse's from where it runs, or the YAML file.
+test_where_paths_count_from() {
+    mkdir set
+    sounds set
+    nemo wavs/a.wav 0 0.5 >set/train.json
+    nemo set/wavs/a.wav >>set/train.json
+    nemo "$PWD/set/wavs/a.wav" >>set/train.json
+    expect 0 bload scan -q --kind audio set/train.json
+    is "set/wavs/a.wav set/wavs/a.wav $PWD/set/wavs/a.wav" "$(rows 4 | tr '\n' ' ' | sed 's/ $//')"
+    lhotse c 0 1 0 set/wavs/b.flac >set/cuts.jsonl
+    expect 0 bload pack -q --kind audio set/cuts.jsonl -T 16000 -o d
+    lhotse c 0 1 0 wavs/b.flac >set/cuts.jsonl
+    nemo wavs/a.wav >set/train.json
+    printf 'sources:\n  - {path: cuts.jsonl, kind: audio}\n  - {path: train.json, kind: audio}\n  - {path: wavs/l.wav}\nT: 320000\n' >set/set.yaml
+    expect 0 bload pack -q set/set.yaml -o e
+    is 'wavs/b.flac wavs/a.wav wavs/l.wav' "$(rows 4 e/sequences.tsv | tr '\n' ' ' | sed 's/ $//')"
+    expect 0 bload pack set/set.yaml -o e
+    err_has 'is complete already'
+    nemo "$PWD/set/wavs/a.wav" | bload pack -q --kind audio - -T 16000 -o f
+    expect 0 bload verify -q f
+}
+
+test_lists_of_no_use() {
+    sounds .
+    : >empty.jsonl
+    printf '\n\n' >blank.jsonl
+    { nemo wavs/a.wav && nemo wavs/b.flac; } | gzip >cut.jsonl.gz
+    truncate -s -9 cut.jsonl.gz
+    echo no >fake.json.gz
+    nemo wavs/a.wav >good.jsonl
+    head -c 17000000 /dev/zero | tr '\0' ' ' >long.jsonl
+    nemo wavs/a.wav >>long.jsonl
+    printf '%s\n' empty.jsonl blank.jsonl cut.jsonl.gz fake.json.gz good.jsonl long.jsonl none.jsonl >list
+    expect 3 bload scan -q --kind audio @list
+    err_is <<'END_OF'
+bload: skipped blank.jsonl: an empty list
+bload: skipped cut.jsonl.gz: behind line 2: the gzip data ends in the middle at byte 65 of the file
+bload: skipped empty.jsonl: an empty list
+bload: skipped fake.json.gz: not gzip data, as its name says
+bload: skipped long.jsonl#1: a line of more than 16777216 bytes
+bload: skipped none.jsonl: dangling link, or no such file
+END_OF
+    expect 3 bload pack -q --kind audio @list -T 16000 -o d
+    expect 3 bload pack --kind audio @list -T 16000 -o d
+    err_has 'is complete already'
+}
+
+# What is wrong with a recording is told of the cuts that have it.
+test_cuts_of_recordings_with_faults() {
+    mkdir wavs
+    head -c 320044 "$(fixture long-16000.wav)" >wavs/short.wav
+    cp "$(fixture tone-f32.wav)" wavs/odd.wav
+    printf '\x00\x00\xc0\x7f' | dd of=wavs/odd.wav bs=1 seek=32080 conv=notrunc status=none
+    cp "$(fixture changing.mp2)" wavs/changing.mp2
+    {
+        nemo wavs/short.wav 1 2
+        nemo wavs/short.wav 9 2
+        nemo wavs/odd.wav 0 0.1
+        nemo wavs/odd.wav 0.4 0.3
+        nemo wavs/odd.wav 0.9 0.1
+        nemo wavs/changing.mp2 0 0.5
+        nemo wavs/changing.mp2
+    } >train.json
+    expect 3 bload scan -q --kind audio train.json
+    err_is <<'END_OF'
+bload: train.json#2: ends 1.000 s behind the recording's end at 10.000 s: so much is missing; the recording: truncated: header claims 640000 bytes of samples, 320000 are there
+bload: train.json#4: the recording: 1 samples are NaN or infinite: made 0
+bload: skipped train.json#6: wavs/changing.mp2: of a recording that changes 1 times within: from 48000 Hz, 2 channels to 32000 Hz, 1 channels in the end no part can be taken
+bload: train.json#7: changes 1 times within: from 48000 Hz, 2 channels to 32000 Hz, 1 channels in the end
+END_OF
+    expect 3 bload pack -q --kind audio train.json -T 40000 -o d
+    expect 1 bload pack -q --kind audio train.json -T 40000 -o e --on-error fail
+    expect 1 bload pack -q --kind audio train.json -T 40000 -o f --max-failed 0
+    expect 3 bload pack -q --kind audio train.json -T 40000 -o g --max-failed 1
+}
+
+test_a_recording_that_changed_since_the_scan() {
+    sounds .
+    nemo wavs/l.wav 2 1 >train.json
+    expect 0 bload scan -q --kind audio train.json -o t
+    expect 0 bload pack -q --sequences t -T 16000 -o d
+    head -c 100000 "$(fixture long-16000.wav)" >wavs/l.wav
+    expect 1 bload pack -q --sequences t -T 16000 -o e
+    err_has 'changed since the scan: 640044 bytes then, 100000 now'
+    expect 0 bload pack -q --kind audio train.json -T 16000 -o g
+    # What a table says of a part must be a part.
+    sed 's/\t2\t1\t/\t2\tone\t/' t >other
+    cp "$(fixture long-16000.wav)" wavs/l.wav
+    expect 3 bload pack -q --sequences other -T 16000 -o f
+    err_has 'start, duration or channel is no number that can be: "2", "one", ""'
+}

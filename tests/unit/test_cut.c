@@ -1,0 +1,261 @@
+/* Cuts of recordings: places, lines of manifests, and windows over the sound of a file. */
+#include <string.h>
+
+#include "kind/audio/cut.h"
+#include "kind/audio/entry.h"
+#include "kind/audio/window.h"
+#include "unit.h"
+
+START_TEST(halves_are_rounded_up_and_errors_of_the_product_do_not_count)
+{
+    ck_assert_int_eq(bl_cut_samples(0.29, 100), 29);
+    ck_assert_int_eq(bl_cut_samples(2.5, 1), 3);
+    ck_assert_int_eq(bl_cut_samples(1.00003125, 16000), 16001); /* 16000.5 */
+    ck_assert_int_eq(bl_cut_samples(1.00003, 16000), 16000);
+    ck_assert_int_eq(bl_cut_samples(0.7, 44100), 30870);
+    ck_assert_int_eq(bl_cut_samples(86400.1, 48000), 4147204800);
+    ck_assert_int_eq(bl_cut_samples(0.4999999999, 1), 1);
+    ck_assert_int_eq(bl_cut_samples(0.49999999, 1), 0);
+}
+END_TEST
+
+START_TEST(columns_to_cuts)
+{
+    struct bl_cut cut;
+    int64_t begin, end;
+    ck_assert(bl_cut_parse(&cut, &(struct bl_row){0}) && bl_cut_is_whole(&cut) && cut.channel == -1);
+    ck_assert(bl_cut_parse(&cut, &(struct bl_row){.start = "", .duration = "x"}) && bl_cut_is_whole(&cut));
+    ck_assert(bl_cut_parse(&cut, &(struct bl_row){.start = "0", .duration = "", .channel = ""}));
+    ck_assert(bl_cut_is_whole(&cut));
+    ck_assert(bl_cut_parse(&cut, &(struct bl_row){.start = "1.5e0", .duration = "0.25", .channel = "3"}));
+    ck_assert(!bl_cut_is_whole(&cut) && cut.channel == 3);
+    bl_cut_place(&cut, 8000, &begin, &end);
+    ck_assert_int_eq(begin, 12000);
+    ck_assert_int_eq(end, 14000);
+    ck_assert(bl_cut_parse(&cut, &(struct bl_row){.start = "1.5"}));
+    bl_cut_place(&cut, 8000, &begin, &end);
+    ck_assert_int_eq(end, INT64_MAX);
+    static const char *const bad[] = {"-1", "nan", "inf", "1e10", "1x", " "};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ck_assert(!bl_cut_parse(&cut, &(struct bl_row){.start = bad[i]}));
+        ck_assert(!bl_cut_parse(&cut, &(struct bl_row){.start = "0", .duration = bad[i]}));
+        ck_assert(!bl_cut_parse(&cut, &(struct bl_row){.start = "0", .channel = bad[i]}));
+    }
+    ck_assert(!bl_cut_parse(&cut, &(struct bl_row){.start = "0", .duration = "0"}));
+    ck_assert(!bl_cut_parse(&cut, &(struct bl_row){.start = "0", .channel = "1.5"}));
+}
+END_TEST
+
+/* --- lines ------------------------------------------------------------------------------------------------------ */
+
+static int parse(struct bl_entry *entry, const char *line, struct bl_error *e)
+{
+    *e = (struct bl_error){0};
+    return bl_entry_parse(entry, line, strlen(line), e);
+}
+
+#define CUT "\"id\": \"c\", \"start\": 1.5, \"duration\": 2, \"channel\": 1, \"type\": \"MonoCut\""
+#define SOURCE "{\"type\": \"file\", \"channels\": [0], \"source\": \"a.wav\"}"
+
+START_TEST(lines_to_entries)
+{
+    struct bl_entry entry = {0};
+    struct bl_error e;
+    ck_assert_int_eq(parse(&entry, "{\"audio_filepath\": \"a\\u00e9.wav\", \"text\": \"x\", \"offset\": null}", &e),
+                     BL_OK);
+    ck_assert_str_eq(entry.path.data, "a\xc3\xa9.wav");
+    ck_assert(entry.beside && entry.id.size == 0 && strcmp(entry.start, "0") == 0 && !*entry.duration);
+    ck_assert_str_eq(entry.text.data, "x");
+
+    /* The file that has the channel, and its place there; texts of all supervisions. */
+    ck_assert_int_eq(parse(&entry,
+                           "{" CUT ", \"supervisions\": [{\"text\": \"a\"}, {}, {\"text\": \"b\\n\"}], \"recording\": "
+                           "{\"sources\": [" SOURCE
+                           ", {\"type\": \"file\", \"channels\": [7, 1], \"source\": \"b.wav\"}], \"transforms\": "
+                           "[{\"name\": \"Resample\"}]}}",
+                           &e),
+                     BL_OK);
+    ck_assert_str_eq(entry.path.data, "b.wav");
+    ck_assert_str_eq(entry.channel, "1");
+    ck_assert_str_eq(entry.start, "1.5");
+    ck_assert_str_eq(entry.duration, "2");
+    ck_assert_str_eq(entry.text.data, "a b\n");
+    ck_assert_str_eq(entry.id.data, "c");
+    ck_assert(!entry.beside);
+
+    ck_assert_int_eq(parse(&entry, "{\"id\": \"r\", \"sources\": [" SOURCE "]}", &e), BL_OK);
+    ck_assert(!*entry.channel && !*entry.duration);
+    ck_assert_str_eq(entry.start, "0");
+    bl_entry_free(&entry);
+}
+END_TEST
+
+START_TEST(lines_of_no_use_say_why)
+{
+    static const struct {
+        const char *line, *why;
+    } bad[] = {
+        {"", "not JSON at byte 0"},
+        {"[]", "expected an object"},
+        {"{}", "neither"},
+        {"{\"audio_filepath\": \"\"}", "is empty, no path"},
+        {"{\"audio_filepath\": \"a\\u0000b\"}", "a zero byte in \"audio_filepath\""},
+        {"{\"audio_filepath\": \"a\", \"offset\": \"1\"}", "\"offset\" is no number of seconds"},
+        {"{\"audio_filepath\": \"a\", \"duration\": 1111111111111111111111111111111111111111111}",
+         "\"duration\" is no"},
+        {"{" CUT "}", "no recording with its sources"},
+        {"{" CUT ", \"recording\": {\"sources\": 5}}", "no recording with its sources"},
+        {"{" CUT ", \"recording\": {\"sources\": [5]}}", "a source is no object"},
+        {"{" CUT ", \"recording\": {\"sources\": []}}", "no source has channel 1"},
+        {"{\"id\": \"r\", \"sources\": [" SOURCE ", " SOURCE "]}", "a recording of several files"},
+        {"{\"id\": \"r\", \"sources\": [{\"type\": \"memory\", \"source\": \"x\"}]}", "a source of type \"memory\""},
+        {"{\"id\": \"r\", \"sources\": [" SOURCE "], \"transforms\": [{\"name\": \"Volume\"}]}",
+         "changes as it reads it (Volume)"},
+        {"{\"id\": \"a\\u0000\", \"sources\": [" SOURCE "]}", "a zero byte in \"id\""},
+        {"{\"type\": \"PaddingCut\", \"id\": \"p\"}", "a PaddingCut"},
+        {"{\"channel\": -1, \"id\": \"p\", \"type\": \"Cut\"}", "\"channel\" is no number"},
+    };
+    struct bl_entry entry = {0};
+    struct bl_error e;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ck_assert_int_eq(parse(&entry, bad[i].line, &e), BL_EDATA);
+        ck_assert_msg(strstr(e.text, bad[i].why), "%s: %s", bad[i].line, e.text);
+    }
+    bl_entry_free(&entry);
+}
+END_TEST
+
+START_TEST(a_long_text_is_cut_at_a_character)
+{
+    struct bl_entry entry = {0};
+    struct bl_buffer line = {0};
+    struct bl_error e;
+    bl_buffer_text(&line, "{\"audio_filepath\": \"a\", \"text\": \"x");
+    for (int i = 0; i < 40000; i++)
+        bl_buffer_text(&line, "\xc3\xa9");
+    bl_buffer_text(&line, "\"}");
+    ck_assert_int_eq(parse(&entry, line.data, &e), BL_OK);
+    ck_assert(entry.text_cut);
+    ck_assert_uint_eq(entry.text.size, BL_ENTRY_TEXT_MAX - 1);
+    bl_buffer_free(&line);
+    bl_entry_free(&entry);
+}
+END_TEST
+
+/* --- windows ---------------------------------------------------------------------------------------------------- */
+
+#define RATE 8000
+#define SECONDS 12
+
+static void put(FILE *file, uint32_t value, int bytes)
+{
+    for (int i = 0; i < bytes; i++)
+        fputc((int)(value >> 8 * i & 255), file);
+}
+
+/* The sample of a channel at a place: no two places are alike within the file. */
+static int16_t sample_at(int64_t place, int channel)
+{
+    return (int16_t)(channel ? -(place % 32749) : place % 32749);
+}
+
+/* A wav file of two channels. */
+static void write_wave(const char *path)
+{
+    FILE *file = fopen(path, "wb");
+    ck_assert_ptr_nonnull(file);
+    uint32_t size = RATE * SECONDS * 4;
+    fputs("RIFF", file);
+    put(file, size + 36, 4);
+    fputs("WAVEfmt ", file);
+    put(file, 16, 4);
+    put(file, 1, 2);
+    put(file, 2, 2);
+    put(file, RATE, 4);
+    put(file, RATE * 4, 4);
+    put(file, 4, 2);
+    put(file, 16, 2);
+    fputs("data", file);
+    put(file, size, 4);
+    for (int64_t i = 0; i < RATE * SECONDS; i++) {
+        put(file, (uint16_t)sample_at(i, 0), 2);
+        put(file, (uint16_t)sample_at(i, 1), 2);
+    }
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+/* Goes through a cut, and compares every sample. */
+static int64_t go_through(struct bl_window *w, const struct bl_cut *cut, bool damaged)
+{
+    struct bl_error e = {0};
+    AVFrame *frame = av_frame_alloc();
+    int64_t at = bl_cut_samples(cut->start, RATE), first = at;
+    int rc;
+    bl_window_set(w, cut, damaged);
+    while ((rc = bl_window_next(w, frame, &e)) == 1) {
+        int channels = cut->channel < 0 ? 2 : 1;
+        const int16_t *data = (const int16_t *)(const void *)frame->data[0];
+        ck_assert_int_eq(frame->ch_layout.nb_channels, channels);
+        for (int i = 0; i < frame->nb_samples; i++, at++) {
+            for (int c = 0; c < channels; c++)
+                ck_assert_int_eq(data[i * channels + c], sample_at(at, cut->channel < 0 ? c : cut->channel));
+        }
+        av_frame_unref(frame);
+    }
+    ck_assert_msg(rc == 0, "%s", e.text);
+    av_frame_free(&frame);
+    return at - first;
+}
+
+START_TEST(every_cut_in_any_order)
+{
+    char directory[64];
+    struct bl_cancel cancel = {0};
+    struct bl_window w;
+    struct bl_error e = {0};
+    unit_enter(directory);
+    write_wave("a.wav");
+    ck_assert_int_eq(bl_window_open(&w, "a.wav", -1, -1, &cancel, &e), BL_OK);
+    ck_assert_int_eq(go_through(&w, &bl_cut_whole, false), RATE * SECONDS);
+    /* Behind each other, back, far ahead, at the very end and beyond it. */
+    static const struct bl_cut cuts[] = {{0, 0.5, -1},     {0.5, 0.25, 0}, {0.75, 0.001, 1}, {9.1234, 0.5, 1},
+                                         {0.1, 0.2, -1},   {0.2, 5, 0},    {11.5, -1, -1},   {3, -1, 1},
+                                         {11.99, 0.5, -1}, {12, 1, 0},     {2, 1, 1},        {100, 1, 0}};
+    uint32_t state = 7;
+    for (int i = 0; i < unit_times(300); i++) {
+        state = state * 1664525 + 1013904223;
+        const struct bl_cut *cut = &cuts[(state >> 16) % (sizeof cuts / sizeof *cuts)];
+        int64_t begin, end, all = RATE * SECONDS;
+        bl_cut_place(cut, RATE, &begin, &end);
+        int64_t expected = begin >= all ? 0 : (end < all ? end : all) - begin;
+        ck_assert_int_eq(go_through(&w, cut, state >> 28 == 0), expected);
+    }
+    go_through(&w, &cuts[4], true);
+    ck_assert(!w.sought);
+    go_through(&w, &cuts[3], false);
+    ck_assert(w.sought);
+    struct bl_cut third = {0, 1, 2};
+    AVFrame *frame = av_frame_alloc();
+    bl_window_set(&w, &third, false);
+    ck_assert_int_eq(bl_window_next(&w, frame, &e), BL_EDATA);
+    ck_assert_str_eq(e.text, "channel 2 is wanted, and there are 2");
+    av_frame_free(&frame);
+    bl_window_close(&w);
+    unit_leave(directory);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_test(tests, halves_are_rounded_up_and_errors_of_the_product_do_not_count);
+    tcase_add_test(tests, columns_to_cuts);
+    tcase_add_test(tests, lines_to_entries);
+    tcase_add_test(tests, lines_of_no_use_say_why);
+    tcase_add_test(tests, a_long_text_is_cut_at_a_character);
+    tcase_add_test(tests, every_cut_in_any_order);
+}
+
+int main(void)
+{
+    return unit_run("cut", add);
+}
