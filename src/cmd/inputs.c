@@ -69,7 +69,16 @@ static int find_dtype(const struct bl_kind *kind, const char *dtype)
     return -1;
 }
 
-/* What --dtype says goes to the kind that has such a type. */
+/* Whether a kind before this one has a type of that name. */
+static bool is_told(int kind, const char *dtype)
+{
+    bool told = false;
+    for (int k = 0; k < kind; k++)
+        told |= find_dtype(bl_kinds[k], dtype) >= 0;
+    return told;
+}
+
+/* What --dtype says goes to the kinds that have such a type. */
 static int settle_dtype(struct bl_inputs *inputs, struct bl_error *e)
 {
     bool known = !inputs->dtype;
@@ -79,8 +88,10 @@ static int settle_dtype(struct bl_inputs *inputs, struct bl_error *e)
         known = known || which >= 0;
         if (which >= 0)
             *(int *)(void *)((char *)inputs->configs[k] + bl_kinds[k]->dtype) = which;
-        for (int i = 0; bl_kinds[k]->dtypes && bl_kinds[k]->dtypes[i]; i++)
-            bl_buffer_printf(&all, "%s%s", all.size ? ", " : "", bl_kinds[k]->dtypes[i]);
+        for (int i = 0; bl_kinds[k]->dtypes && bl_kinds[k]->dtypes[i]; i++) {
+            if (!is_told(k, bl_kinds[k]->dtypes[i]))
+                bl_buffer_printf(&all, "%s%s", all.size ? ", " : "", bl_kinds[k]->dtypes[i]);
+        }
     }
     int code = bl_buffer_check(&all, e);
     if (!code && !known)

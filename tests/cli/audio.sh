@@ -107,7 +107,7 @@ test_types_and_shapes() {
     expect 2 bload pack -q "$wav" -T 16000 -o d --dtype u16
     err_has '--dtype u16: audio is s16 or f32'
     expect 2 bload pack -q "$wav" -T 16000 -o d --dtype s8
-    err_has '--dtype expects one of s16, f32, i32, u16, not "s8"'
+    err_has '--dtype expects one of s16, f32, i32, u16, same, not "s8"'
     expect 2 bload scan -q "$(fixture h264-30.mp4)" --dtype s16
     err_has '--dtype s16: video is of one type only'
     expect 2 bload scan -q "$wav" --rate 0
