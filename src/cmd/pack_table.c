@@ -48,7 +48,7 @@ static int take_scan_fault(void *sink, const struct bl_row *row, struct bl_error
 static void tick_scan(void *sink, const struct bl_scan_progress *found)
 {
     struct bl_packing *p = sink;
-    p->progress.done = found->files;
+    p->progress.done = p->progress.total ? found->files : found->rows;
     bl_progress_tick(&p->progress);
 }
 
@@ -65,7 +65,9 @@ static int run_scan(struct bl_cmd *cmd, struct bl_packing *p, struct bl_output *
                           .fault = take_scan_fault,
                           .tick = tick_scan,
                           .sink = p};
-    bl_progress_start(&p->progress, cmd->common.quiet, "scan", "files", NULL, (int64_t)p->inputs.files.count);
+    bool lists = bl_files_have_list(&p->inputs.files, p->inputs.kind); /* then there is no telling how many will come */
+    bl_progress_start(&p->progress, cmd->common.quiet, "scan", lists ? "sequences" : "files", NULL,
+                      lists ? 0 : (int64_t)p->inputs.files.count);
     int code = bl_scan_run(&job, out, &found, &cmd->error);
     bl_progress_end(&p->progress);
     p->untold = found.untold;

@@ -44,7 +44,7 @@ static int take_fault(void *sink, const struct bl_row *row, struct bl_error *e)
 static void tick(void *sink, const struct bl_scan_progress *found)
 {
     struct scan *scan = sink;
-    scan->progress.done = found->files;
+    scan->progress.done = scan->progress.total ? found->files : found->rows;
     bl_progress_tick(&scan->progress);
 }
 
@@ -76,7 +76,9 @@ static int run(struct bl_cmd *cmd, struct scan *scan)
         code = bl_simd_apply(env.simd, &cmd->error);
     if (!code) {
         bl_signals_install(&cmd->cancel);
-        bl_progress_start(&scan->progress, cmd->common.quiet, "scan", "files", NULL, (int64_t)scan->inputs.files.count);
+        bool lists = bl_files_have_list(&scan->inputs.files, scan->inputs.kind);
+        bl_progress_start(&scan->progress, cmd->common.quiet, "scan", lists ? "sequences" : "files", NULL,
+                          lists ? 0 : (int64_t)scan->inputs.files.count);
         struct bl_scan job = {.files = &scan->inputs.files,
                               .base = scan->inputs.base,
                               .kind = scan->inputs.kind,

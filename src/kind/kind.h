@@ -43,7 +43,7 @@ struct bl_input {
     int64_t modified; /* nanoseconds since 1970 */
 };
 
-#define BL_LIST_LINE_MAX (16 << 20) /* bytes */
+#define BL_LIST_LINE_MAX (4 << 20) /* bytes */
 
 /* A line of a list of inputs, such as a manifest of speech. Not ended by a zero byte. */
 struct bl_line {

@@ -128,10 +128,10 @@ static int list_open(struct bl_stretches *s, const char *path, struct bl_error *
 static bool is_blank(const struct bl_document *line)
 {
     for (size_t i = 0; i < line->size; i++) {
-        if (!strchr(" \t\r", line->text[i]))
+        if (!line->text[i] || !strchr(" \t\r", line->text[i]))
             return false;
     }
-    return !line->too_long;
+    return true;
 }
 
 /* Takes the next lines in: 1 when there may be more, 0 at the end, or a code. */
@@ -142,12 +142,12 @@ static int take_lines(struct bl_stretches *s, struct bl_stretch_files *out, stru
     while (out->stretch.lines < LINES_MAX && out->text.size < TEXT_MAX &&
            (got = bl_documents_next(s->lines, &line, e)) > 0) {
         s->line++;
-        if (is_blank(&line))
+        if (!line.too_long && is_blank(&line))
             continue;
-        out->line[out->stretch.lines++] =
-            (struct bl_line){.size = line.size, .number = s->line, .too_long = line.too_long};
-        if (line.size)
-            bl_buffer_append(&out->text, line.text, line.size);
+        size_t size = line.too_long ? 0 : line.size;
+        out->line[out->stretch.lines++] = (struct bl_line){.size = size, .number = s->line, .too_long = line.too_long};
+        if (size)
+            bl_buffer_append(&out->text, line.text, size);
     }
     const char *text = out->text.data;
     for (int i = 0; i < out->stretch.lines; i++) {
@@ -191,6 +191,7 @@ static int fill_list(struct bl_stretches *s, struct bl_stretch_files *out, struc
     int code = bl_stretches_look(out->input[0].path, out->input, &unusable, e);
     if (!code && !unusable)
         return fill_lines(s, out, e);
+    list_close(s);
     s->next++; /* the worker looks again, and says why */
     return code;
 }

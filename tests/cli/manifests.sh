@@ -138,7 +138,7 @@ test_lists_of_no_use() {
     truncate -s -9 cut.jsonl.gz
     echo no >fake.json.gz
     nemo wavs/a.wav >good.jsonl
-    head -c 17000000 /dev/zero | tr '\0' ' ' >long.jsonl
+    head -c 5000000 /dev/zero | tr '\0' ' ' >long.jsonl
     nemo wavs/a.wav >>long.jsonl
     printf '%s\n' empty.jsonl blank.jsonl cut.jsonl.gz fake.json.gz good.jsonl long.jsonl none.jsonl >list
     expect 3 bload scan -q --kind audio @list
@@ -147,7 +147,7 @@ bload: skipped blank.jsonl: an empty list
 bload: skipped cut.jsonl.gz: behind line 2: the gzip data ends in the middle at byte 65 of the file
 bload: skipped empty.jsonl: an empty list
 bload: skipped fake.json.gz: not gzip data, as its name says
-bload: skipped long.jsonl#1: a line of more than 16777216 bytes
+bload: skipped long.jsonl#1: a line of more than 4194304 bytes
 bload: skipped none.jsonl: dangling link, or no such file
 END_OF
     expect 3 bload pack -q --kind audio @list -T 16000 -o d
