@@ -1,30 +1,29 @@
 #include "kind/audio/features.h"
 
 #include <float.h>
-#include <kiss_fftr.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "kind/audio/elementary.h"
+#include "kind/audio/lanes.h"
 #include "kind/audio/mel.h"
+#include "kind/audio/spectrum.h"
 
 #define WHISPER_RATE 16000
-#define LOW 20.0 /* Hz, of Kaldi's lowest filter */
-#define PREEMPHASIS 0.97f
-#define CHUNK 65536 /* samples that are kept at most before frames are made of them */
+#define LOW 20.0       /* Hz, of Kaldi's lowest filter */
+#define SLACK BL_LANES /* zeros behind what is read by whole lanes */
+#define CHUNK 65536    /* samples that are kept at most before frames are made of them */
 
 struct bl_features {
     struct bl_features_spec spec;
-    int window, shift, fft; /* samples */
-    int before;             /* the first frame begins so many samples before the first sample */
-    float *shape;           /* of the window */
+    int window, shift; /* samples */
+    int before;        /* the first frame begins so many samples before the first sample */
+    struct bl_spectrum spectrum;
     struct bl_mel mel;
-    kiss_fftr_cfg plan;
-    float *in;         /* fft samples */
-    kiss_fft_cpx *bin; /* fft / 2 + 1 */
-    float *power;
+    float *edge;   /* a window that reaches beyond the samples */
+    float *values; /* of a frame */
 
     float *kept;                /* samples from kept_from on */
     int64_t kept_from, samples; /* samples: all so far */
@@ -94,10 +93,11 @@ static void shape_make(struct bl_features *f)
     for (int i = 0; i < f->window; i++) {
         double hann = 0.5 - 0.5 * bl_elementary_cos((double)i / period);
         bool raised = !f->spec.whisper && hann > 0;
-        f->shape[i] = (float)(raised ? bl_elementary_exp(0.85 * bl_elementary_log(hann)) : hann);
+        f->spectrum.shape[i] = (float)(raised ? bl_elementary_exp(0.85 * bl_elementary_log(hann)) : hann);
     }
 }
 
+/* The window itself, or the next power of 2. */
 static int fft_of(const struct bl_features *f)
 {
     int size = 2;
@@ -108,17 +108,15 @@ static int fft_of(const struct bl_features *f)
 
 static int tables_make(struct bl_features *f, struct bl_error *e)
 {
-    f->shape = malloc((size_t)f->window * sizeof *f->shape);
-    f->in = calloc((size_t)f->fft, sizeof *f->in);
-    f->bin = malloc(((size_t)f->fft / 2 + 1) * sizeof *f->bin);
-    f->power = malloc(((size_t)f->fft / 2 + 1) * sizeof *f->power);
-    f->plan = kiss_fftr_alloc(f->fft, 0, NULL, NULL);
-    if (!f->shape || !f->in || !f->bin || !f->power || !f->plan)
+    int fft = fft_of(f), code = bl_spectrum_open(&f->spectrum, f->window, fft, !f->spec.whisper, e);
+    f->edge = calloc((size_t)f->window + SLACK, sizeof *f->edge);
+    f->values = calloc((size_t)f->spec.mels + SLACK, sizeof *f->values);
+    if (code || !f->edge || !f->values)
         return bl_error_memory(e);
     shape_make(f);
     if (f->spec.whisper)
-        return bl_mel_slaney(&f->mel, f->spec.mels, f->fft, f->spec.rate, e);
-    return bl_mel_kaldi(&f->mel, f->spec.mels, f->fft, f->spec.rate, LOW, high_of(&f->spec), e);
+        return bl_mel_slaney(&f->mel, f->spec.mels, fft, f->spec.rate, e);
+    return bl_mel_kaldi(&f->mel, f->spec.mels, fft, f->spec.rate, LOW, high_of(&f->spec), e);
 }
 
 int bl_features_open(struct bl_features **out, const struct bl_features_spec *spec, struct bl_error *e)
@@ -129,7 +127,6 @@ int bl_features_open(struct bl_features **out, const struct bl_features_spec *sp
     f->spec = *spec;
     f->window = window_of(spec);
     f->shift = shift_of(spec);
-    f->fft = fft_of(f);
     f->before = spec->whisper ? f->window / 2 : spec->snip ? 0 : f->window / 2 - f->shift / 2;
     int code = tables_make(f, e);
     if (code) {
@@ -146,31 +143,14 @@ void bl_features_close(struct bl_features *f)
     if (!f)
         return;
     bl_mel_free(&f->mel);
-    kiss_fftr_free(f->plan);
-    free(f->shape);
-    free(f->in);
-    free(f->bin);
-    free(f->power);
+    bl_spectrum_close(&f->spectrum);
+    free(f->edge);
+    free(f->values);
     free(f->kept);
     free(f);
 }
 
 /* --- a frame ---------------------------------------------------------------------------------------------------- */
-
-/* ln(x) of a positive normal number by 2 artanh((m - 1) / (m + 1)): the C library's own differs with the processor. */
-static float natural_log(float x)
-{
-    int exponent;
-    double m = frexp(x, &exponent);
-    if (m < M_SQRT1_2) {
-        m *= 2;
-        exponent--;
-    }
-    double s = (m - 1) / (m + 1), t = s * s;
-    double sum =
-        1 + t * (1.0 / 3 + t * (1.0 / 5 + t * (1.0 / 7 + t * (1.0 / 9 + t * (1.0 / 11 + t * (1.0 / 13 + t / 15))))));
-    return (float)(2 * s * sum + exponent * M_LN2);
-}
 
 /* The sample at a place that may lie before the first or behind the last: mirrored, without (Whisper) or with the
  * sample at the edge. */
@@ -185,48 +165,25 @@ static float sample_at(const struct bl_features *f, int64_t at)
     return f->kept[at - f->kept_from];
 }
 
-static void window_fill(struct bl_features *f, int64_t from)
+/* The window's samples; where it reaches beyond the first or last, their mirror image. */
+static const float *window_at(struct bl_features *f, int64_t from)
 {
-    if (from >= 0 && from + f->window <= f->samples) {
-        memcpy(f->in, f->kept + (from - f->kept_from), (size_t)f->window * sizeof *f->in);
-        return;
-    }
+    if (from >= 0 && from + f->window <= f->samples)
+        return f->kept + (from - f->kept_from);
     for (int i = 0; i < f->window; i++)
-        f->in[i] = sample_at(f, from + i);
-}
-
-/* The mean removed, and high tones raised. */
-static void window_prepare(struct bl_features *f)
-{
-    double sum = 0;
-    for (int i = 0; i < f->window; i++)
-        sum += f->in[i];
-    float mean = (float)(sum / f->window);
-    for (int i = 0; i < f->window; i++)
-        f->in[i] -= mean;
-    for (int i = f->window - 1; i > 0; i--)
-        f->in[i] -= PREEMPHASIS * f->in[i - 1];
-    f->in[0] -= PREEMPHASIS * f->in[0];
+        f->edge[i] = sample_at(f, from + i);
+    return f->edge;
 }
 
 static void frame_make(struct bl_features *f, float *out)
 {
-    window_fill(f, f->frames * f->shift - f->before);
-    if (!f->spec.whisper)
-        window_prepare(f);
-    for (int i = 0; i < f->window; i++)
-        f->in[i] *= f->shape[i];
-    kiss_fftr(f->plan, f->in, f->bin);
-    for (int i = 0; i <= f->fft / 2; i++)
-        f->power[i] = f->bin[i].r * f->bin[i].r + f->bin[i].i * f->bin[i].i;
-    bl_mel_apply(&f->mel, f->power, out);
-    float least = f->spec.whisper ? 1e-10f : FLT_EPSILON;
-    for (int m = 0; m < f->spec.mels; m++) {
-        out[m] = natural_log(out[m] > least ? out[m] : least);
-        if (f->spec.whisper)
-            out[m] = (float)(out[m] * M_LOG10E);
-        f->greatest = out[m] > f->greatest ? out[m] : f->greatest;
-    }
+    bool whisper = f->spec.whisper;
+    bl_spectrum_make(&f->spectrum, window_at(f, f->frames * f->shift - f->before));
+    bl_mel_apply(&f->mel, f->spectrum.power, f->values);
+    float greatest =
+        bl_spectrum_log(f->values, f->spec.mels, whisper ? 1e-10f : FLT_EPSILON, whisper ? (float)M_LOG10E : 1);
+    f->greatest = greatest > f->greatest ? greatest : f->greatest;
+    memcpy(out, f->values, (size_t)f->spec.mels * sizeof *out);
 }
 
 /* --- an utterance ----------------------------------------------------------------------------------------------- */
@@ -274,7 +231,7 @@ int bl_features_push(struct bl_features *f, const float *samples, int64_t count,
     int64_t there = f->samples - f->kept_from;
     if (there + count > f->room) {
         int64_t room = there + count + CHUNK;
-        float *kept = realloc(f->kept, (size_t)room * sizeof *kept);
+        float *kept = realloc(f->kept, (size_t)(room + SLACK) * sizeof *kept);
         if (!kept)
             return bl_error_memory(e);
         f->kept = kept;
@@ -282,18 +239,19 @@ int bl_features_push(struct bl_features *f, const float *samples, int64_t count,
     }
     if (count)
         memcpy(f->kept + there, samples, (size_t)count * sizeof *samples);
+    memset(f->kept + there + count, 0, SLACK * sizeof *f->kept);
     f->samples += count;
     int code = frames_make(f, out, e);
     samples_drop(f);
     return code;
 }
 
-/* At least the maximum less 8, plus 4, over 4. */
+/* At least the maximum less 8, plus 4, over 4. There are whole lanes: mels are a multiple of them. */
 static void whisper_scale(const struct bl_features *f, float *value, size_t count)
 {
-    float least = f->greatest - 8;
-    for (size_t i = 0; i < count; i++)
-        value[i] = ((value[i] > least ? value[i] : least) + 4) / 4;
+    bl_lanes least = f->greatest - 8 + (bl_lanes){0};
+    for (size_t i = 0; i < count; i += BL_LANES)
+        bl_lanes_store(value + i, (bl_lanes_greater(bl_lanes_load(value + i), least) + 4) * 0.25f);
 }
 
 int bl_features_end(struct bl_features *f, struct bl_buffer *out, struct bl_error *e)

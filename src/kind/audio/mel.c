@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "kind/audio/elementary.h"
+#include "kind/audio/lanes.h"
 
 /* Slaney's scale: 3 mel to 200 Hz below 1000 Hz, from there 27 mel to a factor of 6.4. */
 static double slaney_to_hz(double mel)
@@ -24,8 +25,9 @@ static double hz_to_kaldi(double hz)
 static int mel_alloc(struct bl_mel *m, int filters, int fft, struct bl_error *e)
 {
     *m = (struct bl_mel){.filters = filters, .bins = fft / 2 + 1};
-    m->filter = calloc((size_t)filters, sizeof *m->filter);
-    m->weights = calloc((size_t)filters * (size_t)m->bins, sizeof *m->weights);
+    m->row = m->bins + BL_LANES;
+    m->filter = calloc((size_t)filters + BL_LANES, sizeof *m->filter);
+    m->weights = calloc((size_t)filters * (size_t)m->row, sizeof *m->weights);
     if (m->filter && m->weights)
         return BL_OK;
     bl_mel_free(m);
@@ -49,7 +51,7 @@ static double triangle(double left, double centre, double right, double at)
 /* Leaves out the zeros at both ends. */
 static void filter_settle(struct bl_mel *m, int f)
 {
-    float *row = m->weights + (size_t)f * (size_t)m->bins;
+    float *row = m->weights + (size_t)f * (size_t)m->row;
     int first = 0, end = m->bins;
     while (first < end && row[first] == 0)
         first++;
@@ -68,7 +70,7 @@ int bl_mel_slaney(struct bl_mel *m, int filters, int fft, int rate, struct bl_er
         double left = slaney_to_hz(step * f), centre = slaney_to_hz(step * (f + 1)),
                right = slaney_to_hz(step * (f + 2));
         for (int b = 0; b < m->bins; b++)
-            m->weights[f * m->bins + b] =
+            m->weights[f * m->row + b] =
                 (float)(triangle(left, centre, right, (double)b * rate / fft) * 2 / (right - left));
         filter_settle(m, f);
     }
@@ -84,26 +86,27 @@ int bl_mel_kaldi(struct bl_mel *m, int filters, int fft, int rate, double low, d
     for (int f = 0; f < filters; f++) {
         /* The bin in the middle of the FFT is no part of Kaldi's spectrum. */
         for (int b = 0; b < m->bins - 1; b++)
-            m->weights[f * m->bins + b] = (float)triangle(first + step * f, first + step * (f + 1),
-                                                          first + step * (f + 2), hz_to_kaldi((double)b * rate / fft));
+            m->weights[f * m->row + b] = (float)triangle(first + step * f, first + step * (f + 1),
+                                                         first + step * (f + 2), hz_to_kaldi((double)b * rate / fft));
         filter_settle(m, f);
     }
     return BL_OK;
 }
 
+/* What lies behind a filter's end, up to whole lanes, weighs 0. */
+static bl_lanes filter_apply(const struct bl_mel_filter *filter, const float *power)
+{
+    bl_lanes sum = {0};
+    for (int b = 0; b < filter->count; b += BL_LANES)
+        sum += bl_lanes_load(filter->weight + b) * bl_lanes_load(power + filter->first + b);
+    return sum;
+}
+
 void bl_mel_apply(const struct bl_mel *m, const float *power, float *out)
 {
-    for (int f = 0; f < m->filters; f++) {
-        const struct bl_mel_filter *filter = &m->filter[f];
-        const float *in = power + filter->first;
-        float sum[4] = {0};
-        int b = 0;
-        for (; b + 4 <= filter->count; b += 4) {
-            for (int k = 0; k < 4; k++)
-                sum[k] += filter->weight[b + k] * in[b + k];
-        }
-        for (; b < filter->count; b++)
-            sum[0] += filter->weight[b] * in[b];
-        out[f] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    for (int f = 0; f < m->filters; f += BL_LANES) {
+        const struct bl_mel_filter *filter = m->filter + f;
+        bl_lanes_store(out + f, bl_lanes_sums(filter_apply(filter, power), filter_apply(filter + 1, power),
+                                              filter_apply(filter + 2, power), filter_apply(filter + 3, power)));
     }
 }

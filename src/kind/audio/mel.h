@@ -12,6 +12,7 @@ struct bl_mel_filter {
 
 struct bl_mel {
     int filters, bins; /* bins: fft / 2 + 1 */
+    int row;           /* floats from one filter's weights to the next's */
     struct bl_mel_filter *filter;
     float *weights; /* of all filters */
 };
@@ -24,7 +25,7 @@ int bl_mel_kaldi(struct bl_mel *m, int filters, int fft, int rate, double low, d
 
 void bl_mel_free(struct bl_mel *m);
 
-/* power has bins floats, out filters. */
+/* power has bins floats and BL_LANES zeros, out has room for filters rounded up to a multiple of BL_LANES. */
 void bl_mel_apply(const struct bl_mel *m, const float *power, float *out);
 
 #endif

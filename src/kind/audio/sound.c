@@ -1,6 +1,9 @@
 #include "kind/audio/sound.h"
 
+#include <math.h>
 #include <string.h>
+
+#include "kind/audio/lanes.h"
 
 static int codec_open(struct bl_sound *s, struct bl_error *e)
 {
@@ -93,14 +96,17 @@ static int decode(struct bl_sound *s, AVFrame *frame, struct bl_error *e)
 
 /* --- samples that are no numbers -------------------------------------------------------------------------------- */
 
-/* How many of them are NaN or infinite: those whose exponent is all ones. The first loop has no branch. */
+/* How many of them are NaN or infinite: those whose exponent is all ones. count is within 2^31. */
 static int64_t odd_floats(const float *in, int64_t count)
 {
-    const uint32_t *bits = (const uint32_t *)(const void *)in, mask = 0x7f800000;
-    int64_t odd = 0;
-    for (int64_t i = 0; i < count; i++)
-        odd += (bits[i] & mask) == mask;
-    return odd;
+    const int32_t ones = 0x7f800000;
+    bl_lanes_bits odd = {0};
+    int64_t i = 0, rest = 0;
+    for (; i + BL_LANES <= count; i += BL_LANES)
+        odd -= ((bl_lanes_bits)bl_lanes_load(in + i) & ones) == ones; /* true is -1 */
+    for (; i < count; i++)
+        rest += !isfinite(in[i]);
+    return rest + odd[0] + odd[1] + odd[2] + odd[3];
 }
 
 static int64_t odd_doubles(const double *in, int64_t count)

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <libavutil/log.h>
 #include <libavutil/mem.h>
+#include <libavutil/opt.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,7 +14,9 @@
 
 #define IO_BUFFER (64 << 10)
 #define WAVE_LOOK (16 << 10)
-#define WAVE_PROBE 32 /* bytes: the least that libavformat takes */
+#define WAVE_PROBE 32   /* bytes: the least that libavformat takes */
+#define WAVE_FIRST 1024 /* bytes of the first packet: the least that the demuxer takes */
+#define WAVE_NEXT 16384
 
 /* Demuxers of things that are no media file: lists of other files, and pictures. */
 static const char *const playlists[] = {
@@ -177,30 +180,44 @@ static int format_find(struct bl_demux *d, const AVInputFormat **found, struct b
     return 0;
 }
 
+static bool has_dts(const uint8_t *data)
+{
+    static const char words[4][5] = {"\x7f\xfe\x80\x01", "\xfe\x7f\x01\x80", "\x1f\xff\xe8\x00", "\xff\x1f\x00\xe8"};
+    uint32_t word[4], found = 0;
+    for (int w = 0; w < 4; w++)
+        memcpy(&word[w], words[w], sizeof word[w]);
+    for (int from = 0; from < 4; from++) {
+        for (int i = 0; i < WAVE_LOOK; i += 4) {
+            uint32_t at;
+            memcpy(&at, data + from + i, sizeof at);
+            found |= (at == word[0]) | (at == word[1]) | (at == word[2]) | (at == word[3]);
+        }
+    }
+    return found;
+}
+
 /* libavformat looks for other codecs in samples of a wav file, as every demuxer knows them: nine tenths of the work on
  * a short file. What has been put there in practice is DTS, which one of four words begins; without them it need not
- * look further than at the first packet. */
-static int wave_look(struct bl_demux *d, const AVInputFormat *input, struct bl_error *e)
+ * look further than at the first packet, which is made a small one. */
+static int wave_look(struct bl_demux *d, const AVInputFormat *input, AVDictionary **options, struct bl_error *e)
 {
-    static const char words[][5] = {"\x7f\xfe\x80\x01", "\xfe\x7f\x01\x80", "\x1f\xff\xe8\x00", "\xff\x1f\x00\xe8"};
-    char begin[WAVE_LOOK];
+    uint8_t begin[WAVE_LOOK + 4] = {0};
     if (strcmp(input->name, "wav") != 0)
         return BL_OK;
-    ssize_t size = read_at(d, begin, sizeof begin, 0);
-    if (size < 0)
+    if (read_at(d, begin, WAVE_LOOK, 0) < 0)
         return bl_error_errno(e, BL_EFAIL, "%s: cannot be read", d->path);
-    for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
-        d->disguised = d->disguised || memmem(begin, (size_t)size, words[w], 4);
-    }
+    d->disguised = has_dts(begin);
+    d->looks = !d->disguised;
     if (d->disguised)
         return BL_OK;
     d->format->probesize = WAVE_PROBE;
-    return BL_OK;
+    return av_dict_set_int(options, "max_size", WAVE_FIRST, 0) < 0 ? bl_error_memory(e) : BL_OK;
 }
 
 static int format_open(struct bl_demux *d, struct bl_error *e)
 {
     const AVInputFormat *input;
+    AVDictionary *options = NULL;
     int rc = format_find(d, &input, e);
     if (rc)
         return rc;
@@ -214,10 +231,11 @@ static int format_open(struct bl_demux *d, struct bl_error *e)
     d->format->protocol_whitelist = av_strdup("file");
     if (!d->format->protocol_whitelist)
         return bl_error_memory(e);
-    rc = wave_look(d, input, e);
+    rc = wave_look(d, input, &options, e);
     if (rc)
         return rc;
-    rc = avformat_open_input(&d->format, d->path, input, NULL);
+    rc = avformat_open_input(&d->format, d->path, input, &options);
+    av_dict_free(&options);
     if (rc >= 0)
         return 0;
     char what[128] = "not a media file that FFmpeg can read";
@@ -391,6 +409,8 @@ int bl_demux_next(struct bl_demux *d, AVPacket *packet, struct bl_error *e)
             d->end_error = rc == AVERROR_EOF ? 0 : rc;
             return 0;
         }
+        if (d->looks)
+            d->looks = av_opt_set_int(d->format, "max_size", WAVE_NEXT, AV_OPT_SEARCH_CHILDREN) < 0;
         if (d->every_stream || packet->stream_index == d->stream->index)
             return 1;
     }

@@ -32,6 +32,7 @@ struct bl_demux {
     AVIOContext *io;
     AVFormatContext *format;
     bool recognised;   /* by the file's content, not only by its name */
+    bool looks;        /* libavformat is going to look for other codecs in the first packet */
     bool disguised;    /* a wav file whose samples may be those of another codec */
     AVStream *stream;  /* the video; the audio of BL_DEMUX_SOUND */
     bool probed;       /* libavformat looked into the streams, not only at the header */

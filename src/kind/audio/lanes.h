@@ -1,0 +1,42 @@
+/* Four floats at a time: what every processor that is of interest has, so that nothing depends on which it is. */
+#ifndef BL_LANES_H
+#define BL_LANES_H
+
+#include <stdint.h>
+#include <string.h>
+
+#define BL_LANES 4
+
+typedef float bl_lanes __attribute__((vector_size(4 * BL_LANES)));
+typedef int32_t bl_lanes_bits __attribute__((vector_size(4 * BL_LANES)));
+
+static inline bl_lanes bl_lanes_load(const float *at)
+{
+    bl_lanes value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
+static inline void bl_lanes_store(float *at, bl_lanes value)
+{
+    memcpy(at, &value, sizeof value);
+}
+
+/* Of each pair the greater; b where either is NaN. */
+static inline bl_lanes bl_lanes_greater(bl_lanes a, bl_lanes b)
+{
+    bl_lanes_bits greater = a > b;
+    return (bl_lanes)(((bl_lanes_bits)a & greater) | ((bl_lanes_bits)b & ~greater));
+}
+
+/* The sums of a, b, c and d, each (0 + 1) + (2 + 3). */
+static inline bl_lanes bl_lanes_sums(bl_lanes a, bl_lanes b, bl_lanes c, bl_lanes d)
+{
+    bl_lanes ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+    bl_lanes AB = __builtin_shufflevector(a, b, 2, 6, 3, 7), CD = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+    bl_lanes low = __builtin_shufflevector(ab, cd, 0, 1, 4, 5) + __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+    bl_lanes high = __builtin_shufflevector(AB, CD, 0, 1, 4, 5) + __builtin_shufflevector(AB, CD, 2, 3, 6, 7);
+    return low + high;
+}
+
+#endif

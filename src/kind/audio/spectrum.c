@@ -1,0 +1,157 @@
+#include "kind/audio/spectrum.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "kind/audio/elementary.h"
+#include "kind/audio/lanes.h"
+
+#define PREEMPHASIS 0.97f
+
+/* --- setting up ------------------------------------------------------------------------------------------------- */
+
+/* Zeros, and room for whole lanes behind them. */
+static float *floats_alloc(int count)
+{
+    return calloc((size_t)count + 2 * BL_LANES, sizeof(float));
+}
+
+static void waves_make(struct bl_spectrum *s)
+{
+    for (int k = 0; k <= s->fft / 2; k++) {
+        double turns = (double)k / s->fft;
+        s->cosine[k] = (float)bl_elementary_cos(turns);
+        s->sine[k] = (float)bl_elementary_cos(turns + 0.75);
+    }
+}
+
+int bl_spectrum_open(struct bl_spectrum *s, int window, int fft, bool raised, struct bl_error *e)
+{
+    int bins = fft / 2 + 1;
+    *s = (struct bl_spectrum){.window = window, .fft = fft, .raised = raised};
+    s->shape = floats_alloc(window);
+    s->centred = floats_alloc(window);
+    s->in = floats_alloc(fft);
+    s->bin = (kiss_fft_cpx *)(void *)floats_alloc(2 * (BL_LANES + bins));
+    s->power = floats_alloc(bins);
+    s->cosine = floats_alloc(bins);
+    s->sine = floats_alloc(bins);
+    s->plan = kiss_fft_alloc(fft / 2, 0, NULL, NULL);
+    if (!s->shape || !s->centred || !s->in || !s->bin || !s->power || !s->cosine || !s->sine || !s->plan)
+        return bl_error_memory(e);
+    waves_make(s);
+    return BL_OK;
+}
+
+void bl_spectrum_close(struct bl_spectrum *s)
+{
+    free(s->shape);
+    free(s->centred);
+    free(s->in);
+    free(s->bin);
+    free(s->power);
+    free(s->cosine);
+    free(s->sine);
+    kiss_fft_free(s->plan);
+    *s = (struct bl_spectrum){0};
+}
+
+/* --- a window --------------------------------------------------------------------------------------------------- */
+
+static float mean_of(const float *samples, int count)
+{
+    double sum[BL_LANES] = {0};
+    int whole = count - count % BL_LANES;
+    for (int i = 0; i < whole; i += BL_LANES) {
+        for (int k = 0; k < BL_LANES; k++)
+            sum[k] += samples[i + k];
+    }
+    for (int i = whole; i < count; i++)
+        sum[0] += samples[i];
+    return (float)((sum[0] + sum[1] + (sum[2] + sum[3])) / count);
+}
+
+/* Into s->in, of which what lies behind the window stays 0: there the shape is. */
+static void window_shape(struct bl_spectrum *s, const float *samples)
+{
+    for (int i = 0; i < s->window; i += BL_LANES)
+        bl_lanes_store(s->in + i, bl_lanes_load(samples + i) * bl_lanes_load(s->shape + i));
+}
+
+/* Each sample less most of the one before. */
+static void window_raise(struct bl_spectrum *s, const float *samples)
+{
+    float mean = mean_of(samples, s->window), *centred = s->centred + 1;
+    for (int i = 0; i < s->window; i += BL_LANES)
+        bl_lanes_store(centred + i, bl_lanes_load(samples + i) - mean);
+    s->centred[0] = centred[0];
+    for (int i = 0; i < s->window; i += BL_LANES)
+        bl_lanes_store(s->in + i, (bl_lanes_load(centred + i) - PREEMPHASIS * bl_lanes_load(s->centred + i)) *
+                                      bl_lanes_load(s->shape + i));
+}
+
+/* Complex values from at on: their real parts and their imaginary ones. */
+static void bins_load(const kiss_fft_cpx *at, bl_lanes *real, bl_lanes *imaginary)
+{
+    const float *values = (const float *)(const void *)at;
+    bl_lanes a = bl_lanes_load(values), b = bl_lanes_load(values + BL_LANES);
+    *real = __builtin_shufflevector(a, b, 0, 2, 4, 6);
+    *imaginary = __builtin_shufflevector(a, b, 1, 3, 5, 7);
+}
+
+/* Of an FFT of pairs of samples, as if they were complex numbers, makes that of the samples: its even part E and its
+ * odd one O, each doubled, are in bins k and half - k, and bin k is E + O (cos - i sin). kiss_fftr does the same, but
+ * not four at a time. */
+static void power_make(struct bl_spectrum *s, int half, const kiss_fft_cpx *bin)
+{
+    for (int k = 0; k <= half; k += BL_LANES) {
+        bl_lanes ar, ai, br, bi, cosine = bl_lanes_load(s->cosine + k), sine = bl_lanes_load(s->sine + k);
+        bins_load(bin + k, &ar, &ai);
+        bins_load(bin + half - k - (BL_LANES - 1), &br, &bi);
+        br = __builtin_shufflevector(br, br, 3, 2, 1, 0);
+        bi = __builtin_shufflevector(bi, bi, 3, 2, 1, 0);
+        bl_lanes odd_r = ai + bi, odd_i = br - ar;
+        bl_lanes real = ar + br + (odd_r * cosine + odd_i * sine),
+                 imaginary = ai - bi + (odd_i * cosine - odd_r * sine);
+        bl_lanes_store(s->power + k, (real * real + imaginary * imaginary) * 0.25f);
+    }
+    bl_lanes_store(s->power + half + 1, (bl_lanes){0});
+}
+
+void bl_spectrum_make(struct bl_spectrum *s, const float *samples)
+{
+    int half = s->fft / 2;
+    kiss_fft_cpx *bin = s->bin + BL_LANES; /* what is before and behind is never more than looked at */
+    if (s->raised)
+        window_raise(s, samples);
+    else
+        window_shape(s, samples);
+    kiss_fft(s->plan, (const kiss_fft_cpx *)(const void *)s->in, bin);
+    bin[half] = bin[0];
+    power_make(s, half, bin);
+}
+
+/* --- logarithms ------------------------------------------------------------------------------------------------- */
+
+/* ln(x) = exponent ln(2) + ln(m), with m between sqrt(1/2) and sqrt(2), and ln(m) = 2 artanh((m - 1) / (m + 1)). The C
+ * library's own differs with the processor. */
+static bl_lanes lanes_log(bl_lanes x, float scale)
+{
+    const int32_t root = 0x3f3504f3; /* sqrt(1/2) */
+    bl_lanes_bits bits = (bl_lanes_bits)x, exponent = (bits - root) >> 23;
+    bl_lanes m = (bl_lanes)(bits - (exponent << 23)), s = (m - 1) / (m + 1), t = s * s;
+    bl_lanes sum = 1 + t * (1.0f / 3 + t * (1.0f / 5 + t * (1.0f / 7 + t * (1.0f / 9))));
+    return s * sum * (2 * scale) + __builtin_convertvector(exponent, bl_lanes) * ((float)M_LN2 * scale);
+}
+
+float bl_spectrum_log(float *value, int count, float least, float scale)
+{
+    bl_lanes low = {least, least, least, least}, greatest = {-FLT_MAX, -FLT_MAX, -FLT_MAX, -FLT_MAX};
+    for (int i = 0; i < count; i += BL_LANES) {
+        bl_lanes log = lanes_log(bl_lanes_greater(bl_lanes_load(value + i), low), scale);
+        bl_lanes_store(value + i, log);
+        greatest = bl_lanes_greater(log, greatest);
+    }
+    return fmaxf(fmaxf(greatest[0], greatest[1]), fmaxf(greatest[2], greatest[3]));
+}
