@@ -96,7 +96,7 @@ START_TEST(lines_of_no_use_say_why)
         const char *line, *why;
     } bad[] = {
         {"", "not JSON at byte 0"},
-        {"[]", "expected an object"},
+        {"[]", "an array; JSONL has an object in every line"},
         {"{}", "neither"},
         {"{\"audio_filepath\": \"\"}", "is empty, no path"},
         {"{\"audio_filepath\": \"a\\u0000b\"}", "a zero byte in \"audio_filepath\""},
