@@ -147,7 +147,7 @@ static int count_with(const struct setting *s, const char *path, struct counted 
 {
     *c = (struct counted){0};
     snprintf(c->path, sizeof c->path, "%s", path);
-    struct bl_input input = {c->path, file_size(path), 0};
+    struct bl_input input = {.path = c->path, .bytes = file_size(path)};
     struct bl_stretch stretch = {.input = &input, .inputs = 1, .end = INT64_MAX};
     int rc = bl_kind_video.count(&s->config, &s->env, NULL, &stretch, keep, c, e);
     c->row.path = c->path;
