@@ -64,9 +64,9 @@ int bl_pixels_make(struct bl_pixels *pixels, enum AVPixelFormat format, struct b
 
 static INLINE void bytes_read(const uint8_t *restrict in, int step, int count, uint16_t *restrict out)
 {
-    int whole = step == 1 ? count / GROUP * GROUP : 0;
-    for (int x = 0; x < whole; x += GROUP, in += GROUP, out += GROUP) {
-        for (int i = 0; i < GROUP; i++)
+    int whole = step == 1 ? count / (2 * GROUP) * (2 * GROUP) : 0;
+    for (int x = 0; x < whole; x += 2 * GROUP, in += 2 * GROUP, out += 2 * GROUP) {
+        for (int i = 0; i < 2 * GROUP; i++)
             out[i] = (uint16_t)(in[i] << 8);
     }
     for (int x = whole; x < count; x++, in += step)
@@ -140,25 +140,33 @@ static INLINE void row_between(const uint16_t *restrict a, const uint16_t *restr
 
 typedef uint16_t words8 __attribute__((vector_size(16)));
 
-/* Doubles a row, eight at a time: every sample is followed by one a half further on, or, where chroma lies between,
- * there are one a quarter before and one a quarter behind. */
+/* Doubles eight words: every sample is followed by one a half further on, or, where chroma lies between, there are one
+ * a quarter before and one a quarter behind. */
+static INLINE void eight_double(const uint16_t *restrict in, int phase, uint16_t *restrict out)
+{
+    uint16_t even[8], odd[8];
+    words8 a, b, low, high;
+    if (phase == 0) {
+        memcpy(even, in, sizeof(even));
+        group_between(in, in + 1, 4, 8, odd);
+    } else {
+        group_between(in - 1, in, 6, 8, even);
+        group_between(in, in + 1, 2, 8, odd);
+    }
+    memcpy(&a, even, sizeof(a));
+    memcpy(&b, odd, sizeof(b));
+    low = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+    high = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+    memcpy(out, &low, sizeof(low));
+    memcpy(out + 8, &high, sizeof(high));
+}
+
+/* Whole groups, into the slack. For a constant phase, lest each group asks for it. */
 static INLINE void row_double(const uint16_t *restrict in, int phase, int count, uint16_t *restrict out)
 {
-    for (int x = 0; x < count; x += 8, in += 8, out += 16) {
-        uint16_t even[8], odd[8];
-        words8 a, b, woven[2];
-        if (phase == 0) {
-            memcpy(even, in, sizeof(even));
-            group_between(in, in + 1, 4, 8, odd);
-        } else {
-            group_between(in - 1, in, 6, 8, even);
-            group_between(in, in + 1, 2, 8, odd);
-        }
-        memcpy(&a, even, sizeof(a));
-        memcpy(&b, odd, sizeof(b));
-        woven[0] = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
-        woven[1] = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
-        memcpy(out, woven, sizeof(woven));
+    for (int x = 0; x < count; x += GROUP, in += GROUP, out += 2 * GROUP) {
+        eight_double(in, phase, out);
+        eight_double(in + 8, phase, out + GROUP);
     }
 }
 
@@ -185,7 +193,10 @@ struct bl_rows_kernels {
     }                                                                                                                  \
     target static void twice_##level(const uint16_t *in, int phase, int count, uint16_t *out)                          \
     {                                                                                                                  \
-        row_double(in, phase, count, out);                                                                             \
+        if (phase == 0)                                                                                                \
+            row_double(in, 0, count, out);                                                                             \
+        else                                                                                                           \
+            row_double(in, phase, count, out);                                                                         \
     }                                                                                                                  \
     static const struct bl_rows_kernels kernels_##level = {bytes_##level, words_##level, between_##level, twice_##level}
 
