@@ -272,6 +272,46 @@ START_TEST(crop_takes_the_middle)
 }
 END_TEST
 
+/* The same picture with rows for columns. */
+static AVFrame *transposed(const AVFrame *f)
+{
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get((enum AVPixelFormat)f->format);
+    AVFrame *t = noise((enum AVPixelFormat)f->format, f->height, f->width, 0);
+    t->chroma_location = f->chroma_location;
+    for (int c = 0; c < 3; c++) {
+        int w = c ? AV_CEIL_RSHIFT(f->width, desc->log2_chroma_w) : f->width;
+        int h = c ? AV_CEIL_RSHIFT(f->height, desc->log2_chroma_h) : f->height;
+        for (int i = 0; i < w * h; i++)
+            t->data[c][i % w * t->linesize[c] + i / w] = f->data[c][i / w * f->linesize[c] + i % w];
+    }
+    return t;
+}
+
+/* Chroma is scaled across or down first, as its size and the picture's have it; rows for columns make it the other. */
+START_TEST(chroma_is_scaled_alike_in_either_order)
+{
+    static const enum AVChromaLocation sited[] = {AVCHROMA_LOC_TOPLEFT, AVCHROMA_LOC_CENTER};
+    static const int sizes[][4] = {{128, 48, 40, 60}, {131, 47, 57, 40}, {64, 64, 20, 90}, {250, 20, 100, 25}};
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes * 2; k++) {
+        const int *size = sizes[k / 2], w = size[2], h = size[3];
+        AVFrame *f = noise(AV_PIX_FMT_YUV420P, size[0], size[1], (uint32_t)k);
+        f->chroma_location = sited[k % 2];
+        AVFrame *t = transposed(f);
+        struct bl_geometry upright = geometry(f, w, h, BL_FIT_STRETCH, NULL);
+        struct bl_geometry turned = geometry(t, h, w, BL_FIT_STRETCH, NULL);
+        uint8_t *a = convert(f, &upright, best()), *b = convert(t, &turned, best());
+        for (int i = 0; i < 3 * w * h; i++) {
+            int x = i / 3 % w, y = i / 3 / w, at_b = (x * h + y) * 3 + i % 3;
+            ck_assert_msg(abs(a[i] - b[at_b]) <= 1, "case %zu: (%d, %d) is %d and %d", k, x, y, a[i], b[at_b]);
+        }
+        free(a);
+        free(b);
+        av_frame_free(&f);
+        av_frame_free(&t);
+    }
+}
+END_TEST
+
 /* --- equal bytes -------------------------------------------------------------------------------------------------- */
 
 /* Fills `to` with the components of `from`, by FFmpeg's own writer, which ors bits in. */
@@ -635,6 +675,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, chroma_locations);
     tcase_add_test(tests, ycgco);
     tcase_add_test(tests, scaling_is_the_widened_triangle);
+    tcase_add_test(tests, chroma_is_scaled_alike_in_either_order);
     tcase_add_test(tests, crop_takes_the_middle);
     tcase_add_test(tests, packing_does_not_matter);
     tcase_add_test(tests, rgb_at_native_size_is_itself);

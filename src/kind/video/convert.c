@@ -43,7 +43,7 @@ struct bl_convert {
     struct graph graphs[GRAPHS];
     uint64_t clock;
     struct bl_rows rows;
-    struct room temporary, in, narrow, out[3], row;
+    struct room temporary, in, narrow, low, out[3], row;
 };
 
 /* Rows of words, addressed as zimg does: row & mask. */
@@ -60,7 +60,8 @@ struct passage {
     struct bl_colour colour;
     int component;            /* which is being scaled */
     struct lines in;          /* what zimg is reading */
-    struct lines narrow;      /* chroma of the scaled height, before it is widened */
+    struct lines narrow;      /* chroma before it is widened: of the scaled height, or the row at hand */
+    struct lines low;         /* chroma of the scaled width, before its height is scaled */
     struct lines out[3];      /* scaled; of luma or of grey, the last to come, only the lines that zimg has under way */
     uint8_t *origin;          /* where the scaled picture's first pixel goes */
     ptrdiff_t step_x, step_y; /* bytes from there to its next pixel, next row */
@@ -111,6 +112,7 @@ void bl_convert_close(struct bl_convert *convert)
     av_free(convert->temporary.data);
     av_free(convert->in.data);
     av_free(convert->narrow.data);
+    av_free(convert->low.data);
     for (int c = 0; c < 3; c++)
         av_free(convert->out[c].data);
     av_free(convert->row.data);
@@ -214,6 +216,24 @@ static int row_wanted_wide(void *user, unsigned i, unsigned left, unsigned right
     return 0;
 }
 
+/* ... or of chroma as high as it lies in the frame ... */
+static int row_wanted_low(void *user, unsigned i, unsigned left, unsigned right)
+{
+    struct passage *p = user;
+    struct bl_rows *rows = &p->convert->rows;
+    bl_rows_read_own(rows, p->component, (int)i, 0, rows->chroma_width, line_at(&p->narrow, 0));
+    bl_rows_widen(rows, line_at(&p->narrow, 0), (int)left, (int)right, line_at(&p->in, i));
+    return 0;
+}
+
+/* ... or of chroma whose width is scaled already ... */
+static int row_wanted_high(void *user, unsigned i, unsigned left, unsigned right)
+{
+    struct passage *p = user;
+    bl_rows_heighten(&p->convert->rows, p->low.data, p->low.stride, (int)i, (int)left, (int)right, line_at(&p->in, i));
+    return 0;
+}
+
 /* ... or it has made those of the last component: the pixels are complete. */
 static int row_done(void *user, unsigned i, unsigned left, unsigned right)
 {
@@ -301,8 +321,8 @@ static int plane_scale(struct passage *p, const struct graph_key *key, zimg_filt
     return 0;
 }
 
-/* Chroma that is narrower than luma: first its height is scaled, then it is widened and its width scaled. */
-static int narrow_scale(struct passage *p, struct lines *out, struct room *room, struct bl_error *e)
+/* Chroma that is narrower than luma, its height first: that is scaled, then it is widened and its width scaled ... */
+static int narrow_scale_down(struct passage *p, struct lines *out, struct room *room, struct bl_error *e)
 {
     const struct bl_geometry *g = p->geometry;
     int narrow = p->convert->rows.chroma_width;
@@ -313,6 +333,27 @@ static int narrow_scale(struct passage *p, struct lines *out, struct room *room,
                                      g->source_width,  g->scaled_height};
     int rc = plane_scale(p, &down, row_wanted, NULL, &p->narrow, &p->convert->narrow, e);
     return rc ? rc : plane_scale(p, &across, row_wanted_wide, NULL, out, room, e);
+}
+
+/* ... or its width first. */
+static int narrow_scale_across(struct passage *p, struct lines *out, struct room *room, struct bl_error *e)
+{
+    const struct bl_geometry *g = p->geometry;
+    int narrow = p->convert->rows.chroma_width, low = p->convert->rows.chroma_height;
+    const struct graph_key across = {g->coded_width, low, g->scaled_width, low, g->source_x, 0, g->source_width, low};
+    const struct graph_key down = {g->scaled_width, g->coded_height, g->scaled_width, g->scaled_height, 0,
+                                   g->source_y,     g->scaled_width, g->source_height};
+    int rc = lines_make(&p->narrow, &p->convert->narrow, narrow, 1, 0, e);
+    if (!rc)
+        rc = plane_scale(p, &across, row_wanted_low, NULL, &p->low, &p->convert->low, e);
+    return rc ? rc : plane_scale(p, &down, row_wanted_high, NULL, out, room, e);
+}
+
+/* Scaling rows costs most: there are fewer of them before or after the height is scaled. */
+static int narrow_scale(struct passage *p, struct lines *out, struct room *room, struct bl_error *e)
+{
+    int fewer_before = p->convert->rows.chroma_height < p->geometry->scaled_height;
+    return fewer_before ? narrow_scale_across(p, out, room, e) : narrow_scale_down(p, out, room, e);
 }
 
 /* Luma comes last, so that its rows can be coloured as they come. */

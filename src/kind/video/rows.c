@@ -303,11 +303,34 @@ int bl_rows_narrow(const struct bl_rows *rows, int c)
     return c && rows->pixels.sub_w;
 }
 
-/* Columns from to to of row `row` of chroma component c; the first and the last row repeat beyond the picture. */
+/* The first and the last row of chroma repeat beyond the picture. */
+static int row_inside(const struct bl_rows *rows, int row)
+{
+    return row < 0 ? 0 : row < rows->chroma_height ? row : rows->chroma_height - 1;
+}
+
+/* The row of chroma that row y of luma lies at or below, and how many eighths below. */
+static int row_above(const struct bl_rows *rows, int y, int *eighths)
+{
+    int sub = rows->pixels.sub_h;
+    int down = rows->phase_h + (8 >> sub) * (y & ((1 << sub) - 1));
+    *eighths = down & 7;
+    return (y >> sub) + (down < 0 ? -1 : 0);
+}
+
+static void rows_mix(const struct bl_rows *rows, const uint16_t *above, const uint16_t *below, int eighths, int count,
+                     uint16_t *out)
+{
+    if (eighths)
+        rows->kernels->between(above, below, eighths, count, out);
+    else
+        memcpy(out, above, (size_t)count * sizeof(uint16_t));
+}
+
+/* Columns from to to of a row of chroma component c. */
 static const uint16_t *kept_row(struct bl_rows *rows, int c, int row, int from, int to)
 {
-    int height = AV_CEIL_RSHIFT(rows->frame->height, rows->pixels.sub_h);
-    row = row < 0 ? 0 : row < height ? row : height - 1;
+    row = row_inside(rows, row);
     struct bl_rows_kept *kept = &rows->kept[c - 1][row & 1];
     if (kept->row != row || kept->from != from || kept->to != to) {
         component_read(rows, c, row, from, to, kept->words);
@@ -318,20 +341,30 @@ static const uint16_t *kept_row(struct bl_rows *rows, int c, int row, int from, 
     return kept->words;
 }
 
+void bl_rows_read_own(struct bl_rows *rows, int c, int row, int from, int to, uint16_t *out)
+{
+    component_read(rows, c, row, from, to, out + from);
+}
+
 void bl_rows_read(struct bl_rows *rows, int c, int y, int from, int to, uint16_t *out)
 {
-    int sub = rows->pixels.sub_h;
-    if (!c || !sub) {
+    int eighths, row = row_above(rows, y, &eighths);
+    if (!c || !rows->pixels.sub_h) {
         component_read(rows, c, y, from, to, out + from);
         return;
     }
-    int down = rows->phase_h + (8 >> sub) * (y & ((1 << sub) - 1));
-    int row = (y >> sub) + (down < 0 ? -1 : 0);
     const uint16_t *above = kept_row(rows, c, row, from, to);
-    if (down & 7)
-        rows->kernels->between(above, kept_row(rows, c, row + 1, from, to), down & 7, to - from, out + from);
-    else
-        memcpy(out + from, above, (size_t)(to - from) * sizeof(uint16_t));
+    rows_mix(rows, above, eighths ? kept_row(rows, c, row + 1, from, to) : above, eighths, to - from, out + from);
+}
+
+void bl_rows_heighten(const struct bl_rows *rows, const uint8_t *all, ptrdiff_t stride, int y, int left, int right,
+                      uint16_t *out)
+{
+    int eighths, row = row_above(rows, y, &eighths);
+    const uint8_t *above = all + row_inside(rows, row) * stride, *below = all + row_inside(rows, row + 1) * stride;
+    left &= -16;
+    rows_mix(rows, (const uint16_t *)(const void *)above + left, (const uint16_t *)(const void *)below + left, eighths,
+             right - left, out + left);
 }
 
 /* --- one frame --------------------------------------------------------------------------------------------------- */
@@ -380,6 +413,7 @@ int bl_rows_begin(struct bl_rows *rows, const struct bl_pixels *pixels, const AV
     rows->pixels = *pixels;
     rows->frame = frame;
     rows->chroma_width = AV_CEIL_RSHIFT(frame->width, pixels->sub_w);
+    rows->chroma_height = AV_CEIL_RSHIFT(frame->height, pixels->sub_h);
     phases_make(rows, frame->chroma_location);
     return room_make(rows, frame->width, e);
 }

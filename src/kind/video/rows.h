@@ -44,7 +44,7 @@ struct bl_rows {
     struct bl_pixels pixels;
     const AVFrame *frame;
     const AVPixFmtDescriptor *desc;
-    int chroma_width;
+    int chroma_width, chroma_height;
     int phase_w, phase_h; /* where a block's first sample of luma lies from its chroma, in eighths of a chroma sample */
     struct bl_rows_kept kept[2][2];
     uint16_t *words; /* what FFmpeg's reader gives */
@@ -60,6 +60,13 @@ void bl_rows_free(struct bl_rows *rows);
 
 /* Columns from to to of component c in row y of luma, to out[from...]; the columns are the component's own. */
 void bl_rows_read(struct bl_rows *rows, int c, int y, int from, int to, uint16_t *out);
+
+/* The same in two steps, between which rows can be scaled to another width: columns from to to of a row of chroma, the
+ * component's own; and columns left to right of row y of luma, from all of chroma's rows, which lie stride bytes apart.
+ */
+void bl_rows_read_own(struct bl_rows *rows, int c, int row, int from, int to, uint16_t *out);
+void bl_rows_heighten(const struct bl_rows *rows, const uint8_t *all, ptrdiff_t stride, int y, int left, int right,
+                      uint16_t *out);
 
 /* Whether bl_rows_read gives component c narrower than luma. */
 int bl_rows_narrow(const struct bl_rows *rows, int c);
