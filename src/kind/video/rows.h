@@ -4,8 +4,8 @@
  * A word is the component's value shifted up to 16 bits (8 bits: times 256), in limited and in full range alike;
  * components of less than 8 bits are widened to 8 first. Chroma is brought to luma's size bilinearly, from where the
  * frame sites it (left where it does not say): its height as its rows are read, its width by a call of its own, for a
- * scaler does well to reduce the height in between. Rows are made when they are asked for: no copy of a frame is ever
- * held. Alpha is left behind. */
+ * scaler does well to reduce the height in between; or the other way round, where that is less work. Rows are made when
+ * they are asked for: no copy of a frame is ever held. Alpha is left behind. */
 #ifndef BL_ROWS_H
 #define BL_ROWS_H
 
