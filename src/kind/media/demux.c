@@ -16,7 +16,7 @@
 #define WAVE_LOOK (16 << 10)
 #define WAVE_PROBE 32   /* bytes: the least that libavformat takes */
 #define WAVE_FIRST 1024 /* bytes of the first packet: the least that the demuxer takes */
-#define WAVE_NEXT 16384
+#define WAVE_NEXT 4096  /* of those behind it: what it makes by itself */
 
 /* Demuxers of things that are no media file: lists of other files, and pictures. */
 static const char *const playlists[] = {
