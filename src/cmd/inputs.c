@@ -9,7 +9,7 @@
 
 #define TOLD_MAX 10 /* faults, of empty rows or of one file, that are told one by one */
 
-static const char *const kind_names[] = {"auto", "video", "audio", "text", "array", NULL};
+static const char *const kind_names[] = {"auto", "video", "audio", "text", "array", "frames", NULL};
 
 static const struct bl_option table[] = {
     {.name = "config",
@@ -41,10 +41,23 @@ static const struct bl_option table[] = {
     {0},
 };
 
+/* That of a kind before it with the same options, or NULL. */
+static void *shared_config(const struct bl_inputs *inputs, int k)
+{
+    for (int before = 0; before < k; before++) {
+        if (bl_kinds[before]->options == bl_kinds[k]->options)
+            return inputs->configs[before];
+    }
+    return NULL;
+}
+
 int bl_inputs_add_options(struct bl_inputs *inputs, struct bl_cmd *cmd)
 {
     int code = bl_options_add(&cmd->options, "Sources", table, inputs, &cmd->error);
     for (int k = 0; bl_kinds[k] && !code; k++) {
+        inputs->configs[k] = shared_config(inputs, k);
+        if (inputs->configs[k])
+            continue;
         inputs->configs[k] = calloc(1, bl_kinds[k]->config_size);
         if (!inputs->configs[k])
             return bl_error_memory(&cmd->error);
@@ -140,7 +153,7 @@ int bl_inputs_settle(struct bl_inputs *inputs, struct bl_cmd *cmd)
     }
     code = settle_dtype(inputs, &cmd->error);
     for (int k = 0; bl_kinds[k] && !code; k++)
-        code = bl_kinds[k]->check(inputs->configs[k], &cmd->error);
+        code = shared_config(inputs, k) ? BL_OK : bl_kinds[k]->check(inputs->configs[k], &cmd->error);
     return code;
 }
 
@@ -180,7 +193,8 @@ static int prepare(struct bl_inputs *inputs, struct bl_cmd *cmd)
 static int check_flags(const struct bl_cmd *cmd, const struct bl_kind *kind, struct bl_error *e)
 {
     for (int k = 0; bl_kinds[k]; k++) {
-        for (const struct bl_option *option = bl_kinds[k]->options; bl_kinds[k] != kind && option->name; option++) {
+        for (const struct bl_option *option = bl_kinds[k]->options;
+             bl_kinds[k]->options != kind->options && option->name; option++) {
             if (bl_options_origin(&cmd->options, option->name) == BL_ORIGIN_FLAG)
                 return bl_error_set(e, BL_EUSAGE, "--%s is for %s, and the inputs are %s (--kind says otherwise)",
                                     option->name, bl_kinds[k]->name, kind->name);
@@ -191,10 +205,9 @@ static int check_flags(const struct bl_cmd *cmd, const struct bl_kind *kind, str
 
 int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_cmd *cmd)
 {
+    inputs->kind_config = inputs->configs[bl_kind_index(kind)];
     for (int k = 0; bl_kinds[k]; k++) {
-        if (bl_kinds[k] == kind)
-            inputs->kind_config = inputs->configs[k];
-        else
+        if (inputs->configs[k] != inputs->kind_config)
             bl_options_rest(&cmd->options, inputs->configs[k]);
     }
     inputs->kind = kind;
@@ -202,6 +215,8 @@ int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct b
     int code = check_flags(cmd, kind, &cmd->error);
     if (!code)
         code = check_dtype(inputs, kind, &cmd->error);
+    if (!code)
+        code = kind->check(inputs->kind_config, &cmd->error);
     return code ? code : prepare(inputs, cmd);
 }
 
@@ -233,7 +248,9 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
     const struct bl_kind *kind = inputs->kind_option ? bl_kinds[inputs->kind_option - 1] : NULL;
     int code = bl_sources_list(&inputs->files, inputs->source, inputs->sources, inputs->base, kind, &cmd->error);
     if (!code && !inputs->files.count)
-        code = bl_error_set(&cmd->error, BL_EFAIL, "no inputs: no file in the sources has a name of a known kind");
+        code = bl_error_set(
+            &cmd->error, BL_EFAIL,
+            "no inputs: no file in the sources has a name of a known kind (folders of images: --kind frames)");
     return code;
 }
 
@@ -245,8 +262,10 @@ void bl_inputs_free(struct bl_inputs *inputs)
     bl_config_free(&inputs->config);
     if (inputs->kind && inputs->kind->release)
         inputs->kind->release(inputs->kind_config);
-    for (int k = 0; k < BL_KINDS_MAX; k++)
-        free(inputs->configs[k]);
+    for (int k = 0; bl_kinds[k]; k++) {
+        if (!shared_config(inputs, k))
+            free(inputs->configs[k]);
+    }
     for (int i = 0; i < inputs->paths; i++)
         free(inputs->path[i]);
     *inputs = (struct bl_inputs){0};

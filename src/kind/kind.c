@@ -5,10 +5,12 @@
 
 #include "kind/array/array.h"
 #include "kind/audio/audio.h"
+#include "kind/frames/frames.h"
 #include "kind/text/text.h"
 #include "kind/video/video.h"
 
-const struct bl_kind *const bl_kinds[] = {&bl_kind_video, &bl_kind_audio, &bl_kind_text, &bl_kind_array, NULL};
+const struct bl_kind *const bl_kinds[] = {&bl_kind_video, &bl_kind_audio,  &bl_kind_text,
+                                          &bl_kind_array, &bl_kind_frames, NULL};
 
 const struct bl_kind *bl_kind_find(const char *name)
 {
@@ -56,7 +58,7 @@ bool bl_kind_takes(const struct bl_kind *kind, const char *name)
 const struct bl_kind *bl_kind_of_file(const char *name)
 {
     for (int i = 0; bl_kinds[i]; i++) {
-        if (bl_kind_takes(bl_kinds[i], name))
+        if (!bl_kinds[i]->measure && bl_kind_takes(bl_kinds[i], name))
             return bl_kinds[i];
     }
     return NULL;

@@ -102,12 +102,16 @@ struct bl_kind {
     /* Bytes of input that are counted at once: a larger file is cut into parts of this size if it is divisible, files
      * that are small are counted together. 0: each file by itself, which then has one row. */
     int64_t stretch;
-    int64_t reader_memory; /* bytes that a reader takes at most */
-    const struct bl_option *options;
+    int64_t reader_memory;           /* bytes that a reader takes at most */
+    const struct bl_option *options; /* kinds with the same table have one config, of which check says what is theirs */
     size_t config_size;
 
     /* What its steps are called where the options decide that. May be NULL. */
     const char *(*steps_of)(const void *config);
+
+    /* Where not NULL the kind's inputs are folders that hold files of its extensions, and these are counted by no kind
+     * unless it is asked for: how many bytes they have. BL_EDATA: no folder. */
+    int (*measure)(const char *path, int64_t *bytes, struct bl_error *e);
 
     /* Checks options against each other. BL_EUSAGE. */
     int (*check)(const void *config, struct bl_error *e);

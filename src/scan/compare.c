@@ -15,7 +15,8 @@ static int refuse(const char *path, const char *what, struct bl_error *e)
 }
 
 /* A file must be as large as it was. What was not there, or no file, has no size: it must not have become one. */
-static int compare_file(const char *name, const char *base, const struct bl_row *row, struct bl_error *e)
+static int compare_file(const struct bl_kind *kind, const char *name, const char *base, const struct bl_row *row,
+                        struct bl_error *e)
 {
     struct stat status = {0};
     if (strcmp(name, "-") == 0)
@@ -23,15 +24,20 @@ static int compare_file(const char *name, const char *base, const struct bl_row 
     char *path = bl_source_open_path(base, name);
     if (!path)
         return bl_error_memory(e);
+    struct bl_error fault = {0};
+    int64_t bytes = 0;
     bool there = stat(path, &status) == 0, failing = !there && bl_errno_is_system(errno);
     if (failing)
         bl_error_errno(e, BL_EFAIL, "cannot look at %s", name);
+    if (S_ISREG(status.st_mode))
+        bytes = status.st_size;
+    else if (there && kind->measure && kind->measure(path, &bytes, &fault) == BL_EFAIL)
+        failing = bl_error_set(e, BL_EFAIL, "%s", fault.text);
     free(path);
     if (failing)
         return BL_EFAIL;
     if (!there && row->bytes > 0)
         return refuse(name, "is gone", e);
-    int64_t bytes = S_ISREG(status.st_mode) ? status.st_size : 0;
     return bytes == row->bytes ? BL_OK : refuse(name, "has another size", e);
 }
 
@@ -53,7 +59,7 @@ static int compare_row(const struct bl_files *files, size_t *next, const char *b
 {
     skip_lists(files, next);
     if (is_of_list(files->kind, row))
-        return compare_file(row->path, base, row, e);
+        return compare_file(files->kind, row->path, base, row, e);
     if (*next && strcmp(files->file[*next - 1].path, row->path) == 0)
         return BL_OK; /* another row of the same file */
     if (*next == files->count || bl_text_natural(files->file[*next].path, row->path) > 0)
@@ -61,7 +67,7 @@ static int compare_row(const struct bl_files *files, size_t *next, const char *b
     const struct bl_file *file = &files->file[(*next)++];
     if (strcmp(file->path, row->path) != 0)
         return refuse(file->path, "is new", e);
-    return compare_file(file->path, base, row, e);
+    return compare_file(files->kind, file->path, base, row, e);
 }
 
 int bl_scan_compare(const struct bl_files *files, const char *base, const struct bl_sequences *table,

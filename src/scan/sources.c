@@ -17,6 +17,7 @@ struct folder {
     const struct folder *parent;
     dev_t device;
     ino_t inode;
+    bool is_input; /* of a kind that takes folders: it holds one of its files */
 };
 
 struct listing {
@@ -91,7 +92,7 @@ static void ignore(struct bl_files *files, const char *name)
 
 static int walk(struct listing *l, const char *path, const struct folder *parent, struct bl_error *e);
 
-static int visit(struct listing *l, const char *path, const char *name, unsigned char type, const struct folder *folder,
+static int visit(struct listing *l, const char *path, const char *name, unsigned char type, struct folder *folder,
                  struct bl_error *e)
 {
     struct stat status;
@@ -117,11 +118,11 @@ static int visit(struct listing *l, const char *path, const char *name, unsigned
         ignore(l->files, name);
         return BL_OK;
     }
-    return add_file(l, path, l->id_offset, kind, !l->kind, e);
+    folder->is_input = kind->measure;
+    return kind->measure ? BL_OK : add_file(l, path, l->id_offset, kind, !l->kind, e);
 }
 
-static int walk_entries(struct listing *l, DIR *directory, const char *path, const struct folder *folder,
-                        struct bl_error *e)
+static int walk_entries(struct listing *l, DIR *directory, const char *path, struct folder *folder, struct bl_error *e)
 {
     struct bl_buffer below = {0};
     int code = BL_OK;
@@ -166,9 +167,11 @@ static int walk(struct listing *l, const char *path, const struct folder *parent
     free(open_path);
     if (!directory)
         return bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path);
-    struct folder here = {parent, status.st_dev, status.st_ino};
+    struct folder here = {parent, status.st_dev, status.st_ino, false};
     code = walk_entries(l, directory, path, &here, e);
     closedir(directory);
+    if (!code && here.is_input) /* the source itself is named as it was given */
+        code = add_file(l, path, parent ? l->id_offset : 0, l->kind, false, e);
     return code;
 }
 

@@ -68,6 +68,29 @@ test_cuts_however_many_workers() {
     done
 }
 
+test_images_however_many_workers() {
+    images
+    local options
+    for options in '' '--compress zstd -T 20 --oversize split'; do
+        # shellcheck disable=SC2086 # words
+        {
+            expect 3 pack one $options -j 1
+            cp "$ERR" messages
+            expect 3 pack many $options -j 16
+            err_is <messages
+        }
+        identical one many
+        rm -r one many
+    done
+    local seed
+    for seed in 1 2 3; do
+        disturbed_pack LAWS_SHUFFLE=$seed -- other 2>/dev/null || is 3 $?
+        expect 3 pack one
+        identical one other
+        rm -r one other
+    done
+}
+
 test_the_messages_too() {
     clips
     failing_clip

@@ -71,6 +71,18 @@ speech() {
     echo '{"audio_filepath": "in/long.wav", ' >>cuts.json
 }
 
+# The folder in, of folders of images: of two forms, one with a broken image, one with none.
+images() {
+    SCALE='--kind frames --size 64x48'
+    mkdir -p in/b10.mp4 in/b2.mp4 in/sub/broken in/none
+    ffmpeg -v error -nostdin -i "$(fixture h264-30.mp4)" -start_number 85 in/b10.mp4/%06d.png
+    ffmpeg -v error -nostdin -i "$(fixture mpeg4-40.avi)" in/b2.mp4/img_%05d.jpg
+    cp in/b10.mp4/*[05].png in/sub/broken
+    echo 'no image at all' >in/sub/broken/000097.png
+    rm in/b10.mp4/000091.png
+    echo note >in/none/notes.txt
+}
+
 # And one whose twelfth frame turns out not to decode when it is packed.
 failing_clip() {
     cp "$(fixture failing-20.mov)" in/sub/fails.mov

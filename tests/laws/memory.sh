@@ -65,6 +65,15 @@ test_arrays() {
     starved 29 1 "$BLOAD" pack -q in --kind array -T 1000 --oversize split -o d -j $two
 }
 
+test_images() {
+    images
+    rm -r in/b10.mp4
+    rm in/b2.mp4/*[1-9].jpg
+    starved 11 0 "$BLOAD" scan -q in --kind frames -j 1
+    starved 61 0 "$BLOAD" pack -q in --kind frames -T 40 --size 64x48 -o d -j 1
+    starved 97 1 "$BLOAD" pack -q in --kind frames -T 40 --size 64x48 -o d -j $two
+}
+
 # The same by a limit of the system, which is how memory runs out in earnest.
 test_a_limit() {
     clips

@@ -362,11 +362,16 @@ static int streams_open(struct bl_demux *d, int stream, enum bl_demux_mode mode,
     return stream_choose(d, stream, mode, e);
 }
 
-int bl_demux_open(struct bl_demux *d, const char *path, int64_t bytes, int stream, enum bl_demux_mode mode,
-                  const struct bl_cancel *cancel, struct bl_error *e)
+void bl_demux_hush(void)
 {
     if (av_log_get_level() != AV_LOG_QUIET)
         av_log_set_level(AV_LOG_QUIET);
+}
+
+int bl_demux_open(struct bl_demux *d, const char *path, int64_t bytes, int stream, enum bl_demux_mode mode,
+                  const struct bl_cancel *cancel, struct bl_error *e)
+{
+    bl_demux_hush();
     *d = (struct bl_demux){.path = path, .cancel = cancel, .fd = -1};
     int rc = file_open(d, bytes, e);
     if (!rc)

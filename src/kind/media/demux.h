@@ -59,6 +59,9 @@ bool bl_demux_is_matroska(const struct bl_demux *d);
 /* Whether the container's own figures reach beyond the end of the file. */
 bool bl_demux_ends_early(const struct bl_demux *d);
 
+/* From now on libav prints nothing: what it is asked is answered, and printing would lose errno. */
+void bl_demux_hush(void);
+
 /* Whether libav's code means that memory could not be had. It says the same of a damaged file that asks for more than
  * libav gives anyone (FFmpeg's limit is 2 GiB at once), but only the C library sets errno, to 0 before
  * (bl_error_memory_watch). */

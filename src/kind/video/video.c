@@ -26,7 +26,7 @@ static const char *const hdr_choices[] = {"skip", "clip", NULL};
 
 #define AT(member) offsetof(struct bl_video_config, member)
 
-static const struct bl_option options[] = {
+const struct bl_option bl_video_options[] = {
     {.name = "fps",
      .type = &bl_option_rational,
      .affects = BL_AFFECTS_LENGTHS,
@@ -85,7 +85,7 @@ static int check(const void *values, struct bl_error *e)
     return bl_geometry_make(&geometry, &input, e);
 }
 
-static void sampling(const void *values, struct bl_buffer *out)
+void bl_video_sampling(const void *values, struct bl_buffer *out)
 {
     const struct bl_video_config *config = values;
     long long num = config->fps.num, den = config->fps.den;
@@ -148,7 +148,7 @@ static int fields(const void *values, const struct bl_kind_env *env, const struc
     return 0;
 }
 
-static void describe(const void *values, struct bl_buffer *out)
+void bl_video_describe(const void *values, struct bl_buffer *out)
 {
     const struct bl_video_config *config = values;
     bl_buffer_text(out, "RGB frames, scaled by zimg: bilinear, antialiased");
@@ -156,7 +156,7 @@ static void describe(const void *values, struct bl_buffer *out)
         bl_buffer_printf(out, ", %s", fit_choices[config->fit]);
 }
 
-static void versions(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink)
+void bl_video_versions(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink)
 {
     (void)config;
     char text[64];
@@ -181,16 +181,16 @@ const struct bl_kind bl_kind_video = {
     /* Decoders hold reference pictures, scalers their rows. A run with one worker and small blocks peaked at 155 MiB on
      * 4K H.264 and HEVC, at 60 MiB on 1080p. */
     .reader_memory = (int64_t)128 << 20,
-    .options = options,
+    .options = bl_video_options,
     .config_size = sizeof(struct bl_video_config),
     .check = check,
-    .sampling = sampling,
+    .sampling = bl_video_sampling,
     .rate = rate,
     .count = count,
     .fields = fields,
     .open = bl_read_open,
     .read = bl_read_piece,
     .close = bl_read_close,
-    .describe = describe,
-    .versions = versions,
+    .describe = bl_video_describe,
+    .versions = bl_video_versions,
 };

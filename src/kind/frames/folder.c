@@ -1,0 +1,100 @@
+#include "kind/frames/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/text.h"
+#include "kind/frames/frames.h"
+
+/* "img_00012.jpg" has the number 12, "001YG-3b.png" has 3. */
+static int32_t number_of(const char *name)
+{
+    const char *dot = strrchr(name, '.'), *end = dot ? dot : name + strlen(name);
+    while (end > name && !(end[-1] >= '0' && end[-1] <= '9'))
+        end--;
+    const char *begin = end;
+    while (begin > name && begin[-1] >= '0' && begin[-1] <= '9')
+        begin--;
+    int64_t number;
+    return bl_text_to_int(begin, (size_t)(end - begin), 0, INT32_MAX, &number) ? (int32_t)number : -1;
+}
+
+static int add(struct bl_folder *folder, const char *name, int64_t bytes, struct bl_error *e)
+{
+    if (folder->count == folder->capacity) {
+        size_t capacity = folder->capacity ? 2 * folder->capacity : 64;
+        struct bl_image *image = realloc(folder->image, capacity * sizeof *image);
+        if (!image)
+            return bl_error_memory(e);
+        folder->image = image;
+        folder->capacity = capacity;
+    }
+    char *copy = strdup(name);
+    if (!copy)
+        return bl_error_memory(e);
+    folder->image[folder->count++] = (struct bl_image){copy, number_of(name), bytes};
+    folder->bytes += bytes;
+    return BL_OK;
+}
+
+static int compare(const void *a, const void *b)
+{
+    return bl_text_natural(((const struct bl_image *)a)->name, ((const struct bl_image *)b)->name);
+}
+
+static int list(struct bl_folder *folder, DIR *directory, const char *path, struct bl_error *e)
+{
+    int code = BL_OK;
+    while (!code) {
+        errno = 0;
+        const struct dirent *entry = readdir(directory);
+        struct stat status;
+        if (!entry)
+            return errno ? bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path) : BL_OK;
+        if (entry->d_name[0] == '.' || !bl_kind_takes(&bl_kind_frames, entry->d_name))
+            continue;
+        if (fstatat(dirfd(directory), entry->d_name, &status, 0) != 0) {
+            if (bl_errno_is_system(errno))
+                return bl_error_errno(e, BL_EFAIL, "cannot look at %s/%s", path, entry->d_name);
+            status = (struct stat){.st_mode = S_IFREG}; /* a link that leads nowhere: reading tells */
+        }
+        if (S_ISREG(status.st_mode))
+            code = add(folder, entry->d_name, status.st_size, e);
+    }
+    return code;
+}
+
+int bl_folder_list(struct bl_folder *folder, const char *path, struct bl_error *e)
+{
+    *folder = (struct bl_folder){0};
+    DIR *directory = opendir(path);
+    if (!directory)
+        return bl_error_errno(e, errno == ENOTDIR || errno == ENOENT ? BL_EDATA : BL_EFAIL, "not a folder of images");
+    int code = list(folder, directory, path, e);
+    closedir(directory);
+    if (folder->count)
+        qsort(folder->image, folder->count, sizeof *folder->image, compare);
+    return code;
+}
+
+void bl_folder_free(struct bl_folder *folder)
+{
+    for (size_t i = 0; i < folder->count; i++)
+        free(folder->image[i].name);
+    free(folder->image);
+    *folder = (struct bl_folder){0};
+}
+
+int64_t bl_folder_missing(const struct bl_folder *folder)
+{
+    int64_t missing = 0;
+    for (size_t i = 1; i < folder->count; i++) {
+        int64_t before = folder->image[i - 1].number, number = folder->image[i].number;
+        missing += before >= 0 && number > before ? number - before - 1 : 0;
+    }
+    return missing;
+}

@@ -1,0 +1,30 @@
+/* The images of a folder, in natural order. */
+#ifndef BL_FOLDER_H
+#define BL_FOLDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct bl_image {
+    char *name;     /* in the folder */
+    int32_t number; /* the last digits before the extension; -1: there are none, or they are no 32-bit number */
+    int64_t bytes;
+};
+
+struct bl_folder {
+    struct bl_image *image;
+    size_t count, capacity;
+    int64_t bytes; /* of all of them */
+};
+
+/* Lists the files whose extension is that of an image; hidden ones are none. BL_EDATA: path leads to no folder;
+ * BL_EFAIL: it cannot be read. Free what is there in any case. */
+int bl_folder_list(struct bl_folder *folder, const char *path, struct bl_error *e);
+void bl_folder_free(struct bl_folder *folder);
+
+/* How many numbers between the first image's and the last one's no image has. */
+int64_t bl_folder_missing(const struct bl_folder *folder);
+
+#endif

@@ -1,0 +1,103 @@
+/* The frames kind: its place in the table of kinds. The way of an image: folder (which there are), picture (decoded by
+ * itself), video's converter, read (a piece of a folder). */
+#include "kind/frames/frames.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kind/frames/folder.h"
+#include "kind/frames/read.h"
+#include "kind/video/video.h"
+
+static const char *const extensions[] = {"jpg", "jpeg", "png", "bmp", "webp", "tif", "tiff", NULL};
+
+/* Images have no times, and are all there. */
+static int check(const void *values, struct bl_error *e)
+{
+    const struct bl_video_config *config = values;
+    if (config->fps.den)
+        return bl_error_set(e, BL_EUSAGE, "--fps is for video: images have no times (--stride takes every N-th)");
+    if (config->count != BL_COUNT_PACKETS || config->hdr != BL_HDR_SKIP)
+        return bl_error_set(e, BL_EUSAGE, "--%s is for video, and the inputs are frames",
+                            config->hdr != BL_HDR_SKIP ? "hdr" : "count");
+    return BL_OK;
+}
+
+static int measure(const char *path, int64_t *bytes, struct bl_error *e)
+{
+    struct bl_folder folder;
+    int code = bl_folder_list(&folder, path, e);
+    *bytes = folder.bytes;
+    bl_folder_free(&folder);
+    return code;
+}
+
+static void columns(const void *config, bool lists, struct bl_buffer *out)
+{
+    (void)config, (void)lists;
+    bl_buffer_text(out, "\tmissing");
+}
+
+static int count(const void *values, const struct bl_kind_env *env, struct bl_counter *counter,
+                 struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
+{
+    (void)env, (void)counter;
+    const struct bl_video_config *config = values;
+    struct bl_folder folder;
+    struct bl_error unusable = {0};
+    char further[32];
+    int code = bl_folder_list(&folder, stretch->input->path, &unusable);
+    int64_t images = (int64_t)folder.count;
+    snprintf(further, sizeof further, "\t%" PRId64, bl_folder_missing(&folder));
+    bl_folder_free(&folder);
+    if (code && code != BL_EDATA)
+        return bl_error_set(e, code, "%s", unusable.text);
+    if (!code && (images == 0 || images > INT32_MAX))
+        bl_error_set(&unusable, BL_EDATA, images ? "too many images" : "no images");
+    bool ok = !unusable.code;
+    struct bl_row row = {.status = ok ? BL_ROW_OK : BL_ROW_SKIPPED,
+                         .length = ok ? (images + config->stride - 1) / config->stride : 0,
+                         .reason = unusable.text,
+                         .further = ok ? further : NULL,
+                         .stream = -1,
+                         .offset = -1};
+    return emit(sink, 0, &row, e);
+}
+
+static int fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *out,
+                  struct bl_error *e)
+{
+    (void)env;
+    const struct bl_video_config *config = values;
+    struct bl_dimensions size = config->size;
+    if (size.width == 0 && !row)
+        return bl_error_set(e, BL_EDATA, "the size of frames is each folder's own");
+    int code = size.width == 0 ? bl_frames_read_size(config, row, &size, e) : BL_OK;
+    *out = (struct bl_fields){.count = 2};
+    out->field[0] = (struct bl_field){
+        .name = "frames", .kind = "frames", .dtype = BL_U8, .rank = 3, .shape = {size.height, size.width, 3}};
+    out->field[1] = (struct bl_field){.name = "frame_number", .kind = "frames", .dtype = BL_I32};
+    return code;
+}
+
+const struct bl_kind bl_kind_frames = {
+    .name = "frames",
+    .title = "Frames",
+    .steps = "frames",
+    .extensions = extensions,
+    .reader_memory = (int64_t)128 << 20, /* as video's */
+    .options = bl_video_options,
+    .config_size = sizeof(struct bl_video_config),
+    .check = check,
+    .columns = columns,
+    .measure = measure,
+    .sampling = bl_video_sampling,
+    .count = count,
+    .fields = fields,
+    .open = bl_frames_read_open,
+    .read = bl_frames_read_piece,
+    .close = bl_frames_read_close,
+    .describe = bl_video_describe,
+    .versions = bl_video_versions,
+};

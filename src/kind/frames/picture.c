@@ -1,0 +1,102 @@
+#include "kind/frames/picture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libavcodec/avcodec.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "kind/media/demux.h"
+#include "kind/video/geometry.h"
+
+#define BYTES_MAX ((int64_t)256 << 20)
+
+/* By the first bytes: names lie. */
+static enum AVCodecID codec_of(const AVPacket *packet)
+{
+    static const struct {
+        size_t at, size;
+        const char *bytes;
+        enum AVCodecID codec;
+    } known[] = {{0, 3, "\xff\xd8\xff", AV_CODEC_ID_MJPEG}, {0, 8, "\x89PNG\r\n\x1a\n", AV_CODEC_ID_PNG},
+                 {8, 4, "WEBP", AV_CODEC_ID_WEBP},          {0, 4, "II*\0", AV_CODEC_ID_TIFF},
+                 {0, 4, "MM\0*", AV_CODEC_ID_TIFF},         {0, 2, "BM", AV_CODEC_ID_BMP}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if ((size_t)packet->size >= known[i].at + known[i].size &&
+            memcmp(packet->data + known[i].at, known[i].bytes, known[i].size) == 0)
+            return known[i].codec;
+    }
+    return AV_CODEC_ID_NONE;
+}
+
+static int load(AVPacket *packet, int fd, const char *path, int64_t bytes, struct bl_error *e)
+{
+    struct stat status;
+    if (fstat(fd, &status) != 0)
+        return bl_error_errno(e, BL_EFAIL, "%s: cannot be examined", path);
+    if (status.st_size != bytes)
+        return bl_error_set(e, BL_EFAIL, "%s: changed since it was listed", path);
+    if (bytes == 0)
+        return bl_error_set(e, BL_EDATA, "empty file");
+    if (bytes > BYTES_MAX)
+        return bl_error_set(e, BL_EDATA, "an image of %" PRId64 " bytes", bytes);
+    if (av_new_packet(packet, (int)bytes) < 0)
+        return bl_error_memory(e);
+    return bl_io_pread(fd, packet->data, (size_t)bytes, 0, path, e);
+}
+
+static int open_codec(AVCodecContext **context, const AVPacket *packet, struct bl_error *e)
+{
+    const AVCodec *decoder = avcodec_find_decoder(codec_of(packet));
+    if (!decoder)
+        return bl_error_set(e, BL_EDATA, "not an image that can be read");
+    *context = avcodec_alloc_context3(decoder);
+    if (!*context)
+        return bl_error_memory(e);
+    (*context)->thread_count = 1;
+    (*context)->err_recognition = AV_EF_EXPLODE | AV_EF_CRCCHECK;
+    (*context)->max_pixels = BL_AREA_MAX / 2; /* as of videos */
+    int rc = avcodec_open2(*context, decoder, NULL);
+    if (bl_demux_is_memory(rc))
+        return bl_error_memory(e);
+    return rc < 0 ? bl_error_set(e, BL_EDATA, "the %s decoder cannot be opened", decoder->name) : BL_OK;
+}
+
+static int decode(AVCodecContext *context, AVPacket *packet, AVFrame *frame, struct bl_error *e)
+{
+    int rc = avcodec_send_packet(context, packet);
+    if (rc >= 0)
+        rc = avcodec_send_packet(context, NULL); /* no other comes */
+    if (rc >= 0)
+        rc = avcodec_receive_frame(context, frame);
+    if (bl_demux_is_memory(rc))
+        return bl_error_memory(e);
+    if (rc < 0 || frame->decode_error_flags || frame->flags & AV_FRAME_FLAG_CORRUPT)
+        return bl_error_set(e, BL_EDATA, "damaged image");
+    return BL_OK;
+}
+
+int bl_picture_decode(const char *path, int64_t bytes, AVFrame *frame, struct bl_error *e)
+{
+    AVCodecContext *context = NULL;
+    AVPacket *packet = av_packet_alloc();
+    bl_demux_hush();
+    if (!packet)
+        return bl_error_memory(e);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
+    bool dangling = fd < 0 && errno == ENOENT && bytes == 0;
+    int code = fd < 0 ? bl_error_errno(e, dangling ? BL_EDATA : BL_EFAIL, "%s: cannot be opened", path)
+                      : load(packet, fd, path, bytes, e);
+    if (!code)
+        code = open_codec(&context, packet, e);
+    if (!code)
+        code = decode(context, packet, frame, e);
+    if (fd >= 0)
+        close(fd); /* read only: nothing can be lost by it */
+    avcodec_free_context(&context);
+    av_packet_free(&packet);
+    return code;
+}

@@ -1,0 +1,13 @@
+/* One image file, decoded by itself: nothing of other images has any part in it. JPEG, PNG, BMP, WebP, TIFF. */
+#ifndef BL_PICTURE_H
+#define BL_PICTURE_H
+
+#include <libavutil/frame.h>
+
+#include "base/error.h"
+
+/* Decodes a file of so many bytes into an empty frame. BL_EDATA: no image, or damaged (a picture that is there in part
+ * is none); BL_EFAIL: it cannot be read, or has another size. */
+int bl_picture_decode(const char *path, int64_t bytes, AVFrame *frame, struct bl_error *e);
+
+#endif

@@ -1,0 +1,172 @@
+/* See read.h. The list of a folder is kept while pieces of it are asked for. */
+#include "kind/frames/read.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kind/frames/folder.h"
+#include "kind/frames/picture.h"
+#include "kind/video/convert.h"
+#include "kind/video/stream.h"
+
+struct bl_reader {
+    const struct bl_video_config *config;
+    const struct bl_kind_env *env;
+    struct bl_dimensions size; /* of the pictures */
+    struct bl_convert *convert;
+    AVFrame *frame;
+    char *path; /* of the folder that is listed, or NULL */
+    struct bl_folder folder;
+};
+
+/* The folder, which must be as it was at the scan. */
+static int list(struct bl_folder *folder, const struct bl_row *row, struct bl_error *e)
+{
+    struct bl_error fault = {0};
+    int code = bl_folder_list(folder, row->path, &fault);
+    if (code == BL_EDATA && row->bytes >= 0)
+        return bl_error_set(e, BL_EFAIL, "%s: changed since the scan: no folder any more", row->path);
+    if (code)
+        return bl_error_set(e, code, "%s", fault.text);
+    if (row->bytes >= 0 && folder->bytes != row->bytes)
+        code =
+            bl_error_set(e, BL_EFAIL, "%s: changed since the scan: images of %" PRId64 " bytes then, %" PRId64 " now",
+                         row->path, row->bytes, folder->bytes);
+    return code;
+}
+
+/* What is upright by EXIF is made so, as in videos; densities, which are mostly wrong, do not make pixels oblong. */
+static int make_geometry(struct bl_geometry *geometry, const struct bl_video_config *config, const AVFrame *frame,
+                         struct bl_error *e)
+{
+    const AVFrameSideData *side = av_frame_get_side_data(frame, AV_FRAME_DATA_DISPLAYMATRIX);
+    bool turned = side && side->size >= 9 * sizeof(int32_t);
+    struct bl_geometry_input input = {.coded_width = frame->width,
+                                      .coded_height = frame->height,
+                                      .matrix = turned ? (const int32_t *)(const void *)side->data : NULL,
+                                      .target_width = config->size.width,
+                                      .target_height = config->size.height,
+                                      .fit = (enum bl_fit)config->fit};
+    return bl_geometry_make(geometry, &input, e);
+}
+
+/* Decodes an image into the frame. */
+static int decode(const char *path, const struct bl_image *image, const struct bl_video_config *config, AVFrame *frame,
+                  struct bl_geometry *geometry, struct bl_error *e)
+{
+    struct bl_error fault = {0};
+    struct bl_buffer file = {0};
+    bl_buffer_printf(&file, "%s/%s", path, image->name);
+    int code = bl_buffer_check(&file, e);
+    if (code)
+        return code;
+    av_frame_unref(frame);
+    code = bl_picture_decode(file.data, image->bytes, frame, &fault);
+    bl_buffer_free(&file);
+    if (!code)
+        code = make_geometry(geometry, config, frame, &fault);
+    return code == BL_EDATA ? bl_error_set(e, code, "%s: %s", image->name, fault.text)
+           : code           ? bl_error_set(e, code, "%s", fault.text)
+                            : BL_OK;
+}
+
+int bl_frames_read_size(const void *config, const struct bl_row *row, struct bl_dimensions *size, struct bl_error *e)
+{
+    struct bl_folder folder;
+    struct bl_geometry geometry = {0};
+    AVFrame *frame = av_frame_alloc();
+    int code = list(&folder, row, e);
+    if (!frame)
+        code = bl_error_memory(e);
+    if (!code && !folder.count)
+        code = bl_error_set(e, BL_EDATA, "no images");
+    if (!code)
+        code = decode(row->path, &folder.image[0], config, frame, &geometry, e);
+    *size = (struct bl_dimensions){geometry.width, geometry.height};
+    bl_folder_free(&folder);
+    av_frame_free(&frame);
+    return code;
+}
+
+int bl_frames_read_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                        struct bl_reader **reader, struct bl_error *e)
+{
+    struct bl_reader *r = calloc(1, sizeof *r);
+    if (!r)
+        return bl_error_memory(e);
+    r->config = config;
+    r->env = env;
+    r->size = (struct bl_dimensions){(int)fields->field[0].shape[1], (int)fields->field[0].shape[0]};
+    r->frame = av_frame_alloc();
+    struct bl_convert_options options = bl_stream_convert_options(config, env->simd);
+    int code = r->frame ? bl_convert_open(&r->convert, &options, e) : bl_error_memory(e);
+    if (code)
+        bl_frames_read_close(r);
+    else
+        *reader = r;
+    return code;
+}
+
+static void leave(struct bl_reader *r)
+{
+    bl_folder_free(&r->folder);
+    free(r->path);
+    r->path = NULL;
+}
+
+void bl_frames_read_close(struct bl_reader *reader)
+{
+    if (!reader)
+        return;
+    leave(reader);
+    bl_convert_close(reader->convert);
+    av_frame_free(&reader->frame);
+    free(reader);
+}
+
+static int enter(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
+{
+    if (r->path && strcmp(r->path, row->path) == 0 && r->folder.bytes == row->bytes)
+        return BL_OK;
+    leave(r);
+    int64_t stride = r->config->stride;
+    int code = list(&r->folder, row, e);
+    int64_t steps = ((int64_t)r->folder.count + stride - 1) / stride;
+    if (!code && steps != row->length)
+        code = bl_error_set(e, BL_EDATA, "the scan counted %" PRId64 " frames, the folder has %" PRId64, row->length,
+                            steps);
+    r->path = code ? NULL : strdup(row->path);
+    return code ? code : r->path ? BL_OK : bl_error_memory(e);
+}
+
+static int read_step(struct bl_reader *r, const struct bl_image *image, uint8_t *rgb, struct bl_error *e)
+{
+    struct bl_geometry geometry;
+    int code = decode(r->path, image, r->config, r->frame, &geometry, e);
+    if (!code && (geometry.width != r->size.width || geometry.height != r->size.height))
+        return bl_error_set(e, BL_EDATA, "%s: an image of %dx%d among those of %dx%d", image->name, geometry.width,
+                            geometry.height, r->size.width, r->size.height);
+    struct bl_error fault = {0};
+    if (!code && (code = bl_convert_frame(r->convert, r->frame, &geometry, rgb, &fault)))
+        bl_error_set(e, code, "%s: %s", image->name, fault.text);
+    return code;
+}
+
+int bl_frames_read_piece(struct bl_reader *r, const struct bl_request *request, struct bl_note *note,
+                         struct bl_error *e)
+{
+    note->text[0] = '\0';
+    size_t bytes = (size_t)r->size.width * (size_t)r->size.height * 3;
+    int code = enter(r, &request->row, e);
+    for (int64_t t = 0; t < request->steps && !code; t++) {
+        const struct bl_image *image = &r->folder.image[(request->source_start + t) * r->config->stride];
+        memcpy(request->out[1] + 4 * t, &image->number, sizeof image->number);
+        code = bl_cancelled(r->env->cancel) ? bl_error_set(e, BL_ECANCEL, "cancelled")
+                                            : read_step(r, image, request->out[0] + (size_t)t * bytes, e);
+    }
+    if (code)
+        leave(r);
+    return code;
+}

@@ -1,0 +1,108 @@
+# Folders of images: which are found, what scan says of them, what changes of them do to a run.
+# shellcheck shell=bash disable=SC2317
+
+# images FOLDER FIRST COUNT: 000005.png and so on.
+images() {
+    mkdir -p "$1"
+    ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=32x24:rate=10 -frames:v "$3" -start_number "$2" "$1/%06d.png"
+}
+
+test_a_folder_is_a_sequence() {
+    images in/10.mp4 5 3
+    images in/2.mp4 1 6
+    rm in/2.mp4/000003.png in/2.mp4/000004.png
+    images in/2.mp4/more 1 2
+    mkdir in/none
+    echo list >in/list.csv
+    cp "$(fixture h264-30.mp4)" in/film.mp4
+    expect 0 bload scan --kind frames in
+    cut -f 1,2,3,6,7,8,10 "$OUT" | diff - <(
+        printf 'id\tlength\tkind\tstatus\treason\tsampling\tmissing\n'
+        printf '2.mp4\t4\tframes\tok\t\tall\t2\n2.mp4/more\t2\tframes\tok\t\tall\t0\n10.mp4\t3\tframes\tok\t\tall\t0\n'
+    )
+    err_has 'ignored in folders: 1 .csv, 1 .mp4'
+    is "$(cat in/10.mp4/*.png | wc -c)" "$(field bytes 3 <"$OUT")"
+    expect 0 bload scan -q --kind frames 'in/*/more' in/10.mp4
+    is 'in/2.mp4/more in/10.mp4' "$(field id <"$OUT" | tr '\n' ' ' | sed 's/ $//')"
+    # Nobody else takes images for inputs.
+    expect 0 bload scan -q in
+    is video "$(field kind <"$OUT")"
+    rm in/film.mp4
+    expect 1 bload scan -q in
+    err_has 'no inputs: no file in the sources has a name of a known kind (folders of images: --kind frames)'
+    printf 'sources:\n  - path: in\n    kind: frames\n' >set.yaml
+    expect 0 bload scan -q -c set.yaml
+    is 3 "$(field id <"$OUT" | wc -l)"
+}
+
+test_what_is_no_folder_of_images() {
+    mkdir empty
+    images good 1 2
+    ln -s nowhere good/000003.png
+    echo good >list
+    echo empty >>list
+    echo good/000001.png >>list
+    expect 3 bload scan -q --kind frames @list
+    err_is <<'END_OF_MESSAGES'
+bload: skipped good/000001.png: not a folder
+END_OF_MESSAGES
+    expect 3 bload pack -q --kind frames good -T 3 --size 8x8 -o d
+    err_has 'bload: failed good: 000003.png: good/000003.png: cannot be opened: No such file or directory'
+    is failed "$(field status 1 <d/sequences.tsv)"
+}
+
+test_broken_images_are_named_and_nothing_else_is_said() {
+    images in/a 1 3
+    images in/b 1 3
+    head -c 200 in/a/000001.png >in/a/000002.png
+    expect 3 bload pack -q --kind frames in -T 3 -o d
+    err_is <<'END_OF_MESSAGES'
+bload: failed a: 000002.png: damaged image
+END_OF_MESSAGES
+    is '3 failed' "$(field length 1 <d/sequences.tsv) $(field status 1 <d/sequences.tsv)"
+    is ok "$(field status 2 <d/sequences.tsv)"
+    expect 1 bload pack -q --kind frames in -T 3 -o e --on-error fail
+}
+
+test_options_of_videos() {
+    images in/a 1 5
+    expect 2 bload scan -q --kind frames in --fps 3
+    err_has '--fps is for video: images have no times (--stride takes every N-th)'
+    expect 2 bload scan -q --kind frames in --count decode
+    err_has '--count is for video, and the inputs are frames'
+    expect 2 bload scan -q --kind frames in --rate 8000
+    err_has '--rate is for audio, and the inputs are frames'
+    python3 "$BLOAD_ROOT/tests/arrays.py" arrays
+    expect 2 bload scan -q --kind array arrays --size 8x8
+    err_has '--size is for video, and the inputs are array'
+    expect 2 bload pack -q --kind frames in -T 1s -o d
+    expect 0 bload pack -q --kind frames in -T 3 --stride 2 --size 8x8 --fit pad -o d
+    expect 0 bload verify -q d
+    is 'stride=2' "$(field sampling 1 <d/sequences.tsv)"
+    expect 2 bload pack -q --kind video "$(fixture h264-30.mp4)" --fps 3 --stride 2 -T 30 -o e
+    expect 0 bload pack -q --kind video "$(fixture h264-30.mp4)" --fps 3 -T 30 -o e
+}
+
+test_a_folder_that_changed_stops_the_run() {
+    images in/a 1 5
+    images in/b 1 4
+    expect 0 bload pack -q --kind frames in -T 9 -o right
+    expect 0 bload scan -q --kind frames in -o table.tsv
+    cp in/b/000002.png kept
+    echo x >>in/b/000002.png
+    expect 1 bload pack -q --sequences table.tsv -T 9 -o d
+    err_has 'in/b: changed since the scan: images of'
+    expect 1 bload pack -q --kind frames in -T 9 -o right
+    err_has 'the inputs changed since the scan: in/b has another size'
+    rm in/b/000002.png
+    expect 1 bload pack -q --sequences table.tsv -T 9 -o d
+    mv in/b away
+    expect 1 bload pack -q --sequences table.tsv -T 9 -o d
+    err_has 'in/b: changed since the scan: no folder any more'
+    mv away in/b
+    cp kept in/b/000002.png
+    expect 0 bload pack -q --sequences table.tsv -T 9 -o d
+    same right/shards.tsv d/shards.tsv
+    expect 0 bload pack --kind frames in -T 9 -o right
+    err_has 'right is complete already: nothing to do'
+}
