@@ -16,7 +16,8 @@ struct bload_dataset {
 };
 
 struct bload_plan {
-    struct bl_plan plan; /* with a length for every piece */
+    struct bl_plan plan;
+    int32_t *length; /* of every sequence, or NULL: the plan has one for every piece */
 };
 
 const char *bload_version(void)
@@ -224,18 +225,23 @@ static int translate(const struct bload_plan_options *from, struct bl_plan_optio
     return BL_OK;
 }
 
-/* Lengths of whole sequences too, so that the caller's array is not needed any more. */
-static int keep_lengths(struct bl_plan *plan, const int64_t *length, struct bl_error *e)
+/* Whole sequences have no lengths of their own in a plan: a copy, so that the caller's array is not needed any more.
+ * What is longer than T is not in the plan. */
+static int keep_lengths(struct bload_plan *plan, const int64_t *length, size_t count, struct bl_error *e)
 {
-    if (plan->length)
+    if (plan->plan.length)
         return BL_OK;
-    int64_t *kept = calloc(plan->pieces, sizeof *kept);
-    if (!kept)
+    plan->length = malloc(count * sizeof *plan->length);
+    if (!plan->length)
         return bl_error_memory(e);
-    for (size_t p = 0; p < plan->pieces; p++)
-        kept[p] = length[plan->sequence[p]];
-    plan->length = kept;
+    for (size_t i = 0; i < count; i++)
+        plan->length[i] = (int32_t)length[i];
     return BL_OK;
+}
+
+static int64_t length_of(const struct bload_plan *plan, int64_t piece)
+{
+    return plan->length ? plan->length[plan->plan.sequence[piece]] : plan->plan.length[piece];
 }
 
 int bload_plan_make(const int64_t *length, size_t count, const struct bload_plan_options *options,
@@ -250,7 +256,7 @@ int bload_plan_make(const int64_t *length, size_t count, const struct bload_plan
     if (!code)
         code = bl_plan_make(&plan->plan, length, count, &inner, &e);
     if (!code)
-        code = keep_lengths(&plan->plan, length, &e);
+        code = keep_lengths(plan, length, count, &e);
     if (code)
         bload_plan_free(plan);
     else
@@ -287,6 +293,7 @@ void bload_plan_free(struct bload_plan *plan)
     if (!plan)
         return;
     bl_plan_free(&plan->plan);
+    free(plan->length);
     free(plan);
 }
 
@@ -327,10 +334,10 @@ int bload_plan_piece(const struct bload_plan *plan, int64_t block, int64_t piece
                     error);
     int64_t first = p->block_ptr[block], start = 0;
     for (int64_t i = first; i < first + piece; i++)
-        start = bl_plan_next_start(p, start, p->length[i]);
+        start = bl_plan_next_start(p, start, length_of(plan, i));
     *out = (struct bload_piece){.sequence = p->sequence[first + piece],
                                 .source_start = p->source_start ? p->source_start[first + piece] : 0,
                                 .start = (int32_t)start,
-                                .length = (int32_t)p->length[first + piece]};
+                                .length = (int32_t)length_of(plan, first + piece)};
     return give(BL_OK, &e, error);
 }

@@ -22,6 +22,19 @@ void bl_draft_free(struct bl_draft *d)
     *d = (struct bl_draft){0};
 }
 
+int bl_draft_reserve(struct bl_draft *d, size_t blocks, struct bl_error *e)
+{
+    size_t capacity = d->blocks + blocks + 1;
+    if (capacity <= d->capacity)
+        return 0;
+    uint32_t *larger = realloc(d->first, capacity * sizeof *larger);
+    if (!larger)
+        return bl_error_memory(e);
+    d->first = larger;
+    d->capacity = capacity;
+    return 0;
+}
+
 int bl_draft_close(struct bl_draft *d, size_t size, struct bl_error *e)
 {
     if (d->blocks + 1 == d->capacity) {
@@ -73,35 +86,58 @@ int bl_draft_keep(struct bl_draft *d, const struct bl_lengths *lengths, int64_t 
     return rc == 0 && size > 0 ? bl_draft_close(d, size, e) : rc;
 }
 
-static int draw_patterns(struct bl_draft *d, const struct bl_patterns *patterns, const uint32_t *ids, uint32_t *cursor,
-                         uint64_t seed, struct bl_error *e)
+/* The pattern of every block, in random order. */
+static int draw_turns(const struct bl_patterns *patterns, uint64_t seed, uint32_t **turn, struct bl_error *e)
+{
+    struct bl_random random;
+    bl_random_seed(&random, seed, BL_STREAM_BLOCK);
+    *turn = malloc((patterns->blocks + 1) * sizeof **turn);
+    if (!*turn)
+        return bl_error_memory(e);
+    size_t block = 0;
+    for (size_t p = 0; p < patterns->count; p++)
+        for (uint32_t k = 0; k < patterns->use[p]; k++)
+            (*turn)[block++] = (uint32_t)p;
+    bl_random_shuffle_u32(&random, *turn, patterns->blocks);
+    return 0;
+}
+
+/* Goes over the blocks in their final order, so that every sequence is written once, where it stays. */
+static void draw_blocks(struct bl_draft *d, const struct bl_patterns *patterns, const uint32_t *turn,
+                        const uint32_t *ids, uint32_t *cursor, uint64_t seed)
 {
     struct bl_random inside;
     bl_random_seed(&inside, seed, BL_STREAM_INSIDE);
-    int rc = 0;
-    for (size_t p = 0; p < patterns->count; p++) {
-        size_t size = patterns->first[p + 1] - patterns->first[p];
-        const uint32_t *bucket = patterns->bucket + patterns->first[p];
-        for (uint32_t k = 0; rc == 0 && k < patterns->use[p]; k++) {
-            uint32_t *block = d->sequence + d->pieces;
-            for (size_t i = 0; i < size; i++)
-                block[i] = ids[cursor[bucket[i]]++];
-            bl_random_shuffle_u32(&inside, block, size);
-            rc = bl_draft_close(d, size, e);
-        }
+    size_t pieces = d->pieces;
+    for (size_t b = 0; b < patterns->blocks; b++) {
+        uint32_t *block = d->sequence + pieces;
+        uint32_t first = patterns->first[turn[b]];
+        size_t size = patterns->first[turn[b] + 1] - first;
+        for (size_t i = 0; i < size; i++)
+            block[i] = ids[cursor[patterns->bucket[first + i]]++];
+        bl_random_shuffle_u32(&inside, block, size);
+        pieces += size;
+        d->first[d->blocks + b + 1] = (uint32_t)pieces;
     }
-    return rc;
+    d->pieces = pieces;
+    d->blocks += patterns->blocks;
 }
 
 int bl_draft_patterns(struct bl_draft *d, const struct bl_patterns *patterns, const struct bl_histogram *h,
                       const struct bl_lengths *lengths, uint64_t seed, struct bl_error *e)
 {
-    uint32_t *ids = NULL, *cursor = malloc((h->distinct + 1) * sizeof *cursor);
+    uint32_t *ids = NULL, *turn = NULL, *cursor = malloc((h->distinct + 1) * sizeof *cursor);
     int rc = cursor ? bl_histogram_identities(h, lengths, seed, &ids, e) : bl_error_memory(e);
+    if (rc == 0)
+        rc = draw_turns(patterns, seed, &turn, e);
+    if (rc == 0)
+        rc = bl_draft_reserve(d, patterns->blocks, e);
     if (rc == 0) {
         memcpy(cursor, h->start, h->distinct * sizeof *cursor);
-        rc = draw_patterns(d, patterns, ids, cursor, seed, e);
+        d->is_shuffled = d->blocks == 0;
+        draw_blocks(d, patterns, turn, ids, cursor, seed);
     }
+    free(turn);
     free(cursor);
     free(ids);
     return rc;

@@ -17,6 +17,7 @@ struct bl_draft {
     size_t pieces;
     uint32_t *first; /* [blocks+1] first piece of each; the last is `pieces` */
     size_t blocks, capacity;
+    int is_shuffled; /* the blocks are in random order already */
 };
 
 /* Room for so many pieces. Errors here and below: BL_EFAIL, no memory; the draft is then still to be freed. */
@@ -25,6 +26,9 @@ void bl_draft_free(struct bl_draft *d);
 
 /* The pieces from the end of the last block on, `size` of them, are the next block. */
 int bl_draft_close(struct bl_draft *d, size_t size, struct bl_error *e);
+
+/* Room for so many blocks more. */
+int bl_draft_reserve(struct bl_draft *d, size_t blocks, struct bl_error *e);
 
 static inline size_t bl_draft_size(const struct bl_draft *d, size_t block)
 {
@@ -41,7 +45,7 @@ int bl_draft_alone(struct bl_draft *d, const struct bl_lengths *lengths, struct 
 int bl_draft_keep(struct bl_draft *d, const struct bl_lengths *lengths, int64_t T, uint32_t sequences,
                   const uint32_t *group, const uint32_t *owner, struct bl_error *e);
 
-/* By patterns that use every length of the histogram as often as it occurs. */
+/* By patterns that use every length of the histogram as often as it occurs, in random order. */
 int bl_draft_patterns(struct bl_draft *d, const struct bl_patterns *patterns, const struct bl_histogram *h,
                       const struct bl_lengths *lengths, uint64_t seed, struct bl_error *e);
 
@@ -52,6 +56,11 @@ int bl_draft_paper(struct bl_draft *d, const struct bl_histogram *h, const struc
 
 /* What the fills for single sequences need beside the lengths: see fill.h. */
 struct bl_fill_limits;
+
+/* Best fit decreasing without a histogram: as many blocks as bl_fill_bestfit makes. 8 bytes of temporary memory for
+ * each length, and 16 for each block that is open at a time. */
+int bl_draft_single(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_fill_limits *limits,
+                    uint64_t seed, struct bl_error *e);
 
 /* Sum of squares (Csirik, Johnson, Kenyon, Orlin, Shor, Weber, JACM 2006): in random order, each length into a block
  * such that afterwards the numbers of blocks with equal room are as equal as can be, which in the end fills nearly all

@@ -14,12 +14,13 @@ enum {
     DIGITS = 1 << DIGIT_BITS,
 };
 
-static int64_t longest_of(const struct bl_lengths *lengths)
+static int64_t longest_of(const struct bl_lengths *all)
 {
+    const struct bl_lengths lengths = *all;
     int64_t longest = 0;
-    for (size_t i = 0; i < lengths->count; i++)
-        if (bl_lengths_has(lengths, i) && bl_lengths_units(lengths, i) > longest)
-            longest = bl_lengths_units(lengths, i);
+    for (size_t i = 0; i < lengths.count; i++)
+        if (bl_lengths_has(&lengths, i) && bl_lengths_units(&lengths, i) > longest)
+            longest = bl_lengths_units(&lengths, i);
     return longest;
 }
 
@@ -35,15 +36,18 @@ static int allocate(struct bl_histogram *h, size_t distinct, struct bl_error *e)
     return 0;
 }
 
-static int count_in_table(struct bl_histogram *h, const struct bl_lengths *lengths, int64_t longest, struct bl_error *e)
+static int count_in_table(struct bl_histogram *h, const struct bl_lengths *all, int64_t longest, struct bl_error *e)
 {
+    const struct bl_lengths lengths = *all; /* a copy that writing into the table cannot change */
     uint32_t *table = calloc((size_t)longest + 1, sizeof *table);
     if (!table)
         return bl_error_memory(e);
     size_t distinct = 0;
-    for (size_t i = 0; i < lengths->count; i++)
-        if (bl_lengths_has(lengths, i))
-            distinct += table[bl_lengths_units(lengths, i)]++ == 0;
+    for (size_t i = 0; i < lengths.count; i++)
+        if (bl_lengths_has(&lengths, i))
+            table[bl_lengths_units(&lengths, i)]++;
+    for (int64_t length = 0; length <= longest; length++)
+        distinct += table[length] > 0;
     int rc = allocate(h, distinct, e);
     if (rc == 0) {
         size_t bucket = 0;
@@ -133,6 +137,8 @@ static int count_by_sorting(struct bl_histogram *h, const struct bl_lengths *len
 int bl_histogram_make(struct bl_histogram *h, const struct bl_lengths *lengths, struct bl_error *e)
 {
     *h = (struct bl_histogram){0};
+    if (lengths->cap < TABLE_MIN)
+        return count_in_table(h, lengths, lengths->cap, e);
     int64_t longest = longest_of(lengths);
     if ((uint64_t)longest < TABLE_MIN / 64 || (uint64_t)longest / 2 < lengths->count)
         return count_in_table(h, lengths, longest, e);
@@ -228,6 +234,19 @@ static size_t bucket_of(const struct bl_histogram *h, const struct bl_prefix_tab
     return low;
 }
 
+/* Every identity to the next place of its bucket. Copies that writing cannot change are kept in registers. */
+static void scatter(const struct bl_histogram *h, const struct bl_prefix_table *t, const struct bl_lengths *all,
+                    uint32_t *next, uint32_t *ids)
+{
+    const struct bl_lengths lengths = *all;
+    const struct bl_histogram histogram = *h;
+    const struct bl_prefix_table table = *t;
+    for (size_t i = 0; i < lengths.count; i++)
+        if (bl_lengths_has(&lengths, i))
+            ids[next[bucket_of(&histogram, &table, (uint32_t)bl_lengths_units(&lengths, i))]++] =
+                (uint32_t)bl_lengths_id(&lengths, i);
+}
+
 int bl_histogram_identities(const struct bl_histogram *h, const struct bl_lengths *lengths, uint64_t seed,
                             uint32_t **ids, struct bl_error *e)
 {
@@ -237,10 +256,7 @@ int bl_histogram_identities(const struct bl_histogram *h, const struct bl_length
     int rc = next && *ids ? prefix_table_make(&table, h, lengths->count, e) : bl_error_memory(e);
     if (rc == 0) {
         memcpy(next, h->start, h->distinct * sizeof *next);
-        for (size_t i = 0; i < lengths->count; i++)
-            if (bl_lengths_has(lengths, i))
-                (*ids)[next[bucket_of(h, &table, (uint32_t)bl_lengths_units(lengths, i))]++] =
-                    (uint32_t)bl_lengths_id(lengths, i);
+        scatter(h, &table, lengths, next, *ids);
         struct bl_random random;
         bl_random_seed(&random, seed, BL_STREAM_IDENTITY);
         for (size_t b = 0; b < h->distinct; b++)

@@ -127,7 +127,7 @@ static int put_in_order(struct bl_plan *plan, const struct bl_draft *d, const st
     bl_random_seed(&random, o->seed, BL_STREAM_BLOCK);
     while (full > 0 && (plan->block_ptr[full - 1] & UINT32_MAX) == 0)
         full--;
-    if (o->kind != BL_ORDER_AS_DRAFTED)
+    if (o->kind != BL_ORDER_AS_DRAFTED && !d->is_shuffled)
         bl_random_shuffle_i64(&random, plan->block_ptr, full);
     if (o->world_size > 1)
         plan->imbalance_before = imbalance(d->sequence, plan->block_ptr, plan->blocks, o);
@@ -137,8 +137,23 @@ static int put_in_order(struct bl_plan *plan, const struct bl_draft *d, const st
     return rc;
 }
 
+/* The blocks as the draft has them, which gives up its table. */
+static void take_blocks(struct bl_plan *plan, struct bl_draft *d)
+{
+    for (size_t b = 0; b < plan->blocks; b++) {
+        uint64_t block = (uint64_t)plan->block_ptr[b];
+        plan->block_ptr[b] = (int64_t)(block >> 32);
+        if ((int64_t)(block & UINT32_MAX) > plan->max_sequences)
+            plan->max_sequences = (int64_t)(block & UINT32_MAX);
+    }
+    plan->block_ptr[plan->blocks] = (int64_t)d->pieces;
+    plan->sequence = d->sequence;
+    d->sequence = NULL;
+}
+
 int bl_order_apply(struct bl_plan *plan, struct bl_draft *d, const struct bl_order *order, struct bl_error *e)
 {
+    int is_in_order = order->kind == BL_ORDER_AS_DRAFTED || (order->kind == BL_ORDER_SHUFFLED && d->is_shuffled);
     plan->blocks = d->blocks;
     plan->pieces = d->pieces;
     plan->max_sequences = 0;
@@ -150,6 +165,10 @@ int bl_order_apply(struct bl_plan *plan, struct bl_draft *d, const struct bl_ord
     free(d->first);
     d->first = NULL;
     int rc = put_in_order(plan, d, order, e);
+    if (rc == 0 && is_in_order) {
+        take_blocks(plan, d);
+        return 0;
+    }
     if (rc == 0 && !(plan->sequence = malloc((d->pieces + 1) * sizeof *plan->sequence)))
         rc = bl_error_memory(e);
     if (rc == 0)

@@ -51,23 +51,25 @@ static int64_t pieces_of(const struct rule *rule, int64_t length)
 /* Everything but the arrays; says by *needs_cutting whether they are needed. */
 static int survey(struct bl_pieces *p, const struct rule *rule, int *needs_cutting, struct bl_error *e)
 {
-    int64_t T = rule->T;
-    *needs_cutting = 0;
+    const struct rule r = *rule;
+    size_t count = 0, dropped = 0, cut = 0;
+    int64_t steps = 0;
     for (size_t i = 0; i < p->lengths.count; i++) {
-        int64_t length = p->lengths.length[i];
-        if (length == 0)
-            continue;
-        int64_t n = pieces_of(rule, length);
-        if (n > (int64_t)(BL_SEQUENCES_MAX - p->count))
+        int64_t length = p->lengths.length[i], n = pieces_of(&r, length);
+        if (n > (int64_t)(BL_SEQUENCES_MAX - count))
             return bl_error_set(e, BL_EFAIL, "more than %lld pieces of %lld steps: choose a larger T",
-                                (long long)BL_SEQUENCES_MAX, (long long)T);
-        int whole = n == 1 && length <= T;
-        p->count += (size_t)n;
-        p->dropped += n == 0;
-        p->cut += n > 0 && !whole;
-        p->steps += whole || (rule->cut == CUT_SPLIT && n > 0) ? length : n * T;
-        *needs_cutting |= n > 0 && !whole;
+                                (long long)BL_SEQUENCES_MAX, (long long)r.T);
+        int whole = n == 1 && length <= r.T;
+        count += (size_t)n;
+        dropped += n == 0 && length > 0;
+        cut += n > 0 && !whole;
+        steps += whole || (r.cut == CUT_SPLIT && n > 0) ? length : n * r.T;
     }
+    p->count = count;
+    p->dropped = (int64_t)dropped;
+    p->cut = (int64_t)cut;
+    p->steps = steps;
+    *needs_cutting = cut > 0;
     return 0;
 }
 
@@ -96,11 +98,12 @@ static void cut_all(struct bl_pieces *p, const struct rule *rule)
 }
 
 int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count, const struct bl_plan_options *options,
-                   int64_t T, struct bl_error *e)
+                   const struct bl_plan *counts, struct bl_error *e)
 {
     enum cut cut = how_to_cut(options);
+    int64_t T = counts->T;
     int64_t longest = options->max_length ? options->max_length : INT64_MAX;
-    int clips = cut == CUT_CLIP || cut == CUT_CLIPS, needs_cutting;
+    int clips = cut == CUT_CLIP || cut == CUT_CLIPS, needs_cutting = 0;
     int64_t shortest = options->min_length > 1 ? options->min_length : 1;
     if (clips && shortest < T)
         shortest = T;
@@ -111,7 +114,13 @@ int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count
                                              .longest = longest < T ? longest : T,
                                              .unit = 1,
                                              .cap = T}};
-    int rc = survey(pieces, &rule, &needs_cutting, e);
+    int rc = 0;
+    if (!clips && shortest == 1 && counts->longest <= longest && counts->longest <= T) {
+        pieces->count = (size_t)counts->sequences; /* all of them, whole */
+        pieces->steps = counts->steps;
+    } else {
+        rc = survey(pieces, &rule, &needs_cutting, e);
+    }
     if (rc == 0 && needs_cutting)
         rc = allocate(pieces, cut, e);
     if (rc < 0) {

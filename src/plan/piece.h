@@ -22,10 +22,11 @@ struct bl_pieces {
     int64_t dropped; /* likewise */
 };
 
-/* T and clip are settled (not 0), no length is negative, and options->oversize is not ERROR if any is longer than T.
- * Errors: BL_EFAIL, no memory or more pieces than a plan can hold; then *pieces is empty. */
+/* counts: T, and sequences, steps and longest of all lengths. T and clip are settled (not 0), no length is negative,
+ * and options->oversize is not ERROR if any is longer than T. Errors: BL_EFAIL, no memory or more pieces than a plan
+ * can hold; then *pieces is empty. */
 int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count, const struct bl_plan_options *options,
-                   int64_t T, struct bl_error *e);
+                   const struct bl_plan *counts, struct bl_error *e);
 
 /* Draws the starts of the clips of BL_STRATEGY_SAMPLE by a seed; does nothing where nothing is drawn. */
 void bl_pieces_draw(struct bl_pieces *pieces, const int64_t *length, const struct bl_plan_options *options, int64_t T,

@@ -1,10 +1,9 @@
 /* A plan: which sequence goes into which block, at which start.
  *
  * Planning is pure: lengths, options and a seed in, a plan out. No files, no threads, no clock, and the same
- * answer on every machine. Memory at the peak, where nothing is cut: 8 bytes per sequence and 8 per block, beside the 8
- * per sequence of the lengths that the caller owns; up to 8 more per sequence where nearly all lengths differ, and
- * up to 20 more where over a million lengths differ and best fit decreasing by the exact ones takes fewer blocks than
- * any search by lengths that are rounded. A sequence that is cut costs up to 32 bytes more per piece. */
+ * answer on every machine. Memory at the peak, where nothing is cut: 8 bytes per sequence and 16 per block, beside the 8
+ * per sequence of the lengths that the caller owns; up to 8 more per sequence where nearly all lengths differ. A
+ * sequence that is cut costs up to 32 bytes more per piece. */
 #ifndef BL_PLAN_H
 #define BL_PLAN_H
 

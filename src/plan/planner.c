@@ -75,16 +75,19 @@ static int add_up(struct bl_plan *plan, const int64_t *length, size_t count, str
     if (count > BL_SEQUENCES_MAX)
         return bl_error_set(e, BL_EFAIL, "%zu sequences are more than the %lld that one plan can hold", count,
                             (long long)BL_SEQUENCES_MAX);
+    int64_t steps = 0, sequences = 0, longest = 0;
     for (size_t i = 0; i < count; i++) {
         if (length[i] < 0)
             return bl_error_set(e, BL_EFAIL, "sequence %zu has a negative length, %lld", i, (long long)length[i]);
-        if (length[i] > STEPS_MAX - plan->steps)
+        if (length[i] > STEPS_MAX - steps)
             return bl_error_set(e, BL_EFAIL, "more than 2^62 steps in all, from sequence %zu on", i);
-        plan->steps += length[i];
-        plan->sequences += length[i] > 0;
-        if (length[i] > plan->longest)
-            plan->longest = length[i];
+        steps += length[i];
+        sequences += length[i] > 0;
+        longest = length[i] > longest ? length[i] : longest;
     }
+    plan->steps = steps;
+    plan->sequences = sequences;
+    plan->longest = longest;
     if (plan->sequences == 0)
         return bl_error_set(e, BL_EFAIL, "nothing to plan: no sequence has a step");
     return 0;
@@ -103,7 +106,7 @@ static int64_t most_of(const struct bl_plan_options *o)
 static int refuse_oversize(const struct bl_plan *plan, const int64_t *length, size_t count,
                            const struct bl_plan_options *o, struct bl_error *e)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count && plan->longest > plan->T; i++)
         if (length[i] > plan->T && length[i] >= o->min_length && length[i] <= most_of(o))
             return bl_error_set(e, BL_EFAIL,
                                 "sequence %zu has %lld steps, more than T = %lld: a larger T, or --oversize", i,
@@ -198,7 +201,7 @@ static int bound_of_steps(const struct bl_planner *p, const struct bl_share *sha
 }
 
 /* Patterns for lengths of which too many differ: rounded up, unless best fit by the lengths as they are takes fewer
- * blocks, which then is worth its memory. */
+ * blocks, which then is done anew for every plan. */
 static int fill_rounded(struct bl_share *share, int64_t bound, const struct bl_fill_limits *limits, struct bl_error *e)
 {
     size_t blocks;
@@ -209,10 +212,10 @@ static int fill_rounded(struct bl_share *share, int64_t bound, const struct bl_f
         if (rc < 0 || share->patterns.blocks <= blocks)
             return rc;
         bl_patterns_free(&share->patterns);
-        bl_histogram_free(&share->h);
-        rc = bl_histogram_make(&share->h, &share->lengths, e);
     }
-    return rc == 0 ? bl_fill_bestfit(&share->patterns, &share->h, limits, e) : rc;
+    bl_histogram_free(&share->h);
+    share->is_single = 1;
+    return rc;
 }
 
 static int fill_share(struct bl_planner *p, struct bl_share *share, struct bl_error *e)
@@ -329,7 +332,7 @@ int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, c
         rc = bl_error_set(e, BL_EUSAGE, "an alignment of %lld is larger than T = %lld", (long long)align_of(p),
                           (long long)p->counts.T);
     if (rc == 0)
-        rc = bl_pieces_make(&p->pieces, length, count, options, p->counts.T, e);
+        rc = bl_pieces_make(&p->pieces, length, count, options, &p->counts, e);
     if (rc == 0 && p->pieces.count == 0)
         rc = bl_error_set(e, BL_EFAIL, "nothing to plan: none of the %lld sequences fits T = %lld%s",
                           (long long)p->counts.sequences, (long long)p->counts.T,
@@ -355,7 +358,8 @@ static size_t bucket_of(const struct bl_share *share, size_t piece)
 int bl_planner_adopt(struct bl_planner *p, const struct bl_plan *plan, struct bl_error *e)
 {
     struct bl_share *share = &p->share[0];
-    int rc = 0;
+    int rc = share->is_single ? bl_histogram_make(&share->h, &share->lengths, e) : 0;
+    share->is_single = 0;
     bl_patterns_free(&share->patterns);
     for (size_t b = 0; rc == 0 && b < plan->blocks; b++) {
         for (int64_t i = plan->block_ptr[b]; rc == 0 && i < plan->block_ptr[b + 1]; i++)
@@ -395,6 +399,8 @@ static int draft_share(struct bl_planner *p, const struct bl_share *share, struc
         return bl_draft_keep(d, &share->lengths, limits.T, limits.sequences, p->options.group, p->pieces.sequence, e);
     if (p->options.fill == BL_FILL_RANDOM)
         return bl_draft_random(d, &share->lengths, &limits, seed, e);
+    if (share->is_single)
+        return bl_draft_single(d, &share->lengths, &limits, seed, e);
     if (p->options.fill == BL_FILL_PAPER)
         return bl_draft_paper(d, &share->h, &share->lengths, limits.T, limits.sequences, seed, e);
     return bl_draft_patterns(d, &share->patterns, &share->h, &share->lengths, seed, e);
@@ -409,6 +415,8 @@ static int draft_all(struct bl_planner *p, struct bl_draft *d, uint64_t seed, in
         if (last)
             release_share(&p->share[s]);
     }
+    if (p->shares > 1)
+        d->is_shuffled = 0; /* one group after the other */
     return rc;
 }
 

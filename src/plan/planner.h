@@ -13,6 +13,7 @@ struct bl_share {
     struct bl_lengths lengths;
     struct bl_histogram h;
     struct bl_patterns patterns;
+    int is_single; /* best fit, sequence by sequence, needs neither of the two */
 };
 
 struct bl_planner {

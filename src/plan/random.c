@@ -2,6 +2,8 @@
 
 __extension__ typedef unsigned __int128 u128;
 
+enum { BATCH_MAX = 16 }; /* numbers of one draw: 16! is far below 2^64 */
+
 static uint64_t rotate(uint64_t x, int k)
 {
     return x << k | x >> (64 - k);
@@ -51,22 +53,56 @@ uint64_t bl_random_below(struct bl_random *r, uint64_t n)
     return (uint64_t)(product >> 64);
 }
 
+/* How many of the numbers below n, n - 1, ... one draw gives: their ranges multiply to no more than 2^54. */
+static size_t batch_of(size_t n)
+{
+    if (n <= BATCH_MAX)
+        return n - 1;
+    return n <= 1 << 9 ? 6 : n <= 1 << 10 ? 5 : n <= 1 << 13 ? 4 : n <= 1 << 18 ? 3 : n <= 1 << 27 ? 2 : 1;
+}
+
+/* at[i] uniform over 0 .. n-1-i, i < batch (Brackett-Rozinsky and Lemire, "Batched ranged random integer generation",
+ * 2024): the low half of each product is as good as a new draw, until the product of all the ranges is used up. */
+static void draw_batch(struct bl_random *r, size_t n, size_t batch, size_t *at)
+{
+    uint64_t low, ranges = 0;
+    do {
+        low = bl_random_next(r);
+        for (size_t i = 0; i < batch; i++) {
+            u128 product = (u128)low * (n - i);
+            at[i] = (size_t)(product >> 64);
+            low = (uint64_t)product;
+        }
+        if (ranges == 0 && low < (UINT64_C(1) << 54)) {
+            ranges = 1;
+            for (size_t i = 0; i < batch; i++)
+                ranges *= n - i;
+        }
+    } while (low < ranges && low < -ranges % ranges);
+}
+
 void bl_random_shuffle_u32(struct bl_random *r, uint32_t *a, size_t n)
 {
-    for (size_t i = n; i > 1; i--) {
-        size_t j = bl_random_below(r, i);
-        uint32_t x = a[i - 1];
-        a[i - 1] = a[j];
-        a[j] = x;
+    while (n > 1) {
+        size_t at[BATCH_MAX], batch = batch_of(n);
+        draw_batch(r, n, batch, at);
+        for (size_t i = 0; i < batch; i++) {
+            uint32_t x = a[--n];
+            a[n] = a[at[i]];
+            a[at[i]] = x;
+        }
     }
 }
 
 void bl_random_shuffle_i64(struct bl_random *r, int64_t *a, size_t n)
 {
-    for (size_t i = n; i > 1; i--) {
-        size_t j = bl_random_below(r, i);
-        int64_t x = a[i - 1];
-        a[i - 1] = a[j];
-        a[j] = x;
+    while (n > 1) {
+        size_t at[BATCH_MAX], batch = batch_of(n);
+        draw_batch(r, n, batch, at);
+        for (size_t i = 0; i < batch; i++) {
+            int64_t x = a[--n];
+            a[n] = a[at[i]];
+            a[at[i]] = x;
+        }
     }
 }

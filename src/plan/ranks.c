@@ -35,6 +35,7 @@ static void split_blocks(struct bl_draft *d, size_t size, size_t more)
         d->first[--to] = end = first;
     }
     d->blocks += grow;
+    d->is_shuffled = 0; /* two halves are neighbours now */
 }
 
 int bl_ranks_spread(struct bl_draft *d, size_t multiple, size_t least, struct bl_error *e)

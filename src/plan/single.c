@@ -1,0 +1,142 @@
+/* Best fit decreasing, sequence by sequence: where nearly all lengths differ, patterns would take more memory than the
+ * blocks themselves. Each sequence is one word, its length above its identity; in place of the length comes its block.
+ */
+#include <stdlib.h>
+
+#include "plan/draft.h"
+#include "plan/fill.h"
+#include "plan/random.h"
+#include "plan/residual.h"
+
+enum { INSERTION_SORT = 48, DIGIT_BITS = 8, DIGITS = 1 << DIGIT_BITS };
+
+static void sort_by_insertion(uint64_t *word, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        uint64_t x = word[i];
+        size_t j = i;
+        for (; j > 0 && word[j - 1] < x; j--)
+            word[j] = word[j - 1];
+        word[j] = x;
+    }
+}
+
+/* The longest first; radix sort in place, leading digit first, as in histogram.c. */
+static void sort_words(uint64_t *word, size_t n, int shift)
+{
+    if (n <= INSERTION_SORT) {
+        sort_by_insertion(word, n);
+        return;
+    }
+    size_t next[DIGITS] = {0}, end[DIGITS], sum = 0;
+    for (size_t i = 0; i < n; i++)
+        next[~word[i] >> shift & (DIGITS - 1)]++;
+    for (int d = 0; d < DIGITS; d++) {
+        size_t count = next[d];
+        next[d] = sum;
+        end[d] = sum += count;
+    }
+    for (int d = 0; d < DIGITS; d++) {
+        while (next[d] < end[d]) {
+            size_t here = next[d];
+            uint64_t x = word[here];
+            size_t home = next[~x >> shift & (DIGITS - 1)]++;
+            word[here] = word[home];
+            word[home] = x;
+        }
+    }
+    for (int d = 0; d < DIGITS && shift > 32; d++)
+        sort_words(word + (d ? end[d - 1] : 0), end[d] - (d ? end[d - 1] : 0), shift - DIGIT_BITS);
+}
+
+static size_t make_words(uint64_t *word, const struct bl_lengths *lengths)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < lengths->count; i++)
+        if (bl_lengths_has(lengths, i))
+            word[n++] = (uint64_t)bl_lengths_units(lengths, i) << 32 | (uint32_t)bl_lengths_id(lengths, i);
+    return n;
+}
+
+/* Which of the equally long comes first is drawn. */
+static void shuffle_equals(uint64_t *word, size_t n, uint64_t seed)
+{
+    struct bl_random random;
+    bl_random_seed(&random, seed, BL_STREAM_IDENTITY);
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && word[end] >> 32 == word[i] >> 32; end++)
+            ;
+        if (end - i > 1)
+            bl_random_shuffle_i64(&random, (int64_t *)word + i, end - i);
+    }
+}
+
+/* Puts every sequence into its block; how many there are by *blocks. */
+static int fill(uint64_t *word, size_t n, const struct bl_fill_limits *limits, size_t *blocks, struct bl_error *e)
+{
+    struct bl_residuals open = {0};
+    uint32_t shortest = n ? (uint32_t)(word[n - 1] >> 32) : 0;
+    int rc = 0;
+    *blocks = 0;
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        uint32_t length = (uint32_t)(word[i] >> 32);
+        struct bl_residual_place place;
+        struct bl_group *found = bl_residuals_find(&open, length, &place), block;
+        if (found) {
+            block = *found;
+            bl_residuals_remove(&open, place);
+        } else {
+            block = (struct bl_group){(uint32_t)limits->T, 1, (uint32_t)(*blocks)++, limits->sequences};
+        }
+        block.room -= length;
+        block.places--;
+        word[i] = (uint64_t)block.node << 32 | (uint32_t)word[i];
+        if (block.places > 0 && block.room >= shortest)
+            rc = bl_residuals_insert(&open, block, e);
+    }
+    bl_residuals_free(&open);
+    return rc;
+}
+
+/* Counting sort by block, behind what the draft has; the order inside each block is drawn. */
+static void collect(struct bl_draft *d, const uint64_t *word, size_t n, size_t blocks, uint64_t seed)
+{
+    struct bl_random inside;
+    bl_random_seed(&inside, seed, BL_STREAM_INSIDE);
+    uint32_t *first = d->first + d->blocks, begun = (uint32_t)d->pieces;
+    for (size_t b = 1; b <= blocks; b++)
+        first[b] = 0;
+    for (size_t i = 0; i < n; i++)
+        first[(word[i] >> 32) + 1]++;
+    for (size_t b = 1; b <= blocks; b++)
+        first[b] += first[b - 1];
+    for (size_t i = 0; i < n; i++)
+        d->sequence[first[word[i] >> 32]++] = (uint32_t)word[i];
+    for (size_t b = blocks; b > 0; b--)
+        first[b] = first[b - 1]; /* every entry had moved on to the end of its block */
+    first[0] = begun;
+    for (size_t b = 0; b < blocks; b++)
+        bl_random_shuffle_u32(&inside, d->sequence + first[b], first[b + 1] - first[b]);
+    d->pieces += n;
+    d->blocks += blocks;
+}
+
+int bl_draft_single(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_fill_limits *limits,
+                    uint64_t seed, struct bl_error *e)
+{
+    uint64_t *word = malloc((lengths->count + 1) * sizeof *word);
+    size_t n = 0, blocks = 0;
+    int rc = word ? 0 : bl_error_memory(e);
+    if (rc == 0) {
+        n = make_words(word, lengths);
+        sort_words(word, n, 64 - DIGIT_BITS);
+        shuffle_equals(word, n, seed);
+        rc = fill(word, n, limits, &blocks, e);
+    }
+    if (rc == 0)
+        rc = bl_draft_reserve(d, blocks, e);
+    if (rc == 0)
+        collect(d, word, n, blocks, seed);
+    free(word);
+    return rc;
+}
