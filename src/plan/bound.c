@@ -6,9 +6,27 @@ int64_t bl_bound_steps(const struct bl_histogram *h, int64_t T)
     return steps / T + (steps % T > 0);
 }
 
+/* Of the lengths over T/3 no block holds more than two, and only one of those over T/2. As many of the others as can be
+ * go beside these: the longest have the least room, which is offered to the shortest first. */
+static int64_t bound_of_pairs(const struct bl_histogram *h, int64_t T)
+{
+    size_t third = bl_histogram_below(h, T / 3), half = bl_histogram_below(h, T / 2), shorter = third;
+    int64_t large = h->start[h->distinct] - h->start[half], single = h->start[half] - h->start[third];
+    int64_t fitting = 0; /* not yet beside one, among those that have room beside the length in turn */
+    for (size_t b = h->distinct; b-- > half;) {
+        int64_t count = bl_histogram_count(h, b);
+        for (; shorter < half && h->length[shorter] <= T - h->length[b]; shorter++)
+            fitting += bl_histogram_count(h, shorter);
+        int64_t pairs = fitting < count ? fitting : count;
+        fitting -= pairs;
+        single -= pairs;
+    }
+    return large + (single + 1) / 2;
+}
+
 int64_t bl_bound_blocks(const struct bl_histogram *h, int64_t T)
 {
-    int64_t best = bl_bound_steps(h, T);
+    int64_t best = bl_bound_steps(h, T), pairs = bound_of_pairs(h, T);
     size_t half = bl_histogram_below(h, T / 2);
     int64_t large = h->start[h->distinct] - h->start[half]; /* lengths over T/2 */
     int64_t room = 0;                                       /* beside those of them that are at most T - K */
@@ -26,5 +44,5 @@ int64_t bl_bound_blocks(const struct bl_histogram *h, int64_t T)
         if (blocks > best)
             best = blocks;
     }
-    return best;
+    return pairs > best ? pairs : best;
 }

@@ -13,7 +13,9 @@ int64_t bl_bound_steps(const struct bl_histogram *h, int64_t T);
 /* L2 of Martello and Toth ("Knapsack Problems", 1990, section 8.3.2), never less than L1. No length exceeds T.
  * For a threshold K: lengths over T - K stand alone; those over T/2 need a block each, and what is at
  * least K and at most T/2 must go into the room beside these, or into blocks of its own. The best K is one of the
- * lengths. O(D), no memory. */
+ * lengths. And the lengths over T/3 by themselves, exactly, by matching (Labbe, Laporte, Mercure, 1991). O(D), no
+ * memory.
+ */
 int64_t bl_bound_blocks(const struct bl_histogram *h, int64_t T);
 
 /* Raises *bound to what prices prove that some classes of the lengths have, in blocks: price[] of every class, and a

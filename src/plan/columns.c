@@ -1,136 +1,39 @@
-/* Column generation. The prices of the master are rounded down to whole numbers before the knapsack is solved, so the
- * bound sum(count * price) / worth is one of exact arithmetic, whatever the simplex has lost (Farley: prices divided by
- * the worth of the best block make no block worth more than one). */
+/* Columns, made whole. The relaxation wants fractions of patterns: they are rounded at once, with what is left over
+ * packed by itself; and, where that is not enough, one after the other, each time solving the relaxation anew for what
+ * is left, so that it can make up for the last. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/fill.h"
-#include "plan/knapsack.h"
-#include "plan/master.h"
-
-__extension__ typedef unsigned __int128 u128;
-
-enum {
-    ROWS_MAX = 4096,      /* the inverse takes 8 bytes for each pair of rows */
-    WORTH_MAX = 1 << 26,  /* entries of the knapsack's table */
-    COLUMNS_AT_ONCE = 24, /* from one solution of the knapsack */
-};
-
-#define EXACT_MAX 9007199254740992.0 /* 2^53 */
-#define SAVING_MIN 1e-7
-
-struct generation {
-    const struct bl_histogram *h;
-    const struct bl_fill_limits *limits;
-    struct bl_master master;
-    struct bl_knapsack knapsack;
-    uint32_t *item; /* a block in the making */
-    size_t item_capacity;
-    int64_t bound, enough; /* proven so far; what is known to be reachable */
-    int64_t work;
-};
-
-static void set_prices(struct generation *g)
-{
-    for (size_t b = 0; b < g->h->distinct; b++) {
-        double dual = g->master.dual[b];
-        g->knapsack.price[b] = dual <= 0 ? 0 : floor((dual < 1 ? dual : 1) * BL_PRICE_ONE);
-    }
-}
-
-static void raise_bound(struct generation *g, double worth)
-{
-    u128 sum = 0;
-    if (!(worth > 0 && worth < EXACT_MAX))
-        return;
-    for (size_t b = 0; b < g->h->distinct; b++)
-        sum += (u128)bl_histogram_count(g->h, b) * (uint64_t)g->knapsack.price[b];
-    int64_t bound = (int64_t)((sum + (uint64_t)worth - 1) / (uint64_t)worth);
-    if (bound > g->bound)
-        g->bound = bound;
-}
-
-static int add_block(struct generation *g, uint32_t bucket, struct bl_error *e)
-{
-    size_t n = bl_knapsack_block(&g->knapsack, bucket, g->item, g->item_capacity);
-    return n ? bl_master_add(&g->master, g->item, n, e) : 0;
-}
-
-/* The best block, and those of other first lengths that are nearly as good: solving once for many steps. */
-static int add_blocks(struct generation *g, double worth, struct bl_error *e)
-{
-    double good = BL_PRICE_ONE + (worth - BL_PRICE_ONE) / 2;
-    int rc = add_block(g, BL_KNAPSACK_ANY, e);
-    size_t D = g->h->distinct, stride = D / COLUMNS_AT_ONCE + 1;
-    for (size_t from = 0; rc == 0 && from < D; from += stride) {
-        size_t best = from;
-        for (size_t b = from; b < D && b < from + stride; b++)
-            if (bl_knapsack_with(&g->knapsack, (uint32_t)b) > bl_knapsack_with(&g->knapsack, (uint32_t)best))
-                best = b;
-        if (bl_knapsack_with(&g->knapsack, (uint32_t)best) > good)
-            rc = add_block(g, (uint32_t)best, e);
-    }
-    return rc;
-}
-
-/* Whether the relaxation can still prove more than is proven: its value only falls. */
-static int is_finished(const struct generation *g)
-{
-    return g->bound >= g->enough || (double)g->bound >= ceil(bl_master_blocks(&g->master) - 0.01);
-}
-
-static int generate(struct generation *g, struct bl_error *e)
-{
-    int64_t solve_work = bl_knapsack_work(g->h, (uint32_t)g->limits->T, g->limits->sequences);
-    int rc = 0;
-    while (rc == 0 && g->work > 0) {
-        double saving;
-        uint32_t column = bl_master_price(&g->master, &saving);
-        g->work -= (int64_t)g->master.entries;
-        if (saving > SAVING_MIN) {
-            int64_t spent = bl_master_enter(&g->master, column);
-            if (spent == 0)
-                break;
-            g->work -= spent;
-            continue;
-        }
-        set_prices(g);
-        double worth = bl_knapsack_solve(&g->knapsack);
-        g->work -= solve_work;
-        raise_bound(g, worth);
-        if (is_finished(g) || worth <= BL_PRICE_ONE * (1 + SAVING_MIN))
-            break;
-        rc = add_blocks(g, worth, e);
-    }
-    return rc;
-}
+#include "plan/generation.h"
 
 /* --- rounding --------------------------------------------------------------------------------------------------- */
 
-/* As many blocks of a basic column as are wanted and there are lengths for. */
-static int take_column(const struct generation *g, uint32_t row, double wanted, uint32_t *left,
+/* As many blocks of a basic column as are wanted and there are lengths for; `as`: NULL, or what its buckets are in
+ * left[] and the patterns. */
+static int take_column(const struct bl_generation *g, uint32_t row, double wanted, const uint32_t *as, uint32_t *left,
                        struct bl_patterns *patterns, struct bl_error *e)
 {
     const struct bl_master *m = &g->master;
     const struct bl_column *c = &m->column[m->basis[row]];
     uint32_t use = wanted < 0 ? 0 : wanted > (double)UINT32_MAX ? UINT32_MAX : (uint32_t)wanted;
     for (uint32_t k = c->first; k < c->first + c->count; k++) {
-        uint32_t possible = left[m->bucket[k]] / (uint32_t)m->times[k];
+        uint32_t possible = left[as ? as[m->bucket[k]] : m->bucket[k]] / (uint32_t)m->times[k];
         use = possible < use ? possible : use;
     }
     int rc = 0;
     for (uint32_t k = c->first; rc == 0 && use > 0 && k < c->first + c->count; k++) {
-        left[m->bucket[k]] -= use * (uint32_t)m->times[k];
+        uint32_t bucket = as ? as[m->bucket[k]] : m->bucket[k];
+        left[bucket] -= use * (uint32_t)m->times[k];
         for (uint32_t i = 0; rc == 0 && i < (uint32_t)m->times[k]; i++)
-            rc = bl_patterns_push(patterns, m->bucket[k], e);
+            rc = bl_patterns_push(patterns, bucket, e);
     }
     return rc == 0 && use > 0 ? bl_patterns_close(patterns, use, e) : rc;
 }
 
 /* Whole blocks of every column first, then one more of those whose fraction is at least `up`; the rest by themselves.
  */
-static int round_columns(const struct generation *g, double up, uint32_t *left, struct bl_patterns *patterns,
+static int round_columns(const struct bl_generation *g, double up, uint32_t *left, struct bl_patterns *patterns,
                          struct bl_error *e)
 {
     const struct bl_master *m = &g->master;
@@ -141,12 +44,12 @@ static int round_columns(const struct generation *g, double up, uint32_t *left, 
         for (uint32_t r = 0; rc == 0 && r < m->rows; r++) {
             double whole = floor(m->amount[r] + 1e-6), fraction = m->amount[r] - whole;
             if (m->basis[r] < BL_SURPLUS && (!more || fraction >= up))
-                rc = take_column(g, r, more ? 1 : whole, left, patterns, e);
+                rc = take_column(g, r, more ? 1 : whole, NULL, left, patterns, e);
         }
     return rc == 0 ? bl_fill_rest(patterns, g->h, left, g->limits, BL_REST_SLACK, e) : rc;
 }
 
-static int round_best(struct generation *g, struct bl_patterns *best, struct bl_error *e)
+static int round_best(struct bl_generation *g, struct bl_patterns *best, struct bl_error *e)
 {
     static const double up[] = {1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2};
     uint32_t *left = malloc((g->h->distinct + 1) * sizeof *left);
@@ -167,55 +70,191 @@ static int round_best(struct generation *g, struct bl_patterns *best, struct bl_
     return rc;
 }
 
-/* What is known to fill blocks well is offered to the master from the beginning. */
-static int offer_known(struct generation *g, const struct bl_patterns *known, struct bl_error *e)
+/* --- one after the other ---------------------------------------------------------------------------------------- */
+
+/* What is left of the lengths, as a histogram of its own. */
+struct remainder {
+    struct bl_histogram h;
+    uint32_t *bucket; /* [distinct of h] that of the whole histogram */
+    uint32_t *at;     /* [distinct of the whole] and back; NONE where nothing is left */
+};
+
+#define NONE UINT32_MAX
+#define NEARLY 0.8 /* of a block: it is taken whole */
+
+static int make_remainder(struct remainder *r, const struct bl_histogram *h, struct bl_error *e)
+{
+    size_t n = h->distinct + 1;
+    *r = (struct remainder){.h = {0, malloc(n * sizeof *r->h.length), malloc(n * sizeof *r->h.start)},
+                            .bucket = malloc(n * sizeof *r->bucket),
+                            .at = malloc(n * sizeof *r->at)};
+    return r->h.length && r->h.start && r->bucket && r->at ? 0 : bl_error_memory(e);
+}
+
+static void free_remainder(struct remainder *r)
+{
+    bl_histogram_free(&r->h);
+    free(r->bucket);
+    free(r->at);
+}
+
+static void set_remainder(struct remainder *r, const struct bl_histogram *h, const uint32_t *left)
+{
+    uint32_t sum = 0, n = 0;
+    for (size_t b = 0; b < h->distinct; b++) {
+        r->at[b] = left[b] ? n : NONE;
+        if (left[b] == 0)
+            continue;
+        r->h.length[n] = h->length[b];
+        r->h.start[n] = sum;
+        r->bucket[n++] = (uint32_t)b;
+        sum += left[b];
+    }
+    r->h.start[n] = sum;
+    r->h.distinct = n;
+}
+
+/* The columns of one generation for the next, as far as all their lengths are left. */
+static int hand_over(struct bl_generation *to, const struct remainder *r, const struct bl_master *from,
+                     const uint32_t *bucket, struct bl_error *e)
 {
     int rc = 0;
-    for (size_t p = 0; rc == 0 && p < known->count; p++) {
-        size_t n = known->first[p + 1] - known->first[p];
-        memcpy(g->item, known->bucket + known->first[p], n * sizeof *g->item);
-        rc = bl_master_add(&g->master, g->item, n, e);
+    for (size_t i = 0; rc == 0 && i < from->columns; i++) {
+        const struct bl_column *c = &from->column[i];
+        size_t n = 0;
+        int possible = 1;
+        for (uint32_t k = c->first; k < c->first + c->count; k++)
+            possible &= r->at[bucket[from->bucket[k]]] != NONE;
+        for (uint32_t k = c->first; possible && k < c->first + c->count; k++)
+            for (int times = (int)from->times[k]; times > 0 && n < to->item_capacity; times--)
+                to->item[n++] = r->at[bucket[from->bucket[k]]];
+        if (possible && c->count > 1)
+            rc = bl_master_add(&to->master, to->item, n, e);
     }
     return rc;
 }
 
-static int is_affordable(const struct bl_histogram *h, const struct bl_fill_limits *limits)
+/* Blocks of the columns that are wanted whole or nearly so, at least one: into patterns, out of left[], both by the
+ * buckets of the whole histogram. */
+static int fix_columns(const struct bl_generation *g, const uint32_t *bucket, uint32_t *left,
+                       struct bl_patterns *patterns, struct bl_error *e)
 {
-    int64_t T = limits->T, layers = limits->sequences < T / h->length[0] ? limits->sequences : 1;
-    int64_t once = bl_knapsack_work(h, (uint32_t)T, limits->sequences) + (int64_t)h->distinct * (int64_t)h->distinct;
-    return h->distinct <= ROWS_MAX && (T + 1) * (layers + 1) <= WORTH_MAX && once * 32 <= limits->work;
+    const struct bl_master *m = &g->master;
+    size_t before = patterns->blocks;
+    double up = NEARLY, most = 0;
+    int rc = 0;
+    for (int again = 0; rc == 0 && again < 2 && patterns->blocks == before; again++, up = most)
+        for (uint32_t r = 0; rc == 0 && r < m->rows && (again == 0 || patterns->blocks == before); r++) {
+            double fraction = m->amount[r] - floor(m->amount[r] + 1e-6);
+            if (m->basis[r] >= BL_SURPLUS)
+                continue;
+            most = fraction > most ? fraction : most;
+            rc = take_column(g, r, floor(m->amount[r] + 1e-6) + (fraction >= up), bucket, left, patterns, e);
+        }
+    return rc;
 }
+
+struct dive {
+    const struct bl_histogram *h;
+    struct remainder rest;
+    uint32_t *left;   /* [distinct of h] */
+    uint32_t *bucket; /* [distinct] of the generation that was solved last, those of h */
+    struct bl_fill_limits limits;
+};
+
+/* Solves the relaxation for what is left, beginning with the columns of the one before, whose place it takes. */
+static int solve_rest(struct dive *d, struct bl_generation *g, int64_t enough, struct bl_error *e)
+{
+    struct bl_generation next;
+    set_remainder(&d->rest, d->h, d->left);
+    int rc = bl_generation_make(&next, &d->rest.h, &d->limits, e);
+    next.work = d->limits.work;
+    next.enough = enough;
+    if (rc == 0)
+        rc = hand_over(&next, &d->rest, &g->master, d->bucket, e);
+    if (rc == 0)
+        rc = bl_generation_run(&next, e);
+    d->limits.work = next.work;
+    memcpy(d->bucket, d->rest.bucket, d->rest.h.distinct * sizeof *d->bucket);
+    bl_generation_free(g);
+    *g = next;
+    return rc;
+}
+
+/* Until nothing is left, or the rest is proven to take too many blocks, or the work ends. */
+static int fix_all(struct dive *d, struct bl_generation *g, size_t most, struct bl_patterns *tried, struct bl_error *e)
+{
+    int rc = 0;
+    for (;;) {
+        size_t before = tried->blocks;
+        rc = fix_columns(g, d->bucket, d->left, tried, e);
+        set_remainder(&d->rest, d->h, d->left);
+        if (rc < 0 || d->rest.h.distinct == 0 || tried->blocks == before || tried->blocks >= most)
+            return rc;
+        rc = solve_rest(d, g, (int64_t)(most - tried->blocks), e);
+        if (rc < 0 || g->bound >= (int64_t)(most - tried->blocks) || d->limits.work <= 0)
+            return rc;
+    }
+}
+
+/* Keeps what it finds if it is better. Uses the generation up. */
+static int dive(struct bl_generation *g, struct bl_patterns *best, size_t known, struct bl_error *e)
+{
+    size_t n = g->h->distinct, most = best->count && best->blocks < known ? best->blocks : known;
+    struct dive d = {.h = g->h, .limits = *g->limits};
+    struct bl_patterns tried = {0};
+    d.limits.work /= 4;
+    d.left = malloc((n + 1) * sizeof *d.left);
+    d.bucket = malloc((n + 1) * sizeof *d.bucket);
+    int rc = d.left && d.bucket ? make_remainder(&d.rest, d.h, e) : bl_error_memory(e);
+    for (size_t b = 0; rc == 0 && b < n; b++) {
+        d.left[b] = bl_histogram_count(d.h, b);
+        d.bucket[b] = (uint32_t)b;
+    }
+    if (rc == 0)
+        rc = fix_all(&d, g, most, &tried, e);
+    if (rc == 0)
+        rc = bl_fill_rest(&tried, d.h, d.left, g->limits, BL_REST_SLACK, e);
+    if (rc == 0 && tried.blocks < most) {
+        bl_patterns_free(best);
+        *best = tried;
+        tried = (struct bl_patterns){0};
+    }
+    bl_patterns_free(&tried);
+    free_remainder(&d.rest);
+    free(d.left);
+    free(d.bucket);
+    return rc;
+}
+
+/* ---------------------------------------------------------------------------------------------------------------- */
 
 int bl_fill_columns(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
                     const struct bl_patterns *known, const struct bl_fill_limits *limits, double *price,
                     struct bl_error *e)
 {
-    struct generation g = {.h = h, .limits = limits, .bound = *bound, .enough = (int64_t)known->blocks};
+    struct bl_generation g;
     *patterns = (struct bl_patterns){0};
     if (price)
         memset(price, 0, h->distinct * sizeof *price);
-    if (!is_affordable(h, limits))
+    if (!bl_generation_is_affordable(h, limits))
         return 0;
+    int rc = bl_generation_make(&g, h, limits, e);
+    g.bound = *bound;
+    g.enough = (int64_t)known->blocks;
     g.work = limits->work;
-    g.item_capacity = (size_t)(limits->T / h->length[0]);
-    g.item = malloc((g.item_capacity + 1) * sizeof *g.item);
-    int rc = g.item ? 0 : bl_error_memory(e);
+    for (size_t p = 0; rc == 0 && p < known->count; p++)
+        rc = bl_generation_offer(&g, known->bucket + known->first[p], known->first[p + 1] - known->first[p], e);
     if (rc == 0)
-        rc = bl_knapsack_make(&g.knapsack, h, (uint32_t)limits->T, limits->sequences, e);
-    if (rc == 0)
-        rc = bl_master_make(&g.master, h, limits->T, limits->sequences, e);
-    if (rc == 0)
-        rc = offer_known(&g, known, e);
-    if (rc == 0)
-        rc = generate(&g, e);
+        rc = bl_generation_run(&g, e);
     for (size_t b = 0; rc == 0 && price && b < h->distinct; b++)
         price[b] = g.master.dual[b];
+    *bound = g.bound;
     if (rc == 0 && g.bound < g.enough)
         rc = round_best(&g, patterns, e);
-    *bound = g.bound;
-    bl_master_free(&g.master);
-    bl_knapsack_free(&g.knapsack);
-    free(g.item);
+    if (rc == 0 && !price && patterns->count > 0 && (int64_t)patterns->blocks > *bound)
+        rc = dive(&g, patterns, known->blocks, e);
+    bl_generation_free(&g);
     if (rc < 0)
         bl_patterns_free(patterns);
     return rc;

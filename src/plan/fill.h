@@ -48,8 +48,13 @@ int bl_fill_columns(struct bl_patterns *patterns, int64_t *bound, const struct b
                     const struct bl_patterns *known, const struct bl_fill_limits *limits, double *price,
                     struct bl_error *e);
 
-/* The same for few lengths that are too long for it, in units of a few thousandths of T, rounded up. patterns->count is
- * 0 where the limits forbid it. */
+/* Takes the last of the known patterns apart, as they come from bl_fill_slack, and fills what was in them by columns;
+ * ever more of them, until the blocks meet the bound. patterns->count is 0 where that is of no use. */
+int bl_fill_repair(struct bl_patterns *patterns, int64_t bound, const struct bl_histogram *h,
+                   const struct bl_patterns *known, const struct bl_fill_limits *limits, struct bl_error *e);
+
+/* Columns for few lengths that are too long for that, in units of a few thousandths of T, rounded up. patterns->count
+ * is 0 where the limits forbid it. */
 int bl_fill_coarse(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_fill_limits *limits,
                    struct bl_error *e);
 

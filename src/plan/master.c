@@ -5,18 +5,23 @@
 #include <string.h>
 
 #define TINY 1e-9
-#define CACHED 700 /* rows: a larger inverse comes from memory at every step, at twice the cost */
+
+enum {
+    STEPS_MAX = 100, /* of the simplex with one inverse */
+    IN_TURN = 1024,  /* columns that are looked at for one that saves */
+};
 
 static int make_arrays(struct bl_master *m, struct bl_error *e)
 {
     size_t n = m->rows;
-    m->inverse = calloc(n * n + 1, sizeof *m->inverse);
+    m->wanted = malloc((n + 1) * sizeof *m->wanted);
     m->amount = malloc((n + 1) * sizeof *m->amount);
     m->dual = malloc((n + 1) * sizeof *m->dual);
     m->basis = malloc((n + 1) * sizeof *m->basis);
     m->step = malloc((n + 1) * sizeof *m->step);
-    m->pivot = malloc((n + 1) * sizeof *m->pivot);
-    return m->inverse && m->amount && m->dual && m->basis && m->step && m->pivot ? 0 : bl_error_memory(e);
+    if (!m->wanted || !m->amount || !m->dual || !m->basis || !m->step)
+        return bl_error_memory(e);
+    return bl_inverse_make(&m->inverse, n, e);
 }
 
 static int reserve(struct bl_master *m, size_t entries, struct bl_error *e)
@@ -70,25 +75,28 @@ int bl_master_add(struct bl_master *m, uint32_t *item, size_t n, struct bl_error
     return 0;
 }
 
+/* The inverse of the basis made anew, and what follows from it. *regular: 0 where that fails. */
+static int refresh(struct bl_master *m, int *regular, struct bl_error *e);
+
 /* The counts are set a little apart, by no more than a hundredth of a block in all: equal ones make steps of length
  * zero, and the simplex could go in circles. */
 int bl_master_make(struct bl_master *m, const struct bl_histogram *h, int64_t T, uint32_t sequences, struct bl_error *e)
 {
     *m = (struct bl_master){.rows = h->distinct};
-    int rc = make_arrays(m, e);
+    int rc = make_arrays(m, e), regular;
     double apart = 0.005 / (double)(m->rows + 1);
     for (size_t i = 0; rc == 0 && i < m->rows; i++) {
         int64_t fit = T / h->length[i];
-        double times = (double)(fit < (int64_t)sequences ? fit : (int64_t)sequences);
         uint32_t bucket = (uint32_t)i;
         rc = bl_master_add(m, &bucket, 1, e);
         if (rc < 0)
             break;
-        m->times[m->entries - 1] = times;
-        m->inverse[i * m->rows + i] = m->dual[i] = 1 / times;
-        m->amount[i] = (bl_histogram_count(h, i) + apart * (1 + (double)(i * 2654435761 % 4096) / 4096)) / times;
+        m->times[m->entries - 1] = (double)(fit < (int64_t)sequences ? fit : (int64_t)sequences);
+        m->wanted[i] = bl_histogram_count(h, i) + apart * (1 + (double)(i * 2654435761 % 4096) / 4096);
         m->basis[i] = bucket;
     }
+    if (rc == 0)
+        rc = refresh(m, &regular, e);
     if (rc < 0)
         bl_master_free(m);
     return rc;
@@ -96,12 +104,12 @@ int bl_master_make(struct bl_master *m, const struct bl_histogram *h, int64_t T,
 
 void bl_master_free(struct bl_master *m)
 {
-    free(m->inverse);
+    bl_inverse_free(&m->inverse);
+    free(m->wanted);
     free(m->amount);
     free(m->dual);
     free(m->basis);
     free(m->step);
-    free(m->pivot);
     free(m->column);
     free(m->bucket);
     free(m->times);
@@ -116,44 +124,43 @@ static double worth(const struct bl_master *m, const struct bl_column *c)
     return sum;
 }
 
-uint32_t bl_master_price(const struct bl_master *m, double *saving)
+uint32_t bl_master_price(struct bl_master *m, double *saving, int64_t *work)
 {
     uint32_t best = 0;
     *saving = 0;
-    for (size_t i = 0; i < m->columns; i++) {
-        double more = worth(m, &m->column[i]) - 1;
-        if (more > *saving) {
-            *saving = more;
-            best = (uint32_t)i;
-        }
-    }
     for (size_t i = 0; i < m->rows; i++)
         if (-m->dual[i] > *saving) {
             *saving = -m->dual[i];
             best = BL_SURPLUS + (uint32_t)i;
         }
+    for (size_t seen = 0; seen < m->columns && (seen % IN_TURN || *saving < BL_SAVING_MIN); seen++) {
+        m->next = m->next + 1 < m->columns ? m->next + 1 : 0;
+        double more = worth(m, &m->column[m->next]) - 1;
+        *work -= 2 * m->column[m->next].count;
+        if (more > *saving) {
+            *saving = more;
+            best = (uint32_t)m->next;
+        }
+    }
     return best;
-}
-
-static void add(double *restrict to, const double *restrict from, double factor, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        to[i] += factor * from[i];
 }
 
 /* step = inverse * column. What a block of it costs at the present prices: below 0, it saves. */
 static double set_step(struct bl_master *m, uint32_t column)
 {
-    size_t n = m->rows;
-    memset(m->step, 0, n * sizeof *m->step);
+    memset(m->step, 0, m->rows * sizeof *m->step);
+    double cost;
     if (column >= BL_SURPLUS) {
-        add(m->step, m->inverse + (column - BL_SURPLUS) * n, -1, n);
-        return m->dual[column - BL_SURPLUS];
+        m->step[column - BL_SURPLUS] = -1;
+        cost = m->dual[column - BL_SURPLUS];
+    } else {
+        const struct bl_column *c = &m->column[column];
+        for (uint32_t k = c->first; k < c->first + c->count; k++)
+            m->step[m->bucket[k]] = m->times[k];
+        cost = 1 - worth(m, c);
     }
-    const struct bl_column *c = &m->column[column];
-    for (uint32_t k = c->first; k < c->first + c->count; k++)
-        add(m->step, m->inverse + m->bucket[k] * n, m->times[k], n);
-    return 1 - worth(m, c);
+    bl_inverse_forward(&m->inverse, m->step);
+    return cost;
 }
 
 /* The basic column that reaches zero first; among equals the one with the largest step, for precision. */
@@ -173,25 +180,85 @@ static size_t leaving_row(const struct bl_master *m)
     return best;
 }
 
-int64_t bl_master_enter(struct bl_master *m, uint32_t column)
+static void set_duals(struct bl_master *m)
+{
+    for (size_t i = 0; i < m->rows; i++)
+        m->dual[i] = m->basis[i] < BL_SURPLUS;
+    bl_inverse_backward(&m->inverse, m->dual);
+}
+
+/* The basic columns as a matrix. */
+static int gather(const struct bl_master *m, struct bl_sparse *b, struct bl_error *e)
+{
+    size_t entries = 0;
+    for (size_t i = 0; i < m->rows; i++)
+        entries += m->basis[i] < BL_SURPLUS ? m->column[m->basis[i]].count : 1;
+    *b = (struct bl_sparse){m->rows, malloc((m->rows + 1) * sizeof *b->first), malloc((entries + 1) * sizeof *b->row),
+                            malloc((entries + 1) * sizeof *b->value)};
+    if (!b->first || !b->row || !b->value)
+        return bl_error_memory(e);
+    uint32_t n = 0;
+    for (size_t i = 0; i < m->rows; i++) {
+        b->first[i] = n;
+        if (m->basis[i] >= BL_SURPLUS) {
+            b->row[n] = m->basis[i] - BL_SURPLUS;
+            b->value[n++] = -1;
+            continue;
+        }
+        const struct bl_column *c = &m->column[m->basis[i]];
+        memcpy(b->row + n, m->bucket + c->first, c->count * sizeof *b->row);
+        memcpy(b->value + n, m->times + c->first, c->count * sizeof *b->value);
+        n += c->count;
+    }
+    b->first[m->rows] = n;
+    return 0;
+}
+
+static int refresh(struct bl_master *m, int *regular, struct bl_error *e)
+{
+    struct bl_sparse b;
+    uint32_t *row_of = malloc((m->rows + 1) * sizeof *row_of), *basis = malloc((m->rows + 1) * sizeof *basis);
+    int rc = gather(m, &b, e);
+    if (rc == 0 && (!row_of || !basis))
+        rc = bl_error_memory(e);
+    if (rc == 0)
+        rc = bl_inverse_of(&m->inverse, &b, row_of, regular, e);
+    if (rc == 0 && *regular) {
+        memcpy(basis, m->basis, m->rows * sizeof *basis);
+        for (size_t c = 0; c < m->rows; c++)
+            m->basis[row_of[c]] = basis[c];
+        memcpy(m->amount, m->wanted, m->rows * sizeof *m->amount);
+        bl_inverse_forward(&m->inverse, m->amount);
+        set_duals(m);
+        m->fresh = m->inverse.steps;
+        m->fresh_entries = m->inverse.entries;
+    }
+    free(b.first);
+    free(b.row);
+    free(b.value);
+    free(row_of);
+    free(basis);
+    return rc;
+}
+
+int bl_master_enter(struct bl_master *m, uint32_t column, int64_t *work, int *entered, struct bl_error *e)
 {
     double cost = set_step(m, column);
-    size_t r = leaving_row(m), n = m->rows, changed = 2;
-    if (r == SIZE_MAX || cost >= 0)
+    size_t r = leaving_row(m);
+    *entered = r != SIZE_MAX && cost < 0;
+    if (!*entered)
         return 0;
-    double scale = 1 / m->step[r], amount = m->amount[r] * scale;
-    m->step[r] -= 1; /* row r becomes the pivot, the others lose step times the pivot */
-    for (size_t j = 0; j < n; j++) {
-        m->pivot[j] = m->inverse[j * n + r] * scale;
-        if (m->pivot[j] == 0)
-            continue;
-        add(m->inverse + j * n, m->step, -m->pivot[j], n);
-        changed++;
-    }
-    add(m->amount, m->step, -amount, n);
-    add(m->dual, m->pivot, cost, n);
+    double amount = m->amount[r] / m->step[r];
+    for (size_t i = 0; i < m->rows; i++)
+        m->amount[i] -= amount * m->step[i];
+    m->amount[r] = amount;
     m->basis[r] = column;
-    return (int64_t)(changed * n) * (n > CACHED ? 2 : 1);
+    *work -= (int64_t)(8 * m->rows + 4 * m->inverse.entries);
+    if (m->inverse.steps - m->fresh >= STEPS_MAX || m->inverse.entries > 2 * m->fresh_entries + 16 * m->rows)
+        return refresh(m, entered, e);
+    int rc = bl_inverse_exchange(&m->inverse, m->step, (uint32_t)r, e);
+    set_duals(m);
+    return rc;
 }
 
 double bl_master_blocks(const struct bl_master *m)

@@ -1,5 +1,5 @@
 /* The master problem of column generation: as few blocks as cover the counts, fractions allowed, over the columns that
- * are known so far. Revised simplex with an explicit inverse of the basis, D rows.
+ * are known so far. Revised simplex with the inverse of the basis in product form, D rows.
  *
  * Rounding errors here can cost time or a block, never truth: bounds are proven by exact prices (see knapsack.h), plans
  * by counting. */
@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "plan/histogram.h"
+#include "plan/inverse.h"
 
 /* A way of filling a block: bucket[i] taken times[i] times. */
 struct bl_column {
@@ -20,12 +21,15 @@ struct bl_column {
 
 struct bl_master {
     size_t rows;
-    double *inverse; /* [rows][rows] of the basis, column by column: both uses of it then go through memory in order */
+    struct bl_inverse inverse; /* of the basis */
+    size_t fresh;              /* its steps when it was last made anew */
+    size_t fresh_entries;
+    double *wanted;  /* [rows] blocks of each length alone that would do: the counts */
     double *amount;  /* [rows] of the basic columns: blocks */
     double *dual;    /* [rows] price of each length in blocks */
     uint32_t *basis; /* [rows] the basic columns; BL_SURPLUS and more: too much of a bucket */
     double *step;    /* [rows] scratch: how the entering column changes the amounts */
-    double *pivot;   /* [rows] scratch: the row that leaves */
+    size_t next;     /* column of the pool: where the search for one that saves goes on */
     /* The pool of columns. */
     struct bl_column *column;
     size_t columns, column_capacity;
@@ -35,6 +39,7 @@ struct bl_master {
 };
 
 #define BL_SURPLUS UINT32_C(0x80000000)
+#define BL_SAVING_MIN 1e-7 /* blocks per block: less is none */
 
 /* Begins with blocks of one length each. Errors: BL_EFAIL, no memory; then *m is empty. */
 int bl_master_make(struct bl_master *m, const struct bl_histogram *h, int64_t T, uint32_t sequences,
@@ -44,12 +49,13 @@ void bl_master_free(struct bl_master *m);
 /* Adds a column; item[] are n buckets, repeated where a length is taken again. They are sorted in place. */
 int bl_master_add(struct bl_master *m, uint32_t *item, size_t n, struct bl_error *e);
 
-/* The column of the pool that saves most at the present prices, or the surplus; tells by *saving (blocks per block). */
-uint32_t bl_master_price(const struct bl_master *m, double *saving);
+/* A column of the pool that saves something at the present prices, or a surplus: the best of some of them in turn.
+ * Tells by *saving (blocks per block), 0 or less when none of them saves anything, and takes *work. */
+uint32_t bl_master_price(struct bl_master *m, double *saving, int64_t *work);
 
-/* Takes a column into the basis. The work that it took, or 0 when it cannot be done well: the numbers have lost their
- * precision. */
-int64_t bl_master_enter(struct bl_master *m, uint32_t column);
+/* Takes a column into the basis. *work is lowered by what it took; *entered is 0 when it cannot be done well: the
+ * numbers have lost their precision. */
+int bl_master_enter(struct bl_master *m, uint32_t column, int64_t *work, int *entered, struct bl_error *e);
 
 /* Sum of the amounts of real columns: the value of the relaxation. */
 double bl_master_blocks(const struct bl_master *m);

@@ -17,7 +17,7 @@ static void keep_better(struct bl_patterns *best, struct bl_patterns *other)
 enum {
     LONG = 8192, /* T from which a block is filled by some lengths among very many */
     MANY = 1024, /* different lengths, from which the relaxation by lengths may not end */
-    FEW = 1024,  /* blocks, up to which each counts */
+    FEW = 1500,  /* blocks, up to which each counts */
 };
 
 static int is_open(const struct bl_patterns *best, int64_t bound, const struct bl_fill_limits *limits)
@@ -45,6 +45,19 @@ static int fill_by_classes(struct bl_patterns *best, int64_t *bound, const struc
     return rc;
 }
 
+static int fill_by_slack(struct bl_patterns *best, int64_t bound, const struct bl_histogram *h,
+                         const struct bl_fill_limits *limits, struct bl_error *e)
+{
+    struct bl_fill_limits some = {limits->T, limits->sequences, limits->work / 16};
+    struct bl_patterns slack = {0}, repaired = {0};
+    int rc = bl_fill_slack(&slack, h, limits, e);
+    if (rc == 0 && is_open(&slack, bound, limits))
+        rc = bl_fill_repair(&repaired, bound, h, &slack, &some, e);
+    keep_better(best, &slack);
+    keep_better(best, &repaired);
+    return rc;
+}
+
 int bl_fill_optimal(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
                     const struct bl_fill_limits *limits, struct bl_error *e)
 {
@@ -53,10 +66,8 @@ int bl_fill_optimal(struct bl_patterns *patterns, int64_t *bound, const struct b
     int rc = bl_fill_bestfit(patterns, h, limits, e);
     if (rc == 0 && limits->T >= LONG)
         rc = fill_by_classes(patterns, bound, h, limits, e);
-    if (rc == 0 && is_open(patterns, *bound, limits)) {
-        rc = bl_fill_slack(&other, h, limits, e);
-        keep_better(patterns, &other);
-    }
+    if (rc == 0 && is_open(patterns, *bound, limits))
+        rc = fill_by_slack(patterns, *bound, h, limits, e);
     if (rc == 0 && limits->T < LONG && h->distinct > MANY)
         rc = fill_by_classes(patterns, bound, h, &some, e);
     if (rc == 0 && is_open(patterns, *bound, limits)) {

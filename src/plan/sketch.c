@@ -15,6 +15,7 @@ enum {
     CLASSES_MIN = 15,     /* of half the number at most that there are in the end */
     BLOCKS_PER_CLASS = 8, /* fewer blocks than that are sketched in wider classes */
     BLOCKS_MIN = 64,      /* so few are packed at once */
+    BLOCKS_LEFT = 500,    /* and so few that are left over */
     TIMES_MAX = 7,        /* what fits a block so often at most shares no class with what fits less */
     PAIR_STEPS = 256,     /* in search of the two that fill a block */
 };
@@ -219,7 +220,7 @@ int bl_fill_sketch(struct bl_patterns *patterns, int64_t *bound, const struct bl
     *patterns = (struct bl_patterns){0};
     struct sketch s = {.limits = limits, .work = limits->work};
     int rc = make(&s, h, classes, e);
-    while (rc == 0 && s.work > 0 && blocks > BLOCKS_MIN) {
+    while (rc == 0 && s.work > 0 && blocks > (patterns->blocks ? BLOCKS_LEFT : BLOCKS_MIN)) {
         size_t before = patterns->blocks;
         s.classes = classes;
         while (before > 0 && s.classes > CLASSES_MIN && blocks < (size_t)s.classes * BLOCKS_PER_CLASS)

@@ -1,0 +1,122 @@
+#include "plan/generation.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+__extension__ typedef unsigned __int128 u128;
+
+enum {
+    ROWS_MAX = 4096,      /* lengths: more take more steps of the simplex than there is work for */
+    WORTH_MAX = 1 << 26,  /* entries of the knapsack's table */
+    COLUMNS_AT_ONCE = 24, /* from one solution of the knapsack */
+};
+
+#define EXACT_MAX 9007199254740992.0 /* 2^53 */
+
+static void set_prices(struct bl_generation *g)
+{
+    for (size_t b = 0; b < g->h->distinct; b++) {
+        double dual = g->master.dual[b];
+        g->knapsack.price[b] = dual <= 0 ? 0 : floor((dual < 1 ? dual : 1) * BL_PRICE_ONE);
+    }
+}
+
+static void raise_bound(struct bl_generation *g, double worth)
+{
+    u128 sum = 0;
+    if (!(worth > 0 && worth < EXACT_MAX))
+        return;
+    for (size_t b = 0; b < g->h->distinct; b++)
+        sum += (u128)bl_histogram_count(g->h, b) * (uint64_t)g->knapsack.price[b];
+    int64_t bound = (int64_t)((sum + (uint64_t)worth - 1) / (uint64_t)worth);
+    if (bound > g->bound)
+        g->bound = bound;
+}
+
+static int add_block(struct bl_generation *g, uint32_t bucket, struct bl_error *e)
+{
+    size_t n = bl_knapsack_block(&g->knapsack, bucket, g->item, g->item_capacity);
+    return n ? bl_master_add(&g->master, g->item, n, e) : 0;
+}
+
+/* The best block, and those of other first lengths that are nearly as good: solving once for many steps. */
+static int add_blocks(struct bl_generation *g, double worth, struct bl_error *e)
+{
+    double good = BL_PRICE_ONE + (worth - BL_PRICE_ONE) / 2;
+    int rc = add_block(g, BL_KNAPSACK_ANY, e);
+    size_t D = g->h->distinct, stride = D / COLUMNS_AT_ONCE + 1;
+    for (size_t from = 0; rc == 0 && from < D; from += stride) {
+        size_t best = from;
+        for (size_t b = from; b < D && b < from + stride; b++)
+            if (bl_knapsack_with(&g->knapsack, (uint32_t)b) > bl_knapsack_with(&g->knapsack, (uint32_t)best))
+                best = b;
+        if (bl_knapsack_with(&g->knapsack, (uint32_t)best) > good)
+            rc = add_block(g, (uint32_t)best, e);
+    }
+    return rc;
+}
+
+/* Whether the relaxation can still prove more than is proven: its value only falls. */
+static int is_finished(const struct bl_generation *g)
+{
+    return g->bound >= g->enough || (double)g->bound >= ceil(bl_master_blocks(&g->master) - 0.01);
+}
+
+int bl_generation_run(struct bl_generation *g, struct bl_error *e)
+{
+    int64_t solve_work = bl_knapsack_work(g->h, (uint32_t)g->limits->T, g->limits->sequences);
+    int rc = 0;
+    while (rc == 0 && g->work > 0) {
+        double saving;
+        uint32_t column = bl_master_price(&g->master, &saving, &g->work);
+        if (saving > BL_SAVING_MIN) {
+            int entered;
+            rc = bl_master_enter(&g->master, column, &g->work, &entered, e);
+            if (!entered)
+                break;
+            continue;
+        }
+        set_prices(g);
+        double worth = bl_knapsack_solve(&g->knapsack);
+        g->work -= solve_work;
+        raise_bound(g, worth);
+        if (is_finished(g) || worth <= BL_PRICE_ONE * (1 + BL_SAVING_MIN))
+            break;
+        rc = add_blocks(g, worth, e);
+    }
+    return rc;
+}
+
+int bl_generation_offer(struct bl_generation *g, const uint32_t *bucket, size_t n, struct bl_error *e)
+{
+    memcpy(g->item, bucket, n * sizeof *g->item);
+    return bl_master_add(&g->master, g->item, n, e);
+}
+
+int bl_generation_is_affordable(const struct bl_histogram *h, const struct bl_fill_limits *limits)
+{
+    int64_t T = limits->T, layers = limits->sequences < T / h->length[0] ? limits->sequences : 1;
+    int64_t once = bl_knapsack_work(h, (uint32_t)T, limits->sequences) + (int64_t)h->distinct * (int64_t)h->distinct;
+    return h->distinct <= ROWS_MAX && (T + 1) * (layers + 1) <= WORTH_MAX && once * 32 <= limits->work;
+}
+
+int bl_generation_make(struct bl_generation *g, const struct bl_histogram *h, const struct bl_fill_limits *limits,
+                       struct bl_error *e)
+{
+    *g = (struct bl_generation){.h = h, .limits = limits, .enough = INT64_MAX};
+    g->item_capacity = (size_t)(limits->T / h->length[0]);
+    g->item = malloc((g->item_capacity + 1) * sizeof *g->item);
+    int rc = g->item ? 0 : bl_error_memory(e);
+    if (rc == 0)
+        rc = bl_knapsack_make(&g->knapsack, h, (uint32_t)limits->T, limits->sequences, e);
+    return rc == 0 ? bl_master_make(&g->master, h, limits->T, limits->sequences, e) : rc;
+}
+
+void bl_generation_free(struct bl_generation *g)
+{
+    bl_master_free(&g->master);
+    bl_knapsack_free(&g->knapsack);
+    free(g->item);
+    *g = (struct bl_generation){0};
+}

@@ -1,0 +1,310 @@
+/* Which column is taken when decides how many entries the steps have. Nothing is added to a column by the steps before
+ * it when it has no entry in their rows. So first come the columns that have a row to themselves, one after the other
+ * as the others go; last, in reverse, those that are left with a single row. Only what is between must be worked out,
+ * and in the patterns of blocks that is little (Suhl and Suhl, 1990, do the same for triangular factors). */
+#include "plan/inverse.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE UINT32_MAX
+#define TINY 1e-9  /* below it an entry is none */
+#define STABLE 0.1 /* of the largest entry: what may be a pivot */
+
+int bl_inverse_make(struct bl_inverse *v, size_t rows, struct bl_error *e)
+{
+    *v = (struct bl_inverse){.rows = rows, .first = calloc(1, sizeof *v->first)};
+    return v->first ? 0 : bl_error_memory(e);
+}
+
+void bl_inverse_free(struct bl_inverse *v)
+{
+    free(v->pivot);
+    free(v->first);
+    free(v->row);
+    free(v->value);
+    *v = (struct bl_inverse){0};
+}
+
+/* Room for a step with so many entries. */
+static int reserve(struct bl_inverse *v, size_t entries, struct bl_error *e)
+{
+    if (v->steps == v->step_capacity) {
+        size_t capacity = v->step_capacity * 2 + 256;
+        uint32_t *pivot = realloc(v->pivot, capacity * sizeof *pivot);
+        v->pivot = pivot ? pivot : v->pivot;
+        size_t *first = realloc(v->first, (capacity + 1) * sizeof *first);
+        v->first = first ? first : v->first;
+        if (!pivot || !first)
+            return bl_error_memory(e);
+        v->step_capacity = capacity;
+    }
+    if (v->entries + entries > v->entry_capacity) {
+        size_t capacity = v->entry_capacity * 2 + entries + 1024;
+        uint32_t *row = realloc(v->row, capacity * sizeof *row);
+        v->row = row ? row : v->row;
+        double *value = realloc(v->value, capacity * sizeof *value);
+        v->value = value ? value : v->value;
+        if (!row || !value)
+            return bl_error_memory(e);
+        v->entry_capacity = capacity;
+    }
+    return 0;
+}
+
+static void add_entry(struct bl_inverse *v, uint32_t row, double value)
+{
+    v->row[v->entries] = row;
+    v->value[v->entries++] = value;
+}
+
+static void end_step(struct bl_inverse *v, uint32_t r)
+{
+    v->pivot[v->steps++] = r;
+    v->first[v->steps] = v->entries;
+}
+
+int bl_inverse_exchange(struct bl_inverse *v, const double *column, uint32_t r, struct bl_error *e)
+{
+    int rc = reserve(v, v->rows, e);
+    if (rc < 0)
+        return rc;
+    add_entry(v, r, 1 / column[r]);
+    for (size_t i = 0; i < v->rows; i++)
+        if (fabs(column[i]) > TINY && i != r)
+            add_entry(v, (uint32_t)i, -column[i] / column[r]);
+    end_step(v, r);
+    return 0;
+}
+
+static void forward_from(const struct bl_inverse *v, size_t step, double *x)
+{
+    for (; step < v->steps; step++) {
+        double times = x[v->pivot[step]];
+        if (times == 0)
+            continue;
+        x[v->pivot[step]] = 0;
+        for (size_t k = v->first[step]; k < v->first[step + 1]; k++)
+            x[v->row[k]] += times * v->value[k];
+    }
+}
+
+void bl_inverse_forward(const struct bl_inverse *v, double *x)
+{
+    forward_from(v, 0, x);
+}
+
+void bl_inverse_backward(const struct bl_inverse *v, double *x)
+{
+    for (size_t step = v->steps; step-- > 0;) {
+        double sum = 0;
+        for (size_t k = v->first[step]; k < v->first[step + 1]; k++)
+            sum += v->value[k] * x[v->row[k]];
+        x[v->pivot[step]] = sum;
+    }
+}
+
+/* --- of a matrix ------------------------------------------------------------------------------------------------ */
+
+struct elimination {
+    const struct bl_sparse *m;
+    uint32_t *row_of;         /* of every column that has been taken, else NONE */
+    uint32_t *begin, *beside; /* by row, the columns that have an entry there: begin[r] .. begin[r + 1] - 1 */
+    uint32_t *in_row;         /* [rows] columns not yet taken that have an entry there; NONE: the row has been taken */
+    uint32_t *in_column;      /* [rows] rows not yet taken in which it has an entry */
+    uint32_t *order;          /* [rows] columns: the first ones from the front, the last ones from the end */
+    size_t front, back;
+    uint32_t *queue; /* [rows+2] */
+    double *work;    /* [rows] a column in the making, else zeros */
+};
+
+static int make(struct elimination *x, const struct bl_sparse *m, uint32_t *row_of, struct bl_error *e)
+{
+    size_t n = m->rows, entries = m->first[n];
+    *x = (struct elimination){.m = m, .row_of = row_of, .back = n};
+    x->begin = calloc(n + 2, sizeof *x->begin);
+    x->beside = malloc((entries + 1) * sizeof *x->beside);
+    x->in_row = malloc((n + 1) * sizeof *x->in_row);
+    x->in_column = malloc((n + 1) * sizeof *x->in_column);
+    x->order = malloc((n + 1) * sizeof *x->order);
+    x->queue = malloc((n + 2) * sizeof *x->queue);
+    x->work = calloc(n + 1, sizeof *x->work);
+    if (!x->begin || !x->beside || !x->in_row || !x->in_column || !x->order || !x->queue || !x->work)
+        return bl_error_memory(e);
+    for (size_t k = 0; k < entries; k++)
+        x->begin[m->row[k] + 2]++;
+    for (size_t r = 0; r < n; r++) {
+        x->in_row[r] = x->begin[r + 2];
+        x->begin[r + 2] += x->begin[r + 1];
+    }
+    for (size_t c = 0; c < n; c++) {
+        row_of[c] = NONE;
+        x->in_column[c] = m->first[c + 1] - m->first[c];
+        for (uint32_t k = m->first[c]; k < m->first[c + 1]; k++)
+            x->beside[x->begin[m->row[k] + 1]++] = (uint32_t)c;
+    }
+    return 0;
+}
+
+static void release(struct elimination *x)
+{
+    free(x->begin);
+    free(x->beside);
+    free(x->in_row);
+    free(x->in_column);
+    free(x->order);
+    free(x->queue);
+    free(x->work);
+}
+
+/* The only column left in a row. */
+static uint32_t column_in(const struct elimination *x, uint32_t r)
+{
+    uint32_t k = x->begin[r];
+    while (x->row_of[x->beside[k]] != NONE)
+        k++;
+    return x->beside[k];
+}
+
+/* The only row left in a column. */
+static uint32_t row_in(const struct elimination *x, uint32_t c)
+{
+    uint32_t k = x->m->first[c];
+    while (x->in_row[x->m->row[k]] == NONE)
+        k++;
+    return x->m->row[k];
+}
+
+static void take(struct elimination *x, uint32_t c, uint32_t r)
+{
+    x->row_of[c] = r;
+    x->in_row[r] = NONE;
+    for (uint32_t k = x->m->first[c]; k < x->m->first[c + 1]; k++)
+        x->in_row[x->m->row[k]] -= x->in_row[x->m->row[k]] != NONE;
+    for (uint32_t k = x->begin[r]; k < x->begin[r + 1]; k++)
+        x->in_column[x->beside[k]]--;
+}
+
+/* Columns with a row to themselves, and those that then have. A row comes to have one column once. */
+static void take_front(struct elimination *x)
+{
+    size_t n = 0, next = 0;
+    for (uint32_t r = 0; r < x->m->rows; r++)
+        if (x->in_row[r] == 1)
+            x->queue[n++] = r;
+    for (; next < n; next++) {
+        uint32_t r = x->queue[next];
+        if (x->in_row[r] != 1)
+            continue;
+        uint32_t c = column_in(x, r);
+        take(x, c, r);
+        x->order[x->front++] = c;
+        for (uint32_t k = x->m->first[c]; k < x->m->first[c + 1]; k++)
+            if (x->in_row[x->m->row[k]] == 1)
+                x->queue[n++] = x->m->row[k];
+    }
+}
+
+/* Columns with a single row, and those that then have. */
+static void take_back(struct elimination *x)
+{
+    size_t n = 0, next = 0;
+    for (uint32_t c = 0; c < x->m->rows; c++)
+        if (x->row_of[c] == NONE && x->in_column[c] == 1)
+            x->queue[n++] = c;
+    for (; next < n; next++) {
+        uint32_t c = x->queue[next];
+        if (x->in_column[c] != 1)
+            continue;
+        uint32_t r = row_in(x, c);
+        take(x, c, r);
+        x->order[--x->back] = c;
+        for (uint32_t k = x->begin[r]; k < x->begin[r + 1]; k++)
+            if (x->row_of[x->beside[k]] == NONE && x->in_column[x->beside[k]] == 1)
+                x->queue[n++] = x->beside[k];
+    }
+}
+
+/* What is left, columns with few rows first. Counting sort. */
+static void order_middle(struct elimination *x)
+{
+    size_t n = x->m->rows, at = x->front;
+    memset(x->queue, 0, (n + 2) * sizeof *x->queue);
+    for (uint32_t c = 0; c < n; c++)
+        if (x->row_of[c] == NONE)
+            x->queue[x->in_column[c] + 1]++;
+    for (size_t i = 1; i <= n + 1; i++)
+        x->queue[i] += x->queue[i - 1];
+    for (uint32_t c = 0; c < n; c++)
+        if (x->row_of[c] == NONE)
+            x->order[at + x->queue[x->in_column[c]]++] = c;
+}
+
+/* A column as it is: no step before it has its pivot in one of the column's rows. */
+static int step_raw(const struct elimination *x, struct bl_inverse *v, uint32_t c, struct bl_error *e)
+{
+    const struct bl_sparse *m = x->m;
+    uint32_t r = x->row_of[c], first = m->first[c], end = m->first[c + 1];
+    double pivot = 0;
+    int rc = reserve(v, end - first, e);
+    if (rc < 0)
+        return rc;
+    for (uint32_t k = first; k < end; k++)
+        pivot = m->row[k] == r ? m->value[k] : pivot;
+    for (uint32_t k = first; k < end; k++)
+        add_entry(v, m->row[k], m->row[k] == r ? 1 / pivot : -m->value[k] / pivot);
+    end_step(v, r);
+    return 0;
+}
+
+/* Of the rows that are left with a large enough entry, the one with the fewest columns: NONE where all are 0. */
+static uint32_t choose_pivot(const struct elimination *x)
+{
+    uint32_t best = NONE;
+    double largest = 0;
+    for (size_t i = 0; i < x->m->rows; i++)
+        if (x->in_row[i] != NONE && fabs(x->work[i]) > largest)
+            largest = fabs(x->work[i]);
+    for (uint32_t i = 0; i < x->m->rows && largest > TINY; i++)
+        if (x->in_row[i] != NONE && fabs(x->work[i]) >= STABLE * largest &&
+            (best == NONE || x->in_row[i] < x->in_row[best]))
+            best = i;
+    return best;
+}
+
+static int step_worked(struct elimination *x, struct bl_inverse *v, uint32_t c, int *regular, struct bl_error *e)
+{
+    const struct bl_sparse *m = x->m;
+    for (uint32_t k = m->first[c]; k < m->first[c + 1]; k++)
+        x->work[m->row[k]] = m->value[k];
+    forward_from(v, x->front, x->work);
+    uint32_t r = choose_pivot(x);
+    *regular = r != NONE;
+    int rc = *regular ? bl_inverse_exchange(v, x->work, r, e) : 0;
+    if (*regular)
+        take(x, c, r);
+    memset(x->work, 0, m->rows * sizeof *x->work);
+    return rc;
+}
+
+int bl_inverse_of(struct bl_inverse *v, const struct bl_sparse *m, uint32_t *row_of, int *regular, struct bl_error *e)
+{
+    struct elimination x;
+    int rc = make(&x, m, row_of, e);
+    v->steps = v->entries = 0;
+    *regular = 1;
+    if (rc == 0) {
+        take_front(&x);
+        take_back(&x);
+        order_middle(&x);
+    }
+    for (size_t i = 0; rc == 0 && *regular && i < m->rows; i++) {
+        if (i < x.front || i >= x.back)
+            rc = step_raw(&x, v, x.order[i], e);
+        else
+            rc = step_worked(&x, v, x.order[i], regular, e);
+    }
+    release(&x);
+    return rc;
+}

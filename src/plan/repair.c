@@ -1,0 +1,139 @@
+/* Patterns are made from the longest lengths down, until the lengths that would fill them are used up: the last ones
+ * are badly filled, and not for want of better ways with what is in them and in some of those before. So few lengths
+ * differ there that the linear relaxation is quickly solved. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/bound.h"
+#include "plan/fill.h"
+
+enum { LENGTHS_MIN = 16, LENGTHS_MORE = 4, LENGTHS_MAX = 256 };
+
+struct repair {
+    const struct bl_histogram *h;
+    const struct bl_patterns *known;
+    uint32_t *left;           /* [distinct of h] how many are in the last patterns; then their buckets of `tail` */
+    struct bl_histogram tail; /* of these */
+    uint32_t *bucket;         /* [distinct of tail] that of h */
+    struct bl_patterns old;   /* the last patterns, as those of the tail */
+};
+
+static int make(struct repair *r, const struct bl_histogram *h, const struct bl_patterns *known, struct bl_error *e)
+{
+    *r = (struct repair){.h = h, .known = known, .left = malloc((h->distinct + 1) * sizeof *r->left)};
+    r->tail.length = malloc((h->distinct + 1) * sizeof *r->tail.length);
+    r->tail.start = malloc((h->distinct + 1) * sizeof *r->tail.start);
+    r->bucket = malloc((h->distinct + 1) * sizeof *r->bucket);
+    return r->left && r->tail.length && r->tail.start && r->bucket ? 0 : bl_error_memory(e);
+}
+
+static void release(struct repair *r)
+{
+    free(r->left);
+    free(r->bucket);
+    bl_histogram_free(&r->tail);
+    bl_patterns_free(&r->old);
+}
+
+/* How many lengths of a pattern are in none behind it. */
+static size_t new_lengths(const struct repair *r, size_t p)
+{
+    const uint32_t *bucket = r->known->bucket;
+    uint32_t first = r->known->first[p];
+    size_t n = 0;
+    for (uint32_t k = first; k < r->known->first[p + 1]; k++)
+        n += r->left[bucket[k]] == 0 && (k == first || bucket[k] != bucket[k - 1]);
+    return n;
+}
+
+/* The first of the last patterns that have no more than so many lengths between them; what is in them into r->left. */
+static size_t cut_off(struct repair *r, size_t lengths)
+{
+    const struct bl_patterns *known = r->known;
+    size_t p = known->count;
+    memset(r->left, 0, r->h->distinct * sizeof *r->left);
+    for (size_t n = 0; p > 0; p--) {
+        n += new_lengths(r, p - 1);
+        if (n > lengths)
+            break;
+        for (uint32_t k = known->first[p - 1]; k < known->first[p]; k++)
+            r->left[known->bucket[k]] += known->use[p - 1];
+    }
+    return p;
+}
+
+/* Adds a range of patterns, their buckets by the table `as` or, without one, as they are. */
+static int copy(struct bl_patterns *to, const struct bl_patterns *from, size_t first, size_t end, const uint32_t *as,
+                struct bl_error *e)
+{
+    int rc = 0;
+    for (size_t p = first; rc == 0 && p < end; p++) {
+        for (uint32_t k = from->first[p]; rc == 0 && k < from->first[p + 1]; k++)
+            rc = bl_patterns_push(to, as ? as[from->bucket[k]] : from->bucket[k], e);
+        if (rc == 0)
+            rc = bl_patterns_close(to, from->use[p], e);
+    }
+    return rc;
+}
+
+/* The patterns from one on as a histogram of their own, and as patterns of that. */
+static int separate(struct repair *r, size_t from, struct bl_error *e)
+{
+    uint32_t sum = 0;
+    size_t n = 0;
+    for (size_t b = 0; b < r->h->distinct; b++) {
+        uint32_t count = r->left[b];
+        if (count == 0)
+            continue;
+        r->tail.length[n] = r->h->length[b];
+        r->tail.start[n] = sum;
+        r->bucket[n] = (uint32_t)b;
+        r->left[b] = (uint32_t)n++;
+        sum += count;
+    }
+    r->tail.start[n] = sum;
+    r->tail.distinct = n;
+    bl_patterns_free(&r->old);
+    return copy(&r->old, r->known, from, r->known->count, r->left, e);
+}
+
+/* Fills what is in the patterns from one on anew; *patterns are all of them where that takes fewer blocks than `best`.
+ */
+static int refill(struct repair *r, size_t from, size_t best, const struct bl_fill_limits *limits,
+                  struct bl_patterns *patterns, struct bl_error *e)
+{
+    struct bl_patterns better = {0};
+    int rc = separate(r, from, e);
+    int64_t least = rc == 0 ? bl_bound_blocks(&r->tail, limits->T) : 0;
+    if (rc == 0 && (int64_t)r->old.blocks > least)
+        rc = bl_fill_columns(&better, &least, &r->tail, &r->old, limits, NULL, e);
+    if (rc == 0 && better.count > 0 && r->known->blocks - r->old.blocks + better.blocks < best) {
+        bl_patterns_free(patterns);
+        rc = copy(patterns, r->known, 0, from, NULL, e);
+        if (rc == 0)
+            rc = copy(patterns, &better, 0, better.count, r->bucket, e);
+    }
+    bl_patterns_free(&better);
+    return rc;
+}
+
+int bl_fill_repair(struct bl_patterns *patterns, int64_t bound, const struct bl_histogram *h,
+                   const struct bl_patterns *known, const struct bl_fill_limits *limits, struct bl_error *e)
+{
+    struct repair r;
+    size_t best = known->blocks, from = known->count;
+    *patterns = (struct bl_patterns){0};
+    int rc = make(&r, h, known, e);
+    for (size_t lengths = LENGTHS_MIN; lengths <= LENGTHS_MAX; lengths *= LENGTHS_MORE) {
+        if (rc == 0)
+            from = cut_off(&r, lengths);
+        if (rc < 0 || from == 0 || (int64_t)best <= bound)
+            break;
+        rc = refill(&r, from, best, limits, patterns, e);
+        best = patterns->count ? patterns->blocks : best;
+    }
+    release(&r);
+    if (rc < 0)
+        bl_patterns_free(patterns);
+    return rc;
+}
