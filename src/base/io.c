@@ -289,6 +289,7 @@ void bl_output_abort(struct bl_output *out)
 }
 
 #define LINES_CHUNK ((size_t)1 << 20)
+#define LINES_SLACK 8 /* bytes behind the buffer that may be read */
 
 int bl_lines_open(struct bl_lines *lines, const char *path, struct bl_error *e)
 {
@@ -302,7 +303,7 @@ int bl_lines_open(struct bl_lines *lines, const char *path, struct bl_error *e)
             return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
     }
     lines->capacity = BL_LINE_MAX + LINES_CHUNK + 1;
-    lines->data = malloc(lines->capacity);
+    lines->data = calloc(1, lines->capacity + LINES_SLACK);
     if (!lines->data) {
         bl_lines_close(lines);
         return bl_error_memory(e);
@@ -357,6 +358,18 @@ int bl_lines_next(struct bl_lines *lines, char **line, size_t *size, bool *ended
     lines->at += *size + (newline != NULL);
     (*line)[*size] = '\0';
     return 1;
+}
+
+size_t bl_lines_ahead(const struct bl_lines *lines, const char **text)
+{
+    *text = lines->data + lines->at;
+    return lines->end - lines->at;
+}
+
+void bl_lines_skip(struct bl_lines *lines, size_t bytes, int64_t count)
+{
+    lines->at += bytes;
+    lines->number += count;
 }
 
 void bl_lines_close(struct bl_lines *lines)

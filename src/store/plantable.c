@@ -8,60 +8,107 @@
 #include "base/text.h"
 #include "plan/alignment.h"
 
-/* Rows are written into a chunk of memory by a routine of their own: a plan may have billions of digits. The lengths
- * lie anywhere in memory: they are asked for some rows ahead. */
-enum { CHUNK = 1 << 16, ROW_MAX = 5 * 21, AHEAD = 256 };
+/* Rows are written into a chunk of memory, four digits at a time from a table: a plan may have billions of digits. The
+ * lengths lie anywhere in memory: they are asked for some rows ahead. */
+enum { CHUNK = 1 << 18, ROW_MAX = 5 * 21, AHEAD = 256, FOURS = 10000 };
 
-static char *put_number(char *to, uint64_t value, char end)
+struct writing {
+    uint32_t *four; /* [FOURS] the digits of every number below it, the first in the lowest byte */
+    char *chunk;    /* [CHUNK + 2 * ROW_MAX] */
+};
+
+static int begin_writing(struct writing *w, struct bl_error *e)
 {
-    char digits[20];
+    w->four = malloc(FOURS * sizeof *w->four);
+    w->chunk = malloc(CHUNK + 2 * ROW_MAX);
+    if (!w->four || !w->chunk)
+        return bl_error_memory(e);
+    for (uint32_t i = 0; i < FOURS; i++)
+        w->four[i] = UINT32_C(0x30303030) + (i / 1000 | i / 100 % 10 << 8 | i / 10 % 10 << 16 | i % 10 << 24);
+    return BL_OK;
+}
+
+static void end_writing(struct writing *w)
+{
+    free(w->four);
+    free(w->chunk);
+}
+
+static char *put_four(char *to, uint32_t digits)
+{
+    memcpy(to, &digits, sizeof digits);
+    return to + sizeof digits;
+}
+
+/* A number below FOURS without leading zeros. */
+static char *put_small(char *to, const uint32_t *four, uint32_t value)
+{
+    unsigned zeros = (value < 1000) + (value < 100) + (value < 10);
+    return put_four(to, four[value] >> 8 * zeros) - zeros;
+}
+
+static char *put_number(char *to, const uint32_t *four, uint64_t value, char end)
+{
+    uint32_t behind[4]; /* of the first four digits or fewer: 20 are the most */
     int n = 0;
-    do {
-        digits[n++] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value);
+    for (; value >= FOURS; value /= FOURS)
+        behind[n++] = (uint32_t)(value % FOURS);
+    to = put_small(to, four, (uint32_t)value);
     while (n > 0)
-        *to++ = digits[--n];
+        to = put_four(to, four[behind[--n]]);
     *to++ = end;
     return to;
 }
 
-static char *put_row(char *to, size_t block, uint32_t sequence, int64_t start, int64_t steps, int64_t source_start)
+static int flush(const struct writing *w, char **to, size_t least, struct bl_output *out, struct bl_error *e)
 {
-    to = put_number(to, block, '\t');
-    to = put_number(to, sequence, '\t');
-    to = put_number(to, (uint64_t)start, '\t');
-    to = put_number(to, (uint64_t)steps, '\t');
-    return put_number(to, (uint64_t)source_start, '\n');
+    size_t size = (size_t)(*to - w->chunk);
+    if (size < least)
+        return BL_OK;
+    *to = w->chunk;
+    return bl_output_write(out, w->chunk, size, e);
+}
+
+static int write_block(const struct writing *w, char **at, const struct bl_plan *plan, const int64_t *length, size_t b,
+                       struct bl_output *out, struct bl_error *e)
+{
+    char number[24] = {0}, *to = *at;
+    size_t size = (size_t)(put_number(number, w->four, b, '\t') - number);
+    int64_t start = 0, end = plan->block_ptr[b + 1];
+    int code = BL_OK;
+    for (int64_t p = plan->block_ptr[b]; p < end && !code; p++) {
+        if (!plan->length && p + AHEAD < (int64_t)plan->pieces)
+            __builtin_prefetch(&length[plan->sequence[p + AHEAD]]);
+        int64_t steps = bl_plan_piece_length(plan, length, (size_t)p);
+        memcpy(to, number, sizeof number);
+        to = put_number(to + size, w->four, plan->sequence[p], '\t');
+        to = put_number(to, w->four, (uint64_t)start, '\t');
+        to = put_number(to, w->four, (uint64_t)steps, '\t');
+        to = put_number(to, w->four, plan->source_start ? (uint64_t)plan->source_start[p] : 0, '\n');
+        start = bl_plan_next_start(plan, start, steps);
+        code = flush(w, &to, CHUNK, out, e);
+    }
+    *at = to;
+    return code;
 }
 
 int bl_plantable_write(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, struct bl_error *e)
 {
-    char *chunk = malloc(CHUNK), *to = chunk;
-    int code = chunk ? bl_output_write(out, BL_PLANTABLE_HEADER, strlen(BL_PLANTABLE_HEADER), e) : bl_error_memory(e);
+    struct writing w;
+    int code = begin_writing(&w, e);
+    char *to = w.chunk;
+    if (!code)
+        code = bl_output_write(out, BL_PLANTABLE_HEADER, strlen(BL_PLANTABLE_HEADER), e);
     for (size_t b = 0; b < plan->blocks && !code; b++) {
-        int64_t start = 0, first = plan->block_ptr[b], end = plan->block_ptr[b + 1];
-        if (first == end)
+        if (plan->block_ptr[b] == plan->block_ptr[b + 1])
             to += sprintf(to, "%zu\t-1\t0\t0\t0\n", b);
-        for (int64_t p = first; p < end && !code; p++) {
-            if (!plan->length && p + AHEAD < (int64_t)plan->pieces)
-                __builtin_prefetch(&length[plan->sequence[p + AHEAD]]);
-            int64_t steps = bl_plan_piece_length(plan, length, (size_t)p);
-            to = put_row(to, b, plan->sequence[p], start, steps, plan->source_start ? plan->source_start[p] : 0);
-            start = bl_plan_next_start(plan, start, steps);
-            if (to - chunk > CHUNK - 2 * ROW_MAX) {
-                code = bl_output_write(out, chunk, (size_t)(to - chunk), e);
-                to = chunk;
-            }
-        }
-        if (!code && to - chunk > CHUNK - 2 * ROW_MAX) {
-            code = bl_output_write(out, chunk, (size_t)(to - chunk), e);
-            to = chunk;
-        }
+        code = write_block(&w, &to, plan, length, b, out, e);
+        if (!code)
+            code = flush(&w, &to, CHUNK, out, e);
     }
     if (!code)
-        code = bl_output_write(out, chunk, (size_t)(to - chunk), e);
-    free(chunk);
+        code = flush(&w, &to, 0, out, e);
+    end_writing(&w);
     return code;
 }
 

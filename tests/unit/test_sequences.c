@@ -161,8 +161,45 @@ START_TEST(a_duplicate_among_many_is_found)
 }
 END_TEST
 
+/* Numbers of every size, among those that are read at a glance; and the line of one that is none. */
+START_TEST(plain_lengths_of_every_size)
+{
+    char directory[64];
+    unit_enter(directory);
+    struct bl_buffer text = {0};
+    struct bl_error e = {0};
+    struct bl_sequences t;
+    int64_t length = 0;
+    for (int i = 1; i <= 17; i++) {
+        length = length * 10 + i % 10;
+        bl_buffer_printf(&text, "%lld\n7\n%lld 2\r\n", (long long)length, (long long)length);
+    }
+    ck_assert_msg(open_text(&t, text.data, true, &e) == BL_OK, "%s", e.text);
+    ck_assert_uint_eq(t.count, 17 * 4);
+    ck_assert_int_eq(t.by_status[BL_ROW_OK], 17 * 4);
+    length = 0;
+    for (size_t i = 0; i < 17; i++) {
+        length = length * 10 + (int64_t)(i + 1) % 10;
+        ck_assert_int_eq(t.length[4 * i], length);
+        ck_assert_int_eq(t.length[4 * i + 1], 7);
+        ck_assert_int_eq(t.length[4 * i + 2], length);
+        ck_assert_int_eq(t.length[4 * i + 3], length);
+    }
+    bl_sequences_close(&t);
+    static const char *const bad[] = {"1\n22\n333\n0\n", "1\n22\n333\n4x\n", "1\n22\n333\n\n", "1\n22\n333\n/:\n",
+                                      "1\n22\n333\n44"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ck_assert_int_ne(open_text(&t, bad[i], true, &e), BL_OK);
+        ck_assert_msg(strncmp(e.text, "table:4:", 8) == 0, "%s", e.text);
+    }
+    bl_buffer_free(&text);
+    unit_leave(directory);
+}
+END_TEST
+
 static void add(TCase *tests)
 {
+    tcase_add_test(tests, plain_lengths_of_every_size);
     tcase_add_test(tests, rows_survive_the_table);
     tcase_add_test(tests, bad_tables_are_refused_by_line);
     tcase_add_test(tests, lists_of_lengths);
