@@ -6,11 +6,17 @@ import time
 
 
 def read(path):
+    """Equal lengths are one object: the list itself then takes 8 bytes for each."""
     lengths = []
+    known = {}
     with open(path) as lines:
         for line in lines:
             words = line.split()
-            lengths += [int(words[0])] * (int(words[1]) if len(words) > 1 else 1)
+            length = known.setdefault(words[0], int(words[0]))
+            if len(words) > 1:
+                lengths += [length] * int(words[1])
+            else:
+                lengths.append(length)
     return lengths
 
 
