@@ -1,8 +1,8 @@
 /* A plan: which sequence goes into which block, at which start.
  *
  * Planning is pure: lengths, options and a seed in, a plan out. No files, no threads, no clock, and the same
- * answer on every machine. Memory at the peak, where nothing is cut: 8 bytes per sequence and 16 per block, beside the 8
- * per sequence of the lengths that the caller owns; up to 8 more per sequence where nearly all lengths differ. A
+ * answer on every machine. Memory at the peak, where nothing is cut: 8 bytes per sequence and 16 per block, beside the
+ * 8 per sequence of the lengths that the caller owns; up to 8 more per sequence where nearly all lengths differ. A
  * sequence that is cut costs up to 32 bytes more per piece. */
 #ifndef BL_PLAN_H
 #define BL_PLAN_H
