@@ -5,9 +5,7 @@
 #include "kind/text/tokenizer_parts.h"
 #include "kind/text/words.h"
 
-#define BATCH                                                                                                          \
-    128 /* words that are split, then looked up, together, so that the cache's lines are there when needed             \
-         */
+#define BATCH 256 /* words that are split, then looked up, together: the cache's lines are there when needed */
 
 struct bl_encoder {
     const struct bl_tokenizer *tokenizer;
