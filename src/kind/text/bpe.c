@@ -68,20 +68,21 @@ static inline bool is_closed(const struct tokens *tokens, size_t at)
 
 static void find_tokens(const struct bl_bpe *bpe, const uint8_t *word, size_t size, struct tokens *tokens)
 {
-    size_t at = 0;
-    uint32_t next = bl_trie_longest(&bpe->trie, word, size);
+    size_t at = 0, bytes;
+    uint32_t next = bl_trie_longest(&bpe->trie, word, size, &bytes);
     while (at < size) {
-        size_t end = at + bpe->symbol[next].size;
-        if (!is_closed(tokens, end) && (!at || stay(bpe, tokens->symbol[tokens->count - 1], next))) {
+        if (!is_closed(tokens, at + bytes) && (!at || stay(bpe, tokens->symbol[tokens->count - 1], next))) {
             tokens->symbol[tokens->count++] = next;
-            at = end;
-            next = bl_trie_longest(&bpe->trie, word + at, size - at);
+            at += bytes;
+            next = bl_trie_longest(&bpe->trie, word + at, size - at, &bytes);
         } else if (bpe->symbol[next].shorter != BL_SYMBOL_NONE) {
             next = bpe->symbol[next].shorter;
+            bytes = bpe->symbol[next].size;
         } else {
             tokens->closed[at / 64] |= (uint64_t)1 << at % 64;
             next = tokens->symbol[--tokens->count];
-            at -= bpe->symbol[next].size;
+            bytes = bpe->symbol[next].size;
+            at -= bytes;
         }
     }
 }

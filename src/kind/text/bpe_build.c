@@ -167,10 +167,12 @@ static int plant(struct bl_bpe *bpe, const struct bl_vocabulary *v, const struct
         uint32_t token = made[i].token;
         entry[256 + i] = (struct bl_trie_entry){bl_vocabulary_bytes(v, token), v->token[token].size, 256 + i};
     }
+    size_t shorter;
     int code = bl_trie_build(&bpe->trie, entry, 256 + count, e);
     for (size_t i = 0; i < 256 + count && !code; i++) {
         if (entry[i].size > 1)
-            bpe->symbol[entry[i].value].shorter = bl_trie_longest(&bpe->trie, entry[i].bytes, entry[i].size - 1);
+            bpe->symbol[entry[i].value].shorter =
+                bl_trie_longest(&bpe->trie, entry[i].bytes, entry[i].size - 1, &shorter);
     }
     free(entry);
     return code;
