@@ -230,7 +230,7 @@ int bl_bpe_from_merges(struct bl_bpe *bpe, const struct bl_vocabulary *v, const 
     size_t slots = 16;
     while (slots < 2 * count)
         slots *= 2;
-    struct rules rules = {.v = v, .slot = malloc(slots * sizeof *rules.slot), .mask = slots - 1};
+    struct rules rules = {.v = v, .slot = bl_pages_alloc(slots * sizeof *rules.slot), .mask = slots - 1};
     if (!rules.slot)
         return bl_error_memory(e);
     for (size_t i = 0; i < slots; i++)
