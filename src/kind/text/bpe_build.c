@@ -119,8 +119,10 @@ static int allocate(struct bl_bpe *bpe, size_t count, struct bl_error *e)
     bpe->symbol = bl_pages_alloc((256 + count) * sizeof *bpe->symbol);
     bpe->pair = bl_pages_alloc(((size_t)1 << bits) * sizeof *bpe->pair);
     bpe->filter = bl_pages_alloc((size_t)1 << bits);
-    if (!bpe->id || !bpe->symbol || !bpe->pair || !bpe->filter)
+    bpe->byte_pair = bl_pages_alloc(65536 * sizeof *bpe->byte_pair);
+    if (!bpe->id || !bpe->symbol || !bpe->pair || !bpe->filter || !bpe->byte_pair)
         return bl_error_memory(e);
+    memset(bpe->byte_pair, 0xff, 65536 * sizeof *bpe->byte_pair);
     memset(bpe->filter, 0, (size_t)1 << bits);
     memset(bpe->pair, 0xff, ((size_t)1 << bits) * sizeof *bpe->pair);
     return BL_OK;
@@ -146,6 +148,8 @@ static void fill(struct bl_bpe *bpe, const struct bl_vocabulary *v, const uint32
     for (uint32_t i = 0; i < count; i++) {
         uint32_t left = number[made[i].left], right = number[made[i].right];
         put_pair(bpe, left, right, 256 + i);
+        if (left < 256 && right < 256)
+            bpe->byte_pair[left << 8 | right] = 256 + i;
         bpe->symbol[256 + i] = (struct bl_symbol){left, right, v->token[made[i].token].size, BL_SYMBOL_NONE};
         bpe->ordered = bpe->ordered && left < 256 + i && right < 256 + i;
     }
@@ -254,6 +258,7 @@ void bl_bpe_free(struct bl_bpe *bpe)
     free(bpe->symbol);
     free(bpe->pair);
     free(bpe->filter);
+    free(bpe->byte_pair);
     bl_trie_free(&bpe->trie);
     bl_vocabulary_free(&bpe->strays);
     *bpe = (struct bl_bpe){0};
