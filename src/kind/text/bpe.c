@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHORT 256  /* bytes: up to here no memory is asked for */
-#define FEW 32     /* bytes: up to here a word is merged step by step, which has less to wait for */
+#define SHORT 256 /* bytes: up to here no memory is asked for */
+#define FEW 32    /* bytes: up to here a word is merged step by step, which has less to wait for */
 
 /* What two symbols become, or BL_SYMBOL_NONE. */
 static inline uint32_t pair_symbol(const struct bl_bpe *bpe, uint64_t left, uint64_t right)
@@ -153,8 +153,8 @@ static int merge_few(const struct bl_bpe *bpe, const uint8_t *word, size_t size,
     return code;
 }
 
-/* The same for any size: parts are a list, and pairs wait in a heap by symbol, then place. A pair that changed meanwhile
- * is known by its symbol when its turn comes. */
+/* The same for any size: parts are a list, and pairs wait in a heap by symbol, then place. A pair that changed
+ * meanwhile is known by its symbol when its turn comes. */
 struct part {
     uint32_t symbol, pair; /* pair: with the next one */
     uint32_t next, before;

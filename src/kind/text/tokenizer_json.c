@@ -104,8 +104,8 @@ static int read_merge(struct reading *r, const struct bl_vocabulary *v, const js
     if (item->type == BL_JSON_STRING && read_text(item, &r->plain[0], text))
         return bl_merges_add_line(&r->merges, v, vocab, text->text, text->size, e);
     if (item->type != BL_JSON_ARRAY || bl_json_next(item, &at, &side[0]) <= 0 ||
-        bl_json_next(item, &at, &side[1]) <= 0 || bl_json_next(item, &at, &more) || !read_text(&side[0], &r->plain[0], &text[0]) ||
-        !read_text(&side[1], &r->plain[1], &text[1]))
+        bl_json_next(item, &at, &side[1]) <= 0 || bl_json_next(item, &at, &more) ||
+        !read_text(&side[0], &r->plain[0], &text[0]) || !read_text(&side[1], &r->plain[1], &text[1]))
         return bl_error_set(e, BL_EFAIL, "is no merge: \"left right\" or [\"left\", \"right\"]");
     return bl_merges_add(&r->merges, v, vocab, text[0].text, text[0].size, text[1].text, text[1].size, e);
 }
