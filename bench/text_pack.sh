@@ -26,7 +26,7 @@ END
 
 # processor COMMAND...: seconds, the best of so many runs; the dataset is removed before each but for verify.
 processor() {
-    local best= seconds
+    local best="" seconds
     for ((run = 0; run < runs; run++)); do
         [ "$2" = verify ] || rm -rf "$dataset"
         seconds=$({ TIMEFORMAT='%U %S'; time "$@" >/dev/null 2>"$texts/messages" || { cat "$texts/messages" >/dev/tty; exit 1; }; } 2>&1 |
