@@ -294,6 +294,46 @@ START_TEST(grammars_split_as_their_patterns_say)
 }
 END_TEST
 
+/* All ends of words, asked for so many at a time. */
+static size_t ends_of(enum bl_grammar grammar, const uint8_t *text, size_t size, size_t max, size_t *end)
+{
+    size_t at = 0, count = 0;
+    while (at < size)
+        count += bl_grammar_split(grammar, text, size, &at, end + count, max);
+    return count;
+}
+
+/* Characters of a few neighbours in an alphabet. */
+static size_t make_text(uint8_t *text, size_t size)
+{
+    static const char alphabet[] = "aabstSTlLveErRmdDX'''   \n\r\t//12(.-Z~\x0b\x1c\x7f\xc3";
+    size_t count = sizeof alphabet - 1, first = (size_t)random() % count, kinds = 1 + (size_t)random() % count;
+    size_t at = 0;
+    while (at < size) {
+        text[at] = (uint8_t)alphabet[(first + (size_t)random() % kinds) % count];
+        if (text[at++] == 0xc3)
+            text[at++] = 0xa9;
+    }
+    return at;
+}
+
+/* Asked for few words at a time the scanners go byte by byte, and else by masks over blocks. */
+START_TEST(words_by_blocks_are_those_by_bytes)
+{
+    static const enum bl_grammar grammars[] = {BL_GRAMMAR_GPT2, BL_GRAMMAR_LLAMA3, BL_GRAMMAR_CL100K, BL_GRAMMAR_QWEN,
+                                               BL_GRAMMAR_O200K};
+    uint8_t text[301];
+    size_t slow[301], fast[301];
+    srandom(1);
+    for (int i = 0; i < 40000; i++) {
+        size_t size = make_text(text, 1 + (size_t)random() % 300);
+        size_t n = ends_of(grammars[i % 5], text, size, 2, slow);
+        ck_assert_uint_eq(ends_of(grammars[i % 5], text, size, 256, fast), n);
+        ck_assert_mem_eq(fast, slow, n * sizeof *slow);
+    }
+}
+END_TEST
+
 static void add(TCase *tests)
 {
     tcase_add_test(tests, bad_ranks_are_refused_by_line);
@@ -302,6 +342,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, ids_without_a_token_are_warned_of);
     tcase_add_test(tests, merging_is_what_it_is_defined_to_be);
     tcase_add_test(tests, grammars_split_as_their_patterns_say);
+    tcase_add_test(tests, words_by_blocks_are_those_by_bytes);
 }
 
 int main(void)

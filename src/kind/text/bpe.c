@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define SHORT 256 /* bytes: up to here no memory is asked for */
+#define FEW 32    /* bytes: up to here a word is merged step by step, which has less to wait for */
 
 /* What two symbols become, or BL_SYMBOL_NONE. */
 static inline uint32_t pair_symbol(const struct bl_bpe *bpe, uint64_t left, uint64_t right)
@@ -68,20 +69,21 @@ static inline bool is_closed(const struct tokens *tokens, size_t at)
 
 static void find_tokens(const struct bl_bpe *bpe, const uint8_t *word, size_t size, struct tokens *tokens)
 {
-    size_t at = 0;
-    uint32_t next = bl_trie_longest(&bpe->trie, word, size);
+    size_t at = 0, bytes;
+    uint32_t next = bl_trie_longest(&bpe->trie, word, size, &bytes);
     while (at < size) {
-        size_t end = at + bpe->symbol[next].size;
-        if (!is_closed(tokens, end) && (!at || stay(bpe, tokens->symbol[tokens->count - 1], next))) {
+        if (!is_closed(tokens, at + bytes) && (!at || stay(bpe, tokens->symbol[tokens->count - 1], next))) {
             tokens->symbol[tokens->count++] = next;
-            at = end;
-            next = bl_trie_longest(&bpe->trie, word + at, size - at);
+            at += bytes;
+            next = bl_trie_longest(&bpe->trie, word + at, size - at, &bytes);
         } else if (bpe->symbol[next].shorter != BL_SYMBOL_NONE) {
             next = bpe->symbol[next].shorter;
+            bytes = bpe->symbol[next].size;
         } else {
             tokens->closed[at / 64] |= (uint64_t)1 << at % 64;
             next = tokens->symbol[--tokens->count];
-            at -= bpe->symbol[next].size;
+            bytes = bpe->symbol[next].size;
+            at -= bytes;
         }
     }
 }
@@ -109,8 +111,50 @@ static int merge_ordered(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratc
     return code;
 }
 
-/* Merging step by step: parts are a list, and pairs wait in a heap by symbol, then place. A pair that changed meanwhile
- * is known by its symbol when its turn comes. */
+/* The place in pair[0, size) of the merge that comes first; of equal ones the left one. */
+static inline unsigned first_of(const uint32_t *pair, size_t size)
+{
+    uint64_t least = UINT64_MAX;
+    for (size_t i = 0; i < size; i++) {
+        uint64_t item = (uint64_t)pair[i] << 32 | i;
+        least = item < least ? item : least;
+    }
+    return (unsigned)least;
+}
+
+/* Merging step by step: there[i] is set where a symbol begins, and pair[i] is what it and the next one become. */
+static int merge_few(const struct bl_bpe *bpe, const uint8_t *word, size_t size, struct bl_ids *ids, struct bl_error *e)
+{
+    uint32_t symbol[FEW], pair[FEW];
+    uint32_t there = size < 32 ? (1u << size) - 1 : UINT32_MAX;
+    for (size_t i = 0; i < size; i++) {
+        symbol[i] = word[i];
+        pair[i] = i + 1 < size ? bpe->byte_pair[word[i] << 8 | word[i + 1]] : BL_SYMBOL_NONE;
+    }
+    for (;;) {
+        unsigned at = first_of(pair, size);
+        if (pair[at] == BL_SYMBOL_NONE)
+            break;
+        uint32_t before = there & ((1u << at) - 1), after = there & ~(((2u << at) - 1));
+        unsigned gone = (unsigned)__builtin_ctz(after);
+        there &= ~(1u << gone);
+        after &= ~(1u << gone);
+        symbol[at] = pair[at];
+        pair[gone] = BL_SYMBOL_NONE;
+        pair[at] = after ? pair_symbol(bpe, symbol[at], symbol[__builtin_ctz(after)]) : BL_SYMBOL_NONE;
+        if (before) {
+            unsigned left = 31 - (unsigned)__builtin_clz(before);
+            pair[left] = pair_symbol(bpe, symbol[left], symbol[at]);
+        }
+    }
+    int code = bl_ids_reserve(ids, size, e);
+    for (; there && !code; there &= there - 1)
+        ids->id[ids->count++] = bpe->id[symbol[__builtin_ctz(there)]];
+    return code;
+}
+
+/* The same for any size: parts are a list, and pairs wait in a heap by symbol, then place. A pair that changed
+ * meanwhile is known by its symbol when its turn comes. */
 struct part {
     uint32_t symbol, pair; /* pair: with the next one */
     uint32_t next, before;
@@ -214,6 +258,8 @@ int bl_bpe_merge(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, const
                  struct bl_ids *ids, struct bl_error *e)
 {
     int64_t stray = bl_vocabulary_find(&bpe->strays, word, size);
+    if (stray < 0 && size <= FEW)
+        return merge_few(bpe, word, size, ids, e);
     if (stray < 0)
         return bpe->ordered ? merge_ordered(bpe, scratch, word, size, ids, e)
                             : merge_steps(bpe, scratch, word, size, ids, e);

@@ -13,7 +13,8 @@
  * Where every symbol comes after those that it is made of, as in all real vocabularies, a word is not merged step by
  * step: its ids are the one sequence of tokens of which any two neighbours, merged alone, stay what they are (H. van
  * Antwerpen, A. Neubeck: So many tokens, so little time, GitHub 2024). It is found from left to right, the longest
- * token first, with a step back where no token goes on from a place. */
+ * token first, with a step back where no token goes on from a place. Short words are merged step by step nevertheless:
+ * their few pairs are looked up side by side, while each step in the trie waits for the one before. */
 #ifndef BL_BPE_H
 #define BL_BPE_H
 
@@ -37,6 +38,7 @@ struct bl_bpe {
     uint64_t *pair;              /* open addressing: left, right and their symbol, 21 bits each; all ones is free */
     unsigned shift;              /* 64 - log2 of the slots */
     uint64_t *filter;            /* 8 bits for each slot, of which most pairs that are not there find theirs clear */
+    uint32_t *byte_pair;         /* of two bytes, first * 256 + second: their symbol or BL_SYMBOL_NONE */
     struct bl_trie trie;         /* all symbols by their bytes */
     bool ordered;                /* every symbol comes after those that it is made of */
     struct bl_vocabulary strays; /* tokens that merging does not give and that words can be directly */

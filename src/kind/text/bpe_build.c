@@ -119,8 +119,10 @@ static int allocate(struct bl_bpe *bpe, size_t count, struct bl_error *e)
     bpe->symbol = bl_pages_alloc((256 + count) * sizeof *bpe->symbol);
     bpe->pair = bl_pages_alloc(((size_t)1 << bits) * sizeof *bpe->pair);
     bpe->filter = bl_pages_alloc((size_t)1 << bits);
-    if (!bpe->id || !bpe->symbol || !bpe->pair || !bpe->filter)
+    bpe->byte_pair = bl_pages_alloc(65536 * sizeof *bpe->byte_pair);
+    if (!bpe->id || !bpe->symbol || !bpe->pair || !bpe->filter || !bpe->byte_pair)
         return bl_error_memory(e);
+    memset(bpe->byte_pair, 0xff, 65536 * sizeof *bpe->byte_pair);
     memset(bpe->filter, 0, (size_t)1 << bits);
     memset(bpe->pair, 0xff, ((size_t)1 << bits) * sizeof *bpe->pair);
     return BL_OK;
@@ -146,6 +148,8 @@ static void fill(struct bl_bpe *bpe, const struct bl_vocabulary *v, const uint32
     for (uint32_t i = 0; i < count; i++) {
         uint32_t left = number[made[i].left], right = number[made[i].right];
         put_pair(bpe, left, right, 256 + i);
+        if (left < 256 && right < 256)
+            bpe->byte_pair[left << 8 | right] = 256 + i;
         bpe->symbol[256 + i] = (struct bl_symbol){left, right, v->token[made[i].token].size, BL_SYMBOL_NONE};
         bpe->ordered = bpe->ordered && left < 256 + i && right < 256 + i;
     }
@@ -167,10 +171,12 @@ static int plant(struct bl_bpe *bpe, const struct bl_vocabulary *v, const struct
         uint32_t token = made[i].token;
         entry[256 + i] = (struct bl_trie_entry){bl_vocabulary_bytes(v, token), v->token[token].size, 256 + i};
     }
+    size_t shorter;
     int code = bl_trie_build(&bpe->trie, entry, 256 + count, e);
     for (size_t i = 0; i < 256 + count && !code; i++) {
         if (entry[i].size > 1)
-            bpe->symbol[entry[i].value].shorter = bl_trie_longest(&bpe->trie, entry[i].bytes, entry[i].size - 1);
+            bpe->symbol[entry[i].value].shorter =
+                bl_trie_longest(&bpe->trie, entry[i].bytes, entry[i].size - 1, &shorter);
     }
     free(entry);
     return code;
@@ -228,7 +234,7 @@ int bl_bpe_from_merges(struct bl_bpe *bpe, const struct bl_vocabulary *v, const 
     size_t slots = 16;
     while (slots < 2 * count)
         slots *= 2;
-    struct rules rules = {.v = v, .slot = malloc(slots * sizeof *rules.slot), .mask = slots - 1};
+    struct rules rules = {.v = v, .slot = bl_pages_alloc(slots * sizeof *rules.slot), .mask = slots - 1};
     if (!rules.slot)
         return bl_error_memory(e);
     for (size_t i = 0; i < slots; i++)
@@ -252,6 +258,7 @@ void bl_bpe_free(struct bl_bpe *bpe)
     free(bpe->symbol);
     free(bpe->pair);
     free(bpe->filter);
+    free(bpe->byte_pair);
     bl_trie_free(&bpe->trie);
     bl_vocabulary_free(&bpe->strays);
     *bpe = (struct bl_bpe){0};

@@ -5,9 +5,7 @@
 #include "kind/text/tokenizer_parts.h"
 #include "kind/text/words.h"
 
-#define BATCH                                                                                                          \
-    128 /* words that are split, then looked up, together, so that the cache's lines are there when needed             \
-         */
+#define BATCH 256 /* words that are split, then looked up, together: the cache's lines are there when needed */
 
 struct bl_encoder {
     const struct bl_tokenizer *tokenizer;
@@ -66,16 +64,14 @@ void bl_encoder_close(struct bl_encoder *encoder)
     free(encoder);
 }
 
-/* A word that the cache does not know. */
-static int encode_new(struct bl_encoder *encoder, struct bl_word *line, struct bl_word_key key, const uint8_t *word,
-                      size_t size, struct bl_ids *ids, struct bl_error *e)
-{
-    size_t before = ids->count;
-    int code = bl_bpe_merge(&encoder->tokenizer->bpe, &encoder->scratch, word, size, ids, e);
-    if (!code && ids->count - before <= BL_WORD_IDS)
-        bl_words_put(line, key, ids->id + before, ids->count - before);
-    return code;
-}
+/* A word of a batch, and where the cache would have it. */
+struct wanted {
+    const uint8_t *bytes;
+    size_t size;
+    struct bl_word_key key;   /* of a short word */
+    struct bl_word *line;     /* NULL: a long one */
+    struct bl_long_word *far; /* NULL: too long even for this, or a short word, for which it is found when needed */
+};
 
 /* The key of a word anywhere in the text, of which 16 bytes may not be left. */
 static inline struct bl_word_key key_of(const uint8_t *word, size_t size, const uint8_t *end)
@@ -87,44 +83,91 @@ static inline struct bl_word_key key_of(const uint8_t *word, size_t size, const 
     return bl_word_key(copy, size);
 }
 
-/* Appends the ids of a line's word and tells whether it is there. Room for BL_WORD_IDS is there. */
-static inline bool append_known(const struct bl_word *line, struct bl_word_key key, struct bl_ids *ids)
+/* Finds a word's places and has them fetched. */
+static inline void want(const struct bl_words *words, struct wanted *w, const uint8_t *word, size_t size,
+                        const uint8_t *end)
 {
-    const struct bl_word *word = bl_word_is(&line[0], key) ? &line[0] : &line[1];
-    if (!bl_word_is(word, key))
+    w->bytes = word;
+    w->size = size;
+    w->far = NULL;
+    if (size <= BL_WORD_BYTES) {
+        w->key = key_of(word, size, end);
+        w->line = bl_words_line(words, w->key);
+        __builtin_prefetch(w->line);
+        return;
+    }
+    w->line = NULL;
+    if (size <= BL_LONG_WORD_BYTES) {
+        w->far = bl_words_long(words, word, size);
+        __builtin_prefetch(w->far);
+        __builtin_prefetch(w->far->id);
+    }
+}
+
+/* Whether the cache knows a short word, be it by a stub. */
+static inline bool has_place(const struct wanted *w)
+{
+    return bl_word_is(&w->line[0], w->key) || bl_word_is(&w->line[1], w->key);
+}
+
+/* Appends the ids of a short word and tells whether they are known. Room for BL_WORD_IDS is there. */
+static inline bool append_short(const struct wanted *w, struct bl_ids *ids)
+{
+    const struct bl_word *word = bl_word_is(&w->line[0], w->key) ? &w->line[0] : &w->line[1];
+    if (!bl_word_is(word, w->key) || word->id[0] < 0)
         return false;
     memcpy(ids->id + ids->count, word->id, sizeof word->id);
     ids->count += 1 + (word->id[1] >= 0) + (word->id[2] >= 0) + (word->id[3] >= 0);
     return true;
 }
 
+/* The same for a long word, and for a short one that left a stub. Room for BL_LONG_WORD_IDS is there. */
+static bool append_long(const struct bl_words *words, struct wanted *w, struct bl_ids *ids)
+{
+    if (w->line) {
+        if (!has_place(w))
+            return false;
+        w->far = bl_words_long(words, w->bytes, w->size);
+    }
+    if (!w->far || !bl_long_word_is(w->far, w->bytes, w->size))
+        return false;
+    memcpy(ids->id + ids->count, w->far->id, sizeof w->far->id);
+    ids->count += w->far->count;
+    return true;
+}
+
+/* A word that the cache does not know. */
+static int encode_new(struct bl_encoder *encoder, const struct wanted *w, struct bl_ids *ids, struct bl_error *e)
+{
+    size_t before = ids->count;
+    int code = bl_bpe_merge(&encoder->tokenizer->bpe, &encoder->scratch, w->bytes, w->size, ids, e);
+    size_t count = ids->count - before;
+    if (code || count > BL_LONG_WORD_IDS || (!w->line && !w->far))
+        return code;
+    if (w->line && !has_place(w))
+        bl_words_put(w->line, w->key, ids->id + before, count);
+    if (!w->line || count > BL_WORD_IDS)
+        bl_long_word_put(w->far ? w->far : bl_words_long(&encoder->words, w->bytes, w->size), w->bytes, w->size,
+                         ids->id + before, count);
+    return BL_OK;
+}
+
 /* Looks up n words that lie one after the other from start; end[i] is where word i ends. */
 static int encode_batch(struct bl_encoder *encoder, const uint8_t *text, size_t size, size_t start, const size_t *end,
                         size_t n, struct bl_ids *ids, struct bl_error *e)
 {
-    struct bl_word_key key[BATCH];
-    struct bl_word *line[BATCH];
-    size_t at = start;
-    for (size_t i = 0; i < n; at = end[i++]) {
-        if (end[i] - at > BL_WORD_BYTES)
-            continue;
-        key[i] = key_of(text + at, end[i] - at, text + size);
-        line[i] = bl_words_line(&encoder->words, key[i]);
-        __builtin_prefetch(line[i]);
-    }
-    int code = BL_OK;
-    at = start;
-    for (size_t i = 0; i < n && !code; at = end[i++]) {
-        if (ids->capacity - ids->count < BL_WORD_IDS)
-            code = bl_ids_reserve(ids, BL_WORD_IDS * BATCH, e);
+    struct wanted wanted[BATCH];
+    for (size_t i = 0, at = start; i < n; at = end[i++])
+        want(&encoder->words, &wanted[i], text + at, end[i] - at, text + size);
+    for (size_t i = 0; i < n; i++) {
+        int code = ids->capacity - ids->count < BL_LONG_WORD_IDS ? bl_ids_reserve(ids, BL_LONG_WORD_IDS * BATCH, e) : 0;
+        if (!code && (!wanted[i].line || !append_short(&wanted[i], ids)) &&
+            !append_long(&encoder->words, &wanted[i], ids))
+            code = encode_new(encoder, &wanted[i], ids, e);
         if (code)
-            break;
-        if (end[i] - at > BL_WORD_BYTES)
-            code = bl_bpe_merge(&encoder->tokenizer->bpe, &encoder->scratch, text + at, end[i] - at, ids, e);
-        else if (!append_known(line[i], key[i], ids))
-            code = encode_new(encoder, line[i], key[i], text + at, end[i] - at, ids, e);
+            return code;
     }
-    return code;
+    return BL_OK;
 }
 
 static int encode_piece(struct bl_encoder *encoder, int step, const uint8_t *text, size_t size, struct bl_ids *ids,

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "kind/text/ascii.h"
 #include "kind/text/character.h"
 
 #define ALNUM (BL_LETTER | BL_NUMBER)
@@ -242,13 +243,31 @@ static inline const uint8_t *next(enum bl_grammar grammar, const uint8_t *p, con
     return end;
 }
 
+/* Words of ASCII that begin at p, as many as are found at once; 0: for the scanners to tell. */
+static inline size_t split_ascii(enum bl_grammar grammar, const uint8_t *text, const uint8_t *p, const uint8_t *stop,
+                                 size_t *end, size_t max)
+{
+    if (stop - p < 8 || max < BL_ASCII_WORDS || (*p | p[1]) & 0x80)
+        return 0;
+    size_t found = bl_ascii_split(grammar, p, (size_t)(stop - p), end);
+    for (size_t i = 0; i < found; i++)
+        end[i] += (size_t)(p - text);
+    return found;
+}
+
 size_t bl_grammar_split(enum bl_grammar grammar, const uint8_t *text, size_t size, size_t *at, size_t *end, size_t max)
 {
     const uint8_t *p = text + *at, *stop = text + size;
-    size_t count = 0;
-    while (p < stop && count < max) {
-        p = next(grammar, p, stop);
-        end[count++] = (size_t)(p - text);
+    size_t count = 0, enough = max < BL_ASCII_WORDS ? max : max - BL_ASCII_WORDS + 1;
+    while (p < stop && count < enough) {
+        size_t found = split_ascii(grammar, text, p, stop, end + count, max - count);
+        count += found;
+        if (found) {
+            p = text + end[count - 1];
+        } else {
+            p = next(grammar, p, stop);
+            end[count++] = (size_t)(p - text);
+        }
     }
     *at = (size_t)(p - text);
     return count;

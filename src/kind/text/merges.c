@@ -58,19 +58,24 @@ int bl_merges_vocabulary(struct bl_tokenizer *tokenizer, const json_t *vocab, bo
     return code;
 }
 
-/* One side of a merge as bytes. 1: it is a token that text never gives. */
-static int decode_side(const json_t *vocab, const char *text, size_t size, struct bl_buffer *bytes, struct bl_error *e)
+/* One side of a merge as bytes, and its token. 1: it is a token that text never gives, which vocab has alone. */
+static int find_side(const struct bl_vocabulary *v, const json_t *vocab, const char *text, size_t size,
+                     struct bl_buffer *bytes, int64_t *token, struct bl_error *e)
 {
-    if (!json_object_getn(vocab, text, size))
-        return bl_error_set(e, BL_EFAIL, "\"%.*s\" is not in the vocabulary", shown(size), text);
-    return bl_byte_level_decode(text, size, bytes) && size ? bl_buffer_check(bytes, e) : 1;
+    *token = size && bl_byte_level_decode(text, size, bytes) ? bl_vocabulary_find(v, bytes->data, bytes->size) : -1;
+    if (*token >= 0)
+        return bl_buffer_check(bytes, e);
+    return json_object_getn(vocab, text, size)
+               ? 1
+               : bl_error_set(e, BL_EFAIL, "\"%.*s\" is not in the vocabulary", shown(size), text);
 }
 
 int bl_merges_add(struct bl_merges *merges, const struct bl_vocabulary *v, const json_t *vocab, const char *left,
                   size_t left_size, const char *right, size_t right_size, struct bl_error *e)
 {
-    int code = decode_side(vocab, left, left_size, &merges->left, e);
-    int other = code < 0 ? code : decode_side(vocab, right, right_size, &merges->right, e);
+    int64_t left_token, right_token;
+    int code = find_side(v, vocab, left, left_size, &merges->left, &left_token, e);
+    int other = code < 0 ? code : find_side(v, vocab, right, right_size, &merges->right, &right_token, e);
     if (code || other)
         return code < 0 || other < 0 ? BL_EFAIL : BL_OK;
     struct bl_buffer *both = &merges->both;
@@ -91,9 +96,7 @@ int bl_merges_add(struct bl_merges *merges, const struct bl_vocabulary *v, const
         merges->merge = grown;
         merges->capacity = capacity;
     }
-    merges->merge[merges->count++] =
-        (struct bl_merge){(uint32_t)bl_vocabulary_find(v, merges->left.data, merges->left.size),
-                          (uint32_t)bl_vocabulary_find(v, merges->right.data, merges->right.size), (uint32_t)token};
+    merges->merge[merges->count++] = (struct bl_merge){(uint32_t)left_token, (uint32_t)right_token, (uint32_t)token};
     return BL_OK;
 }
 

@@ -13,7 +13,7 @@
 /* To be freed by free; NULL when there is none. Aligned to 64 bytes. */
 static inline void *bl_pages_alloc(size_t bytes)
 {
-    size_t page = bytes < BL_PAGES_LARGE ? 64 : BL_PAGES_LARGE;
+    size_t page = bytes < BL_PAGES_LARGE / 8 ? 64 : BL_PAGES_LARGE;
     if (bytes > SIZE_MAX - page)
         return NULL;
     bytes = (bytes + page - 1) / page * page;

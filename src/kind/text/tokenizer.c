@@ -85,19 +85,61 @@ static int read_gpt2(struct bl_tokenizer *tokenizer, const json_t *vocab, const 
     return code;
 }
 
-static int read_json(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path, struct bl_error *e)
+/* The list of merges is most of a file: a tree of it would take longer than all else, so it is read from the text. The
+ * rest is the text without what is in the list but line breaks, which messages count. */
+static int leave_out(const struct bl_buffer *text, const struct bl_json_value *list, struct bl_buffer *rest,
+                     struct bl_error *e)
+{
+    const char *at = text->data, *stop = text->data + text->size;
+    if (list->type == BL_JSON_ARRAY) {
+        const char *end = list->text + list->size;
+        bl_buffer_append(rest, at, (size_t)(list->text - at));
+        bl_buffer_byte(rest, '[');
+        for (at = list->text; (at = memchr(at, '\n', (size_t)(end - at))); at++)
+            bl_buffer_byte(rest, '\n');
+        bl_buffer_byte(rest, ']');
+        at = end;
+    }
+    bl_buffer_append(rest, at, (size_t)(stop - at));
+    return bl_buffer_check(rest, e);
+}
+
+static json_t *load(const struct bl_buffer *text, const char *path, struct bl_error *e)
 {
     json_error_t error;
     json_t *root = json_loadb(text->data, text->size, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
-    if (!root)
-        return json_error_code(&error) == json_error_out_of_memory
-                   ? bl_error_memory(e)
-                   : bl_error_set(e, BL_EFAIL, "%s:%d: %s", path, error.line, error.text);
+    if (!root && json_error_code(&error) == json_error_out_of_memory)
+        bl_error_memory(e);
+    else if (!root)
+        bl_error_set(e, BL_EFAIL, "%s:%d: %s", path, error.line, error.text);
+    return root;
+}
+
+static int read_json(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path, struct bl_error *e)
+{
+    static const char name[] = "model.merges";
+    struct bl_json_key key;
+    struct bl_json_value merges = {0};
+    struct bl_json_fault fault = {0};
+    struct bl_buffer rest = {0};
+    json_t *root = NULL;
+    bool found = bl_json_key_parse(&key, name, sizeof name - 1) &&
+                 bl_json_scan(text->data, text->size, &key, 1, &merges, &fault);
+    if (!found)
+        merges.type = BL_JSON_NONE;
+    int code = leave_out(text, &merges, &rest, e);
+    if (!code)
+        code = (root = load(&rest, path, e)) ? BL_OK : BL_EFAIL;
+    if (!code && !found)
+        code = bl_error_set(e, BL_EFAIL, "%s: not JSON at byte %zu: %s", path, fault.at, fault.what);
     /* Of a vocab.json, "model" is a token like others. */
     const json_t *model = json_object_get(root, "model");
     bool is_vocabulary = !model || (ends_with(path, "vocab.json") && !json_is_object(model));
-    int code = is_vocabulary ? read_gpt2(tokenizer, root, path, e) : bl_tokenizer_read_json(tokenizer, root, path, e);
+    if (!code)
+        code = is_vocabulary ? read_gpt2(tokenizer, root, path, e)
+                             : bl_tokenizer_read_json(tokenizer, root, &merges, path, e);
     json_decref(root);
+    bl_buffer_free(&rest);
     return code;
 }
 

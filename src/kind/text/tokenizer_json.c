@@ -77,39 +77,66 @@ static int check_model(const json_t *model, bool *direct, struct bl_error *e)
     return BL_OK;
 }
 
-static int read_merge(struct bl_merges *merges, const struct bl_vocabulary *v, const json_t *vocab, const json_t *item,
-                      struct bl_error *e)
+/* What is read of the list of merges: texts with escapes need a place where these are undone. */
+struct reading {
+    struct bl_merges merges;
+    struct bl_buffer plain[2];
+};
+
+static bool read_text(const struct bl_json_value *value, struct bl_buffer *plain, struct bl_json_value *text)
 {
-    if (json_is_string(item))
-        return bl_merges_add_line(merges, v, vocab, json_string_value(item), json_string_length(item), e);
-    const json_t *left = json_array_get(item, 0), *right = json_array_get(item, 1);
-    if (json_array_size(item) != 2 || !json_is_string(left) || !json_is_string(right))
-        return bl_error_set(e, BL_EFAIL, "is no merge: \"left right\" or [\"left\", \"right\"]");
-    return bl_merges_add(merges, v, vocab, json_string_value(left), json_string_length(left), json_string_value(right),
-                         json_string_length(right), e);
+    size_t lone = SIZE_MAX;
+    *text = *value;
+    if (value->escaped) {
+        bl_buffer_clear(plain);
+        bl_json_unescape(value, plain, &lone);
+        text->text = plain->data;
+        text->size = plain->size;
+    }
+    return value->type == BL_JSON_STRING && lone == SIZE_MAX && !plain->failed;
 }
 
-static int read_merges(struct bl_tokenizer *tokenizer, const json_t *model, bool direct, struct bl_error *e)
+static int read_merge(struct reading *r, const struct bl_vocabulary *v, const json_t *vocab,
+                      const struct bl_json_value *item, struct bl_error *e)
 {
-    const json_t *vocab = json_object_get(model, "vocab"), *list = json_object_get(model, "merges");
-    struct bl_merges merges = {0};
-    if (!json_is_array(list))
+    struct bl_json_value side[2], text[2], more;
+    size_t at = 0;
+    if (item->type == BL_JSON_STRING && read_text(item, &r->plain[0], text))
+        return bl_merges_add_line(&r->merges, v, vocab, text->text, text->size, e);
+    if (item->type != BL_JSON_ARRAY || bl_json_next(item, &at, &side[0]) <= 0 ||
+        bl_json_next(item, &at, &side[1]) <= 0 || bl_json_next(item, &at, &more) ||
+        !read_text(&side[0], &r->plain[0], &text[0]) || !read_text(&side[1], &r->plain[1], &text[1]))
+        return bl_error_set(e, BL_EFAIL, "is no merge: \"left right\" or [\"left\", \"right\"]");
+    return bl_merges_add(&r->merges, v, vocab, text[0].text, text[0].size, text[1].text, text[1].size, e);
+}
+
+static int read_merges(struct bl_tokenizer *tokenizer, const json_t *model, const struct bl_json_value *list,
+                       bool direct, struct bl_error *e)
+{
+    const json_t *vocab = json_object_get(model, "vocab");
+    struct reading r = {0};
+    struct bl_json_value item;
+    if (list->type != BL_JSON_ARRAY)
         return bl_error_set(e, BL_EFAIL, "\"model.merges\" is missing, or no array");
     int code = BL_OK;
-    for (size_t i = 0; i < json_array_size(list) && !code; i++) {
-        code = read_merge(&merges, &tokenizer->vocabulary, vocab, json_array_get(list, i), e);
+    size_t count = 0;
+    for (size_t at = 0; !code && bl_json_next(list, &at, &item) > 0; count++) {
+        code = read_merge(&r, &tokenizer->vocabulary, vocab, &item, e);
         if (code)
-            bl_error_prefix(e, "\"model.merges\", entry %zu", i);
+            bl_error_prefix(e, "\"model.merges\", entry %zu", count);
     }
     if (!code) {
-        code = bl_bpe_from_merges(&tokenizer->bpe, &tokenizer->vocabulary, merges.merge, merges.count, direct, e);
+        code = bl_bpe_from_merges(&tokenizer->bpe, &tokenizer->vocabulary, r.merges.merge, r.merges.count, direct, e);
         bl_error_prefix(e, "\"model\"");
     }
-    bl_merges_free(&merges);
+    bl_merges_free(&r.merges);
+    bl_buffer_free(&r.plain[0]);
+    bl_buffer_free(&r.plain[1]);
     return code;
 }
 
-static int read_bpe(struct bl_tokenizer *tokenizer, const json_t *model, struct bl_error *e)
+static int read_bpe(struct bl_tokenizer *tokenizer, const json_t *model, const struct bl_json_value *merges,
+                    struct bl_error *e)
 {
     bool direct = false;
     int code = check_model(model, &direct, e);
@@ -121,7 +148,7 @@ static int read_bpe(struct bl_tokenizer *tokenizer, const json_t *model, struct 
         return code;
     }
     tokenizer->model = BL_MODEL_BPE;
-    return read_merges(tokenizer, model, direct, e);
+    return read_merges(tokenizer, model, merges, direct, e);
 }
 
 static int read_wordpiece(struct bl_tokenizer *tokenizer, const json_t *model, struct bl_error *e)
@@ -145,7 +172,8 @@ static int read_wordpiece(struct bl_tokenizer *tokenizer, const json_t *model, s
 }
 
 /* The model, and the pre-tokenizer that goes with it. */
-static int read_model(struct bl_tokenizer *tokenizer, const json_t *root, struct bl_error *e)
+static int read_model(struct bl_tokenizer *tokenizer, const json_t *root, const struct bl_json_value *merges,
+                      struct bl_error *e)
 {
     static const char *const known[] = {"type", NULL};
     const json_t *model = json_object_get(root, "model"), *words = json_object_get(root, "pre_tokenizer");
@@ -153,7 +181,7 @@ static int read_model(struct bl_tokenizer *tokenizer, const json_t *root, struct
     const char *words_type = json_string_value(json_object_get(words, "type"));
     if (!type || strcmp(type, "WordPiece") != 0) {
         int code = bl_tokenizer_json_splits(tokenizer, words, e);
-        return code ? code : read_bpe(tokenizer, model, e);
+        return code ? code : read_bpe(tokenizer, model, merges, e);
     }
     if (!words_type || strcmp(words_type, "BertPreTokenizer") != 0)
         return bl_error_set(e, BL_EFAIL, "the pre-tokenizer \"%.80s\" is not supported: WordPiece has BertPreTokenizer",
@@ -335,7 +363,8 @@ int bl_tokenizer_json_holes(struct bl_tokenizer *tokenizer, const json_t *vocab,
     return bl_tokenizer_warn_of_holes(tokenizer, count, first, e);
 }
 
-static int read_root(struct bl_tokenizer *tokenizer, const json_t *root, struct bl_error *e)
+static int read_root(struct bl_tokenizer *tokenizer, const json_t *root, const struct bl_json_value *merges,
+                     struct bl_error *e)
 {
     static const char *const known[] = {"version",       "truncation",     "padding", "added_tokens", "normalizer",
                                         "pre_tokenizer", "post_processor", "decoder", "model",        NULL};
@@ -343,7 +372,7 @@ static int read_root(struct bl_tokenizer *tokenizer, const json_t *root, struct 
     if (!code)
         code = read_normalizers(tokenizer, json_object_get(root, "normalizer"), e);
     if (!code)
-        code = read_model(tokenizer, root, e);
+        code = read_model(tokenizer, root, merges, e);
     if (!code)
         code = read_added(tokenizer, root, e);
     if (!code)
@@ -352,9 +381,10 @@ static int read_root(struct bl_tokenizer *tokenizer, const json_t *root, struct 
     return code ? code : warn_of_lengths(tokenizer, root, e);
 }
 
-int bl_tokenizer_read_json(struct bl_tokenizer *tokenizer, const json_t *root, const char *path, struct bl_error *e)
+int bl_tokenizer_read_json(struct bl_tokenizer *tokenizer, const json_t *root, const struct bl_json_value *merges,
+                           const char *path, struct bl_error *e)
 {
-    int code = read_root(tokenizer, root, e);
+    int code = read_root(tokenizer, root, merges, e);
     if (code)
         bl_error_prefix(e, "%s", path);
     return code;

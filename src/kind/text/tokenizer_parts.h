@@ -7,6 +7,7 @@
 #include "kind/text/added.h"
 #include "kind/text/bpe.h"
 #include "kind/text/grammar.h"
+#include "kind/text/json.h"
 #include "kind/text/normalizer.h"
 #include "kind/text/regex.h"
 #include "kind/text/sentencepiece.h"
@@ -60,8 +61,10 @@ int bl_tokenizer_warn(struct bl_tokenizer *tokenizer, struct bl_error *e, const 
  * whole. */
 int bl_tokenizer_warn_of_holes(struct bl_tokenizer *tokenizer, int64_t count, int64_t first, struct bl_error *e);
 
-/* Fill in a tokenizer from the contents of its files; paths are for messages. */
-int bl_tokenizer_read_json(struct bl_tokenizer *tokenizer, const json_t *root, const char *path, struct bl_error *e);
+/* Fill in a tokenizer from the contents of its files; paths are for messages. merges: "model.merges", which root has
+ * without its elements, as text. */
+int bl_tokenizer_read_json(struct bl_tokenizer *tokenizer, const json_t *root, const struct bl_json_value *merges,
+                           const char *path, struct bl_error *e);
 int bl_tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const json_t *vocab, const char *vocab_path,
                            const struct bl_buffer *merges, const char *merges_path, struct bl_error *e);
 int bl_tokenizer_read_tiktoken(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,

@@ -32,16 +32,20 @@ struct bl_trie_entry {
 int bl_trie_build(struct bl_trie *trie, struct bl_trie_entry *entries, size_t count, struct bl_error *e);
 void bl_trie_free(struct bl_trie *trie);
 
-/* The value of the longest entry that text begins with, or BL_TRIE_NONE. */
-static inline uint32_t bl_trie_longest(const struct bl_trie *trie, const uint8_t *text, size_t size)
+/* The value of the longest entry that text begins with, and its bytes; BL_TRIE_NONE: there is none. */
+static inline uint32_t bl_trie_longest(const struct bl_trie *trie, const uint8_t *text, size_t size, size_t *bytes)
 {
     uint32_t at = 0, longest = BL_TRIE_NONE;
-    for (size_t i = 0; i < size; i++) {
-        uint32_t next = trie->node[at].base ^ text[i];
+    *bytes = 0;
+    for (size_t i = 0; i < size;) {
+        uint32_t next = trie->node[at].base ^ text[i++];
         if (trie->node[next].parent != at)
             break;
         at = next;
-        longest = trie->node[at].value != BL_TRIE_NONE ? trie->node[at].value : longest;
+        if (trie->node[at].value != BL_TRIE_NONE) {
+            longest = trie->node[at].value;
+            *bytes = i;
+        }
     }
     return longest;
 }

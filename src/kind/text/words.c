@@ -1,24 +1,33 @@
 #include "kind/text/words.h"
 
 #include <stdlib.h>
+#include <xxhash.h>
 
 #include "kind/text/pages.h"
 
-#define LINES_LOG2 15 /* of 64 bytes: 2 MiB */
+#define LONG_LOG2 15 /* of 128 bytes: 4 MiB */
 
 int bl_words_open(struct bl_words *words, struct bl_error *e)
 {
-    size_t bytes = ((size_t)2 << LINES_LOG2) * sizeof *words->word;
-    words->shift = 64 - LINES_LOG2;
+    size_t bytes = ((size_t)2 << BL_WORDS_LOG2) * sizeof *words->word;
+    size_t long_bytes = ((size_t)1 << LONG_LOG2) * sizeof *words->long_word;
     words->word = bl_pages_alloc(bytes);
-    if (!words->word)
+    words->long_word = bl_pages_alloc(long_bytes);
+    if (!words->word || !words->long_word)
         return bl_error_memory(e);
     memset(words->word, 0, bytes);
+    memset(words->long_word, 0, long_bytes);
     return BL_OK;
+}
+
+struct bl_long_word *bl_words_long(const struct bl_words *words, const uint8_t *bytes, size_t size)
+{
+    return &words->long_word[XXH3_64bits(bytes, size) >> (64 - LONG_LOG2)];
 }
 
 void bl_words_close(struct bl_words *words)
 {
     free(words->word);
+    free(words->long_word);
     *words = (struct bl_words){0};
 }

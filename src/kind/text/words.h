@@ -1,6 +1,8 @@
-/* The cache from words to ids, one per encoder: a short word that was met before is not merged again.
+/* The cache from words to ids, one per encoder: a word that was met before is not merged again.
  *
- * It decides only how long encoding takes. An entry is half a cache line, and a word has the two places of a line. */
+ * It decides only how long encoding takes. Most words are short and of few tokens: an entry of theirs is half a cache
+ * line, and a word has the two places of a line. Longer ones, and those of more tokens, have a table of larger entries;
+ * a short one that went there leaves a stub. */
 #ifndef BL_WORDS_H
 #define BL_WORDS_H
 
@@ -14,6 +16,8 @@
 
 #define BL_WORD_BYTES 15 /* a word of up to so many bytes fits into a key */
 #define BL_WORD_IDS 4
+#define BL_LONG_WORD_BYTES 62
+#define BL_LONG_WORD_IDS 16
 
 struct bl_word_key {
     uint64_t low, high; /* the bytes, then zeros; the last byte is how many. All zeros: no word */
@@ -21,12 +25,18 @@ struct bl_word_key {
 
 struct bl_word {
     struct bl_word_key key;
-    int32_t id[BL_WORD_IDS]; /* then -1 */
+    int32_t id[BL_WORD_IDS]; /* then -1; a stub has none */
+};
+
+struct bl_long_word {
+    uint8_t size, count; /* of bytes, of ids; a free one: 0 */
+    uint8_t bytes[BL_LONG_WORD_BYTES];
+    int32_t id[BL_LONG_WORD_IDS];
 };
 
 struct bl_words {
     struct bl_word *word; /* aligned to lines */
-    unsigned shift;
+    struct bl_long_word *long_word;
 };
 
 int bl_words_open(struct bl_words *words, struct bl_error *e);
@@ -47,12 +57,18 @@ static inline struct bl_word_key bl_word_key(const uint8_t *bytes, size_t size)
     return (struct bl_word_key){low, high | (uint64_t)size << 56};
 }
 
+#define BL_WORDS_LOG2 17 /* lines of 64 bytes: 8 MiB, which few texts fill */
+
+static inline uint64_t bl_words_mix(uint64_t a, uint64_t b)
+{
+    __uint128_t product = (__uint128_t)(a ^ 0x9e3779b97f4a7c15u) * (b ^ 0xd1b54a32d192ed03u);
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
 /* The line of a key. */
 static inline struct bl_word *bl_words_line(const struct bl_words *words, struct bl_word_key key)
 {
-    __uint128_t product = (__uint128_t)(key.low ^ 0x9e3779b97f4a7c15u) * (key.high ^ 0xd1b54a32d192ed03u);
-    uint64_t hash = (uint64_t)product ^ (uint64_t)(product >> 64);
-    return words->word + 2 * (size_t)(hash >> words->shift);
+    return words->word + 2 * (size_t)(bl_words_mix(key.low, key.high) >> (64 - BL_WORDS_LOG2));
 }
 
 static inline bool bl_word_is(const struct bl_word *word, struct bl_word_key key)
@@ -60,13 +76,30 @@ static inline bool bl_word_is(const struct bl_word *word, struct bl_word_key key
     return word->key.low == key.low && word->key.high == key.high;
 }
 
-/* Puts a word into its line, where the older one goes. */
+/* Puts a word into its line, where the older one goes. More ids than an entry has leave a stub. */
 static inline void bl_words_put(struct bl_word *line, struct bl_word_key key, const int32_t *id, size_t count)
 {
     line[1] = line[0];
     line[0].key = key;
     for (size_t i = 0; i < BL_WORD_IDS; i++)
-        line[0].id[i] = i < count ? id[i] : -1;
+        line[0].id[i] = i < count && count <= BL_WORD_IDS ? id[i] : -1;
+}
+
+/* Where a word of up to BL_LONG_WORD_BYTES bytes lies, if it is there. */
+struct bl_long_word *bl_words_long(const struct bl_words *words, const uint8_t *bytes, size_t size);
+
+static inline bool bl_long_word_is(const struct bl_long_word *word, const uint8_t *bytes, size_t size)
+{
+    return word->size == size && !memcmp(word->bytes, bytes, size);
+}
+
+static inline void bl_long_word_put(struct bl_long_word *word, const uint8_t *bytes, size_t size, const int32_t *id,
+                                    size_t count)
+{
+    word->size = (uint8_t)size;
+    word->count = (uint8_t)count;
+    memcpy(word->bytes, bytes, size);
+    memcpy(word->id, id, count * sizeof *id);
 }
 
 #endif

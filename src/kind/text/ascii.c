@@ -1,0 +1,216 @@
+/* How it is done: a mask of each class of bytes is made by comparing vectors. Shifted by one, a mask tells of each byte
+ * what is before it; added to a run's first bit, a run of ones is gone over at once, as a carry is. What begins a word
+ * depends on a byte and its neighbours, but for the contractions, which are few and looked at one by one. */
+#include "kind/text/ascii.h"
+
+#if defined(__SSE2__)
+
+#include <emmintrin.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define BLOCK 64
+
+struct block {
+    const uint8_t *bytes;
+    unsigned count; /* how many are known: up to the first that is not ASCII */
+    uint64_t letter, upper, number, space, blank, line, quote, slash;
+};
+
+static inline __m128i within(__m128i bytes, char first, char last)
+{
+    return _mm_and_si128(_mm_cmpgt_epi8(bytes, _mm_set1_epi8((char)(first - 1))),
+                         _mm_cmplt_epi8(bytes, _mm_set1_epi8((char)(last + 1))));
+}
+
+static inline __m128i equals(__m128i bytes, char byte)
+{
+    return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte));
+}
+
+static inline uint64_t mask_of(__m128i bytes, int at)
+{
+    return (uint64_t)(uint32_t)_mm_movemask_epi8(bytes) << at;
+}
+
+static inline void block_read(struct block *b, const uint8_t *bytes, unsigned count)
+{
+    uint64_t others = 0;
+    *b = (struct block){.bytes = bytes};
+    for (int at = 0; at < BLOCK; at += 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(bytes + at));
+        __m128i blank = equals(v, ' '), line = _mm_or_si128(equals(v, '\n'), equals(v, '\r'));
+        b->letter |= mask_of(within(_mm_or_si128(v, _mm_set1_epi8(0x20)), 'a', 'z'), at);
+        b->upper |= mask_of(within(v, 'A', 'Z'), at);
+        b->number |= mask_of(within(v, '0', '9'), at);
+        b->space |= mask_of(_mm_or_si128(blank, within(v, '\t', '\r')), at);
+        b->blank |= mask_of(blank, at);
+        b->line |= mask_of(line, at);
+        b->quote |= mask_of(equals(v, '\''), at);
+        b->slash |= mask_of(equals(v, '/'), at);
+        others |= mask_of(v, at);
+    }
+    b->count = others && (unsigned)__builtin_ctzll(others) < count ? (unsigned)__builtin_ctzll(others) : count;
+}
+
+/* The bits below at. */
+static inline uint64_t below(unsigned at)
+{
+    return at < 64 ? ((uint64_t)1 << at) - 1 : UINT64_MAX;
+}
+
+/* Of the runs in mask, what lies behind a bit of seeds, and the seeds. */
+static inline uint64_t behind(uint64_t seeds, uint64_t mask)
+{
+    return (mask & ~(mask + seeds)) | seeds;
+}
+
+/* Bytes of a contraction at a quote, of which two bytes that follow are known; 0: it is none. */
+static inline unsigned contraction(const uint8_t *quote, bool caseless)
+{
+    unsigned a = quote[1], b = quote[2];
+    if (caseless) {
+        a |= 0x20;
+        b |= 0x20;
+    }
+    if (a == 's' || a == 't' || a == 'm' || a == 'd')
+        return 2;
+    return (b == 'e' && (a == 'r' || a == 'v')) || (a == 'l' && b == 'l') ? 3 : 0;
+}
+
+/* Goes over the quotes, at each of which a contraction may be: one that is a word (suffix: the end of one) begins at
+ * the quote and ends before the next word. limit: no word from there on is certain. */
+static inline void take_contractions(const struct block *b, uint64_t quotes, bool caseless, bool suffix,
+                                     uint64_t *starts, unsigned *limit)
+{
+    unsigned fresh = 0; /* where the last contraction ended: a quote there ends no word */
+    for (; quotes; quotes &= quotes - 1) {
+        unsigned at = (unsigned)__builtin_ctzll(quotes);
+        if (suffix && at == fresh)
+            continue;
+        if (at + 3 > b->count) {
+            unsigned certain = suffix ? at - 1 : at;
+            *limit = certain < *limit ? certain : *limit;
+            return;
+        }
+        unsigned size = contraction(b->bytes + at, caseless);
+        if (!size)
+            continue;
+        fresh = at + size;
+        *starts &= ~(below(fresh) & ~below(at + !suffix));
+        *starts |= fresh < BLOCK ? (uint64_t)1 << fresh : 0;
+    }
+}
+
+/* The last byte that can begin a word for certain: of blank space that goes on to the end, its first. */
+static inline unsigned last_certain(const struct block *b, uint64_t space)
+{
+    uint64_t rest = ~(space | ~below(b->count));
+    unsigned run = rest ? 64 - (unsigned)__builtin_clzll(rest) : 0;
+    return run < b->count ? run : b->count - 1;
+}
+
+static inline uint64_t starts_gpt2(const struct block *b, unsigned *limit)
+{
+    uint64_t other = ~(b->letter | b->number | b->space), spaced = b->blank << 1;
+    uint64_t words = (b->letter & ~(b->letter << 1)) | (b->number & ~(b->number << 1)) | (other & ~(other << 1));
+    uint64_t starts = (words & ~spaced) | (b->space & ~(b->space << 1)) | (b->space & ~(b->space >> 1));
+    *limit = last_certain(b, b->space);
+    take_contractions(b, b->quote & other & ~(other << 1) & ~spaced, false, false, &starts, limit);
+    return starts;
+}
+
+/* Every digits-th of a run. */
+static inline uint64_t starts_number(uint64_t number, int digits)
+{
+    if (digits == 1)
+        return number;
+    uint64_t starts = number & ~(number << 1), three = number & number << 1 & number << 2, more;
+    while ((more = starts << 3 & three & ~starts))
+        starts |= more;
+    return starts;
+}
+
+/* Blank space that begins words: its runs, what is behind the last line break of a run, and the last character before a
+ * word. *limit: where it cannot tell. */
+static inline uint64_t starts_space(uint64_t space, uint64_t all_space, uint64_t line, unsigned *limit)
+{
+    uint64_t flat = space & ~line;
+    uint64_t runs = space & ~(space << 1), behind_lines = flat & (space & line) << 1;
+    uint64_t last = flat & ~(all_space >> 1);
+    /* Flat space between two line breaks begins no word, and is seldom. */
+    uint64_t between = ((flat + behind_lines) & ~flat) & line;
+    if (between) {
+        uint64_t before = ~space & below((unsigned)__builtin_ctzll(between));
+        unsigned run = before ? 64 - (unsigned)__builtin_clzll(before) : 0;
+        *limit = run < *limit ? run : *limit;
+    }
+    return runs | behind_lines | last;
+}
+
+/* What Llama-3, Qwen and o200k share. */
+static inline uint64_t starts_modern(const struct block *b, int digits, bool o200k, unsigned *limit)
+{
+    uint64_t other = ~(b->letter | b->number | b->space), trail = b->line | (o200k ? b->slash : 0);
+    uint64_t trailing = behind(other << 1 & b->line, trail); /* line breaks that belong to the signs before them */
+    other &= ~trailing;
+    uint64_t space = b->space & ~trailing, flat = space & ~b->line;
+    uint64_t sign = other & ~(other << 1), spaced = b->blank << 1;
+    uint64_t prefix = flat | (sign & ~spaced & ~(other >> 1)); /* a letter behind it goes with it */
+    *limit = last_certain(b, space);
+    uint64_t starts = (b->letter & ~(b->letter << 1) & ~(prefix << 1)) | (sign & ~spaced) |
+                      starts_number(b->number, digits) | starts_space(space, b->space, b->line, limit);
+    if (o200k)
+        starts |= b->upper & (b->letter & ~b->upper) << 1;
+    uint64_t quotes = b->quote & (o200k ? b->letter << 1 : sign & ~spaced);
+    take_contractions(b, quotes, true, o200k, &starts, limit);
+    return starts;
+}
+
+static inline uint64_t starts_of(enum bl_grammar grammar, const struct block *b, unsigned *limit)
+{
+    switch (grammar) {
+    case BL_GRAMMAR_GPT2:
+        return starts_gpt2(b, limit);
+    case BL_GRAMMAR_LLAMA3:
+    case BL_GRAMMAR_CL100K:
+        return starts_modern(b, 3, false, limit);
+    case BL_GRAMMAR_QWEN:
+        return starts_modern(b, 1, false, limit);
+    case BL_GRAMMAR_O200K:
+        return starts_modern(b, 3, true, limit);
+    default:
+        *limit = 0;
+        return 0;
+    }
+}
+
+size_t bl_ascii_split(enum bl_grammar grammar, const uint8_t *text, size_t size, size_t *end)
+{
+    uint8_t copy[BLOCK];
+    struct block b;
+    unsigned limit;
+    size_t count = 0;
+    if (size < BLOCK) {
+        memset(copy, 0, sizeof copy);
+        memcpy(copy, text, size);
+        text = copy;
+    }
+    block_read(&b, text, size < BLOCK ? (unsigned)size : BLOCK);
+    if (b.count < 2)
+        return 0;
+    uint64_t starts = starts_of(grammar, &b, &limit);
+    for (starts &= below(limit + 1) & ~(uint64_t)1; starts; starts &= starts - 1)
+        end[count++] = (size_t)__builtin_ctzll(starts);
+    return count;
+}
+
+#else
+
+size_t bl_ascii_split(enum bl_grammar grammar, const uint8_t *text, size_t size, size_t *end)
+{
+    (void)grammar, (void)text, (void)size, (void)end;
+    return 0;
+}
+
+#endif
