@@ -21,6 +21,19 @@ static int refuse(const struct reading *r, const yaml_node_t *node, const char *
                         node->start_mark.column + 1, what, detail);
 }
 
+/* Keeps a text as long as the configuration; NULL, with the error set, for no memory. */
+static const char *keep(struct bl_config *c, char *copy, struct bl_error *e)
+{
+    char **text = copy ? realloc(c->text, (c->texts + 1) * sizeof *text) : NULL;
+    if (!text) {
+        free(copy);
+        bl_error_memory(e);
+        return NULL;
+    }
+    c->text = text;
+    return c->text[c->texts++] = copy;
+}
+
 /* A scalar's text, kept as long as the configuration. NULL, with the error set, when it is no text. */
 static const char *keep_scalar(const struct reading *r, const yaml_node_t *node, const char *what)
 {
@@ -34,16 +47,7 @@ static const char *keep_scalar(const struct reading *r, const yaml_node_t *node,
         refuse(r, node, what, ": a zero byte in a text");
         return NULL;
     }
-    struct bl_config *c = r->config;
-    char **text = realloc(c->text, (c->texts + 1) * sizeof *text);
-    if (text)
-        c->text = text;
-    char *copy = text ? strdup((const char *)node->data.scalar.value) : NULL;
-    if (!copy) {
-        bl_error_memory(r->e);
-        return NULL;
-    }
-    return c->text[c->texts++] = copy;
+    return keep(r->config, strdup((const char *)node->data.scalar.value), r->e);
 }
 
 static yaml_node_t *node_at(const struct reading *r, int index)
@@ -96,37 +100,109 @@ static int read_sources(const struct reading *r, const yaml_node_t *node)
     return BL_OK;
 }
 
+/* Puts "file:line:column" before what is wrong with an option. */
+static int place(const struct reading *r, const yaml_node_t *at, int code)
+{
+    if (code)
+        bl_error_prefix(r->e, "%s:%zu:%zu", r->path, at->start_mark.line + 1, at->start_mark.column + 1);
+    return code;
+}
+
+static int set_option(const struct reading *r, struct bl_options *options, const char *key,
+                      const yaml_node_pair_t *pair)
+{
+    const yaml_node_t *key_node = node_at(r, pair->key), *value_node = node_at(r, pair->value);
+    const char *value = keep_scalar(r, value_node, key);
+    if (!value)
+        return r->e->code;
+    int code = bl_options_set(options, key, value, BL_ORIGIN_FILE, r->e);
+    return place(r, code && strncmp(r->e->text, "unknown", 7) == 0 ? key_node : value_node, code);
+}
+
+/* The pair's key, which may not be that of a pair before it; NULL with the error set. */
+static const char *read_key(const struct reading *r, const yaml_node_t *mapping, const yaml_node_pair_t *pair)
+{
+    const yaml_node_t *node = node_at(r, pair->key);
+    const char *key = keep_scalar(r, node, "key");
+    for (const yaml_node_pair_t *before = mapping->data.mapping.pairs.start; key && before < pair; before++) {
+        if (strcmp((const char *)node_at(r, before->key)->data.scalar.value, key) != 0)
+            continue;
+        refuse(r, node, "key given twice: ", key);
+        return NULL;
+    }
+    return key;
+}
+
+/* Sets the options of a field: path and kind first, as these say which others there are, or the others. */
+static int set_field(const struct reading *r, const yaml_node_t *node, struct bl_further *field, bool first)
+{
+    int code = BL_OK;
+    yaml_node_pair_t *top = node->data.mapping.pairs.top;
+    for (yaml_node_pair_t *pair = node->data.mapping.pairs.start; pair < top && !code; pair++) {
+        const char *key = read_key(r, node, pair);
+        if (!key)
+            return r->e->code;
+        if ((strcmp(key, "path") == 0 || strcmp(key, "kind") == 0) == first)
+            code = set_option(r, &field->options, key, pair);
+    }
+    return code;
+}
+
+/* {name: labels, path: "labels/{id}.npy", kind: array, ...} */
+static int read_field(const struct reading *r, const yaml_node_t *node, struct bl_further *field)
+{
+    if (node->type != YAML_MAPPING_NODE)
+        return refuse(r, node, "a field", ": a mapping is expected (name: labels, path: \"labels/{id}.npy\")");
+    int code = bl_further_begin(field, r->e);
+    if (!code)
+        code = set_field(r, node, field, true);
+    if (!code)
+        code = place(r, node, bl_further_use_kind(field, r->e));
+    if (!code)
+        code = set_field(r, node, field, false);
+    return code ? code : place(r, node, bl_further_check(field, r->e));
+}
+
+static int read_fields(const struct reading *r, const yaml_node_t *node)
+{
+    struct bl_config *c = r->config;
+    if (node->type != YAML_SEQUENCE_NODE)
+        return refuse(r, node, "fields", ": a list is expected (- name: labels)");
+    for (yaml_node_item_t *item = node->data.sequence.items.start; item < node->data.sequence.items.top; item++) {
+        const yaml_node_t *at = node_at(r, *item);
+        if (c->fields == BL_FIELDS_MAX - 1)
+            return refuse(r, at, "too many fields", "");
+        struct bl_further *field = &c->field[c->fields++];
+        int code = read_field(r, at, field);
+        if (code)
+            return code;
+        for (int f = 0; f < c->fields - 1; f++) {
+            if (strcmp(c->field[f].name, field->name) == 0)
+                return refuse(r, at, "two fields have the name ", field->name);
+        }
+    }
+    return BL_OK;
+}
+
 static int read_root(const struct reading *r, const yaml_node_t *root)
 {
     if (root->type != YAML_MAPPING_NODE)
         return refuse(r, root, "a mapping of keys to values is expected", "");
-    yaml_node_pair_t *start = root->data.mapping.pairs.start, *top = root->data.mapping.pairs.top;
-    for (yaml_node_pair_t *pair = start; pair < top; pair++) {
-        const yaml_node_t *key_node = node_at(r, pair->key), *value_node = node_at(r, pair->value);
-        const char *key = keep_scalar(r, key_node, "key");
+    int code = BL_OK;
+    yaml_node_pair_t *top = root->data.mapping.pairs.top;
+    for (yaml_node_pair_t *pair = root->data.mapping.pairs.start; pair < top && !code; pair++) {
+        const yaml_node_t *value = node_at(r, pair->value);
+        const char *key = read_key(r, root, pair);
         if (!key)
             return r->e->code;
-        for (yaml_node_pair_t *before = start; before < pair; before++) {
-            if (strcmp((const char *)node_at(r, before->key)->data.scalar.value, key) == 0)
-                return refuse(r, key_node, "key given twice: ", key);
-        }
-        if (strcmp(key, "sources") == 0) {
-            int code = read_sources(r, value_node);
-            if (code)
-                return code;
-            continue;
-        }
-        const char *value = keep_scalar(r, value_node, key);
-        if (!value)
-            return r->e->code;
-        int code = bl_options_set(r->options, key, value, BL_ORIGIN_FILE, r->e);
-        if (code) {
-            const yaml_node_t *at = strncmp(r->e->text, "unknown", 7) == 0 ? key_node : value_node;
-            bl_error_prefix(r->e, "%s:%zu:%zu", r->path, at->start_mark.line + 1, at->start_mark.column + 1);
-            return code;
-        }
+        if (strcmp(key, "sources") == 0)
+            code = read_sources(r, value);
+        else if (strcmp(key, "fields") == 0)
+            code = read_fields(r, value);
+        else
+            code = set_option(r, r->options, key, pair);
     }
-    return BL_OK;
+    return code;
 }
 
 static int read_document(struct reading *r, FILE *file)
@@ -168,8 +244,30 @@ int bl_config_read(struct bl_config *config, const char *path, struct bl_options
     return code;
 }
 
+int bl_config_resolve(struct bl_config *config, const struct bl_options *options, const struct bl_option *table,
+                      void *values, struct bl_error *e)
+{
+    for (const struct bl_option *option = table; option->name; option++) {
+        const char **value = (const char **)((char *)values + option->offset);
+        if (option->type != &bl_option_path || !*value || !config->directory ||
+            bl_options_origin(options, option->name) != BL_ORIGIN_FILE)
+            continue;
+        bool is_word = false;
+        for (const char *const *word = option->choices; word && *word; word++)
+            is_word |= strcmp(*word, *value) == 0;
+        if (is_word)
+            continue;
+        *value = keep(config, bl_input_path(config->directory, *value), e);
+        if (!*value)
+            return e->code;
+    }
+    return BL_OK;
+}
+
 void bl_config_free(struct bl_config *config)
 {
+    for (int f = 0; f < config->fields; f++)
+        bl_further_free(&config->field[f]);
     for (size_t i = 0; i < config->texts; i++)
         free(config->text[i]);
     free(config->text);
@@ -195,12 +293,20 @@ static void append_quoted(struct bl_buffer *out, const char *text)
     bl_buffer_byte(out, '"');
 }
 
+/* "NAME: VALUE", behind what the lines of its mapping begin with. */
+struct printing {
+    struct bl_buffer *out;
+    const char *indent;
+};
+
 static int print_option(void *context, const struct bl_option_group *group, const struct bl_option *option)
 {
-    struct bl_buffer *out = context, value = {0};
+    struct printing *p = context;
+    struct bl_buffer *out = p->out, value = {0};
     bl_option_format(group, option, &value);
     if (value.size && !option->command_line_only) {
-        bl_buffer_printf(out, "%s: ", option->name);
+        bl_buffer_printf(out, "%s%s: ", p->indent, option->name);
+        p->indent = *p->indent ? "    " : "";
         if (option->type == &bl_option_string || option->type == &bl_option_path)
             append_quoted(out, value.data);
         else
@@ -212,8 +318,8 @@ static int print_option(void *context, const struct bl_option_group *group, cons
     return BL_OK;
 }
 
-void bl_config_print(const struct bl_options *options, const struct bl_source *source, int sources,
-                     struct bl_buffer *out)
+void bl_config_print(const struct bl_config *config, const struct bl_options *options, const struct bl_source *source,
+                     int sources, struct bl_buffer *out)
 {
     if (sources)
         bl_buffer_text(out, "sources:\n");
@@ -224,5 +330,12 @@ void bl_config_print(const struct bl_options *options, const struct bl_source *s
         if (source[i].kind)
             bl_buffer_printf(out, "    kind: %s\n", source[i].kind->name);
     }
-    bl_options_each(options, print_option, out);
+    if (config->fields)
+        bl_buffer_text(out, "fields:\n");
+    for (int f = 0; f < config->fields; f++) {
+        struct printing field = {out, "  - "};
+        bl_further_each(&config->field[f], print_option, &field);
+    }
+    struct printing all = {out, ""};
+    bl_options_each(options, print_option, &all);
 }

@@ -72,22 +72,12 @@ static bool is_yaml(const char *path)
     return (size > 5 && strcmp(path + size - 5, ".yaml") == 0) || (size > 4 && strcmp(path + size - 4, ".yml") == 0);
 }
 
-/* Which of the kind's types the option says; -1: none of them. */
-static int find_dtype(const struct bl_kind *kind, const char *dtype)
-{
-    for (int i = 0; kind->dtypes && kind->dtypes[i]; i++) {
-        if (strcmp(kind->dtypes[i], dtype) == 0)
-            return i;
-    }
-    return -1;
-}
-
 /* Whether a kind before this one has a type of that name. */
 static bool is_told(int kind, const char *dtype)
 {
     bool told = false;
     for (int k = 0; k < kind; k++)
-        told |= find_dtype(bl_kinds[k], dtype) >= 0;
+        told |= bl_kind_dtype(bl_kinds[k], dtype) >= 0;
     return told;
 }
 
@@ -97,7 +87,7 @@ static int settle_dtype(struct bl_inputs *inputs, struct bl_error *e)
     bool known = !inputs->dtype;
     struct bl_buffer all = {0};
     for (int k = 0; bl_kinds[k] && inputs->dtype; k++) {
-        int which = find_dtype(bl_kinds[k], inputs->dtype);
+        int which = bl_kind_dtype(bl_kinds[k], inputs->dtype);
         known = known || which >= 0;
         if (which >= 0)
             *(int *)(void *)((char *)inputs->configs[k] + bl_kinds[k]->dtype) = which;
@@ -116,9 +106,9 @@ static int settle_dtype(struct bl_inputs *inputs, struct bl_error *e)
 /* Whether the options that every kind understands in its own way suit this one. */
 static int check_dtype(const struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_error *e)
 {
-    if (inputs->dtype && kind->check_dtype && find_dtype(kind, inputs->dtype) >= 0)
+    if (inputs->dtype && kind->check_dtype && bl_kind_dtype(kind, inputs->dtype) >= 0)
         return kind->check_dtype(inputs->kind_config, e);
-    if (!inputs->dtype || find_dtype(kind, inputs->dtype) >= 0)
+    if (!inputs->dtype || bl_kind_dtype(kind, inputs->dtype) >= 0)
         return BL_OK;
     if (!kind->dtypes)
         return bl_error_set(e, BL_EUSAGE, "--dtype %s: %s is of one type only", inputs->dtype, kind->name);
@@ -157,36 +147,40 @@ int bl_inputs_settle(struct bl_inputs *inputs, struct bl_cmd *cmd)
     return code;
 }
 
-/* Of the kind's options that name files: what the YAML file says counts from there. */
-static int resolve_paths(struct bl_inputs *inputs, struct bl_cmd *cmd)
+static int prepare(struct bl_inputs *inputs, const struct bl_options *options, const struct bl_kind *kind, void *config,
+                   struct bl_error *e)
 {
-    for (const struct bl_option *option = inputs->kind->options; option->name; option++) {
-        const char **value = (const char **)((char *)inputs->kind_config + option->offset);
-        if (option->type != &bl_option_path || !*value || !inputs->config.directory ||
-            bl_options_origin(&cmd->options, option->name) != BL_ORIGIN_FILE || inputs->paths == BL_PATHS_MAX)
-            continue;
-        bool is_word = false;
-        for (const char *const *word = option->choices; word && *word; word++)
-            is_word |= strcmp(*word, *value) == 0;
-        if (is_word)
-            continue;
-        char *path = bl_source_open_path(inputs->config.directory, *value);
-        if (!path)
-            return bl_error_memory(&cmd->error);
-        *value = inputs->path[inputs->paths++] = path;
-    }
-    return BL_OK;
-}
-
-static int prepare(struct bl_inputs *inputs, struct bl_cmd *cmd)
-{
-    const struct bl_kind *kind = inputs->kind;
-    int code = resolve_paths(inputs, cmd);
+    int code = bl_config_resolve(&inputs->config, options, kind->options, config, e);
     if (!code && kind->prepare)
-        code = kind->prepare(inputs->kind_config, &cmd->error);
-    const char *warning = !code && kind->warning ? kind->warning(inputs->kind_config) : NULL;
+        code = kind->prepare(config, e);
+    const char *warning = !code && kind->warning ? kind->warning(config) : NULL;
     if (warning)
         bl_cmd_say("%s", warning);
+    return code;
+}
+
+/* The primary and the fields that the YAML file adds become one kind. */
+static int join(struct bl_inputs *inputs, struct bl_error *e)
+{
+    struct bl_joined *joined = &inputs->joined;
+    if (bl_files_have_list(&inputs->files, inputs->kind))
+        return bl_error_set(e, BL_EUSAGE, "fields: the lines of a manifest have no files of their own to be found by");
+    *joined = (struct bl_joined){.base = inputs->config.directory, .parts = 1};
+    joined->part[0] = (struct bl_joined_part){.kind = inputs->kind, .config = inputs->kind_config};
+    int code = BL_OK;
+    for (int f = 0; f < inputs->config.fields && !code; f++) {
+        struct bl_further *field = &inputs->config.field[f];
+        joined->part[joined->parts++] =
+            (struct bl_joined_part){field->kind, field->config, field->name, field->path, field->tolerance};
+        code = prepare(inputs, &field->options, field->kind, field->config, e);
+        field->prepared = true;
+    }
+    if (!code)
+        code = bl_joined_make(joined, e);
+    if (!code) {
+        inputs->kind = &joined->kind;
+        inputs->kind_config = joined;
+    }
     return code;
 }
 
@@ -217,7 +211,12 @@ int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct b
         code = check_dtype(inputs, kind, &cmd->error);
     if (!code)
         code = kind->check(inputs->kind_config, &cmd->error);
-    return code ? code : prepare(inputs, cmd);
+    if (!code) {
+        inputs->own_kind = kind;
+        inputs->own_config = inputs->kind_config;
+        code = prepare(inputs, &cmd->options, kind, inputs->kind_config, &cmd->error);
+    }
+    return code || !inputs->config.fields ? code : join(inputs, &cmd->error);
 }
 
 static int add_path(void *context, const char *path, struct bl_error *e)
@@ -259,15 +258,13 @@ void bl_inputs_free(struct bl_inputs *inputs)
     bl_buffer_free(&inputs->faulty);
     bl_files_free(&inputs->files);
     free(inputs->source);
-    bl_config_free(&inputs->config);
-    if (inputs->kind && inputs->kind->release)
-        inputs->kind->release(inputs->kind_config);
+    if (inputs->own_kind && inputs->own_kind->release)
+        inputs->own_kind->release(inputs->own_config);
     for (int k = 0; bl_kinds[k]; k++) {
         if (!shared_config(inputs, k))
             free(inputs->configs[k]);
     }
-    for (int i = 0; i < inputs->paths; i++)
-        free(inputs->path[i]);
+    bl_config_free(&inputs->config);
     *inputs = (struct bl_inputs){0};
 }
 
@@ -306,6 +303,16 @@ void bl_inputs_say_fault(struct bl_inputs *inputs, const struct bl_row *row)
         bl_cmd_say("%s: %s", row->id, row->reason); /* the reason says that it is damaged */
     else
         bl_cmd_say("%s %s: %s", bl_row_status_name(row->status), row->id, row->reason);
+}
+
+void bl_inputs_say_adjusted(int64_t adjusted)
+{
+    char a[32];
+    if (adjusted)
+        bl_cmd_say(
+            "%s sequence%s of another length in some field, within length-tolerance: what is lacking repeats the "
+            "last step, what is too much is left out (columns NAME.length)",
+            bl_text_count(a, adjusted), adjusted == 1 ? "" : "s");
 }
 
 void bl_inputs_say_untold(const struct bl_inputs *inputs, int64_t empty, int64_t untold)

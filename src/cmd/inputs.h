@@ -8,7 +8,6 @@
 #include "store/sequences.h"
 
 #define BL_KINDS_MAX 8
-#define BL_PATHS_MAX 8
 
 struct bl_inputs {
     int kind_option;         /* 0 auto, then the place in bl_kinds + 1 */
@@ -18,12 +17,13 @@ struct bl_inputs {
     int sources;
     const char *base;            /* directory that relative paths count from, or NULL */
     void *configs[BL_KINDS_MAX]; /* of each kind, in the order of bl_kinds */
-    const struct bl_kind *kind;  /* the one that is in use, once that is settled */
+    const struct bl_kind *kind;  /* the one that is in use, once that is settled: joined with further fields, if any */
     void *kind_config;           /* and its config */
-    const char *dtype;           /* option; NULL: each kind's own default */
-    const char *spool;           /* option */
-    char *path[BL_PATHS_MAX];    /* of options, counted from the YAML file that gave them */
-    int paths;
+    const struct bl_kind *own_kind; /* of the sources, once it was made ready */
+    void *own_config;
+    struct bl_joined joined;
+    const char *dtype; /* option; NULL: each kind's own default */
+    const char *spool; /* option */
     struct bl_files files;
     int64_t empty;           /* rows without fault and without steps that were told */
     struct bl_buffer faulty; /* path of the file whose faults were told last */
@@ -39,8 +39,8 @@ int bl_inputs_settle(struct bl_inputs *inputs, struct bl_cmd *cmd);
 /* Lists the files, which also tells their kind. */
 int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd);
 
-/* This kind is in use from now on: checks that no flag concerns another one alone (BL_EUSAGE), has it make ready what
- * its options name (a tokenizer), and tells what it warns of. */
+/* This kind is in use from now on, joined with the fields that the YAML file adds: checks that no flag concerns another
+ * one alone (BL_EUSAGE), has it make ready what its options name (a tokenizer), and tells what it warns of. */
 int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_cmd *cmd);
 
 /* Lists the files of a table instead. */
@@ -54,6 +54,9 @@ void bl_inputs_say_ignored(const struct bl_inputs *inputs);
  * ten.
  */
 void bl_inputs_say_fault(struct bl_inputs *inputs, const struct bl_row *row);
+
+/* How many sequences have a field that was brought to their length, if any. */
+void bl_inputs_say_adjusted(int64_t adjusted);
 
 /* "empty documents, skipped: 1,234", and how many faults were not told, here or by the scan; nothing where there are
  * none. */

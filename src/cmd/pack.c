@@ -33,7 +33,7 @@ static const struct bl_option table[] = {
 static int resolve(struct bl_cmd *cmd, const struct bl_packing *p, const char *option, const char *path, char **out)
 {
     bool from_file = bl_options_origin(&cmd->options, option) == BL_ORIGIN_FILE;
-    *out = path ? bl_source_open_path(from_file ? p->inputs.config.directory : NULL, path) : NULL;
+    *out = path ? bl_input_path(from_file ? p->inputs.config.directory : NULL, path) : NULL;
     return path && !*out ? bl_error_memory(&cmd->error) : BL_OK;
 }
 
@@ -195,9 +195,6 @@ static int write_shards(struct bl_cmd *cmd, struct bl_packing *p)
 
 static int finish(struct bl_cmd *cmd, struct bl_packing *p)
 {
-    struct bl_buffer made = {0};
-    p->inputs.kind->describe(p->inputs.kind_config, &made);
-    int code = bl_buffer_check(&made, &cmd->error);
     struct bl_finish job = {.dir = p->output,
                             .table = &p->table,
                             .plan = &p->plan,
@@ -206,16 +203,13 @@ static int finish(struct bl_cmd *cmd, struct bl_packing *p)
                             .config = p->inputs.kind_config,
                             .format = &p->format,
                             .identity = p->identity.data,
-                            .simd = bl_simd_name(p->env.simd),
-                            .made = made.data};
-    if (!code)
-        code = bl_finish_run(&job, &p->finished, &cmd->error);
+                            .simd = bl_simd_name(p->env.simd)};
+    int code = bl_finish_run(&job, &p->finished, &cmd->error);
     if (!code && p->inputs.kind->clear)
         code = p->inputs.kind->clear(p->inputs.kind_config, &p->env, &cmd->error);
     if (!code)
         code = bl_state_remove(&p->state, &cmd->error);
     p->partial = p->finished.skipped > p->finished.empty || p->finished.failed || p->finished.damaged;
-    bl_buffer_free(&made);
     return code;
 }
 
@@ -237,6 +231,7 @@ static void say_summary(const struct bl_packing *p)
         bl_cmd_say("%" PRId64 " inputs skipped, %" PRId64 " failed (%" PRId64 " steps left as zeros), %" PRId64
                    " damaged: sequences.tsv names them",
                    f->skipped, f->failed, f->failed_steps, f->damaged);
+    bl_inputs_say_adjusted(f->adjusted);
     bl_inputs_say_untold(&p->inputs, f->empty, p->untold);
     bl_inputs_say_ignored(&p->inputs);
 }
@@ -246,7 +241,7 @@ static void say_summary(const struct bl_packing *p)
 static int print_config(struct bl_cmd *cmd, const struct bl_packing *p)
 {
     struct bl_buffer text = {0};
-    bl_config_print(&cmd->options, p->inputs.source, p->inputs.sources, &text);
+    bl_config_print(&p->inputs.config, &cmd->options, p->inputs.source, p->inputs.sources, &text);
     int code = bl_buffer_check(&text, &cmd->error);
     if (!code)
         fwrite(text.data, 1, text.size, stdout); /* main checks standard output */

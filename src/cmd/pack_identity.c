@@ -31,7 +31,7 @@ static int add_lists(struct bl_packing *p, struct bl_error *e)
         const struct bl_file *file = &p->inputs.files.file[i];
         if (!bl_kind_is_list(p->inputs.kind, file->path) || strcmp(file->path, "-") == 0)
             continue;
-        char *path = bl_source_open_path(p->inputs.base, file->path);
+        char *path = bl_input_path(p->inputs.base, file->path);
         struct bl_buffer name = {0};
         bl_buffer_text(&name, "list ");
         bl_text_escape(&name, file->path, strlen(file->path));
@@ -56,6 +56,8 @@ int bl_packing_identify(struct bl_cmd *cmd, struct bl_packing *p)
             bl_buffer_printf(&p->identity, " (%s)", p->inputs.source[s].kind->name);
         bl_buffer_byte(&p->identity, '\n');
     }
+    for (int f = 0; f < p->inputs.config.fields; f++)
+        bl_further_identify(&p->inputs.config.field[f], &p->identity);
     if (p->inputs.kind && p->inputs.kind->identify)
         p->inputs.kind->identify(p->inputs.kind_config, &p->identity);
     int code = add_checksum(p, "sequences", p->sequences_path, &cmd->error);
@@ -100,7 +102,8 @@ int bl_packing_find(struct bl_cmd *cmd, struct bl_packing *p)
     if (!code)
         code = bl_sequences_open(&table_there, &table, 1, false, e);
     if (!code && !p->sequences_path)
-        code = bl_scan_compare(&p->inputs.files, p->inputs.base, &table_there, e);
+        code =
+            bl_scan_compare(&p->inputs.files, p->inputs.base, p->inputs.kind, p->inputs.kind_config, &table_there, e);
     if (!code)
         code = bl_state_clear(p->output, e);
     if (!code) {

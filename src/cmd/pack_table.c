@@ -183,7 +183,7 @@ int bl_packing_table(struct bl_cmd *cmd, struct bl_packing *p)
     else if (!code)
         code = bl_sequences_open(&p->table, &path, 1, false, e);
     if (!code && found && !p->sequences_path)
-        code = bl_scan_compare(&p->inputs.files, p->inputs.base, &p->table, e);
+        code = bl_scan_compare(&p->inputs.files, p->inputs.base, p->inputs.kind, p->inputs.kind_config, &p->table, e);
     if (!code)
         code = check_table(p, e);
     if (!code)

@@ -37,6 +37,7 @@ struct bl_field {
     enum bl_dtype dtype;
     int rank;                         /* of one step: 0 for scalars */
     int64_t shape[BL_FIELD_RANK_MAX]; /* of one step: {H, W, 3} */
+    int part;                         /* of joined kinds, which makes it; 0: the only one */
     int64_t pad;                      /* what fills the end of a block: of integers; others take 0 alone */
 };
 

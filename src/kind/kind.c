@@ -55,6 +55,26 @@ bool bl_kind_takes(const struct bl_kind *kind, const char *name)
     return kind->standard_input && strcmp(name, "-") == 0;
 }
 
+bool bl_kind_rate(const struct bl_kind *kind, const char *sampling, int64_t *num, int64_t *den)
+{
+    char own[256]; /* what follows is of further fields */
+    size_t size = strcspn(sampling, ";");
+    if (!kind->rate || size >= sizeof own)
+        return false;
+    memcpy(own, sampling, size);
+    own[size] = '\0';
+    return kind->rate(own, num, den);
+}
+
+int bl_kind_dtype(const struct bl_kind *kind, const char *name)
+{
+    for (int i = 0; kind->dtypes && kind->dtypes[i]; i++) {
+        if (strcmp(kind->dtypes[i], name) == 0)
+            return i;
+    }
+    return -1;
+}
+
 const struct bl_kind *bl_kind_of_file(const char *name)
 {
     for (int i = 0; bl_kinds[i]; i++) {

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/option.h"
 #include "kind/field.h"
+#include "kind/input.h"
 #include "kind/row.h"
 #include "kind/simd.h"
 
@@ -33,14 +34,6 @@ struct bl_kind_env {
     struct bl_cancel *cancel;
     enum bl_simd simd; /* the level that was applied */
     const char *spool; /* directory for what counting keeps for reading, or NULL: nothing will be read */
-};
-
-/* A file to be counted. */
-struct bl_input {
-    const char *path; /* to open; "-": standard input */
-    const char *name; /* the same as it was given, and as the table has it */
-    int64_t bytes;
-    int64_t modified; /* nanoseconds since 1970 */
 };
 
 #define BL_LIST_LINE_MAX (4 << 20) /* bytes */
@@ -142,7 +135,8 @@ struct bl_kind {
     /* The options that decide lengths, in canonical form, for the table's column of that name. */
     void (*sampling)(const void *config, struct bl_buffer *out);
 
-    /* Steps a second, num / den, by the table's column sampling; false where they have no rate. May be NULL: never. */
+    /* Steps a second, num / den, by the table's column sampling; false where they have no rate. May be NULL: never. To
+     * be asked by bl_kind_rate. */
     bool (*rate)(const char *sampling, int64_t *num, int64_t *den);
 
     /* Whether a file may be counted in parts. May be NULL: none. */
@@ -179,8 +173,12 @@ struct bl_kind {
 
     void (*close)(struct bl_reader *reader);
 
-    /* How the fields are made, in a few words for the manifest. */
-    void (*describe)(const void *config, struct bl_buffer *out);
+    /* Whether what a row names in further columns is as the scan found it: BL_EFAIL for a file that is not. May be
+     * NULL: they name nothing. */
+    int (*compare)(const void *config, const struct bl_row *row, struct bl_error *e);
+
+    /* How a field is made, in a few words for the manifest. */
+    void (*describe)(const void *config, const struct bl_field *field, struct bl_buffer *out);
 
     /* The versions of the libraries that make the bytes with this config: one call of emit for each. */
     void (*versions)(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink);
@@ -203,6 +201,12 @@ int bl_kind_index(const struct bl_kind *kind);
 
 /* Whether the kind takes files of this name, by its extension. */
 bool bl_kind_takes(const struct bl_kind *kind, const char *name);
+
+/* Steps a second, num / den, of sequences that were sampled so; false where they have no rate. */
+bool bl_kind_rate(const struct bl_kind *kind, const char *sampling, int64_t *num, int64_t *den);
+
+/* Which of the kind's types --dtype says by this name; -1: none of them. */
+int bl_kind_dtype(const struct bl_kind *kind, const char *name);
 
 /* The first kind that takes files of this name by its extension ("-": standard input), or NULL. */
 const struct bl_kind *bl_kind_of_file(const char *name);

@@ -26,3 +26,64 @@ int64_t bl_row_offset(const struct bl_row *row)
         return -1;
     return offset;
 }
+
+/* A name or value at text, up to the next tab. */
+static size_t size_of(const char *text)
+{
+    return strcspn(text, "\t");
+}
+
+/* What follows the next tab of names and of values, both; false at the end of either. */
+static bool next(const char **name, const char **value)
+{
+    *name = strchr(*name, '\t');
+    *value = strchr(*value, '\t');
+    if (!*name || !*value)
+        return false;
+    (*name)++;
+    (*value)++;
+    return true;
+}
+
+bool bl_row_value(const struct bl_row *row, const char *wanted, struct bl_buffer *out)
+{
+    const char *name = row->columns ? row->columns : "", *value = row->further ? row->further : "";
+    while (next(&name, &value)) {
+        if (size_of(name) != strlen(wanted) || memcmp(name, wanted, strlen(wanted)) != 0)
+            continue;
+        size_t before = out->size;
+        bl_buffer_append(out, value, size_of(value));
+        int64_t size = out->failed || !out->data ? -1 : bl_text_unescape(out->data + before, out->size - before);
+        if (size < 0)
+            return false;
+        out->size = before + (size_t)size;
+        out->data[out->size] = '\0';
+        return true;
+    }
+    return false;
+}
+
+/* Whether a column is called like the first size bytes of stem, and then the end. */
+static bool is_called(const char *name, const char *stem, size_t size, const char *end)
+{
+    return size_of(name) == size + strlen(end) && memcmp(name, stem, size) == 0 &&
+           memcmp(name + size, end, strlen(end)) == 0;
+}
+
+bool bl_row_adjusted(const struct bl_row *row)
+{
+    static const char end[] = ".length";
+    const char *name = row->columns ? row->columns : "", *value = row->further ? row->further : "";
+    const char *before[] = {"", ""};
+    while (next(&name, &value)) {
+        size_t size = size_of(name) < strlen(end) ? 0 : size_of(name) - strlen(end);
+        int64_t length;
+        if (is_called(name, name, size, end) && is_called(before[0], name, size, ".path") &&
+            is_called(before[1], name, size, ".bytes") &&
+            bl_text_to_int(value, size_of(value), 0, INT64_MAX, &length) && length != row->length)
+            return true;
+        before[0] = before[1];
+        before[1] = name;
+    }
+    return false;
+}

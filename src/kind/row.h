@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
+
 /* The reason of a row that is skipped without fault: there is nothing in it. */
 #define BL_REASON_EMPTY "empty document"
 
@@ -34,6 +36,7 @@ struct bl_row {
      * "": nothing is said; without a start the row is all of the file. */
     const char *start, *duration, *channel;
     const char *further; /* values of further columns, a tab before each, escaped; or NULL */
+    const char *columns; /* their names, a tab before each; or NULL: not known */
 };
 
 const char *bl_row_status_name(enum bl_row_status status);
@@ -43,5 +46,12 @@ bool bl_row_is_empty(const struct bl_row *row);
 
 /* The offset that the row's id tells, or -1. */
 int64_t bl_row_offset(const struct bl_row *row);
+
+/* Appends the value of a further column, unescaped; false where there is none of that name, or it is no value. */
+bool bl_row_value(const struct bl_row *row, const char *name, struct bl_buffer *out);
+
+/* Whether a field that comes from a file of its own was brought to the row's length: columns NAME.path, NAME.bytes and
+ * NAME.length follow on each other, and NAME.length is another. */
+bool bl_row_adjusted(const struct bl_row *row);
 
 #endif

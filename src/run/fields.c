@@ -45,7 +45,7 @@ static int produce(void *context, void **job_, struct bl_error *e)
 static int ask(const struct asking *a, struct job *job, struct bl_row row, struct bl_error *e)
 {
     struct bl_error fault = {0};
-    char *open_path = bl_source_open_path(a->base, row.path);
+    char *open_path = bl_input_path(a->base, row.path);
     if (!open_path)
         return bl_error_memory(e);
     row.path = open_path;

@@ -111,6 +111,7 @@ static void count(struct bl_finished *result, const struct bl_row *row)
     result->skipped += row->status == BL_ROW_SKIPPED;
     result->failed += row->status == BL_ROW_FAILED;
     result->damaged += row->status == BL_ROW_OK && *row->reason;
+    result->adjusted += row->status == BL_ROW_OK && bl_row_adjusted(row);
 }
 
 static int write_header(const struct bl_sequences *table, struct bl_buffer *line, struct bl_output *out,
@@ -169,11 +170,27 @@ struct version_sink {
     int code;
 };
 
+/* Kinds that are joined may have libraries in common. */
 static void add_version(void *sink_, const char *name, const char *version)
 {
     struct version_sink *sink = sink_;
-    if (!sink->code)
+    const struct bl_manifest_pairs *known = &sink->manifest->libraries;
+    bool again = false;
+    for (size_t i = 0; i < known->count; i++)
+        again |= strcmp(known->pair[i].name, name) == 0;
+    if (!sink->code && !again)
         sink->code = bl_manifest_pair(&sink->manifest->libraries, name, version, sink->e);
+}
+
+static int describe_field(const struct bl_finish *f, int i, struct bl_manifest *m, struct bl_error *e)
+{
+    struct bl_buffer made = {0};
+    f->kind->describe(f->config, &f->format->fields.field[i], &made);
+    int code = bl_buffer_check(&made, e);
+    if (!code)
+        code = bl_manifest_text(&m->made[i], made.data, e);
+    bl_buffer_free(&made);
+    return code;
 }
 
 static int write_manifest(const struct bl_finish *f, const struct bl_finished *result, struct bl_error *e)
@@ -188,7 +205,7 @@ static int write_manifest(const struct bl_finish *f, const struct bl_finished *r
     if (!code)
         code = bl_manifest_text(&m.simd, f->simd, e);
     for (int i = 0; i < f->format->fields.count && !code; i++)
-        code = bl_manifest_text(&m.made[i], f->made, e);
+        code = describe_field(f, i, &m, e);
     if (!code) {
         f->kind->versions(f->config, add_version, &sink);
         if (f->format->compressed)

@@ -81,7 +81,7 @@ static int read_row(const struct bl_pack *pack, struct worker *w, int64_t sequen
     int code = bl_sequences_row(pack->table, (size_t)sequence, &w->row, e);
     if (code)
         return code;
-    *open_path = bl_source_open_path(pack->base, w->row.row.path);
+    *open_path = bl_input_path(pack->base, w->row.row.path);
     if (!*open_path)
         return bl_error_memory(e);
     request->row = w->row.row;

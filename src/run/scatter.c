@@ -172,7 +172,7 @@ static int put_sequence(struct bl_scatter *s, struct bl_reader *reader, struct b
     if (code)
         return code;
     struct bl_request request = {.row = text->row};
-    char *path = bl_source_open_path(s->pack->base, text->row.path);
+    char *path = bl_input_path(s->pack->base, text->row.path);
     if (!path)
         return bl_error_memory(e);
     request.row.path = path;

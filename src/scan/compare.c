@@ -21,7 +21,7 @@ static int compare_file(const struct bl_kind *kind, const char *name, const char
     struct stat status = {0};
     if (strcmp(name, "-") == 0)
         return BL_OK; /* standard input is read but once */
-    char *path = bl_source_open_path(base, name);
+    char *path = bl_input_path(base, name);
     if (!path)
         return bl_error_memory(e);
     struct bl_error fault = {0};
@@ -70,8 +70,8 @@ static int compare_row(const struct bl_files *files, size_t *next, const char *b
     return compare_file(files->kind, file->path, base, row, e);
 }
 
-int bl_scan_compare(const struct bl_files *files, const char *base, const struct bl_sequences *table,
-                    struct bl_error *e)
+int bl_scan_compare(const struct bl_files *files, const char *base, const struct bl_kind *kind, const void *config,
+                    const struct bl_sequences *table, struct bl_error *e)
 {
     struct bl_row_text text = {0};
     size_t next = 0;
@@ -80,6 +80,8 @@ int bl_scan_compare(const struct bl_files *files, const char *base, const struct
         code = bl_sequences_row(table, i, &text, e);
         if (!code)
             code = compare_row(files, &next, base, &text.row, e);
+        if (!code && kind->compare)
+            code = kind->compare(config, &text.row, e);
     }
     skip_lists(files, &next);
     if (!code && next < files->count)

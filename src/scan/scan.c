@@ -27,14 +27,15 @@ struct fault {
 struct job {
     struct bl_stretch_files files;
     const char *kind, *sampling;
-    const char *missing; /* a tab for each further column */
+    const char *columns; /* names of further columns, a tab before each */
+    const char *missing; /* a tab for each */
     bool counted;        /* by the kind: there is something to be kept */
     bool silent;         /* the table is there already */
     struct bl_scan_progress found;
     struct bl_buffer id;
     struct bl_spill rows; /* lines of the table */
     struct bl_row held;   /* whose form is to be compared with the first's when its turn comes */
-    char *form, *reason;
+    char *form, *reason, *further;
     struct fault *fault;
     size_t faults;
 };
@@ -45,6 +46,7 @@ struct scanning {
     struct bl_stretches stretches;
     struct bl_scan_progress *progress;
     struct bl_buffer sampling;
+    struct bl_buffer columns; /* the further ones, a tab before each */
     struct bl_buffer missing; /* what a row says in further columns that has nothing to say */
     char *form, *form_id;     /* of the first row that has one */
 };
@@ -67,6 +69,7 @@ static void discard(void *context, void *job_)
     free(job->fault);
     free(job->form);
     free(job->reason);
+    free(job->further);
     bl_buffer_free(&job->id);
     bl_spill_free(&job->rows);
     bl_stretch_files_free(&job->files);
@@ -87,6 +90,7 @@ static int produce(void *context, void **job_, struct bl_error *e)
     }
     job->silent = !s->out;
     job->files.stretch.again = job->silent;
+    job->columns = s->columns.data;
     job->missing = s->missing.data;
     job->kind = s->scan->kind->name;
     job->sampling = s->sampling.data;
@@ -143,6 +147,7 @@ static int note(struct job *job, const struct bl_row *row, struct bl_error *e)
     found->empty += empty;
     bool damaged = row->status == BL_ROW_OK && *row->reason;
     found->damaged += damaged;
+    found->adjusted += row->status == BL_ROW_OK && bl_row_adjusted(row);
     if (row->status == BL_ROW_OK && !damaged)
         return BL_OK;
     if (empty ? found->empty <= EMPTY_TOLD_MAX : job->faults < TOLD_MAX)
@@ -163,7 +168,8 @@ static int hold(struct job *job, const struct bl_row *row, struct bl_error *e)
     job->held = *row;
     job->form = strdup(row->form);
     job->reason = strdup(row->reason);
-    return job->form && job->reason ? BL_OK : bl_error_memory(e);
+    job->further = strdup(row->further ? row->further : "");
+    return job->form && job->reason && job->further ? BL_OK : bl_error_memory(e);
 }
 
 /* Takes a row from the kind and says the rest of it. */
@@ -195,15 +201,14 @@ static int emit(void *sink, int input, const struct bl_row *given, struct bl_err
         row.reason = "";
     if (!row.further || !*row.further)
         row.further = job->missing;
+    row.columns = job->columns;
     return row.form ? hold(job, &row, e) : put(job, &row, e);
 }
 
 static int count(const struct bl_scan *scan, const struct worker *w, struct job *job, struct bl_error *e)
 {
     const char *unusable = NULL;
-    int code = job->files.looked
-                   ? BL_OK
-                   : bl_stretches_look(scan->kind, job->files.input->path, job->files.input, &unusable, e);
+    int code = job->files.looked ? BL_OK : bl_input_look(scan->kind, job->files.input, &unusable, e);
     if (!code && unusable) {
         struct bl_row row = {.status = BL_ROW_SKIPPED, .reason = unusable, .stream = -1, .offset = -1};
         return emit(job, 0, &row, e);
@@ -233,6 +238,7 @@ static int release(struct scanning *s, struct job *job, struct bl_error *e)
     struct bl_buffer reason = {0};
     struct bl_row row = job->held;
     row.reason = job->reason;
+    row.further = job->further;
     if (!s->form) {
         s->form = strdup(job->form);
         s->form_id = strdup(row.id);
@@ -275,6 +281,7 @@ static void add_up(struct bl_scan_progress *all, const struct job *job)
     all->steps += job->found.steps;
     all->skipped += job->found.skipped;
     all->damaged += job->found.damaged;
+    all->adjusted += job->found.adjusted;
     all->empty += job->found.empty;
     all->untold += job->found.untold;
 }
@@ -308,14 +315,15 @@ static int write_header(struct scanning *s, struct bl_error *e)
 {
     const struct bl_scan *scan = s->scan;
     struct bl_buffer line = {0};
-    bl_buffer_text(&line, BL_SEQUENCES_COLUMNS);
+    bl_buffer_text(&s->columns, "");
     if (scan->kind->columns)
-        scan->kind->columns(scan->config, bl_files_have_list(scan->files, scan->kind), &line);
-    for (const char *tab = line.data ? strchr(line.data + strlen(BL_SEQUENCES_COLUMNS), '\t') : NULL; tab;
-         tab = strchr(tab + 1, '\t'))
+        scan->kind->columns(scan->config, bl_files_have_list(scan->files, scan->kind), &s->columns);
+    for (const char *tab = s->columns.data; tab && (tab = strchr(tab, '\t')); tab++)
         bl_buffer_byte(&s->missing, '\t');
-    bl_buffer_byte(&line, '\n');
+    bl_buffer_printf(&line, BL_SEQUENCES_COLUMNS "%s\n", s->columns.data ? s->columns.data : "");
     int code = bl_buffer_check(&line, e);
+    if (!code)
+        code = bl_buffer_check(&s->columns, e);
     if (!code)
         code = bl_buffer_check(&s->missing, e);
     if (!code)
@@ -350,6 +358,7 @@ int bl_scan_run(const struct bl_scan *scan, struct bl_output *out, struct bl_sca
         code = bl_pipeline_run(&stages, &s, scan->workers, scan->workers * SLOTS_PER_WORKER, scan->env->cancel, e);
     bl_stretches_close(&s.stretches);
     bl_buffer_free(&s.sampling);
+    bl_buffer_free(&s.columns);
     bl_buffer_free(&s.missing);
     free(s.form);
     free(s.form_id);

@@ -14,6 +14,7 @@ struct bl_scan_progress {
     int64_t files, rows, steps;
     int64_t skipped, damaged; /* rows */
     int64_t empty;            /* of those skipped: without fault */
+    int64_t adjusted;         /* rows with a field that was brought to their length */
     int64_t untold;           /* rows with faults that were not told one by one: a stretch had very many */
 };
 

@@ -27,21 +27,10 @@ struct listing {
     size_t id_offset;           /* where ids begin within the paths of the source at hand */
 };
 
-char *bl_source_open_path(const char *base, const char *path)
-{
-    if (!base || path[0] == '/' || strcmp(path, "-") == 0)
-        return strdup(path);
-    size_t size = strlen(base) + strlen(path) + 2;
-    char *joined = malloc(size);
-    if (joined)
-        snprintf(joined, size, "%s/%s", base, path);
-    return joined;
-}
-
 /* stat of a path as given. *there: whether it leads to something; errno says why not. A failing system is an error. */
 static int look(const struct listing *l, const char *path, struct stat *status, bool *there, struct bl_error *e)
 {
-    char *open_path = bl_source_open_path(l->base, path);
+    char *open_path = bl_input_path(l->base, path);
     if (!open_path)
         return bl_error_memory(e);
     *there = stat(open_path, status) == 0;
@@ -160,7 +149,7 @@ static int walk(struct listing *l, const char *path, const struct folder *parent
         if (up->device == status.st_dev && up->inode == status.st_ino)
             return bl_error_set(e, BL_EUSAGE, "%s leads back to a folder above it: remove that link", path);
     }
-    char *open_path = bl_source_open_path(l->base, path);
+    char *open_path = bl_input_path(l->base, path);
     if (!open_path)
         return bl_error_memory(e);
     DIR *directory = opendir(open_path);
@@ -192,7 +181,7 @@ static int add_named(struct listing *l, const char *path, bool must_exist, struc
     }
     if (!there && must_exist) {
         int missing = errno;
-        char *open_path = bl_source_open_path(l->base, path);
+        char *open_path = bl_input_path(l->base, path);
         bool link = open_path && lstat(open_path, &status) == 0;
         free(open_path);
         errno = missing;
@@ -204,7 +193,7 @@ static int add_named(struct listing *l, const char *path, bool must_exist, struc
 
 static int add_list(struct listing *l, const char *list, struct bl_error *e)
 {
-    char *open_path = strcmp(list, "-") == 0 ? strdup("-") : bl_source_open_path(l->base, list);
+    char *open_path = strcmp(list, "-") == 0 ? strdup("-") : bl_input_path(l->base, list);
     if (!open_path)
         return bl_error_memory(e);
     struct bl_lines lines;
@@ -227,7 +216,7 @@ static int add_list(struct listing *l, const char *list, struct bl_error *e)
 
 static int add_glob(struct listing *l, const char *pattern, struct bl_error *e)
 {
-    char *open_pattern = bl_source_open_path(l->base, pattern);
+    char *open_pattern = bl_input_path(l->base, pattern);
     if (!open_pattern)
         return bl_error_memory(e);
     glob_t found;

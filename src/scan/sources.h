@@ -48,7 +48,4 @@ int bl_sources_list(struct bl_files *files, const struct bl_source *source, int 
 bool bl_files_have_list(const struct bl_files *files, const struct bl_kind *kind);
 void bl_files_free(struct bl_files *files);
 
-/* path as it is to be opened: behind base when it is relative. To be freed; NULL for no memory. */
-char *bl_source_open_path(const char *base, const char *path);
-
 #endif

@@ -1,49 +1,12 @@
 #include "scan/stretches.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define FILES_MAX 4096 /* in a stretch */
 #define LINES_MAX 64   /* of a list: each may stand for an hour of sound */
 #define TEXT_MAX ((size_t)64 << 10)
-
-/* A folder may be none any more a moment later. */
-static int measure(const struct bl_kind *kind, const char *path, struct bl_input *input, const char **unusable,
-                   struct bl_error *e)
-{
-    struct bl_error fault = {0};
-    int code = kind->measure(path, &input->bytes, &fault);
-    if (code == BL_EDATA)
-        *unusable = "not a folder";
-    return code && code != BL_EDATA ? bl_error_set(e, code, "%s", fault.text) : BL_OK;
-}
-
-int bl_stretches_look(const struct bl_kind *kind, const char *path, struct bl_input *input, const char **unusable,
-                      struct bl_error *e)
-{
-    struct stat status;
-    *unusable = NULL;
-    input->bytes = input->modified = 0;
-    if (strcmp(path, "-") == 0)
-        return BL_OK;
-    if (stat(path, &status) != 0) {
-        if (bl_errno_is_system(errno))
-            return bl_error_errno(e, BL_EFAIL, "cannot look at %s", path);
-        *unusable = errno == ENOENT ? "dangling link, or no such file" : strerror(errno);
-        return BL_OK;
-    }
-    bool folders = kind->measure != NULL;
-    if (folders ? !S_ISDIR(status.st_mode) : !S_ISREG(status.st_mode))
-        *unusable = folders ? "not a folder" : "not a regular file";
-    if (folders && !*unusable)
-        return measure(kind, path, input, unusable, e);
-    input->bytes = status.st_size;
-    input->modified = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
-    return BL_OK;
-}
 
 /* Takes one more file into the stretch. */
 static int add(const struct bl_stretches *s, struct bl_stretch_files *out, struct bl_error *e)
@@ -53,8 +16,9 @@ static int add(const struct bl_stretches *s, struct bl_stretch_files *out, struc
     if (!input)
         return bl_error_memory(e);
     out->stretch.input = out->input = input;
-    input[count] =
-        (struct bl_input){.path = bl_source_open_path(s->base, out->file[count].path), .name = out->file[count].path};
+    input[count] = (struct bl_input){.path = bl_input_path(s->base, out->file[count].path),
+                                     .name = out->file[count].path,
+                                     .id = out->file[count].id};
     if (!input[count].path)
         return bl_error_memory(e);
     out->stretch.inputs++;
@@ -77,7 +41,7 @@ static int add_small(struct bl_stretches *s, struct bl_stretch_files *out, struc
         if (code)
             break;
         struct bl_input *input = &out->input[out->stretch.inputs - 1];
-        code = bl_stretches_look(s->kind, input->path, input, &unusable, e);
+        code = bl_input_look(s->kind, input, &unusable, e);
         bytes += input->bytes;
         if (code || unusable || bytes > s->kind->stretch || strcmp(input->path, "-") == 0) {
             drop_last(out);
@@ -106,7 +70,7 @@ static int fill(struct bl_stretches *s, struct bl_stretch_files *out, struct bl_
 {
     const char *unusable;
     bool divisible = false;
-    int code = bl_stretches_look(s->kind, out->input[0].path, out->input, &unusable, e);
+    int code = bl_input_look(s->kind, out->input, &unusable, e);
     out->looked = !code && !unusable;
     if (out->looked && out->input[0].bytes > s->kind->stretch && s->kind->divisible)
         code = s->kind->divisible(s->config, out->input, &divisible, e);
@@ -203,7 +167,7 @@ static int fill_lines(struct bl_stretches *s, struct bl_stretch_files *out, stru
 static int fill_list(struct bl_stretches *s, struct bl_stretch_files *out, struct bl_error *e)
 {
     const char *unusable;
-    int code = bl_stretches_look(s->kind, out->input[0].path, out->input, &unusable, e);
+    int code = bl_input_look(s->kind, out->input, &unusable, e);
     if (!code && !unusable)
         return fill_lines(s, out, e);
     list_close(s);

@@ -42,9 +42,4 @@ void bl_stretch_files_free(struct bl_stretch_files *files);
 /* When no more are wanted. */
 void bl_stretches_close(struct bl_stretches *stretches);
 
-/* Looks at a file, or at a folder where that is what the kind takes. *unusable: why it is none that can be read, or
- * NULL; BL_EFAIL for a failing system. */
-int bl_stretches_look(const struct bl_kind *kind, const char *path, struct bl_input *input, const char **unusable,
-                      struct bl_error *e);
-
 #endif

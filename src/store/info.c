@@ -70,7 +70,7 @@ static double hours_of(const struct bl_info *info, const struct bl_sequences *t)
 {
     const struct bl_kind *kind = t->kind ? bl_kind_find(t->kind) : NULL;
     int64_t num, den;
-    if (!kind || !kind->rate || !kind->rate(t->sampling, &num, &den))
+    if (!kind || !bl_kind_rate(kind, t->sampling, &num, &den))
         return 0;
     return (double)info->manifest.words.steps * (double)den / (double)num / 3600;
 }

@@ -565,7 +565,8 @@ int bl_sequences_row(const struct bl_sequences *t, size_t i, struct bl_row_text 
                            .start = v[BL_COLUMN_START],
                            .duration = v[BL_COLUMN_DURATION],
                            .channel = v[BL_COLUMN_CHANNEL],
-                           .further = *file->further ? text->further.data : NULL};
+                           .further = *file->further ? text->further.data : NULL,
+                           .columns = file->further};
     int status = parse_status(v[BL_COLUMN_STATUS]);
     int64_t stream;
     const char *bytes = *v[BL_COLUMN_BYTES] ? v[BL_COLUMN_BYTES] : "-1";

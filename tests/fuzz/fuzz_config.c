@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (bl_options_add(&options, "Planning", bl_plan_option_table, &values, &e))
         abort();
     if (bl_config_read(&config, path, &options, &e) == BL_OK)
-        bl_config_print(&options, config.source, config.sources, &printed);
+        bl_config_print(&config, &options, config.source, config.sources, &printed);
     else if (!e.text[0])
         abort();
     bl_buffer_free(&printed);

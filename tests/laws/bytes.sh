@@ -91,6 +91,24 @@ test_images_however_many_workers() {
     done
 }
 
+test_fields_however_many_workers() {
+    clips
+    failing_clip
+    further_field
+    local options
+    for options in '-T 20 --oversize split' '--compress zstd --pad repeat'; do
+        # shellcheck disable=SC2086 # words
+        {
+            expect 3 pack one -c fields.yaml $options -j 1
+            cp "$ERR" messages
+            expect 3 pack many -c fields.yaml $options -j 16
+            err_is <messages
+        }
+        identical one many
+        rm -r one many
+    done
+}
+
 test_the_messages_too() {
     clips
     failing_clip

@@ -179,6 +179,26 @@ test_images() {
     done
 } 2>/dev/null
 
+test_fields() {
+    clips
+    further_field
+    set -- -c fields.yaml -T 50
+    expect 3 pack one -j 1 "$@"
+    disturbed_pack LAWS_COUNT="$PWD/count" -- counted -j 2 "$@" 2>/dev/null || is 3 $?
+    local steps n status
+    read -r steps _ <count
+    [ "$steps" -gt 30 ] || fail "only $steps steps"
+    for n in $(seq 1 3 "$steps"); do
+        rm -rf d
+        status=0
+        disturbed_pack LAWS_KILL="$n" -- d -j 2 "$@" 2>/dev/null || status=$?
+        is 137 $status
+        whole one d
+        expect 3 pack d -j 2 "$@"
+        identical one d
+    done
+} 2>/dev/null
+
 # What a run keeps for itself is told by what it was made from: a file that is another one is tokenized again.
 test_a_spool_of_other_inputs() {
     texts

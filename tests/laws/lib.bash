@@ -88,6 +88,11 @@ failing_clip() {
     cp "$(fixture failing-20.mov)" in/sub/fails.mov
 }
 
+# fields.yaml: a further field, another picture of the same videos.
+further_field() {
+    printf 'fields:\n  - {name: small, path: "in/{name}", kind: video, size: 16x16, fit: crop}\n' >fields.yaml
+}
+
 # pack NAME [options]: in into the dataset NAME; two blocks to a shard.
 pack() {
     local name=$1

@@ -50,9 +50,9 @@ START_TEST(a_file_says_what_flags_say)
     struct bl_config second;
     struct bl_plan_options other = {0};
     struct bl_options read_back;
-    bl_config_print(&options, config.source, config.sources, &printed);
+    bl_config_print(&config, &options, config.source, config.sources, &printed);
     ck_assert_msg(read_text(printed.data, &second, &other, &read_back, &e) == BL_OK, "%s", e.text);
-    bl_config_print(&read_back, second.source, second.sources, &again);
+    bl_config_print(&second, &read_back, second.source, second.sources, &again);
     ck_assert_str_eq(printed.data, again.data);
     bl_buffer_free(&printed);
     bl_buffer_free(&again);

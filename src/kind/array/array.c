@@ -126,8 +126,9 @@ static int fields(const void *values, const struct bl_kind_env *env, const struc
     return BL_OK;
 }
 
-static void describe(const void *values, struct bl_buffer *out)
+static void describe(const void *values, const struct bl_field *field, struct bl_buffer *out)
 {
+    (void)field;
     const struct bl_array_config *config = values;
     bl_buffer_printf(out, "arrays as they are, steps along axis %" PRId64, config->time_axis);
     if (config->member)

@@ -176,8 +176,9 @@ static int fields(const void *values, const struct bl_kind_env *env, const struc
     return BL_OK;
 }
 
-static void describe(const void *values, struct bl_buffer *out)
+static void describe(const void *values, const struct bl_field *field, struct bl_buffer *out)
 {
+    (void)field;
     const struct bl_audio_config *config = values;
     bl_buffer_printf(out, "samples at %lld Hz, mixed and resampled by swresample in float", (long long)config->rate);
     if (config->features)

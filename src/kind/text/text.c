@@ -121,8 +121,9 @@ static int clear(void *values, const struct bl_kind_env *env, struct bl_error *e
     return code;
 }
 
-static void describe(const void *values, struct bl_buffer *out)
+static void describe(const void *values, const struct bl_field *field, struct bl_buffer *out)
 {
+    (void)field;
     const struct bl_text_config *config = values;
     const struct bl_text_run *run = config->run;
     const char *slash = config->tokenizer ? strrchr(config->tokenizer, '/') : NULL;

@@ -148,8 +148,9 @@ static int fields(const void *values, const struct bl_kind_env *env, const struc
     return 0;
 }
 
-void bl_video_describe(const void *values, struct bl_buffer *out)
+void bl_video_describe(const void *values, const struct bl_field *field, struct bl_buffer *out)
 {
+    (void)field;
     const struct bl_video_config *config = values;
     bl_buffer_text(out, "RGB frames, scaled by zimg: bilinear, antialiased");
     if (config->size.width)

@@ -23,7 +23,7 @@ struct bl_video_config {
 /* What folders of images share with videos; see struct bl_kind. */
 extern const struct bl_option bl_video_options[];
 void bl_video_sampling(const void *config, struct bl_buffer *out);
-void bl_video_describe(const void *config, struct bl_buffer *out);
+void bl_video_describe(const void *config, const struct bl_field *field, struct bl_buffer *out);
 void bl_video_versions(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink);
 
 extern const struct bl_kind bl_kind_video;

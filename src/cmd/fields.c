@@ -1,0 +1,147 @@
+#include "cmd/fields.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kind/joined/partner.h"
+
+#define AT(member) offsetof(struct bl_further, member)
+
+static const struct bl_option table[] = {
+    {.name = "name", .type = &bl_option_string, .affects = BL_AFFECTS_BYTES, .offset = AT(name)},
+    {.name = "path", .type = &bl_option_string, .affects = BL_AFFECTS_LENGTHS, .offset = AT(path)},
+    {.name = "kind", .type = &bl_option_string, .affects = BL_AFFECTS_LENGTHS, .offset = AT(kind_name)},
+    {.name = "dtype", .type = &bl_option_string, .affects = BL_AFFECTS_BYTES, .offset = AT(dtype)},
+    {.name = "length-tolerance",
+     .type = &bl_option_int,
+     .affects = BL_AFFECTS_LENGTHS,
+     .offset = AT(tolerance),
+     .max = INT64_MAX},
+    {0},
+};
+
+int bl_further_begin(struct bl_further *field, struct bl_error *e)
+{
+    return bl_options_add(&field->options, NULL, table, field, e);
+}
+
+/* Of the kinds that take such names, the first that can be joined. */
+static const struct bl_kind *kind_of_path(const char *path)
+{
+    int k = 0;
+    while (bl_kinds[k] && !(bl_joined_takes(bl_kinds[k]) && bl_kind_takes(bl_kinds[k], path)))
+        k++;
+    return bl_kinds[k];
+}
+
+int bl_further_use_kind(struct bl_further *field, struct bl_error *e)
+{
+    if (!field->path)
+        return bl_error_set(e, BL_EUSAGE, "a field without a path");
+    field->kind = field->kind_name ? bl_kind_find(field->kind_name) : kind_of_path(field->path);
+    if (!field->kind && field->kind_name)
+        return bl_error_set(e, BL_EUSAGE, "there is no kind %s", field->kind_name);
+    if (!field->kind)
+        return bl_error_set(e, BL_EUSAGE, "the name %s does not tell a kind: give one", field->path);
+    if (!bl_joined_takes(field->kind))
+        return bl_error_set(e, BL_EUSAGE, "a field cannot be of the kind %s: it has no file for each sequence",
+                            field->kind->name);
+    field->kind_name = field->kind->name; /* what identifies a dataset is the kind, not how it was found */
+    field->config = calloc(1, field->kind->config_size);
+    if (!field->config)
+        return bl_error_memory(e);
+    return bl_options_add(&field->options, NULL, field->kind->options, field->config, e);
+}
+
+static int check_name(const char *name, struct bl_error *e)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    if (!name)
+        return bl_error_set(e, BL_EUSAGE, "a field without a name");
+    if (strlen(name) >= BL_FIELD_NAME_MAX || name[strspn(name, letters)])
+        return bl_error_set(e, BL_EUSAGE, "a field's name is at most %d letters, digits, _ and -, not \"%s\"",
+                            BL_FIELD_NAME_MAX - 1, name);
+    return BL_OK;
+}
+
+static int check_dtype(struct bl_further *field, struct bl_error *e)
+{
+    if (!field->dtype)
+        return BL_OK;
+    int which = bl_kind_dtype(field->kind, field->dtype);
+    if (which < 0)
+        return bl_error_set(e, BL_EUSAGE, "dtype: %s has no type \"%s\"", field->kind->name, field->dtype);
+    *(int *)(void *)((char *)field->config + field->kind->dtype) = which;
+    return BL_OK;
+}
+
+int bl_further_check(struct bl_further *field, struct bl_error *e)
+{
+    int code = check_name(field->name, e);
+    if (!code)
+        code = bl_partner_check(field->path, e);
+    if (!code)
+        code = check_dtype(field, e);
+    if (!code)
+        code = field->kind->check(field->config, e);
+    return code || !field->kind->check_dtype ? code : field->kind->check_dtype(field->config, e);
+}
+
+void bl_further_free(struct bl_further *field)
+{
+    if (field->prepared && field->kind->release)
+        field->kind->release(field->config);
+    bl_options_free(&field->options);
+    free(field->config);
+}
+
+/* The kind's option of a name that fields have themselves is not said. */
+static bool is_hidden(const struct bl_further *field, const struct bl_option_group *group,
+                      const struct bl_option *option)
+{
+    bool hidden = false;
+    for (const struct bl_option *own = table; own->name && group->values != field; own++)
+        hidden |= strcmp(own->name, option->name) == 0;
+    return hidden || option->command_line_only;
+}
+
+struct visiting {
+    const struct bl_further *field;
+    bl_option_visit *visit;
+    void *context;
+};
+
+static int visit_said(void *context, const struct bl_option_group *group, const struct bl_option *option)
+{
+    const struct visiting *v = context;
+    return is_hidden(v->field, group, option) ? BL_OK : v->visit(v->context, group, option);
+}
+
+int bl_further_each(const struct bl_further *field, bl_option_visit *visit, void *context)
+{
+    struct visiting v = {field, visit, context};
+    return bl_options_each(&field->options, visit_said, &v);
+}
+
+struct identifying {
+    const struct bl_further *field;
+    struct bl_buffer *out;
+};
+
+static int identify_option(void *context, const struct bl_option_group *group, const struct bl_option *option)
+{
+    const struct identifying *i = context;
+    if (option->affects == BL_AFFECTS_NOTHING)
+        return BL_OK;
+    bl_buffer_printf(i->out, "field %s %s: ", i->field->name, option->name);
+    bl_option_format(group, option, i->out);
+    bl_buffer_byte(i->out, '\n');
+    return BL_OK;
+}
+
+void bl_further_identify(const struct bl_further *field, struct bl_buffer *out)
+{
+    struct identifying i = {field, out};
+    bl_further_each(field, identify_option, &i);
+}

@@ -1,0 +1,30 @@
+/* Further fields: what the list `fields` of a YAML file says, each with the options of a kind of its own. */
+#ifndef BL_CMD_FIELDS_H
+#define BL_CMD_FIELDS_H
+
+#include "kind/joined/joined.h"
+
+struct bl_further {
+    const char *name, *path, *kind_name, *dtype; /* options */
+    int64_t tolerance;                           /* option */
+    const struct bl_kind *kind;
+    void *config;              /* of that kind */
+    struct bl_options options; /* these, and the kind's */
+    bool prepared;
+};
+
+/* The options that every field has; "name", "path" and "kind" must be set before the kind's own are there. */
+int bl_further_begin(struct bl_further *field, struct bl_error *e);
+/* Finds the kind by its name or by the path's extension, and adds its options. BL_EUSAGE. */
+int bl_further_use_kind(struct bl_further *field, struct bl_error *e);
+/* Checks what was set. BL_EUSAGE. */
+int bl_further_check(struct bl_further *field, struct bl_error *e);
+void bl_further_free(struct bl_further *field);
+
+/* "field NAME option: value" lines of what affects something. */
+void bl_further_identify(const struct bl_further *field, struct bl_buffer *out);
+
+/* For each option that a YAML file may say. */
+int bl_further_each(const struct bl_further *field, bl_option_visit *visit, void *context);
+
+#endif

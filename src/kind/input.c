@@ -1,0 +1,53 @@
+#include "kind/input.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "kind/kind.h"
+
+/* A folder may be none any more a moment later. */
+static int measure(const struct bl_kind *kind, struct bl_input *input, const char **unusable, struct bl_error *e)
+{
+    struct bl_error fault = {0};
+    int code = kind->measure(input->path, &input->bytes, &fault);
+    if (code == BL_EDATA)
+        *unusable = "not a folder";
+    return code && code != BL_EDATA ? bl_error_set(e, code, "%s", fault.text) : BL_OK;
+}
+
+int bl_input_look(const struct bl_kind *kind, struct bl_input *input, const char **unusable, struct bl_error *e)
+{
+    struct stat status;
+    *unusable = NULL;
+    input->bytes = input->modified = 0;
+    if (strcmp(input->path, "-") == 0)
+        return BL_OK;
+    if (stat(input->path, &status) != 0) {
+        if (bl_errno_is_system(errno))
+            return bl_error_errno(e, BL_EFAIL, "cannot look at %s", input->path);
+        *unusable = errno == ENOENT ? "dangling link, or no such file" : strerror(errno);
+        return BL_OK;
+    }
+    bool folders = kind->measure != NULL;
+    if (folders ? !S_ISDIR(status.st_mode) : !S_ISREG(status.st_mode))
+        *unusable = folders ? "not a folder" : "not a regular file";
+    if (folders && !*unusable)
+        return measure(kind, input, unusable, e);
+    input->bytes = status.st_size;
+    input->modified = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+    return BL_OK;
+}
+
+char *bl_input_path(const char *base, const char *path)
+{
+    if (!base || path[0] == '/' || strcmp(path, "-") == 0)
+        return strdup(path);
+    size_t size = strlen(base) + strlen(path) + 2;
+    char *joined = malloc(size);
+    if (joined)
+        snprintf(joined, size, "%s/%s", base, path);
+    return joined;
+}

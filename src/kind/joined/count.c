@@ -1,0 +1,230 @@
+#include "kind/joined/count.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kind/joined/partner.h"
+
+struct bl_counter {
+    const struct bl_joined *joined;
+    struct bl_counter *part[BL_FIELDS_MAX]; /* NULL for kinds that have none */
+};
+
+void bl_joined_close_counter(struct bl_counter *counter)
+{
+    for (int p = 0; p < counter->joined->parts; p++) {
+        if (counter->part[p])
+            counter->joined->part[p].kind->close_counter(counter->part[p]);
+    }
+    free(counter);
+}
+
+int bl_joined_open_counter(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
+                           struct bl_error *e)
+{
+    const struct bl_joined *joined = config;
+    struct bl_counter *c = calloc(1, sizeof *c);
+    int code = c ? BL_OK : bl_error_memory(e);
+    if (code)
+        return code;
+    c->joined = joined;
+    for (int p = 0; p < joined->parts && !code; p++) {
+        const struct bl_joined_part *part = &joined->part[p];
+        if (part->kind->open_counter)
+            code = part->kind->open_counter(part->config, env, &c->part[p], e);
+    }
+    if (code)
+        bl_joined_close_counter(c);
+    else
+        *counter = c;
+    return code;
+}
+
+/* --- a partner's file ------------------------------------------------------------------------------------------- */
+
+/* What counting it came to. */
+struct found {
+    int rows;
+    struct bl_row row;
+    struct bl_buffer path; /* as the table has it */
+    struct bl_buffer reason, further, form;
+};
+
+static void found_free(struct found *found)
+{
+    bl_buffer_free(&found->path);
+    bl_buffer_free(&found->reason);
+    bl_buffer_free(&found->further);
+    bl_buffer_free(&found->form);
+}
+
+static int capture(void *sink, int input, const struct bl_row *row, struct bl_error *e)
+{
+    (void)input;
+    struct found *found = sink;
+    if (found->rows++)
+        return BL_OK;
+    found->row = *row;
+    bl_buffer_text(&found->reason, row->reason ? row->reason : "");
+    bl_buffer_text(&found->further, row->further ? row->further : "");
+    bl_buffer_text(&found->form, row->form ? row->form : "");
+    int code = bl_buffer_check(&found->form, e);
+    if (!code)
+        code = bl_buffer_check(&found->reason, e);
+    if (!code)
+        code = bl_buffer_check(&found->further, e);
+    found->row.reason = found->reason.data;
+    found->row.further = found->further.data;
+    return code;
+}
+
+/* --- rows ------------------------------------------------------------------------------------------------------- */
+
+/* The primary's counting under way. */
+struct joining {
+    const struct bl_joined *joined;
+    const struct bl_kind_env *env;
+    struct bl_counter *counter;
+    const struct bl_stretch *stretch;
+    bl_row_emit *emit;
+    void *sink;
+};
+
+static int count_file(const struct joining *j, int p, struct bl_input *input, struct found *found, struct bl_error *e)
+{
+    const struct bl_joined_part *part = &j->joined->part[p];
+    const char *unusable;
+    int code = bl_input_look(part->kind, input, &unusable, e);
+    if (!code && unusable) {
+        struct bl_row row = {.status = BL_ROW_SKIPPED, .reason = unusable, .stream = -1, .offset = -1};
+        code = capture(found, 0, &row, e);
+    } else if (!code) {
+        struct bl_stretch stretch = {.input = input, .inputs = 1, .end = INT64_MAX};
+        code = part->kind->count(part->config, j->env, j->counter->part[p], &stretch, capture, found, e);
+    }
+    found->row.path = found->path.data;
+    found->row.bytes = input->bytes;
+    return code;
+}
+
+static int ask(const struct joining *j, int p, const char *id, struct found *found, struct bl_error *e)
+{
+    bl_partner_path(j->joined->part[p].path, id, &found->path);
+    int code = bl_buffer_check(&found->path, e);
+    if (code)
+        return code;
+    char *open_path = bl_input_path(j->joined->base, found->path.data);
+    struct bl_input input = {.path = open_path, .id = id};
+    code = open_path ? count_file(j, p, &input, found, e) : bl_error_memory(e);
+    free(open_path);
+    return code;
+}
+
+/* Why the partner's file cannot go with the row; nothing where it can. */
+static void judge(const struct bl_joined *joined, int p, const struct bl_row *row, const struct found *found,
+                  struct bl_buffer *reason)
+{
+    const struct bl_joined_part *part = &joined->part[p];
+    const char *path = found->path.data;
+    int64_t length = found->row.length, apart = length > row->length ? length - row->length : row->length - length;
+    if (found->rows != 1)
+        bl_buffer_printf(reason, "%s: %s has %d sequences", part->name, path, found->rows);
+    else if (found->row.status != BL_ROW_OK)
+        bl_buffer_printf(reason, "%s: %s: %s", part->name, path, found->row.reason);
+    else if (apart > part->tolerance)
+        bl_buffer_printf(reason, "%s: %s has %" PRId64 " %s, the %s %" PRId64 " %s", part->name, path, length,
+                         bl_kind_steps(part->kind, part->config), joined->part[0].kind->name, row->length,
+                         bl_kind_steps(joined->part[0].kind, joined->part[0].config));
+}
+
+/* A row that is put together: its columns, why it is of no use, what is wrong with it, the form of its steps. */
+struct text {
+    struct bl_buffer further, reason, damage, form;
+};
+
+static int text_check(const struct text *text, struct bl_error *e)
+{
+    bool failed = text->further.failed || text->reason.failed || text->damage.failed || text->form.failed;
+    return failed ? bl_error_memory(e) : BL_OK;
+}
+
+static void text_free(struct text *text)
+{
+    bl_buffer_free(&text->further);
+    bl_buffer_free(&text->reason);
+    bl_buffer_free(&text->damage);
+    bl_buffer_free(&text->form);
+}
+
+/* Adds what partner p has for the row. */
+static int join(const struct joining *j, int p, const char *id, const struct bl_row *row, struct text *text,
+                struct bl_error *e)
+{
+    const struct bl_joined_part *part = &j->joined->part[p];
+    struct found found = {0};
+    int code = ask(j, p, id, &found, e);
+    bl_partner_format(part, !code && found.rows ? &found.row : NULL, &text->further);
+    if (!code)
+        judge(j->joined, p, row, &found, &text->reason);
+    if (!code && !text->reason.size)
+        bl_partner_damage(part, found.row.path, found.row.reason, &text->damage);
+    if (found.form.size)
+        bl_buffer_printf(&text->form, "%s%s %s", text->form.size ? ", " : "", part->name, found.form.data);
+    found_free(&found);
+    return code;
+}
+
+static void append_primary(const struct bl_joined_part *primary, const struct bl_row *row, struct bl_buffer *out)
+{
+    struct bl_buffer columns = {0};
+    bl_buffer_text(out, row->further ? row->further : "");
+    if (primary->kind->columns && (!row->further || !*row->further))
+        primary->kind->columns(primary->config, false, &columns);
+    for (const char *tab = columns.data; tab && (tab = strchr(tab, '\t')); tab++)
+        bl_buffer_byte(out, '\t');
+    out->failed |= columns.failed;
+    bl_buffer_free(&columns);
+}
+
+/* A row of the primary. Where it is of use, its partners are looked for. */
+static int take(void *sink, int input, const struct bl_row *given, struct bl_error *e)
+{
+    const struct joining *j = sink;
+    struct bl_row row = *given;
+    struct text text = {0};
+    int code = BL_OK;
+    append_primary(&j->joined->part[0], given, &text.further);
+    bl_buffer_text(&text.damage, row.reason ? row.reason : "");
+    bl_buffer_text(&text.form, row.form ? row.form : "");
+    for (int p = 1; p < j->joined->parts && !code; p++) {
+        if (row.status == BL_ROW_OK && !text.reason.size)
+            code = join(j, p, j->stretch->input[input].id, &row, &text, e);
+        else
+            bl_partner_format(&j->joined->part[p], NULL, &text.further);
+    }
+    if (!code)
+        code = text_check(&text, e);
+    row.further = text.further.data;
+    row.reason = text.damage.data;
+    row.form = text.form.size ? text.form.data : NULL;
+    if (text.reason.size) {
+        row.status = BL_ROW_SKIPPED;
+        row.length = 0;
+        row.reason = text.reason.data;
+        row.form = NULL;
+    }
+    if (!code)
+        code = j->emit(j->sink, input, &row, e);
+    text_free(&text);
+    return code;
+}
+
+int bl_joined_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
+                    struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
+{
+    const struct bl_joined *joined = config;
+    const struct bl_joined_part *primary = &joined->part[0];
+    struct joining j = {joined, env, counter, stretch, emit, sink};
+    return primary->kind->count(primary->config, env, counter->part[0], stretch, take, &j, e);
+}

@@ -1,0 +1,211 @@
+#include "kind/joined/partner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+enum place { PLACE_ID, PLACE_STEM, PLACE_NAME, PLACES };
+
+static const char *const place_name[PLACES] = {"{id}", "{stem}", "{name}"};
+
+/* The place that text begins with, or PLACES. */
+static enum place find_place(const char *text)
+{
+    int place = 0;
+    while (place < PLACES && strncmp(text, place_name[place], strlen(place_name[place])) != 0)
+        place++;
+    return (enum place)place;
+}
+
+int bl_partner_check(const char *path, struct bl_error *e)
+{
+    bool found = false;
+    for (const char *at = path; (at = strpbrk(at, "{}")); found = true) {
+        enum place place = find_place(at);
+        if (place == PLACES)
+            return bl_error_set(e, BL_EUSAGE, "\"%s\": braces hold id, stem or name", path);
+        at += strlen(place_name[place]);
+    }
+    if (!found)
+        return bl_error_set(e, BL_EUSAGE, "\"%s\" is the same file for every sequence: write {id}, {stem} or {name}",
+                            path);
+    return BL_OK;
+}
+
+static void append_place(enum place place, const char *id, struct bl_buffer *out)
+{
+    const char *slash = strrchr(id, '/'), *last = slash ? slash + 1 : id, *dot = strrchr(last, '.');
+    const char *end = place != PLACE_NAME && dot && dot > last ? dot : id + strlen(id);
+    const char *begin = place == PLACE_STEM ? last : id;
+    bl_buffer_append(out, begin, (size_t)(end - begin));
+}
+
+void bl_partner_path(const char *path, const char *id, struct bl_buffer *out)
+{
+    while (*path) {
+        size_t plain = strcspn(path, "{");
+        bl_buffer_append(out, path, plain);
+        path += plain;
+        if (!*path)
+            break;
+        enum place place = find_place(path);
+        append_place(place, id, out);
+        path += strlen(place_name[place]);
+    }
+}
+
+/* --- columns ---------------------------------------------------------------------------------------------------- */
+
+static const char *const own_columns[] = {"path", "bytes", "length", "stream", "reason", NULL};
+
+/* The names of the kind's own further columns, a tab before each. */
+static void kind_columns(const struct bl_joined_part *part, struct bl_buffer *out)
+{
+    bl_buffer_text(out, "");
+    if (part->kind->columns)
+        part->kind->columns(part->config, false, out);
+}
+
+void bl_partner_columns(const struct bl_joined_part *part, struct bl_buffer *out)
+{
+    struct bl_buffer columns = {0};
+    for (const char *const *column = own_columns; *column; column++)
+        bl_buffer_printf(out, "\t%s.%s", part->name, *column);
+    kind_columns(part, &columns);
+    for (const char *tab = columns.data; tab && (tab = strchr(tab, '\t')); tab++)
+        bl_buffer_printf(out, "\t%s.%.*s", part->name, (int)strcspn(tab + 1, "\t"), tab + 1);
+    out->failed |= columns.failed;
+    bl_buffer_free(&columns);
+}
+
+static void append_tabs(const char *columns, struct bl_buffer *out)
+{
+    for (const char *tab = columns; tab && (tab = strchr(tab, '\t')); tab++)
+        bl_buffer_byte(out, '\t');
+}
+
+static void append_own(const struct bl_row *row, struct bl_buffer *out)
+{
+    bl_buffer_byte(out, '\t');
+    bl_text_escape(out, row->path, strlen(row->path));
+    bl_buffer_byte(out, '\t');
+    bl_buffer_int(out, row->bytes);
+    bl_buffer_byte(out, '\t');
+    bl_buffer_int(out, row->length);
+    bl_buffer_byte(out, '\t');
+    if (row->stream >= 0)
+        bl_buffer_int(out, row->stream);
+    bl_buffer_byte(out, '\t');
+    bl_text_escape(out, row->reason, strlen(row->reason));
+}
+
+void bl_partner_format(const struct bl_joined_part *part, const struct bl_row *row, struct bl_buffer *out)
+{
+    struct bl_buffer columns = {0};
+    kind_columns(part, &columns);
+    if (row)
+        append_own(row, out);
+    else
+        bl_buffer_text(out, "\t\t\t\t\t");
+    if (row && row->further && *row->further)
+        bl_buffer_text(out, row->further);
+    else
+        append_tabs(columns.data, out);
+    out->failed |= columns.failed;
+    bl_buffer_free(&columns);
+}
+
+void bl_partner_damage(const struct bl_joined_part *part, const char *path, const char *reason, struct bl_buffer *out)
+{
+    if (*reason)
+        bl_buffer_printf(out, "%s%s: %s: %s", out->size ? "; " : "", part->name, path, reason);
+}
+
+/* --- and back --------------------------------------------------------------------------------------------------- */
+
+/* The value of the partner's column, with a NUL behind it; at: where in out->text it begins. */
+static int take(const struct bl_joined_part *part, const struct bl_row *row, const char *column, size_t *at,
+                struct bl_partner_row *out, struct bl_error *e)
+{
+    struct bl_buffer name = {0};
+    bl_buffer_printf(&name, "%s.%s", part->name, column);
+    *at = out->text.size;
+    int code = bl_buffer_check(&name, e);
+    if (!code && !bl_row_value(row, name.data, &out->text))
+        code = bl_error_set(e, BL_EUSAGE, "the table has no column %s that can be read: scan with the same fields",
+                            name.data);
+    bl_buffer_byte(&out->text, '\0');
+    bl_buffer_free(&name);
+    return code ? code : bl_buffer_check(&out->text, e);
+}
+
+/* The values of the kind's own columns, as the kind wrote them. */
+static int take_further(const struct bl_joined_part *part, const struct bl_row *row, struct bl_partner_row *out,
+                        struct bl_error *e)
+{
+    struct bl_buffer columns = {0}, name = {0}, value = {0};
+    kind_columns(part, &columns);
+    bl_buffer_clear(&out->further);
+    for (const char *tab = columns.data; tab && (tab = strchr(tab, '\t')); tab++) {
+        bl_buffer_clear(&name);
+        bl_buffer_clear(&value);
+        bl_buffer_printf(&name, "%s.%.*s", part->name, (int)strcspn(tab + 1, "\t"), tab + 1);
+        bl_buffer_byte(&out->further, '\t');
+        if (name.data && bl_row_value(row, name.data, &value))
+            bl_text_escape(&out->further, value.data, value.size);
+    }
+    int code = columns.failed || name.failed || value.failed ? bl_error_memory(e) : bl_buffer_check(&out->further, e);
+    bl_buffer_free(&columns);
+    bl_buffer_free(&name);
+    bl_buffer_free(&value);
+    return code;
+}
+
+static bool to_int(const char *text, int64_t missing, int64_t max, int64_t *value)
+{
+    *value = missing;
+    return !*text || bl_text_to_int(text, strlen(text), 0, max, value);
+}
+
+int bl_partner_row(const struct bl_joined *joined, int p, const struct bl_row *row, struct bl_partner_row *out,
+                   struct bl_error *e)
+{
+    const struct bl_joined_part *part = &joined->part[p];
+    size_t at[5];
+    int64_t stream;
+    bl_buffer_clear(&out->text);
+    int code = take_further(part, row, out, e);
+    for (int c = 0; own_columns[c] && !code; c++)
+        code = take(part, row, own_columns[c], &at[c], out, e);
+    if (code)
+        return code;
+    const char *text = out->text.data;
+    out->row = (struct bl_row){.id = row->id,
+                               .kind = part->kind->name,
+                               .status = BL_ROW_OK,
+                               .reason = text + at[4],
+                               .sampling = row->sampling,
+                               .start = "",
+                               .duration = "",
+                               .channel = "",
+                               .offset = -1,
+                               .further = out->further.data};
+    if (!to_int(text + at[1], -1, INT64_MAX, &out->row.bytes) ||
+        !to_int(text + at[2], 0, INT64_MAX, &out->row.length) || !to_int(text + at[3], -1, INT32_MAX, &stream))
+        return bl_error_set(e, BL_EFAIL, "%s: a number in %s.bytes, %s.length or %s.stream that is none", row->id,
+                            part->name, part->name, part->name);
+    out->row.stream = (int)stream;
+    out->path = out->text.data + at[0];
+    free(out->open_path);
+    out->row.path = out->open_path = bl_input_path(joined->base, out->path);
+    return out->open_path ? BL_OK : bl_error_memory(e);
+}
+
+void bl_partner_row_free(struct bl_partner_row *row)
+{
+    bl_buffer_free(&row->text);
+    bl_buffer_free(&row->further);
+    free(row->open_path);
+    *row = (struct bl_partner_row){0};
+}

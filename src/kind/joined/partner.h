@@ -1,0 +1,37 @@
+/* Partners: where the file of a sequence lies, and what the table says of it. */
+#ifndef BL_PARTNER_H
+#define BL_PARTNER_H
+
+#include "kind/joined/joined.h"
+
+/* A partner's path has {id}: the sequence's id without its extension; {stem}: that without folders; or {name}: the id
+ * as it is. BL_EUSAGE: none of them, or something else in braces. */
+int bl_partner_check(const char *path, struct bl_error *e);
+
+/* Appends the path of a sequence's file. */
+void bl_partner_path(const char *path, const char *id, struct bl_buffer *out);
+
+/* Appends the names of a partner's columns, a tab before each: NAME.path, NAME.bytes, NAME.length, NAME.stream,
+ * NAME.reason, and those of its kind. */
+void bl_partner_columns(const struct bl_joined_part *part, struct bl_buffer *out);
+
+/* Appends what a scan found of it to those columns; row NULL: nothing. */
+void bl_partner_format(const struct bl_joined_part *part, const struct bl_row *row, struct bl_buffer *out);
+
+/* Appends what the sequence's own reason says of a partner's file that is damaged. */
+void bl_partner_damage(const struct bl_joined_part *part, const char *path, const char *reason, struct bl_buffer *out);
+
+/* The row of a partner's file, with the memory that its texts live in; start from {0}, reuse. */
+struct bl_partner_row {
+    struct bl_row row; /* path is openable */
+    char *path;        /* as the table has it */
+    struct bl_buffer text, further;
+    char *open_path;
+};
+
+/* What the columns of a sequence's row say. BL_EUSAGE: the table has no such columns. */
+int bl_partner_row(const struct bl_joined *joined, int part, const struct bl_row *row, struct bl_partner_row *out,
+                   struct bl_error *e);
+void bl_partner_row_free(struct bl_partner_row *row);
+
+#endif

@@ -1,0 +1,154 @@
+#include "kind/joined/read.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kind/joined/partner.h"
+
+/* A part's reader, and the fields that it fills: those of the dataset from `first` on. */
+struct sub {
+    struct bl_reader *reader;
+    struct bl_fields fields;
+    int first;
+};
+
+struct bl_reader {
+    const struct bl_joined *joined;
+    struct sub sub[BL_FIELDS_MAX];
+    struct bl_partner_row partner;
+    struct bl_buffer reason; /* of the primary alone */
+};
+
+/* The fields of the part, which stand together. */
+static void choose(struct sub *sub, int part, const struct bl_fields *all)
+{
+    for (int f = 0; f < all->count; f++) {
+        if (all->field[f].part != part)
+            continue;
+        if (!sub->fields.count)
+            sub->first = f;
+        sub->fields.field[sub->fields.count++] = all->field[f];
+    }
+}
+
+int bl_joined_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                   struct bl_reader **reader, struct bl_error *e)
+{
+    const struct bl_joined *joined = config;
+    struct bl_reader *r = calloc(1, sizeof *r);
+    int code = r ? BL_OK : bl_error_memory(e);
+    if (code)
+        return code;
+    r->joined = joined;
+    for (int p = 0; p < joined->parts && !code; p++) {
+        struct sub *sub = &r->sub[p];
+        choose(sub, p, fields);
+        code = joined->part[p].kind->open(joined->part[p].config, env, &sub->fields, &sub->reader, e);
+    }
+    if (code)
+        bl_joined_close(r);
+    else
+        *reader = r;
+    return code;
+}
+
+void bl_joined_close(struct bl_reader *r)
+{
+    for (int p = 0; p < r->joined->parts; p++) {
+        if (r->sub[p].reader)
+            r->joined->part[p].kind->close(r->sub[p].reader);
+    }
+    bl_partner_row_free(&r->partner);
+    bl_buffer_free(&r->reason);
+    free(r);
+}
+
+/* Steps from `have` to `steps` repeat the one before them. */
+static void repeat_last(const struct bl_fields *fields, uint8_t *const *out, int64_t have, int64_t steps)
+{
+    for (int f = 0; f < fields->count; f++) {
+        size_t size = bl_field_step_bytes(&fields->field[f]);
+        for (uint8_t *at = out[f] + (size_t)have * size, *end = out[f] + (size_t)steps * size; at < end; at += size)
+            memcpy(at, at - size, size);
+    }
+}
+
+/* A partner may have fewer steps than are wanted: then its last one stands for those that it lacks. */
+static int read_partner(struct bl_reader *r, int p, const struct bl_request *request, struct bl_note *note,
+                        struct bl_error *e)
+{
+    const struct sub *sub = &r->sub[p];
+    const struct bl_kind *kind = r->joined->part[p].kind;
+    int code = bl_partner_row(r->joined, p, &request->row, &r->partner, e);
+    if (code)
+        return code;
+    if (r->partner.row.length < 1)
+        return bl_error_set(e, BL_EUSAGE, "%s: the table has no length of field %s", request->row.id,
+                            r->joined->part[p].name);
+    int64_t length = r->partner.row.length, start = request->source_start, steps = request->steps;
+    struct bl_request own = {.row = r->partner.row, .source_start = start, .out = request->out + sub->first};
+    if (start >= length)
+        own.source_start = length - 1;
+    own.steps = length - own.source_start < steps ? length - own.source_start : steps;
+    code = kind->read(sub->reader, &own, note, e);
+    if (!code)
+        repeat_last(&sub->fields, own.out, own.steps, steps);
+    return code;
+}
+
+/* What the scan found wrong with the primary's file: the row's reason without what it says of the partners' files. */
+static int own_reason(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
+{
+    struct bl_buffer damage = {0};
+    int code = BL_OK;
+    bl_buffer_clear(&r->reason);
+    bl_buffer_text(&r->reason, row->reason);
+    for (int p = 1; p < r->joined->parts && !code && *row->reason; p++) {
+        code = bl_partner_row(r->joined, p, row, &r->partner, e);
+        if (!code)
+            bl_partner_damage(&r->joined->part[p], r->partner.path, r->partner.row.reason, &damage);
+    }
+    size_t all = r->reason.size, size = damage.size;
+    if (!code && !damage.failed && size && size <= all && strcmp(r->reason.data + all - size, damage.data) == 0) {
+        r->reason.size = all - size > 2 ? all - size - 2 : 0; /* "; " stands between them */
+        r->reason.data[r->reason.size] = '\0';
+    }
+    code = code ? code : damage.failed ? bl_error_memory(e) : bl_buffer_check(&r->reason, e);
+    bl_buffer_free(&damage);
+    return code;
+}
+
+static int read_primary(struct bl_reader *r, const struct bl_request *request, struct bl_note *note, struct bl_error *e)
+{
+    struct bl_request own = *request;
+    int code = own_reason(r, &request->row, e);
+    own.row.reason = r->reason.data;
+    own.out = request->out + r->sub[0].first;
+    return code ? code : r->joined->part[0].kind->read(r->sub[0].reader, &own, note, e);
+}
+
+/* Adds a part's note to those of the parts before it. */
+static void add_note(struct bl_note *all, const struct bl_note *one, const char *name)
+{
+    size_t size = strlen(all->text);
+    if (one->text[0])
+        snprintf(all->text + size, sizeof all->text - size, "%s%s%s%s", size ? "; " : "", name ? name : "",
+                 name ? ": " : "", one->text);
+}
+
+int bl_joined_read(struct bl_reader *r, const struct bl_request *request, struct bl_note *note, struct bl_error *e)
+{
+    const struct bl_joined *joined = r->joined;
+    note->text[0] = '\0';
+    int code = BL_OK;
+    for (int p = 0; p < joined->parts && !code; p++) {
+        struct bl_note one = {0};
+        code = p ? read_partner(r, p, request, &one, e) : read_primary(r, request, &one, e);
+        if (code == BL_EDATA && p)
+            bl_error_prefix(e, "%s: %s", joined->part[p].name, r->partner.path);
+        if (!code)
+            add_note(note, &one, joined->part[p].name);
+    }
+    return code;
+}

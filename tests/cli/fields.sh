@@ -1,0 +1,253 @@
+# Several fields of one sequence, each from files of its own: the list `fields` of a YAML file.
+# shellcheck shell=bash disable=SC2317
+
+# npy FILE N [STEP]: an array of N steps, which count on from 0; a step is one U8, or STEP of them.
+npy() {
+    local header shape="$2," i
+    [ "${3-1}" = 1 ] || shape="$2, $3"
+    header="{'descr': '|u1', 'fortran_order': False, 'shape': ($shape), }"
+    {
+        printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "$header"
+        for ((i = 0; i < $2 * ${3-1}; i++)); do printf '%b' "\\x$(printf %02x $((i % 251)))"; done
+    } >"$1"
+}
+
+# Three videos in folders, and labels beside them; set.yaml joins them.
+corpus() {
+    mkdir -p v/sub labels/sub
+    cp "$(fixture h264-30.mp4)" v/a.mp4
+    cp "$(fixture mpeg4-40.avi)" v/sub/b.c.avi
+    cp "$(fixture vp9-24.webm)" v/d.webm
+    npy labels/a.npy 30
+    npy labels/sub/b.c.npy 40
+    npy labels/d.npy 24
+    cat >set.yaml <<'END'
+sources: [{path: v/}]
+size: 32x24
+T: 45
+fields:
+  - name: labels
+    path: labels/{id}.npy
+END
+}
+
+digest() {
+    (cd "$1" && find . -type f -print0 | sort -z | xargs -0 sha256sum)
+}
+
+# refuse MESSAGE, with the list's text on stdin.
+refuse() {
+    { printf 'sources: [v/]\nT: 45\nfields:\n' && cat; } >set.yaml
+    expect 2 bload pack -c set.yaml --print-config
+    err_is <<<"bload: pack: $1"
+    out_is </dev/null
+}
+
+test_what_a_field_may_say() {
+    refuse 'set.yaml:4:5: a field: a mapping is expected (name: labels, path: "labels/{id}.npy")' <<<'  - labels'
+    refuse 'set.yaml:4:5: a field without a path' <<<'  - name: labels'
+    refuse 'set.yaml:4:5: a field without a name' <<<'  - path: l/{id}.npy'
+    refuse 'set.yaml:4:5: the name l/{id}.xyz does not tell a kind: give one' <<<'  - {name: l, path: "l/{id}.xyz"}'
+    refuse 'set.yaml:4:5: there is no kind film' <<<'  - {name: l, path: "l/{id}.npy", kind: film}'
+    refuse 'set.yaml:4:5: a field cannot be of the kind text: it has no file for each sequence' \
+        <<<'  - {name: l, path: "l/{id}.txt", kind: text}'
+    refuse 'set.yaml:4:5: "l/a.npy" is the same file for every sequence: write {id}, {stem} or {name}' \
+        <<<'  - {name: l, path: l/a.npy}'
+    refuse 'set.yaml:4:5: "l/{ID}.npy": braces hold id, stem or name' <<<'  - {name: l, path: "l/{ID}.npy"}'
+    refuse "set.yaml:4:5: a field's name is at most 47 letters, digits, _ and -, not \"a b\"" \
+        <<<'  - {name: a b, path: "l/{id}.npy"}'
+    refuse 'set.yaml:6:5: unknown key "tolerance"' <<'END'
+  - name: l
+    path: l/{id}.npy
+    tolerance: 2
+END
+    refuse 'set.yaml:4:57: length-tolerance expects a whole number from 0 to 9223372036854775807, not "-1"' \
+        <<<'  - {name: l, path: "l/{id}.npy", length-tolerance:     -1}'
+    refuse 'set.yaml:5:5: two fields have the name l' <<'END'
+  - {name: l, path: "l/{id}.npy"}
+  - {name: l, path: "m/{id}.npy"}
+END
+    refuse 'set.yaml:4:5: dtype: array has no type "s16"' <<<'  - {name: l, path: "l/{id}.npy", dtype: s16}'
+    refuse 'set.yaml:4:35: key given twice: path' <<<'  - {name: l, path: "l/{id}.npy", path: "m/{id}.npy"}'
+    printf 'sources: [v/]\nfields: labels\n' >set.yaml
+    expect 2 bload pack -c set.yaml --print-config
+    err_is <<<'bload: pack: set.yaml:2:9: fields: a list is expected (- name: labels)'
+}
+
+test_what_is_printed_says_the_same_again() {
+    corpus
+    cat >>set.yaml <<'END'
+  - name: sound
+    path: "{stem}.wav"
+    rate: 8000
+    dtype: f32
+    length-tolerance: 3
+END
+    expect 0 bload pack -c set.yaml --print-config
+    cp "$OUT" first.yaml
+    expect 0 bload pack -c first.yaml --print-config
+    same first.yaml "$OUT"
+    for line in '    path: "{stem}.wav"' '    rate: 8000' '    dtype: "f32"' '    length-tolerance: 3' '    kind: "array"'; do
+        out_has "$line"
+    done
+}
+
+test_scan_pack_verify() {
+    corpus
+    expect 0 bload scan -q -c set.yaml
+    out_is <<END
+id	length	kind	path	bytes	status	reason	sampling	stream	labels.path	labels.bytes	labels.length	labels.stream	labels.reason
+a.mp4	30	video	v/a.mp4	$(stat -c %s v/a.mp4)	ok		all; labels: axis=0	0	labels/a.npy	158	30		
+d.webm	24	video	v/d.webm	$(stat -c %s v/d.webm)	ok		all; labels: axis=0	0	labels/d.npy	152	24		
+sub/b.c.avi	40	video	v/sub/b.c.avi	$(stat -c %s v/sub/b.c.avi)	ok		all; labels: axis=0	0	labels/sub/b.c.npy	168	40		
+END
+    cp "$OUT" sequences.tsv
+    expect 0 bload pack -q -c set.yaml -o one -j 1
+    expect 0 bload verify one
+    expect 0 bload info one
+    out_has 'field       labels U8 [45] per block, from array: arrays as they are, steps along axis 0, of labels/{id}.npy'
+    digest one >one.sums
+    expect 0 bload pack -q -c set.yaml -o many -j 16
+    digest many | diff one.sums -
+    same sequences.tsv one/sequences.tsv
+    expect 0 bload pack -q -c set.yaml --sequences sequences.tsv -o two
+    cmp one/shards/00000/shard-00000000.safetensors two/shards/00000/shard-00000000.safetensors
+    expect 0 bload pack -c set.yaml -o one
+    err_is <<<'bload: one is complete already: nothing to do'
+}
+
+# A field of another path, kind or tolerance is another dataset, and another table.
+test_the_fields_identify_a_dataset() {
+    corpus
+    expect 0 bload scan -q -c set.yaml -o sequences.tsv
+    expect 0 bload pack -q -c set.yaml -o d
+    sed -i 's|labels/{id}|./labels/{id}|' set.yaml
+    expect 2 bload pack -q -c set.yaml -o d
+    err_has 'field labels path is "labels/{id}.npy" there, not "./labels/{id}.npy"'
+    echo '    length-tolerance: 1' >>set.yaml
+    expect 2 bload pack -q -c set.yaml --sequences sequences.tsv -o e
+    err_has 'was scanned with sampling "all; labels: axis=0", the options say "all; labels: axis=0 length-tolerance=1"'
+    sed -i '/^fields/,$d' set.yaml
+    expect 2 bload pack -q -c set.yaml -o d
+    expect 2 bload pack -q -c set.yaml --sequences sequences.tsv -o e
+    expect 0 bload scan -q -c set.yaml -o plain.tsv
+    corpus
+    expect 2 bload pack -q -c set.yaml --sequences plain.tsv -o e
+}
+
+test_partners_that_cannot_be_used() {
+    corpus
+    rm labels/a.npy
+    npy labels/d.npy 25
+    head -c 130 labels/sub/b.c.npy >short.npy
+    mv short.npy labels/sub/b.c.npy
+    cp v/a.mp4 v/e.mp4
+    npy labels/e.npy 30
+    cp v/a.mp4 v/f.mp4
+    npy labels/f.npy 30 2
+    cp v/a.mp4 v/g.mp4
+    mkdir labels/g.npy
+    expect 3 bload pack -c set.yaml -o d
+    for line in 'skipped a.mp4: labels: labels/a.npy: dangling link, or no such file' \
+        'skipped d.webm: labels: labels/d.npy has 25 rows, the video 24 frames' \
+        'skipped f.mp4: its steps are labels U8 [2], those of the first (e.mp4) labels U8 []' \
+        'skipped g.mp4: labels: labels/g.npy: not a regular file' \
+        'skipped sub/b.c.avi: labels: labels/sub/b.c.npy: '; do
+        err_has "bload: $line"
+    done
+    expect 0 bload verify -q d
+    is 'e.mp4' "$(awk -F '\t' '$6 == "ok" { print $1 }' d/sequences.tsv)"
+    expect 1 bload pack -q -c set.yaml -o e --on-error fail
+    [ ! -e e/manifest.json ] || fail 'there is a manifest'
+}
+
+test_tolerance_is_counted_and_told() {
+    corpus
+    npy labels/d.npy 25
+    npy labels/a.npy 28
+    echo '    length-tolerance: 2' >>set.yaml
+    expect 0 bload scan -c set.yaml
+    err_has 'bload: 2 sequences of another length in some field, within length-tolerance'
+    expect 0 bload pack -c set.yaml -o d
+    err_has 'bload: 2 sequences of another length in some field, within length-tolerance'
+    is '28 25 40' "$(field labels.length <d/sequences.tsv | xargs)"
+    is '30 24 40' "$(field length <d/sequences.tsv | xargs)"
+    expect 0 bload verify -q d
+}
+
+# What changes between the scan and the reading stops the run, which goes on when that is undone.
+test_a_partner_that_changed() {
+    corpus
+    expect 0 bload pack -q -c set.yaml -o one
+    expect 0 bload scan -q -c set.yaml -o sequences.tsv
+    mv labels/d.npy kept
+    expect 1 bload pack -q -c set.yaml --sequences sequences.tsv -o d
+    err_has 'labels/d.npy'
+    npy labels/d.npy 23
+    expect 1 bload pack -q -c set.yaml --sequences sequences.tsv -o d
+    err_has 'labels/d.npy'
+    [ ! -e d/manifest.json ] || fail 'there is a manifest'
+    mv kept labels/d.npy
+    expect 0 bload pack -q -c set.yaml --sequences sequences.tsv -o d
+    cmp one/shards/00000/shard-00000000.safetensors d/shards/00000/shard-00000000.safetensors
+    # Of the same size, but another content: that costs the sequence.
+    sed "s/(24,)/(23,)/" labels/d.npy >other
+    mv other labels/d.npy
+    expect 3 bload pack -q -c set.yaml --sequences sequences.tsv -o e
+    err_has 'failed d.webm: labels: labels/d.npy: '
+    # A dataset that is complete is not called so.
+    npy labels/d.npy 22
+    expect 1 bload pack -q -c set.yaml -o one
+    err_has 'the inputs changed since the scan: labels: labels/d.npy has another size'
+}
+
+test_paths_count_from_the_file() {
+    mkdir conf
+    corpus
+    sed 's|path: v/|path: ../v|; s|path: labels|path: ../labels|' set.yaml >conf/set.yaml
+    expect 0 bload pack -q -c set.yaml -o one
+    expect 0 bload pack -q -c conf/set.yaml -o two
+    same one/shards/00000/shard-00000000.safetensors two/shards/00000/shard-00000000.safetensors
+    is '../labels/a.npy' "$(field labels.path 1 <two/sequences.tsv)"
+    # Sources of the command line count from here, fields from the file.
+    expect 0 bload pack -q -c conf/set.yaml v -o three
+    same one/shards/00000/shard-00000000.safetensors three/shards/00000/shard-00000000.safetensors
+}
+
+test_names_that_clash() {
+    corpus
+    sed -i 's/name: labels/name: frames/' set.yaml
+    expect 2 bload pack -q -c set.yaml -o d
+    err_has 'no field can be named "frames": the name is taken'
+    sed -i 's/name: frames/name: cu_seqlens/' set.yaml
+    expect 2 bload pack -q -c set.yaml -o d
+    err_has 'no field can be named "cu_seqlens": the name is taken'
+}
+
+test_documents_have_no_partners() {
+    corpus
+    printf 'a text\n' >doc.txt
+    expect 2 bload pack -q -c set.yaml --kind text --tokenizer bytes doc.txt -o d
+    err_has 'text has no file of its own for each sequence'
+}
+
+# A video whose labels are damaged is named as damaged, and its own frames are those of the whole file.
+test_damage_of_a_partner() {
+    corpus
+    expect 0 bload pack -q -c set.yaml -o one
+    printf 'tail' >>labels/d.npy
+    expect 3 bload pack -c set.yaml -o two
+    err_has 'bload: d.webm: labels: labels/d.npy: 4 bytes follow the array: left out'
+    same one/shards/00000/shard-00000000.safetensors two/shards/00000/shard-00000000.safetensors
+    is '4 bytes follow the array: left out' "$(field labels.reason 2 <two/sequences.tsv)"
+}
+
+# Killed while it writes, the same command goes on and gives the same bytes.
+test_killed_and_resumed() {
+    corpus
+    for i in $(seq 20); do cp v/a.mp4 "v/x$i.mp4" && cp labels/a.npy "labels/x$i.npy"; done
+    expect 0 bload pack -q -c set.yaml -o one --shard-size 200K
+    ended_by KILL 'd/shards/00000/*' bload pack -q -c set.yaml -o d --shard-size 200K -j 1
+    expect 0 bload pack -q -c set.yaml -o d --shard-size 200K
+    diff -r one d
+}

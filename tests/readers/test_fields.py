@@ -1,0 +1,97 @@
+"""Several fields of one sequence: every step of every field as Python computes it from the files alone."""
+import os
+
+import numpy as np
+
+import clips
+import tool
+from dataset import Dataset
+
+NAMES = ["h264.mp4", "vp9.webm", "mpeg4.avi", "vfr.mkv", "gif.gif", "hevc.mp4"]
+TOLERANCE = 3
+YAML = """sources: [videos]
+size: 24x16
+fields:
+  - name: labels
+    path: labels/{id}.npy
+  - name: features
+    path: features/{name}.npz
+    array: i3d
+    squeeze: true
+    dtype: f32
+    length-tolerance: 3
+  - name: small
+    path: videos/{stem}.again
+    kind: video
+    size: 8x12
+    fit: crop
+"""
+WAYS = {
+    "whole": ("-T", "64"),
+    "split": ("-T", "13", "--oversize", "split", "--pad", "repeat", "--compress", "zstd", "--shard-size", "40K", "-j", "3"),
+    "cut": ("-T", "17", "--oversize", "truncate", "--segment-ids"),
+}
+
+
+class Fields(tool.Tool):
+    """Labels of as many steps, features of a few more or less, and another picture of the same file."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        self = cls()
+        for folder in "videos", "labels", "features":
+            os.mkdir(self.path(folder))
+        random = np.random.default_rng(7)
+        cls.labels, cls.features = {}, {}
+        for i, name in enumerate(NAMES):
+            path, stem = os.path.abspath(clips.clip(name)), os.path.splitext(name)[0]
+            os.symlink(path, self.path("videos", name))
+            os.symlink(path, self.path("videos", stem + ".again"))
+            frames = clips.CLIPS[name][0]
+            cls.labels[name] = random.integers(-9, 9, (frames, 2, 3)).astype(">i2")
+            cls.features[name] = random.normal(size=(frames + i - TOLERANCE, 1, 5)).astype(np.float64)
+            np.save(self.path("labels", stem + ".npy"), np.asfortranarray(cls.labels[name]))
+            np.savez_compressed(self.path("features", name + ".npz"), i3d=cls.features[name], other=np.zeros(3))
+        with open(self.path("fields.yaml"), "w", encoding="utf-8") as file:
+            file.write(YAML)
+        cls.alone = {size: Dataset(self.pack(size, "videos", "-T", "longest", "--size", size, *fit, cwd=self.directory))
+                     for size, fit in (("24x16", ()), ("8x12", ("--fit", "crop")))}
+
+    def expected(self, name):
+        """All steps of each field."""
+        frames = self.alone["24x16"].frames(name)
+        features = self.features[name][:, 0].astype(np.float32)
+        lacking = max(0, len(frames) - len(features))
+        return {"frames": frames, "small": self.alone["8x12"].frames(name), "labels": self.labels[name].astype("<i2"),
+                "features": np.concatenate([features, np.repeat(features[-1:], lacking, 0)])[:len(frames)]}
+
+    def check(self, way):
+        dataset = Dataset(self.pack(way, "-c", "fields.yaml", *WAYS[way], cwd=self.directory))
+        self.bload("verify", "-q", dataset.directory)
+        self.assertEqual([field["name"] for field in dataset.manifest["fields"]],
+                         ["frames", "labels", "features", "small"])
+        for name in NAMES:
+            expected = self.expected(name)
+            pieces = dataset.pieces_of(name)
+            self.assertTrue(pieces)
+            for block, start, length, first in pieces:
+                for field, steps in expected.items():
+                    with self.subTest(name=name, field=field, first=first):
+                        got = dataset.block(block, field)[start:start + length]
+                        np.testing.assert_array_equal(got, steps[first:first + length])
+                        self.assertEqual(got.dtype, steps.dtype)
+        return dataset
+
+    def test_whole(self):
+        dataset = self.check("whole")
+        for name in NAMES:
+            row = dataset.row(name)
+            self.assertEqual((int(row["features.length"]), int(row["labels.length"]), row["status"]),
+                             (len(self.features[name]), int(row["length"]), "ok"))
+
+    def test_split(self):
+        self.check("split")
+
+    def test_cut(self):
+        self.check("cut")

@@ -1,0 +1,99 @@
+#include "kind/joined/partner.h"
+
+#include <string.h>
+
+#include "kind/audio/audio.h"
+#include "kind/video/video.h"
+#include "unit.h"
+
+START_TEST(paths_have_a_place_for_the_sequence)
+{
+    static const struct {
+        const char *path, *id, *expected;
+    } known[] = {
+        {"labels/{id}.npy", "a.mp4", "labels/a.npy"},
+        {"labels/{id}.npy", "sub.d/a.b.mp4", "labels/sub.d/a.b.npy"},
+        {"labels/{id}.npy", "sub.d/a", "labels/sub.d/a.npy"},
+        {"{id}", ".hidden", ".hidden"},
+        {"l/{stem}.npy", "../v/sub/a.mp4", "l/a.npy"},
+        {"l/{name}/{stem}", "001YG.mp4", "l/001YG.mp4/001YG"},
+        {"{id}{id}", "a.b", "aa"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        struct bl_buffer out = {0};
+        struct bl_error e = {0};
+        ck_assert_int_eq(bl_partner_check(known[i].path, &e), BL_OK);
+        bl_partner_path(known[i].path, known[i].id, &out);
+        ck_assert_str_eq(out.data, known[i].expected);
+        bl_buffer_free(&out);
+    }
+    static const char *const bad[] = {"labels/a.npy", "{", "{id", "id}", "{id}}", "{ID}.npy", "{}{id}", "{id}{x}"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct bl_error e = {0};
+        ck_assert_msg(bl_partner_check(bad[i], &e) == BL_EUSAGE, "took \"%s\"", bad[i]);
+    }
+}
+END_TEST
+
+START_TEST(what_the_scan_found_comes_back)
+{
+    struct bl_joined joined = {.parts = 3, .base = "conf"};
+    joined.part[0] = (struct bl_joined_part){.kind = &bl_kind_video};
+    joined.part[1] = (struct bl_joined_part){.kind = &bl_kind_video, .name = "again"};
+    joined.part[2] = (struct bl_joined_part){.kind = &bl_kind_audio, .name = "sound"};
+    struct bl_buffer columns = {0}, further = {0};
+    struct bl_partner_row back = {0};
+    struct bl_error e = {0};
+    const struct bl_row found = {
+        .path = "a\tb.wav", .bytes = 812, .length = 30, .stream = 1, .reason = "damaged: a \\ in it", .offset = -1};
+    bl_partner_columns(&joined.part[1], &columns);
+    bl_partner_columns(&joined.part[2], &columns);
+    bl_partner_format(&joined.part[1], NULL, &further);
+    bl_partner_format(&joined.part[2], &found, &further);
+    struct bl_row row = {.id = "a", .length = 31, .further = further.data, .columns = columns.data};
+    ck_assert_int_eq(bl_partner_row(&joined, 2, &row, &back, &e), BL_OK);
+    ck_assert_str_eq(back.path, "a\tb.wav");
+    ck_assert_str_eq(back.row.path, "conf/a\tb.wav");
+    ck_assert_str_eq(back.row.reason, found.reason);
+    ck_assert_int_eq(back.row.bytes, 812);
+    ck_assert_int_eq(back.row.length, 30);
+    ck_assert_int_eq(back.row.stream, 1);
+    ck_assert(bl_row_adjusted(&row));
+    row.length = 30;
+    ck_assert(!bl_row_adjusted(&row));
+    ck_assert_int_eq(bl_partner_row(&joined, 1, &row, &back, &e), BL_OK);
+    ck_assert_str_eq(back.path, "");
+    ck_assert_int_eq(back.row.stream, -1);
+    row.columns = "\tother";
+    ck_assert_int_eq(bl_partner_row(&joined, 1, &row, &back, &e), BL_EUSAGE);
+    bl_partner_row_free(&back);
+    bl_buffer_free(&columns);
+    bl_buffer_free(&further);
+}
+END_TEST
+
+/* Columns that a user named so are no lengths of fields. */
+START_TEST(other_columns_adjust_nothing)
+{
+    struct bl_row row = {.length = 5, .columns = "\tmeta.length\tx.path\tx.length", .further = "\t4\ta\t3"};
+    ck_assert(!bl_row_adjusted(&row));
+    row.columns = "\tx.path\ty.bytes\tx.length";
+    ck_assert(!bl_row_adjusted(&row));
+    row.columns = "\tx.path\tx.bytes\tx.length";
+    ck_assert(bl_row_adjusted(&row));
+    row.further = NULL;
+    ck_assert(!bl_row_adjusted(&row));
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_test(tests, paths_have_a_place_for_the_sequence);
+    tcase_add_test(tests, what_the_scan_found_comes_back);
+    tcase_add_test(tests, other_columns_adjust_nothing);
+}
+
+int main(void)
+{
+    return unit_run("partner", add);
+}
