@@ -247,7 +247,7 @@ test_killed_and_resumed() {
     corpus
     for i in $(seq 20); do cp v/a.mp4 "v/x$i.mp4" && cp labels/a.npy "labels/x$i.npy"; done
     expect 0 bload pack -q -c set.yaml -o one --shard-size 200K
-    ended_by KILL 'd/shards/00000/*' bload pack -q -c set.yaml -o d --shard-size 200K -j 1
+    ended_by KILL 'd/shards/00000/*' "$BLOAD" pack -q -c set.yaml -o d --shard-size 200K -j 1
     expect 0 bload pack -q -c set.yaml -o d --shard-size 200K
     diff -r one d
 }
