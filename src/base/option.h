@@ -58,7 +58,7 @@ extern const struct bl_option_type bl_option_path;     /* const char *: a file's
 extern const struct bl_option_type bl_option_rational; /* struct bl_rational, > 0: 25, 12.5, 30000/1001 */
 extern const struct bl_option_type bl_option_dimensions; /* struct bl_dimensions: 224x224 */
 
-#define BL_OPTION_GROUPS_MAX 12
+#define BL_OPTION_GROUPS_MAX 16
 
 struct bl_option_group {
     const char

@@ -9,7 +9,7 @@
 
 #define TOLD_MAX 10 /* faults, of empty rows or of one file, that are told one by one */
 
-static const char *const kind_names[] = {"auto", "video", "audio", "text", "array", "frames", NULL};
+static const char *const kind_names[] = {"auto", "video", "audio", "text", "array", "frames", "labels", NULL};
 
 static const struct bl_option table[] = {
     {.name = "config",

@@ -6,11 +6,12 @@
 #include "kind/array/array.h"
 #include "kind/audio/audio.h"
 #include "kind/frames/frames.h"
+#include "kind/labels/labels.h"
 #include "kind/text/text.h"
 #include "kind/video/video.h"
 
-const struct bl_kind *const bl_kinds[] = {&bl_kind_video, &bl_kind_audio,  &bl_kind_text,
-                                          &bl_kind_array, &bl_kind_frames, NULL};
+const struct bl_kind *const bl_kinds[] = {&bl_kind_video,  &bl_kind_audio,  &bl_kind_text, &bl_kind_array,
+                                          &bl_kind_frames, &bl_kind_labels, NULL};
 
 const struct bl_kind *bl_kind_find(const char *name)
 {

@@ -251,3 +251,59 @@ test_killed_and_resumed() {
     expect 0 bload pack -q -c set.yaml -o d --shard-size 200K
     diff -r one d
 }
+
+# times N TEXT: that line so often.
+times() {
+    for _ in $(seq "$1"); do echo "$2"; done
+}
+
+# Labels by name, one a line; the numbers are those of the mapping.
+test_labels_one_a_line() {
+    corpus
+    printf '7 sit down\n0 walk\n\n3 fly\n' >mapping.txt
+    { times 10 walk && printf ' sit down\r\n' && times 18 fly && printf walk; } >labels/a.txt
+    times 24 fly | gzip -n >labels/d.txt
+    { times 39 walk && echo swim; } >labels/sub/b.c.txt
+    sed -i 's|{id}.npy|{id}.txt|' set.yaml
+    echo '    mapping: mapping.txt' >>set.yaml
+    expect 3 bload pack -q -c set.yaml -o d
+    err_is <<<'bload: skipped sub/b.c.avi: labels: labels/sub/b.c.txt: line 40: "swim" is not in the mapping'
+    expect 0 bload verify -q d
+    expect 0 bload info d
+    out_has 'field       labels I32 [45] per block, from labels: one label a line, numbered by mapping.txt, of labels/{id}.txt'
+    # What the mapping says is part of what the dataset is.
+    echo '9 swim' >>mapping.txt
+    expect 2 bload pack -q -c set.yaml -o d
+    err_has 'field labels mapping digest is'
+    expect 0 bload pack -q -c set.yaml -o e
+    expect 0 bload pack -q labels/a.txt --kind labels --mapping mapping.txt -T 30 -o f
+    is 'lines 30' "$(field kind <f/sequences.tsv | sed s/labels/lines/) $(field length <f/sequences.tsv)"
+}
+
+test_labels_that_are_none() {
+    mkdir l
+    printf '1\n-2\n' >l/good.txt
+    : >l/empty.txt
+    printf '1\n\n2\n' >l/gap.txt
+    printf '1\n2.5\n' >l/real.txt
+    printf '1\n99999999999\n' >l/large.txt
+    printf '1\n2\0\n' >l/zero.txt
+    printf '1\n%5000s1\n2%5000s\n%5000s\n' '' '' '' | tr ' ' x >l/long.txt
+    expect 3 bload scan -q l --kind labels
+    is 'good.txt 2' "$(awk -F '\t' '$6 == "ok" { print $1, $2 }' "$OUT")"
+    for line in 'skipped empty.txt: no labels' 'skipped gap.txt: line 2 is empty' \
+        'skipped real.txt: line 2: "2.5" is no number (names need mapping)' 'skipped large.txt: line 2: "99999999999" is no number' \
+        'skipped zero.txt: line 2 is no label: a zero byte' 'skipped long.txt: line 2 is no label: it is too long'; do
+        err_has "bload: $line"
+    done
+    printf '0 a\nb\n' >mixed.txt
+    expect 2 bload scan -q l --kind labels --mapping mixed.txt
+    err_is <<<'bload: scan: mixed.txt:2: "b" is no "NUMBER NAME", as the first line is'
+    printf 'a\nb\na\n' >twice.txt
+    expect 2 bload scan -q l --kind labels --mapping twice.txt
+    err_is <<<'bload: scan: twice.txt: the label "a" is there twice'
+    : >none.txt
+    expect 2 bload scan -q l --kind labels --mapping none.txt
+    err_is <<<'bload: scan: none.txt has no labels'
+    expect 1 bload scan -q l --kind labels --mapping absent.txt
+}

@@ -20,6 +20,9 @@ fields:
     squeeze: true
     dtype: f32
     length-tolerance: 3
+  - name: actions
+    path: actions/{id}.txt
+    mapping: mapping.txt
   - name: small
     path: videos/{stem}.again
     kind: video
@@ -40,10 +43,12 @@ class Fields(tool.Tool):
     def setUpClass(cls):
         super().setUpClass()
         self = cls()
-        for folder in "videos", "labels", "features":
+        for folder in "videos", "labels", "features", "actions":
             os.mkdir(self.path(folder))
         random = np.random.default_rng(7)
-        cls.labels, cls.features = {}, {}
+        cls.labels, cls.features, cls.actions = {}, {}, {}
+        with open(self.path("mapping.txt"), "w", encoding="utf-8") as file:
+            file.writelines(f"{3 * i} action {i}\n" for i in range(9))
         for i, name in enumerate(NAMES):
             path, stem = os.path.abspath(clips.clip(name)), os.path.splitext(name)[0]
             os.symlink(path, self.path("videos", name))
@@ -51,6 +56,9 @@ class Fields(tool.Tool):
             frames = clips.CLIPS[name][0]
             cls.labels[name] = random.integers(-9, 9, (frames, 2, 3)).astype(">i2")
             cls.features[name] = random.normal(size=(frames + i - TOLERANCE, 1, 5)).astype(np.float64)
+            cls.actions[name] = random.integers(0, 9, frames)
+            with open(self.path("actions", stem + ".txt"), "w", encoding="utf-8") as file:
+                file.writelines(f"action {action}\n" for action in cls.actions[name])
             np.save(self.path("labels", stem + ".npy"), np.asfortranarray(cls.labels[name]))
             np.savez_compressed(self.path("features", name + ".npz"), i3d=cls.features[name], other=np.zeros(3))
         with open(self.path("fields.yaml"), "w", encoding="utf-8") as file:
@@ -64,13 +72,14 @@ class Fields(tool.Tool):
         features = self.features[name][:, 0].astype(np.float32)
         lacking = max(0, len(frames) - len(features))
         return {"frames": frames, "small": self.alone["8x12"].frames(name), "labels": self.labels[name].astype("<i2"),
+                "actions": (3 * self.actions[name]).astype(np.int32),
                 "features": np.concatenate([features, np.repeat(features[-1:], lacking, 0)])[:len(frames)]}
 
     def check(self, way):
         dataset = Dataset(self.pack(way, "-c", "fields.yaml", *WAYS[way], cwd=self.directory))
         self.bload("verify", "-q", dataset.directory)
         self.assertEqual([field["name"] for field in dataset.manifest["fields"]],
-                         ["frames", "labels", "features", "small"])
+                         ["frames", "labels", "features", "actions", "small"])
         for name in NAMES:
             expected = self.expected(name)
             pieces = dataset.pieces_of(name)

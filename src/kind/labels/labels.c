@@ -1,0 +1,194 @@
+/* The labels kind: its options, and its place in the table of kinds. mapping.c knows names, lines.c the files. */
+#include "kind/labels/labels.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kind/labels/lines.h"
+
+/* Text files of folders are documents, unless --kind says otherwise: text comes before. */
+static const char *const extensions[] = {"txt", NULL};
+
+static const struct bl_option options[] = {
+    {.name = "mapping",
+     .type = &bl_option_path,
+     .affects = BL_AFFECTS_BYTES,
+     .offset = offsetof(struct bl_labels_config, mapping),
+     .help = "the labels' numbers: lines \"NUMBER NAME\", or names, numbered from 0; without it the lines are numbers"},
+    {0},
+};
+
+static int check(const void *config, struct bl_error *e)
+{
+    (void)config, (void)e;
+    return BL_OK;
+}
+
+static int prepare(void *values, struct bl_error *e)
+{
+    struct bl_labels_config *config = values;
+    return config->mapping ? bl_mapping_read(&config->names, config->mapping, e) : BL_OK;
+}
+
+static void release(void *values)
+{
+    bl_mapping_free(&((struct bl_labels_config *)values)->names);
+}
+
+static void identify(const void *values, struct bl_buffer *out)
+{
+    const struct bl_labels_config *config = values;
+    if (config->mapping)
+        bl_buffer_printf(out, "mapping digest: %016" PRIx64 "\n", config->names.digest);
+}
+
+static void sampling(const void *config, struct bl_buffer *out)
+{
+    (void)config;
+    bl_buffer_text(out, "all");
+}
+
+static int count_lines(const struct bl_labels_config *config, const struct bl_kind_env *env, const char *path,
+                       int64_t *count, struct bl_error *e)
+{
+    struct bl_label_lines lines;
+    int32_t label;
+    int more = bl_label_lines_open(&lines, path, &config->names, &env->cancel->raised, e);
+    if (more)
+        return more;
+    while ((more = bl_label_lines_next(&lines, &label, e)) > 0)
+        (*count)++;
+    bl_label_lines_close(&lines);
+    return !more && !*count ? bl_error_set(e, BL_EDATA, "no labels") : more;
+}
+
+static int count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
+                 struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
+{
+    (void)counter;
+    struct bl_error unusable = {0};
+    struct bl_row row = {.stream = -1, .offset = -1};
+    int code = count_lines(config, env, stretch->input->path, &row.length, &unusable);
+    if (code && code != BL_EDATA)
+        return bl_error_set(e, code, "%s", unusable.text);
+    if (code) {
+        row.status = BL_ROW_SKIPPED;
+        row.length = 0;
+        row.reason = unusable.text;
+    }
+    return emit(sink, 0, &row, e);
+}
+
+static int fields(const void *config, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *out,
+                  struct bl_error *e)
+{
+    (void)config, (void)env, (void)row, (void)e;
+    *out = (struct bl_fields){.count = 1};
+    out->field[0] = (struct bl_field){.name = "labels", .kind = "labels", .dtype = BL_I32};
+    return BL_OK;
+}
+
+/* --- reading ---------------------------------------------------------------------------------------------------- */
+
+struct bl_reader {
+    const struct bl_labels_config *config;
+    const struct bl_kind_env *env;
+    struct bl_label_lines lines;
+};
+
+static int open_reader(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                       struct bl_reader **reader, struct bl_error *e)
+{
+    (void)fields;
+    struct bl_reader *r = calloc(1, sizeof *r);
+    if (!r)
+        return bl_error_memory(e);
+    r->config = config;
+    r->env = env;
+    *reader = r;
+    return BL_OK;
+}
+
+/* Lines up to the piece's end, or to the file's where the piece ends the sequence. */
+static int read_lines(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
+{
+    int64_t first = request->source_start, end = first + request->steps, line = 0;
+    int more = 1;
+    while (line < end || end == request->row.length) {
+        int32_t label;
+        more = bl_label_lines_next(&r->lines, &label, e);
+        if (more <= 0)
+            break;
+        if (line >= first && line < end)
+            memcpy(request->out[0] + (size_t)(line - first) * sizeof label, &label, sizeof label);
+        line++;
+    }
+    if (more < 0)
+        return more;
+    if (line < end || (end == request->row.length && line > end))
+        return bl_error_set(e, BL_EDATA, "the scan counted %" PRId64 " lines, there are %" PRId64, request->row.length,
+                            line);
+    return BL_OK;
+}
+
+static int read_piece(struct bl_reader *r, const struct bl_request *request, struct bl_note *note, struct bl_error *e)
+{
+    struct bl_input input = {.path = request->row.path};
+    const char *unusable;
+    note->text[0] = '\0';
+    int code = bl_input_look(&bl_kind_labels, &input, &unusable, e);
+    if (!code && (unusable || input.bytes != request->row.bytes))
+        code = bl_error_set(e, BL_EFAIL, "%s changed since the scan", request->row.path);
+    if (code)
+        return code;
+    code = bl_label_lines_open(&r->lines, request->row.path, &r->config->names, &r->env->cancel->raised, e);
+    if (!code)
+        code = read_lines(r, request, e);
+    bl_label_lines_close(&r->lines);
+    return code;
+}
+
+static void close_reader(struct bl_reader *r)
+{
+    free(r);
+}
+
+static void describe(const void *values, const struct bl_field *field, struct bl_buffer *out)
+{
+    (void)field;
+    const struct bl_labels_config *config = values;
+    const char *slash = config->mapping ? strrchr(config->mapping, '/') : NULL;
+    bl_buffer_text(out, "one label a line");
+    if (config->mapping)
+        bl_buffer_printf(out, ", numbered by %s", slash ? slash + 1 : config->mapping);
+}
+
+static void versions(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink)
+{
+    (void)config, (void)emit, (void)sink; /* no library makes these bytes */
+}
+
+const struct bl_kind bl_kind_labels = {
+    .name = "labels",
+    .title = "Labels",
+    .steps = "lines",
+    .extensions = extensions,
+    .gives_way = true,
+    .reader_memory = (int64_t)1 << 20,
+    .options = options,
+    .config_size = sizeof(struct bl_labels_config),
+    .check = check,
+    .prepare = prepare,
+    .release = release,
+    .identify = identify,
+    .sampling = sampling,
+    .count = count,
+    .fields = fields,
+    .open = open_reader,
+    .read = read_piece,
+    .close = close_reader,
+    .describe = describe,
+    .versions = versions,
+};
