@@ -35,11 +35,23 @@ static const struct bl_kind *kind_of_path(const char *path)
     return bl_kinds[k];
 }
 
+static const struct bl_kind *kind_of_name(const char *name)
+{
+    for (int k = 0; bl_joined_kinds[k]; k++) {
+        if (strcmp(bl_joined_kinds[k]->name, name) == 0)
+            return bl_joined_kinds[k];
+    }
+    return bl_kind_find(name);
+}
+
 int bl_further_use_kind(struct bl_further *field, struct bl_error *e)
 {
-    if (!field->path)
+    field->kind = field->kind_name ? kind_of_name(field->kind_name) : field->path ? kind_of_path(field->path) : NULL;
+    bool follows = field->kind && field->kind->follows;
+    if (!field->path && !follows)
         return bl_error_set(e, BL_EUSAGE, "a field without a path");
-    field->kind = field->kind_name ? bl_kind_find(field->kind_name) : kind_of_path(field->path);
+    if (field->path && follows)
+        return bl_error_set(e, BL_EUSAGE, "a field of the kind %s has no path", field->kind->name);
     if (!field->kind && field->kind_name)
         return bl_error_set(e, BL_EUSAGE, "there is no kind %s", field->kind_name);
     if (!field->kind)
@@ -79,7 +91,7 @@ static int check_dtype(struct bl_further *field, struct bl_error *e)
 int bl_further_check(struct bl_further *field, struct bl_error *e)
 {
     int code = check_name(field->name, e);
-    if (!code)
+    if (!code && field->path)
         code = bl_partner_check(field->path, e);
     if (!code)
         code = check_dtype(field, e);

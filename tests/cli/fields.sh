@@ -307,3 +307,81 @@ test_labels_that_are_none() {
     err_is <<<'bload: scan: none.txt has no labels'
     expect 1 bload scan -q l --kind labels --mapping absent.txt
 }
+
+# Intervals of one JSON file: what is said of each sequence is painted onto its steps.
+intervals() {
+    corpus
+    printf 'walk\nsit\n' >mapping.txt
+    sed -i '/^fields/,$d' set.yaml
+    cat >>set.yaml <<'END'
+fields:
+  - name: actions
+    kind: intervals
+    annotations: actions.json
+    mapping: mapping.txt
+END
+    cat >actions.json <<'END'
+{"database": {
+  "a": {"annotations": [{"segment": [0.2, 0.6], "label": "walk"}, {"segment": [0.4, 5], "label": "sit"}]},
+  "b.c": {"annotations": [{"segment": [0, 1], "label": "sit"}, {"segment": [1, 1.2], "label": "walk"}]},
+  "d.webm": {"annotations": []}}}
+END
+}
+
+test_intervals() {
+    intervals
+    expect 0 bload pack -c set.yaml -o d
+    err_has 'bload: 1 intervals overlap others: of those the later one in the file wins (columns NAME.overlaps); multi keeps all'
+    is '2 0 2' "$(field actions.intervals <d/sequences.tsv | xargs)"
+    is '1 0 0' "$(field actions.overlaps <d/sequences.tsv | xargs)"
+    expect 0 bload verify -q d
+    expect 0 bload info d
+    out_has 'field       actions I32 [45] per block, from intervals: labels of intervals in seconds, of actions.json'
+    sed -i 's/0.6/0.5/' actions.json
+    expect 2 bload pack -q -c set.yaml -o d
+    err_has 'field actions annotations digest is'
+    echo '    multi: true' >>set.yaml
+    expect 0 bload pack -c set.yaml -o e
+    ! grep -q overlap "$ERR"
+    expect 0 bload info e
+    out_has 'field       actions U8 [45, 2] per block'
+}
+
+test_intervals_of_no_use() {
+    intervals
+    cat >actions.json <<'END'
+{"database": {
+  "a": {"annotations": [{"segment": [0.2, 0.6], "label": "walk"}, {"segment": [0, 1], "label": "swim"}]},
+  "b.c": {"annotations": [{"segment": [1, 0], "label": "sit"}]}}}
+END
+    expect 1 bload pack -c set.yaml -o d
+    for line in 'skipped a.mp4: actions: annotation 2: "swim" is not in the mapping' 'skipped d.webm: actions: no annotations' \
+        'skipped sub/b.c.avi: actions: annotation 1: a segment that ends before it begins'; do
+        err_has "bload: $line"
+    done
+    echo '{"database": {' >actions.json
+    expect 2 bload pack -q -c set.yaml -o d
+    err_has 'actions.json:2:0: not JSON: '
+    echo '{"data": {}}' >actions.json
+    expect 2 bload pack -q -c set.yaml -o d
+    err_has 'actions.json has no object "database"'
+    echo '{"database": {"a": {"annotations": [{"segment": [[[0]], 1], "label": 3}, 5, null]}, "b": 7}}' >actions.json
+    expect 1 bload pack -q -c set.yaml -o d
+    err_has 'skipped a.mp4: actions: annotation 1: no "segment" of two numbers'
+}
+
+# Arrays have no times of their own.
+test_intervals_need_a_rate() {
+    intervals
+    sed -i 's|path: v/|path: labels/, kind: array|; /^size/d' set.yaml
+    expect 2 bload pack -q -c set.yaml -o d
+    err_has 'bload: pack: field actions: array has no times: give the field a rate, in steps a second'
+    sed -i 's/d.webm/d/' actions.json
+    echo '    rate: 12.5' >>set.yaml
+    expect 0 bload pack -q -c set.yaml -o d
+    sed -i 's/rate: 12.5/unit: steps/' set.yaml
+    expect 0 bload pack -q -c set.yaml -o e
+    echo '    path: "{id}.json"' >>set.yaml
+    expect 2 bload pack -q -c set.yaml -o f
+    err_has 'a field of the kind intervals has no path'
+}

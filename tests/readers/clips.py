@@ -9,6 +9,8 @@ import json
 import os
 import subprocess
 
+import numpy as np
+
 import tool
 
 FOLDER = os.path.join(tool.ROOT, "build/fixtures/readers")
@@ -138,6 +140,21 @@ def probe(path, stream):
 # FFmpeg's names for what the tool's levels hold it to.
 CPU_FLAGS = {"avx2": "mmx+mmxext+sse+sse2+cmov+sse3+ssse3+sse4.1+sse4.2+avx+avx2+fma3+bmi1+bmi2",
              "sse2": "mmx+mmxext+sse+sse2+cmov", "none": "0", "neon": "armv8+neon+vfp"}
+
+
+def times(path):
+    """When the frames of the first video stream are shown, in seconds from the first, by ffprobe."""
+    done = subprocess.run(["ffprobe", "-v", "error", "-select_streams", "v:0", "-show_entries",
+                           "frame=best_effort_timestamp,pkt_duration:stream=time_base", "-of", "json", path],
+                          check=True, capture_output=True)
+    said = json.loads(done.stdout)
+    num, den = map(int, said["streams"][0]["time_base"].split("/"))
+    ticks = []
+    for frame in said["frames"]:
+        ticks.append(frame.get("best_effort_timestamp", ticks[-1] + frame["pkt_duration"] if ticks else None))
+    if ticks[0] is None:
+        ticks[0] = ticks[1] - said["frames"][0]["pkt_duration"]
+    return (np.array(ticks) - ticks[0]) * (num / den)
 
 
 def raw_frames(path, stream, simd, out, filters=None):

@@ -1,4 +1,5 @@
 """Several fields of one sequence: every step of every field as Python computes it from the files alone."""
+import json
 import os
 
 import numpy as np
@@ -23,6 +24,21 @@ fields:
   - name: actions
     path: actions/{id}.txt
     mapping: mapping.txt
+  - name: one
+    kind: intervals
+    annotations: intervals.json
+    mapping: mapping.txt
+    background: -7
+  - name: all
+    kind: intervals
+    annotations: intervals.json
+    mapping: mapping.txt
+    multi: true
+  - name: stepped
+    kind: intervals
+    annotations: steps.json
+    mapping: mapping.txt
+    unit: steps
   - name: small
     path: videos/{stem}.again
     kind: video
@@ -46,7 +62,7 @@ class Fields(tool.Tool):
         for folder in "videos", "labels", "features", "actions":
             os.mkdir(self.path(folder))
         random = np.random.default_rng(7)
-        cls.labels, cls.features, cls.actions = {}, {}, {}
+        cls.labels, cls.features, cls.actions, cls.intervals = {}, {}, {}, {}
         with open(self.path("mapping.txt"), "w", encoding="utf-8") as file:
             file.writelines(f"{3 * i} action {i}\n" for i in range(9))
         for i, name in enumerate(NAMES):
@@ -59,19 +75,44 @@ class Fields(tool.Tool):
             cls.actions[name] = random.integers(0, 9, frames)
             with open(self.path("actions", stem + ".txt"), "w", encoding="utf-8") as file:
                 file.writelines(f"action {action}\n" for action in cls.actions[name])
+            cls.intervals[name] = [(*sorted(random.uniform(-0.1, frames / 25, 2)), int(random.integers(0, 9)))
+                                   for _ in range(5)]
             np.save(self.path("labels", stem + ".npy"), np.asfortranarray(cls.labels[name]))
             np.savez_compressed(self.path("features", name + ".npz"), i3d=cls.features[name], other=np.zeros(3))
+        self.write_intervals("intervals.json", 1)
+        self.write_intervals("steps.json", 25)
         with open(self.path("fields.yaml"), "w", encoding="utf-8") as file:
             file.write(YAML)
+        cls.times = {name: clips.times(clips.clip(name)) for name in NAMES}
         cls.alone = {size: Dataset(self.pack(size, "videos", "-T", "longest", "--size", size, *fit, cwd=self.directory))
                      for size, fit in (("24x16", ()), ("8x12", ("--fit", "crop")))}
+
+    def write_intervals(self, name, scale):
+        database = {os.path.splitext(sequence)[0]: {"annotations": [
+            {"segment": [begin * scale, end * scale], "label": f"action {label}"} for begin, end, label in intervals]}
+            for sequence, intervals in self.intervals.items()}
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            json.dump({"database": database}, file)
+
+    def painted(self, name, times, background, scale=1):
+        """The label of each step, and one number for each label and step."""
+        one = np.full(len(times), background, np.int32)
+        several = np.zeros((len(times), 25), np.uint8)
+        for begin, end, label in self.intervals[name]:
+            inside = (times >= begin * scale) & (times < end * scale)
+            one[inside] = 3 * label
+            several[inside, 3 * label] = 1
+        return one, several
 
     def expected(self, name):
         """All steps of each field."""
         frames = self.alone["24x16"].frames(name)
         features = self.features[name][:, 0].astype(np.float32)
+        one, several = self.painted(name, self.times[name], -7)
+        stepped, _ = self.painted(name, np.arange(len(frames)), -1, 25)
         lacking = max(0, len(frames) - len(features))
         return {"frames": frames, "small": self.alone["8x12"].frames(name), "labels": self.labels[name].astype("<i2"),
+                "one": one, "all": several, "stepped": stepped,
                 "actions": (3 * self.actions[name]).astype(np.int32),
                 "features": np.concatenate([features, np.repeat(features[-1:], lacking, 0)])[:len(frames)]}
 
@@ -79,7 +120,7 @@ class Fields(tool.Tool):
         dataset = Dataset(self.pack(way, "-c", "fields.yaml", *WAYS[way], cwd=self.directory))
         self.bload("verify", "-q", dataset.directory)
         self.assertEqual([field["name"] for field in dataset.manifest["fields"]],
-                         ["frames", "labels", "features", "actions", "small"])
+                         ["frames", "labels", "features", "actions", "one", "all", "stepped", "small"])
         for name in NAMES:
             expected = self.expected(name)
             pieces = dataset.pieces_of(name)

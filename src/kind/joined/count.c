@@ -110,7 +110,13 @@ static int count_file(const struct joining *j, int p, struct bl_input *input, st
 
 static int ask(const struct joining *j, int p, const char *id, struct found *found, struct bl_error *e)
 {
-    bl_partner_path(j->joined->part[p].path, id, &found->path);
+    const struct bl_joined_part *part = &j->joined->part[p];
+    if (!part->path) {
+        struct bl_input none = {.path = "", .id = id};
+        struct bl_stretch stretch = {.input = &none, .inputs = 1, .end = INT64_MAX};
+        return part->kind->count(part->config, j->env, j->counter->part[p], &stretch, capture, found, e);
+    }
+    bl_partner_path(part->path, id, &found->path);
     int code = bl_buffer_check(&found->path, e);
     if (code)
         return code;
@@ -128,7 +134,11 @@ static void judge(const struct bl_joined *joined, int p, const struct bl_row *ro
     const struct bl_joined_part *part = &joined->part[p];
     const char *path = found->path.data;
     int64_t length = found->row.length, apart = length > row->length ? length - row->length : row->length - length;
-    if (found->rows != 1)
+    if (!part->path && found->row.status != BL_ROW_OK)
+        bl_buffer_printf(reason, "%s: %s", part->name, found->row.reason);
+    else if (!part->path)
+        return;
+    else if (found->rows != 1)
         bl_buffer_printf(reason, "%s: %s has %d sequences", part->name, path, found->rows);
     else if (found->row.status != BL_ROW_OK)
         bl_buffer_printf(reason, "%s: %s: %s", part->name, path, found->row.reason);
@@ -167,7 +177,7 @@ static int join(const struct joining *j, int p, const char *id, const struct bl_
     bl_partner_format(part, !code && found.rows ? &found.row : NULL, &text->further);
     if (!code)
         judge(j->joined, p, row, &found, &text->reason);
-    if (!code && !text->reason.size)
+    if (!code && !text->reason.size && part->path)
         bl_partner_damage(part, found.row.path, found.row.reason, &text->damage);
     if (found.form.size)
         bl_buffer_printf(&text->form, "%s%s %s", text->form.size ? ", " : "", part->name, found.form.data);

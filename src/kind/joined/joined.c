@@ -8,6 +8,9 @@
 #include "kind/joined/count.h"
 #include "kind/joined/partner.h"
 #include "kind/joined/read.h"
+#include "kind/labels/intervals.h"
+
+const struct bl_kind *const bl_joined_kinds[] = {&bl_kind_intervals, NULL};
 
 bool bl_joined_takes(const struct bl_kind *kind)
 {
@@ -84,9 +87,9 @@ static int compare(const void *config, const struct bl_row *row, struct bl_error
     int code = joined->part[0].kind->compare ? joined->part[0].kind->compare(joined->part[0].config, row, e) : BL_OK;
     for (int p = 1; p < joined->parts && !code; p++) {
         code = bl_partner_row(joined, p, row, &partner, e);
-        if (!code && *partner.path) /* of a row that is of no use otherwise nothing was looked for */
+        if (!code && partner.path && *partner.path) /* of a row that is of no use otherwise nothing was looked for */
             code = compare_file(&joined->part[p], &partner, e);
-        if (!code && *partner.path && joined->part[p].kind->compare)
+        if (!code && partner.path && *partner.path && joined->part[p].kind->compare)
             code = joined->part[p].kind->compare(joined->part[p].config, &partner.row, e);
     }
     bl_partner_row_free(&partner);
@@ -147,7 +150,7 @@ static void describe(const void *config, const struct bl_field *field, struct bl
     const struct bl_joined_part *part = &joined->part[field->part];
     part->kind->describe(part->config, field, out);
     if (field->part)
-        bl_buffer_printf(out, ", of %s", part->path);
+        bl_buffer_printf(out, "%s%s", part->path ? ", of " : "", part->path ? part->path : "");
 }
 
 static void versions(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink)
@@ -185,6 +188,9 @@ int bl_joined_make(struct bl_joined *joined, struct bl_error *e)
             return bl_error_set(e, BL_EUSAGE,
                                 "fields: %s has no file of its own for each sequence, so nothing can be joined with it",
                                 part->kind->name);
+        if (part->kind->follows && part->kind->follows(part->config) && !kind->tells_times && !kind->rate)
+            return bl_error_set(e, BL_EUSAGE, "field %s: %s has no times: give the field a rate, in steps a second",
+                                part->name, kind->name);
         kind->reader_memory += part->kind->reader_memory;
     }
     kind->first_decides = decided_by_first(joined);

@@ -12,8 +12,9 @@ struct bl_joined_part {
     const struct bl_kind *kind;
     void *config;
     /* Of partners: */
-    const char *name;  /* of its field; of several fields, what their names begin with */
-    const char *path;  /* of its files, with places for the sequence's id: see partner.h */
+    const char *name; /* of its field; of several fields, what their names begin with */
+    const char
+        *path; /* of its files, with places for the sequence's id: see partner.h. NULL: it follows, without files */
     int64_t tolerance; /* steps by which its length may differ */
 };
 
@@ -27,6 +28,9 @@ struct bl_joined {
 
 /* Makes joined->kind of the parts, whose configs are ready. BL_EUSAGE: kinds that cannot be joined. */
 int bl_joined_make(struct bl_joined *joined, struct bl_error *e);
+
+/* Kinds that can only be joined to others, ended by NULL. */
+extern const struct bl_kind *const bl_joined_kinds[];
 
 /* Whether a kind's files have one sequence each, which can be joined with others. */
 bool bl_joined_takes(const struct bl_kind *kind);

@@ -70,7 +70,7 @@ static void kind_columns(const struct bl_joined_part *part, struct bl_buffer *ou
 void bl_partner_columns(const struct bl_joined_part *part, struct bl_buffer *out)
 {
     struct bl_buffer columns = {0};
-    for (const char *const *column = own_columns; *column; column++)
+    for (const char *const *column = own_columns; part->path && *column; column++)
         bl_buffer_printf(out, "\t%s.%s", part->name, *column);
     kind_columns(part, &columns);
     for (const char *tab = columns.data; tab && (tab = strchr(tab, '\t')); tab++)
@@ -104,9 +104,9 @@ void bl_partner_format(const struct bl_joined_part *part, const struct bl_row *r
 {
     struct bl_buffer columns = {0};
     kind_columns(part, &columns);
-    if (row)
+    if (row && part->path)
         append_own(row, out);
-    else
+    else if (part->path)
         bl_buffer_text(out, "\t\t\t\t\t");
     if (row && row->further && *row->further)
         bl_buffer_text(out, row->further);
@@ -176,21 +176,29 @@ int bl_partner_row(const struct bl_joined *joined, int p, const struct bl_row *r
     int64_t stream;
     bl_buffer_clear(&out->text);
     int code = take_further(part, row, out, e);
+    out->row = (struct bl_row){.id = row->id,
+                               .length = row->length,
+                               .kind = part->kind->name,
+                               .path = "",
+                               .bytes = -1,
+                               .status = BL_ROW_OK,
+                               .reason = "",
+                               .sampling = row->sampling,
+                               .start = "",
+                               .duration = "",
+                               .channel = "",
+                               .stream = -1,
+                               .offset = -1,
+                               .further = out->further.data};
+    out->path = NULL;
+    if (code || !part->path)
+        return code;
     for (int c = 0; own_columns[c] && !code; c++)
         code = take(part, row, own_columns[c], &at[c], out, e);
     if (code)
         return code;
     const char *text = out->text.data;
-    out->row = (struct bl_row){.id = row->id,
-                               .kind = part->kind->name,
-                               .status = BL_ROW_OK,
-                               .reason = text + at[4],
-                               .sampling = row->sampling,
-                               .start = "",
-                               .duration = "",
-                               .channel = "",
-                               .offset = -1,
-                               .further = out->further.data};
+    out->row.reason = text + at[4];
     if (!to_int(text + at[1], -1, INT64_MAX, &out->row.bytes) ||
         !to_int(text + at[2], 0, INT64_MAX, &out->row.length) || !to_int(text + at[3], -1, INT32_MAX, &stream))
         return bl_error_set(e, BL_EFAIL, "%s: a number in %s.bytes, %s.length or %s.stream that is none", row->id,

@@ -11,8 +11,8 @@ int bl_partner_check(const char *path, struct bl_error *e);
 /* Appends the path of a sequence's file. */
 void bl_partner_path(const char *path, const char *id, struct bl_buffer *out);
 
-/* Appends the names of a partner's columns, a tab before each: NAME.path, NAME.bytes, NAME.length, NAME.stream,
- * NAME.reason, and those of its kind. */
+/* Appends the names of a partner's columns, a tab before each: those of its file, if it has any, NAME.path, NAME.bytes,
+ * NAME.length, NAME.stream, NAME.reason, and those of its kind. */
 void bl_partner_columns(const struct bl_joined_part *part, struct bl_buffer *out);
 
 /* Appends what a scan found of it to those columns; row NULL: nothing. */
@@ -24,7 +24,7 @@ void bl_partner_damage(const struct bl_joined_part *part, const char *path, cons
 /* The row of a partner's file, with the memory that its texts live in; start from {0}, reuse. */
 struct bl_partner_row {
     struct bl_row row; /* path is openable */
-    char *path;        /* as the table has it */
+    char *path;        /* as the table has it; NULL: it has no file */
     struct bl_buffer text, further;
     char *open_path;
 };

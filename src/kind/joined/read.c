@@ -18,6 +18,9 @@ struct bl_reader {
     struct sub sub[BL_FIELDS_MAX];
     struct bl_partner_row partner;
     struct bl_buffer reason; /* of the primary alone */
+    bool timed;              /* some part follows, and must know when steps begin */
+    double *times;           /* [capacity] of a piece's steps */
+    int64_t capacity;
 };
 
 /* The fields of the part, which stand together. */
@@ -43,8 +46,10 @@ int bl_joined_open(const void *config, const struct bl_kind_env *env, const stru
     r->joined = joined;
     for (int p = 0; p < joined->parts && !code; p++) {
         struct sub *sub = &r->sub[p];
+        const struct bl_kind *kind = joined->part[p].kind;
+        r->timed |= kind->follows && kind->follows(joined->part[p].config);
         choose(sub, p, fields);
-        code = joined->part[p].kind->open(joined->part[p].config, env, &sub->fields, &sub->reader, e);
+        code = kind->open(joined->part[p].config, env, &sub->fields, &sub->reader, e);
     }
     if (code)
         bl_joined_close(r);
@@ -61,6 +66,7 @@ void bl_joined_close(struct bl_reader *r)
     }
     bl_partner_row_free(&r->partner);
     bl_buffer_free(&r->reason);
+    free(r->times);
     free(r);
 }
 
@@ -87,7 +93,8 @@ static int read_partner(struct bl_reader *r, int p, const struct bl_request *req
         return bl_error_set(e, BL_EUSAGE, "%s: the table has no length of field %s", request->row.id,
                             r->joined->part[p].name);
     int64_t length = r->partner.row.length, start = request->source_start, steps = request->steps;
-    struct bl_request own = {.row = r->partner.row, .source_start = start, .out = request->out + sub->first};
+    struct bl_request own = {
+        .row = r->partner.row, .source_start = start, .out = request->out + sub->first, .times = r->times};
     if (start >= length)
         own.source_start = length - 1;
     own.steps = length - own.source_start < steps ? length - own.source_start : steps;
@@ -95,6 +102,26 @@ static int read_partner(struct bl_reader *r, int p, const struct bl_request *req
     if (!code)
         repeat_last(&sub->fields, own.out, own.steps, steps);
     return code;
+}
+
+/* Room for the times of the piece's steps. Where the primary has a rate, they are known already. */
+static int make_times(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
+{
+    const struct bl_kind *primary = r->joined->part[0].kind;
+    if (request->steps > r->capacity) {
+        double *times = realloc(r->times, (size_t)request->steps * sizeof *times);
+        if (!times)
+            return bl_error_memory(e);
+        r->times = times;
+        r->capacity = request->steps;
+    }
+    int64_t num, den;
+    bool known = bl_kind_rate(primary, request->row.sampling, &num, &den);
+    if (!known && !primary->tells_times)
+        return bl_error_set(e, BL_EUSAGE, "%s has no rate, and a field needs one", request->row.id);
+    for (int64_t i = 0; i < request->steps && known; i++)
+        r->times[i] = (double)(request->source_start + i) * (double)den / (double)num;
+    return BL_OK;
 }
 
 /* What the scan found wrong with the primary's file: the row's reason without what it says of the partners' files. */
@@ -106,7 +133,7 @@ static int own_reason(struct bl_reader *r, const struct bl_row *row, struct bl_e
     bl_buffer_text(&r->reason, row->reason);
     for (int p = 1; p < r->joined->parts && !code && *row->reason; p++) {
         code = bl_partner_row(r->joined, p, row, &r->partner, e);
-        if (!code)
+        if (!code && r->partner.path)
             bl_partner_damage(&r->joined->part[p], r->partner.path, r->partner.row.reason, &damage);
     }
     size_t all = r->reason.size, size = damage.size;
@@ -125,6 +152,7 @@ static int read_primary(struct bl_reader *r, const struct bl_request *request, s
     int code = own_reason(r, &request->row, e);
     own.row.reason = r->reason.data;
     own.out = request->out + r->sub[0].first;
+    own.times = r->timed ? r->times : NULL;
     return code ? code : r->joined->part[0].kind->read(r->sub[0].reader, &own, note, e);
 }
 
@@ -141,12 +169,12 @@ int bl_joined_read(struct bl_reader *r, const struct bl_request *request, struct
 {
     const struct bl_joined *joined = r->joined;
     note->text[0] = '\0';
-    int code = BL_OK;
+    int code = r->timed ? make_times(r, request, e) : BL_OK;
     for (int p = 0; p < joined->parts && !code; p++) {
         struct bl_note one = {0};
         code = p ? read_partner(r, p, request, &one, e) : read_primary(r, request, &one, e);
         if (code == BL_EDATA && p)
-            bl_error_prefix(e, "%s: %s", joined->part[p].name, r->partner.path);
+            bl_error_prefix(e, r->partner.path ? "%s: %s" : "%s", joined->part[p].name, r->partner.path);
         if (!code)
             add_note(note, &one, joined->part[p].name);
     }

@@ -47,6 +47,7 @@ struct piece {
     struct bl_pick pick;
     int64_t seen;    /* steps given so far, from the sequence's beginning */
     int64_t damaged; /* of the piece's steps */
+    int64_t origin;  /* when the sequence's first frame is shown, in ticks, or AV_NOPTS_VALUE */
 
     const struct bl_timeline *timeline; /* NULL when decoding from the beginning */
     size_t begin, expected;             /* the first frame that is to come, and the next, by the timeline */
@@ -59,6 +60,20 @@ static int size_check(const struct bl_reader *reader, const struct bl_geometry *
         return 0;
     return bl_error_set(e, BL_EDATA, "a frame of %dx%d among frames of %dx%d", g->width, g->height, reader->size.width,
                         reader->size.height);
+}
+
+/* When the held frame's steps begin. By --fps they have a rate, and whoever asks knows it. */
+static void tell_times(const struct piece *p, int64_t first, int64_t end)
+{
+    const struct bl_request *request = p->request;
+    int64_t time = bl_frames_time(p->reader->held);
+    if (!request->times || p->reader->config->fps.den)
+        return;
+    double seconds = time == AV_NOPTS_VALUE || p->origin == AV_NOPTS_VALUE
+                         ? 0
+                         : (double)(time - p->origin) * av_q2d(p->frames.demux.stream->time_base);
+    for (int64_t step = first; step < end; step++)
+        request->times[step - request->source_start] = seconds;
 }
 
 /* Writes the held frame to those of its times places that lie in the piece. */
@@ -84,6 +99,7 @@ static int piece_take(struct piece *p, int64_t times, struct bl_error *e)
     rc = bl_convert_frame(reader->convert, reader->held, &geometry, out, e);
     for (int64_t i = 1; !rc && i < end - first; i++)
         memcpy(out + (size_t)i * bytes, out, bytes);
+    tell_times(p, first, end);
     if (bl_frames_is_damaged(reader->held))
         p->damaged += end - first;
     return rc;
@@ -121,6 +137,16 @@ static bool piece_needs_end(const struct piece *p)
            (!*request->row.reason && (p->frames.refused || p->frames.cut));
 }
 
+/* Some containers do not say when the first frames are shown: then as long before the first that has a time as they
+ * last.
+ */
+static void note_origin(struct piece *p, const AVFrame *frame)
+{
+    int64_t time = bl_frames_time(frame);
+    if (p->origin == AV_NOPTS_VALUE && time != AV_NOPTS_VALUE)
+        p->origin = time - p->pick.pushed * FFMAX(frame->pkt_duration, 0);
+}
+
 /* Decodes until the piece is full, or to the end of the file. */
 static int piece_decode(struct piece *p, struct bl_error *e)
 {
@@ -129,6 +155,7 @@ static int piece_decode(struct piece *p, struct bl_error *e)
     int64_t time_end = AV_NOPTS_VALUE;
     int rc;
     while ((rc = piece_next(p, e)) > 0) {
+        note_origin(p, reader->frame);
         int64_t times = bl_pick_push(&p->pick, bl_frames_time(reader->frame));
         rc = piece_take(p, times, e);
         if (rc || (p->seen >= stop && !piece_needs_end(p)))
@@ -168,7 +195,7 @@ static int pick_init(struct piece *p, AVRational tick, struct bl_error *e)
 static int frames_open(struct piece *p, struct bl_error *e)
 {
     const struct bl_row *row = &p->request->row;
-    enum bl_demux_mode mode = p->reader->config->fps.den ? BL_DEMUX_TIMES : BL_DEMUX_DECODE;
+    enum bl_demux_mode mode = p->reader->config->fps.den || p->request->times ? BL_DEMUX_TIMES : BL_DEMUX_DECODE;
     return bl_frames_open(&p->frames, row->path, row->bytes, row->stream, mode, p->reader->env->cancel, e);
 }
 
@@ -254,6 +281,7 @@ static int read_from_restart(struct piece *p, const struct bl_timeline *timeline
     rc = bl_frames_seek(&p->frames, restart, &found, e);
     if (found && !rc) {
         p->timeline = timeline;
+        p->origin = timeline->time[0];
         p->begin = p->expected = restart->frame;
         p->seen = p->pick.taken;
         rc = piece_decode(p, e);
@@ -269,7 +297,7 @@ int bl_read_piece(struct bl_reader *reader, const struct bl_request *request, st
 {
     note->text[0] = 0;
     if (request->source_start > 0 && !*request->row.reason) {
-        struct piece p = {.reader = reader, .request = request};
+        struct piece p = {.reader = reader, .request = request, .origin = AV_NOPTS_VALUE};
         struct bl_error middle = {0};
         const struct bl_timeline *timeline;
         bool done = false;
@@ -281,7 +309,7 @@ int bl_read_piece(struct bl_reader *reader, const struct bl_request *request, st
         if (done && !rc)
             return 0;
     }
-    struct piece p = {.reader = reader, .request = request};
+    struct piece p = {.reader = reader, .request = request, .origin = AV_NOPTS_VALUE};
     return read_from_beginning(&p, note, e);
 }
 

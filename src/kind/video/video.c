@@ -182,6 +182,7 @@ const struct bl_kind bl_kind_video = {
     /* Decoders hold reference pictures, scalers their rows. A run with one worker and small blocks peaked at 155 MiB on
      * 4K H.264 and HEVC, at 60 MiB on 1080p. */
     .reader_memory = (int64_t)128 << 20,
+    .tells_times = true,
     .options = bl_video_options,
     .config_size = sizeof(struct bl_video_config),
     .check = check,

@@ -1,0 +1,178 @@
+#include "kind/labels/annotations.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/io.h"
+
+#define SIZE_LIMIT ((size_t)1 << 30)
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(((const struct bl_annotated *)a)->id, ((const struct bl_annotated *)b)->id);
+}
+
+/* Notes why a sequence is of no use; the first reason is the one that matters. */
+static int blame(struct bl_annotated *sequence, size_t number, const char *what, const char *name, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    if (sequence->fault)
+        return BL_OK;
+    bl_buffer_printf(&text, "annotation %zu: %s%.60s%s", number + 1, name ? "\"" : "", name ? name : "",
+                     name ? "\" " : "");
+    bl_buffer_text(&text, what);
+    if (bl_buffer_check(&text, e)) {
+        bl_buffer_free(&text);
+        return BL_EFAIL;
+    }
+    sequence->fault = text.data;
+    return BL_OK;
+}
+
+/* Takes annotation i of a sequence, or what is wrong with it. */
+static int take(struct bl_annotated *sequence, size_t i, const json_t *json, const struct bl_mapping *mapping,
+                struct bl_error *e)
+{
+    struct bl_annotation *a = &sequence->annotation[i];
+    const json_t *segment = json_object_get(json, "segment");
+    const json_t *begin = json_array_get(segment, 0), *end = json_array_get(segment, 1);
+    const char *label = json_string_value(json_object_get(json, "label"));
+    if (json_array_size(segment) != 2 || !json_is_number(begin) || !json_is_number(end))
+        return blame(sequence, i, "no \"segment\" of two numbers", NULL, e);
+    *a = (struct bl_annotation){json_number_value(begin), json_number_value(end), -1};
+    if (!(a->begin <= a->end))
+        return blame(sequence, i, "a segment that ends before it begins", NULL, e);
+    if (!label)
+        return blame(sequence, i, "no \"label\"", NULL, e);
+    a->label = bl_mapping_find(mapping, label);
+    if (a->label < 0)
+        return blame(sequence, i, "is not in the mapping", label, e);
+    return BL_OK;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+    double x = ((const struct bl_annotation *)a)->begin, y = ((const struct bl_annotation *)b)->begin;
+    return (x > y) - (x < y);
+}
+
+static int count_overlaps(struct bl_annotated *sequence, struct bl_error *e)
+{
+    struct bl_annotation *sorted = calloc(sequence->count + 1, sizeof *sorted);
+    if (!sorted)
+        return bl_error_memory(e);
+    memcpy(sorted, sequence->annotation, sequence->count * sizeof *sorted);
+    qsort(sorted, sequence->count, sizeof *sorted, by_begin);
+    double end = -INFINITY;
+    for (size_t i = 0; i < sequence->count; i++) {
+        sequence->overlaps += sorted[i].begin < end;
+        end = fmax(end, sorted[i].end);
+    }
+    free(sorted);
+    return BL_OK;
+}
+
+static int take_sequence(struct bl_annotated *sequence, const char *id, const json_t *json,
+                         const struct bl_mapping *mapping, struct bl_error *e)
+{
+    const json_t *list = json_object_get(json, "annotations");
+    sequence->id = strdup(id);
+    sequence->count = json_array_size(list);
+    sequence->annotation = calloc(sequence->count + 1, sizeof *sequence->annotation);
+    if (!sequence->id || !sequence->annotation)
+        return bl_error_memory(e);
+    int code = BL_OK;
+    if (!json_is_array(list)) {
+        sequence->fault = strdup("no list \"annotations\"");
+        code = sequence->fault ? BL_OK : bl_error_memory(e);
+    }
+    for (size_t i = 0; i < sequence->count && !code; i++)
+        code = take(sequence, i, json_array_get(list, i), mapping, e);
+    if (!code && !sequence->fault)
+        code = count_overlaps(sequence, e);
+    return code;
+}
+
+static int take_all(struct bl_annotations *all, json_t *root, const char *path, const struct bl_mapping *mapping,
+                    struct bl_error *e)
+{
+    json_t *database = json_object_get(root, "database"), *value;
+    const char *id;
+    if (!json_is_object(database))
+        return bl_error_set(e, BL_EUSAGE, "%s has no object \"database\"", path);
+    all->sequence = calloc(json_object_size(database) + 1, sizeof *all->sequence);
+    if (!all->sequence)
+        return bl_error_memory(e);
+    int code = BL_OK;
+    json_object_foreach(database, id, value)
+    {
+        if (!code)
+            code = take_sequence(&all->sequence[all->count], id, value, mapping, e);
+        all->overlaps += all->sequence[all->count++].overlaps;
+    }
+    if (!code)
+        qsort(all->sequence, all->count, sizeof *all->sequence, compare);
+    return code;
+}
+
+int bl_annotations_read(struct bl_annotations *all, const char *path, const struct bl_mapping *mapping,
+                        struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    json_error_t wrong;
+    *all = (struct bl_annotations){0};
+    bl_buffer_text(&text, "");
+    int code = bl_io_slurp(path, SIZE_LIMIT, &text, e);
+    if (!code)
+        code = bl_buffer_check(&text, e);
+    json_t *root = code ? NULL : json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES, &wrong);
+    if (!code && !root)
+        code = bl_error_set(e, BL_EUSAGE, "%s:%d:%d: not JSON: %s", path, wrong.line, wrong.column, wrong.text);
+    if (!code) {
+        all->digest = XXH3_64bits(text.data, text.size);
+        code = take_all(all, root, path, mapping, e);
+    }
+    json_decref(root);
+    bl_buffer_free(&text);
+    return code;
+}
+
+void bl_annotations_free(struct bl_annotations *all)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        free(all->sequence[i].id);
+        free(all->sequence[i].fault);
+        free(all->sequence[i].annotation);
+    }
+    free(all->sequence);
+    *all = (struct bl_annotations){0};
+}
+
+static const struct bl_annotated *find(const struct bl_annotations *all, char *id)
+{
+    struct bl_annotated wanted = {.id = id};
+    return bsearch(&wanted, all->sequence, all->count, sizeof wanted, compare);
+}
+
+int bl_annotations_find(const struct bl_annotations *all, const char *id, const struct bl_annotated **found,
+                        struct bl_error *e)
+{
+    char *name = strdup(id);
+    if (!name)
+        return bl_error_memory(e);
+    char *slash = strrchr(name, '/'), *last = slash ? slash + 1 : name, *dot = strrchr(last, '.');
+    *found = find(all, name);
+    if (dot && dot > last)
+        *dot = '\0';
+    if (!*found)
+        *found = find(all, name);
+    if (!*found)
+        *found = find(all, last);
+    if (!*found && strncmp(last, "v_", 2) == 0)
+        *found = find(all, last + 2);
+    free(name);
+    return BL_OK;
+}

@@ -1,0 +1,236 @@
+/* The intervals kind, which only follows others. A step has the label of an interval when it begins in it. */
+#include "kind/labels/intervals.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AT(member) offsetof(struct bl_intervals_config, member)
+
+static const char *const extensions[] = {NULL};
+static const char *const units[] = {"seconds", "steps", NULL};
+
+static const struct bl_option options[] = {
+    {.name = "annotations", .type = &bl_option_path, .affects = BL_AFFECTS_BYTES, .offset = AT(annotations)},
+    {.name = "mapping", .type = &bl_option_path, .affects = BL_AFFECTS_BYTES, .offset = AT(mapping)},
+    {.name = "unit",
+     .type = &bl_option_choice,
+     .initial = "seconds",
+     .choices = units,
+     .affects = BL_AFFECTS_BYTES,
+     .offset = AT(unit)},
+    {.name = "rate", .type = &bl_option_rational, .affects = BL_AFFECTS_BYTES, .offset = AT(rate)},
+    {.name = "multi", .type = &bl_option_flag, .affects = BL_AFFECTS_BYTES, .offset = AT(multi)},
+    {.name = "background",
+     .type = &bl_option_int,
+     .initial = "-1",
+     .affects = BL_AFFECTS_BYTES,
+     .min = INT32_MIN,
+     .max = INT32_MAX,
+     .offset = AT(background)},
+    {0},
+};
+
+static int check(const void *values, struct bl_error *e)
+{
+    const struct bl_intervals_config *config = values;
+    if (!config->annotations || !config->mapping)
+        return bl_error_set(e, BL_EUSAGE, "intervals need %s: a file", config->annotations ? "mapping" : "annotations");
+    if (config->unit == BL_INTERVALS_STEPS && config->rate.den)
+        return bl_error_set(e, BL_EUSAGE, "intervals in steps need no rate");
+    return BL_OK;
+}
+
+static int prepare(void *values, struct bl_error *e)
+{
+    struct bl_intervals_config *config = values;
+    int code = bl_mapping_read(&config->names, config->mapping, e);
+    if (!code)
+        code = bl_annotations_read(&config->all, config->annotations, &config->names, e);
+    for (size_t i = 0; i < config->names.count; i++) {
+        int64_t classes = (int64_t)config->names.label[i].number + 1;
+        config->classes = classes > config->classes ? classes : config->classes;
+    }
+    return code;
+}
+
+static void release(void *values)
+{
+    struct bl_intervals_config *config = values;
+    bl_mapping_free(&config->names);
+    bl_annotations_free(&config->all);
+}
+
+static const char *warning(const void *values)
+{
+    struct bl_intervals_config *config = (struct bl_intervals_config *)values; /* the text is told, and nothing else */
+    if (config->multi || !config->all.overlaps)
+        return NULL;
+    snprintf(config->text, sizeof config->text,
+             "%zu intervals overlap others: of those the later one in the file wins (columns NAME.overlaps); multi "
+             "keeps all",
+             config->all.overlaps);
+    return config->text;
+}
+
+static void identify(const void *values, struct bl_buffer *out)
+{
+    const struct bl_intervals_config *config = values;
+    bl_buffer_printf(out, "annotations digest: %016" PRIx64 "\nmapping digest: %016" PRIx64 "\n", config->all.digest,
+                     config->names.digest);
+}
+
+static void columns(const void *config, bool lists, struct bl_buffer *out)
+{
+    (void)config, (void)lists;
+    bl_buffer_text(out, "\tintervals\toverlaps");
+}
+
+static void sampling(const void *config, struct bl_buffer *out)
+{
+    (void)config;
+    bl_buffer_text(out, "intervals");
+}
+
+static bool follows(const void *values)
+{
+    const struct bl_intervals_config *config = values;
+    return config->unit == BL_INTERVALS_SECONDS && !config->rate.den;
+}
+
+/* The row says whether there are annotations; its length is the other kind's. */
+static int count(const void *values, const struct bl_kind_env *env, struct bl_counter *counter,
+                 struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
+{
+    (void)env, (void)counter;
+    const struct bl_intervals_config *config = values;
+    const struct bl_annotated *found;
+    struct bl_row row = {.status = BL_ROW_SKIPPED, .reason = "no annotations", .stream = -1, .offset = -1};
+    char further[64];
+    int code = bl_annotations_find(&config->all, stretch->input->id, &found, e);
+    if (code)
+        return code;
+    if (found && found->fault) {
+        row.reason = found->fault;
+    } else if (found) {
+        snprintf(further, sizeof further, "\t%zu\t%zu", found->count, found->overlaps);
+        row.status = BL_ROW_OK;
+        row.reason = "";
+        row.further = further;
+    }
+    return emit(sink, 0, &row, e);
+}
+
+static int fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *out,
+                  struct bl_error *e)
+{
+    (void)env, (void)row, (void)e;
+    const struct bl_intervals_config *config = values;
+    *out = (struct bl_fields){.count = 1};
+    out->field[0] = (struct bl_field){.name = "labels", .kind = "intervals", .dtype = config->multi ? BL_U8 : BL_I32};
+    out->field[0].rank = config->multi;
+    out->field[0].shape[0] = config->classes;
+    return BL_OK;
+}
+
+/* --- reading ---------------------------------------------------------------------------------------------------- */
+
+struct bl_reader {
+    const struct bl_intervals_config *config;
+};
+
+static int open_reader(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                       struct bl_reader **reader, struct bl_error *e)
+{
+    (void)env, (void)fields;
+    *reader = calloc(1, sizeof **reader);
+    if (!*reader)
+        return bl_error_memory(e);
+    (*reader)->config = config;
+    return BL_OK;
+}
+
+/* Where step i of the piece begins, in the unit of the intervals. */
+static double begin_of(const struct bl_intervals_config *config, const struct bl_request *request, int64_t i)
+{
+    double step = (double)(request->source_start + i);
+    if (config->unit == BL_INTERVALS_STEPS)
+        return step;
+    return config->rate.den ? step * (double)config->rate.den / (double)config->rate.num : request->times[i];
+}
+
+static void paint(const struct bl_intervals_config *config, const struct bl_annotated *a, double begin, uint8_t *out)
+{
+    int32_t label = (int32_t)config->background;
+    if (config->multi)
+        memset(out, 0, (size_t)config->classes);
+    for (size_t i = 0; i < a->count; i++) {
+        if (begin < a->annotation[i].begin || begin >= a->annotation[i].end)
+            continue;
+        label = a->annotation[i].label;
+        if (config->multi)
+            out[label] = 1;
+    }
+    if (!config->multi)
+        memcpy(out, &label, sizeof label);
+}
+
+static int read_piece(struct bl_reader *r, const struct bl_request *request, struct bl_note *note, struct bl_error *e)
+{
+    const struct bl_intervals_config *config = r->config;
+    const struct bl_annotated *found;
+    size_t size = config->multi ? (size_t)config->classes : sizeof(int32_t);
+    note->text[0] = '\0';
+    int code = bl_annotations_find(&config->all, request->row.id, &found, e);
+    if (!code && (!found || found->fault))
+        code = bl_error_set(e, BL_EDATA, "%s", found ? found->fault : "no annotations");
+    for (int64_t i = 0; i < request->steps && !code; i++)
+        paint(config, found, begin_of(config, request, i), request->out[0] + (size_t)i * size);
+    return code;
+}
+
+static void close_reader(struct bl_reader *r)
+{
+    free(r);
+}
+
+static void describe(const void *values, const struct bl_field *field, struct bl_buffer *out)
+{
+    (void)field;
+    const struct bl_intervals_config *config = values;
+    const char *slash = strrchr(config->annotations, '/');
+    bl_buffer_printf(out, "%s of intervals in %s, of %s", config->multi ? "labels, one number each," : "labels",
+                     units[config->unit], slash ? slash + 1 : config->annotations);
+}
+
+static void versions(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink)
+{
+    (void)config, (void)emit, (void)sink; /* no library makes these bytes */
+}
+
+const struct bl_kind bl_kind_intervals = {
+    .name = "intervals",
+    .title = "Intervals",
+    .steps = "steps",
+    .extensions = extensions,
+    .reader_memory = 4096,
+    .options = options,
+    .config_size = sizeof(struct bl_intervals_config),
+    .check = check,
+    .prepare = prepare,
+    .release = release,
+    .warning = warning,
+    .identify = identify,
+    .columns = columns,
+    .sampling = sampling,
+    .follows = follows,
+    .count = count,
+    .fields = fields,
+    .open = open_reader,
+    .read = read_piece,
+    .close = close_reader,
+    .describe = describe,
+    .versions = versions,
+};
