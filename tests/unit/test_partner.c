@@ -39,8 +39,8 @@ START_TEST(what_the_scan_found_comes_back)
 {
     struct bl_joined joined = {.parts = 3, .base = "conf"};
     joined.part[0] = (struct bl_joined_part){.kind = &bl_kind_video};
-    joined.part[1] = (struct bl_joined_part){.kind = &bl_kind_video, .name = "again"};
-    joined.part[2] = (struct bl_joined_part){.kind = &bl_kind_audio, .name = "sound"};
+    joined.part[1] = (struct bl_joined_part){.kind = &bl_kind_video, .name = "again", .path = "{id}"};
+    joined.part[2] = (struct bl_joined_part){.kind = &bl_kind_audio, .name = "sound", .path = "{id}"};
     struct bl_buffer columns = {0}, further = {0};
     struct bl_partner_row back = {0};
     struct bl_error e = {0};
