@@ -385,3 +385,15 @@ test_intervals_need_a_rate() {
     expect 2 bload pack -q -c set.yaml -o f
     err_has 'a field of the kind intervals has no path'
 }
+
+# The rate of the sequences is that of their own sampling, whatever fields are joined to them.
+test_durations() {
+    corpus
+    sed -i 's/^T: .*/T: 2s\nfps: 12\nstrategy: block/' set.yaml
+    npy labels/a.npy 14
+    npy labels/sub/b.c.npy 19
+    npy labels/d.npy 12
+    expect 0 bload pack -q -c set.yaml -o d
+    expect 0 bload info --json d
+    is 24 "$(word T <"$OUT")"
+}
