@@ -350,23 +350,49 @@ int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, c
     return 0;
 }
 
-static size_t bucket_of(const struct bl_share *share, size_t piece)
+static size_t bucket_of(const struct bl_planner *p, const struct bl_share *share, size_t piece)
 {
-    return bl_histogram_below(&share->h, bl_lengths_units(&share->lengths, piece) - 1);
+    return bl_histogram_below(&share->h, bl_lengths_units(&p->pieces.lengths, piece) - 1);
+}
+
+/* share_of[g] is the share of group g; without groups there is one group. To be freed. */
+static int index_shares(const struct bl_planner *p, uint32_t **share_of, struct bl_error *e)
+{
+    const struct bl_share *last = &p->share[p->shares - 1];
+    *share_of = calloc(p->member ? (size_t)group_of(p, last->lengths.index[0]) + 1 : 1, sizeof **share_of);
+    if (!*share_of)
+        return bl_error_memory(e);
+    for (size_t s = 0; p->member && s < p->shares; s++)
+        (*share_of)[group_of(p, p->share[s].lengths.index[0])] = (uint32_t)s;
+    return 0;
+}
+
+/* The pieces of a block, which are of one group, as a pattern of their share. */
+static int adopt_block(struct bl_share *share, const struct bl_planner *p, int64_t begin, int64_t end,
+                       struct bl_error *e)
+{
+    int rc = 0;
+    for (int64_t i = begin; rc == 0 && i < end; i++)
+        rc = bl_patterns_push(&share->patterns, (uint32_t)bucket_of(p, share, (size_t)i), e);
+    return rc ? rc : bl_patterns_close(&share->patterns, 1, e);
 }
 
 int bl_planner_adopt(struct bl_planner *p, const struct bl_plan *plan, struct bl_error *e)
 {
-    struct bl_share *share = &p->share[0];
-    int rc = share->is_single ? bl_histogram_make(&share->h, &share->lengths, e) : 0;
-    share->is_single = 0;
-    bl_patterns_free(&share->patterns);
-    for (size_t b = 0; rc == 0 && b < plan->blocks; b++) {
-        for (int64_t i = plan->block_ptr[b]; rc == 0 && i < plan->block_ptr[b + 1]; i++)
-            rc = bl_patterns_push(&share->patterns, (uint32_t)bucket_of(share, (size_t)i), e);
-        if (rc == 0 && plan->block_ptr[b] < plan->block_ptr[b + 1])
-            rc = bl_patterns_close(&share->patterns, 1, e);
+    uint32_t *share_of;
+    int rc = index_shares(p, &share_of, e);
+    for (size_t s = 0; rc == 0 && s < p->shares; s++) {
+        struct bl_share *share = &p->share[s];
+        rc = share->is_single ? bl_histogram_make(&share->h, &share->lengths, e) : 0;
+        share->is_single = 0;
+        bl_patterns_free(&share->patterns);
     }
+    for (size_t b = 0; rc == 0 && b < plan->blocks; b++) {
+        int64_t begin = plan->block_ptr[b], end = plan->block_ptr[b + 1];
+        if (begin < end)
+            rc = adopt_block(&p->share[share_of[p->member ? group_of(p, (size_t)begin) : 0]], p, begin, end, e);
+    }
+    free(share_of);
     p->options.fill = BL_FILL_OPTIMAL;
     return rc;
 }

@@ -33,8 +33,8 @@ int bl_planner_make(struct bl_planner *planner, const int64_t *length, size_t co
                     const struct bl_plan_options *options, struct bl_error *e);
 
 /* Fills as another plan over the same lengths does, piece i of it being sequence i: the same lengths together, and so
- * as many blocks and as many sequences in them. For planners that were made with BL_FILL_OPTIMAL or BL_FILL_PAPER,
- * without groups. Errors: BL_EFAIL, no memory. */
+ * as many blocks and as many sequences in them. For planners that were made with BL_FILL_OPTIMAL or BL_FILL_PAPER; with
+ * groups, those that the other plan kept apart. Errors: BL_EFAIL, no memory. */
 int bl_planner_adopt(struct bl_planner *planner, const struct bl_plan *plan, struct bl_error *e);
 void bl_planner_free(struct bl_planner *planner);
 

@@ -12,6 +12,7 @@ struct adding {
     const struct bl_epochs *epochs;
     struct bl_dataset dataset;
     struct bl_plan stored; /* the plan that the dataset was packed by */
+    uint32_t *group;       /* [stored.pieces] where it kept groups apart, or NULL */
     struct bl_planner planner;
 };
 
@@ -24,16 +25,37 @@ static const char *group_by(const struct bl_manifest *m)
     return "";
 }
 
+/* The group of each stored piece, by the table that the dataset holds. */
+static int find_groups(struct adding *a, struct bl_error *e)
+{
+    const char *column = group_by(&a->dataset.manifest);
+    struct bl_sequences rows = {0};
+    struct bl_buffer path = {0};
+    if (!*column)
+        return BL_OK;
+    a->group = malloc((a->stored.pieces + 1) * sizeof *a->group);
+    if (!a->group)
+        return bl_error_memory(e);
+    bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, a->epochs->dir);
+    int code = bl_buffer_check(&path, e);
+    if (!code)
+        code = bl_sequences_open_grouped(&rows, (const char *const *)&path.data, 1, column, e);
+    for (size_t p = 0; p < a->stored.pieces && !code; p++) {
+        if (a->stored.sequence[p] >= rows.count)
+            code = bl_error_set(e, BL_EFAIL, "%s: the plan has sequence %" PRIu32 ", and the table has %zu rows",
+                                path.data, a->stored.sequence[p], rows.count);
+        else
+            a->group[p] = rows.group[a->stored.sequence[p]];
+    }
+    bl_sequences_close(&rows);
+    bl_buffer_free(&path);
+    return code;
+}
+
 static int check_dataset(const struct adding *a, struct bl_plan_options *o, struct bl_error *e)
 {
     const struct bl_words *w = &a->dataset.manifest.words;
     const struct bl_epochs *x = a->epochs;
-    const char *column = group_by(&a->dataset.manifest);
-    if (*column)
-        return bl_error_set(e, BL_EUSAGE,
-                            "%s was packed with --group-by %s, and does not hold that column: another plan would mix "
-                            "the groups",
-                            x->dir, column);
     if (strcmp(w->strategy, "sample") == 0 || strcmp(w->strategy, "mix") == 0)
         return bl_error_set(e, BL_EUSAGE, "%s holds clips (--strategy %s): another plan would have to cut others",
                             x->dir, w->strategy);
@@ -46,6 +68,7 @@ static int check_dataset(const struct adding *a, struct bl_plan_options *o, stru
         .batch_size = x->batch_size ? x->batch_size : w->batch_size,
         .remainder = BL_REMAINDER_PAD, /* for blocks that are empty in the dataset, too */
         .balance = x->balance,
+        .group = a->group,
     };
     if (w->blocks % (o->world_size * o->batch_size) != 0)
         return bl_error_set(e, BL_EUSAGE,
@@ -130,6 +153,8 @@ static int add(struct adding *a, struct bl_error *e)
     struct bl_buffer path = {0};
     int code = bl_index_plan(&a->dataset.index, a->dataset.manifest.words.T, &a->stored, e);
     if (!code)
+        code = find_groups(a, e);
+    if (!code)
         code = check_dataset(a, &options, e);
     if (!code)
         code = bl_dataset_sequences(&a->dataset, &rows, e);
@@ -157,6 +182,7 @@ int bl_epochs_add(const struct bl_epochs *epochs, struct bl_error *e)
     code = add(&a, e);
     bl_planner_free(&a.planner);
     bl_plan_free(&a.stored);
+    free(a.group);
     bl_dataset_close(&a.dataset);
     return code;
 }

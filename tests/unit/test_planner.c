@@ -230,13 +230,18 @@ END_TEST
 START_TEST(adopted_plans_keep_blocks_and_widths)
 {
     struct list l = random_list(300, LONGEST, 8);
-    struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .fill = BL_FILL_PAPER, .T = 64, .align = 4};
+    struct bl_plan_options o = {
+        .strategy = BL_STRATEGY_BLOCK, .fill = BL_FILL_PAPER, .T = 64, .align = 4, .group = _i ? l.group : NULL};
     struct bl_plan stored = make(l, &o), drawn;
     int64_t *pieces = malloc(stored.pieces * sizeof *pieces);
-    ck_assert_ptr_nonnull(pieces);
-    for (size_t p = 0; p < stored.pieces; p++)
+    uint32_t *group = malloc(stored.pieces * sizeof *group);
+    ck_assert(pieces && group);
+    for (size_t p = 0; p < stored.pieces; p++) {
         pieces[p] = l.length[stored.sequence[p]];
-    struct list over = {pieces, NULL, stored.pieces};
+        group[p] = l.group[stored.sequence[p]];
+    }
+    struct list over = {pieces, group, stored.pieces};
+    o.group = _i ? group : NULL;
     struct bl_planner planner;
     ck_assert_int_eq(bl_planner_make(&planner, pieces, stored.pieces, &o, NULL), 0);
     ck_assert_int_eq(bl_planner_adopt(&planner, &stored, NULL), 0);
@@ -247,7 +252,7 @@ START_TEST(adopted_plans_keep_blocks_and_widths)
     bl_plan_free(&drawn);
     bl_plan_free(&stored);
     bl_planner_free(&planner);
-    free(pieces);
+    free_list(over);
     free_list(l);
 }
 END_TEST
@@ -501,7 +506,7 @@ static void add(TCase *tests)
 {
     tcase_add_loop_test(tests, all_options_crossed, 0, unit_times(60));
     tcase_add_loop_test(tests, bounds_and_blocks_under_constraints, 0, unit_times(40));
-    tcase_add_test(tests, adopted_plans_keep_blocks_and_widths);
+    tcase_add_loop_test(tests, adopted_plans_keep_blocks_and_widths, 0, 2);
     tcase_add_loop_test(tests, marks_walk_both_ways, 0, 7);
     tcase_add_loop_test(tests, subsets_are_the_best, 0, unit_times(40));
     int brief = getenv("UNIT_BRIEF") != NULL, some = brief ? 1 : 3;
