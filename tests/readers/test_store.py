@@ -116,11 +116,13 @@ class Checker:
     def words(self):
         """The manifest's words, from the plan and sequences.tsv."""
         m = self.m
-        lengths = [int(row["length"]) for row in self.d.sequences if row["status"] in ("ok", "failed")]
+        lengths = [int(row["length"]) for row in self.d.sequences if row["status"] in ("ok", "failed", "dropped")]
         placed = int(self.d.index["length"].sum())
         whole = {i for i, row in enumerate(self.d.sequences) for _, _, length, _ in self.d.pieces_of(row["id"])
                  if length == int(row["length"])}
         planned = set(self.d.index["sequence"].tolist())
+        given = {i for i, row in enumerate(self.d.sequences) if row["status"] != "skipped"}
+        self.test.assertEqual({i for i in given if self.d.sequences[i]["status"] == "dropped"}, given - planned)
         lost = [p for pieces in self.pieces.values() for p, kept in pieces if not kept]
         self.test.assertEqual({p[0] for p in lost}, self.failed)
         expected = {
