@@ -59,8 +59,6 @@ static int settle(struct bl_cmd *cmd, struct bl_packing *p)
         return bl_error_set(e, BL_EUSAGE, "no source given (see bload pack --help)");
     if (p->plan_path && !p->sequences_path)
         return bl_error_set(e, BL_EUSAGE, "--plan needs --sequences: the table that it was made from");
-    if (p->options.group_by && !p->sequences_path)
-        return bl_error_set(e, BL_EUSAGE, "--group-by needs --sequences: a table with that column");
     if (p->options.group_by && p->plan_path)
         return bl_error_set(e, BL_EUSAGE, "--group-by or --plan, not both: a plan says what shares a block");
     return bl_cmd_require_T(cmd);

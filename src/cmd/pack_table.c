@@ -98,26 +98,47 @@ static int copy_table(struct bl_packing *p, struct bl_error *e)
 }
 
 /* What a table says of its kind, or else --kind; *kind is NULL when it has no sequence that is of use. */
-static int find_table_kind(const struct bl_packing *p, const struct bl_kind **kind, struct bl_error *e)
+static int look_at_table(const struct bl_packing *p, const struct bl_kind **kind, struct bl_error *e)
 {
-    struct bl_buffer name = {0};
-    int code = bl_sequences_peek_kind(p->sequences_path, &name, e);
-    if (!code && !name.size)
-        *kind = p->inputs.kind_option ? bl_kinds[p->inputs.kind_option - 1] : NULL;
+    struct bl_buffer header = {0}, name = {0};
+    const struct bl_kind *said = p->inputs.kind_option ? bl_kinds[p->inputs.kind_option - 1] : NULL;
+    int code = bl_sequences_peek(p->sequences_path, &header, &name, e);
+    if (!code && p->options.group_by && bl_sequences_column(header.data, p->options.group_by) < 0)
+        code = bl_error_set(e, BL_EFAIL, "%s:1: no column \"%s\" to group by", p->sequences_path, p->options.group_by);
+    else if (!code && !name.size)
+        *kind = said;
     else if (!code && !(*kind = bl_kind_find(name.data)))
         code = bl_error_set(e, BL_EUSAGE, "the table's sequences are of the kind \"%s\", which is none", name.data);
-    else if (!code && p->inputs.kind_option && *kind != bl_kinds[p->inputs.kind_option - 1])
-        code = bl_error_set(e, BL_EUSAGE, "--kind %s: the table's sequences are %s",
-                            bl_kinds[p->inputs.kind_option - 1]->name, name.data);
+    else if (!code && said && *kind != said)
+        code = bl_error_set(e, BL_EUSAGE, "--kind %s: the table's sequences are %s", said->name, name.data);
+    bl_buffer_free(&header);
     bl_buffer_free(&name);
+    return code;
+}
+
+/* A column to group by must be one that the scan will give. */
+static int check_group(const struct bl_packing *p, struct bl_error *e)
+{
+    struct bl_buffer header = {0};
+    bl_buffer_text(&header, BL_SEQUENCES_COLUMNS);
+    if (p->inputs.kind->columns)
+        p->inputs.kind->columns(p->inputs.kind_config, bl_files_have_list(&p->inputs.files, p->inputs.kind), &header);
+    int code = bl_buffer_check(&header, e);
+    if (!code && bl_sequences_column(header.data, p->options.group_by) < 0)
+        code = bl_error_set(e, BL_EUSAGE,
+                            "--group-by %s: the scan gives no such column (a table that has one: --sequences)",
+                            p->options.group_by);
+    bl_buffer_free(&header);
     return code;
 }
 
 int bl_packing_kind(struct bl_cmd *cmd, struct bl_packing *p)
 {
     const struct bl_kind *kind = p->inputs.files.kind;
-    int code = p->sequences_path ? find_table_kind(p, &kind, &cmd->error) : BL_OK;
-    return code || !kind ? code : bl_inputs_use(&p->inputs, kind, cmd);
+    int code = p->sequences_path ? look_at_table(p, &kind, &cmd->error) : BL_OK;
+    if (!code && kind)
+        code = bl_inputs_use(&p->inputs, kind, cmd);
+    return code || !p->options.group_by || p->sequences_path ? code : check_group(p, &cmd->error);
 }
 
 /* The table must be one that these options would have made. */

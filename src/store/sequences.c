@@ -126,19 +126,25 @@ static int read_header(struct bl_sequences_file *file, char *line, struct bl_err
     return code ? code : file->further ? BL_OK : bl_error_memory(e);
 }
 
+int bl_sequences_column(const char *header, const char *name)
+{
+    size_t wanted = strlen(name);
+    for (int column = 0;; column++) {
+        size_t size = strcspn(header, "\t");
+        if (size == wanted && memcmp(header, name, size) == 0)
+            return column;
+        if (!header[size])
+            return -1;
+        header += size + 1;
+    }
+}
+
 /* Which column of this file makes the groups. */
 static int find_group_column(struct loading *l, const char *path, const char *line, struct bl_error *e)
 {
-    size_t wanted = strlen(l->group_by);
-    l->group_column = 0;
-    for (const char *at = line;; l->group_column++) {
-        size_t size = strcspn(at, "\t");
-        if (size == wanted && memcmp(at, l->group_by, size) == 0)
-            return BL_OK;
-        if (!at[size])
-            return bl_error_set(e, BL_EFAIL, "%s:1: no column \"%s\" to group by", path, l->group_by);
-        at += size + 1;
-    }
+    l->group_column = bl_sequences_column(line, l->group_by);
+    return l->group_column >= 0 ? BL_OK
+                                : bl_error_set(e, BL_EFAIL, "%s:1: no column \"%s\" to group by", path, l->group_by);
 }
 
 static int parse_status(const char *text)
@@ -448,7 +454,7 @@ static bool peek_row(const struct bl_sequences_file *file, char *line, struct bl
     return true;
 }
 
-int bl_sequences_peek_kind(const char *path, struct bl_buffer *kind, struct bl_error *e)
+int bl_sequences_peek(const char *path, struct bl_buffer *header, struct bl_buffer *kind, struct bl_error *e)
 {
     struct bl_sequences_file file = {.path = (char *)path};
     struct bl_lines lines;
@@ -458,16 +464,21 @@ int bl_sequences_peek_kind(const char *path, struct bl_buffer *kind, struct bl_e
     int got = 1, code = bl_lines_open(&lines, path, e);
     if (code)
         return code;
+    bl_buffer_text(header, "");
     bl_buffer_text(kind, "");
     while (!code && !found && (got = bl_lines_next(&lines, &line, &size, &ended, e)) > 0) {
-        if (lines.number == 1)
-            code = read_header(&file, line, e);
-        else
+        if (lines.number > 1) {
             found = peek_row(&file, line, kind);
+            continue;
+        }
+        bl_buffer_text(header, line);
+        code = read_header(&file, line, e);
     }
     bl_lines_close(&lines);
     free(file.further);
     code = code ? code : got < 0 ? got : BL_OK;
+    if (!code)
+        code = bl_buffer_check(header, e);
     return code ? code : bl_buffer_check(kind, e);
 }
 

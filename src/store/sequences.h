@@ -67,9 +67,12 @@ int bl_sequences_open_grouped(struct bl_sequences *sequences, const char *const 
                               struct bl_error *e);
 void bl_sequences_close(struct bl_sequences *sequences);
 
-/* The kind of a table's first ok row, escaped as it stands there: "" when it has no such row, or no such column. For a
- * look at a table without reading all of it. */
-int bl_sequences_peek_kind(const char *path, struct bl_buffer *kind, struct bl_error *e);
+/* A look at a table without reading all of it: its header line, and the kind of its first ok row, escaped as it stands
+ * there: "" when it has no such row, or no such column. */
+int bl_sequences_peek(const char *path, struct bl_buffer *header, struct bl_buffer *kind, struct bl_error *e);
+
+/* The place of a column in a header line, or -1. */
+int bl_sequences_column(const char *header, const char *name);
 
 /* A row read back, with the memory that its texts live in; start from {0}, reuse, free with bl_row_text_free. */
 struct bl_row_text {

@@ -114,10 +114,15 @@ test_groups_never_share_a_block() {
     expect 0 bload plan -q --dataset d --epochs 2
     expect 0 bload verify -q d
     expect 1 bload pack --sequences table.tsv --group-by shape -T 500 -o e
-    err_has 'no column "shape" to group by'
+    err_has 'table.tsv:1: no column "shape" to group by'
     expect 2 bload pack v --group-by colour -T 500 -o f
-    err_has -- '--group-by needs --sequences'
+    err_has -- '--group-by colour: the scan gives no such column'
     [ ! -e f ] || fail 'f was made'
+    printf '{"text": "one", "lang": "%s"}\n' en fr en fr >c.jsonl
+    expect 0 bload pack -q c.jsonl --tokenizer bytes --keep lang --group-by lang -T 12 -o f
+    is 2 "$(bload info --json f | sed -n 's/^ *"blocks": \([0-9]*\).*/\1/p')"
+    expect 0 bload plan -q --dataset f --epochs 2
+    expect 0 bload verify -q f
 }
 
 test_what_is_too_long_is_named() {
