@@ -174,12 +174,13 @@ struct version_sink {
 static void add_version(void *sink_, const char *name, const char *version)
 {
     struct version_sink *sink = sink_;
-    const struct bl_manifest_pairs *known = &sink->manifest->libraries;
-    bool again = false;
-    for (size_t i = 0; i < known->count; i++)
-        again |= strcmp(known->pair[i].name, name) == 0;
-    if (!sink->code && !again)
-        sink->code = bl_manifest_pair(&sink->manifest->libraries, name, version, sink->e);
+    struct bl_manifest_pairs *known = &sink->manifest->libraries;
+    for (size_t i = 0; i < known->count && !sink->code; i++) {
+        if (strcmp(known->pair[i].name, name) == 0)
+            return;
+    }
+    if (!sink->code)
+        sink->code = bl_manifest_pair(known, name, version, sink->e);
 }
 
 static int describe_field(const struct bl_finish *f, int i, struct bl_manifest *m, struct bl_error *e)

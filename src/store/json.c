@@ -15,6 +15,11 @@ static int append(const char *text, size_t size, void *out)
 }
 
 /* Not by json_dumps: where memory is short, it leaves out what it cannot append, and says nothing. */
+int bl_json_compact(const json_t *value, struct bl_buffer *out, struct bl_error *e)
+{
+    return json_dump_callback(value, append, out, JSON_COMPACT) ? bl_error_memory(e) : bl_buffer_check(out, e);
+}
+
 int bl_json_append(const json_t *value, struct bl_buffer *out, struct bl_error *e)
 {
     if (json_dump_callback(value, append, out, JSON_INDENT(2) | JSON_REAL_PRECISION(DIGITS)))

@@ -11,6 +11,9 @@
 #include "store/manifest.h"
 #include "store/words.h"
 
+/* Appends value as text without spaces. */
+int bl_json_compact(const json_t *value, struct bl_buffer *out, struct bl_error *e);
+
 /* Appends value as indented text with a newline at the end. */
 int bl_json_append(const json_t *value, struct bl_buffer *out, struct bl_error *e);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
+#include "store/json.h"
 
 int64_t bl_tensor_bytes(const struct bl_tensor *tensor)
 {
@@ -64,19 +64,21 @@ int bl_safetensors_header(const struct bl_tensor *const tensor[], int count, con
                           int pairs, struct bl_buffer *out, struct bl_error *e)
 {
     json_t *header = describe_all(tensor, count, metadata, pairs);
-    char *text = header ? json_dumps(header, JSON_COMPACT) : NULL;
+    struct bl_buffer text = {0};
+    int code = header ? bl_json_compact(header, &text, e) : bl_error_memory(e);
     json_decref(header);
-    if (!text)
-        return bl_error_memory(e);
-    size_t used = BL_SAFETENSORS_PREFIX + strlen(text);
-    size_t padding = (BL_SAFETENSORS_ALIGN - used % BL_SAFETENSORS_ALIGN) % BL_SAFETENSORS_ALIGN;
-    uint64_t n = used - BL_SAFETENSORS_PREFIX + padding;
-    bl_buffer_append(out, &n, sizeof n);
-    bl_buffer_text(out, text);
-    for (size_t i = 0; i < padding; i++)
-        bl_buffer_byte(out, ' ');
-    free(text);
-    return bl_buffer_check(out, e);
+    if (!code) {
+        size_t used = BL_SAFETENSORS_PREFIX + text.size;
+        size_t padding = (BL_SAFETENSORS_ALIGN - used % BL_SAFETENSORS_ALIGN) % BL_SAFETENSORS_ALIGN;
+        uint64_t n = used - BL_SAFETENSORS_PREFIX + padding;
+        bl_buffer_append(out, &n, sizeof n);
+        bl_buffer_append(out, text.data, text.size);
+        for (size_t i = 0; i < padding; i++)
+            bl_buffer_byte(out, ' ');
+        code = bl_buffer_check(out, e);
+    }
+    bl_buffer_free(&text);
+    return code;
 }
 
 /* --- parsing ---------------------------------------------------------------------------------------------------- */
