@@ -347,7 +347,8 @@ int bl_sources_list(struct bl_files *files, const struct bl_source *source, int 
         code = add_source(&l, &source[s], e);
     }
     if (!code) {
-        qsort(files->file, files->count, sizeof *files->file, compare_paths);
+        if (files->count)
+            qsort(files->file, files->count, sizeof *files->file, compare_paths);
         code = check_ids(files, e);
     }
     give_way(files);
