@@ -12,6 +12,8 @@
 #define SIZE ((size_t)5 << 20)
 #define EDGE ((size_t)1 << 20)
 
+enum { RULES = 10 };
+
 /* Five MiB of letters with separators strewn around every edge of a chunk, a few of them by halves. */
 static char *make_text(void)
 {
@@ -89,7 +91,7 @@ END_TEST
 /* Parts of any size have the documents of the whole, also where separators overlap one another. */
 START_TEST(parts_have_the_documents_of_the_whole)
 {
-    static const struct bl_division_rule rule[] = {
+    static const struct bl_division_rule rule[RULES] = {
         {BL_DIVISION_LINE, NULL, 0},          {BL_DIVISION_BLANK_LINE, NULL, 0}, {BL_DIVISION_SEPARATOR, "-", 1},
         {BL_DIVISION_SEPARATOR, "-=", 2},     {BL_DIVISION_SEPARATOR, "--", 2},  {BL_DIVISION_SEPARATOR, "\n\n", 2},
         {BL_DIVISION_SEPARATOR, "=x=x=", 5},  {BL_DIVISION_SEPARATOR, "---", 3}, {BL_DIVISION_SEPARATOR, "x-x", 3},
@@ -103,24 +105,22 @@ START_TEST(parts_have_the_documents_of_the_whole)
     FILE *file = fopen("text", "wb");
     ck_assert_uint_eq(fwrite(text, 1, SIZE, file), SIZE);
     ck_assert_int_eq(fclose(file), 0);
-    for (size_t r = 0; r < sizeof rule / sizeof *rule; r++) {
-        int64_t bytes = 0, count = take(&rule[r], text, 0, INT64_MAX, &bytes);
-        for (int64_t step = 300007; step < (int64_t)SIZE; step += 1500007) {
-            int64_t parted = 0, part_bytes = 0;
-            for (int64_t begin = 0; begin < (int64_t)SIZE; begin += step)
-                parted += take(&rule[r], text, begin, begin + step, &part_bytes);
-            ck_assert_msg(parted == count && part_bytes == bytes, "rule %zu, parts of %lld: %lld documents, not %lld",
-                          r, (long long)step, (long long)parted, (long long)count);
-        }
+    int64_t bytes = 0, count = take(&rule[_i], text, 0, INT64_MAX, &bytes);
+    for (int k = 0; k < unit_times(4); k++) {
+        int64_t parted = 0, part_bytes = 0, step = 300007 + (3 - k) * 1500007;
+        for (int64_t begin = 0; begin < (int64_t)SIZE; begin += step)
+            parted += take(&rule[_i], text, begin, begin + step, &part_bytes);
+        ck_assert_msg(parted == count && part_bytes == bytes, "rule %d, parts of %lld: %lld documents, not %lld", _i,
+                      (long long)step, (long long)parted, (long long)count);
     }
     /* And every place where a part can begin, where there are many of them. */
-    for (size_t r = 0; r < sizeof rule / sizeof *rule; r++) {
-        int64_t bytes = 0, parted = 0, part_bytes = 0, count = take(&rule[r], text, 4090, 4150, &bytes);
-        for (int64_t begin = 4090; begin < 4150; begin++)
-            parted += take(&rule[r], text, begin, begin + 1, &part_bytes);
-        ck_assert_msg(parted == count && part_bytes == bytes, "rule %zu: %lld documents, not %lld", r,
-                      (long long)parted, (long long)count);
-    }
+    int64_t parted = 0, part_bytes = 0;
+    bytes = 0;
+    count = take(&rule[_i], text, 4090, 4150, &bytes);
+    for (int64_t begin = 4090; begin < 4150; begin++)
+        parted += take(&rule[_i], text, begin, begin + 1, &part_bytes);
+    ck_assert_msg(parted == count && part_bytes == bytes, "rule %d: %lld documents, not %lld", _i, (long long)parted,
+                  (long long)count);
     free(text);
     unit_leave(directory);
 }
@@ -269,7 +269,7 @@ END_TEST
 static void add(TCase *tests)
 {
     tcase_add_test(tests, lines_and_separators_across_edges);
-    tcase_add_test(tests, parts_have_the_documents_of_the_whole);
+    tcase_add_loop_test(tests, parts_have_the_documents_of_the_whole, 0, RULES);
     tcase_add_test(tests, blank_lines_across_edges);
     tcase_add_test(tests, what_is_too_long_is_passed_over);
     tcase_add_test(tests, json_that_is_none);
