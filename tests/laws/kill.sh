@@ -105,15 +105,15 @@ test_text_scattered() {
     done
 } 2>/dev/null
 
-test_sound() {
-    sounds
-    set -- -T 8000 --oversize split --shard-size 30K
+# killed_every N [OPTION...]: the folder in, packed by two workers that are killed at every Nth step, and once more.
+killed_every() {
+    local every=$1 steps n status
+    shift
     expect 3 pack one -j 1 "$@"
     disturbed_pack LAWS_COUNT="$PWD/count" -- counted -j 2 "$@" 2>/dev/null || is 3 $?
-    local steps n status
     read -r steps _ <count
     [ "$steps" -gt 30 ] || fail "only $steps steps"
-    for n in $(seq 1 3 "$steps"); do
+    for n in $(seq 1 "$every" "$steps"); do
         rm -rf d
         status=0
         disturbed_pack LAWS_KILL="$n" -- d -j 2 "$@" 2>/dev/null || status=$?
@@ -124,24 +124,15 @@ test_sound() {
     done
 } 2>/dev/null
 
+test_sound() {
+    sounds
+    killed_every 3 -T 8000 --oversize split --shard-size 30K
+}
+
 test_arrays() {
     arrays
-    set -- -T 1000 --oversize split --shard-size 60K
-    expect 3 pack one -j 1 "$@"
-    disturbed_pack LAWS_COUNT="$PWD/count" -- counted -j 2 "$@" 2>/dev/null || is 3 $?
-    local steps n status
-    read -r steps _ <count
-    [ "$steps" -gt 30 ] || fail "only $steps steps"
-    for n in $(seq 1 2 "$steps"); do
-        rm -rf d
-        status=0
-        disturbed_pack LAWS_KILL="$n" -- d -j 2 "$@" 2>/dev/null || status=$?
-        is 137 $status
-        whole one d
-        expect 3 pack d -j 2 "$@"
-        identical one d
-    done
-} 2>/dev/null
+    killed_every 2 -T 1000 --oversize split --shard-size 60K
+}
 
 test_cuts() {
     speech
@@ -163,41 +154,14 @@ test_cuts() {
 
 test_images() {
     images
-    expect 3 pack one -j 1
-    disturbed_pack LAWS_COUNT="$PWD/count" -- counted -j 2 2>/dev/null || is 3 $?
-    local steps n status
-    read -r steps _ <count
-    [ "$steps" -gt 30 ] || fail "only $steps steps"
-    for n in $(seq 1 4 "$steps"); do
-        rm -rf d
-        status=0
-        disturbed_pack LAWS_KILL="$n" -- d -j 2 2>/dev/null || status=$?
-        is 137 $status
-        whole one d
-        expect 3 pack d -j 2
-        identical one d
-    done
-} 2>/dev/null
+    killed_every 4
+}
 
 test_fields() {
     clips
     further_field
-    set -- -c fields.yaml -T 50
-    expect 3 pack one -j 1 "$@"
-    disturbed_pack LAWS_COUNT="$PWD/count" -- counted -j 2 "$@" 2>/dev/null || is 3 $?
-    local steps n status
-    read -r steps _ <count
-    [ "$steps" -gt 30 ] || fail "only $steps steps"
-    for n in $(seq 1 3 "$steps"); do
-        rm -rf d
-        status=0
-        disturbed_pack LAWS_KILL="$n" -- d -j 2 "$@" 2>/dev/null || status=$?
-        is 137 $status
-        whole one d
-        expect 3 pack d -j 2 "$@"
-        identical one d
-    done
-} 2>/dev/null
+    killed_every 3 -c fields.yaml -T 50
+}
 
 # What a run keeps for itself is told by what it was made from: a file that is another one is tokenized again.
 test_a_spool_of_other_inputs() {
