@@ -100,8 +100,9 @@ START_TEST(parts_have_the_documents_of_the_whole)
     unit_enter(directory);
     char *text = make_text();
     /* Rows of what overlaps itself, longer than what is read at once. */
-    memset(text + 70000, '-', 1500000);
-    memset(text + 2000000, '\n', 1300001);
+    size_t row = (size_t)unit_times(16) * 81250;
+    memset(text + 70000, '-', row);
+    memset(text + 2000000, '\n', row + 1);
     FILE *file = fopen("text", "wb");
     ck_assert_uint_eq(fwrite(text, 1, SIZE, file), SIZE);
     ck_assert_int_eq(fclose(file), 0);
