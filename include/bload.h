@@ -144,6 +144,30 @@ BLOAD_API int bload_dataset_rows(struct bload_dataset *dataset, int64_t *rows, s
 BLOAD_API int bload_dataset_sequence(struct bload_dataset *dataset, int64_t row, struct bload_sequence *out,
                                      struct bload_error *error);
 
+/* An attribute: a column that the table of sequences has further, of numbers, which the blocks have as well. */
+struct bload_attribute {
+    const char *name;  /* as long-lived as the dataset */
+    const char *dtype; /* "I64" or "F64" */
+};
+
+BLOAD_API int bload_dataset_attributes(const struct bload_dataset *dataset);
+/* attribute: 0 to bload_dataset_attributes - 1. */
+BLOAD_API int bload_dataset_attribute(const struct bload_dataset *dataset, int attribute, struct bload_attribute *out,
+                                      struct bload_error *error);
+/* The attribute of that name, or -1. */
+BLOAD_API int bload_dataset_find_attribute(const struct bload_dataset *dataset, const char *name);
+
+/* Copies an attribute of block `block` into out: S elements of int64_t or double, the value of the sequence in each
+ * place. NaN is an empty value; places that are unused, or whose sequence failed, have 0: bload_tables.sequence tells.
+ */
+BLOAD_API int bload_read_attribute(struct bload_dataset *dataset, int64_t block, int attribute, void *out,
+                                   struct bload_error *error);
+
+/* The text that a row of sequences.tsv has in a further column, such as one that --attributes joined to it. Holds until
+ * the dataset's next call. BLOAD_EUSAGE: there is no such row or column. */
+BLOAD_API int bload_dataset_value(struct bload_dataset *dataset, int64_t row, const char *column, const char **text,
+                                  struct bload_error *error);
+
 /* --- plans ------------------------------------------------------------------------------------------------------ */
 
 enum bload_strategy {

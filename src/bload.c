@@ -13,6 +13,7 @@
 
 struct bload_dataset {
     struct bl_dataset dataset;
+    struct bl_buffer value; /* what bload_dataset_value gave last */
 };
 
 struct bload_plan {
@@ -55,6 +56,7 @@ void bload_dataset_close(struct bload_dataset *dataset)
     if (!dataset)
         return;
     bl_dataset_close(&dataset->dataset);
+    bl_buffer_free(&dataset->value);
     free(dataset);
 }
 
@@ -164,19 +166,75 @@ int bload_dataset_rows(struct bload_dataset *dataset, int64_t *rows, struct bloa
     return give(code, &e, error);
 }
 
+int bload_dataset_attributes(const struct bload_dataset *dataset)
+{
+    return dataset->dataset.manifest.format.attributes;
+}
+
+int bload_dataset_attribute(const struct bload_dataset *dataset, int a, struct bload_attribute *out,
+                            struct bload_error *error)
+{
+    const struct bl_format *format = &dataset->dataset.manifest.format;
+    struct bl_error e = {0};
+    *out = (struct bload_attribute){0};
+    if (a < 0 || a >= format->attributes)
+        return give(bl_error_set(&e, BL_EUSAGE, "there is no attribute %d: the dataset has %d", a, format->attributes),
+                    &e, error);
+    *out = (struct bload_attribute){format->attribute[a].name, bl_dtype_name(format->attribute[a].dtype)};
+    return give(BL_OK, &e, error);
+}
+
+int bload_dataset_find_attribute(const struct bload_dataset *dataset, const char *name)
+{
+    const struct bl_format *format = &dataset->dataset.manifest.format;
+    for (int a = 0; a < format->attributes; a++) {
+        if (strcmp(format->attribute[a].name, name) == 0)
+            return a;
+    }
+    return -1;
+}
+
+int bload_read_attribute(struct bload_dataset *dataset, int64_t block, int attribute, void *out,
+                         struct bload_error *error)
+{
+    struct bl_error e = {0};
+    return give(bl_dataset_attribute(&dataset->dataset, block, attribute, out, &e), &e, error);
+}
+
+/* Reads a row of sequences.tsv into the dataset's own. */
+static int read_row(struct bload_dataset *dataset, int64_t row, struct bl_error *e)
+{
+    const struct bl_sequences *sequences = NULL;
+    int code = bl_dataset_sequences(&dataset->dataset, &sequences, e);
+    if (!code && (row < 0 || (uint64_t)row >= sequences->count))
+        code =
+            bl_error_set(e, BL_EUSAGE, "there is no sequence %" PRId64 ": the dataset has %zu", row, sequences->count);
+    return code ? code : bl_sequences_row(sequences, (size_t)row, &dataset->dataset.row, e);
+}
+
+int bload_dataset_value(struct bload_dataset *dataset, int64_t row, const char *column, const char **text,
+                        struct bload_error *error)
+{
+    struct bl_error e = {0};
+    *text = NULL;
+    bl_buffer_clear(&dataset->value);
+    int code = read_row(dataset, row, &e);
+    if (!code && !bl_row_value(&dataset->dataset.row.row, column, &dataset->value))
+        code = bl_buffer_check(&dataset->value, &e)
+                   ? BL_EFAIL
+                   : bl_error_set(&e, BL_EUSAGE, "there is no further column \"%s\"", column);
+    if (!code)
+        *text = dataset->value.data;
+    return give(code, &e, error);
+}
+
 int bload_dataset_sequence(struct bload_dataset *dataset, int64_t row, struct bload_sequence *out,
                            struct bload_error *error)
 {
     struct bl_error e = {0};
-    const struct bl_sequences *sequences = NULL;
-    struct bl_row_text *text = &dataset->dataset.row;
+    const struct bl_row_text *text = &dataset->dataset.row;
     *out = (struct bload_sequence){0};
-    int code = bl_dataset_sequences(&dataset->dataset, &sequences, &e);
-    if (!code && (row < 0 || (uint64_t)row >= sequences->count))
-        code =
-            bl_error_set(&e, BL_EUSAGE, "there is no sequence %" PRId64 ": the dataset has %zu", row, sequences->count);
-    if (!code)
-        code = bl_sequences_row(sequences, (size_t)row, text, &e);
+    int code = read_row(dataset, row, &e);
     if (!code)
         *out = (struct bload_sequence){.id = text->row.id,
                                        .path = text->row.path,

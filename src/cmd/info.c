@@ -25,6 +25,12 @@ static const struct bl_option table[] = {
     {0},
 };
 
+/* Texts from files: escaped, so that none can play tricks on a terminal's lines. */
+static void append_escaped(struct bl_buffer *out, const char *text)
+{
+    bl_text_escape(out, text, strlen(text));
+}
+
 static void append_plan(const struct bl_info *info, struct bl_buffer *out)
 {
     const struct bl_words *w = &info->manifest.words;
@@ -60,6 +66,17 @@ static void append_fields(const struct bl_info *info, struct bl_buffer *out)
     }
 }
 
+static void append_attributes(const struct bl_info *info, struct bl_buffer *out)
+{
+    const struct bl_format *format = &info->manifest.format;
+    for (int a = 0; a < format->attributes; a++) {
+        bl_buffer_text(out, a ? ", " : "attributes  ");
+        append_escaped(out, format->attribute[a].name);
+        bl_buffer_printf(out, " %s%s", bl_dtype_name(format->attribute[a].dtype),
+                         a + 1 == format->attributes ? "\n" : "");
+    }
+}
+
 static void append_files(const struct bl_info *info, struct bl_buffer *out)
 {
     const struct bl_manifest *m = &info->manifest;
@@ -72,12 +89,6 @@ static void append_files(const struct bl_info *info, struct bl_buffer *out)
     for (size_t i = 0; i < m->libraries.count; i++)
         bl_buffer_printf(out, ", %s %s", m->libraries.pair[i].name, m->libraries.pair[i].value);
     bl_buffer_byte(out, '\n');
-}
-
-/* Texts from files: escaped, so that none can play tricks on a terminal's lines. */
-static void append_escaped(struct bl_buffer *out, const char *text)
-{
-    bl_text_escape(out, text, strlen(text));
 }
 
 static void append_faults(const struct bl_info *info, struct bl_buffer *out)
@@ -132,6 +143,7 @@ static int run(struct bl_cmd *cmd, struct informing *i)
     } else {
         append_plan(&i->info, &text);
         append_fields(&i->info, &text);
+        append_attributes(&i->info, &text);
         append_files(&i->info, &text);
         append_faults(&i->info, &text);
         append_histogram(&i->info, &text);

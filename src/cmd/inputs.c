@@ -38,6 +38,24 @@ static const struct bl_option table[] = {
      .placeholder = "DIR",
      .offset = offsetof(struct bl_inputs, spool),
      .help = "where tokens wait between scan and pack; pack takes its output's own folder when not given"},
+    {.name = "attributes",
+     .type = &bl_option_path,
+     .placeholder = "FILE",
+     .offset = offsetof(struct bl_inputs, table.path),
+     .help = "a CSV or TSV with a row for each sequence: its columns are joined by id, and numeric ones become tensors "
+             "[n,S]"},
+    {.name = "attributes-id",
+     .type = &bl_option_string,
+     .placeholder = "COLUMN",
+     .affects = BL_AFFECTS_LENGTHS,
+     .offset = offsetof(struct bl_inputs, table.id),
+     .help = "which of its columns has the ids [id, else the first]"},
+    {.name = "attributes-columns",
+     .type = &bl_option_string,
+     .placeholder = "A,B",
+     .affects = BL_AFFECTS_LENGTHS,
+     .offset = offsetof(struct bl_inputs, table.columns),
+     .help = "which of its columns are joined [all others]"},
     {0},
 };
 
@@ -141,6 +159,9 @@ int bl_inputs_settle(struct bl_inputs *inputs, struct bl_cmd *cmd)
         inputs->sources = inputs->config.sources;
         inputs->base = inputs->config.directory;
     }
+    if ((inputs->table.id || inputs->table.columns) && !inputs->table.path)
+        return bl_error_set(&cmd->error, BL_EUSAGE, "--attributes-%s needs --attributes FILE",
+                            inputs->table.id ? "id" : "columns");
     code = settle_dtype(inputs, &cmd->error);
     for (int k = 0; bl_kinds[k] && !code; k++)
         code = shared_config(inputs, k) ? BL_OK : bl_kinds[k]->check(inputs->configs[k], &cmd->error);
@@ -197,6 +218,17 @@ static int check_flags(const struct bl_cmd *cmd, const struct bl_kind *kind, str
     return BL_OK;
 }
 
+static int read_attributes(struct bl_inputs *inputs, struct bl_cmd *cmd)
+{
+    struct bl_error *e = &cmd->error;
+    int code = bl_config_resolve(&inputs->config, &cmd->options, table, inputs, e);
+    if (!code && inputs->table.path && strcmp(inputs->table.path, "-") == 0)
+        code = bl_error_set(e, BL_EUSAGE, "--attributes is a file: standard input cannot be looked at again");
+    if (!code && inputs->table.path)
+        code = bl_attributes_open(&inputs->attributes, &inputs->table, &cmd->cancel.raised, e);
+    return code;
+}
+
 int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_cmd *cmd)
 {
     inputs->kind_config = inputs->configs[bl_kind_index(kind)];
@@ -216,7 +248,45 @@ int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct b
         inputs->own_config = inputs->kind_config;
         code = prepare(inputs, &cmd->options, kind, inputs->kind_config, &cmd->error);
     }
-    return code || !inputs->config.fields ? code : join(inputs, &cmd->error);
+    if (!code && inputs->config.fields)
+        code = join(inputs, &cmd->error);
+    return code ? code : read_attributes(inputs, cmd);
+}
+
+int bl_inputs_header(const struct bl_inputs *inputs, struct bl_buffer *header, struct bl_error *e)
+{
+    bl_buffer_text(header, BL_SEQUENCES_COLUMNS);
+    if (inputs->kind->columns)
+        inputs->kind->columns(inputs->kind_config, bl_files_have_list(&inputs->files, inputs->kind), header);
+    int code = bl_buffer_check(header, e);
+    for (int c = 0; !code && inputs->attributes && c < bl_attributes_count(inputs->attributes); c++) {
+        const char *name = bl_attributes_name(inputs->attributes, c);
+        if (bl_sequences_column(header->data, name) >= 0)
+            code = bl_error_set(e, BL_EUSAGE,
+                                "%s: the scan gives a column \"%s\" already: rename it, or leave it out with "
+                                "--attributes-columns",
+                                inputs->table.path, name);
+    }
+    if (!code && inputs->attributes)
+        bl_attributes_columns(inputs->attributes, header);
+    return code ? code : bl_buffer_check(header, e);
+}
+
+int bl_inputs_joined(struct bl_inputs *inputs, struct bl_error *e)
+{
+    char a[32];
+    const char *id = "";
+    int64_t line = 0, unused = inputs->attributes ? bl_attributes_unused(inputs->attributes, &id, &line) : 0;
+    if (unused)
+        bl_buffer_printf(&inputs->unused, "%s: %s row%s to no sequence, the first in line %" PRId64 " (\"%s\")",
+                         inputs->table.path, bl_text_count(a, unused), unused == 1 ? " belongs" : "s belong", line, id);
+    return bl_buffer_check(&inputs->unused, e);
+}
+
+void bl_inputs_say_unused(const struct bl_inputs *inputs)
+{
+    if (inputs->unused.size)
+        bl_cmd_say("%s", inputs->unused.data);
 }
 
 static int add_path(void *context, const char *path, struct bl_error *e)
@@ -256,6 +326,8 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
 void bl_inputs_free(struct bl_inputs *inputs)
 {
     bl_buffer_free(&inputs->faulty);
+    bl_buffer_free(&inputs->unused);
+    bl_attributes_close(inputs->attributes);
     bl_files_free(&inputs->files);
     free(inputs->source);
     if (inputs->own_kind && inputs->own_kind->release)

@@ -4,6 +4,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/config.h"
+#include "scan/attributes.h"
 #include "scan/sources.h"
 #include "store/sequences.h"
 
@@ -22,8 +23,11 @@ struct bl_inputs {
     const struct bl_kind *own_kind; /* of the sources, once it was made ready */
     void *own_config;
     struct bl_joined joined;
-    const char *dtype; /* option; NULL: each kind's own default */
-    const char *spool; /* option */
+    const char *dtype;                 /* option; NULL: each kind's own default */
+    const char *spool;                 /* option */
+    struct bl_attributes_source table; /* options: the table of attributes */
+    struct bl_attributes *attributes;  /* from it; NULL: none */
+    struct bl_buffer unused;           /* what there is to say of its rows that no sequence took */
     struct bl_files files;
     int64_t empty;           /* rows without fault and without steps that were told */
     struct bl_buffer faulty; /* path of the file whose faults were told last */
@@ -40,8 +44,18 @@ int bl_inputs_settle(struct bl_inputs *inputs, struct bl_cmd *cmd);
 int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd);
 
 /* This kind is in use from now on, joined with the fields that the YAML file adds: checks that no flag concerns another
- * one alone (BL_EUSAGE), has it make ready what its options name (a tokenizer), and tells what it warns of. */
+ * one alone (BL_EUSAGE), has it make ready what its options name (a tokenizer), and tells what it warns of. Reads the
+ * table of attributes. */
 int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_cmd *cmd);
+
+/* Appends the header line of the table that a scan of these inputs gives. BL_EUSAGE: a column comes twice. */
+int bl_inputs_header(const struct bl_inputs *inputs, struct bl_buffer *header, struct bl_error *e);
+
+/* The table of attributes has been joined: notes what bl_inputs_say_unused says. */
+int bl_inputs_joined(struct bl_inputs *inputs, struct bl_error *e);
+
+/* "labels.csv: 2 rows belong to no sequence", for the summary; nothing when all do. */
+void bl_inputs_say_unused(const struct bl_inputs *inputs);
 
 /* Lists the files of a table instead. */
 int bl_inputs_list_table(struct bl_inputs *inputs, const struct bl_sequences *sequences, struct bl_error *e);

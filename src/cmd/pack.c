@@ -97,7 +97,9 @@ static int make_format(struct bl_cmd *cmd, struct bl_packing *p)
     p->format.has_segment_ids = p->options.segment_ids;
     p->format.compressed = p->options.compress.on;
     p->format.level = p->options.compress.level;
-    code = bl_plan_digest(&p->plan, p->table.length, p->format.plan_digest, e);
+    code = bl_packing_attributes(p, e);
+    if (!code)
+        code = bl_plan_digest(&p->plan, p->table.length, p->format.plan_digest, e);
     return code ? code : bl_format_init(&p->format, p->options.shard_size, e);
 }
 
@@ -166,6 +168,7 @@ static int write_shards(struct bl_cmd *cmd, struct bl_packing *p)
                           .kind = p->inputs.kind,
                           .config = p->inputs.kind_config,
                           .format = &p->format,
+                          .values = &p->values,
                           .pad_repeat = p->options.pad == BL_PAD_REPEAT,
                           .workers = p->workers,
                           .slots = p->slots,
@@ -231,6 +234,8 @@ static void say_summary(const struct bl_packing *p)
                    f->skipped, f->failed, f->failed_steps, f->damaged);
     bl_inputs_say_adjusted(f->adjusted);
     bl_inputs_say_untold(&p->inputs, f->empty, p->untold);
+    bl_packing_say_attributes(p);
+    bl_inputs_say_unused(&p->inputs);
     bl_inputs_say_ignored(&p->inputs);
 }
 
@@ -294,6 +299,8 @@ static void free_packing(struct bl_packing *p)
 {
     bl_state_close(&p->state);
     bl_plan_free(&p->plan);
+    bl_values_free(&p->values);
+    bl_buffer_free(&p->attributes_said);
     bl_sequences_close(&p->table);
     bl_inputs_free(&p->inputs);
     bl_buffer_free(&p->identity);

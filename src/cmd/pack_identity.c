@@ -62,6 +62,8 @@ int bl_packing_identify(struct bl_cmd *cmd, struct bl_packing *p)
         p->inputs.kind->identify(p->inputs.kind_config, &p->identity);
     int code = add_checksum(p, "sequences", p->sequences_path, &cmd->error);
     if (!code)
+        code = add_checksum(p, "attributes", p->inputs.table.path, &cmd->error);
+    if (!code)
         code = add_lists(p, &cmd->error);
     if (!code)
         code = add_checksum(p, "plan", p->plan_path, &cmd->error);

@@ -7,6 +7,7 @@
 #include "cmd/packing.h"
 #include "scan/compare.h"
 #include "scan/scan.h"
+#include "scan/table.h"
 
 int bl_packing_tolerate(struct bl_packing *p, const struct bl_row *row, const char *reason, int64_t inputs,
                         struct bl_error *e)
@@ -59,6 +60,7 @@ static int run_scan(struct bl_cmd *cmd, struct bl_packing *p, struct bl_output *
                           .base = p->inputs.base,
                           .kind = p->inputs.kind,
                           .config = p->inputs.kind_config,
+                          .attributes = out ? p->inputs.attributes : NULL,
                           .workers = p->workers,
                           .env = &p->env,
                           .temporary = p->state.folder,
@@ -86,9 +88,23 @@ static int scan(struct bl_cmd *cmd, struct bl_packing *p)
     return code;
 }
 
+static int join_table(struct bl_packing *p, struct bl_error *e)
+{
+    struct bl_output out = {0};
+    int code = bl_output_open(&out, p->state.sequences, e);
+    if (!code)
+        code = bl_table_join(p->sequences_path, p->inputs.attributes, &out, take_scan_fault, p, e);
+    if (!code)
+        code = bl_output_commit(&out, e);
+    bl_output_abort(&out);
+    return code;
+}
+
 /* A table that was given is copied: the run must go on with the same one. */
 static int copy_table(struct bl_packing *p, struct bl_error *e)
 {
+    if (p->inputs.attributes)
+        return join_table(p, e);
     struct bl_buffer text = {0};
     int code = bl_io_slurp(p->sequences_path, SIZE_MAX / 4, &text, e);
     if (!code)
@@ -103,7 +119,9 @@ static int look_at_table(const struct bl_packing *p, const struct bl_kind **kind
     struct bl_buffer header = {0}, name = {0};
     const struct bl_kind *said = p->inputs.kind_option ? bl_kinds[p->inputs.kind_option - 1] : NULL;
     int code = bl_sequences_peek(p->sequences_path, &header, &name, e);
-    if (!code && p->options.group_by && bl_sequences_column(header.data, p->options.group_by) < 0)
+    /* With attributes the column may be one of theirs: it is looked for when they are joined. */
+    if (!code && p->options.group_by && !p->inputs.table.path &&
+        bl_sequences_column(header.data, p->options.group_by) < 0)
         code = bl_error_set(e, BL_EFAIL, "%s:1: no column \"%s\" to group by", p->sequences_path, p->options.group_by);
     else if (!code && !name.size)
         *kind = said;
@@ -116,15 +134,12 @@ static int look_at_table(const struct bl_packing *p, const struct bl_kind **kind
     return code;
 }
 
-/* A column to group by must be one that the scan will give. */
-static int check_group(const struct bl_packing *p, struct bl_error *e)
+/* Columns that the scan will give come once, and that to group by is one of them. */
+static int check_columns(const struct bl_packing *p, struct bl_error *e)
 {
     struct bl_buffer header = {0};
-    bl_buffer_text(&header, BL_SEQUENCES_COLUMNS);
-    if (p->inputs.kind->columns)
-        p->inputs.kind->columns(p->inputs.kind_config, bl_files_have_list(&p->inputs.files, p->inputs.kind), &header);
-    int code = bl_buffer_check(&header, e);
-    if (!code && bl_sequences_column(header.data, p->options.group_by) < 0)
+    int code = bl_inputs_header(&p->inputs, &header, e);
+    if (!code && p->options.group_by && bl_sequences_column(header.data, p->options.group_by) < 0)
         code = bl_error_set(e, BL_EUSAGE,
                             "--group-by %s: the scan gives no such column (a table that has one: --sequences)",
                             p->options.group_by);
@@ -138,7 +153,9 @@ int bl_packing_kind(struct bl_cmd *cmd, struct bl_packing *p)
     int code = p->sequences_path ? look_at_table(p, &kind, &cmd->error) : BL_OK;
     if (!code && kind)
         code = bl_inputs_use(&p->inputs, kind, cmd);
-    return code || !p->options.group_by || p->sequences_path ? code : check_group(p, &cmd->error);
+    if (!code && !p->sequences_path)
+        code = check_columns(p, &cmd->error);
+    return code ? code : bl_packing_check_attributes(p, &cmd->error);
 }
 
 /* The table must be one that these options would have made. */
@@ -198,6 +215,8 @@ int bl_packing_table(struct bl_cmd *cmd, struct bl_packing *p)
     int code = make_spool(p, e);
     if (!code && !found)
         code = p->sequences_path ? copy_table(p, e) : scan(cmd, p);
+    if (!code && !found)
+        code = bl_inputs_joined(&p->inputs, e);
     const char *path = p->state.sequences;
     if (!code && p->options.group_by)
         code = bl_sequences_open_grouped(&p->table, &path, 1, p->options.group_by, e);

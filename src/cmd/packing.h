@@ -1,5 +1,5 @@
 /* What the parts of `bload pack` share: the command itself (pack.c), the table of its inputs (pack_table.c), and what
- * makes a dataset the same as the one that is there (pack_identity.c). */
+ * makes a dataset the same as the one that is there (pack_identity.c), and attributes (pack_attributes.c). */
 #ifndef BL_PACKING_H
 #define BL_PACKING_H
 
@@ -11,6 +11,7 @@
 #include "run/state.h"
 #include "store/format.h"
 #include "store/sequences.h"
+#include "store/values.h"
 
 struct bl_packing {
     bool print_config;
@@ -27,6 +28,8 @@ struct bl_packing {
     struct bl_sequences table;
     struct bl_plan plan;
     struct bl_format format;
+    struct bl_values values;          /* of the format's attributes */
+    struct bl_buffer attributes_said; /* which columns became attributes, for the summary */
     int workers, slots;
     int64_t memory; /* that is left for the page cache */
     struct bl_progress progress;
@@ -44,6 +47,16 @@ int bl_packing_kind(struct bl_cmd *cmd, struct bl_packing *p);
 /* Gets the table of the scan in DIR/.bload: made now, copied from --sequences, or found there and compared with the
  * inputs. It must be of one kind, and scanned as the options say. */
 int bl_packing_table(struct bl_cmd *cmd, struct bl_packing *p);
+
+/* No column of the table of attributes may be called like a tensor that the shards will have. BL_EUSAGE. */
+int bl_packing_check_attributes(const struct bl_packing *p, struct bl_error *e);
+
+/* Makes attributes of the format out of those columns of the table of attributes that are numbers, once the table is
+ * there. */
+int bl_packing_attributes(struct bl_packing *p, struct bl_error *e);
+
+/* Which they are, and which columns are text, for the summary. */
+void bl_packing_say_attributes(const struct bl_packing *p);
 
 /* An input was found to be of no use, or damaged: BL_EFAIL when that is one too many, by --on-error and --max-failed.
  */

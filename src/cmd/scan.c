@@ -57,6 +57,7 @@ static void say_summary(const struct scan *scan)
                bl_text_count(steps, f->steps), bl_text_count(damaged, f->damaged), bl_text_count(skipped, f->skipped));
     bl_inputs_say_adjusted(f->adjusted);
     bl_inputs_say_untold(&scan->inputs, f->empty, f->untold);
+    bl_inputs_say_unused(&scan->inputs);
     bl_inputs_say_ignored(&scan->inputs);
 }
 
@@ -67,6 +68,10 @@ static int run(struct bl_cmd *cmd, struct scan *scan)
     int code = bl_inputs_list(&scan->inputs, cmd);
     if (!code)
         code = bl_inputs_use(&scan->inputs, scan->inputs.files.kind, cmd);
+    struct bl_buffer header = {0};
+    if (!code)
+        code = bl_inputs_header(&scan->inputs, &header, &cmd->error);
+    bl_buffer_free(&header);
     if (!code && scan->inputs.spool)
         code = bl_io_mkdirs(scan->inputs.spool, &cmd->error);
     struct bl_output out = {0};
@@ -84,6 +89,7 @@ static int run(struct bl_cmd *cmd, struct scan *scan)
                               .base = scan->inputs.base,
                               .kind = scan->inputs.kind,
                               .config = scan->inputs.kind_config,
+                              .attributes = scan->inputs.attributes,
                               .workers = bl_cmd_workers(&cmd->common),
                               .env = &env,
                               .fault = take_fault,
@@ -92,6 +98,8 @@ static int run(struct bl_cmd *cmd, struct scan *scan)
         code = bl_scan_run(&job, &out, &scan->found, &cmd->error);
         bl_progress_end(&scan->progress);
     }
+    if (!code)
+        code = bl_inputs_joined(&scan->inputs, &cmd->error);
     if (!code)
         code = bl_output_commit(&out, &cmd->error);
     bl_output_abort(&out);

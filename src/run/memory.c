@@ -25,7 +25,8 @@ static int64_t needed(const struct bl_sequences *table, const struct bl_plan *pl
                       int64_t reader, int workers, int slots)
 {
     /* Of either, 8 bytes are for scattering a spool. */
-    int64_t tables = 24 * (int64_t)table->count + 28 * (int64_t)plan->pieces + 8 * (int64_t)plan->blocks;
+    int64_t tables = 24 * (int64_t)table->count + 28 * (int64_t)plan->pieces + 8 * (int64_t)plan->blocks +
+                     bl_values_memory(format, table->count);
     int64_t open_shards = slots / format->blocks_per_shard + 2;
     return BASE_MEMORY + tables + slots * (int64_t)bl_block_memory(format, true) +
            workers * (reader + compressor_memory(format)) + open_shards * (int64_t)bl_shard_memory(format);

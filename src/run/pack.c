@@ -368,6 +368,7 @@ static int make_pool(struct packing *p, int slots, struct bl_error *e)
         int code = bl_block_make(&p->job[i].block, p->pack->format, true, e);
         if (code)
             return code;
+        p->job[i].block.values = p->pack->values;
         p->job[i].next = p->free;
         p->free = &p->job[i];
     }

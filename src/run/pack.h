@@ -27,7 +27,8 @@ struct bl_pack {
     const struct bl_kind *kind;
     const void *config; /* of that kind */
     const struct bl_format *format;
-    bool pad_repeat; /* the end of a block repeats its last entry instead of zeros */
+    const struct bl_values *values; /* of its attributes */
+    bool pad_repeat;                /* the end of a block repeats its last entry instead of zeros */
     int workers, slots;
     const struct bl_kind_env *env;
     struct bl_scatter *scatter; /* where pieces were brought to already, or NULL */

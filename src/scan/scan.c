@@ -27,14 +27,17 @@ struct fault {
 struct job {
     struct bl_stretch_files files;
     const char *kind, *sampling;
-    const char *columns; /* names of further columns, a tab before each */
-    const char *missing; /* a tab for each */
-    bool counted;        /* by the kind: there is something to be kept */
-    bool silent;         /* the table is there already */
+    const char *columns;              /* names of further columns, a tab before each */
+    const char *missing;              /* a tab for each */
+    bool counted;                     /* by the kind: there is something to be kept */
+    bool silent;                      /* the table is there already */
+    struct bl_attributes *attributes; /* or NULL */
     struct bl_scan_progress found;
     struct bl_buffer id;
-    struct bl_spill rows; /* lines of the table */
-    struct bl_row held;   /* whose form is to be compared with the first's when its turn comes */
+    struct bl_buffer joined; /* values of a row's further columns and its attributes */
+    struct bl_buffer lack;   /* why it is skipped without these */
+    struct bl_spill rows;    /* lines of the table */
+    struct bl_row held;      /* whose form is to be compared with the first's when its turn comes */
     char *form, *reason, *further;
     struct fault *fault;
     size_t faults;
@@ -71,6 +74,8 @@ static void discard(void *context, void *job_)
     free(job->reason);
     free(job->further);
     bl_buffer_free(&job->id);
+    bl_buffer_free(&job->joined);
+    bl_buffer_free(&job->lack);
     bl_spill_free(&job->rows);
     bl_stretch_files_free(&job->files);
     free(job);
@@ -89,6 +94,7 @@ static int produce(void *context, void **job_, struct bl_error *e)
         return more;
     }
     job->silent = !s->out;
+    job->attributes = s->scan->attributes;
     job->files.stretch.again = job->silent;
     job->columns = s->columns.data;
     job->missing = s->missing.data;
@@ -172,6 +178,24 @@ static int hold(struct job *job, const struct bl_row *row, struct bl_error *e)
     return job->form && job->reason && job->further ? BL_OK : bl_error_memory(e);
 }
 
+/* A row's attributes follow its other columns; without them it is of no use. */
+static int join(struct job *job, struct bl_row *row, struct bl_error *e)
+{
+    const char *values;
+    int code = bl_attributes_take(job->attributes, row->id, &values, e);
+    if (code)
+        return code;
+    bl_buffer_clear(&job->joined);
+    bl_buffer_text(&job->joined, row->further);
+    if (values)
+        bl_buffer_text(&job->joined, values);
+    for (int c = 0; !values && c < bl_attributes_count(job->attributes); c++)
+        bl_buffer_byte(&job->joined, '\t');
+    row->further = job->joined.data;
+    code = bl_buffer_check(&job->joined, e);
+    return code || values ? code : bl_attributes_lack(job->attributes, row, &job->lack, e);
+}
+
 /* Takes a row from the kind and says the rest of it. */
 static int emit(void *sink, int input, const struct bl_row *given, struct bl_error *e)
 {
@@ -202,6 +226,9 @@ static int emit(void *sink, int input, const struct bl_row *given, struct bl_err
     if (!row.further || !*row.further)
         row.further = job->missing;
     row.columns = job->columns;
+    int code = job->attributes ? join(job, &row, e) : BL_OK;
+    if (code)
+        return code;
     return row.form ? hold(job, &row, e) : put(job, &row, e);
 }
 
@@ -318,8 +345,11 @@ static int write_header(struct scanning *s, struct bl_error *e)
     bl_buffer_text(&s->columns, "");
     if (scan->kind->columns)
         scan->kind->columns(scan->config, bl_files_have_list(scan->files, scan->kind), &s->columns);
+    bl_buffer_text(&s->missing, "");
     for (const char *tab = s->columns.data; tab && (tab = strchr(tab, '\t')); tab++)
         bl_buffer_byte(&s->missing, '\t');
+    if (scan->attributes)
+        bl_attributes_columns(scan->attributes, &s->columns);
     bl_buffer_printf(&line, BL_SEQUENCES_COLUMNS "%s\n", s->columns.data ? s->columns.data : "");
     int code = bl_buffer_check(&line, e);
     if (!code)

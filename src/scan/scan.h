@@ -4,6 +4,7 @@
 
 #include "base/io.h"
 #include "kind/kind.h"
+#include "scan/attributes.h"
 #include "scan/sources.h"
 
 /* Told of rows that are not ok ones without reason, in order, on the caller's thread. A code other than BL_OK stops. */
@@ -20,9 +21,10 @@ struct bl_scan_progress {
 
 struct bl_scan {
     const struct bl_files *files;
-    const char *base;           /* directory that relative paths count from, or NULL */
-    const struct bl_kind *kind; /* of all files */
-    void *config;               /* the kind's own */
+    const char *base;                 /* directory that relative paths count from, or NULL */
+    const struct bl_kind *kind;       /* of all files */
+    void *config;                     /* the kind's own */
+    struct bl_attributes *attributes; /* to be joined to the rows, or NULL */
     int workers;
     const struct bl_kind_env *env;
     const char *temporary; /* directory for rows that wait, or NULL: $TMPDIR */

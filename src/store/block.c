@@ -104,3 +104,10 @@ void bl_block_segment_ids(const struct bl_block *block, const struct bl_format *
             out[block->cu_seqlens[i] + t] = i + 1;
     }
 }
+
+void bl_block_attribute(const struct bl_block *block, const struct bl_format *format, int a, int64_t *out)
+{
+    const struct bl_values *values = block->values;
+    for (int64_t i = 0; i < format->S; i++)
+        out[i] = block->sequence[i] < 0 ? 0 : values->value[block->sequence[i] * values->count + a];
+}

@@ -9,17 +9,19 @@
 #include "base/error.h"
 #include "plan/plan.h"
 #include "store/format.h"
+#include "store/values.h"
 
 struct bl_block {
     int64_t index; /* in the dataset, from 0 */
     int32_t num_sequences;
-    int32_t *cu_seqlens;           /* [S + 1] */
-    int64_t *sequence;             /* [S] */
-    int32_t *length;               /* [S] */
-    int64_t *source_start;         /* [S], all zero when no sequence was cut */
-    uint8_t *field[BL_FIELDS_MAX]; /* T * bl_field_step_bytes each, aligned for its dtype; NULL: made without fields */
-    uint8_t *room[BL_FIELDS_MAX];  /* page-aligned, and a page longer than the field that lies in it */
-    void *memory;                  /* that all of these lie in */
+    int32_t *cu_seqlens;            /* [S + 1] */
+    int64_t *sequence;              /* [S] */
+    int32_t *length;                /* [S] */
+    int64_t *source_start;          /* [S], all zero when no sequence was cut */
+    uint8_t *field[BL_FIELDS_MAX];  /* T * bl_field_step_bytes each, aligned for its dtype; NULL: made without fields */
+    uint8_t *room[BL_FIELDS_MAX];   /* page-aligned, and a page longer than the field that lies in it */
+    void *memory;                   /* that all of these lie in */
+    const struct bl_values *values; /* of the attributes, somebody else's; NULL while the format has none */
 };
 
 /* Bytes that bl_block_make allocates. */
@@ -42,5 +44,8 @@ void bl_block_fail(struct bl_block *block, const struct bl_format *format, int i
 
 /* Segment ids of the block: T values, from 1 in order of places, 0 where padding is and where a sequence failed. */
 void bl_block_segment_ids(const struct bl_block *block, const struct bl_format *format, int32_t *out);
+
+/* Attribute a of the sequences that lie in the block, [S]: 0 where a place is unused, or its sequence failed. */
+void bl_block_attribute(const struct bl_block *block, const struct bl_format *format, int a, int64_t *out);
 
 #endif

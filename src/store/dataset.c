@@ -27,7 +27,7 @@ int bl_dataset_open(struct bl_dataset *dataset, const char *dir, struct bl_error
 
 static void close_shard(struct bl_dataset *dataset)
 {
-    for (int t = 0; t < BL_TABLES; t++) {
+    for (int t = 0; t < BL_TABLES_ALL; t++) {
         free(dataset->table[t]);
         dataset->table[t] = NULL;
     }
@@ -162,7 +162,7 @@ static int load_table(struct bl_dataset *dataset, const struct bl_shard_tensor *
     return code;
 }
 
-static int read_row(struct bl_dataset *dataset, enum bl_table table, int64_t row, void *out, struct bl_error *e)
+static int read_row(struct bl_dataset *dataset, int table, int64_t row, void *out, struct bl_error *e)
 {
     const struct bl_shard_tensor *tensor = bl_layout_table(&dataset->layout, table);
     if (!dataset->file.compressed)
@@ -209,6 +209,16 @@ int bl_dataset_tables(struct bl_dataset *dataset, int64_t b, const struct bl_blo
     block->index = b;
     *out = code ? NULL : block;
     return code;
+}
+
+int bl_dataset_attribute(struct bl_dataset *dataset, int64_t b, int a, void *out, struct bl_error *e)
+{
+    int64_t row = 0;
+    if (a < 0 || a >= dataset->manifest.format.attributes)
+        return bl_error_set(e, BL_EUSAGE, "there is no attribute %d: %s has %d", a, dataset->dir,
+                            dataset->manifest.format.attributes);
+    int code = seek_block(dataset, b, &row, e);
+    return code ? code : read_row(dataset, BL_TABLES + a, row, out, e);
 }
 
 int bl_dataset_sequences(struct bl_dataset *dataset, const struct bl_sequences **sequences, struct bl_error *e)

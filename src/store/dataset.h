@@ -22,8 +22,8 @@ struct bl_dataset {
     int64_t shard; /* that file and layout are of; -1: none is open */
     struct bl_shard_file file;
     struct bl_layout layout;
-    uint8_t *table[BL_TABLES]; /* of a compressed shard, whole, once one of its blocks' tables was asked for */
-    struct bl_block block;     /* tables only: what bl_dataset_tables gives */
+    uint8_t *table[BL_TABLES_ALL]; /* of a compressed shard, whole, once one of its blocks' tables was asked for */
+    struct bl_block block;         /* tables only: what bl_dataset_tables gives */
     bool has_sequences;
     struct bl_sequences sequences; /* read when first asked for */
     struct bl_row_text row;
@@ -45,6 +45,9 @@ int bl_dataset_map(struct bl_dataset *dataset, int64_t b, int f, const void **da
 
 /* The tables of block b: valid until the next call. */
 int bl_dataset_tables(struct bl_dataset *dataset, int64_t b, const struct bl_block **block, struct bl_error *e);
+
+/* Copies attribute a of block b: [S], I64 or F64 as its dtype says. BL_EUSAGE: there is none. */
+int bl_dataset_attribute(struct bl_dataset *dataset, int64_t b, int a, void *out, struct bl_error *e);
 
 /* The rows of sequences.tsv, read when first asked for. */
 int bl_dataset_sequences(struct bl_dataset *dataset, const struct bl_sequences **sequences, struct bl_error *e);

@@ -18,6 +18,16 @@ static const struct {
     [BL_TABLE_SOURCE_START] = {"source_start", BL_I64}, [BL_TABLE_SEGMENT_IDS] = {"segment_ids", BL_I32},
 };
 
+static const char *table_name(const struct bl_format *format, int table)
+{
+    return table < BL_TABLES ? tables[table].name : format->attribute[table - BL_TABLES].name;
+}
+
+static enum bl_dtype table_dtype(const struct bl_format *format, int table)
+{
+    return table < BL_TABLES ? tables[table].dtype : format->attribute[table - BL_TABLES].dtype;
+}
+
 static bool has_table(const struct bl_format *format, int table)
 {
     switch (table) {
@@ -32,20 +42,44 @@ static bool has_table(const struct bl_format *format, int table)
 
 /* --- checks ----------------------------------------------------------------------------------------------------- */
 
-static bool name_is_taken(const struct bl_format *format, int f)
+/* Whether one of the first tables and fields has the name, or none may have it. */
+static bool name_is_taken(const struct bl_format *format, const char *name, int tables_before, int fields_before)
 {
-    const char *name = format->fields.field[f].name;
     if (!*name || strcmp(name, "__metadata__") == 0)
         return true;
-    for (int t = 0; t < BL_TABLES; t++) {
-        if (strcmp(name, tables[t].name) == 0)
+    for (int t = 0; t < tables_before; t++) {
+        if (strcmp(name, table_name(format, t)) == 0)
             return true;
     }
-    for (int i = 0; i < f; i++) {
-        if (strcmp(name, format->fields.field[i].name) == 0)
+    for (int f = 0; f < fields_before; f++) {
+        if (strcmp(name, format->fields.field[f].name) == 0)
             return true;
     }
     return false;
+}
+
+bool bl_format_has(const struct bl_format *format, const char *name)
+{
+    return name_is_taken(format, name, BL_TABLES + format->attributes, format->fields.count);
+}
+
+static int check_attributes(const struct bl_format *format, struct bl_error *e)
+{
+    if (format->attributes < 0 || format->attributes > BL_ATTRIBUTES_MAX)
+        return bl_error_set(e, BL_EUSAGE, "a dataset has at most %d attributes, not %d", BL_ATTRIBUTES_MAX,
+                            format->attributes);
+    for (int a = 0; a < format->attributes; a++) {
+        const struct bl_attribute *attribute = &format->attribute[a];
+        if (name_is_taken(format, attribute->name, BL_TABLES + a, format->fields.count))
+            return bl_error_set(e, BL_EUSAGE,
+                                "no attribute can be named \"%s\": a tensor of the shards has that name (rename the "
+                                "column, or leave it out with --attributes-columns)",
+                                attribute->name);
+        if (attribute->dtype != BL_I64 && attribute->dtype != BL_F64)
+            return bl_error_set(e, BL_EUSAGE, "attribute \"%s\" is %s, not I64 or F64", attribute->name,
+                                bl_dtype_name(attribute->dtype));
+    }
+    return BL_OK;
 }
 
 /* Bytes of one block of a field are an int64_t with room to spare, and not none. */
@@ -70,13 +104,13 @@ int bl_format_check(const struct bl_format *format, struct bl_error *e)
         return bl_error_set(e, BL_EUSAGE, "a dataset has 1 to %d fields, not %d", BL_FIELDS_MAX, format->fields.count);
     for (int f = 0; f < format->fields.count; f++) {
         const struct bl_field *field = &format->fields.field[f];
-        if (name_is_taken(format, f))
+        if (name_is_taken(format, field->name, BL_TABLES, f))
             return bl_error_set(e, BL_EUSAGE, "no field can be named \"%s\": the name is taken", field->name);
         if (!field_has_size(format, field))
             return bl_error_set(e, BL_EUSAGE, "field \"%s\": a block would have no size, or one too large",
                                 field->name);
     }
-    return BL_OK;
+    return check_attributes(format, e);
 }
 
 /* --- shards ----------------------------------------------------------------------------------------------------- */
@@ -119,8 +153,8 @@ static void add_dimension(struct bl_tensor *tensor, int64_t size)
 static void add_table(struct bl_layout *layout, const struct bl_format *format, int table)
 {
     struct bl_shard_tensor *out = &layout->tensor[layout->tensors++];
-    *out = (struct bl_shard_tensor){.table = table, .field = -1, .tensor.dtype = tables[table].dtype};
-    snprintf(out->tensor.name, sizeof out->tensor.name, "%s", tables[table].name);
+    *out = (struct bl_shard_tensor){.table = table, .field = -1, .tensor.dtype = table_dtype(format, table)};
+    snprintf(out->tensor.name, sizeof out->tensor.name, "%s", table_name(format, table));
     add_dimension(&out->tensor, layout->blocks);
     if (table == BL_TABLE_CU_SEQLENS)
         add_dimension(&out->tensor, format->S + 1);
@@ -142,21 +176,27 @@ static void add_field(struct bl_layout *layout, const struct bl_format *format, 
         add_dimension(&out->tensor, field->shape[i]);
 }
 
-/* Large elements first, since torch insists on aligned tensors; then tables, fields; then by name. */
+/* Tables, then attributes, then fields: verifying an attribute takes the table "sequence". */
+static int sort_of(const struct bl_shard_tensor *tensor)
+{
+    return tensor->table < 0 ? 2 : tensor->table >= BL_TABLES;
+}
+
+/* Large elements first, since torch insists on aligned tensors; then by sort; then by name. */
 static int in_file_order(const void *a, const void *b)
 {
     const struct bl_shard_tensor *x = a, *y = b;
     size_t x_size = bl_dtype_size(x->tensor.dtype), y_size = bl_dtype_size(y->tensor.dtype);
     if (x_size != y_size)
         return x_size > y_size ? -1 : 1;
-    if ((x->table < 0) != (y->table < 0))
-        return x->table < 0 ? 1 : -1;
+    if (sort_of(x) != sort_of(y))
+        return sort_of(x) - sort_of(y);
     return strcmp(x->tensor.name, y->tensor.name);
 }
 
 static int make_header(struct bl_layout *layout, const struct bl_format *format, struct bl_error *e)
 {
-    struct bl_tensor *tensor[BL_TABLES + BL_FIELDS_MAX];
+    struct bl_tensor *tensor[BL_TABLES_ALL + BL_FIELDS_MAX];
     for (int i = 0; i < layout->tensors; i++)
         tensor[i] = &layout->tensor[i].tensor;
     int code = bl_safetensors_place(tensor, layout->tensors, e);
@@ -179,7 +219,7 @@ static int make_layout(struct bl_layout *layout, const struct bl_format *format,
                        struct bl_error *e)
 {
     *layout = (struct bl_layout){.first_block = first_block, .blocks = blocks};
-    for (int t = 0; t < BL_TABLES; t++) {
+    for (int t = 0; t < BL_TABLES + format->attributes; t++) {
         if (has_table(format, t))
             add_table(layout, format, t);
     }
@@ -203,10 +243,10 @@ void bl_layout_free(struct bl_layout *layout)
     *layout = (struct bl_layout){0};
 }
 
-const struct bl_shard_tensor *bl_layout_table(const struct bl_layout *layout, enum bl_table table)
+const struct bl_shard_tensor *bl_layout_table(const struct bl_layout *layout, int table)
 {
     for (int i = 0; i < layout->tensors; i++) {
-        if (layout->tensor[i].table == (int)table)
+        if (layout->tensor[i].table == table)
             return &layout->tensor[i];
     }
     return NULL;

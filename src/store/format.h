@@ -17,11 +17,21 @@
 
 #define BL_FORMAT_VERSION 1
 
+#define BL_ATTRIBUTES_MAX 64
+
+/* A column of sequences.tsv that is a tensor: a number for each sequence. */
+struct bl_attribute {
+    char name[BL_FIELD_NAME_MAX];
+    enum bl_dtype dtype; /* BL_I64 or BL_F64 */
+};
+
 struct bl_format {
     int64_t T;      /* steps per block */
     int64_t S;      /* most sequences in a block */
     int64_t blocks; /* of the whole dataset */
     struct bl_fields fields;
+    struct bl_attribute attribute[BL_ATTRIBUTES_MAX];
+    int attributes;
     bool has_source_start; /* some sequence was cut */
     bool has_segment_ids;
     bool compressed; /* .safetensors.zst */
@@ -30,7 +40,8 @@ struct bl_format {
     int64_t blocks_per_shard; /* set by bl_format_init, or read from a manifest */
 };
 
-/* The tables that every shard has for its blocks, beside the fields. */
+/* The tables that every shard has for its blocks, beside the fields. Attribute a of the format is the table
+ * BL_TABLES + a: [n, S] the sequence's value; 0: unused or failed. */
 enum bl_table {
     BL_TABLE_CU_SEQLENS,    /* I32 [n, S + 1] starts, then the end, which the tail repeats */
     BL_TABLE_NUM_SEQUENCES, /* I32 [n] places used, those of failed sequences included */
@@ -38,16 +49,20 @@ enum bl_table {
     BL_TABLE_LENGTH,        /* I32 [n, S] steps; 0: unused or failed */
     BL_TABLE_SOURCE_START,  /* I64 [n, S] first step within the sequence; only when some sequence was cut */
     BL_TABLE_SEGMENT_IDS,   /* I32 [n, T] from 1, 0 = padding or failed; on request */
-    BL_TABLES
+    BL_TABLES,
+    BL_TABLES_ALL = BL_TABLES + BL_ATTRIBUTES_MAX
 };
 
 /* Checks a format (all but blocks_per_shard set) and derives blocks_per_shard: as many blocks as fit into shard_size
- * bytes before compression, at least one. BL_EUSAGE: a field's name is taken by a table or another field, or sizes that
- * cannot be. */
+ * bytes before compression, at least one. BL_EUSAGE: the name of a field or attribute is taken by a table or another of
+ * them, or sizes that cannot be. */
 int bl_format_init(struct bl_format *format, int64_t shard_size, struct bl_error *e);
 
 /* The checks alone, for a format that was read. */
 int bl_format_check(const struct bl_format *format, struct bl_error *e);
+
+/* Whether a table, attribute or field of the format has the name, or no tensor may have it. */
+bool bl_format_has(const struct bl_format *format, const char *name);
 
 /* Bytes of one block of field f. */
 size_t bl_format_block_bytes(const struct bl_format *format, int f);
@@ -64,7 +79,7 @@ char *bl_format_shard_name(const struct bl_format *format, int64_t shard, char o
 /* A tensor of a shard: a table or a field. */
 struct bl_shard_tensor {
     struct bl_tensor tensor;
-    int table;         /* enum bl_table, or -1 */
+    int table;         /* enum bl_table or an attribute's, or -1 */
     int field;         /* index into the format's fields, or -1 */
     int64_t row_bytes; /* of one block */
 };
@@ -73,16 +88,16 @@ struct bl_shard_tensor {
 struct bl_layout {
     int64_t first_block, blocks;
     int tensors;
-    struct bl_shard_tensor tensor[BL_TABLES + BL_FIELDS_MAX]; /* in file order */
-    struct bl_buffer header;                                  /* all bytes before the data */
-    int64_t file_size;                                        /* before compression */
+    struct bl_shard_tensor tensor[BL_TABLES_ALL + BL_FIELDS_MAX]; /* in file order */
+    struct bl_buffer header;                                      /* all bytes before the data */
+    int64_t file_size;                                            /* before compression */
 };
 
 int bl_layout_make(struct bl_layout *layout, const struct bl_format *format, int64_t shard, struct bl_error *e);
 void bl_layout_free(struct bl_layout *layout);
 
 /* The tensor of a table or of a field, or NULL. */
-const struct bl_shard_tensor *bl_layout_table(const struct bl_layout *layout, enum bl_table table);
+const struct bl_shard_tensor *bl_layout_table(const struct bl_layout *layout, int table);
 const struct bl_shard_tensor *bl_layout_field(const struct bl_layout *layout, int field);
 
 #endif

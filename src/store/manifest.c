@@ -145,6 +145,20 @@ static json_t *fields_json(const struct bl_manifest *manifest)
     return fields;
 }
 
+static json_t *attributes_json(const struct bl_format *format)
+{
+    json_t *attributes = json_array();
+    for (int a = 0; a < format->attributes; a++) {
+        const struct bl_attribute *attribute = &format->attribute[a];
+        if (json_array_append_new(attributes, json_pack("{s:s, s:s}", "name", attribute->name, "dtype",
+                                                        bl_dtype_name(attribute->dtype)))) {
+            json_decref(attributes);
+            return NULL;
+        }
+    }
+    return attributes;
+}
+
 static json_t *files_json(const struct bl_manifest *manifest)
 {
     json_t *files = json_array();
@@ -181,6 +195,7 @@ json_t *bl_manifest_json(const struct bl_manifest *m)
         {"failed_steps", json_integer(m->failed_steps)},
         {"S", json_integer(m->format.S)},
         {"fields", fields_json(m)},
+        {"attributes", attributes_json(&m->format)},
         {"source_start", json_boolean(m->format.has_source_start)},
         {"segment_ids", json_boolean(m->format.has_segment_ids)},
         {"compress", compress_json(&m->format)},
@@ -322,6 +337,36 @@ static int read_fields(const json_t *object, struct bl_manifest *manifest, struc
     return code;
 }
 
+static int read_attribute(const json_t *object, struct bl_attribute *attribute, struct bl_error *e)
+{
+    const char *name, *dtype;
+    int code = bl_json_text(object, "name", &name, e);
+    if (!code)
+        code = bl_json_text(object, "dtype", &dtype, e);
+    if (code)
+        return code;
+    int type = bl_dtype_parse(dtype);
+    if (type < 0 || strlen(name) >= sizeof attribute->name)
+        return bl_error_set(e, BL_EDATA, "an attribute's name or dtype is none that can be");
+    strcpy(attribute->name, name);
+    attribute->dtype = (enum bl_dtype)type;
+    return BL_OK;
+}
+
+/* None where the member is missing. */
+static int read_attributes(const json_t *object, struct bl_format *format, struct bl_error *e)
+{
+    const json_t *attributes = json_object_get(object, "attributes");
+    size_t count = json_array_size(attributes);
+    if ((attributes && !json_is_array(attributes)) || count > BL_ATTRIBUTES_MAX)
+        return bl_error_set(e, BL_EDATA, "\"attributes\" is no list of at most %d", BL_ATTRIBUTES_MAX);
+    int code = BL_OK;
+    for (size_t i = 0; i < count && !code; i++)
+        code = read_attribute(json_array_get(attributes, i), &format->attribute[i], e);
+    format->attributes = (int)count;
+    return code;
+}
+
 static int read_files(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
 {
     const json_t *files = json_object_get(object, "files");
@@ -381,6 +426,8 @@ static int read_format(const json_t *object, struct bl_manifest *manifest, struc
         code = read_compress(object, format, e);
     if (!code)
         code = read_fields(object, manifest, e);
+    if (!code)
+        code = read_attributes(object, format, e);
     struct bl_error why = {0};
     if (!code && bl_format_check(format, &why))
         code = bl_error_set(e, BL_EDATA, "%s", why.text);

@@ -126,6 +126,14 @@ static int read_header(struct bl_sequences_file *file, char *line, struct bl_err
     return code ? code : file->further ? BL_OK : bl_error_memory(e);
 }
 
+bool bl_sequences_knows(const char *name)
+{
+    bool known = false;
+    for (int c = 0; c < BL_COLUMNS_ALL; c++)
+        known |= strcmp(column_name[c], name) == 0;
+    return known;
+}
+
 int bl_sequences_column(const char *header, const char *name)
 {
     size_t wanted = strlen(name);

@@ -71,6 +71,9 @@ void bl_sequences_close(struct bl_sequences *sequences);
  * there: "" when it has no such row, or no such column. */
 int bl_sequences_peek(const char *path, struct bl_buffer *header, struct bl_buffer *kind, struct bl_error *e);
 
+/* Whether a column of that name means something to the tool. */
+bool bl_sequences_knows(const char *name);
+
 /* The place of a column in a header line, or -1. */
 int bl_sequences_column(const char *header, const char *name);
 
@@ -78,7 +81,7 @@ int bl_sequences_column(const char *header, const char *name);
 struct bl_row_text {
     struct bl_row row;
     struct bl_buffer line, further;
-    char *field[64];
+    char *field[256];
 };
 
 /* Reads row i; columns that are not known come as row.further. A column that the table does not have: kind "", path "",

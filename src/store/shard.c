@@ -24,11 +24,11 @@ struct bl_shard {
     struct bl_layout layout;
     char *dir, *temporary, *final;
     int fd;
-    int direct;                /* bl_direct_open, or -1 */
-    uint8_t *table[BL_TABLES]; /* as in the file; NULL for those that the format has not */
-    uint64_t *block_checksum;  /* [blocks][fields] */
-    uint8_t *is_put;           /* [blocks] */
-    struct bl_frame *frame;    /* compressed: of each block of each field, by field */
+    int direct;                    /* bl_direct_open, or -1 */
+    uint8_t *table[BL_TABLES_ALL]; /* as in the file; NULL for those that the format has not */
+    uint64_t *block_checksum;      /* [blocks][fields] */
+    uint8_t *is_put;               /* [blocks] */
+    struct bl_frame *frame;        /* compressed: of each block of each field, by field */
 };
 
 /* --- folders ---------------------------------------------------------------------------------------------------- */
@@ -229,7 +229,7 @@ void bl_shard_free(struct bl_shard *shard)
         if (shard->temporary)
             unlink(shard->temporary);
     }
-    for (int t = 0; t < BL_TABLES; t++)
+    for (int t = 0; t < BL_TABLES_ALL; t++)
         free(shard->table[t]);
     bl_layout_free(&shard->layout);
     free(shard->frame);
@@ -276,6 +276,10 @@ static void put_tables(struct bl_shard *shard, const struct bl_block *block, siz
     if (format->has_segment_ids) {
         int32_t *ids = (int32_t *)(void *)shard->table[BL_TABLE_SEGMENT_IDS];
         bl_block_segment_ids(block, format, ids + row * (size_t)format->T);
+    }
+    for (int a = 0; a < format->attributes; a++) {
+        int64_t *values = (int64_t *)(void *)shard->table[BL_TABLES + a];
+        bl_block_attribute(block, format, a, values + row * S);
     }
 }
 

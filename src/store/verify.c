@@ -112,6 +112,10 @@ static void check_sequences(struct bl_verify *v, const struct report *r)
         tell(r, BL_SEQUENCES_FILE,
              "has %" PRId64 " skipped and %" PRId64 " failed rows, the manifest says %" PRId64 " and %" PRId64,
              by_status[BL_ROW_SKIPPED], by_status[BL_ROW_FAILED], v->manifest.skipped, v->manifest.failed);
+    if (bl_values_read(&v->values, &v->sequences, &v->manifest.format, &e))
+        tell(r, BL_SEQUENCES_FILE, "%s", e.text);
+    else
+        v->has_values = true;
 }
 
 /* --- the plan --------------------------------------------------------------------------------------------------- */
@@ -275,6 +279,7 @@ void bl_verify_close(struct bl_verify *v)
     bl_plan_free(&v->plan);
     bl_sequences_close(&v->sequences);
     free(v->failed);
+    bl_values_free(&v->values);
     free(v->shards);
     bl_manifest_free(&v->manifest);
     *v = (struct bl_verify){.index.fd = -1};

@@ -1,6 +1,7 @@
 /* Verifying a dataset: every checksum, every table against the plan, every shard readable. Faults are told one by one,
  * all of them; a function's own error is for what keeps it from looking at all (no memory, cancelled). Memory: the plan
- * and 17 bytes per sequence for the whole; for each shard a few MiB, and a frame of a compressed one. */
+ * and 17 bytes per sequence for the whole, and 8 for each of its attributes; for each shard a few MiB, and a frame of a
+ * compressed one. */
 #ifndef BL_VERIFY_H
 #define BL_VERIFY_H
 
@@ -14,6 +15,7 @@
 #include "store/manifest.h"
 #include "store/sequences.h"
 #include "store/shards.h"
+#include "store/values.h"
 
 /* Told of one fault: in which file below the dataset's directory, and what. */
 typedef void bl_fault(void *context, const char *file, const char *text);
@@ -23,11 +25,12 @@ struct bl_verify {
     const char *dir;
     const struct bl_cancel *cancel;
     struct bl_manifest manifest;
-    bool has_manifest, has_index, has_plan, has_sequences; /* each could be read, and makes sense */
+    bool has_manifest, has_index, has_plan, has_sequences, has_values; /* each could be read, and makes sense */
     struct bl_index index;
     struct bl_plan plan;           /* of the index */
     struct bl_sequences sequences; /* its lengths are the planned ones: those of failed sequences too */
     uint8_t *failed;               /* [rows] not 0: failed while packing */
+    struct bl_values values;       /* of the attributes, by sequences.tsv */
     struct bl_shards_row *shards;  /* [bl_verify_shards], NULL when the table could not be read */
 };
 

@@ -30,7 +30,8 @@ struct walk {
     int64_t chunk_size;
     struct bl_block expected; /* tables of one block */
     int32_t *segment_ids;
-    int64_t *lost; /* pieces of the plan that failed, rising */
+    int64_t *attribute; /* [S] of one block */
+    int64_t *lost;      /* pieces of the plan that failed, rising */
     size_t lost_count, lost_capacity;
     int64_t failed_steps;
     int faults;
@@ -121,9 +122,13 @@ static int expect(struct walk *w, int64_t b, const int64_t *row, struct bl_error
     return code;
 }
 
-static const void *expected_row(struct walk *w, enum bl_table table)
+static const void *expected_row(struct walk *w, int table)
 {
     const struct bl_block *block = &w->expected;
+    if (table >= BL_TABLES) {
+        bl_block_attribute(block, w->format, table - BL_TABLES, w->attribute);
+        return w->attribute;
+    }
     switch (table) {
     case BL_TABLE_CU_SEQLENS:
         return block->cu_seqlens;
@@ -156,17 +161,27 @@ static int compare_rows(struct walk *w, const struct bl_shard_tensor *tensor, in
             expect(w, first + i, tensor->table == BL_TABLE_SEQUENCE ? (const int64_t *)(const void *)row : NULL, e);
         if (code)
             return code;
-        if (memcmp(row, expected_row(w, (enum bl_table)tensor->table), (size_t)tensor->row_bytes) != 0 &&
-            !wrong->count++)
+        if (memcmp(row, expected_row(w, tensor->table), (size_t)tensor->row_bytes) != 0 && !wrong->count++)
             wrong->first = first + i;
     }
     return BL_OK;
+}
+
+static void tell_wrong(struct walk *w, const struct bl_shard_tensor *tensor, const struct wrong *wrong)
+{
+    const char *what = tensor->table < BL_TABLES ? "as planned" : "as sequences.tsv has it";
+    if (wrong->count == 1)
+        tell(w, "%s of block %" PRId64 " is not %s", tensor->tensor.name, wrong->first, what);
+    else if (wrong->count)
+        tell(w, "%s of block %" PRId64 " and %" PRId64 " more is not %s", tensor->tensor.name, wrong->first,
+             wrong->count - 1, what);
 }
 
 static int check_table(struct walk *w, const struct bl_shard_tensor *tensor, struct bl_error *e)
 {
     struct bl_checksum_state sum;
     struct wrong wrong = {0};
+    bool known = w->verify->has_plan && (tensor->table < BL_TABLES || w->verify->has_values);
     int64_t batch = w->chunk_size / tensor->row_bytes, offset = (int64_t)w->layout.header.size + tensor->tensor.begin;
     int code = BL_OK;
     bl_checksum_begin(&sum);
@@ -176,14 +191,10 @@ static int check_table(struct walk *w, const struct bl_shard_tensor *tensor, str
             read_bytes(w, offset + at * tensor->row_bytes, rows * tensor->row_bytes, w->chunk, tensor->tensor.name, e);
         if (!code)
             bl_checksum_add(&sum, w->chunk, (size_t)(rows * tensor->row_bytes));
-        if (!code && w->verify->has_plan)
+        if (!code && known)
             code = compare_rows(w, tensor, w->layout.first_block + at, rows, &wrong, e);
     }
-    if (wrong.count == 1)
-        tell(w, "%s of block %" PRId64 " is not as planned", tensor->tensor.name, wrong.first);
-    else if (wrong.count)
-        tell(w, "%s of block %" PRId64 " and %" PRId64 " more is not as planned", tensor->tensor.name, wrong.first,
-             wrong.count - 1);
+    tell_wrong(w, tensor, &wrong);
     if (!code)
         add_region(w, bl_checksum_end(&sum));
     return code < 0 ? code : BL_OK;
@@ -329,7 +340,11 @@ static int prepare(struct walk *w, struct bl_error *e)
         return bl_error_memory(e);
     if (w->format->has_segment_ids && !(w->segment_ids = calloc((size_t)w->format->T, sizeof *w->segment_ids)))
         return bl_error_memory(e);
+    w->attribute = calloc((size_t)w->format->S, sizeof *w->attribute);
+    if (!w->attribute)
+        return bl_error_memory(e);
     int code = bl_block_make(&w->expected, w->format, false, e);
+    w->expected.values = &w->verify->values;
     if (!code && w->file.compressed)
         code = bl_shard_file_keep_checksums(&w->file, e);
     bl_checksum_begin(&w->sum);
@@ -378,6 +393,7 @@ int bl_verify_shard(const struct bl_verify *verify, int64_t shard, bl_fault *fau
     bl_layout_free(&w.layout);
     bl_block_free(&w.expected);
     free(w.segment_ids);
+    free(w.attribute);
     free(w.lost);
     free(w.chunk);
     return code < 0 ? code : BL_OK;

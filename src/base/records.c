@@ -1,0 +1,211 @@
+/* What unquoting leaves is never longer than what stood there, so that a value is written over itself, and the mark
+ * behind it has been read when its end is. */
+#include "base/records.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/feed.h"
+#include "base/text.h"
+
+#define CHUNK ((size_t)1 << 18)
+
+/* --- the text --------------------------------------------------------------------------------------------------- */
+
+static bool is_tsv(const char *path)
+{
+    static const char *const endings[] = {".tsv", ".tsv.gz", ".tsv.zst", NULL};
+    size_t size = strlen(path);
+    for (const char *const *ending = endings; *ending; ending++) {
+        if (size > strlen(*ending) && strcasecmp(path + size - strlen(*ending), *ending) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int slurp(struct bl_buffer *text, struct bl_feed *feed, struct bl_error *e)
+{
+    size_t got = 1;
+    int code = BL_OK;
+    while (!code && got) {
+        if (text->size > BL_RECORDS_MAX)
+            return bl_error_set(e, BL_EDATA, "a table of more than %zu GiB", BL_RECORDS_MAX >> 30);
+        if (!bl_buffer_reserve(text, CHUNK))
+            return bl_error_memory(e);
+        code = bl_feed_read(feed, text->data + text->size, CHUNK, &got, e);
+        text->size += got;
+    }
+    return code;
+}
+
+/* All of it is UTF-8 without zero bytes. */
+static int check_text(const struct bl_buffer *text, struct bl_error *e)
+{
+    int64_t line = 1;
+    for (size_t at = 0; at < text->size;) {
+        const char *here = text->data + at;
+        size_t size = (unsigned char)*here < 0x80 ? 1 : bl_text_utf8(here, text->size - at);
+        if (!*here)
+            return bl_error_set(e, BL_EDATA, "line %" PRId64 ": a zero byte: not a text", line);
+        if (!size)
+            return bl_error_set(e, BL_EDATA, "line %" PRId64 ": not UTF-8 (byte %zu of the text)", line, at);
+        line += *here == '\n';
+        at += size;
+    }
+    return BL_OK;
+}
+
+int bl_records_open(struct bl_records *r, const char *path, const atomic_int *stop, struct bl_error *e)
+{
+    struct bl_feed *feed;
+    *r = (struct bl_records){.tsv = is_tsv(path), .next_line = 1};
+    int code = bl_feed_open(&feed, path, 0, stop, e);
+    if (code)
+        return code;
+    code = slurp(&r->text, feed, e);
+    bl_feed_close(feed);
+    if (!code) {
+        r->text.data[r->text.size] = '\0';
+        code = check_text(&r->text, e);
+    }
+    if (!code && r->text.size >= 3 && memcmp(r->text.data, "\xef\xbb\xbf", 3) == 0)
+        r->at = 3;
+    if (code)
+        bl_records_close(r);
+    return code;
+}
+
+void bl_records_close(struct bl_records *r)
+{
+    bl_buffer_free(&r->text);
+    free(r->value);
+    *r = (struct bl_records){0};
+}
+
+/* --- records ---------------------------------------------------------------------------------------------------- */
+
+static int add_value(struct bl_records *r, char *value, struct bl_error *e)
+{
+    if (r->values == r->capacity) {
+        size_t capacity = r->capacity ? 2 * r->capacity : 64;
+        char **grown = realloc(r->value, capacity * sizeof *grown);
+        if (!grown)
+            return bl_error_memory(e);
+        r->value = grown;
+        r->capacity = capacity;
+    }
+    r->value[r->values++] = value;
+    return BL_OK;
+}
+
+/* Where a line's end stands at text, it is passed over. */
+static bool pass_line_end(struct bl_records *r)
+{
+    const char *text = r->text.data + r->at;
+    size_t size = text[0] == '\n' ? 1 : text[0] == '\r' && text[1] == '\n' ? 2 : 0;
+    r->at += size;
+    r->next_line += size != 0;
+    return size != 0;
+}
+
+/* A value that begins with a quote: up to the one that closes it. */
+static int take_quoted(struct bl_records *r, struct bl_error *e)
+{
+    char *text = r->text.data, *out = text + r->at;
+    int64_t line = r->next_line;
+    size_t begin = r->at++;
+    int code = add_value(r, out, e);
+    for (; !code; r->at++) {
+        if (r->at == r->text.size || r->at - begin > BL_RECORD_MAX)
+            return bl_error_set(e, BL_EDATA,
+                                "line %" PRId64 ": a quote begins a value, and none ends it within %zu bytes", line,
+                                BL_RECORD_MAX);
+        if (text[r->at] == '"' && text[++r->at] != '"')
+            break;
+        r->next_line += text[r->at] == '\n';
+        *out++ = text[r->at];
+    }
+    const char *behind = text + r->at;
+    if (!code && *behind && *behind != ',' && *behind != '\n' && strncmp(behind, "\r\n", 2) != 0)
+        return bl_error_set(e, BL_EDATA,
+                            "line %" PRId64 ": text behind a quote that ends a value: a quote in a value is doubled",
+                            r->next_line);
+    if (!code)
+        *out = '\0'; /* at most over the quote that ended it */
+    return code;
+}
+
+static int take_plain(struct bl_records *r, struct bl_error *e)
+{
+    char *text = r->text.data + r->at;
+    size_t size = strcspn(text, ",\"\r\n");
+    if (text[size] == '"')
+        return bl_error_set(e, BL_EDATA,
+                            "line %" PRId64 ": a quote within a value: such values stand in quotes, and their own are "
+                            "doubled",
+                            r->next_line);
+    if (text[size] == '\r' && text[size + 1] != '\n')
+        return bl_error_set(e, BL_EDATA, "line %" PRId64 ": a return that ends no line: such values stand in quotes",
+                            r->next_line);
+    r->at += size;
+    return add_value(r, text, e);
+}
+
+/* Ends are written when the next mark has been looked at: they lie on it. */
+static int take_csv(struct bl_records *r, struct bl_error *e)
+{
+    for (;;) {
+        int code = r->text.data[r->at] == '"' ? take_quoted(r, e) : take_plain(r, e);
+        if (code)
+            return code;
+        char *end = r->text.data + r->at;
+        bool more = *end == ',';
+        if (more)
+            r->at++;
+        else
+            pass_line_end(r);
+        *end = '\0';
+        if (!more)
+            return BL_OK;
+    }
+}
+
+static int take_tsv(struct bl_records *r, struct bl_error *e)
+{
+    char *text = r->text.data + r->at, *newline = strchr(text, '\n');
+    size_t size = newline ? (size_t)(newline - text) : strlen(text);
+    char *end = text + size - (size && text[size - 1] == '\r');
+    r->at += size + (newline != NULL);
+    r->next_line += newline != NULL;
+    for (char *at = text; at;) {
+        char *tab = memchr(at, '\t', (size_t)(end - at)), *stop = tab ? tab : end;
+        int64_t value = bl_text_unescape(at, (size_t)(stop - at));
+        if (value < 0 || memchr(at, '\0', (size_t)value))
+            return bl_error_set(e, BL_EDATA,
+                                "line %" PRId64 ": a backslash that begins no \\t \\n \\r \\\\ \\xHH, or a zero byte",
+                                r->line);
+        at[value] = '\0';
+        int code = add_value(r, at, e);
+        if (code)
+            return code;
+        at = tab ? tab + 1 : NULL;
+    }
+    return BL_OK;
+}
+
+int bl_records_next(struct bl_records *r, struct bl_error *e)
+{
+    while (pass_line_end(r))
+        ;
+    r->values = 0;
+    r->line = r->next_line;
+    if (r->at == r->text.size)
+        return 0;
+    size_t begin = r->at;
+    int code = r->tsv ? take_tsv(r, e) : take_csv(r, e);
+    if (!code && r->at - begin > BL_RECORD_MAX)
+        code = bl_error_set(e, BL_EDATA, "line %" PRId64 ": a record of more than %zu bytes", r->line, BL_RECORD_MAX);
+    return code ? code : 1;
+}

@@ -1,0 +1,88 @@
+/* Attributes of a pack: which columns are numbers, and their values. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cmd/packing.h"
+
+/* "weight F64 (2 empty values are NaN)"; "split is text". */
+static void say(struct bl_packing *p, const char *name, const struct bl_column_sort *sort)
+{
+    struct bl_buffer *out = &p->attributes_said;
+    char a[32];
+    bl_buffer_printf(out, "%s%s ", out->size ? ", " : "", name);
+    if (sort->numeric)
+        bl_buffer_text(out, bl_dtype_name(sort->dtype));
+    else if (sort->row == SIZE_MAX)
+        bl_buffer_text(out, "is empty, so it is in sequences.tsv alone");
+    else
+        bl_buffer_printf(out, "is text (row %zu), so it is in sequences.tsv alone", sort->row);
+    if (sort->numeric && sort->empty)
+        bl_buffer_printf(out, " (%s empty: NaN)", bl_text_count(a, sort->empty));
+}
+
+static int add(struct bl_format *format, const char *name, enum bl_dtype dtype, struct bl_error *e)
+{
+    if (format->attributes == BL_ATTRIBUTES_MAX)
+        return bl_error_set(e, BL_EUSAGE, "more than %d columns of numbers: choose some with --attributes-columns",
+                            BL_ATTRIBUTES_MAX);
+    struct bl_attribute *attribute = &format->attribute[format->attributes++];
+    snprintf(attribute->name, sizeof attribute->name, "%s", name); /* as long as it can be: see scan/attributes.c */
+    attribute->dtype = dtype;
+    return BL_OK;
+}
+
+/* Fields that depend on files are not known yet: bl_format_check looks again. */
+int bl_packing_check_attributes(const struct bl_packing *p, struct bl_error *e)
+{
+    const struct bl_attributes *a = p->inputs.attributes;
+    const struct bl_kind *kind = p->inputs.kind;
+    struct bl_format format = {0};
+    struct bl_error undecided = {0};
+    int code = a ? kind->fields(p->inputs.kind_config, &p->env, NULL, &format.fields, &undecided) : BL_OK;
+    if (code && code != BL_EDATA)
+        return bl_error_set(e, code, "%s", undecided.text);
+    if (code)
+        format.fields.count = 0;
+    for (int c = 0; a && c < bl_attributes_count(a); c++) {
+        const char *name = bl_attributes_name(a, c);
+        if (bl_format_has(&format, name))
+            return bl_error_set(e, BL_EUSAGE,
+                                "%s: no column can be called \"%s\": a tensor of the shards is (rename it, or leave it "
+                                "out with --attributes-columns)",
+                                p->inputs.table.path, name);
+    }
+    return BL_OK;
+}
+
+/* The table of attributes is not needed any more, as its columns are those of the table of sequences. */
+int bl_packing_attributes(struct bl_packing *p, struct bl_error *e)
+{
+    struct bl_attributes *a = p->inputs.attributes;
+    if (!a)
+        return BL_OK;
+    int count = bl_attributes_count(a), code = BL_OK;
+    const char *name[BL_ATTRIBUTE_COLUMNS_MAX];
+    struct bl_column_sort sort[BL_ATTRIBUTE_COLUMNS_MAX];
+    for (int c = 0; c < count; c++)
+        name[c] = bl_attributes_name(a, c);
+    code = bl_values_sort(&p->table, name, count, sort, e);
+    for (int c = 0; c < count && !code; c++) {
+        say(p, name[c], &sort[c]);
+        if (sort[c].numeric)
+            code = add(&p->format, name[c], sort[c].dtype, e);
+    }
+    bl_attributes_close(a);
+    p->inputs.attributes = NULL;
+    if (!code)
+        code = bl_buffer_check(&p->attributes_said, e);
+    return code ? code : bl_values_read(&p->values, &p->table, &p->format, e);
+}
+
+void bl_packing_say_attributes(const struct bl_packing *p)
+{
+    if (p->attributes_said.size)
+        bl_cmd_say("attributes: %s", p->attributes_said.data);
+}

@@ -1,0 +1,346 @@
+#include "scan/attributes.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/records.h"
+#include "base/text.h"
+#include "kind/field.h"
+#include "store/sequences.h"
+
+struct row {
+    size_t offset; /* in text */
+    int64_t line;
+    atomic_bool taken;
+};
+
+struct bl_attributes {
+    const char *path, *file;
+    char **name; /* of the columns that are wanted */
+    int count;
+    struct bl_buffer text; /* of each row its id, then the values as the table of sequences has them, both with a NUL */
+    struct row *row;
+    size_t rows, capacity;
+    uint32_t *slot; /* [slots] row + 1 by the hash of its id, open addressing; 0: free */
+    size_t slots;
+};
+
+/* The table while it is read. */
+struct reading {
+    struct bl_attributes *a;
+    struct bl_records records;
+    size_t id, columns;
+    size_t column[BL_ATTRIBUTE_COLUMNS_MAX]; /* place of each that is wanted */
+};
+
+/* --- the header ------------------------------------------------------------------------------------------------- */
+
+static int find_column(const struct reading *r, const char *name, size_t size, size_t *place, struct bl_error *e)
+{
+    size_t found = SIZE_MAX;
+    for (size_t c = 0; c < r->records.values; c++) {
+        const char *value = r->records.value[c];
+        if (strlen(value) != size || memcmp(value, name, size) != 0)
+            continue;
+        if (found != SIZE_MAX)
+            return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": two columns are called \"%s\"", r->a->path,
+                                r->records.line, value);
+        found = c;
+    }
+    *place = found;
+    return found != SIZE_MAX ? BL_OK
+                             : bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": there is no column \"%.*s\"", r->a->path,
+                                            r->records.line, (int)size, name);
+}
+
+static int find_id(struct reading *r, const char *wanted, struct bl_error *e)
+{
+    r->id = 0;
+    if (wanted)
+        return find_column(r, wanted, strlen(wanted), &r->id, e);
+    for (size_t c = 0; c < r->records.values; c++) {
+        if (strcmp(r->records.value[c], "id") == 0)
+            return find_column(r, "id", 2, &r->id, e);
+    }
+    return BL_OK;
+}
+
+/* A name must be fit for a column of sequences.tsv, which means something to the tool by its name alone, and for a
+ * tensor. */
+static int check_name(const struct reading *r, const char *name, struct bl_error *e)
+{
+    static const char advice[] = "rename the column, or leave it out with --attributes-columns";
+    size_t size = strlen(name), plain = strcspn(name, "\\\x7f");
+    for (size_t i = 0; i < plain; i++) {
+        if ((unsigned char)name[i] < ' ')
+            plain = i;
+    }
+    if (!size || size >= BL_FIELD_NAME_MAX || plain < size)
+        return bl_error_set(e, BL_EUSAGE,
+                            "%s:%" PRId64 ": a column's name is 1 to %d bytes without backslash or control characters, "
+                            "not \"%s\": %s",
+                            r->a->path, r->records.line, BL_FIELD_NAME_MAX - 1, name, advice);
+    if (bl_sequences_knows(name))
+        return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": \"%s\" means something else in the table of sequences: %s",
+                            r->a->path, r->records.line, name, advice);
+    return BL_OK;
+}
+
+static int want(struct reading *r, size_t column, struct bl_error *e)
+{
+    struct bl_attributes *a = r->a;
+    if (column == r->id)
+        return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": \"%s\" is the column of ids", a->path, r->records.line,
+                            r->records.value[column]);
+    if (a->count == BL_ATTRIBUTE_COLUMNS_MAX)
+        return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": more than %d columns: choose some with --attributes-columns",
+                            a->path, r->records.line, BL_ATTRIBUTE_COLUMNS_MAX);
+    int code = check_name(r, r->records.value[column], e);
+    char *copy = code ? NULL : strdup(r->records.value[column]);
+    if (!copy)
+        return code ? code : bl_error_memory(e);
+    r->column[a->count] = column;
+    a->name[a->count++] = copy;
+    return BL_OK;
+}
+
+/* "A,B": the names of columns. */
+static int want_listed(struct reading *r, const char *list, struct bl_error *e)
+{
+    int code = BL_OK;
+    for (const char *at = list; at && !code;) {
+        size_t size = strcspn(at, ","), column;
+        code = find_column(r, at, size, &column, e);
+        for (int c = 0; c < r->a->count && !code; c++) {
+            if (r->column[c] == column)
+                code = bl_error_set(e, BL_EUSAGE, "--attributes-columns: \"%.*s\" comes twice", (int)size, at);
+        }
+        if (!code)
+            code = want(r, column, e);
+        at = at[size] ? at + size + 1 : NULL;
+    }
+    return code;
+}
+
+static int want_all(struct reading *r, struct bl_error *e)
+{
+    int code = BL_OK;
+    size_t column;
+    for (size_t c = 0; c < r->records.values && !code; c++) {
+        const char *name = r->records.value[c];
+        code = find_column(r, name, strlen(name), &column, e);
+        if (!code && c != r->id)
+            code = want(r, c, e);
+    }
+    return code;
+}
+
+static int read_header(struct reading *r, const struct bl_attributes_source *source, struct bl_error *e)
+{
+    int got = bl_records_next(&r->records, e);
+    if (got <= 0)
+        return got < 0 ? got
+                       : bl_error_set(e, BL_EFAIL, "%s is empty: its first line has the names of the columns",
+                                      source->path);
+    r->columns = r->records.values;
+    r->a->name = calloc(BL_ATTRIBUTE_COLUMNS_MAX, sizeof *r->a->name);
+    int code = r->a->name ? find_id(r, source->id, e) : bl_error_memory(e);
+    if (!code)
+        code = source->columns ? want_listed(r, source->columns, e) : want_all(r, e);
+    if (!code && !r->a->count)
+        code = bl_error_set(e, BL_EUSAGE,
+                            "%s:%" PRId64 ": no column beside \"%s\", that of the ids: commas stand "
+                            "between columns, tabs where the file ends in .tsv",
+                            source->path, r->records.line, r->records.value[r->id]);
+    return code;
+}
+
+/* --- rows ------------------------------------------------------------------------------------------------------- */
+
+/* The slot of the row with this id, or the free one where it belongs. */
+static uint32_t *slot_of(const struct bl_attributes *a, const char *id, size_t size)
+{
+    size_t at = XXH3_64bits(id, size) & (a->slots - 1);
+    while (a->slot[at]) {
+        const char *there = a->text.data + a->row[a->slot[at] - 1].offset;
+        if (strncmp(there, id, size) == 0 && !there[size])
+            break;
+        at = (at + 1) & (a->slots - 1);
+    }
+    return &a->slot[at];
+}
+
+static int grow(struct bl_attributes *a, struct bl_error *e)
+{
+    if (a->rows < a->capacity)
+        return BL_OK;
+    size_t capacity = a->capacity ? 2 * a->capacity : 512;
+    struct row *row = realloc(a->row, capacity * sizeof *row);
+    if (!row)
+        return bl_error_memory(e);
+    a->row = row;
+    a->capacity = capacity;
+    free(a->slot);
+    a->slots = 2 * capacity;
+    a->slot = calloc(a->slots, sizeof *a->slot);
+    if (!a->slot)
+        return bl_error_memory(e);
+    for (size_t i = 0; i < a->rows; i++) {
+        const char *id = a->text.data + a->row[i].offset;
+        *slot_of(a, id, strlen(id)) = (uint32_t)i + 1;
+    }
+    return BL_OK;
+}
+
+static int add_row(struct reading *r, struct bl_error *e)
+{
+    struct bl_attributes *a = r->a;
+    char *const *value = r->records.value;
+    const char *id = value[r->records.values == r->columns ? r->id : 0];
+    if (r->records.values != r->columns)
+        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": %zu values where the header has %zu columns", a->path,
+                            r->records.line, r->records.values, r->columns);
+    if (!*id)
+        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": an empty id", a->path, r->records.line);
+    int code = grow(a, e);
+    uint32_t *slot = code ? NULL : slot_of(a, id, strlen(id));
+    if (slot && *slot)
+        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": the id \"%s\" is that of line %" PRId64 ", too", a->path,
+                            r->records.line, id, a->row[*slot - 1].line);
+    if (code)
+        return code;
+    struct row *row = &a->row[a->rows++];
+    row->offset = a->text.size;
+    row->line = r->records.line;
+    atomic_init(&row->taken, false);
+    *slot = (uint32_t)a->rows;
+    bl_buffer_append(&a->text, id, strlen(id) + 1);
+    for (int c = 0; c < a->count; c++) {
+        bl_buffer_byte(&a->text, '\t');
+        bl_text_escape(&a->text, value[r->column[c]], strlen(value[r->column[c]]));
+    }
+    bl_buffer_byte(&a->text, '\0');
+    return bl_buffer_check(&a->text, e);
+}
+
+static int read_table(struct reading *r, const struct bl_attributes_source *source, const atomic_int *stop,
+                      struct bl_error *e)
+{
+    struct bl_error why = {0};
+    int code = bl_records_open(&r->records, source->path, stop, &why), got = 1;
+    if (!code)
+        code = read_header(r, source, &why);
+    while (!code && (got = bl_records_next(&r->records, &why)) > 0)
+        code = add_row(r, &why);
+    if (got < 0)
+        code = got;
+    if (code == BL_ECANCEL)
+        return code;
+    if (code == BL_EDATA) /* of this file the run depends */
+        return bl_error_set(e, BL_EFAIL, "%s: %s", source->path, why.text);
+    return code ? bl_error_set(e, code, "%s", why.text) : BL_OK;
+}
+
+int bl_attributes_open(struct bl_attributes **attributes, const struct bl_attributes_source *source,
+                       const atomic_int *stop, struct bl_error *e)
+{
+    struct bl_attributes *a = calloc(1, sizeof *a);
+    if (!a)
+        return bl_error_memory(e);
+    const char *slash = strrchr(source->path, '/');
+    a->path = source->path;
+    a->file = slash ? slash + 1 : source->path;
+    struct reading r = {.a = a};
+    int code = read_table(&r, source, stop, e);
+    if (!code)
+        code = grow(a, e); /* a table of no rows has slots, too */
+    bl_records_close(&r.records);
+    if (code)
+        bl_attributes_close(a);
+    else
+        *attributes = a;
+    return code;
+}
+
+void bl_attributes_close(struct bl_attributes *a)
+{
+    if (!a)
+        return;
+    for (int c = 0; c < a->count; c++)
+        free(a->name[c]);
+    free(a->name);
+    free(a->row);
+    free(a->slot);
+    bl_buffer_free(&a->text);
+    free(a);
+}
+
+/* --- joining ---------------------------------------------------------------------------------------------------- */
+
+int bl_attributes_count(const struct bl_attributes *a)
+{
+    return a->count;
+}
+
+const char *bl_attributes_name(const struct bl_attributes *a, int column)
+{
+    return a->name[column];
+}
+
+void bl_attributes_columns(const struct bl_attributes *a, struct bl_buffer *out)
+{
+    for (int c = 0; c < a->count; c++) {
+        bl_buffer_byte(out, '\t');
+        bl_buffer_text(out, a->name[c]); /* which needs no escapes: see check_name */
+    }
+}
+
+int bl_attributes_take(struct bl_attributes *a, const char *id, const char **values, struct bl_error *e)
+{
+    const char *slash = strrchr(id, '/'), *last = slash ? slash + 1 : id, *dot = strrchr(last, '.');
+    const char *end = id + strlen(id), *stem = dot && dot > last ? dot : end;
+    const struct {
+        const char *begin, *end;
+    } names[] = {{id, end}, {id, stem}, {last, end}, {last, stem}};
+    uint32_t found = 0;
+    for (size_t n = 0; n < sizeof names / sizeof *names && !found; n++)
+        found = *slot_of(a, names[n].begin, (size_t)(names[n].end - names[n].begin));
+    *values = NULL;
+    if (!found)
+        return BL_OK;
+    struct row *row = &a->row[found - 1];
+    const char *text = a->text.data + row->offset;
+    if (atomic_exchange_explicit(&row->taken, true, memory_order_relaxed))
+        return bl_error_set(e, BL_EFAIL,
+                            "%s:%" PRId64 ": two sequences go by the id \"%s\", one of them %s: give their whole ids",
+                            a->path, row->line, text, id);
+    *values = text + strlen(text) + 1;
+    return BL_OK;
+}
+
+int bl_attributes_lack(const struct bl_attributes *a, struct bl_row *row, struct bl_buffer *text, struct bl_error *e)
+{
+    if (row->status != BL_ROW_OK)
+        return BL_OK;
+    bl_buffer_clear(text);
+    bl_buffer_printf(text, "%s has no row for it", a->file);
+    row->status = BL_ROW_SKIPPED;
+    row->length = 0;
+    row->form = NULL;
+    row->reason = text->data;
+    return bl_buffer_check(text, e);
+}
+
+int64_t bl_attributes_unused(const struct bl_attributes *a, const char **id, int64_t *line)
+{
+    int64_t unused = 0;
+    for (size_t i = 0; i < a->rows; i++) {
+        if (atomic_load_explicit(&a->row[i].taken, memory_order_relaxed) || unused++)
+            continue;
+        *id = a->text.data + a->row[i].offset;
+        *line = a->row[i].line;
+    }
+    return unused;
+}

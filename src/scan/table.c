@@ -1,0 +1,128 @@
+#include "scan/table.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "store/sequences.h"
+
+struct joining {
+    const char *path;
+    struct bl_attributes *attributes;
+    struct bl_output *out;
+    struct bl_sequences table;
+    struct bl_row_text text;
+    struct bl_buffer further, line, reason, value, escaped;
+};
+
+/* The next of some values with a tab before each; NULL behind the last. */
+static const char *next_value(const char **at, size_t *size)
+{
+    const char *value = *at + 1;
+    if (!**at)
+        return NULL;
+    *size = strcspn(value, "\t");
+    *at = value + *size;
+    return value;
+}
+
+/* Whether the table has the column, further ones being all that attributes can be called like. */
+static bool has_column(const struct joining *j, int c)
+{
+    return bl_sequences_column(j->table.file[0].further, bl_attributes_name(j->attributes, c)) > 0;
+}
+
+static int write_header(struct joining *j, struct bl_error *e)
+{
+    bl_buffer_printf(&j->line, BL_SEQUENCES_COLUMNS "%s", j->table.file[0].further);
+    for (int c = 0; c < bl_attributes_count(j->attributes); c++) {
+        if (!has_column(j, c))
+            bl_buffer_printf(&j->line, "\t%s", bl_attributes_name(j->attributes, c));
+    }
+    bl_buffer_byte(&j->line, '\n');
+    int code = bl_buffer_check(&j->line, e);
+    return code ? code : bl_output_write(j->out, j->line.data, j->line.size, e);
+}
+
+/* The row's own value in a column must be the one that is to be joined. */
+static int compare(struct joining *j, size_t row, int c, const char *value, size_t size, struct bl_error *e)
+{
+    const char *name = bl_attributes_name(j->attributes, c);
+    bl_buffer_clear(&j->value);
+    bl_buffer_clear(&j->escaped);
+    bool good = bl_row_value(&j->text.row, name, &j->value);
+    bl_text_escape(&j->escaped, j->value.data ? j->value.data : "", j->value.size);
+    int code = bl_buffer_check(&j->value, e);
+    if (!code)
+        code = bl_buffer_check(&j->escaped, e);
+    if (code || (good && j->escaped.size == size && memcmp(j->escaped.data, value, size) == 0))
+        return code;
+    return bl_error_set(
+        e, BL_EUSAGE,
+        "%s: row %zu (%s): column \"%s\" is there already, and says \"%s\" where the table of attributes "
+        "has \"%.*s\"",
+        j->path, row, j->text.row.id, name, j->escaped.data, (int)size, value);
+}
+
+/* Appends the values of columns that the table has not; values NULL: nothing for each. */
+static int join_values(struct joining *j, size_t row, const char *values, struct bl_error *e)
+{
+    int code = BL_OK;
+    for (int c = 0; c < bl_attributes_count(j->attributes) && !code; c++) {
+        size_t size = 0;
+        const char *value = values ? next_value(&values, &size) : "";
+        if (!has_column(j, c)) {
+            bl_buffer_byte(&j->further, '\t');
+            bl_buffer_append(&j->further, value, size);
+        } else if (values) {
+            code = compare(j, row, c, value, size, e);
+        }
+    }
+    return code ? code : bl_buffer_check(&j->further, e);
+}
+
+static int join_row(struct joining *j, size_t i, bl_scan_fault *fault, void *sink, struct bl_error *e)
+{
+    struct bl_row *row = &j->text.row;
+    const char *values;
+    int code = bl_sequences_row(&j->table, i, &j->text, e);
+    if (!code)
+        code = bl_attributes_take(j->attributes, row->id, &values, e);
+    bl_buffer_clear(&j->further);
+    bl_buffer_text(&j->further, !code && row->further ? row->further : "");
+    if (!code)
+        code = join_values(j, i, values, e);
+    if (code)
+        return code;
+    row->further = j->further.data;
+    enum bl_row_status status = row->status;
+    if (!values)
+        code = bl_attributes_lack(j->attributes, row, &j->reason, e);
+    if (!code && row->status != status)
+        code = fault(sink, row, e);
+    bl_buffer_clear(&j->line);
+    bl_sequences_format(row, &j->line);
+    if (!code)
+        code = bl_buffer_check(&j->line, e);
+    return code ? code : bl_output_write(j->out, j->line.data, j->line.size, e);
+}
+
+int bl_table_join(const char *path, struct bl_attributes *attributes, struct bl_output *out, bl_scan_fault *fault,
+                  void *sink, struct bl_error *e)
+{
+    struct joining j = {.path = path, .attributes = attributes, .out = out};
+    int code = bl_sequences_open(&j.table, &path, 1, false, e);
+    if (code)
+        return code;
+    code = write_header(&j, e);
+    for (size_t i = 0; i < j.table.count && !code; i++)
+        code = join_row(&j, i, fault, sink, e);
+    bl_sequences_close(&j.table);
+    bl_row_text_free(&j.text);
+    bl_buffer_free(&j.further);
+    bl_buffer_free(&j.line);
+    bl_buffer_free(&j.reason);
+    bl_buffer_free(&j.value);
+    bl_buffer_free(&j.escaped);
+    return code;
+}

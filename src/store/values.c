@@ -1,0 +1,254 @@
+#include "store/values.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define NAN_BITS INT64_C(0x7ff8000000000000)
+
+/* --- numbers ---------------------------------------------------------------------------------------------------- */
+
+enum sort {
+    TEXT,
+    EMPTY,
+    REAL,
+    INTEGER,
+    LONG_INTEGER /* of more digits than F64 has */
+};
+
+struct number {
+    int64_t integer;
+    double real;
+};
+
+/* [+-]digits[.digits][e[+-]digits], where one of the first two may be missing. */
+static bool is_decimal(const char *text, bool *whole)
+{
+    static const char digits[] = "0123456789";
+    text += *text == '+' || *text == '-';
+    size_t before = strspn(text, digits), behind = 0;
+    text += before;
+    *whole = !*text;
+    if (*text == '.') {
+        behind = strspn(text + 1, digits);
+        text += behind + 1;
+    }
+    if (before + behind && (*text == 'e' || *text == 'E')) {
+        text++;
+        text += *text == '+' || *text == '-';
+        before = strspn(text, digits);
+        behind = 0;
+        text += before;
+    }
+    return before + behind && !*text;
+}
+
+static bool is_word(const char *text)
+{
+    text += *text == '+' || *text == '-';
+    return strcasecmp(text, "nan") == 0 || strcasecmp(text, "inf") == 0 || strcasecmp(text, "infinity") == 0;
+}
+
+static enum sort parse(const char *text, struct number *n)
+{
+    bool whole = false, word = is_word(text);
+    if (!*text)
+        return EMPTY;
+    if (!word && !is_decimal(text, &whole))
+        return TEXT;
+    errno = 0;
+    n->real = strtod(text, NULL); /* the process is in the C locale */
+    if (!word && isinf(n->real))
+        return TEXT;
+    if (!whole)
+        return REAL;
+    errno = 0;
+    n->integer = strtoll(text, NULL, 10);
+    if (errno)
+        return TEXT;
+    /* Of 2^63, which the largest rounds to, there is no integer to come back to. */
+    return n->real < 0x1p63 && (int64_t)n->real == n->integer ? INTEGER : LONG_INTEGER;
+}
+
+static int64_t bits_of(double real)
+{
+    int64_t bits;
+    memcpy(&bits, &real, sizeof bits);
+    return isnan(real) ? NAN_BITS : bits;
+}
+
+/* --- columns ---------------------------------------------------------------------------------------------------- */
+
+#define COLUMNS_MAX ((int)(sizeof((struct bl_row_text *)0)->field / sizeof(char *)))
+
+/* Rows read back one after the other, and where the columns that are wanted stand in them. */
+struct walk {
+    const struct bl_sequences *table;
+    const char *columns; /* of the present file */
+    int place[COLUMNS_MAX], places;
+    struct bl_row_text text;
+    const char *value[COLUMNS_MAX]; /* of the further columns, up to the next tab */
+    struct bl_buffer one;
+};
+
+static int find_places(struct walk *w, const char *columns, const char *const *name, int count, struct bl_error *e)
+{
+    w->columns = columns;
+    w->places = count;
+    for (int i = 0; i < count; i++) {
+        w->place[i] = bl_sequences_column(columns, name[i]) - 1; /* a tab comes before the first */
+        if (w->place[i] < 0)
+            return bl_error_set(e, BL_EUSAGE, "the table has no column \"%s\"", name[i]);
+    }
+    return BL_OK;
+}
+
+static int read_row(struct walk *w, size_t row, const char *const *name, int count, struct bl_error *e)
+{
+    int code = bl_sequences_row(w->table, row, &w->text, e);
+    const char *columns = w->text.row.columns;
+    if (!code && columns != w->columns)
+        code = find_places(w, columns, name, count, e);
+    const char *tab = code ? NULL : w->text.row.further;
+    for (int c = 0; tab && (tab = strchr(tab, '\t')); c++)
+        w->value[c] = ++tab;
+    return code;
+}
+
+/* The value of wanted column i; its escapes are of no number. */
+static int parse_value(struct walk *w, int i, enum sort *sort, struct number *n, struct bl_error *e)
+{
+    const char *text = w->value[w->place[i]];
+    bl_buffer_clear(&w->one);
+    bl_buffer_append(&w->one, text, strcspn(text, "\t"));
+    int code = bl_buffer_check(&w->one, e);
+    if (!code)
+        *sort = parse(w->one.data, n);
+    return code;
+}
+
+static void walk_end(struct walk *w)
+{
+    bl_row_text_free(&w->text);
+    bl_buffer_free(&w->one);
+}
+
+/* A column while it is looked at: what was seen of each sort. */
+struct seen {
+    bool text, real, integer;
+    size_t long_integer; /* the first row of one, or SIZE_MAX */
+};
+
+static void look(struct bl_column_sort *sort, struct seen *seen, enum sort value, size_t row)
+{
+    sort->empty += value == EMPTY;
+    seen->real |= value == REAL;
+    seen->integer |= value == INTEGER || value == LONG_INTEGER;
+    if (value == LONG_INTEGER && seen->long_integer == SIZE_MAX)
+        seen->long_integer = row;
+    if (value == TEXT) {
+        seen->text = true;
+        sort->row = row;
+    }
+}
+
+static void decide(struct bl_column_sort *sort, const struct seen *seen)
+{
+    bool whole = seen->integer && !seen->real && !sort->empty;
+    sort->dtype = whole ? BL_I64 : BL_F64;
+    sort->numeric = !seen->text && (seen->integer || seen->real) && (whole || seen->long_integer == SIZE_MAX);
+    if (!seen->text)
+        sort->row = seen->long_integer;
+}
+
+int bl_values_sort(const struct bl_sequences *table, const char *const *name, int count, struct bl_column_sort *sort,
+                   struct bl_error *e)
+{
+    struct walk w = {.table = table};
+    struct seen *seen = calloc((size_t)count + 1, sizeof *seen);
+    struct number number;
+    int code = seen ? BL_OK : bl_error_memory(e);
+    for (int c = 0; c < count && seen; c++) {
+        sort[c] = (struct bl_column_sort){.row = SIZE_MAX};
+        seen[c].long_integer = SIZE_MAX;
+    }
+    for (size_t row = 0; row < table->count && !code; row++) {
+        if (!table->length[row])
+            continue;
+        code = read_row(&w, row, name, count, e);
+        for (int c = 0; c < count && !code; c++) {
+            enum sort value = TEXT;
+            if (seen[c].text)
+                continue;
+            code = parse_value(&w, c, &value, &number, e);
+            look(&sort[c], &seen[c], value, row);
+        }
+    }
+    for (int c = 0; c < count && !code; c++)
+        decide(&sort[c], &seen[c]);
+    walk_end(&w);
+    free(seen);
+    return code;
+}
+
+/* --- values ----------------------------------------------------------------------------------------------------- */
+
+static int read_value(struct walk *w, int a, const struct bl_attribute *attribute, size_t row, int64_t *value,
+                      struct bl_error *e)
+{
+    struct number n;
+    enum sort sort = TEXT;
+    bool whole = attribute->dtype == BL_I64;
+    int code = parse_value(w, a, &sort, &n, e);
+    if (code)
+        return code;
+    if (whole && (sort == INTEGER || sort == LONG_INTEGER))
+        *value = n.integer;
+    else if (!whole && (sort == INTEGER || sort == REAL))
+        *value = bits_of(n.real);
+    else if (!whole && sort == EMPTY)
+        *value = NAN_BITS;
+    else
+        return bl_error_set(e, BL_EDATA, "row %zu (%s): \"%s\" in column \"%s\" is no %s", row, w->text.row.id,
+                            w->one.data, attribute->name, bl_dtype_name(attribute->dtype));
+    return BL_OK;
+}
+
+int bl_values_read(struct bl_values *values, const struct bl_sequences *table, const struct bl_format *format,
+                   struct bl_error *e)
+{
+    *values = (struct bl_values){.count = format->attributes};
+    if (!format->attributes)
+        return BL_OK;
+    struct walk w = {.table = table};
+    const char *name[BL_ATTRIBUTES_MAX];
+    for (int a = 0; a < format->attributes; a++)
+        name[a] = format->attribute[a].name;
+    values->value = calloc(table->count + 1, (size_t)format->attributes * sizeof *values->value);
+    int code = values->value ? BL_OK : bl_error_memory(e);
+    for (size_t row = 0; row < table->count && !code; row++) {
+        if (!table->length[row])
+            continue;
+        int64_t *value = values->value + row * (size_t)format->attributes;
+        code = read_row(&w, row, name, format->attributes, e);
+        for (int a = 0; a < format->attributes && !code; a++)
+            code = read_value(&w, a, &format->attribute[a], row, &value[a], e);
+    }
+    walk_end(&w);
+    if (code)
+        bl_values_free(values);
+    return code;
+}
+
+void bl_values_free(struct bl_values *values)
+{
+    free(values->value);
+    *values = (struct bl_values){0};
+}
+
+int64_t bl_values_memory(const struct bl_format *format, size_t rows)
+{
+    return (int64_t)rows * format->attributes * (int64_t)sizeof(int64_t);
+}
