@@ -3,6 +3,8 @@
 #ifndef BL_SAMPLE_H
 #define BL_SAMPLE_H
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -27,11 +29,13 @@ struct sample {
     struct bl_plan plan;
     struct bl_plan_options options;
     int64_t length[SAMPLE_SEQUENCES];
+    struct bl_values values;
+    int64_t value[SAMPLE_SEQUENCES][2]; /* what it points to */
 };
 
 /* How a sample is to be. */
 struct sample_kind {
-    bool compressed, split, segment_ids;
+    bool compressed, split, segment_ids, attributes;
     int64_t shard_size;
 };
 
@@ -40,8 +44,33 @@ static inline uint8_t sample_byte(int field, int64_t sequence, int64_t step, siz
     return (uint8_t)(sequence * 31 + step * 7 + (int64_t)(at % 13) + field * 101 + 1);
 }
 
+/* Attributes of a sequence: class, and weight, which some have not. */
+static inline int64_t sample_class(int i)
+{
+    return 1000 - 3 * i;
+}
+
+static inline double sample_weight(int i)
+{
+    return i % 5 ? i / 4.0 - 1 : (double)NAN;
+}
+
+static inline void sample_values(struct sample *s)
+{
+    s->format.attributes = 2;
+    s->format.attribute[0] = (struct bl_attribute){"class", BL_I64};
+    s->format.attribute[1] = (struct bl_attribute){"weight", BL_F64};
+    for (int i = 0; i < SAMPLE_SEQUENCES; i++) {
+        double weight = sample_weight(i);
+        s->value[i][0] = sample_class(i);
+        memcpy(&s->value[i][1], &weight, sizeof weight);
+    }
+    s->values = (struct bl_values){2, &s->value[0][0]};
+}
+
 static inline void sample_fill(const struct sample *s, struct bl_block *block)
 {
+    block->values = &s->values;
     for (int f = 0; f < s->format.fields.count; f++) {
         size_t step_bytes = bl_field_step_bytes(&s->format.fields.field[f]);
         memset(block->field[f], 0, (size_t)s->format.T * step_bytes);
@@ -79,6 +108,8 @@ static inline void sample_plan(struct sample *s, struct sample_kind kind)
                    .field = {{.name = "frames", .kind = "video", .dtype = BL_U8, .rank = 3, .shape = {4, 5, 3}},
                              {.name = "labels", .kind = "array", .dtype = BL_I64, .rank = 0},
                              {.name = "features", .kind = "audio", .dtype = BL_F32, .rank = 1, .shape = {6}}}}};
+    if (kind.attributes)
+        sample_values(s);
     ck_assert_int_eq(bl_plan_digest(&s->plan, s->length, s->format.plan_digest, &e), 0);
     ck_assert_int_eq(bl_format_init(&s->format, kind.shard_size ? kind.shard_size : 12000, &e), 0);
 }
@@ -114,7 +145,8 @@ static inline void sample_sequences(const struct sample *s)
     snprintf(path, sizeof path, "%s/sequences.tsv", s->dir);
     ck_assert_int_eq(bl_output_open(&out, path, &e), 0);
     struct bl_buffer text = {0};
-    bl_buffer_text(&text, BL_SEQUENCES_HEADER);
+    bl_buffer_text(&text, BL_SEQUENCES_COLUMNS);
+    bl_buffer_text(&text, s->format.attributes ? "\tweight\tnote\tclass\n" : "\n");
     for (int i = 0; i < SAMPLE_SEQUENCES; i++) {
         char id[32];
         snprintf(id, sizeof id, "clip %d.mp4", i);
@@ -133,6 +165,11 @@ static inline void sample_sequences(const struct sample *s)
             row.status = BL_ROW_FAILED;
             row.reason = "9 frames decode, the scan counted 4";
         }
+        char further[96], weight[32] = "";
+        if (!isnan(sample_weight(i)))
+            snprintf(weight, sizeof weight, "%g", sample_weight(i));
+        snprintf(further, sizeof further, "\t%s\tnote \\t%d\t%" PRId64, weight, i, sample_class(i));
+        row.further = s->format.attributes ? further : NULL;
         bl_sequences_format(&row, &text);
     }
     ck_assert_int_eq(bl_output_write(&out, text.data, text.size, &e), 0);

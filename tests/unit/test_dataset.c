@@ -7,8 +7,8 @@
 static const struct sample_kind kinds[] = {
     {0},
     {.compressed = true},
-    {.split = true, .segment_ids = true},
-    {.split = true, .compressed = true, .segment_ids = true},
+    {.split = true, .segment_ids = true, .attributes = true},
+    {.split = true, .compressed = true, .segment_ids = true, .attributes = true},
 };
 
 #define KINDS (sizeof kinds / sizeof *kinds)
@@ -88,6 +88,57 @@ START_TEST(blocks_and_tables_come_out_as_they_went_in)
     }
     free(read);
     bl_block_free(&expected);
+    bload_dataset_close(dataset);
+    sample_free(&s);
+}
+END_TEST
+
+/* The value of each place is that of the sequence in it, 0 where there is none. */
+static void check_attribute(struct bload_dataset *dataset, const struct sample *s, int64_t b)
+{
+    struct bload_tables tables;
+    struct bload_error error;
+    size_t S = (size_t)s->format.S;
+    int64_t *class = calloc(S, sizeof *class);
+    double *weight = calloc(S, sizeof *weight);
+    ck_assert(class && weight);
+    ck_assert_msg(bload_read_attribute(dataset, b, 0, class, &error) == BLOAD_OK, "%s", error.text);
+    ck_assert_msg(bload_read_attribute(dataset, b, 1, weight, &error) == BLOAD_OK, "%s", error.text);
+    ck_assert_int_eq(bload_read_tables(dataset, b, &tables, &error), BLOAD_OK);
+    for (size_t i = 0; i < S; i++) {
+        int row = (int)tables.sequence[i];
+        double expected = row < 0 ? 0 : sample_weight(row);
+        ck_assert_int_eq(class[i], row < 0 ? 0 : sample_class(row));
+        ck_assert(isnan(expected) ? isnan(weight[i]) : weight[i] == expected);
+    }
+    free(class);
+    free(weight);
+}
+
+START_TEST(attributes_are_those_of_the_sequences)
+{
+    struct sample s;
+    struct bload_error error;
+    struct bload_attribute attribute;
+    const char *text;
+    int64_t none;
+    sample_make(&s, kinds[_i]);
+    struct bload_dataset *dataset = open_sample(&s);
+    bool has = kinds[_i].attributes;
+    ck_assert_int_eq(bload_dataset_attributes(dataset), has ? 2 : 0);
+    ck_assert_int_eq(bload_dataset_find_attribute(dataset, "weight"), has ? 1 : -1);
+    ck_assert_int_eq(bload_dataset_find_attribute(dataset, "note"), -1);
+    for (int64_t b = s.format.blocks; has && b-- > 0;)
+        check_attribute(dataset, &s, b);
+    ck_assert_int_eq(bload_dataset_attribute(dataset, 1, &attribute, &error), has ? BLOAD_OK : BLOAD_EUSAGE);
+    ck_assert_str_eq(has ? attribute.dtype : error.text, has ? "F64" : "there is no attribute 1: the dataset has 0");
+    ck_assert_int_eq(bload_read_attribute(dataset, 0, 2, &none, &error), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_read_attribute(dataset, 0, -1, &none, &error), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_dataset_value(dataset, 12, "note", &text, &error), has ? BLOAD_OK : BLOAD_EUSAGE);
+    ck_assert_str_eq(has ? text : "note \t12", "note \t12");
+    ck_assert_int_eq(bload_dataset_value(dataset, 12, "length", &text, &error), BLOAD_EUSAGE);
+    ck_assert_ptr_null(text);
+    ck_assert_int_eq(bload_dataset_value(dataset, SAMPLE_SEQUENCES, "note", &text, &error), BLOAD_EUSAGE);
     bload_dataset_close(dataset);
     sample_free(&s);
 }
@@ -421,6 +472,7 @@ static void add(TCase *tests)
 {
     tcase_add_loop_test(tests, counts_and_fields_are_told, 0, KINDS);
     tcase_add_loop_test(tests, blocks_and_tables_come_out_as_they_went_in, 0, KINDS);
+    tcase_add_loop_test(tests, attributes_are_those_of_the_sequences, 0, KINDS);
     tcase_add_loop_test(tests, blocks_are_mapped_unless_compressed, 0, KINDS);
     tcase_add_loop_test(tests, the_plan_is_read_back, 0, KINDS);
     tcase_add_test(tests, rows_are_read_back);

@@ -12,7 +12,7 @@ static const struct sample_kind kinds[] = {
     {0},
     {.compressed = true},
     {.split = true},
-    {.compressed = true, .split = true, .segment_ids = true},
+    {.compressed = true, .split = true, .segment_ids = true, .attributes = true},
     {.segment_ids = true},
 };
 
@@ -36,12 +36,14 @@ START_TEST(the_layout_keeps_the_order_and_alignment_that_loaders_want)
         ck_assert_int_eq(t->tensor.begin % (int64_t)size, 0);
         ck_assert_int_eq(t->row_bytes * layout.blocks, t->tensor.end - at);
         ck_assert(size < size_before || (size == size_before && before->field <= t->field));
-        if (i && size == size_before && (before->field < 0) == (t->field < 0))
+        bool alike = (before->field < 0) == (t->field < 0) && (before->table < BL_TABLES) == (t->table < BL_TABLES);
+        if (i && size == size_before && alike)
             ck_assert_int_lt(strcmp(before->tensor.name, t->tensor.name), 0);
         at = t->tensor.end;
     }
     ck_assert_int_eq(layout.file_size, (int64_t)layout.header.size + at);
-    ck_assert_int_eq(layout.tensors, 3 + 4 + s.format.has_segment_ids + s.format.has_source_start);
+    ck_assert_int_eq(layout.tensors,
+                     3 + 4 + s.format.attributes + s.format.has_segment_ids + s.format.has_source_start);
     bl_layout_free(&layout);
     bl_plan_free(&s.plan);
 }
@@ -102,6 +104,55 @@ START_TEST(formats_that_cannot_be_are_refused)
     struct bl_error e = {0};
     snprintf(s.format.fields.field[1].name, sizeof s.format.fields.field[1].name, "frames");
     ck_assert_int_eq(bl_format_init(&s.format, 1 << 20, &e), BL_EUSAGE);
+    bl_plan_free(&s.plan);
+}
+END_TEST
+
+/* What a check says of a format with these attributes. */
+static int check_attributes(const struct sample *s, const char *first, const char *second, enum bl_dtype dtype,
+                            int count)
+{
+    struct bl_format format = s->format;
+    struct bl_error e = {0};
+    format.attributes = count;
+    snprintf(format.attribute[0].name, sizeof format.attribute[0].name, "%s", first);
+    snprintf(format.attribute[1].name, sizeof format.attribute[1].name, "%s", second);
+    format.attribute[1].dtype = dtype;
+    return bl_format_check(&format, &e);
+}
+
+START_TEST(attributes_that_cannot_be_are_refused)
+{
+    struct sample s = {0};
+    sample_plan(&s, (struct sample_kind){.attributes = true});
+    ck_assert_int_eq(check_attributes(&s, "class", "weight", BL_F64, 2), 0);
+    ck_assert_int_eq(check_attributes(&s, "class", "class", BL_F64, 2), BL_EUSAGE);
+    ck_assert_int_eq(check_attributes(&s, "class", "sequence", BL_F64, 2), BL_EUSAGE);
+    ck_assert_int_eq(check_attributes(&s, "class", "segment_ids", BL_F64, 2), BL_EUSAGE);
+    ck_assert_int_eq(check_attributes(&s, "class", "features", BL_F64, 2), BL_EUSAGE);
+    ck_assert_int_eq(check_attributes(&s, "class", "", BL_F64, 2), BL_EUSAGE);
+    ck_assert_int_eq(check_attributes(&s, "class", "weight", BL_F32, 2), BL_EUSAGE);
+    ck_assert_int_eq(check_attributes(&s, "class", "weight", BL_F64, BL_ATTRIBUTES_MAX + 1), BL_EUSAGE);
+    ck_assert_int_eq(check_attributes(&s, "class", "weight", BL_F64, -1), BL_EUSAGE);
+    bl_plan_free(&s.plan);
+}
+END_TEST
+
+/* Verifying takes "sequence" before all others, whatever attributes are called. */
+START_TEST(tables_come_before_attributes_before_fields)
+{
+    struct sample s = {0};
+    struct bl_layout layout;
+    struct bl_error e = {0};
+    static const char *const order[] = {"sequence",   "class",  "weight",       "labels",
+                                        "cu_seqlens", "length", "num_sequences"};
+    sample_plan(&s, (struct sample_kind){.attributes = true});
+    ck_assert_int_eq(bl_layout_make(&layout, &s.format, 0, &e), 0);
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        ck_assert_str_eq(layout.tensor[i].tensor.name, order[i]);
+    ck_assert_int_eq(layout.tensor[2].tensor.dtype, BL_F64);
+    ck_assert_int_eq(layout.tensor[2].row_bytes, 8 * s.format.S);
+    bl_layout_free(&layout);
     bl_plan_free(&s.plan);
 }
 END_TEST
@@ -436,6 +487,8 @@ static void add(TCase *tests)
     tcase_add_loop_test(tests, the_layout_keeps_the_order_and_alignment_that_loaders_want, 0, KINDS);
     tcase_add_test(tests, shards_share_out_the_blocks);
     tcase_add_test(tests, formats_that_cannot_be_are_refused);
+    tcase_add_test(tests, attributes_that_cannot_be_are_refused);
+    tcase_add_test(tests, tables_come_before_attributes_before_fields);
     tcase_add_test(tests, a_failed_piece_keeps_its_place);
     tcase_add_test(tests, compressed_content_is_the_plain_file);
     tcase_add_loop_test(tests, a_finished_shard_is_found_with_its_record, 0, KINDS);

@@ -10,8 +10,8 @@
 static const struct sample_kind kinds[] = {
     {0},
     {.compressed = true},
-    {.split = true, .segment_ids = true},
-    {.split = true, .segment_ids = true, .compressed = true},
+    {.split = true, .segment_ids = true, .attributes = true},
+    {.split = true, .segment_ids = true, .compressed = true, .attributes = true},
 };
 
 #define KINDS (sizeof kinds / sizeof *kinds)
@@ -305,6 +305,16 @@ static void fail_first(struct bl_block *block)
     block->source_start[0] = 0;
 }
 
+/* The weight of one sequence, by half of the last bit. */
+static void change_attribute(struct bl_block *block)
+{
+    static int64_t value[SAMPLE_SEQUENCES][2];
+    static const struct bl_values changed = {2, &value[0][0]};
+    memcpy(value, block->values->value, sizeof value);
+    value[block->sequence[0]][1] ^= 1;
+    block->values = &changed;
+}
+
 static const struct {
     void (*change)(struct bl_block *block);
     const char *words;
@@ -315,6 +325,7 @@ static const struct {
     {change_length, "length of block 0 is not as planned"},
     {change_source_start, "source_start of block 0 is not as planned"},
     {fail_first, "sequence of block 0 is not as planned"},
+    {change_attribute, "weight of block 0 is not as sequences.tsv has it"},
 };
 
 START_TEST(tables_that_are_not_as_planned)

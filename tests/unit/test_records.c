@@ -1,0 +1,141 @@
+#include "base/records.h"
+
+#include <string.h>
+
+#include "base/io.h"
+#include "unit.h"
+
+static int open_text(struct bl_records *r, const char *name, const char *text, size_t size, struct bl_error *e)
+{
+    struct bl_error none = {0};
+    ck_assert_int_eq(bl_io_replace(name, text, size, &none), BL_OK);
+    return bl_records_open(r, name, NULL, e);
+}
+
+/* All records as "LINE:value|value;", or what was refused. */
+static void read_all(const char *name, const char *text, size_t size, char out[512])
+{
+    struct bl_records r;
+    struct bl_error e = {0};
+    size_t at = 0;
+    int code = open_text(&r, name, text, size, &e), got = code;
+    out[0] = '\0';
+    while (!code && (got = bl_records_next(&r, &e)) > 0) {
+        at += (size_t)snprintf(out + at, 512 - at, "%d:", (int)r.line);
+        for (size_t v = 0; v < r.values; v++)
+            at += (size_t)snprintf(out + at, 512 - at, "%s%s", v ? "|" : "", r.value[v]);
+        at += (size_t)snprintf(out + at, 512 - at, ";");
+    }
+    if (got < 0) {
+        ck_assert_int_eq(got, BL_EDATA);
+        snprintf(out, 512, "%.500s", e.text);
+    }
+    if (!code)
+        bl_records_close(&r);
+}
+
+#define WHOLE SIZE_MAX /* up to the NUL */
+
+static const struct {
+    const char *name, *text, *expected;
+    size_t size;
+} known[] = {
+    {"a.csv", "id,b\nx,1\n", "1:id|b;2:x|1;", WHOLE},
+    {"a.csv", "id,b\r\nx,1", "1:id|b;2:x|1;", WHOLE},
+    {"a.csv", "\xef\xbb\xbfid,b\n", "1:id|b;", WHOLE},
+    {"a.csv", "\xef\xbb\xbf\"id\",b\n", "1:id|b;", WHOLE},
+    {"a.csv", "\"a,b\",\"c \"\"d\"\"\",\"\"\n,,\n", "1:a,b|c \"d\"|;2:||;", WHOLE},
+    {"a.csv", "\"a\nb\r\nc\",d\ne,f\n", "1:a\nb\r\nc|d;4:e|f;", WHOLE},
+    {"a.csv", "\"\"\"\"", "1:\";", WHOLE},
+    {"a.csv", "\n\na\r\n\r\n\nb", "3:a;6:b;", WHOLE},
+    {"a.csv", " a , b\\t\n", "1: a | b\\t;", WHOLE},
+    {"a.csv", "a\tb,c\n", "1:a\tb|c;", WHOLE},
+    {"a.csv", "", "", WHOLE},
+    {"a.csv", "\xef\xbb\xbf", "", WHOLE},
+    {"a.txt", "\xc3\xa9,\xf0\x9f\x98\x80", "1:\xc3\xa9|\xf0\x9f\x98\x80;", WHOLE},
+    {"a.tsv", "id\tb\nx\ta\\tb\\\\\\xFF\n", "1:id|b;2:x|a\tb\\\xff;", WHOLE},
+    {"a.TSV", "id\t\r\n\"x\t,\n", "1:id|;2:\"x|,;", WHOLE},
+    {"a.tsv", "a\n\nb", "1:a;3:b;", WHOLE},
+    {"a.csv", "a,b\nc,\"d", "line 2: a quote begins a value, and none ends it within 1048576 bytes", WHOLE},
+    {"a.csv", "a\n\"b\n\n", "line 2: a quote begins a value, and none ends it within 1048576 bytes", WHOLE},
+    {"a.csv", "\"a\nb\"c\n", "line 2: text behind a quote that ends a value: a quote in a value is doubled", WHOLE},
+    {"a.csv", "\"a\"\rb\n", "line 1: text behind a quote that ends a value: a quote in a value is doubled", WHOLE},
+    {"a.csv", "a\nb\"c\",d\n", "line 2: a quote within a value: such values stand in quotes, and their own are doubled",
+     WHOLE},
+    {"a.csv", "a\rb\n", "line 1: a return that ends no line: such values stand in quotes", WHOLE},
+    {"a.csv", "a\nb\r", "line 2: a return that ends no line: such values stand in quotes", WHOLE},
+    {"a.csv", "a,b\nc\0,d\n", "line 2: a zero byte: not a text", 9},
+    {"a.csv", "a\nb\nc\xff\n", "line 3: not UTF-8 (byte 5 of the text)", WHOLE},
+    {"a.csv", "a\n\xc3", "line 2: not UTF-8 (byte 2 of the text)", WHOLE},
+    {"a.tsv", "a\nb\\q\n", "line 2: a backslash that begins no \\t \\n \\r \\\\ \\xHH, or a zero byte", WHOLE},
+    {"a.tsv", "a\\x00b\n", "line 1: a backslash that begins no \\t \\n \\r \\\\ \\xHH, or a zero byte", WHOLE},
+};
+
+START_TEST(records_are_as_they_were_written)
+{
+    char directory[64], out[512];
+    unit_enter(directory);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        size_t size = known[i].size == WHOLE ? strlen(known[i].text) : known[i].size;
+        read_all(known[i].name, known[i].text, size, out);
+        ck_assert_msg(strcmp(out, known[i].expected) == 0, "%zu: \"%s\", expected \"%s\"", i, out, known[i].expected);
+    }
+    unit_leave(directory);
+}
+END_TEST
+
+/* Compressed by the programs; a name that lies is refused. */
+START_TEST(compressed_tables_are_read)
+{
+    char directory[64], out[512];
+    struct bl_records r;
+    struct bl_error e = {0};
+    unit_enter(directory);
+    read_all("a.tsv", "id\tb\n", 5, out);
+    ck_assert_int_eq(system("gzip -k a.tsv && zstd -q a.tsv"), 0);
+    static const char *const names[] = {"a.tsv.gz", "a.tsv.zst"};
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_msg(bl_records_open(&r, names[i], NULL, &e) == BL_OK, "%s", e.text);
+        ck_assert_int_eq(bl_records_next(&r, &e), 1);
+        ck_assert_uint_eq(r.values, 2);
+        ck_assert_str_eq(r.value[1], "b");
+        bl_records_close(&r);
+    }
+    read_all("a.csv.gz", "id,b\n", 5, out);
+    ck_assert_str_eq(out, "not gzip data, as its name says");
+    unit_leave(directory);
+}
+END_TEST
+
+START_TEST(long_records_are_refused)
+{
+    char directory[64], out[512];
+    unit_enter(directory);
+    size_t size = BL_RECORD_MAX + 10;
+    char *text = malloc(size);
+    ck_assert_ptr_nonnull(text);
+    memset(text, 'x', size);
+    text[1] = text[3] = '\n';
+    read_all("a.csv", text, size, out);
+    ck_assert_str_eq(out, "line 3: a record of more than 1048576 bytes");
+    read_all("a.tsv", text, size, out);
+    ck_assert_str_eq(out, "line 3: a record of more than 1048576 bytes");
+    text[4] = '"';
+    read_all("a.csv", text, size, out);
+    ck_assert_str_eq(out, "line 3: a quote begins a value, and none ends it within 1048576 bytes");
+    free(text);
+    unit_leave(directory);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_test(tests, records_are_as_they_were_written);
+    tcase_add_test(tests, compressed_tables_are_read);
+    tcase_add_test(tests, long_records_are_refused);
+}
+
+int main(void)
+{
+    return unit_run("records", add);
+}
