@@ -1,5 +1,6 @@
 """The files of a dataset: opened with the released readers, and every table, checksum and byte of padding computed again from
 the plan, sequences.tsv and the frames, by nothing of the tool's."""
+import csv
 import json
 import os
 import struct
@@ -14,7 +15,8 @@ import tool
 from dataset import FRAME_MAX, Dataset, digest, header_of, read_table, seek_table, xxh3
 from harness import each, expand
 
-DTYPES = {"U8": 1, "I32": 4, "I64": 8}
+DTYPES = {"U8": 1, "I32": 4, "I64": 8, "F64": 8}
+NUMPY = {"I64": np.int64, "F64": np.float64}
 TABLES = {"cu_seqlens": "I32", "num_sequences": "I32", "sequence": "I64", "length": "I32", "source_start": "I64",
           "segment_ids": "I32"}
 INDEX = ("block_checksum", "block_ptr", "sequence", "source_start", "length", "start")
@@ -34,6 +36,7 @@ class Checker:
         self.test = test
         self.d = Dataset(directory)
         self.m = self.d.manifest
+        self.attributes = {attribute["name"]: attribute["dtype"] for attribute in self.m["attributes"]}
         self.repeat = repeat
         self.failed = {i for i, row in enumerate(self.d.sequences) if row["status"] == "failed"}
         self.pieces = {block: self.pieces_kept(block) for block in range(self.d.blocks)}
@@ -176,17 +179,17 @@ class Checker:
     def layout(self, path, header, begin, blocks):
         """The order of tensors, their types and shapes, no holes, and data from a 4096 boundary on."""
         fields = {field["name"]: field for field in self.m["fields"]}
-        names = {name for name in TABLES if self.m.get(name, True)} | set(fields)
+        names = {name for name in TABLES if self.m.get(name, True)} | set(fields) | set(self.attributes)
         self.test.assertEqual(set(header), names)
         self.test.assertEqual(begin % 4096, 0)
-        order = sorted(names, key=lambda name: (-DTYPES[header[name]["dtype"]], name in fields, name))
+        order = sorted(names, key=lambda name: (-DTYPES[header[name]["dtype"]], name in fields, name in self.attributes, name))
         self.test.assertEqual(list(header), order)
         shapes = {"cu_seqlens": [self.S + 1], "num_sequences": [], "segment_ids": [self.T]}
         at = 0
         for name in order:
             entry = header[name]
             field = fields.get(name)
-            self.test.assertEqual(entry["dtype"], field["dtype"] if field else TABLES[name])
+            self.test.assertEqual(entry["dtype"], field["dtype"] if field else self.attributes.get(name) or TABLES[name])
             row = [self.T, *field["shape"]] if field else shapes.get(name, [self.S])
             self.test.assertEqual(entry["shape"], [blocks, *row])
             size = DTYPES[entry["dtype"]] * int(np.prod(entry["shape"]))
@@ -200,6 +203,12 @@ class Checker:
         for name in TABLES:
             if self.m.get(name, True):
                 np.testing.assert_array_equal(self.d.block(block, name), expected[name], f"{name} of block {block}")
+        for name, dtype in self.attributes.items():
+            texts = ["0" if row < 0 else self.d.sequences[row][name] for row in expected["sequence"]]
+            values = [int(text) if dtype == "I64" else float(text or "nan") for text in texts]
+            data = self.d.block(block, name)
+            self.test.assertEqual(data.dtype, NUMPY[dtype])
+            np.testing.assert_array_equal(data, np.array(values, NUMPY[dtype]), f"{name} of block {block}")
         for f, field in enumerate(self.m["fields"]):
             data = self.d.block(block, field["name"])
             stored = int(self.d.index["block_checksum"][block, f]) & (1 << 64) - 1
@@ -214,7 +223,7 @@ class Checker:
         regions = [(0, begin)]
         for name, entry in header.items():
             first, end = (begin + offset for offset in entry["data_offsets"])
-            parts = 1 if name in TABLES else blocks
+            parts = 1 if name in TABLES or name in self.attributes else blocks
             size = (end - first) // parts
             regions += [(first + i * size, first + (i + 1) * size) for i in range(parts)]
         return regions
@@ -315,6 +324,27 @@ class Store(tool.Tool):
         with open(path, "w", encoding="utf-8") as file:
             file.write("\n".join(lines))
         return path
+
+    @each([("plain", "-T", "64"), ("split", "-T", "11", "--oversize", "split", "--compress", "zstd:1"),
+           ("mix", "-T", "50", "--strategy", "mix", "--shard-size", "1"), ("failed", "-T", "20", "--oversize", "split")])
+    def test_attributes(self, name, *options):
+        """Columns as Python's csv module wrote them; numbers as Python reads them lie beside every piece (Checker.block)."""
+        columns = {"class": [str(7 * i - 20) for i in range(len(NAMES))],
+                   "weight": ["" if i % 4 == 1 else repr(float(np.exp(i)) / 3) for i in range(len(NAMES))],
+                   "note": [f'"{i}",\r\n\t\\é' for i in range(len(NAMES))],
+                   "far": [str(2**63 - 1 - i) for i in range(len(NAMES))]}
+        with open(self.path("labels.csv"), "w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["", *columns])
+            writer.writerows([clips.clip(NAMES[i]), *values] for i, values in reversed(list(enumerate(zip(*columns.values())))))
+        table = ("--sequences", self.wrong_table()) if name == "failed" else ()
+        checker = self.check("--attributes", self.path("labels.csv"), *table, *options, sources=() if table else None,
+                             status=3 if table else 0)
+        self.assertEqual(checker.attributes, {"class": "I64", "weight": "F64", "far": "I64"})
+        self.assertEqual(len(checker.failed), len(WRONG) if table else 0)
+        for column, values in columns.items():
+            self.assertEqual([checker.d.row(clips.clip(clip))[column] for clip in NAMES], values)
+        self.bload("verify", "-q", checker.d.directory)
 
     @each([("plain",), ("compressed", "--compress", "zstd"), ("split", "-T", "11", "--oversize", "split")])
     def test_failed(self, _, *options):
