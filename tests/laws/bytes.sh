@@ -95,6 +95,7 @@ test_fields_however_many_workers() {
     clips
     failing_clip
     further_field
+    labels
     local options
     for options in '-T 20 --oversize split' '--compress zstd --pad repeat'; do
         # shellcheck disable=SC2086 # words

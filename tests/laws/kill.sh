@@ -160,6 +160,7 @@ test_images() {
 test_fields() {
     clips
     further_field
+    labels
     killed_every 3 -c fields.yaml -T 50
 }
 

@@ -93,6 +93,13 @@ further_field() {
     printf 'fields:\n  - {name: small, path: "in/{name}", kind: video, size: 16x16, fit: crop}\n' >fields.yaml
 }
 
+# Attributes of the clips, for the same file: one clip has none.
+labels() {
+    printf 'id,class,weight,note\nclip1,1,0.5,"a, b"\nclip2,2,,\nclip10.avi,3,1,c\nx.mp4,5,2,\ny,6,2.5,\nsub/b,4,-1,d\nsub/fails.mov,7,3,\n' \
+        >labels.csv
+    echo 'attributes: labels.csv' >>fields.yaml
+}
+
 # pack NAME [options]: in into the dataset NAME; two blocks to a shard.
 pack() {
     local name=$1

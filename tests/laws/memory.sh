@@ -49,6 +49,16 @@ test_scan() {
     starved 11 1 "$BLOAD" scan -q in/sub/b.mkv -j $two
 }
 
+test_attributes() {
+    clips
+    mkdir some
+    mv in/clip1.mp4 in/sub/deep/y.mkv some
+    printf 'id,class,weight\nclip1.mp4,1,0.5\ny,2,\nz,3,"a ""b"""\n' | gzip -cn >labels.csv.gz
+    "$BLOAD" scan -q some -o table.tsv
+    starved 3 0 "$BLOAD" scan -q some/y.mkv --attributes labels.csv.gz -j 1
+    starved 31 0 "$BLOAD" pack -q --sequences table.tsv --attributes labels.csv.gz -T 40 --size 64x48 -o d -j 1
+}
+
 test_pack() {
     clips
     mkdir some
