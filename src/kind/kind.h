@@ -71,13 +71,20 @@ struct bl_request {
     int64_t source_start; /* first step wanted */
     int64_t steps;        /* how many; source_start + steps <= row.length */
     uint8_t *const *out;  /* per field: steps * bl_field_step_bytes bytes, to be filled wholly */
-    double *times; /* [steps] when each begins, in seconds from the first of the sequence: filled in by a kind that
-                      tells times, where not NULL, and read by one that follows it */
+    double *times; /* [steps] when each begins, in seconds from the first of the sequence, or of a kind that numbers its
+                      steps in those: filled in by that kind, where not NULL, and read by one that follows it */
 };
 
 /* What reading a piece noticed without failing: a reason to be kept beside the sequence, which stays ok. */
 struct bl_note {
     char text[256]; /* "" when there is nothing to tell */
+};
+
+/* What a kind that follows another must be told of its steps. */
+enum bl_follow {
+    BL_FOLLOW_STEPS,   /* nothing: their place in the sequence is enough */
+    BL_FOLLOW_TIMES,   /* when they begin, in seconds */
+    BL_FOLLOW_NUMBERS, /* it has a rate of its own: nothing but the numbers of a kind that numbers its steps */
 };
 
 struct bl_counter; /* each kind's own, of one worker that counts; may not exist */
@@ -94,7 +101,8 @@ struct bl_kind {
     bool gives_way;                /* its files in folders are no inputs where there are others: a readme, a list */
     bool first_decides;            /* the first usable file's fields are the dataset's: others that are unlike it are
                                       left out one by one. Else nothing is packed where they differ */
-    bool tells_times;              /* read fills in request.times */
+    bool tells_times;              /* read fills in request.times, in seconds */
+    bool numbers_steps;            /* the same, in steps of what they were taken from, of which some may be missing */
     /* Bytes of input that are counted at once: a larger file is cut into parts of this size if it is divisible, files
      * that are small are counted together. 0: each file by itself, which then has one row. */
     int64_t stretch;
@@ -142,9 +150,9 @@ struct bl_kind {
      * be asked by bl_kind_rate. */
     bool (*rate)(const char *sampling, int64_t *num, int64_t *den);
 
-    /* Of a kind that has no sequences of its own, but follows those of another (see kind/joined): whether it must be
-     * told when steps begin. Its rows say by their status alone whether it has something for a sequence. Else NULL. */
-    bool (*follows)(const void *config);
+    /* Of a kind that has no sequences of its own, but follows those of another (see kind/joined): what it must be told.
+     * Its rows say by their status alone whether it has something for a sequence. Else NULL. */
+    enum bl_follow (*follows)(const void *config);
 
     /* Whether a file may be counted in parts. May be NULL: none. */
     int (*divisible)(const void *config, const struct bl_input *input, bool *divisible, struct bl_error *e);

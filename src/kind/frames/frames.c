@@ -86,6 +86,7 @@ const struct bl_kind bl_kind_frames = {
     .title = "Frames",
     .steps = "frames",
     .extensions = extensions,
+    .numbers_steps = true,
     .reader_memory = (int64_t)128 << 20, /* as video's */
     .options = bl_video_options,
     .config_size = sizeof(struct bl_video_config),

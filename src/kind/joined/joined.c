@@ -162,6 +162,13 @@ static void versions(const void *config, void (*emit)(void *sink, const char *na
 
 /* --- the kind --------------------------------------------------------------------------------------------------- */
 
+bool bl_joined_is_told(const struct bl_joined *joined, int p)
+{
+    const struct bl_joined_part *part = &joined->part[p];
+    enum bl_follow how = part->kind->follows ? part->kind->follows(part->config) : BL_FOLLOW_STEPS;
+    return how == BL_FOLLOW_TIMES || (how == BL_FOLLOW_NUMBERS && joined->part[0].kind->numbers_steps);
+}
+
 /* Whether no row but the first need be asked for fields: those of the other parts are decided by their options. */
 static bool decided_by_first(const struct bl_joined *joined)
 {
@@ -188,7 +195,8 @@ int bl_joined_make(struct bl_joined *joined, struct bl_error *e)
             return bl_error_set(e, BL_EUSAGE,
                                 "fields: %s has no file of its own for each sequence, so nothing can be joined with it",
                                 part->kind->name);
-        if (part->kind->follows && part->kind->follows(part->config) && !kind->tells_times && !kind->rate)
+        bool timed = part->kind->follows && part->kind->follows(part->config) == BL_FOLLOW_TIMES;
+        if (timed && !kind->tells_times && !kind->rate)
             return bl_error_set(e, BL_EUSAGE, "field %s: %s has no times: give the field a rate, in steps a second",
                                 part->name, kind->name);
         kind->reader_memory += part->kind->reader_memory;

@@ -29,6 +29,9 @@ struct bl_joined {
 /* Makes joined->kind of the parts, whose configs are ready. BL_EUSAGE: kinds that cannot be joined. */
 int bl_joined_make(struct bl_joined *joined, struct bl_error *e);
 
+/* Whether a part follows the primary and is told when its steps begin, or their numbers (see enum bl_follow). */
+bool bl_joined_is_told(const struct bl_joined *joined, int part);
+
 /* Kinds that can only be joined to others, ended by NULL. */
 extern const struct bl_kind *const bl_joined_kinds[];
 

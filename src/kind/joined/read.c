@@ -19,7 +19,7 @@ struct bl_reader {
     struct bl_partner_row partner;
     struct bl_buffer reason; /* of the primary alone */
     bool timed;              /* some part follows, and must know when steps begin */
-    double *times;           /* [capacity] of a piece's steps */
+    double *times;           /* [capacity] of a piece's steps, as in struct bl_request */
     int64_t capacity;
 };
 
@@ -47,7 +47,7 @@ int bl_joined_open(const void *config, const struct bl_kind_env *env, const stru
     for (int p = 0; p < joined->parts && !code; p++) {
         struct sub *sub = &r->sub[p];
         const struct bl_kind *kind = joined->part[p].kind;
-        r->timed |= kind->follows && kind->follows(joined->part[p].config);
+        r->timed |= bl_joined_is_told(joined, p);
         choose(sub, p, fields);
         code = kind->open(joined->part[p].config, env, &sub->fields, &sub->reader, e);
     }
@@ -93,8 +93,10 @@ static int read_partner(struct bl_reader *r, int p, const struct bl_request *req
         return bl_error_set(e, BL_EUSAGE, "%s: the table has no length of field %s", request->row.id,
                             r->joined->part[p].name);
     int64_t length = r->partner.row.length, start = request->source_start, steps = request->steps;
-    struct bl_request own = {
-        .row = r->partner.row, .source_start = start, .out = request->out + sub->first, .times = r->times};
+    struct bl_request own = {.row = r->partner.row,
+                             .source_start = start,
+                             .out = request->out + sub->first,
+                             .times = bl_joined_is_told(r->joined, p) ? r->times : NULL};
     if (start >= length)
         own.source_start = length - 1;
     own.steps = length - own.source_start < steps ? length - own.source_start : steps;
@@ -117,7 +119,7 @@ static int make_times(struct bl_reader *r, const struct bl_request *request, str
     }
     int64_t num, den;
     bool known = bl_kind_rate(primary, request->row.sampling, &num, &den);
-    if (!known && !primary->tells_times)
+    if (!known && !primary->tells_times && !primary->numbers_steps)
         return bl_error_set(e, BL_EUSAGE, "%s has no rate, and a field needs one", request->row.id);
     for (int64_t i = 0; i < request->steps && known; i++)
         r->times[i] = (double)(request->source_start + i) * (double)den / (double)num;

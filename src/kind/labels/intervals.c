@@ -94,10 +94,12 @@ static void sampling(const void *config, struct bl_buffer *out)
     bl_buffer_text(out, "intervals");
 }
 
-static bool follows(const void *values)
+static enum bl_follow follows(const void *values)
 {
     const struct bl_intervals_config *config = values;
-    return config->unit == BL_INTERVALS_SECONDS && !config->rate.den;
+    return config->unit == BL_INTERVALS_STEPS ? BL_FOLLOW_STEPS
+           : config->rate.den                 ? BL_FOLLOW_NUMBERS
+                                              : BL_FOLLOW_TIMES;
 }
 
 /* The row says whether there are annotations; its length is the other kind's. */
@@ -158,7 +160,9 @@ static double begin_of(const struct bl_intervals_config *config, const struct bl
     double step = (double)(request->source_start + i);
     if (config->unit == BL_INTERVALS_STEPS)
         return step;
-    return config->rate.den ? step * (double)config->rate.den / (double)config->rate.num : request->times[i];
+    if (!config->rate.den)
+        return request->times[i];
+    return (request->times ? request->times[i] : step) * (double)config->rate.den / (double)config->rate.num;
 }
 
 static void paint(const struct bl_intervals_config *config, const struct bl_annotated *a, double begin, uint8_t *out)
