@@ -214,8 +214,10 @@ static int read_document(struct reading *r, FILE *file)
     yaml_parser_set_input_file(&parser, file);
     int code = BL_OK;
     if (!yaml_parser_load(&parser, &document)) {
-        code = bl_error_set(r->e, BL_EUSAGE, "%s:%zu:%zu: not YAML: %s", r->path, parser.problem_mark.line + 1,
-                            parser.problem_mark.column + 1, parser.problem ? parser.problem : "cannot be read");
+        code = !parser.problem
+                   ? bl_error_memory(r->e) /* it has a word for everything else */
+                   : bl_error_set(r->e, BL_EUSAGE, "%s:%zu:%zu: not YAML: %s", r->path, parser.problem_mark.line + 1,
+                                  parser.problem_mark.column + 1, parser.problem);
     } else {
         r->document = &document;
         yaml_node_t *root = yaml_document_get_root_node(&document);

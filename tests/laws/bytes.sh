@@ -91,11 +91,27 @@ test_images_however_many_workers() {
     done
 }
 
+test_labels_however_many_workers() {
+    labels
+    local options
+    for options in '-T 20' '--compress zstd -T 300 --segment-ids'; do
+        # shellcheck disable=SC2086 # words
+        {
+            expect 3 pack one --oversize split --shard-size 2K $options -j 1
+            cp "$ERR" messages
+            expect 3 pack many --oversize split --shard-size 2K $options -j 16
+            err_is <messages
+        }
+        identical one many
+        rm -r one many
+    done
+}
+
 test_fields_however_many_workers() {
     clips
     failing_clip
-    further_field
-    labels
+    further_fields
+    attributes
     local options
     for options in '-T 20 --oversize split' '--compress zstd --pad repeat'; do
         # shellcheck disable=SC2086 # words

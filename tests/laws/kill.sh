@@ -157,10 +157,15 @@ test_images() {
     killed_every 4
 }
 
+test_labels() {
+    labels
+    killed_every 3 -T 300 --shard-size 4K
+}
+
 test_fields() {
     clips
-    further_field
-    labels
+    further_fields
+    attributes
     killed_every 3 -c fields.yaml -T 50
 }
 

@@ -88,13 +88,51 @@ failing_clip() {
     cp "$(fixture failing-20.mov)" in/sub/fails.mov
 }
 
-# fields.yaml: a further field, another picture of the same videos.
-further_field() {
-    printf 'fields:\n  - {name: small, path: "in/{name}", kind: video, size: 16x16, fit: crop}\n' >fields.yaml
+# npy FILE N: an array of N steps of three numbers.
+npy() {
+    printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "{'descr': '|u1', 'fortran_order': False, 'shape': ($2, 3), }" >"$1"
+    seq 1000 1999 | tr -d '\n' | head -c $((3 * $2)) >>"$1"
+}
+
+# fields.yaml: further fields of the clips, one of each kind; one file is a step short, one of no use.
+further_fields() {
+    mkdir -p beside/sub/deep
+    local id frames comma=
+    printf '3 walk\n0 sit\n' >mapping.txt
+    while read -r id frames; do
+        npy beside/$id.npy $((frames - (frames == 40)))
+        seq "$frames" | sed 's/.*[1-6]$/walk/; s/[0-9].*/sit/' >beside/$id.txt
+        printf '%s"%s": {"annotations": [{"segment": [0.1, 0.5], "label": "walk"}, {"segment": [0.%d, 1], "label": "sit"}]}' "$comma" \
+            $id "$frames"
+        comma=,
+    done < <(printf '%s\n' 'clip1 30' 'clip2 24' 'clip10 40' 'sub/a 25' 'sub/b 50' 'sub/deep/x 17' 'sub/deep/y 9' 'sub/fails 20') |
+        sed 's/.*/{"database": {&}}/' >events.json
+    echo swim >>beside/sub/a.txt
+    cat >fields.yaml <<'END'
+fields:
+  - {name: small, path: "in/{name}", kind: video, size: 16x16, fit: crop}
+  - {name: features, path: "beside/{id}.npy", length-tolerance: 1}
+  - {name: actions, path: "beside/{id}.txt", mapping: mapping.txt}
+  - {name: event, kind: intervals, annotations: events.json, mapping: mapping.txt}
+  - {name: events, kind: intervals, annotations: events.json, mapping: mapping.txt, multi: true}
+END
+}
+
+# The folder in, of labels one a line, compressed and not, two of no use.
+labels() {
+    SCALE='--kind labels --mapping mapping.txt'
+    mkdir -p in/sub
+    printf 'walk\nsit\nfly\n' >mapping.txt
+    local i
+    for i in $(seq 40); do seq "$i" $((i * 7)) | sed 's/.*[1-4]$/walk/; s/.*[5-7]$/ sit\r/; s/.*[089]$/fly/' >in/a$i.txt; done
+    gzip -cn in/a40.txt >in/sub/b.txt
+    zstd -qc in/a39.txt >in/sub/c.txt
+    echo swim >in/sub/d.txt
+    : >in/empty.txt
 }
 
 # Attributes of the clips, for the same file: one clip has none.
-labels() {
+attributes() {
     printf 'id,class,weight,note\nclip1,1,0.5,"a, b"\nclip2,2,,\nclip10.avi,3,1,c\nx.mp4,5,2,\ny,6,2.5,\nsub/b,4,-1,d\nsub/fails.mov,7,3,\n' \
         >labels.csv
     echo 'attributes: labels.csv' >>fields.yaml

@@ -84,6 +84,23 @@ test_images() {
     starved 97 1 "$BLOAD" pack -q in --kind frames -T 40 --size 64x48 -o d -j $two
 }
 
+test_labels() {
+    labels
+    rm in/a?.txt in/a[123]?.txt
+    starved 3 0 "$BLOAD" scan -q in --kind labels --mapping mapping.txt -j 1
+    starved 11 1 "$BLOAD" pack -q in --kind labels --mapping mapping.txt -T 300 -o d -j $two
+}
+
+test_fields() {
+    clips
+    further_fields
+    # FFmpeg's decoder of VP9 does not bear it.
+    rm in/clip2.webm in/clip10.avi in/sub/[ab].* in/sub/deep/x.mp4
+    starved 17 0 "$BLOAD" scan -q in -c fields.yaml -j 1
+    starved 83 0 "$BLOAD" pack -q in -c fields.yaml -T 30 --size 64x48 -o d -j 1
+    starved 127 1 "$BLOAD" pack -q in -c fields.yaml -T 30 --size 64x48 -o d -j $two
+}
+
 # The same by a limit of the system, which is how memory runs out in earnest.
 test_a_limit() {
     clips

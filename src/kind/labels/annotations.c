@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include "base/io.h"
+#include "kind/text/json.h"
 
 #define SIZE_LIMIT ((size_t)1 << 30)
 
@@ -118,6 +119,18 @@ static int take_all(struct bl_annotations *all, json_t *root, const char *path, 
     return code;
 }
 
+/* Jansson has no word for memory that was not to be had: a text that it refuses and that is sound, or no word at all.
+ */
+static int refuse(const struct bl_buffer *text, const json_error_t *wrong, const char *path, struct bl_error *e)
+{
+    struct bl_json_fault fault;
+    enum json_error_code code = json_error_code(wrong);
+    if (code <= json_error_out_of_memory ||
+        (code == json_error_invalid_syntax && bl_json_scan(text->data, text->size, NULL, 0, NULL, &fault)))
+        return bl_error_memory(e);
+    return bl_error_set(e, BL_EUSAGE, "%s:%d:%d: not JSON: %s", path, wrong->line, wrong->column, wrong->text);
+}
+
 int bl_annotations_read(struct bl_annotations *all, const char *path, const struct bl_mapping *mapping,
                         struct bl_error *e)
 {
@@ -130,7 +143,7 @@ int bl_annotations_read(struct bl_annotations *all, const char *path, const stru
         code = bl_buffer_check(&text, e);
     json_t *root = code ? NULL : json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES, &wrong);
     if (!code && !root)
-        code = bl_error_set(e, BL_EUSAGE, "%s:%d:%d: not JSON: %s", path, wrong.line, wrong.column, wrong.text);
+        code = refuse(&text, &wrong, path, e);
     if (!code) {
         all->digest = XXH3_64bits(text.data, text.size);
         code = take_all(all, root, path, mapping, e);
