@@ -69,6 +69,15 @@ static void *shared_config(const struct bl_inputs *inputs, int k)
     return NULL;
 }
 
+/* Whether another kind has the same config: what it may say is plain when it is plain which of them it is. */
+static bool is_shared(const struct bl_inputs *inputs, int k)
+{
+    bool shared = false;
+    for (int other = 0; bl_kinds[other]; other++)
+        shared |= other != k && inputs->configs[other] == inputs->configs[k];
+    return shared;
+}
+
 int bl_inputs_add_options(struct bl_inputs *inputs, struct bl_cmd *cmd)
 {
     int code = bl_options_add(&cmd->options, "Sources", table, inputs, &cmd->error);
@@ -164,7 +173,7 @@ int bl_inputs_settle(struct bl_inputs *inputs, struct bl_cmd *cmd)
                             inputs->table.id ? "id" : "columns");
     code = settle_dtype(inputs, &cmd->error);
     for (int k = 0; bl_kinds[k] && !code; k++)
-        code = shared_config(inputs, k) ? BL_OK : bl_kinds[k]->check(inputs->configs[k], &cmd->error);
+        code = is_shared(inputs, k) ? BL_OK : bl_kinds[k]->check(inputs->configs[k], &cmd->error);
     return code;
 }
 

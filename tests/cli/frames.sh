@@ -35,6 +35,30 @@ test_a_folder_is_a_sequence() {
     is 3 "$(field id <"$OUT" | wc -l)"
 }
 
+# Frames and their optical flow in one folder, as TSN has them.
+test_images_of_a_name() {
+    images in/Archery/v_1 1 4
+    local i
+    for i in 1 2 3; do cp in/Archery/v_1/000001.png in/Archery/v_1/flow_x_0000$i.png; done
+    images in/Archery/v_2 1 2
+    expect 3 bload pack -q --kind frames in -T 4 --images 'flow_x_*' -o d
+    err_is <<<'bload: skipped Archery/v_2: no images of the name flow_x_*'
+    is '3 0' "$(field length <d/sequences.tsv | xargs)"
+    is 'all images=flow_x_*' "$(field sampling 1 <d/sequences.tsv)"
+    expect 0 bload verify -q d
+    printf 'fields:\n  - {name: flow, path: "in/{name}", kind: frames, images: "flow_x_*", length-tolerance: 1}\n' >flow.yaml
+    expect 3 bload pack -q --kind frames in -c flow.yaml -T 4 --images '0*' -o e
+    is '4 0' "$(field length <e/sequences.tsv | xargs)"
+    is 3 "$(field flow.length 1 <e/sequences.tsv)"
+    # Whatever they are called, a folder that changed is another one.
+    expect 0 bload pack -q --kind frames in -T 4 --images '0*' -o f
+    rm in/Archery/v_1/flow_x_00003.png
+    expect 1 bload pack -q --kind frames in -T 4 --images '0*' -o f
+    err_has 'in/Archery/v_1 has another size'
+    expect 2 bload scan -q "$(fixture h264-1.mp4)" --images '0*'
+    err_is <<<'bload: scan: --images is for folders of images (--kind frames)'
+}
+
 test_what_is_no_folder_of_images() {
     mkdir empty
     images good 1 2

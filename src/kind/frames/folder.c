@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -37,7 +38,6 @@ static int add(struct bl_folder *folder, const char *name, int64_t bytes, struct
     if (!copy)
         return bl_error_memory(e);
     folder->image[folder->count++] = (struct bl_image){copy, number_of(name), bytes};
-    folder->bytes += bytes;
     return BL_OK;
 }
 
@@ -46,7 +46,7 @@ static int compare(const void *a, const void *b)
     return bl_text_natural(((const struct bl_image *)a)->name, ((const struct bl_image *)b)->name);
 }
 
-static int list(struct bl_folder *folder, DIR *directory, const char *path, struct bl_error *e)
+static int list(struct bl_folder *folder, DIR *directory, const char *path, const char *pattern, struct bl_error *e)
 {
     int code = BL_OK;
     while (!code) {
@@ -62,19 +62,22 @@ static int list(struct bl_folder *folder, DIR *directory, const char *path, stru
                 return bl_error_errno(e, BL_EFAIL, "cannot look at %s/%s", path, entry->d_name);
             status = (struct stat){.st_mode = S_IFREG}; /* a link that leads nowhere: reading tells */
         }
-        if (S_ISREG(status.st_mode))
+        if (!S_ISREG(status.st_mode))
+            continue;
+        folder->bytes += status.st_size;
+        if (!pattern || fnmatch(pattern, entry->d_name, 0) == 0)
             code = add(folder, entry->d_name, status.st_size, e);
     }
     return code;
 }
 
-int bl_folder_list(struct bl_folder *folder, const char *path, struct bl_error *e)
+int bl_folder_list(struct bl_folder *folder, const char *path, const char *pattern, struct bl_error *e)
 {
     *folder = (struct bl_folder){0};
     DIR *directory = opendir(path);
     if (!directory)
         return bl_error_errno(e, errno == ENOTDIR || errno == ENOENT ? BL_EDATA : BL_EFAIL, "not a folder of images");
-    int code = list(folder, directory, path, e);
+    int code = list(folder, directory, path, pattern, e);
     closedir(directory);
     if (folder->count)
         qsort(folder->image, folder->count, sizeof *folder->image, compare);

@@ -16,12 +16,13 @@ struct bl_image {
 struct bl_folder {
     struct bl_image *image;
     size_t count, capacity;
-    int64_t bytes; /* of all of them */
+    int64_t bytes; /* of all its images, wanted or not */
 };
 
-/* Lists the files whose extension is that of an image; hidden ones are none. BL_EDATA: path leads to no folder;
- * BL_EFAIL: it cannot be read. Free what is there in any case. */
-int bl_folder_list(struct bl_folder *folder, const char *path, struct bl_error *e);
+/* Lists the files whose extension is that of an image, and whose name matches the pattern, where that is not NULL;
+ * hidden ones are none. BL_EDATA: path leads to no folder; BL_EFAIL: it cannot be read. Free what is there in any case.
+ */
+int bl_folder_list(struct bl_folder *folder, const char *path, const char *pattern, struct bl_error *e);
 void bl_folder_free(struct bl_folder *folder);
 
 /* How many numbers between the first image's and the last one's no image has. */

@@ -27,7 +27,7 @@ static int check(const void *values, struct bl_error *e)
 static int measure(const char *path, int64_t *bytes, struct bl_error *e)
 {
     struct bl_folder folder;
-    int code = bl_folder_list(&folder, path, e);
+    int code = bl_folder_list(&folder, path, NULL, e);
     *bytes = folder.bytes;
     bl_folder_free(&folder);
     return code;
@@ -47,14 +47,15 @@ static int count(const void *values, const struct bl_kind_env *env, struct bl_co
     struct bl_folder folder;
     struct bl_error unusable = {0};
     char further[32];
-    int code = bl_folder_list(&folder, stretch->input->path, &unusable);
+    int code = bl_folder_list(&folder, stretch->input->path, config->images, &unusable);
     int64_t images = (int64_t)folder.count;
     snprintf(further, sizeof further, "\t%" PRId64, bl_folder_missing(&folder));
     bl_folder_free(&folder);
     if (code && code != BL_EDATA)
         return bl_error_set(e, code, "%s", unusable.text);
     if (!code && (images == 0 || images > INT32_MAX))
-        bl_error_set(&unusable, BL_EDATA, images ? "too many images" : "no images");
+        bl_error_set(&unusable, BL_EDATA, "%s images%s%s", images ? "too many" : "no",
+                     config->images ? " of the name " : "", config->images ? config->images : "");
     bool ok = !unusable.code;
     struct bl_row row = {.status = ok ? BL_ROW_OK : BL_ROW_SKIPPED,
                          .length = ok ? (images + config->stride - 1) / config->stride : 0,

@@ -22,10 +22,11 @@ struct bl_reader {
 };
 
 /* The folder, which must be as it was at the scan. */
-static int list(struct bl_folder *folder, const struct bl_row *row, struct bl_error *e)
+static int list(struct bl_folder *folder, const struct bl_video_config *config, const struct bl_row *row,
+                struct bl_error *e)
 {
     struct bl_error fault = {0};
-    int code = bl_folder_list(folder, row->path, &fault);
+    int code = bl_folder_list(folder, row->path, config->images, &fault);
     if (code == BL_EDATA && row->bytes >= 0)
         return bl_error_set(e, BL_EFAIL, "%s: changed since the scan: no folder any more", row->path);
     if (code)
@@ -77,7 +78,7 @@ int bl_frames_read_size(const void *config, const struct bl_row *row, struct bl_
     struct bl_folder folder;
     struct bl_geometry geometry = {0};
     AVFrame *frame = av_frame_alloc();
-    int code = list(&folder, row, e);
+    int code = list(&folder, config, row, e);
     if (!frame)
         code = bl_error_memory(e);
     if (!code && !folder.count)
@@ -132,7 +133,7 @@ static int enter(struct bl_reader *r, const struct bl_row *row, struct bl_error 
         return BL_OK;
     leave(r);
     int64_t stride = r->config->stride;
-    int code = list(&r->folder, row, e);
+    int code = list(&r->folder, r->config, row, e);
     int64_t steps = ((int64_t)r->folder.count + stride - 1) / stride;
     if (!code && steps != row->length)
         code = bl_error_set(e, BL_EDATA, "the scan counted %" PRId64 " frames, the folder has %" PRId64, row->length,

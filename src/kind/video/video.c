@@ -67,6 +67,12 @@ const struct bl_option bl_video_options[] = {
      .offset = AT(hdr),
      .choices = hdr_choices,
      .help = "PQ and HLG video: skip it, or clip: convert it as if it were not HDR, without tone mapping"},
+    {.name = "images",
+     .type = &bl_option_string,
+     .affects = BL_AFFECTS_LENGTHS,
+     .offset = AT(images),
+     .placeholder = "PATTERN",
+     .help = "of folders of images, those with such names: 'img_*'"},
     {0},
 };
 
@@ -77,6 +83,8 @@ static int check(const void *values, struct bl_error *e)
         return bl_error_set(e, BL_EUSAGE, "--fps and --stride cannot be given together");
     if (config->fps.den != 0 && (config->fps.num > INT32_MAX || config->fps.den > INT32_MAX))
         return bl_error_set(e, BL_EUSAGE, "--fps is out of bounds");
+    if (config->images)
+        return bl_error_set(e, BL_EUSAGE, "--images is for folders of images (--kind frames)");
     if (config->size.width == 0)
         return 0;
     struct bl_geometry geometry;
@@ -97,6 +105,8 @@ void bl_video_sampling(const void *values, struct bl_buffer *out)
         bl_buffer_printf(out, "stride=%lld", (long long)config->stride);
     else
         bl_buffer_text(out, "all");
+    if (config->images)
+        bl_buffer_printf(out, " images=%s", config->images);
 }
 
 /* Frames have a rate where it was asked for. */

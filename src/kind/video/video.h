@@ -18,6 +18,7 @@ struct bl_video_config {
     struct bl_dimensions size; /* width 0: the videos' own */
     int fit;                   /* enum bl_fit */
     int hdr;                   /* enum bl_hdr */
+    const char *images;        /* of folders: a pattern of names, or NULL: all */
 };
 
 /* What folders of images share with videos; see struct bl_kind. */
