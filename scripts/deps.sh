@@ -64,6 +64,7 @@ needs_check() {
     need check has_module check
     need ffmpeg has ffmpeg
     need zstd has zstd
+    need jq has jq
     need python3-venv can_make_venv
     need ca-certificates test -s /etc/ssl/certs/ca-certificates.crt
 }
