@@ -1,0 +1,57 @@
+"""One shard, opened: rows of its tables and fields. Its header must be what follows from the manifest."""
+from __future__ import annotations
+
+import os
+from typing import Dict, Union
+
+import numpy as np
+
+from .errors import DamagedError
+from .manifest import Manifest
+from .mapping import MappedFile
+from .safetensors import DTYPES, Tensor, expect, read_header
+from .seekable import SeekableFile
+
+
+class Shard:
+    """Rows count from 0 in each shard. Arrays are read-only; of a plain shard they are views of the mapped file, which they keep."""
+
+    def __init__(self, directory: str, manifest: Manifest, number: int):
+        self.path = os.path.join(directory, manifest.shard_name(number))
+        first = number * manifest.blocks_per_shard
+        self.blocks = min(manifest.blocks_per_shard, manifest.blocks - first)
+        self.compressed = manifest.compressed
+        self.file: Union[MappedFile, SeekableFile] = (SeekableFile if self.compressed else MappedFile)(self.path)
+        header = read_header(self.file.read, self.file.size, self.path)
+        expected = {"bload_format": str(manifest.json["format"]), "first_block": str(first), "plan_digest": manifest.plan_digest}
+        for name, value in expected.items():
+            if header.metadata.get(name) != value:
+                raise DamagedError(f"its {name} is {header.metadata.get(name)}, and that of the dataset is {value}", self.path)
+        self.tensors: Dict[str, Tensor] = {
+            name: expect(header, name, dtype, (self.blocks, *shape), self.path) for name, dtype, shape in manifest.tables()}
+        for field in manifest.fields.values():
+            shape = (self.blocks, manifest.T, *field.shape)
+            self.tensors[field.name] = expect(header, field.name, field.stored, shape, self.path)
+        self.tables: Dict[str, np.ndarray] = {}
+
+    def whole(self, name: str) -> np.ndarray:
+        """A table with the rows of all blocks; of a compressed shard it is kept, since a frame has them all."""
+        table = self.tables.get(name)
+        if table is None:
+            tensor = self.tensors[name]
+            table = self.file.array(tensor.begin, DTYPES[tensor.dtype], tensor.shape)
+            self.tables[name] = table
+        return table
+
+    def table(self, name: str, row: int) -> np.ndarray:
+        """A block's row of a table."""
+        return self.whole(name)[row]
+
+    def steps(self, name: str, row: int, first: int, end: int) -> np.ndarray:
+        """Steps first to end of a block's row of a field: [end - first, ...]."""
+        tensor = self.tensors[name]
+        if not self.compressed:
+            return self.whole(name)[row, first:end]
+        step = (tensor.end - tensor.begin) // tensor.shape[0] // tensor.shape[1]
+        offset = tensor.begin + (row * tensor.shape[1] + first) * step
+        return self.file.array(offset, DTYPES[tensor.dtype], (end - first, *tensor.shape[2:]))
