@@ -78,10 +78,5 @@ class Blocks:
         if self.wanted.mask:
             block["mask"] = segments.mask(*places)
         if self.wanted.ids:
-            block["ids"] = self.ids(block["sequence"])
+            block["ids"] = self.dataset.sequences.ids(block["sequence"])
         return block
-
-    def ids(self, sequence: np.ndarray) -> List[str]:
-        """The ids of rows of the table of sequences; "" for -1."""
-        table = self.dataset.sequences
-        return [table.id(int(row)) if row >= 0 else "" for row in sequence]

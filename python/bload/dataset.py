@@ -19,6 +19,8 @@ from .mapping import MappedFile
 from .sequences import FILE as SEQUENCES
 from .sequences import Sequences
 from .shard import Shard
+from .shards import FILE as SHARDS
+from .shards import read_checksums
 
 OPEN_SHARDS = 64
 
@@ -49,7 +51,10 @@ class Dataset(Blocks):
         if verify and self.index.digest() != self.info.plan_digest:
             raise DamagedError("its plan is not the one that the manifest names", self.index.path)
         self.known: Optional[Sequences] = None
-        self.sound: set[Tuple[int, str]] = set()
+        if verify:
+            self.shard_checksums = read_checksums(self.check_file(SHARDS), self.info)
+            self.sound_shards = np.zeros(self.info.shards, np.bool_)
+            self.sound_blocks = np.zeros((self.info.blocks, len(self.info.fields)), np.bool_)
         # Its own cache: bounded, safe for threads, and without a lock that a forked worker could inherit locked.
         self.shard = functools.lru_cache(open_shards)(functools.partial(Shard, self.path, self.info))
 
@@ -141,6 +146,8 @@ class Dataset(Blocks):
         """A block's tables, compared with the index."""
         number, row = divmod(i, self.info.blocks_per_shard)
         shard = self.shard(number)
+        if self.verify and not self.sound_shards[number]:
+            self.check_shard(shard, number)
         tables = {name: shard.table(name, row) for name, _, _ in self.info.tables()}
         if not agree(tables, self.index.of(i)):
             raise DamagedError(f"the tables of block {i} do not agree with {INDEX}", shard.path)
@@ -154,15 +161,22 @@ class Dataset(Blocks):
             whole = shard.steps(field, row, 0, self.T)
             self.check_block(shard, i, field, whole)
             return whole
-        if self.verify and (i, field) not in self.sound:
+        if self.verify and not self.sound_blocks[i, list(self.fields).index(field)]:
             self.check_block(shard, i, field, shard.steps(field, row, 0, self.T))
-            self.sound.add((i, field))
         return shard.steps(field, row, first, end)
 
+    def check_shard(self, shard: Shard, number: int) -> None:
+        """Its header and tables; of a compressed one all of it."""
+        first = number * self.info.blocks_per_shard
+        if shard.digest(self.index.block_checksum[first:first + shard.blocks]) != self.shard_checksums[number]:
+            raise DamagedError("it is not what was written: its checksum is wrong", shard.path)
+        self.sound_shards[number] = True
+
     def check_block(self, shard: Shard, i: int, field: str, data: np.ndarray) -> None:
-        told = int(self.index.block_checksum[i, list(self.fields).index(field)])
-        if checksum.xxh3(data) != told % (1 << 64):
+        number = list(self.fields).index(field)
+        if checksum.xxh3(data) != int(self.index.block_checksum[i, number]) % (1 << 64):
             raise DamagedError(f"block {i} of {field} is not what was written: its checksum is wrong", shard.path)
+        self.sound_blocks[i, number] = True
 
     # --- sequences ------------------------------------------------------------------------------------------------
 
@@ -178,8 +192,7 @@ class Dataset(Blocks):
         pieces = self.index.pieces_of(row)
         self.check_stored(told, pieces, partial)
         parts: Dict[str, List[np.ndarray]] = {name: [] for name in self.wanted.fields}
-        for piece in pieces:
-            block = self.index.block_of(int(piece))
+        for piece, block in zip(pieces.tolist(), self.index.blocks_of(pieces).tolist()):
             self.tables(block)
             start, length = int(self.index.start[piece]), int(self.index.length[piece])
             for name, found in parts.items():

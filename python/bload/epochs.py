@@ -10,7 +10,7 @@ import numpy as np
 
 from .blocks import Block, Blocks
 from .errors import DamagedError, EpochError
-from .index import Index, Plan
+from .index import Plan
 
 if TYPE_CHECKING:
     from .dataset import Dataset
@@ -80,7 +80,7 @@ class WindowedEpoch:
     def __init__(self, dataset: "Dataset", number: int, window: int, seed: int):
         if window < 1:
             raise EpochError(f"a window of {window} blocks is none", dataset.path)
-        self.index: Index = dataset.index
+        self.dataset, self.index = dataset, dataset.index
         self.window, self.seeds = window, (seed, number)
         self.groups = self.groups_of(dataset)
         self.drawn = functools.lru_cache(OPEN_WINDOWS)(self.draw)
@@ -93,13 +93,21 @@ class WindowedEpoch:
             return None
         return np.unique(np.array(dataset.sequences[str(column)], dtype=object), return_inverse=True)[1].reshape(-1)
 
+    def groups_at(self, rows: np.ndarray) -> np.ndarray:
+        if self.groups is None:
+            return np.zeros(len(rows), np.int64)
+        self.dataset.sequences.check_rows(rows)
+        return self.groups[rows]
+
     def draw(self, number: int) -> np.ndarray:
         """The piece at the place of each stored piece of a window: a permutation among those that are alike."""
-        first = self.index.range_of(number * self.window)[0]
-        end = self.index.range_of(min((number + 1) * self.window, self.index.blocks) - 1)[1]
+        blocks = range(number * self.window, min((number + 1) * self.window, self.index.blocks))
+        for block in blocks:
+            self.index.of(block)  # finds what cannot be
+        first, end = self.index.range_of(blocks[0])[0], self.index.range_of(blocks[-1])[1]
         places = np.arange(first, end)
         length = self.index.length[first:end]
-        group = self.groups[self.index.sequence[first:end]] if self.groups is not None else np.zeros(len(places), np.int64)
+        group = self.groups_at(self.index.sequence[first:end])
         drawn = np.empty_like(places)
         drawn[np.lexsort((places, group, length))] = places[np.lexsort((scatter(places, *self.seeds), group, length))]
         return drawn
@@ -155,7 +163,7 @@ class Epoch(Blocks):
     def places_of(self, composition: Composition) -> Tuple[List[Tuple[int, int]], np.ndarray]:
         """(stored block, first step there) of each piece, and which of them did not fail."""
         index = self.dataset.index
-        blocks = np.searchsorted(index.block_ptr, composition.pieces, "right") - 1
+        blocks = index.blocks_of(composition.pieces)
         there = np.empty(len(blocks), np.bool_)
         for k, (block, piece) in enumerate(zip(blocks.tolist(), composition.pieces.tolist())):
             there[k] = self.dataset.tables(block)["sequence"][piece - index.range_of(block)[0]] >= 0
@@ -201,14 +209,10 @@ class Epoch(Blocks):
         out[first:end] = self.padding.get(name, 0)
 
     def find_padding(self) -> Dict[str, np.ndarray]:
-        """A step of padding of every field, from a stored block that has some; from an empty one where entries are repeated."""
-        index, T = self.dataset.index, self.dataset.T
-        ends = np.empty(index.blocks, np.int64)
-        used = np.flatnonzero(np.diff(index.block_ptr) > 0)
-        ends[:] = 0
-        last = index.block_ptr[used + 1] - 1
-        ends[used] = index.start[last].astype(np.int64) + index.length[last]
-        padded = np.flatnonzero(ends == 0 if self.dataset.info.configuration.get("pad") == "repeat" else ends < T)
-        if len(padded) == 0:
+        """A step of padding of every field, copied from where it is stored."""
+        place = self.dataset.index.gap(pieces=self.dataset.info.configuration.get("pad") != "repeat")
+        if place is None:
             return {}
-        return {name: self.dataset.steps(int(padded[0]), name, T - 1, T)[0].copy() for name in self.wanted.fields}
+        block, step = place
+        self.dataset.tables(block)
+        return {name: self.dataset.steps(block, name, step, step + 1)[0].copy() for name in self.wanted.fields}

@@ -13,6 +13,7 @@ from .mapping import MappedFile
 from .safetensors import DTYPES, Header, expect, read_header
 
 FILE = "index.safetensors"
+SCANNED = 1 << 20  # pieces looked through at a time
 
 
 class Pieces(NamedTuple):
@@ -97,8 +98,29 @@ class Index(Plan):
         end = np.searchsorted(self.sequence, row, "right", sorter=order)
         return order[first:end]
 
-    def block_of(self, piece: int) -> int:
-        return int(np.searchsorted(self.block_ptr, piece, "right")) - 1
+    def blocks_of(self, pieces: np.ndarray) -> np.ndarray:
+        """The block of each of these pieces: I64 [n]."""
+        blocks = np.clip(np.searchsorted(self.block_ptr, pieces, "right") - 1, 0, self.blocks - 1)
+        if ((pieces < self.block_ptr[blocks]) | (pieces >= self.block_ptr[blocks + 1])).any():
+            raise DamagedError("its block_ptr does not ascend", self.path)
+        return blocks
+
+    def gap(self, pieces: bool) -> "Optional[tuple[int, int]]":
+        """(block, step) of some padding: in an empty block or, with pieces, behind one that nothing follows directly."""
+        empty = np.flatnonzero(self.block_ptr[1:] == self.block_ptr[:-1])
+        if len(empty) > 0:
+            return int(empty[0]), 0
+        for first in range(0, self.pieces if pieces else 0, SCANNED):
+            end = self.start[first:first + SCANNED] + self.length[first:first + SCANNED]
+            following = self.start[first + 1:first + SCANNED + 1]
+            if len(following) < len(end):
+                following = np.append(following, 0)
+            found = np.flatnonzero((end < self.T) & (end != following))  # a piece of the next block begins before that
+            if len(found) > 0:
+                block = int(self.blocks_of(found[:1] + first)[0])
+                self.of(block)
+                return block, int(end[found[0]])
+        return None
 
     def find(self, pieces: Pieces) -> np.ndarray:
         """The stored pieces that these are, by sequence, source_start and length: I64 [n]; -1 where there is none."""

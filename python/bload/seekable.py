@@ -6,10 +6,11 @@ frame... | u32 0x184D2A5E | u32 size | n * {u32 compressed, u32 content, u32 low
 from __future__ import annotations
 
 import struct
-from typing import Sequence
+from typing import List, Sequence
 
 import numpy as np
 
+from . import checksum
 from .errors import DamagedError, DependencyError
 from .mapping import Bytes, MappedFile, array_of
 
@@ -50,6 +51,11 @@ class SeekableFile:
         self.content = np.concatenate(([0], np.cumsum(entries[:, 1])))
         if self.offset[-1] != size - table or (entries[:, 1] > FRAME_MAX).any():
             raise DamagedError("its seek table has sizes that cannot be", self.path)
+
+    def checksums(self) -> List[int]:
+        """Of each frame as it lies in the file, and of what is behind the last one."""
+        ends = [*self.offset.tolist(), self.file.size]
+        return [checksum.xxh3(self.file.read(begin, end - begin)) for begin, end in zip(ends, ends[1:])]
 
     def frame(self, i: int) -> bytes:
         """The content of a frame. zstd itself compares its checksum."""

@@ -112,6 +112,16 @@ class Sequences:
         """The id in a row."""
         return self.row(row)[self.columns.index("id")]
 
+    def ids(self, rows: np.ndarray) -> List[str]:
+        """The ids in rows that a block names; "" for -1."""
+        self.check_rows(rows)
+        return [self.id(row) if row >= 0 else "" for row in rows.tolist()]
+
+    def check_rows(self, rows: np.ndarray) -> None:
+        """That a block, or a plan, names no rows that the table does not have."""
+        if rows.max(initial=-1) >= len(self):
+            raise DamagedError(f"it has {len(self)} rows, and a block is said to have the one of number {rows.max()}", self.path)
+
     def find(self, name: str) -> int:
         """The row of the sequence with that id; SequenceError where there is none."""
         if self.found_ids is None:

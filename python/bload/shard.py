@@ -2,10 +2,12 @@
 from __future__ import annotations
 
 import os
-from typing import Dict, Union
+import struct
+from typing import Dict, List, Union
 
 import numpy as np
 
+from . import checksum
 from .errors import DamagedError
 from .manifest import Manifest
 from .mapping import MappedFile
@@ -32,7 +34,24 @@ class Shard:
         for field in manifest.fields.values():
             shape = (self.blocks, manifest.T, *field.shape)
             self.tensors[field.name] = expect(header, field.name, field.stored, shape, self.path)
+        self.fields = list(manifest.fields)
         self.tables: Dict[str, np.ndarray] = {}
+
+    def digest(self, block_checksum: np.ndarray) -> str:
+        """The file's checksum, over those of its regions in file order; the blocks of fields, I64 [blocks, fields], have theirs already."""
+        sums = self.file.checksums() if isinstance(self.file, SeekableFile) else self.checksums(block_checksum.astype(np.uint64))
+        return checksum.digest(checksum.xxh3(struct.pack(f"<{len(sums)}Q", *sums)))
+
+    def checksums(self, block_checksum: np.ndarray) -> List[int]:
+        """Of a plain shard: of the header, each table, each block of each field."""
+        tensors = sorted(self.tensors.items(), key=lambda item: item[1].begin)
+        sums = [checksum.xxh3(self.file.read(0, tensors[0][1].begin))]
+        for name, tensor in tensors:
+            if name in self.fields:
+                sums += block_checksum[:, self.fields.index(name)].tolist()
+            else:
+                sums.append(checksum.xxh3(self.file.read(tensor.begin, tensor.end - tensor.begin)))
+        return sums
 
     def whole(self, name: str) -> np.ndarray:
         """A table with the rows of all blocks; of a compressed shard it is kept, since a frame has them all."""
