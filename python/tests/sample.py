@@ -1,6 +1,7 @@
 """Small sources of every form that the reader has to do with, and datasets of them."""
 import json
 import os
+import warnings
 import zipfile
 
 import numpy as np
@@ -8,8 +9,6 @@ import numpy as np
 import dataset as independent
 import tool
 
-DOCUMENTS = 120
-ARRAYS = 24
 YAML = """sources: [arrays]
 kind: array
 name: poses
@@ -21,7 +20,7 @@ fields:
     kind: array
 """
 TEXT = "text", "--tokenizer", "bytes", "--keep", "url"
-SHARDS = "--shard-size", "4K"
+SHARDS = "--shard-size", "6K"
 
 # name: arguments of pack. All kinds of blocks that there are: full and empty, in pieces, in several shards...
 WAYS = {
@@ -41,18 +40,18 @@ WAYS = {
 }
 
 
-def write_text(folder, random):
+def write_text(folder, random, documents):
     os.makedirs(folder)
     with open(os.path.join(folder, "a.jsonl"), "w") as file:
-        for i in range(DOCUMENTS):
+        for i in range(documents):
             text = "".join(map(chr, random.integers(33, 126, random.integers(1, 60))))
             file.write(json.dumps({"text": text, "url": f"site\t{i % 3}"}) + "\n")
 
 
-def write_arrays(directory, random):
+def write_arrays(directory, random, arrays):
     for folder in "arrays", "labels", "sound":
         os.makedirs(os.path.join(directory, folder))
-    for i in range(ARRAYS):
+    for i in range(arrays):
         steps = int(random.integers(1, 64))
         for folder, array in (("arrays", random.normal(size=(steps, 3, 2)).astype("f4")),
                               ("labels", random.integers(0, 255, steps).astype("u1")),
@@ -76,13 +75,15 @@ def write_spoilt(folder, random):
 
 class Sample(tool.Tool):
     """A test with these sources in its directory; packed(way) packs each way once, and gives the path."""
+    documents, arrays = 120, 24
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
+        warnings.filterwarnings("ignore", ".* is compressed: ")
         random = np.random.default_rng(1)
-        write_text(os.path.join(cls.directory, "text"), random)
-        write_arrays(cls.directory, random)
+        write_text(os.path.join(cls.directory, "text"), random, cls.documents)
+        write_arrays(cls.directory, random, cls.arrays)
         write_spoilt(os.path.join(cls.directory, "spoilt"), random)
         with open(os.path.join(cls.directory, "joined.yaml"), "w") as file:
             file.write(YAML)
