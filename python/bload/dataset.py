@@ -13,7 +13,7 @@ from .blocks import Block, Blocks, Wanted
 from .epochs import Epoch, epochs_of
 from .errors import DamagedError, Error, MissingError, SequenceError
 from .index import FILE as INDEX
-from .index import Index, Pieces
+from .index import Index
 from .manifest import Field, Manifest
 from .mapping import MappedFile
 from .sequences import FILE as SEQUENCES
@@ -21,6 +21,7 @@ from .sequences import Sequences
 from .shard import Shard
 from .shards import FILE as SHARDS
 from .shards import read_checksums
+from .tables import CHECKED, agree, planned
 
 OPEN_SHARDS = 64
 
@@ -51,6 +52,8 @@ class Dataset(Blocks):
         if verify and self.index.digest() != self.info.plan_digest:
             raise DamagedError("its plan is not the one that the manifest names", self.index.path)
         self.known: Optional[Sequences] = None
+        self.table_names = [name for name, _, _ in self.info.tables()]
+        self.agreed = np.zeros(self.info.blocks, np.bool_)
         if verify:
             self.shard_checksums = read_checksums(self.check_file(SHARDS), self.info)
             self.sound_shards = np.zeros(self.info.shards, np.bool_)
@@ -146,12 +149,27 @@ class Dataset(Blocks):
         """A block's tables, compared with the index."""
         number, row = divmod(i, self.info.blocks_per_shard)
         shard = self.shard(number)
+        if not self.agreed[i]:
+            self.check_tables(shard, number, row)
+        return {name: shard.whole(name)[row] for name in self.table_names}
+
+    def check_tables(self, shard: Shard, number: int, row: int) -> None:
+        """That the tables of a block are those of the index, and of some blocks beside it; by itself where one of those has a fault."""
         if self.verify and not self.sound_shards[number]:
             self.check_shard(shard, number)
-        tables = {name: shard.table(name, row) for name, _, _ in self.info.tables()}
-        if not agree(tables, self.index.of(i)):
-            raise DamagedError(f"the tables of block {i} do not agree with {INDEX}", shard.path)
-        return tables
+        some = max(1, CHECKED // self.S)
+        begin = row - row % some
+        try:
+            self.check_rows(shard, number, begin, min(begin + some, shard.blocks))
+        except DamagedError:
+            self.check_rows(shard, number, row, row + 1)
+
+    def check_rows(self, shard: Shard, number: int, begin: int, end: int) -> None:
+        stored = {name: shard.whole(name)[begin:end] for name in self.table_names}
+        first = number * self.info.blocks_per_shard
+        if not agree(stored, planned(self.index, first + begin, first + end)):
+            raise DamagedError(f"the tables of block {first + begin} do not agree with {INDEX}", shard.path)
+        self.agreed[first + begin:first + end] = True
 
     def steps(self, i: int, field: str, first: int, end: int) -> np.ndarray:
         """Steps first to end of a block's field: [end - first, ...]."""
@@ -210,17 +228,3 @@ class Dataset(Blocks):
         if not whole and not partial:
             raise SequenceError(f"{name} is not stored wholly, but {int(length.sum())} of its {told['length']} steps: "
                                 "partial=True gives them", self.path)
-
-
-def agree(tables: Dict[str, np.ndarray], planned: Pieces) -> bool:
-    """Whether a block's tables say what the plan says; failed sequences keep their place, but not their number and length."""
-    n = len(planned.start)
-    cu, sequence, length = tables["cu_seqlens"], tables["sequence"], tables["length"]
-    there = sequence[:n] >= 0
-    end = int(planned.start[-1]) + int(planned.length[-1]) if n else 0
-    sound = tables["num_sequences"] == n and (cu[:n] == planned.start).all() and (cu[n:] == end).all() and \
-        (sequence[n:] == -1).all() and (length[n:] == 0).all() and (sequence[:n] == np.where(there, planned.sequence, -1)).all() and \
-        (length[:n] == np.where(there, planned.length, 0)).all()
-    if sound and "source_start" in tables:
-        sound = (tables["source_start"][:n] == np.where(there, planned.source_start, 0)).all()
-    return bool(sound)

@@ -115,7 +115,16 @@ class Sequences:
     def ids(self, rows: np.ndarray) -> List[str]:
         """The ids in rows that a block names; "" for -1."""
         self.check_rows(rows)
-        return [self.id(row) if row >= 0 else "" for row in rows.tolist()]
+        there = np.flatnonzero(rows >= 0)
+        found = rows[there]
+        places = zip(there.tolist(), found.tolist(), self.offsets[found].tolist(), self.offsets[found + 1].tolist())
+        column, memory = self.columns.index("id"), self.file.memory
+        ids = [""] * len(rows)
+        for k, row, begin, end in places:
+            line = memory[begin:end - 1]
+            values = line.split(b"\t", column + 1)
+            ids[k] = self.text(values[column] if column < len(values) else self.split(line, row)[column], row + 2)
+        return ids
 
     def check_rows(self, rows: np.ndarray) -> None:
         """That a block, or a plan, names no rows that the table does not have."""

@@ -54,17 +54,13 @@ class Shard:
         return sums
 
     def whole(self, name: str) -> np.ndarray:
-        """A table with the rows of all blocks; of a compressed shard it is kept, since a frame has them all."""
+        """A table, or of a plain shard a field, with the rows of all blocks: a frame of a compressed shard has them all."""
         table = self.tables.get(name)
         if table is None:
             tensor = self.tensors[name]
             table = self.file.array(tensor.begin, DTYPES[tensor.dtype], tensor.shape)
             self.tables[name] = table
         return table
-
-    def table(self, name: str, row: int) -> np.ndarray:
-        """A block's row of a table."""
-        return self.whole(name)[row]
 
     def steps(self, name: str, row: int, first: int, end: int) -> np.ndarray:
         """Steps first to end of a block's row of a field: [end - first, ...]."""
