@@ -231,9 +231,9 @@ BRIEF := $(if $(filter tsan,$(VARIANT)),UNIT_BRIEF=1)
 SUITE := $(BRIEF) BLOAD=$(CURDIR)/$(TOOL) CONVERT_RAW=$(CURDIR)/$(OUT)/tests/convert_raw \
 	ENCODE_TEXT=$(CURDIR)/$(OUT)/tests/encode_text TEXT_PROBE=$(CURDIR)/$(OUT)/tests/text_probe VARIANT=$(VARIANT) scripts/suite.sh
 
-CHECKS := unit cli library readers
+CHECKS := unit cli library readers python
 
-.PHONY: check check-unit check-cli check-library check-readers
+.PHONY: check check-unit check-cli check-library check-readers check-python
 check: deps-check
 	@rm -rf build/results
 	@$(MAKE) --no-print-directory check-suites || true
@@ -255,6 +255,9 @@ check-library: all
 
 check-readers: all $(PROBES)
 	@$(SUITE) $(PREFIXED)readers tests/readers/run
+
+check-python: all
+	@$(SUITE) $(PREFIXED)python python/tests/run
 
 .PHONY: check-slow laws fault fuzz asan ubsan tsan valgrind
 # The laws that take minutes to prove: many kills, many seeds.

@@ -6,8 +6,11 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 venv=$root/build/venv
 wanted=$root/tests/readers/requirements.txt
 
+# Suites that need it may begin at the same time.
+mkdir -p "$root/build"
+exec 9>"$root/build/venv.lock"
+flock 9
 if ! cmp -s "$wanted" "$venv/installed.txt"; then
-    mkdir -p "$root/build"
     if ! python3 -m venv "$venv" >"$root/build/venv.log" 2>&1; then
         echo "python3 cannot make a virtual environment (build/venv.log)" >&2
         exit 1

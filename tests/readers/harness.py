@@ -1,7 +1,7 @@
-"""Runs the unittest classes of the files test_*.py here, each class in a process of its own, and tells of every test in one line:
-"ok NAME", "not ok NAME" (after what went wrong) or "skip NAME: REASON".
+"""Runs the unittest classes of the files test_*.py in a folder, each class in a process of its own, and tells of every test in one
+line: "ok NAME", "not ok NAME" (after what went wrong) or "skip NAME: REASON".
 
-    harness.py [-k PART-OF-A-NAME] [-l]        -l: with the seconds that each took
+    harness.py [-C FOLDER] [-k PART-OF-A-NAME] [-l]        -C: not the tests here; -l: with the seconds that each took
 
 Environment: BLOAD (the tool), CONVERT_RAW and TEXT_PROBE (the programs made of convert_raw.c and text_probe.c), BLOAD_SHARED, JOBS.
 """
@@ -75,9 +75,9 @@ class Lines(unittest.TestResult):
             self.fault(subtest, error)
 
 
-def suites(part):
+def suites(folder, part):
     """(module, class) of every class that has a test whose name contains part."""
-    for path in sorted(glob.glob(os.path.join(HERE, "test_*.py"))):
+    for path in sorted(glob.glob(os.path.join(folder, "test_*.py"))):
         module = importlib.import_module(os.path.basename(path)[:-3])
         for name, cls in vars(module).items():
             if isinstance(cls, type) and issubclass(cls, unittest.TestCase) and cls.__module__ == module.__name__:
@@ -100,9 +100,11 @@ def run_class(module_name, class_name, part):
 
 def main(arguments):
     part = arguments[arguments.index("-k") + 1] if "-k" in arguments else ""
+    folder = arguments[arguments.index("-C") + 1] if "-C" in arguments else HERE
+    sys.path[:0] = [folder, HERE]
     seconds, failed = [], False
     with concurrent.futures.ProcessPoolExecutor(int(os.environ.get("JOBS") or os.cpu_count())) as pool:
-        for job in [pool.submit(run_class, *which, part) for which in suites(part)]:
+        for job in [pool.submit(run_class, *which, part) for which in suites(folder, part)]:
             lines, took = job.result()
             seconds += took
             failed |= any(line.startswith("not ok") for line in lines)
@@ -113,5 +115,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, HERE)
     sys.exit(main(sys.argv[1:]))

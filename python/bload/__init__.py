@@ -1,0 +1,23 @@
+"""Reads the datasets that bload packs: fixed-size blocks of whole sequences, as numpy arrays.
+
+    import bload
+
+    dataset = bload.open("dataset")
+    block = dataset[0]                    # a dict: frames [T, H, W, 3], cu_seqlens [S + 1], ...
+    video = dataset.sequence("a.mp4")     # one sequence, whole: frames [length, H, W, 3]
+"""
+from __future__ import annotations
+
+from .blocks import Block, Blocks
+from .dataset import Dataset
+from .epochs import Epoch
+from .errors import DamagedError, DependencyError, EpochError, Error, FormatError, MissingError, SequenceError
+from .manifest import Field
+from .sequences import Sequences
+
+open = Dataset
+
+__version__ = "0.1.0"
+
+__all__ = ["Block", "Blocks", "DamagedError", "Dataset", "DependencyError", "Epoch", "EpochError", "Error", "Field", "FormatError",
+           "MissingError", "SequenceError", "Sequences", "open"]

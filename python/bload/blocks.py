@@ -1,0 +1,82 @@
+"""Fixed-size blocks one after the other: what the stored dataset and its further epochs have in common."""
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, SupportsIndex, Tuple, Union, overload
+
+import numpy as np
+
+from . import segments
+
+if TYPE_CHECKING:
+    from .dataset import Dataset
+
+# What a block is given as: arrays by name, and the list "ids".
+Block = Dict[str, Any]
+
+
+class Wanted(NamedTuple):
+    """What a block is to have beside its tables."""
+    fields: Tuple[str, ...]
+    ids: bool
+    segment_ids: bool
+    position_ids: bool
+    mask: bool
+
+
+class Blocks:
+    """len(blocks), blocks[i], blocks[-1], blocks[2:5] (a list), and iteration over all of them.
+
+    A block is a dict of
+
+        each field       [T, ...]       of the field's type; steps behind the last sequence are padding
+        cu_seqlens       I32 [S + 1]    start of each sequence, then the end of the last one, which the tail repeats
+        num_sequences    I32            places that are used, those of failed sequences included
+        sequence         I64 [S]        row of the table of sequences; -1 where unused, or where the sequence failed while packing
+        length           I32 [S]        steps; 0 where unused or failed
+        source_start     I64 [S]        first step within the sequence; only where some sequence was cut
+        ids              list of S str  "" where unused or failed; unless ids=False
+        segment_ids      I32 [T]        k + 1 in the steps of the sequence k of the block, 0 elsewhere; if stored, or on request
+        position_ids     I32 [T]        counted from the start of each sequence (or piece of one), 0 elsewhere; on request
+        mask             BOOL [T]       true in the steps of sequences; on request
+    """
+
+    dataset: "Dataset"
+    wanted: Wanted
+
+    def __len__(self) -> int:
+        return self.dataset.info.blocks
+
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> Block: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> List[Block]: ...
+
+    def __getitem__(self, key: Union[SupportsIndex, slice]) -> Union[Block, List[Block]]:
+        if isinstance(key, slice):
+            return [self.block(i) for i in range(*key.indices(len(self)))]
+        i = operator.index(key)
+        if not -len(self) <= i < len(self):
+            raise IndexError(f"block {i} of {len(self)}")
+        return self.block(i % len(self))
+
+    def __iter__(self) -> Iterator[Block]:
+        return map(self.block, range(len(self)))
+
+    def block(self, i: int) -> Block:
+        raise NotImplementedError
+
+    def complete(self, block: Block) -> Block:
+        """Adds what follows from a block's tables."""
+        used = int(block["num_sequences"])
+        places = block["cu_seqlens"][:used], block["length"][:used], self.dataset.T
+        if self.wanted.segment_ids and "segment_ids" not in block:
+            block["segment_ids"] = segments.segment_ids(*places)
+        if self.wanted.position_ids:
+            block["position_ids"] = segments.position_ids(*places)
+        if self.wanted.mask:
+            block["mask"] = segments.mask(*places)
+        if self.wanted.ids:
+            block["ids"] = self.dataset.sequences.ids(block["sequence"])
+        return block

@@ -1,0 +1,35 @@
+"""XXH3, 64 bits, by the xxhash package where it is installed."""
+from __future__ import annotations
+
+from typing import Any
+
+from .errors import DependencyError
+
+try:
+    import xxhash
+except ImportError:
+    xxhash = None
+
+
+def available() -> bool:
+    return xxhash is not None
+
+
+def xxh3(data: Any) -> int:
+    """The checksum of bytes, or of a contiguous array's."""
+    if xxhash is None:
+        raise DependencyError("checksums can only be verified with the package xxhash: pip install xxhash")
+    return xxhash.xxh3_64_intdigest(data)
+
+
+def digest(value: int) -> str:
+    """A checksum as the files have it: 16 hexadecimal digits."""
+    return f"{value:016x}"
+
+
+def plan_digest(T: int, tables: Any) -> str:
+    """A plan's digest: over T as I64, then its tables from block_ptr on, as they lie in a file."""
+    xxh3(b"")  # says that the package is missing
+    state = xxhash.xxh3_64(T.to_bytes(8, "little"))
+    state.update(tables)
+    return digest(state.intdigest())

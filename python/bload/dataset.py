@@ -1,0 +1,230 @@
+"""A packed dataset, opened."""
+from __future__ import annotations
+
+import functools
+import operator
+import os
+from typing import Any, Dict, Iterable, List, Optional, SupportsIndex, Tuple, Union
+
+import numpy as np
+
+from . import checksum
+from .blocks import Block, Blocks, Wanted
+from .epochs import Epoch, epochs_of
+from .errors import DamagedError, Error, MissingError, SequenceError
+from .index import FILE as INDEX
+from .index import Index
+from .manifest import Field, Manifest
+from .mapping import MappedFile
+from .sequences import FILE as SEQUENCES
+from .sequences import Sequences
+from .shard import Shard
+from .shards import FILE as SHARDS
+from .shards import read_checksums
+from .tables import CHECKED, agree, planned
+
+OPEN_SHARDS = 64
+
+
+class Dataset(Blocks):
+    """The blocks of a dataset as they are stored; see bload.open, and Blocks for what a block is.
+
+    Nothing but the manifest and the index's header is read before it is asked for. Any number of threads may read; it can be pickled,
+    and is opened anew where it arrives.
+    """
+
+    def __init__(self, path: Union[str, "os.PathLike[str]"], verify: bool = False, *, fields: Optional[Iterable[str]] = None,
+                 ids: bool = True, segment_ids: bool = False, position_ids: bool = False, mask: bool = False,
+                 open_shards: int = OPEN_SHARDS):
+        self.path = os.path.abspath(os.fspath(path))
+        self.verify = verify
+        self.open_shards = open_shards
+        self.info = Manifest(self.path)
+        names = tuple(self.info.fields) if fields is None else tuple(fields)
+        for name in names:
+            if name not in self.info.fields:
+                raise Error(f"it has no field \"{name}\": {', '.join(self.info.fields)}", self.path)
+        self.wanted = Wanted(names, ids, segment_ids, position_ids, mask)
+        if verify:
+            checksum.xxh3(b"")  # says that the package is missing
+        self.check_file(INDEX)
+        self.index = Index(self.path, self.info)
+        if verify and self.index.digest() != self.info.plan_digest:
+            raise DamagedError("its plan is not the one that the manifest names", self.index.path)
+        self.known: Optional[Sequences] = None
+        self.table_names = [name for name, _, _ in self.info.tables()]
+        self.agreed = np.zeros(self.info.blocks, np.bool_)
+        if verify:
+            self.shard_checksums = read_checksums(self.check_file(SHARDS), self.info)
+            self.sound_shards = np.zeros(self.info.shards, np.bool_)
+            self.sound_blocks = np.zeros((self.info.blocks, len(self.info.fields)), np.bool_)
+        # Its own cache: bounded, safe for threads, and without a lock that a forked worker could inherit locked.
+        self.shard = functools.lru_cache(open_shards)(functools.partial(Shard, self.path, self.info))
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        wanted = self.wanted
+        options = dict(fields=wanted.fields, ids=wanted.ids, segment_ids=wanted.segment_ids, position_ids=wanted.position_ids,
+                       mask=wanted.mask, open_shards=self.open_shards)
+        return functools.partial(Dataset, self.path, self.verify, **options), ()
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{field.name} {field.stored} {list(field.shape)}" for field in self.fields.values())
+        return f"<bload.Dataset {self.path}: {len(self)} blocks, T = {self.T}, S = {self.S}; {fields}>"
+
+    def check_file(self, name: str) -> str:
+        """The path of a file that the manifest names: there, of its size and, with verify, of its checksum."""
+        path = os.path.join(self.path, *name.split("/"))
+        entry = self.info.files.get(name)
+        if entry is None:
+            raise DamagedError(f"it does not name {name}", self.info.path)
+        try:
+            size = os.stat(path).st_size
+        except OSError as error:
+            raise MissingError(f"cannot be found: {error.strerror}", path) from None
+        if size != entry.bytes:
+            raise DamagedError(f"it has {size} bytes, and the manifest tells of {entry.bytes}", path)
+        if self.verify and checksum.digest(checksum.xxh3(MappedFile(path).memory)) != entry.checksum:
+            raise DamagedError("its checksum is not the one in the manifest", path)
+        return path
+
+    @property
+    def dataset(self) -> "Dataset":  # type: ignore[override]
+        return self
+
+    @property
+    def manifest(self) -> Dict[str, Any]:
+        """manifest.json as it is."""
+        return self.info.json
+
+    @property
+    def T(self) -> int:
+        """Steps of a block."""
+        return self.info.T
+
+    @property
+    def S(self) -> int:
+        """Places for sequences in a block's tables."""
+        return self.info.S
+
+    @property
+    def fields(self) -> Dict[str, Field]:
+        """The fields by name: kind, dtype, shape of one step."""
+        return self.info.fields
+
+    @property
+    def world_size(self) -> int:
+        """Ranks that it was packed for: len() is a multiple of world_size * batch_size."""
+        return self.info.world_size
+
+    @property
+    def batch_size(self) -> int:
+        """Blocks per rank and step that it was packed for."""
+        return self.info.batch_size
+
+    @property
+    def sequences(self) -> Sequences:
+        """The table of sequences."""
+        if self.known is None:
+            self.known = Sequences(self.check_file(SEQUENCES))
+        return self.known
+
+    @property
+    def epochs(self) -> Tuple[int, ...]:
+        """The epochs that can be had without a window: 0, the stored one, and those that have plans."""
+        return epochs_of(self.info.files)
+
+    def epoch(self, number: int, window: Optional[int] = None, seed: int = 0) -> Blocks:
+        """The blocks of an epoch, composed anew of the stored sequences; epoch 0 is the dataset itself. See Epoch."""
+        return self if number == 0 else Epoch(self, number, window, seed)
+
+    # --- reading --------------------------------------------------------------------------------------------------
+
+    def block(self, i: int) -> Block:
+        tables = self.tables(i)
+        block: Block = {name: self.steps(i, name, 0, self.T) for name in self.wanted.fields}
+        block.update(tables)
+        return self.complete(block)
+
+    def tables(self, i: int) -> Dict[str, np.ndarray]:
+        """A block's tables, compared with the index."""
+        number, row = divmod(i, self.info.blocks_per_shard)
+        shard = self.shard(number)
+        if not self.agreed[i]:
+            self.check_tables(shard, number, row)
+        return {name: shard.whole(name)[row] for name in self.table_names}
+
+    def check_tables(self, shard: Shard, number: int, row: int) -> None:
+        """That the tables of a block are those of the index, and of some blocks beside it; by itself where one of those has a fault."""
+        if self.verify and not self.sound_shards[number]:
+            self.check_shard(shard, number)
+        some = max(1, CHECKED // self.S)
+        begin = row - row % some
+        try:
+            self.check_rows(shard, number, begin, min(begin + some, shard.blocks))
+        except DamagedError:
+            self.check_rows(shard, number, row, row + 1)
+
+    def check_rows(self, shard: Shard, number: int, begin: int, end: int) -> None:
+        stored = {name: shard.whole(name)[begin:end] for name in self.table_names}
+        first = number * self.info.blocks_per_shard
+        if not agree(stored, planned(self.index, first + begin, first + end)):
+            raise DamagedError(f"the tables of block {first + begin} do not agree with {INDEX}", shard.path)
+        self.agreed[first + begin:first + end] = True
+
+    def steps(self, i: int, field: str, first: int, end: int) -> np.ndarray:
+        """Steps first to end of a block's field: [end - first, ...]."""
+        number, row = divmod(i, self.info.blocks_per_shard)
+        shard = self.shard(number)
+        if self.verify and (first, end) == (0, self.T):
+            whole = shard.steps(field, row, 0, self.T)
+            self.check_block(shard, i, field, whole)
+            return whole
+        if self.verify and not self.sound_blocks[i, list(self.fields).index(field)]:
+            self.check_block(shard, i, field, shard.steps(field, row, 0, self.T))
+        return shard.steps(field, row, first, end)
+
+    def check_shard(self, shard: Shard, number: int) -> None:
+        """Its header and tables; of a compressed one all of it."""
+        first = number * self.info.blocks_per_shard
+        if shard.digest(self.index.block_checksum[first:first + shard.blocks]) != self.shard_checksums[number]:
+            raise DamagedError("it is not what was written: its checksum is wrong", shard.path)
+        self.sound_shards[number] = True
+
+    def check_block(self, shard: Shard, i: int, field: str, data: np.ndarray) -> None:
+        number = list(self.fields).index(field)
+        if checksum.xxh3(data) != int(self.index.block_checksum[i, number]) % (1 << 64):
+            raise DamagedError(f"block {i} of {field} is not what was written: its checksum is wrong", shard.path)
+        self.sound_blocks[i, number] = True
+
+    # --- sequences ------------------------------------------------------------------------------------------------
+
+    def sequence(self, which: Union[str, SupportsIndex], partial: bool = False) -> Dict[str, np.ndarray]:
+        """One sequence, by id or by row: its fields, [length, ...] each, joined of its pieces.
+
+        SequenceError: there is none, it was skipped or failed, or not all of it is stored; with partial=True what is stored of it is
+        given instead, in order.
+        """
+        row = self.sequences.find(which) if isinstance(which, str) else operator.index(which)
+        told = self.sequences[row]
+        row %= len(self.sequences)
+        pieces = self.index.pieces_of(row)
+        self.check_stored(told, pieces, partial)
+        parts: Dict[str, List[np.ndarray]] = {name: [] for name in self.wanted.fields}
+        for piece, block in zip(pieces.tolist(), self.index.blocks_of(pieces).tolist()):
+            self.tables(block)
+            start, length = int(self.index.start[piece]), int(self.index.length[piece])
+            for name, found in parts.items():
+                found.append(self.steps(block, name, start, start + length))
+        return {name: found[0] if len(found) == 1 else np.concatenate(found) for name, found in parts.items()}
+
+    def check_stored(self, told: Dict[str, str], pieces: np.ndarray, partial: bool) -> None:
+        name, status, reason = told["id"], told.get("status", "ok"), told.get("reason", "")
+        if status != "ok":
+            raise SequenceError(f"{name} is not stored: it is {status}{', ' if reason else ''}{reason}", self.path)
+        if len(pieces) == 0:
+            raise SequenceError(f"{name} is not stored: no block has it", self.path)
+        first, length = self.index.source_start[pieces], self.index.length[pieces].astype(np.int64)
+        whole = first[0] == 0 and (first[1:] == (first + length)[:-1]).all() and str((first + length)[-1]) == told["length"]
+        if not whole and not partial:
+            raise SequenceError(f"{name} is not stored wholly, but {int(length.sum())} of its {told['length']} steps: "
+                                "partial=True gives them", self.path)

@@ -1,0 +1,218 @@
+"""Further epochs: the same blocks composed anew of the sequences that are stored, without anything being written or decoded."""
+from __future__ import annotations
+
+import functools
+import re
+import warnings
+from typing import TYPE_CHECKING, Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
+
+import numpy as np
+
+from .blocks import Block, Blocks
+from .errors import DamagedError, EpochError
+from .index import Plan
+
+if TYPE_CHECKING:
+    from .dataset import Dataset
+
+NAME = re.compile(r"plans/epoch-([0-9]{5,})\.safetensors")
+OPEN_WINDOWS = 16
+
+
+def epochs_of(files: Iterable[str]) -> Tuple[int, ...]:
+    """The numbers of the epochs whose plans are among a manifest's files, and 0, the stored one."""
+    return (0, *sorted(int(match.group(1)) for match in map(NAME.fullmatch, files) if match))
+
+
+class Composition(NamedTuple):
+    """One block of an epoch: numbers of stored pieces, I64 [n], and where each begins in the block, I32 [n]."""
+    pieces: np.ndarray
+    start: np.ndarray
+
+
+class PlannedEpoch:
+    """An epoch by a plan of `bload plan --dataset --epochs`."""
+
+    def __init__(self, dataset: "Dataset", number: int):
+        name = f"plans/epoch-{number:05d}.safetensors"
+        if name not in dataset.info.files:
+            raise EpochError(f"it has no plan of epoch {number}: make it by bload plan --dataset, or give a window", dataset.path)
+        self.index = dataset.index
+        self.plan = Plan(dataset.check_file(name), dataset.info)
+        if self.plan.pieces != self.index.pieces:
+            raise DamagedError(f"it has {self.plan.pieces} pieces, and {self.index.pieces} are stored", self.plan.path)
+        if dataset.verify:
+            self.check_all()
+
+    def check_all(self) -> None:
+        """Every stored piece is in it once."""
+        order = np.lexsort((self.plan.source_start, self.plan.sequence))
+        for table in ("sequence", "source_start", "length"):
+            if not np.array_equal(getattr(self.plan, table)[order], getattr(self.index, table)[self.index.order()]):
+                raise DamagedError("its pieces are not those that are stored", self.plan.path)
+
+    def of(self, block: int) -> Composition:
+        planned = self.plan.of(block)
+        pieces = self.index.find(planned)
+        if (pieces < 0).any():
+            raise DamagedError(f"block {block} has pieces that are not stored", self.plan.path)
+        return Composition(pieces, planned.start)
+
+
+def scatter(numbers: np.ndarray, *seeds: int) -> np.ndarray:
+    """Numbers that look random, the same on every machine and with every numpy: SplitMix64's output function over the seeds."""
+    out = numbers.astype(np.uint64)
+    for seed in seeds:
+        out = (out + np.uint64(seed % (1 << 64))) * np.uint64(0x9E3779B97F4A7C15)
+        out = (out ^ (out >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        out = (out ^ (out >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        out = out ^ (out >> np.uint64(31))
+    return out
+
+
+class WindowedEpoch:
+    """An epoch drawn here, in windows of so many consecutive stored blocks: a block's pieces come from its own window.
+
+    Each block keeps the lengths that the stored one has; which piece of equal length (and group) takes which place is drawn, and in
+    what order a block's pieces follow one another.
+    """
+
+    def __init__(self, dataset: "Dataset", number: int, window: int, seed: int):
+        if window < 1:
+            raise EpochError(f"a window of {window} blocks is none", dataset.path)
+        self.dataset, self.index = dataset, dataset.index
+        self.window, self.seeds = window, (seed, number)
+        self.groups = self.groups_of(dataset)
+        self.drawn = functools.lru_cache(OPEN_WINDOWS)(self.draw)
+
+    @staticmethod
+    def groups_of(dataset: "Dataset") -> Optional[np.ndarray]:
+        """A number for each row's group, where the dataset keeps groups apart: I64 [rows]."""
+        column = dataset.info.configuration.get("group-by")
+        if not column:
+            return None
+        return np.unique(np.array(dataset.sequences[str(column)], dtype=object), return_inverse=True)[1].reshape(-1)
+
+    def groups_at(self, rows: np.ndarray) -> np.ndarray:
+        if self.groups is None:
+            return np.zeros(len(rows), np.int64)
+        self.dataset.sequences.check_rows(rows)
+        return self.groups[rows]
+
+    def draw(self, number: int) -> np.ndarray:
+        """The piece at the place of each stored piece of a window: a permutation among those that are alike."""
+        blocks = range(number * self.window, min((number + 1) * self.window, self.index.blocks))
+        for block in blocks:
+            self.index.of(block)  # finds what cannot be
+        first, end = self.index.range_of(blocks[0])[0], self.index.range_of(blocks[-1])[1]
+        places = np.arange(first, end)
+        length = self.index.length[first:end]
+        group = self.groups_at(self.index.sequence[first:end])
+        drawn = np.empty_like(places)
+        drawn[np.lexsort((places, group, length))] = places[np.lexsort((scatter(places, *self.seeds), group, length))]
+        return drawn
+
+    def of(self, block: int) -> Composition:
+        number = block // self.window
+        first, end = self.index.range_of(block)
+        begin = self.index.range_of(number * self.window)[0]
+        pieces = self.drawn(number)[first - begin:end - begin]
+        start, length = self.index.of(block).start, self.index.length[first:end]
+        if (start[1:] == start[:-1] + length[:-1]).all():
+            order = np.argsort(scatter(np.arange(first, end), *self.seeds, block), kind="stable")
+            pieces, length = pieces[order], length[order]
+            start = (np.cumsum(length) - length).astype(np.int32)
+        return Composition(pieces, start)
+
+
+class Epoch(Blocks):
+    """The blocks of one epoch: as many, and of the same shapes, as the dataset stores, each composed of stored sequences when it is read.
+
+    Without a window they are those of the plan that `bload plan --dataset DIR --epochs N` made. With one they are drawn here: only
+    within windows of so many consecutive stored blocks, so that the reads of a block, or of blocks that are near to each other, lie
+    near to each other, too. seed is for windows alone; plans have their own.
+    """
+
+    def __init__(self, dataset: "Dataset", number: int, window: Optional[int] = None, seed: int = 0):
+        if number < 1:
+            raise EpochError(f"there is no epoch {number}", dataset.path)
+        self.dataset = dataset
+        self.wanted = dataset.wanted
+        self.number, self.window, self.seed = number, window, seed
+        self.plan = PlannedEpoch(dataset, number) if window is None else WindowedEpoch(dataset, number, window, seed)
+        self.warned = not dataset.info.compressed
+        self.padding: Optional[Dict[str, np.ndarray]] = None
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return Epoch, (self.dataset, self.number, self.window, self.seed)
+
+    def __repr__(self) -> str:
+        return f"<bload.Epoch {self.number} of {self.dataset!r}>"
+
+    def block(self, i: int) -> Block:
+        if not self.warned:
+            self.warned = True
+            warnings.warn(f"{self.dataset.path} is compressed: every sequence of an epoch's block costs the decompression of the "
+                          "whole block that it is stored in", stacklevel=3)
+        composition = self.plan.of(i)
+        places, there = self.places_of(composition)
+        block: Block = {name: self.compose(name, composition, places) for name in self.wanted.fields}
+        block.update(self.tables(composition, there))
+        return self.complete(block)
+
+    def places_of(self, composition: Composition) -> Tuple[List[Tuple[int, int]], np.ndarray]:
+        """(stored block, first step there) of each piece, and which of them did not fail."""
+        index = self.dataset.index
+        blocks = index.blocks_of(composition.pieces)
+        there = np.empty(len(blocks), np.bool_)
+        for k, (block, piece) in enumerate(zip(blocks.tolist(), composition.pieces.tolist())):
+            there[k] = self.dataset.tables(block)["sequence"][piece - index.range_of(block)[0]] >= 0
+        return list(zip(blocks.tolist(), index.start[composition.pieces].tolist())), there
+
+    def tables(self, composition: Composition, there: np.ndarray) -> Dict[str, np.ndarray]:
+        """The tables of a composed block, as a stored one has them."""
+        index, S, n = self.dataset.index, self.dataset.S, len(composition.pieces)
+        length = index.length[composition.pieces]
+        cu_seqlens = np.full(S + 1, composition.start[-1] + length[-1] if n else 0, np.int32)
+        cu_seqlens[:n] = composition.start
+        tables = {"cu_seqlens": cu_seqlens, "num_sequences": np.int32(n), "sequence": np.full(S, -1, np.int64),
+                  "length": np.zeros(S, np.int32)}
+        tables["sequence"][:n] = np.where(there, index.sequence[composition.pieces], -1)
+        tables["length"][:n] = np.where(there, length, 0)
+        if self.dataset.info.source_start:
+            tables["source_start"] = np.zeros(S, np.int64)
+            tables["source_start"][:n] = np.where(there, index.source_start[composition.pieces], 0)
+        return tables
+
+    def compose(self, name: str, composition: Composition, places: List[Tuple[int, int]]) -> np.ndarray:
+        """A field of a block: its pieces copied from where they are stored, padding in between and behind."""
+        field, T = self.dataset.fields[name], self.dataset.T
+        out = np.empty((T, *field.shape), field.dtype)
+        lengths = self.dataset.index.length[composition.pieces].tolist()
+        at = 0
+        for (block, first), start, length in zip(places, composition.start.tolist(), lengths):
+            self.pad(name, out, at, start)
+            at = start + length
+            out[start:at] = self.dataset.steps(block, name, first, first + length)
+        self.pad(name, out, at, T)
+        return out
+
+    def pad(self, name: str, out: np.ndarray, first: int, end: int) -> None:
+        """Fills steps first to end as pack fills them."""
+        if first >= end:
+            return
+        if self.dataset.info.configuration.get("pad") == "repeat" and first > 0:
+            out[first:end] = out[first - 1]
+            return
+        if self.padding is None:
+            self.padding = self.find_padding()
+        out[first:end] = self.padding.get(name, 0)
+
+    def find_padding(self) -> Dict[str, np.ndarray]:
+        """A step of padding of every field, copied from where it is stored."""
+        place = self.dataset.index.gap(pieces=self.dataset.info.configuration.get("pad") != "repeat")
+        if place is None:
+            return {}
+        block, step = place
+        self.dataset.tables(block)
+        return {name: self.dataset.steps(block, name, step, step + 1)[0].copy() for name in self.wanted.fields}

@@ -1,0 +1,136 @@
+"""index.safetensors: the plan that the blocks were made by, and a checksum of every block of every field."""
+from __future__ import annotations
+
+import os
+from typing import NamedTuple, Optional
+
+import numpy as np
+
+from . import checksum
+from .errors import DamagedError
+from .manifest import Manifest
+from .mapping import MappedFile
+from .safetensors import DTYPES, Header, expect, read_header
+
+FILE = "index.safetensors"
+SCANNED = 1 << 20  # pieces looked through at a time
+
+
+class Pieces(NamedTuple):
+    """Pieces of sequences: row of sequences.tsv, first step within the sequence, steps, first step within the block."""
+    sequence: np.ndarray
+    source_start: np.ndarray
+    length: np.ndarray
+    start: np.ndarray
+
+
+class Plan:
+    """A plan on disk, mapped: pieces p of block b are those with block_ptr[b] <= p < block_ptr[b + 1].
+
+    block_ptr I64 [B+1], sequence I64 [P], source_start I64 [P], length I32 [P], start I32 [P].
+    """
+
+    def __init__(self, path: str, manifest: Manifest):
+        self.path = path
+        self.T, self.S, self.blocks = manifest.T, manifest.S, manifest.blocks
+        self.file = MappedFile(path)
+        self.header = read_header(self.file.read, self.file.size, path)
+        version = self.header.metadata.get("bload_format")
+        if version != str(manifest.json["format"]):
+            raise DamagedError(f"it is of format {version}, not that of the manifest", path)
+        rows = self.header.tensors.get("sequence")
+        self.pieces = rows.shape[0] if rows and len(rows.shape) == 1 else 0
+        self.block_ptr = self.table("block_ptr", "I64", self.blocks + 1)
+        self.sequence = self.table("sequence", "I64", self.pieces)
+        self.source_start = self.table("source_start", "I64", self.pieces)
+        self.length = self.table("length", "I32", self.pieces)
+        self.start = self.table("start", "I32", self.pieces)
+
+    def table(self, name: str, dtype: str, *shape: int) -> np.ndarray:
+        tensor = expect(self.header, name, dtype, shape, self.path)
+        return self.file.array(tensor.begin, DTYPES[dtype], shape)
+
+    def range_of(self, block: int) -> "tuple[int, int]":
+        """First piece of a block, and the one behind its last."""
+        first, end = int(self.block_ptr[block]), int(self.block_ptr[block + 1])
+        if not 0 <= first <= end <= self.pieces or end - first > self.S:
+            raise DamagedError(f"block {block} has pieces {first} to {end}, which cannot be", self.path)
+        return first, end
+
+    def of(self, block: int) -> Pieces:
+        """The pieces of a block, in order; they lie within it, one behind the other."""
+        first, end = self.range_of(block)
+        pieces = Pieces(*(table[first:end] for table in (self.sequence, self.source_start, self.length, self.start)))
+        if end > first:
+            stop = pieces.start.astype(np.int64) + pieces.length
+            sound = pieces.start[0] >= 0 and stop[-1] <= self.T and (stop[:-1] <= pieces.start[1:]).all() and \
+                pieces.length.min() >= 1 and pieces.sequence.min() >= 0 and pieces.source_start.min() >= 0
+            if not sound:
+                raise DamagedError(f"the pieces of block {block} do not lie in it one behind the other", self.path)
+        return pieces
+
+    def digest(self) -> str:
+        """Over T as I64 and the tables from block_ptr on, as they lie in the file."""
+        begin = self.header.tensors["block_ptr"].begin
+        return checksum.plan_digest(self.T, self.file.read(begin, self.file.size - begin))
+
+
+class Index(Plan):
+    """The stored plan, with block_checksum I64 [B, fields]."""
+
+    def __init__(self, directory: str, manifest: Manifest):
+        super().__init__(os.path.join(directory, FILE), manifest)
+        self.block_checksum = self.table("block_checksum", "I64", self.blocks, len(manifest.fields))
+        if self.header.metadata.get("plan_digest") != manifest.plan_digest:
+            raise DamagedError("its plan is not the one that the manifest names", self.path)
+        self.sorted: Optional[np.ndarray] = None
+
+    def order(self) -> np.ndarray:
+        """Pieces by sequence, those of one by source_start: I64 [P], made when it is needed first."""
+        if self.sorted is None:
+            self.sorted = np.lexsort((self.source_start, self.sequence))
+        return self.sorted
+
+    def pieces_of(self, row: int) -> np.ndarray:
+        """Numbers of the pieces of a sequence, by source_start."""
+        order = self.order()
+        first = np.searchsorted(self.sequence, row, "left", sorter=order)
+        end = np.searchsorted(self.sequence, row, "right", sorter=order)
+        return order[first:end]
+
+    def blocks_of(self, pieces: np.ndarray) -> np.ndarray:
+        """The block of each of these pieces: I64 [n]."""
+        blocks = np.clip(np.searchsorted(self.block_ptr, pieces, "right") - 1, 0, self.blocks - 1)
+        if ((pieces < self.block_ptr[blocks]) | (pieces >= self.block_ptr[blocks + 1])).any():
+            raise DamagedError("its block_ptr does not ascend", self.path)
+        return blocks
+
+    def gap(self, pieces: bool) -> "Optional[tuple[int, int]]":
+        """(block, step) of some padding: in an empty block or, with pieces, behind one that nothing follows directly."""
+        empty = np.flatnonzero(self.block_ptr[1:] == self.block_ptr[:-1])
+        if len(empty) > 0:
+            return int(empty[0]), 0
+        for first in range(0, self.pieces if pieces else 0, SCANNED):
+            end = self.start[first:first + SCANNED] + self.length[first:first + SCANNED]
+            following = self.start[first + 1:first + SCANNED + 1]
+            if len(following) < len(end):
+                following = np.append(following, 0)
+            found = np.flatnonzero((end < self.T) & (end != following))  # a piece of the next block begins before that
+            if len(found) > 0:
+                block = int(self.blocks_of(found[:1] + first)[0])
+                self.of(block)
+                return block, int(end[found[0]])
+        return None
+
+    def find(self, pieces: Pieces) -> np.ndarray:
+        """The stored pieces that these are, by sequence, source_start and length: I64 [n]; -1 where there is none."""
+        order = self.order()
+        first = np.searchsorted(self.sequence, pieces.sequence, "left", sorter=order)
+        end = np.searchsorted(self.sequence, pieces.sequence, "right", sorter=order)
+        for k in np.flatnonzero(end - first > 1):
+            among = self.source_start[order[first[k]:end[k]]]
+            first[k] += np.searchsorted(among, pieces.source_start[k])
+        found = order[np.minimum(first, self.pieces - 1)]
+        same = (self.sequence[found] == pieces.sequence) & (self.source_start[found] == pieces.source_start) & \
+            (self.length[found] == pieces.length)
+        return np.where(same, found, -1)

@@ -1,0 +1,182 @@
+"""manifest.json: what the dataset is, checked before anything follows from it."""
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, List, NamedTuple, Tuple
+
+import numpy as np
+
+from . import checksum
+from .errors import DamagedError, Error, FormatError, MissingError
+from .safetensors import DTYPES, is_size, parse_json
+
+FILE = "manifest.json"
+FORMAT = 1
+SIZE_MAX = 64 << 20
+STEPS_MAX = (1 << 31) - 1
+FOLDER_SHARDS = 1000
+
+
+class Field(NamedTuple):
+    """An array that lives on the steps of sequences.
+
+    dtype is that of the arrays which are given, stored that of the tensor ("U8"); they differ for BF16 alone, which numpy does not
+    know: the 16 bits are given. shape is that of one step: () of tokens, (H, W, 3) of frames.
+    """
+    name: str
+    kind: str
+    dtype: np.dtype
+    stored: str
+    shape: Tuple[int, ...]
+
+
+class FileEntry(NamedTuple):
+    bytes: int
+    checksum: str
+
+
+class Manifest:
+    """The manifest of the dataset in a directory; json is all of it as it was read, with the texts' escapes."""
+
+    def __init__(self, directory: str):
+        self.path = os.path.join(directory, FILE)
+        text = self.slurp(directory)
+        try:
+            self.json: Dict[str, Any] = parse_json(text)
+        except ValueError as error:
+            raise self.damaged(f"it is damaged: {error}") from None
+        if not isinstance(self.json, dict):
+            raise self.damaged("it is no object")
+        self.check_version()
+        self.check_digest(text)
+        self.read_sizes()
+        self.fields = self.read_fields()
+        self.read_layout()
+        self.files = self.read_files()
+
+    def slurp(self, directory: str) -> bytes:
+        try:
+            with open(self.path, "rb") as file:
+                text = file.read(SIZE_MAX + 1)
+        except (FileNotFoundError, NotADirectoryError):
+            what = "it has no manifest.json, so it is no finished dataset" if os.path.isdir(directory) else "no such dataset"
+            raise MissingError(what, directory) from None
+        except OSError as error:
+            raise Error(f"cannot be read: {error}", self.path) from error
+        if len(text) > SIZE_MAX:
+            raise self.damaged("it is too large")
+        return text
+
+    def damaged(self, fault: str) -> DamagedError:
+        return DamagedError(fault, self.path)
+
+    def check_version(self) -> None:
+        version = self.json.get("format")
+        if not is_size(version):
+            raise self.damaged("\"format\" is missing, or no number")
+        if version != FORMAT:
+            raise FormatError(f"its format is version {version}, and this reader knows {FORMAT}: update bload", self.path)
+
+    def check_digest(self, text: bytes) -> None:
+        """Its own checksum is over its text with the digits as zeros."""
+        told = self.text("checksum").encode()
+        at = text.rfind(told) if len(told) == 16 else -1
+        if at < 0:
+            raise self.damaged("\"checksum\" is none")
+        if checksum.available() and checksum.digest(checksum.xxh3(text[:at] + b"0" * 16 + text[at + 16:])).encode() != told:
+            raise self.damaged("its checksum is wrong: it is damaged, or was edited")
+
+    def number(self, name: str, least: int, most: int = (1 << 62)) -> int:
+        value = self.json.get(name)
+        if not is_size(value) or not least <= value <= most:
+            raise self.damaged(f"\"{name}\" is missing, or not between {least} and {most}")
+        return int(value)
+
+    def text(self, name: str) -> str:
+        value = self.json.get(name)
+        if not isinstance(value, str):
+            raise self.damaged(f"\"{name}\" is missing, or no text")
+        return value
+
+    def flag(self, name: str) -> bool:
+        value = self.json.get(name)
+        if not isinstance(value, bool):
+            raise self.damaged(f"\"{name}\" is missing, or neither true nor false")
+        return value
+
+    def read_sizes(self) -> None:
+        self.T = self.number("T", 1, STEPS_MAX)
+        self.S = self.number("S", 1, STEPS_MAX - 1)
+        self.blocks = self.number("blocks", 1)
+        self.world_size = self.number("world_size", 1)
+        self.batch_size = self.number("batch_size", 1)
+        self.source_start = self.flag("source_start")
+        self.segment_ids = self.flag("segment_ids")
+        self.plan_digest = self.text("plan_digest")
+        configuration = self.json.get("configuration")
+        if not isinstance(configuration, dict):
+            raise self.damaged("\"configuration\" is missing, or no object")
+        self.configuration: Dict[str, Any] = configuration
+
+    def read_layout(self) -> None:
+        compress = self.json.get("compress")
+        if compress is not None and (not isinstance(compress, str) or not compress.startswith("zstd:")):
+            raise FormatError(f"\"compress\" is {compress!r}, which this reader does not know", self.path)
+        self.compressed = compress is not None
+        self.blocks_per_shard = self.number("blocks_per_shard", 1)
+        self.shards = self.number("shards", 1)
+        if self.shards != -(-self.blocks // self.blocks_per_shard):
+            raise self.damaged(f"{self.blocks} blocks, {self.blocks_per_shard} a shard, do not make {self.shards} shards")
+
+    def read_fields(self) -> Dict[str, Field]:
+        entries = self.json.get("fields")
+        if not isinstance(entries, list) or not entries:
+            raise self.damaged("\"fields\" is missing, or no list")
+        fields: Dict[str, Field] = {}
+        for entry in entries:
+            field = self.read_field(entry)
+            if field.name in fields:
+                raise self.damaged(f"there are two fields \"{field.name}\"")
+            fields[field.name] = field
+        return fields
+
+    def read_field(self, entry: Any) -> Field:
+        members = entry if isinstance(entry, dict) else {}
+        name, kind, stored, shape = (members.get(member) for member in ("name", "kind", "dtype", "shape"))
+        if not isinstance(name, str) or not isinstance(kind, str) or not isinstance(stored, str) or not isinstance(shape, list):
+            raise self.damaged("a field lacks name, kind, dtype or shape")
+        if stored not in DTYPES:
+            raise FormatError(f"field \"{name}\" is of the type {stored[:20]}, which this reader does not know", self.path)
+        steps = self.T * self.blocks * DTYPES[stored].itemsize
+        for size in shape:
+            if not is_size(size) or size < 1 or steps * size >= 1 << 62:
+                raise self.damaged(f"field \"{name}\" has a shape that cannot be")
+            steps *= size
+        return Field(name, kind, DTYPES[stored], stored, tuple(shape))
+
+    def read_files(self) -> Dict[str, FileEntry]:
+        entries = self.json.get("files")
+        files: Dict[str, FileEntry] = {}
+        for entry in entries if isinstance(entries, list) else [None]:
+            members = entry if isinstance(entry, dict) else {}
+            name, size, told = members.get("name"), members.get("bytes"), members.get("checksum")
+            if not isinstance(name, str) or not is_size(size) or not isinstance(told, str):
+                raise self.damaged("\"files\" is missing, or damaged")
+            files[name] = FileEntry(size, told)
+        return files
+
+    def shard_name(self, shard: int) -> str:
+        """Below the dataset's directory."""
+        end = ".zst" if self.compressed else ""
+        return f"shards/{shard // FOLDER_SHARDS:05d}/shard-{shard:08d}.safetensors{end}"
+
+    def tables(self) -> List[Tuple[str, str, Tuple[int, ...]]]:
+        """Name, type and shape, without the blocks, of the tables that every shard has."""
+        S = self.S
+        tables: List[Tuple[str, str, Tuple[int, ...]]] = [
+            ("cu_seqlens", "I32", (S + 1,)), ("num_sequences", "I32", ()), ("sequence", "I64", (S,)), ("length", "I32", (S,))]
+        if self.source_start:
+            tables.append(("source_start", "I64", (S,)))
+        if self.segment_ids:
+            tables.append(("segment_ids", "I32", (self.T,)))
+        return tables

@@ -1,0 +1,93 @@
+"""A compressed shard: ordinary zstd frames, then a table of their sizes; of the frames only those needed are decompressed.
+
+frame... | u32 0x184D2A5E | u32 size | n * {u32 compressed, u32 content, u32 low half of XXH64(content)} | u32 n | u8 0x80 | u32 0x8F92EAB1
+(https://github.com/facebook/zstd/tree/dev/contrib/seekable_format)
+"""
+from __future__ import annotations
+
+import struct
+from typing import List, Sequence
+
+import numpy as np
+
+from . import checksum
+from .errors import DamagedError, DependencyError
+from .mapping import Bytes, MappedFile, array_of
+
+try:
+    import zstandard
+except ImportError:
+    zstandard = None
+
+HEAD, ENTRY, FOOTER = 8, 12, 9
+SKIPPABLE, SEEKABLE, CHECKSUMS = 0x184D2A5E, 0x8F92EAB1, 0x80
+FRAME_MAX = 64 << 20
+
+
+class SeekableFile:
+    """The content of a file in the seekable zstd format, at any place. Any number of threads may read."""
+
+    def __init__(self, path: str):
+        if zstandard is None:
+            raise DependencyError("the dataset is compressed: pip install zstandard", path)
+        self.path = path
+        self.file = MappedFile(path)
+        self.parse_table()
+        self.size = int(self.content[-1])
+
+    def parse_table(self) -> None:
+        """offset and content: [frames + 1], where each frame begins, in the file and in what it holds."""
+        size = self.file.size
+        if size < HEAD + FOOTER:
+            raise DamagedError("too short for a compressed shard", self.path)
+        frames, descriptor, magic = struct.unpack("<IBI", self.file.read(size - FOOTER, FOOTER))
+        table = HEAD + frames * ENTRY + FOOTER
+        if magic != SEEKABLE or descriptor != CHECKSUMS or table > size:
+            raise DamagedError("it does not end with a seek table: truncated, or altered", self.path)
+        if struct.unpack("<II", self.file.read(size - table, HEAD)) != (SKIPPABLE, table - HEAD):
+            raise DamagedError("its seek table is damaged", self.path)
+        entries = self.file.array(size - table + HEAD, np.dtype("<u4"), (frames, 3)).astype(np.int64)
+        self.offset = np.concatenate(([0], np.cumsum(entries[:, 0])))
+        self.content = np.concatenate(([0], np.cumsum(entries[:, 1])))
+        if self.offset[-1] != size - table or (entries[:, 1] > FRAME_MAX).any():
+            raise DamagedError("its seek table has sizes that cannot be", self.path)
+
+    def checksums(self) -> List[int]:
+        """Of each frame as it lies in the file, and of what is behind the last one."""
+        ends = [*self.offset.tolist(), self.file.size]
+        return [checksum.xxh3(self.file.read(begin, end - begin)) for begin, end in zip(ends, ends[1:])]
+
+    def frame(self, i: int) -> bytes:
+        """The content of a frame. zstd itself compares its checksum."""
+        offset, content = int(self.offset[i]), int(self.content[i + 1] - self.content[i])
+        data = self.file.read(offset, int(self.offset[i + 1]) - offset)
+        try:
+            # Asked first, since the decompressor would believe any size.
+            if zstandard.frame_content_size(data) != content:
+                raise DamagedError(f"frame {i} is not of the size that the seek table has", self.path)
+            out = zstandard.ZstdDecompressor().decompress(data)
+        except zstandard.ZstdError as error:
+            raise DamagedError(f"frame {i} does not decompress: {error}", self.path) from None
+        if len(out) != content:
+            raise DamagedError(f"frame {i} holds {len(out)} bytes, not {content}", self.path)
+        return out
+
+    def read(self, offset: int, size: int) -> Bytes:
+        """Bytes of the content from offset on."""
+        if size == 0:
+            return b""
+        if offset + size > self.size:
+            raise DamagedError(f"it holds {self.size} bytes, and more are needed", self.path)
+        first = int(np.searchsorted(self.content, offset, "right")) - 1
+        last = int(np.searchsorted(self.content, offset + size, "left"))
+        skip = offset - int(self.content[first])
+        if last == first + 1:
+            return memoryview(self.frame(first))[skip:skip + size]
+        return memoryview(b"".join(self.frame(i) for i in range(first, last)))[skip:skip + size]
+
+    def array(self, offset: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
+        """The same as an array, read-only."""
+        size = dtype.itemsize
+        for n in shape:
+            size *= n
+        return array_of(self.read(offset, size), 0, dtype, shape)

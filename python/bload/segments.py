@@ -1,0 +1,40 @@
+"""What follows from the boundaries of a block's sequences: arrays [T] that models want beside the fields."""
+from __future__ import annotations
+
+from typing import Tuple
+
+import numpy as np
+
+
+def places(starts: np.ndarray, lengths: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For every step that belongs to a sequence: its place in the block, its sequence's number from 0, its place in that."""
+    lengths = lengths.astype(np.int64)
+    number = np.repeat(np.arange(len(lengths)), lengths)
+    position = np.arange(len(number)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return starts[number] + position, number, position
+
+
+def segment_ids(starts: np.ndarray, lengths: np.ndarray, T: int) -> np.ndarray:
+    """I32 [T]: k + 1 in the steps of the block's sequence k; 0 is padding, or a failed sequence.
+
+    starts and lengths are the places of the block that are used; lengths of failed ones are 0.
+    """
+    out = np.zeros(T, np.int32)
+    step, number, _ = places(starts, lengths)
+    out[step] = number + 1
+    return out
+
+
+def position_ids(starts: np.ndarray, lengths: np.ndarray, T: int) -> np.ndarray:
+    """I32 [T]: 0, 1, 2... from the start of each sequence (of each piece, where one was cut); 0 in padding."""
+    out = np.zeros(T, np.int32)
+    step, _, position = places(starts, lengths)
+    out[step] = position
+    return out
+
+
+def mask(starts: np.ndarray, lengths: np.ndarray, T: int) -> np.ndarray:
+    """BOOL [T]: true in the steps of sequences, false in padding and in failed ones."""
+    out = np.zeros(T, np.bool_)
+    out[places(starts, lengths)[0]] = True
+    return out

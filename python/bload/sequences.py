@@ -1,0 +1,146 @@
+"""sequences.tsv: a row for every input, read as far as it is asked for; 8 bytes a row stay in memory, 24 when rows were found by id."""
+from __future__ import annotations
+
+import operator
+from typing import Any, Dict, Iterator, List, Optional, SupportsIndex, Tuple, Union, overload
+
+import numpy as np
+
+from .errors import DamagedError, SequenceError
+from .mapping import MappedFile
+from .text import unescape
+
+FILE = "sequences.tsv"
+SCANNED = 16 << 20  # bytes looked through for newlines at a time
+ROWS = 1 << 14      # rows taken apart at a time
+
+
+class Sequences:
+    """The table of sequences.
+
+    len(table): rows. table.columns: their names. table["length"], table["bytes"] (and NAME.length, NAME.bytes of joined fields): I64
+    arrays, -1 where the table has nothing; any other table["column"]: a list of texts. table[7]: row 7 as a dict.
+    """
+
+    def __init__(self, path: str):
+        self.path = path
+        self.file = MappedFile(path)
+        end = self.file.memory.find(b"\n")
+        header = bytes(self.file.read(0, max(end, 0)))
+        self.columns: Tuple[str, ...] = tuple(self.text(name, 1) for name in header.split(b"\t"))
+        if "id" not in self.columns or "length" not in self.columns:
+            raise DamagedError("its header has no columns id and length", path)
+        self.begin = end + 1
+        self.numbers: Dict[str, np.ndarray] = {}
+        self.found_offsets: Optional[np.ndarray] = None
+        self.found_ids: Optional[Tuple[np.ndarray, np.ndarray]] = None
+
+    def text(self, data: bytes, line: int) -> str:
+        try:
+            return unescape(data)
+        except ValueError as error:
+            raise DamagedError(f"line {line}: {error}", self.path) from None
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """Byte of each row in the file, then the file's end: I64 [rows + 1]."""
+        if self.found_offsets is None:
+            data = np.frombuffer(self.file.memory, np.uint8)
+            if data[-1] != ord("\n"):
+                raise DamagedError("it ends in mid-line: truncated", self.path)
+            parts = [np.array([self.begin], np.int64)]
+            for at in range(self.begin, self.file.size, SCANNED):
+                parts.append(np.flatnonzero(data[at:at + SCANNED] == ord("\n")) + at + 1)
+            self.found_offsets = np.concatenate(parts)
+        return self.found_offsets
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __repr__(self) -> str:
+        return f"<bload.Sequences {self.path}: {len(self)} rows of {', '.join(self.columns)}>"
+
+    def split(self, line: bytes, row: int) -> List[bytes]:
+        values = line.split(b"\t")
+        if len(values) != len(self.columns):
+            raise DamagedError(f"line {row + 2} has {len(values)} values, and there are {len(self.columns)} columns", self.path)
+        return values
+
+    def values(self, column: str) -> Iterator[str]:
+        """The texts of a column, one row after the other."""
+        if column not in self.columns:
+            raise SequenceError(f"it has no column \"{column}\": {', '.join(self.columns)}", self.path)
+        place, rows, offsets = self.columns.index(column), len(self), self.offsets
+        for first in range(0, rows, ROWS):
+            end = min(first + ROWS, rows)
+            lines = bytes(self.file.read(int(offsets[first]), int(offsets[end] - offsets[first]))).split(b"\n")
+            for k, line in enumerate(lines[:-1]):
+                yield self.text(self.split(line, first + k)[place], first + k + 2)
+
+    def integers(self, column: str) -> np.ndarray:
+        if column not in self.numbers:
+            try:
+                numbers = np.fromiter((int(text) if text else -1 for text in self.values(column)), np.int64, len(self))
+            except (ValueError, OverflowError):
+                raise DamagedError(f"column {column} has what is no number", self.path) from None
+            self.numbers[column] = numbers
+        return self.numbers[column]
+
+    @overload
+    def __getitem__(self, key: str) -> Any: ...
+
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> Dict[str, str]: ...
+
+    def __getitem__(self, key: Union[str, SupportsIndex]) -> Any:
+        if not isinstance(key, str):
+            return dict(zip(self.columns, self.row(operator.index(key))))
+        if key.rpartition(".")[2] in ("length", "bytes"):
+            return self.integers(key)
+        return list(self.values(key))
+
+    def row(self, row: int) -> List[str]:
+        """The texts of a row, by column."""
+        rows = len(self)
+        if not -rows <= row < rows:
+            raise IndexError(f"{self.path}: row {row} of {rows}")
+        row %= rows
+        begin, end = int(self.offsets[row]), int(self.offsets[row + 1]) - 1
+        return [self.text(value, row + 2) for value in self.split(bytes(self.file.read(begin, end - begin)), row)]
+
+    def id(self, row: int) -> str:
+        """The id in a row."""
+        return self.row(row)[self.columns.index("id")]
+
+    def ids(self, rows: np.ndarray) -> List[str]:
+        """The ids in rows that a block names; "" for -1."""
+        self.check_rows(rows)
+        there = np.flatnonzero(rows >= 0)
+        found = rows[there]
+        places = zip(there.tolist(), found.tolist(), self.offsets[found].tolist(), self.offsets[found + 1].tolist())
+        column, memory = self.columns.index("id"), self.file.memory
+        ids = [""] * len(rows)
+        for k, row, begin, end in places:
+            line = memory[begin:end - 1]
+            values = line.split(b"\t", column + 1)
+            ids[k] = self.text(values[column] if column < len(values) else self.split(line, row)[column], row + 2)
+        return ids
+
+    def check_rows(self, rows: np.ndarray) -> None:
+        """That a block, or a plan, names no rows that the table does not have."""
+        if rows.max(initial=-1) >= len(self):
+            raise DamagedError(f"it has {len(self)} rows, and a block is said to have the one of number {rows.max()}", self.path)
+
+    def find(self, name: str) -> int:
+        """The row of the sequence with that id; SequenceError where there is none."""
+        if self.found_ids is None:
+            hashes = np.fromiter(map(hash, self.values("id")), np.int64, len(self))
+            order = np.argsort(hashes, kind="stable")
+            self.found_ids = hashes[order], order
+        hashes, order = self.found_ids
+        at = int(np.searchsorted(hashes, hash(name)))
+        while at < len(hashes) and hashes[at] == hash(name):
+            if self.id(int(order[at])) == name:
+                return int(order[at])
+            at += 1
+        raise SequenceError(f"it has no sequence with the id {name!r}", self.path)

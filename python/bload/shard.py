@@ -1,0 +1,72 @@
+"""One shard, opened: rows of its tables and fields. Its header must be what follows from the manifest."""
+from __future__ import annotations
+
+import os
+import struct
+from typing import Dict, List, Union
+
+import numpy as np
+
+from . import checksum
+from .errors import DamagedError
+from .manifest import Manifest
+from .mapping import MappedFile
+from .safetensors import DTYPES, Tensor, expect, read_header
+from .seekable import SeekableFile
+
+
+class Shard:
+    """Rows count from 0 in each shard. Arrays are read-only; of a plain shard they are views of the mapped file, which they keep."""
+
+    def __init__(self, directory: str, manifest: Manifest, number: int):
+        self.path = os.path.join(directory, manifest.shard_name(number))
+        first = number * manifest.blocks_per_shard
+        self.blocks = min(manifest.blocks_per_shard, manifest.blocks - first)
+        self.compressed = manifest.compressed
+        self.file: Union[MappedFile, SeekableFile] = (SeekableFile if self.compressed else MappedFile)(self.path)
+        header = read_header(self.file.read, self.file.size, self.path)
+        expected = {"bload_format": str(manifest.json["format"]), "first_block": str(first), "plan_digest": manifest.plan_digest}
+        for name, value in expected.items():
+            if header.metadata.get(name) != value:
+                raise DamagedError(f"its {name} is {header.metadata.get(name)}, and that of the dataset is {value}", self.path)
+        self.tensors: Dict[str, Tensor] = {
+            name: expect(header, name, dtype, (self.blocks, *shape), self.path) for name, dtype, shape in manifest.tables()}
+        for field in manifest.fields.values():
+            shape = (self.blocks, manifest.T, *field.shape)
+            self.tensors[field.name] = expect(header, field.name, field.stored, shape, self.path)
+        self.fields = list(manifest.fields)
+        self.tables: Dict[str, np.ndarray] = {}
+
+    def digest(self, block_checksum: np.ndarray) -> str:
+        """The file's checksum, over those of its regions in file order; the blocks of fields, I64 [blocks, fields], have theirs already."""
+        sums = self.file.checksums() if isinstance(self.file, SeekableFile) else self.checksums(block_checksum.astype(np.uint64))
+        return checksum.digest(checksum.xxh3(struct.pack(f"<{len(sums)}Q", *sums)))
+
+    def checksums(self, block_checksum: np.ndarray) -> List[int]:
+        """Of a plain shard: of the header, each table, each block of each field."""
+        tensors = sorted(self.tensors.items(), key=lambda item: item[1].begin)
+        sums = [checksum.xxh3(self.file.read(0, tensors[0][1].begin))]
+        for name, tensor in tensors:
+            if name in self.fields:
+                sums += block_checksum[:, self.fields.index(name)].tolist()
+            else:
+                sums.append(checksum.xxh3(self.file.read(tensor.begin, tensor.end - tensor.begin)))
+        return sums
+
+    def whole(self, name: str) -> np.ndarray:
+        """A table, or of a plain shard a field, with the rows of all blocks: a frame of a compressed shard has them all."""
+        table = self.tables.get(name)
+        if table is None:
+            tensor = self.tensors[name]
+            table = self.file.array(tensor.begin, DTYPES[tensor.dtype], tensor.shape)
+            self.tables[name] = table
+        return table
+
+    def steps(self, name: str, row: int, first: int, end: int) -> np.ndarray:
+        """Steps first to end of a block's row of a field: [end - first, ...]."""
+        tensor = self.tensors[name]
+        if not self.compressed:
+            return self.whole(name)[row, first:end]
+        step = (tensor.end - tensor.begin) // tensor.shape[0] // tensor.shape[1]
+        offset = tensor.begin + (row * tensor.shape[1] + first) * step
+        return self.file.array(offset, DTYPES[tensor.dtype], (end - first, *tensor.shape[2:]))

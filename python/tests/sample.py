@@ -1,0 +1,137 @@
+"""Small sources of every form that the reader has to do with, and datasets of them."""
+import json
+import os
+import warnings
+import zipfile
+
+import numpy as np
+
+import dataset as independent
+import tool
+
+YAML = """sources: [arrays]
+kind: array
+name: poses
+fields:
+  - name: labels
+    path: labels/{stem}.npy
+  - name: sound
+    path: sound/{stem}.npy
+    kind: array
+"""
+TEXT = "text", "--tokenizer", "bytes", "--keep", "url"
+SHARDS = "--shard-size", "6K"
+
+# name: arguments of pack. All kinds of blocks that there are: full and empty, in pieces, in several shards...
+WAYS = {
+    "plain": (*TEXT, "-T", "64"),
+    "shards": (*TEXT, "-T", "64", *SHARDS, "--dtype", "u16"),
+    "compressed": (*TEXT, "-T", "64", *SHARDS, "--compress", "zstd"),
+    "split": (*TEXT, "-T", "16", "--oversize", "split", "--segment-ids", *SHARDS),
+    "truncated": (*TEXT, "-T", "16", "--oversize", "truncate"),
+    "aligned": (*TEXT, "-T", "64", "--align", "8", "--pad-id", "7"),
+    "groups": (*TEXT, "-T", "64", "--group-by", "url", "--world-size", "2"),
+    "empty": (*TEXT, "-T", "64", "--remainder", "pad", "--world-size", "7", "--batch-size", "5", "--pad-id", "9"),
+    "joined": ("-c", "joined.yaml", "-T", "48", "--oversize", "split"),
+    "joined-zstd": ("-c", "joined.yaml", "-T", "48", "--oversize", "split", "--compress", "zstd", *SHARDS),
+    "repeat": ("-c", "joined.yaml", "-T", "longest", "--pad", "repeat", "--align", "4"),
+    "failed": ("spoilt", "--kind", "array", "-T", "60", "--oversize", "split", "--segment-ids", "--compress", "zstd"),
+    "failed-plain": ("spoilt", "--kind", "array", "-T", "60", "--oversize", "split"),
+}
+
+
+def write_text(folder, random, documents):
+    os.makedirs(folder)
+    with open(os.path.join(folder, "a.jsonl"), "w") as file:
+        for i in range(documents):
+            text = "".join(map(chr, random.integers(33, 126, random.integers(1, 60))))
+            file.write(json.dumps({"text": text, "url": f"site\t{i % 3}"}) + "\n")
+
+
+def write_arrays(directory, random, arrays):
+    for folder in "arrays", "labels", "sound":
+        os.makedirs(os.path.join(directory, folder))
+    for i in range(arrays):
+        steps = int(random.integers(1, 64))
+        for folder, array in (("arrays", random.normal(size=(steps, 3, 2)).astype("f4")),
+                              ("labels", random.integers(0, 255, steps).astype("u1")),
+                              ("sound", random.integers(-9999, 9999, (steps, 2)).astype("i2"))):
+            np.save(os.path.join(directory, folder, f"{i}.npy"), array)
+
+
+def write_spoilt(folder, random):
+    """Arrays of which two turn out to be broken when they are read: the archive's checksum is wrong."""
+    os.makedirs(folder)
+    for i in range(9):
+        path = os.path.join(folder, f"{i}.npz")
+        np.savez(path, x=random.normal(size=(int(random.integers(40, 90)), 3)).astype("f4"))
+        if i in (3, 7):
+            with zipfile.ZipFile(path) as archive:
+                end = archive.start_dir
+            with open(path, "r+b") as file:
+                file.seek(end - 40)
+                file.write(b"\xff" * 4)
+
+
+class Sample(tool.Tool):
+    """A test with these sources in its directory; packed(way) packs each way once, and gives the path."""
+    documents, arrays = 120, 24
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        warnings.filterwarnings("ignore", ".* is compressed: ")
+        random = np.random.default_rng(1)
+        write_text(os.path.join(cls.directory, "text"), random, cls.documents)
+        write_arrays(cls.directory, random, cls.arrays)
+        write_spoilt(os.path.join(cls.directory, "spoilt"), random)
+        with open(os.path.join(cls.directory, "joined.yaml"), "w") as file:
+            file.write(YAML)
+
+    def packed(self, way, *more, name=None):
+        out = self.path("packed-" + (name or way))
+        if not os.path.exists(out):
+            self.bload("pack", "-q", *WAYS[way], *more, "-o", out, cwd=self.directory, status=3 if "failed" in way else 0)
+        return out
+
+
+class Truth:
+    """A dataset as safetensors' own reader gives it, with what follows from its tables computed step by step."""
+
+    def __init__(self, directory):
+        self.d = independent.Dataset(directory)
+        self.T = self.d.manifest["T"]
+
+    def block(self, i):
+        """Everything that a block can have."""
+        names = [field["name"] for field in self.d.manifest["fields"]] + ["cu_seqlens", "num_sequences", "sequence", "length"]
+        if self.d.manifest["source_start"]:
+            names.append("source_start")
+        block = {name: self.d.block(i, name) for name in names}
+        block["segment_ids"], block["position_ids"], block["mask"] = self.derived(block)
+        block["ids"] = [self.d.sequences[row]["id"] if row >= 0 else "" for row in block["sequence"]]
+        return block
+
+    def derived(self, block):
+        segment, position, mask = np.zeros(self.T, "i4"), np.zeros(self.T, "i4"), np.zeros(self.T, "?")
+        for k in range(int(block["num_sequences"])):
+            for t in range(int(block["length"][k])):
+                at = block["cu_seqlens"][k] + t
+                segment[at], position[at], mask[at] = k + 1, t, True
+        return segment, position, mask
+
+    def sequence(self, name, field):
+        """The steps that are stored of a sequence, in order."""
+        return np.concatenate([self.d.block(b, field)[start:start + length] for b, start, length, _ in self.d.pieces_of(name)])
+
+
+def same(test, one, other):
+    """The same arrays by the same names, of the same types."""
+    test.assertEqual(sorted(one), sorted(other))
+    for name, value in one.items():
+        if name == "ids":
+            test.assertEqual(value, other[name])
+        else:
+            value, told = np.asarray(value), np.asarray(other[name])
+            test.assertEqual((value.dtype, value.shape), (told.dtype, told.shape), name)
+            test.assertEqual(value.tobytes(), told.tobytes(), name)

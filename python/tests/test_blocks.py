@@ -1,0 +1,165 @@
+"""Blocks and sequences of every kind of dataset, against safetensors' own reader."""
+import os
+
+import numpy as np
+
+import bload
+from harness import each, expand
+from sample import WAYS, Sample, Truth, same
+
+EXTRA = dict(segment_ids=True, position_ids=True, mask=True)
+
+
+@expand
+class Ways(Sample):
+    @each(WAYS)
+    def test_blocks(self, way):
+        """Every array of every block, with what is made on request."""
+        path = self.packed(way)
+        truth, dataset = Truth(path), bload.open(path, verify=True, **EXTRA)
+        self.assertEqual(len(dataset), truth.d.blocks)
+        for i, block in enumerate(dataset):
+            same(self, block, truth.block(i))
+
+    @each(WAYS)
+    def test_sequences(self, way):
+        """Every sequence by id and by row, whole or as far as it is stored."""
+        path = self.packed(way)
+        truth, dataset = Truth(path), bload.open(path)
+        self.assertEqual(len(dataset.sequences), len(truth.d.sequences))
+        for row, told in enumerate(truth.d.sequences):
+            self.assertEqual(dataset.sequences[row], told)
+            self.assertEqual(dataset.sequences.find(told["id"]), row)
+            if told["status"] == "failed":
+                self.assertRaisesRegex(bload.SequenceError, "failed", dataset.sequence, row)
+                continue
+            given = dataset.sequence(told["id"], partial=way == "truncated")
+            same(self, given, {name: truth.sequence(told["id"], name) for name in dataset.fields})
+            same(self, given, dataset.sequence(row - len(dataset.sequences), partial=way == "truncated"))
+
+    def test_ways(self):
+        """The samples have what they are there for."""
+        opened = {way: bload.open(self.packed(way)) for way in WAYS}
+        count = {way: sum(int(block["num_sequences"]) == 0 for block in dataset) for way, dataset in opened.items()}
+        self.assertTrue(count["empty"] > 0)
+        for way in "shards", "compressed", "split", "joined-zstd":
+            self.assertGreater(opened[way].manifest["shards"], 2)
+        for way in "failed", "failed-plain":
+            failed = [row["id"] for row in opened[way].sequences if row["status"] == "failed"]
+            self.assertEqual(failed, ["3.npz", "7.npz"])
+        self.assertEqual([len(opened["joined"].fields[name].shape) for name in ("poses", "labels", "sound")], [2, 0, 1])
+        self.assertEqual([opened["groups"].world_size, opened["empty"].batch_size], [2, 5])
+        self.assertIn("source_start", opened["split"][0])
+        self.assertNotIn("source_start", opened["plain"][0])
+        self.assertIn("segment_ids", opened["split"][0])
+        self.assertNotIn("segment_ids", opened["plain"][0])
+        starts = np.concatenate([block["cu_seqlens"][:int(block["num_sequences"])] for block in opened["aligned"]])
+        self.assertEqual((starts % 8).max(), 0)
+        self.assertGreater(starts.max(), 0)
+
+
+class Interface(Sample):
+    def setUp(self):
+        self.where = self.packed("shards")
+        self.dataset = bload.open(self.where)
+
+    def test_numbers(self):
+        """Blocks count as the entries of a list do."""
+        dataset, n = self.dataset, len(self.dataset)
+        same(self, dataset[-1], dataset[n - 1])
+        same(self, dataset[np.int64(2)], dataset[2])
+        self.assertEqual([block["ids"] for block in dataset[3:9:2]], [dataset[i]["ids"] for i in (3, 5, 7)])
+        self.assertEqual(len(list(dataset)), n)
+        for wrong in n, -n - 1, 1 << 70:
+            self.assertRaises(IndexError, dataset.__getitem__, wrong)
+        self.assertRaises(TypeError, dataset.__getitem__, "0")
+
+    def test_mapped(self):
+        """Plain shards are not copied: what is given lies in the file, and cannot be written."""
+        one, again = self.dataset[5], self.dataset[5]
+        for name in "tokens", "cu_seqlens", "sequence", "length":
+            self.assertTrue(np.shares_memory(one[name], again[name]), name)
+            self.assertFalse(one[name].flags.writeable, name)
+        kept = one["tokens"].copy()
+        for i in range(len(self.dataset)):
+            bload.open(self.where, open_shards=1)[i]
+        del self.dataset, again
+        self.assertEqual(one["tokens"].tolist(), kept.tolist())
+
+    def test_words(self):
+        manifest = self.dataset.manifest
+        self.assertEqual((self.dataset.T, self.dataset.S, len(self.dataset)), (manifest["T"], manifest["S"], manifest["blocks"]))
+        field = self.dataset.fields["tokens"]
+        self.assertEqual((field.kind, field.dtype, field.stored, field.shape), ("text", np.dtype("<u2"), "U16", ()))
+        self.assertIn("T = 64", repr(self.dataset))
+        self.assertIn("id, length", repr(self.dataset.sequences))
+
+    def test_choice(self):
+        """Only what was asked for."""
+        path = self.packed("joined")
+        block = bload.open(path, fields=["labels"], ids=False)[0]
+        self.assertEqual(sorted(block), ["cu_seqlens", "labels", "length", "num_sequences", "sequence", "source_start"])
+        dataset = bload.open(path, fields=[])
+        self.assertEqual(sorted(dataset.sequence(0)), [])
+        self.assertRaisesRegex(bload.Error, "no field \"pictures\": poses, labels, sound", bload.open, path, fields=["pictures"])
+
+    def test_relative(self):
+        """What was opened by a relative path, or one with ~ or of pathlib, stays where it is."""
+        import pathlib
+        here = os.getcwd()
+        try:
+            os.chdir(self.directory)
+            dataset = bload.open(pathlib.Path("packed-shards"))
+        finally:
+            os.chdir(here)
+        same(self, dataset[7], self.dataset[7])
+
+
+class Table(Sample):
+    """sequences.tsv."""
+
+    def test_columns(self):
+        table = bload.open(self.packed("groups")).sequences
+        truth = Truth(self.packed("groups")).d.sequences
+        self.assertEqual(table.columns, tuple(truth[0]))
+        for column in table.columns:
+            if column == "length" or column == "bytes":
+                self.assertEqual(table[column].dtype, np.int64)
+                self.assertEqual(table[column].tolist(), [int(row[column]) for row in truth])
+            else:
+                self.assertEqual(table[column], [row[column] for row in truth])
+        self.assertEqual(table["url"][1], "site\t1")
+        self.assertEqual(table[-1], truth[-1])
+        self.assertRaises(IndexError, table.__getitem__, len(truth))
+        self.assertRaisesRegex(bload.SequenceError, "no column \"nothing\"", table.__getitem__, "nothing")
+        self.assertRaisesRegex(bload.SequenceError, "no sequence", table.find, "nothing")
+
+    def test_joined(self):
+        table = bload.open(self.packed("joined")).sequences
+        self.assertEqual(table["labels.length"].tolist(), table["length"].tolist())
+
+    def test_names(self):
+        """Ids of any bytes that a file name can have, and what was skipped."""
+        folder = self.path("names")
+        os.makedirs(folder)
+        names = ["tab\tnewline\nback\\slash.npy", "\u00e9\U0001f600.npy", os.fsdecode(b"\xff\xfe\\x41.npy")]
+        for i, name in enumerate(names):
+            np.save(os.path.join(folder, name), np.full((i + 1, 2), i, "f4"))
+        with open(os.path.join(folder, "broken.npy"), "wb"):
+            pass
+        dataset = bload.open(self.pack("odd", folder, "--kind", "array", "-T", "4", status=3))
+        for i, name in enumerate(names):
+            self.assertEqual(dataset.sequence(name)["array"].tolist(), [[i, i]] * (i + 1))
+        given = [name for block in dataset for name in block["ids"] if name]
+        self.assertEqual(sorted(given), sorted(names))
+        self.assertRaisesRegex(bload.SequenceError, "broken.npy is not stored: it is skipped, .", dataset.sequence, "broken.npy")
+        self.assertEqual(dataset.sequences["length"].tolist().count(0), 1)
+
+    def test_partial(self):
+        """What was cut is not taken for whole."""
+        dataset = bload.open(self.packed("truncated"))
+        long = int(np.flatnonzero(dataset.sequences["length"] > 16)[0])
+        self.assertRaisesRegex(bload.SequenceError, "not stored wholly, but 16 of its", dataset.sequence, long)
+        self.assertEqual(len(dataset.sequence(long, partial=True)["tokens"]), 16)
+        dropped = bload.open(self.pack("dropped", "text", "--tokenizer", "bytes", "-T", "16", "--oversize", "drop", cwd=self.directory))
+        self.assertRaisesRegex(bload.SequenceError, "is not stored", dropped.sequence, long, partial=True)

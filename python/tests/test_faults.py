@@ -1,0 +1,300 @@
+"""Damaged datasets: only the package's own errors, each naming a file; and with verify no altered byte goes unnoticed."""
+import json
+import os
+import shutil
+import struct
+import unittest.mock
+import warnings
+
+import numpy as np
+import xxhash
+
+import bload
+import tool
+from bload import checksum
+from harness import each, expand
+from sample import Sample
+
+WAYS = "shards", "compressed", "joined", "groups"
+FLIPS = 15
+EXTREMES = (-1, 0, 1, 99, (1 << 31) - 1, -(1 << 31), (1 << 62), -(1 << 63))
+
+
+def read_all(path, verify=False):
+    """Reads a dataset by every way that there is. Sequences that are not there are no fault of it."""
+    dataset = bload.open(path, verify, segment_ids=True, position_ids=True, mask=True)
+    for epoch in dataset, *map(dataset.epoch, dataset.epochs[1:]), dataset.epoch(1, window=3):
+        for block in epoch:
+            for value in block.values():
+                np.asarray(value).tobytes()
+    for row in range(len(dataset.sequences)):
+        try:
+            dataset.sequence(dataset.sequences.id(row))
+        except bload.SequenceError:
+            pass
+    return [dataset.sequences[column] for column in dataset.sequences.columns]
+
+
+@expand
+class Faults(Sample):
+    documents, arrays = 24, 10
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        warnings.filterwarnings("error", category=RuntimeWarning)
+
+    def broken(self, way):
+        """A copy that may be broken, which has plans; and its files."""
+        path = self.packed(way)
+        if not os.path.exists(os.path.join(path, "plans")):
+            self.bload("plan", "-q", "--dataset", path, "--epochs", 1)
+        copy = self.path("broken")
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(path, copy)
+        return copy, [os.path.join(copy, name) for name in tool.files_of(copy)]
+
+    def attempt(self, what, path, verify=False):
+        """Reading ends well or with an error of the package that names a file of the dataset; tells which error."""
+        try:
+            read_all(path, verify)
+        except bload.Error as error:
+            self.assertTrue((error.path or "").startswith(path), f"{what}: {error!r} {error.path}")
+            self.assertTrue(str(error).startswith(f"{error.path}: "), what)
+            return error
+        except Exception as error:
+            raise AssertionError(what) from error
+        return None
+
+    @each(WAYS)
+    def test_sound(self, way):
+        self.assertIsNone(self.attempt("sound", self.broken(way)[0], verify=True))
+
+    @each(WAYS)
+    def test_missing(self, way):
+        """Every file is missed by name."""
+        path, files = self.broken(way)
+        for file in files:
+            os.rename(file, file + "~")
+            error = self.attempt(file, path, verify=True)
+            self.assertIsInstance(error, bload.MissingError)
+            self.assertEqual(error.path, path if file.endswith("manifest.json") else file)
+            os.rename(file + "~", file)
+
+    @each(WAYS)
+    def test_cut(self, way):
+        """Files that end too early, or go on."""
+        path, files = self.broken(way)
+        for file in files:
+            with open(file, "rb") as opened:
+                data = opened.read()
+            for size in sorted({0, 1, 7, 8, 9, 100, len(data) // 2, len(data) - 9, len(data) - 1, len(data) + 1}):
+                with open(file, "wb") as opened:
+                    opened.write((data + b"\0")[:size])
+                for verify in True, False:
+                    error = self.attempt(f"{file} cut to {size}", path, verify)
+                    if verify or not file.endswith("shards.tsv"):
+                        self.assertIsInstance(error, bload.DamagedError, f"{file} of {size} bytes")
+                        self.assertEqual(error.path, file)
+            with open(file, "wb") as opened:
+                opened.write(data)
+
+    @each(WAYS)
+    def test_flipped(self, way):
+        """With verify every altered byte is found; without it, and without xxhash, nothing worse than wrong data happens."""
+        path, files = self.broken(way)
+        files = [file for file in files if "shards/" not in file or file.endswith(("0000.safetensors", "0000.safetensors.zst"))]
+        random = np.random.default_rng(3)
+        for file in files:
+            size = os.path.getsize(file)
+            header = {8 + i for i in range(0, min(size, 900), 75)} | {0, 1, 7, size - 1, size - 5, size - 9, size - 14}
+            for at in sorted(at for at in header | set(random.integers(0, size, FLIPS).tolist()) if 0 <= at < size):
+                mask = int(random.integers(1, 256))
+                flip(file, at, mask)
+                what = f"byte {at} of {size} of {file} ^ {mask}"
+                error = self.attempt(what, path, verify=True)
+                self.assertIsInstance(error, (bload.DamagedError, bload.FormatError), what)
+                with unittest.mock.patch.object(checksum, "available", lambda: False):
+                    self.attempt(what, path)
+                flip(file, at, mask)
+
+    @each(("joined",))
+    def test_manifest(self, way):
+        """Each word of the manifest replaced by what cannot be there, or taken away, under a right checksum."""
+        path, _ = self.broken(way)
+        name = os.path.join(path, "manifest.json")
+        with open(name) as file:
+            manifest = json.load(file)
+        manifest["configuration"] = {"group-by": "url", "pad": "zero"}
+        for change in changes(manifest):
+            write_manifest(name, change)
+            self.attempt(str(change)[:2000], path)
+
+    @each(WAYS)
+    def test_tables(self, way):
+        """Each table of index and plan with numbers that cannot be."""
+        path, files = self.broken(way)
+        for file in (file for file in files if file.endswith(("index.safetensors", "epoch-00001.safetensors"))):
+            for name, entry, data in tensors(file):
+                kind = {"I64": "<q", "I32": "<i"}[entry["dtype"]]
+                width = struct.calcsize(kind)
+                begin, end = entry["data_offsets"]
+                for at in {begin, begin + (end - begin) // width // 2 * width, end - width}:
+                    for value in EXTREMES:
+                        number = (value + (1 << 8 * width - 1)) % (1 << 8 * width) - (1 << 8 * width - 1)
+                        with patched(file, data + at, struct.pack(kind, number)):
+                            self.attempt(f"{file} {name} at {at}: {number}", path)
+
+    @each(("joined", "shards"))
+    def test_headers(self, way):
+        """Each word of a plain file's header replaced by what cannot be there."""
+        path, files = self.broken(way)
+        for file in (file for file in files if file.endswith(("index.safetensors", "0000.safetensors"))):
+            with open(file, "rb") as opened:
+                data = opened.read()
+            size = struct.unpack("<Q", data[:8])[0]
+            for change in changes(json.loads(data[8:8 + size])):
+                text = json.dumps(change).encode()
+                with open(file, "wb") as opened:
+                    opened.write(struct.pack("<Q", max(size, len(text))) + text.ljust(size) + data[8 + size:])
+                self.attempt(f"{file}: {text[:2000]}", path)
+            with open(file, "wb") as opened:
+                opened.write(data)
+
+    # --- faults that one can foresee ---
+
+    def test_newer(self):
+        path, _ = self.broken("shards")
+        name = os.path.join(path, "manifest.json")
+        with open(name) as file:
+            manifest = json.load(file)
+        write_manifest(name, {**manifest, "format": 2})
+        self.assertRaisesRegex(bload.FormatError, "manifest.json: its format is version 2, and this reader knows 1: update bload",
+                               bload.open, path)
+        write_manifest(name, {**manifest, "compress": "lz4:1"})
+        self.assertRaisesRegex(bload.FormatError, "manifest.json: \"compress\" is 'lz4:1'", bload.open, path)
+        with open(name, "w") as file:
+            json.dump({**manifest, "seed": 1}, file)
+        self.assertRaisesRegex(bload.DamagedError, "manifest.json: its checksum is wrong: it is damaged, or was edited", bload.open, path)
+
+    def test_absent(self):
+        self.assertRaisesRegex(bload.MissingError, "/nowhere: no such dataset", bload.open, self.path("nowhere"))
+        self.assertRaisesRegex(bload.MissingError, "it has no manifest.json, so it is no finished dataset", bload.open, self.directory)
+
+    def test_rows(self):
+        """A block, or a plan, that names a row which the table does not have."""
+        path, _ = self.broken("groups")
+        rows = len(bload.open(path).sequences)
+        index = os.path.join(path, "index.safetensors")
+        shard = os.path.join(path, "shards/00000/shard-00000000.safetensors")
+        for file in index, shard:
+            for name, entry, data in tensors(file):
+                if name == "sequence":
+                    with open(file, "r+b") as opened:
+                        opened.seek(data + entry["data_offsets"][0])
+                        opened.write(struct.pack("<q", rows))
+        dataset = bload.open(path)
+        with self.assertRaisesRegex(bload.DamagedError, f"sequences.tsv: it has {rows} rows, and a block is said to have the one of"):
+            dataset[0]
+        with self.assertRaisesRegex(bload.DamagedError, f"sequences.tsv: it has {rows} rows, and a block is said to have the one of"):
+            dataset.epoch(1, window=2)[0]
+
+    def test_disagree(self):
+        """A shard of another dataset, and tables that another index would make."""
+        path, files = self.broken("joined")
+        other = self.pack("other", *("-c", "joined.yaml", "-T", "48", "--oversize", "split", "--seed", "8"), cwd=self.directory)
+        shard = next(file for file in files if "shards/" in file)
+        shutil.copy(shard, shard + "~")
+        shutil.copy(os.path.join(other, os.path.relpath(shard, path)), shard)
+        with self.assertRaisesRegex(bload.DamagedError, "shard-00000000.safetensors: its plan_digest is .*, and that of the dataset is "):
+            bload.open(path)[0]
+        os.replace(shard + "~", shard)
+        entry, data = next((entry, data) for name, entry, data in tensors(shard) if name == "cu_seqlens")
+        with patched(shard, data + entry["data_offsets"][0], struct.pack("<i", 1)):
+            with self.assertRaisesRegex(bload.DamagedError, "the tables of block 0 do not agree with index.safetensors"):
+                bload.open(path)[0]
+
+    def test_altered(self):
+        """Only verify finds what is wrong in a field; the block that is sound is given."""
+        path, files = self.broken("joined")
+        shard = next(file for file in files if "shards/" in file)
+        entry, data = next((entry, data) for name, entry, data in tensors(shard) if name == "sound")
+        begin, end = entry["data_offsets"]
+        flip(shard, data + end - 1, 1)
+        dataset = bload.open(path, verify=True)
+        with self.assertRaisesRegex(bload.DamagedError, f"block {len(dataset) - 1} of sound is not what was written"):
+            dataset[-1]
+        self.assertEqual(dataset[0]["sound"].tobytes(), bload.open(self.packed("joined"))[0]["sound"].tobytes())
+        self.assertEqual(len(bload.open(path, verify=True, fields=["poses"])[-1]["poses"]), dataset.T)
+        self.assertEqual(len(bload.open(path)[-1]["sound"]), dataset.T)
+
+    def test_dependencies(self):
+        """What is not installed is named, with the way to get it."""
+        with unittest.mock.patch("bload.seekable.zstandard", None):
+            dataset = bload.open(self.packed("compressed"))
+            self.assertRaisesRegex(bload.DependencyError, "compressed: pip install zstandard", dataset.__getitem__, 0)
+        with unittest.mock.patch("bload.checksum.xxhash", None):
+            self.assertRaisesRegex(bload.DependencyError, "pip install xxhash", bload.open, self.packed("shards"), verify=True)
+            self.assertEqual(len(bload.open(self.packed("shards"))[0]["tokens"]), 64)
+
+
+def flip(file, at, mask):
+    with open(file, "r+b") as opened:
+        opened.seek(at)
+        byte = opened.read(1)[0]
+        opened.seek(at)
+        opened.write(bytes([byte ^ mask]))
+
+
+class patched:
+    """A file with other bytes at a place, for a while."""
+
+    def __init__(self, file, at, data):
+        self.file, self.at, self.data = file, at, data
+
+    def swap(self):
+        with open(self.file, "r+b") as opened:
+            opened.seek(self.at)
+            old = opened.read(len(self.data))
+            opened.seek(self.at)
+            opened.write(self.data)
+        self.data = old
+
+    def __enter__(self):
+        self.swap()
+
+    def __exit__(self, *_):
+        self.swap()
+
+
+def tensors(file):
+    """(name, entry of the header, where the data begins) of each tensor."""
+    with open(file, "rb") as opened:
+        size = struct.unpack("<Q", opened.read(8))[0]
+        header = json.loads(opened.read(size))
+    return [(name, entry, 8 + size) for name, entry in header.items() if name != "__metadata__"]
+
+
+def changes(value):
+    """The value with each of its parts taken away, or replaced by something else."""
+    for wrong in (None, True, -1, 0, 3, 1 << 31, 1 << 70, 0.5, float("nan"), "", "x", "\ud800", [], [-1], {}, {"x": None}):
+        yield wrong
+    if isinstance(value, dict):
+        for name, member in value.items():
+            yield {key: other for key, other in value.items() if key != name}
+            for change in changes(member):
+                yield {**value, name: change}
+    elif isinstance(value, list):
+        for i, member in list(enumerate(value))[:3]:
+            yield value[:i] + value[i + 1:]
+            for change in changes(member):
+                yield [*value[:i], change, *value[i + 1:]]
+
+
+def write_manifest(name, value):
+    """A manifest with a right checksum."""
+    text = json.dumps({**value, "checksum": "0" * 16} if isinstance(value, dict) and "checksum" in value else value).encode()
+    at = text.rfind(b"0" * 16)
+    told = f"{xxhash.xxh3_64_intdigest(text):016x}".encode()
+    with open(name, "wb") as file:
+        file.write(text[:at] + told + text[at + 16:] if at >= 0 else text)
