@@ -157,6 +157,13 @@ test_images() {
     killed_every 4
 }
 
+# JPEG files wait in memory until a shard is whole.
+test_encoded() {
+    clips
+    failing_clip
+    killed_every 4 --encode jpeg:80 --pad repeat
+}
+
 test_fields() {
     clips
     further_field
