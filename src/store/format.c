@@ -321,7 +321,7 @@ static int make_header(struct bl_layout *layout, const struct bl_format *format,
     for (int i = 0; i < layout->tensors; i++)
         layout->tensor[i].row_bytes =
             layout->tensor[i].varies ? 0 : (tensor[i]->end - tensor[i]->begin) / layout->blocks;
-    struct metadata_text text;
+    struct metadata_text text = {0};
     struct bl_metadata metadata[METADATA_MAX];
     int pairs = make_metadata(layout, format, metadata, &text);
     bl_buffer_clear(&layout->header);
