@@ -25,9 +25,9 @@ INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
 DESTDIR ?=
 
-MODULES := libavformat libavcodec libavutil libswresample zimg libzstd zlib yaml-0.1 libxxhash jansson libpcre2-8 kissfft-float libzip
+MODULES := libavformat libavcodec libavutil libswresample zimg libzstd zlib yaml-0.1 libxxhash jansson libpcre2-8 kissfft-float libzip libturbojpeg
 # What the library alone needs, for those who link it statically.
-LIBRARY_MODULES := libzstd libxxhash jansson
+LIBRARY_MODULES := libzstd libxxhash jansson libturbojpeg
 
 VERSION := $(shell sed -n 's/^ *\# *define  *BLOAD_VERSION  *"\(.*\)".*/\1/p' include/bload.h 2>/dev/null)
 SONAME := libbload.so.0
@@ -73,6 +73,7 @@ CHECK_CFLAGS = $(call pkg,CHECK_CFLAGS,--cflags check)
 CHECK_LIBS = $(call pkg,CHECK_LIBS,--libs check)
 
 ALL_CFLAGS = -std=gnu17 -ffp-contract=off -D_GNU_SOURCE -Iinclude -Isrc -fPIC -fvisibility=hidden -pthread $(WARNINGS) $(MODULE_CFLAGS) \
+	-DTURBOJPEG_VERSION=$(call pkg,TURBOJPEG_NUMBER,--modversion libturbojpeg) \
 	$(CPPFLAGS) $(CFLAGS) $(SANITIZE)
 # Warnings for C alone are left out.
 ALL_CXXFLAGS = -std=c++17 $(filter-out -std=% -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition,$(ALL_CFLAGS)) \

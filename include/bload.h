@@ -87,6 +87,7 @@ struct bload_field {
     int rank;                      /* of one block: 1 for a number per step */
     int64_t shape[BLOAD_RANK_MAX]; /* of one block: {T, ...}; elements in C order */
     size_t block_bytes;
+    const char *encoding; /* how the shards keep it: "raw", "jpeg:90", "delta"; the rest says what is read */
 };
 
 BLOAD_API int bload_dataset_fields(const struct bload_dataset *dataset);
@@ -97,7 +98,8 @@ BLOAD_API int bload_dataset_field(const struct bload_dataset *dataset, int field
 BLOAD_API int bload_dataset_find_field(const struct bload_dataset *dataset, const char *name);
 
 /* Copies block `block` of a field into out, which holds block_bytes. Padding, and the place of a sequence that failed
- * while packing, are as the dataset was packed (failed sequences: zeros). */
+ * while packing, are as the dataset was packed (failed sequences: zeros). An encoded field is decoded: differences to
+ * just what was packed, JPEG as libjpeg-turbo does by default. */
 BLOAD_API int bload_read_block(struct bload_dataset *dataset, int64_t block, int field, void *out,
                                struct bload_error *error);
 
@@ -109,9 +111,9 @@ struct bload_mapping {
     size_t length;
 };
 
-/* Maps a block instead of copying it. Only for datasets that are not compressed (BLOAD_EUSAGE). The mapping outlives
- * the dataset object; end it with bload_unmap. As with every mapped file, if the file is cut short meanwhile, or the
- * disk fails, touching the memory raises SIGBUS: read blocks where that cannot be ruled out. */
+/* Maps a block instead of copying it. Only for fields that are neither compressed nor encoded (BLOAD_EUSAGE). The
+ * mapping outlives the dataset object; end it with bload_unmap. As with every mapped file, if the file is cut short
+ * meanwhile, or the disk fails, touching the memory raises SIGBUS: read blocks where that cannot be ruled out. */
 BLOAD_API int bload_map_block(struct bload_dataset *dataset, int64_t block, int field, struct bload_mapping *mapping,
                               struct bload_error *error);
 /* Does nothing to a mapping that is zero, as one is after this. */

@@ -52,6 +52,7 @@ needs_build() {
     need libpcre2-dev has_module libpcre2-8
     need libkissfft-dev has_module kissfft-float
     need libzip-dev has_module libzip
+    need libturbojpeg0-dev has_module libturbojpeg
 }
 
 needs_check() {

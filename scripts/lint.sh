@@ -32,6 +32,7 @@ only libav 'libav|libsw' src/kind
 only zimg 'zimg' src/kind
 only zstd 'zstd' src/store src/base
 only zlib 'zlib' src/base
+only turbojpeg 'turbojpeg' src/store
 only jansson 'jansson' src/store src/kind/text src/kind/labels
 only PCRE2 'pcre2' src/kind/text
 only kissfft 'kiss' src/kind/audio

@@ -14,6 +14,7 @@
 struct bload_dataset {
     struct bl_dataset dataset;
     struct bl_buffer value; /* what bload_dataset_value gave last */
+    char encoding[BL_FIELDS_MAX][BL_ENCODING_NAME_MAX];
 };
 
 struct bload_plan {
@@ -44,6 +45,8 @@ int bload_dataset_open(const char *directory, struct bload_dataset **out, struct
     *out = NULL;
     struct bload_dataset *dataset = calloc(1, sizeof *dataset);
     int code = dataset ? bl_dataset_open(&dataset->dataset, directory, &e) : bl_error_memory(&e);
+    for (int f = 0; !code && f < dataset->dataset.manifest.format.fields.count; f++)
+        bl_encoding_name(&dataset->dataset.manifest.format.encoding[f], dataset->encoding[f]);
     if (code)
         free(dataset);
     else
@@ -101,6 +104,7 @@ int bload_dataset_field(const struct bload_dataset *dataset, int f, struct bload
         .rank = field->rank + 1,
         .shape = {format->T},
         .block_bytes = bl_format_block_bytes(format, f),
+        .encoding = dataset->encoding[f],
     };
     memcpy(out->shape + 1, field->shape, (size_t)field->rank * sizeof *field->shape);
     return give(BL_OK, &e, error);

@@ -57,12 +57,16 @@ static void append_plan(const struct bl_info *info, struct bl_buffer *out)
 static void append_fields(const struct bl_info *info, struct bl_buffer *out)
 {
     const struct bl_format *format = &info->manifest.format;
+    char encoding[BL_ENCODING_NAME_MAX];
     for (int f = 0; f < format->fields.count; f++) {
         const struct bl_field *field = &format->fields.field[f];
         bl_buffer_printf(out, "field       %s %s [%" PRId64, field->name, bl_dtype_name(field->dtype), format->T);
         for (int i = 0; i < field->rank; i++)
             bl_buffer_printf(out, ", %" PRId64, field->shape[i]);
-        bl_buffer_printf(out, "] per block, from %s: %s\n", field->kind, info->manifest.made[f]);
+        bl_buffer_printf(out, "] per block, from %s: %s", field->kind, info->manifest.made[f]);
+        if (format->encoding[f].kind != BL_ENCODING_RAW)
+            bl_buffer_printf(out, "; kept as %s", bl_encoding_name(&format->encoding[f], encoding));
+        bl_buffer_byte(out, '\n');
     }
 }
 

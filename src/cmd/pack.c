@@ -15,6 +15,7 @@
 #include "run/scatter.h"
 #include "run/signals.h"
 #include "store/index.h"
+#include "store/jpeg.h"
 #include "store/plantable.h"
 #include "store/shard.h"
 
@@ -61,6 +62,11 @@ static int settle(struct bl_cmd *cmd, struct bl_packing *p)
         return bl_error_set(e, BL_EUSAGE, "--plan needs --sequences: the table that it was made from");
     if (p->options.group_by && p->plan_path)
         return bl_error_set(e, BL_EUSAGE, "--group-by or --plan, not both: a plan says what shares a block");
+    if (p->options.encode.kind == BL_ENCODING_JPEG && p->options.compress.on)
+        return bl_error_set(e, BL_EUSAGE, "--encode jpeg or --compress, not both: JPEG files do not get smaller by it");
+    if (p->options.encode.kind == BL_ENCODING_DELTA && !p->options.compress.on)
+        return bl_error_set(e, BL_EUSAGE,
+                            "--encode delta needs --compress zstd: differences alone are as large as the frames");
     return bl_cmd_require_T(cmd);
 }
 
@@ -83,6 +89,29 @@ static int get_plan(struct bl_packing *p, struct bl_error *e)
     return code ? code : bl_plantable_read(&p->plan, p->plan_path, T, t->length, t->count, e);
 }
 
+/* Every field that can be is encoded. */
+static int set_encoding(struct bl_packing *p, struct bl_error *e)
+{
+    const struct bl_fields *fields = &p->format.fields;
+    enum bl_encoding_kind kind = p->options.encode.kind;
+    struct bl_buffer names = {0};
+    bool any = kind == BL_ENCODING_RAW;
+    for (int f = 0; f < fields->count; f++) {
+        bool takes = bl_encoding_takes(kind, &fields->field[f]);
+        any |= takes;
+        if (takes)
+            p->format.encoding[f] = p->options.encode;
+        bl_buffer_printf(&names, "%s%s", f ? ", " : "", fields->field[f].name);
+    }
+    int code = bl_buffer_check(&names, e);
+    if (!code && !any)
+        code =
+            bl_error_set(e, BL_EUSAGE, "--encode is for pictures, U8 [n,T,H,W,3]%s: there is no such field among: %s",
+                         kind == BL_ENCODING_JPEG ? " with sides up to 65535" : "", names.data);
+    bl_buffer_free(&names);
+    return code;
+}
+
 static int make_format(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_error *e = &cmd->error;
@@ -97,7 +126,9 @@ static int make_format(struct bl_cmd *cmd, struct bl_packing *p)
     p->format.has_segment_ids = p->options.segment_ids;
     p->format.compressed = p->options.compress.on;
     p->format.level = p->options.compress.level;
-    code = bl_packing_attributes(p, e);
+    code = set_encoding(p, e);
+    if (!code)
+        code = bl_packing_attributes(p, e);
     if (!code)
         code = bl_plan_digest(&p->plan, p->table.length, p->format.plan_digest, e);
     return code ? code : bl_format_init(&p->format, p->options.shard_size, e);
@@ -281,6 +312,7 @@ static int run(struct bl_cmd *cmd, struct bl_packing *p)
     if (code || p->print_config)
         return code ? code : print_config(cmd, p);
     bl_signals_install(&cmd->cancel);
+    bl_jpeg_forget_environment();
     p->env.cancel = &cmd->cancel;
     p->workers = bl_cmd_workers(&cmd->common);
     code = bl_packing_simd(p, e);

@@ -10,6 +10,7 @@
 #include "bload.h"
 #include "run/outcome.h"
 #include "store/index.h"
+#include "store/jpeg.h"
 #include "store/manifest.h"
 #include "store/seekable.h"
 #include "store/shard.h"
@@ -211,6 +212,8 @@ static int write_manifest(const struct bl_finish *f, const struct bl_finished *r
         f->kind->versions(f->config, add_version, &sink);
         if (f->format->compressed)
             add_version(&sink, "zstd", bl_compressor_version());
+        if (bl_format_encodes(f->format, BL_ENCODING_JPEG))
+            add_version(&sink, "libjpeg-turbo", bl_jpeg_version());
         code = sink.code;
     }
     if (!code)

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "run/machine.h"
 #include "store/block.h"
+#include "store/codec.h"
 #include "store/seekable.h"
 #include "store/shard.h"
 
@@ -29,7 +30,8 @@ static int64_t needed(const struct bl_sequences *table, const struct bl_plan *pl
                      bl_values_memory(format, table->count);
     int64_t open_shards = slots / format->blocks_per_shard + 2;
     return BASE_MEMORY + tables + slots * (int64_t)bl_block_memory(format, true) +
-           workers * (reader + compressor_memory(format)) + open_shards * (int64_t)bl_shard_memory(format);
+           workers * (reader + (int64_t)bl_codec_memory(format) + compressor_memory(format)) +
+           open_shards * (int64_t)bl_shard_memory(format);
 }
 
 int bl_memory_settle(int64_t limit, const struct bl_sequences *table, const struct bl_plan *plan,

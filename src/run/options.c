@@ -36,6 +36,21 @@ static void format_compress(const struct bl_option *option, const void *value, s
         bl_buffer_text(out, "none");
 }
 
+/* As bl_encoding_parse, but that what is not encoded is none. */
+static bool parse_encode(const struct bl_option *option, const char *text, void *value)
+{
+    (void)option;
+    return strcmp(text, "raw") != 0 && bl_encoding_parse(strcmp(text, "none") == 0 ? "raw" : text, value);
+}
+
+static void format_encode(const struct bl_option *option, const void *value, struct bl_buffer *out)
+{
+    (void)option;
+    const struct bl_encoding *encoding = value;
+    char name[BL_ENCODING_NAME_MAX];
+    bl_buffer_text(out, encoding->kind == BL_ENCODING_RAW ? "none" : bl_encoding_name(encoding, name));
+}
+
 /* N, or P% */
 static bool parse_tolerance(const struct bl_option *option, const char *text, void *value)
 {
@@ -65,6 +80,8 @@ bool bl_tolerance_exceeded(const struct bl_tolerance *tolerance, int64_t failed,
 
 static const struct bl_option_type compress_type = {"none|zstd[:LEVEL]", parse_compress, format_compress,
                                                     "none, zstd or zstd:1 to zstd:22"};
+static const struct bl_option_type encode_type = {"none|jpeg[:QUALITY]|delta", parse_encode, format_encode,
+                                                  "none, jpeg, jpeg:1 to jpeg:100, or delta"};
 static const struct bl_option_type tolerance_type = {"N|P%", parse_tolerance, format_tolerance,
                                                      "a number of inputs, or a share of them such as 5%"};
 
@@ -106,6 +123,12 @@ const struct bl_option bl_pack_option_table[] = {
      .affects = BL_AFFECTS_BYTES,
      .offset = AT(compress),
      .help = "plain safetensors, or each shard as seekable zstd"},
+    {.name = "encode",
+     .type = &encode_type,
+     .initial = "none",
+     .affects = BL_AFFECTS_BYTES,
+     .offset = AT(encode),
+     .help = "frames as they are, as JPEG files, or as differences that compress better (delta, with --compress zstd)"},
     {.name = "pad",
      .type = &bl_option_choice,
      .choices = pad_names,

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/option.h"
+#include "store/encoding.h"
 
 enum bl_pad { BL_PAD_ZERO, BL_PAD_REPEAT };
 enum bl_on_error { BL_ON_ERROR_SKIP, BL_ON_ERROR_FAIL };
@@ -24,6 +25,7 @@ struct bl_tolerance {
 struct bl_pack_options {
     const char *output, *sequences, *plan, *group_by;
     int64_t shard_size;
+    struct bl_encoding encode;
     struct bl_compress compress;
     int pad; /* enum bl_pad */
     bool segment_ids;

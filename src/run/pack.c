@@ -40,6 +40,7 @@ struct packing {
 struct worker {
     const struct bl_kind *kind;
     struct bl_reader *reader;
+    struct bl_codec *codec;
     struct bl_compressor *compressor;
     struct bl_row_text row;
 };
@@ -51,6 +52,7 @@ static void worker_close(void *worker)
     struct worker *w = worker;
     if (w->reader)
         w->kind->close(w->reader);
+    bl_codec_close(w->codec);
     if (w->compressor)
         bl_compressor_close(w->compressor);
     bl_row_text_free(&w->row);
@@ -65,6 +67,8 @@ static int worker_open(void *context, void **worker, struct bl_error *e)
         return bl_error_memory(e);
     w->kind = pack->kind;
     int code = pack->kind->open(pack->config, pack->env, &pack->format->fields, &w->reader, e);
+    if (!code)
+        code = bl_codec_open(pack->format, pack->pad_repeat, &w->codec, e);
     if (!code && pack->format->compressed)
         code = bl_compressor_open(pack->format->level, &w->compressor, e);
     if (code)
@@ -167,7 +171,10 @@ static int work(void *context, void *worker, void *job_, struct bl_error *e)
     if (code)
         return code;
     pad(pack, &job->block);
-    return w->compressor ? bl_shard_put_block(job->shard->shard, &job->block, w->compressor, e) : BL_OK;
+    code = bl_shard_encode_block(job->shard->shard, &job->block, w->codec, e);
+    if (code || !w->compressor)
+        return code;
+    return bl_shard_put_block(job->shard->shard, &job->block, w->compressor, e);
 }
 
 /* Plain blocks go to the disk; those of a compressed shard wait in memory until it is whole. */

@@ -96,6 +96,20 @@ void bl_block_fail(struct bl_block *block, const struct bl_format *format, int i
     }
 }
 
+void bl_block_steps(const struct bl_block *block, const struct bl_format *format, bool repeat, uint8_t *out)
+{
+    memset(out, repeat ? BL_STEP_AGAIN : BL_STEP_EMPTY, (size_t)format->T);
+    if (block->cu_seqlens[block->num_sequences] == 0)
+        memset(out, BL_STEP_EMPTY, (size_t)format->T);
+    for (int32_t i = 0; i < block->num_sequences; i++) {
+        int32_t start = block->cu_seqlens[i], end = block->cu_seqlens[i + 1];
+        if (block->length[i] > 0)
+            memset(out + start, BL_STEP_OWN, (size_t)block->length[i]);
+        else
+            memset(out + start, BL_STEP_EMPTY, (size_t)(end - start));
+    }
+}
+
 void bl_block_segment_ids(const struct bl_block *block, const struct bl_format *format, int32_t *out)
 {
     memset(out, 0, (size_t)format->T * sizeof *out);

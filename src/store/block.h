@@ -42,6 +42,16 @@ void bl_block_place(struct bl_block *block, int f, int64_t offset);
  * Its boundaries in cu_seqlens stay. */
 void bl_block_fail(struct bl_block *block, const struct bl_format *format, int i);
 
+/* What a step of a block holds. */
+enum bl_step {
+    BL_STEP_EMPTY, /* zeros: where a sequence failed, or padding */
+    BL_STEP_OWN,   /* a step of a sequence */
+    BL_STEP_AGAIN, /* padding that repeats the step before it, whatever that is */
+};
+
+/* Says it of each of the T steps. repeat: padding repeats the last step, if there is one. */
+void bl_block_steps(const struct bl_block *block, const struct bl_format *format, bool repeat, uint8_t *out);
+
 /* Segment ids of the block: T values, from 1 in order of places, 0 where padding is and where a sequence failed. */
 void bl_block_segment_ids(const struct bl_block *block, const struct bl_format *format, int32_t *out);
 

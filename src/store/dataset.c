@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "store/codec.h"
+
 int bl_dataset_open(struct bl_dataset *dataset, const char *dir, struct bl_error *e)
 {
     *dataset = (struct bl_dataset){.shard = -1, .index.fd = -1, .file.fd = -1};
@@ -45,6 +47,9 @@ void bl_dataset_close(struct bl_dataset *dataset)
     if (dataset->has_sequences)
         bl_sequences_close(&dataset->sequences);
     bl_row_text_free(&dataset->row);
+    bl_jpeg_decoder_close(dataset->decoder);
+    free(dataset->offsets);
+    free(dataset->bytes);
     free(dataset->dir);
     *dataset = (struct bl_dataset){.shard = -1, .index.fd = -1, .file.fd = -1};
 }
@@ -77,9 +82,9 @@ static int open_shard(struct bl_dataset *dataset, int64_t shard, struct bl_error
     bl_buffer_printf(&path, "%s/%s", dataset->dir, bl_format_shard_name(format, shard, name));
     int code = bl_buffer_check(&path, e);
     if (!code)
-        code = bl_layout_make(&dataset->layout, format, shard, e);
-    if (!code)
         code = bl_shard_file_open(&dataset->file, path.data, format->compressed, e);
+    if (!code)
+        code = bl_shard_file_layout(&dataset->file, format, shard, &dataset->layout, e);
     bl_buffer_free(&path);
     if (!code)
         code = check_header(dataset, e);
@@ -119,20 +124,106 @@ static int seek_field(struct bl_dataset *dataset, int64_t b, int f, int64_t *off
     return BL_OK;
 }
 
+/* --- JPEG ------------------------------------------------------------------------------------------------------- */
+
+/* Memory and a decoder, before the first block; room for the block's bytes, before each. */
+static int prepare_jpeg(struct bl_dataset *dataset, struct bl_error *e)
+{
+    if (!dataset->offsets)
+        dataset->offsets = calloc((size_t)dataset->manifest.format.T + 1, sizeof *dataset->offsets);
+    if (!dataset->offsets)
+        return bl_error_memory(e);
+    return dataset->decoder ? BL_OK : bl_jpeg_decoder_open(&dataset->decoder, e);
+}
+
+static int reserve_bytes(struct bl_dataset *dataset, size_t size, struct bl_error *e)
+{
+    if (size <= dataset->bytes_capacity)
+        return BL_OK;
+    free(dataset->bytes);
+    dataset->bytes = malloc(size);
+    dataset->bytes_capacity = dataset->bytes ? size : 0;
+    return dataset->bytes ? BL_OK : bl_error_memory(e);
+}
+
+/* Where the steps of a block lie, in a tensor of so many bytes. */
+static int read_offsets(struct bl_dataset *dataset, int f, int64_t row, int64_t bytes, struct bl_error *e)
+{
+    const struct bl_shard_tensor *tensor = bl_layout_offsets(&dataset->layout, f);
+    int code = bl_shard_file_read(&dataset->file,
+                                  (int64_t)dataset->layout.header.size + tensor->tensor.begin + row * tensor->row_bytes,
+                                  tensor->row_bytes, dataset->offsets, e);
+    if (!code && bl_codec_check_offsets(&dataset->manifest.format, dataset->offsets, bytes) >= 0)
+        code = bl_error_set(e, BL_EDATA, "%s: %s of block %" PRId64 " is damaged", dataset->file.path,
+                            tensor->tensor.name, dataset->layout.first_block + row);
+    return code;
+}
+
+/* Steps without bytes are zeros. */
+static int decode_steps(struct bl_dataset *dataset, int64_t b, int f, uint8_t *out, struct bl_error *e)
+{
+    const struct bl_field *field = &dataset->manifest.format.fields.field[f];
+    const int64_t *offsets = dataset->offsets;
+    size_t step = bl_field_step_bytes(field);
+    int code = BL_OK;
+    for (int64_t t = 0; t < dataset->manifest.format.T && !code; t++, out += step) {
+        size_t size = (size_t)(offsets[t + 1] - offsets[t]);
+        if (!size)
+            memset(out, 0, step);
+        else
+            code = bl_jpeg_decode(dataset->decoder, dataset->bytes + (offsets[t] - offsets[0]), size, out,
+                                  (size_t)field->shape[0], (size_t)field->shape[1], e);
+        if (code)
+            bl_error_prefix(e, "%s: block %" PRId64 " of %s, step %" PRId64, dataset->file.path, b, field->name, t);
+    }
+    return code;
+}
+
+static int read_jpeg(struct bl_dataset *dataset, int64_t b, int f, uint8_t *out, struct bl_error *e)
+{
+    int64_t row = b - dataset->layout.first_block, T = dataset->manifest.format.T;
+    const struct bl_shard_tensor *tensor = bl_layout_field(&dataset->layout, f);
+    int code = prepare_jpeg(dataset, e);
+    if (!code)
+        code = read_offsets(dataset, f, row, tensor->tensor.end - tensor->tensor.begin, e);
+    if (code)
+        return code;
+    int64_t begin = dataset->offsets[0], size = dataset->offsets[T] - begin;
+    code = reserve_bytes(dataset, (size_t)size, e);
+    if (!code)
+        code = bl_shard_file_read(&dataset->file, (int64_t)dataset->layout.header.size + tensor->tensor.begin + begin,
+                                  size, dataset->bytes, e);
+    return code ? code : decode_steps(dataset, b, f, out, e);
+}
+
+/* --- blocks ----------------------------------------------------------------------------------------------------- */
+
 int bl_dataset_read(struct bl_dataset *dataset, int64_t b, int f, void *out, struct bl_error *e)
 {
+    const struct bl_format *format = &dataset->manifest.format;
     int64_t offset = 0, size = 0;
     int code = seek_field(dataset, b, f, &offset, &size, e);
-    return code ? code : bl_shard_file_read(&dataset->file, offset, size, out, e);
+    if (!code && format->encoding[f].kind == BL_ENCODING_JPEG)
+        return read_jpeg(dataset, b, f, out, e);
+    if (!code)
+        code = bl_shard_file_read(&dataset->file, offset, size, out, e);
+    if (!code && format->encoding[f].kind == BL_ENCODING_DELTA)
+        bl_codec_decode_delta(format, out, f);
+    return code;
 }
 
 int bl_dataset_map(struct bl_dataset *dataset, int64_t b, int f, const void **data, void **address, size_t *length,
                    struct bl_error *e)
 {
     int64_t offset = 0, size = 0, page = sysconf(_SC_PAGESIZE);
+    char name[BL_ENCODING_NAME_MAX];
     int code = seek_field(dataset, b, f, &offset, &size, e);
     if (code)
         return code;
+    if (dataset->manifest.format.encoding[f].kind != BL_ENCODING_RAW)
+        return bl_error_set(e, BL_EUSAGE, "%s: %s is encoded (%s): its blocks can be read, not mapped", dataset->dir,
+                            dataset->manifest.format.fields.field[f].name,
+                            bl_encoding_name(&dataset->manifest.format.encoding[f], name));
     if (dataset->file.compressed)
         return bl_error_set(e, BL_EUSAGE, "%s is compressed: its blocks can be read, not mapped", dataset->dir);
     int64_t before = offset % page;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "store/block.h"
 #include "store/index.h"
+#include "store/jpeg.h"
 #include "store/manifest.h"
 #include "store/sequences.h"
 #include "store/shardfile.h"
@@ -22,8 +23,12 @@ struct bl_dataset {
     int64_t shard; /* that file and layout are of; -1: none is open */
     struct bl_shard_file file;
     struct bl_layout layout;
-    uint8_t *table[BL_TABLES_ALL]; /* of a compressed shard, whole, once one of its blocks' tables was asked for */
-    struct bl_block block;         /* tables only: what bl_dataset_tables gives */
+    uint8_t *table[BL_TABLES_ALL];   /* of a compressed shard, whole, once one of its blocks' tables was asked for */
+    struct bl_block block;           /* tables only: what bl_dataset_tables gives */
+    struct bl_jpeg_decoder *decoder; /* of JPEG, opened when first needed, as is all that follows */
+    int64_t *offsets;                /* [T + 1] */
+    uint8_t *bytes;                  /* the encoded steps of one block */
+    size_t bytes_capacity;
     bool has_sequences;
     struct bl_sequences sequences; /* read when first asked for */
     struct bl_row_text row;
@@ -34,12 +39,12 @@ struct bl_dataset {
 int bl_dataset_open(struct bl_dataset *dataset, const char *dir, struct bl_error *e);
 void bl_dataset_close(struct bl_dataset *dataset);
 
-/* Copies block b of field f. BL_EUSAGE: there is none; BL_EDATA: the shard is not as the manifest says, or damaged
- * where that shows while reading. */
+/* Copies block b of field f, decoded. BL_EUSAGE: there is none; BL_EDATA: the shard is not as the manifest says, or
+ * damaged where that shows while reading. */
 int bl_dataset_read(struct bl_dataset *dataset, int64_t b, int f, void *out, struct bl_error *e);
 
 /* Maps block b of field f: *data lies in the mapping, which munmap(*address, *length) ends. BL_EUSAGE for compressed
- * shards. */
+ * shards and encoded fields. */
 int bl_dataset_map(struct bl_dataset *dataset, int64_t b, int f, const void **data, void **address, size_t *length,
                    struct bl_error *e);
 

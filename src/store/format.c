@@ -6,8 +6,19 @@
 #include <string.h>
 
 #include "plan/plan.h"
+#include "store/jpeg.h"
 
-#define FOLDER_SHARDS 1000 /* shards in a folder */
+#define FOLDER_SHARDS 1000                   /* shards in a folder */
+#define SPARE ((size_t)BL_SAFETENSORS_ALIGN) /* of a header, for the digits of sizes that vary: 57 a field */
+
+/* Texts that pairs of __metadata__ point to. */
+#define METADATA_MAX (3 + BL_FIELDS_MAX)
+
+struct metadata_text {
+    char version[16], first[24];
+    char name[BL_FIELDS_MAX][BL_FIELD_NAME_MAX + 16];
+    char encoding[BL_FIELDS_MAX][BL_ENCODING_NAME_MAX];
+};
 
 static const struct {
     const char *name;
@@ -42,6 +53,28 @@ static bool has_table(const struct bl_format *format, int table)
 
 /* --- checks ----------------------------------------------------------------------------------------------------- */
 
+/* The name of the tensor that holds a field's steps, or their offsets. */
+static void name_tensor(const struct bl_format *format, int f, bool offsets, char *out, size_t size)
+{
+    static const char *const suffix[] = {
+        [BL_ENCODING_RAW] = "", [BL_ENCODING_JPEG] = "_jpeg", [BL_ENCODING_DELTA] = "_delta"};
+    snprintf(out, size, "%s%s", format->fields.field[f].name, offsets ? "_offsets" : suffix[format->encoding[f].kind]);
+}
+
+/* Whether the name is the field's, or that of a tensor that it has in the shards. */
+static bool names_field(const struct bl_format *format, int f, const char *name)
+{
+    char tensor[2 * BL_FIELD_NAME_MAX];
+    if (strcmp(name, format->fields.field[f].name) == 0)
+        return true;
+    for (int offsets = format->encoding[f].kind == BL_ENCODING_JPEG; offsets >= 0; offsets--) {
+        name_tensor(format, f, offsets, tensor, sizeof tensor);
+        if (strcmp(name, tensor) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Whether one of the first tables and fields has the name, or none may have it. */
 static bool name_is_taken(const struct bl_format *format, const char *name, int tables_before, int fields_before)
 {
@@ -52,7 +85,7 @@ static bool name_is_taken(const struct bl_format *format, const char *name, int 
             return true;
     }
     for (int f = 0; f < fields_before; f++) {
-        if (strcmp(name, format->fields.field[f].name) == 0)
+        if (names_field(format, f, name))
             return true;
     }
     return false;
@@ -82,6 +115,20 @@ static int check_attributes(const struct bl_format *format, struct bl_error *e)
     return BL_OK;
 }
 
+/* Whether a name that field f has in the shards is too long, or another field's. */
+static bool tensor_name_is_taken(const struct bl_format *format, int f, bool offsets)
+{
+    char name[2 * BL_FIELD_NAME_MAX];
+    name_tensor(format, f, offsets, name, sizeof name);
+    if (strlen(name) >= BL_FIELD_NAME_MAX)
+        return true;
+    for (int i = 0; i < format->fields.count; i++) {
+        if (i != f && strcmp(name, format->fields.field[i].name) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Bytes of one block of a field are an int64_t with room to spare, and not none. */
 static bool field_has_size(const struct bl_format *format, const struct bl_field *field)
 {
@@ -91,6 +138,35 @@ static bool field_has_size(const struct bl_format *format, const struct bl_field
     memcpy(block.shape + 1, field->shape, (size_t)field->rank * sizeof *field->shape);
     int64_t bytes = bl_tensor_bytes(&block);
     return bytes > 0 && bytes < INT64_MAX / (4 * BL_FIELDS_MAX);
+}
+
+static int check_encoding(const struct bl_format *format, int f, struct bl_error *e)
+{
+    const struct bl_field *field = &format->fields.field[f];
+    enum bl_encoding_kind kind = format->encoding[f].kind;
+    if (kind == BL_ENCODING_RAW)
+        return BL_OK;
+    if (!bl_encoding_takes(kind, field))
+        return bl_error_set(e, BL_EUSAGE, "field \"%s\": only pictures, U8 [H, W, 3], can be encoded", field->name);
+    if (kind == BL_ENCODING_JPEG && (int64_t)bl_jpeg_most((size_t)field->shape[0], (size_t)field->shape[1]) >
+                                        INT64_MAX / (4 * BL_FIELDS_MAX) / format->T)
+        return bl_error_set(e, BL_EUSAGE, "field \"%s\": the JPEG files of a block could be too large", field->name);
+    if (format->compressed != (kind == BL_ENCODING_DELTA))
+        return bl_error_set(e, BL_EUSAGE, "field \"%s\": JPEG files are not compressed, differences always are",
+                            field->name);
+    if (tensor_name_is_taken(format, f, false) || (kind == BL_ENCODING_JPEG && tensor_name_is_taken(format, f, true)))
+        return bl_error_set(e, BL_EUSAGE, "field \"%s\" cannot be encoded: its tensors' names are taken, or too long",
+                            field->name);
+    return BL_OK;
+}
+
+bool bl_format_encodes(const struct bl_format *format, enum bl_encoding_kind kind)
+{
+    for (int f = 0; f < format->fields.count; f++) {
+        if (format->encoding[f].kind == kind)
+            return true;
+    }
+    return false;
 }
 
 int bl_format_check(const struct bl_format *format, struct bl_error *e)
@@ -109,6 +185,9 @@ int bl_format_check(const struct bl_format *format, struct bl_error *e)
         if (!field_has_size(format, field))
             return bl_error_set(e, BL_EUSAGE, "field \"%s\": a block would have no size, or one too large",
                                 field->name);
+        int code = check_encoding(format, f, e);
+        if (code)
+            return code;
     }
     return check_attributes(format, e);
 }
@@ -164,22 +243,40 @@ static void add_table(struct bl_layout *layout, const struct bl_format *format, 
         add_dimension(&out->tensor, format->S);
 }
 
+static void add_offsets(struct bl_layout *layout, const struct bl_format *format, int f)
+{
+    struct bl_shard_tensor *out = &layout->tensor[layout->tensors++];
+    *out = (struct bl_shard_tensor){.table = -1, .field = f, .offsets = true, .tensor.dtype = BL_I64};
+    name_tensor(format, f, true, out->tensor.name, sizeof out->tensor.name);
+    add_dimension(&out->tensor, layout->blocks);
+    add_dimension(&out->tensor, format->T + 1);
+}
+
 static void add_field(struct bl_layout *layout, const struct bl_format *format, int f)
 {
     const struct bl_field *field = &format->fields.field[f];
     struct bl_shard_tensor *out = &layout->tensor[layout->tensors++];
     *out = (struct bl_shard_tensor){.table = -1, .field = f, .tensor.dtype = field->dtype};
-    snprintf(out->tensor.name, sizeof out->tensor.name, "%s", field->name);
+    name_tensor(format, f, false, out->tensor.name, sizeof out->tensor.name);
+    if (format->encoding[f].kind == BL_ENCODING_JPEG) {
+        out->varies = true;
+        add_dimension(&out->tensor, 0);
+        add_offsets(layout, format, f);
+        return;
+    }
     add_dimension(&out->tensor, layout->blocks);
     add_dimension(&out->tensor, format->T);
     for (int i = 0; i < field->rank; i++)
         add_dimension(&out->tensor, field->shape[i]);
 }
 
-/* Tables, then attributes, then fields: verifying an attribute takes the table "sequence". */
+/* Tables, then attributes, then fields: verifying an attribute takes the table "sequence". Fields whose size varies
+ * come last. */
 static int sort_of(const struct bl_shard_tensor *tensor)
 {
-    return tensor->table < 0 ? 2 : tensor->table >= BL_TABLES;
+    if (tensor->table < 0)
+        return tensor->varies ? 3 : 2;
+    return tensor->table >= BL_TABLES;
 }
 
 /* Large elements first, since torch insists on aligned tensors; then by sort; then by name. */
@@ -194,23 +291,42 @@ static int in_file_order(const void *a, const void *b)
     return strcmp(x->tensor.name, y->tensor.name);
 }
 
+/* The pairs of __metadata__, of which there are at most METADATA_MAX; their texts are kept in text. */
+static int make_metadata(const struct bl_layout *layout, const struct bl_format *format,
+                         struct bl_metadata out[METADATA_MAX], struct metadata_text *text)
+{
+    int count = 0;
+    snprintf(text->version, sizeof text->version, "%d", BL_FORMAT_VERSION);
+    snprintf(text->first, sizeof text->first, "%" PRId64, layout->first_block);
+    out[count++] = (struct bl_metadata){"bload_format", text->version};
+    out[count++] = (struct bl_metadata){"first_block", text->first};
+    out[count++] = (struct bl_metadata){"plan_digest", format->plan_digest};
+    for (int f = 0; f < format->fields.count; f++) {
+        if (format->encoding[f].kind == BL_ENCODING_RAW)
+            continue;
+        snprintf(text->name[f], sizeof text->name[f], "%s_encoding", format->fields.field[f].name);
+        out[count++] = (struct bl_metadata){text->name[f], bl_encoding_name(&format->encoding[f], text->encoding[f])};
+    }
+    return count;
+}
+
 static int make_header(struct bl_layout *layout, const struct bl_format *format, struct bl_error *e)
 {
-    struct bl_tensor *tensor[BL_TABLES_ALL + BL_FIELDS_MAX];
+    struct bl_tensor *tensor[BL_TENSORS_MAX];
     for (int i = 0; i < layout->tensors; i++)
         tensor[i] = &layout->tensor[i].tensor;
     int code = bl_safetensors_place(tensor, layout->tensors, e);
     if (code)
         return code;
     for (int i = 0; i < layout->tensors; i++)
-        layout->tensor[i].row_bytes = (tensor[i]->end - tensor[i]->begin) / layout->blocks;
-    char version[16], first[24];
-    snprintf(version, sizeof version, "%d", BL_FORMAT_VERSION);
-    snprintf(first, sizeof first, "%" PRId64, layout->first_block);
-    const struct bl_metadata metadata[] = {
-        {"bload_format", version}, {"first_block", first}, {"plan_digest", format->plan_digest}};
-    code = bl_safetensors_header((const struct bl_tensor *const *)tensor, layout->tensors, metadata, 3, &layout->header,
-                                 e);
+        layout->tensor[i].row_bytes =
+            layout->tensor[i].varies ? 0 : (tensor[i]->end - tensor[i]->begin) / layout->blocks;
+    struct metadata_text text = {0};
+    struct bl_metadata metadata[METADATA_MAX];
+    int pairs = make_metadata(layout, format, metadata, &text);
+    bl_buffer_clear(&layout->header);
+    code = bl_safetensors_header((const struct bl_tensor *const *)tensor, layout->tensors, metadata, pairs,
+                                 &layout->header, e);
     layout->file_size = (int64_t)layout->header.size + tensor[layout->tensors - 1]->end;
     return code;
 }
@@ -227,9 +343,26 @@ static int make_layout(struct bl_layout *layout, const struct bl_format *format,
         add_field(layout, format, f);
     qsort(layout->tensor, (size_t)layout->tensors, sizeof *layout->tensor, in_file_order);
     int code = make_header(layout, format, e);
+    if (!code && bl_format_encodes(format, BL_ENCODING_JPEG)) {
+        layout->file_size += (int64_t)SPARE;
+        code = bl_safetensors_widen(&layout->header, layout->header.size + SPARE, e);
+    }
     if (code)
         bl_layout_free(layout);
     return code;
+}
+
+int bl_layout_settle(struct bl_layout *layout, const struct bl_format *format, const int64_t bytes[BL_FIELDS_MAX],
+                     struct bl_error *e)
+{
+    size_t header = layout->header.size;
+    for (int i = 0; i < layout->tensors; i++) {
+        if (layout->tensor[i].varies)
+            layout->tensor[i].tensor.shape[0] = bytes[layout->tensor[i].field];
+    }
+    int code = make_header(layout, format, e);
+    layout->file_size += (int64_t)header - (int64_t)layout->header.size;
+    return code ? code : bl_safetensors_widen(&layout->header, header, e);
 }
 
 int bl_layout_make(struct bl_layout *layout, const struct bl_format *format, int64_t shard, struct bl_error *e)
@@ -255,20 +388,32 @@ const struct bl_shard_tensor *bl_layout_table(const struct bl_layout *layout, in
 const struct bl_shard_tensor *bl_layout_field(const struct bl_layout *layout, int field)
 {
     for (int i = 0; i < layout->tensors; i++) {
-        if (layout->tensor[i].field == field)
+        if (layout->tensor[i].field == field && !layout->tensor[i].offsets)
             return &layout->tensor[i];
     }
     return NULL;
 }
 
-/* A shard of all the blocks tells what one block takes, and its header is as long as any. */
+const struct bl_shard_tensor *bl_layout_offsets(const struct bl_layout *layout, int field)
+{
+    for (int i = 0; i < layout->tensors; i++) {
+        if (layout->tensor[i].field == field && layout->tensor[i].offsets)
+            return &layout->tensor[i];
+    }
+    return NULL;
+}
+
+/* A shard of all the blocks, none of them encoded, tells what one block takes, and its header is as long as any. So
+ * encoding does not change which blocks share a shard. */
 int bl_format_init(struct bl_format *format, int64_t shard_size, struct bl_error *e)
 {
     int code = bl_format_check(format, e);
     if (code)
         return code;
     struct bl_layout all;
-    code = make_layout(&all, format, 0, format->blocks, e);
+    struct bl_format raw = *format;
+    memset(raw.encoding, 0, sizeof raw.encoding);
+    code = make_layout(&all, &raw, 0, format->blocks, e);
     if (code)
         return code;
     int64_t header = (int64_t)all.header.size;

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "kind/field.h"
 #include "store/checksum.h"
+#include "store/encoding.h"
 #include "store/safetensors.h"
 
 #define BL_FORMAT_VERSION 1
@@ -30,6 +31,7 @@ struct bl_format {
     int64_t S;      /* most sequences in a block */
     int64_t blocks; /* of the whole dataset */
     struct bl_fields fields;
+    struct bl_encoding encoding[BL_FIELDS_MAX]; /* of each field */
     struct bl_attribute attribute[BL_ATTRIBUTES_MAX];
     int attributes;
     bool has_source_start; /* some sequence was cut */
@@ -54,8 +56,8 @@ enum bl_table {
 };
 
 /* Checks a format (all but blocks_per_shard set) and derives blocks_per_shard: as many blocks as fit into shard_size
- * bytes before compression, at least one. BL_EUSAGE: the name of a field or attribute is taken by a table or another of
- * them, or sizes that cannot be. */
+ * bytes before compression and encoding, at least one. BL_EUSAGE: the name of a field or attribute is taken by a table
+ * or another of them, sizes that cannot be, or an encoding that does not fit field or compression. */
 int bl_format_init(struct bl_format *format, int64_t shard_size, struct bl_error *e);
 
 /* The checks alone, for a format that was read. */
@@ -64,7 +66,10 @@ int bl_format_check(const struct bl_format *format, struct bl_error *e);
 /* Whether a table, attribute or field of the format has the name, or no tensor may have it. */
 bool bl_format_has(const struct bl_format *format, const char *name);
 
-/* Bytes of one block of field f. */
+/* Whether some field is encoded so. */
+bool bl_format_encodes(const struct bl_format *format, enum bl_encoding_kind kind);
+
+/* Bytes of one block of field f, before encoding. */
 size_t bl_format_block_bytes(const struct bl_format *format, int f);
 
 int64_t bl_format_shards(const struct bl_format *format);
@@ -76,28 +81,39 @@ int64_t bl_format_blocks_of(const struct bl_format *format, int64_t shard); /* b
 #define BL_SHARD_NAME_MAX 96
 char *bl_format_shard_name(const struct bl_format *format, int64_t shard, char out[BL_SHARD_NAME_MAX]);
 
-/* A tensor of a shard: a table or a field. */
+/* A tensor of a shard: a table or a field, or the offsets of an encoded field's steps. */
 struct bl_shard_tensor {
     struct bl_tensor tensor;
     int table;         /* enum bl_table or an attribute's, or -1 */
     int field;         /* index into the format's fields, or -1 */
-    int64_t row_bytes; /* of one block */
+    bool offsets;      /* I64 [n, T + 1]: where the field's steps lie in the tensor of their bytes */
+    bool varies;       /* bytes of encoded steps, U8 [bytes]: how many is known when they have been written */
+    int64_t row_bytes; /* of one block; 0 where that varies */
 };
+
+#define BL_TENSORS_MAX (BL_TABLES_ALL + 2 * BL_FIELDS_MAX)
 
 /* One shard, to the byte. Data begins at header.size. */
 struct bl_layout {
     int64_t first_block, blocks;
     int tensors;
-    struct bl_shard_tensor tensor[BL_TABLES_ALL + BL_FIELDS_MAX]; /* in file order */
-    struct bl_buffer header;                                      /* all bytes before the data */
-    int64_t file_size;                                            /* before compression */
+    struct bl_shard_tensor tensor[BL_TENSORS_MAX]; /* in file order */
+    struct bl_buffer header;                       /* all bytes before the data */
+    int64_t file_size;                             /* before compression */
 };
 
+/* Tensors whose size varies have none yet. They are the last of the file, and the header has room for their numbers, so
+ * that all others lie where they will. */
 int bl_layout_make(struct bl_layout *layout, const struct bl_format *format, int64_t shard, struct bl_error *e);
+
+/* Gives those tensors their sizes: bytes of each field that has one. BL_EUSAGE: sizes that cannot be. */
+int bl_layout_settle(struct bl_layout *layout, const struct bl_format *format, const int64_t bytes[BL_FIELDS_MAX],
+                     struct bl_error *e);
 void bl_layout_free(struct bl_layout *layout);
 
-/* The tensor of a table or of a field, or NULL. */
+/* The tensor of a table, of a field's steps or of their offsets, or NULL. */
 const struct bl_shard_tensor *bl_layout_table(const struct bl_layout *layout, int table);
 const struct bl_shard_tensor *bl_layout_field(const struct bl_layout *layout, int field);
+const struct bl_shard_tensor *bl_layout_offsets(const struct bl_layout *layout, int field);
 
 #endif

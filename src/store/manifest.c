@@ -119,14 +119,16 @@ static json_t *pairs_json(const struct bl_manifest_pairs *pairs)
     return object;
 }
 
-static json_t *field_json(const struct bl_field *field, const char *made)
+static json_t *field_json(const struct bl_field *field, const struct bl_encoding *encoding, const char *made)
 {
+    char name[BL_ENCODING_NAME_MAX];
     json_t *shape = json_array();
     int failed = 0;
     for (int i = 0; i < field->rank; i++)
         failed |= json_array_append_new(shape, json_integer(field->shape[i]));
-    json_t *object = json_pack("{s:s, s:s, s:s, s:o, s:o}", "name", field->name, "kind", field->kind, "dtype",
-                               bl_dtype_name(field->dtype), "shape", shape, "made", bl_json_escaped(made));
+    json_t *object = json_pack("{s:s, s:s, s:s, s:o, s:s, s:o}", "name", field->name, "kind", field->kind, "dtype",
+                               bl_dtype_name(field->dtype), "shape", shape, "encoding",
+                               bl_encoding_name(encoding, name), "made", bl_json_escaped(made));
     if (!failed)
         return object;
     json_decref(object);
@@ -137,7 +139,9 @@ static json_t *fields_json(const struct bl_manifest *manifest)
 {
     json_t *fields = json_array();
     for (int f = 0; f < manifest->format.fields.count; f++) {
-        if (json_array_append_new(fields, field_json(&manifest->format.fields.field[f], manifest->made[f]))) {
+        const struct bl_format *format = &manifest->format;
+        if (json_array_append_new(fields,
+                                  field_json(&format->fields.field[f], &format->encoding[f], manifest->made[f]))) {
             json_decref(fields);
             return NULL;
         }
@@ -303,14 +307,17 @@ static int read_shape(const json_t *shape, struct bl_field *field, struct bl_err
     return BL_OK;
 }
 
-static int read_field(const json_t *object, struct bl_field *field, char **made, struct bl_error *e)
+static int read_field(const json_t *object, struct bl_field *field, struct bl_encoding *encoding, char **made,
+                      struct bl_error *e)
 {
-    const char *name, *kind, *dtype;
+    const char *name, *kind, *dtype, *encoded;
     int code = bl_json_text(object, "name", &name, e);
     if (!code)
         code = bl_json_text(object, "kind", &kind, e);
     if (!code)
         code = bl_json_text(object, "dtype", &dtype, e);
+    if (!code)
+        code = bl_json_text(object, "encoding", &encoded, e);
     if (!code)
         code = read_member(object, "made", made, e);
     if (code)
@@ -321,6 +328,8 @@ static int read_field(const json_t *object, struct bl_field *field, char **made,
     strcpy(field->name, name);
     strcpy(field->kind, kind);
     field->dtype = (enum bl_dtype)type;
+    if (!bl_encoding_parse(encoded, encoding))
+        return bl_error_set(e, BL_EDATA, "field \"%s\": its encoding is none that is known", name);
     return read_shape(json_object_get(object, "shape"), field, e);
 }
 
@@ -332,7 +341,8 @@ static int read_fields(const json_t *object, struct bl_manifest *manifest, struc
         return bl_error_set(e, BL_EDATA, "\"fields\" is missing, or no list of 1 to %d", BL_FIELDS_MAX);
     int code = BL_OK;
     for (size_t i = 0; i < count && !code; i++)
-        code = read_field(json_array_get(fields, i), &manifest->format.fields.field[i], &manifest->made[i], e);
+        code = read_field(json_array_get(fields, i), &manifest->format.fields.field[i], &manifest->format.encoding[i],
+                          &manifest->made[i], e);
     manifest->format.fields.count = (int)count;
     return code;
 }

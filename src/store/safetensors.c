@@ -81,6 +81,17 @@ int bl_safetensors_header(const struct bl_tensor *const tensor[], int count, con
     return code;
 }
 
+int bl_safetensors_widen(struct bl_buffer *header, size_t size, struct bl_error *e)
+{
+    uint64_t n = size - BL_SAFETENSORS_PREFIX;
+    while (header->size < size && !header->failed)
+        bl_buffer_byte(header, ' ');
+    int code = bl_buffer_check(header, e);
+    if (!code)
+        memcpy(header->data, &n, sizeof n);
+    return code;
+}
+
 /* --- parsing ---------------------------------------------------------------------------------------------------- */
 
 int bl_safetensors_prefix(const void *prefix, int64_t file_size, int64_t *data, struct bl_error *e)

@@ -45,6 +45,9 @@ int bl_safetensors_place(struct bl_tensor *const tensor[], int count, struct bl_
 int bl_safetensors_header(const struct bl_tensor *const tensor[], int count, const struct bl_metadata *metadata,
                           int pairs, struct bl_buffer *out, struct bl_error *e);
 
+/* Pads such a header with spaces to size bytes, which is a multiple of 4096 and not less than it has. */
+int bl_safetensors_widen(struct bl_buffer *header, size_t size, struct bl_error *e);
+
 /* What a header says. */
 struct bl_safetensors {
     int64_t data; /* offset of the data in the file */

@@ -1,6 +1,6 @@
 /* Tables are kept in memory until the shard is finished: every worker fills the rows of its own blocks. Block
- * checksums, and the frames of a compressed shard, have a slot for each block of each field in the same way, so that no
- * lock is needed. */
+ * checksums, the frames of a compressed shard, and encoded steps have a slot for each block of each field in the same
+ * way, so that no lock is needed. */
 #include "store/shard.h"
 
 #include <dirent.h>
@@ -18,17 +18,28 @@
 #include "base/io.h"
 #include "store/shardfile.h"
 
+/* Above what any machine has; sums of many still are numbers. */
+#define MEMORY_MAX (SIZE_MAX >> 20)
+
+/* Encoded steps of one block of a field. */
+struct held {
+    uint8_t *data;
+    size_t size;
+};
+
 struct bl_shard {
     const struct bl_format *format;
     int64_t number;
     struct bl_layout layout;
     char *dir, *temporary, *final;
     int fd;
-    int direct;                    /* bl_direct_open, or -1 */
-    uint8_t *table[BL_TABLES_ALL]; /* as in the file; NULL for those that the format has not */
-    uint64_t *block_checksum;      /* [blocks][fields] */
-    uint8_t *is_put;               /* [blocks] */
-    struct bl_frame *frame;        /* compressed: of each block of each field, by field */
+    int direct;                      /* bl_direct_open, or -1 */
+    uint8_t *table[BL_TABLES_ALL];   /* as in the file; NULL for those that the format has not */
+    uint64_t *block_checksum;        /* [blocks][fields] */
+    uint8_t *is_put;                 /* [blocks] */
+    struct bl_frame *frame;          /* compressed: of each block of each field, by field */
+    struct held *held;               /* of JPEG: [blocks][fields] */
+    int64_t *offsets[BL_FIELDS_MAX]; /* [blocks][T + 1], from the block's first byte until the shard is finished */
 };
 
 /* --- folders ---------------------------------------------------------------------------------------------------- */
@@ -116,6 +127,23 @@ static struct bl_frame *frames_of_block(struct bl_shard *shard, int f, int64_t r
            (size_t)row * bl_frames_of(bl_format_block_bytes(shard->format, f));
 }
 
+static int allocate_held(struct bl_shard *shard, struct bl_error *e)
+{
+    const struct bl_format *format = shard->format;
+    size_t blocks = (size_t)shard->layout.blocks;
+    shard->held = calloc(blocks * (size_t)format->fields.count, sizeof *shard->held);
+    if (!shard->held)
+        return bl_error_memory(e);
+    for (int f = 0; f < format->fields.count; f++) {
+        if (format->encoding[f].kind != BL_ENCODING_JPEG)
+            continue;
+        shard->offsets[f] = calloc(blocks, ((size_t)format->T + 1) * sizeof **shard->offsets);
+        if (!shard->offsets[f])
+            return bl_error_memory(e);
+    }
+    return BL_OK;
+}
+
 static int allocate(struct bl_shard *shard, struct bl_error *e)
 {
     const struct bl_format *format = shard->format;
@@ -134,7 +162,7 @@ static int allocate(struct bl_shard *shard, struct bl_error *e)
         shard->frame = calloc(frames_before(format, (int64_t)blocks, format->fields.count), sizeof *shard->frame);
     if (!shard->block_checksum || !shard->is_put || (format->compressed && !shard->frame))
         return bl_error_memory(e);
-    return BL_OK;
+    return bl_format_encodes(format, BL_ENCODING_JPEG) ? allocate_held(shard, e) : BL_OK;
 }
 
 /* The temporary name holds host and process, so that two runs that are both at this shard cannot publish each other's
@@ -231,6 +259,12 @@ void bl_shard_free(struct bl_shard *shard)
     }
     for (int t = 0; t < BL_TABLES_ALL; t++)
         free(shard->table[t]);
+    size_t held = shard->held ? (size_t)shard->layout.blocks * (size_t)shard->format->fields.count : 0;
+    for (size_t i = 0; i < held; i++)
+        free(shard->held[i].data);
+    free(shard->held);
+    for (int f = 0; f < BL_FIELDS_MAX; f++)
+        free(shard->offsets[f]);
     bl_layout_free(&shard->layout);
     free(shard->frame);
     free(shard->block_checksum);
@@ -241,22 +275,32 @@ void bl_shard_free(struct bl_shard *shard)
     free(shard);
 }
 
+static size_t held_most(const struct bl_format *format, int f, size_t blocks)
+{
+    size_t size;
+    if (__builtin_mul_overflow(bl_codec_most(format, f) + sizeof(struct held), blocks, &size) || size > MEMORY_MAX)
+        return MEMORY_MAX;
+    return size;
+}
+
 size_t bl_shard_memory(const struct bl_format *format)
 {
     struct bl_layout layout;
     if (bl_layout_make(&layout, format, 0, NULL))
-        return SIZE_MAX;
+        return MEMORY_MAX;
     size_t blocks = (size_t)layout.blocks, size = layout.header.size + blocks;
     for (int i = 0; i < layout.tensors; i++) {
         size_t row = (size_t)layout.tensor[i].row_bytes;
-        if (layout.tensor[i].table >= 0)
+        if (layout.tensor[i].table >= 0 || layout.tensor[i].offsets)
             size += blocks * row;
+        else if (layout.tensor[i].varies)
+            size += held_most(format, layout.tensor[i].field, blocks);
         else if (format->compressed) /* what does not compress grows by less than 1/128, and has a header */
             size += blocks * (row + row / 128 + bl_frames_of(row) * (sizeof(struct bl_frame) + 64));
     }
     size += blocks * (size_t)format->fields.count * sizeof(uint64_t);
     bl_layout_free(&layout);
-    return size;
+    return size < MEMORY_MAX ? size : MEMORY_MAX;
 }
 
 /* --- blocks ----------------------------------------------------------------------------------------------------- */
@@ -291,8 +335,51 @@ static int64_t field_offset(const struct bl_shard *shard, int f, int64_t row)
 
 void bl_shard_place_block(const struct bl_shard *shard, struct bl_block *block)
 {
-    for (int f = 0; f < shard->format->fields.count && !shard->format->compressed; f++)
-        bl_block_place(block, f, field_offset(shard, f, block->index - shard->layout.first_block));
+    for (int f = 0; f < shard->format->fields.count && !shard->format->compressed; f++) {
+        if (shard->format->encoding[f].kind == BL_ENCODING_RAW)
+            bl_block_place(block, f, field_offset(shard, f, block->index - shard->layout.first_block));
+    }
+}
+
+/* The row of a block, or -1 and an error when it has no place here, or has been put. */
+static int64_t row_of(const struct bl_shard *shard, const struct bl_block *block, struct bl_error *e)
+{
+    int64_t row = block->index - shard->layout.first_block;
+    if (row >= 0 && row < shard->layout.blocks && !shard->is_put[row])
+        return row;
+    bl_error_set(e, BL_EFAIL, "block %" PRId64 " has no place in %s", block->index, shard->final);
+    return -1;
+}
+
+static int hold_field(struct bl_shard *shard, const struct bl_block *block, int f, int64_t row, struct bl_codec *codec,
+                      struct bl_error *e)
+{
+    int64_t *offsets = shard->offsets[f] + row * (shard->format->T + 1);
+    struct held *held = &shard->held[row * shard->format->fields.count + f];
+    const uint8_t *bytes = NULL;
+    int code = bl_codec_encode_jpeg(codec, block, f, offsets, &bytes, e);
+    if (code)
+        return code;
+    free(held->data);
+    held->size = (size_t)offsets[shard->format->T];
+    held->data = malloc(held->size + 1);
+    if (!held->data)
+        return bl_error_memory(e);
+    memcpy(held->data, bytes, held->size);
+    return BL_OK;
+}
+
+int bl_shard_encode_block(struct bl_shard *shard, struct bl_block *block, struct bl_codec *codec, struct bl_error *e)
+{
+    int64_t row = row_of(shard, block, e);
+    int code = row < 0 ? BL_EFAIL : BL_OK;
+    for (int f = 0; f < shard->format->fields.count && !code; f++) {
+        if (shard->format->encoding[f].kind == BL_ENCODING_JPEG)
+            code = hold_field(shard, block, f, row, codec, e);
+        else if (shard->format->encoding[f].kind == BL_ENCODING_DELTA)
+            bl_codec_encode_delta(shard->format, block, f);
+    }
+    return code;
 }
 
 static int write_field(struct bl_shard *shard, const struct bl_block *block, int f, int64_t row, struct bl_error *e)
@@ -317,13 +404,19 @@ static int compress_field(struct bl_shard *shard, const struct bl_block *block, 
 int bl_shard_put_block(struct bl_shard *shard, const struct bl_block *block, struct bl_compressor *compressor,
                        struct bl_error *e)
 {
-    int64_t row = block->index - shard->layout.first_block;
-    if (row < 0 || row >= shard->layout.blocks || shard->is_put[row])
-        return bl_error_set(e, BL_EFAIL, "block %" PRId64 " has no place in %s", block->index, shard->final);
+    int64_t row = row_of(shard, block, e);
+    if (row < 0)
+        return BL_EFAIL;
     put_tables(shard, block, (size_t)row);
     int code = BL_OK, fields = shard->format->fields.count;
     for (int f = 0; f < fields && !code; f++) {
-        shard->block_checksum[row * fields + f] = bl_checksum(block->field[f], bl_format_block_bytes(shard->format, f));
+        uint64_t *checksum = &shard->block_checksum[row * fields + f];
+        if (shard->offsets[f]) {
+            const struct held *held = &shard->held[row * fields + f];
+            *checksum = bl_checksum(held->data, held->size);
+            continue;
+        }
+        *checksum = bl_checksum(block->field[f], bl_format_block_bytes(shard->format, f));
         code = shard->format->compressed ? compress_field(shard, block, f, row, compressor, e)
                                          : write_field(shard, block, f, row, e);
     }
@@ -339,24 +432,68 @@ static void add_checksum(struct bl_checksum_state *sum, uint64_t checksum)
     bl_checksum_add(sum, &checksum, sizeof checksum);
 }
 
+/* Now that all blocks are there: where each one's encoded steps begin, and how large the shard is. */
+static int settle(struct bl_shard *shard, struct bl_error *e)
+{
+    int64_t bytes[BL_FIELDS_MAX] = {0}, T = shard->format->T;
+    for (int f = 0; f < shard->format->fields.count; f++) {
+        if (!shard->offsets[f])
+            continue;
+        for (int64_t row = 0; row < shard->layout.blocks; row++) {
+            int64_t *offsets = shard->offsets[f] + row * (T + 1), size = offsets[T];
+            for (int64_t t = 0; t <= T; t++)
+                offsets[t] += bytes[f];
+            bytes[f] += size;
+        }
+    }
+    return shard->held ? bl_layout_settle(&shard->layout, shard->format, bytes, e) : BL_OK;
+}
+
+/* Writes a table, or a field's offsets. */
+static int write_table(struct bl_shard *shard, const struct bl_shard_tensor *tensor, const void *data,
+                       struct bl_checksum_state *sum, struct bl_error *e)
+{
+    size_t size = (size_t)(shard->layout.blocks * tensor->row_bytes);
+    add_checksum(sum, bl_checksum(data, size));
+    return bl_io_pwrite(shard->fd, data, size, (int64_t)shard->layout.header.size + tensor->tensor.begin,
+                        shard->temporary, e);
+}
+
+/* Writes the encoded steps of a field, block by block. */
+static int write_encoded(struct bl_shard *shard, const struct bl_shard_tensor *tensor, struct bl_error *e)
+{
+    int64_t at = (int64_t)shard->layout.header.size + tensor->tensor.begin;
+    int code = BL_OK;
+    for (int64_t row = 0; row < shard->layout.blocks && !code; row++) {
+        struct held *held = &shard->held[row * shard->format->fields.count + tensor->field];
+        code = bl_io_pwrite(shard->fd, held->data, held->size, at, shard->temporary, e);
+        at += (int64_t)held->size;
+        free(held->data);
+        held->data = NULL;
+    }
+    return code;
+}
+
 static int finish_plain(struct bl_shard *shard, struct bl_shard_record *record, struct bl_error *e)
 {
     const struct bl_layout *layout = &shard->layout;
     struct bl_checksum_state sum;
     bl_checksum_begin(&sum);
+    int code = settle(shard, e);
+    if (code)
+        return code;
     add_checksum(&sum, bl_checksum(layout->header.data, layout->header.size));
-    int code = bl_io_pwrite(shard->fd, layout->header.data, layout->header.size, 0, shard->temporary, e);
+    code = bl_io_pwrite(shard->fd, layout->header.data, layout->header.size, 0, shard->temporary, e);
     for (int i = 0; i < layout->tensors && !code; i++) {
         const struct bl_shard_tensor *tensor = &layout->tensor[i];
-        if (tensor->table < 0) {
-            for (int64_t row = 0; row < layout->blocks; row++)
-                add_checksum(&sum, shard->block_checksum[row * shard->format->fields.count + tensor->field]);
-            continue;
-        }
-        size_t size = (size_t)(layout->blocks * tensor->row_bytes);
-        add_checksum(&sum, bl_checksum(shard->table[tensor->table], size));
-        code = bl_io_pwrite(shard->fd, shard->table[tensor->table], size,
-                            (int64_t)layout->header.size + tensor->tensor.begin, shard->temporary, e);
+        if (tensor->table >= 0)
+            code = write_table(shard, tensor, shard->table[tensor->table], &sum, e);
+        else if (tensor->offsets)
+            code = write_table(shard, tensor, shard->offsets[tensor->field], &sum, e);
+        for (int64_t row = 0; tensor->field >= 0 && !tensor->offsets && row < layout->blocks; row++)
+            add_checksum(&sum, shard->block_checksum[row * shard->format->fields.count + tensor->field]);
+        if (!code && tensor->varies)
+            code = write_encoded(shard, tensor, e);
     }
     record->checksum = bl_checksum_end(&sum);
     record->bytes = layout->file_size;
@@ -507,7 +644,7 @@ static int has_header(const struct bl_format *format, const char *path, int64_t 
     if (found == BL_EDATA)
         return 0;
     if (!found)
-        found = bl_layout_make(&layout, format, number, &why);
+        found = bl_shard_file_layout(&file, format, number, &layout, &why);
     if (!found) {
         char *head = malloc(layout.header.size);
         found = head ? BL_OK : bl_error_memory(&why);
@@ -519,6 +656,8 @@ static int has_header(const struct bl_format *format, const char *path, int64_t 
         bl_layout_free(&layout);
     }
     bl_shard_file_close(&file);
+    if (found == BL_EDATA)
+        return 0;
     return found < 0 ? bl_error_set(e, found, "%s", why.text) : found;
 }
 

@@ -6,7 +6,7 @@
  * dataset is finished.
  *
  * Plain: blocks are written at computed offsets as they come. Compressed: their frames are held until the shard is
- * whole. */
+ * whole; so are fields that become JPEG files, whose offsets are known then. */
 #ifndef BL_SHARD_H
 #define BL_SHARD_H
 
@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "store/block.h"
+#include "store/codec.h"
 #include "store/format.h"
 #include "store/record.h"
 #include "store/seekable.h"
@@ -35,6 +36,10 @@ int bl_shard_create(const struct bl_format *format, const char *dir, int64_t sha
 
 /* Puts the fields of a block that this shard is to have where they can be written best; before they are filled. */
 void bl_shard_place_block(const struct bl_shard *shard, struct bl_block *block);
+
+/* Encodes the fields of a block that are to be: differences in place, JPEG files into the shard. Before it is put;
+ * where the format has no encoded field, it does nothing. Callable by many threads at once, for different blocks. */
+int bl_shard_encode_block(struct bl_shard *shard, struct bl_block *block, struct bl_codec *codec, struct bl_error *e);
 
 /* Writes or compresses one block of the shard, each exactly once. Callable by many threads at once, for different
  * blocks. The fields must be filled wholly, padding included. compressor is the caller's own; NULL for plain shards.
@@ -57,8 +62,8 @@ void bl_shard_free(struct bl_shard *shard);
 int bl_shard_find(const struct bl_format *format, const char *dir, int64_t shard, struct bl_shard_record *record,
                   struct bl_error *e);
 
-/* Bytes that a shard in the making holds at most, beside the blocks: tables, and compressed frames that do not shrink.
- */
+/* Bytes that a shard in the making holds at most, beside the blocks: tables, compressed frames that do not shrink, and
+ * JPEG files as large as they can be. */
 size_t bl_shard_memory(const struct bl_format *format);
 
 #endif

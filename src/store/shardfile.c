@@ -161,6 +161,43 @@ int bl_shard_file_read(struct bl_shard_file *file, int64_t offset, int64_t size,
                             : bl_io_pread(file->fd, out, (size_t)size, offset, file->path, e);
 }
 
+/* The sizes of those tensors that the layout has none for, by the file's header. */
+static int read_sizes(struct bl_shard_file *file, const struct bl_layout *layout, int64_t bytes[BL_FIELDS_MAX],
+                      struct bl_error *e)
+{
+    struct bl_safetensors found = {0};
+    char *head = malloc(layout->header.size);
+    int code = head ? bl_shard_file_read(file, 0, (int64_t)layout->header.size, head, e) : bl_error_memory(e);
+    if (!code && (code = bl_safetensors_parse(head, layout->header.size, file->size, &found, e)) == BL_EDATA)
+        bl_error_prefix(e, "%s", file->path);
+    for (int i = 0; i < layout->tensors && !code; i++) {
+        const struct bl_shard_tensor *tensor = &layout->tensor[i];
+        const struct bl_tensor *there = bl_safetensors_find(&found, tensor->tensor.name);
+        if (tensor->varies && !there)
+            code = bl_error_set(e, BL_EDATA, "%s: has no tensor \"%s\"", file->path, tensor->tensor.name);
+        else if (tensor->varies)
+            bytes[tensor->field] = there->end - there->begin;
+    }
+    bl_safetensors_free(&found);
+    free(head);
+    return code;
+}
+
+int bl_shard_file_layout(struct bl_shard_file *file, const struct bl_format *format, int64_t shard,
+                         struct bl_layout *layout, struct bl_error *e)
+{
+    int64_t bytes[BL_FIELDS_MAX] = {0};
+    int code = bl_layout_make(layout, format, shard, e);
+    if (code || !bl_format_encodes(format, BL_ENCODING_JPEG))
+        return code;
+    code = read_sizes(file, layout, bytes, e);
+    if (!code)
+        code = bl_layout_settle(layout, format, bytes, e);
+    if (code)
+        bl_layout_free(layout);
+    return code;
+}
+
 int bl_shard_file_keep_checksums(struct bl_shard_file *file, struct bl_error *e)
 {
     file->frame_checksum = calloc(file->seekable.frames + 1, sizeof *file->frame_checksum);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "store/format.h"
 #include "store/seekable.h"
 
 struct bl_shard_file {
@@ -32,6 +33,12 @@ void bl_shard_file_close(struct bl_shard_file *file);
 
 /* Copies size uncompressed bytes from offset. BL_EDATA: they go beyond the end, or a frame is damaged. */
 int bl_shard_file_read(struct bl_shard_file *file, int64_t offset, int64_t size, void *out, struct bl_error *e);
+
+/* Makes the layout of the format's shard number `shard`, which this is. Sizes that vary come from the file's own
+ * header: they are what the file has room for, and whether the rest of the header is right is for the caller to see.
+ * BL_EDATA: it has none such. Free it. */
+int bl_shard_file_layout(struct bl_shard_file *file, const struct bl_format *format, int64_t shard,
+                         struct bl_layout *layout, struct bl_error *e);
 
 /* From now on frame_checksum is kept. For compressed shards. */
 int bl_shard_file_keep_checksums(struct bl_shard_file *file, struct bl_error *e);

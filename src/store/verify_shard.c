@@ -1,6 +1,7 @@
 /* A shard is read in file order: the header, which follows from the manifest to the byte; tables row by row against the
  * rows that the plan gives; fields block by block against the checksums of the index. What was read is added up to the
- * shard's own checksum, which is told of only when nothing else explains it.
+ * shard's own checksum, which is told of only when nothing else explains it. Of an encoded field, offsets are looked at
+ * first, then each step's JPEG header together with the bytes that are summed up.
  *
  * Which pieces failed is not in the plan. The table "sequence", which comes before the others, says so (-1), and only
  * sequences that failed by sequences.tsv may; the other tables must agree with it. */
@@ -14,6 +15,8 @@
 
 #include "base/buffer.h"
 #include "store/block.h"
+#include "store/codec.h"
+#include "store/jpeg.h"
 #include "store/shardfile.h"
 #include "store/verify.h"
 
@@ -31,7 +34,11 @@ struct walk {
     struct bl_block expected; /* tables of one block */
     int32_t *segment_ids;
     int64_t *attribute; /* [S] of one block */
-    int64_t *lost;      /* pieces of the plan that failed, rising */
+    bool pad_repeat;
+    uint8_t *step;    /* [T] enum bl_step of one block */
+    int64_t *offsets; /* [T + 1] of one block of the field that is being read */
+    struct bl_jpeg_decoder *decoder;
+    int64_t *lost; /* pieces of the plan that failed, rising */
     size_t lost_count, lost_capacity;
     int64_t failed_steps;
     int faults;
@@ -200,6 +207,125 @@ static int check_table(struct walk *w, const struct bl_shard_tensor *tensor, str
     return code < 0 ? code : BL_OK;
 }
 
+/* --- encoded fields --------------------------------------------------------------------------------------------- */
+
+/* Where a block's steps lie, which must begin at *at and lie one after the other within the tensor; *at is where they
+ * end. 1: they do not, which has been told, and *at is -1 where it is not known. */
+static int check_offsets(struct walk *w, const struct bl_shard_tensor *tensor, int64_t row, int64_t *at)
+{
+    const struct bl_shard_tensor *data = bl_layout_field(&w->layout, tensor->field);
+    const int64_t b = w->layout.first_block + row, *offsets = w->offsets;
+    int64_t end = data->tensor.end - data->tensor.begin;
+    if (*at >= 0 && offsets[0] != *at) {
+        tell(w, "%s of block %" PRId64 " begins at %" PRId64 ", not where the one before ends, %" PRId64,
+             tensor->tensor.name, b, offsets[0], *at);
+        *at = -1;
+        return 1;
+    }
+    int64_t t = bl_codec_check_offsets(w->format, offsets, end);
+    if (t >= 0)
+        tell(w, "%s of block %" PRId64 ", step %" PRId64 ": goes from %" PRId64 " to %" PRId64 " of %" PRId64 " bytes",
+             tensor->tensor.name, b, t, offsets[t], offsets[t + 1], end);
+    *at = t >= 0 ? -1 : offsets[w->format->T];
+    return t >= 0;
+}
+
+/* A step has bytes where a sequence lies, or what it repeats has; the first one that is otherwise is told. */
+static int check_steps(struct walk *w, const struct bl_shard_tensor *tensor, int64_t row, struct bl_error *e)
+{
+    int64_t b = w->layout.first_block + row;
+    const int64_t *offsets = w->offsets;
+    int code = expect(w, b, NULL, e);
+    if (code)
+        return code;
+    bl_block_steps(&w->expected, w->format, w->pad_repeat, w->step);
+    for (int64_t t = 0; t < w->format->T; t++) {
+        int64_t size = offsets[t + 1] - offsets[t], before = t ? offsets[t] - offsets[t - 1] : 0;
+        if (w->step[t] == BL_STEP_OWN && !size)
+            tell(w, "%s of block %" PRId64 ", step %" PRId64 ": has no bytes, where a sequence lies",
+                 tensor->tensor.name, b, t);
+        else if (w->step[t] == BL_STEP_EMPTY && size)
+            tell(w, "%s of block %" PRId64 ", step %" PRId64 ": has bytes, where no sequence lies", tensor->tensor.name,
+                 b, t);
+        else if (w->step[t] == BL_STEP_AGAIN && size != before)
+            tell(w, "%s of block %" PRId64 ", step %" PRId64 ": is not the step before again", tensor->tensor.name, b,
+                 t);
+        else
+            continue;
+        break;
+    }
+    return BL_OK;
+}
+
+static int read_offsets(struct walk *w, const struct bl_shard_tensor *tensor, int64_t row, struct bl_error *e)
+{
+    return read_bytes(w, (int64_t)w->layout.header.size + tensor->tensor.begin + row * tensor->row_bytes,
+                      tensor->row_bytes, w->offsets, tensor->tensor.name, e);
+}
+
+static int check_all_offsets(struct walk *w, const struct bl_shard_tensor *tensor, struct bl_error *e)
+{
+    const struct bl_shard_tensor *data = bl_layout_field(&w->layout, tensor->field);
+    int64_t at = 0;
+    struct bl_checksum_state sum;
+    bl_checksum_begin(&sum);
+    int code = BL_OK;
+    for (int64_t row = 0; row < w->layout.blocks && !code; row++) {
+        code = read_offsets(w, tensor, row, e);
+        if (!code)
+            bl_checksum_add(&sum, w->offsets, (size_t)tensor->row_bytes);
+        if (!code && !check_offsets(w, tensor, row, &at) && w->verify->has_plan)
+            code = check_steps(w, tensor, row, e);
+    }
+    if (!code && at >= 0 && at != data->tensor.end - data->tensor.begin)
+        tell(w, "%s ends at %" PRId64 " of %" PRId64 " bytes", tensor->tensor.name, at,
+             data->tensor.end - data->tensor.begin);
+    if (!code)
+        add_region(w, bl_checksum_end(&sum));
+    return code < 0 ? code : BL_OK;
+}
+
+/* Reads a step of so many bytes and looks at its header. 1: it cannot be, which has been told. */
+static int read_step(struct walk *w, const struct bl_shard_tensor *tensor, int64_t t, const char *what,
+                     struct bl_error *e)
+{
+    const int64_t *shape = w->format->fields.field[tensor->field].shape;
+    int64_t size = w->offsets[t + 1] - w->offsets[t];
+    struct bl_error why = {0};
+    if (size > w->chunk_size) {
+        tell(w, "%s, step %" PRId64 ": %" PRId64 " bytes are more than a JPEG file of %" PRId64 "x%" PRId64 " takes",
+             what, t, size, shape[1], shape[0]);
+        return 1;
+    }
+    int code =
+        read_bytes(w, (int64_t)w->layout.header.size + tensor->tensor.begin + w->offsets[t], size, w->chunk, what, e);
+    if (code || !size)
+        return code;
+    code = bl_jpeg_check(w->decoder, w->chunk, (size_t)size, (size_t)shape[0], (size_t)shape[1], &why);
+    if (code != BL_EDATA)
+        return code ? bl_error_set(e, code, "%s", why.text) : BL_OK;
+    tell(w, "%s, step %" PRId64 ": %s", what, t, why.text);
+    return BL_OK;
+}
+
+/* The same of a block's steps, one by one. Offsets that are wrong have been told before. */
+static int checksum_steps(struct walk *w, const struct bl_shard_tensor *tensor, int64_t row, const char *what,
+                          uint64_t *checksum, struct bl_error *e)
+{
+    struct bl_checksum_state sum;
+    int code = read_offsets(w, bl_layout_offsets(&w->layout, tensor->field), row, e);
+    if (!code && bl_codec_check_offsets(w->format, w->offsets, tensor->tensor.end - tensor->tensor.begin) >= 0)
+        code = 1;
+    bl_checksum_begin(&sum);
+    for (int64_t t = 0; t < w->format->T && !code; t++) {
+        code = read_step(w, tensor, t, what, e);
+        if (!code)
+            bl_checksum_add(&sum, w->chunk, (size_t)(w->offsets[t + 1] - w->offsets[t]));
+    }
+    *checksum = bl_checksum_end(&sum);
+    return code;
+}
+
 /* --- fields ----------------------------------------------------------------------------------------------------- */
 
 static int checksum_block(struct walk *w, int64_t offset, int64_t size, const char *what, uint64_t *checksum,
@@ -226,8 +352,10 @@ static int check_block(struct walk *w, const struct bl_shard_tensor *tensor, int
     uint64_t checksum = 0;
     int64_t told = 0;
     snprintf(what, sizeof what, "block %" PRId64 " of %s", b, tensor->tensor.name);
-    int code = checksum_block(w, (int64_t)w->layout.header.size + tensor->tensor.begin + row * tensor->row_bytes,
-                              tensor->row_bytes, what, &checksum, e);
+    int code = tensor->varies
+                   ? checksum_steps(w, tensor, row, what, &checksum, e)
+                   : checksum_block(w, (int64_t)w->layout.header.size + tensor->tensor.begin + row * tensor->row_bytes,
+                                    tensor->row_bytes, what, &checksum, e);
     if (code)
         return code < 0 ? code : BL_OK;
     add_region(w, checksum);
@@ -322,19 +450,47 @@ static int check_contents(struct walk *w, struct bl_error *e)
         const struct bl_shard_tensor *tensor = &w->layout.tensor[t];
         if (tensor->table >= 0)
             code = check_table(w, tensor, e);
-        for (int64_t row = 0; tensor->field >= 0 && row < w->layout.blocks && !code; row++)
+        else if (tensor->offsets)
+            code = check_all_offsets(w, tensor, e);
+        for (int64_t row = 0; tensor->field >= 0 && !tensor->offsets && row < w->layout.blocks && !code; row++)
             code = check_block(w, tensor, row, e);
     }
     return code;
 }
 
+static int prepare_encoded(struct walk *w, struct bl_error *e)
+{
+    const struct bl_manifest_pairs *configuration = &w->verify->manifest.configuration;
+    if (!bl_format_encodes(w->format, BL_ENCODING_JPEG))
+        return BL_OK;
+    for (size_t i = 0; i < configuration->count; i++) {
+        const struct bl_manifest_pair *pair = &configuration->pair[i];
+        w->pad_repeat |= strcmp(pair->name, "pad") == 0 && strcmp(pair->value, "repeat") == 0;
+    }
+    w->step = malloc((size_t)w->format->T);
+    w->offsets = calloc((size_t)w->format->T + 1, sizeof *w->offsets);
+    return w->step && w->offsets ? bl_jpeg_decoder_open(&w->decoder, e) : bl_error_memory(e);
+}
+
+/* What is held at once: a row of a table, the JPEG file of a step, or as much of a block. */
+static int64_t chunk_needed(const struct walk *w)
+{
+    int64_t size = CHUNK;
+    for (int t = 0; t < w->layout.tensors; t++) {
+        const struct bl_shard_tensor *tensor = &w->layout.tensor[t];
+        int64_t needed = 0;
+        if (tensor->table >= 0)
+            needed = tensor->row_bytes;
+        else if (tensor->varies)
+            needed = (int64_t)(bl_codec_most(w->format, tensor->field) / (size_t)w->format->T);
+        size = needed > size ? needed : size;
+    }
+    return size;
+}
+
 static int prepare(struct walk *w, struct bl_error *e)
 {
-    w->chunk_size = CHUNK;
-    for (int t = 0; t < w->layout.tensors; t++) {
-        if (w->layout.tensor[t].table >= 0 && w->layout.tensor[t].row_bytes > w->chunk_size)
-            w->chunk_size = w->layout.tensor[t].row_bytes;
-    }
+    w->chunk_size = chunk_needed(w);
     w->chunk = malloc((size_t)w->chunk_size);
     if (!w->chunk)
         return bl_error_memory(e);
@@ -345,6 +501,8 @@ static int prepare(struct walk *w, struct bl_error *e)
         return bl_error_memory(e);
     int code = bl_block_make(&w->expected, w->format, false, e);
     w->expected.values = &w->verify->values;
+    if (!code)
+        code = prepare_encoded(w, e);
     if (!code && w->file.compressed)
         code = bl_shard_file_keep_checksums(&w->file, e);
     bl_checksum_begin(&w->sum);
@@ -370,6 +528,17 @@ static int open_file(struct walk *w, struct bl_error *e)
     return code;
 }
 
+/* 1: the file does not say what its layout is, which has been told. */
+static int make_layout(struct walk *w, int64_t shard, struct bl_error *e)
+{
+    struct bl_error why = {0};
+    int code = bl_shard_file_layout(&w->file, w->format, shard, &w->layout, &why);
+    if (code != BL_EDATA)
+        return code ? bl_error_set(e, code, "%s", why.text) : BL_OK;
+    tell(w, "%s", why.text);
+    return 1;
+}
+
 int bl_verify_shard(const struct bl_verify *verify, int64_t shard, bl_fault *fault, void *context,
                     int64_t *failed_steps, struct bl_error *e)
 {
@@ -377,9 +546,9 @@ int bl_verify_shard(const struct bl_verify *verify, int64_t shard, bl_fault *fau
     const struct bl_shards_row *row = verify->shards ? &verify->shards[shard] : NULL;
     struct walk w = {.verify = verify, .format = format, .file.fd = -1, .fault = fault, .context = context};
     bl_format_shard_name(format, shard, w.name);
-    int code = bl_layout_make(&w.layout, format, shard, e);
+    int code = open_file(&w, e);
     if (!code)
-        code = open_file(&w, e);
+        code = make_layout(&w, shard, e);
     if (!code)
         code = check_file(&w, row);
     if (!code)
@@ -392,6 +561,9 @@ int bl_verify_shard(const struct bl_verify *verify, int64_t shard, bl_fault *fau
     bl_shard_file_close(&w.file);
     bl_layout_free(&w.layout);
     bl_block_free(&w.expected);
+    bl_jpeg_decoder_close(w.decoder);
+    free(w.step);
+    free(w.offsets);
     free(w.segment_ids);
     free(w.attribute);
     free(w.lost);

@@ -3,7 +3,8 @@
 source "$BLOAD_ROOT/tests/laws/lib.bash"
 
 # Each kind of dataset; blocks of more than a MiB are written past the page cache.
-kinds=('' '--size 128x96 --shard-size 4M' '--compress zstd' '-T 20 --oversize split --segment-ids' '--pad repeat --compress zstd:5' '--simd sse2')
+kinds=('' '--size 128x96 --shard-size 4M' '--compress zstd' '-T 20 --oversize split --segment-ids' '--pad repeat --compress zstd:5' '--simd sse2'
+    '--encode jpeg --pad repeat' '--encode delta --compress zstd:1 -T 20 --oversize split')
 
 test_however_many_workers() {
     clips
@@ -210,6 +211,18 @@ END
         }
         identical with without
         rm -r with without
+    done
+}
+
+# libjpeg-turbo chooses vectors by itself, and takes options from the environment.
+test_encoded_whatever_vectors_and_environment() {
+    clips
+    expect 3 pack one --encode jpeg
+    local variable
+    for variable in JSIMD_FORCENONE JSIMD_FORCESSE2 JSIMD_NOHUFFENC TJ_OPTIMIZE TJ_RESTART TJ_PROGRESSIVE TJ_ARITHMETIC; do
+        expect 3 env $variable=1 "$BLOAD" pack -q in -T 50 --size 64x48 --shard-size 1M -o other --encode jpeg
+        identical one other
+        rm -r other
     done
 }
 

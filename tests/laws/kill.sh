@@ -162,6 +162,13 @@ test_labels() {
     killed_every 3 -T 300 --shard-size 4K
 }
 
+# JPEG files wait in memory until a shard is whole.
+test_encoded() {
+    clips
+    failing_clip
+    killed_every 4 --encode jpeg:80 --pad repeat
+}
+
 test_fields() {
     clips
     further_fields

@@ -20,7 +20,7 @@ test_another_configuration_of_a_dataset_begun() {
     begun d
     contents d >before
     local option name
-    for option in '-T 51' '--seed 1' '--size 32x32' '--fit crop' '--pad repeat' '--compress zstd' '--segment-ids' '--shard-size 2M' \
+    for option in '-T 51' '--seed 1' '--size 32x32' '--fit crop' '--pad repeat' '--encode jpeg' '--compress zstd' '--segment-ids' '--shard-size 2M' \
         '--stride 2' '--fps 5' '--hdr clip' '--count decode' '--simd none' '--oversize split' '--strategy naive'; do
         # shellcheck disable=SC2086
         expect 2 pack d $option

@@ -379,7 +379,7 @@ class Store(tool.Tool):
         directory = self.pack("manifest", *self.files, *SMALL, "-T", "64", "--seed", "5", "--compress", "zstd:4")
         with open(os.path.join(directory, "manifest.json"), encoding="utf-8") as file:
             manifest = json.load(file)
-        frames = {"name": "frames", "kind": "video", "dtype": "U8", "shape": [16, 24, 3]}
+        frames = {"name": "frames", "kind": "video", "dtype": "U8", "shape": [16, 24, 3], "encoding": "raw"}
         self.assertEqual(manifest["fields"], [frames | {"made": manifest["fields"][0]["made"]}])
         expected = {"strategy": "block", "fill": "optimal", "T": 64, "seed": 5, "world_size": 1, "batch_size": 1,
                     "compress": "zstd:4", "segment_ids": False, "source_start": False}

@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "plan/plan.h"
 #include "store/block.h"
+#include "store/codec.h"
 #include "store/index.h"
 #include "store/manifest.h"
 #include "store/sequences.h"
@@ -36,6 +37,7 @@ struct sample {
 /* How a sample is to be. */
 struct sample_kind {
     bool compressed, split, segment_ids, attributes;
+    struct bl_encoding encoding; /* of the frames */
     int64_t shard_size;
 };
 
@@ -108,6 +110,7 @@ static inline void sample_plan(struct sample *s, struct sample_kind kind)
                    .field = {{.name = "frames", .kind = "video", .dtype = BL_U8, .rank = 3, .shape = {4, 5, 3}},
                              {.name = "labels", .kind = "array", .dtype = BL_I64, .rank = 0},
                              {.name = "features", .kind = "audio", .dtype = BL_F32, .rank = 1, .shape = {6}}}}};
+    s->format.encoding[0] = kind.encoding;
     if (kind.attributes)
         sample_values(s);
     ck_assert_int_eq(bl_plan_digest(&s->plan, s->length, s->format.plan_digest, &e), 0);
@@ -121,6 +124,8 @@ static inline void sample_shard(const struct sample *s, int64_t shard, struct bl
     struct bl_shard *out;
     struct bl_block block;
     struct bl_compressor *compressor = NULL;
+    struct bl_codec *codec;
+    ck_assert_int_eq(bl_codec_open(&s->format, false, &codec, &e), 0);
     if (s->format.compressed)
         ck_assert_int_eq(bl_compressor_open(s->format.level, &compressor, &e), 0);
     ck_assert_int_eq(bl_block_make(&block, &s->format, true, &e), 0);
@@ -129,12 +134,14 @@ static inline void sample_shard(const struct sample *s, int64_t shard, struct bl
     for (int64_t row = bl_format_blocks_of(&s->format, shard); row-- > 0;) {
         bl_block_plan(&block, &s->format, &s->plan, s->length, first + row);
         sample_fill(s, &block);
+        ck_assert_msg(bl_shard_encode_block(out, &block, codec, &e) == 0, "%s", e.text);
         ck_assert_msg(bl_shard_put_block(out, &block, compressor, &e) == 0, "%s", e.text);
     }
     ck_assert_msg(bl_shard_finish(out, compressor, "note\n", 5, record, &e) == 0, "%s", e.text);
     bl_shard_free(out);
     bl_block_free(&block);
     bl_compressor_close(compressor);
+    bl_codec_close(codec);
 }
 
 static inline void sample_sequences(const struct sample *s)

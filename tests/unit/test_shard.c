@@ -14,6 +14,8 @@ static const struct sample_kind kinds[] = {
     {.split = true},
     {.compressed = true, .split = true, .segment_ids = true, .attributes = true},
     {.segment_ids = true},
+    {.split = true, .segment_ids = true, .encoding = {BL_ENCODING_JPEG, 90}},
+    {.split = true, .compressed = true, .encoding = {BL_ENCODING_DELTA}},
 };
 
 #define KINDS (sizeof kinds / sizeof *kinds)
@@ -35,15 +37,17 @@ START_TEST(the_layout_keeps_the_order_and_alignment_that_loaders_want)
         ck_assert_int_eq(t->tensor.begin, at);
         ck_assert_int_eq(t->tensor.begin % (int64_t)size, 0);
         ck_assert_int_eq(t->row_bytes * layout.blocks, t->tensor.end - at);
-        ck_assert(size < size_before || (size == size_before && before->field <= t->field));
+        ck_assert(size < size_before || (size == size_before && (before->field < 0 || t->field >= 0)));
         bool alike = (before->field < 0) == (t->field < 0) && (before->table < BL_TABLES) == (t->table < BL_TABLES);
         if (i && size == size_before && alike)
             ck_assert_int_lt(strcmp(before->tensor.name, t->tensor.name), 0);
         at = t->tensor.end;
     }
     ck_assert_int_eq(layout.file_size, (int64_t)layout.header.size + at);
+    bool jpeg = bl_format_encodes(&s.format, BL_ENCODING_JPEG);
     ck_assert_int_eq(layout.tensors,
-                     3 + 4 + s.format.attributes + s.format.has_segment_ids + s.format.has_source_start);
+                     3 + 4 + s.format.attributes + s.format.has_segment_ids + s.format.has_source_start + jpeg);
+    ck_assert_int_eq(layout.tensor[layout.tensors - 1].varies, jpeg);
     bl_layout_free(&layout);
     bl_plan_free(&s.plan);
 }
@@ -88,6 +92,71 @@ static int init_with(struct sample *s, const char *name, int64_t height, int64_t
     format.T = T;
     return bl_format_init(&format, 1 << 20, &e);
 }
+
+START_TEST(encoding_changes_neither_shards_nor_what_is_plain)
+{
+    struct sample raw = {0}, s = {0};
+    struct bl_layout a, b;
+    struct bl_error e = {0};
+    sample_plan(&raw, (struct sample_kind){0});
+    sample_plan(&s, (struct sample_kind){.encoding = {BL_ENCODING_JPEG, 75}});
+    ck_assert_int_eq(s.format.blocks_per_shard, raw.format.blocks_per_shard);
+    ck_assert_int_eq(bl_layout_make(&a, &s.format, 0, &e), 0);
+    ck_assert_int_eq(bl_layout_make(&b, &s.format, 0, &e), 0);
+    /* The header has room for any number, and nothing moves. */
+    const int64_t bytes[BL_FIELDS_MAX] = {INT64_MAX / 4};
+    ck_assert_msg(bl_layout_settle(&b, &s.format, bytes, &e) == 0, "%s", e.text);
+    ck_assert_uint_eq(a.header.size, b.header.size);
+    ck_assert_int_eq(b.file_size - a.file_size, bytes[0]);
+    for (int i = 0; i < a.tensors; i++)
+        ck_assert_int_eq(a.tensor[i].tensor.begin, b.tensor[i].tensor.begin);
+    ck_assert_ptr_nonnull(memmem(b.header.data, b.header.size, "\"frames_encoding\":\"jpeg:75\"", 27));
+    ck_assert_str_eq(bl_layout_offsets(&b, 0)->tensor.name, "frames_offsets");
+    ck_assert_ptr_null(bl_layout_offsets(&b, 1));
+    bl_layout_free(&a);
+    bl_layout_free(&b);
+    bl_plan_free(&raw.plan);
+    bl_plan_free(&s.plan);
+}
+END_TEST
+
+/* What check says of a format whose first field is encoded so, and whose second is named so. */
+static int check_encoded(const struct sample *s, struct bl_encoding encoding, bool compressed, const char *other)
+{
+    struct bl_format format = s->format;
+    struct bl_error e = {0};
+    format.encoding[0] = encoding;
+    format.compressed = compressed;
+    snprintf(format.fields.field[1].name, sizeof format.fields.field[1].name, "%s", other);
+    return bl_format_check(&format, &e);
+}
+
+START_TEST(encodings_that_cannot_be_are_refused)
+{
+    struct sample s = {0};
+    struct bl_error e = {0};
+    const struct bl_encoding jpeg = {BL_ENCODING_JPEG, 90}, delta = {BL_ENCODING_DELTA, 0};
+    sample_plan(&s, (struct sample_kind){0});
+    ck_assert_int_eq(check_encoded(&s, jpeg, false, "labels"), 0);
+    ck_assert_int_eq(check_encoded(&s, jpeg, true, "labels"), BL_EUSAGE);
+    ck_assert_int_eq(check_encoded(&s, delta, true, "labels"), 0);
+    ck_assert_int_eq(check_encoded(&s, delta, false, "labels"), BL_EUSAGE);
+    ck_assert_int_eq(check_encoded(&s, jpeg, false, "frames_jpeg"), BL_EUSAGE);
+    ck_assert_int_eq(check_encoded(&s, jpeg, false, "frames_offsets"), BL_EUSAGE);
+    ck_assert_int_eq(check_encoded(&s, jpeg, false, "frames_delta"), 0);
+    ck_assert_int_eq(check_encoded(&s, delta, true, "frames_delta"), BL_EUSAGE);
+    struct bl_format format = s.format;
+    format.encoding[2] = jpeg; /* features */
+    ck_assert_int_eq(bl_format_check(&format, &e), BL_EUSAGE);
+    format = s.format;
+    format.encoding[0] = jpeg;
+    memset(format.fields.field[0].name, 'x', BL_FIELD_NAME_MAX - 9);
+    ck_assert_int_eq(bl_format_check(&format, &e), 0);
+    memset(format.fields.field[0].name, 'x', BL_FIELD_NAME_MAX - 8);
+    ck_assert_int_eq(bl_format_check(&format, &e), BL_EUSAGE); /* no room for _offsets */
+    bl_plan_free(&s.plan);
+}
+END_TEST
 
 START_TEST(formats_that_cannot_be_are_refused)
 {
@@ -134,6 +203,10 @@ START_TEST(attributes_that_cannot_be_are_refused)
     ck_assert_int_eq(check_attributes(&s, "class", "weight", BL_F32, 2), BL_EUSAGE);
     ck_assert_int_eq(check_attributes(&s, "class", "weight", BL_F64, BL_ATTRIBUTES_MAX + 1), BL_EUSAGE);
     ck_assert_int_eq(check_attributes(&s, "class", "weight", BL_F64, -1), BL_EUSAGE);
+    ck_assert_int_eq(check_attributes(&s, "class", "frames_offsets", BL_F64, 2), 0);
+    s.format.encoding[0] = (struct bl_encoding){BL_ENCODING_JPEG, 90};
+    ck_assert_int_eq(check_attributes(&s, "class", "frames_offsets", BL_F64, 2), BL_EUSAGE);
+    ck_assert_int_eq(check_attributes(&s, "frames_jpeg", "weight", BL_F64, 2), BL_EUSAGE);
     bl_plan_free(&s.plan);
 }
 END_TEST
@@ -253,9 +326,9 @@ START_TEST(a_finished_shard_is_found_with_its_record)
             uint8_t *bytes = read_all(&s, i, &size);
             struct bl_layout layout;
             ck_assert_int_eq(bl_layout_make(&layout, &s.format, i, &e), 0);
-            const struct bl_shard_tensor *t = bl_layout_field(&layout, 0);
+            const struct bl_shard_tensor *t = bl_layout_field(&layout, 2);
             ck_assert_int_eq(size, found.bytes);
-            ck_assert_uint_eq(found.block_checksum[0],
+            ck_assert_uint_eq(found.block_checksum[2],
                               bl_checksum(bytes + layout.header.size + t->tensor.begin, (size_t)t->row_bytes));
             bl_layout_free(&layout);
             free(bytes);
@@ -434,16 +507,20 @@ static void *put_some(void *context)
     const struct putter *p = context;
     const struct bl_format *format = &p->sample->format;
     struct bl_compressor *compressor = NULL;
+    struct bl_codec *codec;
     struct bl_block block;
     struct bl_error e = {0};
     if (format->compressed)
         ck_assert_int_eq(bl_compressor_open(format->level, &compressor, &e), 0);
+    ck_assert_int_eq(bl_codec_open(format, false, &codec, &e), 0);
     ck_assert_int_eq(bl_block_make(&block, format, true, &e), 0);
     for (int64_t b = p->first; b < format->blocks; b += p->step) {
         bl_block_plan(&block, format, &p->sample->plan, p->sample->length, b);
         sample_fill(p->sample, &block);
+        ck_assert_int_eq(bl_shard_encode_block(p->shard, &block, codec, &e), 0);
         ck_assert_int_eq(bl_shard_put_block(p->shard, &block, compressor, &e), 0);
     }
+    bl_codec_close(codec);
     bl_block_free(&block);
     bl_compressor_close(compressor);
     return NULL;
@@ -489,6 +566,8 @@ static void add(TCase *tests)
     tcase_add_test(tests, formats_that_cannot_be_are_refused);
     tcase_add_test(tests, attributes_that_cannot_be_are_refused);
     tcase_add_test(tests, tables_come_before_attributes_before_fields);
+    tcase_add_test(tests, encoding_changes_neither_shards_nor_what_is_plain);
+    tcase_add_test(tests, encodings_that_cannot_be_are_refused);
     tcase_add_test(tests, a_failed_piece_keeps_its_place);
     tcase_add_test(tests, compressed_content_is_the_plain_file);
     tcase_add_loop_test(tests, a_finished_shard_is_found_with_its_record, 0, KINDS);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "bload.h"
 #include "sample.h"
 #include "store/dataset.h"
 
@@ -12,6 +13,8 @@ static const struct sample_kind kinds[] = {
     {.compressed = true},
     {.split = true, .segment_ids = true, .attributes = true},
     {.split = true, .segment_ids = true, .compressed = true, .attributes = true},
+    {.split = true, .segment_ids = true, .attributes = true, .encoding = {BL_ENCODING_JPEG, 90}},
+    {.split = true, .compressed = true, .encoding = {BL_ENCODING_DELTA}},
 };
 
 #define KINDS (sizeof kinds / sizeof *kinds)
@@ -140,6 +143,113 @@ START_TEST(a_flipped_bit_is_named_by_its_block)
     bl_buffer_free(&found.text);
     bl_layout_free(&layout);
     sample_free(&s);
+}
+END_TEST
+
+/* --- encoded fields --------------------------------------------------------------------------------------------- */
+
+/* A shard with JPEG files, opened to be damaged: its second block. */
+struct opened {
+    struct sample sample;
+    char name[BL_SHARD_NAME_MAX];
+    int fd;
+    struct bl_layout layout;
+    int64_t block, at; /* its number; where its offsets lie in the file */
+    int64_t offsets[17];
+    int32_t padding; /* its first step of padding */
+};
+
+static void open_jpeg(struct opened *o)
+{
+    struct bl_error e = {0};
+    struct bl_shard_file file;
+    struct bl_block block;
+    char path[200];
+    sample_make(&o->sample, (struct sample_kind){.encoding = {BL_ENCODING_JPEG, 90}});
+    bl_format_shard_name(&o->sample.format, 1, o->name);
+    snprintf(path, sizeof path, "%s/%s", o->sample.dir, o->name);
+    ck_assert_int_eq(bl_shard_file_open(&file, path, false, &e), 0);
+    ck_assert_int_eq(bl_shard_file_layout(&file, &o->sample.format, 1, &o->layout, &e), 0);
+    bl_shard_file_close(&file);
+    ck_assert_int_ge(o->layout.blocks, 3);
+    o->fd = open(path, O_RDWR);
+    ck_assert_int_ge(o->fd, 0);
+    ck_assert_int_eq(bl_block_make(&block, &o->sample.format, false, &e), 0);
+    int64_t row = 0;
+    do { /* one with padding */
+        o->block = o->layout.first_block + ++row;
+        bl_block_plan(&block, &o->sample.format, &o->sample.plan, o->sample.length, o->block);
+        o->padding = block.cu_seqlens[o->sample.format.S];
+    } while (o->padding > 13);
+    bl_block_free(&block);
+    const struct bl_shard_tensor *t = bl_layout_offsets(&o->layout, 0);
+    o->at = (int64_t)o->layout.header.size + t->tensor.begin + row * t->row_bytes;
+    ck_assert_int_eq(pread(o->fd, o->offsets, sizeof o->offsets, o->at), sizeof o->offsets);
+}
+
+/* With an offset changed so, a fault is told in these words of the block. */
+static void expect_offset(struct opened *o, int step, int64_t value, const char *words)
+{
+    char text[120];
+    int64_t where = o->at + step * (int64_t)sizeof value;
+    ck_assert_int_eq(pwrite(o->fd, &value, sizeof value, where), sizeof value);
+    snprintf(text, sizeof text, "frames_offsets of block %d%s", (int)o->block, words);
+    expect(&o->sample, o->name, text);
+    ck_assert_int_eq(pwrite(o->fd, &o->offsets[step], sizeof value, where), sizeof value);
+}
+
+START_TEST(damaged_offsets_are_named_by_block_and_step)
+{
+    struct opened o;
+    struct found found;
+    open_jpeg(&o);
+    expect_offset(&o, 0, o.offsets[0] + 1, " begins at");
+    expect_offset(&o, 3, -1, ", step 2: goes from");
+    expect_offset(&o, 3, INT64_MIN, ", step 2: goes from");
+    expect_offset(&o, 2, INT64_MAX, ", step 1: goes from");
+    expect_offset(&o, 2, o.offsets[3] + 1, ", step 2: goes from");
+    expect_offset(&o, 2, o.offsets[1], ", step 1: has no bytes, where a sequence lies");
+    char words[80];
+    snprintf(words, sizeof words, ", step %d: has bytes, where no sequence lies", (int)o.padding);
+    expect_offset(&o, o.padding, o.offsets[o.padding] - 1, words);
+    ck_assert_msg(verify(o.sample.dir, &found) == 0, "%s", found.text.data);
+    bl_buffer_free(&found.text);
+    close(o.fd);
+    bl_layout_free(&o.layout);
+    sample_free(&o.sample);
+}
+END_TEST
+
+START_TEST(damaged_files_are_named_by_block_and_step)
+{
+    struct opened o;
+    struct bload_dataset *dataset;
+    struct bload_error error;
+    uint8_t out[16 * 60];
+    char words[100];
+    open_jpeg(&o);
+    int64_t data = (int64_t)o.layout.header.size + bl_layout_field(&o.layout, 0)->tensor.begin;
+    ck_assert_int_eq(pwrite(o.fd, "x", 1, data + o.offsets[1]), 1);
+    snprintf(words, sizeof words, "block %d of frames_jpeg, step 1: it is no JPEG file", (int)o.block);
+    expect(&o.sample, o.name, words);
+    snprintf(words, sizeof words, "block %d of frames_jpeg: its checksum is", (int)o.block);
+    expect(&o.sample, o.name, words);
+    ck_assert_int_eq(bload_dataset_open(o.sample.dir, &dataset, &error), BLOAD_OK);
+    ck_assert_int_eq(bload_read_block(dataset, o.block, 0, out, &error), BLOAD_EDATA);
+    snprintf(words, sizeof words, "block %d of frames, step 1: it is no JPEG file", (int)o.block);
+    ck_assert_msg(strstr(error.text, words) != NULL, "%s", error.text);
+    ck_assert_int_eq(bload_read_block(dataset, o.block + 1, 0, out, &error), BLOAD_OK);
+    bload_dataset_close(dataset);
+    /* Offsets that are no order are refused before they are used. */
+    int64_t wrong = INT64_MAX;
+    ck_assert_int_eq(pwrite(o.fd, &wrong, sizeof wrong, o.at + 16), sizeof wrong);
+    ck_assert_int_eq(bload_dataset_open(o.sample.dir, &dataset, &error), BLOAD_OK);
+    ck_assert_int_eq(bload_read_block(dataset, o.block, 0, out, &error), BLOAD_EDATA);
+    ck_assert_ptr_nonnull(strstr(error.text, "frames_offsets of block"));
+    bload_dataset_close(dataset);
+    close(o.fd);
+    bl_layout_free(&o.layout);
+    sample_free(&o.sample);
 }
 END_TEST
 
@@ -400,6 +510,8 @@ static void add(TCase *tests)
     tcase_add_loop_test(tests, a_sound_dataset_has_no_fault, 0, KINDS);
     tcase_add_loop_test(tests, every_flipped_bit_is_named_by_its_file, 0, KINDS);
     tcase_add_test(tests, a_flipped_bit_is_named_by_its_block);
+    tcase_add_test(tests, damaged_offsets_are_named_by_block_and_step);
+    tcase_add_test(tests, damaged_files_are_named_by_block_and_step);
     tcase_add_loop_test(tests, files_cut_short_or_long_missing_or_strange, 0, KINDS);
     tcase_add_test(tests, without_a_manifest_there_is_nothing_to_verify);
     tcase_add_loop_test(tests, a_signal_ends_it, 0, 2);

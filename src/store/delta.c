@@ -1,0 +1,88 @@
+#include "store/delta.h"
+
+#include <string.h>
+
+typedef uint8_t bytes16 __attribute__((vector_size(16)));
+
+#define COLOURS 3
+
+static void row_subtract(uint8_t *row, const uint8_t *other, size_t n)
+{
+    bytes16 a, b;
+    size_t i = 0;
+    for (; i + sizeof a <= n; i += sizeof a) {
+        memcpy(&a, row + i, sizeof a);
+        memcpy(&b, other + i, sizeof b);
+        a -= b;
+        memcpy(row + i, &a, sizeof a);
+    }
+    for (; i < n; i++)
+        row[i] = (uint8_t)(row[i] - other[i]);
+}
+
+static void row_add(uint8_t *row, const uint8_t *other, size_t n)
+{
+    bytes16 a, b;
+    size_t i = 0;
+    for (; i + sizeof a <= n; i += sizeof a) {
+        memcpy(&a, row + i, sizeof a);
+        memcpy(&b, other + i, sizeof b);
+        a += b;
+        memcpy(row + i, &a, sizeof a);
+    }
+    for (; i < n; i++)
+        row[i] = (uint8_t)(row[i] + other[i]);
+}
+
+/* Along the row and the colours at once: what the last pixel was stays in registers. */
+static void row_differences(uint8_t *pixel, size_t width)
+{
+    unsigned red = 0, green = 0, blue = 0;
+    for (size_t x = 0; x < width; x++, pixel += COLOURS) {
+        unsigned r = pixel[0], g = pixel[1], b = pixel[2];
+        pixel[0] = (uint8_t)(r - red);
+        pixel[1] = (uint8_t)((g - green) - (r - red));
+        pixel[2] = (uint8_t)((b - blue) - (g - green));
+        red = r;
+        green = g;
+        blue = b;
+    }
+}
+
+static void row_sums(uint8_t *pixel, size_t width)
+{
+    unsigned red = 0, green = 0, blue = 0;
+    for (size_t x = 0; x < width; x++, pixel += COLOURS) {
+        red += pixel[0];
+        green += pixel[1];
+        blue += pixel[2];
+        pixel[0] = (uint8_t)red;
+        pixel[1] = (uint8_t)(red + green);
+        pixel[2] = (uint8_t)(red + green + blue);
+    }
+}
+
+/* From the last row up, so that the row above still is what it was. */
+void bl_delta_encode(uint8_t *data, size_t pictures, size_t height, size_t width)
+{
+    size_t row = width * COLOURS;
+    for (size_t i = 0; i < pictures; i++, data += height * row) {
+        for (size_t y = height; y-- > 0;) {
+            if (y > 0)
+                row_subtract(data + y * row, data + (y - 1) * row, row);
+            row_differences(data + y * row, width);
+        }
+    }
+}
+
+void bl_delta_decode(uint8_t *data, size_t pictures, size_t height, size_t width)
+{
+    size_t row = width * COLOURS;
+    for (size_t i = 0; i < pictures; i++, data += height * row) {
+        for (size_t y = 0; y < height; y++) {
+            row_sums(data + y * row, width);
+            if (y > 0)
+                row_add(data + y * row, data + (y - 1) * row, row);
+        }
+    }
+}

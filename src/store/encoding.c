@@ -1,0 +1,45 @@
+#include "store/encoding.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define SIDE_MAX 65535 /* of a JPEG: sizes have 16 bits */
+
+char *bl_encoding_name(const struct bl_encoding *encoding, char out[BL_ENCODING_NAME_MAX])
+{
+    static const char *const names[] = {
+        [BL_ENCODING_RAW] = "raw", [BL_ENCODING_JPEG] = "jpeg", [BL_ENCODING_DELTA] = "delta"};
+    if (encoding->kind == BL_ENCODING_JPEG)
+        snprintf(out, BL_ENCODING_NAME_MAX, "jpeg:%d", encoding->quality);
+    else
+        snprintf(out, BL_ENCODING_NAME_MAX, "%s", names[encoding->kind]);
+    return out;
+}
+
+bool bl_encoding_parse(const char *name, struct bl_encoding *encoding)
+{
+    int64_t quality = BL_ENCODING_QUALITY;
+    *encoding = (struct bl_encoding){.kind = BL_ENCODING_RAW};
+    if (strcmp(name, "raw") == 0)
+        return true;
+    if (strcmp(name, "delta") == 0) {
+        encoding->kind = BL_ENCODING_DELTA;
+        return true;
+    }
+    if (strncmp(name, "jpeg", 4) != 0 ||
+        (name[4] && (name[4] != ':' || !bl_text_to_int(name + 5, strlen(name + 5), 1, 100, &quality))))
+        return false;
+    *encoding = (struct bl_encoding){BL_ENCODING_JPEG, (int)quality};
+    return true;
+}
+
+bool bl_encoding_takes(enum bl_encoding_kind kind, const struct bl_field *field)
+{
+    if (kind == BL_ENCODING_RAW)
+        return true;
+    if (field->dtype != BL_U8 || field->rank != 3 || field->shape[2] != 3 || field->pad)
+        return false;
+    return kind == BL_ENCODING_DELTA || (field->shape[0] <= SIDE_MAX && field->shape[1] <= SIDE_MAX);
+}

@@ -1,0 +1,127 @@
+#include "store/jpeg.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <turbojpeg.h>
+
+#define QUOTED(text) #text
+#define IN_QUOTES(macro) QUOTED(macro)
+
+/* Both are one handle of the library; two types, so that neither is taken for the other. */
+struct bl_jpeg_encoder {
+    tjhandle handle;
+};
+
+struct bl_jpeg_decoder {
+    tjhandle handle;
+};
+
+const char *bl_jpeg_version(void)
+{
+    return IN_QUOTES(TURBOJPEG_VERSION);
+}
+
+void bl_jpeg_forget_environment(void)
+{
+    static const char *const names[] = {"TJ_OPTIMIZE", "TJ_ARITHMETIC", "TJ_RESTART", "TJ_PROGRESSIVE"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        unsetenv(names[i]);
+}
+
+size_t bl_jpeg_most(size_t height, size_t width)
+{
+    unsigned long size = tjBufSize((int)width, (int)height, TJSAMP_420);
+    return size == (unsigned long)-1 ? 0 : size;
+}
+
+/* --- encoding --------------------------------------------------------------------------------------------------- */
+
+int bl_jpeg_encoder_open(struct bl_jpeg_encoder **out, struct bl_error *e)
+{
+    struct bl_jpeg_encoder *encoder = calloc(1, sizeof *encoder);
+    if (encoder)
+        encoder->handle = tjInitCompress();
+    if (!encoder || !encoder->handle) {
+        free(encoder);
+        return bl_error_memory(e);
+    }
+    *out = encoder;
+    return BL_OK;
+}
+
+void bl_jpeg_encoder_close(struct bl_jpeg_encoder *encoder)
+{
+    if (!encoder)
+        return;
+    (void)tjDestroy(encoder->handle);
+    free(encoder);
+}
+
+int bl_jpeg_encode(struct bl_jpeg_encoder *encoder, const uint8_t *picture, size_t height, size_t width, int quality,
+                   uint8_t *out, size_t *size, struct bl_error *e)
+{
+    unsigned long taken = bl_jpeg_most(height, width);
+    if (tjCompress2(encoder->handle, picture, (int)width, 0, (int)height, TJPF_RGB, &out, &taken, TJSAMP_420, quality,
+                    TJFLAG_NOREALLOC | TJFLAG_ACCURATEDCT) != 0)
+        return bl_error_set(e, BL_EFAIL, "libjpeg-turbo cannot encode a picture: %s", tjGetErrorStr2(encoder->handle));
+    *size = taken;
+    return BL_OK;
+}
+
+/* --- decoding --------------------------------------------------------------------------------------------------- */
+
+int bl_jpeg_decoder_open(struct bl_jpeg_decoder **out, struct bl_error *e)
+{
+    struct bl_jpeg_decoder *decoder = calloc(1, sizeof *decoder);
+    if (decoder)
+        decoder->handle = tjInitDecompress();
+    if (!decoder || !decoder->handle) {
+        free(decoder);
+        return bl_error_memory(e);
+    }
+    *out = decoder;
+    return BL_OK;
+}
+
+void bl_jpeg_decoder_close(struct bl_jpeg_decoder *decoder)
+{
+    if (!decoder)
+        return;
+    (void)tjDestroy(decoder->handle);
+    free(decoder);
+}
+
+/* What the library says is damage, unless there was no memory for it. */
+static int refuse(const struct bl_jpeg_decoder *decoder, struct bl_error *e)
+{
+    if (bl_error_memory_seen())
+        return bl_error_memory(e);
+    return bl_error_set(e, BL_EDATA, "it is no JPEG file, or a damaged one: %s", tjGetErrorStr2(decoder->handle));
+}
+
+int bl_jpeg_check(struct bl_jpeg_decoder *decoder, const uint8_t *file, size_t size, size_t height, size_t width,
+                  struct bl_error *e)
+{
+    int w = 0, h = 0, sampling = 0, colours = 0;
+    bl_error_memory_watch();
+    if (tjDecompressHeader3(decoder->handle, file, size, &w, &h, &sampling, &colours) != 0)
+        return refuse(decoder, e);
+    if ((size_t)w != width || (size_t)h != height)
+        return bl_error_set(e, BL_EDATA, "it is a JPEG file of %dx%d, not of %zux%zu", w, h, width, height);
+    return BL_OK;
+}
+
+/* Even a warning is damage: these files were written whole. A file of thousands of scans, which would take hours, is
+ * none of ours either. */
+int bl_jpeg_decode(struct bl_jpeg_decoder *decoder, const uint8_t *file, size_t size, uint8_t *picture, size_t height,
+                   size_t width, struct bl_error *e)
+{
+    int code = bl_jpeg_check(decoder, file, size, height, width, e);
+    if (code)
+        return code;
+    if (tjDecompress2(decoder->handle, file, size, picture, (int)width, 0, (int)height, TJPF_RGB,
+                      TJFLAG_ACCURATEDCT | TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS) != 0)
+        return refuse(decoder, e);
+    return BL_OK;
+}

@@ -1,0 +1,277 @@
+/* What frames at rest can be: names, differences and their way back, JPEG files and what they decode to. */
+#include "store/encoding.h"
+
+#include <string.h>
+#include <turbojpeg.h>
+
+#include "sample.h"
+#include "store/delta.h"
+#include "store/jpeg.h"
+
+/* --- names ------------------------------------------------------------------------------------------------------ */
+
+START_TEST(names_are_read_back)
+{
+    static const char *const names[] = {"raw", "jpeg:1", "jpeg:90", "jpeg:100", "delta"};
+    static const char *const others[] = {"", "jpeg:", "jpeg:0", "jpeg:101", "jpeg:9x", "jpegs", "deltas", "delta:1"};
+    struct bl_encoding encoding;
+    char name[BL_ENCODING_NAME_MAX];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        ck_assert(bl_encoding_parse(names[i], &encoding));
+        ck_assert_str_eq(bl_encoding_name(&encoding, name), names[i]);
+    }
+    ck_assert(bl_encoding_parse("jpeg", &encoding));
+    ck_assert_str_eq(bl_encoding_name(&encoding, name), "jpeg:90");
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        ck_assert_msg(!bl_encoding_parse(others[i], &encoding), "%s", others[i]);
+}
+END_TEST
+
+START_TEST(pictures_alone_are_taken)
+{
+    const struct bl_field frames = {.dtype = BL_U8, .rank = 3, .shape = {4, 5, 3}};
+    struct bl_field field = frames;
+    ck_assert(bl_encoding_takes(BL_ENCODING_JPEG, &field));
+    ck_assert(bl_encoding_takes(BL_ENCODING_DELTA, &field));
+    field.dtype = BL_I8;
+    ck_assert(!bl_encoding_takes(BL_ENCODING_JPEG, &field));
+    field = frames;
+    field.shape[2] = 4;
+    ck_assert(!bl_encoding_takes(BL_ENCODING_DELTA, &field));
+    field = frames;
+    field.rank = 2;
+    ck_assert(!bl_encoding_takes(BL_ENCODING_DELTA, &field));
+    field = frames;
+    field.pad = 7;
+    ck_assert(!bl_encoding_takes(BL_ENCODING_JPEG, &field));
+    field = frames;
+    field.shape[0] = 65536;
+    ck_assert(!bl_encoding_takes(BL_ENCODING_JPEG, &field));
+    ck_assert(bl_encoding_takes(BL_ENCODING_DELTA, &field));
+    field.shape[0] = 65535;
+    ck_assert(bl_encoding_takes(BL_ENCODING_JPEG, &field));
+}
+END_TEST
+
+/* --- differences ------------------------------------------------------------------------------------------------ */
+
+static void fill_at_random(uint8_t *data, size_t size, uint32_t seed)
+{
+    for (size_t i = 0; i < size; i++) {
+        seed = seed * 1664525 + 1013904223;
+        data[i] = (uint8_t)(seed >> 24);
+    }
+}
+
+/* The definition, one axis after the other, each from its end. */
+static void differences_along(uint8_t *data, size_t outer, size_t count, size_t inner)
+{
+    for (size_t o = 0; o < outer; o++, data += count * inner) {
+        for (size_t i = count * inner; i-- > inner;)
+            data[i] = (uint8_t)(data[i] - data[i - inner]);
+    }
+}
+
+START_TEST(differences_are_along_three_axes_and_undone)
+{
+    static const size_t sizes[][2] = {{1, 1}, {1, 7}, {5, 1}, {2, 2}, {3, 16}, {17, 33}, {9, 64}};
+    enum { PICTURES = 3 };
+    size_t height = sizes[_i][0], width = sizes[_i][1], size = PICTURES * height * width * 3;
+    uint8_t *data = malloc(size), *was = malloc(size), *expected = malloc(size);
+    ck_assert(data && was && expected);
+    fill_at_random(was, size, (uint32_t)_i + 1);
+    memcpy(data, was, size);
+    memcpy(expected, was, size);
+    differences_along(expected, PICTURES * height * width, 3, 1);
+    differences_along(expected, PICTURES, height, width * 3);
+    differences_along(expected, PICTURES * height, width, 3);
+    bl_delta_encode(data, PICTURES, height, width);
+    ck_assert_int_eq(memcmp(data, expected, size), 0);
+    bl_delta_decode(data, PICTURES, height, width);
+    ck_assert_int_eq(memcmp(data, was, size), 0);
+    free(data);
+    free(was);
+    free(expected);
+}
+END_TEST
+
+/* --- JPEG ------------------------------------------------------------------------------------------------------- */
+
+#define HEIGHT 18
+#define WIDTH 31
+
+static void paint(uint8_t picture[HEIGHT * WIDTH * 3])
+{
+    for (int i = 0; i < HEIGHT * WIDTH * 3; i++)
+        picture[i] = (uint8_t)(i / 3 * 5 + i % 3 * 60 + i / 200);
+}
+
+/* Encodes to memory of its own; *size is the file's. */
+static uint8_t *encode(const uint8_t *picture, int quality, size_t *size)
+{
+    struct bl_jpeg_encoder *encoder;
+    struct bl_error e = {0};
+    uint8_t *file = malloc(bl_jpeg_most(HEIGHT, WIDTH));
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(bl_jpeg_encoder_open(&encoder, &e), 0);
+    ck_assert_msg(bl_jpeg_encode(encoder, picture, HEIGHT, WIDTH, quality, file, size, &e) == 0, "%s", e.text);
+    bl_jpeg_encoder_close(encoder);
+    return file;
+}
+
+START_TEST(files_decode_as_the_library_decodes_them)
+{
+    uint8_t picture[HEIGHT * WIDTH * 3], ours[HEIGHT * WIDTH * 3], theirs[HEIGHT * WIDTH * 3];
+    struct bl_jpeg_decoder *decoder;
+    struct bl_error e = {0};
+    size_t size = 0, smaller = 0;
+    paint(picture);
+    uint8_t *file = encode(picture, 90, &size), *coarse = encode(picture, 20, &smaller);
+    ck_assert_uint_lt(smaller, size);
+    ck_assert_int_eq(bl_jpeg_decoder_open(&decoder, &e), 0);
+    ck_assert_msg(bl_jpeg_decode(decoder, file, size, ours, HEIGHT, WIDTH, &e) == 0, "%s", e.text);
+    tjhandle handle = tjInitDecompress();
+    ck_assert_int_eq(tjDecompress2(handle, file, size, theirs, WIDTH, 0, HEIGHT, TJPF_RGB, 0), 0);
+    ck_assert_int_eq(memcmp(ours, theirs, sizeof ours), 0);
+    int width, height, sampling, colours;
+    ck_assert_int_eq(tjDecompressHeader3(handle, file, size, &width, &height, &sampling, &colours), 0);
+    ck_assert_int_eq(sampling, TJSAMP_420);
+    ck_assert_int_eq(colours, TJCS_YCbCr);
+    tjDestroy(handle);
+    bl_jpeg_decoder_close(decoder);
+    free(file);
+    free(coarse);
+}
+END_TEST
+
+START_TEST(what_is_no_such_file_is_refused)
+{
+    uint8_t picture[HEIGHT * WIDTH * 3];
+    struct bl_jpeg_decoder *decoder;
+    struct bl_error e = {0};
+    size_t size = 0;
+    paint(picture);
+    uint8_t *file = encode(picture, 90, &size);
+    ck_assert_int_eq(bl_jpeg_decoder_open(&decoder, &e), 0);
+    ck_assert_int_eq(bl_jpeg_decode(decoder, file, size, picture, WIDTH, HEIGHT, &e), BL_EDATA);
+    ck_assert_str_eq(e.text, "it is a JPEG file of 31x18, not of 18x31");
+    bl_error_clear(&e);
+    ck_assert_int_eq(bl_jpeg_check(decoder, file, 0, HEIGHT, WIDTH, &e), BL_EDATA);
+    bl_error_clear(&e);
+    ck_assert_int_eq(bl_jpeg_check(decoder, file, size, HEIGHT, WIDTH, &e), 0);
+    for (size_t cut = 1; cut < size; cut += 7) {
+        ck_assert_int_eq(bl_jpeg_decode(decoder, file, size - cut, picture, HEIGHT, WIDTH, &e), BL_EDATA);
+        bl_error_clear(&e);
+    }
+    file[0] = 'x';
+    ck_assert_int_eq(bl_jpeg_check(decoder, file, size, HEIGHT, WIDTH, &e), BL_EDATA);
+    bl_jpeg_decoder_close(decoder);
+    free(file);
+}
+END_TEST
+
+START_TEST(the_environment_decides_nothing)
+{
+    static const char *const names[] = {"TJ_OPTIMIZE", "TJ_ARITHMETIC", "TJ_RESTART", "TJ_PROGRESSIVE"};
+    uint8_t picture[HEIGHT * WIDTH * 3];
+    size_t size = 0, other = 0;
+    paint(picture);
+    uint8_t *file = encode(picture, 90, &size);
+    ck_assert_int_eq(setenv(names[_i], "1", 1), 0);
+    uint8_t *different = encode(picture, 90, &other); /* or this test says nothing */
+    ck_assert(other != size || memcmp(file, different, size) != 0);
+    bl_jpeg_forget_environment();
+    uint8_t *same = encode(picture, 90, &other);
+    ck_assert_uint_eq(other, size);
+    ck_assert_int_eq(memcmp(file, same, size), 0);
+    free(file);
+    free(different);
+    free(same);
+}
+END_TEST
+
+/* --- blocks ----------------------------------------------------------------------------------------------------- */
+
+/* A block of three places, of which the second failed, in 12 steps: starts 0, 3, 8 (aligned), lengths 2, 4, 2. */
+static void three_places(struct bl_block *block, const struct bl_format *format)
+{
+    static const int32_t cu_seqlens[] = {0, 3, 8, 10};
+    static const int32_t length[] = {2, 4, 2};
+    struct bl_error e = {0};
+    ck_assert_int_eq(bl_block_make(block, format, true, &e), 0);
+    block->num_sequences = 3;
+    memcpy(block->cu_seqlens, cu_seqlens, sizeof cu_seqlens);
+    memcpy(block->length, length, sizeof length);
+    fill_at_random(block->field[0], bl_format_block_bytes(format, 0), 5);
+    bl_block_fail(block, format, 1);
+}
+
+static const struct bl_format twelve = {
+    .T = 12,
+    .S = 3,
+    .blocks = 1,
+    .blocks_per_shard = 1,
+    .fields = {.count = 1, .field = {{.name = "frames", .dtype = BL_U8, .rank = 3, .shape = {4, 5, 3}}}},
+    .encoding = {{BL_ENCODING_JPEG, 80}}};
+
+START_TEST(steps_have_files_where_sequences_lie)
+{
+    struct bl_block block;
+    struct bl_codec *codec;
+    struct bl_error e = {0};
+    int64_t offsets[13];
+    const uint8_t *bytes;
+    three_places(&block, &twelve);
+    ck_assert_int_eq(bl_codec_open(&twelve, _i == 1, &codec, &e), 0);
+    ck_assert_int_eq(bl_codec_encode_jpeg(codec, &block, 0, offsets, &bytes, &e), 0);
+    ck_assert_int_eq(offsets[0], 0);
+    /* Their own: 0 1, 8 9; zeros: 3 to 7; padding: 2, 10 11. */
+    static const char own[] = "xx......xx..", again[] = "..x.......xx";
+    for (int t = 0; t < 12; t++) {
+        int64_t size = offsets[t + 1] - offsets[t];
+        bool has = own[t] == 'x' || (again[t] == 'x' && _i == 1);
+        ck_assert_msg((size > 0) == has, "step %d has %d bytes", t, (int)size);
+        if (size && again[t] == 'x')
+            ck_assert_int_eq(memcmp(bytes + offsets[t], bytes + offsets[t - 1], (size_t)size), 0);
+    }
+    ck_assert_int_eq(bl_codec_check_offsets(&twelve, offsets, offsets[12]), -1);
+    ck_assert_int_eq(bl_codec_check_offsets(&twelve, offsets, offsets[12] - 1), _i == 1 ? 11 : 9);
+    offsets[1] = -1;
+    ck_assert_int_eq(bl_codec_check_offsets(&twelve, offsets, offsets[12]), 0);
+    bl_codec_close(codec);
+    bl_block_free(&block);
+}
+END_TEST
+
+START_TEST(a_block_of_padding_is_empty)
+{
+    struct bl_block block;
+    struct bl_error e = {0};
+    uint8_t step[12];
+    ck_assert_int_eq(bl_block_make(&block, &twelve, false, &e), 0);
+    for (int repeat = 0; repeat < 2; repeat++) {
+        memset(step, 99, sizeof step);
+        bl_block_steps(&block, &twelve, repeat, step);
+        for (int t = 0; t < 12; t++)
+            ck_assert_int_eq(step[t], BL_STEP_EMPTY);
+    }
+    bl_block_free(&block);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_test(tests, names_are_read_back);
+    tcase_add_test(tests, pictures_alone_are_taken);
+    tcase_add_loop_test(tests, differences_are_along_three_axes_and_undone, 0, 7);
+    tcase_add_test(tests, files_decode_as_the_library_decodes_them);
+    tcase_add_test(tests, what_is_no_such_file_is_refused);
+    tcase_add_loop_test(tests, the_environment_decides_nothing, 0, 4);
+    tcase_add_loop_test(tests, steps_have_files_where_sequences_lie, 0, 2);
+    tcase_add_test(tests, a_block_of_padding_is_empty);
+}
+
+int main(void)
+{
+    return unit_run("encoding", add);
+}
