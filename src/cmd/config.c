@@ -22,7 +22,7 @@ static int refuse(const struct reading *r, const yaml_node_t *node, const char *
 }
 
 /* Keeps a text as long as the configuration; NULL, with the error set, for no memory. */
-static const char *keep(struct bl_config *c, char *copy, struct bl_error *e)
+static char *keep(struct bl_config *c, char *copy, struct bl_error *e)
 {
     char **text = copy ? realloc(c->text, (c->texts + 1) * sizeof *text) : NULL;
     if (!text) {
@@ -35,7 +35,7 @@ static const char *keep(struct bl_config *c, char *copy, struct bl_error *e)
 }
 
 /* A scalar's text, kept as long as the configuration. NULL, with the error set, when it is no text. */
-static const char *keep_scalar(const struct reading *r, const yaml_node_t *node, const char *what)
+static char *keep_scalar(const struct reading *r, const yaml_node_t *node, const char *what)
 {
     if (node->type != YAML_SCALAR_NODE) {
         refuse(r, node, what,
@@ -119,13 +119,23 @@ static int set_option(const struct reading *r, struct bl_options *options, const
     return place(r, code && strncmp(r->e->text, "unknown", 7) == 0 ? key_node : value_node, code);
 }
 
-/* The pair's key, which may not be that of a pair before it; NULL with the error set. */
+/* Whether a key is that one, which "_" spells as "-" does. */
+static bool is_key(const char *text, const char *key)
+{
+    for (; *text && (*text == *key || (*text == '_' && *key == '-')); text++)
+        key++;
+    return *text == *key;
+}
+
+/* The pair's key, spelt with "-", which may not be that of a pair before it; NULL with the error set. */
 static const char *read_key(const struct reading *r, const yaml_node_t *mapping, const yaml_node_pair_t *pair)
 {
     const yaml_node_t *node = node_at(r, pair->key);
-    const char *key = keep_scalar(r, node, "key");
+    char *key = keep_scalar(r, node, "key");
+    for (char *at = key; at && (at = strchr(at, '_'));)
+        *at = '-';
     for (const yaml_node_pair_t *before = mapping->data.mapping.pairs.start; key && before < pair; before++) {
-        if (strcmp((const char *)node_at(r, before->key)->data.scalar.value, key) != 0)
+        if (!is_key((const char *)node_at(r, before->key)->data.scalar.value, key))
             continue;
         refuse(r, node, "key given twice: ", key);
         return NULL;

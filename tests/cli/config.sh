@@ -28,6 +28,10 @@ END
 T: 5
 T: 6
 END
+    refuse 'set.yaml:2:1: key given twice: shard-size' <<'END'
+shard_size: 5M
+shard-size: 6M
+END
     refuse 'set.yaml:1:10: sources: a list is expected (- path: videos/)' <<<'sources: videos'
     refuse 'set.yaml:3:5: unknown key in a source (path, kind): paht' <<'END'
 sources:

@@ -76,6 +76,7 @@ START_TEST(faults_have_a_line_and_a_column)
         {"T: [12]\n", "dir/c.yaml:1:4: T: a single value, not a list"},
         {"T: {a: b}\n", "dir/c.yaml:1:4: T: a single value, not a mapping"},
         {"T: 12\nT: 13\n", "dir/c.yaml:2:1: key given twice: T"},
+        {"min-length: 12\nmin_length: 13\n", "dir/c.yaml:2:1: key given twice: min-length"},
         {"T:\n", "dir/c.yaml:1:3: T expects"},
         {"fill: best\n", "dir/c.yaml:1:7: fill expects one of optimal"},
         {"sources: videos\n", "dir/c.yaml:1:10: sources: a list is expected"},
