@@ -56,6 +56,13 @@ bool bl_kind_takes(const struct bl_kind *kind, const char *name)
     return kind->standard_input && strcmp(name, "-") == 0;
 }
 
+double bl_kind_begin(const struct bl_rational *rate, const double *times, int64_t start, int64_t i)
+{
+    if (!rate->den)
+        return times[i];
+    return (times ? times[i] : (double)(start + i)) * (double)rate->den / (double)rate->num;
+}
+
 bool bl_kind_rate(const struct bl_kind *kind, const char *sampling, int64_t *num, int64_t *den)
 {
     char own[256]; /* what follows is of further fields */

@@ -55,9 +55,11 @@ struct bl_stretch {
     bool list;          /* the only input is a list: these lines of it are wanted */
     const struct bl_line *line;
     int lines;
-    const char *fault; /* why the list ends behind them, though it should not; or NULL */
-    bool again;        /* the rows are in a table already: only what readers need is wanted */
-    uint64_t receipt;  /* for bl_kind.keep: count may set it */
+    const char *fault;             /* why the list ends behind them, though it should not; or NULL */
+    bool again;                    /* the rows are in a table already: only what readers need is wanted */
+    bool times;                    /* rows are to tell when their steps begin */
+    const struct bl_row *followed; /* of a kind that follows: the row whose steps it takes up, its path openable */
+    uint64_t receipt;              /* for bl_kind.keep: count may set it */
 };
 
 /* Takes a row that count found in the stretch's input of that number. id, path, kind, bytes and sampling are set by the
@@ -69,10 +71,11 @@ typedef int bl_row_emit(void *sink, int input, const struct bl_row *row, struct 
 struct bl_request {
     struct bl_row row;    /* as the scan left it; path is openable */
     int64_t source_start; /* first step wanted */
-    int64_t steps;        /* how many; source_start + steps <= row.length */
+    int64_t steps;        /* how many; source_start + steps <= row.length, or followed */
     uint8_t *const *out;  /* per field: steps * bl_field_step_bytes bytes, to be filled wholly */
     double *times; /* [steps] when each begins, in seconds from the first of the sequence, or of a kind that numbers its
                       steps in those: filled in by that kind, where not NULL, and read by one that follows it */
+    int64_t followed; /* of a kind that follows: how many steps the sequence has; row is of its own file, if any */
 };
 
 /* What reading a piece noticed without failing: a reason to be kept beside the sequence, which stays ok. */
@@ -101,8 +104,9 @@ struct bl_kind {
     bool gives_way;                /* its files in folders are no inputs where there are others: a readme, a list */
     bool first_decides;            /* the first usable file's fields are the dataset's: others that are unlike it are
                                       left out one by one. Else nothing is packed where they differ */
-    bool tells_times;              /* read fills in request.times, in seconds */
+    bool tells_times;              /* count fills in row.times, read request.times, in seconds */
     bool numbers_steps;            /* the same, in steps of what they were taken from, of which some may be missing */
+    bool weighs_times;             /* of one that follows: count asks for times, as read does */
     /* Bytes of input that are counted at once: a larger file is cut into parts of this size if it is divisible, files
      * that are small are counted together. 0: each file by itself, which then has one row. */
     int64_t stretch;
@@ -143,6 +147,9 @@ struct bl_kind {
      */
     void (*columns)(const void *config, bool lists, struct bl_buffer *out);
 
+    /* Adds up what is told by the row's further columns, for a summary. May be NULL. */
+    void (*remark)(const void *config, const struct bl_row *row, struct bl_remarks *remarks);
+
     /* The options that decide lengths, in canonical form, for the table's column of that name. */
     void (*sampling)(const void *config, struct bl_buffer *out);
 
@@ -151,8 +158,18 @@ struct bl_kind {
     bool (*rate)(const char *sampling, int64_t *num, int64_t *den);
 
     /* Of a kind that has no sequences of its own, but follows those of another (see kind/joined): what it must be told.
-     * Its rows say by their status alone whether it has something for a sequence. Else NULL. */
+     * Its rows say by their status whether it has something for a sequence; their length is that of its file, if it has
+     * any, in units of its own. Else NULL. */
     enum bl_follow (*follows)(const void *config);
+
+    /* Of a kind that follows: told what it follows before anything is counted. num / den steps a second, or den 0: that
+     * is not known; tolerance: steps by which it may fall short, or -1: not said. May be NULL. BL_EUSAGE: that cannot
+     * be followed. */
+    int (*follow)(void *config, int64_t num, int64_t den, int64_t tolerance, struct bl_error *e);
+
+    /* The kind that it is, as a field of others, where every step has a stretch of it; NULL: there is none. It follows;
+     * its config begins with this one's, and its options go on from this one's. */
+    const struct bl_kind *per_step;
 
     /* Whether a file may be counted in parts. May be NULL: none. */
     int (*divisible)(const void *config, const struct bl_input *input, bool *divisible, struct bl_error *e);
@@ -216,6 +233,10 @@ int bl_kind_index(const struct bl_kind *kind);
 
 /* Whether the kind takes files of this name, by its extension. */
 bool bl_kind_takes(const struct bl_kind *kind, const char *name);
+
+/* When step i of a request or row begins whose first is step number start, in seconds: as times say, or where a rate is
+ * set by that and the steps' numbers, which are those that times say, if not NULL. */
+double bl_kind_begin(const struct bl_rational *rate, const double *times, int64_t start, int64_t i);
 
 /* Steps a second, num / den, of sequences that were sampled so; false where they have no rate. */
 bool bl_kind_rate(const struct bl_kind *kind, const char *sampling, int64_t *num, int64_t *den);

@@ -63,6 +63,16 @@ bool bl_row_value(const struct bl_row *row, const char *wanted, struct bl_buffer
     return false;
 }
 
+int64_t bl_row_number(const struct bl_row *row, const char *name)
+{
+    struct bl_buffer text = {0};
+    int64_t number = 0;
+    if (!bl_row_value(row, name, &text) || !bl_text_to_int(text.data, text.size, 0, INT64_MAX, &number))
+        number = 0;
+    bl_buffer_free(&text);
+    return number;
+}
+
 /* Whether a column is called like the first size bytes of stem, and then the end. */
 static bool is_called(const char *name, const char *stem, size_t size, const char *end)
 {

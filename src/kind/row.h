@@ -37,6 +37,10 @@ struct bl_row {
     const char *start, *duration, *channel;
     const char *further; /* values of further columns, a tab before each, escaped; or NULL */
     const char *columns; /* their names, a tab before each; or NULL: not known */
+    /* As a count tells where it was asked to (bl_stretch.times): */
+    const double
+        *times;    /* [length] when steps begin, in seconds from the first; or NULL: by their rate, or not known */
+    double origin; /* when the first begins, in seconds, by the clock of its file; 0 where that has none */
 };
 
 const char *bl_row_status_name(enum bl_row_status status);
@@ -49,6 +53,16 @@ int64_t bl_row_offset(const struct bl_row *row);
 
 /* Appends the value of a further column, unescaped; false where there is none of that name, or it is no value. */
 bool bl_row_value(const struct bl_row *row, const char *name, struct bl_buffer *out);
+
+/* Sums of what the columns of rows tell, for a summary. */
+struct bl_remarks {
+    int64_t missing;  /* numbers between those of a folder's images that none has */
+    int64_t left_out; /* of fields that have a stretch of samples for each step: samples in none of them */
+    int64_t filled;   /* and zeros in them, where there is no sound */
+};
+
+/* The whole number in a further column; 0 where there is none. */
+int64_t bl_row_number(const struct bl_row *row, const char *name);
 
 /* Whether a field that comes from a file of its own was brought to the row's length: columns NAME.path, NAME.bytes and
  * NAME.length follow on each other, and NAME.length is another. */

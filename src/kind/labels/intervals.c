@@ -157,12 +157,9 @@ static int open_reader(const void *config, const struct bl_kind_env *env, const 
 /* Where step i of the piece begins, in the unit of the intervals. */
 static double begin_of(const struct bl_intervals_config *config, const struct bl_request *request, int64_t i)
 {
-    double step = (double)(request->source_start + i);
     if (config->unit == BL_INTERVALS_STEPS)
-        return step;
-    if (!config->rate.den)
-        return request->times[i];
-    return (request->times ? request->times[i] : step) * (double)config->rate.den / (double)config->rate.num;
+        return (double)(request->source_start + i);
+    return bl_kind_begin(&config->rate, request->times, request->source_start, i);
 }
 
 static void paint(const struct bl_intervals_config *config, const struct bl_annotated *a, double begin, uint8_t *out)

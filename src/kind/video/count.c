@@ -4,7 +4,9 @@
 #include "kind/video/count.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "kind/video/clock.h"
 #include "kind/video/frames.h"
 #include "kind/video/pick.h"
 #include "kind/video/stream.h"
@@ -18,51 +20,91 @@ struct decoded {
     bool cut;
 };
 
-/* The length by packets alone; false where that is not to be had. */
-static bool length_by_packets(const struct bl_tally *t, const struct bl_video_config *config, struct bl_pick pick,
-                              int64_t *length)
+/* Going through frames in the order in which they are shown. */
+struct walk {
+    struct bl_pick pick;
+    struct bl_clock clock;
+    bool wanted;    /* when steps begin: of those that --fps makes that is known */
+    int64_t before; /* when the frame before is shown, in ticks */
+    double *times;  /* [pick.taken] */
+    int64_t room;
+};
+
+/* Notes the frame before, which is taken so often. */
+static int walk_take(struct walk *w, int64_t times, struct bl_error *e)
 {
-    if (t->suspicious || t->cut || t->late || t->frames == 0 || config->count == BL_COUNT_DECODE)
-        return false;
-    for (size_t i = 0; i < t->times; i++)
-        bl_pick_push(&pick, t->time[i]);
-    if (t->times)
-        bl_pick_end(&pick, t->end);
-    *length = t->times ? pick.taken : (t->frames + config->stride - 1) / config->stride;
-    return true;
+    if (!w->wanted || w->pick.stride == 0 || times == 0)
+        return BL_OK;
+    if (w->pick.taken > w->room) {
+        int64_t room = w->room ? 2 * w->room : 256;
+        double *larger = realloc(w->times, (size_t)room * sizeof *larger);
+        if (!larger)
+            return bl_error_memory(e);
+        w->times = larger;
+        w->room = room;
+    }
+    w->times[w->pick.taken - 1] = bl_clock_seconds(&w->clock, w->before);
+    return BL_OK;
 }
 
-static int decode_frames(struct bl_frames *f, struct bl_pick *pick, struct decoded *out, AVFrame *frame,
-                         struct bl_error *e)
+static int walk_push(struct walk *w, int64_t time, struct bl_error *e)
+{
+    int code = walk_take(w, bl_pick_push(&w->pick, time), e);
+    w->before = time;
+    return code;
+}
+
+/* The length by packets alone: 1, 0 where that is not to be had, or a code. */
+static int length_by_packets(const struct bl_tally *t, const struct bl_video_config *config, struct walk *w,
+                             int64_t *length, struct bl_error *e)
+{
+    int code = BL_OK;
+    if (t->suspicious || t->cut || t->late || t->frames == 0 || config->count == BL_COUNT_DECODE)
+        return 0;
+    if (t->times)
+        w->clock.origin = t->time[0];
+    for (size_t i = 0; i < t->times && !code; i++)
+        code = walk_push(w, t->time[i], e);
+    if (t->times && !code)
+        code = walk_take(w, bl_pick_end(&w->pick, t->end), e);
+    *length = t->times ? w->pick.taken : (t->frames + config->stride - 1) / config->stride;
+    return code ? code : 1;
+}
+
+static int decode_frames(struct bl_frames *f, struct walk *w, struct decoded *out, AVFrame *frame, struct bl_error *e)
 {
     int64_t end = AV_NOPTS_VALUE;
     int rc;
     while ((rc = bl_frames_next(f, frame, e)) > 0) {
         int64_t time = bl_frames_time(frame);
-        if (pick->stride == 0 && out->frames == 0 && time == AV_NOPTS_VALUE)
+        if (w->pick.stride == 0 && out->frames == 0 && time == AV_NOPTS_VALUE)
             return bl_error_set(e, BL_EDATA, "its frames have no timestamps, which --fps needs");
-        bl_pick_push(pick, time);
+        bl_clock_note(&w->clock, frame, out->frames);
+        rc = walk_push(w, time, e);
+        if (rc)
+            return rc;
         out->frames++;
         out->flagged += bl_frames_is_damaged(frame);
         end = bl_frames_time_end(f, frame);
     }
-    bl_pick_end(pick, end);
-    out->length = pick->taken;
+    if (!rc)
+        rc = walk_take(w, bl_pick_end(&w->pick, end), e);
+    out->length = w->pick.taken;
     out->refused = f->refused;
     out->cut = f->cut;
     return rc;
 }
 
-static int decode(const struct bl_demux *counted, struct bl_pick *pick, struct decoded *out, struct bl_error *e)
+static int decode(const struct bl_demux *counted, struct walk *w, struct decoded *out, struct bl_error *e)
 {
     AVFrame *frame = av_frame_alloc();
     if (!frame)
         return bl_error_memory(e);
     struct bl_frames f;
-    enum bl_demux_mode mode = pick->stride == 0 ? BL_DEMUX_TIMES : BL_DEMUX_DECODE;
+    enum bl_demux_mode mode = w->pick.stride == 0 || w->wanted ? BL_DEMUX_TIMES : BL_DEMUX_DECODE;
     int rc = bl_frames_open(&f, counted->path, counted->bytes, counted->stream->index, mode, counted->cancel, e);
     if (!rc) {
-        rc = decode_frames(&f, pick, out, frame, e);
+        rc = decode_frames(&f, w, out, frame, e);
         bl_frames_close(&f);
     }
     av_frame_free(&frame);
@@ -90,11 +132,11 @@ static void reason_write(char *text, size_t size, const struct bl_tally *t, cons
         snprintf(text, size, "begins between keyframes: %lld of %lld frames decode", frames, expected);
 }
 
-static int length_by_decoding(const struct bl_demux *d, const struct bl_tally *t, struct bl_pick pick,
+static int length_by_decoding(const struct bl_demux *d, const struct bl_tally *t, struct walk *w,
                               struct bl_count_result *result, struct bl_error *e)
 {
     struct decoded decoded = {0};
-    int rc = decode(d, &pick, &decoded, e);
+    int rc = decode(d, w, &decoded, e);
     if (rc)
         return rc;
     if (decoded.frames == 0 && t->frames == 0)
@@ -107,17 +149,17 @@ static int length_by_decoding(const struct bl_demux *d, const struct bl_tally *t
 }
 
 static int count_tallied(const struct bl_video_config *config, const struct bl_demux *d, const struct bl_tally *t,
-                         struct bl_count_result *result, struct bl_error *e)
+                         struct walk *w, struct bl_count_result *result, struct bl_error *e)
 {
-    struct bl_pick pick;
     AVRational tick = d->stream->time_base;
-    if (!bl_pick_init(&pick, config->fps.num, config->fps.den, config->stride, tick.num, tick.den))
+    w->clock = (struct bl_clock){tick, AV_NOPTS_VALUE};
+    if (!bl_pick_init(&w->pick, config->fps.num, config->fps.den, config->stride, tick.num, tick.den))
         return bl_error_set(e, BL_EDATA, "a time base of %d/%d s, which --fps cannot use", tick.num, tick.den);
-    if (!length_by_packets(t, config, pick, &result->length)) {
-        int rc = length_by_decoding(d, t, pick, result, e);
-        if (rc)
-            return rc;
-    }
+    int rc = length_by_packets(t, config, w, &result->length, e);
+    if (rc == 0)
+        rc = length_by_decoding(d, t, w, result, e);
+    if (rc < 0)
+        return rc;
     if (result->length == 0)
         return bl_error_set(e, BL_EDATA, "too short: --fps takes none of its frames");
     if (result->length > INT32_MAX)
@@ -126,8 +168,19 @@ static int count_tallied(const struct bl_video_config *config, const struct bl_d
     return 0;
 }
 
+/* What the walk found out about times goes to the result. */
+static void tell_times(struct walk *w, struct bl_count_result *result)
+{
+    bool known = w->clock.origin != AV_NOPTS_VALUE;
+    result->origin = known ? (double)w->clock.origin * av_q2d(w->clock.tick) : 0;
+    if (known)
+        result->times = w->times;
+    else
+        free(w->times);
+}
+
 int bl_count_video(const struct bl_video_config *config, const struct bl_cancel *cancel, const struct bl_input *input,
-                   struct bl_count_result *result, struct bl_error *e)
+                   bool times, struct bl_count_result *result, struct bl_error *e)
 {
     *result = (struct bl_count_result){.stream = -1};
     struct bl_demux d;
@@ -136,11 +189,16 @@ int bl_count_video(const struct bl_video_config *config, const struct bl_cancel 
         return rc;
     result->stream = d.stream->index;
     struct bl_tally tally = {0};
+    struct walk walk = {.wanted = times, .clock.origin = AV_NOPTS_VALUE};
     rc = bl_stream_check(&d, config, e);
     if (!rc)
-        rc = bl_tally_make(&tally, &d, config->fps.den != 0, e);
+        rc = bl_tally_make(&tally, &d, times || config->fps.den != 0, e);
     if (!rc)
-        rc = count_tallied(config, &d, &tally, result, e);
+        rc = count_tallied(config, &d, &tally, &walk, result, e);
+    if (!rc)
+        tell_times(&walk, result);
+    else
+        free(walk.times);
     bl_tally_free(&tally);
     bl_demux_close(&d);
     return rc;

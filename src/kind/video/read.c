@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kind/video/clock.h"
 #include "kind/video/convert.h"
 #include "kind/video/frames.h"
 #include "kind/video/pick.h"
@@ -47,7 +48,7 @@ struct piece {
     struct bl_pick pick;
     int64_t seen;    /* steps given so far, from the sequence's beginning */
     int64_t damaged; /* of the piece's steps */
-    int64_t origin;  /* when the sequence's first frame is shown, in ticks, or AV_NOPTS_VALUE */
+    struct bl_clock clock;
 
     const struct bl_timeline *timeline; /* NULL when decoding from the beginning */
     size_t begin, expected;             /* the first frame that is to come, and the next, by the timeline */
@@ -66,12 +67,9 @@ static int size_check(const struct bl_reader *reader, const struct bl_geometry *
 static void tell_times(const struct piece *p, int64_t first, int64_t end)
 {
     const struct bl_request *request = p->request;
-    int64_t time = bl_frames_time(p->reader->held);
     if (!request->times || p->reader->config->fps.den)
         return;
-    double seconds = time == AV_NOPTS_VALUE || p->origin == AV_NOPTS_VALUE
-                         ? 0
-                         : (double)(time - p->origin) * av_q2d(p->frames.demux.stream->time_base);
+    double seconds = bl_clock_seconds(&p->clock, bl_frames_time(p->reader->held));
     for (int64_t step = first; step < end; step++)
         request->times[step - request->source_start] = seconds;
 }
@@ -137,16 +135,6 @@ static bool piece_needs_end(const struct piece *p)
            (!*request->row.reason && (p->frames.refused || p->frames.cut));
 }
 
-/* Some containers do not say when the first frames are shown: then as long before the first that has a time as they
- * last.
- */
-static void note_origin(struct piece *p, const AVFrame *frame)
-{
-    int64_t time = bl_frames_time(frame);
-    if (p->origin == AV_NOPTS_VALUE && time != AV_NOPTS_VALUE)
-        p->origin = time - p->pick.pushed * FFMAX(frame->pkt_duration, 0);
-}
-
 /* Decodes until the piece is full, or to the end of the file. */
 static int piece_decode(struct piece *p, struct bl_error *e)
 {
@@ -155,7 +143,7 @@ static int piece_decode(struct piece *p, struct bl_error *e)
     int64_t time_end = AV_NOPTS_VALUE;
     int rc;
     while ((rc = piece_next(p, e)) > 0) {
-        note_origin(p, reader->frame);
+        bl_clock_note(&p->clock, reader->frame, p->pick.pushed);
         int64_t times = bl_pick_push(&p->pick, bl_frames_time(reader->frame));
         rc = piece_take(p, times, e);
         if (rc || (p->seen >= stop && !piece_needs_end(p)))
@@ -184,9 +172,10 @@ static void note_write(const struct piece *p, struct bl_note *note)
         snprintf(note->text, sizeof note->text, "damaged: errors while decoding, though no frame is missing");
 }
 
-static int pick_init(struct piece *p, AVRational tick, struct bl_error *e)
+static int begin(struct piece *p, AVRational tick, struct bl_error *e)
 {
     const struct bl_video_config *config = p->reader->config;
+    p->clock = (struct bl_clock){tick, AV_NOPTS_VALUE};
     if (bl_pick_init(&p->pick, config->fps.num, config->fps.den, config->stride, tick.num, tick.den))
         return 0;
     return bl_error_set(e, BL_EDATA, "a time base of %d/%d s, which --fps cannot use", tick.num, tick.den);
@@ -211,7 +200,7 @@ static int read_from_beginning(struct piece *p, struct bl_note *note, struct bl_
     int rc = frames_open(p, e);
     if (rc)
         return rc;
-    rc = pick_init(p, p->frames.demux.stream->time_base, e);
+    rc = begin(p, p->frames.demux.stream->time_base, e);
     if (!rc)
         rc = piece_decode(p, e);
     if (!rc)
@@ -270,7 +259,7 @@ static int timeline_of(struct bl_reader *reader, const struct bl_row *row, const
 static int read_from_restart(struct piece *p, const struct bl_timeline *timeline, bool *done, struct bl_note *note,
                              struct bl_error *e)
 {
-    int rc = pick_init(p, timeline->tick, e);
+    int rc = begin(p, timeline->tick, e);
     const struct bl_restart *restart = rc ? NULL : bl_timeline_find(timeline, &p->pick, p->request->source_start);
     if (!restart)
         return rc;
@@ -281,7 +270,7 @@ static int read_from_restart(struct piece *p, const struct bl_timeline *timeline
     rc = bl_frames_seek(&p->frames, restart, &found, e);
     if (found && !rc) {
         p->timeline = timeline;
-        p->origin = timeline->time[0];
+        p->clock.origin = timeline->time[0];
         p->begin = p->expected = restart->frame;
         p->seen = p->pick.taken;
         rc = piece_decode(p, e);
@@ -297,7 +286,7 @@ int bl_read_piece(struct bl_reader *reader, const struct bl_request *request, st
 {
     note->text[0] = 0;
     if (request->source_start > 0 && !*request->row.reason) {
-        struct piece p = {.reader = reader, .request = request, .origin = AV_NOPTS_VALUE};
+        struct piece p = {.reader = reader, .request = request};
         struct bl_error middle = {0};
         const struct bl_timeline *timeline;
         bool done = false;
@@ -309,7 +298,7 @@ int bl_read_piece(struct bl_reader *reader, const struct bl_request *request, st
         if (done && !rc)
             return 0;
     }
-    struct piece p = {.reader = reader, .request = request, .origin = AV_NOPTS_VALUE};
+    struct piece p = {.reader = reader, .request = request};
     return read_from_beginning(&p, note, e);
 }
 

@@ -7,6 +7,7 @@
 #include <libavutil/avutil.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <zimg.h>
 
@@ -126,8 +127,13 @@ static int count(const void *config, const struct bl_kind_env *env, struct bl_co
     const struct bl_input *input = stretch->input;
     struct bl_error unusable = {0};
     struct bl_count_result result;
-    int rc = bl_count_video(config, env->cancel, input, &result, &unusable);
-    struct bl_row row = {.bytes = input->bytes, .stream = result.stream, .reason = result.reason, .offset = -1};
+    int rc = bl_count_video(config, env->cancel, input, stretch->times, &result, &unusable);
+    struct bl_row row = {.bytes = input->bytes,
+                         .stream = result.stream,
+                         .reason = result.reason,
+                         .offset = -1,
+                         .origin = result.origin,
+                         .times = result.times};
     if (rc == BL_EDATA) {
         row.status = BL_ROW_SKIPPED;
         row.reason = unusable.text;
@@ -137,7 +143,9 @@ static int count(const void *config, const struct bl_kind_env *env, struct bl_co
         row.status = BL_ROW_OK;
         row.length = result.length;
     }
-    return emit(sink, 0, &row, e);
+    rc = emit(sink, 0, &row, e);
+    free(result.times);
+    return rc;
 }
 
 static int fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *out,
