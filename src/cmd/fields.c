@@ -21,6 +21,11 @@ static const struct bl_option table[] = {
     {0},
 };
 
+static const struct bl_option per_step_table[] = {
+    {.name = "per-step", .type = &bl_option_flag, .affects = BL_AFFECTS_BYTES, .offset = AT(per_step)},
+    {0},
+};
+
 int bl_further_begin(struct bl_further *field, struct bl_error *e)
 {
     return bl_options_add(&field->options, NULL, table, field, e);
@@ -60,10 +65,29 @@ int bl_further_use_kind(struct bl_further *field, struct bl_error *e)
         return bl_error_set(e, BL_EUSAGE, "a field cannot be of the kind %s: it has no file for each sequence",
                             field->kind->name);
     field->kind_name = field->kind->name; /* what identifies a dataset is the kind, not how it was found */
-    field->config = calloc(1, field->kind->config_size);
+    const struct bl_kind *per_step = field->kind->per_step;
+    field->config = calloc(1, per_step ? per_step->config_size : field->kind->config_size);
     if (!field->config)
         return bl_error_memory(e);
-    return bl_options_add(&field->options, NULL, field->kind->options, field->config, e);
+    int code = bl_options_add(&field->options, NULL, field->kind->options, field->config, e);
+    if (!code && per_step)
+        code = bl_options_add(&field->options, NULL, per_step_table, field, e);
+    return code || !per_step ? code : bl_options_add(&field->options, NULL, per_step->options, field->config, e);
+}
+
+/* A field that is cut per step is of another kind of the same name. */
+static int choose_kind(struct bl_further *field, struct bl_error *e)
+{
+    const struct bl_kind *per_step = field->kind->per_step;
+    if (field->per_step) {
+        field->kind = per_step;
+        return BL_OK;
+    }
+    for (const struct bl_option *option = per_step ? per_step->options : NULL; option && option->name; option++) {
+        if (bl_options_origin(&field->options, option->name) != BL_ORIGIN_DEFAULT)
+            return bl_error_set(e, BL_EUSAGE, "%s is for a field with per-step: true", option->name);
+    }
+    return BL_OK;
 }
 
 static int check_name(const char *name, struct bl_error *e)
@@ -93,6 +117,10 @@ int bl_further_check(struct bl_further *field, struct bl_error *e)
     int code = check_name(field->name, e);
     if (!code && field->path)
         code = bl_partner_check(field->path, e);
+    if (!code && field->path && bl_kind_is_list(field->kind, field->path))
+        code = bl_error_set(e, BL_EUSAGE, "\"%s\" is a list of inputs, no file of a sequence", field->path);
+    if (!code)
+        code = choose_kind(field, e);
     if (!code)
         code = check_dtype(field, e);
     if (!code)
@@ -106,6 +134,16 @@ void bl_further_free(struct bl_further *field)
         field->kind->release(field->config);
     bl_options_free(&field->options);
     free(field->config);
+}
+
+struct bl_joined_part bl_further_part(const struct bl_further *field)
+{
+    bool said = bl_options_origin(&field->options, "length-tolerance") != BL_ORIGIN_DEFAULT;
+    return (struct bl_joined_part){.kind = field->kind,
+                                   .config = field->config,
+                                   .name = field->name,
+                                   .path = field->path,
+                                   .tolerance = said ? field->tolerance : -1};
 }
 
 /* The kind's option of a name that fields have themselves is not said. */

@@ -7,6 +7,7 @@
 struct bl_further {
     const char *name, *path, *kind_name, *dtype; /* options */
     int64_t tolerance;                           /* option */
+    bool per_step;                               /* option, of kinds that can be cut so */
     const struct bl_kind *kind;
     void *config;              /* of that kind */
     struct bl_options options; /* these, and the kind's */
@@ -20,6 +21,9 @@ int bl_further_use_kind(struct bl_further *field, struct bl_error *e);
 /* Checks what was set. BL_EUSAGE. */
 int bl_further_check(struct bl_further *field, struct bl_error *e);
 void bl_further_free(struct bl_further *field);
+
+/* Its part of a joined kind. */
+struct bl_joined_part bl_further_part(const struct bl_further *field);
 
 /* "field NAME option: value" lines of what affects something. */
 void bl_further_identify(const struct bl_further *field, struct bl_buffer *out);

@@ -200,8 +200,7 @@ static int join(struct bl_inputs *inputs, struct bl_error *e)
     int code = BL_OK;
     for (int f = 0; f < inputs->config.fields && !code; f++) {
         struct bl_further *field = &inputs->config.field[f];
-        joined->part[joined->parts++] =
-            (struct bl_joined_part){field->kind, field->config, field->name, field->path, field->tolerance};
+        joined->part[joined->parts++] = bl_further_part(field);
         code = prepare(inputs, &field->options, field->kind, field->config, e);
         field->prepared = true;
     }
@@ -394,6 +393,17 @@ void bl_inputs_say_adjusted(int64_t adjusted)
             "%s sequence%s of another length in some field, within length-tolerance: what is lacking repeats the "
             "last step, what is too much is left out (columns NAME.length)",
             bl_text_count(a, adjusted), adjusted == 1 ? "" : "s");
+}
+
+void bl_inputs_say_remarks(const struct bl_remarks *remarks)
+{
+    char a[32], b[32];
+    if (remarks->missing)
+        bl_cmd_say("gaps in the numbers of images: %s have none (column missing)", bl_text_count(a, remarks->missing));
+    if (remarks->left_out || remarks->filled)
+        bl_cmd_say("samples per step: %s lie in no step, and are left out; %s of the steps' are zeros, where there is "
+                   "no sound (columns NAME.left_out, NAME.filled)",
+                   bl_text_count(a, remarks->left_out), bl_text_count(b, remarks->filled));
 }
 
 void bl_inputs_say_untold(const struct bl_inputs *inputs, int64_t empty, int64_t untold)

@@ -72,6 +72,9 @@ void bl_inputs_say_fault(struct bl_inputs *inputs, const struct bl_row *row);
 /* How many sequences have a field that was brought to their length, if any. */
 void bl_inputs_say_adjusted(int64_t adjusted);
 
+/* What the columns of the sequences that are of use tell, all in all. */
+void bl_inputs_say_remarks(const struct bl_remarks *remarks);
+
 /* "empty documents, skipped: 1,234", and how many faults were not told, here or by the scan; nothing where there are
  * none. */
 void bl_inputs_say_untold(const struct bl_inputs *inputs, int64_t empty, int64_t untold);

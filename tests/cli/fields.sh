@@ -175,6 +175,20 @@ test_tolerance_is_counted_and_told() {
     expect 0 bload verify -q d
 }
 
+# What lies behind the sequence's last step is left out, but looked at: a partner is compared with the scan to its end.
+test_the_end_of_a_longer_partner() {
+    corpus
+    printf 'walk\nswim\n' >mapping.txt
+    for name in a:32 d:24 sub/b.c:40; do times "${name#*:}" walk >"labels/${name%:*}.txt"; done
+    sed -i 's|{id}.npy|{id}.txt|' set.yaml
+    printf '    mapping: mapping.txt\n    length-tolerance: 2\n' >>set.yaml
+    expect 0 bload scan -q -c set.yaml -o sequences.tsv
+    expect 0 bload pack -q -c set.yaml --sequences sequences.tsv -o d
+    sed -i '32s/walk/talk/' labels/a.txt
+    expect 3 bload pack -q -c set.yaml --sequences sequences.tsv -o e
+    err_is <<<'bload: failed a.mp4: labels: labels/a.txt: line 32: "talk" is not in the mapping'
+}
+
 # What changes between the scan and the reading stops the run, which goes on when that is undone.
 test_a_partner_that_changed() {
     corpus

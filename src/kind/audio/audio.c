@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "kind/audio/count.h"
 #include "kind/audio/cuts.h"
+#include "kind/audio/per_step.h"
 #include "kind/audio/read.h"
 
 /* Those of videos too, which are videos unless --kind says that their sound is wanted. */
@@ -23,7 +24,7 @@ static const char *const extensions[] = {
     "ra",  "mp4",  "m4v", "mov",  "qt",  "mkv",  "webm", "avi", "ts",   "mts", "m2ts", "mpg",  "mpeg",
     "vob", "ogv",  "ogm", "flv",  "wmv", "asf",  "3gp",  "3g2", "mxf",  "nut", NULL};
 
-static const char *const dtypes[] = {"s16", "f32", NULL};
+const char *const bl_audio_dtypes[] = {"s16", "f32", NULL};
 
 #define MEL_HIGH (-400) /* Hz, the default of --mel-high */
 #define AT(member) offsetof(struct bl_audio_config, member)
@@ -209,7 +210,7 @@ const struct bl_kind bl_kind_audio = {
     .steps = "samples",
     .steps_of = steps_of,
     .extensions = extensions,
-    .dtypes = dtypes,
+    .dtypes = bl_audio_dtypes,
     .dtype = AT(dtype),
     .reader_memory = (int64_t)64 << 20,
     .options = options,
@@ -220,6 +221,7 @@ const struct bl_kind bl_kind_audio = {
     .rate = rate,
     .is_list = bl_cuts_is_list,
     .columns = columns,
+    .per_step = &bl_kind_audio_per_step,
     .open_counter = bl_cuts_open_counter,
     .close_counter = bl_cuts_close_counter,
     .count = count,

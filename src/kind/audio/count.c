@@ -1,6 +1,7 @@
 #include "kind/audio/count.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -144,6 +145,7 @@ static int count_sound(const struct bl_audio_config *config, struct bl_sound *s,
     result->decoded = c.parts == 1 ? c.last.samples : -1;
     result->rate = c.last.rate;
     result->channels = c.last.channels;
+    result->origin = s->origin == AV_NOPTS_VALUE ? NAN : (double)s->origin * av_q2d(s->demux.stream->time_base);
     result->damaged_from = c.damaged_from;
     result->odd_first = c.odd_first;
     result->odd_end = c.odd_end;

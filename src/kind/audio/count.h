@@ -12,6 +12,7 @@ struct bl_audio_count {
     int rate, channels;         /* of the recording */
     int64_t damaged_from;       /* its first sample that may be wrong, or INT64_MAX */
     int64_t odd_first, odd_end; /* among its samples from the first on, before the second, some are NaN or infinite */
+    double origin;              /* when its first sample is heard, in seconds, by the container's clock, or NAN */
     char reason[256];           /* "" for a file without fault */
 };
 

@@ -91,7 +91,8 @@ struct joining {
     void *sink;
 };
 
-static int count_file(const struct joining *j, int p, struct bl_input *input, struct found *found, struct bl_error *e)
+static int count_file(const struct joining *j, int p, struct bl_input *input, const struct bl_row *followed,
+                      struct found *found, struct bl_error *e)
 {
     const struct bl_joined_part *part = &j->joined->part[p];
     const char *unusable;
@@ -100,7 +101,7 @@ static int count_file(const struct joining *j, int p, struct bl_input *input, st
         struct bl_row row = {.status = BL_ROW_SKIPPED, .reason = unusable, .stream = -1, .offset = -1};
         code = capture(found, 0, &row, e);
     } else if (!code) {
-        struct bl_stretch stretch = {.input = input, .inputs = 1, .end = INT64_MAX};
+        struct bl_stretch stretch = {.input = input, .inputs = 1, .end = INT64_MAX, .followed = followed};
         code = part->kind->count(part->config, j->env, j->counter->part[p], &stretch, capture, found, e);
     }
     found->row.path = found->path.data;
@@ -108,12 +109,13 @@ static int count_file(const struct joining *j, int p, struct bl_input *input, st
     return code;
 }
 
-static int ask(const struct joining *j, int p, const char *id, struct found *found, struct bl_error *e)
+static int ask(const struct joining *j, int p, const char *id, const struct bl_row *followed, struct found *found,
+               struct bl_error *e)
 {
     const struct bl_joined_part *part = &j->joined->part[p];
     if (!part->path) {
         struct bl_input none = {.path = "", .id = id};
-        struct bl_stretch stretch = {.input = &none, .inputs = 1, .end = INT64_MAX};
+        struct bl_stretch stretch = {.input = &none, .inputs = 1, .end = INT64_MAX, .followed = followed};
         return part->kind->count(part->config, j->env, j->counter->part[p], &stretch, capture, found, e);
     }
     bl_partner_path(part->path, id, &found->path);
@@ -122,7 +124,7 @@ static int ask(const struct joining *j, int p, const char *id, struct found *fou
         return code;
     char *open_path = bl_input_path(j->joined->base, found->path.data);
     struct bl_input input = {.path = open_path, .id = id};
-    code = open_path ? count_file(j, p, &input, found, e) : bl_error_memory(e);
+    code = open_path ? count_file(j, p, &input, followed, found, e) : bl_error_memory(e);
     free(open_path);
     return code;
 }
@@ -142,7 +144,7 @@ static void judge(const struct bl_joined *joined, int p, const struct bl_row *ro
         bl_buffer_printf(reason, "%s: %s has %d sequences", part->name, path, found->rows);
     else if (found->row.status != BL_ROW_OK)
         bl_buffer_printf(reason, "%s: %s: %s", part->name, path, found->row.reason);
-    else if (apart > part->tolerance)
+    else if (!part->kind->follows && apart > (part->tolerance > 0 ? part->tolerance : 0))
         bl_buffer_printf(reason, "%s: %s has %" PRId64 " %s, the %s %" PRId64 " %s", part->name, path, length,
                          bl_kind_steps(part->kind, part->config), joined->part[0].kind->name, row->length,
                          bl_kind_steps(joined->part[0].kind, joined->part[0].config));
@@ -173,7 +175,10 @@ static int join(const struct joining *j, int p, const char *id, const struct bl_
 {
     const struct bl_joined_part *part = &j->joined->part[p];
     struct found found = {0};
-    int code = ask(j, p, id, &found, e);
+    struct bl_row followed = *row;
+    if (!bl_joined_is_told(j->joined, p))
+        followed.times = NULL;
+    int code = ask(j, p, id, &followed, &found, e);
     bl_partner_format(part, !code && found.rows ? &found.row : NULL, &text->further);
     if (!code)
         judge(j->joined, p, row, &found, &text->reason);
@@ -197,19 +202,45 @@ static void append_primary(const struct bl_joined_part *primary, const struct bl
     bl_buffer_free(&columns);
 }
 
+/* Whether a partner must know when steps begin before it can say what it has. */
+static bool needs_times(const struct bl_joined *joined)
+{
+    bool needs = false;
+    for (int p = 1; p < joined->parts; p++)
+        needs |= joined->part[p].kind->weighs_times && bl_joined_is_told(joined, p);
+    return needs;
+}
+
+/* The row as partners are told it. Where the primary has a rate, that tells the times, which are to be freed. */
+static int follow_row(const struct joining *j, int input, const struct bl_row *given, struct bl_row *row,
+                      double **times, struct bl_error *e)
+{
+    const struct bl_rational *rate = &j->joined->rate;
+    *row = *given;
+    *times = NULL;
+    row->path = j->stretch->input[input].path;
+    if (row->status != BL_ROW_OK || !rate->den || !needs_times(j->joined))
+        return BL_OK;
+    row->times = *times = malloc((size_t)row->length * sizeof **times);
+    for (int64_t i = 0; i < row->length && *times; i++)
+        (*times)[i] = bl_kind_begin(rate, NULL, 0, i);
+    return *times ? BL_OK : bl_error_memory(e);
+}
+
 /* A row of the primary. Where it is of use, its partners are looked for. */
 static int take(void *sink, int input, const struct bl_row *given, struct bl_error *e)
 {
     const struct joining *j = sink;
-    struct bl_row row = *given;
+    struct bl_row row = *given, followed;
     struct text text = {0};
-    int code = BL_OK;
+    double *times;
+    int code = follow_row(j, input, given, &followed, &times, e);
     append_primary(&j->joined->part[0], given, &text.further);
     bl_buffer_text(&text.damage, row.reason ? row.reason : "");
     bl_buffer_text(&text.form, row.form ? row.form : "");
     for (int p = 1; p < j->joined->parts && !code; p++) {
         if (row.status == BL_ROW_OK && !text.reason.size)
-            code = join(j, p, j->stretch->input[input].id, &row, &text, e);
+            code = join(j, p, j->stretch->input[input].id, &followed, &text, e);
         else
             bl_partner_format(&j->joined->part[p], NULL, &text.further);
     }
@@ -227,6 +258,7 @@ static int take(void *sink, int input, const struct bl_row *given, struct bl_err
     if (!code)
         code = j->emit(j->sink, input, &row, e);
     text_free(&text);
+    free(times);
     return code;
 }
 
@@ -236,5 +268,6 @@ int bl_joined_count(const void *config, const struct bl_kind_env *env, struct bl
     const struct bl_joined *joined = config;
     const struct bl_joined_part *primary = &joined->part[0];
     struct joining j = {joined, env, counter, stretch, emit, sink};
+    stretch->times = needs_times(joined);
     return primary->kind->count(primary->config, env, counter->part[0], stretch, take, &j, e);
 }

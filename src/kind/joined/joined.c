@@ -61,7 +61,7 @@ static void sampling(const void *config, struct bl_buffer *out)
         if (p)
             bl_buffer_printf(out, "; %s: ", part->name);
         part->kind->sampling(part->config, out);
-        if (part->tolerance)
+        if (part->tolerance >= 0 && p)
             bl_buffer_printf(out, " length-tolerance=%lld", (long long)part->tolerance);
     }
 }
@@ -94,6 +94,19 @@ static int compare(const void *config, const struct bl_row *row, struct bl_error
     }
     bl_partner_row_free(&partner);
     return code;
+}
+
+static void remark(const void *config, const struct bl_row *row, struct bl_remarks *remarks)
+{
+    const struct bl_joined *joined = config;
+    struct bl_partner_row partner = {0};
+    struct bl_error none = {0};
+    for (int p = 0; p < joined->parts; p++) {
+        const struct bl_joined_part *part = &joined->part[p];
+        if (part->kind->remark && (p == 0 || bl_partner_row(joined, p, row, &partner, &none) == BL_OK))
+            part->kind->remark(part->config, p ? &partner.row : row, remarks);
+    }
+    bl_partner_row_free(&partner);
 }
 
 static const char *steps_of(const void *config)
@@ -184,27 +197,58 @@ static bool decided_by_first(const struct bl_joined *joined)
     return first && !other;
 }
 
+/* How many steps a second the primary's options make. */
+static int settle_rate(struct bl_joined *joined, struct bl_error *e)
+{
+    const struct bl_joined_part *primary = &joined->part[0];
+    struct bl_buffer sampling = {0};
+    primary->kind->sampling(primary->config, &sampling);
+    int code = bl_buffer_check(&sampling, e);
+    if (code || !bl_kind_rate(primary->kind, sampling.data, &joined->rate.num, &joined->rate.den))
+        joined->rate = (struct bl_rational){0};
+    bl_buffer_free(&sampling);
+    return code;
+}
+
+/* Tells a part that follows what it follows: the primary. */
+static int follow(const struct bl_joined *joined, const struct bl_joined_part *part, struct bl_error *e)
+{
+    const struct bl_kind *primary = joined->part[0].kind;
+    if (!part->kind->follows)
+        return BL_OK;
+    if (part->kind->follows(part->config) == BL_FOLLOW_TIMES && !primary->tells_times && !joined->rate.den)
+        return bl_error_set(e, BL_EUSAGE, "field %s: %s has no times: give the field a %s, in steps a second",
+                            part->name, primary->name, part->path ? "step-rate" : "rate");
+    int code = part->kind->follow
+                   ? part->kind->follow(part->config, joined->rate.num, joined->rate.den, part->tolerance, e)
+                   : BL_OK;
+    if (code)
+        bl_error_prefix(e, "field %s", part->name);
+    return code;
+}
+
 int bl_joined_make(struct bl_joined *joined, struct bl_error *e)
 {
     struct bl_kind *kind = &joined->kind;
     *kind = *joined->part[0].kind;
     kind->reader_memory = 0;
-    for (int p = 0; p < joined->parts; p++) {
+    int code = settle_rate(joined, e);
+    for (int p = 0; p < joined->parts && !code; p++) {
         const struct bl_joined_part *part = &joined->part[p];
         if (!bl_joined_takes(part->kind))
             return bl_error_set(e, BL_EUSAGE,
                                 "fields: %s has no file of its own for each sequence, so nothing can be joined with it",
                                 part->kind->name);
-        bool timed = part->kind->follows && part->kind->follows(part->config) == BL_FOLLOW_TIMES;
-        if (timed && !kind->tells_times && !kind->rate)
-            return bl_error_set(e, BL_EUSAGE, "field %s: %s has no times: give the field a rate, in steps a second",
-                                part->name, kind->name);
+        code = follow(joined, part, e);
         kind->reader_memory += part->kind->reader_memory;
     }
+    if (code)
+        return code;
     kind->first_decides = decided_by_first(joined);
     kind->config_size = sizeof *joined;
     kind->check = NULL; /* the parts are checked, made ready and given back by whoever owns their configs */
     kind->prepare = NULL;
+    kind->per_step = NULL;
     kind->release = NULL;
     kind->warning = NULL;
     kind->check_dtype = NULL;
@@ -212,6 +256,7 @@ int bl_joined_make(struct bl_joined *joined, struct bl_error *e)
     kind->steps_of = steps_of;
     kind->identify = identify;
     kind->columns = columns;
+    kind->remark = remark;
     kind->sampling = sampling;
     kind->open_counter = bl_joined_open_counter;
     kind->close_counter = bl_joined_close_counter;

@@ -15,7 +15,7 @@ struct bl_joined_part {
     const char *name; /* of its field; of several fields, what their names begin with */
     const char
         *path; /* of its files, with places for the sequence's id: see partner.h. NULL: it follows, without files */
-    int64_t tolerance; /* steps by which its length may differ */
+    int64_t tolerance; /* steps by which its length may differ; -1: not said */
 };
 
 /* Whoever fills it in owns all that it points to. */
@@ -24,9 +24,11 @@ struct bl_joined {
     const char *base;                          /* directory that the partners' relative paths count from, or NULL */
     struct bl_joined_part part[BL_FIELDS_MAX]; /* the primary first */
     int parts;
+    struct bl_rational rate; /* of the primary's steps, set by bl_joined_make; den 0: they have none */
 };
 
-/* Makes joined->kind of the parts, whose configs are ready. BL_EUSAGE: kinds that cannot be joined. */
+/* Makes joined->kind of the parts, whose configs are ready but for what they follow. BL_EUSAGE: kinds that cannot be
+ * joined. */
 int bl_joined_make(struct bl_joined *joined, struct bl_error *e);
 
 /* Whether a part follows the primary and is told when its steps begin, or their numbers (see enum bl_follow). */

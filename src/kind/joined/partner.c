@@ -57,7 +57,14 @@ void bl_partner_path(const char *path, const char *id, struct bl_buffer *out)
 
 /* --- columns ---------------------------------------------------------------------------------------------------- */
 
-static const char *const own_columns[] = {"path", "bytes", "length", "stream", "reason", NULL};
+#define OWN_COLUMNS 5
+
+/* A length in other units than the sequence's is called by them. */
+static const char *own_column(const struct bl_joined_part *part, int c)
+{
+    static const char *const own[OWN_COLUMNS] = {"path", "bytes", "length", "stream", "reason"};
+    return c == 2 && part->kind->follows ? part->kind->steps : own[c];
+}
 
 /* The names of the kind's own further columns, a tab before each. */
 static void kind_columns(const struct bl_joined_part *part, struct bl_buffer *out)
@@ -70,8 +77,8 @@ static void kind_columns(const struct bl_joined_part *part, struct bl_buffer *ou
 void bl_partner_columns(const struct bl_joined_part *part, struct bl_buffer *out)
 {
     struct bl_buffer columns = {0};
-    for (const char *const *column = own_columns; part->path && *column; column++)
-        bl_buffer_printf(out, "\t%s.%s", part->name, *column);
+    for (int c = 0; part->path && c < OWN_COLUMNS; c++)
+        bl_buffer_printf(out, "\t%s.%s", part->name, own_column(part, c));
     kind_columns(part, &columns);
     for (const char *tab = columns.data; tab && (tab = strchr(tab, '\t')); tab++)
         bl_buffer_printf(out, "\t%s.%.*s", part->name, (int)strcspn(tab + 1, "\t"), tab + 1);
@@ -144,10 +151,11 @@ static int take(const struct bl_joined_part *part, const struct bl_row *row, con
 static int take_further(const struct bl_joined_part *part, const struct bl_row *row, struct bl_partner_row *out,
                         struct bl_error *e)
 {
-    struct bl_buffer columns = {0}, name = {0}, value = {0};
-    kind_columns(part, &columns);
+    struct bl_buffer name = {0}, value = {0};
+    bl_buffer_clear(&out->columns);
+    kind_columns(part, &out->columns);
     bl_buffer_clear(&out->further);
-    for (const char *tab = columns.data; tab && (tab = strchr(tab, '\t')); tab++) {
+    for (const char *tab = out->columns.data; tab && (tab = strchr(tab, '\t')); tab++) {
         bl_buffer_clear(&name);
         bl_buffer_clear(&value);
         bl_buffer_printf(&name, "%s.%.*s", part->name, (int)strcspn(tab + 1, "\t"), tab + 1);
@@ -155,8 +163,8 @@ static int take_further(const struct bl_joined_part *part, const struct bl_row *
         if (name.data && bl_row_value(row, name.data, &value))
             bl_text_escape(&out->further, value.data, value.size);
     }
-    int code = columns.failed || name.failed || value.failed ? bl_error_memory(e) : bl_buffer_check(&out->further, e);
-    bl_buffer_free(&columns);
+    bool failed = out->columns.failed || name.failed || value.failed;
+    int code = failed ? bl_error_memory(e) : bl_buffer_check(&out->further, e);
     bl_buffer_free(&name);
     bl_buffer_free(&value);
     return code;
@@ -172,7 +180,7 @@ int bl_partner_row(const struct bl_joined *joined, int p, const struct bl_row *r
                    struct bl_error *e)
 {
     const struct bl_joined_part *part = &joined->part[p];
-    size_t at[5];
+    size_t at[OWN_COLUMNS];
     int64_t stream;
     bl_buffer_clear(&out->text);
     int code = take_further(part, row, out, e);
@@ -189,20 +197,21 @@ int bl_partner_row(const struct bl_joined *joined, int p, const struct bl_row *r
                                .channel = "",
                                .stream = -1,
                                .offset = -1,
-                               .further = out->further.data};
+                               .further = out->further.data,
+                               .columns = out->columns.data};
     out->path = NULL;
     if (code || !part->path)
         return code;
-    for (int c = 0; own_columns[c] && !code; c++)
-        code = take(part, row, own_columns[c], &at[c], out, e);
+    for (int c = 0; c < OWN_COLUMNS && !code; c++)
+        code = take(part, row, own_column(part, c), &at[c], out, e);
     if (code)
         return code;
     const char *text = out->text.data;
     out->row.reason = text + at[4];
     if (!to_int(text + at[1], -1, INT64_MAX, &out->row.bytes) ||
         !to_int(text + at[2], 0, INT64_MAX, &out->row.length) || !to_int(text + at[3], -1, INT32_MAX, &stream))
-        return bl_error_set(e, BL_EFAIL, "%s: a number in %s.bytes, %s.length or %s.stream that is none", row->id,
-                            part->name, part->name, part->name);
+        return bl_error_set(e, BL_EFAIL, "%s: a number in %s.bytes, %s.%s or %s.stream that is none", row->id,
+                            part->name, part->name, own_column(part, 2), part->name);
     out->row.stream = (int)stream;
     out->path = out->text.data + at[0];
     free(out->open_path);
@@ -213,6 +222,7 @@ int bl_partner_row(const struct bl_joined *joined, int p, const struct bl_row *r
 void bl_partner_row_free(struct bl_partner_row *row)
 {
     bl_buffer_free(&row->text);
+    bl_buffer_free(&row->columns);
     bl_buffer_free(&row->further);
     free(row->open_path);
     *row = (struct bl_partner_row){0};

@@ -18,6 +18,7 @@ struct bl_reader {
     struct sub sub[BL_FIELDS_MAX];
     struct bl_partner_row partner;
     struct bl_buffer reason; /* of the primary alone */
+    struct bl_buffer beyond; /* a step that is read for its file's end alone */
     bool timed;              /* some part follows, and must know when steps begin */
     double *times;           /* [capacity] of a piece's steps, as in struct bl_request */
     int64_t capacity;
@@ -66,6 +67,7 @@ void bl_joined_close(struct bl_reader *r)
     }
     bl_partner_row_free(&r->partner);
     bl_buffer_free(&r->reason);
+    bl_buffer_free(&r->beyond);
     free(r->times);
     free(r);
 }
@@ -78,6 +80,37 @@ static void repeat_last(const struct bl_fields *fields, uint8_t *const *out, int
         for (uint8_t *at = out[f] + (size_t)have * size, *end = out[f] + (size_t)steps * size; at < end; at += size)
             memcpy(at, at - size, size);
     }
+}
+
+/* So that whatever type the next field has can begin there. */
+static size_t aligned(size_t bytes)
+{
+    return (bytes + 15) / 16 * 16;
+}
+
+/* The last step of a partner that has more than the sequence: only a piece that ends its file is compared by its kind
+ * with what the scan found. */
+static int read_end(struct bl_reader *r, const struct bl_kind *kind, const struct sub *sub, struct bl_note *note,
+                    struct bl_error *e)
+{
+    uint8_t *out[BL_FIELDS_MAX];
+    struct bl_note end = {0};
+    size_t bytes = 0, at = 0;
+    struct bl_request request = {
+        .row = r->partner.row, .source_start = r->partner.row.length - 1, .steps = 1, .out = out};
+    for (int f = 0; f < sub->fields.count; f++)
+        bytes += aligned(bl_field_step_bytes(&sub->fields.field[f]));
+    bl_buffer_clear(&r->beyond);
+    if (!bl_buffer_reserve(&r->beyond, bytes))
+        return bl_error_memory(e);
+    for (int f = 0; f < sub->fields.count; f++) {
+        out[f] = (uint8_t *)r->beyond.data + at;
+        at += aligned(bl_field_step_bytes(&sub->fields.field[f]));
+    }
+    int code = kind->read(sub->reader, &request, &end, e);
+    if (!code && !note->text[0])
+        *note = end;
+    return code;
 }
 
 /* A partner may have fewer steps than are wanted: then its last one stands for those that it lacks. */
@@ -95,21 +128,27 @@ static int read_partner(struct bl_reader *r, int p, const struct bl_request *req
     int64_t length = r->partner.row.length, start = request->source_start, steps = request->steps;
     struct bl_request own = {.row = r->partner.row,
                              .source_start = start,
+                             .steps = steps,
                              .out = request->out + sub->first,
-                             .times = bl_joined_is_told(r->joined, p) ? r->times : NULL};
+                             .times = bl_joined_is_told(r->joined, p) ? r->times : NULL,
+                             .followed = request->row.length};
+    if (kind->follows)
+        return kind->read(sub->reader, &own, note, e);
     if (start >= length)
         own.source_start = length - 1;
     own.steps = length - own.source_start < steps ? length - own.source_start : steps;
     code = kind->read(sub->reader, &own, note, e);
     if (!code)
         repeat_last(&sub->fields, own.out, own.steps, steps);
+    if (!code && start + steps == request->row.length && start + steps < length)
+        code = read_end(r, kind, sub, note, e);
     return code;
 }
 
 /* Room for the times of the piece's steps. Where the primary has a rate, they are known already. */
 static int make_times(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
 {
-    const struct bl_kind *primary = r->joined->part[0].kind;
+    const struct bl_rational *rate = &r->joined->rate;
     if (request->steps > r->capacity) {
         double *times = realloc(r->times, (size_t)request->steps * sizeof *times);
         if (!times)
@@ -117,12 +156,8 @@ static int make_times(struct bl_reader *r, const struct bl_request *request, str
         r->times = times;
         r->capacity = request->steps;
     }
-    int64_t num, den;
-    bool known = bl_kind_rate(primary, request->row.sampling, &num, &den);
-    if (!known && !primary->tells_times && !primary->numbers_steps)
-        return bl_error_set(e, BL_EUSAGE, "%s has no rate, and a field needs one", request->row.id);
-    for (int64_t i = 0; i < request->steps && known; i++)
-        r->times[i] = (double)(request->source_start + i) * (double)den / (double)num;
+    for (int64_t i = 0; i < request->steps && rate->den; i++)
+        r->times[i] = bl_kind_begin(rate, NULL, request->source_start, i);
     return BL_OK;
 }
 

@@ -1,0 +1,351 @@
+/* See per_step.h. steps.c says which samples each step has; the audio kind's own reader gives them, in order, with
+ * enough of them held for steps that overlap. */
+#include "kind/audio/per_step.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "kind/audio/count.h"
+#include "kind/audio/read.h"
+#include "kind/audio/steps.h"
+
+#define CHUNK 65536 /* samples that are read at once, at least */
+
+#define AT(member) offsetof(struct bl_per_step_config, member)
+
+static const char *const extensions[] = {NULL};
+
+static const struct bl_option options[] = {
+    {.name = "samples",
+     .type = &bl_option_int,
+     .affects = BL_AFFECTS_BYTES,
+     .min = 1,
+     .max = BL_PER_STEP_SAMPLES_MAX,
+     .offset = AT(samples)},
+    {.name = "step-rate", .type = &bl_option_rational, .affects = BL_AFFECTS_BYTES, .offset = AT(step_rate)},
+    {0},
+};
+
+static int check(const void *values, struct bl_error *e)
+{
+    const struct bl_per_step_config *config = values;
+    if (config->audio.features)
+        return bl_error_set(e, BL_EUSAGE,
+                            "per-step takes samples: features have a rate of their own, and frames that "
+                            "cannot be cut (pack them by themselves)");
+    return bl_kind_audio.check(&config->audio, e);
+}
+
+static enum bl_follow follows(const void *values)
+{
+    const struct bl_per_step_config *config = values;
+    return config->step_rate.den ? BL_FOLLOW_NUMBERS : BL_FOLLOW_TIMES;
+}
+
+static int follow(void *values, int64_t num, int64_t den, int64_t tolerance, struct bl_error *e)
+{
+    struct bl_per_step_config *config = values;
+    int64_t rate = config->audio.rate;
+    if (config->step_rate.den) {
+        num = config->step_rate.num;
+        den = config->step_rate.den;
+    }
+    config->tolerance = tolerance;
+    config->window = config->samples;
+    if (!config->window && den)
+        config->window = bl_steps_samples(rate, num, den);
+    if (!config->window)
+        return bl_error_set(e, BL_EUSAGE,
+                            "how many samples a step has is not known, as every file has a rate of its own: give "
+                            "samples (%" PRId64 " for 25 steps a second, %" PRId64 " for 30), or fps",
+                            bl_steps_samples(rate, 25, 1), bl_steps_samples(rate, 30, 1));
+    if (config->window > BL_PER_STEP_SAMPLES_MAX)
+        return bl_error_set(e, BL_EUSAGE, "steps of %" PRId64 " samples are too long: at most %d", config->window,
+                            BL_PER_STEP_SAMPLES_MAX);
+    return BL_OK;
+}
+
+static void columns(const void *config, bool lists, struct bl_buffer *out)
+{
+    (void)config, (void)lists;
+    bl_buffer_text(out, "\tlead\tleft_out\tfilled");
+}
+
+static void remark(const void *config, const struct bl_row *row, struct bl_remarks *remarks)
+{
+    (void)config;
+    remarks->left_out += bl_row_number(row, "left_out");
+    remarks->filled += bl_row_number(row, "filled");
+}
+
+static void sampling(const void *values, struct bl_buffer *out)
+{
+    const struct bl_per_step_config *config = values;
+    bl_kind_audio.sampling(&config->audio, out);
+    bl_buffer_printf(out, " samples=%" PRId64, config->window);
+    if (config->step_rate.den)
+        bl_buffer_printf(out, " step-rate=%" PRId64 "/%" PRId64, config->step_rate.num, config->step_rate.den);
+}
+
+/* --- counting --------------------------------------------------------------------------------------------------- */
+
+static bool same_file(const char *a, const char *b)
+{
+    struct stat one, other;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+/* Adds up what becomes of the sound. Why it cannot be used goes to unusable. */
+static int weigh(const struct bl_per_step_config *config, const struct bl_row *followed, const struct bl_steps *steps,
+                 struct bl_steps_sum *sum, struct bl_error *unusable)
+{
+    *sum = (struct bl_steps_sum){0};
+    if (!config->step_rate.den && !followed->times)
+        return bl_error_set(unusable, BL_EDATA, "its frames tell no times (step-rate: N gives them)");
+    for (int64_t i = 0; i < followed->length; i++)
+        bl_steps_add(sum, steps, bl_kind_begin(&config->step_rate, followed->times, 0, i));
+    bl_steps_end(sum, steps);
+    if (!bl_steps_lack(sum, steps, config->tolerance))
+        return BL_OK;
+    return bl_error_set(unusable, BL_EDATA,
+                        "the sound ends at %.3f s, and the last step begins at %.3f s: %" PRId64 " of %" PRId64
+                        " steps have none (length-tolerance: %" PRId64 " fills them with zeros)",
+                        (double)steps->length / steps->rate, (double)sum->last / steps->rate, sum->silent,
+                        followed->length, sum->silent);
+}
+
+/* All digits that it takes to get the same number back, and no more. */
+static void format_seconds(double seconds, char *out, size_t size)
+{
+    snprintf(out, size, "%.15g", seconds);
+    if (strtod(out, NULL) != seconds)
+        snprintf(out, size, "%.17g", seconds);
+}
+
+static int count(const void *values, const struct bl_kind_env *env, struct bl_counter *counter,
+                 struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
+{
+    (void)counter;
+    const struct bl_per_step_config *config = values;
+    const struct bl_input *input = stretch->input;
+    const struct bl_row *followed = stretch->followed;
+    struct bl_error unusable = {0};
+    struct bl_audio_count result;
+    struct bl_steps_sum sum = {0};
+    char lead[40], further[120];
+    int code = bl_count_audio(&config->audio, env->cancel, input->path, &result, &unusable);
+    bool timed = !code && !isnan(result.origin) && same_file(input->path, followed->path);
+    struct bl_steps steps = {.rate = (int)config->audio.rate,
+                             .samples = config->window,
+                             .length = result.samples,
+                             .lead = timed ? followed->origin - result.origin : 0};
+    if (!code)
+        code = weigh(config, followed, &steps, &sum, &unusable);
+    if (code && code != BL_EDATA)
+        return bl_error_set(e, code, "%s", unusable.text);
+    format_seconds(steps.lead, lead, sizeof lead);
+    snprintf(further, sizeof further, "\t%s\t%" PRId64 "\t%" PRId64, lead, sum.left_out, sum.filled);
+    struct bl_row row = {.status = code ? BL_ROW_SKIPPED : BL_ROW_OK,
+                         .length = result.samples,
+                         .bytes = input->bytes,
+                         .stream = result.stream,
+                         .reason = code ? unusable.text : result.reason,
+                         .further = code ? NULL : further,
+                         .offset = -1};
+    return emit(sink, 0, &row, e);
+}
+
+static int fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *out,
+                  struct bl_error *e)
+{
+    const struct bl_per_step_config *config = values;
+    int code = bl_kind_audio.fields(&config->audio, env, row, out, e);
+    out->field[0].shape[0] = config->window;
+    out->field[0].shape[1] = config->audio.channels;
+    out->field[0].rank++;
+    return code;
+}
+
+/* --- reading ---------------------------------------------------------------------------------------------------- */
+
+struct bl_reader {
+    const struct bl_per_step_config *config;
+    struct bl_reader *sound; /* of the audio kind */
+    size_t size;             /* bytes of a sample, of all channels */
+    char *path;              /* of what is held, with bytes and stream; or NULL */
+    int64_t bytes;
+    int stream;
+    struct bl_buffer held; /* samples from `from` to `to` */
+    int64_t from, to;
+};
+
+static void close_reader(struct bl_reader *r)
+{
+    if (r->sound)
+        bl_audio_close(r->sound);
+    bl_buffer_free(&r->held);
+    free(r->path);
+    free(r);
+}
+
+static int open_reader(const void *values, const struct bl_kind_env *env, const struct bl_fields *given,
+                       struct bl_reader **reader, struct bl_error *e)
+{
+    const struct bl_per_step_config *config = values;
+    struct bl_reader *r = calloc(1, sizeof *r);
+    struct bl_fields own;
+    int code = r ? BL_OK : bl_error_memory(e);
+    if (code)
+        return code;
+    r->config = config;
+    r->size = bl_field_step_bytes(&given->field[0]) / (size_t)config->window;
+    code = bl_kind_audio.fields(&config->audio, env, NULL, &own, e);
+    if (!code)
+        code = bl_audio_open(&config->audio, env, &own, &r->sound, e);
+    if (code)
+        close_reader(r);
+    else
+        *reader = r;
+    return code;
+}
+
+static void forget(struct bl_reader *r)
+{
+    free(r->path);
+    r->path = NULL;
+    r->from = r->to = 0;
+}
+
+/* What is held is of this row's file from now on. */
+static int enter(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
+{
+    if (r->path && strcmp(r->path, row->path) == 0 && r->bytes == row->bytes && r->stream == row->stream)
+        return BL_OK;
+    forget(r);
+    r->bytes = row->bytes;
+    r->stream = row->stream;
+    r->path = strdup(row->path);
+    return r->path ? BL_OK : bl_error_memory(e);
+}
+
+/* Has the samples from begin to end held, which lie in the sound. */
+static int hold(struct bl_reader *r, const struct bl_row *row, int64_t begin, int64_t end, struct bl_error *e)
+{
+    struct bl_note note;
+    if (begin >= r->from && end <= r->to)
+        return BL_OK;
+    int64_t kept = begin >= r->from && begin < r->to ? r->to - begin : 0;
+    if (kept)
+        memmove(r->held.data, r->held.data + (size_t)(begin - r->from) * r->size, (size_t)kept * r->size);
+    r->from = begin;
+    r->to = begin + kept;
+    r->held.size = (size_t)kept * r->size;
+    int64_t stop = begin + CHUNK > end ? begin + CHUNK : end;
+    stop = stop < row->length ? stop : row->length;
+    if (!bl_buffer_reserve(&r->held, (size_t)(stop - r->to) * r->size))
+        return bl_error_memory(e);
+    uint8_t *out = (uint8_t *)r->held.data + r->held.size;
+    struct bl_request request = {.row = *row, .source_start = r->to, .steps = stop - r->to, .out = &out};
+    int code = bl_audio_read(r->sound, &request, &note, e);
+    if (code)
+        return code;
+    r->held.size += (size_t)request.steps * r->size;
+    r->to = stop;
+    return BL_OK;
+}
+
+/* A step's samples, the first of which has this number; zeros where there is no sound. */
+static int read_step(struct bl_reader *r, const struct bl_row *row, int64_t first, uint8_t *out, struct bl_error *e)
+{
+    int64_t samples = r->config->window, begin = first > 0 ? first : 0,
+            end = first + samples < row->length ? first + samples : row->length;
+    if (begin >= end) {
+        memset(out, 0, (size_t)samples * r->size);
+        return BL_OK;
+    }
+    int code = hold(r, row, begin, end, e);
+    if (code)
+        return code;
+    size_t before = (size_t)(begin - first) * r->size, there = (size_t)(end - begin) * r->size;
+    memset(out, 0, before);
+    memcpy(out + before, r->held.data + (size_t)(begin - r->from) * r->size, there);
+    memset(out + before + there, 0, (size_t)samples * r->size - before - there);
+    return BL_OK;
+}
+
+static int read_lead(const struct bl_row *row, double *lead, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    char *end = NULL;
+    bool found = bl_row_value(row, "lead", &text);
+    *lead = found ? strtod(text.data, &end) : 0;
+    bool good = found && end != text.data && !*end && isfinite(*lead);
+    bl_buffer_free(&text);
+    return good ? BL_OK : bl_error_set(e, BL_EUSAGE, "the table does not tell when the sound begins: scan again");
+}
+
+/* The end of the sound is looked at with the last step, even if it has no place in it. */
+static int read_piece(struct bl_reader *r, const struct bl_request *request, struct bl_note *note, struct bl_error *e)
+{
+    const struct bl_per_step_config *config = r->config;
+    const struct bl_row *row = &request->row;
+    struct bl_steps steps = {.rate = (int)config->audio.rate, .samples = config->window, .length = row->length};
+    size_t bytes = (size_t)config->window * r->size;
+    note->text[0] = '\0';
+    int code = read_lead(row, &steps.lead, e);
+    if (!code)
+        code = enter(r, row, e);
+    for (int64_t i = 0; i < request->steps && !code; i++) {
+        double time = bl_kind_begin(&config->step_rate, request->times, request->source_start, i);
+        code = read_step(r, row, bl_steps_begin(&steps, time), request->out[0] + (size_t)i * bytes, e);
+    }
+    if (!code && request->source_start + request->steps == request->followed)
+        code = hold(r, row, row->length - 1, row->length, e);
+    if (code)
+        forget(r);
+    return code;
+}
+
+/* --- the kind --------------------------------------------------------------------------------------------------- */
+
+static void describe(const void *values, const struct bl_field *field, struct bl_buffer *out)
+{
+    const struct bl_per_step_config *config = values;
+    bl_buffer_printf(out, "for each step %" PRId64 " ", config->window);
+    bl_kind_audio.describe(&config->audio, field, out);
+}
+
+static void versions(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink)
+{
+    bl_kind_audio.versions(config, emit, sink);
+}
+
+const struct bl_kind bl_kind_audio_per_step = {
+    .name = "audio",
+    .title = "Audio per step",
+    .steps = "samples",
+    .extensions = extensions,
+    .dtypes = bl_audio_dtypes,
+    .dtype = AT(audio.dtype),
+    .weighs_times = true,
+    .reader_memory = (int64_t)96 << 20,
+    .options = options,
+    .config_size = sizeof(struct bl_per_step_config),
+    .check = check,
+    .columns = columns,
+    .remark = remark,
+    .sampling = sampling,
+    .follows = follows,
+    .follow = follow,
+    .count = count,
+    .fields = fields,
+    .open = open_reader,
+    .read = read_piece,
+    .close = close_reader,
+    .describe = describe,
+    .versions = versions,
+};

@@ -1,0 +1,213 @@
+"""Sound per step: of every step of every sequence the samples that Python cuts from what the ffmpeg command decodes, at the times
+that ffprobe tells of the frames."""
+import json
+import os
+import subprocess
+
+import numpy as np
+
+import tool
+from dataset import Dataset
+
+RATE = 16000
+X264 = "-c:v libx264 -threads 1 -preset veryfast -pix_fmt yuv420p"
+PCM = "-c:a pcm_s16le"
+VFR = f"-vf setpts='(N+5*floor(N/6))/25/TB' -fps_mode vfr -enc_time_base 1:12800 {X264}"
+# name: (seconds of the picture, offset, of the sound, offset, how both are coded)
+FILMS = {
+    "constant.mov": (2, 0, 2, 0, f"{X264} -bf 3 {PCM}"),
+    "ntsc.mkv": (1.5, 0, 1.52, 0, f"-r 30000/1001 {X264} -bf 2 -c:a flac"),
+    "variable.mkv": (1.4, 0, 2.2, 0, f"{VFR} -bf 2 {PCM}"),
+    "variable.mp4": (1, 0, 2, 0, f"{VFR} -bf 0 -c:a aac"),
+    "delayed.mkv": (1.6, 0, 1.4, 0.3, f"{X264} {PCM}"),
+    "delayed.mp4": (1.6, 0, 1.4, 0.3, f"{X264} -bf 2 -c:a aac"),
+    "early.mkv": (1.2, 0.25, 1.5, 0, f"{X264} {PCM}"),
+    "early.mov": (1.2, 0.25, 1.5, 0, f"-fps_mode passthrough {X264} -bf 2 {PCM}"),
+    "short.mov": (2, 0, 1.7, 0, f"{X264} {PCM}"),
+    "long.avi": (1, 0, 1.9, 0, f"-c:v mpeg4 -bf 2 -q:v 5 {PCM}"),
+    "transport.ts": (1.4, 0, 1.4, 0, "-c:v mpeg2video -bf 2 -q:v 5 -c:a mp2 -b:a 64k"),
+}
+YAML = """sources: [films]
+size: 16x8
+fields:
+  - name: sound
+    path: films/{name}
+    kind: audio
+    per_step: true
+  - name: other
+    path: sounds/{name}.wav
+    per-step: true
+    channels: 2
+    dtype: f32
+"""
+# How it is packed, what the YAML says of the samples of a step, and how many there are.
+WAYS = {
+    "native": (("-T", "64"), 640, 640),
+    "long": (("-T", "64"), 3000, 3000),
+    "strided": (("-T", "64", "--stride", "3"), 2000, 2000),
+    "sampled": (("-T", "longest", "--fps", "30000/1001"), None, 534),
+    "split": (("-T", "7", "--oversize", "split", "--compress", "zstd", "--shard-size", "40K", "-j", "3"), 700, 700),
+    "scattered": (("-T", "11", "--fps", "7", "--oversize", "split", "-j", "2"), 5000, 5000),
+}
+
+
+def run(*words):
+    return subprocess.run(words, check=True, capture_output=True, timeout=120).stdout
+
+
+def make(path, picture, picture_at, sound, sound_at, coding):
+    import shlex
+    run("ffmpeg", "-v", "error", "-nostdin", "-y", "-itsoffset", str(picture_at), "-f", "lavfi", "-i",
+        f"testsrc2=size=64x48:rate=25:duration={picture}", "-itsoffset", str(sound_at), "-f", "lavfi", "-i",
+        f"anoisesrc=duration={sound}:sample_rate={RATE}:seed=7:amplitude=0.3", "-map", "0:v", "-map", "1:a", "-bitexact",
+        *shlex.split(coding), path)
+
+
+def times(path, stream):
+    """When each decoded frame of the stream is shown or heard, in seconds, by the container's clock."""
+    said = json.loads(run("ffprobe", "-v", "error", "-select_streams", stream, "-show_entries",
+                          "frame=best_effort_timestamp,pkt_duration:stream=time_base", "-of", "json", path))
+    num, den = map(int, said["streams"][0]["time_base"].split("/"))
+    ticks = []
+    for frame in said["frames"]:  # AVI has times of packets, not of the frames that wait for others
+        ticks.append(frame.get("best_effort_timestamp", ticks[-1] + frame["pkt_duration"] if ticks else None))
+    if ticks[0] is None:
+        ticks[0] = ticks[1] - said["frames"][0]["pkt_duration"]
+    return np.array(ticks) * (num / den)
+
+
+def samples(path):
+    return np.frombuffer(run("ffmpeg", "-v", "error", "-nostdin", "-i", path, "-map", "0:a", "-f", "s16le", "-"), "<i2")
+
+
+def cut(sound, begins, count):
+    """[steps, count, ...]: of each step the samples from its begin on, zeros where there are none."""
+    out = np.zeros((len(begins), count, *sound.shape[1:]), sound.dtype)
+    for step, begin in zip(out, begins):
+        first, end = max(begin, 0), min(begin + count, len(sound))
+        if first < end:
+            step[first - begin:end - begin] = sound[first:end]
+    return out
+
+
+def nearest(places):
+    """The nearest whole numbers, halves up, to eight decimals."""
+    whole = np.floor(places)
+    return (whole + (np.rint((places - whole) * 1e8) >= 5e7)).astype(int)
+
+
+def write_wav(path, sound):
+    run("ffmpeg", "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i",
+        f"anoisesrc=duration={sound}:sample_rate={RATE}:seed=9:amplitude=0.2", "-ac", "1", "-bitexact", path)
+
+
+class PerStep(tool.Tool):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        self = cls()
+        for folder in "films", "sounds":
+            os.mkdir(self.path(folder))
+        for name, (picture, picture_at, sound, sound_at, coding) in FILMS.items():
+            make(self.path("films", name), picture, picture_at, sound, sound_at, coding)
+            write_wav(self.path("sounds", name + ".wav"), picture + 3)
+        cls.shown = {name: times(self.path("films", name), "v:0") for name in FILMS}
+        cls.heard = {name: times(self.path("films", name), "a:0")[0] for name in FILMS}
+        cls.sound = {name: samples(self.path("films", name)) for name in FILMS}
+        cls.other = {name: samples(self.path("sounds", name + ".wav")) for name in FILMS}
+
+    def begins(self, name, way, length):
+        """When steps begin, from the first."""
+        words = WAYS[way][0]
+        if "--fps" in words:
+            num, _, den = words[words.index("--fps") + 1].partition("/")
+            return np.arange(length) * int(den or 1) / int(num)
+        shown = self.shown[name] - self.shown[name][0]
+        return shown[::int(words[words.index("--stride") + 1])] if "--stride" in words else shown
+
+    def check_row(self, row, sound, begins, count):
+        """What is told of what is left out and filled."""
+        inside = np.zeros(len(sound), bool)
+        there = 0
+        for begin in begins:
+            part = slice(max(begin, 0), max(begin + count, 0))
+            inside[part] = True
+            there += len(inside[part])
+        self.assertEqual(int(row["sound.left_out"]), int((~inside).sum()))
+        self.assertEqual(int(row["sound.filled"]), len(begins) * count - there)
+        return int((~inside).sum()), len(begins) * count - there
+
+    def check_pieces(self, dataset, name, field, expected, tolerance=0):
+        pieces = dataset.pieces_of(name)
+        self.assertTrue(pieces)
+        for block, start, length, first in pieces:
+            got = dataset.block(block, field)[start:start + length]
+            self.assertEqual((got.shape, got.dtype), ((length, *expected.shape[1:]), expected.dtype))
+            difference = np.abs(got.astype(np.float64) - expected[first:first + length])
+            self.assertLessEqual(difference.max(), tolerance, f"{name} {field} from step {first}")
+
+    def check(self, way):
+        words, said, count = WAYS[way]
+        with open(self.path(way + ".yaml"), "w", encoding="utf-8") as file:
+            file.write(YAML if said is None else YAML.replace("true\n", f"true\n    samples: {said}\n"))
+        out, told = self.path(way), self.bload("pack", "-c", way + ".yaml", *words, "-o", way, cwd=self.directory)[1]
+        self.bload("verify", "-q", out)
+        dataset = Dataset(out)
+        sums = np.zeros(2, int)
+        for name in FILMS:
+            with self.subTest(name=name):
+                row = dataset.row(name)
+                times = self.begins(name, way, int(row["length"]))
+                self.assertEqual((row["status"], len(times)), ("ok", int(row["length"])))
+                lead = self.shown[name][0] - self.heard[name]
+                self.assertEqual(float(row["sound.lead"]), lead)
+                # Of QuickTime files the encoder's padding behind the end is no part of the sound.
+                sound = self.sound[name][:int(row["sound.samples"])]
+                self.assertTrue(0 <= len(self.sound[name]) - len(sound) <= (1024 if "aac" in FILMS[name][4] else 0))
+                begins = nearest((times + lead) * RATE)
+                sums += self.check_row(row, sound, begins, count)
+                self.check_pieces(dataset, name, "sound", cut(sound, begins, count), 1 if "aac" in FILMS[name][4] else 0)
+                mono = self.other[name] * np.float32(np.sqrt(0.5) / 32768)  # of one channel half the power to each side
+                both = cut(np.stack([mono, mono], 1), nearest(times * RATE), count)
+                self.check_pieces(dataset, name, "other", both, 1e-6)
+        self.assertIn("samples per step: ", told)
+        return dataset, sums
+
+    def test_native(self):
+        dataset, _ = self.check("native")
+        self.assertAlmostEqual(float(dataset.row("delayed.mkv")["sound.lead"]), -0.3, delta=0.001)
+        self.assertAlmostEqual(float(dataset.row("early.mov")["sound.lead"]), 0.25, delta=0.05)
+        self.assertEqual([field["shape"] for field in dataset.manifest["fields"]][1:], [[640], [640, 2]])
+
+    def test_long(self):
+        self.check("long")
+
+    def test_strided(self):
+        self.check("strided")
+
+    def test_sampled(self):
+        self.check("sampled")
+
+    def test_split(self):
+        self.check("split")
+
+    def test_scattered(self):
+        self.check("scattered")
+
+    def test_folders_of_images(self):
+        os.mkdir(self.path("images"))
+        for name, count in ("a", 13), ("b", 8):
+            os.mkdir(self.path("images", name))
+            run("ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=size=16x8:rate=10", "-frames:v", str(count),
+                self.path("images", name, "%04d.png"))
+            write_wav(self.path("images", name + ".wav"), count / 12.5)
+        with open(self.path("images.yaml"), "w", encoding="utf-8") as file:
+            file.write("sources: [{path: images, kind: frames}]\nfields:\n"
+                       "  - {name: sound, path: 'images/{id}.wav', per_step: true, step_rate: 12.5}\n")
+        dataset = Dataset(self.pack("images.packed", "-c", "images.yaml", "-T", "5", "--oversize", "split", cwd=self.directory))
+        for name, count in ("a", 13), ("b", 8):
+            sound = samples(self.path("images", name + ".wav"))
+            expected = sound.reshape(count, 1280)
+            self.check_pieces(dataset, name, "sound", expected)
+            row = dataset.row(name)
+            self.assertEqual((row["sound.left_out"], row["sound.filled"], row["sound.lead"]), ("0", "0", "0"))
