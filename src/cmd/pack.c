@@ -264,6 +264,7 @@ static void say_summary(const struct bl_packing *p)
                    " damaged: sequences.tsv names them",
                    f->skipped, f->failed, f->failed_steps, f->damaged);
     bl_inputs_say_adjusted(f->adjusted);
+    bl_inputs_say_remarks(&f->remarks);
     bl_inputs_say_untold(&p->inputs, f->empty, p->untold);
     bl_packing_say_attributes(p);
     bl_inputs_say_unused(&p->inputs);

@@ -56,6 +56,7 @@ static void say_summary(const struct scan *scan)
                bl_text_count(files, (int64_t)scan->inputs.files.count), bl_text_count(ok, f->rows - f->skipped),
                bl_text_count(steps, f->steps), bl_text_count(damaged, f->damaged), bl_text_count(skipped, f->skipped));
     bl_inputs_say_adjusted(f->adjusted);
+    bl_inputs_say_remarks(&f->remarks);
     bl_inputs_say_untold(&scan->inputs, f->empty, f->untold);
     bl_inputs_say_unused(&scan->inputs);
     bl_inputs_say_ignored(&scan->inputs);

@@ -106,13 +106,15 @@ static void amend(struct bl_row *row, const struct bl_outcome *outcome, struct b
     row->reason = reason->data ? reason->data : "";
 }
 
-static void count(struct bl_finished *result, const struct bl_row *row)
+static void count(const struct bl_finish *f, struct bl_finished *result, const struct bl_row *row)
 {
     result->empty += bl_row_is_empty(row);
     result->skipped += row->status == BL_ROW_SKIPPED;
     result->failed += row->status == BL_ROW_FAILED;
     result->damaged += row->status == BL_ROW_OK && *row->reason;
     result->adjusted += row->status == BL_ROW_OK && bl_row_adjusted(row);
+    if (row->status == BL_ROW_OK && f->kind->remark)
+        f->kind->remark(f->config, row, &result->remarks);
 }
 
 static int write_header(const struct bl_sequences *table, struct bl_buffer *line, struct bl_output *out,
@@ -145,7 +147,7 @@ static int write_sequences(const struct bl_finish *f, const struct bl_outcomes *
             amend(&text.row, &outcomes->outcome[next++], &reason);
         else if (text.row.status == BL_ROW_OK && !(placed[i / 8] >> i % 8 & 1))
             drop(f, &text.row, &reason);
-        count(result, &text.row);
+        count(f, result, &text.row);
         code = bl_buffer_check(&reason, e);
         bl_buffer_clear(&line);
         bl_sequences_format(&text.row, &line);

@@ -24,9 +24,10 @@ struct bl_finish {
 /* What became of the inputs, for the exit status and the summary. */
 struct bl_finished {
     int64_t skipped, damaged, failed, failed_steps;
-    int64_t empty;    /* of those skipped: without fault */
-    int64_t adjusted; /* ok ones with a field that was brought to their length */
-    int64_t bytes;    /* of all shards */
+    int64_t empty;             /* of those skipped: without fault */
+    int64_t adjusted;          /* ok ones with a field that was brought to their length */
+    struct bl_remarks remarks; /* of the ok ones */
+    int64_t bytes;             /* of all shards */
 };
 
 int bl_finish_run(const struct bl_finish *finish, struct bl_finished *result, struct bl_error *e);

@@ -26,7 +26,8 @@ struct fault {
 /* One stretch and what came of it. */
 struct job {
     struct bl_stretch_files files;
-    const char *kind, *sampling;
+    const struct bl_scan *scan;
+    const char *sampling;
     const char *columns;              /* names of further columns, a tab before each */
     const char *missing;              /* a tab for each */
     bool counted;                     /* by the kind: there is something to be kept */
@@ -98,7 +99,7 @@ static int produce(void *context, void **job_, struct bl_error *e)
     job->files.stretch.again = job->silent;
     job->columns = s->columns.data;
     job->missing = s->missing.data;
-    job->kind = s->scan->kind->name;
+    job->scan = s->scan;
     job->sampling = s->sampling.data;
     *job_ = job;
     return 1;
@@ -154,6 +155,8 @@ static int note(struct job *job, const struct bl_row *row, struct bl_error *e)
     bool damaged = row->status == BL_ROW_OK && *row->reason;
     found->damaged += damaged;
     found->adjusted += row->status == BL_ROW_OK && bl_row_adjusted(row);
+    if (row->status == BL_ROW_OK && job->scan->kind->remark)
+        job->scan->kind->remark(job->scan->config, row, &found->remarks);
     if (row->status == BL_ROW_OK && !damaged)
         return BL_OK;
     if (empty ? found->empty <= EMPTY_TOLD_MAX : job->faults < TOLD_MAX)
@@ -215,7 +218,7 @@ static int emit(void *sink, int input, const struct bl_row *given, struct bl_err
             return BL_EFAIL;
         row.id = job->id.data;
     }
-    row.kind = job->kind;
+    row.kind = job->scan->kind->name;
     if (!row.path) {
         row.path = file->path;
         row.bytes = job->files.input[input].bytes;
@@ -293,7 +296,7 @@ static int tell(struct scanning *s, const struct job *job, struct bl_error *e)
         struct bl_row row = {.id = fault->id,
                              .length = fault->length,
                              .path = fault->path,
-                             .kind = job->kind,
+                             .kind = job->scan->kind->name,
                              .status = fault->status,
                              .reason = fault->reason};
         code = s->scan->fault(s->scan->sink, &row, e);
@@ -311,6 +314,9 @@ static void add_up(struct bl_scan_progress *all, const struct job *job)
     all->adjusted += job->found.adjusted;
     all->empty += job->found.empty;
     all->untold += job->found.untold;
+    all->remarks.missing += job->found.remarks.missing;
+    all->remarks.left_out += job->found.remarks.left_out;
+    all->remarks.filled += job->found.remarks.filled;
 }
 
 static int consume(void *context, void *job_, struct bl_error *e)

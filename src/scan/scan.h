@@ -13,10 +13,11 @@ typedef int bl_scan_fault(void *sink, const struct bl_row *row, struct bl_error 
 /* How far a scan has come. */
 struct bl_scan_progress {
     int64_t files, rows, steps;
-    int64_t skipped, damaged; /* rows */
-    int64_t empty;            /* of those skipped: without fault */
-    int64_t adjusted;         /* rows with a field that was brought to their length */
-    int64_t untold;           /* rows with faults that were not told one by one: a stretch had very many */
+    int64_t skipped, damaged;  /* rows */
+    int64_t empty;             /* of those skipped: without fault */
+    int64_t adjusted;          /* rows with a field that was brought to their length */
+    struct bl_remarks remarks; /* of the rows that are of use */
+    int64_t untold;            /* rows with faults that were not told one by one: a stretch had very many */
 };
 
 struct bl_scan {

@@ -39,6 +39,12 @@ static void columns(const void *config, bool lists, struct bl_buffer *out)
     bl_buffer_text(out, "\tmissing");
 }
 
+static void remark(const void *config, const struct bl_row *row, struct bl_remarks *remarks)
+{
+    (void)config;
+    remarks->missing += bl_row_number(row, "missing");
+}
+
 static int count(const void *values, const struct bl_kind_env *env, struct bl_counter *counter,
                  struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
@@ -93,6 +99,7 @@ const struct bl_kind bl_kind_frames = {
     .config_size = sizeof(struct bl_video_config),
     .check = check,
     .columns = columns,
+    .remark = remark,
     .measure = measure,
     .sampling = bl_video_sampling,
     .count = count,
