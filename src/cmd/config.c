@@ -132,7 +132,7 @@ static const char *read_key(const struct reading *r, const yaml_node_t *mapping,
 {
     const yaml_node_t *node = node_at(r, pair->key);
     char *key = keep_scalar(r, node, "key");
-    for (char *at = key; at && (at = strchr(at, '_'));)
+    for (char *at = key ? strchr(key, '_') : NULL; at; at = strchr(at, '_'))
         *at = '-';
     for (const yaml_node_pair_t *before = mapping->data.mapping.pairs.start; key && before < pair; before++) {
         if (!is_key((const char *)node_at(r, before->key)->data.scalar.value, key))
