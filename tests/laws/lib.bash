@@ -101,6 +101,7 @@ further_fields() {
     printf '3 walk\n0 sit\n' >mapping.txt
     while read -r id frames; do
         npy beside/$id.npy $((frames - (frames == 40)))
+        cp "$(fixture long-16000.wav)" beside/$id.wav
         seq "$frames" | sed 's/.*[1-6]$/walk/; s/[0-9].*/sit/' >beside/$id.txt
         printf '%s"%s": {"annotations": [{"segment": [0.1, 0.5], "label": "walk"}, {"segment": [0.%d, 1], "label": "sit"}]}' "$comma" \
             $id "$frames"
@@ -115,6 +116,7 @@ fields:
   - {name: actions, path: "beside/{id}.txt", mapping: mapping.txt}
   - {name: event, kind: intervals, annotations: events.json, mapping: mapping.txt}
   - {name: events, kind: intervals, annotations: events.json, mapping: mapping.txt, multi: true}
+  - {name: sound, path: "beside/{id}.wav", kind: audio, per-step: true, rate: 2000, samples: 100}
 END
 }
 

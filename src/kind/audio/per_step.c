@@ -93,10 +93,17 @@ static void sampling(const void *values, struct bl_buffer *out)
 
 /* --- counting --------------------------------------------------------------------------------------------------- */
 
-static bool same_file(const char *a, const char *b)
+/* Seconds from the sound's first sample to the first step, where both are of one file, whose clock knows. */
+static int find_lead(const char *path, double origin, const struct bl_row *followed, double *lead, struct bl_error *e)
 {
     struct stat one, other;
-    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+    const char *bad = stat(path, &one) != 0 ? path : stat(followed->path, &other) != 0 ? followed->path : NULL;
+    *lead = 0;
+    if (bad)
+        return bl_error_errno(e, BL_EFAIL, "cannot look at %s", bad);
+    if (one.st_dev == other.st_dev && one.st_ino == other.st_ino && !isnan(origin))
+        *lead = followed->origin - origin;
+    return BL_OK;
 }
 
 /* Adds up what becomes of the sound. Why it cannot be used goes to unusable. */
@@ -138,11 +145,9 @@ static int count(const void *values, const struct bl_kind_env *env, struct bl_co
     struct bl_steps_sum sum = {0};
     char lead[40], further[120];
     int code = bl_count_audio(&config->audio, env->cancel, input->path, &result, &unusable);
-    bool timed = !code && !isnan(result.origin) && same_file(input->path, followed->path);
-    struct bl_steps steps = {.rate = (int)config->audio.rate,
-                             .samples = config->window,
-                             .length = result.samples,
-                             .lead = timed ? followed->origin - result.origin : 0};
+    struct bl_steps steps = {.rate = (int)config->audio.rate, .samples = config->window, .length = result.samples};
+    if (!code)
+        code = find_lead(input->path, result.origin, followed, &steps.lead, &unusable);
     if (!code)
         code = weigh(config, followed, &steps, &sum, &unusable);
     if (code && code != BL_EDATA)
