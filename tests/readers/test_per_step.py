@@ -3,9 +3,11 @@ that ffprobe tells of the frames."""
 import json
 import os
 import subprocess
+import unittest
 
 import numpy as np
 
+import media
 import tool
 from dataset import Dataset
 
@@ -101,6 +103,16 @@ def write_wav(path, sound):
         f"anoisesrc=duration={sound}:sample_rate={RATE}:seed=9:amplitude=0.2", "-ac", "1", "-bitexact", path)
 
 
+def compare_pieces(test, dataset, name, field, expected, tolerance=0):
+    pieces = dataset.pieces_of(name)
+    test.assertTrue(pieces)
+    for block, start, length, first in pieces:
+        got = dataset.block(block, field)[start:start + length]
+        test.assertEqual((got.shape, got.dtype), ((length, *expected.shape[1:]), expected.dtype))
+        difference = np.abs(got.astype(np.float64) - expected[first:first + length])
+        test.assertLessEqual(difference.max(), tolerance, f"{name} {field} from step {first}")
+
+
 class PerStep(tool.Tool):
     @classmethod
     def setUpClass(cls):
@@ -137,15 +149,6 @@ class PerStep(tool.Tool):
         self.assertEqual(int(row["sound.filled"]), len(begins) * count - there)
         return int((~inside).sum()), len(begins) * count - there
 
-    def check_pieces(self, dataset, name, field, expected, tolerance=0):
-        pieces = dataset.pieces_of(name)
-        self.assertTrue(pieces)
-        for block, start, length, first in pieces:
-            got = dataset.block(block, field)[start:start + length]
-            self.assertEqual((got.shape, got.dtype), ((length, *expected.shape[1:]), expected.dtype))
-            difference = np.abs(got.astype(np.float64) - expected[first:first + length])
-            self.assertLessEqual(difference.max(), tolerance, f"{name} {field} from step {first}")
-
     def check(self, way):
         words, said, count = WAYS[way]
         with open(self.path(way + ".yaml"), "w", encoding="utf-8") as file:
@@ -166,10 +169,10 @@ class PerStep(tool.Tool):
                 self.assertTrue(0 <= len(self.sound[name]) - len(sound) <= (1024 if "aac" in FILMS[name][4] else 0))
                 begins = nearest((times + lead) * RATE)
                 sums += self.check_row(row, sound, begins, count)
-                self.check_pieces(dataset, name, "sound", cut(sound, begins, count), 1 if "aac" in FILMS[name][4] else 0)
+                compare_pieces(self, dataset, name, "sound", cut(sound, begins, count), 1 if "aac" in FILMS[name][4] else 0)
                 mono = self.other[name] * np.float32(np.sqrt(0.5) / 32768)  # of one channel half the power to each side
                 both = cut(np.stack([mono, mono], 1), nearest(times * RATE), count)
-                self.check_pieces(dataset, name, "other", both, 1e-6)
+                compare_pieces(self, dataset, name, "other", both, 1e-6)
         self.assertIn("samples per step: ", told)
         return dataset, sums
 
@@ -208,6 +211,31 @@ class PerStep(tool.Tool):
         for name, count in ("a", 13), ("b", 8):
             sound = samples(self.path("images", name + ".wav"))
             expected = sound.reshape(count, 1280)
-            self.check_pieces(dataset, name, "sound", expected)
+            compare_pieces(self, dataset, name, "sound", expected)
             row = dataset.row(name)
             self.assertEqual((row["sound.left_out"], row["sound.filled"], row["sound.lead"]), ("0", "0", "0"))
+
+
+@unittest.skipUnless(media.VIDEOS, media.ABSENT)
+class Real(tool.Tool):
+    """Real videos: the sound of each, packed alone, is cut where ffprobe says that frames are shown and the sound begins."""
+
+    def test_real(self):
+        with open(self.path("real.yaml"), "w", encoding="utf-8") as file:
+            file.write(f"sources: [{{path: {tool.MEDIA}, kind: video}}]\nsize: 16x8\nfields:\n  - {{name: sound, kind: audio, "
+                       f"path: '{tool.MEDIA}/{{name}}', per-step: true, samples: 700}}\n")
+        parts = Dataset(self.pack("real", "-c", "real.yaml", "-T", "31", "--oversize", "split", status=3, cwd=self.directory))
+        names = [row["id"] for row in parts.sequences if row["status"] == "ok"]
+        self.assertGreater(len(names), 15)
+        alone = Dataset(self.pack("alone", "--kind", "audio", *(os.path.join(tool.MEDIA, name) for name in names), "-T", "longest",
+                                  cwd=self.directory))
+        for name in names:
+            with self.subTest(name=name):
+                path = os.path.join(tool.MEDIA, name)
+                shown = times(path, parts.row(name)["stream"])
+                lead = shown[0] - times(path, parts.row(name)["sound.stream"])[0]
+                sound = np.concatenate([alone.block(b, "audio")[start:start + length]
+                                        for b, start, length, _ in alone.pieces_of(path)])
+                self.assertAlmostEqual(float(parts.row(name)["sound.lead"]), lead, delta=1e-9)
+                expected = cut(sound, nearest((shown - shown[0] + lead) * RATE), 700)
+                compare_pieces(self, parts, name, "sound", expected)
