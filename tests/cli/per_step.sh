@@ -149,6 +149,20 @@ test_arrays_have_no_times() {
     err_has 'samples per step: 12,800 lie in no step'
 }
 
+# Of images the numbers tell the times: without one there is none.
+test_images_without_numbers() {
+    mkdir -p i/a i/b
+    ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=16x8:rate=10 -frames:v 4 i/a/%d.png
+    cp i/a/1.png i/b/one.png
+    ffmpeg -v error -nostdin -f lavfi -i anoisesrc=duration=1:sample_rate=16000 -ac 1 i/a.wav
+    cp i/a.wav i/b.wav
+    printf 'sources: [{path: i, kind: frames}]\nfields: [{name: sound, path: "i/{id}.wav", per-step: true, step-rate: 10}]\n' >set.yaml
+    expect 3 bload pack -c set.yaml -T 4 -o d
+    err_has 'bload: skipped b: one.png has no number that tells its time'
+    err_has 'bload: samples per step: 9,600 lie in no step'
+    expect 0 bload verify -q d
+}
+
 test_killed_and_resumed() {
     corpus
     for i in $(seq 20); do cp v/a.mov "v/x$i.mov"; done

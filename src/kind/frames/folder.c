@@ -92,6 +92,14 @@ void bl_folder_free(struct bl_folder *folder)
     *folder = (struct bl_folder){0};
 }
 
+int bl_folder_place(const struct bl_image *image, double *place, struct bl_error *e)
+{
+    if (image->number < 0)
+        return bl_error_set(e, BL_EDATA, "%s has no number that tells its time", image->name);
+    *place = image->number - 1;
+    return BL_OK;
+}
+
 int64_t bl_folder_missing(const struct bl_folder *folder)
 {
     int64_t missing = 0;

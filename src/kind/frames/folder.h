@@ -25,6 +25,10 @@ struct bl_folder {
 int bl_folder_list(struct bl_folder *folder, const char *path, const char *pattern, struct bl_error *e);
 void bl_folder_free(struct bl_folder *folder);
 
+/* The image's place among the frames of what it was taken from: number 1 is the first, so ffmpeg counts, and whoever
+ * uses it. BL_EDATA: it has none. */
+int bl_folder_place(const struct bl_image *image, double *place, struct bl_error *e);
+
 /* How many numbers between the first image's and the last one's no image has. */
 int64_t bl_folder_missing(const struct bl_folder *folder);
 

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kind/frames/folder.h"
@@ -45,6 +46,20 @@ static void remark(const void *config, const struct bl_row *row, struct bl_remar
     remarks->missing += bl_row_number(row, "missing");
 }
 
+/* The places of the images that are taken, to be freed; NULL with the code set. */
+static double *number_steps(const struct bl_folder *folder, int64_t stride, struct bl_error *e)
+{
+    double *places = malloc((folder->count / (size_t)stride + 1) * sizeof *places);
+    int code = places ? BL_OK : bl_error_memory(e);
+    for (size_t i = 0, step = 0; i < folder->count && !code; i += (size_t)stride)
+        code = bl_folder_place(&folder->image[i], &places[step++], e);
+    if (code) {
+        free(places);
+        return NULL;
+    }
+    return places;
+}
+
 static int count(const void *values, const struct bl_kind_env *env, struct bl_counter *counter,
                  struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
@@ -55,6 +70,9 @@ static int count(const void *values, const struct bl_kind_env *env, struct bl_co
     char further[32];
     int code = bl_folder_list(&folder, stretch->input->path, config->images, &unusable);
     int64_t images = (int64_t)folder.count;
+    double *times = NULL;
+    if (!code && images && stretch->times && !(times = number_steps(&folder, config->stride, &unusable)))
+        code = unusable.code;
     snprintf(further, sizeof further, "\t%" PRId64, bl_folder_missing(&folder));
     bl_folder_free(&folder);
     if (code && code != BL_EDATA)
@@ -68,8 +86,11 @@ static int count(const void *values, const struct bl_kind_env *env, struct bl_co
                          .reason = unusable.text,
                          .further = ok ? further : NULL,
                          .stream = -1,
-                         .offset = -1};
-    return emit(sink, 0, &row, e);
+                         .offset = -1,
+                         .times = times};
+    code = emit(sink, 0, &row, e);
+    free(times);
+    return code;
 }
 
 static int fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *out,

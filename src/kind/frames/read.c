@@ -155,15 +155,6 @@ static int read_step(struct bl_reader *r, const struct bl_image *image, uint8_t 
     return code;
 }
 
-/* Number 1 is the first frame of what the images were taken from: so ffmpeg counts, and whoever uses it. */
-static int tell_time(const struct bl_image *image, double *time, struct bl_error *e)
-{
-    if (image->number < 0)
-        return bl_error_set(e, BL_EDATA, "%s has no number that tells its time", image->name);
-    *time = image->number - 1;
-    return BL_OK;
-}
-
 int bl_frames_read_piece(struct bl_reader *r, const struct bl_request *request, struct bl_note *note,
                          struct bl_error *e)
 {
@@ -176,7 +167,7 @@ int bl_frames_read_piece(struct bl_reader *r, const struct bl_request *request, 
         code = bl_cancelled(r->env->cancel) ? bl_error_set(e, BL_ECANCEL, "cancelled")
                                             : read_step(r, image, request->out[0] + (size_t)t * bytes, e);
         if (!code && request->times)
-            code = tell_time(image, &request->times[t], e);
+            code = bl_folder_place(image, &request->times[t], e);
     }
     if (code)
         leave(r);
