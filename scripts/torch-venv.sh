@@ -22,8 +22,11 @@ install() {
     "$venv/bin/pip" install --disable-pip-version-check --retries 2 --timeout 30 -q "$@" </dev/null >>"$log" 2>&1
 }
 
+# Suites that need it may begin at the same time.
+mkdir -p "$root/build"
+exec 9>"$root/build/torch-venv.lock"
+flock 9
 if ! cat "$wanted" "$alone" | cmp -s - "$venv/installed.txt"; then
-    mkdir -p "$root/build"
     if ! /usr/bin/python3 -c 'import torch' >"$log" 2>&1; then
         echo "/usr/bin/python3 has no torch: scripts/deps.sh torch installs it (build/torch-venv.log)" >&2
         exit 1
