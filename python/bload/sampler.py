@@ -87,12 +87,14 @@ class BlockSampler:
     remainder: what is done where the blocks that are left are no multiple of num_replicas * batch_size, as they may be in a job of
     another size than the dataset was packed for: "error" (SamplerError), "pad" (blocks of the rest are repeated) or "drop" (the last
     ones are left out); padded and dropped count them, for the whole job, and a warning tells.
+    whole_length: len() counts those as well that were consumed before. Lightning wants that: it counts them itself.
 
     The position is counted in blocks of the epoch that the whole job consumed, so that a job of any size can go on from it.
     """
 
     def __init__(self, source: Any, num_replicas: Optional[int] = None, rank: Optional[int] = None, shuffle: bool = True,
-                 seed: int = 0, *, batch_size: Optional[int] = None, remainder: str = "error"):
+                 seed: int = 0, *, batch_size: Optional[int] = None, remainder: str = "error",
+                 whole_length: bool = False):
         self.source = source
         self.num_replicas = whole_number("num_replicas", 1 if num_replicas is None else num_replicas, 1)
         self.rank = None if rank is None else whole_number("rank", rank)
@@ -104,6 +106,7 @@ class BlockSampler:
         if remainder not in REMAINDERS:
             raise SamplerError(f"remainder must be one of {', '.join(REMAINDERS)}, and is {remainder!r}")
         self.remainder = remainder
+        self.whole_length = whole_length
         self.epoch = 0
         self.begin = 0         # of the epoch's blocks, those that were consumed before this iteration
         self.position = 0      # those that are consumed when everything that was handed out is
@@ -162,7 +165,7 @@ class BlockSampler:
     def __len__(self) -> int:
         """Numbers that an iteration gives: what is left of the epoch when it begins."""
         self.excess(self.begin)
-        total = self.left() + self.padded - self.dropped
+        total = self.left() + self.padded - self.dropped + (self.begin if self.whole_length else 0)
         return total if self.rank is None else total // self.num_replicas
 
     def __iter__(self) -> Iterator[int]:
@@ -201,7 +204,11 @@ class BlockSampler:
         }
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
-        """Goes on from a state, of a job of any size. SamplerError, and nothing changed, where that cannot be."""
+        """Goes on from a state, of a job of any size. SamplerError, and nothing changed, where that cannot be.
+
+        From that of a finished epoch nothing is left, but a sampler that is in a later epoch stays there: StatefulDataLoader loads
+        states only when it is iterated, which is after set_epoch.
+        """
         path = self.source.dataset.path
         for name in ("seed", "epoch", "consumed", "shuffle", "blocks", "world_size", "plan_digest"):
             if name not in state:
@@ -215,6 +222,8 @@ class BlockSampler:
                                f"not {len(self.source)} by plan {own}", path)
         if consumed > blocks:
             raise SamplerError(f"the state tells of {consumed} consumed blocks, and there are {blocks}", path)
+        if consumed == blocks and self.epoch > epoch:
+            epoch, consumed = self.epoch, 0
         self.excess(consumed)
         self.seed, self.epoch, self.shuffle = seed, epoch, bool(state["shuffle"])
         self.begin = self.position = consumed
