@@ -17,12 +17,14 @@ from .errors import SamplerError
 WIDER = {np.dtype(np.uint16): np.int32, np.dtype(np.uint32): np.int64}
 
 
-def tensor(array: Any) -> torch.Tensor:
-    """A tensor with storage of its own.
+def tensor(array: Any, stored: str = "") -> torch.Tensor:
+    """A tensor with storage of its own; stored is "BF16" where the array has the bits of bfloat16.
 
     What is read-only is part of a mapped file: torch cannot keep a program from writing there, which would end it.
     """
     array = np.asarray(array)
+    if stored == "BF16":
+        return tensor(array.view(np.int16)).view(torch.bfloat16)
     wider = WIDER.get(array.dtype)
     if wider is not None:
         array = array.astype(wider)
@@ -32,7 +34,7 @@ def tensor(array: Any) -> torch.Tensor:
 class BlockDataset(TorchDataset):
     """The blocks of a dataset as dicts of tensors: dataset[i], for any sampler, in any number of workers, forked or spawned.
 
-    Of bload.Blocks' arrays each is a tensor of its type (U16 as int32, U32 as int64) that nothing else shares. All are of fixed size,
+    Of bload.Blocks' arrays each is a tensor of the type that is stored (U16 as int32, U32 as int64) that nothing else shares. All are of fixed size,
     so torch's own collation stacks them. ids=True adds the lists of ids; collate keeps these one for each block.
     len() is a multiple of dataset.world_size * dataset.batch_size, as the dataset was packed: torch's DistributedSampler repeats
     nothing. window and window_seed are for further epochs without plans, which BlockSampler numbers (see sampler.EpochBlocks);
@@ -42,6 +44,7 @@ class BlockDataset(TorchDataset):
     def __init__(self, path: Any, *, window: Optional[int] = None, window_seed: int = 0, ids: bool = False, **options: Any):
         self.dataset = Dataset(path, ids=ids, **options)
         self.blocks = sampler.EpochBlocks(self.dataset, window, window_seed)
+        self.stored = {name: field.stored for name, field in self.dataset.fields.items()}
 
     def __repr__(self) -> str:
         return f"<bload.torch.BlockDataset of {self.dataset!r}>"
@@ -51,7 +54,7 @@ class BlockDataset(TorchDataset):
 
     def __getitem__(self, number: SupportsIndex) -> Dict[str, Any]:
         block = self.blocks[number]
-        return {name: value if name == "ids" else tensor(value) for name, value in block.items()}
+        return {name: value if name == "ids" else tensor(value, self.stored.get(name, "")) for name, value in block.items()}
 
     def __iter__(self) -> Iterator[Dict[str, Any]]:
         return map(self.__getitem__, range(len(self)))

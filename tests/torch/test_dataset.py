@@ -10,7 +10,7 @@ import torch
 from torch.utils.data import DataLoader, DistributedSampler
 
 import bload
-from bload.torch import BlockDataset, BlockSampler, RankBlockSampler, collate
+from bload.torch import BlockDataset, BlockSampler, RankBlockSampler, collate, tensor
 from packed import PackedTest, SEQUENCES, T, sequences_of, write_sequences
 
 READERS = (("alone", {}), ("one", dict(num_workers=1)), ("two", dict(num_workers=2, persistent_workers=True)),
@@ -77,6 +77,11 @@ class Tensors(PackedTest):
             got = BlockDataset(data)[0]["array"]
             self.assertEqual(got.dtype, expected)
             self.assertTrue(np.array_equal(got.numpy(), bload.open(data)[0]["array"]))
+
+    def test_bits_of_bfloat16_are_read_as_such(self):
+        values = torch.tensor([1.0, -2.5, 3e38], dtype=torch.bfloat16)
+        bits = values.view(torch.int16).numpy().view(np.uint16)
+        self.assertTrue(torch.equal(tensor(bits, "BF16"), values))
 
     def test_compressed_blocks_are_the_same(self):
         data = self.packed("compressed", "--compress", "zstd")
