@@ -1,6 +1,7 @@
 """Datasets as PyTorch reads them: BlockDataset for every DataLoader, and BlockSampler for fresh epochs and exact resuming."""
 from __future__ import annotations
 
+import warnings
 from typing import Any, Dict, Iterator, List, Optional, SupportsIndex
 
 import numpy as np
@@ -17,18 +18,24 @@ from .errors import SamplerError
 WIDER = {np.dtype(np.uint16): np.int32, np.dtype(np.uint32): np.int64}
 
 
-def tensor(array: Any, stored: str = "") -> torch.Tensor:
-    """A tensor with storage of its own; stored is "BF16" where the array has the bits of bfloat16.
+def tensor(array: Any, stored: str = "", copy: bool = True) -> torch.Tensor:
+    """A tensor of an array; stored is "BF16" where that has the bits of bfloat16.
 
-    What is read-only is part of a mapped file: torch cannot keep a program from writing there, which would end it.
+    What is read-only is part of a mapped file, and copied: torch cannot keep a program from writing there, which would end it.
     """
     array = np.asarray(array)
     if stored == "BF16":
-        return tensor(array.view(np.int16)).view(torch.bfloat16)
+        return tensor(array.view(np.int16), copy=copy).view(torch.bfloat16)
     wider = WIDER.get(array.dtype)
     if wider is not None:
         array = array.astype(wider)
-    return torch.from_numpy(array if array.flags.writeable else array.copy())
+    if array.flags.writeable:
+        return torch.from_numpy(array)
+    if copy:
+        return torch.from_numpy(array.copy())
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The given NumPy array is not writ")
+        return torch.from_numpy(array)
 
 
 class BlockDataset(TorchDataset):
@@ -37,13 +44,16 @@ class BlockDataset(TorchDataset):
     Of bload.Blocks' arrays each is a tensor of the type that is stored (U16 as int32, U32 as int64) that nothing else shares. All are of fixed size,
     so torch's own collation stacks them. ids=True adds the lists of ids; collate keeps these one for each block.
     len() is a multiple of dataset.world_size * dataset.batch_size, as the dataset was packed: torch's DistributedSampler repeats
-    nothing. window and window_seed are for further epochs without plans, which BlockSampler numbers (see sampler.EpochBlocks);
+    nothing. With copy=False tensors are views of the mapped file where they can be: faster in workers, which copy what they send, but a
+    program that writes into one ends with a signal. window and window_seed are for further epochs without plans, which BlockSampler numbers (see sampler.EpochBlocks);
     the other options are bload.open's.
     """
 
-    def __init__(self, path: Any, *, window: Optional[int] = None, window_seed: int = 0, ids: bool = False, **options: Any):
+    def __init__(self, path: Any, *, window: Optional[int] = None, window_seed: int = 0, ids: bool = False, copy: bool = True,
+                 **options: Any):
         self.dataset = Dataset(path, ids=ids, **options)
         self.blocks = sampler.EpochBlocks(self.dataset, window, window_seed)
+        self.copy = copy
         self.stored = {name: field.stored for name, field in self.dataset.fields.items()}
 
     def __repr__(self) -> str:
@@ -54,7 +64,8 @@ class BlockDataset(TorchDataset):
 
     def __getitem__(self, number: SupportsIndex) -> Dict[str, Any]:
         block = self.blocks[number]
-        return {name: value if name == "ids" else tensor(value, self.stored.get(name, "")) for name, value in block.items()}
+        return {name: value if name == "ids" else tensor(value, self.stored.get(name, ""), self.copy)
+                for name, value in block.items()}
 
     def __iter__(self) -> Iterator[Dict[str, Any]]:
         return map(self.__getitem__, range(len(self)))

@@ -3,6 +3,7 @@ import copy
 import itertools
 import os
 import pickle
+import warnings
 
 
 import numpy as np
@@ -64,6 +65,17 @@ class Tensors(PackedTest):
         for value in block.values():
             value.zero_()
         self.assertBlock(self.blocks[0], self.arrays[0])
+
+    def test_views_are_of_the_mapped_file(self):
+        views = BlockDataset(self.data, copy=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            one, again = views[0]["array"], views[0]["array"]
+        self.assertEqual(one.data_ptr(), again.data_ptr())
+        self.assertNotEqual(self.blocks[0]["array"].data_ptr(), one.data_ptr())
+        for block, tensors in zip(DataLoader(views, batch_size=None, num_workers=1), self.blocks):
+            self.assertEqual(stored(block["array"]), T * 2 * 4)
+            self.assertTrue(torch.equal(block["array"], tensors["array"]))
 
     def test_dataset_can_be_sent_elsewhere(self):
         for again in (pickle.loads(pickle.dumps(self.blocks)), copy.deepcopy(self.blocks)):
