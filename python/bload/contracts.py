@@ -65,21 +65,28 @@ class Packed(NamedTuple):
         return values.reshape(self.B * self.T, *values.shape[len(self.shape):])
 
 
-def fields_of(batch: Batch) -> List[str]:
-    """The names of what lies on the steps."""
-    axis = np.ndim(batch["cu_seqlens"]) - 1
-    return [name for name, value in batch.items() if name not in TABLES and np.ndim(value) > axis]
-
-
-def pack(batch: Batch) -> Packed:
+def steps_of(batch: Batch) -> int:
+    """T, which the fields tell: what else lies in a batch has an entry for each sequence, of which there are no more."""
     for name in ("cu_seqlens", "length", "num_sequences"):
         if name not in batch:
             raise Error(f"the batch has no \"{name}\": {', '.join(batch)}")
     axis = np.ndim(batch["cu_seqlens"]) - 1
-    fields = fields_of(batch)
-    if not fields:
+    sizes = [np.shape(value)[axis] for name, value in batch.items() if name not in TABLES and np.ndim(value) > axis]
+    T = max(sizes, default=0)
+    if T == 0 or T < np.max(batch["cu_seqlens"]):
         raise Error("the batch has no field, which would tell how many steps a block has")
-    T = np.shape(batch[fields[0]])[axis]
+    return T
+
+
+def fields_of(batch: Batch) -> List[str]:
+    """The names of what lies on the steps."""
+    axis, T = np.ndim(batch["cu_seqlens"]) - 1, steps_of(batch)
+    return [name for name, value in batch.items()
+            if name not in TABLES and np.ndim(value) > axis and np.shape(value)[axis] == T]
+
+
+def pack(batch: Batch) -> Packed:
+    T, axis = steps_of(batch), np.ndim(batch["cu_seqlens"]) - 1
     starts, lengths = np.atleast_2d(batch["cu_seqlens"])[:, :-1], np.atleast_2d(batch["length"])
     B = len(starts)
     block, place = np.nonzero(lengths)
@@ -124,7 +131,7 @@ def next_step(packed: Packed, tokens: np.ndarray) -> tuple:
 
 def boundaries(batch: Batch, T: int) -> List[np.ndarray]:
     """Of each block, I64: the starts of all its places, the end of the last one, and T, where that is another."""
-    out = []
+    out: List[np.ndarray] = []
     for cu, used in zip(np.atleast_2d(batch["cu_seqlens"]), np.atleast_1d(batch["num_sequences"])):
         edges = cu[:used + 1].astype(np.int64) if used else np.zeros(1, np.int64)
         out.append(edges if edges[-1] == T else np.append(edges, T))

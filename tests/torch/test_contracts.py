@@ -169,6 +169,11 @@ class Everywhere(unittest.TestCase):
             for value in got.values() if isinstance(got, dict) else got if isinstance(got, list) else [got]:
                 self.assertNotIsInstance(value, np.ndarray, name)
 
+    def test_what_sequences_have_of_their_own_is_no_field(self):
+        for name in CONSUMERS:
+            own = {"class": np.zeros((len(BLOCKS), S)), **batch(), "weight": np.zeros((len(BLOCKS), S))}
+            self.assertEqual(as_plain(getattr(contracts, name)(own)), as_plain(getattr(contracts, name)(batch())), name)
+
     def test_batch_is_not_changed(self):
         given = batch()
         for value in given.values():
