@@ -41,12 +41,15 @@ def tensor(array: Any, stored: str = "", copy: bool = True) -> torch.Tensor:
 class BlockDataset(TorchDataset):
     """The blocks of a dataset as dicts of tensors: dataset[i], for any sampler, in any number of workers, forked or spawned.
 
-    Of bload.Blocks' arrays each is a tensor of the type that is stored (U16 as int32, U32 as int64) that nothing else shares. All are of fixed size,
-    so torch's own collation stacks them. ids=True adds the lists of ids; collate keeps these one for each block.
-    len() is a multiple of dataset.world_size * dataset.batch_size, as the dataset was packed: torch's DistributedSampler repeats
-    nothing. With copy=False tensors are views of the mapped file where they can be: faster in workers, which copy what they send, but a
-    program that writes into one ends with a signal. window and window_seed are for further epochs without plans, which BlockSampler numbers (see sampler.EpochBlocks);
-    the other options are bload.open's.
+    Of bload.Blocks' arrays each is a tensor of the type that is stored (U16 as int32, U32 as int64) that nothing else shares. All are of
+    fixed size, so torch's own collation stacks them. len() is a multiple of dataset.world_size * dataset.batch_size, as the dataset was
+    packed: torch's DistributedSampler repeats nothing.
+
+    window, window_seed: further epochs without plans, which BlockSampler numbers; see sampler.EpochBlocks.
+    ids: adds the lists of ids; collate keeps these one for each block.
+    copy: without it tensors are views of the mapped file where they can be: faster in workers, which copy what they send, but a program
+    that writes into one ends with a signal.
+    The other options are bload.open's.
     """
 
     def __init__(self, path: Any, *, window: Optional[int] = None, window_seed: int = 0, ids: bool = False, copy: bool = True,

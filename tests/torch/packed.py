@@ -35,7 +35,8 @@ class PackedTest(tool.Tool):
         own.plan(cls.data)
 
     def packed(self, name, *arguments):
-        return self.pack(name, self.path("sequences"), "--kind", "array", "-T", T, "--world-size", WORLD_SIZE, "--batch-size", BATCH_SIZE, *arguments)
+        return self.pack(name, self.path("sequences"), "--kind", "array", "-T", T, "--world-size", WORLD_SIZE, "--batch-size", BATCH_SIZE,
+                         *arguments)
 
     def plan(self, data, epochs=3):
         self.bload("plan", "-q", "--dataset", data, "--epochs", epochs)
