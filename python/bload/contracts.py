@@ -65,13 +65,18 @@ class Packed(NamedTuple):
         return values.reshape(self.B * self.T, *values.shape[len(self.shape):])
 
 
+def has_axis(name: str, value: Any, axis: int) -> bool:
+    """Whether that has an axis behind those of blocks, of steps or of sequences; files of pictures are lists."""
+    return name not in TABLES and not isinstance(value, list) and np.ndim(value) > axis
+
+
 def steps_of(batch: Batch) -> int:
     """T, which the fields tell: what else lies in a batch has an entry for each sequence, of which there are no more."""
     for name in ("cu_seqlens", "length", "num_sequences"):
         if name not in batch:
             raise Error(f"the batch has no \"{name}\": {', '.join(batch)}")
     axis = np.ndim(batch["cu_seqlens"]) - 1
-    sizes = [np.shape(value)[axis] for name, value in batch.items() if name not in TABLES and np.ndim(value) > axis]
+    sizes = [np.shape(value)[axis] for name, value in batch.items() if has_axis(name, value, axis)]
     T = max(sizes, default=0)
     if T == 0 or T < np.max(batch["cu_seqlens"]):
         raise Error("the batch has no field, which would tell how many steps a block has")
@@ -81,8 +86,7 @@ def steps_of(batch: Batch) -> int:
 def fields_of(batch: Batch) -> List[str]:
     """The names of what lies on the steps."""
     axis, T = np.ndim(batch["cu_seqlens"]) - 1, steps_of(batch)
-    return [name for name, value in batch.items()
-            if name not in TABLES and np.ndim(value) > axis and np.shape(value)[axis] == T]
+    return [name for name, value in batch.items() if has_axis(name, value, axis) and np.shape(value)[axis] == T]
 
 
 def pack(batch: Batch) -> Packed:

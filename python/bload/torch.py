@@ -46,7 +46,7 @@ class BlockDataset(TorchDataset):
     packed: torch's DistributedSampler repeats nothing.
 
     window, window_seed: further epochs without plans, which BlockSampler numbers; see sampler.EpochBlocks.
-    ids: adds the lists of ids; collate keeps these one for each block.
+    ids: adds the lists of ids; collate keeps these, and the files of pictures with decode=False, as lists for each block.
     copy: without it tensors are views of the mapped file where they can be: faster in workers, which copy what they send, but a program
     that writes into one ends with a signal.
     The other options are bload.open's.
@@ -66,9 +66,12 @@ class BlockDataset(TorchDataset):
         return len(self.blocks)
 
     def __getitem__(self, number: SupportsIndex) -> Dict[str, Any]:
-        block = self.blocks[number]
-        return {name: value if name == "ids" else tensor(value, self.stored.get(name, ""), self.copy)
-                for name, value in block.items()}
+        return {name: self.given(name, value) for name, value in self.blocks[number].items()}
+
+    def given(self, name: str, value: Any) -> Any:
+        if isinstance(value, list):
+            return value if name == "ids" else [tensor(one, copy=self.copy) for one in value]
+        return tensor(value, self.stored.get(name, ""), self.copy)
 
     def __iter__(self) -> Iterator[Dict[str, Any]]:
         return map(self.__getitem__, range(len(self)))
@@ -89,10 +92,9 @@ class BlockDataset(TorchDataset):
 
 
 def collate(blocks: List[Dict[str, Any]]) -> Dict[str, Any]:
-    """A batch of blocks: tensors stacked as torch does it, [B, ...], and ids as a list of the blocks' lists."""
-    batch = default_collate([{name: value for name, value in block.items() if name != "ids"} for block in blocks])
-    if "ids" in blocks[0]:
-        batch["ids"] = [block["ids"] for block in blocks]
+    """A batch of blocks: tensors stacked as torch does it, [B, ...], and lists (ids, pictures as files) one for each block."""
+    batch = default_collate([{name: value for name, value in block.items() if not isinstance(value, list)} for block in blocks])
+    batch.update({name: [block[name] for block in blocks] for name, value in blocks[0].items() if isinstance(value, list)})
     return batch
 
 

@@ -171,7 +171,8 @@ class Everywhere(unittest.TestCase):
 
     def test_what_sequences_have_of_their_own_is_no_field(self):
         for name in CONSUMERS:
-            own = {"class": np.zeros((len(BLOCKS), S)), **batch(), "weight": np.zeros((len(BLOCKS), S))}
+            own = {"class": np.zeros((len(BLOCKS), S)), **batch(), "weight": np.zeros((len(BLOCKS), S)),
+                   "frames_jpeg": [[np.zeros(3, np.uint8), np.zeros(4, np.uint8)]] * len(BLOCKS)}
             self.assertEqual(as_plain(getattr(contracts, name)(own)), as_plain(getattr(contracts, name)(batch())), name)
 
     def test_batch_is_not_changed(self):

@@ -11,6 +11,7 @@ import torch
 from torch.utils.data import DataLoader, DistributedSampler
 
 import bload
+from bload import contracts
 from bload.torch import BlockDataset, BlockSampler, RankBlockSampler, collate, tensor
 from packed import PackedTest, SEQUENCES, T, sequences_of, write_sequences
 
@@ -95,6 +96,17 @@ class Tensors(PackedTest):
         bits = values.view(torch.int16).numpy().view(np.uint16)
         self.assertTrue(torch.equal(tensor(bits, "BF16"), values))
 
+    def test_attributes_are_tensors_with_a_value_for_each_sequence(self):
+        with open(self.path("classes.csv"), "w") as file:
+            file.write("id,class,weight\n" + "".join(f"{k:03},{k % 7},{k / 2}\n" for k in range(SEQUENCES)))
+        blocks = BlockDataset(self.packed("attributes", "--attributes", self.path("classes.csv")))
+        batch = next(iter(DataLoader(blocks, batch_size=2, num_workers=1)))
+        there = batch["length"] > 0
+        self.assertEqual((batch["class"].dtype, batch["weight"].dtype), (torch.int64, torch.float64))
+        self.assertTrue(torch.equal(batch["class"][there], batch["sequence"][there] % 7))
+        self.assertTrue(torch.equal(batch["weight"][there], batch["sequence"][there].double() / 2))
+        self.assertEqual(contracts.flash_attention(batch)["indices"].numel(), int(batch["length"].sum()))
+
     def test_compressed_blocks_are_the_same(self):
         data = self.packed("compressed", "--compress", "zstd")
         for tensors, arrays in zip(BlockDataset(data, segment_ids=True, position_ids=True, mask=True), self.arrays):
@@ -125,6 +137,15 @@ class Loaded(PackedTest):
             self.assertEqual(batch["ids"], [arrays[2 * k]["ids"], arrays[2 * k + 1]["ids"]])
             self.assertEqual(tuple(batch["array"].shape), (2, T, 2))
         self.assertNotIn("ids", collate([BlockDataset(self.data)[0]]))
+
+    def test_files_of_pictures_are_lists_of_tensors(self):
+        files = [np.arange(5, dtype=np.uint8), np.zeros(0, np.uint8), np.arange(9, dtype=np.uint8)]
+        for file in files:
+            file.flags.writeable = False
+        given = BlockDataset(self.data).given("frames_jpeg", files)
+        self.assertEqual([one.tolist() for one in given], [one.tolist() for one in files])
+        batch = collate([{"frames_jpeg": given, "num_sequences": torch.tensor(1)}] * 2)
+        self.assertEqual((batch["frames_jpeg"], batch["num_sequences"].tolist()), ([given, given], [1, 1]))
 
     def test_stock_sampler_repeats_nothing(self):
         given = [self.contents(self.loader(lambda dataset: DistributedSampler(dataset, 2, rank))) for rank in range(2)]
