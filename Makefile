@@ -260,6 +260,13 @@ check-readers: all $(PROBES)
 check-python: all
 	@$(SUITE) $(PREFIXED)python python/tests/run
 
+# Datasets under PyTorch and the frameworks around it, which takes Debian's torch; where that cannot be installed the suite is
+# skipped, and says so.
+.PHONY: check-torch
+check-torch: all
+	@scripts/deps.sh torch || true
+	@$(SUITE) $(PREFIXED)torch tests/torch/run
+
 .PHONY: check-slow laws fault fuzz asan ubsan tsan valgrind
 # The laws that take minutes to prove: many kills, many seeds.
 check-slow: all
@@ -328,6 +335,7 @@ help:
 	@echo 'make demo-text    the same with 40 MB of real text: tokenizer, pack, verify, report'
 	@echo 'make check        set up, build and run every test'
 	@echo 'make check-slow   the tests that take minutes: kill and resume, many seeds'
+	@echo 'make check-torch  datasets under PyTorch, Lightning and Accelerate (installs torch from Debian, 547 MB)'
 	@echo 'make laws         the same bytes whatever happens: kills, signals, full disks, failing inputs'
 	@echo 'make fault        make the Nth allocation, write, thread... fail'
 	@echo 'make fuzz         feed malformed files to the readers (clang)'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing for the named purposes, and nothing else: deps.sh build [check] [demo] [ci]
+# Installs what is missing for the named purposes, and nothing else: deps.sh build [check] [demo] [torch] [ci]
 #
 # Each need is a question that pkg-config or the shell can answer, and the Debian package to install when the answer is no. Without
 # a "no" nothing is run. Root installs directly, others through sudo; the command is printed first. Where neither is possible, or
@@ -75,6 +75,13 @@ needs_demo() {
     need ca-certificates test -s /etc/ssl/certs/ca-certificates.crt
 }
 
+# What `make check-torch` uses: Debian's torch, which is for Debian's Python.
+needs_torch() {
+    need python3-torch /usr/bin/python3 -c 'import torch'
+    need python3-venv /usr/bin/python3 -c 'import ensurepip, venv'
+    need ca-certificates test -s /etc/ssl/certs/ca-certificates.crt
+}
+
 # What `make lint valgrind fuzz` use beyond that.
 needs_ci() {
     need clang has clang
@@ -101,9 +108,10 @@ for purpose in "$@"; do
     build) needs_build ;;
     check) needs_check ;;
     demo) needs_demo ;;
+    torch) needs_torch ;;
     ci) needs_ci ;;
     *)
-        echo "deps.sh: no such purpose: $purpose (build, check, demo, ci)" >&2
+        echo "deps.sh: no such purpose: $purpose (build, check, demo, torch, ci)" >&2
         exit 2
         ;;
     esac

@@ -37,6 +37,10 @@ class EpochError(Error, LookupError):
     """A plan of an epoch that the dataset does not have."""
 
 
+class SamplerError(Error, ValueError):
+    """A sampler that cannot give every rank equally many blocks, or cannot go on from a state."""
+
+
 class DependencyError(Error, ImportError):
     """A package that is needed for this dataset, or this option, is not installed."""
 

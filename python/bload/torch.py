@@ -1,0 +1,142 @@
+"""Datasets as PyTorch reads them: BlockDataset for every DataLoader, and BlockSampler for fresh epochs and exact resuming."""
+from __future__ import annotations
+
+import warnings
+from typing import Any, Dict, Iterator, List, Optional, SupportsIndex
+
+import numpy as np
+import torch
+from torch.utils.data import DistributedSampler, Sampler
+from torch.utils.data import Dataset as TorchDataset
+from torch.utils.data import default_collate
+
+from . import sampler
+from .dataset import Dataset
+from .errors import SamplerError
+
+# Types that torch has not, or computes with hardly at all, and the ones that hold their values.
+WIDER = {np.dtype(np.uint16): np.int32, np.dtype(np.uint32): np.int64}
+
+
+def tensor(array: Any, stored: str = "", copy: bool = True) -> torch.Tensor:
+    """A tensor of an array; stored is "BF16" where that has the bits of bfloat16.
+
+    What is read-only is part of a mapped file, and copied: torch cannot keep a program from writing there, which would end it.
+    """
+    array = np.asarray(array)
+    if stored == "BF16":
+        return tensor(array.view(np.int16), copy=copy).view(torch.bfloat16)
+    wider = WIDER.get(array.dtype)
+    if wider is not None:
+        array = array.astype(wider)
+    if array.flags.writeable:
+        return torch.from_numpy(array)
+    if copy:
+        return torch.from_numpy(array.copy())
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The given NumPy array is not writ")
+        return torch.from_numpy(array)
+
+
+class BlockDataset(TorchDataset):
+    """The blocks of a dataset as dicts of tensors: dataset[i], for any sampler, in any number of workers, forked or spawned.
+
+    Of bload.Blocks' arrays each is a tensor of the type that is stored (U16 as int32, U32 as int64) that nothing else shares. All are of
+    fixed size, so torch's own collation stacks them. len() is a multiple of dataset.world_size * dataset.batch_size, as the dataset was
+    packed: torch's DistributedSampler repeats nothing.
+
+    window, window_seed: further epochs without plans, which BlockSampler numbers; see sampler.EpochBlocks.
+    ids: adds the lists of ids; collate keeps these, and the files of pictures with decode=False, as lists for each block.
+    copy: without it tensors are views of the mapped file where they can be: faster in workers, which copy what they send, but a program
+    that writes into one ends with a signal.
+    The other options are bload.open's.
+    """
+
+    def __init__(self, path: Any, *, window: Optional[int] = None, window_seed: int = 0, ids: bool = False, copy: bool = True,
+                 **options: Any):
+        self.dataset = Dataset(path, ids=ids, **options)
+        self.blocks = sampler.EpochBlocks(self.dataset, window, window_seed)
+        self.copy = copy
+        self.stored = {name: field.stored for name, field in self.dataset.fields.items()}
+
+    def __repr__(self) -> str:
+        return f"<bload.torch.BlockDataset of {self.dataset!r}>"
+
+    def __len__(self) -> int:
+        return len(self.blocks)
+
+    def __getitem__(self, number: SupportsIndex) -> Dict[str, Any]:
+        return {name: self.given(name, value) for name, value in self.blocks[number].items()}
+
+    def given(self, name: str, value: Any) -> Any:
+        if isinstance(value, list):
+            return value if name == "ids" else [tensor(one, copy=self.copy) for one in value]
+        return tensor(value, self.stored.get(name, ""), self.copy)
+
+    def __iter__(self) -> Iterator[Dict[str, Any]]:
+        return map(self.__getitem__, range(len(self)))
+
+    def first(self, epoch: int) -> int:
+        """The number of the first block in an epoch of training; for samplers."""
+        return self.blocks.first(epoch)
+
+    @property
+    def world_size(self) -> int:
+        """Ranks that it was packed for."""
+        return self.dataset.world_size
+
+    @property
+    def batch_size(self) -> int:
+        """Blocks per rank and step that it was packed for."""
+        return self.dataset.batch_size
+
+
+def collate(blocks: List[Dict[str, Any]]) -> Dict[str, Any]:
+    """A batch of blocks: tensors stacked as torch does it, [B, ...], and lists (ids, pictures as files) one for each block."""
+    batch = default_collate([{name: value for name, value in block.items() if not isinstance(value, list)} for block in blocks])
+    batch.update({name: [block[name] for block in blocks] for name, value in blocks[0].items() if isinstance(value, list)})
+    return batch
+
+
+def group_size() -> Optional[int]:
+    """Ranks of the process group; None where there is none."""
+    group = torch.distributed
+    return group.get_world_size() if group.is_available() and group.is_initialized() else None
+
+
+class BlockSampler(sampler.BlockSampler, Sampler):
+    """sampler.BlockSampler for a BlockDataset: the sampler of a DataLoader with batch_size=dataset.batch_size.
+
+    Without rank it gives the numbers for the whole job, for Accelerate and the Trainer of Transformers, which deal batches themselves,
+    and num_replicas is by default the size of the process group, 1 where there is none. With rank it is a DistributedSampler (a
+    RankBlockSampler), which plain torch takes as it is, and which Lightning does not wrap again.
+    """
+
+    def __new__(cls, dataset: Any = None, num_replicas: Optional[int] = None, rank: Optional[int] = None,
+                *arguments: Any, **options: Any) -> "BlockSampler":
+        return super().__new__(RankBlockSampler if cls is BlockSampler and rank is not None else cls)
+
+    def __init__(self, dataset: BlockDataset, num_replicas: Optional[int] = None, rank: Optional[int] = None, shuffle: bool = True,
+                 seed: int = 0, *, batch_size: Optional[int] = None, remainder: str = "error",
+                 whole_length: bool = False):
+        if num_replicas is None:
+            num_replicas = group_size()
+            if num_replicas is None and rank is not None:
+                raise SamplerError("a rank is one of num_replicas, which must be given where there is no process group")
+        super().__init__(dataset, num_replicas, rank, shuffle, seed, batch_size=batch_size, remainder=remainder,
+                         whole_length=whole_length)
+        self.dataset = dataset
+
+
+class RankBlockSampler(BlockSampler, DistributedSampler):
+    """A BlockSampler that gives one rank's numbers; it has the names of torch's DistributedSampler."""
+
+    drop_last = False
+
+    @property
+    def num_samples(self) -> int:
+        return len(self)
+
+    @property
+    def total_size(self) -> int:
+        return len(self) * self.num_replicas
