@@ -32,14 +32,16 @@ class Dataset(Blocks):
     """The blocks of a dataset as they are stored; see bload.open, and Blocks for what a block is.
 
     Nothing but the manifest and the index's header is read before it is asked for. Any number of threads may read; it can be pickled,
-    and is opened anew where it arrives.
+    and is opened anew where it arrives. Arrays of a plain dataset lie in the mapped files, and cannot be written to; with writable=True
+    the fields of blocks are the caller's own, and what is written to them never comes to the files.
     """
 
     def __init__(self, path: Union[str, "os.PathLike[str]"], verify: bool = False, *, fields: Optional[Iterable[str]] = None,
                  ids: bool = True, segment_ids: bool = False, position_ids: bool = False, mask: bool = False,
-                 decode: bool = True, open_shards: int = OPEN_SHARDS):
+                 decode: bool = True, writable: bool = False, open_shards: int = OPEN_SHARDS):
         self.path = os.path.abspath(os.fspath(path))
         self.verify = verify
+        self.writable = writable
         self.open_shards = open_shards
         self.info = Manifest(self.path)
         names = tuple(self.info.fields) if fields is None else tuple(fields)
@@ -68,7 +70,7 @@ class Dataset(Blocks):
     def __reduce__(self) -> Tuple[Any, ...]:
         wanted = self.wanted
         options = dict(fields=wanted.fields, ids=wanted.ids, segment_ids=wanted.segment_ids, position_ids=wanted.position_ids,
-                       mask=wanted.mask, decode=wanted.decode, open_shards=self.open_shards)
+                       mask=wanted.mask, decode=wanted.decode, writable=self.writable, open_shards=self.open_shards)
         return functools.partial(Dataset, self.path, self.verify, **options), ()
 
     def __repr__(self) -> str:
@@ -150,7 +152,7 @@ class Dataset(Blocks):
 
     def block(self, i: int) -> Block:
         tables = self.tables(i)
-        block: Block = {self.key(name): self.steps(i, name, 0, self.T) for name in self.wanted.fields}
+        block: Block = {self.key(name): self.steps(i, name, 0, self.T, self.writable) for name in self.wanted.fields}
         block.update(tables)
         return self.complete(block)
 
@@ -184,16 +186,17 @@ class Dataset(Blocks):
         """What a field is called in a block."""
         return name if self.wanted.decode else self.fields[name].tensor
 
-    def steps(self, i: int, name: str, first: int, end: int) -> Any:
-        """Steps first to end of a block's field: [end - first, ...], or a list of JPEG files."""
+    def steps(self, i: int, name: str, first: int, end: int, own: bool = False) -> Any:
+        """Steps first to end of a block's field: [end - first, ...], or a list of JPEG files; own: to be written to."""
         number, row = divmod(i, self.info.blocks_per_shard)
         shard, field = self.shard(number), self.fields[name]
+        own = own and field.encoding == RAW
         if self.verify and ((first, end) == (0, self.T) or not self.sound_blocks[i, list(self.fields).index(name)]):
-            whole = shard.stored(field, row, 0, self.T)
+            whole = shard.stored(field, row, 0, self.T, own)
             self.check_block(shard, i, name, whole)
             stored = whole[first:end]
         else:
-            stored = shard.stored(field, row, first, end)
+            stored = shard.stored(field, row, first, end, own)
         if field.encoding == RAW or not self.wanted.decode:
             return stored
         if field.encoding == DELTA:

@@ -5,6 +5,7 @@ frame... | u32 0x184D2A5E | u32 size | n * {u32 compressed, u32 content, u32 low
 """
 from __future__ import annotations
 
+import math
 import struct
 from typing import List, Sequence
 
@@ -57,37 +58,52 @@ class SeekableFile:
         ends = [*self.offset.tolist(), self.file.size]
         return [checksum.xxh3(self.file.read(begin, end - begin)) for begin, end in zip(ends, ends[1:])]
 
-    def frame(self, i: int) -> bytes:
-        """The content of a frame. zstd itself compares its checksum."""
-        offset, content = int(self.offset[i]), int(self.content[i + 1] - self.content[i])
+    def decompress(self, i: int, out: np.ndarray) -> None:
+        """A frame's content into bytes, U8 [its size]. zstd itself compares its checksum."""
+        offset = int(self.offset[i])
         data = self.file.read(offset, int(self.offset[i + 1]) - offset)
         try:
             # Asked first, since the decompressor would believe any size.
-            if zstandard.frame_content_size(data) != content:
+            if zstandard.frame_content_size(data) != len(out):
                 raise DamagedError(f"frame {i} is not of the size that the seek table has", self.path)
-            out = zstandard.ZstdDecompressor().decompress(data)
+            with zstandard.ZstdDecompressor().stream_reader(data) as reader:
+                count = reader.readinto(out) if len(out) else 0
+                # Only behind the content is its checksum looked at.
+                count += len(reader.read(1))
         except zstandard.ZstdError as error:
             raise DamagedError(f"frame {i} does not decompress: {error}", self.path) from None
-        if len(out) != content:
-            raise DamagedError(f"frame {i} holds {len(out)} bytes, not {content}", self.path)
-        return out
+        if count != len(out):
+            raise DamagedError(f"frame {i} holds {count} bytes, not {len(out)}", self.path)
+
+    def fill(self, offset: int, out: np.ndarray) -> None:
+        """The content from offset on into bytes, U8; frames that lie within them without another copy."""
+        if offset + len(out) > self.size:
+            raise DamagedError(f"it holds {self.size} bytes, and more are needed", self.path)
+        first = int(np.searchsorted(self.content, offset, "right")) - 1
+        last = int(np.searchsorted(self.content, offset + len(out), "left"))
+        for i in range(first, last):
+            begin, end = int(self.content[i]) - offset, int(self.content[i + 1]) - offset
+            if begin >= 0 and end <= len(out):
+                self.decompress(i, out[begin:end])
+                continue
+            frame = np.empty(end - begin, np.uint8)
+            self.decompress(i, frame)
+            taken = slice(max(begin, 0), min(end, len(out)))
+            out[taken] = frame[taken.start - begin:taken.stop - begin]
 
     def read(self, offset: int, size: int) -> Bytes:
         """Bytes of the content from offset on."""
-        if size == 0:
-            return b""
-        if offset + size > self.size:
-            raise DamagedError(f"it holds {self.size} bytes, and more are needed", self.path)
-        first = int(np.searchsorted(self.content, offset, "right")) - 1
-        last = int(np.searchsorted(self.content, offset + size, "left"))
-        skip = offset - int(self.content[first])
-        if last == first + 1:
-            return memoryview(self.frame(first))[skip:skip + size]
-        return memoryview(b"".join(self.frame(i) for i in range(first, last)))[skip:skip + size]
+        out = np.empty(size, np.uint8)
+        if size > 0:
+            self.fill(offset, out)
+        return memoryview(out)
+
+    def own(self, offset: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
+        """The same as an array."""
+        return array_of(self.read(offset, dtype.itemsize * math.prod(shape)), 0, dtype, shape)
 
     def array(self, offset: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
-        """The same as an array, read-only."""
-        size = dtype.itemsize
-        for n in shape:
-            size *= n
-        return array_of(self.read(offset, size), 0, dtype, shape)
+        """The same, read-only."""
+        array = self.own(offset, dtype, shape)
+        array.flags.writeable = False
+        return array

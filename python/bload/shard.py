@@ -68,16 +68,19 @@ class Shard:
             self.tables[name] = table
         return table
 
-    def stored(self, field: Field, row: int, first: int, end: int) -> Any:
-        """Steps first to end of a block's row of a field as they are kept: [end - first, ...], or a list of JPEG files."""
+    def stored(self, field: Field, row: int, first: int, end: int, own: bool = False) -> Any:
+        """Steps first to end of a block's row of a field as they are kept: [end - first, ...], or a list of JPEG files.
+
+        own: the array can be written to, without anything else being changed.
+        """
         if field.encoding == JPEG:
             return self.files(field, row, first, end)
         tensor = self.tensors[field.tensor]
-        if not self.compressed:
+        if not self.compressed and not own:
             return self.whole(field.tensor)[row, first:end]
         step = (tensor.end - tensor.begin) // tensor.shape[0] // tensor.shape[1]
         offset = tensor.begin + (row * tensor.shape[1] + first) * step
-        return self.file.array(offset, DTYPES[tensor.dtype], (end - first, *tensor.shape[2:]))
+        return (self.file.own if own else self.file.array)(offset, DTYPES[tensor.dtype], (end - first, *tensor.shape[2:]))
 
     def files(self, field: Field, row: int, first: int, end: int) -> List[np.ndarray]:
         """The same of JPEG files: U8 [bytes] each."""
