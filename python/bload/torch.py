@@ -1,7 +1,6 @@
 """Datasets as PyTorch reads them: BlockDataset for every DataLoader, and BlockSampler for fresh epochs and exact resuming."""
 from __future__ import annotations
 
-import warnings
 from typing import Any, Dict, Iterator, List, Optional, SupportsIndex
 
 import numpy as np
@@ -18,45 +17,35 @@ from .errors import SamplerError
 WIDER = {np.dtype(np.uint16): np.int32, np.dtype(np.uint32): np.int64}
 
 
-def tensor(array: Any, stored: str = "", copy: bool = True) -> torch.Tensor:
+def tensor(array: Any, stored: str = "") -> torch.Tensor:
     """A tensor of an array; stored is "BF16" where that has the bits of bfloat16.
 
     What is read-only is part of a mapped file, and copied: torch cannot keep a program from writing there, which would end it.
     """
     array = np.asarray(array)
     if stored == "BF16":
-        return tensor(array.view(np.int16), copy=copy).view(torch.bfloat16)
+        return tensor(array.view(np.int16)).view(torch.bfloat16)
     wider = WIDER.get(array.dtype)
     if wider is not None:
         array = array.astype(wider)
-    if array.flags.writeable:
-        return torch.from_numpy(array)
-    if copy:
-        return torch.from_numpy(array.copy())
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The given NumPy array is not writ")
-        return torch.from_numpy(array)
+    return torch.from_numpy(array if array.flags.writeable else array.copy())
 
 
 class BlockDataset(TorchDataset):
     """The blocks of a dataset as dicts of tensors: dataset[i], for any sampler, in any number of workers, forked or spawned.
 
-    Of bload.Blocks' arrays each is a tensor of the type that is stored (U16 as int32, U32 as int64) that nothing else shares. All are of
-    fixed size, so torch's own collation stacks them. len() is a multiple of dataset.world_size * dataset.batch_size, as the dataset was
-    packed: torch's DistributedSampler repeats nothing.
+    Of bload.Blocks' arrays each is a tensor of the type that is stored (U16 as int32, U32 as int64), which may be written to: nothing
+    else shares what is written. All are of fixed size, so torch's own collation stacks them. len() is a multiple of
+    dataset.world_size * dataset.batch_size, as the dataset was packed: torch's DistributedSampler repeats nothing.
 
     window, window_seed: further epochs without plans, which BlockSampler numbers; see sampler.EpochBlocks.
     ids: adds the lists of ids; collate keeps these, and the files of pictures with decode=False, as lists for each block.
-    copy: without it tensors are views of the mapped file where they can be: faster in workers, which copy what they send, but a program
-    that writes into one ends with a signal.
     The other options are bload.open's.
     """
 
-    def __init__(self, path: Any, *, window: Optional[int] = None, window_seed: int = 0, ids: bool = False, copy: bool = True,
-                 **options: Any):
-        self.dataset = Dataset(path, ids=ids, **options)
+    def __init__(self, path: Any, *, window: Optional[int] = None, window_seed: int = 0, ids: bool = False, **options: Any):
+        self.dataset = Dataset(path, ids=ids, writable=True, **options)
         self.blocks = sampler.EpochBlocks(self.dataset, window, window_seed)
-        self.copy = copy
         self.stored = {name: field.stored for name, field in self.dataset.fields.items()}
 
     def __repr__(self) -> str:
@@ -70,8 +59,8 @@ class BlockDataset(TorchDataset):
 
     def given(self, name: str, value: Any) -> Any:
         if isinstance(value, list):
-            return value if name == "ids" else [tensor(one, copy=self.copy) for one in value]
-        return tensor(value, self.stored.get(name, ""), self.copy)
+            return value if name == "ids" else [tensor(one) for one in value]
+        return tensor(value, self.stored.get(name, ""))
 
     def __iter__(self) -> Iterator[Dict[str, Any]]:
         return map(self.__getitem__, range(len(self)))
