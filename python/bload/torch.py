@@ -1,7 +1,7 @@
 """Datasets as PyTorch reads them: BlockDataset for every DataLoader, and BlockSampler for fresh epochs and exact resuming."""
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, Optional, SupportsIndex
+from typing import Any, Dict, Iterator, List, Optional, SupportsIndex, Tuple
 
 import numpy as np
 import torch
@@ -12,6 +12,9 @@ from torch.utils.data import default_collate
 from . import sampler
 from .dataset import Dataset
 from .errors import SamplerError
+
+# Bytes from which a worker hands a tensor over in shared memory.
+WORTH_SHARING = 256 << 10
 
 # Types that torch has not, or computes with hardly at all, and the ones that hold their values.
 WIDER = {np.dtype(np.uint16): np.int32, np.dtype(np.uint32): np.int64}
@@ -29,6 +32,42 @@ def tensor(array: Any, stored: str = "") -> torch.Tensor:
     if wider is not None:
         array = array.astype(wider)
     return torch.from_numpy(array if array.flags.writeable else array.copy())
+
+
+class Tensors(Dict[str, Any]):
+    """Tensors by name, of a block or of a batch, and lists. It goes from a worker to its program with the small ones by value.
+
+    In shared memory each of them would cost a file, a descriptor and a quarter of a millisecond: for blocks of text more than all else.
+    """
+
+    def __copy__(self) -> "Tensors":
+        return Tensors(self)  # torch's collation fills a copy
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return restored, ({name: by_value(value) for name, value in self.items()},)
+
+
+def by_value(value: Any) -> Any:
+    """A small tensor as an array, which is pickled with what it holds; anything else as it is."""
+    if isinstance(value, list):
+        return [by_value(one) for one in value]
+    if not isinstance(value, torch.Tensor) or value.numel() * value.element_size() >= WORTH_SHARING:
+        return value
+    try:
+        return value.numpy()
+    except (RuntimeError, TypeError):
+        return value  # on a device, with a gradient, or of a type that numpy has not
+
+
+def as_tensor(value: Any) -> Any:
+    """What by_value made an array of as a tensor again."""
+    if isinstance(value, list):
+        return [as_tensor(one) for one in value]
+    return torch.from_numpy(value) if isinstance(value, np.ndarray) else value
+
+
+def restored(values: Dict[str, Any]) -> Tensors:
+    return Tensors({name: as_tensor(value) for name, value in values.items()})
 
 
 class BlockDataset(TorchDataset):
@@ -55,7 +94,7 @@ class BlockDataset(TorchDataset):
         return len(self.blocks)
 
     def __getitem__(self, number: SupportsIndex) -> Dict[str, Any]:
-        return {name: self.given(name, value) for name, value in self.blocks[number].items()}
+        return Tensors({name: self.given(name, value) for name, value in self.blocks[number].items()})
 
     def given(self, name: str, value: Any) -> Any:
         if isinstance(value, list):
@@ -82,7 +121,7 @@ class BlockDataset(TorchDataset):
 
 def collate(blocks: List[Dict[str, Any]]) -> Dict[str, Any]:
     """A batch of blocks: tensors stacked as torch does it, [B, ...], and lists (ids, pictures as files) one for each block."""
-    batch = default_collate([{name: value for name, value in block.items() if not isinstance(value, list)} for block in blocks])
+    batch = Tensors(default_collate([{name: value for name, value in block.items() if not isinstance(value, list)} for block in blocks]))
     batch.update({name: [block[name] for block in blocks] for name, value in blocks[0].items() if isinstance(value, list)})
     return batch
 

@@ -5,13 +5,12 @@ import os
 import pickle
 import unittest.mock
 
-
 import numpy as np
 import torch
 from torch.utils.data import DataLoader, DistributedSampler
 
-import bload
-from bload import contracts
+import bload.torch
+from bload import contracts, mapping
 from bload.torch import BlockDataset, BlockSampler, RankBlockSampler, collate, tensor
 from packed import PackedTest, SEQUENCES, T, sequences_of, write_sequences
 
@@ -144,6 +143,28 @@ class Loaded(PackedTest):
         self.assertEqual([one.tolist() for one in given], [one.tolist() for one in files])
         batch = collate([{"frames_jpeg": given, "num_sequences": torch.tensor(1)}] * 2)
         self.assertEqual((batch["frames_jpeg"], batch["num_sequences"].tolist()), ([given, given], [1, 1]))
+
+    def test_workers_send_small_tensors_by_value(self):
+        for name, options in (("blocks", dict(batch_size=None)), ("batches", {}), ("collate", dict(collate_fn=collate))):
+            for least, shared in ((1 << 40, set()), (T * 2 * 4, {"array"})):
+                with self.subTest(name, least=least), unittest.mock.patch.object(bload.torch, "WORTH_SHARING", least):
+                    alone, sent = (DataLoader(BlockDataset(self.data), num_workers=workers, **options) for workers in (0, 1))
+                    for one, other in itertools.zip_longest(alone, sent):
+                        self.assertEqual(list(one), list(other))
+                        self.assertEqual({key for key, value in other.items() if value.is_shared()}, shared)
+                        for key, value in one.items():
+                            self.assertEqual((value.dtype, value.shape), (other[key].dtype, other[key].shape))
+                            self.assertTrue(torch.equal(value, other[key]))
+
+    def test_what_numpy_has_not_is_sent_too(self):
+        values = bload.torch.Tensors(half=torch.ones(3, dtype=torch.bfloat16), weight=torch.ones(2, requires_grad=True), ids=["a", ""],
+                                     files=[[torch.ones(2)], [torch.zeros(1), torch.ones(0)]])
+        again = pickle.loads(pickle.dumps(values))
+        self.assertEqual(again["ids"], ["a", ""])
+        self.assertEqual([[one.tolist() for one in files] for files in again["files"]], [[[1, 1]], [[0], []]])
+        for key in "half", "weight":
+            self.assertEqual((again[key].dtype, again[key].requires_grad), (values[key].dtype, values[key].requires_grad))
+            self.assertTrue(torch.equal(again[key], values[key]))
 
     def test_stock_sampler_repeats_nothing(self):
         given = [self.contents(self.loader(lambda dataset: DistributedSampler(dataset, 2, rank))) for rank in range(2)]
