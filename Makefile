@@ -324,6 +324,11 @@ bench-peers:
 bench-plan: all
 	@bench/plan/run $(LARGEST)
 
+# Blocks a second of the Python package beside other loaders, which it installs into build/bench-venv.
+.PHONY: bench-read
+bench-read: all
+	@bench/read.sh $(ROUNDS)
+
 clean:
 	rm -rf build bload
 
@@ -344,6 +349,7 @@ help:
 	@echo 'make format       put the sources into the house format (clang-format)'
 	@echo 'make bench        measure; prints the tables that the documents quote'
 	@echo 'make bench-plan   blocks, time and memory of plans beside other packers (make bench-peers installs them; LARGEST=10000000)'
+	@echo 'make bench-read   blocks a second of the Python package beside other loaders, which it installs (ROUNDS=5)'
 	@echo 'make install      to PREFIX=$(PREFIX), below DESTDIR; LIBDIR, BINDIR, MANDIR too'
 	@echo 'make uninstall clean help'
 	@echo 'CC=clang, CFLAGS, CPPFLAGS, LDFLAGS and WERROR= are respected; VARIANT=asan|ubsan|tsan|cover builds beside the release; V=1 shows commands.'
