@@ -1,6 +1,7 @@
 """Whole datasets as they lie on disk: every step of every field of every sequence is what Python computes from the files alone.
 
 Pictures are of random pixels, and kept without loss, so that what is in a block can be told without a decoder."""
+import csv
 import json
 import os
 import subprocess
@@ -145,10 +146,14 @@ def write_video(path, pixels, rate, filters):
 
 
 class Mixed(Layout):
-    """Videos in folders, one of them of changing rate; labels in each of the three forms; another camera with times of its own."""
+    """Videos in folders, some of changing rate; labels in each of the three forms; another camera with times of its own; a table of
+    attributes, some of which are numbers."""
     VIDEOS = {"a/one.mkv": (17, "25", "null"), "a/two.mkv": (30, "30000/1001", "settb=1/1000,setpts='N*40+mod(N*N*7,23)'"),
               "three.mkv": (9, "12.5", "null"), "b/four.c.mkv": (26, "24", "settb=1/1000,setpts='N*30+150*floor(N/5)'")}
+    ATTRIBUTES = {"a/one": (3, -0.5, "kitchen"), "a/two.mkv": (0, 1e30, "kitchen, small"), "three": (-7, None, ""),
+                  "b/four.c": (1 << 40, 0.1, "garden")}
     YAML = b"""sources: [videos/]
+attributes: table.csv
 fields:
   - name: labels
     path: labels/{id}.npy
@@ -194,8 +199,22 @@ fields:
         self.write_intervals("events.json", intervals)
         write(self.path("mapping.txt"), "".join(f"{7 * i} do {i}\n" for i in range(5)).encode())
         write(self.path("set.yaml"), cls.YAML)
+        with open(self.path("table.csv"), "w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([("id", "scene", "weight", "place"), *((name, *row) for name, row in cls.ATTRIBUTES.items())])
+
+    def check_attributes(self, dataset):
+        self.assertEqual([attribute["name"] for attribute in dataset.manifest["attributes"]], ["scene", "weight"])
+        rows = {dataset.row_of[name.removesuffix(".mkv") + ".mkv"]: values for name, values in self.ATTRIBUTES.items()}
+        for row, (_, _, place) in rows.items():
+            self.assertEqual(dataset.sequences[row]["place"], place)
+        for block in range(dataset.blocks):
+            there = [rows.get(int(row), (0, 0, "")) for row in dataset.block(block, "sequence")]
+            scene, weight = dataset.block(block, "scene"), dataset.block(block, "weight")
+            np.testing.assert_array_equal(scene, np.array([values[0] for values in there], np.int64))
+            np.testing.assert_array_equal(weight, np.array([np.nan if values[1] is None else values[1] for values in there]))
+            self.assertEqual((scene.dtype, weight.dtype), (np.int64, np.float64))
 
     def test_every_step(self):
         for way, options in WAYS.items():
             with self.subTest(way):
-                self.check(self.expected, *options)
+                self.check_attributes(self.check(self.expected, *options))
