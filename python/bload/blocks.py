@@ -22,6 +22,7 @@ class Wanted(NamedTuple):
     segment_ids: bool
     position_ids: bool
     mask: bool
+    decode: bool
 
 
 class Blocks:
@@ -30,6 +31,7 @@ class Blocks:
     A block is a dict of
 
         each field       [T, ...]       of the field's type; steps behind the last sequence are padding
+        each attribute   [S]            I64 or F64: of the sequence in each place; 0 where unused or failed
         cu_seqlens       I32 [S + 1]    start of each sequence, then the end of the last one, which the tail repeats
         num_sequences    I32            places that are used, those of failed sequences included
         sequence         I64 [S]        row of the table of sequences; -1 where unused, or where the sequence failed while packing
@@ -39,6 +41,9 @@ class Blocks:
         segment_ids      I32 [T]        k + 1 in the steps of the sequence k of the block, 0 elsewhere; if stored, or on request
         position_ids     I32 [T]        counted from the start of each sequence (or piece of one), 0 elsewhere; on request
         mask             BOOL [T]       true in the steps of sequences; on request
+
+    With decode=False fields that are encoded come under other names, as they are kept: NAME_jpeg, a list of T JPEG files, U8 [bytes]
+    each, of which those without bytes are zeros; NAME_delta, U8 [T, H, W, 3], differences.
     """
 
     dataset: "Dataset"

@@ -16,9 +16,14 @@ def available() -> bool:
 
 
 def xxh3(data: Any) -> int:
-    """The checksum of bytes, or of a contiguous array's."""
+    """The checksum of bytes, of a contiguous array's, or of those of a list one after the other."""
     if xxhash is None:
         raise DependencyError("checksums can only be verified with the package xxhash: pip install xxhash")
+    if isinstance(data, list):
+        state = xxhash.xxh3_64()
+        for part in data:
+            state.update(part)
+        return state.intdigest()
     return xxhash.xxh3_64_intdigest(data)
 
 

@@ -10,12 +10,14 @@ import numpy as np
 
 from . import checksum
 from .blocks import Block, Blocks, Wanted
+from .encoding import DELTA, RAW, decode_jpeg, join, undelta
 from .epochs import Epoch, epochs_of
 from .errors import DamagedError, Error, MissingError, SequenceError
 from .index import FILE as INDEX
 from .index import Index
 from .manifest import Field, Manifest
 from .mapping import MappedFile
+from .safetensors import DTYPES
 from .sequences import FILE as SEQUENCES
 from .sequences import Sequences
 from .shard import Shard
@@ -35,7 +37,7 @@ class Dataset(Blocks):
 
     def __init__(self, path: Union[str, "os.PathLike[str]"], verify: bool = False, *, fields: Optional[Iterable[str]] = None,
                  ids: bool = True, segment_ids: bool = False, position_ids: bool = False, mask: bool = False,
-                 open_shards: int = OPEN_SHARDS):
+                 decode: bool = True, open_shards: int = OPEN_SHARDS):
         self.path = os.path.abspath(os.fspath(path))
         self.verify = verify
         self.open_shards = open_shards
@@ -44,7 +46,8 @@ class Dataset(Blocks):
         for name in names:
             if name not in self.info.fields:
                 raise Error(f"it has no field \"{name}\": {', '.join(self.info.fields)}", self.path)
-        self.wanted = Wanted(names, ids, segment_ids, position_ids, mask)
+        self.wanted = Wanted(names, ids, segment_ids, position_ids, mask, decode)
+        self.check_names()
         if verify:
             checksum.xxh3(b"")  # says that the package is missing
         self.check_file(INDEX)
@@ -52,7 +55,8 @@ class Dataset(Blocks):
         if verify and self.index.digest() != self.info.plan_digest:
             raise DamagedError("its plan is not the one that the manifest names", self.index.path)
         self.known: Optional[Sequences] = None
-        self.table_names = [name for name, _, _ in self.info.tables()]
+        self.table_types = {name: DTYPES[dtype] for name, dtype, _ in self.info.tables()}
+        self.table_names = list(self.table_types)
         self.agreed = np.zeros(self.info.blocks, np.bool_)
         if verify:
             self.shard_checksums = read_checksums(self.check_file(SHARDS), self.info)
@@ -64,12 +68,17 @@ class Dataset(Blocks):
     def __reduce__(self) -> Tuple[Any, ...]:
         wanted = self.wanted
         options = dict(fields=wanted.fields, ids=wanted.ids, segment_ids=wanted.segment_ids, position_ids=wanted.position_ids,
-                       mask=wanted.mask, open_shards=self.open_shards)
+                       mask=wanted.mask, decode=wanted.decode, open_shards=self.open_shards)
         return functools.partial(Dataset, self.path, self.verify, **options), ()
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{field.name} {field.stored} {list(field.shape)}" for field in self.fields.values())
         return f"<bload.Dataset {self.path}: {len(self)} blocks, T = {self.T}, S = {self.S}; {fields}>"
+
+    def check_names(self) -> None:
+        for name in "ids", "segment_ids", "position_ids", "mask":
+            if getattr(self.wanted, name) and (name in self.wanted.fields or name in self.info.attributes):
+                raise Error(f"it has a field \"{name}\": leave that out by fields=, or say {name}=False", self.path)
 
     def check_file(self, name: str) -> str:
         """The path of a file that the manifest names: there, of its size and, with verify, of its checksum."""
@@ -125,7 +134,7 @@ class Dataset(Blocks):
     def sequences(self) -> Sequences:
         """The table of sequences."""
         if self.known is None:
-            self.known = Sequences(self.check_file(SEQUENCES))
+            self.known = Sequences(self.check_file(SEQUENCES), self.info.attributes)
         return self.known
 
     @property
@@ -141,7 +150,7 @@ class Dataset(Blocks):
 
     def block(self, i: int) -> Block:
         tables = self.tables(i)
-        block: Block = {name: self.steps(i, name, 0, self.T) for name in self.wanted.fields}
+        block: Block = {self.key(name): self.steps(i, name, 0, self.T) for name in self.wanted.fields}
         block.update(tables)
         return self.complete(block)
 
@@ -171,17 +180,28 @@ class Dataset(Blocks):
             raise DamagedError(f"the tables of block {first + begin} do not agree with {INDEX}", shard.path)
         self.agreed[first + begin:first + end] = True
 
-    def steps(self, i: int, field: str, first: int, end: int) -> np.ndarray:
-        """Steps first to end of a block's field: [end - first, ...]."""
+    def key(self, name: str) -> str:
+        """What a field is called in a block."""
+        return name if self.wanted.decode else self.fields[name].tensor
+
+    def steps(self, i: int, name: str, first: int, end: int) -> Any:
+        """Steps first to end of a block's field: [end - first, ...], or a list of JPEG files."""
         number, row = divmod(i, self.info.blocks_per_shard)
-        shard = self.shard(number)
-        if self.verify and (first, end) == (0, self.T):
-            whole = shard.steps(field, row, 0, self.T)
-            self.check_block(shard, i, field, whole)
-            return whole
-        if self.verify and not self.sound_blocks[i, list(self.fields).index(field)]:
-            self.check_block(shard, i, field, shard.steps(field, row, 0, self.T))
-        return shard.steps(field, row, first, end)
+        shard, field = self.shard(number), self.fields[name]
+        if self.verify and ((first, end) == (0, self.T) or not self.sound_blocks[i, list(self.fields).index(name)]):
+            whole = shard.stored(field, row, 0, self.T)
+            self.check_block(shard, i, name, whole)
+            stored = whole[first:end]
+        else:
+            stored = shard.stored(field, row, first, end)
+        if field.encoding == RAW or not self.wanted.decode:
+            return stored
+        if field.encoding == DELTA:
+            return undelta(stored)
+        try:
+            return decode_jpeg(stored, field.shape)
+        except ValueError as error:
+            raise DamagedError(f"block {i} of {name}: {error}", shard.path) from None
 
     def check_shard(self, shard: Shard, number: int) -> None:
         """Its header and tables; of a compressed one all of it."""
@@ -190,7 +210,7 @@ class Dataset(Blocks):
             raise DamagedError("it is not what was written: its checksum is wrong", shard.path)
         self.sound_shards[number] = True
 
-    def check_block(self, shard: Shard, i: int, field: str, data: np.ndarray) -> None:
+    def check_block(self, shard: Shard, i: int, field: str, data: Any) -> None:
         number = list(self.fields).index(field)
         if checksum.xxh3(data) != int(self.index.block_checksum[i, number]) % (1 << 64):
             raise DamagedError(f"block {i} of {field} is not what was written: its checksum is wrong", shard.path)
@@ -198,7 +218,7 @@ class Dataset(Blocks):
 
     # --- sequences ------------------------------------------------------------------------------------------------
 
-    def sequence(self, which: Union[str, SupportsIndex], partial: bool = False) -> Dict[str, np.ndarray]:
+    def sequence(self, which: Union[str, SupportsIndex], partial: bool = False) -> Dict[str, Any]:
         """One sequence, by id or by row: its fields, [length, ...] each, joined of its pieces.
 
         SequenceError: there is none, it was skipped or failed, or not all of it is stored; with partial=True what is stored of it is
@@ -209,13 +229,13 @@ class Dataset(Blocks):
         row %= len(self.sequences)
         pieces = self.index.pieces_of(row)
         self.check_stored(told, pieces, partial)
-        parts: Dict[str, List[np.ndarray]] = {name: [] for name in self.wanted.fields}
+        parts: Dict[str, List[Any]] = {name: [] for name in self.wanted.fields}
         for piece, block in zip(pieces.tolist(), self.index.blocks_of(pieces).tolist()):
             self.tables(block)
             start, length = int(self.index.start[piece]), int(self.index.length[piece])
             for name, found in parts.items():
                 found.append(self.steps(block, name, start, start + length))
-        return {name: found[0] if len(found) == 1 else np.concatenate(found) for name, found in parts.items()}
+        return {self.key(name): join(found) for name, found in parts.items()}
 
     def check_stored(self, told: Dict[str, str], pieces: np.ndarray, partial: bool) -> None:
         name, status, reason = told["id"], told.get("status", "ok"), told.get("reason", "")

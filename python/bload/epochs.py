@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterable, List, NamedTuple, Optiona
 import numpy as np
 
 from .blocks import Block, Blocks
+from .encoding import JPEG
 from .errors import DamagedError, EpochError
 from .index import Plan
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 NAME = re.compile(r"plans/epoch-([0-9]{5,})\.safetensors")
 OPEN_WINDOWS = 16
+NO_FILE = np.zeros(0, np.uint8)
 
 
 def epochs_of(files: Iterable[str]) -> Tuple[int, ...]:
@@ -155,39 +157,34 @@ class Epoch(Blocks):
             warnings.warn(f"{self.dataset.path} is compressed: every sequence of an epoch's block costs the decompression of the "
                           "whole block that it is stored in", stacklevel=3)
         composition = self.plan.of(i)
-        places, there = self.places_of(composition)
-        block: Block = {name: self.compose(name, composition, places) for name in self.wanted.fields}
-        block.update(self.tables(composition, there))
+        blocks = self.dataset.index.blocks_of(composition.pieces).tolist()
+        tables = self.tables(composition, blocks)
+        places = list(zip(blocks, self.dataset.index.start[composition.pieces].tolist()))
+        block: Block = {self.dataset.key(name): self.compose(name, composition, places) for name in self.wanted.fields}
+        block.update(tables)
         return self.complete(block)
 
-    def places_of(self, composition: Composition) -> Tuple[List[Tuple[int, int]], np.ndarray]:
-        """(stored block, first step there) of each piece, and which of them did not fail."""
-        index = self.dataset.index
-        blocks = index.blocks_of(composition.pieces)
-        there = np.empty(len(blocks), np.bool_)
-        for k, (block, piece) in enumerate(zip(blocks.tolist(), composition.pieces.tolist())):
-            there[k] = self.dataset.tables(block)["sequence"][piece - index.range_of(block)[0]] >= 0
-        return list(zip(blocks.tolist(), index.start[composition.pieces].tolist())), there
-
-    def tables(self, composition: Composition, there: np.ndarray) -> Dict[str, np.ndarray]:
-        """The tables of a composed block, as a stored one has them."""
+    def tables(self, composition: Composition, blocks: List[int]) -> Dict[str, np.ndarray]:
+        """The tables of a composed block, as a stored one has them: each place is that of its piece in the block it is stored in."""
         index, S, n = self.dataset.index, self.dataset.S, len(composition.pieces)
-        length = index.length[composition.pieces]
-        cu_seqlens = np.full(S + 1, composition.start[-1] + length[-1] if n else 0, np.int32)
-        cu_seqlens[:n] = composition.start
-        tables = {"cu_seqlens": cu_seqlens, "num_sequences": np.int32(n), "sequence": np.full(S, -1, np.int64),
-                  "length": np.zeros(S, np.int32)}
-        tables["sequence"][:n] = np.where(there, index.sequence[composition.pieces], -1)
-        tables["length"][:n] = np.where(there, length, 0)
-        if self.dataset.info.source_start:
-            tables["source_start"] = np.zeros(S, np.int64)
-            tables["source_start"][:n] = np.where(there, index.source_start[composition.pieces], 0)
+        end = composition.start[-1] + index.length[composition.pieces[-1]] if n else 0
+        tables = {"cu_seqlens": np.full(S + 1, end, np.int32), "num_sequences": np.int32(n)}
+        tables["cu_seqlens"][:n] = composition.start
+        names = [name for name in self.dataset.table_names if name not in ("cu_seqlens", "num_sequences", "segment_ids")]
+        for name in names:
+            tables[name] = np.full(S, -1 if name == "sequence" else 0, self.dataset.table_types[name])
+        for k, (block, piece) in enumerate(zip(blocks, composition.pieces.tolist())):
+            stored = self.dataset.tables(block)
+            place = piece - index.range_of(block)[0]
+            for name in names:
+                tables[name][k] = stored[name][place]
         return tables
 
-    def compose(self, name: str, composition: Composition, places: List[Tuple[int, int]]) -> np.ndarray:
+    def compose(self, name: str, composition: Composition, places: List[Tuple[int, int]]) -> Any:
         """A field of a block: its pieces copied from where they are stored, padding in between and behind."""
         field, T = self.dataset.fields[name], self.dataset.T
-        out = np.empty((T, *field.shape), field.dtype)
+        files = field.encoding == JPEG and not self.wanted.decode
+        out: Any = [NO_FILE] * T if files else np.empty((T, *field.shape), field.dtype)
         lengths = self.dataset.index.length[composition.pieces].tolist()
         at = 0
         for (block, first), start, length in zip(places, composition.start.tolist(), lengths):
@@ -197,12 +194,14 @@ class Epoch(Blocks):
         self.pad(name, out, at, T)
         return out
 
-    def pad(self, name: str, out: np.ndarray, first: int, end: int) -> None:
+    def pad(self, name: str, out: Any, first: int, end: int) -> None:
         """Fills steps first to end as pack fills them."""
         if first >= end:
             return
         if self.dataset.info.configuration.get("pad") == "repeat" and first > 0:
-            out[first:end] = out[first - 1]
+            out[first:end] = [out[first - 1]] * (end - first) if isinstance(out, list) else out[first - 1]
+            return
+        if isinstance(out, list):  # no file is zeros, and padding of pictures is
             return
         if self.padding is None:
             self.padding = self.find_padding()

@@ -7,6 +7,7 @@ from typing import Any, Dict, List, NamedTuple, Tuple
 import numpy as np
 
 from . import checksum
+from .encoding import DELTA, JPEG, RAW
 from .errors import DamagedError, Error, FormatError, MissingError
 from .safetensors import DTYPES, is_size, parse_json
 
@@ -15,19 +16,28 @@ FORMAT = 1
 SIZE_MAX = 64 << 20
 STEPS_MAX = (1 << 31) - 1
 FOLDER_SHARDS = 1000
+TABLES = "cu_seqlens", "num_sequences", "sequence", "length", "source_start", "segment_ids"
 
 
 class Field(NamedTuple):
     """An array that lives on the steps of sequences.
 
     dtype is that of the arrays which are given, stored that of the tensor ("U8"); they differ for BF16 alone, which numpy does not
-    know: the 16 bits are given. shape is that of one step: () of tokens, (H, W, 3) of frames.
+    know: the 16 bits are given. shape is that of one step: () of tokens, (H, W, 3) of frames. encoding is "raw", "jpeg" or "delta",
+    coding the manifest's word for it, such as "jpeg:90".
     """
     name: str
     kind: str
     dtype: np.dtype
     stored: str
     shape: Tuple[int, ...]
+    encoding: str = RAW
+    coding: str = RAW
+
+    @property
+    def tensor(self) -> str:
+        """What the shards' tensor is called."""
+        return self.name if self.encoding == RAW else f"{self.name}_{self.encoding}"
 
 
 class FileEntry(NamedTuple):
@@ -51,6 +61,7 @@ class Manifest:
         self.check_digest(text)
         self.read_sizes()
         self.fields = self.read_fields()
+        self.attributes = self.read_attributes()
         self.read_layout()
         self.files = self.read_files()
 
@@ -135,8 +146,8 @@ class Manifest:
         fields: Dict[str, Field] = {}
         for entry in entries:
             field = self.read_field(entry)
-            if field.name in fields:
-                raise self.damaged(f"there are two fields \"{field.name}\"")
+            if field.name in fields or field.name in TABLES:
+                raise self.damaged(f"there are two tensors \"{field.name}\"")
             fields[field.name] = field
         return fields
 
@@ -152,7 +163,25 @@ class Manifest:
             if not is_size(size) or size < 1 or steps * size >= 1 << 62:
                 raise self.damaged(f"field \"{name}\" has a shape that cannot be")
             steps *= size
-        return Field(name, kind, DTYPES[stored], stored, tuple(shape))
+        coding = members.get("encoding", RAW)
+        encoding = coding.partition(":")[0] if isinstance(coding, str) else None
+        if encoding not in (RAW, JPEG, DELTA):
+            raise FormatError(f"field \"{name}\" is encoded as {coding!r}, which this reader does not know", self.path)
+        if encoding != RAW and (stored != "U8" or len(shape) != 3):
+            raise self.damaged(f"field \"{name}\" is encoded as {coding!r}, and is no picture")
+        return Field(name, kind, DTYPES[stored], stored, tuple(shape), encoding, coding)
+
+    def read_attributes(self) -> Dict[str, str]:
+        """Types by name, "I64" or "F64"; none where the manifest has no such member."""
+        entries = self.json.get("attributes", [])
+        attributes: Dict[str, str] = {}
+        for entry in entries if isinstance(entries, list) else [None]:
+            members = entry if isinstance(entry, dict) else {}
+            name, dtype = members.get("name"), members.get("dtype")
+            if not isinstance(name, str) or dtype not in ("I64", "F64") or name in TABLES or name in self.fields or name in attributes:
+                raise self.damaged("\"attributes\" is damaged")
+            attributes[name] = dtype
+        return attributes
 
     def read_files(self) -> Dict[str, FileEntry]:
         entries = self.json.get("files")
@@ -171,7 +200,7 @@ class Manifest:
         return f"shards/{shard // FOLDER_SHARDS:05d}/shard-{shard:08d}.safetensors{end}"
 
     def tables(self) -> List[Tuple[str, str, Tuple[int, ...]]]:
-        """Name, type and shape, without the blocks, of the tables that every shard has."""
+        """Name, type and shape, without the blocks, of the tables that every shard has, attributes among them."""
         S = self.S
         tables: List[Tuple[str, str, Tuple[int, ...]]] = [
             ("cu_seqlens", "I32", (S + 1,)), ("num_sequences", "I32", ()), ("sequence", "I64", (S,)), ("length", "I32", (S,))]
@@ -179,4 +208,4 @@ class Manifest:
             tables.append(("source_start", "I64", (S,)))
         if self.segment_ids:
             tables.append(("segment_ids", "I32", (self.T,)))
-        return tables
+        return tables + [(name, dtype, (S,)) for name, dtype in self.attributes.items()]

@@ -1,6 +1,7 @@
 """sequences.tsv: a row for every input, read as far as it is asked for; 8 bytes a row stay in memory, 24 when rows were found by id."""
 from __future__ import annotations
 
+import itertools
 import operator
 from typing import Any, Dict, Iterator, List, Optional, SupportsIndex, Tuple, Union, overload
 
@@ -19,11 +20,13 @@ class Sequences:
     """The table of sequences.
 
     len(table): rows. table.columns: their names. table["length"], table["bytes"] (and NAME.length, NAME.bytes of joined fields): I64
-    arrays, -1 where the table has nothing; any other table["column"]: a list of texts. table[7]: row 7 as a dict.
+    arrays, -1 where the table has nothing. Attributes of numbers: I64 or F64 arrays, 0 or NaN where a sequence that was left out has none.
+    Any other table["column"]: a list of texts. table[7]: row 7 as a dict.
     """
 
-    def __init__(self, path: str):
+    def __init__(self, path: str, attributes: Optional[Dict[str, str]] = None):
         self.path = path
+        self.attributes = attributes or {}
         self.file = MappedFile(path)
         end = self.file.memory.find(b"\n")
         header = bytes(self.file.read(0, max(end, 0)))
@@ -86,6 +89,20 @@ class Sequences:
             self.numbers[column] = numbers
         return self.numbers[column]
 
+    def attribute(self, column: str) -> np.ndarray:
+        if column not in self.numbers:
+            kind, nothing = (int, 0) if self.attributes[column] == "I64" else (float, np.nan)
+            numbers = np.full(len(self), nothing, np.int64 if kind is int else np.float64)
+            stored = self.values("status") if "status" in self.columns else itertools.repeat("ok")
+            for row, (text, status) in enumerate(zip(self.values(column), stored)):
+                try:
+                    numbers[row] = kind(text) if text else nothing
+                except (ValueError, OverflowError):
+                    if status in ("ok", "failed"):
+                        raise DamagedError(f"line {row + 2} has no number in column {column}", self.path) from None
+            self.numbers[column] = numbers
+        return self.numbers[column]
+
     @overload
     def __getitem__(self, key: str) -> Any: ...
 
@@ -95,6 +112,8 @@ class Sequences:
     def __getitem__(self, key: Union[str, SupportsIndex]) -> Any:
         if not isinstance(key, str):
             return dict(zip(self.columns, self.row(operator.index(key))))
+        if key in self.attributes:
+            return self.attribute(key)
         if key.rpartition(".")[2] in ("length", "bytes"):
             return self.integers(key)
         return list(self.values(key))

@@ -3,13 +3,14 @@ from __future__ import annotations
 
 import os
 import struct
-from typing import Dict, List, Union
+from typing import Any, Dict, List, Union
 
 import numpy as np
 
 from . import checksum
+from .encoding import JPEG, RAW
 from .errors import DamagedError
-from .manifest import Manifest
+from .manifest import Field, Manifest
 from .mapping import MappedFile
 from .safetensors import DTYPES, Tensor, expect, read_header
 from .seekable import SeekableFile
@@ -26,6 +27,7 @@ class Shard:
         self.file: Union[MappedFile, SeekableFile] = (SeekableFile if self.compressed else MappedFile)(self.path)
         header = read_header(self.file.read, self.file.size, self.path)
         expected = {"bload_format": str(manifest.json["format"]), "first_block": str(first), "plan_digest": manifest.plan_digest}
+        expected.update((f"{field.name}_encoding", field.coding) for field in manifest.fields.values() if field.encoding != RAW)
         for name, value in expected.items():
             if header.metadata.get(name) != value:
                 raise DamagedError(f"its {name} is {header.metadata.get(name)}, and that of the dataset is {value}", self.path)
@@ -33,8 +35,12 @@ class Shard:
             name: expect(header, name, dtype, (self.blocks, *shape), self.path) for name, dtype, shape in manifest.tables()}
         for field in manifest.fields.values():
             shape = (self.blocks, manifest.T, *field.shape)
-            self.tensors[field.name] = expect(header, field.name, field.stored, shape, self.path)
-        self.fields = list(manifest.fields)
+            if field.encoding == JPEG:
+                shape = tuple(header.tensors[field.tensor].shape[:1]) if field.tensor in header.tensors else ()
+                name = f"{field.name}_offsets"
+                self.tensors[name] = expect(header, name, "I64", (self.blocks, manifest.T + 1), self.path)
+            self.tensors[field.tensor] = expect(header, field.tensor, field.stored, shape, self.path)
+        self.fields = [field.tensor for field in manifest.fields.values()]
         self.tables: Dict[str, np.ndarray] = {}
 
     def digest(self, block_checksum: np.ndarray) -> str:
@@ -43,7 +49,7 @@ class Shard:
         return checksum.digest(checksum.xxh3(struct.pack(f"<{len(sums)}Q", *sums)))
 
     def checksums(self, block_checksum: np.ndarray) -> List[int]:
-        """Of a plain shard: of the header, each table, each block of each field."""
+        """Of a plain shard: of the header, each table (offsets too), each block of each field."""
         tensors = sorted(self.tensors.items(), key=lambda item: item[1].begin)
         sums = [checksum.xxh3(self.file.read(0, tensors[0][1].begin))]
         for name, tensor in tensors:
@@ -62,11 +68,22 @@ class Shard:
             self.tables[name] = table
         return table
 
-    def steps(self, name: str, row: int, first: int, end: int) -> np.ndarray:
-        """Steps first to end of a block's row of a field: [end - first, ...]."""
-        tensor = self.tensors[name]
+    def stored(self, field: Field, row: int, first: int, end: int) -> Any:
+        """Steps first to end of a block's row of a field as they are kept: [end - first, ...], or a list of JPEG files."""
+        if field.encoding == JPEG:
+            return self.files(field, row, first, end)
+        tensor = self.tensors[field.tensor]
         if not self.compressed:
-            return self.whole(name)[row, first:end]
+            return self.whole(field.tensor)[row, first:end]
         step = (tensor.end - tensor.begin) // tensor.shape[0] // tensor.shape[1]
         offset = tensor.begin + (row * tensor.shape[1] + first) * step
         return self.file.array(offset, DTYPES[tensor.dtype], (end - first, *tensor.shape[2:]))
+
+    def files(self, field: Field, row: int, first: int, end: int) -> List[np.ndarray]:
+        """The same of JPEG files: U8 [bytes] each."""
+        offsets = self.whole(f"{field.name}_offsets")[row, first:end + 1].tolist()
+        tensor = self.tensors[field.tensor]
+        if offsets[0] < 0 or offsets[-1] > tensor.shape[0] or any(a > b for a, b in zip(offsets, offsets[1:])):
+            raise DamagedError(f"the offsets of {field.tensor} are not those of files one after the other", self.path)
+        data = self.file.array(tensor.begin + offsets[0], DTYPES["U8"], (offsets[-1] - offsets[0],))
+        return [data[begin - offsets[0]:stop - offsets[0]] for begin, stop in zip(offsets, offsets[1:])]

@@ -35,6 +35,7 @@ WAYS = {
     "joined": ("-c", "joined.yaml", "-T", "48", "--oversize", "split"),
     "joined-zstd": ("-c", "joined.yaml", "-T", "48", "--oversize", "split", "--compress", "zstd", *SHARDS),
     "repeat": ("-c", "joined.yaml", "-T", "longest", "--pad", "repeat", "--align", "4"),
+    "attributes": ("arrays", "--kind", "array", "-T", "40", "--oversize", "split", "--attributes", "attributes.csv"),
     "failed": ("spoilt", "--kind", "array", "-T", "60", "--oversize", "split", "--segment-ids", "--compress", "zstd"),
     "failed-plain": ("spoilt", "--kind", "array", "-T", "60", "--oversize", "split"),
 }
@@ -76,6 +77,7 @@ def write_spoilt(folder, random):
 class Sample(tool.Tool):
     """A test with these sources in its directory; packed(way) packs each way once, and gives the path."""
     documents, arrays = 120, 24
+    classes, weights = [], []
 
     @classmethod
     def setUpClass(cls):
@@ -85,13 +87,17 @@ class Sample(tool.Tool):
         write_text(os.path.join(cls.directory, "text"), random, cls.documents)
         write_arrays(cls.directory, random, cls.arrays)
         write_spoilt(os.path.join(cls.directory, "spoilt"), random)
+        cls.classes, cls.weights = random.integers(-99, 1 << 62, cls.arrays).tolist(), random.normal(size=cls.arrays).tolist()
+        with open(os.path.join(cls.directory, "attributes.csv"), "w") as file:
+            file.write("id,class,weight,note\n")
+            file.writelines(f"{i},{cls.classes[i]},{repr(cls.weights[i]) if i != 1 else ''},n{i}\n" for i in range(1, cls.arrays))
         with open(os.path.join(cls.directory, "joined.yaml"), "w") as file:
             file.write(YAML)
 
     def packed(self, way, *more, name=None):
         out = self.path("packed-" + (name or way))
         if not os.path.exists(out):
-            self.bload("pack", "-q", *WAYS[way], *more, "-o", out, cwd=self.directory, status=3 if "failed" in way else 0)
+            self.bload("pack", "-q", *WAYS[way], *more, "-o", out, cwd=self.directory, status=3 if "failed" in way or way == "attributes" else 0)
         return out
 
 
@@ -105,6 +111,7 @@ class Truth:
     def block(self, i):
         """Everything that a block can have."""
         names = [field["name"] for field in self.d.manifest["fields"]] + ["cu_seqlens", "num_sequences", "sequence", "length"]
+        names += [attribute["name"] for attribute in self.d.manifest.get("attributes", [])]
         if self.d.manifest["source_start"]:
             names.append("source_start")
         block = {name: self.d.block(i, name) for name in names}

@@ -67,7 +67,7 @@ class Epochs(Sample):
             start, end = cu[k], cu[k] + length
             self.assertGreaterEqual(start, at)
             for name, out in expected.items():
-                if way == "repeat" and at:
+                if "repeat" in way and at:
                     out[at:start] = out[at - 1]
                 if row >= 0:
                     out[start:end] = stored[row][name][first:first + length]
@@ -78,7 +78,7 @@ class Epochs(Sample):
             segment[start:end], position[start:end] = k + 1, np.arange(length)
             at = end
         for name, out in expected.items():
-            if way == "repeat" and at:
+            if "repeat" in way and at:
                 out[at:] = out[at - 1]
             self.assertEqual(block[name].tobytes(), out.tobytes(), name)
         self.assertEqual(block["segment_ids"].tolist(), segment.tolist())

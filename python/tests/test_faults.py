@@ -15,7 +15,7 @@ from bload import checksum
 from harness import each, expand
 from sample import Sample
 
-WAYS = "shards", "compressed", "joined", "groups"
+WAYS = "shards", "compressed", "joined", "groups", "attributes"
 FLIPS = 15
 EXTREMES = (-1, 0, 1, 99, (1 << 31) - 1, -(1 << 31), (1 << 62), -(1 << 63))
 

@@ -1,0 +1,57 @@
+"""Pictures as shards may keep them: JPEG files, or differences; and the way back to the bytes that they stand for."""
+from __future__ import annotations
+
+import io
+from typing import Any, List, Sequence, Tuple
+
+import numpy as np
+
+from .errors import DependencyError
+
+try:
+    from PIL import Image
+except ImportError:
+    Image = None
+
+RAW, JPEG, DELTA = "raw", "jpeg", "delta"
+
+
+def undelta(steps: np.ndarray) -> np.ndarray:
+    """Of differences U8 [n, H, W, C] the pictures: sums along rows, columns and colours, modulo 256."""
+    out = np.cumsum(steps, axis=2, dtype=np.uint8)
+    for axis in 1, 3:  # where neighbours lie far apart, or there are few: many at once, four times as fast as cumsum
+        along = np.moveaxis(out, axis, 0)
+        for i in range(1, len(along)):
+            along[i] += along[i - 1]
+    return out
+
+
+def decode_jpeg(files: Sequence[np.ndarray], shape: Tuple[int, ...]) -> np.ndarray:
+    """Of JPEG files, U8 [bytes] each, the pictures: U8 [n, *shape]; one of no bytes is zeros. ValueError tells what is wrong.
+
+    Pillow decodes them by libjpeg-turbo's defaults, as bload's own library does.
+    """
+    if Image is None:
+        raise DependencyError("pictures are kept as JPEG files: pip install pillow, or take the files by decode=False")
+    out = np.zeros((len(files), *shape), np.uint8)
+    for step, file in enumerate(files):
+        if len(file) > 0:
+            out[step] = decode_file(file, shape)
+    return out
+
+
+def decode_file(file: np.ndarray, shape: Tuple[int, ...]) -> Any:
+    try:
+        with Image.open(io.BytesIO(file), formats=("JPEG",)) as picture:
+            if (picture.height, picture.width, len(picture.getbands())) == shape:
+                return np.asarray(picture)
+    except Exception as error:  # Pillow has no class of its own for what can be wrong with a file
+        raise ValueError(f"a JPEG file does not decode: {error}") from None
+    raise ValueError(f"a JPEG file has {picture.width} x {picture.height} pixels and the mode {picture.mode}")
+
+
+def join(parts: List[Any]) -> Any:
+    """Steps one behind the other: arrays [n, ...], or lists of files."""
+    if len(parts) == 1:
+        return parts[0]
+    return sum(parts, []) if isinstance(parts[0], list) else np.concatenate(parts)
