@@ -97,7 +97,8 @@ class Sample(tool.Tool):
     def packed(self, way, *more, name=None):
         out = self.path("packed-" + (name or way))
         if not os.path.exists(out):
-            self.bload("pack", "-q", *WAYS[way], *more, "-o", out, cwd=self.directory, status=3 if "failed" in way or way == "attributes" else 0)
+            status = 3 if "failed" in way or way == "attributes" else 0
+            self.bload("pack", "-q", *WAYS[way], *more, "-o", out, cwd=self.directory, status=status)
         return out
 
 
