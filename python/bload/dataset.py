@@ -69,8 +69,7 @@ class Dataset(Blocks):
 
     def __reduce__(self) -> Tuple[Any, ...]:
         wanted = self.wanted
-        options = dict(fields=wanted.fields, ids=wanted.ids, segment_ids=wanted.segment_ids, position_ids=wanted.position_ids,
-                       mask=wanted.mask, decode=wanted.decode, writable=self.writable, open_shards=self.open_shards)
+        options: Dict[str, Any] = dict(wanted._asdict(), writable=self.writable, open_shards=self.open_shards)
         return functools.partial(Dataset, self.path, self.verify, **options), ()
 
     def __repr__(self) -> str:

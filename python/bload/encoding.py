@@ -42,7 +42,7 @@ def decode_jpeg(files: Sequence[np.ndarray], shape: Tuple[int, ...]) -> np.ndarr
 
 def decode_file(file: np.ndarray, shape: Tuple[int, ...]) -> Any:
     try:
-        with Image.open(io.BytesIO(file), formats=("JPEG",)) as picture:
+        with Image.open(io.BytesIO(file.data), formats=("JPEG",)) as picture:
             if (picture.height, picture.width, len(picture.getbands())) == shape:
                 return np.asarray(picture)
     except Exception as error:  # Pillow has no class of its own for what can be wrong with a file

@@ -168,7 +168,7 @@ class Epoch(Blocks):
         """The tables of a composed block, as a stored one has them: each place is that of its piece in the block it is stored in."""
         index, S, n = self.dataset.index, self.dataset.S, len(composition.pieces)
         end = composition.start[-1] + index.length[composition.pieces[-1]] if n else 0
-        tables = {"cu_seqlens": np.full(S + 1, end, np.int32), "num_sequences": np.int32(n)}
+        tables: Dict[str, Any] = {"cu_seqlens": np.full(S + 1, end, np.int32), "num_sequences": np.int32(n)}
         tables["cu_seqlens"][:n] = composition.start
         names = [name for name in self.dataset.table_names if name not in ("cu_seqlens", "num_sequences", "segment_ids")]
         for name in names:

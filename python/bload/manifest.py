@@ -98,7 +98,7 @@ class Manifest:
             raise self.damaged("its checksum is wrong: it is damaged, or was edited")
 
     def number(self, name: str, least: int, most: int = (1 << 62)) -> int:
-        value = self.json.get(name)
+        value: Any = self.json.get(name)
         if not is_size(value) or not least <= value <= most:
             raise self.damaged(f"\"{name}\" is missing, or not between {least} and {most}")
         return int(value)
@@ -187,8 +187,9 @@ class Manifest:
         entries = self.json.get("files")
         files: Dict[str, FileEntry] = {}
         for entry in entries if isinstance(entries, list) else [None]:
-            members = entry if isinstance(entry, dict) else {}
-            name, size, told = members.get("name"), members.get("bytes"), members.get("checksum")
+            members: Dict[str, Any] = entry if isinstance(entry, dict) else {}
+            size: Any = members.get("bytes")
+            name, told = members.get("name"), members.get("checksum")
             if not isinstance(name, str) or not is_size(size) or not isinstance(told, str):
                 raise self.damaged("\"files\" is missing, or damaged")
             files[name] = FileEntry(size, told)

@@ -1,10 +1,12 @@
 """Small sources of every form that the reader has to do with, and datasets of them."""
+import io
 import json
 import os
 import warnings
 import zipfile
 
 import numpy as np
+from PIL import Image
 
 import dataset as independent
 import tool
@@ -35,6 +37,9 @@ WAYS = {
     "joined": ("-c", "joined.yaml", "-T", "48", "--oversize", "split"),
     "joined-zstd": ("-c", "joined.yaml", "-T", "48", "--oversize", "split", "--compress", "zstd", *SHARDS),
     "repeat": ("-c", "joined.yaml", "-T", "longest", "--pad", "repeat", "--align", "4"),
+    "jpeg": ("pictures", "--kind", "array", "--name", "frames", "-T", "24", "--oversize", "split", "--encode", "jpeg", *SHARDS),
+    "jpeg-repeat": ("pictures", "--kind", "array", "--name", "frames", "-T", "longest", "--encode", "jpeg:50", "--pad", "repeat"),
+    "delta": ("pictures", "--kind", "array", "--name", "frames", "-T", "longest", "--encode", "delta", "--compress", "zstd:1", *SHARDS),
     "attributes": ("arrays", "--kind", "array", "-T", "40", "--oversize", "split", "--attributes", "attributes.csv"),
     "failed": ("spoilt", "--kind", "array", "-T", "60", "--oversize", "split", "--segment-ids", "--compress", "zstd"),
     "failed-plain": ("spoilt", "--kind", "array", "-T", "60", "--oversize", "split"),
@@ -60,6 +65,14 @@ def write_arrays(directory, random, arrays):
             np.save(os.path.join(directory, folder, f"{i}.npy"), array)
 
 
+def write_pictures(folder, random, pictures):
+    os.makedirs(folder)
+    for i in range(pictures):
+        steps = int(random.integers(1, 40))
+        picture = np.add.outer(random.integers(0, 99, (steps, 1, 1)), random.normal(100, 9, (10, 14, 3)))
+        np.save(os.path.join(folder, f"{i}.npy"), picture.squeeze((1, 2)).astype("u1"))
+
+
 def write_spoilt(folder, random):
     """Arrays of which two turn out to be broken when they are read: the archive's checksum is wrong."""
     os.makedirs(folder)
@@ -76,7 +89,7 @@ def write_spoilt(folder, random):
 
 class Sample(tool.Tool):
     """A test with these sources in its directory; packed(way) packs each way once, and gives the path."""
-    documents, arrays = 120, 24
+    documents, arrays, pictures = 120, 24, 12
     classes, weights = [], []
 
     @classmethod
@@ -86,6 +99,7 @@ class Sample(tool.Tool):
         random = np.random.default_rng(1)
         write_text(os.path.join(cls.directory, "text"), random, cls.documents)
         write_arrays(cls.directory, random, cls.arrays)
+        write_pictures(os.path.join(cls.directory, "pictures"), random, cls.pictures)
         write_spoilt(os.path.join(cls.directory, "spoilt"), random)
         cls.classes, cls.weights = random.integers(-99, 1 << 62, cls.arrays).tolist(), random.normal(size=cls.arrays).tolist()
         with open(os.path.join(cls.directory, "attributes.csv"), "w") as file:
@@ -97,7 +111,8 @@ class Sample(tool.Tool):
     def packed(self, way, *more, name=None):
         out = self.path("packed-" + (name or way))
         if not os.path.exists(out):
-            self.bload("pack", "-q", *WAYS[way], *more, "-o", out, cwd=self.directory, status=3 if "failed" in way or way == "attributes" else 0)
+            status = 3 if "failed" in way or way == "attributes" else 0
+            self.bload("pack", "-q", *WAYS[way], *more, "-o", out, cwd=self.directory, status=status)
         return out
 
 
@@ -114,10 +129,31 @@ class Truth:
         names += [attribute["name"] for attribute in self.d.manifest.get("attributes", [])]
         if self.d.manifest["source_start"]:
             names.append("source_start")
-        block = {name: self.d.block(i, name) for name in names}
+        block = {name: self.field(i, name) for name in names}
         block["segment_ids"], block["position_ids"], block["mask"] = self.derived(block)
         block["ids"] = [self.d.sequences[row]["id"] if row >= 0 else "" for row in block["sequence"]]
         return block
+
+    def field(self, i, name):
+        """A field or table of a block; an encoded one decoded as bload-dataset(5) shows it."""
+        coding = next((field.get("encoding", "raw") for field in self.d.manifest["fields"] if field["name"] == name), "raw")
+        if coding == "delta":
+            steps = self.d.block(i, f"{name}_delta")
+            for axis in 1, 2, 3:
+                steps = steps.cumsum(axis, dtype="u1")
+            return steps
+        if coding == "raw":
+            return self.d.block(i, name)
+        shape = next(field["shape"] for field in self.d.manifest["fields"] if field["name"] == name)
+        pictures = [Image.open(io.BytesIO(file)) if file else np.zeros(shape, "u1") for file in self.files(i, name)]
+        return np.stack([np.asarray(picture) for picture in pictures])
+
+    def files(self, i, name):
+        """The JPEG files of a block."""
+        offsets = self.d.block(i, f"{name}_offsets")
+        shard = next(n for n, row in enumerate(self.d.shards) if i < int(row["first_block"]) + int(row["blocks"]))
+        data = self.d.open(shard).get_tensor(f"{name}_jpeg")
+        return [data[offsets[t]:offsets[t + 1]].tobytes() for t in range(self.T)]
 
     def derived(self, block):
         segment, position, mask = np.zeros(self.T, "i4"), np.zeros(self.T, "i4"), np.zeros(self.T, "?")
@@ -129,7 +165,7 @@ class Truth:
 
     def sequence(self, name, field):
         """The steps that are stored of a sequence, in order."""
-        return np.concatenate([self.d.block(b, field)[start:start + length] for b, start, length, _ in self.d.pieces_of(name)])
+        return np.concatenate([self.field(b, field)[start:start + length] for b, start, length, _ in self.d.pieces_of(name)])
 
 
 def same(test, one, other):

@@ -91,6 +91,20 @@ class Epochs(Sample):
         field = dataset.fields[name]
         return np.full((dataset.T, *field.shape), PADDING.get(way, 0), field.dtype)
 
+    @each(("jpeg", "jpeg-repeat", "delta"))
+    def test_undecoded(self, way):
+        """Pictures that stay as they are kept decode to those that come decoded."""
+        from bload.encoding import decode_jpeg, undelta
+        path = self.planned(way)
+        dataset, kept = bload.open(path), bload.open(path, decode=False, verify=True)
+        for epoch, undecoded in zip(epochs_of(dataset), epochs_of(kept)):
+            for block, other in zip(epoch, undecoded):
+                if way == "delta":
+                    self.assertEqual(undelta(other.pop("frames_delta")).tobytes(), block.pop("frames").tobytes())
+                else:
+                    self.assertEqual(decode_jpeg(other.pop("frames_jpeg"), (10, 14, 3)).tobytes(), block.pop("frames").tobytes())
+                same(self, block, other)
+
     def test_plans(self):
         """Plans are those of the tool; they differ from each other and from the stored one."""
         path = self.planned("shards")

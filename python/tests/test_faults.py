@@ -15,7 +15,7 @@ from bload import checksum
 from harness import each, expand
 from sample import Sample
 
-WAYS = "shards", "compressed", "joined", "groups", "attributes"
+WAYS = "shards", "compressed", "joined", "groups", "jpeg", "delta", "attributes"
 FLIPS = 15
 EXTREMES = (-1, 0, 1, 99, (1 << 31) - 1, -(1 << 31), (1 << 62), -(1 << 63))
 
@@ -37,7 +37,7 @@ def read_all(path, verify=False):
 
 @expand
 class Faults(Sample):
-    documents, arrays = 24, 10
+    documents, arrays, pictures = 24, 10, 3
 
     @classmethod
     def setUpClass(cls):
