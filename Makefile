@@ -259,12 +259,16 @@ check-readers: all $(PROBES)
 check-python: all
 	@$(SUITE) $(PREFIXED)python python/tests/run
 
-# Datasets under PyTorch and the frameworks around it, which takes Debian's torch; where that cannot be installed the suite is
-# skipped, and says so.
-.PHONY: check-torch
+# Datasets under PyTorch and the frameworks around it, and training on several ranks. They take Debian's torch; where that cannot be
+# installed the suites are skipped, and say so.
+.PHONY: check-torch check-ddp
 check-torch: all
 	@scripts/deps.sh torch || true
 	@$(SUITE) $(PREFIXED)torch tests/torch/run
+
+check-ddp: all
+	@scripts/deps.sh torch || true
+	@$(SUITE) $(PREFIXED)ddp tests/ddp/run
 
 .PHONY: check-slow laws fault fuzz asan ubsan tsan valgrind
 # The laws that take minutes to prove: many kills, many seeds.
@@ -335,6 +339,7 @@ help:
 	@echo 'make check        set up, build and run every test'
 	@echo 'make check-slow   the tests that take minutes: kill and resume, many seeds'
 	@echo 'make check-torch  datasets under PyTorch, Lightning and Accelerate (installs torch from Debian, 547 MB)'
+	@echo 'make check-ddp    real data-parallel training on packed videos (installs torch from Debian, 547 MB)'
 	@echo 'make laws         the same bytes whatever happens: kills, signals, full disks, failing inputs'
 	@echo 'make fault        make the Nth allocation, write, thread... fail'
 	@echo 'make fuzz         feed malformed files to the readers (clang)'
