@@ -319,13 +319,18 @@ bench: all
 	@bench/run
 
 # The packers that bench/plan measures against, in a virtual environment; one that cannot be installed is named and skipped.
-.PHONY: bench-peers bench-plan
+.PHONY: bench-peers bench-plan bench-paper
 bench-peers:
 	@mkdir -p build
 	@bench/plan/peers.sh
 
 bench-plan: all
 	@bench/plan/run $(LARGEST)
+
+# Trainings of half an hour; QUICK=--quick looks whether they work.
+bench-paper: all
+	@scripts/deps.sh torch
+	@bench/paper.sh $(QUICK)
 
 clean:
 	rm -rf build bload
@@ -348,6 +353,7 @@ help:
 	@echo 'make format       put the sources into the house format (clang-format)'
 	@echo 'make bench        measure; prints the tables that the documents quote'
 	@echo 'make bench-plan   blocks, time and memory of plans beside other packers (make bench-peers installs them; LARGEST=10000000)'
+	@echo 'make bench-paper  train on padded, sampled, cut and packed sequences: time, padding, accuracy (half an hour; torch from Debian)'
 	@echo 'make install      to PREFIX=$(PREFIX), below DESTDIR; LIBDIR, BINDIR, MANDIR too'
 	@echo 'make uninstall clean help'
 	@echo 'CC=clang, CFLAGS, CPPFLAGS, LDFLAGS and WERROR= are respected; VARIANT=asan|ubsan|tsan|cover builds beside the release; V=1 shows commands.'

@@ -1,0 +1,134 @@
+"""One rank of the trainings of bench/paper.py, by torch's DistributedDataParallel over gloo on the loopback interface:
+
+    paper_rank.py JOBS.json RANK RANKS
+
+JOBS.json holds a list of trainings, done one after the other; see Data.job there. Of each, rank 0 adds a line to JOBS.json.told:
+{"seconds": of every epoch, "updates": in an epoch, "accuracy": 0 to 1 on the test set, or null}.
+"""
+import datetime
+import json
+import os
+import sys
+import time
+
+os.environ["OMP_NUM_THREADS"] = "1"
+os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+
+import torch
+import torch.distributed as dist
+from torch.nn.functional import cross_entropy
+from torch.nn.parallel import DistributedDataParallel
+from torch.nn.utils.rnn import pack_sequence
+from torch.utils.data import DataLoader
+from torch.utils.data.distributed import DistributedSampler
+
+from bload.torch import BlockDataset
+
+
+class Recurrent(torch.nn.Module):
+    """A GRU that says at every step which class the sequence is of."""
+
+    def __init__(self, inputs, hidden, classes):
+        super().__init__()
+        self.gru = torch.nn.GRU(inputs, hidden, batch_first=True)
+        self.head = torch.nn.Linear(hidden, classes)
+
+    def forward(self, inputs):
+        """Logits [steps, classes] of a batch [rows, T, inputs], its steps one after the other, or of a PackedSequence, in its order."""
+        states = self.gru(inputs)[0]
+        return self.head(states.flatten(0, 1) if torch.is_tensor(states) else states.data)
+
+    def at_the_end(self, packed):
+        """Logits [sequences, classes] after the last step of each."""
+        return self.head(self.gru(packed)[1][0])
+
+
+def places(block):
+    """(first step, end, row of the table) of every sequence in a block."""
+    starts = block["cu_seqlens"]
+    return [(int(starts[p]), int(starts[p + 1]), int(block["sequence"][p])) for p in range(int(block["num_sequences"]))]
+
+
+def whole_rows(labels):
+    """Makes batches that a model goes through as they lie, padding and all: (inputs, labels and weights of the steps)."""
+    def collate(blocks):
+        inputs = torch.stack([block["array"] for block in blocks])
+        targets, weights = torch.zeros(inputs.shape[:2], dtype=torch.long), torch.zeros(inputs.shape[:2])
+        for block, target, weight in zip(blocks, targets, weights):
+            for first, end, row in places(block):
+                target[first:end] = labels[row]
+                weight[first:end] = 1 / (end - first)
+        return inputs, targets.flatten(), weights.flatten()
+    return collate
+
+
+def cut_out(labels):
+    """Makes batches that are cut where sequences begin, so that each has a state of its own and padding costs nothing."""
+    def collate(blocks):
+        found = [(block["array"][first:end], labels[row]) for block in blocks for first, end, row in places(block)]
+        if not found:  # blocks that fill up the last batch: a step that does not count
+            return pack_sequence([blocks[0]["array"][:1]]), torch.zeros(1, dtype=torch.long), torch.zeros(1)
+        packed = pack_sequence([steps for steps, _ in found], enforce_sorted=False)
+        of_steps = [(torch.full((len(steps),), label), torch.full((len(steps),), 1 / len(steps))) for steps, label in found]
+        targets, weights = (pack_sequence(each, enforce_sorted=False).data for each in zip(*of_steps))
+        return packed, targets, weights
+    return collate
+
+
+def loss_of(model, inputs, targets, weights):
+    """The mean over sequences of the mean over their steps: a sequence weighs the same wherever it lies."""
+    return (cross_entropy(model(inputs), targets, reduction="none") * weights).sum() / weights.sum().clamp(min=1)
+
+
+def accuracy(model, job):
+    """The part of the test set's sequences whose class is told right after the last step; they are whole in every comparison."""
+    right = []
+    with torch.no_grad():
+        for block in BlockDataset(job["test"]):
+            ends = [(block["array"][first:end], job["test_labels"][row]) for first, end, row in places(block)]
+            packed = pack_sequence([steps for steps, _ in ends], enforce_sorted=False)
+            right.append(model.at_the_end(packed).argmax(1) == torch.tensor([label for _, label in ends]))
+    return torch.cat(right).float().mean().item()
+
+
+def train(job, rank, ranks):
+    dataset = BlockDataset(job["dataset"])
+    torch.manual_seed(job["seed"])
+    model = Recurrent(job["inputs"], job["hidden"], job["classes"])
+    parallel = DistributedDataParallel(model)
+    optimizer = torch.optim.Adam(model.parameters(), lr=job["rate"])
+    sampler = DistributedSampler(dataset, ranks, rank, seed=job["seed"])
+    collate = (cut_out if job["cut"] else whole_rows)(job["labels"])
+    loader = DataLoader(dataset, batch_size=job["batch"], sampler=sampler, collate_fn=collate)
+    seconds = []
+    for epoch in range(job["epochs"]):
+        sampler.set_epoch(epoch)
+        dist.barrier()
+        began = time.perf_counter()
+        for batch in loader:
+            optimizer.zero_grad()
+            loss_of(parallel, *batch).backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1)
+            optimizer.step()
+        dist.barrier()
+        seconds.append(time.perf_counter() - began)
+    return {"seconds": seconds, "updates": len(loader), "accuracy": accuracy(model, job) if "test" in job and rank == 0 else None}
+
+
+def main():
+    path, rank, ranks = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    with open(path, encoding="utf-8") as file:
+        jobs = json.load(file)
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method="file://" + path + ".meeting", rank=rank, world_size=ranks,
+                            timeout=datetime.timedelta(minutes=5))
+    for job in jobs:
+        told = train(job, rank, ranks)
+        if rank == 0:
+            with open(path + ".told", "a", encoding="utf-8") as file:
+                file.write(json.dumps(told) + "\n")
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
