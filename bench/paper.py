@@ -34,27 +34,32 @@ COLUMNS = ("data", "way", "rows an update", "T", "updates", "seconds", "naive by
 
 
 class Data:
-    """Sequences, a file each, F32 [length, inputs], that the tool packs in every way; training: what paper_rank.py is to know of them."""
+    """Sequences, a file each, F32 [length, inputs], that the tool packs in every way, each with its label; training: what paper_rank.py
+    is to know of them.
+    """
 
     def __init__(self, folder, name, **training):
         self.name = name
         self.folder = tempfile.mkdtemp(dir=folder)
         self.training = training
-        self.labels = {}
+        self.tested = False
 
-    def write(self, part, arrays, labels):
-        """The sequences of "train" or "test"."""
-        self.labels[part] = labels
+    def write(self, part, sequences):
+        """The sequences of "train" or "test", pairs of array and class."""
+        self.tested |= part == "test"
         folder = os.path.join(self.folder, part)
         os.makedirs(folder)
-        for number, array in enumerate(arrays):
-            np.save(os.path.join(folder, f"{number:05}.npy"), array.astype("f4"))
+        with open(folder + ".csv", "w", encoding="utf-8") as labels:
+            labels.write("id,label\n")
+            for number, (array, label) in enumerate(sequences):
+                np.save(os.path.join(folder, f"{number:05}.npy"), array.astype("f4"))
+                labels.write(f"{number:05},{label}\n")
 
     def pack(self, part, strategy, batch, seed=0):
         """The dataset, for batches of so many blocks. The tool leaves one that is there already as it is."""
         out = os.path.join(self.folder, f"{part}-{strategy}-{batch}-{seed}")
-        remainder = "spread" if strategy == "block" else "pad"
-        subprocess.run([BLOAD, "pack", "-q", os.path.join(self.folder, part), "--kind", "array", "-T", "longest", "--strategy", strategy,
+        folder, remainder = os.path.join(self.folder, part), "spread" if strategy == "block" else "pad"
+        subprocess.run([BLOAD, "pack", "-q", folder, "--kind", "array", "--attributes", folder + ".csv", "-T", "longest", "--strategy", strategy,
                         "--world-size", str(RANKS), "--batch-size", str(batch), "--remainder", remainder, "--seed", str(seed),
                         "-o", out], check=True)
         return out
@@ -71,11 +76,10 @@ class Data:
         """A training, as paper_rank.py takes it."""
         strategy, cut, equal_sequences = WAYS[way]
         batch = self.batch(equal_sequences)
-        job = {**self.training, "way": way, "cut": cut, "batch": batch, "seed": seed, "labels": self.labels["train"]}
-        if "test" in self.labels:
-            job.update(test=self.pack("test", "block", 1), test_labels=self.labels["test"])
+        test = self.pack("test", "block", 1) if self.tested else None
         # Only what is scored needs a packing of its own for every seed.
-        return {**job, "dataset": self.pack("train", strategy, batch, seed if "test" in self.labels else 0)}
+        train = self.pack("train", strategy, batch, seed if self.tested else 0)
+        return {**self.training, "way": way, "cut": cut, "batch": batch, "seed": seed, "dataset": train, "test": test}
 
 
 def words_of(dataset):
@@ -106,7 +110,7 @@ def labelled(chosen, folder, name, prepare, **training):
     for part, found in parts.items():
         if chosen.quick:  # they are sorted by class
             found = found[::len(found) // 40]
-        data.write(part, ((array - steps.mean(0)) / steps.std(0) for array, _ in found), [numbers[label] for _, label in found])
+        data.write(part, (((array - steps.mean(0)) / steps.std(0), numbers[label]) for array, label in found))
     return data
 
 
@@ -134,7 +138,7 @@ def action_genome(chosen, folder, **training):
     inputs = 64 if chosen.quick else 2048
     random = np.random.default_rng(1)
     data = Data(folder, f"Action Genome, 1 of {chosen.part}", inputs=inputs, classes=26, **training)
-    data.write("train", (random.standard_normal((length, inputs), "f4") for length in lengths), [int(n) % 26 for n in lengths])
+    data.write("train", ((random.standard_normal((length, inputs), "f4"), length % 26) for length in lengths))
     return data
 
 

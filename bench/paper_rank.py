@@ -44,50 +44,45 @@ class Recurrent(torch.nn.Module):
 
 
 def places(block):
-    """(first step, end, row of the table) of every sequence in a block."""
-    starts = block["cu_seqlens"]
-    return [(int(starts[p]), int(starts[p + 1]), int(block["sequence"][p])) for p in range(int(block["num_sequences"]))]
+    """(first step, end, label) of every sequence in a block."""
+    starts = block["cu_seqlens"].tolist()
+    return list(zip(starts, starts[1:], block["label"].tolist()))[:block["num_sequences"]]
 
 
-def whole_rows(labels):
-    """Makes batches that a model goes through as they lie, padding and all: (inputs, labels and weights of the steps)."""
-    def collate(blocks):
-        inputs = torch.stack([block["array"] for block in blocks])
-        targets, weights = torch.zeros(inputs.shape[:2], dtype=torch.long), torch.zeros(inputs.shape[:2])
-        for block, target, weight in zip(blocks, targets, weights):
-            for first, end, row in places(block):
-                target[first:end] = labels[row]
-                weight[first:end] = 1 / (end - first)
-        return inputs, targets.flatten(), weights.flatten()
-    return collate
+def whole_rows(blocks):
+    """A batch that a model goes through as it lies, padding and all: (inputs, labels and weights of the steps)."""
+    inputs = torch.stack([block["array"] for block in blocks])
+    labels, weights = torch.zeros(inputs.shape[:2], dtype=torch.long), torch.zeros(inputs.shape[:2])
+    for row, block in enumerate(blocks):
+        for first, end, label in places(block):
+            labels[row, first:end] = label
+            weights[row, first:end] = 1 / (end - first)
+    return inputs, labels.flatten(), weights.flatten()
 
 
-def cut_out(labels):
-    """Makes batches that are cut where sequences begin, so that each has a state of its own and padding costs nothing."""
-    def collate(blocks):
-        found = [(block["array"][first:end], labels[row]) for block in blocks for first, end, row in places(block)]
-        if not found:  # blocks that fill up the last batch: a step that does not count
-            return pack_sequence([blocks[0]["array"][:1]]), torch.zeros(1, dtype=torch.long), torch.zeros(1)
-        packed = pack_sequence([steps for steps, _ in found], enforce_sorted=False)
-        of_steps = [(torch.full((len(steps),), label), torch.full((len(steps),), 1 / len(steps))) for steps, label in found]
-        targets, weights = (pack_sequence(each, enforce_sorted=False).data for each in zip(*of_steps))
-        return packed, targets, weights
-    return collate
+def cut_out(blocks):
+    """A batch that is cut where sequences begin, so that each has a state of its own and padding costs nothing."""
+    found = [(block["array"][first:end], label) for block in blocks for first, end, label in places(block)]
+    if not found:  # blocks that fill up the last batch: a step that does not count
+        return pack_sequence([blocks[0]["array"][:1]]), torch.zeros(1, dtype=torch.long), torch.zeros(1)
+    packed = pack_sequence([steps for steps, _ in found], enforce_sorted=False)
+    of_steps = [(torch.full((len(steps),), label), torch.full((len(steps),), 1 / len(steps))) for steps, label in found]
+    labels, weights = (pack_sequence(each, enforce_sorted=False).data for each in zip(*of_steps))
+    return packed, labels, weights
 
 
-def loss_of(model, inputs, targets, weights):
+def loss_of(model, inputs, labels, weights):
     """The mean over sequences of the mean over their steps: a sequence weighs the same wherever it lies."""
-    return (cross_entropy(model(inputs), targets, reduction="none") * weights).sum() / weights.sum().clamp(min=1)
+    return (cross_entropy(model(inputs), labels, reduction="none") * weights).sum() / weights.sum().clamp(min=1)
 
 
-def accuracy(model, job):
+def accuracy(model, test):
     """The part of the test set's sequences whose class is told right after the last step; they are whole in every comparison."""
     right = []
     with torch.no_grad():
-        for block in BlockDataset(job["test"]):
-            ends = [(block["array"][first:end], job["test_labels"][row]) for first, end, row in places(block)]
-            packed = pack_sequence([steps for steps, _ in ends], enforce_sorted=False)
-            right.append(model.at_the_end(packed).argmax(1) == torch.tensor([label for _, label in ends]))
+        for block in BlockDataset(test):
+            packed = pack_sequence([block["array"][first:end] for first, end, _ in places(block)], enforce_sorted=False)
+            right.append(model.at_the_end(packed).argmax(1) == block["label"][:block["num_sequences"]])
     return torch.cat(right).float().mean().item()
 
 
@@ -98,8 +93,7 @@ def train(job, rank, ranks):
     parallel = DistributedDataParallel(model)
     optimizer = torch.optim.Adam(model.parameters(), lr=job["rate"])
     sampler = DistributedSampler(dataset, ranks, rank, seed=job["seed"])
-    collate = (cut_out if job["cut"] else whole_rows)(job["labels"])
-    loader = DataLoader(dataset, batch_size=job["batch"], sampler=sampler, collate_fn=collate)
+    loader = DataLoader(dataset, batch_size=job["batch"], sampler=sampler, collate_fn=cut_out if job["cut"] else whole_rows)
     seconds = []
     for epoch in range(job["epochs"]):
         sampler.set_epoch(epoch)
@@ -112,7 +106,7 @@ def train(job, rank, ranks):
             optimizer.step()
         dist.barrier()
         seconds.append(time.perf_counter() - began)
-    return {"seconds": seconds, "updates": len(loader), "accuracy": accuracy(model, job) if "test" in job and rank == 0 else None}
+    return {"seconds": seconds, "updates": len(loader), "accuracy": accuracy(model, job["test"]) if job["test"] and rank == 0 else None}
 
 
 def main():
