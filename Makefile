@@ -329,7 +329,7 @@ bench-plan: all
 
 # Trainings of half an hour; QUICK=--quick looks whether they work.
 bench-paper: all
-	@scripts/deps.sh torch
+	@scripts/deps.sh torch bench
 	@bench/paper.sh $(QUICK)
 
 clean:

@@ -6,8 +6,8 @@
 #
 # --help tells what the options are.
 #
-# Needs torch (scripts/deps.sh torch), and for the labelled data the wheel of sktime 1.2.0, of which only files are taken (8 MB). It takes
-# 3 GB in build/bench/paper, which is cleared at the end; the whole of Action Genome (--part 1) takes 9 GB.
+# Needs torch and a fast BLAS (scripts/deps.sh torch bench), and for the labelled data the wheel of sktime 1.2.0, of which only files are
+# taken (8 MB). It takes 3 GB in build/bench/paper, which is cleared at the end; the whole of Action Genome (--part 1) takes 9 GB.
 set -eu
 cd "$(dirname "$0")/.."
 root=$PWD
