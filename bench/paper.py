@@ -30,7 +30,7 @@ WAYS = {
     "block, equal rows": ("block", True, False),
     "block, equal sequences": ("block", True, True),
 }
-COLUMNS = ("data", "way", "rows an update", "T", "updates", "seconds", "naive by it", "padding", "deleted", "accuracy, %")
+COLUMNS = ("data", "way", "rows an update", "T", "updates", "seconds", "naive by it", "processor", "naive by its", "padding", "deleted", "accuracy, %")
 
 
 class Data:
@@ -185,10 +185,11 @@ def compare(data, times):
         of_way = [(job, answer) for job, answer in zip(jobs, told, strict=True) if job["way"] == way]
         job, answer = of_way[0]
         words = words_of(job["dataset"])
-        seconds = min(second for _, answer in of_way for second in answer["seconds"])
-        naive = naive or seconds
-        yield (data.name, way, job["batch"] * RANKS, words["T"], answer["updates"], f"{seconds:.2f}", f"{naive / seconds:.2f}",
-               f"{words['padding']:,}", f"{words['deleted']:,}", accuracy_of([answer["accuracy"] for _, answer in of_way]))
+        least = [min(second for _, answer in of_way for second in answer[clock]) for clock in ("seconds", "processor")]
+        naive = naive or least
+        times = [f"{figure:.2f}" for pair in zip(least, (a / b for a, b in zip(naive, least))) for figure in pair]
+        yield (data.name, way, job["batch"] * RANKS, words["T"], answer["updates"], *times, f"{words['padding']:,}", f"{words['deleted']:,}",
+               accuracy_of([answer["accuracy"] for _, answer in of_way]))
 
 
 def accuracy_of(scores):

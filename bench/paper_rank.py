@@ -3,7 +3,7 @@
     paper_rank.py JOBS.json RANK RANKS
 
 JOBS.json holds a list of trainings, done one after the other; see Data.job there. Of each, rank 0 adds a line to JOBS.json.told:
-{"seconds": of every epoch, "updates": in an epoch, "accuracy": 0 to 1 on the test set, or null}.
+{"seconds": of every epoch, "processor": the same of the rank's processor time, "updates": in an epoch, "accuracy": 0 to 1 on the test set, or null}.
 """
 import datetime
 import json
@@ -94,11 +94,11 @@ def train(job, rank, ranks):
     optimizer = torch.optim.Adam(model.parameters(), lr=job["rate"])
     sampler = DistributedSampler(dataset, ranks, rank, seed=job["seed"])
     loader = DataLoader(dataset, batch_size=job["batch"], sampler=sampler, collate_fn=cut_out if job["cut"] else whole_rows)
-    seconds = []
+    seconds, processor = [], []
     for epoch in range(job["epochs"]):
         sampler.set_epoch(epoch)
         dist.barrier()
-        began = time.perf_counter()
+        began, used = time.perf_counter(), time.process_time()
         for batch in loader:
             optimizer.zero_grad()
             loss_of(parallel, *batch).backward()
@@ -106,7 +106,9 @@ def train(job, rank, ranks):
             optimizer.step()
         dist.barrier()
         seconds.append(time.perf_counter() - began)
-    return {"seconds": seconds, "updates": len(loader), "accuracy": accuracy(model, job["test"]) if job["test"] and rank == 0 else None}
+        processor.append(time.process_time() - used)
+    return {"seconds": seconds, "processor": processor, "updates": len(loader),
+            "accuracy": accuracy(model, job["test"]) if job["test"] and rank == 0 else None}
 
 
 def main():
