@@ -260,12 +260,16 @@ check-readers: all $(PROBES)
 check-python: all
 	@$(SUITE) $(PREFIXED)python python/tests/run
 
-# Datasets under PyTorch and the frameworks around it, which takes Debian's torch; where that cannot be installed the suite is
-# skipped, and says so.
-.PHONY: check-torch
+# Datasets under PyTorch and the frameworks around it, and training on several ranks. They take Debian's torch; where that cannot be
+# installed the suites are skipped, and say so.
+.PHONY: check-torch check-ddp
 check-torch: all
 	@scripts/deps.sh torch || true
 	@$(SUITE) $(PREFIXED)torch tests/torch/run
+
+check-ddp: all
+	@scripts/deps.sh torch || true
+	@$(SUITE) $(PREFIXED)ddp tests/ddp/run
 
 .PHONY: check-slow laws fault fuzz asan ubsan tsan valgrind
 # The laws that take minutes to prove: many kills, many seeds.
@@ -316,7 +320,7 @@ bench: all
 	@bench/run
 
 # The packers that bench/plan measures against, in a virtual environment; one that cannot be installed is named and skipped.
-.PHONY: bench-peers bench-plan
+.PHONY: bench-peers bench-plan bench-paper
 bench-peers:
 	@mkdir -p build
 	@bench/plan/peers.sh
@@ -328,6 +332,11 @@ bench-plan: all
 .PHONY: bench-read
 bench-read: all
 	@bench/read.sh $(ROUNDS)
+
+# Trainings of half an hour; QUICK=--quick looks whether they work.
+bench-paper: all
+	@scripts/deps.sh torch bench
+	@bench/paper.sh $(QUICK)
 
 clean:
 	rm -rf build bload
@@ -341,6 +350,7 @@ help:
 	@echo 'make check        set up, build and run every test'
 	@echo 'make check-slow   the tests that take minutes: kill and resume, many seeds'
 	@echo 'make check-torch  datasets under PyTorch, Lightning and Accelerate (installs torch from Debian, 547 MB)'
+	@echo 'make check-ddp    real data-parallel training on packed videos (installs torch from Debian, 547 MB)'
 	@echo 'make laws         the same bytes whatever happens: kills, signals, full disks, failing inputs'
 	@echo 'make fault        make the Nth allocation, write, thread... fail'
 	@echo 'make fuzz         feed malformed files to the readers (clang)'
@@ -350,6 +360,7 @@ help:
 	@echo 'make bench        measure; prints the tables that the documents quote'
 	@echo 'make bench-plan   blocks, time and memory of plans beside other packers (make bench-peers installs them; LARGEST=10000000)'
 	@echo 'make bench-read   blocks a second of the Python package beside other loaders, which it installs (ROUNDS=5)'
+	@echo 'make bench-paper  train on padded, sampled, cut and packed sequences: time, padding, accuracy (half an hour; torch from Debian)'
 	@echo 'make install      to PREFIX=$(PREFIX), below DESTDIR; LIBDIR, BINDIR, MANDIR too'
 	@echo 'make uninstall clean help'
 	@echo 'CC=clang, CFLAGS, CPPFLAGS, LDFLAGS and WERROR= are respected; VARIANT=asan|ubsan|tsan|cover builds beside the release; V=1 shows commands.'

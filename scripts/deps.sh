@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing for the named purposes, and nothing else: deps.sh build [check] [demo] [torch] [ci]
+# Installs what is missing for the named purposes, and nothing else: deps.sh build [check] [demo] [torch] [bench] [ci]
 #
 # Each need is a question that pkg-config or the shell can answer, and the Debian package to install when the answer is no. Without
 # a "no" nothing is run. Root installs directly, others through sudo; the command is printed first. Where neither is possible, or
@@ -82,6 +82,15 @@ needs_torch() {
     need ca-certificates test -s /etc/ssl/certs/ca-certificates.crt
 }
 
+# What `make bench-paper` uses beside torch: the reference library, which comes with it, multiplies matrices at a fortieth of the speed.
+needs_bench() {
+    need libopenblas0-pthread has_openblas
+}
+
+has_openblas() {
+    ls /usr/lib/*/openblas-*/libblas.so.3
+}
+
 # What `make lint valgrind fuzz` use beyond that.
 needs_ci() {
     need clang has clang
@@ -109,9 +118,10 @@ for purpose in "$@"; do
     check) needs_check ;;
     demo) needs_demo ;;
     torch) needs_torch ;;
+    bench) needs_bench ;;
     ci) needs_ci ;;
     *)
-        echo "deps.sh: no such purpose: $purpose (build, check, demo, torch, ci)" >&2
+        echo "deps.sh: no such purpose: $purpose (build, check, demo, torch, bench, ci)" >&2
         exit 2
         ;;
     esac
