@@ -260,9 +260,9 @@ static void say_summary(const struct bl_packing *p)
                    (double)(p->plan.steps - p->plan.deleted) * (double)den / (double)num / 3600,
                    rate * (double)den / (double)num);
     if (p->partial)
-        bl_cmd_say("%" PRId64 " inputs skipped, %" PRId64 " failed (%" PRId64 " steps left as zeros), %" PRId64
+        bl_cmd_say("%" PRId64 " input%s skipped, %" PRId64 " failed (%" PRId64 " steps left as zeros), %" PRId64
                    " damaged: sequences.tsv names them",
-                   f->skipped, f->failed, f->failed_steps, f->damaged);
+                   f->skipped, f->skipped == 1 ? "" : "s", f->failed, f->failed_steps, f->damaged);
     bl_inputs_say_adjusted(f->adjusted);
     bl_inputs_say_remarks(&f->remarks);
     bl_inputs_say_untold(&p->inputs, f->empty, p->untold);
