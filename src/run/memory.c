@@ -22,30 +22,42 @@ static int64_t compressor_memory(const struct bl_format *format)
     return (int64_t)bl_compressor_memory(format->level, content < BL_FRAME_MAX ? content : BL_FRAME_MAX);
 }
 
-static int64_t needed(const struct bl_sequences *table, const struct bl_plan *plan, const struct bl_format *format,
-                      int64_t reader, int workers, int slots)
+/* What a run holds: reader is for each worker, shard for each shard under way. */
+struct needs {
+    const struct bl_sequences *table;
+    const struct bl_plan *plan;
+    const struct bl_format *format;
+    int64_t reader, shard;
+};
+
+static int64_t needed(const struct needs *n, int workers, int slots)
 {
+    const struct bl_format *format = n->format;
     /* Of either, 8 bytes are for scattering a spool. */
-    int64_t tables = 24 * (int64_t)table->count + 28 * (int64_t)plan->pieces + 8 * (int64_t)plan->blocks +
-                     bl_values_memory(format, table->count);
+    int64_t tables = 24 * (int64_t)n->table->count + 28 * (int64_t)n->plan->pieces + 8 * (int64_t)n->plan->blocks +
+                     bl_values_memory(format, n->table->count);
     int64_t open_shards = slots / format->blocks_per_shard + 2;
     return BASE_MEMORY + tables + slots * (int64_t)bl_block_memory(format, true) +
-           workers * (reader + (int64_t)bl_codec_memory(format) + compressor_memory(format)) +
-           open_shards * (int64_t)bl_shard_memory(format);
+           workers * (n->reader + (int64_t)bl_codec_memory(format) + compressor_memory(format)) +
+           open_shards * n->shard;
 }
 
 int bl_memory_settle(int64_t limit, const struct bl_sequences *table, const struct bl_plan *plan,
                      const struct bl_format *format, int64_t reader, int *workers, int *slots, int64_t *rest,
                      struct bl_error *e)
 {
+    struct needs n = {.table = table, .plan = plan, .format = format, .reader = reader};
+    int code = bl_shard_memory(format, &n.shard, e);
+    if (code)
+        return code;
     if (!limit)
         limit = bl_machine_memory() / 10 * 9;
     *slots = 2 * *workers;
-    while (*slots > *workers && needed(table, plan, format, reader, *workers, *slots) > limit)
+    while (*slots > *workers && needed(&n, *workers, *slots) > limit)
         (*slots)--;
-    while (*workers > 1 && needed(table, plan, format, reader, *workers, *slots) > limit)
+    while (*workers > 1 && needed(&n, *workers, *slots) > limit)
         *slots = --*workers;
-    int64_t least = needed(table, plan, format, reader, *workers, *slots);
+    int64_t least = needed(&n, *workers, *slots);
     *rest = limit - least;
     if (least <= limit)
         return BL_OK;

@@ -283,11 +283,12 @@ static size_t held_most(const struct bl_format *format, int f, size_t blocks)
     return size;
 }
 
-size_t bl_shard_memory(const struct bl_format *format)
+int bl_shard_memory(const struct bl_format *format, int64_t *bytes, struct bl_error *e)
 {
     struct bl_layout layout;
-    if (bl_layout_make(&layout, format, 0, NULL))
-        return MEMORY_MAX;
+    int code = bl_layout_make(&layout, format, 0, e);
+    if (code)
+        return code;
     size_t blocks = (size_t)layout.blocks, size = layout.header.size + blocks;
     for (int i = 0; i < layout.tensors; i++) {
         size_t row = (size_t)layout.tensor[i].row_bytes;
@@ -300,7 +301,8 @@ size_t bl_shard_memory(const struct bl_format *format)
     }
     size += blocks * (size_t)format->fields.count * sizeof(uint64_t);
     bl_layout_free(&layout);
-    return size < MEMORY_MAX ? size : MEMORY_MAX;
+    *bytes = (int64_t)(size < MEMORY_MAX ? size : MEMORY_MAX);
+    return BL_OK;
 }
 
 /* --- blocks ----------------------------------------------------------------------------------------------------- */

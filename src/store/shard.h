@@ -62,8 +62,8 @@ void bl_shard_free(struct bl_shard *shard);
 int bl_shard_find(const struct bl_format *format, const char *dir, int64_t shard, struct bl_shard_record *record,
                   struct bl_error *e);
 
-/* Bytes that a shard in the making holds at most, beside the blocks: tables, compressed frames that do not shrink, and
- * JPEG files as large as they can be. */
-size_t bl_shard_memory(const struct bl_format *format);
+/* How many bytes a shard in the making holds at most, beside the blocks: tables, compressed frames that do not shrink,
+ * and JPEG files as large as they can be. */
+int bl_shard_memory(const struct bl_format *format, int64_t *bytes, struct bl_error *e);
 
 #endif
