@@ -12,7 +12,7 @@ from . import checksum
 from .blocks import Block, Blocks, Wanted
 from .encoding import DELTA, RAW, decode_jpeg, join, undelta
 from .epochs import Epoch, epochs_of
-from .errors import DamagedError, Error, MissingError, SequenceError
+from .errors import DamagedError, DependencyError, Error, MissingError, SequenceError
 from .index import FILE as INDEX
 from .index import Index
 from .manifest import Field, Manifest
@@ -204,6 +204,8 @@ class Dataset(Blocks):
             return decode_jpeg(stored, field.shape)
         except ValueError as error:
             raise DamagedError(f"block {i} of {name}: {error}", shard.path) from None
+        except DependencyError as error:
+            raise DependencyError(error.fault, shard.path) from None
 
     def check_shard(self, shard: Shard, number: int) -> None:
         """Its header and tables; of a compressed one all of it."""

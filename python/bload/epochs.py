@@ -61,15 +61,24 @@ class PlannedEpoch:
         return Composition(pieces, planned.start)
 
 
+def splitmix(numbers: np.ndarray) -> np.ndarray:
+    """Of each number n, U64 modulo 2^64, what the generator SplitMix64 gives as its n-th, counted from 0, when it begins with 0."""
+    out = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    out = (out ^ (out >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    out = (out ^ (out >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return out ^ (out >> np.uint64(31))
+
+
 def scatter(numbers: np.ndarray, *seeds: int) -> np.ndarray:
-    """Numbers that look random, the same on every machine and with every numpy: SplitMix64's output function over the seeds."""
-    out = numbers.astype(np.uint64)
+    """Of each number, U64, one that looks random: a pure function of number and seeds, the same on every machine and with every numpy.
+
+    The seeds are mixed before the numbers come in: were they added to numbers that follow each other, then what one seed gives would
+    be what its neighbour gives, moved by a place.
+    """
+    state = np.zeros(1, np.uint64)
     for seed in seeds:
-        out = (out + np.uint64(seed % (1 << 64))) * np.uint64(0x9E3779B97F4A7C15)
-        out = (out ^ (out >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        out = (out ^ (out >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        out = out ^ (out >> np.uint64(31))
-    return out
+        state = splitmix(state + np.uint64(seed % (1 << 64)))
+    return splitmix(state + numbers.astype(np.uint64))
 
 
 class WindowedEpoch:

@@ -60,8 +60,7 @@ class EpochBlocks:
 
 def order(blocks: int, seed: int, epoch: int) -> np.ndarray:
     """A permutation of 0 to blocks - 1, I64: a pure function of its arguments, the same on every machine and with every numpy."""
-    # The 0 keeps neighbouring seeds apart: without it the block i of one seed is as the block i + 1 of another.
-    return np.argsort(scatter(np.arange(blocks), 0, seed, epoch), kind="stable")
+    return np.argsort(scatter(np.arange(blocks), seed, epoch), kind="stable")
 
 
 def whole_number(name: str, value: Any, least: int = 0) -> int:

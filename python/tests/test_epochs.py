@@ -177,6 +177,22 @@ class Epochs(Sample):
         """Windows are drawn the same for ever: an epoch that was begun can be gone on with."""
         from bload.epochs import scatter
         self.assertEqual(scatter(np.arange(3), 7, 1).tolist(), KNOWN)
+        self.assertEqual(scatter(np.array([-1]), -3).tolist(), [splitmix(splitmix(-3) - 1)])
+
+    def test_neighbours(self):
+        """What neighbouring seeds and epochs draw is not the same, moved by a few places: they have nothing in common."""
+        from bload.epochs import scatter
+        from bload.sampler import order
+        n, drawn, orders = 300, [], []
+        for seed in range(-1, 4):
+            for epoch in range(4):
+                drawn += scatter(np.arange(n), seed, epoch).tolist()
+                orders.append(np.argsort(order(n, seed, epoch)))  # the place of each block
+        self.assertEqual(len(set(drawn)), len(drawn))
+        for k, places in enumerate(orders):
+            for other in orders[:k]:
+                for moved in range(-3, 4):
+                    self.assertLess(abs(np.corrcoef(places, np.roll(other, moved))[0, 1]), 0.3)
 
     def test_compressed(self):
         """That sequences cost whole blocks is said once."""
@@ -202,10 +218,11 @@ class Epochs(Sample):
 
 
 def splitmix(value):
-    """SplitMix64's output function, in Python's own integers."""
+    """SplitMix64, in Python's own integers."""
+    value = (value + 1) * 0x9E3779B97F4A7C15 % (1 << 64)
     value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9 % (1 << 64)
     value = (value ^ value >> 27) * 0x94D049BB133111EB % (1 << 64)
     return value ^ value >> 31
 
 
-KNOWN = [splitmix((splitmix((n + 7) * 0x9E3779B97F4A7C15 % (1 << 64)) + 1) * 0x9E3779B97F4A7C15 % (1 << 64)) for n in range(3)]
+KNOWN = [splitmix(n + splitmix(splitmix(7) + 1)) for n in range(3)]

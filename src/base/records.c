@@ -50,7 +50,8 @@ static int check_text(const struct bl_buffer *text, struct bl_error *e)
         if (!*here)
             return bl_error_set(e, BL_EDATA, "line %" PRId64 ": a zero byte: not a text", line);
         if (!size)
-            return bl_error_set(e, BL_EDATA, "line %" PRId64 ": not UTF-8 (byte %zu of the text)", line, at);
+            return bl_error_set(e, BL_EDATA, "line %" PRId64 ": not UTF-8 (byte %zu of the text): save it as UTF-8",
+                                line, at);
         line += *here == '\n';
         at += size;
     }

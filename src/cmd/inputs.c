@@ -325,9 +325,11 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
     const struct bl_kind *kind = inputs->kind_option ? bl_kinds[inputs->kind_option - 1] : NULL;
     int code = bl_sources_list(&inputs->files, inputs->source, inputs->sources, inputs->base, kind, &cmd->error);
     if (!code && !inputs->files.count)
-        code = bl_error_set(
-            &cmd->error, BL_EFAIL,
-            "no inputs: no file in the sources has a name of a known kind (folders of images: --kind frames)");
+        code = bl_error_set(&cmd->error, BL_EFAIL, "no inputs: %s",
+                            kind && kind->measure ? "no folder in the sources holds an image"
+                            : kind                ? "no file in the sources has a name of that kind"
+                                   : "no file in the sources has a name of a known kind (folders of images: --kind "
+                                     "frames)");
     return code;
 }
 
@@ -399,7 +401,8 @@ void bl_inputs_say_remarks(const struct bl_remarks *remarks)
 {
     char a[32], b[32];
     if (remarks->missing)
-        bl_cmd_say("gaps in the numbers of images: %s have none (column missing)", bl_text_count(a, remarks->missing));
+        bl_cmd_say("gaps in the numbers of images: %s number%s without an image (column missing)",
+                   bl_text_count(a, remarks->missing), remarks->missing == 1 ? "" : "s");
     if (remarks->left_out || remarks->filled)
         bl_cmd_say("samples per step: %s lie in no step, and are left out; %s of the steps' are zeros, where there is "
                    "no sound (columns NAME.left_out, NAME.filled)",

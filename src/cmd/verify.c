@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "cmd/cmd.h"
@@ -20,15 +21,25 @@ struct verifying {
 
 /* A shard, and what was found: faults are told in order, whichever worker was first. */
 struct job {
+    const char *dir;
     int64_t shard, failed_steps, faults;
     struct bl_buffer text; /* lines */
 };
+
+/* What is wrong with a file of the dataset: where the reader of it put its path in front, without that. */
+static const char *without_path(const char *dir, const char *file, const char *text)
+{
+    size_t length = strlen(dir), name = strlen(file);
+    bool named = strncmp(text, dir, length) == 0 && text[length] == '/' &&
+                 strncmp(text + length + 1, file, name) == 0 && strncmp(text + length + 1 + name, ": ", 2) == 0;
+    return named ? text + length + 1 + name + 2 : text;
+}
 
 static void fault_of_shard(void *context, const char *file, const char *text)
 {
     struct job *job = context;
     job->faults++;
-    bl_buffer_printf(&job->text, "bload: %s: %s\n", file, text);
+    bl_buffer_printf(&job->text, "bload: %s: %s\n", file, without_path(job->dir, file, text));
 }
 
 static void fault_of_dataset(void *context, const char *file, const char *text)
@@ -36,7 +47,7 @@ static void fault_of_dataset(void *context, const char *file, const char *text)
     struct verifying *v = context;
     v->faults++;
     bl_progress_end(&v->progress);
-    bl_cmd_say("%s: %s", file, text);
+    bl_cmd_say("%s: %s", file, without_path(v->dataset.dir, file, text));
 }
 
 static int produce(void *context, void **out, struct bl_error *e)
@@ -47,6 +58,7 @@ static int produce(void *context, void **out, struct bl_error *e)
     struct job *job = calloc(1, sizeof *job);
     if (!job)
         return bl_error_memory(e);
+    job->dir = v->dataset.dir;
     job->shard = v->next++;
     *out = job;
     return 1;

@@ -115,9 +115,9 @@ static int refuse(const struct asking *a, struct bl_error *e)
         code = bl_sequences_row(a->table, a->other, &other, e);
     if (!code)
         code = bl_error_set(e, BL_EUSAGE,
-                            "the frames have several sizes: %" PRId64 " inputs are unlike %s, the first of them %s: "
+                            "the frames have several sizes: %" PRId64 " input%s unlike %s, the first of them %s: "
                             "give --size WxH (with --fit stretch, crop or pad)",
-                            a->others, first.row.id, other.row.id);
+                            a->others, a->others == 1 ? " is" : "s are", first.row.id, other.row.id);
     bl_row_text_free(&first);
     bl_row_text_free(&other);
     return code;

@@ -44,7 +44,9 @@ int bl_identity_compare(const char *there, const char *wanted, const char *what,
             if (!value || its != mine || memcmp(value, line + name + 2, its) != 0) {
                 const char *a = turn ? value : line + name + 2, *b = turn ? line + name + 2 : value;
                 size_t a_size = turn ? its : mine, b_size = turn ? mine : its;
-                return bl_error_set(e, BL_EUSAGE, "%s of another configuration: %.*s is \"%.*s\" there, not \"%.*s\"",
+                return bl_error_set(e, BL_EUSAGE,
+                                    "%s of another configuration: %.*s is \"%.*s\" there, not \"%.*s\" (undo "
+                                    "that, or choose another directory)",
                                     what, (int)name, line, (int)b_size, b ? b : "", (int)a_size, a ? a : "");
             }
             line = *end ? end + 1 : end;

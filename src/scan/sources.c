@@ -18,6 +18,7 @@ struct folder {
     dev_t device;
     ino_t inode;
     bool is_input; /* of a kind that takes folders: it holds one of its files */
+    bool is_empty;
 };
 
 struct listing {
@@ -126,6 +127,7 @@ static int walk_entries(struct listing *l, DIR *directory, const char *path, str
         }
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
+        folder->is_empty = false;
         bl_buffer_clear(&below);
         bl_buffer_printf(&below, "%s%s%s", path, slash, entry->d_name);
         code = bl_buffer_check(&below, e);
@@ -156,9 +158,11 @@ static int walk(struct listing *l, const char *path, const struct folder *parent
     free(open_path);
     if (!directory)
         return bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path);
-    struct folder here = {parent, status.st_dev, status.st_ino, false};
+    struct folder here = {parent, status.st_dev, status.st_ino, false, true};
     code = walk_entries(l, directory, path, &here, e);
     closedir(directory);
+    /* A folder with nothing in it is a sequence without steps, to be named as useless. */
+    here.is_input |= here.is_empty && l->kind && l->kind->measure;
     if (!code && here.is_input) /* the source itself is named as it was given */
         code = add_file(l, path, parent ? l->id_offset : 0, l->kind, false, e);
     return code;

@@ -497,8 +497,8 @@ int bl_manifest_parse(struct bl_manifest *manifest, const char *text, size_t siz
     int64_t version = 0;
     int code = bl_json_integer(object, "format", 1, INT64_MAX, &version, e);
     if (!code && version != BL_FORMAT_VERSION)
-        code = bl_error_set(e, BL_EDATA, "its format is version %" PRId64 ", this tool knows %d", version,
-                            BL_FORMAT_VERSION);
+        code = bl_error_set(e, BL_EDATA, "its format is version %" PRId64 ", and this tool knows %d: update bload",
+                            version, BL_FORMAT_VERSION);
     if (!code)
         code = check_digest(object, text, size, manifest->digest, sound, e);
     if (!code)

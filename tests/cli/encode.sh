@@ -121,5 +121,5 @@ test_damage_is_named_by_block_and_step() {
     err_has 'block 1 of frames_jpeg: its checksum is'
     truncate -s -1 d/shards/00000/shard-00000000.safetensors
     expect 1 bload verify d
-    err_has shard-00000000.safetensors
+    err_has 'bload: shards/00000/shard-00000000.safetensors: the tensors have '
 }

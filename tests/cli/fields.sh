@@ -149,7 +149,7 @@ test_partners_that_cannot_be_used() {
     mkdir labels/g.npy
     expect 3 bload pack -c set.yaml -o d
     for line in 'skipped a.mp4: labels: labels/a.npy: dangling link, or no such file' \
-        'skipped d.webm: labels: labels/d.npy has 25 rows, the video 24 frames' \
+        'skipped d.webm: labels: labels/d.npy has 25 rows, the video 24 frames (length-tolerance: 1 would take it)' \
         'skipped f.mp4: its steps are labels U8 [2], those of the first (e.mp4) labels U8 []' \
         'skipped g.mp4: labels: labels/g.npy: not a regular file' \
         'skipped sub/b.c.avi: labels: labels/sub/b.c.npy: '; do
@@ -369,8 +369,8 @@ test_intervals_of_no_use() {
   "b.c": {"annotations": [{"segment": [1, 0], "label": "sit"}]}}}
 END
     expect 1 bload pack -c set.yaml -o d
-    for line in 'skipped a.mp4: actions: annotation 2: "swim" is not in the mapping' 'skipped d.webm: actions: no annotations' \
-        'skipped sub/b.c.avi: actions: annotation 1: a segment that ends before it begins'; do
+    for line in 'skipped a.mp4: actions: actions.json: annotation 2: "swim" is not in the mapping' 'skipped d.webm: actions: actions.json has no entry for it' \
+        'skipped sub/b.c.avi: actions: actions.json: annotation 1: a segment that ends before it begins'; do
         err_has "bload: $line"
     done
     echo '{"database": {' >actions.json
@@ -381,7 +381,7 @@ END
     err_has 'actions.json has no object "database"'
     echo '{"database": {"a": {"annotations": [{"segment": [[[0]], 1], "label": 3}, 5, null]}, "b": 7}}' >actions.json
     expect 1 bload pack -q -c set.yaml -o d
-    err_has 'skipped a.mp4: actions: annotation 1: no "segment" of two numbers'
+    err_has 'skipped a.mp4: actions: actions.json: annotation 1: no "segment" of two numbers'
 }
 
 # Arrays have no times of their own.

@@ -13,7 +13,7 @@ test_a_folder_is_a_sequence() {
     rm in/2.mp4/000003.png in/2.mp4/000004.png
     images in/2.mp4/more 1 2
     mkdir in/none
-    echo list >in/list.csv
+    echo list >in/none/list.csv
     cp "$(fixture h264-30.mp4)" in/film.mp4
     expect 0 bload scan --kind frames in
     cut -f 1,2,3,6,7,8,10 "$OUT" | diff - <(
@@ -21,10 +21,10 @@ test_a_folder_is_a_sequence() {
         printf '2.mp4\t4\tframes\tok\t\tall\t2\n2.mp4/more\t2\tframes\tok\t\tall\t0\n10.mp4\t3\tframes\tok\t\tall\t0\n'
     )
     err_has 'ignored in folders: 1 .csv, 1 .mp4'
-    err_has 'bload: gaps in the numbers of images: 2 have none (column missing)'
+    err_has 'bload: gaps in the numbers of images: 2 numbers without an image (column missing)'
     is "$(cat in/10.mp4/*.png | wc -c)" "$(field bytes 3 <"$OUT")"
     expect 0 bload pack --kind frames in -T 9 -o gaps
-    err_has 'bload: gaps in the numbers of images: 2 have none (column missing)'
+    err_has 'bload: gaps in the numbers of images: 2 numbers without an image (column missing)'
     expect 0 bload scan -q --kind frames 'in/*/more' in/10.mp4
     is 'in/2.mp4/more in/10.mp4' "$(field id <"$OUT" | tr '\n' ' ' | sed 's/ $//')"
     # Nobody else takes images for inputs.
@@ -71,8 +71,20 @@ test_what_is_no_folder_of_images() {
     echo good/000001.png >>list
     expect 3 bload scan -q --kind frames @list
     err_is <<'END_OF_MESSAGES'
+bload: skipped empty: no images
 bload: skipped good/000001.png: not a folder
 END_OF_MESSAGES
+    expect 1 bload pack --kind frames empty -T 3 -o none
+    err_is <<'END_OF_MESSAGES'
+bload: skipped empty: no images
+bload: pack: not one input is of use: there is nothing to pack
+END_OF_MESSAGES
+    mkdir other
+    echo list >other/list.csv
+    expect 1 bload scan --kind frames other
+    err_has 'no inputs: no folder in the sources holds an image'
+    expect 1 bload scan --kind video other
+    err_has 'no inputs: no file in the sources has a name of that kind'
     expect 3 bload pack -q --kind frames good -T 3 --size 8x8 -o d
     err_has 'bload: failed good: 000003.png: good/000003.png: cannot be opened: No such file or directory'
     is failed "$(field status 1 <d/sequences.tsv)"

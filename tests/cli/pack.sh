@@ -180,7 +180,7 @@ test_another_configuration_is_refused() {
     clips
     expect 0 bload pack -q v -T 45 -o d
     expect 2 bload pack -q v -T 46 -o d
-    err_is <<<'bload: pack: d holds a dataset of another configuration: T is "45" there, not "46"'
+    err_is <<<'bload: pack: d holds a dataset of another configuration: T is "45" there, not "46" (undo that, or choose another directory)'
     expect 2 bload pack -q v -T 45 -o d --size 16x16
     err_has 'size is "" there, not "16x16"'
     expect 2 bload pack -q v -T 45 -o d --compress zstd
@@ -189,6 +189,19 @@ test_another_configuration_is_refused() {
     expect 0 bload pack -q v -T 45 -o d -j 1 --memory 1G
     expect 0 bload pack -q v -T 45 -o d --kind video
     expect 0 bload verify -q d
+}
+
+test_a_newer_format_is_refused() {
+    clips
+    expect 0 bload pack -q v -T 45 -o d
+    sed -i 's/"format": 1,/"format": 2,/' d/manifest.json
+    for command in 'info d' 'pack -q v -T 45 -o d' 'plan --dataset d --epochs 1'; do
+        # shellcheck disable=SC2086 # words
+        expect 1 bload $command
+        err_has ': d/manifest.json: its format is version 2, and this tool knows 1: update bload'
+    done
+    expect 1 bload verify d
+    err_has 'bload: manifest.json: its format is version 2, and this tool knows 1: update bload'
 }
 
 # A new option of one kind shall not make a dataset of another kind look as if it were of another configuration.

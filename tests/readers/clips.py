@@ -142,19 +142,31 @@ CPU_FLAGS = {"avx2": "mmx+mmxext+sse+sse2+cmov+sse3+ssse3+sse4.1+sse4.2+avx+avx2
              "sse2": "mmx+mmxext+sse+sse2+cmov", "none": "0", "neon": "armv8+neon+vfp"}
 
 
-def times(path):
-    """When the frames of the first video stream are shown, in seconds from the first, by ffprobe."""
-    done = subprocess.run(["ffprobe", "-v", "error", "-select_streams", "v:0", "-show_entries",
+def ticks(path, stream):
+    """When each decoded frame of the stream is shown or heard, in ticks of the container's clock, and how long one is: by ffprobe."""
+    done = subprocess.run(["ffprobe", "-v", "error", "-select_streams", stream, "-show_entries",
                            "frame=best_effort_timestamp,pkt_duration:stream=time_base", "-of", "json", path],
                           check=True, capture_output=True)
     said = json.loads(done.stdout)
     num, den = map(int, said["streams"][0]["time_base"].split("/"))
-    ticks = []
-    for frame in said["frames"]:
-        ticks.append(frame.get("best_effort_timestamp", ticks[-1] + frame["pkt_duration"] if ticks else None))
-    if ticks[0] is None:
-        ticks[0] = ticks[1] - said["frames"][0]["pkt_duration"]
-    return (np.array(ticks) - ticks[0]) * (num / den)
+    found = []
+    for frame in said["frames"]:  # AVI has times of packets, not of the frames that wait for others
+        found.append(frame.get("best_effort_timestamp", found[-1] + frame["pkt_duration"] if found else None))
+    if found[0] is None:
+        found[0] = found[1] - said["frames"][0]["pkt_duration"]
+    return np.array(found), num / den
+
+
+def timestamps(path, stream):
+    """The same in seconds."""
+    found, second = ticks(path, stream)
+    return found * second
+
+
+def times(path):
+    """When the frames of the first video stream are shown, in seconds from the first."""
+    found, second = ticks(path, "v:0")
+    return (found - found[0]) * second
 
 
 def raw_frames(path, stream, simd, out, filters=None):

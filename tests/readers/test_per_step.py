@@ -1,7 +1,7 @@
 """Sound per step: of every step of every sequence the samples that Python cuts from what the ffmpeg command decodes, at the times
 that ffprobe tells of the frames."""
-import json
 import os
+import shlex
 import subprocess
 import unittest
 
@@ -9,9 +9,10 @@ import numpy as np
 
 import media
 import tool
+from clips import timestamps
 from dataset import Dataset
+from sounds import RATE, cut, nearest, samples
 
-RATE = 16000
 X264 = "-c:v libx264 -threads 1 -preset veryfast -pix_fmt yuv420p"
 PCM = "-c:a pcm_s16le"
 VFR = f"-vf setpts='(N+5*floor(N/6))/25/TB' -fps_mode vfr -enc_time_base 1:12800 {X264}"
@@ -54,48 +55,14 @@ WAYS = {
 
 
 def run(*words):
-    return subprocess.run(words, check=True, capture_output=True, timeout=120).stdout
+    subprocess.run(words, check=True, capture_output=True, timeout=120)
 
 
 def make(path, picture, picture_at, sound, sound_at, coding):
-    import shlex
     run("ffmpeg", "-v", "error", "-nostdin", "-y", "-itsoffset", str(picture_at), "-f", "lavfi", "-i",
         f"testsrc2=size=64x48:rate=25:duration={picture}", "-itsoffset", str(sound_at), "-f", "lavfi", "-i",
         f"anoisesrc=duration={sound}:sample_rate={RATE}:seed=7:amplitude=0.3", "-map", "0:v", "-map", "1:a", "-bitexact",
         *shlex.split(coding), path)
-
-
-def times(path, stream):
-    """When each decoded frame of the stream is shown or heard, in seconds, by the container's clock."""
-    said = json.loads(run("ffprobe", "-v", "error", "-select_streams", stream, "-show_entries",
-                          "frame=best_effort_timestamp,pkt_duration:stream=time_base", "-of", "json", path))
-    num, den = map(int, said["streams"][0]["time_base"].split("/"))
-    ticks = []
-    for frame in said["frames"]:  # AVI has times of packets, not of the frames that wait for others
-        ticks.append(frame.get("best_effort_timestamp", ticks[-1] + frame["pkt_duration"] if ticks else None))
-    if ticks[0] is None:
-        ticks[0] = ticks[1] - said["frames"][0]["pkt_duration"]
-    return np.array(ticks) * (num / den)
-
-
-def samples(path):
-    return np.frombuffer(run("ffmpeg", "-v", "error", "-nostdin", "-i", path, "-map", "0:a", "-f", "s16le", "-"), "<i2")
-
-
-def cut(sound, begins, count):
-    """[steps, count, ...]: of each step the samples from its begin on, zeros where there are none."""
-    out = np.zeros((len(begins), count, *sound.shape[1:]), sound.dtype)
-    for step, begin in zip(out, begins):
-        first, end = max(begin, 0), min(begin + count, len(sound))
-        if first < end:
-            step[first - begin:end - begin] = sound[first:end]
-    return out
-
-
-def nearest(places):
-    """The nearest whole numbers, halves up, to eight decimals."""
-    whole = np.floor(places)
-    return (whole + (np.rint((places - whole) * 1e8) >= 5e7)).astype(int)
 
 
 def write_wav(path, sound):
@@ -123,8 +90,8 @@ class PerStep(tool.Tool):
         for name, (picture, picture_at, sound, sound_at, coding) in FILMS.items():
             make(self.path("films", name), picture, picture_at, sound, sound_at, coding)
             write_wav(self.path("sounds", name + ".wav"), picture + 3)
-        cls.shown = {name: times(self.path("films", name), "v:0") for name in FILMS}
-        cls.heard = {name: times(self.path("films", name), "a:0")[0] for name in FILMS}
+        cls.shown = {name: timestamps(self.path("films", name), "v:0") for name in FILMS}
+        cls.heard = {name: timestamps(self.path("films", name), "a:0")[0] for name in FILMS}
         cls.sound = {name: samples(self.path("films", name)) for name in FILMS}
         cls.other = {name: samples(self.path("sounds", name + ".wav")) for name in FILMS}
 
@@ -237,8 +204,8 @@ class Real(tool.Tool):
         for name in names:
             with self.subTest(name=name):
                 path = os.path.join(tool.MEDIA, name)
-                shown = times(path, parts.row(name)["stream"])
-                lead = shown[0] - times(path, parts.row(name)["sound.stream"])[0]
+                shown = timestamps(path, parts.row(name)["stream"])
+                lead = shown[0] - timestamps(path, parts.row(name)["sound.stream"])[0]
                 sound = np.concatenate([alone.block(b, "audio")[start:start + length]
                                         for b, start, length, _ in alone.pieces_of(path)])
                 self.assertAlmostEqual(float(parts.row(name)["sound.lead"]), lead, delta=1e-9)

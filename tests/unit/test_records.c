@@ -65,8 +65,8 @@ static const struct {
     {"a.csv", "a\rb\n", "line 1: a return that ends no line: such values stand in quotes", WHOLE},
     {"a.csv", "a\nb\r", "line 2: a return that ends no line: such values stand in quotes", WHOLE},
     {"a.csv", "a,b\nc\0,d\n", "line 2: a zero byte: not a text", 9},
-    {"a.csv", "a\nb\nc\xff\n", "line 3: not UTF-8 (byte 5 of the text)", WHOLE},
-    {"a.csv", "a\n\xc3", "line 2: not UTF-8 (byte 2 of the text)", WHOLE},
+    {"a.csv", "a\nb\nc\xff\n", "line 3: not UTF-8 (byte 5 of the text): save it as UTF-8", WHOLE},
+    {"a.csv", "a\n\xc3", "line 2: not UTF-8 (byte 2 of the text): save it as UTF-8", WHOLE},
     {"a.tsv", "a\nb\\q\n", "line 2: a backslash that begins no \\t \\n \\r \\\\ \\xHH, or a zero byte", WHOLE},
     {"a.tsv", "a\\x00b\n", "line 1: a backslash that begins no \\t \\n \\r \\\\ \\xHH, or a zero byte", WHOLE},
 };

@@ -145,9 +145,10 @@ static void judge(const struct bl_joined *joined, int p, const struct bl_row *ro
     else if (found->row.status != BL_ROW_OK)
         bl_buffer_printf(reason, "%s: %s: %s", part->name, path, found->row.reason);
     else if (!part->kind->follows && apart > (part->tolerance > 0 ? part->tolerance : 0))
-        bl_buffer_printf(reason, "%s: %s has %" PRId64 " %s, the %s %" PRId64 " %s", part->name, path, length,
-                         bl_kind_steps(part->kind, part->config), joined->part[0].kind->name, row->length,
-                         bl_kind_steps(joined->part[0].kind, joined->part[0].config));
+        bl_buffer_printf(
+            reason, "%s: %s has %" PRId64 " %s, the %s %" PRId64 " %s (length-tolerance: %" PRId64 " would take it)",
+            part->name, path, length, bl_kind_steps(part->kind, part->config), joined->part[0].kind->name, row->length,
+            bl_kind_steps(joined->part[0].kind, joined->part[0].config), apart);
 }
 
 /* A row that is put together: its columns, why it is of no use, what is wrong with it, the form of its steps. */

@@ -102,6 +102,14 @@ static enum bl_follow follows(const void *values)
                                               : BL_FOLLOW_TIMES;
 }
 
+/* BL_EDATA: what the file has of a sequence, or that it has nothing, is of no use. */
+static int check_found(const struct bl_intervals_config *config, const struct bl_annotated *found, struct bl_error *e)
+{
+    if (!found)
+        return bl_error_set(e, BL_EDATA, "%s has no entry for it", config->annotations);
+    return found->fault ? bl_error_set(e, BL_EDATA, "%s: %s", config->annotations, found->fault) : BL_OK;
+}
+
 /* The row says whether there are annotations; its length is the other kind's. */
 static int count(const void *values, const struct bl_kind_env *env, struct bl_counter *counter,
                  struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
@@ -109,17 +117,17 @@ static int count(const void *values, const struct bl_kind_env *env, struct bl_co
     (void)env, (void)counter;
     const struct bl_intervals_config *config = values;
     const struct bl_annotated *found;
-    struct bl_row row = {.status = BL_ROW_SKIPPED, .reason = "no annotations", .stream = -1, .offset = -1};
+    struct bl_row row = {.status = BL_ROW_OK, .reason = "", .stream = -1, .offset = -1};
+    struct bl_error unusable = {0};
     char further[64];
     int code = bl_annotations_find(&config->all, stretch->input->id, &found, e);
     if (code)
         return code;
-    if (found && found->fault) {
-        row.reason = found->fault;
-    } else if (found) {
+    if (check_found(config, found, &unusable)) {
+        row.status = BL_ROW_SKIPPED;
+        row.reason = unusable.text;
+    } else {
         snprintf(further, sizeof further, "\t%zu\t%zu", found->count, found->overlaps);
-        row.status = BL_ROW_OK;
-        row.reason = "";
         row.further = further;
     }
     return emit(sink, 0, &row, e);
@@ -185,8 +193,8 @@ static int read_piece(struct bl_reader *r, const struct bl_request *request, str
     size_t size = config->multi ? (size_t)config->classes : sizeof(int32_t);
     note->text[0] = '\0';
     int code = bl_annotations_find(&config->all, request->row.id, &found, e);
-    if (!code && (!found || found->fault))
-        code = bl_error_set(e, BL_EDATA, "%s", found ? found->fault : "no annotations");
+    if (!code)
+        code = check_found(config, found, e);
     for (int64_t i = 0; i < request->steps && !code; i++)
         paint(config, found, begin_of(config, request, i), request->out[0] + (size_t)i * size);
     return code;
