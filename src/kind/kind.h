@@ -128,7 +128,7 @@ struct bl_kind {
     int (*check_dtype)(const void *config, struct bl_error *e);
 
     /* Where not NULL: makes ready what the options name, once, before all that follows, and gives it back. From then on
-     * the config is const but for keep. */
+     * the config is const but for keep, and what readers share without locks. */
     int (*prepare)(void *config, struct bl_error *e);
     void (*release)(void *config);
 

@@ -1,5 +1,5 @@
 /* Arrays: NPY files and NPZ archives. The first byte says the options; what is counted can be read, in one piece or in
- * several, or is found at fault, and gives the same bytes. */
+ * several, in any order, or is found at fault, and gives the same bytes. */
 #include <string.h>
 
 #include "fuzz.h"
@@ -24,9 +24,9 @@ static int take(void *sink, int input, const struct bl_row *row, struct bl_error
     return BL_OK;
 }
 
-/* Reads all steps, so many at a time; whether nothing was found at fault. */
+/* Reads all steps, so many at a time, from the last or from the first on; whether nothing was found at fault. */
 static bool read_all(const struct bl_array_config *config, const struct bl_kind_env *env,
-                     const struct bl_fields *fields, struct bl_row row, int64_t at_once, uint8_t *out)
+                     const struct bl_fields *fields, struct bl_row row, int64_t at_once, bool backwards, uint8_t *out)
 {
     struct bl_reader *reader = NULL;
     struct bl_error e = {0};
@@ -35,20 +35,23 @@ static bool read_all(const struct bl_array_config *config, const struct bl_kind_
     int code = bl_kind_array.open(config, env, fields, &reader, &e);
     if (code)
         abort();
-    for (int64_t at = 0; at < row.length && !code; at += at_once) {
+    bool good = true;
+    for (int64_t i = 0, pieces = (row.length + at_once - 1) / at_once; i < pieces; i++) {
+        int64_t at = (backwards ? pieces - 1 - i : i) * at_once;
         uint8_t *to = out + (size_t)at * step;
         struct bl_request request = {
             .row = row, .source_start = at, .steps = row.length - at < at_once ? row.length - at : at_once, .out = &to};
         code = bl_kind_array.read(reader, &request, &note, &e);
         if (code && (code != BL_EDATA || !e.text[0]))
             abort();
+        good &= !code;
     }
     bl_kind_array.close(reader);
-    return !code;
+    return good;
 }
 
-static void read_twice(const struct bl_array_config *config, const struct bl_kind_env *env, const char *path,
-                       int64_t bytes, int64_t length)
+static void read_thrice(const struct bl_array_config *config, const struct bl_kind_env *env, const char *path,
+                        int64_t bytes, int64_t length)
 {
     struct bl_row row = {.id = path, .path = path, .bytes = bytes, .length = length, .stream = -1, .offset = -1};
     struct bl_fields fields;
@@ -62,11 +65,14 @@ static void read_twice(const struct bl_array_config *config, const struct bl_kin
     uint8_t *whole = malloc(size), *pieces = malloc(size);
     if (!whole || !pieces)
         abort();
-    bool good = read_all(config, env, &fields, row, length, whole);
-    if (good != read_all(config, env, &fields, row, length / 3 + 1, pieces))
-        abort();
-    if (good && memcmp(whole, pieces, size) != 0)
-        abort();
+    bool good = read_all(config, env, &fields, row, length, false, whole);
+    for (int backwards = 0; backwards < 2; backwards++) {
+        memset(pieces, 0, size);
+        if (good != read_all(config, env, &fields, row, length / 3 + 1, backwards, pieces))
+            abort();
+        if (good && memcmp(whole, pieces, size) != 0)
+            abort();
+    }
     free(whole);
     free(pieces);
 }
@@ -88,10 +94,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bl_stretch stretch = {.input = &input, .inputs = 1, .end = INT64_MAX};
     struct found found = {0};
     struct bl_error e = {0};
+    if (bl_kind_array.prepare(&config, &e))
+        abort();
     if (bl_kind_array.count(&config, &env, NULL, &stretch, take, &found, &e) || found.rows != 1)
         abort();
     if (found.length)
-        read_twice(&config, &env, path, (int64_t)size - 1, found.length);
+        read_thrice(&config, &env, path, (int64_t)size - 1, found.length);
+    bl_kind_array.release(&config);
     close(fd);
     return 0;
 }

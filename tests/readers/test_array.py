@@ -127,6 +127,25 @@ class Arrays(tool.Tool):
             for name in "a.npy", "b.npz":
                 self.assertSameArray(read(dataset, name), expected(array, axis, False), name)
 
+    def test_deflated_ones_in_many_pieces(self):
+        folder = self.path("many")
+        os.makedirs(folder)
+        arrays = {f"{i}.npz": np.random.default_rng(i).integers(0, 50, (3000 + i, 40), dtype="i2") for i in range(4)}
+        for i, (name, array) in enumerate(arrays.items()):
+            np.savez_compressed(os.path.join(folder, name), np.asfortranarray(array) if i == 3 else array)
+        shards = set()
+        for jobs, spool in (1, None), (2, None), (5, self.path("spool")):
+            options = ["--spool", spool] if spool else []
+            out = self.pack(f"many{jobs}", folder, "-T", 100, "--oversize", "split", "-j", jobs, *options)
+            dataset = Dataset(out)
+            for name, array in arrays.items():
+                self.assertGreaterEqual(len(dataset.pieces_of(name)), 30)
+                self.assertSameArray(read(dataset, name), array, name)
+            with open(os.path.join(out, "shards.tsv"), "rb") as file:
+                shards.add(file.read())
+            self.assertFalse(os.listdir(spool) if spool else os.path.exists(os.path.join(out, ".bload")))
+        self.assertEqual(len(shards), 1)
+
     def test_the_first_decides(self):
         folder = self.path("mixed")
         os.makedirs(folder)

@@ -1,5 +1,6 @@
 /* The array kind: its options and its place in the table of kinds. The way of an element: stream (the bytes of an array
- * in a file), layout (where each of them belongs), read (a piece of them). */
+ * in a file), inflated (copies of those that can only be read in order), layout (where each of them belongs), read (a
+ * piece of them). */
 #include "kind/array/array.h"
 
 #include <inttypes.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 #include <zip.h>
 
+#include "kind/array/inflated.h"
 #include "kind/array/layout.h"
 #include "kind/array/read.h"
 #include "kind/array/stream.h"
@@ -59,6 +61,18 @@ static int check(const void *values, struct bl_error *e)
         return bl_error_set(e, BL_EUSAGE, "--name expects 1 to %d letters, digits, _, . or -, not \"%s\"",
                             BL_FIELD_NAME_MAX - 1, config->name);
     return BL_OK;
+}
+
+static int prepare(void *values, struct bl_error *e)
+{
+    return bl_inflated_make(&((struct bl_array_config *)values)->inflated, e);
+}
+
+static void release(void *values)
+{
+    struct bl_array_config *config = values;
+    bl_inflated_free(config->inflated);
+    config->inflated = NULL;
 }
 
 /* Everything that decides which sequences there are. */
@@ -156,6 +170,8 @@ const struct bl_kind bl_kind_array = {
     .options = options,
     .config_size = sizeof(struct bl_array_config),
     .check = check,
+    .prepare = prepare,
+    .release = release,
     .sampling = sampling,
     .count = count,
     .fields = fields,

@@ -15,6 +15,8 @@ struct bl_array_config {
     int64_t time_axis;  /* below 0: counted from the last */
     bool squeeze;
     int dtype; /* enum bl_array_dtype */
+
+    struct bl_inflated *inflated; /* owned, from prepare to release */
 };
 
 extern const struct bl_kind bl_kind_array;

@@ -1,5 +1,5 @@
 /* See read.h. A file that was split stays open while its pieces are asked for: an archive goes on where the last one
- * ended. */
+ * ended, or has a copy (inflated.h). */
 #include "kind/array/read.h"
 
 #include <inttypes.h>
@@ -168,6 +168,18 @@ static int read_tiles(struct bl_reader *r, int64_t start, int64_t steps, uint8_t
     return code;
 }
 
+/* A deflated array that is asked for anew, or for what was passed already, is read from its copy. */
+static int find_copy(struct bl_reader *r, const struct bl_request *request, bool at_hand, struct bl_error *e)
+{
+    struct bl_array_stream *s = &r->stream;
+    int64_t first = request->source_start * r->layout.inner * (int64_t)bl_dtype_size(r->layout.stored);
+    if (s->copy || request->steps == request->row.length || !bl_array_stream_is_deflated(s))
+        return BL_OK;
+    if (at_hand && s->position <= s->npy.begin + first)
+        return BL_OK;
+    return bl_inflated_find(r->config->inflated, s, r->env->spool, &s->copy, e);
+}
+
 static int read_straight(struct bl_reader *r, int64_t start, int64_t steps, uint8_t *out, struct bl_error *e)
 {
     int64_t size = r->layout.inner * (int64_t)bl_dtype_size(r->layout.stored);
@@ -185,6 +197,8 @@ int bl_array_read(struct bl_reader *r, const struct bl_request *request, struct 
     int code = at_hand ? BL_OK : enter(r, row, e);
     r->infinite = 0;
     note->text[0] = '\0';
+    if (!code)
+        code = find_copy(r, request, at_hand, e);
     if (!code)
         code = (l->straight && l->dtype == l->stored ? read_straight : read_tiles)(r, request->source_start,
                                                                                    request->steps, request->out[0], e);

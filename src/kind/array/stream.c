@@ -138,9 +138,23 @@ static int go_to(struct bl_array_stream *s, int64_t position, struct bl_error *e
     return code;
 }
 
+static int read_copy(const struct bl_array_stream *s, uint8_t *data, size_t size, int64_t offset, struct bl_error *e)
+{
+    int code = BL_OK;
+    for (size_t done = 0, part; done < size && !code; done += part) {
+        part = size - done < CHUNK ? size - done : CHUNK;
+        code = bl_cancelled(s->cancel) ? bl_error_set(e, BL_ECANCEL, "cancelled")
+                                       : bl_io_pread(s->copy->fd, data + done, part,
+                                                     s->copy->begin + offset + (int64_t)done, "an inflated array", e);
+    }
+    return code;
+}
+
 int bl_array_stream_read(struct bl_array_stream *s, void *data, size_t size, int64_t offset, struct bl_error *e)
 {
     int code = BL_OK;
+    if (s->copy && offset + (int64_t)size <= s->copy->bytes)
+        return read_copy(s, data, size, offset, e);
     if (s->npz)
         code = go_to(s, s->npy.begin + offset, e);
     else
@@ -148,10 +162,22 @@ int bl_array_stream_read(struct bl_array_stream *s, void *data, size_t size, int
     return code ? code : take(s, data, size, e);
 }
 
+bool bl_array_stream_is_deflated(const struct bl_array_stream *s)
+{
+    return s->npz && !bl_npz_is_stored(s->npz);
+}
+
+int bl_array_stream_rewind(struct bl_array_stream *s, struct bl_error *e)
+{
+    return open_archive(s, e);
+}
+
 int bl_array_stream_end(struct bl_array_stream *s, struct bl_error *e)
 {
     uint8_t rest[SKIP];
     size_t got = 1;
+    if (s->copy && s->copy->sound)
+        return BL_OK;
     int code = s->npz && !s->in_order ? open_archive(s, e) : BL_OK;
     while (s->npz && got && !code) {
         code = bl_npz_read(s->npz, rest, sizeof rest, &got, e);

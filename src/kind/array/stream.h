@@ -3,6 +3,7 @@
 #ifndef BL_ARRAY_STREAM_H
 #define BL_ARRAY_STREAM_H
 
+#include "kind/array/inflated.h"
 #include "kind/array/npz.h"
 #include "kind/npy.h"
 
@@ -16,6 +17,8 @@ struct bl_array_stream {
     int64_t position; /* of the next byte, from the NPY's magic on */
     bool in_order;    /* an archive's array was read from its first byte to there */
     int64_t behind;   /* bytes that follow the array, and are no part of it */
+
+    const struct bl_inflated_copy *copy; /* the caller's, of a deflated one; or NULL: it is read as it is */
 };
 
 /* Opens the file, which must have so many bytes (-1: any), and reads the array's header. member: as in bl_npz_open.
@@ -26,8 +29,14 @@ int bl_array_stream_open(struct bl_array_stream *s, const char *path, int64_t by
 void bl_array_stream_close(struct bl_array_stream *s);
 
 /* Reads exactly size bytes at offset, from the first element on. A deflated array is gone through to there, from
- * its beginning again where that lies behind. */
+ * its beginning again where that lies behind; what its copy has is read from that. */
 int bl_array_stream_read(struct bl_array_stream *s, void *data, size_t size, int64_t offset, struct bl_error *e);
+
+/* Whether it can only be gone through in order. */
+bool bl_array_stream_is_deflated(const struct bl_array_stream *s);
+
+/* Goes to the beginning of an archive's array again, also after it was found damaged. */
+int bl_array_stream_rewind(struct bl_array_stream *s, struct bl_error *e);
 
 /* To be asked once of an array: whether the archive's checksum is right. What was not read for that is read now. */
 int bl_array_stream_end(struct bl_array_stream *s, struct bl_error *e);

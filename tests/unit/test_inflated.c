@@ -1,0 +1,259 @@
+#include "kind/array/inflated.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <zip.h>
+
+#include "kind/array/stream.h"
+#include "kind/kind.h"
+#include "unit.h"
+
+#define HEADER "{'descr': '<i4', 'fortran_order': False, 'shape': (65536, 4), }"
+#define ELEMENTS (65536 * 4)
+#define BYTES ((int64_t)4 * ELEMENTS)
+#define ARCHIVES 3
+#define THREADS 4
+
+/* An archive with one deflated array of the numbers from `first` on. */
+static int64_t write_archive(const char *path, int first)
+{
+    size_t head = 10 + sizeof HEADER - 1, size = head + (size_t)BYTES;
+    uint8_t *npy = malloc(size);
+    ck_assert_ptr_nonnull(npy);
+    memcpy(npy, "\x93NUMPY\1\0", 8);
+    npy[8] = sizeof HEADER - 1;
+    npy[9] = 0;
+    memcpy(npy + 10, HEADER, sizeof HEADER - 1);
+    for (int32_t i = 0, value; i < ELEMENTS; i++) {
+        value = first + i;
+        memcpy(npy + head + (size_t)i * sizeof value, &value, sizeof value);
+    }
+    zip_t *zip = zip_open(path, ZIP_CREATE | ZIP_TRUNCATE, NULL);
+    ck_assert_ptr_nonnull(zip);
+    ck_assert_int_eq(zip_file_add(zip, "x.npy", zip_source_buffer(zip, npy, size, 1), 0), 0);
+    ck_assert_int_eq(zip_set_file_compression(zip, 0, ZIP_CM_DEFLATE, 1), 0);
+    ck_assert_int_eq(zip_close(zip), 0);
+    struct stat status;
+    ck_assert_int_eq(stat(path, &status), 0);
+    return status.st_size;
+}
+
+static struct bl_array_stream open_stream(const char *path, const struct bl_cancel *cancel)
+{
+    struct bl_array_stream stream;
+    struct bl_error e = {0};
+    ck_assert_msg(bl_array_stream_open(&stream, path, -1, NULL, cancel, &e) == BL_OK, "%s", e.text);
+    ck_assert(bl_array_stream_is_deflated(&stream));
+    return stream;
+}
+
+static const struct bl_inflated_copy *find(struct bl_inflated *all, struct bl_array_stream *stream)
+{
+    const struct bl_inflated_copy *copy;
+    struct bl_error e = {0};
+    ck_assert_msg(bl_inflated_find(all, stream, ".", &copy, &e) == BL_OK, "%s", e.text);
+    return copy;
+}
+
+START_TEST(the_second_who_asks_makes_it_and_the_third_has_it)
+{
+    struct bl_cancel cancel = {0};
+    struct bl_inflated *all;
+    struct bl_error e = {0};
+    char directory[64];
+    unit_enter(directory);
+    write_archive("a.npz", 5);
+    ck_assert_int_eq(bl_inflated_make(&all, &e), BL_OK);
+    struct bl_array_stream one = open_stream("a.npz", &cancel), two = open_stream("a.npz", &cancel);
+    ck_assert_ptr_null(find(all, &one));
+    one.copy = find(all, &one);
+    ck_assert_ptr_nonnull(one.copy);
+    ck_assert(one.copy->bytes == BYTES && one.copy->sound);
+    ck_assert_int_eq(unlink("a.npz"), 0); /* nothing more is needed of it */
+    two.copy = find(all, &two);
+    ck_assert_ptr_eq(two.copy, one.copy);
+    ck_assert_int_eq(two.position, two.npy.begin);
+    for (int32_t at = ELEMENTS - 1, value; at >= 0; at -= 999) {
+        ck_assert_int_eq(bl_array_stream_read(&two, &value, sizeof value, (int64_t)at * 4, &e), BL_OK);
+        ck_assert_int_eq(value, 5 + at);
+    }
+    ck_assert_int_eq(two.position, two.npy.begin);
+    ck_assert_int_eq(bl_array_stream_end(&two, &e), BL_OK);
+    bl_array_stream_close(&one);
+    bl_array_stream_close(&two);
+    bl_inflated_free(all);
+    unit_leave(directory);
+}
+END_TEST
+
+/* Turns a byte of the file over. */
+static void spoil(const char *path, int64_t at)
+{
+    FILE *file = fopen(path, "r+b");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fseek(file, at, SEEK_SET), 0);
+    int byte = fgetc(file);
+    ck_assert_int_eq(fseek(file, at, SEEK_SET), 0);
+    ck_assert_int_ne(fputc(byte ^ 0x55, file), EOF);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+/* Which of the parts of an array can be read, from the last to the first, and whether the end is right. */
+static void try_parts(struct bl_array_stream *stream, bool good[17])
+{
+    static uint8_t part[BYTES / 16];
+    struct bl_error e = {0};
+    for (int i = 15; i >= 0; i--) {
+        struct bl_array_stream here = open_stream("a.npz", stream->cancel);
+        here.copy = stream->copy;
+        int code = bl_array_stream_read(&here, part, sizeof part, i * (int64_t)sizeof part, &e);
+        ck_assert(code == BL_OK || code == BL_EDATA);
+        good[i] = !code;
+        bl_array_stream_close(&here);
+    }
+    good[16] = bl_array_stream_end(stream, &e) == BL_OK;
+}
+
+START_TEST(damage_costs_the_same_parts_with_and_without_it)
+{
+    struct bl_cancel cancel = {0};
+    struct bl_inflated *all;
+    struct bl_error e = {0};
+    char directory[64];
+    unit_enter(directory);
+    for (int64_t k = 2; k < 20; k++) {
+        bool with[17], without[17];
+        int64_t bytes = write_archive("a.npz", 0);
+        spoil("a.npz", bytes * k / 21);
+        ck_assert_int_eq(bl_inflated_make(&all, &e), BL_OK);
+        struct bl_array_stream stream = open_stream("a.npz", &cancel);
+        ck_assert_ptr_null(find(all, &stream));
+        try_parts(&stream, without);
+        ck_assert(!without[16]);
+        bl_array_stream_close(&stream);
+        stream = open_stream("a.npz", &cancel);
+        stream.copy = find(all, &stream);
+        ck_assert(stream.copy && !stream.copy->sound);
+        try_parts(&stream, with);
+        ck_assert_int_eq(memcmp(with, without, sizeof with), 0);
+        bl_array_stream_close(&stream);
+        bl_inflated_free(all);
+    }
+    unit_leave(directory);
+}
+END_TEST
+
+/* What the threads of a test share. */
+struct scene {
+    struct bl_inflated *all;
+    struct bl_cancel cancel;
+    atomic_int firsts[ARCHIVES]; /* who had no copy */
+    _Atomic(const struct bl_inflated_copy *) copy[ARCHIVES];
+};
+
+/* One of them, with streams that were opened before: libzip asks for the time zone then, which the thread sanitizer
+ * does not understand. */
+struct asker {
+    struct scene *scene;
+    struct bl_array_stream stream[ARCHIVES];
+};
+
+static void *ask(void *context)
+{
+    struct asker *asker = context;
+    struct scene *scene = asker->scene;
+    struct bl_error e = {0};
+    for (int i = 0; i < 3 * ARCHIVES; i++) {
+        int a = i % ARCHIVES;
+        struct bl_array_stream *stream = &asker->stream[a];
+        const struct bl_inflated_copy *none = NULL;
+        stream->copy = find(scene->all, stream);
+        if (!stream->copy) {
+            atomic_fetch_add(&scene->firsts[a], 1);
+            continue;
+        }
+        if (!atomic_compare_exchange_strong(&scene->copy[a], &none, stream->copy))
+            ck_assert_ptr_eq(none, stream->copy);
+        int32_t value, at = i * 1234;
+        ck_assert_int_eq(bl_array_stream_read(stream, &value, sizeof value, (int64_t)at * 4, &e), BL_OK);
+        ck_assert_int_eq(value, a * ELEMENTS + at);
+    }
+    return NULL;
+}
+
+START_TEST(workers_share_one_copy)
+{
+    static const char *const path[ARCHIVES] = {"0.npz", "1.npz", "2.npz"};
+    struct scene scene = {0};
+    struct bl_error e = {0};
+    char directory[64];
+    pthread_t thread[THREADS];
+    struct asker asker[THREADS];
+    unit_enter(directory);
+    for (int a = 0; a < ARCHIVES; a++) {
+        write_archive(path[a], a * ELEMENTS);
+        for (int t = 0; t < THREADS; t++)
+            asker[t].stream[a] = open_stream(path[a], &scene.cancel);
+    }
+    ck_assert_int_eq(bl_inflated_make(&scene.all, &e), BL_OK);
+    for (int t = 0; t < THREADS; t++) {
+        asker[t].scene = &scene;
+        ck_assert_int_eq(pthread_create(&thread[t], NULL, ask, &asker[t]), 0);
+    }
+    for (int t = 0; t < THREADS; t++)
+        ck_assert_int_eq(pthread_join(thread[t], NULL), 0);
+    for (int a = 0; a < ARCHIVES; a++) {
+        ck_assert_int_eq(atomic_load(&scene.firsts[a]), 1);
+        ck_assert_int_eq(atomic_load(&scene.copy[a])->bytes, BYTES);
+    }
+    struct stat status;
+    ck_assert_int_eq(fstat(atomic_load(&scene.copy[0])->fd, &status), 0);
+    ck_assert_int_eq(status.st_size, ARCHIVES * BYTES);
+    for (int i = 0; i < THREADS * ARCHIVES; i++)
+        bl_array_stream_close(&asker[i / ARCHIVES].stream[i % ARCHIVES]);
+    bl_inflated_free(scene.all);
+    unit_leave(directory);
+}
+END_TEST
+
+START_TEST(what_cannot_be_written_is_told)
+{
+    struct bl_cancel cancel = {0};
+    struct bl_inflated *all;
+    struct bl_error e = {0};
+    const struct bl_inflated_copy *copy;
+    char directory[64];
+    unit_enter(directory);
+    write_archive("a.npz", 0);
+    ck_assert_int_eq(bl_inflated_make(&all, &e), BL_OK);
+    struct bl_array_stream stream = open_stream("a.npz", &cancel);
+    ck_assert_ptr_null(find(all, &stream));
+    ck_assert_int_eq(bl_inflated_find(all, &stream, "none", &copy, &e), BL_EFAIL);
+    ck_assert_ptr_null(copy);
+    ck_assert_ptr_nonnull(strstr(e.text, "cannot create none/"));
+    ck_assert_ptr_nonnull(find(all, &stream)); /* whoever asks next is not left waiting */
+    bl_inflated_free(all);
+    ck_assert_int_eq(bl_inflated_make(&all, &e), BL_OK);
+    ck_assert_ptr_null(find(all, &stream));
+    atomic_store(&cancel.raised, 1);
+    ck_assert_int_eq(bl_inflated_find(all, &stream, ".", &copy, &e), BL_ECANCEL);
+    bl_array_stream_close(&stream);
+    bl_inflated_free(all);
+    unit_leave(directory);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_test(tests, the_second_who_asks_makes_it_and_the_third_has_it);
+    tcase_add_test(tests, damage_costs_the_same_parts_with_and_without_it);
+    tcase_add_test(tests, workers_share_one_copy);
+    tcase_add_test(tests, what_cannot_be_written_is_told);
+}
+
+int main(void)
+{
+    return unit_run("inflated", add);
+}
