@@ -297,22 +297,9 @@ void bl_inputs_say_unused(const struct bl_inputs *inputs)
         bl_cmd_say("%s", inputs->unused.data);
 }
 
-static int add_path(void *context, const char *path, struct bl_error *e)
+static int add_path(void *files, const char *path, struct bl_error *e)
 {
-    struct bl_files *files = context;
-    if (files->count == files->capacity) {
-        size_t capacity = files->capacity ? 2 * files->capacity : 256;
-        struct bl_file *file = realloc(files->file, capacity * sizeof *file);
-        if (!file)
-            return bl_error_memory(e);
-        files->file = file;
-        files->capacity = capacity;
-    }
-    char *copy = strdup(path);
-    if (!copy)
-        return bl_error_memory(e);
-    files->file[files->count++] = (struct bl_file){.path = copy, .id = copy};
-    return BL_OK;
+    return bl_files_add(files, path, 0, NULL, false, e);
 }
 
 int bl_inputs_list_table(struct bl_inputs *inputs, const struct bl_sequences *sequences, struct bl_error *e)

@@ -43,10 +43,9 @@ static int look(const struct listing *l, const char *path, struct stat *status, 
     return BL_OK;
 }
 
-static int add_file(struct listing *l, const char *path, size_t id_offset, const struct bl_kind *kind, bool found,
-                    struct bl_error *e)
+int bl_files_add(struct bl_files *files, const char *path, size_t id_offset, const struct bl_kind *kind, bool found,
+                 struct bl_error *e)
 {
-    struct bl_files *files = l->files;
     if (files->count == files->capacity) {
         size_t capacity = files->capacity ? files->capacity * 2 : 256;
         struct bl_file *file = realloc(files->file, capacity * sizeof *file);
@@ -109,7 +108,7 @@ static int visit(struct listing *l, const char *path, const char *name, unsigned
         return BL_OK;
     }
     folder->is_input = kind->measure;
-    return kind->measure ? BL_OK : add_file(l, path, l->id_offset, kind, !l->kind, e);
+    return kind->measure ? BL_OK : bl_files_add(l->files, path, l->id_offset, kind, !l->kind, e);
 }
 
 static int walk_entries(struct listing *l, DIR *directory, const char *path, struct folder *folder, struct bl_error *e)
@@ -164,7 +163,7 @@ static int walk(struct listing *l, const char *path, const struct folder *parent
     /* A folder with nothing in it is a sequence without steps, to be named as useless. */
     here.is_input |= here.is_empty && l->kind && l->kind->measure;
     if (!code && here.is_input) /* the source itself is named as it was given */
-        code = add_file(l, path, parent ? l->id_offset : 0, l->kind, false, e);
+        code = bl_files_add(l->files, path, parent ? l->id_offset : 0, l->kind, false, e);
     return code;
 }
 
@@ -174,7 +173,7 @@ static int add_named(struct listing *l, const char *path, bool must_exist, struc
     struct stat status;
     bool there;
     if (strcmp(path, "-") == 0) /* standard input */
-        return add_file(l, path, 0, l->kind ? l->kind : bl_kind_of_file(path), false, e);
+        return bl_files_add(l->files, path, 0, l->kind ? l->kind : bl_kind_of_file(path), false, e);
     int code = look(l, path, &status, &there, e);
     if (code)
         return code;
@@ -192,7 +191,7 @@ static int add_named(struct listing *l, const char *path, bool must_exist, struc
         if (!link)
             return bl_error_errno(e, BL_EUSAGE, "%s", path);
     }
-    return add_file(l, path, 0, l->kind ? l->kind : bl_kind_of_file(path), false, e);
+    return bl_files_add(l->files, path, 0, l->kind ? l->kind : bl_kind_of_file(path), false, e);
 }
 
 static int add_list(struct listing *l, const char *list, struct bl_error *e)

@@ -44,6 +44,10 @@ struct bl_files {
 int bl_sources_list(struct bl_files *files, const struct bl_source *source, int sources, const char *base,
                     const struct bl_kind *kind, struct bl_error *e);
 
+/* Adds a file, of which it keeps a copy of the path; its id begins at id_offset there. */
+int bl_files_add(struct bl_files *files, const char *path, size_t id_offset, const struct bl_kind *kind, bool found,
+                 struct bl_error *e);
+
 /* Whether one of them is a list of inputs. */
 bool bl_files_have_list(const struct bl_files *files, const struct bl_kind *kind);
 void bl_files_free(struct bl_files *files);
