@@ -215,6 +215,8 @@ START_TEST(json_that_is_none)
     memcpy(deep, "{\"a\":", 5);
     ck_assert(!bl_json_scan(deep, sizeof deep, &key, 1, &value, &fault));
     ck_assert_str_eq(fault.what, "nested too deeply");
+    ck_assert(bl_json_scan("{\"a\": 1}", 8, NULL, 0, NULL, &fault)); /* no keys are asked for */
+    ck_assert(!bl_json_scan("{\"a\": }", 8, NULL, 0, NULL, &fault));
 }
 END_TEST
 

@@ -305,7 +305,8 @@ bool bl_json_scan(const char *line, size_t size, const struct bl_json_key *key, 
         .begin = line, .at = line, .end = line + size, .key = key, .keys = keys, .value = value, .fault = fault};
     struct bl_json_value root;
     *fault = (struct bl_json_fault){0};
-    memset(value, 0, (size_t)keys * sizeof *value);
+    for (int k = 0; k < keys; k++)
+        value[k] = (struct bl_json_value){0};
     skip_space(&s);
     if (s.at == s.end || *s.at != '{')
         return refuse(&s, s.at < s.end && *s.at == '[' ? "an array; JSONL has an object in every line"
