@@ -12,7 +12,7 @@ static const struct sample_kind kinds[] = {
     {.split = true, .segment_ids = true, .attributes = true},
     {.split = true, .compressed = true, .segment_ids = true, .attributes = true},
     {.split = true, .segment_ids = true, .attributes = true, .encoding = {BL_ENCODING_JPEG, 90}},
-    {.split = true, .compressed = true, .encoding = {BL_ENCODING_DELTA}},
+    {.split = true, .compressed = true, .encoding = {BL_ENCODING_DELTA, 0}},
 };
 
 #define KINDS (sizeof kinds / sizeof *kinds)

@@ -15,7 +15,7 @@ static const struct sample_kind kinds[] = {
     {.compressed = true, .split = true, .segment_ids = true, .attributes = true},
     {.segment_ids = true},
     {.split = true, .segment_ids = true, .encoding = {BL_ENCODING_JPEG, 90}},
-    {.split = true, .compressed = true, .encoding = {BL_ENCODING_DELTA}},
+    {.split = true, .compressed = true, .encoding = {BL_ENCODING_DELTA, 0}},
 };
 
 #define KINDS (sizeof kinds / sizeof *kinds)
