@@ -307,17 +307,25 @@ static int read_shape(const json_t *shape, struct bl_field *field, struct bl_err
     return BL_OK;
 }
 
+/* Raw where the member is missing, as before there were others. */
+static int read_encoding(const json_t *object, const char *name, struct bl_encoding *encoding, struct bl_error *e)
+{
+    const json_t *member = json_object_get(object, "encoding");
+    *encoding = (struct bl_encoding){.kind = BL_ENCODING_RAW};
+    if (!member || (json_is_string(member) && bl_encoding_parse(json_string_value(member), encoding)))
+        return BL_OK;
+    return bl_error_set(e, BL_EDATA, "field \"%s\": its encoding is none that this tool knows", name);
+}
+
 static int read_field(const json_t *object, struct bl_field *field, struct bl_encoding *encoding, char **made,
                       struct bl_error *e)
 {
-    const char *name, *kind, *dtype, *encoded;
+    const char *name, *kind, *dtype;
     int code = bl_json_text(object, "name", &name, e);
     if (!code)
         code = bl_json_text(object, "kind", &kind, e);
     if (!code)
         code = bl_json_text(object, "dtype", &dtype, e);
-    if (!code)
-        code = bl_json_text(object, "encoding", &encoded, e);
     if (!code)
         code = read_member(object, "made", made, e);
     if (code)
@@ -328,9 +336,8 @@ static int read_field(const json_t *object, struct bl_field *field, struct bl_en
     strcpy(field->name, name);
     strcpy(field->kind, kind);
     field->dtype = (enum bl_dtype)type;
-    if (!bl_encoding_parse(encoded, encoding))
-        return bl_error_set(e, BL_EDATA, "field \"%s\": its encoding is none that is known", name);
-    return read_shape(json_object_get(object, "shape"), field, e);
+    code = read_encoding(object, name, encoding, e);
+    return code ? code : read_shape(json_object_get(object, "shape"), field, e);
 }
 
 static int read_fields(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)

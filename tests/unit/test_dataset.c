@@ -394,6 +394,7 @@ static const struct {
     {"\"skipped\": 1", "\"skiped\": 1", "skipped"},
     {"\"fields\"", "\"felder\"", "fields"},
     {"\"simd\": \"avx2\"", "\"simd\": \"avx2\",\"simd\": \"avx2\"", "duplicate"},
+    {"\"encoding\": \"raw\"", "\"encoding\": \"h265\"", "encoding"},
 };
 
 START_TEST(a_manifest_that_cannot_be_is_refused)
@@ -414,6 +415,25 @@ START_TEST(a_manifest_that_cannot_be_is_refused)
     ck_assert_msg(strstr(e.text, wrong[_i].complaint) != NULL, "%s", e.text);
     bl_buffer_free(&text);
     bl_buffer_free(&changed);
+    sample_free(&s);
+}
+END_TEST
+
+START_TEST(a_field_without_a_word_on_its_encoding_is_raw)
+{
+    struct sample s;
+    struct bl_buffer text = {0};
+    struct bl_manifest m;
+    struct bl_error e = {0};
+    bool sound;
+    sample_make(&s, kinds[2]);
+    slurp(&s, &text);
+    for (char *at = text.data; (at = strstr(at, "\"encoding\"")); at++)
+        at[1] = 'E'; /* a name that nobody asks for */
+    ck_assert_msg(bl_manifest_parse(&m, text.data, text.size, &sound, &e) == BL_OK, "%s", e.text);
+    ck_assert_int_eq(m.format.encoding[0].kind, BL_ENCODING_RAW);
+    bl_manifest_free(&m);
+    bl_buffer_free(&text);
     sample_free(&s);
 }
 END_TEST
@@ -512,6 +532,7 @@ static void add(TCase *tests)
     tcase_add_loop_test(tests, a_manifest_is_read_back, 0, KINDS);
     tcase_add_test(tests, any_changed_character_of_a_manifest_is_noticed);
     tcase_add_loop_test(tests, a_manifest_that_cannot_be_is_refused, 0, sizeof wrong / sizeof *wrong);
+    tcase_add_test(tests, a_field_without_a_word_on_its_encoding_is_raw);
     tcase_add_test(tests, large_seeds_survive_json);
     tcase_add_test(tests, a_plan_is_made_of_lengths);
     tcase_add_test(tests, every_strategy_and_every_error_of_planning);
