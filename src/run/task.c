@@ -1,0 +1,217 @@
+#include "run/task.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+/* --- i/N, auto, auto/N ------------------------------------------------------------------------------------------- */
+
+static bool parse_task(const struct bl_option *option, const char *text, void *value)
+{
+    (void)option;
+    struct bl_task task = {.set = true};
+    const char *slash = strchr(text, '/');
+    size_t size = slash ? (size_t)(slash - text) : strlen(text);
+    task.automatic = size == 4 && strncmp(text, "auto", 4) == 0;
+    if (slash ? !bl_text_to_int(slash + 1, strlen(slash + 1), 1, BL_TASKS_MAX, &task.count) : !task.automatic)
+        return false;
+    if (!task.automatic && !bl_text_to_int(text, size, 0, task.count - 1, &task.index))
+        return false;
+    *(struct bl_task *)value = task;
+    return true;
+}
+
+static void format_task(const struct bl_option *option, const void *value, struct bl_buffer *out)
+{
+    (void)option;
+    const struct bl_task *task = value;
+    if (!task->set)
+        return;
+    if (task->automatic)
+        bl_buffer_text(out, "auto");
+    else
+        bl_buffer_printf(out, "%" PRId64, task->index);
+    if (task->count)
+        bl_buffer_printf(out, "/%" PRId64, task->count);
+}
+
+const struct bl_option_type bl_option_task = {"i/N|auto[/N]", parse_task, format_task,
+                                              "i/N with i from 0 to N-1 and N up to 100000, auto, or auto/N"};
+
+const struct bl_option bl_task_option_table[] = {
+    {.name = "task",
+     .type = &bl_option_task,
+     .help = "do the i-th of N shares, i from 0; auto: as MPI, srun, a Slurm job array or Kubernetes tells",
+     .command_line_only = true},
+    {0},
+};
+
+/* --- the environment -------------------------------------------------------------------------------------------- */
+
+/* Where this process stands among its like, and which variable told how many these are. */
+struct place {
+    const char *source; /* NULL: nothing told */
+    int64_t index, count;
+};
+
+static int number_of(const char *name, int64_t min, int64_t max, int64_t *value, struct bl_error *e)
+{
+    const char *text = getenv(name);
+    if (!text)
+        return bl_error_set(e, BL_EUSAGE, "--task auto: %s is not set, but variables beside it are", name);
+    if (!bl_text_to_int(text, strlen(text), min, max, value))
+        return bl_error_set(e, BL_EUSAGE, "--task auto: %s is \"%s\", not a whole number from %" PRId64 " to %" PRId64,
+                            name, text, min, max);
+    return BL_OK;
+}
+
+static int rank_of(const char *rank, const char *size, struct place *place, struct bl_error *e)
+{
+    place->source = size;
+    int code = number_of(size, 1, BL_TASKS_MAX, &place->count, e);
+    if (!code)
+        code = number_of(rank, 0, place->count - 1, &place->index, e);
+    return code;
+}
+
+/* A batch script and an interactive shell are steps too, and have SLURM_PROCID 0. Their numbers lie above those of
+ * srun's steps, and Slurm tells them not at all, as they are, or as negative ones, by its version. How many tasks a
+ * step has, only srun tells. */
+#define STEP_MAX 0xfffffff0 /* SLURM_MAX_NORMAL_STEP_ID of slurm.h */
+
+static bool within_srun(void)
+{
+    int64_t step;
+    const char *text = getenv("SLURM_STEP_ID");
+    return text && bl_text_to_int(text, strlen(text), 0, STEP_MAX, &step) && getenv("SLURM_STEP_NUM_TASKS");
+}
+
+static bool is_several(const char *name)
+{
+    const char *text = getenv(name);
+    return text && strcmp(text, "1") != 0;
+}
+
+/* Where the script asked for several tasks, one process of it would do the first one's share, and nobody the others'.
+ * In an array the script may be meant to be the task; outside of one it never is. */
+static int check_batch_script(struct bl_error *e)
+{
+    if (getenv("SLURM_ARRAY_TASK_ID") && !is_several("SLURM_NTASKS") && !is_several("SLURM_NTASKS_PER_NODE") &&
+        !is_several("SLURM_JOB_NUM_NODES"))
+        return BL_OK;
+    return bl_error_set(e, BL_EUSAGE,
+                        "--task auto: this is the batch script itself, not srun: start it as \"srun bload ...\", which "
+                        "starts all tasks of the job, or say --task i/N");
+}
+
+static int find_rank(struct place *rank, struct bl_error *e)
+{
+    if (getenv("OMPI_COMM_WORLD_RANK") || getenv("OMPI_COMM_WORLD_SIZE"))
+        return rank_of("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", rank, e);
+    if (!getenv("SLURM_PROCID"))
+        return BL_OK;
+    if (!within_srun())
+        return check_batch_script(e);
+    int code = rank_of("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", rank, e);
+    int64_t told = rank->count;
+    if (!code && getenv("SLURM_NTASKS"))
+        code = number_of("SLURM_NTASKS", 1, INT64_MAX, &told, e);
+    /* sbatch hands a step's variables on to the script that it submits from within the step. */
+    if (!code && told != rank->count)
+        return bl_error_set(e, BL_EUSAGE,
+                            "--task auto: SLURM_STEP_NUM_TASKS is %" PRId64 ", but SLURM_NTASKS is %" PRId64
+                            ": these are not of one srun; say --task i/N",
+                            rank->count, told);
+    return code;
+}
+
+static int find_element(struct place *element, struct bl_error *e)
+{
+    static const char count[] = "SLURM_ARRAY_TASK_COUNT";
+    int64_t id, least, most;
+    if (!getenv("SLURM_ARRAY_TASK_ID"))
+        return BL_OK;
+    element->source = count;
+    int code = number_of(count, 1, BL_TASKS_MAX, &element->count, e);
+    if (!code)
+        code = number_of("SLURM_ARRAY_TASK_MIN", 0, INT32_MAX, &least, e);
+    if (!code)
+        code = number_of("SLURM_ARRAY_TASK_MAX", least, INT32_MAX, &most, e);
+    if (!code && most - least + 1 != element->count)
+        return bl_error_set(e, BL_EUSAGE,
+                            "--task auto: the job array has %" PRId64 " elements from %" PRId64 " to %" PRId64
+                            ": it must have all of them, or say --task i/N",
+                            element->count, least, most);
+    if (!code)
+        code = number_of("SLURM_ARRAY_TASK_ID", least, most, &id, e);
+    if (!code)
+        element->index = id - least;
+    return code;
+}
+
+/* Kubernetes tells which one of an indexed Job's pods this is, not how many they are. */
+static int find_completion(int64_t count, struct place *place, struct bl_error *e)
+{
+    static const char name[] = "JOB_COMPLETION_INDEX";
+    if (!getenv(name))
+        return bl_error_set(e, BL_EUSAGE,
+                            "--task auto: the environment tells no task: neither OMPI_COMM_WORLD_RANK nor SLURM_PROCID "
+                            "nor SLURM_ARRAY_TASK_ID nor JOB_COMPLETION_INDEX is set; say --task i/N");
+    if (!count)
+        return bl_error_set(e, BL_EUSAGE,
+                            "--task auto: JOB_COMPLETION_INDEX is set, but Kubernetes does not tell how many there "
+                            "are: say --task auto/N, N being the Job's completions");
+    *place = (struct place){name, 0, count};
+    return number_of(name, 0, count - 1, &place->index, e);
+}
+
+/* Element a of K, rank r of M in each: a * M + r of K * M. */
+static int combine(const struct place *element, const struct place *rank, struct place *place, struct bl_error *e)
+{
+    if (!element->source || !rank->source) {
+        *place = element->source ? *element : *rank;
+        return BL_OK;
+    }
+    *place = (struct place){rank->source, element->index * rank->count + rank->index, element->count * rank->count};
+    if (place->count > BL_TASKS_MAX)
+        return bl_error_set(
+            e, BL_EUSAGE, "--task auto: %" PRId64 " elements of an array with %" PRId64 " tasks each are more than %d",
+            element->count, rank->count, BL_TASKS_MAX);
+    return BL_OK;
+}
+
+int bl_task_settle(struct bl_task *task, struct bl_error *e)
+{
+    struct place rank = {0}, element = {0}, place = {0};
+    if (!task->set || !task->automatic)
+        return BL_OK;
+    int code = find_rank(&rank, e);
+    if (!code)
+        code = find_element(&element, e);
+    if (!code)
+        code = combine(&element, &rank, &place, e);
+    if (!code && !place.source)
+        code = find_completion(task->count, &place, e);
+    if (!code && task->count && task->count != place.count)
+        code = bl_error_set(e, BL_EUSAGE, "--task auto/%" PRId64 ": the environment tells of %" PRId64 " tasks (%s)",
+                            task->count, place.count, place.source);
+    if (!code)
+        *task = (struct bl_task){.set = true, .index = place.index, .count = place.count};
+    return code;
+}
+
+/* --- shares ----------------------------------------------------------------------------------------------------- */
+
+/* floor(index * total / count), of which the product may not fit 64 bits: index and count do fit 32. */
+static int64_t share_begin(int64_t index, int64_t count, int64_t total)
+{
+    return index * (total / count) + index * (total % count) / count;
+}
+
+void bl_task_range(const struct bl_task *task, int64_t total, int64_t *begin, int64_t *end)
+{
+    *begin = task->set ? share_begin(task->index, task->count, total) : 0;
+    *end = task->set ? share_begin(task->index + 1, task->count, total) : total;
+}
