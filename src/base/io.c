@@ -6,8 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/once.h"
 
 int bl_io_write(int fd, const void *data, size_t size, const char *path, struct bl_error *e)
 {
@@ -149,16 +152,34 @@ int bl_io_unnamed(const char *dir, struct bl_error *e)
     return fd;
 }
 
-int bl_io_publish(const char *from, const char *to, struct bl_error *e)
+int bl_io_sync_parent(const char *path, struct bl_error *e)
 {
-    if (rename(from, to) != 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot rename %s to %s", from, to);
-    char *directory = directory_of(to);
+    char *directory = directory_of(path);
     if (!directory)
         return bl_error_memory(e);
     int code = bl_io_sync_directory(directory, e);
     free(directory);
     return code;
+}
+
+int bl_io_publish(const char *from, const char *to, struct bl_error *e)
+{
+    if (rename(from, to) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot rename %s to %s", from, to);
+    return bl_io_sync_parent(to, e);
+}
+
+int bl_io_temporary_name(const char *path, struct bl_buffer *name, struct bl_error *e)
+{
+    char host[65] = "";
+    unsigned random = 0;
+    if (gethostname(host, sizeof host - 1) != 0 || strchr(host, '/'))
+        host[0] = '\0';
+    /* Containers may have one name and one process each. Where there is no randomness, host and process must do. */
+    if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random)
+        random = 0;
+    bl_buffer_printf(name, "%s.part-%s-%ld-%08x", path, host, (long)getpid(), random);
+    return bl_buffer_check(name, e);
 }
 
 int bl_io_replace(const char *path, const void *data, size_t size, struct bl_error *e)
@@ -196,8 +217,7 @@ static bool is_direct(const char *path)
 static int open_temporary(struct bl_output *out, struct bl_error *e)
 {
     struct bl_buffer name = {0};
-    bl_buffer_printf(&name, "%s.part-%ld", out->path, (long)getpid());
-    if (bl_buffer_check(&name, e)) {
+    if (bl_io_temporary_name(out->path, &name, e)) {
         bl_buffer_free(&name);
         return BL_EFAIL;
     }
@@ -253,7 +273,8 @@ int bl_output_write(struct bl_output *out, const void *data, size_t size, struct
     return out->buffer.size >= OUTPUT_CHUNK ? flush(out, e) : BL_OK;
 }
 
-int bl_output_commit(struct bl_output *out, struct bl_error *e)
+/* All that was written is in the file, and that is closed. */
+static int settle(struct bl_output *out, struct bl_error *e)
 {
     int code = flush(out, e);
     if (!code && out->temporary && fsync(out->fd) != 0)
@@ -263,6 +284,12 @@ int bl_output_commit(struct bl_output *out, struct bl_error *e)
             code = bl_error_errno(e, BL_EFAIL, "cannot close %s", out->path);
         out->fd = -1;
     }
+    return code;
+}
+
+int bl_output_commit(struct bl_output *out, struct bl_error *e)
+{
+    int code = settle(out, e);
     if (!code && out->temporary) {
         code = bl_io_publish(out->temporary, out->path, e);
         if (!code) {
@@ -270,6 +297,15 @@ int bl_output_commit(struct bl_output *out, struct bl_error *e)
             out->temporary = NULL;
         }
     }
+    bl_output_abort(out);
+    return code;
+}
+
+int bl_output_publish(struct bl_output *out, struct bl_error *e)
+{
+    int code = settle(out, e);
+    if (!code && out->temporary)
+        code = bl_once_publish(out->temporary, out->path, e);
     bl_output_abort(out);
     return code;
 }

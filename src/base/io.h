@@ -26,12 +26,19 @@ int bl_io_mkdirs(const char *path, struct bl_error *e);
 /* Makes the names in a directory durable; path names the directory. */
 int bl_io_sync_directory(const char *path, struct bl_error *e);
 
+/* The same for the directory that path lies in. */
+int bl_io_sync_parent(const char *path, struct bl_error *e);
+
 /* A file without a name, to be written and read, in dir (NULL: $TMPDIR or /tmp): it goes with its descriptor. The
  * descriptor, or a code. */
 int bl_io_unnamed(const char *dir, struct bl_error *e);
 
 /* Renames from to to and makes that durable. Both in one directory. */
 int bl_io_publish(const char *from, const char *to, struct bl_error *e);
+
+/* A name for what shall be path when it is whole, "PATH.part-HOST-PID-RANDOM": of two who are at the same file, on
+ * whatever machine, each has its own. Appended to name. */
+int bl_io_temporary_name(const char *path, struct bl_buffer *name, struct bl_error *e);
 
 /* Writes data to path by way of a temporary name, fsync and rename. */
 int bl_io_replace(const char *path, const void *data, size_t size, struct bl_error *e);
@@ -49,6 +56,9 @@ int bl_output_open(struct bl_output *out, const char *path, struct bl_error *e);
 int bl_output_write(struct bl_output *out, const void *data, size_t size, struct bl_error *e);
 /* Flushes, syncs and renames. After it, or after bl_output_abort, the object is empty. */
 int bl_output_commit(struct bl_output *out, struct bl_error *e);
+/* The same for a file that is written once, by whoever comes first: nothing is ever replaced. 1: somebody else was
+ * first, with the same bytes. BL_EFAIL: with other ones; it says where they differ. */
+int bl_output_publish(struct bl_output *out, struct bl_error *e);
 /* Removes what was written; does nothing to an empty object, so that a cleanup label can always call it. */
 void bl_output_abort(struct bl_output *out);
 

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,31 +29,81 @@ static const char *find_value(const char *text, const char *name, size_t name_si
     return NULL;
 }
 
+/* A line's name and value. */
+struct line {
+    const char *name, *value;
+    size_t name_size, value_size;
+};
+
+/* The line that begins at text; the next one begins at what is returned. */
+static const char *take_line(const char *text, struct line *line)
+{
+    const char *end = strchrnul(text, '\n'), *colon = strstr(text, ": ");
+    bool whole = colon && colon < end;
+    line->name = text;
+    line->name_size = (size_t)((whole ? colon : end) - text);
+    line->value = whole ? colon + 2 : end;
+    line->value_size = (size_t)(end - line->value);
+    return *end ? end + 1 : end;
+}
+
+static bool is_in(const struct line *line, const char *text, const char **value, size_t *size)
+{
+    *value = find_value(text, line->name, line->name_size, size);
+    return *value && *size == line->value_size && memcmp(*value, line->value, *size) == 0;
+}
+
+static int tell_difference(const char *what, const struct line *line, const char *there, size_t there_size,
+                           const char *here, size_t here_size, struct bl_error *e)
+{
+    return bl_error_set(
+        e, BL_EUSAGE,
+        "%s of another configuration: %.*s is \"%.*s\" there, not \"%.*s\" (undo that, or choose another "
+        "directory)",
+        what, (int)line->name_size, line->name, (int)there_size, there ? there : "", (int)here_size, here ? here : "");
+}
+
 int bl_identity_compare(const char *there, const char *wanted, const char *what, struct bl_error *e)
 {
+    struct line line;
+    const char *value;
+    size_t size = 0;
     if (strcmp(there, wanted) == 0)
         return BL_OK;
-    for (int turn = 0; turn < 2; turn++) {
-        const char *from = turn ? there : wanted, *in = turn ? wanted : there;
-        for (const char *line = from; *line;) {
-            const char *end = strchrnul(line, '\n'), *colon = strstr(line, ": ");
-            size_t name = colon && colon < end ? (size_t)(colon - line) : (size_t)(end - line);
-            size_t mine = (size_t)(end - line) - name, its = 0;
-            const char *value = find_value(in, line, name, &its);
-            if (mine >= 2)
-                mine -= 2;
-            if (!value || its != mine || memcmp(value, line + name + 2, its) != 0) {
-                const char *a = turn ? value : line + name + 2, *b = turn ? line + name + 2 : value;
-                size_t a_size = turn ? its : mine, b_size = turn ? mine : its;
-                return bl_error_set(e, BL_EUSAGE,
-                                    "%s of another configuration: %.*s is \"%.*s\" there, not \"%.*s\" (undo "
-                                    "that, or choose another directory)",
-                                    what, (int)name, line, (int)b_size, b ? b : "", (int)a_size, a ? a : "");
-            }
-            line = *end ? end + 1 : end;
-        }
+    for (const char *at = wanted; *at;) {
+        at = take_line(at, &line);
+        if (!is_in(&line, there, &value, &size))
+            return tell_difference(what, &line, value, size, line.value, line.value_size, e);
+    }
+    for (const char *at = there; *at;) {
+        at = take_line(at, &line);
+        if (!is_in(&line, wanted, &value, &size))
+            return tell_difference(what, &line, line.value, line.value_size, value, size, e);
     }
     return bl_error_set(e, BL_EUSAGE, "%s of another configuration (its lines stand in another order)", what);
+}
+
+/* What a stage says of itself alone. */
+static bool is_own(const struct line *line)
+{
+    static const char *const own[] = {"tasks", "inputs"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        found |= strlen(own[i]) == line->name_size && memcmp(own[i], line->name, line->name_size) == 0;
+    return found;
+}
+
+int bl_identity_within(const char *there, const char *wanted, const char *what, struct bl_error *e)
+{
+    struct line line;
+    const char *value;
+    size_t size = 0;
+    for (const char *at = there; *at;) {
+        at = take_line(at, &line);
+        if (!is_own(&line) && !is_in(&line, wanted, &value, &size))
+            return tell_difference(what, &line, line.value, line.value_size, value, size, e);
+    }
+    return BL_OK;
 }
 
 static char *join(const char *dir, const char *name)
@@ -70,20 +121,25 @@ static int check_empty(const char *dir, struct bl_error *e)
     DIR *directory = opendir(dir);
     if (!directory)
         return bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", dir);
-    int code = BL_OK;
-    struct dirent *entry;
-    while (!code && (entry = readdir(directory))) {
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            code = bl_error_set(e, BL_EUSAGE,
-                                "%s holds %s, which is no part of a dataset in the making: choose another "
-                                "directory, or empty this one",
-                                dir, entry->d_name);
+    char other[NAME_MAX + 1] = "";
+    bool ours = false; /* another task may have begun just now */
+    const struct dirent *entry;
+    while (!ours && (entry = readdir(directory))) {
+        ours = strcmp(entry->d_name, ".bload") == 0;
+        if (!ours && strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            snprintf(other, sizeof other, "%s", entry->d_name);
     }
     closedir(directory);
-    return code;
+    if (ours || !*other)
+        return BL_OK;
+    return bl_error_set(e, BL_EUSAGE,
+                        "%s holds %s, which is no part of a dataset in the making: choose another directory, or empty "
+                        "this one",
+                        dir, other);
 }
 
-static int take_lock(struct bl_state *s, struct bl_error *e)
+/* how: LOCK_EX or LOCK_SH. */
+static int take_lock(struct bl_state *s, int how, struct bl_error *e)
 {
     char *path = join(s->folder, "lock");
     if (!path)
@@ -92,7 +148,7 @@ static int take_lock(struct bl_state *s, struct bl_error *e)
     int code = BL_OK;
     if (s->lock < 0)
         code = bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
-    else if (flock(s->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    else if (flock(s->lock, how | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         code = bl_error_set(e, BL_EFAIL, "another bload is at work in %s", s->dir);
     free(path);
     return code; /* a file system without locks: then nobody can be kept out */
@@ -110,82 +166,6 @@ static int has_shards(const struct bl_state *s, struct bl_error *e)
         found = strstr(entry->d_name, ".record") != NULL;
     closedir(directory);
     return found;
-}
-
-/* As long as no shard is finished, there is nothing that another configuration could be mixed with: who mends an option
- * that was refused, or thinks again, need not empty the directory first. Only the scan has to be done anew. */
-static int begin(const struct bl_state *s, const char *identity, struct bl_error *e)
-{
-    if (unlink(s->sequences) != 0 && errno != ENOENT)
-        return bl_error_errno(e, BL_EFAIL, "cannot remove %s", s->sequences);
-    return bl_io_replace(s->configuration, identity, strlen(identity), e);
-}
-
-static int settle_configuration(struct bl_state *s, const char *identity, struct bl_error *e)
-{
-    if (access(s->configuration, F_OK) != 0)
-        return begin(s, identity, e);
-    struct bl_buffer there = {0}, what = {0};
-    struct bl_error differs = {0};
-    bl_buffer_printf(&what, "%s holds an unfinished dataset", s->dir);
-    int code = bl_io_slurp(s->configuration, CONFIGURATION_MAX, &there, e);
-    if (!code)
-        code = bl_buffer_check(&what, e);
-    if (!code && bl_identity_compare(there.data ? there.data : "", identity, what.data, &differs)) {
-        code = has_shards(s, e);
-        if (code > 0)
-            code = bl_error_set(e, differs.code, "%s", differs.text);
-        else if (!code)
-            code = begin(s, identity, e);
-    }
-    bl_buffer_free(&there);
-    bl_buffer_free(&what);
-    return code;
-}
-
-static int make_names(struct bl_state *s, const char *dir, struct bl_error *e)
-{
-    *s = (struct bl_state){.lock = -1};
-    s->dir = strdup(dir);
-    s->folder = join(dir, ".bload");
-    s->configuration = s->folder ? join(s->folder, "configuration") : NULL;
-    s->sequences = s->folder ? join(s->folder, "sequences.tsv") : NULL;
-    s->spool = s->folder ? join(s->folder, "spool") : NULL;
-    return s->dir && s->configuration && s->sequences && s->spool ? BL_OK : bl_error_memory(e);
-}
-
-int bl_state_open(struct bl_state *s, const char *dir, const char *identity, struct bl_error *e)
-{
-    int code = make_names(s, dir, e);
-    if (!code)
-        code = bl_io_mkdirs(dir, e);
-    if (!code && access(s->folder, F_OK) != 0)
-        code = check_empty(dir, e);
-    if (!code)
-        code = bl_io_mkdirs(s->spool, e);
-    if (!code)
-        code = take_lock(s, e);
-    if (!code)
-        code = settle_configuration(s, identity, e);
-    if (code)
-        bl_state_close(s);
-    return code;
-}
-
-int bl_state_recall(const char *dir, const char *name, struct bl_buffer *value, struct bl_error *e)
-{
-    struct bl_buffer text = {0};
-    char *path = join(dir, ".bload/configuration");
-    if (!path)
-        return bl_error_memory(e);
-    int code = access(path, F_OK) == 0 ? bl_io_slurp(path, CONFIGURATION_MAX, &text, e) : BL_OK;
-    size_t size = 0;
-    const char *found = text.data ? find_value(text.data, name, strlen(name), &size) : NULL;
-    if (!code && found)
-        bl_buffer_append(value, found, size);
-    bl_buffer_free(&text);
-    free(path);
-    return code ? code : bl_buffer_check(value, e);
 }
 
 /* Removes the files in a folder but for the spool and the lock, which the folder itself may hold. */
@@ -206,6 +186,171 @@ static int remove_files(const char *folder, struct bl_error *e)
     }
     closedir(directory);
     return code;
+}
+
+/* A file of the folder, all of it; empty where it is not there. */
+static int read_lines(const struct bl_state *s, const char *name, struct bl_buffer *lines, struct bl_error *e)
+{
+    struct bl_buffer path = {0};
+    bl_buffer_clear(lines);
+    bl_buffer_text(lines, "");
+    int code = bl_state_path(s, name, &path, e);
+    if (!code && access(path.data, F_OK) == 0)
+        code = bl_io_slurp(path.data, CONFIGURATION_MAX, lines, e);
+    bl_buffer_free(&path);
+    return code ? code : bl_buffer_check(lines, e);
+}
+
+/* Whether what is there is of this configuration: BL_EUSAGE where it is not. */
+static int check_identity(const struct bl_state *s, const char *identity, struct bl_error *e)
+{
+    static const char *const stages[] = {BL_STATE_SCAN, BL_STATE_PLAN};
+    struct bl_buffer there = {0}, what = {0};
+    bl_buffer_printf(&what, "%s holds an unfinished dataset", s->dir);
+    int code = bl_buffer_check(&what, e);
+    if (!code)
+        code = read_lines(s, BL_STATE_CONFIGURATION, &there, e);
+    if (!code && there.size)
+        code = bl_identity_compare(there.data, identity, what.data, e);
+    for (size_t i = 0; i < sizeof stages / sizeof *stages && !code; i++) {
+        code = read_lines(s, stages[i], &there, e);
+        if (!code)
+            code = bl_identity_within(there.data, identity, what.data, e);
+    }
+    bl_buffer_free(&there);
+    bl_buffer_free(&what);
+    return code;
+}
+
+/* As long as no shard is finished, there is nothing that another configuration could be mixed with: who mends an option
+ * that was refused, or thinks again, need not empty the directory first. Only what was done has to be done anew. */
+static int settle_configuration(const struct bl_state *s, const char *identity, struct bl_error *e)
+{
+    struct bl_error differs = {0};
+    int code = check_identity(s, identity, &differs);
+    if (code && code != BL_EUSAGE)
+        return bl_error_set(e, code, "%s", differs.text);
+    if (code) {
+        code = has_shards(s, e);
+        if (code > 0)
+            return bl_error_set(e, differs.code, "%s", differs.text);
+        if (!code)
+            code = remove_files(s->folder, e);
+    }
+    if (code || access(s->configuration, F_OK) == 0)
+        return code;
+    return bl_io_replace(s->configuration, identity, strlen(identity), e);
+}
+
+static int make_names(struct bl_state *s, const char *dir, struct bl_error *e)
+{
+    *s = (struct bl_state){.lock = -1};
+    s->dir = strdup(dir);
+    s->folder = join(dir, ".bload");
+    s->configuration = s->folder ? join(s->folder, "configuration") : NULL;
+    s->sequences = s->folder ? join(s->folder, "sequences.tsv") : NULL;
+    s->spool = s->folder ? join(s->folder, "spool") : NULL;
+    return s->dir && s->configuration && s->sequences && s->spool ? BL_OK : bl_error_memory(e);
+}
+
+int bl_state_path(const struct bl_state *s, const char *name, struct bl_buffer *path, struct bl_error *e)
+{
+    bl_buffer_printf(path, "%s/%s", s->folder, name);
+    return bl_buffer_check(path, e);
+}
+
+/* Makes what is missing of DIR and DIR/.bload and takes the lock. */
+static int enter(struct bl_state *s, const char *dir, int how, struct bl_error *e)
+{
+    int code = make_names(s, dir, e);
+    if (!code)
+        code = bl_io_mkdirs(dir, e);
+    if (!code && access(s->folder, F_OK) != 0)
+        code = check_empty(dir, e);
+    if (!code)
+        code = bl_io_mkdirs(s->spool, e);
+    return code ? code : take_lock(s, how, e);
+}
+
+int bl_state_open(struct bl_state *s, const char *dir, const char *identity, struct bl_error *e)
+{
+    int code = enter(s, dir, LOCK_EX, e);
+    if (!code)
+        code = settle_configuration(s, identity, e);
+    if (code)
+        bl_state_close(s);
+    return code;
+}
+
+int bl_state_share(struct bl_state *s, const char *dir, struct bl_error *e)
+{
+    int code = enter(s, dir, LOCK_SH, e);
+    if (code)
+        bl_state_close(s);
+    return code;
+}
+
+int bl_state_take(struct bl_state *s, const char *dir, struct bl_error *e)
+{
+    int code = make_names(s, dir, e);
+    if (!code && access(s->folder, F_OK) != 0)
+        code = bl_error_set(e, BL_EUSAGE, "%s holds no dataset in the making: nothing to finish", dir);
+    if (!code)
+        code = take_lock(s, LOCK_EX, e);
+    if (code)
+        bl_state_close(s);
+    return code;
+}
+
+int bl_state_settle(const struct bl_state *s, const char *name, const char *lines, struct bl_error *e)
+{
+    struct bl_buffer path = {0}, there = {0}, what = {0};
+    struct bl_output out = {0};
+    struct bl_error differs = {0};
+    bl_buffer_printf(&what, "%s holds an unfinished dataset", s->dir);
+    int code = bl_buffer_check(&what, e);
+    if (!code)
+        code = bl_state_path(s, name, &path, e);
+    if (!code && access(path.data, F_OK) != 0) {
+        code = bl_output_open(&out, path.data, e);
+        if (!code)
+            code = bl_output_write(&out, lines, strlen(lines), e);
+        if (!code)
+            code = bl_output_publish(&out, &differs) < 0 && access(path.data, F_OK) != 0
+                       ? bl_error_set(e, differs.code, "%s", differs.text)
+                       : BL_OK;
+        bl_output_abort(&out);
+    }
+    if (!code)
+        code = read_lines(s, name, &there, e);
+    if (!code)
+        code = bl_identity_compare(there.data, lines, what.data, e);
+    bl_buffer_free(&path);
+    bl_buffer_free(&there);
+    bl_buffer_free(&what);
+    return code;
+}
+
+int bl_state_configure(const struct bl_state *s, const char *identity, struct bl_error *e)
+{
+    int code = check_identity(s, identity, e);
+    return code ? code : bl_state_settle(s, BL_STATE_CONFIGURATION, identity, e);
+}
+
+int bl_state_recall(const char *dir, const char *name, struct bl_buffer *value, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    char *path = join(dir, ".bload/configuration");
+    if (!path)
+        return bl_error_memory(e);
+    int code = access(path, F_OK) == 0 ? bl_io_slurp(path, CONFIGURATION_MAX, &text, e) : BL_OK;
+    size_t size = 0;
+    const char *found = text.data ? find_value(text.data, name, strlen(name), &size) : NULL;
+    if (!code && found)
+        bl_buffer_append(value, found, size);
+    bl_buffer_free(&text);
+    free(path);
+    return code ? code : bl_buffer_check(value, e);
 }
 
 /* The lock goes last: until then nobody else begins here. */
@@ -241,7 +386,7 @@ int bl_state_clear(const char *dir, struct bl_error *e)
     struct bl_state s;
     int code = make_names(&s, dir, e);
     if (!code && access(s.folder, F_OK) == 0) {
-        code = take_lock(&s, e);
+        code = take_lock(&s, LOCK_EX, e);
         if (!code)
             code = bl_state_remove(&s, e);
     }

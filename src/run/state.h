@@ -1,10 +1,18 @@
-/* The state of a run, in DIR/.bload: a lock, the configuration, the scan's table. With it a run that was stopped
- * anywhere goes on where it was; it goes when the dataset is finished. */
+/* The state of a run, in DIR/.bload: a lock, the configuration, the scan's table, what else is found out on the way.
+ * With it a run that was stopped anywhere goes on where it was; it goes when the dataset is finished.
+ *
+ * Either one run has it for itself, or many tasks share it, on any number of machines. What tasks need in common is
+ * written once, by whichever comes first, and the others must have made the same (base/once.h). */
 #ifndef BL_STATE_H
 #define BL_STATE_H
 
 #include "base/buffer.h"
 #include "base/error.h"
+
+/* Names in DIR/.bload. */
+#define BL_STATE_CONFIGURATION "configuration"
+#define BL_STATE_SCAN "scan.configuration" /* what decides the parts of a scan */
+#define BL_STATE_PLAN "plan.configuration" /* what decides a plan that was made before packing */
 
 struct bl_state {
     char *dir;           /* of the dataset */
@@ -20,6 +28,24 @@ struct bl_state {
  * what differs); BL_EFAIL: another run is at work there. */
 int bl_state_open(struct bl_state *state, const char *dir, const char *identity, struct bl_error *e);
 
+/* The same for a task: others may be at work there too, but no run that wants it for itself. Nothing is said of a
+ * configuration yet. */
+int bl_state_share(struct bl_state *state, const char *dir, struct bl_error *e);
+
+/* Writes these "name: value" lines to DIR/.bload/name, once: BL_EUSAGE when others are there, of which it names the
+ * first that differs. */
+int bl_state_settle(const struct bl_state *state, const char *name, const char *lines, struct bl_error *e);
+
+/* The configuration of a task that packs: settled, and in accord with what scan and plan were made with. */
+int bl_state_configure(const struct bl_state *state, const char *identity, struct bl_error *e);
+
+/* Takes over the lock of a dataset in the making, to finish it; nothing is made. BL_EUSAGE: there is none in DIR;
+ * BL_EFAIL: others are at work there. */
+int bl_state_take(struct bl_state *state, const char *dir, struct bl_error *e);
+
+/* A name in DIR/.bload as a path, appended. */
+int bl_state_path(const struct bl_state *state, const char *name, struct bl_buffer *path, struct bl_error *e);
+
 /* The value of a line of the configuration that a run began DIR with, appended to value; nothing when there is none. */
 int bl_state_recall(const char *dir, const char *name, struct bl_buffer *value, struct bl_error *e);
 
@@ -32,5 +58,9 @@ void bl_state_close(struct bl_state *state);
 
 /* Compares "name: value" lines; BL_EUSAGE names the first that differs. what: "DIR holds a dataset". */
 int bl_identity_compare(const char *there, const char *wanted, const char *what, struct bl_error *e);
+
+/* The same where the lines there are of an earlier stage: each of them must be among those that are wanted, but for
+ * those of names that only that stage has, "inputs" and "tasks". */
+int bl_identity_within(const char *there, const char *wanted, const char *what, struct bl_error *e);
 
 #endif

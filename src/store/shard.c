@@ -165,19 +165,18 @@ static int allocate(struct bl_shard *shard, struct bl_error *e)
     return bl_format_encodes(format, BL_ENCODING_JPEG) ? allocate_held(shard, e) : BL_OK;
 }
 
-/* The temporary name holds host and process, so that two runs that are both at this shard cannot publish each other's
- * half. */
 static int make_names(struct bl_shard *shard, const char *dir, struct bl_error *e)
 {
-    char name[BL_SHARD_NAME_MAX], host[65] = "";
-    if (gethostname(host, sizeof host - 1) != 0 || strchr(host, '/'))
-        host[0] = '\0';
+    char name[BL_SHARD_NAME_MAX];
+    struct bl_buffer temporary = {0};
     bl_format_shard_name(shard->format, shard->number, name);
     shard->dir = join(e, "%s", dir);
     shard->final = join(e, "%s/%s", dir, name);
-    shard->temporary =
-        join(e, "%s/" BL_WORK_FOLDER "/%s.part-%s-%ld", dir, strrchr(name, '/') + 1, host, (long)getpid());
-    return shard->dir && shard->final && shard->temporary ? BL_OK : BL_EFAIL;
+    char *path = join(e, "%s/" BL_WORK_FOLDER "/%s", dir, strrchr(name, '/') + 1);
+    int code = path ? bl_io_temporary_name(path, &temporary, e) : BL_EFAIL;
+    free(path);
+    shard->temporary = temporary.data;
+    return !code && shard->dir && shard->final ? BL_OK : BL_EFAIL;
 }
 
 /* Takes all the room at once, so that a disk that is too full is found now. Where the file system cannot, it will be

@@ -290,8 +290,63 @@ START_TEST(lines_of_what_cannot_be_read)
 }
 END_TEST
 
+static int publish(const char *text, size_t size, struct bl_error *e)
+{
+    struct bl_output out;
+    ck_assert_int_eq(bl_output_open(&out, "once", e), BL_OK);
+    ck_assert_int_eq(bl_output_write(&out, text, size, e), BL_OK);
+    return bl_output_publish(&out, e);
+}
+
+START_TEST(who_comes_second_must_have_made_the_same)
+{
+    static const struct {
+        const char *text;
+        size_t size;
+        const char *message;
+    } trial[] = {
+        {"id length\na 1\nb 3\n", 19 - 1, "line 3 is \"b 2\" there, \"b 3\" here"},
+        {"id length\na 1\n", 14, "line 3 is \"b 2\" there, \"\" here"},
+        {"id length\na 1\nb 2\nc", 19, "line 4 is \"\" there, \"c\" here"},
+        {"id \0", 4, "they differ in byte 3"},
+    };
+    struct bl_error e = {0};
+    ck_assert_int_eq(publish("id length\na 1\nb 2\n", 18, &e), BL_OK);
+    ck_assert_int_eq(publish("id length\na 1\nb 2\n", 18, &e), 1);
+    for (size_t i = 0; i < sizeof trial / sizeof *trial; i++) {
+        ck_assert_int_eq(publish(trial[i].text, trial[i].size, &e), BL_EFAIL);
+        ck_assert_msg(strstr(e.text, trial[i].message) != NULL, "%s", e.text);
+        bl_error_clear(&e);
+    }
+    struct bl_buffer text = {0};
+    ck_assert_int_eq(bl_io_slurp("once", 100, &text, &e), BL_OK);
+    ck_assert_str_eq(text.data, "id length\na 1\nb 2\n");
+    bl_buffer_free(&text);
+    ck_assert_int_eq(system("test $(ls | wc -l) = 1"), 0); /* no temporary is left */
+}
+END_TEST
+
+START_TEST(files_are_compared_beyond_the_first_piece)
+{
+    size_t size = 300000;
+    char *text = malloc(size);
+    struct bl_error e = {0};
+    ck_assert_ptr_nonnull(text);
+    for (size_t i = 0; i < size; i++)
+        text[i] = i % 10 == 9 ? '\n' : 'x';
+    ck_assert_int_eq(publish(text, size, &e), BL_OK);
+    ck_assert_int_eq(publish(text, size, &e), 1);
+    text[234567] = 'y';
+    ck_assert_int_eq(publish(text, size, &e), BL_EFAIL);
+    ck_assert_msg(strstr(e.text, "line 23457 is \"xxxxxxxxx\" there, \"xxxxxxxyx\" here") != NULL, "%s", e.text);
+    free(text);
+}
+END_TEST
+
 static void add(TCase *tests)
 {
+    tcase_add_test(tests, who_comes_second_must_have_made_the_same);
+    tcase_add_test(tests, files_are_compared_beyond_the_first_piece);
     tcase_add_checked_fixture(tests, enter, leave);
     tcase_add_test(tests, positions_are_kept);
     tcase_add_test(tests, a_full_disk_is_told);

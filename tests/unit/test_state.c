@@ -78,8 +78,63 @@ START_TEST(what_differs_is_named)
 }
 END_TEST
 
+START_TEST(tasks_share_what_a_run_has_for_itself)
+{
+    char directory[64];
+    unit_enter(directory);
+    struct bl_state first, second, alone;
+    struct bl_error e = {0};
+    ck_assert_int_eq(bl_state_share(&first, "set", &e), BL_OK);
+    ck_assert_int_eq(bl_state_share(&second, "set", &e), BL_OK);
+    ck_assert_int_eq(bl_state_configure(&first, "T: 94\nseed: 0\n", &e), BL_OK);
+    ck_assert_int_eq(bl_state_configure(&second, "T: 94\nseed: 0\n", &e), BL_OK);
+    ck_assert_int_eq(bl_state_configure(&second, "T: 94\nseed: 1\n", &e), BL_EUSAGE);
+    ck_assert_ptr_nonnull(strstr(e.text, "seed is \"0\" there, not \"1\""));
+    bl_error_clear(&e);
+    ck_assert_int_eq(bl_state_open(&alone, "set", "T: 94\nseed: 0\n", &e), BL_EFAIL);
+    bl_error_clear(&e);
+    ck_assert_int_eq(bl_state_take(&alone, "set", &e), BL_EFAIL);
+    bl_error_clear(&e);
+    bl_state_close(&first);
+    bl_state_close(&second);
+    ck_assert_int_eq(bl_state_take(&alone, "set", &e), BL_OK);
+    ck_assert_int_eq(bl_state_share(&first, "set", &e), BL_EFAIL);
+    bl_state_close(&alone);
+    bl_error_clear(&e);
+    ck_assert_int_eq(bl_state_take(&alone, "elsewhere", &e), BL_EUSAGE);
+    ck_assert_int_ne(access("elsewhere", F_OK), 0);
+    unit_leave(directory);
+}
+END_TEST
+
+START_TEST(what_a_stage_was_made_with_holds_for_the_next)
+{
+    char directory[64];
+    unit_enter(directory);
+    struct bl_state s;
+    struct bl_error e = {0};
+    ck_assert_int_eq(bl_state_share(&s, "set", &e), BL_OK);
+    ck_assert_int_eq(bl_state_settle(&s, BL_STATE_SCAN, "fps: 4\ntasks: 3\ninputs: 7 abc\n", &e), BL_OK);
+    ck_assert_int_eq(bl_state_settle(&s, BL_STATE_SCAN, "fps: 4\ntasks: 4\ninputs: 7 abc\n", &e), BL_EUSAGE);
+    ck_assert_ptr_nonnull(strstr(e.text, "tasks is \"3\" there, not \"4\""));
+    bl_error_clear(&e);
+    ck_assert_int_eq(bl_state_configure(&s, "T: 9\nfps: 5\n", &e), BL_EUSAGE);
+    ck_assert_ptr_nonnull(strstr(e.text, "fps is \"4\" there, not \"5\""));
+    bl_error_clear(&e);
+    ck_assert_int_eq(bl_state_configure(&s, "T: 9\nfps: 4\n", &e), BL_OK);
+    bl_state_close(&s);
+    /* A run of its own with another configuration begins anew, the scan's parts go. */
+    ck_assert_int_eq(bl_state_open(&s, "set", "T: 9\nfps: 5\n", &e), BL_OK);
+    ck_assert_int_ne(access("set/.bload/" BL_STATE_SCAN, F_OK), 0);
+    bl_state_close(&s);
+    unit_leave(directory);
+}
+END_TEST
+
 static void add(TCase *tests)
 {
+    tcase_add_test(tests, tasks_share_what_a_run_has_for_itself);
+    tcase_add_test(tests, what_a_stage_was_made_with_holds_for_the_next);
     tcase_add_test(tests, a_run_goes_on_with_the_same_configuration_only);
     tcase_add_test(tests, a_directory_with_other_files_is_left_alone);
     tcase_add_test(tests, what_differs_is_named);

@@ -1,0 +1,142 @@
+#include "base/once.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+
+#define CHUNK ((size_t)1 << 16)
+#define SHOWN 80 /* bytes of a line that differs, before and from there on */
+
+/* 1: a file has the name already. Where there are no hard links, a rename that replaces nothing does, and where that is
+ * not to be had either, one that looks before. */
+static int name_once(const char *temporary, const char *path, struct bl_error *e)
+{
+    if (link(temporary, path) == 0)
+        return BL_OK;
+    if (errno == EEXIST)
+        return 1;
+    if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS && errno != EMLINK)
+        return bl_error_errno(e, BL_EFAIL, "cannot give %s its name", path);
+    if (renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
+        return BL_OK;
+    if (errno == EEXIST || access(path, F_OK) == 0)
+        return 1;
+    return rename(temporary, path) == 0 ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot give %s its name", path);
+}
+
+/* --- what differs ----------------------------------------------------------------------------------------------- */
+
+/* One of two files that are compared. */
+struct side {
+    const char *path;
+    int fd;
+    char data[CHUNK];
+    size_t size;
+};
+
+static int side_open(struct side *side, const char *path, struct bl_error *e)
+{
+    side->path = path;
+    side->fd = open(path, O_RDONLY | O_CLOEXEC);
+    return side->fd < 0 ? bl_error_errno(e, BL_EFAIL, "cannot open %s", path) : BL_OK;
+}
+
+static int side_fill(struct side *side, struct bl_error *e)
+{
+    side->size = 0;
+    while (side->size < CHUNK) {
+        ssize_t n = read(side->fd, side->data + side->size, CHUNK - side->size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return bl_error_errno(e, BL_EFAIL, "cannot read %s", side->path);
+        if (n == 0)
+            break;
+        side->size += (size_t)n;
+    }
+    return BL_OK;
+}
+
+/* The line that byte `at` is in, as far as it is in memory, and not too much of it; *size -1: it is no text. */
+static const char *line_at(const struct side *side, size_t at, int *size)
+{
+    size_t begin = at, end = at;
+    while (begin > 0 && side->data[begin - 1] != '\n' && at - begin < SHOWN)
+        begin--;
+    while (end < side->size && side->data[end] != '\n' && end - at < SHOWN)
+        end++;
+    *size = (int)(end - begin);
+    for (size_t i = begin; i < end; i++) {
+        if ((unsigned char)side->data[i] < ' ' && side->data[i] != '\t')
+            *size = -1;
+    }
+    return side->data + begin;
+}
+
+static int tell(const struct side *there, const struct side *here, int64_t offset, int64_t line, size_t at,
+                struct bl_error *e)
+{
+    int a_size, b_size;
+    const char *a = line_at(there, at, &a_size), *b = line_at(here, at, &b_size);
+    if (a_size < 0 || b_size < 0)
+        return bl_error_set(e, BL_EFAIL, "%s is there, and not as it would be made here: they differ in byte %" PRId64,
+                            there->path, offset + (int64_t)at);
+    return bl_error_set(e, BL_EFAIL,
+                        "%s is there, and not as it would be made here: line %" PRId64 " is \"%.*s\" there, \"%.*s\" "
+                        "here",
+                        there->path, line, a_size, a, b_size, b);
+}
+
+static int compare(struct side *there, struct side *here, struct bl_error *e)
+{
+    int64_t offset = 0, line = 1;
+    for (;;) {
+        int code = side_fill(there, e);
+        if (!code)
+            code = side_fill(here, e);
+        if (code)
+            return code;
+        size_t common = there->size < here->size ? there->size : here->size, at = 0;
+        for (; at < common && there->data[at] == here->data[at]; at++)
+            line += there->data[at] == '\n';
+        if (at < there->size || at < here->size)
+            return tell(there, here, offset, line, at, e);
+        if (common < CHUNK)
+            return 1;
+        offset += (int64_t)common;
+    }
+}
+
+static int compare_files(const char *there, const char *here, struct bl_error *e)
+{
+    struct side *side = calloc(2, sizeof *side);
+    if (!side)
+        return bl_error_memory(e);
+    side[0].fd = side[1].fd = -1;
+    int code = side_open(&side[0], there, e);
+    if (!code)
+        code = side_open(&side[1], here, e);
+    if (!code)
+        code = compare(&side[0], &side[1], e);
+    for (int i = 0; i < 2; i++) {
+        if (side[i].fd >= 0)
+            close(side[i].fd); /* read only: nothing can be lost by it */
+    }
+    free(side);
+    return code;
+}
+
+int bl_once_publish(const char *temporary, const char *path, struct bl_error *e)
+{
+    int code = name_once(temporary, path, e);
+    if (code)
+        return code < 0 ? code : compare_files(path, temporary, e);
+    return bl_io_sync_parent(path, e);
+}
