@@ -1,5 +1,6 @@
 #include "cmd/cmd.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -91,6 +92,25 @@ int bl_cmd_parse(struct bl_cmd *cmd, int argc, char **argv)
     return cmd->common.help ? print_help(cmd) : code;
 }
 
+static int exit_status(int code, bool partial)
+{
+    if (code == BL_EUSAGE)
+        return BL_EXIT_USAGE;
+    if (code < 0)
+        return BL_EXIT_FAILED;
+    return partial && code == BL_OK ? BL_EXIT_PARTIAL : BL_EXIT_DONE;
+}
+
+void bl_cmd_end_heartbeat(struct bl_cmd *cmd, struct bl_heartbeat *heartbeat, int code, bool partial)
+{
+    int caught = code < 0 ? bl_signals_caught(&cmd->cancel) : 0;
+    bl_heartbeat_end(heartbeat, caught ? 128 + caught : exit_status(code, partial),
+                     code < 0 && !caught ? cmd->error.text : NULL);
+    if (heartbeat->missed)
+        bl_cmd_say("%s: bload status was not told how it went, %" PRId64 " time%s: %s", cmd->name, heartbeat->missed,
+                   heartbeat->missed == 1 ? "" : "s", heartbeat->error.text);
+}
+
 int bl_cmd_end(struct bl_cmd *cmd, int code, bool partial)
 {
     int caught = bl_signals_caught(&cmd->cancel);
@@ -102,9 +122,5 @@ int bl_cmd_end(struct bl_cmd *cmd, int code, bool partial)
     bl_options_free(&cmd->options);
     if (code < 0 && caught)
         bl_signals_reraise(caught);
-    if (code == BL_EUSAGE)
-        return BL_EXIT_USAGE;
-    if (code < 0)
-        return BL_EXIT_FAILED;
-    return partial && code == BL_OK ? BL_EXIT_PARTIAL : BL_EXIT_DONE;
+    return exit_status(code, partial);
 }

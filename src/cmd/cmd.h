@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/option.h"
 #include "kind/kind.h"
+#include "run/heartbeat.h"
 
 enum bl_exit {
     BL_EXIT_DONE = 0,
@@ -54,6 +55,10 @@ int bl_cmd_parse(struct bl_cmd *cmd, int argc, char **argv);
 /* Ends a command: prints what went wrong, frees, and gives the exit status for the code: partial tells whether BL_OK
  * means BL_EXIT_PARTIAL. Raises a signal that was caught again. */
 int bl_cmd_end(struct bl_cmd *cmd, int code, bool partial);
+
+/* Ends the heartbeat of a command that is about to end so (the same code and partial as of bl_cmd_end, before it),
+ * while the lock is still held; says what kept beats from being written. */
+void bl_cmd_end_heartbeat(struct bl_cmd *cmd, struct bl_heartbeat *heartbeat, int code, bool partial);
 
 /* Writes a text to where the user named it; NULL or "-" is standard output. */
 int bl_cmd_write(const char *path, const struct bl_buffer *text, struct bl_error *e);

@@ -1,0 +1,275 @@
+#include "run/heartbeat.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/text.h"
+
+/* --- what it says ----------------------------------------------------------------------------------------------- */
+
+static const char *const states[] = {"running", "done", "failed", "stopped", NULL};
+
+const char *bl_beat_state_name(int64_t state)
+{
+    return states[state];
+}
+
+#define TEXT(label, member)                                                                                            \
+    {                                                                                                                  \
+        label, offsetof(struct bl_beat, member), sizeof((struct bl_beat *)0)->member, NULL                             \
+    }
+#define NUMBER(label, member)                                                                                          \
+    {                                                                                                                  \
+        label, offsetof(struct bl_beat, member), 0, NULL                                                               \
+    }
+#define WORD(label, member, names)                                                                                     \
+    {                                                                                                                  \
+        label, offsetof(struct bl_beat, member), 0, names                                                              \
+    }
+
+/* The lines of a file, in this order. A text has room for room bytes, its end included; what else is a number, or one
+ * of the names, by its place among them. */
+static const struct line {
+    const char *name;
+    size_t offset, room;
+    const char *const *names;
+} lines[] = {
+    TEXT("stage", stage),
+    NUMBER("task", task),
+    NUMBER("tasks", tasks),
+    TEXT("host", host),
+    NUMBER("pid", pid),
+    TEXT("job", job),
+    NUMBER("began", began),
+    NUMBER("updated", updated),
+    WORD("state", state, states),
+    NUMBER("status", status),
+    TEXT("doing", doing),
+    TEXT("unit", unit),
+    NUMBER("done", done),
+    NUMBER("total", total),
+    TEXT("step", step),
+    NUMBER("steps", steps),
+    NUMBER("steps left", steps_left),
+    NUMBER("milliseconds", milliseconds),
+    NUMBER("bytes", bytes),
+    TEXT("error", error),
+};
+
+#define LINES (sizeof lines / sizeof *lines)
+
+char *bl_beat_file(const char *stage, int64_t task, char out[BL_BEAT_FILE_MAX])
+{
+    bool scan = strcmp(stage, "scan") == 0;
+    snprintf(out, BL_BEAT_FILE_MAX, "%stask-%05" PRId64, scan ? "scan-" : "", task);
+    return out;
+}
+
+void bl_beat_format(const struct bl_beat *beat, struct bl_buffer *out)
+{
+    for (size_t i = 0; i < LINES; i++) {
+        const struct line *line = &lines[i];
+        const char *at = (const char *)beat + line->offset;
+        bl_buffer_printf(out, "%s: ", line->name);
+        if (line->room)
+            bl_text_escape(out, at, strlen(at));
+        else if (line->names)
+            bl_buffer_text(out, line->names[*(const int64_t *)(const void *)at]);
+        else
+            bl_buffer_int(out, *(const int64_t *)(const void *)at);
+        bl_buffer_byte(out, '\n');
+    }
+}
+
+/* A text is cut where it has no room. False: it is none. */
+static bool parse_text(char *at, size_t room, const char *value, size_t size)
+{
+    struct bl_buffer copy = {0};
+    bl_buffer_append(&copy, value, size);
+    int64_t plain = !size ? 0 : copy.data ? bl_text_unescape(copy.data, size) : -1;
+    bool good = plain >= 0 && !(size && memchr(copy.data, '\0', (size_t)plain));
+    snprintf(at, room, "%.*s", good ? (int)plain : 0, size ? copy.data : "");
+    bl_buffer_free(&copy);
+    return good;
+}
+
+static bool parse_value(const struct line *line, struct bl_beat *beat, const char *value, size_t size)
+{
+    char *at = (char *)beat + line->offset;
+    int64_t *number = (int64_t *)(void *)at;
+    if (line->room)
+        return parse_text(at, line->room, value, size);
+    if (!line->names)
+        return bl_text_to_int(value, size, -1, INT64_MAX, number);
+    for (*number = 0; line->names[*number]; ++*number) {
+        const char *name = line->names[*number];
+        if (strlen(name) == size && memcmp(name, value, size) == 0)
+            return true;
+    }
+    return false;
+}
+
+int bl_beat_parse(struct bl_beat *beat, const char *text, size_t size, struct bl_error *e)
+{
+    *beat = (struct bl_beat){.task = -1};
+    const char *line, *colon;
+    size_t at = 0, line_size;
+    while (bl_text_next_line(text, size, &at, &line, &line_size)) {
+        colon = memmem(line, line_size, ": ", 2);
+        if (!colon)
+            return bl_error_set(e, BL_EDATA, "a line without a name");
+        size_t name_size = (size_t)(colon - line), value_size = line_size - name_size - 2;
+        for (size_t i = 0; i < LINES; i++) {
+            bool named = strlen(lines[i].name) == name_size && memcmp(lines[i].name, line, name_size) == 0;
+            if (named && !parse_value(&lines[i], beat, colon + 2, value_size))
+                return bl_error_set(e, BL_EDATA, "a value of \"%s\" that cannot be", lines[i].name);
+        }
+    }
+    if (!beat->stage[0] || beat->task < 0 || beat->tasks <= beat->task || beat->tasks > BL_TASKS_MAX)
+        return bl_error_set(e, BL_EDATA, "it does not say whose task it tells of");
+    return BL_OK;
+}
+
+/* --- a process's own -------------------------------------------------------------------------------------------- */
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* A reader finds the old beat or the new one, never half of one. Nothing is synced: after a crash of the machine the
+ * task is silent either way. */
+static int replace(const struct bl_heartbeat *h, const struct bl_buffer *text, struct bl_error *e)
+{
+    int fd = open(h->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot create %s", h->temporary);
+    int code = bl_io_write(fd, text->data, text->size, h->temporary, e);
+    if (close(fd) != 0 && !code)
+        code = bl_error_errno(e, BL_EFAIL, "cannot close %s", h->temporary);
+    if (!code && rename(h->temporary, h->path) != 0)
+        code = bl_error_errno(e, BL_EFAIL, "cannot rename %s to %s", h->temporary, h->path);
+    if (code)
+        unlink(h->temporary);
+    return code;
+}
+
+static int beat(struct bl_heartbeat *h, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    h->written = now();
+    h->beat.updated = time(NULL);
+    bl_beat_format(&h->beat, &text);
+    int code = bl_buffer_check(&text, e);
+    if (!code)
+        code = replace(h, &text, e);
+    bl_buffer_free(&text);
+    return code;
+}
+
+static void try_beat(struct bl_heartbeat *h)
+{
+    if (beat(h, &h->error))
+        h->missed++;
+}
+
+/* "77_3", as Slurm itself names an element of an array. */
+static void name_job(char job[64])
+{
+    const char *array = getenv("SLURM_ARRAY_JOB_ID"), *element = getenv("SLURM_ARRAY_TASK_ID");
+    const char *alone = getenv("SLURM_JOB_ID");
+    if (array && element)
+        snprintf(job, 64, "%s_%s", array, element);
+    else if (alone)
+        snprintf(job, 64, "%s", alone);
+}
+
+void bl_heartbeat_begin(struct bl_heartbeat *h, const char *dir, const char *stage, const struct bl_task *task)
+{
+    *h = (struct bl_heartbeat){.beat = {.tasks = 1, .pid = getpid(), .began = time(NULL), .status = -1}};
+    snprintf(h->beat.stage, sizeof h->beat.stage, "%s", stage);
+    if (task->set) {
+        h->beat.task = task->index;
+        h->beat.tasks = task->count;
+    }
+    if (gethostname(h->beat.host, sizeof h->beat.host - 1) != 0)
+        h->beat.host[0] = '\0';
+    name_job(h->beat.job);
+    char file[BL_BEAT_FILE_MAX];
+    struct bl_buffer path = {0}, temporary = {0};
+    bl_buffer_printf(&path, "%s/.bload/%s", dir, bl_beat_file(stage, h->beat.task, file));
+    if (bl_buffer_check(&path, &h->error) || bl_io_temporary_name(path.data, &temporary, &h->error)) {
+        bl_buffer_free(&path);
+        bl_buffer_free(&temporary);
+        h->missed++;
+        return;
+    }
+    h->path = path.data;
+    h->temporary = temporary.data;
+    try_beat(h);
+}
+
+void bl_heartbeat_turn(struct bl_heartbeat *h, const char *doing)
+{
+    if (!h->path)
+        return;
+    h->beat.unit[0] = h->beat.step[0] = '\0';
+    h->beat.done = h->beat.total = h->beat.steps = h->beat.steps_left = h->beat.milliseconds = 0;
+    snprintf(h->beat.doing, sizeof h->beat.doing, "%s", doing);
+    try_beat(h);
+}
+
+static void note(struct bl_beat *b, const struct bl_progress *p)
+{
+    snprintf(b->doing, sizeof b->doing, "%s", p->what);
+    snprintf(b->unit, sizeof b->unit, "%s", p->unit);
+    snprintf(b->step, sizeof b->step, "%s", p->step ? p->step : "");
+    b->done = p->done;
+    b->total = p->total;
+    b->steps = p->steps;
+    b->steps_left = p->steps_left;
+    b->milliseconds = (int64_t)(bl_progress_seconds(p) * 1000);
+    b->bytes = p->bytes;
+}
+
+/* Every tick is noted, so that the last beat tells how far it came; what is new to do is told at once. */
+void bl_heartbeat_tick(struct bl_heartbeat *h, const struct bl_progress *progress)
+{
+    if (!h->path)
+        return;
+    bool turned = strcmp(h->beat.doing, progress->what) != 0;
+    note(&h->beat, progress);
+    if (turned || now() - h->written >= BL_HEARTBEAT_SECONDS)
+        try_beat(h);
+}
+
+void bl_heartbeat_end(struct bl_heartbeat *h, int status, const char *error)
+{
+    if (!h->path)
+        return;
+    bool done = status == 0 || status == 3;
+    h->beat.state = done ? BL_BEAT_DONE : status > 128 ? BL_BEAT_STOPPED : BL_BEAT_FAILED;
+    h->beat.status = status;
+    snprintf(h->beat.error, sizeof h->beat.error, "%s", error ? error : "");
+    struct bl_error e = {0};
+    int code = beat(h, &e);
+    char *slash = strrchr(h->path, '/');
+    *slash = '\0';
+    if (code && (access(h->path, F_OK) == 0 || errno != ENOENT)) {
+        bl_error_set(&h->error, e.code, "%s", e.text);
+        h->missed++;
+    }
+    free(h->path);
+    free(h->temporary);
+    h->path = h->temporary = NULL;
+}
