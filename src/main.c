@@ -16,6 +16,7 @@ static const struct {
     {"plan", bl_cmd_plan, "decide which sequence goes into which block, and where"},
     {"compare", bl_cmd_compare, "show every strategy side by side"},
     {"pack", bl_cmd_pack, "turn sources into a dataset of fixed-size blocks"},
+    {"finish", bl_cmd_finish, "make a dataset of the shards that several tasks wrote"},
     {"verify", bl_cmd_verify, "check every byte and every table of a dataset"},
     {"info", bl_cmd_info, "say what is in a dataset"},
 };

@@ -169,12 +169,18 @@ int bl_io_publish(const char *from, const char *to, struct bl_error *e)
     return bl_io_sync_parent(to, e);
 }
 
+void bl_io_host(char host[65])
+{
+    memset(host, 0, 65);
+    if (gethostname(host, 64) != 0 || strchr(host, '/'))
+        host[0] = '\0';
+}
+
 int bl_io_temporary_name(const char *path, struct bl_buffer *name, struct bl_error *e)
 {
-    char host[65] = "";
+    char host[65];
     unsigned random = 0;
-    if (gethostname(host, sizeof host - 1) != 0 || strchr(host, '/'))
-        host[0] = '\0';
+    bl_io_host(host);
     /* Containers may have one name and one process each. Where there is no randomness, host and process must do. */
     if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random)
         random = 0;

@@ -36,6 +36,9 @@ int bl_io_unnamed(const char *dir, struct bl_error *e);
 /* Renames from to to and makes that durable. Both in one directory. */
 int bl_io_publish(const char *from, const char *to, struct bl_error *e);
 
+/* The machine's name, "" where it has none that can be part of a file's. */
+void bl_io_host(char host[65]);
+
 /* A name for what shall be path when it is whole, "PATH.part-HOST-PID-RANDOM": of two who are at the same file, on
  * whatever machine, each has its own. Appended to name. */
 int bl_io_temporary_name(const char *path, struct bl_buffer *name, struct bl_error *e);

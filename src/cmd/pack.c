@@ -9,14 +9,13 @@
 #include "cmd/lengths.h"
 #include "cmd/packing.h"
 #include "cmd/summary.h"
-#include "run/fields.h"
+#include "plan/options.h"
 #include "run/memory.h"
 #include "run/pack.h"
 #include "run/scatter.h"
 #include "run/signals.h"
-#include "store/index.h"
 #include "store/jpeg.h"
-#include "store/plantable.h"
+#include "store/folders.h"
 #include "store/shard.h"
 
 static const struct bl_option table[] = {
@@ -70,70 +69,6 @@ static int settle(struct bl_cmd *cmd, struct bl_packing *p)
     return bl_cmd_require_T(cmd);
 }
 
-/* --- plan and format ------------------------------------------------------------------------------------------- */
-
-static int get_plan(struct bl_packing *p, struct bl_error *e)
-{
-    const struct bl_sequences *t = &p->table;
-    p->plan_options.group = t->group;
-    int code = bl_lengths_settle(t, &p->plan_options, e);
-    if (!code && !p->plan_path)
-        code = bl_lengths_check(t, &p->plan_options, e);
-    if (code || !p->plan_path)
-        return code ? code : bl_plan_make(&p->plan, t->length, t->count, &p->plan_options, e);
-    int64_t T;
-    code = bl_plan_T(&T, t->length, t->count, &p->plan_options, e);
-    size_t size = strlen(p->plan_path);
-    if (!code && size > 12 && strcmp(p->plan_path + size - 12, ".safetensors") == 0)
-        return bl_index_load(&p->plan, p->plan_path, T, t->length, t->count, e);
-    return code ? code : bl_plantable_read(&p->plan, p->plan_path, T, t->length, t->count, e);
-}
-
-/* Every field that can be is encoded. */
-static int set_encoding(struct bl_packing *p, struct bl_error *e)
-{
-    const struct bl_fields *fields = &p->format.fields;
-    enum bl_encoding_kind kind = p->options.encode.kind;
-    struct bl_buffer names = {0};
-    bool any = kind == BL_ENCODING_RAW;
-    for (int f = 0; f < fields->count; f++) {
-        bool takes = bl_encoding_takes(kind, &fields->field[f]);
-        any |= takes;
-        if (takes)
-            p->format.encoding[f] = p->options.encode;
-        bl_buffer_printf(&names, "%s%s", f ? ", " : "", fields->field[f].name);
-    }
-    int code = bl_buffer_check(&names, e);
-    if (!code && !any)
-        code =
-            bl_error_set(e, BL_EUSAGE, "--encode is for pictures, U8 [n,T,H,W,3]%s: there is no such field among: %s",
-                         kind == BL_ENCODING_JPEG ? " with sides up to 65535" : "", names.data);
-    bl_buffer_free(&names);
-    return code;
-}
-
-static int make_format(struct bl_cmd *cmd, struct bl_packing *p)
-{
-    struct bl_error *e = &cmd->error;
-    int code = bl_fields_settle(&p->format.fields, p->inputs.kind, p->inputs.kind_config, &p->env, &p->table,
-                                p->inputs.base, p->workers, e);
-    if (code)
-        return code;
-    p->format.T = p->plan.T;
-    p->format.S = p->plan.max_sequences;
-    p->format.blocks = (int64_t)p->plan.blocks;
-    p->format.has_source_start = p->plan.cut > 0;
-    p->format.has_segment_ids = p->options.segment_ids;
-    p->format.compressed = p->options.compress.on;
-    p->format.level = p->options.compress.level;
-    code = set_encoding(p, e);
-    if (!code)
-        code = bl_packing_attributes(p, e);
-    if (!code)
-        code = bl_plan_digest(&p->plan, p->table.length, p->format.plan_digest, e);
-    return code ? code : bl_format_init(&p->format, p->options.shard_size, e);
-}
-
 /* --- packing ---------------------------------------------------------------------------------------------------- */
 
 static int take_outcome(void *sink, const struct bl_row *row, const struct bl_outcome *outcome, struct bl_error *e)
@@ -142,6 +77,7 @@ static int take_outcome(void *sink, const struct bl_row *row, const struct bl_ou
     struct bl_row told = *row;
     told.reason = outcome->text;
     told.status = outcome->failed ? BL_ROW_FAILED : BL_ROW_OK;
+    p->partial |= p->task.set; /* of a task, what it met itself */
     if (outcome->failed) {
         uint8_t *bits = &p->failed[outcome->row / 8], bit = (uint8_t)(1u << outcome->row % 8);
         if (*bits & bit)
@@ -190,6 +126,17 @@ static int scatter(struct bl_cmd *cmd, struct bl_packing *p, struct bl_pack *job
     return code;
 }
 
+/* What earlier runs left half-written; a task leaves alone what others may be at. */
+static int sweep(const struct bl_packing *p, struct bl_error *e)
+{
+    int code = bl_folders_prepare(p->output, e);
+    if (!code && p->task.set)
+        return bl_folders_sweep_abandoned(p->output, e);
+    if (!code)
+        code = bl_folders_sweep(p->output, e);
+    return code ? code : bl_finish_sweep(p->output, e);
+}
+
 static int write_shards(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_pack job = {.dir = p->output,
@@ -207,16 +154,17 @@ static int write_shards(struct bl_cmd *cmd, struct bl_packing *p)
                           .outcome = take_outcome,
                           .tick = tick_pack,
                           .sink = p};
+    int64_t begin, end;
+    bl_task_range(&p->task, bl_format_shards(&p->format), &job.shard_begin, &job.shard_end);
+    bl_pack_blocks(&job, &begin, &end);
+    p->shard_begin = job.shard_begin;
+    p->shard_end = job.shard_end;
     p->failed = calloc(p->table.count / 8 + 1, 1);
-    int code = p->failed ? bl_shard_prepare(p->output, &cmd->error) : bl_error_memory(&cmd->error);
-    if (!code)
-        code = bl_shard_sweep(p->output, &cmd->error);
-    if (!code)
-        code = bl_finish_sweep(p->output, &cmd->error);
+    int code = p->failed ? sweep(p, &cmd->error) : bl_error_memory(&cmd->error);
     if (!code)
         code = scatter(cmd, p, &job);
     bl_progress_start(&p->progress, cmd->common.quiet, "pack", "blocks",
-                      bl_kind_steps(p->inputs.kind, p->inputs.kind_config), (int64_t)p->plan.blocks);
+                      bl_kind_steps(p->inputs.kind, p->inputs.kind_config), end - begin);
     if (!code)
         code = bl_pack_run(&job, &cmd->error);
     p->seconds = bl_progress_seconds(&p->progress);
@@ -231,44 +179,50 @@ static int finish(struct bl_cmd *cmd, struct bl_packing *p)
                             .table = &p->table,
                             .plan = &p->plan,
                             .plan_options = &p->plan_options,
+                            .manifest = &p->manifest,
                             .kind = p->inputs.kind,
-                            .config = p->inputs.kind_config,
-                            .format = &p->format,
-                            .identity = p->identity.data,
-                            .simd = bl_simd_name(p->env.simd)};
+                            .config = p->inputs.kind_config};
     int code = bl_finish_run(&job, &p->finished, &cmd->error);
     if (!code && p->inputs.kind->clear)
         code = p->inputs.kind->clear(p->inputs.kind_config, &p->env, &cmd->error);
     if (!code)
         code = bl_state_remove(&p->state, &cmd->error);
-    p->partial = p->finished.skipped > p->finished.empty || p->finished.failed || p->finished.damaged;
+    p->partial = bl_finished_partial(&p->finished);
     return code;
 }
 
 static void say_summary(const struct bl_packing *p)
 {
-    char a[32], b[32], c[32];
     const struct bl_finished *f = &p->finished;
-    bl_summary_plan(&p->plan, &p->plan_options);
-    int64_t shards = bl_format_shards(&p->format), num, den;
+    int64_t num, den;
     double rate = p->seconds > 0 ? (double)p->steps / p->seconds : 0;
-    bl_cmd_say("%s: %s shard%s, %s; %s %s/s", p->output, bl_text_count(a, shards), shards == 1 ? "" : "s",
-               bl_text_size(b, f->bytes), bl_text_count(c, (int64_t)rate),
-               bl_kind_steps(p->inputs.kind, p->inputs.kind_config));
+    bl_summary_plan(&p->plan, &p->plan_options);
+    bl_summary_dataset(p->output, &p->format, f, (int64_t)rate, bl_kind_steps(p->inputs.kind, p->inputs.kind_config));
     if (p->inputs.kind->rate && p->inputs.kind->rate(p->table.sampling, &num, &den))
         bl_cmd_say("%.3f hours, read at %.0f times real time",
                    (double)(p->plan.steps - p->plan.deleted) * (double)den / (double)num / 3600,
                    rate * (double)den / (double)num);
-    if (p->partial)
-        bl_cmd_say("%" PRId64 " input%s skipped, %" PRId64 " failed (%" PRId64 " steps left as zeros), %" PRId64
-                   " damaged: sequences.tsv names them",
-                   f->skipped, f->skipped == 1 ? "" : "s", f->failed, f->failed_steps, f->damaged);
-    bl_inputs_say_adjusted(f->adjusted);
-    bl_inputs_say_remarks(&f->remarks);
+    bl_summary_finished(f);
     bl_inputs_say_untold(&p->inputs, f->empty, p->untold);
     bl_packing_say_attributes(p);
     bl_inputs_say_unused(&p->inputs);
     bl_inputs_say_ignored(&p->inputs);
+}
+
+static void say_task(const struct bl_packing *p)
+{
+    char a[32], b[32];
+    const struct bl_task *task = &p->task;
+    int64_t shards = bl_format_shards(&p->format);
+    if (p->shard_begin == p->shard_end)
+        bl_cmd_say("task %" PRId64 "/%" PRId64 ": nothing to do, there are %s shards for %" PRId64
+                   " tasks (a smaller --shard-size makes more)",
+                   task->index, task->count, bl_text_count(a, shards), task->count);
+    else
+        bl_cmd_say("task %" PRId64 "/%" PRId64 ": shards %" PRId64 " to %" PRId64 " of %s are done; %s %s/s",
+                   task->index, task->count, p->shard_begin, p->shard_end - 1, bl_text_count(a, shards),
+                   bl_text_count(b, p->seconds > 0 ? (int64_t)((double)p->steps / p->seconds) : 0),
+                   bl_kind_steps(p->inputs.kind, p->inputs.kind_config));
 }
 
 /* --- the command ------------------------------------------------------------------------------------------------ */
@@ -287,22 +241,24 @@ static int print_config(struct bl_cmd *cmd, const struct bl_packing *p)
 static int build(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_error *e = &cmd->error;
-    int code = bl_state_open(&p->state, p->output, p->identity.data, e);
+    int code = bl_packing_enter(cmd, p);
     if (!code)
         code = bl_packing_table(cmd, p);
     if (!code)
-        code = get_plan(p, e);
+        code = bl_packing_plan(p, e);
     if (!code)
-        code = make_format(cmd, p);
+        code = bl_packing_format(p, e);
     if (!code)
         code = bl_memory_settle(p->options.memory, &p->table, &p->plan, &p->format, p->inputs.kind->reader_memory,
                                 &p->workers, &p->slots, &p->memory, e);
     if (!code)
-        code = write_shards(cmd, p);
+        code = bl_packing_draft(p, e);
     if (!code)
+        code = write_shards(cmd, p);
+    if (!code && !p->task.set)
         code = finish(cmd, p);
     if (!code && !cmd->common.quiet)
-        say_summary(p);
+        p->task.set ? say_task(p) : say_summary(p);
     return code;
 }
 
@@ -310,6 +266,8 @@ static int run(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_error *e = &cmd->error;
     int code = settle(cmd, p);
+    if (!code)
+        code = bl_task_settle(&p->task, e);
     if (code || p->print_config)
         return code ? code : print_config(cmd, p);
     bl_signals_install(&cmd->cancel);
@@ -332,6 +290,7 @@ static void free_packing(struct bl_packing *p)
 {
     bl_state_close(&p->state);
     bl_plan_free(&p->plan);
+    bl_manifest_free(&p->manifest);
     bl_values_free(&p->values);
     bl_buffer_free(&p->attributes_said);
     bl_sequences_close(&p->table);
@@ -351,11 +310,13 @@ int bl_cmd_pack(int argc, char **argv)
                          .usage =
                              "SOURCE... -T N -o DIR [options]\n"
                              "       bload pack -c dataset.yaml -o DIR [options]\n\n"
-                             "Turns sources into a dataset directory. Stopped anywhere, the same command goes on."};
+                             "Turns sources into a dataset directory. Stopped anywhere, the same command goes on.\n"
+                             "With --task i/N, one of N processes that share the work; bload finish comes last."};
     const struct bl_option_group output[] = {{"Output", bl_pack_option_table, &p.options}, {0}};
     const struct bl_option_group others[] = {
         {"Planning", bl_plan_option_table, &p.plan_options},
         {"Strategy", bl_plan_strategy_table, &p.plan_options},
+        {"Tasks", bl_task_option_table, &p.task},
         {"Configuration", table, &p},
         {"General", bl_common_threads_table, &cmd.common},
         {0},

@@ -106,7 +106,7 @@ int bl_packing_find(struct bl_cmd *cmd, struct bl_packing *p)
     if (!code && !p->sequences_path)
         code =
             bl_scan_compare(&p->inputs.files, p->inputs.base, p->inputs.kind, p->inputs.kind_config, &table_there, e);
-    if (!code)
+    if (!code && !p->task.set)
         code = bl_state_clear(p->output, e);
     if (!code) {
         p->partial = !bl_sequences_clean(&table_there);
@@ -143,10 +143,43 @@ int bl_packing_simd(struct bl_packing *p, struct bl_error *e)
 {
     int code = BL_OK;
     p->env.simd = bl_simd_best();
+    p->simd_free = !p->options.simd;
     if (p->options.simd)
         p->env.simd = (enum bl_simd)(p->options.simd - 1);
     else
         code = recorded_simd(p, &p->env.simd, e);
     p->options.simd = (int)p->env.simd + 1; /* what identifies the dataset is the level, not how it was chosen */
     return code ? code : bl_simd_apply(p->env.simd, e);
+}
+
+/* Others may have begun in the meantime, on a machine with another level: then theirs holds. */
+static int follow(struct bl_cmd *cmd, struct bl_packing *p, const struct bl_error *differs)
+{
+    struct bl_error *e = &cmd->error;
+    enum bl_simd level = p->env.simd;
+    int code = p->simd_free ? recorded_simd(p, &level, e) : BL_OK;
+    if (!code && level == p->env.simd)
+        return bl_error_set(e, differs->code, "%s", differs->text);
+    p->env.simd = level;
+    p->options.simd = (int)level + 1;
+    if (!code)
+        code = bl_simd_apply(level, e);
+    bl_buffer_clear(&p->identity);
+    if (!code)
+        code = bl_packing_identify(cmd, p);
+    return code ? code : bl_state_configure(&p->state, p->identity.data, e);
+}
+
+int bl_packing_enter(struct bl_cmd *cmd, struct bl_packing *p)
+{
+    struct bl_error differs = {0};
+    if (!p->task.set)
+        return bl_state_open(&p->state, p->output, p->identity.data, &cmd->error);
+    int code = bl_state_share(&p->state, p->output, &cmd->error);
+    if (code)
+        return code;
+    code = bl_state_configure(&p->state, p->identity.data, &differs);
+    if (code == BL_EUSAGE)
+        return follow(cmd, p, &differs);
+    return code ? bl_error_set(&cmd->error, code, "%s", differs.text) : BL_OK;
 }

@@ -76,6 +76,17 @@ static int run_scan(struct bl_cmd *cmd, struct bl_packing *p, struct bl_output *
     return code;
 }
 
+/* The table is whole. Of several tasks the first one's stays, and the others must have made the same. */
+static int put(const struct bl_packing *p, struct bl_output *out, struct bl_error *e)
+{
+    if (!p->task.set)
+        return bl_output_commit(out, e);
+    int code = bl_output_publish(out, e);
+    if (code < 0)
+        bl_error_prefix(e, "this task sees other inputs than those before");
+    return code < 0 ? code : BL_OK;
+}
+
 static int scan(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_output out = {0};
@@ -83,19 +94,7 @@ static int scan(struct bl_cmd *cmd, struct bl_packing *p)
     if (!code)
         code = run_scan(cmd, p, &out);
     if (!code)
-        code = bl_output_commit(&out, &cmd->error);
-    bl_output_abort(&out);
-    return code;
-}
-
-static int join_table(struct bl_packing *p, struct bl_error *e)
-{
-    struct bl_output out = {0};
-    int code = bl_output_open(&out, p->state.sequences, e);
-    if (!code)
-        code = bl_table_join(p->sequences_path, p->inputs.attributes, &out, take_scan_fault, p, e);
-    if (!code)
-        code = bl_output_commit(&out, e);
+        code = put(p, &out, &cmd->error);
     bl_output_abort(&out);
     return code;
 }
@@ -103,12 +102,18 @@ static int join_table(struct bl_packing *p, struct bl_error *e)
 /* A table that was given is copied: the run must go on with the same one. */
 static int copy_table(struct bl_packing *p, struct bl_error *e)
 {
-    if (p->inputs.attributes)
-        return join_table(p, e);
+    struct bl_output out = {0};
     struct bl_buffer text = {0};
-    int code = bl_io_slurp(p->sequences_path, SIZE_MAX / 4, &text, e);
+    int code = bl_output_open(&out, p->state.sequences, e);
+    if (!code && p->inputs.attributes)
+        code = bl_table_join(p->sequences_path, p->inputs.attributes, &out, take_scan_fault, p, e);
+    else if (!code)
+        code = bl_io_slurp(p->sequences_path, SIZE_MAX / 4, &text, e);
+    if (!code && text.size)
+        code = bl_output_write(&out, text.data, text.size, e);
     if (!code)
-        code = bl_io_replace(p->state.sequences, text.data, text.size, e);
+        code = put(p, &out, e);
+    bl_output_abort(&out);
     bl_buffer_free(&text);
     return code;
 }
@@ -222,7 +227,8 @@ int bl_packing_table(struct bl_cmd *cmd, struct bl_packing *p)
         code = bl_sequences_open_grouped(&p->table, &path, 1, p->options.group_by, e);
     else if (!code)
         code = bl_sequences_open(&p->table, &path, 1, false, e);
-    if (!code && found && !p->sequences_path)
+    /* Of many tasks each would look at all files; what changed is noticed when it is read. */
+    if (!code && found && !p->sequences_path && !p->task.set)
         code = bl_scan_compare(&p->inputs.files, p->inputs.base, p->inputs.kind, p->inputs.kind_config, &p->table, e);
     if (!code)
         code = check_table(p, e);

@@ -1,5 +1,6 @@
-/* What the parts of `bload pack` share: the command itself (pack.c), the table of its inputs (pack_table.c), and what
- * makes a dataset the same as the one that is there (pack_identity.c), and attributes (pack_attributes.c). */
+/* What the parts of `bload pack` share: the command itself (pack.c), the table of its inputs (pack_table.c), what makes
+ * a dataset the same as the one that is there (pack_identity.c), plan and format (pack_plan.c), and attributes
+ * (pack_attributes.c). */
 #ifndef BL_PACKING_H
 #define BL_PACKING_H
 
@@ -9,12 +10,15 @@
 #include "run/options.h"
 #include "run/progress.h"
 #include "run/state.h"
+#include "run/task.h"
 #include "store/format.h"
+#include "store/manifest.h"
 #include "store/sequences.h"
 #include "store/values.h"
 
 struct bl_packing {
     bool print_config;
+    struct bl_task task;
     struct bl_pack_options options;
     struct bl_plan_options plan_options;
     struct bl_inputs inputs;
@@ -22,12 +26,15 @@ struct bl_packing {
     char *sequences_path, *plan_path;
     struct bl_buffer identity;
     struct bl_kind_env env;
+    bool simd_free; /* the level was not said: whoever begins the dataset decides */
     struct bl_state state;
     char *spool;    /* directory of --spool, or the state's own: owned only in the first case */
     int64_t untold; /* faults of the scan that were not told one by one */
     struct bl_sequences table;
     struct bl_plan plan;
     struct bl_format format;
+    struct bl_manifest manifest;      /* the draft of it */
+    int64_t shard_begin, shard_end;   /* this task's, or all */
     struct bl_values values;          /* of the format's attributes */
     struct bl_buffer attributes_said; /* which columns became attributes, for the summary */
     int workers, slots;
@@ -35,7 +42,7 @@ struct bl_packing {
     struct bl_progress progress;
     int64_t useless; /* inputs of no use so far: skipped or failed */
     uint8_t *failed; /* a bit per sequence: it has been told, for an earlier piece */
-    bool partial;    /* the status that BL_OK ends with */
+    bool partial;    /* decides the status that BL_OK ends with */
     struct bl_finished finished;
     double seconds;
     int64_t steps; /* read in this run */
@@ -47,6 +54,15 @@ int bl_packing_kind(struct bl_cmd *cmd, struct bl_packing *p);
 /* Gets the table of the scan in DIR/.bload: made now, copied from --sequences, or found there and compared with the
  * inputs. It must be of one kind, and scanned as the options say. */
 int bl_packing_table(struct bl_cmd *cmd, struct bl_packing *p);
+
+/* Makes the plan, or takes the one that was given or that others left in DIR/.bload; a task leaves its own there. */
+int bl_packing_plan(struct bl_packing *p, struct bl_error *e);
+
+/* The layout of the shards. */
+int bl_packing_format(struct bl_packing *p, struct bl_error *e);
+
+/* The draft of the manifest, which lies in DIR/.bload from then on. */
+int bl_packing_draft(struct bl_packing *p, struct bl_error *e);
 
 /* No column of the table of attributes may be called like a tensor that the shards will have. BL_EUSAGE. */
 int bl_packing_check_attributes(const struct bl_packing *p, struct bl_error *e);
@@ -67,6 +83,9 @@ int bl_packing_tolerate_damage(const struct bl_packing *p, const struct bl_row *
 
 /* Chooses the SIMD level and applies it: --simd, or what a dataset here began with, or the best of this machine. */
 int bl_packing_simd(struct bl_packing *p, struct bl_error *e);
+
+/* Opens DIR/.bload with this configuration, for this run alone or, with a task, along with others. */
+int bl_packing_enter(struct bl_cmd *cmd, struct bl_packing *p);
 
 /* Sets p->identity: everything that decides the dataset's bytes beside the contents of the inputs and the versions. */
 int bl_packing_identify(struct bl_cmd *cmd, struct bl_packing *p);

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "cmd/inputs.h"
 
 void bl_summary_plan(const struct bl_plan *plan, const struct bl_plan_options *options)
 {
@@ -30,4 +31,24 @@ void bl_summary_plan(const struct bl_plan *plan, const struct bl_plan_options *o
     if (plan->deleted || plan->cut || plan->dropped)
         bl_cmd_say("deleted %s steps; cut %s sequences; dropped %s sequences", bl_text_count(a, plan->deleted),
                    bl_text_count(b, plan->cut), bl_text_count(c, plan->dropped));
+}
+
+void bl_summary_dataset(const char *dir, const struct bl_format *format, const struct bl_finished *finished,
+                        int64_t rate, const char *steps)
+{
+    char a[32], b[32], c[32];
+    int64_t shards = bl_format_shards(format);
+    bl_cmd_say("%s: %s shard%s, %s%s%s%s%s%s", dir, bl_text_count(a, shards), shards == 1 ? "" : "s",
+               bl_text_size(b, finished->bytes), steps ? "; " : "", steps ? bl_text_count(c, rate) : "",
+               steps ? " " : "", steps ? steps : "", steps ? "/s" : "");
+}
+
+void bl_summary_finished(const struct bl_finished *f)
+{
+    if (bl_finished_partial(f))
+        bl_cmd_say("%" PRId64 " input%s skipped, %" PRId64 " failed (%" PRId64 " steps left as zeros), %" PRId64
+                   " damaged: sequences.tsv names them",
+                   f->skipped, f->skipped == 1 ? "" : "s", f->failed, f->failed_steps, f->damaged);
+    bl_inputs_say_adjusted(f->adjusted);
+    bl_inputs_say_remarks(&f->remarks);
 }

@@ -7,12 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bload.h"
 #include "run/outcome.h"
 #include "store/index.h"
-#include "store/jpeg.h"
 #include "store/manifest.h"
-#include "store/seekable.h"
 #include "store/shard.h"
 #include "store/shards.h"
 
@@ -20,6 +17,29 @@
 
 /* What the manifest vouches for beside the shards. */
 static const char *const files[] = {SEQUENCES_FILE, BL_SHARDS_FILE, BL_INDEX_FILE, NULL};
+
+static const struct bl_format *format_of(const struct bl_finish *f)
+{
+    return &f->manifest->format;
+}
+
+/* Shards that are lacking are told all at once: whoever packs them must know how many there are. */
+static int tell_lacking(const struct bl_finish *f, int64_t first, struct bl_error *e)
+{
+    int64_t lacking = 0, shards = bl_format_shards(format_of(f));
+    for (int64_t s = first; s < shards; s++) {
+        struct bl_shard_record record = {0};
+        int found = bl_shard_find(format_of(f), f->dir, s, &record, e);
+        bl_shard_record_free(&record);
+        if (found < 0)
+            return found;
+        lacking += !found;
+    }
+    return bl_error_set(e, BL_EFAIL,
+                        "%s: %" PRId64 " of %" PRId64 " shards are not there, the first is %" PRId64
+                        ": bload pack makes them, with the options as before",
+                        f->dir, lacking, shards, first);
+}
 
 /* shards.tsv and the index, both out of the shards' records; what the records tell of sequences goes to outcomes. */
 static int write_shards(const struct bl_finish *f, struct bl_outcomes *outcomes, struct bl_finished *result,
@@ -29,18 +49,18 @@ static int write_shards(const struct bl_finish *f, struct bl_outcomes *outcomes,
     struct bl_index_writer index = {0};
     int code = bl_shards_open(&shards, f->dir, e);
     if (!code)
-        code = bl_index_begin(&index, f->dir, f->plan, f->table->length, f->format->fields.count, e);
-    for (int64_t s = 0; s < bl_format_shards(f->format) && !code; s++) {
+        code = bl_index_begin(&index, f->dir, f->plan, f->table->length, format_of(f)->fields.count, e);
+    for (int64_t s = 0; s < bl_format_shards(format_of(f)) && !code; s++) {
         struct bl_shard_record record = {0};
-        int found = bl_shard_find(f->format, f->dir, s, &record, e);
+        int found = bl_shard_find(format_of(f), f->dir, s, &record, e);
         code = found < 0 ? found : BL_OK;
         if (!found)
-            code = bl_error_set(e, BL_EFAIL, "shard %lld of %s is not there any more", (long long)s, f->dir);
+            code = tell_lacking(f, s, e);
         if (!code)
-            code = bl_shards_add(&shards, f->format, &record, e);
+            code = bl_shards_add(&shards, format_of(f), &record, e);
         if (!code)
             code = bl_index_checksums(&index, record.block_checksum,
-                                      (size_t)record.blocks * (size_t)f->format->fields.count, e);
+                                      (size_t)record.blocks * (size_t)format_of(f)->fields.count, e);
         if (!code)
             code = bl_outcomes_parse(outcomes, record.notes, record.notes_size, e);
         result->bytes += record.bytes;
@@ -113,7 +133,7 @@ static void count(const struct bl_finish *f, struct bl_finished *result, const s
     result->failed += row->status == BL_ROW_FAILED;
     result->damaged += row->status == BL_ROW_OK && *row->reason;
     result->adjusted += row->status == BL_ROW_OK && bl_row_adjusted(row);
-    if (row->status == BL_ROW_OK && f->kind->remark)
+    if (row->status == BL_ROW_OK && f->kind && f->kind->remark)
         f->kind->remark(f->config, row, &result->remarks);
 }
 
@@ -167,65 +187,22 @@ static int write_sequences(const struct bl_finish *f, const struct bl_outcomes *
     return code;
 }
 
-struct version_sink {
-    struct bl_manifest *manifest;
-    struct bl_error *e;
-    int code;
-};
-
-/* Kinds that are joined may have libraries in common. */
-static void add_version(void *sink_, const char *name, const char *version)
-{
-    struct version_sink *sink = sink_;
-    struct bl_manifest_pairs *known = &sink->manifest->libraries;
-    for (size_t i = 0; i < known->count && !sink->code; i++) {
-        if (strcmp(known->pair[i].name, name) == 0)
-            return;
-    }
-    if (!sink->code)
-        sink->code = bl_manifest_pair(known, name, version, sink->e);
-}
-
-static int describe_field(const struct bl_finish *f, int i, struct bl_manifest *m, struct bl_error *e)
-{
-    struct bl_buffer made = {0};
-    f->kind->describe(f->config, &f->format->fields.field[i], &made);
-    int code = bl_buffer_check(&made, e);
-    if (!code)
-        code = bl_manifest_text(&m->made[i], made.data, e);
-    bl_buffer_free(&made);
-    return code;
-}
-
+/* The draft, with what packing found out and what there is now. */
 static int write_manifest(const struct bl_finish *f, const struct bl_finished *result, struct bl_error *e)
 {
-    struct bl_manifest m = {.skipped = result->skipped,
-                            .failed = result->failed,
-                            .failed_steps = result->failed_steps,
-                            .format = *f->format};
-    struct version_sink sink = {&m, e, BL_OK};
-    bl_words_of_plan(&m.words, f->plan, f->plan_options);
-    int code = bl_manifest_text(&m.tool, BLOAD_VERSION, e);
-    if (!code)
-        code = bl_manifest_text(&m.simd, f->simd, e);
-    for (int i = 0; i < f->format->fields.count && !code; i++)
-        code = describe_field(f, i, &m, e);
-    if (!code) {
-        f->kind->versions(f->config, add_version, &sink);
-        if (f->format->compressed)
-            add_version(&sink, "zstd", bl_compressor_version());
-        if (bl_format_encodes(f->format, BL_ENCODING_JPEG))
-            add_version(&sink, "libjpeg-turbo", bl_jpeg_version());
-        code = sink.code;
-    }
-    if (!code)
-        code = bl_manifest_configure(&m, f->identity, e);
+    struct bl_manifest *m = f->manifest;
+    int code = BL_OK;
+    m->skipped = result->skipped;
+    m->failed = result->failed;
+    m->failed_steps = result->failed_steps;
     for (int i = 0; files[i] && !code; i++)
-        code = bl_manifest_add_file(&m, f->dir, files[i], e);
-    if (!code)
-        code = bl_manifest_write(&m, f->dir, e);
-    bl_manifest_free(&m);
-    return code;
+        code = bl_manifest_add_file(m, f->dir, files[i], e);
+    return code ? code : bl_manifest_write(m, f->dir, e);
+}
+
+bool bl_finished_partial(const struct bl_finished *f)
+{
+    return f->skipped > f->empty || f->failed || f->damaged;
 }
 
 int bl_finish_run(const struct bl_finish *f, struct bl_finished *result, struct bl_error *e)

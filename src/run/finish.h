@@ -6,19 +6,17 @@
 
 #include "kind/kind.h"
 #include "plan/plan.h"
-#include "store/format.h"
+#include "store/manifest.h"
 #include "store/sequences.h"
 
 struct bl_finish {
     const char *dir;
     const struct bl_sequences *table; /* of the scan */
     const struct bl_plan *plan;
-    const struct bl_plan_options *plan_options;
-    const struct bl_kind *kind;
-    const void *config; /* of that kind */
-    const struct bl_format *format;
-    const char *identity; /* the configuration: "name: value" lines */
-    const char *simd;     /* the level's name */
+    const struct bl_plan_options *plan_options; /* for why the plan left sequences out */
+    struct bl_manifest *manifest;               /* the draft (run/manifest_draft.h), which is filled in */
+    const struct bl_kind *kind;                 /* for remarks, or NULL: none */
+    const void *config;                         /* of that kind */
 };
 
 /* What became of the inputs, for the exit status and the summary. */
@@ -29,6 +27,9 @@ struct bl_finished {
     struct bl_remarks remarks; /* of the ok ones */
     int64_t bytes;             /* of all shards */
 };
+
+/* Whether some inputs could not be used, or not wholly. */
+bool bl_finished_partial(const struct bl_finished *finished);
 
 int bl_finish_run(const struct bl_finish *finish, struct bl_finished *result, struct bl_error *e);
 

@@ -250,7 +250,7 @@ static int create_shard(struct packing *p, int64_t number, struct open_shard **o
 static int next_shard(struct packing *p, struct bl_error *e)
 {
     const struct bl_format *format = p->pack->format;
-    while (p->next_shard < bl_format_shards(format)) {
+    while (p->next_shard < p->pack->shard_end) {
         int64_t number = p->next_shard++;
         struct bl_shard_record record = {0};
         int found = bl_shard_find(format, p->pack->dir, number, &record, e);
@@ -382,6 +382,14 @@ static int make_pool(struct packing *p, int slots, struct bl_error *e)
     return BL_OK;
 }
 
+void bl_pack_blocks(const struct bl_pack *pack, int64_t *begin, int64_t *end)
+{
+    *begin = bl_format_first_block(pack->format, pack->shard_begin);
+    *end = bl_format_first_block(pack->format, pack->shard_end);
+    *end = *end < pack->format->blocks ? *end : pack->format->blocks;
+    *begin = *begin < *end ? *begin : *end;
+}
+
 int bl_pack_run(const struct bl_pack *pack, struct bl_error *e)
 {
     static const struct bl_stages stages = {.produce = produce,
@@ -392,7 +400,10 @@ int bl_pack_run(const struct bl_pack *pack, struct bl_error *e)
                                             .consume = consume,
                                             .discard = discard,
                                             .tick = tick};
-    struct packing p = {.pack = pack, .steps_due = planned_steps(pack, 0, pack->format->blocks)};
+    int64_t begin, end;
+    bl_pack_blocks(pack, &begin, &end);
+    struct packing p = {
+        .pack = pack, .next_shard = pack->shard_begin, .steps_due = planned_steps(pack, begin, end - begin)};
     int code = make_pool(&p, pack->slots, e);
     if (!code)
         code = bl_pipeline_run(&stages, &p, pack->workers, pack->slots, pack->env->cancel, e);

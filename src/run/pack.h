@@ -20,7 +20,7 @@ struct bl_pack_progress {
 struct bl_scatter;
 
 struct bl_pack {
-    const char *dir;  /* of the dataset; bl_shard_prepare came before */
+    const char *dir;  /* of the dataset; bl_folders_prepare came before */
     const char *base; /* directory that relative paths of the table count from, or NULL */
     const struct bl_sequences *table;
     const struct bl_plan *plan;
@@ -28,6 +28,7 @@ struct bl_pack {
     const void *config; /* of that kind */
     const struct bl_format *format;
     const struct bl_values *values; /* of its attributes */
+    int64_t shard_begin, shard_end; /* which shards are to be there in the end: all, or those of a task */
     bool pad_repeat;                /* the end of a block repeats its last entry instead of zeros */
     int workers, slots;
     const struct bl_kind_env *env;
@@ -40,7 +41,10 @@ struct bl_pack {
     void *sink;
 };
 
-/* Writes every shard that is not there yet. */
+/* The blocks of these shards: from *begin to *end - 1. */
+void bl_pack_blocks(const struct bl_pack *pack, int64_t *begin, int64_t *end);
+
+/* Writes every one of these shards that is not there yet. */
 int bl_pack_run(const struct bl_pack *pack, struct bl_error *e);
 
 #endif

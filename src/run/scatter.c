@@ -22,6 +22,7 @@ struct bucket {
 
 struct bl_scatter {
     const struct bl_pack *pack;
+    int64_t first_block; /* of the first bucket */
     int64_t blocks_per_bucket;
     int64_t buckets;
     size_t chunk; /* bytes that are written at once */
@@ -39,9 +40,10 @@ static int64_t step_bytes(const struct bl_pack *pack)
 
 int64_t bl_scatter_bytes(const struct bl_pack *pack)
 {
-    int64_t steps = 0;
-    for (size_t p = 0; p < pack->plan->pieces; p++)
-        steps += bl_plan_piece_length(pack->plan, pack->table->length, p);
+    int64_t steps = 0, begin, end;
+    bl_pack_blocks(pack, &begin, &end);
+    for (int64_t p = pack->plan->block_ptr[begin]; p < pack->plan->block_ptr[end]; p++)
+        steps += bl_plan_piece_length(pack->plan, pack->table->length, (size_t)p);
     return steps * step_bytes(pack);
 }
 
@@ -51,7 +53,8 @@ int64_t bl_scatter_bytes(const struct bl_pack *pack)
 static void divide(struct bl_scatter *s, int64_t memory)
 {
     const struct bl_format *format = s->pack->format;
-    int64_t shards = bl_format_shards(format), shard_bytes = format->T * step_bytes(s->pack) * format->blocks_per_shard;
+    int64_t shards = s->pack->shard_end - s->pack->shard_begin,
+            shard_bytes = format->T * step_bytes(s->pack) * format->blocks_per_shard;
     int64_t each = memory / 4 / shard_bytes, least = (shards + BUCKETS_MAX - 1) / BUCKETS_MAX;
     each = each > least ? each : least;
     each = each < shards ? each : shards;
@@ -83,7 +86,9 @@ static int chain(struct bl_scatter *s, int64_t *first, struct bl_error *e)
     const struct bl_pack *pack = s->pack;
     for (size_t i = 0; i < pack->table->count; i++)
         first[i] = -1;
-    for (int64_t shard = 0; shard < bl_format_shards(pack->format); shard++) {
+    for (size_t p = 0; p < pack->plan->pieces; p++)
+        s->place[p] = -1;
+    for (int64_t shard = pack->shard_begin; shard < pack->shard_end; shard++) {
         struct bl_shard_record record = {0};
         int found = bl_shard_find(pack->format, pack->dir, shard, &record, e);
         bl_shard_record_free(&record);
@@ -93,8 +98,10 @@ static int chain(struct bl_scatter *s, int64_t *first, struct bl_error *e)
         int64_t end = pack->plan->block_ptr[block + bl_format_blocks_of(pack->format, shard)];
         for (int64_t p = pack->plan->block_ptr[block]; p < end; p++) {
             uint32_t sequence = pack->plan->sequence[p];
-            s->place[p] = found ? -1 : first[sequence];
-            first[sequence] = found ? first[sequence] : p;
+            if (!found) {
+                s->place[p] = first[sequence];
+                first[sequence] = p;
+            }
         }
     }
     return BL_OK;
@@ -107,7 +114,7 @@ static struct bucket *bucket_of(const struct bl_scatter *s, int64_t piece)
     int64_t low = 0, high = s->buckets;
     while (high - low > 1) {
         int64_t middle = low + (high - low) / 2;
-        if (block_ptr[middle * s->blocks_per_bucket] <= piece)
+        if (block_ptr[s->first_block + middle * s->blocks_per_bucket] <= piece)
             low = middle;
         else
             high = middle;
@@ -216,7 +223,9 @@ int bl_scatter_make(struct bl_scatter **scatter, const struct bl_pack *pack, con
     struct bl_scatter *s = calloc(1, sizeof *s);
     int64_t *first = malloc((pack->table->count + 1) * sizeof *first);
     if (s) {
+        int64_t end;
         s->pack = pack;
+        bl_pack_blocks(pack, &s->first_block, &end);
         s->place = malloc((pack->plan->pieces + 1) * sizeof *s->place);
     }
     int code = s && s->place && first ? BL_OK : bl_error_memory(e);
@@ -259,7 +268,7 @@ void bl_scatter_free(struct bl_scatter *s)
 
 void bl_scatter_begin_block(struct bl_scatter *s, int64_t block)
 {
-    struct bucket *bucket = s ? &s->bucket[block / s->blocks_per_bucket] : NULL;
+    struct bucket *bucket = s ? &s->bucket[(block - s->first_block) / s->blocks_per_bucket] : NULL;
     /* In one go and in order, before pieces are asked for at random; only a wish. */
     if (bucket && !bucket->fetched)
         (void)posix_fadvise(bucket->fd, 0, 0, POSIX_FADV_WILLNEED);
@@ -269,8 +278,8 @@ void bl_scatter_begin_block(struct bl_scatter *s, int64_t block)
 
 void bl_scatter_end_block(struct bl_scatter *s, int64_t block)
 {
-    if (s && (block + 1) % s->blocks_per_bucket == 0)
-        give_up(&s->bucket[block / s->blocks_per_bucket]);
+    if (s && (block - s->first_block + 1) % s->blocks_per_bucket == 0)
+        give_up(&s->bucket[(block - s->first_block) / s->blocks_per_bucket]);
 }
 
 bool bl_scatter_has(const struct bl_scatter *s, size_t piece)

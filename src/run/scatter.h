@@ -13,7 +13,7 @@
 
 struct bl_scatter;
 
-/* Bytes of all that the plan places, which is what scattering takes of the disk. */
+/* Bytes of all that the plan places into the shards of this pack, which is what scattering takes of the disk. */
 int64_t bl_scatter_bytes(const struct bl_pack *pack);
 
 /* Scatters into files in dir; memory: bytes that a bucket and what is read meanwhile should stay below. tick is told of

@@ -154,8 +154,8 @@ static int take_lock(struct bl_state *s, int how, struct bl_error *e)
     return code; /* a file system without locks: then nobody can be kept out */
 }
 
-/* 1 when a shard of the dataset is finished, which its record tells; 0, or a code. */
-static int has_shards(const struct bl_state *s, struct bl_error *e)
+/* Its record tells. */
+int bl_state_begun(const struct bl_state *s, struct bl_error *e)
 {
     DIR *directory = opendir(s->folder);
     if (!directory)
@@ -231,7 +231,7 @@ static int settle_configuration(const struct bl_state *s, const char *identity, 
     if (code && code != BL_EUSAGE)
         return bl_error_set(e, code, "%s", differs.text);
     if (code) {
-        code = has_shards(s, e);
+        code = bl_state_begun(s, e);
         if (code > 0)
             return bl_error_set(e, differs.code, "%s", differs.text);
         if (!code)
@@ -247,8 +247,8 @@ static int make_names(struct bl_state *s, const char *dir, struct bl_error *e)
     *s = (struct bl_state){.lock = -1};
     s->dir = strdup(dir);
     s->folder = join(dir, ".bload");
-    s->configuration = s->folder ? join(s->folder, "configuration") : NULL;
-    s->sequences = s->folder ? join(s->folder, "sequences.tsv") : NULL;
+    s->configuration = s->folder ? join(s->folder, BL_STATE_CONFIGURATION) : NULL;
+    s->sequences = s->folder ? join(s->folder, BL_STATE_SEQUENCES) : NULL;
     s->spool = s->folder ? join(s->folder, "spool") : NULL;
     return s->dir && s->configuration && s->sequences && s->spool ? BL_OK : bl_error_memory(e);
 }

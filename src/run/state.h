@@ -11,8 +11,12 @@
 
 /* Names in DIR/.bload. */
 #define BL_STATE_CONFIGURATION "configuration"
+#define BL_STATE_SEQUENCES "sequences.tsv"
 #define BL_STATE_SCAN "scan.configuration" /* what decides the parts of a scan */
 #define BL_STATE_PLAN "plan.configuration" /* what decides a plan that was made before packing */
+#define BL_STATE_PLAN_WORDS "plan.json"    /* what there is to say of it */
+#define BL_STATE_PLAN_FILE "plan.safetensors"
+#define BL_STATE_DRAFT "draft.json" /* the manifest, as far as it is known before packing */
 
 struct bl_state {
     char *dir;           /* of the dataset */
@@ -42,6 +46,9 @@ int bl_state_configure(const struct bl_state *state, const char *identity, struc
 /* Takes over the lock of a dataset in the making, to finish it; nothing is made. BL_EUSAGE: there is none in DIR;
  * BL_EFAIL: others are at work there. */
 int bl_state_take(struct bl_state *state, const char *dir, struct bl_error *e);
+
+/* 1 when a shard of the dataset is finished; 0, or a code. */
+int bl_state_begun(const struct bl_state *state, struct bl_error *e);
 
 /* A name in DIR/.bload as a path, appended. */
 int bl_state_path(const struct bl_state *state, const char *name, struct bl_buffer *path, struct bl_error *e);

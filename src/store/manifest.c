@@ -229,20 +229,29 @@ static char *find_digits(char *text, size_t size, const char *digits)
     return found;
 }
 
+int bl_manifest_format(struct bl_manifest *manifest, struct bl_buffer *text, struct bl_error *e)
+{
+    size_t begin = text->size;
+    json_t *object = bl_manifest_json(manifest);
+    int code = object ? bl_json_append(object, text, e) : bl_error_memory(e);
+    json_decref(object);
+    if (code)
+        return code;
+    size_t size = text->size - begin;
+    bl_checksum_format(bl_checksum(text->data + begin, size), manifest->digest);
+    memcpy(find_digits(text->data + begin, size, ZEROS), manifest->digest, BL_DIGEST_SIZE - 1);
+    return BL_OK;
+}
+
 int bl_manifest_write(struct bl_manifest *manifest, const char *dir, struct bl_error *e)
 {
     struct bl_buffer text = {0}, path = {0};
-    json_t *object = bl_manifest_json(manifest);
-    int code = object ? bl_json_append(object, &text, e) : bl_error_memory(e);
     bl_buffer_printf(&path, "%s/" BL_MANIFEST_FILE, dir);
+    int code = bl_buffer_check(&path, e);
     if (!code)
-        code = bl_buffer_check(&path, e);
-    if (!code) {
-        bl_checksum_format(bl_checksum(text.data, text.size), manifest->digest);
-        memcpy(find_digits(text.data, text.size, ZEROS), manifest->digest, BL_DIGEST_SIZE - 1);
+        code = bl_manifest_format(manifest, &text, e);
+    if (!code)
         code = bl_io_replace(path.data, text.data, text.size, e);
-    }
-    json_decref(object);
     bl_buffer_free(&text);
     bl_buffer_free(&path);
     return code;

@@ -59,6 +59,9 @@ int bl_manifest_configure(struct bl_manifest *manifest, const char *lines, struc
 /* Reads DIR/name through and notes its size and checksum. */
 int bl_manifest_add_file(struct bl_manifest *manifest, const char *dir, const char *name, struct bl_error *e);
 
+/* Appends it as the file's text, and sets its digest. */
+int bl_manifest_format(struct bl_manifest *manifest, struct bl_buffer *text, struct bl_error *e);
+
 /* Writes DIR/manifest.json, by way of a temporary name. */
 int bl_manifest_write(struct bl_manifest *manifest, const char *dir, struct bl_error *e);
 

@@ -3,7 +3,6 @@
  * way, so that no lock is needed. */
 #include "store/shard.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,6 +15,7 @@
 
 #include "base/direct.h"
 #include "base/io.h"
+#include "store/folders.h"
 #include "store/shardfile.h"
 
 /* Above what any machine has; sums of many still are numbers. */
@@ -42,7 +42,7 @@ struct bl_shard {
     int64_t *offsets[BL_FIELDS_MAX]; /* [blocks][T + 1], from the block's first byte until the shard is finished */
 };
 
-/* --- folders ---------------------------------------------------------------------------------------------------- */
+/* --- making ----------------------------------------------------------------------------------------------------- */
 
 static char *join(struct bl_error *e, const char *format, ...) BL_PRINTF(2, 3);
 
@@ -59,58 +59,6 @@ static char *join(struct bl_error *e, const char *format, ...)
     }
     return path;
 }
-
-/* Makes a folder whose parent exists, durably. */
-static int make_folder(const char *parent, const char *path, struct bl_error *e)
-{
-    if (mkdir(path, 0777) == 0)
-        return bl_io_sync_directory(parent, e);
-    return errno == EEXIST ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot make the directory %s", path);
-}
-
-int bl_shard_prepare(const char *dir, struct bl_error *e)
-{
-    char *work = join(e, "%s/" BL_WORK_FOLDER, dir), *shards = join(e, "%s/shards", dir);
-    int code = work && shards ? bl_io_mkdirs(dir, e) : BL_EFAIL;
-    if (!code)
-        code = make_folder(dir, work, e);
-    if (!code)
-        code = make_folder(dir, shards, e);
-    free(work);
-    free(shards);
-    return code;
-}
-
-static int sweep(DIR *folder, const char *path, struct bl_error *e)
-{
-    for (;;) {
-        errno = 0;
-        const struct dirent *entry = readdir(folder);
-        if (!entry)
-            return errno ? bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path) : BL_OK;
-        if (strstr(entry->d_name, ".part-") && unlinkat(dirfd(folder), entry->d_name, 0) != 0 && errno != ENOENT)
-            return bl_error_errno(e, BL_EFAIL, "cannot remove %s/%s", path, entry->d_name);
-    }
-}
-
-int bl_shard_sweep(const char *dir, struct bl_error *e)
-{
-    char *path = join(e, "%s/" BL_WORK_FOLDER, dir);
-    if (!path)
-        return BL_EFAIL;
-    int code = BL_OK;
-    DIR *folder = opendir(path);
-    if (folder) {
-        code = sweep(folder, path, e);
-        closedir(folder);
-    } else if (errno != ENOENT) {
-        code = bl_error_errno(e, BL_EFAIL, "cannot open the directory %s", path);
-    }
-    free(path);
-    return code;
-}
-
-/* --- making ----------------------------------------------------------------------------------------------------- */
 
 /* Frames of the blocks of all fields before field f; of all of them for f = fields. */
 static size_t frames_before(const struct bl_format *format, int64_t blocks, int f)
@@ -198,10 +146,8 @@ static int take_room(const struct bl_shard *shard, struct bl_error *e)
 
 static int open_file(struct bl_shard *shard, struct bl_error *e)
 {
-    char *shards = join(e, "%s/shards", shard->dir);
     char *folder = strndup(shard->final, (size_t)(strrchr(shard->final, '/') - shard->final));
-    int code = shards && folder ? make_folder(shards, folder, e) : bl_error_memory(e);
-    free(shards);
+    int code = folder ? bl_folders_make(folder, e) : bl_error_memory(e);
     free(folder);
     if (code)
         return code;
@@ -212,6 +158,7 @@ static int open_file(struct bl_shard *shard, struct bl_error *e)
         shard->temporary = NULL; /* not ours to remove */
         return code;
     }
+    bl_folders_claim(shard->fd);
     if (shard->format->compressed)
         return BL_OK;
     shard->direct = bl_direct_open(shard->temporary);

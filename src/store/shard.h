@@ -22,15 +22,8 @@
 
 struct bl_shard;
 
-/* Makes DIR/.bload and DIR/shards where they are missing. */
-int bl_shard_prepare(const char *dir, struct bl_error *e);
-
-/* Removes what runs that were killed left unfinished in DIR/.bload. Only for one who knows that no other run writes
- * there. */
-int bl_shard_sweep(const char *dir, struct bl_error *e);
-
-/* Begins shard number shard; bl_shard_prepare came before. The format outlives it. A disk that is too full for a plain
- * shard is found here, where the file system can tell. */
+/* Begins shard number shard; bl_folders_prepare came before. The format outlives it. A disk that is too full for a
+ * plain shard is found here, where the file system can tell. */
 int bl_shard_create(const struct bl_format *format, const char *dir, int64_t shard, struct bl_shard **out,
                     struct bl_error *e);
 

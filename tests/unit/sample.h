@@ -16,6 +16,8 @@
 #include "store/index.h"
 #include "store/manifest.h"
 #include "store/sequences.h"
+#include "store/folders.h"
+#include "store/folders.h"
 #include "store/shard.h"
 #include "store/shards.h"
 #include "unit.h"
@@ -210,7 +212,7 @@ static inline void sample_make(struct sample *s, struct sample_kind kind)
     sample_plan(s, kind);
     struct bl_output shards;
     struct bl_index_writer index;
-    ck_assert_int_eq(bl_shard_prepare(s->dir, &e), 0);
+    ck_assert_int_eq(bl_folders_prepare(s->dir, &e), 0);
     ck_assert_int_eq(bl_shards_open(&shards, s->dir, &e), 0);
     ck_assert_int_eq(bl_index_begin(&index, s->dir, &s->plan, s->length, s->format.fields.count, &e), 0);
     for (int64_t i = 0; i < bl_format_shards(&s->format); i++) {

@@ -433,7 +433,7 @@ START_TEST(an_unfinished_shard_bears_no_name_and_is_removed)
     ck_assert_ptr_nonnull(mkdtemp(s.dir));
     sample_plan(&s, (struct sample_kind){0});
     ck_assert_int_eq(bl_block_make(&block, &s.format, true, &e), 0);
-    ck_assert_int_eq(bl_shard_prepare(s.dir, &e), 0);
+    ck_assert_int_eq(bl_folders_prepare(s.dir, &e), 0);
     ck_assert_int_eq(bl_shard_create(&s.format, s.dir, 0, &shard, &e), 0);
     bl_block_plan(&block, &s.format, &s.plan, s.length, 0);
     ck_assert_int_eq(bl_shard_put_block(shard, &block, NULL, &e), 0);
@@ -464,11 +464,11 @@ START_TEST(sweeping_removes_only_what_is_unfinished)
     FILE *file = fopen(path, "w");
     ck_assert_ptr_nonnull(file);
     ck_assert_int_eq(fclose(file), 0);
-    ck_assert_int_eq(bl_shard_sweep(s.dir, &e), 0);
+    ck_assert_int_eq(bl_folders_sweep(s.dir, &e), 0);
     ck_assert_int_ne(access(path, F_OK), 0);
     ck_assert_int_eq(find_first(&s), 1);
     sample_remove(s.dir);
-    ck_assert_int_eq(bl_shard_sweep(s.dir, &e), 0); /* nothing there is fine */
+    ck_assert_int_eq(bl_folders_sweep(s.dir, &e), 0); /* nothing there is fine */
     bl_plan_free(&s.plan);
 }
 END_TEST
@@ -480,7 +480,7 @@ START_TEST(a_file_that_may_not_grow_is_told_at_once)
     struct bl_shard *shard = NULL;
     ck_assert_ptr_nonnull(mkdtemp(s.dir));
     sample_plan(&s, (struct sample_kind){0});
-    ck_assert_int_eq(bl_shard_prepare(s.dir, &e), 0);
+    ck_assert_int_eq(bl_folders_prepare(s.dir, &e), 0);
     struct rlimit before, limit;
     ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
     limit = (struct rlimit){4096, before.rlim_max};

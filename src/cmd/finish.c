@@ -1,0 +1,176 @@
+/* bload finish: the shards of several tasks in, a dataset out. */
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "cmd/cmd.h"
+#include "cmd/lengths.h"
+#include "cmd/summary.h"
+#include "plan/options.h"
+#include "run/manifest_draft.h"
+#include "run/planned.h"
+#include "run/state.h"
+#include "store/index.h"
+
+struct finishing {
+    const char *dir;
+    struct bl_state state;
+    struct bl_manifest manifest;
+    struct bl_sequences table;
+    struct bl_plan plan;
+    struct bl_plan_options plan_options;
+    struct bl_finished finished;
+    bool partial;
+};
+
+/* --- what was left in DIR/.bload -------------------------------------------------------------------------------- */
+
+struct reading {
+    const struct bl_manifest *manifest;
+    struct bl_options *options;
+    struct bl_error *e;
+};
+
+static int take_value(void *context, const struct bl_option_group *group, const struct bl_option *option)
+{
+    const struct reading *r = context;
+    const struct bl_manifest_pairs *pairs = &r->manifest->configuration;
+    (void)group;
+    for (size_t i = 0; i < pairs->count; i++) {
+        if (strcmp(pairs->pair[i].name, option->name) == 0 && *pairs->pair[i].value)
+            return bl_options_set(r->options, option->name, pairs->pair[i].value, BL_ORIGIN_FILE, r->e);
+    }
+    return BL_OK;
+}
+
+/* The options of the plan, which say why it left a sequence out. */
+static int read_plan_options(struct finishing *f, struct bl_error *e)
+{
+    struct bl_options options = {0};
+    struct reading reading = {&f->manifest, &options, e};
+    int code = bl_options_add(&options, "Planning", bl_plan_option_table, &f->plan_options, e);
+    if (!code)
+        code = bl_options_add(&options, "Strategy", bl_plan_strategy_table, &f->plan_options, e);
+    if (!code)
+        code = bl_options_each(&options, take_value, &reading);
+    bl_options_free(&options);
+    return code ? code : bl_lengths_settle(&f->table, &f->plan_options, e);
+}
+
+static int read_plan(struct finishing *f, struct bl_error *e)
+{
+    char digest[BL_DIGEST_SIZE];
+    int found = bl_planned_load(&f->state, &f->plan, f->manifest.format.T, f->table.length, f->table.count, e);
+    if (found < 0)
+        return found;
+    if (!found)
+        return bl_error_set(
+            e, BL_EFAIL,
+            "%s was begun by a bload pack without --task, which finishes it itself: run the same command "
+            "again",
+            f->dir);
+    int code = bl_plan_digest(&f->plan, f->table.length, digest, e);
+    if (!code && strcmp(digest, f->manifest.format.plan_digest) != 0)
+        code = bl_error_set(e, BL_EFAIL, "%s/.bload/" BL_STATE_PLAN_FILE " is not the plan that was packed", f->dir);
+    return code;
+}
+
+static int gather(struct finishing *f, struct bl_error *e)
+{
+    int code = bl_manifest_draft_read(&f->state, &f->manifest, e);
+    const char *path = f->state.sequences;
+    if (!code)
+        code = bl_sequences_open(&f->table, &path, 1, false, e);
+    if (!code)
+        code = read_plan(f, e);
+    if (!code)
+        code = read_plan_options(f, e);
+    return code;
+}
+
+/* --- the command ------------------------------------------------------------------------------------------------ */
+
+/* 1 when the dataset is complete already; 0, or a code. */
+static int find(struct bl_cmd *cmd, struct finishing *f)
+{
+    struct bl_error *e = &cmd->error;
+    struct bl_buffer path = {0};
+    bl_buffer_printf(&path, "%s/" BL_MANIFEST_FILE, f->dir);
+    int code = bl_buffer_check(&path, e);
+    bool there = !code && access(path.data, F_OK) == 0;
+    bl_buffer_clear(&path);
+    bl_buffer_printf(&path, "%s/sequences.tsv", f->dir);
+    const char *table = path.data;
+    if (!code && there)
+        code = bl_manifest_read(&f->manifest, f->dir, e);
+    if (!code && there)
+        code = bl_sequences_open(&f->table, &table, 1, false, e);
+    if (!code && there)
+        code = bl_state_clear(f->dir, e);
+    bl_buffer_free(&path);
+    if (code || !there)
+        return code;
+    f->partial = !bl_sequences_clean(&f->table);
+    if (!cmd->common.quiet)
+        bl_cmd_say("%s is complete already: nothing to do", f->dir);
+    return 1;
+}
+
+static int finish(struct finishing *f, struct bl_error *e)
+{
+    struct bl_finish job = {.dir = f->dir,
+                            .table = &f->table,
+                            .plan = &f->plan,
+                            .plan_options = &f->plan_options,
+                            .manifest = &f->manifest};
+    int code = bl_state_take(&f->state, f->dir, e);
+    if (!code)
+        code = gather(f, e);
+    if (!code)
+        code = bl_finish_sweep(f->dir, e);
+    if (!code)
+        code = bl_finish_run(&job, &f->finished, e);
+    if (!code)
+        code = bl_state_remove(&f->state, e);
+    f->partial = bl_finished_partial(&f->finished);
+    return code;
+}
+
+static int run(struct bl_cmd *cmd, struct finishing *f)
+{
+    if (cmd->options.operands != 1)
+        return bl_error_set(&cmd->error, BL_EUSAGE, "expects one dataset directory (see bload finish --help)");
+    f->dir = cmd->options.operand[0];
+    int found = find(cmd, f);
+    if (found)
+        return found < 0 ? found : BL_OK;
+    int code = finish(f, &cmd->error);
+    if (!code && !cmd->common.quiet) {
+        bl_summary_plan(&f->plan, &f->plan_options);
+        bl_summary_dataset(f->dir, &f->manifest.format, &f->finished, 0, NULL);
+        bl_summary_finished(&f->finished);
+    }
+    return code;
+}
+
+int bl_cmd_finish(int argc, char **argv)
+{
+    struct finishing f = {.state = {.lock = -1}};
+    struct bl_cmd cmd = {
+        .name = "finish",
+        .usage =
+            "DIR [options]\n\n"
+            "Makes a dataset of the shards that the tasks of bload pack --task i/N wrote to DIR: when all are there,\n"
+            "writes index, tables and, last, the manifest, and removes what the tasks kept in DIR/.bload."};
+    int code = bl_options_add(&cmd.options, "General", bl_common_table, &cmd.common, &cmd.error);
+    if (!code)
+        code = bl_cmd_parse(&cmd, argc, argv);
+    if (!code)
+        code = run(&cmd, &f);
+    bl_state_close(&f.state);
+    bl_plan_free(&f.plan);
+    bl_sequences_close(&f.table);
+    bl_manifest_free(&f.manifest);
+    return bl_cmd_end(&cmd, code, f.partial);
+}

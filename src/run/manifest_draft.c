@@ -1,0 +1,131 @@
+#include "run/manifest_draft.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "bload.h"
+#include "store/jpeg.h"
+#include "store/seekable.h"
+
+struct version_sink {
+    struct bl_manifest *manifest;
+    struct bl_error *e;
+    int code;
+};
+
+/* Kinds that are joined may have libraries in common. */
+static void add_version(void *sink_, const char *name, const char *version)
+{
+    struct version_sink *sink = sink_;
+    struct bl_manifest_pairs *known = &sink->manifest->libraries;
+    for (size_t i = 0; i < known->count && !sink->code; i++) {
+        if (strcmp(known->pair[i].name, name) == 0)
+            return;
+    }
+    if (!sink->code)
+        sink->code = bl_manifest_pair(known, name, version, sink->e);
+}
+
+static int describe_field(const struct bl_manifest_draft *draft, int i, struct bl_manifest *m, struct bl_error *e)
+{
+    struct bl_buffer made = {0};
+    draft->kind->describe(draft->config, &draft->format->fields.field[i], &made);
+    int code = bl_buffer_check(&made, e);
+    if (!code)
+        code = bl_manifest_text(&m->made[i], made.data, e);
+    bl_buffer_free(&made);
+    return code;
+}
+
+static int add_versions(const struct bl_manifest_draft *draft, struct bl_manifest *m, struct bl_error *e)
+{
+    struct version_sink sink = {m, e, BL_OK};
+    draft->kind->versions(draft->config, add_version, &sink);
+    if (draft->format->compressed)
+        add_version(&sink, "zstd", bl_compressor_version());
+    if (bl_format_encodes(draft->format, BL_ENCODING_JPEG))
+        add_version(&sink, "libjpeg-turbo", bl_jpeg_version());
+    return sink.code;
+}
+
+int bl_manifest_draft_make(const struct bl_manifest_draft *draft, struct bl_manifest *m, struct bl_error *e)
+{
+    *m = (struct bl_manifest){.format = *draft->format};
+    bl_words_of_plan(&m->words, draft->plan, draft->plan_options);
+    int code = bl_manifest_text(&m->tool, BLOAD_VERSION, e);
+    if (!code)
+        code = bl_manifest_text(&m->simd, draft->simd, e);
+    for (int i = 0; i < draft->format->fields.count && !code; i++)
+        code = describe_field(draft, i, m, e);
+    if (!code)
+        code = add_versions(draft, m, e);
+    if (!code)
+        code = bl_manifest_configure(m, draft->identity, e);
+    if (code)
+        bl_manifest_free(m);
+    return code;
+}
+
+/* 1 when it was replaced, 0 when it must not be, or a code. */
+static int replace(const struct bl_state *state, const char *path, const struct bl_buffer *text, struct bl_error *e)
+{
+    int begun = bl_state_begun(state, e);
+    if (begun)
+        return begun < 0 ? begun : 0;
+    int code = bl_io_replace(path, text->data, text->size, e);
+    return code ? code : 1;
+}
+
+int bl_manifest_draft_publish(const struct bl_state *state, struct bl_manifest *manifest, bool alone,
+                              struct bl_error *e)
+{
+    struct bl_buffer path = {0}, text = {0};
+    struct bl_output out = {0};
+    int code = bl_state_path(state, BL_STATE_DRAFT, &path, e), replaced = 0;
+    if (!code)
+        code = bl_manifest_format(manifest, &text, e);
+    if (!code && alone)
+        replaced = replace(state, path.data, &text, e);
+    if (!code && replaced < 0)
+        code = replaced;
+    if (!code && !replaced) {
+        code = bl_output_open(&out, path.data, e);
+        if (!code)
+            code = bl_output_write(&out, text.data, text.size, e);
+        if (!code)
+            code = bl_output_publish(&out, e);
+        if (code < 0)
+            bl_error_prefix(e,
+                            "%s was begun by another version of the tool or of its libraries: go on with that, or "
+                            "begin anew elsewhere",
+                            state->dir);
+    }
+    bl_output_abort(&out);
+    bl_buffer_free(&path);
+    bl_buffer_free(&text);
+    return code < 0 ? code : BL_OK;
+}
+
+int bl_manifest_draft_read(const struct bl_state *state, struct bl_manifest *manifest, struct bl_error *e)
+{
+    struct bl_buffer path = {0}, text = {0};
+    bool sound = false;
+    *manifest = (struct bl_manifest){0};
+    int code = bl_state_path(state, BL_STATE_DRAFT, &path, e);
+    if (!code && access(path.data, F_OK) != 0)
+        code = bl_error_set(e, BL_EUSAGE, "%s: nothing has been packed there yet", state->dir);
+    if (!code)
+        code = bl_io_slurp(path.data, BL_MANIFEST_SIZE_MAX, &text, e);
+    if (!code)
+        code = bl_manifest_parse(manifest, text.data ? text.data : "", text.size, &sound, e);
+    if (!code && !sound) {
+        bl_manifest_free(manifest);
+        code = bl_error_set(e, BL_EDATA, "its checksum is wrong: it is damaged, or was edited");
+    }
+    if (code == BL_EDATA)
+        bl_error_prefix(e, "%s", path.data);
+    bl_buffer_free(&path);
+    bl_buffer_free(&text);
+    return code;
+}

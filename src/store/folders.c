@@ -1,0 +1,100 @@
+#include "store/folders.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/io.h"
+#include "store/record.h"
+
+int bl_folders_make(const char *path, struct bl_error *e)
+{
+    if (mkdir(path, 0777) == 0)
+        return bl_io_sync_parent(path, e);
+    return errno == EEXIST ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot make the directory %s", path);
+}
+
+int bl_folders_prepare(const char *dir, struct bl_error *e)
+{
+    struct bl_buffer work = {0}, shards = {0};
+    bl_buffer_printf(&work, "%s/" BL_WORK_FOLDER, dir);
+    bl_buffer_printf(&shards, "%s/shards", dir);
+    int code = work.failed || shards.failed ? bl_error_memory(e) : bl_io_mkdirs(dir, e);
+    if (!code)
+        code = bl_folders_make(work.data, e);
+    if (!code)
+        code = bl_folders_make(shards.data, e);
+    bl_buffer_free(&work);
+    bl_buffer_free(&shards);
+    return code;
+}
+
+void bl_folders_claim(int fd)
+{
+    (void)flock(fd, LOCK_EX | LOCK_NB);
+}
+
+/* Whether it is an unfinished shard that was begun on this machine, and nobody holds it any more. A lock is looked at
+ * only for files of this machine: some file systems have locks that no other machine sees. */
+static bool is_abandoned(int folder, const char *name, const char *host)
+{
+    const char *part = strstr(name, ".part-");
+    size_t size = strlen(host);
+    if (strncmp(name, "shard-", 6) != 0 || strncmp(part + 6, host, size) != 0 || part[6 + size] != '-')
+        return false;
+    int fd = openat(folder, name, O_WRONLY | O_CLOEXEC);
+    bool free_to_go = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (fd >= 0)
+        close(fd); /* nothing was written */
+    return free_to_go;
+}
+
+/* host: only what is abandoned on it; NULL: all. */
+static int sweep(DIR *folder, const char *path, const char *host, struct bl_error *e)
+{
+    for (;;) {
+        errno = 0;
+        const struct dirent *entry = readdir(folder);
+        if (!entry)
+            return errno ? bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path) : BL_OK;
+        if (!strstr(entry->d_name, ".part-") || (host && !is_abandoned(dirfd(folder), entry->d_name, host)))
+            continue;
+        if (unlinkat(dirfd(folder), entry->d_name, 0) != 0 && errno != ENOENT)
+            return bl_error_errno(e, BL_EFAIL, "cannot remove %s/%s", path, entry->d_name);
+    }
+}
+
+static int sweep_work(const char *dir, const char *host, struct bl_error *e)
+{
+    struct bl_buffer path = {0};
+    bl_buffer_printf(&path, "%s/" BL_WORK_FOLDER, dir);
+    int code = bl_buffer_check(&path, e);
+    DIR *folder = code ? NULL : opendir(path.data);
+    if (folder) {
+        code = sweep(folder, path.data, host, e);
+        closedir(folder);
+    } else if (!code && errno != ENOENT) {
+        code = bl_error_errno(e, BL_EFAIL, "cannot open the directory %s", path.data);
+    }
+    bl_buffer_free(&path);
+    return code;
+}
+
+int bl_folders_sweep(const char *dir, struct bl_error *e)
+{
+    return sweep_work(dir, NULL, e);
+}
+
+int bl_folders_sweep_abandoned(const char *dir, struct bl_error *e)
+{
+    char host[65];
+    bl_io_host(host);
+    return sweep_work(dir, host, e);
+}

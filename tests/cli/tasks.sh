@@ -1,0 +1,175 @@
+# bload pack --task and bload finish: many processes, one dataset.
+# shellcheck shell=bash disable=SC2317
+
+# The folder v: clips of one size, and one that is none.
+clips() {
+    mkdir -p v
+    for name in h264-30.mp4 mpeg4-40.avi vp9-24.webm; do cp "$(fixture $name)" v/; done
+}
+
+# pack [OPTION...]: with the options of every test here, so that there are several shards.
+pack() {
+    bload pack v -T 45 --shard-size 1 "$@"
+}
+
+# all_tasks N DIR: one after the other, the last one first.
+all_tasks() {
+    for ((i = $1 - 1; i >= 0; i--)); do
+        expect 0 pack -q --task "$i/$1" -o "$2"
+    done
+}
+
+test_tasks_make_the_bytes_of_one_run() {
+    clips
+    expect 0 pack -q -o one
+    for n in 1 2 3 7; do
+        all_tasks $n many
+        [ ! -e many/manifest.json ] || fail 'a manifest before the finish'
+        expect 0 bload finish -q many
+        diff -r one many
+        rm -r many
+    done
+}
+
+test_tasks_at_once_and_twice() {
+    clips
+    expect 0 pack -q -o one
+    for i in 0 1 2 0 1 2 0; do
+        pack -q --task $i/3 -o many 2>"$SCRATCH/task.$i" &
+    done
+    wait
+    cat "$SCRATCH"/task.*
+    expect 0 bload finish -q many
+    diff -r one many
+}
+
+test_another_number_of_tasks_goes_on() {
+    clips
+    expect 0 pack -q -o one
+    expect 0 pack -q --task 1/3 -o many
+    expect 1 bload finish many
+    err_has 'many: 2 of 3 shards are not there, the first is 0: bload pack makes them, with the options as before'
+    expect 0 pack -q --task 0/2 -o many
+    expect 0 pack --task 1/2 -o many
+    err_has 'bload: task 1/2: shards 1 to 2 of 3 are done'
+    expect 0 bload finish many
+    err_has 'bload: many: 3 shards'
+    diff -r one many
+    expect 0 bload finish many
+    err_has 'many is complete already: nothing to do'
+    expect 0 pack --task 0/2 -o many
+    err_has 'many is complete already: nothing to do'
+}
+
+test_a_run_without_tasks_takes_over() {
+    clips
+    expect 0 pack -q -o one
+    expect 0 pack -q --task 1/3 -o many
+    expect 0 pack -q -o many
+    diff -r one many
+}
+
+test_more_tasks_than_shards() {
+    clips
+    expect 0 pack --task 2/7 -o many
+    err_has 'task 2/7: shards 0 to 0 of 3 are done'
+    expect 0 pack --task 0/7 -o many
+    err_has 'task 0/7: nothing to do, there are 3 shards for 7 tasks (a smaller --shard-size makes more)'
+}
+
+test_what_differs_between_tasks_is_named() {
+    clips
+    expect 0 pack -q --task 0/3 -o many
+    expect 2 pack -q --task 1/3 --seed 7 -o many
+    err_has 'many holds an unfinished dataset of another configuration: seed is "0" there, not "7"'
+    # Another plan, of the same configuration: by a hand that was in between.
+    rm many/.bload/plan.safetensors
+    sed -i 's/"blocks": 3/"blocks": 4/' many/.bload/plan.json
+    expect 1 pack -q --task 1/3 -o many
+    err_has 'many/.bload/plan.json is there, and not as it would be made here: line'
+}
+
+test_other_versions_are_not_gone_on_with() {
+    clips
+    for task in '--task 0/3' ''; do
+        expect 0 pack -q --task 0/3 -o many
+        sed -i 's/"libavcodec": "[0-9]*/"libavcodec": "1/' many/.bload/draft.json
+        # shellcheck disable=SC2086 # two words, or none
+        expect 1 pack -q $task -o many
+        err_has 'many was begun by another version of the tool or of its libraries'
+        err_has '"libavcodec": "1.'
+        rm -r many
+    done
+}
+
+test_tasks_and_runs_keep_out_of_each_other() {
+    clips
+    mkdir -p many/.bload/spool
+    exec 9<>many/.bload/lock
+    flock -s 9 # as a task does
+    expect 0 pack -q --task 0/1 -o many
+    expect 1 pack -q -o many
+    err_has 'another bload is at work in many'
+    expect 1 bload finish many
+    err_has 'another bload is at work in many'
+    flock -u 9
+    flock -x 9 # as a run without tasks
+    expect 1 pack -q --task 0/1 -o many
+    err_has 'another bload is at work in many'
+    exec 9>&-
+    expect 0 bload finish -q many
+}
+
+test_failures_of_tasks_come_to_the_finish() {
+    clips
+    cp "$(fixture failing-20.mov)" v/
+    expect 3 pack -q --size 16x16 -o one
+    bad=0
+    for i in 0 1 2 3; do
+        status=0
+        pack -q --size 16x16 --task $i/4 -o many 2>"$SCRATCH/task" || status=$?
+        if grep -q 'failed failing-20.mov: the scan counted 20 frames, decoding gives 19' "$SCRATCH/task"; then
+            is 3 $status
+            bad=$((bad + 1))
+            # Again: the work is done, the status is the same.
+            expect 3 pack -q --size 16x16 --task $i/4 -o many
+        else
+            is 0 $status
+        fi
+    done
+    is 1 $bad
+    expect 3 bload finish many
+    err_has '0 inputs skipped, 1 failed (20 steps left as zeros), 0 damaged: sequences.tsv names them'
+    diff -r one many
+    expect 3 bload finish many
+    err_has 'complete already'
+}
+
+test_what_finish_refuses() {
+    expect 2 bload finish
+    err_has 'expects one dataset directory'
+    expect 2 bload finish nowhere
+    err_has 'nowhere holds no dataset in the making: nothing to finish'
+    clips
+    mkdir empty
+    expect 2 bload finish empty
+    expect 0 pack -q --task 0/1 -o many
+    rm many/.bload/plan.safetensors
+    expect 1 bload finish many
+    err_has 'was begun by a bload pack without --task'
+    printf x >>many/.bload/draft.json
+    expect 1 bload finish many
+    err_has 'many/.bload/draft.json'
+}
+
+test_text_shares_one_spool() {
+    for ((n = 0; n < 200; n++)); do
+        printf '{"text": "%s"}\n' "$(head -c $((n * 7 % 90 + 1)) /dev/zero | tr '\0' 'a')"
+    done >t.jsonl
+    expect 0 bload pack -q t.jsonl --tokenizer bytes -T 128 --shard-size 4K -o one
+    for i in 0 1 2; do
+        expect 0 bload pack -q t.jsonl --tokenizer bytes -T 128 --shard-size 4K --task $i/3 -o many
+    done
+    expect 0 bload finish -q many
+    diff -r one many
+}
