@@ -10,12 +10,14 @@
 #include "run/pipeline.h"
 #include "run/progress.h"
 #include "run/signals.h"
+#include "run/task.h"
 #include "store/verify.h"
 
 struct verifying {
     struct bl_verify dataset;
+    struct bl_task task;
     struct bl_progress progress;
-    int64_t next; /* shard to be looked at */
+    int64_t next, end; /* shards to be looked at */
     int64_t faults, failed_steps, bytes;
 };
 
@@ -53,7 +55,7 @@ static void fault_of_dataset(void *context, const char *file, const char *text)
 static int produce(void *context, void **out, struct bl_error *e)
 {
     struct verifying *v = context;
-    if (v->next == bl_verify_shards(&v->dataset))
+    if (v->next == v->end)
         return 0;
     struct job *job = calloc(1, sizeof *job);
     if (!job)
@@ -108,10 +110,38 @@ static int read_shards(struct bl_cmd *cmd, struct verifying *v)
     static const struct bl_stages stages = {
         .produce = produce, .work = work, .consume = consume, .discard = discard, .tick = tick};
     int workers = bl_cmd_workers(&cmd->common);
-    bl_progress_start(&v->progress, cmd->common.quiet, "verify", "shards", NULL, bl_verify_shards(&v->dataset));
+    bl_progress_start(&v->progress, cmd->common.quiet, "verify", "shards", NULL, v->end - v->next);
     int code = bl_pipeline_run(&stages, v, workers, 2 * workers, &cmd->cancel, &cmd->error);
     bl_progress_end(&v->progress);
     return code;
+}
+
+/* The task's shards, and what they are compared with; the first task also looks at what lies beside them. */
+static int open_dataset(struct bl_cmd *cmd, struct verifying *v, const char *dir)
+{
+    struct bl_error why = {0}, *e = &cmd->error;
+    int code = bl_verify_open(&v->dataset, dir, &cmd->cancel, fault_of_dataset, v, &why);
+    if (code == BL_EUSAGE)
+        return bl_error_set(e, BL_EFAIL, "%s; if packing was interrupted, run the same pack command again", why.text);
+    if (code)
+        return bl_error_set(e, code, "%s", why.text);
+    bl_task_range(&v->task, bl_verify_shards(&v->dataset), &v->next, &v->end);
+    return v->task.index ? bl_verify_part(&v->dataset, v->next, v->end, fault_of_dataset, v)
+                         : bl_verify_beside(&v->dataset, fault_of_dataset, v);
+}
+
+/* "DIR is as it was written: 16 shards, 4.0 GiB", or "task 0 of 3 of DIR: 5 of 16 shards, 1.2 GiB, ..." */
+static void summarize(const struct verifying *v, const char *dir)
+{
+    char shards[32], all[32], size[32];
+    bl_text_count(shards, v->progress.done);
+    bl_text_size(size, v->bytes);
+    if (v->task.set)
+        bl_cmd_say("%s, task %" PRId64 " of %" PRId64 ": %s of %s shards, %s, are as they were written%s", dir,
+                   v->task.index, v->task.count, shards, bl_text_count(all, bl_verify_shards(&v->dataset)), size,
+                   v->task.index ? "" : ", and so are the files beside them");
+    else
+        bl_cmd_say("%s is as it was written: %s shard%s, %s", dir, shards, v->progress.done == 1 ? "" : "s", size);
 }
 
 static int run(struct bl_cmd *cmd, struct verifying *v)
@@ -120,24 +150,21 @@ static int run(struct bl_cmd *cmd, struct verifying *v)
     if (cmd->options.operands != 1)
         return bl_error_set(e, BL_EUSAGE, "expects one dataset directory (see bload verify --help)");
     const char *dir = cmd->options.operand[0];
-    bl_signals_install(&cmd->cancel);
-    struct bl_error why = {0};
-    int code = bl_verify_open(&v->dataset, dir, &cmd->cancel, fault_of_dataset, v, &why);
-    if (code == BL_EUSAGE)
-        return bl_error_set(e, BL_EFAIL, "%s; if packing was interrupted, run the same pack command again", why.text);
-    if (code)
-        return bl_error_set(e, code, "%s", why.text);
-    code = read_shards(cmd, v);
+    int code = bl_task_settle(&v->task, e);
     if (code)
         return code;
-    if (!v->faults)
+    bl_signals_install(&cmd->cancel);
+    code = open_dataset(cmd, v, dir);
+    if (!code)
+        code = read_shards(cmd, v);
+    if (code)
+        return code;
+    if (!v->faults && v->progress.done == bl_verify_shards(&v->dataset))
         bl_verify_sum(&v->dataset, v->failed_steps, fault_of_dataset, v);
     if (v->faults)
         return bl_error_set(e, BL_EFAIL, "%s has %" PRId64 " fault%s", dir, v->faults, v->faults == 1 ? "" : "s");
-    char shards[32], size[32];
     if (!cmd->common.quiet)
-        bl_cmd_say("%s is as it was written: %s shard%s, %s", dir, bl_text_count(shards, v->progress.done),
-                   v->progress.done == 1 ? "" : "s", bl_text_size(size, v->bytes));
+        summarize(v, dir);
     return BL_OK;
 }
 
@@ -148,8 +175,11 @@ int bl_cmd_verify(int argc, char **argv)
         .name = "verify",
         .usage = "DIR [options]\n\n"
                  "Reads a dataset through: every checksum, every table against the plan. Exit status 0, or\n"
-                 "every fault by name and 1."};
-    int code = bl_options_add(&cmd.options, "General", bl_common_threads_table, &cmd.common, &cmd.error);
+                 "every fault by name and 1. With --task, a share of the shards; task 0 also reads what lies\n"
+                 "beside them."};
+    const struct bl_option_group groups[] = {
+        {"Sharing work", bl_task_option_table, &v.task}, {"General", bl_common_threads_table, &cmd.common}, {0}};
+    int code = bl_cmd_options(&cmd, groups);
     if (!code)
         code = bl_cmd_parse(&cmd, argc, argv);
     if (!code)

@@ -48,7 +48,7 @@ void bl_signals_install(struct bl_cancel *cancel)
     target = cancel;
     struct sigaction action = {.sa_handler = handle};
     sigemptyset(&action.sa_mask);
-    static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
+    static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
     for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
         struct sigaction before;
         /* nohup and shells that start background jobs have signals ignored: leave those so. */

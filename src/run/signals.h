@@ -1,5 +1,5 @@
-/* Signals: SIGINT, SIGTERM and SIGHUP raise a cancel flag; the run unwinds, and the signal is raised again at the end.
- */
+/* Signals: SIGINT, SIGTERM, SIGHUP and SIGUSR1, by which batch systems warn of a job's end, raise a cancel flag; the
+ * run unwinds, and the signal is raised again at the end. */
 #ifndef BL_SIGNALS_H
 #define BL_SIGNALS_H
 

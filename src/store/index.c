@@ -365,30 +365,51 @@ int bl_index_digest(const struct bl_index *index, int64_t T, char digest[BL_DIGE
     return code;
 }
 
-/* --- the whole plan --------------------------------------------------------------------------------------------- */
+/* --- the plan --------------------------------------------------------------------------------------------------- */
 
-static int check_block_ptr(const struct bl_plan *plan, struct bl_error *e)
+/* What is being read: the pieces of the blocks from first on, which are the plan's blocks 0 on. */
+struct part {
+    const struct bl_index *index;
+    struct bl_plan *plan;
+    int64_t first, piece; /* in the file */
+};
+
+/* Reads block_ptr, and counts it from the first piece on. Where the first and the last block of the file are among
+ * these, so must be its first and its last piece. */
+static int read_block_ptr(struct part *part, struct bl_error *e)
 {
-    bool rises = plan->block_ptr[0] == 0 && plan->block_ptr[plan->blocks] == (int64_t)plan->pieces;
-    for (size_t b = 0; b < plan->blocks && rises; b++)
-        rises = plan->block_ptr[b] <= plan->block_ptr[b + 1];
-    return rises ? BL_OK : bl_error_set(e, BL_EDATA, "block_ptr does not go up from 0 to the number of pieces");
+    int64_t *at = part->plan->block_ptr, blocks = (int64_t)part->plan->blocks;
+    int code = bl_index_read(part->index, BL_INDEX_BLOCK_PTR, part->first, blocks + 1, at, e);
+    if (code)
+        return code;
+    bool rises = at[0] >= 0 && at[blocks] <= part->index->pieces && (part->first || at[0] == 0) &&
+                 (part->first + blocks < part->index->blocks || at[blocks] == part->index->pieces);
+    for (int64_t b = 0; b < blocks && rises; b++)
+        rises = at[b] <= at[b + 1];
+    if (!rises)
+        return bl_error_set(e, BL_EDATA, "block_ptr does not go up from 0 to the number of pieces");
+    part->piece = at[0];
+    for (int64_t b = 0; b <= blocks; b++)
+        at[b] -= part->piece;
+    part->plan->pieces = (size_t)at[blocks];
+    return BL_OK;
 }
 
-/* Pieces p .. p + n - 1 from the file into the plan. */
-static int read_pieces(const struct bl_index *index, struct bl_plan *plan, int64_t p, int64_t n, struct bl_error *e)
+/* Pieces p .. p + n - 1 of the plan from the file. */
+static int read_pieces(const struct part *part, int64_t p, int64_t n, struct bl_error *e)
 {
-    int64_t sequence[CHUNK];
+    struct bl_plan *plan = part->plan;
+    int64_t sequence[CHUNK], at = part->piece + p;
     int32_t length[CHUNK];
-    int code = bl_index_read(index, BL_INDEX_SEQUENCE, p, n, sequence, e);
+    int code = bl_index_read(part->index, BL_INDEX_SEQUENCE, at, n, sequence, e);
     if (!code)
-        code = bl_index_read(index, BL_INDEX_LENGTH, p, n, length, e);
+        code = bl_index_read(part->index, BL_INDEX_LENGTH, at, n, length, e);
     if (!code)
-        code = bl_index_read(index, BL_INDEX_SOURCE_START, p, n, plan->source_start + p, e);
+        code = bl_index_read(part->index, BL_INDEX_SOURCE_START, at, n, plan->source_start + p, e);
     for (int64_t i = 0; i < n && !code; i++) {
         if (sequence[i] < 0 || sequence[i] >= BL_SEQUENCES_MAX || length[i] < 1)
             code = bl_error_set(e, BL_EDATA, "piece %" PRId64 " is of sequence %" PRId64 " and %" PRId32 " steps long",
-                                p + i, sequence[i], length[i]);
+                                at + i, sequence[i], length[i]);
         plan->sequence[p + i] = (uint32_t)sequence[i];
         plan->length[p + i] = length[i];
     }
@@ -396,23 +417,27 @@ static int read_pieces(const struct bl_index *index, struct bl_plan *plan, int64
 }
 
 /* Starts follow from the lengths, and from an alignment if there is one. */
-static int check_starts(const struct bl_index *index, struct bl_plan *plan, struct bl_error *e)
+static int check_starts(const struct part *part, struct bl_error *e)
 {
+    struct bl_plan *plan = part->plan;
     int32_t start[CHUNK];
-    int64_t at = 0, block = 0;
+    int64_t at = 0, block = 0, pieces = (int64_t)plan->pieces;
     struct bl_alignment alignment = {0};
     int code = BL_OK;
-    for (int64_t p = 0; p < index->pieces && !code; p++) {
+    for (int64_t p = 0; p < pieces && !code; p++) {
         if (p % CHUNK == 0)
-            code = bl_index_read(index, BL_INDEX_START, p, index->pieces - p < CHUNK ? index->pieces - p : CHUNK, start,
-                                 e);
+            code = bl_index_read(part->index, BL_INDEX_START, part->piece + p, pieces - p < CHUNK ? pieces - p : CHUNK,
+                                 start, e);
         for (; p >= plan->block_ptr[block + 1]; at = 0)
             block++;
         if (!code && !bl_alignment_add(&alignment, at, start[p % CHUNK]))
             code =
                 bl_error_set(e, BL_EDATA, "block %" PRId64 ": piece %" PRId64 " starts at %" PRId32 ", not at %" PRId64,
-                             block, p, start[p % CHUNK], at);
+                             part->first + block, part->piece + p, start[p % CHUNK], at);
         at = start[p % CHUNK] + plan->length[p];
+        if (!code && at > plan->T)
+            code = bl_error_set(e, BL_EDATA, "block %" PRId64 ": piece %" PRId64 " ends at %" PRId64 " of %" PRId64,
+                                part->first + block, part->piece + p, at, plan->T);
     }
     plan->align = bl_alignment_value(&alignment);
     if (!code && !plan->align)
@@ -420,30 +445,40 @@ static int check_starts(const struct bl_index *index, struct bl_plan *plan, stru
     return code;
 }
 
-int bl_index_plan(const struct bl_index *index, int64_t T, struct bl_plan *plan, struct bl_error *e)
+static int read_part(struct part *part, struct bl_error *e)
 {
-    size_t blocks = (size_t)index->blocks, pieces = (size_t)index->pieces;
-    *plan = (struct bl_plan){.T = T, .blocks = blocks, .pieces = pieces};
-    plan->block_ptr = calloc(blocks + 1, sizeof *plan->block_ptr);
-    plan->sequence = calloc(pieces + 1, sizeof *plan->sequence);
-    plan->length = calloc(pieces + 1, sizeof *plan->length);
-    plan->source_start = calloc(pieces + 1, sizeof *plan->source_start);
-    int code = BL_OK;
-    if (!plan->block_ptr || !plan->sequence || !plan->length || !plan->source_start)
-        code = bl_error_memory(e);
-    if (!code)
-        code = bl_index_read(index, BL_INDEX_BLOCK_PTR, 0, index->blocks + 1, plan->block_ptr, e);
-    if (!code)
-        code = check_block_ptr(plan, e);
-    for (int64_t p = 0; p < index->pieces && !code; p += CHUNK)
-        code = read_pieces(index, plan, p, index->pieces - p < CHUNK ? index->pieces - p : CHUNK, e);
-    if (!code)
-        code = check_starts(index, plan, e);
+    struct bl_plan *plan = part->plan;
+    plan->block_ptr = calloc(plan->blocks + 1, sizeof *plan->block_ptr);
+    int code = plan->block_ptr ? read_block_ptr(part, e) : bl_error_memory(e);
+    if (code)
+        return code;
+    plan->sequence = calloc(plan->pieces + 1, sizeof *plan->sequence);
+    plan->length = calloc(plan->pieces + 1, sizeof *plan->length);
+    plan->source_start = calloc(plan->pieces + 1, sizeof *plan->source_start);
+    if (!plan->sequence || !plan->length || !plan->source_start)
+        return bl_error_memory(e);
+    int64_t pieces = (int64_t)plan->pieces;
+    for (int64_t p = 0; p < pieces && !code; p += CHUNK)
+        code = read_pieces(part, p, pieces - p < CHUNK ? pieces - p : CHUNK, e);
+    return code ? code : check_starts(part, e);
+}
+
+int bl_index_part(const struct bl_index *index, int64_t T, int64_t first, int64_t end, struct bl_plan *plan,
+                  struct bl_error *e)
+{
+    *plan = (struct bl_plan){.T = T, .blocks = (size_t)(end - first)};
+    struct part part = {index, plan, first, 0};
+    int code = read_part(&part, e);
     if (code == BL_EDATA)
         bl_error_prefix(e, "%s", index->path);
     if (code)
         bl_plan_free(plan);
     return code;
+}
+
+int bl_index_plan(const struct bl_index *index, int64_t T, struct bl_plan *plan, struct bl_error *e)
+{
+    return bl_index_part(index, T, 0, index->blocks, plan, e);
 }
 
 /* Whether the plan in a file is one over these lengths, for blocks of T steps (0: of any). */

@@ -86,8 +86,12 @@ int bl_index_read(const struct bl_index *index, enum bl_index_table table, int64
 int bl_index_digest(const struct bl_index *index, int64_t T, char digest[BL_DIGEST_SIZE], struct bl_error *e);
 
 /* The whole plan, with T set and the counts still zero (bl_plan_check counts). BL_EDATA: block_ptr does not rise from 0
- * to P, a sequence is out of range, or start does not follow from the lengths before it and an alignment, which is then
- * plan->align. Free with bl_plan_free. */
+ * to P, a sequence is out of range, a piece ends beyond T, or start does not follow from the lengths before it and an
+ * alignment, which is then plan->align. Free with bl_plan_free. */
 int bl_index_plan(const struct bl_index *index, int64_t T, struct bl_plan *plan, struct bl_error *e);
+
+/* The same of blocks first to end - 1 alone, which are the plan's blocks 0 on: no more of the file is read. */
+int bl_index_part(const struct bl_index *index, int64_t T, int64_t first, int64_t end, struct bl_plan *plan,
+                  struct bl_error *e);
 
 #endif

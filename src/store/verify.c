@@ -91,7 +91,7 @@ static int take_lengths(struct bl_verify *v, struct bl_error *e)
     return code;
 }
 
-static void check_sequences(struct bl_verify *v, const struct report *r)
+static void read_sequences(struct bl_verify *v, const struct report *r)
 {
     struct bl_error e = {0};
     struct bl_buffer path = {0};
@@ -107,15 +107,20 @@ static void check_sequences(struct bl_verify *v, const struct report *r)
         return;
     }
     v->has_sequences = true;
-    const int64_t *by_status = v->sequences.by_status;
-    if (by_status[BL_ROW_SKIPPED] != v->manifest.skipped || by_status[BL_ROW_FAILED] != v->manifest.failed)
-        tell(r, BL_SEQUENCES_FILE,
-             "has %" PRId64 " skipped and %" PRId64 " failed rows, the manifest says %" PRId64 " and %" PRId64,
-             by_status[BL_ROW_SKIPPED], by_status[BL_ROW_FAILED], v->manifest.skipped, v->manifest.failed);
     if (bl_values_read(&v->values, &v->sequences, &v->manifest.format, &e))
         tell(r, BL_SEQUENCES_FILE, "%s", e.text);
     else
         v->has_values = true;
+}
+
+static void check_statuses(const struct bl_verify *v, const struct report *r)
+{
+    const int64_t *by_status = v->sequences.by_status;
+    if (v->has_sequences &&
+        (by_status[BL_ROW_SKIPPED] != v->manifest.skipped || by_status[BL_ROW_FAILED] != v->manifest.failed))
+        tell(r, BL_SEQUENCES_FILE,
+             "has %" PRId64 " skipped and %" PRId64 " failed rows, the manifest says %" PRId64 " and %" PRId64,
+             by_status[BL_ROW_SKIPPED], by_status[BL_ROW_FAILED], v->manifest.skipped, v->manifest.failed);
 }
 
 /* --- the plan --------------------------------------------------------------------------------------------------- */
@@ -151,16 +156,21 @@ static void check_words(const struct bl_verify *v, const struct report *r)
         tell(r, BL_MANIFEST_FILE, "\"source_start\" is false, but %" PRId64 " sequences were cut", plan->cut);
 }
 
+static void open_index(struct bl_verify *v, const struct report *r)
+{
+    struct bl_error e = {0};
+    v->has_index = !bl_index_open(&v->index, v->dir, v->manifest.format.blocks, v->manifest.format.fields.count, &e);
+    if (!v->has_index)
+        tell(r, BL_INDEX_FILE, "%s", e.text);
+}
+
 static void check_plan(struct bl_verify *v, const struct report *r)
 {
     const struct bl_format *format = &v->manifest.format;
     struct bl_error e = {0};
     char digest[BL_DIGEST_SIZE];
-    if (bl_index_open(&v->index, v->dir, format->blocks, format->fields.count, &e)) {
-        tell(r, BL_INDEX_FILE, "%s", e.text);
+    if (!v->has_index)
         return;
-    }
-    v->has_index = true;
     if (bl_index_digest(&v->index, format->T, digest, &e)) {
         tell(r, BL_INDEX_FILE, "%s", e.text);
         return;
@@ -183,6 +193,39 @@ static void check_plan(struct bl_verify *v, const struct report *r)
     check_words(v, r);
     /* A plan with more pieces in a block than the tables have places cannot be compared with them. */
     v->has_plan = v->plan.max_sequences <= format->S;
+}
+
+/* Of a part: whether the tables have places for its blocks, and sequences.tsv rows for its pieces. That it is a plan of
+ * these sequences is checked where all of it is. */
+static bool part_fits(const struct bl_verify *v)
+{
+    const struct bl_plan *plan = &v->plan;
+    for (size_t b = 0; b < plan->blocks; b++) {
+        if (plan->block_ptr[b + 1] - plan->block_ptr[b] > v->manifest.format.S)
+            return false;
+    }
+    for (size_t p = 0; p < plan->pieces && v->has_sequences; p++) {
+        if (plan->sequence[p] >= v->sequences.count)
+            return false;
+    }
+    return true;
+}
+
+static void read_part(struct bl_verify *v, int64_t first, int64_t end, const struct report *r)
+{
+    const struct bl_format *format = &v->manifest.format;
+    struct bl_error e = {0};
+    if (!v->has_index)
+        return;
+    v->first_block = first * format->blocks_per_shard;
+    int64_t last = end * format->blocks_per_shard;
+    if (bl_index_part(&v->index, format->T, v->first_block, last < format->blocks ? last : format->blocks, &v->plan,
+                      &e))
+        tell(r, BL_INDEX_FILE, "%s", e.text);
+    else if (!part_fits(v))
+        tell(r, BL_INDEX_FILE, "has blocks of more sequences than the manifest, or of others than " BL_SEQUENCES_FILE);
+    else
+        v->has_plan = true;
 }
 
 /* --- the list of shards ----------------------------------------------------------------------------------------- */
@@ -226,7 +269,7 @@ static void check_folder(const struct bl_verify *v, const char *folder, bool inn
     bl_buffer_free(&file);
 }
 
-static void check_shards_table(struct bl_verify *v, const struct report *r)
+static void read_shards_table(struct bl_verify *v, const struct report *r)
 {
     struct bl_error e = {0};
     if (bl_shards_read(v->dir, &v->manifest.format, &v->shards, &e))
@@ -250,14 +293,40 @@ int bl_verify_open(struct bl_verify *v, const char *dir, const struct bl_cancel 
     if (code)
         return BL_OK;
     v->has_manifest = true;
+    return BL_OK;
+}
+
+int bl_verify_beside(struct bl_verify *v, bl_fault *fault, void *context)
+{
+    const struct report r = {fault, context};
+    if (!v->has_manifest)
+        return BL_OK;
     check_files(v, &r);
-    if (bl_cancelled(cancel))
+    if (bl_cancelled(v->cancel))
         return BL_ECANCEL;
-    check_sequences(v, &r);
+    read_sequences(v, &r);
+    check_statuses(v, &r);
+    open_index(v, &r);
     check_plan(v, &r);
-    check_shards_table(v, &r);
+    read_shards_table(v, &r);
     check_folder(v, "shards", false, &r);
-    return bl_cancelled(cancel) ? BL_ECANCEL : BL_OK;
+    return bl_cancelled(v->cancel) ? BL_ECANCEL : BL_OK;
+}
+
+/* The index has what the tables of shards hold, but for which sequences failed, and attributes. */
+int bl_verify_part(struct bl_verify *v, int64_t first, int64_t end, bl_fault *fault, void *context)
+{
+    const struct report r = {fault, context};
+    if (!v->has_manifest || first == end)
+        return BL_OK;
+    bool needs_sequences = v->manifest.failed || v->manifest.format.attributes;
+    if (needs_sequences)
+        read_sequences(v, &r);
+    open_index(v, &r);
+    if (v->has_sequences || !needs_sequences)
+        read_part(v, first, end, &r);
+    read_shards_table(v, &r);
+    return bl_cancelled(v->cancel) ? BL_ECANCEL : BL_OK;
 }
 
 int64_t bl_verify_shards(const struct bl_verify *v)

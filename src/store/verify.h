@@ -27,21 +27,29 @@ struct bl_verify {
     struct bl_manifest manifest;
     bool has_manifest, has_index, has_plan, has_sequences, has_values; /* each could be read, and makes sense */
     struct bl_index index;
-    struct bl_plan plan;           /* of the index */
+    struct bl_plan plan;           /* of the index: of the blocks from first_block on */
+    int64_t first_block;           /* of the plan */
     struct bl_sequences sequences; /* its lengths are the planned ones: those of failed sequences too */
-    uint8_t *failed;               /* [rows] not 0: failed while packing */
+    uint8_t *failed;               /* [rows] not 0: failed while packing; NULL: none did */
     struct bl_values values;       /* of the attributes, by sequences.tsv */
     struct bl_shards_row *shards;  /* [bl_verify_shards], NULL when the table could not be read */
 };
 
-/* Reads and checks everything but the shards: manifest, files, sequences, plan, the table of shards, and whether there
- * are files that belong to no shard. BL_EUSAGE: no manifest, so there is no dataset to verify. Close it also after an
- * error. dir and cancel must outlive it. */
+/* Reads the manifest. BL_EUSAGE: there is none, so there is no dataset to verify. Close it also after an error. dir and
+ * cancel must outlive it. */
 int bl_verify_open(struct bl_verify *verify, const char *dir, const struct bl_cancel *cancel, bl_fault *fault,
                    void *context, struct bl_error *e);
 
 /* How many shards there are to verify: 0 when the manifest cannot be read. */
 int64_t bl_verify_shards(const struct bl_verify *verify);
+
+/* Reads and checks everything but the shards: files, sequences, plan, the table of shards, and whether there are files
+ * that belong to no shard. */
+int bl_verify_beside(struct bl_verify *verify, bl_fault *fault, void *context);
+
+/* Instead of that, where another process does it: reads what shards first to end - 1 are compared with, and no more
+ * than that; tells what cannot be read. Both: BL_OK or BL_ECANCEL. */
+int bl_verify_part(struct bl_verify *verify, int64_t first, int64_t end, bl_fault *fault, void *context);
 
 /* Reads one shard through. Callable by several threads at once. *failed_steps: steps of pieces that failed while
  * packing. */

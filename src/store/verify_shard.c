@@ -115,9 +115,9 @@ static int expect(struct walk *w, int64_t b, const int64_t *row, struct bl_error
     const struct bl_verify *v = w->verify;
     struct bl_block *block = &w->expected;
     int code = BL_OK;
-    bl_block_plan(block, w->format, &v->plan, v->sequences.length, b);
-    for (int i = 0; i < block->num_sequences && !code; i++) {
-        int64_t piece = v->plan.block_ptr[b] + i, sequence;
+    bl_block_plan(block, w->format, &v->plan, v->sequences.length, b - v->first_block);
+    for (int i = 0; v->failed && i < block->num_sequences && !code; i++) {
+        int64_t piece = v->plan.block_ptr[b - v->first_block] + i, sequence;
         if (!v->failed[block->sequence[i]])
             continue;
         memcpy(&sequence, row ? &row[i] : &block->sequence[i], sizeof sequence);

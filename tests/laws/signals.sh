@@ -17,7 +17,7 @@ slow_pack=(env LD_PRELOAD="$LIBRARY" LAWS_PATH=/in/ "$BLOAD" pack in -T 50 --siz
 test_in_the_scan() {
     clips
     local signal jobs
-    for signal in INT TERM HUP; do
+    for signal in INT TERM HUP USR1; do
         for jobs in 1 2; do
             LAWS_SLOW=100 ended $signal 0.5 "${slow_pack[@]}" -j $jobs
             err_has 'bload: pack: ended by '
@@ -107,6 +107,19 @@ test_scan_leaves_no_file() {
     LAWS_SLOW=100 ended INT 0.5 env LD_PRELOAD="$LIBRARY" LAWS_PATH=/in/ "$BLOAD" scan in -o table.tsv
     err_has 'bload: scan: ended by '
     [ -z "$(find . -name 'table.tsv*')" ] || fail "left over: $(find . -name 'table.tsv*')"
+}
+
+# What a batch system sends in time before it kills.
+test_a_warning_is_enough() {
+    clips
+    expect 3 pack one
+    LAWS_SLOW=60 ended USR1 d/.bload/sequences.tsv "${slow_pack[@]}" -j 2
+    err_has 'bload: pack: ended by '
+    whole one d
+    no_leftover d
+    LAWS_SLOW=5000 ended USR1 0.3 env LD_PRELOAD="$LIBRARY" LAWS_PATH=/shard- "$BLOAD" verify one -j 2
+    expect 3 pack d
+    identical one d
 }
 
 # nohup, and a shell's background jobs, have them ignored: then they are.

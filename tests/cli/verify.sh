@@ -1,0 +1,86 @@
+# bload verify by tasks; what it finds at all is told by the tests of the commands that make datasets, and unit tests.
+# shellcheck shell=bash disable=SC2317
+
+# d: ten blocks, a shard for each.
+ten_shards() {
+    mkdir v
+    local i
+    for i in 0 1 2 3 4 5 6 7 8 9; do cp "$(fixture h264-30.mp4)" "v/$i.mp4"; done
+    expect 0 bload pack -q v -T 30 --size 16x16 --shard-size 1 -o d
+    is 10 "$(find d/shards -type f | wc -l)"
+}
+
+# damage FILE AT: another byte, in the same place.
+damage() {
+    local was
+    was=$(od -An -tu1 -j "$2" -N 1 "$1")
+    # shellcheck disable=SC2059 # the byte is the format
+    printf "\\x$(printf %x $(((was + 1) % 256)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+
+test_tasks_share_the_shards() {
+    ten_shards
+    expect 0 bload verify --task 0/3 d
+    err_is <<<'bload: d, task 0 of 3: 3 of 10 shards, 79.6 KiB, are as they were written, and so are the files beside them'
+    expect 0 bload verify --task 2/3 d
+    err_is <<<'bload: d, task 2 of 3: 4 of 10 shards, 106.1 KiB, are as they were written'
+    # More tasks than shards: some have nothing to do.
+    expect 0 bload verify --task 1/40 d
+    err_has 'task 1 of 40: 0 of 10 shards'
+    damage d/shards/00000/shard-00000006.safetensors 5000
+    expect 0 bload verify -q --task 0/3 d
+    expect 0 bload verify -q --task 1/3 d
+    expect 1 bload verify -q --task 2/3 d
+    err_has 'bload: shards/00000/shard-00000006.safetensors: block 6 of frames: its checksum is'
+    err_has 'bload: verify: d has 1 fault'
+}
+
+# Whatever a byte is damaged in, the tasks together tell what one process tells.
+test_no_fault_falls_between_tasks() {
+    ten_shards
+    cp -a d sound
+    for file in manifest.json sequences.tsv shards.tsv index.safetensors shards/00000/shard-0000000{0,5,9}.safetensors; do
+        for part in 3 5 9; do
+            damage "d/$file" $(($(stat -c %s "d/$file") * part / 10))
+            expect 1 bload verify -q d
+            grep -v ' faults\?$' "$ERR" >whole
+            : >told
+            found=no
+            for i in 0 1 2; do
+                bload verify -q --task $i/3 d 2>>told || found=yes
+            done
+            is yes $found
+            while read -r line; do grep -qxF -e "$line" told || fail "no task tells: $line"; done <whole
+            cp "sound/$file" "d/$file"
+        done
+    done
+    echo more >d/shards/00000/more
+    expect 1 bload verify -q --task 0/3 d
+    err_has 'belongs to no shard'
+    expect 0 bload verify -q --task 1/3 d
+}
+
+# Tables that a task needs are read by it, others are not.
+test_a_task_reads_what_it_compares_with() {
+    ten_shards
+    chmod a+w d/sequences.tsv
+    echo 'no table' >d/sequences.tsv
+    expect 1 bload verify -q --task 0/3 d
+    err_has 'sequences.tsv: '
+    expect 0 bload verify -q --task 1/3 d
+    rm d/index.safetensors
+    expect 1 bload verify -q --task 1/3 d
+    err_has 'index.safetensors: cannot open'
+}
+
+test_the_environment_tells_the_task() {
+    ten_shards
+    expect 2 env -i "$BLOAD" verify --task auto d
+    err_has 'the environment tells no task'
+    expect 0 env -i OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 "$BLOAD" verify --task auto d
+    err_has 'task 1 of 2: 5 of 10 shards'
+    expect 2 env -i SLURM_PROCID=0 SLURM_NTASKS=2 "$BLOAD" verify --task auto d
+    err_has 'this is the batch script itself, not srun'
+    expect 2 bload verify --task 3/3 d
+    err_has '--task expects i/N with i from 0 to N-1'
+}
