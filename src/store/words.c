@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/io.h"
 #include "plan/options.h"
 #include "store/json.h"
+
+#define WORDS_MAX ((size_t)1 << 20) /* bytes: a guard against a file that holds something else */
 
 const char *bl_strategy_name(enum bl_strategy strategy)
 {
@@ -163,6 +166,23 @@ int bl_words_report(const struct bl_words *words, struct bl_buffer *out, struct 
     int failed = bl_words_to_json(words, object);
     int code = failed ? bl_error_memory(e) : bl_json_append(object, out, e);
     json_decref(object);
+    return code;
+}
+
+int bl_words_read(struct bl_words *words, const char *path, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    json_error_t why;
+    json_t *object = NULL;
+    int code = bl_io_slurp(path, WORDS_MAX, &text, e);
+    if (!code && !(object = json_loadb(text.data ? text.data : "", text.size, JSON_REJECT_DUPLICATES, &why)))
+        code = bl_error_set(e, BL_EDATA, "line %d: %s", why.line, why.text);
+    if (!code)
+        code = bl_words_from_json(words, object, e);
+    if (code == BL_EDATA)
+        bl_error_prefix(e, "%s", path);
+    json_decref(object);
+    bl_buffer_free(&text);
     return code;
 }
 

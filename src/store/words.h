@@ -32,6 +32,9 @@ void bl_words_of_plan(struct bl_words *words, const struct bl_plan *plan, const 
 /* Appends them as a JSON object, a newline at the end: what `plan --report` writes. */
 int bl_words_report(const struct bl_words *words, struct bl_buffer *out, struct bl_error *e);
 
+/* Reads what bl_words_report wrote to a file. BL_EDATA: it is none. */
+int bl_words_read(struct bl_words *words, const char *path, struct bl_error *e);
+
 /* Appends {"rows": [...]}: what `compare --json` writes. */
 int bl_words_rows(const struct bl_words *words, int count, struct bl_buffer *out, struct bl_error *e);
 
