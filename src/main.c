@@ -18,6 +18,7 @@ static const struct {
     {"pack", bl_cmd_pack, "turn sources into a dataset of fixed-size blocks"},
     {"verify", bl_cmd_verify, "check every byte and every table of a dataset"},
     {"info", bl_cmd_info, "say what is in a dataset"},
+    {"status", bl_cmd_status, "say how far a dataset in the making is"},
 };
 
 #define COMMANDS (sizeof commands / sizeof *commands)
