@@ -196,7 +196,7 @@ test_a_directory_that_is_read_only() {
     making 0 1
     beat task-00001 5
     own_mounts sh -c 'mount --bind m m && mount -o remount,bind,ro m' 2>/dev/null || skip 'no file system of its own here'
-    expect 0 own_mounts sh -c 'mount --bind m m && mount -o remount,bind,ro m && ! : 2>/dev/null >m/x && "$BLOAD" status m'
+    expect 0 own_mounts sh -c 'mount --bind m m && mount -o remount,bind,ro m && ! touch m/x 2>/dev/null && "$BLOAD" status m'
     out_has 'pack        2 of 20 shards'
     out_has 'tasks       4: 1 running, 3 waiting'
     err_is </dev/null
