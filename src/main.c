@@ -19,6 +19,7 @@ static const struct {
     {"finish", bl_cmd_finish, "make a dataset of the shards that several tasks wrote"},
     {"verify", bl_cmd_verify, "check every byte and every table of a dataset"},
     {"info", bl_cmd_info, "say what is in a dataset"},
+    {"status", bl_cmd_status, "say how far a dataset in the making is"},
 };
 
 #define COMMANDS (sizeof commands / sizeof *commands)

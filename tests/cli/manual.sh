@@ -39,7 +39,7 @@ defaults_of_help() {
 }
 
 test_defaults_are_told_alike() {
-    for command in scan plan compare pack finish verify info; do
+    for command in $(bload --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
         bload $command --help | defaults_of_help >"$SCRATCH/defaults"
         while read -r flag value; do
             awk -v flag="Fl ${flag#-}" -v value="$value" '

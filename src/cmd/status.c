@@ -1,0 +1,389 @@
+/* bload status: how far a dataset is that is being made, by one process or by many. */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cmd/cmd.h"
+#include "run/status.h"
+
+#define INDENT "            "
+#define TASKS_NAMED 20 /* runs of tasks that are to be run, at most */
+
+struct showing {
+    bool json;
+    const char *dir;
+    struct bl_status status;
+};
+
+static const struct bl_option table[] = {
+    {.name = "json",
+     .type = &bl_option_flag,
+     .command_line_only = true,
+     .offset = offsetof(struct showing, json),
+     .help = "all of it as JSON, every task too"},
+    {0},
+};
+
+/* --- words ------------------------------------------------------------------------------------------------------ */
+
+/* "45 s", "7 min", "3 h 12 min", "2 d 4 h" */
+static void append_duration(struct bl_buffer *out, double seconds)
+{
+    int64_t s = seconds < 1e15 ? (int64_t)(seconds + 0.5) : (int64_t)1e15;
+    if (s < 60)
+        bl_buffer_printf(out, "%" PRId64 " s", s);
+    else if (s < 3600)
+        bl_buffer_printf(out, "%" PRId64 " min", s / 60);
+    else if (s < 86400)
+        bl_buffer_printf(out, "%" PRId64 " h %" PRId64 " min", s / 3600, s / 60 % 60);
+    else
+        bl_buffer_printf(out, "%" PRId64 " d %" PRId64 " h", s / 86400, s / 3600 % 24);
+}
+
+static void append_of(struct bl_buffer *out, int64_t done, int64_t all, const char *what)
+{
+    char a[32], b[32];
+    bl_buffer_text(out, bl_text_count(a, done));
+    if (all)
+        bl_buffer_printf(out, " of %s", bl_text_count(b, all));
+    bl_buffer_printf(out, " %s", what);
+}
+
+/* Whether of so many tasks there is but one, which does all: a run that nobody divided. */
+static bool is_alone(const struct bl_status_stage *stage)
+{
+    return stage->tasks == 1;
+}
+
+/* --- a task ----------------------------------------------------------------------------------------------------- */
+
+static void append_place(struct bl_buffer *out, const struct bl_beat *b)
+{
+    bl_buffer_text(out, " on ");
+    bl_text_escape(out, b->host, strlen(b->host));
+    bl_buffer_printf(out, " (pid %" PRId64, b->pid);
+    if (b->job[0]) {
+        bl_buffer_text(out, ", job ");
+        bl_text_escape(out, b->job, strlen(b->job));
+    }
+    bl_buffer_byte(out, ')');
+}
+
+/* What it is at: "pack 12 of 40 blocks, 1,234 frames/s, 7 min left". */
+static void append_doing(struct bl_buffer *out, const struct bl_status_task *t)
+{
+    const struct bl_beat *b = t->beat;
+    char rate[32];
+    if (!b->doing[0])
+        return;
+    bl_buffer_text(out, ", ");
+    bl_text_escape(out, b->doing, strlen(b->doing));
+    if (b->unit[0]) {
+        bl_buffer_byte(out, ' ');
+        append_of(out, b->done, b->total, b->unit);
+    }
+    if (t->rate > 0)
+        bl_buffer_printf(out, ", %s %s/s", bl_text_count(rate, (int64_t)t->rate), b->step[0] ? b->step : b->unit);
+    if (t->left >= 0) {
+        bl_buffer_text(out, ", ");
+        append_duration(out, t->left);
+        bl_buffer_text(out, " left");
+    }
+}
+
+static void append_state(struct bl_buffer *out, const struct bl_status *s, const struct bl_status_task *t)
+{
+    const struct bl_beat *b = t->beat;
+    switch (t->state) {
+    case BL_TASK_SILENT:
+        bl_buffer_text(out, "silent for ");
+        append_duration(out, (double)t->age);
+        break;
+    case BL_TASK_RUNNING:
+        bl_buffer_text(out, "running for ");
+        append_duration(out, s->now > b->began ? (double)(s->now - b->began) : 0);
+        break;
+    case BL_TASK_STOPPED:
+        bl_buffer_printf(out, "stopped by %s ", strsignal((int)(b->status - 128)));
+        append_duration(out, (double)t->age);
+        bl_buffer_text(out, " ago");
+        break;
+    default:
+        bl_buffer_text(out, "failed ");
+        append_duration(out, (double)t->age);
+        bl_buffer_text(out, " ago");
+    }
+}
+
+static void append_task(struct bl_buffer *out, const struct bl_status *s, const struct bl_status_stage *stage,
+                        const struct bl_status_task *t, const char *units)
+{
+    const struct bl_beat *b = t->beat;
+    bl_buffer_text(out, INDENT);
+    if (b->tasks > 1)
+        bl_buffer_printf(out, "task %" PRId64 " of %" PRId64 ": ", b->task, b->tasks);
+    append_state(out, s, t);
+    append_place(out, b);
+    if (t->state == BL_TASK_RUNNING || t->state == BL_TASK_SILENT)
+        append_doing(out, t);
+    if (t->state != BL_TASK_RUNNING && stage->units) {
+        bl_buffer_text(out, ", ");
+        append_of(out, t->finished, t->end - t->begin, units);
+    }
+    if (t->state == BL_TASK_SILENT)
+        bl_buffer_text(out, t->gone ? ": its process is not there any more" : ": killed, or its machine is gone?");
+    if (b->error[0] && t->state != BL_TASK_RUNNING) {
+        bl_buffer_text(out, ": ");
+        bl_text_escape(out, b->error, strlen(b->error));
+    }
+    bl_buffer_byte(out, '\n');
+}
+
+/* How many tasks are how, then each that is not simply done or not begun, what is wrong first. */
+static void append_tasks(struct bl_buffer *out, const struct bl_status *s, const struct bl_status_stage *stage,
+                         const char *units)
+{
+    char count[32];
+    if (!is_alone(stage)) {
+        bl_buffer_printf(out, "tasks       %s:", bl_text_count(count, stage->tasks));
+        const char *comma = " ";
+        for (int i = 0; i < BL_TASK_STATES; i++) {
+            if (!stage->in[i])
+                continue;
+            bl_buffer_printf(out, "%s%s %s", comma, bl_text_count(count, stage->in[i]), bl_task_state_name(i));
+            comma = ", ";
+        }
+        bl_buffer_byte(out, '\n');
+    }
+    for (int state = BL_TASK_FAILED; state < BL_TASK_WAITING; state++) {
+        for (size_t i = 0; i < stage->count; i++) {
+            if ((int)stage->task[i].state == state)
+                append_task(out, s, stage, &stage->task[i], units);
+        }
+    }
+}
+
+/* --- what to do next -------------------------------------------------------------------------------------------- */
+
+static bool is_due(const struct bl_status_task *t)
+{
+    return t->state != BL_TASK_RUNNING && t->state != BL_TASK_DONE;
+}
+
+/* "3, 4, 7-9": the tasks that somebody has to run. */
+static void append_due(struct bl_buffer *out, const struct bl_status_stage *stage)
+{
+    int named = 0;
+    for (int64_t i = 0; i < stage->tasks; i++) {
+        int64_t first = i;
+        while (i < stage->tasks && is_due(&stage->task[i]))
+            i++;
+        if (i == first)
+            continue;
+        if (named++ == TASKS_NAMED) {
+            bl_buffer_text(out, ", ... (--json lists all)");
+            return;
+        }
+        bl_buffer_printf(out, named > 1 ? ", %" PRId64 : "%" PRId64, first);
+        if (i - first > 1)
+            bl_buffer_printf(out, "-%" PRId64, i - 1);
+    }
+}
+
+/* What continues scan or pack. Who waits may have been queued by somebody: that is only advice while nobody runs. */
+static void append_continue(struct bl_buffer *out, const struct bl_status *s, const struct bl_status_stage *stage,
+                            const char *command)
+{
+    const int64_t *in = stage->in;
+    bool broken = in[BL_TASK_FAILED] || in[BL_TASK_SILENT] || in[BL_TASK_STOPPED];
+    if (!broken && in[BL_TASK_RUNNING])
+        return;
+    if (!stage->tasks || is_alone(stage)) {
+        bl_buffer_printf(out, "the same bload %s command goes on where it stopped", stage->tasks ? command : "pack");
+        return;
+    }
+    bl_buffer_printf(out, "the same bload %s --task I/%" PRId64 " command for I = ", command, stage->tasks);
+    append_due(out, stage);
+    if (s->slurm)
+        bl_buffer_text(out, "; or bload slurm again, which submits what is missing");
+}
+
+/* Nothing where all goes on by itself. */
+static void append_next(struct bl_buffer *out, const struct showing *v)
+{
+    const struct bl_status *s = &v->status;
+    bool at_work = s->pack.in[BL_TASK_RUNNING];
+    switch (s->at) {
+    case BL_AT_SCAN:
+        if (s->parts || !s->pack.tasks)
+            append_continue(out, s, &s->scan, "scan");
+        else
+            append_continue(out, s, &s->pack, "pack");
+        break;
+    case BL_AT_PLAN:
+        if (!at_work)
+            bl_buffer_printf(out, "bload plan %s, or bload pack --task I/N, which plans by itself", v->dir);
+        break;
+    case BL_AT_PACK:
+        append_continue(out, s, &s->pack, "pack");
+        break;
+    case BL_AT_FINISH:
+        if (!at_work)
+            bl_buffer_printf(out, "bload finish %s", v->dir);
+        break;
+    case BL_AT_END:
+        if (s->verified < s->verify_tasks)
+            bl_buffer_printf(out, "bload verify %s", v->dir);
+    }
+}
+
+/* --- the answer ------------------------------------------------------------------------------------------------- */
+
+static void append_rate(struct bl_buffer *out, const struct bl_status_stage *stage)
+{
+    char rate[32];
+    if (!(stage->rate > 0))
+        return;
+    bl_buffer_printf(out, "rate        %s %s/s", bl_text_count(rate, (int64_t)stage->rate), stage->rate_of);
+    if (stage->left >= 0) {
+        bl_buffer_text(out, ", ");
+        append_duration(out, stage->left);
+        bl_buffer_text(out, " left");
+    }
+    bl_buffer_byte(out, '\n');
+}
+
+static void append_scan(struct bl_buffer *out, const struct bl_status *s)
+{
+    if (!s->parts)
+        return;
+    bl_buffer_text(out, "scan        ");
+    append_of(out, s->scan.finished, s->scan.units, "parts");
+    bl_buffer_byte(out, '\n');
+    if (s->at != BL_AT_SCAN)
+        return;
+    append_tasks(out, s, &s->scan, "parts");
+    append_rate(out, &s->scan);
+}
+
+static void append_plan(struct bl_buffer *out, const struct bl_status *s)
+{
+    char a[32], b[32];
+    bl_buffer_text(out, s->table ? "table       there" : "table       not yet");
+    if (s->has_words)
+        bl_buffer_printf(out, ": %s sequences of %s steps", bl_text_count(a, s->words.sequences),
+                         bl_text_count(b, s->words.steps));
+    bl_buffer_text(out, s->plan ? "\nplan        there" : "\nplan        not yet");
+    if (s->has_words)
+        bl_buffer_printf(out, ": %s blocks", bl_text_count(a, s->words.blocks));
+    bl_buffer_byte(out, '\n');
+}
+
+static void append_pack(struct bl_buffer *out, const struct bl_status *s)
+{
+    const struct bl_status_stage *pack = &s->pack;
+    if (pack->units || pack->finished) {
+        bl_buffer_text(out, "pack        ");
+        append_of(out, pack->finished, pack->units, "shards");
+    }
+    if (pack->units) {
+        int64_t blocks = s->manifest.format.blocks;
+        bl_buffer_text(out, ", ");
+        append_of(out, s->finished_blocks, blocks, "blocks");
+        bl_buffer_printf(out, " (%.1f %%)", 100 * (double)s->finished_blocks / (double)blocks);
+    }
+    if (pack->units || pack->finished)
+        bl_buffer_byte(out, '\n');
+    if (pack->count)
+        append_tasks(out, s, pack, "shards");
+    append_rate(out, pack);
+}
+
+static void append_making(struct bl_buffer *out, const struct bl_status *s)
+{
+    static const char *const at[] = {"being scanned", "to be planned", "being packed", "all packed, to be finished",
+                                     ""};
+    bl_buffer_printf(out, "dataset     %s\n", at[s->at]);
+    append_scan(out, s);
+    append_plan(out, s);
+    append_pack(out, s);
+    if (s->unreadable) {
+        bl_buffer_printf(out, "unreadable  %" PRId64 " heartbeat%s: ", s->unreadable, s->unreadable == 1 ? "" : "s");
+        bl_text_escape(out, s->unread.text, strlen(s->unread.text));
+        bl_buffer_byte(out, '\n');
+    }
+}
+
+static void append_complete(struct bl_buffer *out, const struct bl_status *s)
+{
+    char a[32], b[32], c[32];
+    const struct bl_manifest *m = &s->manifest;
+    bl_buffer_printf(out, "dataset     complete: %s sequences, %s blocks, %s shard%s\n",
+                     bl_text_count(a, m->words.sequences), bl_text_count(b, m->format.blocks),
+                     bl_text_count(c, s->pack.units), s->pack.units == 1 ? "" : "s");
+    if (m->skipped || m->failed)
+        bl_buffer_printf(out, "faults      %s skipped, %s failed (%s steps left as zeros)\n",
+                         bl_text_count(a, m->skipped), bl_text_count(b, m->failed), bl_text_count(c, m->failed_steps));
+    if (s->verify_tasks) {
+        bl_buffer_text(out, "verify      ");
+        append_of(out, s->verified, s->verify_tasks, "tasks without fault\n");
+    }
+}
+
+static int answer(struct showing *v, struct bl_buffer *text, struct bl_error *e)
+{
+    struct bl_buffer next = {0};
+    append_next(&next, v);
+    int code = bl_buffer_check(&next, e);
+    if (!code && v->json) {
+        code = bl_status_json(&v->status, next.data, text, e);
+    } else if (!code) {
+        if (v->status.at == BL_AT_END)
+            append_complete(text, &v->status);
+        else
+            append_making(text, &v->status);
+        if (next.size)
+            bl_buffer_printf(text, "next        %s\n", next.data);
+    }
+    bl_buffer_free(&next);
+    return code;
+}
+
+static int run(struct bl_cmd *cmd, struct showing *v)
+{
+    struct bl_error *e = &cmd->error, why = {0};
+    if (cmd->options.operands != 1)
+        return bl_error_set(e, BL_EUSAGE, "expects one dataset directory (see bload status --help)");
+    v->dir = cmd->options.operand[0];
+    struct bl_buffer text = {0};
+    int code = bl_status_read(&v->status, v->dir, &why);
+    if (code) /* a directory that is no dataset is no mistake in the command's use */
+        return bl_error_set(e, BL_EFAIL, "%s", why.text);
+    code = answer(v, &text, e);
+    if (!code)
+        code = bl_cmd_write(NULL, &text, e);
+    bl_buffer_free(&text);
+    return code;
+}
+
+int bl_cmd_status(int argc, char **argv)
+{
+    struct showing v = {0};
+    struct bl_cmd cmd = {
+        .name = "status",
+        .usage = "DIR [options]\n\n"
+                 "Says how far a dataset is that is being made: what is done, who is at the rest, what failed, the\n"
+                 "rate and the time left, and what to do next. Exit status 1 if a task failed or fell silent."};
+    const struct bl_option_group groups[] = {{"Output", table, &v}, {"General", bl_common_table, &cmd.common}, {0}};
+    int code = bl_cmd_options(&cmd, groups);
+    if (!code)
+        code = bl_cmd_parse(&cmd, argc, argv);
+    if (!code)
+        code = run(&cmd, &v);
+    bool bad = code == BL_OK && bl_status_is_bad(&v.status);
+    bl_status_free(&v.status);
+    int status = bl_cmd_end(&cmd, code, false);
+    return bad ? BL_EXIT_FAILED : status;
+}

@@ -1,0 +1,553 @@
+#include "run/status.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/text.h"
+#include "run/state.h"
+#include "run/task.h"
+#include "store/record.h"
+
+#define BEAT_MAX ((size_t)1 << 16) /* bytes of a heartbeat's file */
+#define CONFIGURATION_MAX ((size_t)1 << 24)
+
+const char *bl_status_at_name(enum bl_status_at at)
+{
+    static const char *const names[] = {"scan", "plan", "pack", "finish", "end"};
+    return names[at];
+}
+
+const char *bl_task_state_name(enum bl_task_state state)
+{
+    static const char *const names[] = {"failed", "silent", "stopped", "running", "waiting", "done"};
+    return names[state];
+}
+
+/* --- what lies in the folder ------------------------------------------------------------------------------------ */
+
+/* Numbers of shards, parts, tasks; in order once they were sorted. */
+struct numbers {
+    int64_t *at;
+    size_t count, capacity;
+};
+
+/* What the names in DIR/.bload tell. */
+struct names {
+    struct numbers records, parts, scans, packs; /* the last two: tasks that have a heartbeat */
+    bool table, plan, words, draft;
+};
+
+static int add(struct numbers *n, int64_t number, struct bl_error *e)
+{
+    if (n->count == n->capacity) {
+        size_t capacity = n->capacity ? n->capacity * 2 : 256;
+        int64_t *at = realloc(n->at, capacity * sizeof *at);
+        if (!at)
+            return bl_error_memory(e);
+        n->at = at;
+        n->capacity = capacity;
+    }
+    n->at[n->count++] = number;
+    return BL_OK;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* How many of them are in [begin, end). */
+static int64_t count_within(const struct numbers *n, int64_t begin, int64_t end)
+{
+    size_t edge[2];
+    for (int i = 0; i < 2; i++) {
+        int64_t limit = i ? end : begin;
+        size_t low = 0, high = n->count;
+        while (low < high) {
+            size_t middle = low + (high - low) / 2;
+            if (n->at[middle] < limit)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        edge[i] = low;
+    }
+    return (int64_t)(edge[1] - edge[0]);
+}
+
+/* Whether name is prefix, a number of so many digits or more, suffix, just as it would be written. */
+static bool is_numbered(const char *name, const char *prefix, int digits, const char *suffix, int64_t *number)
+{
+    size_t skip = strlen(prefix), size = strlen(name), tail = strlen(suffix);
+    if (size < skip + tail + (size_t)digits || strncmp(name, prefix, skip) != 0 ||
+        strcmp(name + size - tail, suffix) != 0)
+        return false;
+    size_t width = size - skip - tail;
+    return bl_text_to_int(name + skip, width, 0, INT64_MAX, number) && name[skip] != '-' &&
+           (width == (size_t)digits || name[skip] != '0');
+}
+
+static int take_name(struct names *names, const char *name, struct bl_error *e)
+{
+    int64_t number;
+    if (is_numbered(name, "shard-", 8, ".record", &number))
+        return add(&names->records, number, e);
+    if (is_numbered(name, "scan-", 5, "", &number))
+        return add(&names->parts, number, e);
+    if (is_numbered(name, "scan-task-", 5, "", &number))
+        return add(&names->scans, number, e);
+    if (is_numbered(name, "task-", 5, "", &number))
+        return add(&names->packs, number, e);
+    names->table |= strcmp(name, "sequences.tsv") == 0;
+    names->plan |= strcmp(name, "plan.safetensors") == 0;
+    names->words |= strcmp(name, "plan.json") == 0;
+    names->draft |= strcmp(name, "draft.json") == 0;
+    return BL_OK;
+}
+
+static int read_names(struct names *names, DIR *directory, const char *folder, struct bl_error *e)
+{
+    int code = BL_OK;
+    const struct dirent *entry;
+    while (!code && (errno = 0, entry = readdir(directory)))
+        code = take_name(names, entry->d_name, e);
+    if (!code && errno)
+        code = bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", folder);
+    struct numbers *all[] = {&names->records, &names->parts, &names->scans, &names->packs};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (all[i]->count)
+            qsort(all[i]->at, all[i]->count, sizeof *all[i]->at, compare_numbers);
+    }
+    return code;
+}
+
+static void free_names(struct names *names)
+{
+    free(names->records.at);
+    free(names->parts.at);
+    free(names->scans.at);
+    free(names->packs.at);
+}
+
+/* The text of folder/name: 1; 0 when it is gone, as all is while a dataset is finished; or a code. */
+static int read_text(const char *folder, const char *name, size_t max, struct bl_buffer *text, struct stat *status,
+                     struct bl_error *e)
+{
+    struct bl_buffer path = {0};
+    bl_buffer_printf(&path, "%s/%s", folder, name);
+    int found = bl_buffer_check(&path, e);
+    if (!found && stat(path.data, status) != 0)
+        found = errno == ENOENT ? 0 : bl_error_errno(e, BL_EFAIL, "cannot look at %s", path.data);
+    else if (!found)
+        found = bl_io_slurp(path.data, max, text, e) ? BL_EFAIL : 1;
+    bl_buffer_free(&path);
+    return found;
+}
+
+/* --- tasks ------------------------------------------------------------------------------------------------------ */
+
+/* Silent is who both clocks say is: the writer's, in the beat, and that of the file's time, which may be a server's. A
+ * clock that is wrong by itself silences nobody. */
+static int64_t age_of(const struct bl_beat *beat, const struct stat *status, int64_t now)
+{
+    int64_t last = beat->updated > status->st_mtime ? beat->updated : status->st_mtime;
+    return now > last ? now - last : 0;
+}
+
+/* A process of this machine that is not there any more. Two machines of one name may see each other's beats, so that
+ * who was heard just now is believed (BL_STATUS_SILENT_GONE). */
+static bool is_gone(const struct bl_beat *beat)
+{
+    char host[sizeof beat->host] = "";
+    return gethostname(host, sizeof host - 1) == 0 && strcmp(host, beat->host) == 0 && beat->pid > 0 &&
+           beat->pid <= INT32_MAX && kill((pid_t)beat->pid, 0) != 0 && errno == ESRCH;
+}
+
+static void judge(struct bl_status_task *t)
+{
+    static const enum bl_task_state ended[] = {
+        [BL_BEAT_DONE] = BL_TASK_WAITING, [BL_BEAT_FAILED] = BL_TASK_FAILED, [BL_BEAT_STOPPED] = BL_TASK_STOPPED};
+    const struct bl_beat *b = t->beat;
+    t->left = -1;
+    if (!b || b->state != BL_BEAT_RUNNING) {
+        t->state = b ? ended[b->state] : BL_TASK_WAITING;
+        return;
+    }
+    t->gone = t->age > BL_STATUS_SILENT_GONE && is_gone(b);
+    if (t->gone || t->age > (b->unit[0] ? BL_STATUS_SILENT : BL_STATUS_SILENT_LONG)) {
+        t->state = BL_TASK_SILENT;
+        return;
+    }
+    t->state = BL_TASK_RUNNING;
+    if (b->milliseconds > 0)
+        t->rate = (double)(b->step[0] ? b->steps : b->done) * 1000 / (double)b->milliseconds;
+    if (t->rate > 0 && b->step[0])
+        t->left = (double)b->steps_left / t->rate;
+    else if (t->rate > 0 && b->total)
+        t->left = (double)(b->total - b->done) / t->rate;
+}
+
+/* Reads the heartbeat of a task; one that is gone or none leaves task->beat NULL. */
+static int read_beat(struct bl_status *s, const char *folder, const char *stage, int64_t index,
+                     struct bl_status_task *task, struct bl_error *e)
+{
+    char name[BL_BEAT_FILE_MAX];
+    struct bl_buffer text = {0};
+    struct stat status;
+    struct bl_error why = {0};
+    *task = (struct bl_status_task){0};
+    int found = read_text(folder, bl_beat_file(stage, index, name), BEAT_MAX, &text, &status, &why);
+    if (found == 1) {
+        task->beat = malloc(sizeof *task->beat);
+        int code = task->beat ? bl_beat_parse(task->beat, text.data ? text.data : "", text.size, &why) : BL_OK;
+        if (!code && task->beat && (task->beat->task != index || strcmp(task->beat->stage, stage) != 0))
+            code = bl_error_set(&why, BL_EDATA, "it tells of another task");
+        if (!code && task->beat)
+            task->age = age_of(task->beat, &status, s->now);
+        found = code ? code : 1;
+    }
+    bl_buffer_free(&text);
+    if (found == 1)
+        return task->beat ? BL_OK : bl_error_memory(e);
+    free(task->beat);
+    task->beat = NULL;
+    if (found < 0 && !s->unreadable++)
+        bl_error_set(&s->unread, why.code, "%s: %s", name, why.text);
+    return BL_OK;
+}
+
+/* Puts the tasks that were heard in their places. The last beat tells how many tasks there are, where nothing else
+ * does; of another division only who runs is of interest. */
+static int place(struct bl_status_stage *stage, struct bl_status_task *heard, size_t count, struct bl_error *e)
+{
+    const struct bl_status_task *last = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (heard[i].beat && (!last || heard[i].beat->updated > last->beat->updated))
+            last = &heard[i];
+    }
+    if (!stage->tasks && last)
+        stage->tasks = last->beat->tasks;
+    stage->task = calloc((size_t)stage->tasks + count + 1, sizeof *stage->task);
+    if (!stage->task)
+        return bl_error_memory(e);
+    stage->count = (size_t)stage->tasks;
+    for (size_t i = 0; i < count; i++) {
+        struct bl_beat *beat = heard[i].beat;
+        judge(&heard[i]);
+        if (beat && beat->tasks == stage->tasks)
+            stage->task[beat->task] = heard[i];
+        else if (beat && heard[i].state == BL_TASK_RUNNING)
+            stage->task[stage->count++] = heard[i];
+        else
+            free(beat);
+        heard[i].beat = NULL;
+    }
+    return BL_OK;
+}
+
+static int read_tasks(struct bl_status *s, struct bl_status_stage *stage, const char *folder, const char *name,
+                      const struct numbers *there, struct bl_error *e)
+{
+    struct bl_status_task *heard = calloc(there->count + 1, sizeof *heard);
+    int code = heard ? BL_OK : bl_error_memory(e);
+    for (size_t i = 0; i < there->count && !code; i++)
+        code = read_beat(s, folder, name, there->at[i], &heard[i], e);
+    if (!code)
+        code = place(stage, heard, there->count, e);
+    for (size_t i = 0; heard && i < there->count; i++)
+        free(heard[i].beat);
+    free(heard);
+    return code;
+}
+
+/* Gives each task its range and what is there of it, once it is known how many units there are. A task is done when its
+ * units are there; until they are known, when it says so. */
+static void settle(struct bl_status_stage *stage, const struct numbers *there)
+{
+    for (size_t i = 0; i < stage->count; i++) {
+        struct bl_status_task *t = &stage->task[i];
+        bool known = stage->units > 0;
+        struct bl_task task = {.set = true, .index = (int64_t)i, .count = stage->tasks};
+        if (t->beat) {
+            task.index = t->beat->task;
+            task.count = t->beat->tasks;
+        }
+        if (known)
+            bl_task_range(&task, stage->units, &t->begin, &t->end);
+        t->finished = count_within(there, t->begin, t->end);
+        if (!t->beat)
+            t->state = BL_TASK_WAITING;
+        if (t->state != BL_TASK_RUNNING &&
+            (known ? t->finished == t->end - t->begin : t->beat && t->beat->state == BL_BEAT_DONE))
+            t->state = BL_TASK_DONE;
+        if ((int64_t)i < stage->tasks)
+            stage->in[t->state]++;
+        if (t->state == BL_TASK_RUNNING && t->rate > 0) {
+            stage->rate += t->rate;
+            stage->rate_of = t->beat->step[0] ? t->beat->step : t->beat->unit;
+        }
+    }
+    stage->finished = stage->units ? count_within(there, 0, stage->units) : (int64_t)there->count;
+}
+
+/* --- the way that is left --------------------------------------------------------------------------------------- */
+
+/* Those who run are as long at it as the slowest of them, if nothing is left for others. */
+static double longest_left(const struct bl_status_stage *stage)
+{
+    double longest = -1;
+    for (size_t i = 0; i < stage->count; i++)
+        longest = fmax(longest, stage->task[i].state == BL_TASK_RUNNING ? stage->task[i].left : -1);
+    return longest;
+}
+
+static int64_t blocks_between(const struct bl_format *format, int64_t begin, int64_t end)
+{
+    int64_t shards = bl_format_shards(format);
+    int64_t first = begin < shards ? bl_format_first_block(format, begin) : format->blocks;
+    return (end < shards ? bl_format_first_block(format, end) : format->blocks) - first;
+}
+
+/* Blocks of those shards in [begin, end) that are there. Only the last shard may be smaller. */
+static int64_t finished_blocks(const struct bl_format *format, const struct numbers *records, int64_t begin,
+                               int64_t end)
+{
+    int64_t last = bl_format_shards(format) - 1;
+    int64_t whole = count_within(records, begin, end < last ? end : last) * format->blocks_per_shard;
+    return whole +
+           (end > last && begin <= last ? count_within(records, last, end) * bl_format_blocks_of(format, last) : 0);
+}
+
+/* What runs tells what it still has to read; of all else the plan tells it, at the mean of its blocks. */
+static double steps_left(const struct bl_status *s, const struct numbers *records)
+{
+    const struct bl_format *format = &s->manifest.format;
+    const struct bl_words *w = &s->words;
+    double steps = 0, mean = (double)(w->steps - w->deleted) / (double)w->blocks;
+    for (int64_t i = 0; i < s->pack.tasks; i++) {
+        const struct bl_status_task *t = &s->pack.task[i];
+        int64_t blocks = blocks_between(format, t->begin, t->end) - finished_blocks(format, records, t->begin, t->end);
+        bool told = t->state == BL_TASK_RUNNING && strcmp(t->beat->unit, "blocks") == 0;
+        steps += told ? (double)t->beat->steps_left : (double)blocks * mean;
+    }
+    return steps;
+}
+
+static void reckon(struct bl_status *s, const struct names *names)
+{
+    s->scan.left =
+        s->scan.in[BL_TASK_RUNNING] + s->scan.in[BL_TASK_DONE] == s->scan.tasks ? longest_left(&s->scan) : -1;
+    s->pack.left = -1;
+    if (s->at != BL_AT_PACK || !s->pack.units)
+        return;
+    s->finished_blocks = finished_blocks(&s->manifest.format, &names->records, 0, s->pack.units);
+    if (s->pack.rate > 0)
+        s->pack.left = fmax(steps_left(s, &names->records) / s->pack.rate, longest_left(&s->pack));
+}
+
+/* --- the whole -------------------------------------------------------------------------------------------------- */
+
+/* How many tasks a scan is shared by, which its first task settled. */
+static int read_scan_tasks(struct bl_status *s, const char *folder, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    struct stat status;
+    const char *line;
+    size_t at = 0, size;
+    int found = read_text(folder, BL_STATE_SCAN, CONFIGURATION_MAX, &text, &status, e);
+    s->parts = found == 1;
+    while (found == 1 && bl_text_next_line(text.data, text.size, &at, &line, &size)) {
+        if (size > 7 && strncmp(line, "tasks: ", 7) == 0 &&
+            !bl_text_to_int(line + 7, size - 7, 1, BL_TASKS_MAX, &s->scan.tasks))
+            found = bl_error_set(e, BL_EFAIL, "%s/" BL_STATE_SCAN ": \"%.*s\" cannot be", folder, (int)size, line);
+    }
+    bl_buffer_free(&text);
+    return found < 0 ? found : BL_OK;
+}
+
+/* All that a manifest tells, once packing began. */
+static int read_draft(struct bl_status *s, const char *folder, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    struct stat status;
+    bool sound;
+    int found = read_text(folder, "draft.json", BL_MANIFEST_SIZE_MAX, &text, &status, e);
+    int code = found < 0 ? found : BL_OK;
+    if (found == 1)
+        code = bl_manifest_parse(&s->manifest, text.data ? text.data : "", text.size, &sound, e);
+    if (code == BL_EDATA)
+        bl_error_prefix(e, "%s/draft.json", folder);
+    s->has_manifest = s->has_words = found == 1 && !code;
+    if (s->has_manifest)
+        s->words = s->manifest.words;
+    bl_buffer_free(&text);
+    return code;
+}
+
+/* What is said of a plan that was made before. */
+static int read_words(struct bl_status *s, const char *folder, struct bl_error *e)
+{
+    struct bl_buffer path = {0};
+    bl_buffer_printf(&path, "%s/plan.json", folder);
+    int code = bl_buffer_check(&path, e);
+    if (!code)
+        code = bl_words_read(&s->words, path.data, e);
+    s->has_words = !code;
+    bl_buffer_free(&path);
+    return code;
+}
+
+static void find_place(struct bl_status *s, const struct names *names)
+{
+    s->table = names->table;
+    s->plan = names->plan || s->has_manifest;
+    if (s->pack.units && s->pack.finished == s->pack.units)
+        s->at = BL_AT_FINISH;
+    else if (s->plan || names->records.count || (s->pack.in[BL_TASK_RUNNING] && s->table))
+        s->at = BL_AT_PACK;
+    else
+        s->at = s->table || (s->parts && s->scan.finished == s->scan.tasks) ? BL_AT_PLAN : BL_AT_SCAN;
+}
+
+static int read_making(struct bl_status *s, const char *folder, const struct names *names, struct bl_error *e)
+{
+    int code = read_scan_tasks(s, folder, e);
+    if (!code)
+        code = names->draft ? read_draft(s, folder, e) : names->words ? read_words(s, folder, e) : BL_OK;
+    if (!code)
+        code = read_tasks(s, &s->scan, folder, "scan", &names->scans, e);
+    if (!code)
+        code = read_tasks(s, &s->pack, folder, "pack", &names->packs, e);
+    if (code)
+        return code;
+    s->scan.units = s->scan.tasks;
+    s->pack.units = s->has_manifest ? bl_format_shards(&s->manifest.format) : 0;
+    settle(&s->scan, &names->parts);
+    settle(&s->pack, &names->records);
+    find_place(s, names);
+    reckon(s, names);
+    return BL_OK;
+}
+
+static int read_complete(struct bl_status *s, const char *dir, struct bl_error *e)
+{
+    int code = bl_manifest_read(&s->manifest, dir, e);
+    if (code)
+        return code;
+    s->at = BL_AT_END;
+    s->has_manifest = s->has_words = s->table = s->plan = true;
+    s->words = s->manifest.words;
+    s->pack.units = s->pack.finished = bl_format_shards(&s->manifest.format);
+    s->pack.left = s->scan.left = -1;
+    s->finished_blocks = s->manifest.format.blocks;
+    return BL_OK;
+}
+
+/* A chain of Slurm jobs leaves a mark for each task of bload verify that found no fault. */
+static int read_marks(struct bl_status *s, const char *dir, struct bl_error *e)
+{
+    struct bl_buffer path = {0};
+    size_t size = strlen(dir);
+    while (size > 1 && dir[size - 1] == '/')
+        size--;
+    bl_buffer_printf(&path, "%.*s.slurm", (int)size, dir);
+    int code = bl_buffer_check(&path, e);
+    DIR *directory = code ? NULL : opendir(path.data);
+    const struct dirent *entry;
+    s->slurm = directory != NULL;
+    while (directory && (entry = readdir(directory))) {
+        char of[64];
+        int64_t task, tasks;
+        const char *name = entry->d_name, *middle = strstr(name, "-of-");
+        if (!middle || !is_numbered(middle, "-of-", 5, "", &tasks))
+            continue;
+        snprintf(of, sizeof of, "-of-%05" PRId64, tasks);
+        if (!is_numbered(name, "verified-", 5, of, &task) || task >= tasks)
+            continue;
+        s->verified += tasks == s->verify_tasks || !s->verify_tasks;
+        s->verify_tasks = s->verify_tasks ? s->verify_tasks : tasks;
+    }
+    if (directory)
+        closedir(directory);
+    bl_buffer_free(&path);
+    return code;
+}
+
+/* The manifest is written before .bload goes: who finds neither, in this order, has not come in between. */
+static int read_all(struct bl_status *s, const char *dir, struct bl_error *e)
+{
+    struct bl_buffer folder = {0}, manifest = {0};
+    struct names names = {0};
+    bl_buffer_printf(&folder, "%s/" BL_WORK_FOLDER, dir);
+    bl_buffer_printf(&manifest, "%s/" BL_MANIFEST_FILE, dir);
+    int code = bl_buffer_check(&folder, e);
+    if (!code)
+        code = bl_buffer_check(&manifest, e);
+    DIR *directory = code ? NULL : opendir(folder.data);
+    int why = errno;
+    if (!code && access(manifest.data, F_OK) == 0) {
+        code = read_complete(s, dir, e);
+    } else if (!code && !directory && (why == ENOENT || why == ENOTDIR)) {
+        code = access(dir, F_OK) == 0 ? bl_error_set(e, BL_EFAIL, "%s is neither a dataset nor one in the making", dir)
+                                      : bl_error_errno(e, BL_EFAIL, "cannot look at %s", dir);
+    } else if (!code && !directory) {
+        errno = why;
+        code = bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", folder.data);
+    } else if (!code) {
+        code = read_names(&names, directory, folder.data, e);
+        if (!code)
+            code = read_making(s, folder.data, &names, e);
+    }
+    if (directory)
+        closedir(directory);
+    free_names(&names);
+    bl_buffer_free(&folder);
+    bl_buffer_free(&manifest);
+    return code;
+}
+
+int bl_status_read(struct bl_status *s, const char *dir, struct bl_error *e)
+{
+    *s = (struct bl_status){.now = time(NULL)};
+    int code = read_all(s, dir, e);
+    if (!code)
+        code = read_marks(s, dir, e);
+    if (code)
+        bl_status_free(s);
+    return code;
+}
+
+bool bl_status_is_bad(const struct bl_status *s)
+{
+    const struct bl_status_stage *scan = &s->scan, *pack = &s->pack;
+    if (s->at == BL_AT_END || s->at == BL_AT_FINISH)
+        return false;
+    return pack->in[BL_TASK_FAILED] || pack->in[BL_TASK_SILENT] ||
+           (s->at == BL_AT_SCAN && (scan->in[BL_TASK_FAILED] || scan->in[BL_TASK_SILENT]));
+}
+
+static void free_stage(struct bl_status_stage *stage)
+{
+    for (size_t i = 0; i < stage->count; i++)
+        free(stage->task[i].beat);
+    free(stage->task);
+}
+
+void bl_status_free(struct bl_status *s)
+{
+    free_stage(&s->scan);
+    free_stage(&s->pack);
+    bl_manifest_free(&s->manifest);
+    *s = (struct bl_status){0};
+}

@@ -1,0 +1,231 @@
+# bload status: how far a dataset in the making is, by made-up states and real ones.
+# shellcheck shell=bash disable=SC2317,SC2154
+
+# The dataset d: 40 documents in 20 blocks, a shard each.
+dataset() {
+    for i in $(seq 40); do printf 'the document number %s is here\n' "$i"; done >c.txt
+    expect 0 bload pack -q --kind text --documents line --tokenizer bytes c.txt -T 64 --shard-size 300 -o d
+    is 20 "$(word shards <d/manifest.json)"
+}
+
+# making RECORD...: m, the same as it is while it is packed, with these shards finished.
+making() {
+    [ -e d ] || dataset
+    rm -rf m
+    mkdir -p m/.bload
+    cp d/sequences.tsv m/.bload/
+    cp d/manifest.json m/.bload/draft.json
+    for record in "$@"; do : >m/.bload/"$(printf 'shard-%08d.record' "$record")"; done
+}
+
+# beat FILE AGE LINE...: the heartbeat m/.bload/FILE, last written AGE seconds ago; of lines of one name the last counts.
+beat() {
+    local file=$1 stage=pack at
+    case $1 in scan-*) stage=scan ;; esac
+    at=$(($(date +%s) - $2))
+    shift 2
+    printf '%s\n' "stage: $stage" "task: $((10#${file##*-}))" 'tasks: 4' 'host: node' 'pid: 77' "began: $((at - 600))" \
+        "updated: $at" 'state: running' 'status: -1' 'doing: pack' 'unit: blocks' 'done: 2' 'total: 5' 'step: tokens' \
+        'steps: 1000' 'steps left: 6000' 'milliseconds: 10000' "$@" >m/.bload/"$file"
+    touch -d "@$at" m/.bload/"$file"
+}
+
+test_what_is_no_dataset() {
+    expect 1 bload status nowhere
+    err_is <<<'bload: status: cannot look at nowhere: No such file or directory'
+    mkdir empty
+    expect 1 bload status empty
+    err_is <<<'bload: status: empty is neither a dataset nor one in the making'
+    expect 2 bload status
+    err_has 'expects one dataset directory'
+    expect 2 bload status a b
+}
+
+test_a_complete_dataset() {
+    dataset
+    expect 0 bload status d/
+    out_is <<<'dataset     complete: 40 sequences, 20 blocks, 20 shards'
+    expect 0 bload status --json d
+    is 'true 20 0' "$(word complete <"$OUT") $(word shards <"$OUT") $(word failed <"$OUT")"
+    # What the tasks of a chain of jobs that verifies it have left.
+    mkdir d.slurm
+    : >d.slurm/verified-00000-of-00003
+    : >d.slurm/verified-00002-of-00003
+    : >d.slurm/verified-00002-of-00003.part
+    expect 0 bload status d/
+    out_has 'verify      2 of 3 tasks without fault'
+    out_has 'next        bload verify d'
+    : >d.slurm/verified-00001-of-00003
+    expect 0 bload status d
+    ! grep -q next "$OUT"
+    echo '{}' >d/manifest.json
+    expect 1 bload status d
+    err_has 'd/manifest.json'
+}
+
+test_every_state_of_a_task_and_what_is_wrong_first() {
+    making 0 1 2 3 4 5 9 10 15 16 17 18 19
+    beat task-00000 5 'state: failed' 'status: 1' 'error: its shards are there, so it is done'
+    beat task-00001 5 'job: 12_1'
+    beat task-00002 310 'state: failed' 'status: 1' 'error: cannot write m/a\tb: No space left on device'
+    expect 1 bload status m
+    out_is <<'END'
+dataset     being packed
+table       there: 40 sequences of 1,191 steps
+plan        there: 20 blocks
+pack        13 of 20 shards, 13 of 20 blocks (65.0 %)
+tasks       4: 1 failed, 1 running, 2 done
+            task 2 of 4: failed 5 min ago on node (pid 77), 1 of 5 shards: cannot write m/a\tb: No space left on device
+            task 1 of 4: running for 10 min on node (pid 77, job 12_1), pack 2 of 5 blocks, 100 tokens/s, 1 min left
+rate        100 tokens/s, 1 min left
+next        the same bload pack --task I/4 command for I = 2
+END
+    # Silent for longer than two minutes, by both clocks.
+    beat task-00002 130
+    expect 1 bload status m
+    out_has 'task 2 of 4: silent for 2 min on node (pid 77), pack 2 of 5 blocks'
+    touch m/.bload/task-00002
+    expect 0 bload status m
+    out_has 'tasks       4: 2 running, 2 done'
+    beat task-00002 130 "updated: $(date +%s)"
+    expect 0 bload status m
+    # A plan tells no progress for long.
+    beat task-00002 1500 'doing: plan' 'unit: '
+    expect 0 bload status m
+    out_has 'task 2 of 4: running for 35 min on node (pid 77), plan'
+    beat task-00002 1900 'doing: plan' 'unit: '
+    expect 1 bload status m
+    # Stopped by a signal: no failure, but somebody has to go on.
+    beat task-00002 7300 'state: stopped' 'status: 143'
+    mkdir m.slurm
+    expect 0 bload status m
+    out_has 'task 2 of 4: stopped by Terminated 2 h 1 min ago on node (pid 77), 1 of 5 shards'
+    out_has 'next        the same bload pack --task I/4 command for I = 2; or bload slurm again, which submits what is missing'
+    # Says that it is done, but shards have gone.
+    beat task-00002 7300 'state: done' 'status: 0'
+    expect 0 bload status m
+    out_has 'tasks       4: 1 running, 1 waiting, 2 done'
+    ! grep -q next "$OUT"
+}
+
+test_what_nobody_has_begun() {
+    making 5
+    expect 0 bload status m
+    out_has 'pack        1 of 20 shards, 1 of 20 blocks (5.0 %)'
+    out_has 'next        the same bload pack command goes on where it stopped'
+    beat task-00001 9 'state: stopped' 'status: 130'
+    expect 0 bload status m
+    out_has 'tasks       4: 1 stopped, 3 waiting'
+    out_has 'next        the same bload pack --task I/4 command for I = 0-3'
+    beat task-00001 9
+    expect 0 bload status m
+    out_has 'tasks       4: 1 running, 3 waiting'
+    ! grep -q next "$OUT"
+    # 100 steps a second: 6000 of its own, and 15 blocks of 1191 / 20 for others.
+    out_has 'rate        100 tokens/s, 1 min left'
+    expect 0 bload status --json m
+    python3 -c 'import json, sys; assert abs(json.load(open(sys.argv[1]))["pack"]["left"] - 68.93) < 0.1' "$OUT"
+}
+
+test_all_shards_are_there() {
+    # shellcheck disable=SC2046 # numbers
+    making $(seq 0 19)
+    beat task-00003 9 'state: done' 'status: 3'
+    expect 0 bload status m
+    out_has 'dataset     all packed, to be finished'
+    out_has 'tasks       4: 4 done'
+    out_has 'next        bload finish m'
+}
+
+test_another_division_into_tasks() {
+    making 0
+    beat task-00000 5000 'tasks: 2' 'state: failed' 'status: 1'
+    beat task-00001 5 'tasks: 2'
+    beat task-00003 4
+    expect 0 bload status m
+    out_has 'tasks       4: 1 running, 3 waiting'
+    out_has 'task 1 of 2: running'
+    out_has 'rate        200 tokens/s'
+    ! grep -q 'task 0 of 2' "$OUT"
+}
+
+test_parts_of_a_scan() {
+    mkdir -p m/.bload
+    printf 'tasks: 4\ninputs: x\n' >m/.bload/scan.configuration
+    : >m/.bload/scan-00000
+    : >m/.bload/scan-00001
+    beat scan-task-00001 4000 'state: failed' 'status: 1' 'error: but its part is there'
+    beat scan-task-00002 5 'doing: scan' 'unit: files' 'step: ' 'total: 12' 'done: 10'
+    beat scan-task-00003 500
+    expect 1 bload status m
+    out_has 'dataset     being scanned'
+    out_has 'scan        2 of 4 parts'
+    out_has 'tasks       4: 1 silent, 1 running, 2 done'
+    out_has 'task 2 of 4: running for 10 min on node (pid 77), scan 10 of 12 files, 1 files/s, 2 s left'
+    out_has 'next        the same bload scan --task I/4 command for I = 3'
+    : >m/.bload/scan-00002
+    : >m/.bload/scan-00003
+    expect 0 bload status m
+    out_has 'dataset     to be planned'
+    out_has 'next        bload plan m'
+    : >m/.bload/sequences.tsv
+    : >m/.bload/plan.safetensors
+    printf '%s' '{"strategy": "block", "fill": "optimal", "T": 9, "seed": 0, "sequences": 5, "steps": 17, "longest": 9, "blocks": 2, ' \
+        '"padding": 1, "deleted": 0, "cut": 0, "efficiency": 0.9, "lower_bound": 2, "world_size": 1, "batch_size": 1, ' \
+        '"batches_per_rank": 2}' >m/.bload/plan.json
+    expect 0 bload status m
+    out_has 'table       there: 5 sequences of 17 steps'
+    out_has 'plan        there: 2 blocks'
+    out_has 'next        the same bload pack command'
+}
+
+test_files_that_are_no_heartbeats_are_told() {
+    making 0
+    echo 'no heartbeat' >m/.bload/task-00001
+    : >m/.bload/task-00001.part-node-1-0
+    : >m/.bload/task-2
+    expect 0 bload status m
+    out_has 'unreadable  1 heartbeat: task-00001: a line without a name'
+    echo '{' >m/.bload/draft.json
+    expect 1 bload status m
+    err_has 'm/.bload/draft.json: line'
+}
+
+# Nothing is written, and all is told, where nothing can be written: root may do so in spite of modes.
+test_a_directory_that_is_read_only() {
+    making 0 1
+    beat task-00001 5
+    own_mounts sh -c 'mount --bind m m && mount -o remount,bind,ro m' 2>/dev/null || skip 'no file system of its own here'
+    expect 0 own_mounts sh -c 'mount --bind m m && mount -o remount,bind,ro m && ! touch m/x 2>/dev/null && "$BLOAD" status m'
+    out_has 'pack        2 of 20 shards'
+    out_has 'tasks       4: 1 running, 3 waiting'
+    err_is </dev/null
+}
+
+# By JSON a program has every task, whatever its state.
+test_json_has_every_task() {
+    making 0 1 2 3 4 7
+    beat task-00001 200
+    beat task-00003 5 'state: failed' 'status: 1' 'error: "quoted" \xff'
+    expect 1 bload status --json m
+    python3 - "$OUT" <<'END'
+import json, sys
+s = json.load(open(sys.argv[1]))
+p = s["pack"]
+assert not s["complete"] and not s["good"] and s["at"] == "pack" and s["finished_blocks"] == s["finished_shards"] == 6, s
+assert (p["tasks"], p["shards"], p["done"], p["silent"], p["failed"], p["waiting"]) == (4, 20, 1, 1, 1, 1), p
+assert [t["state"] for t in p["task"]] == ["done", "silent", "waiting", "failed"], p
+assert [(t["first"], t["shards"], t["finished"]) for t in p["task"]] == [(0, 5, 5), (5, 5, 1), (10, 5, 0), (15, 5, 0)], p
+assert p["task"][3]["error"] == '"quoted" \\xFF' and p["task"][3]["status"] == 1 and p["task"][1]["status"] is None
+assert p["task"][1]["age"] >= 200 and "host" not in p["task"][2]
+assert s["next"].endswith(" for I = 1-3"), s["next"]
+END
+}
+
+# Names are read, nothing is looked at per shard: these records cannot even be opened as files.
+test_it_looks_at_no_record() {
+    making
+    (cd m/.bload && seq -f 'shard-%08.0f.record' 0 2 18 | xargs mkdir)
+    expect 0 bload status m
+    out_has 'pack        10 of 20 shards'
+}
