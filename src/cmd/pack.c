@@ -126,15 +126,13 @@ static int scatter(struct bl_cmd *cmd, struct bl_packing *p, struct bl_pack *job
     return code;
 }
 
-/* What earlier runs left half-written; a task leaves alone what others may be at. */
+/* What earlier runs left half-written goes; with a task, what others may be at stays. */
 static int sweep(const struct bl_packing *p, struct bl_error *e)
 {
     int code = bl_folders_prepare(p->output, e);
-    if (!code && p->task.set)
-        return bl_folders_sweep_abandoned(p->output, e);
-    if (!code)
+    if (!code && !p->task.set)
         code = bl_folders_sweep(p->output, e);
-    return code ? code : bl_finish_sweep(p->output, e);
+    return code || p->task.set ? code : bl_finish_sweep(p->output, e);
 }
 
 static int write_shards(struct bl_cmd *cmd, struct bl_packing *p)

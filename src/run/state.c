@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "store/folders.h"
 
 #define CONFIGURATION_MAX ((size_t)1 << 24) /* bytes: many sources may be named */
 
@@ -244,7 +245,7 @@ static int settle_configuration(const struct bl_state *s, const char *identity, 
 
 static int make_names(struct bl_state *s, const char *dir, struct bl_error *e)
 {
-    *s = (struct bl_state){.lock = -1};
+    *s = (struct bl_state){.lock = -1, .host_lock = -1};
     s->dir = strdup(dir);
     s->folder = join(dir, ".bload");
     s->configuration = s->folder ? join(s->folder, BL_STATE_CONFIGURATION) : NULL;
@@ -282,9 +283,30 @@ int bl_state_open(struct bl_state *s, const char *dir, const char *identity, str
     return code;
 }
 
+/* Of the tasks of one machine the first one sweeps, and the others wait for that. By machine, as there are file systems
+ * whose locks no other machine sees. */
+static int join_host(struct bl_state *s, struct bl_error *e)
+{
+    char host[65];
+    struct bl_buffer path = {0};
+    bl_io_host(host);
+    bl_buffer_printf(&path, "%s/lock-%s", s->folder, host);
+    int code = bl_buffer_check(&path, e);
+    if (!code && (s->host_lock = open(path.data, O_RDWR | O_CREAT | O_CLOEXEC, 0666)) < 0)
+        code = bl_error_errno(e, BL_EFAIL, "cannot open %s", path.data);
+    if (!code && flock(s->host_lock, LOCK_EX | LOCK_NB) == 0)
+        code = bl_folders_sweep_own(s->dir, e);
+    while (!code && flock(s->host_lock, LOCK_SH) != 0 && errno == EINTR)
+        continue; /* where there are no locks, nothing was swept either */
+    bl_buffer_free(&path);
+    return code;
+}
+
 int bl_state_share(struct bl_state *s, const char *dir, struct bl_error *e)
 {
     int code = enter(s, dir, LOCK_SH, e);
+    if (!code)
+        code = join_host(s, e);
     if (code)
         bl_state_close(s);
     return code;
@@ -398,10 +420,12 @@ void bl_state_close(struct bl_state *s)
 {
     if (s->lock >= 0)
         close(s->lock);
+    if (s->host_lock >= 0)
+        close(s->host_lock);
     free(s->dir);
     free(s->folder);
     free(s->configuration);
     free(s->sequences);
     free(s->spool);
-    *s = (struct bl_state){.lock = -1};
+    *s = (struct bl_state){.lock = -1, .host_lock = -1};
 }

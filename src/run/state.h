@@ -25,6 +25,7 @@ struct bl_state {
     char *sequences;     /* DIR/.bload/sequences.tsv */
     char *spool;         /* DIR/.bload/spool, a directory */
     int lock;
+    int host_lock; /* of a task: tells the others of this machine that somebody is at work */
 };
 
 /* Makes DIR and DIR/.bload and takes the lock, which ends with the process. identity: "name: value" lines of everything
@@ -32,7 +33,8 @@ struct bl_state {
  * what differs); BL_EFAIL: another run is at work there. */
 int bl_state_open(struct bl_state *state, const char *dir, const char *identity, struct bl_error *e);
 
-/* The same for a task: others may be at work there too, but no run that wants it for itself. Nothing is said of a
+/* The same for a task: others may be at work there too, but no run that wants it for itself. What tasks
+ * left half-written that were killed on this machine goes, when nobody else is at work on it. Nothing is said of a
  * configuration yet. */
 int bl_state_share(struct bl_state *state, const char *dir, struct bl_error *e);
 

@@ -2,11 +2,9 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,27 +34,15 @@ int bl_folders_prepare(const char *dir, struct bl_error *e)
     return code;
 }
 
-void bl_folders_claim(int fd)
-{
-    (void)flock(fd, LOCK_EX | LOCK_NB);
-}
-
-/* Whether it is an unfinished shard that was begun on this machine, and nobody holds it any more. A lock is looked at
- * only for files of this machine: some file systems have locks that no other machine sees. */
-static bool is_abandoned(int folder, const char *name, const char *host)
+/* Whether a process of this machine gave it its name; see bl_io_temporary_name. */
+static bool is_of(const char *name, const char *host)
 {
     const char *part = strstr(name, ".part-");
     size_t size = strlen(host);
-    if (strncmp(name, "shard-", 6) != 0 || strncmp(part + 6, host, size) != 0 || part[6 + size] != '-')
-        return false;
-    int fd = openat(folder, name, O_WRONLY | O_CLOEXEC);
-    bool free_to_go = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
-    if (fd >= 0)
-        close(fd); /* nothing was written */
-    return free_to_go;
+    return strncmp(part + 6, host, size) == 0 && part[6 + size] == '-';
 }
 
-/* host: only what is abandoned on it; NULL: all. */
+/* host: only what was begun there; NULL: all. */
 static int sweep(DIR *folder, const char *path, const char *host, struct bl_error *e)
 {
     for (;;) {
@@ -64,7 +50,7 @@ static int sweep(DIR *folder, const char *path, const char *host, struct bl_erro
         const struct dirent *entry = readdir(folder);
         if (!entry)
             return errno ? bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path) : BL_OK;
-        if (!strstr(entry->d_name, ".part-") || (host && !is_abandoned(dirfd(folder), entry->d_name, host)))
+        if (!strstr(entry->d_name, ".part-") || (host && !is_of(entry->d_name, host)))
             continue;
         if (unlinkat(dirfd(folder), entry->d_name, 0) != 0 && errno != ENOENT)
             return bl_error_errno(e, BL_EFAIL, "cannot remove %s/%s", path, entry->d_name);
@@ -92,7 +78,7 @@ int bl_folders_sweep(const char *dir, struct bl_error *e)
     return sweep_work(dir, NULL, e);
 }
 
-int bl_folders_sweep_abandoned(const char *dir, struct bl_error *e)
+int bl_folders_sweep_own(const char *dir, struct bl_error *e)
 {
     char host[65];
     bl_io_host(host);

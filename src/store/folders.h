@@ -13,11 +13,8 @@ int bl_folders_make(const char *path, struct bl_error *e);
 /* Removes what runs left unfinished in DIR/.bload. Only for one who knows that no other run writes there. */
 int bl_folders_sweep(const char *dir, struct bl_error *e);
 
-/* The same while others may be at work: only of shards that were begun on this machine, by processes that are gone. */
-int bl_folders_sweep_abandoned(const char *dir, struct bl_error *e);
-
-/* Marks an unfinished shard as one that somebody is at, as long as fd is open. Where the file system has no locks,
- * nobody can tell, and what is abandoned stays until nobody else is at work. */
-void bl_folders_claim(int fd);
+/* The same while other machines may be at work: only what processes of this one left. For one who knows that no other
+ * writes there. */
+int bl_folders_sweep_own(const char *dir, struct bl_error *e);
 
 #endif

@@ -158,7 +158,6 @@ static int open_file(struct bl_shard *shard, struct bl_error *e)
         shard->temporary = NULL; /* not ours to remove */
         return code;
     }
-    bl_folders_claim(shard->fd);
     if (shard->format->compressed)
         return BL_OK;
     shard->direct = bl_direct_open(shard->temporary);

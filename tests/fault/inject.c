@@ -1,8 +1,8 @@
 /* A library to be preloaded, which makes one chosen call fail: the way to every error path that a healthy machine never
  * takes.
  *
- *     BLOAD_INJECT=KIND       malloc, libav (its allocations), open, read, write, fsync, close, rename, mkdir, unlink,
- * stat, thread or space (ftruncate, fallocate) BLOAD_INJECT_AT=N       the N-th call of that kind fails, from 1
+ *     BLOAD_INJECT=KIND       malloc, libav (its allocations), open, read, write, fsync, close, rename, link, mkdir,
+ * unlink, stat, thread or space (ftruncate, fallocate) BLOAD_INJECT_AT=N       the N-th call of that kind fails, from 1
  *     BLOAD_INJECT_ERRNO=E    with this errno; -1: a read or write does half of what it was asked to
  *     BLOAD_INJECT_MARK=FILE  made when the call was reached, so that whoever counts N up knows when to stop
  *
@@ -235,6 +235,11 @@ int rename(const char *from, const char *to)
 int mkdir(const char *path, mode_t mode)
 {
     return STRIKES("mkdir") ? -1 : NEXT(mkdir)(path, mode);
+}
+
+int link(const char *from, const char *to)
+{
+    return STRIKES("link") ? -1 : NEXT(link)(from, to);
 }
 
 int unlink(const char *path)

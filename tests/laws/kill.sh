@@ -43,6 +43,40 @@ test_compressed_by_two() {
     killed_at_every_step -j 2 --compress zstd
 }
 
+# A task is killed, then the finish: what comes after gives the bytes of one run.
+test_tasks() {
+    clips
+    failing_clip
+    expect 3 pack one
+    disturbed_pack LAWS_COUNT="$PWD/count" -- counted --task 0/2 2>/dev/null || is 3 $?
+    local steps n
+    read -r steps _ <count
+    [ "$steps" -gt 40 ] || fail "only $steps steps"
+    for n in $(seq "$steps"); do
+        rm -rf d
+        disturbed_pack LAWS_KILL="$n" -- d --task 0/2 2>/dev/null && fail "step $n did not come"
+        whole one d
+        [ ! -e d/manifest.json ] || fail 'a manifest'
+        [ $((n % 3)) != 0 ] || pack d --task 1/2 2>/dev/null || is 3 $?
+        pack d --task 0/2 2>/dev/null || is 3 $?
+        pack d --task 1/2 2>/dev/null || is 3 $?
+        expect 3 bload finish -q d
+        identical one d
+    done
+    for i in 0 1; do pack counted --task $i/2 2>/dev/null || is 3 $?; done
+    for n in $(seq 1000); do
+        rm -rf d
+        cp -r counted d
+        disturbed LAWS_KILL="$n" "$BLOAD" finish -q d 2>/dev/null && break
+        [ $? = 137 ] || break
+        whole one d
+        expect 3 bload finish -q d
+        identical one d
+    done
+    identical one d
+    [ "$n" -gt 15 ] || fail "only $n steps of the finish"
+} 2>/dev/null # bash tells of every process that is killed
+
 # Once more and once more, each a little later: a chain of kills, not one.
 test_again_and_again() {
     clips

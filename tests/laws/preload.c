@@ -3,8 +3,8 @@
  * the moment between two calls.)
  *
  * What it does is said by the environment; without that it only passes calls on. A "step" is a call that changes
- * something on disk: open to create, write to a file, fallocate, fsync, rename, unlink, mkdir, rmdir; all threads count
- * together, from 1.
+ * something on disk: open to create, write to a file, fallocate, fsync, rename, link, unlink, mkdir, rmdir; all threads
+ * count together, from 1.
  *
  *   LAWS_COUNT=FILE     writes there, at the end: steps, allocations, reads
  *   LAWS_KILL=N         dies by SIGKILL before step N; of a write, the first half is done
@@ -147,6 +147,12 @@ int rename(const char *from, const char *to)
         atomic_compare_exchange_strong(&done, &not_yet, true) && system(want.command) != 0)
         fprintf(stderr, "laws: cannot do %s\n", want.command);
     return result;
+}
+
+int link(const char *from, const char *to)
+{
+    step(-1, NULL, 0, 0);
+    return NEXT(link)(from, to);
 }
 
 int unlink(const char *path)
