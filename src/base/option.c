@@ -384,10 +384,11 @@ void bl_options_rest(struct bl_options *o, const void *values)
         o->idle[g] = o->idle[g] || o->group[g].values == values;
 }
 
-static void append_identity(const struct bl_option_group *group, struct bl_buffer *out)
+/* affects NOTHING: of all that affect something. */
+static void append_identity(const struct bl_option_group *group, enum bl_affects affects, struct bl_buffer *out)
 {
     for (const struct bl_option *option = group->options; option->name; option++) {
-        if (option->affects == BL_AFFECTS_NOTHING)
+        if (option->affects == BL_AFFECTS_NOTHING || (affects && option->affects != affects))
             continue;
         bl_buffer_printf(out, "%s: ", option->name);
         bl_option_format(group, option, out);
@@ -395,12 +396,17 @@ static void append_identity(const struct bl_option_group *group, struct bl_buffe
     }
 }
 
-void bl_options_identity(const struct bl_options *o, struct bl_buffer *out)
+void bl_options_identity_of(const struct bl_options *o, enum bl_affects affects, struct bl_buffer *out)
 {
     for (int g = 0; g < o->groups; g++) {
         if (!o->idle[g])
-            append_identity(&o->group[g], out);
+            append_identity(&o->group[g], affects, out);
     }
+}
+
+void bl_options_identity(const struct bl_options *o, struct bl_buffer *out)
+{
+    bl_options_identity_of(o, BL_AFFECTS_NOTHING, out);
 }
 
 /* "  -T, --T N" is written as "  -T N": a name of one letter is its own flag. */

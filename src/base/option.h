@@ -13,7 +13,8 @@
 #include "base/buffer.h"
 #include "base/error.h"
 
-/* What changes when an option's value does. Everything but NOTHING is part of the configuration's digest. */
+/* What changes when an option's value does: the table of sequences, the plan, or the bytes alone. Everything but
+ * NOTHING is part of the configuration's digest. */
 enum bl_affects { BL_AFFECTS_NOTHING, BL_AFFECTS_LENGTHS, BL_AFFECTS_PLAN, BL_AFFECTS_BYTES };
 
 struct bl_option;
@@ -108,6 +109,9 @@ void bl_options_rest(struct bl_options *o, const void *values);
 /* "name: value" lines: of every option that affects something (what identifies a dataset), in groups that are not idle.
  */
 void bl_options_identity(const struct bl_options *o, struct bl_buffer *out);
+
+/* The same of those alone that affect this. */
+void bl_options_identity_of(const struct bl_options *o, enum bl_affects affects, struct bl_buffer *out);
 
 /* The options' part of --help. */
 void bl_options_help(const struct bl_options *o, struct bl_buffer *out);

@@ -29,7 +29,7 @@ static const struct bl_option table[] = {
     {.name = "dtype",
      .type = &bl_option_string,
      .placeholder = "TYPE",
-     .affects = BL_AFFECTS_BYTES,
+     .affects = BL_AFFECTS_LENGTHS,
      .offset = offsetof(struct bl_inputs, dtype),
      .help = "of samples: s16 or f32; of tokens: i32 or u16, refused when ids do not fit; of arrays: same, or f32 for "
              "F64 too [the first]"},
@@ -78,9 +78,9 @@ static bool is_shared(const struct bl_inputs *inputs, int k)
     return shared;
 }
 
-int bl_inputs_add_options(struct bl_inputs *inputs, struct bl_cmd *cmd)
+static int add_options(struct bl_inputs *inputs, struct bl_cmd *cmd, bool hidden)
 {
-    int code = bl_options_add(&cmd->options, "Sources", table, inputs, &cmd->error);
+    int code = bl_options_add(&cmd->options, hidden ? NULL : "Sources", table, inputs, &cmd->error);
     for (int k = 0; bl_kinds[k] && !code; k++) {
         inputs->configs[k] = shared_config(inputs, k);
         if (inputs->configs[k])
@@ -88,9 +88,20 @@ int bl_inputs_add_options(struct bl_inputs *inputs, struct bl_cmd *cmd)
         inputs->configs[k] = calloc(1, bl_kinds[k]->config_size);
         if (!inputs->configs[k])
             return bl_error_memory(&cmd->error);
-        code = bl_options_add(&cmd->options, bl_kinds[k]->title, bl_kinds[k]->options, inputs->configs[k], &cmd->error);
+        const char *title = hidden ? NULL : bl_kinds[k]->title;
+        code = bl_options_add(&cmd->options, title, bl_kinds[k]->options, inputs->configs[k], &cmd->error);
     }
     return code;
+}
+
+int bl_inputs_add_options(struct bl_inputs *inputs, struct bl_cmd *cmd)
+{
+    return add_options(inputs, cmd, false);
+}
+
+int bl_inputs_add_hidden_options(struct bl_inputs *inputs, struct bl_cmd *cmd)
+{
+    return add_options(inputs, cmd, true);
 }
 
 static bool is_yaml(const char *path)
@@ -143,14 +154,9 @@ static int check_dtype(const struct bl_inputs *inputs, const struct bl_kind *kin
                         kind->dtypes[1]);
 }
 
-int bl_inputs_settle(struct bl_inputs *inputs, struct bl_cmd *cmd)
+static int settle(struct bl_inputs *inputs, const char *const *operand, int operands, struct bl_cmd *cmd)
 {
-    const char **operand = cmd->options.operand;
-    int operands = cmd->options.operands, code = BL_OK;
-    if (!inputs->config_path && operands == 1 && is_yaml(operand[0])) {
-        inputs->config_path = operand[0];
-        operands = 0;
-    }
+    int code = BL_OK;
     if (inputs->config_path)
         code = bl_config_read(&inputs->config, inputs->config_path, &cmd->options, &cmd->error);
     if (code)
@@ -175,6 +181,30 @@ int bl_inputs_settle(struct bl_inputs *inputs, struct bl_cmd *cmd)
     for (int k = 0; bl_kinds[k] && !code; k++)
         code = is_shared(inputs, k) ? BL_OK : bl_kinds[k]->check(inputs->configs[k], &cmd->error);
     return code;
+}
+
+int bl_inputs_settle(struct bl_inputs *inputs, struct bl_cmd *cmd)
+{
+    const char *const *operand = cmd->options.operand;
+    int operands = cmd->options.operands;
+    if (!inputs->config_path && operands == 1 && is_yaml(operand[0])) {
+        inputs->config_path = operand[0];
+        operands = 0;
+    }
+    return settle(inputs, operand, operands, cmd);
+}
+
+int bl_inputs_settle_file(struct bl_inputs *inputs, struct bl_cmd *cmd)
+{
+    return settle(inputs, NULL, 0, cmd);
+}
+
+int bl_inputs_resolve(const struct bl_inputs *inputs, const struct bl_options *options, const char *option,
+                      const char *path, char **out, struct bl_error *e)
+{
+    bool from_file = option && bl_options_origin(options, option) == BL_ORIGIN_FILE;
+    *out = path ? bl_input_path(from_file ? inputs->config.directory : NULL, path) : NULL;
+    return path && !*out ? bl_error_memory(e) : BL_OK;
 }
 
 static int prepare(struct bl_inputs *inputs, const struct bl_options *options, const struct bl_kind *kind, void *config,

@@ -37,8 +37,19 @@ struct bl_inputs {
 /* Adds the options of the sources and of every kind. */
 int bl_inputs_add_options(struct bl_inputs *inputs, struct bl_cmd *cmd);
 
+/* The same of a command that knows them in the YAML file alone. */
+int bl_inputs_add_hidden_options(struct bl_inputs *inputs, struct bl_cmd *cmd);
+
 /* After the command line: reads the YAML file if there is one, settles the sources, checks the kinds' options. */
 int bl_inputs_settle(struct bl_inputs *inputs, struct bl_cmd *cmd);
+
+/* The same of a command whose operands are no sources. */
+int bl_inputs_settle_file(struct bl_inputs *inputs, struct bl_cmd *cmd);
+
+/* A path that an option says: one from the YAML file counts from that file. option NULL: it is from no file. *out is to
+ * be freed; NULL where path is. */
+int bl_inputs_resolve(const struct bl_inputs *inputs, const struct bl_options *options, const char *option,
+                      const char *path, char **out, struct bl_error *e);
 
 /* Lists the files, which also tells their kind. */
 int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd);

@@ -1,72 +1,20 @@
 /* What makes a dataset the same as the one that is there: its configuration, its inputs, its SIMD level. */
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "cmd/identity.h"
 #include "cmd/packing.h"
 #include "scan/compare.h"
 #include "store/manifest.h"
 
-static int add_checksum(struct bl_packing *p, const char *name, const char *path, struct bl_error *e)
-{
-    int64_t bytes;
-    uint64_t checksum;
-    char digest[BL_DIGEST_SIZE];
-    if (!path)
-        return BL_OK;
-    int code = bl_checksum_file(path, &bytes, &checksum, e);
-    if (code)
-        return code;
-    bl_checksum_format(checksum, digest);
-    bl_buffer_printf(&p->identity, "%s: %s\n", name, digest);
-    return BL_OK;
-}
-
-/* What the lists of inputs say is part of the configuration: a line of one may change, and no file's size. */
-static int add_lists(struct bl_packing *p, struct bl_error *e)
-{
-    int code = BL_OK;
-    for (size_t i = 0; i < p->inputs.files.count && !code; i++) {
-        const struct bl_file *file = &p->inputs.files.file[i];
-        if (!bl_kind_is_list(p->inputs.kind, file->path) || strcmp(file->path, "-") == 0)
-            continue;
-        char *path = bl_input_path(p->inputs.base, file->path);
-        struct bl_buffer name = {0};
-        bl_buffer_text(&name, "list ");
-        bl_text_escape(&name, file->path, strlen(file->path));
-        code = path ? bl_buffer_check(&name, e) : bl_error_memory(e);
-        if (!code && access(path, F_OK) == 0)
-            code = add_checksum(p, name.data, path, e);
-        bl_buffer_free(&name);
-        free(path);
-    }
-    return code;
-}
-
 int bl_packing_identify(struct bl_cmd *cmd, struct bl_packing *p)
 {
     bl_options_identity(&cmd->options, &p->identity);
-    for (int s = 0; s < p->inputs.sources && !p->sequences_path; s++) {
-        bl_buffer_text(&p->identity, "source ");
-        bl_buffer_int(&p->identity, s + 1);
-        bl_buffer_text(&p->identity, ": ");
-        bl_text_escape(&p->identity, p->inputs.source[s].path, strlen(p->inputs.source[s].path));
-        if (p->inputs.source[s].kind)
-            bl_buffer_printf(&p->identity, " (%s)", p->inputs.source[s].kind->name);
-        bl_buffer_byte(&p->identity, '\n');
-    }
-    for (int f = 0; f < p->inputs.config.fields; f++)
-        bl_further_identify(&p->inputs.config.field[f], &p->identity);
-    if (p->inputs.kind && p->inputs.kind->identify)
-        p->inputs.kind->identify(p->inputs.kind_config, &p->identity);
-    int code = add_checksum(p, "sequences", p->sequences_path, &cmd->error);
+    bl_identity_inputs(&p->inputs, !p->sequences_path, &p->identity);
+    int code = bl_identity_file("sequences", p->sequences_path, &p->identity, &cmd->error);
     if (!code)
-        code = add_checksum(p, "attributes", p->inputs.table.path, &cmd->error);
+        code = bl_identity_tables(&p->inputs, &p->identity, &cmd->error);
     if (!code)
-        code = add_lists(p, &cmd->error);
-    if (!code)
-        code = add_checksum(p, "plan", p->plan_path, &cmd->error);
+        code = bl_identity_file("plan", p->plan_path, &p->identity, &cmd->error);
     return code ? code : bl_buffer_check(&p->identity, &cmd->error);
 }
 

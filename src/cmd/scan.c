@@ -1,22 +1,36 @@
-/* bload scan: sources in, sequences.tsv out. */
+/* bload scan: sources in, sequences.tsv out; or with --task a part of it. */
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/io.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/inputs.h"
+#include "cmd/parts.h"
 #include "plan/options.h"
+#include "run/heartbeat.h"
 #include "run/options.h"
 #include "run/progress.h"
 #include "run/signals.h"
+#include "run/state.h"
+#include "run/task.h"
 #include "scan/scan.h"
 
 struct scan {
     const char *output;
     struct bl_inputs inputs;
+    struct bl_kind_env env;
+    char *spool; /* of --spool, owned; or NULL */
     struct bl_progress progress;
     struct bl_scan_progress found;
+    struct bl_task task;
+    char *dir; /* of --task: where all tasks put their parts */
+    struct bl_state state;
+    struct bl_heartbeat heartbeat;
     /* What pack's YAML file may say beside the sources: read, so that one file serves both. */
     struct bl_pack_options pack_options;
     struct bl_plan_options plan_options;
@@ -29,7 +43,7 @@ static const struct bl_option table[] = {
      .placeholder = "FILE",
      .command_line_only = true,
      .offset = offsetof(struct scan, output),
-     .help = "write the table there [standard output]"},
+     .help = "write the table there [standard output]; with --task the dataset's directory, where the part is put"},
     {0},
 };
 
@@ -46,23 +60,34 @@ static void tick(void *sink, const struct bl_scan_progress *found)
     struct scan *scan = sink;
     scan->progress.done = scan->progress.total ? found->files : found->rows;
     bl_progress_tick(&scan->progress);
+    bl_heartbeat_tick(&scan->heartbeat, &scan->progress);
+}
+
+static void say_found(const struct scan *scan, const char *what)
+{
+    char steps[32], ok[32], damaged[32], skipped[32];
+    const struct bl_scan_progress *f = &scan->found;
+    bl_cmd_say("%s: %s sequences of %s steps, %s of them damaged; %s skipped", what,
+               bl_text_count(ok, f->rows - f->skipped), bl_text_count(steps, f->steps),
+               bl_text_count(damaged, f->damaged), bl_text_count(skipped, f->skipped));
+    bl_inputs_say_adjusted(f->adjusted);
+    bl_inputs_say_remarks(&f->remarks);
+    bl_inputs_say_untold(&scan->inputs, f->empty, f->untold);
 }
 
 static void say_summary(const struct scan *scan)
 {
-    char files[32], steps[32], ok[32], damaged[32], skipped[32];
-    const struct bl_scan_progress *f = &scan->found;
-    bl_cmd_say("%s files: %s sequences of %s steps, %s of them damaged; %s skipped",
-               bl_text_count(files, (int64_t)scan->inputs.files.count), bl_text_count(ok, f->rows - f->skipped),
-               bl_text_count(steps, f->steps), bl_text_count(damaged, f->damaged), bl_text_count(skipped, f->skipped));
-    bl_inputs_say_adjusted(f->adjusted);
-    bl_inputs_say_remarks(&f->remarks);
-    bl_inputs_say_untold(&scan->inputs, f->empty, f->untold);
+    char count[32], files[64];
+    snprintf(files, sizeof files, "%s files", bl_text_count(count, (int64_t)scan->inputs.files.count));
+    say_found(scan, files);
     bl_inputs_say_unused(&scan->inputs);
     bl_inputs_say_ignored(&scan->inputs);
 }
 
-static int run(struct bl_cmd *cmd, struct scan *scan)
+/* --- what is to be scanned -------------------------------------------------------------------------------------- */
+
+/* Lists the inputs, settles their kind, and makes it ready. */
+static int prepare(struct bl_cmd *cmd, struct scan *scan)
 {
     if (!scan->inputs.sources)
         return bl_error_set(&cmd->error, BL_EUSAGE, "no source given (see bload scan --help)");
@@ -73,29 +98,57 @@ static int run(struct bl_cmd *cmd, struct scan *scan)
     if (!code)
         code = bl_inputs_header(&scan->inputs, &header, &cmd->error);
     bl_buffer_free(&header);
-    if (!code && scan->inputs.spool)
-        code = bl_io_mkdirs(scan->inputs.spool, &cmd->error);
+    if (!code)
+        code = bl_inputs_resolve(&scan->inputs, &cmd->options, "spool", scan->inputs.spool, &scan->spool, &cmd->error);
+    scan->env = (struct bl_kind_env){&cmd->cancel, bl_simd_best(), scan->spool};
+    return code ? code : bl_simd_apply(scan->env.simd, &cmd->error);
+}
+
+static int make_spool(const struct scan *scan, struct bl_error *e)
+{
+    return scan->env.spool ? bl_io_mkdirs(scan->env.spool, e) : BL_OK;
+}
+
+static struct bl_scan job_of(const struct bl_cmd *cmd, struct scan *scan)
+{
+    return (struct bl_scan){.files = &scan->inputs.files,
+                            .base = scan->inputs.base,
+                            .kind = scan->inputs.kind,
+                            .config = scan->inputs.kind_config,
+                            .attributes = scan->inputs.attributes,
+                            .workers = bl_cmd_workers(&cmd->common),
+                            .env = &scan->env,
+                            .task = scan->task.index,
+                            .tasks = scan->task.count,
+                            .fault = take_fault,
+                            .tick = tick,
+                            .sink = scan};
+}
+
+/* How many files this scan has can be told where each is a stretch by itself; of lists the lines are what counts. */
+static void start_progress(const struct bl_cmd *cmd, struct scan *scan)
+{
+    int64_t files = (int64_t)scan->inputs.files.count;
+    bool lists = bl_files_have_list(&scan->inputs.files, scan->inputs.kind);
+    if (scan->task.set && !lists && !scan->inputs.kind->stretch)
+        files = (files - scan->task.index + scan->task.count - 1) / scan->task.count;
+    else if (scan->task.set || lists)
+        files = 0;
+    bl_progress_start(&scan->progress, cmd->common.quiet, "scan", files ? "files" : "sequences", NULL, files);
+}
+
+/* --- all of it -------------------------------------------------------------------------------------------------- */
+
+static int run_all(struct bl_cmd *cmd, struct scan *scan)
+{
     struct bl_output out = {0};
+    int code = make_spool(scan, &cmd->error);
     if (!code)
         code = bl_output_open(&out, scan->output, &cmd->error);
-    struct bl_kind_env env = {&cmd->cancel, bl_simd_best(), scan->inputs.spool};
-    if (!code)
-        code = bl_simd_apply(env.simd, &cmd->error);
     if (!code) {
         bl_signals_install(&cmd->cancel);
-        bool lists = bl_files_have_list(&scan->inputs.files, scan->inputs.kind);
-        bl_progress_start(&scan->progress, cmd->common.quiet, "scan", lists ? "sequences" : "files", NULL,
-                          lists ? 0 : (int64_t)scan->inputs.files.count);
-        struct bl_scan job = {.files = &scan->inputs.files,
-                              .base = scan->inputs.base,
-                              .kind = scan->inputs.kind,
-                              .config = scan->inputs.kind_config,
-                              .attributes = scan->inputs.attributes,
-                              .workers = bl_cmd_workers(&cmd->common),
-                              .env = &env,
-                              .fault = take_fault,
-                              .tick = tick,
-                              .sink = scan};
+        start_progress(cmd, scan);
+        struct bl_scan job = job_of(cmd, scan);
         code = bl_scan_run(&job, &out, &scan->found, &cmd->error);
         bl_progress_end(&scan->progress);
     }
@@ -109,14 +162,110 @@ static int run(struct bl_cmd *cmd, struct scan *scan)
     return code;
 }
 
+/* --- a task's part ---------------------------------------------------------------------------------------------- */
+
+static int check_task(const struct scan *scan, struct bl_error *e)
+{
+    if (!scan->dir)
+        return bl_error_set(e, BL_EUSAGE, "--task needs -o DIR: the directory that all tasks share");
+    for (size_t i = 0; i < scan->inputs.files.count; i++) {
+        if (strcmp(scan->inputs.files.file[i].path, "-") == 0)
+            return bl_error_set(e, BL_EUSAGE, "--task: standard input cannot be shared by many tasks");
+    }
+    return BL_OK;
+}
+
+/* 1: the part is there, from an earlier run; scan->found is what it tells. One that is damaged is made anew. */
+static int find_part(struct scan *scan, const char *path, struct bl_error *e)
+{
+    struct bl_part_total total = {0};
+    struct bl_error damage = {0};
+    int got = bl_part_look(scan->state.folder, scan->task.index, scan->task.count, &total, &damage);
+    if (got == BL_EDATA) {
+        bl_cmd_say("%s: it is made anew", damage.text);
+        return unlink(path) == 0 ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot remove %s", path);
+    }
+    if (got < 0)
+        return bl_error_set(e, got, "%s", damage.text);
+    scan->found = (struct bl_scan_progress){.rows = total.rows,
+                                            .steps = total.steps,
+                                            .skipped = total.skipped,
+                                            .empty = total.empty,
+                                            .damaged = total.damaged,
+                                            .adjusted = total.adjusted};
+    return got;
+}
+
+static int write_part(struct bl_cmd *cmd, struct scan *scan, const char *path)
+{
+    struct bl_part_writer part;
+    struct bl_scan job = job_of(cmd, scan);
+    job.temporary = scan->state.folder;
+    int code = make_spool(scan, &cmd->error);
+    if (!code)
+        code = bl_part_create(&part, path, &cmd->error);
+    if (code)
+        return code;
+    start_progress(cmd, scan);
+    code = bl_scan_part(&job, &part, &scan->found, &cmd->error);
+    bl_progress_end(&scan->progress);
+    bl_part_abort(&part);
+    return code;
+}
+
+static int make_part(struct bl_cmd *cmd, struct scan *scan, struct bl_buffer *path)
+{
+    struct bl_error *e = &cmd->error;
+    char what[96];
+    int code = bl_parts_settle(&scan->state, scan->task.count, &cmd->options, &scan->inputs, e);
+    if (!code && !scan->env.spool)
+        scan->env.spool = scan->state.spool; /* where packing looks for it */
+    if (!code)
+        code = bl_part_path(scan->state.folder, scan->task.index, path, e);
+    int found = code ? 0 : find_part(scan, path->data, e);
+    if (!code)
+        code = found < 0 ? found : found ? BL_OK : write_part(cmd, scan, path->data);
+    if (code < 0 || cmd->common.quiet)
+        return code < 0 ? code : BL_OK;
+    if (found)
+        bl_cmd_say("%s is there already: nothing to do", path->data);
+    snprintf(what, sizeof what, "task %" PRId64 "/%" PRId64, scan->task.index, scan->task.count);
+    say_found(scan, what);
+    if (!found)
+        bl_inputs_say_ignored(&scan->inputs);
+    return BL_OK;
+}
+
+static int run_task(struct bl_cmd *cmd, struct scan *scan)
+{
+    struct bl_error *e = &cmd->error;
+    const char *dir = scan->output ? scan->output : scan->pack_options.output;
+    struct bl_buffer path = {0};
+    int code = bl_inputs_resolve(&scan->inputs, &cmd->options, scan->output ? NULL : "output", dir, &scan->dir, e);
+    if (!code)
+        code = check_task(scan, e);
+    if (code)
+        return code;
+    bl_signals_install(&cmd->cancel);
+    code = bl_state_share(&scan->state, scan->dir, e);
+    if (code)
+        return code;
+    bl_heartbeat_begin(&scan->heartbeat, scan->dir, "scan", &scan->task);
+    code = make_part(cmd, scan, &path);
+    bl_buffer_free(&path);
+    return code;
+}
+
 int bl_cmd_scan(int argc, char **argv)
 {
-    struct scan scan = {0};
+    struct scan scan = {.state = {.lock = -1}};
     struct bl_cmd cmd = {
         .name = "scan",
-        .usage = "SOURCE... [options]\n\n"
+        .usage = "SOURCE... [options]\n"
+                 "       bload scan --task I/N -o DIR [options] SOURCE...\n\n"
                  "Lists every sequence in files, folders, globs, @lists or a YAML file with its exact length.\n"
-                 "The table goes to standard output: id length kind path bytes status reason sampling stream."};
+                 "The table goes to standard output: id length kind path bytes status reason sampling stream.\n"
+                 "With --task, every N-th stretch of the inputs is listed in a part, which bload plan DIR merges."};
     int code = bl_inputs_add_options(&scan.inputs, &cmd);
     if (!code)
         code = bl_options_add(&cmd.options, NULL, bl_pack_option_table, &scan.pack_options, &cmd.error);
@@ -124,16 +273,27 @@ int bl_cmd_scan(int argc, char **argv)
         code = bl_options_add(&cmd.options, NULL, bl_plan_option_table, &scan.plan_options, &cmd.error);
     if (!code)
         code = bl_options_add(&cmd.options, NULL, bl_plan_strategy_table, &scan.plan_options, &cmd.error);
-    const struct bl_option_group groups[] = {
-        {"Output", table, &scan}, {"General", bl_common_threads_table, &cmd.common}, {0}};
+    const struct bl_option_group groups[] = {{"Output", table, &scan},
+                                             {"Sharing work", bl_task_option_table, &scan.task},
+                                             {"General", bl_common_threads_table, &cmd.common},
+                                             {0}};
     if (!code)
         code = bl_cmd_options(&cmd, groups);
     if (!code)
         code = bl_cmd_parse(&cmd, argc, argv);
     if (!code)
+        code = bl_task_settle(&scan.task, &cmd.error);
+    if (!code)
         code = bl_inputs_settle(&scan.inputs, &cmd);
     if (!code)
-        code = run(&cmd, &scan);
+        code = prepare(&cmd, &scan);
+    if (!code)
+        code = scan.task.set ? run_task(&cmd, &scan) : run_all(&cmd, &scan);
+    bool partial = scan.found.skipped > scan.found.empty || scan.found.damaged;
+    bl_cmd_end_heartbeat(&cmd, &scan.heartbeat, code, partial);
+    bl_state_close(&scan.state);
     bl_inputs_free(&scan.inputs);
-    return bl_cmd_end(&cmd, code, scan.found.skipped > scan.found.empty || scan.found.damaged);
+    free(scan.spool);
+    free(scan.dir);
+    return bl_cmd_end(&cmd, code, partial);
 }

@@ -359,6 +359,19 @@ int bl_state_configure(const struct bl_state *s, const char *identity, struct bl
     return code ? code : bl_state_settle(s, BL_STATE_CONFIGURATION, identity, e);
 }
 
+int bl_state_value(const struct bl_state *s, const char *file, const char *name, struct bl_buffer *value,
+                   struct bl_error *e)
+{
+    struct bl_buffer lines = {0};
+    size_t size = 0;
+    int code = read_lines(s, file, &lines, e);
+    const char *found = code ? NULL : find_value(lines.data, name, strlen(name), &size);
+    if (found)
+        bl_buffer_append(value, found, size);
+    bl_buffer_free(&lines);
+    return code ? code : bl_buffer_check(value, e);
+}
+
 int bl_state_recall(const char *dir, const char *name, struct bl_buffer *value, struct bl_error *e)
 {
     struct bl_buffer text = {0};

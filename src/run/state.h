@@ -55,6 +55,10 @@ int bl_state_begun(const struct bl_state *state, struct bl_error *e);
 /* A name in DIR/.bload as a path, appended. */
 int bl_state_path(const struct bl_state *state, const char *name, struct bl_buffer *path, struct bl_error *e);
 
+/* The value of a line of DIR/.bload/file, appended to value; nothing where there is none. */
+int bl_state_value(const struct bl_state *state, const char *file, const char *name, struct bl_buffer *value,
+                   struct bl_error *e);
+
 /* The value of a line of the configuration that a run began DIR with, appended to value; nothing when there is none. */
 int bl_state_recall(const char *dir, const char *name, struct bl_buffer *value, struct bl_error *e);
 

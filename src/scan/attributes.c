@@ -297,7 +297,18 @@ void bl_attributes_columns(const struct bl_attributes *a, struct bl_buffer *out)
     }
 }
 
-int bl_attributes_take(struct bl_attributes *a, const char *id, const char **values, struct bl_error *e)
+const char *bl_attributes_path(const struct bl_attributes *a)
+{
+    return a->path;
+}
+
+int64_t bl_attributes_rows(const struct bl_attributes *a, int64_t *last)
+{
+    *last = a->rows ? a->row[a->rows - 1].line : 0;
+    return (int64_t)a->rows;
+}
+
+int bl_attributes_take(struct bl_attributes *a, const char *id, const char **values, int64_t *line, struct bl_error *e)
 {
     const char *slash = strrchr(id, '/'), *last = slash ? slash + 1 : id, *dot = strrchr(last, '.');
     const char *end = id + strlen(id), *stem = dot && dot > last ? dot : end;
@@ -317,6 +328,8 @@ int bl_attributes_take(struct bl_attributes *a, const char *id, const char **val
                             "%s:%" PRId64 ": two sequences go by the id \"%s\", one of them %s: give their whole ids",
                             a->path, row->line, text, id);
     *values = text + strlen(text) + 1;
+    if (line)
+        *line = row->line;
     return BL_OK;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "run/pipeline.h"
+#include "scan/forms.h"
 #include "scan/spill.h"
 #include "scan/stretches.h"
 #include "store/sequences.h"
@@ -26,18 +27,21 @@ struct fault {
 /* One stretch and what came of it. */
 struct job {
     struct bl_stretch_files files;
+    struct bl_part_stretch place; /* its number, where it begins and ends */
     const struct bl_scan *scan;
     const char *sampling;
     const char *columns;              /* names of further columns, a tab before each */
     const char *missing;              /* a tab for each */
     bool counted;                     /* by the kind: there is something to be kept */
     bool silent;                      /* the table is there already */
+    bool partial;                     /* rows go to a part */
     struct bl_attributes *attributes; /* or NULL */
     struct bl_scan_progress found;
     struct bl_buffer id;
     struct bl_buffer joined; /* values of a row's further columns and its attributes */
     struct bl_buffer lack;   /* why it is skipped without these */
     struct bl_spill rows;    /* lines of the table */
+    struct bl_spill taken;   /* of a part: lines of attributes that the rows took */
     struct bl_row held;      /* whose form is to be compared with the first's when its turn comes */
     char *form, *reason, *further;
     struct fault *fault;
@@ -46,13 +50,15 @@ struct job {
 
 struct scanning {
     const struct bl_scan *scan;
-    struct bl_output *out;
+    struct bl_output *out;       /* of the table, or NULL */
+    struct bl_part_writer *part; /* or NULL */
     struct bl_stretches stretches;
+    int64_t number; /* of the next stretch */
     struct bl_scan_progress *progress;
     struct bl_buffer sampling;
     struct bl_buffer columns; /* the further ones, a tab before each */
     struct bl_buffer missing; /* what a row says in further columns that has nothing to say */
-    char *form, *form_id;     /* of the first row that has one */
+    struct bl_forms forms;
 };
 
 /* The kind may have no counter. */
@@ -78,8 +84,30 @@ static void discard(void *context, void *job_)
     bl_buffer_free(&job->joined);
     bl_buffer_free(&job->lack);
     bl_spill_free(&job->rows);
+    bl_spill_free(&job->taken);
     bl_stretch_files_free(&job->files);
     free(job);
+}
+
+static struct bl_part_place place_of(const struct bl_stretches *s)
+{
+    return (struct bl_part_place){(int64_t)s->next, s->lines ? s->line : s->begin};
+}
+
+/* The next stretch that is this scan's: 1, 0 or a code. Those of other tasks are passed over. */
+static int next_stretch(struct scanning *s, struct job *job, struct bl_error *e)
+{
+    const struct bl_scan *scan = s->scan;
+    for (;;) {
+        job->place = (struct bl_part_stretch){.number = s->number, .begin = place_of(&s->stretches)};
+        int more = bl_cancelled(scan->env->cancel) ? BL_ECANCEL : bl_stretches_next(&s->stretches, &job->files, e);
+        if (more <= 0)
+            return more;
+        job->place.end = place_of(&s->stretches);
+        if (!scan->tasks || s->number++ % scan->tasks == scan->task)
+            return 1;
+        bl_stretch_files_free(&job->files);
+    }
 }
 
 static int produce(void *context, void **job_, struct bl_error *e)
@@ -89,12 +117,14 @@ static int produce(void *context, void **job_, struct bl_error *e)
     if (!job)
         return bl_error_memory(e);
     bl_spill_begin(&job->rows, s->scan->temporary);
-    int more = bl_stretches_next(&s->stretches, &job->files, e);
+    bl_spill_begin(&job->taken, s->scan->temporary);
+    int more = next_stretch(s, job, e);
     if (more <= 0) {
         discard(s, job);
         return more;
     }
-    job->silent = !s->out;
+    job->silent = !s->out && !s->part;
+    job->partial = s->part;
     job->attributes = s->scan->attributes;
     job->files.stretch.again = job->silent;
     job->columns = s->columns.data;
@@ -185,7 +215,13 @@ static int hold(struct job *job, const struct bl_row *row, struct bl_error *e)
 static int join(struct job *job, struct bl_row *row, struct bl_error *e)
 {
     const char *values;
-    int code = bl_attributes_take(job->attributes, row->id, &values, e);
+    int64_t line;
+    int code = bl_attributes_take(job->attributes, row->id, &values, &line, e);
+    if (!code && values && job->partial) {
+        bl_buffer_int(&job->taken.tail, line);
+        bl_buffer_byte(&job->taken.tail, '\n');
+        code = bl_spill_settle(&job->taken, e);
+    }
     if (code)
         return code;
     bl_buffer_clear(&job->joined);
@@ -262,30 +298,34 @@ static int work(void *context, void *worker, void *job_, struct bl_error *e)
 
 /* --- in order, on one thread ------------------------------------------------------------------------------------ */
 
-/* A row that is held: the first one's form is that of all, and others are skipped. */
+/* A row that is held: the first one's form is that of all, which of a part it is not known. */
 static int release(struct scanning *s, struct job *job, struct bl_error *e)
 {
     struct bl_buffer reason = {0};
     struct bl_row row = job->held;
     row.reason = job->reason;
     row.further = job->further;
-    if (!s->form) {
-        s->form = strdup(job->form);
-        s->form_id = strdup(row.id);
-        if (!s->form || !s->form_id)
-            return bl_error_memory(e);
-    }
-    if (strcmp(s->form, job->form) != 0) {
-        bl_buffer_printf(&reason, "its steps are %s, those of the first (%s) %s", job->form, s->form_id, s->form);
-        row.status = BL_ROW_SKIPPED;
-        row.length = 0;
-        row.reason = reason.data;
-    }
-    int code = bl_buffer_check(&reason, e);
+    int code = s->part ? BL_OK : bl_forms_judge(&s->forms, job->form, &row, &reason, e);
     if (!code)
         code = put(job, &row, e);
     bl_buffer_free(&reason);
     return code;
+}
+
+static int write_out(void *out, const void *data, size_t size, struct bl_error *e)
+{
+    return bl_output_write(out, data, size, e);
+}
+
+static int write_part(struct scanning *s, struct job *job, struct bl_error *e)
+{
+    job->place.bytes = bl_spill_size(&job->rows);
+    job->place.taken = bl_spill_size(&job->taken);
+    job->place.form = job->form;
+    int code = bl_part_stretch(s->part, &job->place, e);
+    if (!code)
+        code = bl_spill_pour(&job->rows, bl_part_write, s->part, e);
+    return code ? code : bl_spill_pour(&job->taken, bl_part_write, s->part, e);
 }
 
 static int tell(struct scanning *s, const struct job *job, struct bl_error *e)
@@ -326,7 +366,9 @@ static int consume(void *context, void *job_, struct bl_error *e)
     const struct bl_kind *kind = s->scan->kind;
     int code = job->form ? release(s, job, e) : BL_OK;
     if (!code && s->out)
-        code = bl_spill_pour(&job->rows, s->out, e);
+        code = bl_spill_pour(&job->rows, write_out, s->out, e);
+    else if (!code && s->part)
+        code = write_part(s, job, e);
     if (!code)
         code = tell(s, job, e);
     if (!code && kind->keep && job->counted && s->scan->env->spool)
@@ -344,10 +386,9 @@ static void tick(void *context)
 }
 
 /* The names of all columns. */
-static int write_header(struct scanning *s, struct bl_error *e)
+static int name_columns(struct scanning *s, struct bl_error *e)
 {
     const struct bl_scan *scan = s->scan;
-    struct bl_buffer line = {0};
     bl_buffer_text(&s->columns, "");
     if (scan->kind->columns)
         scan->kind->columns(scan->config, bl_files_have_list(scan->files, scan->kind), &s->columns);
@@ -356,30 +397,31 @@ static int write_header(struct scanning *s, struct bl_error *e)
         bl_buffer_byte(&s->missing, '\t');
     if (scan->attributes)
         bl_attributes_columns(scan->attributes, &s->columns);
-    bl_buffer_printf(&line, BL_SEQUENCES_COLUMNS "%s\n", s->columns.data ? s->columns.data : "");
-    int code = bl_buffer_check(&line, e);
+    int code = bl_buffer_check(&s->columns, e);
+    return code ? code : bl_buffer_check(&s->missing, e);
+}
+
+static int write_header(struct scanning *s, struct bl_error *e)
+{
+    struct bl_buffer line = {0};
+    int code = name_columns(s, e);
     if (!code)
-        code = bl_buffer_check(&s->columns, e);
+        bl_buffer_printf(&line, BL_SEQUENCES_COLUMNS "%s%s", s->columns.data, s->part ? "" : "\n");
     if (!code)
-        code = bl_buffer_check(&s->missing, e);
+        code = bl_buffer_check(&line, e);
+    struct bl_part_head head = {.task = s->scan->task, .tasks = s->scan->tasks, .columns = line.data};
+    if (s->scan->attributes) {
+        head.attributes = bl_attributes_path(s->scan->attributes);
+        head.attribute_rows = bl_attributes_rows(s->scan->attributes, &head.attribute_line);
+    }
     if (!code)
-        code = bl_output_write(s->out, line.data, line.size, e);
+        code = s->part ? bl_part_begin(s->part, &head, e) : bl_output_write(s->out, line.data, line.size, e);
     bl_buffer_free(&line);
     return code;
 }
 
-int bl_scan_run(const struct bl_scan *scan, struct bl_output *out, struct bl_scan_progress *progress,
-                struct bl_error *e)
+static int run(struct scanning *s, struct bl_error *e)
 {
-    *progress = (struct bl_scan_progress){0};
-    struct scanning s = {.scan = scan,
-                         .out = out,
-                         .progress = progress,
-                         .stretches = {.files = scan->files,
-                                       .base = scan->base,
-                                       .kind = scan->kind,
-                                       .config = scan->config,
-                                       .cancel = scan->env->cancel}};
     static const struct bl_stages stages = {.produce = produce,
                                             .open = worker_open,
                                             .close = worker_close,
@@ -387,16 +429,44 @@ int bl_scan_run(const struct bl_scan *scan, struct bl_output *out, struct bl_sca
                                             .consume = consume,
                                             .discard = discard,
                                             .tick = tick};
-    int code = out ? write_header(&s, e) : BL_OK;
-    scan->kind->sampling(scan->config, &s.sampling);
-    code = code ? code : bl_buffer_check(&s.sampling, e);
+    const struct bl_scan *scan = s->scan;
+    *s->progress = (struct bl_scan_progress){0};
+    s->stretches = (struct bl_stretches){.files = scan->files,
+                                         .base = scan->base,
+                                         .kind = scan->kind,
+                                         .config = scan->config,
+                                         .cancel = scan->env->cancel};
+    int code = s->out || s->part ? write_header(s, e) : BL_OK;
+    scan->kind->sampling(scan->config, &s->sampling);
+    code = code ? code : bl_buffer_check(&s->sampling, e);
     if (!code)
-        code = bl_pipeline_run(&stages, &s, scan->workers, scan->workers * SLOTS_PER_WORKER, scan->env->cancel, e);
-    bl_stretches_close(&s.stretches);
-    bl_buffer_free(&s.sampling);
-    bl_buffer_free(&s.columns);
-    bl_buffer_free(&s.missing);
-    free(s.form);
-    free(s.form_id);
+        code = bl_pipeline_run(&stages, s, scan->workers, scan->workers * SLOTS_PER_WORKER, scan->env->cancel, e);
+    bl_stretches_close(&s->stretches);
+    bl_buffer_free(&s->sampling);
+    bl_buffer_free(&s->columns);
+    bl_buffer_free(&s->missing);
+    bl_forms_free(&s->forms);
     return code;
+}
+
+int bl_scan_run(const struct bl_scan *scan, struct bl_output *out, struct bl_scan_progress *progress,
+                struct bl_error *e)
+{
+    struct scanning s = {.scan = scan, .out = out, .progress = progress};
+    return run(&s, e);
+}
+
+int bl_scan_part(const struct bl_scan *scan, struct bl_part_writer *part, struct bl_scan_progress *progress,
+                 struct bl_error *e)
+{
+    struct scanning s = {.scan = scan, .part = part, .progress = progress};
+    int code = run(&s, e);
+    const struct bl_part_total total = {.stretches = s.number,
+                                        .rows = progress->rows,
+                                        .steps = progress->steps,
+                                        .skipped = progress->skipped,
+                                        .empty = progress->empty,
+                                        .damaged = progress->damaged,
+                                        .adjusted = progress->adjusted};
+    return code ? code : bl_part_publish(part, &total, e);
 }

@@ -5,6 +5,7 @@
 #include "base/io.h"
 #include "kind/kind.h"
 #include "scan/attributes.h"
+#include "scan/part.h"
 #include "scan/sources.h"
 
 /* Told of rows that are not ok ones without reason, in order, on the caller's thread. A code other than BL_OK stops. */
@@ -29,6 +30,7 @@ struct bl_scan {
     int workers;
     const struct bl_kind_env *env;
     const char *temporary; /* directory for rows that wait, or NULL: $TMPDIR */
+    int64_t task, tasks;   /* of the stretches those of a number that is task modulo tasks; tasks 0: all of them */
     bl_scan_fault *fault;
     void (*tick)(void *sink, const struct bl_scan_progress *progress); /* or NULL */
     void *sink;                                                        /* of fault and tick */
@@ -38,5 +40,10 @@ struct bl_scan {
  * the spool; then nothing is told. *progress is where it came to in the end. */
 int bl_scan_run(const struct bl_scan *scan, struct bl_output *out, struct bl_scan_progress *progress,
                 struct bl_error *e);
+
+/* Writes the part of the scan's task, and gives it its name. 1: that is there already, the same one. Rows whose form
+ * must be that of the first one wait for the merge to be judged. */
+int bl_scan_part(const struct bl_scan *scan, struct bl_part_writer *part, struct bl_scan_progress *progress,
+                 struct bl_error *e);
 
 #endif

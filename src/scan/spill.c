@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include "base/io.h"
+
 #define IN_MEMORY ((size_t)1 << 20)
 
 void bl_spill_begin(struct bl_spill *spill, const char *dir)
@@ -24,7 +26,13 @@ int bl_spill_settle(struct bl_spill *spill, struct bl_error *e)
     return code;
 }
 
-int bl_spill_pour(struct bl_spill *spill, struct bl_output *out, struct bl_error *e)
+int64_t bl_spill_size(const struct bl_spill *spill)
+{
+    return spill->written + (int64_t)spill->tail.size;
+}
+
+int bl_spill_pour(struct bl_spill *spill, int (*write)(void *sink, const void *data, size_t size, struct bl_error *e),
+                  void *sink, struct bl_error *e)
 {
     char chunk[1 << 16];
     int code = BL_OK;
@@ -33,10 +41,10 @@ int bl_spill_pour(struct bl_spill *spill, struct bl_output *out, struct bl_error
         size_t size = left < (int64_t)sizeof chunk ? (size_t)left : sizeof chunk;
         code = bl_io_pread(spill->fd, chunk, size, at, "rows that wait to be written", e);
         if (!code)
-            code = bl_output_write(out, chunk, size, e);
+            code = write(sink, chunk, size, e);
         at += (int64_t)size;
     }
-    return code ? code : bl_output_write(out, spill->tail.data, spill->tail.size, e);
+    return code || !spill->tail.size ? code : write(sink, spill->tail.data, spill->tail.size, e);
 }
 
 void bl_spill_free(struct bl_spill *spill)

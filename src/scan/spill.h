@@ -4,7 +4,7 @@
 #define BL_SPILL_H
 
 #include "base/buffer.h"
-#include "base/io.h"
+#include "base/error.h"
 
 struct bl_spill {
     const char *dir; /* for the file; NULL: $TMPDIR or /tmp */
@@ -16,8 +16,11 @@ struct bl_spill {
 void bl_spill_begin(struct bl_spill *spill, const char *dir);
 /* To be called now and then after something was appended to spill->tail. */
 int bl_spill_settle(struct bl_spill *spill, struct bl_error *e);
-/* Writes all of it to out. */
-int bl_spill_pour(struct bl_spill *spill, struct bl_output *out, struct bl_error *e);
+/* Bytes that were put into it. */
+int64_t bl_spill_size(const struct bl_spill *spill);
+/* Has write, which knows sink, write all of it. */
+int bl_spill_pour(struct bl_spill *spill, int (*write)(void *sink, const void *data, size_t size, struct bl_error *e),
+                  void *sink, struct bl_error *e);
 void bl_spill_free(struct bl_spill *spill);
 
 #endif

@@ -87,7 +87,7 @@ static int join_row(struct joining *j, size_t i, bl_scan_fault *fault, void *sin
     const char *values;
     int code = bl_sequences_row(&j->table, i, &j->text, e);
     if (!code)
-        code = bl_attributes_take(j->attributes, row->id, &values, e);
+        code = bl_attributes_take(j->attributes, row->id, &values, NULL, e);
     bl_buffer_clear(&j->further);
     bl_buffer_text(&j->further, !code && row->further ? row->further : "");
     if (!code)

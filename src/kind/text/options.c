@@ -90,7 +90,7 @@ const struct bl_option bl_text_options[] = {
     {.name = "keep",
      .type = &bl_option_string,
      .placeholder = "[NAME=]KEY,...",
-     .affects = BL_AFFECTS_BYTES,
+     .affects = BL_AFFECTS_LENGTHS,
      .offset = AT(keep),
      .help = "other keys of JSONL as columns of sequences.tsv"},
     {.name = "field",

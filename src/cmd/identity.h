@@ -1,0 +1,26 @@
+/* What identifies the work of a command: "name: value" lines of what decides its result. */
+#ifndef BL_IDENTITY_H
+#define BL_IDENTITY_H
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "cmd/inputs.h"
+
+/* A file that decides something, by the checksum of what it holds. path NULL: there is none, and no line. */
+int bl_identity_file(const char *name, const char *path, struct bl_buffer *out, struct bl_error *e);
+
+/* Beside the options: the sources, unless they are of no account, the further fields, and what the kind's options name.
+ */
+void bl_identity_inputs(const struct bl_inputs *inputs, bool sources, struct bl_buffer *out);
+
+/* The tables that decide rows beside the inputs themselves: of attributes, and lists among the inputs. */
+int bl_identity_tables(const struct bl_inputs *inputs, struct bl_buffer *out, struct bl_error *e);
+
+/* All that decides the table of a scan: the options of these that do, and the lines above. */
+int bl_identity_scan(const struct bl_options *options, const struct bl_inputs *inputs, struct bl_buffer *out,
+                     struct bl_error *e);
+
+/* "inputs: 1000 (0123456789abcdef)": how many files there are, and a digest of their names in order. */
+int bl_identity_files(const struct bl_files *files, struct bl_buffer *out, struct bl_error *e);
+
+#endif

@@ -1,0 +1,76 @@
+#include "cmd/parts.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "cmd/cmd.h"
+#include "cmd/identity.h"
+#include "run/task.h"
+
+int bl_parts_settle(const struct bl_state *state, int64_t tasks, const struct bl_options *options,
+                    const struct bl_inputs *inputs, struct bl_error *e)
+{
+    struct bl_buffer lines = {0};
+    bl_buffer_printf(&lines, "tasks: %" PRId64 "\n", tasks);
+    int code = bl_identity_files(&inputs->files, &lines, e);
+    if (!code)
+        code = bl_identity_scan(options, inputs, &lines, e);
+    if (!code)
+        code = bl_state_settle(state, BL_STATE_SCAN, lines.data, e);
+    bl_buffer_free(&lines);
+    return code;
+}
+
+int bl_parts_find(const struct bl_state *state, struct bl_parts *parts, struct bl_error *e)
+{
+    struct bl_buffer value = {0};
+    *parts = (struct bl_parts){.missing = -1};
+    int code = bl_state_value(state, BL_STATE_SCAN, "tasks", &value, e);
+    if (!code && value.size && !bl_text_to_int(value.data, value.size, 1, BL_TASKS_MAX, &parts->tasks))
+        code = bl_error_set(e, BL_EFAIL, "%s/" BL_STATE_SCAN ": tasks: \"%s\" is no number of tasks", state->folder,
+                            value.data);
+    if (!code)
+        parts->missing = bl_merge_missing(state->folder, parts->tasks);
+    bl_buffer_free(&value);
+    return code;
+}
+
+int bl_parts_require(const struct bl_state *state, const struct bl_parts *parts, struct bl_error *e)
+{
+    if (!parts->tasks)
+        return bl_error_set(e, BL_EFAIL, "%s holds no part of a scan: bload scan --task I/N -o %s ...", state->dir,
+                            state->dir);
+    if (parts->missing < 0)
+        return BL_OK;
+    return bl_error_set(e, BL_EFAIL,
+                        "part %" PRId64 " of %" PRId64 " is not there: bload scan --task %" PRId64 "/%" PRId64
+                        " -o %s ...",
+                        parts->missing, parts->tasks, parts->missing, parts->tasks, state->dir);
+}
+
+int bl_parts_merge(const struct bl_state *state, const struct bl_parts *parts, struct bl_merge *job,
+                   struct bl_merged *merged, struct bl_error *e)
+{
+    struct bl_output out = {0};
+    job->folder = state->folder;
+    job->tasks = parts->tasks;
+    *merged = (struct bl_merged){0};
+    int code = bl_output_open(&out, state->sequences, e);
+    if (!code)
+        code = bl_merge_run(job, &out, merged, e);
+    if (!code)
+        code = bl_output_publish(&out, e);
+    bl_output_abort(&out);
+    return code < 0 ? code : BL_OK;
+}
+
+void bl_parts_say_unused(struct bl_merged *merged)
+{
+    char a[32];
+    if (merged->attributes && merged->unused)
+        bl_cmd_say("%s: %s row%s to no sequence", merged->attributes, bl_text_count(a, merged->unused),
+                   merged->unused == 1 ? " belongs" : "s belong");
+    free(merged->attributes);
+    merged->attributes = NULL;
+}

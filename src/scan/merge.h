@@ -1,0 +1,34 @@
+/* The merge: the parts of a scan that many tasks shared become one table, byte by byte the one that a single scan
+ * writes. Stretches are taken in their order, from one part after the other; what a task could not know is found out
+ * here: rows whose form is not that of the first, attributes that two sequences took, tasks that saw other inputs. */
+#ifndef BL_MERGE_H
+#define BL_MERGE_H
+
+#include "base/io.h"
+#include "kind/kind.h"
+#include "scan/scan.h"
+
+struct bl_merge {
+    const char *folder; /* where the parts are */
+    int64_t tasks;
+    const struct bl_cancel *cancel;
+    bl_scan_fault *fault;                        /* told of the rows that are skipped here */
+    void (*tick)(void *sink, int64_t stretches); /* how many were merged; or NULL */
+    void *sink;
+};
+
+/* What came of it. */
+struct bl_merged {
+    struct bl_scan_progress found; /* but for what only tasks tell */
+    int64_t unused;                /* rows of the table of attributes that no sequence took */
+    char *attributes;              /* that table's path, to be freed; NULL: none */
+};
+
+/* The first task whose part is not there, or -1. */
+int64_t bl_merge_missing(const char *folder, int64_t tasks);
+
+/* Writes the table. A buffer for each part, 128 MiB in all at most but for very many parts; no files are held open.
+ * BL_EDATA names a part that is damaged; BL_EFAIL: parts that do not fit together, attributes that are taken twice. */
+int bl_merge_run(const struct bl_merge *merge, struct bl_output *out, struct bl_merged *merged, struct bl_error *e);
+
+#endif
