@@ -156,7 +156,7 @@ static int run(struct bl_cmd *cmd, struct finishing *f)
 
 int bl_cmd_finish(int argc, char **argv)
 {
-    struct finishing f = {.state = {.lock = -1}};
+    struct finishing f = {.state = BL_STATE_NONE};
     struct bl_cmd cmd = {
         .name = "finish",
         .usage =

@@ -29,26 +29,19 @@ static const struct bl_option table[] = {
 
 /* --- options ---------------------------------------------------------------------------------------------------- */
 
-/* A path of an option: one from the YAML file counts from that file. To be freed; NULL when the option is not set. */
-static int resolve(struct bl_cmd *cmd, const struct bl_packing *p, const char *option, const char *path, char **out)
-{
-    bool from_file = bl_options_origin(&cmd->options, option) == BL_ORIGIN_FILE;
-    *out = path ? bl_input_path(from_file ? p->inputs.config.directory : NULL, path) : NULL;
-    return path && !*out ? bl_error_memory(&cmd->error) : BL_OK;
-}
-
 static int settle(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_error *e = &cmd->error;
+    const struct {
+        const char *option, *const *path;
+        char **resolved;
+    } paths[] = {{"output", &p->options.output, &p->output},
+                 {"sequences", &p->options.sequences, &p->sequences_path},
+                 {"plan", &p->options.plan, &p->plan_path},
+                 {"spool", &p->inputs.spool, &p->spool}};
     int code = bl_inputs_settle(&p->inputs, cmd);
-    if (!code)
-        code = resolve(cmd, p, "output", p->options.output, &p->output);
-    if (!code)
-        code = resolve(cmd, p, "sequences", p->options.sequences, &p->sequences_path);
-    if (!code)
-        code = resolve(cmd, p, "plan", p->options.plan, &p->plan_path);
-    if (!code)
-        code = resolve(cmd, p, "spool", p->inputs.spool, &p->spool);
+    for (size_t i = 0; i < sizeof paths / sizeof *paths && !code; i++)
+        code = bl_inputs_resolve(&p->inputs, &cmd->options, paths[i].option, *paths[i].path, paths[i].resolved, e);
     if (code || p->print_config)
         return code;
     if (!p->output)
@@ -303,7 +296,7 @@ static void free_packing(struct bl_packing *p)
 
 int bl_cmd_pack(int argc, char **argv)
 {
-    struct bl_packing p = {.state = {.lock = -1}};
+    struct bl_packing p = {.state = BL_STATE_NONE};
     struct bl_cmd cmd = {.name = "pack",
                          .usage =
                              "SOURCE... -T N -o DIR [options]\n"

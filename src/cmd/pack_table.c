@@ -5,6 +5,7 @@
 
 #include "base/io.h"
 #include "cmd/packing.h"
+#include "cmd/parts.h"
 #include "scan/compare.h"
 #include "scan/scan.h"
 #include "scan/table.h"
@@ -213,22 +214,50 @@ static int make_spool(struct bl_packing *p, struct bl_error *e)
     return p->spool ? bl_io_mkdirs(p->spool, e) : BL_OK;
 }
 
+/* Where tasks scanned, their parts are the table: 1 when it was made of them, 0 when there are none, or a code. A run
+ * without tasks does not wait for those that are missing. */
+static int merge(struct bl_packing *p, struct bl_error *e)
+{
+    struct bl_parts parts;
+    struct bl_merged merged = {0};
+    struct bl_merge job = {.cancel = p->env.cancel, .fault = take_scan_fault, .sink = p};
+    int code = bl_parts_find(&p->state, &parts, e);
+    if (code || !parts.tasks || (!p->task.set && parts.missing >= 0))
+        return code;
+    code = bl_parts_require(&p->state, &parts, e);
+    if (!code)
+        code = bl_parts_merge(&p->state, &parts, &job, &merged, e);
+    p->untold = merged.found.untold;
+    bl_parts_say_unused(&merged);
+    return code ? code : 1;
+}
+
+/* Makes the table, where there is none yet. */
+static int make_table(struct bl_cmd *cmd, struct bl_packing *p, bool *scanned)
+{
+    struct bl_error *e = &cmd->error;
+    int merged = p->sequences_path ? 0 : merge(p, e);
+    if (merged)
+        return merged < 0 ? merged : BL_OK;
+    *scanned = !p->sequences_path;
+    int code = *scanned ? scan(cmd, p) : copy_table(p, e);
+    return code ? code : bl_inputs_joined(&p->inputs, e);
+}
+
 int bl_packing_table(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_error *e = &cmd->error;
-    bool found = access(p->state.sequences, F_OK) == 0, scanned = !found && !p->sequences_path;
+    bool scanned = false;
     int code = make_spool(p, e);
-    if (!code && !found)
-        code = p->sequences_path ? copy_table(p, e) : scan(cmd, p);
-    if (!code && !found)
-        code = bl_inputs_joined(&p->inputs, e);
+    if (!code && access(p->state.sequences, F_OK) != 0)
+        code = make_table(cmd, p, &scanned);
     const char *path = p->state.sequences;
     if (!code && p->options.group_by)
         code = bl_sequences_open_grouped(&p->table, &path, 1, p->options.group_by, e);
     else if (!code)
         code = bl_sequences_open(&p->table, &path, 1, false, e);
     /* Of many tasks each would look at all files; what changed is noticed when it is read. */
-    if (!code && found && !p->sequences_path && !p->task.set)
+    if (!code && !scanned && !p->sequences_path && !p->task.set)
         code = bl_scan_compare(&p->inputs.files, p->inputs.base, p->inputs.kind, p->inputs.kind_config, &p->table, e);
     if (!code)
         code = check_table(p, e);

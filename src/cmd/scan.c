@@ -258,7 +258,7 @@ static int run_task(struct bl_cmd *cmd, struct scan *scan)
 
 int bl_cmd_scan(int argc, char **argv)
 {
-    struct scan scan = {.state = {.lock = -1}};
+    struct scan scan = {.state = BL_STATE_NONE};
     struct bl_cmd cmd = {
         .name = "scan",
         .usage = "SOURCE... [options]\n"

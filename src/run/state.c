@@ -245,7 +245,7 @@ static int settle_configuration(const struct bl_state *s, const char *identity, 
 
 static int make_names(struct bl_state *s, const char *dir, struct bl_error *e)
 {
-    *s = (struct bl_state){.lock = -1, .host_lock = -1};
+    *s = (struct bl_state)BL_STATE_NONE;
     s->dir = strdup(dir);
     s->folder = join(dir, ".bload");
     s->configuration = s->folder ? join(s->folder, BL_STATE_CONFIGURATION) : NULL;
@@ -440,5 +440,5 @@ void bl_state_close(struct bl_state *s)
     free(s->configuration);
     free(s->sequences);
     free(s->spool);
-    *s = (struct bl_state){.lock = -1, .host_lock = -1};
+    *s = (struct bl_state)BL_STATE_NONE;
 }

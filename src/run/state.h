@@ -28,6 +28,12 @@ struct bl_state {
     int host_lock; /* of a task: tells the others of this machine that somebody is at work */
 };
 
+/* One that is not open: fine to be closed. */
+#define BL_STATE_NONE                                                                                                  \
+    {                                                                                                                  \
+        .lock = -1, .host_lock = -1                                                                                    \
+    }
+
 /* Makes DIR and DIR/.bload and takes the lock, which ends with the process. identity: "name: value" lines of everything
  * that decides the dataset. BL_EUSAGE: DIR holds something else, or finished shards of another configuration (it says
  * what differs); BL_EFAIL: another run is at work there. */

@@ -173,3 +173,32 @@ test_text_shares_one_spool() {
     expect 0 bload finish -q many
     diff -r one many
 }
+
+test_the_scan_may_be_shared_too() {
+    clips
+    echo 'no video at all' >v/broken.mp4
+    expect 3 pack -q -o one
+    for i in 0 2; do
+        bload scan -q --task $i/3 -o many v 2>/dev/null || is 3 $?
+    done
+    expect 1 pack -q --task 0/2 -o many
+    err_has 'bload scan --task 1/3'
+    bload scan -q --task 1/3 -o many v 2>/dev/null || is 3 $?
+    expect 0 pack -q --task 0/2 -o many
+    expect 0 pack -q --task 1/2 -o many
+    expect 3 bload finish -q many
+    diff -r one many
+    rm -r many
+    # A run without tasks does not wait for parts that are missing, and takes those that are there.
+    for i in 0 1; do
+        bload scan -q --task $i/2 -o many v 2>/dev/null || is 3 $?
+        cp -r many many.$i
+    done
+    expect 3 pack -q -o many.0
+    diff -r one many.0
+    expect 3 pack -q -o many.1
+    diff -r one many.1
+    # What was scanned otherwise is not taken.
+    expect 2 pack -q --task 0/2 --stride 2 -o many
+    err_has 'of another configuration: stride is "1" there, not "2"'
+}
