@@ -230,8 +230,10 @@ static void append_next(struct bl_buffer *out, const struct showing *v)
         append_continue(out, s, &s->pack, "pack");
         break;
     case BL_AT_FINISH:
-        if (!at_work)
+        if (!at_work && s->shared)
             bl_buffer_printf(out, "bload finish %s", v->dir);
+        else if (!at_work)
+            bl_buffer_text(out, "the same bload pack command finishes it");
         break;
     case BL_AT_END:
         if (s->verified < s->verify_tasks)

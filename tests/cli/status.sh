@@ -58,6 +58,10 @@ test_a_complete_dataset() {
     : >d.slurm/verified-00001-of-00003
     expect 0 bload status d
     ! grep -q next "$OUT"
+    # Marks of a dataset that was there before say nothing of this one.
+    touch -d '1 hour ago' d.slurm/verified-0000[01]-of-00003
+    expect 0 bload status d
+    out_has 'verify      1 of 3 tasks without fault'
     echo '{}' >d/manifest.json
     expect 1 bload status d
     err_has 'd/manifest.json'
@@ -134,6 +138,9 @@ test_all_shards_are_there() {
     expect 0 bload status m
     out_has 'dataset     all packed, to be finished'
     out_has 'tasks       4: 4 done'
+    out_has 'next        the same bload pack command finishes it'
+    : >m/.bload/plan.safetensors # tasks share it
+    expect 0 bload status m
     out_has 'next        bload finish m'
 }
 
