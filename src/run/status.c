@@ -109,10 +109,10 @@ static int take_name(struct names *names, const char *name, struct bl_error *e)
         return add(&names->scans, number, e);
     if (is_numbered(name, "task-", 5, "", &number))
         return add(&names->packs, number, e);
-    names->table |= strcmp(name, "sequences.tsv") == 0;
-    names->plan |= strcmp(name, "plan.safetensors") == 0;
-    names->words |= strcmp(name, "plan.json") == 0;
-    names->draft |= strcmp(name, "draft.json") == 0;
+    names->table |= strcmp(name, BL_STATE_SEQUENCES) == 0;
+    names->plan |= strcmp(name, BL_STATE_PLAN_FILE) == 0;
+    names->words |= strcmp(name, BL_STATE_PLAN_WORDS) == 0;
+    names->draft |= strcmp(name, BL_STATE_DRAFT) == 0;
     return BL_OK;
 }
 
@@ -349,7 +349,7 @@ static void reckon(struct bl_status *s, const struct names *names)
     s->scan.left =
         s->scan.in[BL_TASK_RUNNING] + s->scan.in[BL_TASK_DONE] == s->scan.tasks ? longest_left(&s->scan) : -1;
     s->pack.left = -1;
-    if (s->at != BL_AT_PACK || !s->pack.units)
+    if (!s->pack.units)
         return;
     s->finished_blocks = finished_blocks(&s->manifest.format, &names->records, 0, s->pack.units);
     if (s->pack.rate > 0)
@@ -382,12 +382,12 @@ static int read_draft(struct bl_status *s, const char *folder, struct bl_error *
     struct bl_buffer text = {0};
     struct stat status;
     bool sound;
-    int found = read_text(folder, "draft.json", BL_MANIFEST_SIZE_MAX, &text, &status, e);
+    int found = read_text(folder, BL_STATE_DRAFT, BL_MANIFEST_SIZE_MAX, &text, &status, e);
     int code = found < 0 ? found : BL_OK;
     if (found == 1)
         code = bl_manifest_parse(&s->manifest, text.data ? text.data : "", text.size, &sound, e);
     if (code == BL_EDATA)
-        bl_error_prefix(e, "%s/draft.json", folder);
+        bl_error_prefix(e, "%s/" BL_STATE_DRAFT, folder);
     s->has_manifest = s->has_words = found == 1 && !code;
     if (s->has_manifest)
         s->words = s->manifest.words;
@@ -399,7 +399,7 @@ static int read_draft(struct bl_status *s, const char *folder, struct bl_error *
 static int read_words(struct bl_status *s, const char *folder, struct bl_error *e)
 {
     struct bl_buffer path = {0};
-    bl_buffer_printf(&path, "%s/plan.json", folder);
+    bl_buffer_printf(&path, "%s/" BL_STATE_PLAN_WORDS, folder);
     int code = bl_buffer_check(&path, e);
     if (!code)
         code = bl_words_read(&s->words, path.data, e);
