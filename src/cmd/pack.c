@@ -86,6 +86,12 @@ static int take_outcome(void *sink, const struct bl_row *row, const struct bl_ou
     return bl_packing_tolerate_damage(p, row, outcome->text, e);
 }
 
+void bl_packing_tick(struct bl_packing *p)
+{
+    bl_progress_tick(&p->progress);
+    bl_heartbeat_tick(&p->heartbeat, &p->progress);
+}
+
 static void tick_pack(void *sink, const struct bl_pack_progress *progress)
 {
     struct bl_packing *p = sink;
@@ -93,14 +99,14 @@ static void tick_pack(void *sink, const struct bl_pack_progress *progress)
     p->progress.steps = p->steps = progress->steps;
     p->progress.steps_left = progress->steps_left;
     p->progress.bytes = progress->bytes;
-    bl_progress_tick(&p->progress);
+    bl_packing_tick(p);
 }
 
 static void tick_scatter(void *sink, int64_t rows)
 {
     struct bl_packing *p = sink;
     p->progress.done = rows;
-    bl_progress_tick(&p->progress);
+    bl_packing_tick(p);
 }
 
 /* A spool that is larger than the memory that is left is not read at random. */
@@ -173,6 +179,7 @@ static int finish(struct bl_cmd *cmd, struct bl_packing *p)
                             .manifest = &p->manifest,
                             .kind = p->inputs.kind,
                             .config = p->inputs.kind_config};
+    bl_heartbeat_turn(&p->heartbeat, "finish");
     int code = bl_finish_run(&job, &p->finished, &cmd->error);
     if (!code && p->inputs.kind->clear)
         code = p->inputs.kind->clear(p->inputs.kind_config, &p->env, &cmd->error);
@@ -235,8 +242,10 @@ static int build(struct bl_cmd *cmd, struct bl_packing *p)
     int code = bl_packing_enter(cmd, p);
     if (!code)
         code = bl_packing_table(cmd, p);
-    if (!code)
+    if (!code) {
+        bl_heartbeat_turn(&p->heartbeat, "plan");
         code = bl_packing_plan(p, e);
+    }
     if (!code)
         code = bl_packing_format(p, e);
     if (!code)
@@ -321,6 +330,7 @@ int bl_cmd_pack(int argc, char **argv)
         code = bl_cmd_parse(&cmd, argc, argv);
     if (!code)
         code = run(&cmd, &p);
+    bl_cmd_end_heartbeat(&cmd, &p.heartbeat, code, p.partial);
     free_packing(&p);
     return bl_cmd_end(&cmd, code, p.partial);
 }

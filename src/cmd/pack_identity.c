@@ -121,10 +121,11 @@ static int follow(struct bl_cmd *cmd, struct bl_packing *p, const struct bl_erro
 int bl_packing_enter(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_error differs = {0};
-    if (!p->task.set)
-        return bl_state_open(&p->state, p->output, p->identity.data, &cmd->error);
-    int code = bl_state_share(&p->state, p->output, &cmd->error);
-    if (code)
+    int code = p->task.set ? bl_state_share(&p->state, p->output, &cmd->error)
+                           : bl_state_open(&p->state, p->output, p->identity.data, &cmd->error);
+    if (!code)
+        bl_heartbeat_begin(&p->heartbeat, p->output, "pack", &p->task);
+    if (code || !p->task.set)
         return code;
     code = bl_state_configure(&p->state, p->identity.data, &differs);
     if (code == BL_EUSAGE)

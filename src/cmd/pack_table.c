@@ -51,7 +51,7 @@ static void tick_scan(void *sink, const struct bl_scan_progress *found)
 {
     struct bl_packing *p = sink;
     p->progress.done = p->progress.total ? found->files : found->rows;
-    bl_progress_tick(&p->progress);
+    bl_packing_tick(p);
 }
 
 static int run_scan(struct bl_cmd *cmd, struct bl_packing *p, struct bl_output *out)

@@ -40,6 +40,7 @@ struct bl_packing {
     int workers, slots;
     int64_t memory; /* that is left for the page cache */
     struct bl_progress progress;
+    struct bl_heartbeat heartbeat;
     int64_t useless; /* inputs of no use so far: skipped or failed */
     uint8_t *failed; /* a bit per sequence: it has been told, for an earlier piece */
     bool partial;    /* decides the status that BL_OK ends with */
@@ -47,6 +48,9 @@ struct bl_packing {
     double seconds;
     int64_t steps; /* read in this run */
 };
+
+/* Shows how it goes, to who looks on and in the heartbeat, if it is time to. */
+void bl_packing_tick(struct bl_packing *p);
 
 /* Settles which kind is in use, by the files or by the table that was given. None: the table does not say. */
 int bl_packing_kind(struct bl_cmd *cmd, struct bl_packing *p);

@@ -224,14 +224,17 @@ static void append_next(struct bl_buffer *out, const struct showing *v)
         break;
     case BL_AT_PLAN:
         if (!at_work)
-            bl_buffer_printf(out, "bload plan %s, or bload pack --task I/N, which plans by itself", v->dir);
+            bl_buffer_printf(
+                out, "bload plan %s, if nobody is at it yet; or bload pack --task I/N, which plans by itself", v->dir);
         break;
     case BL_AT_PACK:
         append_continue(out, s, &s->pack, "pack");
         break;
     case BL_AT_FINISH:
-        if (!at_work)
-            bl_buffer_printf(out, "bload finish %s", v->dir);
+        if (!at_work && s->shared)
+            bl_buffer_printf(out, "bload finish %s, if nobody is at it yet", v->dir);
+        else if (!at_work)
+            bl_buffer_text(out, "the same bload pack command finishes it");
         break;
     case BL_AT_END:
         if (s->verified < s->verify_tasks)

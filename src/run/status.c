@@ -109,10 +109,10 @@ static int take_name(struct names *names, const char *name, struct bl_error *e)
         return add(&names->scans, number, e);
     if (is_numbered(name, "task-", 5, "", &number))
         return add(&names->packs, number, e);
-    names->table |= strcmp(name, "sequences.tsv") == 0;
-    names->plan |= strcmp(name, "plan.safetensors") == 0;
-    names->words |= strcmp(name, "plan.json") == 0;
-    names->draft |= strcmp(name, "draft.json") == 0;
+    names->table |= strcmp(name, BL_STATE_SEQUENCES) == 0;
+    names->plan |= strcmp(name, BL_STATE_PLAN_FILE) == 0;
+    names->words |= strcmp(name, BL_STATE_PLAN_WORDS) == 0;
+    names->draft |= strcmp(name, BL_STATE_DRAFT) == 0;
     return BL_OK;
 }
 
@@ -349,7 +349,7 @@ static void reckon(struct bl_status *s, const struct names *names)
     s->scan.left =
         s->scan.in[BL_TASK_RUNNING] + s->scan.in[BL_TASK_DONE] == s->scan.tasks ? longest_left(&s->scan) : -1;
     s->pack.left = -1;
-    if (s->at != BL_AT_PACK || !s->pack.units)
+    if (!s->pack.units)
         return;
     s->finished_blocks = finished_blocks(&s->manifest.format, &names->records, 0, s->pack.units);
     if (s->pack.rate > 0)
@@ -382,12 +382,12 @@ static int read_draft(struct bl_status *s, const char *folder, struct bl_error *
     struct bl_buffer text = {0};
     struct stat status;
     bool sound;
-    int found = read_text(folder, "draft.json", BL_MANIFEST_SIZE_MAX, &text, &status, e);
+    int found = read_text(folder, BL_STATE_DRAFT, BL_MANIFEST_SIZE_MAX, &text, &status, e);
     int code = found < 0 ? found : BL_OK;
     if (found == 1)
         code = bl_manifest_parse(&s->manifest, text.data ? text.data : "", text.size, &sound, e);
     if (code == BL_EDATA)
-        bl_error_prefix(e, "%s/draft.json", folder);
+        bl_error_prefix(e, "%s/" BL_STATE_DRAFT, folder);
     s->has_manifest = s->has_words = found == 1 && !code;
     if (s->has_manifest)
         s->words = s->manifest.words;
@@ -399,7 +399,7 @@ static int read_draft(struct bl_status *s, const char *folder, struct bl_error *
 static int read_words(struct bl_status *s, const char *folder, struct bl_error *e)
 {
     struct bl_buffer path = {0};
-    bl_buffer_printf(&path, "%s/plan.json", folder);
+    bl_buffer_printf(&path, "%s/" BL_STATE_PLAN_WORDS, folder);
     int code = bl_buffer_check(&path, e);
     if (!code)
         code = bl_words_read(&s->words, path.data, e);
@@ -411,6 +411,7 @@ static int read_words(struct bl_status *s, const char *folder, struct bl_error *
 static void find_place(struct bl_status *s, const struct names *names)
 {
     s->table = names->table;
+    s->shared = names->plan;
     s->plan = names->plan || s->has_manifest;
     if (s->pack.units && s->pack.finished == s->pack.units)
         s->at = BL_AT_FINISH;
@@ -454,33 +455,54 @@ static int read_complete(struct bl_status *s, const char *dir, struct bl_error *
     return BL_OK;
 }
 
-/* A chain of Slurm jobs leaves a mark for each task of bload verify that found no fault. */
+/* "verified-00003-of-00016" */
+static bool is_mark(const char *name, int64_t *tasks)
+{
+    char of[64];
+    int64_t task;
+    const char *middle = strstr(name, "-of-");
+    if (!middle || !is_numbered(middle, "-of-", 5, "", tasks))
+        return false;
+    snprintf(of, sizeof of, "-of-%05" PRId64, *tasks);
+    return is_numbered(name, "verified-", 5, of, &task) && task < *tasks;
+}
+
+static bool is_older(const struct stat *a, const struct stat *b)
+{
+    return a->st_mtim.tv_sec != b->st_mtim.tv_sec ? a->st_mtim.tv_sec < b->st_mtim.tv_sec
+                                                  : a->st_mtim.tv_nsec < b->st_mtim.tv_nsec;
+}
+
+/* A chain of Slurm jobs leaves a mark for each task of bload verify that found no fault. One that is older than the
+ * manifest is of a dataset that was there before. */
 static int read_marks(struct bl_status *s, const char *dir, struct bl_error *e)
 {
-    struct bl_buffer path = {0};
+    struct bl_buffer path = {0}, manifest = {0};
+    struct stat written, mark;
     size_t size = strlen(dir);
     while (size > 1 && dir[size - 1] == '/')
         size--;
     bl_buffer_printf(&path, "%.*s.slurm", (int)size, dir);
+    bl_buffer_printf(&manifest, "%s/" BL_MANIFEST_FILE, dir);
     int code = bl_buffer_check(&path, e);
+    if (!code)
+        code = bl_buffer_check(&manifest, e);
     DIR *directory = code ? NULL : opendir(path.data);
     const struct dirent *entry;
     s->slurm = directory != NULL;
-    while (directory && (entry = readdir(directory))) {
-        char of[64];
-        int64_t task, tasks;
-        const char *name = entry->d_name, *middle = strstr(name, "-of-");
-        if (!middle || !is_numbered(middle, "-of-", 5, "", &tasks))
+    bool complete = directory && s->at == BL_AT_END && stat(manifest.data, &written) == 0;
+    while (complete && (entry = readdir(directory))) {
+        int64_t tasks;
+        if (!is_mark(entry->d_name, &tasks) || (s->verify_tasks && tasks != s->verify_tasks) ||
+            fstatat(dirfd(directory), entry->d_name, &mark, 0) != 0 || is_older(&mark, &written))
             continue;
-        snprintf(of, sizeof of, "-of-%05" PRId64, tasks);
-        if (!is_numbered(name, "verified-", 5, of, &task) || task >= tasks)
-            continue;
-        s->verified += tasks == s->verify_tasks || !s->verify_tasks;
-        s->verify_tasks = s->verify_tasks ? s->verify_tasks : tasks;
+        s->verify_tasks = tasks;
+        s->verified++;
     }
     if (directory)
         closedir(directory);
     bl_buffer_free(&path);
+    bl_buffer_free(&manifest);
     return code;
 }
 

@@ -61,6 +61,7 @@ struct bl_status {
     enum bl_status_at at;  /* what is to be done next; END: the dataset is complete */
     bool parts;            /* the scan is, or was, shared by tasks */
     bool table, plan;      /* are there */
+    bool shared;           /* the plan is there for tasks: then bload finish comes last, else the run finishes itself */
     bool has_words;        /* the plan is known */
     struct bl_words words; /* of the plan */
     bool has_manifest;     /* of the dataset, or, while it is packed, what is known of it */

@@ -58,6 +58,10 @@ test_a_complete_dataset() {
     : >d.slurm/verified-00001-of-00003
     expect 0 bload status d
     ! grep -q next "$OUT"
+    # Marks of a dataset that was there before say nothing of this one.
+    touch -d '1 hour ago' d.slurm/verified-0000[01]-of-00003
+    expect 0 bload status d
+    out_has 'verify      1 of 3 tasks without fault'
     echo '{}' >d/manifest.json
     expect 1 bload status d
     err_has 'd/manifest.json'
@@ -133,7 +137,11 @@ test_all_shards_are_there() {
     beat task-00003 9 'state: done' 'status: 3'
     expect 0 bload status m
     out_has 'dataset     all packed, to be finished'
+    out_has 'pack        20 of 20 shards, 20 of 20 blocks (100.0 %)'
     out_has 'tasks       4: 4 done'
+    out_has 'next        the same bload pack command finishes it'
+    : >m/.bload/plan.safetensors # tasks share it
+    expect 0 bload status m
     out_has 'next        bload finish m'
 }
 
@@ -228,4 +236,71 @@ test_it_looks_at_no_record() {
     (cd m/.bload && seq -f 'shard-%08.0f.record' 0 2 18 | xargs mkdir)
     expect 0 bload status m
     out_has 'pack        10 of 20 shards'
+}
+
+# Real tasks: done, killed, failed; and what they leave is finished.
+test_tasks_that_pack() {
+    dataset
+    task() { bload pack -q --task "$1/3" --kind text --documents line --tokenizer bytes c.txt -T 64 --shard-size 300 -o e; }
+    expect 0 task 1
+    is 'pack 1 3 done 0' "$(sed -n 's/^\(stage\|task\|tasks\|state\|status\): //p' e/.bload/task-00001 | xargs)"
+    is "7 7 $(hostname)" "$(sed -n 's/^\(done\|total\|host\): //p' e/.bload/task-00001 | sort | xargs)"
+    expect 0 bload status e
+    out_has 'pack        7 of 20 shards, 7 of 20 blocks (35.0 %)'
+    out_has 'tasks       3: 2 waiting, 1 done'
+    out_has 'next        the same bload pack --task I/3 command for I = 0, 2'
+    cp -p c.txt whole
+    echo more >>c.txt
+    status=0
+    task 2 2>"$ERR" || status=$?
+    [ "$status" != 0 ] || fail 'packed what has changed'
+    reason=$(sed -n 's/^bload: pack: //p' "$ERR")
+    expect 1 bload status e
+    out_has "task 2 of 3: failed"
+    out_has "0 of 7 shards: $reason"
+    cp -p whole c.txt
+    expect 0 task 2
+    expect 0 task 0
+    expect 0 bload status e
+    out_has 'tasks       3: 3 done'
+    out_has 'next        bload finish e'
+    expect 0 bload finish -q e
+    expect 0 bload status e
+    diff -r d e
+}
+
+# A run that waits for its input is at work as long as it lives, and tells how it ended if it can.
+test_a_run_without_tasks() {
+    mkfifo pipe
+    exec 3<>pipe
+    echo '{"text": "one"}' >&3
+    ended_by TERM d/.bload/task-00000 bload pack - --tokenizer bytes -T 8 -o d <pipe
+    expect 0 bload status d
+    out_has "stopped by Terminated"
+    out_has 'next        the same bload pack command goes on where it stopped'
+    rm d/.bload/task-00000
+    "$BLOAD" pack - --tokenizer bytes -T 8 -o d <pipe 2>/dev/null &
+    pid=$!
+    for ((i = 0; i < 100; i++)); do
+        [ ! -e d/.bload/task-00000 ] || break
+        sleep 0.1
+    done
+    expect 0 bload status d
+    out_has 'dataset     being scanned'
+    out_has "on $(hostname) (pid $pid)"
+    ! grep -q next "$OUT"
+    # Asking did not take its lock away, and it was not in the way.
+    expect 1 bload pack -q - --tokenizer bytes -T 8 -o d <pipe
+    err_has 'another bload is at work in d'
+    is "pid: $pid" "$(grep pid: d/.bload/task-00000)"
+    kill -KILL $pid
+    wait $pid || true
+    # It was heard of just now; half a minute later this machine knows that it is not there any more.
+    expect 0 bload status d
+    out_has 'running for'
+    sed -i "s/^updated: .*/updated: $(($(date +%s) - 40))/" d/.bload/task-00000
+    touch -d '40 seconds ago' d/.bload/task-00000
+    expect 1 bload status d
+    out_has "silent for 4"
+    out_has ': its process is not there any more'
 }
