@@ -269,6 +269,45 @@ START_TEST(every_document_has_its_place)
 }
 END_TEST
 
+static int64_t count_files(void)
+{
+    FILE *files = popen("ls | wc -l", "r");
+    long count = -1;
+    ck_assert_int_eq(fscanf(files, "%ld", &count), 1);
+    pclose(files);
+    return count;
+}
+
+/* Two processes may be at one stretch at once: neither takes the other's file for its own. */
+START_TEST(a_stretch_is_kept_by_several_at_once)
+{
+    char directory[64];
+    unit_enter(directory);
+    struct bl_spool_writer *a, *b, *killed;
+    struct bl_error e = {0};
+    struct bl_row row = {.length = 2, .reason = "", .offset = 0};
+    const int32_t steps[] = {1, 2};
+    static const uint64_t keys[] = {3, 7};
+    bool other;
+    ck_assert_int_eq(bl_spool_create(&a, ".", 7, 5, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_create(&b, ".", 7, 5, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_create(&killed, ".", 7, 5, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_put(b, 0, &row, steps, sizeof steps, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_put(a, 0, &row, steps, sizeof steps, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_publish(b, &e), BL_OK);
+    ck_assert(bl_spool_find(".", 7, 5, &other, &e) == 1 && !other);
+    ck_assert_int_eq(bl_spool_publish(a, &e), BL_OK);
+    ck_assert(bl_spool_find(".", 7, 5, &other, &e) == 1 && !other);
+    ck_assert_int_eq(bl_spool_remove(".", 7, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_sweep(".", keys, 1, &e), BL_OK);
+    ck_assert_int_eq(count_files(), 2); /* those of who was killed are another's */
+    ck_assert_int_eq(bl_spool_sweep(".", keys, 2, &e), BL_OK);
+    ck_assert_int_eq(count_files(), 0);
+    bl_spool_abort(killed);
+    unit_leave(directory);
+}
+END_TEST
+
 static void add(TCase *tests)
 {
     tcase_add_test(tests, lines_and_separators_across_edges);
@@ -277,6 +316,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, what_is_too_long_is_passed_over);
     tcase_add_test(tests, json_that_is_none);
     tcase_add_test(tests, every_document_has_its_place);
+    tcase_add_test(tests, a_stretch_is_kept_by_several_at_once);
 }
 
 int main(void)

@@ -1,5 +1,6 @@
 #include "kind/text/spool.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -61,11 +62,16 @@ static char *path_of(const char *dir, uint64_t key, const char *suffix, struct b
 
 /* --- writing ---------------------------------------------------------------------------------------------------- */
 
+/* The temporary name is its own: other processes may be at the same stretch, on other machines too. */
 static int part_open(struct part *part, const char *dir, uint64_t key, const char *suffix, struct bl_error *e)
 {
-    part->path = path_of(dir, key, suffix, e);
-    if (!part->path)
-        return BL_EFAIL;
+    struct bl_buffer name = {0};
+    char *path = path_of(dir, key, suffix, e);
+    int code = path ? bl_io_temporary_name(path, &name, e) : BL_EFAIL;
+    free(path);
+    part->path = name.data;
+    if (code)
+        return code;
     part->hash = XXH3_createState();
     if (!part->hash)
         return bl_error_memory(e);
@@ -143,9 +149,9 @@ int bl_spool_create(struct bl_spool_writer **writer, const char *dir, uint64_t k
     w->stamp = stamp;
     w->rows.fd = w->steps.fd = -1;
     w->dir = strdup(dir);
-    int code = w->dir ? part_open(&w->rows, dir, key, "rows.part", e) : bl_error_memory(e);
+    int code = w->dir ? part_open(&w->rows, dir, key, "rows", e) : bl_error_memory(e);
     if (!code)
-        code = part_open(&w->steps, dir, key, "steps.part", e);
+        code = part_open(&w->steps, dir, key, "steps", e);
     if (!code) /* room for the head, which is not part of what is summed up */
         code = bl_io_write(w->rows.fd, &head, sizeof head, w->rows.path, e);
     if (code)
@@ -352,9 +358,9 @@ int bl_spool_each(const char *dir, uint64_t key, bl_spool_visit *visit, void *co
 
 int bl_spool_remove(const char *dir, uint64_t key, struct bl_error *e)
 {
-    static const char *const suffix[] = {"rows", "steps", "rows.part", "steps.part"};
+    static const char *const suffix[] = {"rows", "steps"};
     int code = BL_OK;
-    for (int i = 0; i < 4 && !code; i++) {
+    for (int i = 0; i < 2 && !code; i++) {
         char *path = path_of(dir, key, suffix[i], e);
         if (!path)
             return BL_EFAIL;
@@ -362,5 +368,34 @@ int bl_spool_remove(const char *dir, uint64_t key, struct bl_error *e)
             code = bl_error_errno(e, BL_EFAIL, "cannot remove %s", path);
         free(path);
     }
+    return code;
+}
+
+/* Whether a file of that name was begun by a run that was killed: "KEY.rows.part-HOST-PID-RANDOM". */
+static bool is_left_over(const char *name, uint64_t *key)
+{
+    char *end;
+    *key = strtoull(name, &end, 16);
+    return end == name + 16 && (strncmp(end, ".rows.part-", 11) == 0 || strncmp(end, ".steps.part-", 12) == 0);
+}
+
+int bl_spool_sweep(const char *dir, const uint64_t *key, size_t count, struct bl_error *e)
+{
+    uint64_t found;
+    DIR *directory = opendir(dir);
+    if (!directory)
+        return errno == ENOENT ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", dir);
+    int code = BL_OK;
+    const struct dirent *entry;
+    while (!code && (entry = readdir(directory))) {
+        if (!is_left_over(entry->d_name, &found))
+            continue;
+        size_t i = 0;
+        while (i < count && key[i] != found)
+            i++;
+        if (i < count && unlinkat(dirfd(directory), entry->d_name, 0) != 0 && errno != ENOENT)
+            code = bl_error_errno(e, BL_EFAIL, "cannot remove %s/%s", dir, entry->d_name);
+    }
+    closedir(directory);
     return code;
 }
