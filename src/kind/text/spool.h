@@ -2,9 +2,10 @@
  *
  * A stretch is two files, named by its key. KEY.rows tells of each row that was found; it appears, by rename, after
  * KEY.steps, the values of the steps of all ok rows one after the other: for each row field after field. A stretch that
- * another run left is taken only if the checksums of both are right: nothing is synced. The key says what was to be
- * counted; the stamp, what tells whether the files are the same ones still. Many processes may fill one spool at once:
- * until it is whole, a file has a name of its own, and two of the same stretch hold the same bytes. */
+ * another run left is taken only if the checksums of both are right, as nothing is synced; one that is shared is, and
+ * only its sizes are looked at: each of a thousand tasks would read all of it. The key says what was to be counted; the
+ * stamp, what tells whether the files are the same ones still. Many processes may fill one spool at once: until it is
+ * whole, a file has a name of its own, and two of the same stretch hold the same bytes. */
 #ifndef BL_SPOOL_H
 #define BL_SPOOL_H
 
@@ -20,7 +21,9 @@ typedef int bl_spool_visit(void *context, int input, const struct bl_row *row, s
 
 struct bl_spool_writer;
 
-int bl_spool_create(struct bl_spool_writer **writer, const char *dir, uint64_t key, uint64_t stamp, struct bl_error *e);
+/* shared: other machines will read it. */
+int bl_spool_create(struct bl_spool_writer **writer, const char *dir, uint64_t key, uint64_t stamp, bool shared,
+                    struct bl_error *e);
 /* A row, and bytes of its steps where it is ok. */
 int bl_spool_put(struct bl_spool_writer *writer, int input, const struct bl_row *row, const void *steps, size_t bytes,
                  struct bl_error *e);
