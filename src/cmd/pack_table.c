@@ -211,6 +211,7 @@ static int fill_spool(struct bl_cmd *cmd, struct bl_packing *p)
 static int make_spool(struct bl_packing *p, struct bl_error *e)
 {
     p->env.spool = p->spool ? p->spool : p->state.spool;
+    p->env.shared = p->task.set;
     return p->spool ? bl_io_mkdirs(p->spool, e) : BL_OK;
 }
 

@@ -100,7 +100,8 @@ static int prepare(struct bl_cmd *cmd, struct scan *scan)
     bl_buffer_free(&header);
     if (!code)
         code = bl_inputs_resolve(&scan->inputs, &cmd->options, "spool", scan->inputs.spool, &scan->spool, &cmd->error);
-    scan->env = (struct bl_kind_env){&cmd->cancel, bl_simd_best(), scan->spool};
+    scan->env = (struct bl_kind_env){
+        .cancel = &cmd->cancel, .simd = bl_simd_best(), .spool = scan->spool, .shared = scan->task.set};
     return code ? code : bl_simd_apply(scan->env.simd, &cmd->error);
 }
 

@@ -34,6 +34,7 @@ struct bl_kind_env {
     struct bl_cancel *cancel;
     enum bl_simd simd; /* the level that was applied */
     const char *spool; /* directory for what counting keeps for reading, or NULL: nothing will be read */
+    bool shared;       /* other machines read what is in it, too, and write to it */
 };
 
 #define BL_LIST_LINE_MAX (4 << 20) /* bytes */

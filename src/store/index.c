@@ -395,23 +395,26 @@ static int read_block_ptr(struct part *part, struct bl_error *e)
     return BL_OK;
 }
 
-/* Pieces p .. p + n - 1 of the plan from the file. */
+/* Pieces p .. p + n - 1 of the plan from the file. Where nothing was cut, source_start is all zeros, as it is already:
+ * memory that is not written to takes no room. */
 static int read_pieces(const struct part *part, int64_t p, int64_t n, struct bl_error *e)
 {
     struct bl_plan *plan = part->plan;
-    int64_t sequence[CHUNK], at = part->piece + p;
+    int64_t sequence[CHUNK], source_start[CHUNK], at = part->piece + p;
     int32_t length[CHUNK];
     int code = bl_index_read(part->index, BL_INDEX_SEQUENCE, at, n, sequence, e);
     if (!code)
         code = bl_index_read(part->index, BL_INDEX_LENGTH, at, n, length, e);
     if (!code)
-        code = bl_index_read(part->index, BL_INDEX_SOURCE_START, at, n, plan->source_start + p, e);
+        code = bl_index_read(part->index, BL_INDEX_SOURCE_START, at, n, source_start, e);
     for (int64_t i = 0; i < n && !code; i++) {
         if (sequence[i] < 0 || sequence[i] >= BL_SEQUENCES_MAX || length[i] < 1)
             code = bl_error_set(e, BL_EDATA, "piece %" PRId64 " is of sequence %" PRId64 " and %" PRId32 " steps long",
                                 at + i, sequence[i], length[i]);
         plan->sequence[p + i] = (uint32_t)sequence[i];
         plan->length[p + i] = length[i];
+        if (!code && source_start[i])
+            plan->source_start[p + i] = source_start[i];
     }
     return code;
 }

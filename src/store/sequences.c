@@ -21,6 +21,10 @@ static const char *const column_name[BL_COLUMNS_ALL] = {"id",     "length",   "k
 
 #define FIELDS_MAX ((int)(sizeof((struct bl_row_text *)0)->field / sizeof(char *)))
 
+/* Bytes that are read for a row, and at most for one that follows the row before. */
+#define ROW_READ 512
+#define ROWS_READ ((size_t)64 << 10)
+
 /* What is collected while the tables are read. */
 struct loading {
     struct bl_sequences *table;
@@ -507,28 +511,54 @@ void bl_sequences_close(struct bl_sequences *t)
     *t = (struct bl_sequences){0};
 }
 
-/* Reads the line at offset, without its newline, into text->line. */
-static int read_line(const struct bl_sequences_file *file, int64_t offset, struct bl_buffer *line, struct bl_error *e)
+/* Reads on behind what text has of the file. */
+static int read_ahead(const struct bl_sequences_file *file, struct bl_row_text *text, struct bl_error *e)
 {
-    bl_buffer_clear(line);
-    for (;;) {
-        if (!bl_buffer_reserve(line, 512))
-            return bl_error_memory(e);
-        ssize_t n = pread(file->fd, line->data + line->size, 512, offset + (int64_t)line->size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return bl_error_errno(e, BL_EFAIL, "cannot read %s", file->path);
-        char *newline = memchr(line->data + line->size, '\n', (size_t)n);
-        if (newline) {
-            *newline = '\0';
-            line->size = (size_t)(newline - line->data);
-            return BL_OK;
-        }
-        line->size += (size_t)n;
-        if (n == 0 || line->size > BL_LINE_MAX)
-            return bl_error_set(e, BL_EFAIL, "%s changed while it was in use", file->path);
+    struct bl_buffer *ahead = &text->ahead;
+    ssize_t n;
+    if (!bl_buffer_reserve(ahead, text->most))
+        return bl_error_memory(e);
+    do
+        n = pread(file->fd, ahead->data + ahead->size, text->most, text->ahead_at + (int64_t)ahead->size);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot read %s", file->path);
+    if (n == 0)
+        return bl_error_set(e, BL_EFAIL, "%s changed while it was in use", file->path);
+    ahead->size += (size_t)n;
+    return BL_OK;
+}
+
+/* Reads the line at offset, without its newline, into text->line. Who asks for row after row gets them from ever larger
+ * reads: a call for each would cost as much as all else that is done with it. */
+static int read_line(const struct bl_sequences_file *file, int64_t offset, struct bl_row_text *text, struct bl_error *e)
+{
+    struct bl_buffer *ahead = &text->ahead;
+    const char *newline;
+    if (text->next != offset || text->fd != file->fd) {
+        ahead->size = text->most = 0;
+        text->ahead_at = text->next = offset;
+        text->fd = file->fd;
     }
+    size_t at = (size_t)(offset - text->ahead_at);
+    while (!(newline = at < ahead->size ? memchr(ahead->data + at, '\n', ahead->size - at) : NULL)) {
+        if (ahead->size - at > BL_LINE_MAX)
+            return bl_error_set(e, BL_EFAIL, "%s changed while it was in use", file->path);
+        if (at)
+            memmove(ahead->data, ahead->data + at, ahead->size - at);
+        ahead->size -= at;
+        at = 0;
+        text->ahead_at = offset;
+        text->most = !text->most ? ROW_READ : text->most < ROWS_READ ? 2 * text->most : ROWS_READ;
+        int code = read_ahead(file, text, e);
+        if (code)
+            return code;
+    }
+    size_t size = (size_t)(newline - ahead->data) - at;
+    text->next = offset + (int64_t)size + 1;
+    bl_buffer_clear(&text->line);
+    bl_buffer_append(&text->line, ahead->data + at, size);
+    return bl_buffer_check(&text->line, e);
 }
 
 static const struct bl_sequences_file *file_of(const struct bl_sequences *t, size_t row)
@@ -559,7 +589,7 @@ int bl_sequences_row(const struct bl_sequences *t, size_t i, struct bl_row_text 
     const struct bl_sequences_file *file = file_of(t, i);
     if (!t->offset || file->fd < 0)
         return bl_error_set(e, BL_EFAIL, "row %zu cannot be read back from %s", i, file->path);
-    int code = read_line(file, t->offset[i], &text->line, e);
+    int code = read_line(file, t->offset[i], text, e);
     if (code)
         return code;
     if (split(text->line.data, text->field) != file->columns)
@@ -605,6 +635,7 @@ void bl_row_text_free(struct bl_row_text *text)
 {
     bl_buffer_free(&text->line);
     bl_buffer_free(&text->further);
+    bl_buffer_free(&text->ahead);
 }
 
 static void append_field(struct bl_buffer *out, const char *text)

@@ -77,11 +77,16 @@ bool bl_sequences_knows(const char *name);
 /* The place of a column in a header line, or -1. */
 int bl_sequences_column(const char *header, const char *name);
 
-/* A row read back, with the memory that its texts live in; start from {0}, reuse, free with bl_row_text_free. */
+/* A row read back, with the memory that its texts live in; start from {0}, reuse for rows of the same table, free with
+ * bl_row_text_free. */
 struct bl_row_text {
     struct bl_row row;
     struct bl_buffer line, further;
     char *field[256];
+    struct bl_buffer ahead; /* of the file: what was read at once, from the byte ahead_at on */
+    int64_t ahead_at, next; /* next: where the line behind the row begins */
+    size_t most;            /* bytes of the read before */
+    int fd;
 };
 
 /* Reads row i; columns that are not known come as row.further. A column that the table does not have: kind "", path "",

@@ -459,7 +459,7 @@ test_a_signal_does_not_wait_for_a_document() {
     local tokenizer
     tokenizer=$(shared data/tokenizers/gpt2-tokenizer.json)
     head -c 45000000 /dev/urandom | base64 >long.txt
-    ended_by TERM 'd/.bload/spool/*.part' bload pack long.txt --tokenizer "$tokenizer" -T 2048 -o d
+    ended_by TERM 'd/.bload/spool/*.part-*' bload pack long.txt --tokenizer "$tokenizer" -T 2048 -o d
     is 143 "$status"
     [ "$took" -le 2 ] || fail "it took $took seconds"
     ! grep -q 'in the middle' "$ERR" || fail "it was cut off: $(cat "$ERR")"

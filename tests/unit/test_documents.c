@@ -2,8 +2,11 @@
  * of documents in a spool. */
 #include "kind/text/documents.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/io.h"
 #include "kind/text/json.h"
 #include "kind/text/places.h"
 #include "kind/text/spool.h"
@@ -227,7 +230,7 @@ static void spool_stretch(uint64_t key, const char *path, int64_t first, struct 
     struct bl_spool_writer *writer;
     struct bl_error e = {0};
     int32_t steps[8] = {0};
-    ck_assert_int_eq(bl_spool_create(&writer, ".", key, 5, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_create(&writer, ".", key, 5, false, &e), BL_OK);
     for (int64_t i = 0; i < 100; i++) {
         bool ok = i % 3 != 0;
         struct bl_row row = {.status = ok ? BL_ROW_OK : BL_ROW_SKIPPED,
@@ -243,6 +246,30 @@ static void spool_stretch(uint64_t key, const char *path, int64_t first, struct 
     ck_assert(bl_spool_find(".", key, 6, &other, &e) == 0 && other);
     ck_assert_int_eq(bl_places_add(places, ".", &stretch, &e), BL_OK);
 }
+
+/* What was not synced is summed up; of what is shared the sizes tell. */
+START_TEST(a_shared_stretch_is_not_read_to_be_found)
+{
+    char directory[64];
+    unit_enter(directory);
+    struct bl_error e = {0};
+    const struct bl_row row = {.length = 1, .reason = ""};
+    bool other;
+    for (int shared = 0; shared < 2; shared++) {
+        struct bl_spool_writer *writer;
+        ck_assert_int_eq(bl_spool_create(&writer, ".", 9, 5, shared, &e), BL_OK);
+        ck_assert_int_eq(bl_spool_put(writer, 0, &row, "1234", 4, &e), BL_OK);
+        ck_assert_int_eq(bl_spool_publish(writer, &e), BL_OK);
+        ck_assert_int_eq(bl_spool_find(".", 9, 5, &other, &e), 1);
+        int fd = open("0000000000000009.steps", O_WRONLY | O_CLOEXEC);
+        ck_assert(fd >= 0 && bl_io_pwrite(fd, "x", 1, 2, "steps", &e) == BL_OK && close(fd) == 0);
+        ck_assert_int_eq(bl_spool_find(".", 9, 5, &other, &e), shared);
+    }
+    ck_assert_int_eq(truncate("0000000000000009.steps", 3), 0);
+    ck_assert_int_eq(bl_spool_find(".", 9, 5, &other, &e), 0);
+    unit_leave(directory);
+}
+END_TEST
 
 START_TEST(every_document_has_its_place)
 {
@@ -269,6 +296,45 @@ START_TEST(every_document_has_its_place)
 }
 END_TEST
 
+static int64_t count_files(void)
+{
+    FILE *files = popen("ls | wc -l", "r");
+    long count = -1;
+    ck_assert_int_eq(fscanf(files, "%ld", &count), 1);
+    pclose(files);
+    return count;
+}
+
+/* Two processes may be at one stretch at once: neither takes the other's file for its own. */
+START_TEST(a_stretch_is_kept_by_several_at_once)
+{
+    char directory[64];
+    unit_enter(directory);
+    struct bl_spool_writer *a, *b, *killed;
+    struct bl_error e = {0};
+    struct bl_row row = {.length = 2, .reason = "", .offset = 0};
+    const int32_t steps[] = {1, 2};
+    static const uint64_t keys[] = {3, 7};
+    bool other;
+    ck_assert_int_eq(bl_spool_create(&a, ".", 7, 5, false, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_create(&b, ".", 7, 5, false, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_create(&killed, ".", 7, 5, false, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_put(b, 0, &row, steps, sizeof steps, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_put(a, 0, &row, steps, sizeof steps, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_publish(b, &e), BL_OK);
+    ck_assert(bl_spool_find(".", 7, 5, &other, &e) == 1 && !other);
+    ck_assert_int_eq(bl_spool_publish(a, &e), BL_OK);
+    ck_assert(bl_spool_find(".", 7, 5, &other, &e) == 1 && !other);
+    ck_assert_int_eq(bl_spool_remove(".", 7, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_sweep(".", keys, 1, &e), BL_OK);
+    ck_assert_int_eq(count_files(), 2); /* those of who was killed are another's */
+    ck_assert_int_eq(bl_spool_sweep(".", keys, 2, &e), BL_OK);
+    ck_assert_int_eq(count_files(), 0);
+    bl_spool_abort(killed);
+    unit_leave(directory);
+}
+END_TEST
+
 static void add(TCase *tests)
 {
     tcase_add_test(tests, lines_and_separators_across_edges);
@@ -276,7 +342,9 @@ static void add(TCase *tests)
     tcase_add_test(tests, blank_lines_across_edges);
     tcase_add_test(tests, what_is_too_long_is_passed_over);
     tcase_add_test(tests, json_that_is_none);
+    tcase_add_test(tests, a_shared_stretch_is_not_read_to_be_found);
     tcase_add_test(tests, every_document_has_its_place);
+    tcase_add_test(tests, a_stretch_is_kept_by_several_at_once);
 }
 
 int main(void)

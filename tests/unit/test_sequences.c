@@ -1,5 +1,6 @@
 #include "store/sequences.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/io.h"
@@ -113,6 +114,35 @@ START_TEST(lists_of_lengths)
 }
 END_TEST
 
+/* Rows of all sizes, in and out of their order, the last one twice: what was read ahead is neither lost nor taken for
+ * another row. */
+START_TEST(rows_are_read_in_any_order)
+{
+    enum { ROWS = 3000 };
+    char directory[64], id[2200];
+    unit_enter(directory);
+    struct bl_buffer table = {0};
+    bl_buffer_text(&table, "id\tlength\n");
+    for (int i = 0; i < ROWS; i++)
+        bl_buffer_printf(&table, "%d%0*d\t%d\n", i, 1 + i * 7 % (i % 50 ? 60 : 2000), 0, i + 1);
+    struct bl_sequences t;
+    struct bl_error e = {0};
+    ck_assert_msg(open_text(&t, table.data, false, &e) == BL_OK, "%s", e.text);
+    struct bl_row_text text = {0};
+    for (int turn = 0; turn < 2 * ROWS + 1; turn++) {
+        size_t i = turn < ROWS ? (size_t)turn : turn % 3 ? (size_t)turn * 31 % ROWS : ROWS - 1;
+        snprintf(id, sizeof id, "%zu%0*d", i, 1 + (int)i * 7 % (i % 50 ? 60 : 2000), 0);
+        ck_assert_msg(bl_sequences_row(&t, i, &text, &e) == BL_OK, "%s", e.text);
+        ck_assert_str_eq(text.row.id, id);
+        ck_assert_int_eq(text.row.length, (int64_t)i + 1);
+    }
+    bl_row_text_free(&text);
+    bl_sequences_close(&t);
+    bl_buffer_free(&table);
+    unit_leave(directory);
+}
+END_TEST
+
 START_TEST(tables_are_merged)
 {
     char directory[64];
@@ -203,6 +233,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, rows_survive_the_table);
     tcase_add_test(tests, bad_tables_are_refused_by_line);
     tcase_add_test(tests, lists_of_lengths);
+    tcase_add_test(tests, rows_are_read_in_any_order);
     tcase_add_test(tests, tables_are_merged);
     tcase_add_test(tests, a_duplicate_among_many_is_found);
 }

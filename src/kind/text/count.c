@@ -240,6 +240,6 @@ int bl_count_text(const void *config, const struct bl_kind_env *env, struct bl_c
         return refuse_changed(stretch, env->spool, e);
     if (found)
         return stretch->again ? BL_OK : bl_spool_each(env->spool, stretch->receipt, emit_again, &c, e);
-    code = bl_spool_create(&c.spool, env->spool, stretch->receipt, stamp, e);
+    code = bl_spool_create(&c.spool, env->spool, stretch->receipt, stamp, env->shared, e);
     return code ? code : count_all(&c, stretch, e);
 }

@@ -1,5 +1,6 @@
 #include "kind/text/spool.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -22,9 +23,10 @@ struct head {
     uint64_t key, stamp;
     int64_t rows_bytes, steps_bytes;
     uint64_t rows_checksum, steps_checksum;
+    int64_t synced; /* whether both files are safe, whatever becomes of the machine that wrote them */
 };
 
-static const char magic[8] = "blspool2";
+static const char magic[8] = "blspool3";
 
 /* A row in the file, followed by its two texts. */
 struct packed {
@@ -45,6 +47,7 @@ struct part {
 struct bl_spool_writer {
     char *dir;
     uint64_t key, stamp;
+    bool shared;
     struct part rows, steps;
 };
 
@@ -61,11 +64,16 @@ static char *path_of(const char *dir, uint64_t key, const char *suffix, struct b
 
 /* --- writing ---------------------------------------------------------------------------------------------------- */
 
+/* The temporary name is its own: other processes may be at the same stretch, on other machines too. */
 static int part_open(struct part *part, const char *dir, uint64_t key, const char *suffix, struct bl_error *e)
 {
-    part->path = path_of(dir, key, suffix, e);
-    if (!part->path)
-        return BL_EFAIL;
+    struct bl_buffer name = {0};
+    char *path = path_of(dir, key, suffix, e);
+    int code = path ? bl_io_temporary_name(path, &name, e) : BL_EFAIL;
+    free(path);
+    part->path = name.data;
+    if (code)
+        return code;
     part->hash = XXH3_createState();
     if (!part->hash)
         return bl_error_memory(e);
@@ -103,14 +111,16 @@ static int part_put(struct part *part, const void *data, size_t size, struct bl_
     return bl_buffer_check(&part->buffer, e);
 }
 
-static int part_publish(struct part *part, const char *dir, uint64_t key, const char *suffix, struct bl_error *e)
+static int part_publish(struct part *part, const struct bl_spool_writer *w, const char *suffix, struct bl_error *e)
 {
+    if (w->shared && fsync(part->fd) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot sync %s", part->path);
     if (close(part->fd) != 0) {
         part->fd = -1;
         return bl_error_errno(e, BL_EFAIL, "cannot close %s", part->path);
     }
     part->fd = -1;
-    char *path = path_of(dir, key, suffix, e);
+    char *path = path_of(w->dir, w->key, suffix, e);
     if (!path)
         return BL_EFAIL;
     int code = rename(part->path, path) == 0 ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot rename %s", part->path);
@@ -133,7 +143,8 @@ static void part_free(struct part *part)
     bl_buffer_free(&part->buffer);
 }
 
-int bl_spool_create(struct bl_spool_writer **writer, const char *dir, uint64_t key, uint64_t stamp, struct bl_error *e)
+int bl_spool_create(struct bl_spool_writer **writer, const char *dir, uint64_t key, uint64_t stamp, bool shared,
+                    struct bl_error *e)
 {
     struct bl_spool_writer *w = calloc(1, sizeof *w);
     if (!w)
@@ -141,11 +152,12 @@ int bl_spool_create(struct bl_spool_writer **writer, const char *dir, uint64_t k
     struct head head = {.key = 0};
     w->key = key;
     w->stamp = stamp;
+    w->shared = shared;
     w->rows.fd = w->steps.fd = -1;
     w->dir = strdup(dir);
-    int code = w->dir ? part_open(&w->rows, dir, key, "rows.part", e) : bl_error_memory(e);
+    int code = w->dir ? part_open(&w->rows, dir, key, "rows", e) : bl_error_memory(e);
     if (!code)
-        code = part_open(&w->steps, dir, key, "steps.part", e);
+        code = part_open(&w->steps, dir, key, "steps", e);
     if (!code) /* room for the head, which is not part of what is summed up */
         code = bl_io_write(w->rows.fd, &head, sizeof head, w->rows.path, e);
     if (code)
@@ -183,14 +195,15 @@ int bl_spool_publish(struct bl_spool_writer *w, struct bl_error *e)
                         .rows_bytes = w->rows.bytes,
                         .steps_bytes = w->steps.bytes,
                         .rows_checksum = XXH3_64bits_digest(w->rows.hash),
-                        .steps_checksum = XXH3_64bits_digest(w->steps.hash)};
+                        .steps_checksum = XXH3_64bits_digest(w->steps.hash),
+                        .synced = w->shared};
     memcpy(head.magic, magic, sizeof magic);
     if (!code)
         code = bl_io_pwrite(w->rows.fd, &head, sizeof head, 0, w->rows.path, e);
     if (!code)
-        code = part_publish(&w->steps, w->dir, w->key, "steps", e);
+        code = part_publish(&w->steps, w, "steps", e);
     if (!code)
-        code = part_publish(&w->rows, w->dir, w->key, "rows", e);
+        code = part_publish(&w->rows, w, "rows", e);
     bl_spool_abort(w);
     return code;
 }
@@ -225,15 +238,9 @@ int bl_spool_open(const char *dir, uint64_t key, struct bl_error *e)
     return open_file(dir, key, "steps", false, e);
 }
 
-/* Reads through the file from byte `from`: whether it is of that size and sum. */
-static int check_file(int fd, int64_t from, int64_t bytes, uint64_t checksum, bool *good, struct bl_error *e)
+/* Reads through the file from byte `from`: whether that is its sum. */
+static int sum_file(int fd, int64_t from, int64_t bytes, uint64_t checksum, bool *good, struct bl_error *e)
 {
-    struct stat status;
-    *good = false;
-    if (fstat(fd, &status) != 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot look at a file of the spool");
-    if (status.st_size != from + bytes)
-        return BL_OK;
     char *chunk = malloc(CHUNK);
     XXH3_state_t *hash = XXH3_createState();
     int code = chunk && hash ? BL_OK : bl_error_memory(e);
@@ -250,6 +257,18 @@ static int check_file(int fd, int64_t from, int64_t bytes, uint64_t checksum, bo
     XXH3_freeState(hash);
     free(chunk);
     return code;
+}
+
+/* Whether the file has so many bytes from byte `from` on, and the right ones. */
+static int check_file(int fd, int64_t from, int64_t bytes, uint64_t checksum, bool synced, bool *good,
+                      struct bl_error *e)
+{
+    struct stat status;
+    *good = false;
+    if (fstat(fd, &status) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot look at a file of the spool");
+    *good = status.st_size == from + bytes;
+    return synced || !*good ? BL_OK : sum_file(fd, from, bytes, checksum, good, e);
 }
 
 static int read_head(int fd, uint64_t key, struct head *head, bool *good, struct bl_error *e)
@@ -275,9 +294,9 @@ int bl_spool_find(const char *dir, uint64_t key, uint64_t stamp, bool *other, st
     *other = !code && good && head.stamp != stamp;
     good &= !*other;
     if (!code && good)
-        code = check_file(rows, sizeof head, head.rows_bytes, head.rows_checksum, &good, e);
+        code = check_file(rows, sizeof head, head.rows_bytes, head.rows_checksum, head.synced, &good, e);
     if (!code && good)
-        code = check_file(steps, 0, head.steps_bytes, head.steps_checksum, &good, e);
+        code = check_file(steps, 0, head.steps_bytes, head.steps_checksum, head.synced, &good, e);
     if (rows >= 0)
         close(rows);
     if (steps >= 0)
@@ -352,9 +371,9 @@ int bl_spool_each(const char *dir, uint64_t key, bl_spool_visit *visit, void *co
 
 int bl_spool_remove(const char *dir, uint64_t key, struct bl_error *e)
 {
-    static const char *const suffix[] = {"rows", "steps", "rows.part", "steps.part"};
+    static const char *const suffix[] = {"rows", "steps"};
     int code = BL_OK;
-    for (int i = 0; i < 4 && !code; i++) {
+    for (int i = 0; i < 2 && !code; i++) {
         char *path = path_of(dir, key, suffix[i], e);
         if (!path)
             return BL_EFAIL;
@@ -362,5 +381,34 @@ int bl_spool_remove(const char *dir, uint64_t key, struct bl_error *e)
             code = bl_error_errno(e, BL_EFAIL, "cannot remove %s", path);
         free(path);
     }
+    return code;
+}
+
+/* Whether a file of that name was begun by a run that was killed: "KEY.rows.part-HOST-PID-RANDOM". */
+static bool is_left_over(const char *name, uint64_t *key)
+{
+    char *end;
+    *key = strtoull(name, &end, 16);
+    return end == name + 16 && (strncmp(end, ".rows.part-", 11) == 0 || strncmp(end, ".steps.part-", 12) == 0);
+}
+
+int bl_spool_sweep(const char *dir, const uint64_t *key, size_t count, struct bl_error *e)
+{
+    uint64_t found;
+    DIR *directory = opendir(dir);
+    if (!directory)
+        return errno == ENOENT ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", dir);
+    int code = BL_OK;
+    const struct dirent *entry;
+    while (!code && (entry = readdir(directory))) {
+        if (!is_left_over(entry->d_name, &found))
+            continue;
+        size_t i = 0;
+        while (i < count && key[i] != found)
+            i++;
+        if (i < count && unlinkat(dirfd(directory), entry->d_name, 0) != 0 && errno != ENOENT)
+            code = bl_error_errno(e, BL_EFAIL, "cannot remove %s/%s", dir, entry->d_name);
+    }
+    closedir(directory);
     return code;
 }

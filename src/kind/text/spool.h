@@ -2,8 +2,10 @@
  *
  * A stretch is two files, named by its key. KEY.rows tells of each row that was found; it appears, by rename, after
  * KEY.steps, the values of the steps of all ok rows one after the other: for each row field after field. A stretch that
- * another run left is taken only if the checksums of both are right: nothing is synced. The key says what was to be
- * counted; the stamp, what tells whether the files are the same ones still. */
+ * another run left is taken only if the checksums of both are right, as nothing is synced; one that is shared is, and
+ * only its sizes are looked at: each of a thousand tasks would read all of it. The key says what was to be counted; the
+ * stamp, what tells whether the files are the same ones still. Many processes may fill one spool at once: until it is
+ * whole, a file has a name of its own, and two of the same stretch hold the same bytes. */
 #ifndef BL_SPOOL_H
 #define BL_SPOOL_H
 
@@ -19,7 +21,9 @@ typedef int bl_spool_visit(void *context, int input, const struct bl_row *row, s
 
 struct bl_spool_writer;
 
-int bl_spool_create(struct bl_spool_writer **writer, const char *dir, uint64_t key, uint64_t stamp, struct bl_error *e);
+/* shared: other machines will read it. */
+int bl_spool_create(struct bl_spool_writer **writer, const char *dir, uint64_t key, uint64_t stamp, bool shared,
+                    struct bl_error *e);
 /* A row, and bytes of its steps where it is ok. */
 int bl_spool_put(struct bl_spool_writer *writer, int input, const struct bl_row *row, const void *steps, size_t bytes,
                  struct bl_error *e);
@@ -38,5 +42,8 @@ int bl_spool_open(const char *dir, uint64_t key, struct bl_error *e);
 
 /* Removes a stretch. */
 int bl_spool_remove(const char *dir, uint64_t key, struct bl_error *e);
+
+/* Removes what runs that were killed left of these stretches. */
+int bl_spool_sweep(const char *dir, const uint64_t *key, size_t count, struct bl_error *e);
 
 #endif

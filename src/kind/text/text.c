@@ -117,6 +117,8 @@ static int clear(void *values, const struct bl_kind_env *env, struct bl_error *e
     int code = BL_OK;
     for (size_t i = 0; i < places->keys && !code; i++)
         code = bl_spool_remove(env->spool, places->key[i], e);
+    if (!code)
+        code = bl_spool_sweep(env->spool, places->key, places->keys, e);
     rmdir(env->spool); /* if nothing else is in it */
     return code;
 }

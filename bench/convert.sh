@@ -2,7 +2,7 @@
 # The ways of scaling and colouring side by side: time per frame and error against the float64 reference; the table of
 # docs/scaling.md. Needs the ffmpeg command, libswscale-dev and python3-numpy; libyuv-dev for libyuv's rows.
 #
-#     bench/scale.sh [clip]
+#     bench/convert.sh [clip]
 #
 # Without a clip: FFmpeg's own mandelbrot, as a picture with detail everywhere, at the sizes that matter.
 set -eu
@@ -14,7 +14,7 @@ make --no-print-directory build/release/objects.a >&2
 libyuv=
 if [ -e /usr/include/libyuv.h ]; then libyuv=-lyuv; fi
 # shellcheck disable=SC2046,SC2086 # lists of flags
-${CC:-gcc} -std=gnu17 -O3 -Isrc -o "$work/scale" bench/scale.c build/release/objects.a $libyuv -lm \
+${CC:-gcc} -std=gnu17 -O3 -Isrc -o "$work/convert" bench/convert.c build/release/objects.a $libyuv -lm \
     $(pkg-config --cflags --libs zimg libswscale libavutil)
 
 frames() { # WxH: raw frames of that size
@@ -25,7 +25,7 @@ frames() { # WxH: raw frames of that size
 }
 
 row() { # METHOD FROM TO
-    if ! "$work/scale" "$1" "$2" "$3" 40 <"$work/raw" >"$work/rgb" 2>"$work/time"; then
+    if ! "$work/convert" "$1" "$2" "$3" 40 <"$work/raw" >"$work/rgb" 2>"$work/time"; then
         printf '| %-14s | %-9s | %-9s | %s |\n' "$1" "$2" "$3" "$(cat "$work/time")"
         return
     fi

@@ -1,8 +1,8 @@
 /* One way of scaling and colouring, timed: raw yuv420p frames on stdin, packed RGB on stdout, microseconds of
- * processor time per frame (the least of several rounds) on stderr. bench/scale.sh runs them side by side and measures
- * their errors.
+ * processor time per frame (the least of several rounds) on stderr. bench/convert.sh runs them side by side and
+ * measures their errors.
  *
- *     scale METHOD WxH WxH [rounds] < yuv420p > rgb24
+ *     convert METHOD WxH WxH [rounds] < yuv420p > rgb24
  *
  * METHOD: bload[:avx2|sse2|none], zimg[:avx2|avx512|none] (zimg doing the colours too, in floating point), words[:avx2|
  * avx512] (only what bload asks of zimg: three planes of words; writes nothing), yuv-bilinear, yuv-box (libyuv),
@@ -41,7 +41,7 @@ struct bench {
 
 static void die(const char *what)
 {
-    fprintf(stderr, "scale: %s\n", what);
+    fprintf(stderr, "convert: %s\n", what);
     exit(1);
 }
 
@@ -258,7 +258,7 @@ int main(int argc, char **argv)
     struct bench b = {.level = ""};
     if (argc < 4 || bl_size_parse(argv[2], &b.width, &b.height, NULL) ||
         bl_size_parse(argv[3], &b.out_width, &b.out_height, NULL))
-        die("usage: scale METHOD[:LEVEL] WxH WxH [rounds] < yuv420p > rgb24");
+        die("usage: convert METHOD[:LEVEL] WxH WxH [rounds] < yuv420p > rgb24");
     int rounds = argc > 4 ? atoi(argv[4]) : 20;
     char *colon = strchr(argv[1], ':');
     if (colon) {
