@@ -202,3 +202,15 @@ test_the_scan_may_be_shared_too() {
     expect 2 pack -q --task 0/2 --stride 2 -o many
     err_has 'of another configuration: stride is "1" there, not "2"'
 }
+
+test_the_first_task_decides_the_instructions() {
+    clips
+    expect 0 pack -q -o one --simd none
+    expect 0 pack -q --task 0/2 --simd none -o many
+    expect 0 pack -q --task 1/2 -o many
+    expect 0 bload finish -q many
+    diff -r one many
+    expect 0 pack -q --task 0/2 --simd none -o other
+    expect 2 pack -q --task 1/2 --simd sse2 -o other
+    err_has 'other holds an unfinished dataset of another configuration: simd is "none" there, not "sse2"'
+}
