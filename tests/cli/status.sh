@@ -238,7 +238,37 @@ test_it_looks_at_no_record() {
     out_has 'pack        10 of 20 shards'
 }
 
-# Real tasks: done, killed, failed; and what they leave is finished.
+# Real tasks of a scan, whose parts a task that packs puts together.
+test_tasks_that_scan() {
+    dataset
+    options=(--kind text --documents line --tokenizer bytes -o e)
+    expect 0 bload scan -q --task 1/3 "${options[@]}" c.txt
+    is 'scan 1 3 done 0' "$(sed -n 's/^\(stage\|task\|tasks\|state\|status\): //p' e/.bload/scan-task-00001 | xargs)"
+    expect 0 bload status e
+    out_is <<'END'
+dataset     being scanned
+scan        1 of 3 parts
+tasks       3: 2 waiting, 1 done
+table       not yet
+plan        not yet
+next        the same bload scan --task I/3 command for I = 0, 2
+END
+    # Who is refused speaks for nobody.
+    expect 2 bload scan -q --task 0/4 "${options[@]}" c.txt
+    expect 0 bload status e
+    out_has 'tasks       3: 2 waiting, 1 done'
+    expect 0 bload scan -q --task 0/3 "${options[@]}" c.txt
+    expect 0 bload scan -q --task 2/3 "${options[@]}" c.txt
+    expect 0 bload status e
+    out_has 'dataset     to be planned'
+    expect 0 bload pack -q --task 0/2 -T 64 --shard-size 300 "${options[@]}" c.txt
+    expect 0 bload status e
+    out_has 'scan        3 of 3 parts'
+    out_has 'pack        10 of 20 shards'
+    out_has 'tasks       2: 1 waiting, 1 done'
+}
+
+# Real tasks: done and failed; and what they leave is finished.
 test_tasks_that_pack() {
     dataset
     task() { bload pack -q --task "$1/3" --kind text --documents line --tokenizer bytes c.txt -T 64 --shard-size 300 -o e; }
