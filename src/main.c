@@ -20,6 +20,7 @@ static const struct {
     {"verify", bl_cmd_verify, "check every byte and every table of a dataset"},
     {"info", bl_cmd_info, "say what is in a dataset"},
     {"status", bl_cmd_status, "say how far a dataset in the making is"},
+    {"slurm", bl_cmd_slurm, "have a Slurm cluster do all of it: write and submit the jobs"},
 };
 
 #define COMMANDS (sizeof commands / sizeof *commands)

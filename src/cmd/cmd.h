@@ -26,6 +26,7 @@ int bl_cmd_finish(int argc, char **argv);
 int bl_cmd_verify(int argc, char **argv);
 int bl_cmd_info(int argc, char **argv);
 int bl_cmd_status(int argc, char **argv);
+int bl_cmd_slurm(int argc, char **argv);
 
 /* What every command understands. */
 struct bl_common {

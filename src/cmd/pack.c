@@ -29,6 +29,19 @@ static const struct bl_option table[] = {
 
 /* --- options ---------------------------------------------------------------------------------------------------- */
 
+int bl_packing_check_options(struct bl_cmd *cmd, const struct bl_packing *p)
+{
+    struct bl_error *e = &cmd->error;
+    if (p->options.group_by && p->options.plan)
+        return bl_error_set(e, BL_EUSAGE, "--group-by or --plan, not both: a plan says what shares a block");
+    if (p->options.encode.kind == BL_ENCODING_JPEG && p->options.compress.on)
+        return bl_error_set(e, BL_EUSAGE, "--encode jpeg or --compress, not both: JPEG files do not get smaller by it");
+    if (p->options.encode.kind == BL_ENCODING_DELTA && !p->options.compress.on)
+        return bl_error_set(e, BL_EUSAGE,
+                            "--encode delta needs --compress zstd: differences alone are as large as the frames");
+    return bl_cmd_require_T(cmd);
+}
+
 static int settle(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_error *e = &cmd->error;
@@ -52,14 +65,7 @@ static int settle(struct bl_cmd *cmd, struct bl_packing *p)
         return bl_error_set(e, BL_EUSAGE, "no source given (see bload pack --help)");
     if (p->plan_path && !p->sequences_path)
         return bl_error_set(e, BL_EUSAGE, "--plan needs --sequences: the table that it was made from");
-    if (p->options.group_by && p->plan_path)
-        return bl_error_set(e, BL_EUSAGE, "--group-by or --plan, not both: a plan says what shares a block");
-    if (p->options.encode.kind == BL_ENCODING_JPEG && p->options.compress.on)
-        return bl_error_set(e, BL_EUSAGE, "--encode jpeg or --compress, not both: JPEG files do not get smaller by it");
-    if (p->options.encode.kind == BL_ENCODING_DELTA && !p->options.compress.on)
-        return bl_error_set(e, BL_EUSAGE,
-                            "--encode delta needs --compress zstd: differences alone are as large as the frames");
-    return bl_cmd_require_T(cmd);
+    return bl_packing_check_options(cmd, p);
 }
 
 /* --- packing ---------------------------------------------------------------------------------------------------- */

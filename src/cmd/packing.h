@@ -52,6 +52,9 @@ struct bl_packing {
 /* Shows how it goes, to who looks on and in the heartbeat, if it is time to. */
 void bl_packing_tick(struct bl_packing *p);
 
+/* Whether the options that do not depend on the inputs agree, and -T is given. BL_EUSAGE. */
+int bl_packing_check_options(struct bl_cmd *cmd, const struct bl_packing *p);
+
 /* Settles which kind is in use, by the files or by the table that was given. None: the table does not say. */
 int bl_packing_kind(struct bl_cmd *cmd, struct bl_packing *p);
 

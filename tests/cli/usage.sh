@@ -1,6 +1,6 @@
 # Wrong usage, help, and output that cannot be written.
 # shellcheck shell=bash disable=SC2317
-commands='scan plan compare pack verify info'
+commands='scan plan compare pack finish verify info status slurm'
 
 test_no_command_shows_help_and_fails() {
     expect 2 bload

@@ -1,0 +1,433 @@
+/* bload slurm: a YAML file in, the jobs of a dataset out: scan, plan, pack, finish, verify. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "cmd/packing.h"
+#include "cmd/slurm.h"
+#include "plan/options.h"
+#include "run/task.h"
+#include "store/manifest.h"
+
+#define ARRAY_SIZE 1001 /* Slurm's own default of MaxArraySize */
+
+static const struct bl_option table[] = {
+    {.name = "config",
+     .letter = 'c',
+     .type = &bl_option_string,
+     .placeholder = "FILE.yaml",
+     .command_line_only = true,
+     .offset = offsetof(struct bl_slurm, config),
+     .help = "what to pack, and how: as for bload pack; must be given"},
+    {.name = "output",
+     .letter = 'o',
+     .type = &bl_option_string,
+     .placeholder = "DIR",
+     .command_line_only = true,
+     .offset = offsetof(struct bl_slurm, output),
+     .help = "the dataset's directory, which all nodes see; the scripts go to DIR.slurm; must be given"},
+    {.name = "tasks",
+     .type = &bl_option_int,
+     .min = 1,
+     .max = BL_TASKS_MAX,
+     .command_line_only = true,
+     .offset = offsetof(struct bl_slurm, tasks),
+     .help = "into how many tasks scan, pack and verify are divided; must be given"},
+    {.name = "submit",
+     .type = &bl_option_flag,
+     .command_line_only = true,
+     .offset = offsetof(struct bl_slurm, submit),
+     .help = "submit what is missing, too"},
+    {.name = "at-once",
+     .type = &bl_option_int,
+     .min = 1,
+     .max = BL_TASKS_MAX,
+     .command_line_only = true,
+     .offset = offsetof(struct bl_slurm, at_once),
+     .help = "at most so many tasks of an array run at the same time [all]"},
+    {.name = "array-size",
+     .type = &bl_option_int,
+     .min = 1,
+     .max = BL_TASKS_MAX,
+     .command_line_only = true,
+     .offset = offsetof(struct bl_slurm, array_size),
+     .help = "at most so many tasks go into one job array [what the cluster takes, as scontrol tells, or 1001]"},
+    {0},
+};
+
+/* --- options ---------------------------------------------------------------------------------------------------- */
+
+/* Whether a word is an option of sbatch that would undo what the chain is made of: --array, also as --arr=1, or -a. */
+static bool is_reserved(const char *word)
+{
+    static const char *const names[] = {"array", "dependency", "kill-on-invalid-dep", "parsable", "wrap",
+                                        "wait",  "clusters",   "test-only",           "help",     "version",
+                                        "usage"};
+    static const char letters[] = "adhMVW";
+    size_t size = strcspn(word, "=");
+    if (word[0] == '-' && word[1] != '-')
+        return word[1] && strchr(letters, word[1]);
+    for (size_t i = 0; size > 3 && i < sizeof names / sizeof *names; i++) {
+        if (strncmp(word, "--", 2) == 0 && strncmp(word + 2, names[i], size - 2) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* In a script an option is a word of a line. */
+static int check_word(const char *word, struct bl_error *e)
+{
+    if (!*word || word[strcspn(word, "\n\r")])
+        return bl_error_set(e, BL_EUSAGE, "sbatch's option \"%s\" cannot be said in a script", word);
+    if (is_reserved(word))
+        return bl_error_set(e, BL_EUSAGE, "%s is the chain's own: leave it out", word);
+    return BL_OK;
+}
+
+static int settle_words(struct bl_cmd *cmd, struct bl_slurm *s)
+{
+    s->sbatch = cmd->options.operand;
+    s->words = cmd->options.operands;
+    cmd->options.operands = 0;
+    if (s->words && s->sbatch[0][0] != '-')
+        return bl_error_set(&cmd->error, BL_EUSAGE,
+                            "%s: sources are named in the YAML file, and sbatch's options stand behind --",
+                            s->sbatch[0]);
+    int code = BL_OK;
+    for (int w = 0; w < s->words && !code; w++)
+        code = check_word(s->sbatch[w], &cmd->error);
+    return code;
+}
+
+/* The name counts from where the command was given. */
+static char *absolute(const char *directory, const char *path, const char *suffix)
+{
+    struct bl_buffer text = {0};
+    size_t size = strlen(path);
+    while (size > 1 && path[size - 1] == '/')
+        size--;
+    while (size > 2 && path[0] == '.' && path[1] == '/') {
+        path += 2;
+        size -= 2;
+    }
+    if (*path != '/')
+        bl_buffer_printf(&text, "%s/", strcmp(directory, "/") == 0 ? "" : directory);
+    bl_buffer_printf(&text, "%.*s%s", (int)size, path, suffix);
+    if (text.failed)
+        bl_buffer_free(&text);
+    return text.data;
+}
+
+static int settle_paths(struct bl_slurm *s, struct bl_error *e)
+{
+    char program[4096];
+    ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[size > 0 ? size : 0] = '\0';
+    s->directory = get_current_dir_name(); /* as the user names it, where that is by links */
+    if (size < 0 || !s->directory)
+        return bl_error_errno(e, BL_EFAIL, "cannot tell where %s is", size < 0 ? "this program" : "this directory");
+    if (access(program, X_OK) != 0)
+        return bl_error_errno(e, BL_EFAIL, "jobs cannot run %s", program);
+    s->program = strdup(program);
+    s->dir = absolute(s->directory, s->output, "");
+    s->folder = absolute(s->directory, s->output, ".slurm");
+    if (!s->program || !s->dir || !s->folder)
+        return bl_error_memory(e);
+    for (const char *at = s->folder; *at; at++) {
+        if (*at == '\\' || (unsigned char)*at < ' ')
+            return bl_error_set(e, BL_EUSAGE,
+                                "%s: Slurm cannot write logs where a name holds a backslash or control character",
+                                s->folder);
+    }
+    return BL_OK;
+}
+
+static int settle_file(struct bl_cmd *cmd, struct bl_slurm *s, struct bl_packing *p)
+{
+    struct bl_error *e = &cmd->error;
+    p->inputs.config_path = s->config;
+    int code = bl_inputs_settle(&p->inputs, cmd);
+    if (code)
+        return code;
+    s->owns_memory = bl_options_origin(&cmd->options, "memory") != BL_ORIGIN_DEFAULT;
+    if (!p->inputs.sources)
+        return bl_error_set(e, BL_EUSAGE, "%s names no sources", s->config);
+    for (int i = 0; i < p->inputs.sources; i++) {
+        if (strcmp(p->inputs.source[i].path, "-") == 0)
+            return bl_error_set(e, BL_EUSAGE, "%s: a job has no standard input to pack", s->config);
+    }
+    if (p->options.sequences || p->options.plan)
+        return bl_error_set(e, BL_EUSAGE,
+                            "%s: the chain scans and plans by itself; with a table or plan that is there, use bload "
+                            "pack --task",
+                            s->config);
+    return bl_packing_check_options(cmd, p);
+}
+
+static int settle(struct bl_cmd *cmd, struct bl_slurm *s, struct bl_packing *p)
+{
+    struct bl_error *e = &cmd->error;
+    int code = settle_words(cmd, s);
+    if (code)
+        return code;
+    if (!s->config)
+        return bl_error_set(e, BL_EUSAGE, "-c FILE.yaml must be given: what to pack, and how");
+    if (!s->output)
+        return bl_error_set(e, BL_EUSAGE, "-o DIR must be given: the dataset's directory");
+    if (!s->tasks)
+        return bl_error_set(e, BL_EUSAGE, "--tasks N must be given: into how many tasks the work is divided");
+    code = settle_paths(s, e);
+    return code ? code : settle_file(cmd, s, p);
+}
+
+/* --- the cluster ------------------------------------------------------------------------------------------------ */
+
+/* The number behind a name, such as "MaxArraySize = 1001"; otherwise when there is none. */
+static int64_t number_behind(const char *text, const char *name, int64_t otherwise)
+{
+    const char *at = text ? strstr(text, name) : NULL;
+    if (!at)
+        return otherwise;
+    at += strlen(name);
+    at += strspn(at, " =");
+    int64_t number;
+    return bl_text_to_int(at, strspn(at, "0123456789"), 0, BL_TASKS_MAX, &number) ? number : otherwise;
+}
+
+/* How many tasks an array may have: the largest index is one less than MaxArraySize, and the first is 0. */
+static int settle_array_size(struct bl_slurm *s, struct bl_error *e)
+{
+    if (s->array_size)
+        return BL_OK;
+    const char *argv[] = {"scontrol", "show", "config", NULL};
+    struct bl_buffer said = {0};
+    int status = 1, code = BL_OK;
+    if (bl_process_found(argv[0]))
+        code = bl_process_run(argv, &said, &status, e);
+    s->array_size = number_behind(status == 0 ? said.data : NULL, "MaxArraySize", ARRAY_SIZE);
+    int64_t most = number_behind(status == 0 ? said.data : NULL, "max_array_tasks", s->array_size);
+    s->array_size = most < s->array_size ? most : s->array_size;
+    if (!code && !s->array_size)
+        code = bl_error_set(e, BL_EFAIL, "this cluster takes no job arrays (MaxArraySize is 0)");
+    bl_buffer_free(&said);
+    return code;
+}
+
+/* Two of these commands at once would submit everything twice. */
+static int take_lock(struct bl_slurm *s, struct bl_error *e)
+{
+    struct bl_buffer path = {0};
+    int code = bl_slurm_path(s, "logs", &path, e);
+    if (!code)
+        code = bl_io_mkdirs(path.data, e);
+    bl_buffer_clear(&path);
+    if (!code)
+        code = bl_slurm_path(s, "lock", &path, e);
+    if (!code && (s->lock = open(path.data, O_RDWR | O_CREAT | O_CLOEXEC, 0666)) < 0)
+        code = bl_error_errno(e, BL_EFAIL, "cannot open %s", path.data);
+    if (!code && flock(s->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        code = bl_error_set(e, BL_EFAIL, "another bload slurm is at work in %s", s->folder);
+    bl_buffer_free(&path);
+    return code; /* a file system without locks: then nobody can be kept out */
+}
+
+/* --- what is said ----------------------------------------------------------------------------------------------- */
+
+struct counts {
+    int64_t done, running, queued, held, submit;
+};
+
+static struct counts count(const struct bl_slurm_stage *stage)
+{
+    struct counts c = {0};
+    for (int64_t i = 0; i < stage->tasks; i++) {
+        const struct bl_slurm_task *task = &stage->task[i];
+        c.done += task->done;
+        c.running += task->running && !task->done;
+        c.queued += task->queued && !task->running && !task->done;
+        c.held += task->held && !task->running && !task->done;
+        c.submit += task->submit;
+    }
+    return c;
+}
+
+static void append_count(struct bl_buffer *out, int64_t count, const char *words)
+{
+    char a[32];
+    if (count)
+        bl_buffer_printf(out, "%s %s %s", out->size ? "," : "", bl_text_count(a, count), words);
+}
+
+static void say_stage(const char *name, const struct bl_slurm_stage *stage)
+{
+    char a[32];
+    struct bl_buffer text = {0};
+    struct counts c = count(stage);
+    append_count(&text, c.done, "done");
+    append_count(&text, c.running, "running");
+    append_count(&text, c.queued, "in the queue");
+    append_count(&text, c.held, "of them held (scontrol release)");
+    append_count(&text, c.submit, "to submit");
+    if (!text.failed)
+        bl_cmd_say("%-6s %6s task%s%s", name, bl_text_count(a, stage->tasks),
+                   stage->tasks == 1 ? ": " : "s:", text.data);
+    bl_buffer_free(&text);
+}
+
+/* A dataset that is complete, of which some inputs are lacking. */
+static void say_lacking(const struct bl_slurm *s)
+{
+    struct bl_manifest m = {0};
+    struct bl_error none = {0};
+    if (bl_manifest_read(&m, s->dir, &none) == BL_OK && m.skipped + m.failed)
+        bl_cmd_say("%" PRId64 " input%s skipped, %" PRId64 " failed: %s/sequences.tsv names them", m.skipped,
+                   m.skipped == 1 ? "" : "s", m.failed, s->output);
+    bl_manifest_free(&m);
+}
+
+/* --- the command ------------------------------------------------------------------------------------------------ */
+
+static int submit(const struct bl_slurm *s, struct bl_error *e)
+{
+    struct bl_buffer path = {0};
+    int status = 0, code = bl_slurm_path(s, "submit.sh", &path, e);
+    const char *argv[] = {"/bin/sh", path.data, NULL};
+    if (!code && !bl_process_found("sbatch"))
+        code =
+            bl_error_set(e, BL_EFAIL, "there is no sbatch here: on a machine that submits jobs, run sh %s", path.data);
+    if (!code)
+        code = bl_process_run(argv, NULL, &status, e);
+    if (!code && status)
+        code = bl_error_set(e, BL_EFAIL,
+                            "%s ended with status %d: what it has submitted goes on, and the same command submits the "
+                            "rest",
+                            path.data, status);
+    bl_buffer_free(&path);
+    return code;
+}
+
+/* Old marks go with the script: what is written now has not been submitted. */
+static int write_scripts(const struct bl_slurm *s, struct bl_error *e)
+{
+    struct bl_buffer path = {0};
+    int code = bl_slurm_write(s, e);
+    if (!code)
+        code = bl_slurm_path(s, "submitted", &path, e);
+    if (!code && unlink(path.data) != 0 && errno != ENOENT)
+        code = bl_error_errno(e, BL_EFAIL, "cannot remove %s", path.data);
+    bl_buffer_free(&path);
+    return code;
+}
+
+static int go_on(struct bl_cmd *cmd, const struct bl_slurm *s)
+{
+    char a[32];
+    struct counts all = {0};
+    for (int k = 0; k < BL_SLURM_STAGES; k++) {
+        struct counts c = count(&s->stage[k]);
+        all.submit += c.submit;
+        all.queued += c.queued + c.running;
+        if (!cmd->common.quiet)
+            say_stage(bl_slurm_stage_names[k], &s->stage[k]);
+    }
+    int code = all.submit ? write_scripts(s, &cmd->error) : BL_OK;
+    if (!code && all.submit && s->submit)
+        code = submit(s, &cmd->error);
+    if (code || cmd->common.quiet)
+        return code;
+    if (!all.submit && !all.queued) {
+        bl_cmd_say("%s is complete and verified: there is nothing to submit", s->output);
+        say_lacking(s);
+    } else if (!all.submit) {
+        bl_cmd_say("there is nothing to submit: %s tasks are under way (bload status %s)", bl_text_count(a, all.queued),
+                   s->output);
+    } else if (!s->submit) {
+        bl_cmd_say("sh %s/submit.sh submits them, or this command with --submit", s->folder);
+    } else {
+        bl_cmd_say("bload status %s tells how it goes; logs are in %s/logs", s->output, s->folder);
+    }
+    return BL_OK;
+}
+
+static int run(struct bl_cmd *cmd, struct bl_slurm *s, struct bl_packing *p)
+{
+    struct bl_error *e = &cmd->error;
+    struct bl_buffer lines = {0};
+    bool blind = false;
+    int code = settle(cmd, s, p);
+    if (!code)
+        code = bl_slurm_identify(cmd, s, p, &lines);
+    if (!code)
+        code = take_lock(s, e);
+    if (!code)
+        code = bl_slurm_look(s, &blind, e);
+    if (!code && blind)
+        bl_cmd_say("there is no squeue here: jobs that were submitted before are taken to be over");
+    if (!code)
+        code = bl_slurm_settle(s, lines.data, e);
+    if (!code)
+        code = settle_array_size(s, e);
+    if (!code)
+        code = go_on(cmd, s);
+    bl_buffer_free(&lines);
+    return code;
+}
+
+static void free_slurm(struct bl_slurm *s)
+{
+    if (s->lock >= 0)
+        close(s->lock);
+    for (int k = 0; k < BL_SLURM_STAGES; k++)
+        free(s->stage[k].task);
+    free(s->job);
+    free(s->entry);
+    free(s->program);
+    free(s->directory);
+    free(s->dir);
+    free(s->folder);
+}
+
+/* The YAML file is pack's: all that it may say is known, but none of it is a flag here. */
+static int add_hidden(struct bl_cmd *cmd, struct bl_packing *p)
+{
+    struct bl_options *o = &cmd->options;
+    int code = bl_options_add(o, NULL, bl_pack_option_table, &p->options, &cmd->error);
+    if (!code)
+        code = bl_inputs_add_options(&p->inputs, cmd);
+    for (int g = 0; g < o->groups; g++)
+        o->group[g].title = NULL;
+    if (!code)
+        code = bl_options_add(o, NULL, bl_plan_option_table, &p->plan_options, &cmd->error);
+    return code ? code : bl_options_add(o, NULL, bl_plan_strategy_table, &p->plan_options, &cmd->error);
+}
+
+int bl_cmd_slurm(int argc, char **argv)
+{
+    struct bl_slurm s = {.lock = -1};
+    struct bl_packing p = {.state = BL_STATE_NONE};
+    struct bl_cmd cmd = {.name = "slurm",
+                         .usage =
+                             "-c FILE.yaml -o DIR --tasks N [--submit] [-- SBATCH-OPTION...]\n\n"
+                             "Writes the jobs of a dataset for Slurm, into DIR.slurm: scan, plan, pack, finish and\n"
+                             "verify. Given again, it submits only what is missing."};
+    const struct bl_option_group groups[] = {{"Jobs", table, &s}, {"General", bl_common_table, &cmd.common}, {0}};
+    int code = add_hidden(&cmd, &p);
+    if (!code)
+        code = bl_cmd_options(&cmd, groups);
+    if (!code)
+        code = bl_cmd_parse(&cmd, argc, argv);
+    if (!code)
+        code = run(&cmd, &s, &p);
+    free_slurm(&s);
+    bl_inputs_free(&p.inputs);
+    bl_buffer_free(&p.identity);
+    return bl_cmd_end(&cmd, code, false);
+}

@@ -1,0 +1,162 @@
+/* What a chain is of: everything that decides the dataset, and the number of tasks. Another chain in the same place is
+ * refused before it submits anything. */
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/text.h"
+#include "cmd/slurm.h"
+#include "store/manifest.h"
+
+#define CONFIGURATION_MAX ((size_t)1 << 24)
+
+/* The lines of an identity but for the SIMD level, which is this machine's here, and where a dataset was begun, that
+ * of the machine that began it. */
+static int without_simd(const char *lines, struct bl_buffer *out, struct bl_error *e)
+{
+    size_t at = 0, size;
+    const char *line;
+    while (bl_text_next_line(lines, strlen(lines), &at, &line, &size)) {
+        if (strncmp(line, "simd: ", 6) == 0)
+            continue;
+        bl_buffer_append(out, line, size);
+        bl_buffer_byte(out, '\n');
+    }
+    return bl_buffer_check(out, e);
+}
+
+typedef int comparison(const char *there, const char *wanted, const char *what, struct bl_error *e);
+
+static int compare(const char *lines, const char *wanted, const char *what, comparison *by, struct bl_error *e)
+{
+    struct bl_buffer there = {0};
+    int code = without_simd(lines, &there, e);
+    if (!code && there.data)
+        code = by(there.data, wanted, what, e);
+    bl_buffer_free(&there);
+    return code;
+}
+
+/* Compares with the file of such lines, where there is one. */
+static int compare_file(const char *path, const char *wanted, const char *what, comparison *by, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    int code = access(path, F_OK) == 0 ? bl_io_slurp(path, CONFIGURATION_MAX, &text, e) : BL_OK;
+    if (!code && text.data)
+        code = compare(text.data, wanted, what, by, e);
+    bl_buffer_free(&text);
+    return code;
+}
+
+static int add_inputs(struct bl_cmd *cmd, struct bl_packing *p)
+{
+    int code = bl_inputs_list(&p->inputs, cmd);
+    if (!code)
+        code = bl_packing_kind(cmd, p);
+    return code ? code : bl_packing_identify(cmd, p);
+}
+
+int bl_slurm_identify(struct bl_cmd *cmd, const struct bl_slurm *s, struct bl_packing *p, struct bl_buffer *lines)
+{
+    struct bl_error *e = &cmd->error;
+    int code = add_inputs(cmd, p);
+    /* Who only has a dataset verified may have moved its inputs away. */
+    if (code && bl_slurm_is_finished(s)) {
+        bl_cmd_say("%s is complete; whether it is of %s cannot be told: %s", s->output, s->config, e->text);
+        bl_error_clear(e);
+        return BL_OK;
+    }
+    bl_buffer_printf(lines, "tasks: %" PRId64 "\n", s->tasks);
+    return code ? code : without_simd(p->identity.data, lines, e);
+}
+
+/* The parts of a scan are so many as they were said to be. */
+static int compare_tasks(const char *there, const char *wanted, const char *what, struct bl_error *e)
+{
+    size_t at = 0, size, own = strcspn(wanted, "\n");
+    const char *line;
+    while (bl_text_next_line(there, strlen(there), &at, &line, &size)) {
+        if (strncmp(line, "tasks: ", 7) == 0 && (size != own || memcmp(line, wanted, own) != 0))
+            return bl_error_set(e, BL_EUSAGE, "%s in %.*s tasks: give --tasks %.*s, or choose another directory", what,
+                                (int)size - 7, line + 7, (int)size - 7, line + 7);
+    }
+    return bl_identity_within(there, strchr(wanted, '\n') + 1, what, e);
+}
+
+static bool is_done(const struct bl_slurm_stage *stage)
+{
+    int64_t done = 0;
+    for (int64_t i = 0; i < stage->tasks; i++)
+        done += stage->task[i].done;
+    return done == stage->tasks;
+}
+
+/* A dataset that is complete says what it was made with. */
+static int compare_manifest(const struct bl_slurm *s, const char *wanted, struct bl_error *e)
+{
+    struct bl_buffer there = {0}, what = {0};
+    struct bl_manifest m = {0};
+    int code = bl_manifest_read(&m, s->dir, e);
+    for (size_t i = 0; i < m.configuration.count; i++)
+        bl_buffer_printf(&there, "%s: %s\n", m.configuration.pair[i].name, m.configuration.pair[i].value);
+    bl_buffer_printf(&what, "%s holds a dataset", s->dir);
+    if (!code)
+        code = there.failed || what.failed ? bl_error_memory(e) : BL_OK;
+    if (!code && there.data)
+        code = compare(there.data, wanted, what.data, bl_identity_compare, e);
+    bl_manifest_free(&m);
+    bl_buffer_free(&there);
+    bl_buffer_free(&what);
+    return code;
+}
+
+/* What DIR was begun with, by this command or by hand. */
+static int compare_begun(const struct bl_slurm *s, const char *lines, struct bl_error *e)
+{
+    struct bl_buffer path = {0}, what = {0}, scanned = {0};
+    bl_buffer_printf(&what, "%s holds an unfinished dataset", s->dir);
+    bl_buffer_printf(&scanned, "%s is being scanned", s->dir);
+    int code = what.failed || scanned.failed ? bl_error_memory(e) : bl_slurm_state_path(s, BL_STATE_SCAN, &path, e);
+    if (!code && !is_done(&s->stage[BL_SLURM_SCAN]))
+        code = compare_file(path.data, lines, scanned.data, compare_tasks, e);
+    bl_buffer_clear(&path);
+    if (!code)
+        code = bl_slurm_state_path(s, BL_STATE_CONFIGURATION, &path, e);
+    if (!code)
+        code = compare_file(path.data, strchr(lines, '\n') + 1, what.data, bl_identity_compare, e);
+    bl_buffer_free(&path);
+    bl_buffer_free(&what);
+    bl_buffer_free(&scanned);
+    return code;
+}
+
+/* As long as nothing was begun, whoever thinks again need not remove anything. */
+static bool is_begun(const struct bl_slurm *s)
+{
+    bool begun = s->entries > 0 || bl_slurm_is_finished(s);
+    struct bl_buffer path = {0};
+    begun |= !bl_slurm_state_path(s, "", &path, NULL) && access(path.data, F_OK) == 0;
+    bl_buffer_free(&path);
+    return begun;
+}
+
+int bl_slurm_settle(const struct bl_slurm *s, const char *lines, struct bl_error *e)
+{
+    struct bl_buffer path = {0}, what = {0};
+    if (!lines)
+        return BL_OK;
+    bl_buffer_printf(&what, "%s holds a chain", s->folder);
+    int code = bl_buffer_check(&what, e);
+    if (!code)
+        code = bl_slurm_path(s, "configuration", &path, e);
+    if (!code && is_begun(s))
+        code = compare_file(path.data, lines, what.data, bl_identity_compare, e);
+    if (!code)
+        code = bl_slurm_is_finished(s) ? compare_manifest(s, strchr(lines, '\n') + 1, e) : compare_begun(s, lines, e);
+    if (!code)
+        code = bl_io_replace(path.data, lines, strlen(lines), e);
+    bl_buffer_free(&path);
+    bl_buffer_free(&what);
+    return code;
+}

@@ -1,0 +1,407 @@
+/* The scripts of a chain: one for each stage, what they have in common, and the one that submits them. They are to be
+ * read, and to be changed by hand by those who want to. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "cmd/slurm.h"
+#include "run/task.h"
+
+/* --- quoting ---------------------------------------------------------------------------------------------------- */
+
+static bool is_plain(const char *word)
+{
+    return *word && !word[strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./=,:@%+")];
+}
+
+/* A word for the shell, which takes what stands between single quotes as it is. */
+static void quote_for_shell(struct bl_buffer *out, const char *word)
+{
+    bl_buffer_byte(out, '\'');
+    for (; *word; word++) {
+        if (*word == '\'')
+            bl_buffer_text(out, "'\\''");
+        else
+            bl_buffer_byte(out, *word);
+    }
+    bl_buffer_byte(out, '\'');
+}
+
+/* A word of an #SBATCH line, which Slurm reads by rules of its own: a backslash means nothing but itself before it,
+ * even between quotes, and "#" begins a comment outside of them. */
+static void quote_for_sbatch(struct bl_buffer *out, const char *word)
+{
+    if (is_plain(word)) {
+        bl_buffer_text(out, word);
+        return;
+    }
+    bl_buffer_byte(out, '"');
+    for (; *word; word++) {
+        if (*word == '"' || *word == '\\')
+            bl_buffer_byte(out, '\\');
+        bl_buffer_byte(out, *word);
+    }
+    bl_buffer_byte(out, '"');
+}
+
+/* The name of a stage's log, in which Slurm replaces what begins with "%". */
+static void append_log(struct bl_buffer *out, const struct bl_slurm *s, int stage)
+{
+    struct bl_buffer name = {0};
+    bl_buffer_text(&name, "--output=");
+    for (const char *at = s->folder; *at; at++)
+        bl_buffer_text(&name, *at == '%' ? "%%" : (const char[]){*at, '\0'});
+    bl_buffer_printf(&name, "/logs/%s-%s.log", bl_slurm_stage_names[stage], bl_slurm_is_array(stage) ? "%A_%a" : "%j");
+    quote_for_sbatch(out, name.data ? name.data : "");
+    out->failed |= name.failed;
+    bl_buffer_free(&name);
+}
+
+/* --- what the stages have in common ------------------------------------------------------------------------------ */
+
+static const char common[] =
+    "\n"
+    "# The processors that Slurm gave: more may be seen than that.\n"
+    "cpus=${SLURM_CPUS_PER_TASK:-${SLURM_CPUS_ON_NODE:-1}}\n"
+    "job=${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID}\n"
+    "job=${job:-$SLURM_JOB_ID}\n"
+    "restarts=${SLURM_RESTART_COUNT:-0}\n"
+    "\n"
+    "say() {\n"
+    "    echo \"$(date '+%F %T') job $job on $(uname -n): $*\" >&2\n"
+    "}\n"
+    "\n"
+    "# How much is finished, by all tasks together, in files.\n"
+    "finished() {\n"
+    "    {\n"
+    "        find \"$dir/.bload\" -type f ! -name '*.part*' ! -name '*task-*'\n"
+    "        find \"$chain\" -name 'verified-*'\n"
+    "    } 2>/dev/null | wc -l\n"
+    "}\n"
+    "\n"
+    "# Slurm tells this script alone of the time limit (USR1); when it ends the job (TERM) it tells bload too, to "
+    "which a\n"
+    "# second signal would mean to end at once, without tidying up.\n"
+    "signals=0 signal='' child=''\n"
+    "stop() {\n"
+    "    signals=$((signals + 1)) signal=$1\n"
+    "    [ -n \"$child\" ] || return 0\n"
+    "    [ \"$1\" = USR1 ] || sleep 2\n"
+    "    kill -TERM \"$child\" 2>/dev/null\n"
+    "}\n"
+    "trap 'stop USR1' USR1\n"
+    "trap 'stop TERM' TERM\n"
+    "\n"
+    "# The job goes back to the queue, and begins anew with what is not finished. \"incomplete\": not if Slurm has "
+    "cancelled\n"
+    "# it, or requeues it by itself.\n"
+    "again() {\n"
+    "    if [ \"$signal\" = USR1 ] && [ \"$restarts\" -ge 2 ] && [ \"$(finished)\" -le \"$before\" ]; then\n"
+    "        say 'no time left, and nothing was finished since the last start: give more --time, or make smaller "
+    "shards'\n"
+    "        exit 1\n"
+    "    fi\n"
+    "    if [ \"$signal\" = USR1 ] && [ \"$restarts\" -ge 100 ]; then\n"
+    "        say 'no time left, for the hundredth time: give more --time, or more --tasks'\n"
+    "        exit 1\n"
+    "    fi\n"
+    "    trap '' USR1 TERM\n"
+    "    say \"ended by $signal; goes back to the queue, unless Slurm has ended the job\"\n"
+    "    scontrol requeue incomplete \"$job\"\n"
+    "    exit 1\n"
+    "}\n"
+    "\n"
+    "# bload COMMAND...: runs it, and tells what its status means.\n"
+    "bload() {\n"
+    "    before=$(finished)\n"
+    "    say \"bload $*\"\n"
+    "    [ -z \"$signal\" ] || again\n"
+    "    \"$program\" \"$@\" &\n"
+    "    child=$! status=0\n"
+    "    while :; do\n"
+    "        seen=$signals status=0\n"
+    "        wait \"$child\" || status=$?\n"
+    "        # A wait that a signal interrupts has not seen the end.\n"
+    "        if [ \"$signals\" -eq \"$seen\" ] || [ \"$status\" -le 128 ]; then break; fi\n"
+    "    done\n"
+    "    case $status in\n"
+    "    0) say 'done' ;;\n"
+    "    3) say 'done, but some inputs could not be used, or not wholly (status 3)' ;;\n"
+    "    *)\n"
+    "        [ -z \"$signal\" ] || [ \"$status\" -le 3 ] || again\n"
+    "        say \"failed with status $status\"\n"
+    "        exit \"$status\"\n"
+    "        ;;\n"
+    "    esac\n"
+    "}\n";
+
+static void assign(struct bl_buffer *out, const char *name, const char *value)
+{
+    bl_buffer_printf(out, "%s=", name);
+    quote_for_shell(out, value);
+    bl_buffer_byte(out, '\n');
+}
+
+static void append_common(struct bl_buffer *out, const struct bl_slurm *s)
+{
+    bl_buffer_text(out, "# What the scripts of the stages have in common: they source it. Written by bload slurm.\n"
+                        "# shellcheck shell=sh disable=SC2034\n"
+                        "cd ");
+    quote_for_shell(out, s->directory);
+    bl_buffer_text(out, " || exit\n");
+    assign(out, "program", s->program);
+    assign(out, "config", s->config);
+    assign(out, "dir", s->dir);
+    assign(out, "chain", s->folder);
+    bl_buffer_text(out, common);
+}
+
+/* --- stages ----------------------------------------------------------------------------------------------------- */
+
+static void append_directives(struct bl_buffer *out, const struct bl_slurm *s, int stage)
+{
+    bl_buffer_printf(out, "#SBATCH --job-name=bload-%s\n#SBATCH ", bl_slurm_stage_names[stage]);
+    append_log(out, s, stage);
+    bl_buffer_text(out, "\n#SBATCH --open-mode=append --requeue --signal=B:USR1@60\n");
+    if (s->words)
+        bl_buffer_text(out, "#SBATCH");
+    for (int w = 0; w < s->words; w++) {
+        bl_buffer_byte(out, ' ');
+        quote_for_sbatch(out, s->sbatch[w]);
+    }
+    bl_buffer_text(out, s->words ? "\n" : "");
+}
+
+/* Slurm kills what takes more memory than it gave, and does not always tell otherwise how much that is. */
+static const char memory[] = "# The memory that Slurm gave, if it says; a tenth is left to what bload does not count.\n"
+                             "mb=${SLURM_MEM_PER_NODE:-$((${SLURM_MEM_PER_CPU:-0} * ${SLURM_CPUS_ON_NODE:-1}))}\n"
+                             "set --\n"
+                             "[ \"$mb\" -eq 0 ] || set -- --memory \"$((mb * 9 / 10))M\"\n";
+
+static void append_command(struct bl_buffer *out, const struct bl_slurm *s, int stage)
+{
+    switch ((enum bl_slurm_stages)stage) {
+    case BL_SLURM_SCAN:
+        bl_buffer_printf(out, "bload scan -c \"$config\" --task \"$i/%" PRId64 "\" -j \"$cpus\" -o \"$dir\"\n",
+                         s->tasks);
+        break;
+    case BL_SLURM_PLAN:
+        bl_buffer_text(out, "bload plan -c \"$config\" \"$dir\"\n");
+        break;
+    case BL_SLURM_PACK:
+        bl_buffer_text(out, s->owns_memory ? "set --\n" : memory);
+        bl_buffer_printf(out, "bload pack -c \"$config\" --task \"$i/%" PRId64 "\" -j \"$cpus\" \"$@\" -o \"$dir\"\n",
+                         s->tasks);
+        break;
+    case BL_SLURM_FINISH:
+        bl_buffer_text(out, "bload finish \"$dir\"\n");
+        break;
+    case BL_SLURM_VERIFY:
+        bl_buffer_printf(out, "bload verify --task \"$i/%" PRId64 "\" -j \"$cpus\" \"$dir\"\n", s->tasks);
+        bl_buffer_printf(out, ": >\"$chain/verified-$(printf %%05d \"$i\")-of-%05" PRId64 "\"\n", s->tasks);
+        break;
+    case BL_SLURM_STAGES:
+        break;
+    }
+}
+
+static const char *const purposes[] = {
+    "counts its share of the inputs",
+    "Puts the shares of the scan together, and plans what goes into which block",
+    "packs its share of the shards",
+    "Gathers what the tasks packed, and writes the manifest",
+    "verifies its share of the shards, and leaves a mark",
+};
+
+static void append_stage(struct bl_buffer *out, const struct bl_slurm *s, int stage)
+{
+    bl_buffer_text(out, "#!/bin/sh\n# ");
+    if (bl_slurm_is_array(stage))
+        bl_buffer_printf(out, "Task i of %" PRId64 " ", s->tasks);
+    bl_buffer_printf(out, "%s. Written by bload slurm, for submit.sh.\n", purposes[stage]);
+    append_directives(out, s, stage);
+    if (bl_slurm_is_array(stage))
+        bl_buffer_text(out, "i=$((${1:-0} + SLURM_ARRAY_TASK_ID))\n");
+    bl_buffer_text(out, ". ");
+    quote_for_shell(out, s->folder);
+    bl_buffer_text(out, "/task.sh\n");
+    append_command(out, s, stage);
+}
+
+/* --- submitting ------------------------------------------------------------------------------------------------- */
+
+static const char submitting[] =
+    "\n"
+    "\n"
+    "# Once: what is missing after that, bload slurm finds out.\n"
+    "if ! (set -C && : >\"$chain/submitted\") 2>/dev/null; then\n"
+    "    echo 'This was submitted before. bload slurm writes it anew, with what is missing now.' >&2\n"
+    "    exit 1\n"
+    "fi\n"
+    "\n"
+    "# stage DEPENDENCY...: what is submitted from here on waits for the stage before; those jobs of its own go on "
+    "already.\n"
+    "before=''\n"
+    "stage() {\n"
+    "    after=$before before=''\n"
+    "    for each; do before=${before:+$before,}$each; done\n"
+    "}\n"
+    "\n"
+    "# submit STAGE OFFSET [OPTION...]: element e of the job is task OFFSET + e.\n"
+    "submit() {\n"
+    "    name=$1 offset=$2\n"
+    "    shift 2\n"
+    "    id=$(sbatch --parsable --kill-on-invalid-dep=yes ${after:+\"--dependency=$after\"} \"$@\" \"$chain/$name.sh\" "
+    "\"$offset\")\n"
+    "    echo \"$name $id $offset\" >>\"$chain/jobs\"\n"
+    "    before=${before:+$before,}afterok:$id\n"
+    "    echo \"submitted $name: job $id\" >&2\n"
+    "}\n";
+
+/* "0-3,7": of count elements those whose byte is set. */
+static void append_ranges(struct bl_buffer *out, const uint8_t *set, int64_t count)
+{
+    const char *separator = "";
+    for (int64_t at = 0; at < count; at++) {
+        int64_t first = at;
+        while (at < count && set[at])
+            at++;
+        if (at == first)
+            continue;
+        bl_buffer_printf(out, "%s%" PRId64, separator, first);
+        if (at - first > 1)
+            bl_buffer_printf(out, "-%" PRId64, at - 1);
+        separator = ",";
+    }
+}
+
+/* What waits for something that is done anew. */
+static void append_cancelled(struct bl_buffer *out, const struct bl_slurm *s, uint8_t *set)
+{
+    for (int64_t j = 0; j < s->jobs; j++) {
+        bool whole = false, some = false;
+        memset(set, 0, (size_t)BL_TASKS_MAX + 1);
+        for (int64_t i = 0; i < s->entries; i++) {
+            const struct bl_slurm_entry *entry = &s->entry[i];
+            if (entry->job != j || !entry->cancel)
+                continue;
+            if (entry->element < 0)
+                whole = true;
+            else
+                set[entry->element] = some = true;
+        }
+        if (!whole && !some)
+            continue;
+        bl_buffer_printf(out, "scancel '%" PRId64, s->job[j].id);
+        if (!whole) {
+            bl_buffer_text(out, "_[");
+            append_ranges(out, set, (int64_t)BL_TASKS_MAX + 1);
+            bl_buffer_byte(out, ']');
+        }
+        bl_buffer_text(out, "' || :\n");
+    }
+}
+
+static void append_kept(struct bl_buffer *out, const struct bl_slurm *s)
+{
+    bl_buffer_text(out, "\n# What goes on of what was submitted before.\n: >\"$chain/jobs\"\n");
+    for (int64_t j = 0; j < s->jobs; j++) {
+        if (s->job[j].goes_on)
+            bl_buffer_printf(out, "echo '%s %" PRId64 " %" PRId64 "' >>\"$chain/jobs\"\n",
+                             bl_slurm_stage_names[s->job[j].stage], s->job[j].id, s->job[j].offset);
+    }
+}
+
+/* Of an array that was submitted before some tasks may have failed, and been submitted anew: it need not end well. The
+ * stage behind it looks for itself whether all is there. */
+static void append_going_on(struct bl_buffer *out, const struct bl_slurm *s, int stage)
+{
+    bl_buffer_text(out, "stage");
+    for (int64_t j = 0; j < s->jobs; j++) {
+        if (s->job[j].goes_on && s->job[j].stage == stage)
+            bl_buffer_printf(out, " %s:%" PRId64, bl_slurm_is_array(stage) ? "afterany" : "afterok", s->job[j].id);
+    }
+    bl_buffer_byte(out, '\n');
+}
+
+/* An array has at most so many elements as Slurm takes: more tasks are several. */
+static void append_submitted(struct bl_buffer *out, const struct bl_slurm *s, int stage, uint8_t *set)
+{
+    const struct bl_slurm_stage *of = &s->stage[stage];
+    for (int64_t offset = 0; offset < of->tasks; offset += s->array_size) {
+        int64_t count = of->tasks - offset < s->array_size ? of->tasks - offset : s->array_size;
+        bool any = false;
+        for (int64_t i = 0; i < count; i++)
+            any |= set[i] = of->task[offset + i].submit;
+        if (!any)
+            continue;
+        bl_buffer_printf(out, "submit %s %" PRId64, bl_slurm_stage_names[stage], offset);
+        if (bl_slurm_is_array(stage)) {
+            bl_buffer_text(out, " --array=");
+            append_ranges(out, set, count);
+            if (s->at_once)
+                bl_buffer_printf(out, "%%%" PRId64, s->at_once);
+        }
+        bl_buffer_byte(out, '\n');
+    }
+}
+
+static int append_submission(struct bl_buffer *out, const struct bl_slurm *s, struct bl_error *e)
+{
+    uint8_t *set = malloc((size_t)BL_TASKS_MAX + 1);
+    if (!set)
+        return bl_error_memory(e);
+    bl_buffer_text(out, "#!/bin/sh\n# Submits what is missing of a dataset. Written by bload slurm.\nset -eu\n");
+    assign(out, "chain", s->folder);
+    bl_buffer_text(out, "cd ");
+    quote_for_shell(out, s->directory);
+    bl_buffer_text(out, submitting);
+    append_kept(out, s);
+    append_cancelled(out, s, set);
+    for (int stage = 0; stage < BL_SLURM_STAGES; stage++) {
+        bl_buffer_byte(out, '\n');
+        append_going_on(out, s, stage);
+        append_submitted(out, s, stage, set);
+    }
+    free(set);
+    return BL_OK;
+}
+
+/* --- files ------------------------------------------------------------------------------------------------------ */
+
+static int replace(const struct bl_slurm *s, const char *name, const struct bl_buffer *text, struct bl_error *e)
+{
+    struct bl_buffer path = {0};
+    int code = bl_buffer_check(text, e);
+    if (!code)
+        code = bl_slurm_path(s, name, &path, e);
+    if (!code)
+        code = bl_io_replace(path.data, text->data, text->size, e);
+    bl_buffer_free(&path);
+    return code;
+}
+
+int bl_slurm_write(const struct bl_slurm *s, struct bl_error *e)
+{
+    struct bl_buffer text = {0}, name = {0};
+    append_common(&text, s);
+    int code = replace(s, "task.sh", &text, e);
+    for (int stage = 0; stage < BL_SLURM_STAGES && !code; stage++) {
+        bl_buffer_clear(&text);
+        bl_buffer_clear(&name);
+        append_stage(&text, s, stage);
+        bl_buffer_printf(&name, "%s.sh", bl_slurm_stage_names[stage]);
+        code = bl_buffer_check(&name, e);
+        if (!code)
+            code = replace(s, name.data, &text, e);
+    }
+    bl_buffer_clear(&text);
+    if (!code)
+        code = append_submission(&text, s, e);
+    if (!code)
+        code = replace(s, "submit.sh", &text, e);
+    bl_buffer_free(&text);
+    bl_buffer_free(&name);
+    return code;
+}

@@ -1,0 +1,382 @@
+/* What is done and under way of a chain.
+ *
+ * Done is what lies there: a part of the scan, a plan, the records of all shards of a task, a manifest, the mark of a
+ * verified task. A stage that is done says so of those before it, whatever is left of their files. What is under way
+ * is Slurm's to tell, of the jobs that were noted when they were submitted. Accounting is not asked: it is often
+ * absent, and that a job ended well says less than what it left. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "cmd/slurm.h"
+#include "run/state.h"
+#include "run/task.h"
+#include "store/format.h"
+#include "store/manifest.h"
+
+#define JOBS_MAX ((size_t)1 << 24) /* bytes of DIR.slurm/jobs */
+
+const char *const bl_slurm_stage_names[] = {"scan", "plan", "pack", "finish", "verify", NULL};
+
+bool bl_slurm_is_array(int stage)
+{
+    return stage == BL_SLURM_SCAN || stage == BL_SLURM_PACK || stage == BL_SLURM_VERIFY;
+}
+
+int bl_slurm_path(const struct bl_slurm *s, const char *name, struct bl_buffer *path, struct bl_error *e)
+{
+    bl_buffer_printf(path, "%s/%s", s->folder, name);
+    return bl_buffer_check(path, e);
+}
+
+int bl_slurm_state_path(const struct bl_slurm *s, const char *name, struct bl_buffer *path, struct bl_error *e)
+{
+    bl_buffer_printf(path, "%s/.bload/%s", s->dir, name);
+    return bl_buffer_check(path, e);
+}
+
+/* --- done ------------------------------------------------------------------------------------------------------- */
+
+/* What the names in DIR/.bload tell. */
+struct found {
+    bool table, plan;
+    uint8_t *part;  /* a byte for each task: its part of the scan is there */
+    uint8_t *shard; /* a byte for each shard: its record is there */
+    int64_t parts, shards;
+};
+
+/* "shard-00000012.record" by "shard-" and ".record": 12; -1 where it is no such name of less than count. */
+static int64_t number_in(const char *name, const char *before, const char *behind, int64_t count)
+{
+    size_t size = strlen(name), head = strlen(before), tail = strlen(behind);
+    int64_t number;
+    if (size < head + tail || strncmp(name, before, head) != 0 || strcmp(name + size - tail, behind) != 0 ||
+        !bl_text_to_int(name + head, size - head - tail, 0, count - 1, &number))
+        return -1;
+    return number;
+}
+
+static void take_name(struct found *f, const char *name)
+{
+    int64_t part = number_in(name, "scan-", "", f->parts);
+    int64_t shard = number_in(name, "shard-", ".record", f->shards);
+    if (part >= 0)
+        f->part[part] = 1;
+    if (shard >= 0)
+        f->shard[shard] = 1;
+    f->table |= strcmp(name, BL_STATE_SEQUENCES) == 0;
+    f->plan |= strcmp(name, BL_STATE_PLAN_FILE) == 0;
+}
+
+static int read_names(const char *folder, struct found *f, struct bl_error *e)
+{
+    DIR *directory = opendir(folder);
+    if (!directory)
+        return errno == ENOENT ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", folder);
+    struct dirent *entry;
+    errno = 0;
+    while ((entry = readdir(directory)))
+        take_name(f, entry->d_name);
+    int code = errno ? bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", folder) : BL_OK;
+    closedir(directory);
+    return code;
+}
+
+/* How many shards there will be, which the first task to pack writes down; 0 when none has. */
+static int count_shards(const struct bl_slurm *s, int64_t *shards, struct bl_error *e)
+{
+    struct bl_buffer path = {0}, text = {0};
+    struct bl_manifest draft = {0};
+    bool sound;
+    *shards = 0;
+    int code = bl_slurm_state_path(s, BL_STATE_DRAFT, &path, e);
+    if (!code && access(path.data, F_OK) == 0) {
+        code = bl_io_slurp(path.data, BL_MANIFEST_SIZE_MAX, &text, e);
+        if (!code)
+            code = bl_manifest_parse(&draft, text.data ? text.data : "", text.size, &sound, e);
+        if (!code)
+            *shards = bl_format_shards(&draft.format);
+        else
+            bl_error_prefix(e, "%s", path.data);
+    }
+    bl_manifest_free(&draft);
+    bl_buffer_free(&text);
+    bl_buffer_free(&path);
+    return code;
+}
+
+static void set_done(struct bl_slurm_stage *stage)
+{
+    for (int64_t i = 0; i < stage->tasks; i++)
+        stage->task[i].done = true;
+}
+
+static void settle_done(struct bl_slurm *s, const struct found *f)
+{
+    struct bl_slurm_stage *scan = &s->stage[BL_SLURM_SCAN], *pack = &s->stage[BL_SLURM_PACK];
+    for (int64_t i = 0; i < scan->tasks; i++)
+        scan->task[i].done = f->part[i];
+    for (int64_t i = 0; f->shards && i < pack->tasks; i++) {
+        struct bl_task task = {.set = true, .index = i, .count = pack->tasks};
+        int64_t begin, end;
+        bl_task_range(&task, f->shards, &begin, &end);
+        while (begin < end && f->shard[begin])
+            begin++;
+        pack->task[i].done = begin == end;
+    }
+    if (f->plan)
+        set_done(&s->stage[BL_SLURM_PLAN]);
+    if (f->plan || f->table || f->shards)
+        set_done(scan);
+    if (f->shards)
+        set_done(&s->stage[BL_SLURM_PLAN]);
+}
+
+static int look_at_state(struct bl_slurm *s, struct bl_error *e)
+{
+    struct found f = {.parts = s->tasks};
+    struct bl_buffer path = {0};
+    int code = count_shards(s, &f.shards, e);
+    f.part = calloc((size_t)f.parts, 1);
+    f.shard = calloc((size_t)f.shards + 1, 1);
+    if (!code && (!f.part || !f.shard))
+        code = bl_error_memory(e);
+    if (!code)
+        code = bl_slurm_state_path(s, "", &path, e);
+    if (!code)
+        code = read_names(path.data, &f, e);
+    if (!code)
+        settle_done(s, &f);
+    bl_buffer_free(&path);
+    free(f.part);
+    free(f.shard);
+    return code;
+}
+
+static bool is_older(const struct stat *a, const struct stat *b)
+{
+    return a->st_mtim.tv_sec != b->st_mtim.tv_sec ? a->st_mtim.tv_sec < b->st_mtim.tv_sec
+                                                  : a->st_mtim.tv_nsec < b->st_mtim.tv_nsec;
+}
+
+/* A mark that is older than the manifest is that of a dataset that was there before. */
+static int look_at_marks(struct bl_slurm *s, const struct stat *manifest, struct bl_error *e)
+{
+    struct bl_slurm_stage *verify = &s->stage[BL_SLURM_VERIFY];
+    struct bl_buffer path = {0};
+    int code = BL_OK;
+    for (int64_t i = 0; i < verify->tasks && !code; i++) {
+        struct stat mark;
+        bl_buffer_clear(&path);
+        bl_buffer_printf(&path, "%s/verified-%05d-of-%05d", s->folder, (int)i, (int)s->tasks);
+        code = bl_buffer_check(&path, e);
+        verify->task[i].done = !code && stat(path.data, &mark) == 0 && !is_older(&mark, manifest);
+    }
+    bl_buffer_free(&path);
+    return code;
+}
+
+bool bl_slurm_is_finished(const struct bl_slurm *s)
+{
+    struct bl_buffer path = {0};
+    bl_buffer_printf(&path, "%s/" BL_MANIFEST_FILE, s->dir);
+    bool finished = !path.failed && access(path.data, F_OK) == 0;
+    bl_buffer_free(&path);
+    return finished;
+}
+
+static int look_at_files(struct bl_slurm *s, struct bl_error *e)
+{
+    struct stat manifest;
+    struct bl_buffer path = {0};
+    bl_buffer_printf(&path, "%s/" BL_MANIFEST_FILE, s->dir);
+    int code = bl_buffer_check(&path, e);
+    bool finished = !code && stat(path.data, &manifest) == 0;
+    bl_buffer_free(&path);
+    if (code || !finished)
+        return code ? code : look_at_state(s, e);
+    for (int stage = 0; stage < BL_SLURM_VERIFY; stage++)
+        set_done(&s->stage[stage]);
+    return look_at_marks(s, &manifest, e);
+}
+
+/* --- under way -------------------------------------------------------------------------------------------------- */
+
+/* A line "pack 1234 1000" that submit.sh wrote: stage, job, offset. */
+static int take_job(struct bl_slurm *s, const char *line, size_t size, struct bl_error *e)
+{
+    struct bl_slurm_job job = {.stage = -1};
+    const char *id = memchr(line, ' ', size);
+    const char *offset = id ? memchr(id + 1, ' ', size - (size_t)(id + 1 - line)) : NULL;
+    for (int k = 0; offset && k < BL_SLURM_STAGES; k++) {
+        if (strlen(bl_slurm_stage_names[k]) == (size_t)(id - line) &&
+            strncmp(line, bl_slurm_stage_names[k], (size_t)(id - line)) == 0)
+            job.stage = k;
+    }
+    if (job.stage < 0 || !bl_text_to_int(id + 1, (size_t)(offset - id - 1), 1, INT64_MAX, &job.id) ||
+        !bl_text_to_int(offset + 1, (size_t)(line + size - offset - 1), 0, BL_TASKS_MAX, &job.offset))
+        return bl_error_set(e, BL_EFAIL, "%s/jobs has the line \"%.*s\", which is no job: remove it", s->folder,
+                            (int)size, line);
+    struct bl_slurm_job *more = realloc(s->job, (size_t)(s->jobs + 1) * sizeof *more);
+    if (!more)
+        return bl_error_memory(e);
+    s->job = more;
+    s->job[s->jobs++] = job;
+    return BL_OK;
+}
+
+static int read_jobs(struct bl_slurm *s, struct bl_error *e)
+{
+    struct bl_buffer path = {0}, text = {0};
+    const char *line;
+    size_t at = 0, size;
+    int code = bl_slurm_path(s, "jobs", &path, e);
+    if (!code && access(path.data, F_OK) == 0)
+        code = bl_io_slurp(path.data, JOBS_MAX, &text, e);
+    while (!code && bl_text_next_line(text.data ? text.data : "", text.size, &at, &line, &size))
+        code = take_job(s, line, size, e);
+    bl_buffer_free(&text);
+    bl_buffer_free(&path);
+    return code;
+}
+
+/* What the states of squeue tell: those of jobs that are over, or about to be, are not among them. */
+static bool is_queued(const char *state)
+{
+    static const char *const states[] = {"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT"};
+    bool is = false;
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        is |= strcmp(state, states[i]) == 0;
+    return is;
+}
+
+static bool is_running(const char *state)
+{
+    static const char *const states[] = {"RUNNING",  "CONFIGURING", "SUSPENDED", "STOPPED",
+                                         "RESIZING", "SIGNALING",   "STAGE_OUT"};
+    bool is = false;
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        is |= strcmp(state, states[i]) == 0;
+    return is;
+}
+
+/* A line "1234_5 PENDING JobHeldUser"; others are warnings, or jobs of somebody else. */
+static int take_entry(struct bl_slurm *s, char *line, struct bl_error *e)
+{
+    char *rest = line, *element = strsep(&rest, " ");
+    const char *state = rest ? strsep(&rest, " ") : "", *reason = rest ? rest : "";
+    const char *id = strsep(&element, "_");
+    struct bl_slurm_entry entry = {.job = -1, .element = -1, .queued = is_queued(state)};
+    int64_t number;
+    if ((!entry.queued && !is_running(state)) || !bl_text_to_int(id, strlen(id), 1, INT64_MAX, &number) ||
+        (element && !bl_text_to_int(element, strlen(element), 0, BL_TASKS_MAX, &entry.element)))
+        return BL_OK;
+    for (int64_t j = 0; j < s->jobs && entry.job < 0; j++)
+        entry.job = s->job[j].id == number ? j : -1;
+    if (entry.job < 0)
+        return BL_OK;
+    entry.held = strcmp(state, "SPECIAL_EXIT") == 0 || strcasestr(reason, "held");
+    entry.cancel = strcmp(reason, "DependencyNeverSatisfied") == 0; /* it would wait for ever */
+    struct bl_slurm_entry *more = realloc(s->entry, (size_t)(s->entries + 1) * sizeof *more);
+    if (!more)
+        return bl_error_memory(e);
+    s->entry = more;
+    s->entry[s->entries++] = entry;
+    return BL_OK;
+}
+
+/* One job that is not known any more, when it is all that is asked for, is an error to squeue. */
+static int check_squeue(const struct bl_buffer *said, int status, struct bl_error *e)
+{
+    const char *text = said->data ? said->data : "";
+    if (status == 0 || strstr(text, "Invalid job id"))
+        return BL_OK;
+    return bl_error_set(e, BL_EFAIL, "squeue cannot tell what is under way: %.*s", (int)strcspn(text, "\n"), text);
+}
+
+static int ask_squeue(struct bl_slurm *s, struct bl_error *e)
+{
+    struct bl_buffer ids = {0}, said = {0};
+    int status = 0;
+    for (int64_t j = 0; j < s->jobs; j++) {
+        bl_buffer_text(&ids, j ? "," : "");
+        bl_buffer_int(&ids, s->job[j].id);
+    }
+    int code = bl_buffer_check(&ids, e);
+    const char *argv[] = {"squeue", "-h", "-r", "-t", "all", "-o", "%i %T %r", "-j", ids.data, NULL};
+    if (!code)
+        code = bl_process_run(argv, &said, &status, e);
+    if (!code)
+        code = check_squeue(&said, status, e);
+    char *rest = said.data, *line;
+    while (!code && status == 0 && (line = strsep(&rest, "\n")))
+        code = take_entry(s, line, e);
+    bl_buffer_free(&said);
+    bl_buffer_free(&ids);
+    return code;
+}
+
+/* --- what follows ----------------------------------------------------------------------------------------------- */
+
+/* A job that waits goes on, unless it waits for what is done anew before it. */
+static void settle_entries(struct bl_slurm *s, int stage, bool anew)
+{
+    for (int64_t i = 0; i < s->entries; i++) {
+        struct bl_slurm_entry *entry = &s->entry[i];
+        struct bl_slurm_job *job = &s->job[entry->job];
+        int64_t task = job->offset + (entry->element < 0 ? 0 : entry->element);
+        if (job->stage != stage || task >= s->stage[stage].tasks)
+            continue;
+        entry->cancel |= entry->queued && anew;
+        if (entry->cancel)
+            continue;
+        job->goes_on = true;
+        s->stage[stage].task[task].queued |= entry->queued;
+        s->stage[stage].task[task].held |= entry->held;
+        s->stage[stage].task[task].running |= !entry->queued;
+    }
+}
+
+static void settle(struct bl_slurm *s)
+{
+    bool anew = false;
+    for (int k = 0; k < BL_SLURM_STAGES; k++) {
+        struct bl_slurm_stage *stage = &s->stage[k];
+        bool any = false;
+        settle_entries(s, k, anew);
+        for (int64_t i = 0; i < stage->tasks; i++) {
+            struct bl_slurm_task *task = &stage->task[i];
+            task->submit = !task->done && !task->queued && !task->running;
+            any |= task->submit;
+        }
+        anew |= any;
+    }
+}
+
+int bl_slurm_look(struct bl_slurm *s, bool *blind, struct bl_error *e)
+{
+    int code = BL_OK;
+    for (int k = 0; k < BL_SLURM_STAGES && !code; k++) {
+        struct bl_slurm_stage *stage = &s->stage[k];
+        stage->tasks = bl_slurm_is_array(k) ? s->tasks : 1;
+        stage->task = calloc((size_t)stage->tasks, sizeof *stage->task);
+        code = stage->task ? BL_OK : bl_error_memory(e);
+    }
+    if (!code)
+        code = look_at_files(s, e);
+    if (!code)
+        code = read_jobs(s, e);
+    *blind = s->jobs && !bl_process_found("squeue");
+    if (!code && s->jobs && !*blind)
+        code = ask_squeue(s, e);
+    if (!code)
+        settle(s);
+    return code;
+}

@@ -1,0 +1,588 @@
+# bload slurm: the scripts that it writes, what it submits in every state of a chain, and what the scripts do, under stand-ins for
+# Slurm's commands. tests/slurm has the real ones.
+# shellcheck shell=bash disable=SC2317
+
+# tool NAME: an executable of that name in a PATH of the test's own, from the text on stdin.
+tool() {
+    mkdir -p "$SCRATCH/bin"
+    cat >"$SCRATCH/bin/$1"
+    chmod +x "$SCRATCH/bin/$1"
+}
+
+# Stand-ins: sbatch notes how it was called and gives numbers; squeue says what lies in $SCRATCH/queue. Neither knows more.
+cluster() {
+    export PATH=$SCRATCH/bin:/usr/bin:/bin SCRATCH
+    tool sbatch <<'END'
+#!/bin/bash
+number=$(($(cat "$SCRATCH/number" 2>/dev/null || echo 100) + 1))
+[ ! -e "$SCRATCH/full-at-$number" ] || { echo 'sbatch: error: QOSMaxSubmitJobPerUserLimit' >&2; exit 1; }
+echo $number >"$SCRATCH/number"
+words=()
+for word; do
+    case $word in
+    --parsable | --kill-on-invalid-dep=yes) words+=("${word:2:1}") ;;
+    */*.sh) words+=("${word##*/}") ;;
+    *) words+=("$word") ;;
+    esac
+done
+echo "$number: ${words[*]}" >>"$SCRATCH/calls"
+echo $number
+END
+    tool squeue <<'END'
+#!/bin/sh
+echo "squeue $*" >>"$SCRATCH/asked"
+cat "$SCRATCH/queue" 2>/dev/null
+exit "$(cat "$SCRATCH/squeue-status" 2>/dev/null || echo 0)"
+END
+    tool scancel <<'END'
+#!/bin/sh
+echo "scancel $*" >>"$SCRATCH/calls"
+END
+    tool scontrol <<'END'
+#!/bin/sh
+echo "scontrol $*" >>"$SCRATCH/asked"
+case $1 in show) cat "$SCRATCH/configuration" ;; esac
+END
+    echo 'MaxArraySize            = 1001' >"$SCRATCH/configuration"
+}
+
+# Three clips, each a shard of its own, and the file that packs them.
+clips() {
+    mkdir -p clips
+    for name in a b c; do ln -sf "$(fixture h264-1.mp4)" clips/$name.mp4; done
+    printf 'sources: [clips]\nT: longest\nsize: 16x16\nshard-size: 1K\n' >set.yaml
+}
+
+# What is called is what stands on stdin, and is forgotten.
+calls_are() {
+    touch "$SCRATCH/calls"
+    diff -u --label expected --label calls - "$SCRATCH/calls"
+    rm "$SCRATCH/calls"
+}
+
+submit() {
+    expect 0 bload slurm -c set.yaml -o out --tasks 3 --submit
+}
+
+# A dataset in the making that has all its shards but those named, as pack --task leaves it.
+packed_without() {
+    bload pack -q -c set.yaml -o whole
+    mkdir -p out/.bload
+    cp whole/manifest.json out/.bload/draft.json
+    for shard in 0 1 2; do
+        [[ " $* " = *" $shard "* ]] || touch out/.bload/shard-0000000$shard.record
+    done
+}
+
+test_a_chain_is_written_and_submitted_in_order() {
+    cluster
+    clips
+    expect 0 bload slurm -c set.yaml -o out --tasks 3
+    err_has "bload: scan        3 tasks: 3 to submit"
+    err_has "bload: plan        1 task:  1 to submit"
+    err_has "bload: sh $PWD/out.slurm/submit.sh submits them, or this command with --submit"
+    out_is </dev/null
+    is 'configuration finish.sh lock logs pack.sh plan.sh scan.sh submit.sh task.sh verify.sh' "$(files out.slurm | xargs)"
+    [ ! -e "$SCRATCH/calls" ] || fail "submitted without being asked"
+    submit
+    calls_are <<'END'
+101: p k --array=0-2 scan.sh 0
+102: p k --dependency=afterok:101 plan.sh 0
+103: p k --dependency=afterok:102 --array=0-2 pack.sh 0
+104: p k --dependency=afterok:103 finish.sh 0
+105: p k --dependency=afterok:104 --array=0-2 verify.sh 0
+END
+    diff - out.slurm/jobs <<'END'
+scan 101 0
+plan 102 0
+pack 103 0
+finish 104 0
+verify 105 0
+END
+    err_has 'submitted pack: job 103'
+    err_has "bload: bload status out tells how it goes; logs are in $PWD/out.slurm/logs"
+    [ ! -e out ] || fail "the dataset's directory was touched"
+}
+
+test_scripts_are_what_shells_and_sbatch_read() {
+    cluster
+    clips
+    mkdir -p "it's a \"%a\" #1 \$HOME"
+    cd "it's a \"%a\" #1 \$HOME" || exit
+    mv ../set.yaml "../clips" .
+    mv set.yaml "set it's.yaml"
+    expect 0 bload slurm -c "set it's.yaml" -o "./an out/" --tasks 3 --submit -- -p gpu -t 1:00:00 '--comment=a "b" # \c'
+    for script in 'an out.slurm'/*.sh; do
+        sh -n "$script"
+        ! command -v shellcheck >/dev/null || (cd 'an out.slurm' && shellcheck -x -S warning "${script##*/}")
+        case $script in
+        *submit.sh | *task.sh) ;;
+        *) grep -qFx '#SBATCH -p gpu -t 1:00:00 "--comment=a \"b\" # \\c"' "$script" ;;
+        esac
+    done
+    quoted=${PWD//%/%%}
+    grep -qFx "#SBATCH \"--output=${quoted//\"/\\\"}/an out.slurm/logs/pack-%A_%a.log\"" 'an out.slurm/pack.sh'
+    grep -qFx "#SBATCH \"--output=${quoted//\"/\\\"}/an out.slurm/logs/plan-%j.log\"" 'an out.slurm/plan.sh'
+    grep -q '^101 scan\|^105: .*verify.sh 0' "$SCRATCH/calls"
+    # What the scripts call has the names unchanged.
+    tool stand-in <<'END'
+#!/bin/sh
+printf '<%s>' "$@" >"$SCRATCH/arguments"
+END
+    sed -i "s|^program=.*|program='$SCRATCH/bin/stand-in'|" 'an out.slurm/task.sh'
+    (cd / && SLURM_ARRAY_JOB_ID=7 SLURM_ARRAY_TASK_ID=2 SLURM_CPUS_ON_NODE=5 sh "$OLDPWD/an out.slurm/scan.sh" 0) 2>"$ERR"
+    is "<scan><-c><set it's.yaml><--task><2/3><-j><5><-o><$PWD/an out>" "$(cat "$SCRATCH/arguments")"
+}
+
+test_paths_that_slurm_cannot_log_to() {
+    clips
+    expect 2 bload slurm -c set.yaml -o 'a\b' --tasks 3
+    err_has "a\\b.slurm: Slurm cannot write logs where a name holds a backslash or control character"
+    expect 2 bload slurm -c set.yaml -o $'a\nb' --tasks 3
+    is 'clips clips/a.mp4 clips/b.mp4 clips/c.mp4 set.yaml' "$(files . | xargs)"
+}
+
+test_options_that_are_the_chains_own() {
+    clips
+    for word in --array=0-3 --arr=1 -a -a1 --dependency=afterok:3 -d --wrap=true --parsable --wait -W --clusters=b -M --test-only; do
+        expect 2 bload slurm -c set.yaml -o out --tasks 3 -- $word
+        err_is <<<"bload: slurm: $word is the chain's own: leave it out"
+    done
+    expect 2 bload slurm -c set.yaml -o out --tasks 3 -- -p ''
+    err_has "sbatch's option \"\" cannot be said in a script"
+    expect 2 bload slurm -c set.yaml -o out --tasks 3 clips
+    err_is <<<"bload: slurm: clips: sources are named in the YAML file, and sbatch's options stand behind --"
+    expect 0 bload slurm -q -c set.yaml -o out --tasks 3 -- --hold --wait-all-nodes=1 --account=a -A b
+}
+
+test_mistakes_are_told_at_once() {
+    clips
+    expect 2 bload slurm -o out --tasks 3
+    err_is <<<'bload: slurm: -c FILE.yaml must be given: what to pack, and how'
+    expect 2 bload slurm -c set.yaml --tasks 3
+    err_is <<<"bload: slurm: -o DIR must be given: the dataset's directory"
+    expect 2 bload slurm -c set.yaml -o out
+    err_is <<<'bload: slurm: --tasks N must be given: into how many tasks the work is divided'
+    expect 2 bload slurm -c set.yaml -o out --tasks 0
+    expect 2 bload slurm -c absent.yaml -o out --tasks 3
+    # refuse STATUS MESSAGE, with the file's text on stdin.
+    refuse() {
+        cat >bad.yaml
+        expect "$1" bload slurm -c bad.yaml -o out --tasks 3
+        err_has "$2"
+    }
+    refuse 2 'bad.yaml:1:1: unknown key "sise"' <<<'sise: 5x5'
+    refuse 2 'slurm: -T must be given' <<<'sources: [clips]'
+    refuse 2 'bad.yaml names no sources' <<<'T: 5'
+    refuse 2 'absent: No such file or directory' <<<'{sources: [absent], T: 5}'
+    mkdir empty
+    refuse 1 'no inputs' <<<'{sources: [empty], T: 5}'
+    refuse 2 'a job has no standard input to pack' <<<'{sources: [-], T: 5, kind: text}'
+    refuse 2 '--encode jpeg or --compress, not both' <<<'{sources: [clips], T: 5, encode: jpeg, compress: zstd}'
+    refuse 2 'the chain scans and plans by itself' <<<'{sources: [clips], T: 5, sequences: a.tsv}'
+    [ ! -e out.slurm ] || fail "something was written"
+}
+
+test_arrays_are_as_large_as_the_cluster_takes() {
+    cluster
+    clips
+    printf 'MaxArraySize            = 4\nSchedulerParameters     = defer\n' >"$SCRATCH/configuration"
+    expect 0 bload slurm -q -c set.yaml -o out --tasks 10 --at-once 2 --submit
+    calls_are <<'END'
+101: p k --array=0-3%2 scan.sh 0
+102: p k --array=0-3%2 scan.sh 4
+103: p k --array=0-1%2 scan.sh 8
+104: p k --dependency=afterok:101,afterok:102,afterok:103 plan.sh 0
+105: p k --dependency=afterok:104 --array=0-3%2 pack.sh 0
+106: p k --dependency=afterok:104 --array=0-3%2 pack.sh 4
+107: p k --dependency=afterok:104 --array=0-1%2 pack.sh 8
+108: p k --dependency=afterok:105,afterok:106,afterok:107 finish.sh 0
+109: p k --dependency=afterok:108 --array=0-3%2 verify.sh 0
+110: p k --dependency=afterok:108 --array=0-3%2 verify.sh 4
+111: p k --dependency=afterok:108 --array=0-1%2 verify.sh 8
+END
+    # Element 1 of the second array is task 5 in the queue, and in the script.
+    printf '102_1 RUNNING None\n' >"$SCRATCH/queue"
+    expect 0 bload slurm -q -c set.yaml -o out --tasks 10 --array-size 6 --submit
+    grep -qx '112: p k --array=0-4 scan.sh 0' "$SCRATCH/calls"
+    grep -qx '113: p k --array=0-3 scan.sh 6' "$SCRATCH/calls"
+    grep -qx '114: p k --dependency=afterany:102,afterok:112,afterok:113 plan.sh 0' "$SCRATCH/calls"
+    rm -r out.slurm "$SCRATCH/queue" "$SCRATCH/calls"
+    printf 'MaxArraySize            = 1001\nSchedulerParameters     = defer,max_array_tasks=2\n' >"$SCRATCH/configuration"
+    submit
+    grep -qx '.*: p k --array=0-1 scan.sh 0' "$SCRATCH/calls"
+    grep -qx '.*: p k --array=0 scan.sh 2' "$SCRATCH/calls"
+    rm -r out.slurm
+    echo 'MaxArraySize            = 0' >"$SCRATCH/configuration"
+    expect 1 bload slurm -c set.yaml -o out --tasks 3
+    err_has 'this cluster takes no job arrays (MaxArraySize is 0)'
+}
+
+test_what_is_done_is_not_submitted() {
+    cluster
+    clips
+    mkdir -p out/.bload
+    touch out/.bload/scan-00001 out/.bload/scan-00002.part-x out/.bload/scan-task-00000
+    submit
+    calls_are <<'END'
+101: p k --array=0,2 scan.sh 0
+102: p k --dependency=afterok:101 plan.sh 0
+103: p k --dependency=afterok:102 --array=0-2 pack.sh 0
+104: p k --dependency=afterok:103 finish.sh 0
+105: p k --dependency=afterok:104 --array=0-2 verify.sh 0
+END
+    touch out/.bload/sequences.tsv
+    submit
+    calls_are <<'END'
+106: p k plan.sh 0
+107: p k --dependency=afterok:106 --array=0-2 pack.sh 0
+108: p k --dependency=afterok:107 finish.sh 0
+109: p k --dependency=afterok:108 --array=0-2 verify.sh 0
+END
+    touch out/.bload/plan.safetensors
+    submit
+    calls_are <<'END'
+110: p k --array=0-2 pack.sh 0
+111: p k --dependency=afterok:110 finish.sh 0
+112: p k --dependency=afterok:111 --array=0-2 verify.sh 0
+END
+    rm -r out
+    packed_without 1
+    submit
+    err_has 'bload: pack        3 tasks: 2 done, 1 to submit'
+    calls_are <<'END'
+113: p k --array=1 pack.sh 0
+114: p k --dependency=afterok:113 finish.sh 0
+115: p k --dependency=afterok:114 --array=0-2 verify.sh 0
+END
+    touch out/.bload/shard-00000001.record
+    submit
+    calls_are <<'END'
+116: p k finish.sh 0
+117: p k --dependency=afterok:116 --array=0-2 verify.sh 0
+END
+    rm -r out
+    mv whole out
+    touch out.slurm/verified-00001-of-00003 out.slurm/verified-00000-of-00004
+    submit
+    calls_are <<'END'
+118: p k --array=0,2 verify.sh 0
+END
+    touch out.slurm/verified-00000-of-00003 out.slurm/verified-00002-of-00003
+    submit
+    err_has 'bload: out is complete and verified: there is nothing to submit'
+    calls_are </dev/null
+    # Marks of a dataset that was there before say nothing of this one.
+    touch -d tomorrow out/manifest.json
+    submit
+    calls_are <<'END'
+119: p k --array=0-2 verify.sh 0
+END
+}
+
+test_a_share_of_several_shards_is_done_when_all_are() {
+    cluster
+    clips
+    packed_without 2
+    expect 0 bload slurm -c set.yaml -o out --tasks 2 --submit
+    err_has 'bload: pack        2 tasks: 1 done, 1 to submit'
+    grep -q '101: p k --array=1 pack.sh 0' "$SCRATCH/calls"
+    rm -r out.slurm
+    # More tasks than shards: who has none is done.
+    expect 0 bload slurm -c set.yaml -o out --tasks 5
+    err_has 'bload: pack        5 tasks: 4 done, 1 to submit'
+}
+
+test_what_is_under_way_goes_on() {
+    cluster
+    clips
+    submit
+    rm "$SCRATCH/calls"
+    queue='101_0 RUNNING None
+101_1 PENDING Resources
+101_2 PENDING JobHeldUser
+102 PENDING Dependency
+103_0 PENDING Dependency
+103_1 PENDING Dependency
+103_2 PENDING Dependency
+104 PENDING Dependency
+105_0 PENDING Dependency
+105_1 PENDING Dependency
+105_2 PENDING Dependency'
+    echo "$queue" >"$SCRATCH/queue"
+    submit
+    err_has 'bload: scan        3 tasks: 1 running, 2 in the queue, 1 of them held (scontrol release)'
+    err_has 'bload: there is nothing to submit: 11 tasks are under way (bload status out)'
+    calls_are </dev/null
+    is 'squeue -h -r -t all -o %i %T %r -j 101,102,103,104,105' "$(grep squeue "$SCRATCH/asked")"
+    # A task that failed is submitted anew, and so is all that waited for it; what was to come is cancelled.
+    sed 's/101_1 PENDING/101_1 FAILED/' <<<"$queue" >"$SCRATCH/queue"
+    submit
+    err_has 'bload: plan        1 task:  1 to submit'
+    calls_are <<'END'
+scancel 102
+scancel 103_[0-2]
+scancel 104
+scancel 105_[0-2]
+106: p k --array=1 scan.sh 0
+107: p k --dependency=afterany:101,afterok:106 plan.sh 0
+108: p k --dependency=afterok:107 --array=0-2 pack.sh 0
+109: p k --dependency=afterok:108 finish.sh 0
+110: p k --dependency=afterok:109 --array=0-2 verify.sh 0
+END
+    is 'scan 101 0' "$(head -n 1 out.slurm/jobs)"
+    is 6 "$(wc -l <out.slurm/jobs)"
+    # Of two jobs that share the stage, each has its own elements.
+    printf '%s\n' '101_0 RUNNING None' '101_2 COMPLETING None' '106_1 CONFIGURING None' '107 PENDING DependencyNeverSatisfied' \
+        '9_9 RUNNING None' 'slurm_load_jobs warning: something' >"$SCRATCH/queue"
+    submit
+    calls_are <<'END'
+scancel 107
+111: p k --array=2 scan.sh 0
+112: p k --dependency=afterany:101,afterany:106,afterok:111 plan.sh 0
+113: p k --dependency=afterok:112 --array=0-2 pack.sh 0
+114: p k --dependency=afterok:113 finish.sh 0
+115: p k --dependency=afterok:114 --array=0-2 verify.sh 0
+END
+}
+
+test_a_finish_waits_for_packing_that_goes_on() {
+    cluster
+    clips
+    packed_without 1
+    mkdir out.slurm
+    printf 'pack 50 0\nfinish 51 0\n' >out.slurm/jobs
+    printf '50_0 PENDING Priority\n50_1 RUNNING None\n51 CANCELLED None\n' >"$SCRATCH/queue"
+    submit
+    err_has 'bload: pack        3 tasks: 2 done, 1 running'
+    calls_are <<'END'
+101: p k --dependency=afterany:50 finish.sh 0
+102: p k --dependency=afterok:101 --array=0-2 verify.sh 0
+END
+}
+
+test_a_queue_that_cannot_be_asked() {
+    cluster
+    clips
+    submit
+    rm "$SCRATCH/calls"
+    # A single job that Slurm has forgotten is an error to squeue, and none here.
+    echo 1 >"$SCRATCH/squeue-status"
+    echo 'slurm_load_jobs error: Invalid job id specified' >"$SCRATCH/queue"
+    submit
+    grep -q 'scan.sh' "$SCRATCH/calls"
+    rm "$SCRATCH/calls"
+    echo 'slurm_load_jobs error: Unable to contact slurm controller (connect failure)' >"$SCRATCH/queue"
+    expect 1 bload slurm -c set.yaml -o out --tasks 3 --submit
+    err_has 'squeue cannot tell what is under way: slurm_load_jobs error: Unable to contact slurm controller'
+    [ ! -e "$SCRATCH/calls" ] || fail "submitted blindly"
+    rm "$SCRATCH/bin/squeue"
+    PATH=$SCRATCH/bin expect 0 "$BLOAD" slurm -c set.yaml -o out --tasks 3
+    err_has 'there is no squeue here: jobs that were submitted before are taken to be over'
+    echo 'pack x 3' >out.slurm/jobs
+    expect 1 bload slurm -c set.yaml -o out --tasks 3
+    err_has 'out.slurm/jobs has the line "pack x 3", which is no job: remove it'
+}
+
+test_a_submission_that_stops_halfway_goes_on() {
+    cluster
+    clips
+    touch "$SCRATCH/full-at-103"
+    expect 1 bload slurm -c set.yaml -o out --tasks 3 --submit
+    err_has 'QOSMaxSubmitJobPerUserLimit'
+    err_has 'submit.sh ended with status 1: what it has submitted goes on, and the same command submits the rest'
+    rm "$SCRATCH/full-at-103" "$SCRATCH/calls"
+    printf '101_0 RUNNING None\n101_1 RUNNING None\n101_2 RUNNING None\n102 PENDING Dependency\n' >"$SCRATCH/queue"
+    # The script that has been run is no script to run again.
+    status=0
+    sh out.slurm/submit.sh 2>"$ERR" || status=$?
+    is 1 $status
+    err_has 'This was submitted before.'
+    submit
+    calls_are <<'END'
+103: p k --dependency=afterok:102 --array=0-2 pack.sh 0
+104: p k --dependency=afterok:103 finish.sh 0
+105: p k --dependency=afterok:104 --array=0-2 verify.sh 0
+END
+    rm "$SCRATCH/bin/sbatch" "$SCRATCH/queue"
+    PATH=$SCRATCH/bin:/bin expect 1 env -i "PATH=$SCRATCH/bin" "$BLOAD" slurm -c set.yaml -o out --tasks 3 --submit
+    err_has "there is no sbatch here: on a machine that submits jobs, run sh $PWD/out.slurm/submit.sh"
+}
+
+test_another_chain_is_refused() {
+    cluster
+    clips
+    submit
+    # Nothing is begun yet: whoever thinks again may.
+    expect 0 bload slurm -q -c set.yaml -o out --tasks 4
+    mkdir -p out/.bload
+    expect 2 bload slurm -c set.yaml -o out --tasks 3
+    err_has "out.slurm holds a chain of another configuration: tasks is \"4\" there, not \"3\""
+    sed -i 's/16x16/32x32/' set.yaml
+    expect 2 bload slurm -c set.yaml -o out --tasks 4
+    err_has 'size is "16x16" there, not "32x32"'
+    rm -r out.slurm
+    expect 0 bload slurm -q -c set.yaml -o out --tasks 4
+    # What was begun by hand is asked, too.
+    rm -r out.slurm
+    printf 'tasks: 7\ninputs: 3 (0)\nsize: 32x32\n' >out/.bload/scan.configuration
+    expect 2 bload slurm -c set.yaml -o out --tasks 4
+    err_has 'out is being scanned in 7 tasks: give --tasks 7, or choose another directory'
+    expect 0 bload slurm -q -c set.yaml -o out --tasks 7
+    sed -i 's/32x32/64x64/' set.yaml
+    rm -r out.slurm
+    expect 2 bload slurm -c set.yaml -o out --tasks 7
+    err_has '32x32'
+}
+
+test_a_dataset_that_is_complete() {
+    cluster
+    clips
+    bload pack -q -c set.yaml -o out
+    sed 's/16x16/32x32/' set.yaml >other.yaml
+    expect 2 bload slurm -c other.yaml -o out --tasks 3
+    err_has 'out holds a dataset of another configuration: size is "16x16" there, not "32x32"'
+    # It can be verified when its inputs are gone.
+    mv clips elsewhere
+    expect 0 bload slurm -c set.yaml -o out --tasks 3 --submit
+    err_has 'bload: out is complete; whether it is of set.yaml cannot be told: clips: No such file or directory'
+    calls_are <<'END'
+101: p k --array=0-2 verify.sh 0
+END
+    # What is lacking in it is told again.
+    mv elsewhere clips
+    rm -r out out.slurm
+    echo nothing >clips/broken.mp4
+    expect 3 bload pack -q -c set.yaml -o out
+    mkdir out.slurm
+    touch out.slurm/verified-00000-of-00001
+    expect 0 bload slurm -c set.yaml -o out --tasks 1
+    err_has 'bload: out is complete and verified: there is nothing to submit'
+    err_has 'bload: 1 input skipped, 0 failed: out/sequences.tsv names them'
+}
+
+# --- what the scripts do --------------------------------------------------------------------------------------------
+
+# A chain whose program is the script on stdin.
+chain_of() {
+    cluster
+    clips
+    bload slurm -q -c set.yaml -o out --tasks 3
+    tool stand-in
+    sed -i "s|^program=.*|program='$SCRATCH/bin/stand-in'|" out.slurm/task.sh
+    export SLURM_JOB_ID=42 SLURM_ARRAY_JOB_ID=40 SLURM_ARRAY_TASK_ID=1
+}
+
+test_tasks_follow_the_allocation() {
+    chain_of <<'END'
+#!/bin/sh
+echo "$@"
+END
+    is "pack -c set.yaml --task 1/3 -j 1 -o $PWD/out" "$(sh out.slurm/pack.sh 0 2>/dev/null)"
+    is "pack -c set.yaml --task 2/3 -j 4 -o $PWD/out" "$(SLURM_CPUS_ON_NODE=4 sh out.slurm/pack.sh 1 2>/dev/null)"
+    export SLURM_CPUS_ON_NODE=8 SLURM_CPUS_PER_TASK=4
+    is "pack -c set.yaml --task 1/3 -j 4 --memory 900M -o $PWD/out" \
+        "$(SLURM_MEM_PER_NODE=1000 sh out.slurm/pack.sh 0 2>/dev/null)"
+    is "pack -c set.yaml --task 1/3 -j 4 --memory 1440M -o $PWD/out" \
+        "$(SLURM_MEM_PER_CPU=200 sh out.slurm/pack.sh 0 2>/dev/null)"
+    is "scan -c set.yaml --task 1/3 -j 4 -o $PWD/out" "$(sh out.slurm/scan.sh 0 2>/dev/null)"
+    is "plan -c set.yaml $PWD/out" "$(sh out.slurm/plan.sh 0 2>/dev/null)"
+    is "finish $PWD/out" "$(sh out.slurm/finish.sh 0 2>/dev/null)"
+    is "verify --task 1/3 -j 4 $PWD/out" "$(sh out.slurm/verify.sh 0 2>/dev/null)"
+    [ -e out.slurm/verified-00001-of-00003 ]
+    echo 'memory: 1G' >>set.yaml
+    rm -r out.slurm
+    bload slurm -q -c set.yaml -o out --tasks 3
+    ! grep -q memory out.slurm/pack.sh || fail "the file's --memory is overruled"
+}
+
+test_status_3_is_success_with_a_word() {
+    chain_of <<'END'
+#!/bin/sh
+exit "$(cat "$SCRATCH/status")"
+END
+    echo 3 >"$SCRATCH/status"
+    expect 0 sh out.slurm/finish.sh 0
+    err_has 'done, but some inputs could not be used, or not wholly (status 3)'
+    for status in 1 2 130; do
+        echo $status >"$SCRATCH/status"
+        expect $status sh out.slurm/verify.sh 0
+        err_has "failed with status $status"
+    done
+    [ ! -e out.slurm/verified-00001-of-00003 ] || fail "a mark of what failed"
+}
+
+# signalled SIGNAL [to-both]: runs pack.sh until its program is at work, and sends the signal, as Slurm does; sets status.
+signalled() {
+    local pid
+    rm -f "$SCRATCH/at-work" "$SCRATCH/asked"
+    status=0
+    sh out.slurm/pack.sh 0 2>"$ERR" >"$OUT" &
+    pid=$!
+    for ((i = 0; i < 100; i++)); do
+        [ ! -s "$SCRATCH/at-work" ] || break
+        sleep 0.1
+    done
+    kill -s "$1" "$pid"
+    [ $# = 1 ] || kill -s "$1" "$(cat "$SCRATCH/at-work")"
+    wait "$pid" || status=$?
+}
+
+at_work() {
+    chain_of <<'END'
+#!/bin/bash
+signals=0
+trap 'signals=$((signals + 1)); echo TERM; [ $signals = 1 ] || exit 99' TERM
+echo $$ >"$SCRATCH/at-work"
+for ((i = 0; i < 100 && signals == 0; i++)); do sleep 0.1; done
+[ ! -e "$SCRATCH/finish-something" ] || { mkdir -p out/.bload; mktemp out/.bload/shard-XXXXXX; }
+sleep 0.5
+[ ! -e "$SCRATCH/end-well" ] || exit 0
+trap - TERM
+kill -TERM $$
+END
+}
+
+test_at_the_time_limit_a_task_goes_back_to_the_queue() {
+    at_work
+    signalled USR1
+    is 'scontrol requeue incomplete 40_1' "$(cat "$SCRATCH/asked")"
+    is TERM "$(cat "$OUT")"
+    is 1 $status
+    err_has 'ended by USR1; goes back to the queue, unless Slurm has ended the job'
+    # The third time without anything finished is the last.
+    export SLURM_RESTART_COUNT=2
+    signalled USR1
+    is 1 $status
+    [ ! -e "$SCRATCH/asked" ] || fail "requeued for ever"
+    err_has 'nothing was finished since the last start: give more --time, or make smaller shards'
+    touch "$SCRATCH/finish-something"
+    signalled USR1
+    is 'scontrol requeue incomplete 40_1' "$(cat "$SCRATCH/asked")"
+    export SLURM_RESTART_COUNT=100
+    signalled USR1
+    [ ! -e "$SCRATCH/asked" ] || fail "requeued for ever"
+    err_has 'for the hundredth time'
+    # Who is done when the signal comes is done.
+    touch "$SCRATCH/end-well"
+    signalled USR1
+    is 0 $status
+    [ ! -e "$SCRATCH/asked" ] || fail "requeued though done"
+}
+
+test_preemption_and_cancelling() {
+    at_work
+    # Slurm tells all processes of a job: bload must not be told twice, which would end it without tidying up.
+    signalled TERM both
+    is TERM "$(cat "$OUT")"
+    is 1 $status
+    is 'scontrol requeue incomplete 40_1' "$(cat "$SCRATCH/asked")"
+    # Or the script alone. Preempted early and often is no fault of the task's.
+    export SLURM_RESTART_COUNT=100
+    signalled TERM
+    is TERM "$(cat "$OUT")"
+    is 'scontrol requeue incomplete 40_1' "$(cat "$SCRATCH/asked")"
+    unset SLURM_ARRAY_JOB_ID
+    signalled TERM
+    is 'scontrol requeue incomplete 42' "$(cat "$SCRATCH/asked")"
+}

@@ -1,0 +1,61 @@
+#include "base/process.h"
+
+#include <string.h>
+
+#include "unit.h"
+
+static int run(const char *script, struct bl_buffer *out, int *status)
+{
+    const char *argv[] = {"sh", "-c", script, NULL};
+    return bl_process_run(argv, out, status, NULL);
+}
+
+START_TEST(what_it_says_and_how_it_ends)
+{
+    struct bl_buffer out = {0};
+    int status = -1;
+    ck_assert_int_eq(run("echo one; echo two >&2; read x || echo nothing; exit 5", &out, &status), BL_OK);
+    ck_assert_str_eq(out.data, "one\ntwo\nnothing\n");
+    ck_assert_int_eq(status, 5);
+    ck_assert_int_eq(run("kill -TERM $$", &out, &status), BL_OK);
+    ck_assert_int_eq(status, 143);
+    ck_assert_int_eq(run("exit 0", NULL, &status), BL_OK);
+    ck_assert_int_eq(status, 0);
+    bl_buffer_free(&out);
+}
+END_TEST
+
+START_TEST(more_than_a_pipe_holds)
+{
+    struct bl_buffer out = {0};
+    int status = -1;
+    ck_assert_int_eq(run("head -c 300000 /dev/zero", &out, &status), BL_OK);
+    ck_assert_int_eq(status, 0);
+    ck_assert_uint_eq(out.size, 300000);
+    bl_buffer_free(&out);
+}
+END_TEST
+
+START_TEST(programs_are_found_in_path)
+{
+    struct bl_error e = {0};
+    int status = -1;
+    const char *argv[] = {"bload-no-such-program", NULL};
+    ck_assert(bl_process_found("sh"));
+    ck_assert(!bl_process_found("bload-no-such-program"));
+    ck_assert_int_eq(bl_process_run(argv, NULL, &status, &e), BL_EFAIL);
+    ck_assert_str_eq(e.text, "cannot run bload-no-such-program: No such file or directory");
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_test(tests, what_it_says_and_how_it_ends);
+    tcase_add_test(tests, more_than_a_pipe_holds);
+    tcase_add_test(tests, programs_are_found_in_path);
+}
+
+int main(void)
+{
+    return unit_run("process", add);
+}
