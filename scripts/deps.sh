@@ -66,6 +66,9 @@ needs_check() {
     need ffmpeg has ffmpeg
     need zstd has zstd
     need jq has jq
+    # What starts the processes of a dataset that many make.
+    need openmpi-bin has mpirun
+    need parallel has parallel
     need python3-venv can_make_venv
     need ca-certificates test -s /etc/ssl/certs/ca-certificates.crt
 }

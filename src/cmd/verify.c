@@ -178,7 +178,7 @@ int bl_cmd_verify(int argc, char **argv)
                  "every fault by name and 1. With --task, a share of the shards; task 0 also reads what lies\n"
                  "beside them."};
     const struct bl_option_group groups[] = {
-        {"Sharing work", bl_task_option_table, &v.task}, {"General", bl_common_threads_table, &cmd.common}, {0}};
+        {"Tasks", bl_task_option_table, &v.task}, {"General", bl_common_threads_table, &cmd.common}, {0}};
     int code = bl_cmd_options(&cmd, groups);
     if (!code)
         code = bl_cmd_parse(&cmd, argc, argv);

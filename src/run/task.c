@@ -106,6 +106,22 @@ static int check_batch_script(struct bl_error *e)
                         "starts all tasks of the job, or say --task i/N");
 }
 
+/* sbatch hands on what it finds around it: a script that was submitted from within a step has that step's variables
+ * beside those of its own job. srun sets both. */
+static int check_step(struct bl_error *e)
+{
+    static const char *const same[][2] = {{"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"},
+                                          {"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"}};
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        const char *step = getenv(same[i][0]), *job = getenv(same[i][1]);
+        if (step && job && strcmp(step, job) != 0)
+            return bl_error_set(e, BL_EUSAGE,
+                                "--task auto: %s is %s, but %s is %s: these are not of one srun; say --task i/N",
+                                same[i][0], step, same[i][1], job);
+    }
+    return BL_OK;
+}
+
 static int find_rank(struct place *rank, struct bl_error *e)
 {
     if (getenv("OMPI_COMM_WORLD_RANK") || getenv("OMPI_COMM_WORLD_SIZE"))
@@ -114,17 +130,8 @@ static int find_rank(struct place *rank, struct bl_error *e)
         return BL_OK;
     if (!within_srun())
         return check_batch_script(e);
-    int code = rank_of("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", rank, e);
-    int64_t told = rank->count;
-    if (!code && getenv("SLURM_NTASKS"))
-        code = number_of("SLURM_NTASKS", 1, INT64_MAX, &told, e);
-    /* sbatch hands a step's variables on to the script that it submits from within the step. */
-    if (!code && told != rank->count)
-        return bl_error_set(e, BL_EUSAGE,
-                            "--task auto: SLURM_STEP_NUM_TASKS is %" PRId64 ", but SLURM_NTASKS is %" PRId64
-                            ": these are not of one srun; say --task i/N",
-                            rank->count, told);
-    return code;
+    int code = check_step(e);
+    return code ? code : rank_of("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", rank, e);
 }
 
 static int find_element(struct place *element, struct bl_error *e)

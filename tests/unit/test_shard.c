@@ -473,6 +473,34 @@ START_TEST(sweeping_removes_only_what_is_unfinished)
 }
 END_TEST
 
+/* Makes an empty file that bload would be writing on that machine. */
+static void leave_part(const struct sample *s, const char *host, char path[300])
+{
+    snprintf(path, 300, "%s/.bload/shard-00000000.record.part-%s-1234-0123abcd", s->dir, host);
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+START_TEST(a_machine_sweeps_only_what_is_its_own)
+{
+    struct sample s;
+    struct bl_error e = {0};
+    char host[65], longer[70], own[300], alike[300], elsewhere[300];
+    sample_make(&s, (struct sample_kind){0});
+    bl_io_host(host);
+    snprintf(longer, sizeof longer, "%s2", host);
+    leave_part(&s, host, own);
+    leave_part(&s, longer, alike);
+    leave_part(&s, "elsewhere", elsewhere);
+    ck_assert_msg(bl_folders_sweep_own(s.dir, &e) == 0, "%s", e.text);
+    ck_assert_int_ne(access(own, F_OK), 0);
+    ck_assert_int_eq(access(alike, F_OK), 0);
+    ck_assert_int_eq(access(elsewhere, F_OK), 0);
+    sample_free(&s);
+}
+END_TEST
+
 START_TEST(a_file_that_may_not_grow_is_told_at_once)
 {
     struct sample s = {.dir = "/tmp/bload-test-XXXXXX"};
@@ -575,6 +603,7 @@ static void add(TCase *tests)
     tcase_add_loop_test(tests, what_is_not_as_the_format_has_it_is_not_found, 0, KINDS);
     tcase_add_test(tests, an_unfinished_shard_bears_no_name_and_is_removed);
     tcase_add_test(tests, sweeping_removes_only_what_is_unfinished);
+    tcase_add_test(tests, a_machine_sweeps_only_what_is_its_own);
     tcase_add_test(tests, a_file_that_may_not_grow_is_told_at_once);
     tcase_add_loop_test(tests, workers_put_blocks_at_once, 0, KINDS);
 }

@@ -9,13 +9,22 @@ static struct bl_options options;
 static struct bl_error error;
 
 /* What the environment may tell, none of which is set where a test begins. */
-static const char *const variables[] = {"OMPI_COMM_WORLD_RANK",  "OMPI_COMM_WORLD_SIZE",
-                                        "SLURM_PROCID",          "SLURM_STEP_ID",
-                                        "SLURM_STEP_NUM_TASKS",  "SLURM_NTASKS",
-                                        "SLURM_NTASKS_PER_NODE", "SLURM_JOB_NUM_NODES",
-                                        "SLURM_ARRAY_TASK_ID",   "SLURM_ARRAY_TASK_COUNT",
-                                        "SLURM_ARRAY_TASK_MIN",  "SLURM_ARRAY_TASK_MAX",
-                                        "JOB_COMPLETION_INDEX",  NULL};
+static const char *const variables[] = {"OMPI_COMM_WORLD_RANK",
+                                        "OMPI_COMM_WORLD_SIZE",
+                                        "SLURM_PROCID",
+                                        "SLURM_STEP_ID",
+                                        "SLURM_STEP_NUM_TASKS",
+                                        "SLURM_NTASKS",
+                                        "SLURM_STEP_TASKS_PER_NODE",
+                                        "SLURM_TASKS_PER_NODE",
+                                        "SLURM_NTASKS_PER_NODE",
+                                        "SLURM_JOB_NUM_NODES",
+                                        "SLURM_ARRAY_TASK_ID",
+                                        "SLURM_ARRAY_TASK_COUNT",
+                                        "SLURM_ARRAY_TASK_MIN",
+                                        "SLURM_ARRAY_TASK_MAX",
+                                        "JOB_COMPLETION_INDEX",
+                                        NULL};
 
 static void set_up(void)
 {
@@ -159,6 +168,12 @@ START_TEST(srun)
     settles("auto", "SLURM_PROCID=5 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=8 SLURM_NTASKS=8 SLURM_JOB_NUM_NODES=2", 5, 8);
     refuses("auto", "SLURM_NTASKS=4",
             "--task auto: SLURM_STEP_NUM_TASKS is 8, but SLURM_NTASKS is 4: these are not of one srun; say --task i/N");
+    environment("SLURM_NTASKS=8");
+    refuses(
+        "auto", "SLURM_STEP_TASKS_PER_NODE=8 SLURM_TASKS_PER_NODE=1",
+        "--task auto: SLURM_STEP_TASKS_PER_NODE is 8, but SLURM_TASKS_PER_NODE is 1: these are not of one srun; say "
+        "--task i/N");
+    environment("SLURM_TASKS_PER_NODE=8");
     refuses("auto", "SLURM_PROCID=-1", "--task auto: SLURM_PROCID is \"-1\", not a whole number from 0 to 7");
 }
 END_TEST

@@ -1,0 +1,141 @@
+"""The recipes of docs/clusters.md, run as they stand: each makes the dataset that one process makes. Launchers that are not here are
+skipped; ssh is played by a script that stays, and Kubernetes by running each pod's command with its number."""
+import os
+import re
+import shutil
+import subprocess
+
+import clips
+import tool
+from test_folders import write
+from test_recipes import blocks
+
+IMAGE_PATH = "/corpus"
+
+
+def sections():
+    with open(os.path.join(tool.ROOT, "docs/clusters.md"), encoding="utf-8") as file:
+        parts = re.split(r"^## (.*)\n", file.read(), flags=re.M)
+    return {"": parts[0], **dict(zip(parts[1::2], parts[2::2]))}
+
+
+class Clusters(tool.Tool):
+    def setUp(self):
+        self.at = self.path(self.id().rsplit(".", 1)[1])
+        self.text = sections()
+        os.makedirs(os.path.join(self.at, "videos"))
+        for i in range(4):
+            shutil.copy(clips.clip("h264.mp4" if i % 2 else "mpeg4.avi"), os.path.join(self.at, "videos", f"{i}.{'mp4' if i % 2 else 'avi'}"))
+        (configuration,) = [block for language, block in blocks(self.text[""]) if language == "yaml"]
+        write(os.path.join(self.at, "dataset.yaml"), configuration.encode())
+        self.bload("pack", "-q", "-c", "dataset.yaml", "-o", "alone", cwd=self.at)
+        self.shards = len(self.names("alone", "shards/00000"))
+        self.assertGreater(self.shards, 3)
+
+    def environment(self, **more):
+        path = os.pathsep.join([os.path.join(self.at, "bin"), os.path.dirname(os.path.abspath(tool.BLOAD)), os.environ["PATH"]])
+        allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+        return {**os.environ, "PATH": path, **allowed, **more}
+
+    def run_line(self, command, status=0, **more):
+        done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=self.at, env=self.environment(**more), capture_output=True,
+                              text=True, timeout=120)
+        self.assertEqual(done.returncode, status, f"{command}\n{done.stdout}{done.stderr}")
+        return done.stderr
+
+    def run_section(self, title):
+        commands = [block for language, block in blocks(self.text[title]) if not language]
+        for command in commands:
+            self.run_line(command)
+        return commands
+
+    def names(self, *where):
+        return sorted(os.listdir(os.path.join(self.at, *where)))
+
+    def assert_same(self, name):
+        """It is the dataset that one process made, and nothing else is in it."""
+        done = subprocess.run(["diff", "-r", "alone", name], cwd=self.at, capture_output=True, text=True)
+        self.assertEqual(done.stdout, "")
+        self.bload("verify", "-q", os.path.join(self.at, name))
+
+    def need(self, *names):
+        for name in names:
+            if not shutil.which(name):
+                self.skipTest("no " + name)
+
+    def unusable(self):
+        """One of the videos cannot be decoded as it was counted: the first task that meets it ends with status 3."""
+        shutil.rmtree(os.path.join(self.at, "alone"))
+        write(os.path.join(self.at, "videos/0.mp4"), b"no video")
+        self.bload("pack", "-q", "-c", "dataset.yaml", "-o", "alone", cwd=self.at, status=3)
+
+    def test_shell_loop(self):
+        write(os.path.join(self.at, "bin/ssh"), b'#!/bin/sh\n[ "$1" = -n ] || exit 9\necho $2 >>"$HOSTS"\ncd / && exec sh -c "$3"\n')
+        os.chmod(os.path.join(self.at, "bin/ssh"), 0o755)
+        for command in [block for language, block in blocks(self.text["A shell loop"]) if not language]:
+            self.run_line(command, HOSTS=os.path.join(self.at, "hosts.log"))
+        with open(os.path.join(self.at, "hosts.log"), encoding="utf-8") as file:
+            hosts = sorted(file.read().split())
+        self.assertEqual(hosts, ["node1", "node2", "node3"])
+        self.assert_same("loop")
+        self.assert_same("hosts")
+
+    def test_parallel(self):
+        self.need("parallel")
+        self.assertEqual(len(self.run_section("GNU parallel")), 5)
+        self.assert_same("out")
+
+    def test_mpi(self):
+        self.need("mpirun")
+        self.assertEqual(len(self.run_section("MPI")), 3)
+        self.assert_same("ranks")
+
+    def test_mpi_with_an_input_that_cannot_be_used(self):
+        self.need("mpirun")
+        self.unusable()
+        pack, finish, verify = [block for language, block in blocks(self.text["MPI"]) if not language]
+        self.run_line(pack)
+        self.run_line(finish, status=3)
+        self.run_line(verify)
+        self.assert_same("ranks")
+
+    def job(self, name):
+        """The document of bload.yaml with that name, and the command of its container, as a shell has it."""
+        (text,) = [block for language, block in blocks(self.text["Kubernetes"]) if language == "yaml"]
+        (document,) = [part for part in text.split("\n---\n") if f"  name: {name}\n" in part and "kind: Job" in part]
+        self.assertIn(f"workingDir: {IMAGE_PATH}\n", document)
+        inline = re.search(r'command: \[sh, -c, "(.*)"\]\n', document)
+        if inline:
+            return document, inline[1]
+        literal = re.search(r"- \|\n((?: {14}.*\n)+)", document)
+        return document, re.sub(r"^ {14}", "", literal[1], flags=re.M)
+
+    def run_jobs(self, finish_status=0):
+        _, plan = self.job("bload-plan")
+        document, pack = self.job("bload-pack")
+        _, finish = self.job("bload-finish")
+        completions = int(re.search(r"completions: (\d+)\n", document)[1])
+        self.assertIn(f"--task auto/{completions} ", pack)
+        self.run_line(plan)
+        for index in reversed(range(completions)):
+            self.run_line(pack, JOB_COMPLETION_INDEX=str(index))
+        self.run_line(pack, status=2, JOB_COMPLETION_INDEX=str(completions))
+        self.run_line(finish, status=finish_status)
+        self.assert_same("pods")
+
+    def test_kubernetes(self):
+        self.run_jobs()
+
+    def test_kubernetes_with_an_input_that_cannot_be_used(self):
+        self.unusable()
+        self.run_jobs()
+
+    def test_every_file_of_the_state_is_told(self):
+        host = os.uname().nodename
+        told = {name.replace("HOST", host) for name in re.findall(r"`([a-z][\w.-]*/?)`", self.text["What is in `DIR/.bload`"])}
+        self.bload("scan", "-q", "-c", "dataset.yaml", "-o", "state", "--task", "0/1", cwd=self.at)
+        self.bload("plan", "-q", "-c", "dataset.yaml", "state", cwd=self.at)
+        self.bload("pack", "-q", "-c", "dataset.yaml", "-o", "state", "--task", "1/3", cwd=self.at)
+        pattern = "|".join(re.sub(r"\d{5,}", lambda digits: r"\d{%d}" % len(digits[0]), re.escape(name.rstrip("/"))) for name in told)
+        for name in self.names("state", ".bload"):
+            self.assertRegex(name, f"^(?:{pattern})$")
