@@ -1,27 +1,28 @@
-/* bload plan: lengths in, plan.tsv out. */
+/* bload plan: lengths in, plan.tsv out; or the plan of a dataset in the making. */
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/io.h"
 #include "base/text.h"
-#include "cmd/cmd.h"
-#include "cmd/lengths.h"
+#include "cmd/planning.h"
 #include "cmd/summary.h"
-#include "plan/planner.h"
 #include "store/epochs.h"
 #include "store/index.h"
 #include "store/plantable.h"
 #include "store/words.h"
 
-struct planning {
-    const char *output, *report, *dataset;
-    int64_t epochs;
-    struct bl_length_source lengths;
-    struct bl_plan_options options;
-    struct bl_planner planner;
-    struct bl_plan plan; /* of the last epoch */
-    int64_t S;           /* of all */
+static const struct bl_option config_table[] = {
+    {.name = "config",
+     .letter = 'c',
+     .type = &bl_option_string,
+     .placeholder = "FILE.yaml",
+     .command_line_only = true,
+     .offset = offsetof(struct bl_planning, config_path),
+     .help = "a YAML file that says what the flags say, here and in scan and pack; flags win"},
+    {0},
 };
 
 static const struct bl_option table[] = {
@@ -30,7 +31,7 @@ static const struct bl_option table[] = {
      .type = &bl_option_string,
      .placeholder = "FILE",
      .command_line_only = true,
-     .offset = offsetof(struct planning, output),
+     .offset = offsetof(struct bl_planning, output),
      .help = "write the plan there; binary if it ends in .safetensors [standard output]"},
     {.name = "epochs",
      .type = &bl_option_int,
@@ -38,28 +39,30 @@ static const struct bl_option table[] = {
      .min = 1,
      .max = 100000,
      .command_line_only = true,
-     .offset = offsetof(struct planning, epochs),
+     .offset = offsetof(struct bl_planning, epochs),
      .help = "make so many plans, by the seeds from --seed on, with equally many blocks; -o plan.tsv writes "
              "plan-00001.tsv..."},
     {.name = "dataset",
      .type = &bl_option_string,
      .placeholder = "DIR",
      .command_line_only = true,
-     .offset = offsetof(struct planning, dataset),
+     .offset = offsetof(struct bl_planning, dataset),
      .help = "add the plans to a dataset, as plans/epoch-*.safetensors, over its sequences as they are stored"},
     {.name = "report",
      .type = &bl_option_string,
      .placeholder = "FILE.json",
      .command_line_only = true,
-     .offset = offsetof(struct planning, report),
+     .offset = offsetof(struct bl_planning, report),
      .help = "write the counts there as JSON"},
     {0},
 };
 
-static int write_report(const struct planning *p, struct bl_error *e)
+int bl_planning_report(const struct bl_planning *p, struct bl_error *e)
 {
     struct bl_words words;
     struct bl_buffer json = {0};
+    if (!p->report)
+        return BL_OK;
     bl_words_of_plan(&words, &p->plan, &p->options);
     int code = bl_words_report(&words, &json, e);
     if (!code)
@@ -83,7 +86,7 @@ static int epoch_path(const char *path, int64_t epoch, struct bl_buffer *out, st
     return bl_buffer_check(out, e);
 }
 
-static int write_plan(const struct planning *p, const char *path, struct bl_error *e)
+static int write_plan(const struct bl_planning *p, const char *path, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->lengths.table;
     struct bl_output out = {0};
@@ -99,7 +102,7 @@ static int write_plan(const struct planning *p, const char *path, struct bl_erro
 }
 
 /* Plans that chance fills differ in their blocks: the most that any epoch needs. */
-static int most_blocks(struct planning *p, size_t *most, struct bl_error *e)
+static int most_blocks(struct bl_planning *p, size_t *most, struct bl_error *e)
 {
     bool equal = p->options.strategy != BL_STRATEGY_BLOCK || p->options.fill == BL_FILL_OPTIMAL;
     int code = BL_OK;
@@ -112,7 +115,7 @@ static int most_blocks(struct planning *p, size_t *most, struct bl_error *e)
     return code;
 }
 
-static int write_epoch(struct planning *p, int64_t k, size_t least, struct bl_error *e)
+static int write_epoch(struct bl_planning *p, int64_t k, size_t least, struct bl_error *e)
 {
     struct bl_buffer path = {0};
     bl_plan_free(&p->plan);
@@ -126,7 +129,7 @@ static int write_epoch(struct planning *p, int64_t k, size_t least, struct bl_er
     return code;
 }
 
-static int make_plans(struct bl_cmd *cmd, struct planning *p)
+static int make_plans(struct bl_cmd *cmd, struct bl_planning *p)
 {
     struct bl_error *e = &cmd->error;
     size_t least = 0;
@@ -147,14 +150,14 @@ static int make_plans(struct bl_cmd *cmd, struct planning *p)
     for (int64_t k = 0; k < p->epochs && !code; k++)
         code = write_epoch(p, k, least, e);
     p->plan.max_sequences = p->S;
-    if (!code && p->report)
-        code = write_report(p, e);
+    if (!code)
+        code = bl_planning_report(p, e);
     if (!code && !cmd->common.quiet)
         bl_summary_plan(&p->plan, &p->options);
     return code;
 }
 
-static int add_epochs(struct bl_cmd *cmd, struct planning *p)
+static int add_epochs(struct bl_cmd *cmd, struct bl_planning *p)
 {
     struct bl_error *e = &cmd->error;
     struct bl_epochs job = {.dir = p->dataset, .count = p->epochs, .seed = p->options.seed};
@@ -171,32 +174,82 @@ static int add_epochs(struct bl_cmd *cmd, struct planning *p)
     return code;
 }
 
-static int run(struct bl_cmd *cmd, struct planning *p)
+/* A directory is planned as it is; of one that the YAML file names for the dataset nothing else needs to be said. */
+static int find_directory(struct bl_cmd *cmd, struct bl_planning *p)
 {
-    return p->dataset ? add_epochs(cmd, p) : make_plans(cmd, p);
+    const struct bl_options *o = &cmd->options;
+    struct stat status;
+    const char *dir = o->operands == 1 ? o->operand[0] : NULL;
+    bool from_file = !o->operands && !p->lengths.list && !p->dataset;
+    if (from_file)
+        dir = p->pack_options.output;
+    if (!dir || (!from_file && (stat(dir, &status) != 0 || !S_ISDIR(status.st_mode))))
+        return BL_OK;
+    return bl_inputs_resolve(&p->inputs, o, from_file ? "output" : NULL, dir, &p->dir, &cmd->error);
+}
+
+static int run(struct bl_cmd *cmd, struct bl_planning *p)
+{
+    p->inputs.config_path = p->config_path;
+    int code = p->config_path ? bl_inputs_settle_file(&p->inputs, cmd) : BL_OK;
+    if (!p->lengths.group_by)
+        p->lengths.group_by = p->pack_options.group_by;
+    p->pack_options.group_by = p->lengths.group_by; /* whose line pack's identity has */
+    if (!code && !p->dataset)
+        code = find_directory(cmd, p);
+    if (code)
+        return code;
+    return p->dataset ? add_epochs(cmd, p) : p->dir ? bl_planning_directory(cmd, p) : make_plans(cmd, p);
+}
+
+/* Options of other commands, which the YAML file may have. */
+static int add_hidden_options(struct bl_cmd *cmd, struct bl_planning *p)
+{
+    int code = bl_inputs_add_hidden_options(&p->inputs, cmd);
+    return code ? code : bl_options_add(&cmd->options, NULL, bl_pack_option_table, &p->pack_options, &cmd->error);
+}
+
+static void free_planning(struct bl_planning *p)
+{
+    bl_plan_free(&p->plan);
+    bl_planner_free(&p->planner);
+    bl_sequences_close(&p->lengths.table);
+    bl_state_close(&p->state);
+    bl_inputs_free(&p->inputs);
+    free(p->dir);
 }
 
 int bl_cmd_plan(int argc, char **argv)
 {
-    struct planning p = {0};
+    struct bl_planning p = {.state = {.lock = -1}};
     struct bl_cmd cmd = {
         .name = "plan",
-        .usage = "-T N [options] TABLE...\n\n"
+        .usage = "-T N [options] TABLE...\n"
+                 "       bload plan -T N [-c FILE.yaml] DIR\n\n"
                  "Packs the sequences of one or more sequences.tsv into blocks of T steps. The plan goes to\n"
                  "standard output (block sequence start length source_start), a summary to standard error.\n"
+                 "Of a directory DIR the parts that bload scan --task left there become one table, and the plan\n"
+                 "stays there, for bload pack --task.\n"
                  "With --dataset DIR, further plans are added to a dataset: one for each epoch."};
     const struct bl_option_group groups[] = {
-        {"Lengths", bl_length_source_options, &p.lengths}, {"Planning", bl_plan_option_table, &p.options},
-        {"Strategy", bl_plan_strategy_table, &p.options},  {"Output", table, &p},
-        {"General", bl_common_table, &cmd.common},         {0},
+        {"Configuration", config_table, &p},
+        {"Lengths", bl_length_source_options, &p.lengths},
+        {"Planning", bl_plan_option_table, &p.options},
+        {"Strategy", bl_plan_strategy_table, &p.options},
+        {"Output", table, &p},
+        {"General", bl_common_table, &cmd.common},
+        {0},
     };
-    int code = bl_cmd_options(&cmd, groups);
+    int code = add_hidden_options(&cmd, &p);
+    if (!code)
+        code = bl_cmd_options(&cmd, groups);
+    if (!code) /* -j is none of plan's, but may stand in the file */
+        code = bl_options_add(&cmd.options, NULL, bl_common_threads_table, &p.common, &cmd.error);
     if (!code)
         code = bl_cmd_parse(&cmd, argc, argv);
     if (!code)
         code = run(&cmd, &p);
-    bl_plan_free(&p.plan);
-    bl_planner_free(&p.planner);
-    bl_sequences_close(&p.lengths.table);
-    return bl_cmd_end(&cmd, code, false);
+    bool partial = p.partial;
+    free_planning(&p);
+    return bl_cmd_end(&cmd, code, partial);
 }

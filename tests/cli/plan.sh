@@ -112,8 +112,8 @@ test_tables_that_are_none() {
     err_has 'table.tsv:1: no column "id"'
     expect 1 bload plan -T 5 absent.tsv
     err_is <<<'bload: plan: cannot open absent.tsv: No such file or directory'
-    expect 1 bload plan -T 5 .
-    err_has 'Is a directory'
+    expect 2 bload plan -T 5 .
+    err_has '. holds no dataset in the making'
 }
 
 # refuse_list TEXT MESSAGE

@@ -76,3 +76,155 @@ test_the_directory_of_the_file() {
     expect 3 bload scan -q --task 0/1 -c c/set.yaml -o other
     same c/set/.bload/scan-00000 other/.bload/scan-00000
 }
+
+# parts N ARGUMENTS...: the scan of N tasks in d; their statuses, each once.
+parts() {
+    local n=$1 i status statuses=()
+    shift
+    rm -rf d
+    for ((i = n - 1; i >= 0; i--)); do
+        status=0
+        bload scan -q --task "$i/$n" -o d "$@" 2>>"$SCRATCH/parts" || status=$?
+        statuses+=("$status")
+    done
+    printf '%s\n' "${statuses[@]}" | sort -u | xargs
+}
+
+# merged STATUS ARGUMENTS...: one scan, and the plan after scans of 1, 2, 3 and 30 tasks, end with STATUS, and have the same table.
+merged() {
+    local status=$1 n
+    shift
+    expect "$status" bload scan -q -o all.tsv "$@"
+    for n in 1 2 3 30; do
+        parts "$n" "$@" >/dev/null
+        expect "$status" bload plan -T longest d
+        same all.tsv d/.bload/sequences.tsv
+    done
+}
+
+test_videos_merge_to_one_table() {
+    clips
+    merged 3 v
+    err_has 'bload: 30 parts: 5 rows'
+    err_has 'bload: 3 sequences of 94 steps (longest 40) in 3 blocks'
+    is '0 3' "$(parts 3 v)"
+    rm d/.bload/scan-00001
+    expect 1 bload plan -T longest d
+    err_has 'part 1 of 3 is not there: bload scan --task 1/3 -o d ...'
+    [ ! -e d/.bload/sequences.tsv ]
+    expect 0 bload scan --task 1/3 -o d v
+    truncate -s -1 d/.bload/scan-00001
+    expect 1 bload plan -T longest d
+    err_has 'd/.bload/scan-00001 is damaged: it ends early (remove it, and run task 1/3 of bload scan again)'
+    [ ! -e d/.bload/sequences.tsv ]
+    ! compgen -G 'd/.bload/*.part-*' || fail 'a temporary file is left'
+}
+
+# array FILE STEPS WIDTH
+array() {
+    local header="{'descr': '<f4', 'fortran_order': False, 'shape': ($2, $3), }"
+    { printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "$header"; head -c $((4 * $2 * $3)) /dev/zero; } >"$1"
+}
+
+test_arrays_unlike_the_first_are_found_by_the_merge() {
+    mkdir v
+    for i in 2 3 4 6 7 9; do array v/$i.npy $i 2; done
+    for i in 1 5 8; do array v/$i.npy $i 3; done
+    echo none >v/0.npy
+    merged 3 --kind array v
+    is '0 3' "$(parts 3 --kind array v)"
+    expect 3 bload plan -q -T longest d
+    err_is <<'END'
+bload: skipped 2.npy: its steps are F32 [2], those of the first (1.npy) F32 [3]
+bload: skipped 3.npy: its steps are F32 [2], those of the first (1.npy) F32 [3]
+bload: skipped 4.npy: its steps are F32 [2], those of the first (1.npy) F32 [3]
+bload: skipped 6.npy: its steps are F32 [2], those of the first (1.npy) F32 [3]
+bload: skipped 7.npy: its steps are F32 [2], those of the first (1.npy) F32 [3]
+bload: skipped 9.npy: its steps are F32 [2], those of the first (1.npy) F32 [3]
+END
+}
+
+test_a_large_text_is_shared() {
+    # More than two stretches of 64 MiB: few documents, so that this is quick.
+    for i in 1 2 3; do
+        head -c 60000000 /dev/zero | tr '\0' "$i"
+        printf '\nshort %s\n' "$i"
+    done >v.txt
+    printf 'one\ntwo\n' >w.txt
+    : >empty.txt
+    set -- --tokenizer bytes --documents line --max-document 1K v.txt w.txt empty.txt
+    expect 3 bload scan -q -o all.tsv "$@"
+    is '0 3' "$(parts 4 "$@")"
+    expect 3 bload plan -q -T 20 d
+    same all.tsv d/.bload/sequences.tsv
+}
+
+test_tokens_wait_in_the_spool_of_the_directory() {
+    for i in $(seq 40); do echo "{\"text\": \"document $i\", \"n\": $i}"; done >a.jsonl
+    cp a.jsonl b.jsonl
+    set -- --tokenizer bytes --keep n a.jsonl b.jsonl
+    merged 0 "$@"
+    is '0' "$(parts 2 "$@")"
+    [ -n "$(files d/.bload/spool)" ]
+    expect 0 bload plan -T 64 --group-by n d
+    expect 2 bload plan -T 64 d
+    err_has 'group-by is "n" there, not ""'
+    bload pack -q -T 64 --group-by n -o whole "$@"
+    bload pack -q -T 64 --group-by n -o d --task 0/1 "$@"
+    expect 0 bload finish d
+    diff -r whole d
+}
+
+test_lists_are_shared_by_their_lines() {
+    ln -s "$(fixture tone-16000.wav)" s.bin
+    for i in $(seq 0 199); do
+        echo "{\"audio_filepath\": \"s.bin\", \"offset\": 0.0$((i % 10)), \"duration\": 0.$((1 + i % 7))}"
+        [ $((i % 90)) != 50 ] || echo 'no line'
+    done >m.jsonl
+    merged 3 --kind audio m.jsonl
+    echo >>m.jsonl
+    expect 2 bload scan -q --task 0/30 -o d --kind audio m.jsonl
+    err_has 'list m.jsonl is'
+}
+
+test_attributes_over_all_tasks() {
+    clips
+    rm v/garbage.mkv
+    printf 'id,class\nb2,one\nb10,"two\nlines"\nsub/c,three\nempty,four\nnobody,five\n' >l.csv
+    merged 3 --attributes l.csv v
+    err_has 'bload: l.csv: 1 row belongs to no sequence'
+    cp v/b2.avi v/sub/b2.avi # by its file's name
+    parts 4 --attributes l.csv v >/dev/null
+    expect 1 bload plan -T longest d
+    err_has 'l.csv:2: two sequences go by the id of this row: give their whole ids'
+}
+
+test_one_file_serves_all() {
+    clips
+    printf 'sources:\n  - v\noutput: d\nT: 50\njobs: 2\nseed: 3\ngroup-by: kind\nmin_length: 2\nsize: 32x32\n' >set.yaml
+    for i in 0 1 2; do bload scan -q --task $i/3 -c set.yaml 2>/dev/null || is 3 $?; done
+    expect 3 bload plan -c set.yaml
+    expect 3 bload plan -c set.yaml d
+    err_has 'bload: d has its plan already: nothing to do'
+    expect 2 bload plan -c set.yaml d --seed 4
+    err_has 'seed is "3" there, not "4"'
+    bload scan -q v -o table.tsv 2>/dev/null || true
+    expect 0 bload plan -c set.yaml table.tsv -o plan.safetensors
+    same plan.safetensors d/.bload/plan.safetensors
+    cp v/b2.avi v/new.avi
+    expect 2 bload plan -c set.yaml d
+    err_has 'inputs is "5 ('
+}
+
+test_directories_that_are_none() {
+    mkdir empty
+    expect 2 bload plan -T 5 empty
+    err_has 'empty holds no dataset in the making: bload scan --task I/N -o empty ...'
+    is '' "$(files empty)"
+    expect 2 bload plan -T 5 -o p.tsv empty
+    err_has '-o, --lengths and --epochs are for tables'
+    clips
+    bload pack -q -T 50 --size 32x32 -o d v 2>/dev/null || true
+    expect 2 bload plan -T 50 d
+    err_has 'd is a dataset that is complete (--dataset d adds further plans)'
+}

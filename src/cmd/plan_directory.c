@@ -1,0 +1,157 @@
+/* The plan of a dataset in the making, which tasks are to pack: out of the parts of its scan comes the table, out of
+ * that the plan. Either is written once. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cmd/parts.h"
+#include "cmd/planning.h"
+#include "cmd/summary.h"
+#include "plan/plan.h"
+#include "run/planned.h"
+#include "run/signals.h"
+#include "store/manifest.h"
+#include "store/record.h"
+
+static int check_flags(const struct bl_planning *p, struct bl_error *e)
+{
+    if (p->output || p->lengths.list || p->epochs > 1)
+        return bl_error_set(
+            e, BL_EUSAGE, "-o, --lengths and --epochs are for tables: the plan of a directory is one, and stays in it");
+    return BL_OK;
+}
+
+/* Only what tasks began is gone on with: a directory that was mistyped shall stay as it is. */
+static int enter(struct bl_planning *p, struct bl_error *e)
+{
+    struct bl_buffer folder = {0}, manifest = {0};
+    bl_buffer_printf(&folder, "%s/" BL_WORK_FOLDER, p->dir);
+    bl_buffer_printf(&manifest, "%s/" BL_MANIFEST_FILE, p->dir);
+    int code = folder.failed || manifest.failed ? bl_error_memory(e) : BL_OK;
+    bool begun = !code && access(folder.data, F_OK) == 0, complete = !code && access(manifest.data, F_OK) == 0;
+    bl_buffer_free(&folder);
+    bl_buffer_free(&manifest);
+    if (code || begun)
+        return code ? code : bl_state_share(&p->state, p->dir, e);
+    if (complete)
+        return bl_error_set(e, BL_EUSAGE, "%s is a dataset that is complete (--dataset %s adds further plans)", p->dir,
+                            p->dir);
+    return bl_error_set(e, BL_EUSAGE, "%s holds no dataset in the making: bload scan --task I/N -o %s ...", p->dir,
+                        p->dir);
+}
+
+static int take_fault(void *sink, const struct bl_row *row, struct bl_error *e)
+{
+    struct bl_planning *p = sink;
+    (void)e;
+    bl_inputs_say_fault(&p->inputs, row);
+    return BL_OK;
+}
+
+static void tick(void *sink, int64_t stretches)
+{
+    struct bl_planning *p = sink;
+    p->progress.done = stretches;
+    bl_progress_tick(&p->progress);
+}
+
+/* Where the YAML file names the sources, the scan must have been theirs. */
+static int check_scan(struct bl_cmd *cmd, struct bl_planning *p, const struct bl_parts *parts)
+{
+    if (!p->inputs.sources || !parts->tasks)
+        return BL_OK;
+    int code = bl_inputs_list(&p->inputs, cmd);
+    if (!code)
+        code = bl_inputs_use(&p->inputs, p->inputs.files.kind, cmd);
+    return code ? code : bl_parts_settle(&p->state, parts->tasks, &cmd->options, &p->inputs, &cmd->error);
+}
+
+static int merge(struct bl_cmd *cmd, struct bl_planning *p, const struct bl_parts *parts)
+{
+    char count[32];
+    struct bl_merge job = {.cancel = &cmd->cancel, .fault = take_fault, .tick = tick, .sink = p};
+    struct bl_merged merged;
+    bl_progress_start(&p->progress, cmd->common.quiet, "merge", "stretches", NULL, 0);
+    int code = bl_parts_merge(&p->state, parts, &job, &merged, &cmd->error);
+    bl_progress_end(&p->progress);
+    if (!code && !cmd->common.quiet) {
+        bl_cmd_say("%" PRId64 " part%s: %s rows", parts->tasks, parts->tasks == 1 ? "" : "s",
+                   bl_text_count(count, merged.found.rows));
+        bl_parts_say_unused(&merged);
+    }
+    free(merged.attributes);
+    return code;
+}
+
+/* Gets the table: what is there already, whoever made it, or the parts of the scan. */
+static int get_table(struct bl_cmd *cmd, struct bl_planning *p)
+{
+    struct bl_error *e = &cmd->error;
+    struct bl_parts parts;
+    const char *path = p->state.sequences;
+    bool found = access(path, F_OK) == 0;
+    int code = bl_parts_find(&p->state, &parts, e);
+    if (!code)
+        code = check_scan(cmd, p, &parts);
+    if (!code && !found)
+        code = bl_parts_require(&p->state, &parts, e);
+    if (!code && !found)
+        code = merge(cmd, p, &parts);
+    if (!code && p->lengths.group_by)
+        code = bl_sequences_open_grouped(&p->lengths.table, &path, 1, p->lengths.group_by, e);
+    else if (!code)
+        code = bl_sequences_open(&p->lengths.table, &path, 1, false, e);
+    return code;
+}
+
+static int make_plan(struct bl_cmd *cmd, struct bl_planning *p)
+{
+    struct bl_error *e = &cmd->error;
+    const struct bl_sequences *t = &p->lengths.table;
+    int64_t T;
+    p->options.group = t->group;
+    int code = bl_lengths_settle(t, &p->options, e);
+    if (!code)
+        code = bl_lengths_check(t, &p->options, e);
+    if (!code)
+        code = bl_plan_T(&T, t->length, t->count, &p->options, e);
+    int found = code ? code : bl_planned_load(&p->state, &p->plan, T, t->length, t->count, e);
+    if (found)
+        return found;
+    code = bl_plan_make(&p->plan, t->length, t->count, &p->options, e);
+    if (!code)
+        code = bl_planned_publish(&p->state, &p->plan, t->length, t->count, &p->options, e);
+    if (!code)
+        code = bl_planning_report(p, e);
+    if (!code && !cmd->common.quiet)
+        bl_summary_plan(&p->plan, &p->options);
+    return code;
+}
+
+int bl_planning_directory(struct bl_cmd *cmd, struct bl_planning *p)
+{
+    struct bl_error *e = &cmd->error;
+    struct bl_buffer identity = {0};
+    int code = check_flags(p, e);
+    if (!code)
+        code = bl_cmd_require_T(cmd);
+    if (!code)
+        code = enter(p, e);
+    bl_signals_install(&cmd->cancel);
+    if (!code) /* now: once the table is there, durations become steps */
+        bl_options_identity_of(&cmd->options, BL_AFFECTS_PLAN, &identity);
+    if (!code)
+        code = bl_buffer_check(&identity, e);
+    if (!code)
+        code = get_table(cmd, p);
+    if (!code)
+        code = bl_state_settle(&p->state, BL_STATE_PLAN, identity.data, e);
+    if (!code)
+        code = make_plan(cmd, p);
+    if (code > 0 && !cmd->common.quiet)
+        bl_cmd_say("%s has its plan already: nothing to do", p->dir);
+    p->partial = !bl_sequences_clean(&p->lengths.table);
+    bl_buffer_free(&identity);
+    return code < 0 ? code : BL_OK;
+}
