@@ -62,6 +62,10 @@ int bl_parts_merge(const struct bl_state *state, const struct bl_parts *parts, s
     if (!code)
         code = bl_output_publish(&out, e);
     bl_output_abort(&out);
+    if (code < 0) { /* then nothing is to be said of attributes */
+        free(merged->attributes);
+        merged->attributes = NULL;
+    }
     return code < 0 ? code : BL_OK;
 }
 

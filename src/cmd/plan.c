@@ -221,7 +221,7 @@ static void free_planning(struct bl_planning *p)
 
 int bl_cmd_plan(int argc, char **argv)
 {
-    struct bl_planning p = {.state = {.lock = -1}};
+    struct bl_planning p = {.state = BL_STATE_NONE};
     struct bl_cmd cmd = {
         .name = "plan",
         .usage = "-T N [options] TABLE...\n"
