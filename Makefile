@@ -271,6 +271,12 @@ check-ddp: all
 	@scripts/deps.sh torch || true
 	@$(SUITE) $(PREFIXED)ddp tests/ddp/run
 
+# A cluster of three Slurm nodes on this machine; its packages as those of check-torch.
+.PHONY: check-slurm
+check-slurm: all
+	@scripts/deps.sh slurm || true
+	@$(SUITE) $(PREFIXED)slurm tests/slurm/run
+
 .PHONY: check-slow laws fault fuzz asan ubsan tsan valgrind
 # The laws that take minutes to prove: many kills, many seeds.
 check-slow: all
@@ -351,6 +357,7 @@ help:
 	@echo 'make check-slow   the tests that take minutes: kill and resume, many seeds'
 	@echo 'make check-torch  datasets under PyTorch, Lightning and Accelerate (installs torch from Debian, 547 MB)'
 	@echo 'make check-ddp    real data-parallel training on packed videos (installs torch from Debian, 547 MB)'
+	@echo 'make check-slurm  packing on a Slurm cluster of three nodes on this machine (installs Slurm from Debian, 13 MB; root or sudo)'
 	@echo 'make laws         the same bytes whatever happens: kills, signals, full disks, failing inputs'
 	@echo 'make fault        make the Nth allocation, write, thread... fail'
 	@echo 'make fuzz         feed malformed files to the readers (clang)'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing for the named purposes, and nothing else: deps.sh build [check] [demo] [torch] [bench] [ci]
+# Installs what is missing for the named purposes, and nothing else: deps.sh build [check] [demo] [torch] [bench] [slurm] [ci]
 #
 # Each need is a question that pkg-config or the shell can answer, and the Debian package to install when the answer is no. Without
 # a "no" nothing is run. Root installs directly, others through sudo; the command is printed first. Where neither is possible, or
@@ -94,6 +94,14 @@ has_openblas() {
     ls /usr/lib/*/openblas-*/libblas.so.3
 }
 
+# What `make check-slurm` starts; daemons are not on every user's path.
+needs_slurm() {
+    need slurmctld test -x /usr/sbin/slurmctld
+    need slurmd test -x /usr/sbin/slurmd
+    need slurm-client has sbatch
+    need munge test -x /usr/sbin/munged
+}
+
 # What `make lint valgrind fuzz` use beyond that.
 needs_ci() {
     need clang has clang
@@ -122,9 +130,10 @@ for purpose in "$@"; do
     demo) needs_demo ;;
     torch) needs_torch ;;
     bench) needs_bench ;;
+    slurm) needs_slurm ;;
     ci) needs_ci ;;
     *)
-        echo "deps.sh: no such purpose: $purpose (build, check, demo, torch, bench, ci)" >&2
+        echo "deps.sh: no such purpose: $purpose (build, check, demo, torch, bench, slurm, ci)" >&2
         exit 2
         ;;
     esac

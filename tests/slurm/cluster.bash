@@ -1,0 +1,161 @@
+# A Slurm cluster of three nodes on this machine: sourced by the tests here, and by `cluster`, which runs a command in one.
+#
+# One munged, one slurmctld and three slurmd run in the foreground, as root, on the loopback interface alone; everything that they
+# write lies under CLUSTER, a directory of their own. The nodes are one machine, so its file system is what a cluster shares. Nothing
+# here needs systemd or control groups.
+# shellcheck shell=bash
+
+NODES=(node1 node2 node3)
+
+# within SECONDS COMMAND...: asks until the command succeeds.
+within() {
+    local limit=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        [ $SECONDS -lt $limit ] || {
+            echo "not in time: $*" >&2
+            return 1
+        }
+        sleep 0.2
+    done
+}
+
+taken() {
+    (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
+}
+
+# The first of four ports that nobody listens on: below those that the kernel gives to connections, and others for each process.
+free_ports() {
+    local first=$((10000 + $$ % 5000 * 4))
+    while taken $first || taken $((first + 1)) || taken $((first + 2)) || taken $((first + 3)); do
+        first=$((first + 4))
+    done
+    echo $first
+}
+
+# cred_expire is also what a requeued job waits before it starts again. Least loaded nodes come first, so that tasks are spread. Jobs
+# in the partition "urgent" have those in the other one requeued, after 5 seconds to end in.
+cluster_configuration() {
+    local port=$1 node
+    cat <<CONFIGURATION
+ClusterName=bload
+SlurmctldHost=localhost(127.0.0.1)
+SlurmctldPort=$port
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket=$CLUSTER/munge/socket,cred_expire=5
+CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
+StateSaveLocation=$CLUSTER/controller
+SlurmdSpoolDir=$CLUSTER/%n
+SlurmctldPidFile=$CLUSTER/controller.pid
+SlurmdPidFile=$CLUSTER/%n.pid
+SlurmctldLogFile=$CLUSTER/controller.log
+SlurmdLogFile=$CLUSTER/%n.log
+MailProg=/bin/true
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+MpiDefault=none
+JobAcctGatherType=jobacct_gather/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SlurmdParameters=config_overrides
+ReturnToService=2
+JobRequeue=1
+SlurmdTimeout=10
+KillWait=5
+SchedulerParameters=sched_interval=1,bf_interval=1,batch_sched_delay=0
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+CONFIGURATION
+    for node in "${NODES[@]}"; do
+        echo "NodeName=$node NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((++port)) CPUs=2"
+    done
+    echo 'PartitionName=all Nodes=ALL Default=YES LLN=YES PriorityTier=1 GraceTime=5'
+    echo 'PartitionName=urgent Nodes=ALL LLN=YES PriorityTier=2'
+}
+
+all_idle() {
+    [ "$(sinfo -h -N -p all -t idle -o '%N' 2>/dev/null | wc -l)" = ${#NODES[@]} ]
+}
+
+# daemon FOLDER COMMAND...: runs it there, in CLUSTER, in the background.
+daemon() {
+    local folder=$CLUSTER/$1
+    shift
+    (cd "$folder" && exec "$@" 2>"$folder.err" >&2 </dev/null) &
+    disown # bash would tell of its end
+}
+
+# Starts it, to end with this shell, and waits for its nodes. Slurm's commands find it by SLURM_CONF.
+cluster_start() {
+    local port node
+    export CLUSTER SLURM_CONF
+    CLUSTER=$(realpath "$(mktemp -d "${TMPDIR:-/tmp}/bload-slurm-XXXXXX")")
+    trap cluster_end EXIT
+    SLURM_CONF=$CLUSTER/slurm.conf
+    chmod 755 "$CLUSTER" # munged wants others to reach its socket
+    mkdir "$CLUSTER/munge" "$CLUSTER/controller" "${NODES[@]/#/$CLUSTER/}"
+    (umask 077 && head -c 1024 /dev/urandom >"$CLUSTER/munge/key")
+    port=$(free_ports)
+    cluster_configuration "$port" >"$SLURM_CONF"
+    daemon munge munged --foreground --socket="$CLUSTER/munge/socket" --key-file="$CLUSTER/munge/key" \
+        --pid-file="$CLUSTER/munge/pid" --log-file="$CLUSTER/munge/log" --seed-file="$CLUSTER/munge/seed" --num-threads=2
+    within 20 test -S "$CLUSTER/munge/socket"
+    daemon controller slurmctld -D
+    for node in "${NODES[@]}"; do node_start "$node"; done
+    within 60 all_idle
+}
+
+node_start() {
+    daemon "$1" slurmd -D -N "$1"
+}
+
+# daemons [NODE]: the processes of Slurm itself, those that look after jobs among them, by where they were started. (What their
+# environment was they write over.)
+daemons() {
+    local process
+    for process in /proc/[0-9]*; do
+        case $(readlink "$process/cwd") in
+        "${CLUSTER:?}/${1-}"*) echo "${process#/proc/}" ;;
+        esac
+    done 2>/dev/null
+}
+
+# tasks [NODE]: the processes of jobs, by their environment.
+tasks() {
+    local process environment
+    for process in /proc/[0-9]*; do
+        environment=$(tr '\0' '\n' <"$process/environ") || continue
+        grep -qFx "SLURM_CONF=$SLURM_CONF" <<<"$environment" || continue
+        grep -q "^SLURMD_NODENAME=${1-}" <<<"$environment" || continue
+        echo "${process#/proc/}"
+    done 2>/dev/null
+}
+
+# killed [NODE]: true when there are none; otherwise kills them, Slurm first, so that it cannot tell the controller of the tasks' end.
+killed() {
+    local found
+    found=$(daemons "$@" && tasks "$@")
+    [ -n "$found" ] || return 0
+    # shellcheck disable=SC2086 # one word each
+    kill -9 $found 2>/dev/null
+    return 1
+}
+
+# node_kill NODE: as when its power fails: the daemon, and all that runs on it.
+node_kill() {
+    within 20 killed "$1"
+}
+
+# Ends everything that the cluster started, and removes its directory; after a failure it says what the controller thought.
+cluster_end() {
+    local status=$?
+    if [ $status != 0 ]; then
+        squeue 2>&1 || true
+        tail -n 30 "$CLUSTER/controller.log" || true
+    fi
+    within 20 killed
+    rm -rf "$CLUSTER"
+    return $status
+}
