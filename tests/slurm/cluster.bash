@@ -34,7 +34,7 @@ free_ports() {
 }
 
 # cred_expire is also what a requeued job waits before it starts again. Least loaded nodes come first, so that tasks are spread. Jobs
-# in the partition "urgent" have those in the other one requeued, after 5 seconds to end in.
+# in the partition "urgent" have those in the other one requeued.
 cluster_configuration() {
     local port=$1 node
     cat <<CONFIGURATION
@@ -71,7 +71,7 @@ CONFIGURATION
     for node in "${NODES[@]}"; do
         echo "NodeName=$node NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((++port)) CPUs=2"
     done
-    echo 'PartitionName=all Nodes=ALL Default=YES LLN=YES PriorityTier=1 GraceTime=5'
+    echo 'PartitionName=all Nodes=ALL Default=YES LLN=YES PriorityTier=1'
     echo 'PartitionName=urgent Nodes=ALL LLN=YES PriorityTier=2'
 }
 
@@ -148,12 +148,13 @@ node_kill() {
     within 20 killed "$1"
 }
 
-# Ends everything that the cluster started, and removes its directory; after a failure it says what the controller thought.
+# Ends everything that the cluster started, and removes its directory; after a failure it says what controller and jobs said.
 cluster_end() {
     local status=$?
     if [ $status != 0 ]; then
         squeue 2>&1 || true
         tail -n 30 "$CLUSTER/controller.log" || true
+        find . -path '*/logs/*.log' -exec tail -n 5 {} + || true
     fi
     within 20 killed
     rm -rf "$CLUSTER"
