@@ -87,9 +87,9 @@ test_a_chain_is_written_and_submitted_in_order() {
     submit
     calls_are <<'END'
 101: p k --array=0-2 scan.sh 0
-102: p k --dependency=afterok:101 plan.sh 0
+102: p k --dependency=afterany:101 plan.sh 0
 103: p k --dependency=afterok:102 --array=0-2 pack.sh 0
-104: p k --dependency=afterok:103 finish.sh 0
+104: p k --dependency=afterany:103 finish.sh 0
 105: p k --dependency=afterok:104 --array=0-2 verify.sh 0
 END
     diff - out.slurm/jobs <<'END'
@@ -192,11 +192,11 @@ test_arrays_are_as_large_as_the_cluster_takes() {
 101: p k --array=0-3%2 scan.sh 0
 102: p k --array=0-3%2 scan.sh 4
 103: p k --array=0-1%2 scan.sh 8
-104: p k --dependency=afterok:101,afterok:102,afterok:103 plan.sh 0
+104: p k --dependency=afterany:101,afterany:102,afterany:103 plan.sh 0
 105: p k --dependency=afterok:104 --array=0-3%2 pack.sh 0
 106: p k --dependency=afterok:104 --array=0-3%2 pack.sh 4
 107: p k --dependency=afterok:104 --array=0-1%2 pack.sh 8
-108: p k --dependency=afterok:105,afterok:106,afterok:107 finish.sh 0
+108: p k --dependency=afterany:105,afterany:106,afterany:107 finish.sh 0
 109: p k --dependency=afterok:108 --array=0-3%2 verify.sh 0
 110: p k --dependency=afterok:108 --array=0-3%2 verify.sh 4
 111: p k --dependency=afterok:108 --array=0-1%2 verify.sh 8
@@ -206,7 +206,7 @@ END
     expect 0 bload slurm -q -c set.yaml -o out --tasks 10 --array-size 6 --submit
     grep -qx '112: p k --array=0-4 scan.sh 0' "$SCRATCH/calls"
     grep -qx '113: p k --array=0-3 scan.sh 6' "$SCRATCH/calls"
-    grep -qx '114: p k --dependency=afterany:102,afterok:112,afterok:113 plan.sh 0' "$SCRATCH/calls"
+    grep -qx '114: p k --dependency=afterany:102,afterany:112,afterany:113 plan.sh 0' "$SCRATCH/calls"
     rm -r out.slurm "$SCRATCH/queue" "$SCRATCH/calls"
     printf 'MaxArraySize            = 1001\nSchedulerParameters     = defer,max_array_tasks=2\n' >"$SCRATCH/configuration"
     submit
@@ -226,9 +226,9 @@ test_what_is_done_is_not_submitted() {
     submit
     calls_are <<'END'
 101: p k --array=0,2 scan.sh 0
-102: p k --dependency=afterok:101 plan.sh 0
+102: p k --dependency=afterany:101 plan.sh 0
 103: p k --dependency=afterok:102 --array=0-2 pack.sh 0
-104: p k --dependency=afterok:103 finish.sh 0
+104: p k --dependency=afterany:103 finish.sh 0
 105: p k --dependency=afterok:104 --array=0-2 verify.sh 0
 END
     touch out/.bload/sequences.tsv
@@ -236,14 +236,14 @@ END
     calls_are <<'END'
 106: p k plan.sh 0
 107: p k --dependency=afterok:106 --array=0-2 pack.sh 0
-108: p k --dependency=afterok:107 finish.sh 0
+108: p k --dependency=afterany:107 finish.sh 0
 109: p k --dependency=afterok:108 --array=0-2 verify.sh 0
 END
     touch out/.bload/plan.safetensors
     submit
     calls_are <<'END'
 110: p k --array=0-2 pack.sh 0
-111: p k --dependency=afterok:110 finish.sh 0
+111: p k --dependency=afterany:110 finish.sh 0
 112: p k --dependency=afterok:111 --array=0-2 verify.sh 0
 END
     rm -r out
@@ -252,7 +252,7 @@ END
     err_has 'bload: pack        3 tasks: 2 done, 1 to submit'
     calls_are <<'END'
 113: p k --array=1 pack.sh 0
-114: p k --dependency=afterok:113 finish.sh 0
+114: p k --dependency=afterany:113 finish.sh 0
 115: p k --dependency=afterok:114 --array=0-2 verify.sh 0
 END
     touch out/.bload/shard-00000001.record
@@ -325,9 +325,9 @@ scancel 103_[0-2]
 scancel 104
 scancel 105_[0-2]
 106: p k --array=1 scan.sh 0
-107: p k --dependency=afterany:101,afterok:106 plan.sh 0
+107: p k --dependency=afterany:101,afterany:106 plan.sh 0
 108: p k --dependency=afterok:107 --array=0-2 pack.sh 0
-109: p k --dependency=afterok:108 finish.sh 0
+109: p k --dependency=afterany:108 finish.sh 0
 110: p k --dependency=afterok:109 --array=0-2 verify.sh 0
 END
     is 'scan 101 0' "$(head -n 1 out.slurm/jobs)"
@@ -339,9 +339,9 @@ END
     calls_are <<'END'
 scancel 107
 111: p k --array=2 scan.sh 0
-112: p k --dependency=afterany:101,afterany:106,afterok:111 plan.sh 0
+112: p k --dependency=afterany:101,afterany:106,afterany:111 plan.sh 0
 113: p k --dependency=afterok:112 --array=0-2 pack.sh 0
-114: p k --dependency=afterok:113 finish.sh 0
+114: p k --dependency=afterany:113 finish.sh 0
 115: p k --dependency=afterok:114 --array=0-2 verify.sh 0
 END
 }
@@ -401,7 +401,7 @@ test_a_submission_that_stops_halfway_goes_on() {
     submit
     calls_are <<'END'
 103: p k --dependency=afterok:102 --array=0-2 pack.sh 0
-104: p k --dependency=afterok:103 finish.sh 0
+104: p k --dependency=afterany:103 finish.sh 0
 105: p k --dependency=afterok:104 --array=0-2 verify.sh 0
 END
     rm "$SCRATCH/bin/sbatch" "$SCRATCH/queue"
