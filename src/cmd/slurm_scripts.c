@@ -242,20 +242,26 @@ static const char submitting[] =
     "\n"
     "# stage DEPENDENCY...: what is submitted from here on waits for the stage before; those jobs of its own go on "
     "already.\n"
-    "before=''\n"
+    "after='' before=''\n"
     "stage() {\n"
-    "    after=$before before=''\n"
+    "    earlier=$after after=$before before=''\n"
     "    for each; do before=${before:+$before,}$each; done\n"
     "}\n"
     "\n"
-    "# submit STAGE OFFSET [OPTION...]: element e of the job is task OFFSET + e.\n"
+    "# submit STAGE OFFSET [OPTION...]: element e of the job is task OFFSET + e. What waits for tasks looks itself "
+    "whether all is\n"
+    "# there: Slurm has another opinion of a task that ended well after its time, or was cancelled and has been done "
+    "anew.\n"
     "submit() {\n"
     "    name=$1 offset=$2\n"
     "    shift 2\n"
+    "    # Where the plan failed, nothing was packed that could be finished.\n"
+    "    if [ \"$name\" = finish ]; then after=$after${earlier:+,$earlier}; fi\n"
     "    id=$(sbatch --parsable --kill-on-invalid-dep=yes ${after:+\"--dependency=$after\"} \"$@\" \"$chain/$name.sh\" "
     "\"$offset\")\n"
     "    echo \"$name $id $offset\" >>\"$chain/jobs\"\n"
-    "    before=${before:+$before,}afterok:$id\n"
+    "    case $name in scan | pack) ended=afterany ;; *) ended=afterok ;; esac\n"
+    "    before=${before:+$before,}$ended:$id\n"
     "    echo \"submitted $name: job $id\" >&2\n"
     "}\n";
 
@@ -313,8 +319,7 @@ static void append_kept(struct bl_buffer *out, const struct bl_slurm *s)
     }
 }
 
-/* Of an array that was submitted before some tasks may have failed, and been submitted anew: it need not end well. The
- * stage behind it looks for itself whether all is there. */
+/* As submit.sh says it of what it submits. */
 static void append_going_on(struct bl_buffer *out, const struct bl_slurm *s, int stage)
 {
     bl_buffer_text(out, "stage");

@@ -87,9 +87,9 @@ test_a_chain_is_written_and_submitted_in_order() {
     submit
     calls_are <<'END'
 101: p k --array=0-2 scan.sh 0
-102: p k --dependency=afterok:101 plan.sh 0
+102: p k --dependency=afterany:101 plan.sh 0
 103: p k --dependency=afterok:102 --array=0-2 pack.sh 0
-104: p k --dependency=afterok:103 finish.sh 0
+104: p k --dependency=afterany:103,afterok:102 finish.sh 0
 105: p k --dependency=afterok:104 --array=0-2 verify.sh 0
 END
     diff - out.slurm/jobs <<'END'
@@ -192,11 +192,11 @@ test_arrays_are_as_large_as_the_cluster_takes() {
 101: p k --array=0-3%2 scan.sh 0
 102: p k --array=0-3%2 scan.sh 4
 103: p k --array=0-1%2 scan.sh 8
-104: p k --dependency=afterok:101,afterok:102,afterok:103 plan.sh 0
+104: p k --dependency=afterany:101,afterany:102,afterany:103 plan.sh 0
 105: p k --dependency=afterok:104 --array=0-3%2 pack.sh 0
 106: p k --dependency=afterok:104 --array=0-3%2 pack.sh 4
 107: p k --dependency=afterok:104 --array=0-1%2 pack.sh 8
-108: p k --dependency=afterok:105,afterok:106,afterok:107 finish.sh 0
+108: p k --dependency=afterany:105,afterany:106,afterany:107,afterok:104 finish.sh 0
 109: p k --dependency=afterok:108 --array=0-3%2 verify.sh 0
 110: p k --dependency=afterok:108 --array=0-3%2 verify.sh 4
 111: p k --dependency=afterok:108 --array=0-1%2 verify.sh 8
@@ -206,7 +206,7 @@ END
     expect 0 bload slurm -q -c set.yaml -o out --tasks 10 --array-size 6 --submit
     grep -qx '112: p k --array=0-4 scan.sh 0' "$SCRATCH/calls"
     grep -qx '113: p k --array=0-3 scan.sh 6' "$SCRATCH/calls"
-    grep -qx '114: p k --dependency=afterany:102,afterok:112,afterok:113 plan.sh 0' "$SCRATCH/calls"
+    grep -qx '114: p k --dependency=afterany:102,afterany:112,afterany:113 plan.sh 0' "$SCRATCH/calls"
     rm -r out.slurm "$SCRATCH/queue" "$SCRATCH/calls"
     printf 'MaxArraySize            = 1001\nSchedulerParameters     = defer,max_array_tasks=2\n' >"$SCRATCH/configuration"
     submit
@@ -226,9 +226,9 @@ test_what_is_done_is_not_submitted() {
     submit
     calls_are <<'END'
 101: p k --array=0,2 scan.sh 0
-102: p k --dependency=afterok:101 plan.sh 0
+102: p k --dependency=afterany:101 plan.sh 0
 103: p k --dependency=afterok:102 --array=0-2 pack.sh 0
-104: p k --dependency=afterok:103 finish.sh 0
+104: p k --dependency=afterany:103,afterok:102 finish.sh 0
 105: p k --dependency=afterok:104 --array=0-2 verify.sh 0
 END
     touch out/.bload/sequences.tsv
@@ -236,14 +236,14 @@ END
     calls_are <<'END'
 106: p k plan.sh 0
 107: p k --dependency=afterok:106 --array=0-2 pack.sh 0
-108: p k --dependency=afterok:107 finish.sh 0
+108: p k --dependency=afterany:107,afterok:106 finish.sh 0
 109: p k --dependency=afterok:108 --array=0-2 verify.sh 0
 END
     touch out/.bload/plan.safetensors
     submit
     calls_are <<'END'
 110: p k --array=0-2 pack.sh 0
-111: p k --dependency=afterok:110 finish.sh 0
+111: p k --dependency=afterany:110 finish.sh 0
 112: p k --dependency=afterok:111 --array=0-2 verify.sh 0
 END
     rm -r out
@@ -252,7 +252,7 @@ END
     err_has 'bload: pack        3 tasks: 2 done, 1 to submit'
     calls_are <<'END'
 113: p k --array=1 pack.sh 0
-114: p k --dependency=afterok:113 finish.sh 0
+114: p k --dependency=afterany:113 finish.sh 0
 115: p k --dependency=afterok:114 --array=0-2 verify.sh 0
 END
     touch out/.bload/shard-00000001.record
@@ -325,9 +325,9 @@ scancel 103_[0-2]
 scancel 104
 scancel 105_[0-2]
 106: p k --array=1 scan.sh 0
-107: p k --dependency=afterany:101,afterok:106 plan.sh 0
+107: p k --dependency=afterany:101,afterany:106 plan.sh 0
 108: p k --dependency=afterok:107 --array=0-2 pack.sh 0
-109: p k --dependency=afterok:108 finish.sh 0
+109: p k --dependency=afterany:108,afterok:107 finish.sh 0
 110: p k --dependency=afterok:109 --array=0-2 verify.sh 0
 END
     is 'scan 101 0' "$(head -n 1 out.slurm/jobs)"
@@ -339,9 +339,9 @@ END
     calls_are <<'END'
 scancel 107
 111: p k --array=2 scan.sh 0
-112: p k --dependency=afterany:101,afterany:106,afterok:111 plan.sh 0
+112: p k --dependency=afterany:101,afterany:106,afterany:111 plan.sh 0
 113: p k --dependency=afterok:112 --array=0-2 pack.sh 0
-114: p k --dependency=afterok:113 finish.sh 0
+114: p k --dependency=afterany:113,afterok:112 finish.sh 0
 115: p k --dependency=afterok:114 --array=0-2 verify.sh 0
 END
 }
@@ -401,7 +401,7 @@ test_a_submission_that_stops_halfway_goes_on() {
     submit
     calls_are <<'END'
 103: p k --dependency=afterok:102 --array=0-2 pack.sh 0
-104: p k --dependency=afterok:103 finish.sh 0
+104: p k --dependency=afterany:103,afterok:102 finish.sh 0
 105: p k --dependency=afterok:104 --array=0-2 verify.sh 0
 END
     rm "$SCRATCH/bin/sbatch" "$SCRATCH/queue"
@@ -585,4 +585,100 @@ test_preemption_and_cancelling() {
     unset SLURM_ARRAY_JOB_ID
     signalled TERM
     is 'scontrol requeue incomplete 42' "$(cat "$SCRATCH/asked")"
+}
+
+# --- the whole chain ------------------------------------------------------------------------------------------------
+
+# A cluster whose sbatch runs a job at once, element by element in backward order, unless what it waits for did not end well.
+running_cluster() {
+    cluster
+    tool sbatch <<'END'
+#!/bin/bash
+set -u
+elements=none never= number=$(($(cat "$SCRATCH/number" 2>/dev/null || echo 100) + 1)) status=0
+echo $number >"$SCRATCH/number"
+while [[ $1 = --* ]]; do
+    case $1 in
+    --array=*) elements=$(tr ',' '\n' <<<"${1#*=}" | sed 's/^\([0-9]*\)-\([0-9]*\)$/seq \1 \2/; t; s/^/echo /' | sh | sort -nr) ;;
+    --dependency=*) for id in $(grep -o 'afterok:[0-9]*' <<<"$1"); do
+        [ "$(cat "$SCRATCH/status-${id#*:}")" = 0 ] || never=true
+    done ;;
+    esac
+    shift
+done
+[ -z "$never" ] || elements='' status=1
+for element in $elements; do
+    echo "${1##*/} $element" >>"$SCRATCH/calls"
+    name=$number
+    [ $element = none ] || name=${number}_$element
+    [ $element = none ] || export SLURM_ARRAY_JOB_ID=$number SLURM_ARRAY_TASK_ID=$element
+    (cd / && SLURM_JOB_ID=$number sh "$1" "$2" >>"${1%/*}/logs/$(basename "$1" .sh)-$name.log" 2>&1) || status=$?
+done
+echo $status >"$SCRATCH/status-$number"
+echo $number
+END
+}
+
+test_a_chain_makes_what_pack_makes() {
+    running_cluster
+    clips
+    cp "$(fixture h264-30.mp4)" clips/d.mp4
+    sed -i 's/longest/20/; s/1K/8K/' set.yaml
+    echo 'oversize: split' >>set.yaml
+    echo nothing >clips/broken.mp4
+    expect 3 bload pack -q -c set.yaml -o whole
+    expect 0 bload slurm -c set.yaml -o out --tasks 3 --array-size 2 --submit
+    diff -r whole out
+    expect 0 bload slurm -c set.yaml -o out --tasks 3
+    err_has 'bload: out is complete and verified: there is nothing to submit'
+    err_has 'bload: 1 input skipped, 0 failed: out/sequences.tsv names them'
+    grep -q 'done, but some inputs could not be used' out.slurm/logs/finish-*.log
+    is 3 "$(find out.slurm -name 'verified-*' | wc -l)"
+}
+
+test_a_chain_that_broke_off_goes_on() {
+    running_cluster
+    clips
+    bload pack -q -c set.yaml -o whole
+    # The disk is full for one task of each stage, the first time.
+    tool stand-in <<END
+#!/bin/sh
+case "\$*" in *'1/3'*)
+    if [ ! -e "$SCRATCH/failed-\$1" ]; then echo failed >"$SCRATCH/failed-\$1"; exit 1; fi ;;
+esac
+exec "$BLOAD" "\$@"
+END
+    for turn in 1 2 3; do
+        bload slurm -q -c set.yaml -o out --tasks 3
+        sed -i "s|^program=.*|program='$SCRATCH/bin/stand-in'|" out.slurm/task.sh
+        sh out.slurm/submit.sh 2>"$ERR"
+        [ ! -e out/manifest.json ] || break
+    done
+    is 3 $turn
+    diff -r whole out
+    calls_are <<'END'
+scan.sh 2
+scan.sh 1
+scan.sh 0
+plan.sh none
+scan.sh 1
+plan.sh none
+pack.sh 2
+pack.sh 1
+pack.sh 0
+finish.sh none
+pack.sh 1
+finish.sh none
+verify.sh 2
+verify.sh 1
+verify.sh 0
+END
+    grep -q 'bload: plan: part 1 of 3 is not there' out.slurm/logs/plan-102.log
+    grep -q 'bload: finish: ' out.slurm/logs/finish-109.log
+    submit
+    calls_are <<'END'
+verify.sh 1
+END
+    submit
+    err_has 'bload: out is complete and verified: there is nothing to submit'
 }
