@@ -224,9 +224,21 @@ test_directories_that_are_none() {
     expect 2 bload plan -T 5 -o p.tsv empty
     err_has '-o, --lengths and --epochs are for tables'
     clips
-    bload pack -q -T 50 --size 32x32 -o d v 2>/dev/null || true
-    expect 2 bload plan -T 50 d
-    err_has 'd is a dataset that is complete (--dataset d adds further plans)'
+}
+
+test_a_dataset_that_is_complete() {
+    clips
+    bload pack -q -T 50 --size 32x32 -o d v 2>/dev/null || is 3 $?
+    files d >before
+    expect 3 bload plan -T 50 d
+    err_is <<<'bload: d is complete already: nothing to do'
+    expect 2 bload plan -T 51 d
+    err_has 'd holds a dataset of another configuration: T is "50" there, not "51"'
+    expect 3 bload scan --task 0/9 -o d v
+    err_is <<<'bload: d is complete already: nothing to do'
+    expect 2 bload scan --task 0/9 -o d --stride 2 v
+    err_has 'stride is "1" there, not "2"'
+    files d | diff before -
 }
 
 # chain ARGUMENTS...: scan, plan, pack and finish by tasks give the dataset of one run.
