@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "run/state.h"
 #include "store/checksum.h"
+#include "store/manifest.h"
+#include "store/sequences.h"
 
 int bl_identity_file(const char *name, const char *path, struct bl_buffer *out, struct bl_error *e)
 {
@@ -90,4 +93,52 @@ int bl_identity_files(const struct bl_files *files, struct bl_buffer *out, struc
     bl_checksum_format(bl_checksum_end(&state), digest);
     bl_buffer_printf(out, "inputs: %zu (%s)\n", files->count, digest);
     return bl_buffer_check(out, e);
+}
+
+/* The lines of the manifest of the names that these lines have. */
+static void pick_lines(const struct bl_manifest *m, const char *lines, struct bl_buffer *out)
+{
+    for (size_t i = 0; i < m->configuration.count; i++) {
+        const struct bl_manifest_pair *pair = &m->configuration.pair[i];
+        size_t size = strlen(pair->name);
+        const char *at = lines;
+        while (*at && !(strncmp(at, pair->name, size) == 0 && strncmp(at + size, ": ", 2) == 0)) {
+            at = strchrnul(at, '\n');
+            at += *at == '\n';
+        }
+        if (*at)
+            bl_buffer_printf(out, "%s: %s\n", pair->name, pair->value);
+    }
+}
+
+int bl_identity_find(const char *dir, const char *lines, bool *partial, struct bl_error *e)
+{
+    struct bl_buffer manifest = {0}, table = {0}, there = {0}, what = {0};
+    struct bl_manifest m = {0};
+    struct bl_sequences sequences = {0};
+    bl_buffer_printf(&manifest, "%s/" BL_MANIFEST_FILE, dir);
+    bl_buffer_printf(&table, "%s/sequences.tsv", dir);
+    bl_buffer_printf(&what, "%s holds a dataset", dir);
+    bl_buffer_text(&there, "");
+    int code = manifest.failed || table.failed || what.failed ? bl_error_memory(e) : BL_OK;
+    bool found = !code && access(manifest.data, F_OK) == 0;
+    if (found)
+        code = bl_manifest_read(&m, dir, e);
+    if (found && !code)
+        pick_lines(&m, lines, &there);
+    if (!code)
+        code = bl_buffer_check(&there, e);
+    if (found && !code)
+        code = bl_identity_compare(there.data, lines, what.data, e);
+    if (found && !code)
+        code = bl_sequences_open(&sequences, &(const char *){table.data}, 1, false, e);
+    if (found && !code)
+        *partial = !bl_sequences_clean(&sequences);
+    bl_sequences_close(&sequences);
+    bl_manifest_free(&m);
+    bl_buffer_free(&manifest);
+    bl_buffer_free(&table);
+    bl_buffer_free(&there);
+    bl_buffer_free(&what);
+    return code ? code : found;
 }

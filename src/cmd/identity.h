@@ -2,6 +2,8 @@
 #ifndef BL_IDENTITY_H
 #define BL_IDENTITY_H
 
+#include <stdbool.h>
+
 #include "base/buffer.h"
 #include "base/error.h"
 #include "cmd/inputs.h"
@@ -19,6 +21,10 @@ int bl_identity_tables(const struct bl_inputs *inputs, struct bl_buffer *out, st
 /* All that decides the table of a scan: the options of these that do, and the lines above. */
 int bl_identity_scan(const struct bl_options *options, const struct bl_inputs *inputs, struct bl_buffer *out,
                      struct bl_error *e);
+
+/* Whether dir holds a dataset that is complete, which these lines are a part of: 1, and whether some of its inputs
+ * could not be used, or not wholly; 0: there is none; BL_EUSAGE: of another configuration. */
+int bl_identity_find(const char *dir, const char *lines, bool *partial, struct bl_error *e);
 
 /* "inputs: 1000 (0123456789abcdef)": how many files there are, and a digest of their names in order. */
 int bl_identity_files(const struct bl_files *files, struct bl_buffer *out, struct bl_error *e);

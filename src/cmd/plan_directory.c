@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "cmd/identity.h"
 #include "cmd/parts.h"
 #include "cmd/planning.h"
 #include "cmd/summary.h"
 #include "plan/plan.h"
 #include "run/planned.h"
 #include "run/signals.h"
-#include "store/manifest.h"
 #include "store/record.h"
 
 static int check_flags(const struct bl_planning *p, struct bl_error *e)
@@ -22,21 +22,19 @@ static int check_flags(const struct bl_planning *p, struct bl_error *e)
     return BL_OK;
 }
 
-/* Only what tasks began is gone on with: a directory that was mistyped shall stay as it is. */
-static int enter(struct bl_planning *p, struct bl_error *e)
+/* Only what tasks began is gone on with: a directory that was mistyped shall stay as it is. 1: the dataset is complete,
+ * and this is its plan. */
+static int enter(struct bl_planning *p, const char *identity, struct bl_error *e)
 {
-    struct bl_buffer folder = {0}, manifest = {0};
+    struct bl_buffer folder = {0};
     bl_buffer_printf(&folder, "%s/" BL_WORK_FOLDER, p->dir);
-    bl_buffer_printf(&manifest, "%s/" BL_MANIFEST_FILE, p->dir);
-    int code = folder.failed || manifest.failed ? bl_error_memory(e) : BL_OK;
-    bool begun = !code && access(folder.data, F_OK) == 0, complete = !code && access(manifest.data, F_OK) == 0;
+    int code = bl_buffer_check(&folder, e);
+    bool begun = !code && access(folder.data, F_OK) == 0;
     bl_buffer_free(&folder);
-    bl_buffer_free(&manifest);
+    if (!code)
+        code = bl_identity_find(p->dir, identity, &p->partial, e);
     if (code || begun)
         return code ? code : bl_state_share(&p->state, p->dir, e);
-    if (complete)
-        return bl_error_set(e, BL_EUSAGE, "%s is a dataset that is complete (--dataset %s adds further plans)", p->dir,
-                            p->dir);
     return bl_error_set(e, BL_EUSAGE, "%s holds no dataset in the making: bload scan --task I/N -o %s ...", p->dir,
                         p->dir);
 }
@@ -129,6 +127,20 @@ static int make_plan(struct bl_cmd *cmd, struct bl_planning *p)
     return code;
 }
 
+/* Table and plan. 1: the plan is there already. */
+static int make(struct bl_cmd *cmd, struct bl_planning *p, const char *identity)
+{
+    int code = get_table(cmd, p);
+    if (!code)
+        code = bl_state_settle(&p->state, BL_STATE_PLAN, identity, &cmd->error);
+    if (!code)
+        code = make_plan(cmd, p);
+    if (code > 0 && !cmd->common.quiet)
+        bl_cmd_say("%s has its plan already: nothing to do", p->dir);
+    p->partial = !bl_sequences_clean(&p->lengths.table);
+    return code < 0 ? code : BL_OK;
+}
+
 int bl_planning_directory(struct bl_cmd *cmd, struct bl_planning *p)
 {
     struct bl_error *e = &cmd->error;
@@ -136,22 +148,17 @@ int bl_planning_directory(struct bl_cmd *cmd, struct bl_planning *p)
     int code = check_flags(p, e);
     if (!code)
         code = bl_cmd_require_T(cmd);
-    if (!code)
-        code = enter(p, e);
     bl_signals_install(&cmd->cancel);
-    if (!code) /* now: once the table is there, durations become steps */
-        bl_options_identity_of(&cmd->options, BL_AFFECTS_PLAN, &identity);
+    /* Now: once the table is there, durations become steps. */
+    bl_options_identity_of(&cmd->options, BL_AFFECTS_PLAN, &identity);
     if (!code)
         code = bl_buffer_check(&identity, e);
     if (!code)
-        code = get_table(cmd, p);
-    if (!code)
-        code = bl_state_settle(&p->state, BL_STATE_PLAN, identity.data, e);
-    if (!code)
-        code = make_plan(cmd, p);
+        code = enter(p, identity.data, e);
     if (code > 0 && !cmd->common.quiet)
-        bl_cmd_say("%s has its plan already: nothing to do", p->dir);
-    p->partial = !bl_sequences_clean(&p->lengths.table);
+        bl_cmd_say("%s is complete already: nothing to do", p->dir);
+    if (!code)
+        code = make(cmd, p, identity.data);
     bl_buffer_free(&identity);
     return code < 0 ? code : BL_OK;
 }

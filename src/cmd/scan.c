@@ -9,6 +9,7 @@
 #include "base/io.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "cmd/identity.h"
 #include "cmd/inputs.h"
 #include "cmd/parts.h"
 #include "plan/options.h"
@@ -31,6 +32,7 @@ struct scan {
     char *dir; /* of --task: where all tasks put their parts */
     struct bl_state state;
     struct bl_heartbeat heartbeat;
+    bool partial; /* the status that BL_OK ends with */
     /* What pack's YAML file may say beside the sources: read, so that one file serves both. */
     struct bl_pack_options pack_options;
     struct bl_plan_options plan_options;
@@ -237,6 +239,19 @@ static int make_part(struct bl_cmd *cmd, struct scan *scan, struct bl_buffer *pa
     return BL_OK;
 }
 
+/* 1: the dataset in the directory, made from this scan, is complete. */
+static int find_dataset(const struct bl_cmd *cmd, struct scan *scan, struct bl_error *e)
+{
+    struct bl_buffer lines = {0};
+    int code = bl_identity_scan(&cmd->options, &scan->inputs, &lines, e);
+    if (!code)
+        code = bl_identity_find(scan->dir, lines.data, &scan->partial, e);
+    if (code > 0 && !cmd->common.quiet)
+        bl_cmd_say("%s is complete already: nothing to do", scan->dir);
+    bl_buffer_free(&lines);
+    return code;
+}
+
 static int run_task(struct bl_cmd *cmd, struct scan *scan)
 {
     struct bl_error *e = &cmd->error;
@@ -245,12 +260,13 @@ static int run_task(struct bl_cmd *cmd, struct scan *scan)
     int code = bl_inputs_resolve(&scan->inputs, &cmd->options, scan->output ? NULL : "output", dir, &scan->dir, e);
     if (!code)
         code = check_task(scan, e);
-    if (code)
-        return code;
     bl_signals_install(&cmd->cancel);
-    code = bl_state_share(&scan->state, scan->dir, e);
+    if (!code)
+        code = find_dataset(cmd, scan, e);
+    if (!code)
+        code = bl_state_share(&scan->state, scan->dir, e);
     if (code)
-        return code;
+        return code < 0 ? code : BL_OK;
     bl_heartbeat_begin(&scan->heartbeat, scan->dir, "scan", &scan->task);
     code = make_part(cmd, scan, &path);
     bl_buffer_free(&path);
@@ -290,7 +306,7 @@ int bl_cmd_scan(int argc, char **argv)
         code = prepare(&cmd, &scan);
     if (!code)
         code = scan.task.set ? run_task(&cmd, &scan) : run_all(&cmd, &scan);
-    bool partial = scan.found.skipped > scan.found.empty || scan.found.damaged;
+    bool partial = scan.partial || scan.found.skipped > scan.found.empty || scan.found.damaged;
     bl_cmd_end_heartbeat(&cmd, &scan.heartbeat, code, partial);
     bl_state_close(&scan.state);
     bl_inputs_free(&scan.inputs);

@@ -224,7 +224,44 @@ test_directories_that_are_none() {
     expect 2 bload plan -T 5 -o p.tsv empty
     err_has '-o, --lengths and --epochs are for tables'
     clips
-    bload pack -q -T 50 --size 32x32 -o d v 2>/dev/null || true
-    expect 2 bload plan -T 50 d
-    err_has 'd is a dataset that is complete (--dataset d adds further plans)'
+}
+
+test_a_dataset_that_is_complete() {
+    clips
+    bload pack -q -T 50 --size 32x32 -o d v 2>/dev/null || is 3 $?
+    files d >before
+    expect 3 bload plan -T 50 d
+    err_is <<<'bload: d is complete already: nothing to do'
+    expect 2 bload plan -T 51 d
+    err_has 'd holds a dataset of another configuration: T is "50" there, not "51"'
+    expect 3 bload scan --task 0/9 -o d v
+    err_is <<<'bload: d is complete already: nothing to do'
+    expect 2 bload scan --task 0/9 -o d --stride 2 v
+    err_has 'stride is "1" there, not "2"'
+    files d | diff before -
+}
+
+# chain ARGUMENTS...: scan, plan, pack and finish by tasks give the dataset of one run.
+chain() {
+    local i
+    rm -rf whole
+    bload pack -q -T longest --shard-size 1K -o whole "$@" 2>/dev/null || is 3 $?
+    parts 3 "$@" >/dev/null
+    bload plan -q -T longest d 2>/dev/null || is 3 $?
+    for i in 1 0; do bload pack -q -T longest --shard-size 1K -o d --task $i/2 "$@" 2>/dev/null || is 3 $?; done
+    bload finish -q d || is 3 $?
+    diff -r whole d
+}
+
+test_the_whole_chain() {
+    clips
+    printf 'id,class\nb2,1\nb10,2\nsub/c,3\nempty,4\ngarbage,5\n' >l.csv
+    (for i in $(seq 9 -1 1); do array v/$i.npy $((11 - i)) $((2 + i % 4 / 3)); done)
+    for i in $(seq 30); do echo "{\"text\": \"document $i\", \"n\": $i}"; done >v/a.jsonl
+    cp "$(fixture tone-16000.wav)" s.wav
+    for i in $(seq 0 140); do echo "{\"audio_filepath\": \"s.wav\", \"offset\": 0.00$((i % 10)), \"duration\": 0.0$((1 + i % 7))}"; done >m.jsonl
+    chain --kind video --size 16x16 --attributes l.csv v
+    chain --kind array v
+    chain --kind text --tokenizer bytes --keep n v
+    chain --kind audio m.jsonl
 }
