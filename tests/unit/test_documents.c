@@ -296,6 +296,40 @@ START_TEST(every_document_has_its_place)
 }
 END_TEST
 
+/* Wherever documents lie: evenly, ever farther from each other, or in two heaps. */
+static int64_t uneven(int kind, int64_t i)
+{
+    return kind == 0 ? 10 * i : kind == 1 ? i * i * i + 2 * i : 3 * i + (i > 2500 ? INT64_C(1) << 40 : 0);
+}
+
+START_TEST(documents_that_lie_unevenly_are_found)
+{
+    enum { COUNT = 3000 };
+    char directory[64];
+    unit_enter(directory);
+    struct bl_input input = {.path = "a"};
+    struct bl_stretch stretch = {.input = &input, .inputs = 1, .end = INT64_MAX, .receipt = 3};
+    struct bl_spool_writer *writer;
+    struct bl_places places = {0};
+    struct bl_place place;
+    struct bl_error e = {0};
+    ck_assert_int_eq(bl_spool_create(&writer, ".", 3, 5, false, &e), BL_OK);
+    for (int64_t i = 0; i < COUNT; i++) {
+        struct bl_row row = {.length = 1, .reason = "", .offset = uneven(_i, i)};
+        ck_assert_int_eq(bl_spool_put(writer, 0, &row, "1234", 4, &e), BL_OK);
+    }
+    ck_assert_int_eq(bl_spool_publish(writer, &e), BL_OK);
+    ck_assert_int_eq(bl_places_add(&places, ".", &stretch, &e), BL_OK);
+    for (int64_t i = 0; i < COUNT; i++) {
+        ck_assert(bl_places_find(&places, "a", uneven(_i, i), &place) && place.start == i && place.length == 1);
+        ck_assert(!bl_places_find(&places, "a", uneven(_i, i) + 1, &place));
+    }
+    ck_assert(!bl_places_find(&places, "a", INT64_C(1) << 50, &place));
+    bl_places_free(&places);
+    unit_leave(directory);
+}
+END_TEST
+
 static int64_t count_files(void)
 {
     FILE *files = popen("ls | wc -l", "r");
@@ -344,6 +378,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, json_that_is_none);
     tcase_add_test(tests, a_shared_stretch_is_not_read_to_be_found);
     tcase_add_test(tests, every_document_has_its_place);
+    tcase_add_loop_test(tests, documents_that_lie_unevenly_are_found, 0, 3);
     tcase_add_test(tests, a_stretch_is_kept_by_several_at_once);
 }
 

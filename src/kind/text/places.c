@@ -133,14 +133,25 @@ static const struct bl_place_segment *find_segment(const struct bl_places *p, co
     return &p->segment[file->segment + low];
 }
 
-bool bl_places_find(const struct bl_places *p, const char *path, int64_t offset, struct bl_place *place)
+/* Where the document at offset is among the documents of a segment, if it is there. Halving alone would look at places
+ * all over memory. But documents lie about equally far from each other, so that the place can be guessed, and each
+ * guess is off by about the root of what the one before it was. */
+static size_t find_document(const struct bl_place_document *document, size_t count, int64_t offset)
 {
-    const struct bl_place_file *file = p->files_capacity ? slot(p, hash_path(path)) : NULL;
-    if (!file || !file->hash)
-        return false;
-    const struct bl_place_segment *segment = find_segment(p, file, offset);
-    const struct bl_place_document *document = p->document + segment->first;
-    size_t low = 0, high = segment->count;
+    int64_t span = document[count - 1].offset - document[0].offset;
+    double per_byte = span > 0 ? (double)(count - 1) / (double)span : 0;
+    size_t low = 0, high = count, step;
+    for (int guess = 0; guess < 3; guess++) {
+        double at = (double)low + (double)(offset - document[low].offset) * per_byte;
+        low = at <= 0 ? 0 : at >= (double)(count - 1) ? count - 1 : (size_t)at;
+    }
+    for (step = 4; low && document[low].offset > offset; step *= 2) {
+        high = low;
+        low = low > step ? low - step : 0;
+    }
+    for (step = 4; high - low > step && document[low + step].offset <= offset; step *= 2)
+        low += step;
+    high = high - low > step ? low + step : high;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
         if (document[middle].offset <= offset)
@@ -148,10 +159,21 @@ bool bl_places_find(const struct bl_places *p, const char *path, int64_t offset,
         else
             high = middle;
     }
-    if (document[low].offset != offset)
+    return low;
+}
+
+bool bl_places_find(const struct bl_places *p, const char *path, int64_t offset, struct bl_place *place)
+{
+    const struct bl_place_file *file = p->files_capacity ? slot(p, hash_path(path)) : NULL;
+    if (!file || !file->hash)
+        return false;
+    const struct bl_place_segment *segment = find_segment(p, file, offset);
+    const struct bl_place_document *document = p->document + segment->first;
+    size_t at = find_document(document, segment->count, offset);
+    if (document[at].offset != offset)
         return false;
     place->key = segment->key;
-    place->start = document[low].start;
-    place->length = (low + 1 < segment->count ? document[low + 1].start : segment->end) - place->start;
+    place->start = document[at].start;
+    place->length = (at + 1 < segment->count ? document[at + 1].start : segment->end) - place->start;
     return true;
 }
