@@ -26,7 +26,8 @@ for word; do
     esac
 done
 echo "$number: ${words[*]}" >>"$SCRATCH/calls"
-echo $number
+env | grep '^SLURM_[A-Z_]*=x' >>"$SCRATCH/inherited"
+echo "$number${SBATCH_CLUSTERS:+;$SBATCH_CLUSTERS}"
 END
     tool squeue <<'END'
 #!/bin/sh
@@ -407,6 +408,23 @@ END
     rm "$SCRATCH/bin/sbatch" "$SCRATCH/queue"
     PATH=$SCRATCH/bin:/bin expect 1 env -i "PATH=$SCRATCH/bin" "$BLOAD" slurm -c set.yaml -o out --tasks 3 --submit
     err_has "there is no sbatch here: on a machine that submits jobs, run sh $PWD/out.slurm/submit.sh"
+}
+
+test_what_is_submitted_from_within_a_job() {
+    cluster
+    clips
+    for name in JOB_ID ARRAY_JOB_ID ARRAY_TASK_ID RESTART_COUNT CPUS_PER_TASK CPUS_ON_NODE MEM_PER_NODE MEM_PER_CPU; do
+        export SLURM_$name=x
+    done
+    submit
+    is '' "$(cat "$SCRATCH/inherited")"
+    rm -r out.slurm
+    SBATCH_CLUSTERS=b submit
+    is '106 107 108 109 110' "$(cut -d' ' -f2 out.slurm/jobs | xargs)"
+    rm -r out.slurm
+    tool sbatch <<<'echo Welcome'
+    expect 1 bload slurm -q -c set.yaml -o out --tasks 3 --submit
+    err_has 'sbatch gave no number of a job: Welcome'
 }
 
 test_another_chain_is_refused() {
