@@ -3,9 +3,25 @@
 source "$BLOAD_ROOT/tests/slurm/packing.bash"
 cluster_start
 
-# A node is lost with its tasks, which go on elsewhere; another task is sent back to the queue, a third one is cancelled.
-test_lost_requeued_cancelled() {
-    local lost job node task requeued='' cancelled=''
+# What Slurm and its users do to task $1, which is job $2: the warning is that of the time limit.
+requeue() {
+    scontrol requeue "$2"
+}
+
+cancel() {
+    scancel "$2"
+    cancelled=$1
+}
+
+warn() {
+    scancel --batch --signal=USR1 "$2"
+    warned=$1
+}
+
+# A node is lost with its tasks, which go on elsewhere; of the others one is sent back to the queue, one is cancelled, one runs out of
+# time.
+test_lost_requeued_cancelled_warned() {
+    local lost job node task cancelled warned disturbances=(requeue cancel warn)
     videos
     submit
     within 120 begun 0
@@ -14,17 +30,13 @@ test_lost_requeued_cancelled() {
     in_the_middle 0
     for task in 1 2 3 4 5; do
         read -r job node < <(place $task)
-        [ "$node" != "$lost" ] || continue
+        [ "$node" != "$lost" ] && [ ${#disturbances[@]} -gt 0 ] || continue
         within 60 begun $task
-        if [ -z "$requeued" ]; then
-            scontrol requeue "$job"
-            requeued=$task
-        elif [ -z "$cancelled" ]; then
-            scancel "$job"
-            cancelled=$task
-        fi
+        "${disturbances[0]}" $task "$job"
+        disturbances=("${disturbances[@]:1}")
         in_the_middle $task
     done
+    is 0 ${#disturbances[@]}
     stamps >before
     alone
     within 150 quiet
@@ -33,6 +45,7 @@ test_lost_requeued_cancelled() {
     for task in $(seq 0 $((TASKS - 1))); do
         [ "$task" = "$cancelled" ] || is $PER_TASK "$(packed $task)"
     done
+    grep -q 'ended by USR1; goes back to the queue' d.slurm/logs/pack-*_"$warned".log
     stamps >before
     submit
     err_has 'bload: pack        6 tasks: 5 done, 1 to submit'
