@@ -97,6 +97,7 @@ cluster_start() {
     chmod 755 "$CLUSTER" # munged wants others to reach its socket
     mkdir "$CLUSTER/munge" "$CLUSTER/controller" "${NODES[@]/#/$CLUSTER/}"
     (umask 077 && head -c 1024 /dev/urandom >"$CLUSTER/munge/key")
+    PROCESSOR=$(processor)
     port=$(free_ports)
     cluster_configuration "$port" >"$SLURM_CONF"
     daemon munge munged --foreground --socket="$CLUSTER/munge/socket" --key-file="$CLUSTER/munge/key" \
@@ -107,8 +108,14 @@ cluster_start() {
     within 60 all_idle
 }
 
+# One of the processors that this process may use.
+processor() {
+    python3 -c 'import os; processors = sorted(os.sched_getaffinity(0)); print(processors[os.getppid() % len(processors)])'
+}
+
+# All nodes of a cluster share a processor: on a machine of many, too, what tasks do takes long enough to be disturbed.
 node_start() {
-    daemon "$1" slurmd -D -N "$1"
+    daemon "$1" taskset -c "$PROCESSOR" slurmd -D -N "$1"
 }
 
 # daemons [NODE]: the processes of Slurm itself, those that look after jobs among them, by where they were started. (What their

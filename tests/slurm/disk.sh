@@ -14,7 +14,7 @@ full_disk() {
     echo 'no video at all' >videos/broken.mp4
     printf '%s\n' 'sources: [videos/]' 'size: 160x120' 'T: longest' 'shard-size: 1M' >dataset.yaml
     submit --at-once 1 -- --cpus-per-task=2
-    within 150 quiet
+    within 300 quiet
     [ "$(packed 5)" -lt $PER_TASK ] || fail 'there was room for all'
     grep -q 'No space left on device' disk/d.slurm/logs/pack-*_5.log
     [ ! -e disk/d/manifest.json ] || fail 'complete on a full disk'

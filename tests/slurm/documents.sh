@@ -39,7 +39,7 @@ follow() {
         [ -z "${BASH_REMATCH[5]}" ] || expect 0 eval "${BASH_REMATCH[5]}"
     else
         expect 0 eval "$1"
-        [[ $1 != *--submit* ]] || within 200 quiet
+        [[ $1 != *--submit* ]] || within 300 quiet
     fi
 }
 

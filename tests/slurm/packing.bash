@@ -77,7 +77,7 @@ alone() {
 # Once every job has ended, and every task of the verification has left its mark, the dataset is that of one machine.
 complete() {
     alone
-    within 150 quiet
+    within 300 quiet
     is $TASKS "$(find $DATASET.slurm -name 'verified-*' | wc -l)"
     diff -r alone $DATASET
 }

@@ -39,7 +39,7 @@ test_lost_requeued_cancelled_warned() {
     is 0 ${#disturbances[@]}
     stamps >before
     alone
-    within 150 quiet
+    within 300 quiet
     [ ! -e d/manifest.json ] || fail "complete without task $cancelled"
     kept before
     for task in $(seq 0 $((TASKS - 1))); do
