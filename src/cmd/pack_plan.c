@@ -72,8 +72,12 @@ static int set_encoding(struct bl_packing *p, struct bl_error *e)
 
 int bl_packing_format(struct bl_packing *p, struct bl_error *e)
 {
+    /* Whoever made a draft, of the same table, has looked at all files: a thousand tasks need not do so again. */
+    int agreed = p->task.set ? bl_manifest_draft_find(&p->state, e) : 0;
+    if (agreed < 0)
+        return agreed;
     int code = bl_fields_settle(&p->format.fields, p->inputs.kind, p->inputs.kind_config, &p->env, &p->table,
-                                p->inputs.base, p->workers, e);
+                                p->inputs.base, agreed, p->workers, e);
     if (code)
         return code;
     p->format.T = p->plan.T;

@@ -19,6 +19,7 @@ struct asking {
     const struct bl_kind_env *env;
     const struct bl_sequences *table;
     const char *base;
+    bool first_decides;
     size_t next;
     struct bl_fields *fields; /* of the first row that could be asked */
     size_t first, other;      /* that row, and the first one that differs; SIZE_MAX: none yet */
@@ -28,7 +29,7 @@ struct asking {
 static int produce(void *context, void **job_, struct bl_error *e)
 {
     struct asking *a = context;
-    if (a->kind->first_decides && a->first != SIZE_MAX)
+    if (a->first_decides && a->first != SIZE_MAX)
         return 0;
     while (a->next < a->table->count && !a->table->length[a->next])
         a->next++;
@@ -92,7 +93,7 @@ static int consume(void *context, void *job_, struct bl_error *e)
     if (job->known && a->first == SIZE_MAX) {
         *a->fields = job->fields;
         a->first = job->row;
-    } else if (job->known && !a->kind->first_decides && !same(a->fields, &job->fields)) {
+    } else if (job->known && !a->first_decides && !same(a->fields, &job->fields)) {
         if (!a->others++)
             a->other = job->row;
     }
@@ -124,8 +125,8 @@ static int refuse(const struct asking *a, struct bl_error *e)
 }
 
 int bl_fields_settle(struct bl_fields *fields, const struct bl_kind *kind, const void *config,
-                     const struct bl_kind_env *env, const struct bl_sequences *table, const char *base, int workers,
-                     struct bl_error *e)
+                     const struct bl_kind_env *env, const struct bl_sequences *table, const char *base, bool agreed,
+                     int workers, struct bl_error *e)
 {
     struct bl_error undecided = {0};
     int code = kind->fields(config, env, NULL, fields, &undecided);
@@ -140,10 +141,13 @@ int bl_fields_settle(struct bl_fields *fields, const struct bl_kind *kind, const
                        .env = env,
                        .table = table,
                        .base = base,
+                       .first_decides = agreed || kind->first_decides,
                        .fields = fields,
                        .first = SIZE_MAX,
                        .other = SIZE_MAX};
-    code = bl_pipeline_run(&stages, &a, workers, workers * 4, env->cancel, e);
+    if (agreed)
+        workers = 1; /* ahead of the first one nobody is asked */
+    code = bl_pipeline_run(&stages, &a, workers, agreed ? 1 : workers * 4, env->cancel, e);
     if (!code && a.first == SIZE_MAX)
         code = bl_error_set(e, BL_EFAIL, "not one sequence can be read, so their form is not known");
     if (!code && a.others)

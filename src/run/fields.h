@@ -7,9 +7,10 @@
 
 /* Asks the kind; where the options do not decide, asks it for every ok row, many at once. Files that differ are
  * BL_EUSAGE with the names of the first two and the number of the others; where the first decides (see struct bl_kind),
- * reading finds them. Rows that cannot be asked are left for packing to find. */
+ * reading finds them. Rows that cannot be asked are left for packing to find. agreed: it is known already that files
+ * agree, so that few are asked. */
 int bl_fields_settle(struct bl_fields *fields, const struct bl_kind *kind, const void *config,
-                     const struct bl_kind_env *env, const struct bl_sequences *table, const char *base, int workers,
-                     struct bl_error *e);
+                     const struct bl_kind_env *env, const struct bl_sequences *table, const char *base, bool agreed,
+                     int workers, struct bl_error *e);
 
 #endif

@@ -107,6 +107,15 @@ int bl_manifest_draft_publish(const struct bl_state *state, struct bl_manifest *
     return code < 0 ? code : BL_OK;
 }
 
+int bl_manifest_draft_find(const struct bl_state *state, struct bl_error *e)
+{
+    struct bl_buffer path = {0};
+    int code = bl_state_path(state, BL_STATE_DRAFT, &path, e);
+    int found = !code && access(path.data, F_OK) == 0;
+    bl_buffer_free(&path);
+    return code ? code : found;
+}
+
 int bl_manifest_draft_read(const struct bl_state *state, struct bl_manifest *manifest, struct bl_error *e)
 {
     struct bl_buffer path = {0}, text = {0};

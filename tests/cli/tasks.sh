@@ -214,3 +214,23 @@ test_the_first_task_decides_the_instructions() {
     expect 2 pack -q --task 1/2 --simd sse2 -o other
     err_has 'other holds an unfinished dataset of another configuration: simd is "none" there, not "sse2"'
 }
+
+test_a_task_looks_at_its_own_files_only() {
+    clips
+    expect 0 pack -q --task 0/3 -o many
+    rm many/.bload/shard-*.record
+    for clip in v/*; do
+        mv "$clip" away
+        for i in 0 1 2; do
+            cp -r many copy
+            status=0
+            pack -q --task $i/3 -o copy 2>"$SCRATCH/task" || status=$?
+            echo $status
+            [ $status = 0 ] || grep -qF "${clip#v/}" "$SCRATCH/task" || fail "$(cat "$SCRATCH/task")"
+            rm -r copy
+        done | sort | uniq -c | tr -s ' \n' ' ' >statuses
+        mv away "$clip"
+        # Every task of a plan reads the first one, to see of which size frames are.
+        is "$([ "$clip" = v/h264-30.mp4 ] && echo ' 3 1 ' || echo ' 2 0 1 1 ')" "$(cat statuses)"
+    done
+}
