@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "run/outcome.h"
+#include "store/folders.h"
 #include "store/index.h"
 #include "store/manifest.h"
 #include "store/shard.h"
@@ -21,6 +22,21 @@ static const char *const files[] = {SEQUENCES_FILE, BL_SHARDS_FILE, BL_INDEX_FIL
 static const struct bl_format *format_of(const struct bl_finish *f)
 {
     return &f->manifest->format;
+}
+
+/* A machine that packed may remember that a shard was not there. */
+static int look_at_folder(const struct bl_finish *f, int64_t shard, struct bl_error *e)
+{
+    char name[BL_SHARD_NAME_MAX];
+    struct bl_buffer path = {0};
+    bl_buffer_printf(&path, "%s/%s", f->dir, bl_format_shard_name(format_of(f), shard, name));
+    int code = bl_buffer_check(&path, e);
+    if (!code) {
+        *strrchr(path.data, '/') = '\0';
+        bl_folders_look(path.data);
+    }
+    bl_buffer_free(&path);
+    return code;
 }
 
 /* Shards that are lacking are told all at once: whoever packs them must know how many there are. */
@@ -52,7 +68,8 @@ static int write_shards(const struct bl_finish *f, struct bl_outcomes *outcomes,
         code = bl_index_begin(&index, f->dir, f->plan, f->table->length, format_of(f)->fields.count, e);
     for (int64_t s = 0; s < bl_format_shards(format_of(f)) && !code; s++) {
         struct bl_shard_record record = {0};
-        int found = bl_shard_find(format_of(f), f->dir, s, &record, e);
+        code = s % BL_SHARDS_PER_FOLDER == 0 ? look_at_folder(f, s, e) : BL_OK;
+        int found = code ? code : bl_shard_find(format_of(f), f->dir, s, &record, e);
         code = found < 0 ? found : BL_OK;
         if (!found)
             code = tell_lacking(f, s, e);

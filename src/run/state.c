@@ -270,6 +270,7 @@ static int enter(struct bl_state *s, const char *dir, int how, struct bl_error *
         code = check_empty(dir, e);
     if (!code)
         code = bl_io_mkdirs(s->spool, e);
+    bl_folders_look(s->folder ? s->folder : dir); /* what others have just written counts */
     return code ? code : take_lock(s, how, e);
 }
 
@@ -317,8 +318,10 @@ int bl_state_take(struct bl_state *s, const char *dir, struct bl_error *e)
     int code = make_names(s, dir, e);
     if (!code && access(s->folder, F_OK) != 0)
         code = bl_error_set(e, BL_EUSAGE, "%s holds no dataset in the making: nothing to finish", dir);
-    if (!code)
+    if (!code) {
+        bl_folders_look(s->folder);
         code = take_lock(s, LOCK_EX, e);
+    }
     if (code)
         bl_state_close(s);
     return code;

@@ -19,6 +19,13 @@ int bl_folders_make(const char *path, struct bl_error *e)
     return errno == EEXIST ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot make the directory %s", path);
 }
 
+void bl_folders_look(const char *path)
+{
+    DIR *folder = opendir(path);
+    if (folder)
+        closedir(folder);
+}
+
 int bl_folders_prepare(const char *dir, struct bl_error *e)
 {
     struct bl_buffer work = {0}, shards = {0};

@@ -8,7 +8,6 @@
 #include "plan/plan.h"
 #include "store/jpeg.h"
 
-#define FOLDER_SHARDS 1000                   /* shards in a folder */
 #define SPARE ((size_t)BL_SAFETENSORS_ALIGN) /* of a header, for the digits of sizes that vary: 57 a field */
 
 /* Texts that pairs of __metadata__ point to. */
@@ -217,8 +216,8 @@ int64_t bl_format_blocks_of(const struct bl_format *format, int64_t shard)
 
 char *bl_format_shard_name(const struct bl_format *format, int64_t shard, char out[BL_SHARD_NAME_MAX])
 {
-    snprintf(out, BL_SHARD_NAME_MAX, "shards/%05" PRId64 "/shard-%08" PRId64 ".safetensors%s", shard / FOLDER_SHARDS,
-             shard, format->compressed ? ".zst" : "");
+    snprintf(out, BL_SHARD_NAME_MAX, "shards/%05" PRId64 "/shard-%08" PRId64 ".safetensors%s",
+             shard / BL_SHARDS_PER_FOLDER, shard, format->compressed ? ".zst" : "");
     return out;
 }
 

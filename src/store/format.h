@@ -78,6 +78,7 @@ int64_t bl_format_blocks_of(const struct bl_format *format, int64_t shard); /* b
 
 /* "shards/00000/shard-00000000.safetensors", with ".zst" when compressed: below the dataset's directory. Returns out.
  */
+#define BL_SHARDS_PER_FOLDER 1000
 #define BL_SHARD_NAME_MAX 96
 char *bl_format_shard_name(const struct bl_format *format, int64_t shard, char out[BL_SHARD_NAME_MAX]);
 
