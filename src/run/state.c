@@ -270,8 +270,10 @@ static int enter(struct bl_state *s, const char *dir, int how, struct bl_error *
         code = check_empty(dir, e);
     if (!code)
         code = bl_io_mkdirs(s->spool, e);
-    bl_folders_look(s->folder ? s->folder : dir); /* what others have just written counts */
-    return code ? code : take_lock(s, how, e);
+    if (code)
+        return code;
+    bl_folders_look(s->folder); /* what others have just written counts */
+    return take_lock(s, how, e);
 }
 
 int bl_state_open(struct bl_state *s, const char *dir, const char *identity, struct bl_error *e)
