@@ -334,6 +334,11 @@ bench-peers:
 bench-plan: all
 	@bench/plan/run $(LARGEST)
 
+# How time and memory grow with sequences, shards, files and tasks; QUICK=--quick takes a tenth of everything.
+.PHONY: bench-scale
+bench-scale: all
+	@bench/scale.py $(QUICK)
+
 # Blocks a second of the Python package beside other loaders, which it installs into build/bench-venv.
 .PHONY: bench-read
 bench-read: all
@@ -367,6 +372,7 @@ help:
 	@echo 'make bench        measure; prints the tables that the documents quote'
 	@echo 'make bench-plan   blocks, time and memory of plans beside other packers (make bench-peers installs them; LARGEST=10000000)'
 	@echo 'make bench-read   blocks a second of the Python package beside other loaders, which it installs (ROUNDS=5)'
+	@echo 'make bench-scale  how time and memory grow with sequences, shards, files and tasks (ten minutes; QUICK=--quick: one or two)'
 	@echo 'make bench-paper  train on padded, sampled, cut and packed sequences: time, padding, accuracy (half an hour; torch from Debian)'
 	@echo 'make install      to PREFIX=$(PREFIX), below DESTDIR; LIBDIR, BINDIR, MANDIR too'
 	@echo 'make uninstall clean help'
