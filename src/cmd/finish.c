@@ -117,13 +117,15 @@ static int find(struct bl_cmd *cmd, struct finishing *f)
     return 1;
 }
 
-static int finish(struct finishing *f, struct bl_error *e)
+static int finish(struct bl_cmd *cmd, struct finishing *f)
 {
+    struct bl_error *e = &cmd->error;
     struct bl_finish job = {.dir = f->dir,
                             .table = &f->table,
                             .plan = &f->plan,
                             .plan_options = &f->plan_options,
-                            .manifest = &f->manifest};
+                            .manifest = &f->manifest,
+                            .cancel = &cmd->cancel};
     int code = bl_state_take(&f->state, f->dir, e);
     if (!code)
         code = gather(f, e);
@@ -145,7 +147,7 @@ static int run(struct bl_cmd *cmd, struct finishing *f)
     int found = find(cmd, f);
     if (found)
         return found < 0 ? found : BL_OK;
-    int code = finish(f, &cmd->error);
+    int code = finish(cmd, f);
     if (!code && !cmd->common.quiet) {
         bl_summary_plan(&f->plan, &f->plan_options);
         bl_summary_dataset(f->dir, &f->manifest.format, &f->finished, 0, NULL);

@@ -183,6 +183,7 @@ static int finish(struct bl_cmd *cmd, struct bl_packing *p)
                             .plan = &p->plan,
                             .plan_options = &p->plan_options,
                             .manifest = &p->manifest,
+                            .cancel = p->env.cancel,
                             .kind = p->inputs.kind,
                             .config = p->inputs.kind_config};
     bl_heartbeat_turn(&p->heartbeat, "finish");

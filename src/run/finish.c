@@ -7,90 +7,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "run/gather.h"
 #include "run/outcome.h"
-#include "store/folders.h"
 #include "store/index.h"
 #include "store/manifest.h"
-#include "store/shard.h"
 #include "store/shards.h"
 
 #define SEQUENCES_FILE "sequences.tsv"
 
 /* What the manifest vouches for beside the shards. */
 static const char *const files[] = {SEQUENCES_FILE, BL_SHARDS_FILE, BL_INDEX_FILE, NULL};
-
-static const struct bl_format *format_of(const struct bl_finish *f)
-{
-    return &f->manifest->format;
-}
-
-/* A machine that packed may remember that a shard was not there. */
-static int look_at_folder(const struct bl_finish *f, int64_t shard, struct bl_error *e)
-{
-    char name[BL_SHARD_NAME_MAX];
-    struct bl_buffer path = {0};
-    bl_buffer_printf(&path, "%s/%s", f->dir, bl_format_shard_name(format_of(f), shard, name));
-    int code = bl_buffer_check(&path, e);
-    if (!code) {
-        *strrchr(path.data, '/') = '\0';
-        bl_folders_look(path.data);
-    }
-    bl_buffer_free(&path);
-    return code;
-}
-
-/* Shards that are lacking are told all at once: whoever packs them must know how many there are. */
-static int tell_lacking(const struct bl_finish *f, int64_t first, struct bl_error *e)
-{
-    int64_t lacking = 0, shards = bl_format_shards(format_of(f));
-    for (int64_t s = first; s < shards; s++) {
-        struct bl_shard_record record = {0};
-        int found = bl_shard_find(format_of(f), f->dir, s, &record, e);
-        bl_shard_record_free(&record);
-        if (found < 0)
-            return found;
-        lacking += !found;
-    }
-    return bl_error_set(e, BL_EFAIL,
-                        "%s: %" PRId64 " of %" PRId64 " shards are not there, the first is %" PRId64
-                        ": bload pack makes them, with the options as before",
-                        f->dir, lacking, shards, first);
-}
-
-/* shards.tsv and the index, both out of the shards' records; what the records tell of sequences goes to outcomes. */
-static int write_shards(const struct bl_finish *f, struct bl_outcomes *outcomes, struct bl_finished *result,
-                        struct bl_error *e)
-{
-    struct bl_output shards = {0};
-    struct bl_index_writer index = {0};
-    int code = bl_shards_open(&shards, f->dir, e);
-    if (!code)
-        code = bl_index_begin(&index, f->dir, f->plan, f->table->length, format_of(f)->fields.count, e);
-    for (int64_t s = 0; s < bl_format_shards(format_of(f)) && !code; s++) {
-        struct bl_shard_record record = {0};
-        code = s % BL_SHARDS_PER_FOLDER == 0 ? look_at_folder(f, s, e) : BL_OK;
-        int found = code ? code : bl_shard_find(format_of(f), f->dir, s, &record, e);
-        code = found < 0 ? found : BL_OK;
-        if (!found)
-            code = tell_lacking(f, s, e);
-        if (!code)
-            code = bl_shards_add(&shards, format_of(f), &record, e);
-        if (!code)
-            code = bl_index_checksums(&index, record.block_checksum,
-                                      (size_t)record.blocks * (size_t)format_of(f)->fields.count, e);
-        if (!code)
-            code = bl_outcomes_parse(outcomes, record.notes, record.notes_size, e);
-        result->bytes += record.bytes;
-        bl_shard_record_free(&record);
-    }
-    if (!code)
-        code = bl_index_finish(&index, e);
-    if (!code)
-        code = bl_output_commit(&shards, e);
-    bl_index_abort(&index);
-    bl_output_abort(&shards);
-    return code;
-}
 
 /* A bit for each row: the plan has a piece of it. To be freed. */
 static uint8_t *mark_placed(const struct bl_finish *f)
@@ -226,7 +152,9 @@ int bl_finish_run(const struct bl_finish *f, struct bl_finished *result, struct 
 {
     struct bl_outcomes outcomes = {0};
     *result = (struct bl_finished){0};
-    int code = write_shards(f, &outcomes, result, e);
+    struct bl_gather gather = {
+        .dir = f->dir, .format = &f->manifest->format, .plan = f->plan, .table = f->table, .cancel = f->cancel};
+    int code = bl_gather_run(&gather, &outcomes, &result->bytes, e);
     if (!code)
         code = bl_outcomes_merge(&outcomes, e);
     for (size_t i = 0; i < outcomes.count; i++)

@@ -15,8 +15,9 @@ struct bl_finish {
     const struct bl_plan *plan;
     const struct bl_plan_options *plan_options; /* for why the plan left sequences out */
     struct bl_manifest *manifest;               /* the draft (run/manifest_draft.h), which is filled in */
-    const struct bl_kind *kind;                 /* for remarks, or NULL: none */
-    const void *config;                         /* of that kind */
+    struct bl_cancel *cancel;
+    const struct bl_kind *kind; /* for remarks, or NULL: none */
+    const void *config;         /* of that kind */
 };
 
 /* What became of the inputs, for the exit status and the summary. */

@@ -1,0 +1,143 @@
+/* A shard costs a handful of calls, each of which waits for the file system, so that many are looked at at once. */
+#include "run/gather.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/pipeline.h"
+#include "store/folders.h"
+#include "store/index.h"
+#include "store/shard.h"
+#include "store/shards.h"
+
+/* A thread for so many shards: who has few of them needs no threads. */
+#define SHARDS_PER_WORKER 64
+#define WORKERS_MAX 16
+
+struct gathering {
+    const struct bl_gather *gather;
+    struct bl_outcomes *outcomes;
+    struct bl_output shards;
+    struct bl_index_writer index;
+    int64_t next; /* shard to be looked for */
+    int64_t bytes;
+    int64_t lacking, first_lacking;
+};
+
+struct job {
+    int64_t shard;
+    bool found;
+    struct bl_shard_record record;
+};
+
+/* A machine that packed may remember that a shard was not there. */
+static int look_at_folder(const struct bl_gather *g, int64_t shard, struct bl_error *e)
+{
+    char name[BL_SHARD_NAME_MAX];
+    struct bl_buffer path = {0};
+    bl_buffer_printf(&path, "%s/%s", g->dir, bl_format_shard_name(g->format, shard, name));
+    int code = bl_buffer_check(&path, e);
+    if (!code) {
+        *strrchr(path.data, '/') = '\0';
+        bl_folders_look(path.data);
+    }
+    bl_buffer_free(&path);
+    return code;
+}
+
+static int produce(void *context, void **out, struct bl_error *e)
+{
+    struct gathering *g = context;
+    if (g->next == bl_format_shards(g->gather->format))
+        return 0;
+    struct job *job = calloc(1, sizeof *job);
+    if (!job)
+        return bl_error_memory(e);
+    job->shard = g->next++;
+    *out = job;
+    if (job->shard % BL_SHARDS_PER_FOLDER != 0 || look_at_folder(g->gather, job->shard, e) == BL_OK)
+        return 1;
+    free(job);
+    return BL_EFAIL;
+}
+
+static int work(void *context, void *worker, void *job_, struct bl_error *e)
+{
+    const struct bl_gather *g = ((struct gathering *)context)->gather;
+    struct job *job = job_;
+    (void)worker;
+    int found = bl_shard_find(g->format, g->dir, job->shard, &job->record, e);
+    job->found = found > 0;
+    return found < 0 ? found : BL_OK;
+}
+
+static void discard(void *context, void *job_)
+{
+    struct job *job = job_;
+    (void)context;
+    bl_shard_record_free(&job->record);
+    free(job);
+}
+
+static int take(struct gathering *g, struct bl_shard_record *record, struct bl_error *e)
+{
+    const struct bl_format *format = g->gather->format;
+    int code = bl_shards_add(&g->shards, format, record, e);
+    if (!code)
+        code = bl_index_checksums(&g->index, record->block_checksum,
+                                  (size_t)record->blocks * (size_t)format->fields.count, e);
+    if (!code)
+        code = bl_outcomes_parse(g->outcomes, record->notes, record->notes_size, e);
+    g->bytes += record->bytes;
+    return code;
+}
+
+/* Shards that are lacking are counted, all of them: whoever packs them must know how many there are. */
+static int consume(void *context, void *job_, struct bl_error *e)
+{
+    struct gathering *g = context;
+    struct job *job = job_;
+    int code = BL_OK;
+    if (!job->found && !g->lacking++)
+        g->first_lacking = job->shard;
+    if (!g->lacking)
+        code = take(g, &job->record, e);
+    discard(g, job);
+    return code;
+}
+
+static int gather_all(struct gathering *g, struct bl_error *e)
+{
+    static const struct bl_stages stages = {.produce = produce, .work = work, .consume = consume, .discard = discard};
+    const struct bl_gather *gather = g->gather;
+    int64_t shards = bl_format_shards(gather->format);
+    int workers =
+        shards < (int64_t)SHARDS_PER_WORKER * WORKERS_MAX ? (int)(shards / SHARDS_PER_WORKER) + 1 : WORKERS_MAX;
+    int code = bl_pipeline_run(&stages, g, workers, 4 * workers, gather->cancel, e);
+    if (!code && g->lacking)
+        code = bl_error_set(e, BL_EFAIL,
+                            "%s: %" PRId64 " of %" PRId64 " shards are not there, the first is %" PRId64
+                            ": bload pack makes them, with the options as before",
+                            gather->dir, g->lacking, shards, g->first_lacking);
+    return code;
+}
+
+int bl_gather_run(const struct bl_gather *gather, struct bl_outcomes *outcomes, int64_t *bytes, struct bl_error *e)
+{
+    struct gathering g = {.gather = gather, .outcomes = outcomes};
+    int code = bl_shards_open(&g.shards, gather->dir, e);
+    if (!code)
+        code =
+            bl_index_begin(&g.index, gather->dir, gather->plan, gather->table->length, gather->format->fields.count, e);
+    if (!code)
+        code = gather_all(&g, e);
+    if (!code)
+        code = bl_index_finish(&g.index, e);
+    if (!code)
+        code = bl_output_commit(&g.shards, e);
+    bl_index_abort(&g.index);
+    bl_output_abort(&g.shards);
+    *bytes = g.bytes;
+    return code;
+}
