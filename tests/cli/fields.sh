@@ -376,6 +376,9 @@ END
     echo '{"database": {' >actions.json
     expect 2 bload pack -q -c set.yaml -o d
     err_has 'actions.json:2:0: not JSON: '
+    echo '{"database": {"\ud800x": 7}}' >actions.json
+    expect 2 bload pack -q -c set.yaml -o d
+    err_has "actions.json:1:23: not JSON: invalid Unicode '\uD800'"
     echo '{"data": {}}' >actions.json
     expect 2 bload pack -q -c set.yaml -o d
     err_has 'actions.json has no object "database"'

@@ -120,13 +120,14 @@ static int take_all(struct bl_annotations *all, json_t *root, const char *path, 
 }
 
 /* Jansson has no word for memory that was not to be had: a text that it refuses and that is sound, or no word at all.
- */
+ * Half of a surrogate pair is sound to the scanner, which makes a replacement character of it, and has a word. */
 static int refuse(const struct bl_buffer *text, const json_error_t *wrong, const char *path, struct bl_error *e)
 {
     struct bl_json_fault fault;
     enum json_error_code code = json_error_code(wrong);
-    if (code <= json_error_out_of_memory ||
-        (code == json_error_invalid_syntax && bl_json_scan(text->data, text->size, NULL, 0, NULL, &fault)))
+    bool surrogate = strncmp(wrong->text, "invalid Unicode", 15) == 0;
+    if (code <= json_error_out_of_memory || (code == json_error_invalid_syntax && !surrogate &&
+                                             bl_json_scan(text->data, text->size, NULL, 0, NULL, &fault)))
         return bl_error_memory(e);
     return bl_error_set(e, BL_EUSAGE, "%s:%d:%d: not JSON: %s", path, wrong->line, wrong->column, wrong->text);
 }
