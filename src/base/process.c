@@ -42,6 +42,11 @@ static int take(int fd, const char *name, struct bl_buffer *out, struct bl_error
 static int start(const char *const argv[], const int *out, pid_t *pid, struct bl_error *e)
 {
     posix_spawn_file_actions_t actions;
+    /* Not every system tells it when the program is to be started. */
+    if (!strchr(argv[0], '/') && !bl_process_found(argv[0])) {
+        errno = ENOENT;
+        return bl_error_errno(e, BL_EFAIL, "cannot run %s", argv[0]);
+    }
     if (posix_spawn_file_actions_init(&actions) != 0)
         return bl_error_memory(e);
     int wrong = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
