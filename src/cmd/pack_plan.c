@@ -3,8 +3,8 @@
 
 #include "cmd/lengths.h"
 #include "cmd/packing.h"
-#include "run/manifest_draft.h"
 #include "run/fields.h"
+#include "run/manifest_draft.h"
 #include "run/planned.h"
 #include "store/index.h"
 #include "store/plantable.h"

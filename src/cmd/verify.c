@@ -122,7 +122,10 @@ static int open_dataset(struct bl_cmd *cmd, struct verifying *v, const char *dir
     struct bl_error why = {0}, *e = &cmd->error;
     int code = bl_verify_open(&v->dataset, dir, &cmd->cancel, fault_of_dataset, v, &why);
     if (code == BL_EUSAGE)
-        return bl_error_set(e, BL_EFAIL, "%s; if packing was interrupted, run the same pack command again", why.text);
+        return bl_error_set(
+            e, BL_EFAIL,
+            "%s; if packing was interrupted, run the same pack command again, or bload finish where all tasks are done",
+            why.text);
     if (code)
         return bl_error_set(e, code, "%s", why.text);
     bl_task_range(&v->task, bl_verify_shards(&v->dataset), &v->next, &v->end);

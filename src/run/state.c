@@ -379,18 +379,12 @@ int bl_state_value(const struct bl_state *s, const char *file, const char *name,
 
 int bl_state_recall(const char *dir, const char *name, struct bl_buffer *value, struct bl_error *e)
 {
-    struct bl_buffer text = {0};
-    char *path = join(dir, ".bload/configuration");
-    if (!path)
-        return bl_error_memory(e);
-    int code = access(path, F_OK) == 0 ? bl_io_slurp(path, CONFIGURATION_MAX, &text, e) : BL_OK;
-    size_t size = 0;
-    const char *found = text.data ? find_value(text.data, name, strlen(name), &size) : NULL;
-    if (!code && found)
-        bl_buffer_append(value, found, size);
-    bl_buffer_free(&text);
-    free(path);
-    return code ? code : bl_buffer_check(value, e);
+    struct bl_state s;
+    int code = make_names(&s, dir, e);
+    if (!code)
+        code = bl_state_value(&s, BL_STATE_CONFIGURATION, name, value, e);
+    bl_state_close(&s);
+    return code;
 }
 
 /* The lock goes last: until then nobody else begins here. */
