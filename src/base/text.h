@@ -11,6 +11,10 @@
 /* A whole decimal integer, optional minus, nothing before or after it. False when it is none or out of [min, max]. */
 bool bl_text_to_int(const char *text, size_t size, int64_t min, int64_t max, int64_t *value);
 
+/* Whether text is before, a number of digits digits or more, and behind, with the number just as "%0*d" writes it:
+ * "shard-00000012.record". False for one that is negative. */
+bool bl_text_numbered(const char *text, const char *before, int digits, const char *behind, int64_t *number);
+
 /* Bytes with an optional suffix K, M, G, T (or KiB...: powers of 1024). */
 bool bl_text_to_bytes(const char *text, int64_t *value);
 

@@ -1,7 +1,7 @@
 /* What is done and under way of a chain.
  *
- * Done is what lies there: a part of the scan, a plan, the records of all shards of a task, a manifest, the mark of a
- * verified task. A stage that is done says so of those before it, whatever is left of their files. What is under way
+ * Done is what lies there: a part of the scan, a plan, all shards of a task with their records, a manifest, the mark of
+ * a verified task. A stage that is done says so of those before it, whatever is left of their files. What is under way
  * is Slurm's to tell, of the jobs that were noted when they were submitted. Accounting is not asked: it is often
  * absent, and that a job ended well says less than what it left. */
 #include <dirent.h>
@@ -18,6 +18,7 @@
 #include "cmd/slurm.h"
 #include "run/state.h"
 #include "run/task.h"
+#include "store/folders.h"
 #include "store/format.h"
 #include "store/manifest.h"
 
@@ -44,33 +45,22 @@ int bl_slurm_state_path(const struct bl_slurm *s, const char *name, struct bl_bu
 
 /* --- done ------------------------------------------------------------------------------------------------------- */
 
-/* What the names in DIR/.bload tell. */
+/* What names in DIR/.bload and DIR/shards tell. */
 struct found {
     bool table, plan;
-    uint8_t *part;  /* a byte for each task: its part of the scan is there */
-    uint8_t *shard; /* a byte for each shard: its record is there */
+    uint8_t *part;   /* a byte for each task: its part of the scan is there */
+    uint8_t *record; /* a byte for each shard: its record is there */
+    uint8_t *shard;  /* it bears its name: who was killed in between left a record alone. Whole folders of bytes */
     int64_t parts, shards;
 };
 
-/* "shard-00000012.record" by "shard-" and ".record": 12; -1 where it is no such name of less than count. */
-static int64_t number_in(const char *name, const char *before, const char *behind, int64_t count)
-{
-    size_t size = strlen(name), head = strlen(before), tail = strlen(behind);
-    int64_t number;
-    if (size < head + tail || strncmp(name, before, head) != 0 || strcmp(name + size - tail, behind) != 0 ||
-        !bl_text_to_int(name + head, size - head - tail, 0, count - 1, &number))
-        return -1;
-    return number;
-}
-
 static void take_name(struct found *f, const char *name)
 {
-    int64_t part = number_in(name, "scan-", "", f->parts);
-    int64_t shard = number_in(name, "shard-", ".record", f->shards);
-    if (part >= 0)
-        f->part[part] = 1;
-    if (shard >= 0)
-        f->shard[shard] = 1;
+    int64_t number;
+    if (bl_text_numbered(name, "scan-", 5, "", &number) && number < f->parts)
+        f->part[number] = 1;
+    if (bl_text_numbered(name, "shard-", 8, ".record", &number) && number < f->shards)
+        f->record[number] = 1;
     f->table |= strcmp(name, BL_STATE_SEQUENCES) == 0;
     f->plan |= strcmp(name, BL_STATE_PLAN_FILE) == 0;
 }
@@ -89,23 +79,29 @@ static int read_names(const char *folder, struct found *f, struct bl_error *e)
     return code;
 }
 
-/* How many shards there will be, which the first task to pack writes down; 0 when none has. */
-static int count_shards(const struct bl_slurm *s, int64_t *shards, struct bl_error *e)
+/* How many shards there will be, which the first task to pack writes down, 0 when none has; and which bear their
+ * names. */
+static int read_shards(const struct bl_slurm *s, struct found *f, struct bl_error *e)
 {
     struct bl_buffer path = {0}, text = {0};
     struct bl_manifest draft = {0};
     bool sound;
-    *shards = 0;
     int code = bl_slurm_state_path(s, BL_STATE_DRAFT, &path, e);
     if (!code && access(path.data, F_OK) == 0) {
         code = bl_io_slurp(path.data, BL_MANIFEST_SIZE_MAX, &text, e);
         if (!code)
             code = bl_manifest_parse(&draft, text.data ? text.data : "", text.size, &sound, e);
-        if (!code)
-            *shards = bl_format_shards(&draft.format);
-        else
+        if (code)
             bl_error_prefix(e, "%s", path.data);
+        else
+            f->shards = bl_format_shards(&draft.format);
     }
+    f->shard = calloc((size_t)f->shards + BL_SHARDS_PER_FOLDER, 1);
+    f->record = calloc((size_t)f->shards + 1, 1);
+    if (!code && (!f->shard || !f->record))
+        code = bl_error_memory(e);
+    for (int64_t first = 0; first < f->shards && !code; first += BL_SHARDS_PER_FOLDER)
+        code = bl_folders_read_shards(s->dir, &draft.format, first, f->shard + first, e);
     bl_manifest_free(&draft);
     bl_buffer_free(&text);
     bl_buffer_free(&path);
@@ -127,7 +123,7 @@ static void settle_done(struct bl_slurm *s, const struct found *f)
         struct bl_task task = {.set = true, .index = i, .count = pack->tasks};
         int64_t begin, end;
         bl_task_range(&task, f->shards, &begin, &end);
-        while (begin < end && f->shard[begin])
+        while (begin < end && f->record[begin] && f->shard[begin])
             begin++;
         pack->task[i].done = begin == end;
     }
@@ -143,10 +139,9 @@ static int look_at_state(struct bl_slurm *s, struct bl_error *e)
 {
     struct found f = {.parts = s->tasks};
     struct bl_buffer path = {0};
-    int code = count_shards(s, &f.shards, e);
+    int code = read_shards(s, &f, e);
     f.part = calloc((size_t)f.parts, 1);
-    f.shard = calloc((size_t)f.shards + 1, 1);
-    if (!code && (!f.part || !f.shard))
+    if (!code && !f.part)
         code = bl_error_memory(e);
     if (!code)
         code = bl_slurm_state_path(s, "", &path, e);
@@ -156,6 +151,7 @@ static int look_at_state(struct bl_slurm *s, struct bl_error *e)
         settle_done(s, &f);
     bl_buffer_free(&path);
     free(f.part);
+    free(f.record);
     free(f.shard);
     return code;
 }

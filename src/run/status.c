@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "run/state.h"
 #include "run/task.h"
+#include "store/folders.h"
 #include "store/record.h"
 
 #define BEAT_MAX ((size_t)1 << 16) /* bytes of a heartbeat's file */
@@ -86,28 +87,16 @@ static int64_t count_within(const struct numbers *n, int64_t begin, int64_t end)
     return (int64_t)(edge[1] - edge[0]);
 }
 
-/* Whether name is prefix, a number of so many digits or more, suffix, just as it would be written. */
-static bool is_numbered(const char *name, const char *prefix, int digits, const char *suffix, int64_t *number)
-{
-    size_t skip = strlen(prefix), size = strlen(name), tail = strlen(suffix);
-    if (size < skip + tail + (size_t)digits || strncmp(name, prefix, skip) != 0 ||
-        strcmp(name + size - tail, suffix) != 0)
-        return false;
-    size_t width = size - skip - tail;
-    return bl_text_to_int(name + skip, width, 0, INT64_MAX, number) && name[skip] != '-' &&
-           (width == (size_t)digits || name[skip] != '0');
-}
-
 static int take_name(struct names *names, const char *name, struct bl_error *e)
 {
     int64_t number;
-    if (is_numbered(name, "shard-", 8, ".record", &number))
+    if (bl_text_numbered(name, "shard-", 8, ".record", &number))
         return add(&names->records, number, e);
-    if (is_numbered(name, "scan-", 5, "", &number))
+    if (bl_text_numbered(name, "scan-", 5, "", &number))
         return add(&names->parts, number, e);
-    if (is_numbered(name, "scan-task-", 5, "", &number))
+    if (bl_text_numbered(name, "scan-task-", 5, "", &number))
         return add(&names->scans, number, e);
-    if (is_numbered(name, "task-", 5, "", &number))
+    if (bl_text_numbered(name, "task-", 5, "", &number))
         return add(&names->packs, number, e);
     names->table |= strcmp(name, BL_STATE_SEQUENCES) == 0;
     names->plan |= strcmp(name, BL_STATE_PLAN_FILE) == 0;
@@ -129,6 +118,28 @@ static int read_names(struct names *names, DIR *directory, const char *folder, s
         if (all[i]->count)
             qsort(all[i]->at, all[i]->count, sizeof *all[i]->at, compare_numbers);
     }
+    return code;
+}
+
+/* Who was killed in between left a record, and no shard: that is still to be packed. */
+static int drop_lone_records(struct numbers *records, const struct bl_format *format, const char *dir,
+                             struct bl_error *e)
+{
+    uint8_t there[BL_SHARDS_PER_FOLDER];
+    int64_t first = -1;
+    size_t kept = 0;
+    int code = BL_OK;
+    for (size_t i = 0; i < records->count && !code; i++) {
+        int64_t shard = records->at[i], place = shard % BL_SHARDS_PER_FOLDER;
+        if (shard - place != first) {
+            first = shard - place;
+            memset(there, 0, sizeof there);
+            code = bl_folders_read_shards(dir, format, first, there, e);
+        }
+        if (there[place])
+            records->at[kept++] = shard;
+    }
+    records->count = kept;
     return code;
 }
 
@@ -421,11 +432,14 @@ static void find_place(struct bl_status *s, const struct names *names)
         s->at = s->table || (s->parts && s->scan.finished == s->scan.tasks) ? BL_AT_PLAN : BL_AT_SCAN;
 }
 
-static int read_making(struct bl_status *s, const char *folder, const struct names *names, struct bl_error *e)
+static int read_making(struct bl_status *s, const char *dir, const char *folder, struct names *names,
+                       struct bl_error *e)
 {
     int code = read_scan_tasks(s, folder, e);
     if (!code)
         code = names->draft ? read_draft(s, folder, e) : names->words ? read_words(s, folder, e) : BL_OK;
+    if (!code && s->has_manifest)
+        code = drop_lone_records(&names->records, &s->manifest.format, dir, e);
     if (!code)
         code = read_tasks(s, &s->scan, folder, "scan", &names->scans, e);
     if (!code)
@@ -461,10 +475,10 @@ static bool is_mark(const char *name, int64_t *tasks)
     char of[64];
     int64_t task;
     const char *middle = strstr(name, "-of-");
-    if (!middle || !is_numbered(middle, "-of-", 5, "", tasks))
+    if (!middle || !bl_text_numbered(middle, "-of-", 5, "", tasks))
         return false;
     snprintf(of, sizeof of, "-of-%05" PRId64, *tasks);
-    return is_numbered(name, "verified-", 5, of, &task) && task < *tasks;
+    return bl_text_numbered(name, "verified-", 5, of, &task) && task < *tasks;
 }
 
 static bool is_older(const struct stat *a, const struct stat *b)
@@ -529,7 +543,7 @@ static int read_all(struct bl_status *s, const char *dir, struct bl_error *e)
     } else if (!code) {
         code = read_names(&names, directory, folder.data, e);
         if (!code)
-            code = read_making(s, folder.data, &names, e);
+            code = read_making(s, dir, folder.data, &names, e);
     }
     if (directory)
         closedir(directory);

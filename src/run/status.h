@@ -1,6 +1,6 @@
 /* How far a dataset is that many processes, or one, are making: gathered from what lies in DIR/.bload, whoever put it
- * there. Nothing is written, no lock is touched, and no file is looked at per shard: a finished shard is counted by its
- * record's name. What is done, files tell; heartbeats only tell of who is at the rest. */
+ * there. Nothing is written, no lock is touched, and no file is looked at per shard: a finished shard is counted by the
+ * names of its record and its file. What is done, files tell; heartbeats only tell of who is at the rest. */
 #ifndef BL_STATUS_H
 #define BL_STATUS_H
 

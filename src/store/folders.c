@@ -10,6 +10,7 @@
 
 #include "base/buffer.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "store/record.h"
 
 int bl_folders_make(const char *path, struct bl_error *e)
@@ -38,6 +39,32 @@ int bl_folders_prepare(const char *dir, struct bl_error *e)
         code = bl_folders_make(shards.data, e);
     bl_buffer_free(&work);
     bl_buffer_free(&shards);
+    return code;
+}
+
+int bl_folders_read_shards(const char *dir, const struct bl_format *format, int64_t first,
+                           uint8_t there[BL_SHARDS_PER_FOLDER], struct bl_error *e)
+{
+    char name[BL_SHARD_NAME_MAX];
+    const char *suffix = strchr(bl_format_shard_name(format, first, name), '.');
+    struct bl_buffer path = {0};
+    bl_buffer_printf(&path, "%s/%.*s", dir, (int)(strrchr(name, '/') - name), name);
+    int code = bl_buffer_check(&path, e);
+    DIR *folder = code ? NULL : opendir(path.data);
+    if (!code && !folder && errno != ENOENT)
+        code = bl_error_errno(e, BL_EFAIL, "cannot open the directory %s", path.data);
+    const struct dirent *entry;
+    while (folder && (errno = 0, entry = readdir(folder))) {
+        int64_t shard;
+        if (bl_text_numbered(entry->d_name, "shard-", 8, suffix, &shard) && shard >= first &&
+            shard - first < BL_SHARDS_PER_FOLDER)
+            there[shard - first] = 1;
+    }
+    if (folder && errno)
+        code = bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path.data);
+    if (folder)
+        closedir(folder);
+    bl_buffer_free(&path);
     return code;
 }
 

@@ -2,7 +2,10 @@
 #ifndef BL_FOLDERS_H
 #define BL_FOLDERS_H
 
+#include <stdint.h>
+
 #include "base/error.h"
+#include "store/format.h"
 
 /* Makes DIR/.bload and DIR/shards where they are missing. */
 int bl_folders_prepare(const char *dir, struct bl_error *e);
@@ -13,6 +16,11 @@ int bl_folders_make(const char *path, struct bl_error *e);
 /* Opens a folder and closes it again: a network file system that remembers that a name was not there a moment ago then
  * asks its server anew. It may be missing. */
 void bl_folders_look(const char *path);
+
+/* Reads the folder whose first shard is first, and sets there[i] to 1 where shard first + i bears its name: no file is
+ * looked at. A folder that is missing holds none. */
+int bl_folders_read_shards(const char *dir, const struct bl_format *format, int64_t first,
+                           uint8_t there[BL_SHARDS_PER_FOLDER], struct bl_error *e);
 
 /* Removes what runs left unfinished in DIR/.bload. Only for one who knows that no other run writes there. */
 int bl_folders_sweep(const char *dir, struct bl_error *e);

@@ -70,8 +70,13 @@ packed_without() {
     bload pack -q -c set.yaml -o whole
     mkdir -p out/.bload
     cp whole/manifest.json out/.bload/draft.json
+    cp -r whole/shards out/
     for shard in 0 1 2; do
-        [[ " $* " = *" $shard "* ]] || touch out/.bload/shard-0000000$shard.record
+        if [[ " $* " = *" $shard "* ]]; then
+            rm out/shards/00000/shard-0000000$shard.safetensors
+        else
+            touch out/.bload/shard-0000000$shard.record
+        fi
     done
 }
 
@@ -256,18 +261,26 @@ END
 114: p k --dependency=afterany:113 finish.sh 0
 115: p k --dependency=afterok:114 --array=0-2 verify.sh 0
 END
+    # A record alone is what a task leaves that is killed before its shard has its name.
     touch out/.bload/shard-00000001.record
     submit
     calls_are <<'END'
-116: p k finish.sh 0
-117: p k --dependency=afterok:116 --array=0-2 verify.sh 0
+116: p k --array=1 pack.sh 0
+117: p k --dependency=afterany:116 finish.sh 0
+118: p k --dependency=afterok:117 --array=0-2 verify.sh 0
+END
+    cp whole/shards/00000/shard-00000001.safetensors out/shards/00000/
+    submit
+    calls_are <<'END'
+119: p k finish.sh 0
+120: p k --dependency=afterok:119 --array=0-2 verify.sh 0
 END
     rm -r out
     mv whole out
     touch out.slurm/verified-00001-of-00003 out.slurm/verified-00000-of-00004
     submit
     calls_are <<'END'
-118: p k --array=0,2 verify.sh 0
+121: p k --array=0,2 verify.sh 0
 END
     touch out.slurm/verified-00000-of-00003 out.slurm/verified-00002-of-00003
     submit
@@ -277,7 +290,7 @@ END
     touch -d tomorrow out/manifest.json
     submit
     calls_are <<'END'
-119: p k --array=0-2 verify.sh 0
+122: p k --array=0-2 verify.sh 0
 END
 }
 

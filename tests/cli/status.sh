@@ -12,10 +12,14 @@ dataset() {
 making() {
     [ -e d ] || dataset
     rm -rf m
-    mkdir -p m/.bload
+    mkdir -p m/.bload m/shards/00000
     cp d/sequences.tsv m/.bload/
     cp d/manifest.json m/.bload/draft.json
-    for record in "$@"; do : >m/.bload/"$(printf 'shard-%08d.record' "$record")"; done
+    for shard in "$@"; do
+        name=$(printf 'shard-%08d' "$shard")
+        : >"m/.bload/$name.record"
+        : >"m/shards/00000/$name.safetensors"
+    done
 }
 
 # beat FILE AGE LINE...: the heartbeat m/.bload/FILE, last written AGE seconds ago; of lines of one name the last counts.
@@ -230,12 +234,31 @@ assert s["next"].endswith(" for I = 1-3"), s["next"]
 END
 }
 
-# Names are read, nothing is looked at per shard: these records cannot even be opened as files.
-test_it_looks_at_no_record() {
+# Names are read, nothing is looked at per shard: these cannot even be opened as files.
+test_it_looks_at_no_shard() {
     making
     (cd m/.bload && seq -f 'shard-%08.0f.record' 0 2 18 | xargs mkdir)
+    (cd m/shards/00000 && seq -f 'shard-%08.0f.safetensors' 0 2 18 | xargs mkdir)
     expect 0 bload status m
     out_has 'pack        10 of 20 shards'
+}
+
+# The record is written first: who is killed then leaves it alone, and the task that is done by records is not.
+test_a_record_without_its_shard_is_none() {
+    # shellcheck disable=SC2046 # numbers
+    making $(seq 0 19)
+    rm m/shards/00000/shard-0000000[79].safetensors
+    : >m/shards/00000/shard-00000007.safetensors.zst # a shard of another dataset
+    : >m/.bload/shard-00000020.record                # more than there are
+    beat task-00001 200
+    expect 1 bload status m
+    out_has 'dataset     being packed'
+    out_has 'pack        18 of 20 shards, 18 of 20 blocks (90.0 %)'
+    out_has 'tasks       4: 1 silent, 3 done'
+    out_has 'next        the same bload pack --task I/4 command for I = 1'
+    rm -r m/shards
+    expect 1 bload status m
+    out_has 'pack        0 of 20 shards'
 }
 
 # Real tasks of a scan, whose parts a task that packs puts together.

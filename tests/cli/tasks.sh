@@ -61,6 +61,33 @@ test_another_number_of_tasks_goes_on() {
     err_has 'many is complete already: nothing to do'
 }
 
+# The record of a shard is written before the shard has its name: between them a task may be killed.
+test_a_record_without_its_shard() {
+    clips
+    for options in '' '--compress zstd'; do
+        # shellcheck disable=SC2086 # two words, or none
+        expect 0 pack -q $options -o one
+        # shellcheck disable=SC2086
+        for i in 0 1 2; do expect 0 pack -q $options --task $i/3 -o many; done
+        expect 0 bload status many
+        out_has 'next        bload finish many'
+        rm many/shards/00000/shard-00000001.*
+        expect 0 bload status many
+        out_has 'pack        2 of 3 shards'
+        out_has 'tasks       3: 1 waiting, 2 done'
+        out_has 'next        the same bload pack --task I/3 command for I = 1'
+        expect 1 bload finish many
+        err_has 'many: 1 of 3 shards are not there, the first is 1: bload pack makes them, with the options as before'
+        # shellcheck disable=SC2086
+        expect 0 pack -q $options --task 1/3 -o many
+        expect 0 bload status many
+        out_has 'next        bload finish many'
+        expect 0 bload finish -q many
+        diff -r one many
+        rm -r one many
+    done
+}
+
 test_a_run_without_tasks_takes_over() {
     clips
     expect 0 pack -q -o one

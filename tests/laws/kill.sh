@@ -43,6 +43,13 @@ test_compressed_by_two() {
     killed_at_every_step -j 2 --compress zstd
 }
 
+# bload status counts the shards that are there, no more and no less.
+counted_as_they_are() {
+    [ -e d/.bload/draft.json ] || return 0
+    bload status --json d >told || is 1 $?
+    is "$(find d/shards -type f | wc -l)" "$(grep -o '"finished_shards": *[0-9]*' told | grep -o '[0-9]*$')"
+}
+
 # A task is killed, then the finish: what comes after gives the bytes of one run.
 test_tasks() {
     clips
@@ -57,6 +64,7 @@ test_tasks() {
         disturbed_pack LAWS_KILL="$n" -- d --task 0/2 2>/dev/null && fail "step $n did not come"
         whole one d
         [ ! -e d/manifest.json ] || fail 'a manifest'
+        counted_as_they_are
         [ $((n % 3)) != 0 ] || pack d --task 1/2 2>/dev/null || is 3 $?
         pack d --task 0/2 2>/dev/null || is 3 $?
         pack d --task 1/2 2>/dev/null || is 3 $?

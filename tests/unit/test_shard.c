@@ -454,6 +454,49 @@ START_TEST(an_unfinished_shard_bears_no_name_and_is_removed)
 }
 END_TEST
 
+/* An empty file of that name in dir. */
+static void leave(const char *dir, const char *name)
+{
+    char path[300];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+START_TEST(shards_that_bear_their_names)
+{
+    struct sample s;
+    struct bl_error e = {0};
+    char name[BL_SHARD_NAME_MAX], path[200];
+    uint8_t there[BL_SHARDS_PER_FOLDER] = {0};
+    sample_make(&s, kinds[_i]);
+    int64_t shards = bl_format_shards(&s.format);
+    ck_assert_int_gt(shards, 2);
+    snprintf(path, sizeof path, "%s/%s", s.dir, bl_format_shard_name(&s.format, 1, name));
+    ck_assert_int_eq(unlink(path), 0);
+    leave(s.dir, s.format.compressed ? "shards/00000/shard-00000001.safetensors"
+                                     : "shards/00000/shard-00000001.safetensors.zst"); /* of another format */
+    leave(s.dir, "shards/00000/shard-00001000.safetensors");                           /* of another folder */
+    leave(s.dir, "shards/00000/shard-00001000.safetensors.zst");
+    ck_assert_msg(bl_folders_read_shards(s.dir, &s.format, 0, there, &e) == 0, "%s", e.text);
+    for (int64_t i = 0; i < BL_SHARDS_PER_FOLDER; i++)
+        ck_assert_int_eq(there[i], i != 1 && i < shards);
+    memset(there, 0, sizeof there);
+    ck_assert_int_eq(bl_folders_read_shards(s.dir, &s.format, 1000, there, &e), 0); /* no such folder */
+    ck_assert_ptr_null(memchr(there, 1, sizeof there));
+    snprintf(path, sizeof path, "%s/shards/00001", s.dir);
+    ck_assert_int_eq(mkdir(path, 0777), 0);
+    leave(s.dir, bl_format_shard_name(&s.format, 1999, name));
+    ck_assert_int_eq(bl_folders_read_shards(s.dir, &s.format, 1000, there, &e), 0);
+    ck_assert_ptr_eq(memchr(there, 1, sizeof there), there + 999);
+    leave(s.dir, "shards/00002");
+    ck_assert_int_eq(bl_folders_read_shards(s.dir, &s.format, 2000, there, &e), BL_EFAIL);
+    ck_assert_ptr_nonnull(strstr(e.text, "shards/00002"));
+    sample_free(&s);
+}
+END_TEST
+
 START_TEST(sweeping_removes_only_what_is_unfinished)
 {
     struct sample s;
@@ -461,9 +504,7 @@ START_TEST(sweeping_removes_only_what_is_unfinished)
     char path[200];
     sample_make(&s, (struct sample_kind){0});
     snprintf(path, sizeof path, "%s/.bload/shard-00000000.safetensors.part-elsewhere-1", s.dir);
-    FILE *file = fopen(path, "w");
-    ck_assert_ptr_nonnull(file);
-    ck_assert_int_eq(fclose(file), 0);
+    leave(s.dir, path + strlen(s.dir));
     ck_assert_int_eq(bl_folders_sweep(s.dir, &e), 0);
     ck_assert_int_ne(access(path, F_OK), 0);
     ck_assert_int_eq(find_first(&s), 1);
@@ -477,9 +518,7 @@ END_TEST
 static void leave_part(const struct sample *s, const char *host, char path[300])
 {
     snprintf(path, 300, "%s/.bload/shard-00000000.record.part-%s-1234-0123abcd", s->dir, host);
-    FILE *file = fopen(path, "w");
-    ck_assert_ptr_nonnull(file);
-    ck_assert_int_eq(fclose(file), 0);
+    leave(s->dir, path + strlen(s->dir));
 }
 
 START_TEST(a_machine_sweeps_only_what_is_its_own)
@@ -602,6 +641,7 @@ static void add(TCase *tests)
     tcase_add_loop_test(tests, the_same_shard_twice_is_the_same_file, 0, KINDS);
     tcase_add_loop_test(tests, what_is_not_as_the_format_has_it_is_not_found, 0, KINDS);
     tcase_add_test(tests, an_unfinished_shard_bears_no_name_and_is_removed);
+    tcase_add_loop_test(tests, shards_that_bear_their_names, 0, KINDS);
     tcase_add_test(tests, sweeping_removes_only_what_is_unfinished);
     tcase_add_test(tests, a_machine_sweeps_only_what_is_its_own);
     tcase_add_test(tests, a_file_that_may_not_grow_is_told_at_once);

@@ -43,6 +43,34 @@ START_TEST(integers_are_read_strictly)
 }
 END_TEST
 
+START_TEST(numbers_in_names_are_as_they_would_be_written)
+{
+    static const struct {
+        const char *text;
+        int64_t number; /* -1: none */
+    } sample[] = {
+        {"shard-00000012.record", 12},
+        {"shard-00000000.record", 0},
+        {"shard-123456789.record", 123456789},
+        {"shard-012345678.record", -1},
+        {"shard-0000012.record", -1},
+        {"shard--0000012.record", -1},
+        {"shard-0000001x.record", -1},
+        {"shard-00000012.record.part-node-1-0", -1},
+        {"shard-00000012.safetensors", -1},
+        {"chard-00000012.record", -1},
+        {"shard-.record", -1},
+        {"shard-99999999999999999999.record", -1},
+        {"", -1},
+    };
+    for (size_t i = 0; i < sizeof sample / sizeof *sample; i++) {
+        int64_t number = -1;
+        bool is = bl_text_numbered(sample[i].text, "shard-", 8, ".record", &number);
+        ck_assert_msg(is == (sample[i].number >= 0) && number == sample[i].number, "%s", sample[i].text);
+    }
+}
+END_TEST
+
 START_TEST(bytes_take_a_unit)
 {
     int64_t value;
@@ -177,6 +205,7 @@ END_TEST
 static void add(TCase *tests)
 {
     tcase_add_test(tests, integers_are_read_strictly);
+    tcase_add_test(tests, numbers_in_names_are_as_they_would_be_written);
     tcase_add_test(tests, bytes_take_a_unit);
     tcase_add_test(tests, natural_order);
     tcase_add_test(tests, values_in_tables);
