@@ -44,7 +44,8 @@ ifneq ($(if $(filter-out fuzz,$(VARIANT)),$(shell $(PKG_CONFIG) --exists sentenc
 SENTENCEPIECE := $(wildcard src/kind/text/sentencepiece.cc)
 endif
 SOURCES := $(filter-out $(if $(SENTENCEPIECE),%_none.c),$(SOURCES)) $(SENTENCEPIECE)
-OBJECTS := $(addsuffix .o,$(basename $(SOURCES:src/%=$(OUT)/%)))
+KERNELS := $(wildcard src/kind/video/*.cu)
+OBJECTS := $(addsuffix .o,$(basename $(SOURCES:src/%=$(OUT)/%))) $(KERNELS:src/%.cu=$(OUT)/%_host.o)
 ARCHIVE := $(OUT)/objects.a
 MAIN := $(patsubst src/%.c,$(OUT)/%.o,$(wildcard src/main.c))
 TOOL := $(if $(filter release,$(VARIANT)),bload,$(OUT)/bload)
@@ -125,6 +126,12 @@ $(OUT)/%.o: src/%.cc $(OUT)/flags
 	$(call say,CXX)
 	@mkdir -p $(@D)
 	$(Q)$(CXX) $(ALL_CXXFLAGS) -MMD -MP -c -o $@ $<
+
+# The kernel as a loop, for its tests.
+$(OUT)/%_host.o: src/%.cu $(OUT)/flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -x c -c -o $@ $<
 
 $(ARCHIVE): $(OBJECTS) $(OUT)/members
 	$(call say,AR)
@@ -320,7 +327,7 @@ lint: build/release/flags
 	@LINT_CFLAGS='$(ALL_CFLAGS)' LINT_CXXFLAGS='$(ALL_CXXFLAGS)' $(SUITE) lint scripts/lint.sh
 
 format:
-	clang-format -i $(wildcard src/*.c src/*/*.[ch] src/*/*/*.[ch] src/*/*/*.cc include/*.h tests/*/*.[ch] bench/*.[ch])
+	clang-format -i $(wildcard src/*.c src/*/*.[ch] src/*/*/*.[ch] src/*/*/*.cc src/*/*/*.cu include/*.h tests/*/*.[ch] bench/*.[ch])
 
 bench: all
 	@bench/run

@@ -30,6 +30,7 @@ within() {
 
 only libav 'libav|libsw' src/kind
 only zimg 'zimg' src/kind
+only CUDA 'cuda|ffnvcodec' src/kind/video
 only zstd 'zstd' src/store src/base
 only zlib 'zlib' src/base
 only turbojpeg 'turbojpeg' src/store
@@ -49,7 +50,7 @@ within run run/ store/ plan/ kind/ scan/sources.h base/ bload.h
 grep -rnE '\b(printf|puts|putchar|perror|abort|exit|_exit|assert) *\(' src --include='*.[ch]' | grep -vE '^src/(cmd/|main\.c|run/signals\.c)|^[^:]*:[0-9]*: *(\*|/\*)' |
     report "only src/cmd prints, nobody ends the process"
 
-sources=(src/**/*.c src/**/*.cc include/*.h tests/**/*.c bench/**/*.c)
+sources=(src/**/*.c src/**/*.cc src/**/*.cu include/*.h tests/**/*.c bench/**/*.c)
 headers=(src/**/*.h tests/**/*.h bench/**/*.h)
 scripts=(.ci/run scripts/*.sh tests/cli/run tests/cli/*.sh tests/*/run python/tests/run tests/fixture tests/slow/*.sh tests/laws/*.sh tests/slurm/cluster tests/slurm/*.sh tests/valgrind bench/run)
 pages=(man/*.[1-9])

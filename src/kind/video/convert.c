@@ -257,27 +257,6 @@ static int row_done(void *user, unsigned i, unsigned left, unsigned right)
     return 0;
 }
 
-/* Where the scaled picture's pixels go: transposed first, then mirrored, then placed. */
-static void passage_aim(struct passage *p, const struct bl_geometry *g, uint8_t *rgb)
-{
-    ptrdiff_t row = (ptrdiff_t)g->width * 3;
-    int turned = g->orientation & BL_ORIENT_TRANSPOSE;
-    int upright_width = turned ? g->scaled_height : g->scaled_width;
-    int upright_height = turned ? g->scaled_width : g->scaled_height;
-    ptrdiff_t right = 3, down = row;
-    p->origin = rgb + g->place_y * row + (ptrdiff_t)g->place_x * 3;
-    if (g->orientation & BL_ORIENT_MIRROR_X) {
-        p->origin += (ptrdiff_t)(upright_width - 1) * 3;
-        right = -3;
-    }
-    if (g->orientation & BL_ORIENT_MIRROR_Y) {
-        p->origin += (upright_height - 1) * row;
-        down = -row;
-    }
-    p->step_x = turned ? down : right;
-    p->step_y = turned ? right : down;
-}
-
 /* Room for the rows that mask tells of, with slack at both ends, of a plane of this size. */
 static int lines_make(struct lines *lines, struct room *room, int width, int height, unsigned mask, struct bl_error *e)
 {
@@ -423,6 +402,6 @@ int bl_convert_frame(struct bl_convert *convert, const AVFrame *frame, const str
 
     if ((int64_t)g->scaled_width * g->scaled_height != (int64_t)g->width * g->height)
         memset(rgb, 0, (size_t)g->width * (size_t)g->height * 3);
-    passage_aim(&passage, g, rgb);
+    passage.origin = rgb + bl_geometry_aim(g, &passage.step_x, &passage.step_y);
     return geometry_keeps(g) ? passage_plain(&passage, pixels.planes, e) : passage_scaled(&passage, pixels.planes, e);
 }

@@ -119,6 +119,27 @@ int bl_geometry_make(struct bl_geometry *geometry, const struct bl_geometry_inpu
     return rc;
 }
 
+/* Transposed first, then mirrored, then placed. */
+ptrdiff_t bl_geometry_aim(const struct bl_geometry *g, ptrdiff_t *step_x, ptrdiff_t *step_y)
+{
+    ptrdiff_t row = (ptrdiff_t)g->width * 3, right = 3, down = row;
+    int turned = g->orientation & BL_ORIENT_TRANSPOSE;
+    int upright_width = turned ? g->scaled_height : g->scaled_width;
+    int upright_height = turned ? g->scaled_width : g->scaled_height;
+    ptrdiff_t origin = g->place_y * row + (ptrdiff_t)g->place_x * 3;
+    if (g->orientation & BL_ORIENT_MIRROR_X) {
+        origin += (ptrdiff_t)(upright_width - 1) * 3;
+        right = -3;
+    }
+    if (g->orientation & BL_ORIENT_MIRROR_Y) {
+        origin += (upright_height - 1) * row;
+        down = -row;
+    }
+    *step_x = turned ? down : right;
+    *step_y = turned ? right : down;
+    return origin;
+}
+
 /* One side: decimal digits, nothing else; leaves *text behind them. */
 static int side_parse(const char **text, int *side)
 {

@@ -8,6 +8,7 @@
 #ifndef BL_GEOMETRY_H
 #define BL_GEOMETRY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -49,6 +50,10 @@ struct bl_geometry {
 /* Errors: BL_EDATA when this picture cannot be shown so (rotated by no right angle, a side or an area out of bounds),
  * BL_EUSAGE for a target that cannot be. A matrix that says nothing sensible (all zero, singular) turns nothing. */
 int bl_geometry_make(struct bl_geometry *geometry, const struct bl_geometry_input *input, struct bl_error *e);
+
+/* Where the scaled picture goes in the RGB picture, 3 bytes a pixel, while it is turned and placed: returns the byte of
+ * its first pixel, and sets how far it is from there to its next pixel and its next row. */
+ptrdiff_t bl_geometry_aim(const struct bl_geometry *geometry, ptrdiff_t *step_x, ptrdiff_t *step_y);
 
 /* The target and the fit as the command line writes them: "224x224"; "stretch", "crop", "pad". BL_EUSAGE. */
 int bl_size_parse(const char *text, int *width, int *height, struct bl_error *e);

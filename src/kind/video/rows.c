@@ -386,16 +386,15 @@ static int room_make(struct bl_rows *rows, int width, struct bl_error *e)
     return 0;
 }
 
-/* The first sample of luma in a block lies `sited` samples before its chroma: H.273, figure 1, for any subsampling;
- * an axis without subsampling has phase 0. */
-static void phases_make(struct bl_rows *rows, enum AVChromaLocation location)
+/* H.273, figure 1, for any subsampling. */
+void bl_rows_phases(const struct bl_pixels *pixels, enum AVChromaLocation location, int *phase_w, int *phase_h)
 {
-    int across = 1 << rows->pixels.sub_w, down = 1 << rows->pixels.sub_h;
+    int across = 1 << pixels->sub_w, down = 1 << pixels->sub_h;
     int left = location != AVCHROMA_LOC_CENTER && location != AVCHROMA_LOC_TOP && location != AVCHROMA_LOC_BOTTOM;
     int top = location == AVCHROMA_LOC_TOPLEFT || location == AVCHROMA_LOC_TOP;
     int bottom = location == AVCHROMA_LOC_BOTTOMLEFT || location == AVCHROMA_LOC_BOTTOM;
-    rows->phase_w = left ? 0 : -4 * (across - 1) / across;
-    rows->phase_h = top ? 0 : (bottom ? -8 : -4) * (down - 1) / down;
+    *phase_w = left ? 0 : -4 * (across - 1) / across;
+    *phase_h = top ? 0 : (bottom ? -8 : -4) * (down - 1) / down;
 }
 
 int bl_rows_begin(struct bl_rows *rows, const struct bl_pixels *pixels, const AVFrame *frame, enum bl_simd simd,
@@ -414,7 +413,7 @@ int bl_rows_begin(struct bl_rows *rows, const struct bl_pixels *pixels, const AV
     rows->frame = frame;
     rows->chroma_width = AV_CEIL_RSHIFT(frame->width, pixels->sub_w);
     rows->chroma_height = AV_CEIL_RSHIFT(frame->height, pixels->sub_h);
-    phases_make(rows, frame->chroma_location);
+    bl_rows_phases(pixels, frame->chroma_location, &rows->phase_w, &rows->phase_h);
     return room_make(rows, frame->width, e);
 }
 

@@ -33,6 +33,10 @@ struct bl_pixels {
 /* BL_EDATA for formats that are not pictures in these families (Bayer, XYZ, floating point, frames on a device). */
 int bl_pixels_make(struct bl_pixels *pixels, enum AVPixelFormat format, struct bl_error *e);
 
+/* Where a block's first sample of luma lies from its chroma, in eighths of a sample of chroma: not behind it. An axis
+ * without subsampling has phase 0; where the location is not said, chroma is sited left. */
+void bl_rows_phases(const struct bl_pixels *pixels, enum AVChromaLocation location, int *phase_w, int *phase_h);
+
 /* A row of one chroma component, kept since the next row of luma mostly needs it too. */
 struct bl_rows_kept {
     uint16_t *words;
@@ -45,7 +49,7 @@ struct bl_rows {
     const AVFrame *frame;
     const AVPixFmtDescriptor *desc;
     int chroma_width, chroma_height;
-    int phase_w, phase_h; /* where a block's first sample of luma lies from its chroma, in eighths of a chroma sample */
+    int phase_w, phase_h;
     struct bl_rows_kept kept[2][2];
     uint16_t *words; /* what FFmpeg's reader gives */
     void *room;      /* holds all of them; kept from frame to frame */

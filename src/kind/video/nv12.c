@@ -1,0 +1,100 @@
+#include "kind/video/nv12.h"
+
+#include "kind/video/colour.h"
+#include "kind/video/rows.h"
+
+/* Surfaces are of no other subsampling. */
+static const struct bl_pixels halves = {.family = BL_FAMILY_YUV, .planes = 3, .depth = 8, .sub_w = 1, .sub_h = 1};
+
+static bool is_at_hand(const struct bl_nv12 *n, const struct bl_nv12 *wanted)
+{
+    return n->across[0].first && n->width == wanted->width && n->height == wanted->height &&
+           n->scaled_width == wanted->scaled_width && n->scaled_height == wanted->scaled_height &&
+           n->phase_w == wanted->phase_w && n->phase_h == wanted->phase_h && n->x == wanted->x && n->y == wanted->y &&
+           n->source_width == wanted->source_width && n->source_height == wanted->source_height;
+}
+
+int bl_nv12_prepare(struct bl_nv12 *nv12, const struct bl_geometry *g, enum AVChromaLocation location, bool *made,
+                    struct bl_error *e)
+{
+    struct bl_nv12 n = {.width = g->coded_width,
+                        .height = g->coded_height,
+                        .scaled_width = g->scaled_width,
+                        .scaled_height = g->scaled_height,
+                        .x = g->source_x,
+                        .y = g->source_y,
+                        .source_width = g->source_width,
+                        .source_height = g->source_height};
+    bl_rows_phases(&halves, location, &n.phase_w, &n.phase_h);
+    *made = !is_at_hand(nv12, &n);
+    if (!*made)
+        return BL_OK;
+    int code = bl_filter_make(&n.across[0], n.width, n.x, n.source_width, n.scaled_width, e);
+    if (!code)
+        code = bl_filter_make(&n.down[0], n.height, n.y, n.source_height, n.scaled_height, e);
+    if (!code)
+        code = bl_filter_make_chroma(&n.across[1], n.width, n.x, n.source_width, n.scaled_width, n.phase_w / 8.0, e);
+    if (!code)
+        code = bl_filter_make_chroma(&n.down[1], n.height, n.y, n.source_height, n.scaled_height, n.phase_h / 8.0, e);
+    bl_nv12_free(code ? &n : nv12);
+    if (!code)
+        *nv12 = n;
+    return code;
+}
+
+void bl_nv12_free(struct bl_nv12 *nv12)
+{
+    for (int i = 0; i < 2; i++) {
+        bl_filter_free(&nv12->across[i]);
+        bl_filter_free(&nv12->down[i]);
+    }
+}
+
+struct bl_nv12_axis bl_nv12_axis(const struct bl_filter *filter)
+{
+    return (struct bl_nv12_axis){filter->first, filter->weight, filter->count, filter->taps};
+}
+
+/* The converter's factors are of words in units of 2^-15 with BL_COLOUR_SHIFT bits below a level; a sample has `unit`
+ * words, of which 32768 are taken away first. */
+static float factor(int16_t of_words, int unit)
+{
+    return (float)(of_words * (double)unit / (1 << (15 + BL_COLOUR_SHIFT)));
+}
+
+static float base(const struct bl_colour *c, const int16_t chroma[2])
+{
+    double words = (double)c->gain + chroma[0] + chroma[1];
+    return (float)(128 + (double)c->base / (1 << BL_COLOUR_SHIFT) - words * 32768 / (1 << (15 + BL_COLOUR_SHIFT)));
+}
+
+int bl_nv12_describe(struct bl_nv12_rgb *picture, const struct bl_geometry *geometry, enum AVPixelFormat format,
+                     const AVFrame *frame, ptrdiff_t *origin, struct bl_error *e)
+{
+    struct bl_pixels pixels = halves;
+    struct bl_colour c;
+    pixels.depth = format == AV_PIX_FMT_NV12 ? 8 : format == AV_PIX_FMT_P010LE ? 10 : 16;
+    int code = bl_colour_make(&c, &pixels, frame->colorspace, frame->color_range, e);
+    if (code)
+        return code;
+    const int16_t *chroma[3] = {c.red, c.green, c.blue};
+    int unit = format == AV_PIX_FMT_NV12 ? 256 : 1;
+    picture->words = unit == 1;
+    picture->gain = factor(c.gain, unit);
+    for (int i = 0; i < 3; i++) {
+        picture->base[i] = base(&c, chroma[i]);
+        picture->u[i] = factor(chroma[i][0], unit);
+        picture->v[i] = factor(chroma[i][1], unit);
+    }
+    *origin = bl_geometry_aim(geometry, &picture->step_x, &picture->step_y);
+    return BL_OK;
+}
+
+void bl_nv12_point(struct bl_nv12_rgb *picture, const AVFrame *frame)
+{
+    size_t bytes = 1 + (size_t)picture->words, left = frame->crop_left, top = frame->crop_top;
+    picture->luma_pitch = (size_t)frame->linesize[0];
+    picture->chroma_pitch = (size_t)frame->linesize[1];
+    picture->luma = frame->data[0] + top * picture->luma_pitch + left * bytes;
+    picture->chroma = frame->data[1] + top / 2 * picture->chroma_pitch + left / 2 * 2 * bytes;
+}

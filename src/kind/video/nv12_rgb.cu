@@ -1,0 +1,115 @@
+/* See nv12_rgb.h. A thread makes one pixel: of each plane the weighted sum over the rows and columns that its filters
+ * reach, then its colour. Neighbours read nearly the same samples, which the cache has then. */
+#include "kind/video/nv12_rgb.h"
+
+#ifdef __CUDACC__
+#include <cuda_runtime.h>
+#define BOTH static __host__ __device__ __forceinline__
+#else
+#include <math.h>
+#define BOTH static inline
+#endif
+
+/* Rows and columns of a plane that make one pixel. */
+struct window {
+    const uint8_t *from; /* its first sample */
+    size_t pitch;
+    const float *across, *down; /* weights, each `count` apart */
+    int32_t across_count, down_count, columns, rows;
+};
+
+BOTH float sample(const uint8_t *at, int32_t words)
+{
+    return words ? (float)*(const uint16_t *)(const void *)at : (float)*at;
+}
+
+BOTH struct window window_at(const struct bl_nv12_axis *across, const struct bl_nv12_axis *down, const uint8_t *plane,
+                             size_t pitch, size_t bytes, int x, int y)
+{
+    struct window w;
+    w.from = plane + (size_t)down->first[y] * pitch + (size_t)across->first[x] * bytes;
+    w.pitch = pitch;
+    w.across = across->weight + x;
+    w.down = down->weight + y;
+    w.across_count = across->count;
+    w.down_count = down->count;
+    w.columns = across->taps;
+    w.rows = down->taps;
+    return w;
+}
+
+BOTH float luma_at(const struct window *w, int32_t words)
+{
+    float sum = 0;
+    for (int32_t j = 0; j < w->rows; j++) {
+        const uint8_t *at = w->from + (size_t)j * w->pitch;
+        float row = 0;
+        for (int32_t i = 0; i < w->columns; i++, at += 1 + words)
+            row = fmaf(w->across[(size_t)i * (size_t)w->across_count], sample(at, words), row);
+        sum = fmaf(w->down[(size_t)j * (size_t)w->down_count], row, sum);
+    }
+    return sum;
+}
+
+BOTH void chroma_at(const struct window *w, int32_t words, float *u, float *v)
+{
+    *u = *v = 0;
+    for (int32_t j = 0; j < w->rows; j++) {
+        const uint8_t *at = w->from + (size_t)j * w->pitch;
+        float row_u = 0, row_v = 0, down = w->down[(size_t)j * (size_t)w->down_count];
+        for (int32_t i = 0; i < w->columns; i++, at += 2 * (1 + words)) {
+            float across = w->across[(size_t)i * (size_t)w->across_count];
+            row_u = fmaf(across, sample(at, words), row_u);
+            row_v = fmaf(across, sample(at + 1 + words, words), row_v);
+        }
+        *u = fmaf(down, row_u, *u);
+        *v = fmaf(down, row_v, *v);
+    }
+}
+
+BOTH void pixel(const struct bl_nv12_rgb *p, int x, int y)
+{
+    size_t bytes = 1 + (size_t)p->words;
+    struct window w = window_at(&p->across[0], &p->down[0], p->luma, p->luma_pitch, bytes, x, y);
+    float luma = luma_at(&w, p->words), u, v;
+    w = window_at(&p->across[1], &p->down[1], p->chroma, p->chroma_pitch, 2 * bytes, x, y);
+    chroma_at(&w, p->words, &u, &v);
+    uint8_t *to = p->rgb + (ptrdiff_t)y * p->step_y + (ptrdiff_t)x * p->step_x;
+    for (int c = 0; c < 3; c++) {
+        float level = fmaf(p->v[c], v, fmaf(p->u[c], u, fmaf(p->gain, luma, p->base[c])));
+        level = level < 0 ? 0 : level > 255 ? 255 : level;
+        to[c] = (uint8_t)level; /* towards zero, which is down */
+    }
+}
+
+#ifdef __CUDACC__
+
+#define ACROSS 32 /* pixels of a block of threads: a warp makes a row */
+#define DOWN 8
+
+static __global__ void pixels(const struct bl_nv12_rgb p)
+{
+    int x = (int)(blockIdx.x * ACROSS + threadIdx.x), y = (int)(blockIdx.y * DOWN + threadIdx.y);
+    if (x < p.across[0].count && y < p.down[0].count)
+        pixel(&p, x, y);
+}
+
+int bl_nv12_rgb_launch(const struct bl_nv12_rgb *picture, void *stream)
+{
+    unsigned width = (unsigned)picture->across[0].count, height = (unsigned)picture->down[0].count;
+    dim3 threads(ACROSS, DOWN), blocks((width + ACROSS - 1) / ACROSS, (height + DOWN - 1) / DOWN);
+    pixels<<<blocks, threads, 0, (cudaStream_t)stream>>>(*picture);
+    return (int)cudaGetLastError();
+}
+
+#else
+
+void bl_nv12_rgb_host(const struct bl_nv12_rgb *picture)
+{
+    for (int y = 0; y < picture->down[0].count; y++) {
+        for (int x = 0; x < picture->across[0].count; x++)
+            pixel(picture, x, y);
+    }
+}
+
+#endif

@@ -1,0 +1,304 @@
+/* What the GPU makes of a decoder's surface, compiled for the processor: against the reference in double and against
+ * the converter, whose picture it has to be. The whole reference is tests/readers/reference_convert.py. */
+#include "kind/video/nv12.h"
+
+#include <libavutil/pixdesc.h>
+#include <math.h>
+#include <string.h>
+
+#include "kind/video/convert.h"
+#include "unit.h"
+
+/* A surface of noise; of 10 bits only the upper ones of each word. */
+static AVFrame *surface(enum AVPixelFormat format, int width, int height, uint32_t seed)
+{
+    AVFrame *frame = av_frame_alloc();
+    ck_assert_ptr_nonnull(frame);
+    frame->format = format;
+    frame->width = width;
+    frame->height = height;
+    ck_assert_int_ge(av_frame_get_buffer(frame, 64), 0);
+    for (int b = 0; b < AV_NUM_DATA_POINTERS && frame->buf[b]; b++) {
+        for (size_t i = 0; i < frame->buf[b]->size; i++) {
+            seed = seed * 1664525 + 1013904223;
+            bool low = format == AV_PIX_FMT_P010LE && !(i & 1);
+            frame->buf[b]->data[i] = (uint8_t)(seed >> 24) & (low ? 0xc0 : 255);
+        }
+    }
+    return frame;
+}
+
+static struct bl_geometry geometry(const AVFrame *frame, int width, int height, enum bl_fit fit, const int32_t *matrix)
+{
+    struct bl_geometry g;
+    const struct bl_geometry_input in = {.coded_width = frame->width,
+                                         .coded_height = frame->height,
+                                         .matrix = matrix,
+                                         .target_width = width,
+                                         .target_height = height,
+                                         .fit = fit};
+    ck_assert_int_eq(bl_geometry_make(&g, &in, NULL), 0);
+    return g;
+}
+
+/* The picture, with a guard behind it. */
+static uint8_t *make(const AVFrame *frame, const struct bl_geometry *g)
+{
+    struct bl_error e = {0};
+    struct bl_nv12 filters = {0};
+    struct bl_nv12_rgb picture = {0};
+    bool made;
+    ptrdiff_t origin;
+    size_t size = (size_t)g->width * (size_t)g->height * 3;
+    uint8_t *rgb = calloc(size + 64, 1);
+    memset(rgb + size, 0x5a, 64);
+    ck_assert_int_eq(bl_nv12_prepare(&filters, g, frame->chroma_location, &made, &e), 0);
+    ck_assert(made);
+    ck_assert_int_eq(bl_nv12_prepare(&filters, g, frame->chroma_location, &made, &e), 0);
+    ck_assert(!made);
+    ck_assert_int_eq(bl_nv12_describe(&picture, g, (enum AVPixelFormat)frame->format, frame, &origin, &e), 0);
+    for (int i = 0; i < 2; i++) {
+        picture.across[i] = bl_nv12_axis(&filters.across[i]);
+        picture.down[i] = bl_nv12_axis(&filters.down[i]);
+    }
+    bl_nv12_point(&picture, frame);
+    picture.rgb = rgb + origin;
+    bl_nv12_rgb_host(&picture);
+    for (size_t i = size; i < size + 64; i++)
+        ck_assert_uint_eq(rgb[i], 0x5a);
+    bl_nv12_free(&filters);
+    return rgb;
+}
+
+static uint8_t *convert(const AVFrame *frame, const struct bl_geometry *g)
+{
+    struct bl_convert *c;
+    struct bl_error e = {0};
+    const struct bl_convert_options options = {.simd = bl_simd_best()};
+    uint8_t *rgb = malloc((size_t)g->width * (size_t)g->height * 3);
+    ck_assert_int_eq(bl_convert_open(&c, &options, &e), 0);
+    ck_assert_int_eq(bl_convert_frame(c, frame, g, rgb, &e), 0);
+    bl_convert_close(c);
+    return rgb;
+}
+
+/* Both within `most` of each other everywhere, and within `mean` on average. */
+static void agree(const AVFrame *frame, const struct bl_geometry *g, int most, double mean, const char *what)
+{
+    uint8_t *a = make(frame, g), *b = convert(frame, g);
+    size_t size = (size_t)g->width * (size_t)g->height * 3;
+    double sum = 0;
+    for (size_t i = 0; i < size; i++) {
+        int apart = abs(a[i] - b[i]);
+        sum += apart;
+        ck_assert_msg(apart <= most, "%s %dx%d to %dx%d: byte %zu is %d, converted %d", what, frame->width,
+                      frame->height, g->width, g->height, i, a[i], b[i]);
+    }
+    ck_assert_msg(sum <= mean * (double)size, "%s: %.4f on average", what, sum / (double)size);
+    free(a);
+    free(b);
+}
+
+static const enum AVPixelFormat formats[] = {AV_PIX_FMT_NV12, AV_PIX_FMT_P010LE, AV_PIX_FMT_P016LE};
+
+#define FORMATS (sizeof formats / sizeof *formats)
+
+/* --- the reference in double -------------------------------------------------------------------------------------- */
+
+static double luma(const AVFrame *f, int x, int y)
+{
+    int words = f->format != AV_PIX_FMT_NV12;
+    const uint8_t *at = f->data[0] + y * f->linesize[0] + x * (1 + words);
+    return words ? at[0] / 256.0 + at[1] : at[0]; /* in parts of 256 */
+}
+
+static double chroma_sample(const AVFrame *f, int c, int x, int y)
+{
+    int words = f->format != AV_PIX_FMT_NV12;
+    const uint8_t *at = f->data[1] + y * f->linesize[1] + (2 * x + c) * (1 + words);
+    return words ? at[0] / 256.0 + at[1] : at[0];
+}
+
+/* Chroma at a place of luma: sited left, in the middle of two rows. */
+static double chroma(const AVFrame *f, int c, int x, int y)
+{
+    int w = (f->width + 1) / 2, h = (f->height + 1) / 2;
+    double px = fmin(x / 2.0, w - 1), py = fmin(fmax((y - 0.5) / 2, 0), h - 1);
+    int x0 = (int)px, y0 = (int)py, x1 = x0 + 1 < w ? x0 + 1 : x0, y1 = y0 + 1 < h ? y0 + 1 : y0;
+    double top = chroma_sample(f, c, x0, y0) * (x0 + 1 - px) + chroma_sample(f, c, x1, y0) * (px - x0);
+    double low = chroma_sample(f, c, x0, y1) * (x0 + 1 - px) + chroma_sample(f, c, x1, y1) * (px - x0);
+    return top * (y0 + 1 - py) + low * (py - y0);
+}
+
+/* Of BT.709 in limited range, rounded nowhere. */
+static void rgb_at(const AVFrame *f, int x, int y, double rgb[3])
+{
+    const double kr = 0.2126, kb = 0.0722;
+    double y1 = (luma(f, x, y) - 16) / 219, u = (chroma(f, 0, x, y) - 128) / 224, v = (chroma(f, 1, x, y) - 128) / 224;
+    rgb[0] = 255 * (y1 + 2 * (1 - kr) * v);
+    rgb[2] = 255 * (y1 + 2 * (1 - kb) * u);
+    rgb[1] = (255 * y1 - kr * rgb[0] - kb * rgb[2]) / (1 - kr - kb);
+}
+
+/* Pixel x, y of the frame scaled to w x h: the triangle, widened when shrinking. */
+static void scaled_at(const AVFrame *f, int w, int h, int x, int y, double rgb[3])
+{
+    double across = (double)f->width / w, down = (double)f->height / h, weights = 0;
+    rgb[0] = rgb[1] = rgb[2] = 0;
+    for (int j = 0; j < f->height; j++) {
+        double wy = fmax(0, 1 - fabs(j + 0.5 - (y + 0.5) * down) / fmax(down, 1));
+        for (int i = 0; wy > 0 && i < f->width; i++) {
+            double wx = fmax(0, 1 - fabs(i + 0.5 - (x + 0.5) * across) / fmax(across, 1)), one[3];
+            if (wx <= 0)
+                continue;
+            rgb_at(f, i, j, one);
+            weights += wx * wy;
+            for (int c = 0; c < 3; c++)
+                rgb[c] += wx * wy * one[c];
+        }
+    }
+    for (int c = 0; c < 3; c++)
+        rgb[c] = fmin(fmax(rgb[c] / weights, 0), 255);
+}
+
+/* Every value is the reference, rounded, or its neighbour where that lies all but between them. Where the triangle
+ * leans over the edge the scaler mirrors the picture, and the reference does not: those pixels are left out. */
+static void near_reference(const AVFrame *f, int w, int h)
+{
+    struct bl_geometry g = geometry(f, w, h, BL_FIT_STRETCH, NULL);
+    uint8_t *rgb = make(f, &g);
+    int edge_x = w == f->width ? 0 : w / f->width + 2, edge_y = h == f->height ? 0 : h / f->height + 2, seen = 0;
+    for (int y = edge_y; y < h - edge_y; y++) {
+        for (int x = edge_x; x < w - edge_x; x++, seen++) {
+            double want[3];
+            scaled_at(f, w, h, x, y, want);
+            for (int c = 0; c < 3; c++)
+                ck_assert_msg(fabs(rgb[(y * w + x) * 3 + c] - want[c]) < 0.53,
+                              "%s %dx%d to %dx%d: (%d, %d)[%d] is %d, not %.3f",
+                              av_get_pix_fmt_name((enum AVPixelFormat)f->format), f->width, f->height, w, h, x, y, c,
+                              rgb[(y * w + x) * 3 + c], want[c]);
+        }
+    }
+    ck_assert_int_gt(seen, 0);
+    free(rgb);
+}
+
+START_TEST(the_reference_in_double)
+{
+    static const int sizes[][4] = {{64, 32, 64, 32}, {65, 33, 65, 33},  {1, 1, 1, 1},     {37, 5, 37, 5},
+                                   {90, 50, 20, 20}, {31, 47, 100, 90}, {80, 33, 81, 10}, {50, 60, 23, 131}};
+    for (size_t i = 0; i < FORMATS * sizeof sizes / sizeof *sizes; i++) {
+        const int *size = sizes[i / FORMATS];
+        AVFrame *f = surface(formats[i % FORMATS], size[0], size[1], (uint32_t)i);
+        f->colorspace = AVCOL_SPC_BT709;
+        near_reference(f, size[2], size[3]);
+        av_frame_free(&f);
+    }
+}
+END_TEST
+
+/* --- the converter ------------------------------------------------------------------------------------------------ */
+
+START_TEST(matrices_ranges_and_chroma_locations)
+{
+    static const enum AVColorSpace matrices[] = {AVCOL_SPC_UNSPECIFIED, AVCOL_SPC_BT709,      AVCOL_SPC_FCC,
+                                                 AVCOL_SPC_SMPTE240M,   AVCOL_SPC_BT2020_NCL, AVCOL_SPC_YCGCO};
+    for (int i = 0; i < (int)FORMATS * 6 * AVCHROMA_LOC_NB; i++) {
+        AVFrame *f = surface(formats[i % (int)FORMATS], 49, 35, (uint32_t)i);
+        f->colorspace = matrices[i / (int)FORMATS % 6];
+        f->color_range = i & 1 ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
+        f->chroma_location = (enum AVChromaLocation)(i / (int)FORMATS / 6);
+        struct bl_geometry native = geometry(f, 0, 0, BL_FIT_STRETCH, NULL);
+        struct bl_geometry small = geometry(f, 20, 17, BL_FIT_STRETCH, NULL);
+        agree(f, &native, 1, 0.1, av_color_space_name(f->colorspace));
+        agree(f, &small, 1, 0.1, av_color_space_name(f->colorspace));
+        av_frame_free(&f);
+    }
+}
+END_TEST
+
+/* Edges too: the filters are the scaler's own, mirrored where it mirrors. */
+START_TEST(sizes_and_fits)
+{
+    static const int sizes[][4] = {{128, 48, 40, 60},    {131, 47, 57, 40}, {64, 64, 20, 90}, {250, 20, 100, 25},
+                                   {320, 180, 224, 224}, {100, 99, 7, 3},   {33, 21, 200, 5}, {640, 16, 16, 16}};
+    for (size_t i = 0; i < FORMATS * 3 * sizeof sizes / sizeof *sizes; i++) {
+        const int *size = sizes[i / FORMATS / 3];
+        enum bl_fit fit = (enum bl_fit)(i / FORMATS % 3);
+        AVFrame *f = surface(formats[i % FORMATS], size[0], size[1], (uint32_t)i);
+        struct bl_geometry g = geometry(f, size[2], size[3], fit, NULL);
+        agree(f, &g, 1, 0.1, fit == BL_FIT_CROP ? "crop" : fit == BL_FIT_PAD ? "pad" : "stretch");
+        av_frame_free(&f);
+    }
+}
+END_TEST
+
+START_TEST(orientations)
+{
+    static const int32_t turns[8][4] = {{1, 0, 0, 1}, {-1, 0, 0, 1}, {1, 0, 0, -1}, {-1, 0, 0, -1},
+                                        {0, 1, 1, 0}, {0, -1, 1, 0}, {0, 1, -1, 0}, {0, -1, -1, 0}};
+    for (int i = 0; i < 8 * 4; i++) {
+        const int32_t *t = turns[i / 4], one = 1 << 16;
+        const int32_t matrix[9] = {t[0] * one, t[1] * one, 0, t[2] * one, t[3] * one, 0, 0, 0, 1 << 30};
+        AVFrame *f = surface(AV_PIX_FMT_NV12, 61, 34, (uint32_t)i);
+        int native = i % 4 == 0;
+        struct bl_geometry g =
+            geometry(f, native ? 0 : 24, native ? 0 : 30, native ? BL_FIT_STRETCH : (enum bl_fit)(i % 4 - 1), matrix);
+        agree(f, &g, 1, 0.1, "turned");
+        av_frame_free(&f);
+    }
+}
+END_TEST
+
+/* Decoders leave it to others to crop surfaces at the left and the top. */
+START_TEST(surfaces_are_cropped)
+{
+    AVFrame *whole = surface(AV_PIX_FMT_NV12, 72, 50, 1);
+    AVFrame *part = av_frame_clone(whole), *cropped = surface(AV_PIX_FMT_NV12, 62, 40, 2);
+    part->crop_left = 8;
+    part->crop_top = 6;
+    part->width = cropped->width;
+    part->height = cropped->height;
+    for (int y = 0; y < 40; y++)
+        memcpy(cropped->data[0] + y * cropped->linesize[0], whole->data[0] + (y + 6) * whole->linesize[0] + 8, 62);
+    for (int y = 0; y < 20; y++)
+        memcpy(cropped->data[1] + y * cropped->linesize[1], whole->data[1] + (y + 3) * whole->linesize[1] + 8, 62);
+    struct bl_geometry g = geometry(cropped, 30, 30, BL_FIT_STRETCH, NULL);
+    uint8_t *a = make(part, &g), *b = make(cropped, &g);
+    ck_assert_int_eq(memcmp(a, b, 2700), 0);
+    free(a);
+    free(b);
+    av_frame_free(&whole);
+    av_frame_free(&part);
+    av_frame_free(&cropped);
+}
+END_TEST
+
+START_TEST(colours_that_are_no_matrix)
+{
+    struct bl_error e = {0};
+    struct bl_nv12_rgb picture;
+    ptrdiff_t origin;
+    AVFrame *f = surface(AV_PIX_FMT_NV12, 16, 16, 1);
+    struct bl_geometry g = geometry(f, 0, 0, BL_FIT_STRETCH, NULL);
+    f->colorspace = AVCOL_SPC_ICTCP;
+    ck_assert_int_eq(bl_nv12_describe(&picture, &g, AV_PIX_FMT_NV12, f, &origin, &e), BL_EDATA);
+    ck_assert_ptr_nonnull(strstr(e.text, "ICtCp"));
+    av_frame_free(&f);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_test(tests, the_reference_in_double);
+    tcase_add_test(tests, matrices_ranges_and_chroma_locations);
+    tcase_add_test(tests, sizes_and_fits);
+    tcase_add_test(tests, orientations);
+    tcase_add_test(tests, surfaces_are_cropped);
+    tcase_add_test(tests, colours_that_are_no_matrix);
+}
+
+int main(void)
+{
+    return unit_run("nv12", add);
+}
