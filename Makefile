@@ -43,9 +43,25 @@ SOURCES := $(sort $(filter-out src/main.c,$(wildcard src/*.c)) $(foreach dir,$(S
 ifneq ($(if $(filter-out fuzz,$(VARIANT)),$(shell $(PKG_CONFIG) --exists sentencepiece 2>/dev/null && command -v $(firstword $(CXX)))),)
 SENTENCEPIECE := $(wildcard src/kind/text/sentencepiece.cc)
 endif
-SOURCES := $(filter-out $(if $(SENTENCEPIECE),%_none.c),$(SOURCES)) $(SENTENCEPIECE)
+SOURCES := $(filter-out $(if $(SENTENCEPIECE),%/sentencepiece_none.c),$(SOURCES)) $(SENTENCEPIECE)
+# Decoding on GPUs is optional: with CUDA's compiler nvdec.c and the kernels are built, else nvdec_none.c. On by itself where there
+# is nvcc, in the release; `make CUDA=0` does without, `make CUDA=1` insists. The runtime is linked statically.
+CUDA_HOME ?= /usr/local/cuda
+NVCC ?= $(firstword $(shell command -v nvcc) $(wildcard $(CUDA_HOME)/bin/nvcc))
+ifeq ($(origin CUDA),undefined)
+CUDA := $(if $(filter release clang,$(VARIANT)),$(if $(NVCC),$(if $(wildcard /usr/include/ffnvcodec),1,0),0),0)
+CUDA_WHY := $(if $(NVCC),make deps installs libffmpeg-nvenc-dev for it,there is no nvcc)
+endif
+CUDA_WHY ?= CUDA=$(CUDA)
+ifeq ($(CUDA),1)
+ifeq ($(NVCC),)
+$(error CUDA=1: there is no nvcc, neither on the PATH nor in $(CUDA_HOME)/bin (CUDA_HOME=...))
+endif
+endif
 KERNELS := $(wildcard src/kind/video/*.cu)
-OBJECTS := $(addsuffix .o,$(basename $(SOURCES:src/%=$(OUT)/%))) $(KERNELS:src/%.cu=$(OUT)/%_host.o)
+SOURCES := $(filter-out $(if $(filter 1,$(CUDA)),%/nvdec_none.c,%/nvdec.c),$(SOURCES))
+OBJECTS := $(addsuffix .o,$(basename $(SOURCES:src/%=$(OUT)/%))) $(KERNELS:src/%.cu=$(OUT)/%_host.o) \
+	$(if $(filter 1,$(CUDA)),$(KERNELS:src/%.cu=$(OUT)/%_cuda.o))
 ARCHIVE := $(OUT)/objects.a
 MAIN := $(patsubst src/%.c,$(OUT)/%.o,$(wildcard src/main.c))
 TOOL := $(if $(filter release,$(VARIANT)),bload,$(OUT)/bload)
@@ -67,15 +83,26 @@ SANITIZE_fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recov
 SANITIZE := $(SANITIZE_$(VARIANT))
 
 # Asked for once, and only when something is compiled: `make deps` has to work where pkg-config is still missing.
-pkg = $(eval $(1) := $$(shell $$(PKG_CONFIG) $(2)))$($(1))
+once = $(eval $(1) := $$(shell $(2)))$($(1))
+pkg = $(call once,$(1),$(PKG_CONFIG) $(2))
 MODULE_CFLAGS = $(call pkg,MODULE_CFLAGS,--cflags $(MODULES))
 MODULE_LIBS = $(call pkg,MODULE_LIBS,--libs $(MODULES))
 CHECK_CFLAGS = $(call pkg,CHECK_CFLAGS,--cflags check)
 CHECK_LIBS = $(call pkg,CHECK_LIBS,--libs check)
 
+# Of the GPUs that this nvcc knows: machine code for those in use, and PTX of the newest, which later ones compile when they load it.
+CUDA_ARCHS ?= 70 75 80 86 89 90 100 120
+CUDA_KNOWN = $(filter $(CUDA_ARCHS),$(patsubst compute_%,%,$(call once,NVCC_KNOWN,$(NVCC) --list-gpu-arch)))
+CUDA_ROOT = $(patsubst %/bin/nvcc,%,$(call once,NVCC_PATH,readlink -f $(NVCC)))
+CUDA_CFLAGS = $(if $(filter 1,$(CUDA)),-isystem $(CUDA_ROOT)/include)
+CUDA_LIBS = $(if $(filter 1,$(CUDA)),$(firstword $(wildcard $(CUDA_ROOT)/lib64/libcudart_static.a $(CUDA_ROOT)/lib/libcudart_static.a)) -ldl -lrt)
+ALL_NVFLAGS = -std=c++17 -O3 -Isrc -Xcompiler -fPIC,-fvisibility=hidden,-fno-exceptions,-fno-threadsafe-statics,-Wall,-Wextra \
+	$(foreach arch,$(CUDA_KNOWN),-gencode arch=compute_$(arch)$(comma)code=sm_$(arch)) \
+	-gencode arch=compute_$(lastword $(CUDA_KNOWN)),code=compute_$(lastword $(CUDA_KNOWN)) $(NVCCFLAGS)
+
 ALL_CFLAGS = -std=gnu17 -ffp-contract=off -D_GNU_SOURCE -Iinclude -Isrc -fPIC -fvisibility=hidden -pthread $(WARNINGS) $(MODULE_CFLAGS) \
 	-DTURBOJPEG_VERSION=$(call pkg,TURBOJPEG_NUMBER,--modversion libturbojpeg) \
-	$(CPPFLAGS) $(CFLAGS) $(SANITIZE)
+	$(CUDA_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(SANITIZE)
 # Warnings for C alone are left out.
 ALL_CXXFLAGS = -std=c++17 $(filter-out -std=% -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition,$(ALL_CFLAGS)) \
 	$(call pkg,SENTENCEPIECE_CFLAGS,--cflags sentencepiece) \
@@ -84,13 +111,17 @@ ALL_LDFLAGS = -pthread $(SANITIZE) $(LDFLAGS)
 ALL_LIBS = $(MODULE_LIBS) $(LDLIBS) -lm
 # How programs are linked, which may have C++ in them; the library never has.
 LINK = $(if $(SENTENCEPIECE),$(CXX),$(CC)) $(ALL_LDFLAGS)
-LINK_LIBS = $(ALL_LIBS) $(if $(SENTENCEPIECE),-Wl$(comma)--as-needed $(call pkg,SENTENCEPIECE_LIBS,--libs sentencepiece))
+LINK_LIBS = $(CUDA_LIBS) $(ALL_LIBS) $(if $(SENTENCEPIECE),-Wl$(comma)--as-needed $(call pkg,SENTENCEPIECE_LIBS,--libs sentencepiece))
 comma := ,
 
 # --- building -------------------------------------------------------------------------------------------------------
 
-.PHONY: all
-all: $(if $(MAIN),$(TOOL),$(ARCHIVE)) $(if $(PUBLIC),$(if $(filter release,$(VARIANT)),library))
+.PHONY: all cuda-said
+# Said once a build, so that nobody wonders where --decoder nvdec is.
+cuda-said:
+	$(if $(filter 1,$(CUDA)),,$(if $(filter release,$(VARIANT)),@echo '  without CUDA (--decoder nvdec): $(CUDA_WHY)'))
+
+all: cuda-said $(if $(MAIN),$(TOOL),$(ARCHIVE)) $(if $(PUBLIC),$(if $(filter release,$(VARIANT)),library))
 
 .SUFFIXES:
 .DELETE_ON_ERROR:
@@ -112,7 +143,7 @@ FORCE:
 
 $(OUT)/flags: FORCE
 	@$(PKG_CONFIG) --exists --print-errors $(MODULES) || { echo "make: run 'make deps' to install what is missing" >&2; exit 1; }
-	$(call remember,$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(ALL_LIBS))
+	$(call remember,$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(ALL_LIBS) $(if $(filter 1,$(CUDA)),$(NVCC) $(ALL_NVFLAGS)))
 
 $(OUT)/members: FORCE
 	$(call remember,$(OBJECTS))
@@ -132,6 +163,11 @@ $(OUT)/%_host.o: src/%.cu $(OUT)/flags
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -x c -c -o $@ $<
+
+$(OUT)/%_cuda.o: src/%.cu $(OUT)/flags
+	$(call say,NVCC)
+	@mkdir -p $(@D)
+	$(Q)$(NVCC) $(ALL_NVFLAGS) -MMD -MP -c -o $@ $<
 
 $(ARCHIVE): $(OBJECTS) $(OUT)/members
 	$(call say,AR)

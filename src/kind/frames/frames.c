@@ -22,6 +22,8 @@ static int check(const void *values, struct bl_error *e)
     if (config->count != BL_COUNT_PACKETS || config->hdr != BL_HDR_SKIP)
         return bl_error_set(e, BL_EUSAGE, "--%s is for video, and the inputs are frames",
                             config->hdr != BL_HDR_SKIP ? "hdr" : "count");
+    if (config->decoder != BL_DECODER_CPU)
+        return bl_error_set(e, BL_EUSAGE, "--decoder is for video, and the inputs are frames");
     return BL_OK;
 }
 

@@ -9,6 +9,13 @@
 #define LEAP_BACK_MS 100
 #define LEAP_AHEAD_MS 10000
 
+static void codec_tell_times(struct bl_frames *f)
+{
+    f->codec->pkt_timebase = f->demux.stream->time_base;
+    f->codec->framerate =
+        f->demux.stream->avg_frame_rate; /* where neither packets nor the codec tell how long a frame lasts */
+}
+
 static int codec_open(struct bl_frames *f, struct bl_error *e)
 {
     const AVStream *stream = f->demux.stream;
@@ -16,16 +23,13 @@ static int codec_open(struct bl_frames *f, struct bl_error *e)
     if (!decoder)
         return bl_error_set(e, BL_EDATA, "no decoder for %s", avcodec_get_name(stream->codecpar->codec_id));
     f->codec = avcodec_alloc_context3(decoder);
-    f->packet = av_packet_alloc();
-    if (!f->codec || !f->packet)
+    if (!f->codec)
         return bl_error_memory(e);
     int rc = avcodec_parameters_to_context(f->codec, stream->codecpar);
     if (rc < 0)
         return bl_demux_error(&f->demux, rc, "damaged: the stream's header cannot be used", e);
-    f->least = bl_peek_least(stream->codecpar);
     f->codec->thread_count = 1;
-    f->codec->pkt_timebase = stream->time_base;
-    f->codec->framerate = stream->avg_frame_rate; /* where neither packets nor the codec tell how long a frame lasts */
+    codec_tell_times(f);
     f->codec->max_pixels =
         BL_AREA_MAX / 2; /* so that FFmpeg can allocate any frame: at most 2^31 bytes at 16 a pixel */
     rc = avcodec_open2(f->codec, decoder, NULL);
@@ -34,21 +38,39 @@ static int codec_open(struct bl_frames *f, struct bl_error *e)
     return 0;
 }
 
-int bl_frames_open(struct bl_frames *f, const char *path, int64_t bytes, int stream, enum bl_demux_mode mode,
-                   const struct bl_cancel *cancel, struct bl_error *e)
+static int codec_borrow(struct bl_frames *f, struct bl_error *e)
 {
-    *f = (struct bl_frames){.time_end = AV_NOPTS_VALUE, .dts_end = AV_NOPTS_VALUE};
+    int rc = bl_sessions_take(f->sessions, f->demux.stream->codecpar, &f->codec, e);
+    if (!rc)
+        codec_tell_times(f);
+    return rc;
+}
+
+int bl_frames_open_on(struct bl_frames *f, struct bl_sessions *sessions, const char *path, int64_t bytes, int stream,
+                      enum bl_demux_mode mode, const struct bl_cancel *cancel, struct bl_error *e)
+{
+    *f = (struct bl_frames){.sessions = sessions, .time_end = AV_NOPTS_VALUE, .dts_end = AV_NOPTS_VALUE};
     int rc = bl_demux_open(&f->demux, path, bytes, stream, mode, cancel, e);
     if (rc)
         return rc;
-    rc = codec_open(f, e);
+    f->least = bl_peek_least(f->demux.stream->codecpar);
+    f->packet = av_packet_alloc();
+    rc = !f->packet ? bl_error_memory(e) : sessions ? codec_borrow(f, e) : codec_open(f, e);
     if (rc)
         bl_frames_close(f);
     return rc;
 }
 
+int bl_frames_open(struct bl_frames *f, const char *path, int64_t bytes, int stream, enum bl_demux_mode mode,
+                   const struct bl_cancel *cancel, struct bl_error *e)
+{
+    return bl_frames_open_on(f, NULL, path, bytes, stream, mode, cancel, e);
+}
+
 void bl_frames_close(struct bl_frames *f)
 {
+    if (f->sessions)
+        bl_sessions_give(f->sessions, &f->codec, !f->refused && !f->cut);
     avcodec_free_context(&f->codec);
     av_packet_free(&f->packet);
     bl_demux_close(&f->demux);
@@ -58,6 +80,17 @@ void bl_frames_close(struct bl_frames *f)
 static bool packet_is_cut(const struct bl_frames *f)
 {
     return f->packet->flags & AV_PKT_FLAG_CORRUPT && strcmp(f->demux.format->iformat->name, "mpegts") != 0;
+}
+
+/* The decoder objects to something, which is counted; an error where it is the GPU that is at fault. */
+static int object(struct bl_frames *f, struct bl_error *e)
+{
+    int rc = f->sessions ? bl_sessions_blame(f->sessions, f->codec, e) : BL_OK;
+    f->refused++;
+    f->gpu_full = rc == BL_GPU_FULL;
+    if (f->gpu_full)
+        return bl_error_set(e, BL_EFAIL, "the GPU's memory does not suffice for this decoder: a smaller -j takes less");
+    return rc;
 }
 
 /* Gives the decoder the packet at hand, or tells it that there are no more. */
@@ -70,9 +103,7 @@ static int send(struct bl_frames *f, bool got, struct bl_error *e)
     av_packet_unref(f->packet);
     if (bl_demux_is_memory(rc))
         return bl_error_memory(e);
-    if (rc < 0 && rc != AVERROR_EOF)
-        f->refused++;
-    return 0;
+    return rc < 0 && rc != AVERROR_EOF ? object(f, e) : 0;
 }
 
 /* Takes leaps out of the times, in containers whose clock may be set anew. */
@@ -124,6 +155,16 @@ int bl_frames_seek(struct bl_frames *f, const struct bl_restart *restart, bool *
     return rc < 0 ? rc : 0;
 }
 
+/* Of a surface FFmpeg crops the right and the bottom only; its size becomes that of the picture, and whoever reads the
+ * surface begins at crop_left and crop_top. */
+static void surface_crop(AVFrame *frame)
+{
+    if (!frame->hw_frames_ctx)
+        return;
+    frame->width -= (int)frame->crop_left;
+    frame->height -= (int)frame->crop_top;
+}
+
 int bl_frames_next(struct bl_frames *f, AVFrame *frame, struct bl_error *e)
 {
     for (;;) {
@@ -134,16 +175,16 @@ int bl_frames_next(struct bl_frames *f, AVFrame *frame, struct bl_error *e)
             if (frame->best_effort_timestamp == AV_NOPTS_VALUE)
                 frame->best_effort_timestamp = f->time_end;
             f->time_end = bl_frames_time_end(f, frame);
+            surface_crop(frame);
             return 1;
         }
         if (rc == AVERROR_EOF || (rc == AVERROR(EAGAIN) && f->draining))
             return 0;
         if (bl_demux_is_memory(rc))
             return bl_error_memory(e);
-        if (rc < 0 && rc != AVERROR(EAGAIN))
-            f->refused++;
-        if (rc < 0 && !f->draining && (rc = feed(f, e)))
-            return rc;
+        int fault = rc < 0 && rc != AVERROR(EAGAIN) ? object(f, e) : 0;
+        if (fault || (rc < 0 && !f->draining && (fault = feed(f, e))))
+            return fault;
     }
 }
 

@@ -1,5 +1,5 @@
 /* The decoded frames of a video file, in order, to the last one. One thread, so that damaged streams too give the same
- * frames every time. */
+ * frames every time; or a GPU, whose frames are surfaces in its memory. */
 #ifndef BL_FRAMES_H
 #define BL_FRAMES_H
 
@@ -9,10 +9,12 @@
 
 #include "base/error.h"
 #include "kind/media/demux.h"
+#include "kind/video/sessions.h"
 #include "kind/video/timeline.h"
 
 struct bl_frames {
     struct bl_demux demux;
+    struct bl_sessions *sessions; /* that lent the codec, or NULL: it is our own */
     AVCodecContext *codec;
     AVPacket *packet;
     bool draining;
@@ -21,12 +23,17 @@ struct bl_frames {
     int64_t shift;    /* added to the packets' times, which are made to go on where recordings were joined */
     int64_t least;    /* bytes of a packet that is all there */
     int64_t refused;  /* packets or calls to which the decoder answered with an error */
-    bool cut;         /* the container ended by a fault, or a packet is not all there */
+    bool gpu_full;
+    bool cut; /* the container ended by a fault, or a packet is not all there */
 };
 
 /* Arguments and errors as bl_demux_open's. After a failure there is nothing to close. */
 int bl_frames_open(struct bl_frames *f, const char *path, int64_t bytes, int stream, enum bl_demux_mode mode,
                    const struct bl_cancel *cancel, struct bl_error *e);
+
+/* The same on a GPU, by a codec context that the sessions lend until the frames are closed. */
+int bl_frames_open_on(struct bl_frames *f, struct bl_sessions *sessions, const char *path, int64_t bytes, int stream,
+                      enum bl_demux_mode mode, const struct bl_cancel *cancel, struct bl_error *e);
 void bl_frames_close(struct bl_frames *f);
 
 /* Goes on at a restart, having read the first packet only (decoders learn from it what encoder made the stream). True
@@ -35,7 +42,8 @@ void bl_frames_close(struct bl_frames *f);
 int bl_frames_seek(struct bl_frames *f, const struct bl_restart *restart, bool *found, struct bl_error *e);
 
 /* The next frame that is shown: 1, 0 at the end, or BL_EFAIL, BL_ECANCEL. What the decoder objects to is counted, and
- * decoding goes on. The frame is the caller's to unref. */
+ * decoding goes on. The frame is the caller's to unref. On a GPU also BL_EDATA, for what it cannot decode; and
+ * f->gpu_full is set with BL_EFAIL where its memory did not suffice. */
 int bl_frames_next(struct bl_frames *f, AVFrame *frame, struct bl_error *e);
 
 /* Whether the decoder marked the frame as damaged (concealed, or with lost references). */

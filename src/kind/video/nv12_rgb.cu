@@ -102,6 +102,12 @@ int bl_nv12_rgb_launch(const struct bl_nv12_rgb *picture, void *stream)
     return (int)cudaGetLastError();
 }
 
+int bl_nv12_rgb_ready(void)
+{
+    struct cudaFuncAttributes attributes;
+    return (int)cudaFuncGetAttributes(&attributes, (const void *)pixels);
+}
+
 #else
 
 void bl_nv12_rgb_host(const struct bl_nv12_rgb *picture)

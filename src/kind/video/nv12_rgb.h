@@ -42,6 +42,9 @@ void bl_nv12_rgb_host(const struct bl_nv12_rgb *picture);
  * a cudaError_t. Only in builds with CUDA. */
 int bl_nv12_rgb_launch(const struct bl_nv12_rgb *picture, void *stream);
 
+/* Whether the thread's device can run it: 0 or a cudaError_t. */
+int bl_nv12_rgb_ready(void);
+
 #ifdef __cplusplus
 }
 #endif

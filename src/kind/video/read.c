@@ -11,9 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kind/video/backend.h"
 #include "kind/video/clock.h"
 #include "kind/video/convert.h"
 #include "kind/video/frames.h"
+#include "kind/video/gpu_worker.h"
 #include "kind/video/pick.h"
 #include "kind/video/stream.h"
 #include "kind/video/timeline.h"
@@ -35,6 +37,7 @@ struct bl_reader {
     const struct bl_kind_env *env;
     struct bl_dimensions size; /* of the pictures */
     struct bl_convert *convert;
+    struct bl_gpu_worker *gpu; /* NULL until a row asks for it */
     AVFrame *frame, *held;
     struct known known[TIMELINES];
     int oldest; /* of the known */
@@ -43,6 +46,7 @@ struct bl_reader {
 /* One piece on its way. */
 struct piece {
     struct bl_reader *reader;
+    bool on_gpu;
     const struct bl_request *request;
     struct bl_frames frames;
     struct bl_pick pick;
@@ -74,7 +78,24 @@ static void tell_times(const struct piece *p, int64_t first, int64_t end)
         request->times[step - request->source_start] = seconds;
 }
 
-/* Writes the held frame to those of its times places that lie in the piece. */
+/* Writes the held frame to `times` places from out on: now, or on a GPU before the piece is done. */
+static int convert(struct piece *p, const struct bl_geometry *geometry, uint8_t *out, int64_t times, struct bl_error *e)
+{
+    struct bl_reader *reader = p->reader;
+    const AVFrame *frame = reader->held;
+    if (p->on_gpu) {
+        struct bl_convert_options options = bl_stream_convert_options(reader->config, reader->env->simd);
+        int rc = bl_convert_check(AV_PIX_FMT_NONE, frame->color_trc, frame->colorspace, &options, e);
+        return rc ? rc : bl_pictures_add(&reader->gpu->pictures, frame, geometry, out, times, e);
+    }
+    size_t bytes = (size_t)geometry->width * (size_t)geometry->height * 3;
+    int rc = bl_convert_frame(reader->convert, frame, geometry, out, e);
+    for (int64_t i = 1; !rc && i < times; i++)
+        memcpy(out + (size_t)i * bytes, out, bytes);
+    return rc;
+}
+
+/* Takes the held frame to those of its times places that lie in the piece. */
 static int piece_take(struct piece *p, int64_t times, struct bl_error *e)
 {
     const struct bl_request *request = p->request;
@@ -94,9 +115,7 @@ static int piece_take(struct piece *p, int64_t times, struct bl_error *e)
         return rc;
     size_t bytes = (size_t)geometry.width * (size_t)geometry.height * 3;
     uint8_t *out = request->out[0] + (size_t)(first - request->source_start) * bytes;
-    rc = bl_convert_frame(reader->convert, reader->held, &geometry, out, e);
-    for (int64_t i = 1; !rc && i < end - first; i++)
-        memcpy(out + (size_t)i * bytes, out, bytes);
+    rc = convert(p, &geometry, out, end - first, e);
     tell_times(p, first, end);
     if (bl_frames_is_damaged(reader->held))
         p->damaged += end - first;
@@ -185,14 +204,21 @@ static int frames_open(struct piece *p, struct bl_error *e)
 {
     const struct bl_row *row = &p->request->row;
     enum bl_demux_mode mode = p->reader->config->fps.den || p->request->times ? BL_DEMUX_TIMES : BL_DEMUX_DECODE;
-    return bl_frames_open(&p->frames, row->path, row->bytes, row->stream, mode, p->reader->env->cancel, e);
+    struct bl_sessions *sessions = p->on_gpu ? &p->reader->gpu->sessions : NULL;
+    return bl_frames_open_on(&p->frames, sessions, row->path, row->bytes, row->stream, mode, p->reader->env->cancel, e);
 }
 
-static void piece_close(struct piece *p)
+/* Ends what was opened; code: how it went so far. Surfaces go back before their decoder does. */
+static int piece_close(struct piece *p, int code, struct bl_error *e)
 {
-    bl_frames_close(&p->frames);
+    if (p->on_gpu && !code && !p->strayed)
+        code = bl_pictures_finish(&p->reader->gpu->pictures, e);
+    else if (p->on_gpu)
+        bl_pictures_abandon(&p->reader->gpu->pictures);
     av_frame_unref(p->reader->frame);
     av_frame_unref(p->reader->held);
+    bl_frames_close(&p->frames);
+    return code;
 }
 
 static int read_from_beginning(struct piece *p, struct bl_note *note, struct bl_error *e)
@@ -203,9 +229,9 @@ static int read_from_beginning(struct piece *p, struct bl_note *note, struct bl_
     rc = begin(p, p->frames.demux.stream->time_base, e);
     if (!rc)
         rc = piece_decode(p, e);
+    rc = piece_close(p, rc, e);
     if (!rc)
         note_write(p, note);
-    piece_close(p);
     return rc;
 }
 
@@ -275,31 +301,74 @@ static int read_from_restart(struct piece *p, const struct bl_timeline *timeline
         p->seen = p->pick.taken;
         rc = piece_decode(p, e);
         *done = !p->strayed;
-        if (*done && !rc)
-            note_write(p, note);
     }
-    piece_close(p);
+    rc = piece_close(p, rc, e);
+    if (*done && !rc)
+        note_write(p, note);
     return rc;
 }
 
-int bl_read_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note, struct bl_error *e)
+/* Reads a piece by that backend; *full: the GPU's memory did not suffice. */
+static int read_by(struct bl_reader *reader, const struct bl_request *request, bool on_gpu, bool *full,
+                   struct bl_note *note, struct bl_error *e)
 {
     note->text[0] = 0;
     if (request->source_start > 0 && !*request->row.reason) {
-        struct piece p = {.reader = reader, .request = request};
+        struct piece p = {.reader = reader, .request = request, .on_gpu = on_gpu};
         struct bl_error middle = {0};
         const struct bl_timeline *timeline;
         bool done = false;
         int rc = timeline_of(reader, &request->row, &timeline, &middle);
         if (!rc)
             rc = read_from_restart(&p, timeline, &done, note, &middle);
+        *full = p.frames.gpu_full;
         if (rc && rc != BL_EDATA)
             return bl_error_set(e, rc, "%s", middle.text);
         if (done && !rc)
             return 0;
     }
-    struct piece p = {.reader = reader, .request = request};
-    return read_from_beginning(&p, note, e);
+    struct piece p = {.reader = reader, .request = request, .on_gpu = on_gpu};
+    int rc = read_from_beginning(&p, note, e);
+    *full = p.frames.gpu_full;
+    return rc;
+}
+
+static int gpu_open(struct bl_reader *reader, struct bl_error *e)
+{
+    size_t bytes = (size_t)reader->size.width * (size_t)reader->size.height * 3;
+    const struct bl_video_config *config = reader->config;
+    return reader->gpu ? BL_OK : bl_gpu_worker_open(&reader->gpu, config->gpu_functions, config->gpu, bytes, e);
+}
+
+/* A driver's own needs may leave errno behind though all went well: of a piece that was read to its last frame nobody
+ * has to ask whether memory was lacking. */
+static int read_on_gpu(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
+                       struct bl_error *e)
+{
+    struct bl_error first = {0};
+    bool full = false;
+    int rc = gpu_open(reader, e);
+    if (rc)
+        return rc;
+    rc = read_by(reader, request, true, &full, note, &first);
+    if (full && bl_sessions_evict(&reader->gpu->sessions))
+        rc = read_by(reader, request, true, &full, note, e);
+    else if (rc)
+        return bl_error_set(e, rc, "%s", first.text);
+    if (!rc)
+        bl_error_memory_watch();
+    return rc;
+}
+
+int bl_read_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note, struct bl_error *e)
+{
+    enum bl_backend backend;
+    bool full;
+    int rc = bl_backend_of_row(reader->config, &request->row, &backend, e);
+    if (rc)
+        return rc;
+    return backend == BL_BACKEND_NVDEC ? read_on_gpu(reader, request, note, e)
+                                       : read_by(reader, request, false, &full, note, e);
 }
 
 int bl_read_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
@@ -330,6 +399,7 @@ void bl_read_close(struct bl_reader *reader)
     for (int i = 0; i < TIMELINES; i++)
         known_free(&reader->known[i]);
     bl_convert_close(reader->convert);
+    bl_gpu_worker_close(reader->gpu);
     av_frame_free(&reader->frame);
     av_frame_free(&reader->held);
     free(reader);

@@ -12,7 +12,10 @@
 #include <zimg.h>
 
 #include "base/text.h"
+#include "kind/video/backend.h"
 #include "kind/video/count.h"
+#include "kind/video/gpu_list.h"
+#include "kind/video/nvdec.h"
 #include "kind/video/read.h"
 
 static const char *const extensions[] = {"mp4",  "m4v",  "mov",  "qt",   "mkv", "webm", "avi", "divx",  "ts",   "mts",
@@ -24,6 +27,7 @@ static const char *const extensions[] = {"mp4",  "m4v",  "mov",  "qt",   "mkv", 
 static const char *const count_choices[] = {"packets", "decode", NULL};
 static const char *const fit_choices[] = {"stretch", "crop", "pad", NULL};
 static const char *const hdr_choices[] = {"skip", "clip", NULL};
+static const char *const decoder_choices[] = {"cpu", "nvdec", "auto", NULL};
 
 #define AT(member) offsetof(struct bl_video_config, member)
 
@@ -68,6 +72,21 @@ const struct bl_option bl_video_options[] = {
      .offset = AT(hdr),
      .choices = hdr_choices,
      .help = "PQ and HLG video: skip it, or clip: convert it as if it were not HDR, without tone mapping"},
+    {.name = "decoder",
+     .type = &bl_option_choice,
+     .initial = "cpu",
+     .affects = BL_AFFECTS_LENGTHS,
+     .offset = AT(decoder),
+     .choices = decoder_choices,
+     .help = "what decodes: the processor, the GPU's video engines (nvdec), or auto: these where they can, else the "
+             "processor"},
+    {.name = "gpu",
+     .type = &bl_option_string,
+     .initial = "all",
+     .affects = BL_AFFECTS_NOTHING,
+     .offset = AT(gpus),
+     .placeholder = "0,1|all",
+     .help = "the GPUs to decode on"},
     {.name = "images",
      .type = &bl_option_string,
      .affects = BL_AFFECTS_LENGTHS,
@@ -86,12 +105,52 @@ static int check(const void *values, struct bl_error *e)
         return bl_error_set(e, BL_EUSAGE, "--fps is out of bounds");
     if (config->images)
         return bl_error_set(e, BL_EUSAGE, "--images is for folders of images (--kind frames)");
+    struct bl_gpu_list gpus;
+    int code = bl_gpu_list_parse(&gpus, config->gpus, e);
+    if (code)
+        return code;
     if (config->size.width == 0)
         return 0;
     struct bl_geometry geometry;
     struct bl_geometry_input input = {
         .coded_width = 1, .coded_height = 1, .target_width = config->size.width, .target_height = config->size.height};
     return bl_geometry_make(&geometry, &input, e);
+}
+
+static int prepare(void *values, struct bl_error *e)
+{
+    struct bl_video_config *config = values;
+    struct bl_error none = {0};
+    if (config->decoder == BL_DECODER_CPU)
+        return BL_OK;
+    config->gpu_functions = &bl_nvdec_functions;
+    int code = bl_nvdec_open(&config->gpu, config->gpus, &none);
+    if (code == BL_EFAIL && config->decoder == BL_DECODER_AUTO) {
+        snprintf(config->gpu_none, sizeof config->gpu_none, "--decoder auto: no GPU is used: %.200s", none.text);
+        return BL_OK;
+    }
+    return code ? bl_error_set(e, code, "--decoder %s: %s", decoder_choices[config->decoder], none.text) : BL_OK;
+}
+
+static void release(void *values)
+{
+    struct bl_video_config *config = values;
+    bl_nvdec_close(config->gpu);
+    config->gpu = NULL;
+}
+
+static const char *warning(const void *values)
+{
+    const struct bl_video_config *config = values;
+    return config->gpu_none[0] ? config->gpu_none : NULL;
+}
+
+static void columns(const void *values, bool lists, struct bl_buffer *out)
+{
+    (void)lists;
+    const struct bl_video_config *config = values;
+    if (config->decoder != BL_DECODER_CPU)
+        bl_buffer_text(out, "\t" BL_BACKEND_COLUMN);
 }
 
 void bl_video_sampling(const void *values, struct bl_buffer *out)
@@ -108,16 +167,18 @@ void bl_video_sampling(const void *values, struct bl_buffer *out)
         bl_buffer_text(out, "all");
     if (config->images)
         bl_buffer_printf(out, " images=%s", config->images);
+    if (config->decoder != BL_DECODER_CPU)
+        bl_buffer_printf(out, " decoder=%s", decoder_choices[config->decoder]);
 }
 
 /* Frames have a rate where it was asked for. */
 static bool rate(const char *sampling, int64_t *num, int64_t *den)
 {
-    size_t size = strncmp(sampling, "fps=", 4) == 0 ? strcspn(sampling + 4, "/") : 0;
+    size_t size = strncmp(sampling, "fps=", 4) == 0 ? strcspn(sampling + 4, "/ ") : 0;
     const char *rest = sampling + 4 + size;
     *den = 1;
     return size && bl_text_to_int(sampling + 4, size, 1, INT32_MAX, num) &&
-           (!*rest || bl_text_to_int(rest + 1, strlen(rest + 1), 1, INT32_MAX, den));
+           (*rest != '/' || bl_text_to_int(rest + 1, strcspn(rest + 1, " "), 1, INT32_MAX, den));
 }
 
 static int count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
@@ -125,9 +186,14 @@ static int count(const void *config, const struct bl_kind_env *env, struct bl_co
 {
     (void)counter;
     const struct bl_input *input = stretch->input;
+    const struct bl_video_config *values = config;
     struct bl_error unusable = {0};
     struct bl_count_result result;
-    int rc = bl_count_video(config, env->cancel, input, stretch->times, &result, &unusable);
+    enum bl_backend backend = BL_BACKEND_CPU;
+    int rc = bl_count_video(values, env->cancel, input, stretch->times, &result, &unusable);
+    if (!rc)
+        rc = bl_backend_choose(values, env->cancel, input->path, input->bytes, result.stream, *result.reason, &backend,
+                               &unusable);
     struct bl_row row = {.bytes = input->bytes,
                          .stream = result.stream,
                          .reason = result.reason,
@@ -142,6 +208,7 @@ static int count(const void *config, const struct bl_kind_env *env, struct bl_co
     } else {
         row.status = BL_ROW_OK;
         row.length = result.length;
+        row.further = values->decoder == BL_DECODER_CPU ? NULL : backend == BL_BACKEND_CPU ? "\tcpu" : "\tnvdec";
     }
     rc = emit(sink, 0, &row, e);
     free(result.times);
@@ -171,13 +238,15 @@ void bl_video_describe(const void *values, const struct bl_field *field, struct 
     (void)field;
     const struct bl_video_config *config = values;
     bl_buffer_text(out, "RGB frames, scaled by zimg: bilinear, antialiased");
+    if (config->decoder != BL_DECODER_CPU)
+        bl_buffer_text(out, " (those that a GPU decoded, by the same filter on it)");
     if (config->size.width)
         bl_buffer_printf(out, ", %s", fit_choices[config->fit]);
 }
 
 void bl_video_versions(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink)
 {
-    (void)config;
+    const struct bl_video_config *values = config;
     char text[64];
     unsigned codec = avcodec_version(), format = avformat_version();
     emit(sink, "ffmpeg", av_version_info());
@@ -190,6 +259,10 @@ void bl_video_versions(const void *config, void (*emit)(void *sink, const char *
     zimg_get_version_info(&major, &minor, &micro);
     snprintf(text, sizeof text, "%u.%u.%u", major, minor, micro);
     emit(sink, "zimg", text);
+    int cuda = values->decoder == BL_DECODER_CPU ? 0 : bl_nvdec_version();
+    snprintf(text, sizeof text, "%d.%d", cuda / 1000, cuda % 1000 / 10);
+    if (cuda)
+        emit(sink, "cuda", text);
 }
 
 const struct bl_kind bl_kind_video = {
@@ -204,6 +277,10 @@ const struct bl_kind bl_kind_video = {
     .options = bl_video_options,
     .config_size = sizeof(struct bl_video_config),
     .check = check,
+    .prepare = prepare,
+    .release = release,
+    .warning = warning,
+    .columns = columns,
     .sampling = bl_video_sampling,
     .rate = rate,
     .count = count,

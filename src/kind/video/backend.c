@@ -1,0 +1,143 @@
+#include "kind/video/backend.h"
+
+#include <libavutil/pixdesc.h>
+#include <string.h>
+
+#include "kind/media/demux.h"
+
+#define ASKED 256 /* packets: streams that begin in the middle have no header at once */
+
+const char *bl_backend_name(enum bl_backend backend)
+{
+    return backend == BL_BACKEND_NVDEC ? "nvdec" : "cpu";
+}
+
+static bool hands_over(const AVCodec *codec)
+{
+    const AVCodecHWConfig *config;
+    for (int i = 0; (config = avcodec_get_hw_config(codec, i)); i++) {
+        if (config->methods & AV_CODEC_HW_CONFIG_METHOD_HW_DEVICE_CTX && config->pix_fmt == AV_PIX_FMT_CUDA &&
+            !(codec->capabilities & AV_CODEC_CAP_HARDWARE))
+            return true;
+    }
+    return false;
+}
+
+const AVCodec *bl_backend_decoder(enum AVCodecID id)
+{
+    const AVCodec *codec;
+    void *at = NULL;
+    while ((codec = av_codec_iterate(&at))) {
+        if (codec->id == id && av_codec_is_decoder(codec) && hands_over(codec))
+            return codec;
+    }
+    return NULL;
+}
+
+/* The decoder knows the format: that is all we want of it. */
+static enum AVPixelFormat note_format(AVCodecContext *context, const enum AVPixelFormat *formats)
+{
+    struct bl_gpu_stream *out = context->opaque;
+    bool offered = false;
+    for (; *formats != AV_PIX_FMT_NONE; formats++) {
+        offered |= *formats == AV_PIX_FMT_CUDA;
+        out->format = *formats; /* the last one is the processor's */
+    }
+    out->codec = offered ? context->codec_id : AV_CODEC_ID_NONE;
+    out->width = context->coded_width;
+    out->height = context->coded_height;
+    return AV_PIX_FMT_NONE;
+}
+
+/* Feeds packets until the format is known, or there are no more. */
+static int feed(struct bl_demux *d, AVCodecContext *context, const struct bl_gpu_stream *out, struct bl_error *e)
+{
+    AVPacket *packet = av_packet_alloc();
+    AVFrame *frame = av_frame_alloc();
+    int rc = packet && frame ? 1 : bl_error_memory(e);
+    for (int i = 0; i < ASKED && rc > 0 && out->format == AV_PIX_FMT_NONE; i++) {
+        rc = bl_demux_next(d, packet, e);
+        if (rc > 0 && avcodec_send_packet(context, packet) >= 0 && avcodec_receive_frame(context, frame) >= 0)
+            av_frame_unref(frame);
+        av_packet_unref(packet);
+    }
+    av_packet_free(&packet);
+    av_frame_free(&frame);
+    return rc < 0 ? rc : BL_OK;
+}
+
+static int ask(struct bl_demux *d, struct bl_gpu_stream *out, struct bl_error *e)
+{
+    const AVCodec *decoder = bl_backend_decoder(d->stream->codecpar->codec_id);
+    AVCodecContext *context = decoder ? avcodec_alloc_context3(decoder) : NULL;
+    if (!context)
+        return decoder ? bl_error_memory(e) : BL_OK;
+    int rc = BL_OK;
+    if (avcodec_parameters_to_context(context, d->stream->codecpar) >= 0) {
+        context->thread_count = 1;
+        context->opaque = out;
+        context->get_format = note_format;
+        rc = avcodec_open2(context, decoder, NULL) >= 0 ? feed(d, context, out, e) : BL_OK;
+    }
+    avcodec_free_context(&context);
+    return rc;
+}
+
+int bl_backend_ask(const char *path, int64_t bytes, int stream, const struct bl_cancel *cancel,
+                   struct bl_gpu_stream *out, struct bl_error *e)
+{
+    *out = (struct bl_gpu_stream){.format = AV_PIX_FMT_NONE};
+    struct bl_demux d;
+    int rc = bl_demux_open(&d, path, bytes, stream, BL_DEMUX_COUNT, cancel, e);
+    if (rc)
+        return rc == BL_EDATA ? 0 : rc;
+    rc = ask(&d, out, e);
+    bl_demux_close(&d);
+    return rc < 0 ? rc : out->codec != AV_CODEC_ID_NONE;
+}
+
+/* Pictures with half as many rows and columns of chroma, of 8, 10 or 12 bits. */
+bool bl_backend_draws(enum AVPixelFormat format)
+{
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(format);
+    return desc && desc->nb_components == 3 && !(desc->flags & AV_PIX_FMT_FLAG_RGB) && desc->log2_chroma_w == 1 &&
+           desc->log2_chroma_h == 1 && desc->comp[0].depth <= 12;
+}
+
+static int refuse(const struct bl_gpu_stream *s, struct bl_error *e)
+{
+    if (s->format == AV_PIX_FMT_NONE)
+        return bl_error_set(e, BL_EDATA, "no GPU decodes such a stream: --decoder auto decodes it on the processor");
+    return bl_error_set(e, BL_EDATA, "the GPU does not decode it (%s, %dx%d): --decoder auto does so on the processor",
+                        av_get_pix_fmt_name(s->format), s->width, s->height);
+}
+
+int bl_backend_choose(const struct bl_video_config *config, const struct bl_cancel *cancel, const char *path,
+                      int64_t bytes, int stream, bool damaged, enum bl_backend *backend, struct bl_error *e)
+{
+    struct bl_gpu_stream asked;
+    *backend = BL_BACKEND_CPU;
+    if (!config->gpu || (damaged && config->decoder == BL_DECODER_AUTO))
+        return BL_OK;
+    int can = bl_backend_ask(path, bytes, stream, cancel, &asked, e);
+    if (can > 0)
+        can = bl_backend_draws(asked.format) ? config->gpu_functions->can(config->gpu, &asked, e) : 0;
+    if (can > 0)
+        *backend = BL_BACKEND_NVDEC;
+    return can < 0 ? can : !can && config->decoder == BL_DECODER_NVDEC ? refuse(&asked, e) : BL_OK;
+}
+
+int bl_backend_of_row(const struct bl_video_config *config, const struct bl_row *row, enum bl_backend *backend,
+                      struct bl_error *e)
+{
+    struct bl_buffer value = {0};
+    *backend = BL_BACKEND_CPU;
+    if (bl_row_value(row, BL_BACKEND_COLUMN, &value) && !strcmp(value.data, bl_backend_name(BL_BACKEND_NVDEC)))
+        *backend = BL_BACKEND_NVDEC;
+    bl_buffer_free(&value);
+    if (*backend == BL_BACKEND_NVDEC && !config->gpu)
+        return bl_error_set(e, BL_EFAIL,
+                            "the scan gave it to a GPU, and there is none here that can be used: go on where there is "
+                            "one, or begin again with --decoder cpu");
+    return BL_OK;
+}

@@ -1,0 +1,20 @@
+#include "kind/video/nvdec.h"
+
+const struct bl_gpu_functions bl_nvdec_functions = {0};
+
+int bl_nvdec_open(struct bl_gpu **gpu, const char *which, struct bl_error *e)
+{
+    (void)which;
+    *gpu = NULL;
+    return bl_error_set(e, BL_EFAIL, "this bload was built without CUDA (make CUDA=1 builds it with nvcc)");
+}
+
+void bl_nvdec_close(struct bl_gpu *gpu)
+{
+    (void)gpu;
+}
+
+int bl_nvdec_version(void)
+{
+    return 0;
+}

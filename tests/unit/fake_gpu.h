@@ -1,0 +1,221 @@
+/* A GPU that is none: struct bl_gpu_functions over the processor. Its memory is counted, copies back arrive only when
+ * they are waited for, and any call can be made to fail. Its decoders are FFmpeg's own, for streams whose pictures are
+ * surfaces already: raw video. */
+#ifndef FAKE_GPU_H
+#define FAKE_GPU_H
+
+#include <string.h>
+
+#include "kind/video/gpu.h"
+#include "unit.h"
+
+#define FAKE_COPIES 64
+
+struct bl_gpu {
+    int can;           /* the answer */
+    int calls, fail;   /* of all functions that can fail; number fail of them does, from 1; 0: none */
+    int full;          /* so many of the next decoders find no room on the GPU */
+    int lanes, codecs; /* open */
+    int memory;        /* pieces taken */
+    int drawn, opened; /* so far */
+    bool stays;
+    struct bl_gpu_stream asked; /* what can was asked last */
+};
+
+struct bl_lane {
+    struct bl_gpu *gpu;
+    struct {
+        void *to;
+        const void *from;
+        size_t bytes;
+        int mark; /* that stands behind it; -1: none yet */
+    } copy[FAKE_COPIES];
+    int copies;
+    int set[BL_GPU_MARKS];
+};
+
+static int fake_fails(struct bl_gpu *gpu, struct bl_error *e)
+{
+    return ++gpu->calls == gpu->fail ? bl_error_set(e, BL_EFAIL, "GPU 0 is lost") : BL_OK;
+}
+
+static int fake_can(struct bl_gpu *gpu, const struct bl_gpu_stream *stream, struct bl_error *e)
+{
+    gpu->asked = *stream;
+    int code = fake_fails(gpu, e);
+    return code ? code : gpu->can;
+}
+
+static int fake_open(struct bl_gpu *gpu, struct bl_lane **lane, struct bl_error *e)
+{
+    int code = fake_fails(gpu, e);
+    if (code)
+        return code;
+    *lane = calloc(1, sizeof **lane);
+    (*lane)->gpu = gpu;
+    gpu->lanes++;
+    return BL_OK;
+}
+
+static void fake_close(struct bl_lane *lane)
+{
+    lane->gpu->lanes--;
+    free(lane);
+}
+
+static int fake_take(struct bl_lane *lane, enum bl_gpu_memory kind, size_t bytes, void **memory, struct bl_error *e)
+{
+    (void)kind;
+    int code = fake_fails(lane->gpu, e);
+    if (code)
+        return code;
+    *memory = malloc(bytes);
+    memset(*memory, 0x77, bytes);
+    lane->gpu->memory++;
+    return BL_OK;
+}
+
+static void fake_drop(struct bl_lane *lane, enum bl_gpu_memory kind, void *memory)
+{
+    (void)kind;
+    lane->gpu->memory -= memory != NULL;
+    free(memory);
+}
+
+static int fake_upload(struct bl_lane *lane, void *to, const void *from, size_t bytes, struct bl_error *e)
+{
+    int code = fake_fails(lane->gpu, e);
+    if (!code)
+        memcpy(to, from, bytes);
+    return code;
+}
+
+static int fake_clear(struct bl_lane *lane, void *to, size_t bytes, struct bl_error *e)
+{
+    int code = fake_fails(lane->gpu, e);
+    if (!code)
+        memset(to, 0, bytes);
+    return code;
+}
+
+static int fake_draw(struct bl_lane *lane, const struct bl_nv12_rgb *picture, struct bl_error *e)
+{
+    int code = fake_fails(lane->gpu, e);
+    if (code)
+        return code;
+    bl_nv12_rgb_host(picture);
+    lane->gpu->drawn++;
+    return BL_OK;
+}
+
+static int fake_download(struct bl_lane *lane, void *to, const void *from, size_t bytes, struct bl_error *e)
+{
+    int code = fake_fails(lane->gpu, e);
+    if (code)
+        return code;
+    ck_assert_int_lt(lane->copies, FAKE_COPIES);
+    lane->copy[lane->copies].to = to;
+    lane->copy[lane->copies].from = from;
+    lane->copy[lane->copies].bytes = bytes;
+    lane->copy[lane->copies++].mark = -1;
+    return BL_OK;
+}
+
+static int fake_mark(struct bl_lane *lane, int mark, struct bl_error *e)
+{
+    int code = fake_fails(lane->gpu, e);
+    ck_assert(mark >= 0 && mark < BL_GPU_MARKS);
+    lane->set[mark] = lane->copies;
+    return code;
+}
+
+/* What stands before the mark happens now. */
+static int fake_wait(struct bl_lane *lane, int mark, struct bl_error *e)
+{
+    int code = fake_fails(lane->gpu, e), count = lane->set[mark];
+    if (code)
+        return code;
+    for (int i = 0; i < count; i++)
+        memcpy(lane->copy[i].to, lane->copy[i].from, lane->copy[i].bytes);
+    memmove(lane->copy, lane->copy + count, (size_t)(lane->copies - count) * sizeof *lane->copy);
+    lane->copies -= count;
+    for (int i = 0; i < BL_GPU_MARKS; i++)
+        lane->set[i] = lane->set[i] > count ? lane->set[i] - count : 0;
+    return BL_OK;
+}
+
+/* A decoder that finds no room is one that finds every picture damaged. */
+static int fake_open_codec(struct bl_lane *lane, const AVCodecParameters *parameters, AVCodecContext **codec,
+                           struct bl_error *e)
+{
+    int code = fake_fails(lane->gpu, e);
+    if (code)
+        return code;
+    const AVCodec *decoder = avcodec_find_decoder(parameters->codec_id);
+    *codec = avcodec_alloc_context3(decoder);
+    ck_assert_int_ge(avcodec_parameters_to_context(*codec, parameters), 0);
+    (*codec)->thread_count = 1;
+    ck_assert_int_ge(avcodec_open2(*codec, decoder, NULL), 0);
+    if (lane->gpu->full > 0) {
+        lane->gpu->full--;
+        (*codec)->width = 0;
+    }
+    lane->gpu->codecs++;
+    lane->gpu->opened++;
+    return BL_OK;
+}
+
+static void fake_close_codec(struct bl_lane *lane, AVCodecContext **codec)
+{
+    lane->gpu->codecs--;
+    avcodec_free_context(codec);
+}
+
+static struct bl_gpu *fake_staying; /* stays is asked of a context alone */
+
+static bool fake_stays(const AVCodecContext *codec)
+{
+    (void)codec;
+    return fake_staying->stays;
+}
+
+static int fake_blame(struct bl_lane *lane, const AVCodecContext *codec, struct bl_error *e)
+{
+    int code = fake_fails(lane->gpu, e);
+    return code ? code : codec->width == 0 ? BL_GPU_FULL : BL_OK;
+}
+
+static const struct bl_gpu_functions fake_functions = {
+    .can = fake_can,
+    .open = fake_open,
+    .close = fake_close,
+    .take = fake_take,
+    .drop = fake_drop,
+    .upload = fake_upload,
+    .clear = fake_clear,
+    .draw = fake_draw,
+    .download = fake_download,
+    .mark = fake_mark,
+    .wait = fake_wait,
+    .open_codec = fake_open_codec,
+    .close_codec = fake_close_codec,
+    .stays = fake_stays,
+    .blame = fake_blame,
+};
+
+/* A GPU that can do everything and fails nowhere. */
+static void fake_begin(struct bl_gpu *gpu)
+{
+    *gpu = (struct bl_gpu){.can = 1, .stays = true};
+    fake_staying = gpu;
+}
+
+/* Everything that was taken was given back. */
+static void fake_end(const struct bl_gpu *gpu)
+{
+    ck_assert_int_eq(gpu->lanes, 0);
+    ck_assert_int_eq(gpu->codecs, 0);
+    ck_assert_int_eq(gpu->memory, 0);
+}
+
+#endif

@@ -1,0 +1,574 @@
+/* Decoding on a GPU without one: sessions and their eviction, pictures on their way, and whole pieces of videos, over a
+ * GPU made of the processor (fake_gpu.h) that can be made to fail at every call; and who is to decode what. */
+#include "kind/video/gpu.h"
+
+#include <limits.h>
+#include <sys/stat.h>
+
+#include "fake_gpu.h"
+#include "kind/simd.h"
+#include "kind/video/backend.h"
+#include "kind/video/gpu_list.h"
+#include "kind/video/gpu_worker.h"
+#include "kind/video/nvdec.h"
+#include "kind/video/video.h"
+
+static char clips[64]; /* the directory; "" where there is no ffmpeg */
+
+static void shell(const char *command)
+{
+    ck_assert_msg(system(command) == 0, "%s", command);
+}
+
+#define SOURCE "ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=s=128x96:r=25:d=2 "
+
+static void make_clips(void)
+{
+    if (system("command -v ffmpeg >/dev/null 2>&1") != 0)
+        return;
+    unit_enter(clips);
+    shell(SOURCE "-c:v rawvideo -pix_fmt nv12 nv12.nut");
+    shell(SOURCE "-vf scale=97:75 -c:v rawvideo -pix_fmt nv12 odd.nut");
+    shell(SOURCE "-c:v libx264 -pix_fmt yuv420p h264.mp4");
+    shell(SOURCE "-c:v libx264 -pix_fmt yuv422p10le h264-422.mp4");
+    shell(SOURCE "-c:v libx265 -x265-params log-level=none -pix_fmt yuv420p10le hevc10.mkv");
+    shell(SOURCE "-c:v libvpx-vp9 -cpu-used 8 -deadline realtime vp9.webm");
+    shell(SOURCE "-c:v libaom-av1 -cpu-used 8 -usage realtime av1.mkv");
+    shell(SOURCE "-c:v mpeg2video mpeg2.ts");
+    shell(SOURCE "-c:v ffv1 ffv1.mkv");
+}
+
+static void remove_clips(void)
+{
+    if (*clips)
+        unit_leave(clips);
+}
+
+static bool have_clips(void)
+{
+    if (!*clips)
+        unit_skip("no ffmpeg command");
+    return *clips;
+}
+
+/* --- sessions ----------------------------------------------------------------------------------------------------- */
+
+static AVCodecParameters *stream_of(int width, int header)
+{
+    AVCodecParameters *p = avcodec_parameters_alloc();
+    p->codec_type = AVMEDIA_TYPE_VIDEO;
+    p->codec_id = AV_CODEC_ID_RAWVIDEO;
+    p->format = AV_PIX_FMT_NV12;
+    p->width = width;
+    p->height = 16;
+    p->extradata = av_mallocz(4 + AV_INPUT_BUFFER_PADDING_SIZE);
+    p->extradata_size = 4;
+    p->extradata[0] = (uint8_t)header;
+    return p;
+}
+
+/* Lends for a stream and takes back. */
+static void use(struct bl_sessions *s, int width, int header, bool clean)
+{
+    AVCodecParameters *p = stream_of(width, header);
+    AVCodecContext *codec;
+    struct bl_error e = {0};
+    int code = bl_sessions_take(s, p, &codec, &e);
+    ck_assert_msg(code == 0, "%s", e.text);
+    ck_assert_int_eq(codec->width, width);
+    bl_sessions_give(s, &codec, clean);
+    ck_assert_ptr_null(codec);
+    avcodec_parameters_free(&p);
+}
+
+static void begin(struct bl_gpu *gpu, struct bl_sessions *s)
+{
+    struct bl_lane *lane;
+    fake_begin(gpu);
+    ck_assert_int_eq(fake_functions.open(gpu, &lane, NULL), 0);
+    bl_sessions_begin(s, &fake_functions, lane);
+}
+
+static void end(struct bl_gpu *gpu, struct bl_sessions *s)
+{
+    struct bl_lane *lane = s->lane;
+    bl_sessions_end(s);
+    fake_functions.close(lane);
+    fake_end(gpu);
+}
+
+START_TEST(sessions_are_lent_again_to_streams_that_are_alike)
+{
+    struct bl_gpu gpu;
+    struct bl_sessions s;
+    begin(&gpu, &s);
+    use(&s, 16, 1, true);
+    use(&s, 16, 1, true);
+    ck_assert_int_eq(gpu.opened, 1);
+    ck_assert_int_eq(s.reused, 1);
+    use(&s, 16, 2, true); /* another header */
+    use(&s, 18, 1, true); /* another size, though it may be coded in as many blocks */
+    ck_assert_int_eq(gpu.opened, 3);
+    use(&s, 16, 2, true);
+    use(&s, 16, 1, true);
+    ck_assert_int_eq(gpu.opened, 3);
+    ck_assert_int_eq(s.reused, 3);
+    end(&gpu, &s);
+}
+END_TEST
+
+START_TEST(the_session_longest_unused_goes)
+{
+    struct bl_gpu gpu;
+    struct bl_sessions s;
+    begin(&gpu, &s);
+    for (int i = 0; i < BL_SESSIONS_MAX; i++)
+        use(&s, 16, i, true);
+    use(&s, 16, 0, true);  /* again: 1 is the oldest now */
+    use(&s, 16, 99, true); /* in the place of 1 */
+    ck_assert_int_eq(s.evicted, 1);
+    ck_assert_int_eq(gpu.codecs, BL_SESSIONS_MAX);
+    int opened = gpu.opened;
+    use(&s, 16, 0, true);
+    ck_assert_int_eq(gpu.opened, opened);
+    use(&s, 16, 1, true);
+    ck_assert_int_eq(gpu.opened, opened + 1);
+    end(&gpu, &s);
+}
+END_TEST
+
+START_TEST(sessions_with_faults_and_those_of_no_use_are_not_kept)
+{
+    struct bl_gpu gpu;
+    struct bl_sessions s;
+    begin(&gpu, &s);
+    use(&s, 16, 1, false);
+    ck_assert_int_eq(gpu.codecs, 0);
+    gpu.stays = false;
+    use(&s, 16, 1, true);
+    ck_assert_int_eq(gpu.codecs, 0);
+    ck_assert_int_eq(s.reused, 0);
+    end(&gpu, &s);
+}
+END_TEST
+
+static int open_codec_when_alone(struct bl_lane *lane, const AVCodecParameters *parameters, AVCodecContext **codec,
+                                 struct bl_error *e)
+{
+    return lane->gpu->codecs >= lane->gpu->can ? BL_GPU_FULL : fake_open_codec(lane, parameters, codec, e);
+}
+
+START_TEST(idle_sessions_make_room)
+{
+    struct bl_gpu gpu;
+    struct bl_sessions s;
+    struct bl_error e = {0};
+    AVCodecContext *codec;
+    struct bl_gpu_functions small = fake_functions;
+    small.open_codec = open_codec_when_alone;
+    begin(&gpu, &s);
+    s.gpu = &small;
+    gpu.can = 2; /* decoders have room */
+    use(&s, 16, 1, true);
+    use(&s, 16, 2, true);
+    use(&s, 16, 3, true);
+    ck_assert_int_eq(s.evicted, 2);
+    ck_assert_int_eq(gpu.codecs, 1);
+    gpu.can = 0;
+    AVCodecParameters *p = stream_of(16, 4);
+    ck_assert_int_eq(bl_sessions_take(&s, p, &codec, &e), BL_EFAIL);
+    ck_assert_msg(strstr(e.text, "memory does not suffice"), "%s", e.text);
+    ck_assert_int_eq(gpu.codecs, 0);
+    avcodec_parameters_free(&p);
+    end(&gpu, &s);
+}
+END_TEST
+
+START_TEST(a_session_that_cannot_be_opened_leaves_nothing)
+{
+    struct bl_gpu gpu;
+    struct bl_sessions s;
+    struct bl_error e = {0};
+    AVCodecContext *codec;
+    AVCodecParameters *p = stream_of(16, 1);
+    begin(&gpu, &s);
+    gpu.fail = gpu.calls + 1;
+    ck_assert_int_eq(bl_sessions_take(&s, p, &codec, &e), BL_EFAIL);
+    ck_assert_str_eq(e.text, "GPU 0 is lost");
+    use(&s, 16, 1, true);
+    avcodec_parameters_free(&p);
+    end(&gpu, &s);
+}
+END_TEST
+
+/* --- pictures ----------------------------------------------------------------------------------------------------- */
+
+static AVFrame *plain_surface(int width, int height, uint8_t luma)
+{
+    AVFrame *f = av_frame_alloc();
+    f->format = AV_PIX_FMT_NV12;
+    f->width = width;
+    f->height = height;
+    ck_assert_int_ge(av_frame_get_buffer(f, 64), 0);
+    memset(f->data[0], luma, (size_t)f->linesize[0] * (size_t)height);
+    memset(f->data[1], 128, (size_t)f->linesize[1] * (size_t)((height + 1) / 2));
+    f->color_range = AVCOL_RANGE_JPEG;
+    return f;
+}
+
+/* More pictures than all lots hold, some of them in several places; every one is where it goes, and none was there
+ * before it was waited for. */
+START_TEST(pictures_arrive_in_their_places)
+{
+    enum { SIDE = 8, BYTES = SIDE * SIDE * 3, MOST = 3 * BL_PICTURES_LOT + 5 };
+    struct bl_gpu gpu;
+    struct bl_pictures p;
+    struct bl_lane *lane;
+    struct bl_geometry g;
+    const struct bl_geometry_input in = {
+        .coded_width = 20, .coded_height = 14, .target_width = SIDE, .target_height = SIDE};
+    ck_assert_int_eq(bl_geometry_make(&g, &in, NULL), 0);
+    fake_begin(&gpu);
+    ck_assert_int_eq(fake_functions.open(&gpu, &lane, NULL), 0);
+    ck_assert_int_eq(bl_pictures_open(&p, &fake_functions, lane, BYTES, NULL), 0);
+    for (int count = 0; count <= MOST; count += count < 3 ? 1 : 31) {
+        uint8_t *out = calloc((size_t)(2 * MOST + 1), BYTES);
+        for (int i = 0; i < count; i++) {
+            AVFrame *f = plain_surface(20, 14, (uint8_t)(i + 1));
+            ck_assert_int_eq(bl_pictures_add(&p, f, &g, out + (size_t)2 * (size_t)i * BYTES, 1 + i % 2, NULL), 0);
+            av_frame_free(&f);
+        }
+        ck_assert(count == 0 || out[(size_t)2 * (size_t)(count - 1) * BYTES] == 0);
+        ck_assert_int_eq(bl_pictures_finish(&p, NULL), 0);
+        for (int i = 0; i < 2 * MOST; i++) {
+            int expected = i / 2 < count && (i % 2 == 0 || i / 2 % 2) ? i / 2 + 1 : 0;
+            for (int b = 0; b < BYTES; b++)
+                ck_assert_int_eq(out[(size_t)i * BYTES + (size_t)b], expected);
+        }
+        free(out);
+    }
+    bl_pictures_close(&p);
+    fake_functions.close(lane);
+    fake_end(&gpu);
+}
+END_TEST
+
+START_TEST(abandoned_pictures_are_written_nowhere)
+{
+    struct bl_gpu gpu;
+    struct bl_pictures p;
+    struct bl_lane *lane;
+    struct bl_geometry g;
+    uint8_t out[40 * 192] = {0};
+    const struct bl_geometry_input in = {.coded_width = 8, .coded_height = 8};
+    ck_assert_int_eq(bl_geometry_make(&g, &in, NULL), 0);
+    fake_begin(&gpu);
+    ck_assert_int_eq(fake_functions.open(&gpu, &lane, NULL), 0);
+    ck_assert_int_eq(bl_pictures_open(&p, &fake_functions, lane, 192, NULL), 0);
+    AVFrame *f = plain_surface(8, 8, 200);
+    for (int i = 0; i < 40; i++)
+        ck_assert_int_eq(bl_pictures_add(&p, f, &g, out + (size_t)i * 192, 1, NULL), 0);
+    bl_pictures_abandon(&p);
+    memset(out, 0, sizeof out);
+    ck_assert_int_eq(bl_pictures_finish(&p, NULL), 0);
+    for (size_t i = 0; i < sizeof out; i++)
+        ck_assert_int_eq(out[i], 0);
+    av_frame_free(&f);
+    bl_pictures_close(&p);
+    fake_functions.close(lane);
+    fake_end(&gpu);
+}
+END_TEST
+
+/* --- pieces ------------------------------------------------------------------------------------------------------- */
+
+struct setting {
+    struct bl_video_config config;
+    struct bl_cancel cancel;
+    struct bl_kind_env env;
+    struct bl_gpu gpu;
+};
+
+static void set_up(struct setting *s, const char *const *options)
+{
+    struct bl_options o = {0};
+    struct bl_error e = {0};
+    *s = (struct setting){.env = {.cancel = &s->cancel, .simd = bl_simd_best()}};
+    ck_assert_int_eq(bl_options_add(&o, "Video", bl_kind_video.options, &s->config, &e), 0);
+    for (; *options; options += 2)
+        ck_assert_msg(bl_options_set(&o, options[0], options[1], BL_ORIGIN_FLAG, &e) == 0, "%s", e.text);
+    bl_options_free(&o);
+    fake_begin(&s->gpu);
+    s->config.gpu = &s->gpu;
+    s->config.gpu_functions = &fake_functions;
+    ck_assert_int_eq(bl_simd_apply(s->env.simd, &e), 0);
+}
+
+#define SET_UP(s, ...) set_up(s, (const char *const[]){__VA_ARGS__, NULL})
+
+static struct bl_row row_of(const char *path, int64_t length, bool on_gpu)
+{
+    struct stat status;
+    ck_assert_int_eq(stat(path, &status), 0);
+    return (struct bl_row){.id = path,
+                           .path = path,
+                           .length = length,
+                           .bytes = status.st_size,
+                           .reason = "",
+                           .columns = "\tdecoder",
+                           .further = on_gpu ? "\tnvdec" : "\tcpu"};
+}
+
+static struct bl_reader *open_reader(struct setting *s)
+{
+    struct bl_error e = {0};
+    static struct bl_fields fields;
+    struct bl_reader *reader;
+    ck_assert_int_eq(bl_kind_video.fields(&s->config, &s->env, NULL, &fields, &e), 0);
+    ck_assert_int_eq(bl_kind_video.open(&s->config, &s->env, &fields, &reader, &e), 0);
+    return reader;
+}
+
+static int read_piece(struct bl_reader *reader, const struct bl_row *row, int64_t start, int64_t steps, uint8_t *out,
+                      struct bl_error *e)
+{
+    struct bl_note note;
+    struct bl_request request = {.row = *row, .source_start = start, .steps = steps, .out = (uint8_t *const[]){out}};
+    return bl_kind_video.read(reader, &request, &note, e);
+}
+
+#define BYTES ((size_t)40 * 30 * 3)
+
+/* Pieces of the file on the GPU that is none, and by the converter. */
+static void compare(struct setting *s, const char *path, int64_t length)
+{
+    struct bl_row gpu = row_of(path, length, true), cpu = row_of(path, length, false);
+    uint8_t *a = malloc((size_t)length * BYTES), *b = malloc((size_t)length * BYTES);
+    struct bl_reader *reader = open_reader(s);
+    struct bl_error e = {0};
+    const int64_t pieces[][2] = {{0, length}, {0, 1}, {7, 9}, {length - 3, 3}, {length - 1, 1}};
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        size_t bytes = (size_t)pieces[i][1] * BYTES;
+        ck_assert_msg(read_piece(reader, &cpu, pieces[i][0], pieces[i][1], b, &e) == 0, "%s", e.text);
+        ck_assert_msg(read_piece(reader, &gpu, pieces[i][0], pieces[i][1], a, &e) == 0, "%s", e.text);
+        for (size_t k = 0; k < bytes; k++)
+            ck_assert_msg(abs(a[k] - b[k]) <= 1, "%s, from %d: byte %zu", path, (int)pieces[i][0], k);
+    }
+    bl_kind_video.close(reader);
+    free(a);
+    free(b);
+    ck_assert_int_gt(s->gpu.drawn, 0);
+    fake_end(&s->gpu);
+}
+
+START_TEST(pieces_are_the_converters)
+{
+    struct setting s;
+    if (!have_clips())
+        return;
+    SET_UP(&s, "size", "40x30");
+    compare(&s, "nv12.nut", 50);
+    ck_assert_int_eq(s.gpu.opened, 1); /* one session for all pieces */
+    SET_UP(&s, "size", "40x30", "fit", "pad");
+    compare(&s, "odd.nut", 50);
+    SET_UP(&s, "size", "40x30", "fps", "60");
+    compare(&s, "nv12.nut", 120);
+    SET_UP(&s, "size", "40x30", "stride", "3");
+    compare(&s, "nv12.nut", 17);
+}
+END_TEST
+
+/* Whatever call fails, the piece does with it, nothing is left over, and the next piece can be read. */
+START_TEST(every_failure_is_the_runs)
+{
+    struct setting s;
+    if (!have_clips())
+        return;
+    uint8_t *out = malloc(50 * BYTES);
+    struct bl_row row = row_of("nv12.nut", 50, true);
+    int calls = 1;
+    for (int fail = 1; fail <= calls; fail += unit_times(8) < 8 ? 7 : 1) {
+        SET_UP(&s, "size", "40x30");
+        struct bl_error e = {0};
+        struct bl_reader *reader = open_reader(&s);
+        s.gpu.fail = fail;
+        int code = read_piece(reader, &row, 0, 50, out, &e);
+        ck_assert_msg(code == BL_EFAIL, "call %d of %d: %d", fail, calls, code);
+        ck_assert_str_eq(e.text, "GPU 0 is lost");
+        s.gpu.calls = s.gpu.fail = 0;
+        struct bl_error again = {0};
+        ck_assert_msg(read_piece(reader, &row, 0, 50, out, &again) == 0, "after call %d: %s", fail, again.text);
+        calls = fail == 1 ? s.gpu.calls : calls;
+        bl_kind_video.close(reader);
+        fake_end(&s.gpu);
+    }
+    ck_assert_int_gt(calls, 100);
+    free(out);
+}
+END_TEST
+
+START_TEST(a_decoder_without_room_gets_that_of_idle_ones)
+{
+    struct setting s;
+    if (!have_clips())
+        return;
+    uint8_t *out = malloc(50 * BYTES);
+    struct bl_row nv12 = row_of("nv12.nut", 50, true), odd = row_of("odd.nut", 50, true);
+    struct bl_error e = {0};
+    SET_UP(&s, "size", "40x30");
+    struct bl_reader *reader = open_reader(&s);
+    ck_assert_int_eq(read_piece(reader, &nv12, 0, 50, out, &e), 0);
+    s.gpu.full = 1; /* while the other one is idle */
+    int code = read_piece(reader, &odd, 0, 50, out, &e);
+    ck_assert_msg(code == 0, "%s", e.text);
+    ck_assert_int_eq(s.gpu.codecs, 1);
+    s.gpu.full = 2; /* and when there is nothing else */
+    ck_assert_int_eq(read_piece(reader, &nv12, 0, 50, out, &e), BL_EFAIL);
+    ck_assert_msg(strstr(e.text, "memory does not suffice"), "%s", e.text);
+    bl_kind_video.close(reader);
+    fake_end(&s.gpu);
+    free(out);
+}
+END_TEST
+
+START_TEST(a_row_for_a_gpu_needs_one)
+{
+    struct setting s;
+    if (!have_clips())
+        return;
+    uint8_t *out = malloc(50 * BYTES);
+    struct bl_row row = row_of("nv12.nut", 50, true);
+    struct bl_error e = {0};
+    SET_UP(&s, "size", "40x30", "decoder", "auto");
+    s.config.gpu = NULL;
+    struct bl_reader *reader = open_reader(&s);
+    ck_assert_int_eq(read_piece(reader, &row, 0, 50, out, &e), BL_EFAIL);
+    ck_assert_msg(strstr(e.text, "there is none here"), "%s", e.text);
+    bl_kind_video.close(reader);
+    free(out);
+}
+END_TEST
+
+/* --- who decodes -------------------------------------------------------------------------------------------------- */
+
+static enum bl_backend choose(struct setting *s, const char *path, bool damaged, int expected, struct bl_error *e)
+{
+    enum bl_backend backend = BL_BACKEND_CPU;
+    int code = bl_backend_choose(&s->config, &s->cancel, path, -1, -1, damaged, &backend, e);
+    ck_assert_msg(code == expected, "%s: %d, %s", path, code, e->text);
+    return backend;
+}
+
+START_TEST(streams_are_asked_what_they_are)
+{
+    static const struct {
+        const char *path;
+        int asked; /* 0: FFmpeg has no way to a GPU for it */
+        enum AVCodecID codec;
+        enum AVPixelFormat format;
+    } cases[] = {
+        {"h264.mp4", 1, AV_CODEC_ID_H264, AV_PIX_FMT_YUV420P},
+        {"h264-422.mp4", 0, AV_CODEC_ID_NONE, AV_PIX_FMT_NONE},
+        {"hevc10.mkv", 1, AV_CODEC_ID_HEVC, AV_PIX_FMT_YUV420P10},
+        {"vp9.webm", 1, AV_CODEC_ID_VP9, AV_PIX_FMT_YUV420P},
+        {"av1.mkv", 1, AV_CODEC_ID_AV1, AV_PIX_FMT_YUV420P},
+        {"mpeg2.ts", 1, AV_CODEC_ID_MPEG2VIDEO, AV_PIX_FMT_YUV420P},
+        {"ffv1.mkv", 0, AV_CODEC_ID_NONE, AV_PIX_FMT_NONE},
+    };
+    struct setting s;
+    if (!have_clips())
+        return;
+    SET_UP(&s, "decoder", "auto");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bl_gpu_stream asked;
+        struct bl_error e = {0};
+        ck_assert_msg(bl_backend_ask(cases[i].path, -1, -1, &s.cancel, &asked, &e) == cases[i].asked, "%s: %s",
+                      cases[i].path, e.text);
+        if (!cases[i].asked)
+            continue;
+        ck_assert_int_eq(asked.codec, cases[i].codec);
+        ck_assert_int_eq(asked.format, cases[i].format);
+        ck_assert_int_eq(asked.width, 128);
+        ck_assert_int_eq(asked.height, 96);
+    }
+}
+END_TEST
+
+START_TEST(the_gpu_decides_what_it_decodes)
+{
+    struct setting s;
+    struct bl_error e = {0};
+    if (!have_clips())
+        return;
+    SET_UP(&s, "decoder", "auto");
+    ck_assert_int_eq(choose(&s, "h264.mp4", false, 0, &e), BL_BACKEND_NVDEC);
+    ck_assert_int_eq(s.gpu.asked.codec, AV_CODEC_ID_H264);
+    ck_assert_int_eq(choose(&s, "h264.mp4", true, 0, &e), BL_BACKEND_CPU);
+    ck_assert_int_eq(choose(&s, "ffv1.mkv", false, 0, &e), BL_BACKEND_CPU);
+    s.gpu.can = 0;
+    ck_assert_int_eq(choose(&s, "h264.mp4", false, 0, &e), BL_BACKEND_CPU);
+    s.gpu.fail = s.gpu.calls + 1;
+    choose(&s, "h264.mp4", false, BL_EFAIL, &e);
+    s.config.gpu = NULL;
+    ck_assert_int_eq(choose(&s, "h264.mp4", false, 0, &e), BL_BACKEND_CPU);
+
+    SET_UP(&s, "decoder", "nvdec");
+    ck_assert_int_eq(choose(&s, "h264.mp4", true, 0, &e), BL_BACKEND_NVDEC);
+    s.gpu.can = 0;
+    struct bl_error refused = {0}, none = {0};
+    choose(&s, "hevc10.mkv", false, BL_EDATA, &refused);
+    ck_assert_msg(strstr(refused.text, "yuv420p10le, 128x96"), "%s", refused.text);
+    choose(&s, "ffv1.mkv", false, BL_EDATA, &none);
+    ck_assert_msg(strstr(none.text, "no GPU decodes such a stream"), "%s", none.text);
+}
+END_TEST
+
+START_TEST(lists_of_gpus)
+{
+    struct bl_gpu_list list;
+    struct bl_error e = {0};
+    ck_assert_int_eq(bl_gpu_list_parse(&list, "all", &e), 0);
+    ck_assert_int_eq(list.count, 0);
+    ck_assert_int_eq(bl_gpu_list_parse(&list, "2,0,11", &e), 0);
+    ck_assert(list.count == 3 && list.number[0] == 2 && list.number[1] == 0 && list.number[2] == 11);
+    static const char *const wrong[] = {"", ",", "0,", ",0", "0,0", "-1", "a", "0 1", "all,0", "99999"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        ck_assert_msg(bl_gpu_list_parse(&list, wrong[i], &e) == BL_EUSAGE, "'%s'", wrong[i]);
+}
+END_TEST
+
+/* Where there is a GPU this says so; tests/gpu has what needs one. */
+START_TEST(without_a_gpu_it_is_said_why)
+{
+    struct bl_gpu *gpu;
+    struct bl_error e = {0};
+    int code = bl_nvdec_open(&gpu, "all", &e);
+    ck_assert(code == BL_OK || (code == BL_EFAIL && *e.text && !gpu));
+    bl_nvdec_close(gpu);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_unchecked_fixture(tests, make_clips, remove_clips);
+    tcase_add_test(tests, sessions_are_lent_again_to_streams_that_are_alike);
+    tcase_add_test(tests, the_session_longest_unused_goes);
+    tcase_add_test(tests, sessions_with_faults_and_those_of_no_use_are_not_kept);
+    tcase_add_test(tests, idle_sessions_make_room);
+    tcase_add_test(tests, a_session_that_cannot_be_opened_leaves_nothing);
+    tcase_add_test(tests, pictures_arrive_in_their_places);
+    tcase_add_test(tests, abandoned_pictures_are_written_nowhere);
+    tcase_add_test(tests, pieces_are_the_converters);
+    tcase_add_test(tests, every_failure_is_the_runs);
+    tcase_add_test(tests, a_decoder_without_room_gets_that_of_idle_ones);
+    tcase_add_test(tests, a_row_for_a_gpu_needs_one);
+    tcase_add_test(tests, streams_are_asked_what_they_are);
+    tcase_add_test(tests, the_gpu_decides_what_it_decodes);
+    tcase_add_test(tests, lists_of_gpus);
+    tcase_add_test(tests, without_a_gpu_it_is_said_why);
+}
+
+int main(void)
+{
+    return unit_run("gpu", add);
+}
