@@ -49,7 +49,7 @@ SOURCES := $(filter-out $(if $(SENTENCEPIECE),%/sentencepiece_none.c),$(SOURCES)
 CUDA_HOME ?= /usr/local/cuda
 NVCC ?= $(firstword $(shell command -v nvcc) $(wildcard $(CUDA_HOME)/bin/nvcc))
 ifeq ($(origin CUDA),undefined)
-CUDA := $(if $(filter release clang,$(VARIANT)),$(if $(NVCC),$(if $(wildcard /usr/include/ffnvcodec),1,0),0),0)
+CUDA := $(if $(filter release,$(VARIANT)),$(if $(NVCC),$(if $(wildcard /usr/include/ffnvcodec),1,0),0),0)
 CUDA_WHY := $(if $(NVCC),make deps installs libffmpeg-nvenc-dev for it,there is no nvcc)
 endif
 CUDA_WHY ?= CUDA=$(CUDA)
@@ -183,6 +183,12 @@ $(OUT)/tests/%.o: tests/unit/%.c $(OUT)/flags
 	$(Q)$(CC) $(ALL_CFLAGS) $(CHECK_CFLAGS) -Itests/unit -MMD -MP -c -o $@ $<
 
 # Parts of the tool as programs, for the tests of frames and of text.
+$(OUT)/tests/probe.o: tests/gpu/probe.c $(OUT)/flags
+	$(if $(filter 1,$(CUDA)),,$(error it needs a build with CUDA: $(CUDA_WHY)))
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
 $(PROBES:%=%.o): $(OUT)/tests/%.o: tests/readers/%.c $(OUT)/flags
 	$(call say,CC)
 	@mkdir -p $(@D)
@@ -320,6 +326,18 @@ check-slurm: all
 	@scripts/deps.sh slurm || true
 	@$(SUITE) $(PREFIXED)slurm tests/slurm/run
 
+# What needs a GPU: one call of a few minutes. gpu-kit packs it for a machine that has a GPU and nothing of ours.
+.PHONY: check-gpu gpu-clips gpu-kit
+gpu-clips:
+	@tests/gpu/clips build/gpu/clips
+
+check-gpu: all $(OUT)/tests/probe gpu-clips
+	@PROBE=$(CURDIR)/$(OUT)/tests/probe SUITE_TIMEOUT=3600 $(SUITE) gpu tests/gpu/run
+	@cat build/results/gpu.log
+
+gpu-kit: all $(OUT)/tests/probe gpu-clips
+	@scripts/gpu_kit.sh
+
 .PHONY: check-slow laws fault fuzz asan ubsan tsan valgrind
 # The laws that take minutes to prove: many kills, many seeds.
 check-slow: all
@@ -406,6 +424,7 @@ help:
 	@echo 'make check-torch  datasets under PyTorch, Lightning and Accelerate (installs torch from Debian, 547 MB)'
 	@echo 'make check-ddp    real data-parallel training on packed videos (installs torch from Debian, 547 MB)'
 	@echo 'make check-slurm  packing on a Slurm cluster of three nodes on this machine (installs Slurm from Debian, 13 MB; root or sudo)'
+	@echo 'make check-gpu    decoding on a GPU beside the processor: values, faults, memory, speed (make gpu-kit packs it for another machine)'
 	@echo 'make laws         the same bytes whatever happens: kills, signals, full disks, failing inputs'
 	@echo 'make fault        make the Nth allocation, write, thread... fail'
 	@echo 'make fuzz         feed malformed files to the readers (clang)'
