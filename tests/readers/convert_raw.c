@@ -4,7 +4,8 @@
  *
  * matrix=, range=, chroma=, transfer= take FFmpeg's names (bt709, tv, left, smpte2084; unsaid where not given);
  * size=WxH, fit=stretch|crop|pad, sar=N:D, matrix9=a,b,u,c,d,v,x,y,w (the display matrix) make the geometry; hdr=clip,
- * simd=LEVEL, align=N (alignment of the rows, 1: as they lie in the input) the rest. Exit status as the tool's. */
+ * simd=LEVEL, align=N (alignment of the rows, 1: as they lie in the input) the rest; kernel=loop does it by the GPU's
+ * kernel as compiled for the processor, for nv12, p010le and p016le. Exit status as the tool's. */
 #include <errno.h>
 #include <libavutil/imgutils.h>
 #include <libavutil/pixdesc.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #include "kind/video/convert.h"
+#include "kind/video/nv12.h"
 
 struct job {
     AVFrame *frame;
@@ -20,6 +22,8 @@ struct job {
     struct bl_convert_options options;
     int32_t matrix[9];
     int align;
+    int loop; /* by the kernel */
+    struct bl_nv12 filters;
 };
 
 static int matrix_parse(struct job *job, const char *text)
@@ -68,6 +72,8 @@ static int option_parse(struct job *job, char *text, struct bl_error *e)
         rc = matrix_parse(job, value);
     else if (!strcmp(text, "hdr"))
         rc = (job->options.hdr_clip = !strcmp(value, "clip")) ? 0 : -1;
+    else if (!strcmp(text, "kernel"))
+        rc = (job->loop = !strcmp(value, "loop")) ? 0 : -1;
     else if (!strcmp(text, "align"))
         rc = (job->align = atoi(value)) > 0 ? 0 : -1;
     else
@@ -121,6 +127,28 @@ static int frame_fill(struct job *job, uint8_t *raw, struct bl_error *e)
     return 0;
 }
 
+/* What pictures.c does on a GPU. */
+static int loop_convert(struct job *job, const struct bl_geometry *geometry, uint8_t *rgb, struct bl_error *e)
+{
+    struct bl_nv12_rgb picture = {0};
+    ptrdiff_t origin;
+    bool made;
+    int rc = bl_nv12_prepare(&job->filters, geometry, job->frame->chroma_location, &made, e);
+    if (!rc)
+        rc = bl_nv12_describe(&picture, geometry, (enum AVPixelFormat)job->frame->format, job->frame, &origin, e);
+    if (rc)
+        return rc;
+    for (int i = 0; i < 2; i++) {
+        picture.across[i] = bl_nv12_axis(&job->filters.across[i]);
+        picture.down[i] = bl_nv12_axis(&job->filters.down[i]);
+    }
+    bl_nv12_point(&picture, job->frame);
+    memset(rgb, 0, (size_t)geometry->width * (size_t)geometry->height * 3);
+    picture.rgb = rgb + origin;
+    bl_nv12_rgb_host(&picture);
+    return 0;
+}
+
 static int frames_convert(struct job *job, struct bl_convert *convert, const struct bl_geometry *geometry, uint8_t *raw,
                           size_t raw_bytes, uint8_t *rgb, struct bl_error *e)
 {
@@ -131,7 +159,8 @@ static int frames_convert(struct job *job, struct bl_convert *convert, const str
             return rc < 0 ? rc : 0;
         rc = frame_fill(job, raw, e);
         if (!rc)
-            rc = bl_convert_frame(convert, job->frame, geometry, rgb, e);
+            rc = job->loop ? loop_convert(job, geometry, rgb, e)
+                           : bl_convert_frame(convert, job->frame, geometry, rgb, e);
         if (rc)
             return rc;
         if (fwrite(rgb, 1, rgb_bytes, stdout) != rgb_bytes)
@@ -160,6 +189,7 @@ static int run(struct job *job, int argc, char **argv, struct bl_error *e)
     rc = raw && rgb ? frames_convert(job, convert, &geometry, raw, (size_t)bytes, rgb, e) : bl_error_memory(e);
     free(raw);
     free(rgb);
+    bl_nv12_free(&job->filters);
     bl_convert_close(convert);
     return rc;
 }
