@@ -1,13 +1,14 @@
 #!/bin/bash
 # Packs what `make check-gpu` needs into build/gpu/kit, for a machine that has a GPU and nothing else of ours: gpu_kit.sh
 #
-# tool.tar.xz has the tool, the probe, the clips, the scripts and the libraries that ldd lists, but for the C library's own; ffmpeg.tar.xz,
-# optional there, the ffmpeg command with its further libraries. There: tar xf both into one folder, then ./check-gpu (or ./bench-gpu all).
+# tool.tar.xz has the tool, the probe, the clips, the scripts and the libraries that ldd lists, but for the C library's own; bench.tar.xz,
+# without which there is no bench, longer clips and the ffmpeg command with its further libraries. There: tar xf both into one folder,
+# then ./check-gpu (or ./bench-gpu all).
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 kit=$root/build/gpu/kit
 rm -rf "$kit"
-mkdir -p "$kit"/tool/{bin,libexec,lib,tests,bench,clips} "$kit"/ffmpeg/{bin,libexec,lib}
+mkdir -p "$kit"/tool/{bin,libexec,lib,tests,bench,clips} "$kit"/bench/{bin,libexec,lib,clips}
 
 # The libraries of a program, by the names that it asks for; the C library is the other machine's.
 libraries() {
@@ -33,10 +34,11 @@ END
 
 add tool "$root/bload"
 add tool "$root/build/release/tests/probe"
-add ffmpeg "$(command -v ffmpeg)" tool
+add bench "$(command -v ffmpeg)" tool
 cp -r "$root/tests/gpu" "$kit/tool/tests/"
 cp "$root/bench/nvdec" "$kit/tool/bench/"
-cp -r "${1:-$root/build/gpu/clips}/." "$kit/tool/clips/"
+cp -r "$root/build/gpu/clips/." "$kit/tool/clips/"
+mv "$kit/tool/clips/bench" "$kit/bench/clips/"
 for what in check-gpu:tests/gpu/run bench-gpu:bench/nvdec; do
     cat >"$kit/tool/${what%%:*}" <<END
 #!/bin/sh
@@ -45,7 +47,7 @@ BLOAD=\$PWD/bin/bload PROBE=\$PWD/bin/probe FFMPEG=\$PWD/bin/ffmpeg CLIPS=\$PWD/
 END
     chmod +x "$kit/tool/${what%%:*}"
 done
-for part in tool ffmpeg; do
+for part in tool bench; do
     tar -C "$kit/$part" -c . | xz -T1 -6 >"$kit/$part.tar.xz"
     rm -rf "${kit:?}/$part"
 done
