@@ -47,7 +47,9 @@ SOURCES := $(filter-out $(if $(SENTENCEPIECE),%/sentencepiece_none.c),$(SOURCES)
 # Decoding on GPUs is optional: with CUDA's compiler nvdec.c and the kernels are built, else nvdec_none.c. On by itself where there
 # is nvcc, in the release; `make CUDA=0` does without, `make CUDA=1` insists. The runtime is linked statically.
 CUDA_HOME ?= /usr/local/cuda
-NVCC ?= $(firstword $(shell command -v nvcc) $(wildcard $(CUDA_HOME)/bin/nvcc))
+ifeq ($(origin NVCC),undefined)
+NVCC := $(firstword $(shell command -v nvcc) $(wildcard $(CUDA_HOME)/bin/nvcc))
+endif
 ifeq ($(origin CUDA),undefined)
 CUDA := $(if $(filter release,$(VARIANT)),$(if $(NVCC),$(if $(wildcard /usr/include/ffnvcodec),1,0),0),0)
 CUDA_WHY := $(if $(NVCC),make deps installs libffmpeg-nvenc-dev for it,there is no nvcc)
