@@ -4,7 +4,9 @@
 #include "kind/video/nvdec.h"
 
 #include <cuda_runtime_api.h>
+#include <errno.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Only the table of the driver's video library, which tells nobody what it cannot load. */
@@ -191,12 +193,15 @@ static int device_can(const struct bl_gpu *gpu, const struct device *device, con
            (uint64_t)width * height / 256 <= caps.nMaxMBCount;
 }
 
+/* The caller may be watching errno for memory that could not be had (bl_error_memory_watch): of what the driver leaves
+ * there it shall see nothing. */
 static int can(struct bl_gpu *gpu, const struct bl_gpu_stream *stream, struct bl_error *e)
 {
     cudaVideoCodec codec;
-    int yes = codec_find(stream->codec, &codec) && bl_backend_draws(stream->format);
+    int before = errno, yes = codec_find(stream->codec, &codec) && bl_backend_draws(stream->format);
     for (int i = 0; i < gpu->devices && yes > 0; i++)
         yes = device_can(gpu, &gpu->device[i], stream, codec, e);
+    errno = before;
     return yes;
 }
 
