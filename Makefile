@@ -119,11 +119,11 @@ comma := ,
 # --- building -------------------------------------------------------------------------------------------------------
 
 .PHONY: all cuda-said
+all: cuda-said $(if $(MAIN),$(TOOL),$(ARCHIVE)) $(if $(PUBLIC),$(if $(filter release,$(VARIANT)),library))
+
 # Said once a build, so that nobody wonders where --decoder nvdec is.
 cuda-said:
 	$(if $(filter 1,$(CUDA)),,$(if $(filter release,$(VARIANT)),@echo '  without CUDA (--decoder nvdec): $(CUDA_WHY)'))
-
-all: cuda-said $(if $(MAIN),$(TOOL),$(ARCHIVE)) $(if $(PUBLIC),$(if $(filter release,$(VARIANT)),library))
 
 .SUFFIXES:
 .DELETE_ON_ERROR:
