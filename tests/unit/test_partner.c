@@ -38,8 +38,9 @@ END_TEST
 START_TEST(what_the_scan_found_comes_back)
 {
     struct bl_joined joined = {.parts = 3, .base = "conf"};
-    joined.part[0] = (struct bl_joined_part){.kind = &bl_kind_video};
-    joined.part[1] = (struct bl_joined_part){.kind = &bl_kind_video, .name = "again", .path = "{id}"};
+    struct bl_video_config plain = {0}, by_gpu = {.decoder = BL_DECODER_AUTO};
+    joined.part[0] = (struct bl_joined_part){.kind = &bl_kind_video, .config = &plain};
+    joined.part[1] = (struct bl_joined_part){.kind = &bl_kind_video, .config = &by_gpu, .name = "again", .path = "{id}"};
     joined.part[2] = (struct bl_joined_part){.kind = &bl_kind_audio, .name = "sound", .path = "{id}"};
     struct bl_buffer columns = {0}, further = {0};
     struct bl_partner_row back = {0};
@@ -48,7 +49,8 @@ START_TEST(what_the_scan_found_comes_back)
         .path = "a\tb.wav", .bytes = 812, .length = 30, .stream = 1, .reason = "damaged: a \\ in it", .offset = -1};
     bl_partner_columns(&joined.part[1], &columns);
     bl_partner_columns(&joined.part[2], &columns);
-    bl_partner_format(&joined.part[1], NULL, &further);
+    const struct bl_row decoded = {.path = "a.mp4", .length = 30, .reason = "", .stream = -1, .further = "\tnvdec"};
+    bl_partner_format(&joined.part[1], &decoded, &further);
     bl_partner_format(&joined.part[2], &found, &further);
     struct bl_row row = {.id = "a", .length = 31, .further = further.data, .columns = columns.data};
     ck_assert_int_eq(bl_partner_row(&joined, 2, &row, &back, &e), BL_OK);
@@ -62,7 +64,9 @@ START_TEST(what_the_scan_found_comes_back)
     row.length = 30;
     ck_assert(!bl_row_adjusted(&row));
     ck_assert_int_eq(bl_partner_row(&joined, 1, &row, &back, &e), BL_OK);
-    ck_assert_str_eq(back.path, "");
+    ck_assert_str_eq(back.path, "a.mp4");
+    ck_assert_str_eq(back.row.columns, "\tdecoder");
+    ck_assert_str_eq(back.row.further, "\tnvdec");
     ck_assert_int_eq(back.row.stream, -1);
     row.columns = "\tother";
     ck_assert_int_eq(bl_partner_row(&joined, 1, &row, &back, &e), BL_EUSAGE);
