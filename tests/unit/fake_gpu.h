@@ -6,19 +6,20 @@
 
 #include <string.h>
 
+#include "kind/video/geometry.h"
 #include "kind/video/gpu.h"
 #include "unit.h"
 
 #define FAKE_COPIES 64
 
 struct bl_gpu {
-    int can;           /* the answer */
-    int calls, fail;   /* of all functions that can fail; number fail of them does, from 1; 0: none */
-    int full;          /* so many of the next decoders find no room on the GPU */
-    int lanes, codecs; /* open */
-    int memory;        /* pieces taken */
-    int drawn, opened; /* so far */
-    bool stays;
+    int can;                    /* the answer */
+    int calls, fail;            /* of all functions that can fail; number fail of them does, from 1; 0: none */
+    int full;                   /* so many of the next decoders find no room on the GPU */
+    int lanes, codecs;          /* open */
+    int memory;                 /* pieces taken */
+    int drawn, opened;          /* so far */
+    int decoders;               /* of the hardware's, made so far: one whenever FFmpeg asks for a format */
     struct bl_gpu_stream asked; /* what can was asked last */
 };
 
@@ -144,6 +145,15 @@ static int fake_wait(struct bl_lane *lane, int mark, struct bl_error *e)
     return BL_OK;
 }
 
+static enum AVPixelFormat fake_format(AVCodecContext *codec, const enum AVPixelFormat *formats)
+{
+    struct bl_gpu *gpu = codec->opaque;
+    gpu->decoders++;
+    while (formats[1] != AV_PIX_FMT_NONE)
+        formats++;
+    return *formats;
+}
+
 /* A decoder that finds no room is one that finds every picture damaged. */
 static int fake_open_codec(struct bl_lane *lane, const AVCodecParameters *parameters, AVCodecContext **codec,
                            struct bl_error *e)
@@ -155,7 +165,13 @@ static int fake_open_codec(struct bl_lane *lane, const AVCodecParameters *parame
     *codec = avcodec_alloc_context3(decoder);
     ck_assert_int_ge(avcodec_parameters_to_context(*codec, parameters), 0);
     (*codec)->thread_count = 1;
-    ck_assert_int_ge(avcodec_open2(*codec, decoder, NULL), 0);
+    (*codec)->max_pixels = BL_AREA_MAX / 2;
+    (*codec)->opaque = lane->gpu;
+    (*codec)->get_format = fake_format;
+    if (avcodec_open2(*codec, decoder, NULL) < 0) {
+        avcodec_free_context(codec);
+        return bl_error_set(e, BL_EDATA, "the decoder cannot be opened");
+    }
     if (lane->gpu->full > 0) {
         lane->gpu->full--;
         (*codec)->width = 0;
@@ -169,14 +185,6 @@ static void fake_close_codec(struct bl_lane *lane, AVCodecContext **codec)
 {
     lane->gpu->codecs--;
     avcodec_free_context(codec);
-}
-
-static struct bl_gpu *fake_staying; /* stays is asked of a context alone */
-
-static bool fake_stays(const AVCodecContext *codec)
-{
-    (void)codec;
-    return fake_staying->stays;
 }
 
 static int fake_blame(struct bl_lane *lane, const AVCodecContext *codec, struct bl_error *e)
@@ -199,15 +207,13 @@ static const struct bl_gpu_functions fake_functions = {
     .wait = fake_wait,
     .open_codec = fake_open_codec,
     .close_codec = fake_close_codec,
-    .stays = fake_stays,
     .blame = fake_blame,
 };
 
 /* A GPU that can do everything and fails nowhere. */
 static void fake_begin(struct bl_gpu *gpu)
 {
-    *gpu = (struct bl_gpu){.can = 1, .stays = true};
-    fake_staying = gpu;
+    *gpu = (struct bl_gpu){.can = 1};
 }
 
 /* Everything that was taken was given back. */

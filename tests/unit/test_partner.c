@@ -40,7 +40,8 @@ START_TEST(what_the_scan_found_comes_back)
     struct bl_joined joined = {.parts = 3, .base = "conf"};
     struct bl_video_config plain = {0}, by_gpu = {.decoder = BL_DECODER_AUTO};
     joined.part[0] = (struct bl_joined_part){.kind = &bl_kind_video, .config = &plain};
-    joined.part[1] = (struct bl_joined_part){.kind = &bl_kind_video, .config = &by_gpu, .name = "again", .path = "{id}"};
+    joined.part[1] =
+        (struct bl_joined_part){.kind = &bl_kind_video, .config = &by_gpu, .name = "again", .path = "{id}"};
     joined.part[2] = (struct bl_joined_part){.kind = &bl_kind_audio, .name = "sound", .path = "{id}"};
     struct bl_buffer columns = {0}, further = {0};
     struct bl_partner_row back = {0};

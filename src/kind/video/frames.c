@@ -9,13 +9,6 @@
 #define LEAP_BACK_MS 100
 #define LEAP_AHEAD_MS 10000
 
-static void codec_tell_times(struct bl_frames *f)
-{
-    f->codec->pkt_timebase = f->demux.stream->time_base;
-    f->codec->framerate =
-        f->demux.stream->avg_frame_rate; /* where neither packets nor the codec tell how long a frame lasts */
-}
-
 static int codec_open(struct bl_frames *f, struct bl_error *e)
 {
     const AVStream *stream = f->demux.stream;
@@ -29,7 +22,8 @@ static int codec_open(struct bl_frames *f, struct bl_error *e)
     if (rc < 0)
         return bl_demux_error(&f->demux, rc, "damaged: the stream's header cannot be used", e);
     f->codec->thread_count = 1;
-    codec_tell_times(f);
+    f->codec->pkt_timebase = stream->time_base;
+    f->codec->framerate = stream->avg_frame_rate; /* where neither packets nor the codec tell how long a frame lasts */
     f->codec->max_pixels =
         BL_AREA_MAX / 2; /* so that FFmpeg can allocate any frame: at most 2^31 bytes at 16 a pixel */
     rc = avcodec_open2(f->codec, decoder, NULL);
@@ -40,10 +34,13 @@ static int codec_open(struct bl_frames *f, struct bl_error *e)
 
 static int codec_borrow(struct bl_frames *f, struct bl_error *e)
 {
-    int rc = bl_sessions_take(f->sessions, f->demux.stream->codecpar, &f->codec, e);
-    if (!rc)
-        codec_tell_times(f);
-    return rc;
+    const AVStream *stream = f->demux.stream;
+    int rc = bl_sessions_take(f->sessions, stream->codecpar, &f->session, e);
+    if (rc)
+        return rc;
+    bl_session_ready(f->session, stream->time_base, stream->avg_frame_rate);
+    f->codec = f->session->codec;
+    return 0;
 }
 
 int bl_frames_open_on(struct bl_frames *f, struct bl_sessions *sessions, const char *path, int64_t bytes, int stream,
@@ -67,11 +64,18 @@ int bl_frames_open(struct bl_frames *f, const char *path, int64_t bytes, int str
     return bl_frames_open_on(f, NULL, path, bytes, stream, mode, cancel, e);
 }
 
+/* Nothing was out of the ordinary so far. */
+static bool is_whole(const struct bl_frames *f)
+{
+    return !f->refused && !f->cut && !f->odd;
+}
+
 void bl_frames_close(struct bl_frames *f)
 {
     if (f->sessions)
-        bl_sessions_give(f->sessions, &f->codec, !f->refused && !f->cut);
-    avcodec_free_context(&f->codec);
+        bl_sessions_give(f->sessions, &f->session, is_whole(f));
+    else
+        avcodec_free_context(&f->codec);
     av_packet_free(&f->packet);
     bl_demux_close(&f->demux);
 }
@@ -96,10 +100,13 @@ static int object(struct bl_frames *f, struct bl_error *e)
 /* Gives the decoder the packet at hand, or tells it that there are no more. */
 static int send(struct bl_frames *f, bool got, struct bl_error *e)
 {
-    f->draining = !got;
     f->cut = f->cut || f->demux.end_error || (got && packet_is_cut(f));
     bool usable = !got || f->packet->size >= f->least;
-    int rc = usable ? avcodec_send_packet(f->codec, got ? f->packet : NULL) : AVERROR_INVALIDDATA;
+    AVPacket *packet = got ? f->packet : NULL;
+    f->draining = f->at_end = !got;
+    int rc = !usable      ? AVERROR_INVALIDDATA
+             : f->session ? bl_session_send(f->session, packet, is_whole(f), &f->draining)
+                          : avcodec_send_packet(f->codec, packet);
     av_packet_unref(f->packet);
     if (bl_demux_is_memory(rc))
         return bl_error_memory(e);
@@ -128,7 +135,7 @@ static void packet_join(struct bl_frames *f)
 
 static int feed(struct bl_frames *f, struct bl_error *e)
 {
-    int got = bl_demux_next(&f->demux, f->packet, e);
+    int got = f->at_end ? 0 : bl_demux_next(&f->demux, f->packet, e);
     if (got > 0)
         packet_join(f);
     return got < 0 ? got : send(f, got, e);
@@ -175,6 +182,7 @@ int bl_frames_next(struct bl_frames *f, AVFrame *frame, struct bl_error *e)
             if (frame->best_effort_timestamp == AV_NOPTS_VALUE)
                 frame->best_effort_timestamp = f->time_end;
             f->time_end = bl_frames_time_end(f, frame);
+            f->odd = f->odd || frame->interlaced_frame || bl_frames_is_damaged(frame);
             surface_crop(frame);
             return 1;
         }

@@ -14,10 +14,13 @@
 
 struct bl_frames {
     struct bl_demux demux;
-    struct bl_sessions *sessions; /* that lent the codec, or NULL: it is our own */
+    struct bl_sessions *sessions; /* that lend the codec, or NULL: it is our own */
+    struct bl_session *session;   /* that they lent */
     AVCodecContext *codec;
     AVPacket *packet;
-    bool draining;
+    bool at_end;      /* of the packets */
+    bool draining;    /* the decoder knows */
+    bool odd;         /* a frame was damaged, or of two fields */
     int64_t time_end; /* of the frame before, or AV_NOPTS_VALUE */
     int64_t dts_end;  /* of the packet before, or AV_NOPTS_VALUE */
     int64_t shift;    /* added to the packets' times, which are made to go on where recordings were joined */

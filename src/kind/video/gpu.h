@@ -60,9 +60,6 @@ struct bl_gpu_functions {
                       struct bl_error *e);
     void (*close_codec)(struct bl_lane *lane, AVCodecContext **codec);
 
-    /* Whether the hardware's decoder stays when the context is flushed, so that keeping it is of use. */
-    bool (*stays)(const AVCodecContext *codec);
-
     /* What an error of the decoder comes from: 0, the content; BL_EDATA, the content, which the GPU cannot decode (the
      * reason in e); BL_GPU_FULL; BL_EFAIL. */
     int (*blame)(struct bl_lane *lane, const AVCodecContext *codec, struct bl_error *e);

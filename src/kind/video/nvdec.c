@@ -380,12 +380,6 @@ static int codec_open(struct bl_lane *lane, const AVCodecParameters *parameters,
     return code;
 }
 
-/* A flush of FFmpeg's H.264 decoder asks for surfaces again, and so for another decoder of the hardware's. */
-static bool stays(const AVCodecContext *codec)
-{
-    return codec->codec_id != AV_CODEC_ID_H264;
-}
-
 static int blame(struct bl_lane *lane, const AVCodecContext *codec, struct bl_error *e)
 {
     const struct surfaces *surfaces = codec->opaque;
@@ -417,6 +411,5 @@ const struct bl_gpu_functions bl_nvdec_functions = {
     .wait = await,
     .open_codec = codec_open,
     .close_codec = codec_close,
-    .stays = stays,
     .blame = blame,
 };

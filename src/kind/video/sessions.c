@@ -11,7 +11,7 @@ static void session_close(struct bl_sessions *s, struct bl_session *session)
 {
     if (session->codec)
         s->gpu->close_codec(s->lane, &session->codec);
-    avcodec_parameters_free(&session->parameters);
+    bl_session_end(session);
     *session = (struct bl_session){0};
 }
 
@@ -21,19 +21,10 @@ void bl_sessions_end(struct bl_sessions *s)
         session_close(s, &s->session[i]);
 }
 
-/* Streams that begin alike for a decoder. The size is that of the picture, not of the blocks it is coded in. */
-static bool alike(const AVCodecParameters *a, const AVCodecParameters *b)
-{
-    return a->codec_id == b->codec_id && a->codec_tag == b->codec_tag && a->profile == b->profile &&
-           a->format == b->format && a->width == b->width && a->height == b->height &&
-           a->video_delay == b->video_delay && a->extradata_size == b->extradata_size &&
-           (!a->extradata_size || !memcmp(a->extradata, b->extradata, (size_t)a->extradata_size));
-}
-
 static struct bl_session *find(struct bl_sessions *s, const AVCodecParameters *parameters)
 {
     for (int i = 0; i < BL_SESSIONS_MAX; i++) {
-        if (s->session[i].codec && !s->session[i].lent && alike(s->session[i].parameters, parameters))
+        if (s->session[i].codec && !s->session[i].lent && bl_session_suits(&s->session[i], parameters))
             return &s->session[i];
     }
     return NULL;
@@ -70,15 +61,12 @@ int bl_sessions_evict(struct bl_sessions *s)
     return closed;
 }
 
-static int session_open(struct bl_sessions *s, struct bl_session *session, const AVCodecParameters *parameters,
-                        struct bl_error *e)
+static int codec_open(struct bl_sessions *s, const AVCodecParameters *parameters, AVCodecContext **codec,
+                      struct bl_error *e)
 {
-    session->parameters = avcodec_parameters_alloc();
-    if (!session->parameters || avcodec_parameters_copy(session->parameters, parameters) < 0)
-        return bl_error_memory(e);
     int code;
     do
-        code = s->gpu->open_codec(s->lane, parameters, &session->codec, e);
+        code = s->gpu->open_codec(s->lane, parameters, codec, e);
     while (code == BL_GPU_FULL && bl_sessions_evict(s));
     if (code == BL_GPU_FULL)
         return bl_error_set(e, BL_EFAIL,
@@ -87,41 +75,46 @@ static int session_open(struct bl_sessions *s, struct bl_session *session, const
     return code;
 }
 
-int bl_sessions_take(struct bl_sessions *s, const AVCodecParameters *parameters, AVCodecContext **codec,
+static int session_open(struct bl_sessions *s, struct bl_session *session, const AVCodecParameters *parameters,
+                        struct bl_error *e)
+{
+    AVCodecContext *codec = NULL;
+    int code = codec_open(s, parameters, &codec, e);
+    if (!code && bl_session_begin(session, codec, parameters)) {
+        s->gpu->close_codec(s->lane, &codec);
+        code = bl_error_memory(e);
+    }
+    return code;
+}
+
+int bl_sessions_take(struct bl_sessions *s, const AVCodecParameters *parameters, struct bl_session **session,
                      struct bl_error *e)
 {
-    struct bl_session *session = find(s, parameters);
-    if (session) {
-        avcodec_flush_buffers(session->codec);
+    struct bl_session *found = find(s, parameters);
+    if (found) {
         s->reused++;
     } else {
-        session = place(s);
-        if (!session)
+        found = place(s);
+        if (!found)
             return bl_error_set(e, BL_EFAIL, "more decoders are in use than a worker has");
-        int code = session_open(s, session, parameters, e);
-        if (code) {
-            session_close(s, session);
+        int code = session_open(s, found, parameters, e);
+        if (code)
             return code;
-        }
     }
-    session->lent = true;
-    session->used = ++s->clock;
-    *codec = session->codec;
+    found->lent = true;
+    found->used = ++s->clock;
+    *session = found;
     return BL_OK;
 }
 
-void bl_sessions_give(struct bl_sessions *s, AVCodecContext **codec, bool clean)
+void bl_sessions_give(struct bl_sessions *s, struct bl_session **session, bool whole)
 {
-    for (int i = 0; *codec && i < BL_SESSIONS_MAX; i++) {
-        struct bl_session *session = &s->session[i];
-        if (session->codec != *codec)
-            continue;
-        session->lent = false;
-        if (!clean || !s->gpu->stays(session->codec))
-            session_close(s, session);
-        break;
-    }
-    *codec = NULL;
+    if (!*session)
+        return;
+    (*session)->lent = false;
+    if (!bl_session_settle(*session, whole))
+        session_close(s, *session);
+    *session = NULL;
 }
 
 int bl_sessions_blame(struct bl_sessions *s, const AVCodecContext *codec, struct bl_error *e)

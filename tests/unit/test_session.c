@@ -1,0 +1,286 @@
+/* Streams that follow on one another through one codec context give the frames that each gives by itself; and where
+ * they do, the hardware's decoder would have been made once. The contexts are those of the GPU that is none
+ * (fake_gpu.h). */
+#include "kind/video/session.h"
+
+#include <dirent.h>
+#include <libavutil/imgutils.h>
+#include <libavutil/pixdesc.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "fake_gpu.h"
+#include "kind/video/frames.h"
+
+static char clips[64]; /* the directory; "" where there is no ffmpeg */
+static char media[PATH_MAX];
+
+#define SOURCE "ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=s=128x96:r=25:d=2 "
+#define OTHER SOURCE "-vf hflip,noise=alls=20:allf=t:all_seed=1 "
+
+static void shell(const char *command)
+{
+    ck_assert_msg(system(command) == 0, "%s", command);
+}
+
+static void make_clips(void)
+{
+    const char *shared = getenv("BLOAD_SHARED");
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/data/media", shared ? shared : "../shared");
+    if (!realpath(path, media))
+        *media = 0;
+    if (system("command -v ffmpeg >/dev/null 2>&1") != 0)
+        return;
+    unit_enter(clips);
+    static const char *const recipes[][3] = {
+        {"-c:v libx264 -pix_fmt yuv420p", "h264", "mp4"},
+        {"-c:v libx264 -pix_fmt yuv420p -bf 8 -refs 8 -x264-params b-pyramid=normal:keyint=300", "deep", "mp4"},
+        {"-c:v libx264 -pix_fmt yuv420p -tune zerolatency", "plain", "mkv"},
+        {"-c:v libx264 -pix_fmt yuv420p", "loose", "ts"},
+        {"-c:v libx264 -pix_fmt yuv420p -flags +ilme+ildct", "woven", "mp4"},
+        {"-c:v libx264 -pix_fmt yuv420p -x264-params open-gop=1:keyint=20:b-adapt=0:bframes=3:scenecut=0", "open",
+         "mkv"},
+        {"-c:v libx264 -pix_fmt yuv420p -bsf:v filter_units=remove_types=6,h264_metadata=video_full_range_flag=1",
+         "mute", "mp4"},
+        {"-c:v libx265 -x265-params log-level=none -pix_fmt yuv420p10le", "hevc", "mkv"},
+        {"-c:v libvpx -cpu-used 8 -deadline realtime", "vp8", "webm"},
+        {"-c:v libvpx-vp9 -cpu-used 8 -deadline realtime", "vp9", "webm"},
+        {"-c:v mpeg4 -bf 2", "mpeg4", "avi"},
+        {"-c:v mpeg2video -bf 2", "mpeg2", "ts"},
+    };
+    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
+        char command[512];
+        snprintf(command, sizeof command, SOURCE "%s %s-1.%s", recipes[i][0], recipes[i][1], recipes[i][2]);
+        shell(command);
+        snprintf(command, sizeof command, OTHER "%s %s-2.%s", recipes[i][0], recipes[i][1], recipes[i][2]);
+        shell(command);
+    }
+    shell("ffmpeg -v error -nostdin -y -i plain-2.mkv -c copy -color_trc smpte170m "
+          "-colorspace smpte170m tags.mkv");
+    shell("ffmpeg -v error -nostdin -y -i open-1.mkv -c copy -ss 1 middle.mkv");
+    shell("head -c 20000 plain-1.mkv >cut.mkv; cp plain-1.mkv flipped.mkv; head -c 64 /dev/zero | "
+          "dd of=flipped.mkv bs=1 seek=20000 conv=notrunc 2>/dev/null");
+}
+
+static void remove_clips(void)
+{
+    if (*clips)
+        unit_leave(clips);
+}
+
+/* What a stream gave. */
+struct seen {
+    int64_t frames, refused;
+    bool cut;
+    int64_t damaged; /* frames: what a decoder puts in the place of what is lost may be anything */
+    uint32_t sum;    /* of all that is known of its frames */
+    int fault;       /* in place of frames */
+};
+
+static uint32_t sum_picture(uint32_t sum, const AVFrame *frame)
+{
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get((enum AVPixelFormat)frame->format);
+    for (int plane = 0; plane < av_pix_fmt_count_planes((enum AVPixelFormat)frame->format); plane++) {
+        bool chroma = (plane == 1 || plane == 2) && !(desc->flags & AV_PIX_FMT_FLAG_RGB);
+        int rows = chroma ? AV_CEIL_RSHIFT(frame->height, desc->log2_chroma_h) : frame->height;
+        int bytes = av_image_get_linesize((enum AVPixelFormat)frame->format, frame->width, plane);
+        for (int y = 0; y < rows; y++)
+            sum = (uint32_t)crc32(sum, frame->data[plane] + (ptrdiff_t)y * frame->linesize[plane], (uInt)bytes);
+    }
+    return sum;
+}
+
+static uint32_t sum_frame(uint32_t sum, const struct bl_frames *f, const AVFrame *frame)
+{
+    const int64_t known[] = {bl_frames_time(frame),
+                             bl_frames_time_end(f, frame),
+                             frame->width,
+                             frame->height,
+                             frame->format,
+                             frame->colorspace,
+                             frame->color_range,
+                             frame->color_trc,
+                             frame->color_primaries,
+                             frame->chroma_location,
+                             frame->sample_aspect_ratio.num,
+                             frame->sample_aspect_ratio.den,
+                             bl_frames_is_damaged(frame)};
+    sum = (uint32_t)crc32(sum, (const void *)known, sizeof known);
+    return sum_picture(sum, frame);
+}
+
+/* Decodes the file, or `most` frames of it, by a session or by itself. */
+static struct seen see(struct bl_sessions *sessions, const char *path, int64_t most)
+{
+    struct seen seen = {0};
+    struct bl_frames f;
+    struct bl_cancel cancel = {0};
+    struct bl_error e = {0};
+    int rc = bl_frames_open_on(&f, sessions, path, -1, -1, BL_DEMUX_TIMES, &cancel, &e);
+    if (rc)
+        return (struct seen){.fault = rc};
+    AVFrame *frame = av_frame_alloc();
+    while (seen.frames < most && (rc = bl_frames_next(&f, frame, &e)) > 0) {
+        seen.frames++;
+        seen.damaged += bl_frames_is_damaged(frame);
+        seen.sum = sum_frame(seen.sum, &f, frame);
+        av_frame_unref(frame);
+    }
+    seen.refused = f.refused;
+    seen.cut = f.cut;
+    seen.fault = rc < 0 ? rc : 0;
+    av_frame_free(&frame);
+    bl_frames_close(&f);
+    return seen;
+}
+
+static void compare(struct bl_sessions *sessions, const char *path, int64_t most)
+{
+    struct seen alone = see(NULL, path, most), seen = see(sessions, path, most);
+    ck_assert_msg(alone.frames == seen.frames && alone.refused == seen.refused && alone.cut == seen.cut &&
+                      alone.fault == seen.fault,
+                  "%s: alone %d frames, %d refused, cut %d, fault %d; behind others %d, %d, %d, %d", path,
+                  (int)alone.frames, (int)alone.refused, alone.cut, alone.fault, (int)seen.frames, (int)seen.refused,
+                  seen.cut, seen.fault);
+    ck_assert_msg(alone.damaged == seen.damaged, "%s: more damage behind others, or less", path);
+    ck_assert_msg(alone.damaged || alone.sum == seen.sum, "%s: other frames behind others than alone", path);
+}
+
+static void begin(struct bl_gpu *gpu, struct bl_sessions *s)
+{
+    struct bl_lane *lane;
+    fake_begin(gpu);
+    ck_assert_int_eq(fake_functions.open(gpu, &lane, NULL), 0);
+    bl_sessions_begin(s, &fake_functions, lane);
+}
+
+static void end(struct bl_gpu *gpu, struct bl_sessions *s)
+{
+    struct bl_lane *lane = s->lane;
+    bl_sessions_end(s);
+    fake_functions.close(lane);
+    fake_end(gpu);
+}
+
+/* The files one after the other, whole and in part: how many decoders the hardware had to make. */
+static int decoders_for(const char *const *paths, bool parts)
+{
+    struct bl_gpu gpu;
+    struct bl_sessions s;
+    begin(&gpu, &s);
+    for (; *paths; paths++) {
+        for (int most = 1; parts && most < 30; most += 7)
+            compare(&s, *paths, most);
+        compare(&s, *paths, INT64_MAX);
+    }
+    end(&gpu, &s);
+    return gpu.decoders;
+}
+
+#define DECODERS(parts, ...) decoders_for((const char *const[]){__VA_ARGS__, NULL}, parts)
+
+START_TEST(streams_that_begin_alike_share_a_decoder)
+{
+    if (!*clips) {
+        unit_skip("no ffmpeg command");
+        return;
+    }
+    ck_assert_int_eq(DECODERS(true, "h264-1.mp4", "h264-2.mp4", "h264-1.mp4"), 1);
+    ck_assert_int_eq(DECODERS(true, "deep-1.mp4", "deep-2.mp4", "deep-1.mp4"), 1);
+    ck_assert_int_eq(DECODERS(true, "plain-1.mkv", "plain-2.mkv"), 1);
+    ck_assert_int_eq(DECODERS(true, "open-1.mkv", "open-2.mkv"), 1);
+    ck_assert_int_eq(DECODERS(true, "mute-1.mp4", "mute-2.mp4"), 1);
+    ck_assert_int_eq(DECODERS(true, "hevc-1.mkv", "hevc-2.mkv"), 1);
+    ck_assert_int_eq(DECODERS(true, "vp8-1.webm", "vp8-2.webm"), 1);
+    ck_assert_int_eq(DECODERS(true, "vp9-1.webm", "vp9-2.webm"), 1);
+    ck_assert_int_eq(DECODERS(true, "mpeg4-1.avi", "mpeg4-2.avi"), 1);
+    /* Three kinds in turns: each has its own. */
+    ck_assert_int_eq(
+        DECODERS(false, "h264-1.mp4", "vp9-1.webm", "hevc-1.mkv", "h264-2.mp4", "vp9-2.webm", "hevc-2.mkv"), 3);
+}
+END_TEST
+
+START_TEST(others_get_their_own)
+{
+    if (!*clips) {
+        unit_skip("no ffmpeg command");
+        return;
+    }
+    ck_assert_int_eq(DECODERS(false, "h264-1.mp4", "mute-1.mp4"), 2); /* other colours */
+    ck_assert_int_eq(DECODERS(false, "plain-1.mkv", "tags.mkv"), 2);  /* by the container */
+    ck_assert_int_eq(DECODERS(false, "loose-1.ts", "loose-2.ts"), 2); /* headers among the pictures */
+    ck_assert_int_eq(DECODERS(false, "woven-1.mp4", "woven-2.mp4"), 2);
+    ck_assert_int_eq(DECODERS(false, "mpeg2-1.ts", "mpeg2-2.ts"), 2);
+    ck_assert_int_eq(DECODERS(false, "plain-1.mkv", "flipped.mkv", "plain-1.mkv", "cut.mkv", "plain-1.mkv"), 2);
+    ck_assert_int_ge(DECODERS(true, "open-1.mkv", "middle.mkv", "open-1.mkv"), 2); /* no instant refresh */
+}
+END_TEST
+
+START_TEST(a_stream_that_changes_its_context_is_not_followed)
+{
+    struct bl_gpu gpu;
+    struct bl_sessions s;
+    struct bl_frames f;
+    struct bl_cancel cancel = {0};
+    struct bl_error e = {0};
+    if (!*clips) {
+        unit_skip("no ffmpeg command");
+        return;
+    }
+    begin(&gpu, &s);
+    for (int changed = 0; changed < 2; changed++) {
+        AVFrame *frame = av_frame_alloc();
+        ck_assert_int_eq(bl_frames_open_on(&f, &s, "h264-1.mp4", -1, -1, BL_DEMUX_DECODE, &cancel, &e), 0);
+        ck_assert_int_eq(bl_frames_next(&f, frame, &e), 1);
+        f.codec->has_b_frames += changed; /* as a decoder does that meets frames out of order */
+        av_frame_free(&frame);
+        bl_frames_close(&f);
+        ck_assert_int_eq(gpu.codecs, !changed);
+    }
+    end(&gpu, &s);
+}
+END_TEST
+
+/* Every real file behind itself and behind every other one. */
+START_TEST(real_files_show_nothing_of_one_another)
+{
+    struct bl_gpu gpu;
+    struct bl_sessions s;
+    struct dirent **names;
+    int count = *media ? scandir(media, &names, NULL, alphasort) : -1;
+    if (count < 0) {
+        unit_skip("no shared media");
+        return;
+    }
+    begin(&gpu, &s);
+    for (int i = 0; i < count; i++) {
+        char path[2 * PATH_MAX];
+        snprintf(path, sizeof path, "%s/%s", media, names[i]->d_name);
+        if (strchr(names[i]->d_name, '.') && *names[i]->d_name != '.' && unit_times(8) == 8) {
+            compare(&s, path, 40);
+            compare(&s, path, 100);
+        }
+        free(names[i]);
+    }
+    free(names);
+    ck_assert_int_gt(s.reused, 0);
+    end(&gpu, &s);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_unchecked_fixture(tests, make_clips, remove_clips);
+    tcase_add_test(tests, streams_that_begin_alike_share_a_decoder);
+    tcase_add_test(tests, others_get_their_own);
+    tcase_add_test(tests, a_stream_that_changes_its_context_is_not_followed);
+    tcase_add_test(tests, real_files_show_nothing_of_one_another);
+}
+
+int main(void)
+{
+    return unit_run("session", add);
+}
