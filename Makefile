@@ -96,8 +96,9 @@ CHECK_LIBS = $(call pkg,CHECK_LIBS,--libs check)
 CUDA_ARCHS ?= 70 75 80 86 89 90 100 120
 CUDA_KNOWN = $(filter $(CUDA_ARCHS),$(patsubst compute_%,%,$(call once,NVCC_KNOWN,$(NVCC) --list-gpu-arch)))
 CUDA_ROOT = $(patsubst %/bin/nvcc,%,$(call once,NVCC_PATH,readlink -f $(NVCC)))
-CUDA_CFLAGS = $(if $(filter 1,$(CUDA)),-isystem $(CUDA_ROOT)/include)
-CUDA_LIBS = $(if $(filter 1,$(CUDA)),$(firstword $(wildcard $(CUDA_ROOT)/lib64/libcudart_static.a $(CUDA_ROOT)/lib/libcudart_static.a)) -ldl -lrt)
+# Debian's own package lies where compilers look anyway, and must not be named to them: that turns their order round.
+CUDA_CFLAGS = $(if $(filter 1,$(CUDA)),$(patsubst %,-isystem %/include,$(filter-out /usr,$(CUDA_ROOT))))
+CUDA_LIBS = $(if $(filter 1,$(CUDA)),$(patsubst %,-L%/lib64 -L%/lib,$(filter-out /usr,$(CUDA_ROOT))) -lcudart_static -ldl -lrt)
 ALL_NVFLAGS = -std=c++17 -O3 -Isrc -Xcompiler -fPIC,-fvisibility=hidden,-fno-exceptions,-fno-threadsafe-statics,-Wall,-Wextra \
 	$(foreach arch,$(CUDA_KNOWN),-gencode arch=compute_$(arch)$(comma)code=sm_$(arch)) \
 	-gencode arch=compute_$(lastword $(CUDA_KNOWN)),code=compute_$(lastword $(CUDA_KNOWN)) $(NVCCFLAGS)
