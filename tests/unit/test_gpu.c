@@ -1,5 +1,5 @@
-/* Decoding on a GPU without one: sessions and their eviction, pictures on their way, and whole pieces of videos, over a
- * GPU made of the processor (fake_gpu.h) that can be made to fail at every call; and who is to decode what. */
+/* Decoding on a GPU without one: pictures on their way, and whole pieces of videos, over a GPU made of the processor
+ * (fake_gpu.h) that can be made to fail at every call; and who is to decode what. Sessions have a test of their own. */
 #include "kind/video/gpu.h"
 
 #include <limits.h>
@@ -50,154 +50,6 @@ static bool have_clips(void)
         unit_skip("no ffmpeg command");
     return *clips;
 }
-
-/* --- sessions ----------------------------------------------------------------------------------------------------- */
-
-static AVCodecParameters *stream_of(int width, int header)
-{
-    AVCodecParameters *p = avcodec_parameters_alloc();
-    p->codec_type = AVMEDIA_TYPE_VIDEO;
-    p->codec_id = AV_CODEC_ID_RAWVIDEO;
-    p->format = AV_PIX_FMT_NV12;
-    p->width = width;
-    p->height = 16;
-    p->extradata = av_mallocz(4 + AV_INPUT_BUFFER_PADDING_SIZE);
-    p->extradata_size = 4;
-    p->extradata[0] = (uint8_t)header;
-    return p;
-}
-
-/* Lends for a stream and takes back. */
-static void use(struct bl_sessions *s, int width, int header, bool clean)
-{
-    AVCodecParameters *p = stream_of(width, header);
-    struct bl_session *session;
-    struct bl_error e = {0};
-    int code = bl_sessions_take(s, p, &session, &e);
-    ck_assert_msg(code == 0, "%s", e.text);
-    ck_assert_int_eq(session->codec->width, width);
-    bl_sessions_give(s, &session, clean);
-    ck_assert_ptr_null(session);
-    avcodec_parameters_free(&p);
-}
-
-static void begin(struct bl_gpu *gpu, struct bl_sessions *s)
-{
-    struct bl_lane *lane;
-    fake_begin(gpu);
-    ck_assert_int_eq(fake_functions.open(gpu, &lane, NULL), 0);
-    bl_sessions_begin(s, &fake_functions, lane);
-}
-
-static void end(struct bl_gpu *gpu, struct bl_sessions *s)
-{
-    struct bl_lane *lane = s->lane;
-    bl_sessions_end(s);
-    fake_functions.close(lane);
-    fake_end(gpu);
-}
-
-START_TEST(sessions_are_lent_again_to_streams_that_are_alike)
-{
-    struct bl_gpu gpu;
-    struct bl_sessions s;
-    begin(&gpu, &s);
-    use(&s, 16, 1, true);
-    use(&s, 16, 1, true);
-    ck_assert_int_eq(gpu.opened, 1);
-    ck_assert_int_eq(s.reused, 1);
-    use(&s, 16, 2, true); /* another header */
-    use(&s, 18, 1, true); /* another size, though it may be coded in as many blocks */
-    ck_assert_int_eq(gpu.opened, 3);
-    use(&s, 16, 2, true);
-    use(&s, 16, 1, true);
-    ck_assert_int_eq(gpu.opened, 3);
-    ck_assert_int_eq(s.reused, 3);
-    end(&gpu, &s);
-}
-END_TEST
-
-START_TEST(the_session_longest_unused_goes)
-{
-    struct bl_gpu gpu;
-    struct bl_sessions s;
-    begin(&gpu, &s);
-    for (int i = 0; i < BL_SESSIONS_MAX; i++)
-        use(&s, 16, i, true);
-    use(&s, 16, 0, true);  /* again: 1 is the oldest now */
-    use(&s, 16, 99, true); /* in the place of 1 */
-    ck_assert_int_eq(s.evicted, 1);
-    ck_assert_int_eq(gpu.codecs, BL_SESSIONS_MAX);
-    int opened = gpu.opened;
-    use(&s, 16, 0, true);
-    ck_assert_int_eq(gpu.opened, opened);
-    use(&s, 16, 1, true);
-    ck_assert_int_eq(gpu.opened, opened + 1);
-    end(&gpu, &s);
-}
-END_TEST
-
-START_TEST(sessions_with_faults_are_not_kept)
-{
-    struct bl_gpu gpu;
-    struct bl_sessions s;
-    begin(&gpu, &s);
-    use(&s, 16, 1, false);
-    ck_assert_int_eq(gpu.codecs, 0);
-    use(&s, 16, 1, true);
-    ck_assert_int_eq(s.reused, 0);
-    end(&gpu, &s);
-}
-END_TEST
-
-static int open_codec_when_alone(struct bl_lane *lane, const AVCodecParameters *parameters, AVCodecContext **codec,
-                                 struct bl_error *e)
-{
-    return lane->gpu->codecs >= lane->gpu->can ? BL_GPU_FULL : fake_open_codec(lane, parameters, codec, e);
-}
-
-START_TEST(idle_sessions_make_room)
-{
-    struct bl_gpu gpu;
-    struct bl_sessions s;
-    struct bl_error e = {0};
-    struct bl_session *session;
-    struct bl_gpu_functions small = fake_functions;
-    small.open_codec = open_codec_when_alone;
-    begin(&gpu, &s);
-    s.gpu = &small;
-    gpu.can = 2; /* decoders have room */
-    use(&s, 16, 1, true);
-    use(&s, 16, 2, true);
-    use(&s, 16, 3, true);
-    ck_assert_int_eq(s.evicted, 2);
-    ck_assert_int_eq(gpu.codecs, 1);
-    gpu.can = 0;
-    AVCodecParameters *p = stream_of(16, 4);
-    ck_assert_int_eq(bl_sessions_take(&s, p, &session, &e), BL_EFAIL);
-    ck_assert_msg(strstr(e.text, "memory does not suffice"), "%s", e.text);
-    ck_assert_int_eq(gpu.codecs, 0);
-    avcodec_parameters_free(&p);
-    end(&gpu, &s);
-}
-END_TEST
-
-START_TEST(a_session_that_cannot_be_opened_leaves_nothing)
-{
-    struct bl_gpu gpu;
-    struct bl_sessions s;
-    struct bl_error e = {0};
-    struct bl_session *session;
-    AVCodecParameters *p = stream_of(16, 1);
-    begin(&gpu, &s);
-    gpu.fail = gpu.calls + 1;
-    ck_assert_int_eq(bl_sessions_take(&s, p, &session, &e), BL_EFAIL);
-    ck_assert_str_eq(e.text, "GPU 0 is lost");
-    use(&s, 16, 1, true);
-    avcodec_parameters_free(&p);
-    end(&gpu, &s);
-}
-END_TEST
 
 /* --- pictures ----------------------------------------------------------------------------------------------------- */
 
@@ -549,11 +401,6 @@ END_TEST
 static void add(TCase *tests)
 {
     tcase_add_unchecked_fixture(tests, make_clips, remove_clips);
-    tcase_add_test(tests, sessions_are_lent_again_to_streams_that_are_alike);
-    tcase_add_test(tests, the_session_longest_unused_goes);
-    tcase_add_test(tests, sessions_with_faults_are_not_kept);
-    tcase_add_test(tests, idle_sessions_make_room);
-    tcase_add_test(tests, a_session_that_cannot_be_opened_leaves_nothing);
     tcase_add_test(tests, pictures_arrive_in_their_places);
     tcase_add_test(tests, abandoned_pictures_are_written_nowhere);
     tcase_add_test(tests, pieces_are_the_converters);

@@ -1,6 +1,6 @@
-/* Streams that follow on one another through one codec context give the frames that each gives by itself; and where
- * they do, the hardware's decoder would have been made once. The contexts are those of the GPU that is none
- * (fake_gpu.h). */
+/* Sessions: which are kept, and that streams that follow on one another through one codec context give the frames that
+ * each gives by itself; where they do, the hardware's decoder would have been made once. The contexts are those of the
+ * GPU that is none (fake_gpu.h). */
 #include "kind/video/session.h"
 
 #include <dirent.h>
@@ -70,6 +70,158 @@ static void remove_clips(void)
     if (*clips)
         unit_leave(clips);
 }
+
+static void begin(struct bl_gpu *gpu, struct bl_sessions *s)
+{
+    struct bl_lane *lane;
+    fake_begin(gpu);
+    ck_assert_int_eq(fake_functions.open(gpu, &lane, NULL), 0);
+    bl_sessions_begin(s, &fake_functions, lane);
+}
+
+static void end(struct bl_gpu *gpu, struct bl_sessions *s)
+{
+    struct bl_lane *lane = s->lane;
+    bl_sessions_end(s);
+    fake_functions.close(lane);
+    fake_end(gpu);
+}
+
+/* --- sessions that are kept -----------------------------------------------------------------------------------------
+ */
+
+static AVCodecParameters *stream_of(int width, int header)
+{
+    AVCodecParameters *p = avcodec_parameters_alloc();
+    p->codec_type = AVMEDIA_TYPE_VIDEO;
+    p->codec_id = AV_CODEC_ID_RAWVIDEO;
+    p->format = AV_PIX_FMT_NV12;
+    p->width = width;
+    p->height = 16;
+    p->extradata = av_mallocz(4 + AV_INPUT_BUFFER_PADDING_SIZE);
+    p->extradata_size = 4;
+    p->extradata[0] = (uint8_t)header;
+    return p;
+}
+
+/* Lends for a stream and takes back. */
+static void use(struct bl_sessions *s, int width, int header, bool clean)
+{
+    AVCodecParameters *p = stream_of(width, header);
+    struct bl_session *session;
+    struct bl_error e = {0};
+    int code = bl_sessions_take(s, p, &session, &e);
+    ck_assert_msg(code == 0, "%s", e.text);
+    ck_assert_int_eq(session->codec->width, width);
+    bl_sessions_give(s, &session, clean);
+    ck_assert_ptr_null(session);
+    avcodec_parameters_free(&p);
+}
+
+START_TEST(sessions_are_lent_again_to_streams_that_are_alike)
+{
+    struct bl_gpu gpu;
+    struct bl_sessions s;
+    begin(&gpu, &s);
+    use(&s, 16, 1, true);
+    use(&s, 16, 1, true);
+    ck_assert_int_eq(gpu.opened, 1);
+    ck_assert_int_eq(s.reused, 1);
+    use(&s, 16, 2, true); /* another header */
+    use(&s, 18, 1, true); /* another size, though it may be coded in as many blocks */
+    ck_assert_int_eq(gpu.opened, 3);
+    use(&s, 16, 2, true);
+    use(&s, 16, 1, true);
+    ck_assert_int_eq(gpu.opened, 3);
+    ck_assert_int_eq(s.reused, 3);
+    end(&gpu, &s);
+}
+END_TEST
+
+START_TEST(the_session_longest_unused_goes)
+{
+    struct bl_gpu gpu;
+    struct bl_sessions s;
+    begin(&gpu, &s);
+    for (int i = 0; i < BL_SESSIONS_MAX; i++)
+        use(&s, 16, i, true);
+    use(&s, 16, 0, true);  /* again: 1 is the oldest now */
+    use(&s, 16, 99, true); /* in the place of 1 */
+    ck_assert_int_eq(s.evicted, 1);
+    ck_assert_int_eq(gpu.codecs, BL_SESSIONS_MAX);
+    int opened = gpu.opened;
+    use(&s, 16, 0, true);
+    ck_assert_int_eq(gpu.opened, opened);
+    use(&s, 16, 1, true);
+    ck_assert_int_eq(gpu.opened, opened + 1);
+    end(&gpu, &s);
+}
+END_TEST
+
+START_TEST(sessions_with_faults_are_not_kept)
+{
+    struct bl_gpu gpu;
+    struct bl_sessions s;
+    begin(&gpu, &s);
+    use(&s, 16, 1, false);
+    ck_assert_int_eq(gpu.codecs, 0);
+    use(&s, 16, 1, true);
+    ck_assert_int_eq(s.reused, 0);
+    end(&gpu, &s);
+}
+END_TEST
+
+static int open_codec_when_alone(struct bl_lane *lane, const AVCodecParameters *parameters, AVCodecContext **codec,
+                                 struct bl_error *e)
+{
+    return lane->gpu->codecs >= lane->gpu->can ? BL_GPU_FULL : fake_open_codec(lane, parameters, codec, e);
+}
+
+START_TEST(idle_sessions_make_room)
+{
+    struct bl_gpu gpu;
+    struct bl_sessions s;
+    struct bl_error e = {0};
+    struct bl_session *session;
+    struct bl_gpu_functions small = fake_functions;
+    small.open_codec = open_codec_when_alone;
+    begin(&gpu, &s);
+    s.gpu = &small;
+    gpu.can = 2; /* decoders have room */
+    use(&s, 16, 1, true);
+    use(&s, 16, 2, true);
+    use(&s, 16, 3, true);
+    ck_assert_int_eq(s.evicted, 2);
+    ck_assert_int_eq(gpu.codecs, 1);
+    gpu.can = 0;
+    AVCodecParameters *p = stream_of(16, 4);
+    ck_assert_int_eq(bl_sessions_take(&s, p, &session, &e), BL_EFAIL);
+    ck_assert_msg(strstr(e.text, "memory does not suffice"), "%s", e.text);
+    ck_assert_int_eq(gpu.codecs, 0);
+    avcodec_parameters_free(&p);
+    end(&gpu, &s);
+}
+END_TEST
+
+START_TEST(a_session_that_cannot_be_opened_leaves_nothing)
+{
+    struct bl_gpu gpu;
+    struct bl_sessions s;
+    struct bl_error e = {0};
+    struct bl_session *session;
+    AVCodecParameters *p = stream_of(16, 1);
+    begin(&gpu, &s);
+    gpu.fail = gpu.calls + 1;
+    ck_assert_int_eq(bl_sessions_take(&s, p, &session, &e), BL_EFAIL);
+    ck_assert_str_eq(e.text, "GPU 0 is lost");
+    use(&s, 16, 1, true);
+    avcodec_parameters_free(&p);
+    end(&gpu, &s);
+}
+END_TEST
+
+/* --- streams behind one another -------------------------------------------------------------------------------------
+ */
 
 /* What a stream gave. */
 struct seen {
@@ -147,22 +299,6 @@ static void compare(struct bl_sessions *sessions, const char *path, int64_t most
                   seen.cut, seen.fault);
     ck_assert_msg(alone.damaged == seen.damaged, "%s: more damage behind others, or less", path);
     ck_assert_msg(alone.damaged || alone.sum == seen.sum, "%s: other frames behind others than alone", path);
-}
-
-static void begin(struct bl_gpu *gpu, struct bl_sessions *s)
-{
-    struct bl_lane *lane;
-    fake_begin(gpu);
-    ck_assert_int_eq(fake_functions.open(gpu, &lane, NULL), 0);
-    bl_sessions_begin(s, &fake_functions, lane);
-}
-
-static void end(struct bl_gpu *gpu, struct bl_sessions *s)
-{
-    struct bl_lane *lane = s->lane;
-    bl_sessions_end(s);
-    fake_functions.close(lane);
-    fake_end(gpu);
 }
 
 /* The files one after the other, whole and in part: how many decoders the hardware had to make. */
@@ -274,6 +410,11 @@ END_TEST
 static void add(TCase *tests)
 {
     tcase_add_unchecked_fixture(tests, make_clips, remove_clips);
+    tcase_add_test(tests, sessions_are_lent_again_to_streams_that_are_alike);
+    tcase_add_test(tests, the_session_longest_unused_goes);
+    tcase_add_test(tests, sessions_with_faults_are_not_kept);
+    tcase_add_test(tests, idle_sessions_make_room);
+    tcase_add_test(tests, a_session_that_cannot_be_opened_leaves_nothing);
     tcase_add_test(tests, streams_that_begin_alike_share_a_decoder);
     tcase_add_test(tests, others_get_their_own);
     tcase_add_test(tests, a_stream_that_changes_its_context_is_not_followed);
