@@ -45,7 +45,7 @@ SENTENCEPIECE := $(wildcard src/kind/text/sentencepiece.cc)
 endif
 SOURCES := $(filter-out $(if $(SENTENCEPIECE),%/sentencepiece_none.c),$(SOURCES)) $(SENTENCEPIECE)
 # Decoding on GPUs is optional: with CUDA's compiler nvdec.c and the kernels are built, else nvdec_none.c. On by itself where there
-# is nvcc, in the release; `make CUDA=0` does without, `make CUDA=1` insists. The runtime is linked statically.
+# is nvcc, in the release; `make CUDA=0` does without, `make CUDA=1` insists. The kernel goes into the tool as data, for the driver.
 CUDA_HOME ?= /usr/local/cuda
 ifeq ($(origin NVCC),undefined)
 NVCC := $(firstword $(shell command -v nvcc) $(wildcard $(CUDA_HOME)/bin/nvcc))
@@ -61,9 +61,9 @@ $(error CUDA=1: there is no nvcc, neither on the PATH nor in $(CUDA_HOME)/bin (C
 endif
 endif
 KERNELS := $(wildcard src/kind/video/*.cu)
-SOURCES := $(filter-out $(if $(filter 1,$(CUDA)),%/nvdec_none.c,%/nvdec.c),$(SOURCES))
+SOURCES := $(filter-out $(if $(filter 1,$(CUDA)),%/nvdec_none.c,%/nvdec.c %/nvdec_driver.c),$(SOURCES))
 OBJECTS := $(addsuffix .o,$(basename $(SOURCES:src/%=$(OUT)/%))) $(KERNELS:src/%.cu=$(OUT)/%_host.o) \
-	$(if $(filter 1,$(CUDA)),$(KERNELS:src/%.cu=$(OUT)/%_cuda.o))
+	$(if $(filter 1,$(CUDA)),$(KERNELS:src/%.cu=$(OUT)/%_image.o))
 ARCHIVE := $(OUT)/objects.a
 MAIN := $(patsubst src/%.c,$(OUT)/%.o,$(wildcard src/main.c))
 TOOL := $(if $(filter release,$(VARIANT)),bload,$(OUT)/bload)
@@ -95,11 +95,9 @@ CHECK_LIBS = $(call pkg,CHECK_LIBS,--libs check)
 # Of the GPUs that this nvcc knows: machine code for those in use, and PTX of the newest, which later ones compile when they load it.
 CUDA_ARCHS ?= 70 75 80 86 89 90 100 120
 CUDA_KNOWN = $(filter $(CUDA_ARCHS),$(patsubst compute_%,%,$(call once,NVCC_KNOWN,$(NVCC) --list-gpu-arch)))
-CUDA_ROOT = $(patsubst %/bin/nvcc,%,$(call once,NVCC_PATH,readlink -f $(NVCC)))
-# Debian's own package lies where compilers look anyway, and must not be named to them: that turns their order round.
-CUDA_CFLAGS = $(if $(filter 1,$(CUDA)),$(patsubst %,-isystem %/include,$(filter-out /usr,$(CUDA_ROOT))))
-CUDA_LIBS = $(if $(filter 1,$(CUDA)),$(patsubst %,-L%/lib64 -L%/lib,$(filter-out /usr,$(CUDA_ROOT))) -lcudart_static -ldl -lrt)
-ALL_NVFLAGS = -std=c++17 -O3 -Isrc -Xcompiler -fPIC,-fvisibility=hidden,-fno-exceptions,-fno-threadsafe-statics,-Wall,-Wextra \
+CUDA_VERSION = $(call once,NVCC_VERSION,$(NVCC) --version | sed -n 's/.*release \([0-9]*\)\.\([0-9]*\).*/\10\20/p')
+CUDA_CFLAGS = $(if $(filter 1,$(CUDA)),-DBL_CUDA_VERSION=$(CUDA_VERSION))
+ALL_NVFLAGS = -std=c++17 -O3 -Isrc -Xcompiler -Wall,-Wextra \
 	$(foreach arch,$(CUDA_KNOWN),-gencode arch=compute_$(arch)$(comma)code=sm_$(arch)) \
 	-gencode arch=compute_$(lastword $(CUDA_KNOWN)),code=compute_$(lastword $(CUDA_KNOWN)) $(NVCCFLAGS)
 
@@ -114,7 +112,7 @@ ALL_LDFLAGS = -pthread $(SANITIZE) $(LDFLAGS)
 ALL_LIBS = $(MODULE_LIBS) $(LDLIBS) -lm
 # How programs are linked, which may have C++ in them; the library never has.
 LINK = $(if $(SENTENCEPIECE),$(CXX),$(CC)) $(ALL_LDFLAGS)
-LINK_LIBS = $(CUDA_LIBS) $(ALL_LIBS) $(if $(SENTENCEPIECE),-Wl$(comma)--as-needed $(call pkg,SENTENCEPIECE_LIBS,--libs sentencepiece))
+LINK_LIBS = $(ALL_LIBS) $(if $(SENTENCEPIECE),-Wl$(comma)--as-needed $(call pkg,SENTENCEPIECE_LIBS,--libs sentencepiece))
 comma := ,
 
 # --- building -------------------------------------------------------------------------------------------------------
@@ -167,10 +165,16 @@ $(OUT)/%_host.o: src/%.cu $(OUT)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -x c -c -o $@ $<
 
-$(OUT)/%_cuda.o: src/%.cu $(OUT)/flags
+# The kernel for all GPUs, and that as constant data.
+$(OUT)/%.fatbin: src/%.cu $(OUT)/flags
 	$(call say,NVCC)
 	@mkdir -p $(@D)
-	$(Q)$(NVCC) $(ALL_NVFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(NVCC) $(ALL_NVFLAGS) -MMD -MP -MF $(@:.fatbin=_image.d) -fatbin -o $@ $<
+
+.PRECIOUS: $(OUT)/%.fatbin
+$(OUT)/%_image.o: $(OUT)/%.fatbin
+	$(Q)printf '.section .rodata\n.balign 16\n.global bl_%s_image\n.hidden bl_%s_image\nbl_%s_image: .incbin "%s"\n.section .note.GNU-stack,"",@progbits\n' \
+	  $(notdir $*) $(notdir $*) $(notdir $*) $< | $(CC) -x assembler -c -o $@ -
 
 $(ARCHIVE): $(OBJECTS) $(OUT)/members
 	$(call say,AR)

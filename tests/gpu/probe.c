@@ -7,7 +7,6 @@
  *     probe lost FILE         what a GPU that faults looks like to whoever reads a video
  *
  * Lines are "ok NAME", "not ok NAME" or figures; status 0 when nothing was not ok. */
-#include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +17,36 @@
 #include "kind/video/nv12.h"
 #include "kind/video/nvdec.h"
 
-static void must(cudaError_t error, const char *what)
+static struct bl_gpu *gpu;
+static struct bl_lane *lane;
+static const struct bl_gpu_functions *const gpu_do = &bl_nvdec_functions;
+static struct bl_error error;
+
+static void must(int code, const char *what)
 {
-    if (error == cudaSuccess)
+    if (!code)
         return;
-    printf("not ok %s: %s\n", what, cudaGetErrorString(error));
+    printf("not ok %s: %s\n", what, code == BL_GPU_FULL ? "no memory" : error.text);
     exit(1);
+}
+
+static void open_lane(void)
+{
+    must(bl_nvdec_open(&gpu, "all", &error), "open");
+    must(gpu_do->open(gpu, &lane, &error), "open");
+}
+
+static void close_lane(void)
+{
+    gpu_do->close(lane);
+    bl_nvdec_close(gpu);
+}
+
+/* Until all that was asked for is done. */
+static void finish(void)
+{
+    must(gpu_do->mark(lane, 0, &error), "mark");
+    must(gpu_do->wait(lane, 0, &error), "wait");
 }
 
 static double now(void)
@@ -48,11 +71,17 @@ struct scene {
     size_t bytes;
 };
 
+static void *memory_of(size_t bytes)
+{
+    void *memory = NULL;
+    must(gpu_do->take(lane, BL_GPU_OWN, bytes, &memory, &error), "memory");
+    return memory;
+}
+
 static void *on_gpu(const void *from, size_t bytes)
 {
-    void *to = NULL;
-    must(cudaMalloc(&to, bytes), "memory");
-    must(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), "copy");
+    void *to = memory_of(bytes);
+    must(gpu_do->upload(lane, to, from, bytes, &error), "copy");
     return to;
 }
 
@@ -114,8 +143,8 @@ static void scene_make(struct scene *s, enum AVPixelFormat format, const int siz
     s->bytes = (size_t)s->geometry.width * (size_t)s->geometry.height * 3;
     s->expected = calloc(s->bytes, 1);
     s->got = calloc(s->bytes, 1);
-    must(cudaMalloc((void **)&s->rgb, s->bytes), "memory");
-    must(cudaMemset(s->rgb, 0, s->bytes), "clear");
+    s->rgb = memory_of(s->bytes);
+    must(gpu_do->clear(lane, s->rgb, s->bytes, &error), "clear");
     s->host.rgb = s->expected + s->origin;
     s->gpu.rgb = s->rgb + s->origin;
 }
@@ -123,12 +152,12 @@ static void scene_make(struct scene *s, enum AVPixelFormat format, const int siz
 static void scene_free(struct scene *s)
 {
     for (int i = 0; i < 4; i++) {
-        cudaFree(s->first[i]);
-        cudaFree(s->weight[i]);
+        gpu_do->drop(lane, BL_GPU_OWN, s->first[i]);
+        gpu_do->drop(lane, BL_GPU_OWN, s->weight[i]);
     }
-    cudaFree(s->luma);
-    cudaFree(s->chroma);
-    cudaFree(s->rgb);
+    gpu_do->drop(lane, BL_GPU_OWN, s->luma);
+    gpu_do->drop(lane, BL_GPU_OWN, s->chroma);
+    gpu_do->drop(lane, BL_GPU_OWN, s->rgb);
     free(s->expected);
     free(s->got);
     bl_nv12_free(&s->filters);
@@ -137,6 +166,7 @@ static void scene_free(struct scene *s)
 
 static int kernel(uint32_t seed)
 {
+    open_lane();
     static const int sizes[][4] = {{640, 360, 224, 224}, {1920, 1080, 224, 224}, {65, 33, 0, 0},      {1, 1, 0, 0},
                                    {37, 5, 100, 90},     {720, 576, 720, 576},   {100, 99, 7, 3},     {640, 16, 16, 16},
                                    {33, 21, 200, 5},     {353, 289, 352, 288},   {3840, 2160, 64, 36}};
@@ -146,8 +176,9 @@ static int kernel(uint32_t seed)
         struct scene s;
         scene_make(&s, formats[i % 3], sizes[i / 9], (enum bl_fit)(i / 3 % 3), seed >> 8);
         bl_nv12_rgb_host(&s.host);
-        must((cudaError_t)bl_nv12_rgb_launch(&s.gpu, NULL), "launch");
-        must(cudaMemcpy(s.got, s.rgb, s.bytes, cudaMemcpyDeviceToHost), "copy back");
+        must(gpu_do->draw(lane, &s.gpu, &error), "launch");
+        must(gpu_do->download(lane, s.got, s.rgb, s.bytes, &error), "copy back");
+        finish();
         size_t differing = 0;
         for (size_t b = 0; b < s.bytes; b++)
             differing += s.got[b] != s.expected[b];
@@ -157,6 +188,7 @@ static int kernel(uint32_t seed)
         done++;
         scene_free(&s);
     }
+    close_lane();
     if (!failed)
         printf("ok kernel: the same bytes as the loop, %d surfaces\n", done);
     return failed != 0;
@@ -168,28 +200,24 @@ static void time_kernel(const int size[4], enum AVPixelFormat format)
 {
     enum { ROUNDS = 200 };
     struct scene s;
-    cudaEvent_t begin, end;
-    float milliseconds;
+    double began = 0;
     scene_make(&s, format, size, BL_FIT_STRETCH, 2);
-    must(cudaEventCreate(&begin), "event");
-    must(cudaEventCreate(&end), "event");
     for (int i = 0; i < ROUNDS + 10; i++) {
-        if (i == 10)
-            must(cudaEventRecord(begin, NULL), "event");
-        must((cudaError_t)bl_nv12_rgb_launch(&s.gpu, NULL), "launch");
+        if (i == 10) {
+            finish();
+            began = now();
+        }
+        must(gpu_do->draw(lane, &s.gpu, &error), "launch");
     }
-    must(cudaEventRecord(end, NULL), "event");
-    must(cudaEventSynchronize(end), "event");
-    must(cudaEventElapsedTime(&milliseconds, begin, end), "event");
+    finish();
     printf("kernel %-4s %4dx%-4d to %4dx%-4d  %8.1f us\n", format == AV_PIX_FMT_NV12 ? "nv12" : "p010", size[0],
-           size[1], s.geometry.width, s.geometry.height, milliseconds * 1000 / ROUNDS);
-    cudaEventDestroy(begin);
-    cudaEventDestroy(end);
+           size[1], s.geometry.width, s.geometry.height, (now() - began) * 1e6 / ROUNDS);
     scene_free(&s);
 }
 
 static int times(void)
 {
+    open_lane();
     static const int sizes[][4] = {
         {640, 360, 224, 224}, {1920, 1080, 224, 224}, {3840, 2160, 224, 224}, {640, 360, 640, 360}, {1920, 1080, 0, 0}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -197,24 +225,24 @@ static int times(void)
         time_kernel(sizes[i], AV_PIX_FMT_P010LE);
     }
     for (size_t mib = 1; mib <= 8; mib *= 2) {
-        void *own, *pinned;
-        must(cudaMalloc(&own, mib << 20), "memory");
-        must(cudaHostAlloc(&pinned, mib << 20, cudaHostAllocDefault), "pinned memory");
+        void *own = memory_of(mib << 20), *pinned = NULL;
+        must(gpu_do->take(lane, BL_GPU_PINNED, mib << 20, &pinned, &error), "pinned memory");
+        finish();
         double began = now();
         for (int i = 0; i < 100; i++)
-            must(cudaMemcpyAsync(pinned, own, mib << 20, cudaMemcpyDeviceToHost, NULL), "copy");
-        must(cudaDeviceSynchronize(), "copies");
+            must(gpu_do->download(lane, pinned, own, mib << 20, &error), "copy");
+        finish();
         printf("copy back of %zu MiB at a time  %8.1f GB/s\n", mib, (double)(mib << 20) * 100 / (now() - began) / 1e9);
-        cudaFree(own);
-        cudaFreeHost(pinned);
+        gpu_do->drop(lane, BL_GPU_OWN, own);
+        gpu_do->drop(lane, BL_GPU_PINNED, pinned);
     }
+    close_lane();
     return 0;
 }
 
 /* --- decoding ----------------------------------------------------------------------------------------------------- */
 
 struct decoding {
-    struct bl_gpu *gpu;
     struct bl_gpu_worker *worker;
     struct bl_cancel cancel;
     AVFrame *frame;
@@ -224,35 +252,34 @@ struct decoding {
 static void decoding_begin(struct decoding *d)
 {
     *d = (struct decoding){.frame = av_frame_alloc()};
-    if (bl_nvdec_open(&d->gpu, "all", &d->e) ||
-        bl_gpu_worker_open(&d->worker, &bl_nvdec_functions, d->gpu, (size_t)224 * 224 * 3, &d->e)) {
-        printf("not ok open: %s\n", d->e.text);
-        exit(1);
-    }
+    must(bl_nvdec_open(&gpu, "all", &error), "open");
+    must(bl_gpu_worker_open(&d->worker, gpu_do, gpu, (size_t)224 * 224 * 3, &error), "open");
+    lane = d->worker->lane;
 }
 
 static void decoding_end(struct decoding *d)
 {
     av_frame_free(&d->frame);
     bl_gpu_worker_close(d->worker);
-    bl_nvdec_close(d->gpu);
+    bl_nvdec_close(gpu);
 }
 
 /* Frames of the file until the end or `most`; or the code. */
 static int decode(struct decoding *d, const char *path, int most, double *first)
 {
-    struct bl_frames f;
+    struct bl_frames frames;
     double began = now();
-    int rc = bl_frames_open_on(&f, &d->worker->sessions, path, -1, -1, BL_DEMUX_DECODE, &d->cancel, &d->e), frames = 0;
+    int rc = bl_frames_open_on(&frames, &d->worker->sessions, path, -1, -1, BL_DEMUX_DECODE, &d->cancel, &d->e),
+        count = 0;
     if (rc)
         return rc;
-    while (frames < most && (rc = bl_frames_next(&f, d->frame, &d->e)) > 0) {
-        if (!frames++)
+    while (count < most && (rc = bl_frames_next(&frames, d->frame, &d->e)) > 0) {
+        if (!count++)
             *first = now() - began;
         av_frame_unref(d->frame);
     }
-    bl_frames_close(&f);
-    return rc < 0 ? rc : frames;
+    bl_frames_close(&frames);
+    return rc < 0 ? rc : count;
 }
 
 static int sessions(const char *path)
@@ -274,15 +301,22 @@ static int sessions(const char *path)
 
 static int hog(size_t left)
 {
-    enum { PIECE = 64 };
-    size_t free_bytes, all;
-    must(cudaMemGetInfo(&free_bytes, &all), "memory");
-    for (void *p; free_bytes > (left + PIECE) << 20; must(cudaMemGetInfo(&free_bytes, &all), "memory"))
-        must(cudaMalloc(&p, (size_t)PIECE << 20), "memory");
-    printf("%zu MiB are left\n", free_bytes >> 20);
+    enum { PIECE = 32, MOST = 8192 };
+    static void *piece[MOST];
+    int pieces = 0, code = 0;
+    open_lane();
+    while (pieces < MOST && !(code = gpu_do->take(lane, BL_GPU_OWN, (size_t)PIECE << 20, &piece[pieces], &error)))
+        pieces++;
+    must(code == BL_GPU_FULL ? 0 : code, "memory");
+    for (size_t mib = 0; pieces > 0 && mib < left; mib += PIECE)
+        gpu_do->drop(lane, BL_GPU_OWN, piece[--pieces]);
+    printf("%d MiB are taken\n", pieces * PIECE);
     fflush(stdout);
     while (getchar() != EOF)
         ;
+    for (; pieces > 0; pieces--)
+        gpu_do->drop(lane, BL_GPU_OWN, piece[pieces - 1]);
+    close_lane();
     return 0;
 }
 
@@ -297,8 +331,8 @@ static int lost(const char *path)
     const int size[4] = {64, 64, 32, 32};
     scene_make(&s, AV_PIX_FMT_NV12, size, BL_FIT_STRETCH, 2);
     s.gpu.luma = (const uint8_t *)16;
-    (void)bl_nv12_rgb_launch(&s.gpu, NULL);
-    (void)cudaDeviceSynchronize();
+    (void)gpu_do->draw(lane, &s.gpu, &error);
+    (void)(gpu_do->mark(lane, 0, &error) || gpu_do->wait(lane, 0, &error));
     int rc = decode(&d, path, 1000, &first);
     int good = frames > 0 && rc == BL_EFAIL;
     printf("%s lost: %d frames, then %d: %s\n", good ? "ok" : "not ok", frames, rc, d.e.text);

@@ -3,7 +3,6 @@
 #include "kind/video/nv12_rgb.h"
 
 #ifdef __CUDACC__
-#include <cuda_runtime.h>
 #define BOTH static __host__ __device__ __forceinline__
 #else
 #include <math.h>
@@ -84,28 +83,13 @@ BOTH void pixel(const struct bl_nv12_rgb *p, int x, int y)
 
 #ifdef __CUDACC__
 
-#define ACROSS 32 /* pixels of a block of threads: a warp makes a row */
-#define DOWN 8
-
-static __global__ void pixels(const struct bl_nv12_rgb p)
+extern "C" __global__ void __launch_bounds__(BL_NV12_RGB_ACROSS *BL_NV12_RGB_DOWN)
+    bl_nv12_rgb_kernel(const struct bl_nv12_rgb p)
 {
-    int x = (int)(blockIdx.x * ACROSS + threadIdx.x), y = (int)(blockIdx.y * DOWN + threadIdx.y);
+    int x = (int)(blockIdx.x * BL_NV12_RGB_ACROSS + threadIdx.x),
+        y = (int)(blockIdx.y * BL_NV12_RGB_DOWN + threadIdx.y);
     if (x < p.across[0].count && y < p.down[0].count)
         pixel(&p, x, y);
-}
-
-int bl_nv12_rgb_launch(const struct bl_nv12_rgb *picture, void *stream)
-{
-    unsigned width = (unsigned)picture->across[0].count, height = (unsigned)picture->down[0].count;
-    dim3 threads(ACROSS, DOWN), blocks((width + ACROSS - 1) / ACROSS, (height + DOWN - 1) / DOWN);
-    pixels<<<blocks, threads, 0, (cudaStream_t)stream>>>(*picture);
-    return (int)cudaGetLastError();
-}
-
-int bl_nv12_rgb_ready(void)
-{
-    struct cudaFuncAttributes attributes;
-    return (int)cudaFuncGetAttributes(&attributes, (const void *)pixels);
 }
 
 #else

@@ -38,12 +38,13 @@ struct bl_nv12_rgb {
 /* The loop. */
 void bl_nv12_rgb_host(const struct bl_nv12_rgb *picture);
 
-/* The kernel, every pointer in the device's memory, queued on the stream (a cudaStream_t) of the thread's device: 0 or
- * a cudaError_t. Only in builds with CUDA. */
-int bl_nv12_rgb_launch(const struct bl_nv12_rgb *picture, void *stream);
-
-/* Whether the thread's device can run it: 0 or a cudaError_t. */
-int bl_nv12_rgb_ready(void);
+/* The kernel, for all the GPUs that it was compiled for, as the driver loads it; and its name there. Its one argument
+ * is the picture, every pointer in the device's memory; threads are in blocks of this size, one for each pixel. Only in
+ * builds with CUDA. */
+extern const unsigned char bl_nv12_rgb_image[];
+#define BL_NV12_RGB_KERNEL "bl_nv12_rgb_kernel"
+#define BL_NV12_RGB_ACROSS 32 /* a warp makes a row */
+#define BL_NV12_RGB_DOWN 8
 
 #ifdef __cplusplus
 }

@@ -1,18 +1,16 @@
 /* See nvdec.h. A lane is a CUDA stream; FFmpeg is told of it, so that its copies from the decoder's pictures to
  * surfaces are queued there too, before what reads them. All lanes of a GPU are in its primary context, which FFmpeg
- * makes: it refuses one that was made with other flags than its own. */
+ * makes. The driver's own interface is used, not the runtime's: the runtime would come with every start of the tool,
+ * and with a driver of its own age. */
 #include "kind/video/nvdec.h"
 
-#include <cuda_runtime_api.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* Only the table of the driver's video library, which tells nobody what it cannot load. */
-#define FFNV_LOG_FUNC(context, ...) ((void)(context))
-#define FFNV_DEBUG_LOG_FUNC(context, ...) ((void)(context))
-#include <ffnvcodec/dynlink_loader.h>
+#include "kind/video/nvdec_driver.h"
 
 #include <libavutil/hwcontext.h>
 #include <libavutil/hwcontext_cuda.h>
@@ -26,22 +24,25 @@
 
 struct device {
     int number;
-    AVBufferRef *context; /* FFmpeg's, with the primary context of CUDA */
+    AVBufferRef *buffer; /* FFmpeg's, with the context */
+    CUcontext context;   /* the primary one */
+    CUmodule module;     /* nv12_rgb.cu's */
+    CUfunction kernel;
 };
 
 struct bl_gpu {
+    struct bl_driver driver;
     struct device device[BL_GPUS_MAX];
     int devices;
     atomic_int turn; /* of the next lane */
-    CuvidFunctions *video;
 };
 
 struct bl_lane {
     struct bl_gpu *gpu;
-    int number; /* of the GPU */
-    cudaStream_t stream;
-    cudaEvent_t mark[BL_GPU_MARKS];
-    AVBufferRef *context; /* FFmpeg's, with the stream */
+    const struct device *device;
+    CUstream stream;
+    CUevent mark[BL_GPU_MARKS];
+    AVBufferRef *buffer; /* FFmpeg's, with the stream */
 };
 
 /* What is known of a codec context beside FFmpeg; its opaque. */
@@ -50,51 +51,94 @@ struct surfaces {
     bool refused;                /* FFmpeg could make no decoder for it */
 };
 
-/* --- errors ----------------------------------------------------------------------------------------------------- */
+/* --- contexts --------------------------------------------------------------------------------------------------- */
 
-static int fault(int number, const char *what, cudaError_t error, struct bl_error *e)
+/* The driver's functions act on the thread's context, and a worker may have lanes on several GPUs: each call is put
+ * between these two. */
+static int enter(const struct bl_gpu *gpu, const struct device *device, struct bl_error *e)
 {
-    return bl_error_set(e, BL_EFAIL, "GPU %d cannot %s: %s (%s)", number, what, cudaGetErrorString(error),
-                        cudaGetErrorName(error));
+    return bl_driver_check(&gpu->driver, device->number, "be used", gpu->driver.cuda->cuCtxPushCurrent(device->context),
+                           e);
 }
 
-static int done(const struct bl_lane *lane, const char *what, cudaError_t error, struct bl_error *e)
+static void leave(const struct bl_gpu *gpu)
 {
-    return error == cudaSuccess ? BL_OK : fault(lane->number, what, error, e);
+    CUcontext context;
+    (void)gpu->driver.cuda->cuCtxPopCurrent(&context);
 }
 
-/* CUDA's functions act on the thread's GPU, and a worker may have lanes on several. */
-static cudaError_t enter(const struct bl_lane *lane)
+static int lane_enter(const struct bl_lane *lane, struct bl_error *e)
 {
-    return cudaSetDevice(lane->number);
+    return enter(lane->gpu, lane->device, e);
+}
+
+/* Ends what lane_enter began; result is that of the call between. */
+static int lane_leave(const struct bl_lane *lane, const char *what, CUresult result, struct bl_error *e)
+{
+    int code = bl_driver_check(&lane->gpu->driver, lane->device->number, what, result, e);
+    leave(lane->gpu);
+    return code;
+}
+
+static const CudaFunctions *cuda(const struct bl_lane *lane)
+{
+    return lane->gpu->driver.cuda;
+}
+
+static CUdeviceptr address(const void *memory)
+{
+    return (CUdeviceptr)(uintptr_t)memory;
 }
 
 /* --- the GPUs --------------------------------------------------------------------------------------------------- */
 
-static int no_driver(cudaError_t error, struct bl_error *e)
+/* A driver that is older than the compiler may not know what it made. */
+static int kernel_unusable(const struct bl_gpu *gpu, const struct device *device, CUresult result, struct bl_error *e)
 {
-    int driver = 0, built = CUDART_VERSION;
-    if (error == cudaErrorNoDevice)
-        return bl_error_set(e, BL_EFAIL, "there is no NVIDIA GPU here");
-    if (error == cudaErrorInsufficientDriver && cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0)
-        return bl_error_set(e, BL_EFAIL, "the NVIDIA driver is for CUDA %d.%d at most, and this bload needs %d.%d",
-                            driver / 1000, driver % 1000 / 10, built / 1000, built % 1000 / 10);
-    if (error == cudaErrorInsufficientDriver)
-        return bl_error_set(e, BL_EFAIL, "there is no NVIDIA driver here (libcuda.so.1)");
-    return bl_error_set(e, BL_EFAIL, "the GPUs cannot be used: %s", cudaGetErrorString(error));
+    int has = 0, built = BL_CUDA_VERSION;
+    struct bl_error why = {0};
+    (void)bl_driver_check(&gpu->driver, device->number, "run what this bload was built with", result, &why);
+    if (gpu->driver.version(&has) != CUDA_SUCCESS || has >= built)
+        return bl_error_set(e, BL_EFAIL, "%s", why.text);
+    return bl_error_set(e, BL_EFAIL, "%s: the NVIDIA driver is for CUDA %d.%d, and it was built with %d.%d", why.text,
+                        has / 1000, has % 1000 / 10, built / 1000, built % 1000 / 10);
 }
 
-static int device_open(struct device *device, int number, struct bl_error *e)
+static int kernel_load(const struct bl_gpu *gpu, struct device *device, struct bl_error *e)
+{
+    const CudaFunctions *f = gpu->driver.cuda;
+    int code = enter(gpu, device, e);
+    if (code)
+        return code;
+    CUresult result = f->cuModuleLoadData(&device->module, bl_nv12_rgb_image);
+    if (result == CUDA_SUCCESS)
+        result = f->cuModuleGetFunction(&device->kernel, device->module, BL_NV12_RGB_KERNEL);
+    if (result != CUDA_SUCCESS)
+        code = kernel_unusable(gpu, device, result, e);
+    leave(gpu);
+    return code;
+}
+
+static int device_open(const struct bl_gpu *gpu, struct device *device, int number, struct bl_error *e)
 {
     char name[16];
     device->number = number;
     snprintf(name, sizeof name, "%d", number);
-    if (av_hwdevice_ctx_create(&device->context, AV_HWDEVICE_TYPE_CUDA, name, NULL, AV_CUDA_USE_PRIMARY_CONTEXT) < 0)
+    if (av_hwdevice_ctx_create(&device->buffer, AV_HWDEVICE_TYPE_CUDA, name, NULL, AV_CUDA_USE_PRIMARY_CONTEXT) < 0)
         return bl_error_set(e, BL_EFAIL, "GPU %d cannot be used: FFmpeg makes no context on it", number);
-    cudaError_t error = cudaSetDevice(number);
-    if (error == cudaSuccess)
-        error = (cudaError_t)bl_nv12_rgb_ready();
-    return error == cudaSuccess ? BL_OK : fault(number, "run what this bload was built with", error, e);
+    const AVCUDADeviceContext *own = ((AVHWDeviceContext *)(void *)device->buffer->data)->hwctx;
+    device->context = own->cuda_ctx;
+    return kernel_load(gpu, device, e);
+}
+
+static void device_close(const struct bl_gpu *gpu, struct device *device)
+{
+    struct bl_error none = {0};
+    if (device->module && !enter(gpu, device, &none)) {
+        (void)gpu->driver.cuda->cuModuleUnload(device->module);
+        leave(gpu);
+    }
+    av_buffer_unref(&device->buffer);
 }
 
 static int devices_open(struct bl_gpu *gpu, const struct bl_gpu_list *list, int present, struct bl_error *e)
@@ -105,7 +149,7 @@ static int devices_open(struct bl_gpu *gpu, const struct bl_gpu_list *list, int 
         if (number >= present)
             return bl_error_set(e, BL_EUSAGE, "--gpu %d: the GPUs here are 0 to %d", number, present - 1);
         gpu->devices++;
-        code = device_open(&gpu->device[i], number, e);
+        code = device_open(gpu, &gpu->device[i], number, e);
     }
     return code;
 }
@@ -113,22 +157,19 @@ static int devices_open(struct bl_gpu *gpu, const struct bl_gpu_list *list, int 
 int bl_nvdec_open(struct bl_gpu **out, const char *which, struct bl_error *e)
 {
     struct bl_gpu_list list;
-    int present = 0, code = bl_gpu_list_parse(&list, which, e);
+    int present, code = bl_gpu_list_parse(&list, which, e);
     *out = NULL;
     if (code)
         return code;
-    cudaError_t error = cudaGetDeviceCount(&present);
-    if (error != cudaSuccess || present == 0)
-        return no_driver(error == cudaSuccess ? cudaErrorNoDevice : error, e);
     struct bl_gpu *gpu = calloc(1, sizeof *gpu);
     if (!gpu)
         return bl_error_memory(e);
-    if (cuvid_load_functions(&gpu->video, NULL) < 0 || !gpu->video->cuvidGetDecoderCaps)
-        code = bl_error_set(e, BL_EFAIL,
-                            "the driver's video library (libnvcuvid.so.1) is not here, or too old: containers have it "
-                            "with NVIDIA_DRIVER_CAPABILITIES=compute,video,utility");
-    if (!code)
-        code = devices_open(gpu, &list, present, e);
+    code = bl_driver_open(&gpu->driver, &present, e);
+    if (code) {
+        free(gpu);
+        return code;
+    }
+    code = devices_open(gpu, &list, present, e);
     if (code)
         bl_nvdec_close(gpu);
     else
@@ -141,14 +182,14 @@ void bl_nvdec_close(struct bl_gpu *gpu)
     if (!gpu)
         return;
     for (int i = 0; i < gpu->devices; i++)
-        av_buffer_unref(&gpu->device[i].context);
-    cuvid_free_functions(&gpu->video);
+        device_close(gpu, &gpu->device[i]);
+    bl_driver_close(&gpu->driver);
     free(gpu);
 }
 
 int bl_nvdec_version(void)
 {
-    return CUDART_VERSION;
+    return BL_CUDA_VERSION;
 }
 
 /* --- what they can decode --------------------------------------------------------------------------------------- */
@@ -180,13 +221,14 @@ static int device_can(const struct bl_gpu *gpu, const struct device *device, con
     CUVIDDECODECAPS caps = {
         .eCodecType = codec, .eChromaFormat = cudaVideoChromaFormat_420, .nBitDepthMinus8 = (unsigned)depth - 8};
     cudaVideoSurfaceFormat surface = depth > 8 ? cudaVideoSurfaceFormat_P016 : cudaVideoSurfaceFormat_NV12;
-    cudaError_t error = cudaSetDevice(device->number);
-    if (error != cudaSuccess)
-        return fault(device->number, "be used", error, e);
-    CUresult result = gpu->video->cuvidGetDecoderCaps(&caps);
-    if (result != CUDA_SUCCESS)
-        return bl_error_set(e, BL_EFAIL, "GPU %d does not say what it can decode (error %d)", device->number,
-                            (int)result);
+    int code = enter(gpu, device, e);
+    if (code)
+        return code;
+    code = bl_driver_check(&gpu->driver, device->number, "say what it can decode",
+                           gpu->driver.video->cuvidGetDecoderCaps(&caps), e);
+    leave(gpu);
+    if (code)
+        return code;
     unsigned width = (unsigned)s->width, height = (unsigned)s->height;
     return caps.bIsSupported && caps.nOutputFormatMask & 1u << surface && width >= caps.nMinWidth &&
            width <= caps.nMaxWidth && height >= caps.nMinHeight && height <= caps.nMaxHeight &&
@@ -209,48 +251,55 @@ static int can(struct bl_gpu *gpu, const struct bl_gpu_stream *stream, struct bl
 
 static void lane_close(struct bl_lane *lane)
 {
-    (void)enter(lane);
-    av_buffer_unref(&lane->context);
-    for (int i = 0; i < BL_GPU_MARKS; i++) {
-        if (lane->mark[i])
-            (void)cudaEventDestroy(lane->mark[i]);
+    struct bl_error none = {0};
+    av_buffer_unref(&lane->buffer);
+    if (!lane_enter(lane, &none)) {
+        for (int i = 0; i < BL_GPU_MARKS; i++) {
+            if (lane->mark[i])
+                (void)cuda(lane)->cuEventDestroy(lane->mark[i]);
+        }
+        if (lane->stream)
+            (void)cuda(lane)->cuStreamDestroy(lane->stream);
+        leave(lane->gpu);
     }
-    if (lane->stream)
-        (void)cudaStreamDestroy(lane->stream);
     free(lane);
 }
 
 /* FFmpeg's context of the GPU once more, with this lane's stream. */
-static int lane_context(struct bl_lane *lane, const struct device *device, struct bl_error *e)
+static int lane_buffer(struct bl_lane *lane, struct bl_error *e)
 {
-    lane->context = av_hwdevice_ctx_alloc(AV_HWDEVICE_TYPE_CUDA);
-    if (!lane->context)
+    lane->buffer = av_hwdevice_ctx_alloc(AV_HWDEVICE_TYPE_CUDA);
+    if (!lane->buffer)
         return bl_error_memory(e);
-    const AVCUDADeviceContext *primary = ((AVHWDeviceContext *)(void *)device->context->data)->hwctx;
-    AVCUDADeviceContext *own = ((AVHWDeviceContext *)(void *)lane->context->data)->hwctx;
-    own->cuda_ctx = primary->cuda_ctx;
+    AVCUDADeviceContext *own = ((AVHWDeviceContext *)(void *)lane->buffer->data)->hwctx;
+    own->cuda_ctx = lane->device->context;
     own->stream = lane->stream;
-    if (av_hwdevice_ctx_init(lane->context) < 0)
-        return bl_error_set(e, BL_EFAIL, "GPU %d cannot be used: FFmpeg makes no context on it", lane->number);
+    if (av_hwdevice_ctx_init(lane->buffer) < 0)
+        return bl_error_set(e, BL_EFAIL, "GPU %d cannot be used: FFmpeg makes no context on it", lane->device->number);
     return BL_OK;
+}
+
+static int lane_stream(struct bl_lane *lane, struct bl_error *e)
+{
+    int code = lane_enter(lane, e);
+    if (code)
+        return code;
+    CUresult result = cuda(lane)->cuStreamCreate(&lane->stream, CU_STREAM_NON_BLOCKING);
+    for (int i = 0; i < BL_GPU_MARKS && result == CUDA_SUCCESS; i++)
+        result = cuda(lane)->cuEventCreate(&lane->mark[i], CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING);
+    return lane_leave(lane, "begin", result, e);
 }
 
 static int lane_open(struct bl_gpu *gpu, struct bl_lane **out, struct bl_error *e)
 {
-    const struct device *device = &gpu->device[(unsigned)atomic_fetch_add(&gpu->turn, 1) % (unsigned)gpu->devices];
     struct bl_lane *lane = calloc(1, sizeof *lane);
     if (!lane)
         return bl_error_memory(e);
     lane->gpu = gpu;
-    lane->number = device->number;
-    cudaError_t error = enter(lane);
-    if (error == cudaSuccess)
-        error = cudaStreamCreateWithFlags(&lane->stream, cudaStreamNonBlocking);
-    for (int i = 0; i < BL_GPU_MARKS && error == cudaSuccess; i++)
-        error = cudaEventCreateWithFlags(&lane->mark[i], cudaEventBlockingSync | cudaEventDisableTiming);
-    int code = done(lane, "begin", error, e);
+    lane->device = &gpu->device[(unsigned)atomic_fetch_add(&gpu->turn, 1) % (unsigned)gpu->devices];
+    int code = lane_stream(lane, e);
     if (!code)
-        code = lane_context(lane, device, e);
+        code = lane_buffer(lane, e);
     if (code)
         lane_close(lane);
     else
@@ -260,72 +309,80 @@ static int lane_open(struct bl_gpu *gpu, struct bl_lane **out, struct bl_error *
 
 static int take(struct bl_lane *lane, enum bl_gpu_memory kind, size_t bytes, void **memory, struct bl_error *e)
 {
-    cudaError_t error = enter(lane);
-    if (error == cudaSuccess)
-        error = kind == BL_GPU_OWN ? cudaMalloc(memory, bytes) : cudaHostAlloc(memory, bytes, cudaHostAllocDefault);
-    if (error != cudaErrorMemoryAllocation)
-        return done(lane, "give memory", error, e);
-    (void)cudaGetLastError(); /* or the next launch would tell of it */
-    return kind == BL_GPU_OWN ? BL_GPU_FULL : fault(lane->number, "pin memory of this machine", error, e);
+    int code = lane_enter(lane, e);
+    if (code)
+        return code;
+    CUdeviceptr own = 0;
+    CUresult result =
+        kind == BL_GPU_OWN ? cuda(lane)->cuMemAlloc(&own, bytes) : lane->gpu->driver.host_alloc(memory, bytes, 0);
+    bool full = kind == BL_GPU_OWN && result == BL_DRIVER_OUT_OF_MEMORY;
+    if (kind == BL_GPU_OWN && result == CUDA_SUCCESS)
+        *memory = (void *)(uintptr_t)own;
+    code = lane_leave(lane, kind == BL_GPU_OWN ? "give memory" : "pin memory of this machine",
+                      full ? CUDA_SUCCESS : result, e);
+    return full ? BL_GPU_FULL : code;
 }
 
 static void drop(struct bl_lane *lane, enum bl_gpu_memory kind, void *memory)
 {
-    if (!memory)
+    struct bl_error none = {0};
+    if (!memory || lane_enter(lane, &none))
         return;
-    (void)enter(lane);
-    (void)(kind == BL_GPU_OWN ? cudaFree(memory) : cudaFreeHost(memory));
+    (void)(kind == BL_GPU_OWN ? cuda(lane)->cuMemFree(address(memory)) : lane->gpu->driver.host_free(memory));
+    leave(lane->gpu);
 }
 
-static int copy(struct bl_lane *lane, void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
-                struct bl_error *e)
-{
-    cudaError_t error = enter(lane);
-    if (error == cudaSuccess)
-        error = cudaMemcpyAsync(to, from, bytes, kind, lane->stream);
-    return done(lane, "copy", error, e);
-}
-
+/* From memory that is not pinned it returns when that has been read. */
 static int upload(struct bl_lane *lane, void *to, const void *from, size_t bytes, struct bl_error *e)
 {
-    return copy(lane, to, from, bytes, cudaMemcpyHostToDevice, e);
+    int code = lane_enter(lane, e);
+    return code ? code
+                : lane_leave(lane, "copy", cuda(lane)->cuMemcpyHtoDAsync(address(to), from, bytes, lane->stream), e);
 }
 
 static int download(struct bl_lane *lane, void *to, const void *from, size_t bytes, struct bl_error *e)
 {
-    return copy(lane, to, from, bytes, cudaMemcpyDeviceToHost, e);
+    int code = lane_enter(lane, e);
+    return code ? code
+                : lane_leave(lane, "copy", cuda(lane)->cuMemcpyDtoHAsync(to, address(from), bytes, lane->stream), e);
 }
 
 static int clear(struct bl_lane *lane, void *to, size_t bytes, struct bl_error *e)
 {
-    cudaError_t error = enter(lane);
-    if (error == cudaSuccess)
-        error = cudaMemsetAsync(to, 0, bytes, lane->stream);
-    return done(lane, "clear memory", error, e);
+    int code = lane_enter(lane, e);
+    return code ? code
+                : lane_leave(lane, "clear memory", cuda(lane)->cuMemsetD8Async(address(to), 0, bytes, lane->stream), e);
+}
+
+static unsigned parts(int32_t whole, unsigned part)
+{
+    return ((unsigned)whole + part - 1) / part;
 }
 
 static int draw(struct bl_lane *lane, const struct bl_nv12_rgb *picture, struct bl_error *e)
 {
-    cudaError_t error = enter(lane);
-    if (error == cudaSuccess)
-        error = (cudaError_t)bl_nv12_rgb_launch(picture, lane->stream);
-    return done(lane, "scale a frame", error, e);
+    struct bl_nv12_rgb argument = *picture;
+    void *arguments[] = {&argument};
+    int code = lane_enter(lane, e);
+    if (code)
+        return code;
+    CUresult result =
+        cuda(lane)->cuLaunchKernel(lane->device->kernel, parts(picture->across[0].count, BL_NV12_RGB_ACROSS),
+                                   parts(picture->down[0].count, BL_NV12_RGB_DOWN), 1, BL_NV12_RGB_ACROSS,
+                                   BL_NV12_RGB_DOWN, 1, 0, lane->stream, arguments, NULL);
+    return lane_leave(lane, "scale a frame", result, e);
 }
 
 static int mark(struct bl_lane *lane, int number, struct bl_error *e)
 {
-    cudaError_t error = enter(lane);
-    if (error == cudaSuccess)
-        error = cudaEventRecord(lane->mark[number], lane->stream);
-    return done(lane, "go on", error, e);
+    int code = lane_enter(lane, e);
+    return code ? code : lane_leave(lane, "go on", cuda(lane)->cuEventRecord(lane->mark[number], lane->stream), e);
 }
 
 static int await(struct bl_lane *lane, int number, struct bl_error *e)
 {
-    cudaError_t error = enter(lane);
-    if (error == cudaSuccess)
-        error = cudaEventSynchronize(lane->mark[number]);
-    return done(lane, "finish its work", error, e);
+    int code = lane_enter(lane, e);
+    return code ? code : lane_leave(lane, "finish its work", cuda(lane)->cuEventSynchronize(lane->mark[number]), e);
 }
 
 /* --- decoders --------------------------------------------------------------------------------------------------- */
@@ -347,7 +404,7 @@ static enum AVPixelFormat choose_surface(AVCodecContext *codec, const enum AVPix
 
 static void codec_close(struct bl_lane *lane, AVCodecContext **codec)
 {
-    (void)enter(lane);
+    (void)lane;
     if (*codec)
         av_freep(&(*codec)->opaque);
     avcodec_free_context(codec);
@@ -363,7 +420,7 @@ static int codec_open(struct bl_lane *lane, const AVCodecParameters *parameters,
     if (!codec)
         return bl_error_memory(e);
     codec->opaque = av_mallocz(sizeof(struct surfaces));
-    codec->hw_device_ctx = av_buffer_ref(lane->context);
+    codec->hw_device_ctx = av_buffer_ref(lane->buffer);
     codec->thread_count = 1;
     codec->extra_hw_frames = SURFACES;
     codec->max_pixels = BL_AREA_MAX / 2;
@@ -380,14 +437,22 @@ static int codec_open(struct bl_lane *lane, const AVCodecParameters *parameters,
     return code;
 }
 
+/* Whether what was queued so far went well. */
+static int lane_query(const struct bl_lane *lane, struct bl_error *e)
+{
+    int code = lane_enter(lane, e);
+    if (code)
+        return code;
+    CUresult result = cuda(lane)->cuStreamQuery(lane->stream);
+    return lane_leave(lane, "decode", result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : result, e);
+}
+
 static int blame(struct bl_lane *lane, const AVCodecContext *codec, struct bl_error *e)
 {
     const struct surfaces *surfaces = codec->opaque;
-    cudaError_t error = enter(lane);
-    if (error == cudaSuccess)
-        error = cudaStreamQuery(lane->stream);
-    if (error != cudaSuccess && error != cudaErrorNotReady)
-        return fault(lane->number, "decode", error, e);
+    int code = lane_query(lane, e);
+    if (code)
+        return code;
     if (!surfaces->refused)
         return BL_OK;
     int able = bl_backend_draws(surfaces->stream.format) ? can(lane->gpu, &surfaces->stream, e) : 0;

@@ -12,7 +12,7 @@ extern const struct bl_gpu_functions bl_nvdec_functions;
 int bl_nvdec_open(struct bl_gpu **gpu, const char *which, struct bl_error *e);
 void bl_nvdec_close(struct bl_gpu *gpu); /* NULL is fine; lanes are closed before */
 
-/* Of the CUDA runtime in this build: 13000 for 13.0; 0: it has none. */
+/* Of the CUDA that compiled the kernel: 13000 for 13.0; 0: this build has none. */
 int bl_nvdec_version(void);
 
 #endif
