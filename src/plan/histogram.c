@@ -5,14 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "plan/random.h"
 
-enum {
-    TABLE_MIN = 1 << 16, /* entries that a table over the leading bits may always have */
-    INSERTION_SORT = 48, /* keys under which counting digits does not pay */
-    DIGIT_BITS = 8,
-    DIGITS = 1 << DIGIT_BITS,
-};
+enum { TABLE_MIN = 1 << 16 }; /* entries that a table over the leading bits may always have */
 
 static int64_t longest_of(const struct bl_lengths *all)
 {
@@ -65,47 +61,6 @@ static int count_in_table(struct bl_histogram *h, const struct bl_lengths *all, 
     return rc;
 }
 
-static void sort_by_insertion(uint32_t *key, size_t n)
-{
-    for (size_t i = 1; i < n; i++) {
-        uint32_t x = key[i];
-        size_t j = i;
-        for (; j > 0 && key[j - 1] > x; j--)
-            key[j] = key[j - 1];
-        key[j] = x;
-    }
-}
-
-/* Radix sort in place, leading digit first ("American flag", McIlroy, Bostic, McIlroy 1993): a copy would cost as much
- * memory again. At most four levels deep. */
-static void sort_keys(uint32_t *key, size_t n, int shift)
-{
-    if (n <= INSERTION_SORT) {
-        sort_by_insertion(key, n);
-        return;
-    }
-    size_t next[DIGITS] = {0}, end[DIGITS];
-    for (size_t i = 0; i < n; i++)
-        next[key[i] >> shift & (DIGITS - 1)]++;
-    size_t sum = 0;
-    for (int d = 0; d < DIGITS; d++) {
-        size_t count = next[d];
-        next[d] = sum;
-        end[d] = sum += count;
-    }
-    for (int d = 0; d < DIGITS; d++) {
-        while (next[d] < end[d]) {
-            size_t here = next[d];
-            uint32_t x = key[here];
-            size_t home = next[x >> shift & (DIGITS - 1)]++;
-            key[here] = key[home];
-            key[home] = x;
-        }
-    }
-    for (int d = 0; d < DIGITS && shift > 0; d++)
-        sort_keys(key + (d ? end[d - 1] : 0), end[d] - (d ? end[d - 1] : 0), shift - DIGIT_BITS);
-}
-
 static int count_by_sorting(struct bl_histogram *h, const struct bl_lengths *lengths, struct bl_error *e)
 {
     uint32_t *key = malloc(lengths->count * sizeof *key);
@@ -115,7 +70,7 @@ static int count_by_sorting(struct bl_histogram *h, const struct bl_lengths *len
     for (size_t i = 0; i < lengths->count; i++)
         if (bl_lengths_has(lengths, i))
             key[n++] = (uint32_t)bl_lengths_units(lengths, i);
-    sort_keys(key, n, 32 - DIGIT_BITS);
+    bl_sort_u32(key, n);
     size_t distinct = 0;
     for (size_t i = 0; i < n; i++)
         distinct += i == 0 || key[i] != key[i - 1];

@@ -1,60 +1,20 @@
 /* Best fit decreasing, sequence by sequence: where nearly all lengths differ, patterns would take more memory than the
- * blocks themselves. Each sequence is one word, its length above its identity; in place of the length comes its block.
- */
+ * blocks themselves. Each sequence is one word, its length above its identity, and all bits of it inverted, so that the
+ * longest come first in ascending order; filling turns it over, and puts its block in place of the length. */
 #include <stdlib.h>
 
+#include "base/sort.h"
 #include "plan/draft.h"
 #include "plan/fill.h"
 #include "plan/random.h"
 #include "plan/residual.h"
-
-enum { INSERTION_SORT = 48, DIGIT_BITS = 8, DIGITS = 1 << DIGIT_BITS };
-
-static void sort_by_insertion(uint64_t *word, size_t n)
-{
-    for (size_t i = 1; i < n; i++) {
-        uint64_t x = word[i];
-        size_t j = i;
-        for (; j > 0 && word[j - 1] < x; j--)
-            word[j] = word[j - 1];
-        word[j] = x;
-    }
-}
-
-/* The longest first; radix sort in place, leading digit first, as in histogram.c. */
-static void sort_words(uint64_t *word, size_t n, int shift)
-{
-    if (n <= INSERTION_SORT) {
-        sort_by_insertion(word, n);
-        return;
-    }
-    size_t next[DIGITS] = {0}, end[DIGITS], sum = 0;
-    for (size_t i = 0; i < n; i++)
-        next[~word[i] >> shift & (DIGITS - 1)]++;
-    for (int d = 0; d < DIGITS; d++) {
-        size_t count = next[d];
-        next[d] = sum;
-        end[d] = sum += count;
-    }
-    for (int d = 0; d < DIGITS; d++) {
-        while (next[d] < end[d]) {
-            size_t here = next[d];
-            uint64_t x = word[here];
-            size_t home = next[~x >> shift & (DIGITS - 1)]++;
-            word[here] = word[home];
-            word[home] = x;
-        }
-    }
-    for (int d = 0; d < DIGITS && shift > 32; d++)
-        sort_words(word + (d ? end[d - 1] : 0), end[d] - (d ? end[d - 1] : 0), shift - DIGIT_BITS);
-}
 
 static size_t make_words(uint64_t *word, const struct bl_lengths *lengths)
 {
     size_t n = 0;
     for (size_t i = 0; i < lengths->count; i++)
         if (bl_lengths_has(lengths, i))
-            word[n++] = (uint64_t)bl_lengths_units(lengths, i) << 32 | (uint32_t)bl_lengths_id(lengths, i);
+            word[n++] = ~((uint64_t)bl_lengths_units(lengths, i) << 32 | (uint32_t)bl_lengths_id(lengths, i));
     return n;
 }
 
@@ -75,11 +35,11 @@ static void shuffle_equals(uint64_t *word, size_t n, uint64_t seed)
 static int fill(uint64_t *word, size_t n, const struct bl_fill_limits *limits, size_t *blocks, struct bl_error *e)
 {
     struct bl_residuals open = {0};
-    uint32_t shortest = n ? (uint32_t)(word[n - 1] >> 32) : 0;
+    uint32_t shortest = n ? (uint32_t)(~word[n - 1] >> 32) : 0;
     int rc = 0;
     *blocks = 0;
     for (size_t i = 0; rc == 0 && i < n; i++) {
-        uint32_t length = (uint32_t)(word[i] >> 32);
+        uint32_t length = (uint32_t)(~word[i] >> 32);
         struct bl_residual_place place;
         struct bl_group *found = bl_residuals_find(&open, length, &place), block;
         if (found) {
@@ -90,7 +50,7 @@ static int fill(uint64_t *word, size_t n, const struct bl_fill_limits *limits, s
         }
         block.room -= length;
         block.places--;
-        word[i] = (uint64_t)block.node << 32 | (uint32_t)word[i];
+        word[i] = (uint64_t)block.node << 32 | (uint32_t)~word[i];
         if (block.places > 0 && block.room >= shortest)
             rc = bl_residuals_insert(&open, block, e);
     }
@@ -129,7 +89,7 @@ int bl_draft_single(struct bl_draft *d, const struct bl_lengths *lengths, const 
     int rc = word ? 0 : bl_error_memory(e);
     if (rc == 0) {
         n = make_words(word, lengths);
-        sort_words(word, n, 64 - DIGIT_BITS);
+        bl_sort_u64(word, n, 32);
         shuffle_equals(word, n, seed);
         rc = fill(word, n, limits, &blocks, e);
     }

@@ -13,6 +13,7 @@
 #include <xxhash.h>
 
 #include "base/io.h"
+#include "base/sort.h"
 #include "base/text.h"
 #include "store/groups.h"
 
@@ -337,45 +338,6 @@ static int read_file(struct loading *l, const char *path, struct bl_error *e)
     return code;
 }
 
-/* Which byte of the hash a value is sorted by. */
-static unsigned digit(uint64_t hash, int shift)
-{
-    return (unsigned)(hash >> shift) & 255;
-}
-
-/* In-place radix sort, most significant byte first ("American flag": McIlroy, Bostic, McIlroy 1993): hashes are
- * uniform, so two or three levels leave runs short enough for insertion. */
-static void sort_hashes(uint64_t *hash, size_t count, int shift)
-{
-    if (count < 48 || shift < 0) {
-        for (size_t i = 1; i < count; i++) {
-            uint64_t value = hash[i];
-            size_t at = i;
-            for (; at && hash[at - 1] > value; at--)
-                hash[at] = hash[at - 1];
-            hash[at] = value;
-        }
-        return;
-    }
-    size_t start[257] = {0}, next[256];
-    for (size_t i = 0; i < count; i++)
-        start[digit(hash[i], shift) + 1]++;
-    for (int d = 0; d < 256; d++) {
-        start[d + 1] += start[d];
-        next[d] = start[d];
-    }
-    for (unsigned d = 0; d < 256; d++) {
-        while (next[d] < start[d + 1]) {
-            uint64_t value = hash[next[d]];
-            unsigned home = digit(value, shift);
-            hash[next[d]] = hash[next[home]];
-            hash[next[home]++] = value;
-        }
-    }
-    for (int d = 0; d < 256; d++)
-        sort_hashes(hash + start[d], start[d + 1] - start[d], shift - 8);
-}
-
 /* Names the rows whose ids have this hash, if they are the same indeed. */
 static int name_duplicate(const struct bl_sequences *t, uint64_t hash, struct bl_error *e)
 {
@@ -405,7 +367,7 @@ static int name_duplicate(const struct bl_sequences *t, uint64_t hash, struct bl
 
 static int check_duplicates(struct loading *l, struct bl_error *e)
 {
-    sort_hashes(l->hash, l->table->count, 56);
+    bl_sort_u64(l->hash, l->table->count, 0);
     for (size_t i = 1; i < l->table->count; i++) {
         if (l->hash[i] != l->hash[i - 1])
             continue;

@@ -1,0 +1,27 @@
+#include "base/sort.h"
+
+enum {
+    INSERTION_SORT = 48, /* keys up to which counting digits does not pay */
+    DIGIT_BITS = 8,
+    DIGITS = 1 << DIGIT_BITS,
+};
+
+#define KEY uint32_t
+#define NAMED(f) f##_u32
+#include "base/sort_body.h"
+#undef KEY
+#undef NAMED
+
+#define KEY uint64_t
+#define NAMED(f) f##_u64
+#include "base/sort_body.h"
+
+void bl_sort_u32(uint32_t *key, size_t n)
+{
+    sort_by_digits_u32(key, n, 32 - DIGIT_BITS, 0);
+}
+
+void bl_sort_u64(uint64_t *key, size_t n, int lowest)
+{
+    sort_by_digits_u64(key, n, 64 - DIGIT_BITS, lowest);
+}

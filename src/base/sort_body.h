@@ -1,0 +1,41 @@
+/* The sort of base/sort.h for one type of keys: sort.c includes it once for each, with KEY the type and NAMED(f) the
+ * function's name for it. */
+
+static void NAMED(sort_by_insertion)(KEY *key, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        KEY x = key[i];
+        size_t j = i;
+        for (; j > 0 && key[j - 1] > x; j--)
+            key[j] = key[j - 1];
+        key[j] = x;
+    }
+}
+
+/* By the digits from that at `shift` down to that at `lowest`, one level deeper for each. */
+static void NAMED(sort_by_digits)(KEY *key, size_t n, int shift, int lowest)
+{
+    if (n <= INSERTION_SORT) {
+        NAMED(sort_by_insertion)(key, n);
+        return;
+    }
+    size_t next[DIGITS] = {0}, end[DIGITS], sum = 0;
+    for (size_t i = 0; i < n; i++)
+        next[key[i] >> shift & (DIGITS - 1)]++;
+    for (int d = 0; d < DIGITS; d++) {
+        size_t count = next[d];
+        next[d] = sum;
+        end[d] = sum += count;
+    }
+    for (int d = 0; d < DIGITS; d++) {
+        while (next[d] < end[d]) {
+            size_t here = next[d];
+            KEY x = key[here];
+            size_t home = next[x >> shift & (DIGITS - 1)]++;
+            key[here] = key[home];
+            key[home] = x;
+        }
+    }
+    for (int d = 0; d < DIGITS && shift > lowest; d++)
+        NAMED(sort_by_digits)(key + (d ? end[d - 1] : 0), end[d] - (d ? end[d - 1] : 0), shift - DIGIT_BITS, lowest);
+}
