@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "store/paths.h"
 
 #define TOLD_MAX 10 /* faults, of empty rows or of one file, that are told one by one */
 

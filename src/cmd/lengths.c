@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "kind/kind.h"
+#include "store/rows.h"
 
 const struct bl_option bl_length_source_options[] = {
     {.name = "lengths",

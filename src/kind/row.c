@@ -10,6 +10,15 @@ const char *bl_row_status_name(enum bl_row_status status)
     return name[status];
 }
 
+int bl_row_status_of(const char *name)
+{
+    for (int s = BL_ROW_OK; s <= BL_ROW_FAILED; s++) {
+        if (strcmp(name, bl_row_status_name((enum bl_row_status)s)) == 0)
+            return s;
+    }
+    return -1;
+}
+
 bool bl_row_is_empty(const struct bl_row *row)
 {
     return row->status == BL_ROW_SKIPPED && strcmp(row->reason, BL_REASON_EMPTY) == 0;

@@ -45,6 +45,9 @@ struct bl_row {
 
 const char *bl_row_status_name(enum bl_row_status status);
 
+/* The status of that name, or -1. */
+int bl_row_status_of(const char *name);
+
 /* A row that is skipped without fault. */
 bool bl_row_is_empty(const struct bl_row *row);
 

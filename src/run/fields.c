@@ -6,6 +6,7 @@
 
 #include "run/pipeline.h"
 #include "scan/sources.h"
+#include "store/rows.h"
 
 struct job {
     size_t row;

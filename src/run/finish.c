@@ -11,6 +11,7 @@
 #include "run/outcome.h"
 #include "store/index.h"
 #include "store/manifest.h"
+#include "store/rows.h"
 #include "store/shards.h"
 
 #define SEQUENCES_FILE "sequences.tsv"
@@ -83,7 +84,7 @@ static void count(const struct bl_finish *f, struct bl_finished *result, const s
 static int write_header(const struct bl_sequences *table, struct bl_buffer *line, struct bl_output *out,
                         struct bl_error *e)
 {
-    bl_buffer_printf(line, BL_SEQUENCES_COLUMNS "%s\n", table->file[0].further);
+    bl_buffer_printf(line, BL_SEQUENCES_COLUMNS "%s\n", table->file[0].columns.further);
     int code = bl_buffer_check(line, e);
     return code ? code : bl_output_write(out, line->data, line->size, e);
 }

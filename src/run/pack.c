@@ -7,6 +7,7 @@
 #include "run/scatter.h"
 #include "scan/sources.h"
 #include "store/block.h"
+#include "store/rows.h"
 #include "store/seekable.h"
 #include "store/shard.h"
 

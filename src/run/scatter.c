@@ -6,6 +6,7 @@
 
 #include "base/io.h"
 #include "scan/sources.h"
+#include "store/rows.h"
 #include "store/shard.h"
 
 #define BUCKETS_MAX 200 /* files that are open at once */

@@ -8,7 +8,7 @@
 #include "base/records.h"
 #include "base/text.h"
 #include "kind/field.h"
-#include "store/sequences.h"
+#include "store/columns.h"
 
 struct row {
     size_t offset; /* in text */

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/text.h"
+#include "store/rows.h"
 
 static int refuse(const char *path, const char *what, struct bl_error *e)
 {

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "scan/forms.h"
 #include "scan/part.h"
-#include "store/sequences.h"
+#include "store/columns.h"
 
 #define MEMORY ((int64_t)128 << 20) /* for all buffers */
 #define CHUNK_MIN ((int64_t)16 << 10)

@@ -9,7 +9,7 @@
 #include "scan/forms.h"
 #include "scan/spill.h"
 #include "scan/stretches.h"
-#include "store/sequences.h"
+#include "store/rows.h"
 
 /* Stretches per worker under way: small files are done in half a millisecond, so a few keep everybody busy. */
 #define SLOTS_PER_WORKER 16

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "store/rows.h"
 #include "store/sequences.h"
 
 struct joining {
@@ -29,12 +30,12 @@ static const char *next_value(const char **at, size_t *size)
 /* Whether the table has the column, further ones being all that attributes can be called like. */
 static bool has_column(const struct joining *j, int c)
 {
-    return bl_sequences_column(j->table.file[0].further, bl_attributes_name(j->attributes, c)) > 0;
+    return bl_sequences_column(j->table.file[0].columns.further, bl_attributes_name(j->attributes, c)) > 0;
 }
 
 static int write_header(struct joining *j, struct bl_error *e)
 {
-    bl_buffer_printf(&j->line, BL_SEQUENCES_COLUMNS "%s", j->table.file[0].further);
+    bl_buffer_printf(&j->line, BL_SEQUENCES_COLUMNS "%s", j->table.file[0].columns.further);
     for (int c = 0; c < bl_attributes_count(j->attributes); c++) {
         if (!has_column(j, c))
             bl_buffer_printf(&j->line, "\t%s", bl_attributes_name(j->attributes, c));

@@ -11,6 +11,7 @@
 #include "store/index.h"
 #include "store/jpeg.h"
 #include "store/manifest.h"
+#include "store/rows.h"
 #include "store/sequences.h"
 #include "store/shardfile.h"
 

@@ -6,6 +6,7 @@
 #include "kind/kind.h"
 #include "store/dataset.h"
 #include "store/json.h"
+#include "store/rows.h"
 #include "store/shards.h"
 
 void bl_info_free(struct bl_info *info)

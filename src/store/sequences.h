@@ -1,7 +1,7 @@
 /* sequences.tsv: one row for every input found.
  *
  * Reading keeps 16 bytes per row in memory, the length and the row's place in the file; texts stay on disk and are read
- * back row by row, by any thread. Several tables can be read as one: rows count on. */
+ * back row by row (store/rows.h), by any thread. Several tables can be read as one: rows count on. */
 #ifndef BL_SEQUENCES_H
 #define BL_SEQUENCES_H
 
@@ -11,35 +11,13 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "kind/row.h"
-
-#define BL_SEQUENCES_COLUMNS "id\tlength\tkind\tpath\tbytes\tstatus\treason\tsampling\tstream"
-#define BL_SEQUENCES_HEADER BL_SEQUENCES_COLUMNS "\n"
-
-enum bl_column {
-    BL_COLUMN_ID,
-    BL_COLUMN_LENGTH,
-    BL_COLUMN_KIND,
-    BL_COLUMN_PATH,
-    BL_COLUMN_BYTES,
-    BL_COLUMN_STATUS,
-    BL_COLUMN_REASON,
-    BL_COLUMN_SAMPLING,
-    BL_COLUMN_STREAM,
-    BL_COLUMNS, /* so many every table of ours has; those behind are further ones, that mean something to some kinds */
-    BL_COLUMN_START = BL_COLUMNS,
-    BL_COLUMN_DURATION,
-    BL_COLUMN_CHANNEL,
-    BL_COLUMNS_ALL
-};
+#include "store/columns.h"
 
 struct bl_sequences_file {
     char *path;
-    int fd;                     /* -1 for stdin, whose rows cannot be read again */
-    size_t first;               /* row of the merged table that is this file's first */
-    int column[BL_COLUMNS_ALL]; /* place of each known column, -1 where the file has none */
-    int columns;                /* how many the file has */
-    char *further;              /* names of the columns that are not known, a tab before each */
+    int fd;       /* -1 for stdin, whose rows cannot be read again */
+    size_t first; /* row of the merged table that is this file's first */
+    struct bl_columns columns;
 };
 
 struct bl_sequences {
@@ -70,37 +48,6 @@ void bl_sequences_close(struct bl_sequences *sequences);
 /* A look at a table without reading all of it: its header line, and the kind of its first ok row, escaped as it stands
  * there: "" when it has no such row, or no such column. */
 int bl_sequences_peek(const char *path, struct bl_buffer *header, struct bl_buffer *kind, struct bl_error *e);
-
-/* Whether a column of that name means something to the tool. */
-bool bl_sequences_knows(const char *name);
-
-/* The place of a column in a header line, or -1. */
-int bl_sequences_column(const char *header, const char *name);
-
-/* A row read back, with the memory that its texts live in; start from {0}, reuse for rows of the same table, free with
- * bl_row_text_free. */
-struct bl_row_text {
-    struct bl_row row;
-    struct bl_buffer line, further;
-    char *field[256];
-    struct bl_buffer ahead; /* of the file: what was read at once, from the byte ahead_at on */
-    int64_t ahead_at, next; /* next: where the line behind the row begins */
-    size_t most;            /* bytes of the read before */
-    int fd;
-};
-
-/* Reads row i; columns that are not known come as row.further. A column that the table does not have: kind "", path "",
- * bytes -1, status ok, sampling "", stream -1. */
-int bl_sequences_row(const struct bl_sequences *sequences, size_t i, struct bl_row_text *text, struct bl_error *e);
-void bl_row_text_free(struct bl_row_text *text);
-
-/* The paths of all ok rows, each once, in the order of the rows, told to visit; a code other than BL_OK stops. */
-int bl_sequences_paths(const struct bl_sequences *sequences,
-                       int (*visit)(void *context, const char *path, struct bl_error *e), void *context,
-                       struct bl_error *e);
-
-/* One line of a table, with its newline. */
-void bl_sequences_format(const struct bl_row *row, struct bl_buffer *out);
 
 /* Rows that are of no use and should be: skipped and failed ones, but not the empty ones. */
 int64_t bl_sequences_useless(const struct bl_sequences *sequences);

@@ -1,3 +1,4 @@
+#include "store/rows.h"
 #include "store/values.h"
 
 #include <errno.h>
@@ -81,15 +82,13 @@ static int64_t bits_of(double real)
 
 /* --- columns ---------------------------------------------------------------------------------------------------- */
 
-#define COLUMNS_MAX ((int)(sizeof((struct bl_row_text *)0)->field / sizeof(char *)))
-
 /* Rows read back one after the other, and where the columns that are wanted stand in them. */
 struct walk {
     const struct bl_sequences *table;
     const char *columns; /* of the present file */
-    int place[COLUMNS_MAX], places;
+    int place[BL_COLUMNS_MAX], places;
     struct bl_row_text text;
-    const char *value[COLUMNS_MAX]; /* of the further columns, up to the next tab */
+    const char *value[BL_COLUMNS_MAX]; /* of the further columns, up to the next tab */
     struct bl_buffer one;
 };
 

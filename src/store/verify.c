@@ -13,6 +13,7 @@
 
 #include "base/buffer.h"
 #include "store/dataset.h"
+#include "store/rows.h"
 
 /* Where faults go. */
 struct report {

@@ -1,5 +1,6 @@
 /* Tables of sequences: whatever is read can be read back row by row. */
 #include "fuzz.h"
+#include "store/rows.h"
 #include "store/sequences.h"
 
 static void read_back(const struct bl_sequences *t)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "store/rows.h"
 #include "unit.h"
 
 static void write_file(const char *path, const char *text)

@@ -1,0 +1,96 @@
+#include "store/columns.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const column_name[BL_COLUMNS_ALL] = {"id",     "length",   "kind",   "path",  "bytes",    "status",
+                                                        "reason", "sampling", "stream", "start", "duration", "channel"};
+
+int bl_columns_split(char *line, char **field)
+{
+    int count = 0;
+    for (char *at = line; at; count++) {
+        char *tab = strchr(at, '\t');
+        if (count < BL_COLUMNS_MAX)
+            field[count] = at;
+        if (tab)
+            *tab++ = '\0';
+        at = tab;
+    }
+    return count;
+}
+
+/* Whether the column at place f is one of those that every table has. */
+static bool is_known(const struct bl_columns *columns, int f)
+{
+    for (int c = 0; c < BL_COLUMNS; c++) {
+        if (columns->place[c] == f)
+            return true;
+    }
+    return false;
+}
+
+int bl_columns_further(const struct bl_columns *columns, char *const *field, struct bl_buffer *out, struct bl_error *e)
+{
+    bl_buffer_clear(out);
+    for (int f = 0; f < columns->count; f++) {
+        if (!is_known(columns, f)) {
+            bl_buffer_byte(out, '\t');
+            bl_buffer_text(out, field[f]);
+        }
+    }
+    return bl_buffer_check(out, e);
+}
+
+int bl_columns_read(struct bl_columns *columns, char *header, const char *path, struct bl_error *e)
+{
+    char *field[BL_COLUMNS_MAX];
+    struct bl_buffer further = {0};
+    columns->count = bl_columns_split(header, field);
+    if (columns->count > BL_COLUMNS_MAX)
+        return bl_error_set(e, BL_EFAIL, "%s:1: more than %d columns", path, BL_COLUMNS_MAX);
+    for (int c = 0; c < BL_COLUMNS_ALL; c++) {
+        columns->place[c] = -1;
+        for (int f = 0; f < columns->count; f++) {
+            if (strcmp(field[f], column_name[c]) == 0)
+                columns->place[c] = f;
+        }
+    }
+    for (int c = BL_COLUMN_ID; c <= BL_COLUMN_LENGTH; c++) {
+        if (columns->place[c] < 0)
+            return bl_error_set(
+                e, BL_EFAIL,
+                "%s:1: no column \"%s\" in the header line: not a table of sequences (a plain list of lengths "
+                "is read by --lengths)",
+                path, column_name[c]);
+    }
+    int code = bl_columns_further(columns, field, &further, e);
+    columns->further = further.data ? further.data : strdup("");
+    return code ? code : columns->further ? BL_OK : bl_error_memory(e);
+}
+
+const char *bl_columns_name(enum bl_column column)
+{
+    return column_name[column];
+}
+
+bool bl_sequences_knows(const char *name)
+{
+    bool known = false;
+    for (int c = 0; c < BL_COLUMNS_ALL; c++)
+        known |= strcmp(column_name[c], name) == 0;
+    return known;
+}
+
+int bl_sequences_column(const char *header, const char *name)
+{
+    size_t wanted = strlen(name);
+    for (int column = 0;; column++) {
+        size_t size = strcspn(header, "\t");
+        if (size == wanted && memcmp(header, name, size) == 0)
+            return column;
+        if (!header[size])
+            return -1;
+        header += size + 1;
+    }
+}

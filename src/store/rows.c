@@ -1,0 +1,166 @@
+#include "store/rows.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/text.h"
+
+/* Bytes that are read for a row, and at most for one that follows the row before. */
+#define ROW_READ 512
+#define ROWS_READ ((size_t)64 << 10)
+
+/* Reads on behind what text has of the file. */
+static int read_ahead(const struct bl_sequences_file *file, struct bl_row_text *text, struct bl_error *e)
+{
+    struct bl_buffer *ahead = &text->ahead;
+    ssize_t n;
+    if (!bl_buffer_reserve(ahead, text->most))
+        return bl_error_memory(e);
+    do
+        n = pread(file->fd, ahead->data + ahead->size, text->most, text->ahead_at + (int64_t)ahead->size);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot read %s", file->path);
+    if (n == 0)
+        return bl_error_set(e, BL_EFAIL, "%s changed while it was in use", file->path);
+    ahead->size += (size_t)n;
+    return BL_OK;
+}
+
+/* Reads the line at offset, without its newline, into text->line. Who asks for row after row gets them from ever larger
+ * reads: a call for each would cost as much as all else that is done with it. */
+static int read_line(const struct bl_sequences_file *file, int64_t offset, struct bl_row_text *text, struct bl_error *e)
+{
+    struct bl_buffer *ahead = &text->ahead;
+    const char *newline;
+    if (text->next != offset || text->fd != file->fd) {
+        ahead->size = text->most = 0;
+        text->ahead_at = text->next = offset;
+        text->fd = file->fd;
+    }
+    size_t at = (size_t)(offset - text->ahead_at);
+    while (!(newline = at < ahead->size ? memchr(ahead->data + at, '\n', ahead->size - at) : NULL)) {
+        if (ahead->size - at > BL_LINE_MAX)
+            return bl_error_set(e, BL_EFAIL, "%s changed while it was in use", file->path);
+        if (at)
+            memmove(ahead->data, ahead->data + at, ahead->size - at);
+        ahead->size -= at;
+        at = 0;
+        text->ahead_at = offset;
+        text->most = !text->most ? ROW_READ : text->most < ROWS_READ ? 2 * text->most : ROWS_READ;
+        int code = read_ahead(file, text, e);
+        if (code)
+            return code;
+    }
+    size_t size = (size_t)(newline - ahead->data) - at;
+    text->next = offset + (int64_t)size + 1;
+    bl_buffer_clear(&text->line);
+    bl_buffer_append(&text->line, ahead->data + at, size);
+    return bl_buffer_check(&text->line, e);
+}
+
+static const struct bl_sequences_file *file_of(const struct bl_sequences *t, size_t row)
+{
+    int f = t->files - 1;
+    while (f > 0 && t->file[f].first > row)
+        f--;
+    return &t->file[f];
+}
+
+/* The unescaped value of a column, or what stands for a column that is not there. */
+static const char *value(const struct bl_columns *columns, struct bl_row_text *text, enum bl_column column,
+                         const char *missing)
+{
+    int at = columns->place[column];
+    if (at < 0)
+        return missing;
+    char *field = text->field[at];
+    int64_t size = bl_text_unescape(field, strlen(field));
+    if (size < 0)
+        return NULL;
+    field[size] = '\0';
+    return field;
+}
+
+int bl_sequences_row(const struct bl_sequences *t, size_t i, struct bl_row_text *text, struct bl_error *e)
+{
+    const struct bl_sequences_file *file = file_of(t, i);
+    const struct bl_columns *columns = &file->columns;
+    if (!t->offset || file->fd < 0)
+        return bl_error_set(e, BL_EFAIL, "row %zu cannot be read back from %s", i, file->path);
+    int code = read_line(file, t->offset[i], text, e);
+    if (code)
+        return code;
+    if (bl_columns_split(text->line.data, text->field) != columns->count)
+        return bl_error_set(e, BL_EFAIL, "%s changed while it was in use", file->path);
+    /* Before they are unescaped: */
+    code = *columns->further ? bl_columns_further(columns, text->field, &text->further, e) : BL_OK;
+    if (code)
+        return code;
+    const char *v[BL_COLUMNS_ALL];
+    static const char *const missing[BL_COLUMNS_ALL] = {"", "0", "", "", "-1", "ok", "", "", "-1", "", "", ""};
+    for (int c = 0; c < BL_COLUMNS_ALL; c++) {
+        v[c] = value(columns, text, (enum bl_column)c, missing[c]);
+        if (!v[c])
+            return bl_error_set(e, BL_EFAIL, "%s: row %zu: a backslash in \"%s\" that begins no \\t \\n \\r \\\\ \\xHH",
+                                file->path, i, bl_columns_name((enum bl_column)c));
+    }
+    struct bl_row *row = &text->row;
+    *row = (struct bl_row){.id = v[BL_COLUMN_ID],
+                           .kind = v[BL_COLUMN_KIND],
+                           .path = v[BL_COLUMN_PATH],
+                           .reason = v[BL_COLUMN_REASON],
+                           .sampling = v[BL_COLUMN_SAMPLING],
+                           .start = v[BL_COLUMN_START],
+                           .duration = v[BL_COLUMN_DURATION],
+                           .channel = v[BL_COLUMN_CHANNEL],
+                           .further = *columns->further ? text->further.data : NULL,
+                           .columns = columns->further};
+    int status = bl_row_status_of(v[BL_COLUMN_STATUS]);
+    int64_t stream;
+    const char *bytes = *v[BL_COLUMN_BYTES] ? v[BL_COLUMN_BYTES] : "-1";
+    const char *stream_text = *v[BL_COLUMN_STREAM] ? v[BL_COLUMN_STREAM] : "-1";
+    if (status < 0 || !bl_text_to_int(v[BL_COLUMN_LENGTH], strlen(v[BL_COLUMN_LENGTH]), 0, INT64_MAX, &row->length) ||
+        !bl_text_to_int(bytes, strlen(bytes), -1, INT64_MAX, &row->bytes) ||
+        !bl_text_to_int(stream_text, strlen(stream_text), -1, INT32_MAX, &stream))
+        return bl_error_set(e, BL_EFAIL, "%s: row %zu (%s): a number in length, bytes or stream that is none",
+                            file->path, i, row->id);
+    row->status = (enum bl_row_status)status;
+    row->stream = (int)stream;
+    row->offset = bl_row_offset(row);
+    return BL_OK;
+}
+
+void bl_row_text_free(struct bl_row_text *text)
+{
+    bl_buffer_free(&text->line);
+    bl_buffer_free(&text->further);
+    bl_buffer_free(&text->ahead);
+}
+
+static void append_field(struct bl_buffer *out, const char *text)
+{
+    bl_text_escape(out, text, strlen(text));
+    bl_buffer_byte(out, '\t');
+}
+
+void bl_sequences_format(const struct bl_row *row, struct bl_buffer *out)
+{
+    append_field(out, row->id);
+    bl_buffer_int(out, row->length);
+    bl_buffer_byte(out, '\t');
+    append_field(out, row->kind);
+    append_field(out, row->path);
+    bl_buffer_int(out, row->bytes);
+    bl_buffer_byte(out, '\t');
+    append_field(out, bl_row_status_name(row->status));
+    append_field(out, row->reason);
+    append_field(out, row->sampling);
+    if (row->stream >= 0)
+        bl_buffer_int(out, row->stream);
+    if (row->further)
+        bl_buffer_text(out, row->further);
+    bl_buffer_byte(out, '\n');
+}

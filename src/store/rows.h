@@ -1,0 +1,34 @@
+/* Rows of a table: read back from its file, and written. */
+#ifndef BL_STORE_ROWS_H
+#define BL_STORE_ROWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "kind/row.h"
+#include "store/columns.h"
+#include "store/sequences.h"
+
+/* A row read back, with the memory that its texts live in; start from {0}, reuse for rows of the same table, free with
+ * bl_row_text_free. */
+struct bl_row_text {
+    struct bl_row row;
+    struct bl_buffer line, further;
+    char *field[BL_COLUMNS_MAX];
+    struct bl_buffer ahead; /* of the file: what was read at once, from the byte ahead_at on */
+    int64_t ahead_at, next; /* next: where the line behind the row begins */
+    size_t most;            /* bytes of the read before */
+    int fd;
+};
+
+/* Reads row i; columns that are not known come as row.further. A column that the table does not have: kind "", path "",
+ * bytes -1, status ok, sampling "", stream -1. */
+int bl_sequences_row(const struct bl_sequences *sequences, size_t i, struct bl_row_text *text, struct bl_error *e);
+void bl_row_text_free(struct bl_row_text *text);
+
+/* One line of a table, with its newline. */
+void bl_sequences_format(const struct bl_row *row, struct bl_buffer *out);
+
+#endif
