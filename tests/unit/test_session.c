@@ -387,6 +387,7 @@ START_TEST(real_files_show_nothing_of_one_another)
     struct bl_sessions s;
     struct dirent **names;
     int count = *media ? scandir(media, &names, NULL, alphasort) : -1;
+    bool brief = unit_times(8) < 8;
     if (count < 0) {
         unit_skip("no shared media");
         return;
@@ -395,9 +396,9 @@ START_TEST(real_files_show_nothing_of_one_another)
     for (int i = 0; i < count; i++) {
         char path[2 * PATH_MAX];
         snprintf(path, sizeof path, "%s/%s", media, names[i]->d_name);
-        if (strchr(names[i]->d_name, '.') && *names[i]->d_name != '.' && unit_times(8) == 8) {
-            compare(&s, path, 40);
-            compare(&s, path, 100);
+        if (strchr(names[i]->d_name, '.') && *names[i]->d_name != '.' && (i % 8 == 0 || !brief)) {
+            compare(&s, path, brief ? 4 : 40);
+            compare(&s, path, brief ? 8 : 100);
         }
         free(names[i]);
     }
