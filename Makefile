@@ -196,6 +196,23 @@ $(OUT)/tests/probe.o: tests/gpu/probe.c $(OUT)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+# A driver without a GPU, for the tests of what is above it: tests/gpu/fake.h.
+FAKES := $(if $(filter 1,$(CUDA)),$(OUT)/fake/libcuda.so.1 $(OUT)/fake/libnvcuvid.so.1)
+FAKE_CUDA := $(patsubst tests/gpu/%.c,$(OUT)/fake/%.o,$(filter-out %/fake_cuvid.c %/fake_picture.c,$(wildcard tests/gpu/fake_*.c)))
+FAKE_CUVID := $(OUT)/fake/fake_cuvid.o $(OUT)/fake/fake_picture.o
+
+$(OUT)/fake/%.o: tests/gpu/%.c $(OUT)/flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -fvisibility=default -MMD -MP -c -o $@ $<
+
+$(OUT)/fake/libcuda.so.1: $(FAKE_CUDA) $(OUT)/kind/video/nv12_rgb_host.o
+$(OUT)/fake/libnvcuvid.so.1: $(FAKE_CUVID) $(OUT)/fake/libcuda.so.1
+# They stay, and with them what they count, when they are closed.
+$(OUT)/fake/%.so.1:
+	$(call say,LINK)
+	$(Q)$(CC) -shared $(ALL_LDFLAGS) -Wl,-soname,$(@F) -Wl,-z,nodelete -Wl,-z,now -o $@ $^ -lm
+
 $(PROBES:%=%.o): $(OUT)/tests/%.o: tests/readers/%.c $(OUT)/flags
 	$(call say,CC)
 	@mkdir -p $(@D)
@@ -205,7 +222,7 @@ $(OUT)/tests/%: $(OUT)/tests/%.o $(ARCHIVE)
 	$(call say,LINK)
 	$(Q)$(LINK) -o $@ $< $(ARCHIVE) $(CHECK_LIBS) $(LINK_LIBS)
 
--include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(UNIT:=.d) $(PROBES:=.d)
+-include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(UNIT:=.d) $(PROBES:=.d) $(FAKE_CUDA:.o=.d) $(FAKE_CUVID:.o=.d)
 
 # --- the library ----------------------------------------------------------------------------------------------------
 
@@ -304,8 +321,8 @@ check-suites:
 check-unit: $(UNIT)
 	@$(SUITE) $(PREFIXED)unit $(UNIT)
 
-check-cli: all
-	@$(SUITE) $(PREFIXED)cli tests/cli/run
+check-cli: all $(FAKES) $(if $(FAKES),$(OUT)/tests/convert_raw)
+	@$(if $(FAKES),FAKE_DRIVER=$(CURDIR)/$(OUT)/fake) $(SUITE) $(PREFIXED)cli tests/cli/run
 
 check-library: all
 	@$(SUITE) $(PREFIXED)library tests/library/run
