@@ -108,8 +108,12 @@ static int refuse(const struct bl_gpu_stream *s, struct bl_error *e)
 {
     if (s->format == AV_PIX_FMT_NONE)
         return bl_error_set(e, BL_EDATA, "no GPU decodes such a stream: --decoder auto decodes it on the processor");
-    return bl_error_set(e, BL_EDATA, "the GPU does not decode it (%s, %dx%d): --decoder auto does so on the processor",
-                        av_get_pix_fmt_name(s->format), s->width, s->height);
+    if (!s->width) /* it is in the pictures */
+        return bl_error_set(e, BL_EDATA, "the GPU does not decode it (%s): --decoder auto does so on the processor",
+                            avcodec_get_name(s->codec));
+    return bl_error_set(e, BL_EDATA,
+                        "the GPU does not decode it (%s, %s, %dx%d): --decoder auto does so on the processor",
+                        avcodec_get_name(s->codec), av_get_pix_fmt_name(s->format), s->width, s->height);
 }
 
 int bl_backend_choose(const struct bl_video_config *config, const struct bl_cancel *cancel, const char *path,
