@@ -108,6 +108,10 @@ static int refuse(const struct bl_gpu_stream *s, struct bl_error *e)
 {
     if (s->format == AV_PIX_FMT_NONE)
         return bl_error_set(e, BL_EDATA, "no GPU decodes such a stream: --decoder auto decodes it on the processor");
+    if (s->codec == AV_CODEC_ID_NONE)
+        return bl_error_set(
+            e, BL_EDATA, "FFmpeg hands such a stream to no GPU (%s, %dx%d): --decoder auto decodes it on the processor",
+            av_get_pix_fmt_name(s->format), s->width, s->height);
     if (!s->width) /* it is in the pictures */
         return bl_error_set(e, BL_EDATA, "the GPU does not decode it (%s): --decoder auto does so on the processor",
                             avcodec_get_name(s->codec));
