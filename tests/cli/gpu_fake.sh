@@ -1,0 +1,328 @@
+# Decoding on GPUs that are not there: the driver's libraries are test doubles (tests/gpu/fake.h), FFmpeg's hwaccel and all of the tool are
+# as they are. Only in builds with CUDA.
+# shellcheck shell=bash
+
+[ -n "${FAKE_DRIVER-}" ] || skip "built without CUDA"
+
+# The tool, or ffmpeg, with the doubles in place of a driver; what it used stands in ./report.
+faked() {
+    [ "$1" != bload ] || set -- "$BLOAD" "${@:2}"
+    LD_LIBRARY_PATH=$FAKE_DRIVER FAKE_REPORT=report "$@"
+}
+
+# used NAME total|now|most
+used() {
+    awk -v name="$1" -v at="$(case $2 in total) echo 2 ;; now) echo 3 ;; most) echo 4 ;; esac)" '$1 == name { print $at }' report
+}
+
+# Nothing is left, and nothing was used wrongly.
+released() {
+    local what
+    for what in contexts memory pinned streams events modules decoders maps; do
+        is "$what 0" "$what $(used $what now)"
+    done
+    is 0 "$(used wrong total)" || grep '^wrong' report
+}
+
+# The values of a column, by its name.
+values() {
+    awk -F '\t' -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next } at { print $at }'
+}
+
+# h264 NAME FRAMES: clips that begin alike and differ in what they show.
+h264() {
+    ffmpeg -v error -nostdin -y -f lavfi -i "testsrc2=size=64x48:rate=25" -vf "hue=h=$2*7" -frames:v "$2" -threads 1 -c:v libx264 -bf 2 -g 8 -pix_fmt yuv420p "$1"
+}
+
+hevc() {
+    ffmpeg -v error -nostdin -y -f lavfi -i "testsrc2=size=64x48:rate=25" -vf "hue=h=$2*7" -frames:v "$2" -threads 1 -c:v libx265 -x265-params log-level=error:keyint=8 -pix_fmt yuv420p "$1"
+}
+
+vp9() {
+    ffmpeg -v error -nostdin -y -f lavfi -i "testsrc2=size=64x48:rate=25" -vf "hue=h=$2*7" -frames:v "$2" -threads 1 -c:v libvpx-vp9 -deadline realtime -cpu-used 8 "$1"
+}
+
+# frame_sums CLIP FORMAT: the md5 of every frame, as stock FFmpeg decodes it on the doubles.
+frame_sums() {
+    faked ffmpeg -v error -nostdin -hwaccel cuda -hwaccel_output_format cuda -i "$1" -vf "hwdownload,format=$2" -f framemd5 - | sed -n 's/^0,.* //p'
+}
+
+test_the_doubles_give_stock_ffmpeg_each_picture_in_its_place() {
+    local clip codec depth
+    ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=size=64x48 -frames:v 20 -threads 1 -c:v libx265 -x265-params log-level=error:keyint=9 -pix_fmt yuv420p10le ten.mp4
+    ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=size=64x48 -frames:v 20 -threads 1 -c:v libvpx -deadline realtime -cpu-used 8 vp8.webm
+    h264 h264.mp4 20
+    hevc hevc.mp4 20
+    vp9 vp9.webm 20
+    while read -r clip codec depth format; do
+        frame_sums "$clip" "$format" >got
+        released
+        is 20 "$(used pictures total)"
+        python3 "$BLOAD_ROOT/tests/gpu/fake_expected.py" "$clip" "$codec" 64 48 "$depth" | diff - got
+    done <<'END'
+h264.mp4 h264 8 nv12
+hevc.mp4 hevc 8 nv12
+ten.mp4 hevc 10 p010le
+vp8.webm vp8 8 nv12
+vp9.webm vp9 8 nv12
+END
+}
+
+# rgb SET: the bytes of the frames of a set's first shard.
+rgb() {
+    python3 - "$1"/shards/00000/shard-00000000.safetensors <<'END_OF_PYTHON'
+import json, struct, sys
+data = open(sys.argv[1], "rb").read()
+size = struct.unpack("<Q", data[:8])[0]
+begin, end = json.loads(data[8 : 8 + size])["frames"]["data_offsets"]
+sys.stdout.buffer.write(data[8 + size + begin : 8 + size + end])
+END_OF_PYTHON
+}
+
+# sums SET: for each sequence of a set of one shard its name and the md5 of its frames.
+sums() {
+    python3 - "$1" <<'END_OF_PYTHON'
+import hashlib, json, struct, sys
+names = [line.split("\t")[0] for line in open(sys.argv[1] + "/sequences.tsv")][1:]
+data = open(sys.argv[1] + "/shards/00000/shard-00000000.safetensors", "rb").read()
+size = struct.unpack("<Q", data[:8])[0]
+header = json.loads(data[8 : 8 + size])
+
+def tensor(name, code):
+    begin, end = header[name]["data_offsets"]
+    shape = header[name]["shape"]
+    values = data[8 + size + begin : 8 + size + end]
+    row = len(values) // shape[0]
+    return [struct.unpack(f"<{row // struct.calcsize(code)}{code}", values[i * row : i * row + row]) for i in range(shape[0])]
+
+frame = 1
+for extent in header["frames"]["shape"][2:]:
+    frame *= extent
+for sequences, starts, pictures in zip(tensor("sequence", "q"), tensor("cu_seqlens", "i"), tensor("frames", "B")):
+    for k, number in enumerate(sequences):
+        if number >= 0:
+            print(names[number], hashlib.md5(bytes(pictures[starts[k] * frame : starts[k + 1] * frame])).hexdigest())
+END_OF_PYTHON
+}
+
+# Surfaces as stock FFmpeg fetches them, made RGB by the kernel as a loop, are what is in the dataset, to the bit; by the converter of the
+# processor, nearly.
+test_pixels_are_those_of_the_surfaces() {
+    local clip format words size
+    h264 h264.mp4 12
+    while read -r clip format words; do
+        rm -rf set
+        expect 0 faked bload pack -q "$clip" -T longest -o set --decoder nvdec
+        released
+        rgb set >packed
+        size=$(ffprobe -v error -select_streams v:0 -show_entries stream=width,height -of csv=p=0:s=x "$clip" | head -n 1)
+        faked ffmpeg -v error -nostdin -hwaccel cuda -hwaccel_output_format cuda -y -i "$clip" -vf "hwdownload,format=$format" -f rawvideo raw
+        # shellcheck disable=SC2086 # words
+        "$CONVERT_RAW" "$format" "$size" kernel=loop $words <raw >loop
+        cmp loop packed
+        # shellcheck disable=SC2086 # words
+        "$CONVERT_RAW" "$format" "$size" $words <raw >converted
+        python3 -c 'a, b = (open(f, "rb").read() for f in ("packed", "converted")); assert len(a) == len(b) > 0 and max(abs(x - y) for x, y in zip(a, b)) < 3'
+    done <<END
+h264.mp4 nv12
+$(fixture h264-50.mkv) nv12
+$(fixture hevc10-13.mkv) p010le
+$(fixture vp9-24.webm) nv12
+END
+}
+
+test_workers_make_no_difference() {
+    local words
+    h264 a.mp4 20
+    h264 b.mp4 13
+    hevc c.mp4 17
+    vp9 d.webm 11
+    while read -r words; do
+        rm -rf one four
+        # shellcheck disable=SC2086 # words
+        expect 0 faked bload pack -q ./*.mp4 ./*.webm "$(fixture mpeg2-25.ts)" --size 48x48 $words -o one --decoder nvdec -j 1
+        released
+        # shellcheck disable=SC2086 # words
+        expect 0 faked bload pack -q ./*.mp4 ./*.webm "$(fixture mpeg2-25.ts)" --size 48x48 $words -o four --decoder nvdec -j 4
+        released
+        is 'nvdec' "$(values decoder <one/sequences.tsv | sort -u)"
+        is '20 13 17 11 25' "$(values length <one/sequences.tsv | xargs)"
+        same one/shards.tsv four/shards.tsv
+        same one/shards/00000/shard-00000000.safetensors four/shards/00000/shard-00000000.safetensors
+        expect 0 bload verify -q one
+    done <<'END'
+-T 25
+-T 8 --oversize split
+-T longest --fit pad
+END
+    rm -rf one four
+    expect 0 faked bload pack -q ./*.mp4 ./*.webm -T longest --size 48x48 --fps 10 -o one --decoder nvdec -j 1
+    released
+    expect 0 faked bload pack -q ./*.mp4 ./*.webm -T longest --size 48x48 --fps 10 -o four --decoder nvdec -j 4
+    same one/shards.tsv four/shards.tsv
+}
+
+# A worker needs one decoder for all files that begin alike, three at most.
+test_decoders_are_kept() {
+    local kind i file files
+    for i in 5 6 9 14 20; do
+        h264 "h264-$i.mp4" "$i"
+        hevc "hevc-$i.mp4" "$i"
+        vp9 "vp9-$i.webm" "$i"
+    done
+    for kind in h264 hevc vp9; do
+        files=()
+        for i in 1 2 3 4 5 6; do
+            for file in "$kind"-?.* "$kind"-??.*; do
+                ln "$file" "$i-$file"
+                files+=("$i-$file")
+            done
+        done
+        expect 0 faked bload pack -q "${files[@]}" -T 20 -o "$kind" --decoder nvdec -j 1
+        released
+        is "$kind 1" "$kind $(used decoders total)"
+        is 30 "$(values decoder <"$kind"/sequences.tsv | grep -c nvdec)"
+        # What was decoded behind other files is what it is alone.
+        for file in "$kind"-?.* "$kind"-??.*; do
+            rm -rf alone
+            expect 0 faked bload pack -q "$file" -T 20 -o alone --decoder nvdec
+            sums alone | grep "$file" >expected
+            sums "$kind" | grep -- "-$file" | sed 's/^.-//' | sort -u | diff expected -
+        done
+    done
+    expect 0 faked bload pack -q [1-6]-*.* "$(fixture mpeg2-25.ts)" "$(fixture h264-30.mp4)" -T 30 --size 48x48 -o mixed --decoder nvdec -j 1
+    released
+    [ "$(used decoders most)" -le 3 ] || fail "$(used decoders most) decoders at once"
+    expect 0 faked bload pack -q [1-6]-*.* "$(fixture mpeg2-25.ts)" "$(fixture h264-30.mp4)" -T 30 --size 48x48 -o mixed-2 --decoder nvdec -j 2
+    released
+    [ "$(used decoders most)" -le 6 ] || fail "$(used decoders most) decoders at once"
+    same mixed/shards.tsv mixed-2/shards.tsv
+}
+
+# few OUT [OPTIONS]: packs the three small files that the tests of faults are about.
+few() {
+    local out=$1
+    shift
+    faked bload pack -q a.mp4 b.mp4 c.webm -T longest --size 32x32 --decoder nvdec -j 1 -o "$out" "$@"
+}
+
+few_files() {
+    h264 a.mp4 9
+    h264 b.mp4 6
+    vp9 c.webm 8
+    expect 0 few good
+}
+
+# What a fault left can be gone on with, and is then what it would have been.
+goes_on() {
+    expect 0 few "$1"
+    released
+    same good/shards.tsv "$1/shards.tsv"
+}
+
+# Each of the driver's functions fails once: at its first call, its second, one in the middle. What tidies up may fail unheard. A picture
+# that the video library refuses looks like a damaged one: its file is named as failed.
+test_each_call_can_fail() {
+    local function number at status
+    few_files
+    sed -n 's/^calls //p' report >calls
+    [ "$(wc -l <calls)" -gt 25 ] || fail "$(wc -l <calls) functions were called"
+    while read -r function number; do
+        for at in $(printf '%s\n' 1 2 $(((number + 1) / 2)) | sort -nu); do
+            [ "$at" -le "$number" ] || continue
+            rm -rf d
+            status=0
+            FAKE_FAIL=$function:$at few d >"$OUT" 2>"$ERR" || status=$?
+            case $function-$status in
+            cuvidDecodePicture-3 | cuvidMapVideoFrame-3 | cuvidUnmapVideoFrame-3) err_has 'bload: failed ' ;;
+            *-1)
+                err_has GPU
+                [ ! -e d/manifest.json ] || fail "$function:$at: a dataset was published"
+                ;;
+            *-0) same good/shards.tsv d/shards.tsv ;;
+            *) fail "$function:$at: status $status: $(tail -n 3 "$ERR")" ;;
+            esac
+        done
+        [ $status != 1 ] || goes_on d
+    done <calls
+}
+
+# From then on everything fails. A card that is lost while it tidies up may be so unheard.
+test_a_lost_card() {
+    local function at
+    few_files
+    for function in cuCtxPushCurrent:40 cuvidDecodePicture:1 cuvidDecodePicture:9 cuvidMapVideoFrame:1 cuvidMapVideoFrame:12 \
+        cuvidUnmapVideoFrame:5 cuvidCreateDecoder:1 cuvidCreateDecoder:2 cuLaunchKernel:1 cuLaunchKernel:15 cuEventSynchronize:3 \
+        cuEventRecord:2 cuMemcpyDtoHAsync:1 cuMemcpyHtoDAsync:3 cuMemAlloc:2 cuMemHostAlloc:3; do
+        rm -rf d
+        FAKE_LOST=1 FAKE_FAIL=$function expect 1 few d
+        err_has GPU
+        [ ! -e d/manifest.json ] || fail "$function: a dataset was published"
+        goes_on d
+    done
+    rm -rf d
+    FAKE_LOST=1 FAKE_FAIL=cuvidDecodePicture:9 expect 1 few d -j 3
+    goes_on d
+}
+
+test_too_little_memory() {
+    local bytes most
+    few_files
+    most=$(used memory most)
+    for bytes in 1000 100000 $((most / 2)); do
+        rm -rf d
+        FAKE_MEMORY=$bytes expect 1 few d
+        err_has "the GPU's memory does not suffice"
+        released
+        goes_on d
+    done
+    rm -rf d
+    FAKE_MEMORY=$most goes_on d
+    # With room for one decoder those that are idle make way for the next.
+    rm -rf d
+    FAKE_DECODERS=1 goes_on d
+    is 1 "$(used decoders most)"
+    rm -rf d
+    FAKE_FAIL=cuMemHostAlloc:1 FAKE_FAIL_CODE=2 expect 1 few d
+    err_has 'GPU 0 cannot pin memory of this machine: out of memory'
+    released
+}
+
+test_several_gpus() {
+    h264 a.mp4 9
+    h264 b.mp4 6
+    vp9 c.webm 8
+    export FAKE_GPUS=2
+    expect 0 few good -j 4
+    released
+    is 2 "$(used contexts total)"
+    expect 0 few second --gpu 1
+    released
+    is 1 "$(used contexts total)"
+    same good/shards.tsv second/shards.tsv
+    expect 2 few d --gpu 5
+    err_has '--gpu 5: the GPUs here are 0 to 1'
+    released
+    expect 2 few d --gpu 0,2
+    released
+    [ ! -e d ] || fail "it left a directory"
+    FAKE_GPUS=0 expect 1 few d
+    err_has 'there is no NVIDIA GPU here'
+    FAKE_GPUS=0 expect 0 faked bload pack -q a.mp4 -T 9 -o auto --decoder auto
+    err_has 'no GPU is used: '
+    is cpu "$(values decoder <auto/sequences.tsv)"
+}
+
+test_what_the_gpu_does_not_decode() {
+    h264 a.mp4 9
+    ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=size=64x48 -frames:v 7 -threads 1 -c:v libx264 -pix_fmt yuv420p10le ten.mp4
+    ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=size=32x32 -frames:v 5 -threads 1 -c:v libx264 -pix_fmt yuv420p small.mp4
+    expect 0 faked bload pack -q a.mp4 ten.mp4 small.mp4 -T 9 --size 32x32 -o auto --decoder auto
+    released
+    is 'nvdec cpu cpu' "$(values decoder <auto/sequences.tsv | xargs)"
+    expect 3 faked bload pack -q a.mp4 ten.mp4 small.mp4 -T 9 --size 32x32 -o only --decoder nvdec
+    released
+    err_has 'ten.mp4: FFmpeg hands such a stream to no GPU (yuv420p10le, 64x48): --decoder auto decodes it on the processor'
+    err_has 'small.mp4: the GPU does not decode it (h264, yuv420p, 32x32)'
+    is 1 "$(used decoders total)"
+}
