@@ -131,6 +131,17 @@ $(fixture vp9-24.webm) nv12
 END
 }
 
+# The hardware's chroma begins at an even row. What stock FFmpeg fetches is of no use here: it looks one row too early.
+test_odd_sizes() {
+    ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=size=66x50 -vf scale=65:49 -frames:v 6 -threads 1 -c:v libvpx-vp9 -deadline realtime -cpu-used 8 -pix_fmt yuv420p odd.webm
+    expect 0 faked bload pack -q odd.webm -T longest -o set --decoder nvdec
+    released
+    rgb set >packed
+    python3 "$BLOAD_ROOT/tests/gpu/fake_expected.py" odd.webm vp9 65 49 8 raw >raw
+    "$CONVERT_RAW" yuv420p 65x49 <raw >converted
+    python3 -c 'a, b = (open(f, "rb").read() for f in ("packed", "converted")); assert len(a) == len(b) > 0 and max(abs(x - y) for x, y in zip(a, b)) < 3'
+}
+
 test_workers_make_no_difference() {
     local words
     h264 a.mp4 20

@@ -90,11 +90,20 @@ int bl_nv12_describe(struct bl_nv12_rgb *picture, const struct bl_geometry *geom
     return BL_OK;
 }
 
+/* NVDEC's chroma lies behind an even number of rows of luma; FFmpeg 5.1 takes it to lie behind as many as there are. */
+static size_t chroma_shift(const AVFrame *frame)
+{
+    if (frame->format != AV_PIX_FMT_CUDA)
+        return 0;
+    ptrdiff_t pitch = frame->linesize[0], rows = (frame->data[1] - frame->data[0]) / pitch;
+    return (size_t)(rows % 2 * pitch);
+}
+
 void bl_nv12_point(struct bl_nv12_rgb *picture, const AVFrame *frame)
 {
     size_t bytes = 1 + (size_t)picture->words, left = frame->crop_left, top = frame->crop_top;
     picture->luma_pitch = (size_t)frame->linesize[0];
     picture->chroma_pitch = (size_t)frame->linesize[1];
     picture->luma = frame->data[0] + top * picture->luma_pitch + left * bytes;
-    picture->chroma = frame->data[1] + top / 2 * picture->chroma_pitch + left / 2 * 2 * bytes;
+    picture->chroma = frame->data[1] + chroma_shift(frame) + top / 2 * picture->chroma_pitch + left / 2 * 2 * bytes;
 }
