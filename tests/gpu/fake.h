@@ -6,6 +6,7 @@
  * decoder "decodes" is a pure function of the bytes that it was given (fake_picture.c). The environment:
  *
  *     FAKE_GPUS=2              devices, 1 by default
+ *     FAKE_VERSION=11080       of CUDA, 13000 by default
  *     FAKE_MEMORY=BYTES        of each device
  *     FAKE_DECODERS=3          that can be open at once
  *     FAKE_FAIL=NAME:N[,...]   the Nth call of that function (its name without _v2) fails, with FAKE_FAIL_CODE (999:

@@ -297,8 +297,11 @@ CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *plane, CUstream stream)
 /* --- the kernel --------------------------------------------------------------------------------------------------- */
 
 struct CUmod_st {
+    struct CUmod_st *next;
     CUcontext context;
 };
+
+static CUmodule modules;
 
 struct drawing {
     CUcontext context;
@@ -372,10 +375,11 @@ CUresult cuModuleLoadData(CUmodule *module, const void *image)
         result = fake_wrong(CUDA_ERROR_INVALID_IMAGE, "cuModuleLoadData of nothing");
     if (result)
         return fake_end(result);
-    *module = calloc(1, sizeof **module);
-    if (!*module)
+    CUmodule made = calloc(1, sizeof *made);
+    if (!made)
         abort();
-    (*module)->context = context;
+    *made = (struct CUmod_st){modules, context};
+    *module = modules = made;
     fake_count(FAKE_MODULES, 1);
     return fake_end(CUDA_SUCCESS);
 }
@@ -383,10 +387,14 @@ CUresult cuModuleLoadData(CUmodule *module, const void *image)
 CUresult cuModuleUnload(CUmodule module)
 {
     CUcontext context;
+    CUmodule *link = &modules;
     CUresult result = fake_begin_in("cuModuleUnload", &context);
-    if (!result && module->context != context)
-        result = fake_wrong(CUDA_ERROR_INVALID_HANDLE, "a module of another context is unloaded");
+    while (*link && *link != module)
+        link = &(*link)->next;
+    if (!result && (!*link || module->context != context))
+        result = fake_wrong(CUDA_ERROR_INVALID_HANDLE, "a module is unloaded that is none of this context");
     if (!result) {
+        *link = module->next;
         free(module);
         fake_count(FAKE_MODULES, -1);
     }
