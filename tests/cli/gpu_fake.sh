@@ -283,7 +283,7 @@ test_too_little_memory() {
     for bytes in 1000 100000 $((most / 2)); do
         rm -rf d
         FAKE_MEMORY=$bytes expect 1 few d
-        err_has "the GPU's memory does not suffice"
+        err_has "memory does not suffice"
         released
         goes_on d
     done

@@ -93,7 +93,9 @@ static int object(struct bl_frames *f, struct bl_error *e)
     f->refused++;
     f->gpu_full = rc == BL_GPU_FULL;
     if (f->gpu_full)
-        return bl_error_set(e, BL_EFAIL, "the GPU's memory does not suffice for this decoder: a smaller -j takes less");
+        return bl_error_set(
+            e, BL_EFAIL,
+            "the GPU makes no decoder for it; most likely its memory does not suffice: a smaller -j takes less");
     return rc;
 }
 
