@@ -45,13 +45,13 @@ SENTENCEPIECE := $(wildcard src/kind/text/sentencepiece.cc)
 endif
 SOURCES := $(filter-out $(if $(SENTENCEPIECE),%/sentencepiece_none.c),$(SOURCES)) $(SENTENCEPIECE)
 # Decoding on GPUs is optional: with CUDA's compiler nvdec.c and the kernels are built, else nvdec_none.c. On by itself where there
-# is nvcc, in the release; `make CUDA=0` does without, `make CUDA=1` insists. The kernel goes into the tool as data, for the driver.
+# is nvcc, but for clang's and the fuzzers' builds; `make CUDA=0` does without, `make CUDA=1` insists. The kernel goes into the tool as data, for the driver.
 CUDA_HOME ?= /usr/local/cuda
 ifeq ($(origin NVCC),undefined)
 NVCC := $(firstword $(shell command -v nvcc) $(wildcard $(CUDA_HOME)/bin/nvcc))
 endif
 ifeq ($(origin CUDA),undefined)
-CUDA := $(if $(filter release,$(VARIANT)),$(if $(NVCC),$(if $(wildcard /usr/include/ffnvcodec),1,0),0),0)
+CUDA := $(if $(filter-out clang fuzz,$(VARIANT)),$(if $(NVCC),$(if $(wildcard /usr/include/ffnvcodec),1,0),0),0)
 CUDA_WHY := $(if $(NVCC),make deps installs libffmpeg-nvenc-dev for it,there is no nvcc)
 endif
 CUDA_WHY ?= CUDA=$(CUDA)
