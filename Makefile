@@ -45,7 +45,8 @@ SENTENCEPIECE := $(wildcard src/kind/text/sentencepiece.cc)
 endif
 SOURCES := $(filter-out $(if $(SENTENCEPIECE),%/sentencepiece_none.c),$(SOURCES)) $(SENTENCEPIECE)
 # Decoding on GPUs is optional: with CUDA's compiler nvdec.c and the kernels are built, else nvdec_none.c. On by itself where there
-# is nvcc, but for clang's and the fuzzers' builds; `make CUDA=0` does without, `make CUDA=1` insists. The kernel goes into the tool as data, for the driver.
+# is nvcc, but for clang's and the fuzzers' builds; `make CUDA=0` does without, `make CUDA=1` insists. The kernel goes into the tool
+# as data, for the driver.
 CUDA_HOME ?= /usr/local/cuda
 ifeq ($(origin NVCC),undefined)
 NVCC := $(firstword $(shell command -v nvcc) $(wildcard $(CUDA_HOME)/bin/nvcc))
@@ -189,7 +190,7 @@ $(OUT)/tests/%.o: tests/unit/%.c $(OUT)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(CHECK_CFLAGS) -Itests/unit -MMD -MP -c -o $@ $<
 
-# Parts of the tool as programs, for the tests of frames and of text.
+# What tests on a GPU ask of it beside the tool's own answers.
 $(OUT)/tests/probe.o: tests/gpu/probe.c $(OUT)/flags
 	$(if $(filter 1,$(CUDA)),,$(error it needs a build with CUDA: $(CUDA_WHY)))
 	$(call say,CC)
@@ -213,6 +214,7 @@ $(OUT)/fake/%.so.1:
 	$(call say,LINK)
 	$(Q)$(CC) -shared $(ALL_LDFLAGS) -Wl,-soname,$(@F) -Wl,-z,nodelete -Wl,-z,now -o $@ $^ -lm
 
+# Parts of the tool as programs, for the tests of frames and of text.
 $(PROBES:%=%.o): $(OUT)/tests/%.o: tests/readers/%.c $(OUT)/flags
 	$(call say,CC)
 	@mkdir -p $(@D)

@@ -296,6 +296,13 @@ test_too_little_memory() {
     done
     rm -rf d
     FAKE_MEMORY=$most goes_on d
+    # A picture that is refused while memory is short is not taken for a damaged one.
+    rm -rf d
+    FAKE_MEMORY=$most FAKE_FAIL=cuvidMapVideoFrame:5 FAKE_FAIL_CODE=2 expect 1 few d
+    err_has "memory does not suffice"
+    [ ! -e d/manifest.json ] || fail "a dataset was published"
+    released
+    goes_on d
     # With room for one decoder those that are idle make way for the next.
     rm -rf d
     FAKE_DECODERS=1 goes_on d

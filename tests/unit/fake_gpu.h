@@ -187,8 +187,9 @@ static void fake_close_codec(struct bl_lane *lane, AVCodecContext **codec)
     avcodec_free_context(codec);
 }
 
-static int fake_blame(struct bl_lane *lane, const AVCodecContext *codec, struct bl_error *e)
+static int fake_blame(struct bl_lane *lane, const AVCodecContext *codec, bool refused, struct bl_error *e)
 {
+    (void)refused;
     int code = fake_fails(lane->gpu, e);
     return code ? code : codec->width == 0 ? BL_GPU_FULL : BL_OK;
 }

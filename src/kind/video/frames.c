@@ -87,15 +87,15 @@ static bool packet_is_cut(const struct bl_frames *f)
 }
 
 /* The decoder objects to something, which is counted; an error where it is the GPU that is at fault. */
-static int object(struct bl_frames *f, struct bl_error *e)
+static int object(struct bl_frames *f, int answer, struct bl_error *e)
 {
-    int rc = f->sessions ? bl_sessions_blame(f->sessions, f->codec, e) : BL_OK;
+    int rc = f->sessions ? bl_sessions_blame(f->sessions, f->codec, answer == AVERROR_EXTERNAL, e) : BL_OK;
     f->refused++;
     f->gpu_full = rc == BL_GPU_FULL;
     if (f->gpu_full)
         return bl_error_set(
             e, BL_EFAIL,
-            "the GPU makes no decoder for it; most likely its memory does not suffice: a smaller -j takes less");
+            "the GPU does not go on with it; most likely its memory does not suffice: a smaller -j takes less");
     return rc;
 }
 
@@ -112,7 +112,7 @@ static int send(struct bl_frames *f, bool got, struct bl_error *e)
     av_packet_unref(f->packet);
     if (bl_demux_is_memory(rc))
         return bl_error_memory(e);
-    return rc < 0 && rc != AVERROR_EOF ? object(f, e) : 0;
+    return rc < 0 && rc != AVERROR_EOF ? object(f, rc, e) : 0;
 }
 
 /* Takes leaps out of the times, in containers whose clock may be set anew. */
@@ -192,7 +192,7 @@ int bl_frames_next(struct bl_frames *f, AVFrame *frame, struct bl_error *e)
             return 0;
         if (bl_demux_is_memory(rc))
             return bl_error_memory(e);
-        int fault = rc < 0 && rc != AVERROR(EAGAIN) ? object(f, e) : 0;
+        int fault = rc < 0 && rc != AVERROR(EAGAIN) ? object(f, rc, e) : 0;
         if (fault || (rc < 0 && !f->draining && (fault = feed(f, e))))
             return fault;
     }

@@ -61,8 +61,8 @@ struct bl_gpu_functions {
     void (*close_codec)(struct bl_lane *lane, AVCodecContext **codec);
 
     /* What an error of the decoder comes from: 0, the content; BL_EDATA, the content, which the GPU cannot decode (the
-     * reason in e); BL_GPU_FULL; BL_EFAIL. */
-    int (*blame)(struct bl_lane *lane, const AVCodecContext *codec, struct bl_error *e);
+     * reason in e); BL_GPU_FULL; BL_EFAIL. refused: it was the driver that took something ill. */
+    int (*blame)(struct bl_lane *lane, const AVCodecContext *codec, bool refused, struct bl_error *e);
 };
 
 #endif

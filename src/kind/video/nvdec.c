@@ -20,7 +20,8 @@
 #include "kind/video/geometry.h"
 #include "kind/video/gpu_list.h"
 
-#define SURFACES 4 /* that we hold at once, beside those that the decoder needs */
+#define SURFACES 4               /* that we hold at once, beside those that the decoder needs */
+#define SPARE ((size_t)64 << 20) /* bytes of a GPU whose memory is not the reason when its driver refuses something */
 
 struct device {
     int number;
@@ -447,14 +448,23 @@ static int lane_query(const struct bl_lane *lane, struct bl_error *e)
     return lane_leave(lane, "decode", result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : result, e);
 }
 
-static int blame(struct bl_lane *lane, const AVCodecContext *codec, struct bl_error *e)
+/* FFmpeg does not pass on why the driver refused a picture. Where memory is left the picture is why. */
+static int spare_memory(struct bl_lane *lane, struct bl_error *e)
+{
+    void *spare = NULL;
+    int code = take(lane, BL_GPU_OWN, SPARE, &spare, e);
+    drop(lane, BL_GPU_OWN, spare);
+    return code;
+}
+
+static int blame(struct bl_lane *lane, const AVCodecContext *codec, bool refused, struct bl_error *e)
 {
     const struct surfaces *surfaces = codec->opaque;
     int code = lane_query(lane, e);
     if (code)
         return code;
     if (!surfaces->refused)
-        return BL_OK;
+        return refused ? spare_memory(lane, e) : BL_OK;
     int able = bl_backend_draws(surfaces->stream.format) ? can(lane->gpu, &surfaces->stream, e) : 0;
     if (able)
         return able < 0 ? able : BL_GPU_FULL;

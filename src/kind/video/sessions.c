@@ -117,7 +117,7 @@ void bl_sessions_give(struct bl_sessions *s, struct bl_session **session, bool w
     *session = NULL;
 }
 
-int bl_sessions_blame(struct bl_sessions *s, const AVCodecContext *codec, struct bl_error *e)
+int bl_sessions_blame(struct bl_sessions *s, const AVCodecContext *codec, bool refused, struct bl_error *e)
 {
-    return s->gpu->blame(s->lane, codec, e);
+    return s->gpu->blame(s->lane, codec, refused, e);
 }

@@ -33,6 +33,6 @@ void bl_sessions_give(struct bl_sessions *sessions, struct bl_session **session,
 int bl_sessions_evict(struct bl_sessions *sessions);
 
 /* As bl_gpu_functions.blame. */
-int bl_sessions_blame(struct bl_sessions *sessions, const AVCodecContext *codec, struct bl_error *e);
+int bl_sessions_blame(struct bl_sessions *sessions, const AVCodecContext *codec, bool refused, struct bl_error *e);
 
 #endif
