@@ -281,7 +281,7 @@ int bl_cmd_scan(int argc, char **argv)
         .usage = "SOURCE... [options]\n"
                  "       bload scan --task I/N -o DIR [options] SOURCE...\n\n"
                  "Lists every sequence in files, folders, globs, @lists or a YAML file with its exact length.\n"
-                 "The table goes to standard output: id length kind path bytes status reason sampling stream.\n"
+                 "The table goes to standard output: id length kind path bytes status reason sampling stream content.\n"
                  "With --task, every N-th stretch of the inputs is listed in a part, which bload plan DIR merges."};
     int code = bl_inputs_add_options(&scan.inputs, &cmd);
     if (!code)

@@ -6,13 +6,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "kind/content.h"
 #include "kind/kind.h"
 
 /* A folder may be none any more a moment later. */
 static int measure(const struct bl_kind *kind, struct bl_input *input, const char **unusable, struct bl_error *e)
 {
     struct bl_error fault = {0};
-    int code = kind->measure(input->path, &input->bytes, &fault);
+    int code = kind->measure(input->path, &input->bytes, &input->content, &fault);
     if (code == BL_EDATA)
         *unusable = "not a folder";
     return code && code != BL_EDATA ? bl_error_set(e, code, "%s", fault.text) : BL_OK;
@@ -23,6 +24,7 @@ int bl_input_look(const struct bl_kind *kind, struct bl_input *input, const char
     struct stat status;
     *unusable = NULL;
     input->bytes = input->modified = 0;
+    input->content = 0;
     if (strcmp(input->path, "-") == 0)
         return BL_OK;
     if (stat(input->path, &status) != 0) {
@@ -39,6 +41,13 @@ int bl_input_look(const struct bl_kind *kind, struct bl_input *input, const char
     input->bytes = status.st_size;
     input->modified = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
     return BL_OK;
+}
+
+int bl_input_look_into(const struct bl_kind *kind, struct bl_input *input, const char **unusable, struct bl_error *e)
+{
+    int code = bl_input_look(kind, input, unusable, e);
+    bool file = !code && !*unusable && !kind->measure && strcmp(input->path, "-") != 0;
+    return file ? bl_content_of_file(input->path, &input->content, e) : code;
 }
 
 char *bl_input_path(const char *base, const char *path)

@@ -12,6 +12,7 @@ struct bl_input {
     const char *name; /* the same as it was given, and as the table has it */
     int64_t bytes;
     int64_t modified; /* nanoseconds since 1970 */
+    uint64_t content; /* digest (kind/content.h); 0: not asked for */
     const char *id;   /* what the ids of its sequences begin with */
 };
 
@@ -20,6 +21,9 @@ struct bl_kind;
 /* Sets the size and time of the file at input->path, or of the folder where that is what the kind takes. *unusable: why
  * it is none that can be read, or NULL; BL_EFAIL for a failing system. */
 int bl_input_look(const struct bl_kind *kind, struct bl_input *input, const char **unusable, struct bl_error *e);
+
+/* The same, with its content. One that cannot be opened has none: its kind tells why. */
+int bl_input_look_into(const struct bl_kind *kind, struct bl_input *input, const char **unusable, struct bl_error *e);
 
 /* path as it is to be opened: behind base (or NULL) when it is relative. To be freed; NULL for no memory. */
 char *bl_input_path(const char *base, const char *path);

@@ -119,8 +119,9 @@ struct bl_kind {
     const char *(*steps_of)(const void *config);
 
     /* Where not NULL the kind's inputs are folders that hold files of its extensions, and these are counted by no kind
-     * unless it is asked for: how many bytes they have. BL_EDATA: no folder. */
-    int (*measure)(const char *path, int64_t *bytes, struct bl_error *e);
+     * unless it is asked for: how many bytes they have, and the digest of their names and contents. BL_EDATA: no
+     * folder. */
+    int (*measure)(const char *path, int64_t *bytes, uint64_t *content, struct bl_error *e);
 
     /* Checks options against each other. BL_EUSAGE. */
     int (*check)(const void *config, struct bl_error *e);

@@ -1,10 +1,8 @@
 #include "scan/compare.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/text.h"
 #include "store/rows.h"
@@ -15,31 +13,27 @@ static int refuse(const char *path, const char *what, struct bl_error *e)
         e, BL_EFAIL, "the inputs changed since the scan: %s %s (undo that, or choose another directory)", path, what);
 }
 
-/* A file must be as large as it was. What was not there, or no file, has no size: it must not have become one. */
+/* A file must hold what it held. What was not there, or no file, has no size: it must not have become one. Of a file of
+ * many documents only the size is compared: what a row tells of is one of them, and reading compares that. */
 static int compare_file(const struct bl_kind *kind, const char *name, const char *base, const struct bl_row *row,
                         struct bl_error *e)
 {
-    struct stat status = {0};
     if (strcmp(name, "-") == 0)
-        return BL_OK; /* standard input is read but once */
-    char *path = bl_input_path(base, name);
-    if (!path)
+        return BL_OK;
+    struct bl_input input = {.path = bl_input_path(base, name)};
+    const char *unusable = NULL;
+    if (!input.path)
         return bl_error_memory(e);
-    struct bl_error fault = {0};
-    int64_t bytes = 0;
-    bool there = stat(path, &status) == 0, failing = !there && bl_errno_is_system(errno);
-    if (failing)
-        bl_error_errno(e, BL_EFAIL, "cannot look at %s", name);
-    if (S_ISREG(status.st_mode))
-        bytes = status.st_size;
-    else if (there && kind->measure && kind->measure(path, &bytes, &fault) == BL_EFAIL)
-        failing = bl_error_set(e, BL_EFAIL, "%s", fault.text);
-    free(path);
-    if (failing)
-        return BL_EFAIL;
-    if (!there && row->bytes > 0)
+    int code = kind->keep ? bl_input_look(kind, &input, &unusable, e) : bl_input_look_into(kind, &input, &unusable, e);
+    free((char *)input.path);
+    if (code)
+        return code;
+    bool other = !kind->keep && row->content && input.content != row->content;
+    if (unusable && (row->bytes > 0 || other))
         return refuse(name, "is gone", e);
-    return bytes == row->bytes ? BL_OK : refuse(name, "has another size", e);
+    if (input.bytes != row->bytes)
+        return refuse(name, "has another size", e);
+    return other ? refuse(name, "has other bytes", e) : BL_OK;
 }
 
 /* Whether the row is of a line of a list, for which the list's checksum vouches, which is part of the configuration. */

@@ -6,8 +6,8 @@
 #include "scan/sources.h"
 #include "store/sequences.h"
 
-/* Names, order and sizes of the files against the table's rows (a file has one row or many). BL_EFAIL names the first
- * file that is new, gone or of another size. */
+/* Names, order, sizes and contents of the files against the table's rows (a file has one row or many). BL_EFAIL names
+ * the first file that is new, gone, of another size or of other bytes. */
 int bl_scan_compare(const struct bl_files *files, const char *base, const struct bl_kind *kind, const void *config,
                     const struct bl_sequences *table, struct bl_error *e);
 

@@ -258,6 +258,7 @@ static int emit(void *sink, int input, const struct bl_row *given, struct bl_err
     if (!row.path) {
         row.path = file->path;
         row.bytes = job->files.input[input].bytes;
+        row.content = row.content ? row.content : job->files.input[input].content;
     }
     row.sampling = job->sampling;
     if (!row.reason)
@@ -274,7 +275,7 @@ static int emit(void *sink, int input, const struct bl_row *given, struct bl_err
 static int count(const struct bl_scan *scan, const struct worker *w, struct job *job, struct bl_error *e)
 {
     const char *unusable = NULL;
-    int code = job->files.looked ? BL_OK : bl_input_look(scan->kind, job->files.input, &unusable, e);
+    int code = job->files.looked ? BL_OK : bl_input_look_into(scan->kind, job->files.input, &unusable, e);
     if (!code && unusable) {
         struct bl_row row = {.status = BL_ROW_SKIPPED, .reason = unusable, .stream = -1, .offset = -1};
         return emit(job, 0, &row, e);

@@ -8,7 +8,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 
-#define BL_SEQUENCES_COLUMNS "id\tlength\tkind\tpath\tbytes\tstatus\treason\tsampling\tstream"
+#define BL_SEQUENCES_COLUMNS "id\tlength\tkind\tpath\tbytes\tstatus\treason\tsampling\tstream\tcontent"
 #define BL_SEQUENCES_HEADER BL_SEQUENCES_COLUMNS "\n"
 
 #define BL_COLUMNS_MAX 256 /* of a table */
@@ -23,6 +23,7 @@ enum bl_column {
     BL_COLUMN_REASON,
     BL_COLUMN_SAMPLING,
     BL_COLUMN_STREAM,
+    BL_COLUMN_CONTENT,
     BL_COLUMNS, /* so many every table of ours has; those behind are further ones, that mean something to some kinds */
     BL_COLUMN_START = BL_COLUMNS,
     BL_COLUMN_DURATION,

@@ -6,6 +6,7 @@
 
 #include "base/io.h"
 #include "base/text.h"
+#include "kind/content.h"
 
 /* Bytes that are read for a row, and at most for one that follows the row before. */
 #define ROW_READ 512
@@ -100,7 +101,7 @@ int bl_sequences_row(const struct bl_sequences *t, size_t i, struct bl_row_text 
     if (code)
         return code;
     const char *v[BL_COLUMNS_ALL];
-    static const char *const missing[BL_COLUMNS_ALL] = {"", "0", "", "", "-1", "ok", "", "", "-1", "", "", ""};
+    static const char *const missing[BL_COLUMNS_ALL] = {"", "0", "", "", "-1", "ok", "", "", "-1", "", "", "", ""};
     for (int c = 0; c < BL_COLUMNS_ALL; c++) {
         v[c] = value(columns, text, (enum bl_column)c, missing[c]);
         if (!v[c])
@@ -127,6 +128,10 @@ int bl_sequences_row(const struct bl_sequences *t, size_t i, struct bl_row_text 
         !bl_text_to_int(stream_text, strlen(stream_text), -1, INT32_MAX, &stream))
         return bl_error_set(e, BL_EFAIL, "%s: row %zu (%s): a number in length, bytes or stream that is none",
                             file->path, i, row->id);
+    if (!bl_content_parse(v[BL_COLUMN_CONTENT], &row->content))
+        return bl_error_set(e, BL_EFAIL,
+                            "%s: row %zu (%s): \"%s\" in the column content is no checksum (16 hexadecimal digits)",
+                            file->path, i, row->id, v[BL_COLUMN_CONTENT]);
     row->status = (enum bl_row_status)status;
     row->stream = (int)stream;
     row->offset = bl_row_offset(row);
@@ -160,6 +165,8 @@ void bl_sequences_format(const struct bl_row *row, struct bl_buffer *out)
     append_field(out, row->sampling);
     if (row->stream >= 0)
         bl_buffer_int(out, row->stream);
+    bl_buffer_byte(out, '\t');
+    bl_content_format(row->content, out);
     if (row->further)
         bl_buffer_text(out, row->further);
     bl_buffer_byte(out, '\n');

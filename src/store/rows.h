@@ -24,7 +24,7 @@ struct bl_row_text {
 };
 
 /* Reads row i; columns that are not known come as row.further. A column that the table does not have: kind "", path "",
- * bytes -1, status ok, sampling "", stream -1. */
+ * bytes -1, status ok, sampling "", stream -1, content 0. */
 int bl_sequences_row(const struct bl_sequences *sequences, size_t i, struct bl_row_text *text, struct bl_error *e);
 void bl_row_text_free(struct bl_row_text *text);
 

@@ -16,7 +16,7 @@ test_a_folder_is_a_sequence() {
     echo list >in/none/list.csv
     cp "$(fixture h264-30.mp4)" in/film.mp4
     expect 0 bload scan --kind frames in
-    cut -f 1,2,3,6,7,8,10 "$OUT" | diff - <(
+    cut -f 1,2,3,6,7,8,11 "$OUT" | diff - <(
         printf 'id\tlength\tkind\tstatus\treason\tsampling\tmissing\n'
         printf '2.mp4\t4\tframes\tok\t\tall\t2\n2.mp4/more\t2\tframes\tok\t\tall\t0\n10.mp4\t3\tframes\tok\t\tall\t0\n'
     )

@@ -49,7 +49,7 @@ test_lines_of_nemo() {
     expect 3 bload scan -q --kind audio train.json
     is '8000 16000 36000 8000 8000 0 0 0 0 0 0 0 0 0 0' "$(rows 2 | tr '\n' ' ' | sed 's/ $//')"
     is '#1 #2 #4 #5 #6 #7 #8 #9 #10 #11 #12 #13 #14 #15 #16' "$(rows 1 | sed 's/train.json//' | tr '\n' ' ' | sed 's/ $//')"
-    is 'wavs/a.wav 32044 0.25 0.5  t' "$(sed -n 2p "$OUT" | cut -f 4,5,10-13 | tr '\t' ' ')"
+    is 'wavs/a.wav 32044 0.25 0.5  t' "$(sed -n 2p "$OUT" | cut -f 4,5,11-14 | tr '\t' ' ')"
     cp "$ERR" all
     err_is <<'END_OF'
 bload: train.json#5: ends 1.750 s behind the recording's end at 20.000 s: so much is missing
@@ -92,7 +92,7 @@ test_lines_of_lhotse() {
     expect 3 bload scan -q --kind audio cuts.jsonl.gz
     is 'left 4800,right 4800,third 0,other 0,several 0,mixed 0,none 0,fast 0,slow 8000,far 0,whole 16000,s1 0,' \
         "$(rows 1,2 | tr '\t\n' ' ,')"
-    is '0.1 0.3 1 one two' "$(sed -n 3p "$OUT" | cut -f 10-13 | tr '\t' ' ')"
+    is '0.1 0.3 1 one two' "$(sed -n 3p "$OUT" | cut -f 11-14 | tr '\t' ' ')"
     err_is <<'END_OF'
 bload: skipped third: cuts.jsonl.gz:3: no source has channel 2
 bload: skipped other: cuts.jsonl.gz:4: wavs/a.wav: channel 1 is wanted, and there are 1

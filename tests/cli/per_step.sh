@@ -74,7 +74,7 @@ test_how_many_samples_a_step_has() {
 test_scan_pack_verify() {
     corpus
     expect 0 bload scan -c set.yaml
-    cut -f 1,2,6,7,8,12- "$OUT" | diff - <(
+    cut -f 1,2,6,7,8,13-15,17- "$OUT" | diff - <(
         printf 'id\tlength\tstatus\treason\tsampling\tsound.samples\tsound.stream\tsound.reason\tsound.lead\tsound.left_out\tsound.filled\n'
         printf 'a.mov\t25\tok\t\tall; sound: rate=16000 samples=640\t16000\t1\t\t0\t0\t0\n'
         printf 'b.mkv\t30\tok\t\tall; sound: rate=16000 samples=640\t19200\t1\t\t0\t0\t0\n'

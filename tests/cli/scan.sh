@@ -140,7 +140,7 @@ new\nline.mp4
 tab\tx.mp4
 ünï.mp4
 END
-    is 9 "$(awk -F '\t' 'NR > 1 { print NF }' "$OUT" | sort -u)"
+    is 10 "$(awk -F '\t' 'NR > 1 { print NF }' "$OUT" | sort -u)"
     cp "$OUT" table.tsv
     expect 0 bload plan -T 3 table.tsv
 }

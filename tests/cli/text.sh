@@ -40,7 +40,7 @@ test_a_key_within_another_and_columns_from_others() {
     printf '%s\n' '{"a": {"b": "x\ty", "text": 0}, "id": "k\\l", "n": [1,  2]}' '{"a": {"b": "last", "c": 1, "b": "wins"}}' '{"a\u002e": 1, "a": {"b": ""}}' >c.jsonl
     sed -i 's/x\ty/x\\ty/' c.jsonl
     expect 0 bload scan -q c.jsonl --tokenizer bytes --key a.b --keep doc=id,n,a.c
-    head -n 1 "$OUT" | grep -q 'stream	doc	n	a.c$'
+    head -n 1 "$OUT" | grep -q 'content	doc	n	a.c$'
     is '3 4 0' "$(field length <"$OUT" | xargs)"
     is 'k\\l|[1,  2]|' "$(field doc 1 <"$OUT")|$(field n 1 <"$OUT")|$(field a.c 1 <"$OUT")"
     is '1' "$(field a.c 2 <"$OUT")"

@@ -236,6 +236,7 @@ static void spool_stretch(uint64_t key, const char *path, int64_t first, struct 
         struct bl_row row = {.status = ok ? BL_ROW_OK : BL_ROW_SKIPPED,
                              .length = ok ? 1 + i % 7 : 0,
                              .reason = ok ? "" : "none",
+                             .content = (uint64_t)(first + i),
                              .offset = first + 10 * i};
         ck_assert_int_eq(bl_spool_put(writer, 0, &row, steps, (size_t)row.length * 4, &e), BL_OK);
     }
@@ -284,7 +285,8 @@ START_TEST(every_document_has_its_place)
     for (int64_t i = 0; i < 100; i++) {
         bool ok = i % 3 != 0;
         ck_assert_int_eq(bl_places_find(&places, "a", 1000 + 10 * i, &place), ok);
-        ck_assert(!ok || (place.key == 12 && place.start == start && place.length == 1 + i % 7));
+        ck_assert(!ok || (place.key == 12 && place.start == start && place.length == 1 + i % 7 &&
+                          place.content == (uint64_t)(1000 + i)));
         ck_assert_int_eq(bl_places_find(&places, "b", 10 * i, &place), ok);
         ck_assert(!ok || place.key == 13);
         start += ok ? 1 + i % 7 : 0;

@@ -46,8 +46,13 @@ START_TEST(what_the_scan_found_comes_back)
     struct bl_buffer columns = {0}, further = {0};
     struct bl_partner_row back = {0};
     struct bl_error e = {0};
-    const struct bl_row found = {
-        .path = "a\tb.wav", .bytes = 812, .length = 30, .stream = 1, .reason = "damaged: a \\ in it", .offset = -1};
+    const struct bl_row found = {.path = "a\tb.wav",
+                                 .bytes = 812,
+                                 .length = 30,
+                                 .stream = 1,
+                                 .reason = "damaged: a \\ in it",
+                                 .content = 77,
+                                 .offset = -1};
     bl_partner_columns(&joined.part[1], &columns);
     bl_partner_columns(&joined.part[2], &columns);
     const struct bl_row decoded = {.path = "a.mp4", .length = 30, .reason = "", .stream = -1, .further = "\tnvdec"};
@@ -61,6 +66,7 @@ START_TEST(what_the_scan_found_comes_back)
     ck_assert_int_eq(back.row.bytes, 812);
     ck_assert_int_eq(back.row.length, 30);
     ck_assert_int_eq(back.row.stream, 1);
+    ck_assert_uint_eq(back.row.content, 77);
     ck_assert(bl_row_adjusted(&row));
     row.length = 30;
     ck_assert(!bl_row_adjusted(&row));
@@ -69,6 +75,16 @@ START_TEST(what_the_scan_found_comes_back)
     ck_assert_str_eq(back.row.columns, "\tdecoder");
     ck_assert_str_eq(back.row.further, "\tnvdec");
     ck_assert_int_eq(back.row.stream, -1);
+    ck_assert_uint_eq(back.row.content, 0);
+    /* A table of somebody else's need not have contents, and must not have wrong ones. */
+    row = (struct bl_row){.id = "a",
+                          .columns = "\tsound.path\tsound.bytes\tsound.length\tsound.stream\tsound.reason",
+                          .further = "\ta.wav\t812\t30\t1\t"};
+    ck_assert_int_eq(bl_partner_row(&joined, 2, &row, &back, &e), BL_OK);
+    ck_assert_uint_eq(back.row.content, 0);
+    row.columns = "\tsound.path\tsound.bytes\tsound.length\tsound.stream\tsound.reason\tsound.content";
+    row.further = "\ta.wav\t812\t30\t1\t\tx";
+    ck_assert_int_eq(bl_partner_row(&joined, 2, &row, &back, &e), BL_EFAIL);
     row.columns = "\tother";
     ck_assert_int_eq(bl_partner_row(&joined, 1, &row, &back, &e), BL_EUSAGE);
     bl_partner_row_free(&back);

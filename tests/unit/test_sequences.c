@@ -27,10 +27,10 @@ START_TEST(rows_survive_the_table)
     struct bl_buffer text = {0};
     struct bl_error e = {0};
     const struct bl_row rows[] = {
-        {"a\tb\nc\\d\xff.mp4", 12, "video", "dir/a\tb", 99, BL_ROW_OK, "", "all", .stream = 3, .offset = -1},
-        {"gone.mp4", 0, "video", "gone.mp4", 0, BL_ROW_SKIPPED, "empty file", "all", .stream = -1, .offset = -1},
-        {"half.mp4", 5, "video", "half.mp4", 7, BL_ROW_OK, "truncated", "all", .stream = 0, .offset = -1},
-        {"\xc3\xa9.mp4", 6, "video", "x", 8, BL_ROW_FAILED, "r", "all", .stream = 0, .offset = -1},
+        {"a\tb\nc\\d\xff.mp4", 12, "video", "dir/a\tb", 99, 0x1f, BL_ROW_OK, "", "all", .stream = 3, .offset = -1},
+        {"gone.mp4", 0, "video", "gone.mp4", 0, 0, BL_ROW_SKIPPED, "empty file", "all", .stream = -1, .offset = -1},
+        {"half.mp4", 5, "video", "half.mp4", 7, UINT64_MAX, BL_ROW_OK, "truncated", "all", .stream = 0, .offset = -1},
+        {"\xc3\xa9.mp4", 6, "video", "x", 8, 0, BL_ROW_FAILED, "r", "all", .stream = 0, .offset = -1},
     };
     bl_buffer_text(&text, BL_SEQUENCES_HEADER);
     for (size_t i = 0; i < 4; i++)
@@ -52,6 +52,7 @@ START_TEST(rows_survive_the_table)
         ck_assert_int_eq(back.row.length, rows[i].length);
         ck_assert_int_eq(back.row.bytes, rows[i].bytes);
         ck_assert_int_eq(back.row.stream, rows[i].stream);
+        ck_assert_uint_eq(back.row.content, rows[i].content);
         ck_assert_int_eq(back.row.status, rows[i].status);
     }
     bl_row_text_free(&back);

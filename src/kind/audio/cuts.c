@@ -180,6 +180,7 @@ static int take_recording(struct bl_counter *c, const struct bl_cut *cut, struct
     if (code)
         return code;
     row->bytes = recording->bytes;
+    row->content = recording->content;
     row->stream = recording->count.stream;
     if (recording->code)
         return bl_error_set(e, BL_EDATA, "%s", recording->useless);

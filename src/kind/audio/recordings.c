@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
+#include "kind/content.h"
+
 #define SLOTS 8192 /* 4 MiB */
 
 static void forget(struct bl_recording *slot)
@@ -39,6 +41,9 @@ int bl_recordings_find(struct bl_recordings *r, const struct bl_audio_config *co
     if (!there && bl_errno_is_system(errno))
         return bl_error_errno(e, BL_EFAIL, "cannot look at %s", path);
     slot->bytes = there && S_ISREG(status.st_mode) ? status.st_size : 0;
+    int code = slot->bytes ? bl_content_of_file(path, &slot->content, e) : BL_OK;
+    if (code)
+        return code;
     slot->code = bl_count_audio(config, cancel, path, &slot->count, &useless);
     if (slot->code && slot->code != BL_EDATA)
         return bl_error_set(e, slot->code, "%s", useless.text);

@@ -8,7 +8,8 @@
 struct bl_recording {
     char *path; /* NULL: no entry */
     int64_t bytes;
-    int code; /* of bl_count_audio: BL_OK or BL_EDATA */
+    uint64_t content; /* kind/content.h */
+    int code;         /* of bl_count_audio: BL_OK or BL_EDATA */
     struct bl_audio_count count;
     char *useless; /* why; with BL_EDATA */
 };

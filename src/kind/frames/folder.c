@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/text.h"
+#include "kind/content.h"
 #include "kind/frames/frames.h"
 
 /* "img_00012.jpg" has the number 12, "001YG-3b.png" has 3. */
@@ -24,7 +25,7 @@ static int32_t number_of(const char *name)
     return bl_text_to_int(begin, (size_t)(end - begin), 0, INT32_MAX, &number) ? (int32_t)number : -1;
 }
 
-static int add(struct bl_folder *folder, const char *name, int64_t bytes, struct bl_error *e)
+static int add(struct bl_folder *folder, const char *name, const struct stat *status, struct bl_error *e)
 {
     if (folder->count == folder->capacity) {
         size_t capacity = folder->capacity ? 2 * folder->capacity : 64;
@@ -37,7 +38,11 @@ static int add(struct bl_folder *folder, const char *name, int64_t bytes, struct
     char *copy = strdup(name);
     if (!copy)
         return bl_error_memory(e);
-    folder->image[folder->count++] = (struct bl_image){copy, number_of(name), bytes};
+    folder->image[folder->count++] =
+        (struct bl_image){.name = copy,
+                          .number = number_of(name),
+                          .bytes = status->st_size,
+                          .modified = (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec};
     return BL_OK;
 }
 
@@ -66,7 +71,7 @@ static int list(struct bl_folder *folder, DIR *directory, const char *path, cons
             continue;
         folder->bytes += status.st_size;
         if (!pattern || fnmatch(pattern, entry->d_name, 0) == 0)
-            code = add(folder, entry->d_name, status.st_size, e);
+            code = add(folder, entry->d_name, &status, e);
     }
     return code;
 }
@@ -81,6 +86,46 @@ int bl_folder_list(struct bl_folder *folder, const char *path, const char *patte
     closedir(directory);
     if (folder->count)
         qsort(folder->image, folder->count, sizeof *folder->image, compare);
+    return code;
+}
+
+/* Names and contents of all images, put together in their order. */
+static int folder_digest(const struct bl_folder *folder, const char *path, uint64_t *content, struct bl_error *e)
+{
+    struct bl_buffer all = {0}, file = {0};
+    int code = BL_OK;
+    for (size_t i = 0; i < folder->count && !code; i++) {
+        uint64_t image;
+        bl_buffer_clear(&file);
+        bl_buffer_printf(&file, "%s/%s", path, folder->image[i].name);
+        code = bl_buffer_check(&file, e);
+        if (!code)
+            code = bl_content_of_file(file.data, &image, e);
+        if (code)
+            break;
+        bl_buffer_text(&all, folder->image[i].name);
+        bl_buffer_byte(&all, '\0');
+        bl_content_format(image, &all);
+        bl_buffer_byte(&all, '\n');
+    }
+    if (!code)
+        code = bl_buffer_check(&all, e);
+    if (!code)
+        *content = bl_content_of(all.data, all.size);
+    bl_buffer_free(&all);
+    bl_buffer_free(&file);
+    return code;
+}
+
+int bl_folder_measure(const char *path, int64_t *bytes, uint64_t *content, struct bl_error *e)
+{
+    struct bl_folder folder;
+    int code = bl_folder_list(&folder, path, NULL, e);
+    *bytes = folder.bytes;
+    *content = 0;
+    if (!code)
+        code = folder_digest(&folder, path, content, e);
+    bl_folder_free(&folder);
     return code;
 }
 

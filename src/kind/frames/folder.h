@@ -11,6 +11,7 @@ struct bl_image {
     char *name;     /* in the folder */
     int32_t number; /* the last digits before the extension; -1: there are none, or they are no 32-bit number */
     int64_t bytes;
+    int64_t modified; /* nanoseconds since 1970 */
 };
 
 struct bl_folder {
@@ -24,6 +25,9 @@ struct bl_folder {
  */
 int bl_folder_list(struct bl_folder *folder, const char *path, const char *pattern, struct bl_error *e);
 void bl_folder_free(struct bl_folder *folder);
+
+/* Bytes and content (kind/content.h) of all images in a folder. Codes as above. */
+int bl_folder_measure(const char *path, int64_t *bytes, uint64_t *content, struct bl_error *e);
 
 /* The image's place among the frames of what it was taken from: number 1 is the first, so ffmpeg counts, and whoever
  * uses it. BL_EDATA: it has none. */

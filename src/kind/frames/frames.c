@@ -27,15 +27,6 @@ static int check(const void *values, struct bl_error *e)
     return BL_OK;
 }
 
-static int measure(const char *path, int64_t *bytes, struct bl_error *e)
-{
-    struct bl_folder folder;
-    int code = bl_folder_list(&folder, path, NULL, e);
-    *bytes = folder.bytes;
-    bl_folder_free(&folder);
-    return code;
-}
-
 static void columns(const void *config, bool lists, struct bl_buffer *out)
 {
     (void)config, (void)lists;
@@ -123,7 +114,7 @@ const struct bl_kind bl_kind_frames = {
     .check = check,
     .columns = columns,
     .remark = remark,
-    .measure = measure,
+    .measure = bl_folder_measure,
     .sampling = bl_video_sampling,
     .count = count,
     .fields = fields,

@@ -32,20 +32,31 @@ static enum AVCodecID codec_of(const AVPacket *packet)
     return AV_CODEC_ID_NONE;
 }
 
-static int load(AVPacket *packet, int fd, const char *path, int64_t bytes, struct bl_error *e)
+/* The image must be the one that was listed, also when all of it was read. */
+static int compare(int fd, const char *path, int64_t bytes, int64_t modified, struct bl_error *e)
 {
     struct stat status;
     if (fstat(fd, &status) != 0)
         return bl_error_errno(e, BL_EFAIL, "%s: cannot be examined", path);
-    if (status.st_size != bytes)
+    int64_t time = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+    if (status.st_size != bytes || time != modified)
         return bl_error_set(e, BL_EFAIL, "%s: changed since it was listed", path);
+    return BL_OK;
+}
+
+static int load(AVPacket *packet, int fd, const char *path, int64_t bytes, int64_t modified, struct bl_error *e)
+{
+    int code = compare(fd, path, bytes, modified, e);
+    if (code)
+        return code;
     if (bytes == 0)
         return bl_error_set(e, BL_EDATA, "empty file");
     if (bytes > BYTES_MAX)
         return bl_error_set(e, BL_EDATA, "an image of %" PRId64 " bytes", bytes);
     if (av_new_packet(packet, (int)bytes) < 0)
         return bl_error_memory(e);
-    return bl_io_pread(fd, packet->data, (size_t)bytes, 0, path, e);
+    code = bl_io_pread(fd, packet->data, (size_t)bytes, 0, path, e);
+    return code ? code : compare(fd, path, bytes, modified, e);
 }
 
 static int open_codec(AVCodecContext **context, const AVPacket *packet, struct bl_error *e)
@@ -79,7 +90,7 @@ static int decode(AVCodecContext *context, AVPacket *packet, AVFrame *frame, str
     return BL_OK;
 }
 
-int bl_picture_decode(const char *path, int64_t bytes, AVFrame *frame, struct bl_error *e)
+int bl_picture_decode(const char *path, int64_t bytes, int64_t modified, AVFrame *frame, struct bl_error *e)
 {
     AVCodecContext *context = NULL;
     AVPacket *packet = av_packet_alloc();
@@ -89,7 +100,7 @@ int bl_picture_decode(const char *path, int64_t bytes, AVFrame *frame, struct bl
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
     bool dangling = fd < 0 && errno == ENOENT && bytes == 0;
     int code = fd < 0 ? bl_error_errno(e, dangling ? BL_EDATA : BL_EFAIL, "%s: cannot be opened", path)
-                      : load(packet, fd, path, bytes, e);
+                      : load(packet, fd, path, bytes, modified, e);
     if (!code)
         code = open_codec(&context, packet, e);
     if (!code)

@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 
-/* Decodes a file of so many bytes into an empty frame. BL_EDATA: no image, or damaged (a picture that is there in part
- * is none); BL_EFAIL: it cannot be read, or has another size. */
-int bl_picture_decode(const char *path, int64_t bytes, AVFrame *frame, struct bl_error *e);
+/* Decodes a file of so many bytes and that time (bl_image) into an empty frame. BL_EDATA: no image, or damaged (a
+ * picture that is there in part is none); BL_EFAIL: it cannot be read, or has another size or time. */
+int bl_picture_decode(const char *path, int64_t bytes, int64_t modified, AVFrame *frame, struct bl_error *e);
 
 #endif

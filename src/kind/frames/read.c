@@ -64,7 +64,7 @@ static int decode(const char *path, const struct bl_image *image, const struct b
     if (code)
         return code;
     av_frame_unref(frame);
-    code = bl_picture_decode(file.data, image->bytes, frame, &fault);
+    code = bl_picture_decode(file.data, image->bytes, image->modified, frame, &fault);
     bl_buffer_free(&file);
     if (!code)
         code = make_geometry(geometry, config, frame, &fault);
@@ -127,6 +127,20 @@ void bl_frames_read_close(struct bl_reader *reader)
     free(reader);
 }
 
+/* The folder's images must be those of the scan. Those that are read are looked at again then, by size and time. */
+static int compare(const struct bl_row *row, struct bl_error *e)
+{
+    int64_t bytes;
+    uint64_t content;
+    struct bl_error fault = {0};
+    int code = bl_folder_measure(row->path, &bytes, &content, &fault);
+    if (code)
+        return bl_error_set(e, BL_EFAIL, "%s", fault.text);
+    return content == row->content
+               ? BL_OK
+               : bl_error_set(e, BL_EFAIL, "%s: changed since the scan: other images of the same size", row->path);
+}
+
 static int enter(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
 {
     if (r->path && strcmp(r->path, row->path) == 0 && r->folder.bytes == row->bytes)
@@ -138,6 +152,8 @@ static int enter(struct bl_reader *r, const struct bl_row *row, struct bl_error 
     if (!code && steps != row->length)
         code = bl_error_set(e, BL_EDATA, "the scan counted %" PRId64 " frames, the folder has %" PRId64, row->length,
                             steps);
+    if (!code && row->content)
+        code = compare(row, e);
     r->path = code ? NULL : strdup(row->path);
     return code ? code : r->path ? BL_OK : bl_error_memory(e);
 }

@@ -96,7 +96,7 @@ static int count_file(const struct joining *j, int p, struct bl_input *input, co
 {
     const struct bl_joined_part *part = &j->joined->part[p];
     const char *unusable;
-    int code = bl_input_look(part->kind, input, &unusable, e);
+    int code = bl_input_look_into(part->kind, input, &unusable, e);
     if (!code && unusable) {
         struct bl_row row = {.status = BL_ROW_SKIPPED, .reason = unusable, .stream = -1, .offset = -1};
         code = capture(found, 0, &row, e);
@@ -106,6 +106,7 @@ static int count_file(const struct joining *j, int p, struct bl_input *input, co
     }
     found->row.path = found->path.data;
     found->row.bytes = input->bytes;
+    found->row.content = input->content;
     return code;
 }
 

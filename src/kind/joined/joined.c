@@ -66,18 +66,18 @@ static void sampling(const void *config, struct bl_buffer *out)
     }
 }
 
-/* A file must be as large as it was, and may not have come since. */
+/* A file must hold what it held, and may not have come since. */
 static int compare_file(const struct bl_joined_part *part, const struct bl_partner_row *partner, struct bl_error *e)
 {
     struct bl_input input = {.path = partner->open_path};
     const char *unusable;
-    int code = bl_input_look(part->kind, &input, &unusable, e);
-    if (code || input.bytes == partner->row.bytes)
+    int code = bl_input_look_into(part->kind, &input, &unusable, e);
+    bool size = input.bytes == partner->row.bytes;
+    if (code || (size && (!partner->row.content || input.content == partner->row.content)))
         return code;
-    return bl_error_set(
-        e, BL_EFAIL,
-        "the inputs changed since the scan: %s: %s has another size (undo that, or choose another directory)",
-        part->name, partner->path);
+    return bl_error_set(e, BL_EFAIL,
+                        "the inputs changed since the scan: %s: %s has %s (undo that, or choose another directory)",
+                        part->name, partner->path, size ? "other bytes" : "another size");
 }
 
 static int compare(const void *config, const struct bl_row *row, struct bl_error *e)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "kind/content.h"
 
 enum place { PLACE_ID, PLACE_STEM, PLACE_NAME, PLACES };
 
@@ -57,12 +58,13 @@ void bl_partner_path(const char *path, const char *id, struct bl_buffer *out)
 
 /* --- columns ---------------------------------------------------------------------------------------------------- */
 
-#define OWN_COLUMNS 5
+#define OWN_COLUMNS 6
+#define OWN_CONTENT 5 /* which a table may lack */
 
 /* A length in other units than the sequence's is called by them. */
 static const char *own_column(const struct bl_joined_part *part, int c)
 {
-    static const char *const own[OWN_COLUMNS] = {"path", "bytes", "length", "stream", "reason"};
+    static const char *const own[OWN_COLUMNS] = {"path", "bytes", "length", "stream", "reason", "content"};
     return c == 2 && part->kind->follows ? part->kind->steps : own[c];
 }
 
@@ -105,6 +107,8 @@ static void append_own(const struct bl_row *row, struct bl_buffer *out)
         bl_buffer_int(out, row->stream);
     bl_buffer_byte(out, '\t');
     bl_text_escape(out, row->reason, strlen(row->reason));
+    bl_buffer_byte(out, '\t');
+    bl_content_format(row->content, out);
 }
 
 void bl_partner_format(const struct bl_joined_part *part, const struct bl_row *row, struct bl_buffer *out)
@@ -114,7 +118,7 @@ void bl_partner_format(const struct bl_joined_part *part, const struct bl_row *r
     if (row && part->path)
         append_own(row, out);
     else if (part->path)
-        bl_buffer_text(out, "\t\t\t\t\t");
+        bl_buffer_text(out, "\t\t\t\t\t\t");
     if (row && row->further && *row->further)
         bl_buffer_text(out, row->further);
     else
@@ -133,13 +137,13 @@ void bl_partner_damage(const struct bl_joined_part *part, const char *path, cons
 
 /* The value of the partner's column, with a NUL behind it; at: where in out->text it begins. */
 static int take(const struct bl_joined_part *part, const struct bl_row *row, const char *column, size_t *at,
-                struct bl_partner_row *out, struct bl_error *e)
+                bool may_lack, struct bl_partner_row *out, struct bl_error *e)
 {
     struct bl_buffer name = {0};
     bl_buffer_printf(&name, "%s.%s", part->name, column);
     *at = out->text.size;
     int code = bl_buffer_check(&name, e);
-    if (!code && !bl_row_value(row, name.data, &out->text))
+    if (!code && !bl_row_value(row, name.data, &out->text) && !may_lack)
         code = bl_error_set(e, BL_EUSAGE, "the table has no column %s that can be read: scan with the same fields",
                             name.data);
     bl_buffer_byte(&out->text, '\0');
@@ -203,7 +207,7 @@ int bl_partner_row(const struct bl_joined *joined, int p, const struct bl_row *r
     if (code || !part->path)
         return code;
     for (int c = 0; c < OWN_COLUMNS && !code; c++)
-        code = take(part, row, own_column(part, c), &at[c], out, e);
+        code = take(part, row, own_column(part, c), &at[c], c == OWN_CONTENT, out, e);
     if (code)
         return code;
     const char *text = out->text.data;
@@ -212,6 +216,9 @@ int bl_partner_row(const struct bl_joined *joined, int p, const struct bl_row *r
         !to_int(text + at[2], 0, INT64_MAX, &out->row.length) || !to_int(text + at[3], -1, INT32_MAX, &stream))
         return bl_error_set(e, BL_EFAIL, "%s: a number in %s.bytes, %s.%s or %s.stream that is none", row->id,
                             part->name, part->name, own_column(part, 2), part->name);
+    if (!bl_content_parse(text + at[OWN_CONTENT], &out->row.content))
+        return bl_error_set(e, BL_EFAIL, "%s: \"%s\" in %s.content is no checksum (16 hexadecimal digits)", row->id,
+                            text + at[OWN_CONTENT], part->name);
     out->row.stream = (int)stream;
     out->path = out->text.data + at[0];
     free(out->open_path);

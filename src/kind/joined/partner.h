@@ -12,8 +12,8 @@ int bl_partner_check(const char *path, struct bl_error *e);
 void bl_partner_path(const char *path, const char *id, struct bl_buffer *out);
 
 /* Appends the names of a partner's columns, a tab before each: those of its file, if it has any, NAME.path, NAME.bytes,
- * NAME.length (of one that follows, in units of its own: NAME.samples), NAME.stream, NAME.reason, and those of its
- * kind. */
+ * NAME.length (of one that follows, in units of its own: NAME.samples), NAME.stream, NAME.reason, NAME.content, and
+ * those of its kind. */
 void bl_partner_columns(const struct bl_joined_part *part, struct bl_buffer *out);
 
 /* Appends what a scan found of it to those columns; row NULL: nothing. */

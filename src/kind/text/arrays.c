@@ -112,6 +112,7 @@ static int read_row(struct bl_item *item, struct npy *npy, struct bl_error *e)
             code = add_ids(item, &npy->type, chunk, count, e);
         done += (int64_t)count;
     }
+    bl_item_seal(item);
     if (!code && npy->columns)
         code = add_mark(item, config->run->eos, e);
     return code ? code : bl_item_finish(item, e);
@@ -255,6 +256,7 @@ static int read_sequence(struct megatron *m, struct bl_item *item, int64_t lengt
         code = add_mark(item, config->run->bos, e);
     if (!code)
         code = add_ids(item, &m->type, m->data, (size_t)length, e);
+    bl_item_seal(item);
     if (!code)
         code = add_mark(item, config->run->eos, e);
     return code ? code : bl_item_finish(item, e);

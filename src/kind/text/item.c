@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "kind/content.h"
 #include "kind/text/utf8.h"
 
 #define KEPT_MAX ((size_t)4096) /* bytes of a value in the table: its lines must stay readable */
@@ -113,6 +114,12 @@ static int lay_out(struct bl_item *item, struct bl_error *e)
     return bl_buffer_check(&item->values, e);
 }
 
+void bl_item_seal(struct bl_item *item)
+{
+    size_t marks = item->config->run->bos >= 0 && item->ids.count;
+    item->row.content = bl_content_of(item->ids.id + marks, (item->ids.count - marks) * sizeof *item->ids.id);
+}
+
 int bl_item_finish(struct bl_item *item, struct bl_error *e)
 {
     if (item->row.status != BL_ROW_OK)
@@ -180,6 +187,7 @@ int bl_item_plain(struct bl_item *item, const struct bl_document *document, stru
     bl_item_begin(item, item->config->run->rule.by == BL_DIVISION_FILE ? -1 : document->offset);
     if (document->too_long)
         return skip_long(item);
+    item->row.content = bl_content_of(text, size);
     int code = mend(item, &text, &size, document->offset, e);
     if (!code)
         code = encode(item, text, size, e);
@@ -354,6 +362,7 @@ int bl_item_json(struct bl_item *item, const struct bl_document *line, bool *bla
     *blank = !line->too_long && is_blank(text, size);
     if (*blank)
         return BL_OK;
+    item->row.content = line->too_long ? 0 : bl_content_of(line->text, line->size);
     if (line->too_long || !bl_json_scan(text, size, run->key, 1 + run->keeps + run->fields, value, &fault)) {
         int64_t at = line->offset + (text - line->text) + (int64_t)fault.at;
         return line->too_long ? skip_long(item)

@@ -13,7 +13,7 @@ struct bl_item {
     struct bl_buffer values;  /* of the steps, where they are more than I32 ids */
     struct bl_buffer further; /* columns */
     char reason[400];
-    struct bl_row row; /* status, length, offset, reason, further */
+    struct bl_row row; /* status, length, offset, content, reason, further */
     const void *steps; /* of an ok row, as the fields have them */
     size_t bytes;
 };
@@ -30,6 +30,8 @@ int bl_item_json(struct bl_item *item, const struct bl_document *line, bool *bla
 /* Begins a row of ids that are there already; then come the ids, each checked, and the end. */
 void bl_item_begin(struct bl_item *item, int64_t offset);
 int bl_item_add_id(struct bl_item *item, int64_t id, struct bl_error *e);
+/* Its content is the ids that were added since, without the id that begins a document. */
+void bl_item_seal(struct bl_item *item);
 int bl_item_finish(struct bl_item *item, struct bl_error *e);
 
 /* A row for what cannot be used. */

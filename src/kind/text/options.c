@@ -188,8 +188,8 @@ static int add_columns(struct bl_text_run *run, const char *list, bool is_field,
 /* Columns of the table that are there anyway. */
 static int check_kept(const struct bl_text_run *run, struct bl_error *e)
 {
-    static const char *const taken[] = {"id",     "length", "kind",     "path",  "bytes",
-                                        "status", "reason", "sampling", "stream"};
+    static const char *const taken[] = {"id",     "length", "kind",     "path",   "bytes",
+                                        "status", "reason", "sampling", "stream", "content"};
     for (int k = 1; k <= run->keeps; k++) {
         for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
             if (strcmp(run->column[k].name, taken[i]) == 0)

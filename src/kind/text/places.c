@@ -91,7 +91,7 @@ static int add_row(void *context, int input, const struct bl_row *row, struct bl
         code = grow((void **)&p->document, p->documents, &p->documents_capacity, sizeof *p->document, e);
     if (code)
         return code;
-    p->document[p->documents++] = (struct bl_place_document){row->offset, a->steps};
+    p->document[p->documents++] = (struct bl_place_document){row->offset, a->steps, row->content};
     struct bl_place_segment *segment = &p->segment[p->segments - 1];
     a->steps += row->length;
     segment->count++;
@@ -174,6 +174,7 @@ bool bl_places_find(const struct bl_places *p, const char *path, int64_t offset,
         return false;
     place->key = segment->key;
     place->start = document[at].start;
+    place->content = document[at].content;
     place->length = (at + 1 < segment->count ? document[at + 1].start : segment->end) - place->start;
     return true;
 }

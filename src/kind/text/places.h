@@ -1,4 +1,4 @@
-/* Places: where in the spool each document's steps are. 16 bytes a document, and a little for each file. */
+/* Places: where in the spool each document's steps are. 24 bytes a document, and a little for each file. */
 #ifndef BL_PLACES_H
 #define BL_PLACES_H
 
@@ -17,8 +17,9 @@ struct bl_place_segment {
 };
 
 struct bl_place_document {
-    int64_t offset; /* in the file; -1: it is the file */
-    int64_t start;  /* first step in the stretch */
+    int64_t offset;   /* in the file; -1: it is the file */
+    int64_t start;    /* first step in the stretch */
+    uint64_t content; /* kind/content.h */
 };
 
 /* The segments of a file. */
@@ -46,6 +47,7 @@ void bl_places_free(struct bl_places *places);
 struct bl_place {
     uint64_t key;          /* of the stretch */
     int64_t start, length; /* steps */
+    uint64_t content;      /* of the document, as it was counted */
 };
 
 /* The document at offset of the file at path. False when there is none. */

@@ -26,11 +26,12 @@ struct head {
     int64_t synced; /* whether both files are safe, whatever becomes of the machine that wrote them */
 };
 
-static const char magic[8] = "blspool3";
+static const char magic[8] = "blspool4";
 
 /* A row in the file, followed by its two texts. */
 struct packed {
     int64_t offset, length;
+    uint64_t content;
     int32_t input, status;
     uint32_t reason, further; /* bytes */
 };
@@ -173,6 +174,7 @@ int bl_spool_put(struct bl_spool_writer *w, int input, const struct bl_row *row,
     const char *reason = row->reason ? row->reason : "", *further = row->further ? row->further : "";
     struct packed packed = {.offset = row->offset,
                             .length = row->length,
+                            .content = row->content,
                             .input = input,
                             .status = (int32_t)row->status,
                             .reason = (uint32_t)strlen(reason),
@@ -324,6 +326,7 @@ static int tell_rows(const char *data, size_t size, size_t *used, bl_spool_visit
         code = bl_buffer_check(texts, e);
         struct bl_row row = {.offset = packed.offset,
                              .length = packed.length,
+                             .content = packed.content,
                              .status = (enum bl_row_status)packed.status,
                              .reason = texts->data,
                              .further = texts->data + packed.reason + 1,

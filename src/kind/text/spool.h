@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "kind/row.h"
 
-/* Takes a row: of status, length, reason, offset and further columns. */
+/* Takes a row: of status, length, reason, offset, content and further columns. */
 typedef int bl_spool_visit(void *context, int input, const struct bl_row *row, struct bl_error *e);
 
 struct bl_spool_writer;

@@ -1,0 +1,77 @@
+#include "kind/content.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/io.h"
+
+#define END ((size_t)64 << 10)
+#define DIGITS 16
+
+static uint64_t hash(const void *data, size_t size)
+{
+    uint64_t content = XXH3_64bits(data, size);
+    return content ? content : 1;
+}
+
+uint64_t bl_content_of(const void *data, size_t size)
+{
+    return size ? hash(data, size) : hash("", 0);
+}
+
+static int read_ends(int fd, const char *path, uint64_t *content, struct bl_error *e)
+{
+    uint8_t data[8 + 2 * END];
+    struct stat status;
+    if (fstat(fd, &status) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot look at %s", path);
+    uint64_t size = (uint64_t)status.st_size;
+    size_t first = size < END ? (size_t)size : END, last = size - first < END ? (size_t)size - first : END;
+    for (int i = 0; i < 8; i++)
+        data[i] = (uint8_t)(size >> 8 * i);
+    int code = bl_io_pread(fd, data + 8, first, 0, path, e);
+    if (!code)
+        code = bl_io_pread(fd, data + 8 + first, last, (int64_t)(size - last), path, e);
+    if (!code)
+        *content = hash(data, 8 + first + last);
+    return code;
+}
+
+int bl_content_of_file(const char *path, uint64_t *content, struct bl_error *e)
+{
+    *content = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return bl_errno_is_system(errno) ? bl_error_errno(e, BL_EFAIL, "cannot open %s", path) : BL_OK;
+    int code = read_ends(fd, path, content, e);
+    close(fd);
+    return code;
+}
+
+void bl_content_format(uint64_t content, struct bl_buffer *out)
+{
+    char text[DIGITS];
+    for (int i = 0; i < DIGITS; i++)
+        text[i] = "0123456789abcdef"[content >> 4 * (DIGITS - 1 - i) & 15];
+    if (content)
+        bl_buffer_append(out, text, sizeof text);
+}
+
+bool bl_content_parse(const char *text, uint64_t *content)
+{
+    size_t size = strlen(text);
+    *content = 0;
+    if (size && size != DIGITS)
+        return false;
+    for (size_t i = 0; i < size; i++) {
+        const char *digit = strchr("0123456789abcdef", text[i]);
+        if (!digit)
+            return false;
+        *content = *content << 4 | (uint64_t)(digit - "0123456789abcdef");
+    }
+    return true;
+}

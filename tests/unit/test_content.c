@@ -1,0 +1,119 @@
+#include "kind/content.h"
+
+#include <string.h>
+
+#include "base/io.h"
+#include "kind/frames/folder.h"
+#include "unit.h"
+
+#define MOST 300000
+
+static uint8_t data[MOST];
+
+static uint64_t content_of(const char *path)
+{
+    uint64_t content = 0;
+    struct bl_error e = {0};
+    ck_assert_msg(bl_content_of_file(path, &content, &e) == BL_OK, "%s", e.text);
+    return content;
+}
+
+static void write_file(const char *path, size_t size)
+{
+    struct bl_error e = {0};
+    ck_assert_int_eq(bl_io_replace(path, data, size, &e), BL_OK);
+}
+
+/* The right ones are those of python's xxhash, of the size and both ends. */
+START_TEST(size_and_ends_of_a_file)
+{
+    static const struct {
+        size_t size;
+        const char *content;
+    } right[] = {{0, "c77b3abb6f87acd9"},      {1, "313c2dd2ec996e80"},      {65536, "f419a58c0ebc6bb5"},
+                 {131071, "d81fe28f12018ce3"}, {131072, "2196d4a59911d176"}, {131073, "548d81b92c6eb8e6"},
+                 {MOST, "433f530f91d2d266"}};
+    char directory[64];
+    unit_enter(directory);
+    for (size_t i = 0; i < MOST; i++)
+        data[i] = (uint8_t)(i * 131 + (i >> 8) * 7);
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+        struct bl_buffer text = {0};
+        uint64_t back;
+        write_file("file", right[i].size);
+        bl_content_format(content_of("file"), &text);
+        ck_assert_str_eq(text.data, right[i].content);
+        ck_assert(bl_content_parse(text.data, &back) && back == content_of("file"));
+        bl_buffer_free(&text);
+    }
+    /* Any byte of the ends counts, none in the middle does, and what is not there has no content. */
+    const uint64_t whole = content_of("file");
+    static const size_t ends[] = {0, 65535, MOST - 65536, MOST - 1};
+    for (size_t i = 0; i < 4; i++) {
+        data[ends[i]] ^= 1;
+        write_file("file", MOST);
+        ck_assert_uint_ne(content_of("file"), whole);
+        data[ends[i]] ^= 1;
+    }
+    data[65536] ^= 1;
+    write_file("file", MOST);
+    ck_assert_uint_eq(content_of("file"), whole);
+    ck_assert_uint_eq(content_of("none"), 0);
+    unit_leave(directory);
+}
+END_TEST
+
+START_TEST(texts_that_are_none)
+{
+    uint64_t content = 7;
+    struct bl_buffer text = {0};
+    ck_assert(bl_content_parse("", &content) && content == 0);
+    bl_content_format(0, &text);
+    ck_assert_uint_eq(text.size, 0);
+    static const char *const bad[] = {"0", "313c2dd2ec996e8", "313c2dd2ec996e80a", "313C2DD2EC996E80",
+                                      "313c2dd2ec996e8 "};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        ck_assert_msg(!bl_content_parse(bad[i], &content), "took \"%s\"", bad[i]);
+    ck_assert_uint_eq(bl_content_of("a document", 10), UINT64_C(0xbf5ab385fdc4e757));
+    ck_assert_uint_eq(bl_content_of(NULL, 0), UINT64_C(0x2d06800538d394c2));
+}
+END_TEST
+
+/* Names and images, but not the order in which the directory has them. */
+START_TEST(folders_of_images)
+{
+    char directory[64];
+    struct bl_error e = {0};
+    uint64_t content[4];
+    int64_t bytes;
+    unit_enter(directory);
+    for (int i = 0; i < 4; i++) {
+        ck_assert_int_eq(bl_io_mkdirs("f", &e), BL_OK);
+        data[0] = 7;
+        write_file(i == 1 ? "f/2.jpg" : "f/1.jpg", 10);
+        data[0] = i == 2 ? 9 : 8;
+        write_file(i == 1 ? "f/1.jpg" : "f/2.jpg", 10);
+        write_file("f/other.txt", (size_t)i);
+        ck_assert_int_eq(bl_folder_measure("f", &bytes, &content[i], &e), BL_OK);
+        ck_assert_int_eq(bytes, 20);
+        if (i == 2)
+            ck_assert(unlink("f/1.jpg") == 0 && unlink("f/2.jpg") == 0);
+    }
+    ck_assert_uint_ne(content[0], content[1]);
+    ck_assert_uint_ne(content[0], content[2]);
+    ck_assert_uint_eq(content[0], content[3]);
+    unit_leave(directory);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_test(tests, size_and_ends_of_a_file);
+    tcase_add_test(tests, texts_that_are_none);
+    tcase_add_test(tests, folders_of_images);
+}
+
+int main(void)
+{
+    return unit_run("content", add);
+}
