@@ -12,6 +12,7 @@
 #include "run/planned.h"
 #include "run/state.h"
 #include "store/index.h"
+#include "store/lacking.h"
 
 struct finishing {
     const char *dir;
@@ -91,6 +92,24 @@ static int gather(struct finishing *f, struct bl_error *e)
 
 /* --- the command ------------------------------------------------------------------------------------------------ */
 
+/* Shards of a finished dataset may have been lost since. */
+static int check_shards(const struct finishing *f, struct bl_error *e)
+{
+    struct bl_lacking lacking;
+    int64_t shards = bl_format_shards(&f->manifest.format);
+    int code = bl_lacking_beside(f->dir, &f->manifest, e);
+    if (code)
+        return code;
+    code = bl_lacking_shards(&lacking, f->dir, &f->manifest, 0, shards, e);
+    if (!code && lacking.count)
+        code = bl_error_set(e, BL_EFAIL,
+                            "%s: %" PRId64 " of %" PRId64 " shards are gone or cut, the first is %s: bload pack makes "
+                            "them again, with the options as before",
+                            f->dir, lacking.count, shards, lacking.row[lacking.first].file);
+    bl_lacking_free(&lacking);
+    return code;
+}
+
 /* 1 when the dataset is complete already; 0, or a code. */
 static int find(struct bl_cmd *cmd, struct finishing *f)
 {
@@ -106,6 +125,8 @@ static int find(struct bl_cmd *cmd, struct finishing *f)
         code = bl_manifest_read(&f->manifest, f->dir, e);
     if (!code && there)
         code = bl_sequences_open(&f->table, &table, 1, false, e);
+    if (!code && there)
+        code = check_shards(f, e);
     if (!code && there)
         code = bl_state_clear(f->dir, e);
     bl_buffer_free(&path);

@@ -24,6 +24,11 @@ static const struct bl_option table[] = {
      .command_line_only = true,
      .offset = offsetof(struct bl_packing, print_config),
      .help = "print the effective configuration as YAML, do nothing"},
+    {.name = "repair",
+     .type = &bl_option_flag,
+     .command_line_only = true,
+     .offset = offsetof(struct bl_packing, repair),
+     .help = "read a finished dataset through, and make the shards again that are damaged"},
     {0},
 };
 
@@ -150,6 +155,7 @@ static int write_shards(struct bl_cmd *cmd, struct bl_packing *p)
                           .config = p->inputs.kind_config,
                           .format = &p->format,
                           .values = &p->values,
+                          .lacking = p->mending ? &p->lacking : NULL,
                           .pad_repeat = p->options.pad == BL_PAD_REPEAT,
                           .workers = p->workers,
                           .slots = p->slots,
@@ -176,6 +182,21 @@ static int write_shards(struct bl_cmd *cmd, struct bl_packing *p)
     return code;
 }
 
+/* All that a run kept for itself goes. */
+static int tidy(struct bl_cmd *cmd, struct bl_packing *p)
+{
+    int code = BL_OK;
+    if (p->inputs.kind->clear)
+        code = p->inputs.kind->clear(p->inputs.kind_config, &p->env, &cmd->error);
+    return code ? code : bl_state_remove(&p->state, &cmd->error);
+}
+
+static void forget(struct bl_packing *p)
+{
+    struct bl_error none = {0}; /* why the run failed is what there is to tell */
+    (void)bl_state_remove(&p->state, &none);
+}
+
 static int finish(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_finish job = {.dir = p->output,
@@ -188,10 +209,8 @@ static int finish(struct bl_cmd *cmd, struct bl_packing *p)
                             .config = p->inputs.kind_config};
     bl_heartbeat_turn(&p->heartbeat, "finish");
     int code = bl_finish_run(&job, &p->finished, &cmd->error);
-    if (!code && p->inputs.kind->clear)
-        code = p->inputs.kind->clear(p->inputs.kind_config, &p->env, &cmd->error);
     if (!code)
-        code = bl_state_remove(&p->state, &cmd->error);
+        code = tidy(cmd, p);
     p->partial = bl_finished_partial(&p->finished);
     return code;
 }
@@ -263,10 +282,17 @@ static int build(struct bl_cmd *cmd, struct bl_packing *p)
     if (!code)
         code = write_shards(cmd, p);
     if (!code && !p->task.set)
-        code = finish(cmd, p);
-    if (!code && !cmd->common.quiet)
+        code = p->mending ? tidy(cmd, p) : finish(cmd, p);
+    /* What was kept of inputs that are not the right ones must not be taken for those that will be. */
+    if (code == BL_EDATA && p->mending && !p->task.set)
+        forget(p);
+    if (code || cmd->common.quiet)
+        return code;
+    if (p->mending)
+        bl_packing_say_mended(p);
+    else
         p->task.set ? say_task(p) : say_summary(p);
-    return code;
+    return BL_OK;
 }
 
 static int run(struct bl_cmd *cmd, struct bl_packing *p)
@@ -290,6 +316,10 @@ static int run(struct bl_cmd *cmd, struct bl_packing *p)
         code = bl_packing_identify(cmd, p);
     if (!code)
         code = bl_packing_find(cmd, p);
+    if (!code && p->repair && !p->mending)
+        code = bl_error_set(e, BL_EUSAGE,
+                            "--repair: %s holds no finished dataset; without it, bload pack makes one, or goes on",
+                            p->output);
     return code == 0 ? build(cmd, p) : code < 0 ? code : BL_OK;
 }
 
@@ -298,6 +328,7 @@ static void free_packing(struct bl_packing *p)
     bl_state_close(&p->state);
     bl_plan_free(&p->plan);
     bl_manifest_free(&p->manifest);
+    bl_lacking_free(&p->lacking);
     bl_values_free(&p->values);
     bl_buffer_free(&p->attributes_said);
     bl_sequences_close(&p->table);

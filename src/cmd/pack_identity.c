@@ -54,19 +54,19 @@ int bl_packing_find(struct bl_cmd *cmd, struct bl_packing *p)
     if (!code && !p->sequences_path)
         code =
             bl_scan_compare(&p->inputs.files, p->inputs.base, p->inputs.kind, p->inputs.kind_config, &table_there, e);
-    if (!code && !p->task.set)
-        code = bl_state_clear(p->output, e);
-    if (!code) {
+    int lacks = code ? code : bl_packing_lacks(cmd, p, &m);
+    if (!lacks && !p->task.set)
+        lacks = bl_state_clear(p->output, e);
+    if (lacks >= 0)
         p->partial = !bl_sequences_clean(&table_there);
-        if (!cmd->common.quiet)
-            bl_cmd_say("%s is complete already: nothing to do", p->output);
-    }
+    if (!lacks && !cmd->common.quiet)
+        bl_cmd_say("%s is complete already: nothing to do", p->output);
     bl_sequences_close(&table_there);
     bl_manifest_free(&m);
     bl_buffer_free(&there);
     bl_buffer_free(&path);
     bl_buffer_free(&what);
-    return code ? code : 1;
+    return lacks < 0 ? lacks : !lacks;
 }
 
 /* The level that a dataset here, finished or begun, was made with; *level stays as it is when there is none. */

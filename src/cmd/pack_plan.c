@@ -73,7 +73,7 @@ static int set_encoding(struct bl_packing *p, struct bl_error *e)
 int bl_packing_format(struct bl_packing *p, struct bl_error *e)
 {
     /* Whoever made a draft, of the same table, has looked at all files: a thousand tasks need not do so again. */
-    int agreed = p->task.set ? bl_manifest_draft_find(&p->state, e) : 0;
+    int agreed = p->mending || (p->task.set ? bl_manifest_draft_find(&p->state, e) : 0);
     if (agreed < 0)
         return agreed;
     int code = bl_fields_settle(&p->format.fields, p->inputs.kind, p->inputs.kind_config, &p->env, &p->table,
@@ -105,5 +105,7 @@ int bl_packing_draft(struct bl_packing *p, struct bl_error *e)
                                       .identity = p->identity.data,
                                       .simd = bl_simd_name(p->env.simd)};
     int code = bl_manifest_draft_make(&draft, &p->manifest, e);
+    if (!code && p->mending)
+        code = bl_packing_compare_made(p, e);
     return code ? code : bl_manifest_draft_publish(&p->state, &p->manifest, !p->task.set, e);
 }

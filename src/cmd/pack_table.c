@@ -100,13 +100,15 @@ static int scan(struct bl_cmd *cmd, struct bl_packing *p)
     return code;
 }
 
-/* A table that was given is copied: the run must go on with the same one. */
+/* A table that was given is copied: the run must go on with the same one. So is that of a finished dataset. */
 static int copy_table(struct bl_packing *p, struct bl_error *e)
 {
     struct bl_output out = {0};
     struct bl_buffer text = {0};
     int code = bl_output_open(&out, p->state.sequences, e);
-    if (!code && p->inputs.attributes)
+    if (!code && p->mending)
+        code = bl_packing_restore_table(p, &out, e);
+    else if (!code && p->inputs.attributes)
         code = bl_table_join(p->sequences_path, p->inputs.attributes, &out, take_scan_fault, p, e);
     else if (!code)
         code = bl_io_slurp(p->sequences_path, SIZE_MAX / 4, &text, e);
@@ -237,6 +239,8 @@ static int merge(struct bl_packing *p, struct bl_error *e)
 static int make_table(struct bl_cmd *cmd, struct bl_packing *p, bool *scanned)
 {
     struct bl_error *e = &cmd->error;
+    if (p->mending)
+        return copy_table(p, e);
     int merged = p->sequences_path ? 0 : merge(p, e);
     if (merged)
         return merged < 0 ? merged : BL_OK;
@@ -258,7 +262,7 @@ int bl_packing_table(struct bl_cmd *cmd, struct bl_packing *p)
     else if (!code)
         code = bl_sequences_open(&p->table, &path, 1, false, e);
     /* Of many tasks each would look at all files; what changed is noticed when it is read. */
-    if (!code && !scanned && !p->sequences_path && !p->task.set)
+    if (!code && !scanned && !p->sequences_path && !p->task.set && !p->mending)
         code = bl_scan_compare(&p->inputs.files, p->inputs.base, p->inputs.kind, p->inputs.kind_config, &p->table, e);
     if (!code)
         code = check_table(p, e);

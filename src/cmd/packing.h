@@ -1,6 +1,6 @@
 /* What the parts of `bload pack` share: the command itself (pack.c), the table of its inputs (pack_table.c), what makes
- * a dataset the same as the one that is there (pack_identity.c), plan and format (pack_plan.c), and attributes
- * (pack_attributes.c). */
+ * a dataset the same as the one that is there (pack_identity.c), what it lacks (pack_repair.c), plan and format
+ * (pack_plan.c), and attributes (pack_attributes.c). */
 #ifndef BL_PACKING_H
 #define BL_PACKING_H
 
@@ -12,6 +12,7 @@
 #include "run/state.h"
 #include "run/task.h"
 #include "store/format.h"
+#include "store/lacking.h"
 #include "store/manifest.h"
 #include "store/sequences.h"
 #include "store/values.h"
@@ -33,8 +34,11 @@ struct bl_packing {
     struct bl_sequences table;
     struct bl_plan plan;
     struct bl_format format;
-    struct bl_manifest manifest;      /* the draft of it */
-    int64_t shard_begin, shard_end;   /* this task's, or all */
+    struct bl_manifest manifest;    /* the draft of it */
+    int64_t shard_begin, shard_end; /* this task's, or all */
+    bool repair;                    /* --repair */
+    bool mending;                   /* the dataset is finished, but lacks shards: */
+    struct bl_lacking lacking;
     struct bl_values values;          /* of the format's attributes */
     struct bl_buffer attributes_said; /* which columns became attributes, for the summary */
     int workers, slots;
@@ -97,7 +101,20 @@ int bl_packing_enter(struct bl_cmd *cmd, struct bl_packing *p);
 /* Sets p->identity: everything that decides the dataset's bytes beside the contents of the inputs and the versions. */
 int bl_packing_identify(struct bl_cmd *cmd, struct bl_packing *p);
 
-/* 1 when the output holds this very dataset, complete; 0 when it holds none; BL_EUSAGE when it holds another. */
+/* 1 when the output holds this very dataset, complete; 0 when it holds none, or lacks shards of it (p->mending);
+ * BL_EUSAGE when it holds another. */
 int bl_packing_find(struct bl_cmd *cmd, struct bl_packing *p);
+
+/* Looks what a finished dataset lacks of the shards that are this task's: 1 when there is something to be made again.
+ */
+int bl_packing_lacks(struct bl_cmd *cmd, struct bl_packing *p, const struct bl_manifest *manifest);
+
+/* Writes the scan's table as it can be told of the finished one. */
+int bl_packing_restore_table(const struct bl_packing *p, struct bl_output *out, struct bl_error *e);
+
+/* Whether the draft is that of the finished dataset: made by the same versions, of the same plan. BL_EFAIL. */
+int bl_packing_compare_made(const struct bl_packing *p, struct bl_error *e);
+
+void bl_packing_say_mended(const struct bl_packing *p);
 
 #endif

@@ -20,6 +20,7 @@
 #include "run/task.h"
 #include "store/folders.h"
 #include "store/format.h"
+#include "store/lacking.h"
 #include "store/manifest.h"
 
 #define JOBS_MAX ((size_t)1 << 24) /* bytes of DIR.slurm/jobs */
@@ -162,20 +163,76 @@ static bool is_older(const struct stat *a, const struct stat *b)
                                                   : a->st_mtim.tv_nsec < b->st_mtim.tv_nsec;
 }
 
-/* A mark that is older than the manifest is that of a dataset that was there before. */
-static int look_at_marks(struct bl_slurm *s, const struct stat *manifest, struct bl_error *e)
+/* Whether a file below DIR is there and older than the mark. */
+static bool is_before(const struct bl_slurm *s, const char *name, const struct stat *mark, struct bl_error *e)
+{
+    struct stat file;
+    struct bl_buffer path = {0};
+    bl_buffer_printf(&path, "%s/%s", s->dir, name);
+    bool before = !bl_buffer_check(&path, e) && stat(path.data, &file) == 0 && !is_older(mark, &file);
+    bl_buffer_free(&path);
+    return before;
+}
+
+/* A mark that is older than the manifest is that of a dataset that was there before, and of what was made again since
+ * it says nothing. */
+static int look_at_marks(struct bl_slurm *s, const struct bl_lacking *lacking, int64_t shards, struct bl_error *e)
 {
     struct bl_slurm_stage *verify = &s->stage[BL_SLURM_VERIFY];
     struct bl_buffer path = {0};
     int code = BL_OK;
     for (int64_t i = 0; i < verify->tasks && !code; i++) {
         struct stat mark;
+        struct bl_task task = {.set = true, .index = i, .count = verify->tasks};
+        int64_t shard, end;
+        bl_task_range(&task, shards, &shard, &end);
         bl_buffer_clear(&path);
         bl_buffer_printf(&path, "%s/verified-%05d-of-%05d", s->folder, (int)i, (int)s->tasks);
         code = bl_buffer_check(&path, e);
-        verify->task[i].done = !code && stat(path.data, &mark) == 0 && !is_older(&mark, manifest);
+        bool done = !code && stat(path.data, &mark) == 0 && is_before(s, BL_MANIFEST_FILE, &mark, e);
+        while (done && shard < end)
+            done = is_before(s, lacking->row[shard++].file, &mark, e);
+        verify->task[i].done = done;
     }
     bl_buffer_free(&path);
+    return code;
+}
+
+/* Shards that are gone, or cut, are packed again, and what packing keeps for itself meanwhile goes with the finish. */
+static int look_at_shards(struct bl_slurm *s, const struct bl_lacking *lacking, int64_t shards, struct bl_error *e)
+{
+    struct bl_slurm_stage *pack = &s->stage[BL_SLURM_PACK];
+    struct bl_buffer path = {0};
+    int code = bl_slurm_state_path(s, "", &path, e);
+    s->stage[BL_SLURM_FINISH].task[0].done = !code && !lacking->count && access(path.data, F_OK) != 0;
+    for (int64_t i = 0; i < pack->tasks; i++) {
+        struct bl_task task = {.set = true, .index = i, .count = pack->tasks};
+        int64_t begin, end;
+        bl_task_range(&task, shards, &begin, &end);
+        while (begin < end && !lacking->lacks[begin])
+            begin++;
+        pack->task[i].done = begin == end;
+    }
+    bl_buffer_free(&path);
+    return code;
+}
+
+static int look_at_dataset(struct bl_slurm *s, struct bl_error *e)
+{
+    struct bl_manifest m = {0};
+    struct bl_lacking lacking = {0};
+    int code = bl_manifest_read(&m, s->dir, e);
+    int64_t shards = code ? 0 : bl_format_shards(&m.format);
+    if (!code)
+        code = bl_lacking_beside(s->dir, &m, e);
+    if (!code)
+        code = bl_lacking_shards(&lacking, s->dir, &m, 0, shards, e);
+    if (!code)
+        code = look_at_shards(s, &lacking, shards, e);
+    if (!code)
+        code = look_at_marks(s, &lacking, shards, e);
+    bl_lacking_free(&lacking);
+    bl_manifest_free(&m);
     return code;
 }
 
@@ -190,17 +247,11 @@ bool bl_slurm_is_finished(const struct bl_slurm *s)
 
 static int look_at_files(struct bl_slurm *s, struct bl_error *e)
 {
-    struct stat manifest;
-    struct bl_buffer path = {0};
-    bl_buffer_printf(&path, "%s/" BL_MANIFEST_FILE, s->dir);
-    int code = bl_buffer_check(&path, e);
-    bool finished = !code && stat(path.data, &manifest) == 0;
-    bl_buffer_free(&path);
-    if (code || !finished)
-        return code ? code : look_at_state(s, e);
-    for (int stage = 0; stage < BL_SLURM_VERIFY; stage++)
-        set_done(&s->stage[stage]);
-    return look_at_marks(s, &manifest, e);
+    if (!bl_slurm_is_finished(s))
+        return look_at_state(s, e);
+    set_done(&s->stage[BL_SLURM_SCAN]);
+    set_done(&s->stage[BL_SLURM_PLAN]);
+    return look_at_dataset(s, e);
 }
 
 /* --- under way -------------------------------------------------------------------------------------------------- */

@@ -210,6 +210,16 @@ static int64_t planned_steps(const struct bl_pack *pack, int64_t first, int64_t 
     return steps;
 }
 
+int bl_pack_find(const struct bl_pack *pack, int64_t shard, struct bl_shard_record *record, struct bl_error *e)
+{
+    if (!pack->lacking)
+        return bl_shard_find(pack->format, pack->dir, shard, record, e);
+    *record = (struct bl_shard_record){.shard = shard,
+                                       .first_block = bl_format_first_block(pack->format, shard),
+                                       .blocks = bl_format_blocks_of(pack->format, shard)};
+    return !pack->lacking->lacks[shard];
+}
+
 /* A finished shard of an earlier run: its outcomes are told again, its blocks are done. */
 static int take_found(struct packing *p, struct bl_shard_record *record, struct bl_error *e)
 {
@@ -241,6 +251,10 @@ static int create_shard(struct packing *p, int64_t number, struct open_shard **o
         free(open);
         return code;
     }
+    if (p->pack->lacking) {
+        const struct bl_shards_row *row = &p->pack->lacking->row[number];
+        bl_shard_expect(open->shard, row->bytes, row->checksum);
+    }
     open->next = p->open;
     p->open = open;
     *out = open;
@@ -254,7 +268,7 @@ static int next_shard(struct packing *p, struct bl_error *e)
     while (p->next_shard < p->pack->shard_end) {
         int64_t number = p->next_shard++;
         struct bl_shard_record record = {0};
-        int found = bl_shard_find(format, p->pack->dir, number, &record, e);
+        int found = bl_pack_find(p->pack, number, &record, e);
         int code = found > 0 ? take_found(p, &record, e) : found;
         bl_shard_record_free(&record);
         if (code)

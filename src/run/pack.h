@@ -7,6 +7,7 @@
 #include "plan/plan.h"
 #include "run/outcome.h"
 #include "store/format.h"
+#include "store/lacking.h"
 #include "store/sequences.h"
 
 /* How far a run has come. */
@@ -27,9 +28,10 @@ struct bl_pack {
     const struct bl_kind *kind;
     const void *config; /* of that kind */
     const struct bl_format *format;
-    const struct bl_values *values; /* of its attributes */
-    int64_t shard_begin, shard_end; /* which shards are to be there in the end: all, or those of a task */
-    bool pad_repeat;                /* the end of a block repeats its last entry instead of zeros */
+    const struct bl_values *values;   /* of its attributes */
+    int64_t shard_begin, shard_end;   /* which shards are to be there in the end: all, or those of a task */
+    const struct bl_lacking *lacking; /* of a finished dataset: just these are made again. NULL: what has no record */
+    bool pad_repeat;                  /* the end of a block repeats its last entry instead of zeros */
     int workers, slots;
     const struct bl_kind_env *env;
     struct bl_scatter *scatter; /* where pieces were brought to already, or NULL */
@@ -43,6 +45,10 @@ struct bl_pack {
 
 /* The blocks of these shards: from *begin to *end - 1. */
 void bl_pack_blocks(const struct bl_pack *pack, int64_t *begin, int64_t *end);
+
+/* Whether this shard is there already: 1 and its record, which is empty where the dataset was finished before; 0, or a
+ * code. */
+int bl_pack_find(const struct bl_pack *pack, int64_t shard, struct bl_shard_record *record, struct bl_error *e);
 
 /* Writes every one of these shards that is not there yet. */
 int bl_pack_run(const struct bl_pack *pack, struct bl_error *e);

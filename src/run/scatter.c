@@ -91,7 +91,7 @@ static int chain(struct bl_scatter *s, int64_t *first, struct bl_error *e)
         s->place[p] = -1;
     for (int64_t shard = pack->shard_begin; shard < pack->shard_end; shard++) {
         struct bl_shard_record record = {0};
-        int found = bl_shard_find(pack->format, pack->dir, shard, &record, e);
+        int found = bl_pack_find(pack, shard, &record, e);
         bl_shard_record_free(&record);
         if (found < 0)
             return found;

@@ -13,6 +13,7 @@
 
 #include "base/io.h"
 #include "store/folders.h"
+#include "store/manifest.h"
 
 #define CONFIGURATION_MAX ((size_t)1 << 24) /* bytes: many sources may be named */
 
@@ -116,7 +117,8 @@ static char *join(const char *dir, const char *name)
     return path;
 }
 
-/* A directory that is not ours must be empty: a typing error shall not mix a dataset into somebody's home. */
+/* A directory that is not ours must be empty: a typing error shall not mix a dataset into somebody's home. One that
+ * holds a dataset is ours. */
 static int check_empty(const char *dir, struct bl_error *e)
 {
     DIR *directory = opendir(dir);
@@ -126,7 +128,7 @@ static int check_empty(const char *dir, struct bl_error *e)
     bool ours = false; /* another task may have begun just now */
     const struct dirent *entry;
     while (!ours && (entry = readdir(directory))) {
-        ours = strcmp(entry->d_name, ".bload") == 0;
+        ours = strcmp(entry->d_name, ".bload") == 0 || strcmp(entry->d_name, BL_MANIFEST_FILE) == 0;
         if (!ours && strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             snprintf(other, sizeof other, "%s", entry->d_name);
     }

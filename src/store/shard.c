@@ -33,7 +33,10 @@ struct bl_shard {
     struct bl_layout layout;
     char *dir, *temporary, *final;
     int fd;
-    int direct;                      /* bl_direct_open, or -1 */
+    int direct;       /* bl_direct_open, or -1 */
+    bool is_expected; /* to be so: */
+    int64_t expected_bytes;
+    uint64_t expected_checksum;
     uint8_t *table[BL_TABLES_ALL];   /* as in the file; NULL for those that the format has not */
     uint64_t *block_checksum;        /* [blocks][fields] */
     uint8_t *is_put;                 /* [blocks] */
@@ -526,6 +529,24 @@ static int finish_compressed(struct bl_shard *shard, struct bl_compressor *compr
     return code;
 }
 
+void bl_shard_expect(struct bl_shard *shard, int64_t bytes, uint64_t checksum)
+{
+    shard->is_expected = true;
+    shard->expected_bytes = bytes;
+    shard->expected_checksum = checksum;
+}
+
+static int compare(const struct bl_shard *shard, const struct bl_shard_record *record, struct bl_error *e)
+{
+    if (!shard->is_expected || (record->bytes == shard->expected_bytes && record->checksum == shard->expected_checksum))
+        return BL_OK;
+    return bl_error_set(e, BL_EDATA,
+                        "%s does not become what it was (checksum %016" PRIx64 ", not %016" PRIx64
+                        "): an input, an option or a library is not as it was when the dataset was made; nothing was "
+                        "replaced",
+                        shard->final, record->checksum, shard->expected_checksum);
+}
+
 /* The file's content is safe first, then the record, then the name. */
 static int publish(struct bl_shard *shard, const struct bl_shard_record *record, struct bl_error *e)
 {
@@ -569,6 +590,8 @@ int bl_shard_finish(struct bl_shard *shard, struct bl_compressor *compressor, co
     if (!code)
         code = shard->format->compressed ? finish_compressed(shard, compressor, record, e)
                                          : finish_plain(shard, record, e);
+    if (!code)
+        code = compare(shard, record, e);
     if (!code)
         code = publish(shard, record, e);
     if (record->block_checksum)

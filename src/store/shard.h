@@ -27,6 +27,10 @@ struct bl_shard;
 int bl_shard_create(const struct bl_format *format, const char *dir, int64_t shard, struct bl_shard **out,
                     struct bl_error *e);
 
+/* The finished shard must have this size and this checksum, as it had when the dataset was made: else bl_shard_finish
+ * gives it no name, and says BL_EDATA. */
+void bl_shard_expect(struct bl_shard *shard, int64_t bytes, uint64_t checksum);
+
 /* Puts the fields of a block that this shard is to have where they can be written best; before they are filled. */
 void bl_shard_place_block(const struct bl_shard *shard, struct bl_block *block);
 

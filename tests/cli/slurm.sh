@@ -667,6 +667,37 @@ test_a_chain_makes_what_pack_makes() {
     is 3 "$(find out.slurm -name 'verified-*' | wc -l)"
 }
 
+test_shards_that_were_lost_are_packed_and_verified_again() {
+    running_cluster
+    clips
+    submit
+    cp -r out whole
+    rm "$SCRATCH/calls" out/shards/00000/shard-00000001.safetensors
+    expect 0 bload slurm -c set.yaml -o out --tasks 3
+    err_has 'bload: pack        3 tasks: 2 done, 1 to submit'
+    err_has 'bload: finish      1 task:  1 to submit'
+    err_has 'bload: verify      3 tasks: 2 done, 1 to submit'
+    submit
+    calls_are <<'END'
+pack.sh 1
+finish.sh none
+verify.sh 1
+END
+    diff -r whole out
+    expect 0 bload slurm -c set.yaml -o out --tasks 3
+    err_has 'bload: out is complete and verified: there is nothing to submit'
+    # Made again by hand: only the look at it is missing.
+    truncate -s 9 out/shards/00000/shard-00000002.safetensors
+    expect 0 bload pack -q -c set.yaml -o out
+    submit
+    calls_are <<'END'
+verify.sh 2
+END
+    rm out/index.safetensors
+    expect 1 bload slurm -c set.yaml -o out --tasks 3
+    err_has 'out/index.safetensors is not there any more'
+}
+
 test_a_chain_that_broke_off_goes_on() {
     running_cluster
     clips

@@ -1,0 +1,97 @@
+#include "store/lacking.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buffer.h"
+
+/* The size of DIR/name, -1: there is no such file. */
+static int look(const char *dir, const char *name, int64_t *bytes, struct bl_error *e)
+{
+    struct stat status;
+    struct bl_buffer path = {0};
+    bl_buffer_printf(&path, "%s/%s", dir, name);
+    int code = bl_buffer_check(&path, e);
+    *bytes = -1;
+    if (!code && stat(path.data, &status) == 0)
+        *bytes = S_ISREG(status.st_mode) ? (int64_t)status.st_size : -1;
+    else if (!code && errno != ENOENT && errno != ENOTDIR)
+        code = bl_error_errno(e, BL_EFAIL, "cannot look at %s", path.data);
+    bl_buffer_free(&path);
+    return code;
+}
+
+int bl_lacking_beside(const char *dir, const struct bl_manifest *m, struct bl_error *e)
+{
+    int64_t bytes;
+    for (size_t i = 0; i < m->files; i++) {
+        const struct bl_manifest_file *file = &m->file[i];
+        int code = look(dir, file->name, &bytes, e);
+        if (code)
+            return code;
+        if (bytes < 0)
+            return bl_error_set(e, BL_EFAIL, "%s/%s is not there any more", dir, file->name);
+        if (bytes != file->bytes)
+            return bl_error_set(e, BL_EFAIL, "%s/%s has %" PRId64 " bytes, the manifest says %" PRId64, dir, file->name,
+                                bytes, file->bytes);
+    }
+    return BL_OK;
+}
+
+/* The table of shards decides what is made again: it must be the one that was written. */
+static int check_table(const char *dir, const struct bl_manifest *m, struct bl_error *e)
+{
+    struct bl_buffer path = {0};
+    int64_t bytes = 0;
+    uint64_t checksum = 0;
+    bool good = false;
+    bl_buffer_printf(&path, "%s/" BL_SHARDS_FILE, dir);
+    int code = bl_buffer_check(&path, e);
+    if (!code)
+        code = bl_checksum_file(path.data, &bytes, &checksum, e);
+    for (size_t i = 0; i < m->files && !code; i++)
+        good |= strcmp(m->file[i].name, BL_SHARDS_FILE) == 0 && m->file[i].checksum == checksum;
+    if (!code && !good)
+        code = bl_error_set(e, BL_EDATA, "%s: its checksum is %016" PRIx64 ", which is not the manifest's", path.data,
+                            checksum);
+    bl_buffer_free(&path);
+    return code;
+}
+
+void bl_lacking_add(struct bl_lacking *l, int64_t shard)
+{
+    if (l->lacks[shard])
+        return;
+    l->lacks[shard] = 1;
+    if (!l->count++ || shard < l->first)
+        l->first = shard;
+}
+
+int bl_lacking_shards(struct bl_lacking *l, const char *dir, const struct bl_manifest *m, int64_t begin, int64_t end,
+                      struct bl_error *e)
+{
+    *l = (struct bl_lacking){0};
+    int code = check_table(dir, m, e);
+    if (!code)
+        code = bl_shards_read(dir, &m->format, &l->row, e);
+    if (!code && !(l->lacks = calloc((size_t)bl_format_shards(&m->format), 1)))
+        code = bl_error_memory(e);
+    for (int64_t i = begin; i < end && !code; i++) {
+        int64_t bytes;
+        code = look(dir, l->row[i].file, &bytes, e);
+        if (!code && bytes != l->row[i].bytes)
+            bl_lacking_add(l, i);
+    }
+    return code;
+}
+
+void bl_lacking_free(struct bl_lacking *l)
+{
+    free(l->row);
+    free(l->lacks);
+    *l = (struct bl_lacking){0};
+}

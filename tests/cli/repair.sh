@@ -1,0 +1,138 @@
+# bload pack on a finished dataset that lost shards: they are made again, with the same bytes, or it is said why not.
+# shellcheck shell=bash disable=SC2317
+
+# Four clips, each a shard of its own; the last one fails while it is packed.
+clips() {
+    mkdir -p v
+    for name in h264-30.mp4 mpeg4-40.avi vp9-24.webm failing-20.mov; do cp "$(fixture $name)" v/; done
+    words=(-T 45 --size 16x16 --order keep --shard-size 1 -j 2)
+}
+
+shard() {
+    echo "$1/shards/00000/shard-0000000$2.safetensors${3-}"
+}
+
+# Which files of a dataset are not the ones that they were: names and inodes.
+inodes() {
+    find "$1" -type f -printf '%P %i\n' | sort
+}
+
+test_lost_and_cut_shards_are_made_again() {
+    clips
+    expect 3 bload pack -q v "${words[@]}" -o d
+    cp -r d whole
+    inodes d >before
+    rm "$(shard d 0)" "$(shard d 3)"
+    truncate -s -1 "$(shard d 2)"
+    expect 1 bload finish d
+    err_has 'd: 3 of 4 shards are gone or cut, the first is shards/00000/shard-00000000.safetensors: bload pack makes them again'
+    expect 3 bload pack v "${words[@]}" -o d
+    err_has 'bload: d lacks 3 of 4 shards, the first is shards/00000/shard-00000000.safetensors: just these are made again'
+    err_has 'failing-20.mov: the scan counted 20 frames, decoding gives 19'
+    err_has 'bload: d: 3 shards were made again, with the same bytes; it is complete'
+    diff -r whole d
+    inodes d | diff before - >changed || true
+    is 3 "$(grep -c '^> ' changed)" # all else was left alone
+    expect 3 bload pack v "${words[@]}" -o d
+    err_is <<<'bload: d is complete already: nothing to do'
+}
+
+test_by_tasks_and_after_a_kill() {
+    clips
+    words+=(--compress zstd)
+    expect 3 bload pack -q v "${words[@]}" -o d
+    cp -r d whole
+    rm "$(shard d 0 .zst)" "$(shard d 1 .zst)" "$(shard d 3 .zst)"
+    expect 3 bload pack v "${words[@]}" -o d --task 0/3
+    expect 3 bload pack v "${words[@]}" -o d --task 2/3
+    expect 1 bload finish d
+    err_has 'd: 1 of 4 shards are gone or cut, the first is shards/00000/shard-00000001.safetensors.zst'
+    [ -e d/.bload ] || fail 'the state is gone'
+    expect 3 bload pack v "${words[@]}" -o d --task 1/3
+    expect 3 bload finish d
+    err_has 'd is complete already'
+    diff -r whole d
+    # Other options are told as ever, and nothing is begun.
+    rm "$(shard d 1 .zst)"
+    expect 2 bload pack v "${words[@]}" -o d --fit crop
+    err_has 'fit is "stretch" there, not "crop"'
+    [ ! -e d/.bload ] || fail 'something was begun'
+    # What a run that was killed left behind does no harm.
+    mkdir -p d/.bload/spool
+    echo 'half a table' >d/.bload/sequences.tsv.part-x-1-00000000
+    : >d/.bload/lock
+    expect 3 bload pack -q v "${words[@]}" -o d
+    diff -r whole d
+}
+
+test_damaged_shards_with_repair() {
+    clips
+    expect 3 bload pack -q v "${words[@]}" -o d
+    cp -r d whole
+    printf x | dd of="$(shard d 1)" bs=1 seek=9000 conv=notrunc 2>/dev/null
+    rm "$(shard d 2)"
+    expect 3 bload pack v "${words[@]}" -o d --repair --task 1/2
+    expect 3 bload pack v "${words[@]}" -o d --repair --task 0/2
+    err_has 'shards/00000/shard-00000001.safetensors: block 1 of frames: its checksum is'
+    expect 3 bload finish -q d
+    diff -r whole d
+    expect 3 bload pack v "${words[@]}" -o d --repair
+    err_has 'd is complete already'
+    expect 2 bload pack v "${words[@]}" -o e --repair
+    err_has -- '--repair: e holds no finished dataset'
+    [ ! -e e ] || fail 'e was made'
+}
+
+# Documents, pieces, columns and JPEG files come again, too; an epoch's plan is left alone.
+test_every_kind_of_shard() {
+    seq -f '{"text": "document %06.0f of many words", "n": 1}' 0 400 >c.jsonl
+    expect 0 bload pack -q c.jsonl --tokenizer bytes --keep n -T 50 --oversize split --shard-size 1K -o d
+    expect 0 bload plan -q --dataset d --epochs 1
+    cp -r d whole
+    rm "$(shard d 3)" "$(shard d 4)"
+    expect 0 bload pack -q c.jsonl --tokenizer bytes --keep n -T 50 --oversize split --shard-size 1K -o d
+    diff -r whole d
+    clips
+    rm v/failing-20.mov
+    printf 'id,class\nh264-30,1\nmpeg4-40,2\nvp9-24,3\n' >classes.csv
+    expect 0 bload pack -q v "${words[@]}" --encode jpeg --attributes classes.csv --max-length 35 -o e
+    cp -r e other
+    rm "$(shard e 1)"
+    expect 0 bload pack -q v "${words[@]}" --encode jpeg --attributes classes.csv --max-length 35 -o e
+    diff -r other e
+    expect 0 bload scan -q v -o table.tsv
+    expect 0 bload plan -q -T 45 table.tsv -o plan.tsv
+    expect 0 bload pack -q --sequences table.tsv --plan plan.tsv -T 45 --size 16x16 --shard-size 1 -o f
+    cp -r f third
+    rm "$(shard f 0)"
+    expect 0 bload pack -q --sequences table.tsv --plan plan.tsv -T 45 --size 16x16 --shard-size 1 -o f
+    diff -r third f
+}
+
+test_what_cannot_be_made_again_is_told() {
+    head -c 400000 /dev/zero | tr '\0' a >doc.txt
+    touch -d 2001-01-01 doc.txt
+    words=(doc.txt --tokenizer bytes -T 100000 --oversize split --shard-size 1 --order keep)
+    expect 0 bload pack -q "${words[@]}" -o d
+    cp -r d whole
+    # An edit in the middle, with the old time: the bytes tell.
+    printf b | dd of=doc.txt bs=1 seek=200000 conv=notrunc 2>/dev/null
+    touch -d 2001-01-01 doc.txt
+    rm "$(shard d 2)"
+    expect 1 bload pack -q "${words[@]}" -o d
+    err_has 'shard-00000002.safetensors does not become what it was'
+    [ ! -e "$(shard d 2)" ] || fail 'other bytes under the old name'
+    printf a | dd of=doc.txt bs=1 seek=200000 conv=notrunc 2>/dev/null
+    touch -d 2001-01-01 doc.txt
+    expect 0 bload pack -q "${words[@]}" -o d
+    diff -r whole d
+    # Files beside the shards.
+    for name in shards.tsv sequences.tsv index.safetensors; do
+        mv d/$name kept
+        expect 1 bload pack -q "${words[@]}" -o d
+        err_has "d/$name"
+        expect 1 bload finish d
+        err_has "d/$name"
+        mv kept d/$name
+    done
+}
