@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Keeps a message on one line, whatever file name or library text went into it. */
@@ -75,9 +76,24 @@ void bl_error_memory_watch(void)
     errno = 0;
 }
 
+/* More than glibc ever takes from its heap: each such allocation asks the system. */
+#define ASKING_THE_SYSTEM ((size_t)48 << 20)
+
+/* Whether memory that can be had leaves ENOMEM as well: glibc does that when it looked for pages of another size first
+ * (GLIBC_TUNABLES=glibc.malloc.hugetlb=2) or for an arena. Then errno proves nothing. */
+static bool memory_is_there_all_the_same(void)
+{
+    errno = 0;
+    void *volatile memory = malloc(ASKING_THE_SYSTEM);
+    bool there = memory && errno == ENOMEM;
+    free(memory);
+    errno = ENOMEM;
+    return there;
+}
+
 bool bl_error_memory_seen(void)
 {
-    return errno == ENOMEM;
+    return errno == ENOMEM && !memory_is_there_all_the_same();
 }
 
 int bl_errno_is_system(int error_number)

@@ -43,7 +43,7 @@ int bl_error_memory(struct bl_error *e);
 
 /* Libraries make little of memory that could not be had: FFmpeg may take it for the end of a file, or for damage, and
  * say so. The C library tells it in errno, where nothing else puts ENOMEM: watch before, ask afterwards on the same
- * thread. */
+ * thread. Where allocations that succeed leave ENOMEM, too, the answer is no: then only what failed tells. */
 void bl_error_memory_watch(void);
 bool bl_error_memory_seen(void);
 

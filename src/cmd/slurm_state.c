@@ -72,8 +72,7 @@ static int read_names(const char *folder, struct found *f, struct bl_error *e)
     if (!directory)
         return errno == ENOENT ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", folder);
     struct dirent *entry;
-    errno = 0;
-    while ((entry = readdir(directory)))
+    while ((errno = 0, entry = readdir(directory)))
         take_name(f, entry->d_name);
     int code = errno ? bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", folder) : BL_OK;
     closedir(directory);

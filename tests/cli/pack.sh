@@ -331,6 +331,17 @@ test_memory_is_refused_up_front() {
     expect 0 bload pack -q v -T 45 -o e --memory 1G
 }
 
+# The C library asks for pages of another size first, and leaves ENOMEM behind where it got others.
+test_success_leaves_no_doubt_of_memory() {
+    clips
+    expect 0 bload pack -q v -T 45 --size 1600x1200 -o one -j 1
+    expect 0 env GLIBC_TUNABLES=glibc.malloc.hugetlb=2 "$BLOAD" pack -q v -T 45 --size 1600x1200 -o other -j 2
+    same one/shards/00000/shard-00000000.safetensors other/shards/00000/shard-00000000.safetensors
+    # What asks for too much is damaged, as ever, and stops nothing.
+    printf '\0\0\0\014ftypisom\177\377\377\377moov' >v/damaged.mp4
+    expect 3 env GLIBC_TUNABLES=glibc.malloc.hugetlb=2 "$BLOAD" scan -q v
+}
+
 test_two_at_once() {
     clips
     "$BLOAD" pack -q v -T 45 -o d --compress zstd:19 2>one &
