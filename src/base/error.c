@@ -5,24 +5,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keeps a message on one line, whatever file name or library text went into it. */
-static void flatten(char *text)
+#include "base/text.h"
+
+/* Two paths of the greatest length, and what is said of them. */
+#define WHOLE_MAX (3 * 4096)
+
+#define GAP "..."
+
+/* Keeps a message, of at most size - 1 bytes, on one line that shows what went into it, whatever file name or library
+ * text that was. What is too long is cut in the middle, where a path is: what is wrong with it stands behind. */
+static void record(struct bl_error *e, char *whole)
 {
-    for (; *text; text++) {
-        if ((unsigned char)*text < ' ' || *text == 0x7f)
-            *text = '?';
+    size_t size = bl_text_mask(whole, strlen(whole), ""), room = sizeof e->text - 1;
+    if (size <= room) {
+        memcpy(e->text, whole, size + 1);
+        return;
     }
+    size_t head = (room - strlen(GAP)) / 3, tail = size - (room - strlen(GAP) - head);
+    while (((unsigned char)whole[head] & 0xc0) == 0x80)
+        head--;
+    while (((unsigned char)whole[tail] & 0xc0) == 0x80)
+        tail++;
+    snprintf(e->text, sizeof e->text, "%.*s" GAP "%s", (int)head, whole, whole + tail);
 }
 
 int bl_error_set(struct bl_error *e, int code, const char *format, ...)
 {
     if (!e || e->code)
         return code;
+    char whole[WHOLE_MAX];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(e->text, sizeof e->text, format, arguments);
+    vsnprintf(whole, sizeof whole, format, arguments);
     va_end(arguments);
-    flatten(e->text);
+    record(e, whole);
     e->code = code;
     return code;
 }
@@ -32,14 +48,14 @@ int bl_error_errno(struct bl_error *e, int code, const char *format, ...)
     const char *reason = strerror(errno);
     if (!e || e->code)
         return code;
+    char whole[WHOLE_MAX];
+    size_t room = sizeof whole - strlen(reason) - 2;
     va_list arguments;
     va_start(arguments, format);
-    int written = vsnprintf(e->text, sizeof e->text, format, arguments);
+    vsnprintf(whole, room, format, arguments);
     va_end(arguments);
-    size_t used = written < 0 ? 0 : (size_t)written;
-    if (used < sizeof e->text)
-        snprintf(e->text + used, sizeof e->text - used, ": %s", reason);
-    flatten(e->text);
+    snprintf(whole + strlen(whole), sizeof whole - strlen(whole), ": %s", reason);
+    record(e, whole);
     e->code = code;
     return code;
 }
@@ -48,16 +64,13 @@ void bl_error_prefix(struct bl_error *e, const char *format, ...)
 {
     if (!e || !e->code)
         return;
-    char text[sizeof e->text];
+    char whole[WHOLE_MAX];
     va_list arguments;
     va_start(arguments, format);
-    int written = vsnprintf(text, sizeof text, format, arguments);
+    vsnprintf(whole, sizeof whole - sizeof e->text - 2, format, arguments);
     va_end(arguments);
-    size_t used = written < 0 ? 0 : (size_t)written;
-    if (used < sizeof text)
-        snprintf(text + used, sizeof text - used, ": %.*s", (int)(sizeof text - used), e->text);
-    memcpy(e->text, text, sizeof text);
-    flatten(e->text);
+    snprintf(whole + strlen(whole), sizeof whole - strlen(whole), ": %s", e->text);
+    record(e, whole);
 }
 
 void bl_error_clear(struct bl_error *e)

@@ -20,7 +20,7 @@ enum bl_code {
 
 struct bl_error {
     int code;        /* BL_OK while nothing is recorded */
-    char text[1024]; /* one line, no newline, NUL-terminated; long texts are cut */
+    char text[1024]; /* one line that can be shown, NUL-terminated; long ones are cut in the middle */
 };
 
 #define BL_PRINTF(f, a) __attribute__((format(printf, f, a)))

@@ -123,6 +123,55 @@ size_t bl_text_utf8(const char *text, size_t size)
     return whole ? length : 0;
 }
 
+uint32_t bl_text_code_point(const char *text, size_t length)
+{
+    static const unsigned char first[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    uint32_t point = (unsigned char)text[0] & first[length];
+    for (size_t i = 1; i < length; i++)
+        point = point << 6 | ((unsigned char)text[i] & 0x3f);
+    return point;
+}
+
+/* Controls (C0, DEL, C1), marks and ends of lines and of directions of writing, byte order marks, what is none. */
+static bool plays_tricks(uint32_t point)
+{
+    return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x61c || point == 0x200e || point == 0x200f ||
+           (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069) || point == 0xfeff ||
+           point == 0xfffe || point == 0xffff;
+}
+
+size_t bl_text_visible(const char *text, size_t size)
+{
+    size_t length = bl_text_utf8(text, size);
+    return length && !plays_tricks(bl_text_code_point(text, length)) ? length : 0;
+}
+
+size_t bl_text_mask(char *text, size_t size, const char *keep)
+{
+    size_t out = 0;
+    for (size_t at = 0; at < size;) {
+        size_t visible = bl_text_visible(text + at, size - at), length = bl_text_utf8(text + at, size - at);
+        if (visible || (text[at] && strchr(keep, text[at]))) {
+            memmove(text + out, text + at, length);
+            out += length;
+        } else {
+            text[out++] = '?';
+        }
+        at += length ? length : 1;
+    }
+    if (out < size)
+        text[out] = '\0';
+    return out;
+}
+
+void bl_text_show(struct bl_buffer *out, const char *text)
+{
+    size_t before = out->size;
+    bl_buffer_text(out, text);
+    if (!out->failed && out->size > before)
+        out->size = before + bl_text_mask(out->data + before, out->size - before, "");
+}
+
 bool bl_text_next_line(const char *text, size_t size, size_t *at, const char **line, size_t *line_size)
 {
     if (*at >= size)

@@ -5,9 +5,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/io.h"
+#include "base/text.h"
 #include "run/machine.h"
 #include "run/signals.h"
 
@@ -45,12 +47,20 @@ int bl_cmd_workers(const struct bl_common *common)
 
 void bl_cmd_say(const char *format, ...)
 {
+    char some[1024], *all = NULL;
     va_list arguments;
     va_start(arguments, format);
-    fputs("bload: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    int size = vsnprintf(some, sizeof some, format, arguments);
     va_end(arguments);
+    if (size >= (int)sizeof some && (all = malloc((size_t)size + 1))) {
+        va_start(arguments, format);
+        vsnprintf(all, (size_t)size + 1, format, arguments);
+        va_end(arguments);
+    }
+    char *text = all ? all : some; /* without memory the beginning must do */
+    bl_text_mask(text, strlen(text), "");
+    fprintf(stderr, "bload: %s\n", text);
+    free(all);
 }
 
 int bl_cmd_write(const char *path, const struct bl_buffer *text, struct bl_error *e)
@@ -65,6 +75,13 @@ int bl_cmd_write(const char *path, const struct bl_buffer *text, struct bl_error
         code = bl_output_commit(&out, e);
     bl_output_abort(&out);
     return code;
+}
+
+int bl_cmd_show(struct bl_buffer *text, struct bl_error *e)
+{
+    if (text->data && !text->failed)
+        text->size = bl_text_mask(text->data, text->size, "\n");
+    return bl_cmd_write(NULL, text, e);
 }
 
 static int print_help(struct bl_cmd *cmd)

@@ -66,7 +66,11 @@ void bl_cmd_end_heartbeat(struct bl_cmd *cmd, struct bl_heartbeat *heartbeat, in
 /* Writes a text to where the user named it; NULL or "-" is standard output. */
 int bl_cmd_write(const char *path, const struct bl_buffer *text, struct bl_error *e);
 
-/* A line on stderr: "bload: <text>"; told whether quiet or not. */
+/* Shows lines to people, on standard output: masked, but for the ends of lines. Names are masked before (bl_text_show).
+ */
+int bl_cmd_show(struct bl_buffer *text, struct bl_error *e);
+
+/* A line on stderr: "bload: <text>", masked; told whether quiet or not. */
 void bl_cmd_say(const char *format, ...) BL_PRINTF(1, 2);
 
 #endif

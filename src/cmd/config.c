@@ -6,6 +6,16 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "base/base64.h"
+#include "base/text.h"
+
+/* What libyaml reads takes time by the square of its depth, and of the number of anchors. */
+#define DEPTH_MAX 64
+#define ANCHORS_MAX 1000
+#define FILE_MAX ((size_t)1 << 30)
+
+#define YAML_BINARY "tag:yaml.org,2002:binary"
+
 /* What the functions below need to know of where they are. */
 struct reading {
     struct bl_config *config;
@@ -34,6 +44,21 @@ static char *keep(struct bl_config *c, char *copy, struct bl_error *e)
     return c->text[c->texts++] = copy;
 }
 
+/* The bytes of a scalar that is no UTF-8 is said as !!binary. */
+static char *keep_binary(const struct reading *r, const yaml_node_t *node, const char *what)
+{
+    char *copy = strndup((const char *)node->data.scalar.value, node->data.scalar.length);
+    int64_t size = copy ? bl_base64_decode(copy, node->data.scalar.length) : 0;
+    if (copy && (size < 0 || memchr(copy, '\0', (size_t)size))) {
+        free(copy);
+        refuse(r, node, what, size < 0 ? ": !!binary is not base64" : ": a zero byte in a text");
+        return NULL;
+    }
+    if (copy)
+        copy[size] = '\0';
+    return keep(r->config, copy, r->e);
+}
+
 /* A scalar's text, kept as long as the configuration. NULL, with the error set, when it is no text. */
 static char *keep_scalar(const struct reading *r, const yaml_node_t *node, const char *what)
 {
@@ -47,6 +72,8 @@ static char *keep_scalar(const struct reading *r, const yaml_node_t *node, const
         refuse(r, node, what, ": a zero byte in a text");
         return NULL;
     }
+    if (node->tag && strcmp((const char *)node->tag, YAML_BINARY) == 0)
+        return keep_binary(r, node, what);
     return keep(r->config, strdup((const char *)node->data.scalar.value), r->e);
 }
 
@@ -215,26 +242,84 @@ static int read_root(const struct reading *r, const yaml_node_t *root)
     return code;
 }
 
+static int refuse_parser(const struct reading *r, const yaml_parser_t *parser)
+{
+    if (!parser->problem)
+        return bl_error_memory(r->e); /* it has a word for everything else */
+    return bl_error_set(r->e, BL_EUSAGE, "%s:%zu:%zu: not YAML: %s", r->path, parser->problem_mark.line + 1,
+                        parser->problem_mark.column + 1, parser->problem);
+}
+
+static bool has_anchor(const yaml_event_t *event)
+{
+    return (event->type == YAML_SCALAR_EVENT && event->data.scalar.anchor) ||
+           (event->type == YAML_SEQUENCE_START_EVENT && event->data.sequence_start.anchor) ||
+           (event->type == YAML_MAPPING_START_EVENT && event->data.mapping_start.anchor);
+}
+
+/* Reads the first document once before, event by event. */
+static int check_bounds(const struct reading *r, yaml_parser_t *parser)
+{
+    int code = BL_OK, depth = 0, anchors = 0;
+    for (bool end = false; !end && !code;) {
+        yaml_event_t event;
+        if (!yaml_parser_parse(parser, &event))
+            return refuse_parser(r, parser);
+        depth += event.type == YAML_SEQUENCE_START_EVENT || event.type == YAML_MAPPING_START_EVENT;
+        depth -= event.type == YAML_SEQUENCE_END_EVENT || event.type == YAML_MAPPING_END_EVENT;
+        anchors += has_anchor(&event);
+        if (depth > DEPTH_MAX || anchors > ANCHORS_MAX)
+            code =
+                bl_error_set(r->e, BL_EUSAGE, "%s:%zu:%zu: %s", r->path, event.start_mark.line + 1,
+                             event.start_mark.column + 1, depth > DEPTH_MAX ? "nested too deeply" : "too many anchors");
+        end = event.type == YAML_DOCUMENT_END_EVENT || event.type == YAML_STREAM_END_EVENT;
+        yaml_event_delete(&event);
+    }
+    return code;
+}
+
+static int read_tree(struct reading *r, yaml_parser_t *parser)
+{
+    yaml_document_t document;
+    if (!yaml_parser_load(parser, &document))
+        return refuse_parser(r, parser);
+    r->document = &document;
+    yaml_node_t *root = yaml_document_get_root_node(&document);
+    int code = root ? read_root(r, root) : bl_error_set(r->e, BL_EUSAGE, "%s is empty", r->path);
+    yaml_document_delete(&document);
+    return code;
+}
+
+static int read_text(FILE *file, const char *path, struct bl_buffer *text, struct bl_error *e)
+{
+    for (size_t got = 1; got;) {
+        if (!bl_buffer_reserve(text, 1 << 16))
+            return bl_error_memory(e);
+        got = fread(text->data + text->size, 1, 1 << 16, file);
+        if (ferror(file))
+            return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EUSAGE, "cannot read %s", path);
+        text->size += got;
+        if (text->size > FILE_MAX)
+            return bl_error_set(e, BL_EUSAGE, "%s is longer than %zu bytes", path, FILE_MAX);
+    }
+    return BL_OK;
+}
+
 static int read_document(struct reading *r, FILE *file)
 {
-    yaml_parser_t parser;
-    yaml_document_t document;
-    if (!yaml_parser_initialize(&parser))
-        return bl_error_memory(r->e);
-    yaml_parser_set_input_file(&parser, file);
-    int code = BL_OK;
-    if (!yaml_parser_load(&parser, &document)) {
-        code = !parser.problem
-                   ? bl_error_memory(r->e) /* it has a word for everything else */
-                   : bl_error_set(r->e, BL_EUSAGE, "%s:%zu:%zu: not YAML: %s", r->path, parser.problem_mark.line + 1,
-                                  parser.problem_mark.column + 1, parser.problem);
-    } else {
-        r->document = &document;
-        yaml_node_t *root = yaml_document_get_root_node(&document);
-        code = root ? read_root(r, root) : bl_error_set(r->e, BL_EUSAGE, "%s is empty", r->path);
-        yaml_document_delete(&document);
+    struct bl_buffer text = {0};
+    int code = read_text(file, r->path, &text, r->e);
+    for (int pass = 0; pass < 2 && !code; pass++) {
+        yaml_parser_t parser;
+        if (!yaml_parser_initialize(&parser)) {
+            code = bl_error_memory(r->e);
+            break;
+        }
+        yaml_parser_set_input_string(&parser, (const unsigned char *)text.data, text.size);
+        code = pass ? read_tree(r, &parser) : check_bounds(r, &parser);
+        yaml_parser_delete(&parser);
     }
-    yaml_parser_delete(&parser);
+    bl_buffer_free(&text);
     return code;
 }
 
@@ -290,17 +375,33 @@ void bl_config_free(struct bl_config *config)
 
 /* --- printing --------------------------------------------------------------------------------------------------- */
 
-/* Double-quoted YAML: understood for any text, whatever it looks like. */
+static bool is_utf8(const char *text, size_t size)
+{
+    size_t length = 1;
+    for (size_t at = 0; at < size && length; at += length)
+        length = bl_text_utf8(text + at, size - at);
+    return length;
+}
+
+/* Double-quoted YAML: understood for any text, whatever it looks like, and shown as it is. */
 static void append_quoted(struct bl_buffer *out, const char *text)
 {
+    size_t size = strlen(text);
+    if (!is_utf8(text, size)) {
+        bl_buffer_text(out, "!!binary \"");
+        bl_base64_append(out, text, size);
+        bl_buffer_byte(out, '"');
+        return;
+    }
     bl_buffer_byte(out, '"');
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            bl_buffer_printf(out, "\\%c", *text);
-        else if ((unsigned char)*text < ' ')
-            bl_buffer_printf(out, "\\x%02X", (unsigned char)*text);
+    for (size_t at = 0, length; at < size; at += length) {
+        length = bl_text_utf8(text + at, size - at);
+        if (!bl_text_visible(text + at, length))
+            bl_buffer_printf(out, "\\u%04X", (unsigned)bl_text_code_point(text + at, length));
+        else if (text[at] == '"' || text[at] == '\\')
+            bl_buffer_printf(out, "\\%c", text[at]);
         else
-            bl_buffer_byte(out, *text);
+            bl_buffer_append(out, text + at, length);
     }
     bl_buffer_byte(out, '"');
 }

@@ -25,12 +25,6 @@ static const struct bl_option table[] = {
     {0},
 };
 
-/* Texts from files: escaped, so that none can play tricks on a terminal's lines. */
-static void append_escaped(struct bl_buffer *out, const char *text)
-{
-    bl_text_escape(out, text, strlen(text));
-}
-
 static void append_plan(const struct bl_info *info, struct bl_buffer *out)
 {
     const struct bl_words *w = &info->manifest.words;
@@ -63,7 +57,8 @@ static void append_fields(const struct bl_info *info, struct bl_buffer *out)
         bl_buffer_printf(out, "field       %s %s [%" PRId64, field->name, bl_dtype_name(field->dtype), format->T);
         for (int i = 0; i < field->rank; i++)
             bl_buffer_printf(out, ", %" PRId64, field->shape[i]);
-        bl_buffer_printf(out, "] per block, from %s: %s", field->kind, info->manifest.made[f]);
+        bl_buffer_printf(out, "] per block, from %s: ", field->kind);
+        bl_text_show(out, info->manifest.made[f]);
         if (format->encoding[f].kind != BL_ENCODING_RAW)
             bl_buffer_printf(out, "; kept as %s", bl_encoding_name(&format->encoding[f], encoding));
         bl_buffer_byte(out, '\n');
@@ -75,7 +70,7 @@ static void append_attributes(const struct bl_info *info, struct bl_buffer *out)
     const struct bl_format *format = &info->manifest.format;
     for (int a = 0; a < format->attributes; a++) {
         bl_buffer_text(out, a ? ", " : "attributes  ");
-        append_escaped(out, format->attribute[a].name);
+        bl_text_show(out, format->attribute[a].name);
         bl_buffer_printf(out, " %s%s", bl_dtype_name(format->attribute[a].dtype),
                          a + 1 == format->attributes ? "\n" : "");
     }
@@ -106,10 +101,10 @@ static void append_faults(const struct bl_info *info, struct bl_buffer *out)
                      m->skipped, m->failed, m->failed_steps, info->damaged);
     for (int i = 0; i < info->faults; i++) {
         bl_buffer_text(out, "            ");
-        append_escaped(out, info->fault[i].id);
+        bl_text_show(out, info->fault[i].id);
         /* The reasons of damaged inputs say so themselves. */
         bl_buffer_printf(out, strcmp(info->fault[i].status, "damaged") == 0 ? ": " : ": %s: ", info->fault[i].status);
-        append_escaped(out, info->fault[i].reason);
+        bl_text_show(out, info->fault[i].reason);
         bl_buffer_byte(out, '\n');
     }
     if (info->fault_count > info->faults)
@@ -153,7 +148,7 @@ static int run(struct bl_cmd *cmd, struct informing *i)
         append_histogram(&i->info, &text);
     }
     if (!code)
-        code = bl_cmd_write(NULL, &text, e);
+        code = i->json ? bl_cmd_write(NULL, &text, e) : bl_cmd_show(&text, e);
     bl_buffer_free(&text);
     return code;
 }

@@ -69,7 +69,7 @@ static const char common[] =
     "restarts=${SLURM_RESTART_COUNT:-0}\n"
     "\n"
     "say() {\n"
-    "    echo \"$(date '+%F %T') job $job on $(uname -n): $*\" >&2\n"
+    "    printf '%s\\n' \"$(date '+%F %T') job $job on $(uname -n): $(printf '%s' \"$*\" | tr '[:cntrl:]' '?')\" >&2\n"
     "}\n"
     "\n"
     "# How much is finished, by all tasks together, in files.\n"

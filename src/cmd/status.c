@@ -62,11 +62,11 @@ static bool is_alone(const struct bl_status_stage *stage)
 static void append_place(struct bl_buffer *out, const struct bl_beat *b)
 {
     bl_buffer_text(out, " on ");
-    bl_text_escape(out, b->host, strlen(b->host));
+    bl_text_show(out, b->host);
     bl_buffer_printf(out, " (pid %" PRId64, b->pid);
     if (b->job[0]) {
         bl_buffer_text(out, ", job ");
-        bl_text_escape(out, b->job, strlen(b->job));
+        bl_text_show(out, b->job);
     }
     bl_buffer_byte(out, ')');
 }
@@ -79,7 +79,7 @@ static void append_doing(struct bl_buffer *out, const struct bl_status_task *t)
     if (!b->doing[0])
         return;
     bl_buffer_text(out, ", ");
-    bl_text_escape(out, b->doing, strlen(b->doing));
+    bl_text_show(out, b->doing);
     if (b->unit[0]) {
         bl_buffer_byte(out, ' ');
         append_of(out, b->done, b->total, b->unit);
@@ -136,7 +136,7 @@ static void append_task(struct bl_buffer *out, const struct bl_status *s, const 
         bl_buffer_text(out, t->gone ? ": its process is not there any more" : ": killed, or its machine is gone?");
     if (b->error[0] && t->state != BL_TASK_RUNNING) {
         bl_buffer_text(out, ": ");
-        bl_text_escape(out, b->error, strlen(b->error));
+        bl_text_show(out, b->error);
     }
     bl_buffer_byte(out, '\n');
 }
@@ -314,7 +314,7 @@ static void append_making(struct bl_buffer *out, const struct bl_status *s)
     append_pack(out, s);
     if (s->unreadable) {
         bl_buffer_printf(out, "unreadable  %" PRId64 " heartbeat%s: ", s->unreadable, s->unreadable == 1 ? "" : "s");
-        bl_text_escape(out, s->unread.text, strlen(s->unread.text));
+        bl_text_show(out, s->unread.text);
         bl_buffer_byte(out, '\n');
     }
 }
@@ -347,8 +347,11 @@ static int answer(struct showing *v, struct bl_buffer *text, struct bl_error *e)
             append_complete(text, &v->status);
         else
             append_making(text, &v->status);
-        if (next.size)
-            bl_buffer_printf(text, "next        %s\n", next.data);
+        if (next.size) {
+            bl_buffer_text(text, "next        ");
+            bl_text_show(text, next.data);
+            bl_buffer_byte(text, '\n');
+        }
     }
     bl_buffer_free(&next);
     return code;
@@ -366,7 +369,7 @@ static int run(struct bl_cmd *cmd, struct showing *v)
         return bl_error_set(e, BL_EFAIL, "%s", why.text);
     code = answer(v, &text, e);
     if (!code)
-        code = bl_cmd_write(NULL, &text, e);
+        code = v->json ? bl_cmd_write(NULL, &text, e) : bl_cmd_show(&text, e);
     bl_buffer_free(&text);
     return code;
 }

@@ -41,7 +41,11 @@ static void fault_of_shard(void *context, const char *file, const char *text)
 {
     struct job *job = context;
     job->faults++;
-    bl_buffer_printf(&job->text, "bload: %s: %s\n", file, without_path(job->dir, file, text));
+    bl_buffer_text(&job->text, "bload: ");
+    bl_text_show(&job->text, file);
+    bl_buffer_text(&job->text, ": ");
+    bl_text_show(&job->text, without_path(job->dir, file, text));
+    bl_buffer_byte(&job->text, '\n');
 }
 
 static void fault_of_dataset(void *context, const char *file, const char *text)

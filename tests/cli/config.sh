@@ -86,6 +86,37 @@ test_what_is_printed_says_the_same_again() {
     out_has 'shard-size: 3145728'
 }
 
+# Names may hold any byte but zero: what is printed is YAML, shows itself, and says the same again.
+test_any_name_is_printed_as_yaml() {
+    local name=$'a\e[31m \x7f\xc2\x9b\xe2\x80\xae\xe2\x80\xa8\xef\xbb\xbf \\ "q" é\nb: [c'
+    expect 0 bload pack "$name" $'no UTF-8 \xff\e' --key "$name" -T 5 --print-config
+    cp "$OUT" first.yaml
+    is 0 "$(LC_ALL=C grep -c $'[\001-\010\013-\037\177]' first.yaml)"
+    expect 0 bload pack -c first.yaml --print-config
+    same first.yaml "$OUT"
+    python3 - "$name" <<'END' || fail 'Python reads it otherwise'
+import os, sys
+try:
+    import yaml
+except ImportError:
+    sys.exit(0)
+read = yaml.safe_load(open("first.yaml", encoding="utf-8"))
+assert [os.fsencode(s["path"]) for s in read["sources"]] == [os.fsencode(sys.argv[1]), b"no UTF-8 \xff\x1b"], read["sources"]
+assert read["key"] == sys.argv[1], read["key"]
+END
+    refuse 'set.yaml:1:6: key: !!binary is not base64' <<<'key: !!binary "a"'
+    refuse 'set.yaml:1:6: key: a zero byte in a text' <<<'key: !!binary "AA=="'
+}
+
+# libyaml's time grows by the square of both.
+test_deep_and_tangled_files_are_refused_at_once() {
+    local began=$SECONDS
+    refuse 'set.yaml:1:67: nested too deeply' < <(printf 'T: ' && head -c 200000 /dev/zero | tr '\0' '[')
+    refuse 'set.yaml:1:321: nested too deeply' < <(yes '{"a":' | head -n 100000 | tr -d '\n')
+    refuse 'set.yaml:1002:1: too many anchors' < <(echo 'T: [' && for i in $(seq 100000); do echo "&a$i x,"; done && echo ']')
+    [ $((SECONDS - began)) -lt 10 ] || fail "$((SECONDS - began)) s"
+}
+
 test_paths_count_from_the_file() {
     mkdir -p conf v
     cp "$(fixture h264-1.mp4)" v/x.mp4

@@ -83,7 +83,7 @@ table       there: 40 sequences of 1,191 steps
 plan        there: 20 blocks
 pack        13 of 20 shards, 13 of 20 blocks (65.0 %)
 tasks       4: 1 failed, 1 running, 2 done
-            task 2 of 4: failed 5 min ago on node (pid 77), 1 of 5 shards: cannot write m/a\tb: No space left on device
+            task 2 of 4: failed 5 min ago on node (pid 77), 1 of 5 shards: cannot write m/a?b: No space left on device
             task 1 of 4: running for 10 min on node (pid 77, job 12_1), pack 2 of 5 blocks, 100 tokens/s, 1 min left
 rate        100 tokens/s, 1 min left
 next        the same bload pack --task I/4 command for I = 2

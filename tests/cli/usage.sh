@@ -123,3 +123,40 @@ test_a_reader_that_left() {
     bload plan -q -T 200000 --lengths lengths 2>"$ERR" | head -n 1 >/dev/null || status=$?
     is 141 $status # SIGPIPE, as for any filter
 }
+
+# In names, in the dataset's own, and in what the command line says: controls, the direction of writing, no UTF-8.
+test_names_play_no_tricks_on_a_terminal() {
+    local odd=$'\e[2J\e]0;t\a\x7f\xc2\x9b\xe2\x80\xae\xe2\x80\xa8\xff\nbload: all is well'
+    local dir="d$odd"
+    mkdir -p "v/$odd"
+    cp "$(fixture h264-1.mp4)" "v/$odd/good.mp4"
+    echo no >"v/$odd/bad.mp4"
+    {
+        expect 3 bload pack v -T longest -o "$dir" && cat "$OUT" "$ERR"
+        expect 0 bload info "$dir" && cat "$OUT"
+        expect 0 bload status "$dir" && cat "$OUT"
+        expect 0 bload verify "$dir" && cat "$ERR"
+        expect 0 bload info --json "$dir" && python3 -m json.tool <"$OUT" >/dev/null
+        expect 0 bload status --json "$dir" && python3 -m json.tool <"$OUT" >/dev/null
+        echo >>"$dir/shards/00000/shard-00000000.safetensors"
+        echo >>"$dir/sequences.tsv"
+        expect 1 bload verify "$dir" && cat "$ERR"
+        expect 1 bload info "$dir/none" && cat "$ERR"
+        expect 2 bload scan "--no$odd" && cat "$ERR"
+        expect 2 bload "$odd" && cat "$ERR"
+        rm -r "$dir/manifest.json"
+        mkdir "$dir/.bload"
+        expect 0 bload status "$dir" && cat "$OUT"
+    } >shown
+    ! LC_ALL=C grep -qP '[\x01-\x09\x0b-\x1f\x7f]|\xc2\x9b|\xe2\x80|\xff' shown || fail "$(cat -v shown)"
+    ! grep -q '^bload: all is well' shown || fail 'a name makes a message'
+    grep -qF '?[2J?]0;t???????bload: all is well/bad.mp4: not a media file' shown
+}
+
+test_long_paths_leave_room_for_the_reason() {
+    local path
+    path=$(printf 'x/%.0s' $(seq 2000))file
+    expect 2 bload scan -c "$path"
+    err_has '...'
+    err_has 'x/file: No such file or directory'
+}

@@ -1,6 +1,7 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "unit.h"
@@ -61,20 +62,44 @@ START_TEST(it_stays_one_line)
 }
 END_TEST
 
-START_TEST(long_texts_are_cut)
+START_TEST(long_texts_are_cut_in_the_middle)
 {
     struct bl_error e = {0};
-    char big[3 * sizeof e.text];
-    memset(big, 'x', sizeof big - 1);
-    big[sizeof big - 1] = '\0';
+    char path[4001];
+    memset(path, 'x', sizeof path - 1);
+    path[sizeof path - 1] = '\0';
     errno = EIO;
-    bl_error_errno(&e, BL_EFAIL, "%s", big);
+    bl_error_errno(&e, BL_EFAIL, "cannot rename %s to %s", path, path);
     ck_assert_uint_eq(strlen(e.text), sizeof e.text - 1);
-    bl_error_prefix(&e, "in front");
+    ck_assert_int_eq(strncmp(e.text, "cannot rename xxx", 17), 0);
+    ck_assert_ptr_nonnull(strstr(e.text, "xxx...xxx"));
+    ck_assert_ptr_nonnull(strstr(e.text, "xxx: Input/output error"));
+    bl_error_prefix(&e, "%s", path);
     ck_assert_uint_eq(strlen(e.text), sizeof e.text - 1);
-    ck_assert_int_eq(strncmp(e.text, "in front: xxx", 13), 0);
-    bl_error_prefix(&e, "%s", big);
-    ck_assert_uint_eq(strlen(e.text), sizeof e.text - 1);
+    ck_assert_ptr_nonnull(strstr(e.text, "xxx: Input/output error"));
+    /* Characters stay whole, wherever the cut falls. */
+    for (int shift = 0; shift < 6; shift++) {
+        for (size_t i = 0; i < sizeof path - 1; i++)
+            path[i] = "\xe2\x82\xac"[i % 3];
+        bl_error_clear(&e);
+        bl_error_set(&e, BL_EFAIL, "%.*s%.3999s: gone", shift, "------", path);
+        ck_assert_ptr_null(strchr(e.text, '?'));
+        ck_assert_ptr_nonnull(strstr(e.text, "\xe2\x82\xac...\xe2\x82\xac"));
+        ck_assert_ptr_nonnull(strstr(e.text, "\xe2\x82\xac: gone"));
+    }
+}
+END_TEST
+
+START_TEST(lacking_memory_is_seen_in_errno)
+{
+    bl_error_memory_watch();
+    ck_assert(!bl_error_memory_seen());
+    errno = EINVAL;
+    ck_assert(!bl_error_memory_seen());
+    errno = ENOMEM;
+    const char *settings = getenv("GLIBC_TUNABLES");
+    if (!settings || !strstr(settings, "hugetlb"))
+        ck_assert(bl_error_memory_seen() && bl_error_memory_seen());
 }
 END_TEST
 
@@ -95,7 +120,8 @@ static void add(TCase *tests)
     tcase_add_test(tests, errno_is_spelled_out);
     tcase_add_test(tests, prefixes_stack_up_in_front);
     tcase_add_test(tests, it_stays_one_line);
-    tcase_add_test(tests, long_texts_are_cut);
+    tcase_add_test(tests, long_texts_are_cut_in_the_middle);
+    tcase_add_test(tests, lacking_memory_is_seen_in_errno);
     tcase_add_test(tests, a_failing_system_is_told_from_bad_content);
 }
 

@@ -185,6 +185,38 @@ START_TEST(utf8)
 }
 END_TEST
 
+static void shows(const char *text, const char *expected)
+{
+    struct bl_buffer out = {0};
+    bl_buffer_text(&out, "\n");
+    bl_text_show(&out, text);
+    ck_assert_int_eq(out.data[0], '\n');
+    ck_assert_str_eq(out.data + 1, expected);
+    ck_assert_uint_eq(out.size, 1 + strlen(expected));
+    bl_buffer_free(&out);
+}
+
+START_TEST(what_plays_tricks_on_a_terminal_is_masked)
+{
+    shows("", "");
+    shows("a \\ \xc3\xa9 \xe2\x82\xac \xf0\x9f\x8e\x9e", "a \\ \xc3\xa9 \xe2\x82\xac \xf0\x9f\x8e\x9e");
+    shows("\x1b[2J\x07\r\n\t\x7f", "?[2J????"
+                                   "?");
+    shows("\xc2\x80-\xc2\x9b-\xc2\x9f-\xc2\xa0", "?-?-?-\xc2\xa0");
+    /* What turns the direction of writing, and ends of lines and paragraphs. */
+    shows("\xd8\x9c\xe2\x80\x8e\xe2\x80\x8f.\xe2\x80\xa8\xe2\x80\xae.\xe2\x81\xa6\xe2\x81\xa9.\xef\xbb\xbf",
+          "???.??.??.?");
+    shows("\xe2\x80\x8d\xe2\x80\xa7\xe2\x80\xaf", "\xe2\x80\x8d\xe2\x80\xa7\xe2\x80\xaf");
+    /* No UTF-8: alone, cut, overlong, a surrogate. */
+    shows("\xff\x80", "??");
+    shows("a\xe2\x82", "a??");
+    shows("\xc0\x9b\xed\xa0\x80", "?????");
+    char lines[] = "a\nb\tc\n";
+    ck_assert_uint_eq(bl_text_mask(lines, strlen(lines), "\n"), 6);
+    ck_assert_str_eq(lines, "a\nb?c\n");
+}
+END_TEST
+
 START_TEST(quantities_for_people)
 {
     char b[32];
@@ -212,6 +244,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, every_byte_and_pair_of_bytes_survives);
     tcase_add_test(tests, escapes_that_are_none);
     tcase_add_test(tests, utf8);
+    tcase_add_test(tests, what_plays_tricks_on_a_terminal_is_masked);
     tcase_add_test(tests, quantities_for_people);
 }
 

@@ -20,7 +20,7 @@ struct bl_counter {
     struct bl_recordings recordings;
     struct bl_entry entry;
     struct bl_buffer path, open_path, further;
-    char reason[800];
+    char reason[4096 + 2048]; /* a path, and what is wrong */
 };
 
 bool bl_cuts_is_list(const char *path)

@@ -12,9 +12,9 @@ struct bl_item {
     struct bl_buffer mended;  /* the same with U+FFFD for what is no UTF-8 */
     struct bl_buffer values;  /* of the steps, where they are more than I32 ids */
     struct bl_buffer further; /* columns */
-    char reason[400];
-    struct bl_row row; /* status, length, offset, content, reason, further */
-    const void *steps; /* of an ok row, as the fields have them */
+    char reason[1280];        /* more than an error's text */
+    struct bl_row row;        /* status, length, offset, content, reason, further */
+    const void *steps;        /* of an ok row, as the fields have them */
     size_t bytes;
 };
 
