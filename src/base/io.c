@@ -63,9 +63,11 @@ int bl_io_pread(int fd, void *data, size_t size, int64_t offset, const char *pat
 
 int bl_io_slurp(const char *path, size_t max, struct bl_buffer *out, struct bl_error *e)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool given = strcmp(path, "-") == 0;
+    int fd = given ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
+    path = given ? "standard input" : path;
     int code = BL_OK;
     size_t start = out->size;
     while (!code) {
@@ -85,7 +87,8 @@ int bl_io_slurp(const char *path, size_t max, struct bl_buffer *out, struct bl_e
         if (out->size - start > max)
             code = bl_error_set(e, BL_EFAIL, "%s is longer than %zu bytes", path, max);
     }
-    close(fd); /* read only: nothing can be lost by it */
+    if (!given)
+        close(fd); /* read only: nothing can be lost by it */
     return code;
 }
 

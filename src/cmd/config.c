@@ -116,6 +116,7 @@ static int read_sources(const struct reading *r, const yaml_node_t *node)
         const yaml_node_t *item = node_at(r, node->data.sequence.items.start[i]);
         struct bl_source *source = &r->config->source[i];
         int code = BL_OK;
+        source->line = (int64_t)item->start_mark.line + 1;
         if (item->type == YAML_MAPPING_NODE)
             code = read_source_mapping(r, item, source);
         else if (!(source->path = keep_scalar(r, item, "a source")))

@@ -10,7 +10,7 @@
 
 #define TOLD_MAX 10 /* faults, of empty rows or of one file, that are told one by one */
 
-static const char *const kind_names[] = {"auto", "video", "audio", "text", "array", "frames", "labels", NULL};
+static const char *const kind_names[] = {"auto", "video", "audio", "array", "text", "frames", "labels", NULL};
 
 static const struct bl_option table[] = {
     {.name = "config",
@@ -341,13 +341,23 @@ int bl_inputs_list_table(struct bl_inputs *inputs, const struct bl_sequences *se
 int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
 {
     const struct bl_kind *kind = inputs->kind_option ? bl_kinds[inputs->kind_option - 1] : NULL;
-    int code = bl_sources_list(&inputs->files, inputs->source, inputs->sources, inputs->base, kind, &cmd->error);
-    if (!code && !inputs->files.count)
+    const struct bl_sources sources = {.source = inputs->source,
+                                       .count = inputs->sources,
+                                       .file = inputs->config_path,
+                                       .base = inputs->base,
+                                       .kind = kind};
+    const struct bl_files *files = &inputs->files;
+    int code = bl_sources_list(&inputs->files, &sources, &cmd->error);
+    if (!code && !files->count)
         code = bl_error_set(&cmd->error, BL_EFAIL, "no inputs: %s",
                             kind && kind->measure ? "no folder in the sources holds an image"
                             : kind                ? "no file in the sources has a name of that kind"
                                    : "no file in the sources has a name of a known kind (folders of images: --kind "
                                      "frames)");
+    if (!code && files->barren_count == 1)
+        bl_cmd_say("%s: no input in that folder", files->barren);
+    else if (!code && files->barren_count)
+        bl_cmd_say("%s: no input in that folder, nor in %" PRId64 " others", files->barren, files->barren_count - 1);
     return code;
 }
 

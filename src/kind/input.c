@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "kind/content.h"
 #include "kind/kind.h"
@@ -34,11 +35,13 @@ int bl_input_look(const struct bl_kind *kind, struct bl_input *input, const char
         return BL_OK;
     }
     bool folders = kind->measure != NULL;
-    if (folders ? !S_ISDIR(status.st_mode) : !S_ISREG(status.st_mode))
+    if (S_ISDIR(status.st_mode) && access(input->path, R_OK | X_OK) != 0)
+        *unusable = "a folder that cannot be read";
+    else if (folders ? !S_ISDIR(status.st_mode) : !S_ISREG(status.st_mode))
         *unusable = folders ? "not a folder" : "not a regular file";
     if (folders && !*unusable)
         return measure(kind, input, unusable, e);
-    input->bytes = status.st_size;
+    input->bytes = S_ISREG(status.st_mode) ? status.st_size : 0;
     input->modified = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
     return BL_OK;
 }

@@ -10,8 +10,8 @@
 #include "kind/text/text.h"
 #include "kind/video/video.h"
 
-const struct bl_kind *const bl_kinds[] = {&bl_kind_video,  &bl_kind_audio,  &bl_kind_text, &bl_kind_array,
-                                          &bl_kind_frames, &bl_kind_labels, NULL};
+const struct bl_kind *const bl_kinds[] = {
+    &bl_kind_video, &bl_kind_audio, &bl_kind_array, &bl_kind_text, &bl_kind_frames, &bl_kind_labels, NULL};
 
 const struct bl_kind *bl_kind_find(const char *name)
 {

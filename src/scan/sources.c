@@ -1,9 +1,9 @@
 #include "scan/sources.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <glob.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,37 +11,15 @@
 
 #include "base/io.h"
 #include "base/text.h"
-
-/* The folders from the source down to here, to notice a link that leads back up. */
-struct folder {
-    const struct folder *parent;
-    dev_t device;
-    ino_t inode;
-    bool is_input; /* of a kind that takes folders: it holds one of its files */
-    bool is_empty;
-};
+#include "scan/walk.h"
 
 struct listing {
     struct bl_files *files;
     const char *base;
     const struct bl_kind *kind; /* of the source at hand, or NULL: by extension */
-    size_t id_offset;           /* where ids begin within the paths of the source at hand */
+    int source;                 /* its number */
+    int line;                   /* of the list that it is, or 0 */
 };
-
-/* stat of a path as given. *there: whether it leads to something; errno says why not. A failing system is an error. */
-static int look(const struct listing *l, const char *path, struct stat *status, bool *there, struct bl_error *e)
-{
-    char *open_path = bl_input_path(l->base, path);
-    if (!open_path)
-        return bl_error_memory(e);
-    *there = stat(open_path, status) == 0;
-    int error = errno;
-    free(open_path);
-    errno = error;
-    if (!*there && bl_errno_is_system(error))
-        return bl_error_errno(e, BL_EFAIL, "cannot look at %s", path);
-    return BL_OK;
-}
 
 int bl_files_add(struct bl_files *files, const char *path, size_t id_offset, const struct bl_kind *kind, bool found,
                  struct bl_error *e)
@@ -57,12 +35,11 @@ int bl_files_add(struct bl_files *files, const char *path, size_t id_offset, con
     char *copy = strdup(path);
     if (!copy)
         return bl_error_memory(e);
-    files->file[files->count++] = (struct bl_file){copy, copy + id_offset, kind, found};
+    files->file[files->count++] = (struct bl_file){.path = copy, .id = copy + id_offset, .kind = kind, .found = found};
     return BL_OK;
 }
 
-/* Counts a file that is no input under its extension; past the table's end under the last one, "others". */
-static void ignore(struct bl_files *files, const char *name)
+void bl_files_ignore(struct bl_files *files, const char *name)
 {
     const char *dot = strrchr(name, '.');
     const char *label = name[0] == '.' ? "hidden" : dot && dot[1] && strlen(dot) < 15 ? dot : "no extension";
@@ -79,142 +56,171 @@ static void ignore(struct bl_files *files, const char *name)
     entry->count = 1;
 }
 
-static int walk(struct listing *l, const char *path, const struct folder *parent, struct bl_error *e);
+/* --- kinds ------------------------------------------------------------------------------------------------------ */
 
-static int visit(struct listing *l, const char *path, const char *name, unsigned char type, struct folder *folder,
-                 struct bl_error *e)
+/* Whether there are inputs, from this one on, of a kind that does not give way. */
+static bool has_strong(const struct bl_files *files, size_t first)
 {
-    struct stat status;
-    bool is_folder = type == DT_DIR, is_file = type == DT_REG;
-    /* A link leads to a file or a folder; one that leads nowhere is an input if its name says so, to be named as
-     * useless. */
-    if (type == DT_LNK || type == DT_UNKNOWN) {
-        bool there;
-        int code = look(l, path, &status, &there, e);
-        if (code)
-            return code;
-        is_folder = there && S_ISDIR(status.st_mode);
-        is_file = !there || S_ISREG(status.st_mode);
+    for (size_t i = first; i < files->count; i++) {
+        if (files->file[i].kind && !files->file[i].kind->gives_way)
+            return true;
     }
-    if (name[0] == '.') {
-        ignore(l->files, name);
-        return BL_OK;
-    }
-    if (is_folder)
-        return walk(l, path, folder, e);
-    const struct bl_kind *kind = l->kind ? l->kind : bl_kind_of_file(name);
-    if (!is_file || !kind || !bl_kind_takes(kind, name)) {
-        ignore(l->files, name);
-        return BL_OK;
-    }
-    folder->is_input = kind->measure;
-    return kind->measure ? BL_OK : bl_files_add(l->files, path, l->id_offset, kind, !l->kind, e);
+    return false;
 }
 
-static int walk_entries(struct listing *l, DIR *directory, const char *path, struct folder *folder, struct bl_error *e)
+/* Files that lie beside what a folder is about are ignored as those of no kind are. It is for each folder that was
+ * named to say what it is about: what another one holds makes nothing of it go away. */
+static void give_way(struct bl_files *files, size_t first)
 {
-    struct bl_buffer below = {0};
-    int code = BL_OK;
-    const char *slash = path[strlen(path) - 1] == '/' ? "" : "/";
-    while (!code) {
-        errno = 0;
-        struct dirent *entry = readdir(directory);
-        if (!entry) {
-            if (errno)
-                code = bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path);
-            break;
-        }
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+    size_t kept = first;
+    if (!has_strong(files, first))
+        return;
+    for (size_t i = first; i < files->count; i++) {
+        struct bl_file *file = &files->file[i];
+        if (!file->found || !file->kind->gives_way) {
+            files->file[kept++] = *file;
             continue;
-        folder->is_empty = false;
-        bl_buffer_clear(&below);
-        bl_buffer_printf(&below, "%s%s%s", path, slash, entry->d_name);
-        code = bl_buffer_check(&below, e);
-        if (!code)
-            code = visit(l, below.data, entry->d_name, entry->d_type, folder, e);
+        }
+        const char *slash = strrchr(file->path, '/');
+        bl_files_ignore(files, slash ? slash + 1 : file->path);
+        free(file->path);
     }
-    bl_buffer_free(&below);
+    files->count = kept;
+}
+
+/* "117 video such as v/000.mp4", or "1 audio: v/x.ac3"; nothing where there are none. */
+static void append_kind(struct bl_buffer *text, const struct bl_files *files, const struct bl_kind *kind)
+{
+    const struct bl_file *first = NULL;
+    int64_t count = 0;
+    for (size_t i = 0; i < files->count; i++) {
+        bool is = files->file[i].kind == kind;
+        first = is && !first ? &files->file[i] : first;
+        count += is;
+    }
+    if (first)
+        bl_buffer_printf(text, "%s%" PRId64 " %s%s %s", text->size ? ", " : "", count, kind->name,
+                         count == 1 ? ":" : " such as", first->path);
+}
+
+/* All inputs must be of one kind. Files whose names tell nothing go with the others. */
+static int settle_kinds(struct bl_files *files, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    int kinds = 0;
+    files->kind = NULL;
+    for (int k = 0; bl_kinds[k]; k++) {
+        size_t size = text.size;
+        append_kind(&text, files, bl_kinds[k]);
+        if (text.size == size)
+            continue;
+        files->kind = bl_kinds[k];
+        kinds++;
+    }
+    int code = bl_buffer_check(&text, e);
+    if (!code && kinds > 1)
+        code = bl_error_set(e, BL_EUSAGE, "sources of several kinds (%s): choose one with --kind", text.data);
+    bl_buffer_free(&text);
+    if (!files->kind)
+        files->kind = bl_kinds[0];
     return code;
 }
 
-static int walk(struct listing *l, const char *path, const struct folder *parent, struct bl_error *e)
+/* --- what was named --------------------------------------------------------------------------------------------- */
+
+static struct bl_walk walk_of(const struct listing *l)
 {
-    struct stat status;
-    bool there;
-    int code = look(l, path, &status, &there, e);
+    return (struct bl_walk){.files = l->files, .base = l->base, .kind = l->kind};
+}
+
+static int add_folder(struct listing *l, const char *path, struct bl_error *e)
+{
+    struct bl_files *files = l->files;
+    const struct bl_walk walk = walk_of(l);
+    size_t first = files->count;
+    int code = bl_walk_folder(&walk, path, e);
     if (code)
         return code;
-    if (!there)
-        return bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path);
-    for (const struct folder *up = parent; up; up = up->parent) {
-        if (up->device == status.st_dev && up->inode == status.st_ino)
-            return bl_error_set(e, BL_EUSAGE, "%s leads back to a folder above it: remove that link", path);
-    }
-    char *open_path = bl_input_path(l->base, path);
-    if (!open_path)
-        return bl_error_memory(e);
-    DIR *directory = opendir(open_path);
+    give_way(files, first);
+    if (files->count > first || files->barren_count++)
+        return BL_OK;
+    files->barren = strdup(path);
+    return files->barren ? BL_OK : bl_error_memory(e);
+}
+
+/* Something that is there, or a link that leads nowhere. */
+static bool is_there(const struct listing *l, const char *path, bool there)
+{
+    struct stat status;
+    int missing = errno;
+    char *open_path = there ? NULL : bl_input_path(l->base, path);
+    there = there || (open_path && lstat(open_path, &status) == 0);
     free(open_path);
-    if (!directory)
-        return bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path);
-    struct folder here = {parent, status.st_dev, status.st_ino, false, true};
-    code = walk_entries(l, directory, path, &here, e);
-    closedir(directory);
-    /* A folder with nothing in it is a sequence without steps, to be named as useless. */
-    here.is_input |= here.is_empty && l->kind && l->kind->measure;
-    if (!code && here.is_input) /* the source itself is named as it was given */
-        code = bl_files_add(l->files, path, parent ? l->id_offset : 0, l->kind, false, e);
-    return code;
+    errno = missing;
+    return there;
 }
 
 /* A folder, or anything else named outright. */
 static int add_named(struct listing *l, const char *path, bool must_exist, struct bl_error *e)
 {
+    const struct bl_walk walk = walk_of(l);
     struct stat status;
-    bool there;
-    if (strcmp(path, "-") == 0) /* standard input */
-        return bl_files_add(l->files, path, 0, l->kind ? l->kind : bl_kind_of_file(path), false, e);
-    int code = look(l, path, &status, &there, e);
-    if (code)
-        return code;
-    if (there && S_ISDIR(status.st_mode)) {
-        size_t size = strlen(path);
-        l->id_offset = size + (path[size - 1] != '/');
-        return walk(l, path, NULL, e);
+    bool there = true, folder = false;
+    size_t first = l->files->count;
+    int code = BL_OK;
+    if (strcmp(path, "-") != 0) { /* standard input */
+        code = bl_walk_look(&walk, path, &status, &there, e);
+        folder = !code && there && S_ISDIR(status.st_mode);
+        if (!code && must_exist && !is_there(l, path, there))
+            code = bl_error_errno(e, BL_EUSAGE, "%s", path);
     }
-    if (!there && must_exist) {
-        int missing = errno;
-        char *open_path = bl_input_path(l->base, path);
-        bool link = open_path && lstat(open_path, &status) == 0;
-        free(open_path);
-        errno = missing;
-        if (!link)
-            return bl_error_errno(e, BL_EUSAGE, "%s", path);
+    if (!code)
+        code = folder ? add_folder(l, path, e)
+                      : bl_files_add(l->files, path, 0, l->kind ? l->kind : bl_kind_of_file(path), false, e);
+    for (size_t i = first; i < l->files->count; i++) {
+        l->files->file[i].source = (unsigned)l->source & INT_MAX;
+        l->files->file[i].line = l->line;
     }
-    return bl_files_add(l->files, path, 0, l->kind ? l->kind : bl_kind_of_file(path), false, e);
+    return code;
+}
+
+/* A name a line, or, where there is a zero byte in the list, each ended by one, as find -print0 writes them. */
+static int add_names(struct listing *l, char *text, size_t size, struct bl_error *e)
+{
+    const char end = memchr(text, '\0', size) ? '\0' : '\n';
+    int code = BL_OK;
+    for (size_t at = 0; at < size && !code;) {
+        char *name = text + at, *stop = memchr(name, end, size - at);
+        size_t length = stop ? (size_t)(stop - name) : size - at;
+        at += length + 1;
+        l->line += l->line < INT_MAX;
+        if (end == '\n' && length && name[length - 1] == '\r')
+            length--;
+        name[length] = '\0'; /* behind the last one there is one more byte */
+        if (length)
+            code = add_named(l, name, false, e);
+    }
+    l->line = 0;
+    return code;
 }
 
 static int add_list(struct listing *l, const char *list, struct bl_error *e)
 {
-    char *open_path = strcmp(list, "-") == 0 ? strdup("-") : bl_input_path(l->base, list);
-    if (!open_path)
-        return bl_error_memory(e);
-    struct bl_lines lines;
-    char *line;
-    size_t size;
-    bool ended;
-    int got = 0, code = bl_lines_open(&lines, open_path, e);
-    if (!code) {
-        while (!code && (got = bl_lines_next(&lines, &line, &size, &ended, e)) > 0) {
-            if (size && line[size - 1] == '\r')
-                line[size - 1] = '\0';
-            if (*line)
-                code = add_named(l, line, false, e);
-        }
-        bl_lines_close(&lines);
-    }
+    const struct bl_walk walk = walk_of(l);
+    struct bl_buffer text = {0};
+    struct stat status;
+    bool there = true;
+    int code = strcmp(list, "-") == 0 ? BL_OK : bl_walk_look(&walk, list, &status, &there, e);
+    if (!code && !there)
+        code = bl_error_errno(e, BL_EUSAGE, "cannot open the list %s", list);
+    char *open_path = bl_input_path(l->base, list);
+    if (!code)
+        code = open_path ? bl_io_slurp(open_path, SIZE_MAX / 4, &text, e) : bl_error_memory(e);
+    if (!code && text.size)
+        code = add_names(l, text.data, text.size, e);
+    bl_buffer_free(&text);
     free(open_path);
-    return code ? code : got;
+    return code;
 }
 
 static int add_glob(struct listing *l, const char *pattern, struct bl_error *e)
@@ -239,6 +245,7 @@ static int add_glob(struct listing *l, const char *pattern, struct bl_error *e)
 
 static int add_source(struct listing *l, const struct bl_source *source, struct bl_error *e)
 {
+    const struct bl_walk walk = walk_of(l);
     const char *path = source->path;
     struct stat status;
     if (!*path)
@@ -247,11 +254,13 @@ static int add_source(struct listing *l, const struct bl_source *source, struct 
         return add_list(l, path + 1, e);
     /* A file may be called "what?.mp4": only what is not there as it stands is a pattern. */
     bool there = true;
-    int code = strpbrk(path, "*?[") ? look(l, path, &status, &there, e) : BL_OK;
+    int code = strpbrk(path, "*?[") ? bl_walk_look(&walk, path, &status, &there, e) : BL_OK;
     if (code)
         return code;
     return there ? add_named(l, path, true, e) : add_glob(l, path, e);
 }
+
+/* --- ids -------------------------------------------------------------------------------------------------------- */
 
 static int compare_paths(const void *a, const void *b)
 {
@@ -260,10 +269,40 @@ static int compare_paths(const void *a, const void *b)
 
 static int compare_ids(const void *a, const void *b)
 {
-    return strcmp((*(const struct bl_file *const *)a)->id, (*(const struct bl_file *const *)b)->id);
+    const struct bl_file *x = *(const struct bl_file *const *)a, *y = *(const struct bl_file *const *)b;
+    int order = strcmp(x->id, y->id);
+    return order ? order : x->source != y->source ? (int)x->source - (int)y->source : x->line - y->line;
 }
 
-static int check_ids(const struct bl_files *files, struct bl_error *e)
+/* " (LIST:LINE)", where the name was read in a file. */
+static void append_place(struct bl_buffer *text, const struct bl_sources *sources, const struct bl_file *file)
+{
+    const struct bl_source *source = &sources->source[file->source];
+    if (file->line)
+        bl_buffer_printf(text, " (%s:%d)", strcmp(source->path, "@-") == 0 ? "standard input" : source->path + 1,
+                         file->line);
+    else if (source->line)
+        bl_buffer_printf(text, " (%s:%" PRId64 ")", sources->file, source->line);
+}
+
+static int refuse_twice(const struct bl_sources *sources, const struct bl_file *a, const struct bl_file *b,
+                        struct bl_error *e)
+{
+    struct bl_buffer one = {0}, two = {0};
+    bl_buffer_text(&one, a->path);
+    append_place(&one, sources, a);
+    bl_buffer_text(&two, b->path);
+    append_place(&two, sources, b);
+    int code = one.failed || two.failed ? bl_error_memory(e) : BL_OK;
+    if (!code)
+        code = bl_error_set(e, BL_EUSAGE, "two inputs have the id \"%s\": %s and %s (%s)", a->id, one.data, two.data,
+                            strcmp(a->path, b->path) == 0 ? "the same file: name it once" : "name a folder above both");
+    bl_buffer_free(&one);
+    bl_buffer_free(&two);
+    return code;
+}
+
+static int check_ids(const struct bl_files *files, const struct bl_sources *sources, struct bl_error *e)
 {
     const struct bl_file **order = malloc((files->count + 1) * sizeof *order);
     if (!order)
@@ -274,11 +313,24 @@ static int check_ids(const struct bl_files *files, struct bl_error *e)
     int code = BL_OK;
     for (size_t i = 1; i < files->count && !code; i++) {
         if (strcmp(order[i]->id, order[i - 1]->id) == 0)
-            code = bl_error_set(e, BL_EUSAGE, "two inputs have the id \"%s\": %s and %s (name a folder above both)",
-                                order[i]->id, order[i - 1]->path, order[i]->path);
+            code = refuse_twice(sources, order[i - 1], order[i], e);
     }
     free(order);
     return code;
+}
+
+/* Standard input is read but once. */
+static int check_input(const struct bl_files *files, const struct bl_sources *sources, struct bl_error *e)
+{
+    int lists = 0;
+    for (int s = 0; s < sources->count; s++)
+        lists += strcmp(sources->source[s].path, "@-") == 0;
+    bool named = false;
+    for (size_t i = 0; i < files->count && lists; i++)
+        named |= strcmp(files->file[i].path, "-") == 0;
+    if (lists + named < 2)
+        return BL_OK;
+    return bl_error_set(e, BL_EUSAGE, "standard input is one list (@-) or one input (-)");
 }
 
 static int compare_ignored(const void *a, const void *b)
@@ -286,78 +338,25 @@ static int compare_ignored(const void *a, const void *b)
     return strcmp(((const struct bl_ignored *)a)->extension, ((const struct bl_ignored *)b)->extension);
 }
 
-/* Whether there are inputs of a kind that does not give way. */
-static bool has_strong(const struct bl_files *files)
-{
-    for (size_t i = 0; i < files->count; i++) {
-        if (files->file[i].kind && !files->file[i].kind->gives_way)
-            return true;
-    }
-    return false;
-}
-
-/* Files that lie beside what a folder is about are ignored as those of no kind are. */
-static void give_way(struct bl_files *files)
-{
-    size_t kept = 0;
-    if (!has_strong(files))
-        return;
-    for (size_t i = 0; i < files->count; i++) {
-        struct bl_file *file = &files->file[i];
-        if (!file->found || !file->kind->gives_way) {
-            files->file[kept++] = *file;
-            continue;
-        }
-        const char *slash = strrchr(file->path, '/');
-        ignore(files, slash ? slash + 1 : file->path);
-        free(file->path);
-    }
-    files->count = kept;
-}
-
-/* All inputs must be of one kind. Files whose names tell nothing go with the others. */
-static int settle_kinds(struct bl_files *files, struct bl_error *e)
-{
-    struct bl_buffer text = {0};
-    const struct bl_kind *only = NULL;
-    int kinds = 0;
-    for (int k = 0; bl_kinds[k]; k++) {
-        int64_t count = 0;
-        for (size_t i = 0; i < files->count; i++)
-            count += files->file[i].kind == bl_kinds[k];
-        if (!count)
-            continue;
-        bl_buffer_printf(&text, "%s%" PRId64 " %s", kinds ? ", " : "", count, bl_kinds[k]->name);
-        only = bl_kinds[k];
-        kinds++;
-    }
-    int code = bl_buffer_check(&text, e);
-    if (!code && kinds > 1)
-        code = bl_error_set(e, BL_EUSAGE, "sources of several kinds (%s): choose one with --kind", text.data);
-    bl_buffer_free(&text);
-    files->kind = only ? only : bl_kinds[0];
-    return code;
-}
-
-int bl_sources_list(struct bl_files *files, const struct bl_source *source, int sources, const char *base,
-                    const struct bl_kind *kind, struct bl_error *e)
+int bl_sources_list(struct bl_files *files, const struct bl_sources *sources, struct bl_error *e)
 {
     *files = (struct bl_files){0};
-    struct listing l = {.files = files, .base = base};
+    struct listing l = {.files = files, .base = sources->base};
     int code = BL_OK;
-    for (int s = 0; s < sources && !code; s++) {
-        l.kind = source[s].kind ? source[s].kind : kind;
-        code = add_source(&l, &source[s], e);
+    for (l.source = 0; l.source < sources->count && !code; l.source++) {
+        const struct bl_source *source = &sources->source[l.source];
+        l.kind = source->kind ? source->kind : sources->kind;
+        code = add_source(&l, source, e);
     }
-    if (!code) {
-        if (files->count)
-            qsort(files->file, files->count, sizeof *files->file, compare_paths);
-        code = check_ids(files, e);
-    }
-    give_way(files);
+    if (!code && files->count)
+        qsort(files->file, files->count, sizeof *files->file, compare_paths);
     qsort(files->ignored, (size_t)files->ignored_count, sizeof *files->ignored, compare_ignored);
     if (!code)
+        code = check_input(files, sources, e);
+    if (!code)
         code = settle_kinds(files, e);
+    if (!code)
+        code = check_ids(files, sources, e);
     if (code)
         bl_files_free(files);
     return code;
@@ -377,5 +376,6 @@ void bl_files_free(struct bl_files *files)
     for (size_t i = 0; i < files->count; i++)
         free(files->file[i].path);
     free(files->file);
+    free(files->barren);
     *files = (struct bl_files){0};
 }

@@ -67,12 +67,23 @@ test_which_files_are_arrays() {
     cp in/a2.npy npy
     expect 0 bload scan -q npz
     is array "$(field kind 1 <"$OUT")"
-    expect 3 bload scan -q npy
+    for source in npy npy/a2.npy; do
+        expect 0 bload scan -q $source
+        is "array 900" "$(field kind 1 <"$OUT") $(field length 1 <"$OUT")"
+    done
+    # Token ids are what it takes the kind's name for.
+    expect 3 bload scan -q --kind text npy
     is text "$(field kind 1 <"$OUT")"
     err_has 'an array of F32: token ids are whole numbers (--kind array takes any)'
+    expect 2 bload scan -q --format npy npy
+    err_has '--format is for text, and the inputs are array (--kind says otherwise)'
     cp npz/c.npz npy
+    expect 0 bload scan -q npy
+    is "array array" "$(field kind <"$OUT" | xargs)"
+    echo '{"text": "a"}' >npy/d.jsonl
     expect 2 bload scan -q npy
-    err_has 'sources of several kinds (1 text, 1 array): choose one with --kind'
+    err_has 'sources of several kinds (2 array such as npy/a2.npy, 1 text: npy/d.jsonl): choose one with --kind'
+    rm npy/d.jsonl
     # Beside videos they are labels, or what else belongs to them.
     cp "$(fixture h264-30.mp4)" npy/film.mp4
     expect 0 bload scan npy

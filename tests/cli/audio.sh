@@ -24,7 +24,7 @@ test_sources_of_sound_are_known_by_their_names() {
     is "audio rate=16000" "$(field kind 1 <"$OUT") $(field sampling 1 <"$OUT")"
     cp "$(fixture sound-30.mp4)" a/film.mp4
     expect 2 bload scan a
-    err_has 'sources of several kinds (1 video, 2 audio): choose one with --kind'
+    err_has 'sources of several kinds (1 video: a/film.mp4, 2 audio such as a/B2.WAV): choose one with --kind'
     expect 0 bload scan --kind audio a
     is 3 "$(field id <"$OUT" | wc -l)"
 }
@@ -107,7 +107,7 @@ test_types_and_shapes() {
     expect 2 bload pack -q "$wav" -T 16000 -o d --dtype u16
     err_has '--dtype u16: audio is s16 or f32'
     expect 2 bload pack -q "$wav" -T 16000 -o d --dtype s8
-    err_has '--dtype expects one of s16, f32, i32, u16, same, not "s8"'
+    err_has '--dtype expects one of s16, f32, same, i32, u16, not "s8"'
     expect 2 bload scan -q "$(fixture h264-30.mp4)" --dtype s16
     err_has '--dtype s16: video is of one type only'
     expect 2 bload scan -q "$wav" --rate 0

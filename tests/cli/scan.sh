@@ -106,8 +106,110 @@ test_lists() {
     printf 'v/b10.mp4\n\nv/sub/C.WEBM\nv/b2.avi' >list
     expect 0 bload scan -q @list
     is 'v/b2.avi v/b10.mp4 v/sub/C.WEBM' "$(field id <"$OUT" | xargs)"
-    expect 1 bload scan @nolist
-    err_is <<<'bload: scan: cannot open nolist: No such file or directory'
+    expect 2 bload scan @nolist
+    err_is <<<'bload: scan: cannot open the list nolist: No such file or directory'
+    cp "$OUT" none
+    # Of standard input, and as find -print0 writes them: a name may hold anything then.
+    cp v/b2.avi $'v/two\nlines\r'
+    for end in '\n' '\0'; do
+        printf "v/b10.mp4${end}v/sub/C.WEBM$end" | expect 0 bload scan -q @-
+        is 'v/b10.mp4 v/sub/C.WEBM' "$(field id <"$OUT" | xargs)"
+    done
+    find v -name 'two*' -print0 | expect 0 bload scan -q @-
+    is 'v/two\nlines\r' "$(field id <"$OUT")"
+    find v -name 'b*' -print0 >list
+    expect 0 bload pack -q @list --size 32x32 -T longest -o d
+    is 'v/b2.avi v/b10.mp4' "$(field id <d/sequences.tsv | xargs)"
+    expect 2 bload scan @- -
+    err_has 'standard input is one list (@-) or one input (-)'
+}
+
+test_each_folder_says_what_it_is_about() {
+    mkdir -p v w docs
+    cp "$(fixture h264-30.mp4)" v/a.mp4
+    cp "$(fixture h264-1.mp4)" w/b.mp4
+    cp "$(fixture sound-30.mp4)" w/x.ac3
+    printf '{"text": "a"}\n' | tee docs/1.jsonl >docs/2.jsonl
+    echo words | tee v/README.txt >w/README.txt
+    # Documents that are a source of their own are not what lies beside the videos of another one.
+    expect 2 bload scan v docs
+    out_is </dev/null
+    err_is <<<'bload: scan: sources of several kinds (1 video: v/a.mp4, 2 text such as docs/1.jsonl): choose one with --kind'
+    printf 'sources: [v, docs]\nT: 30\n' >set.yaml
+    printf 'v\ndocs\n' >list
+    for source in -cset.yaml @list '[vd]*'; do expect 2 bload pack "$source" -T 30 -o d; done
+    expect 0 bload scan --kind video v docs
+    is a.mp4 "$(field id <"$OUT")"
+    err_has 'bload: docs: no input in that folder'
+    err_has 'bload: ignored in folders: 2 .jsonl, 1 .txt'
+    # The one that is another kind is named, and what is no input has no id.
+    expect 2 bload scan v w
+    err_is <<<'bload: scan: sources of several kinds (2 video such as v/a.mp4, 1 audio: w/x.ac3): choose one with --kind'
+    rm w/x.ac3
+    expect 0 bload scan v w
+    is 'a.mp4 b.mp4' "$(field id <"$OUT" | xargs)"
+    err_has 'bload: ignored in folders: 2 .txt'
+    expect 2 bload scan --kind text v w
+    err_has 'two inputs have the id "README.txt": v/README.txt and w/README.txt'
+}
+
+test_folders_that_cannot_be_walked_through() {
+    mkdir v
+    cp "$(fixture h264-1.mp4)" v/a.mp4
+    # So deep that no path leads there, in more folders than may be open.
+    python3 - "$(fixture h264-1.mp4)" <<'END'
+import os, shutil, sys
+os.chdir("v")
+for depth in range(22):
+    os.mkdir(200 * "d")
+    os.chdir(200 * "d")
+    if depth == 17:
+        shutil.copy(sys.argv[1], "deep.mp4")
+END
+    (
+        ulimit -n 16
+        expect 3 bload scan -j1 v
+    )
+    is "ok ok skipped" "$(field status <"$OUT" | sort | xargs)"
+    err_has ': File name too long'
+    rm -r v/d*
+    if [ "$(id -u)" != 0 ]; then
+        mkdir -m 0 v/closed
+        expect 3 bload scan v
+        err_has 'bload: skipped closed: a folder that cannot be read'
+        expect 3 bload pack -q v -T 1 -o d
+        expect 3 bload pack -q v -T 1 -o d
+        chmod 700 v/closed
+        rmdir v/closed
+    fi
+    # Two links at each of forty steps make 2^40 ways to the last folder; a few are what somebody may want.
+    mkdir -p s/{0..40}
+    cp v/a.mp4 s/40
+    for ((i = 37; i < 40; i++)); do ln -s ../$((i + 1)) s/$i/a && ln -s ../$((i + 1)) s/$i/b; done
+    expect 0 bload scan s/37
+    is 8 "$(field id <"$OUT" | wc -l)"
+    for ((i = 0; i < 37; i++)); do ln -s ../$((i + 1)) s/$i/a && ln -s ../$((i + 1)) s/$i/b; done
+    expect 2 timeout 20 "$BLOAD" scan s/0
+    err_has 'links lead to the same folders over and over: remove some'
+    ln -s . v/l1
+    ln -s . v/l2
+    expect 2 timeout 20 "$BLOAD" scan v
+    err_has 'leads back to a folder above it: remove that link'
+}
+
+test_ids_that_come_twice_are_named_with_their_places() {
+    mkdir v w
+    cp "$(fixture h264-1.mp4)" v/a.mp4
+    cp v/a.mp4 w
+    printf 'w\nv/a.mp4\n\nv/a.mp4\n' >list
+    expect 2 bload scan @list
+    err_is <<<'bload: scan: two inputs have the id "v/a.mp4": v/a.mp4 (list:2) and v/a.mp4 (list:4) (the same file: name it once)'
+    printf 'w' >list
+    expect 2 bload scan v @list
+    err_is <<<'bload: scan: two inputs have the id "a.mp4": v/a.mp4 and w/a.mp4 (list:1) (name a folder above both)'
+    printf 'sources:\n- w\n- path: v\n' >set.yaml
+    expect 2 bload scan set.yaml
+    err_is <<<'bload: scan: two inputs have the id "a.mp4": w/a.mp4 (set.yaml:2) and v/a.mp4 (set.yaml:3) (name a folder above both)'
 }
 
 test_two_equal_ids_are_refused() {

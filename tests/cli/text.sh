@@ -397,7 +397,7 @@ test_text_in_a_folder_gives_way_to_videos() {
     expect 0 bload scan -q v --kind text --tokenizer bytes
     is 'readme.txt' "$(field id <"$OUT")"
     expect 2 bload scan v v/readme.txt
-    err_has 'sources of several kinds (1 video, 1 text): choose one with --kind'
+    err_has 'sources of several kinds (1 video: v/h264-30.mp4, 1 text: v/readme.txt): choose one with --kind'
 }
 
 test_a_tokenizer_that_the_file_names() {

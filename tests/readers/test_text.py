@@ -131,12 +131,12 @@ class Ids(tool.Tool):
             array = chance.integers(0, 200, (7, 30)).astype(dtype)
             path = self.path(f"{n}.npy")
             numpy.save(path, array)
-            dataset = self.pack(f"array{n}", path, "-T", 64)
+            dataset = self.pack(f"array{n}", path, "--kind", "text", "-T", 64)
             got, _ = sequences(dataset)
             for row in range(7):
                 self.assertEqual(got[row].tolist(), array[row].tolist())
         numpy.save(self.path("flat.npy"), numpy.arange(1000, dtype="i4"))
-        got, _ = sequences(self.pack("flat", self.path("flat.npy"), "-T", 300, "--oversize", "split"))
+        got, _ = sequences(self.pack("flat", self.path("flat.npy"), "--kind", "text", "-T", 300, "--oversize", "split"))
         self.assertEqual(got[0].tolist(), list(range(1000)))
         for name, array in ("float", numpy.ones((2, 2))), ("cube", numpy.ones((2, 2, 2), int)), \
                 ("fortran", numpy.asfortranarray(numpy.ones((2, 3), int))):

@@ -44,8 +44,9 @@ static void begin(struct bench *b, const struct bl_kind *kind, const char *sourc
     ck_assert_msg(kind->check(b->config, &e) == BL_OK, "%s", e.text);
     if (kind->prepare)
         ck_assert_msg(kind->prepare(b->config, &e) == BL_OK, "%s", e.text);
-    struct bl_source one = {source, kind};
-    ck_assert_msg(bl_sources_list(&b->files, &one, 1, NULL, kind, &e) == BL_OK, "%s", e.text);
+    const struct bl_source one = {.path = source, .kind = kind};
+    ck_assert_msg(bl_sources_list(&b->files, &(struct bl_sources){.source = &one, .count = 1}, &e) == BL_OK, "%s",
+                  e.text);
     b->env = (struct bl_kind_env){.cancel = &b->cancel, .simd = BL_SIMD_NONE};
 }
 

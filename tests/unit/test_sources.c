@@ -27,8 +27,8 @@ static void make_tree(void)
 
 static int list(struct bl_files *files, const char *source, struct bl_error *e)
 {
-    struct bl_source one = {source, NULL};
-    return bl_sources_list(files, &one, 1, NULL, NULL, e);
+    const struct bl_source one = {.path = source};
+    return bl_sources_list(files, &(struct bl_sources){.source = &one, .count = 1}, e);
 }
 
 START_TEST(a_folder_in_natural_order)
@@ -92,8 +92,9 @@ START_TEST(relative_to_a_base)
     ck_assert_int_eq(chdir("elsewhere"), 0);
     struct bl_files files;
     struct bl_error e = {0};
-    struct bl_source source[] = {{"v/sub", NULL}, {"v/clip*.mp4", NULL}};
-    ck_assert_msg(bl_sources_list(&files, source, 2, "..", NULL, &e) == BL_OK, "%s", e.text);
+    struct bl_source source[] = {{.path = "v/sub"}, {.path = "v/clip*.mp4"}};
+    const struct bl_sources sources = {.source = source, .count = 2, .base = ".."};
+    ck_assert_msg(bl_sources_list(&files, &sources, &e) == BL_OK, "%s", e.text);
     ck_assert_uint_eq(files.count, 3);
     ck_assert_str_eq(files.file[0].path, "v/clip9.mp4");
     ck_assert_str_eq(files.file[2].path, "v/sub/a.MKV");
@@ -112,8 +113,9 @@ START_TEST(what_cannot_be)
     touch("w/clip9.mp4");
     struct bl_files files;
     struct bl_error e = {0};
-    struct bl_source both[] = {{"v", NULL}, {"w", NULL}};
-    ck_assert_int_eq(bl_sources_list(&files, both, 2, NULL, NULL, &e), BL_EUSAGE);
+    struct bl_source both[] = {{.path = "v"}, {.path = "w"}};
+    const struct bl_sources sources = {.source = both, .count = 2};
+    ck_assert_int_eq(bl_sources_list(&files, &sources, &e), BL_EUSAGE);
     ck_assert_ptr_nonnull(strstr(e.text, "v/clip9.mp4 and w/clip9.mp4"));
     bl_error_clear(&e);
     ck_assert_int_eq(symlink("..", "v/sub/up"), 0);

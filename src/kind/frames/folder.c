@@ -81,7 +81,7 @@ int bl_folder_list(struct bl_folder *folder, const char *path, const char *patte
     *folder = (struct bl_folder){0};
     DIR *directory = opendir(path);
     if (!directory)
-        return bl_error_errno(e, errno == ENOTDIR || errno == ENOENT ? BL_EDATA : BL_EFAIL, "not a folder of images");
+        return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "not a folder of images");
     int code = list(folder, directory, path, pattern, e);
     closedir(directory);
     if (folder->count)

@@ -1,0 +1,221 @@
+#include "scan/walk.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Links that lead to the same folders let each of them be met at many paths, all of which are inputs: as many as two to
+ * the power of the links, if these are nested. So many entries are read in folders for one in folders that are not the
+ * same, and so many anyway. */
+#define REPEATS_MAX 100
+#define ENTRIES_FREE 10000
+
+/* The folders from the source down to here, to notice a link that leads back up. */
+struct folder {
+    const struct folder *parent;
+    dev_t device;
+    ino_t inode;
+    bool is_input; /* of a kind that takes folders: it holds one of its files */
+};
+
+struct seen {
+    dev_t device;
+    ino_t inode; /* 0: a free slot */
+};
+
+struct walking {
+    const struct bl_walk *walk;
+    size_t id_offset;  /* where ids begin within paths */
+    struct seen *seen; /* [slots] open addressing */
+    size_t folders, slots;
+    int64_t entries, distinct; /* read; those of them in folders that were seen for the first time */
+};
+
+int bl_walk_look(const struct bl_walk *walk, const char *path, struct stat *status, bool *there, struct bl_error *e)
+{
+    char *open_path = bl_input_path(walk->base, path);
+    if (!open_path)
+        return bl_error_memory(e);
+    *there = stat(open_path, status) == 0;
+    int error = errno;
+    free(open_path);
+    errno = error;
+    if (!*there && bl_errno_is_system(error))
+        return bl_error_errno(e, BL_EFAIL, "cannot look at %s", path);
+    return BL_OK;
+}
+
+/* --- folders that were seen ------------------------------------------------------------------------------------- */
+
+static struct seen *seen_slot(const struct walking *w, dev_t device, ino_t inode)
+{
+    size_t at = (size_t)(((uint64_t)inode + (uint64_t)device * 31) * UINT64_C(0x9e3779b97f4a7c15) >> 20);
+    while (w->seen[at & (w->slots - 1)].inode) {
+        const struct seen *there = &w->seen[at & (w->slots - 1)];
+        if (there->device == device && there->inode == inode)
+            break;
+        at++;
+    }
+    return &w->seen[at & (w->slots - 1)];
+}
+
+static int seen_grow(struct walking *w, struct bl_error *e)
+{
+    struct seen *old = w->seen;
+    size_t slots = w->slots;
+    if (w->folders * 2 < slots)
+        return BL_OK;
+    w->slots = slots ? 2 * slots : 1024;
+    w->seen = calloc(w->slots, sizeof *w->seen);
+    for (size_t i = 0; i < slots && w->seen; i++) {
+        if (old[i].inode)
+            *seen_slot(w, old[i].device, old[i].inode) = old[i];
+    }
+    free(old);
+    return w->seen ? BL_OK : bl_error_memory(e);
+}
+
+/* Counts a folder of so many entries. */
+static int seen_add(struct walking *w, const char *path, const struct folder *folder, int64_t entries,
+                    struct bl_error *e)
+{
+    int code = seen_grow(w, e);
+    if (code)
+        return code;
+    struct seen *slot = seen_slot(w, folder->device, folder->inode);
+    w->entries += entries + 1;
+    if (!slot->inode) {
+        *slot = (struct seen){folder->device, folder->inode};
+        w->folders++;
+        w->distinct += entries + 1;
+    }
+    if (w->entries - ENTRIES_FREE <= REPEATS_MAX * w->distinct)
+        return BL_OK;
+    return bl_error_set(e, BL_EUSAGE, "%s: links lead to the same folders over and over: remove some", path);
+}
+
+/* --- one folder ------------------------------------------------------------------------------------------------- */
+
+static int walk(struct walking *w, const char *path, const struct folder *parent, struct bl_error *e);
+
+/* A folder into which there is no way: errno says why. It is named in the table; the source itself cannot be missed,
+ * and nothing goes away while it is walked through. */
+static int add_unreadable(const struct walking *w, const char *path, bool is_source, struct bl_error *e)
+{
+    if (is_source || errno == ENOENT || bl_errno_is_system(errno))
+        return bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path);
+    return bl_files_add(w->walk->files, path, w->id_offset, w->walk->kind, false, e);
+}
+
+static int visit(struct walking *w, const char *path, const char *name, unsigned char type, struct folder *folder,
+                 struct bl_error *e)
+{
+    const struct bl_walk *about = w->walk;
+    struct stat status;
+    bool is_folder = type == DT_DIR, is_file = type == DT_REG;
+    if (name[0] == '.') {
+        bl_files_ignore(about->files, name);
+        return BL_OK;
+    }
+    /* A link leads to a file or a folder; one that leads nowhere is an input if its name says so, to be named as
+     * useless. */
+    if (type == DT_LNK || type == DT_UNKNOWN) {
+        bool there;
+        int code = bl_walk_look(about, path, &status, &there, e);
+        if (code)
+            return code;
+        if (!there && (errno == EACCES || errno == ENAMETOOLONG))
+            return add_unreadable(w, path, false, e);
+        is_folder = there && S_ISDIR(status.st_mode);
+        is_file = !there || S_ISREG(status.st_mode);
+    }
+    if (is_folder)
+        return walk(w, path, folder, e);
+    const struct bl_kind *kind = about->kind ? about->kind : bl_kind_of_file(name);
+    if (!is_file || !kind || !bl_kind_takes(kind, name)) {
+        bl_files_ignore(about->files, name);
+        return BL_OK;
+    }
+    folder->is_input = kind->measure;
+    return kind->measure ? BL_OK : bl_files_add(about->files, path, w->id_offset, kind, !about->kind, e);
+}
+
+/* Of each entry its type, then its name and a NUL. 1: the folder cannot be read, and errno says why. */
+static int read_names(const struct walking *w, const char *path, struct bl_buffer *names, int64_t *count,
+                      struct bl_error *e)
+{
+    char *open_path = bl_input_path(w->walk->base, path);
+    if (!open_path)
+        return bl_error_memory(e);
+    DIR *directory = opendir(open_path);
+    int error = errno;
+    free(open_path);
+    errno = error;
+    if (!directory)
+        return 1;
+    const struct dirent *entry;
+    while (errno = 0, entry = readdir(directory)) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        bl_buffer_byte(names, (char)entry->d_type);
+        bl_buffer_append(names, entry->d_name, strlen(entry->d_name) + 1);
+        ++*count;
+    }
+    int code = errno ? bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path) : bl_buffer_check(names, e);
+    closedir(directory);
+    return code;
+}
+
+/* No folder stays open while those below it are visited: they may be more than a process may have open. */
+static int visit_all(struct walking *w, const char *path, struct folder *here, struct bl_error *e)
+{
+    struct bl_buffer names = {0}, below = {0};
+    int64_t count = 0;
+    const char *slash = path[strlen(path) - 1] == '/' ? "" : "/";
+    int code = read_names(w, path, &names, &count, e);
+    if (code == 1)
+        return add_unreadable(w, path, !here->parent, e);
+    if (!code)
+        code = seen_add(w, path, here, count, e);
+    for (size_t at = 0; at < names.size && !code; at += strlen(names.data + at + 1) + 2) {
+        const char *name = names.data + at + 1;
+        bl_buffer_clear(&below);
+        bl_buffer_printf(&below, "%s%s%s", path, slash, name);
+        code = bl_buffer_check(&below, e);
+        if (!code)
+            code = visit(w, below.data, name, (unsigned char)names.data[at], here, e);
+    }
+    /* A folder with nothing in it is a sequence without steps, to be named as useless. */
+    here->is_input |= !code && !count && w->walk->kind && w->walk->kind->measure;
+    bl_buffer_free(&names);
+    bl_buffer_free(&below);
+    return code;
+}
+
+static int walk(struct walking *w, const char *path, const struct folder *parent, struct bl_error *e)
+{
+    struct stat status;
+    bool there;
+    int code = bl_walk_look(w->walk, path, &status, &there, e);
+    if (code || !there)
+        return code ? code : add_unreadable(w, path, !parent, e);
+    for (const struct folder *up = parent; up; up = up->parent) {
+        if (up->device == status.st_dev && up->inode == status.st_ino)
+            return bl_error_set(e, BL_EUSAGE, "%s leads back to a folder above it: remove that link", path);
+    }
+    struct folder here = {.parent = parent, .device = status.st_dev, .inode = status.st_ino};
+    code = visit_all(w, path, &here, e);
+    if (!code && here.is_input) /* the source itself is named as it was given */
+        code = bl_files_add(w->walk->files, path, parent ? w->id_offset : 0, w->walk->kind, false, e);
+    return code;
+}
+
+int bl_walk_folder(const struct bl_walk *about, const char *path, struct bl_error *e)
+{
+    size_t size = strlen(path);
+    struct walking w = {.walk = about, .id_offset = size + (path[size - 1] != '/')};
+    int code = walk(&w, path, NULL, e);
+    free(w.seen);
+    return code;
+}
