@@ -164,7 +164,7 @@ static int produce_one(struct pipeline *p, struct bl_error *e)
 static bool wait_oldest(struct pipeline *p, int *code, struct bl_error *e)
 {
     struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until); /* a clock that is set back would be waited for */
     until.tv_nsec += 100 * 1000 * 1000;
     if (until.tv_nsec >= 1000000000) {
         until.tv_nsec -= 1000000000;
@@ -303,10 +303,14 @@ int bl_pipeline_run(const struct bl_stages *stages, void *context, int workers, 
         .stages = stages, .context = context, .cancel = cancel, .slots = (size_t)(slots < workers ? workers : slots)};
     if (workers <= 1)
         return run_alone(&p, e);
-    pthread_mutex_init(&p.lock, NULL); /* default attributes: cannot fail on Linux */
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic); /* none of these can fail on Linux */
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&p.lock, NULL);
     pthread_cond_init(&p.work_there, NULL);
     pthread_cond_init(&p.writing_there, NULL);
-    pthread_cond_init(&p.result_there, NULL);
+    pthread_cond_init(&p.result_there, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     int code = run_threads(&p, workers, e);
     pthread_cond_destroy(&p.result_there);
     pthread_cond_destroy(&p.writing_there);

@@ -4,6 +4,7 @@
  * so that nothing is lost by it. */
 #include "run/signals.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -35,12 +36,13 @@ static void run_out(int signal_number)
 
 static void handle(int signal_number)
 {
-    int none = 0, unraised = 0;
+    int none = 0, unraised = 0, kept = errno; /* whoever was interrupted may be about to ask for it */
     if (!atomic_compare_exchange_strong(&first, &none, signal_number))
         die(signal_number); /* asked twice: whoever asks no longer wants to wait */
     atomic_compare_exchange_strong(&target->raised, &unraised, signal_number);
     static const struct itimerval patience = {.it_value = {.tv_usec = PATIENCE}};
     setitimer(ITIMER_REAL, &patience, NULL);
+    errno = kept;
 }
 
 void bl_signals_install(struct bl_cancel *cancel)

@@ -2,7 +2,9 @@
 
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "unit.h"
 
@@ -185,12 +187,76 @@ START_TEST(a_signal_ends_the_run)
 }
 END_TEST
 
+/* The system's time, an hour ahead for all who ask: as one finds it whose clock is set back a moment later. */
+static atomic_bool is_ahead;
+
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+    long result = syscall(SYS_clock_gettime, clock, time);
+    if (clock == CLOCK_REALTIME && atomic_load(&is_ahead))
+        time->tv_sec += 3600;
+    return (int)result;
+}
+
+static int produce_two(void *context, void **job, struct bl_error *e)
+{
+    int *left = context;
+    (void)e;
+    *job = left;
+    return (*left)-- > 0;
+}
+
+static int work_long(void *context, void *worker, void *job, struct bl_error *e)
+{
+    struct timespec pause = {0, 700000000};
+    (void)context, (void)worker, (void)job, (void)e;
+    nanosleep(&pause, NULL);
+    return BL_OK;
+}
+
+static int consume_nothing(void *context, void *job, struct bl_error *e)
+{
+    (void)context, (void)job, (void)e;
+    return BL_OK;
+}
+
+static void discard_nothing(void *context, void *job)
+{
+    (void)context, (void)job;
+}
+
+static int ticks;
+
+static void count_tick(void *context)
+{
+    (void)context;
+    ticks++;
+}
+
+START_TEST(a_clock_that_is_set_back_is_not_waited_for)
+{
+    static const struct bl_stages stages = {.produce = produce_two,
+                                            .work = work_long,
+                                            .consume = consume_nothing,
+                                            .discard = discard_nothing,
+                                            .tick = count_tick};
+    struct bl_cancel cancel = {0};
+    struct bl_error e = {0};
+    int left = 2;
+    atomic_store(&is_ahead, true);
+    ck_assert_int_eq(bl_pipeline_run(&stages, &left, 2, 2, &cancel, &e), 0);
+    atomic_store(&is_ahead, false);
+    ck_assert_int_ge(ticks, 6); /* two to produce, two to consume, and some while nothing is done */
+}
+END_TEST
+
 static void add(TCase *tests)
 {
     tcase_add_test(tests, results_come_in_order);
     tcase_add_test(tests, a_failing_stage_ends_the_run);
     tcase_add_test(tests, a_worker_that_cannot_open_ends_the_run);
     tcase_add_test(tests, a_signal_ends_the_run);
+    tcase_add_test(tests, a_clock_that_is_set_back_is_not_waited_for);
 }
 
 int main(void)

@@ -1,0 +1,37 @@
+#include "run/signals.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/time.h>
+
+#include "unit.h"
+
+/* What the handler calls may leave something in errno. */
+int setitimer(__itimer_which_t which, const struct itimerval *restrict value, struct itimerval *restrict old)
+{
+    (void)which, (void)value, (void)old;
+    errno = ENOSYS;
+    return -1;
+}
+
+START_TEST(a_handler_leaves_errno_as_it_was)
+{
+    struct bl_cancel cancel = {0};
+    bl_signals_install(&cancel);
+    errno = EAGAIN;
+    ck_assert_int_eq(raise(SIGUSR1), 0);
+    int after = errno;
+    ck_assert_int_eq(bl_signals_caught(&cancel), SIGUSR1);
+    ck_assert_int_eq(after, EAGAIN);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_test(tests, a_handler_leaves_errno_as_it_was);
+}
+
+int main(void)
+{
+    return unit_run("signals", add);
+}
