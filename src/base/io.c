@@ -233,7 +233,7 @@ static int open_temporary(struct bl_output *out, struct bl_error *e)
     out->temporary = name.data;
     out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (out->fd < 0) {
-        bl_error_errno(e, BL_EFAIL, "cannot create %s", out->temporary);
+        bl_error_errno(e, BL_EFAIL, "cannot create %s", out->path);
         free(out->temporary);
         out->temporary = NULL;
         return BL_EFAIL;

@@ -1,5 +1,6 @@
 #include "cmd/cmd.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/io.h"
 #include "base/text.h"
@@ -43,6 +45,35 @@ const struct bl_option bl_common_threads_table[] = {
 int bl_cmd_workers(const struct bl_common *common)
 {
     return common->jobs ? (int)common->jobs : bl_machine_processors();
+}
+
+/* Where name lies, to be freed: slashes at its end mean nothing. */
+static char *parent_of(const char *name)
+{
+    size_t size = strlen(name);
+    while (size > 1 && name[size - 1] == '/')
+        size--;
+    while (size && name[size - 1] != '/')
+        size--;
+    while (size > 1 && name[size - 1] == '/')
+        size--;
+    return size ? strndup(name, size) : strdup(".");
+}
+
+int bl_cmd_check_parent(const char *option, const char *dir, bool parents, struct bl_error *e)
+{
+    if (parents || access(dir, F_OK) == 0 || errno != ENOENT)
+        return BL_OK; /* what else is wrong with it is told when it is opened */
+    char *parent = parent_of(dir);
+    if (!parent)
+        return bl_error_memory(e);
+    int code = BL_OK;
+    if (access(parent, F_OK) != 0 && errno == ENOENT)
+        code = bl_error_set(e, BL_EUSAGE,
+                            "%s %s: there is no directory %s: is the name right, and all mounted? (--parents makes it)",
+                            option, dir, parent);
+    free(parent);
+    return code;
 }
 
 void bl_cmd_say(const char *format, ...)

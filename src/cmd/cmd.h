@@ -49,6 +49,11 @@ struct bl_cmd {
     struct bl_error error;
 };
 
+/* Whether a directory that is to be made can be: the one above it must be there, unless parents are to be made.
+ * BL_EUSAGE says so of the option, "-o": a name that was mistyped, or a file system that is not mounted, shall not be
+ * filled elsewhere. */
+int bl_cmd_check_parent(const char *option, const char *dir, bool parents, struct bl_error *e);
+
 /* Adds groups of options, ended by one without a title, in the order in which --help shows them. */
 int bl_cmd_options(struct bl_cmd *cmd, const struct bl_option_group *groups);
 

@@ -12,6 +12,7 @@
 #include "plan/options.h"
 #include "run/memory.h"
 #include "run/pack.h"
+#include "run/room.h"
 #include "run/scatter.h"
 #include "run/signals.h"
 #include "store/jpeg.h"
@@ -66,6 +67,11 @@ static int settle(struct bl_cmd *cmd, struct bl_packing *p)
         return bl_error_set(e, BL_EUSAGE, "-o DIR must be given: the dataset's directory");
     if (p->sequences_path && p->inputs.sources && !p->inputs.config.sources)
         return bl_error_set(e, BL_EUSAGE, "sources or --sequences, not both");
+    code = bl_cmd_check_parent("-o", p->output, p->options.parents, e);
+    if (!code && p->spool)
+        code = bl_cmd_check_parent("--spool", p->spool, p->options.parents, e);
+    if (code)
+        return code;
     if (!p->sequences_path && !p->inputs.sources)
         return bl_error_set(e, BL_EUSAGE, "no source given (see bload pack --help)");
     if (p->plan_path && !p->sequences_path)
@@ -170,6 +176,8 @@ static int write_shards(struct bl_cmd *cmd, struct bl_packing *p)
     p->shard_end = job.shard_end;
     p->failed = calloc(p->table.count / 8 + 1, 1);
     int code = p->failed ? sweep(p, &cmd->error) : bl_error_memory(&cmd->error);
+    if (!code)
+        code = bl_room_check(&job, &cmd->error);
     if (!code)
         code = scatter(cmd, p, &job);
     bl_progress_start(&p->progress, cmd->common.quiet, "pack", "blocks",

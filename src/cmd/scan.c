@@ -23,6 +23,7 @@
 
 struct scan {
     const char *output;
+    bool parents;
     struct bl_inputs inputs;
     struct bl_kind_env env;
     char *spool; /* of --spool, owned; or NULL */
@@ -46,6 +47,11 @@ static const struct bl_option table[] = {
      .command_line_only = true,
      .offset = offsetof(struct scan, output),
      .help = "write the table there [standard output]; with --task the dataset's directory, where the part is put"},
+    {.name = "parents",
+     .type = &bl_option_flag,
+     .command_line_only = true,
+     .offset = offsetof(struct scan, parents),
+     .help = "make directories above that of --task or --spool, too: else one that is missing is taken for a mistake"},
     {0},
 };
 
@@ -109,7 +115,9 @@ static int prepare(struct bl_cmd *cmd, struct scan *scan)
 
 static int make_spool(const struct scan *scan, struct bl_error *e)
 {
-    return scan->env.spool ? bl_io_mkdirs(scan->env.spool, e) : BL_OK;
+    bool parents = scan->parents || scan->pack_options.parents;
+    int code = scan->spool ? bl_cmd_check_parent("--spool", scan->spool, parents, e) : BL_OK;
+    return code || !scan->env.spool ? code : bl_io_mkdirs(scan->env.spool, e);
 }
 
 static struct bl_scan job_of(const struct bl_cmd *cmd, struct scan *scan)
@@ -260,6 +268,8 @@ static int run_task(struct bl_cmd *cmd, struct scan *scan)
     int code = bl_inputs_resolve(&scan->inputs, &cmd->options, scan->output ? NULL : "output", dir, &scan->dir, e);
     if (!code)
         code = check_task(scan, e);
+    if (!code)
+        code = bl_cmd_check_parent("-o", scan->dir, scan->parents || scan->pack_options.parents, e);
     bl_signals_install(&cmd->cancel);
     if (!code)
         code = find_dataset(cmd, scan, e);

@@ -41,6 +41,11 @@ static const struct bl_option table[] = {
      .command_line_only = true,
      .offset = offsetof(struct bl_slurm, tasks),
      .help = "into how many tasks scan, pack and verify are divided; must be given"},
+    {.name = "parents",
+     .type = &bl_option_flag,
+     .command_line_only = true,
+     .offset = offsetof(struct bl_slurm, parents),
+     .help = "make directories above it, too: else one that is missing is taken for a mistake"},
     {.name = "submit",
      .type = &bl_option_flag,
      .command_line_only = true,
@@ -185,7 +190,9 @@ static int settle(struct bl_cmd *cmd, struct bl_slurm *s, struct bl_packing *p)
     if (!s->tasks)
         return bl_error_set(e, BL_EUSAGE, "--tasks N must be given: into how many tasks the work is divided");
     code = settle_paths(s, e);
-    return code ? code : settle_file(cmd, s, p);
+    if (!code)
+        code = settle_file(cmd, s, p);
+    return code ? code : bl_cmd_check_parent("-o", s->dir, s->parents || p->options.parents, e);
 }
 
 /* --- the cluster ------------------------------------------------------------------------------------------------ */

@@ -53,7 +53,7 @@ struct bl_slurm {
     /* Options. */
     const char *config, *output;
     int64_t tasks, array_size, at_once;
-    bool submit;
+    bool submit, parents;
     const char **sbatch; /* words for sbatch */
     int words;
 

@@ -434,6 +434,55 @@ test_a_full_disk() {
         expect 0 bload verify -q disk/d'
 }
 
+# Each shard would find room, all of them do not: that is told before the first one is written.
+test_room_for_all_shards() {
+    clips
+    in_small_disk 4M '
+        expect 1 bload pack -q v -T 45 --shard-size 1 -o disk/d
+        grep -q "disk/d: 4.8 MiB of shards (3) are still to be written, and there is room for [0-9.]* MiB: No space left" "$ERR" ||
+            { cat "$ERR"; exit 1; }
+        [ -z "$(find disk/d -name "shard-*")" ]
+        expect 1 bload pack -q v -T 45 --shard-size 1 -o disk/d --task 2/3
+        [ -z "$(find disk/d -name "shard-*")" ]
+        mount -o remount,size=5200K disk
+        for task in 0 1 2; do bload pack -q v -T 45 --shard-size 1 -o disk/d --task $task/3 & done
+        wait
+        expect 0 bload finish -q disk/d
+        rm disk/d/shards/00000/*1.safetensors
+        mount -o remount,size=4M disk
+        expect 1 bload pack -q v -T 45 --shard-size 1 -o disk/d
+        grep -q "1.6 MiB of shards (1) are still to be written" "$ERR" || { cat "$ERR"; exit 1; }
+        mount -o remount,size=5200K disk
+        expect 0 bload pack -q v -T 45 --shard-size 1 -o disk/d
+        expect 0 bload verify -q disk/d'
+}
+
+test_a_directory_above_that_is_missing() {
+    clips
+    expect 2 bload pack -q v -T 45 -o mount/sets/d/
+    err_is <<<'bload: pack: -o mount/sets/d/: there is no directory mount/sets: is the name right, and all mounted? (--parents makes it)'
+    expect 2 bload pack -q v -T 45 -o mount/d --task 0/2
+    expect 2 bload scan -q v -o mount/d --task 0/2
+    err_has 'scan: -o mount/d: there is no directory mount'
+    expect 2 bload pack -q v -T 45 -o d --spool mount/spool
+    err_has -- '--spool mount/spool: there is no directory mount'
+    printf 'sources: [v]\nT: 45\n' >set.yaml
+    expect 2 bload slurm -c set.yaml -o mount/d --tasks 2
+    err_has '/mount/d: there is no directory'
+    expect 1 bload scan -q v -o mount/table.tsv
+    err_has 'mount/table.tsv: No such file or directory'
+    [ ! -e mount ] && [ ! -e d ] || fail 'something was made'
+    expect 0 bload slurm -q -c set.yaml -o one/d --tasks 2 --parents
+    [ -e one/d.slurm/submit.sh ] || fail 'no scripts'
+    expect 0 bload scan -q v -o two/d --task 0/2 --parents
+    printf 'parents: true\n' >>set.yaml
+    expect 0 bload scan -q -c set.yaml -o three/d --task 0/2
+    expect 0 bload pack -q -c set.yaml -o four/sets/d
+    expect 0 bload pack -q v -T 45 -o five/d --parents
+    expect 0 bload pack -q v -T 45 -o five/e/ # the parent is there
+    expect 0 bload verify -q five/e
+}
+
 test_a_read_only_directory() {
     clips
     in_small_disk 2M '

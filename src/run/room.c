@@ -1,0 +1,108 @@
+#include "run/room.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "base/text.h"
+#include "store/folders.h"
+
+/* What is still to be written. */
+struct need {
+    int64_t shards, bytes;
+};
+
+static void need_again(const struct bl_pack *pack, struct need *need)
+{
+    for (int64_t i = pack->shard_begin; i < pack->shard_end; i++) {
+        if (!pack->lacking->lacks[i])
+            continue;
+        need->shards++;
+        need->bytes += pack->lacking->row[i].bytes;
+    }
+}
+
+static int shard_bytes(const struct bl_format *format, int64_t shard, int64_t *bytes, struct bl_error *e)
+{
+    struct bl_layout layout;
+    int code = bl_layout_make(&layout, format, shard, e);
+    *bytes = code ? 0 : layout.file_size;
+    if (!code)
+        bl_layout_free(&layout);
+    return code;
+}
+
+/* Shards that do not bear their names yet. All but the last are of one size. */
+static int need_new(const struct bl_pack *pack, struct need *need, struct bl_error *e)
+{
+    const struct bl_format *format = pack->format;
+    int64_t shards = bl_format_shards(format), first_bytes, last_bytes;
+    int code = shard_bytes(format, 0, &first_bytes, e);
+    if (!code)
+        code = shard_bytes(format, shards - 1, &last_bytes, e);
+    for (int64_t first = 0; first < shards && !code; first += BL_SHARDS_PER_FOLDER) {
+        uint8_t there[BL_SHARDS_PER_FOLDER] = {0};
+        code = bl_folders_read_shards(pack->dir, format, first, there, e);
+        for (int64_t i = first; i < shards && i < first + BL_SHARDS_PER_FOLDER; i++) {
+            need->shards += !there[i - first];
+            need->bytes += there[i - first] ? 0 : i == shards - 1 ? last_bytes : first_bytes;
+        }
+    }
+    return code;
+}
+
+/* What other tasks have taken already for shards that they are at. */
+static int taken(const char *dir, int64_t *bytes, struct bl_error *e)
+{
+    struct bl_buffer path = {0};
+    struct stat status;
+    bl_buffer_printf(&path, "%s/" BL_WORK_FOLDER, dir);
+    int code = bl_buffer_check(&path, e);
+    DIR *folder = code ? NULL : opendir(path.data);
+    if (!code && !folder)
+        code = bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path.data);
+    const struct dirent *entry;
+    *bytes = 0;
+    while (folder && (entry = readdir(folder))) {
+        const char *name = entry->d_name;
+        if (strncmp(name, "shard-", 6) == 0 && strstr(name, ".part-") &&
+            fstatat(dirfd(folder), name, &status, AT_SYMLINK_NOFOLLOW) == 0)
+            *bytes += (int64_t)status.st_blocks * 512;
+    }
+    if (folder)
+        closedir(folder);
+    bl_buffer_free(&path);
+    return code;
+}
+
+/* The room is looked at first: what others write meanwhile then counts twice in favour of going on. */
+int bl_room_check(const struct bl_pack *pack, struct bl_error *e)
+{
+    struct statvfs disk;
+    struct need need = {0};
+    int64_t others = 0;
+    if (pack->format->compressed && !pack->lacking)
+        return BL_OK;
+    if (statvfs(pack->dir, &disk) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot tell how much room %s has", pack->dir);
+    int code = BL_OK;
+    if (pack->lacking)
+        need_again(pack, &need);
+    else
+        code = need_new(pack, &need, e);
+    if (!code)
+        code = taken(pack->dir, &others, e);
+    if (code || disk.f_blocks == 0) /* file systems that do not tell */
+        return code;
+    double left = (double)disk.f_bavail * (double)disk.f_frsize;
+    if ((double)need.bytes <= left + (double)others)
+        return BL_OK;
+    char shards[32], bytes[32], room[32];
+    errno = ENOSPC;
+    return bl_error_errno(e, BL_EFAIL, "%s: %s of shards (%s) are still to be written, and there is room for %s",
+                          pack->dir, bl_text_size(bytes, need.bytes), bl_text_count(shards, need.shards),
+                          bl_text_size(room, (int64_t)left));
+}
