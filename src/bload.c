@@ -333,7 +333,8 @@ int bload_dataset_plan(struct bload_dataset *dataset, struct bload_plan **out, s
     struct bl_error e = {0};
     *out = NULL;
     struct bload_plan *plan = calloc(1, sizeof *plan);
-    int code = plan ? bl_index_plan(&dataset->dataset.index, m->words.T, &plan->plan, &e) : bl_error_memory(&e);
+    int code = plan ? bl_index_plan(&dataset->dataset.index, m->words.T, bl_manifest_align(m), &plan->plan, &e)
+                    : bl_error_memory(&e);
     if (code) {
         free(plan);
         return give(code, &e, error);

@@ -85,7 +85,7 @@ class WindowedEpoch:
     """An epoch drawn here, in windows of so many consecutive stored blocks: a block's pieces come from its own window.
 
     Each block keeps the lengths that the stored one has; which piece of equal length (and group) takes which place is drawn, and in
-    what order a block's pieces follow one another.
+    what order a block's pieces follow one another. Where starts are aligned (--align), the lengths keep their places, too.
     """
 
     def __init__(self, dataset: "Dataset", number: int, window: int, seed: int):
@@ -129,7 +129,7 @@ class WindowedEpoch:
         begin = self.index.range_of(number * self.window)[0]
         pieces = self.drawn(number)[first - begin:end - begin]
         start, length = self.index.of(block).start, self.index.length[first:end]
-        if (start[1:] == start[:-1] + length[:-1]).all():
+        if self.dataset.info.align <= 1 and (start[1:] == start[:-1] + length[:-1]).all():
             order = np.argsort(scatter(np.arange(first, end), *self.seeds, block), kind="stable")
             pieces, length = pieces[order], length[order]
             start = (np.cumsum(length) - length).astype(np.int32)

@@ -128,6 +128,8 @@ class Manifest:
         if not isinstance(configuration, dict):
             raise self.damaged("\"configuration\" is missing, or no object")
         self.configuration: Dict[str, Any] = configuration
+        align = str(configuration.get("align", 1))
+        self.align = int(align) if align.isdecimal() and align.isascii() else 1
 
     def read_layout(self) -> None:
         compress = self.json.get("compress")

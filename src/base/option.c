@@ -373,6 +373,19 @@ int bl_options_each(const struct bl_options *o, bl_option_visit *visit, void *co
     return BL_OK;
 }
 
+int bl_options_each_flag(const struct bl_options *o, bl_option_visit *visit, void *context)
+{
+    int index = 0;
+    for (int g = 0; g < o->groups; g++) {
+        for (const struct bl_option *option = o->group[g].options; option->name; option++, index++) {
+            int code = o->origin[index] == BL_ORIGIN_FLAG ? visit(context, &o->group[g], option) : BL_OK;
+            if (code)
+                return code;
+        }
+    }
+    return BL_OK;
+}
+
 void bl_option_format(const struct bl_option_group *group, const struct bl_option *option, struct bl_buffer *out)
 {
     option->type->format(option, value_of(group, option), out);

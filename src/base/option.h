@@ -100,6 +100,9 @@ enum bl_origin bl_options_origin(const struct bl_options *o, const char *name);
 typedef int bl_option_visit(void *context, const struct bl_option_group *group, const struct bl_option *option);
 int bl_options_each(const struct bl_options *o, bl_option_visit *visit, void *context);
 
+/* Only those that the command line said. */
+int bl_options_each_flag(const struct bl_options *o, bl_option_visit *visit, void *context);
+
 /* An option's present value in canonical form; nothing when it is not set. */
 void bl_option_format(const struct bl_option_group *group, const struct bl_option *option, struct bl_buffer *out);
 

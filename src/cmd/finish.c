@@ -62,7 +62,8 @@ static int read_plan_options(struct finishing *f, struct bl_error *e)
 static int read_plan(struct finishing *f, struct bl_error *e)
 {
     char digest[BL_DIGEST_SIZE];
-    int found = bl_planned_load(&f->state, &f->plan, f->manifest.format.T, f->table.length, f->table.count, e);
+    struct bl_words words;
+    int found = bl_planned_load(&f->state, &f->plan, &words, f->manifest.format.T, f->table.length, f->table.count, e);
     if (found < 0)
         return found;
     if (!found)
@@ -170,7 +171,7 @@ static int run(struct bl_cmd *cmd, struct finishing *f)
         return found < 0 ? found : BL_OK;
     int code = finish(cmd, f);
     if (!code && !cmd->common.quiet) {
-        bl_summary_plan(&f->plan, &f->plan_options);
+        bl_summary_plan(&f->plan, &f->manifest.words);
         bl_summary_dataset(f->dir, &f->manifest.format, &f->finished, 0, NULL);
         bl_summary_finished(&f->finished);
     }

@@ -30,8 +30,8 @@ static void append_plan(const struct bl_info *info, struct bl_buffer *out)
     const struct bl_words *w = &info->manifest.words;
     char a[32], b[32], c[32], d[32];
     int64_t gap = w->blocks - w->lower_bound;
-    bl_buffer_printf(out, "strategy    %s%s%s, seed %" PRIu64 "\n", w->strategy, w->fill[0] ? ", fill " : "", w->fill,
-                     w->seed);
+    bl_buffer_printf(out, "strategy    %s%s%s, ", w->strategy, w->fill[0] ? ", fill " : "", w->fill);
+    bl_buffer_printf(out, w->seed_unknown ? "seed not known: the plan was given\n" : "seed %" PRIu64 "\n", w->seed);
     bl_buffer_printf(out, "sequences   %s of %s steps, longest %s\n", bl_text_count(a, w->sequences),
                      bl_text_count(b, w->steps), bl_text_count(c, w->longest));
     if (info->hours > 0)

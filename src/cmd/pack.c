@@ -228,7 +228,7 @@ static void say_summary(const struct bl_packing *p)
     const struct bl_finished *f = &p->finished;
     int64_t num, den;
     double rate = p->seconds > 0 ? (double)p->steps / p->seconds : 0;
-    bl_summary_plan(&p->plan, &p->plan_options);
+    bl_summary_plan(&p->plan, &p->words);
     bl_summary_dataset(p->output, &p->format, f, (int64_t)rate, bl_kind_steps(p->inputs.kind, p->inputs.kind_config));
     if (p->inputs.kind->rate && p->inputs.kind->rate(p->table.sampling, &num, &den))
         bl_cmd_say("%.3f hours, read at %.0f times real time",
@@ -278,7 +278,7 @@ static int build(struct bl_cmd *cmd, struct bl_packing *p)
         code = bl_packing_table(cmd, p);
     if (!code) {
         bl_heartbeat_turn(&p->heartbeat, "plan");
-        code = bl_packing_plan(p, e);
+        code = bl_packing_plan(cmd, p);
     }
     if (!code)
         code = bl_packing_format(p, e);

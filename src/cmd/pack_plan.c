@@ -1,26 +1,124 @@
 /* What a pack's shards will hold: the plan, the format, and the draft of the manifest, which says both. */
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/lengths.h"
 #include "cmd/packing.h"
+#include "plan/planner.h"
 #include "run/fields.h"
 #include "run/manifest_draft.h"
 #include "run/planned.h"
 #include "store/index.h"
 #include "store/plantable.h"
 
-/* The plan that these options make of the table, or the one that was given. */
+/* --- a plan that was given -------------------------------------------------------------------------------------- */
+
+/* A table of a plan has no room for what was proven of it: it is proven again, by the same search. */
+static int prove_bound(struct bl_packing *p, struct bl_error *e)
+{
+    const struct bl_plan_options *said = &p->plan_options;
+    struct bl_plan *plan = &p->plan;
+    struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK,
+                                .T = plan->T,
+                                .align = plan->align,
+                                .max_sequences = said->max_sequences,
+                                .effort = said->effort};
+    struct bl_planner planner = {0};
+    if (said->strategy != BL_STRATEGY_BLOCK || said->order == BL_KEEP_ORDER)
+        return BL_OK;
+    int64_t *length = malloc(plan->pieces * sizeof *length);
+    for (size_t i = 0; length && i < plan->pieces; i++)
+        length[i] = bl_plan_piece_length(plan, p->table.length, i);
+    int code = length ? bl_planner_make(&planner, length, plan->pieces, &o, e) : bl_error_memory(e);
+    int64_t bound = planner.counts.lower_bound;
+    if (!code && bound > plan->lower_bound && bound <= (int64_t)plan->blocks)
+        plan->lower_bound = bound;
+    bl_planner_free(&planner);
+    free(length);
+    return code;
+}
+
+/* Words that its file has are the plan's own; options that were said must not contradict them. */
+static int take_words(const struct bl_cmd *cmd, struct bl_words *words, const struct bl_words *its, const char *path,
+                      struct bl_error *e)
+{
+    const struct {
+        const char *option;
+        bool differs;
+    } said[] = {{"strategy", strcmp(words->strategy, its->strategy) != 0},
+                {"fill", strcmp(words->fill, its->fill) != 0},
+                {"seed", words->seed != its->seed && !its->seed_unknown},
+                {"world-size", words->world_size != its->world_size},
+                {"batch-size", words->batch_size != its->batch_size}};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        if (said[i].differs && bl_options_origin(&cmd->options, said[i].option) != BL_ORIGIN_DEFAULT)
+            return bl_error_set(e, BL_EUSAGE, "%s was made with another --%s", path, said[i].option);
+    }
+    memcpy(words->strategy, its->strategy, sizeof words->strategy);
+    memcpy(words->fill, its->fill, sizeof words->fill);
+    words->seed = its->seed;
+    words->seed_unknown = its->seed_unknown;
+    words->world_size = its->world_size;
+    words->batch_size = its->batch_size;
+    words->batches_per_rank = its->batches_per_rank;
+    return BL_OK;
+}
+
+/* What the file of a plan does not say is what the options say, or not known. */
+static void guess_words(const struct bl_cmd *cmd, struct bl_words *words)
+{
+    words->seed_unknown = bl_options_origin(&cmd->options, "seed") == BL_ORIGIN_DEFAULT;
+    if (bl_options_origin(&cmd->options, "fill") == BL_ORIGIN_DEFAULT)
+        words->fill[0] = '\0';
+}
+
+static int check_given(const struct bl_packing *p, struct bl_error *e)
+{
+    const struct bl_words *w = &p->words;
+    if (p->plan_options.max_sequences && p->plan.max_sequences > p->plan_options.max_sequences)
+        return bl_error_set(e, BL_EUSAGE, "%s has blocks of %" PRId64 " sequences: more than --max-sequences",
+                            p->plan_path, p->plan.max_sequences);
+    if (w->blocks % (w->world_size * w->batch_size))
+        return bl_error_set(e, BL_EUSAGE,
+                            "%s has %" PRId64 " blocks, no multiple of %" PRId64 " ranks times %" PRId64 " blocks",
+                            p->plan_path, w->blocks, w->world_size, w->batch_size);
+    return BL_OK;
+}
+
+static int read_given(const struct bl_cmd *cmd, struct bl_packing *p, struct bl_error *e)
+{
+    const struct bl_sequences *t = &p->table;
+    struct bl_words its = {0};
+    int64_t T, align = p->plan_options.align;
+    size_t size = strlen(p->plan_path);
+    bool binary = size > 12 && strcmp(p->plan_path + size - 12, ".safetensors") == 0;
+    int code = bl_plan_T(&T, t->length, t->count, &p->plan_options, e);
+    if (!code && binary)
+        code = bl_index_load(&p->plan, p->plan_path, T, align, t->length, t->count, &its, e);
+    else if (!code)
+        code = bl_plantable_read(&p->plan, p->plan_path, T, align, t->length, t->count, e);
+    if (!code && !its.blocks)
+        code = prove_bound(p, e);
+    bl_words_of_plan(&p->words, &p->plan, &p->plan_options);
+    if (!its.blocks)
+        guess_words(cmd, &p->words);
+    else if (!code)
+        code = take_words(cmd, &p->words, &its, p->plan_path, e);
+    return code ? code : check_given(p, e);
+}
+
+/* --- the plan --------------------------------------------------------------------------------------------------- */
+
+/* The plan that these options make of the table. */
 static int make_plan(struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->table;
-    if (!p->plan_path)
-        return bl_plan_make(&p->plan, t->length, t->count, &p->plan_options, e);
-    int64_t T;
-    int code = bl_plan_T(&T, t->length, t->count, &p->plan_options, e);
-    size_t size = strlen(p->plan_path);
-    if (!code && size > 12 && strcmp(p->plan_path + size - 12, ".safetensors") == 0)
-        return bl_index_load(&p->plan, p->plan_path, T, t->length, t->count, e);
-    return code ? code : bl_plantable_read(&p->plan, p->plan_path, T, t->length, t->count, e);
+    int code = bl_plan_make(&p->plan, t->length, t->count, &p->plan_options, e);
+    if (!code)
+        code = bl_plan_check(&p->plan, t->length, t->count, e);
+    bl_words_of_plan(&p->words, &p->plan, &p->plan_options);
+    return code;
 }
 
 /* One that lies in DIR/.bload was made from this table with these options. */
@@ -28,11 +126,12 @@ static int find_plan(struct bl_packing *p, struct bl_error *e)
 {
     int64_t T;
     int code = bl_plan_T(&T, p->table.length, p->table.count, &p->plan_options, e);
-    return code ? code : bl_planned_load(&p->state, &p->plan, T, p->table.length, p->table.count, e);
+    return code ? code : bl_planned_load(&p->state, &p->plan, &p->words, T, p->table.length, p->table.count, e);
 }
 
-int bl_packing_plan(struct bl_packing *p, struct bl_error *e)
+int bl_packing_plan(struct bl_cmd *cmd, struct bl_packing *p)
 {
+    struct bl_error *e = &cmd->error;
     const struct bl_sequences *t = &p->table;
     p->plan_options.group = t->group;
     int code = bl_lengths_settle(t, &p->plan_options, e);
@@ -41,9 +140,9 @@ int bl_packing_plan(struct bl_packing *p, struct bl_error *e)
     int found = code ? code : find_plan(p, e);
     if (found)
         return found < 0 ? found : BL_OK;
-    code = make_plan(p, e);
+    code = p->plan_path ? read_given(cmd, p, e) : make_plan(p, e);
     if (!code && p->task.set)
-        code = bl_planned_publish(&p->state, &p->plan, t->length, t->count, &p->plan_options, e);
+        code = bl_planned_publish(&p->state, &p->plan, t->length, t->count, &p->words, e);
     return code;
 }
 
@@ -100,8 +199,7 @@ int bl_packing_draft(struct bl_packing *p, struct bl_error *e)
     struct bl_manifest_draft draft = {.kind = p->inputs.kind,
                                       .config = p->inputs.kind_config,
                                       .format = &p->format,
-                                      .plan = &p->plan,
-                                      .plan_options = &p->plan_options,
+                                      .words = &p->words,
                                       .identity = p->identity.data,
                                       .simd = bl_simd_name(p->env.simd)};
     int code = bl_manifest_draft_make(&draft, &p->manifest, e);

@@ -33,6 +33,7 @@ struct bl_packing {
     int64_t untold; /* faults of the scan that were not told one by one */
     struct bl_sequences table;
     struct bl_plan plan;
+    struct bl_words words; /* of the plan: its own, where one was given */
     struct bl_format format;
     struct bl_manifest manifest;    /* the draft of it */
     int64_t shard_begin, shard_end; /* this task's, or all */
@@ -66,8 +67,9 @@ int bl_packing_kind(struct bl_cmd *cmd, struct bl_packing *p);
  * inputs. It must be of one kind, and scanned as the options say. */
 int bl_packing_table(struct bl_cmd *cmd, struct bl_packing *p);
 
-/* Makes the plan, or takes the one that was given or that others left in DIR/.bload; a task leaves its own there. */
-int bl_packing_plan(struct bl_packing *p, struct bl_error *e);
+/* Makes the plan, or takes the one that was given or that others left in DIR/.bload; a task leaves its own there.
+ * BL_EUSAGE: the one that was given is not what the options say. */
+int bl_packing_plan(struct bl_cmd *cmd, struct bl_packing *p);
 
 /* The layout of the shards. */
 int bl_packing_format(struct bl_packing *p, struct bl_error *e);

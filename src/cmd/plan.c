@@ -12,7 +12,6 @@
 #include "store/epochs.h"
 #include "store/index.h"
 #include "store/plantable.h"
-#include "store/words.h"
 
 static const struct bl_option config_table[] = {
     {.name = "config",
@@ -36,18 +35,18 @@ static const struct bl_option table[] = {
     {.name = "epochs",
      .type = &bl_option_int,
      .initial = "1",
-     .min = 1,
      .max = 100000,
      .command_line_only = true,
      .offset = offsetof(struct bl_planning, epochs),
      .help = "make so many plans, by the seeds from --seed on, with equally many blocks; -o plan.tsv writes "
-             "plan-00001.tsv..."},
+             "plan-00001.tsv...; 0 takes all plans of a --dataset away"},
     {.name = "dataset",
      .type = &bl_option_string,
      .placeholder = "DIR",
      .command_line_only = true,
      .offset = offsetof(struct bl_planning, dataset),
-     .help = "add the plans to a dataset, as plans/epoch-*.safetensors, over its sequences as they are stored"},
+     .help = "add the plans to a dataset, as plans/epoch-*.safetensors, over its sequences as they are stored; those "
+             "that it has stay"},
     {.name = "report",
      .type = &bl_option_string,
      .placeholder = "FILE.json",
@@ -59,12 +58,10 @@ static const struct bl_option table[] = {
 
 int bl_planning_report(const struct bl_planning *p, struct bl_error *e)
 {
-    struct bl_words words;
     struct bl_buffer json = {0};
     if (!p->report)
         return BL_OK;
-    bl_words_of_plan(&words, &p->plan, &p->options);
-    int code = bl_words_report(&words, &json, e);
+    int code = bl_words_report(&p->words, &json, e);
     if (!code)
         code = bl_cmd_write(p->report, &json, e);
     bl_buffer_free(&json);
@@ -92,7 +89,7 @@ static int write_plan(const struct bl_planning *p, const char *path, struct bl_e
     struct bl_output out = {0};
     int code = bl_output_open(&out, path, e);
     if (!code && is_binary(path))
-        code = bl_index_write(&out, &p->plan, t->length, t->count, e);
+        code = bl_index_write(&out, &p->plan, t->length, t->count, &p->words, e);
     else if (!code)
         code = bl_plantable_write(&out, &p->plan, t->length, e);
     if (!code)
@@ -117,10 +114,15 @@ static int most_blocks(struct bl_planning *p, size_t *most, struct bl_error *e)
 
 static int write_epoch(struct bl_planning *p, int64_t k, size_t least, struct bl_error *e)
 {
+    const struct bl_sequences *t = &p->lengths.table;
     struct bl_buffer path = {0};
     bl_plan_free(&p->plan);
     int code = bl_planner_draw(&p->planner, p->options.seed + (uint64_t)k, least, k + 1 == p->epochs, &p->plan, e);
+    if (!code)
+        code = bl_plan_check(&p->plan, t->length, t->count, e);
     p->S = p->plan.max_sequences > p->S ? p->plan.max_sequences : p->S;
+    bl_words_of_plan(&p->words, &p->plan, &p->options);
+    p->words.seed += (uint64_t)k;
     if (!code && p->epochs > 1)
         code = epoch_path(p->output, k + 1, &path, e);
     if (!code)
@@ -134,6 +136,8 @@ static int make_plans(struct bl_cmd *cmd, struct bl_planning *p)
     struct bl_error *e = &cmd->error;
     size_t least = 0;
     int code = bl_cmd_require_T(cmd);
+    if (!code && p->epochs < 1)
+        code = bl_error_set(e, BL_EUSAGE, "--epochs 0 is for --dataset, whose plans it takes away");
     if (!code && p->epochs > 1 && (!p->output || strcmp(p->output, "-") == 0))
         code = bl_error_set(e, BL_EUSAGE, "several plans need -o FILE");
     if (!code)
@@ -150,27 +154,61 @@ static int make_plans(struct bl_cmd *cmd, struct bl_planning *p)
     for (int64_t k = 0; k < p->epochs && !code; k++)
         code = write_epoch(p, k, least, e);
     p->plan.max_sequences = p->S;
+    p->words.seed = p->options.seed;
     if (!code)
         code = bl_planning_report(p, e);
     if (!code && !cmd->common.quiet)
-        bl_summary_plan(&p->plan, &p->options);
+        bl_summary_plan(&p->plan, &p->words);
     return code;
+}
+
+/* The dataset has decided all else. A YAML file may say it all the same, since it is that of pack, too. */
+static int check_flag(void *context, const struct bl_option_group *group, const struct bl_option *option)
+{
+    static const char *const taken[] = {"dataset",    "epochs",  "seed",   "world-size",
+                                        "batch-size", "balance", "config", "quiet"};
+    struct bl_cmd *cmd = context;
+    (void)group;
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+        if (strcmp(option->name, taken[i]) == 0)
+            return BL_OK;
+    }
+    return bl_error_set(&cmd->error, BL_EUSAGE,
+                        "%s%s does not apply to --dataset: the plans are over its sequences as they are stored, and "
+                        "fill their blocks as it does",
+                        option->letter && !option->name[1] ? "-" : "--", option->name);
+}
+
+static void say_epochs(const struct bl_planning *p, const struct bl_epochs_made *made)
+{
+    if (!p->epochs)
+        bl_cmd_say("%s: %" PRId64 " plans removed", p->dataset, made->removed);
+    else if (made->added)
+        bl_cmd_say("%s: %" PRId64 " plans in " BL_EPOCHS_DIR "%s", p->dataset, made->there,
+                   made->added < made->there ? ", those that were there among them" : "");
+    else
+        bl_cmd_say("%s has %s in " BL_EPOCHS_DIR " already: nothing to do", p->dataset,
+                   p->epochs < made->there ? "these plans, and more," : "these plans");
 }
 
 static int add_epochs(struct bl_cmd *cmd, struct bl_planning *p)
 {
     struct bl_error *e = &cmd->error;
     struct bl_epochs job = {.dir = p->dataset, .count = p->epochs, .seed = p->options.seed};
-    if (cmd->options.operands || p->lengths.list || p->output || p->report)
-        return bl_error_set(e, BL_EUSAGE, "--dataset takes its sequences from the dataset, and puts the plans there");
+    struct bl_epochs_made made;
+    int code = bl_options_each_flag(&cmd->options, check_flag, cmd);
+    if (code)
+        return code;
+    if (cmd->options.operands)
+        return bl_error_set(e, BL_EUSAGE, "--dataset takes its sequences from the dataset: no table, no list");
     if (bl_options_origin(&cmd->options, "world-size") != BL_ORIGIN_DEFAULT)
         job.world_size = p->options.world_size;
     if (bl_options_origin(&cmd->options, "batch-size") != BL_ORIGIN_DEFAULT)
         job.batch_size = p->options.batch_size;
     job.balance = p->options.balance;
-    int code = bl_epochs_add(&job, e);
+    code = bl_epochs_add(&job, &made, e);
     if (!code && !cmd->common.quiet)
-        bl_cmd_say("%s: %" PRId64 " plans in " BL_EPOCHS_DIR, p->dataset, p->epochs);
+        say_epochs(p, &made);
     return code;
 }
 
@@ -230,7 +268,8 @@ int bl_cmd_plan(int argc, char **argv)
                  "standard output (block sequence start length source_start), a summary to standard error.\n"
                  "Of a directory DIR the parts that bload scan --task left there become one table, and the plan\n"
                  "stays there, for bload pack --task.\n"
-                 "With --dataset DIR, further plans are added to a dataset: one for each epoch."};
+                 "With --dataset DIR, further plans are added to a dataset: one for each epoch. Those that it has\n"
+                 "are never replaced; --epochs 0 takes them away."};
     const struct bl_option_group groups[] = {
         {"Configuration", config_table, &p},
         {"Lengths", bl_length_source_options, &p.lengths},

@@ -16,7 +16,7 @@
 
 static int check_flags(const struct bl_planning *p, struct bl_error *e)
 {
-    if (p->output || p->lengths.list || p->epochs > 1)
+    if (p->output || p->lengths.list || p->epochs != 1)
         return bl_error_set(
             e, BL_EUSAGE, "-o, --lengths and --epochs are for tables: the plan of a directory is one, and stays in it");
     return BL_OK;
@@ -114,16 +114,19 @@ static int make_plan(struct bl_cmd *cmd, struct bl_planning *p)
         code = bl_lengths_check(t, &p->options, e);
     if (!code)
         code = bl_plan_T(&T, t->length, t->count, &p->options, e);
-    int found = code ? code : bl_planned_load(&p->state, &p->plan, T, t->length, t->count, e);
+    int found = code ? code : bl_planned_load(&p->state, &p->plan, &p->words, T, t->length, t->count, e);
     if (found)
         return found;
     code = bl_plan_make(&p->plan, t->length, t->count, &p->options, e);
     if (!code)
-        code = bl_planned_publish(&p->state, &p->plan, t->length, t->count, &p->options, e);
+        code = bl_plan_check(&p->plan, t->length, t->count, e);
+    bl_words_of_plan(&p->words, &p->plan, &p->options);
+    if (!code)
+        code = bl_planned_publish(&p->state, &p->plan, t->length, t->count, &p->words, e);
     if (!code)
         code = bl_planning_report(p, e);
     if (!code && !cmd->common.quiet)
-        bl_summary_plan(&p->plan, &p->options);
+        bl_summary_plan(&p->plan, &p->words);
     return code;
 }
 

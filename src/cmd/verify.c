@@ -19,6 +19,7 @@ struct verifying {
     struct bl_progress progress;
     int64_t next, end; /* shards to be looked at */
     int64_t faults, failed_steps, bytes;
+    bool quiet;
 };
 
 /* A shard, and what was found: faults are told in order, whichever worker was first. */
@@ -54,6 +55,14 @@ static void fault_of_dataset(void *context, const char *file, const char *text)
     v->faults++;
     bl_progress_end(&v->progress);
     bl_cmd_say("%s: %s", file, without_path(v->dataset.dir, file, text));
+}
+
+static void remark_on_dataset(void *context, const char *file, const char *text)
+{
+    struct verifying *v = context;
+    bl_progress_end(&v->progress);
+    if (!v->quiet)
+        bl_cmd_say("%s: %s", file, text);
 }
 
 static int produce(void *context, void **out, struct bl_error *e)
@@ -134,7 +143,7 @@ static int open_dataset(struct bl_cmd *cmd, struct verifying *v, const char *dir
         return bl_error_set(e, code, "%s", why.text);
     bl_task_range(&v->task, bl_verify_shards(&v->dataset), &v->next, &v->end);
     return v->task.index ? bl_verify_part(&v->dataset, v->next, v->end, fault_of_dataset, v)
-                         : bl_verify_beside(&v->dataset, fault_of_dataset, v);
+                         : bl_verify_beside(&v->dataset, fault_of_dataset, remark_on_dataset, v);
 }
 
 /* "DIR is as it was written: 16 shards, 4.0 GiB", or "task 0 of 3 of DIR: 5 of 16 shards, 1.2 GiB, ..." */
@@ -161,6 +170,7 @@ static int run(struct bl_cmd *cmd, struct verifying *v)
     if (code)
         return code;
     bl_signals_install(&cmd->cancel);
+    v->quiet = cmd->common.quiet;
     code = open_dataset(cmd, v, dir);
     if (!code)
         code = read_shards(cmd, v);

@@ -2,7 +2,8 @@
  *
  * Every start is a multiple of it, and the first that is not before the end of the piece before. The greatest common
  * divisor of all starts has both properties if anything has: the gaps of an alignment are shorter than it, so no
- * multiple lies inside one. */
+ * multiple lies inside one. It may be a multiple of the one that the plan was made with: a plan over the same lengths,
+ * by the same alignment, need not follow it. */
 #ifndef BL_ALIGNMENT_H
 #define BL_ALIGNMENT_H
 
@@ -26,6 +27,12 @@ static inline bool bl_alignment_add(struct bl_alignment *a, int64_t end, int64_t
         b = rest;
     }
     return true;
+}
+
+/* Whether they follow this alignment, of which the greatest divisor may be a multiple. */
+static inline bool bl_alignment_is(const struct bl_alignment *a, int64_t align)
+{
+    return a->gap < align && a->divisor % align == 0;
 }
 
 /* The alignment, 1 for none; 0 when there are gaps that none explains. */

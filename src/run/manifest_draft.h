@@ -7,7 +7,6 @@
 #include <stdbool.h>
 
 #include "kind/kind.h"
-#include "plan/plan.h"
 #include "run/state.h"
 #include "store/manifest.h"
 
@@ -15,10 +14,9 @@ struct bl_manifest_draft {
     const struct bl_kind *kind;
     const void *config; /* of that kind */
     const struct bl_format *format;
-    const struct bl_plan *plan;
-    const struct bl_plan_options *plan_options;
-    const char *identity; /* the configuration: "name: value" lines */
-    const char *simd;     /* the level's name */
+    const struct bl_words *words; /* of the plan */
+    const char *identity;         /* the configuration: "name: value" lines */
+    const char *simd;             /* the level's name */
 };
 
 /* Makes the manifest of it, with all counts 0 and without files. Free with bl_manifest_free. */

@@ -1,4 +1,5 @@
-/* What was proven of the plan is not in its tables: it lies beside it, in words, and is written first. */
+/* What was proven of the plan is not in its tables: it lies beside it, in words, and is written first. (The plan's own
+ * metadata has it, too, for those who take the file elsewhere.) */
 #include "run/planned.h"
 
 #include <unistd.h>
@@ -7,16 +8,13 @@
 #include "store/index.h"
 #include "store/words.h"
 
-static int publish_words(const struct bl_state *state, const struct bl_plan *plan,
-                         const struct bl_plan_options *options, struct bl_error *e)
+static int publish_words(const struct bl_state *state, const struct bl_words *words, struct bl_error *e)
 {
-    struct bl_words words;
     struct bl_buffer path = {0}, json = {0};
     struct bl_output out = {0};
-    bl_words_of_plan(&words, plan, options);
     int code = bl_state_path(state, BL_STATE_PLAN_WORDS, &path, e);
     if (!code)
-        code = bl_words_report(&words, &json, e);
+        code = bl_words_report(words, &json, e);
     if (!code)
         code = bl_output_open(&out, path.data, e);
     if (!code)
@@ -30,17 +28,17 @@ static int publish_words(const struct bl_state *state, const struct bl_plan *pla
 }
 
 int bl_planned_publish(const struct bl_state *state, const struct bl_plan *plan, const int64_t *length, size_t count,
-                       const struct bl_plan_options *options, struct bl_error *e)
+                       const struct bl_words *words, struct bl_error *e)
 {
     struct bl_buffer path = {0};
     struct bl_output out = {0};
-    int code = publish_words(state, plan, options, e);
+    int code = publish_words(state, words, e);
     if (!code)
         code = bl_state_path(state, BL_STATE_PLAN_FILE, &path, e);
     if (!code)
         code = bl_output_open(&out, path.data, e);
     if (!code)
-        code = bl_index_write(&out, plan, length, count, e);
+        code = bl_index_write(&out, plan, length, count, words, e);
     if (!code)
         code = bl_output_publish(&out, e);
     bl_output_abort(&out);
@@ -48,23 +46,22 @@ int bl_planned_publish(const struct bl_state *state, const struct bl_plan *plan,
     return code < 0 ? code : BL_OK;
 }
 
-int bl_planned_load(const struct bl_state *state, struct bl_plan *plan, int64_t T, const int64_t *length, size_t count,
-                    struct bl_error *e)
+int bl_planned_load(const struct bl_state *state, struct bl_plan *plan, struct bl_words *words, int64_t T,
+                    const int64_t *length, size_t count, struct bl_error *e)
 {
-    struct bl_words words;
     struct bl_buffer path = {0}, words_path = {0};
     int code = bl_state_path(state, BL_STATE_PLAN_FILE, &path, e);
     if (!code)
         code = bl_state_path(state, BL_STATE_PLAN_WORDS, &words_path, e);
     bool found = !code && access(path.data, F_OK) == 0;
     if (found)
-        code = bl_words_read(&words, words_path.data, e);
+        code = bl_words_read(words, words_path.data, e);
     if (found && !code)
-        code = bl_index_load(plan, path.data, T, length, count, e);
+        code = bl_index_load(plan, path.data, T, 0, length, count, NULL, e);
     if (found && !code) {
-        plan->lower_bound = words.lower_bound;
-        plan->imbalance = words.imbalance;
-        plan->imbalance_before = words.imbalance_before;
+        plan->lower_bound = words->lower_bound;
+        plan->imbalance = words->imbalance;
+        plan->imbalance_before = words->imbalance_before;
     }
     bl_buffer_free(&path);
     bl_buffer_free(&words_path);

@@ -1,34 +1,135 @@
 #include "store/epochs.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "base/io.h"
 #include "plan/planner.h"
 #include "store/dataset.h"
 
+#define NAME_FORMAT "epoch-%05" PRId64 ".safetensors"
+
 struct adding {
     const struct bl_epochs *epochs;
     struct bl_dataset dataset;
+    const struct bl_sequences *rows;
     struct bl_plan stored; /* the plan that the dataset was packed by */
     uint32_t *group;       /* [stored.pieces] where it kept groups apart, or NULL */
+    struct bl_plan_options options;
     struct bl_planner planner;
+    uint8_t *there; /* [count] the dataset has it, whole */
+    int64_t added;
 };
 
-/* The column by which the sequences were grouped, or "". */
-static const char *group_by(const struct bl_manifest *m)
+/* --- names ------------------------------------------------------------------------------------------------------ */
+
+int64_t bl_epochs_number(const char *name)
 {
-    for (size_t i = 0; i < m->configuration.count; i++)
-        if (strcmp(m->configuration.pair[i].name, "group-by") == 0)
-            return m->configuration.pair[i].value;
-    return "";
+    char again[64];
+    int64_t number;
+    if (sscanf(name, BL_EPOCHS_DIR "/epoch-%19" SCNd64, &number) != 1 || number < 1)
+        return 0;
+    snprintf(again, sizeof again, BL_EPOCHS_DIR "/" NAME_FORMAT, number);
+    return strcmp(again, name) == 0 ? number : 0;
 }
+
+static const struct bl_manifest_file *find_file(const struct bl_manifest *m, const char *name)
+{
+    for (size_t i = 0; i < m->files; i++) {
+        if (strcmp(m->file[i].name, name) == 0)
+            return &m->file[i];
+    }
+    return NULL;
+}
+
+bool bl_epochs_is_left(const struct bl_manifest *manifest, const char *entry)
+{
+    char name[64] = BL_EPOCHS_DIR "/";
+    const char *part = strstr(entry, ".part-");
+    size_t size = part ? (size_t)(part - entry) : strlen(entry);
+    if (size > sizeof name - sizeof BL_EPOCHS_DIR "/")
+        return false;
+    memcpy(name + strlen(name), entry, size);
+    return bl_epochs_number(name) && (part || !find_file(manifest, name));
+}
+
+static int64_t count_epochs(const struct bl_manifest *m)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < m->files; i++)
+        count += bl_epochs_number(m->file[i].name) > 0;
+    return count;
+}
+
+/* --- the directory ---------------------------------------------------------------------------------------------- */
+
+/* One at a time: two at once would each write a manifest that knows nothing of the other's plans. A file system without
+ * locks loses only this. The descriptor, or a code. */
+static int lock(const char *dir, struct bl_error *e)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR
+                   ? bl_error_set(e, BL_EUSAGE, "%s is not a finished dataset: it has no " BL_MANIFEST_FILE, dir)
+                   : bl_error_errno(e, BL_EFAIL, "cannot open %s", dir);
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+        return fd;
+    close(fd);
+    return bl_error_set(e, BL_EFAIL, "%s: another bload plan --dataset is at work there", dir);
+}
+
+static bool is_left_manifest(const struct bl_manifest *m, const char *entry)
+{
+    (void)m;
+    return strncmp(entry, BL_MANIFEST_FILE ".part-", strlen(BL_MANIFEST_FILE ".part-")) == 0;
+}
+
+/* Removes what was left in a folder of the dataset, which takes over the descriptor. */
+static int sweep_folder(int fd, const char *dir, const struct bl_manifest *m,
+                        bool (*is_left)(const struct bl_manifest *m, const char *entry), struct bl_error *e)
+{
+    DIR *entries = fdopendir(fd);
+    if (!entries) {
+        close(fd);
+        return bl_error_errno(e, BL_EFAIL, "cannot read a directory of %s", dir);
+    }
+    int code = BL_OK;
+    const struct dirent *entry;
+    while (!code && (entry = readdir(entries))) {
+        if (is_left(m, entry->d_name) && unlinkat(fd, entry->d_name, 0) != 0 && errno != ENOENT)
+            code = bl_error_errno(e, BL_EFAIL, "cannot remove %s of %s", entry->d_name, dir);
+    }
+    closedir(entries);
+    return code;
+}
+
+static int sweep(const char *dir, int dir_fd, const struct bl_manifest *m, struct bl_error *e)
+{
+    int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int code =
+        fd < 0 ? bl_error_errno(e, BL_EFAIL, "cannot open %s", dir) : sweep_folder(fd, dir, m, is_left_manifest, e);
+    fd = code ? -1 : openat(dir_fd, BL_EPOCHS_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return code || errno == ENOENT ? code : bl_error_errno(e, BL_EFAIL, "cannot open %s/" BL_EPOCHS_DIR, dir);
+    code = sweep_folder(fd, dir, m, bl_epochs_is_left, e);
+    if (!code && unlinkat(dir_fd, BL_EPOCHS_DIR, AT_REMOVEDIR) != 0 && errno != ENOTEMPTY && errno != EEXIST)
+        code = bl_error_errno(e, BL_EFAIL, "cannot remove %s/" BL_EPOCHS_DIR, dir);
+    return code;
+}
+
+/* --- what the dataset says -------------------------------------------------------------------------------------- */
 
 /* The group of each stored piece, by the table that the dataset holds. */
 static int find_groups(struct adding *a, struct bl_error *e)
 {
-    const char *column = group_by(&a->dataset.manifest);
+    const char *column = bl_manifest_option(&a->dataset.manifest, "group-by");
     struct bl_sequences rows = {0};
     struct bl_buffer path = {0};
     if (!*column)
@@ -52,10 +153,11 @@ static int find_groups(struct adding *a, struct bl_error *e)
     return code;
 }
 
-static int check_dataset(const struct adding *a, struct bl_plan_options *o, struct bl_error *e)
+static int check_dataset(struct adding *a, struct bl_error *e)
 {
     const struct bl_words *w = &a->dataset.manifest.words;
     const struct bl_epochs *x = a->epochs;
+    struct bl_plan_options *o = &a->options;
     if (strcmp(w->strategy, "sample") == 0 || strcmp(w->strategy, "mix") == 0)
         return bl_error_set(e, BL_EUSAGE, "%s holds clips (--strategy %s): another plan would have to cut others",
                             x->dir, w->strategy);
@@ -78,6 +180,27 @@ static int check_dataset(const struct adding *a, struct bl_plan_options *o, stru
     return BL_OK;
 }
 
+/* All that the plans are made of. */
+static int prepare(struct adding *a, struct bl_error *e)
+{
+    const struct bl_manifest *m = &a->dataset.manifest;
+    int code = bl_index_plan(&a->dataset.index, m->words.T, bl_manifest_align(m), &a->stored, e);
+    if (!code)
+        code = find_groups(a, e);
+    if (!code)
+        code = check_dataset(a, e);
+    if (!code)
+        code = bl_dataset_sequences(&a->dataset, &a->rows, e);
+    if (!code)
+        code = bl_planner_make(&a->planner, a->stored.length, a->stored.pieces, &a->options, e);
+    if (!code)
+        code = bl_planner_adopt(&a->planner, &a->stored, e);
+    a->there = code ? NULL : calloc((size_t)a->epochs->count, 1);
+    return code || a->there ? code : bl_error_memory(e);
+}
+
+/* --- plans ------------------------------------------------------------------------------------------------------ */
+
 /* The plan's sequences are stored pieces; afterwards they are rows, with the part of each. */
 static int name_rows(const struct adding *a, struct bl_plan *plan, struct bl_error *e)
 {
@@ -95,26 +218,86 @@ static int name_rows(const struct adding *a, struct bl_plan *plan, struct bl_err
     return BL_OK;
 }
 
-static int write_epoch(struct adding *a, int64_t k, const struct bl_sequences *rows, struct bl_error *e)
+/* The plan of epoch k + 1, checked as one over the stored pieces: each of them once, none beyond T. It is to be freed
+ * in any case. */
+static int draw(struct adding *a, int64_t k, struct bl_plan *plan, struct bl_error *e)
+{
+    const struct bl_format *format = &a->dataset.manifest.format;
+    int code = bl_planner_draw(&a->planner, a->epochs->seed + (uint64_t)k, a->stored.blocks, 0, plan, e);
+    if (code)
+        return code;
+    code = bl_plan_check(plan, a->stored.length, a->stored.pieces, e);
+    if (!code && (plan->deleted || (int64_t)plan->blocks != format->blocks || plan->max_sequences > format->S))
+        code = bl_error_set(
+            e, BL_EFAIL, "%zu blocks of up to %" PRId64 " sequences, %" PRId64 " steps left out: not as it is stored",
+            plan->blocks, plan->max_sequences, plan->deleted);
+    if (code)
+        bl_error_prefix(e, "%s: its blocks cannot be composed anew, epoch %" PRId64, a->epochs->dir, k + 1);
+    return code ? code : name_rows(a, plan, e);
+}
+
+/* The dataset's words, but for what is this plan's own. */
+static void words_of(const struct adding *a, const struct bl_plan *plan, int64_t k, struct bl_words *words)
+{
+    const struct bl_words *stored = &a->dataset.manifest.words;
+    *words = *stored;
+    words->seed = a->epochs->seed + (uint64_t)k;
+    words->seed_unknown = false;
+    words->world_size = a->options.world_size;
+    words->batch_size = a->options.batch_size;
+    words->batches_per_rank = words->blocks / words->world_size / words->batch_size;
+    words->imbalance = plan->imbalance;
+    words->imbalance_before = plan->imbalance_before;
+}
+
+static int write_epoch(struct adding *a, int64_t k, const char *path, struct bl_error *e)
 {
     struct bl_plan plan = {0};
     struct bl_output out = {0};
-    struct bl_buffer path = {0};
-    bl_buffer_printf(&path, "%s/" BL_EPOCHS_DIR "/epoch-%05" PRId64 ".safetensors", a->epochs->dir, k + 1);
-    int code = bl_buffer_check(&path, e);
+    struct bl_words words;
+    int code = draw(a, k, &plan, e);
     if (!code)
-        code = bl_planner_draw(&a->planner, a->epochs->seed + (uint64_t)k, a->stored.blocks, 0, &plan, e);
+        code = bl_output_open(&out, path, e);
+    words_of(a, &plan, k, &words);
     if (!code)
-        code = name_rows(a, &plan, e);
-    if (!code)
-        code = bl_output_open(&out, path.data, e);
-    if (!code)
-        code = bl_index_write(&out, &plan, rows->length, rows->count, e);
+        code = bl_index_write(&out, &plan, a->rows->length, a->rows->count, &words, e);
     if (!code)
         code = bl_output_commit(&out, e);
     bl_output_abort(&out);
     bl_plan_free(&plan);
-    bl_buffer_free(&path);
+    return code;
+}
+
+/* Whether the file is as the manifest says. */
+static bool is_whole(const struct bl_manifest_file *file, const char *path)
+{
+    struct bl_error none = {0};
+    int64_t bytes = 0;
+    uint64_t checksum = 0;
+    return bl_checksum_file(path, &bytes, &checksum, &none) == BL_OK && bytes == file->bytes &&
+           checksum == file->checksum;
+}
+
+/* One that is there must be the one that would be made. */
+static int compare_epoch(struct adding *a, int64_t k, const char *path, struct bl_error *e)
+{
+    struct bl_plan plan = {0};
+    struct bl_index index = {.fd = -1};
+    char its[BL_DIGEST_SIZE] = "", made[BL_DIGEST_SIZE] = "";
+    int code = draw(a, k, &plan, e);
+    if (!code)
+        code = bl_plan_digest(&plan, a->rows->length, made, e);
+    if (!code)
+        code = bl_index_open_plan(&index, path, e);
+    if (!code)
+        code = bl_index_digest(&index, a->stored.T, its, e);
+    if (!code && strcmp(its, made) != 0)
+        code = bl_error_set(e, BL_EUSAGE,
+                            "%s has other plans than these, of another --seed, --balance, --world-size or "
+                            "--batch-size; bload plan --dataset %s --epochs 0 removes them",
+                            a->epochs->dir, a->epochs->dir);
+    bl_index_close(&index);
+    bl_plan_free(&plan);
     return code;
 }
 
@@ -131,58 +314,86 @@ static int note_file(struct bl_manifest *m, const char *dir, const char *name, s
     return bl_manifest_add_file(m, dir, name, e);
 }
 
-static int note_epochs(struct adding *a, struct bl_error *e)
+/* --- all of it -------------------------------------------------------------------------------------------------- */
+
+/* step 0: what is there is compared; 1: what is not is written; 2: that is noted. */
+static int take_epoch(struct adding *a, int64_t k, int step, struct bl_error *e)
 {
     struct bl_manifest *m = &a->dataset.manifest;
-    int code = BL_OK;
-    for (int64_t k = 0; k < a->epochs->count && !code; k++) {
-        struct bl_buffer name = {0};
-        bl_buffer_printf(&name, BL_EPOCHS_DIR "/epoch-%05" PRId64 ".safetensors", k + 1);
-        code = bl_buffer_check(&name, e);
-        if (!code)
-            code = note_file(m, a->epochs->dir, name.data, e);
-        bl_buffer_free(&name);
+    struct bl_buffer path = {0};
+    char name[64];
+    snprintf(name, sizeof name, BL_EPOCHS_DIR "/" NAME_FORMAT, k + 1);
+    bl_buffer_printf(&path, "%s/%s", a->epochs->dir, name);
+    const struct bl_manifest_file *file = find_file(m, name);
+    int code = bl_buffer_check(&path, e);
+    if (!code && step == 0) {
+        a->there[k] = file && is_whole(file, path.data);
+        code = a->there[k] ? compare_epoch(a, k, path.data, e) : BL_OK;
+    } else if (!code && !a->there[k]) {
+        code = step == 1 ? write_epoch(a, k, path.data, e) : note_file(m, a->epochs->dir, name, e);
+        a->added += step == 2;
     }
-    return code ? code : bl_manifest_write(m, a->epochs->dir, e);
+    bl_buffer_free(&path);
+    return code;
 }
 
 static int add(struct adding *a, struct bl_error *e)
 {
-    struct bl_plan_options options;
-    const struct bl_sequences *rows = NULL;
     struct bl_buffer path = {0};
-    int code = bl_index_plan(&a->dataset.index, a->dataset.manifest.words.T, &a->stored, e);
-    if (!code)
-        code = find_groups(a, e);
-    if (!code)
-        code = check_dataset(a, &options, e);
-    if (!code)
-        code = bl_dataset_sequences(&a->dataset, &rows, e);
-    if (!code)
-        code = bl_planner_make(&a->planner, a->stored.length, a->stored.pieces, &options, e);
-    if (!code)
-        code = bl_planner_adopt(&a->planner, &a->stored, e);
+    int code = prepare(a, e);
     bl_buffer_printf(&path, "%s/" BL_EPOCHS_DIR, a->epochs->dir);
     if (!code)
         code = bl_buffer_check(&path, e);
-    if (!code)
-        code = bl_io_mkdirs(path.data, e);
-    for (int64_t k = 0; k < a->epochs->count && !code; k++)
-        code = write_epoch(a, k, rows, e);
+    for (int step = 0; step < 3 && !code; step++) {
+        if (step == 1)
+            code = bl_io_mkdirs(path.data, e);
+        for (int64_t k = 0; k < a->epochs->count && !code; k++)
+            code = take_epoch(a, k, step, e);
+    }
     bl_buffer_free(&path);
-    return code ? code : note_epochs(a, e);
+    return code || !a->added ? code : bl_manifest_write(&a->dataset.manifest, a->epochs->dir, e);
 }
 
-int bl_epochs_add(const struct bl_epochs *epochs, struct bl_error *e)
+static int remove_all(struct bl_manifest *m, const char *dir, struct bl_error *e)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < m->files; i++) {
+        if (bl_epochs_number(m->file[i].name))
+            free(m->file[i].name);
+        else
+            m->file[kept++] = m->file[i];
+    }
+    bool any = kept < m->files;
+    m->files = kept;
+    return any ? bl_manifest_write(m, dir, e) : BL_OK;
+}
+
+int bl_epochs_add(const struct bl_epochs *epochs, struct bl_epochs_made *made, struct bl_error *e)
 {
     struct adding a = {.epochs = epochs};
+    struct bl_manifest *m = &a.dataset.manifest;
+    struct bl_error unimportant = {0};
+    *made = (struct bl_epochs_made){0};
+    int fd = lock(epochs->dir, e);
+    if (fd < 0)
+        return fd;
     int code = bl_dataset_open(&a.dataset, epochs->dir, e);
-    if (code)
-        return code;
-    code = add(&a, e);
+    int64_t before = code ? 0 : count_epochs(m);
+    if (!code)
+        code = sweep(epochs->dir, fd, m, e);
+    if (!code)
+        code = epochs->count ? add(&a, e) : remove_all(m, epochs->dir, e);
+    /* What an error left, or what is named no more. Of another manifest than that of the disk it would be too much. */
+    if (!code && !epochs->count)
+        code = sweep(epochs->dir, fd, m, e);
+    else if (code && !a.added && a.dataset.dir)
+        sweep(epochs->dir, fd, m, &unimportant);
+    *made = (struct bl_epochs_made){a.added, epochs->count ? 0 : before, code ? before : count_epochs(m)};
     bl_planner_free(&a.planner);
     bl_plan_free(&a.stored);
     free(a.group);
+    free(a.there);
     bl_dataset_close(&a.dataset);
+    close(fd);
     return code;
 }

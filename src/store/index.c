@@ -145,26 +145,31 @@ static int place(struct bl_tensor tensor[BL_INDEX_TABLES], int64_t blocks, int64
     return bl_safetensors_place(order + skip, BL_INDEX_TABLES - skip, e);
 }
 
-/* table: the digest of the lengths, or NULL. */
+/* Of a plan alone: table is the digest of the lengths, words are JSON. Else both are NULL. */
 static int write_header(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, int fields,
-                        const char *table, struct bl_error *e)
+                        const char *table, const char *words, struct bl_error *e)
 {
     struct bl_tensor tensor[BL_INDEX_TABLES];
     const struct bl_tensor *order[BL_INDEX_TABLES];
-    char version[16], T[24], digest[BL_DIGEST_SIZE];
+    char version[16], T[24], align[24], digest[BL_DIGEST_SIZE];
     struct bl_buffer header = {0};
     int code = place(tensor, (int64_t)plan->blocks, (int64_t)plan->pieces, fields, e), skip = first_table(fields);
     for (int t = 0; t < BL_INDEX_TABLES; t++)
         order[t] = &tensor[t];
     snprintf(version, sizeof version, "%d", BL_FORMAT_VERSION);
     snprintf(T, sizeof T, "%" PRId64, plan->T);
+    snprintf(align, sizeof align, "%" PRId64, plan->align ? plan->align : 1);
     if (!code)
         code = bl_plan_digest(plan, length, digest, e);
-    const struct bl_metadata with[] = {
-        {"T", T}, {"bload_format", version}, {"lengths_digest", table}, {"plan_digest", digest}};
+    const struct bl_metadata with[] = {{"T", T},
+                                       {"align", align},
+                                       {"bload_format", version},
+                                       {"lengths_digest", table},
+                                       {"plan_digest", digest},
+                                       {"words", words}};
     const struct bl_metadata without[] = {{"T", T}, {"bload_format", version}, {"plan_digest", digest}};
     if (!code)
-        code = bl_safetensors_header(order + skip, BL_INDEX_TABLES - skip, table ? with : without, table ? 4 : 3,
+        code = bl_safetensors_header(order + skip, BL_INDEX_TABLES - skip, table ? with : without, table ? 6 : 3,
                                      &header, e);
     if (!code)
         code = bl_output_write(out, header.data, header.size, e);
@@ -181,11 +186,15 @@ void bl_lengths_digest(const int64_t *length, size_t count, char digest[BL_DIGES
 }
 
 int bl_index_write(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, size_t count,
-                   struct bl_error *e)
+                   const struct bl_words *words, struct bl_error *e)
 {
     char table[BL_DIGEST_SIZE];
+    struct bl_buffer text = {0};
     bl_lengths_digest(length, count, table);
-    int code = write_header(out, plan, length, 0, table, e);
+    int code = bl_words_report(words, &text, e);
+    if (!code)
+        code = write_header(out, plan, length, 0, table, text.data, e);
+    bl_buffer_free(&text);
     return code ? code : put_plan(plan, length, take_output, out, e);
 }
 
@@ -204,7 +213,7 @@ int bl_index_begin(struct bl_index_writer *writer, const char *dir, const struct
     if (!code)
         code = bl_output_open(&writer->out, path.data, e);
     if (!code)
-        code = write_header(&writer->out, plan, length, fields, NULL, e);
+        code = write_header(&writer->out, plan, length, fields, NULL, NULL, e);
     bl_buffer_free(&path);
     return code;
 }
@@ -296,7 +305,11 @@ static int read_header(struct bl_index *index, struct bl_error *e)
     if (!code)
         code = read_metadata(head, (size_t)data, "T", index->T, sizeof index->T, e);
     if (!code)
+        code = read_metadata(head, (size_t)data, "align", index->align, sizeof index->align, e);
+    if (!code)
         code = read_metadata(head, (size_t)data, "lengths_digest", index->table, sizeof index->table, e);
+    if (!code)
+        code = read_metadata(head, (size_t)data, "words", index->words, sizeof index->words, e);
     bl_safetensors_free(&file);
     free(head);
     return code;
@@ -325,6 +338,12 @@ int bl_index_open(struct bl_index *index, const char *dir, int64_t blocks, int f
         return code;
     index->path = path.data;
     return open_path(index, e);
+}
+
+int bl_index_open_plan(struct bl_index *index, const char *path, struct bl_error *e)
+{
+    *index = (struct bl_index){.fd = -1, .path = strdup(path)};
+    return index->path ? open_path(index, e) : bl_error_memory(e);
 }
 
 void bl_index_close(struct bl_index *index)
@@ -419,6 +438,12 @@ static int read_pieces(const struct part *part, int64_t p, int64_t n, struct bl_
     return code;
 }
 
+/* Whether a piece may start there: by the alignment that the plan must have, or any. */
+static bool may_start(struct bl_alignment *alignment, const struct bl_plan *plan, int64_t end, int64_t start)
+{
+    return bl_alignment_add(alignment, end, start) && (!plan->align || start == bl_plan_next_start(plan, end, 0));
+}
+
 /* Starts follow from the lengths, and from an alignment if there is one. */
 static int check_starts(const struct part *part, struct bl_error *e)
 {
@@ -433,16 +458,17 @@ static int check_starts(const struct part *part, struct bl_error *e)
                                  start, e);
         for (; p >= plan->block_ptr[block + 1]; at = 0)
             block++;
-        if (!code && !bl_alignment_add(&alignment, at, start[p % CHUNK]))
+        if (!code && !may_start(&alignment, plan, at, start[p % CHUNK]))
             code =
                 bl_error_set(e, BL_EDATA, "block %" PRId64 ": piece %" PRId64 " starts at %" PRId32 ", not at %" PRId64,
-                             part->first + block, part->piece + p, start[p % CHUNK], at);
+                             part->first + block, part->piece + p, start[p % CHUNK], bl_plan_next_start(plan, at, 0));
         at = start[p % CHUNK] + plan->length[p];
         if (!code && at > plan->T)
             code = bl_error_set(e, BL_EDATA, "block %" PRId64 ": piece %" PRId64 " ends at %" PRId64 " of %" PRId64,
                                 part->first + block, part->piece + p, at, plan->T);
     }
-    plan->align = bl_alignment_value(&alignment);
+    if (!plan->align)
+        plan->align = bl_alignment_value(&alignment);
     if (!code && !plan->align)
         code = bl_error_set(e, BL_EDATA, "starts leave gaps that no alignment explains");
     return code;
@@ -466,10 +492,10 @@ static int read_part(struct part *part, struct bl_error *e)
     return code ? code : check_starts(part, e);
 }
 
-int bl_index_part(const struct bl_index *index, int64_t T, int64_t first, int64_t end, struct bl_plan *plan,
-                  struct bl_error *e)
+int bl_index_part(const struct bl_index *index, int64_t T, int64_t align, int64_t first, int64_t end,
+                  struct bl_plan *plan, struct bl_error *e)
 {
-    *plan = (struct bl_plan){.T = T, .blocks = (size_t)(end - first)};
+    *plan = (struct bl_plan){.T = T, .align = align, .blocks = (size_t)(end - first)};
     struct part part = {index, plan, first, 0};
     int code = read_part(&part, e);
     if (code == BL_EDATA)
@@ -479,41 +505,69 @@ int bl_index_part(const struct bl_index *index, int64_t T, int64_t first, int64_
     return code;
 }
 
-int bl_index_plan(const struct bl_index *index, int64_t T, struct bl_plan *plan, struct bl_error *e)
+int bl_index_plan(const struct bl_index *index, int64_t T, int64_t align, struct bl_plan *plan, struct bl_error *e)
 {
-    return bl_index_part(index, T, 0, index->blocks, plan, e);
+    return bl_index_part(index, T, align, 0, index->blocks, plan, e);
 }
 
-/* Whether the plan in a file is one over these lengths, for blocks of T steps (0: of any). */
-static int check_origin(const struct bl_index *index, int64_t T, const int64_t *length, size_t count, int64_t *its_T,
+/* Whether the plan in a file is one over these lengths, for blocks of T steps, with that alignment. 0: T and alignment
+ * may be any, and become its own. */
+static int check_origin(const struct bl_index *index, int64_t *T, int64_t *align, const int64_t *length, size_t count,
                         struct bl_error *e)
 {
+    int64_t its_T, its_align;
     char table[BL_DIGEST_SIZE];
     bl_lengths_digest(length, count, table);
-    if (!bl_text_to_int(index->T, strlen(index->T), 1, BL_T_MAX, its_T))
+    if (!bl_text_to_int(index->T, strlen(index->T), 1, BL_T_MAX, &its_T))
         return bl_error_set(e, BL_EDATA, "the metadata has no T: not a plan");
-    if (T && *its_T != T)
-        return bl_error_set(e, BL_EFAIL, "the plan is for T = %" PRId64 ", not %" PRId64, *its_T, T);
+    if (*T && its_T != *T)
+        return bl_error_set(e, BL_EFAIL, "the plan is for T = %" PRId64 ", not %" PRId64, its_T, *T);
+    *T = its_T;
     if (strcmp(index->table, table) != 0)
         return bl_error_set(e, BL_EFAIL, "the plan was made from another table (lengths_digest %s, not %s)",
                             index->table, table);
+    if (!bl_text_to_int(index->align, strlen(index->align), 1, BL_T_MAX, &its_align))
+        return BL_OK;
+    if (*align && its_align != *align)
+        return bl_error_set(e, BL_EUSAGE, "the plan was made with --align %" PRId64 ", not %" PRId64, its_align,
+                            *align);
+    *align = its_align;
     return BL_OK;
 }
 
-int bl_index_load(struct bl_plan *plan, const char *path, int64_t T, const int64_t *length, size_t count,
-                  struct bl_error *e)
+/* What was told of the plan when it was made, and proven. */
+static int take_words(const struct bl_index *index, struct bl_plan *plan, struct bl_words *words, struct bl_error *e)
 {
-    struct bl_index index = {.fd = -1, .path = strdup(path)};
-    int64_t its_T = 0;
-    *plan = (struct bl_plan){0};
-    int code = index.path ? open_path(&index, e) : bl_error_memory(e);
+    *words = (struct bl_words){0};
+    if (!index->words[0])
+        return BL_OK;
+    int code = bl_words_parse(words, index->words, strlen(index->words), e);
+    if (!code && (words->T != plan->T || words->blocks != (int64_t)plan->blocks || words->lower_bound > words->blocks))
+        code = bl_error_set(e, BL_EDATA, "the words in its metadata are those of another plan");
     if (code)
         return code;
-    code = check_origin(&index, T, length, count, &its_T, e);
+    if (words->lower_bound > plan->lower_bound)
+        plan->lower_bound = words->lower_bound;
+    plan->imbalance = words->imbalance;
+    plan->imbalance_before = words->imbalance_before;
+    return BL_OK;
+}
+
+int bl_index_load(struct bl_plan *plan, const char *path, int64_t T, int64_t align, const int64_t *length, size_t count,
+                  struct bl_words *words, struct bl_error *e)
+{
+    struct bl_index index;
+    *plan = (struct bl_plan){0};
+    int code = bl_index_open_plan(&index, path, e);
+    if (code)
+        return code;
+    code = check_origin(&index, &T, &align, length, count, e);
     if (!code)
-        code = bl_index_plan(&index, its_T, plan, e);
+        code = bl_index_plan(&index, T, align, plan, e);
     if (!code)
         code = bl_plan_check(plan, length, count, e);
+    if (!code && words)
+        code = take_words(&index, plan, words, e);
     if (code && !strstr(e->text, path))
         bl_error_prefix(e, "%s", path);
     if (code)

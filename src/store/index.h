@@ -19,24 +19,27 @@
 #include "base/io.h"
 #include "plan/plan.h"
 #include "store/checksum.h"
+#include "store/words.h"
 
 #define BL_INDEX_FILE "index.safetensors"
 
 /* The plan's digest. length is what the plan was made from. */
 int bl_plan_digest(const struct bl_plan *plan, const int64_t *length, char digest[BL_DIGEST_SIZE], struct bl_error *e);
 
-/* A plan alone, in a file of its own: the same tables but block_checksum, and in the metadata T, plan_digest and
- * lengths_digest, which names the table that the plan was made from: XXH3 over the lengths (I64) of its rows. */
+/* A plan alone, in a file of its own: the same tables but block_checksum, and in the metadata T, align, plan_digest,
+ * the words, and lengths_digest, which names the table that the plan was made from: XXH3 over the lengths (I64) of its
+ * rows. */
 int bl_index_write(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, size_t count,
-                   struct bl_error *e);
+                   const struct bl_words *words, struct bl_error *e);
 
 /* The digest of a table's lengths. */
 void bl_lengths_digest(const int64_t *length, size_t count, char digest[BL_DIGEST_SIZE]);
 
 /* Reads such a file and checks it wholly against the lengths, as bl_plantable_read does: T is what its blocks must
- * have, or 0. Free with bl_plan_free. */
-int bl_index_load(struct bl_plan *plan, const char *path, int64_t T, const int64_t *length, size_t count,
-                  struct bl_error *e);
+ * have, align the alignment that its starts must follow; 0: as it says itself. words (or NULL): its own, which are
+ * checked against it, with what was proven; blocks are 0 where it has none. Free with bl_plan_free. */
+int bl_index_load(struct bl_plan *plan, const char *path, int64_t T, int64_t align, const int64_t *length, size_t count,
+                  struct bl_words *words, struct bl_error *e);
 
 struct bl_index_writer {
     struct bl_output out;
@@ -69,13 +72,18 @@ struct bl_index {
     char *path;
     int64_t blocks, pieces;
     int fields;                          /* 0: a plan alone */
-    char T[24], table[BL_DIGEST_SIZE];   /* of the metadata: T, lengths_digest; "" where there is none */
+    char T[24], align[24];               /* of the metadata; "" where there is none */
+    char table[BL_DIGEST_SIZE];          /* lengths_digest */
+    char words[2048];                    /* JSON */
     int64_t offset[BL_INDEX_TABLES + 1]; /* of the tables in the file, then the end */
 };
 
 /* Opens DIR's index; blocks and fields are what it must have. BL_EDATA: it is no such index. */
 int bl_index_open(struct bl_index *index, const char *dir, int64_t blocks, int fields, struct bl_error *e);
 void bl_index_close(struct bl_index *index);
+
+/* Opens a plan alone. */
+int bl_index_open_plan(struct bl_index *index, const char *path, struct bl_error *e);
 
 /* Copies elements first .. first + count - 1 of a table, in its own type. Elements of block_checksum go by block, then
  * field. */
@@ -86,12 +94,13 @@ int bl_index_read(const struct bl_index *index, enum bl_index_table table, int64
 int bl_index_digest(const struct bl_index *index, int64_t T, char digest[BL_DIGEST_SIZE], struct bl_error *e);
 
 /* The whole plan, with T set and the counts still zero (bl_plan_check counts). BL_EDATA: block_ptr does not rise from 0
- * to P, a sequence is out of range, a piece ends beyond T, or start does not follow from the lengths before it and an
- * alignment, which is then plan->align. Free with bl_plan_free. */
-int bl_index_plan(const struct bl_index *index, int64_t T, struct bl_plan *plan, struct bl_error *e);
+ * to P, a sequence is out of range, a piece ends beyond T, or start does not follow from the lengths before it and the
+ * alignment: align, or where that is 0 any that explains all starts, which is then plan->align. Free with bl_plan_free.
+ */
+int bl_index_plan(const struct bl_index *index, int64_t T, int64_t align, struct bl_plan *plan, struct bl_error *e);
 
 /* The same of blocks first to end - 1 alone, which are the plan's blocks 0 on: no more of the file is read. */
-int bl_index_part(const struct bl_index *index, int64_t T, int64_t first, int64_t end, struct bl_plan *plan,
-                  struct bl_error *e);
+int bl_index_part(const struct bl_index *index, int64_t T, int64_t align, int64_t first, int64_t end,
+                  struct bl_plan *plan, struct bl_error *e);
 
 #endif

@@ -55,6 +55,23 @@ int bl_manifest_configure(struct bl_manifest *manifest, const char *lines, struc
     return code;
 }
 
+const char *bl_manifest_option(const struct bl_manifest *manifest, const char *name)
+{
+    const struct bl_manifest_pairs *pairs = &manifest->configuration;
+    for (size_t i = 0; i < pairs->count; i++) {
+        if (strcmp(pairs->pair[i].name, name) == 0)
+            return pairs->pair[i].value;
+    }
+    return "";
+}
+
+int64_t bl_manifest_align(const struct bl_manifest *manifest)
+{
+    const char *text = bl_manifest_option(manifest, "align");
+    int64_t align;
+    return bl_text_to_int(text, strlen(text), 2, BL_T_MAX, &align) ? align : 0;
+}
+
 static struct bl_manifest_file *new_file(struct bl_manifest *manifest, const char *name, struct bl_error *e)
 {
     struct bl_manifest_file *grown = realloc(manifest->file, (manifest->files + 1) * sizeof *grown);

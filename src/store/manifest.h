@@ -56,6 +56,12 @@ int bl_manifest_pair(struct bl_manifest_pairs *pairs, const char *name, const ch
 /* Takes "name: value" lines, as bl_options_identity gives them, into configuration. */
 int bl_manifest_configure(struct bl_manifest *manifest, const char *lines, struct bl_error *e);
 
+/* The value of an option in the configuration; "" where it has none. */
+const char *bl_manifest_option(const struct bl_manifest *manifest, const char *name);
+
+/* The alignment that the starts of every plan follow; 0 where none was asked for, so that they tell themselves. */
+int64_t bl_manifest_align(const struct bl_manifest *manifest);
+
 /* Reads DIR/name through and notes its size and checksum. */
 int bl_manifest_add_file(struct bl_manifest *manifest, const char *dir, const char *name, struct bl_error *e);
 

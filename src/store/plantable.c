@@ -240,8 +240,8 @@ static int read_rows(struct reading *r, struct bl_lines *lines, struct bl_error 
     return got;
 }
 
-int bl_plantable_read(struct bl_plan *plan, const char *path, int64_t T, const int64_t *length, size_t count,
-                      struct bl_error *e)
+int bl_plantable_read(struct bl_plan *plan, const char *path, int64_t T, int64_t align, const int64_t *length,
+                      size_t count, struct bl_error *e)
 {
     *plan = (struct bl_plan){.T = T};
     struct reading r = {.plan = plan, .length = length, .count = count};
@@ -251,9 +251,14 @@ int bl_plantable_read(struct bl_plan *plan, const char *path, int64_t T, const i
         return code;
     code = read_rows(&r, &lines, e);
     bl_lines_close(&lines);
-    plan->align = bl_alignment_value(&r.alignment);
-    if (!code && !plan->align)
+    plan->align = align;
+    if (!code && !bl_alignment_value(&r.alignment))
         code = bl_error_set(e, BL_EFAIL, "%s: starts leave gaps that no alignment explains", path);
+    if (!code && !bl_alignment_is(&r.alignment, align))
+        code = bl_error_set(e, BL_EUSAGE,
+                            "%s: its starts are multiples of %" PRId64 ", and not those of --align %" PRId64
+                            ": say --align as for bload plan",
+                            path, r.alignment.divisor, align);
     if (!code && !plan->pieces)
         code = bl_error_set(e, BL_EFAIL, "%s: the plan is empty", path);
     if (!code) {

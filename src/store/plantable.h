@@ -15,9 +15,10 @@
 /* Writes the plan made from length. */
 int bl_plantable_write(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, struct bl_error *e);
 
-/* Reads a plan over count sequences of these lengths into blocks of T steps and checks it wholly; errors name file and
- * line, or block and sequence. Free with bl_plan_free. */
-int bl_plantable_read(struct bl_plan *plan, const char *path, int64_t T, const int64_t *length, size_t count,
-                      struct bl_error *e);
+/* Reads a plan over count sequences of these lengths into blocks of T steps, whose starts follow the alignment, and
+ * checks it wholly; errors name file and line, or block and sequence; BL_EUSAGE: it is sound, but of another alignment.
+ * Free with bl_plan_free. */
+int bl_plantable_read(struct bl_plan *plan, const char *path, int64_t T, int64_t align, const int64_t *length,
+                      size_t count, struct bl_error *e);
 
 #endif

@@ -178,7 +178,7 @@ static void check_plan(struct bl_verify *v, const struct report *r)
     }
     if (strcmp(digest, format->plan_digest) != 0)
         tell(r, BL_INDEX_FILE, "holds the plan %s, the manifest means %s", digest, format->plan_digest);
-    if (bl_index_plan(&v->index, format->T, &v->plan, &e)) {
+    if (bl_index_plan(&v->index, format->T, bl_manifest_align(&v->manifest), &v->plan, &e)) {
         tell(r, BL_INDEX_FILE, "%s", e.text);
         return;
     }
@@ -220,8 +220,8 @@ static void read_part(struct bl_verify *v, int64_t first, int64_t end, const str
         return;
     v->first_block = first * format->blocks_per_shard;
     int64_t last = end * format->blocks_per_shard;
-    if (bl_index_part(&v->index, format->T, v->first_block, last < format->blocks ? last : format->blocks, &v->plan,
-                      &e))
+    if (bl_index_part(&v->index, format->T, bl_manifest_align(&v->manifest), v->first_block,
+                      last < format->blocks ? last : format->blocks, &v->plan, &e))
         tell(r, BL_INDEX_FILE, "%s", e.text);
     else if (!part_fits(v))
         tell(r, BL_INDEX_FILE, "has blocks of more sequences than the manifest, or of others than " BL_SEQUENCES_FILE);
@@ -297,7 +297,7 @@ int bl_verify_open(struct bl_verify *v, const char *dir, const struct bl_cancel 
     return BL_OK;
 }
 
-int bl_verify_beside(struct bl_verify *v, bl_fault *fault, void *context)
+int bl_verify_beside(struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
 {
     const struct report r = {fault, context};
     if (!v->has_manifest)
@@ -309,6 +309,7 @@ int bl_verify_beside(struct bl_verify *v, bl_fault *fault, void *context)
     check_statuses(v, &r);
     open_index(v, &r);
     check_plan(v, &r);
+    bl_verify_epochs(v, fault, remark, context);
     read_shards_table(v, &r);
     check_folder(v, "shards", false, &r);
     return bl_cancelled(v->cancel) ? BL_ECANCEL : BL_OK;

@@ -43,13 +43,16 @@ int bl_verify_open(struct bl_verify *verify, const char *dir, const struct bl_ca
 /* How many shards there are to verify: 0 when the manifest cannot be read. */
 int64_t bl_verify_shards(const struct bl_verify *verify);
 
-/* Reads and checks everything but the shards: files, sequences, plan, the table of shards, and whether there are files
- * that belong to no shard. */
-int bl_verify_beside(struct bl_verify *verify, bl_fault *fault, void *context);
+/* Reads and checks everything but the shards: files, sequences, plan, the plans of epochs, the table of shards, and
+ * whether there are files that belong to no shard and no epoch. remark: told of what is no fault. */
+int bl_verify_beside(struct bl_verify *verify, bl_fault *fault, bl_fault *remark, void *context);
 
 /* Instead of that, where another process does it: reads what shards first to end - 1 are compared with, and no more
  * than that; tells what cannot be read. Both: BL_OK or BL_ECANCEL. */
 int bl_verify_part(struct bl_verify *verify, int64_t first, int64_t end, bl_fault *fault, void *context);
+
+/* Of that the plans of epochs: each one over the pieces that are stored, and what else lies beside them. */
+void bl_verify_epochs(const struct bl_verify *verify, bl_fault *fault, bl_fault *remark, void *context);
 
 /* Reads one shard through. Callable by several threads at once. *failed_steps: steps of pieces that failed while
  * packing. */

@@ -67,7 +67,7 @@ int bl_words_to_json(const struct bl_words *w, json_t *object)
         {"strategy", json_string(w->strategy)},
         {"fill", w->fill[0] ? json_string(w->fill) : json_null()},
         {"T", json_integer(w->T)},
-        {"seed", seed_json(w->seed)},
+        {"seed", w->seed_unknown ? json_null() : seed_json(w->seed)},
         {"sequences", json_integer(w->sequences)},
         {"steps", json_integer(w->steps)},
         {"longest", json_integer(w->longest)},
@@ -109,9 +109,12 @@ static int read_text(const json_t *object, const char *name, char out[16], bool 
     return BL_OK;
 }
 
-static int read_seed(const json_t *object, uint64_t *seed, struct bl_error *e)
+static int read_seed(const json_t *object, uint64_t *seed, bool *unknown, struct bl_error *e)
 {
     const json_t *value = json_object_get(object, "seed");
+    *unknown = json_is_null(value);
+    if (*unknown)
+        return BL_OK;
     const char *text = json_string_value(value);
     char *end = NULL;
     if (text)
@@ -147,7 +150,7 @@ int bl_words_from_json(struct bl_words *w, const json_t *object, struct bl_error
     if (!code)
         code = read_text(object, "fill", w->fill, true, e);
     if (!code)
-        code = read_seed(object, &w->seed, e);
+        code = read_seed(object, &w->seed, &w->seed_unknown, e);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !code; i++)
         code = bl_json_integer(object, numbers[i].name, numbers[i].min, INT64_MAX, numbers[i].value, e);
     const json_t *efficiency = json_object_get(object, "efficiency");
@@ -169,19 +172,24 @@ int bl_words_report(const struct bl_words *words, struct bl_buffer *out, struct 
     return code;
 }
 
+int bl_words_parse(struct bl_words *words, const char *text, size_t size, struct bl_error *e)
+{
+    json_error_t why;
+    json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);
+    int code =
+        object ? bl_words_from_json(words, object, e) : bl_error_set(e, BL_EDATA, "line %d: %s", why.line, why.text);
+    json_decref(object);
+    return code;
+}
+
 int bl_words_read(struct bl_words *words, const char *path, struct bl_error *e)
 {
     struct bl_buffer text = {0};
-    json_error_t why;
-    json_t *object = NULL;
     int code = bl_io_slurp(path, WORDS_MAX, &text, e);
-    if (!code && !(object = json_loadb(text.data ? text.data : "", text.size, JSON_REJECT_DUPLICATES, &why)))
-        code = bl_error_set(e, BL_EDATA, "line %d: %s", why.line, why.text);
     if (!code)
-        code = bl_words_from_json(words, object, e);
+        code = bl_words_parse(words, text.data ? text.data : "", text.size, e);
     if (code == BL_EDATA)
         bl_error_prefix(e, "%s", path);
-    json_decref(object);
     bl_buffer_free(&text);
     return code;
 }

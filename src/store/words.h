@@ -11,9 +11,10 @@
 
 struct bl_words {
     char strategy[16];
-    char fill[16]; /* "" where the strategy has none: null in JSON */
-    int64_t T;     /* steps of a block of this plan: the clip for sample and mix */
-    uint64_t seed; /* in JSON a number up to 2^63 - 1, a string of digits above */
+    char fill[16];     /* "" where the strategy has none: null in JSON */
+    int64_t T;         /* steps of a block of this plan: the clip for sample and mix */
+    uint64_t seed;     /* in JSON a number up to 2^63 - 1, a string of digits above */
+    bool seed_unknown; /* of a plan that was given: null in JSON */
     int64_t sequences, steps, longest;
     int64_t blocks;
     int64_t padding, deleted; /* steps */
@@ -32,7 +33,10 @@ void bl_words_of_plan(struct bl_words *words, const struct bl_plan *plan, const 
 /* Appends them as a JSON object, a newline at the end: what `plan --report` writes. */
 int bl_words_report(const struct bl_words *words, struct bl_buffer *out, struct bl_error *e);
 
-/* Reads what bl_words_report wrote to a file. BL_EDATA: it is none. */
+/* Reads what bl_words_report gave. BL_EDATA: it is none. */
+int bl_words_parse(struct bl_words *words, const char *text, size_t size, struct bl_error *e);
+
+/* The same from a file. */
 int bl_words_read(struct bl_words *words, const char *path, struct bl_error *e);
 
 /* Appends {"rows": [...]}: what `compare --json` writes. */

@@ -98,6 +98,136 @@ test_epochs_are_added_to_a_dataset() {
     err_has 'holds clips'
 }
 
+# documents LENGTH...: the folder docs, a document of so many bytes for each.
+documents() {
+    mkdir docs
+    local n=0 length
+    for length in "$@"; do
+        n=$((n + 1))
+        head -c "$length" /dev/zero | tr '\0' x >docs/$n.txt
+    done
+}
+
+# Starts that happen to be multiples of more than the alignment do not make it larger: no block of an epoch ends behind T.
+test_epochs_keep_the_alignment() {
+    documents 20 33 46 59 72 85
+    expect 0 bload pack -q docs --tokenizer bytes -T 90 --align 16 -o d
+    expect 0 bload plan -q --dataset d --epochs 6
+    expect 0 bload verify -q d
+    is 6 "$(files d | grep -c plans/)"
+}
+
+# What epochs there are stays: the same command finds them, a larger number adds to them, another seed is refused.
+test_epochs_are_never_replaced() {
+    documents 20 33 46 59 72 85 11 12 13 14 15
+    expect 0 bload pack -q docs --tokenizer bytes -T 90 -o d
+    expect 0 bload plan -q --dataset d --epochs 3 --seed 5
+    find d -type f -exec sha256sum {} + >before
+    expect 0 bload plan --dataset d --epochs 2 --seed 5
+    err_has 'd has these plans, and more, in plans already: nothing to do'
+    expect 2 bload plan -q --dataset d --epochs 4
+    err_has 'd has other plans than these, of another --seed'
+    err_has 'bload plan --dataset d --epochs 0 removes them'
+    sha256sum --quiet -c before
+    is "$(wc -l <before)" "$(find d -type f | wc -l)"
+    expect 0 bload plan -q --dataset d --epochs 5 --seed 5
+    grep plans/ before | sha256sum --quiet -c -
+    is 5 "$(files d | grep -c plans/)"
+    expect 0 bload verify -q d
+    sha256sum d/plans/epoch-00002.safetensors >before
+    rm d/plans/epoch-00002.safetensors
+    expect 1 bload verify -q d
+    expect 0 bload plan -q --dataset d --epochs 5 --seed 5
+    sha256sum --quiet -c before
+    expect 0 bload verify -q d
+    expect 0 bload plan --dataset d --epochs 0
+    err_has 'd: 5 plans removed'
+    [ ! -e d/plans ] || fail 'plans are left'
+    expect 0 bload verify -q d
+    expect 0 bload plan -q --dataset d --epochs 4
+    expect 0 bload verify -q d
+}
+
+test_what_does_not_apply_to_epochs_is_refused() {
+    documents 20 33 46
+    expect 0 bload pack -q docs --tokenizer bytes -T 90 -o d
+    local option
+    for option in '-T 80' '--fill random' '--oversize split' '--align 2' '--report r.json' '-o p.tsv' '--group-by id' \
+        '--lengths docs/1.txt' '--remainder drop' '--effort 1'; do
+        # shellcheck disable=SC2086 # words
+        expect 2 bload plan --dataset d $option
+        err_has "does not apply to --dataset"
+    done
+    expect 2 bload plan --dataset d sequences.tsv
+    [ ! -e d/plans ] || fail 'plans were made'
+    printf 'sources: [docs]\ntokenizer: bytes\nT: 90\n' >d.yaml
+    expect 0 bload plan -q -c d.yaml --dataset d
+}
+
+# Files that no manifest names: what a run that was killed left is told, and goes with the next one; others are faults.
+test_strays_among_epochs() {
+    documents 20 33 46
+    expect 0 bload pack -q docs --tokenizer bytes -T 90 -o d
+    expect 0 bload plan -q --dataset d --epochs 2
+    cp d/plans/epoch-00001.safetensors d/plans/epoch-00003.safetensors
+    cp d/plans/epoch-00001.safetensors d/plans/epoch-00001.safetensors.part-host-1-2
+    expect 0 bload verify d
+    err_has 'plans/epoch-00003.safetensors: left by a bload plan --dataset that was stopped'
+    err_has 'plans/epoch-00001.safetensors.part-host-1-2: left by'
+    cp d/plans/epoch-00001.safetensors d/plans/epoch-3.safetensors
+    expect 1 bload verify d
+    err_has 'plans/epoch-3.safetensors: belongs to no epoch of the dataset'
+    expect 0 bload plan -q --dataset d --epochs 2
+    is 'epoch-00001.safetensors epoch-00002.safetensors epoch-3.safetensors' "$(find d/plans -type f -printf '%f\n' | sort | xargs)"
+}
+
+# The manifest tells of the plan that was given, not of one that the options would make: 13 * 26 steps are 338, but three fill a block.
+test_the_words_of_a_given_plan() {
+    # shellcheck disable=SC2046 # numbers
+    documents $(yes 26 | head -n 13)
+    word() { sed -n "s/^  \"$2\": \(.*[^,]\),*\$/\1/p" "$1"; }
+    set -- --sequences s.tsv --tokenizer bytes -T 100
+    expect 0 bload scan -q docs --tokenizer bytes -o s.tsv
+    expect 0 bload plan -q -T 100 --seed 7 --fill random s.tsv -o p.safetensors --report p.json
+    expect 0 bload plan -q -T 100 --seed 7 --fill random s.tsv -o p.tsv
+    expect 0 bload pack -q "$@" --plan p.safetensors -o a
+    expect 0 bload pack -q "$@" --plan p.tsv -o b
+    for name in blocks lower_bound gap; do
+        is "$(word p.json $name)" "$(word a/manifest.json $name)"
+        is "$(word p.json $name)" "$(word b/manifest.json $name)"
+    done
+    is 5 "$(word b/manifest.json lower_bound)"
+    is '7 "random"' "$(word a/manifest.json seed) $(word a/manifest.json fill)"
+    is 'null null' "$(word b/manifest.json seed) $(word b/manifest.json fill)"
+    expect 0 bload info b
+    out_has 'seed not known: the plan was given'
+    expect 0 bload verify -q a
+    expect 0 bload verify -q b
+    expect 2 bload pack -q "$@" --plan p.safetensors --seed 8 -o c
+    err_has 'p.safetensors was made with another --seed'
+    expect 2 bload pack -q "$@" --plan p.tsv --world-size 3 -o c
+    err_has 'p.tsv has 5 blocks, no multiple of 3 ranks times 1 blocks'
+    expect 2 bload pack -q "$@" --plan p.tsv --max-sequences 2 -o c
+    err_has 'more than --max-sequences'
+    for task in 0/2 1/2; do expect 0 bload pack -q "$@" --plan p.tsv --task $task -o e; done
+    expect 0 bload finish -q e
+    same b/manifest.json e/manifest.json
+}
+
+# Without --align in its configuration a dataset's epochs would not be aligned.
+test_a_given_plan_has_the_alignment_that_is_said() {
+    documents 20 33 46 59
+    expect 0 bload scan -q docs --tokenizer bytes -o s.tsv
+    expect 0 bload plan -q -T 90 --align 16 s.tsv -o p.tsv
+    expect 0 bload plan -q -T 90 --align 16 s.tsv -o p.safetensors
+    expect 2 bload pack -q --sequences s.tsv --tokenizer bytes --plan p.tsv -T 90 -o d
+    err_has 'not those of --align 1: say --align as for bload plan'
+    expect 2 bload pack -q --sequences s.tsv --tokenizer bytes --plan p.safetensors -T 90 -o d
+    err_has 'the plan was made with --align 16, not 1'
+    expect 0 bload pack -q --sequences s.tsv --tokenizer bytes --plan p.tsv -T 90 --align 16 -o d
+    expect 0 bload verify -q d
+}
+
 test_groups_never_share_a_block() {
     clips
     expect 0 bload scan -q v -o sequences.tsv

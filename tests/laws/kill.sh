@@ -85,6 +85,39 @@ test_tasks() {
     [ "$n" -gt 15 ] || fail "only $n steps of the finish"
 } 2>/dev/null # bash tells of every process that is killed
 
+# epochs_killed STEPS [option]...: killed at every step of it, the dataset d has the epochs of before or of after, and is sound.
+epochs_killed() {
+    local steps=$1 n status
+    shift
+    cp -r d before
+    bload plan -q --dataset d "$@"
+    for n in $(seq 1000); do
+        rm -rf e
+        cp -r before e
+        status=0
+        disturbed LAWS_KILL="$n" "$BLOAD" plan -q --dataset e "$@" 2>/dev/null || status=$?
+        [ $status = 137 ] || break
+        expect 0 bload verify -q e
+        cmp -s e/manifest.json before/manifest.json || cmp e/manifest.json d/manifest.json
+        expect 0 bload plan -q --dataset e "$@"
+        identical d e
+    done
+    is 0 $status
+    identical d e
+    [ "$n" -gt "$steps" ] || fail "only $n steps"
+    rm -rf before
+}
+
+test_epochs() {
+    mkdir in
+    seq 9 >in/a.txt
+    SCALE=
+    pack d --tokenizer bytes --documents line
+    bload plan -q --dataset d --epochs 1
+    epochs_killed 8 --epochs 2
+    epochs_killed 4 --epochs 0
+} 2>/dev/null
+
 # Once more and once more, each a little later: a chain of kills, not one.
 test_again_and_again() {
     clips

@@ -109,12 +109,14 @@ class Config(tool.Tool):
                 expected = self.by_flags(which)
                 table, _ = self.bload("scan", "videos", *those(flags, sampling), cwd=self.directory)
                 table = self.write("table.tsv", table)
-                self.bload("plan", "-q", "table.tsv", *those(flags, planning), "-o", "plan.tsv", cwd=self.directory)
+                for plan in "plan.tsv", "plan.safetensors":  # the binary one tells its seed and fill, too
+                    self.bload("plan", "-q", "table.tsv", *those(flags, planning), "-o", plan, cwd=self.directory)
                 with_table = self.pack("table", "--sequences", table, *flags, cwd=self.directory)
                 self.assertSameTree(with_table, expected, ["manifest.json"])
                 self.assertSameConfigurationBut(with_table, expected, "source 1", "sequences")
-                with_plan = self.pack("plan", "--sequences", "table.tsv", "--plan", "plan.tsv", *flags, cwd=self.directory)
-                self.assertSameTree(with_plan, expected, ["manifest.json"])
+                for plan in "plan.tsv", "plan.safetensors":
+                    with_plan = self.pack("plan", "--sequences", "table.tsv", "--plan", plan, *flags, cwd=self.directory)
+                    self.assertSameTree(with_plan, expected, ["manifest.json"])
                 self.assertSameConfigurationBut(with_plan, expected, "source 1", "sequences", "plan")
                 self.assertEqual(len(read_table(self.path("plan.tsv"))), self.pieces(expected))
 

@@ -8,6 +8,7 @@
 #include "run/task.h"
 #include "sample.h"
 #include "store/dataset.h"
+#include "store/epochs.h"
 
 static const struct sample_kind kinds[] = {
     {0},
@@ -45,7 +46,8 @@ static void verify_task(const char *dir, struct bl_task task, struct found *foun
     int64_t first, end, failed_steps = 0;
     ck_assert_msg(bl_verify_open(&v, dir, &cancel, take, found, &e) == 0, "%s", e.text);
     bl_task_range(&task, bl_verify_shards(&v), &first, &end);
-    ck_assert_int_eq(task.index ? bl_verify_part(&v, first, end, take, found) : bl_verify_beside(&v, take, found), 0);
+    ck_assert_int_eq(task.index ? bl_verify_part(&v, first, end, take, found) : bl_verify_beside(&v, take, take, found),
+                     0);
     for (int64_t i = first; i < end; i++) {
         int64_t steps = 0;
         ck_assert_msg(bl_verify_shard(&v, i, take, found, &steps, &e) == 0, "%s", e.text);
@@ -369,6 +371,64 @@ START_TEST(without_a_manifest_there_is_nothing_to_verify)
 }
 END_TEST
 
+/* Writes a plan as the dataset's first epoch, and has the manifest name it, so that its checksum is right. */
+static void put_epoch(const struct sample *s, const struct bl_plan *plan)
+{
+    const char *name = BL_EPOCHS_DIR "/epoch-00001.safetensors";
+    struct bl_output out = {0};
+    struct bl_manifest m;
+    struct bl_words words;
+    struct bl_error e = {0};
+    char path[200];
+    snprintf(path, sizeof path, "%s/" BL_EPOCHS_DIR, s->dir);
+    ck_assert_int_eq(bl_io_mkdirs(path, &e), 0);
+    snprintf(path, sizeof path, "%s/%s", s->dir, name);
+    bl_words_of_plan(&words, plan, &s->options);
+    ck_assert_int_eq(bl_output_open(&out, path, &e), 0);
+    ck_assert_int_eq(bl_index_write(&out, plan, s->length, SAMPLE_SEQUENCES, &words, &e), 0);
+    ck_assert_int_eq(bl_output_commit(&out, &e), 0);
+    sample_manifest(s);
+    ck_assert_int_eq(bl_manifest_read(&m, s->dir, &e), 0);
+    ck_assert_int_eq(bl_manifest_add_file(&m, s->dir, name, &e), 0);
+    ck_assert_int_eq(bl_manifest_write(&m, s->dir, &e), 0);
+    bl_manifest_free(&m);
+}
+
+/* Their checksums say nothing of whether they can be: each must be a plan over the same pieces. */
+START_TEST(plans_of_epochs_that_cannot_be)
+{
+    struct sample s;
+    struct found found;
+    const char *name = BL_EPOCHS_DIR "/epoch-00001.safetensors";
+    sample_make(&s, kinds[_i]);
+    struct bl_plan *plan = &s.plan;
+    int64_t last = plan->block_ptr[plan->blocks], first = plan->block_ptr[1];
+
+    put_epoch(&s, plan);
+    ck_assert_int_eq(verify(s.dir, &found), 0);
+    bl_buffer_free(&found.text);
+
+    plan->block_ptr[1] = 0;
+    put_epoch(&s, plan);
+    plan->block_ptr[1] = first;
+    expect(&s, name, "block 1: piece");
+
+    plan->block_ptr[plan->blocks] = last - 1;
+    plan->pieces--;
+    put_epoch(&s, plan);
+    plan->block_ptr[plan->blocks] = last;
+    plan->pieces++;
+    expect(&s, name, "its pieces are not those that are stored");
+
+    uint32_t sequence = plan->sequence[0];
+    plan->sequence[0] = plan->sequence[last - 1];
+    put_epoch(&s, plan);
+    plan->sequence[0] = sequence;
+    expect(&s, name, "");
+    sample_free(&s);
+}
+END_TEST
+
 START_TEST(a_signal_ends_it)
 {
     struct sample s;
@@ -383,7 +443,7 @@ START_TEST(a_signal_ends_it)
     ck_assert_int_eq(bl_verify_shard(&v, 0, take, &found, &steps, &e), BL_ECANCEL);
     bl_verify_close(&v);
     ck_assert_int_eq(bl_verify_open(&v, s.dir, &cancel, take, &found, &e), 0);
-    ck_assert_int_eq(bl_verify_beside(&v, take, &found), BL_ECANCEL);
+    ck_assert_int_eq(bl_verify_beside(&v, take, take, &found), BL_ECANCEL);
     bl_verify_close(&v);
     ck_assert_int_eq(bl_verify_open(&v, s.dir, &cancel, take, &found, &e), 0);
     ck_assert_int_eq(bl_verify_part(&v, 1, 2, take, &found), BL_ECANCEL);
@@ -570,6 +630,7 @@ static void add(TCase *tests)
     tcase_add_loop_test(tests, files_cut_short_or_long_missing_or_strange, 0, KINDS);
     tcase_add_test(tests, without_a_manifest_there_is_nothing_to_verify);
     tcase_add_loop_test(tests, a_signal_ends_it, 0, 2);
+    tcase_add_loop_test(tests, plans_of_epochs_that_cannot_be, 0, 2);
     tcase_add_loop_test(tests, tables_that_are_not_as_planned, 0, sizeof changes / sizeof *changes);
     tcase_add_loop_test(tests, failed_steps_are_added_up, 0, FAILING);
     tcase_add_test(tests, the_manifest_must_fit_the_plan);

@@ -1,0 +1,95 @@
+/* The plans of epochs, as bl_verify_beside looks at them: each is one over the same pieces as the dataset's own, in the
+ * blocks that its shards have. */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store/epochs.h"
+#include "store/verify.h"
+
+/* Of a plan whose pieces are all different, so that two plans with the same sum have the same pieces, in any order. */
+static uint64_t sum_pieces(const struct bl_plan *plan)
+{
+    uint64_t sum = 0;
+    for (size_t p = 0; p < plan->pieces; p++) {
+        const int64_t piece[] = {plan->sequence[p], plan->length[p], plan->source_start[p]};
+        sum += bl_checksum(piece, sizeof piece);
+    }
+    return sum;
+}
+
+static int compare_plans(const struct bl_verify *v, const struct bl_plan *plan, struct bl_error *e)
+{
+    if (plan->blocks != v->plan.blocks || plan->max_sequences > v->manifest.format.S)
+        return bl_error_set(e, BL_EDATA,
+                            "has %zu blocks of up to %" PRId64 " sequences, the dataset %zu of up to %" PRId64,
+                            plan->blocks, plan->max_sequences, v->plan.blocks, v->manifest.format.S);
+    if (plan->pieces != v->plan.pieces || sum_pieces(plan) != sum_pieces(&v->plan))
+        return bl_error_set(e, BL_EDATA, "its pieces are not those that are stored");
+    return BL_OK;
+}
+
+static int check_plan(const struct bl_verify *v, const char *path, struct bl_error *e)
+{
+    const struct bl_manifest *m = &v->manifest;
+    struct bl_index index;
+    struct bl_plan plan = {0};
+    int code = bl_index_open_plan(&index, path, e);
+    if (code)
+        return code;
+    code = bl_index_plan(&index, m->format.T, bl_manifest_align(m), &plan, e);
+    if (!code)
+        code = bl_plan_check(&plan, v->sequences.length, v->sequences.count, e);
+    if (!code && v->has_plan)
+        code = compare_plans(v, &plan, e);
+    bl_plan_free(&plan);
+    bl_index_close(&index);
+    return code;
+}
+
+/* Files of plans/ that the manifest does not name. */
+static void check_strays(const struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
+{
+    struct bl_buffer path = {0};
+    bl_buffer_printf(&path, "%s/" BL_EPOCHS_DIR, v->dir);
+    DIR *entries = path.failed ? NULL : opendir(path.data);
+    if (!entries && errno != ENOENT)
+        fault(context, BL_EPOCHS_DIR, "cannot be read");
+    const struct dirent *entry;
+    while (entries && (entry = readdir(entries))) {
+        char name[sizeof entry->d_name + 16];
+        bool named = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+        snprintf(name, sizeof name, BL_EPOCHS_DIR "/%s", entry->d_name);
+        for (size_t i = 0; i < v->manifest.files && !named; i++)
+            named = strcmp(v->manifest.file[i].name, name) == 0;
+        if (!named && bl_epochs_is_left(&v->manifest, entry->d_name))
+            remark(context, name,
+                   "left by a bload plan --dataset that was stopped: nothing reads it, and the next one "
+                   "removes it");
+        else if (!named)
+            fault(context, name, "belongs to no epoch of the dataset");
+    }
+    if (entries)
+        closedir(entries);
+    bl_buffer_free(&path);
+}
+
+void bl_verify_epochs(const struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
+{
+    for (size_t i = 0; i < v->manifest.files && v->has_sequences; i++) {
+        const char *name = v->manifest.file[i].name;
+        struct bl_error e = {0};
+        struct bl_buffer path = {0};
+        if (!bl_epochs_number(name) || bl_cancelled(v->cancel))
+            continue;
+        bl_buffer_printf(&path, "%s/%s", v->dir, name);
+        bool missing = !path.failed && access(path.data, F_OK) != 0; /* which has been told */
+        if (!missing && (bl_buffer_check(&path, &e) || check_plan(v, path.data, &e)))
+            fault(context, name, e.text);
+        bl_buffer_free(&path);
+    }
+    check_strays(v, fault, remark, context);
+}
