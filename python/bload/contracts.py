@@ -6,6 +6,10 @@ Arrays are numpy's, or torch tensors on the CPU, and then so are the results. No
 
 Padding is no sequence, and neither is one that failed while packing: their steps are in no result whose steps are those of
 sequences ("total" below), and they are 0 in masks and segment ids. "n" is the number of sequences in all blocks of the batch.
+
+Text is learned from a field of tokens, or by what the dataset has beside them, one value for each token, not shifted: "labels" names
+a field of what is to be predicted there, -100 where nothing is; "loss_mask" names one that is 0 where nothing is to be learned. Both
+go together.
 """
 from __future__ import annotations
 
@@ -123,14 +127,26 @@ def contract(function: Callable[..., Result]) -> Callable[..., Result]:
     return either
 
 
-def next_step(packed: Packed, tokens: np.ndarray) -> tuple:
-    """The token behind each step's own [total], 0 where the sequence ends; whether there is one, BOOL [total]."""
-    own = tokens[packed.step]
-    there = np.zeros(len(own), np.bool_)
-    there[:-1] = packed.owner[1:] == packed.owner[:-1]
-    following = np.zeros_like(own)
-    following[:-1][there[:-1]] = own[1:][there[:-1]]
-    return following, there
+def targets(packed: Packed, batch: Batch, field: str, labels: Optional[str], loss_mask: Optional[str],
+            separator: int = IGNORED) -> np.ndarray:
+    """I64 [total]: what is to be predicted at each step; the separator where nothing is."""
+    given = packed.flat(batch, labels or field)[packed.step].astype(np.int64)
+    if labels and separator != IGNORED:
+        given[given == IGNORED] = separator
+    if loss_mask:
+        mask = packed.flat(batch, loss_mask)[packed.step]
+        if not np.isin(mask, (0, 1)).all():
+            raise Error(f"\"{loss_mask}\" has weights beside 0 and 1, which labels cannot tell")
+        given[mask == 0] = separator
+    return given
+
+
+def next_step(packed: Packed, values: np.ndarray, last: int) -> np.ndarray:
+    """Of values [total], that of the step behind each one; the last one where the sequence ends."""
+    out = np.full_like(values, last)
+    inside = np.flatnonzero(packed.owner[1:] == packed.owner[:-1])
+    out[inside] = values[inside + 1]
+    return out
 
 
 def boundaries(batch: Batch, T: int) -> List[np.ndarray]:
@@ -156,15 +172,18 @@ def flash_attention(batch: Batch) -> Dict[str, Any]:
 
 
 @contract
-def hugging_face(batch: Batch, field: str = "tokens", labels: Optional[str] = None, separator: int = IGNORED) -> Dict[str, Any]:
-    """transformers' DataCollatorWithFlattening, with the arguments of flash attention and seq_idx.
+def hugging_face(batch: Batch, field: str = "tokens", labels: Optional[str] = None, separator: int = IGNORED, *,
+                 loss_mask: Optional[str] = None) -> Dict[str, Any]:
+    """transformers' DataCollatorWithFlattening, with the arguments of flash attention and seq_idx, for `model(**result)`.
 
     input_ids, labels, position_ids I64 [1, total], seq_idx I32 [1, total], cu_seq_lens_q and cu_seq_lens_k I32 [n + 1], max_length_q
-    and max_length_k int. Labels are the field itself, or that of the given name; the first one of each sequence is the separator. They
-    are not shifted: models do that.
+    and max_length_k int, use_cache False. The first label of each sequence is the separator; they are not shifted: models do that.
+
+    Models tell sequences by position_ids, but only where they keep no cache (they do by default; use_cache False is for that) and
+    are given no attention_mask: with either one, tokens attend to the sequences before their own.
     """
     packed = pack(batch)
-    given = packed.flat(batch, labels or field)[packed.step].astype(np.int64)
+    given = targets(packed, batch, field, labels, loss_mask, separator)
     boundary = packed.cu_seqlens()
     return {
         "input_ids": packed.flat(batch, field)[packed.step].astype(np.int64)[None],
@@ -175,24 +194,26 @@ def hugging_face(batch: Batch, field: str = "tokens", labels: Optional[str] = No
         "cu_seq_lens_k": boundary.copy(),
         "max_length_q": packed.longest(),
         "max_length_k": packed.longest(),
+        "use_cache": False,
     }
 
 
 @contract
-def trl(batch: Batch, field: str = "tokens", labels: Optional[str] = None) -> List[Dict[str, List[int]]]:
+def trl(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *,
+        loss_mask: Optional[str] = None) -> List[Dict[str, List[int]]]:
     """The examples that TRL's SFTTrainer makes of packed text, one for each block.
 
-    Lists of int: input_ids and seq_lengths, whose sum is their number; with the name of a field of labels, labels.
+    Lists of int: input_ids and seq_lengths, whose sum is their number; with the name of a field of labels or a loss mask, labels.
     """
     packed = pack(batch)
     inside = packed.block[packed.owner]
-    tokens = packed.flat(batch, field)
+    tokens = packed.flat(batch, field)[packed.step]
+    given = targets(packed, batch, field, labels, loss_mask)
     examples = []
     for b in range(packed.B):
-        step = packed.step[inside == b]
-        example = {"input_ids": tokens[step].tolist(), "seq_lengths": packed.length[packed.block == b].tolist()}
-        if labels:
-            example["labels"] = packed.flat(batch, labels)[step].tolist()
+        example = {"input_ids": tokens[inside == b].tolist(), "seq_lengths": packed.length[packed.block == b].tolist()}
+        if labels or loss_mask:
+            example["labels"] = given[inside == b].tolist()
         examples.append(example)
     return examples
 
@@ -201,21 +222,23 @@ def trl(batch: Batch, field: str = "tokens", labels: Optional[str] = None) -> Li
 def numbered_mask(batch: Batch) -> np.ndarray:
     """The attention mask of Axolotl's multipack and NeMo AutoModel's packing: I64 [B, T].
 
-    1 in the steps of a block's first sequence, 2 in those of its second one; 0 is padding.
+    1 in the steps of a block's first sequence, 2 in those of its second one; 0 is padding. The models of transformers as they are do
+    not read it so: for them all numbers but 0 are the same.
     """
     packed = pack(batch)
     return packed.spread(packed.number(), np.int64)
 
 
 @contract
-def torchtune(batch: Batch, field: str = "tokens", labels: Optional[str] = None, separator: int = IGNORED) -> Dict[str, Any]:
+def torchtune(batch: Batch, field: str = "tokens", labels: Optional[str] = None, separator: int = IGNORED, *,
+              loss_mask: Optional[str] = None) -> Dict[str, Any]:
     """torchtune's packs, as its PackedDataset gives them: several in one dict.
 
     tokens, labels, input_pos I64 [B, T], and seq_lens, a list of B arrays I64 whose sum is T: padding is one more entry there. In
     padding, positions go on counting and labels are the separator, as the first label of each sequence is.
     """
     packed = pack(batch)
-    given = packed.flat(batch, labels or field)[packed.step]
+    given = targets(packed, batch, field, labels, loss_mask, separator)
     edges = boundaries(batch, packed.T)
     starts = [e[:max(int(used), 1)] for e, used in zip(edges, np.atleast_1d(batch["num_sequences"]))]
     steps = np.arange(packed.T)
@@ -230,15 +253,19 @@ def torchtune(batch: Batch, field: str = "tokens", labels: Optional[str] = None,
 
 
 @contract
-def megatron(batch: Batch, field: str = "tokens") -> Dict[str, np.ndarray]:
+def megatron(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *,
+             loss_mask: Optional[str] = None) -> Dict[str, np.ndarray]:
     """What Megatron makes its packed parameters (PackedSeqParams, thd) of.
 
-    tokens, labels, position_ids I64 [B, T], loss_mask F32 [B, T], cu_seqlens I32 [B, S + 2], max_seqlen I32 [B]. Labels are the next
-    tokens; the mask is 0 where a sequence ends, and in padding, which is the last of the boundaries' parts, for they end with T, which
-    the tail repeats. cu_seqlens_q and cu_seqlens_kv are one block's: micro batches have one.
+    tokens, labels, position_ids I64 [B, T], loss_mask F32 [B, T], cu_seqlens I32 [B, S + 2], max_seqlen I32 [B]. Labels are those of
+    the next step, 0 where nothing is to be predicted; there the mask is 0, too, as where a sequence ends, and in padding. Elsewhere it
+    is 1, or the next step's weight in the given one. Padding is the last of the boundaries' parts, for they end with T, which the tail
+    repeats. cu_seqlens_q and cu_seqlens_kv are one block's: micro batches have one.
     """
     packed = pack(batch)
-    following, there = next_step(packed, packed.flat(batch, field))
+    following = next_step(packed, targets(packed, batch, field, labels, None), IGNORED)
+    counted = following != IGNORED
+    weights = next_step(packed, packed.flat(batch, loss_mask)[packed.step].astype(np.float32), 0) if loss_mask else 1
     edges = boundaries(batch, packed.T)
     S = np.shape(batch["length"])[-1]
     cu_seqlens = np.full((packed.B, S + 2), packed.T, np.int32)
@@ -246,8 +273,8 @@ def megatron(batch: Batch, field: str = "tokens") -> Dict[str, np.ndarray]:
         row[:len(e)] = e
     return {
         "tokens": packed.flat(batch, field).astype(np.int64).reshape(packed.shape),
-        "labels": packed.spread(following, np.int64),
-        "loss_mask": packed.spread(there, np.float32),
+        "labels": packed.spread(np.where(counted, following, 0), np.int64),
+        "loss_mask": packed.spread(counted * weights, np.float32),
         "position_ids": packed.spread(packed.position, np.int64),
         "cu_seqlens": cu_seqlens.reshape(*packed.shape[:-1], S + 2),
         "max_seqlen": np.diff(cu_seqlens).max(axis=1).reshape(packed.shape[:-1]),
@@ -272,19 +299,22 @@ def grain(batch: Batch, *fields: str) -> Dict[str, np.ndarray]:
 
 
 @contract
-def maxtext(batch: Batch, field: str = "tokens") -> Dict[str, np.ndarray]:
+def maxtext(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *,
+            loss_mask: Optional[str] = None) -> Dict[str, np.ndarray]:
     """MaxText's batch of packed text: inputs and targets, each with _segmentation and _position, all I32 [B, T].
 
-    Targets are the next tokens; their segmentation, which is MaxText's mask of the loss, is 0 where a sequence ends.
+    Targets are the labels of the next step; their segmentation, which is MaxText's mask of the loss, is 0 where a sequence ends, and
+    where nothing is to be predicted.
     """
     packed = pack(batch)
-    following, there = next_step(packed, packed.flat(batch, field))
+    following = next_step(packed, targets(packed, batch, field, labels, loss_mask), IGNORED)
+    counted = following != IGNORED
     number = packed.number()
     return {
         "inputs": packed.flat(batch, field).astype(np.int32).reshape(packed.shape),
-        "targets": packed.spread(following, np.int32),
+        "targets": packed.spread(np.where(counted, following, 0), np.int32),
         "inputs_segmentation": packed.spread(number, np.int32),
-        "targets_segmentation": packed.spread(number * there, np.int32),
+        "targets_segmentation": packed.spread(number * counted, np.int32),
         "inputs_position": packed.spread(packed.position, np.int32),
         "targets_position": packed.spread(packed.position, np.int32),
     }
@@ -294,7 +324,8 @@ def maxtext(batch: Batch, field: str = "tokens") -> Dict[str, np.ndarray]:
 def reset_table(batch: Batch) -> Union[List[np.ndarray], np.ndarray]:
     """BLoad's own: of each block, the steps at which a sequence starts, I64; there the state of a recurrent model is to be reset.
 
-    A list of B arrays; of one block, its array. The place of a sequence that failed counts.
+    A list of B arrays; of one block, its array. The place of a sequence that failed counts. Padding, which follows the last one, has
+    no start, so a state at the end of the block is that of the padding; flash_attention gives the steps of sequences alone.
     """
     used = np.atleast_1d(batch["num_sequences"])
     starts = [cu[:n].astype(np.int64) for cu, n in zip(np.atleast_2d(batch["cu_seqlens"]), used)]

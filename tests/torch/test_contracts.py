@@ -72,6 +72,7 @@ class Documented(unittest.TestCase):
         for which in "qk":
             self.assertArray(got[f"cu_seq_lens_{which}"], "int32", [0, 3, 7, 9, 14, 15, 27])
             self.assertEqual(got[f"max_length_{which}"], 12)
+        self.assertIs(got["use_cache"], False)  # with one, models do not look at position_ids
 
     def test_labels_of_their_own(self):
         own = {**batch(), "targets": batch()["tokens"] + 1}
@@ -80,6 +81,41 @@ class Documented(unittest.TestCase):
         self.assertEqual(contracts.trl(own, labels="targets")[2]["labels"], [t + 1 for t in sequences()[-1]])
         self.assertEqual(contracts.torchtune(own, labels="targets", separator=-1)["labels"][0].tolist(),
                          [-1, 102, 103, -1, 202, 203, 204, -1, 302, -1, -1, -1])
+
+    def learned(self, name, **options):
+        """[(token, what is learned at its step)], of steps at which something is, by what a consumer gives."""
+        targets = {**batch(), "targets": batch()["tokens"] + 1, "mask": batch()["tokens"] % 2}
+        targets["targets"][:, ::3] = -100  # the places of the first tokens of some sequences among them
+        got = getattr(contracts, name)(targets, **options)
+        if name == "megatron":
+            taken = got["loss_mask"] != 0
+            self.assertEqual(got["loss_mask"].dtype, np.float32)
+            self.assertFalse(got["labels"][~taken].any() and not options.get("loss_mask"))
+            return list(zip(got["tokens"][taken], got["labels"][taken]))
+        if name == "maxtext":
+            taken = got["targets_segmentation"] != 0
+            self.assertTrue((got["targets_segmentation"] == got["inputs_segmentation"])[taken].all())
+            return list(zip(got["inputs"][taken], got["targets"][taken]))
+        examples = got if name == "trl" else [got]
+        tokens = joined(np.ravel(one["tokens" if name == "torchtune" else "input_ids"]).tolist() for one in examples)
+        labels = joined(np.ravel(one["labels"]).tolist() for one in examples)
+        return [(token - 1, label) for token, label in zip(tokens, labels) if label != -100 and token % 100]
+
+    def test_labels_and_loss_masks_are_those_of_every_consumer(self):
+        steps = [(int(token), at) for b in range(len(BLOCKS)) for at, token in enumerate(batch()["tokens"][b]) if token >= 100]
+        for name in ("hugging_face", "trl", "torchtune", "megatron", "maxtext"):
+            own = [(token - 1, token + 1) for token, at in steps if token % 100 and at % 3]
+            self.assertEqual(self.learned(name, labels="targets"), own, name)
+            self.assertEqual(self.learned(name, loss_mask="mask"), [(t - 1, t) for t, _ in steps if t % 100 and t % 2], name)
+            self.assertEqual(self.learned(name, labels="targets", loss_mask="mask"), [pair for pair in own if pair[0] % 2 == 0], name)
+
+    def test_weights_are_megatrons_alone(self):
+        own = {**batch(), "weights": batch()["tokens"] / np.float32(8)}
+        self.assertArray(contracts.megatron(own, loss_mask="weights")["loss_mask"][0], "float32",
+                         [101 / 8, 102 / 8, 0, 201 / 8, 202 / 8, 203 / 8, 0, 301 / 8, 0, 0, 0, 0])
+        for name in ("hugging_face", "trl", "torchtune", "maxtext"):
+            with self.assertRaisesRegex(bload.Error, "\"weights\" has weights beside 0 and 1"):
+                getattr(contracts, name)(own, loss_mask="weights")
 
     def test_trl(self):
         whole = sequences()
@@ -231,10 +267,10 @@ class Released(unittest.TestCase):
         from transformers import DataCollatorWithFlattening
         collator = DataCollatorWithFlattening(return_tensors="np", return_flash_attn_kwargs=True, return_seq_idx=True)
         expected = collator([{"input_ids": tokens} for tokens in sequences()])
-        self.assertEqual(as_plain(contracts.hugging_face(batch())), as_plain(dict(expected)))
+        self.assertEqual(as_plain(contracts.hugging_face(batch())), as_plain({**expected, "use_cache": False}))
         own = {**batch(), "targets": batch()["tokens"] + 1}
         expected = collator([{"input_ids": tokens, "labels": [t + 1 for t in tokens]} for tokens in sequences()])
-        self.assertEqual(as_plain(contracts.hugging_face(own, labels="targets")), as_plain(dict(expected)))
+        self.assertEqual(as_plain(contracts.hugging_face(own, labels="targets")), as_plain({**expected, "use_cache": False}))
 
     @needs("trl")
     def test_trl_collator(self):
