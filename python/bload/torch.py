@@ -1,6 +1,7 @@
 """Datasets as PyTorch reads them: BlockDataset for every DataLoader, and BlockSampler for fresh epochs and exact resuming."""
 from __future__ import annotations
 
+import sys
 from typing import Any, Dict, Iterator, List, Optional, SupportsIndex, Tuple
 
 import numpy as np
@@ -132,6 +133,21 @@ def group_size() -> Optional[int]:
     return group.get_world_size() if group.is_available() and group.is_initialized() else None
 
 
+def dealt() -> Optional[Tuple[int, int]]:
+    """To how many ranks Accelerate deals out the numbers that a sampler is about to give, and how many at a time; None where nobody
+    does. What takes them is on the stack.
+    """
+    accelerate = sys.modules.get("accelerate.data_loader")
+    frame = sys._getframe() if accelerate else None
+    while frame is not None:
+        taker = frame.f_locals.get("self") if frame.f_globals is vars(accelerate) else None
+        if isinstance(taker, (accelerate.BatchSamplerShard, accelerate.DataLoaderDispatcher)):
+            ranks = getattr(taker, "state", taker).num_processes
+            return ranks, (taker.batch_sampler.batch_size or 1) * (1 if taker.split_batches else ranks)
+        frame = frame.f_back
+    return None
+
+
 class BlockSampler(sampler.BlockSampler, Sampler):
     """sampler.BlockSampler for a BlockDataset: the sampler of a DataLoader with batch_size=dataset.batch_size.
 
@@ -154,6 +170,19 @@ class BlockSampler(sampler.BlockSampler, Sampler):
         super().__init__(dataset, num_replicas, rank, shuffle, seed, batch_size=batch_size, remainder=remainder,
                          whole_length=whole_length)
         self.dataset = dataset
+
+    def numbers(self) -> np.ndarray:
+        """The same; SamplerError where Accelerate, which deals out batches itself, would lose or repeat some."""
+        numbers = super().numbers()
+        ranks, step = dealt() or (1, 1)
+        if ranks > 1 and self.num_replicas > 1 and self.rank is not None:
+            raise SamplerError("Accelerate and the Trainer of Transformers deal out batches among the ranks themselves, and most of "
+                               f"rank {self.rank}'s would be lost: make the BlockSampler without a rank", self.dataset.dataset.path)
+        if len(numbers) % step:
+            raise SamplerError(f"Accelerate deals out {step} blocks at a time among {ranks} ranks, and {len(numbers)} are no multiple "
+                               f"of that: num_replicas is {self.num_replicas} and batch_size {self.batch_size}, which must be as many",
+                               self.dataset.dataset.path)
+        return numbers
 
 
 class RankBlockSampler(BlockSampler, DistributedSampler):

@@ -6,8 +6,12 @@ import socket
 import subprocess
 import sys
 import unittest
+from types import SimpleNamespace
+
+from torch.utils.data import DataLoader
 
 import tool
+from bload.errors import SamplerError
 from bload.torch import BlockDataset, BlockSampler
 from packed import PackedTest, SEQUENCES, sequences_of
 
@@ -125,12 +129,61 @@ class Stateful(PackedTest):
 
 @needs("accelerate")
 class Accelerate(Framework):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.ranks = cls("run").job("accelerate_job.py", "accelerate", ranks=2)
+
     def test_two_ranks_share_every_epoch_and_its_rest(self):
-        ranks = self.job("accelerate_job.py", "accelerate", ranks=2)
+        packings = set()
         for epoch in range(2):
-            self.assertWhole([one["epochs"][epoch] for one in ranks])
-        for one in ranks:
+            self.assertWhole([one["epochs"][epoch] for one in self.ranks])
+            packings.add(frozenset(frozenset(block) for one in self.ranks for step in one["epochs"][epoch] for block in step))
+        self.assertEqual(len(packings), 2)
+        for one in self.ranks:
             self.assertEqual(one["rest"], one["epochs"][1][3:])
+
+    @needs("transformers")
+    def test_trainers_callback_tells_the_epoch_that_is_gone_on_with(self):
+        for one in self.ranks:
+            self.assertEqual(one["skipped"], one["epochs"][1][3:])
+
+    def test_samplers_that_it_would_misread_are_refused(self):
+        for one in self.ranks:
+            of_a_rank, uneven = one["refused"]
+            self.assertRegex(of_a_rank, "make the BlockSampler without a rank")
+            self.assertRegex(uneven, "deals out 4 blocks at a time among 2 ranks, and .* num_replicas is 1")
+
+
+@needs("transformers")
+class Callback(PackedTest):
+    def begin(self, **state):
+        from bload.transformers import EpochCallback
+        dataset = BlockDataset(self.data)
+        loader = DataLoader(dataset, batch_size=2, sampler=BlockSampler(dataset))
+        callback, arguments = EpochCallback(), SimpleNamespace(gradient_accumulation_steps=2)
+        callback.on_train_begin(arguments, SimpleNamespace(**state), None, train_dataloader=loader)
+        callback.on_epoch_begin(arguments, SimpleNamespace(**state), None, train_dataloader=loader)
+        return loader.sampler.epoch
+
+    def test_position_of_the_checkpoint_gives_the_epoch(self):
+        batches = len(BlockDataset(self.data)) // 2
+        updates = -(-batches // 2)
+        self.assertEqual(self.begin(global_step=0, epoch=None), 0)
+        self.assertEqual(self.begin(global_step=0, epoch=0), 0)
+        self.assertEqual(self.begin(global_step=2, epoch=4 / batches), 0)
+        self.assertEqual(self.begin(global_step=updates, epoch=1.0), 1)
+        self.assertEqual(self.begin(global_step=2 * updates + 1, epoch=2 + 2 / batches), 2)
+
+    def test_checkpoint_of_a_job_of_another_size_is_refused(self):
+        batches = len(BlockDataset(self.data)) // 2
+        with self.assertRaisesRegex(SamplerError, f"update {batches} of the checkpoint is in epoch 1, .* in epoch 2: go on with as many"):
+            self.begin(global_step=batches, epoch=1.0)
+
+    def test_loader_without_our_sampler_is_refused(self):
+        from bload.transformers import EpochCallback
+        with self.assertRaisesRegex(SamplerError, "without a BlockSampler"):
+            EpochCallback().on_epoch_begin(None, SimpleNamespace(epoch=0), None, train_dataloader=DataLoader([1, 2], batch_size=1))
 
 
 @needs("pytorch_lightning")
