@@ -397,15 +397,24 @@ void bl_options_rest(struct bl_options *o, const void *values)
         o->idle[g] = o->idle[g] || o->group[g].values == values;
 }
 
+void bl_option_identity(const struct bl_option_group *group, const struct bl_option *option, struct bl_buffer *out)
+{
+    struct bl_buffer value = {0};
+    bl_option_format(group, option, &value);
+    bl_buffer_printf(out, "%s: ", option->name);
+    bl_text_escape(out, value.data ? value.data : "", value.size);
+    bl_buffer_byte(out, '\n');
+    out->failed |= value.failed;
+    bl_buffer_free(&value);
+}
+
 /* affects NOTHING: of all that affect something. */
 static void append_identity(const struct bl_option_group *group, enum bl_affects affects, struct bl_buffer *out)
 {
     for (const struct bl_option *option = group->options; option->name; option++) {
         if (option->affects == BL_AFFECTS_NOTHING || (affects && option->affects != affects))
             continue;
-        bl_buffer_printf(out, "%s: ", option->name);
-        bl_option_format(group, option, out);
-        bl_buffer_byte(out, '\n');
+        bl_option_identity(group, option, out);
     }
 }
 

@@ -106,6 +106,9 @@ int bl_options_each_flag(const struct bl_options *o, bl_option_visit *visit, voi
 /* An option's present value in canonical form; nothing when it is not set. */
 void bl_option_format(const struct bl_option_group *group, const struct bl_option *option, struct bl_buffer *out);
 
+/* "name: value" and a newline, the value as in a table: it is of one line, whatever was said. */
+void bl_option_identity(const struct bl_option_group *group, const struct bl_option *option, struct bl_buffer *out);
+
 /* The group that is bound to these values is idle from now on. */
 void bl_options_rest(struct bl_options *o, const void *values);
 

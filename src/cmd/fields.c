@@ -184,9 +184,8 @@ static int identify_option(void *context, const struct bl_option_group *group, c
     const struct identifying *i = context;
     if (option->affects == BL_AFFECTS_NOTHING)
         return BL_OK;
-    bl_buffer_printf(i->out, "field %s %s: ", i->field->name, option->name);
-    bl_option_format(group, option, i->out);
-    bl_buffer_byte(i->out, '\n');
+    bl_buffer_printf(i->out, "field %s ", i->field->name);
+    bl_option_identity(group, option, i->out);
     return BL_OK;
 }
 

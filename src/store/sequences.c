@@ -62,11 +62,26 @@ static int find_group_column(struct loading *l, const char *path, const char *li
                                 : bl_error_set(e, BL_EFAIL, "%s:1: no column \"%s\" to group by", path, l->group_by);
 }
 
-/* Notes kind and sampling of the first ok row, and the first row that differs. */
-static int note_sort(struct bl_sequences *t, const struct bl_columns *columns, char **field, struct bl_error *e)
+/* A column's value as it was before it was written, in place; NULL for one that is none. */
+static const char *value_of(const struct bl_columns *columns, char **field, enum bl_column column)
 {
-    const char *kind = bl_columns_value(columns, field, BL_COLUMN_KIND, "");
-    const char *sampling = bl_columns_value(columns, field, BL_COLUMN_SAMPLING, "");
+    static char none[] = "";
+    char *value = columns->place[column] >= 0 ? field[columns->place[column]] : none;
+    int64_t size = strchr(value, '\\') ? bl_text_unescape(value, strlen(value)) : (int64_t)strlen(value);
+    if (size >= 0 && value[size])
+        value[size] = '\0';
+    return size >= 0 ? value : NULL;
+}
+
+/* Notes kind and sampling of the first ok row, and the first row that differs. */
+static int note_sort(struct bl_sequences *t, const struct bl_sequences_file *file, char **field, int64_t number,
+                     struct bl_error *e)
+{
+    const char *kind = value_of(&file->columns, field, BL_COLUMN_KIND);
+    const char *sampling = value_of(&file->columns, field, BL_COLUMN_SAMPLING);
+    if (!kind || !sampling)
+        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": a backslash that escapes nothing in kind or sampling",
+                            file->path, number);
     if (!t->kind) {
         t->kind = strdup(kind);
         t->sampling = strdup(sampling);
@@ -101,7 +116,7 @@ static int add_row(struct loading *l, const struct bl_sequences_file *file, char
         return BL_EFAIL;
     if (status == BL_ROW_OK && __builtin_add_overflow(t->steps, length, &t->steps))
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": the lengths add up to more than 2^63", file->path, number);
-    if (status == BL_ROW_OK && note_sort(t, columns, field, e))
+    if (status == BL_ROW_OK && note_sort(t, file, field, number, e))
         return BL_EFAIL;
     const char *group = l->group_by ? field[l->group_column] : NULL;
     if (group && bl_groups_find(&l->groups, group, strlen(group), &t->group[t->count], e))

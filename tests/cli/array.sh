@@ -93,6 +93,25 @@ test_which_files_are_arrays() {
     is 2 "$(field kind <"$OUT" | wc -l)"
 }
 
+test_names_of_arrays_of_any_characters() {
+    mkdir z
+    python3 - <<'END'
+import sys, zipfile
+header = "{'descr': '|u1', 'fortran_order': False, 'shape': (5,), }".ljust(117) + "\n"
+with zipfile.ZipFile("z/a.npz", "w") as archive:
+    for name in "a\\b", "t\tb", "n\nl":
+        archive.writestr(name + ".npy", b"\x93NUMPY\x01\x00\x76\x00" + header.encode() + b"12345")
+END
+    for name in 'a\b' $'t\tb' $'n\nl'; do
+        expect 0 bload scan -q z --array "$name"
+        cp "$OUT" t.tsv
+        for _ in first again; do expect 0 bload pack -q z --array "$name" -T 5 -o d; done
+        expect 0 bload pack -q --sequences t.tsv --array "$name" -T 5 -o s
+        same d/shards.tsv s/shards.tsv
+        rm -r d s
+    done
+}
+
 test_options_are_checked() {
     arrays in
     expect 2 bload pack -q --kind array in -T 9 -o d --name 'a b'

@@ -36,6 +36,61 @@ test_documents_of_jsonl() {
     err_has 'd holds a dataset of another configuration: eos is'
 }
 
+# What is said goes through a column of the table and back, and through what is kept of the configuration.
+test_options_of_any_characters_are_packed_as_they_are_scanned() {
+    local -a tell
+    printf 'a\n---\nb\n' >t.txt
+    printf '{"a\\\\b":"xyz", "t\\tb":"y", "n\\nl":"z"}\n' >k.jsonl
+    for option in 'documents=sep:\n---\n' $'documents=sep:\n---\n' $'documents=sep:\xff' 'documents=sep:\t' 'key=a\b' $'key=t\tb' $'key=n\nl'; do
+        source=t.txt
+        [ "${option%%=*}" = documents ] || source=k.jsonl
+        tell=(-q --tokenizer bytes "--$option" -T 9)
+        expect 0 bload scan -q --tokenizer bytes "--$option" $source
+        cp "$OUT" t.tsv
+        for _ in first again; do
+            expect 0 bload pack "${tell[@]}" $source -o d
+            expect 0 bload pack "${tell[@]}" --sequences t.tsv -o s
+        done
+        expect 0 bload verify -q d
+        for i in 0 1; do expect 0 bload scan -q --tokenizer bytes "--$option" --task $i/2 $source -o k; done
+        for i in 1 0; do expect 0 bload pack "${tell[@]}" --task $i/2 $source -o k; done
+        expect 0 bload finish -q k
+        same d/shards.tsv s/shards.tsv
+        same d/shards.tsv k/shards.tsv
+        same d/sequences.tsv t.tsv
+        rm -r d s k
+    done
+    for name in 'a\b' $'n\nl' $'t\tb' $'\xff'; do
+        expect 2 bload scan k.jsonl --tokenizer bytes --keep "$name" --key 'a\b'
+        err_has 'a name is UTF-8 without backslash or control characters'
+    done
+    expect 0 bload scan -q k.jsonl --tokenizer bytes --keep 'c=a\b,d=n
+l' --key 'a\b'
+    is 'xyz z' "$(field c <"$OUT") $(field d <"$OUT")"
+}
+
+test_options_of_the_readme_are_packed_as_they_are_scanned() {
+    local said
+    printf '{"content": "a b", "message": {"text": "c"}, "text": "d", "url": "u", "meta": {"id": 7}}\n' >x.jsonl
+    printf 'one\n\ntwo\n---\nthree\n' >x.txt
+    while IFS='|' read -r file said; do
+        grep -qF -e "\`$said\`" "$BLOAD_ROOT/README.md" || fail "the README does not say $said any more"
+        eval "set -- $said"
+        [ "$1" != blank-line ] && [ "${1#sep:}" = "$1" ] || set -- --documents "$@"
+        for _ in first again; do expect 0 bload pack -q "$file" --tokenizer bytes "$@" -T 40 -o d; done
+        rm -r d
+    done <<'END'
+x.jsonl|--key content
+x.jsonl|--key message.text
+x.jsonl|--keep url,doc=meta.id
+x.jsonl|--dtype u16
+x.jsonl|--invalid error
+x.txt|--documents line
+x.txt|blank-line
+x.txt|'sep:\n---\n'
+END
+}
+
 test_a_key_within_another_and_columns_from_others() {
     printf '%s\n' '{"a": {"b": "x\ty", "text": 0}, "id": "k\\l", "n": [1,  2]}' '{"a": {"b": "last", "c": 1, "b": "wins"}}' '{"a\u002e": 1, "a": {"b": ""}}' >c.jsonl
     sed -i 's/x\ty/x\\ty/' c.jsonl

@@ -142,6 +142,18 @@ static int prepare_rule(const struct bl_text_config *config, struct bl_text_run 
 
 /* --- keys ------------------------------------------------------------------------------------------------------- */
 
+/* Whether a column of the table can be called so: it stands in the header as it is. */
+static bool is_column_name(const char *name)
+{
+    size_t left = strlen(name), size;
+    for (; left; name += size, left -= size) {
+        size = bl_text_utf8(name, left);
+        if (!size || (unsigned char)*name < ' ' || *name == 0x7f || *name == '\\')
+            return false;
+    }
+    return true;
+}
+
 /* "NAME=KEY:DTYPE", the name and the type being optional. */
 static int add_column(struct bl_text_run *run, int k, const char *text, size_t size, bool is_field, struct bl_error *e)
 {
@@ -150,9 +162,15 @@ static int add_column(struct bl_text_run *run, int k, const char *text, size_t s
     size_t name_size = equals ? (size_t)(equals - text) : (size_t)(end - key);
     struct bl_text_column *column = &run->column[k];
     char dtype[8] = "I32";
-    if (!name_size || name_size >= sizeof column->name || memchr(text, '\t', size))
+    if (!name_size || name_size >= sizeof column->name)
         return bl_error_set(e, BL_EUSAGE, "\"%.*s\" is no NAME=KEY", (int)size, text);
     memcpy(column->name, equals ? text : key, name_size);
+    if (!is_column_name(column->name))
+        return bl_error_set(
+            e, BL_EUSAGE,
+            "\"%.*s\": a name is UTF-8 without backslash or control characters: give another one, as in "
+            "NAME=KEY",
+            (int)size, text);
     if (!bl_json_key_parse(&run->key[k], key, (size_t)(end - key)))
         return bl_error_set(e, BL_EUSAGE, "\"%.*s\" is no key (a.b is b within a)", (int)(end - key), key);
     if (end < text + size && (size_t)(text + size - end - 1) < sizeof dtype) {
