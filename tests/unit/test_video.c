@@ -389,9 +389,9 @@ START_TEST(what_is_of_no_use_is_named)
     write_file("text.mp4", "Hello, world.\n", 14);
     assert_skipped(&s, "empty.mp4", "empty file");
     assert_skipped(&s, "garbage.mp4", "not a media file that FFmpeg can read");
-    assert_skipped(&s, "list.m3u8", "a list or text, no media file");
-    assert_skipped(&s, "list.mp4", "a list or text, no media file");
-    assert_skipped(&s, "list.ffconcat", "a list or text, no media file");
+    assert_skipped(&s, "list.m3u8", "format hls is not read");
+    assert_skipped(&s, "list.mp4", "format concat is not read");
+    assert_skipped(&s, "list.ffconcat", "format concat is not read");
     assert_skipped(&s, "text.mp4", "not a media file that FFmpeg can read");
     assert_skipped(&s, "audio.m4a", "no video stream (audio only)");
     assert_skipped(&s, "cover.m4a", "cover art only");

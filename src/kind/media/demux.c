@@ -12,16 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "kind/media/formats.h"
+
 #define IO_BUFFER (64 << 10)
 #define WAVE_LOOK (16 << 10)
 #define WAVE_PROBE 32   /* bytes: the least that libavformat takes */
 #define WAVE_FIRST 1024 /* bytes of the first packet: the least that the demuxer takes */
 #define WAVE_NEXT 4096  /* of those behind it: what it makes by itself */
-
-/* Demuxers of things that are no media file: lists of other files, and pictures. */
-static const char *const playlists[] = {
-    "hls", "dash", "concat", "concatf", "webm_dash_manifest", "imf", "sdp", "rtsp", "ffmetadata", "tty", "bin", "xbin",
-    "adf", "idf",  "lavfi",  NULL};
 
 static ssize_t read_at(const struct bl_demux *d, void *buffer, size_t size, int64_t offset)
 {
@@ -112,7 +109,8 @@ static int file_open(struct bl_demux *d, int64_t bytes, struct bl_error *e)
     d->bytes = status.st_size;
     if (d->bytes == 0)
         return bl_error_set(e, BL_EDATA, "empty file");
-    if (read_at(d, d->head, sizeof d->head, 0) < 0)
+    ssize_t got = read_at(d, d->head, sizeof d->head, 0);
+    if (got < 0)
         return bl_error_errno(e, BL_EFAIL, "%s: cannot be read", d->path);
     unsigned char *buffer = av_malloc(IO_BUFFER);
     if (!buffer)
@@ -123,15 +121,6 @@ static int file_open(struct bl_demux *d, int64_t bytes, struct bl_error *e)
         return bl_error_memory(e);
     }
     return 0;
-}
-
-static bool name_is_one_of(const char *name, const char *const *list)
-{
-    for (; *list; list++) {
-        if (strcmp(name, *list) == 0)
-            return true;
-    }
-    return false;
 }
 
 /* Asking every demuxer costs more than counting a small file does, so that the common containers which begin
@@ -156,6 +145,26 @@ static const AVInputFormat *format_by_name(const char *path, const AVInputFormat
     return mjpeg && strcmp(found->name, "jpeg_pipe") == 0 && av_match_ext(path, "mjpeg,mjpg") ? mjpeg : found;
 }
 
+static const struct bl_formats *formats_of(enum bl_demux_mode mode)
+{
+    return mode == BL_DEMUX_SOUND ? &bl_formats_audio : &bl_formats_video;
+}
+
+/* What is not in the list is not opened: whatever it would do, nobody asked for it. */
+static int format_check(const AVInputFormat *found, enum bl_demux_mode mode, struct bl_error *e)
+{
+    const char *name = found->name;
+    size_t size = strlen(name);
+    bool sound = mode == BL_DEMUX_SOUND;
+    if (bl_formats_have(formats_of(mode)->containers, name))
+        return BL_OK;
+    if (bl_formats_have((sound ? &bl_formats_video : &bl_formats_audio)->containers, name))
+        return bl_error_set(e, BL_EDATA, sound ? "no audio stream (video only)" : "no video stream (audio only)");
+    if (strcmp(name, "image2") == 0 || (size > 5 && strcmp(name + size - 5, "_pipe") == 0))
+        return bl_error_set(e, BL_EDATA, "a picture, no video or sound (%s)", found->long_name);
+    return bl_error_set(e, BL_EDATA, "format %s is not read: see docs/media.md", name);
+}
+
 static int format_find(struct bl_demux *d, const AVInputFormat **found, struct bl_error *e)
 {
     *found = format_sniff(d);
@@ -169,14 +178,6 @@ static int format_find(struct bl_demux *d, const AVInputFormat **found, struct b
         return bl_demux_error(d, rc, "not a media file that FFmpeg can read", e);
     d->recognised = rc > AVPROBE_SCORE_EXTENSION;
     *found = format_by_name(d->path, *found);
-    const char *name = (*found)->name;
-    size_t size = strlen(name);
-    if (name_is_one_of(name, playlists))
-        return bl_error_set(e, BL_EDATA, "a list or text, no media file (%s)", (*found)->long_name);
-    if (strcmp(name, "image2") == 0 || (size > 5 && strcmp(name + size - 5, "_pipe") == 0))
-        return bl_error_set(e, BL_EDATA, "a picture, no video or sound (%s)", (*found)->long_name);
-    if ((*found)->flags & AVFMT_NOFILE)
-        return bl_error_set(e, BL_EDATA, "not a media file that FFmpeg can read");
     return 0;
 }
 
@@ -214,13 +215,10 @@ static int wave_look(struct bl_demux *d, const AVInputFormat *input, AVDictionar
     return av_dict_set_int(options, "max_size", WAVE_FIRST, 0) < 0 ? bl_error_memory(e) : BL_OK;
 }
 
-static int format_open(struct bl_demux *d, struct bl_error *e)
+/* The file and nothing besides: a demuxer that opens others, or makes one of its own for them (VobSub), gets neither
+ * this one's name, nor a way to open any. */
+static int format_make(struct bl_demux *d, enum bl_demux_mode mode, struct bl_error *e)
 {
-    const AVInputFormat *input;
-    AVDictionary *options = NULL;
-    int rc = format_find(d, &input, e);
-    if (rc)
-        return rc;
     d->format = avformat_alloc_context();
     if (!d->format)
         return bl_error_memory(e);
@@ -228,16 +226,44 @@ static int format_open(struct bl_demux *d, struct bl_error *e)
     d->format->flags |= AVFMT_FLAG_CUSTOM_IO; /* io stays ours, also where opening ends before it begins */
     d->format->io_open = open_nothing;
     d->format->interrupt_callback = (AVIOInterruptCB){interrupted, d};
-    d->format->protocol_whitelist = av_strdup("file");
-    if (!d->format->protocol_whitelist)
-        return bl_error_memory(e);
-    rc = wave_look(d, input, &options, e);
+    d->format->protocol_whitelist = av_strdup("");
+    d->format->format_whitelist = av_strdup(formats_of(mode)->containers);
+    d->format->codec_whitelist = av_strdup(bl_formats_decoders);
+    bool made = d->format->protocol_whitelist && d->format->format_whitelist && d->format->codec_whitelist;
+    return made ? BL_OK : bl_error_memory(e);
+}
+
+/* Covers are no streams to look into. */
+static void covers_discard(struct bl_demux *d)
+{
+    for (unsigned i = 0; i < d->format->nb_streams; i++) {
+        AVStream *stream = d->format->streams[i];
+        if (stream->disposition & AV_DISPOSITION_ATTACHED_PIC) {
+            stream->codecpar->codec_type = AVMEDIA_TYPE_ATTACHMENT;
+            stream->discard = AVDISCARD_ALL;
+        }
+    }
+}
+
+static int format_open(struct bl_demux *d, enum bl_demux_mode mode, struct bl_error *e)
+{
+    const AVInputFormat *input;
+    AVDictionary *options = NULL;
+    int rc = format_find(d, &input, e);
+    if (!rc)
+        rc = format_check(input, mode, e);
+    if (!rc)
+        rc = format_make(d, mode, e);
+    if (!rc)
+        rc = wave_look(d, input, &options, e);
     if (rc)
         return rc;
-    rc = avformat_open_input(&d->format, d->path, input, &options);
+    rc = avformat_open_input(&d->format, NULL, input, &options);
     av_dict_free(&options);
-    if (rc >= 0)
+    if (rc >= 0) {
+        covers_discard(d);
         return 0;
+    }
     char what[128] = "not a media file that FFmpeg can read";
     if (d->recognised)
         snprintf(what, sizeof what, "damaged or truncated: the %s header cannot be read", input->long_name);
@@ -322,7 +348,7 @@ static int video_missing(const struct bl_demux *d, struct bl_error *e)
     bool audio = false;
     for (unsigned i = 0; i < d->format->nb_streams; i++) {
         const AVStream *stream = d->format->streams[i];
-        if (stream->codecpar->codec_type == AVMEDIA_TYPE_VIDEO)
+        if (stream->disposition & AV_DISPOSITION_ATTACHED_PIC)
             return bl_error_set(e, BL_EDATA, "cover art only, no video stream");
         audio = audio || stream->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
     }
@@ -345,6 +371,9 @@ static int stream_choose(struct bl_demux *d, int stream, enum bl_demux_mode mode
         if (stream < 0 || !is_wanted(format->streams[stream], mode))
             stream = (int)first;
     }
+    const AVCodec *decoder = avcodec_find_decoder(format->streams[stream]->codecpar->codec_id);
+    if (decoder && !bl_formats_have(formats_of(mode)->decoders, decoder->name))
+        return bl_error_set(e, BL_EDATA, "codec %s is not read: see docs/media.md", decoder->name);
     for (unsigned i = 0; i < format->nb_streams; i++)
         format->streams[i]->discard = (int)i == stream ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
     d->stream = format->streams[stream];
@@ -375,7 +404,7 @@ int bl_demux_open(struct bl_demux *d, const char *path, int64_t bytes, int strea
     *d = (struct bl_demux){.path = path, .cancel = cancel, .fd = -1};
     int rc = file_open(d, bytes, e);
     if (!rc)
-        rc = format_open(d, e);
+        rc = format_open(d, mode, e);
     if (!rc)
         rc = streams_open(d, stream, mode, e);
     if (rc)

@@ -25,9 +25,9 @@ struct bl_demux {
     const char *path; /* the caller's */
     const struct bl_cancel *cancel;
     int fd;
-    int64_t bytes;     /* of the file */
-    int64_t offset;    /* of the next read */
-    int system_errno;  /* of the read that failed, or 0; ESTALE when the file ended before its size */
+    int64_t bytes;                 /* of the file */
+    int64_t offset;                /* of the next read */
+    int system_errno;              /* of the read that failed, or 0; ESTALE when the file ended before its size */
     uint8_t head[128]; /* its first bytes, zeros when it has fewer */
     AVIOContext *io;
     AVFormatContext *format;

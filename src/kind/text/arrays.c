@@ -144,7 +144,7 @@ struct megatron {
     int idx, bin;
     char *bin_path;
     const char *path;
-    int64_t bin_bytes, sequences;
+    int64_t idx_bytes, bin_bytes, sequences;
     struct number type;
     uint8_t *data; /* of a sequence */
     size_t capacity;
@@ -183,24 +183,32 @@ uint64_t bl_megatron_stamp(const char *path)
     return XXH3_64bits(tells, sizeof tells);
 }
 
+/* Any file may lie where an index says that its tokens are. */
+static int open_regular(const char *path, int *fd, struct stat *status, struct bl_error *e)
+{
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
+    if (*fd < 0)
+        return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "cannot open %s", path);
+    if (fstat(*fd, status) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot look at %s", path);
+    return S_ISREG(status->st_mode) ? BL_OK : bl_error_set(e, BL_EDATA, "%s: not a regular file", path);
+}
+
 static int open_pair(struct megatron *m, const char *path, struct bl_error *e)
 {
-    struct stat status;
+    struct stat status = {0};
     if (!is_index(path))
         return bl_error_set(e, BL_EDATA, "Megatron's data are named by their .idx file");
     m->path = path;
     m->bin_path = bin_path(path);
     if (!m->bin_path)
         return bl_error_memory(e);
-    m->idx = open(path, O_RDONLY | O_CLOEXEC);
-    m->bin = open(m->bin_path, O_RDONLY | O_CLOEXEC);
-    if (m->idx < 0 || m->bin < 0)
-        return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "cannot open %s",
-                              m->idx < 0 ? path : m->bin_path);
-    if (fstat(m->bin, &status) != 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot look at %s", m->bin_path);
+    int code = open_regular(path, &m->idx, &status, e);
+    m->idx_bytes = status.st_size;
+    if (!code)
+        code = open_regular(m->bin_path, &m->bin, &status, e);
     m->bin_bytes = status.st_size;
-    return BL_OK;
+    return code;
 }
 
 static int read_index_head(struct megatron *m, struct bl_error *e)
@@ -208,10 +216,7 @@ static int read_index_head(struct megatron *m, struct bl_error *e)
     static const struct number types[] = {[1] = {1, false, false}, [2] = {1, true, false}, [3] = {2, true, false},
                                           [4] = {4, true, false},  [5] = {8, true, false}, [8] = {2, false, false}};
     uint8_t head[MEGATRON_HEAD];
-    struct stat status;
-    if (fstat(m->idx, &status) != 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot look at %s", m->path);
-    if (status.st_size < MEGATRON_HEAD)
+    if (m->idx_bytes < MEGATRON_HEAD)
         return bl_error_set(e, BL_EDATA, "not an .idx file of Megatron");
     int code = bl_io_pread(m->idx, head, sizeof head, 0, m->path, e);
     if (code)
@@ -223,12 +228,12 @@ static int read_index_head(struct megatron *m, struct bl_error *e)
         return bl_error_set(e, BL_EDATA, "values of type %d: token ids are whole numbers", type);
     m->type = types[type];
     m->sequences = int64_at(head + 18);
-    int64_t documents = int64_at(head + 26), most = status.st_size / 8;
+    int64_t documents = int64_at(head + 26), most = m->idx_bytes / 8;
     if (m->sequences < 0 || documents < 0 || m->sequences > most || documents > most ||
-        MEGATRON_HEAD + 12 * m->sequences + 8 * documents != status.st_size)
+        MEGATRON_HEAD + 12 * m->sequences + 8 * documents != m->idx_bytes)
         return bl_error_set(e, BL_EDATA,
                             "%" PRId64 " bytes are not what %" PRId64 " sequences and %" PRId64 " documents take",
-                            (int64_t)status.st_size, m->sequences, documents);
+                            m->idx_bytes, m->sequences, documents);
     return BL_OK;
 }
 

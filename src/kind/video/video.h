@@ -1,4 +1,4 @@
-/* Videos: any container and codec that the installed FFmpeg reads; steps are frames. */
+/* Videos: any container and codec in media/formats.h; steps are frames. */
 #ifndef BL_VIDEO_H
 #define BL_VIDEO_H
 

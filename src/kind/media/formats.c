@@ -1,0 +1,45 @@
+#include "kind/media/formats.h"
+
+#include <libavutil/avstring.h>
+
+/* What has video and sound. */
+#define BOTH "asf,avi,dhav,dv,flv,gxf,matroska,mov,mpeg,mpegts,mxf,nsv,nut,ogg,rm,wtv"
+
+#define VIDEO                                                                                                          \
+    "h264,hevc,libdav1d,libaom-av1,av1,vp9,libvpx-vp9,vp8,libvpx,vp7,vp6,vp6a,vp6f,vp5,vp3,theora,mpeg4,mpeg2video,"   \
+    "mpeg1video,mpegvideo,h263,h263i,h263p,h261,msmpeg4v1,msmpeg4v2,msmpeg4,wmv1,wmv2,wmv3,vc1,mss1,mss2,flv,flashsv," \
+    "flashsv2,rv10,rv20,rv30,rv40,svq1,svq3,cinepak,indeo2,indeo3,indeo4,indeo5,cavs,dirac,snow,amv,mjpeg,mjpegb,"     \
+    "sp5x,jpeg2000,jpegls,png,apng,gif,bmp,tiff,prores,dnxhd,cfhd,hap,dvvideo,aic,speedhq,pixlet,ffv1,ffvhuff,"        \
+    "huffyuv,hymt,utvideo,magicyuv,lagarith,fraps,zlib,mszh,qtrle,rpza,smc,8bps,msrle,msvideo1,camtasia,tscc2,zmbv,"   \
+    "rawvideo,v210,v210x,v308,v408,v410,ayuv,y41p,yuv4,r210,r10k,012v"
+
+#define AUDIO                                                                                                          \
+    "aac,aac_latm,als,mp3float,mp3,mp3adufloat,mp3on4float,mp2float,mp2,mp1float,mp1,opus,libopus,vorbis,libvorbis,"   \
+    "speex,libspeex,flac,alac,ape,wavpack,tta,tak,shorten,mpc7,mpc8,ac3,eac3,dca,truehd,mlp,wmav1,wmav2,wmapro,"       \
+    "wmalossless,wmavoice,amrnb,amrwb,gsm,gsm_ms,libgsm,libgsm_ms,qcelp,evrc,ilbc,g722,g726,g726le,g723_1,g729,"       \
+    "nellymoser,truespeech,cook,ralf,real_144,real_288,sipr,atrac1,atrac3,atrac3al,atrac3plus,atrac3plusal,qdm2,"      \
+    "qdmc,mace3,mace6,dvaudio,s302m,dsd_lsbf,dsd_lsbf_planar,dsd_msbf,dsd_msbf_planar,adpcm_ms,adpcm_ima_wav,"         \
+    "adpcm_ima_qt,adpcm_ima_amv,adpcm_swf,adpcm_yamaha,adpcm_ct,adpcm_sbpro_2,adpcm_sbpro_3,adpcm_sbpro_4,pcm_alaw,"   \
+    "pcm_mulaw,pcm_vidc,pcm_u8,pcm_s8,pcm_s8_planar,pcm_s16le,pcm_s16le_planar,pcm_s16be,pcm_s16be_planar,pcm_u16le,"  \
+    "pcm_u16be,pcm_s24le,pcm_s24le_planar,pcm_s24be,pcm_u24le,pcm_u24be,pcm_s32le,pcm_s32le_planar,pcm_s32be,"         \
+    "pcm_u32le,pcm_u32be,pcm_s64le,pcm_s64be,pcm_f16le,pcm_f24le,pcm_f32le,pcm_f32be,pcm_f64le,pcm_f64be,pcm_bluray,"  \
+    "pcm_dvd,pcm_s24daud"
+
+const struct bl_formats bl_formats_video = {
+    .containers = BOTH ",apng,av1,cavsvideo,dirac,dnxhd,gif,h261,h263,h264,hevc,ivf,m4v,mjpeg,mpegvideo,obu,vc1,"
+                       "vc1test,yuv4mpegpipe",
+    .decoders = VIDEO,
+};
+
+const struct bl_formats bl_formats_audio = {
+    .containers = BOTH ",aac,ac3,aiff,amr,amrnb,amrwb,ape,au,caf,dsf,dts,dtshd,eac3,flac,gsm,ircam,loas,mlp,mp3,mpc,"
+                       "mpc8,nistsphere,sox,shn,tak,truehd,tta,voc,w64,wav,wv",
+    .decoders = AUDIO,
+};
+
+const char *const bl_formats_decoders = VIDEO "," AUDIO;
+
+bool bl_formats_have(const char *list, const char *name)
+{
+    return av_match_list(name, list, ',') > 0;
+}

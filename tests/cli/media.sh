@@ -1,0 +1,90 @@
+# What is opened besides the file that was named: nothing. What must not be opened at all is said to be so.
+# shellcheck shell=bash disable=SC2317
+
+# soon STATUS COMMAND...: as expect, within seconds: what waits for a pipe waits for ever.
+soon() {
+    local status=$1
+    shift
+    expect "$status" timeout -k 1 20 "$BLOAD" "$@"
+}
+
+# Every reason, or the status where there is none, after its id.
+reasons() {
+    awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        { print $at["id"] ": " ($at["reason"] == "" ? $at["status"] : $at["reason"]) }' "$OUT"
+}
+
+test_files_that_name_others() {
+    mkdir v
+    cp "$(fixture h264-30.mp4)" v/good.mp4
+    mkfifo v/b.mp4 v/vobsub.sub v/idx.sub
+    echo '# VobSub index file, v7 (do not modify this line!)' | tee v/vobsub.mp4 v/idx.mp4 >v/sub.wav
+    ln -s /etc/shadow v/sub.sub
+    printf '#EXTM3U\n#EXT-X-TARGETDURATION:9\n#EXTINF:9,\nb.mp4\n#EXT-X-ENDLIST\n' >v/hls.mp4
+    printf 'ffconcat version 1.0\nfile b.mp4\n' >v/concat.mp4
+    printf 'v=0\no=- 0 0 IN IP4 127.0.0.1\nc=IN IP4 127.0.0.1\nm=video 5004 RTP/AVP 96\na=rtpmap:96 H264/90000\n' >v/sdp.mp4
+    printf '<?xml version="1.0"?>\n<MPD xmlns="urn:mpeg:DASH:schema:MPD:2011" profiles="urn:mpeg:dash:profile:isoff-main:2011">\n<Period><AdaptationSet><Representation><BaseURL>b.mp4</BaseURL></Representation></AdaptationSet></Period></MPD>\n' >v/dash.mp4
+    printf '1\n00:00:01,000 --> 00:00:02,000\nHello\n\n2\n00:00:03,000 --> 00:00:04,000\nHello\n' >v/srt.mp4
+    soon 3 scan --kind video v
+    reasons | grep -v '^b.mp4' >table
+    diff -u - table <<'END'
+concat.mp4: format concat is not read: see docs/media.md
+dash.mp4: format dash is not read: see docs/media.md
+good.mp4: ok
+hls.mp4: format hls is not read: see docs/media.md
+idx.mp4: format vobsub is not read: see docs/media.md
+sdp.mp4: format sdp is not read: see docs/media.md
+srt.mp4: format srt is not read: see docs/media.md
+vobsub.mp4: format vobsub is not read: see docs/media.md
+END
+    err_has 'bload: skipped vobsub.mp4: format vobsub is not read: see docs/media.md'
+    soon 3 scan --kind audio v
+    reasons | grep -q '^sub.wav: format vobsub is not read: see docs/media.md$'
+    reasons | grep -q '^concat.mp4: format concat is not read: see docs/media.md$'
+}
+
+# A decoder that nobody needs: Ultimotion, by its four letters in an AVI file.
+test_a_codec_that_is_not_read() {
+    sed 's/FMP4/ULTI/g' "$(fixture mpeg4-40.avi)" >ulti.avi
+    soon 3 scan ulti.avi
+    is 'codec ultimotion is not read: see docs/media.md' "$(field reason 1 <"$OUT")"
+}
+
+test_names_that_look_like_protocols_are_names() {
+    mkdir v 'http:' 'http:/x'
+    cp "$(fixture h264-30.mp4)" a.mp4
+    for name in 'concat:a.mp4|a.mp4' 'subfile,,start,0,end,9,,:a.mp4' 'file:a.mp4' 'pipe:0.mp4' 'data:a.mp4' 'cache:a.mp4' \
+        '%03d.mp4' 'http:/x/y.mp4'; do
+        expect 2 bload scan "$name"
+        cp a.mp4 "$name"
+        soon 0 scan "$name"
+        is 30 "$(field length 1 <"$OUT")"
+        mv "$name" v/
+    done
+    soon 0 scan v
+    is 8 "$(field length <"$OUT" | grep -c '^30$')"
+}
+
+# Only regular files are read, and nobody waits for the others.
+test_pipes_and_devices() {
+    mkdir v
+    mkfifo v/p.mp4 v/p.wav v/p.jsonl v/p.npy v/p.jpg
+    ln -s /dev/zero v/zero.mp4
+    ln -s p.mp4 v/link.mp4
+    printf 'v/p.mp4\nv/zero.mp4\nv/link.mp4\n' >list
+    for kind in video audio text array; do
+        soon 3 scan --kind $kind @list
+        is 3 "$(field reason <"$OUT" | grep -c '^not a regular file$')"
+        soon 3 scan --kind $kind v/p.*
+        is 5 "$(field reason <"$OUT" | grep -c '^not a regular file$')"
+    done
+    soon 3 scan --kind frames v/p.jpg
+    is 'not a folder' "$(field reason 1 <"$OUT")"
+    printf '{"audio_filepath": "v/p.wav", "duration": 1, "text": "a"}\n' >manifest.jsonl
+    soon 3 scan --kind audio manifest.jsonl
+    err_has 'v/p.wav: not a regular file'
+    printf 'MMIDIDX\0\0\1\0\0\0\0\0\0\0\4\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0' >m.idx
+    mkfifo m.bin
+    soon 3 scan --kind text m.idx
+    is 'm.bin: not a regular file' "$(field reason 1 <"$OUT")"
+}

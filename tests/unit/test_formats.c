@@ -1,0 +1,126 @@
+#include "kind/media/formats.h"
+
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+#include <string.h>
+
+#include "unit.h"
+
+#define TEXT_MAX 16384
+
+/* The page's section under a heading. */
+static void section(const char *heading, char text[TEXT_MAX])
+{
+    static char page[TEXT_MAX];
+    FILE *file = fopen("docs/media.md", "r");
+    ck_assert_ptr_nonnull(file);
+    size_t size = fread(page, 1, sizeof page - 1, file);
+    fclose(file);
+    ck_assert_uint_lt(size, sizeof page - 1);
+    page[size] = '\0';
+    char *begin = strstr(page, heading);
+    ck_assert_msg(begin, "docs/media.md lacks %s", heading);
+    char *end = strstr(begin + 1, "\n## ");
+    snprintf(text, TEXT_MAX, "%.*s", end ? (int)(end - begin) : (int)strlen(begin), begin);
+}
+
+/* What stands between backquotes in the lines of tables that end so, between commas. */
+static void quoted(const char *heading, const char *const *endings, char list[TEXT_MAX])
+{
+    char text[TEXT_MAX], *rest = text;
+    section(heading, text);
+    list[0] = '\0';
+    for (char *line; (line = strsep(&rest, "\n"));) {
+        size_t size = strlen(line);
+        bool wanted = false;
+        for (int i = 0; endings[i]; i++)
+            wanted = wanted || (size > strlen(endings[i]) && strcmp(line + size - strlen(endings[i]), endings[i]) == 0);
+        for (char *from = line, *to; wanted && *line == '|' && (from = strchr(from, '`')); from = to + 1) {
+            to = strchr(from + 1, '`');
+            ck_assert_ptr_nonnull(to);
+            ck_assert_uint_lt(strlen(list) + (size_t)(to - from) + 2, TEXT_MAX);
+            strcat(list, *list ? "," : "");
+            strncat(list, from + 1, (size_t)(to - from) - 1);
+        }
+    }
+}
+
+/* That every name of one list is in the other, once. */
+static void assert_within(const char *what, const char *list, const char *other)
+{
+    char copy[TEXT_MAX], *rest = copy;
+    snprintf(copy, sizeof copy, "%s", list);
+    for (char *name; (name = strsep(&rest, ","));) {
+        ck_assert_msg(bl_formats_have(other, name), "%s: %s", what, name);
+        ck_assert_msg(!rest || !bl_formats_have(rest, name), "twice: %s", name);
+    }
+}
+
+START_TEST(the_page_has_the_same_lists)
+{
+    static const char *const video[] = {"| yes | |", "| yes | yes |", NULL}, *const audio[] = {"| yes |", NULL},
+                             *const any[] = {"|", NULL};
+    const struct {
+        const char *heading, *const *endings, *list;
+    } lists[] = {{"## Containers", video, bl_formats_video.containers},
+                 {"## Containers", audio, bl_formats_audio.containers},
+                 {"## Video codecs", any, bl_formats_video.decoders},
+                 {"## Audio codecs", any, bl_formats_audio.decoders}};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        char page[TEXT_MAX];
+        quoted(lists[i].heading, lists[i].endings, page);
+        assert_within("not read, but on the page", page, lists[i].list);
+        assert_within("read, but not on the page", lists[i].list, page);
+    }
+}
+END_TEST
+
+/* FFmpeg would take a name that is spelled wrong for one that never comes. */
+START_TEST(every_name_is_ffmpegs)
+{
+    const struct bl_formats *const of[] = {&bl_formats_video, &bl_formats_audio};
+    for (int k = 0; k < 2; k++) {
+        char copy[TEXT_MAX], *rest = copy;
+        snprintf(copy, sizeof copy, "%s", of[k]->containers);
+        for (char *name; (name = strsep(&rest, ","));)
+            ck_assert_msg(av_find_input_format(name), "no container %s", name);
+        snprintf(copy, sizeof copy, "%s", of[k]->decoders);
+        rest = copy;
+        for (char *name; (name = strsep(&rest, ","));) {
+            const AVCodec *decoder = avcodec_find_decoder_by_name(name);
+            ck_assert_msg(decoder, "no decoder %s", name);
+            ck_assert_msg(decoder->type == (k ? AVMEDIA_TYPE_AUDIO : AVMEDIA_TYPE_VIDEO), "%s is of another kind",
+                          name);
+        }
+    }
+}
+END_TEST
+
+/* Those that open other files, by whatever way. */
+START_TEST(what_opens_files_is_not_there)
+{
+    static const char *const names[] = {"vobsub", "concat", "hls",  "dash", "imf",   "image2", "image2pipe",
+                                        "sdp",    "rtsp",   "rtp",  "sap",  "mlv",   "lavfi",  "webm_dash_manifest",
+                                        "tty",    "libgme", "data", "srt",  "webvtt"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        ck_assert(!bl_formats_have(bl_formats_video.containers, names[i]));
+        ck_assert(!bl_formats_have(bl_formats_audio.containers, names[i]));
+    }
+    ck_assert(!bl_formats_have(bl_formats_decoders, "librsvg"));
+    ck_assert(!bl_formats_have(bl_formats_decoders, "srt"));
+    ck_assert(bl_formats_have(bl_formats_video.containers, "mov,mp4,m4a,3gp,3g2,mj2"));
+    ck_assert(!bl_formats_have(bl_formats_video.containers, "mo"));
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_test(tests, the_page_has_the_same_lists);
+    tcase_add_test(tests, every_name_is_ffmpegs);
+    tcase_add_test(tests, what_opens_files_is_not_there);
+}
+
+int main(void)
+{
+    return unit_run("formats", add);
+}
