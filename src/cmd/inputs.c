@@ -348,12 +348,14 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
                                        .kind = kind};
     const struct bl_files *files = &inputs->files;
     int code = bl_sources_list(&inputs->files, &sources, &cmd->error);
-    if (!code && !files->count)
+    if (!code && !files->count) {
+        bl_inputs_say_ignored(inputs);
         code = bl_error_set(&cmd->error, BL_EFAIL, "no inputs: %s",
                             kind && kind->measure ? "no folder in the sources holds an image"
                             : kind                ? "no file in the sources has a name of that kind"
                                    : "no file in the sources has a name of a known kind (folders of images: --kind "
-                                     "frames)");
+                                     "frames; archives: unpack them first)");
+    }
     if (!code && files->barren_count == 1)
         bl_cmd_say("%s: no input in that folder", files->barren);
     else if (!code && files->barren_count)

@@ -1,14 +1,28 @@
 #include "kind/input.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "kind/archive.h"
 #include "kind/content.h"
 #include "kind/kind.h"
+
+/* A file where a folder is wanted: somebody's pictures may be packed in it. */
+static const char *not_a_folder(const char *path, const struct stat *status)
+{
+    uint8_t head[BL_ARCHIVE_HEAD];
+    int fd = S_ISREG(status->st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    ssize_t got = fd < 0 ? 0 : pread(fd, head, sizeof head, 0);
+    const char *archive = got > 0 ? bl_archive_reason(head, (size_t)got) : NULL;
+    if (fd >= 0)
+        close(fd);
+    return archive ? archive : "not a folder";
+}
 
 /* A folder may be none any more a moment later. */
 static int measure(const struct bl_kind *kind, struct bl_input *input, const char **unusable, struct bl_error *e)
@@ -38,7 +52,7 @@ int bl_input_look(const struct bl_kind *kind, struct bl_input *input, const char
     if (S_ISDIR(status.st_mode) && access(input->path, R_OK | X_OK) != 0)
         *unusable = "a folder that cannot be read";
     else if (folders ? !S_ISDIR(status.st_mode) : !S_ISREG(status.st_mode))
-        *unusable = folders ? "not a folder" : "not a regular file";
+        *unusable = folders ? not_a_folder(input->path, &status) : "not a regular file";
     if (folders && !*unusable)
         return measure(kind, input, unusable, e);
     input->bytes = S_ISREG(status.st_mode) ? status.st_size : 0;

@@ -32,7 +32,7 @@ test_a_folder_is_a_sequence() {
     is video "$(field kind <"$OUT")"
     rm in/film.mp4
     expect 1 bload scan -q in
-    err_has 'no inputs: no file in the sources has a name of a known kind (folders of images: --kind frames)'
+    err_has 'no inputs: no file in the sources has a name of a known kind (folders of images: --kind frames; archives: unpack them first)'
     printf 'sources:\n  - path: in\n    kind: frames\n' >set.yaml
     expect 0 bload scan -q -c set.yaml
     is 3 "$(field id <"$OUT" | wc -l)"

@@ -88,3 +88,58 @@ test_pipes_and_devices() {
     soon 3 scan --kind text m.idx
     is 'm.bin: not a regular file' "$(field reason 1 <"$OUT")"
 }
+
+test_archives() {
+    mkdir v images only
+    cp "$(fixture h264-50.mkv)" v/good.mkv
+    tar --format=v7 -cf v/tar.mp4 v/good.mkv
+    tar cf x.tar v/good.mkv
+    gzip -c v/good.mkv >v/gzip.mkv
+    printf 'PK\3\4\24\0\0\0\10\0' >v/zip.mp4
+    soon 3 scan --kind video v x.tar
+    reasons >table
+    diff -u - table <<'END'
+good.mkv: ok
+gzip.mkv: compressed by gzip: unpack it first
+tar.mp4: a tar archive: unpack it first
+zip.mp4: a zip archive: unpack it first
+x.tar: a tar archive: unpack it first
+END
+    err_has 'bload: skipped x.tar: a tar archive: unpack it first'
+    soon 3 scan x.tar # no name of any kind
+    is 'a tar archive: unpack it first' "$(field reason 1 <"$OUT")"
+    for kind in video audio text array frames; do
+        soon 3 scan --kind $kind x.tar
+        is 'a tar archive: unpack it first' "$(field reason <"$OUT")"
+    done
+    cp v/zip.mp4 images/1.jpg
+    soon 3 pack --kind frames --size 8x8 -T longest -o set images
+    err_has '1.jpg: a zip archive: unpack it first'
+    cp x.tar only/
+    soon 1 scan only
+    err_has 'bload: ignored in folders: 1 .tar'
+    err_has 'archives: unpack them first'
+}
+
+# Also what is compressed, comes by a pipe, is a list, or is large enough to be counted in parts.
+test_archives_among_texts() {
+    mkdir t
+    printf '{"text": "a"}\n' >a.jsonl
+    tar cf t/tar.jsonl a.jsonl
+    gzip -c t/tar.jsonl >t/packed.jsonl.gz
+    gzip -c a.jsonl >t/good.jsonl.gz
+    head -c 512 t/tar.jsonl >t/large.jsonl
+    truncate -s 200M t/large.jsonl
+    soon 3 scan --tokenizer bytes t
+    reasons >table
+    diff -u - table <<'END'
+good.jsonl.gz#0: ok
+large.jsonl#0: a tar archive: unpack it first
+packed.jsonl.gz#0: a tar archive: unpack it first
+tar.jsonl#0: a tar archive: unpack it first
+END
+    soon 3 scan --tokenizer bytes - <t/tar.jsonl
+    is 'a tar archive: unpack it first' "$(field reason <"$OUT")"
+    soon 3 scan --kind audio t/packed.jsonl.gz
+    is 'a tar archive: unpack it first' "$(field reason <"$OUT")"
+}

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "kind/archive.h"
 
 #define CHUNK ((size_t)8 << 20) /* read at once: a signal waits no longer than for that */
 #define SKIP ((size_t)64 << 10)
@@ -48,7 +49,7 @@ static int open_archive(struct bl_array_stream *s, struct bl_error *e)
 /* What the file's first bytes say that it is. */
 static int open_content(struct bl_array_stream *s, struct bl_error *e)
 {
-    uint8_t head[BL_NPY_MAGIC_SIZE] = {0};
+    uint8_t head[BL_ARCHIVE_HEAD] = {0};
     size_t size = s->bytes < (int64_t)sizeof head ? (size_t)s->bytes : sizeof head;
     if (!size)
         return bl_error_set(e, BL_EDATA, "empty file");
@@ -57,11 +58,12 @@ static int open_content(struct bl_array_stream *s, struct bl_error *e)
         return code;
     if (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0)
         return open_archive(s, e);
-    if (memcmp(head, BL_NPY_MAGIC, sizeof head) == 0)
+    if (memcmp(head, BL_NPY_MAGIC, BL_NPY_MAGIC_SIZE) == 0)
         return BL_OK;
     if (head[0] == 0x80 && head[1] >= 2 && head[1] <= 5)
         return bl_error_set(e, BL_EDATA, "a pickle, which is never read: save it with numpy.save");
-    return bl_error_set(e, BL_EDATA, "neither an NPY file nor an NPZ archive");
+    const char *archive = bl_archive_reason(head, size);
+    return bl_error_set(e, BL_EDATA, "%s", archive ? archive : "neither an NPY file nor an NPZ archive");
 }
 
 static int open_file(struct bl_array_stream *s, int64_t bytes, struct bl_error *e)

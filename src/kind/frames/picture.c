@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "kind/archive.h"
 #include "kind/media/demux.h"
 #include "kind/video/geometry.h"
 
@@ -59,11 +60,17 @@ static int load(AVPacket *packet, int fd, const char *path, int64_t bytes, int64
     return code ? code : compare(fd, path, bytes, modified, e);
 }
 
+static int refuse(const AVPacket *packet, struct bl_error *e)
+{
+    const char *archive = bl_archive_reason(packet->data, (size_t)packet->size);
+    return bl_error_set(e, BL_EDATA, "%s", archive ? archive : "not an image that can be read");
+}
+
 static int open_codec(AVCodecContext **context, const AVPacket *packet, struct bl_error *e)
 {
     const AVCodec *decoder = avcodec_find_decoder(codec_of(packet));
     if (!decoder)
-        return bl_error_set(e, BL_EDATA, "not an image that can be read");
+        return refuse(packet, e);
     *context = avcodec_alloc_context3(decoder);
     if (!*context)
         return bl_error_memory(e);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "kind/archive.h"
 #include "kind/kind.h"
 
 /* What the packets are for. */
@@ -28,7 +29,7 @@ struct bl_demux {
     int64_t bytes;                 /* of the file */
     int64_t offset;                /* of the next read */
     int system_errno;              /* of the read that failed, or 0; ESTALE when the file ended before its size */
-    uint8_t head[128]; /* its first bytes, zeros when it has fewer */
+    uint8_t head[BL_ARCHIVE_HEAD]; /* its first bytes, zeros when it has fewer */
     AVIOContext *io;
     AVFormatContext *format;
     bool recognised;   /* by the file's content, not only by its name */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "kind/archive.h"
 #include "kind/text/arrays.h"
 #include "kind/text/spool.h"
 
@@ -57,17 +58,17 @@ static bool stands_alone(const struct bl_text_config *config, const char *path)
 
 int bl_text_divisible(const void *config, const struct bl_input *input, bool *divisible, struct bl_error *e)
 {
-    uint8_t head[4];
+    uint8_t head[BL_ARCHIVE_HEAD];
     *divisible = false;
     if (stands_alone(config, input->path))
         return BL_OK;
-    int fd = open(input->path, O_RDONLY | O_CLOEXEC);
+    int fd = open(input->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
     if (fd < 0)
         return BL_OK; /* counting tells why */
     ssize_t n = pread(fd, head, sizeof head, 0);
     int code = n < 0 ? bl_error_errno(e, BL_EFAIL, "cannot read %s", input->path) : BL_OK;
     close(fd);
-    *divisible = !code && !bl_feed_is_packed(head, (size_t)n);
+    *divisible = !code && !bl_feed_is_packed(head, (size_t)n) && !bl_archive_reason(head, (size_t)n);
     return code;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/feed.h"
 #include "base/io.h"
+#include "kind/archive.h"
 
 #define CHUNK ((size_t)1 << 20)
 
@@ -40,7 +41,9 @@ static int refill(struct bl_documents *d, struct bl_error *e)
     int code = bl_feed_read(d->feed, d->data + d->filled, CHUNK, &got, e);
     d->filled += got;
     d->eof = !code && !got;
-    return code;
+    bool begins = d->base == 0 && d->filled == got; /* what begins as an archive does is no text, whatever it holds */
+    const char *archive = !code && begins ? bl_archive_reason(d->data, got) : NULL;
+    return archive ? bl_error_set(e, BL_EDATA, "%s", archive) : code;
 }
 
 /* --- where a part of a file begins ------------------------------------------------------------------------------ */

@@ -1,0 +1,149 @@
+/* See archive.h. A text, too, may begin with the letters of a mark: those that are letters alone are taken with what
+ * stands behind them. */
+#include "kind/archive.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define UNPACK ": unpack it first"
+#define EXPORT ": export what is in it first"
+
+#define TAR_CHECKSUM 148 /* where it stands, in octal digits */
+#define TAR_DIGITS 8
+#define CPIO_OLD_HEAD 26
+
+static const struct mark {
+    size_t at, size;
+    const char *bytes, *reason;
+} marks[] = {
+    {0, 4, "PK\3\4", "a zip archive" UNPACK},
+    {0, 4, "PK\5\6", "a zip archive" UNPACK},
+    {0, 4, "PK\7\10", "a zip archive" UNPACK},
+    {0, 6, "7z\xbc\xaf\x27\x1c", "a 7z archive" UNPACK},
+    {0, 6, "Rar!\x1a\7", "a rar archive" UNPACK},
+    {0, 8, "!<arch>\n", "an ar archive" UNPACK},
+    {0, 3, "\x1f\x8b\x08", "compressed by gzip" UNPACK},
+    {0, 6, "\xfd\x37zXZ\0", "compressed by xz" UNPACK},
+    {0, 4, "\x28\xb5\x2f\xfd", "compressed by zstd" UNPACK},
+    {0, 4, "\x04\x22\x4d\x18", "compressed by lz4" UNPACK},
+    {0, 4, "\x02\x21\x4c\x18", "compressed by lz4" UNPACK},
+    {0, 5, "PAR1\x15", "a Parquet file" EXPORT},
+    {0, 8, "\x89HDF\r\n\x1a\n", "an HDF5 file" EXPORT},
+    {0, 8, "ARROW1\0\0", "an Arrow file" EXPORT},
+    {0, 8, "FEA1\0\0\0\0", "an Arrow file" EXPORT},
+    {0, 19, "MATLAB 7.3 MAT-file", "a MATLAB file" EXPORT},
+    {0, 19, "MATLAB 5.0 MAT-file", "a MATLAB file" EXPORT},
+    {0, 16, "SQLite format 3\0", "an SQLite database" EXPORT},
+    {16, 4, "\xde\xc0\xef\xbe", "an LMDB database" EXPORT},
+};
+
+/* The letters of its mark, a level, and those of the first block's. */
+static bool is_bzip2(const uint8_t *head, size_t size)
+{
+    return size >= 10 && memcmp(head, "BZh", 3) == 0 && memcmp(head + 4, "1AY&SY", 6) == 0;
+}
+
+static uint32_t word_at(const uint8_t *at)
+{
+    return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+/* Every form of tar, the oldest too, has the sum of its first block's bytes in it, taken with blanks in the sum's own
+ * place; some took bytes above 127 for negative. */
+static bool is_tar(const uint8_t *head, size_t size)
+{
+    long claimed = 0, plain = 0, negative = 0, digits = 0;
+    if (size < BL_ARCHIVE_HEAD)
+        return false;
+    for (size_t i = TAR_CHECKSUM; i < TAR_CHECKSUM + TAR_DIGITS; i++) {
+        bool digit = head[i] >= '0' && head[i] <= '7';
+        if (!digit && digits)
+            break;
+        if (!digit && head[i] != ' ')
+            return false;
+        claimed = claimed * 8 + (digit ? head[i] - '0' : 0);
+        digits += digit;
+    }
+    for (size_t i = 0; i < BL_ARCHIVE_HEAD; i++) {
+        bool own = i >= TAR_CHECKSUM && i < TAR_CHECKSUM + TAR_DIGITS;
+        plain += own ? ' ' : head[i];
+        negative += own ? ' ' : (int8_t)head[i];
+    }
+    return digits && (claimed == plain || claimed == negative);
+}
+
+static bool all_of(const uint8_t *text, size_t size, const char *set)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (!text[i] || !strchr(set, text[i]))
+            return false;
+    }
+    return true;
+}
+
+/* Headers of nothing but digits, or of 16-bit numbers and a name that ends with a zero. */
+static bool is_cpio(const uint8_t *head, size_t size)
+{
+    if (size >= 110 && (memcmp(head, "070701", 6) == 0 || memcmp(head, "070702", 6) == 0))
+        return all_of(head, 110, "0123456789abcdefABCDEF");
+    if (size >= 76 && memcmp(head, "070707", 6) == 0)
+        return all_of(head, 76, "01234567");
+    if (size <= CPIO_OLD_HEAD || memcmp(head, "\xc7\x71", 2) != 0)
+        return false;
+    size_t end = CPIO_OLD_HEAD + (head[20] | (size_t)head[21] << 8); /* behind the name */
+    return end > CPIO_OLD_HEAD + 1 && end <= size && memchr(head + CPIO_OLD_HEAD, 0, size) == head + end - 1;
+}
+
+/* A stream of Arrow messages: a mark, the bytes of the first message, and where its table begins in them. */
+static bool is_arrow_stream(const uint8_t *head, size_t size)
+{
+    if (size < 12 || word_at(head) != UINT32_MAX)
+        return false;
+    uint32_t bytes = word_at(head + 4), table = word_at(head + 8);
+    return bytes && bytes % 8 == 0 && bytes < UINT32_C(1) << 24 && table >= 4 && table <= 64;
+}
+
+static uint32_t crc32c(const uint8_t *data, size_t size)
+{
+    uint32_t crc = UINT32_MAX;
+    for (size_t i = 0; i < size; i++) {
+        crc ^= data[i];
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc & 1 ? crc >> 1 ^ UINT32_C(0x82f63b78) : crc >> 1;
+    }
+    return ~crc;
+}
+
+/* The first record's length comes first, with its own checksum. */
+static bool is_tfrecord(const uint8_t *head, size_t size)
+{
+    if (size < 12 || word_at(head + 4) != 0)
+        return false;
+    uint32_t crc = crc32c(head, 8);
+    return word_at(head) && (crc >> 15 | crc << 17) + UINT32_C(0xa282ead8) == word_at(head + 8);
+}
+
+/* Protocols from 4 on begin a frame, those before with what they hold. */
+static bool is_pickle(const uint8_t *head, size_t size)
+{
+    if (size < 4 || head[0] != 0x80 || head[1] < 2 || head[1] > 5)
+        return false;
+    return head[1] >= 4 ? head[2] == 0x95 : head[2] && strchr("]}()c\x8aKJMUX", head[2]);
+}
+
+const char *bl_archive_reason(const void *head, size_t size)
+{
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        const struct mark *m = &marks[i];
+        if (size >= m->at + m->size && memcmp((const uint8_t *)head + m->at, m->bytes, m->size) == 0)
+            return m->reason;
+    }
+    return is_tar(head, size)            ? "a tar archive" UNPACK
+           : is_bzip2(head, size)        ? "compressed by bzip2" UNPACK
+           : is_cpio(head, size)         ? "a cpio archive" UNPACK
+           : is_arrow_stream(head, size) ? "an Arrow file" EXPORT
+           : is_tfrecord(head, size)     ? "a TFRecord file" EXPORT
+           : is_pickle(head, size)       ? "a pickle" EXPORT
+                                         : NULL;
+}
