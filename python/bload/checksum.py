@@ -8,7 +8,7 @@ from .errors import DependencyError
 try:
     import xxhash
 except ImportError:
-    xxhash = None
+    xxhash = None  # type: ignore[assignment]
 
 
 def available() -> bool:

@@ -65,7 +65,8 @@ class Dataset(Blocks):
             self.sound_shards = np.zeros(self.info.shards, np.bool_)
             self.sound_blocks = np.zeros((self.info.blocks, len(self.info.fields)), np.bool_)
         # Its own cache: bounded, safe for threads, and without a lock that a forked worker could inherit locked.
-        self.shard = functools.lru_cache(open_shards)(functools.partial(Shard, self.path, self.info))
+        opened = functools.partial(Shard, self.path, self.info, min(open_shards, self.info.shards))
+        self.shard = functools.lru_cache(open_shards)(opened)
 
     def __reduce__(self) -> Tuple[Any, ...]:
         wanted = self.wanted
@@ -161,7 +162,7 @@ class Dataset(Blocks):
         shard = self.shard(number)
         if not self.agreed[i]:
             self.check_tables(shard, number, row)
-        return {name: shard.whole(name)[row] for name in self.table_names}
+        return shard.row(self.table_names, row)
 
     def check_tables(self, shard: Shard, number: int, row: int) -> None:
         """That the tables of a block are those of the index, and of some blocks beside it; by itself where one of those has a fault."""
@@ -206,6 +207,15 @@ class Dataset(Blocks):
             raise DamagedError(f"block {i} of {name}: {error}", shard.path) from None
         except DependencyError as error:
             raise DependencyError(error.fault, shard.path) from None
+
+    def fill(self, i: int, name: str, first: int, out: Any, start: int, end: int) -> None:
+        """Steps from first on of a block's field into the places start to end of another one, [T, ...] or a list."""
+        field = self.fields[name]
+        if field.encoding == RAW and not self.verify:
+            number, row = divmod(i, self.info.blocks_per_shard)
+            self.shard(number).fill(field, row, first, out[start:end])
+        else:
+            out[start:end] = self.steps(i, name, first, first + end - start)
 
     def check_shard(self, shard: Shard, number: int) -> None:
         """Its header and tables; of a compressed one all of it."""

@@ -11,7 +11,7 @@ from .errors import DependencyError
 try:
     from PIL import Image
 except ImportError:
-    Image = None
+    Image = None  # type: ignore[assignment]
 
 RAW, JPEG, DELTA = "raw", "jpeg", "delta"
 

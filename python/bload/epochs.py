@@ -199,7 +199,7 @@ class Epoch(Blocks):
         for (block, first), start, length in zip(places, composition.start.tolist(), lengths):
             self.pad(name, out, at, start)
             at = start + length
-            out[start:at] = self.dataset.steps(block, name, first, first + length)
+            self.dataset.fill(block, name, first, out, start, at)
         self.pad(name, out, at, T)
         return out
 

@@ -18,7 +18,7 @@ from .mapping import Bytes, MappedFile, array_of
 try:
     import zstandard
 except ImportError:
-    zstandard = None
+    zstandard = None  # type: ignore[assignment]
 
 HEAD, ENTRY, FOOTER = 8, 12, 9
 SKIPPABLE, SEEKABLE, CHECKSUMS = 0x184D2A5E, 0x8F92EAB1, 0x80
@@ -28,11 +28,11 @@ FRAME_MAX = 64 << 20
 class SeekableFile:
     """The content of a file in the seekable zstd format, at any place. Any number of threads may read."""
 
-    def __init__(self, path: str):
+    def __init__(self, path: str, together: int = 1):
         if zstandard is None:
             raise DependencyError("the dataset is compressed: pip install zstandard", path)
         self.path = path
-        self.file = MappedFile(path)
+        self.file = MappedFile(path, together)
         self.parse_table()
         self.size = int(self.content[-1])
 
@@ -96,13 +96,13 @@ class SeekableFile:
         out = np.empty(size, np.uint8)
         if size > 0:
             self.fill(offset, out)
-        return memoryview(out)
+        return out.data
 
     def own(self, offset: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
         """The same as an array."""
         return array_of(self.read(offset, dtype.itemsize * math.prod(shape)), 0, dtype, shape)
 
-    def array(self, offset: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
+    def view(self, offset: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
         """The same, read-only."""
         array = self.own(offset, dtype, shape)
         array.flags.writeable = False

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import itertools
+import mmap
 import operator
 from typing import Any, Dict, Iterator, List, Optional, SupportsIndex, Tuple, Union, overload
 
@@ -53,6 +54,7 @@ class Sequences:
                 raise DamagedError("it ends in mid-line: truncated", self.path)
             parts = [np.array([self.begin], np.int64)]
             for at in range(self.begin, self.file.size, SCANNED):
+                self.file.look(SCANNED)
                 parts.append(np.flatnonzero(data[at:at + SCANNED] == ord("\n")) + at + 1)
             self.found_offsets = np.concatenate(parts)
         return self.found_offsets
@@ -138,6 +140,7 @@ class Sequences:
         found = rows[there]
         places = zip(there.tolist(), found.tolist(), self.offsets[found].tolist(), self.offsets[found + 1].tolist())
         column, memory = self.columns.index("id"), self.file.memory
+        self.file.look(len(there) * mmap.PAGESIZE)
         ids = [""] * len(rows)
         for k, row, begin, end in places:
             line = memory[begin:end - 1]

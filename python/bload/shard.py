@@ -12,19 +12,19 @@ from .encoding import JPEG, RAW
 from .errors import DamagedError
 from .manifest import Field, Manifest
 from .mapping import MappedFile
-from .safetensors import DTYPES, Tensor, expect, read_header
+from .safetensors import DTYPES, Tensor, bytes_of, expect, read_header
 from .seekable import SeekableFile
 
 
 class Shard:
     """Rows count from 0 in each shard. Arrays are read-only; of a plain shard they are views of the mapped file, which they keep."""
 
-    def __init__(self, directory: str, manifest: Manifest, number: int):
+    def __init__(self, directory: str, manifest: Manifest, together: int, number: int):
         self.path = os.path.join(directory, manifest.shard_name(number))
         first = number * manifest.blocks_per_shard
         self.blocks = min(manifest.blocks_per_shard, manifest.blocks - first)
         self.compressed = manifest.compressed
-        self.file: Union[MappedFile, SeekableFile] = (SeekableFile if self.compressed else MappedFile)(self.path)
+        self.file: Union[MappedFile, SeekableFile] = (SeekableFile if self.compressed else MappedFile)(self.path, together)
         header = read_header(self.file.read, self.file.size, self.path)
         expected = {"bload_format": str(manifest.json["format"]), "first_block": str(first), "plan_digest": manifest.plan_digest}
         expected.update((f"{field.name}_encoding", field.coding) for field in manifest.fields.values() if field.encoding != RAW)
@@ -42,6 +42,7 @@ class Shard:
             self.tensors[field.tensor] = expect(header, field.tensor, field.stored, shape, self.path)
         self.fields = [field.tensor for field in manifest.fields.values()]
         self.tables: Dict[str, np.ndarray] = {}
+        self.row_bytes = sum(bytes_of(dtype, shape) for _, dtype, shape in manifest.tables())
 
     def digest(self, block_checksum: np.ndarray) -> str:
         """The file's checksum, over those of its regions in file order; the blocks of fields, I64 [blocks, fields], have theirs already."""
@@ -60,13 +61,19 @@ class Shard:
         return sums
 
     def whole(self, name: str) -> np.ndarray:
-        """A table, or of a plain shard a field, with the rows of all blocks: a frame of a compressed shard has them all."""
+        """A table with the rows of all blocks: a frame of a compressed shard has them all."""
         table = self.tables.get(name)
         if table is None:
             tensor = self.tensors[name]
-            table = self.file.array(tensor.begin, DTYPES[tensor.dtype], tensor.shape)
+            table = self.file.view(tensor.begin, DTYPES[tensor.dtype], tensor.shape)
             self.tables[name] = table
         return table
+
+    def row(self, names: List[str], row: int) -> Dict[str, np.ndarray]:
+        """A block's row of these tables."""
+        if isinstance(self.file, MappedFile):
+            self.file.look(self.row_bytes)
+        return {name: self.whole(name)[row] for name in names}
 
     def stored(self, field: Field, row: int, first: int, end: int, own: bool = False) -> Any:
         """Steps first to end of a block's row of a field as they are kept: [end - first, ...], or a list of JPEG files.
@@ -76,11 +83,18 @@ class Shard:
         if field.encoding == JPEG:
             return self.files(field, row, first, end)
         tensor = self.tensors[field.tensor]
-        if not self.compressed and not own:
-            return self.whole(field.tensor)[row, first:end]
-        step = (tensor.end - tensor.begin) // tensor.shape[0] // tensor.shape[1]
-        offset = tensor.begin + (row * tensor.shape[1] + first) * step
-        return (self.file.own if own else self.file.array)(offset, DTYPES[tensor.dtype], (end - first, *tensor.shape[2:]))
+        place = self.offset(tensor, row, first), DTYPES[tensor.dtype], (end - first, *tensor.shape[2:])
+        return self.file.own(*place) if own else self.file.view(*place)
+
+    def fill(self, field: Field, row: int, first: int, out: np.ndarray) -> None:
+        """The steps from first on of a block's row of a field that is kept as it is, into an array [steps, ...]."""
+        self.file.fill(self.offset(self.tensors[field.tensor], row, first), out.reshape(-1).view(np.uint8))
+
+    @staticmethod
+    def offset(tensor: Tensor, row: int, step: int) -> int:
+        """Where a step of a block's row begins."""
+        size = (tensor.end - tensor.begin) // tensor.shape[0] // tensor.shape[1]
+        return tensor.begin + (row * tensor.shape[1] + step) * size
 
     def files(self, field: Field, row: int, first: int, end: int) -> List[np.ndarray]:
         """The same of JPEG files: U8 [bytes] each."""
@@ -88,5 +102,5 @@ class Shard:
         tensor = self.tensors[field.tensor]
         if offsets[0] < 0 or offsets[-1] > tensor.shape[0] or any(a > b for a, b in zip(offsets, offsets[1:])):
             raise DamagedError(f"the offsets of {field.tensor} are not those of files one after the other", self.path)
-        data = self.file.array(tensor.begin + offsets[0], DTYPES["U8"], (offsets[-1] - offsets[0],))
+        data = self.file.view(tensor.begin + offsets[0], DTYPES["U8"], (offsets[-1] - offsets[0],))
         return [data[begin - offsets[0]:stop - offsets[0]] for begin, stop in zip(offsets, offsets[1:])]
