@@ -11,7 +11,7 @@ from __future__ import annotations
 from .blocks import Block, Blocks
 from .dataset import Dataset
 from .epochs import Epoch
-from .errors import DamagedError, DependencyError, EpochError, Error, FormatError, MissingError, SamplerError, SequenceError
+from .errors import DamagedError, DependencyError, EpochError, Error, FormatError, MissingError, OptionError, SamplerError, SequenceError
 from .manifest import Field
 from .sequences import Sequences
 
@@ -20,4 +20,4 @@ open = Dataset
 __version__ = "0.1.0"
 
 __all__ = ["Block", "Blocks", "DamagedError", "Dataset", "DependencyError", "Epoch", "EpochError", "Error", "Field", "FormatError",
-           "MissingError", "SamplerError", "SequenceError", "Sequences", "open"]
+           "MissingError", "OptionError", "SamplerError", "SequenceError", "Sequences", "open"]

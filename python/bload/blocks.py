@@ -1,12 +1,12 @@
 """Fixed-size blocks one after the other: what the stored dataset and its further epochs have in common."""
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, SupportsIndex, Tuple, Union, overload
 
 import numpy as np
 
 from . import segments
+from .arguments import integer
 
 if TYPE_CHECKING:
     from .dataset import Dataset
@@ -61,13 +61,17 @@ class Blocks:
     def __getitem__(self, key: Union[SupportsIndex, slice]) -> Union[Block, List[Block]]:
         if isinstance(key, slice):
             return [self.block(i) for i in range(*key.indices(len(self)))]
-        i = operator.index(key)
+        i = integer("blocks are had by number or slice (sequences by sequence(id), fields as block[name])", key)
         if not -len(self) <= i < len(self):
             raise IndexError(f"block {i} of {len(self)}")
         return self.block(i % len(self))
 
     def __iter__(self) -> Iterator[Block]:
         return map(self.block, range(len(self)))
+
+    def __contains__(self, key: object) -> bool:
+        # Python would go through all blocks, and compare arrays.
+        raise TypeError("whether there is a sequence says `id in dataset.sequences`; blocks are not looked for")
 
     def block(self, i: int) -> Block:
         raise NotImplementedError

@@ -2,20 +2,19 @@
 from __future__ import annotations
 
 import functools
-import operator
 import os
 from typing import Any, Dict, Iterable, List, Optional, SupportsIndex, Tuple, Union
 
 import numpy as np
 
-from . import checksum
+from . import arguments, checksum
 from .blocks import Block, Blocks, Wanted
 from .encoding import DELTA, RAW, decode_jpeg, join, undelta
 from .epochs import Epoch, epochs_of
-from .errors import DamagedError, DependencyError, Error, MissingError, SequenceError
+from .errors import DamagedError, DependencyError, MissingError, OptionError, SequenceError
 from .index import FILE as INDEX
 from .index import Index
-from .manifest import Field, Manifest
+from .manifest import TABLES, Field, Manifest
 from .mapping import MappedFile
 from .safetensors import DTYPES
 from .sequences import FILE as SEQUENCES
@@ -28,27 +27,55 @@ from .tables import CHECKED, agree, planned
 OPEN_SHARDS = 64
 
 
-class Dataset(Blocks):
-    """The blocks of a dataset as they are stored; see bload.open, and Blocks for what a block is.
+def directory(path: Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]) -> str:
+    """A path from the root, which stays right wherever the program goes."""
+    name = os.fsdecode(path)
+    if "://" in name and not os.path.exists(name):
+        raise MissingError("it is an address, and datasets are read from directories: copy it here, or mount where it is", name)
+    return os.path.abspath(name)
 
-    Nothing but the manifest and the index's header is read before it is asked for. Any number of threads may read; it can be pickled,
-    and is opened anew where it arrives. Arrays of a plain dataset lie in the mapped files, and cannot be written to; with writable=True
-    the fields of blocks are the caller's own, and what is written to them never comes to the files.
+
+class Dataset(Blocks):
+    """A packed dataset: its blocks as they are stored. bload.open is this class.
+
+        with bload.open("dataset", fields="frames", mask=True) as dataset:
+            block = dataset[0]                     # frames U8 [T, H, W, 3], mask BOOL [T], cu_seqlens I32 [S + 1], ...
+
+    path          the directory that bload pack wrote
+    verify        every byte is held against its checksum when it is read first (needs the package xxhash)
+    fields        names of the fields that blocks are to have, or one name; by default all. Tables and attributes always come
+    ids           blocks have "ids": of S sequences, "" where there is none
+    segment_ids   blocks have "segment_ids", I32 [T]: k + 1 in the steps of sequence k, 0 elsewhere
+    position_ids  blocks have "position_ids", I32 [T]: steps from the start of each sequence, 0 elsewhere
+    mask          blocks have "mask", BOOL [T]: true in the steps of sequences
+    decode        pictures that were packed with --encode come decoded; else as they are kept, see Blocks
+    writable      the fields of blocks are the caller's own, and what is written to them never comes to the files. Else those of a plain
+                  dataset are read-only, and the larger ones are views of the mapped files
+    open_shards   files that are open at a time, at most
+
+    len(dataset) blocks, dataset[i], dataset[-1], dataset[2:5] (a list), iteration: see Blocks for what a block is.
+    dataset.sequence(id): one sequence, whole. dataset.sequences: the table of all. dataset.epoch(n): the blocks composed anew.
+
+    Steps are counted in frames, samples or tokens, as T is; lengths and starts are steps. Nothing but the manifest and the index's header
+    is read before it is asked for. Any number of threads may read; it can be forked and pickled, and is opened anew where it arrives.
+
+    MissingError (a FileNotFoundError): no dataset is there, or a file of it is missing. DamagedError, FormatError: it cannot be read, and
+    why. OptionError (a ValueError): an option that this dataset does not have. DependencyError (an ImportError): a package is missing.
+    All are bload.Error.
     """
 
-    def __init__(self, path: Union[str, "os.PathLike[str]"], verify: bool = False, *, fields: Optional[Iterable[str]] = None,
-                 ids: bool = True, segment_ids: bool = False, position_ids: bool = False, mask: bool = False,
-                 decode: bool = True, writable: bool = False, open_shards: int = OPEN_SHARDS):
-        self.path = os.path.abspath(os.fspath(path))
-        self.verify = verify
-        self.writable = writable
-        self.open_shards = open_shards
+    def __init__(self, path: Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"], verify: bool = False, *,
+                 fields: Union[str, Iterable[str], None] = None, ids: bool = True, segment_ids: bool = False, position_ids: bool = False,
+                 mask: bool = False, decode: bool = True, writable: bool = False, open_shards: int = OPEN_SHARDS):
+        self.path = directory(path)
+        self.verify = arguments.flag("verify", verify)
+        self.writable = arguments.flag("writable", writable)
+        self.open_shards = arguments.at_least("open_shards", open_shards, 1)
+        self.closed = False
         self.info = Manifest(self.path)
-        names = tuple(self.info.fields) if fields is None else tuple(fields)
-        for name in names:
-            if name not in self.info.fields:
-                raise Error(f"it has no field \"{name}\": {', '.join(self.info.fields)}", self.path)
-        self.wanted = Wanted(names, ids, segment_ids, position_ids, mask, decode)
+        flags = (arguments.flag(name, value) for name, value in (
+            ("ids", ids), ("segment_ids", segment_ids), ("position_ids", position_ids), ("mask", mask), ("decode", decode)))
+        self.wanted = Wanted(self.names(fields), *flags)
         self.check_names()
         if verify:
             checksum.xxh3(b"")  # says that the package is missing
@@ -65,8 +92,8 @@ class Dataset(Blocks):
             self.sound_shards = np.zeros(self.info.shards, np.bool_)
             self.sound_blocks = np.zeros((self.info.blocks, len(self.info.fields)), np.bool_)
         # Its own cache: bounded, safe for threads, and without a lock that a forked worker could inherit locked.
-        opened = functools.partial(Shard, self.path, self.info, min(open_shards, self.info.shards))
-        self.shard = functools.lru_cache(open_shards)(opened)
+        opened = functools.partial(Shard, self.path, self.info, min(self.open_shards, self.info.shards))
+        self.shard = functools.lru_cache(self.open_shards)(opened)
 
     def __reduce__(self) -> Tuple[Any, ...]:
         wanted = self.wanted
@@ -77,10 +104,38 @@ class Dataset(Blocks):
         fields = ", ".join(f"{field.name} {field.stored} {list(field.shape)}" for field in self.fields.values())
         return f"<bload.Dataset {self.path}: {len(self)} blocks, T = {self.T}, S = {self.S}; {fields}>"
 
+    def __enter__(self) -> "Dataset":
+        self.check_open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the shards. Arrays that were given stay what they are; reading on is a ValueError."""
+        self.closed = True
+        self.known = None
+        self.shard.cache_clear()
+
+    def check_open(self) -> None:
+        if self.closed:
+            raise ValueError(f"{self.path}: the dataset was closed")
+
+    def names(self, fields: Union[str, Iterable[str], None]) -> Tuple[str, ...]:
+        """The fields that are wanted."""
+        if fields is None:
+            return tuple(self.info.fields)
+        names = arguments.names("fields", fields)
+        for name in names:
+            if name not in self.info.fields:
+                always = " (attributes and tables are in every block)" if name in self.info.attributes or name in TABLES else ""
+                raise OptionError(f"it has no field \"{name}\": {', '.join(self.info.fields)}{always}", self.path)
+        return names
+
     def check_names(self) -> None:
         for name in "ids", "segment_ids", "position_ids", "mask":
             if getattr(self.wanted, name) and (name in self.wanted.fields or name in self.info.attributes):
-                raise Error(f"it has a field \"{name}\": leave that out by fields=, or say {name}=False", self.path)
+                raise OptionError(f"it has a field \"{name}\": leave that out by fields=, or say {name}=False", self.path)
 
     def check_file(self, name: str) -> str:
         """The path of a file that the manifest names: there, of its size and, with verify, of its checksum."""
@@ -134,7 +189,8 @@ class Dataset(Blocks):
 
     @property
     def sequences(self) -> Sequences:
-        """The table of sequences."""
+        """The table of sequences: ids, lengths, what was skipped and why, and whatever else was kept of them. See Sequences."""
+        self.check_open()
         if self.known is None:
             self.known = Sequences(self.check_file(SEQUENCES), self.info.attributes)
         return self.known
@@ -144,8 +200,15 @@ class Dataset(Blocks):
         """The epochs that can be had without a window: 0, the stored one, and those that have plans."""
         return epochs_of(self.info.files)
 
-    def epoch(self, number: int, window: Optional[int] = None, seed: int = 0) -> Blocks:
-        """The blocks of an epoch, composed anew of the stored sequences; epoch 0 is the dataset itself. See Epoch."""
+    def epoch(self, number: SupportsIndex, window: Optional[int] = None, seed: int = 0) -> Blocks:
+        """The blocks of an epoch, composed anew of the stored sequences: as many as the dataset has, of the same shapes.
+
+        number: 0 is the dataset itself; others are those of self.epochs or, with a window, any. window: blocks that are composed
+        of each other's sequences; without it, a plan of `bload plan --dataset` is followed. seed: of windows. EpochError: there is none.
+        """
+        number = arguments.integer("an epoch is a number", number)
+        if seed != 0 and window is None:
+            raise OptionError("a seed is for windows: plans have their own", self.path)
         return self if number == 0 else Epoch(self, number, window, seed)
 
     # --- reading --------------------------------------------------------------------------------------------------
@@ -158,6 +221,7 @@ class Dataset(Blocks):
 
     def tables(self, i: int) -> Dict[str, np.ndarray]:
         """A block's tables, compared with the index."""
+        self.check_open()
         number, row = divmod(i, self.info.blocks_per_shard)
         shard = self.shard(number)
         if not self.agreed[i]:
@@ -235,10 +299,10 @@ class Dataset(Blocks):
     def sequence(self, which: Union[str, SupportsIndex], partial: bool = False) -> Dict[str, Any]:
         """One sequence, by id or by row: its fields, [length, ...] each, joined of its pieces.
 
-        SequenceError: there is none, it was skipped or failed, or not all of it is stored; with partial=True what is stored of it is
-        given instead, in order.
+        SequenceError (a KeyError): there is none with that id, it was skipped or failed, or not all of it is stored; with partial=True
+        what is stored of it is given instead, in order. IndexError: there is no such row.
         """
-        row = self.sequences.find(which) if isinstance(which, str) else operator.index(which)
+        row = self.sequences.find(which) if isinstance(which, str) else arguments.integer("a sequence is named by id or row", which)
         told = self.sequences[row]
         row %= len(self.sequences)
         pieces = self.index.pieces_of(row)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterable, List, NamedTuple, Optiona
 
 import numpy as np
 
+from .arguments import integer
 from .blocks import Block, Blocks
 from .encoding import JPEG
 from .errors import DamagedError, EpochError
@@ -108,7 +109,8 @@ class WindowedEpoch:
         if self.groups is None:
             return np.zeros(len(rows), np.int64)
         self.dataset.sequences.check_rows(rows)
-        return self.groups[rows]
+        groups: np.ndarray = self.groups[rows]
+        return groups
 
     def draw(self, number: int) -> np.ndarray:
         """The piece at the place of each stored piece of a window: a permutation among those that are alike."""
@@ -149,8 +151,9 @@ class Epoch(Blocks):
             raise EpochError(f"there is no epoch {number}", dataset.path)
         self.dataset = dataset
         self.wanted = dataset.wanted
-        self.number, self.window, self.seed = number, window, seed
-        self.plan = PlannedEpoch(dataset, number) if window is None else WindowedEpoch(dataset, number, window, seed)
+        self.number, self.seed = number, integer("seed is an integer", seed)
+        self.window = window = None if window is None else integer("window is a number of blocks", window)
+        self.plan = PlannedEpoch(dataset, number) if window is None else WindowedEpoch(dataset, number, window, self.seed)
         self.warned = not dataset.info.compressed
         self.padding: Optional[Dict[str, np.ndarray]] = None
 
@@ -158,7 +161,8 @@ class Epoch(Blocks):
         return Epoch, (self.dataset, self.number, self.window, self.seed)
 
     def __repr__(self) -> str:
-        return f"<bload.Epoch {self.number} of {self.dataset!r}>"
+        how = "planned" if self.window is None else f"window = {self.window}, seed = {self.seed}"
+        return f"<bload.Epoch {self.number}, {how}, of {self.dataset!r}>"
 
     def block(self, i: int) -> Block:
         if not self.warned:

@@ -16,8 +16,16 @@ class Error(Exception):
         self.fault = fault
         self.path = path
 
+    # Some of the classes below are KeyErrors, too, and those would show their text in quotes.
+    def __str__(self) -> str:
+        return str(self.args[0])
 
-class MissingError(Error):
+
+class OptionError(Error, ValueError):
+    """An option that cannot be had of this dataset."""
+
+
+class MissingError(Error, FileNotFoundError):
     """A file or directory that should be there is not."""
 
 
@@ -29,8 +37,8 @@ class FormatError(Error):
     """A dataset in a form that this version does not know."""
 
 
-class SequenceError(Error, LookupError):
-    """A sequence that is not in the table, or is not stored (wholly) in any block."""
+class SequenceError(Error, KeyError):
+    """A sequence, or a column, that is not in the table; a sequence that is not stored (wholly) in any block."""
 
 
 class EpochError(Error, LookupError):

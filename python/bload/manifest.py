@@ -45,6 +45,20 @@ class FileEntry(NamedTuple):
     checksum: str
 
 
+def absence(path: str) -> str:
+    """What is there instead of a dataset, and where one is."""
+    if not os.path.exists(path):
+        return "no such dataset"
+    parent = os.path.dirname(path)
+    while parent != os.path.dirname(parent):
+        if os.path.exists(os.path.join(parent, FILE)) and os.path.isdir(os.path.join(parent, "shards")):
+            return f"it is a part of a dataset: open {parent}"
+        parent = os.path.dirname(parent)
+    if os.path.isdir(path):
+        return f"it has no {FILE}, so it is no finished dataset"
+    return f"it is a file, and a dataset is a directory with a {FILE}"
+
+
 class Manifest:
     """The manifest of the dataset in a directory; json is all of it as it was read, with the texts' escapes."""
 
@@ -70,8 +84,7 @@ class Manifest:
             with open(self.path, "rb") as file:
                 text = file.read(SIZE_MAX + 1)
         except (FileNotFoundError, NotADirectoryError):
-            what = "it has no manifest.json, so it is no finished dataset" if os.path.isdir(directory) else "no such dataset"
-            raise MissingError(what, directory) from None
+            raise MissingError(absence(directory), directory) from None
         except OSError as error:
             raise Error(f"cannot be read: {error}", self.path) from error
         if len(text) > SIZE_MAX:

@@ -3,11 +3,11 @@ from __future__ import annotations
 
 import itertools
 import mmap
-import operator
 from typing import Any, Dict, Iterator, List, Optional, SupportsIndex, Tuple, Union, overload
 
 import numpy as np
 
+from .arguments import integer, kind
 from .errors import DamagedError, SequenceError
 from .mapping import MappedFile
 from .text import unescape
@@ -22,7 +22,10 @@ class Sequences:
 
     len(table): rows. table.columns: their names. table["length"], table["bytes"] (and NAME.length, NAME.bytes of joined fields): I64
     arrays, -1 where the table has nothing. Attributes of numbers: I64 or F64 arrays, 0 or NaN where a sequence that was left out has none.
-    Any other table["column"]: a list of texts. table[7]: row 7 as a dict.
+    Any other table["column"]: a list of texts. table[7]: row 7 as a dict; table[-1], table[2:5], and iteration over all rows.
+    id in table: whether there is a sequence with that id. table.find(id): its row. table.id(7): that of row 7.
+
+    SequenceError, a KeyError: no such column or id. IndexError: no such row. Arrays are read-only.
     """
 
     def __init__(self, path: str, attributes: Optional[Dict[str, str]] = None):
@@ -88,6 +91,7 @@ class Sequences:
                 numbers = np.fromiter((int(text) if text else -1 for text in self.values(column)), np.int64, len(self))
             except (ValueError, OverflowError):
                 raise DamagedError(f"column {column} has what is no number", self.path) from None
+            numbers.flags.writeable = False
             self.numbers[column] = numbers
         return self.numbers[column]
 
@@ -102,6 +106,7 @@ class Sequences:
                 except (ValueError, OverflowError):
                     if status in ("ok", "failed"):
                         raise DamagedError(f"line {row + 2} has no number in column {column}", self.path) from None
+            numbers.flags.writeable = False
             self.numbers[column] = numbers
         return self.numbers[column]
 
@@ -111,14 +116,26 @@ class Sequences:
     @overload
     def __getitem__(self, key: SupportsIndex) -> Dict[str, str]: ...
 
-    def __getitem__(self, key: Union[str, SupportsIndex]) -> Any:
+    @overload
+    def __getitem__(self, key: slice) -> List[Dict[str, str]]: ...
+
+    def __getitem__(self, key: Union[str, SupportsIndex, slice]) -> Any:
+        if isinstance(key, slice):
+            return [self[row] for row in range(*key.indices(len(self)))]
         if not isinstance(key, str):
-            return dict(zip(self.columns, self.row(operator.index(key))))
+            return dict(zip(self.columns, self.row(integer("a table has rows by number or slice, and columns by name", key))))
         if key in self.attributes:
             return self.attribute(key)
         if key.rpartition(".")[2] in ("length", "bytes"):
             return self.integers(key)
         return list(self.values(key))
+
+    def __iter__(self) -> Iterator[Dict[str, str]]:
+        return (self[row] for row in range(len(self)))
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a sequence with that id, stored or not."""
+        return self.lookup(name) is not None
 
     def row(self, row: int) -> List[str]:
         """The texts of a row, by column."""
@@ -129,9 +146,9 @@ class Sequences:
         begin, end = int(self.offsets[row]), int(self.offsets[row + 1]) - 1
         return [self.text(value, row + 2) for value in self.split(bytes(self.file.read(begin, end - begin)), row)]
 
-    def id(self, row: int) -> str:
+    def id(self, row: SupportsIndex) -> str:
         """The id in a row."""
-        return self.row(row)[self.columns.index("id")]
+        return self.row(integer("a row is a number", row))[self.columns.index("id")]
 
     def ids(self, rows: np.ndarray) -> List[str]:
         """The ids in rows that a block names; "" for -1."""
@@ -155,6 +172,16 @@ class Sequences:
 
     def find(self, name: str) -> int:
         """The row of the sequence with that id; SequenceError where there is none."""
+        row = self.lookup(name)
+        if row is None:
+            like = f": they are like {self.id(0)!r}" if len(self) > 0 else ""
+            raise SequenceError(f"it has no sequence with the id {str(name)!r}{like}", self.path)
+        return row
+
+    def lookup(self, name: object) -> Optional[int]:
+        """The row of the sequence with that id."""
+        if not isinstance(name, str):
+            raise TypeError(f"ids of sequences are texts, not {kind(name)}")
         if self.found_ids is None:
             hashes = np.fromiter(map(hash, self.values("id")), np.int64, len(self))
             order = np.argsort(hashes, kind="stable")
@@ -165,4 +192,4 @@ class Sequences:
             if self.id(int(order[at])) == name:
                 return int(order[at])
             at += 1
-        raise SequenceError(f"it has no sequence with the id {name!r}", self.path)
+        return None

@@ -72,7 +72,100 @@ class Interface(Sample):
         self.assertEqual(len(list(dataset)), n)
         for wrong in n, -n - 1, 1 << 70:
             self.assertRaises(IndexError, dataset.__getitem__, wrong)
-        self.assertRaises(TypeError, dataset.__getitem__, "0")
+        for wrong in "0", "tokens", 1.0, None, [0, 1], (0, 1):
+            self.assertRaisesRegex(TypeError, "blocks are had by number or slice .*, not .* of type ", dataset.__getitem__, wrong)
+        self.assertEqual([dataset[5:99][-1]["ids"], dataset[-2:][0]["ids"], dataset[9:9]], [dataset[-1]["ids"], dataset[n - 2]["ids"], []])
+        self.assertRaisesRegex(TypeError, "id in dataset.sequences", lambda: dataset.sequences.id(0) in dataset)
+        self.assertRaisesRegex(TypeError, "id in dataset.sequences", lambda: dataset[0] in dataset.epoch(1, window=2))
+
+    def test_sequences(self):
+        """Sequences are named by any text or integer; what is none is a KeyError, an IndexError or a TypeError."""
+        dataset, table = self.dataset, self.dataset.sequences
+        name, n = table.id(3), len(table)
+        for which in name, np.str_(name), np.int32(3), np.uint8(3), 3 - n:
+            same(self, dataset.sequence(which), dataset.sequence(3))
+        for wrong in n, -n - 1:
+            self.assertRaisesRegex(IndexError, f"row {wrong} of {n}", dataset.sequence, wrong)
+        for wrong in 1.0, None, b"a", [name], np.float32(3):
+            self.assertRaisesRegex(TypeError, "a sequence is named by id or row, not ", dataset.sequence, wrong)
+        for error in KeyError, bload.SequenceError, bload.Error:
+            with self.assertRaises(error) as raised:
+                dataset.sequence("3")
+            self.assertEqual(str(raised.exception), f"{table.path}: it has no sequence with the id '3': they are like {table.id(0)!r}")
+
+    def test_paths(self):
+        """Any kind of path; and what is none of a dataset is told, with what to do."""
+        import pathlib
+        for path in self.where + "/", os.fsencode(self.where), pathlib.Path(self.where):
+            same(self, bload.open(path)[0], self.dataset[0])
+        for part in "shards/00000/shard-00000000.safetensors", "manifest.json", "shards", "shards/00000":
+            with self.assertRaises(FileNotFoundError) as raised:
+                bload.open(os.path.join(self.where, part))
+            self.assertEqual(str(raised.exception), f"{os.path.join(self.where, part)}: it is a part of a dataset: open {self.where}")
+        with open(self.path("x.safetensors"), "wb"):
+            pass
+        for wrong, said in ((self.path("x.safetensors"), "x.safetensors: it is a file, and a dataset is a directory with a manifest.json"),
+                            ("https://a.b/dataset", "^https://a.b/dataset: it is an address, and datasets are read from directories: copy"),
+                            ("s3://bucket/dataset", "^s3://bucket/dataset: it is an address"), (self.path("text"), "no finished dataset"),
+                            (self.path("nowhere"), "no such dataset"), (self.path("x.safetensors/y"), "no such dataset")):
+            for error in bload.MissingError, FileNotFoundError:
+                self.assertRaisesRegex(error, said, bload.open, wrong)
+        for wrong in None, 3, [self.where], self.dataset:
+            self.assertRaises(TypeError, bload.open, wrong)
+
+    def test_options(self):
+        """A name alone is a list of one; what is no option is not taken for one."""
+        path = self.packed("joined")
+        self.assertEqual(list(bload.open(path, fields="labels").sequence(0)), ["labels"])
+        self.assertEqual(list(bload.open(path, fields=("sound", "labels", "sound")).sequence(0)), ["sound", "labels"])
+        for error in ValueError, bload.Error:
+            self.assertRaisesRegex(error, "no field \"label\": poses, labels, sound$", bload.open, path, fields="label")
+        self.assertRaisesRegex(bload.OptionError, "no field \"length\": .*attributes and tables are in every", bload.open, path, fields="length")
+        for wrong in 3, [3], b"labels", True:
+            self.assertRaisesRegex(TypeError, "fields is a list of names, not ", bload.open, path, fields=wrong)
+        self.assertRaisesRegex(TypeError, "verify is True or False, not .'labels'. of type list", bload.open, path, ["labels"])
+        for name in "ids", "segment_ids", "position_ids", "mask", "decode", "writable":
+            self.assertRaisesRegex(TypeError, f"^{name} is True or False, not 'no' of type str$", bload.open, path, **{name: "no"})
+        self.assertIn("mask", bload.open(path, mask=np.bool_(True))[0])
+        for wrong in 0, -1:
+            self.assertRaisesRegex(bload.OptionError, "open_shards is at least 1", bload.open, path, open_shards=wrong)
+        for wrong in None, 2.5, "4":
+            self.assertRaisesRegex(TypeError, "open_shards is an integer, not ", bload.open, path, open_shards=wrong)
+        for arguments in ("1",), (1.0,), (None,), (1, 2.5), (1, "8"), (1, 8, "a"), (1, 8, 1.5):
+            self.assertRaises(TypeError, self.dataset.epoch, *arguments)
+        self.assertRaisesRegex(bload.OptionError, "a seed is for windows", self.dataset.epoch, 1, seed=3)
+
+    def test_closed(self):
+        """What was given outlives the dataset; nothing more is to be had, and no file of a shard stays open."""
+        def shards():
+            links = (os.path.realpath(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd"))
+            return [link for link in links if link.startswith(f"{self.where}/shards/")]
+
+        del self.dataset
+        with bload.open(self.where) as dataset:
+            block, table, drawn = {**dataset[0], "tokens": dataset[0]["tokens"].copy()}, dataset.sequences, dataset.epoch(1, window=4)
+            dataset[-1], drawn[0]
+            self.assertTrue(shards())
+            opened = dataset[1]
+        name, expected = table.id(0), bload.open(self.where)
+        for ask in (lambda: dataset[0], lambda: dataset[:2], lambda: list(dataset), lambda: dataset.sequence(name), lambda: drawn[0],
+                    lambda: dataset.sequences, dataset.__enter__):
+            self.assertRaisesRegex(ValueError, f"{self.where}: the dataset was closed", ask)
+        same(self, opened, expected[1])
+        same(self, block, expected[0])
+        dataset.close()
+        del block, opened, expected
+        self.assertEqual(shards(), [])
+
+    def test_help(self):
+        """help() tells of every option, its shape and unit, and of the errors."""
+        import inspect
+        import pydoc
+        text = pydoc.plain(pydoc.render_doc(bload.open))
+        for name in inspect.signature(bload.open).parameters:
+            self.assertRegex(text, rf"\n \|  {name} +\w", name)
+        for word in "I32 \\[T\\]", "BOOL \\[T\\]", "steps", "MissingError", "OptionError", "SequenceError", "EpochError":
+            self.assertRegex(text, word)
 
     def test_mapped(self):
         """Plain shards are not copied: what is given lies in the file, and cannot be written."""
@@ -133,6 +226,25 @@ class Table(Sample):
         self.assertRaises(IndexError, table.__getitem__, len(truth))
         self.assertRaisesRegex(bload.SequenceError, "no column \"nothing\"", table.__getitem__, "nothing")
         self.assertRaisesRegex(bload.SequenceError, "no sequence", table.find, "nothing")
+        self.assertRaises(KeyError, table.__getitem__, "nothing")
+        with self.assertRaises(ValueError):
+            table["length"][0] = 7  # the table keeps what it gives
+
+    def test_container(self):
+        """Ids are looked for, rows are gone through."""
+        table = bload.open(self.packed("groups")).sequences
+        truth = Truth(self.packed("groups")).d.sequences
+        self.assertTrue(all(row["id"] in table for row in truth))
+        self.assertIn(np.str_(truth[5]["id"]), table)
+        for absent in "", "nothing", "0", truth[0]["id"] + " ", truth[0]["id"].upper():
+            self.assertNotIn(absent, table)
+        for wrong in 0, None, b"a", truth[0]:
+            self.assertRaisesRegex(TypeError, "ids of sequences are texts, not ", table.__contains__, wrong)
+        self.assertEqual(list(table), truth)
+        for key in slice(2, 9, 3), slice(-2, None), slice(len(truth), None):
+            self.assertEqual(table[key], truth[key])
+        for wrong in 1.0, None, [0]:
+            self.assertRaisesRegex(TypeError, "a table has rows by number or slice, and columns by name, not ", table.__getitem__, wrong)
 
     def test_attributes(self):
         """Numbers that a table says of each sequence: columns, and beside each piece; the sequence without a row was left out."""

@@ -1,0 +1,49 @@
+"""What callers give: a mistake raises what Python's own functions and containers raise, and says what was expected."""
+from __future__ import annotations
+
+import operator
+from typing import Any, Tuple
+
+import numpy as np
+
+from .errors import OptionError
+
+
+def integer(what: str, value: Any) -> int:
+    """Any integer, numpy's too; what says what it should be."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what}, not {kind(value)}") from None
+
+
+def flag(name: str, value: Any) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} is True or False, not {kind(value)}")
+    return bool(value)
+
+
+def names(name: str, value: Any) -> Tuple[str, ...]:
+    """Texts; one alone may stand for a list of one."""
+    given = (value,) if isinstance(value, str) else value
+    try:
+        found = tuple(dict.fromkeys(given))
+    except TypeError:
+        found = (None,)
+    for one in found:
+        if not isinstance(one, str):
+            raise TypeError(f"{name} is a list of names, not {kind(value)}")
+    return found
+
+
+def at_least(name: str, value: Any, least: int) -> int:
+    number = integer(f"{name} is an integer", value)
+    if number < least:
+        raise OptionError(f"{name} is at least {least}, not {number}")
+    return number
+
+
+def kind(value: Any) -> str:
+    """A value as an error shows it: with its type, and no longer than a line."""
+    shown = repr(value)
+    return f"{shown if len(shown) <= 60 else shown[:57] + '...'} of type {type(value).__name__}"
