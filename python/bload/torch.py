@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Dict, Iterator, List, Optional, SupportsIndex, Tuple
+from typing import Any, Dict, Iterator, List, Optional, SupportsIndex, Tuple, Union, overload
 
 import numpy as np
 import torch
@@ -78,12 +78,17 @@ class BlockDataset(TorchDataset):
     else shares what is written. All are of fixed size, so torch's own collation stacks them. len() is a multiple of
     dataset.world_size * dataset.batch_size, as the dataset was packed: torch's DistributedSampler repeats nothing.
 
+    path: the directory that bload pack wrote.
     window, window_seed: further epochs without plans, which BlockSampler numbers; see sampler.EpochBlocks.
     ids: adds the lists of ids; collate keeps these, and the files of pictures with decode=False, as lists for each block.
-    The other options are bload.open's.
+    The other options (fields, segment_ids, position_ids, mask, decode, verify, open_shards) are bload.open's, as are the errors.
+
+    dataset[i] a dict, dataset[-1], dataset[2:5] a list of dicts. dataset.dataset: the bload.Dataset, with its sequences, fields, T, S.
     """
 
     def __init__(self, path: Any, *, window: Optional[int] = None, window_seed: int = 0, ids: bool = False, **options: Any):
+        if "writable" in options:
+            raise TypeError("tensors are always the caller's own, to be written to: leave out writable")
         self.dataset = Dataset(path, ids=ids, writable=True, **options)
         self.blocks = sampler.EpochBlocks(self.dataset, window, window_seed)
         self.stored = {name: field.stored for name, field in self.dataset.fields.items()}
@@ -94,8 +99,19 @@ class BlockDataset(TorchDataset):
     def __len__(self) -> int:
         return len(self.blocks)
 
-    def __getitem__(self, number: SupportsIndex) -> Dict[str, Any]:
-        return Tensors({name: self.given(name, value) for name, value in self.blocks[number].items()})
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> Dict[str, Any]: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> List[Dict[str, Any]]: ...
+
+    def __getitem__(self, key: Union[SupportsIndex, slice]) -> Union[Dict[str, Any], List[Dict[str, Any]]]:
+        if isinstance(key, slice):
+            return [self[number] for number in range(*key.indices(len(self)))]
+        return Tensors({name: self.given(name, value) for name, value in self.blocks[key].items()})
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.dataset  # which says that blocks are not looked for
 
     def given(self, name: str, value: Any) -> Any:
         if isinstance(value, list):
@@ -103,7 +119,7 @@ class BlockDataset(TorchDataset):
         return tensor(value, self.stored.get(name, ""))
 
     def __iter__(self) -> Iterator[Dict[str, Any]]:
-        return map(self.__getitem__, range(len(self)))
+        return (self[number] for number in range(len(self)))
 
     def first(self, epoch: int) -> int:
         """The number of the first block in an epoch of training; for samplers."""

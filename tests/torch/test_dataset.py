@@ -49,6 +49,19 @@ class Tensors(PackedTest):
         with self.assertRaises(IndexError):
             self.blocks[-len(self.arrays) - 1]
 
+    def test_slices_are_lists_of_blocks(self):
+        for key in slice(1, 6, 2), slice(-3, None), slice(99, 200), slice(None, None, -1):
+            given = self.blocks[key]
+            self.assertIsInstance(given, list)
+            for tensors, arrays in itertools.zip_longest(given, self.arrays[key]):
+                self.assertBlock(tensors, arrays)
+        for wrong in "0", 1.0, [0, 1], None:
+            self.assertRaisesRegex(TypeError, "by number or slice, not ", self.blocks.__getitem__, wrong)
+        self.assertBlock(self.blocks[torch.tensor(2)], self.arrays[2])
+        self.assertRaisesRegex(TypeError, "in dataset.sequences", lambda: "000.npy" in self.blocks)
+        self.assertRaisesRegex(TypeError, "leave out writable", BlockDataset, self.data, writable=False)
+        self.assertRaisesRegex(bload.OptionError, "no field", BlockDataset, self.data, fields="frames")
+
     def test_numbers_behind_the_last_are_of_further_epochs(self):
         epoch = self.arrays.epoch(2)
         for i in (0, len(epoch) - 1):
@@ -240,6 +253,15 @@ class Kinds(PackedTest):
         with self.assertRaisesRegex(bload.SamplerError, "num_replicas"):
             BlockSampler(self.blocks, rank=0)
         self.assertEqual(BlockSampler(self.blocks).num_replicas, 1)
+
+    def test_parts_of_the_blocks_are_refused(self):
+        for part in (torch.utils.data.Subset(self.blocks, range(4)), torch.utils.data.random_split(self.blocks, [4, len(self.blocks) - 4])[0]):
+            for rank in None, 0:
+                with self.assertRaisesRegex(TypeError, "split the sequences before packing"):
+                    BlockSampler(part, 1, rank)
+            self.assertEqual(len(list(DataLoader(part, batch_size=2, sampler=DistributedSampler(part, 2, 0)))), 1)
+        with self.assertRaisesRegex(TypeError, "BlockDataset"):
+            BlockSampler(torch.utils.data.ConcatDataset([self.blocks, self.blocks]))
 
     def test_number_of_ranks_is_the_groups(self):
         torch.distributed.init_process_group("gloo", init_method=f"file://{self.path('group')}", rank=0, world_size=1)

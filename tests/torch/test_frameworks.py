@@ -1,5 +1,6 @@
 """Samplers under the frameworks' own released code: nothing is sharded twice, and a run that was stopped goes on exactly."""
 import importlib.util
+import itertools
 import json
 import os
 import socket
@@ -70,8 +71,8 @@ class Stateful(PackedTest):
     def loader(self, world, rank, workers, **options):
         from torchdata.stateful_dataloader import StatefulDataLoader
         dataset = BlockDataset(self.data)
-        sampler = BlockSampler(dataset, world, rank, **options)
-        return StatefulDataLoader(dataset, batch_size=dataset.batch_size, sampler=sampler, num_workers=workers)
+        sampler = BlockSampler(dataset, world, rank)
+        return StatefulDataLoader(dataset, batch_size=dataset.batch_size, sampler=sampler, num_workers=workers, **options)
 
     def contents(self, batches):
         return [sequences_of({name: value[b] for name, value in batch.items()})
@@ -109,22 +110,29 @@ class Stateful(PackedTest):
         self.assertEachOnce(sum(seen + self.contents(again), []), range(SEQUENCES))
 
     def test_state_at_the_end_leads_to_the_next_epoch(self):
-        for workers in (0, 2):
-            loader = self.loader(1, None, workers)
-            batches = len(self.contents(loader)) // loader.batch_size
-            again = self.loader(1, None, workers)
-            again.load_state_dict(loader.state_dict())
-            again.sampler.set_epoch(1)
-            expected = BlockSampler(again.dataset)
-            expected.set_epoch(1)
-            self.assertEqual(self.contents(again), [sequences_of(again.dataset[number]) for number in expected])
-            # That of the last batch: the epoch is at hand, and nothing of it is left.
-            _, state = self.stopped(loader, batches)
-            again.load_state_dict(state)
-            again.sampler.set_epoch(1)
-            self.assertEqual(self.contents(again), [])
-            again.sampler.set_epoch(2)
-            self.assertEachOnce(sum(self.contents(again), []), range(SEQUENCES))
+        """Whatever the workers, and whether the state is that of the last batch or of the loop's end."""
+        one, expected = self.loader(1, None, 0), {}
+        for epoch in (1, 2):
+            one.sampler.set_epoch(epoch)
+            expected[epoch] = self.contents(one)
+        for workers, options in ((0, {}), (1, {}), (4, {}), (2, dict(persistent_workers=True))):
+            loader = self.loader(1, None, workers, **options)
+            loader.sampler.set_epoch(1)
+            batches = iter(loader)
+            self.contents(next(batches) for _ in range(len(expected[1]) // loader.batch_size))
+            states = {"last batch": loader.state_dict()}
+            self.assertEqual(list(batches), [])
+            states["end"] = loader.state_dict()
+            for (name, state), told in itertools.product(states.items(), (None, 1, 2) if workers == 0 else (None, 1)):
+                with self.subTest(name, workers=workers, told=told, **options):
+                    again = self.loader(1, None, workers, **options)
+                    again.load_state_dict(state)
+                    if told is not None:
+                        again.sampler.set_epoch(told)
+                    if told == 1:
+                        self.assertEqual([self.contents(again), self.contents(again)], [[], []])
+                        again.sampler.set_epoch(2)
+                    self.assertEqual(self.contents(again), expected[2])
 
 
 @needs("accelerate")

@@ -91,6 +91,33 @@ class Whole(PackedTest):
                 BlockSampler(self.blocks, **options)
         with self.assertRaises(bload.SamplerError):
             BlockSampler(self.blocks).set_epoch(-1)
+        for options in (dict(shuffle="no"), dict(whole_length=1)):
+            with self.assertRaisesRegex(TypeError, "is True or False, not "):
+                BlockSampler(self.blocks, **options)
+        for wrong, said in ((self.blocks.dataset, "EpochBlocks"), (self.data, "BlockDataset"), (None, "BlockDataset")):
+            with self.assertRaisesRegex(TypeError, said):
+                BlockSampler(wrong)
+        for state in (None, "state", [], {"state": 1}):
+            with self.assertRaises(bload.SamplerError):
+                BlockSampler(self.blocks).load_state_dict(state)
+        for options in (dict(window=0), dict(window=2.5), dict(seed=3)):
+            with self.assertRaises(bload.SamplerError):
+                EpochBlocks(self.blocks.dataset, **options)
+        with self.assertRaisesRegex(TypeError, "opened by bload.open"):
+            EpochBlocks(self.data)
+
+    def test_blocks_of_epochs_count_as_a_list_does(self):
+        self.assertEqual([int(one["sequence"][0]) for one in self.blocks[1:7:2]], [int(self.blocks[i]["sequence"][0]) for i in (1, 3, 5)])
+        self.assertEqual(len(self.blocks[-3:]), 3)
+        with self.assertRaisesRegex(TypeError, "by number or slice, not 'a' of type str"):
+            self.blocks["a"]
+        with self.assertRaisesRegex(TypeError, "in dataset.sequences"):
+            "a" in self.blocks
+
+    def test_sampler_says_where_it_is(self):
+        sampler = BlockSampler(self.blocks, 2, 1, seed=5)
+        next(iter(sampler))
+        self.assertRegex(repr(sampler), f"rank 1 of 2, batch_size = 2, seed = 5, shuffle = True: epoch 0, 2 of {self.B} blocks consumed")
 
 
 # Computed once by a program of its own in C, of SplitMix64 as its author publishes it.
@@ -129,7 +156,8 @@ class Resumed(PackedTest):
         for before, after in ((1, 1), (1, 2), (2, 1), (2, 2), (7, 1), (2, 3), (1, 5)):
             steps = next(s for s in range(1, self.B) if (self.B - s * before * BATCH_SIZE) % (after * BATCH_SIZE) == 0)
             state, given = self.stopped(before, steps)
-            samplers = self.resumed(state, after)
+            samplers = self.resumed(state, after, remainder="pad")  # of whole epochs; of this one there is none
+            self.assertEqual({sampler.padded for sampler in samplers}, {0})
             rest = [list(sampler) for sampler in samplers]
             self.assertEqual({len(one) for one in rest}, {(self.B - len(given)) // after})
             self.assertEachOnce(given + sum(rest, []), self.whole())
@@ -147,7 +175,14 @@ class Resumed(PackedTest):
         for epoch, left in ((1, self.B - len(given)), (2, self.B), (0, self.B)):
             sampler, = self.resumed(state, 1)
             self.assertEqual(len(sampler), self.B - len(given))
-            sampler.set_epoch(epoch)
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                sampler.set_epoch(epoch)
+                sampler.set_epoch(epoch)
+            self.assertEqual([str(one.message).partition(": ")[2] for one in told], [] if epoch == 1 else [
+                f"set_epoch({epoch}) leaves the restored position, {len(given)} blocks into epoch 1, of which the other "
+                f"{self.B - len(given)} are not read: go on with set_epoch(1)"])
+            self.assertTrue(all(one.filename == __file__ for one in told))
             self.assertEqual(len(sampler), left)
             self.assertEqual(len(list(sampler)), left)
 
@@ -167,12 +202,50 @@ class Resumed(PackedTest):
         next(iter(sampler))
         self.assertEqual(len(list(sampler)), self.B - len(given))
 
-    def test_finished_epoch_leaves_nothing(self):
+    def test_finished_epoch_leads_to_the_next_one(self):
         sampler = BlockSampler(self.blocks)
         list(sampler)
         again, = self.resumed(sampler.state_dict(), 1)
+        self.assertEqual((again.epoch, len(again), list(again)), (1, self.B, self.whole(1)))
+        self.assertEqual(list(again), self.whole(1))
         again.set_epoch(0)
-        self.assertEqual((len(again), list(again)), (0, []))
+        self.assertEqual(list(again), self.whole(0))
+
+    def test_finished_epoch_leaves_nothing(self):
+        """Not when it is asked for twice, either; whether the state comes before or after set_epoch."""
+        sampler = BlockSampler(self.blocks)
+        list(sampler)
+        for first, then in ("load_state_dict", "set_epoch"), ("set_epoch", "load_state_dict"):
+            again = BlockSampler(self.blocks)
+            for name in first, then:
+                getattr(again, name)({"set_epoch": 0, "load_state_dict": sampler.state_dict()}[name])
+            for _ in range(2):
+                self.assertEqual((len(again), list(again), again.state_dict()["consumed"]), (0, [], self.B))
+            again.set_epoch(1)
+            self.assertEqual(list(again), self.whole(1))
+
+    def test_state_of_another_epoch_than_was_told_is_followed_aloud(self):
+        state, given = self.stopped(2, 2)
+        for epoch in 0, 2:
+            sampler = BlockSampler(self.blocks)
+            sampler.set_epoch(epoch)
+            with self.assertWarnsRegex(UserWarning, f"set_epoch.{epoch}. was called, and the state goes on in epoch 1"):
+                sampler.load_state_dict(state)
+            self.assertEqual((sampler.epoch, len(sampler)), (1, self.B - len(given)))
+            list(sampler)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                sampler.load_state_dict(state)  # back to it: nothing was told since
+
+    def test_epoch_without_its_remainder_is_finished(self):
+        world = next(w for w in range(2, self.B) if self.B % (w * BATCH_SIZE))
+        sampler = BlockSampler(self.blocks, world, 0, remainder="drop")
+        with self.assertWarnsRegex(UserWarning, "are left out"):
+            number = len(list(sampler))
+        for state in sampler.state_dict(), sampler.state_dict(consumed=number * world):
+            self.assertEqual(state["consumed"], self.B)
+            again, *_ = self.resumed(state, world, remainder="drop")
+            self.assertEqual((again.epoch, len(again)), (1, number))
 
     def test_told_position_counts_for_what_was_read_ahead(self):
         sampler = BlockSampler(self.blocks, 2, 0)
@@ -190,7 +263,8 @@ class Resumed(PackedTest):
 
     def test_remainder_is_an_error_first(self):
         state, given = self.stopped(1, 1)
-        world = next(w for w in range(2, self.B) if (self.B - len(given)) % (w * BATCH_SIZE))
+        world = next(w for w in range(2, self.B) if self.B % (w * BATCH_SIZE) == 0)
+        self.assertTrue((self.B - len(given)) % (world * BATCH_SIZE))
         with self.assertRaisesRegex(bload.SamplerError, f"{self.B - len(given)} blocks are left.*\"pad\" repeats .*\"drop\" leaves out"):
             self.resumed(state, world)
         sampler = BlockSampler(self.blocks, world, 0)
@@ -199,12 +273,14 @@ class Resumed(PackedTest):
             sampler.load_state_dict(state)
         self.assertEqual((sampler.epoch, sampler.begin), (3, 0))
 
-    def test_remainder_of_a_whole_epoch_is_an_error_too(self):
+    def test_remainder_of_a_whole_epoch_is_an_error_when_the_sampler_is_made(self):
+        """Also of one that is made to go on: it would end with an error an epoch later."""
         world = next(w for w in range(2, self.B) if self.B % (w * BATCH_SIZE))
-        sampler = BlockSampler(self.blocks, world, 0)
-        for ask in (len, list):
-            with self.assertRaises(bload.SamplerError):
-                ask(sampler)
+        for rank in None, 0, world - 1:
+            with self.assertRaisesRegex(bload.SamplerError, f"an epoch has {self.B} blocks, which is no multiple of {world * BATCH_SIZE}"):
+                BlockSampler(self.blocks, world, rank)
+            for remainder in "pad", "drop":
+                BlockSampler(self.blocks, world, rank, remainder=remainder)
 
     def test_remainder_is_padded_or_dropped_and_counted(self):
         state, given = self.stopped(1, 1)
