@@ -26,6 +26,30 @@ static int manifest_identity(const struct bl_manifest *m, struct bl_buffer *out,
     return bl_buffer_check(out, e);
 }
 
+int bl_packing_compare(const struct bl_packing *p, const struct bl_sequences *table, struct bl_error *e)
+{
+    const struct bl_compare job = {.files = p->sequences_path ? NULL : &p->inputs.files,
+                                   .base = p->inputs.base,
+                                   .kind = p->inputs.kind,
+                                   .config = p->inputs.kind_config,
+                                   .table = table,
+                                   .workers = p->workers,
+                                   .cancel = p->env.cancel};
+    return p->inputs.kind ? bl_compare_run(&job, e) : BL_OK;
+}
+
+/* The inputs of a dataset that is there must be those of its table. */
+static int compare_inputs(const struct bl_packing *p, const struct bl_sequences *table, struct bl_error *e)
+{
+    struct bl_error other = {0};
+    int code = bl_packing_compare(p, table, &other);
+    if (code == BL_EDATA)
+        return bl_error_set(e, BL_EUSAGE,
+                            "%s holds a dataset of other inputs: %s (undo that, or choose another directory)",
+                            p->output, other.text);
+    return code ? bl_error_set(e, code, "%s", other.text) : BL_OK;
+}
+
 int bl_packing_find(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_error *e = &cmd->error;
@@ -51,9 +75,8 @@ int bl_packing_find(struct bl_cmd *cmd, struct bl_packing *p)
     const char *table = path.data;
     if (!code)
         code = bl_sequences_open(&table_there, &table, 1, false, e);
-    if (!code && !p->sequences_path)
-        code =
-            bl_scan_compare(&p->inputs.files, p->inputs.base, p->inputs.kind, p->inputs.kind_config, &table_there, e);
+    if (!code)
+        code = compare_inputs(p, &table_there, e);
     int lacks = code ? code : bl_packing_lacks(cmd, p, &m);
     if (!lacks && !p->task.set)
         lacks = bl_state_clear(p->output, e);

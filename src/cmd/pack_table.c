@@ -6,7 +6,6 @@
 #include "base/io.h"
 #include "cmd/packing.h"
 #include "cmd/parts.h"
-#include "scan/compare.h"
 #include "scan/scan.h"
 #include "scan/table.h"
 
@@ -249,6 +248,17 @@ static int make_table(struct bl_cmd *cmd, struct bl_packing *p, bool *scanned)
     return code ? code : bl_inputs_joined(&p->inputs, e);
 }
 
+/* A table that was there already must tell of the inputs as they are. */
+static int compare_inputs(const struct bl_packing *p, struct bl_error *e)
+{
+    struct bl_error other = {0};
+    int code = bl_packing_compare(p, &p->table, &other);
+    if (code == BL_EDATA)
+        return bl_error_set(
+            e, BL_EFAIL, "the inputs changed since the scan: %s (undo that, or choose another directory)", other.text);
+    return code ? bl_error_set(e, code, "%s", other.text) : BL_OK;
+}
+
 int bl_packing_table(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_error *e = &cmd->error;
@@ -262,8 +272,8 @@ int bl_packing_table(struct bl_cmd *cmd, struct bl_packing *p)
     else if (!code)
         code = bl_sequences_open(&p->table, &path, 1, false, e);
     /* Of many tasks each would look at all files; what changed is noticed when it is read. */
-    if (!code && !scanned && !p->sequences_path && !p->task.set && !p->mending)
-        code = bl_scan_compare(&p->inputs.files, p->inputs.base, p->inputs.kind, p->inputs.kind_config, &p->table, e);
+    if (!code && !scanned && !p->task.set && !p->mending)
+        code = compare_inputs(p, e);
     if (!code)
         code = check_table(p, e);
     if (!code)

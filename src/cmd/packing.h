@@ -97,6 +97,9 @@ int bl_packing_tolerate_damage(const struct bl_packing *p, const struct bl_row *
 /* Chooses the SIMD level and applies it: --simd, or what a dataset here began with, or the best of this machine. */
 int bl_packing_simd(struct bl_packing *p, struct bl_error *e);
 
+/* Whether the inputs are those of the table: BL_EDATA says which is not, and how. */
+int bl_packing_compare(const struct bl_packing *p, const struct bl_sequences *table, struct bl_error *e);
+
 /* Opens DIR/.bload with this configuration, for this run alone or, with a task, along with others. */
 int bl_packing_enter(struct bl_cmd *cmd, struct bl_packing *p);
 

@@ -67,6 +67,24 @@ int bl_input_look_into(const struct bl_kind *kind, struct bl_input *input, const
     return file ? bl_content_of_file(input->path, &input->content, e) : code;
 }
 
+int bl_input_changed(const struct bl_input *input, struct bl_error *e)
+{
+    return bl_error_set(e, BL_EFAIL, "%s: changed while it was scanned (scan again when nobody writes to it)",
+                        input->path);
+}
+
+int bl_input_look_again(const struct bl_kind *kind, const struct bl_input *input, struct bl_error *e)
+{
+    struct bl_input now = {.path = input->path};
+    const char *unusable;
+    if (kind->measure || strcmp(input->path, "-") == 0)
+        return BL_OK;
+    int code = bl_input_look(kind, &now, &unusable, e);
+    if (code || (!unusable && now.bytes == input->bytes && now.modified == input->modified))
+        return code;
+    return bl_input_changed(input, e);
+}
+
 char *bl_input_path(const char *base, const char *path)
 {
     if (!base || path[0] == '/' || strcmp(path, "-") == 0)

@@ -207,7 +207,7 @@ struct bl_kind {
 
     void (*close)(struct bl_reader *reader);
 
-    /* Whether what a row names in further columns is as the scan found it: BL_EFAIL for a file that is not. May be
+    /* Whether what a row names in further columns is as the scan found it: BL_EDATA for a file that is not. May be
      * NULL: they name nothing. */
     int (*compare)(const void *config, const struct bl_row *row, struct bl_error *e);
 

@@ -5,36 +5,17 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "run/pipeline.h"
 #include "store/rows.h"
+
+#define ROWS 64 /* of a job */
 
 static int refuse(const char *path, const char *what, struct bl_error *e)
 {
-    return bl_error_set(
-        e, BL_EFAIL, "the inputs changed since the scan: %s %s (undo that, or choose another directory)", path, what);
+    return bl_error_set(e, BL_EDATA, "%s %s", path, what);
 }
 
-/* A file must hold what it held. What was not there, or no file, has no size: it must not have become one. Of a file of
- * many documents only the size is compared: what a row tells of is one of them, and reading compares that. */
-static int compare_file(const struct bl_kind *kind, const char *name, const char *base, const struct bl_row *row,
-                        struct bl_error *e)
-{
-    if (strcmp(name, "-") == 0)
-        return BL_OK;
-    struct bl_input input = {.path = bl_input_path(base, name)};
-    const char *unusable = NULL;
-    if (!input.path)
-        return bl_error_memory(e);
-    int code = kind->keep ? bl_input_look(kind, &input, &unusable, e) : bl_input_look_into(kind, &input, &unusable, e);
-    free((char *)input.path);
-    if (code)
-        return code;
-    bool other = !kind->keep && row->content && input.content != row->content;
-    if (unusable && (row->bytes > 0 || other))
-        return refuse(name, "is gone", e);
-    if (input.bytes != row->bytes)
-        return refuse(name, "has another size", e);
-    return other ? refuse(name, "has other bytes", e) : BL_OK;
-}
+/* --- names ------------------------------------------------------------------------------------------------------ */
 
 /* Whether the row is of a line of a list, for which the list's checksum vouches, which is part of the configuration. */
 static bool is_of_list(const struct bl_kind *kind, const struct bl_row *row)
@@ -49,38 +30,128 @@ static void skip_lists(const struct bl_files *files, size_t *next)
 }
 
 /* The row's file must be the next one of those that are no lists. */
-static int compare_row(const struct bl_files *files, size_t *next, const char *base, const struct bl_row *row,
-                       struct bl_error *e)
+static int compare_name(const struct bl_files *files, size_t *next, const struct bl_row *row, struct bl_error *e)
 {
     skip_lists(files, next);
     if (is_of_list(files->kind, row))
-        return compare_file(files->kind, row->path, base, row, e);
+        return BL_OK;
     if (*next && strcmp(files->file[*next - 1].path, row->path) == 0)
         return BL_OK; /* another row of the same file */
     if (*next == files->count || bl_text_natural(files->file[*next].path, row->path) > 0)
         return refuse(row->path, "is gone", e);
     const struct bl_file *file = &files->file[(*next)++];
-    if (strcmp(file->path, row->path) != 0)
-        return refuse(file->path, "is new", e);
-    return compare_file(files->kind, file->path, base, row, e);
+    return strcmp(file->path, row->path) == 0 ? BL_OK : refuse(file->path, "is new", e);
 }
 
-int bl_scan_compare(const struct bl_files *files, const char *base, const struct bl_kind *kind, const void *config,
-                    const struct bl_sequences *table, struct bl_error *e)
+static int compare_names(const struct bl_compare *c, struct bl_error *e)
 {
     struct bl_row_text text = {0};
     size_t next = 0;
     int code = BL_OK;
-    for (size_t i = 0; i < table->count && !code; i++) {
-        code = bl_sequences_row(table, i, &text, e);
+    for (size_t i = 0; i < c->table->count && !code; i++) {
+        code = bl_sequences_row(c->table, i, &text, e);
         if (!code)
-            code = compare_row(files, &next, base, &text.row, e);
-        if (!code && kind->compare)
-            code = kind->compare(config, &text.row, e);
+            code = compare_name(c->files, &next, &text.row, e);
     }
-    skip_lists(files, &next);
-    if (!code && next < files->count)
-        code = refuse(files->file[next].path, "is new", e);
+    skip_lists(c->files, &next);
+    if (!code && next < c->files->count)
+        code = refuse(c->files->file[next].path, "is new", e);
     bl_row_text_free(&text);
     return code;
+}
+
+/* --- files ------------------------------------------------------------------------------------------------------ */
+
+/* Some rows of the table. */
+struct job {
+    size_t begin, end;
+};
+
+struct comparing {
+    const struct bl_compare *compare;
+    size_t next;
+};
+
+/* A file must hold what it held. What was not there, or no file, has no size: it must not have become one. Of a file of
+ * many documents only the size is compared: what a row tells of is one of them, and reading compares that. */
+static int compare_file(const struct bl_compare *c, const struct bl_row *row, struct bl_error *e)
+{
+    const struct bl_kind *kind = c->kind;
+    struct bl_input input = {.path = bl_input_path(c->base, row->path)};
+    const char *unusable = NULL;
+    if (!input.path)
+        return bl_error_memory(e);
+    int code = kind->keep ? bl_input_look(kind, &input, &unusable, e) : bl_input_look_into(kind, &input, &unusable, e);
+    free((char *)input.path);
+    if (code)
+        return code;
+    bool other = !kind->keep && row->content && input.content != row->content;
+    if (unusable && (row->bytes > 0 || other))
+        return refuse(row->path, "is gone", e);
+    if (row->bytes >= 0 && input.bytes != row->bytes)
+        return refuse(row->path, "has another size", e);
+    return other ? refuse(row->path, "has other bytes", e) : BL_OK;
+}
+
+static int produce(void *context, void **out, struct bl_error *e)
+{
+    struct comparing *c = context;
+    size_t left = c->compare->table->count - c->next;
+    if (!left)
+        return 0;
+    struct job *job = malloc(sizeof *job);
+    if (!job)
+        return bl_error_memory(e);
+    *job = (struct job){c->next, c->next + (left < ROWS ? left : ROWS)};
+    c->next = job->end;
+    *out = job;
+    return 1;
+}
+
+/* Rows of one file follow on each other: it is looked at once. */
+static int work(void *context, void *worker, void *job_, struct bl_error *e)
+{
+    const struct bl_compare *c = ((struct comparing *)context)->compare;
+    const struct job *job = job_;
+    struct bl_row_text text = {0};
+    struct bl_buffer before = {0};
+    int code = BL_OK;
+    (void)worker;
+    for (size_t i = job->begin - (job->begin > 0); i < job->end && !code; i++) {
+        code = bl_cancelled(c->cancel) ? BL_ECANCEL : bl_sequences_row(c->table, i, &text, e);
+        const struct bl_row *row = &text.row;
+        bool file = !code && i >= job->begin && strcmp(row->path, "-") != 0;
+        file &= c->files || row->status == BL_ROW_OK;
+        if (file && !(before.size && strcmp(before.data, row->path) == 0))
+            code = compare_file(c, row, e);
+        if (file && !code && c->kind->compare)
+            code = c->kind->compare(c->config, row, e);
+        bl_buffer_clear(&before);
+        bl_buffer_text(&before, code ? "" : row->path);
+        code = code ? code : bl_buffer_check(&before, e);
+    }
+    bl_row_text_free(&text);
+    bl_buffer_free(&before);
+    return code;
+}
+
+static void discard(void *context, void *job)
+{
+    (void)context;
+    free(job);
+}
+
+static int consume(void *context, void *job, struct bl_error *e)
+{
+    (void)e;
+    discard(context, job);
+    return BL_OK;
+}
+
+int bl_compare_run(const struct bl_compare *compare, struct bl_error *e)
+{
+    static const struct bl_stages stages = {.produce = produce, .work = work, .consume = consume, .discard = discard};
+    struct comparing c = {.compare = compare};
+    int code = compare->files ? compare_names(compare, e) : BL_OK;
+    return code ? code : bl_pipeline_run(&stages, &c, compare->workers, 4 * compare->workers, compare->cancel, e);
 }

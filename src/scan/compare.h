@@ -6,9 +6,18 @@
 #include "scan/sources.h"
 #include "store/sequences.h"
 
-/* Names, order, sizes and contents of the files against the table's rows (a file has one row or many). BL_EFAIL names
- * the first file that is new, gone, of another size or of other bytes. */
-int bl_scan_compare(const struct bl_files *files, const char *base, const struct bl_kind *kind, const void *config,
-                    const struct bl_sequences *table, struct bl_error *e);
+struct bl_compare {
+    const struct bl_files *files; /* the inputs; NULL: what the table's ok rows name */
+    const char *base;             /* directory that relative paths count from, or NULL */
+    const struct bl_kind *kind;
+    const void *config; /* of that kind */
+    const struct bl_sequences *table;
+    int workers; /* many files are looked at at once: a file system may take its time for each */
+    struct bl_cancel *cancel;
+};
+
+/* Names, order, sizes and contents of the files against the table's rows (a file has one row or many). BL_EDATA names
+ * the first file that is new, gone, of another size or of other bytes; BL_EFAIL, BL_ECANCEL. */
+int bl_compare_run(const struct bl_compare *compare, struct bl_error *e);
 
 #endif

@@ -281,7 +281,11 @@ static int count(const struct bl_scan *scan, const struct worker *w, struct job 
         return emit(job, 0, &row, e);
     }
     job->counted = true;
-    return code ? code : scan->kind->count(scan->config, scan->env, w->counter, &job->files.stretch, emit, job, e);
+    if (!code)
+        code = scan->kind->count(scan->config, scan->env, w->counter, &job->files.stretch, emit, job, e);
+    for (int i = 0; i < job->files.stretch.inputs && !code; i++)
+        code = bl_input_look_again(scan->kind, &job->files.input[i], e);
+    return code;
 }
 
 static int work(void *context, void *worker, void *job_, struct bl_error *e)

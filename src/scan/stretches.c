@@ -52,18 +52,24 @@ static int add_small(struct bl_stretches *s, struct bl_stretch_files *out, struc
     return code;
 }
 
-/* The part of a large file that comes next. */
-static void cut(struct bl_stretches *s, struct bl_stretch_files *out)
+/* The part of a large file that comes next, which must be that of the parts before it. */
+static int cut(struct bl_stretches *s, struct bl_stretch_files *out, struct bl_error *e)
 {
+    const struct bl_input *input = out->input;
+    if (s->begin && (input->bytes != s->bytes || input->modified != s->modified))
+        return bl_input_changed(input, e);
+    s->bytes = input->bytes;
+    s->modified = input->modified;
     out->stretch.begin = s->begin;
     s->begin += s->kind->stretch;
     out->last = s->begin >= out->input[0].bytes;
     if (!out->last) {
         out->stretch.end = s->begin;
-        return;
+        return BL_OK;
     }
     s->next++;
     s->begin = 0;
+    return BL_OK;
 }
 
 static int fill(struct bl_stretches *s, struct bl_stretch_files *out, struct bl_error *e)
@@ -74,10 +80,10 @@ static int fill(struct bl_stretches *s, struct bl_stretch_files *out, struct bl_
     out->looked = !code && !unusable;
     if (out->looked && out->input[0].bytes > s->kind->stretch && s->kind->divisible)
         code = s->kind->divisible(s->config, out->input, &divisible, e);
-    if (!code && divisible) {
-        cut(s, out);
-        return BL_OK;
-    }
+    if (!code && divisible)
+        return cut(s, out, e);
+    if (!code && s->begin)
+        return bl_input_changed(out->input, e); /* into one that has no parts */
     s->next++;
     return code || !out->looked || strcmp(out->input[0].path, "-") == 0 ? code : add_small(s, out, e);
 }

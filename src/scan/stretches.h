@@ -17,6 +17,7 @@ struct bl_stretches {
     const void *config;         /* the kind's own */
     size_t next;                /* file */
     int64_t begin;              /* of the next part of that file */
+    int64_t bytes, modified;    /* of that file, when its first part was cut */
     const struct bl_cancel *cancel;
     char *list_path;            /* of the list that is being read; or NULL */
     struct bl_documents *lines; /* of it */

@@ -56,7 +56,7 @@ test_images_of_a_name() {
     # Whatever they are called, a folder that changed is another one.
     expect 0 bload pack -q --kind frames in -T 4 --images '0*' -o f
     rm in/Archery/v_1/flow_x_00003.png
-    expect 1 bload pack -q --kind frames in -T 4 --images '0*' -o f
+    expect 2 bload pack -q --kind frames in -T 4 --images '0*' -o f
     err_has 'in/Archery/v_1 has another size'
     expect 2 bload scan -q "$(fixture h264-1.mp4)" --images '0*'
     err_is <<<'bload: scan: --images is for folders of images (--kind frames)'
@@ -130,13 +130,17 @@ test_a_folder_that_changed_stops_the_run() {
     cp in/b/000002.png kept
     echo x >>in/b/000002.png
     expect 1 bload pack -q --sequences table.tsv -T 9 -o d
-    err_has 'in/b: changed since the scan: images of'
-    expect 1 bload pack -q --kind frames in -T 9 -o right
     err_has 'the inputs changed since the scan: in/b has another size'
+    expect 1 bload pack -q --sequences table.tsv -T 9 -o e --task 0/1
+    err_has 'in/b: changed since the scan: images of'
+    expect 2 bload pack -q --kind frames in -T 9 -o right
+    err_has 'right holds a dataset of other inputs: in/b has another size'
     rm in/b/000002.png
     expect 1 bload pack -q --sequences table.tsv -T 9 -o d
     mv in/b away
     expect 1 bload pack -q --sequences table.tsv -T 9 -o d
+    err_has 'in/b is gone'
+    expect 1 bload pack -q --sequences table.tsv -T 9 -o e --task 0/1
     err_has 'in/b: changed since the scan: no folder any more'
     mv away in/b
     cp kept in/b/000002.png

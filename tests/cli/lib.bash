@@ -89,6 +89,13 @@ field() {
         row == "" || NR == row + 1 { print $column }'
 }
 
+# strange TABLE: its rows without contents, as a table that was not scanned has them.
+strange() {
+    awk -F '\t' -v OFS='\t' '
+        NR == 1 { for (i = 1; i <= NF; i++) if ($i !~ /(^|\.)content$/) keep[++n] = i }
+        { line = $keep[1]; for (i = 2; i <= n; i++) line = line OFS $keep[i]; print line }' "$1"
+}
+
 # word NAME: a number or text of one of the tool's flat JSON answers on stdin.
 word() {
     sed -n "s/^.*\"$1\": *\"\{0,1\}\([^\",}]*\)\"\{0,1\}.*$/\1/p" | head -n 1

@@ -110,20 +110,23 @@ test_every_kind_of_shard() {
 }
 
 test_what_cannot_be_made_again_is_told() {
-    head -c 400000 /dev/zero | tr '\0' a >doc.txt
-    touch -d 2001-01-01 doc.txt
-    words=(doc.txt --tokenizer bytes -T 100000 --oversize split --shard-size 1 --order keep)
+    python3 - <<'END'
+head = "{'descr': '|u1', 'fortran_order': False, 'shape': (400000,), }".ljust(117) + "\n"
+open("a.npy", "wb").write(b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode() + b"a" * 400000)
+END
+    touch -d 2001-01-01 a.npy
+    words=(a.npy --kind array -T 100000 --oversize split --shard-size 1 --order keep)
     expect 0 bload pack -q "${words[@]}" -o d
     cp -r d whole
     # An edit in the middle, with the old time: the bytes tell.
-    printf b | dd of=doc.txt bs=1 seek=200000 conv=notrunc 2>/dev/null
-    touch -d 2001-01-01 doc.txt
+    printf b | dd of=a.npy bs=1 seek=250000 conv=notrunc 2>/dev/null
+    touch -d 2001-01-01 a.npy
     rm "$(shard d 2)"
     expect 1 bload pack -q "${words[@]}" -o d
     err_has 'shard-00000002.safetensors does not become what it was'
     [ ! -e "$(shard d 2)" ] || fail 'other bytes under the old name'
-    printf a | dd of=doc.txt bs=1 seek=200000 conv=notrunc 2>/dev/null
-    touch -d 2001-01-01 doc.txt
+    printf a | dd of=a.npy bs=1 seek=250000 conv=notrunc 2>/dev/null
+    touch -d 2001-01-01 a.npy
     expect 0 bload pack -q "${words[@]}" -o d
     diff -r whole d
     # Files beside the shards.

@@ -1,12 +1,10 @@
 #include "kind/audio/recordings.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <xxhash.h>
 
-#include "kind/content.h"
+#include "kind/audio/audio.h"
 
 #define SLOTS 8192 /* 4 MiB */
 
@@ -32,21 +30,22 @@ int bl_recordings_find(struct bl_recordings *r, const struct bl_audio_config *co
         return bl_error_memory(e);
     struct bl_recording *slot = &r->slot[XXH3_64bits(path, strlen(path)) % SLOTS];
     struct bl_error useless = {0};
-    struct stat status;
+    struct bl_input input = {.path = path};
+    const char *unusable;
     *recording = slot;
     if (slot->path && strcmp(slot->path, path) == 0)
         return BL_OK;
     forget(slot);
-    bool there = stat(path, &status) == 0;
-    if (!there && bl_errno_is_system(errno))
-        return bl_error_errno(e, BL_EFAIL, "cannot look at %s", path);
-    slot->bytes = there && S_ISREG(status.st_mode) ? status.st_size : 0;
-    int code = slot->bytes ? bl_content_of_file(path, &slot->content, e) : BL_OK;
+    int code = bl_input_look_into(&bl_kind_audio, &input, &unusable, e);
     if (code)
         return code;
+    slot->bytes = input.bytes;
+    slot->content = input.content;
     slot->code = bl_count_audio(config, cancel, path, &slot->count, &useless);
     if (slot->code && slot->code != BL_EDATA)
         return bl_error_set(e, slot->code, "%s", useless.text);
+    if (!unusable && (code = bl_input_look_again(&bl_kind_audio, &input, e)))
+        return code;
     slot->path = strdup(path);
     slot->useless = slot->code ? strdup(useless.text) : NULL;
     return slot->path && (!slot->code || slot->useless) ? BL_OK : bl_error_memory(e);

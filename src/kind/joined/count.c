@@ -103,6 +103,7 @@ static int count_file(const struct joining *j, int p, struct bl_input *input, co
     } else if (!code) {
         struct bl_stretch stretch = {.input = input, .inputs = 1, .end = INT64_MAX, .followed = followed};
         code = part->kind->count(part->config, j->env, j->counter->part[p], &stretch, capture, found, e);
+        code = code ? code : bl_input_look_again(part->kind, input, e);
     }
     found->row.path = found->path.data;
     found->row.bytes = input->bytes;

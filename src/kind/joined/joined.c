@@ -75,9 +75,7 @@ static int compare_file(const struct bl_joined_part *part, const struct bl_partn
     bool size = input.bytes == partner->row.bytes;
     if (code || (size && (!partner->row.content || input.content == partner->row.content)))
         return code;
-    return bl_error_set(e, BL_EFAIL,
-                        "the inputs changed since the scan: %s: %s has %s (undo that, or choose another directory)",
-                        part->name, partner->path, size ? "other bytes" : "another size");
+    return bl_error_set(e, BL_EDATA, "%s: %s has %s", part->name, partner->path, size ? "other bytes" : "another size");
 }
 
 static int compare(const void *config, const struct bl_row *row, struct bl_error *e)

@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "kind/joined/partner.h"
+#include "kind/look.h"
 
 /* A part's reader, and the fields that it fills: those of the dataset from `first` on. */
 struct sub {
     struct bl_reader *reader;
     struct bl_fields fields;
     int first;
+    struct bl_look look;
 };
 
 struct bl_reader {
@@ -64,6 +66,7 @@ void bl_joined_close(struct bl_reader *r)
     for (int p = 0; p < r->joined->parts; p++) {
         if (r->sub[p].reader)
             r->joined->part[p].kind->close(r->sub[p].reader);
+        bl_look_free(&r->sub[p].look);
     }
     bl_partner_row_free(&r->partner);
     bl_buffer_free(&r->reason);
@@ -90,7 +93,7 @@ static size_t aligned(size_t bytes)
 
 /* The last step of a partner that has more than the sequence: only a piece that ends its file is compared by its kind
  * with what the scan found. */
-static int read_end(struct bl_reader *r, const struct bl_kind *kind, const struct sub *sub, struct bl_note *note,
+static int read_end(struct bl_reader *r, const struct bl_kind *kind, struct sub *sub, struct bl_note *note,
                     struct bl_error *e)
 {
     uint8_t *out[BL_FIELDS_MAX];
@@ -107,7 +110,7 @@ static int read_end(struct bl_reader *r, const struct bl_kind *kind, const struc
         out[f] = (uint8_t *)r->beyond.data + at;
         at += aligned(bl_field_step_bytes(&sub->fields.field[f]));
     }
-    int code = kind->read(sub->reader, &request, &end, e);
+    int code = bl_look_read(&sub->look, kind, sub->reader, &request, &end, e);
     if (!code && !note->text[0])
         *note = end;
     return code;
@@ -117,7 +120,7 @@ static int read_end(struct bl_reader *r, const struct bl_kind *kind, const struc
 static int read_partner(struct bl_reader *r, int p, const struct bl_request *request, struct bl_note *note,
                         struct bl_error *e)
 {
-    const struct sub *sub = &r->sub[p];
+    struct sub *sub = &r->sub[p];
     const struct bl_kind *kind = r->joined->part[p].kind;
     int code = bl_partner_row(r->joined, p, &request->row, &r->partner, e);
     if (code)
@@ -133,11 +136,11 @@ static int read_partner(struct bl_reader *r, int p, const struct bl_request *req
                              .times = bl_joined_is_told(r->joined, p) ? r->times : NULL,
                              .followed = request->row.length};
     if (kind->follows)
-        return kind->read(sub->reader, &own, note, e);
+        return bl_look_read(&sub->look, kind, sub->reader, &own, note, e);
     if (start >= length)
         own.source_start = length - 1;
     own.steps = length - own.source_start < steps ? length - own.source_start : steps;
-    code = kind->read(sub->reader, &own, note, e);
+    code = bl_look_read(&sub->look, kind, sub->reader, &own, note, e);
     if (!code)
         repeat_last(&sub->fields, own.out, own.steps, steps);
     if (!code && start + steps == request->row.length && start + steps < length)

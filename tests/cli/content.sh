@@ -1,0 +1,105 @@
+# Sources that are replaced by others of the same size: the column content of the table tells.
+# shellcheck shell=bash disable=SC2317
+
+# wave FILE VALUE SECONDS: sound of one channel whose samples are all the same.
+wave() {
+    python3 - "$@" <<'END'
+import struct, sys, wave
+with wave.open(sys.argv[1], "wb") as file:
+    file.setparams((1, 2, 16000, 0, "NONE", ""))
+    file.writeframes(struct.pack("<h", int(sys.argv[2])) * (16000 * int(sys.argv[3])))
+END
+}
+
+# other FILE: the same file with another byte at its end; its time is the old one with TIME=old.
+other() {
+    cp -p "$1" before
+    printf '\xa5' | dd of="$1" bs=1 seek=$(($(stat -c %s "$1") - 1)) conv=notrunc status=none
+    ! cmp -s before "$1" || fail 'the byte was the same'
+    [ "${2-}" != old ] || touch -r before "$1"
+}
+
+sound=(-q --kind audio -T 4000 --oversize split --shard-size 50K)
+
+test_a_sound_that_is_replaced_on_the_way() {
+    mkdir in
+    wave in/a.wav 111 60
+    wave b.wav 222 60
+    cp in/a.wav a.wav
+    expect 0 bload scan -q --kind audio in -o table.tsv
+    expect 0 bload pack "${sound[@]}" in -o one
+    ended_by KILL 'd/shards/00000/*9.safetensors' "$BLOAD" pack "${sound[@]}" in -o d -j 1
+    [ ! -e d/manifest.json ] || fail 'it was done already'
+    cp -r d tasks
+    touch -r in/a.wav b.wav
+    cp -p b.wav in/a.wav
+    expect 1 bload pack "${sound[@]}" in -o d
+    err_is <<<'bload: pack: the inputs changed since the scan: in/a.wav has other bytes (undo that, or choose another directory)'
+    # Tasks do not look at all files first: what was read is looked at again. So it is where the scan was done elsewhere.
+    expect 1 bload pack "${sound[@]}" --sequences table.tsv -o e --task 0/1
+    err_is <<<'bload: pack: in/a.wav: changed since the scan: it holds other bytes'
+    is 0 "$(find e/shards -name '*.safetensors' | wc -l)"
+    expect 1 bload pack "${sound[@]}" --sequences table.tsv -o f
+    err_has 'in/a.wav has other bytes'
+    # Another copy of the same bytes is the same file, whatever its time.
+    cp a.wav in/a.wav
+    expect 0 bload pack "${sound[@]}" in -o d
+    diff -r one d
+    expect 0 bload pack "${sound[@]}" --sequences table.tsv -o f
+    same one/shards.tsv f/shards.tsv
+    # A table that somebody else made tells of sizes alone.
+    strange table.tsv >strange.tsv
+    cp b.wav in/a.wav
+    expect 0 bload pack "${sound[@]}" --sequences strange.tsv -o g
+    is '' "$(field content <g/sequences.tsv)"
+}
+
+# Every kind, and what further fields come from.
+test_no_complete_dataset_of_other_bytes() {
+    mkdir v n images labels
+    cp "$(fixture h264-30.mp4)" v/a.mp4
+    wave s.wav 7 1
+    python3 - <<'END'
+for name, rows in (("n/a.npy", 30), ("labels/a.npy", 30)):
+    head = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({rows},), }}".ljust(117) + "\n"
+    open(name, "wb").write(b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode() + bytes(range(rows)))
+END
+    python3 -c "import zipfile; zipfile.ZipFile(\"n/b.npz\", \"w\").write(\"n/a.npy\", \"a.npy\")"
+    for i in 1 2 3; do ffmpeg -v error -f lavfi -i testsrc=size=16x16 -frames:v 1 "images/$i.bmp"; done
+    printf '{"audio_filepath": "s.wav", "offset": 0.1, "duration": 0.2}\n' >train.json
+    printf 'sources:\n  - path: v/\nkind: video\nT: 30\nfields:\n  - name: labels\n    path: labels/{id}.npy\n    kind: array\n' >set.yaml
+    local file row n=0
+    while read -r file row; do
+        read -r -a row <<<"$row"
+        n=$((n + 1))
+        expect 0 bload pack -q "${row[@]}" -o "d$n"
+        for time in new old; do
+            other "$file" "$time"
+            expect 2 bload pack -q "${row[@]}" -o "d$n"
+            err_has "holds a dataset of other inputs: "
+            err_has " has other bytes (undo that, or choose another directory)"
+            cp -p before "$file"
+        done
+        touch "$file"
+        expect 0 bload pack -q "${row[@]}" -o "d$n"
+    done <<'END'
+v/a.mp4 v --kind video -T 30
+s.wav s.wav --kind audio -T longest
+s.wav train.json --kind audio -T longest
+n/a.npy n/a.npy --kind array -T 30
+n/b.npz n/b.npz --kind array -T 30
+images/2.bmp images --kind frames -T 3
+labels/a.npy -c set.yaml
+END
+}
+
+test_an_image_that_is_replaced() {
+    mkdir -p in/a
+    for i in 1 2 3; do ffmpeg -v error -f lavfi -i testsrc=size=16x16 -frames:v 1 "in/a/$i.bmp"; done
+    expect 0 bload scan -q --kind frames in -o table.tsv
+    other in/a/2.bmp old
+    expect 1 bload pack -q --sequences table.tsv -T 3 -o d --task 0/1
+    err_is <<<'bload: pack: in/a: changed since the scan: other images of the same size'
+    mv before in/a/2.bmp
+    expect 0 bload pack -q --sequences table.tsv -T 3 -o d --task 0/1
+}
