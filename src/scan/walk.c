@@ -113,12 +113,12 @@ static int visit(struct walking *w, const char *path, const char *name, unsigned
 {
     const struct bl_walk *about = w->walk;
     struct stat status;
-    bool is_folder = type == DT_DIR, is_file = type == DT_REG;
+    bool is_folder = type == DT_DIR;
     if (name[0] == '.') {
         bl_files_ignore(about->files, name);
         return BL_OK;
     }
-    /* A link leads to a file or a folder; one that leads nowhere is an input if its name says so, to be named as
+    /* What is no folder is an input if its name says so: links that lead nowhere, pipes and devices are named as
      * useless. */
     if (type == DT_LNK || type == DT_UNKNOWN) {
         bool there;
@@ -128,12 +128,11 @@ static int visit(struct walking *w, const char *path, const char *name, unsigned
         if (!there && (errno == EACCES || errno == ENAMETOOLONG))
             return add_unreadable(w, path, false, e);
         is_folder = there && S_ISDIR(status.st_mode);
-        is_file = !there || S_ISREG(status.st_mode);
     }
     if (is_folder)
         return walk(w, path, folder, e);
     const struct bl_kind *kind = about->kind ? about->kind : bl_kind_of_file(name);
-    if (!is_file || !kind || !bl_kind_takes(kind, name)) {
+    if (!kind || !bl_kind_takes(kind, name)) {
         bl_files_ignore(about->files, name);
         return BL_OK;
     }

@@ -78,8 +78,15 @@ test_pipes_and_devices() {
         soon 3 scan --kind $kind v/p.*
         is 5 "$(field reason <"$OUT" | grep -c '^not a regular file$')"
     done
+    soon 3 scan --kind video v
+    is 'not a regular file,not a regular file,not a regular file' "$(field reason <"$OUT" | paste -sd ,)"
+    err_has 'bload: skipped link.mp4: not a regular file'
     soon 3 scan --kind frames v/p.jpg
     is 'not a folder' "$(field reason 1 <"$OUT")"
+    mkdir images
+    mkfifo images/2.jpg
+    soon 3 pack --kind frames --size 8x8 -T longest -o set images
+    err_has '2.jpg: not a regular file'
     printf '{"audio_filepath": "v/p.wav", "duration": 1, "text": "a"}\n' >manifest.jsonl
     soon 3 scan --kind audio manifest.jsonl
     err_has 'v/p.wav: not a regular file'

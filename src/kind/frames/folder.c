@@ -67,8 +67,10 @@ static int list(struct bl_folder *folder, DIR *directory, const char *path, cons
                 return bl_error_errno(e, BL_EFAIL, "cannot look at %s/%s", path, entry->d_name);
             status = (struct stat){.st_mode = S_IFREG}; /* a link that leads nowhere: reading tells */
         }
-        if (!S_ISREG(status.st_mode))
+        if (S_ISDIR(status.st_mode))
             continue;
+        if (!S_ISREG(status.st_mode))
+            status.st_size = 0; /* a pipe or a device: reading tells, too */
         folder->bytes += status.st_size;
         if (!pattern || fnmatch(pattern, entry->d_name, 0) == 0)
             code = add(folder, entry->d_name, &status, e);

@@ -39,6 +39,8 @@ static int compare(int fd, const char *path, int64_t bytes, int64_t modified, st
     struct stat status;
     if (fstat(fd, &status) != 0)
         return bl_error_errno(e, BL_EFAIL, "%s: cannot be examined", path);
+    if (!S_ISREG(status.st_mode))
+        return bl_error_set(e, BL_EDATA, "not a regular file");
     int64_t time = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
     if (status.st_size != bytes || time != modified)
         return bl_error_set(e, BL_EFAIL, "%s: changed since it was listed", path);
@@ -104,9 +106,9 @@ int bl_picture_decode(const char *path, int64_t bytes, int64_t modified, AVFrame
     bl_demux_hush();
     if (!packet)
         return bl_error_memory(e);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
-    bool dangling = fd < 0 && errno == ENOENT && bytes == 0;
-    int code = fd < 0 ? bl_error_errno(e, dangling ? BL_EDATA : BL_EFAIL, "%s: cannot be opened", path)
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);                     /* a pipe must not block */
+    bool useless = fd < 0 && bytes == 0 && (errno == ENOENT || errno == ENXIO); /* a dangling link, a socket */
+    int code = fd < 0 ? bl_error_errno(e, useless ? BL_EDATA : BL_EFAIL, "%s: cannot be opened", path)
                       : load(packet, fd, path, bytes, modified, e);
     if (!code)
         code = open_codec(&context, packet, e);
