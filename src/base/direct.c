@@ -6,13 +6,19 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/place.h"
 
 /* Less than this gathers in the cache: each direct write waits for the disk. */
 #define LEAST ((size_t)1 << 20)
 
 int bl_direct_open(const char *path)
 {
-    return open(path, O_WRONLY | O_DIRECT | O_CLOEXEC);
+    const char *name;
+    int folder = bl_place_open(path, &name, NULL);
+    int fd = folder < 0 ? -1 : openat(folder, name, O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC);
+    if (folder >= 0)
+        close(folder);
+    return fd;
 }
 
 /* Some file systems take the flag and then want more than pages, and a write that was cut short leaves a rest that is

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/once.h"
+#include "base/place.h"
 
 int bl_io_write(int fd, const void *data, size_t size, const char *path, struct bl_error *e)
 {
@@ -140,17 +141,17 @@ static char *directory_of(const char *path)
 
 int bl_io_unnamed(const char *dir, struct bl_error *e)
 {
-    struct bl_buffer name = {0};
+    struct bl_buffer path = {0}, name = {0};
     dir = dir ? dir : getenv("TMPDIR");
-    bl_buffer_printf(&name, "%s/bload-XXXXXX", dir && *dir ? dir : "/tmp");
-    int fd = bl_buffer_check(&name, e);
-    if (!fd) {
-        fd = mkostemp(name.data, O_CLOEXEC);
-        if (fd < 0)
-            fd = bl_error_errno(e, BL_EFAIL, "cannot create %s", name.data);
-        else
-            unlink(name.data);
-    }
+    bl_buffer_printf(&path, "%s/bload", dir && *dir ? dir : "/tmp");
+    int fd = bl_buffer_check(&path, e);
+    if (!fd)
+        fd = bl_io_temporary_name(path.data, &name, e);
+    if (!fd)
+        fd = bl_place_create(name.data, O_RDWR, e);
+    if (fd >= 0)
+        (void)bl_place_remove(name.data);
+    bl_buffer_free(&path);
     bl_buffer_free(&name);
     return fd;
 }
@@ -167,9 +168,8 @@ int bl_io_sync_parent(const char *path, struct bl_error *e)
 
 int bl_io_publish(const char *from, const char *to, struct bl_error *e)
 {
-    if (rename(from, to) != 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot rename %s to %s", from, to);
-    return bl_io_sync_parent(to, e);
+    int code = bl_place_rename(from, to, e);
+    return code ? code : bl_io_sync_parent(to, e);
 }
 
 void bl_io_host(char host[65])
@@ -194,7 +194,7 @@ int bl_io_temporary_name(const char *path, struct bl_buffer *name, struct bl_err
 int bl_io_replace(const char *path, const void *data, size_t size, struct bl_error *e)
 {
     struct bl_output out = {0};
-    int code = bl_output_open(&out, path, e);
+    int code = bl_output_own(&out, path, e);
     if (!code)
         code = bl_output_write(&out, data, size, e);
     if (!code)
@@ -231,14 +231,22 @@ static int open_temporary(struct bl_output *out, struct bl_error *e)
         return BL_EFAIL;
     }
     out->temporary = name.data;
-    out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    out->fd = bl_place_create(out->temporary, O_WRONLY, e);
     if (out->fd < 0) {
-        bl_error_errno(e, BL_EFAIL, "cannot create %s", out->path);
         free(out->temporary);
         out->temporary = NULL;
         return BL_EFAIL;
     }
     return BL_OK;
+}
+
+int bl_output_own(struct bl_output *out, const char *path, struct bl_error *e)
+{
+    *out = (struct bl_output){.fd = -1, .path = strdup(path)};
+    int code = out->path ? open_temporary(out, e) : bl_error_memory(e);
+    if (code)
+        bl_output_abort(out);
+    return code;
 }
 
 int bl_output_open(struct bl_output *out, const char *path, struct bl_error *e)
@@ -326,7 +334,7 @@ void bl_output_abort(struct bl_output *out)
     if (out->fd >= 0 && out->fd != STDOUT_FILENO)
         close(out->fd);
     if (out->temporary)
-        unlink(out->temporary);
+        (void)bl_place_remove(out->temporary);
     free(out->temporary);
     free(out->path);
     bl_buffer_free(&out->buffer);

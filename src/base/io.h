@@ -56,6 +56,8 @@ struct bl_output {
 };
 
 int bl_output_open(struct bl_output *out, const char *path, struct bl_error *e);
+/* The same for a file of the tool's own, which is no link and no pipe: what bears its name is replaced. */
+int bl_output_own(struct bl_output *out, const char *path, struct bl_error *e);
 int bl_output_write(struct bl_output *out, const void *data, size_t size, struct bl_error *e);
 /* Flushes, syncs and renames. After it, or after bl_output_abort, the object is empty. */
 int bl_output_commit(struct bl_output *out, struct bl_error *e);

@@ -7,28 +7,44 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/place.h"
 
 #define CHUNK ((size_t)1 << 16)
 #define SHOWN 80 /* bytes of a line that differs, before and from there on */
 
 /* 1: a file has the name already. Where there are no hard links, a rename that replaces nothing does, and where that is
  * not to be had either, one that looks before. */
-static int name_once(const char *temporary, const char *path, struct bl_error *e)
+static int name_within(int folder, const char *temporary, const char *name, const char *path, struct bl_error *e)
 {
-    if (link(temporary, path) == 0)
+    struct stat status;
+    if (linkat(folder, temporary, folder, name, 0) == 0)
         return BL_OK;
     if (errno == EEXIST)
         return 1;
     if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS && errno != EMLINK)
         return bl_error_errno(e, BL_EFAIL, "cannot give %s its name", path);
-    if (renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
+    if (renameat2(folder, temporary, folder, name, RENAME_NOREPLACE) == 0)
         return BL_OK;
-    if (errno == EEXIST || access(path, F_OK) == 0)
+    if (errno == EEXIST || fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0)
         return 1;
-    return rename(temporary, path) == 0 ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot give %s its name", path);
+    return renameat(folder, temporary, folder, name) == 0
+               ? BL_OK
+               : bl_error_errno(e, BL_EFAIL, "cannot give %s its name", path);
+}
+
+static int name_once(const char *temporary, const char *path, struct bl_error *e)
+{
+    const char *name, *slash = strrchr(temporary, '/');
+    int folder = bl_place_open(path, &name, e);
+    if (folder < 0)
+        return folder;
+    int code = name_within(folder, slash ? slash + 1 : temporary, name, path, e);
+    close(folder);
+    return code;
 }
 
 /* --- what differs ----------------------------------------------------------------------------------------------- */

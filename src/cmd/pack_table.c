@@ -90,7 +90,7 @@ static int put(const struct bl_packing *p, struct bl_output *out, struct bl_erro
 static int scan(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_output out = {0};
-    int code = bl_output_open(&out, p->state.sequences, &cmd->error);
+    int code = bl_output_own(&out, p->state.sequences, &cmd->error);
     if (!code)
         code = run_scan(cmd, p, &out);
     if (!code)
@@ -104,7 +104,7 @@ static int copy_table(struct bl_packing *p, struct bl_error *e)
 {
     struct bl_output out = {0};
     struct bl_buffer text = {0};
-    int code = bl_output_open(&out, p->state.sequences, e);
+    int code = bl_output_own(&out, p->state.sequences, e);
     if (!code && p->mending)
         code = bl_packing_restore_table(p, &out, e);
     else if (!code && p->inputs.attributes)

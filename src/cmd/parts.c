@@ -56,7 +56,7 @@ int bl_parts_merge(const struct bl_state *state, const struct bl_parts *parts, s
     job->folder = state->folder;
     job->tasks = parts->tasks;
     *merged = (struct bl_merged){0};
-    int code = bl_output_open(&out, state->sequences, e);
+    int code = bl_output_own(&out, state->sequences, e);
     if (!code)
         code = bl_merge_run(job, &out, merged, e);
     if (!code)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/place.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/identity.h"
@@ -194,7 +195,7 @@ static int find_part(struct scan *scan, const char *path, struct bl_error *e)
     int got = bl_part_look(scan->state.folder, scan->task.index, scan->task.count, &total, &damage);
     if (got == BL_EDATA) {
         bl_cmd_say("%s: it is made anew", damage.text);
-        return unlink(path) == 0 ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot remove %s", path);
+        return bl_place_remove(path) == 0 ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot remove %s", path);
     }
     if (got < 0)
         return bl_error_set(e, got, "%s", damage.text);

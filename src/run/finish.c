@@ -100,7 +100,7 @@ static int write_sequences(const struct bl_finish *f, const struct bl_outcomes *
     bl_buffer_printf(&path, "%s/" SEQUENCES_FILE, f->dir);
     int code = placed ? bl_buffer_check(&path, e) : bl_error_memory(e);
     if (!code)
-        code = bl_output_open(&out, path.data, e);
+        code = bl_output_own(&out, path.data, e);
     if (!code)
         code = write_header(f->table, &line, &out, e);
     for (size_t i = 0; i < f->table->count && !code; i++) {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/place.h"
 #include "base/text.h"
 
 /* --- what it says ----------------------------------------------------------------------------------------------- */
@@ -151,16 +152,16 @@ static double now(void)
  * task is silent either way. */
 static int replace(const struct bl_heartbeat *h, const struct bl_buffer *text, struct bl_error *e)
 {
-    int fd = open(h->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = bl_place_create(h->temporary, O_WRONLY, e);
     if (fd < 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot create %s", h->temporary);
+        return fd;
     int code = bl_io_write(fd, text->data, text->size, h->temporary, e);
     if (close(fd) != 0 && !code)
         code = bl_error_errno(e, BL_EFAIL, "cannot close %s", h->temporary);
-    if (!code && rename(h->temporary, h->path) != 0)
-        code = bl_error_errno(e, BL_EFAIL, "cannot rename %s to %s", h->temporary, h->path);
+    if (!code)
+        code = bl_place_rename(h->temporary, h->path, e);
     if (code)
-        unlink(h->temporary);
+        (void)bl_place_remove(h->temporary);
     return code;
 }
 

@@ -89,7 +89,7 @@ int bl_manifest_draft_publish(const struct bl_state *state, struct bl_manifest *
     if (!code && replaced < 0)
         code = replaced;
     if (!code && !replaced) {
-        code = bl_output_open(&out, path.data, e);
+        code = bl_output_own(&out, path.data, e);
         if (!code)
             code = bl_output_write(&out, text.data, text.size, e);
         if (!code)

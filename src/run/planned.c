@@ -16,7 +16,7 @@ static int publish_words(const struct bl_state *state, const struct bl_words *wo
     if (!code)
         code = bl_words_report(words, &json, e);
     if (!code)
-        code = bl_output_open(&out, path.data, e);
+        code = bl_output_own(&out, path.data, e);
     if (!code)
         code = bl_output_write(&out, json.data, json.size, e);
     if (!code)
@@ -36,7 +36,7 @@ int bl_planned_publish(const struct bl_state *state, const struct bl_plan *plan,
     if (!code)
         code = bl_state_path(state, BL_STATE_PLAN_FILE, &path, e);
     if (!code)
-        code = bl_output_open(&out, path.data, e);
+        code = bl_output_own(&out, path.data, e);
     if (!code)
         code = bl_index_write(&out, plan, length, count, words, e);
     if (!code)

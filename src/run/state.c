@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/place.h"
 #include "store/folders.h"
 #include "store/manifest.h"
 
@@ -147,11 +148,9 @@ static int take_lock(struct bl_state *s, int how, struct bl_error *e)
     char *path = join(s->folder, "lock");
     if (!path)
         return bl_error_memory(e);
-    s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    int code = BL_OK;
-    if (s->lock < 0)
-        code = bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
-    else if (flock(s->lock, how | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    s->lock = bl_place_open_lock(path, e);
+    int code = s->lock < 0 ? s->lock : BL_OK;
+    if (!code && flock(s->lock, how | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         code = bl_error_set(e, BL_EFAIL, "another bload is at work in %s", s->dir);
     free(path);
     return code; /* a file system without locks: then nobody can be kept out */
@@ -171,19 +170,26 @@ int bl_state_begun(const struct bl_state *s, struct bl_error *e)
     return found;
 }
 
-/* Removes the files in a folder but for the spool and the lock, which the folder itself may hold. */
+/* Removes the files in a folder but for the spool and the lock, which the folder itself may hold, and what no run
+ * leaves there. Where there is no folder, there is nothing to do. */
 static int remove_files(const char *folder, struct bl_error *e)
 {
-    int code = BL_OK;
-    DIR *directory = opendir(folder);
-    if (!directory)
-        return bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", folder);
+    DIR *directory;
+    int code = bl_place_list(folder, &directory, e);
+    if (code <= 0)
+        return code;
+    code = BL_OK;
     const struct dirent *entry;
     while (!code && (entry = readdir(directory))) {
         const char *name = entry->d_name;
         if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, "lock") == 0 ||
             strcmp(name, "spool") == 0)
             continue;
+        if (!bl_folders_is_own(name)) {
+            code = bl_error_set(e, BL_EFAIL, "%s/%s is no file that bload makes: see what it is, and remove it", folder,
+                                name);
+            break;
+        }
         if (unlinkat(dirfd(directory), name, 0) != 0)
             code = bl_error_errno(e, BL_EFAIL, "cannot remove %s/%s", folder, name);
     }
@@ -271,7 +277,9 @@ static int enter(struct bl_state *s, const char *dir, int how, struct bl_error *
     if (!code && access(s->folder, F_OK) != 0)
         code = check_empty(dir, e);
     if (!code)
-        code = bl_io_mkdirs(s->spool, e);
+        code = bl_folders_make(s->folder, e);
+    if (!code)
+        code = bl_folders_make(s->spool, e);
     if (code)
         return code;
     bl_folders_look(s->folder); /* what others have just written counts */
@@ -297,8 +305,8 @@ static int join_host(struct bl_state *s, struct bl_error *e)
     bl_io_host(host);
     bl_buffer_printf(&path, "%s/lock-%s", s->folder, host);
     int code = bl_buffer_check(&path, e);
-    if (!code && (s->host_lock = open(path.data, O_RDWR | O_CREAT | O_CLOEXEC, 0666)) < 0)
-        code = bl_error_errno(e, BL_EFAIL, "cannot open %s", path.data);
+    if (!code && (s->host_lock = bl_place_open_lock(path.data, e)) < 0)
+        code = s->host_lock;
     if (!code && flock(s->host_lock, LOCK_EX | LOCK_NB) == 0)
         code = bl_folders_sweep_own(s->dir, e);
     while (!code && flock(s->host_lock, LOCK_SH) != 0 && errno == EINTR)
@@ -341,7 +349,7 @@ int bl_state_settle(const struct bl_state *s, const char *name, const char *line
     if (!code)
         code = bl_state_path(s, name, &path, e);
     if (!code && access(path.data, F_OK) != 0) {
-        code = bl_output_open(&out, path.data, e);
+        code = bl_output_own(&out, path.data, e);
         if (!code)
             code = bl_output_write(&out, lines, strlen(lines), e);
         if (!code)
@@ -392,10 +400,9 @@ int bl_state_recall(const char *dir, const char *name, struct bl_buffer *value, 
 /* The lock goes last: until then nobody else begins here. */
 static int remove_all(const struct bl_state *s, struct bl_error *e)
 {
-    bool spool = access(s->spool, F_OK) == 0;
-    int code = spool ? remove_files(s->spool, e) : BL_OK;
-    if (!code && spool && rmdir(s->spool) != 0)
-        code = bl_error_errno(e, BL_EFAIL, "cannot remove %s", s->spool);
+    int code = remove_files(s->spool, e);
+    if (!code && access(s->spool, F_OK) == 0)
+        code = bl_place_remove_folder(s->spool, e);
     if (!code)
         code = remove_files(s->folder, e);
     if (code)
@@ -403,7 +410,7 @@ static int remove_all(const struct bl_state *s, struct bl_error *e)
     struct bl_buffer lock = {0};
     bl_buffer_printf(&lock, "%s/lock", s->folder);
     code = bl_buffer_check(&lock, e);
-    if (!code && unlink(lock.data) != 0)
+    if (!code && bl_place_remove(lock.data) != 0)
         code = bl_error_errno(e, BL_EFAIL, "cannot remove %s", lock.data);
     bl_buffer_free(&lock);
     return code;
@@ -412,8 +419,8 @@ static int remove_all(const struct bl_state *s, struct bl_error *e)
 int bl_state_remove(struct bl_state *s, struct bl_error *e)
 {
     int code = remove_all(s, e);
-    if (!code && rmdir(s->folder) != 0)
-        code = bl_error_errno(e, BL_EFAIL, "cannot remove %s", s->folder);
+    if (!code)
+        code = bl_place_remove_folder(s->folder, e);
     return code ? code : bl_io_sync_directory(s->dir, e);
 }
 

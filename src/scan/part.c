@@ -25,7 +25,7 @@ int bl_part_create(struct bl_part_writer *w, const char *path, struct bl_error *
 {
     *w = (struct bl_part_writer){.out = {.fd = -1}};
     bl_checksum_begin(&w->sum);
-    return bl_output_open(&w->out, path, e);
+    return bl_output_own(&w->out, path, e);
 }
 
 int bl_part_write(void *writer, const void *data, size_t size, struct bl_error *e)

@@ -257,7 +257,7 @@ static int write_epoch(struct adding *a, int64_t k, const char *path, struct bl_
     struct bl_words words;
     int code = draw(a, k, &plan, e);
     if (!code)
-        code = bl_output_open(&out, path, e);
+        code = bl_output_own(&out, path, e);
     words_of(a, &plan, k, &words);
     if (!code)
         code = bl_index_write(&out, &plan, a->rows->length, a->rows->count, &words, e);

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +11,14 @@
 
 #include "base/buffer.h"
 #include "base/io.h"
+#include "base/place.h"
 #include "base/text.h"
 #include "store/record.h"
 
 int bl_folders_make(const char *path, struct bl_error *e)
 {
-    if (mkdir(path, 0777) == 0)
-        return bl_io_sync_parent(path, e);
-    return errno == EEXIST ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot make the directory %s", path);
+    int made = bl_place_make(path, e);
+    return made > 0 ? bl_io_sync_parent(path, e) : made;
 }
 
 void bl_folders_look(const char *path)
@@ -76,6 +77,36 @@ static bool is_of(const char *name, const char *host)
     return strncmp(part + 6, host, size) == 0 && part[6 + size] == '-';
 }
 
+bool bl_folders_is_own(const char *name)
+{
+    static const char *const patterns[] = {"configuration",
+                                           "sequences.tsv*",
+                                           "scan.configuration",
+                                           "plan.configuration",
+                                           "plan.json",
+                                           "plan.safetensors",
+                                           "draft.json",
+                                           "shard-[0-9]*",
+                                           "scan-[0-9]*",
+                                           "task-[0-9]*",
+                                           "scan-task-[0-9]*",
+                                           "lock*",
+                                           "bload.part-*",
+                                           "bload-??????",
+                                           "????????????????.rows*",
+                                           "????????????????.steps*"};
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        if (fnmatch(patterns[i], name, 0) == 0)
+            return true;
+    }
+    /* Half-written: "NAME.part-HOST-PID-RANDOM". */
+    const char *part = strstr(name, ".part-");
+    char *whole = part ? strndup(name, (size_t)(part - name)) : NULL;
+    bool own = whole && bl_folders_is_own(whole);
+    free(whole);
+    return own;
+}
+
 /* host: only what was begun there; NULL: all. */
 static int sweep(DIR *folder, const char *path, const char *host, struct bl_error *e)
 {
@@ -84,7 +115,8 @@ static int sweep(DIR *folder, const char *path, const char *host, struct bl_erro
         const struct dirent *entry = readdir(folder);
         if (!entry)
             return errno ? bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path) : BL_OK;
-        if (!strstr(entry->d_name, ".part-") || (host && !is_of(entry->d_name, host)))
+        if (!strstr(entry->d_name, ".part-") || !bl_folders_is_own(entry->d_name) ||
+            (host && !is_of(entry->d_name, host)))
             continue;
         if (unlinkat(dirfd(folder), entry->d_name, 0) != 0 && errno != ENOENT)
             return bl_error_errno(e, BL_EFAIL, "cannot remove %s/%s", path, entry->d_name);
@@ -95,13 +127,13 @@ static int sweep_work(const char *dir, const char *host, struct bl_error *e)
 {
     struct bl_buffer path = {0};
     bl_buffer_printf(&path, "%s/" BL_WORK_FOLDER, dir);
+    DIR *folder = NULL;
     int code = bl_buffer_check(&path, e);
-    DIR *folder = code ? NULL : opendir(path.data);
-    if (folder) {
+    if (!code)
+        code = bl_place_list(path.data, &folder, e);
+    if (code > 0) {
         code = sweep(folder, path.data, host, e);
         closedir(folder);
-    } else if (!code && errno != ENOENT) {
-        code = bl_error_errno(e, BL_EFAIL, "cannot open the directory %s", path.data);
     }
     bl_buffer_free(&path);
     return code;

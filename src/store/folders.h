@@ -2,6 +2,7 @@
 #ifndef BL_FOLDERS_H
 #define BL_FOLDERS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -21,6 +22,9 @@ void bl_folders_look(const char *path);
  * looked at. A folder that is missing holds none. */
 int bl_folders_read_shards(const char *dir, const struct bl_format *format, int64_t first,
                            uint8_t there[BL_SHARDS_PER_FOLDER], struct bl_error *e);
+
+/* Whether runs leave files of this name in DIR/.bload, or in its spool: others are not theirs to remove. */
+bool bl_folders_is_own(const char *name);
 
 /* Removes what runs left unfinished in DIR/.bload. Only for one who knows that no other run writes there. */
 int bl_folders_sweep(const char *dir, struct bl_error *e);

@@ -211,7 +211,7 @@ int bl_index_begin(struct bl_index_writer *writer, const char *dir, const struct
     struct bl_buffer path = {0};
     int code = make_path(dir, &path, e);
     if (!code)
-        code = bl_output_open(&writer->out, path.data, e);
+        code = bl_output_own(&writer->out, path.data, e);
     if (!code)
         code = write_header(&writer->out, plan, length, fields, NULL, NULL, e);
     bl_buffer_free(&path);

@@ -6,9 +6,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/place.h"
 #include "store/format.h"
-
-#define BL_WORK_FOLDER ".bload" /* what runs keep for themselves; goes with the finish */
 
 struct bl_shard_record {
     int64_t shard;

@@ -15,6 +15,7 @@
 
 #include "base/direct.h"
 #include "base/io.h"
+#include "base/place.h"
 #include "store/folders.h"
 #include "store/shardfile.h"
 
@@ -154,9 +155,9 @@ static int open_file(struct bl_shard *shard, struct bl_error *e)
     free(folder);
     if (code)
         return code;
-    shard->fd = open(shard->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    shard->fd = bl_place_create(shard->temporary, O_WRONLY, e);
     if (shard->fd < 0) {
-        code = bl_error_errno(e, BL_EFAIL, "cannot create %s", shard->temporary);
+        code = shard->fd;
         free(shard->temporary);
         shard->temporary = NULL; /* not ours to remove */
         return code;
@@ -203,7 +204,7 @@ void bl_shard_free(struct bl_shard *shard)
     if (shard->fd >= 0) {
         close(shard->fd); /* it is given up, or was synced before */
         if (shard->temporary)
-            unlink(shard->temporary);
+            (void)bl_place_remove(shard->temporary);
     }
     for (int t = 0; t < BL_TABLES_ALL; t++)
         free(shard->table[t]);
@@ -560,7 +561,7 @@ static int publish(struct bl_shard *shard, const struct bl_shard_record *record,
     if (!code)
         code = bl_io_publish(shard->temporary, shard->final, e);
     if (code)
-        unlink(shard->temporary);
+        (void)bl_place_remove(shard->temporary);
     return code;
 }
 

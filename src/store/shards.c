@@ -20,7 +20,7 @@ int bl_shards_open(struct bl_output *out, const char *dir, struct bl_error *e)
     struct bl_buffer path = {0};
     int code = make_path(dir, &path, e);
     if (!code)
-        code = bl_output_open(out, path.data, e);
+        code = bl_output_own(out, path.data, e);
     if (!code)
         code = bl_output_write(out, HEADER "\n", sizeof HEADER, e);
     bl_buffer_free(&path);

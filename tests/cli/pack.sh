@@ -613,6 +613,64 @@ test_a_directory_above_that_is_missing() {
     expect 0 bload verify -q five/e
 }
 
+# Who may write beside a dataset can plant links: nothing is emptied, written or replaced behind them.
+test_links_that_others_planted() {
+    clips
+    mkdir -p victim/00000
+    echo precious | tee victim/configuration victim/0123456789abcdef.rows victim/shard-00000000.record victim/lock \
+        victim/00000/shard-00000000.safetensors >victim/file
+    find victim -printf '%p %s %T@\n' | sort >before
+    unharmed() {
+        find victim -printf '%p %s %T@\n' | sort | diff before - || fail 'something was done behind the link'
+    }
+    for link in .bload/spool .bload shards shards/00000; do
+        mkdir -p "$(dirname "d/$link")" d/.bload
+        [ "$link" != .bload ] || rm -r d/.bload
+        ln -s "$PWD/victim" "d/$link"
+        for command in 'pack -q v -T 45 -o d' 'pack -q v -T 45 -o d --task 1/2' 'pack -q c.jsonl --tokenizer bytes -T 9 -o d'; do
+            printf '{"text": "one"}\n' >c.jsonl
+            # shellcheck disable=SC2086 # words
+            expect 1 bload $command
+            err_has "d/$link is a link, or no directory"
+            unharmed
+        done
+        rm -r d
+    done
+    for link in lock "lock-$(hostname)"; do
+        mkdir -p d/.bload
+        ln -s "$PWD/victim/file" "d/.bload/$link"
+        expect 1 bload pack -q v -T 45 -o d --task 0/1
+        err_has "cannot open d/.bload/$link"
+        unharmed
+        rm -r d
+    done
+    # Final names: the link is replaced, not what it points to.
+    mkdir -p d/.bload
+    for link in sequences.tsv shards.tsv index.safetensors .bload/task-00000 .bload/draft.json; do
+        ln -s "$PWD/victim/file" "d/$link"
+    done
+    expect 0 bload pack -q v -T 45 -o d
+    unharmed
+    [ ! -L d/sequences.tsv ] && [ ! -L d/shards.tsv ] && [ ! -L d/index.safetensors ] || fail 'a link is left'
+    expect 0 bload verify -q d
+    # What is no file of ours is not removed.
+    mkdir d/.bload
+    echo mine >d/.bload/mine
+    touch d/.bload/lock
+    expect 1 bload pack -q v -T 45 -o d
+    err_has 'd/.bload/mine is no file that bload makes: see what it is, and remove it'
+    is mine "$(cat d/.bload/mine)"
+    rm d/.bload/mine
+    expect 0 bload pack -q v -T 45 -o d
+    [ ! -e d/.bload ] || fail 'd/.bload is left'
+    # The dataset itself may lie behind a link.
+    mkdir elsewhere
+    ln -s elsewhere e
+    expect 0 bload pack -q v -T 45 -o e
+    expect 0 bload verify -q elsewhere
+    [ -L e ] || fail 'e is no link any more'
+}
+
 test_a_read_only_directory() {
     clips
     in_small_disk 2M '

@@ -151,6 +151,15 @@ int open(const char *path, int flags, ...)
     return STRIKES("open") ? -1 : NEXT(open)(path, flags, mode);
 }
 
+int openat(int folder, const char *path, int flags, ...)
+{
+    va_list arguments;
+    va_start(arguments, flags);
+    mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0;
+    va_end(arguments);
+    return STRIKES("open") ? -1 : NEXT(openat)(folder, path, flags, mode);
+}
+
 FILE *fopen(const char *path, const char *mode)
 {
     return STRIKES("open") ? NULL : NEXT(fopen)(path, mode);
@@ -230,6 +239,26 @@ int fdatasync(int fd)
 int rename(const char *from, const char *to)
 {
     return STRIKES("rename") ? -1 : NEXT(rename)(from, to);
+}
+
+int renameat(int here, const char *from, int there, const char *to)
+{
+    return STRIKES("rename") ? -1 : NEXT(renameat)(here, from, there, to);
+}
+
+int mkdirat(int folder, const char *path, mode_t mode)
+{
+    return STRIKES("mkdir") ? -1 : NEXT(mkdirat)(folder, path, mode);
+}
+
+int linkat(int here, const char *from, int there, const char *to, int flags)
+{
+    return STRIKES("link") ? -1 : NEXT(linkat)(here, from, there, to, flags);
+}
+
+int unlinkat(int folder, const char *path, int flags)
+{
+    return STRIKES("unlink") ? -1 : NEXT(unlinkat)(folder, path, flags);
 }
 
 int mkdir(const char *path, mode_t mode)

@@ -18,6 +18,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -106,6 +107,17 @@ int open(const char *path, int flags, ...)
     return NEXT(open)(path, flags, mode);
 }
 
+int openat(int folder, const char *path, int flags, ...)
+{
+    va_list arguments;
+    va_start(arguments, flags);
+    mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0;
+    va_end(arguments);
+    if (flags & O_CREAT)
+        step(-1, NULL, 0, 0);
+    return NEXT(openat)(folder, path, flags, mode);
+}
+
 ssize_t write(int fd, const void *data, size_t size)
 {
     struct stat status;
@@ -138,21 +150,33 @@ static bool ends_in(const char *text, const char *end)
     return size >= tail && strcmp(text + size - tail, end) == 0;
 }
 
-int rename(const char *from, const char *to)
+/* The name that a file has in an open folder, as a path. */
+static const char *path_in(int folder, const char *name, char path[PATH_MAX])
+{
+    char link[40];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", folder);
+    ssize_t size = readlink(link, path, PATH_MAX - NAME_MAX - 2);
+    size = size < 0 ? 0 : size;
+    snprintf(path + size, PATH_MAX - (size_t)size, "/%s", name);
+    return path;
+}
+
+int renameat(int here, const char *from, int there, const char *to)
 {
     step(-1, NULL, 0, 0);
-    int result = NEXT(rename)(from, to);
+    int result = NEXT(renameat)(here, from, there, to);
     bool not_yet = false;
-    if (want.command && want.after && ends_in(to, want.after) &&
+    char path[PATH_MAX];
+    if (want.command && want.after && ends_in(path_in(there, to, path), want.after) &&
         atomic_compare_exchange_strong(&done, &not_yet, true) && system(want.command) != 0)
         fprintf(stderr, "laws: cannot do %s\n", want.command);
     return result;
 }
 
-int link(const char *from, const char *to)
+int linkat(int here, const char *from, int there, const char *to, int flags)
 {
     step(-1, NULL, 0, 0);
-    return NEXT(link)(from, to);
+    return NEXT(linkat)(here, from, there, to, flags);
 }
 
 int unlink(const char *path)
@@ -165,6 +189,12 @@ int unlinkat(int fd, const char *path, int flags)
 {
     step(-1, NULL, 0, 0);
     return NEXT(unlinkat)(fd, path, flags);
+}
+
+int mkdirat(int folder, const char *path, mode_t mode)
+{
+    step(-1, NULL, 0, 0);
+    return NEXT(mkdirat)(folder, path, mode);
 }
 
 int mkdir(const char *path, mode_t mode)

@@ -13,6 +13,7 @@
 
 #include "base/buffer.h"
 #include "base/io.h"
+#include "base/place.h"
 
 #define CHUNK ((size_t)1 << 18)
 #define NAME_SIZE 40
@@ -79,8 +80,8 @@ static int part_open(struct part *part, const char *dir, uint64_t key, const cha
     if (!part->hash)
         return bl_error_memory(e);
     XXH3_64bits_reset(part->hash);
-    part->fd = open(part->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    return part->fd < 0 ? bl_error_errno(e, BL_EFAIL, "cannot create %s", part->path) : BL_OK;
+    part->fd = bl_place_create(part->path, O_WRONLY, e);
+    return part->fd < 0 ? part->fd : BL_OK;
 }
 
 static int part_write(struct part *part, const void *data, size_t size, struct bl_error *e)
@@ -124,7 +125,7 @@ static int part_publish(struct part *part, const struct bl_spool_writer *w, cons
     char *path = path_of(w->dir, w->key, suffix, e);
     if (!path)
         return BL_EFAIL;
-    int code = rename(part->path, path) == 0 ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot rename %s", part->path);
+    int code = bl_place_rename(part->path, path, e);
     free(path);
     if (!code) {
         free(part->path);
@@ -138,7 +139,7 @@ static void part_free(struct part *part)
     if (part->fd >= 0)
         close(part->fd);
     if (part->path)
-        unlink(part->path);
+        (void)bl_place_remove(part->path);
     free(part->path);
     XXH3_freeState(part->hash);
     bl_buffer_free(&part->buffer);
@@ -380,7 +381,7 @@ int bl_spool_remove(const char *dir, uint64_t key, struct bl_error *e)
         char *path = path_of(dir, key, suffix[i], e);
         if (!path)
             return BL_EFAIL;
-        if (unlink(path) != 0 && errno != ENOENT)
+        if (bl_place_remove(path) != 0 && errno != ENOENT)
             code = bl_error_errno(e, BL_EFAIL, "cannot remove %s", path);
         free(path);
     }
@@ -398,10 +399,11 @@ static bool is_left_over(const char *name, uint64_t *key)
 int bl_spool_sweep(const char *dir, const uint64_t *key, size_t count, struct bl_error *e)
 {
     uint64_t found;
-    DIR *directory = opendir(dir);
-    if (!directory)
-        return errno == ENOENT ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", dir);
-    int code = BL_OK;
+    DIR *directory;
+    int code = bl_place_list(dir, &directory, e);
+    if (code <= 0)
+        return code;
+    code = BL_OK;
     const struct dirent *entry;
     while (!code && (entry = readdir(directory))) {
         if (!is_left_over(entry->d_name, &found))

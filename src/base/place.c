@@ -1,0 +1,180 @@
+#include "base/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Whether a dataset's own part begins here: .bload, or shards/00000. */
+static bool is_own(const char *text)
+{
+    const size_t size = strlen(BL_WORK_FOLDER);
+    if (strncmp(text, BL_WORK_FOLDER, size) == 0)
+        return text[size] == '/' || text[size] == '\0';
+    return strncmp(text, "shards/", 7) == 0 && strspn(text + 7, "0123456789") == 5 &&
+           (text[12] == '/' || text[12] == '\0');
+}
+
+/* Where in a path the part begins in which no link is followed: at the last one of these, or at the end. */
+static size_t own_part(const char *path)
+{
+    const size_t length = strlen(path);
+    for (size_t at = length; at-- > 0;) {
+        if ((at == 0 || path[at - 1] == '/') && is_own(path + at))
+            return at;
+    }
+    return length;
+}
+
+static int refuse(const char *path, size_t end, struct bl_error *e)
+{
+    if (errno == ENOTDIR || errno == ELOOP)
+        return bl_error_set(e, BL_EFAIL,
+                            "%.*s is a link, or no directory: what bload makes by itself in a dataset is never reached "
+                            "through a link; remove it",
+                            (int)end, path);
+    return bl_error_errno(e, BL_EFAIL, "cannot open the directory %.*s", (int)end, path);
+}
+
+/* Opens the folder path[0..end), links being followed in path[0..own) alone. flags: O_PATH or O_RDONLY, of the last.
+ * errno is as the failing call left it. */
+static int walk(const char *path, size_t own, size_t end, int flags, struct bl_error *e)
+{
+    const int folder = O_DIRECTORY | O_CLOEXEC;
+    char *copy = strndup(path, end);
+    if (!copy)
+        return bl_error_memory(e);
+    size_t at = own < end ? own : end;
+    char first = copy[at];
+    copy[at] = '\0';
+    int fd = open(*copy ? copy : ".", (at == end ? flags : O_PATH) | folder);
+    copy[at] = first;
+    if (fd < 0)
+        bl_error_errno(e, BL_EFAIL, "cannot open the directory %.*s", at ? (int)at : 1, at ? path : ".");
+    while (fd >= 0 && at < end) {
+        size_t size = strcspn(copy + at, "/"), next = at + size + strspn(copy + at + size, "/");
+        copy[at + size] = '\0';
+        int inner = size ? openat(fd, copy + at, (next >= end ? flags : O_PATH) | folder | O_NOFOLLOW) : dup(fd);
+        int why = errno;
+        close(fd); /* nothing can be lost by it */
+        errno = why;
+        fd = inner;
+        if (fd < 0)
+            refuse(path, at + size, e);
+        at = next;
+    }
+    int why = errno;
+    free(copy);
+    errno = why;
+    return fd < 0 ? BL_EFAIL : fd;
+}
+
+int bl_place_open(const char *path, const char **name, struct bl_error *e)
+{
+    const char *slash = strrchr(path, '/');
+    *name = slash ? slash + 1 : path;
+    return walk(path, own_part(path), (size_t)(*name - path), O_PATH, e);
+}
+
+int bl_place_create(const char *path, int access, struct bl_error *e)
+{
+    const char *name;
+    int folder = bl_place_open(path, &name, e);
+    if (folder < 0)
+        return folder;
+    int fd = openat(folder, name, access | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0)
+        fd = bl_error_errno(e, BL_EFAIL, "cannot create %s", path);
+    close(folder);
+    return fd;
+}
+
+int bl_place_open_lock(const char *path, struct bl_error *e)
+{
+    const char *name;
+    int folder = bl_place_open(path, &name, e);
+    if (folder < 0)
+        return folder;
+    int fd = openat(folder, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+    if (fd < 0)
+        fd = bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
+    close(folder);
+    return fd;
+}
+
+int bl_place_rename(const char *from, const char *to, struct bl_error *e)
+{
+    const char *old, *new;
+    int there = -1, here = bl_place_open(from, &old, e);
+    if (here >= 0)
+        there = bl_place_open(to, &new, e);
+    int code = here >= 0 && there >= 0 ? BL_OK : BL_EFAIL;
+    if (!code && renameat(here, old, there, new) != 0)
+        code = bl_error_errno(e, BL_EFAIL, "cannot rename %s to %s", from, to);
+    if (here >= 0)
+        close(here);
+    if (there >= 0)
+        close(there);
+    return code;
+}
+
+int bl_place_remove(const char *path)
+{
+    const char *name;
+    int folder = bl_place_open(path, &name, NULL);
+    if (folder < 0)
+        return -1;
+    int result = unlinkat(folder, name, 0), why = errno;
+    close(folder);
+    errno = why;
+    return result;
+}
+
+int bl_place_make(const char *path, struct bl_error *e)
+{
+    const char *name;
+    struct stat status;
+    int folder = bl_place_open(path, &name, e), code = BL_OK;
+    if (folder < 0)
+        return folder;
+    if (mkdirat(folder, name, 0777) == 0)
+        code = 1;
+    else if (errno != EEXIST)
+        code = bl_error_errno(e, BL_EFAIL, "cannot make the directory %s", path);
+    else if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+        code = bl_error_errno(e, BL_EFAIL, "cannot look at %s", path);
+    else if (!S_ISDIR(status.st_mode))
+        code = bl_error_set(e, BL_EFAIL, "%s is a link, or no directory: remove it", path);
+    close(folder);
+    return code;
+}
+
+int bl_place_list(const char *path, DIR **list, struct bl_error *e)
+{
+    struct bl_error why = {0};
+    int fd = walk(path, own_part(path), strlen(path), O_RDONLY, &why);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : bl_error_set(e, BL_EFAIL, "%s", why.text);
+    *list = fdopendir(fd);
+    if (*list)
+        return 1;
+    bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path);
+    close(fd);
+    return BL_EFAIL;
+}
+
+int bl_place_remove_folder(const char *path, struct bl_error *e)
+{
+    const char *name;
+    int folder = bl_place_open(path, &name, e), code = BL_OK;
+    if (folder < 0)
+        return folder;
+    if (unlinkat(folder, name, AT_REMOVEDIR) != 0)
+        code = bl_error_errno(e, BL_EFAIL, "cannot remove %s", path);
+    close(folder);
+    return code;
+}
