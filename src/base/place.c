@@ -9,12 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Whether a dataset's own part begins here: .bload, or shards/00000. */
+/* Whether a dataset's own part begins here: .bload, shards/00000, or plans/epoch-00001.safetensors. */
 static bool is_own(const char *text)
 {
     const size_t size = strlen(BL_WORK_FOLDER);
     if (strncmp(text, BL_WORK_FOLDER, size) == 0)
         return text[size] == '/' || text[size] == '\0';
+    if (strncmp(text, "plans/epoch-", 12) == 0)
+        return !strchr(text + 12, '/');
     return strncmp(text, "shards/", 7) == 0 && strspn(text + 7, "0123456789") == 5 &&
            (text[12] == '/' || text[12] == '\0');
 }
@@ -54,7 +56,8 @@ static int walk(const char *path, size_t own, size_t end, int flags, struct bl_e
     int fd = open(*copy ? copy : ".", (at == end ? flags : O_PATH) | folder);
     copy[at] = first;
     if (fd < 0)
-        bl_error_errno(e, BL_EFAIL, "cannot open the directory %.*s", at ? (int)at : 1, at ? path : ".");
+        bl_error_errno(e, BL_EFAIL, "cannot open the directory %.*s", at > 1 ? (int)at - (path[at - 1] == '/') : 1,
+                       at ? path : ".");
     while (fd >= 0 && at < end) {
         size_t size = strcspn(copy + at, "/"), next = at + size + strspn(copy + at + size, "/");
         copy[at + size] = '\0';

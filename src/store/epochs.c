@@ -115,7 +115,7 @@ static int sweep(const char *dir, int dir_fd, const struct bl_manifest *m, struc
     int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int code =
         fd < 0 ? bl_error_errno(e, BL_EFAIL, "cannot open %s", dir) : sweep_folder(fd, dir, m, is_left_manifest, e);
-    fd = code ? -1 : openat(dir_fd, BL_EPOCHS_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    fd = code ? -1 : openat(dir_fd, BL_EPOCHS_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return code || errno == ENOENT ? code : bl_error_errno(e, BL_EFAIL, "cannot open %s/" BL_EPOCHS_DIR, dir);
     code = sweep_folder(fd, dir, m, bl_epochs_is_left, e);

@@ -600,7 +600,7 @@ test_a_directory_above_that_is_missing() {
     expect 2 bload slurm -c set.yaml -o mount/d --tasks 2
     err_has '/mount/d: there is no directory'
     expect 1 bload scan -q v -o mount/table.tsv
-    err_has 'mount/table.tsv: No such file or directory'
+    err_has 'cannot open the directory mount: No such file or directory'
     [ ! -e mount ] && [ ! -e d ] || fail 'something was made'
     expect 0 bload slurm -q -c set.yaml -o one/d --tasks 2 --parents
     [ -e one/d.slurm/submit.sh ] || fail 'no scripts'

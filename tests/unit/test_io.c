@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/place.h"
 #include "unit.h"
 
 static char scratch[64];
@@ -56,7 +57,10 @@ START_TEST(a_full_disk_is_told)
     ck_assert_int_eq(bl_io_pwrite(fd, "x", 1, 0, "/dev/full", &e), BL_EFAIL);
     close(fd);
     bl_error_clear(&e);
-    ck_assert_int_eq(bl_io_replace("/dev/full", "x", 1, &e), BL_EFAIL);
+    struct bl_output out; /* one that a user named: a device is written to, not replaced */
+    ck_assert_int_eq(bl_output_open(&out, "/dev/full", &e), BL_OK);
+    ck_assert_int_eq(bl_output_write(&out, "x", 1, &e), BL_OK);
+    ck_assert_int_eq(bl_output_commit(&out, &e), BL_EFAIL);
     ck_assert_str_eq(e.text, "cannot write /dev/full: No space left on device");
 }
 END_TEST
@@ -161,13 +165,58 @@ START_TEST(large_pieces_keep_their_order)
 }
 END_TEST
 
+/* As a user's output is written. */
+static void put(const char *path, const char *text)
+{
+    struct bl_output out;
+    ck_assert_int_eq(bl_output_open(&out, path, NULL), BL_OK);
+    ck_assert_int_eq(bl_output_write(&out, text, strlen(text), NULL), BL_OK);
+    ck_assert_int_eq(bl_output_commit(&out, NULL), BL_OK);
+}
+
+/* A file of the tool's own replaces what bears its name, and nothing of its own is reached through a link. */
+START_TEST(own_files_are_not_reached_through_links)
+{
+    struct stat status;
+    struct bl_error e = {0};
+    DIR *list;
+    ck_assert_int_eq(mkdir("victim", 0777), 0);
+    put("victim/f", "precious");
+    ck_assert_int_eq(symlink("victim/f", "link"), 0);
+    ck_assert_int_eq(bl_io_replace("link", "new", 3, NULL), BL_OK);
+    ck_assert_int_eq(lstat("link", &status), 0);
+    ck_assert(S_ISREG(status.st_mode));
+    ck_assert_int_eq(mkdir("set", 0777), 0);
+    ck_assert_int_eq(symlink("../victim", "set/.bload"), 0);
+    ck_assert_int_eq(symlink("../victim", "set/other"), 0);
+    ck_assert_int_eq(bl_io_replace("set/.bload/f", "new", 3, &e), BL_EFAIL);
+    ck_assert_ptr_nonnull(strstr(e.text, "set/.bload is a link, or no directory"));
+    ck_assert_int_eq(bl_place_remove("set/.bload/f"), -1);
+    ck_assert_int_eq(bl_place_make("set/.bload", NULL), BL_EFAIL);
+    ck_assert_int_eq(bl_place_list("set/.bload", &list, NULL), BL_EFAIL);
+    ck_assert_int_eq(bl_io_unnamed("set/.bload", NULL), BL_EFAIL);
+    ck_assert_int_eq(bl_place_rename("link", "set/.bload/f", NULL), BL_EFAIL);
+    ck_assert_int_eq(bl_place_rename("link", "set/.bload/spool/f", NULL), BL_EFAIL);
+    ck_assert_int_eq(bl_place_create("set/other/f", O_WRONLY, NULL), BL_EFAIL); /* it is there */
+    ck_assert_str_eq(content("victim/f"), "precious");
+    ck_assert_int_eq(bl_io_replace("set/other/g", "user", 4, NULL), BL_OK); /* the user's link */
+    ck_assert_int_eq(unlink("set/.bload"), 0);
+    ck_assert_int_eq(bl_place_make("set/.bload", NULL), 1);
+    ck_assert_int_eq(bl_place_make("set/.bload", NULL), 0);
+    ck_assert_int_eq(bl_io_replace("set/.bload/f", "own", 3, NULL), BL_OK);
+    ck_assert_str_eq(content("set/.bload/f"), "own");
+    ck_assert_int_eq(bl_place_remove("set/.bload/f"), 0);
+    ck_assert_int_eq(bl_place_remove_folder("set/.bload", NULL), 0);
+}
+END_TEST
+
 START_TEST(a_link_stays_a_link)
 {
     struct stat status;
     ck_assert_int_eq(mkdir("d", 0777), 0);
     ck_assert_int_eq(bl_io_replace("d/f", "old", 3, NULL), BL_OK);
     ck_assert_int_eq(symlink("d/f", "link"), 0);
-    ck_assert_int_eq(bl_io_replace("link", "new", 3, NULL), BL_OK);
+    put("link", "new");
     ck_assert_int_eq(lstat("link", &status), 0);
     ck_assert(S_ISLNK(status.st_mode));
     ck_assert_str_eq(content("d/f"), "new");
@@ -179,7 +228,7 @@ START_TEST(a_pipe_is_written_to_directly)
 {
     ck_assert_int_eq(mkfifo("pipe", 0666), 0);
     int reader = open("pipe", O_RDONLY | O_NONBLOCK);
-    ck_assert_int_eq(bl_io_replace("pipe", "through", 7, NULL), BL_OK);
+    put("pipe", "through");
     char text[16] = "";
     ck_assert_int_eq(read(reader, text, sizeof text), 7);
     ck_assert_str_eq(text, "through");
@@ -355,6 +404,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, the_name_appears_with_the_content);
     tcase_add_test(tests, what_is_given_up_leaves_nothing);
     tcase_add_test(tests, large_pieces_keep_their_order);
+    tcase_add_test(tests, own_files_are_not_reached_through_links);
     tcase_add_test(tests, a_link_stays_a_link);
     tcase_add_test(tests, a_pipe_is_written_to_directly);
     tcase_add_test(tests, lines_with_their_places);
