@@ -144,7 +144,7 @@ void bl_feed_close(struct bl_feed *f)
 static int refuse(const struct bl_feed *f, const char *what, struct bl_error *e)
 {
     return bl_error_set(e, BL_EDATA, "the %s data %s at byte %" PRId64 " of the file",
-                        f->packing == GZIP ? "gzip" : "zstd", what, f->offset - (int64_t)(f->end - f->at));
+                        f->packing == GZIP ? "gzip" : "zstd", what, bl_feed_offset(f));
 }
 
 static void take_plain(struct bl_feed *f, void *data, size_t size, size_t *got)
@@ -228,4 +228,9 @@ int bl_feed_read(struct bl_feed *f, void *data, size_t size, size_t *got, struct
         if (drained && !f->between)
             return refuse(f, "ends in the middle", e);
     }
+}
+
+int64_t bl_feed_offset(const struct bl_feed *f)
+{
+    return f->offset - (int64_t)(f->end - f->at);
 }

@@ -24,4 +24,7 @@ void bl_feed_close(struct bl_feed *feed);
 /* Puts up to size bytes into data; *got is 0 at the end alone. BL_EDATA: damaged or cut off, with the place. */
 int bl_feed_read(struct bl_feed *feed, void *data, size_t size, size_t *got, struct bl_error *e);
 
+/* Bytes of the file that were taken in so far, from its beginning. */
+int64_t bl_feed_offset(const struct bl_feed *feed);
+
 #endif

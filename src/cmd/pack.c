@@ -94,9 +94,7 @@ static int take_outcome(void *sink, const struct bl_row *row, const struct bl_ou
             return BL_OK;
         *bits |= bit;
     }
-    bool was_on = p->progress.on;
-    bl_progress_end(&p->progress);
-    p->progress.on = was_on;
+    bl_progress_clear(&p->progress);
     bl_inputs_say_fault(&p->inputs, &told);
     if (outcome->failed)
         return bl_packing_tolerate(p, row, outcome->text, (int64_t)p->table.count, e);
@@ -115,6 +113,7 @@ static void tick_pack(void *sink, const struct bl_pack_progress *progress)
     p->progress.done = progress->blocks;
     p->progress.steps = p->steps = progress->steps;
     p->progress.steps_left = progress->steps_left;
+    p->progress.steps_found = progress->steps_found;
     p->progress.bytes = progress->bytes;
     bl_packing_tick(p);
 }
@@ -184,7 +183,6 @@ static int write_shards(struct bl_cmd *cmd, struct bl_packing *p)
                       bl_kind_steps(p->inputs.kind, p->inputs.kind_config), end - begin);
     if (!code)
         code = bl_pack_run(&job, &cmd->error);
-    p->seconds = bl_progress_seconds(&p->progress);
     bl_progress_end(&p->progress);
     bl_scatter_free(job.scatter);
     return code;
@@ -223,11 +221,18 @@ static int finish(struct bl_cmd *cmd, struct bl_packing *p)
     return code;
 }
 
+/* Steps a second of the whole run: a text is tokenized by the scan. */
+static double rate_of(const struct bl_packing *p)
+{
+    double seconds = bl_progress_seconds(&p->run);
+    return seconds > 0 ? (double)p->steps / seconds : 0;
+}
+
 static void say_summary(const struct bl_packing *p)
 {
     const struct bl_finished *f = &p->finished;
     int64_t num, den;
-    double rate = p->seconds > 0 ? (double)p->steps / p->seconds : 0;
+    double rate = rate_of(p);
     bl_summary_plan(&p->plan, &p->words);
     bl_summary_dataset(p->output, &p->format, f, (int64_t)rate, bl_kind_steps(p->inputs.kind, p->inputs.kind_config));
     if (p->inputs.kind->rate && p->inputs.kind->rate(p->table.sampling, &num, &den))
@@ -253,8 +258,7 @@ static void say_task(const struct bl_packing *p)
     else
         bl_cmd_say("task %" PRId64 "/%" PRId64 ": shards %" PRId64 " to %" PRId64 " of %s are done; %s %s/s",
                    task->index, task->count, p->shard_begin, p->shard_end - 1, bl_text_count(a, shards),
-                   bl_text_count(b, p->seconds > 0 ? (int64_t)((double)p->steps / p->seconds) : 0),
-                   bl_kind_steps(p->inputs.kind, p->inputs.kind_config));
+                   bl_text_count(b, (int64_t)rate_of(p)), bl_kind_steps(p->inputs.kind, p->inputs.kind_config));
 }
 
 /* --- the command ------------------------------------------------------------------------------------------------ */
@@ -306,6 +310,7 @@ static int build(struct bl_cmd *cmd, struct bl_packing *p)
 static int run(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_error *e = &cmd->error;
+    bl_progress_start(&p->run, true, "run", "runs", NULL, 0);
     int code = settle(cmd, p);
     if (!code)
         code = bl_task_settle(&p->task, e);

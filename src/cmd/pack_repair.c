@@ -78,6 +78,7 @@ static int consume(void *context, void *job_, struct bl_error *e)
     struct job *job = job_;
     int code = bl_buffer_check(&job->text, e);
     if (!code && job->text.size) {
+        bl_progress_clear(&c->p->progress);
         bl_cmd_say("%s", job->text.data);
         bl_lacking_add(&c->p->lacking, job->shard);
     }

@@ -35,6 +35,7 @@ int bl_packing_tolerate_damage(const struct bl_packing *p, const struct bl_row *
 static int take_scan_fault(void *sink, const struct bl_row *row, struct bl_error *e)
 {
     struct bl_packing *p = sink;
+    bl_progress_clear(&p->progress);
     bl_inputs_say_fault(&p->inputs, row);
     /* Where files hold many sequences, how many there are is known in the end: check_faults looks again. */
     bool many = p->inputs.kind->stretch || bl_files_have_list(&p->inputs.files, p->inputs.kind);
@@ -50,6 +51,7 @@ static void tick_scan(void *sink, const struct bl_scan_progress *found)
 {
     struct bl_packing *p = sink;
     p->progress.done = p->progress.total ? found->files : found->rows;
+    p->progress.parts = p->progress.total ? found->parts : 0;
     bl_packing_tick(p);
 }
 

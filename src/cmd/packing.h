@@ -50,8 +50,8 @@ struct bl_packing {
     uint8_t *failed; /* a bit per sequence: it has been told, for an earlier piece */
     bool partial;    /* decides the status that BL_OK ends with */
     struct bl_finished finished;
-    double seconds;
-    int64_t steps; /* read in this run */
+    struct bl_progress run; /* all of it, for its rate: never shown */
+    int64_t steps;          /* read in this run */
 };
 
 /* Shows how it goes, to who looks on and in the heartbeat, if it is time to. */

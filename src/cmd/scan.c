@@ -60,6 +60,7 @@ static int take_fault(void *sink, const struct bl_row *row, struct bl_error *e)
 {
     struct scan *scan = sink;
     (void)e;
+    bl_progress_clear(&scan->progress);
     bl_inputs_say_fault(&scan->inputs, row);
     return BL_OK;
 }
@@ -68,6 +69,7 @@ static void tick(void *sink, const struct bl_scan_progress *found)
 {
     struct scan *scan = sink;
     scan->progress.done = scan->progress.total ? found->files : found->rows;
+    scan->progress.parts = scan->progress.total ? found->parts : 0;
     bl_progress_tick(&scan->progress);
     bl_heartbeat_tick(&scan->heartbeat, &scan->progress);
 }

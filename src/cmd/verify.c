@@ -53,7 +53,7 @@ static void fault_of_dataset(void *context, const char *file, const char *text)
 {
     struct verifying *v = context;
     v->faults++;
-    bl_progress_end(&v->progress);
+    bl_progress_clear(&v->progress);
     bl_cmd_say("%s: %s", file, without_path(v->dataset.dir, file, text));
 }
 
@@ -101,7 +101,7 @@ static int consume(void *context, void *job_, struct bl_error *e)
     struct job *job = job_;
     int code = bl_buffer_check(&job->text, e);
     if (!code && job->faults) {
-        bl_progress_end(&v->progress);
+        bl_progress_clear(&v->progress);
         fputs(job->text.data, stderr);
     }
     v->faults += job->faults;

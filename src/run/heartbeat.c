@@ -57,6 +57,7 @@ static const struct line {
     TEXT("unit", unit),
     NUMBER("done", done),
     NUMBER("total", total),
+    NUMBER("parts", parts),
     TEXT("step", step),
     NUMBER("steps", steps),
     NUMBER("steps left", steps_left),
@@ -225,7 +226,7 @@ void bl_heartbeat_turn(struct bl_heartbeat *h, const char *doing)
     if (!h->path)
         return;
     h->beat.unit[0] = h->beat.step[0] = '\0';
-    h->beat.done = h->beat.total = h->beat.steps = h->beat.steps_left = h->beat.milliseconds = 0;
+    h->beat.done = h->beat.total = h->beat.parts = h->beat.steps = h->beat.steps_left = h->beat.milliseconds = 0;
     snprintf(h->beat.doing, sizeof h->beat.doing, "%s", doing);
     try_beat(h);
 }
@@ -237,6 +238,7 @@ static void note(struct bl_beat *b, const struct bl_progress *p)
     snprintf(b->step, sizeof b->step, "%s", p->step ? p->step : "");
     b->done = p->done;
     b->total = p->total;
+    b->parts = p->parts;
     b->steps = p->steps;
     b->steps_left = p->steps_left;
     b->milliseconds = (int64_t)(bl_progress_seconds(p) * 1000);

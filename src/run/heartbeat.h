@@ -41,6 +41,7 @@ struct bl_beat {
     int64_t done, total;    /* of those; total 0: not known */
     char step[16];          /* "frames", or "" */
     int64_t steps, steps_left;
+    int64_t parts;        /* thousandths of units, also of those under way; 0: not told */
     int64_t milliseconds; /* since it is at that: what done or steps took */
     int64_t bytes;        /* written in this run */
     char error[1024];

@@ -35,8 +35,9 @@ struct packing {
     struct open_shard *open;
     int64_t next_block, next_shard;
     int64_t blocks_done, bytes;
-    int64_t steps_due;  /* by this run */
-    atomic_llong steps; /* read so far: workers count them, as blocks may take long */
+    int64_t steps_due; /* by this run */
+    int64_t steps_found;
+    atomic_llong steps; /* read so far: workers count them, as blocks and pieces may take long */
 };
 
 struct worker {
@@ -47,6 +48,14 @@ struct worker {
     struct bl_compressor *compressor;
     struct bl_row_text row;
 };
+
+static void tick(void *context)
+{
+    struct packing *p = context;
+    int64_t steps = atomic_load_explicit(&p->steps, memory_order_relaxed);
+    struct bl_pack_progress progress = {p->blocks_done, steps, p->steps_due - steps, p->steps_found, p->bytes};
+    p->pack->tick(p->pack->sink, &progress);
+}
 
 /* --- workers ---------------------------------------------------------------------------------------------------- */
 
@@ -97,7 +106,8 @@ static int read_row(const struct bl_pack *pack, struct worker *w, int64_t sequen
     return BL_OK;
 }
 
-static int read_piece(const struct bl_pack *pack, struct worker *w, struct job *job, int i, struct bl_error *e)
+static int read_piece(const struct bl_pack *pack, struct worker *w, struct job *job, int i, struct bl_pace *pace,
+                      struct bl_error *e)
 {
     struct bl_block *block = &job->block;
     const struct bl_fields *fields = &pack->format->fields;
@@ -108,7 +118,8 @@ static int read_piece(const struct bl_pack *pack, struct worker *w, struct job *
         out[f] = block->field[f] + (size_t)block->cu_seqlens[i] * bl_field_step_bytes(&fields->field[f]);
     if (bl_scatter_has(pack->scatter, piece))
         return bl_scatter_read(pack->scatter, piece, block->length[i], out, e);
-    struct bl_request request = {.source_start = block->source_start[i], .steps = block->length[i], .out = out};
+    struct bl_request request = {
+        .source_start = block->source_start[i], .steps = block->length[i], .out = out, .pace = pace};
     struct bl_note note = {0};
     struct bl_error fault = {0};
     char *open_path = NULL;
@@ -169,8 +180,13 @@ static int work(void *context, void *worker, void *job_, struct bl_error *e)
     int code = BL_OK;
     for (int i = 0; i < job->block.num_sequences && !code; i++) {
         int32_t steps = job->block.length[i];
-        code = bl_cancelled(pack->env->cancel) ? BL_ECANCEL : read_piece(pack, w, job, i, e);
-        atomic_fetch_add_explicit(&p->steps, steps, memory_order_relaxed);
+        struct bl_pace pace = {.sum = &p->steps, .whole = steps, .weight = steps};
+        if (pack->workers <= 1) {
+            pace.tick = tick;
+            pace.sink = p;
+        }
+        code = bl_cancelled(pack->env->cancel) ? BL_ECANCEL : read_piece(pack, w, job, i, &pace, e);
+        bl_pace_end(&pace);
     }
     if (code)
         return code;
@@ -236,7 +252,9 @@ static int take_found(struct packing *p, struct bl_shard_record *record, struct 
     if (!code)
         code = tell(p->pack, &outcomes, e);
     p->blocks_done += record->blocks;
-    p->steps_due -= planned_steps(p->pack, record->first_block, record->blocks);
+    int64_t steps = planned_steps(p->pack, record->first_block, record->blocks);
+    p->steps_due -= steps;
+    p->steps_found += steps;
     bl_outcomes_free(&outcomes);
     return code;
 }
@@ -374,14 +392,6 @@ static int consume(void *context, void *job_, struct bl_error *e)
         close_shard(p, open);
     }
     return code;
-}
-
-static void tick(void *context)
-{
-    struct packing *p = context;
-    int64_t steps = atomic_load_explicit(&p->steps, memory_order_relaxed);
-    struct bl_pack_progress progress = {p->blocks_done, steps, p->steps_due - steps, p->bytes};
-    p->pack->tick(p->pack->sink, &progress);
 }
 
 static int make_pool(struct packing *p, int slots, struct bl_error *e)

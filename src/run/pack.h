@@ -15,7 +15,8 @@ struct bl_pack_progress {
     int64_t blocks; /* done, those of an earlier run too */
     int64_t steps;  /* read in this run */
     int64_t steps_left;
-    int64_t bytes; /* of the shards that this run finished */
+    int64_t steps_found; /* of an earlier run */
+    int64_t bytes;       /* of the shards that this run finished */
 };
 
 struct bl_scatter;

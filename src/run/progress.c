@@ -1,5 +1,6 @@
 #include "run/progress.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -38,40 +39,61 @@ static void append_duration(struct bl_buffer *out, double seconds)
         bl_buffer_printf(out, "%d:%02d", (int)(s / 60), (int)(s % 60));
 }
 
+/* What is done in this run, and what is to be done, in steps or else in units. */
+static void weigh(const struct bl_progress *p, double *done, double *left)
+{
+    *done = p->step ? (double)p->steps : fmax((double)p->done, (double)p->parts / 1000);
+    *left = p->step ? (double)p->steps_left : fmax((double)p->total - *done, 0);
+}
+
+/* How much of all is done, also by runs before. */
+static double fraction_of(const struct bl_progress *p)
+{
+    double done, left, found = p->step ? (double)p->steps_found : 0;
+    weigh(p, &done, &left);
+    return found + done > 0 ? (found + done) / (found + done + left) : 0;
+}
+
+/* What matters most comes first: lines are cut where a terminal is narrow. */
 static void append_state(const struct bl_progress *p, struct bl_buffer *out)
 {
     char a[32], b[32];
-    double seconds = bl_progress_seconds(p);
+    double done, left, seconds = bl_progress_seconds(p);
+    weigh(p, &done, &left);
+    double rate = seconds > 0 ? done / seconds : 0;
+    if (p->total && rate > 0) {
+        append_duration(out, left / rate);
+        bl_buffer_text(out, " left, ");
+    }
+    if (p->total)
+        bl_buffer_printf(out, "%d %%, ", (int)(100 * fraction_of(p)));
     bl_buffer_printf(out, "%s", bl_text_count(a, p->done));
     if (p->total)
         bl_buffer_printf(out, "/%s", bl_text_count(b, p->total));
-    bl_buffer_printf(out, " %s", p->unit);
-    double rate = seconds > 0 ? (double)(p->step ? p->steps : p->done) / seconds : 0;
-    bl_buffer_printf(out, ", %s %s/s", bl_text_count(a, (int64_t)rate), p->step ? p->step : p->unit);
+    bl_buffer_printf(out, " %s, ", p->unit);
+    if (rate > 0 && rate < 10)
+        bl_buffer_printf(out, "%.1f", rate);
+    else
+        bl_buffer_text(out, bl_text_count(a, (int64_t)rate));
+    bl_buffer_printf(out, " %s/s", p->step ? p->step : p->unit);
     if (p->bytes)
         bl_buffer_printf(out, ", %s", bl_text_size(a, p->bytes));
-    if (p->total && rate > 0) {
-        bl_buffer_text(out, ", ");
-        append_duration(out, (double)(p->step ? p->steps_left : p->total - p->done) / rate);
-        bl_buffer_text(out, " left");
-    }
 }
 
 static int terminal_width(void)
 {
     struct winsize size;
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-/* "pack [#####.....] 12/34 blocks, ..." cut to the terminal's width, so that it stays on one line. */
+/* "pack [#####.....] 0:12 left, 34 %, 12/34 blocks, ..." cut to the terminal's width, so that it stays on one line. */
 static void draw_bar(const struct bl_progress *p)
 {
-    const int cells = 24;
+    const int cells = 24, width = terminal_width();
     struct bl_buffer line = {0};
     bl_buffer_printf(&line, "%s ", p->what);
-    if (p->total) {
-        int64_t done = p->step ? p->steps : p->done, all = p->step ? p->steps + p->steps_left : p->total;
-        int full = all ? (int)(done * cells / all) : 0;
+    if (p->total && width >= 72) {
+        int full = (int)(fraction_of(p) * cells);
         bl_buffer_byte(&line, '[');
         for (int i = 0; i < cells; i++)
             bl_buffer_byte(&line, i < full ? '#' : '.');
@@ -79,7 +101,7 @@ static void draw_bar(const struct bl_progress *p)
     }
     append_state(p, &line);
     if (!line.failed)
-        fprintf(stderr, "\r\033[K%.*s", terminal_width() - 1, line.data);
+        fprintf(stderr, "\r\033[K%.*s", width - 1, line.data);
     fflush(stderr);
     bl_buffer_free(&line);
 }
@@ -104,9 +126,15 @@ void bl_progress_tick(struct bl_progress *p)
     bl_buffer_free(&line);
 }
 
-void bl_progress_end(struct bl_progress *p)
+void bl_progress_clear(struct bl_progress *p)
 {
     if (p->on && p->terminal && p->drawn)
         fprintf(stderr, "\r\033[K");
+    p->drawn = false;
+}
+
+void bl_progress_end(struct bl_progress *p)
+{
+    bl_progress_clear(p);
     p->on = false;
 }

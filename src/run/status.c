@@ -201,12 +201,13 @@ static void judge(struct bl_status_task *t)
         return;
     }
     t->state = BL_TASK_RUNNING;
+    double units = fmax((double)b->done, (double)b->parts / 1000);
     if (b->milliseconds > 0)
-        t->rate = (double)(b->step[0] ? b->steps : b->done) * 1000 / (double)b->milliseconds;
+        t->rate = (b->step[0] ? (double)b->steps : units) * 1000 / (double)b->milliseconds;
     if (t->rate > 0 && b->step[0])
         t->left = (double)b->steps_left / t->rate;
     else if (t->rate > 0 && b->total)
-        t->left = (double)(b->total - b->done) / t->rate;
+        t->left = fmax((double)b->total - units, 0) / t->rate;
 }
 
 /* Reads the heartbeat of a task; one that is gone or none leaves task->beat NULL. */

@@ -18,6 +18,8 @@
 #define TOLD_MAX 1000
 #define EMPTY_TOLD_MAX 10
 
+#define PARTS 1000 /* of a file: enough for a bar */
+
 struct fault {
     enum bl_row_status status;
     int64_t length;
@@ -46,6 +48,7 @@ struct job {
     char *form, *reason, *further;
     struct fault *fault;
     size_t faults;
+    struct bl_pace pace;
 };
 
 struct scanning {
@@ -59,6 +62,7 @@ struct scanning {
     struct bl_buffer columns; /* the further ones, a tab before each */
     struct bl_buffer missing; /* what a row says in further columns that has nothing to say */
     struct bl_forms forms;
+    atomic_llong parts; /* thousandths of files: workers add them, as files may take long */
 };
 
 /* The kind may have no counter. */
@@ -133,6 +137,14 @@ static int produce(void *context, void **job_, struct bl_error *e)
     job->sampling = s->sampling.data;
     *job_ = job;
     return 1;
+}
+
+static void tick(void *context)
+{
+    struct scanning *s = context;
+    s->progress->parts = atomic_load_explicit(&s->parts, memory_order_relaxed);
+    if (s->scan->tick)
+        s->scan->tick(s->scan->sink, s->progress);
 }
 
 /* --- workers ---------------------------------------------------------------------------------------------------- */
@@ -272,6 +284,21 @@ static int emit(void *sink, int input, const struct bl_row *given, struct bl_err
     return row.form ? hold(job, &row, e) : put(job, &row, e);
 }
 
+/* How much of their files the stretch is. The lines of a list may name anything: they count when they are done. */
+static void set_pace(struct job *job)
+{
+    struct bl_stretch *stretch = &job->files.stretch;
+    int64_t bytes = 0;
+    for (int i = 0; i < stretch->inputs; i++)
+        bytes += stretch->input[i].bytes;
+    int64_t end = stretch->end < bytes ? stretch->end : bytes;
+    job->pace.whole = end - stretch->begin;
+    job->pace.weight = PARTS * stretch->inputs;
+    if (stretch->inputs == 1 && bytes > 0)
+        job->pace.weight = (int64_t)((double)PARTS * (double)job->pace.whole / (double)bytes + 0.5);
+    stretch->pace = stretch->list ? NULL : &job->pace;
+}
+
 static int count(const struct bl_scan *scan, const struct worker *w, struct job *job, struct bl_error *e)
 {
     const char *unusable = NULL;
@@ -281,6 +308,7 @@ static int count(const struct bl_scan *scan, const struct worker *w, struct job 
         return emit(job, 0, &row, e);
     }
     job->counted = true;
+    set_pace(job);
     if (!code)
         code = scan->kind->count(scan->config, scan->env, w->counter, &job->files.stretch, emit, job, e);
     for (int i = 0; i < job->files.stretch.inputs && !code; i++)
@@ -292,8 +320,14 @@ static int work(void *context, void *worker, void *job_, struct bl_error *e)
 {
     struct scanning *s = context;
     struct job *job = job_;
+    job->pace = (struct bl_pace){.sum = &s->parts};
+    if (s->scan->workers <= 1) {
+        job->pace.tick = tick;
+        job->pace.sink = s;
+    }
     bl_error_memory_watch();
     int code = count(s->scan, worker, job, e);
+    bl_pace_end(&job->pace);
     if (bl_error_memory_seen() && code != BL_ECANCEL) {
         code = bl_error_memory(e);
         bl_error_prefix(e, "%s", job->files.file->path);
@@ -381,13 +415,6 @@ static int consume(void *context, void *job_, struct bl_error *e)
     add_up(s->progress, job);
     discard(NULL, job);
     return code;
-}
-
-static void tick(void *context)
-{
-    struct scanning *s = context;
-    if (s->scan->tick)
-        s->scan->tick(s->scan->sink, s->progress);
 }
 
 /* The names of all columns. */

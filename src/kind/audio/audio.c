@@ -136,7 +136,7 @@ static int count(const void *config, const struct bl_kind_env *env, struct bl_co
     struct bl_error unusable = {0};
     struct bl_audio_count result;
     int64_t steps = 0;
-    int rc = bl_count_audio(config, env->cancel, input->path, &result, &unusable);
+    int rc = bl_count_audio(config, env->cancel, input->path, stretch->pace, &result, &unusable);
     if (!rc)
         rc = bl_count_steps(config, result.samples, &steps, &unusable);
     struct bl_row row = {.bytes = input->bytes, .stream = result.stream, .reason = result.reason, .offset = -1};

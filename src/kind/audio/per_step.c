@@ -144,7 +144,7 @@ static int count(const void *values, const struct bl_kind_env *env, struct bl_co
     struct bl_audio_count result;
     struct bl_steps_sum sum = {0};
     char lead[40], further[120];
-    int code = bl_count_audio(&config->audio, env->cancel, input->path, &result, &unusable);
+    int code = bl_count_audio(&config->audio, env->cancel, input->path, stretch->pace, &result, &unusable);
     struct bl_steps steps = {.rate = (int)config->audio.rate, .samples = config->window, .length = result.samples};
     if (!code)
         code = find_lead(input->path, result.origin, followed, &steps.lead, &unusable);

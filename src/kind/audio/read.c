@@ -122,14 +122,33 @@ static int count_differs(const struct bl_row *row, const char *steps, int64_t le
                         length > row->length ? "at least " : "", length);
 }
 
+#define CHUNK 65536 /* samples between two looks at how far it is */
+
+/* Takes so many samples, or what there is. From first to all, by what is then at hand, the piece's steps are told. */
+static int take_all(struct bl_reader *r, uint8_t *out, int64_t wanted, const struct bl_request *request, int64_t first,
+                    int64_t all, int64_t *got, struct bl_error *e)
+{
+    struct bl_samples *s = &r->samples;
+    *got = 0;
+    for (int64_t n = 1; *got < wanted && n;) {
+        int64_t chunk = wanted - *got < CHUNK ? wanted - *got : CHUNK;
+        int code = bl_samples_take(s, out ? out + (size_t)*got * s->step_bytes : NULL, chunk, &n, e);
+        if (code)
+            return code;
+        *got += n;
+        bl_pace_tell(request->pace, (int64_t)((double)request->steps * (double)(s->position - first) / (double)all));
+    }
+    return BL_OK;
+}
+
 /* The piece; one that ends its sequence is followed to the end of the file. */
 static int take(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
 {
     struct bl_samples *s = &r->samples;
-    int64_t got, more = 0, before = request->source_start - s->position;
-    int code = bl_samples_take(s, NULL, before, &got, e);
+    int64_t got, more = 0, first = s->position, before = request->source_start - first;
+    int code = take_all(r, NULL, before, request, first, before + request->steps, &got, e);
     if (!code && got == before)
-        code = bl_samples_take(s, request->out[0], request->steps, &got, e);
+        code = take_all(r, request->out[0], request->steps, request, first, before + request->steps, &got, e);
     if (!code && s->position < request->source_start + request->steps)
         return count_differs(&request->row, "samples", s->position, e);
     bool last = request->source_start + request->steps == request->row.length;
@@ -152,18 +171,18 @@ static int read_on(struct bl_reader *r, const struct bl_request *request, struct
 }
 
 /* All samples of the file that was entered, at most one more than the scan counted. */
-static int keep_samples(struct bl_reader *r, int64_t length, struct bl_error *e)
+static int keep_samples(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
 {
-    int64_t got;
+    int64_t got, length = request->row.length;
     if (!bl_buffer_reserve(&r->kept, (size_t)(length + 1) * r->step_bytes))
         return bl_error_memory(e);
-    int code = bl_samples_take(&r->samples, (uint8_t *)r->kept.data, length + 1, &got, e);
+    int code = take_all(r, (uint8_t *)r->kept.data, length + 1, request, 0, length + 1, &got, e);
     r->kept.size = code ? 0 : (size_t)got * r->step_bytes;
     return code;
 }
 
 /* All its frames of features. */
-static int keep_frames(struct bl_reader *r, struct bl_error *e)
+static int keep_frames(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
 {
     float chunk[4096];
     int64_t got = 1;
@@ -173,17 +192,20 @@ static int keep_frames(struct bl_reader *r, struct bl_error *e)
         code = bl_samples_take(&r->samples, (uint8_t *)chunk, sizeof chunk / sizeof *chunk, &got, e);
         if (!code)
             code = bl_features_push(r->features, chunk, got, &r->kept, e);
+        double done = (double)(r->kept.size / r->step_bytes) / (double)request->row.length;
+        bl_pace_tell(request->pace, (int64_t)((double)request->steps * done));
     }
     return code ? code : bl_features_end(r->features, &r->kept, e);
 }
 
-static int keep(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
+static int keep(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
 {
+    const struct bl_row *row = &request->row;
     int code = enter(r, row, e);
     if (code)
         return code;
     bl_buffer_clear(&r->kept);
-    code = r->features ? keep_frames(r, e) : keep_samples(r, row->length, e);
+    code = r->features ? keep_frames(r, request, e) : keep_samples(r, request, e);
     r->keeps = !code;
     int64_t steps = (int64_t)(r->kept.size / r->step_bytes);
     if (!code && steps != row->length)
@@ -194,7 +216,7 @@ static int keep(struct bl_reader *r, const struct bl_row *row, struct bl_error *
 /* A piece of what is kept. */
 static int read_kept(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
 {
-    int code = is_at(r, &request->row) && r->keeps ? BL_OK : keep(r, &request->row, e);
+    int code = is_at(r, &request->row) && r->keeps ? BL_OK : keep(r, request, e);
     if (code) {
         leave(r);
         return code;

@@ -41,7 +41,7 @@ int bl_recordings_find(struct bl_recordings *r, const struct bl_audio_config *co
         return code;
     slot->bytes = input.bytes;
     slot->content = input.content;
-    slot->code = bl_count_audio(config, cancel, path, &slot->count, &useless);
+    slot->code = bl_count_audio(config, cancel, path, NULL, &slot->count, &useless);
     if (slot->code && slot->code != BL_EDATA)
         return bl_error_set(e, slot->code, "%s", useless.text);
     if (!unusable && (code = bl_input_look_again(&bl_kind_audio, &input, e)))

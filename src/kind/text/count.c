@@ -28,6 +28,8 @@ struct counting {
     void *sink;
     int input;
     int64_t rows; /* of this input */
+    const struct bl_stretch *stretch;
+    int64_t before; /* bytes of the inputs before this one; of a part of it, what lies before that, less than nothing */
 };
 
 int bl_text_open_counter(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
@@ -90,6 +92,8 @@ static int count_documents(struct counting *c, struct bl_documents *documents, b
         bool blank = false;
         if (n % CANCEL_EVERY == 0 && bl_cancelled(c->env->cancel))
             return BL_ECANCEL;
+        if (n % CANCEL_EVERY == 0)
+            bl_pace_tell(c->stretch->pace, c->before + bl_documents_read(documents));
         code = json ? bl_item_json(c->item, &document, &blank, e) : bl_item_plain(c->item, &document, e);
         if (!code && !blank)
             code = take_item(c, c->item, e);
@@ -214,8 +218,12 @@ static int emit_again(void *context, int input, const struct bl_row *row, struct
 static int count_all(struct counting *c, const struct bl_stretch *stretch, struct bl_error *e)
 {
     int code = BL_OK;
-    for (c->input = 0; c->input < stretch->inputs && !code; c->input++)
+    c->stretch = stretch;
+    c->before = -stretch->begin;
+    for (c->input = 0; c->input < stretch->inputs && !code; c->input++) {
         code = bl_cancelled(c->env->cancel) ? BL_ECANCEL : count_input(c, stretch, e);
+        c->before += stretch->input[c->input].bytes;
+    }
     if (c->spool && code)
         bl_spool_abort(c->spool);
     else if (c->spool)

@@ -290,6 +290,11 @@ static int complete(struct bl_documents *d, struct bl_document *document, size_t
     return BL_OK;
 }
 
+int64_t bl_documents_read(const struct bl_documents *d)
+{
+    return bl_feed_offset(d->feed);
+}
+
 int bl_documents_next(struct bl_documents *d, struct bl_document *document, struct bl_error *e)
 {
     int code = BL_OK;

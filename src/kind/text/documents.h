@@ -46,6 +46,9 @@ void bl_documents_close(struct bl_documents *documents);
 /* 1 and a document, 0 at the end, or a code as bl_feed_read. */
 int bl_documents_next(struct bl_documents *documents, struct bl_document *document, struct bl_error *e);
 
+/* Bytes of the file that were read so far, from its beginning: of a compressed one, compressed. */
+int64_t bl_documents_read(const struct bl_documents *documents);
+
 /* Where the next document begins, or would. */
 int64_t bl_documents_offset(const struct bl_documents *documents);
 

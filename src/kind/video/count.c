@@ -95,7 +95,8 @@ static int decode_frames(struct bl_frames *f, struct walk *w, struct decoded *ou
     return rc;
 }
 
-static int decode(const struct bl_demux *counted, struct walk *w, struct decoded *out, struct bl_error *e)
+static int decode(const struct bl_demux *counted, struct bl_pace *pace, struct walk *w, struct decoded *out,
+                  struct bl_error *e)
 {
     AVFrame *frame = av_frame_alloc();
     if (!frame)
@@ -104,6 +105,7 @@ static int decode(const struct bl_demux *counted, struct walk *w, struct decoded
     enum bl_demux_mode mode = w->pick.stride == 0 || w->wanted ? BL_DEMUX_TIMES : BL_DEMUX_DECODE;
     int rc = bl_frames_open(&f, counted->path, counted->bytes, counted->stream->index, mode, counted->cancel, e);
     if (!rc) {
+        f.demux.pace = pace;
         rc = decode_frames(&f, w, out, frame, e);
         bl_frames_close(&f);
     }
@@ -132,11 +134,11 @@ static void reason_write(char *text, size_t size, const struct bl_tally *t, cons
         snprintf(text, size, "begins between keyframes: %lld of %lld frames decode", frames, expected);
 }
 
-static int length_by_decoding(const struct bl_demux *d, const struct bl_tally *t, struct walk *w,
+static int length_by_decoding(const struct bl_demux *d, struct bl_pace *pace, const struct bl_tally *t, struct walk *w,
                               struct bl_count_result *result, struct bl_error *e)
 {
     struct decoded decoded = {0};
-    int rc = decode(d, w, &decoded, e);
+    int rc = decode(d, pace, w, &decoded, e);
     if (rc)
         return rc;
     if (decoded.frames == 0 && t->frames == 0)
@@ -148,8 +150,8 @@ static int length_by_decoding(const struct bl_demux *d, const struct bl_tally *t
     return 0;
 }
 
-static int count_tallied(const struct bl_video_config *config, const struct bl_demux *d, const struct bl_tally *t,
-                         struct walk *w, struct bl_count_result *result, struct bl_error *e)
+static int count_tallied(const struct bl_video_config *config, const struct bl_demux *d, struct bl_pace *pace,
+                         const struct bl_tally *t, struct walk *w, struct bl_count_result *result, struct bl_error *e)
 {
     AVRational tick = d->stream->time_base;
     w->clock = (struct bl_clock){tick, AV_NOPTS_VALUE};
@@ -157,7 +159,7 @@ static int count_tallied(const struct bl_video_config *config, const struct bl_d
         return bl_error_set(e, BL_EDATA, "a time base of %d/%d s, which --fps cannot use", tick.num, tick.den);
     int rc = length_by_packets(t, config, w, &result->length, e);
     if (rc == 0)
-        rc = length_by_decoding(d, t, w, result, e);
+        rc = length_by_decoding(d, pace, t, w, result, e);
     if (rc < 0)
         return rc;
     if (result->length == 0)
@@ -180,7 +182,7 @@ static void tell_times(struct walk *w, struct bl_count_result *result)
 }
 
 int bl_count_video(const struct bl_video_config *config, const struct bl_cancel *cancel, const struct bl_input *input,
-                   bool times, struct bl_count_result *result, struct bl_error *e)
+                   struct bl_pace *pace, bool times, struct bl_count_result *result, struct bl_error *e)
 {
     *result = (struct bl_count_result){.stream = -1};
     struct bl_demux d;
@@ -188,13 +190,15 @@ int bl_count_video(const struct bl_video_config *config, const struct bl_cancel 
     if (rc)
         return rc;
     result->stream = d.stream->index;
+    if (config->count != BL_COUNT_DECODE) /* that takes much longer, and tells by itself */
+        d.pace = pace;
     struct bl_tally tally = {0};
     struct walk walk = {.wanted = times, .clock.origin = AV_NOPTS_VALUE};
     rc = bl_stream_check(&d, config, e);
     if (!rc)
         rc = bl_tally_make(&tally, &d, times || config->fps.den != 0, e);
     if (!rc)
-        rc = count_tallied(config, &d, &tally, &walk, result, e);
+        rc = count_tallied(config, &d, pace, &tally, &walk, result, e);
     if (!rc)
         tell_times(&walk, result);
     else

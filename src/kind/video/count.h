@@ -17,9 +17,10 @@ struct bl_count_result {
     double *times;    /* [length] when they begin, in seconds from the first, or NULL; the caller's to free */
 };
 
-/* times: they and the origin are wanted. Times are not told where --fps decides them, or the file does not tell any.
- * Errors: BL_EDATA when the file is of no use (the reason in e), BL_EFAIL, BL_ECANCEL. */
+/* pace is told how far it has come, or NULL. times: they and the origin are wanted. Times are not told where --fps
+ * decides them, or the file does not tell any. Errors: BL_EDATA when the file is of no use (the reason in e), BL_EFAIL,
+ * BL_ECANCEL. */
 int bl_count_video(const struct bl_video_config *config, const struct bl_cancel *cancel, const struct bl_input *input,
-                   bool times, struct bl_count_result *result, struct bl_error *e);
+                   struct bl_pace *pace, bool times, struct bl_count_result *result, struct bl_error *e);
 
 #endif

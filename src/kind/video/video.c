@@ -190,7 +190,7 @@ static int count(const void *config, const struct bl_kind_env *env, struct bl_co
     struct bl_error unusable = {0};
     struct bl_count_result result;
     enum bl_backend backend = BL_BACKEND_CPU;
-    int rc = bl_count_video(values, env->cancel, input, stretch->times, &result, &unusable);
+    int rc = bl_count_video(values, env->cancel, input, stretch->pace, stretch->times, &result, &unusable);
     if (!rc)
         rc = bl_backend_choose(values, env->cancel, input->path, input->bytes, result.stream, *result.reason, &backend,
                                &unusable);
