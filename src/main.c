@@ -33,19 +33,23 @@ static void print_help(FILE *out)
           out);
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
-    fputs("\n  bload COMMAND --help    its options\n  bload --version         the version\n\n"
+    fputs("\n  bload help COMMAND      its options, as bload COMMAND --help\n  bload --version, -V     the version\n\n"
           "The first dataset: bload pack videos/ --size 224x224 -T longest -o dataset\n",
           out);
 }
 
 static int run(int argc, char **argv)
 {
-    const char *name = argc > 1 ? argv[1] : "--help";
+    static char flag[] = "--help";
+    const char *name = argc > 1 ? argv[1] : flag;
+    bool help = strcmp(name, "help") == 0 && argc > 2; /* bload help pack */
+    char *asked[] = {help ? argv[2] : flag, flag, NULL};
+    name = help ? argv[2] : name;
     for (size_t i = 0; i < COMMANDS; i++) {
         if (strcmp(name, commands[i].name) == 0)
-            return commands[i].run(argc - 1, argv + 1);
+            return help ? commands[i].run(2, asked) : commands[i].run(argc - 1, argv + 1);
     }
-    if (strcmp(name, "--version") == 0) {
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
         printf("bload %s\n", BLOAD_VERSION);
         return BL_EXIT_DONE;
     }

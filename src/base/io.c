@@ -62,6 +62,14 @@ int bl_io_pread(int fd, void *data, size_t size, int64_t offset, const char *pat
     return BL_OK;
 }
 
+int bl_io_require(const char *path, struct bl_error *e)
+{
+    struct stat status;
+    if (strcmp(path, "-") == 0 || stat(path, &status) == 0 || (errno != ENOENT && errno != ENOTDIR))
+        return BL_OK;
+    return bl_error_errno(e, BL_EUSAGE, "cannot open %s", path);
+}
+
 int bl_io_slurp(const char *path, size_t max, struct bl_buffer *out, struct bl_error *e)
 {
     bool given = strcmp(path, "-") == 0;

@@ -17,6 +17,9 @@ int bl_io_pwrite(int fd, const void *data, size_t size, int64_t offset, const ch
 /* Reads exactly size bytes at offset; a file that ends before is BL_EFAIL too ("ends at ..."). */
 int bl_io_pread(int fd, void *data, size_t size, int64_t offset, const char *path, struct bl_error *e);
 
+/* BL_EUSAGE where there is nothing of a name that was given; "-" is there. */
+int bl_io_require(const char *path, struct bl_error *e);
+
 /* The whole of a file, or of stdin ("-"), of at most max bytes, appended to out. */
 int bl_io_slurp(const char *path, size_t max, struct bl_buffer *out, struct bl_error *e);
 

@@ -134,7 +134,10 @@ static int run(struct bl_cmd *cmd, struct informing *i)
     if (cmd->options.operands != 1)
         return bl_error_set(e, BL_EUSAGE, "expects one dataset directory (see bload info --help)");
     struct bl_buffer text = {0};
-    int code = bl_info_read(&i->info, cmd->options.operand[0], &why);
+    int code = bl_io_require(cmd->options.operand[0], e);
+    if (code)
+        return code;
+    code = bl_info_read(&i->info, cmd->options.operand[0], &why);
     if (code) /* a directory that is no dataset is no mistake in the command's use */
         return bl_error_set(e, BL_EFAIL, "%s", why.text);
     if (i->json) {

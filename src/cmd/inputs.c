@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/io.h"
 #include "base/text.h"
 #include "store/paths.h"
 
@@ -263,6 +264,8 @@ static int read_attributes(struct bl_inputs *inputs, struct bl_cmd *cmd)
     int code = bl_config_resolve(&inputs->config, &cmd->options, table, inputs, e);
     if (!code && inputs->table.path && strcmp(inputs->table.path, "-") == 0)
         code = bl_error_set(e, BL_EUSAGE, "--attributes is a file: standard input cannot be looked at again");
+    if (!code && inputs->table.path)
+        code = bl_io_require(inputs->table.path, e);
     if (!code && inputs->table.path)
         code = bl_attributes_open(&inputs->attributes, &inputs->table, &cmd->cancel.raised, e);
     return code;

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stddef.h>
 
+#include "base/io.h"
 #include "kind/kind.h"
 #include "store/rows.h"
 
@@ -29,6 +30,11 @@ int bl_length_source_read(struct bl_length_source *lengths, struct bl_cmd *cmd)
         return bl_error_set(&cmd->error, BL_EUSAGE, "tables or --lengths, not both");
     if (lengths->list && lengths->group_by)
         return bl_error_set(&cmd->error, BL_EUSAGE, "--group-by needs a table: a plain list has no columns");
+    int code = lengths->list ? bl_io_require(lengths->list, &cmd->error) : BL_OK;
+    for (int i = 0; i < o->operands && !code; i++)
+        code = bl_io_require(o->operand[i], &cmd->error);
+    if (code)
+        return code;
     if (lengths->list)
         return bl_sequences_open(&lengths->table, &lengths->list, 1, true, &cmd->error);
     if (!o->operands)

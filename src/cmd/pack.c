@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/io.h"
 #include "base/text.h"
 #include "cmd/lengths.h"
 #include "cmd/packing.h"
@@ -48,6 +49,18 @@ int bl_packing_check_options(struct bl_cmd *cmd, const struct bl_packing *p)
     return bl_cmd_require_T(cmd);
 }
 
+/* The table is read more than once, wherever it comes from. */
+static int hold_table(struct bl_packing *p, struct bl_error *e)
+{
+    int code = bl_held_open(&p->held, p->sequences_path, e);
+    char *path = code ? NULL : strdup(bl_held_path(&p->held, p->sequences_path));
+    if (!path)
+        return code ? code : bl_error_memory(e);
+    p->table_given = p->sequences_path;
+    p->sequences_path = path;
+    return BL_OK;
+}
+
 static int settle(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_error *e = &cmd->error;
@@ -67,7 +80,11 @@ static int settle(struct bl_cmd *cmd, struct bl_packing *p)
         return bl_error_set(e, BL_EUSAGE, "-o DIR must be given: the dataset's directory");
     if (p->sequences_path && p->inputs.sources && !p->inputs.config.sources)
         return bl_error_set(e, BL_EUSAGE, "sources or --sequences, not both");
-    code = bl_cmd_check_parent("-o", p->output, p->options.parents, e);
+    if (p->sequences_path && (code = hold_table(p, e)))
+        return code;
+    code = p->plan_path ? bl_io_require(p->plan_path, e) : BL_OK;
+    if (!code)
+        code = bl_cmd_check_parent("-o", p->output, p->options.parents, e);
     if (!code && p->spool)
         code = bl_cmd_check_parent("--spool", p->spool, p->options.parents, e);
     if (code)
@@ -350,13 +367,15 @@ static void free_packing(struct bl_packing *p)
     free(p->failed);
     free(p->output);
     free(p->spool);
+    bl_held_close(&p->held);
     free(p->sequences_path);
+    free(p->table_given);
     free(p->plan_path);
 }
 
 int bl_cmd_pack(int argc, char **argv)
 {
-    struct bl_packing p = {.state = BL_STATE_NONE};
+    struct bl_packing p = {.state = BL_STATE_NONE, .held = {.fd = -1}};
     struct bl_cmd cmd = {.name = "pack",
                          .usage =
                              "SOURCE... -T N -o DIR [options]\n"
@@ -381,6 +400,7 @@ int bl_cmd_pack(int argc, char **argv)
         code = bl_cmd_parse(&cmd, argc, argv);
     if (!code)
         code = run(&cmd, &p);
+    bl_held_rename(&p.held, &cmd.error);
     bl_cmd_end_heartbeat(&cmd, &p.heartbeat, code, p.partial);
     free_packing(&p);
     return bl_cmd_end(&cmd, code, p.partial);

@@ -206,7 +206,9 @@ static int add_epochs(struct bl_cmd *cmd, struct bl_planning *p)
     if (bl_options_origin(&cmd->options, "batch-size") != BL_ORIGIN_DEFAULT)
         job.batch_size = p->options.batch_size;
     job.balance = p->options.balance;
-    code = bl_epochs_add(&job, &made, e);
+    code = bl_io_require(p->dataset, e);
+    if (!code)
+        code = bl_epochs_add(&job, &made, e);
     if (!code && !cmd->common.quiet)
         say_epochs(p, &made);
     return code;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/io.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "run/status.h"
@@ -364,7 +365,10 @@ static int run(struct bl_cmd *cmd, struct showing *v)
         return bl_error_set(e, BL_EUSAGE, "expects one dataset directory (see bload status --help)");
     v->dir = cmd->options.operand[0];
     struct bl_buffer text = {0};
-    int code = bl_status_read(&v->status, v->dir, &why);
+    int code = bl_io_require(cmd->options.operand[0], e);
+    if (code)
+        return code;
+    code = bl_status_read(&v->status, v->dir, &why);
     if (code) /* a directory that is no dataset is no mistake in the command's use */
         return bl_error_set(e, BL_EFAIL, "%s", why.text);
     code = answer(v, &text, e);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/io.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "run/pipeline.h"
@@ -167,6 +168,8 @@ static int run(struct bl_cmd *cmd, struct verifying *v)
         return bl_error_set(e, BL_EUSAGE, "expects one dataset directory (see bload verify --help)");
     const char *dir = cmd->options.operand[0];
     int code = bl_task_settle(&v->task, e);
+    if (!code)
+        code = bl_io_require(dir, e);
     if (code)
         return code;
     bl_signals_install(&cmd->cancel);

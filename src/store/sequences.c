@@ -314,6 +314,8 @@ int bl_sequences_peek(const char *path, struct bl_buffer *header, struct bl_buff
     bl_lines_close(&lines);
     free(columns.further);
     code = code ? code : got < 0 ? got : BL_OK;
+    if (!code && !header->size)
+        code = bl_error_set(e, BL_EFAIL, "%s is empty: not a table of sequences", path);
     if (!code)
         code = bl_buffer_check(header, e);
     return code ? code : bl_buffer_check(kind, e);

@@ -123,7 +123,7 @@ test_tables_that_are_none() {
     printf 'id,class\n1,2\n' | refuse 2 'labels.csv:1: there is no column "split"' --attributes-columns class,split
     printf 'id,class\n1,2\n' | refuse 2 'labels.csv:1: there is no column "name"' --attributes-id name
     printf 'id,a,a\n1,2,3\n' | refuse 2 'labels.csv:1: two columns are called "a"'
-    expect 1 bload pack t "${bytes[@]}" --attributes none.csv -T 50 -o d
+    expect 2 bload pack t "${bytes[@]}" --attributes none.csv -T 50 -o d
     err_has 'cannot open none.csv: No such file or directory'
     expect 2 bload scan t "${bytes[@]}" --attributes-id x
     err_has '--attributes-id needs --attributes FILE'

@@ -323,7 +323,7 @@ test_labels_that_are_none() {
     : >none.txt
     expect 2 bload scan -q l --kind labels --mapping none.txt
     err_is <<<'bload: scan: none.txt has no labels'
-    expect 1 bload scan -q l --kind labels --mapping absent.txt
+    expect 2 bload scan -q l --kind labels --mapping absent.txt
 }
 
 # Intervals of one JSON file: what is said of each sequence is painted onto its steps.

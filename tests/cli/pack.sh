@@ -12,6 +12,35 @@ digest() {
     (cd "$1" && find . -type f -print0 | sort -z | xargs -0 sha256sum)
 }
 
+test_a_table_from_standard_input_or_a_pipe() {
+    local -a pack=(pack -q --size 32x32 -T longest)
+    mkdir v
+    cp "$(fixture h264-30.mp4)" "$(fixture vp9-24.webm)" v
+    expect 0 bload scan -q v
+    cp "$OUT" t.tsv
+    expect 0 bload "${pack[@]}" --sequences t.tsv -o file
+    printf 'id,class\nh264-30,1\nvp9-24,2\n' >labels.csv
+    expect 0 bload "${pack[@]}" --sequences t.tsv -o joined --attributes labels.csv
+    for _ in first again; do
+        expect 0 bload "${pack[@]}" --sequences - -o stdin <t.tsv
+        cat t.tsv | expect 0 bload "${pack[@]}" --sequences - -o pipe
+        expect 0 bload "${pack[@]}" --sequences <(cat t.tsv) -o named
+        cat t.tsv | expect 0 bload "${pack[@]}" --sequences - -o both --attributes labels.csv
+    done
+    for i in 1 0; do cat t.tsv | expect 0 bload "${pack[@]}" --sequences - -o tasks --task $i/2; done
+    expect 0 bload finish -q tasks
+    for dir in stdin pipe named tasks; do same file/manifest.json $dir/manifest.json; done
+    same joined/manifest.json both/manifest.json
+    # Another table is another dataset; what is wrong with it is told by its name.
+    sed 2d t.tsv | expect 2 bload "${pack[@]}" --sequences - -o pipe
+    err_has 'pipe holds a dataset of another configuration: sequences is'
+    echo no | expect 1 bload "${pack[@]}" --sequences - -o d
+    err_has 'bload: pack: standard input:1: no column "id" in the header line'
+    expect 1 bload "${pack[@]}" --sequences - -o d </dev/null
+    err_has 'bload: pack: standard input is empty: not a table of sequences'
+    [ ! -e d ]
+}
+
 test_first_dataset() {
     clips
     expect 0 bload pack v -T 45 -o d

@@ -110,7 +110,7 @@ test_tables_that_are_none() {
     printf '5\n' >table.tsv
     expect 1 bload plan -T 5 table.tsv
     err_has 'table.tsv:1: no column "id"'
-    expect 1 bload plan -T 5 absent.tsv
+    expect 2 bload plan -T 5 absent.tsv
     err_is <<<'bload: plan: cannot open absent.tsv: No such file or directory'
     expect 2 bload plan -T 5 .
     err_has '. holds no dataset in the making'

@@ -35,8 +35,8 @@ beat() {
 }
 
 test_what_is_no_dataset() {
-    expect 1 bload status nowhere
-    err_is <<<'bload: status: cannot look at nowhere: No such file or directory'
+    expect 2 bload status nowhere
+    err_is <<<'bload: status: cannot open nowhere: No such file or directory'
     mkdir empty
     expect 1 bload status empty
     err_is <<<'bload: status: empty is neither a dataset nor one in the making'

@@ -14,13 +14,22 @@ test_help() {
         out_has "  $command "
     done
     err_is </dev/null
-    expect 0 bload help
-    expect 0 bload -h
+    cp "$OUT" "$SCRATCH/help"
+    for word in help -h 'help --help' 'help help'; do
+        # shellcheck disable=SC2086 # words
+        expect 0 bload $word
+        same "$OUT" "$SCRATCH/help"
+    done
+    expect 2 bload help unpack
+    err_is <<<'bload: there is no command "unpack" (see bload --help)'
 }
 
 test_version_is_the_headers() {
     expect 0 bload --version
     out_is <<<"bload $(sed -n 's/#define BLOAD_VERSION "\(.*\)"/\1/p' "$BLOAD_ROOT/include/bload.h")"
+    cp "$OUT" "$SCRATCH/version"
+    expect 0 bload -V
+    same "$OUT" "$SCRATCH/version"
 }
 
 test_unknown_command() {
@@ -37,10 +46,64 @@ test_help_of_each_command() {
         mv "$OUT" "$SCRATCH/long"
         expect 0 bload $command -h
         same "$OUT" "$SCRATCH/long"
+        expect 0 bload help $command
+        same "$OUT" "$SCRATCH/long"
         # Someone who asks for help next to a mistake wants help.
         expect 0 bload $command --help --wrong
         same "$OUT" "$SCRATCH/long"
     done
+}
+
+test_what_is_named_and_is_not_there_is_wrong_usage() {
+    cp "$(fixture h264-1.mp4)" x.mp4
+    expect 0 bload scan -q x.mp4
+    cp "$OUT" t.tsv
+    printf 'sources: [x.mp4]\nT: 9\nsize: 32x32\nfields: [{name: l, path: "l/{id}.txt", kind: labels, mapping: none}]\n' >labels.yaml
+    printf 'sources: [x.mp4]\nT: 9\nsize: 32x32\nfields: [{name: l, kind: intervals, annotations: none, mapping: t.tsv}]\n' >intervals.yaml
+    printf 'sources: [x.mp4]\nT: 9\nsize: 32x32\nsequences: none\n' >table.yaml
+    printf 'sources: [x.mp4]\nT: 9\nsize: 32x32\nattributes: none\n' >attributes.yaml
+    while read -r line; do
+        # shellcheck disable=SC2086 # words
+        expect 2 bload $line
+        out_is </dev/null
+        grep -q 'none.*: No such file or directory$' "$ERR" || fail "$line: $(cat "$ERR")"
+        [ ! -e d ] || fail "$line: it made d"
+    done <<'END'
+scan none
+scan none/x.mp4
+scan @none
+scan none.yaml
+scan -c none.yaml
+scan x.mp4 --attributes none
+scan --kind text t.tsv --tokenizer none
+scan --kind text t.tsv --tokenizer none.json
+scan --kind text t.tsv --tokenizer none.model
+scan --kind labels --mapping none t.tsv
+scan labels.yaml
+scan intervals.yaml
+plan none -T 9
+plan t.tsv none -T 9
+plan --lengths none -T 9
+plan -c none.yaml -T 9
+plan --dataset none
+compare none -T 9
+compare --lengths none -T 9
+pack none -T 9 -o d
+pack @none -T 9 -o d
+pack -c none.yaml -T 9 -o d
+pack labels.yaml -o d
+pack intervals.yaml -o d
+pack table.yaml -o d
+pack attributes.yaml -o d
+pack --sequences none -T 9 -o d
+pack --sequences t.tsv --plan none -T 9 -o d
+pack x.mp4 --size 32x32 --attributes none -T 9 -o d
+info none
+verify none
+verify --task 0/2 none
+status none
+slurm -c none.yaml -o d --tasks 2
+END
 }
 
 test_options_fit_eighty_columns() {
@@ -141,7 +204,7 @@ test_names_play_no_tricks_on_a_terminal() {
         echo >>"$dir/shards/00000/shard-00000000.safetensors"
         echo >>"$dir/sequences.tsv"
         expect 1 bload verify "$dir" && cat "$ERR"
-        expect 1 bload info "$dir/none" && cat "$ERR"
+        expect 2 bload info "$dir/none" && cat "$ERR"
         expect 2 bload scan "--no$odd" && cat "$ERR"
         expect 2 bload "$odd" && cat "$ERR"
         rm -r "$dir/manifest.json"

@@ -1,0 +1,66 @@
+#include "base/held.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+
+static int copy(int from, int to, const char *name, struct bl_error *e)
+{
+    char chunk[1 << 16];
+    for (;;) {
+        ssize_t n = read(from, chunk, sizeof chunk);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return bl_error_errno(e, BL_EFAIL, "cannot read %s", name);
+        int code = n ? bl_io_write(to, chunk, (size_t)n, "a temporary file", e) : BL_OK;
+        if (code || !n)
+            return code;
+    }
+}
+
+int bl_held_open(struct bl_held *held, const char *path, struct bl_error *e)
+{
+    struct stat status;
+    bool given = strcmp(path, "-") == 0;
+    *held = (struct bl_held){.fd = -1, .name = given ? "standard input" : path};
+    int code = given ? BL_OK : bl_io_require(path, e);
+    if (code || (!given && (stat(path, &status) != 0 || !S_ISFIFO(status.st_mode))))
+        return code;
+    int from = given ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (from < 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
+    held->fd = bl_io_unnamed(NULL, e);
+    code = held->fd < 0 ? held->fd : copy(from, held->fd, held->name, e);
+    if (!given)
+        close(from); /* read only: nothing can be lost by it */
+    snprintf(held->path, sizeof held->path, "/dev/fd/%d", held->fd);
+    return code;
+}
+
+const char *bl_held_path(const struct bl_held *held, const char *path)
+{
+    return held->fd >= 0 ? held->path : path;
+}
+
+void bl_held_rename(const struct bl_held *held, struct bl_error *e)
+{
+    size_t size = strlen(held->path);
+    char rest[sizeof e->text];
+    if (held->fd < 0 || strncmp(e->text, held->path, size) != 0)
+        return;
+    memcpy(rest, e->text + size, strlen(e->text + size) + 1);
+    snprintf(e->text, sizeof e->text, "%s%.*s", held->name, (int)(sizeof rest - 1 - strlen(held->name)), rest);
+}
+
+void bl_held_close(struct bl_held *held)
+{
+    if (held->fd >= 0)
+        close(held->fd);
+    held->fd = -1;
+}
