@@ -346,6 +346,11 @@ check-ddp: all
 	@scripts/deps.sh torch || true
 	@$(SUITE) $(PREFIXED)ddp tests/ddp/run
 
+# The current releases of the frameworks, from PyPI, and the recipes of docs/training.md under them.
+.PHONY: check-trainers
+check-trainers: all
+	@SUITE_TIMEOUT=3600 $(SUITE) $(PREFIXED)trainers tests/trainers/run
+
 # A cluster of three Slurm nodes on this machine; its packages as those of check-torch.
 .PHONY: check-slurm
 check-slurm: all
@@ -449,6 +454,7 @@ help:
 	@echo 'make check-slow   the tests that take minutes: kill and resume, many seeds'
 	@echo 'make check-torch  datasets under PyTorch, Lightning and Accelerate (installs torch from Debian, 547 MB)'
 	@echo 'make check-ddp    real data-parallel training on packed videos (installs torch from Debian, 547 MB)'
+	@echo 'make check-trainers  Transformers, Accelerate, Lightning, TRL, JAX, Grain, TensorFlow as released now (8 GB from PyPI; ten minutes)'
 	@echo 'make check-slurm  packing on a Slurm cluster of three nodes on this machine (installs Slurm from Debian, 13 MB; root or sudo)'
 	@echo 'make check-gpu    decoding on a GPU beside the processor: values, faults, memory, speed (make gpu-kit packs it for another machine)'
 	@echo 'make laws         the same bytes whatever happens: kills, signals, full disks, failing inputs'

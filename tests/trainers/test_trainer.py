@@ -1,0 +1,46 @@
+"""The Trainer of Transformers, as docs/training.md has it, reads every sequence of every epoch, also when it goes on inside one."""
+import os
+
+from bload.torch import BlockDataset
+from test_frameworks import Framework
+from texts import SEQUENCES, TextTest
+
+JOB = os.path.join(os.path.dirname(os.path.abspath(__file__)), "trainer_job.py")
+
+
+class Trainer(TextTest, Framework):
+    @classmethod
+    def setUpClass(cls):
+        TextTest.setUpClass.__func__(cls)
+        cls.batches = len(BlockDataset(cls.data)) // 2
+
+    def train(self, name, ranks, save, accumulation=1, *checkpoint):
+        return self.job(JOB, name, save, accumulation, *checkpoint, ranks=ranks)
+
+    def assertGoesOn(self, ranks, accumulation):
+        """Epochs are whole and packed anew, and a checkpoint three updates into the second one gives exactly its rest; its path."""
+        name, each = f"{ranks}-{accumulation}", self.batches // ranks
+        save = -(-each // accumulation) + 3
+        whole = self.train(name, ranks, save, accumulation)
+        packings = set()
+        for epoch in range(2):
+            read = [batch for batches in whole for batch in batches[epoch * each:(epoch + 1) * each]]
+            self.assertEachOnce([number for batch in read for number in batch], range(SEQUENCES))
+            packings.add(frozenset(map(frozenset, read)))
+        self.assertEqual(len(packings), 2)
+        checkpoint = self.path(name, "run", f"checkpoint-{save}")
+        rest = self.train(f"rest-{name}", ranks, save, accumulation, checkpoint)
+        self.assertEqual(rest, [batches[each + 3 * accumulation:] for batches in whole])
+        return checkpoint
+
+    def test_one_rank_goes_on(self):
+        self.assertGoesOn(1, 1)
+
+    def test_two_ranks_go_on_and_one_in_their_place_is_refused(self):
+        checkpoint = self.assertGoesOn(2, 1)
+        with self.assertRaisesRegex(AssertionError, "SamplerError: .*data: update [0-9]+ of the checkpoint is in epoch 1[.][0-9]+, "
+                                                    ".* in epoch 0[.][0-9]+: go on with as many"):
+            self.train("one", 1, 1000, 1, checkpoint)
+
+    def test_two_ranks_that_accumulate_go_on(self):
+        self.assertGoesOn(2, 2)
