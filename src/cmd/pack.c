@@ -199,6 +199,8 @@ static int write_shards(struct bl_cmd *cmd, struct bl_packing *p)
     bl_progress_start(&p->progress, cmd->common.quiet, "pack", "blocks",
                       bl_kind_steps(p->inputs.kind, p->inputs.kind_config), end - begin);
     if (!code)
+        code = bl_packing_reclaim(cmd, p, &job);
+    if (!code)
         code = bl_pack_run(&job, &cmd->error);
     bl_progress_end(&p->progress);
     bl_scatter_free(job.scatter);

@@ -123,6 +123,10 @@ int bl_packing_restore_table(const struct bl_packing *p, struct bl_output *out, 
 /* Whether the draft is that of the finished dataset: made by the same versions, of the same plan. BL_EFAIL. */
 int bl_packing_compare_made(const struct bl_packing *p, struct bl_error *e);
 
+/* Takes the shards of a finished dataset that lost its manifest, as many as can be, before the others are packed. */
+struct bl_pack;
+int bl_packing_reclaim(struct bl_cmd *cmd, struct bl_packing *p, struct bl_pack *job);
+
 void bl_packing_say_mended(const struct bl_packing *p);
 
 #endif

@@ -231,7 +231,7 @@ static int64_t planned_steps(const struct bl_pack *pack, int64_t first, int64_t 
 
 int bl_pack_find(const struct bl_pack *pack, int64_t shard, struct bl_shard_record *record, struct bl_error *e)
 {
-    if (!pack->lacking)
+    if (!pack->lacking || !pack->lacking->lacks)
         return bl_shard_find(pack->format, pack->dir, shard, record, e);
     *record = (struct bl_shard_record){.shard = shard,
                                        .first_block = bl_format_first_block(pack->format, shard),

@@ -84,12 +84,13 @@ int bl_room_check(const struct bl_pack *pack, struct bl_error *e)
     struct statvfs disk;
     struct need need = {0};
     int64_t others = 0;
-    if (pack->format->compressed && !pack->lacking)
+    bool again = pack->lacking && pack->lacking->lacks;
+    if (pack->format->compressed && !again)
         return BL_OK;
     if (statvfs(pack->dir, &disk) != 0)
         return bl_error_errno(e, BL_EFAIL, "cannot tell how much room %s has", pack->dir);
     int code = BL_OK;
-    if (pack->lacking)
+    if (again)
         need_again(pack, &need);
     else
         code = need_new(pack, &need, e);

@@ -14,7 +14,9 @@
 #include "base/io.h"
 #include "base/place.h"
 #include "store/folders.h"
+#include "store/index.h"
 #include "store/manifest.h"
+#include "store/shards.h"
 
 #define CONFIGURATION_MAX ((size_t)1 << 24) /* bytes: many sources may be named */
 
@@ -118,6 +120,16 @@ static char *join(const char *dir, const char *name)
     return path;
 }
 
+/* What lies in the directory of a finished dataset. */
+static bool is_of_dataset(const char *name)
+{
+    static const char *const names[] = {"shards", BL_SHARDS_FILE, BL_STATE_SEQUENCES, BL_INDEX_FILE, "plans"};
+    bool is = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        is |= strcmp(name, names[i]) == 0;
+    return is;
+}
+
 /* A directory that is not ours must be empty: a typing error shall not mix a dataset into somebody's home. One that
  * holds a dataset is ours. */
 static int check_empty(const char *dir, struct bl_error *e)
@@ -125,17 +137,22 @@ static int check_empty(const char *dir, struct bl_error *e)
     DIR *directory = opendir(dir);
     if (!directory)
         return bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", dir);
-    char other[NAME_MAX + 1] = "";
+    char other[NAME_MAX + 1] = "", part[NAME_MAX + 1] = "";
     bool ours = false; /* another task may have begun just now */
+    int finished = 0;  /* of a dataset that lost its manifest, at least what lies there of its shards */
     const struct dirent *entry;
     while (!ours && (entry = readdir(directory))) {
-        ours = strcmp(entry->d_name, ".bload") == 0 || strcmp(entry->d_name, BL_MANIFEST_FILE) == 0;
-        if (!ours && strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            snprintf(other, sizeof other, "%s", entry->d_name);
+        const char *name = entry->d_name;
+        ours = strcmp(name, BL_WORK_FOLDER) == 0 || strcmp(name, BL_MANIFEST_FILE) == 0;
+        finished += strcmp(name, "shards") == 0 || strcmp(name, BL_SHARDS_FILE) == 0;
+        if (!ours && strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
+            snprintf(is_of_dataset(name) ? part : other, sizeof other, "%s", name);
     }
     closedir(directory);
-    if (ours || !*other)
+    if (ours || (!*other && (!*part || finished == 2)))
         return BL_OK;
+    if (!*other)
+        memcpy(other, part, sizeof other);
     return bl_error_set(e, BL_EUSAGE,
                         "%s holds %s, which is no part of a dataset in the making: choose another directory, or empty "
                         "this one",

@@ -139,3 +139,35 @@ END
         mv kept d/$name
     done
 }
+
+# The manifest is lost, and perhaps more: shards are taken as they are where that can be told, and nothing of another configuration is.
+test_a_lost_manifest() {
+    clips
+    expect 3 bload pack -q v "${words[@]}" -o d
+    cp -r d whole
+    inodes d >before
+    rm d/manifest.json "$(shard d 3)"
+    expect 2 bload finish d
+    # Made otherwise: found by the first shard, before anything is taken.
+    expect 1 bload pack v "${words[@]}" --pad repeat -o d
+    err_has 'does not become what it was'
+    [ -z "$(find d -newer d/shards.tsv -name '*.safetensors')" ] || fail 'a shard was replaced'
+    expect 3 bload pack v "${words[@]}" -o d
+    err_has 'd lost its manifest: 2 of its shards are taken as they are'
+    diff -r whole d
+    inodes d | grep shards/ | diff <(grep shards/ before) - >changed || true
+    is 3 "$(grep -c '^> ' changed)" # the lost one, that of the failing clip, and the first of the others
+    # By tasks.
+    rm d/manifest.json "$(shard d 1)"
+    expect 3 bload pack -q v "${words[@]}" -o d --task 0/3 # the failing clip
+    for task in 1 2; do expect 0 bload pack -q v "${words[@]}" -o d --task $task/3; done
+    expect 3 bload finish -q d
+    diff -r whole d
+    # More is lost.
+    rm d/manifest.json d/index.safetensors "$(shard d 1)"
+    expect 3 bload pack -q v "${words[@]}" -o d
+    diff -r whole d
+    rm d/manifest.json d/shards.tsv
+    expect 2 bload pack v "${words[@]}" -o d
+    err_has 'which is no part of a dataset in the making'
+}

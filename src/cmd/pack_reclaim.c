@@ -1,0 +1,193 @@
+/* A finished dataset that lost its manifest: its shards are taken as they are, by what lies beside them, and it is
+ * finished again.
+ *
+ * What shards.tsv and the index say of a shard is what its record said. Of sequences that failed, or of which something
+ * was noted, records say more: shards that hold one are made again. So is the first of those that could be taken, as
+ * nothing else tells whether it is these options and versions that made them; and whatever is made must become what
+ * shards.tsv says. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cmd/packing.h"
+#include "run/pack.h"
+#include "store/dataset.h"
+#include "store/index.h"
+#include "store/rows.h"
+#include "store/shard.h"
+
+struct reclaiming {
+    struct bl_packing *p;
+    struct bl_pack *job;
+    struct bl_index index;
+    uint8_t *odd;  /* [rows of the table] something was found out of it while packing */
+    uint8_t *take; /* [shards] it can be taken as it is */
+    int64_t count;
+};
+
+static bool is_there(const char *dir, const char *name, struct bl_error *e)
+{
+    struct bl_buffer path = {0};
+    bl_buffer_printf(&path, "%s/%s", dir, name);
+    bool there = !bl_buffer_check(&path, e) && access(path.data, F_OK) == 0;
+    bl_buffer_free(&path);
+    return there;
+}
+
+/* Marks rows of which the finished table says other things than that of the scan. */
+static int compare_tables(struct reclaiming *r, const struct bl_sequences *finished, struct bl_error *e)
+{
+    const struct bl_sequences *scanned = &r->p->table;
+    struct bl_row_text a = {0}, b = {0};
+    int code = BL_OK;
+    for (size_t i = 0; i < scanned->count && !code; i++) {
+        code = bl_sequences_row(scanned, i, &a, e);
+        if (!code)
+            code = bl_sequences_row(finished, i, &b, e);
+        if (code)
+            break;
+        if (strcmp(a.row.id, b.row.id) != 0 || a.row.length != b.row.length)
+            code = bl_error_set(e, BL_EFAIL, "%s/" BL_SEQUENCES_FILE " tells of %s where %s is now: the inputs changed",
+                                r->p->output, b.row.id, a.row.id);
+        r->odd[i] =
+            b.row.status != BL_ROW_DROPPED && (a.row.status != b.row.status || strcmp(a.row.reason, b.row.reason) != 0);
+    }
+    bl_row_text_free(&a);
+    bl_row_text_free(&b);
+    return code;
+}
+
+static int read_table(struct reclaiming *r, struct bl_error *e)
+{
+    struct bl_sequences finished = {0};
+    struct bl_buffer path = {0};
+    bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, r->p->output);
+    int code = bl_buffer_check(&path, e);
+    if (!code)
+        code = bl_sequences_open(&finished, &(const char *){path.data}, 1, false, e);
+    if (!code && finished.count != r->p->table.count)
+        code = bl_error_set(e, BL_EFAIL, "%s tells of %zu inputs, and there are %zu now: the inputs changed", path.data,
+                            finished.count, r->p->table.count);
+    if (!code)
+        code = compare_tables(r, &finished, e);
+    bl_sequences_close(&finished);
+    bl_buffer_free(&path);
+    return code;
+}
+
+/* The index must hold this very plan. */
+static int read_index(struct reclaiming *r, struct bl_error *e)
+{
+    const struct bl_format *format = &r->p->format;
+    char digest[BL_DIGEST_SIZE];
+    int code = bl_index_open(&r->index, r->p->output, format->blocks, format->fields.count, e);
+    if (!code)
+        code = bl_index_digest(&r->index, format->T, digest, e);
+    if (!code && strcmp(digest, format->plan_digest) != 0)
+        code = bl_error_set(e, BL_EUSAGE, "%s holds shards of another plan than these inputs and options give",
+                            r->p->output);
+    return code;
+}
+
+static bool holds_odd(const struct reclaiming *r, int64_t shard)
+{
+    const struct bl_plan *plan = &r->p->plan;
+    int64_t block = bl_format_first_block(&r->p->format, shard), odd = 0;
+    int64_t end = plan->block_ptr[block + bl_format_blocks_of(&r->p->format, shard)];
+    for (int64_t p = plan->block_ptr[block]; p < end; p++)
+        odd += r->odd[plan->sequence[p]];
+    return odd > 0;
+}
+
+/* Those without a record that are as long as they were, and hold nothing odd. */
+static int choose(struct reclaiming *r, struct bl_error *e)
+{
+    const struct bl_pack *job = r->job;
+    int code = BL_OK;
+    for (int64_t i = job->shard_begin; i < job->shard_end && !code; i++) {
+        struct bl_shard_record record = {0};
+        struct bl_buffer path = {0};
+        struct stat status;
+        int found = bl_shard_find(job->format, job->dir, i, &record, e);
+        bl_shard_record_free(&record);
+        bl_buffer_printf(&path, "%s/%s", job->dir, r->p->lacking.row[i].file);
+        code = found < 0 ? found : bl_buffer_check(&path, e);
+        r->take[i] = !code && !found && stat(path.data, &status) == 0 && status.st_size == r->p->lacking.row[i].bytes &&
+                     !holds_odd(r, i);
+        r->count += r->take[i];
+        bl_buffer_free(&path);
+    }
+    return code;
+}
+
+/* The record that the shard had. */
+static int take(struct reclaiming *r, int64_t shard, struct bl_error *e)
+{
+    const struct bl_format *format = r->job->format;
+    const struct bl_shards_row *row = &r->p->lacking.row[shard];
+    int64_t fields = format->fields.count;
+    struct bl_shard_record record = {.shard = shard,
+                                     .first_block = row->first_block,
+                                     .blocks = row->blocks,
+                                     .bytes = row->bytes,
+                                     .checksum = row->checksum};
+    record.block_checksum = calloc((size_t)(row->blocks * fields), sizeof *record.block_checksum);
+    record.notes = calloc(1, 1);
+    int code = record.block_checksum && record.notes ? BL_OK : bl_error_memory(e);
+    if (!code)
+        code = bl_index_read(&r->index, BL_INDEX_BLOCK_CHECKSUM, row->first_block * fields, row->blocks * fields,
+                             record.block_checksum, e);
+    if (!code)
+        code = bl_shard_record_write(&record, format, r->job->dir, e);
+    bl_shard_record_free(&record);
+    return code;
+}
+
+static int take_all(struct reclaiming *r, struct bl_error *e)
+{
+    struct bl_pack first = *r->job;
+    while (!r->take[first.shard_begin])
+        first.shard_begin++;
+    first.shard_end = first.shard_begin + 1;
+    int code = bl_pack_run(&first, e);
+    for (int64_t i = first.shard_end; i < r->job->shard_end && !code; i++)
+        code = r->take[i] ? take(r, i, e) : BL_OK;
+    return code;
+}
+
+int bl_packing_reclaim(struct bl_cmd *cmd, struct bl_packing *p, struct bl_pack *job)
+{
+    struct bl_error *e = &cmd->error;
+    struct reclaiming r = {.p = p, .job = job, .index.fd = -1};
+    if (p->mending || !is_there(p->output, BL_SHARDS_FILE, e))
+        return BL_OK;
+    int code = bl_shards_read(p->output, &p->format, &p->lacking.row, e);
+    job->lacking = &p->lacking;
+    r.odd = calloc(p->table.count + 1, 1);
+    r.take = calloc((size_t)bl_format_shards(&p->format), 1);
+    if (!code && (!r.odd || !r.take))
+        code = bl_error_memory(e);
+    /* Without these nothing can be taken, but all can be made again. */
+    bool known = is_there(p->output, BL_SEQUENCES_FILE, e) && is_there(p->output, BL_INDEX_FILE, e);
+    if (!code && known)
+        code = read_table(&r, e);
+    if (!code && known)
+        code = read_index(&r, e);
+    if (!code && known)
+        code = choose(&r, e);
+    if (!code && r.count) {
+        char a[32];
+        if (!cmd->common.quiet)
+            bl_cmd_say("%s lost its manifest: %s of its shards are taken as they are, when one of them has become the "
+                       "same again",
+                       p->output, bl_text_count(a, r.count));
+        code = take_all(&r, e);
+    }
+    bl_index_close(&r.index);
+    free(r.odd);
+    free(r.take);
+    return code;
+}
