@@ -359,6 +359,85 @@ int bl_options_parse(struct bl_options *o, int argc, char **argv, struct bl_erro
     return BL_OK;
 }
 
+/* --- options that have an effect beside others alone ------------------------------------------------------------- */
+
+/* Whether text, of so many bytes, is one of the words of the list. */
+static bool is_listed(const char *list, const char *end, const char *text, size_t size)
+{
+    for (const char *at = list; at < end;) {
+        size_t word = strcspn(at, "|,");
+        if (word == size && memcmp(at, text, size) == 0)
+            return true;
+        at += word + 1;
+    }
+    return false;
+}
+
+/* The condition from at to end: NAME=VALUE|VALUE, or NAME/NAME. */
+static bool holds(const struct bl_options *o, const char *at, const char *end)
+{
+    const char *equals = memchr(at, '=', (size_t)(end - at));
+    struct found found;
+    if (equals) {
+        struct bl_buffer value = {0};
+        bool there = find(o, at, (size_t)(equals - at), 0, false, &found);
+        if (there)
+            bl_option_format(found.group, found.option, &value);
+        bool listed = !there || value.failed || is_listed(equals + 1, end, value.data ? value.data : "", value.size);
+        bl_buffer_free(&value);
+        return listed;
+    }
+    while (at < end) {
+        size_t size = strcspn(at, "/,");
+        if (!find(o, at, size, 0, false, &found) || o->origin[found.index] != BL_ORIGIN_DEFAULT)
+            return true;
+        at += size + 1;
+    }
+    return false;
+}
+
+/* "--strategy sample or mix", "--world-size or --batch-size" */
+static void append_condition(struct bl_buffer *out, const char *at, const char *end)
+{
+    bl_buffer_text(out, "--");
+    for (; at < end; at++) {
+        if (*at == '|' || *at == '/')
+            bl_buffer_text(out, *at == '|' ? " or " : " or --");
+        else
+            bl_buffer_byte(out, *at == '=' ? ' ' : *at);
+    }
+}
+
+static int check(const struct bl_options *o, const struct bl_option *option, struct bl_error *e)
+{
+    for (const char *at = option->only; at;) {
+        const char *end = strchrnul(at, ',');
+        if (!holds(o, at, end)) {
+            struct bl_buffer condition = {0};
+            append_condition(&condition, at, end);
+            int code = bl_buffer_check(&condition, e);
+            if (!code)
+                code = bl_error_set(e, BL_EUSAGE, "--%s has no effect without %s", option->name, condition.data);
+            bl_buffer_free(&condition);
+            return code;
+        }
+        at = *end ? end + 1 : NULL;
+    }
+    return BL_OK;
+}
+
+int bl_options_check(const struct bl_options *o, struct bl_error *e)
+{
+    int index = 0, code = BL_OK;
+    for (int g = 0; g < o->groups && !code; g++) {
+        for (const struct bl_option *option = o->group[g].options; option->name && !code; option++, index++) {
+            if (o->origin[index] == BL_ORIGIN_FLAG)
+                code = check(o, option, e);
+        }
+    }
+    return code;
+}
+
 /* --- what is printed -------------------------------------------------------------------------------------------- */
 
 int bl_options_each(const struct bl_options *o, bl_option_visit *visit, void *context)

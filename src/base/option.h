@@ -38,7 +38,11 @@ struct bl_option {
     const char *placeholder;    /* or NULL */
     const char *const *choices; /* BL_OPTION_CHOICE: ended by NULL */
     int64_t min, max;           /* BL_OPTION_INT; max 0: INT64_MAX */
-    bool command_line_only;     /* makes no sense in a YAML file (--config, --help) */
+    /* Beside which others it has an effect, or NULL: always. Conditions with commas between them, all of which must
+     * hold: "strategy=sample|mix", "size" (it is given), "world-size/batch-size" (one of them is). One about an option
+     * that the command does not have holds. */
+    const char *only;
+    bool command_line_only; /* makes no sense in a YAML file (--config, --help) */
 };
 
 struct bl_rational {
@@ -95,6 +99,10 @@ int bl_options_set(struct bl_options *o, const char *name, const char *text, enu
 
 /* Where the named option's value came from (BL_ORIGIN_DEFAULT for one that does not exist). */
 enum bl_origin bl_options_origin(const struct bl_options *o, const char *name);
+
+/* Refuses a flag that has no effect beside the values of the others (struct bl_option.only), once all are read. What a
+ * file says may be meant for another command. BL_EUSAGE. */
+int bl_options_check(const struct bl_options *o, struct bl_error *e);
 
 /* For each option in order of the tables. visit returns 0 to go on. */
 typedef int bl_option_visit(void *context, const struct bl_option_group *group, const struct bl_option *option);

@@ -89,6 +89,8 @@ static int run(struct bl_cmd *cmd, struct comparing *c)
     struct bl_error *e = &cmd->error;
     int code = bl_cmd_require_T(cmd);
     if (!code)
+        code = bl_options_check(&cmd->options, e);
+    if (!code)
         code = bl_length_source_read(&c->lengths, cmd);
     if (!code)
         code = bl_lengths_settle(&c->lengths.table, &c->options, e);

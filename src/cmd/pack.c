@@ -74,6 +74,8 @@ static int settle(struct bl_cmd *cmd, struct bl_packing *p)
     int code = bl_inputs_settle(&p->inputs, cmd);
     for (size_t i = 0; i < sizeof paths / sizeof *paths && !code; i++)
         code = bl_inputs_resolve(&p->inputs, &cmd->options, paths[i].option, *paths[i].path, paths[i].resolved, e);
+    if (!code)
+        code = bl_options_check(&cmd->options, e);
     if (code || p->print_config)
         return code;
     if (!p->output)

@@ -232,6 +232,8 @@ static int run(struct bl_cmd *cmd, struct bl_planning *p)
 {
     p->inputs.config_path = p->config_path;
     int code = p->config_path ? bl_inputs_settle_file(&p->inputs, cmd) : BL_OK;
+    if (!code && !p->dataset) /* which says itself what applies to it */
+        code = bl_options_check(&cmd->options, &cmd->error);
     if (!p->lengths.group_by)
         p->lengths.group_by = p->pack_options.group_by;
     p->pack_options.group_by = p->lengths.group_by; /* whose line pack's identity has */

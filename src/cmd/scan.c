@@ -316,6 +316,8 @@ int bl_cmd_scan(int argc, char **argv)
     if (!code)
         code = bl_inputs_settle(&scan.inputs, &cmd);
     if (!code)
+        code = bl_options_check(&cmd.options, &cmd.error);
+    if (!code)
         code = prepare(&cmd, &scan);
     if (!code)
         code = scan.task.set ? run_task(&cmd, &scan) : run_all(&cmd, &scan);

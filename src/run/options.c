@@ -166,6 +166,7 @@ const struct bl_option bl_pack_option_table[] = {
     {.name = "max-failed",
      .type = &tolerance_type,
      .offset = AT(max_failed),
+     .only = "on-error=skip",
      .help = "stop when more inputs than that are of no use"},
     {0},
 };

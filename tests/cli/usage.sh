@@ -223,3 +223,39 @@ test_long_paths_leave_room_for_the_reason() {
     err_has '...'
     err_has 'x/file: No such file or directory'
 }
+
+# A flag that can change nothing beside the others is a mistake; a file's may be meant for another command.
+test_options_without_effect_are_refused() {
+    seq 5 30 >lengths
+    local flags message
+    while IFS='|' read -r flags message; do
+        # shellcheck disable=SC2086
+        expect 2 bload plan -q -T 40 --lengths lengths $flags -o plan.tsv
+        err_is <<<"bload: plan: $message"
+    done <<'END'
+--clip 3|--clip has no effect without --strategy sample or mix
+--clips all --strategy mix|--clips has no effect without --strategy sample
+--strategy naive --fill paper|--fill has no effect without --strategy block
+--strategy sample --oversize split|--oversize has no effect without --strategy block or naive
+--strategy mix --align 2|--align has no effect without --strategy block
+--strategy mix --max-sequences 2|--max-sequences has no effect without --strategy block
+--strategy naive --effort 1|--effort has no effect without --strategy block
+--remainder pad|--remainder has no effect without --world-size or --batch-size
+--balance quadratic|--balance has no effect without --world-size or --batch-size
+END
+    expect 0 bload plan -q -T 40 --lengths lengths --strategy sample --clips all --clip 3 -o plan.tsv
+    expect 0 bload plan -q -T 40 --lengths lengths --batch-size 2 --remainder pad -o plan.tsv
+    expect 0 bload compare -T 40 --clip 3 --effort 1 --lengths lengths
+    expect 2 bload scan x.mp4 --gpu 1
+    err_is <<<'bload: scan: --gpu has no effect without --decoder nvdec or auto'
+    expect 2 bload pack x.mp4 -T 5 -o d --fit crop
+    err_is <<<'bload: pack: --fit has no effect without --size'
+    expect 2 bload pack x.jsonl -T 5 -o d --special parse
+    err_is <<<'bload: pack: --special has no effect without --tokenizer'
+    expect 2 bload pack x.mp4 -T 5 -o d --on-error fail --max-failed 2
+    err_is <<<'bload: pack: --max-failed has no effect without --on-error skip'
+    printf 'clip: 3\nfit: crop\ngpu: 1\n' >set.yaml
+    expect 0 bload pack -c set.yaml --print-config
+    printf 'size: 8x8\nstrategy: mix\n' >>set.yaml
+    expect 0 bload pack -c set.yaml --clip 4 --fit pad --print-config
+}

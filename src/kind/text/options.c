@@ -33,6 +33,7 @@ const struct bl_option bl_text_options[] = {
      .initial = "plain",
      .affects = BL_AFFECTS_LENGTHS,
      .offset = AT(special),
+     .only = "tokenizer",
      .help = "special tokens in a text are plain text, or parsed: become the token"},
     {.name = "format",
      .type = &bl_option_choice,
