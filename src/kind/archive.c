@@ -92,7 +92,8 @@ static bool is_cpio(const uint8_t *head, size_t size)
     if (size <= CPIO_OLD_HEAD || memcmp(head, "\xc7\x71", 2) != 0)
         return false;
     size_t end = CPIO_OLD_HEAD + (head[20] | (size_t)head[21] << 8); /* behind the name */
-    return end > CPIO_OLD_HEAD + 1 && end <= size && memchr(head + CPIO_OLD_HEAD, 0, size) == head + end - 1;
+    return end > CPIO_OLD_HEAD + 1 && end <= size &&
+           memchr(head + CPIO_OLD_HEAD, 0, size - CPIO_OLD_HEAD) == head + end - 1;
 }
 
 /* A stream of Arrow messages: a mark, the bytes of the first message, and where its table begins in them. */

@@ -113,12 +113,35 @@ START_TEST(what_is_no_archive)
 }
 END_TEST
 
+/* Nothing is read behind what is there, of files of any size: sanitizers and valgrind tell. */
+START_TEST(no_byte_beyond)
+{
+    static const char *const begins[] = {"070701", "070707", "\xc7\x71", "\xff\xff\xff\xff",
+                                         "\x80\4", "PK\3\4", "BZh9",     ""};
+    unsigned seed = 5;
+    for (int n = 0; n < unit_times(20000); n++) {
+        size_t size = (size_t)rand_r(&seed) % (BL_ARCHIVE_HEAD + 1);
+        const char *begin = begins[n % 8];
+        char *head = malloc(size + 1), *end = head + size;
+        ck_assert_ptr_nonnull(head);
+        for (char *at = head; at < end; at++)
+            *at = (char)(n & 8 ? rand_r(&seed) : 1 + rand_r(&seed) % 255);
+        memcpy(head, begin, strlen(begin) < size ? strlen(begin) : size);
+        char *exact = realloc(head, size ? size : 1);
+        ck_assert_ptr_nonnull(exact);
+        bl_archive_reason(exact, size);
+        free(exact);
+    }
+}
+END_TEST
+
 static void add(TCase *tests)
 {
     tcase_add_test(tests, every_form_of_tar);
     tcase_add_test(tests, what_is_to_be_unpacked);
     tcase_add_test(tests, what_is_to_be_exported);
     tcase_add_test(tests, what_is_no_archive);
+    tcase_add_test(tests, no_byte_beyond);
 }
 
 int main(void)
