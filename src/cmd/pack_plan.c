@@ -116,7 +116,7 @@ static int make_plan(struct bl_packing *p, struct bl_error *e)
     const struct bl_sequences *t = &p->table;
     int code = bl_plan_make(&p->plan, t->length, t->count, &p->plan_options, e);
     if (!code)
-        code = bl_plan_check(&p->plan, t->length, t->count, e);
+        code = bl_plan_recount(&p->plan, t->length, t->count, e);
     bl_words_of_plan(&p->words, &p->plan, &p->plan_options);
     return code;
 }

@@ -119,7 +119,7 @@ static int write_epoch(struct bl_planning *p, int64_t k, size_t least, struct bl
     bl_plan_free(&p->plan);
     int code = bl_planner_draw(&p->planner, p->options.seed + (uint64_t)k, least, k + 1 == p->epochs, &p->plan, e);
     if (!code)
-        code = bl_plan_check(&p->plan, t->length, t->count, e);
+        code = bl_plan_recount(&p->plan, t->length, t->count, e);
     p->S = p->plan.max_sequences > p->S ? p->plan.max_sequences : p->S;
     bl_words_of_plan(&p->words, &p->plan, &p->options);
     p->words.seed += (uint64_t)k;

@@ -119,7 +119,7 @@ static int make_plan(struct bl_cmd *cmd, struct bl_planning *p)
         return found;
     code = bl_plan_make(&p->plan, t->length, t->count, &p->options, e);
     if (!code)
-        code = bl_plan_check(&p->plan, t->length, t->count, e);
+        code = bl_plan_recount(&p->plan, t->length, t->count, e);
     bl_words_of_plan(&p->words, &p->plan, &p->options);
     if (!code)
         code = bl_planned_publish(&p->state, &p->plan, t->length, t->count, &p->words, e);

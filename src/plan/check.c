@@ -207,23 +207,33 @@ static int recount_bound(struct check *c)
     return rc;
 }
 
+static int recount(struct check *c)
+{
+    int rc = recount_sequences(c);
+    if (rc == 0)
+        rc = check_shape(c);
+    if (rc == 0)
+        rc = check_blocks(c);
+    if (rc == 0 && c->repeated)
+        rc = check_overlaps(c);
+    if (rc < 0)
+        return rc;
+    c->plan->deleted = c->plan->steps - c->placed;
+    c->plan->padding = (int64_t)c->plan->blocks * c->plan->T - c->placed;
+    c->plan->cut = c->distinct - c->whole;
+    c->plan->dropped = c->plan->sequences - c->distinct;
+    return 0;
+}
+
+int bl_plan_recount(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e)
+{
+    struct check c = {.plan = plan, .length = length, .count = count, .e = e};
+    return recount(&c);
+}
+
 int bl_plan_check(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e)
 {
     struct check c = {.plan = plan, .length = length, .count = count, .e = e};
-    int rc = recount_sequences(&c);
-    if (rc == 0)
-        rc = check_shape(&c);
-    if (rc == 0)
-        rc = check_blocks(&c);
-    if (rc == 0 && c.repeated)
-        rc = check_overlaps(&c);
-    if (rc == 0)
-        rc = recount_bound(&c);
-    if (rc < 0)
-        return rc;
-    plan->deleted = plan->steps - c.placed;
-    plan->padding = (int64_t)plan->blocks * plan->T - c.placed;
-    plan->cut = c.distinct - c.whole;
-    plan->dropped = plan->sequences - c.distinct;
-    return 0;
+    int rc = recount(&c);
+    return rc ? rc : recount_bound(&c);
 }

@@ -103,6 +103,10 @@ static inline int64_t bl_plan_next_start(const struct bl_plan *plan, int64_t sta
  * block and sequence named. */
 int bl_plan_check(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e);
 
+/* The same but for the bound, which stays as it is: for a plan that was just made, before it is written. Memory: a bit
+ * per sequence. */
+int bl_plan_recount(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e);
+
 /* Share of the blocks' steps that hold data: placed / (blocks * T), 0 to 1. */
 double bl_plan_efficiency(const struct bl_plan *plan);
 

@@ -226,7 +226,7 @@ static int draw(struct adding *a, int64_t k, struct bl_plan *plan, struct bl_err
     int code = bl_planner_draw(&a->planner, a->epochs->seed + (uint64_t)k, a->stored.blocks, 0, plan, e);
     if (code)
         return code;
-    code = bl_plan_check(plan, a->stored.length, a->stored.pieces, e);
+    code = bl_plan_recount(plan, a->stored.length, a->stored.pieces, e);
     if (!code && (plan->deleted || (int64_t)plan->blocks != format->blocks || plan->max_sequences > format->S))
         code = bl_error_set(
             e, BL_EFAIL, "%zu blocks of up to %" PRId64 " sequences, %" PRId64 " steps left out: not as it is stored",
