@@ -326,7 +326,8 @@ check-unit: $(UNIT)
 check-cli: all $(FAKES) $(if $(FAKES),$(OUT)/tests/convert_raw)
 	@$(if $(FAKES),FAKE_DRIVER=$(CURDIR)/$(OUT)/fake) $(SUITE) $(PREFIXED)cli tests/cli/run
 
-check-library: all
+# Nobody runs the programs of the benches every day: that they link is looked at here.
+check-library: all bench-programs
 	@$(SUITE) $(PREFIXED)library tests/library/run
 
 check-readers: all $(PROBES)
@@ -414,7 +415,35 @@ lint: build/release/flags
 format:
 	clang-format -i $(wildcard src/*.c src/*/*.[ch] src/*/*/*.[ch] src/*/*/*.cc src/*/*/*.cu include/*.h tests/*/*.[ch] bench/*.[ch])
 
-bench: all
+# What bench/ has in C: programs of the tool's own parts, two of the library as others link it, one of neither.
+BENCHES := $(addprefix build/release/bench/,decode plan/text $(if $(wildcard /usr/include/*/libswscale/swscale.h),convert) \
+	encode plan/plan plan/lists)
+
+.PHONY: bench-programs
+bench-programs: $(BENCHES)
+
+$(BENCHES:%=%.o): build/release/bench/%.o: bench/%.c build/release/flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(BENCH_CFLAGS) -MMD -MP -c -o $@ $<
+
+build/release/bench/convert.o: BENCH_CFLAGS = -O3
+build/release/bench/convert: BENCH_LIBS = $(call pkg,SWSCALE_LIBS,--libs libswscale) $(if $(wildcard /usr/include/libyuv.h),-lyuv)
+$(filter %/decode %/plan/text %/convert,$(BENCHES)): %: %.o build/release/objects.a
+	$(call say,LINK)
+	$(Q)$(LINK) -o $@ $^ $(BENCH_LIBS) $(LINK_LIBS)
+
+build/release/bench/encode build/release/bench/plan/plan: %: %.o build/libbload.a
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call pkg,LIBRARY_LIBS,--libs $(LIBRARY_MODULES)) -lm
+
+build/release/bench/plan/lists: %: %.o
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lm
+
+-include $(BENCHES:=.d)
+
+bench: all bench-programs
 	@bench/run
 
 # The packers that bench/plan measures against, in a virtual environment; one that cannot be installed is named and skipped.
@@ -423,7 +452,7 @@ bench-peers:
 	@mkdir -p build
 	@bench/plan/peers.sh
 
-bench-plan: all
+bench-plan: all bench-programs
 	@bench/plan/run $(LARGEST)
 
 # How time and memory grow with sequences, shards, files and tasks; QUICK=--quick takes a tenth of everything.
@@ -465,6 +494,7 @@ help:
 	@echo 'make format       put the sources into the house format (clang-format)'
 	@echo 'make bench        measure; prints the tables that the documents quote'
 	@echo 'make bench-plan   blocks, time and memory of plans beside other packers (make bench-peers installs them; LARGEST=10000000)'
+	@echo 'make bench-programs  build what the benches run; make check does, too'
 	@echo 'make bench-read   blocks a second of the Python package beside other loaders, which it installs (ROUNDS=5)'
 	@echo 'make bench-scale  how time and memory grow with sequences, shards, files and tasks (ten minutes; QUICK=--quick: one or two)'
 	@echo 'make bench-paper  train on padded, sampled, cut and packed sequences: time, padding, accuracy (half an hour; torch from Debian)'

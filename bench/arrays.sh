@@ -34,6 +34,21 @@ for i in range(300):
 END_OF_PYTHON
     touch $work/done
 fi
+if [ ! -e $work/large/done ]; then # a deflated array of 768 MiB, in the archive less than half of that
+    mkdir -p $work/large
+    "$(scripts/readers-venv.sh)" - $work/large/large.npz <<'END_OF_PYTHON'
+import sys
+import zipfile
+
+import numpy as np
+
+array = np.random.default_rng(0).standard_normal((786432, 256), dtype="f4").astype("f2").astype("f4")
+with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+    with archive.open("array.npy", "w", force_zip64=True) as file:
+        np.save(file, array)
+END_OF_PYTHON
+    touch $work/large/done
+fi
 
 # Seconds of a command: wall, processor.
 timed() {
@@ -96,3 +111,11 @@ for folder in few big-endian axis fortran stored deflated; do
         printf "| %s | %.0f |\n", words[name], bytes / 1e6 / seconds }'
 done
 rm -rf $place/packed
+echo
+echo '| split in the order of the plan, -T 1000 | MB | in the archive | pieces | processor s |'
+echo '|---|---|---|---|---|'
+rm -rf $work/out && mkdir -p $work/out
+seconds=$(timed ./bload pack -q $work/large/large.npz --kind array -T 1000 --oversize split -o $work/out/packed)
+printf '| one deflated array | %d | %d | %d | %.1f |\n' $((786432 * 1024 / 1000000)) $(($(stat -c %s $work/large/large.npz) / 1000000)) \
+    "$(./bload info --json $work/out/packed | sed -n 's/^  "blocks": \([0-9]*\),$/\1/p')" "${seconds#* }"
+rm -rf $work/out

@@ -10,12 +10,7 @@ cd "$(dirname "$0")/.."
 clip=${1:-}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
-make --no-print-directory build/release/objects.a >&2
-libyuv=
-if [ -e /usr/include/libyuv.h ]; then libyuv=-lyuv; fi
-# shellcheck disable=SC2046,SC2086 # lists of flags
-${CC:-gcc} -std=gnu17 -O3 -Isrc -o "$work/convert" bench/convert.c build/release/objects.a $libyuv -lm \
-    $(pkg-config --cflags --libs zimg libswscale libavutil)
+make --no-print-directory build/release/bench/convert >&2
 
 frames() { # WxH: raw frames of that size
     if [ -n "$clip" ]; then set -- "$1" -i "$clip"; else set -- "$1" -f lavfi -i "mandelbrot=s=$1:r=25"; fi
@@ -25,7 +20,7 @@ frames() { # WxH: raw frames of that size
 }
 
 row() { # METHOD FROM TO
-    if ! "$work/convert" "$1" "$2" "$3" 40 <"$work/raw" >"$work/rgb" 2>"$work/time"; then
+    if ! build/release/bench/convert "$1" "$2" "$3" 40 <"$work/raw" >"$work/rgb" 2>"$work/time"; then
         printf '| %-14s | %-9s | %-9s | %s |\n' "$1" "$2" "$3" "$(cat "$work/time")"
         return
     fi

@@ -15,9 +15,7 @@ media=${BLOAD_SHARED:-../shared}/data/media
 real=(exo_sample_with_increasing_timestamps_360p.mp4 tc_nasa_13013.mp4 exo2_video_big_buck_bunny.mp4
     exo_sample_sef_super_slow_motion.mp4 exo_sample_sef_slow_motion.mp4)
 mkdir -p $work
-# shellcheck disable=SC2046 # flags
-${CC:-gcc} -std=gnu17 -O2 -Wall -Iinclude -o $work/read bench/encode.c build/libbload.a \
-    $(pkg-config --libs libzstd libxxhash jansson libturbojpeg) -lm
+make --no-print-directory build/release/bench/encode >&2
 
 videos=()
 for name in "${real[@]}"; do
@@ -54,7 +52,7 @@ while read -r name options; do
     packed=$(for ((i = 0; i < runs; i++)); do pack "$name" $options; done | best)
     bytes=$(du -sb --apparent-size $work/"$name"/shards | cut -f1)
     printf '| %s | %.1f | %.0f | %.0f |\n' "\`${options:-raw}\`" "$(awk -v b="$bytes" -v n="$frames" 'BEGIN { print b / n / 1000 }')" \
-        "$packed" "$($work/read $work/"$name" "$runs")"
+        "$packed" "$(build/release/bench/encode $work/"$name" "$runs")"
 done <<'END_OF_ROWS'
 raw
 zstd1 --compress zstd:1

@@ -18,9 +18,7 @@ shares=build/bench/shares
 real=${BLOAD_SHARED:-../shared}/data/media/exo_sample_with_increasing_timestamps_360p.mp4
 threads=$(nproc)
 mkdir -p "$clips"
-# shellcheck disable=SC2046 # lists of flags
-${CC:-gcc} -std=gnu17 -D_GNU_SOURCE -O2 -pthread -Isrc -o build/bench/decode bench/decode.c build/release/objects.a \
-    $(pkg-config --cflags --libs libavformat libavcodec libavutil zimg) -lm
+make --no-print-directory build/release/bench/decode >&2
 
 # make_clips NAME SIZE COUNT OPTIONS...: clips that begin half a second apart.
 make_clips() {
@@ -46,7 +44,7 @@ timed() {
 }
 
 decode_once() { # FOLDER [SIZE]
-    timed build/bench/decode "$threads" "${@:2}" "$1"/*.[mw]*
+    timed build/release/bench/decode "$threads" "${@:2}" "$1"/*.[mw]*
 }
 
 pack_once() { # FOLDER

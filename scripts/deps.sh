@@ -69,6 +69,8 @@ needs_check() {
     need check has_module check
     need ffmpeg has ffmpeg
     need zstd has zstd
+    # A bench's program beside what the build has: that it links is a test.
+    need libswscale-dev has_module libswscale
     need jq has jq
     # What starts the processes of a dataset that many make.
     need openmpi-bin has mpirun

@@ -1,9 +1,12 @@
-/* Synthetic lists of lengths, the same on every machine: lists KIND COUNT > FILE */
+/* Synthetic lists of lengths, the same on every machine: lists KIND COUNT > FILE. Tokens up to 2,048; of the kinds that
+ * begin with "s-" samples of sound at 16 kHz, up to 30 seconds, of which hardly two are equally many. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define LONGEST 30.0 /* seconds */
 
 static uint64_t state = 88172645463325252u;
 
@@ -21,7 +24,7 @@ static double normal(void)
     return sqrt(-2 * log(u)) * cos(6.283185307179586 * v);
 }
 
-static long one(const char *kind)
+static double tokens(const char *kind)
 {
     double length = 1;
     if (strcmp(kind, "alpaca") == 0)
@@ -30,19 +33,61 @@ static long one(const char *kind)
         length = exp(5.8 + 1.1 * normal());
     else if (strcmp(kind, "heavy") == 0)
         length = 100 / pow(uniform(), 1 / 1.1);
-    else
+    else if (strcmp(kind, "uniform") == 0)
         length = 2048 * uniform();
-    return length >= 2047 ? 2048 : 1 + (long)length;
+    else
+        return -1;
+    return length >= 2047 ? 2048 : 1 + floor(length);
+}
+
+static double seconds(const char *kind)
+{
+    if (strcmp(kind, "s-lognormal-5") == 0)
+        return 5 * exp(0.5 * normal());
+    if (strcmp(kind, "s-lognormal-12") == 0)
+        return 12 * exp(0.5 * normal());
+    if (strcmp(kind, "s-read") == 0)
+        return uniform() < 2 / 3.0 ? 14.5 + normal() : 1.5 + 15 * uniform();
+    if (strcmp(kind, "s-exponential") == 0)
+        return 1 - 6 * log(uniform());
+    if (strcmp(kind, "s-triangular") == 0)
+        return 1 + 16 * sqrt(uniform());
+    if (strcmp(kind, "s-normal-8") == 0)
+        return 8 + 2 * normal();
+    if (strcmp(kind, "s-normal-12") == 0)
+        return 12 + 3 * normal();
+    if (strcmp(kind, "s-even") == 0)
+        return LONGEST * uniform();
+    return -1;
+}
+
+/* Drawn again where it is none that can be; -1: there is no such kind. */
+static double samples(const char *kind)
+{
+    for (int i = 0; i < 1000; i++) {
+        double length = ceil(16000 * seconds(kind));
+        if (length >= 1 && length <= 16000 * LONGEST)
+            return length;
+    }
+    return -1;
 }
 
 int main(int argc, char **argv)
 {
     long count = argc == 3 ? atol(argv[2]) : 0;
+    const char *kind = argc == 3 ? argv[1] : "";
+    int is_sound = strncmp(kind, "s-", 2) == 0;
+    for (long i = 0; i < count; i++) {
+        double length = is_sound ? samples(kind) : tokens(kind);
+        if (length < 0)
+            count = 0;
+        else
+            printf("%.0f\n", length);
+    }
     if (count < 1) {
-        fprintf(stderr, "usage: lists alpaca|c4|heavy|uniform COUNT\n");
+        fprintf(stderr, "usage: lists alpaca|c4|heavy|uniform|s-lognormal-5|s-lognormal-12|s-read|s-exponential|"
+                        "s-triangular|s-normal-8|s-normal-12|s-even COUNT\n");
         return 2;
     }
-    for (long i = 0; i < count; i++)
-        printf("%ld\n", one(argv[1]));
     return 0;
 }

