@@ -238,7 +238,9 @@ static void append_next(struct bl_buffer *out, const struct showing *v)
             bl_buffer_text(out, "the same bload pack command finishes it");
         break;
     case BL_AT_END:
-        if (s->verified < s->verify_tasks)
+        if (s->pack.finished < s->pack.units)
+            bl_buffer_text(out, "the bload pack command that made it makes lost shards again");
+        else if (s->verified < s->verify_tasks)
             bl_buffer_printf(out, "bload verify %s", v->dir);
     }
 }
@@ -327,6 +329,8 @@ static void append_complete(struct bl_buffer *out, const struct bl_status *s)
     bl_buffer_printf(out, "dataset     complete: %s sequences, %s blocks, %s shard%s\n",
                      bl_text_count(a, m->words.sequences), bl_text_count(b, m->format.blocks),
                      bl_text_count(c, s->pack.units), s->pack.units == 1 ? "" : "s");
+    if (s->pack.finished < s->pack.units)
+        bl_buffer_printf(out, "lost        %s of these shards\n", bl_text_count(a, s->pack.units - s->pack.finished));
     if (m->skipped || m->failed)
         bl_buffer_printf(out, "faults      %s skipped, %s failed (%s steps left as zeros)\n",
                          bl_text_count(a, m->skipped), bl_text_count(b, m->failed), bl_text_count(c, m->failed_steps));

@@ -456,6 +456,22 @@ static int read_making(struct bl_status *s, const char *dir, const char *folder,
     return BL_OK;
 }
 
+/* Shards may have been lost since. */
+static int count_lost(struct bl_status *s, const char *dir, struct bl_error *e)
+{
+    const struct bl_format *format = &s->manifest.format;
+    int code = BL_OK;
+    for (int64_t first = 0; first < s->pack.units && !code; first += BL_SHARDS_PER_FOLDER) {
+        uint8_t there[BL_SHARDS_PER_FOLDER] = {0};
+        code = bl_folders_read_shards(dir, format, first, there, e);
+        for (int64_t i = first; i < s->pack.units && i < first + BL_SHARDS_PER_FOLDER; i++) {
+            s->pack.finished -= !there[i - first];
+            s->finished_blocks -= there[i - first] ? 0 : bl_format_blocks_of(format, i);
+        }
+    }
+    return code;
+}
+
 static int read_complete(struct bl_status *s, const char *dir, struct bl_error *e)
 {
     int code = bl_manifest_read(&s->manifest, dir, e);
@@ -467,7 +483,7 @@ static int read_complete(struct bl_status *s, const char *dir, struct bl_error *
     s->pack.units = s->pack.finished = bl_format_shards(&s->manifest.format);
     s->pack.left = s->scan.left = -1;
     s->finished_blocks = s->manifest.format.blocks;
-    return BL_OK;
+    return count_lost(s, dir, e);
 }
 
 /* "verified-00003-of-00016" */
@@ -568,7 +584,9 @@ int bl_status_read(struct bl_status *s, const char *dir, struct bl_error *e)
 bool bl_status_is_bad(const struct bl_status *s)
 {
     const struct bl_status_stage *scan = &s->scan, *pack = &s->pack;
-    if (s->at == BL_AT_END || s->at == BL_AT_FINISH)
+    if (s->at == BL_AT_END)
+        return pack->finished < pack->units;
+    if (s->at == BL_AT_FINISH)
         return false;
     return pack->in[BL_TASK_FAILED] || pack->in[BL_TASK_SILENT] ||
            (s->at == BL_AT_SCAN && (scan->in[BL_TASK_FAILED] || scan->in[BL_TASK_SILENT]));

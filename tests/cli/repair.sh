@@ -24,6 +24,9 @@ test_lost_and_cut_shards_are_made_again() {
     inodes d >before
     rm "$(shard d 0)" "$(shard d 3)"
     truncate -s -1 "$(shard d 2)"
+    expect 1 bload status d
+    out_has 'lost        2 of these shards'
+    out_has 'the bload pack command that made it makes lost shards again'
     expect 1 bload finish d
     err_has 'd: 3 of 4 shards are gone or cut, the first is shards/00000/shard-00000000.safetensors: bload pack makes them again'
     expect 3 bload pack v "${words[@]}" -o d
