@@ -102,6 +102,24 @@ static int64_t common_divisor(int64_t a, int64_t b)
 }
 
 /* 25, 12.5 (as 25/2) or 30000/1001; at most nine digits on either side, so that products of two fit 64 bits. */
+static bool parse_texts(const struct bl_option *option, const char *text, void *value)
+{
+    struct bl_texts *texts = value;
+    (void)option;
+    if (!*text || texts->count == BL_TEXTS_MAX)
+        return false;
+    texts->text[texts->count++] = text;
+    return true;
+}
+
+static void format_texts(const struct bl_option *option, const void *value, struct bl_buffer *out)
+{
+    const struct bl_texts *texts = value;
+    (void)option;
+    for (int i = 0; i < texts->count; i++)
+        bl_buffer_printf(out, "%s%s", i ? ", " : "", texts->text[i]);
+}
+
 static bool parse_rational(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
@@ -169,6 +187,8 @@ const struct bl_option_type bl_option_bytes = {"BYTES", parse_bytes, format_int,
                                                "a number of bytes, such as 256M or 4G"};
 const struct bl_option_type bl_option_choice = {NULL, parse_choice, format_choice, NULL};
 const struct bl_option_type bl_option_string = {"TEXT", parse_string, format_string, "a text that is not empty"};
+const struct bl_option_type bl_option_texts = {"TEXT", parse_texts, format_texts,
+                                               "a text that is not empty, 64 times at most"};
 const struct bl_option_type bl_option_path = {"FILE", parse_string, format_string, "the name of a file"};
 const struct bl_option_type bl_option_rational = {"RATE", parse_rational, format_rational,
                                                   "a positive rate, such as 25, 12.5 or 30000/1001"};
@@ -273,6 +293,8 @@ static int apply(struct bl_options *o, const struct found *found, const char *te
 {
     if (o->origin[found->index] > origin)
         return BL_OK;
+    if (found->option->type == &bl_option_texts && o->origin[found->index] < origin)
+        *(struct bl_texts *)value_of(found->group, found->option) = (struct bl_texts){.count = 0};
     if (!found->option->type->parse(found->option, text, value_of(found->group, found->option)))
         return refuse(found->option, text, origin, e);
     o->origin[found->index] = (unsigned char)origin;
@@ -286,6 +308,12 @@ int bl_options_set(struct bl_options *o, const char *name, const char *text, enu
         (origin == BL_ORIGIN_FILE && found.option->command_line_only))
         return bl_error_set(e, BL_EUSAGE, "unknown key \"%s\"", name);
     return apply(o, &found, text, origin, e);
+}
+
+bool bl_options_repeats(const struct bl_options *o, const char *name)
+{
+    struct found found;
+    return find(o, name, strlen(name), 0, false, &found) && found.option->type == &bl_option_texts;
 }
 
 enum bl_origin bl_options_origin(const struct bl_options *o, const char *name)

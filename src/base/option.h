@@ -49,6 +49,13 @@ struct bl_rational {
     int64_t num, den; /* den 0: not set */
 };
 
+#define BL_TEXTS_MAX 64
+
+struct bl_texts {
+    const char *text[BL_TEXTS_MAX]; /* as long-lived as the texts that were set */
+    int count;
+};
+
 struct bl_dimensions {
     int width, height; /* 0: not set */
 };
@@ -59,6 +66,7 @@ extern const struct bl_option_type bl_option_uint;     /* uint64_t, any 64-bit v
 extern const struct bl_option_type bl_option_bytes;    /* int64_t */
 extern const struct bl_option_type bl_option_choice;   /* int: index into choices */
 extern const struct bl_option_type bl_option_string;   /* const char *: as long-lived as the text that was set */
+extern const struct bl_option_type bl_option_texts;    /* struct bl_texts: one for each time that it is given */
 extern const struct bl_option_type bl_option_path;     /* const char *: a file's name, or one of the words in choices */
 extern const struct bl_option_type bl_option_rational; /* struct bl_rational, > 0: 25, 12.5, 30000/1001 */
 extern const struct bl_option_type bl_option_dimensions; /* struct bl_dimensions: 224x224 */
@@ -96,6 +104,9 @@ int bl_options_parse(struct bl_options *o, int argc, char **argv, struct bl_erro
 
 /* Sets one option by name unless a stronger origin set it. BL_EUSAGE: no such option, or a value it does not take. */
 int bl_options_set(struct bl_options *o, const char *name, const char *text, enum bl_origin origin, struct bl_error *e);
+
+/* Whether the named option may be given more than once. */
+bool bl_options_repeats(const struct bl_options *o, const char *name);
 
 /* Where the named option's value came from (BL_ORIGIN_DEFAULT for one that does not exist). */
 enum bl_origin bl_options_origin(const struct bl_options *o, const char *name);

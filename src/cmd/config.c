@@ -136,10 +136,25 @@ static int place(const struct reading *r, const yaml_node_t *at, int code)
     return code;
 }
 
+/* An option that may be given more than once, as a list. */
+static int set_list(const struct reading *r, struct bl_options *options, const char *key, const yaml_node_t *list)
+{
+    int code = BL_OK;
+    const yaml_node_item_t *top = list->data.sequence.items.top;
+    for (const yaml_node_item_t *item = list->data.sequence.items.start; item < top && !code; item++) {
+        const yaml_node_t *node = node_at(r, *item);
+        const char *value = keep_scalar(r, node, key);
+        code = value ? place(r, node, bl_options_set(options, key, value, BL_ORIGIN_FILE, r->e)) : r->e->code;
+    }
+    return code;
+}
+
 static int set_option(const struct reading *r, struct bl_options *options, const char *key,
                       const yaml_node_pair_t *pair)
 {
     const yaml_node_t *key_node = node_at(r, pair->key), *value_node = node_at(r, pair->value);
+    if (value_node->type == YAML_SEQUENCE_NODE && bl_options_repeats(options, key))
+        return set_list(r, options, key, value_node);
     const char *value = keep_scalar(r, value_node, key);
     if (!value)
         return r->e->code;
@@ -407,6 +422,15 @@ static void append_quoted(struct bl_buffer *out, const char *text)
     bl_buffer_byte(out, '"');
 }
 
+static void append_list(struct bl_buffer *out, const struct bl_texts *texts)
+{
+    for (int i = 0; i < texts->count; i++) {
+        bl_buffer_text(out, i ? ", " : "[");
+        append_quoted(out, texts->text[i]);
+    }
+    bl_buffer_byte(out, ']');
+}
+
 /* "NAME: VALUE", behind what the lines of its mapping begin with. */
 struct printing {
     struct bl_buffer *out;
@@ -421,7 +445,9 @@ static int print_option(void *context, const struct bl_option_group *group, cons
     if (value.size && !option->command_line_only) {
         bl_buffer_printf(out, "%s%s: ", p->indent, option->name);
         p->indent = *p->indent ? "    " : "";
-        if (option->type == &bl_option_string || option->type == &bl_option_path)
+        if (option->type == &bl_option_texts)
+            append_list(out, (const struct bl_texts *)(const void *)((const char *)group->values + option->offset));
+        else if (option->type == &bl_option_string || option->type == &bl_option_path)
             append_quoted(out, value.data);
         else
             bl_buffer_text(out, value.data);

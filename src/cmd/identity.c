@@ -66,7 +66,12 @@ static int add_lists(const struct bl_inputs *inputs, struct bl_buffer *out, stru
 
 int bl_identity_tables(const struct bl_inputs *inputs, struct bl_buffer *out, struct bl_error *e)
 {
+    char digest[BL_DIGEST_SIZE];
     int code = bl_identity_file("attributes", inputs->table.path, out, e);
+    if (inputs->exclusion) {
+        bl_checksum_format(bl_exclusion_digest(inputs->exclusion), digest);
+        bl_buffer_printf(out, "exclude: %zu (%s)\n", bl_exclusion_count(inputs->exclusion), digest);
+    }
     return code ? code : add_lists(inputs, out, e);
 }
 

@@ -28,6 +28,13 @@ static const struct bl_option table[] = {
      .affects = BL_AFFECTS_LENGTHS,
      .offset = offsetof(struct bl_inputs, kind_option),
      .help = "what the sources are, where their names do not tell"},
+    {.name = "exclude",
+     .type = &bl_option_texts,
+     .placeholder = "ID|@FILE",
+     .offset = offsetof(struct bl_inputs, excluded),
+     .help =
+         "leave that sequence out, or all of a file with that id, or those whose ids the file lists, one a line; may "
+         "be given again"},
     {.name = "dtype",
      .type = &bl_option_string,
      .placeholder = "TYPE",
@@ -258,7 +265,8 @@ static int check_flags(const struct bl_cmd *cmd, const struct bl_kind *kind, str
     return BL_OK;
 }
 
-static int read_attributes(struct bl_inputs *inputs, struct bl_cmd *cmd)
+/* What is joined to the rows, and which are left out. */
+static int read_tables(struct bl_inputs *inputs, struct bl_cmd *cmd)
 {
     struct bl_error *e = &cmd->error;
     int code = bl_config_resolve(&inputs->config, &cmd->options, table, inputs, e);
@@ -266,6 +274,10 @@ static int read_attributes(struct bl_inputs *inputs, struct bl_cmd *cmd)
         code = bl_error_set(e, BL_EUSAGE, "--attributes is a file: standard input cannot be looked at again");
     if (!code && inputs->table.path)
         code = bl_io_require(inputs->table.path, e);
+    bool from_file = bl_options_origin(&cmd->options, "exclude") == BL_ORIGIN_FILE;
+    if (!code && inputs->excluded.count)
+        code = bl_exclusion_open(&inputs->exclusion, inputs->excluded.text, inputs->excluded.count,
+                                 from_file ? inputs->config.directory : NULL, e);
     if (!code && inputs->table.path)
         code = bl_attributes_open(&inputs->attributes, &inputs->table, &cmd->cancel.raised, e);
     return code;
@@ -292,7 +304,7 @@ int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct b
     }
     if (!code && inputs->config.fields)
         code = join(inputs, &cmd->error);
-    return code ? code : read_attributes(inputs, cmd);
+    return code ? code : read_tables(inputs, cmd);
 }
 
 int bl_inputs_header(const struct bl_inputs *inputs, struct bl_buffer *header, struct bl_error *e)
@@ -329,6 +341,23 @@ void bl_inputs_say_unused(const struct bl_inputs *inputs)
 {
     if (inputs->unused.size)
         bl_cmd_say("%s", inputs->unused.data);
+}
+
+void bl_inputs_say_excluded(int64_t excluded)
+{
+    char a[32];
+    if (excluded)
+        bl_cmd_say("left out by --exclude: %s", bl_text_count(a, excluded));
+}
+
+void bl_inputs_say_unmatched(const struct bl_inputs *inputs)
+{
+    const char *id = "";
+    size_t unused = inputs->exclusion ? bl_exclusion_unused(inputs->exclusion, &id) : 0;
+    if (unused == 1)
+        bl_cmd_say("--exclude %s: no sequence has that id", id);
+    else if (unused)
+        bl_cmd_say("--exclude %s: no sequence has that id, nor %zu others", id, unused - 1);
 }
 
 static int add_path(void *files, const char *path, struct bl_error *e)
@@ -371,6 +400,7 @@ void bl_inputs_free(struct bl_inputs *inputs)
     bl_buffer_free(&inputs->faulty);
     bl_buffer_free(&inputs->unused);
     bl_attributes_close(inputs->attributes);
+    bl_exclusion_close(inputs->exclusion);
     bl_files_free(&inputs->files);
     free(inputs->source);
     if (inputs->own_kind && inputs->own_kind->release)

@@ -5,6 +5,7 @@
 #include "cmd/cmd.h"
 #include "cmd/config.h"
 #include "scan/attributes.h"
+#include "scan/exclusion.h"
 #include "scan/sources.h"
 #include "store/sequences.h"
 
@@ -27,6 +28,8 @@ struct bl_inputs {
     const char *spool;                 /* option */
     struct bl_attributes_source table; /* options: the table of attributes */
     struct bl_attributes *attributes;  /* from it; NULL: none */
+    struct bl_texts excluded;          /* option */
+    struct bl_exclusion *exclusion;    /* from it; NULL: none */
     struct bl_buffer unused;           /* what there is to say of its rows that no sequence took */
     struct bl_files files;
     int64_t empty;           /* rows without fault and without steps that were told */
@@ -79,6 +82,12 @@ void bl_inputs_say_ignored(const struct bl_inputs *inputs);
  * ten.
  */
 void bl_inputs_say_fault(struct bl_inputs *inputs, const struct bl_row *row);
+
+/* How many sequences were left out by request, if any. */
+void bl_inputs_say_excluded(int64_t excluded);
+
+/* Which ids that are to be left out no sequence had, once all were seen: told whether quiet or not. */
+void bl_inputs_say_unmatched(const struct bl_inputs *inputs);
 
 /* How many sequences have a field that was brought to their length, if any. */
 void bl_inputs_say_adjusted(int64_t adjusted);

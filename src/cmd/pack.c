@@ -262,6 +262,7 @@ static void say_summary(const struct bl_packing *p)
                    rate * (double)den / (double)num);
     bl_summary_finished(f);
     bl_inputs_say_untold(&p->inputs, f->empty, p->untold);
+    bl_inputs_say_excluded(p->table.excluded);
     bl_packing_say_attributes(p);
     bl_inputs_say_unused(&p->inputs);
     bl_inputs_say_ignored(&p->inputs);

@@ -139,7 +139,7 @@ int bl_packing_lacks(struct bl_cmd *cmd, struct bl_packing *p, const struct bl_m
 /* A row as the scan had it, for all that planning and reading need. */
 static void restore(struct bl_row *row)
 {
-    if (row->status != BL_ROW_FAILED && row->status != BL_ROW_DROPPED)
+    if (row->status != BL_ROW_FAILED && (row->status != BL_ROW_DROPPED || !row->length))
         return;
     row->status = BL_ROW_OK;
     row->reason = "";

@@ -63,6 +63,7 @@ static int run_scan(struct bl_cmd *cmd, struct bl_packing *p, struct bl_output *
                           .kind = p->inputs.kind,
                           .config = p->inputs.kind_config,
                           .attributes = out ? p->inputs.attributes : NULL,
+                          .exclusion = out ? p->inputs.exclusion : NULL,
                           .workers = p->workers,
                           .env = &p->env,
                           .temporary = p->state.folder,
@@ -109,8 +110,8 @@ static int copy_table(struct bl_packing *p, struct bl_error *e)
     int code = bl_output_own(&out, p->state.sequences, e);
     if (!code && p->mending)
         code = bl_packing_restore_table(p, &out, e);
-    else if (!code && p->inputs.attributes)
-        code = bl_table_join(p->sequences_path, p->inputs.attributes, &out, take_scan_fault, p, e);
+    else if (!code && (p->inputs.attributes || p->inputs.exclusion))
+        code = bl_table_join(p->sequences_path, p->inputs.attributes, p->inputs.exclusion, &out, take_scan_fault, p, e);
     else if (!code)
         code = bl_io_slurp(p->sequences_path, SIZE_MAX / 4, &text, e);
     if (!code && text.size)
@@ -280,5 +281,9 @@ int bl_packing_table(struct bl_cmd *cmd, struct bl_packing *p)
         code = check_table(p, e);
     if (!code)
         code = check_faults(p, e);
+    if (!code && p->inputs.exclusion && !scanned)
+        code = bl_table_review(&p->table, p->inputs.exclusion, e);
+    if (!code && !p->task.index)
+        bl_inputs_say_unmatched(&p->inputs);
     return code || scanned || !p->inputs.kind->keep ? code : fill_spool(cmd, p);
 }

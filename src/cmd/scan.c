@@ -79,10 +79,11 @@ static void say_found(const struct scan *scan, const char *what)
     char steps[32], ok[32], damaged[32], skipped[32];
     const struct bl_scan_progress *f = &scan->found;
     bl_cmd_say("%s: %s sequences of %s steps, %s of them damaged; %s skipped", what,
-               bl_text_count(ok, f->rows - f->skipped), bl_text_count(steps, f->steps),
+               bl_text_count(ok, f->rows - f->skipped - f->excluded), bl_text_count(steps, f->steps),
                bl_text_count(damaged, f->damaged), bl_text_count(skipped, f->skipped));
     bl_inputs_say_adjusted(f->adjusted);
     bl_inputs_say_remarks(&f->remarks);
+    bl_inputs_say_excluded(f->excluded);
     bl_inputs_say_untold(&scan->inputs, f->empty, f->untold);
 }
 
@@ -130,6 +131,7 @@ static struct bl_scan job_of(const struct bl_cmd *cmd, struct scan *scan)
                             .kind = scan->inputs.kind,
                             .config = scan->inputs.kind_config,
                             .attributes = scan->inputs.attributes,
+                            .exclusion = scan->inputs.exclusion,
                             .workers = bl_cmd_workers(&cmd->common),
                             .env = &scan->env,
                             .task = scan->task.index,
@@ -171,6 +173,8 @@ static int run_all(struct bl_cmd *cmd, struct scan *scan)
     if (!code)
         code = bl_output_commit(&out, &cmd->error);
     bl_output_abort(&out);
+    if (!code)
+        bl_inputs_say_unmatched(&scan->inputs);
     if (!code && !cmd->common.quiet)
         say_summary(scan);
     return code;
@@ -206,7 +210,8 @@ static int find_part(struct scan *scan, const char *path, struct bl_error *e)
                                             .skipped = total.skipped,
                                             .empty = total.empty,
                                             .damaged = total.damaged,
-                                            .adjusted = total.adjusted};
+                                            .adjusted = total.adjusted,
+                                            .excluded = total.excluded};
     return got;
 }
 

@@ -249,6 +249,7 @@ static void add_total(struct bl_scan_progress *found, const struct bl_part_total
     found->empty += total->empty;
     found->damaged += total->damaged;
     found->adjusted += total->adjusted;
+    found->excluded += total->excluded;
 }
 
 /* All stretches, in order. The first part that has no more tells that none has. */

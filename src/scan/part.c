@@ -80,8 +80,9 @@ int bl_part_publish(struct bl_part_writer *w, const struct bl_part_total *t, str
 {
     bl_buffer_clear(&w->line);
     bl_buffer_printf(&w->line,
-                     "total %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "\n",
-                     t->stretches, t->rows, t->steps, t->skipped, t->empty, t->damaged, t->adjusted);
+                     "total %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64
+                     " %" PRId64 "\n",
+                     t->stretches, t->rows, t->steps, t->skipped, t->empty, t->damaged, t->adjusted, t->excluded);
     int code = write_line(w, e);
     bl_buffer_clear(&w->line);
     bl_buffer_printf(&w->line, "end %016" PRIx64 "\n", bl_checksum_end(&w->sum));
@@ -257,9 +258,9 @@ int bl_part_open(struct bl_part *p, const char *folder, int64_t task, int64_t ta
 /* The last lines: 0, or a code. */
 static int read_end(struct bl_part *p, const char *at, struct bl_error *e)
 {
-    int64_t number[7];
+    int64_t number[8];
     uint64_t sum = bl_checksum_end(&p->sum), told;
-    if (!take_numbers(&at, number, 7) || *at)
+    if (!take_numbers(&at, number, 8) || *at)
         return bl_part_refuse(p, "a line of totals that is none", e);
     int code = take_line(p, e);
     if (code)
@@ -267,7 +268,8 @@ static int read_end(struct bl_part *p, const char *at, struct bl_error *e)
     const char *digest = behind(p, "end ");
     if (!digest || !bl_checksum_parse(digest, &told) || told != sum)
         return bl_part_refuse(p, "its checksum is wrong", e);
-    p->total = (struct bl_part_total){number[0], number[1], number[2], number[3], number[4], number[5], number[6]};
+    p->total =
+        (struct bl_part_total){number[0], number[1], number[2], number[3], number[4], number[5], number[6], number[7]};
     return BL_OK;
 }
 

@@ -7,7 +7,7 @@
  *   ...                                       BYTES of rows as they will stand in the table, TAKEN bytes of numbers of
  *                                             lines, one a line: which attributes the rows took
  *   ...                                       further stretches
- *   total STRETCHES ROWS STEPS SKIPPED EMPTY DAMAGED ADJUSTED
+ *   total STRETCHES ROWS STEPS SKIPPED EMPTY DAMAGED ADJUSTED EXCLUDED
  *   end CHECKSUM                              of all before it
  *
  * A stretch says where it begins and ends, by the number of a file and a place in it (a byte, or lines of a list that
@@ -45,7 +45,7 @@ struct bl_part_stretch {
 
 struct bl_part_total {
     int64_t stretches; /* of all tasks */
-    int64_t rows, steps, skipped, empty, damaged, adjusted;
+    int64_t rows, steps, skipped, empty, damaged, adjusted, excluded;
 };
 
 /* Appends the path of a part in that folder. */

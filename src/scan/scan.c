@@ -196,10 +196,11 @@ static int note(struct job *job, const struct bl_row *row, struct bl_error *e)
     found->empty += empty;
     bool damaged = row->status == BL_ROW_OK && *row->reason;
     found->damaged += damaged;
+    found->excluded += row->status == BL_ROW_DROPPED;
     found->adjusted += row->status == BL_ROW_OK && bl_row_adjusted(row);
     if (row->status == BL_ROW_OK && job->scan->kind->remark)
         job->scan->kind->remark(job->scan->config, row, &found->remarks);
-    if (row->status == BL_ROW_OK && !damaged)
+    if ((row->status == BL_ROW_OK && !damaged) || row->status == BL_ROW_DROPPED)
         return BL_OK;
     if (empty ? found->empty <= EMPTY_TOLD_MAX : job->faults < TOLD_MAX)
         return add_fault(job, row, e);
@@ -247,6 +248,14 @@ static int join(struct job *job, struct bl_row *row, struct bl_error *e)
     return code || values ? code : bl_attributes_lack(job->attributes, row, &job->lack, e);
 }
 
+static void leave_out(struct bl_row *row)
+{
+    row->status = BL_ROW_DROPPED;
+    row->length = 0;
+    row->reason = BL_REASON_EXCLUDED;
+    row->form = NULL;
+}
+
 /* Takes a row from the kind and says the rest of it. */
 static int emit(void *sink, int input, const struct bl_row *given, struct bl_error *e)
 {
@@ -278,6 +287,8 @@ static int emit(void *sink, int input, const struct bl_row *given, struct bl_err
     if (!row.further || !*row.further)
         row.further = job->missing;
     row.columns = job->columns;
+    if (job->scan->exclusion && bl_exclusion_has(job->scan->exclusion, row.id, row.id == file->id ? NULL : file->id))
+        leave_out(&row);
     int code = job->attributes ? join(job, &row, e) : BL_OK;
     if (code)
         return code;
@@ -305,6 +316,12 @@ static int count(const struct bl_scan *scan, const struct worker *w, struct job 
     int code = job->files.looked ? BL_OK : bl_input_look_into(scan->kind, job->files.input, &unusable, e);
     if (!code && unusable) {
         struct bl_row row = {.status = BL_ROW_SKIPPED, .reason = unusable, .stream = -1, .offset = -1};
+        return emit(job, 0, &row, e);
+    }
+    /* A file that is one sequence does not have to be looked into. */
+    if (!code && scan->exclusion && !scan->kind->stretch && !job->files.stretch.list &&
+        bl_exclusion_has(scan->exclusion, job->files.file->id, NULL)) {
+        struct bl_row row = {.stream = -1, .offset = -1};
         return emit(job, 0, &row, e);
     }
     job->counted = true;
@@ -392,6 +409,7 @@ static void add_up(struct bl_scan_progress *all, const struct job *job)
     all->damaged += job->found.damaged;
     all->adjusted += job->found.adjusted;
     all->empty += job->found.empty;
+    all->excluded += job->found.excluded;
     all->untold += job->found.untold;
     all->remarks.missing += job->found.remarks.missing;
     all->remarks.left_out += job->found.remarks.left_out;
@@ -499,6 +517,7 @@ int bl_scan_part(const struct bl_scan *scan, struct bl_part_writer *part, struct
                                         .skipped = progress->skipped,
                                         .empty = progress->empty,
                                         .damaged = progress->damaged,
-                                        .adjusted = progress->adjusted};
+                                        .adjusted = progress->adjusted,
+                                        .excluded = progress->excluded};
     return code ? code : bl_part_publish(part, &total, e);
 }

@@ -5,6 +5,7 @@
 #include "base/io.h"
 #include "kind/kind.h"
 #include "scan/attributes.h"
+#include "scan/exclusion.h"
 #include "scan/part.h"
 #include "scan/sources.h"
 
@@ -15,6 +16,7 @@ typedef int bl_scan_fault(void *sink, const struct bl_row *row, struct bl_error 
 struct bl_scan_progress {
     int64_t files, rows, steps;
     int64_t skipped, damaged;  /* rows */
+    int64_t excluded;          /* rows that were left out by request */
     int64_t empty;             /* of those skipped: without fault */
     int64_t adjusted;          /* rows with a field that was brought to their length */
     struct bl_remarks remarks; /* of the rows that are of use */
@@ -28,6 +30,7 @@ struct bl_scan {
     const struct bl_kind *kind;       /* of all files */
     void *config;                     /* the kind's own */
     struct bl_attributes *attributes; /* to be joined to the rows, or NULL */
+    struct bl_exclusion *exclusion;   /* of the rows, or NULL */
     int workers;
     const struct bl_kind_env *env;
     const char *temporary; /* directory for rows that wait, or NULL: $TMPDIR */

@@ -9,7 +9,8 @@
 
 struct joining {
     const char *path;
-    struct bl_attributes *attributes;
+    struct bl_attributes *attributes; /* or NULL */
+    struct bl_exclusion *exclusion;   /* or NULL */
     struct bl_output *out;
     struct bl_sequences table;
     struct bl_row_text text;
@@ -27,6 +28,20 @@ static const char *next_value(const char **at, size_t *size)
     return value;
 }
 
+static int count_of(const struct joining *j)
+{
+    return j->attributes ? bl_attributes_count(j->attributes) : 0;
+}
+
+/* Whether the row is excluded, by its own id or that of the file that it lies in. */
+static bool is_excluded(struct bl_exclusion *exclusion, const struct bl_row *row, struct bl_buffer *file)
+{
+    bl_buffer_clear(file);
+    if (bl_row_offset(row) >= 0)
+        bl_buffer_append(file, row->id, (size_t)(strrchr(row->id, '#') - row->id));
+    return bl_exclusion_has(exclusion, row->id, file->size ? file->data : NULL);
+}
+
 /* Whether the table has the column, further ones being all that attributes can be called like. */
 static bool has_column(const struct joining *j, int c)
 {
@@ -36,7 +51,7 @@ static bool has_column(const struct joining *j, int c)
 static int write_header(struct joining *j, struct bl_error *e)
 {
     bl_buffer_printf(&j->line, BL_SEQUENCES_COLUMNS "%s", j->table.file[0].columns.further);
-    for (int c = 0; c < bl_attributes_count(j->attributes); c++) {
+    for (int c = 0; c < count_of(j); c++) {
         if (!has_column(j, c))
             bl_buffer_printf(&j->line, "\t%s", bl_attributes_name(j->attributes, c));
     }
@@ -69,7 +84,7 @@ static int compare(struct joining *j, size_t row, int c, const char *value, size
 static int join_values(struct joining *j, size_t row, const char *values, struct bl_error *e)
 {
     int code = BL_OK;
-    for (int c = 0; c < bl_attributes_count(j->attributes) && !code; c++) {
+    for (int c = 0; c < count_of(j) && !code; c++) {
         size_t size = 0;
         const char *value = values ? next_value(&values, &size) : "";
         if (!has_column(j, c)) {
@@ -85,9 +100,14 @@ static int join_values(struct joining *j, size_t row, const char *values, struct
 static int join_row(struct joining *j, size_t i, bl_scan_fault *fault, void *sink, struct bl_error *e)
 {
     struct bl_row *row = &j->text.row;
-    const char *values;
+    const char *values = NULL;
     int code = bl_sequences_row(&j->table, i, &j->text, e);
-    if (!code)
+    if (!code && j->exclusion && is_excluded(j->exclusion, row, &j->value)) {
+        row->status = BL_ROW_DROPPED;
+        row->length = 0;
+        row->reason = BL_REASON_EXCLUDED;
+    }
+    if (!code && j->attributes)
         code = bl_attributes_take(j->attributes, row->id, &values, NULL, e);
     bl_buffer_clear(&j->further);
     bl_buffer_text(&j->further, !code && row->further ? row->further : "");
@@ -97,7 +117,7 @@ static int join_row(struct joining *j, size_t i, bl_scan_fault *fault, void *sin
         return code;
     row->further = j->further.data;
     enum bl_row_status status = row->status;
-    if (!values)
+    if (!values && j->attributes)
         code = bl_attributes_lack(j->attributes, row, &j->reason, e);
     if (!code && row->status != status)
         code = fault(sink, row, e);
@@ -108,10 +128,10 @@ static int join_row(struct joining *j, size_t i, bl_scan_fault *fault, void *sin
     return code ? code : bl_output_write(j->out, j->line.data, j->line.size, e);
 }
 
-int bl_table_join(const char *path, struct bl_attributes *attributes, struct bl_output *out, bl_scan_fault *fault,
-                  void *sink, struct bl_error *e)
+int bl_table_join(const char *path, struct bl_attributes *attributes, struct bl_exclusion *exclusion,
+                  struct bl_output *out, bl_scan_fault *fault, void *sink, struct bl_error *e)
 {
-    struct joining j = {.path = path, .attributes = attributes, .out = out};
+    struct joining j = {.path = path, .attributes = attributes, .exclusion = exclusion, .out = out};
     int code = bl_sequences_open(&j.table, &path, 1, false, e);
     if (code)
         return code;
@@ -125,5 +145,25 @@ int bl_table_join(const char *path, struct bl_attributes *attributes, struct bl_
     bl_buffer_free(&j.reason);
     bl_buffer_free(&j.value);
     bl_buffer_free(&j.escaped);
+    return code;
+}
+
+int bl_table_review(const struct bl_sequences *table, struct bl_exclusion *exclusion, struct bl_error *e)
+{
+    struct bl_row_text text = {0};
+    struct bl_buffer file = {0};
+    int code = BL_OK;
+    int64_t left = table->excluded;
+    for (size_t i = 0; i < table->count && left && !code; i++) {
+        if (table->length[i])
+            continue;
+        code = bl_sequences_row(table, i, &text, e);
+        if (code || text.row.status != BL_ROW_DROPPED)
+            continue;
+        (void)is_excluded(exclusion, &text.row, &file);
+        left--;
+    }
+    bl_row_text_free(&text);
+    bl_buffer_free(&file);
     return code;
 }

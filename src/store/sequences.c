@@ -126,6 +126,7 @@ static int add_row(struct loading *l, const struct bl_sequences_file *file, char
     t->offset[t->count] = offset;
     t->length[t->count++] = status == BL_ROW_OK ? length : 0;
     t->by_status[status]++;
+    t->excluded += status == BL_ROW_DROPPED && !length;
     const char *reason = bl_columns_value(columns, field, BL_COLUMN_REASON, "");
     t->damaged += status == BL_ROW_OK && *reason;
     t->empty += status == BL_ROW_SKIPPED && strcmp(reason, BL_REASON_EMPTY) == 0;

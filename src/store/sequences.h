@@ -29,6 +29,7 @@ struct bl_sequences {
     int64_t *offset;       /* [count] byte of the row in its file, or NULL for plain lengths */
     int64_t by_status[4];  /* rows by enum bl_row_status */
     int64_t damaged;       /* ok rows with a reason */
+    int64_t excluded;      /* dropped rows that never had a length: the scan left them out by request */
     int64_t empty;         /* skipped rows that are no fault */
     int64_t steps;         /* of the ok rows */
     char *kind, *sampling; /* of the first ok row ("" when the table does not say); NULL without any */

@@ -197,6 +197,69 @@ END
     err_has 'leads back to a folder above it: remove that link'
 }
 
+test_what_is_excluded_is_a_row_that_is_dropped() {
+    local -a size=(--size 32x32 -T longest)
+    mkdir -p v/sub
+    cp "$(fixture h264-30.mp4)" v/a.mp4
+    cp "$(fixture vp9-24.webm)" v/sub/b.webm
+    cp "$(fixture mpeg4-40.avi)" v/c.avi
+    echo none >v/bad.mp4
+    printf 'bad.mp4\r\n\nsub/b.webm\n' >list
+    expect 0 bload scan --exclude @list --exclude c.avi --exclude nothing v
+    cp "$OUT" t.tsv
+    is 'a.mp4 30 ok,bad.mp4 0 dropped,c.avi 0 dropped,sub/b.webm 0 dropped' \
+        "$(cut -f 1,2,6 t.tsv | tail -n +2 | tr '\t\n' ' ,' | sed 's/,$//')"
+    is 'left out by --exclude' "$(field reason 2 <t.tsv)"
+    err_has 'bload: 4 files: 1 sequences of 30 steps, 0 of them damaged; 0 skipped'
+    err_has 'bload: left out by --exclude: 3'
+    err_has 'bload: --exclude nothing: no sequence has that id'
+    # However it is said, it is the same dataset, whole, and gone on with; another one is another.
+    printf 'sources: [v]\nT: longest\nsize: 32x32\nexclude: [bad.mp4, sub/b.webm, c.avi]\n' >set.yaml
+    for say in first again; do
+        expect 0 bload pack v "${size[@]}" --exclude @list --exclude c.avi -o flags
+        [ $say = again ] || err_has 'bload: left out by --exclude: 3'
+        expect 0 bload pack -c set.yaml -o yaml
+    done
+    same flags/manifest.json yaml/manifest.json
+    expect 0 bload verify -q flags
+    expect 2 bload pack v "${size[@]}" --exclude c.avi -o flags
+    err_has 'of another configuration: exclude is'
+    expect 0 bload pack -c set.yaml --print-config -o yaml
+    out_has 'exclude: ["bad.mp4", "sub/b.webm", "c.avi"]'
+    cp "$OUT" printed.yaml
+    expect 0 bload pack -c printed.yaml
+    expect 0 bload pack -c set.yaml --repair -o yaml
+    # By tasks, and of a table that was made before.
+    for i in 1 0; do expect 0 bload scan -q v --exclude @list --exclude c.avi --task $i/2 -o tasks; done
+    for i in 1 0; do expect 0 bload pack -q v "${size[@]}" --exclude @list --exclude c.avi --task $i/2 -o tasks; done
+    expect 0 bload finish -q tasks
+    same flags/manifest.json tasks/manifest.json
+    expect 3 bload scan -q v
+    cp "$OUT" all.tsv
+    expect 0 bload pack "${size[@]}" --sequences all.tsv --exclude @list --exclude c.avi --exclude nothing -o table
+    err_has 'bload: --exclude nothing: no sequence has that id'
+    cmp <(cut -f 1,2,6,7 flags/sequences.tsv) <(cut -f 1,2,6,7 table/sequences.tsv)
+    same flags/shards.tsv table/shards.tsv
+    expect 2 bload scan v --exclude @none
+    err_has 'cannot open none: No such file or directory'
+    expect 2 bload scan v --exclude ''
+}
+
+test_documents_are_excluded_one_by_one_or_by_their_file() {
+    mkdir d
+    printf '{"text": "aaa"}\n{"text": "bb"}\n{"text": "c"}\n' | tee d/1.jsonl >d/2.jsonl
+    local -a bytes=(--tokenizer bytes -T 9 --exclude 1.jsonl --exclude '2.jsonl#16')
+    expect 0 bload scan -q d --tokenizer bytes
+    cp "$OUT" t.tsv
+    expect 0 bload pack d "${bytes[@]}" -o a
+    err_has 'bload: left out by --exclude: 4'
+    is '3 1' "$(awk -F '\t' '$6 == "ok" { print $2 }' a/sequences.tsv | xargs)"
+    expect 0 bload pack -q --sequences t.tsv "${bytes[@]}" -o b
+    same a/sequences.tsv b/sequences.tsv
+    same a/shards.tsv b/shards.tsv
+    expect 0 bload verify -q a
+}
+
 test_ids_that_come_twice_are_named_with_their_places() {
     mkdir v w
     cp "$(fixture h264-1.mp4)" v/a.mp4

@@ -1,0 +1,136 @@
+#include "scan/exclusion.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "base/text.h"
+#include "kind/input.h"
+#include "store/checksum.h"
+
+struct excluded {
+    const char *id;
+    atomic_bool used;
+};
+
+struct bl_exclusion {
+    struct bl_buffer text; /* the ids, each with a NUL behind it */
+    struct excluded *row;  /* [count] by id */
+    size_t count;
+};
+
+static int add_list(struct bl_exclusion *x, const char *list, const char *base, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    char *path = bl_input_path(base, list);
+    int code = path ? bl_io_require(path, e) : bl_error_memory(e);
+    if (!code)
+        code = bl_io_slurp(path, SIZE_MAX / 4, &text, e);
+    if (!code && text.size && memchr(text.data, '\0', text.size))
+        code = bl_error_set(e, BL_EFAIL, "%s: a zero byte: not a list of ids", path);
+    const char *line;
+    for (size_t at = 0, size; !code && bl_text_next_line(text.data, text.size, &at, &line, &size);) {
+        bl_buffer_append(&x->text, line, size);
+        if (size)
+            bl_buffer_byte(&x->text, '\0');
+    }
+    bl_buffer_free(&text);
+    free(path);
+    return code;
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(((const struct excluded *)a)->id, ((const struct excluded *)b)->id);
+}
+
+/* The ids in order, each once. */
+static int sort(struct bl_exclusion *x, struct bl_error *e)
+{
+    size_t all = 0, kept = 0;
+    for (size_t at = 0; at < x->text.size; at += strlen(x->text.data + at) + 1)
+        all++;
+    x->row = calloc(all + 1, sizeof *x->row);
+    if (!x->row)
+        return bl_error_memory(e);
+    for (size_t at = 0; at < x->text.size; at += strlen(x->text.data + at) + 1)
+        x->row[x->count++].id = x->text.data + at;
+    qsort(x->row, x->count, sizeof *x->row, compare);
+    for (size_t i = 0; i < x->count; i++) {
+        if (!kept || strcmp(x->row[kept - 1].id, x->row[i].id) != 0)
+            x->row[kept++].id = x->row[i].id;
+    }
+    x->count = kept;
+    return BL_OK;
+}
+
+int bl_exclusion_open(struct bl_exclusion **exclusion, const char *const *said, int count, const char *base,
+                      struct bl_error *e)
+{
+    struct bl_exclusion *x = calloc(1, sizeof *x);
+    int code = x ? BL_OK : bl_error_memory(e);
+    for (int i = 0; i < count && !code; i++) {
+        if (said[i][0] == '@')
+            code = add_list(x, said[i] + 1, base, e);
+        else
+            bl_buffer_append(&x->text, said[i], strlen(said[i]) + 1);
+    }
+    if (!code)
+        code = bl_buffer_check(&x->text, e);
+    if (!code)
+        code = sort(x, e);
+    if (code)
+        bl_exclusion_close(x);
+    else
+        *exclusion = x;
+    return code;
+}
+
+void bl_exclusion_close(struct bl_exclusion *x)
+{
+    if (!x)
+        return;
+    bl_buffer_free(&x->text);
+    free(x->row);
+    free(x);
+}
+
+static bool has(struct bl_exclusion *x, const char *id)
+{
+    const struct excluded wanted = {.id = id};
+    struct excluded *row = bsearch(&wanted, x->row, x->count, sizeof *x->row, compare);
+    if (row)
+        atomic_store_explicit(&row->used, true, memory_order_relaxed);
+    return row != NULL;
+}
+
+bool bl_exclusion_has(struct bl_exclusion *x, const char *id, const char *file)
+{
+    bool own = has(x, id);
+    return (file && has(x, file)) || own;
+}
+
+size_t bl_exclusion_count(const struct bl_exclusion *x)
+{
+    return x->count;
+}
+
+uint64_t bl_exclusion_digest(const struct bl_exclusion *x)
+{
+    struct bl_checksum_state state;
+    bl_checksum_begin(&state);
+    for (size_t i = 0; i < x->count; i++)
+        bl_checksum_add(&state, x->row[i].id, strlen(x->row[i].id) + 1);
+    return bl_checksum_end(&state);
+}
+
+size_t bl_exclusion_unused(const struct bl_exclusion *x, const char **id)
+{
+    size_t unused = 0;
+    for (size_t i = 0; i < x->count; i++) {
+        if (!atomic_load_explicit(&x->row[i].used, memory_order_relaxed) && !unused++)
+            *id = x->row[i].id;
+    }
+    return unused;
+}
