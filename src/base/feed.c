@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
+#include <xxhash.h>
 #include <zlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -30,6 +31,7 @@ struct bl_feed {
     int64_t offset; /* in the file, of data + end */
     z_stream gzip;
     ZSTD_DStream *zstd;
+    XXH3_state_t *sum; /* of standard input, or NULL */
 };
 
 static enum packing packing_of(const uint8_t *head, size_t size)
@@ -76,6 +78,8 @@ static int refill(struct bl_feed *f, struct bl_error *e)
         if (n < 0)
             return bl_error_errno(e, BL_EFAIL, "cannot read %s", f->path);
         f->eof = n == 0;
+        if (f->sum)
+            XXH3_64bits_update(f->sum, f->data + f->end, (size_t)n);
         f->end += (size_t)n;
         f->offset += n;
     }
@@ -122,6 +126,12 @@ int bl_feed_open(struct bl_feed **feed, const char *path, int64_t begin, const a
     else if (begin && lseek(f->fd, begin, SEEK_SET) < 0)
         code = bl_error_errno(e, BL_EFAIL, "cannot seek in %s", path);
     f->offset = begin;
+    if (!code && f->fd == STDIN_FILENO) {
+        f->sum = XXH3_createState();
+        code = f->sum ? BL_OK : bl_error_memory(e);
+    }
+    if (f->sum)
+        XXH3_64bits_reset(f->sum);
     if (!code && !begin)
         code = settle(f, e);
     if (code)
@@ -138,6 +148,7 @@ void bl_feed_close(struct bl_feed *f)
     if (f->packing == GZIP)
         inflateEnd(&f->gzip);
     ZSTD_freeDStream(f->zstd);
+    XXH3_freeState(f->sum);
     free(f);
 }
 
@@ -204,6 +215,15 @@ static int take_zstd(struct bl_feed *f, void *data, size_t size, size_t *got, st
     if (ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge)
         return refuse(f, "needs a window of more than 128 MiB", e);
     return refuse(f, "is damaged", e);
+}
+
+int bl_feed_drain(struct bl_feed *f, uint64_t *checksum, struct bl_error *e)
+{
+    int code = BL_OK;
+    while (f->sum && !f->eof && !code)
+        code = refill(f, e);
+    *checksum = f->sum && !code ? XXH3_64bits_digest(f->sum) | 1 : 0;
+    return code;
 }
 
 int bl_feed_read(struct bl_feed *f, void *data, size_t size, size_t *got, struct bl_error *e)

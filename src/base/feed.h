@@ -21,6 +21,10 @@ bool bl_feed_is_packed(const void *head, size_t size);
 int bl_feed_open(struct bl_feed **feed, const char *path, int64_t begin, const atomic_int *stop, struct bl_error *e);
 void bl_feed_close(struct bl_feed *feed);
 
+/* Reads on to the end of standard input, whatever is left of it, for the checksum (XXH3) of all of it; of a feed of
+ * another file 0. */
+int bl_feed_drain(struct bl_feed *feed, uint64_t *checksum, struct bl_error *e);
+
 /* Puts up to size bytes into data; *got is 0 at the end alone. BL_EDATA: damaged or cut off, with the place. */
 int bl_feed_read(struct bl_feed *feed, void *data, size_t size, size_t *got, struct bl_error *e);
 

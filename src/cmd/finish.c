@@ -11,6 +11,7 @@
 #include "run/manifest_draft.h"
 #include "run/planned.h"
 #include "run/state.h"
+#include "run/table.h"
 #include "store/index.h"
 #include "store/lacking.h"
 
@@ -82,6 +83,8 @@ static int gather(struct finishing *f, struct bl_error *e)
 {
     int code = bl_manifest_draft_read(&f->state, &f->manifest, e);
     const char *path = f->state.sequences;
+    if (!code)
+        code = bl_table_check(&f->state, e);
     if (!code)
         code = bl_sequences_open(&f->table, &path, 1, false, e);
     if (!code)

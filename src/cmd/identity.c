@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "kind/content.h"
 #include "run/state.h"
 #include "store/checksum.h"
 #include "store/manifest.h"
@@ -41,6 +42,42 @@ void bl_identity_inputs(const struct bl_inputs *inputs, bool sources, struct bl_
         bl_further_identify(&inputs->config.field[f], out);
     if (inputs->kind && inputs->kind->identify)
         inputs->kind->identify(inputs->kind_config, out);
+}
+
+/* The contents of each source's files, put together in order. */
+static int digest_sources(const struct bl_inputs *inputs, uint64_t *digest, struct bl_error *e)
+{
+    int code = BL_OK;
+    for (size_t i = 0; i < inputs->files.count && !code; i++) {
+        const struct bl_file *file = &inputs->files.file[i];
+        uint64_t tells[2] = {digest[file->source], 0};
+        if (strcmp(file->path, "-") == 0)
+            continue;
+        char *path = bl_input_path(inputs->base, file->path);
+        code = path ? bl_content_of_file(path, &tells[1], e) : bl_error_memory(e);
+        free(path);
+        digest[file->source] = bl_content_of(tells, sizeof tells);
+    }
+    return code;
+}
+
+int bl_identity_contents(const struct bl_inputs *inputs, struct bl_buffer *out, struct bl_error *e)
+{
+    if (!inputs->kind || !inputs->kind->keep)
+        return BL_OK;
+    uint64_t *digest = calloc((size_t)inputs->sources + 1, sizeof *digest);
+    int code = digest ? digest_sources(inputs, digest, e) : bl_error_memory(e);
+    for (int s = 0; s < inputs->sources && !code; s++) {
+        if (!digest[s])
+            continue;
+        bl_buffer_printf(out, "contents %d: ", s + 1);
+        bl_text_escape(out, inputs->source[s].path, strlen(inputs->source[s].path));
+        bl_buffer_text(out, " (");
+        bl_content_format(digest[s], out);
+        bl_buffer_text(out, ")\n");
+    }
+    free(digest);
+    return code ? code : bl_buffer_check(out, e);
 }
 
 /* What the lists of inputs say is part of the configuration: a line of one may change, and no file's size. */

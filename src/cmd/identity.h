@@ -18,6 +18,10 @@ void bl_identity_inputs(const struct bl_inputs *inputs, bool sources, struct bl_
 /* The tables that decide rows beside the inputs themselves: of attributes, and lists among the inputs. */
 int bl_identity_tables(const struct bl_inputs *inputs, struct bl_buffer *out, struct bl_error *e);
 
+/* Of files that hold many sequences, whose rows tell of these: what the files of each source hold, "contents 1: docs/
+ * (0123456789abcdef)". */
+int bl_identity_contents(const struct bl_inputs *inputs, struct bl_buffer *out, struct bl_error *e);
+
 /* All that decides the table of a scan: the options of these that do, and the lines above. */
 int bl_identity_scan(const struct bl_options *options, const struct bl_inputs *inputs, struct bl_buffer *out,
                      struct bl_error *e);

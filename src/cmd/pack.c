@@ -318,7 +318,7 @@ static int build(struct bl_cmd *cmd, struct bl_packing *p)
     if (!code && !p->task.set)
         code = p->mending ? tidy(cmd, p) : finish(cmd, p);
     /* What was kept of inputs that are not the right ones must not be taken for those that will be. */
-    if (code == BL_EDATA && p->mending && !p->task.set)
+    if (p->mending && !p->task.set && (code == BL_EDATA || (code == BL_EFAIL && bl_packing_reads_stdin(p))))
         forget(p);
     if (code || cmd->common.quiet)
         return code;

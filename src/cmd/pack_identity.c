@@ -11,6 +11,8 @@ int bl_packing_identify(struct bl_cmd *cmd, struct bl_packing *p)
     bl_options_identity(&cmd->options, &p->identity);
     bl_identity_inputs(&p->inputs, !p->sequences_path, &p->identity);
     int code = bl_identity_file("sequences", p->sequences_path, &p->identity, &cmd->error);
+    if (!code && !p->sequences_path)
+        code = bl_identity_contents(&p->inputs, &p->identity, &cmd->error);
     if (!code)
         code = bl_identity_tables(&p->inputs, &p->identity, &cmd->error);
     if (!code)
@@ -53,7 +55,7 @@ static int compare_inputs(const struct bl_packing *p, const struct bl_sequences 
 int bl_packing_find(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_error *e = &cmd->error;
-    struct bl_buffer path = {0}, there = {0}, what = {0};
+    struct bl_buffer path = {0}, there = {0}, what = {0}, input = {0};
     struct bl_manifest m = {0};
     struct bl_sequences table_there = {0};
     bl_buffer_printf(&path, "%s/" BL_MANIFEST_FILE, p->output);
@@ -68,6 +70,7 @@ int bl_packing_find(struct bl_cmd *cmd, struct bl_packing *p)
         code = bl_manifest_read(&m, p->output, e);
     if (!code)
         code = manifest_identity(&m, &there, e);
+    bl_packing_take_stdin(&there, &input);
     if (!code)
         code = bl_identity_compare(there.data ? there.data : "", p->identity.data, what.data, e);
     bl_buffer_clear(&path);
@@ -78,6 +81,10 @@ int bl_packing_find(struct bl_cmd *cmd, struct bl_packing *p)
     if (!code)
         code = compare_inputs(p, &table_there, e);
     int lacks = code ? code : bl_packing_lacks(cmd, p, &m);
+    if (!lacks && bl_packing_reads_stdin(p))
+        lacks = bl_packing_find_stdin(p, &input, what.data, e);
+    else if (lacks > 0 && bl_packing_reads_stdin(p) && bl_packing_add_stdin(p, input.data, e))
+        lacks = BL_EFAIL; /* else what comes is compared while it is read */
     if (!lacks && !p->task.set)
         lacks = bl_state_clear(p->output, e);
     if (lacks >= 0)
@@ -89,6 +96,7 @@ int bl_packing_find(struct bl_cmd *cmd, struct bl_packing *p)
     bl_buffer_free(&there);
     bl_buffer_free(&path);
     bl_buffer_free(&what);
+    bl_buffer_free(&input);
     return lacks < 0 ? lacks : !lacks;
 }
 

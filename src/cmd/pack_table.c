@@ -6,6 +6,7 @@
 #include "base/io.h"
 #include "cmd/packing.h"
 #include "cmd/parts.h"
+#include "run/table.h"
 #include "scan/scan.h"
 #include "scan/table.h"
 
@@ -57,7 +58,7 @@ static void tick_scan(void *sink, const struct bl_scan_progress *found)
 
 static int run_scan(struct bl_cmd *cmd, struct bl_packing *p, struct bl_output *out)
 {
-    struct bl_scan_progress found;
+    struct bl_scan_progress found = {0};
     struct bl_scan job = {.files = &p->inputs.files,
                           .base = p->inputs.base,
                           .kind = p->inputs.kind,
@@ -76,7 +77,7 @@ static int run_scan(struct bl_cmd *cmd, struct bl_packing *p, struct bl_output *
     int code = bl_scan_run(&job, out, &found, &cmd->error);
     bl_progress_end(&p->progress);
     p->untold = found.untold;
-    return code;
+    return code || !out ? code : bl_packing_keep_stdin(p, found.drained, &cmd->error);
 }
 
 /* The table is whole. Of several tasks the first one's stays, and the others must have made the same. */
@@ -241,13 +242,14 @@ static int merge(struct bl_packing *p, struct bl_error *e)
 static int make_table(struct bl_cmd *cmd, struct bl_packing *p, bool *scanned)
 {
     struct bl_error *e = &cmd->error;
-    if (p->mending)
-        return copy_table(p, e);
+    int code = bl_table_forget(&p->state, e);
+    if (code || p->mending)
+        return code ? code : copy_table(p, e);
     int merged = p->sequences_path ? 0 : merge(p, e);
     if (merged)
         return merged < 0 ? merged : BL_OK;
     *scanned = !p->sequences_path;
-    int code = *scanned ? scan(cmd, p) : copy_table(p, e);
+    code = *scanned ? scan(cmd, p) : copy_table(p, e);
     return code ? code : bl_inputs_joined(&p->inputs, e);
 }
 
@@ -267,8 +269,12 @@ int bl_packing_table(struct bl_cmd *cmd, struct bl_packing *p)
     struct bl_error *e = &cmd->error;
     bool scanned = false;
     int code = make_spool(p, e);
+    if (!code && access(p->state.sequences, F_OK) == 0 && bl_packing_reads_stdin(p) && !p->mending)
+        code = bl_packing_meet_stdin(p, e);
     if (!code && access(p->state.sequences, F_OK) != 0)
         code = make_table(cmd, p, &scanned);
+    if (!code)
+        code = bl_table_check(&p->state, e);
     const char *path = p->state.sequences;
     if (!code && p->options.group_by)
         code = bl_sequences_open_grouped(&p->table, &path, 1, p->options.group_by, e);

@@ -100,6 +100,20 @@ int bl_packing_tolerate_damage(const struct bl_packing *p, const struct bl_row *
 /* Chooses the SIMD level and applies it: --simd, or what a dataset here began with, or the best of this machine. */
 int bl_packing_simd(struct bl_packing *p, struct bl_error *e);
 
+/* Standard input (pack_stdin.c): whether it is an input; what the scan found is kept, a checksum (0: it is none); where
+ * a table is there already, all of it is read, and must be what was scanned, or the table goes, as long as no shard is
+ * finished. BL_EUSAGE: it is another. */
+bool bl_packing_reads_stdin(const struct bl_packing *p);
+int bl_packing_keep_stdin(struct bl_packing *p, uint64_t sum, struct bl_error *e);
+int bl_packing_meet_stdin(struct bl_packing *p, struct bl_error *e);
+
+/* Of a finished dataset: takes the line of standard input out of the configuration's lines; adds it to this
+ * run's, or compares it. */
+void bl_packing_take_stdin(struct bl_buffer *lines, struct bl_buffer *digest);
+int bl_packing_add_stdin(struct bl_packing *p, const char *digest, struct bl_error *e);
+int bl_packing_find_stdin(const struct bl_packing *p, const struct bl_buffer *there, const char *what,
+                          struct bl_error *e);
+
 /* Whether the inputs are those of the table: BL_EDATA says which is not, and how. */
 int bl_packing_compare(const struct bl_packing *p, const struct bl_sequences *table, struct bl_error *e);
 

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/identity.h"
+#include "run/table.h"
 #include "run/task.h"
 
 int bl_parts_settle(const struct bl_state *state, int64_t tasks, const struct bl_options *options,
@@ -56,7 +57,9 @@ int bl_parts_merge(const struct bl_state *state, const struct bl_parts *parts, s
     job->folder = state->folder;
     job->tasks = parts->tasks;
     *merged = (struct bl_merged){0};
-    int code = bl_output_own(&out, state->sequences, e);
+    int code = bl_table_forget(state, e);
+    if (!code)
+        code = bl_output_own(&out, state->sequences, e);
     if (!code)
         code = bl_merge_run(job, &out, merged, e);
     if (!code)

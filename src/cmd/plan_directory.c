@@ -12,6 +12,7 @@
 #include "plan/plan.h"
 #include "run/planned.h"
 #include "run/signals.h"
+#include "run/table.h"
 #include "store/record.h"
 
 static int check_flags(const struct bl_planning *p, struct bl_error *e)
@@ -96,6 +97,8 @@ static int get_table(struct bl_cmd *cmd, struct bl_planning *p)
         code = bl_parts_require(&p->state, &parts, e);
     if (!code && !found)
         code = merge(cmd, p, &parts);
+    if (!code)
+        code = bl_table_check(&p->state, e);
     if (!code && p->lengths.group_by)
         code = bl_sequences_open_grouped(&p->lengths.table, &path, 1, p->lengths.group_by, e);
     else if (!code)

@@ -63,6 +63,7 @@ struct bl_stretch {
     const struct bl_row *followed; /* of a kind that follows: the row whose steps it takes up, its path openable */
     uint64_t receipt;              /* for bl_kind.keep: count may set it */
     struct bl_pace *pace;          /* to be told bytes of the inputs, or NULL */
+    uint64_t drained;              /* count sets it: the checksum of standard input, all of it, if that is an input */
 };
 
 /* Takes a row that count found in the stretch's input of that number. id, path, kind, bytes and sampling are set by the

@@ -12,9 +12,11 @@
 /* Names in DIR/.bload. */
 #define BL_STATE_CONFIGURATION "configuration"
 #define BL_STATE_SEQUENCES "sequences.tsv"
-#define BL_STATE_SCAN "scan.configuration" /* what decides the parts of a scan */
-#define BL_STATE_PLAN "plan.configuration" /* what decides a plan that was made before packing */
-#define BL_STATE_PLAN_WORDS "plan.json"    /* what there is to say of it */
+#define BL_STATE_SEQUENCES_SUM "sequences.checksum" /* of that table: see run/table.h */
+#define BL_STATE_STDIN "stdin.checksum"             /* of standard input, where that was scanned */
+#define BL_STATE_SCAN "scan.configuration"          /* what decides the parts of a scan */
+#define BL_STATE_PLAN "plan.configuration"          /* what decides a plan that was made before packing */
+#define BL_STATE_PLAN_WORDS "plan.json"             /* what there is to say of it */
 #define BL_STATE_PLAN_FILE "plan.safetensors"
 #define BL_STATE_DRAFT "draft.json" /* the manifest, as far as it is known before packing */
 

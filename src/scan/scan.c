@@ -402,6 +402,7 @@ static int tell(struct scanning *s, const struct job *job, struct bl_error *e)
 
 static void add_up(struct bl_scan_progress *all, const struct job *job)
 {
+    all->drained |= job->files.stretch.drained; /* at most one has it */
     all->files += job->files.last ? job->files.stretch.inputs : 0;
     all->rows += job->found.rows;
     all->steps += job->found.steps;

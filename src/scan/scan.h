@@ -21,6 +21,7 @@ struct bl_scan_progress {
     int64_t adjusted;          /* rows with a field that was brought to their length */
     struct bl_remarks remarks; /* of the rows that are of use */
     int64_t parts;             /* thousandths of files, also of those that are not done yet */
+    uint64_t drained;          /* checksum of standard input, if it is an input */
     int64_t untold;            /* rows with faults that were not told one by one: a stretch had very many */
 };
 

@@ -159,6 +159,11 @@ static int fill_lines(struct bl_stretches *s, struct bl_stretch_files *out, stru
     out->last = got <= 0;
     if (!out->last)
         return BL_OK;
+    if (s->lines && got != BL_ECANCEL && got != BL_EFAIL) {
+        int code = bl_documents_drain(s->lines, &out->stretch.drained, e);
+        if (code)
+            return code;
+    }
     if (got == BL_EDATA && s->line)
         bl_error_prefix(fault, "behind line %" PRId64, s->line);
     else if (!got && begins && !out->stretch.lines)

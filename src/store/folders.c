@@ -81,6 +81,8 @@ bool bl_folders_is_own(const char *name)
 {
     static const char *const patterns[] = {"configuration",
                                            "sequences.tsv*",
+                                           "sequences.checksum",
+                                           "stdin.checksum",
                                            "scan.configuration",
                                            "plan.configuration",
                                            "plan.json",

@@ -1,5 +1,5 @@
 # Sources that are replaced by others of the same size: the column content of the table tells.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash disable=SC2317,SC2016
 
 # wave FILE VALUE SECONDS: sound of one channel whose samples are all the same.
 wave() {
@@ -23,12 +23,12 @@ sound=(-q --kind audio -T 4000 --oversize split --shard-size 50K)
 
 test_a_sound_that_is_replaced_on_the_way() {
     mkdir in
-    wave in/a.wav 111 60
-    wave b.wav 222 60
+    wave in/a.wav 111 600
+    wave b.wav 222 600
     cp in/a.wav a.wav
     expect 0 bload scan -q --kind audio in -o table.tsv
     expect 0 bload pack "${sound[@]}" in -o one
-    ended_by KILL 'd/shards/00000/*9.safetensors' "$BLOAD" pack "${sound[@]}" in -o d -j 1
+    ended_by KILL 'd/shards/00000/*1.safetensors' "$BLOAD" pack "${sound[@]}" in -o d -j 1
     [ ! -e d/manifest.json ] || fail 'it was done already'
     cp -r d tasks
     touch -r in/a.wav b.wav
@@ -102,4 +102,100 @@ test_an_image_that_is_replaced() {
     err_is <<<'bload: pack: in/a: changed since the scan: other images of the same size'
     mv before in/a/2.bmp
     expect 0 bload pack -q --sequences table.tsv -T 3 -o d --task 0/1
+}
+
+bytes=(-q --tokenizer bytes -T 100 --oversize split --shard-size 1)
+
+test_documents_that_are_replaced() {
+    mkdir docs
+    for i in $(seq 2000); do printf '{"text": "number %05d, and a few words"}\n' "$i"; done >docs/a.jsonl
+    cp docs/a.jsonl b.jsonl
+    cp -p docs/a.jsonl kept
+    sed -i 's/02000/02999/' b.jsonl
+    expect 0 bload scan -q docs --tokenizer bytes -o table.tsv
+    expect 0 bload pack "${bytes[@]}" docs -o one
+    ended_by KILL 'd/shards/00000/*1.safetensors' "$BLOAD" pack "${bytes[@]}" docs -o d -j 1
+    [ ! -e d/manifest.json ] || fail 'it was done already'
+    for time in new old; do
+        cp b.jsonl docs/a.jsonl
+        [ $time = new ] || touch -r kept docs/a.jsonl
+        expect 2 bload pack "${bytes[@]}" docs -o d
+        err_has 'd holds an unfinished dataset of another configuration: contents 1 is "docs ('
+        expect 2 bload pack "${bytes[@]}" docs -o one
+        err_has 'one holds a dataset of another configuration: contents 1 is "docs ('
+        expect 1 bload pack "${bytes[@]}" --sequences table.tsv -o e
+        err_has 'docs/a.jsonl changed since the scan: the document at byte '
+        rm -r e
+    done
+    # Another copy of the same bytes, with another time, is the same file, and its tokens those of the scan.
+    cp kept docs/a.jsonl
+    expect 0 bload pack "${bytes[@]}" docs -o d
+    diff -r one d
+    expect 0 bload pack "${bytes[@]}" --sequences table.tsv -o e
+    same one/shards.tsv e/shards.tsv
+}
+
+test_standard_input_is_part_of_what_a_dataset_is() {
+    for i in $(seq 2000); do printf '{"text": "number %05d, and a few words"}\n' "$i"; done >a.jsonl
+    sed 's/00150/00159/' a.jsonl >b.jsonl
+    gzip -kn a.jsonl
+    expect 0 bload pack "${bytes[@]}" - -o one <a.jsonl
+    expect 0 bload info --json one
+    expect 0 bload pack "${bytes[@]}" - -o one <a.jsonl
+    expect 2 bload pack "${bytes[@]}" - -o one <b.jsonl
+    err_has 'one holds a dataset of another configuration: standard input is "'
+    expect 2 bload pack "${bytes[@]}" - -o one </dev/null
+    # Killed before a shard was finished, what comes is scanned anew; behind that, it must be the same.
+    "$BLOAD" pack "${bytes[@]}" - -o d -T 10 --oversize error <b.jsonl 2>/dev/null && fail 'T is too small'
+    expect 0 bload pack "${bytes[@]}" - -o d <a.jsonl
+    diff -r one d
+    rm -r d
+    mkfifo pipe
+    cat a.jsonl >pipe &
+    ended_by KILL 'd/shards/00000/*1.safetensors' sh -c 'exec "$0" pack "$@" <pipe' "$BLOAD" "${bytes[@]}" - -o d -j 1
+    [ ! -e d/manifest.json ] || fail 'it was done already'
+    expect 2 bload pack "${bytes[@]}" - -o d <b.jsonl
+    err_has 'd holds an unfinished dataset of another configuration: standard input is "'
+    expect 0 bload pack "${bytes[@]}" - -o d <a.jsonl
+    diff -r one d
+    # A shard that was lost is made again of the same bytes, and of others it is not.
+    rm d/shards/00000/shard-00000002.safetensors
+    sed 's/words/wards/' a.jsonl >c.jsonl
+    expect 1 bload pack "${bytes[@]}" - -o d <c.jsonl
+    expect 0 bload pack "${bytes[@]}" - -o d <a.jsonl
+    diff -r one d
+    # A manifest, whose recordings are not in it.
+    wave s.wav 5 1
+    echo '{"audio_filepath": "s.wav", "duration": 0.5}' >m.json
+    expect 0 bload pack -q --kind audio - -T 8000 -o speech <m.json
+    expect 0 bload pack -q --kind audio - -T 8000 -o speech <m.json
+    sed 's/0.5/0.4/' m.json >n.json
+    expect 2 bload pack -q --kind audio - -T 8000 -o speech <n.json
+    err_has 'standard input is "'
+}
+
+test_a_table_that_was_edited_is_not_packed() {
+    mkdir in
+    wave in/a.wav 111 600
+    ended_by KILL 'd/shards/00000/*1.safetensors' "$BLOAD" pack "${sound[@]}" in -o d -j 1
+    cp d/.bload/sequences.tsv kept
+    sed -i 's/a.wav\t9/b.wav\t9/' d/.bload/sequences.tsv
+    expect 1 bload pack "${sound[@]}" in -o d
+    err_has 'd/.bload/sequences.tsv is not as it was written: edited or damaged'
+    cp kept d/.bload/sequences.tsv
+    expect 0 bload pack "${sound[@]}" in -o d
+    # So it is where tasks share it.
+    expect 0 bload scan -q --kind audio in -o t --task 0/1
+    expect 0 bload plan -q t -T 4000 --oversize split
+    sed -i 's/a.wav\t9/b.wav\t9/' t/.bload/sequences.tsv
+    expect 1 bload pack "${sound[@]}" in -o t --task 0/1
+    err_has 't/.bload/sequences.tsv is not as it was written'
+    cp kept t/.bload/sequences.tsv
+    expect 0 bload pack "${sound[@]}" in -o t --task 0/1
+    sed -i 's/a.wav\t9/b.wav\t9/' t/.bload/sequences.tsv
+    expect 1 bload finish t
+    err_has 't/.bload/sequences.tsv is not as it was written'
+    cp kept t/.bload/sequences.tsv
+    expect 0 bload finish t
+    same d/shards.tsv t/shards.tsv
 }

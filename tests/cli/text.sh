@@ -309,7 +309,10 @@ test_a_spool_that_is_larger_than_memory() {
 test_a_table_that_lies() {
     corpus
     expect 0 bload scan -q corpus.jsonl --tokenizer bytes -o t.tsv
-    sed 's/corpus.jsonl#25\t11/corpus.jsonl#25\t12/; s/#70/#71/' t.tsv >lies.tsv
+    sed 's/corpus.jsonl#25\t11/corpus.jsonl#25\t12/; s/#70/#71/' t.tsv >lying.tsv
+    expect 1 bload pack --sequences lying.tsv --tokenizer bytes -T 20 -o c
+    err_has 'corpus.jsonl changed since the scan: the document at byte 71 is another one'
+    strange lying.tsv >lies.tsv
     expect 3 bload pack --sequences lies.tsv --tokenizer bytes -T 20 -o d
     err_has 'bload: failed corpus.jsonl#25: has 11 tokens, the table says 12'
     err_has 'bload: failed corpus.jsonl#71: no document begins there'
@@ -319,10 +322,10 @@ test_a_table_that_lies() {
     echo '{"text": "four"}' >>corpus.jsonl
     sed -i 's/#25/#26/' t.tsv
     expect 1 bload pack --sequences t.tsv --tokenizer bytes -T 20 -o e
-    err_has 'corpus.jsonl changed since the scan'
+    err_has 'the inputs changed since the scan: corpus.jsonl has another size'
     rm corpus.jsonl
     expect 1 bload pack --sequences t.tsv --tokenizer bytes -T 20 -o f
-    err_has 'corpus.jsonl was there when it was scanned'
+    err_has 'the inputs changed since the scan: corpus.jsonl is gone'
 }
 
 test_ids_of_a_megatron_pair_and_of_json() {
@@ -362,7 +365,7 @@ test_files_that_change_between_scan_and_pack() {
     cp -p m.bin was.bin
     printf '\4\0\5\0\6\0' >m.bin
     expect 1 bload pack -q m.idx -T 3 -o d
-    err_has 'm.idx changed since the scan (a size or a time): scan anew, with another spool than d/.bload/spool'
+    err_has 'm.idx changed since the scan: scan anew, with another spool than d/.bload/spool'
     cp -p was.bin m.bin
     expect 0 bload pack -q m.idx -T 3 -o d
     is '1 2 3' "$(tokens d)"

@@ -230,7 +230,7 @@ static void spool_stretch(uint64_t key, const char *path, int64_t first, struct 
     struct bl_spool_writer *writer;
     struct bl_error e = {0};
     int32_t steps[8] = {0};
-    ck_assert_int_eq(bl_spool_create(&writer, ".", key, 5, false, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_create(&writer, ".", key, (struct bl_spool_stamp){5, 50}, false, &e), BL_OK);
     for (int64_t i = 0; i < 100; i++) {
         bool ok = i % 3 != 0;
         struct bl_row row = {.status = ok ? BL_ROW_OK : BL_ROW_SKIPPED,
@@ -241,10 +241,12 @@ static void spool_stretch(uint64_t key, const char *path, int64_t first, struct 
         ck_assert_int_eq(bl_spool_put(writer, 0, &row, steps, (size_t)row.length * 4, &e), BL_OK);
     }
     bool other = true;
-    ck_assert(bl_spool_find(".", key, 5, &other, &e) == 0 && !other);
+    ck_assert(bl_spool_find(".", key, (struct bl_spool_stamp){5, 0}, &other, &e) == 0 && !other);
     ck_assert_int_eq(bl_spool_publish(writer, &e), BL_OK);
-    ck_assert(bl_spool_find(".", key, 5, &other, &e) == 1 && !other);
-    ck_assert(bl_spool_find(".", key, 6, &other, &e) == 0 && other);
+    ck_assert(bl_spool_find(".", key, (struct bl_spool_stamp){5, 0}, &other, &e) == 1 && !other);
+    ck_assert(bl_spool_find(".", key, (struct bl_spool_stamp){6, 0}, &other, &e) == 0 && other);
+    ck_assert(bl_spool_find(".", key, (struct bl_spool_stamp){6, 51}, &other, &e) == 0 && other);
+    ck_assert(bl_spool_find(".", key, (struct bl_spool_stamp){6, 50}, &other, &e) == 1 && !other);
     ck_assert_int_eq(bl_places_add(places, ".", &stretch, &e), BL_OK);
 }
 
@@ -258,16 +260,16 @@ START_TEST(a_shared_stretch_is_not_read_to_be_found)
     bool other;
     for (int shared = 0; shared < 2; shared++) {
         struct bl_spool_writer *writer;
-        ck_assert_int_eq(bl_spool_create(&writer, ".", 9, 5, shared, &e), BL_OK);
+        ck_assert_int_eq(bl_spool_create(&writer, ".", 9, (struct bl_spool_stamp){5, 50}, shared, &e), BL_OK);
         ck_assert_int_eq(bl_spool_put(writer, 0, &row, "1234", 4, &e), BL_OK);
         ck_assert_int_eq(bl_spool_publish(writer, &e), BL_OK);
-        ck_assert_int_eq(bl_spool_find(".", 9, 5, &other, &e), 1);
+        ck_assert_int_eq(bl_spool_find(".", 9, (struct bl_spool_stamp){5, 0}, &other, &e), 1);
         int fd = open("0000000000000009.steps", O_WRONLY | O_CLOEXEC);
         ck_assert(fd >= 0 && bl_io_pwrite(fd, "x", 1, 2, "steps", &e) == BL_OK && close(fd) == 0);
-        ck_assert_int_eq(bl_spool_find(".", 9, 5, &other, &e), shared);
+        ck_assert_int_eq(bl_spool_find(".", 9, (struct bl_spool_stamp){5, 0}, &other, &e), shared);
     }
     ck_assert_int_eq(truncate("0000000000000009.steps", 3), 0);
-    ck_assert_int_eq(bl_spool_find(".", 9, 5, &other, &e), 0);
+    ck_assert_int_eq(bl_spool_find(".", 9, (struct bl_spool_stamp){5, 0}, &other, &e), 0);
     unit_leave(directory);
 }
 END_TEST
@@ -315,7 +317,7 @@ START_TEST(documents_that_lie_unevenly_are_found)
     struct bl_places places = {0};
     struct bl_place place;
     struct bl_error e = {0};
-    ck_assert_int_eq(bl_spool_create(&writer, ".", 3, 5, false, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_create(&writer, ".", 3, (struct bl_spool_stamp){5, 0}, false, &e), BL_OK);
     for (int64_t i = 0; i < COUNT; i++) {
         struct bl_row row = {.length = 1, .reason = "", .offset = uneven(_i, i)};
         ck_assert_int_eq(bl_spool_put(writer, 0, &row, "1234", 4, &e), BL_OK);
@@ -352,15 +354,15 @@ START_TEST(a_stretch_is_kept_by_several_at_once)
     const int32_t steps[] = {1, 2};
     static const uint64_t keys[] = {3, 7};
     bool other;
-    ck_assert_int_eq(bl_spool_create(&a, ".", 7, 5, false, &e), BL_OK);
-    ck_assert_int_eq(bl_spool_create(&b, ".", 7, 5, false, &e), BL_OK);
-    ck_assert_int_eq(bl_spool_create(&killed, ".", 7, 5, false, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_create(&a, ".", 7, (struct bl_spool_stamp){5, 0}, false, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_create(&b, ".", 7, (struct bl_spool_stamp){5, 0}, false, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_create(&killed, ".", 7, (struct bl_spool_stamp){5, 0}, false, &e), BL_OK);
     ck_assert_int_eq(bl_spool_put(b, 0, &row, steps, sizeof steps, &e), BL_OK);
     ck_assert_int_eq(bl_spool_put(a, 0, &row, steps, sizeof steps, &e), BL_OK);
     ck_assert_int_eq(bl_spool_publish(b, &e), BL_OK);
-    ck_assert(bl_spool_find(".", 7, 5, &other, &e) == 1 && !other);
+    ck_assert(bl_spool_find(".", 7, (struct bl_spool_stamp){5, 0}, &other, &e) == 1 && !other);
     ck_assert_int_eq(bl_spool_publish(a, &e), BL_OK);
-    ck_assert(bl_spool_find(".", 7, 5, &other, &e) == 1 && !other);
+    ck_assert(bl_spool_find(".", 7, (struct bl_spool_stamp){5, 0}, &other, &e) == 1 && !other);
     ck_assert_int_eq(bl_spool_remove(".", 7, &e), BL_OK);
     ck_assert_int_eq(bl_spool_sweep(".", keys, 1, &e), BL_OK);
     ck_assert_int_eq(count_files(), 2); /* those of who was killed are another's */

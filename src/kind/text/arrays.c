@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include "base/io.h"
+#include "kind/content.h"
 #include "kind/npy.h"
 
 #define CHUNK_IDS ((size_t)8192)
@@ -131,9 +132,10 @@ int bl_count_npy(struct bl_item *item, const char *path, const struct bl_cancel 
         if (!code)
             code = take(context, item, e);
     }
+    int drained = npy.feed && (!code || code == BL_EDATA) ? bl_feed_drain(npy.feed, &item->drained, e) : BL_OK;
     if (npy.feed)
         bl_feed_close(npy.feed);
-    return code;
+    return drained ? drained : code;
 }
 
 /* --- Megatron --------------------------------------------------------------------------------------------------- */
@@ -192,6 +194,14 @@ static int open_regular(const char *path, int *fd, struct stat *status, struct b
     if (fstat(*fd, status) != 0)
         return bl_error_errno(e, BL_EFAIL, "cannot look at %s", path);
     return S_ISREG(status->st_mode) ? BL_OK : bl_error_set(e, BL_EDATA, "%s: not a regular file", path);
+}
+
+int bl_megatron_content(const char *path, uint64_t *content, struct bl_error *e)
+{
+    char *bin = is_index(path) ? bin_path(path) : NULL;
+    int code = bin ? bl_content_of_file(bin, content, e) : BL_OK;
+    free(bin);
+    return code;
 }
 
 static int open_pair(struct megatron *m, const char *path, struct bl_error *e)

@@ -17,4 +17,7 @@ int bl_count_megatron(struct bl_item *item, const char *path, const struct bl_ca
 /* What tells whether the .bin file of the .idx file at path is the same one still: 0 where there is none. */
 uint64_t bl_megatron_stamp(const char *path);
 
+/* The same by its content (kind/content.h). */
+int bl_megatron_content(const char *path, uint64_t *content, struct bl_error *e);
+
 #endif

@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "kind/archive.h"
+#include "kind/content.h"
 #include "kind/text/arrays.h"
 #include "kind/text/spool.h"
 
@@ -120,8 +121,11 @@ static int count_text(struct counting *c, const struct bl_stretch *stretch, bool
     if (!code)
         code = count_documents(c, documents, json, &fault);
     int64_t offset = documents && rule->by != BL_DIVISION_FILE ? bl_documents_offset(documents) : -1;
+    int drained = documents ? bl_documents_drain(documents, &c->item->drained, e) : BL_OK;
     if (documents)
         bl_documents_close(documents);
+    if (drained)
+        return drained;
     if (code == BL_EDATA)
         return take_fault(c, offset, fault.text, e);
     if (code)
@@ -185,8 +189,8 @@ static int find_key(const struct bl_text_config *config, const struct bl_stretch
     return code;
 }
 
-/* What tells whether the files are the same ones still. */
-static uint64_t find_stamp(const struct bl_text_config *config, const struct bl_stretch *stretch)
+/* By sizes and times. */
+static uint64_t find_times(const struct bl_text_config *config, const struct bl_stretch *stretch)
 {
     uint64_t stamp = 0;
     for (int i = 0; i < stretch->inputs; i++) {
@@ -199,13 +203,31 @@ static uint64_t find_stamp(const struct bl_text_config *config, const struct bl_
     return stamp;
 }
 
+/* By what the files hold, for those whose times are others. */
+static int find_contents(const struct bl_text_config *config, const struct bl_stretch *stretch, uint64_t *contents,
+                         struct bl_error *e)
+{
+    int code = BL_OK;
+    *contents = 0;
+    for (int i = 0; i < stretch->inputs && !code; i++) {
+        const char *path = stretch->input[i].path;
+        uint64_t tells[] = {*contents, 0, 0};
+        if (strcmp(path, "-") == 0)
+            continue;
+        code = bl_content_of_file(path, &tells[1], e);
+        if (!code && bl_text_format_of(config, path) == BL_TEXT_MEGATRON)
+            code = bl_megatron_content(path, &tells[2], e);
+        *contents = bl_content_of(tells, sizeof tells);
+    }
+    return code;
+}
+
 static int refuse_changed(const struct bl_stretch *stretch, const char *spool, struct bl_error *e)
 {
     char others[40] = "";
     if (stretch->inputs > 1)
         snprintf(others, sizeof others, ", or one of the %d next files,", stretch->inputs - 1);
-    return bl_error_set(e, BL_EFAIL,
-                        "%s%s changed since the scan (a size or a time): scan anew, with another spool than %s",
+    return bl_error_set(e, BL_EFAIL, "%s%s changed since the scan: scan anew, with another spool than %s",
                         stretch->input->path, others, spool);
 }
 
@@ -215,15 +237,17 @@ static int emit_again(void *context, int input, const struct bl_row *row, struct
     return c->emit(c->sink, input, row, e);
 }
 
-static int count_all(struct counting *c, const struct bl_stretch *stretch, struct bl_error *e)
+static int count_all(struct counting *c, struct bl_stretch *stretch, struct bl_error *e)
 {
     int code = BL_OK;
+    c->item->drained = 0;
     c->stretch = stretch;
     c->before = -stretch->begin;
     for (c->input = 0; c->input < stretch->inputs && !code; c->input++) {
         code = bl_cancelled(c->env->cancel) ? BL_ECANCEL : count_input(c, stretch, e);
         c->before += stretch->input[c->input].bytes;
     }
+    stretch->drained = c->item->drained;
     if (c->spool && code)
         bl_spool_abort(c->spool);
     else if (c->spool)
@@ -239,9 +263,13 @@ int bl_count_text(const void *config, const struct bl_kind_env *env, struct bl_c
         return count_all(&c, stretch, e);
     bool other = false;
     int found = 0, code = find_key(config, stretch, &stretch->receipt, e);
-    uint64_t stamp = find_stamp(config, stretch);
+    struct bl_spool_stamp stamp = {.times = find_times(config, stretch)};
     /* Standard input says something else each time. */
     if (!code && (stretch->again || strcmp(stretch->input[0].path, "-") != 0))
+        found = bl_spool_find(env->spool, stretch->receipt, stamp, &other, e);
+    if (!code && found >= 0 && !found)
+        code = find_contents(config, stretch, &stamp.contents, e);
+    if (!code && other && stretch->again)
         found = bl_spool_find(env->spool, stretch->receipt, stamp, &other, e);
     if (code || found < 0)
         return code ? code : found;

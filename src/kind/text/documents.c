@@ -209,6 +209,11 @@ void bl_documents_close(struct bl_documents *d)
     free(d);
 }
 
+int bl_documents_drain(struct bl_documents *d, uint64_t *checksum, struct bl_error *e)
+{
+    return bl_feed_drain(d->feed, checksum, e);
+}
+
 int64_t bl_documents_offset(const struct bl_documents *d)
 {
     return d->base + (int64_t)d->at;

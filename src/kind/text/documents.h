@@ -49,6 +49,9 @@ int bl_documents_next(struct bl_documents *documents, struct bl_document *docume
 /* Bytes of the file that were read so far, from its beginning: of a compressed one, compressed. */
 int64_t bl_documents_read(const struct bl_documents *documents);
 
+/* As bl_feed_drain. */
+int bl_documents_drain(struct bl_documents *documents, uint64_t *checksum, struct bl_error *e);
+
 /* Where the next document begins, or would. */
 int64_t bl_documents_offset(const struct bl_documents *documents);
 

@@ -16,6 +16,7 @@ struct bl_item {
     struct bl_row row;        /* status, length, offset, content, reason, further */
     const void *steps;        /* of an ok row, as the fields have them */
     size_t bytes;
+    uint64_t drained; /* of standard input: see struct bl_stretch */
 };
 
 /* stop: where it is not 0 any more, encoding returns BL_ECANCEL. */

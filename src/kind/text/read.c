@@ -79,11 +79,11 @@ int bl_text_read(struct bl_reader *r, const struct bl_request *request, struct b
     const struct bl_row *row = &request->row;
     struct bl_place place = {0};
     bool found = bl_places_find(&r->run->places, row->path, row->offset, &place);
-    if (!found || place.length != row->length)
-        return refuse(row, found, place.length, e);
-    if (row->content && place.content != row->content)
+    if (row->content && (!found || place.content != row->content))
         return bl_error_set(e, BL_EFAIL, "%s changed since the scan: the document at byte %" PRId64 " is another one",
                             row->path, row->offset > 0 ? row->offset : 0);
+    if (!found || place.length != row->length)
+        return refuse(row, found, place.length, e);
     int fd = take_file(r, place.key, e);
     if (fd < 0)
         return fd;

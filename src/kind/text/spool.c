@@ -21,13 +21,14 @@
 /* At the beginning of KEY.rows. */
 struct head {
     char magic[8];
-    uint64_t key, stamp;
+    uint64_t key;
+    struct bl_spool_stamp stamp;
     int64_t rows_bytes, steps_bytes;
     uint64_t rows_checksum, steps_checksum;
     int64_t synced; /* whether both files are safe, whatever becomes of the machine that wrote them */
 };
 
-static const char magic[8] = "blspool4";
+static const char magic[8] = "blspool5";
 
 /* A row in the file, followed by its two texts. */
 struct packed {
@@ -48,7 +49,8 @@ struct part {
 
 struct bl_spool_writer {
     char *dir;
-    uint64_t key, stamp;
+    uint64_t key;
+    struct bl_spool_stamp stamp;
     bool shared;
     struct part rows, steps;
 };
@@ -145,8 +147,8 @@ static void part_free(struct part *part)
     bl_buffer_free(&part->buffer);
 }
 
-int bl_spool_create(struct bl_spool_writer **writer, const char *dir, uint64_t key, uint64_t stamp, bool shared,
-                    struct bl_error *e)
+int bl_spool_create(struct bl_spool_writer **writer, const char *dir, uint64_t key, struct bl_spool_stamp stamp,
+                    bool shared, struct bl_error *e)
 {
     struct bl_spool_writer *w = calloc(1, sizeof *w);
     if (!w)
@@ -284,9 +286,9 @@ static int read_head(int fd, uint64_t key, struct head *head, bool *good, struct
     return BL_OK;
 }
 
-int bl_spool_find(const char *dir, uint64_t key, uint64_t stamp, bool *other, struct bl_error *e)
+int bl_spool_find(const char *dir, uint64_t key, struct bl_spool_stamp stamp, bool *other, struct bl_error *e)
 {
-    struct head head;
+    struct head head = {.key = 0};
     bool good = false;
     *other = false;
     int rows = open_file(dir, key, "rows", true, e);
@@ -294,7 +296,8 @@ int bl_spool_find(const char *dir, uint64_t key, uint64_t stamp, bool *other, st
     int code = steps == BL_EFAIL ? steps : BL_OK;
     if (steps >= 0)
         code = read_head(rows, key, &head, &good, e);
-    *other = !code && good && head.stamp != stamp;
+    bool same = head.stamp.times == stamp.times || (stamp.contents && head.stamp.contents == stamp.contents);
+    *other = !code && good && !same;
     good &= !*other;
     if (!code && good)
         code = check_file(rows, sizeof head, head.rows_bytes, head.rows_checksum, head.synced, &good, e);

@@ -19,11 +19,17 @@
 /* Takes a row: of status, length, reason, offset, content and further columns. */
 typedef int bl_spool_visit(void *context, int input, const struct bl_row *row, struct bl_error *e);
 
+/* What tells whether the files of a stretch are those that were counted: their sizes and times, which are asked for
+ * cheaply, or else what they hold (kind/content.h); 0: not asked for. */
+struct bl_spool_stamp {
+    uint64_t times, contents;
+};
+
 struct bl_spool_writer;
 
 /* shared: other machines will read it. */
-int bl_spool_create(struct bl_spool_writer **writer, const char *dir, uint64_t key, uint64_t stamp, bool shared,
-                    struct bl_error *e);
+int bl_spool_create(struct bl_spool_writer **writer, const char *dir, uint64_t key, struct bl_spool_stamp stamp,
+                    bool shared, struct bl_error *e);
 /* A row, and bytes of its steps where it is ok. */
 int bl_spool_put(struct bl_spool_writer *writer, int input, const struct bl_row *row, const void *steps, size_t bytes,
                  struct bl_error *e);
@@ -31,8 +37,9 @@ int bl_spool_put(struct bl_spool_writer *writer, int input, const struct bl_row 
 int bl_spool_publish(struct bl_spool_writer *writer, struct bl_error *e);
 void bl_spool_abort(struct bl_spool_writer *writer);
 
-/* 1 when the stretch is there, complete and undamaged; 0, or a code. *other: it is there with another stamp. */
-int bl_spool_find(const char *dir, uint64_t key, uint64_t stamp, bool *other, struct bl_error *e);
+/* 1 when the stretch is there, complete and undamaged; 0, or a code. *other: it is there with another stamp, in times
+ * and, where these are asked for, contents. */
+int bl_spool_find(const char *dir, uint64_t key, struct bl_spool_stamp stamp, bool *other, struct bl_error *e);
 
 /* Every row of a stretch that is there, in order. */
 int bl_spool_each(const char *dir, uint64_t key, bl_spool_visit *visit, void *context, struct bl_error *e);

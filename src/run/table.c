@@ -1,0 +1,48 @@
+#include "run/table.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "store/checksum.h"
+
+#define LINE_MAX_SIZE ((size_t)64)
+
+int bl_table_check(const struct bl_state *s, struct bl_error *e)
+{
+    struct bl_buffer path = {0}, there = {0};
+    char line[BL_DIGEST_SIZE + 1] = "";
+    int64_t bytes;
+    uint64_t sum;
+    int code = bl_state_path(s, BL_STATE_SEQUENCES_SUM, &path, e);
+    if (!code)
+        code = bl_checksum_file(s->sequences, &bytes, &sum, e);
+    if (!code) {
+        bl_checksum_format(sum, line);
+        strcat(line, "\n");
+    }
+    bool known = !code && access(path.data, F_OK) == 0;
+    if (known)
+        code = bl_io_slurp(path.data, LINE_MAX_SIZE, &there, e);
+    else if (!code)
+        code = bl_io_replace(path.data, line, strlen(line), e);
+    if (!code && known && (!there.data || strcmp(there.data, line) != 0))
+        code = bl_error_set(e, BL_EFAIL,
+                            "%s is not as it was written: edited or damaged (undo that, or choose another directory)",
+                            s->sequences);
+    bl_buffer_free(&path);
+    bl_buffer_free(&there);
+    return code;
+}
+
+int bl_table_forget(const struct bl_state *s, struct bl_error *e)
+{
+    struct bl_buffer path = {0};
+    int code = bl_state_path(s, BL_STATE_SEQUENCES_SUM, &path, e);
+    if (!code && unlink(path.data) != 0 && errno != ENOENT)
+        code = bl_error_errno(e, BL_EFAIL, "cannot remove %s", path.data);
+    bl_buffer_free(&path);
+    return code;
+}
