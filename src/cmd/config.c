@@ -294,14 +294,15 @@ static int check_bounds(const struct reading *r, yaml_parser_t *parser)
     return code;
 }
 
-static int read_tree(struct reading *r, yaml_parser_t *parser)
+static int read_tree(const struct reading *r, yaml_parser_t *parser)
 {
     yaml_document_t document;
     if (!yaml_parser_load(parser, &document))
         return refuse_parser(r, parser);
-    r->document = &document;
+    struct reading within = *r;
+    within.document = &document;
     yaml_node_t *root = yaml_document_get_root_node(&document);
-    int code = root ? read_root(r, root) : bl_error_set(r->e, BL_EUSAGE, "%s is empty", r->path);
+    int code = root ? read_root(&within, root) : bl_error_set(r->e, BL_EUSAGE, "%s is empty", r->path);
     yaml_document_delete(&document);
     return code;
 }
@@ -321,7 +322,7 @@ static int read_text(FILE *file, const char *path, struct bl_buffer *text, struc
     return BL_OK;
 }
 
-static int read_document(struct reading *r, FILE *file)
+static int read_document(const struct reading *r, FILE *file)
 {
     struct bl_buffer text = {0};
     int code = read_text(file, r->path, &text, r->e);
