@@ -180,7 +180,9 @@ static const char *read_key(const struct reading *r, const yaml_node_t *mapping,
     for (const yaml_node_pair_t *before = mapping->data.mapping.pairs.start; key && before < pair; before++) {
         if (!is_key((const char *)node_at(r, before->key)->data.scalar.value, key))
             continue;
-        refuse(r, node, "key given twice: ", key);
+        bl_error_set(r->e, BL_EUSAGE, "%s:%zu:%zu: key given twice: %s (first in line %zu)", r->path,
+                     node->start_mark.line + 1, node->start_mark.column + 1, key,
+                     node_at(r, before->key)->start_mark.line + 1);
         return NULL;
     }
     return key;

@@ -1,11 +1,40 @@
 #include "store/duplicates.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
 #include "base/sort.h"
 #include "base/text.h"
 #include "store/rows.h"
+
+/* "a.tsv:5": where the row stands, behind the header line. */
+static void append_place(const struct bl_sequences *t, size_t row, const char *path, struct bl_buffer *out)
+{
+    int f = 0;
+    while (f + 1 < t->files && t->file[f + 1].first <= row)
+        f++;
+    bl_buffer_printf(out, "%s:%zu", t->file[f].path, row - t->file[f].first + 2);
+    if (*path)
+        bl_buffer_printf(out, " (%s)", path);
+}
+
+/* With the first and the second row of an id, so far as they can be read. */
+static int refuse(const struct bl_sequences *t, size_t a, const struct bl_row *first, size_t b,
+                  const struct bl_row *second, struct bl_error *e)
+{
+    struct bl_buffer one = {0}, two = {0};
+    append_place(t, a, first && first->path ? first->path : "", &one);
+    append_place(t, b, second && second->path ? second->path : "", &two);
+    int code = one.failed || two.failed ? bl_error_memory(e) : BL_OK;
+    if (!code && first)
+        code = bl_error_set(e, BL_EFAIL, "two sequences have the id \"%s\": %s and %s", first->id, one.data, two.data);
+    else if (!code)
+        code = bl_error_set(e, BL_EFAIL, "two sequences have the same id: %s and %s", one.data, two.data);
+    bl_buffer_free(&one);
+    bl_buffer_free(&two);
+    return code;
+}
 
 /* Names the rows whose ids have this hash, if they are the same indeed. */
 static int name_duplicate(const struct bl_sequences *t, uint64_t hash, struct bl_error *e)
@@ -23,8 +52,7 @@ static int name_duplicate(const struct bl_sequences *t, uint64_t hash, struct bl
                 at = i;
                 code = bl_sequences_row(t, i, &first, e);
             } else if (strcmp(first.row.id, text.row.id) == 0) {
-                code = bl_error_set(e, BL_EFAIL, "two sequences have the id \"%s\": rows %zu and %zu (%s, %s)",
-                                    text.row.id, at, i, first.row.path, text.row.path);
+                code = refuse(t, at, &first.row, i, &text.row, e);
             }
         }
         bl_buffer_free(&escaped);
@@ -34,20 +62,35 @@ static int name_duplicate(const struct bl_sequences *t, uint64_t hash, struct bl
     return code;
 }
 
+/* Rows of stdin are gone, and with them the ids; two equal hashes of 64 bits are two equal ids for all practical
+ * purposes. */
+static int name_rows(const struct bl_sequences *t, const uint64_t *unsorted, uint64_t hash, struct bl_error *e)
+{
+    size_t at = 0;
+    while (unsorted[at] != hash)
+        at++;
+    size_t next = at + 1;
+    while (unsorted[next] != hash)
+        next++;
+    return refuse(t, at, NULL, next, NULL, e);
+}
+
 int bl_duplicates_check(const struct bl_sequences *t, uint64_t *hash, struct bl_error *e)
 {
+    bool gone = false;
+    int code = BL_OK;
+    for (int f = 0; f < t->files; f++)
+        gone |= t->file[f].fd < 0;
+    uint64_t *unsorted = gone ? malloc((t->count + 1) * sizeof *unsorted) : NULL;
+    if (gone && !unsorted)
+        return bl_error_memory(e);
+    if (gone && t->count)
+        memcpy(unsorted, hash, t->count * sizeof *hash);
     bl_sort_u64(hash, t->count, 0);
-    for (size_t i = 1; i < t->count; i++) {
-        if (hash[i] != hash[i - 1])
-            continue;
-        /* Rows of stdin are gone; two equal hashes of 64 bits are two equal ids for all practical purposes. */
-        for (int f = 0; f < t->files; f++) {
-            if (t->file[f].fd < 0)
-                return bl_error_set(e, BL_EFAIL, "%s: two sequences have the same id", t->file[f].path);
-        }
-        int code = name_duplicate(t, hash[i], e);
-        if (code)
-            return code;
+    for (size_t i = 1; i < t->count && !code; i++) {
+        if (hash[i] == hash[i - 1])
+            code = gone ? name_rows(t, unsorted, hash[i], e) : name_duplicate(t, hash[i], e);
     }
-    return BL_OK;
+    free(unsorted);
+    return code;
 }

@@ -24,11 +24,11 @@ END
 T:
   at: 5
 END
-    refuse 'set.yaml:2:1: key given twice: T' <<'END'
+    refuse 'set.yaml:2:1: key given twice: T (first in line 1)' <<'END'
 T: 5
 T: 6
 END
-    refuse 'set.yaml:2:1: key given twice: shard-size' <<'END'
+    refuse 'set.yaml:2:1: key given twice: shard-size (first in line 1)' <<'END'
 shard_size: 5M
 shard-size: 6M
 END

@@ -68,7 +68,7 @@ END
   - {name: l, path: "m/{id}.npy"}
 END
     refuse 'set.yaml:4:5: dtype: array has no type "s16"' <<<'  - {name: l, path: "l/{id}.npy", dtype: s16}'
-    refuse 'set.yaml:4:35: key given twice: path' <<<'  - {name: l, path: "l/{id}.npy", path: "m/{id}.npy"}'
+    refuse 'set.yaml:4:35: key given twice: path (first in line 4)' <<<'  - {name: l, path: "l/{id}.npy", path: "m/{id}.npy"}'
     printf 'sources: [v/]\nfields: labels\n' >set.yaml
     expect 2 bload pack -c set.yaml --print-config
     err_is <<<'bload: pack: set.yaml:2:9: fields: a list is expected (- name: labels)'

@@ -105,7 +105,8 @@ bload: skipped s1: cuts.jsonl.gz:12: neither a line of NeMo's ("audio_filepath")
 END_OF
     { lhotse same 0 1 0 wavs/b.flac && lhotse same 0 1 1 wavs/b.flac; } >twice.jsonl
     expect 1 bload pack -q --kind audio twice.jsonl -T 16000 -o d
-    err_has 'two sequences have the id "same": rows 0 and 1 (wavs/b.flac, wavs/b.flac)'
+    table=d/.bload/sequences.tsv
+    err_has "two sequences have the id \"same\": $table:2 (wavs/b.flac) and $table:3 (wavs/b.flac)"
 }
 
 # NeMo's paths count from the manifest, and else from where it runs; lhotse's from where it runs, or the YAML file.

@@ -106,7 +106,13 @@ test_tables_that_are_none() {
         'table.tsv:2: "99999999999999999999" is no length (a whole number from 1)'
     printf 'id\tlength\na\t5\na\t4\n' >table.tsv
     expect 1 bload plan -T 5 table.tsv
-    err_has 'two sequences have the id "a"'
+    err_is <<<'bload: plan: two sequences have the id "a": table.tsv:2 and table.tsv:3'
+    printf 'id\tlength\nb\t5\nc\t5\na\t4\n' >other.tsv
+    sed -i 3d table.tsv
+    expect 1 bload plan -T 5 table.tsv other.tsv
+    err_is <<<'bload: plan: two sequences have the id "a": table.tsv:2 and other.tsv:4'
+    expect 1 bload plan -T 5 table.tsv - <other.tsv
+    err_is <<<'bload: plan: two sequences have the same id: table.tsv:2 and standard input:4'
     printf '5\n' >table.tsv
     expect 1 bload plan -T 5 table.tsv
     err_has 'table.tsv:1: no column "id"'
