@@ -137,11 +137,12 @@ test_a_file_that_changed_since_the_scan() {
     expect 0 bload scan -q a.wav -o t
     head -c 30000 "$(fixture tone-16000.wav)" >a.wav
     expect 1 bload pack -q --sequences t -T 16000 -o d
-    err_has 'changed since the scan: 32044 bytes then, 30000 now'
-    # Of the same size, with less in it.
+    err_has 'the inputs changed since the scan: a.wav has another size'
+    # Of the same size, with less in it, and a table without contents.
+    cut -f -9 t >u
     cp "$(fixture tone-16000.wav)" a.wav
     printf '\x00\x10' | dd of=a.wav bs=1 seek=40 conv=notrunc status=none
-    expect 3 bload pack -q --sequences t -T 16000 -o d
+    expect 3 bload pack -q --sequences u -T 16000 -o e
     err_has 'failed a.wav: the scan counted 16000 samples, decoding gives '
 }
 

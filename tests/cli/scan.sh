@@ -370,7 +370,7 @@ test_output_appears_when_it_is_complete() {
     is 9 "$(wc -l <table.tsv)"
     is 'table.tsv v' "$(echo *)"
     expect 1 bload scan -q v -o nodir/table.tsv
-    err_has 'cannot create nodir/table.tsv'
+    err_has 'cannot open the directory nodir: No such file or directory'
     mkfifo pipe
     cat pipe >through &
     expect 3 bload scan -q v -o pipe
