@@ -489,24 +489,43 @@ START_TEST(every_format)
 }
 END_TEST
 
+/* The picture at each level that this machine has is that of portable code. */
+static void levels_agree(const AVFrame *f, const struct bl_geometry *g)
+{
+    static const enum bl_simd levels[] = {BL_SIMD_SSE2, BL_SIMD_AVX2, BL_SIMD_NEON};
+    uint8_t *plain = convert(f, g, (struct bl_convert_options){.simd = BL_SIMD_NONE});
+    for (size_t k = 0; k < 3; k++) {
+        if (bl_simd_apply(levels[k], NULL))
+            continue;
+        uint8_t *other = convert(f, g, (struct bl_convert_options){.simd = levels[k]});
+        same(plain, other, (size_t)g->width * (size_t)g->height * 3, bl_simd_name(levels[k]));
+        free(other);
+    }
+    free(plain);
+}
+
 START_TEST(simd_levels_agree)
 {
     static const enum AVPixelFormat formats[] = {AV_PIX_FMT_YUV420P,     AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV410P,
                                                  AV_PIX_FMT_YUV420P10LE, AV_PIX_FMT_GRAY8,   AV_PIX_FMT_RGB24};
     static const int targets[][2] = {{0, 0}, {64, 48}, {33, 91}, {301, 210}};
-    static const enum bl_simd levels[] = {BL_SIMD_SSE2, BL_SIMD_AVX2, BL_SIMD_NEON};
     for (size_t i = 0; i < sizeof formats / sizeof *formats * 4; i++) {
         AVFrame *f = noise(formats[i / 4], 187, 93, (uint32_t)i);
         struct bl_geometry g = geometry(f, targets[i % 4][0], targets[i % 4][1], BL_FIT_CROP, NULL);
-        uint8_t *plain = convert(f, &g, (struct bl_convert_options){.simd = BL_SIMD_NONE});
-        for (size_t k = 0; k < 3; k++) {
-            if (bl_simd_apply(levels[k], NULL))
-                continue;
-            uint8_t *other = convert(f, &g, (struct bl_convert_options){.simd = levels[k]});
-            same(plain, other, (size_t)g.width * (size_t)g.height * 3, bl_simd_name(levels[k]));
-            free(other);
-        }
-        free(plain);
+        levels_agree(f, &g);
+        av_frame_free(&f);
+    }
+}
+END_TEST
+
+/* Wide pictures cropped out of high ones: from less than a row up to some 20, wherever they begin. */
+START_TEST(simd_levels_agree_on_windows_of_few_rows)
+{
+    static const int targets[][2] = {{200, 4}, {301, 9}, {187, 10}, {217, 15}, {239, 14}, {100, 33}, {37, 21}};
+    for (int i = 0; i < 7 * 40; i++) {
+        AVFrame *f = noise(AV_PIX_FMT_YUV420P, 17 + i % 27, 60 + i * 3, (uint32_t)i);
+        struct bl_geometry g = geometry(f, targets[i % 7][0], targets[i % 7][1], BL_FIT_CROP, NULL);
+        levels_agree(f, &g);
         av_frame_free(&f);
     }
 }
@@ -684,6 +703,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, alignment_and_padding_do_not_matter);
     tcase_add_test(tests, every_format);
     tcase_add_test(tests, simd_levels_agree);
+    tcase_add_test(tests, simd_levels_agree_on_windows_of_few_rows);
     tcase_add_test(tests, orientations_move_pixels);
     tcase_add_test(tests, pad_is_black_around_the_stretched);
     tcase_add_test(tests, history_does_not_matter);

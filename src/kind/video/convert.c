@@ -135,6 +135,11 @@ int bl_convert_check(enum AVPixelFormat format, enum AVColorTransferCharacterist
     return 0;
 }
 
+/* zimg's vector code may scale 16 rows at once, from the first that is wanted, but sizes its buffer as if it began at a
+ * multiple of 16 (3.0.6 still does): of a window of a few rows it then overwrites those that it has yet to read. Its
+ * portable code goes row by row, and gives the same bytes. Which of the two a processor gets depends on its model. */
+#define WINDOW_OF_FEW_ROWS 16
+
 static int graph_build(struct graph *graph, const struct graph_key *key, enum bl_simd simd, struct bl_error *e)
 {
     zimg_image_format in, out;
@@ -156,7 +161,8 @@ static int graph_build(struct graph *graph, const struct graph_key *key, enum bl
     zimg_graph_builder_params params;
     zimg_graph_builder_params_default(&params, ZIMG_API_VERSION);
     params.resample_filter = ZIMG_RESIZE_BILINEAR;
-    params.cpu_type = (zimg_cpu_type_e)bl_simd_zimg(simd);
+    params.cpu_type =
+        key->active_height < WINDOW_OF_FEW_ROWS ? ZIMG_CPU_NONE : (zimg_cpu_type_e)bl_simd_zimg(simd);
     graph->zimg = zimg_filter_graph_build(&in, &out, &params);
     unsigned in_lines, out_lines;
     if (!graph->zimg || zimg_filter_graph_get_tmp_size(graph->zimg, &graph->temporary_bytes) ||
