@@ -38,7 +38,7 @@ refuse() {
 
 test_what_the_field_may_say() {
     refuse 'features: whisper80' 'set.yaml:5:5: per-step takes samples: features have a rate of their own, and frames that cannot be cut (pack them by themselves)'
-    refuse 'per_step: false' 'set.yaml:10:5: key given twice: per-step'
+    refuse 'per_step: false' 'set.yaml:10:5: key given twice: per-step (first in line 8)'
     refuse 'step-rate: 0' 'set.yaml:10:16: step-rate expects a positive rate, such as 25, 12.5 or 30000/1001, not "0"'
     corpus
     sed -i 's/per-step: true/per-step: false/' set.yaml
