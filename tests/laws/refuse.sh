@@ -46,8 +46,8 @@ test_another_configuration_of_a_complete_one() {
         err_has 'd holds a dataset of another configuration: '
     done
     cp "$(fixture h264-1.mp4)" in/another.mp4
-    expect 1 pack d
-    err_has 'in/another.mp4 is new'
+    expect 2 pack d
+    err_has 'd holds a dataset of other inputs: in/another.mp4 is new'
     stamps d | diff before -
 }
 
