@@ -161,8 +161,7 @@ static int graph_build(struct graph *graph, const struct graph_key *key, enum bl
     zimg_graph_builder_params params;
     zimg_graph_builder_params_default(&params, ZIMG_API_VERSION);
     params.resample_filter = ZIMG_RESIZE_BILINEAR;
-    params.cpu_type =
-        key->active_height < WINDOW_OF_FEW_ROWS ? ZIMG_CPU_NONE : (zimg_cpu_type_e)bl_simd_zimg(simd);
+    params.cpu_type = key->active_height < WINDOW_OF_FEW_ROWS ? ZIMG_CPU_NONE : (zimg_cpu_type_e)bl_simd_zimg(simd);
     graph->zimg = zimg_filter_graph_build(&in, &out, &params);
     unsigned in_lines, out_lines;
     if (!graph->zimg || zimg_filter_graph_get_tmp_size(graph->zimg, &graph->temporary_bytes) ||
