@@ -152,12 +152,14 @@ int bload_read_tables(struct bload_dataset *dataset, int64_t block, struct bload
     const struct bl_block *read = NULL;
     int code = bl_dataset_tables(&dataset->dataset, block, &read, &e);
     *tables = (struct bload_tables){0};
-    if (!code)
-        *tables = (struct bload_tables){.num_sequences = read->num_sequences,
-                                        .cu_seqlens = read->cu_seqlens,
-                                        .sequence = read->sequence,
-                                        .length = read->length,
-                                        .source_start = read->source_start};
+    if (code)
+        goto out;
+    *tables = (struct bload_tables){.num_sequences = read->num_sequences,
+                                    .cu_seqlens = read->cu_seqlens,
+                                    .sequence = read->sequence,
+                                    .length = read->length,
+                                    .source_start = read->source_start};
+out:
     return give(code, &e, error);
 }
 
@@ -210,10 +212,12 @@ static int read_row(struct bload_dataset *dataset, int64_t row, struct bl_error 
 {
     const struct bl_sequences *sequences = NULL;
     int code = bl_dataset_sequences(&dataset->dataset, &sequences, e);
-    if (!code && (row < 0 || (uint64_t)row >= sequences->count))
+    if (code)
+        return code;
+    if (row < 0 || (uint64_t)row >= sequences->count)
         code =
             bl_error_set(e, BL_EUSAGE, "there is no sequence %" PRId64 ": the dataset has %zu", row, sequences->count);
-    return code ? code : bl_sequences_row(sequences, (size_t)row, &dataset->dataset.row, e);
+    return bl_sequences_row(sequences, (size_t)row, &dataset->dataset.row, e);
 }
 
 int bload_dataset_value(struct bload_dataset *dataset, int64_t row, const char *column, const char **text,
@@ -223,12 +227,16 @@ int bload_dataset_value(struct bload_dataset *dataset, int64_t row, const char *
     *text = NULL;
     bl_buffer_clear(&dataset->value);
     int code = read_row(dataset, row, &e);
-    if (!code && !bl_row_value(&dataset->dataset.row.row, column, &dataset->value))
+    if (code)
+        goto out;
+    if (!bl_row_value(&dataset->dataset.row.row, column, &dataset->value))
         code = bl_buffer_check(&dataset->value, &e)
                    ? BL_EFAIL
                    : bl_error_set(&e, BL_EUSAGE, "there is no further column \"%s\"", column);
-    if (!code)
-        *text = dataset->value.data;
+    if (code)
+        goto out;
+    *text = dataset->value.data;
+out:
     return give(code, &e, error);
 }
 
@@ -239,13 +247,15 @@ int bload_dataset_sequence(struct bload_dataset *dataset, int64_t row, struct bl
     const struct bl_row_text *text = &dataset->dataset.row;
     *out = (struct bload_sequence){0};
     int code = read_row(dataset, row, &e);
-    if (!code)
-        *out = (struct bload_sequence){.id = text->row.id,
-                                       .path = text->row.path,
-                                       .kind = text->row.kind,
-                                       .status = bl_row_status_name(text->row.status),
-                                       .reason = text->row.reason,
-                                       .length = text->row.length};
+    if (code)
+        goto out;
+    *out = (struct bload_sequence){.id = text->row.id,
+                                   .path = text->row.path,
+                                   .kind = text->row.kind,
+                                   .status = bl_row_status_name(text->row.status),
+                                   .reason = text->row.reason,
+                                   .length = text->row.length};
+out:
     return give(code, &e, error);
 }
 

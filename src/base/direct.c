@@ -45,9 +45,11 @@ static int write_pages(int direct, int fd, const char *data, size_t size, int64_
 static int write_cached(int fd, const void *data, size_t size, int64_t offset, const char *path, struct bl_error *e)
 {
     int code = bl_io_pwrite(fd, data, size, offset, path, e);
-    if (!code && size >= LEAST)
+    if (code)
+        return code;
+    if (size >= LEAST)
         (void)sync_file_range(fd, offset, (off_t)size, SYNC_FILE_RANGE_WRITE);
-    return code;
+    return BL_OK;
 }
 
 int bl_direct_pwrite(int direct, int fd, const void *data, size_t size, int64_t offset, const char *path,
@@ -60,9 +62,10 @@ int bl_direct_pwrite(int direct, int fd, const void *data, size_t size, int64_t 
     size_t head = (size_t)(-(uint64_t)offset % BL_DIRECT_PAGE);
     size_t pages = (size - head) / BL_DIRECT_PAGE * BL_DIRECT_PAGE, tail = size - head - pages;
     int code = bl_io_pwrite(fd, at, head, offset, path, e);
-    if (!code)
-        code = write_pages(direct, fd, at + head, pages, offset + (int64_t)head, path, e);
-    if (!code)
-        code = bl_io_pwrite(fd, at + head + pages, tail, offset + (int64_t)(head + pages), path, e);
-    return code;
+    if (code)
+        return code;
+    code = write_pages(direct, fd, at + head, pages, offset + (int64_t)head, path, e);
+    if (code)
+        return code;
+    return bl_io_pwrite(fd, at + head + pages, tail, offset + (int64_t)(head + pages), path, e);
 }

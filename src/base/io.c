@@ -119,8 +119,11 @@ int bl_io_mkdirs(const char *path, struct bl_error *e)
             break;
     }
     struct stat status;
-    if (!code && (stat(path, &status) != 0 || !S_ISDIR(status.st_mode)))
+    if (code)
+        goto out;
+    if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode))
         code = bl_error_set(e, BL_EFAIL, "%s is not a directory", path);
+out:
     free(copy);
     return code;
 }
@@ -203,10 +206,13 @@ int bl_io_replace(const char *path, const void *data, size_t size, struct bl_err
 {
     struct bl_output out = {0};
     int code = bl_output_own(&out, path, e);
-    if (!code)
-        code = bl_output_write(&out, data, size, e);
-    if (!code)
-        code = bl_output_commit(&out, e);
+    if (code)
+        goto out;
+    code = bl_output_write(&out, data, size, e);
+    if (code)
+        goto out;
+    code = bl_output_commit(&out, e);
+out:
     bl_output_abort(&out);
     return code;
 }
@@ -302,9 +308,13 @@ int bl_output_write(struct bl_output *out, const void *data, size_t size, struct
 static int settle(struct bl_output *out, struct bl_error *e)
 {
     int code = flush(out, e);
-    if (!code && out->temporary && fsync(out->fd) != 0)
+    if (code)
+        return code;
+    if (out->temporary && fsync(out->fd) != 0)
         code = bl_error_errno(e, BL_EFAIL, "cannot sync %s", out->temporary);
-    if (!code && out->fd != STDOUT_FILENO) {
+    if (code)
+        return code;
+    if (out->fd != STDOUT_FILENO) {
         if (close(out->fd) != 0)
             code = bl_error_errno(e, BL_EFAIL, "cannot close %s", out->path);
         out->fd = -1;
@@ -315,13 +325,16 @@ static int settle(struct bl_output *out, struct bl_error *e)
 int bl_output_commit(struct bl_output *out, struct bl_error *e)
 {
     int code = settle(out, e);
-    if (!code && out->temporary) {
+    if (code)
+        goto out;
+    if (out->temporary) {
         code = bl_io_publish(out->temporary, out->path, e);
         if (!code) {
             free(out->temporary);
             out->temporary = NULL;
         }
     }
+out:
     bl_output_abort(out);
     return code;
 }
@@ -329,8 +342,11 @@ int bl_output_commit(struct bl_output *out, struct bl_error *e)
 int bl_output_publish(struct bl_output *out, struct bl_error *e)
 {
     int code = settle(out, e);
-    if (!code && out->temporary)
+    if (code)
+        goto out;
+    if (out->temporary)
         code = bl_once_publish(out->temporary, out->path, e);
+out:
     bl_output_abort(out);
     return code;
 }

@@ -137,10 +137,13 @@ static int compare_files(const char *there, const char *here, struct bl_error *e
         return bl_error_memory(e);
     side[0].fd = side[1].fd = -1;
     int code = side_open(&side[0], there, e);
-    if (!code)
-        code = side_open(&side[1], here, e);
-    if (!code)
-        code = compare(&side[0], &side[1], e);
+    if (code)
+        goto out;
+    code = side_open(&side[1], here, e);
+    if (code)
+        goto out;
+    code = compare(&side[0], &side[1], e);
+out:
     for (int i = 0; i < 2; i++) {
         if (side[i].fd >= 0)
             close(side[i].fd); /* read only: nothing can be lost by it */

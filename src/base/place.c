@@ -116,8 +116,11 @@ int bl_place_rename(const char *from, const char *to, struct bl_error *e)
     if (here >= 0)
         there = bl_place_open(to, &new, e);
     int code = here >= 0 && there >= 0 ? BL_OK : BL_EFAIL;
-    if (!code && renameat(here, old, there, new) != 0)
+    if (code)
+        goto out;
+    if (renameat(here, old, there, new) != 0)
         code = bl_error_errno(e, BL_EFAIL, "cannot rename %s to %s", from, to);
+out:
     if (here >= 0)
         close(here);
     if (there >= 0)

@@ -80,11 +80,12 @@ int bl_process_run(const char *const argv[], struct bl_buffer *out, int *status,
     int code = start(argv, out ? &ends[1] : NULL, &pid, e);
     if (out)
         close(ends[1]);
-    if (!code) {
-        int taken = out ? take(ends[0], argv[0], out, e) : BL_OK;
-        int ended = wait_for(pid, argv[0], status, e);
-        code = taken ? taken : ended;
-    }
+    if (code)
+        goto out;
+    int taken = out ? take(ends[0], argv[0], out, e) : BL_OK;
+    int ended = wait_for(pid, argv[0], status, e);
+    code = taken ? taken : ended;
+out:
     if (out)
         close(ends[0]);
     return code;

@@ -129,13 +129,14 @@ static int take_quoted(struct bl_records *r, struct bl_error *e)
         *out++ = text[r->at];
     }
     const char *behind = text + r->at;
-    if (!code && *behind && *behind != ',' && *behind != '\n' && strncmp(behind, "\r\n", 2) != 0)
+    if (code)
+        return code;
+    if (*behind && *behind != ',' && *behind != '\n' && strncmp(behind, "\r\n", 2) != 0)
         return bl_error_set(e, BL_EDATA,
                             "line %" PRId64 ": text behind a quote that ends a value: a quote in a value is doubled",
                             r->next_line);
-    if (!code)
-        *out = '\0'; /* at most over the quote that ended it */
-    return code;
+    *out = '\0'; /* at most over the quote that ended it */
+    return BL_OK;
 }
 
 static int take_plain(struct bl_records *r, struct bl_error *e)
@@ -206,7 +207,9 @@ int bl_records_next(struct bl_records *r, struct bl_error *e)
         return 0;
     size_t begin = r->at;
     int code = r->tsv ? take_tsv(r, e) : take_csv(r, e);
-    if (!code && r->at - begin > BL_RECORD_MAX)
-        code = bl_error_set(e, BL_EDATA, "line %" PRId64 ": a record of more than %zu bytes", r->line, BL_RECORD_MAX);
-    return code ? code : 1;
+    if (code)
+        return code;
+    if (r->at - begin > BL_RECORD_MAX)
+        return bl_error_set(e, BL_EDATA, "line %" PRId64 ": a record of more than %zu bytes", r->line, BL_RECORD_MAX);
+    return 1;
 }

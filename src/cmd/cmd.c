@@ -98,12 +98,16 @@ int bl_cmd_write(const char *path, const struct bl_buffer *text, struct bl_error
 {
     struct bl_output out = {0};
     int code = bl_buffer_check(text, e);
-    if (!code)
-        code = bl_output_open(&out, path, e);
-    if (!code)
-        code = bl_output_write(&out, text->data, text->size, e);
-    if (!code)
-        code = bl_output_commit(&out, e);
+    if (code)
+        goto out;
+    code = bl_output_open(&out, path, e);
+    if (code)
+        goto out;
+    code = bl_output_write(&out, text->data, text->size, e);
+    if (code)
+        goto out;
+    code = bl_output_commit(&out, e);
+out:
     bl_output_abort(&out);
     return code;
 }

@@ -130,10 +130,13 @@ int bl_cmd_compare(int argc, char **argv)
         {0},
     };
     int code = bl_cmd_options(&cmd, groups);
-    if (!code)
-        code = bl_cmd_parse(&cmd, argc, argv);
-    if (!code)
-        code = run(&cmd, &c);
+    if (code)
+        goto out;
+    code = bl_cmd_parse(&cmd, argc, argv);
+    if (code)
+        goto out;
+    code = run(&cmd, &c);
+out:
     bl_sequences_close(&c.lengths.table);
     return bl_cmd_end(&cmd, code, false);
 }

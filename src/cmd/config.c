@@ -209,13 +209,18 @@ static int read_field(const struct reading *r, const yaml_node_t *node, struct b
     if (node->type != YAML_MAPPING_NODE)
         return refuse(r, node, "a field", ": a mapping is expected (name: labels, path: \"labels/{id}.npy\")");
     int code = bl_further_begin(field, r->e);
-    if (!code)
-        code = set_field(r, node, field, true);
-    if (!code)
-        code = place(r, node, bl_further_use_kind(field, r->e));
-    if (!code)
-        code = set_field(r, node, field, false);
-    return code ? code : place(r, node, bl_further_check(field, r->e));
+    if (code)
+        return code;
+    code = set_field(r, node, field, true);
+    if (code)
+        return code;
+    code = place(r, node, bl_further_use_kind(field, r->e));
+    if (code)
+        return code;
+    code = set_field(r, node, field, false);
+    if (code)
+        return code;
+    return place(r, node, bl_further_check(field, r->e));
 }
 
 static int read_fields(const struct reading *r, const yaml_node_t *node)

@@ -70,8 +70,11 @@ int bl_further_use_kind(struct bl_further *field, struct bl_error *e)
     if (!field->config)
         return bl_error_memory(e);
     int code = bl_options_add(&field->options, NULL, field->kind->options, field->config, e);
-    if (!code && per_step)
+    if (code)
+        goto out;
+    if (per_step)
         code = bl_options_add(&field->options, NULL, per_step_table, field, e);
+out:
     return code || !per_step ? code : bl_options_add(&field->options, NULL, per_step->options, field->config, e);
 }
 
@@ -115,16 +118,24 @@ static int check_dtype(struct bl_further *field, struct bl_error *e)
 int bl_further_check(struct bl_further *field, struct bl_error *e)
 {
     int code = check_name(field->name, e);
-    if (!code && field->path)
+    if (code)
+        goto out;
+    if (field->path)
         code = bl_partner_check(field->path, e);
-    if (!code && field->path && bl_kind_is_list(field->kind, field->path))
+    if (code)
+        goto out;
+    if (field->path && bl_kind_is_list(field->kind, field->path))
         code = bl_error_set(e, BL_EUSAGE, "\"%s\" is a list of inputs, no file of a sequence", field->path);
-    if (!code)
-        code = choose_kind(field, e);
-    if (!code)
-        code = check_dtype(field, e);
-    if (!code)
-        code = field->kind->check(field->config, e);
+    if (code)
+        goto out;
+    code = choose_kind(field, e);
+    if (code)
+        goto out;
+    code = check_dtype(field, e);
+    if (code)
+        goto out;
+    code = field->kind->check(field->config, e);
+out:
     return code || !field->kind->check_dtype ? code : field->kind->check_dtype(field->config, e);
 }
 

@@ -52,10 +52,13 @@ static int read_plan_options(struct finishing *f, struct bl_error *e)
     struct bl_options options = {0};
     struct reading reading = {&f->manifest, &options, e};
     int code = bl_options_add(&options, "Planning", bl_plan_option_table, &f->plan_options, e);
-    if (!code)
-        code = bl_options_add(&options, "Strategy", bl_plan_strategy_table, &f->plan_options, e);
-    if (!code)
-        code = bl_options_each(&options, take_value, &reading);
+    if (code)
+        goto out;
+    code = bl_options_add(&options, "Strategy", bl_plan_strategy_table, &f->plan_options, e);
+    if (code)
+        goto out;
+    code = bl_options_each(&options, take_value, &reading);
+out:
     bl_options_free(&options);
     return code ? code : bl_lengths_settle(&f->table, &f->plan_options, e);
 }
@@ -74,24 +77,29 @@ static int read_plan(struct finishing *f, struct bl_error *e)
             "again",
             f->dir);
     int code = bl_plan_digest(&f->plan, f->table.length, digest, e);
-    if (!code && strcmp(digest, f->manifest.format.plan_digest) != 0)
-        code = bl_error_set(e, BL_EFAIL, "%s/.bload/" BL_STATE_PLAN_FILE " is not the plan that was packed", f->dir);
-    return code;
+    if (code)
+        return code;
+    if (strcmp(digest, f->manifest.format.plan_digest) != 0)
+        return bl_error_set(e, BL_EFAIL, "%s/.bload/" BL_STATE_PLAN_FILE " is not the plan that was packed", f->dir);
+    return BL_OK;
 }
 
 static int gather(struct finishing *f, struct bl_error *e)
 {
     int code = bl_manifest_draft_read(&f->state, &f->manifest, e);
     const char *path = f->state.sequences;
-    if (!code)
-        code = bl_table_check(&f->state, e);
-    if (!code)
-        code = bl_sequences_open(&f->table, &path, 1, false, e);
-    if (!code)
-        code = read_plan(f, e);
-    if (!code)
-        code = read_plan_options(f, e);
-    return code;
+    if (code)
+        return code;
+    code = bl_table_check(&f->state, e);
+    if (code)
+        return code;
+    code = bl_sequences_open(&f->table, &path, 1, false, e);
+    if (code)
+        return code;
+    code = read_plan(f, e);
+    if (code)
+        return code;
+    return read_plan_options(f, e);
 }
 
 /* --- the command ------------------------------------------------------------------------------------------------ */
@@ -105,11 +113,14 @@ static int check_shards(const struct finishing *f, struct bl_error *e)
     if (code)
         return code;
     code = bl_lacking_shards(&lacking, f->dir, &f->manifest, 0, shards, e);
-    if (!code && lacking.count)
+    if (code)
+        goto out;
+    if (lacking.count)
         code = bl_error_set(e, BL_EFAIL,
                             "%s: %" PRId64 " of %" PRId64 " shards are gone or cut, the first is %s: bload pack makes "
                             "them again, with the options as before",
                             f->dir, lacking.count, shards, lacking.row[lacking.first].file);
+out:
     bl_lacking_free(&lacking);
     return code;
 }
@@ -125,14 +136,23 @@ static int find(struct bl_cmd *cmd, struct finishing *f)
     bl_buffer_clear(&path);
     bl_buffer_printf(&path, "%s/sequences.tsv", f->dir);
     const char *table = path.data;
-    if (!code && there)
+    if (code)
+        goto out;
+    if (there)
         code = bl_manifest_read(&f->manifest, f->dir, e);
-    if (!code && there)
+    if (code)
+        goto out;
+    if (there)
         code = bl_sequences_open(&f->table, &table, 1, false, e);
-    if (!code && there)
+    if (code)
+        goto out;
+    if (there)
         code = check_shards(f, e);
-    if (!code && there)
+    if (code)
+        goto out;
+    if (there)
         code = bl_state_clear(f->dir, e);
+out:
     bl_buffer_free(&path);
     if (code || !there)
         return code;
@@ -152,14 +172,19 @@ static int finish(struct bl_cmd *cmd, struct finishing *f)
                             .manifest = &f->manifest,
                             .cancel = &cmd->cancel};
     int code = bl_state_take(&f->state, f->dir, e);
-    if (!code)
-        code = gather(f, e);
-    if (!code)
-        code = bl_finish_sweep(f->dir, e);
-    if (!code)
-        code = bl_finish_run(&job, &f->finished, e);
-    if (!code)
-        code = bl_state_remove(&f->state, e);
+    if (code)
+        goto out;
+    code = gather(f, e);
+    if (code)
+        goto out;
+    code = bl_finish_sweep(f->dir, e);
+    if (code)
+        goto out;
+    code = bl_finish_run(&job, &f->finished, e);
+    if (code)
+        goto out;
+    code = bl_state_remove(&f->state, e);
+out:
     f->partial = bl_finished_partial(&f->finished);
     return code;
 }
@@ -173,12 +198,14 @@ static int run(struct bl_cmd *cmd, struct finishing *f)
     if (found)
         return found < 0 ? found : BL_OK;
     int code = finish(cmd, f);
-    if (!code && !cmd->common.quiet) {
+    if (code)
+        return code;
+    if (!cmd->common.quiet) {
         bl_summary_plan(&f->plan, &f->manifest.words);
         bl_summary_dataset(f->dir, &f->manifest.format, &f->finished, 0, NULL);
         bl_summary_finished(&f->finished);
     }
-    return code;
+    return BL_OK;
 }
 
 int bl_cmd_finish(int argc, char **argv)
@@ -191,10 +218,13 @@ int bl_cmd_finish(int argc, char **argv)
             "Makes a dataset of the shards that the tasks of bload pack --task i/N wrote to DIR: when all are there,\n"
             "writes index, tables and, last, the manifest, and removes what the tasks kept in DIR/.bload."};
     int code = bl_options_add(&cmd.options, "General", bl_common_table, &cmd.common, &cmd.error);
-    if (!code)
-        code = bl_cmd_parse(&cmd, argc, argv);
-    if (!code)
-        code = run(&cmd, &f);
+    if (code)
+        goto out;
+    code = bl_cmd_parse(&cmd, argc, argv);
+    if (code)
+        goto out;
+    code = run(&cmd, &f);
+out:
     bl_state_close(&f.state);
     bl_plan_free(&f.plan);
     bl_sequences_close(&f.table);

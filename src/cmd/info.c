@@ -166,10 +166,13 @@ int bl_cmd_info(int argc, char **argv)
                  "manifest and the tables, not the shards."};
     const struct bl_option_group groups[] = {{"Output", table, &i}, {"General", bl_common_table, &cmd.common}, {0}};
     int code = bl_cmd_options(&cmd, groups);
-    if (!code)
-        code = bl_cmd_parse(&cmd, argc, argv);
-    if (!code)
-        code = run(&cmd, &i);
+    if (code)
+        goto out;
+    code = bl_cmd_parse(&cmd, argc, argv);
+    if (code)
+        goto out;
+    code = run(&cmd, &i);
+out:
     bl_info_free(&i.info);
     return bl_cmd_end(&cmd, code, false);
 }

@@ -144,8 +144,11 @@ static int settle_dtype(struct bl_inputs *inputs, struct bl_error *e)
         }
     }
     int code = bl_buffer_check(&all, e);
-    if (!code && !known)
+    if (code)
+        goto out;
+    if (!known)
         code = bl_error_set(e, BL_EUSAGE, "--dtype expects one of %s, not \"%s\"", all.data, inputs->dtype);
+out:
     bl_buffer_free(&all);
     return code;
 }
@@ -243,13 +246,14 @@ static int join(struct bl_inputs *inputs, struct bl_error *e)
         code = prepare(inputs, &field->options, field->kind, field->config, e);
         field->prepared = true;
     }
-    if (!code)
-        code = bl_joined_make(joined, e);
-    if (!code) {
-        inputs->kind = &joined->kind;
-        inputs->kind_config = joined;
-    }
-    return code;
+    if (code)
+        return code;
+    code = bl_joined_make(joined, e);
+    if (code)
+        return code;
+    inputs->kind = &joined->kind;
+    inputs->kind_config = joined;
+    return BL_OK;
 }
 
 static int check_flags(const struct bl_cmd *cmd, const struct bl_kind *kind, struct bl_error *e)
@@ -293,18 +297,24 @@ int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct b
     inputs->kind = kind;
     inputs->kind_option = bl_kind_index(kind) + 1; /* what identifies a dataset is the kind, not how it was found */
     int code = check_flags(cmd, kind, &cmd->error);
-    if (!code)
-        code = check_dtype(inputs, kind, &cmd->error);
-    if (!code)
-        code = kind->check(inputs->kind_config, &cmd->error);
-    if (!code) {
-        inputs->own_kind = kind;
-        inputs->own_config = inputs->kind_config;
-        code = prepare(inputs, &cmd->options, kind, inputs->kind_config, &cmd->error);
-    }
-    if (!code && inputs->config.fields)
+    if (code)
+        return code;
+    code = check_dtype(inputs, kind, &cmd->error);
+    if (code)
+        return code;
+    code = kind->check(inputs->kind_config, &cmd->error);
+    if (code)
+        return code;
+    inputs->own_kind = kind;
+    inputs->own_config = inputs->kind_config;
+    code = prepare(inputs, &cmd->options, kind, inputs->kind_config, &cmd->error);
+    if (code)
+        return code;
+    if (inputs->config.fields)
         code = join(inputs, &cmd->error);
-    return code ? code : read_tables(inputs, cmd);
+    if (code)
+        return code;
+    return read_tables(inputs, cmd);
 }
 
 int bl_inputs_header(const struct bl_inputs *inputs, struct bl_buffer *header, struct bl_error *e)
@@ -321,9 +331,11 @@ int bl_inputs_header(const struct bl_inputs *inputs, struct bl_buffer *header, s
                                 "--attributes-columns",
                                 inputs->table.path, name);
     }
-    if (!code && inputs->attributes)
+    if (code)
+        return code;
+    if (inputs->attributes)
         bl_attributes_columns(inputs->attributes, header);
-    return code ? code : bl_buffer_check(header, e);
+    return bl_buffer_check(header, e);
 }
 
 int bl_inputs_joined(struct bl_inputs *inputs, struct bl_error *e)
@@ -380,7 +392,9 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
                                        .kind = kind};
     const struct bl_files *files = &inputs->files;
     int code = bl_sources_list(&inputs->files, &sources, &cmd->error);
-    if (!code && !files->count) {
+    if (code)
+        return code;
+    if (!files->count) {
         bl_inputs_say_ignored(inputs);
         code = bl_error_set(&cmd->error, BL_EFAIL, "no inputs: %s",
                             kind && kind->measure ? "no folder in the sources holds an image"
@@ -388,11 +402,13 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
                                    : "no file in the sources has a name of a known kind (folders of images: --kind "
                                      "frames; archives: unpack them first)");
     }
-    if (!code && files->barren_count == 1)
+    if (code)
+        return code;
+    if (files->barren_count == 1)
         bl_cmd_say("%s: no input in that folder", files->barren);
-    else if (!code && files->barren_count)
+    else if (files->barren_count)
         bl_cmd_say("%s: no input in that folder, nor in %" PRId64 " others", files->barren, files->barren_count - 1);
-    return code;
+    return BL_OK;
 }
 
 void bl_inputs_free(struct bl_inputs *inputs)

@@ -164,8 +164,11 @@ static int scatter(struct bl_cmd *cmd, struct bl_packing *p, struct bl_pack *job
 static int sweep(const struct bl_packing *p, struct bl_error *e)
 {
     int code = bl_folders_prepare(p->output, e);
-    if (!code && !p->task.set)
+    if (code)
+        goto out;
+    if (!p->task.set)
         code = bl_folders_sweep(p->output, e);
+out:
     return code || p->task.set ? code : bl_finish_sweep(p->output, e);
 }
 
@@ -300,23 +303,31 @@ static int build(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_error *e = &cmd->error;
     int code = bl_packing_enter(cmd, p);
-    if (!code)
-        code = bl_packing_table(cmd, p);
-    if (!code) {
-        bl_heartbeat_turn(&p->heartbeat, "plan");
-        code = bl_packing_plan(cmd, p);
-    }
-    if (!code)
-        code = bl_packing_format(p, e);
-    if (!code)
-        code = bl_memory_settle(p->options.memory, &p->table, &p->plan, &p->format, p->inputs.kind->reader_memory,
-                                &p->workers, &p->slots, &p->memory, e);
-    if (!code)
-        code = bl_packing_draft(p, e);
-    if (!code)
-        code = write_shards(cmd, p);
-    if (!code && !p->task.set)
+    if (code)
+        goto out;
+    code = bl_packing_table(cmd, p);
+    if (code)
+        goto out;
+    bl_heartbeat_turn(&p->heartbeat, "plan");
+    code = bl_packing_plan(cmd, p);
+    if (code)
+        goto out;
+    code = bl_packing_format(p, e);
+    if (code)
+        goto out;
+    code = bl_memory_settle(p->options.memory, &p->table, &p->plan, &p->format, p->inputs.kind->reader_memory,
+                            &p->workers, &p->slots, &p->memory, e);
+    if (code)
+        goto out;
+    code = bl_packing_draft(p, e);
+    if (code)
+        goto out;
+    code = write_shards(cmd, p);
+    if (code)
+        goto out;
+    if (!p->task.set)
         code = p->mending ? tidy(cmd, p) : finish(cmd, p);
+out:
     /* What was kept of inputs that are not the right ones must not be taken for those that will be. */
     if (p->mending && !p->task.set && (code == BL_EDATA || (code == BL_EFAIL && bl_packing_reads_stdin(p))))
         forget(p);
@@ -397,14 +408,19 @@ int bl_cmd_pack(int argc, char **argv)
         {0},
     };
     int code = bl_cmd_options(&cmd, output);
-    if (!code)
-        code = bl_inputs_add_options(&p.inputs, &cmd);
-    if (!code)
-        code = bl_cmd_options(&cmd, others);
-    if (!code)
-        code = bl_cmd_parse(&cmd, argc, argv);
-    if (!code)
-        code = run(&cmd, &p);
+    if (code)
+        goto out;
+    code = bl_inputs_add_options(&p.inputs, &cmd);
+    if (code)
+        goto out;
+    code = bl_cmd_options(&cmd, others);
+    if (code)
+        goto out;
+    code = bl_cmd_parse(&cmd, argc, argv);
+    if (code)
+        goto out;
+    code = run(&cmd, &p);
+out:
     bl_held_rename(&p.held, &cmd.error);
     bl_cmd_end_heartbeat(&cmd, &p.heartbeat, code, p.partial);
     free_packing(&p);

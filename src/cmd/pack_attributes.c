@@ -76,9 +76,12 @@ int bl_packing_attributes(struct bl_packing *p, struct bl_error *e)
     }
     bl_attributes_close(a);
     p->inputs.attributes = NULL;
-    if (!code)
-        code = bl_buffer_check(&p->attributes_said, e);
-    return code ? code : bl_values_read(&p->values, &p->table, &p->format, e);
+    if (code)
+        return code;
+    code = bl_buffer_check(&p->attributes_said, e);
+    if (code)
+        return code;
+    return bl_values_read(&p->values, &p->table, &p->format, e);
 }
 
 void bl_packing_say_attributes(const struct bl_packing *p)

@@ -11,13 +11,19 @@ int bl_packing_identify(struct bl_cmd *cmd, struct bl_packing *p)
     bl_options_identity(&cmd->options, &p->identity);
     bl_identity_inputs(&p->inputs, !p->sequences_path, &p->identity);
     int code = bl_identity_file("sequences", p->sequences_path, &p->identity, &cmd->error);
-    if (!code && !p->sequences_path)
+    if (code)
+        return code;
+    if (!p->sequences_path)
         code = bl_identity_contents(&p->inputs, &p->identity, &cmd->error);
-    if (!code)
-        code = bl_identity_tables(&p->inputs, &p->identity, &cmd->error);
-    if (!code)
-        code = bl_identity_file("plan", p->plan_path, &p->identity, &cmd->error);
-    return code ? code : bl_buffer_check(&p->identity, &cmd->error);
+    if (code)
+        return code;
+    code = bl_identity_tables(&p->inputs, &p->identity, &cmd->error);
+    if (code)
+        return code;
+    code = bl_identity_file("plan", p->plan_path, &p->identity, &cmd->error);
+    if (code)
+        return code;
+    return bl_buffer_check(&p->identity, &cmd->error);
 }
 
 /* The configuration that a manifest holds, as identity lines. */
@@ -111,8 +117,11 @@ static int recorded_simd(const struct bl_packing *p, enum bl_simd *level, struct
         bl_buffer_text(&name, m.simd);
     else
         code = bl_state_recall(p->output, "simd", &name, e);
-    if (!code && name.size)
+    if (code)
+        goto out;
+    if (name.size)
         code = bl_simd_parse(name.data, level, e);
+out:
     bl_manifest_free(&m);
     bl_buffer_free(&name);
     return code;

@@ -32,8 +32,11 @@ static int prove_bound(struct bl_packing *p, struct bl_error *e)
         length[i] = bl_plan_piece_length(plan, p->table.length, i);
     int code = length ? bl_planner_make(&planner, length, plan->pieces, &o, e) : bl_error_memory(e);
     int64_t bound = planner.counts.lower_bound;
-    if (!code && bound > plan->lower_bound && bound <= (int64_t)plan->blocks)
+    if (code)
+        goto out;
+    if (bound > plan->lower_bound && bound <= (int64_t)plan->blocks)
         plan->lower_bound = bound;
+out:
     bl_planner_free(&planner);
     free(length);
     return code;
@@ -94,12 +97,17 @@ static int read_given(const struct bl_cmd *cmd, struct bl_packing *p, struct bl_
     size_t size = strlen(p->plan_path);
     bool binary = size > 12 && strcmp(p->plan_path + size - 12, ".safetensors") == 0;
     int code = bl_plan_T(&T, t->length, t->count, &p->plan_options, e);
-    if (!code && binary)
+    if (code)
+        goto out;
+    if (binary)
         code = bl_index_load(&p->plan, p->plan_path, T, align, t->length, t->count, &its, e);
-    else if (!code)
+    else
         code = bl_plantable_read(&p->plan, p->plan_path, T, align, t->length, t->count, e);
-    if (!code && !its.blocks)
+    if (code)
+        goto out;
+    if (!its.blocks)
         code = prove_bound(p, e);
+out:
     bl_words_of_plan(&p->words, &p->plan, &p->plan_options);
     if (!its.blocks)
         guess_words(cmd, &p->words);
@@ -161,10 +169,13 @@ static int set_encoding(struct bl_packing *p, struct bl_error *e)
         bl_buffer_printf(&names, "%s%s", f ? ", " : "", fields->field[f].name);
     }
     int code = bl_buffer_check(&names, e);
-    if (!code && !any)
+    if (code)
+        goto out;
+    if (!any)
         code =
             bl_error_set(e, BL_EUSAGE, "--encode is for pictures, U8 [n,T,H,W,3]%s: there is no such field among: %s",
                          kind == BL_ENCODING_JPEG ? " with sides up to 65535" : "", names.data);
+out:
     bl_buffer_free(&names);
     return code;
 }
@@ -187,11 +198,15 @@ int bl_packing_format(struct bl_packing *p, struct bl_error *e)
     p->format.compressed = p->options.compress.on;
     p->format.level = p->options.compress.level;
     code = set_encoding(p, e);
-    if (!code)
-        code = bl_packing_attributes(p, e);
-    if (!code)
-        code = bl_plan_digest(&p->plan, p->table.length, p->format.plan_digest, e);
-    return code ? code : bl_format_init(&p->format, p->options.shard_size, e);
+    if (code)
+        return code;
+    code = bl_packing_attributes(p, e);
+    if (code)
+        return code;
+    code = bl_plan_digest(&p->plan, p->table.length, p->format.plan_digest, e);
+    if (code)
+        return code;
+    return bl_format_init(&p->format, p->options.shard_size, e);
 }
 
 int bl_packing_draft(struct bl_packing *p, struct bl_error *e)
@@ -203,7 +218,11 @@ int bl_packing_draft(struct bl_packing *p, struct bl_error *e)
                                       .identity = p->identity.data,
                                       .simd = bl_simd_name(p->env.simd)};
     int code = bl_manifest_draft_make(&draft, &p->manifest, e);
-    if (!code && p->mending)
+    if (code)
+        return code;
+    if (p->mending)
         code = bl_packing_compare_made(p, e);
-    return code ? code : bl_manifest_draft_publish(&p->state, &p->manifest, !p->task.set, e);
+    if (code)
+        return code;
+    return bl_manifest_draft_publish(&p->state, &p->manifest, !p->task.set, e);
 }

@@ -66,13 +66,18 @@ static int read_table(struct reclaiming *r, struct bl_error *e)
     struct bl_buffer path = {0};
     bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, r->p->output);
     int code = bl_buffer_check(&path, e);
-    if (!code)
-        code = bl_sequences_open(&finished, &(const char *){path.data}, 1, false, e);
-    if (!code && finished.count != r->p->table.count)
+    if (code)
+        goto out;
+    code = bl_sequences_open(&finished, &(const char *){path.data}, 1, false, e);
+    if (code)
+        goto out;
+    if (finished.count != r->p->table.count)
         code = bl_error_set(e, BL_EFAIL, "%s tells of %zu inputs, and there are %zu now: the inputs changed", path.data,
                             finished.count, r->p->table.count);
-    if (!code)
-        code = compare_tables(r, &finished, e);
+    if (code)
+        goto out;
+    code = compare_tables(r, &finished, e);
+out:
     bl_sequences_close(&finished);
     bl_buffer_free(&path);
     return code;
@@ -84,12 +89,15 @@ static int read_index(struct reclaiming *r, struct bl_error *e)
     const struct bl_format *format = &r->p->format;
     char digest[BL_DIGEST_SIZE];
     int code = bl_index_open(&r->index, r->p->output, format->blocks, format->fields.count, e);
-    if (!code)
-        code = bl_index_digest(&r->index, format->T, digest, e);
-    if (!code && strcmp(digest, format->plan_digest) != 0)
-        code = bl_error_set(e, BL_EUSAGE, "%s holds shards of another plan than these inputs and options give",
+    if (code)
+        return code;
+    code = bl_index_digest(&r->index, format->T, digest, e);
+    if (code)
+        return code;
+    if (strcmp(digest, format->plan_digest) != 0)
+        return bl_error_set(e, BL_EUSAGE, "%s holds shards of another plan than these inputs and options give",
                             r->p->output);
-    return code;
+    return BL_OK;
 }
 
 static bool holds_odd(const struct reclaiming *r, int64_t shard)
@@ -137,11 +145,14 @@ static int take(struct reclaiming *r, int64_t shard, struct bl_error *e)
     record.block_checksum = calloc((size_t)(row->blocks * fields), sizeof *record.block_checksum);
     record.notes = calloc(1, 1);
     int code = record.block_checksum && record.notes ? BL_OK : bl_error_memory(e);
-    if (!code)
-        code = bl_index_read(&r->index, BL_INDEX_BLOCK_CHECKSUM, row->first_block * fields, row->blocks * fields,
-                             record.block_checksum, e);
-    if (!code)
-        code = bl_shard_record_write(&record, format, r->job->dir, e);
+    if (code)
+        goto out;
+    code = bl_index_read(&r->index, BL_INDEX_BLOCK_CHECKSUM, row->first_block * fields, row->blocks * fields,
+                         record.block_checksum, e);
+    if (code)
+        goto out;
+    code = bl_shard_record_write(&record, format, r->job->dir, e);
+out:
     bl_shard_record_free(&record);
     return code;
 }

@@ -77,11 +77,14 @@ static int consume(void *context, void *job_, struct bl_error *e)
     struct checking *c = context;
     struct job *job = job_;
     int code = bl_buffer_check(&job->text, e);
-    if (!code && job->text.size) {
+    if (code)
+        goto out;
+    if (job->text.size) {
         bl_progress_clear(&c->p->progress);
         bl_cmd_say("%s", job->text.data);
         bl_lacking_add(&c->p->lacking, job->shard);
     }
+out:
     c->p->progress.done++;
     discard(c, job);
     return code;
@@ -99,16 +102,20 @@ static int check_contents(struct bl_cmd *cmd, struct bl_packing *p)
         .produce = produce, .work = work, .consume = consume, .discard = discard, .tick = tick};
     struct checking c = {.p = p, .dataset.index.fd = -1, .next = p->shard_begin, .end = p->shard_end};
     int code = bl_verify_open(&c.dataset, p->output, &cmd->cancel, fault_beside, &c, &cmd->error);
-    if (!code)
-        code = bl_verify_part(&c.dataset, c.next, c.end, fault_beside, &c);
-    if (!code && c.beside)
+    if (code)
+        goto out;
+    code = bl_verify_part(&c.dataset, c.next, c.end, fault_beside, &c);
+    if (code)
+        goto out;
+    if (c.beside)
         code = bl_error_set(&cmd->error, BL_EFAIL,
                             "%s: what lies beside the shards is damaged: what they must be cannot be told", p->output);
-    if (!code) {
-        bl_progress_start(&p->progress, cmd->common.quiet, "verify", "shards", NULL, c.end - c.next);
-        code = bl_pipeline_run(&stages, &c, p->workers, 2 * p->workers, &cmd->cancel, &cmd->error);
-        bl_progress_end(&p->progress);
-    }
+    if (code)
+        goto out;
+    bl_progress_start(&p->progress, cmd->common.quiet, "verify", "shards", NULL, c.end - c.next);
+    code = bl_pipeline_run(&stages, &c, p->workers, 2 * p->workers, &cmd->cancel, &cmd->error);
+    bl_progress_end(&p->progress);
+out:
     bl_verify_close(&c.dataset);
     return code;
 }
@@ -120,10 +127,14 @@ int bl_packing_lacks(struct bl_cmd *cmd, struct bl_packing *p, const struct bl_m
     struct bl_error *e = &cmd->error;
     bl_task_range(&p->task, bl_format_shards(&m->format), &p->shard_begin, &p->shard_end);
     int code = bl_lacking_beside(p->output, m, e);
-    if (!code)
-        code = bl_lacking_shards(&p->lacking, p->output, m, p->shard_begin, p->shard_end, e);
-    if (!code && p->repair)
+    if (code)
+        goto out;
+    code = bl_lacking_shards(&p->lacking, p->output, m, p->shard_begin, p->shard_end, e);
+    if (code)
+        goto out;
+    if (p->repair)
         code = check_contents(cmd, p);
+out:
     p->mending = !code && p->lacking.count > 0;
     if (p->mending && !cmd->common.quiet) {
         char a[32], b[32];
@@ -151,8 +162,11 @@ static int copy_rows(const struct bl_sequences *table, struct bl_output *out, st
     struct bl_buffer line = {0};
     bl_buffer_printf(&line, BL_SEQUENCES_COLUMNS "%s\n", table->file[0].columns.further);
     int code = bl_buffer_check(&line, e);
-    if (!code)
-        code = bl_output_write(out, line.data, line.size, e);
+    if (code)
+        goto out;
+    code = bl_output_write(out, line.data, line.size, e);
+    if (code)
+        goto out;
     for (size_t i = 0; i < table->count && !code; i++) {
         code = bl_sequences_row(table, i, &text, e);
         if (code)
@@ -164,6 +178,7 @@ static int copy_rows(const struct bl_sequences *table, struct bl_output *out, st
         if (!code)
             code = bl_output_write(out, line.data, line.size, e);
     }
+out:
     bl_row_text_free(&text);
     bl_buffer_free(&line);
     return code;
@@ -175,10 +190,13 @@ int bl_packing_restore_table(const struct bl_packing *p, struct bl_output *out, 
     struct bl_buffer path = {0};
     bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, p->output);
     int code = bl_buffer_check(&path, e);
-    if (!code)
-        code = bl_sequences_open(&table, &(const char *){path.data}, 1, false, e);
-    if (!code)
-        code = copy_rows(&table, out, e);
+    if (code)
+        goto out;
+    code = bl_sequences_open(&table, &(const char *){path.data}, 1, false, e);
+    if (code)
+        goto out;
+    code = copy_rows(&table, out, e);
+out:
     bl_sequences_close(&table);
     bl_buffer_free(&path);
     return code;

@@ -69,7 +69,9 @@ int bl_packing_keep_stdin(struct bl_packing *p, uint64_t sum, struct bl_error *e
 static int begin_again(const struct bl_packing *p, struct bl_error *e)
 {
     int code = bl_table_forget(&p->state, e);
-    if (!code && unlink(p->state.sequences) != 0)
+    if (code)
+        return code;
+    if (unlink(p->state.sequences) != 0)
         code = bl_error_errno(e, BL_EFAIL, "cannot remove %s", p->state.sequences);
     return code;
 }

@@ -95,10 +95,13 @@ static int scan(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_output out = {0};
     int code = bl_output_own(&out, p->state.sequences, &cmd->error);
-    if (!code)
-        code = run_scan(cmd, p, &out);
-    if (!code)
-        code = put(p, &out, &cmd->error);
+    if (code)
+        goto out;
+    code = run_scan(cmd, p, &out);
+    if (code)
+        goto out;
+    code = put(p, &out, &cmd->error);
+out:
     bl_output_abort(&out);
     return code;
 }
@@ -109,16 +112,22 @@ static int copy_table(struct bl_packing *p, struct bl_error *e)
     struct bl_output out = {0};
     struct bl_buffer text = {0};
     int code = bl_output_own(&out, p->state.sequences, e);
-    if (!code && p->mending)
+    if (code)
+        goto out;
+    if (p->mending)
         code = bl_packing_restore_table(p, &out, e);
-    else if (!code && (p->inputs.attributes || p->inputs.exclusion))
+    else if (p->inputs.attributes || p->inputs.exclusion)
         code = bl_table_join(p->sequences_path, p->inputs.attributes, p->inputs.exclusion, &out, take_scan_fault, p, e);
-    else if (!code)
+    else
         code = bl_io_slurp(p->sequences_path, SIZE_MAX / 4, &text, e);
-    if (!code && text.size)
+    if (code)
+        goto out;
+    if (text.size)
         code = bl_output_write(&out, text.data, text.size, e);
-    if (!code)
-        code = put(p, &out, e);
+    if (code)
+        goto out;
+    code = put(p, &out, e);
+out:
     bl_output_abort(&out);
     bl_buffer_free(&text);
     return code;
@@ -130,16 +139,18 @@ static int look_at_table(const struct bl_packing *p, const struct bl_kind **kind
     struct bl_buffer header = {0}, name = {0};
     const struct bl_kind *said = p->inputs.kind_option ? bl_kinds[p->inputs.kind_option - 1] : NULL;
     int code = bl_sequences_peek(p->sequences_path, &header, &name, e);
+    if (code)
+        goto out;
     /* With attributes the column may be one of theirs: it is looked for when they are joined. */
-    if (!code && p->options.group_by && !p->inputs.table.path &&
-        bl_sequences_column(header.data, p->options.group_by) < 0)
+    if (p->options.group_by && !p->inputs.table.path && bl_sequences_column(header.data, p->options.group_by) < 0)
         code = bl_error_set(e, BL_EFAIL, "%s:1: no column \"%s\" to group by", p->sequences_path, p->options.group_by);
-    else if (!code && !name.size)
+    else if (!name.size)
         *kind = said;
-    else if (!code && !(*kind = bl_kind_find(name.data)))
+    else if (!(*kind = bl_kind_find(name.data)))
         code = bl_error_set(e, BL_EUSAGE, "the table's sequences are of the kind \"%s\", which is none", name.data);
-    else if (!code && said && *kind != said)
+    else if (said && *kind != said)
         code = bl_error_set(e, BL_EUSAGE, "--kind %s: the table's sequences are %s", said->name, name.data);
+out:
     bl_buffer_free(&header);
     bl_buffer_free(&name);
     return code;
@@ -150,10 +161,13 @@ static int check_columns(const struct bl_packing *p, struct bl_error *e)
 {
     struct bl_buffer header = {0};
     int code = bl_inputs_header(&p->inputs, &header, e);
-    if (!code && p->options.group_by && bl_sequences_column(header.data, p->options.group_by) < 0)
+    if (code)
+        goto out;
+    if (p->options.group_by && bl_sequences_column(header.data, p->options.group_by) < 0)
         code = bl_error_set(e, BL_EUSAGE,
                             "--group-by %s: the scan gives no such column (a table that has one: --sequences)",
                             p->options.group_by);
+out:
     bl_buffer_free(&header);
     return code;
 }
@@ -162,11 +176,17 @@ int bl_packing_kind(struct bl_cmd *cmd, struct bl_packing *p)
 {
     const struct bl_kind *kind = p->inputs.files.kind;
     int code = p->sequences_path ? look_at_table(p, &kind, &cmd->error) : BL_OK;
-    if (!code && kind)
+    if (code)
+        return code;
+    if (kind)
         code = bl_inputs_use(&p->inputs, kind, cmd);
-    if (!code && !p->sequences_path)
+    if (code)
+        return code;
+    if (!p->sequences_path)
         code = check_columns(p, &cmd->error);
-    return code ? code : bl_packing_check_attributes(p, &cmd->error);
+    if (code)
+        return code;
+    return bl_packing_check_attributes(p, &cmd->error);
 }
 
 /* The table must be one that these options would have made. */
@@ -183,9 +203,12 @@ static int check_table(const struct bl_packing *p, struct bl_error *e)
     struct bl_buffer sampling = {0};
     p->inputs.kind->sampling(p->inputs.kind_config, &sampling);
     int code = bl_buffer_check(&sampling, e);
-    if (!code && *t->sampling && strcmp(sampling.data, t->sampling) != 0)
+    if (code)
+        goto out;
+    if (*t->sampling && strcmp(sampling.data, t->sampling) != 0)
         code = bl_error_set(e, BL_EUSAGE, "the table was scanned with sampling \"%s\", the options say \"%s\"",
                             t->sampling, sampling.data);
+out:
     bl_buffer_free(&sampling);
     return code;
 }

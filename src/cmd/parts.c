@@ -15,10 +15,13 @@ int bl_parts_settle(const struct bl_state *state, int64_t tasks, const struct bl
     struct bl_buffer lines = {0};
     bl_buffer_printf(&lines, "tasks: %" PRId64 "\n", tasks);
     int code = bl_identity_files(&inputs->files, &lines, e);
-    if (!code)
-        code = bl_identity_scan(options, inputs, &lines, e);
-    if (!code)
-        code = bl_state_settle(state, BL_STATE_SCAN, lines.data, e);
+    if (code)
+        goto out;
+    code = bl_identity_scan(options, inputs, &lines, e);
+    if (code)
+        goto out;
+    code = bl_state_settle(state, BL_STATE_SCAN, lines.data, e);
+out:
     bl_buffer_free(&lines);
     return code;
 }
@@ -28,11 +31,15 @@ int bl_parts_find(const struct bl_state *state, struct bl_parts *parts, struct b
     struct bl_buffer value = {0};
     *parts = (struct bl_parts){.missing = -1};
     int code = bl_state_value(state, BL_STATE_SCAN, "tasks", &value, e);
-    if (!code && value.size && !bl_text_to_int(value.data, value.size, 1, BL_TASKS_MAX, &parts->tasks))
+    if (code)
+        goto out;
+    if (value.size && !bl_text_to_int(value.data, value.size, 1, BL_TASKS_MAX, &parts->tasks))
         code = bl_error_set(e, BL_EFAIL, "%s/" BL_STATE_SCAN ": tasks: \"%s\" is no number of tasks", state->folder,
                             value.data);
-    if (!code)
-        parts->missing = bl_merge_missing(state->folder, parts->tasks);
+    if (code)
+        goto out;
+    parts->missing = bl_merge_missing(state->folder, parts->tasks);
+out:
     bl_buffer_free(&value);
     return code;
 }
@@ -58,12 +65,16 @@ int bl_parts_merge(const struct bl_state *state, const struct bl_parts *parts, s
     job->tasks = parts->tasks;
     *merged = (struct bl_merged){0};
     int code = bl_table_forget(state, e);
-    if (!code)
-        code = bl_output_own(&out, state->sequences, e);
-    if (!code)
-        code = bl_merge_run(job, &out, merged, e);
-    if (!code)
-        code = bl_output_publish(&out, e);
+    if (code)
+        goto out;
+    code = bl_output_own(&out, state->sequences, e);
+    if (code)
+        goto out;
+    code = bl_merge_run(job, &out, merged, e);
+    if (code)
+        goto out;
+    code = bl_output_publish(&out, e);
+out:
     bl_output_abort(&out);
     if (code < 0) { /* then nothing is to be said of attributes */
         free(merged->attributes);

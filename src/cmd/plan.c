@@ -88,12 +88,16 @@ static int write_plan(const struct bl_planning *p, const char *path, struct bl_e
     const struct bl_sequences *t = &p->lengths.table;
     struct bl_output out = {0};
     int code = bl_output_open(&out, path, e);
-    if (!code && is_binary(path))
+    if (code)
+        goto out;
+    if (is_binary(path))
         code = bl_index_write(&out, &p->plan, t->length, t->count, &p->words, e);
-    else if (!code)
+    else
         code = bl_plantable_write(&out, &p->plan, t->length, e);
-    if (!code)
-        code = bl_output_commit(&out, e);
+    if (code)
+        goto out;
+    code = bl_output_commit(&out, e);
+out:
     bl_output_abort(&out);
     return code;
 }
@@ -207,11 +211,14 @@ static int add_epochs(struct bl_cmd *cmd, struct bl_planning *p)
         job.batch_size = p->options.batch_size;
     job.balance = p->options.balance;
     code = bl_io_require(p->dataset, e);
-    if (!code)
-        code = bl_epochs_add(&job, &made, e);
-    if (!code && !cmd->common.quiet)
+    if (code)
+        return code;
+    code = bl_epochs_add(&job, &made, e);
+    if (code)
+        return code;
+    if (!cmd->common.quiet)
         say_epochs(p, &made);
-    return code;
+    return BL_OK;
 }
 
 /* A directory is planned as it is; of one that the YAML file names for the dataset nothing else needs to be said. */

@@ -61,9 +61,12 @@ static int check_scan(struct bl_cmd *cmd, struct bl_planning *p, const struct bl
     if (!p->inputs.sources || !parts->tasks)
         return BL_OK;
     int code = bl_inputs_list(&p->inputs, cmd);
-    if (!code)
-        code = bl_inputs_use(&p->inputs, p->inputs.files.kind, cmd);
-    return code ? code : bl_parts_settle(&p->state, parts->tasks, &cmd->options, &p->inputs, &cmd->error);
+    if (code)
+        return code;
+    code = bl_inputs_use(&p->inputs, p->inputs.files.kind, cmd);
+    if (code)
+        return code;
+    return bl_parts_settle(&p->state, parts->tasks, &cmd->options, &p->inputs, &cmd->error);
 }
 
 static int merge(struct bl_cmd *cmd, struct bl_planning *p, const struct bl_parts *parts)
@@ -74,11 +77,14 @@ static int merge(struct bl_cmd *cmd, struct bl_planning *p, const struct bl_part
     bl_progress_start(&p->progress, cmd->common.quiet, "merge", "stretches", NULL, 0);
     int code = bl_parts_merge(&p->state, parts, &job, &merged, &cmd->error);
     bl_progress_end(&p->progress);
-    if (!code && !cmd->common.quiet) {
+    if (code)
+        goto out;
+    if (!cmd->common.quiet) {
         bl_cmd_say("%" PRId64 " part%s: %s rows", parts->tasks, parts->tasks == 1 ? "" : "s",
                    bl_text_count(count, merged.found.rows));
         bl_parts_say_unused(&merged);
     }
+out:
     free(merged.attributes);
     return code;
 }
@@ -91,17 +97,25 @@ static int get_table(struct bl_cmd *cmd, struct bl_planning *p)
     const char *path = p->state.sequences;
     bool found = access(path, F_OK) == 0;
     int code = bl_parts_find(&p->state, &parts, e);
-    if (!code)
-        code = check_scan(cmd, p, &parts);
-    if (!code && !found)
+    if (code)
+        return code;
+    code = check_scan(cmd, p, &parts);
+    if (code)
+        return code;
+    if (!found)
         code = bl_parts_require(&p->state, &parts, e);
-    if (!code && !found)
+    if (code)
+        return code;
+    if (!found)
         code = merge(cmd, p, &parts);
-    if (!code)
-        code = bl_table_check(&p->state, e);
-    if (!code && p->lengths.group_by)
+    if (code)
+        return code;
+    code = bl_table_check(&p->state, e);
+    if (code)
+        return code;
+    if (p->lengths.group_by)
         code = bl_sequences_open_grouped(&p->lengths.table, &path, 1, p->lengths.group_by, e);
-    else if (!code)
+    else
         code = bl_sequences_open(&p->lengths.table, &path, 1, false, e);
     return code;
 }
@@ -137,10 +151,13 @@ static int make_plan(struct bl_cmd *cmd, struct bl_planning *p)
 static int make(struct bl_cmd *cmd, struct bl_planning *p, const char *identity)
 {
     int code = get_table(cmd, p);
-    if (!code)
-        code = bl_state_settle(&p->state, BL_STATE_PLAN, identity, &cmd->error);
-    if (!code)
-        code = make_plan(cmd, p);
+    if (code)
+        goto out;
+    code = bl_state_settle(&p->state, BL_STATE_PLAN, identity, &cmd->error);
+    if (code)
+        goto out;
+    code = make_plan(cmd, p);
+out:
     if (code > 0 && !cmd->common.quiet)
         bl_cmd_say("%s has its plan already: nothing to do", p->dir);
     p->partial = !bl_sequences_clean(&p->lengths.table);

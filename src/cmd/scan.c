@@ -221,8 +221,9 @@ static int write_part(struct bl_cmd *cmd, struct scan *scan, const char *path)
     struct bl_scan job = job_of(cmd, scan);
     job.temporary = scan->state.folder;
     int code = make_spool(scan, &cmd->error);
-    if (!code)
-        code = bl_part_create(&part, path, &cmd->error);
+    if (code)
+        return code;
+    code = bl_part_create(&part, path, &cmd->error);
     if (code)
         return code;
     start_progress(cmd, scan);

@@ -190,9 +190,12 @@ static int settle(struct bl_cmd *cmd, struct bl_slurm *s, struct bl_packing *p)
     if (!s->tasks)
         return bl_error_set(e, BL_EUSAGE, "--tasks N must be given: into how many tasks the work is divided");
     code = settle_paths(s, e);
-    if (!code)
-        code = settle_file(cmd, s, p);
-    return code ? code : bl_cmd_check_parent("-o", s->dir, s->parents || p->options.parents, e);
+    if (code)
+        return code;
+    code = settle_file(cmd, s, p);
+    if (code)
+        return code;
+    return bl_cmd_check_parent("-o", s->dir, s->parents || p->options.parents, e);
 }
 
 /* --- the cluster ------------------------------------------------------------------------------------------------ */
@@ -222,8 +225,11 @@ static int settle_array_size(struct bl_slurm *s, struct bl_error *e)
     s->array_size = number_behind(status == 0 ? said.data : NULL, "MaxArraySize", ARRAY_SIZE);
     int64_t most = number_behind(status == 0 ? said.data : NULL, "max_array_tasks", s->array_size);
     s->array_size = most < s->array_size ? most : s->array_size;
-    if (!code && !s->array_size)
+    if (code)
+        goto out;
+    if (!s->array_size)
         code = bl_error_set(e, BL_EFAIL, "this cluster takes no job arrays (MaxArraySize is 0)");
+out:
     bl_buffer_free(&said);
     return code;
 }
@@ -307,16 +313,20 @@ static int submit(const struct bl_slurm *s, struct bl_error *e)
     struct bl_buffer path = {0};
     int status = 0, code = bl_slurm_path(s, "submit.sh", &path, e);
     const char *argv[] = {"/bin/sh", path.data, NULL};
-    if (!code && !bl_process_found("sbatch"))
+    if (code)
+        goto out;
+    if (!bl_process_found("sbatch"))
         code =
             bl_error_set(e, BL_EFAIL, "there is no sbatch here: on a machine that submits jobs, run sh %s", path.data);
-    if (!code)
-        code = bl_process_run(argv, NULL, &status, e);
-    if (!code && status)
+    code = bl_process_run(argv, NULL, &status, e);
+    if (code)
+        goto out;
+    if (status)
         code = bl_error_set(e, BL_EFAIL,
                             "%s ended with status %d: what it has submitted goes on, and the same command submits the "
                             "rest",
                             path.data, status);
+out:
     bl_buffer_free(&path);
     return code;
 }
@@ -326,10 +336,14 @@ static int write_scripts(const struct bl_slurm *s, struct bl_error *e)
 {
     struct bl_buffer path = {0};
     int code = bl_slurm_write(s, e);
-    if (!code)
-        code = bl_slurm_path(s, "submitted", &path, e);
-    if (!code && unlink(path.data) != 0 && errno != ENOENT)
+    if (code)
+        goto out;
+    code = bl_slurm_path(s, "submitted", &path, e);
+    if (code)
+        goto out;
+    if (unlink(path.data) != 0 && errno != ENOENT)
         code = bl_error_errno(e, BL_EFAIL, "cannot remove %s", path.data);
+out:
     bl_buffer_free(&path);
     return code;
 }
@@ -346,8 +360,11 @@ static int go_on(struct bl_cmd *cmd, const struct bl_slurm *s)
             say_stage(bl_slurm_stage_names[k], &s->stage[k]);
     }
     int code = all.submit ? write_scripts(s, &cmd->error) : BL_OK;
-    if (!code && all.submit && s->submit)
+    if (code)
+        goto out;
+    if (all.submit && s->submit)
         code = submit(s, &cmd->error);
+out:
     if (code || cmd->common.quiet)
         return code;
     if (!all.submit && !all.queued) {
@@ -370,20 +387,27 @@ static int run(struct bl_cmd *cmd, struct bl_slurm *s, struct bl_packing *p)
     struct bl_buffer lines = {0};
     bool blind = false;
     int code = settle(cmd, s, p);
-    if (!code)
-        code = bl_slurm_identify(cmd, s, p, &lines);
-    if (!code)
-        code = take_lock(s, e);
-    if (!code)
-        code = bl_slurm_look(s, &blind, e);
-    if (!code && blind)
+    if (code)
+        goto out;
+    code = bl_slurm_identify(cmd, s, p, &lines);
+    if (code)
+        goto out;
+    code = take_lock(s, e);
+    if (code)
+        goto out;
+    code = bl_slurm_look(s, &blind, e);
+    if (code)
+        goto out;
+    if (blind)
         bl_cmd_say("there is no squeue here: jobs that were submitted before are taken to be over");
-    if (!code)
-        code = bl_slurm_settle(s, lines.data, e);
-    if (!code)
-        code = settle_array_size(s, e);
-    if (!code)
-        code = go_on(cmd, s);
+    code = bl_slurm_settle(s, lines.data, e);
+    if (code)
+        goto out;
+    code = settle_array_size(s, e);
+    if (code)
+        goto out;
+    code = go_on(cmd, s);
+out:
     bl_buffer_free(&lines);
     return code;
 }
@@ -427,12 +451,16 @@ int bl_cmd_slurm(int argc, char **argv)
                              "verify. Given again, it submits only what is missing."};
     const struct bl_option_group groups[] = {{"Jobs", table, &s}, {"General", bl_common_table, &cmd.common}, {0}};
     int code = add_hidden(&cmd, &p);
-    if (!code)
-        code = bl_cmd_options(&cmd, groups);
-    if (!code)
-        code = bl_cmd_parse(&cmd, argc, argv);
-    if (!code)
-        code = run(&cmd, &s, &p);
+    if (code)
+        goto out;
+    code = bl_cmd_options(&cmd, groups);
+    if (code)
+        goto out;
+    code = bl_cmd_parse(&cmd, argc, argv);
+    if (code)
+        goto out;
+    code = run(&cmd, &s, &p);
+out:
     free_slurm(&s);
     bl_inputs_free(&p.inputs);
     bl_buffer_free(&p.identity);

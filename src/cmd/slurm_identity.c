@@ -32,8 +32,11 @@ static int compare(const char *lines, const char *wanted, const char *what, comp
 {
     struct bl_buffer there = {0};
     int code = without_simd(lines, &there, e);
-    if (!code && there.data)
+    if (code)
+        goto out;
+    if (there.data)
         code = by(there.data, wanted, what, e);
+out:
     bl_buffer_free(&there);
     return code;
 }
@@ -43,8 +46,11 @@ static int compare_file(const char *path, const char *wanted, const char *what, 
 {
     struct bl_buffer text = {0};
     int code = access(path, F_OK) == 0 ? bl_io_slurp(path, CONFIGURATION_MAX, &text, e) : BL_OK;
-    if (!code && text.data)
+    if (code)
+        goto out;
+    if (text.data)
         code = compare(text.data, wanted, what, by, e);
+out:
     bl_buffer_free(&text);
     return code;
 }
@@ -52,9 +58,12 @@ static int compare_file(const char *path, const char *wanted, const char *what, 
 static int add_inputs(struct bl_cmd *cmd, struct bl_packing *p)
 {
     int code = bl_inputs_list(&p->inputs, cmd);
-    if (!code)
-        code = bl_packing_kind(cmd, p);
-    return code ? code : bl_packing_identify(cmd, p);
+    if (code)
+        return code;
+    code = bl_packing_kind(cmd, p);
+    if (code)
+        return code;
+    return bl_packing_identify(cmd, p);
 }
 
 int bl_slurm_identify(struct bl_cmd *cmd, const struct bl_slurm *s, struct bl_packing *p, struct bl_buffer *lines)
@@ -101,10 +110,14 @@ static int compare_manifest(const struct bl_slurm *s, const char *wanted, struct
     for (size_t i = 0; i < m.configuration.count; i++)
         bl_buffer_printf(&there, "%s: %s\n", m.configuration.pair[i].name, m.configuration.pair[i].value);
     bl_buffer_printf(&what, "%s holds a dataset", s->dir);
-    if (!code)
-        code = there.failed || what.failed ? bl_error_memory(e) : BL_OK;
-    if (!code && there.data)
+    if (code)
+        goto out;
+    code = there.failed || what.failed ? bl_error_memory(e) : BL_OK;
+    if (code)
+        goto out;
+    if (there.data)
         code = compare(there.data, wanted, what.data, bl_identity_compare, e);
+out:
     bl_manifest_free(&m);
     bl_buffer_free(&there);
     bl_buffer_free(&what);
@@ -148,14 +161,20 @@ int bl_slurm_settle(const struct bl_slurm *s, const char *lines, struct bl_error
         return BL_OK;
     bl_buffer_printf(&what, "%s holds a chain", s->folder);
     int code = bl_buffer_check(&what, e);
-    if (!code)
-        code = bl_slurm_path(s, "configuration", &path, e);
-    if (!code && is_begun(s))
+    if (code)
+        goto out;
+    code = bl_slurm_path(s, "configuration", &path, e);
+    if (code)
+        goto out;
+    if (is_begun(s))
         code = compare_file(path.data, lines, what.data, bl_identity_compare, e);
-    if (!code)
-        code = bl_slurm_is_finished(s) ? compare_manifest(s, strchr(lines, '\n') + 1, e) : compare_begun(s, lines, e);
-    if (!code)
-        code = bl_io_replace(path.data, lines, strlen(lines), e);
+    if (code)
+        goto out;
+    code = bl_slurm_is_finished(s) ? compare_manifest(s, strchr(lines, '\n') + 1, e) : compare_begun(s, lines, e);
+    if (code)
+        goto out;
+    code = bl_io_replace(path.data, lines, strlen(lines), e);
+out:
     bl_buffer_free(&path);
     bl_buffer_free(&what);
     return code;

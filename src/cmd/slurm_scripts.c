@@ -390,10 +390,13 @@ static int replace(const struct bl_slurm *s, const char *name, const struct bl_b
 {
     struct bl_buffer path = {0};
     int code = bl_buffer_check(text, e);
-    if (!code)
-        code = bl_slurm_path(s, name, &path, e);
-    if (!code)
-        code = bl_io_replace(path.data, text->data, text->size, e);
+    if (code)
+        goto out;
+    code = bl_slurm_path(s, name, &path, e);
+    if (code)
+        goto out;
+    code = bl_io_replace(path.data, text->data, text->size, e);
+out:
     bl_buffer_free(&path);
     return code;
 }
@@ -413,10 +416,13 @@ int bl_slurm_write(const struct bl_slurm *s, struct bl_error *e)
             code = replace(s, name.data, &text, e);
     }
     bl_buffer_clear(&text);
-    if (!code)
-        code = append_submission(&text, s, e);
-    if (!code)
-        code = replace(s, "submit.sh", &text, e);
+    if (code)
+        goto out;
+    code = append_submission(&text, s, e);
+    if (code)
+        goto out;
+    code = replace(s, "submit.sh", &text, e);
+out:
     bl_buffer_free(&text);
     bl_buffer_free(&name);
     return code;

@@ -141,14 +141,20 @@ static int look_at_state(struct bl_slurm *s, struct bl_error *e)
     struct bl_buffer path = {0};
     int code = read_shards(s, &f, e);
     f.part = calloc((size_t)f.parts, 1);
-    if (!code && !f.part)
+    if (code)
+        goto out;
+    if (!f.part)
         code = bl_error_memory(e);
-    if (!code)
-        code = bl_slurm_state_path(s, "", &path, e);
-    if (!code)
-        code = read_names(path.data, &f, e);
-    if (!code)
-        settle_done(s, &f);
+    if (code)
+        goto out;
+    code = bl_slurm_state_path(s, "", &path, e);
+    if (code)
+        goto out;
+    code = read_names(path.data, &f, e);
+    if (code)
+        goto out;
+    settle_done(s, &f);
+out:
     bl_buffer_free(&path);
     free(f.part);
     free(f.record);
@@ -222,14 +228,19 @@ static int look_at_dataset(struct bl_slurm *s, struct bl_error *e)
     struct bl_lacking lacking = {0};
     int code = bl_manifest_read(&m, s->dir, e);
     int64_t shards = code ? 0 : bl_format_shards(&m.format);
-    if (!code)
-        code = bl_lacking_beside(s->dir, &m, e);
-    if (!code)
-        code = bl_lacking_shards(&lacking, s->dir, &m, 0, shards, e);
-    if (!code)
-        code = look_at_shards(s, &lacking, shards, e);
-    if (!code)
-        code = look_at_marks(s, &lacking, shards, e);
+    if (code)
+        goto out;
+    code = bl_lacking_beside(s->dir, &m, e);
+    if (code)
+        goto out;
+    code = bl_lacking_shards(&lacking, s->dir, &m, 0, shards, e);
+    if (code)
+        goto out;
+    code = look_at_shards(s, &lacking, shards, e);
+    if (code)
+        goto out;
+    code = look_at_marks(s, &lacking, shards, e);
+out:
     bl_lacking_free(&lacking);
     bl_manifest_free(&m);
     return code;
@@ -284,10 +295,15 @@ static int read_jobs(struct bl_slurm *s, struct bl_error *e)
     const char *line;
     size_t at = 0, size;
     int code = bl_slurm_path(s, "jobs", &path, e);
-    if (!code && access(path.data, F_OK) == 0)
+    if (code)
+        goto out;
+    if (access(path.data, F_OK) == 0)
         code = bl_io_slurp(path.data, JOBS_MAX, &text, e);
+    if (code)
+        goto out;
     while (!code && bl_text_next_line(text.data ? text.data : "", text.size, &at, &line, &size))
         code = take_job(s, line, size, e);
+out:
     bl_buffer_free(&text);
     bl_buffer_free(&path);
     return code;

@@ -345,9 +345,11 @@ static int answer(struct showing *v, struct bl_buffer *text, struct bl_error *e)
     struct bl_buffer next = {0};
     append_next(&next, v);
     int code = bl_buffer_check(&next, e);
-    if (!code && v->json) {
+    if (code)
+        goto out;
+    if (v->json) {
         code = bl_status_json(&v->status, next.data, text, e);
-    } else if (!code) {
+    } else {
         if (v->status.at == BL_AT_END)
             append_complete(text, &v->status);
         else
@@ -358,6 +360,7 @@ static int answer(struct showing *v, struct bl_buffer *text, struct bl_error *e)
             bl_buffer_byte(text, '\n');
         }
     }
+out:
     bl_buffer_free(&next);
     return code;
 }

@@ -101,10 +101,13 @@ static int consume(void *context, void *job_, struct bl_error *e)
     struct verifying *v = context;
     struct job *job = job_;
     int code = bl_buffer_check(&job->text, e);
-    if (!code && job->faults) {
+    if (code)
+        goto out;
+    if (job->faults) {
         bl_progress_clear(&v->progress);
         fputs(job->text.data, stderr);
     }
+out:
     v->faults += job->faults;
     v->failed_steps += job->failed_steps;
     v->bytes += v->dataset.shards ? v->dataset.shards[job->shard].bytes : 0;
@@ -200,10 +203,13 @@ int bl_cmd_verify(int argc, char **argv)
     const struct bl_option_group groups[] = {
         {"Tasks", bl_task_option_table, &v.task}, {"General", bl_common_threads_table, &cmd.common}, {0}};
     int code = bl_cmd_options(&cmd, groups);
-    if (!code)
-        code = bl_cmd_parse(&cmd, argc, argv);
-    if (!code)
-        code = run(&cmd, &v);
+    if (code)
+        goto out;
+    code = bl_cmd_parse(&cmd, argc, argv);
+    if (code)
+        goto out;
+    code = run(&cmd, &v);
+out:
     bl_verify_close(&v.dataset);
     return bl_cmd_end(&cmd, code, false);
 }

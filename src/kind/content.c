@@ -34,11 +34,13 @@ static int read_ends(int fd, const char *path, uint64_t *content, struct bl_erro
     for (int i = 0; i < 8; i++)
         data[i] = (uint8_t)(size >> 8 * i);
     int code = bl_io_pread(fd, data + 8, first, 0, path, e);
-    if (!code)
-        code = bl_io_pread(fd, data + 8 + first, last, (int64_t)(size - last), path, e);
-    if (!code)
-        *content = hash(data, 8 + first + last);
-    return code;
+    if (code)
+        return code;
+    code = bl_io_pread(fd, data + 8 + first, last, (int64_t)(size - last), path, e);
+    if (code)
+        return code;
+    *content = hash(data, 8 + first + last);
+    return BL_OK;
 }
 
 int bl_content_of_file(const char *path, uint64_t *content, struct bl_error *e)

@@ -167,10 +167,11 @@ int bl_npy_read(struct bl_npy *npy, bl_npy_take *take, void *context, struct bl_
     if (head[6] > 1)
         code = take(context, head + 10, 2, e);
     size_t size = (size_t)head[8] | (size_t)head[9] << 8 | (size_t)head[10] << 16 | (size_t)head[11] << 24;
-    if (!code && size > HEADER_MAX)
-        code = bl_error_set(e, BL_EDATA, "an NPY header of %zu bytes", size);
-    if (!code)
-        code = take(context, header, size, e);
+    if (code)
+        return code;
+    if (size > HEADER_MAX)
+        return bl_error_set(e, BL_EDATA, "an NPY header of %zu bytes", size);
+    code = take(context, header, size, e);
     if (code)
         return code;
     header[size] = '\0';

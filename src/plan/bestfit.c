@@ -44,25 +44,25 @@ static int add_node(struct bestfit *f, uint32_t before, uint32_t bucket, struct 
 
 static int close_group(struct bestfit *f, struct bl_group group, struct bl_error *e)
 {
-    int rc = 0;
+    int code = 0;
     f->blocks += group.blocks;
     if (!f->patterns)
         return 0;
-    for (uint32_t n = group.node; rc == 0 && n != NO_NODE; n = f->node[n].before)
-        rc = bl_patterns_push(f->patterns, f->node[n].bucket, e);
-    return rc == 0 ? bl_patterns_close(f->patterns, group.blocks, e) : rc;
+    for (uint32_t n = group.node; code == 0 && n != NO_NODE; n = f->node[n].before)
+        code = bl_patterns_push(f->patterns, f->node[n].bucket, e);
+    return code == 0 ? bl_patterns_close(f->patterns, group.blocks, e) : code;
 }
 
 /* Adds `times` of a bucket to each block of a group: it stays open while the shortest length has room, and a place. */
 static int extend(struct bestfit *f, struct bl_group group, uint32_t bucket, uint32_t times, struct bl_error *e)
 {
-    int rc = 0;
-    for (uint32_t i = 0; rc == 0 && i < times; i++) {
-        rc = add_node(f, group.node, bucket, e);
+    int code = 0;
+    for (uint32_t i = 0; code == 0 && i < times; i++) {
+        code = add_node(f, group.node, bucket, e);
         group.node = (uint32_t)(f->nodes - 1);
     }
-    if (rc < 0)
-        return rc;
+    if (code < 0)
+        return code;
     group.room -= times * f->h->length[bucket];
     group.places -= times;
     return group.places > 0 && group.room >= f->h->length[0] ? bl_residuals_insert(&f->open, group, e)
@@ -78,52 +78,52 @@ static int fill_group(struct bestfit *f, struct bl_group *group, uint32_t bucket
         fit = group->places;
     uint32_t full = *n / fit < group->blocks ? *n / fit : group->blocks;
     uint32_t rest = full < group->blocks ? *n % fit : 0;
-    int rc = 0;
+    int code = 0;
     if (full > 0)
-        rc = extend(f, (struct bl_group){group->room, full, group->node, group->places}, bucket, fit, e);
-    if (rc == 0 && rest > 0)
-        rc = extend(f, (struct bl_group){group->room, 1, group->node, group->places}, bucket, rest, e);
+        code = extend(f, (struct bl_group){group->room, full, group->node, group->places}, bucket, fit, e);
+    if (code == 0 && rest > 0)
+        code = extend(f, (struct bl_group){group->room, 1, group->node, group->places}, bucket, rest, e);
     group->blocks -= full + (rest > 0);
     *n -= full * fit + rest;
-    return rc;
+    return code;
 }
 
 static int place_bucket(struct bestfit *f, uint32_t bucket, struct bl_error *e)
 {
     uint32_t n = bl_histogram_count(f->h, bucket);
-    int rc = 0;
-    while (rc == 0 && n > 0) {
+    int code = 0;
+    while (code == 0 && n > 0) {
         struct bl_residual_place place;
         struct bl_group fresh = {(uint32_t)f->limits->T, n, NO_NODE, f->limits->sequences};
         struct bl_group *found = bl_residuals_find(&f->open, f->h->length[bucket], &place);
         if (!found) {
-            rc = fill_group(f, &fresh, bucket, &n, e);
+            code = fill_group(f, &fresh, bucket, &n, e);
             continue;
         }
         /* Out of the list while it is worked on: extending inserts. What is left goes back. */
         struct bl_group group = *found;
         bl_residuals_remove(&f->open, place);
-        rc = fill_group(f, &group, bucket, &n, e);
-        if (rc == 0 && group.blocks > 0)
-            rc = bl_residuals_insert(&f->open, group, e);
+        code = fill_group(f, &group, bucket, &n, e);
+        if (code == 0 && group.blocks > 0)
+            code = bl_residuals_insert(&f->open, group, e);
     }
-    return rc;
+    return code;
 }
 
 static int fill(struct bestfit *f, struct bl_error *e)
 {
-    int rc = 0;
-    for (size_t b = f->h->distinct; rc == 0 && b-- > 0;)
-        rc = place_bucket(f, (uint32_t)b, e);
+    int code = 0;
+    for (size_t b = f->h->distinct; code == 0 && b-- > 0;)
+        code = place_bucket(f, (uint32_t)b, e);
     struct bl_residual_place place;
-    for (struct bl_group *g; rc == 0 && (g = bl_residuals_find(&f->open, 0, &place));) {
+    for (struct bl_group *g; code == 0 && (g = bl_residuals_find(&f->open, 0, &place));) {
         struct bl_group group = *g;
         bl_residuals_remove(&f->open, place);
-        rc = close_group(f, group, e);
+        code = close_group(f, group, e);
     }
     bl_residuals_free(&f->open);
     free(f->node);
-    return rc;
+    return code;
 }
 
 int bl_fill_bestfit(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_fill_limits *limits,
@@ -131,17 +131,17 @@ int bl_fill_bestfit(struct bl_patterns *patterns, const struct bl_histogram *h, 
 {
     *patterns = (struct bl_patterns){0};
     struct bestfit f = {.h = h, .limits = limits, .patterns = patterns};
-    int rc = fill(&f, e);
-    if (rc < 0)
+    int code = fill(&f, e);
+    if (code < 0)
         bl_patterns_free(patterns);
-    return rc;
+    return code;
 }
 
 int bl_fill_bestfit_count(size_t *blocks, const struct bl_histogram *h, const struct bl_fill_limits *limits,
                           struct bl_error *e)
 {
     struct bestfit f = {.h = h, .limits = limits};
-    int rc = fill(&f, e);
+    int code = fill(&f, e);
     *blocks = f.blocks;
-    return rc;
+    return code;
 }

@@ -99,9 +99,9 @@ static int check_block(struct check *c, size_t b)
     size_t first = (size_t)plan->block_ptr[b], end = (size_t)plan->block_ptr[b + 1];
     int64_t start = 0, steps = 0;
     for (size_t p = first; p < end; p++) {
-        int rc = check_piece(c, b, p);
-        if (rc < 0)
-            return rc;
+        int code = check_piece(c, b, p);
+        if (code < 0)
+            return code;
         int64_t length = bl_plan_piece_length(plan, c->length, p);
         if (length > plan->T - start)
             return bl_error_set(c->e, BL_EFAIL, "block %zu: sequence %u does not fit, T = %lld and %lld are taken", b,
@@ -120,13 +120,13 @@ static int check_blocks(struct check *c)
     c->seen = calloc(c->count / 8 + 1, 1);
     if (!c->seen)
         return bl_error_memory(c->e);
-    int rc = 0;
+    int code = 0;
     c->plan->max_sequences = 0;
     c->shortest = BL_T_MAX;
-    for (size_t b = 0; rc == 0 && b < c->plan->blocks; b++)
-        rc = check_block(c, b);
+    for (size_t b = 0; code == 0 && b < c->plan->blocks; b++)
+        code = check_block(c, b);
     free(c->seen);
-    return rc;
+    return code;
 }
 
 struct span {
@@ -154,14 +154,14 @@ static int check_overlaps(struct check *c)
             span[p] = (struct span){start, end, plan->sequence[p], (uint32_t)b};
         }
     qsort(span, plan->pieces, sizeof *span, by_place);
-    int rc = 0;
-    for (size_t p = 1; rc == 0 && p < plan->pieces; p++)
+    int code = 0;
+    for (size_t p = 1; code == 0 && p < plan->pieces; p++)
         if (span[p].sequence == span[p - 1].sequence && span[p].start < span[p - 1].end)
-            rc = bl_error_set(c->e, BL_EFAIL, "blocks %u and %u both hold step %lld of sequence %u",
-                              (unsigned)span[p - 1].block, (unsigned)span[p].block, (long long)span[p].start,
-                              (unsigned)span[p].sequence);
+            code = bl_error_set(c->e, BL_EFAIL, "blocks %u and %u both hold step %lld of sequence %u",
+                                (unsigned)span[p - 1].block, (unsigned)span[p].block, (long long)span[p].start,
+                                (unsigned)span[p].sequence);
     free(span);
-    return rc;
+    return code;
 }
 
 /* The lengths of the pieces: the caller's own where no other sequence has such a length, else a copy in *own. */
@@ -192,32 +192,32 @@ static int recount_bound(struct check *c)
     struct bl_lengths lengths;
     struct bl_histogram h;
     int64_t *own;
-    int rc = piece_lengths(c, &lengths, &own);
-    if (rc == 0)
-        rc = bl_histogram_make(&h, &lengths, c->e);
-    if (rc == 0) {
+    int code = piece_lengths(c, &lengths, &own);
+    if (code == 0)
+        code = bl_histogram_make(&h, &lengths, c->e);
+    if (code == 0) {
         int64_t bound = bl_bound_blocks(&h, c->plan->T);
         c->plan->lower_bound = bound > c->plan->lower_bound ? bound : c->plan->lower_bound;
         bl_histogram_free(&h);
     }
     free(own);
-    if (rc == 0 && c->plan->lower_bound > (int64_t)c->plan->blocks)
-        rc = bl_error_set(c->e, BL_EFAIL, "%zu blocks are fewer than the lower bound, %lld", c->plan->blocks,
-                          (long long)c->plan->lower_bound);
-    return rc;
+    if (code == 0 && c->plan->lower_bound > (int64_t)c->plan->blocks)
+        code = bl_error_set(c->e, BL_EFAIL, "%zu blocks are fewer than the lower bound, %lld", c->plan->blocks,
+                            (long long)c->plan->lower_bound);
+    return code;
 }
 
 static int recount(struct check *c)
 {
-    int rc = recount_sequences(c);
-    if (rc == 0)
-        rc = check_shape(c);
-    if (rc == 0)
-        rc = check_blocks(c);
-    if (rc == 0 && c->repeated)
-        rc = check_overlaps(c);
-    if (rc < 0)
-        return rc;
+    int code = recount_sequences(c);
+    if (code == 0)
+        code = check_shape(c);
+    if (code == 0)
+        code = check_blocks(c);
+    if (code == 0 && c->repeated)
+        code = check_overlaps(c);
+    if (code < 0)
+        return code;
     c->plan->deleted = c->plan->steps - c->placed;
     c->plan->padding = (int64_t)c->plan->blocks * c->plan->T - c->placed;
     c->plan->cut = c->distinct - c->whole;
@@ -234,6 +234,6 @@ int bl_plan_recount(struct bl_plan *plan, const int64_t *length, size_t count, s
 int bl_plan_check(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e)
 {
     struct check c = {.plan = plan, .length = length, .count = count, .e = e};
-    int rc = recount(&c);
-    return rc ? rc : recount_bound(&c);
+    int code = recount(&c);
+    return code ? code : recount_bound(&c);
 }

@@ -64,26 +64,26 @@ static int expand_some(struct expansion *x, const struct bl_patterns *units, siz
 {
     uint32_t times = *use;
     size_t first = patterns->entries;
-    int rc = 0;
+    int code = 0;
     for (uint32_t k = units->first[p]; k < units->first[p + 1]; k++)
         if (k > units->first[p] && units->bucket[k] == units->bucket[k - 1])
             times = 1;
-    for (uint32_t k = units->first[p]; rc == 0 && k < units->first[p + 1]; k++) {
+    for (uint32_t k = units->first[p]; code == 0 && k < units->first[p + 1]; k++) {
         uint32_t b = units->bucket[k];
         while (x->left[x->cursor[b]] == 0)
             x->cursor[b]++;
         uint32_t fine = x->cursor[b];
         x->left[fine]--; /* the first of `times`, so that a repeated unit moves on to the next */
-        rc = bl_patterns_push(patterns, fine, e);
+        code = bl_patterns_push(patterns, fine, e);
     }
-    for (size_t k = first; rc == 0 && k < patterns->entries; k++) {
+    for (size_t k = first; code == 0 && k < patterns->entries; k++) {
         uint32_t more = x->left[patterns->bucket[k]] + 1;
         times = more < times ? more : times;
     }
-    for (size_t k = first; rc == 0 && k < patterns->entries; k++)
+    for (size_t k = first; code == 0 && k < patterns->entries; k++)
         x->left[patterns->bucket[k]] -= times - 1;
     *use -= times;
-    return rc == 0 ? bl_patterns_close(patterns, times, e) : rc;
+    return code == 0 ? bl_patterns_close(patterns, times, e) : code;
 }
 
 static int is_well_filled(const struct coarse *c, const struct bl_patterns *units, size_t p, uint32_t slack)
@@ -99,38 +99,38 @@ static int expand(const struct coarse *c, const struct bl_patterns *units, uint3
                   const struct bl_fill_limits *limits, struct bl_patterns *patterns, struct bl_error *e)
 {
     struct expansion x = {c, malloc((h->distinct + 1) * sizeof *x.left), malloc((c->T + 2) * sizeof *x.cursor)};
-    int rc = x.left && x.cursor ? 0 : bl_error_memory(e);
-    for (size_t b = 0; rc == 0 && b < h->distinct; b++)
+    int code = x.left && x.cursor ? 0 : bl_error_memory(e);
+    for (size_t b = 0; code == 0 && b < h->distinct; b++)
         x.left[b] = bl_histogram_count(h, b);
-    for (size_t b = 0; rc == 0 && b < c->h.distinct; b++)
+    for (size_t b = 0; code == 0 && b < c->h.distinct; b++)
         x.cursor[b] = c->begin[b];
-    for (size_t p = 0; rc == 0 && p < units->count; p++) {
+    for (size_t p = 0; code == 0 && p < units->count; p++) {
         uint32_t use = is_well_filled(c, units, p, slack) ? units->use[p] : 0;
-        while (rc == 0 && use > 0)
-            rc = expand_some(&x, units, p, &use, patterns, e);
+        while (code == 0 && use > 0)
+            code = expand_some(&x, units, p, &use, patterns, e);
     }
-    if (rc == 0)
-        rc = bl_fill_rest(patterns, h, x.left, limits, BL_REST_SLACK, e);
+    if (code == 0)
+        code = bl_fill_rest(patterns, h, x.left, limits, BL_REST_SLACK, e);
     free(x.left);
     free(x.cursor);
-    return rc;
+    return code;
 }
 
 static int expand_best(const struct coarse *c, const struct bl_patterns *units, const struct bl_histogram *h,
                        const struct bl_fill_limits *limits, struct bl_patterns *best, struct bl_error *e)
 {
-    int rc = 0;
-    for (uint32_t part = UNITS; rc == 0 && part > 0; part /= 8) {
+    int code = 0;
+    for (uint32_t part = UNITS; code == 0 && part > 0; part /= 8) {
         struct bl_patterns tried = {0};
-        rc = expand(c, units, c->T / part, h, limits, &tried, e);
-        if (rc == 0 && (best->count == 0 || tried.blocks < best->blocks)) {
+        code = expand(c, units, c->T / part, h, limits, &tried, e);
+        if (code == 0 && (best->count == 0 || tried.blocks < best->blocks)) {
             struct bl_patterns worse = *best;
             *best = tried;
             tried = worse;
         }
         bl_patterns_free(&tried);
     }
-    return rc;
+    return code;
 }
 
 int bl_fill_coarse(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_fill_limits *limits,
@@ -142,19 +142,19 @@ int bl_fill_coarse(struct bl_patterns *patterns, const struct bl_histogram *h, c
         return 0;
     struct coarse c;
     struct bl_patterns units = {0}, known = {0};
-    int rc = make(&c, h, (uint32_t)limits->T, unit, e);
+    int code = make(&c, h, (uint32_t)limits->T, unit, e);
     struct bl_fill_limits in_units = {c.T, limits->sequences, limits->work};
     int64_t bound = 0; /* of the lengths in units: of no use */
-    if (rc == 0)
-        rc = bl_fill_bestfit(&known, &c.h, &in_units, e);
-    if (rc == 0)
-        rc = bl_fill_columns(&units, &bound, &c.h, &known, &in_units, NULL, e);
-    if (rc == 0 && units.count > 0)
-        rc = expand_best(&c, &units, h, limits, patterns, e);
+    if (code == 0)
+        code = bl_fill_bestfit(&known, &c.h, &in_units, e);
+    if (code == 0)
+        code = bl_fill_columns(&units, &bound, &c.h, &known, &in_units, NULL, e);
+    if (code == 0 && units.count > 0)
+        code = expand_best(&c, &units, h, limits, patterns, e);
     bl_patterns_free(&units);
     bl_patterns_free(&known);
     release(&c);
-    if (rc < 0)
+    if (code < 0)
         bl_patterns_free(patterns);
-    return rc;
+    return code;
 }

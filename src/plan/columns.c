@@ -21,14 +21,14 @@ static int take_column(const struct bl_generation *g, uint32_t row, double wante
         uint32_t possible = left[as ? as[m->bucket[k]] : m->bucket[k]] / (uint32_t)m->times[k];
         use = possible < use ? possible : use;
     }
-    int rc = 0;
-    for (uint32_t k = c->first; rc == 0 && use > 0 && k < c->first + c->count; k++) {
+    int code = 0;
+    for (uint32_t k = c->first; code == 0 && use > 0 && k < c->first + c->count; k++) {
         uint32_t bucket = as ? as[m->bucket[k]] : m->bucket[k];
         left[bucket] -= use * (uint32_t)m->times[k];
-        for (uint32_t i = 0; rc == 0 && i < (uint32_t)m->times[k]; i++)
-            rc = bl_patterns_push(patterns, bucket, e);
+        for (uint32_t i = 0; code == 0 && i < (uint32_t)m->times[k]; i++)
+            code = bl_patterns_push(patterns, bucket, e);
     }
-    return rc == 0 && use > 0 ? bl_patterns_close(patterns, use, e) : rc;
+    return code == 0 && use > 0 ? bl_patterns_close(patterns, use, e) : code;
 }
 
 /* Whole blocks of every column first, then one more of those whose fraction is at least `up`; the rest by themselves.
@@ -37,27 +37,27 @@ static int round_columns(const struct bl_generation *g, double up, uint32_t *lef
                          struct bl_error *e)
 {
     const struct bl_master *m = &g->master;
-    int rc = 0;
+    int code = 0;
     for (size_t b = 0; b < g->h->distinct; b++)
         left[b] = bl_histogram_count(g->h, b);
     for (int more = 0; more < 2; more++)
-        for (uint32_t r = 0; rc == 0 && r < m->rows; r++) {
+        for (uint32_t r = 0; code == 0 && r < m->rows; r++) {
             double whole = floor(m->amount[r] + 1e-6), fraction = m->amount[r] - whole;
             if (m->basis[r] < BL_SURPLUS && (!more || fraction >= up))
-                rc = take_column(g, r, more ? 1 : whole, NULL, left, patterns, e);
+                code = take_column(g, r, more ? 1 : whole, NULL, left, patterns, e);
         }
-    return rc == 0 ? bl_fill_rest(patterns, g->h, left, g->limits, BL_REST_SLACK, e) : rc;
+    return code == 0 ? bl_fill_rest(patterns, g->h, left, g->limits, BL_REST_SLACK, e) : code;
 }
 
 static int round_best(struct bl_generation *g, struct bl_patterns *best, struct bl_error *e)
 {
     static const double up[] = {1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2};
     uint32_t *left = malloc((g->h->distinct + 1) * sizeof *left);
-    int rc = left ? 0 : bl_error_memory(e);
-    for (size_t i = 0; rc == 0 && i < sizeof up / sizeof *up; i++) {
+    int code = left ? 0 : bl_error_memory(e);
+    for (size_t i = 0; code == 0 && i < sizeof up / sizeof *up; i++) {
         struct bl_patterns tried = {0};
-        rc = round_columns(g, up[i], left, &tried, e);
-        if (rc == 0 && (best->count == 0 || tried.blocks < best->blocks)) {
+        code = round_columns(g, up[i], left, &tried, e);
+        if (code == 0 && (best->count == 0 || tried.blocks < best->blocks)) {
             struct bl_patterns worse = *best;
             *best = tried;
             tried = worse;
@@ -67,7 +67,7 @@ static int round_best(struct bl_generation *g, struct bl_patterns *best, struct 
             break;
     }
     free(left);
-    return rc;
+    return code;
 }
 
 /* --- one after the other ---------------------------------------------------------------------------------------- */
@@ -118,8 +118,8 @@ static void set_remainder(struct remainder *r, const struct bl_histogram *h, con
 static int hand_over(struct bl_generation *to, const struct remainder *r, const struct bl_master *from,
                      const uint32_t *bucket, struct bl_error *e)
 {
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < from->columns; i++) {
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < from->columns; i++) {
         const struct bl_column *c = &from->column[i];
         size_t n = 0;
         int possible = 1;
@@ -129,9 +129,9 @@ static int hand_over(struct bl_generation *to, const struct remainder *r, const 
             for (int times = (int)from->times[k]; times > 0 && n < to->item_capacity; times--)
                 to->item[n++] = r->at[bucket[from->bucket[k]]];
         if (possible && c->count > 1)
-            rc = bl_master_add(&to->master, to->item, n, e);
+            code = bl_master_add(&to->master, to->item, n, e);
     }
-    return rc;
+    return code;
 }
 
 /* Blocks of the columns that are wanted whole or nearly so, at least one: into patterns, out of left[], both by the
@@ -142,16 +142,16 @@ static int fix_columns(const struct bl_generation *g, const uint32_t *bucket, ui
     const struct bl_master *m = &g->master;
     size_t before = patterns->blocks;
     double up = NEARLY, most = 0;
-    int rc = 0;
-    for (int again = 0; rc == 0 && again < 2 && patterns->blocks == before; again++, up = most)
-        for (uint32_t r = 0; rc == 0 && r < m->rows && (again == 0 || patterns->blocks == before); r++) {
+    int code = 0;
+    for (int again = 0; code == 0 && again < 2 && patterns->blocks == before; again++, up = most)
+        for (uint32_t r = 0; code == 0 && r < m->rows && (again == 0 || patterns->blocks == before); r++) {
             double fraction = m->amount[r] - floor(m->amount[r] + 1e-6);
             if (m->basis[r] >= BL_SURPLUS)
                 continue;
             most = fraction > most ? fraction : most;
-            rc = take_column(g, r, floor(m->amount[r] + 1e-6) + (fraction >= up), bucket, left, patterns, e);
+            code = take_column(g, r, floor(m->amount[r] + 1e-6) + (fraction >= up), bucket, left, patterns, e);
         }
-    return rc;
+    return code;
 }
 
 struct dive {
@@ -167,33 +167,33 @@ static int solve_rest(struct dive *d, struct bl_generation *g, int64_t enough, s
 {
     struct bl_generation next;
     set_remainder(&d->rest, d->h, d->left);
-    int rc = bl_generation_make(&next, &d->rest.h, &d->limits, e);
+    int code = bl_generation_make(&next, &d->rest.h, &d->limits, e);
     next.work = d->limits.work;
     next.enough = enough;
-    if (rc == 0)
-        rc = hand_over(&next, &d->rest, &g->master, d->bucket, e);
-    if (rc == 0)
-        rc = bl_generation_run(&next, e);
+    if (code == 0)
+        code = hand_over(&next, &d->rest, &g->master, d->bucket, e);
+    if (code == 0)
+        code = bl_generation_run(&next, e);
     d->limits.work = next.work;
     memcpy(d->bucket, d->rest.bucket, d->rest.h.distinct * sizeof *d->bucket);
     bl_generation_free(g);
     *g = next;
-    return rc;
+    return code;
 }
 
 /* Until nothing is left, or the rest is proven to take too many blocks, or the work ends. */
 static int fix_all(struct dive *d, struct bl_generation *g, size_t most, struct bl_patterns *tried, struct bl_error *e)
 {
-    int rc = 0;
+    int code = 0;
     for (;;) {
         size_t before = tried->blocks;
-        rc = fix_columns(g, d->bucket, d->left, tried, e);
+        code = fix_columns(g, d->bucket, d->left, tried, e);
         set_remainder(&d->rest, d->h, d->left);
-        if (rc < 0 || d->rest.h.distinct == 0 || tried->blocks == before || tried->blocks >= most)
-            return rc;
-        rc = solve_rest(d, g, (int64_t)(most - tried->blocks), e);
-        if (rc < 0 || g->bound >= (int64_t)(most - tried->blocks) || d->limits.work <= 0)
-            return rc;
+        if (code < 0 || d->rest.h.distinct == 0 || tried->blocks == before || tried->blocks >= most)
+            return code;
+        code = solve_rest(d, g, (int64_t)(most - tried->blocks), e);
+        if (code < 0 || g->bound >= (int64_t)(most - tried->blocks) || d->limits.work <= 0)
+            return code;
     }
 }
 
@@ -206,16 +206,16 @@ static int dive(struct bl_generation *g, struct bl_patterns *best, size_t known,
     d.limits.work /= 4;
     d.left = malloc((n + 1) * sizeof *d.left);
     d.bucket = malloc((n + 1) * sizeof *d.bucket);
-    int rc = d.left && d.bucket ? make_remainder(&d.rest, d.h, e) : bl_error_memory(e);
-    for (size_t b = 0; rc == 0 && b < n; b++) {
+    int code = d.left && d.bucket ? make_remainder(&d.rest, d.h, e) : bl_error_memory(e);
+    for (size_t b = 0; code == 0 && b < n; b++) {
         d.left[b] = bl_histogram_count(d.h, b);
         d.bucket[b] = (uint32_t)b;
     }
-    if (rc == 0)
-        rc = fix_all(&d, g, most, &tried, e);
-    if (rc == 0)
-        rc = bl_fill_rest(&tried, d.h, d.left, g->limits, BL_REST_SLACK, e);
-    if (rc == 0 && tried.blocks < most) {
+    if (code == 0)
+        code = fix_all(&d, g, most, &tried, e);
+    if (code == 0)
+        code = bl_fill_rest(&tried, d.h, d.left, g->limits, BL_REST_SLACK, e);
+    if (code == 0 && tried.blocks < most) {
         bl_patterns_free(best);
         *best = tried;
         tried = (struct bl_patterns){0};
@@ -224,7 +224,7 @@ static int dive(struct bl_generation *g, struct bl_patterns *best, size_t known,
     free_remainder(&d.rest);
     free(d.left);
     free(d.bucket);
-    return rc;
+    return code;
 }
 
 /* ---------------------------------------------------------------------------------------------------------------- */
@@ -239,23 +239,23 @@ int bl_fill_columns(struct bl_patterns *patterns, int64_t *bound, const struct b
         memset(price, 0, h->distinct * sizeof *price);
     if (!bl_generation_is_affordable(h, limits))
         return 0;
-    int rc = bl_generation_make(&g, h, limits, e);
+    int code = bl_generation_make(&g, h, limits, e);
     g.bound = *bound;
     g.enough = (int64_t)known->blocks;
     g.work = limits->work;
-    for (size_t p = 0; rc == 0 && p < known->count; p++)
-        rc = bl_generation_offer(&g, known->bucket + known->first[p], known->first[p + 1] - known->first[p], e);
-    if (rc == 0)
-        rc = bl_generation_run(&g, e);
-    for (size_t b = 0; rc == 0 && price && b < h->distinct; b++)
+    for (size_t p = 0; code == 0 && p < known->count; p++)
+        code = bl_generation_offer(&g, known->bucket + known->first[p], known->first[p + 1] - known->first[p], e);
+    if (code == 0)
+        code = bl_generation_run(&g, e);
+    for (size_t b = 0; code == 0 && price && b < h->distinct; b++)
         price[b] = g.master.dual[b];
     *bound = g.bound;
-    if (rc == 0 && g.bound < g.enough)
-        rc = round_best(&g, patterns, e);
-    if (rc == 0 && !price && patterns->count > 0 && (int64_t)patterns->blocks > *bound)
-        rc = dive(&g, patterns, known->blocks, e);
+    if (code == 0 && g.bound < g.enough)
+        code = round_best(&g, patterns, e);
+    if (code == 0 && !price && patterns->count > 0 && (int64_t)patterns->blocks > *bound)
+        code = dive(&g, patterns, known->blocks, e);
     bl_generation_free(&g);
-    if (rc < 0)
+    if (code < 0)
         bl_patterns_free(patterns);
-    return rc;
+    return code;
 }

@@ -52,14 +52,14 @@ int bl_draft_close(struct bl_draft *d, size_t size, struct bl_error *e)
 
 int bl_draft_alone(struct bl_draft *d, const struct bl_lengths *lengths, struct bl_error *e)
 {
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < lengths->count; i++) {
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < lengths->count; i++) {
         if (!bl_lengths_has(lengths, i))
             continue;
         d->sequence[d->pieces] = (uint32_t)bl_lengths_id(lengths, i);
-        rc = bl_draft_close(d, 1, e);
+        code = bl_draft_close(d, 1, e);
     }
-    return rc;
+    return code;
 }
 
 int bl_draft_keep(struct bl_draft *d, const struct bl_lengths *lengths, int64_t T, uint32_t sequences,
@@ -68,14 +68,14 @@ int bl_draft_keep(struct bl_draft *d, const struct bl_lengths *lengths, int64_t 
     int64_t room = T;
     size_t size = 0;
     uint32_t last = 0;
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < lengths->count; i++) {
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < lengths->count; i++) {
         if (!bl_lengths_has(lengths, i))
             continue;
         uint32_t id = (uint32_t)bl_lengths_id(lengths, i), its_group = group ? group[owner ? owner[id] : id] : 0;
         int64_t units = bl_lengths_units(lengths, i);
         if (size > 0 && (units > room || size == sequences || its_group != last)) {
-            rc = bl_draft_close(d, size, e);
+            code = bl_draft_close(d, size, e);
             room = T;
             size = 0;
         }
@@ -83,7 +83,7 @@ int bl_draft_keep(struct bl_draft *d, const struct bl_lengths *lengths, int64_t 
         room -= units;
         last = its_group;
     }
-    return rc == 0 && size > 0 ? bl_draft_close(d, size, e) : rc;
+    return code == 0 && size > 0 ? bl_draft_close(d, size, e) : code;
 }
 
 /* The pattern of every block, in random order. */
@@ -127,12 +127,12 @@ int bl_draft_patterns(struct bl_draft *d, const struct bl_patterns *patterns, co
                       const struct bl_lengths *lengths, uint64_t seed, struct bl_error *e)
 {
     uint32_t *ids = NULL, *turn = NULL, *cursor = malloc((h->distinct + 1) * sizeof *cursor);
-    int rc = cursor ? bl_histogram_identities(h, lengths, seed, &ids, e) : bl_error_memory(e);
-    if (rc == 0)
-        rc = draw_turns(patterns, seed, &turn, e);
-    if (rc == 0)
-        rc = bl_draft_reserve(d, patterns->blocks, e);
-    if (rc == 0) {
+    int code = cursor ? bl_histogram_identities(h, lengths, seed, &ids, e) : bl_error_memory(e);
+    if (code == 0)
+        code = draw_turns(patterns, seed, &turn, e);
+    if (code == 0)
+        code = bl_draft_reserve(d, patterns->blocks, e);
+    if (code == 0) {
         memcpy(cursor, h->start, h->distinct * sizeof *cursor);
         d->is_shuffled = d->blocks == 0;
         draw_blocks(d, patterns, turn, ids, cursor, seed);
@@ -140,5 +140,5 @@ int bl_draft_patterns(struct bl_draft *d, const struct bl_patterns *patterns, co
     free(turn);
     free(cursor);
     free(ids);
-    return rc;
+    return code;
 }

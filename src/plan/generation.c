@@ -44,17 +44,17 @@ static int add_block(struct bl_generation *g, uint32_t bucket, struct bl_error *
 static int add_blocks(struct bl_generation *g, double worth, struct bl_error *e)
 {
     double good = BL_PRICE_ONE + (worth - BL_PRICE_ONE) / 2;
-    int rc = add_block(g, BL_KNAPSACK_ANY, e);
+    int code = add_block(g, BL_KNAPSACK_ANY, e);
     size_t D = g->h->distinct, stride = D / COLUMNS_AT_ONCE + 1;
-    for (size_t from = 0; rc == 0 && from < D; from += stride) {
+    for (size_t from = 0; code == 0 && from < D; from += stride) {
         size_t best = from;
         for (size_t b = from; b < D && b < from + stride; b++)
             if (bl_knapsack_with(&g->knapsack, (uint32_t)b) > bl_knapsack_with(&g->knapsack, (uint32_t)best))
                 best = b;
         if (bl_knapsack_with(&g->knapsack, (uint32_t)best) > good)
-            rc = add_block(g, (uint32_t)best, e);
+            code = add_block(g, (uint32_t)best, e);
     }
-    return rc;
+    return code;
 }
 
 /* Whether the relaxation can still prove more than is proven: its value only falls. */
@@ -66,13 +66,13 @@ static int is_finished(const struct bl_generation *g)
 int bl_generation_run(struct bl_generation *g, struct bl_error *e)
 {
     int64_t solve_work = bl_knapsack_work(g->h, (uint32_t)g->limits->T, g->limits->sequences);
-    int rc = 0;
-    while (rc == 0 && g->work > 0) {
+    int code = 0;
+    while (code == 0 && g->work > 0) {
         double saving;
         uint32_t column = bl_master_price(&g->master, &saving, &g->work);
         if (saving > BL_SAVING_MIN) {
             int entered;
-            rc = bl_master_enter(&g->master, column, &g->work, &entered, e);
+            code = bl_master_enter(&g->master, column, &g->work, &entered, e);
             if (!entered)
                 break;
             continue;
@@ -83,9 +83,9 @@ int bl_generation_run(struct bl_generation *g, struct bl_error *e)
         raise_bound(g, worth);
         if (is_finished(g) || worth <= BL_PRICE_ONE * (1 + BL_SAVING_MIN))
             break;
-        rc = add_blocks(g, worth, e);
+        code = add_blocks(g, worth, e);
     }
-    return rc;
+    return code;
 }
 
 int bl_generation_offer(struct bl_generation *g, const uint32_t *bucket, size_t n, struct bl_error *e)
@@ -107,10 +107,10 @@ int bl_generation_make(struct bl_generation *g, const struct bl_histogram *h, co
     *g = (struct bl_generation){.h = h, .limits = limits, .enough = INT64_MAX};
     g->item_capacity = (size_t)(limits->T / h->length[0]);
     g->item = malloc((g->item_capacity + 1) * sizeof *g->item);
-    int rc = g->item ? 0 : bl_error_memory(e);
-    if (rc == 0)
-        rc = bl_knapsack_make(&g->knapsack, h, (uint32_t)limits->T, limits->sequences, e);
-    return rc == 0 ? bl_master_make(&g->master, h, limits->T, limits->sequences, e) : rc;
+    int code = g->item ? 0 : bl_error_memory(e);
+    if (code == 0)
+        code = bl_knapsack_make(&g->knapsack, h, (uint32_t)limits->T, limits->sequences, e);
+    return code == 0 ? bl_master_make(&g->master, h, limits->T, limits->sequences, e) : code;
 }
 
 void bl_generation_free(struct bl_generation *g)

@@ -44,8 +44,8 @@ static int count_in_table(struct bl_histogram *h, const struct bl_lengths *all, 
             table[bl_lengths_units(&lengths, i)]++;
     for (int64_t length = 0; length <= longest; length++)
         distinct += table[length] > 0;
-    int rc = allocate(h, distinct, e);
-    if (rc == 0) {
+    int code = allocate(h, distinct, e);
+    if (code == 0) {
         size_t bucket = 0;
         uint32_t sum = 0;
         for (int64_t length = 0; length <= longest; length++) {
@@ -58,7 +58,7 @@ static int count_in_table(struct bl_histogram *h, const struct bl_lengths *all, 
         h->start[bucket] = sum;
     }
     free(table);
-    return rc;
+    return code;
 }
 
 static int count_by_sorting(struct bl_histogram *h, const struct bl_lengths *lengths, struct bl_error *e)
@@ -74,8 +74,8 @@ static int count_by_sorting(struct bl_histogram *h, const struct bl_lengths *len
     size_t distinct = 0;
     for (size_t i = 0; i < n; i++)
         distinct += i == 0 || key[i] != key[i - 1];
-    int rc = allocate(h, distinct, e);
-    if (rc == 0) {
+    int code = allocate(h, distinct, e);
+    if (code == 0) {
         size_t bucket = 0;
         for (size_t i = 0; i < n; i++) {
             if (i > 0 && key[i] == key[i - 1])
@@ -86,7 +86,7 @@ static int count_by_sorting(struct bl_histogram *h, const struct bl_lengths *len
         h->start[bucket] = (uint32_t)n;
     }
     free(key);
-    return rc;
+    return code;
 }
 
 int bl_histogram_make(struct bl_histogram *h, const struct bl_lengths *lengths, struct bl_error *e)
@@ -208,8 +208,8 @@ int bl_histogram_identities(const struct bl_histogram *h, const struct bl_length
     struct bl_prefix_table table = {0};
     uint32_t *next = malloc((h->distinct + 1) * sizeof *next);
     *ids = malloc(((size_t)h->start[h->distinct] + 1) * sizeof **ids);
-    int rc = next && *ids ? prefix_table_make(&table, h, lengths->count, e) : bl_error_memory(e);
-    if (rc == 0) {
+    int code = next && *ids ? prefix_table_make(&table, h, lengths->count, e) : bl_error_memory(e);
+    if (code == 0) {
         memcpy(next, h->start, h->distinct * sizeof *next);
         scatter(h, &table, lengths, next, *ids);
         struct bl_random random;
@@ -222,5 +222,5 @@ int bl_histogram_identities(const struct bl_histogram *h, const struct bl_length
     }
     free(next);
     free(table.first);
-    return rc;
+    return code;
 }

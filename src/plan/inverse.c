@@ -67,9 +67,9 @@ static void end_step(struct bl_inverse *v, uint32_t r)
 
 int bl_inverse_exchange(struct bl_inverse *v, const double *column, uint32_t r, struct bl_error *e)
 {
-    int rc = reserve(v, v->rows, e);
-    if (rc < 0)
-        return rc;
+    int code = reserve(v, v->rows, e);
+    if (code < 0)
+        return code;
     add_entry(v, r, 1 / column[r]);
     for (size_t i = 0; i < v->rows; i++)
         if (fabs(column[i]) > TINY && i != r)
@@ -247,9 +247,9 @@ static int step_raw(const struct elimination *x, struct bl_inverse *v, uint32_t 
     const struct bl_sparse *m = x->m;
     uint32_t r = x->row_of[c], first = m->first[c], end = m->first[c + 1];
     double pivot = 0;
-    int rc = reserve(v, end - first, e);
-    if (rc < 0)
-        return rc;
+    int code = reserve(v, end - first, e);
+    if (code < 0)
+        return code;
     for (uint32_t k = first; k < end; k++)
         pivot = m->row[k] == r ? m->value[k] : pivot;
     for (uint32_t k = first; k < end; k++)
@@ -281,30 +281,30 @@ static int step_worked(struct elimination *x, struct bl_inverse *v, uint32_t c, 
     forward_from(v, x->front, x->work);
     uint32_t r = choose_pivot(x);
     *regular = r != NONE;
-    int rc = *regular ? bl_inverse_exchange(v, x->work, r, e) : 0;
+    int code = *regular ? bl_inverse_exchange(v, x->work, r, e) : 0;
     if (*regular)
         take(x, c, r);
     memset(x->work, 0, m->rows * sizeof *x->work);
-    return rc;
+    return code;
 }
 
 int bl_inverse_of(struct bl_inverse *v, const struct bl_sparse *m, uint32_t *row_of, int *regular, struct bl_error *e)
 {
     struct elimination x;
-    int rc = make(&x, m, row_of, e);
+    int code = make(&x, m, row_of, e);
     v->steps = v->entries = 0;
     *regular = 1;
-    if (rc == 0) {
+    if (code == 0) {
         take_front(&x);
         take_back(&x);
         order_middle(&x);
     }
-    for (size_t i = 0; rc == 0 && *regular && i < m->rows; i++) {
+    for (size_t i = 0; code == 0 && *regular && i < m->rows; i++) {
         if (i < x.front || i >= x.back)
-            rc = step_raw(&x, v, x.order[i], e);
+            code = step_raw(&x, v, x.order[i], e);
         else
-            rc = step_worked(&x, v, x.order[i], regular, e);
+            code = step_worked(&x, v, x.order[i], regular, e);
     }
     release(&x);
-    return rc;
+    return code;
 }

@@ -57,9 +57,9 @@ static int by_bucket(const void *a, const void *b)
 
 int bl_master_add(struct bl_master *m, uint32_t *item, size_t n, struct bl_error *e)
 {
-    int rc = reserve(m, n, e);
-    if (rc < 0)
-        return rc;
+    int code = reserve(m, n, e);
+    if (code < 0)
+        return code;
     qsort(item, n, sizeof *item, by_bucket);
     struct bl_column *c = &m->column[m->columns++];
     *c = (struct bl_column){0, (uint32_t)m->entries};
@@ -83,23 +83,23 @@ static int refresh(struct bl_master *m, int *regular, struct bl_error *e);
 int bl_master_make(struct bl_master *m, const struct bl_histogram *h, int64_t T, uint32_t sequences, struct bl_error *e)
 {
     *m = (struct bl_master){.rows = h->distinct};
-    int rc = make_arrays(m, e), regular;
+    int code = make_arrays(m, e), regular;
     double apart = 0.005 / (double)(m->rows + 1);
-    for (size_t i = 0; rc == 0 && i < m->rows; i++) {
+    for (size_t i = 0; code == 0 && i < m->rows; i++) {
         int64_t fit = T / h->length[i];
         uint32_t bucket = (uint32_t)i;
-        rc = bl_master_add(m, &bucket, 1, e);
-        if (rc < 0)
+        code = bl_master_add(m, &bucket, 1, e);
+        if (code < 0)
             break;
         m->times[m->entries - 1] = (double)(fit < (int64_t)sequences ? fit : (int64_t)sequences);
         m->wanted[i] = bl_histogram_count(h, i) + apart * (1 + (double)(i * 2654435761 % 4096) / 4096);
         m->basis[i] = bucket;
     }
-    if (rc == 0)
-        rc = refresh(m, &regular, e);
-    if (rc < 0)
+    if (code == 0)
+        code = refresh(m, &regular, e);
+    if (code < 0)
         bl_master_free(m);
-    return rc;
+    return code;
 }
 
 void bl_master_free(struct bl_master *m)
@@ -218,12 +218,12 @@ static int refresh(struct bl_master *m, int *regular, struct bl_error *e)
 {
     struct bl_sparse b;
     uint32_t *row_of = malloc((m->rows + 1) * sizeof *row_of), *basis = malloc((m->rows + 1) * sizeof *basis);
-    int rc = gather(m, &b, e);
-    if (rc == 0 && (!row_of || !basis))
-        rc = bl_error_memory(e);
-    if (rc == 0)
-        rc = bl_inverse_of(&m->inverse, &b, row_of, regular, e);
-    if (rc == 0 && *regular) {
+    int code = gather(m, &b, e);
+    if (code == 0 && (!row_of || !basis))
+        code = bl_error_memory(e);
+    if (code == 0)
+        code = bl_inverse_of(&m->inverse, &b, row_of, regular, e);
+    if (code == 0 && *regular) {
         memcpy(basis, m->basis, m->rows * sizeof *basis);
         for (size_t c = 0; c < m->rows; c++)
             m->basis[row_of[c]] = basis[c];
@@ -238,7 +238,7 @@ static int refresh(struct bl_master *m, int *regular, struct bl_error *e)
     free(b.value);
     free(row_of);
     free(basis);
-    return rc;
+    return code;
 }
 
 int bl_master_enter(struct bl_master *m, uint32_t column, int64_t *work, int *entered, struct bl_error *e)
@@ -256,9 +256,9 @@ int bl_master_enter(struct bl_master *m, uint32_t column, int64_t *work, int *en
     *work -= (int64_t)(8 * m->rows + 4 * m->inverse.entries);
     if (m->inverse.steps - m->fresh >= STEPS_MAX || m->inverse.entries > 2 * m->fresh_entries + 16 * m->rows)
         return refresh(m, entered, e);
-    int rc = bl_inverse_exchange(&m->inverse, m->step, (uint32_t)r, e);
+    int code = bl_inverse_exchange(&m->inverse, m->step, (uint32_t)r, e);
     set_duals(m);
-    return rc;
+    return code;
 }
 
 double bl_master_blocks(const struct bl_master *m)

@@ -37,12 +37,12 @@ static int fill_by_classes(struct bl_patterns *best, int64_t *bound, const struc
 {
     static const uint32_t classes[] = {120, 240, 480};
     struct bl_patterns other = {0};
-    int rc = 0;
-    for (int i = 0; rc == 0 && i < 3 && is_open(best, *bound, limits) && (i < 2 || is_far(best, *bound)); i++) {
-        rc = bl_fill_sketch(&other, bound, h, limits, classes[i], best->blocks, e);
+    int code = 0;
+    for (int i = 0; code == 0 && i < 3 && is_open(best, *bound, limits) && (i < 2 || is_far(best, *bound)); i++) {
+        code = bl_fill_sketch(&other, bound, h, limits, classes[i], best->blocks, e);
         keep_better(best, &other);
     }
-    return rc;
+    return code;
 }
 
 static int fill_by_slack(struct bl_patterns *best, int64_t bound, const struct bl_histogram *h,
@@ -50,12 +50,12 @@ static int fill_by_slack(struct bl_patterns *best, int64_t bound, const struct b
 {
     struct bl_fill_limits some = {limits->T, limits->sequences, limits->work / 16};
     struct bl_patterns slack = {0}, repaired = {0};
-    int rc = bl_fill_slack(&slack, h, limits, e);
-    if (rc == 0 && is_open(&slack, bound, limits))
-        rc = bl_fill_repair(&repaired, bound, h, &slack, &some, e);
+    int code = bl_fill_slack(&slack, h, limits, e);
+    if (code == 0 && is_open(&slack, bound, limits))
+        code = bl_fill_repair(&repaired, bound, h, &slack, &some, e);
     keep_better(best, &slack);
     keep_better(best, &repaired);
-    return rc;
+    return code;
 }
 
 int bl_fill_optimal(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
@@ -63,22 +63,22 @@ int bl_fill_optimal(struct bl_patterns *patterns, int64_t *bound, const struct b
 {
     struct bl_patterns other = {0};
     struct bl_fill_limits some = {limits->T, limits->sequences, limits->work / 4};
-    int rc = bl_fill_bestfit(patterns, h, limits, e);
-    if (rc == 0 && limits->T >= LONG)
-        rc = fill_by_classes(patterns, bound, h, limits, e);
-    if (rc == 0 && is_open(patterns, *bound, limits))
-        rc = fill_by_slack(patterns, *bound, h, limits, e);
-    if (rc == 0 && limits->T < LONG && h->distinct > MANY)
-        rc = fill_by_classes(patterns, bound, h, &some, e);
-    if (rc == 0 && is_open(patterns, *bound, limits)) {
-        rc = bl_fill_columns(&other, bound, h, patterns, limits, NULL, e);
+    int code = bl_fill_bestfit(patterns, h, limits, e);
+    if (code == 0 && limits->T >= LONG)
+        code = fill_by_classes(patterns, bound, h, limits, e);
+    if (code == 0 && is_open(patterns, *bound, limits))
+        code = fill_by_slack(patterns, *bound, h, limits, e);
+    if (code == 0 && limits->T < LONG && h->distinct > MANY)
+        code = fill_by_classes(patterns, bound, h, &some, e);
+    if (code == 0 && is_open(patterns, *bound, limits)) {
+        code = bl_fill_columns(&other, bound, h, patterns, limits, NULL, e);
         keep_better(patterns, &other);
     }
-    if (rc == 0 && is_open(patterns, *bound, limits) && patterns->blocks <= FEW) {
-        rc = bl_fill_coarse(&other, h, &some, e);
+    if (code == 0 && is_open(patterns, *bound, limits) && patterns->blocks <= FEW) {
+        code = bl_fill_coarse(&other, h, &some, e);
         keep_better(patterns, &other);
     }
-    if (rc < 0)
+    if (code < 0)
         bl_patterns_free(patterns);
-    return rc;
+    return code;
 }

@@ -239,7 +239,10 @@ static int settle(int64_t *value, int64_t num, int64_t den, struct bl_error *e)
 int bl_plan_options_settle(struct bl_plan_options *o, int64_t num, int64_t den, struct bl_error *e)
 {
     int code = settle(&o->T, num, den, e);
-    if (!code)
-        code = settle(&o->min_length, num, den, e);
-    return code ? code : settle(&o->max_length, num, den, e);
+    if (code)
+        return code;
+    code = settle(&o->min_length, num, den, e);
+    if (code)
+        return code;
+    return settle(&o->max_length, num, den, e);
 }

@@ -82,8 +82,8 @@ static int level(int64_t *block, size_t blocks, size_t full, const uint32_t *seq
     int64_t *turn = malloc((steps + 1) * sizeof *turn);
     u128 *cost = malloc(o->world_size * sizeof *cost);
     size_t *taken = malloc(o->world_size * sizeof *taken);
-    int rc = sorted && turn && cost && taken ? 0 : bl_error_memory(e);
-    if (rc == 0) {
+    int code = sorted && turn && cost && taken ? 0 : bl_error_memory(e);
+    if (code == 0) {
         struct bl_random random;
         bl_random_seed(&random, o->seed, BL_STREAM_STEP);
         for (size_t b = 0; b < blocks; b++)
@@ -101,7 +101,7 @@ static int level(int64_t *block, size_t blocks, size_t full, const uint32_t *seq
     free(turn);
     free(cost);
     free(taken);
-    return rc;
+    return code;
 }
 
 /* The blocks in the order of the table, copied from the draft. */
@@ -131,10 +131,10 @@ static int put_in_order(struct bl_plan *plan, const struct bl_draft *d, const st
         bl_random_shuffle_i64(&random, plan->block_ptr, full);
     if (o->world_size > 1)
         plan->imbalance_before = imbalance(d->sequence, plan->block_ptr, plan->blocks, o);
-    int rc = o->kind == BL_ORDER_LEVEL ? level(plan->block_ptr, plan->blocks, full, d->sequence, o, e) : 0;
+    int code = o->kind == BL_ORDER_LEVEL ? level(plan->block_ptr, plan->blocks, full, d->sequence, o, e) : 0;
     if (o->world_size > 1)
         plan->imbalance = imbalance(d->sequence, plan->block_ptr, plan->blocks, o);
-    return rc;
+    return code;
 }
 
 /* The blocks as the draft has them, which gives up its table. */
@@ -164,14 +164,14 @@ int bl_order_apply(struct bl_plan *plan, struct bl_draft *d, const struct bl_ord
         plan->block_ptr[b] = (int64_t)entry(d, b);
     free(d->first);
     d->first = NULL;
-    int rc = put_in_order(plan, d, order, e);
-    if (rc == 0 && is_in_order) {
+    int code = put_in_order(plan, d, order, e);
+    if (code == 0 && is_in_order) {
         take_blocks(plan, d);
         return 0;
     }
-    if (rc == 0 && !(plan->sequence = malloc((d->pieces + 1) * sizeof *plan->sequence)))
-        rc = bl_error_memory(e);
-    if (rc == 0)
+    if (code == 0 && !(plan->sequence = malloc((d->pieces + 1) * sizeof *plan->sequence)))
+        code = bl_error_memory(e);
+    if (code == 0)
         copy_blocks(plan, d->sequence);
-    return rc;
+    return code;
 }

@@ -77,13 +77,13 @@ static int draw_blocks(struct bl_draft *d, struct paper *paper, int64_t T, uint3
     struct bl_random inside;
     bl_random_seed(&inside, seed, BL_STREAM_INSIDE);
     size_t end = d->pieces + paper->h->start[paper->h->distinct];
-    int rc = 0;
-    while (rc == 0 && d->pieces < end) {
+    int code = 0;
+    while (code == 0 && d->pieces < end) {
         size_t size = draw_block(d, paper, T, sequences);
         bl_random_shuffle_u32(&inside, d->sequence + d->pieces, size);
-        rc = bl_draft_close(d, size, e);
+        code = bl_draft_close(d, size, e);
     }
-    return rc;
+    return code;
 }
 
 int bl_draft_paper(struct bl_draft *d, const struct bl_histogram *h, const struct bl_lengths *lengths, int64_t T,
@@ -92,19 +92,19 @@ int bl_draft_paper(struct bl_draft *d, const struct bl_histogram *h, const struc
     struct paper paper = {.h = h};
     uint32_t *ids = NULL;
     bl_random_seed(&paper.random, seed, BL_STREAM_FILL);
-    int rc = bl_histogram_identities(h, lengths, seed, &ids, e);
-    if (rc == 0)
-        rc = remaining_make(&paper.remaining, h, e);
+    int code = bl_histogram_identities(h, lengths, seed, &ids, e);
+    if (code == 0)
+        code = remaining_make(&paper.remaining, h, e);
     paper.cursor = malloc((h->distinct + 1) * sizeof *paper.cursor);
-    if (rc == 0 && !paper.cursor)
-        rc = bl_error_memory(e);
-    if (rc == 0) {
+    if (code == 0 && !paper.cursor)
+        code = bl_error_memory(e);
+    if (code == 0) {
         memcpy(paper.cursor, h->start, h->distinct * sizeof *paper.cursor);
         paper.ids = ids;
-        rc = draw_blocks(d, &paper, T, sequences, seed, e);
+        code = draw_blocks(d, &paper, T, sequences, seed, e);
     }
     free(paper.cursor);
     free(paper.remaining.tree);
     free(ids);
-    return rc;
+    return code;
 }

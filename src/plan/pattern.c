@@ -21,9 +21,9 @@ int bl_patterns_push(struct bl_patterns *p, uint32_t bucket, struct bl_error *e)
 {
     if (p->entries == p->entry_capacity) {
         size_t capacity = grown(p->entry_capacity);
-        int rc = resize(&p->bucket, capacity, e);
-        if (rc < 0)
-            return rc;
+        int code = resize(&p->bucket, capacity, e);
+        if (code < 0)
+            return code;
         p->entry_capacity = capacity;
     }
     p->bucket[p->entries++] = bucket;
@@ -34,11 +34,11 @@ int bl_patterns_close(struct bl_patterns *p, uint32_t use, struct bl_error *e)
 {
     if (p->count == p->capacity) {
         size_t capacity = grown(p->capacity);
-        int rc = resize(&p->use, capacity, e);
-        if (rc == 0)
-            rc = resize(&p->first, capacity + 1, e);
-        if (rc < 0)
-            return rc;
+        int code = resize(&p->use, capacity, e);
+        if (code == 0)
+            code = resize(&p->first, capacity + 1, e);
+        if (code < 0)
+            return code;
         p->capacity = capacity;
     }
     if (p->count == 0)
@@ -51,14 +51,14 @@ int bl_patterns_close(struct bl_patterns *p, uint32_t use, struct bl_error *e)
 
 int bl_patterns_append(struct bl_patterns *p, const struct bl_patterns *other, struct bl_error *e)
 {
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < other->count; i++) {
-        for (uint32_t k = other->first[i]; rc == 0 && k < other->first[i + 1]; k++)
-            rc = bl_patterns_push(p, other->bucket[k], e);
-        if (rc == 0)
-            rc = bl_patterns_close(p, other->use[i], e);
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < other->count; i++) {
+        for (uint32_t k = other->first[i]; code == 0 && k < other->first[i + 1]; k++)
+            code = bl_patterns_push(p, other->bucket[k], e);
+        if (code == 0)
+            code = bl_patterns_close(p, other->use[i], e);
     }
-    return rc;
+    return code;
 }
 
 uint32_t bl_patterns_widest(const struct bl_patterns *p)

@@ -114,18 +114,18 @@ int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count
                                              .longest = longest < T ? longest : T,
                                              .unit = 1,
                                              .cap = T}};
-    int rc = 0;
+    int code = 0;
     if (!clips && shortest == 1 && counts->longest <= longest && counts->longest <= T) {
         pieces->count = (size_t)counts->sequences; /* all of them, whole */
         pieces->steps = counts->steps;
     } else {
-        rc = survey(pieces, &rule, &needs_cutting, e);
+        code = survey(pieces, &rule, &needs_cutting, e);
     }
-    if (rc == 0 && needs_cutting)
-        rc = allocate(pieces, cut, e);
-    if (rc < 0) {
+    if (code == 0 && needs_cutting)
+        code = allocate(pieces, cut, e);
+    if (code < 0) {
         bl_pieces_free(pieces);
-        return rc;
+        return code;
     }
     if (needs_cutting) {
         cut_all(pieces, &rule);

@@ -9,11 +9,11 @@ int bl_plan_make(struct bl_plan *plan, const int64_t *length, size_t count, cons
 {
     struct bl_planner planner;
     *plan = (struct bl_plan){0};
-    int rc = bl_planner_make(&planner, length, count, options, e);
-    if (rc == 0)
-        rc = bl_planner_draw(&planner, options->seed, 0, 1, plan, e);
+    int code = bl_planner_make(&planner, length, count, options, e);
+    if (code == 0)
+        code = bl_planner_draw(&planner, options->seed, 0, 1, plan, e);
     bl_planner_free(&planner);
-    return rc;
+    return code;
 }
 
 void bl_plan_free(struct bl_plan *plan)

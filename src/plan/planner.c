@@ -30,22 +30,22 @@ static int check_range(int64_t value, int64_t low, int64_t high, const char *nam
 
 static int check_ranges(const struct bl_plan_options *o, struct bl_error *e)
 {
-    int rc = check_range(o->T, 0, BL_T_MAX, "T =", e);
-    if (rc == 0)
-        rc = check_range(o->clip, 0, BL_T_MAX, "a clip of", e);
-    if (rc == 0)
-        rc = check_range(o->effort, 0, BL_EFFORT_MAX, "an effort of", e);
-    if (rc == 0)
-        rc = check_range(o->align, 0, BL_T_MAX, "an alignment of", e);
-    if (rc == 0)
-        rc = check_range(o->max_sequences, 0, BL_SEQUENCES_MAX, "a maximum of sequences of", e);
-    if (rc == 0)
-        rc = check_range(o->min_length, 0, INT64_MAX, "a minimum length of", e);
-    if (rc == 0)
-        rc = check_range(o->max_length, 0, INT64_MAX, "a maximum length of", e);
-    if (rc == 0)
-        rc = check_range(o->world_size, 0, BL_RANKS_MAX, "a world size of", e);
-    return rc == 0 ? check_range(o->batch_size, 0, BL_RANKS_MAX, "a batch size of", e) : rc;
+    int code = check_range(o->T, 0, BL_T_MAX, "T =", e);
+    if (code == 0)
+        code = check_range(o->clip, 0, BL_T_MAX, "a clip of", e);
+    if (code == 0)
+        code = check_range(o->effort, 0, BL_EFFORT_MAX, "an effort of", e);
+    if (code == 0)
+        code = check_range(o->align, 0, BL_T_MAX, "an alignment of", e);
+    if (code == 0)
+        code = check_range(o->max_sequences, 0, BL_SEQUENCES_MAX, "a maximum of sequences of", e);
+    if (code == 0)
+        code = check_range(o->min_length, 0, INT64_MAX, "a minimum length of", e);
+    if (code == 0)
+        code = check_range(o->max_length, 0, INT64_MAX, "a maximum length of", e);
+    if (code == 0)
+        code = check_range(o->world_size, 0, BL_RANKS_MAX, "a world size of", e);
+    return code == 0 ? check_range(o->batch_size, 0, BL_RANKS_MAX, "a batch size of", e) : code;
 }
 
 /* Options that contradict each other. */
@@ -66,8 +66,8 @@ static int check_options(const struct bl_plan_options *o, struct bl_error *e)
         (unsigned)o->remainder > BL_REMAINDER_DROP || (unsigned)o->balance > BL_BALANCE_QUADRATIC ||
         (unsigned)o->order > BL_KEEP_ORDER)
         return bl_error_set(e, BL_EUSAGE, "unknown strategy, fill, oversize, clips, remainder, balance or order");
-    int rc = check_ranges(o, e);
-    return rc == 0 ? check_together(o, e) : rc;
+    int code = check_ranges(o, e);
+    return code == 0 ? check_together(o, e) : code;
 }
 
 static int add_up(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e)
@@ -141,13 +141,13 @@ int bl_plan_T(int64_t *T, const int64_t *length, size_t count, const struct bl_p
               struct bl_error *e)
 {
     struct bl_plan plan = {0};
-    int rc = check_options(options, e);
-    if (rc == 0)
-        rc = add_up(&plan, length, count, e);
-    if (rc == 0)
-        rc = settle_T(&plan, length, count, options, e);
+    int code = check_options(options, e);
+    if (code == 0)
+        code = add_up(&plan, length, count, e);
+    if (code == 0)
+        code = settle_T(&plan, length, count, options, e);
     *T = plan.T;
-    return rc;
+    return code;
 }
 
 static int64_t or_default(int64_t value, int64_t otherwise)
@@ -191,9 +191,9 @@ static int bound_of_steps(const struct bl_planner *p, const struct bl_share *sha
     struct bl_histogram h;
     steps.unit = 1;
     steps.cap = p->counts.T;
-    int rc = bl_histogram_make(&h, &steps, e);
-    if (rc < 0)
-        return rc;
+    int code = bl_histogram_make(&h, &steps, e);
+    if (code < 0)
+        return code;
     int64_t other = bl_bound_blocks(&h, p->counts.T);
     *bound = other > *bound ? other : *bound;
     bl_histogram_free(&h);
@@ -205,45 +205,45 @@ static int bound_of_steps(const struct bl_planner *p, const struct bl_share *sha
 static int fill_rounded(struct bl_share *share, int64_t bound, const struct bl_fill_limits *limits, struct bl_error *e)
 {
     size_t blocks;
-    int rc = bl_fill_bestfit_count(&blocks, &share->h, limits, e);
-    if (rc == 0 && (int64_t)blocks > bound) {
+    int code = bl_fill_bestfit_count(&blocks, &share->h, limits, e);
+    if (code == 0 && (int64_t)blocks > bound) {
         bl_histogram_coarsen(&share->h, DISTINCT_MAX);
-        rc = bl_fill_optimal(&share->patterns, &bound, &share->h, limits, e);
-        if (rc < 0 || share->patterns.blocks <= blocks)
-            return rc;
+        code = bl_fill_optimal(&share->patterns, &bound, &share->h, limits, e);
+        if (code < 0 || share->patterns.blocks <= blocks)
+            return code;
         bl_patterns_free(&share->patterns);
     }
     bl_histogram_free(&share->h);
     share->is_single = 1;
-    return rc;
+    return code;
 }
 
 static int fill_share(struct bl_planner *p, struct bl_share *share, struct bl_error *e)
 {
     struct bl_fill_limits limits = limits_of(p);
-    int rc = bl_histogram_make(&share->h, &share->lengths, e);
-    if (rc < 0)
-        return rc;
+    int code = bl_histogram_make(&share->h, &share->lengths, e);
+    if (code < 0)
+        return code;
     int64_t bound = bound_of(p, &share->h), raised;
     int whole = p->counts.T % align_of(p) == 0;
     if (!whole)
-        rc = bound_of_steps(p, share, &bound, e);
+        code = bound_of_steps(p, share, &bound, e);
     raised = bound;
     int kept = is_alone(&p->options) || p->options.order == BL_KEEP_ORDER, many = share->h.distinct > DISTINCT_MAX;
     if (!kept && p->options.fill != BL_FILL_OPTIMAL)
         limits.work /= 8; /* for the bound alone */
-    if (rc == 0 && !kept && many && p->options.fill == BL_FILL_OPTIMAL)
-        rc = fill_rounded(share, bound, &limits, e);
+    if (code == 0 && !kept && many && p->options.fill == BL_FILL_OPTIMAL)
+        code = fill_rounded(share, bound, &limits, e);
     else if (many)
         bl_histogram_coarsen(&share->h, DISTINCT_MAX);
-    else if (rc == 0 && !kept)
-        rc = bl_fill_optimal(&share->patterns, &raised, &share->h, &limits, e);
+    else if (code == 0 && !kept)
+        code = bl_fill_optimal(&share->patterns, &raised, &share->h, &limits, e);
     p->counts.lower_bound += whole ? raised : bound;
     if (p->options.fill != BL_FILL_OPTIMAL)
         bl_patterns_free(&share->patterns);
     if (kept || p->options.fill == BL_FILL_RANDOM)
         bl_histogram_free(&share->h);
-    return rc;
+    return code;
 }
 
 /* The group of a piece. */
@@ -288,10 +288,10 @@ static int many_shares(struct bl_planner *p, struct bl_error *e)
     for (size_t i = 0; i < p->count; i++)
         groups = p->options.group[i] >= groups ? (size_t)p->options.group[i] + 1 : groups;
     size_t *begin = calloc(groups + 1, sizeof *begin);
-    int rc = begin ? sort_members(p, groups, begin, e) : bl_error_memory(e);
-    if (rc == 0 && !(p->share = calloc(groups + 1, sizeof *p->share)))
-        rc = bl_error_memory(e);
-    for (size_t g = 0; rc == 0 && g < groups; g++) {
+    int code = begin ? sort_members(p, groups, begin, e) : bl_error_memory(e);
+    if (code == 0 && !(p->share = calloc(groups + 1, sizeof *p->share)))
+        code = bl_error_memory(e);
+    for (size_t g = 0; code == 0 && g < groups; g++) {
         if (begin[g] == begin[g + 1])
             continue;
         struct bl_lengths *lengths = &p->share[p->shares++].lengths;
@@ -300,48 +300,48 @@ static int many_shares(struct bl_planner *p, struct bl_error *e)
         lengths->count = begin[g + 1] - begin[g];
     }
     free(begin);
-    return rc;
+    return code;
 }
 
 static int fill_shares(struct bl_planner *p, struct bl_error *e)
 {
     int grouped = p->options.group && !is_alone(&p->options) && p->options.order != BL_KEEP_ORDER;
-    int rc = grouped ? many_shares(p, e) : one_share(p, e);
+    int code = grouped ? many_shares(p, e) : one_share(p, e);
     p->pieces.lengths.unit = align_of(p);
     p->pieces.lengths.cap = p->counts.T / align_of(p);
-    for (size_t s = 0; rc == 0 && s < p->shares; s++) {
+    for (size_t s = 0; code == 0 && s < p->shares; s++) {
         p->share[s].lengths.unit = p->pieces.lengths.unit;
         p->share[s].lengths.cap = p->pieces.lengths.cap;
-        rc = fill_share(p, &p->share[s], e);
+        code = fill_share(p, &p->share[s], e);
     }
-    return rc;
+    return code;
 }
 
 int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, const struct bl_plan_options *options,
                     struct bl_error *e)
 {
     *p = (struct bl_planner){.options = *options, .length = length, .count = count};
-    int rc = check_options(options, e);
-    if (rc == 0)
-        rc = add_up(&p->counts, length, count, e);
-    if (rc == 0)
-        rc = settle_T(&p->counts, length, count, options, e);
-    if (rc == 0 && !uses_clip(options) && options->oversize == BL_OVERSIZE_ERROR)
-        rc = refuse_oversize(&p->counts, length, count, options, e);
-    if (rc == 0 && align_of(p) > p->counts.T)
-        rc = bl_error_set(e, BL_EUSAGE, "an alignment of %lld is larger than T = %lld", (long long)align_of(p),
-                          (long long)p->counts.T);
-    if (rc == 0)
-        rc = bl_pieces_make(&p->pieces, length, count, options, &p->counts, e);
-    if (rc == 0 && p->pieces.count == 0)
-        rc = bl_error_set(e, BL_EFAIL, "nothing to plan: none of the %lld sequences fits T = %lld%s",
-                          (long long)p->counts.sequences, (long long)p->counts.T,
-                          options->min_length > 1 || options->max_length ? " and --min-length and --max-length" : "");
-    if (rc == 0)
-        rc = fill_shares(p, e);
-    if (rc < 0) {
+    int code = check_options(options, e);
+    if (code == 0)
+        code = add_up(&p->counts, length, count, e);
+    if (code == 0)
+        code = settle_T(&p->counts, length, count, options, e);
+    if (code == 0 && !uses_clip(options) && options->oversize == BL_OVERSIZE_ERROR)
+        code = refuse_oversize(&p->counts, length, count, options, e);
+    if (code == 0 && align_of(p) > p->counts.T)
+        code = bl_error_set(e, BL_EUSAGE, "an alignment of %lld is larger than T = %lld", (long long)align_of(p),
+                            (long long)p->counts.T);
+    if (code == 0)
+        code = bl_pieces_make(&p->pieces, length, count, options, &p->counts, e);
+    if (code == 0 && p->pieces.count == 0)
+        code = bl_error_set(e, BL_EFAIL, "nothing to plan: none of the %lld sequences fits T = %lld%s",
+                            (long long)p->counts.sequences, (long long)p->counts.T,
+                            options->min_length > 1 || options->max_length ? " and --min-length and --max-length" : "");
+    if (code == 0)
+        code = fill_shares(p, e);
+    if (code < 0) {
         bl_planner_free(p);
-        return rc;
+        return code;
     }
     p->counts.align = align_of(p);
     p->counts.cut = p->pieces.cut;
@@ -371,30 +371,30 @@ static int index_shares(const struct bl_planner *p, uint32_t **share_of, struct 
 static int adopt_block(struct bl_share *share, const struct bl_planner *p, int64_t begin, int64_t end,
                        struct bl_error *e)
 {
-    int rc = 0;
-    for (int64_t i = begin; rc == 0 && i < end; i++)
-        rc = bl_patterns_push(&share->patterns, (uint32_t)bucket_of(p, share, (size_t)i), e);
-    return rc ? rc : bl_patterns_close(&share->patterns, 1, e);
+    int code = 0;
+    for (int64_t i = begin; code == 0 && i < end; i++)
+        code = bl_patterns_push(&share->patterns, (uint32_t)bucket_of(p, share, (size_t)i), e);
+    return code ? code : bl_patterns_close(&share->patterns, 1, e);
 }
 
 int bl_planner_adopt(struct bl_planner *p, const struct bl_plan *plan, struct bl_error *e)
 {
     uint32_t *share_of;
-    int rc = index_shares(p, &share_of, e);
-    for (size_t s = 0; rc == 0 && s < p->shares; s++) {
+    int code = index_shares(p, &share_of, e);
+    for (size_t s = 0; code == 0 && s < p->shares; s++) {
         struct bl_share *share = &p->share[s];
-        rc = share->is_single ? bl_histogram_make(&share->h, &share->lengths, e) : 0;
+        code = share->is_single ? bl_histogram_make(&share->h, &share->lengths, e) : 0;
         share->is_single = 0;
         bl_patterns_free(&share->patterns);
     }
-    for (size_t b = 0; rc == 0 && b < plan->blocks; b++) {
+    for (size_t b = 0; code == 0 && b < plan->blocks; b++) {
         int64_t begin = plan->block_ptr[b], end = plan->block_ptr[b + 1];
         if (begin < end)
-            rc = adopt_block(&p->share[share_of[p->member ? group_of(p, (size_t)begin) : 0]], p, begin, end, e);
+            code = adopt_block(&p->share[share_of[p->member ? group_of(p, (size_t)begin) : 0]], p, begin, end, e);
     }
     free(share_of);
     p->options.fill = BL_FILL_OPTIMAL;
-    return rc;
+    return code;
 }
 
 static void release_share(struct bl_share *share)
@@ -435,15 +435,15 @@ static int draft_share(struct bl_planner *p, const struct bl_share *share, struc
 /* Every share has random numbers of its own. */
 static int draft_all(struct bl_planner *p, struct bl_draft *d, uint64_t seed, int last, struct bl_error *e)
 {
-    int rc = bl_draft_make(d, p->pieces.count, e);
-    for (size_t s = 0; rc == 0 && s < p->shares; s++) {
-        rc = draft_share(p, &p->share[s], d, seed + s * UINT64_C(0x9e3779b97f4a7c15), e);
+    int code = bl_draft_make(d, p->pieces.count, e);
+    for (size_t s = 0; code == 0 && s < p->shares; s++) {
+        code = draft_share(p, &p->share[s], d, seed + s * UINT64_C(0x9e3779b97f4a7c15), e);
         if (last)
             release_share(&p->share[s]);
     }
     if (p->shares > 1)
         d->is_shuffled = 0; /* one group after the other */
-    return rc;
+    return code;
 }
 
 static int suit_ranks(struct bl_planner *p, struct bl_draft *d, size_t least, struct bl_error *e)
@@ -509,17 +509,17 @@ int bl_planner_draw(struct bl_planner *p, uint64_t seed, size_t least, int last,
                              .length = p->pieces.lengths.length};
     *plan = p->counts;
     bl_pieces_draw(&p->pieces, p->length, o, plan->T, seed);
-    int rc = draft_all(p, &d, seed, last, e);
-    if (rc == 0)
-        rc = suit_ranks(p, &d, least, e);
-    if (rc == 0)
-        rc = bl_order_apply(plan, &d, &order, e);
+    int code = draft_all(p, &d, seed, last, e);
+    if (code == 0)
+        code = suit_ranks(p, &d, least, e);
+    if (code == 0)
+        code = bl_order_apply(plan, &d, &order, e);
     bl_draft_free(&d);
-    if (rc == 0)
-        rc = name_sequences(plan, &p->pieces, e);
-    if (rc == 0)
-        rc = settle_counts(p, plan, e);
-    if (rc < 0)
+    if (code == 0)
+        code = name_sequences(plan, &p->pieces, e);
+    if (code == 0)
+        code = settle_counts(p, plan, e);
+    if (code < 0)
         bl_plan_free(plan);
-    return rc;
+    return code;
 }

@@ -87,13 +87,13 @@ int bl_bound_priced(int64_t *bound, const struct bl_histogram *h, int64_t T, con
     uint32_t capacity = T < PLACES ? (uint32_t)T : PLACES;
     struct bl_histogram rounded, half;
     struct bl_knapsack k = {0};
-    int rc = round_down(&rounded, h, T, capacity, e);
+    int code = round_down(&rounded, h, T, capacity, e);
     half = rounded;
-    if (rc == 0)
+    if (code == 0)
         half.distinct = bl_histogram_below(&rounded, capacity / 2);
-    if (rc == 0 && half.distinct > 0)
-        rc = bl_knapsack_make(&k, &half, capacity, UINT32_MAX, e);
-    for (int s = 0; rc == 0 && half.distinct > 0 && s < SHIFTS; s++) {
+    if (code == 0 && half.distinct > 0)
+        code = bl_knapsack_make(&k, &half, capacity, UINT32_MAX, e);
+    for (int s = 0; code == 0 && half.distinct > 0 && s < SHIFTS; s++) {
         set_prices(k.price, &half, (double)places / capacity, s * SHIFT, classes, price);
         bl_knapsack_solve(&k);
         int64_t proven = prove(&rounded, &k);
@@ -101,5 +101,5 @@ int bl_bound_priced(int64_t *bound, const struct bl_histogram *h, int64_t T, con
     }
     bl_knapsack_free(&k);
     bl_histogram_free(&rounded);
-    return rc;
+    return code;
 }

@@ -59,10 +59,10 @@ int bl_ranks_spread(struct bl_draft *d, size_t multiple, size_t least, struct bl
 int bl_ranks_pad(struct bl_draft *d, size_t multiple, size_t least, struct bl_error *e)
 {
     size_t wanted = rounded_up(d->blocks, multiple, least);
-    int rc = 0;
-    while (rc == 0 && d->blocks < wanted)
-        rc = bl_draft_close(d, 0, e);
-    return rc;
+    int code = 0;
+    while (code == 0 && d->blocks < wanted)
+        code = bl_draft_close(d, 0, e);
+    return code;
 }
 
 static int64_t steps_of(const struct bl_draft *d, const int64_t *length, size_t b)

@@ -66,14 +66,14 @@ static size_t cut_off(struct repair *r, size_t lengths)
 static int copy(struct bl_patterns *to, const struct bl_patterns *from, size_t first, size_t end, const uint32_t *as,
                 struct bl_error *e)
 {
-    int rc = 0;
-    for (size_t p = first; rc == 0 && p < end; p++) {
-        for (uint32_t k = from->first[p]; rc == 0 && k < from->first[p + 1]; k++)
-            rc = bl_patterns_push(to, as ? as[from->bucket[k]] : from->bucket[k], e);
-        if (rc == 0)
-            rc = bl_patterns_close(to, from->use[p], e);
+    int code = 0;
+    for (size_t p = first; code == 0 && p < end; p++) {
+        for (uint32_t k = from->first[p]; code == 0 && k < from->first[p + 1]; k++)
+            code = bl_patterns_push(to, as ? as[from->bucket[k]] : from->bucket[k], e);
+        if (code == 0)
+            code = bl_patterns_close(to, from->use[p], e);
     }
-    return rc;
+    return code;
 }
 
 /* The patterns from one on as a histogram of their own, and as patterns of that. */
@@ -103,18 +103,18 @@ static int refill(struct repair *r, size_t from, size_t best, const struct bl_fi
                   struct bl_patterns *patterns, struct bl_error *e)
 {
     struct bl_patterns better = {0};
-    int rc = separate(r, from, e);
-    int64_t least = rc == 0 ? bl_bound_blocks(&r->tail, limits->T) : 0;
-    if (rc == 0 && (int64_t)r->old.blocks > least)
-        rc = bl_fill_columns(&better, &least, &r->tail, &r->old, limits, NULL, e);
-    if (rc == 0 && better.count > 0 && r->known->blocks - r->old.blocks + better.blocks < best) {
+    int code = separate(r, from, e);
+    int64_t least = code == 0 ? bl_bound_blocks(&r->tail, limits->T) : 0;
+    if (code == 0 && (int64_t)r->old.blocks > least)
+        code = bl_fill_columns(&better, &least, &r->tail, &r->old, limits, NULL, e);
+    if (code == 0 && better.count > 0 && r->known->blocks - r->old.blocks + better.blocks < best) {
         bl_patterns_free(patterns);
-        rc = copy(patterns, r->known, 0, from, NULL, e);
-        if (rc == 0)
-            rc = copy(patterns, &better, 0, better.count, r->bucket, e);
+        code = copy(patterns, r->known, 0, from, NULL, e);
+        if (code == 0)
+            code = copy(patterns, &better, 0, better.count, r->bucket, e);
     }
     bl_patterns_free(&better);
-    return rc;
+    return code;
 }
 
 int bl_fill_repair(struct bl_patterns *patterns, int64_t bound, const struct bl_histogram *h,
@@ -123,17 +123,17 @@ int bl_fill_repair(struct bl_patterns *patterns, int64_t bound, const struct bl_
     struct repair r;
     size_t best = known->blocks, from = known->count;
     *patterns = (struct bl_patterns){0};
-    int rc = make(&r, h, known, e);
+    int code = make(&r, h, known, e);
     for (size_t lengths = LENGTHS_MIN; lengths <= LENGTHS_MAX; lengths *= LENGTHS_MORE) {
-        if (rc == 0)
+        if (code == 0)
             from = cut_off(&r, lengths);
-        if (rc < 0 || from == 0 || (int64_t)best <= bound)
+        if (code < 0 || from == 0 || (int64_t)best <= bound)
             break;
-        rc = refill(&r, from, best, limits, patterns, e);
+        code = refill(&r, from, best, limits, patterns, e);
         best = patterns->count ? patterns->blocks : best;
     }
     release(&r);
-    if (rc < 0)
+    if (code < 0)
         bl_patterns_free(patterns);
-    return rc;
+    return code;
 }

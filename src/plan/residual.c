@@ -79,9 +79,9 @@ static int add_chunk(struct bl_residuals *r, size_t index, struct bl_error *e)
  * first and leave ever more room, which would make a list of half-empty chunks. */
 static int split(struct bl_residuals *r, struct bl_residual_place *place, struct bl_error *e)
 {
-    int rc = add_chunk(r, place->chunk + 1, e);
-    if (rc < 0)
-        return rc;
+    int code = add_chunk(r, place->chunk + 1, e);
+    if (code < 0)
+        return code;
     struct bl_residual_chunk *low = r->chunk[place->chunk], *high = r->chunk[place->chunk + 1];
     size_t keep = place->chunk + 2 == r->chunks ? CHUNK - 1 : CHUNK / 2;
     high->count = CHUNK - keep;
@@ -97,15 +97,15 @@ static int split(struct bl_residuals *r, struct bl_residual_place *place, struct
 int bl_residuals_insert(struct bl_residuals *r, struct bl_group group, struct bl_error *e)
 {
     struct bl_residual_place place = find(r, group.room);
-    int rc = 0;
+    int code = 0;
     if (r->chunks == 0)
-        rc = add_chunk(r, 0, e);
+        code = add_chunk(r, 0, e);
     else if (place.chunk == r->chunks)
         place = (struct bl_residual_place){r->chunks - 1, r->chunk[r->chunks - 1]->count};
-    if (rc == 0 && r->chunk[place.chunk]->count == CHUNK)
-        rc = split(r, &place, e);
-    if (rc < 0)
-        return rc;
+    if (code == 0 && r->chunk[place.chunk]->count == CHUNK)
+        code = split(r, &place, e);
+    if (code < 0)
+        return code;
     struct bl_residual_chunk *c = r->chunk[place.chunk];
     memmove(c->group + place.index + 1, c->group + place.index, (c->count - place.index) * sizeof *c->group);
     c->group[place.index] = group;

@@ -17,16 +17,16 @@ static int fill_better(struct bl_patterns *best, const struct bl_histogram *rest
 {
     struct bl_patterns other = {0};
     struct bl_fill_limits some = {limits->T, limits->sequences, limits->work / 16};
-    int rc = bl_fill_bestfit(best, rest, limits, e);
-    if (rc == 0 && how >= BL_REST_SLACK) {
-        rc = bl_fill_slack(&other, rest, &some, e);
+    int code = bl_fill_bestfit(best, rest, limits, e);
+    if (code == 0 && how >= BL_REST_SLACK) {
+        code = bl_fill_slack(&other, rest, &some, e);
         keep_fewer(best, &other);
     }
-    if (rc == 0 && how >= BL_REST_COARSE) {
-        rc = bl_fill_coarse(&other, rest, &some, e);
+    if (code == 0 && how >= BL_REST_COARSE) {
+        code = bl_fill_coarse(&other, rest, &some, e);
         keep_fewer(best, &other);
     }
-    return rc;
+    return code;
 }
 
 int bl_fill_rest(struct bl_patterns *patterns, const struct bl_histogram *h, const uint32_t *left,
@@ -42,10 +42,10 @@ int bl_fill_rest(struct bl_patterns *patterns, const struct bl_histogram *h, con
         sum += left[b];
     }
     rest.start[h->distinct] = sum;
-    int rc = sum ? fill_better(&added, &rest, limits, how, e) : 0;
-    if (rc == 0)
-        rc = bl_patterns_append(patterns, &added, e);
+    int code = sum ? fill_better(&added, &rest, limits, how, e) : 0;
+    if (code == 0)
+        code = bl_patterns_append(patterns, &added, e);
     bl_patterns_free(&added);
     free(rest.start);
-    return rc;
+    return code;
 }

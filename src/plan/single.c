@@ -36,9 +36,9 @@ static int fill(uint64_t *word, size_t n, const struct bl_fill_limits *limits, s
 {
     struct bl_residuals open = {0};
     uint32_t shortest = n ? (uint32_t)(~word[n - 1] >> 32) : 0;
-    int rc = 0;
+    int code = 0;
     *blocks = 0;
-    for (size_t i = 0; rc == 0 && i < n; i++) {
+    for (size_t i = 0; code == 0 && i < n; i++) {
         uint32_t length = (uint32_t)(~word[i] >> 32);
         struct bl_residual_place place;
         struct bl_group *found = bl_residuals_find(&open, length, &place), block;
@@ -52,10 +52,10 @@ static int fill(uint64_t *word, size_t n, const struct bl_fill_limits *limits, s
         block.places--;
         word[i] = (uint64_t)block.node << 32 | (uint32_t)~word[i];
         if (block.places > 0 && block.room >= shortest)
-            rc = bl_residuals_insert(&open, block, e);
+            code = bl_residuals_insert(&open, block, e);
     }
     bl_residuals_free(&open);
-    return rc;
+    return code;
 }
 
 /* Counting sort by block, behind what the draft has; the order inside each block is drawn. */
@@ -86,17 +86,17 @@ int bl_draft_single(struct bl_draft *d, const struct bl_lengths *lengths, const 
 {
     uint64_t *word = malloc((lengths->count + 1) * sizeof *word);
     size_t n = 0, blocks = 0;
-    int rc = word ? 0 : bl_error_memory(e);
-    if (rc == 0) {
+    int code = word ? 0 : bl_error_memory(e);
+    if (code == 0) {
         n = make_words(word, lengths);
         bl_sort_u64(word, n, 32);
         shuffle_equals(word, n, seed);
-        rc = fill(word, n, limits, &blocks, e);
+        code = fill(word, n, limits, &blocks, e);
     }
-    if (rc == 0)
-        rc = bl_draft_reserve(d, blocks, e);
-    if (rc == 0)
+    if (code == 0)
+        code = bl_draft_reserve(d, blocks, e);
+    if (code == 0)
         collect(d, word, n, blocks, seed);
     free(word);
-    return rc;
+    return code;
 }

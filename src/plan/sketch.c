@@ -81,15 +81,15 @@ static int draw(struct sketch *s, struct bl_patterns *drawn, struct bl_error *e)
     struct bl_fill_limits limits = {PLACES, s->limits->sequences, s->work / 4};
     int64_t bound = 0; /* of the means: none of the lengths */
     *drawn = (struct bl_patterns){0};
-    int rc = bl_fill_bestfit(&known, &s->h, &limits, e);
-    if (rc == 0)
-        rc = bl_fill_columns(drawn, &bound, &s->h, &known, &limits, s->price, e);
-    if (rc == 0 && drawn->count == 0) {
+    int code = bl_fill_bestfit(&known, &s->h, &limits, e);
+    if (code == 0)
+        code = bl_fill_columns(drawn, &bound, &s->h, &known, &limits, s->price, e);
+    if (code == 0 && drawn->count == 0) {
         *drawn = known;
         return 0;
     }
     bl_patterns_free(&known);
-    return rc;
+    return code;
 }
 
 /* The bucket next to the mean of a class that is left, or BL_MARKS_NONE. */
@@ -126,8 +126,8 @@ static int choose_pair(struct sketch *s, uint32_t room, uint32_t class, struct b
     }
     if (best[0] == BL_MARKS_NONE)
         return 0;
-    int rc = bl_stock_choose(&s->stock, best[0], e);
-    return rc == 0 ? bl_stock_choose(&s->stock, best[1], e) : rc;
+    int code = bl_stock_choose(&s->stock, best[0], e);
+    return code == 0 ? bl_stock_choose(&s->stock, best[1], e) : code;
 }
 
 static uint32_t room_left(const struct sketch *s)
@@ -142,17 +142,17 @@ static uint32_t room_left(const struct sketch *s)
  * the block. */
 static int choose_block(struct sketch *s, const uint32_t *class, size_t size, struct bl_error *e)
 {
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i + 2 < size; i++) {
+    int code = 0;
+    for (size_t i = 0; code == 0 && i + 2 < size; i++) {
         size_t b = next_to(s, class[i]);
         if (b == BL_MARKS_NONE || s->stock.h->length[b] > room_left(s))
             return 0;
-        rc = bl_stock_choose(&s->stock, b, e);
+        code = bl_stock_choose(&s->stock, b, e);
     }
-    if (rc == 0 && size > 1)
+    if (code == 0 && size > 1)
         return choose_pair(s, room_left(s), class[size - 2], e);
     size_t b = bl_stock_fitting(&s->stock, s->longest[class[0]]);
-    return rc == 0 && b != BL_MARKS_NONE ? bl_stock_choose(&s->stock, b, e) : rc;
+    return code == 0 && b != BL_MARKS_NONE ? bl_stock_choose(&s->stock, b, e) : code;
 }
 
 /* Carries a pattern of the sketch out, `use` times, or until the lengths for it are used up. */
@@ -162,24 +162,24 @@ static int carry_out(struct sketch *s, const struct bl_patterns *drawn, size_t p
     const uint32_t *class = drawn->bucket + drawn->first[p];
     size_t size = drawn->first[p + 1] - drawn->first[p];
     int64_t room = PLACES;
-    int rc = 0;
+    int code = 0;
     for (size_t i = 0; i < size; i++)
         room -= s->h.length[class[i]];
     /* For a block that ends up emptier than it was drawn, by more than the width of a class, the lengths are gone. */
     int64_t most = room * s->limits->T / PLACES + s->limits->T / s->classes;
-    while (rc == 0 && use > 0) {
+    while (code == 0 && use > 0) {
         uint32_t used = 0;
-        rc = choose_block(s, class, size, e);
+        code = choose_block(s, class, size, e);
         s->work -= 32 * (int64_t)size + 8 * PAIR_STEPS;
-        if (rc == 0 && (s->stock.count < size || room_left(s) > most)) {
+        if (code == 0 && (s->stock.count < size || room_left(s) > most)) {
             bl_stock_put_back(&s->stock, 0);
             return 0;
         }
-        if (rc == 0)
-            rc = bl_stock_close(&s->stock, use, patterns, &used, e);
+        if (code == 0)
+            code = bl_stock_close(&s->stock, use, patterns, &used, e);
         use -= used;
     }
-    return rc;
+    return code;
 }
 
 /* Draws what is left and carries half of it out. *blocks: of all that was left. */
@@ -188,19 +188,19 @@ static int carry_out_half(struct sketch *s, struct bl_patterns *patterns, int64_
 {
     struct bl_patterns drawn = {0};
     make_classes(s);
-    int rc = draw(s, &drawn, e);
-    if (rc == 0 && patterns->blocks == 0)
-        rc = bl_bound_priced(bound, s->stock.h, s->limits->T, &s->h, PLACES, s->price, e);
+    int code = draw(s, &drawn, e);
+    if (code == 0 && patterns->blocks == 0)
+        code = bl_bound_priced(bound, s->stock.h, s->limits->T, &s->h, PLACES, s->price, e);
     *blocks = drawn.blocks;
     uint32_t odd = 0; /* of patterns that are drawn once, too, every second is carried out */
-    for (size_t p = 0; rc == 0 && p < drawn.count; p++) {
+    for (size_t p = 0; code == 0 && p < drawn.count; p++) {
         uint32_t use = drawn.use[p] / 2 + (odd & drawn.use[p]);
         odd ^= drawn.use[p] & 1;
         if (use > 0)
-            rc = carry_out(s, &drawn, p, use, patterns, e);
+            code = carry_out(s, &drawn, p, use, patterns, e);
     }
     bl_patterns_free(&drawn);
-    return rc;
+    return code;
 }
 
 static int make(struct sketch *s, const struct bl_histogram *h, uint32_t classes, struct bl_error *e)
@@ -210,8 +210,8 @@ static int make(struct sketch *s, const struct bl_histogram *h, uint32_t classes
     s->h.start = malloc((n + 1) * sizeof *s->h.start);
     s->longest = malloc(n * sizeof *s->longest);
     s->price = malloc(n * sizeof *s->price);
-    int rc = s->h.length && s->h.start && s->longest && s->price ? 0 : bl_error_memory(e);
-    return rc == 0 ? bl_stock_make(&s->stock, h, e) : rc;
+    int code = s->h.length && s->h.start && s->longest && s->price ? 0 : bl_error_memory(e);
+    return code == 0 ? bl_stock_make(&s->stock, h, e) : code;
 }
 
 int bl_fill_sketch(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
@@ -219,24 +219,24 @@ int bl_fill_sketch(struct bl_patterns *patterns, int64_t *bound, const struct bl
 {
     *patterns = (struct bl_patterns){0};
     struct sketch s = {.limits = limits, .work = limits->work};
-    int rc = make(&s, h, classes, e);
-    while (rc == 0 && s.work > 0 && blocks > (patterns->blocks ? BLOCKS_LEFT : BLOCKS_MIN)) {
+    int code = make(&s, h, classes, e);
+    while (code == 0 && s.work > 0 && blocks > (patterns->blocks ? BLOCKS_LEFT : BLOCKS_MIN)) {
         size_t before = patterns->blocks;
         s.classes = classes;
         while (before > 0 && s.classes > CLASSES_MIN && blocks < (size_t)s.classes * BLOCKS_PER_CLASS)
             s.classes /= 2;
-        rc = carry_out_half(&s, patterns, bound, &blocks, e);
+        code = carry_out_half(&s, patterns, bound, &blocks, e);
         if (patterns->blocks - before < blocks / 8)
             break;
         blocks -= patterns->blocks - before;
     }
-    if (rc == 0)
-        rc = bl_fill_rest(patterns, h, s.stock.left, limits, BL_REST_COARSE, e);
+    if (code == 0)
+        code = bl_fill_rest(patterns, h, s.stock.left, limits, BL_REST_COARSE, e);
     bl_stock_free(&s.stock);
     bl_histogram_free(&s.h);
     free(s.longest);
     free(s.price);
-    if (rc < 0)
+    if (code < 0)
         bl_patterns_free(patterns);
-    return rc;
+    return code;
 }

@@ -52,10 +52,10 @@ static int choose_subset(struct slack *s, uint32_t room, uint32_t most, struct b
         b = b ? bl_marks_previous(&stock->marks, b - 1) : BL_MARKS_NONE;
     }
     s->work -= spent + room / 64;
-    int rc = 0;
-    for (uint32_t sum = s->subset.top; rc == 0 && sum > 0;)
-        rc = bl_stock_choose(stock, bl_subset_take(&s->subset, &sum, stock->h->length), e);
-    return rc;
+    int code = 0;
+    for (uint32_t sum = s->subset.top; code == 0 && sum > 0;)
+        code = bl_stock_choose(stock, bl_subset_take(&s->subset, &sum, stock->h->length), e);
+    return code;
 }
 
 /* What goes beside the first length of a block. */
@@ -67,8 +67,8 @@ static int complete(struct slack *s, uint32_t room, uint32_t most, struct bl_err
     if (s->stock.h->length[one] == room || most == 1)
         return bl_stock_choose(&s->stock, one, e);
     if (s->limits->T >= PAIRS_FROM && find_pair(s, room, pair)) {
-        int rc = bl_stock_choose(&s->stock, pair[0], e);
-        return rc == 0 ? bl_stock_choose(&s->stock, pair[1], e) : rc;
+        int code = bl_stock_choose(&s->stock, pair[0], e);
+        return code == 0 ? bl_stock_choose(&s->stock, pair[1], e) : code;
     }
     return choose_subset(s, room, most, e);
 }
@@ -77,10 +77,10 @@ static int fill_block(struct slack *s, size_t longest, struct bl_patterns *patte
 {
     uint32_t room = (uint32_t)s->limits->T - s->stock.h->length[longest], use;
     s->work -= 64;
-    int rc = bl_stock_choose(&s->stock, longest, e);
-    if (rc == 0)
-        rc = complete(s, room, s->limits->sequences - 1, e);
-    return rc == 0 ? bl_stock_close(&s->stock, UINT32_MAX, patterns, &use, e) : rc;
+    int code = bl_stock_choose(&s->stock, longest, e);
+    if (code == 0)
+        code = complete(s, room, s->limits->sequences - 1, e);
+    return code == 0 ? bl_stock_close(&s->stock, UINT32_MAX, patterns, &use, e) : code;
 }
 
 int bl_fill_slack(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_fill_limits *limits,
@@ -88,17 +88,17 @@ int bl_fill_slack(struct bl_patterns *patterns, const struct bl_histogram *h, co
 {
     *patterns = (struct bl_patterns){0};
     struct slack s = {.limits = limits, .work = limits->work / (limits->T < PAIRS_FROM ? 8 : 32)};
-    int rc = bl_stock_make(&s.stock, h, e);
-    if (rc == 0)
-        rc = bl_subset_make(&s.subset, (uint32_t)limits->T, limits->sequences < limits->T, e);
+    int code = bl_stock_make(&s.stock, h, e);
+    if (code == 0)
+        code = bl_subset_make(&s.subset, (uint32_t)limits->T, limits->sequences < limits->T, e);
     size_t longest;
-    while (rc == 0 && s.work > 0 && (longest = bl_marks_previous(&s.stock.marks, h->distinct - 1)) != BL_MARKS_NONE)
-        rc = fill_block(&s, longest, patterns, e);
-    if (rc == 0)
-        rc = bl_fill_rest(patterns, h, s.stock.left, limits, BL_REST_BESTFIT, e);
+    while (code == 0 && s.work > 0 && (longest = bl_marks_previous(&s.stock.marks, h->distinct - 1)) != BL_MARKS_NONE)
+        code = fill_block(&s, longest, patterns, e);
+    if (code == 0)
+        code = bl_fill_rest(patterns, h, s.stock.left, limits, BL_REST_BESTFIT, e);
     bl_stock_free(&s.stock);
     bl_subset_free(&s.subset);
-    if (rc < 0)
+    if (code < 0)
         bl_patterns_free(patterns);
-    return rc;
+    return code;
 }

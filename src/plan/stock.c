@@ -5,13 +5,13 @@
 int bl_stock_make(struct bl_stock *s, const struct bl_histogram *h, struct bl_error *e)
 {
     *s = (struct bl_stock){.h = h, .left = malloc((h->distinct + 1) * sizeof *s->left)};
-    int rc = s->left ? bl_marks_make(&s->marks, h->distinct, e) : bl_error_memory(e);
-    for (size_t b = 0; rc == 0 && b < h->distinct; b++) {
+    int code = s->left ? bl_marks_make(&s->marks, h->distinct, e) : bl_error_memory(e);
+    for (size_t b = 0; code == 0 && b < h->distinct; b++) {
         s->left[b] = bl_histogram_count(h, b);
         if (s->left[b])
             bl_marks_add(&s->marks, b);
     }
-    return rc;
+    return code;
 }
 
 void bl_stock_free(struct bl_stock *s)
@@ -83,11 +83,11 @@ static uint32_t repeat(struct bl_stock *s, uint32_t most)
 
 int bl_stock_close(struct bl_stock *s, uint32_t most, struct bl_patterns *patterns, uint32_t *use, struct bl_error *e)
 {
-    int rc = 0;
+    int code = 0;
     qsort(s->chosen, s->count, sizeof *s->chosen, by_bucket);
     *use = 1 + repeat(s, most - 1);
-    for (size_t i = s->count; rc == 0 && i-- > 0;)
-        rc = bl_patterns_push(patterns, s->chosen[i], e);
+    for (size_t i = s->count; code == 0 && i-- > 0;)
+        code = bl_patterns_push(patterns, s->chosen[i], e);
     s->count = 0;
-    return rc == 0 ? bl_patterns_close(patterns, *use, e) : rc;
+    return code == 0 ? bl_patterns_close(patterns, *use, e) : code;
 }

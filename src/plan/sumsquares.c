@@ -156,9 +156,9 @@ static int put(struct packer *p, uint32_t place, struct bl_error *e)
     int64_t units = bl_lengths_units(p->lengths, p->item[place]);
     uint32_t s = (uint32_t)((units * p->grid + p->T - 1) / p->T), g = choose_room(p, s), block;
     if (g == p->grid) {
-        int rc = add_block(p, e);
-        if (rc < 0)
-            return rc;
+        int code = add_block(p, e);
+        if (code < 0)
+            return code;
         block = (uint32_t)(p->blocks - 1);
     } else {
         block = take_block(p, g);
@@ -175,9 +175,9 @@ static int put(struct packer *p, uint32_t place, struct bl_error *e)
 static int collect(struct packer *p, struct bl_draft *d, size_t *left, struct bl_random *inside, struct bl_error *e)
 {
     uint32_t *rest = malloc((p->items + 1) * sizeof *rest);
-    int rc = rest ? 0 : bl_error_memory(e);
+    int code = rest ? 0 : bl_error_memory(e);
     *left = 0;
-    for (size_t b = 0; rc == 0 && b < p->blocks; b++) {
+    for (size_t b = 0; code == 0 && b < p->blocks; b++) {
         uint32_t *to = p->room[b] == 0 ? d->sequence + d->pieces : rest + *left;
         size_t n = 0;
         for (uint32_t place = p->last[b]; place != NONE; place = p->before[place])
@@ -187,12 +187,12 @@ static int collect(struct packer *p, struct bl_draft *d, size_t *left, struct bl
             continue;
         }
         bl_random_shuffle_u32(inside, to, n);
-        rc = bl_draft_close(d, n, e);
+        code = bl_draft_close(d, n, e);
     }
-    if (rc == 0)
+    if (code == 0)
         memcpy(p->item, rest, *left * sizeof *rest);
     free(rest);
-    return rc;
+    return code;
 }
 
 static int fill_again(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_fill_limits *limits,
@@ -201,14 +201,14 @@ static int fill_again(struct bl_draft *d, const struct bl_lengths *lengths, cons
     struct bl_histogram h;
     struct bl_patterns patterns = {0};
     int64_t bound = 0;
-    int rc = bl_histogram_make(&h, lengths, e);
-    if (rc == 0)
-        rc = bl_fill_optimal(&patterns, &bound, &h, limits, e);
-    if (rc == 0)
-        rc = bl_draft_patterns(d, &patterns, &h, lengths, seed, e);
+    int code = bl_histogram_make(&h, lengths, e);
+    if (code == 0)
+        code = bl_fill_optimal(&patterns, &bound, &h, limits, e);
+    if (code == 0)
+        code = bl_draft_patterns(d, &patterns, &h, lengths, seed, e);
     bl_patterns_free(&patterns);
     bl_histogram_free(&h);
-    return rc;
+    return code;
 }
 
 int bl_draft_random(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_fill_limits *limits,
@@ -219,20 +219,20 @@ int bl_draft_random(struct bl_draft *d, const struct bl_lengths *lengths, const 
     bl_random_seed(&order, seed, BL_STREAM_FILL);
     bl_random_seed(&inside, seed, BL_STREAM_INSIDE);
     size_t left = 0;
-    int rc = make(&p, e);
-    if (rc == 0)
+    int code = make(&p, e);
+    if (code == 0)
         bl_random_shuffle_u32(&order, p.item, p.items);
-    for (size_t i = 0; rc == 0 && i < p.items; i++)
-        rc = put(&p, (uint32_t)i, e);
-    if (rc == 0)
-        rc = collect(&p, d, &left, &inside, e);
-    if (rc == 0 && left > 0) {
+    for (size_t i = 0; code == 0 && i < p.items; i++)
+        code = put(&p, (uint32_t)i, e);
+    if (code == 0)
+        code = collect(&p, d, &left, &inside, e);
+    if (code == 0 && left > 0) {
         struct bl_lengths rest = *lengths;
         struct bl_fill_limits some = {limits->T, limits->sequences, limits->work / 8};
         rest.index = p.item;
         rest.count = left;
-        rc = fill_again(d, &rest, &some, seed, e);
+        code = fill_again(d, &rest, &some, seed, e);
     }
     release(&p);
-    return rc;
+    return code;
 }

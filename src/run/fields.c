@@ -113,13 +113,16 @@ static int refuse(const struct asking *a, struct bl_error *e)
 {
     struct bl_row_text first = {0}, other = {0};
     int code = bl_sequences_row(a->table, a->first, &first, e);
-    if (!code)
-        code = bl_sequences_row(a->table, a->other, &other, e);
-    if (!code)
-        code = bl_error_set(e, BL_EUSAGE,
-                            "the frames have several sizes: %" PRId64 " input%s unlike %s, the first of them %s: "
-                            "give --size WxH (with --fit stretch, crop or pad)",
-                            a->others, a->others == 1 ? " is" : "s are", first.row.id, other.row.id);
+    if (code)
+        goto out;
+    code = bl_sequences_row(a->table, a->other, &other, e);
+    if (code)
+        goto out;
+    code = bl_error_set(e, BL_EUSAGE,
+                        "the frames have several sizes: %" PRId64 " input%s unlike %s, the first of them %s: "
+                        "give --size WxH (with --fit stretch, crop or pad)",
+                        a->others, a->others == 1 ? " is" : "s are", first.row.id, other.row.id);
+out:
     bl_row_text_free(&first);
     bl_row_text_free(&other);
     return code;
@@ -149,9 +152,11 @@ int bl_fields_settle(struct bl_fields *fields, const struct bl_kind *kind, const
     if (agreed)
         workers = 1; /* ahead of the first one nobody is asked */
     code = bl_pipeline_run(&stages, &a, workers, agreed ? 1 : workers * 4, env->cancel, e);
-    if (!code && a.first == SIZE_MAX)
-        code = bl_error_set(e, BL_EFAIL, "not one sequence can be read, so their form is not known");
-    if (!code && a.others)
+    if (code)
+        return code;
+    if (a.first == SIZE_MAX)
+        return bl_error_set(e, BL_EFAIL, "not one sequence can be read, so their form is not known");
+    if (a.others)
         code = refuse(&a, e);
     return code;
 }

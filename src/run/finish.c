@@ -99,10 +99,14 @@ static int write_sequences(const struct bl_finish *f, const struct bl_outcomes *
     uint8_t *placed = mark_placed(f);
     bl_buffer_printf(&path, "%s/" SEQUENCES_FILE, f->dir);
     int code = placed ? bl_buffer_check(&path, e) : bl_error_memory(e);
-    if (!code)
-        code = bl_output_own(&out, path.data, e);
-    if (!code)
-        code = write_header(f->table, &line, &out, e);
+    if (code)
+        goto out;
+    code = bl_output_own(&out, path.data, e);
+    if (code)
+        goto out;
+    code = write_header(f->table, &line, &out, e);
+    if (code)
+        goto out;
     for (size_t i = 0; i < f->table->count && !code; i++) {
         code = bl_sequences_row(f->table, i, &text, e);
         if (code)
@@ -120,8 +124,10 @@ static int write_sequences(const struct bl_finish *f, const struct bl_outcomes *
         if (!code)
             code = bl_output_write(&out, line.data, line.size, e);
     }
-    if (!code)
-        code = bl_output_commit(&out, e);
+    if (code)
+        goto out;
+    code = bl_output_commit(&out, e);
+out:
     bl_output_abort(&out);
     free(placed);
     bl_row_text_free(&text);

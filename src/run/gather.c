@@ -38,10 +38,11 @@ static int look_at_folder(const struct bl_gather *g, int64_t shard, struct bl_er
     struct bl_buffer path = {0};
     bl_buffer_printf(&path, "%s/%s", g->dir, bl_format_shard_name(g->format, shard, name));
     int code = bl_buffer_check(&path, e);
-    if (!code) {
-        *strrchr(path.data, '/') = '\0';
-        bl_folders_look(path.data);
-    }
+    if (code)
+        goto out;
+    *strrchr(path.data, '/') = '\0';
+    bl_folders_look(path.data);
+out:
     bl_buffer_free(&path);
     return code;
 }
@@ -84,11 +85,14 @@ static int take(struct gathering *g, struct bl_shard_record *record, struct bl_e
 {
     const struct bl_format *format = g->gather->format;
     int code = bl_shards_add(&g->shards, format, record, e);
-    if (!code)
-        code = bl_index_checksums(&g->index, record->block_checksum,
-                                  (size_t)record->blocks * (size_t)format->fields.count, e);
-    if (!code)
-        code = bl_outcomes_parse(g->outcomes, record->notes, record->notes_size, e);
+    if (code)
+        goto out;
+    code =
+        bl_index_checksums(&g->index, record->block_checksum, (size_t)record->blocks * (size_t)format->fields.count, e);
+    if (code)
+        goto out;
+    code = bl_outcomes_parse(g->outcomes, record->notes, record->notes_size, e);
+out:
     g->bytes += record->bytes;
     return code;
 }
@@ -115,27 +119,31 @@ static int gather_all(struct gathering *g, struct bl_error *e)
     int workers =
         shards < (int64_t)SHARDS_PER_WORKER * WORKERS_MAX ? (int)(shards / SHARDS_PER_WORKER) + 1 : WORKERS_MAX;
     int code = bl_pipeline_run(&stages, g, workers, 4 * workers, gather->cancel, e);
-    if (!code && g->lacking)
-        code = bl_error_set(e, BL_EFAIL,
+    if (code)
+        return code;
+    if (g->lacking)
+        return bl_error_set(e, BL_EFAIL,
                             "%s: %" PRId64 " of %" PRId64 " shards are not there, the first is %" PRId64
                             ": bload pack makes them, with the options as before",
                             gather->dir, g->lacking, shards, g->first_lacking);
-    return code;
+    return BL_OK;
 }
 
 int bl_gather_run(const struct bl_gather *gather, struct bl_outcomes *outcomes, int64_t *bytes, struct bl_error *e)
 {
     struct gathering g = {.gather = gather, .outcomes = outcomes};
     int code = bl_shards_open(&g.shards, gather->dir, e);
-    if (!code)
-        code =
-            bl_index_begin(&g.index, gather->dir, gather->plan, gather->table->length, gather->format->fields.count, e);
-    if (!code)
-        code = gather_all(&g, e);
-    if (!code)
-        code = bl_index_finish(&g.index, e);
-    if (!code)
-        code = bl_output_commit(&g.shards, e);
+    if (code)
+        goto out;
+    code = bl_index_begin(&g.index, gather->dir, gather->plan, gather->table->length, gather->format->fields.count, e);
+    code = gather_all(&g, e);
+    if (code)
+        goto out;
+    code = bl_index_finish(&g.index, e);
+    if (code)
+        goto out;
+    code = bl_output_commit(&g.shards, e);
+out:
     bl_index_abort(&g.index);
     bl_output_abort(&g.shards);
     *bytes = g.bytes;

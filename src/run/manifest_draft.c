@@ -82,13 +82,18 @@ int bl_manifest_draft_publish(const struct bl_state *state, struct bl_manifest *
     struct bl_buffer path = {0}, text = {0};
     struct bl_output out = {0};
     int code = bl_state_path(state, BL_STATE_DRAFT, &path, e), replaced = 0;
-    if (!code)
-        code = bl_manifest_format(manifest, &text, e);
-    if (!code && alone)
+    if (code)
+        goto out;
+    code = bl_manifest_format(manifest, &text, e);
+    if (code)
+        goto out;
+    if (alone)
         replaced = replace(state, path.data, &text, e);
-    if (!code && replaced < 0)
+    if (replaced < 0)
         code = replaced;
-    if (!code && !replaced) {
+    if (code)
+        goto out;
+    if (!replaced) {
         code = bl_output_own(&out, path.data, e);
         if (!code)
             code = bl_output_write(&out, text.data, text.size, e);
@@ -100,6 +105,7 @@ int bl_manifest_draft_publish(const struct bl_state *state, struct bl_manifest *
                             "begin anew elsewhere",
                             state->dir);
     }
+out:
     bl_output_abort(&out);
     bl_buffer_free(&path);
     bl_buffer_free(&text);
@@ -121,16 +127,23 @@ int bl_manifest_draft_read(const struct bl_state *state, struct bl_manifest *man
     bool sound = false;
     *manifest = (struct bl_manifest){0};
     int code = bl_state_path(state, BL_STATE_DRAFT, &path, e);
-    if (!code && access(path.data, F_OK) != 0)
+    if (code)
+        goto out;
+    if (access(path.data, F_OK) != 0)
         code = bl_error_set(e, BL_EUSAGE, "%s: nothing has been packed there yet", state->dir);
-    if (!code)
-        code = bl_io_slurp(path.data, BL_MANIFEST_SIZE_MAX, &text, e);
-    if (!code)
-        code = bl_manifest_parse(manifest, text.data ? text.data : "", text.size, &sound, e);
-    if (!code && !sound) {
+    if (code)
+        goto out;
+    code = bl_io_slurp(path.data, BL_MANIFEST_SIZE_MAX, &text, e);
+    if (code)
+        goto out;
+    code = bl_manifest_parse(manifest, text.data ? text.data : "", text.size, &sound, e);
+    if (code)
+        goto out;
+    if (!sound) {
         bl_manifest_free(manifest);
         code = bl_error_set(e, BL_EDATA, "its checksum is wrong: it is damaged, or was edited");
     }
+out:
     if (code == BL_EDATA)
         bl_error_prefix(e, "%s", path.data);
     bl_buffer_free(&path);

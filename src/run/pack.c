@@ -351,12 +351,17 @@ static int finish_shard(struct packing *p, struct open_shard *open, struct bl_er
     struct bl_compressor *compressor = NULL;
     bl_outcomes_format(&open->outcomes, &notes);
     int code = bl_buffer_check(&notes, e);
-    if (!code && p->pack->format->compressed)
+    if (code)
+        goto out;
+    if (p->pack->format->compressed)
         code = bl_compressor_open(p->pack->format->level, &compressor, e);
-    if (!code)
-        code = bl_shard_finish(open->shard, compressor, notes.data, notes.size, &record, e);
-    if (!code)
-        p->bytes += record.bytes;
+    if (code)
+        goto out;
+    code = bl_shard_finish(open->shard, compressor, notes.data, notes.size, &record, e);
+    if (code)
+        goto out;
+    p->bytes += record.bytes;
+out:
     if (compressor)
         bl_compressor_close(compressor);
     bl_shard_record_free(&record);

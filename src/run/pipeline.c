@@ -257,10 +257,13 @@ static int run_threads(struct pipeline *p, int workers, struct bl_error *e)
     p->worked_end = &p->worked;
     if (!thread || !p->ring)
         code = bl_error_memory(e);
-    if (!code)
-        code = start(p, thread, workers, &threads, e);
-    if (!code)
-        code = drive(p, e);
+    if (code)
+        goto out;
+    code = start(p, thread, workers, &threads, e);
+    if (code)
+        goto out;
+    code = drive(p, e);
+out:
     if (code)
         raise_cancel(p->cancel);
     if (thread && p->ring)
@@ -291,9 +294,13 @@ static int run_alone(struct pipeline *p, struct bl_error *e)
     }
     if (s->close)
         s->close(worker);
-    if (!code && more < 0)
+    if (code)
+        return code;
+    if (more < 0)
         code = more;
-    return code ? code : bl_cancelled(p->cancel) ? BL_ECANCEL : BL_OK;
+    if (code)
+        return code;
+    return bl_cancelled(p->cancel) ? BL_ECANCEL : BL_OK;
 }
 
 int bl_pipeline_run(const struct bl_stages *stages, void *context, int workers, int slots, struct bl_cancel *cancel,

@@ -13,14 +13,19 @@ static int publish_words(const struct bl_state *state, const struct bl_words *wo
     struct bl_buffer path = {0}, json = {0};
     struct bl_output out = {0};
     int code = bl_state_path(state, BL_STATE_PLAN_WORDS, &path, e);
-    if (!code)
-        code = bl_words_report(words, &json, e);
-    if (!code)
-        code = bl_output_own(&out, path.data, e);
-    if (!code)
-        code = bl_output_write(&out, json.data, json.size, e);
-    if (!code)
-        code = bl_output_publish(&out, e);
+    if (code)
+        goto out;
+    code = bl_words_report(words, &json, e);
+    if (code)
+        goto out;
+    code = bl_output_own(&out, path.data, e);
+    if (code)
+        goto out;
+    code = bl_output_write(&out, json.data, json.size, e);
+    if (code)
+        goto out;
+    code = bl_output_publish(&out, e);
+out:
     bl_output_abort(&out);
     bl_buffer_free(&path);
     bl_buffer_free(&json);
@@ -33,14 +38,19 @@ int bl_planned_publish(const struct bl_state *state, const struct bl_plan *plan,
     struct bl_buffer path = {0};
     struct bl_output out = {0};
     int code = publish_words(state, words, e);
-    if (!code)
-        code = bl_state_path(state, BL_STATE_PLAN_FILE, &path, e);
-    if (!code)
-        code = bl_output_own(&out, path.data, e);
-    if (!code)
-        code = bl_index_write(&out, plan, length, count, words, e);
-    if (!code)
-        code = bl_output_publish(&out, e);
+    if (code)
+        goto out;
+    code = bl_state_path(state, BL_STATE_PLAN_FILE, &path, e);
+    if (code)
+        goto out;
+    code = bl_output_own(&out, path.data, e);
+    if (code)
+        goto out;
+    code = bl_index_write(&out, plan, length, count, words, e);
+    if (code)
+        goto out;
+    code = bl_output_publish(&out, e);
+out:
     bl_output_abort(&out);
     bl_buffer_free(&path);
     return code < 0 ? code : BL_OK;

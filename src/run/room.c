@@ -30,9 +30,10 @@ static int shard_bytes(const struct bl_format *format, int64_t shard, int64_t *b
     struct bl_layout layout;
     int code = bl_layout_make(&layout, format, shard, e);
     *bytes = code ? 0 : layout.file_size;
-    if (!code)
-        bl_layout_free(&layout);
-    return code;
+    if (code)
+        return code;
+    bl_layout_free(&layout);
+    return BL_OK;
 }
 
 /* Shards that do not bear their names yet. All but the last are of one size. */
@@ -41,8 +42,11 @@ static int need_new(const struct bl_pack *pack, struct need *need, struct bl_err
     const struct bl_format *format = pack->format;
     int64_t shards = bl_format_shards(format), first_bytes, last_bytes;
     int code = shard_bytes(format, 0, &first_bytes, e);
-    if (!code)
-        code = shard_bytes(format, shards - 1, &last_bytes, e);
+    if (code)
+        return code;
+    code = shard_bytes(format, shards - 1, &last_bytes, e);
+    if (code)
+        return code;
     for (int64_t first = 0; first < shards && !code; first += BL_SHARDS_PER_FOLDER) {
         uint8_t there[BL_SHARDS_PER_FOLDER] = {0};
         code = bl_folders_read_shards(pack->dir, format, first, there, e);
@@ -62,8 +66,11 @@ static int taken(const char *dir, int64_t *bytes, struct bl_error *e)
     bl_buffer_printf(&path, "%s/" BL_WORK_FOLDER, dir);
     int code = bl_buffer_check(&path, e);
     DIR *folder = code ? NULL : opendir(path.data);
-    if (!code && !folder)
+    if (code)
+        goto out;
+    if (!folder)
         code = bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path.data);
+out:
     const struct dirent *entry;
     *bytes = 0;
     while (folder && (entry = readdir(folder))) {

@@ -126,10 +126,11 @@ static struct bucket *bucket_of(const struct bl_scatter *s, int64_t piece)
 static int flush(struct bucket *bucket, struct bl_error *e)
 {
     int code = bl_buffer_check(&bucket->buffer, e);
-    if (!code)
-        code =
-            bl_io_write(bucket->fd, bucket->buffer.data, bucket->buffer.size,
-                        "the scattered spool (--spool: another place; --memory: a spool that fits stays as it is)", e);
+    if (code)
+        goto out;
+    code = bl_io_write(bucket->fd, bucket->buffer.data, bucket->buffer.size,
+                       "the scattered spool (--spool: another place; --memory: a spool that fits stays as it is)", e);
+out:
     bl_buffer_clear(&bucket->buffer);
     return code;
 }
@@ -230,14 +231,17 @@ int bl_scatter_make(struct bl_scatter **scatter, const struct bl_pack *pack, con
         s->place = malloc((pack->plan->pieces + 1) * sizeof *s->place);
     }
     int code = s && s->place && first ? BL_OK : bl_error_memory(e);
-    if (!code)
-        divide(s, memory);
-    if (!code)
-        code = open_buckets(s, dir, e);
-    if (!code)
-        code = chain(s, first, e);
-    if (!code)
-        code = put_all(s, first, tick, sink, e);
+    if (code)
+        goto out;
+    divide(s, memory);
+    code = open_buckets(s, dir, e);
+    if (code)
+        goto out;
+    code = chain(s, first, e);
+    if (code)
+        goto out;
+    code = put_all(s, first, tick, sink, e);
+out:
     free(first);
     if (code)
         bl_scatter_free(s);

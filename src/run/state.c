@@ -167,8 +167,11 @@ static int take_lock(struct bl_state *s, int how, struct bl_error *e)
         return bl_error_memory(e);
     s->lock = bl_place_open_lock(path, e);
     int code = s->lock < 0 ? s->lock : BL_OK;
-    if (!code && flock(s->lock, how | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    if (code)
+        goto out;
+    if (flock(s->lock, how | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         code = bl_error_set(e, BL_EFAIL, "another bload is at work in %s", s->dir);
+out:
     free(path);
     return code; /* a file system without locks: then nobody can be kept out */
 }
@@ -221,8 +224,11 @@ static int read_lines(const struct bl_state *s, const char *name, struct bl_buff
     bl_buffer_clear(lines);
     bl_buffer_text(lines, "");
     int code = bl_state_path(s, name, &path, e);
-    if (!code && access(path.data, F_OK) == 0)
+    if (code)
+        goto out;
+    if (access(path.data, F_OK) == 0)
         code = bl_io_slurp(path.data, CONFIGURATION_MAX, lines, e);
+out:
     bl_buffer_free(&path);
     return code ? code : bl_buffer_check(lines, e);
 }
@@ -234,15 +240,21 @@ static int check_identity(const struct bl_state *s, const char *identity, struct
     struct bl_buffer there = {0}, what = {0};
     bl_buffer_printf(&what, "%s holds an unfinished dataset", s->dir);
     int code = bl_buffer_check(&what, e);
-    if (!code)
-        code = read_lines(s, BL_STATE_CONFIGURATION, &there, e);
-    if (!code && there.size)
+    if (code)
+        goto out;
+    code = read_lines(s, BL_STATE_CONFIGURATION, &there, e);
+    if (code)
+        goto out;
+    if (there.size)
         code = bl_identity_compare(there.data, identity, what.data, e);
+    if (code)
+        goto out;
     for (size_t i = 0; i < sizeof stages / sizeof *stages && !code; i++) {
         code = read_lines(s, stages[i], &there, e);
         if (!code)
             code = bl_identity_within(there.data, identity, what.data, e);
     }
+out:
     bl_buffer_free(&there);
     bl_buffer_free(&what);
     return code;
@@ -289,14 +301,19 @@ int bl_state_path(const struct bl_state *s, const char *name, struct bl_buffer *
 static int enter(struct bl_state *s, const char *dir, int how, struct bl_error *e)
 {
     int code = make_names(s, dir, e);
-    if (!code)
-        code = bl_io_mkdirs(dir, e);
-    if (!code && access(s->folder, F_OK) != 0)
+    if (code)
+        return code;
+    code = bl_io_mkdirs(dir, e);
+    if (code)
+        return code;
+    if (access(s->folder, F_OK) != 0)
         code = check_empty(dir, e);
-    if (!code)
-        code = bl_folders_make(s->folder, e);
-    if (!code)
-        code = bl_folders_make(s->spool, e);
+    if (code)
+        return code;
+    code = bl_folders_make(s->folder, e);
+    if (code)
+        return code;
+    code = bl_folders_make(s->spool, e);
     if (code)
         return code;
     bl_folders_look(s->folder); /* what others have just written counts */
@@ -322,12 +339,19 @@ static int join_host(struct bl_state *s, struct bl_error *e)
     bl_io_host(host);
     bl_buffer_printf(&path, "%s/lock-%s", s->folder, host);
     int code = bl_buffer_check(&path, e);
-    if (!code && (s->host_lock = bl_place_open_lock(path.data, e)) < 0)
+    if (code)
+        goto out;
+    if ((s->host_lock = bl_place_open_lock(path.data, e)) < 0)
         code = s->host_lock;
-    if (!code && flock(s->host_lock, LOCK_EX | LOCK_NB) == 0)
+    if (code)
+        goto out;
+    if (flock(s->host_lock, LOCK_EX | LOCK_NB) == 0)
         code = bl_folders_sweep_own(s->dir, e);
+    if (code)
+        goto out;
     while (!code && flock(s->host_lock, LOCK_SH) != 0 && errno == EINTR)
         continue; /* where there are no locks, nothing was swept either */
+out:
     bl_buffer_free(&path);
     return code;
 }
@@ -363,9 +387,12 @@ int bl_state_settle(const struct bl_state *s, const char *name, const char *line
     struct bl_error differs = {0};
     bl_buffer_printf(&what, "%s holds an unfinished dataset", s->dir);
     int code = bl_buffer_check(&what, e);
-    if (!code)
-        code = bl_state_path(s, name, &path, e);
-    if (!code && access(path.data, F_OK) != 0) {
+    if (code)
+        goto out;
+    code = bl_state_path(s, name, &path, e);
+    if (code)
+        goto out;
+    if (access(path.data, F_OK) != 0) {
         code = bl_output_own(&out, path.data, e);
         if (!code)
             code = bl_output_write(&out, lines, strlen(lines), e);
@@ -375,10 +402,13 @@ int bl_state_settle(const struct bl_state *s, const char *name, const char *line
                        : BL_OK;
         bl_output_abort(&out);
     }
-    if (!code)
-        code = read_lines(s, name, &there, e);
-    if (!code)
-        code = bl_identity_compare(there.data, lines, what.data, e);
+    if (code)
+        goto out;
+    code = read_lines(s, name, &there, e);
+    if (code)
+        goto out;
+    code = bl_identity_compare(there.data, lines, what.data, e);
+out:
     bl_buffer_free(&path);
     bl_buffer_free(&there);
     bl_buffer_free(&what);
@@ -436,20 +466,26 @@ static int remove_all(const struct bl_state *s, struct bl_error *e)
 int bl_state_remove(struct bl_state *s, struct bl_error *e)
 {
     int code = remove_all(s, e);
-    if (!code)
-        code = bl_place_remove_folder(s->folder, e);
-    return code ? code : bl_io_sync_directory(s->dir, e);
+    if (code)
+        return code;
+    code = bl_place_remove_folder(s->folder, e);
+    if (code)
+        return code;
+    return bl_io_sync_directory(s->dir, e);
 }
 
 int bl_state_clear(const char *dir, struct bl_error *e)
 {
     struct bl_state s;
     int code = make_names(&s, dir, e);
-    if (!code && access(s.folder, F_OK) == 0) {
+    if (code)
+        goto out;
+    if (access(s.folder, F_OK) == 0) {
         code = take_lock(&s, LOCK_EX, e);
         if (!code)
             code = bl_state_remove(&s, e);
     }
+out:
     bl_state_close(&s);
     return code;
 }

@@ -437,14 +437,19 @@ static int read_making(struct bl_status *s, const char *dir, const char *folder,
                        struct bl_error *e)
 {
     int code = read_scan_tasks(s, folder, e);
-    if (!code)
-        code = names->draft ? read_draft(s, folder, e) : names->words ? read_words(s, folder, e) : BL_OK;
-    if (!code && s->has_manifest)
+    if (code)
+        return code;
+    code = names->draft ? read_draft(s, folder, e) : names->words ? read_words(s, folder, e) : BL_OK;
+    if (code)
+        return code;
+    if (s->has_manifest)
         code = drop_lone_records(&names->records, &s->manifest.format, dir, e);
-    if (!code)
-        code = read_tasks(s, &s->scan, folder, "scan", &names->scans, e);
-    if (!code)
-        code = read_tasks(s, &s->pack, folder, "pack", &names->packs, e);
+    if (code)
+        return code;
+    code = read_tasks(s, &s->scan, folder, "scan", &names->scans, e);
+    if (code)
+        return code;
+    code = read_tasks(s, &s->pack, folder, "pack", &names->packs, e);
     if (code)
         return code;
     s->scan.units = s->scan.tasks;

@@ -41,8 +41,11 @@ int bl_table_forget(const struct bl_state *s, struct bl_error *e)
 {
     struct bl_buffer path = {0};
     int code = bl_state_path(s, BL_STATE_SEQUENCES_SUM, &path, e);
-    if (!code && unlink(path.data) != 0 && errno != ENOENT)
+    if (code)
+        goto out;
+    if (unlink(path.data) != 0 && errno != ENOENT)
         code = bl_error_errno(e, BL_EFAIL, "cannot remove %s", path.data);
+out:
     bl_buffer_free(&path);
     return code;
 }

@@ -71,9 +71,9 @@ static int rank_of(const char *rank, const char *size, struct place *place, stru
 {
     place->source = size;
     int code = number_of(size, 1, BL_TASKS_MAX, &place->count, e);
-    if (!code)
-        code = number_of(rank, 0, place->count - 1, &place->index, e);
-    return code;
+    if (code)
+        return code;
+    return number_of(rank, 0, place->count - 1, &place->index, e);
 }
 
 /* A batch script and an interactive shell are steps too, and have SLURM_PROCID 0. Their numbers lie above those of
@@ -142,20 +142,24 @@ static int find_element(struct place *element, struct bl_error *e)
         return BL_OK;
     element->source = count;
     int code = number_of(count, 1, BL_TASKS_MAX, &element->count, e);
-    if (!code)
-        code = number_of("SLURM_ARRAY_TASK_MIN", 0, INT32_MAX, &least, e);
-    if (!code)
-        code = number_of("SLURM_ARRAY_TASK_MAX", least, INT32_MAX, &most, e);
-    if (!code && most - least + 1 != element->count)
+    if (code)
+        return code;
+    code = number_of("SLURM_ARRAY_TASK_MIN", 0, INT32_MAX, &least, e);
+    if (code)
+        return code;
+    code = number_of("SLURM_ARRAY_TASK_MAX", least, INT32_MAX, &most, e);
+    if (code)
+        return code;
+    if (most - least + 1 != element->count)
         return bl_error_set(e, BL_EUSAGE,
                             "--task auto: the job array has %" PRId64 " elements from %" PRId64 " to %" PRId64
                             ": it must have all of them, or say --task i/N",
                             element->count, least, most);
-    if (!code)
-        code = number_of("SLURM_ARRAY_TASK_ID", least, most, &id, e);
-    if (!code)
-        element->index = id - least;
-    return code;
+    code = number_of("SLURM_ARRAY_TASK_ID", least, most, &id, e);
+    if (code)
+        return code;
+    element->index = id - least;
+    return BL_OK;
 }
 
 /* Kubernetes tells which one of an indexed Job's pods this is, not how many they are. */
@@ -195,18 +199,23 @@ int bl_task_settle(struct bl_task *task, struct bl_error *e)
     if (!task->set || !task->automatic)
         return BL_OK;
     int code = find_rank(&rank, e);
-    if (!code)
-        code = find_element(&element, e);
-    if (!code)
-        code = combine(&element, &rank, &place, e);
-    if (!code && !place.source)
+    if (code)
+        return code;
+    code = find_element(&element, e);
+    if (code)
+        return code;
+    code = combine(&element, &rank, &place, e);
+    if (code)
+        return code;
+    if (!place.source)
         code = find_completion(task->count, &place, e);
-    if (!code && task->count && task->count != place.count)
-        code = bl_error_set(e, BL_EUSAGE, "--task auto/%" PRId64 ": the environment tells of %" PRId64 " tasks (%s)",
+    if (code)
+        return code;
+    if (task->count && task->count != place.count)
+        return bl_error_set(e, BL_EUSAGE, "--task auto/%" PRId64 ": the environment tells of %" PRId64 " tasks (%s)",
                             task->count, place.count, place.source);
-    if (!code)
-        *task = (struct bl_task){.set = true, .index = place.index, .count = place.count};
-    return code;
+    *task = (struct bl_task){.set = true, .index = place.index, .count = place.count};
+    return BL_OK;
 }
 
 /* --- shares ----------------------------------------------------------------------------------------------------- */

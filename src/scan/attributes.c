@@ -147,14 +147,17 @@ static int read_header(struct reading *r, const struct bl_attributes_source *sou
     r->columns = r->records.values;
     r->a->name = calloc(BL_ATTRIBUTE_COLUMNS_MAX, sizeof *r->a->name);
     int code = r->a->name ? find_id(r, source->id, e) : bl_error_memory(e);
-    if (!code)
-        code = source->columns ? want_listed(r, source->columns, e) : want_all(r, e);
-    if (!code && !r->a->count)
-        code = bl_error_set(e, BL_EUSAGE,
+    if (code)
+        return code;
+    code = source->columns ? want_listed(r, source->columns, e) : want_all(r, e);
+    if (code)
+        return code;
+    if (!r->a->count)
+        return bl_error_set(e, BL_EUSAGE,
                             "%s:%" PRId64 ": no column beside \"%s\", that of the ids: commas stand "
                             "between columns, tabs where the file ends in .tsv",
                             source->path, r->records.line, r->records.value[r->id]);
-    return code;
+    return BL_OK;
 }
 
 /* --- rows ------------------------------------------------------------------------------------------------------- */
@@ -230,10 +233,14 @@ static int read_table(struct reading *r, const struct bl_attributes_source *sour
 {
     struct bl_error why = {0};
     int code = bl_records_open(&r->records, source->path, stop, &why), got = 1;
-    if (!code)
-        code = read_header(r, source, &why);
+    if (code)
+        goto out;
+    code = read_header(r, source, &why);
+    if (code)
+        goto out;
     while (!code && (got = bl_records_next(&r->records, &why)) > 0)
         code = add_row(r, &why);
+out:
     if (got < 0)
         code = got;
     if (code == BL_ECANCEL)

@@ -54,8 +54,11 @@ static int compare_names(const struct bl_compare *c, struct bl_error *e)
             code = compare_name(c->files, &next, &text.row, e);
     }
     skip_lists(c->files, &next);
-    if (!code && next < c->files->count)
+    if (code)
+        goto out;
+    if (next < c->files->count)
         code = refuse(c->files->file[next].path, "is new", e);
+out:
     bl_row_text_free(&text);
     return code;
 }

@@ -25,10 +25,14 @@ static int add_list(struct bl_exclusion *x, const char *list, const char *base, 
     struct bl_buffer text = {0};
     char *path = bl_input_path(base, list);
     int code = path ? bl_io_require(path, e) : bl_error_memory(e);
-    if (!code)
-        code = bl_io_slurp(path, SIZE_MAX / 4, &text, e);
-    if (!code && text.size && memchr(text.data, '\0', text.size))
+    if (code)
+        goto out;
+    code = bl_io_slurp(path, SIZE_MAX / 4, &text, e);
+    if (code)
+        goto out;
+    if (text.size && memchr(text.data, '\0', text.size))
         code = bl_error_set(e, BL_EFAIL, "%s: a zero byte: not a list of ids", path);
+out:
     const char *line;
     for (size_t at = 0, size; !code && bl_text_next_line(text.data, text.size, &at, &line, &size);) {
         bl_buffer_append(&x->text, line, size);

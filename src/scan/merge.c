@@ -175,10 +175,13 @@ static int judge_row(struct merging *m, struct bl_part *p, const struct bl_part_
         bl_buffer_append(&m->row, data, size);
         left -= (int64_t)size;
     }
-    if (!code)
-        code = bl_buffer_check(&m->row, e);
-    if (!code)
-        code = m->row.size ? judge(m, p, form.data, e) : bl_part_refuse(p, "a form without a row", e);
+    if (code)
+        goto out;
+    code = bl_buffer_check(&m->row, e);
+    if (code)
+        goto out;
+    code = m->row.size ? judge(m, p, form.data, e) : bl_part_refuse(p, "a form without a row", e);
+out:
     bl_buffer_free(&form);
     return code;
 }
@@ -283,9 +286,11 @@ static int write_header(struct merging *m, struct bl_error *e)
     int code = bl_output_write(m->out, head->columns, strlen(head->columns), e);
     m->merged->unused = head->attribute_rows;
     m->merged->attributes = head->attributes ? strdup(head->attributes) : NULL;
-    if (!code && head->attributes && !m->merged->attributes)
-        code = bl_error_memory(e);
-    return code ? code : bl_output_write(m->out, "\n", 1, e);
+    if (code)
+        return code;
+    if (head->attributes && !m->merged->attributes)
+        return bl_error_memory(e);
+    return bl_output_write(m->out, "\n", 1, e);
 }
 
 int bl_merge_run(const struct bl_merge *merge, struct bl_output *out, struct bl_merged *merged, struct bl_error *e)
@@ -293,10 +298,13 @@ int bl_merge_run(const struct bl_merge *merge, struct bl_output *out, struct bl_
     struct merging m = {.merge = merge, .out = out, .merged = merged};
     *merged = (struct bl_merged){0};
     int code = open_parts(&m, e);
-    if (!code)
-        code = write_header(&m, e);
-    if (!code)
-        code = take_all(&m, e);
+    if (code)
+        goto out;
+    code = write_header(&m, e);
+    if (code)
+        goto out;
+    code = take_all(&m, e);
+out:
     while (m.opened)
         bl_part_close(&m.part[--m.opened]);
     free(m.part);

@@ -86,10 +86,13 @@ int bl_part_publish(struct bl_part_writer *w, const struct bl_part_total *t, str
     int code = write_line(w, e);
     bl_buffer_clear(&w->line);
     bl_buffer_printf(&w->line, "end %016" PRIx64 "\n", bl_checksum_end(&w->sum));
-    if (!code)
-        code = write_line(w, e);
-    if (!code)
-        code = bl_output_publish(&w->out, e);
+    if (code)
+        goto out;
+    code = write_line(w, e);
+    if (code)
+        goto out;
+    code = bl_output_publish(&w->out, e);
+out:
     bl_part_abort(w);
     return code;
 }

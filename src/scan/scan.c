@@ -230,7 +230,9 @@ static int join(struct job *job, struct bl_row *row, struct bl_error *e)
     const char *values;
     int64_t line;
     int code = bl_attributes_take(job->attributes, row->id, &values, &line, e);
-    if (!code && values && job->partial) {
+    if (code)
+        return code;
+    if (values && job->partial) {
         bl_buffer_int(&job->taken.tail, line);
         bl_buffer_byte(&job->taken.tail, '\n');
         code = bl_spill_settle(&job->taken, e);
@@ -379,9 +381,12 @@ static int write_part(struct scanning *s, struct job *job, struct bl_error *e)
     job->place.taken = bl_spill_size(&job->taken);
     job->place.form = job->form;
     int code = bl_part_stretch(s->part, &job->place, e);
-    if (!code)
-        code = bl_spill_pour(&job->rows, bl_part_write, s->part, e);
-    return code ? code : bl_spill_pour(&job->taken, bl_part_write, s->part, e);
+    if (code)
+        return code;
+    code = bl_spill_pour(&job->rows, bl_part_write, s->part, e);
+    if (code)
+        return code;
+    return bl_spill_pour(&job->taken, bl_part_write, s->part, e);
 }
 
 static int tell(struct scanning *s, const struct job *job, struct bl_error *e)
@@ -423,14 +428,20 @@ static int consume(void *context, void *job_, struct bl_error *e)
     struct job *job = job_;
     const struct bl_kind *kind = s->scan->kind;
     int code = job->form ? release(s, job, e) : BL_OK;
-    if (!code && s->out)
+    if (code)
+        goto out;
+    if (s->out)
         code = bl_spill_pour(&job->rows, write_out, s->out, e);
-    else if (!code && s->part)
+    else if (s->part)
         code = write_part(s, job, e);
-    if (!code)
-        code = tell(s, job, e);
-    if (!code && kind->keep && job->counted && s->scan->env->spool)
+    if (code)
+        goto out;
+    code = tell(s, job, e);
+    if (code)
+        goto out;
+    if (kind->keep && job->counted && s->scan->env->spool)
         code = kind->keep(s->scan->config, s->scan->env, &job->files.stretch, e);
+out:
     add_up(s->progress, job);
     discard(NULL, job);
     return code;

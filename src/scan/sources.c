@@ -118,8 +118,11 @@ static int settle_kinds(struct bl_files *files, struct bl_error *e)
         kinds++;
     }
     int code = bl_buffer_check(&text, e);
-    if (!code && kinds > 1)
+    if (code)
+        goto out;
+    if (kinds > 1)
         code = bl_error_set(e, BL_EUSAGE, "sources of several kinds (%s): choose one with --kind", text.data);
+out:
     bl_buffer_free(&text);
     if (!files->kind)
         files->kind = bl_kinds[0];
@@ -174,9 +177,11 @@ static int add_named(struct listing *l, const char *path, bool must_exist, struc
         if (!code && must_exist && !is_there(l, path, there))
             code = bl_error_errno(e, BL_EUSAGE, "%s", path);
     }
-    if (!code)
-        code = folder ? add_folder(l, path, e)
-                      : bl_files_add(l->files, path, 0, l->kind ? l->kind : bl_kind_of_file(path), false, e);
+    if (code)
+        goto out;
+    code = folder ? add_folder(l, path, e)
+                  : bl_files_add(l->files, path, 0, l->kind ? l->kind : bl_kind_of_file(path), false, e);
+out:
     for (size_t i = first; i < l->files->count; i++) {
         l->files->file[i].source = (unsigned)l->source & INT_MAX;
         l->files->file[i].line = l->line;
@@ -294,9 +299,11 @@ static int refuse_twice(const struct bl_sources *sources, const struct bl_file *
     bl_buffer_text(&two, b->path);
     append_place(&two, sources, b);
     int code = one.failed || two.failed ? bl_error_memory(e) : BL_OK;
-    if (!code)
-        code = bl_error_set(e, BL_EUSAGE, "two inputs have the id \"%s\": %s and %s (%s)", a->id, one.data, two.data,
-                            strcmp(a->path, b->path) == 0 ? "the same file: name it once" : "name a folder above both");
+    if (code)
+        goto out;
+    code = bl_error_set(e, BL_EUSAGE, "two inputs have the id \"%s\": %s and %s (%s)", a->id, one.data, two.data,
+                        strcmp(a->path, b->path) == 0 ? "the same file: name it once" : "name a folder above both");
+out:
     bl_buffer_free(&one);
     bl_buffer_free(&two);
     return code;

@@ -80,10 +80,13 @@ static int fill(struct bl_stretches *s, struct bl_stretch_files *out, struct bl_
     out->looked = !code && !unusable;
     if (out->looked && out->input[0].bytes > s->kind->stretch && s->kind->divisible)
         code = s->kind->divisible(s->config, out->input, &divisible, e);
-    if (!code && divisible)
+    if (code)
+        goto out;
+    if (divisible)
         return cut(s, out, e);
-    if (!code && s->begin)
+    if (s->begin)
         return bl_input_changed(out->input, e); /* into one that has no parts */
+out:
     s->next++;
     return code || !out->looked || strcmp(out->input[0].path, "-") == 0 ? code : add_small(s, out, e);
 }
@@ -179,8 +182,11 @@ static int fill_list(struct bl_stretches *s, struct bl_stretch_files *out, struc
 {
     const char *unusable;
     int code = bl_input_look(s->kind, out->input, &unusable, e);
-    if (!code && !unusable)
+    if (code)
+        goto out;
+    if (!unusable)
         return fill_lines(s, out, e);
+out:
     list_close(s);
     s->next++; /* the worker looks again, and says why */
     return code;

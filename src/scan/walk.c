@@ -175,8 +175,11 @@ static int visit_all(struct walking *w, const char *path, struct folder *here, s
     int code = read_names(w, path, &names, &count, e);
     if (code == 1)
         return add_unreadable(w, path, !here->parent, e);
-    if (!code)
-        code = seen_add(w, path, here, count, e);
+    if (code)
+        goto out;
+    code = seen_add(w, path, here, count, e);
+    if (code)
+        goto out;
     for (size_t at = 0; at < names.size && !code; at += strlen(names.data + at + 1) + 2) {
         const char *name = names.data + at + 1;
         bl_buffer_clear(&below);
@@ -185,6 +188,7 @@ static int visit_all(struct walking *w, const char *path, struct folder *here, s
         if (!code)
             code = visit(w, below.data, name, (unsigned char)names.data[at], here, e);
     }
+out:
     /* A folder with nothing in it is a sequence without steps, to be named as useless. */
     here->is_input |= !code && !count && w->walk->kind && w->walk->kind->measure;
     bl_buffer_free(&names);

@@ -82,10 +82,11 @@ int bl_checksum_file(const char *path, int64_t *bytes, uint64_t *checksum, struc
     int code = BL_OK;
     if (fstat(fd, &status) != 0)
         code = bl_error_errno(e, BL_EFAIL, "cannot look at %s", path);
-    if (!code) {
-        *bytes = status.st_size;
-        code = bl_checksum_range(fd, 0, status.st_size, path, checksum, e);
-    }
+    if (code)
+        goto out;
+    *bytes = status.st_size;
+    code = bl_checksum_range(fd, 0, status.st_size, path, checksum, e);
+out:
     close(fd);
     return code;
 }

@@ -67,8 +67,11 @@ static int check_header(struct bl_dataset *dataset, struct bl_error *e)
     if (!head)
         return bl_error_memory(e);
     int code = bl_shard_file_read(&dataset->file, 0, (int64_t)layout->header.size, head, e);
-    if (!code && memcmp(head, layout->header.data, layout->header.size) != 0)
+    if (code)
+        goto out;
+    if (memcmp(head, layout->header.data, layout->header.size) != 0)
         code = bl_error_set(e, BL_EDATA, "%s: its header is not the one that follows from the manifest", file->path);
+out:
     free(head);
     return code;
 }
@@ -153,10 +156,12 @@ static int read_offsets(struct bl_dataset *dataset, int f, int64_t row, int64_t 
     int code = bl_shard_file_read(&dataset->file,
                                   (int64_t)dataset->layout.header.size + tensor->tensor.begin + row * tensor->row_bytes,
                                   tensor->row_bytes, dataset->offsets, e);
-    if (!code && bl_codec_check_offsets(&dataset->manifest.format, dataset->offsets, bytes) >= 0)
-        code = bl_error_set(e, BL_EDATA, "%s: %s of block %" PRId64 " is damaged", dataset->file.path,
+    if (code)
+        return code;
+    if (bl_codec_check_offsets(&dataset->manifest.format, dataset->offsets, bytes) >= 0)
+        return bl_error_set(e, BL_EDATA, "%s: %s of block %" PRId64 " is damaged", dataset->file.path,
                             tensor->tensor.name, dataset->layout.first_block + row);
-    return code;
+    return BL_OK;
 }
 
 /* Steps without bytes are zeros. */
@@ -203,13 +208,16 @@ int bl_dataset_read(struct bl_dataset *dataset, int64_t b, int f, void *out, str
     const struct bl_format *format = &dataset->manifest.format;
     int64_t offset = 0, size = 0;
     int code = seek_field(dataset, b, f, &offset, &size, e);
-    if (!code && format->encoding[f].kind == BL_ENCODING_JPEG)
+    if (code)
+        return code;
+    if (format->encoding[f].kind == BL_ENCODING_JPEG)
         return read_jpeg(dataset, b, f, out, e);
-    if (!code)
-        code = bl_shard_file_read(&dataset->file, offset, size, out, e);
-    if (!code && format->encoding[f].kind == BL_ENCODING_DELTA)
+    code = bl_shard_file_read(&dataset->file, offset, size, out, e);
+    if (code)
+        return code;
+    if (format->encoding[f].kind == BL_ENCODING_DELTA)
         bl_codec_decode_delta(format, out, f);
-    return code;
+    return BL_OK;
 }
 
 int bl_dataset_map(struct bl_dataset *dataset, int64_t b, int f, const void **data, void **address, size_t *length,
@@ -261,9 +269,10 @@ static int read_row(struct bl_dataset *dataset, int table, int64_t row, void *ou
                                   (int64_t)dataset->layout.header.size + tensor->tensor.begin + row * tensor->row_bytes,
                                   tensor->row_bytes, out, e);
     int code = dataset->table[table] ? BL_OK : load_table(dataset, tensor, e);
-    if (!code)
-        memcpy(out, dataset->table[table] + row * tensor->row_bytes, (size_t)tensor->row_bytes);
-    return code;
+    if (code)
+        return code;
+    memcpy(out, dataset->table[table] + row * tensor->row_bytes, (size_t)tensor->row_bytes);
+    return BL_OK;
 }
 
 /* Whoever uses the tables as indices must be able to rely on them. */
@@ -285,18 +294,27 @@ int bl_dataset_tables(struct bl_dataset *dataset, int64_t b, const struct bl_blo
     struct bl_block *block = &dataset->block;
     int64_t row = 0;
     int code = seek_block(dataset, b, &row, e);
-    if (!code)
-        code = read_row(dataset, BL_TABLE_NUM_SEQUENCES, row, &block->num_sequences, e);
-    if (!code)
-        code = read_row(dataset, BL_TABLE_CU_SEQLENS, row, block->cu_seqlens, e);
-    if (!code)
-        code = read_row(dataset, BL_TABLE_SEQUENCE, row, block->sequence, e);
-    if (!code)
-        code = read_row(dataset, BL_TABLE_LENGTH, row, block->length, e);
-    if (!code && dataset->manifest.format.has_source_start)
+    if (code)
+        goto out;
+    code = read_row(dataset, BL_TABLE_NUM_SEQUENCES, row, &block->num_sequences, e);
+    if (code)
+        goto out;
+    code = read_row(dataset, BL_TABLE_CU_SEQLENS, row, block->cu_seqlens, e);
+    if (code)
+        goto out;
+    code = read_row(dataset, BL_TABLE_SEQUENCE, row, block->sequence, e);
+    if (code)
+        goto out;
+    code = read_row(dataset, BL_TABLE_LENGTH, row, block->length, e);
+    if (code)
+        goto out;
+    if (dataset->manifest.format.has_source_start)
         code = read_row(dataset, BL_TABLE_SOURCE_START, row, block->source_start, e);
-    if (!code && check_tables(block, &dataset->manifest.format))
+    if (code)
+        goto out;
+    if (check_tables(block, &dataset->manifest.format))
         code = bl_error_set(e, BL_EDATA, "%s: the tables of block %" PRId64 " are damaged", dataset->file.path, b);
+out:
     block->index = b;
     *out = code ? NULL : block;
     return code;

@@ -27,10 +27,13 @@ static int refuse(const struct bl_sequences *t, size_t a, const struct bl_row *f
     append_place(t, a, first && first->path ? first->path : "", &one);
     append_place(t, b, second && second->path ? second->path : "", &two);
     int code = one.failed || two.failed ? bl_error_memory(e) : BL_OK;
-    if (!code && first)
+    if (code)
+        goto out;
+    if (first)
         code = bl_error_set(e, BL_EFAIL, "two sequences have the id \"%s\": %s and %s", first->id, one.data, two.data);
-    else if (!code)
+    else
         code = bl_error_set(e, BL_EFAIL, "two sequences have the same id: %s and %s", one.data, two.data);
+out:
     bl_buffer_free(&one);
     bl_buffer_free(&two);
     return code;

@@ -119,7 +119,9 @@ static int sweep(const char *dir, int dir_fd, const struct bl_manifest *m, struc
     if (fd < 0)
         return code || errno == ENOENT ? code : bl_error_errno(e, BL_EFAIL, "cannot open %s/" BL_EPOCHS_DIR, dir);
     code = sweep_folder(fd, dir, m, bl_epochs_is_left, e);
-    if (!code && unlinkat(dir_fd, BL_EPOCHS_DIR, AT_REMOVEDIR) != 0 && errno != ENOTEMPTY && errno != EEXIST)
+    if (code)
+        return code;
+    if (unlinkat(dir_fd, BL_EPOCHS_DIR, AT_REMOVEDIR) != 0 && errno != ENOTEMPTY && errno != EEXIST)
         code = bl_error_errno(e, BL_EFAIL, "cannot remove %s/" BL_EPOCHS_DIR, dir);
     return code;
 }
@@ -139,8 +141,11 @@ static int find_groups(struct adding *a, struct bl_error *e)
         return bl_error_memory(e);
     bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, a->epochs->dir);
     int code = bl_buffer_check(&path, e);
-    if (!code)
-        code = bl_sequences_open_grouped(&rows, (const char *const *)&path.data, 1, column, e);
+    if (code)
+        goto out;
+    code = bl_sequences_open_grouped(&rows, (const char *const *)&path.data, 1, column, e);
+    if (code)
+        goto out;
     for (size_t p = 0; p < a->stored.pieces && !code; p++) {
         if (a->stored.sequence[p] >= rows.count)
             code = bl_error_set(e, BL_EFAIL, "%s: the plan has sequence %" PRIu32 ", and the table has %zu rows",
@@ -148,6 +153,7 @@ static int find_groups(struct adding *a, struct bl_error *e)
         else
             a->group[p] = rows.group[a->stored.sequence[p]];
     }
+out:
     bl_sequences_close(&rows);
     bl_buffer_free(&path);
     return code;
@@ -185,16 +191,22 @@ static int prepare(struct adding *a, struct bl_error *e)
 {
     const struct bl_manifest *m = &a->dataset.manifest;
     int code = bl_index_plan(&a->dataset.index, m->words.T, bl_manifest_align(m), &a->stored, e);
-    if (!code)
-        code = find_groups(a, e);
-    if (!code)
-        code = check_dataset(a, e);
-    if (!code)
-        code = bl_dataset_sequences(&a->dataset, &a->rows, e);
-    if (!code)
-        code = bl_planner_make(&a->planner, a->stored.length, a->stored.pieces, &a->options, e);
-    if (!code)
-        code = bl_planner_adopt(&a->planner, &a->stored, e);
+    if (code)
+        goto out;
+    code = find_groups(a, e);
+    if (code)
+        goto out;
+    code = check_dataset(a, e);
+    if (code)
+        goto out;
+    code = bl_dataset_sequences(&a->dataset, &a->rows, e);
+    if (code)
+        goto out;
+    code = bl_planner_make(&a->planner, a->stored.length, a->stored.pieces, &a->options, e);
+    if (code)
+        goto out;
+    code = bl_planner_adopt(&a->planner, &a->stored, e);
+out:
     a->there = code ? NULL : calloc((size_t)a->epochs->count, 1);
     return code || a->there ? code : bl_error_memory(e);
 }
@@ -285,17 +297,23 @@ static int compare_epoch(struct adding *a, int64_t k, const char *path, struct b
     struct bl_index index = {.fd = -1};
     char its[BL_DIGEST_SIZE] = "", made[BL_DIGEST_SIZE] = "";
     int code = draw(a, k, &plan, e);
-    if (!code)
-        code = bl_plan_digest(&plan, a->rows->length, made, e);
-    if (!code)
-        code = bl_index_open_plan(&index, path, e);
-    if (!code)
-        code = bl_index_digest(&index, a->stored.T, its, e);
-    if (!code && strcmp(its, made) != 0)
+    if (code)
+        goto out;
+    code = bl_plan_digest(&plan, a->rows->length, made, e);
+    if (code)
+        goto out;
+    code = bl_index_open_plan(&index, path, e);
+    if (code)
+        goto out;
+    code = bl_index_digest(&index, a->stored.T, its, e);
+    if (code)
+        goto out;
+    if (strcmp(its, made) != 0)
         code = bl_error_set(e, BL_EUSAGE,
                             "%s has other plans than these, of another --seed, --balance, --world-size or "
                             "--batch-size; bload plan --dataset %s --epochs 0 removes them",
                             a->epochs->dir, a->epochs->dir);
+out:
     bl_index_close(&index);
     bl_plan_free(&plan);
     return code;
@@ -326,13 +344,16 @@ static int take_epoch(struct adding *a, int64_t k, int step, struct bl_error *e)
     bl_buffer_printf(&path, "%s/%s", a->epochs->dir, name);
     const struct bl_manifest_file *file = find_file(m, name);
     int code = bl_buffer_check(&path, e);
-    if (!code && step == 0) {
+    if (code)
+        goto out;
+    if (step == 0) {
         a->there[k] = file && is_whole(file, path.data);
         code = a->there[k] ? compare_epoch(a, k, path.data, e) : BL_OK;
-    } else if (!code && !a->there[k]) {
+    } else if (!a->there[k]) {
         code = step == 1 ? write_epoch(a, k, path.data, e) : note_file(m, a->epochs->dir, name, e);
         a->added += step == 2;
     }
+out:
     bl_buffer_free(&path);
     return code;
 }
@@ -342,14 +363,18 @@ static int add(struct adding *a, struct bl_error *e)
     struct bl_buffer path = {0};
     int code = prepare(a, e);
     bl_buffer_printf(&path, "%s/" BL_EPOCHS_DIR, a->epochs->dir);
-    if (!code)
-        code = bl_buffer_check(&path, e);
+    if (code)
+        goto out;
+    code = bl_buffer_check(&path, e);
+    if (code)
+        goto out;
     for (int step = 0; step < 3 && !code; step++) {
         if (step == 1)
             code = bl_io_mkdirs(path.data, e);
         for (int64_t k = 0; k < a->epochs->count && !code; k++)
             code = take_epoch(a, k, step, e);
     }
+out:
     bl_buffer_free(&path);
     return code || !a->added ? code : bl_manifest_write(&a->dataset.manifest, a->epochs->dir, e);
 }

@@ -34,10 +34,13 @@ int bl_folders_prepare(const char *dir, struct bl_error *e)
     bl_buffer_printf(&work, "%s/" BL_WORK_FOLDER, dir);
     bl_buffer_printf(&shards, "%s/shards", dir);
     int code = work.failed || shards.failed ? bl_error_memory(e) : bl_io_mkdirs(dir, e);
-    if (!code)
-        code = bl_folders_make(work.data, e);
-    if (!code)
-        code = bl_folders_make(shards.data, e);
+    if (code)
+        goto out;
+    code = bl_folders_make(work.data, e);
+    if (code)
+        goto out;
+    code = bl_folders_make(shards.data, e);
+out:
     bl_buffer_free(&work);
     bl_buffer_free(&shards);
     return code;
@@ -52,8 +55,11 @@ int bl_folders_read_shards(const char *dir, const struct bl_format *format, int6
     bl_buffer_printf(&path, "%s/%.*s", dir, (int)(strrchr(name, '/') - name), name);
     int code = bl_buffer_check(&path, e);
     DIR *folder = code ? NULL : opendir(path.data);
-    if (!code && !folder && errno != ENOENT)
+    if (code)
+        goto out;
+    if (!folder && errno != ENOENT)
         code = bl_error_errno(e, BL_EFAIL, "cannot open the directory %s", path.data);
+out:
     const struct dirent *entry;
     while (folder && (errno = 0, entry = readdir(folder))) {
         int64_t shard;

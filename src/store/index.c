@@ -210,10 +210,13 @@ int bl_index_begin(struct bl_index_writer *writer, const char *dir, const struct
     *writer = (struct bl_index_writer){.plan = plan, .length = length, .checksums_due = plan->blocks * (size_t)fields};
     struct bl_buffer path = {0};
     int code = make_path(dir, &path, e);
-    if (!code)
-        code = bl_output_own(&writer->out, path.data, e);
-    if (!code)
-        code = write_header(&writer->out, plan, length, fields, NULL, NULL, e);
+    if (code)
+        goto out;
+    code = bl_output_own(&writer->out, path.data, e);
+    if (code)
+        goto out;
+    code = write_header(&writer->out, plan, length, fields, NULL, NULL, e);
+out:
     bl_buffer_free(&path);
     return code;
 }
@@ -264,9 +267,11 @@ static int check_tables(struct bl_index *index, const struct bl_safetensors *fil
         index->offset[t] = file->data + expected[t].begin;
         index->offset[t + 1] = file->data + expected[t].end;
     }
-    if (!code && file->count != BL_INDEX_TABLES - skip)
-        code = bl_error_set(e, BL_EDATA, "there are tables that are unknown");
-    return code;
+    if (code)
+        return code;
+    if (file->count != BL_INDEX_TABLES - skip)
+        return bl_error_set(e, BL_EDATA, "there are tables that are unknown");
+    return BL_OK;
 }
 
 /* A text of __metadata__, from what lies before the data; "" where there is none, or one that is too long. */
@@ -292,24 +297,35 @@ static int read_header(struct bl_index *index, struct bl_error *e)
     if (status.st_size < BL_SAFETENSORS_PREFIX)
         return bl_error_set(e, BL_EDATA, "too short for a safetensors file");
     int code = bl_io_pread(index->fd, prefix, sizeof prefix, 0, index->path, e);
-    if (!code)
-        code = bl_safetensors_prefix(prefix, status.st_size, &data, e);
-    if (!code && !(head = malloc((size_t)data)))
+    if (code)
+        goto out;
+    code = bl_safetensors_prefix(prefix, status.st_size, &data, e);
+    if (code)
+        goto out;
+    if (!(head = malloc((size_t)data)))
         code = bl_error_memory(e);
-    if (!code)
-        code = bl_io_pread(index->fd, head, (size_t)data, 0, index->path, e);
-    if (!code)
-        code = bl_safetensors_parse(head, (size_t)data, status.st_size, &file, e);
-    if (!code)
-        code = check_tables(index, &file, e);
-    if (!code)
-        code = read_metadata(head, (size_t)data, "T", index->T, sizeof index->T, e);
-    if (!code)
-        code = read_metadata(head, (size_t)data, "align", index->align, sizeof index->align, e);
-    if (!code)
-        code = read_metadata(head, (size_t)data, "lengths_digest", index->table, sizeof index->table, e);
-    if (!code)
-        code = read_metadata(head, (size_t)data, "words", index->words, sizeof index->words, e);
+    if (code)
+        goto out;
+    code = bl_io_pread(index->fd, head, (size_t)data, 0, index->path, e);
+    if (code)
+        goto out;
+    code = bl_safetensors_parse(head, (size_t)data, status.st_size, &file, e);
+    if (code)
+        goto out;
+    code = check_tables(index, &file, e);
+    if (code)
+        goto out;
+    code = read_metadata(head, (size_t)data, "T", index->T, sizeof index->T, e);
+    if (code)
+        goto out;
+    code = read_metadata(head, (size_t)data, "align", index->align, sizeof index->align, e);
+    if (code)
+        goto out;
+    code = read_metadata(head, (size_t)data, "lengths_digest", index->table, sizeof index->table, e);
+    if (code)
+        goto out;
+    code = read_metadata(head, (size_t)data, "words", index->words, sizeof index->words, e);
+out:
     bl_safetensors_free(&file);
     free(head);
     return code;
@@ -422,10 +438,14 @@ static int read_pieces(const struct part *part, int64_t p, int64_t n, struct bl_
     int64_t sequence[CHUNK], source_start[CHUNK], at = part->piece + p;
     int32_t length[CHUNK];
     int code = bl_index_read(part->index, BL_INDEX_SEQUENCE, at, n, sequence, e);
-    if (!code)
-        code = bl_index_read(part->index, BL_INDEX_LENGTH, at, n, length, e);
-    if (!code)
-        code = bl_index_read(part->index, BL_INDEX_SOURCE_START, at, n, source_start, e);
+    if (code)
+        return code;
+    code = bl_index_read(part->index, BL_INDEX_LENGTH, at, n, length, e);
+    if (code)
+        return code;
+    code = bl_index_read(part->index, BL_INDEX_SOURCE_START, at, n, source_start, e);
+    if (code)
+        return code;
     for (int64_t i = 0; i < n && !code; i++) {
         if (sequence[i] < 0 || sequence[i] >= BL_SEQUENCES_MAX || length[i] < 1)
             code = bl_error_set(e, BL_EDATA, "piece %" PRId64 " is of sequence %" PRId64 " and %" PRId32 " steps long",
@@ -469,9 +489,11 @@ static int check_starts(const struct part *part, struct bl_error *e)
     }
     if (!plan->align)
         plan->align = bl_alignment_value(&alignment);
-    if (!code && !plan->align)
-        code = bl_error_set(e, BL_EDATA, "starts leave gaps that no alignment explains");
-    return code;
+    if (code)
+        return code;
+    if (!plan->align)
+        return bl_error_set(e, BL_EDATA, "starts leave gaps that no alignment explains");
+    return BL_OK;
 }
 
 static int read_part(struct part *part, struct bl_error *e)
@@ -542,10 +564,10 @@ static int take_words(const struct bl_index *index, struct bl_plan *plan, struct
     if (!index->words[0])
         return BL_OK;
     int code = bl_words_parse(words, index->words, strlen(index->words), e);
-    if (!code && (words->T != plan->T || words->blocks != (int64_t)plan->blocks || words->lower_bound > words->blocks))
-        code = bl_error_set(e, BL_EDATA, "the words in its metadata are those of another plan");
     if (code)
         return code;
+    if (words->T != plan->T || words->blocks != (int64_t)plan->blocks || words->lower_bound > words->blocks)
+        return bl_error_set(e, BL_EDATA, "the words in its metadata are those of another plan");
     if (words->lower_bound > plan->lower_bound)
         plan->lower_bound = words->lower_bound;
     plan->imbalance = words->imbalance;
@@ -562,12 +584,17 @@ int bl_index_load(struct bl_plan *plan, const char *path, int64_t T, int64_t ali
     if (code)
         return code;
     code = check_origin(&index, &T, &align, length, count, e);
-    if (!code)
-        code = bl_index_plan(&index, T, align, plan, e);
-    if (!code)
-        code = bl_plan_check(plan, length, count, e);
-    if (!code && words)
+    if (code)
+        goto out;
+    code = bl_index_plan(&index, T, align, plan, e);
+    if (code)
+        goto out;
+    code = bl_plan_check(plan, length, count, e);
+    if (code)
+        goto out;
+    if (words)
         code = take_words(&index, plan, words, e);
+out:
     if (code && !strstr(e->text, path))
         bl_error_prefix(e, "%s", path);
     if (code)

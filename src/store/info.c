@@ -86,10 +86,14 @@ static int read_sequences(struct bl_info *info, const char *dir, struct bl_error
     info->bars = (int)((longest - 1) / info->bar_width + 1);
     bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, dir);
     int code = bl_buffer_check(&path, e);
-    if (!code)
-        code = bl_sequences_open(&table, (const char *const *)&path.data, 1, false, e);
+    if (code)
+        goto out;
+    code = bl_sequences_open(&table, (const char *const *)&path.data, 1, false, e);
+    if (code)
+        goto out;
     for (size_t i = 0; !code && i < table.count; i++)
         code = read_row(info, &table, i, &text, e);
+out:
     info->hours = code ? 0 : hours_of(info, &table);
     info->damaged = table.damaged;
     info->dropped = table.by_status[BL_ROW_DROPPED];

@@ -57,7 +57,9 @@ int bl_json_checksum(const json_t *object, const char *name, uint64_t *value, st
 {
     const char *text;
     int code = bl_json_text(object, name, &text, e);
-    if (!code && !bl_checksum_parse(text, value))
-        code = bl_error_set(e, BL_EDATA, "\"%s\" is no checksum of 16 digits", name);
-    return code;
+    if (code)
+        return code;
+    if (!bl_checksum_parse(text, value))
+        return bl_error_set(e, BL_EDATA, "\"%s\" is no checksum of 16 digits", name);
+    return BL_OK;
 }

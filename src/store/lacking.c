@@ -17,10 +17,13 @@ static int look(const char *dir, const char *name, int64_t *bytes, struct bl_err
     bl_buffer_printf(&path, "%s/%s", dir, name);
     int code = bl_buffer_check(&path, e);
     *bytes = -1;
-    if (!code && stat(path.data, &status) == 0)
+    if (code)
+        goto out;
+    if (stat(path.data, &status) == 0)
         *bytes = S_ISREG(status.st_mode) ? (int64_t)status.st_size : -1;
-    else if (!code && errno != ENOENT && errno != ENOTDIR)
+    else if (errno != ENOENT && errno != ENOTDIR)
         code = bl_error_errno(e, BL_EFAIL, "cannot look at %s", path.data);
+out:
     bl_buffer_free(&path);
     return code;
 }
@@ -51,13 +54,17 @@ static int check_table(const char *dir, const struct bl_manifest *m, struct bl_e
     bool good = false;
     bl_buffer_printf(&path, "%s/" BL_SHARDS_FILE, dir);
     int code = bl_buffer_check(&path, e);
-    if (!code)
-        code = bl_checksum_file(path.data, &bytes, &checksum, e);
+    if (code)
+        goto out;
+    code = bl_checksum_file(path.data, &bytes, &checksum, e);
+    if (code)
+        goto out;
     for (size_t i = 0; i < m->files && !code; i++)
         good |= strcmp(m->file[i].name, BL_SHARDS_FILE) == 0 && m->file[i].checksum == checksum;
-    if (!code && !good)
+    if (!good)
         code = bl_error_set(e, BL_EDATA, "%s: its checksum is %016" PRIx64 ", which is not the manifest's", path.data,
                             checksum);
+out:
     bl_buffer_free(&path);
     return code;
 }
@@ -76,10 +83,13 @@ int bl_lacking_shards(struct bl_lacking *l, const char *dir, const struct bl_man
 {
     *l = (struct bl_lacking){0};
     int code = check_table(dir, m, e);
-    if (!code)
-        code = bl_shards_read(dir, &m->format, &l->row, e);
-    if (!code && !(l->lacks = calloc((size_t)bl_format_shards(&m->format), 1)))
-        code = bl_error_memory(e);
+    if (code)
+        return code;
+    code = bl_shards_read(dir, &m->format, &l->row, e);
+    if (code)
+        return code;
+    if (!(l->lacks = calloc((size_t)bl_format_shards(&m->format), 1)))
+        return bl_error_memory(e);
     for (int64_t i = begin; i < end && !code; i++) {
         int64_t bytes;
         code = look(dir, l->row[i].file, &bytes, e);

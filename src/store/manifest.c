@@ -91,10 +91,13 @@ int bl_manifest_add_file(struct bl_manifest *manifest, const char *dir, const ch
     struct bl_manifest_file *file = new_file(manifest, name, e);
     int code = file ? BL_OK : BL_EFAIL;
     bl_buffer_printf(&path, "%s/%s", dir, name);
-    if (!code)
-        code = bl_buffer_check(&path, e);
-    if (!code)
-        code = bl_checksum_file(path.data, &file->bytes, &file->checksum, e);
+    if (code)
+        goto out;
+    code = bl_buffer_check(&path, e);
+    if (code)
+        goto out;
+    code = bl_checksum_file(path.data, &file->bytes, &file->checksum, e);
+out:
     bl_buffer_free(&path);
     return code;
 }
@@ -265,10 +268,13 @@ int bl_manifest_write(struct bl_manifest *manifest, const char *dir, struct bl_e
     struct bl_buffer text = {0}, path = {0};
     bl_buffer_printf(&path, "%s/" BL_MANIFEST_FILE, dir);
     int code = bl_buffer_check(&path, e);
-    if (!code)
-        code = bl_manifest_format(manifest, &text, e);
-    if (!code)
-        code = bl_io_replace(path.data, text.data, text.size, e);
+    if (code)
+        goto out;
+    code = bl_manifest_format(manifest, &text, e);
+    if (code)
+        goto out;
+    code = bl_io_replace(path.data, text.data, text.size, e);
+out:
     bl_buffer_free(&text);
     bl_buffer_free(&path);
     return code;
@@ -348,12 +354,15 @@ static int read_field(const json_t *object, struct bl_field *field, struct bl_en
 {
     const char *name, *kind, *dtype;
     int code = bl_json_text(object, "name", &name, e);
-    if (!code)
-        code = bl_json_text(object, "kind", &kind, e);
-    if (!code)
-        code = bl_json_text(object, "dtype", &dtype, e);
-    if (!code)
-        code = read_member(object, "made", made, e);
+    if (code)
+        return code;
+    code = bl_json_text(object, "kind", &kind, e);
+    if (code)
+        return code;
+    code = bl_json_text(object, "dtype", &dtype, e);
+    if (code)
+        return code;
+    code = read_member(object, "made", made, e);
     if (code)
         return code;
     int type = bl_dtype_parse(dtype);
@@ -384,8 +393,9 @@ static int read_attribute(const json_t *object, struct bl_attribute *attribute, 
 {
     const char *name, *dtype;
     int code = bl_json_text(object, "name", &name, e);
-    if (!code)
-        code = bl_json_text(object, "dtype", &dtype, e);
+    if (code)
+        return code;
+    code = bl_json_text(object, "dtype", &dtype, e);
     if (code)
         return code;
     int type = bl_dtype_parse(dtype);
@@ -480,23 +490,33 @@ static int read_format(const json_t *object, struct bl_manifest *manifest, struc
 static int read_members(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
 {
     int code = bl_words_from_json(&manifest->words, object, e);
-    if (!code)
-        code = read_format(object, manifest, e);
-    if (!code)
-        code = bl_json_integer(object, "skipped", 0, INT64_MAX, &manifest->skipped, e);
-    if (!code)
-        code = bl_json_integer(object, "failed", 0, INT64_MAX, &manifest->failed, e);
-    if (!code)
-        code = bl_json_integer(object, "failed_steps", 0, INT64_MAX, &manifest->failed_steps, e);
-    if (!code)
-        code = read_member(object, "tool", &manifest->tool, e);
-    if (!code)
-        code = read_member(object, "simd", &manifest->simd, e);
-    if (!code)
-        code = read_pairs(object, "libraries", &manifest->libraries, e);
-    if (!code)
-        code = read_pairs(object, "configuration", &manifest->configuration, e);
-    return code ? code : read_files(object, manifest, e);
+    if (code)
+        return code;
+    code = read_format(object, manifest, e);
+    if (code)
+        return code;
+    code = bl_json_integer(object, "skipped", 0, INT64_MAX, &manifest->skipped, e);
+    if (code)
+        return code;
+    code = bl_json_integer(object, "failed", 0, INT64_MAX, &manifest->failed, e);
+    if (code)
+        return code;
+    code = bl_json_integer(object, "failed_steps", 0, INT64_MAX, &manifest->failed_steps, e);
+    if (code)
+        return code;
+    code = read_member(object, "tool", &manifest->tool, e);
+    if (code)
+        return code;
+    code = read_member(object, "simd", &manifest->simd, e);
+    if (code)
+        return code;
+    code = read_pairs(object, "libraries", &manifest->libraries, e);
+    if (code)
+        return code;
+    code = read_pairs(object, "configuration", &manifest->configuration, e);
+    if (code)
+        return code;
+    return read_files(object, manifest, e);
 }
 
 /* Whether the checksum in the text is the text's own. */
@@ -529,13 +549,18 @@ int bl_manifest_parse(struct bl_manifest *manifest, const char *text, size_t siz
         return bl_error_set(e, BL_EDATA, "line %d: %s", why.line, why.text);
     int64_t version = 0;
     int code = bl_json_integer(object, "format", 1, INT64_MAX, &version, e);
-    if (!code && version != BL_FORMAT_VERSION)
+    if (code)
+        goto out;
+    if (version != BL_FORMAT_VERSION)
         code = bl_error_set(e, BL_EDATA, "its format is version %" PRId64 ", and this tool knows %d: update bload",
                             version, BL_FORMAT_VERSION);
-    if (!code)
-        code = check_digest(object, text, size, manifest->digest, sound, e);
-    if (!code)
-        code = read_members(object, manifest, e);
+    if (code)
+        goto out;
+    code = check_digest(object, text, size, manifest->digest, sound, e);
+    if (code)
+        goto out;
+    code = read_members(object, manifest, e);
+out:
     json_decref(object);
     if (code)
         bl_manifest_free(manifest);
@@ -548,15 +573,21 @@ int bl_manifest_inspect(struct bl_manifest *manifest, const char *dir, bool *sou
     struct bl_buffer path = {0}, text = {0};
     bl_buffer_printf(&path, "%s/" BL_MANIFEST_FILE, dir);
     int code = bl_buffer_check(&path, e);
-    if (!code && access(path.data, F_OK) != 0) {
+    if (code)
+        goto out;
+    if (access(path.data, F_OK) != 0) {
         code = errno == ENOENT || errno == ENOTDIR
                    ? bl_error_set(e, BL_EUSAGE, "%s is not a finished dataset: it has no " BL_MANIFEST_FILE, dir)
                    : bl_error_errno(e, BL_EFAIL, "cannot look at %s", path.data);
     }
-    if (!code)
-        code = bl_io_slurp(path.data, BL_MANIFEST_SIZE_MAX, &text, e);
-    if (!code && (code = bl_manifest_parse(manifest, text.data ? text.data : "", text.size, sound, e)) == BL_EDATA)
+    if (code)
+        goto out;
+    code = bl_io_slurp(path.data, BL_MANIFEST_SIZE_MAX, &text, e);
+    if (code)
+        goto out;
+    if ((code = bl_manifest_parse(manifest, text.data ? text.data : "", text.size, sound, e)) == BL_EDATA)
         bl_error_prefix(e, "%s", path.data);
+out:
     bl_buffer_free(&text);
     bl_buffer_free(&path);
     return code;

@@ -97,8 +97,11 @@ int bl_plantable_write(struct bl_output *out, const struct bl_plan *plan, const 
     struct writing w;
     int code = begin_writing(&w, e);
     char *to = w.chunk;
-    if (!code)
-        code = bl_output_write(out, BL_PLANTABLE_HEADER, strlen(BL_PLANTABLE_HEADER), e);
+    if (code)
+        goto out;
+    code = bl_output_write(out, BL_PLANTABLE_HEADER, strlen(BL_PLANTABLE_HEADER), e);
+    if (code)
+        goto out;
     for (size_t b = 0; b < plan->blocks && !code; b++) {
         if (plan->block_ptr[b] == plan->block_ptr[b + 1])
             to += sprintf(to, "%zu\t-1\t0\t0\t0\n", b);
@@ -106,8 +109,10 @@ int bl_plantable_write(struct bl_output *out, const struct bl_plan *plan, const 
         if (!code)
             code = flush(&w, &to, CHUNK, out, e);
     }
-    if (!code)
-        code = flush(&w, &to, 0, out, e);
+    if (code)
+        goto out;
+    code = flush(&w, &to, 0, out, e);
+out:
     end_writing(&w);
     return code;
 }

@@ -45,14 +45,17 @@ int bl_shard_record_write(const struct bl_shard_record *record, const struct bl_
         bl_buffer_printf(&text, "%016" PRIx64 "\n", record->block_checksum[i]);
     bl_buffer_append(&text, record->notes, record->notes_size);
     int code = bl_buffer_check(&text, e);
-    if (!code)
-        bl_buffer_printf(&text, "end %016" PRIx64 "\n", bl_checksum(text.data, text.size));
-    if (!code)
-        code = bl_buffer_check(&text, e);
-    if (!code)
-        code = make_path(dir, record->shard, &path, e);
-    if (!code)
-        code = bl_io_replace(path.data, text.data, text.size, e);
+    if (code)
+        goto out;
+    bl_buffer_printf(&text, "end %016" PRIx64 "\n", bl_checksum(text.data, text.size));
+    code = bl_buffer_check(&text, e);
+    if (code)
+        goto out;
+    code = make_path(dir, record->shard, &path, e);
+    if (code)
+        goto out;
+    code = bl_io_replace(path.data, text.data, text.size, e);
+out:
     bl_buffer_free(&text);
     bl_buffer_free(&path);
     return code;

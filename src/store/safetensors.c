@@ -67,16 +67,17 @@ int bl_safetensors_header(const struct bl_tensor *const tensor[], int count, con
     struct bl_buffer text = {0};
     int code = header ? bl_json_compact(header, &text, e) : bl_error_memory(e);
     json_decref(header);
-    if (!code) {
-        size_t used = BL_SAFETENSORS_PREFIX + text.size;
-        size_t padding = (BL_SAFETENSORS_ALIGN - used % BL_SAFETENSORS_ALIGN) % BL_SAFETENSORS_ALIGN;
-        uint64_t n = used - BL_SAFETENSORS_PREFIX + padding;
-        bl_buffer_append(out, &n, sizeof n);
-        bl_buffer_append(out, text.data, text.size);
-        for (size_t i = 0; i < padding; i++)
-            bl_buffer_byte(out, ' ');
-        code = bl_buffer_check(out, e);
-    }
+    if (code)
+        goto out;
+    size_t used = BL_SAFETENSORS_PREFIX + text.size;
+    size_t padding = (BL_SAFETENSORS_ALIGN - used % BL_SAFETENSORS_ALIGN) % BL_SAFETENSORS_ALIGN;
+    uint64_t n = used - BL_SAFETENSORS_PREFIX + padding;
+    bl_buffer_append(out, &n, sizeof n);
+    bl_buffer_append(out, text.data, text.size);
+    for (size_t i = 0; i < padding; i++)
+        bl_buffer_byte(out, ' ');
+    code = bl_buffer_check(out, e);
+out:
     bl_buffer_free(&text);
     return code;
 }
@@ -87,9 +88,10 @@ int bl_safetensors_widen(struct bl_buffer *header, size_t size, struct bl_error 
     while (header->size < size && !header->failed)
         bl_buffer_byte(header, ' ');
     int code = bl_buffer_check(header, e);
-    if (!code)
-        memcpy(header->data, &n, sizeof n);
-    return code;
+    if (code)
+        return code;
+    memcpy(header->data, &n, sizeof n);
+    return BL_OK;
 }
 
 /* --- parsing ---------------------------------------------------------------------------------------------------- */

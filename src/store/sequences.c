@@ -240,10 +240,13 @@ static int read_file(struct loading *l, const char *path, struct bl_error *e)
         return code;
     file->path = strdup(lines.path);
     code = file->path ? read_lines(l, file, &lines, e) : bl_error_memory(e);
-    if (!code && lines.fd != STDIN_FILENO) {
+    if (code)
+        goto out;
+    if (lines.fd != STDIN_FILENO) {
         file->fd = lines.fd; /* kept open: rows are read back from it */
         lines.fd = -1;
     }
+out:
     bl_lines_close(&lines);
     return code;
 }
@@ -261,8 +264,11 @@ static int open_all(struct bl_sequences *t, const char *const *paths, int count,
         code = bl_error_memory(e);
     for (int i = 0; i < count && !code; i++)
         code = read_file(&l, paths[i], e);
-    if (!code && l.hash)
+    if (code)
+        goto out;
+    if (l.hash)
         code = bl_duplicates_check(t, l.hash, e);
+out:
     free(l.hash);
     bl_groups_free(&l.groups);
     if (code)
@@ -315,11 +321,14 @@ int bl_sequences_peek(const char *path, struct bl_buffer *header, struct bl_buff
     bl_lines_close(&lines);
     free(columns.further);
     code = code ? code : got < 0 ? got : BL_OK;
-    if (!code && !header->size)
-        code = bl_error_set(e, BL_EFAIL, "%s is empty: not a table of sequences", path);
-    if (!code)
-        code = bl_buffer_check(header, e);
-    return code ? code : bl_buffer_check(kind, e);
+    if (code)
+        return code;
+    if (!header->size)
+        return bl_error_set(e, BL_EFAIL, "%s is empty: not a table of sequences", path);
+    code = bl_buffer_check(header, e);
+    if (code)
+        return code;
+    return bl_buffer_check(kind, e);
 }
 
 void bl_sequences_close(struct bl_sequences *t)

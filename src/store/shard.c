@@ -178,12 +178,16 @@ int bl_shard_create(const struct bl_format *format, const char *dir, int64_t num
     shard->number = number;
     shard->fd = shard->direct = -1;
     int code = bl_layout_make(&shard->layout, format, number, e);
-    if (!code)
-        code = allocate(shard, e);
-    if (!code)
-        code = make_names(shard, dir, e);
-    if (!code)
-        code = open_file(shard, e);
+    if (code)
+        goto out;
+    code = allocate(shard, e);
+    if (code)
+        goto out;
+    code = make_names(shard, dir, e);
+    if (code)
+        goto out;
+    code = open_file(shard, e);
+out:
     if (code) {
         bl_shard_free(shard);
         return code;
@@ -371,9 +375,10 @@ int bl_shard_put_block(struct bl_shard *shard, const struct bl_block *block, str
         code = shard->format->compressed ? compress_field(shard, block, f, row, compressor, e)
                                          : write_field(shard, block, f, row, e);
     }
-    if (!code)
-        shard->is_put[row] = 1;
-    return code;
+    if (code)
+        return code;
+    shard->is_put[row] = 1;
+    return BL_OK;
 }
 
 /* --- finishing -------------------------------------------------------------------------------------------------- */
@@ -517,12 +522,16 @@ static int finish_compressed(struct bl_shard *shard, struct bl_compressor *compr
     struct bl_buffer table = {0};
     bl_checksum_begin(&out.sum);
     int code = write_frames(&out, e);
-    if (!code)
-        code = bl_seekable_table(&out.entries, &table, e);
-    if (!code)
-        code = bl_io_write(shard->fd, table.data, table.size, shard->temporary, e);
-    if (!code)
-        add_checksum(&out.sum, bl_checksum(table.data, table.size));
+    if (code)
+        goto out;
+    code = bl_seekable_table(&out.entries, &table, e);
+    if (code)
+        goto out;
+    code = bl_io_write(shard->fd, table.data, table.size, shard->temporary, e);
+    if (code)
+        goto out;
+    add_checksum(&out.sum, bl_checksum(table.data, table.size));
+out:
     record->checksum = bl_checksum_end(&out.sum);
     record->bytes = out.bytes + (int64_t)table.size;
     bl_buffer_free(&table);
@@ -588,13 +597,16 @@ int bl_shard_finish(struct bl_shard *shard, struct bl_compressor *compressor, co
     if (memchr(shard->is_put, 0, (size_t)shard->layout.blocks))
         return bl_error_set(e, BL_EFAIL, "%s: not all its blocks have been written", shard->final);
     int code = fill_record(shard, notes, notes_size, record, e);
-    if (!code)
-        code = shard->format->compressed ? finish_compressed(shard, compressor, record, e)
-                                         : finish_plain(shard, record, e);
-    if (!code)
-        code = compare(shard, record, e);
-    if (!code)
-        code = publish(shard, record, e);
+    if (code)
+        goto out;
+    code = shard->format->compressed ? finish_compressed(shard, compressor, record, e) : finish_plain(shard, record, e);
+    if (code)
+        goto out;
+    code = compare(shard, record, e);
+    if (code)
+        goto out;
+    code = publish(shard, record, e);
+out:
     if (record->block_checksum)
         shard->block_checksum = NULL;
     if (code)

@@ -91,8 +91,9 @@ static int unpack(struct bl_shard_file *file, size_t i, void *out, struct bl_err
     const struct bl_seekable_frame *frame = &file->seekable.frame[i];
     size_t size = (size_t)(frame[1].offset - frame[0].offset);
     int code = grow(&file->packed, &file->packed_capacity, size, e);
-    if (!code)
-        code = bl_io_pread(file->fd, file->packed, size, frame->offset, file->path, e);
+    if (code)
+        return code;
+    code = bl_io_pread(file->fd, file->packed, size, frame->offset, file->path, e);
     if (code)
         return code;
     if (file->frame_checksum)
@@ -108,11 +109,13 @@ static int load(struct bl_shard_file *file, size_t i, struct bl_error *e)
 {
     file->loaded = SIZE_MAX;
     int code = grow(&file->content, &file->content_capacity, content_of(file, i) + 1, e);
-    if (!code)
-        code = unpack(file, i, file->content, e);
-    if (!code)
-        file->loaded = i;
-    return code;
+    if (code)
+        return code;
+    code = unpack(file, i, file->content, e);
+    if (code)
+        return code;
+    file->loaded = i;
+    return BL_OK;
 }
 
 /* The frame that holds the byte at offset. */
@@ -168,8 +171,12 @@ static int read_sizes(struct bl_shard_file *file, const struct bl_layout *layout
     struct bl_safetensors found = {0};
     char *head = malloc(layout->header.size);
     int code = head ? bl_shard_file_read(file, 0, (int64_t)layout->header.size, head, e) : bl_error_memory(e);
-    if (!code && (code = bl_safetensors_parse(head, layout->header.size, file->size, &found, e)) == BL_EDATA)
+    if (code)
+        goto out;
+    if ((code = bl_safetensors_parse(head, layout->header.size, file->size, &found, e)) == BL_EDATA)
         bl_error_prefix(e, "%s", file->path);
+    if (code)
+        goto out;
     for (int i = 0; i < layout->tensors && !code; i++) {
         const struct bl_shard_tensor *tensor = &layout->tensor[i];
         const struct bl_tensor *there = bl_safetensors_find(&found, tensor->tensor.name);
@@ -178,6 +185,7 @@ static int read_sizes(struct bl_shard_file *file, const struct bl_layout *layout
         else if (tensor->varies)
             bytes[tensor->field] = there->end - there->begin;
     }
+out:
     bl_safetensors_free(&found);
     free(head);
     return code;

@@ -19,10 +19,13 @@ int bl_shards_open(struct bl_output *out, const char *dir, struct bl_error *e)
 {
     struct bl_buffer path = {0};
     int code = make_path(dir, &path, e);
-    if (!code)
-        code = bl_output_own(out, path.data, e);
-    if (!code)
-        code = bl_output_write(out, HEADER "\n", sizeof HEADER, e);
+    if (code)
+        goto out;
+    code = bl_output_own(out, path.data, e);
+    if (code)
+        goto out;
+    code = bl_output_write(out, HEADER "\n", sizeof HEADER, e);
+out:
     bl_buffer_free(&path);
     return code;
 }
@@ -79,12 +82,14 @@ int bl_shards_read(const char *dir, const struct bl_format *format, struct bl_sh
     struct bl_lines lines = {.fd = -1};
     *rows = NULL;
     int code = make_path(dir, &path, e);
-    if (!code)
-        code = bl_lines_open(&lines, path.data, e);
-    if (!code) {
-        *rows = calloc((size_t)bl_format_shards(format), sizeof **rows);
-        code = *rows ? read_rows(&lines, format, *rows, e) : bl_error_memory(e);
-    }
+    if (code)
+        goto out;
+    code = bl_lines_open(&lines, path.data, e);
+    if (code)
+        goto out;
+    *rows = calloc((size_t)bl_format_shards(format), sizeof **rows);
+    code = *rows ? read_rows(&lines, format, *rows, e) : bl_error_memory(e);
+out:
     bl_lines_close(&lines);
     bl_buffer_free(&path);
     if (code) {

@@ -123,9 +123,10 @@ static int parse_value(struct walk *w, int i, enum sort *sort, struct number *n,
     bl_buffer_clear(&w->one);
     bl_buffer_append(&w->one, text, strcspn(text, "\t"));
     int code = bl_buffer_check(&w->one, e);
-    if (!code)
-        *sort = parse(w->one.data, n);
-    return code;
+    if (code)
+        return code;
+    *sort = parse(w->one.data, n);
+    return BL_OK;
 }
 
 static void walk_end(struct walk *w)

@@ -98,10 +98,13 @@ static void read_sequences(struct bl_verify *v, const struct report *r)
     struct bl_buffer path = {0};
     bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, v->dir);
     int code = bl_buffer_check(&path, &e);
-    if (!code)
-        code = bl_sequences_open(&v->sequences, (const char *const *)&path.data, 1, false, &e);
-    if (!code)
-        code = take_lengths(v, &e);
+    if (code)
+        goto out;
+    code = bl_sequences_open(&v->sequences, (const char *const *)&path.data, 1, false, &e);
+    if (code)
+        goto out;
+    code = take_lengths(v, &e);
+out:
     bl_buffer_free(&path);
     if (code) {
         tell(r, BL_SEQUENCES_FILE, "%s", e.text);

@@ -41,10 +41,14 @@ static int check_plan(const struct bl_verify *v, const char *path, struct bl_err
     if (code)
         return code;
     code = bl_index_plan(&index, m->format.T, bl_manifest_align(m), &plan, e);
-    if (!code)
-        code = bl_plan_check(&plan, v->sequences.length, v->sequences.count, e);
-    if (!code && v->has_plan)
+    if (code)
+        goto out;
+    code = bl_plan_check(&plan, v->sequences.length, v->sequences.count, e);
+    if (code)
+        goto out;
+    if (v->has_plan)
         code = compare_plans(v, &plan, e);
+out:
     bl_plan_free(&plan);
     bl_index_close(&index);
     return code;

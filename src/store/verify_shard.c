@@ -277,11 +277,13 @@ static int check_all_offsets(struct walk *w, const struct bl_shard_tensor *tenso
         if (!code && !check_offsets(w, tensor, row, &at) && w->verify->has_plan)
             code = check_steps(w, tensor, row, e);
     }
-    if (!code && at >= 0 && at != data->tensor.end - data->tensor.begin)
+    if (code)
+        goto out;
+    if (at >= 0 && at != data->tensor.end - data->tensor.begin)
         tell(w, "%s ends at %" PRId64 " of %" PRId64 " bytes", tensor->tensor.name, at,
              data->tensor.end - data->tensor.begin);
-    if (!code)
-        add_region(w, bl_checksum_end(&sum));
+    add_region(w, bl_checksum_end(&sum));
+out:
     return code < 0 ? code : BL_OK;
 }
 
@@ -314,8 +316,11 @@ static int checksum_steps(struct walk *w, const struct bl_shard_tensor *tensor, 
 {
     struct bl_checksum_state sum;
     int code = read_offsets(w, bl_layout_offsets(&w->layout, tensor->field), row, e);
-    if (!code && bl_codec_check_offsets(w->format, w->offsets, tensor->tensor.end - tensor->tensor.begin) >= 0)
+    if (code)
+        goto out;
+    if (bl_codec_check_offsets(w->format, w->offsets, tensor->tensor.end - tensor->tensor.begin) >= 0)
         code = 1;
+out:
     bl_checksum_begin(&sum);
     for (int64_t t = 0; t < w->format->T && !code; t++) {
         code = read_step(w, tensor, t, what, e);
@@ -362,9 +367,11 @@ static int check_block(struct walk *w, const struct bl_shard_tensor *tensor, int
     if (v->has_index)
         code =
             bl_index_read(&v->index, BL_INDEX_BLOCK_CHECKSUM, b * w->format->fields.count + tensor->field, 1, &told, e);
-    if (!code && v->has_index && (uint64_t)told != checksum)
+    if (code)
+        return code;
+    if (v->has_index && (uint64_t)told != checksum)
         tell(w, "%s: its checksum is %016" PRIx64 ", the index says %016" PRIx64, what, checksum, (uint64_t)told);
-    return code;
+    return BL_OK;
 }
 
 /* --- the file --------------------------------------------------------------------------------------------------- */
@@ -376,10 +383,12 @@ static int check_header(struct walk *w, struct bl_error *e)
     if (!head)
         return bl_error_memory(e);
     int code = read_bytes(w, 0, (int64_t)header->size, head, "the header", e);
-    if (!code && memcmp(head, header->data, header->size) != 0)
+    if (code)
+        goto out;
+    if (memcmp(head, header->data, header->size) != 0)
         tell(w, "the header is not the one that follows from the manifest");
-    if (!code)
-        add_region(w, bl_checksum(head, header->size));
+    add_region(w, bl_checksum(head, header->size));
+out:
     free(head);
     return code < 0 ? code : BL_OK;
 }
@@ -501,10 +510,14 @@ static int prepare(struct walk *w, struct bl_error *e)
         return bl_error_memory(e);
     int code = bl_block_make(&w->expected, w->format, false, e);
     w->expected.values = &w->verify->values;
-    if (!code)
-        code = prepare_encoded(w, e);
-    if (!code && w->file.compressed)
+    if (code)
+        goto out;
+    code = prepare_encoded(w, e);
+    if (code)
+        goto out;
+    if (w->file.compressed)
         code = bl_shard_file_keep_checksums(&w->file, e);
+out:
     bl_checksum_begin(&w->sum);
     return code;
 }
@@ -516,14 +529,19 @@ static int open_file(struct walk *w, struct bl_error *e)
     struct bl_buffer path = {0};
     bl_buffer_printf(&path, "%s/%s", w->verify->dir, w->name);
     int code = bl_buffer_check(&path, e);
-    if (!code && access(path.data, F_OK) != 0 && errno == ENOENT) {
+    if (code)
+        goto out;
+    if (access(path.data, F_OK) != 0 && errno == ENOENT) {
         tell(w, "is missing");
         code = 1;
     }
-    if (!code && bl_shard_file_open(&w->file, path.data, w->format->compressed, &why)) {
+    if (code)
+        goto out;
+    if (bl_shard_file_open(&w->file, path.data, w->format->compressed, &why)) {
         tell(w, "%s", why.text);
         code = 1;
     }
+out:
     bl_buffer_free(&path);
     return code;
 }
@@ -547,16 +565,22 @@ int bl_verify_shard(const struct bl_verify *verify, int64_t shard, bl_fault *fau
     struct walk w = {.verify = verify, .format = format, .file.fd = -1, .fault = fault, .context = context};
     bl_format_shard_name(format, shard, w.name);
     int code = open_file(&w, e);
-    if (!code)
-        code = make_layout(&w, shard, e);
-    if (!code)
-        code = check_file(&w, row);
-    if (!code)
-        code = prepare(&w, e);
-    if (!code)
-        code = check_contents(&w, e);
-    if (!code)
-        code = check_checksum(&w, row, e);
+    if (code)
+        goto out;
+    code = make_layout(&w, shard, e);
+    if (code)
+        goto out;
+    code = check_file(&w, row);
+    if (code)
+        goto out;
+    code = prepare(&w, e);
+    if (code)
+        goto out;
+    code = check_contents(&w, e);
+    if (code)
+        goto out;
+    code = check_checksum(&w, row, e);
+out:
     *failed_steps = w.failed_steps;
     bl_shard_file_close(&w.file);
     bl_layout_free(&w.layout);

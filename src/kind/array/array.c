@@ -113,12 +113,13 @@ static int count(const void *config, const struct bl_kind_env *env, struct bl_co
     struct bl_row row = {.status = BL_ROW_SKIPPED, .reason = unusable.text, .stream = -1, .offset = -1};
     if (behind > 0)
         snprintf(reason, sizeof reason, "%" PRId64 " bytes follow the array: left out", behind);
-    if (!code) {
-        row.status = BL_ROW_OK;
-        row.length = layout.steps;
-        row.reason = reason;
-        row.form = bl_array_form(form, layout.dtype, layout.rank, layout.shape);
-    }
+    if (code)
+        goto out;
+    row.status = BL_ROW_OK;
+    row.length = layout.steps;
+    row.reason = reason;
+    row.form = bl_array_form(form, layout.dtype, layout.rank, layout.shape);
+out:
     return emit(sink, 0, &row, e);
 }
 

@@ -24,9 +24,11 @@ static int refuse(const struct bl_npy *npy, const char *why, struct bl_error *e)
     for (int i = 0; i < npy->rank; i++)
         bl_buffer_printf(&shape, "%s%" PRId64, i ? ", " : "", npy->shape[i]);
     int code = bl_buffer_check(&shape, e);
-    if (!code)
-        code = bl_error_set(e, BL_EDATA, "%s: its shape is (%s%s)", why, shape.size ? shape.data : "",
-                            npy->rank == 1 ? "," : "");
+    if (code)
+        goto out;
+    code = bl_error_set(e, BL_EDATA, "%s: its shape is (%s%s)", why, shape.size ? shape.data : "",
+                        npy->rank == 1 ? "," : "");
+out:
     bl_buffer_free(&shape);
     return code;
 }
@@ -95,8 +97,9 @@ int bl_array_layout_make(struct bl_array_layout *l, const struct bl_npy *npy, co
     if (l->steps > INT32_MAX)
         return refuse(npy, "too long: at most 2147483647 steps can be used", e);
     int code = set_types(l, npy, config->dtype == BL_ARRAY_F32, e);
-    if (!code)
-        code = shape_step(l, npy, time, config->squeeze, stride, e);
+    if (code)
+        return code;
+    code = shape_step(l, npy, time, config->squeeze, stride, e);
     if (code)
         return code;
     for (int i = 0; i < npy->rank; i++) {

@@ -154,13 +154,16 @@ static int choose(struct bl_npz *z, const char *name, zip_int64_t *member, struc
     *member = find(z, name, &arrays, &names);
     const char *more = arrays > NAMES_TOLD ? "..." : "";
     int code = bl_buffer_check(&names, e);
-    if (!code && !arrays)
+    if (code)
+        goto out;
+    if (!arrays)
         code = bl_error_set(e, BL_EDATA, "an archive without arrays");
-    else if (!code && *member < 0)
+    else if (*member < 0)
         code = bl_error_set(e, BL_EDATA, "no array \"%s\" in the archive, but %s%s", name, names.data, more);
-    else if (!code && !name && arrays > 1)
+    else if (!name && arrays > 1)
         code =
             bl_error_set(e, BL_EDATA, "%" PRId64 " arrays (%s%s): choose one with --array", arrays, names.data, more);
+out:
     bl_buffer_free(&names);
     return code;
 }

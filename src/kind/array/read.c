@@ -184,9 +184,10 @@ static int read_straight(struct bl_reader *r, int64_t start, int64_t steps, uint
 {
     int64_t size = r->layout.inner * (int64_t)bl_dtype_size(r->layout.stored);
     int code = bl_array_stream_read(&r->stream, out, (size_t)(steps * size), start * size, e);
-    if (!code)
-        decode(r, out, steps * r->layout.inner);
-    return code;
+    if (code)
+        return code;
+    decode(r, out, steps * r->layout.inner);
+    return BL_OK;
 }
 
 int bl_array_read(struct bl_reader *r, const struct bl_request *request, struct bl_note *note, struct bl_error *e)

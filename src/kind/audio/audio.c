@@ -136,15 +136,15 @@ static int count(const void *config, const struct bl_kind_env *env, struct bl_co
     struct bl_error unusable = {0};
     struct bl_audio_count result;
     int64_t steps = 0;
-    int rc = bl_count_audio(config, env->cancel, input->path, stretch->pace, &result, &unusable);
-    if (!rc)
-        rc = bl_count_steps(config, result.samples, &steps, &unusable);
+    int code = bl_count_audio(config, env->cancel, input->path, stretch->pace, &result, &unusable);
+    if (!code)
+        code = bl_count_steps(config, result.samples, &steps, &unusable);
     struct bl_row row = {.bytes = input->bytes, .stream = result.stream, .reason = result.reason, .offset = -1};
-    if (rc && rc != BL_EDATA)
-        return bl_error_set(e, rc, "%s", unusable.text);
-    row.status = rc ? BL_ROW_SKIPPED : BL_ROW_OK;
-    row.length = rc ? 0 : steps;
-    if (rc)
+    if (code && code != BL_EDATA)
+        return bl_error_set(e, code, "%s", unusable.text);
+    row.status = code ? BL_ROW_SKIPPED : BL_ROW_OK;
+    row.length = code ? 0 : steps;
+    if (code)
         row.reason = unusable.text;
     return emit(sink, 0, &row, e);
 }

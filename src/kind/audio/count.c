@@ -49,9 +49,9 @@ static void faults_place(const struct bl_sound *s, struct counted *c, int64_t od
 static int go_through(struct bl_sound *s, const struct bl_audio_config *config, struct counted *c, AVFrame *frame,
                       struct bl_error *e)
 {
-    int rc;
+    int code;
     int64_t odd = 0;
-    while ((rc = bl_sound_next(s, frame, e)) > 0) {
+    while ((code = bl_sound_next(s, frame, e)) > 0) {
         if (!bl_part_goes_on(&c->last, frame)) {
             part_add(c, config);
             c->last = (struct bl_part){.rate = frame->sample_rate, .channels = frame->ch_layout.nb_channels};
@@ -64,7 +64,7 @@ static int go_through(struct bl_sound *s, const struct bl_audio_config *config, 
             return bl_error_set(e, BL_EDATA, "too long: more than %" PRId64 " samples", SAMPLES_MAX);
     }
     part_add(c, config);
-    return rc;
+    return code;
 }
 
 /* Seconds, by the stream's or the file's header; 0 where it does not say, or libav has guessed. */
@@ -133,10 +133,10 @@ static int count_sound(const struct bl_audio_config *config, struct bl_sound *s,
     AVFrame *frame = av_frame_alloc();
     if (!frame)
         return bl_error_memory(e);
-    int rc = go_through(s, config, &c, frame, e);
+    int code = go_through(s, config, &c, frame, e);
     av_frame_free(&frame);
-    if (rc)
-        return rc;
+    if (code)
+        return code;
     if (c.length == 0 && s->packets)
         return bl_error_set(e, BL_EDATA, "damaged: none of %" PRId64 " packets decodes", s->packets);
     if (c.length == 0)
@@ -173,12 +173,12 @@ int bl_count_audio(const struct bl_audio_config *config, const struct bl_cancel 
 {
     *result = (struct bl_audio_count){.stream = -1};
     struct bl_sound s;
-    int rc = bl_sound_open(&s, path, -1, -1, cancel, e);
-    if (rc)
-        return rc;
+    int code = bl_sound_open(&s, path, -1, -1, cancel, e);
+    if (code)
+        return code;
     result->stream = s.demux.stream->index;
     s.demux.pace = pace;
-    rc = count_sound(config, &s, result, e);
+    code = count_sound(config, &s, result, e);
     bl_sound_close(&s);
-    return rc;
+    return code;
 }

@@ -211,11 +211,12 @@ static int take_line(struct bl_counter *c, const struct bl_stretch *stretch, con
     int code = bl_entry_parse(&c->entry, line->text, line->size, e);
     if (entry->id.size)
         row->id = entry->id.data;
-    if (!code && !bl_cut_parse(&cut, &part))
-        code = bl_error_set(e, BL_EDATA, "a part that cannot be: from %s s on, for %s s", entry->start,
+    if (code)
+        return code;
+    if (!bl_cut_parse(&cut, &part))
+        return bl_error_set(e, BL_EDATA, "a part that cannot be: from %s s on, for %s s", entry->start,
                             *entry->duration ? entry->duration : "all");
-    if (!code)
-        code = find_path(c, stretch, e);
+    code = find_path(c, stretch, e);
     if (code)
         return code;
     row->path = c->path.data;

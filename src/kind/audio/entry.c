@@ -131,10 +131,13 @@ static int take_nemo(struct bl_entry *entry, const struct bl_json_value *value, 
     int code = take_path(entry, &value[path ? KEY_AUDIO_FILEPATH : KEY_AUDIO_FILENAME],
                          key_name[path ? KEY_AUDIO_FILEPATH : KEY_AUDIO_FILENAME], e);
     entry->beside = true;
-    if (!code)
-        code = take_seconds(entry->start, &value[KEY_OFFSET], "offset", e);
-    if (!code)
-        code = take_seconds(entry->duration, &value[KEY_DURATION], "duration", e);
+    if (code)
+        goto out;
+    code = take_seconds(entry->start, &value[KEY_OFFSET], "offset", e);
+    if (code)
+        goto out;
+    code = take_seconds(entry->duration, &value[KEY_DURATION], "duration", e);
+out:
     if (!*entry->start)
         strcpy(entry->start, "0");
     if (value[KEY_TEXT].type == BL_JSON_STRING)
@@ -242,14 +245,20 @@ static int take_cut(struct bl_entry *entry, const struct bl_json_value *value, s
         (number->type != BL_JSON_NUMBER || !bl_text_to_int(number->text, number->size, 0, INT32_MAX, &channel)))
         return bl_error_set(e, BL_EDATA, "\"channel\" is no number of a channel");
     int code = check_transforms(entry, &value[KEY_RECORDING_TRANSFORMS], e);
-    if (!code)
-        code = take_sources(entry, &value[KEY_RECORDING_SOURCES], channel, e);
-    if (!code)
-        code = take_seconds(entry->start, &value[KEY_START], "start", e);
-    if (!code)
-        code = take_seconds(entry->duration, &value[KEY_DURATION], "duration", e);
-    if (!code && (!*entry->start || !*entry->duration))
+    if (code)
+        goto out;
+    code = take_sources(entry, &value[KEY_RECORDING_SOURCES], channel, e);
+    if (code)
+        goto out;
+    code = take_seconds(entry->start, &value[KEY_START], "start", e);
+    if (code)
+        goto out;
+    code = take_seconds(entry->duration, &value[KEY_DURATION], "duration", e);
+    if (code)
+        goto out;
+    if (!*entry->start || !*entry->duration)
         code = bl_error_set(e, BL_EDATA, "a cut without start and duration");
+out:
     take_supervisions(entry, &value[KEY_SUPERVISIONS]);
     return code;
 }
@@ -304,7 +313,10 @@ int bl_entry_parse(struct bl_entry *entry, const char *line, size_t size, struct
     bool nemo = value[KEY_AUDIO_FILEPATH].type != BL_JSON_NONE || value[KEY_AUDIO_FILENAME].type != BL_JSON_NONE;
     int code = nemo ? take_nemo(entry, value, e) : take_lhotse(entry, value, e);
     text_limit(entry);
-    if (!code)
-        code = bl_buffer_check(&entry->text, e);
-    return code ? code : bl_buffer_check(&entry->id, e);
+    if (code)
+        return code;
+    code = bl_buffer_check(&entry->text, e);
+    if (code)
+        return code;
+    return bl_buffer_check(&entry->id, e);
 }

@@ -259,7 +259,9 @@ int bl_features_end(struct bl_features *f, struct bl_buffer *out, struct bl_erro
     f->ended = true;
     int code = frames_make(f, out, e);
     size_t values = (size_t)f->frames * (size_t)f->spec.mels;
-    if (!code && f->spec.whisper && values)
+    if (code)
+        return code;
+    if (f->spec.whisper && values)
         whisper_scale(f, (float *)(void *)(out->data + out->size - values * sizeof(float)), values);
-    return code;
+    return BL_OK;
 }

@@ -69,9 +69,9 @@ static int context_alloc(SwrContext **context, AVChannelLayout *to, enum AVSampl
     return BL_OK;
 }
 
-static int context_error(int rc, const char *what, struct bl_error *e)
+static int context_error(int code, const char *what, struct bl_error *e)
 {
-    return rc == AVERROR(ENOMEM) ? bl_error_memory(e) : bl_error_set(e, BL_EDATA, "%s", what);
+    return code == AVERROR(ENOMEM) ? bl_error_memory(e) : bl_error_set(e, BL_EDATA, "%s", what);
 }
 
 /* For channels that have no places: their mean. */
@@ -85,13 +85,13 @@ static int mixer_of_mean(struct bl_mix *m, AVChannelLayout *wanted, int format, 
                             m->channels);
     for (int c = 0; c < channels; c++)
         matrix[c] = 1.0 / channels;
-    int rc = context_alloc(&m->mixer, wanted, m->direct ? out_format(m) : AV_SAMPLE_FMT_FLT, m->rate, &any,
-                           (enum AVSampleFormat)format, m->rate, e);
-    if (rc)
-        return rc;
-    rc = swr_set_matrix(m->mixer, matrix, channels);
-    rc = rc < 0 ? rc : swr_init(m->mixer);
-    return rc < 0 ? context_error(rc, "its channels cannot be mixed", e) : BL_OK;
+    int code = context_alloc(&m->mixer, wanted, m->direct ? out_format(m) : AV_SAMPLE_FMT_FLT, m->rate, &any,
+                             (enum AVSampleFormat)format, m->rate, e);
+    if (code)
+        return code;
+    code = swr_set_matrix(m->mixer, matrix, channels);
+    code = code < 0 ? code : swr_init(m->mixer);
+    return code < 0 ? context_error(code, "its channels cannot be mixed", e) : BL_OK;
 }
 
 static int mixer_open(struct bl_mix *m, const AVFrame *frame, struct bl_error *e)
@@ -109,18 +109,19 @@ static int mixer_open(struct bl_mix *m, const AVFrame *frame, struct bl_error *e
     if (m->layout.order == AV_CHANNEL_ORDER_UNSPEC)
         av_channel_layout_default(&placed, m->layout.nb_channels);
     AVChannelLayout *from = placed.nb_channels ? &placed : &m->layout;
-    int rc = context_alloc(&m->mixer, &wanted, direct ? out_format(m) : AV_SAMPLE_FMT_FLT, m->rate, from,
-                           (enum AVSampleFormat)frame->format, m->rate, e);
-    if (!rc) {
-        rc = from->order == AV_CHANNEL_ORDER_UNSPEC ? AVERROR(EINVAL) : swr_init(m->mixer);
-        if (rc == AVERROR(ENOMEM))
-            rc = bl_error_memory(e);
-        else if (rc < 0)
-            rc = mixer_of_mean(m, &wanted, frame->format, e);
-    }
-    if (!rc)
-        m->format = frame->format;
-    return rc;
+    int code = context_alloc(&m->mixer, &wanted, direct ? out_format(m) : AV_SAMPLE_FMT_FLT, m->rate, from,
+                             (enum AVSampleFormat)frame->format, m->rate, e);
+    if (code)
+        return code;
+    code = from->order == AV_CHANNEL_ORDER_UNSPEC ? AVERROR(EINVAL) : swr_init(m->mixer);
+    if (code == AVERROR(ENOMEM))
+        code = bl_error_memory(e);
+    else if (code < 0)
+        code = mixer_of_mean(m, &wanted, frame->format, e);
+    if (code)
+        return code;
+    m->format = frame->format;
+    return BL_OK;
 }
 
 static int resampler_open(struct bl_mix *m, int rate, struct bl_error *e)
@@ -133,9 +134,9 @@ static int resampler_open(struct bl_mix *m, int rate, struct bl_error *e)
         if (code)
             return code;
     }
-    int rc = swr_init(m->resampler); /* begins afresh, and keeps the filter */
-    if (rc < 0)
-        return context_error(rc, "its rate cannot be changed", e);
+    int ret = swr_init(m->resampler); /* begins afresh, and keeps the filter */
+    if (ret < 0)
+        return context_error(ret, "its rate cannot be changed", e);
     m->resampled_rate = rate;
     return BL_OK;
 }
@@ -187,7 +188,9 @@ static int part_begin(struct bl_mix *m, const AVFrame *frame, struct bl_buffer *
     int code = part_end(m, out, e);
     bl_mix_begin(m);
     m->part = (struct bl_part){.rate = frame->sample_rate, .channels = frame->ch_layout.nb_channels};
-    if (!code && frame->sample_rate != m->rate)
+    if (code)
+        return code;
+    if (frame->sample_rate != m->rate)
         code = resampler_open(m, frame->sample_rate, e);
     return code;
 }
@@ -237,10 +240,13 @@ static int push_resampled(struct bl_mix *m, const AVFrame *frame, struct bl_buff
 int bl_mix_push(struct bl_mix *m, const AVFrame *frame, struct bl_buffer *out, struct bl_error *e)
 {
     int code = bl_part_goes_on(&m->part, frame) ? BL_OK : part_begin(m, frame, out, e);
-    if (!code)
-        code = mixer_open(m, frame, e);
-    if (!code)
-        code = m->direct ? push_direct(m, frame, out, e) : push_resampled(m, frame, out, e);
+    if (code)
+        goto out;
+    code = mixer_open(m, frame, e);
+    if (code)
+        goto out;
+    code = m->direct ? push_direct(m, frame, out, e) : push_resampled(m, frame, out, e);
+out:
     m->part.samples += frame->nb_samples;
     return code;
 }

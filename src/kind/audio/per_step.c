@@ -146,10 +146,13 @@ static int count(const void *values, const struct bl_kind_env *env, struct bl_co
     char lead[40], further[120];
     int code = bl_count_audio(&config->audio, env->cancel, input->path, stretch->pace, &result, &unusable);
     struct bl_steps steps = {.rate = (int)config->audio.rate, .samples = config->window, .length = result.samples};
-    if (!code)
-        code = find_lead(input->path, result.origin, followed, &steps.lead, &unusable);
-    if (!code)
-        code = weigh(config, followed, &steps, &sum, &unusable);
+    if (code)
+        goto out;
+    code = find_lead(input->path, result.origin, followed, &steps.lead, &unusable);
+    if (code)
+        goto out;
+    code = weigh(config, followed, &steps, &sum, &unusable);
+out:
     if (code && code != BL_EDATA)
         return bl_error_set(e, code, "%s", unusable.text);
     format_seconds(steps.lead, lead, sizeof lead);

@@ -208,7 +208,9 @@ static int keep(struct bl_reader *r, const struct bl_request *request, struct bl
     code = r->features ? keep_frames(r, request, e) : keep_samples(r, request, e);
     r->keeps = !code;
     int64_t steps = (int64_t)(r->kept.size / r->step_bytes);
-    if (!code && steps != row->length)
+    if (code)
+        return code;
+    if (steps != row->length)
         code = count_differs(row, r->features ? "frames" : "samples", steps, e);
     return code;
 }

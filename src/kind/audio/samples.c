@@ -38,14 +38,14 @@ static int refill(struct bl_samples *s, struct bl_error *e)
     bl_buffer_clear(&s->ready);
     s->taken = 0;
     while (!s->ready.size && !s->ended) {
-        int rc = bl_window_next(&s->window, s->frame, e);
-        if (rc < 0)
-            return rc;
-        s->ended = rc == 0;
-        rc = rc ? bl_mix_push(s->mix, s->frame, &s->ready, e) : bl_mix_end(s->mix, &s->ready, e);
+        int code = bl_window_next(&s->window, s->frame, e);
+        if (code < 0)
+            return code;
+        s->ended = code == 0;
+        code = code ? bl_mix_push(s->mix, s->frame, &s->ready, e) : bl_mix_end(s->mix, &s->ready, e);
         av_frame_unref(s->frame);
-        if (rc)
-            return rc;
+        if (code)
+            return code;
     }
     return BL_OK;
 }

@@ -22,14 +22,14 @@ static int codec_open(struct bl_sound *s, struct bl_error *e)
         if (!s->ahead[i])
             return bl_error_memory(e);
     }
-    int rc = avcodec_parameters_to_context(s->codec, stream->codecpar);
-    if (rc < 0)
-        return bl_demux_error(&s->demux, rc, "damaged: the stream's header cannot be used", e);
+    int code = avcodec_parameters_to_context(s->codec, stream->codecpar);
+    if (code < 0)
+        return bl_demux_error(&s->demux, code, "damaged: the stream's header cannot be used", e);
     s->codec->thread_count = 1;
     s->codec->pkt_timebase = stream->time_base; /* without it libav cuts no delay */
-    rc = avcodec_open2(s->codec, decoder, NULL);
-    if (rc < 0)
-        return bl_demux_error(&s->demux, rc, "damaged: the decoder cannot be opened", e);
+    code = avcodec_open2(s->codec, decoder, NULL);
+    if (code < 0)
+        return bl_demux_error(&s->demux, code, "damaged: the decoder cannot be opened", e);
     return BL_OK;
 }
 
@@ -37,13 +37,13 @@ int bl_sound_open(struct bl_sound *s, const char *path, int64_t bytes, int strea
                   struct bl_error *e)
 {
     *s = (struct bl_sound){0};
-    int rc = bl_demux_open(&s->demux, path, bytes, stream, BL_DEMUX_SOUND, cancel, e);
-    if (rc)
-        return rc;
-    rc = codec_open(s, e);
-    if (rc)
+    int code = bl_demux_open(&s->demux, path, bytes, stream, BL_DEMUX_SOUND, cancel, e);
+    if (code)
+        return code;
+    code = codec_open(s, e);
+    if (code)
         bl_sound_close(s);
-    return rc;
+    return code;
 }
 
 void bl_sound_close(struct bl_sound *s)
@@ -63,11 +63,11 @@ static int feed(struct bl_sound *s, struct bl_error *e)
     s->draining = !got;
     s->packets += got;
     s->cut = s->cut || s->demux.end_error;
-    int rc = avcodec_send_packet(s->codec, got ? s->packet : NULL);
+    int code = avcodec_send_packet(s->codec, got ? s->packet : NULL);
     av_packet_unref(s->packet);
-    if (bl_demux_is_memory(rc))
+    if (bl_demux_is_memory(code))
         return bl_error_memory(e);
-    if (rc < 0 && rc != AVERROR_EOF)
+    if (code < 0 && code != AVERROR_EOF)
         s->refused++;
     return BL_OK;
 }
@@ -78,19 +78,19 @@ static int decode(struct bl_sound *s, AVFrame *frame, struct bl_error *e)
     for (;;) {
         if (bl_cancelled(s->demux.cancel))
             return bl_error_set(e, BL_ECANCEL, "cancelled");
-        int rc = avcodec_receive_frame(s->codec, frame);
-        if (rc == 0 && frame->nb_samples > 0 && !(frame->flags & AV_FRAME_FLAG_DISCARD)) {
+        int code = avcodec_receive_frame(s->codec, frame);
+        if (code == 0 && frame->nb_samples > 0 && !(frame->flags & AV_FRAME_FLAG_DISCARD)) {
             frame->sample_rate = s->codec->sample_rate; /* that in MPEG's frames is the one before's */
             return 1;
         }
-        if (rc == AVERROR_EOF || (rc == AVERROR(EAGAIN) && s->draining))
+        if (code == AVERROR_EOF || (code == AVERROR(EAGAIN) && s->draining))
             return 0;
-        if (bl_demux_is_memory(rc))
+        if (bl_demux_is_memory(code))
             return bl_error_memory(e);
-        if (rc < 0 && rc != AVERROR(EAGAIN))
+        if (code < 0 && code != AVERROR(EAGAIN))
             s->refused++;
-        if (rc < 0 && !s->draining && (rc = feed(s, e)))
-            return rc;
+        if (code < 0 && !s->draining && (code = feed(s, e)))
+            return code;
     }
 }
 
@@ -210,11 +210,11 @@ static int look_ahead(struct bl_sound *s, struct bl_error *e)
 {
     while (!s->ended && s->held < BL_SOUND_AHEAD) {
         AVFrame *next = s->ahead[s->held];
-        int rc = decode(s, next, e);
-        if (rc > 0 && (rc = take(s, next, e)) == 0)
+        int code = decode(s, next, e);
+        if (code > 0 && (code = take(s, next, e)) == 0)
             s->held++;
-        else if (rc < 0)
-            return rc;
+        else if (code < 0)
+            return code;
         else
             s->ended = true;
         if (s->ended && s->held)
@@ -257,10 +257,10 @@ bool bl_sound_can_seek(const struct bl_sound *s)
 
 int bl_sound_seek(struct bl_sound *s, int64_t sample, int64_t *at, struct bl_error *e)
 {
-    int rc = av_seek_frame(s->demux.format, s->demux.stream->index, s->origin + sample, AVSEEK_FLAG_BACKWARD);
-    if (bl_cancelled(s->demux.cancel) || s->demux.system_errno || bl_demux_is_memory(rc))
-        return bl_demux_error(&s->demux, rc, "", e);
-    if (rc < 0)
+    int ret = av_seek_frame(s->demux.format, s->demux.stream->index, s->origin + sample, AVSEEK_FLAG_BACKWARD);
+    if (bl_cancelled(s->demux.cancel) || s->demux.system_errno || bl_demux_is_memory(ret))
+        return bl_demux_error(&s->demux, ret, "", e);
+    if (ret < 0)
         return 0;
     avcodec_flush_buffers(s->codec);
     while (s->held)

@@ -148,16 +148,16 @@ static int begin(struct bl_window *w, struct bl_error *e)
 {
     if (w->placed)
         return 1;
-    int rc = w->sound.rate ? 1 : look_ahead(w, e);
-    if (rc == 1 && (rc = place(w, e)) == BL_OK)
+    int code = w->sound.rate ? 1 : look_ahead(w, e);
+    if (code == 1 && (code = place(w, e)) == BL_OK)
         return 1;
-    return rc;
+    return code;
 }
 
 int bl_window_next(struct bl_window *w, AVFrame *frame, struct bl_error *e)
 {
-    int rc = begin(w, e);
-    while (rc == 1 && w->position < w->end && (rc = look_ahead(w, e)) == 1) {
+    int code = begin(w, e);
+    while (code == 1 && w->position < w->end && (code = look_ahead(w, e)) == 1) {
         int left = w->ahead->nb_samples - w->used;
         if (w->position + left <= w->begin) {
             w->position += left;
@@ -170,5 +170,5 @@ int bl_window_next(struct bl_window *w, AVFrame *frame, struct bl_error *e)
         }
         return give(w, frame, e);
     }
-    return rc == 1 ? 0 : rc;
+    return code == 1 ? 0 : code;
 }

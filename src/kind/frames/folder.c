@@ -110,10 +110,13 @@ static int folder_digest(const struct bl_folder *folder, const char *path, uint6
         bl_content_format(image, &all);
         bl_buffer_byte(&all, '\n');
     }
-    if (!code)
-        code = bl_buffer_check(&all, e);
-    if (!code)
-        *content = bl_content_of(all.data, all.size);
+    if (code)
+        goto out;
+    code = bl_buffer_check(&all, e);
+    if (code)
+        goto out;
+    *content = bl_content_of(all.data, all.size);
+out:
     bl_buffer_free(&all);
     bl_buffer_free(&file);
     return code;

@@ -79,22 +79,22 @@ static int open_codec(AVCodecContext **context, const AVPacket *packet, struct b
     (*context)->thread_count = 1;
     (*context)->err_recognition = AV_EF_EXPLODE | AV_EF_CRCCHECK;
     (*context)->max_pixels = BL_AREA_MAX / 2; /* as of videos */
-    int rc = avcodec_open2(*context, decoder, NULL);
-    if (bl_demux_is_memory(rc))
+    int code = avcodec_open2(*context, decoder, NULL);
+    if (bl_demux_is_memory(code))
         return bl_error_memory(e);
-    return rc < 0 ? bl_error_set(e, BL_EDATA, "the %s decoder cannot be opened", decoder->name) : BL_OK;
+    return code < 0 ? bl_error_set(e, BL_EDATA, "the %s decoder cannot be opened", decoder->name) : BL_OK;
 }
 
 static int decode(AVCodecContext *context, AVPacket *packet, AVFrame *frame, struct bl_error *e)
 {
-    int rc = avcodec_send_packet(context, packet);
-    if (rc >= 0)
-        rc = avcodec_send_packet(context, NULL); /* no other comes */
-    if (rc >= 0)
-        rc = avcodec_receive_frame(context, frame);
-    if (bl_demux_is_memory(rc))
+    int code = avcodec_send_packet(context, packet);
+    if (code >= 0)
+        code = avcodec_send_packet(context, NULL); /* no other comes */
+    if (code >= 0)
+        code = avcodec_receive_frame(context, frame);
+    if (bl_demux_is_memory(code))
         return bl_error_memory(e);
-    if (rc < 0 || frame->decode_error_flags || frame->flags & AV_FRAME_FLAG_CORRUPT)
+    if (code < 0 || frame->decode_error_flags || frame->flags & AV_FRAME_FLAG_CORRUPT)
         return bl_error_set(e, BL_EDATA, "damaged image");
     return BL_OK;
 }
@@ -110,10 +110,13 @@ int bl_picture_decode(const char *path, int64_t bytes, int64_t modified, AVFrame
     bool useless = fd < 0 && bytes == 0 && (errno == ENOENT || errno == ENXIO); /* a dangling link, a socket */
     int code = fd < 0 ? bl_error_errno(e, useless ? BL_EDATA : BL_EFAIL, "%s: cannot be opened", path)
                       : load(packet, fd, path, bytes, modified, e);
-    if (!code)
-        code = open_codec(&context, packet, e);
-    if (!code)
-        code = decode(context, packet, frame, e);
+    if (code)
+        goto out;
+    code = open_codec(&context, packet, e);
+    if (code)
+        goto out;
+    code = decode(context, packet, frame, e);
+out:
     if (fd >= 0)
         close(fd); /* read only: nothing can be lost by it */
     avcodec_free_context(&context);

@@ -81,10 +81,14 @@ int bl_frames_read_size(const void *config, const struct bl_row *row, struct bl_
     int code = list(&folder, config, row, e);
     if (!frame)
         code = bl_error_memory(e);
-    if (!code && !folder.count)
+    if (code)
+        goto out;
+    if (!folder.count)
         code = bl_error_set(e, BL_EDATA, "no images");
-    if (!code)
-        code = decode(row->path, &folder.image[0], config, frame, &geometry, e);
+    if (code)
+        goto out;
+    code = decode(row->path, &folder.image[0], config, frame, &geometry, e);
+out:
     *size = (struct bl_dimensions){geometry.width, geometry.height};
     bl_folder_free(&folder);
     av_frame_free(&frame);

@@ -70,10 +70,13 @@ static int capture(void *sink, int input, const struct bl_row *row, struct bl_er
     bl_buffer_text(&found->further, row->further ? row->further : "");
     bl_buffer_text(&found->form, row->form ? row->form : "");
     int code = bl_buffer_check(&found->form, e);
-    if (!code)
-        code = bl_buffer_check(&found->reason, e);
-    if (!code)
-        code = bl_buffer_check(&found->further, e);
+    if (code)
+        goto out;
+    code = bl_buffer_check(&found->reason, e);
+    if (code)
+        goto out;
+    code = bl_buffer_check(&found->further, e);
+out:
     found->row.reason = found->reason.data;
     found->row.further = found->further.data;
     return code;
@@ -97,14 +100,17 @@ static int count_file(const struct joining *j, int p, struct bl_input *input, co
     const struct bl_joined_part *part = &j->joined->part[p];
     const char *unusable;
     int code = bl_input_look_into(part->kind, input, &unusable, e);
-    if (!code && unusable) {
+    if (code)
+        goto out;
+    if (unusable) {
         struct bl_row row = {.status = BL_ROW_SKIPPED, .reason = unusable, .stream = -1, .offset = -1};
         code = capture(found, 0, &row, e);
-    } else if (!code) {
+    } else {
         struct bl_stretch stretch = {.input = input, .inputs = 1, .end = INT64_MAX, .followed = followed};
         code = part->kind->count(part->config, j->env, j->counter->part[p], &stretch, capture, found, e);
         code = code ? code : bl_input_look_again(part->kind, input, e);
     }
+out:
     found->row.path = found->path.data;
     found->row.bytes = input->bytes;
     found->row.content = input->content;
@@ -183,10 +189,12 @@ static int join(const struct joining *j, int p, const char *id, const struct bl_
         followed.times = NULL;
     int code = ask(j, p, id, &followed, &found, e);
     bl_partner_format(part, !code && found.rows ? &found.row : NULL, &text->further);
-    if (!code)
-        judge(j->joined, p, row, &found, &text->reason);
-    if (!code && !text->reason.size && part->path)
+    if (code)
+        goto out;
+    judge(j->joined, p, row, &found, &text->reason);
+    if (!text->reason.size && part->path)
         bl_partner_damage(part, found.row.path, found.row.reason, &text->damage);
+out:
     if (found.form.size)
         bl_buffer_printf(&text->form, "%s%s %s", text->form.size ? ", " : "", part->name, found.form.data);
     found_free(&found);

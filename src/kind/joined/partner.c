@@ -143,9 +143,12 @@ static int take(const struct bl_joined_part *part, const struct bl_row *row, con
     bl_buffer_printf(&name, "%s.%s", part->name, column);
     *at = out->text.size;
     int code = bl_buffer_check(&name, e);
-    if (!code && !bl_row_value(row, name.data, &out->text) && !may_lack)
+    if (code)
+        goto out;
+    if (!bl_row_value(row, name.data, &out->text) && !may_lack)
         code = bl_error_set(e, BL_EUSAGE, "the table has no column %s that can be read: scan with the same fields",
                             name.data);
+out:
     bl_buffer_byte(&out->text, '\0');
     bl_buffer_free(&name);
     return code ? code : bl_buffer_check(&out->text, e);

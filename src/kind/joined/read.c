@@ -111,9 +111,11 @@ static int read_end(struct bl_reader *r, const struct bl_kind *kind, struct sub 
         at += aligned(bl_field_step_bytes(&sub->fields.field[f]));
     }
     int code = bl_look_read(&sub->look, kind, sub->reader, &request, &end, e);
-    if (!code && !note->text[0])
+    if (code)
+        return code;
+    if (!note->text[0])
         *note = end;
-    return code;
+    return BL_OK;
 }
 
 /* A partner may have fewer steps than are wanted: then its last one stands for those that it lacks. */
@@ -141,9 +143,10 @@ static int read_partner(struct bl_reader *r, int p, const struct bl_request *req
         own.source_start = length - 1;
     own.steps = length - own.source_start < steps ? length - own.source_start : steps;
     code = bl_look_read(&sub->look, kind, sub->reader, &own, note, e);
-    if (!code)
-        repeat_last(&sub->fields, own.out, own.steps, steps);
-    if (!code && start + steps == request->row.length && start + steps < length)
+    if (code)
+        return code;
+    repeat_last(&sub->fields, own.out, own.steps, steps);
+    if (start + steps == request->row.length && start + steps < length)
         code = read_end(r, kind, sub, note, e);
     return code;
 }

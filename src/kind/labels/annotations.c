@@ -92,7 +92,9 @@ static int take_sequence(struct bl_annotated *sequence, const char *id, const js
     }
     for (size_t i = 0; i < sequence->count && !code; i++)
         code = take(sequence, i, json_array_get(list, i), mapping, e);
-    if (!code && !sequence->fault)
+    if (code)
+        return code;
+    if (!sequence->fault)
         code = count_overlaps(sequence, e);
     return code;
 }
@@ -114,9 +116,10 @@ static int take_all(struct bl_annotations *all, json_t *root, const char *path, 
             code = take_sequence(&all->sequence[all->count], id, value, mapping, e);
         all->overlaps += all->sequence[all->count++].overlaps;
     }
-    if (!code)
-        qsort(all->sequence, all->count, sizeof *all->sequence, compare);
-    return code;
+    if (code)
+        return code;
+    qsort(all->sequence, all->count, sizeof *all->sequence, compare);
+    return BL_OK;
 }
 
 /* Jansson has no word for memory that was not to be had: a text that it refuses and that is sound, or no word at all.

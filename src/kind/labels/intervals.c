@@ -193,11 +193,14 @@ static int read_piece(struct bl_reader *r, const struct bl_request *request, str
     size_t size = config->multi ? (size_t)config->classes : sizeof(int32_t);
     note->text[0] = '\0';
     int code = bl_annotations_find(&config->all, request->row.id, &found, e);
-    if (!code)
-        code = check_found(config, found, e);
+    if (code)
+        return code;
+    code = check_found(config, found, e);
+    if (code)
+        return code;
     for (int64_t i = 0; i < request->steps && !code; i++)
         paint(config, found, begin_of(config, request, i), request->out[0] + (size_t)i * size);
-    return code;
+    return BL_OK;
 }
 
 static void close_reader(struct bl_reader *r)

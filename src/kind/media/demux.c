@@ -174,12 +174,12 @@ static int format_find(struct bl_demux *d, const AVInputFormat **found, struct b
     d->recognised = *found;
     if (*found)
         return 0;
-    int rc = av_probe_input_buffer2(d->io, found, d->path, NULL, 0, 0);
-    if (rc == AVERROR_INVALIDDATA || (rc >= 0 && !*found))
+    int code = av_probe_input_buffer2(d->io, found, d->path, NULL, 0, 0);
+    if (code == AVERROR_INVALIDDATA || (code >= 0 && !*found))
         return bl_error_set(e, BL_EDATA, "not a media file that FFmpeg can read");
-    if (rc < 0)
-        return bl_demux_error(d, rc, "not a media file that FFmpeg can read", e);
-    d->recognised = rc > AVPROBE_SCORE_EXTENSION;
+    if (code < 0)
+        return bl_demux_error(d, code, "not a media file that FFmpeg can read", e);
+    d->recognised = code > AVPROBE_SCORE_EXTENSION;
     *found = format_by_name(d->path, *found);
     return 0;
 }
@@ -252,25 +252,28 @@ static int format_open(struct bl_demux *d, enum bl_demux_mode mode, struct bl_er
 {
     const AVInputFormat *input;
     AVDictionary *options = NULL;
-    int rc = format_find(d, &input, e);
-    if (!rc)
-        rc = format_check(input, mode, e);
-    if (!rc)
-        rc = format_make(d, mode, e);
-    if (!rc)
-        rc = wave_look(d, input, &options, e);
-    if (rc)
-        return rc;
-    rc = avformat_open_input(&d->format, NULL, input, &options);
+    int code = format_find(d, &input, e);
+    if (code)
+        return code;
+    code = format_check(input, mode, e);
+    if (code)
+        return code;
+    code = format_make(d, mode, e);
+    if (code)
+        return code;
+    code = wave_look(d, input, &options, e);
+    if (code)
+        return code;
+    code = avformat_open_input(&d->format, NULL, input, &options);
     av_dict_free(&options);
-    if (rc >= 0) {
+    if (code >= 0) {
         covers_discard(d);
         return 0;
     }
     char what[128] = "not a media file that FFmpeg can read";
     if (d->recognised)
         snprintf(what, sizeof what, "damaged or truncated: the %s header cannot be read", input->long_name);
-    return bl_demux_error(d, rc, what, e);
+    return bl_demux_error(d, code, what, e);
 }
 
 static bool is_wanted(const AVStream *stream, enum bl_demux_mode mode)
@@ -387,9 +390,9 @@ static int streams_open(struct bl_demux *d, int stream, enum bl_demux_mode mode,
 {
     d->probed = probe_is_needed(d, mode);
     if (d->probed) {
-        int rc = avformat_find_stream_info(d->format, NULL);
-        if (rc < 0 || d->system_errno || bl_cancelled(d->cancel))
-            return bl_demux_error(d, rc, "damaged: its streams cannot be read", e);
+        int code = avformat_find_stream_info(d->format, NULL);
+        if (code < 0 || d->system_errno || bl_cancelled(d->cancel))
+            return bl_demux_error(d, code, "damaged: its streams cannot be read", e);
     }
     return stream_choose(d, stream, mode, e);
 }
@@ -405,14 +408,14 @@ int bl_demux_open(struct bl_demux *d, const char *path, int64_t bytes, int strea
 {
     bl_demux_hush();
     *d = (struct bl_demux){.path = path, .cancel = cancel, .fd = -1};
-    int rc = file_open(d, bytes, e);
-    if (!rc)
-        rc = format_open(d, mode, e);
-    if (!rc)
-        rc = streams_open(d, stream, mode, e);
-    if (rc)
+    int code = file_open(d, bytes, e);
+    if (!code)
+        code = format_open(d, mode, e);
+    if (!code)
+        code = streams_open(d, stream, mode, e);
+    if (code)
         bl_demux_close(d);
-    return rc;
+    return code;
 }
 
 void bl_demux_close(struct bl_demux *d)
@@ -437,13 +440,13 @@ int bl_demux_next(struct bl_demux *d, AVPacket *packet, struct bl_error *e)
 {
     for (;;) {
         av_packet_unref(packet);
-        int rc = av_read_frame(d->format, packet);
-        if (bl_cancelled(d->cancel) || d->system_errno || bl_demux_is_memory(rc))
-            return bl_demux_error(d, rc, "", e);
-        if (rc == AVERROR(EAGAIN))
+        int code = av_read_frame(d->format, packet);
+        if (bl_cancelled(d->cancel) || d->system_errno || bl_demux_is_memory(code))
+            return bl_demux_error(d, code, "", e);
+        if (code == AVERROR(EAGAIN))
             continue;
-        if (rc < 0) {
-            d->end_error = rc == AVERROR_EOF ? 0 : rc;
+        if (code < 0) {
+            d->end_error = code == AVERROR_EOF ? 0 : code;
             return 0;
         }
         if (d->looks)

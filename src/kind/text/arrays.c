@@ -114,9 +114,13 @@ static int read_row(struct bl_item *item, struct npy *npy, struct bl_error *e)
         done += (int64_t)count;
     }
     bl_item_seal(item);
-    if (!code && npy->columns)
+    if (code)
+        return code;
+    if (npy->columns)
         code = add_mark(item, config->run->eos, e);
-    return code ? code : bl_item_finish(item, e);
+    if (code)
+        return code;
+    return bl_item_finish(item, e);
 }
 
 int bl_count_npy(struct bl_item *item, const char *path, const struct bl_cancel *cancel, bl_item_take *take,
@@ -284,8 +288,11 @@ static int read_sequences(struct megatron *m, struct bl_item *item, int64_t firs
     static const struct number length_type = {4, true, false};
     uint8_t lengths[4 * INDEX_CHUNK], places[8 * INDEX_CHUNK];
     int code = bl_io_pread(m->idx, lengths, (size_t)count * 4, MEGATRON_HEAD + 4 * first, m->path, e);
-    if (!code)
-        code = bl_io_pread(m->idx, places, (size_t)count * 8, MEGATRON_HEAD + 4 * m->sequences + 8 * first, m->path, e);
+    if (code)
+        return code;
+    code = bl_io_pread(m->idx, places, (size_t)count * 8, MEGATRON_HEAD + 4 * m->sequences + 8 * first, m->path, e);
+    if (code)
+        return code;
     for (int64_t s = 0; s < count && !code; s++) {
         bl_item_begin(item, MEGATRON_HEAD + 4 * (first + s)); /* empty ones share their place in the .bin */
         code = read_sequence(m, item, number_at(&length_type, lengths + 4 * s), int64_at(places + 8 * s), e);
@@ -300,12 +307,16 @@ int bl_count_megatron(struct bl_item *item, const char *path, const struct bl_ca
 {
     struct megatron m = {.idx = -1, .bin = -1};
     int code = open_pair(&m, path, e);
-    if (!code)
-        code = read_index_head(&m, e);
+    if (code)
+        goto out;
+    code = read_index_head(&m, e);
+    if (code)
+        goto out;
     for (int64_t first = 0; first < m.sequences && !code; first += INDEX_CHUNK) {
         int64_t count = m.sequences - first < INDEX_CHUNK ? m.sequences - first : INDEX_CHUNK;
         code = bl_cancelled(cancel) ? BL_ECANCEL : read_sequences(&m, item, first, count, take, context, e);
     }
+out:
     if (m.idx >= 0)
         close(m.idx);
     if (m.bin >= 0)

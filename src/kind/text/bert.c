@@ -102,31 +102,34 @@ int bl_bert_normalize(const struct bl_bert_options *options, const char *text, s
     }
     bl_buffer_reserve(out, from->size);
     strip_and_lower(options, from->data, from->size, out);
-    int rc = bl_buffer_check(&cleaned, e);
-    if (!rc)
-        rc = bl_buffer_check(&decomposed, e);
-    if (!rc)
-        rc = bl_buffer_check(out, e);
+    int code = bl_buffer_check(&cleaned, e);
+    if (code)
+        goto out;
+    code = bl_buffer_check(&decomposed, e);
+    if (code)
+        goto out;
+    code = bl_buffer_check(out, e);
+out:
     bl_buffer_free(&cleaned);
     bl_buffer_free(&decomposed);
-    return rc;
+    return code;
 }
 
 int bl_bert_split(const char *text, size_t size, struct bl_spans *out, struct bl_error *e)
 {
     size_t begin = 0;
-    int rc = 0;
-    for (size_t at = 0; at < size && !rc;) {
+    int code = 0;
+    for (size_t at = 0; at < size && !code;) {
         uint32_t c;
         size_t length = bl_utf8_decode(text + at, &c);
         bool space = bl_unicode_class(c) & BL_SPACE, alone = bl_bert_class(c) & BL_BERT_PUNCTUATION;
         if ((space || alone) && begin < at)
-            rc = bl_spans_add(out, begin, at, e);
-        if (alone && !rc)
-            rc = bl_spans_add(out, at, at + length, e);
+            code = bl_spans_add(out, begin, at, e);
+        if (alone && !code)
+            code = bl_spans_add(out, at, at + length, e);
         at += length;
         if (space || alone)
             begin = at;
     }
-    return !rc && begin < size ? bl_spans_add(out, begin, size, e) : rc;
+    return !code && begin < size ? bl_spans_add(out, begin, size, e) : code;
 }

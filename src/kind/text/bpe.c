@@ -264,9 +264,10 @@ int bl_bpe_merge(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, const
         return bpe->ordered ? merge_ordered(bpe, scratch, word, size, ids, e)
                             : merge_steps(bpe, scratch, word, size, ids, e);
     int code = bl_ids_reserve(ids, 1, e);
-    if (!code)
-        ids->id[ids->count++] = bpe->strays.token[stray].id;
-    return code;
+    if (code)
+        return code;
+    ids->id[ids->count++] = bpe->strays.token[stray].id;
+    return BL_OK;
 }
 
 void bl_bpe_scratch_free(struct bl_bpe_scratch *scratch)

@@ -210,13 +210,15 @@ static int build(struct bl_bpe *bpe, const struct rules *rules, bool direct, str
     struct made *made = malloc(v->count * sizeof *made);
     uint32_t *number = calloc(v->count, sizeof *number);
     code = made && number ? make_tokens(bpe, rules, byte_token, direct, made, &count, e) : bl_error_memory(e);
-    if (!code)
-        code = allocate(bpe, count, e);
-    if (!code) {
-        qsort(made, count, sizeof *made, compare_made);
-        fill(bpe, v, byte_token, made, count, number);
-        code = plant(bpe, v, made, count, e);
-    }
+    if (code)
+        goto out;
+    code = allocate(bpe, count, e);
+    if (code)
+        goto out;
+    qsort(made, count, sizeof *made, compare_made);
+    fill(bpe, v, byte_token, made, count, number);
+    code = plant(bpe, v, made, count, e);
+out:
     free(made);
     free(number);
     return code;

@@ -151,8 +151,10 @@ static int count_input(struct counting *c, const struct bl_stretch *stretch, str
     c->rows = 0;
     int code = format == BL_TEXT_NPY || format == BL_TEXT_MEGATRON ? count_ids(c, path, format == BL_TEXT_NPY, e)
                                                                    : count_text(c, stretch, format == BL_TEXT_JSONL, e);
+    if (code)
+        return code;
     /* Every file has a row; of a large one the first part sees to it. */
-    if (!code && !c->rows && !stretch->begin)
+    if (!c->rows && !stretch->begin)
         code = take_fault(c, -1, BL_REASON_EMPTY, e);
     return code;
 }
@@ -175,15 +177,16 @@ static int find_key(const struct bl_text_config *config, const struct bl_stretch
                      config->keep ? config->keep : "", config->field ? config->field : "");
     XXH3_state_t *hash = XXH3_createState();
     int code = hash ? bl_buffer_check(&text, e) : bl_error_memory(e);
-    if (!code) {
-        XXH3_64bits_reset(hash);
-        hash_text(hash, text.data);
-        for (int i = 0; i < stretch->inputs; i++)
-            hash_text(hash, stretch->input[i].path);
-        XXH3_64bits_update(hash, &stretch->begin, sizeof stretch->begin);
-        XXH3_64bits_update(hash, &stretch->end, sizeof stretch->end);
-        *key = XXH3_64bits_digest(hash);
-    }
+    if (code)
+        goto out;
+    XXH3_64bits_reset(hash);
+    hash_text(hash, text.data);
+    for (int i = 0; i < stretch->inputs; i++)
+        hash_text(hash, stretch->input[i].path);
+    XXH3_64bits_update(hash, &stretch->begin, sizeof stretch->begin);
+    XXH3_64bits_update(hash, &stretch->end, sizeof stretch->end);
+    *key = XXH3_64bits_digest(hash);
+out:
     XXH3_freeState(hash);
     bl_buffer_free(&text);
     return code;
@@ -264,13 +267,18 @@ int bl_count_text(const void *config, const struct bl_kind_env *env, struct bl_c
     bool other = false;
     int found = 0, code = find_key(config, stretch, &stretch->receipt, e);
     struct bl_spool_stamp stamp = {.times = find_times(config, stretch)};
+    if (code)
+        goto out;
     /* Standard input says something else each time. */
-    if (!code && (stretch->again || strcmp(stretch->input[0].path, "-") != 0))
+    if (stretch->again || strcmp(stretch->input[0].path, "-") != 0)
         found = bl_spool_find(env->spool, stretch->receipt, stamp, &other, e);
-    if (!code && found >= 0 && !found)
+    if (found >= 0 && !found)
         code = find_contents(config, stretch, &stamp.contents, e);
-    if (!code && other && stretch->again)
+    if (code)
+        goto out;
+    if (other && stretch->again)
         found = bl_spool_find(env->spool, stretch->receipt, stamp, &other, e);
+out:
     if (code || found < 0)
         return code ? code : found;
     if (other && stretch->again)

@@ -306,8 +306,11 @@ int bl_documents_next(struct bl_documents *d, struct bl_document *document, stru
     *document = (struct bl_document){0};
     if (d->rule.by == BL_DIVISION_BLANK_LINE)
         code = skip_blank_lines(d, e);
-    if (!code && d->at == d->filled && !d->eof)
+    if (code)
+        goto out;
+    if (d->at == d->filled && !d->eof)
         code = refill(d, e);
+out:
     if (code || d->at == d->filled || bl_documents_offset(d) >= d->end)
         return code;
     size_t stop = 0, next = 0;

@@ -279,7 +279,9 @@ static int encode_added(struct bl_encoder *encoder, const struct bl_added *added
             ids->id[ids->count++] = match.id;
         taken = match.stop;
     }
-    if (!code && taken < size)
+    if (code)
+        return code;
+    if (taken < size)
         code = between(encoder, text + taken, size - taken, ids, e);
     return code;
 }

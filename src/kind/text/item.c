@@ -83,9 +83,10 @@ int bl_item_add_id(struct bl_item *item, int64_t id, struct bl_error *e)
         return bl_item_skip(item, "token %zu is %" PRId64 ": an id is a number from 0 to %" PRId64, item->ids.count, id,
                             max);
     int code = bl_ids_reserve(&item->ids, 1, e);
-    if (!code)
-        item->ids.id[item->ids.count++] = (int32_t)id;
-    return code;
+    if (code)
+        return code;
+    item->ids.id[item->ids.count++] = (int32_t)id;
+    return BL_OK;
 }
 
 static int add_if(struct bl_item *item, int32_t id, struct bl_error *e)
@@ -189,9 +190,12 @@ int bl_item_plain(struct bl_item *item, const struct bl_document *document, stru
         return skip_long(item);
     item->row.content = bl_content_of(text, size);
     int code = mend(item, &text, &size, document->offset, e);
-    if (!code)
-        code = encode(item, text, size, e);
-    return code ? code : bl_item_finish(item, e);
+    if (code)
+        return code;
+    code = encode(item, text, size, e);
+    if (code)
+        return code;
+    return bl_item_finish(item, e);
 }
 
 /* --- JSON ------------------------------------------------------------------------------------------------------- */
@@ -240,7 +244,9 @@ static int take_text(struct bl_item *item, const struct bl_json_value *value, in
         return skip_value(item, 0, value, "a string or an array of ids");
     int64_t at = line_offset + (value->text - line);
     int code = mend(item, &text, &size, at, e);
-    if (!code && value->escaped && item->row.status == BL_ROW_OK) {
+    if (code)
+        return code;
+    if (value->escaped && item->row.status == BL_ROW_OK) {
         struct bl_json_value mended = {.text = text, .size = size};
         bl_buffer_clear(&item->text);
         bl_json_unescape(&mended, &item->text, &lone);
@@ -252,7 +258,9 @@ static int take_text(struct bl_item *item, const struct bl_json_value *value, in
         if (lone != SIZE_MAX)
             note(item, "half a surrogate pair at byte %" PRId64 ": replaced by U+FFFD", at + (int64_t)lone);
     }
-    return code ? code : encode(item, text, size, e);
+    if (code)
+        return code;
+    return encode(item, text, size, e);
 }
 
 /* A value as a column of the table: a string as it is, anything else as JSON. */
@@ -370,13 +378,16 @@ int bl_item_json(struct bl_item *item, const struct bl_document *line, bool *bla
                                              line->ended ? "" : " (the file ends in the middle of this line)");
     }
     int code = take_text(item, &value[0], line->offset, line->text, e);
-    if (!code)
-        code = take_further(item, value, e);
-    if (!code && item->row.status == BL_ROW_OK && run->fields) {
+    if (code)
+        return code;
+    code = take_further(item, value, e);
+    if (code)
+        return code;
+    if (item->row.status == BL_ROW_OK && run->fields) {
         item->row.length = (int64_t)item->ids.count;
         item->steps = item->values.data;
         item->bytes = item->values.size;
         return BL_OK;
     }
-    return code ? code : bl_item_finish(item, e);
+    return bl_item_finish(item, e);
 }

@@ -230,9 +230,12 @@ static int prepare_keys(const struct bl_text_config *config, struct bl_text_run 
     if (!bl_json_key_parse(&run->key[0], config->key, strlen(config->key)))
         return bl_error_set(e, BL_EUSAGE, "--key: \"%s\" is no key (a.b is b within a)", config->key);
     int code = add_columns(run, config->keep, false, &run->keeps, e);
-    if (!code)
-        code = add_columns(run, config->field, true, &run->fields, e);
-    return code ? code : check_kept(run, e);
+    if (code)
+        return code;
+    code = add_columns(run, config->field, true, &run->fields, e);
+    if (code)
+        return code;
+    return check_kept(run, e);
 }
 
 /* --- tokens ----------------------------------------------------------------------------------------------------- */
@@ -260,14 +263,18 @@ static int prepare_tokens(const struct bl_text_config *config, struct bl_text_ru
 {
     struct bl_tokenizer_options options = {config->tokenizer, config->pattern, config->special != 0};
     int code = config->tokenizer ? bl_tokenizer_open(&run->tokenizer, &options, e) : BL_OK;
-    if (!code && run->tokenizer && config->dtype && bl_tokenizer_size(run->tokenizer) > UINT16_MAX + 1)
-        code = bl_error_set(e, BL_EUSAGE, "--dtype u16: the tokenizer has ids up to %" PRId64 ", u16 holds 65535",
+    if (code)
+        return code;
+    if (run->tokenizer && config->dtype && bl_tokenizer_size(run->tokenizer) > UINT16_MAX + 1)
+        return bl_error_set(e, BL_EUSAGE, "--dtype u16: the tokenizer has ids up to %" PRId64 ", u16 holds 65535",
                             bl_tokenizer_size(run->tokenizer) - 1);
-    if (!code)
-        code = find_token(config, "bos", config->bos, -1, &run->bos, e);
-    if (!code)
-        code = find_token(config, "eos", config->eos, -1, &run->eos, e);
-    return code ? code : find_token(config, "pad-id", config->pad_id, 0, &run->pad, e);
+    code = find_token(config, "bos", config->bos, -1, &run->bos, e);
+    if (code)
+        return code;
+    code = find_token(config, "eos", config->eos, -1, &run->eos, e);
+    if (code)
+        return code;
+    return find_token(config, "pad-id", config->pad_id, 0, &run->pad, e);
 }
 
 static int prepare_fields(const struct bl_text_config *config, struct bl_text_run *run, struct bl_error *e)
@@ -299,11 +306,15 @@ int bl_text_prepare(void *values, struct bl_error *e)
     if (!config->run)
         return bl_error_memory(e);
     int code = prepare_rule(config, config->run, e);
-    if (!code)
-        code = prepare_keys(config, config->run, e);
-    if (!code)
-        code = prepare_tokens(config, config->run, e);
-    return code ? code : prepare_fields(config, config->run, e);
+    if (code)
+        return code;
+    code = prepare_keys(config, config->run, e);
+    if (code)
+        return code;
+    code = prepare_tokens(config, config->run, e);
+    if (code)
+        return code;
+    return prepare_fields(config, config->run, e);
 }
 
 void bl_text_release(void *values)

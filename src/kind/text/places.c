@@ -65,8 +65,9 @@ static int begin_segment(struct adding *a, int input, struct bl_error *e)
     struct bl_places *p = a->places;
     uint64_t hash = hash_path(a->stretch->input[input].path);
     int code = grow_files(p, e);
-    if (!code)
-        code = grow((void **)&p->segment, p->segments, &p->segments_capacity, sizeof *p->segment, e);
+    if (code)
+        return code;
+    code = grow((void **)&p->segment, p->segments, &p->segments_capacity, sizeof *p->segment, e);
     if (code)
         return code;
     struct bl_place_file *file = slot(p, hash);
@@ -87,8 +88,9 @@ static int add_row(void *context, int input, const struct bl_row *row, struct bl
     if (row->status != BL_ROW_OK)
         return BL_OK;
     int code = input == a->input ? BL_OK : begin_segment(a, input, e);
-    if (!code)
-        code = grow((void **)&p->document, p->documents, &p->documents_capacity, sizeof *p->document, e);
+    if (code)
+        return code;
+    code = grow((void **)&p->document, p->documents, &p->documents_capacity, sizeof *p->document, e);
     if (code)
         return code;
     p->document[p->documents++] = (struct bl_place_document){row->offset, a->steps, row->content};

@@ -78,19 +78,24 @@ int bl_regex_open(struct bl_regex **regex, const char *pattern, size_t size, boo
     struct bl_buffer said = {0};
     *regex = NULL;
     bl_buffer_text(&said, "");
-    int rc = literal ? 0 : bl_regex_translate(pattern, size, &said, e);
-    if (!rc)
-        rc = bl_buffer_check(&said, e);
-    if (!rc && !(*regex = calloc(1, sizeof **regex)))
-        rc = bl_error_memory(e);
-    if (!rc)
-        rc = compile(*regex, pattern, size, literal, &said, e);
-    if (rc) {
+    int code = literal ? 0 : bl_regex_translate(pattern, size, &said, e);
+    if (code)
+        goto out;
+    code = bl_buffer_check(&said, e);
+    if (code)
+        goto out;
+    if (!(*regex = calloc(1, sizeof **regex)))
+        code = bl_error_memory(e);
+    if (code)
+        goto out;
+    code = compile(*regex, pattern, size, literal, &said, e);
+out:
+    if (code) {
         bl_regex_close(*regex);
         *regex = NULL;
     }
     bl_buffer_free(&said);
-    return rc;
+    return code;
 }
 
 void bl_regex_close(struct bl_regex *regex)
@@ -132,14 +137,14 @@ void bl_matcher_close(struct bl_matcher *matcher)
 static int match(const struct bl_regex *regex, struct bl_matcher *m, const char *text, size_t size, size_t at,
                  struct bl_span *found, struct bl_error *e)
 {
-    int rc = pcre2_match(regex->code, (PCRE2_SPTR)text, size, at, PCRE2_NO_UTF_CHECK, m->data, m->context);
-    if (rc == PCRE2_ERROR_NOMATCH)
+    int ret = pcre2_match(regex->code, (PCRE2_SPTR)text, size, at, PCRE2_NO_UTF_CHECK, m->data, m->context);
+    if (ret == PCRE2_ERROR_NOMATCH)
         return 0;
-    if (rc == PCRE2_ERROR_NOMEMORY)
+    if (ret == PCRE2_ERROR_NOMEMORY)
         return bl_error_memory(e);
-    if (rc < 0) {
+    if (ret < 0) {
         PCRE2_UCHAR message[160] = "";
-        pcre2_get_error_message(rc, message, sizeof message);
+        pcre2_get_error_message(ret, message, sizeof message);
         return bl_error_set(e, BL_EFAIL, "the tokenizer's pattern, at offset %zu of the text: PCRE2 says: %s", at,
                             (const char *)message);
     }
@@ -192,10 +197,10 @@ static int pieces(const struct bl_regex *regex, struct bl_matcher *matcher, stru
     bool matched = false;
     while (at <= size) {
         struct bl_span found = {at, at};
-        int rc = match(regex, matcher, text, size, at, &found, e);
-        if (rc <= 0) {
-            if (rc)
-                return rc;
+        int code = match(regex, matcher, text, size, at, &found, e);
+        if (code <= 0) {
+            if (code)
+                return code;
             break;
         }
         /* An empty match right after the last match is none. */
@@ -204,11 +209,11 @@ static int pieces(const struct bl_regex *regex, struct bl_matcher *matcher, stru
             at += at < size ? bl_utf8_decode(text + at, &skipped) : 1;
             continue;
         }
-        rc = told < found.begin ? piece(s, told, found.begin, s->inverted, e) : 0;
-        if (!rc)
-            rc = piece(s, found.begin, found.end, !s->inverted, e);
-        if (rc)
-            return rc;
+        code = told < found.begin ? piece(s, told, found.begin, s->inverted, e) : 0;
+        if (!code)
+            code = piece(s, found.begin, found.end, !s->inverted, e);
+        if (code)
+            return code;
         at = told = found.end;
         matched = true;
     }
@@ -221,14 +226,14 @@ int bl_regex_split(const struct bl_regex *regex, struct bl_matcher *matcher, enu
     struct splitting s = {.behavior = behavior, .inverted = inverted, .out = out, .first = out->count};
     if (!size)
         return 0;
-    int rc = pieces(regex, matcher, &s, text, size, e);
+    int code = pieces(regex, matcher, &s, text, size, e);
     size_t kept = s.first;
     for (size_t i = s.first; i < out->count; i++) {
         if (out->span[i].begin < out->span[i].end)
             out->span[kept++] = out->span[i];
     }
     out->count = kept;
-    return rc;
+    return code;
 }
 
 void bl_regex_warning(struct bl_buffer *out)

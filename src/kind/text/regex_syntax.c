@@ -324,10 +324,10 @@ static int element(struct walk *w, struct bl_error *e)
 int bl_regex_translate(const char *pattern, size_t size, struct bl_buffer *out, struct bl_error *e)
 {
     struct walk w = {.pattern = pattern, .size = size, .out = out};
-    int rc = 0;
-    while (w.at < size && !rc)
-        rc = element(&w, e);
-    return rc ? rc : bl_buffer_check(out, e);
+    int code = 0;
+    while (w.at < size && !code)
+        code = element(&w, e);
+    return code ? code : bl_buffer_check(out, e);
 }
 
 size_t bl_regex_origin(const char *pattern, size_t size, size_t translated)

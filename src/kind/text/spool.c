@@ -96,8 +96,11 @@ static int part_write(struct part *part, const void *data, size_t size, struct b
 static int part_flush(struct part *part, struct bl_error *e)
 {
     int code = bl_buffer_check(&part->buffer, e);
-    if (!code && part->buffer.size)
+    if (code)
+        goto out;
+    if (part->buffer.size)
         code = part_write(part, part->buffer.data, part->buffer.size, e);
+out:
     bl_buffer_clear(&part->buffer);
     return code;
 }
@@ -129,11 +132,11 @@ static int part_publish(struct part *part, const struct bl_spool_writer *w, cons
         return BL_EFAIL;
     int code = bl_place_rename(part->path, path, e);
     free(path);
-    if (!code) {
-        free(part->path);
-        part->path = NULL;
-    }
-    return code;
+    if (code)
+        return code;
+    free(part->path);
+    part->path = NULL;
+    return BL_OK;
 }
 
 static void part_free(struct part *part)
@@ -183,11 +186,15 @@ int bl_spool_put(struct bl_spool_writer *w, int input, const struct bl_row *row,
                             .reason = (uint32_t)strlen(reason),
                             .further = (uint32_t)strlen(further)};
     int code = part_put(&w->rows, &packed, sizeof packed, e);
-    if (!code)
-        code = part_put(&w->rows, reason, packed.reason, e);
-    if (!code)
-        code = part_put(&w->rows, further, packed.further, e);
-    return code ? code : part_put(&w->steps, steps, bytes, e);
+    if (code)
+        return code;
+    code = part_put(&w->rows, reason, packed.reason, e);
+    if (code)
+        return code;
+    code = part_put(&w->rows, further, packed.further, e);
+    if (code)
+        return code;
+    return part_put(&w->steps, steps, bytes, e);
 }
 
 int bl_spool_publish(struct bl_spool_writer *w, struct bl_error *e)
@@ -249,8 +256,9 @@ static int sum_file(int fd, int64_t from, int64_t bytes, uint64_t checksum, bool
     char *chunk = malloc(CHUNK);
     XXH3_state_t *hash = XXH3_createState();
     int code = chunk && hash ? BL_OK : bl_error_memory(e);
-    if (!code)
-        XXH3_64bits_reset(hash);
+    if (code)
+        goto out;
+    XXH3_64bits_reset(hash);
     for (int64_t at = 0; at < bytes && !code;) {
         size_t size = bytes - at < (int64_t)CHUNK ? (size_t)(bytes - at) : CHUNK;
         code = bl_io_pread(fd, chunk, size, from + at, "a file of the spool", e);
@@ -258,6 +266,7 @@ static int sum_file(int fd, int64_t from, int64_t bytes, uint64_t checksum, bool
             XXH3_64bits_update(hash, chunk, size);
         at += (int64_t)size;
     }
+out:
     *good = !code && XXH3_64bits_digest(hash) == checksum;
     XXH3_freeState(hash);
     free(chunk);
@@ -299,10 +308,15 @@ int bl_spool_find(const char *dir, uint64_t key, struct bl_spool_stamp stamp, bo
     bool same = head.stamp.times == stamp.times || (stamp.contents && head.stamp.contents == stamp.contents);
     *other = !code && good && !same;
     good &= !*other;
-    if (!code && good)
+    if (code)
+        goto out;
+    if (good)
         code = check_file(rows, sizeof head, head.rows_bytes, head.rows_checksum, head.synced, &good, e);
-    if (!code && good)
+    if (code)
+        goto out;
+    if (good)
         code = check_file(steps, 0, head.steps_bytes, head.steps_checksum, head.synced, &good, e);
+out:
     if (rows >= 0)
         close(rows);
     if (steps >= 0)
@@ -367,8 +381,11 @@ int bl_spool_each(const char *dir, uint64_t key, bl_spool_visit *visit, void *co
         memmove(data.data, data.data + used, data.size - used);
         data.size -= used;
     }
-    if (!code && data.size)
+    if (code)
+        goto out;
+    if (data.size)
         code = bl_error_set(e, BL_EFAIL, "a file of the spool ends in the middle of a row");
+out:
     if (fd >= 0)
         close(fd);
     bl_buffer_free(&data);

@@ -80,11 +80,14 @@ static int read_line(struct bl_tokenizer *tokenizer, const char *line, size_t si
     if (rank != next)
         return bl_error_set(e, BL_EFAIL, "the rank is %lld where %lld should follow", (long long)rank, (long long)next);
     int code = bl_buffer_check(bytes, e);
-    if (!code)
-        code = bl_vocabulary_add(&tokenizer->vocabulary, bytes->data, bytes->size, (int32_t)rank, &known, e);
-    if (!code && known >= 0)
-        code = bl_error_set(e, BL_EFAIL, "the token is that of rank %lld, too", (long long)known);
-    return code;
+    if (code)
+        return code;
+    code = bl_vocabulary_add(&tokenizer->vocabulary, bytes->data, bytes->size, (int32_t)rank, &known, e);
+    if (code)
+        return code;
+    if (known >= 0)
+        return bl_error_set(e, BL_EFAIL, "the token is that of rank %lld, too", (long long)known);
+    return BL_OK;
 }
 
 static int read_lines(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,

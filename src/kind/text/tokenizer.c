@@ -24,9 +24,10 @@ static void digest(struct bl_tokenizer *tokenizer, const void *data, size_t size
 static int slurp(struct bl_tokenizer *tokenizer, const char *path, struct bl_buffer *text, struct bl_error *e)
 {
     int code = bl_io_slurp(path, FILE_MAX, text, e);
-    if (!code)
-        digest(tokenizer, text->data, text->size);
-    return code;
+    if (code)
+        return code;
+    digest(tokenizer, text->data, text->size);
+    return BL_OK;
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -76,10 +77,13 @@ static int read_gpt2(struct bl_tokenizer *tokenizer, const json_t *vocab, const 
     bl_buffer_append(&merges_path, path, strlen(path) - strlen("vocab.json"));
     bl_buffer_text(&merges_path, "merges.txt");
     int code = bl_buffer_check(&merges_path, e);
-    if (!code)
-        code = slurp(tokenizer, merges_path.data, &merges, e);
-    if (!code)
-        code = bl_tokenizer_read_gpt2(tokenizer, vocab, path, &merges, merges_path.data, e);
+    if (code)
+        goto out;
+    code = slurp(tokenizer, merges_path.data, &merges, e);
+    if (code)
+        goto out;
+    code = bl_tokenizer_read_gpt2(tokenizer, vocab, path, &merges, merges_path.data, e);
+out:
     bl_buffer_free(&merges_path);
     bl_buffer_free(&merges);
     return code;
@@ -167,16 +171,19 @@ static int read_file(struct bl_tokenizer *tokenizer, const struct bl_tokenizer_o
     if (!tiktoken && !sentencepiece && !wordpiece && !ends_with(path, ".json"))
         return bl_error_set(e, BL_EUSAGE, "%s is no tokenizer: bytes, a .json, .tiktoken, .model or vocab.txt", path);
     int code = slurp(tokenizer, path, &text, e);
-    if (!code && tiktoken) {
+    if (code)
+        goto out;
+    if (tiktoken) {
         digest(tokenizer, options->pattern, options->pattern ? strlen(options->pattern) : 0);
         code = bl_tokenizer_read_tiktoken(tokenizer, &text, path, options->pattern, e);
-    } else if (!code && sentencepiece) {
+    } else if (sentencepiece) {
         code = read_sentencepiece(tokenizer, &text, path, e);
-    } else if (!code && wordpiece) {
+    } else if (wordpiece) {
         code = bl_tokenizer_read_wordpiece(tokenizer, &text, path, e);
-    } else if (!code) {
+    } else {
         code = read_json(tokenizer, &text, path, e);
     }
+out:
     bl_buffer_free(&text);
     return code;
 }

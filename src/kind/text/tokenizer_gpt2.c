@@ -21,10 +21,11 @@ static int read_merges(struct bl_tokenizer *tokenizer, const json_t *vocab, cons
         if (code)
             bl_error_prefix(e, "%s:%zu", path, number);
     }
-    if (!code) {
-        code = bl_bpe_from_merges(&tokenizer->bpe, &tokenizer->vocabulary, merges.merge, merges.count, false, e);
-        bl_error_prefix(e, "%s", path);
-    }
+    if (code)
+        goto out;
+    code = bl_bpe_from_merges(&tokenizer->bpe, &tokenizer->vocabulary, merges.merge, merges.count, false, e);
+    bl_error_prefix(e, "%s", path);
+out:
     bl_merges_free(&merges);
     return code;
 }

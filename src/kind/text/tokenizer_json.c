@@ -62,8 +62,9 @@ static int check_model(const json_t *model, bool *direct, struct bl_error *e)
     if (strcmp(type ? type : "BPE", "BPE") != 0)
         return bl_error_set(e, BL_EFAIL, "the model \"%.80s\" is not supported", type);
     int code = bl_tokenizer_json_members(model, "the model BPE", known, e);
-    if (!code)
-        code = bl_tokenizer_json_flag(model, "the model BPE", "ignore_merges", false, direct, e);
+    if (code)
+        return code;
+    code = bl_tokenizer_json_flag(model, "the model BPE", "ignore_merges", false, direct, e);
     if (code)
         return code;
     const json_t *dropout = json_object_get(model, "dropout");
@@ -125,10 +126,11 @@ static int read_merges(struct bl_tokenizer *tokenizer, const json_t *model, cons
         if (code)
             bl_error_prefix(e, "\"model.merges\", entry %zu", count);
     }
-    if (!code) {
-        code = bl_bpe_from_merges(&tokenizer->bpe, &tokenizer->vocabulary, r.merges.merge, r.merges.count, direct, e);
-        bl_error_prefix(e, "\"model\"");
-    }
+    if (code)
+        goto out;
+    code = bl_bpe_from_merges(&tokenizer->bpe, &tokenizer->vocabulary, r.merges.merge, r.merges.count, direct, e);
+    bl_error_prefix(e, "\"model\"");
+out:
     bl_merges_free(&r.merges);
     bl_buffer_free(&r.plain[0]);
     bl_buffer_free(&r.plain[1]);
@@ -159,12 +161,15 @@ static int read_wordpiece(struct bl_tokenizer *tokenizer, const json_t *model, s
     const char *prefix = json_string_value(json_object_get(model, "continuing_subword_prefix"));
     const json_t *most = json_object_get(model, "max_input_chars_per_word");
     int code = bl_tokenizer_json_members(model, "the model WordPiece", known, e);
-    if (!code)
-        code = bl_merges_vocabulary(tokenizer, json_object_get(model, "vocab"), false, e);
-    if (!code)
-        code = bl_wordpiece_init(&tokenizer->wordpiece, &tokenizer->vocabulary, unknown ? unknown : "[UNK]",
-                                 prefix ? prefix : BL_WORDPIECE_PREFIX,
-                                 most ? json_integer_value(most) : BL_WORDPIECE_CHARACTERS, e);
+    if (code)
+        goto out;
+    code = bl_merges_vocabulary(tokenizer, json_object_get(model, "vocab"), false, e);
+    if (code)
+        goto out;
+    code = bl_wordpiece_init(&tokenizer->wordpiece, &tokenizer->vocabulary, unknown ? unknown : "[UNK]",
+                             prefix ? prefix : BL_WORDPIECE_PREFIX,
+                             most ? json_integer_value(most) : BL_WORDPIECE_CHARACTERS, e);
+out:
     tokenizer->model = BL_MODEL_WORDPIECE;
     if (code)
         bl_error_prefix(e, "\"model\"");
@@ -213,10 +218,14 @@ static int add_token(struct bl_tokenizer *tokenizer, const char *text, size_t si
         if (!code)
             code = bl_normalizer_apply(&tokenizer->normalizer[i], &text, &size, &normal[i], e);
     }
-    if (!code && !size)
+    if (code)
+        goto out;
+    if (!size)
         code = bl_error_set(e, BL_EFAIL, "its normal form is empty");
-    if (!code)
-        code = bl_added_add(normalized ? &tokenizer->normal : &tokenizer->raw, text, size, token, e);
+    if (code)
+        goto out;
+    code = bl_added_add(normalized ? &tokenizer->normal : &tokenizer->raw, text, size, token, e);
+out:
     for (int i = 0; i < tokenizer->normalizers; i++)
         bl_buffer_free(&normal[i]);
     return code;
@@ -231,20 +240,25 @@ static int read_added_token(struct bl_tokenizer *tokenizer, const json_t *vocab,
     bool normalized = true, special = false;
     int code = bl_tokenizer_json_members(item, "it", known, e);
     const json_t *content = json_object_get(item, "content"), *id = json_object_get(item, "id");
-    if (!code && (!json_is_string(content) || !json_string_length(content)))
-        code = bl_error_set(e, BL_EFAIL, "\"content\" is missing, or no text");
-    if (!code && (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) > BL_ID_MAX))
-        code = bl_error_set(e, BL_EFAIL, "\"id\" is missing, or no integer from 0 to %d", BL_ID_MAX);
-    if (!code)
-        code = bl_tokenizer_json_flag(item, "it", "single_word", false, &token.single_word, e);
-    if (!code)
-        code = bl_tokenizer_json_flag(item, "it", "lstrip", false, &token.lstrip, e);
-    if (!code)
-        code = bl_tokenizer_json_flag(item, "it", "rstrip", false, &token.rstrip, e);
-    if (!code)
-        code = bl_tokenizer_json_flag(item, "it", "special", false, &special, e);
-    if (!code)
-        code = bl_tokenizer_json_flag(item, "it", "normalized", !special, &normalized, e);
+    if (code)
+        return code;
+    if (!json_is_string(content) || !json_string_length(content))
+        return bl_error_set(e, BL_EFAIL, "\"content\" is missing, or no text");
+    if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) > BL_ID_MAX)
+        return bl_error_set(e, BL_EFAIL, "\"id\" is missing, or no integer from 0 to %d", BL_ID_MAX);
+    code = bl_tokenizer_json_flag(item, "it", "single_word", false, &token.single_word, e);
+    if (code)
+        return code;
+    code = bl_tokenizer_json_flag(item, "it", "lstrip", false, &token.lstrip, e);
+    if (code)
+        return code;
+    code = bl_tokenizer_json_flag(item, "it", "rstrip", false, &token.rstrip, e);
+    if (code)
+        return code;
+    code = bl_tokenizer_json_flag(item, "it", "special", false, &special, e);
+    if (code)
+        return code;
+    code = bl_tokenizer_json_flag(item, "it", "normalized", !special, &normalized, e);
     if (code)
         return code;
     const char *text = json_string_value(content);
@@ -369,16 +383,22 @@ static int read_root(struct bl_tokenizer *tokenizer, const json_t *root, const s
     static const char *const known[] = {"version",       "truncation",     "padding", "added_tokens", "normalizer",
                                         "pre_tokenizer", "post_processor", "decoder", "model",        NULL};
     int code = bl_tokenizer_json_members(root, "the file", known, e);
-    if (!code)
-        code = read_normalizers(tokenizer, json_object_get(root, "normalizer"), e);
-    if (!code)
-        code = read_model(tokenizer, root, merges, e);
-    if (!code)
-        code = read_added(tokenizer, root, e);
-    if (!code)
-        code = bl_tokenizer_json_holes(tokenizer, json_object_get(json_object_get(root, "model"), "vocab"),
-                                       json_object_get(root, "added_tokens"), e);
-    return code ? code : warn_of_lengths(tokenizer, root, e);
+    if (code)
+        return code;
+    code = read_normalizers(tokenizer, json_object_get(root, "normalizer"), e);
+    if (code)
+        return code;
+    code = read_model(tokenizer, root, merges, e);
+    if (code)
+        return code;
+    code = read_added(tokenizer, root, e);
+    if (code)
+        return code;
+    code = bl_tokenizer_json_holes(tokenizer, json_object_get(json_object_get(root, "model"), "vocab"),
+                                   json_object_get(root, "added_tokens"), e);
+    if (code)
+        return code;
+    return warn_of_lengths(tokenizer, root, e);
 }
 
 int bl_tokenizer_read_json(struct bl_tokenizer *tokenizer, const json_t *root, const struct bl_json_value *merges,

@@ -20,15 +20,17 @@ static int read_byte_level(struct bl_tokenizer *tokenizer, const json_t *object,
     static const char *const known[] = {"type", "add_prefix_space", "trim_offsets", "use_regex", NULL};
     bool prefix_space = true, regex = true;
     int code = bl_tokenizer_json_members(object, "the pre-tokenizer ByteLevel", known, e);
-    if (!code)
-        code = bl_tokenizer_json_flag(object, "ByteLevel", "add_prefix_space", true, &prefix_space, e);
-    if (!code)
-        code = bl_tokenizer_json_flag(object, "ByteLevel", "use_regex", true, &regex, e);
-    return code ? code
-                : add_split(tokenizer,
-                            &(struct bl_split){.grammar = regex ? BL_GRAMMAR_GPT2 : BL_GRAMMAR_WHOLE,
-                                               .prefix_space = prefix_space},
-                            e);
+    if (code)
+        return code;
+    code = bl_tokenizer_json_flag(object, "ByteLevel", "add_prefix_space", true, &prefix_space, e);
+    if (code)
+        return code;
+    code = bl_tokenizer_json_flag(object, "ByteLevel", "use_regex", true, &regex, e);
+    if (code)
+        return code;
+    return add_split(
+        tokenizer,
+        &(struct bl_split){.grammar = regex ? BL_GRAMMAR_GPT2 : BL_GRAMMAR_WHOLE, .prefix_space = prefix_space}, e);
 }
 
 static int read_digits(struct bl_tokenizer *tokenizer, const json_t *object, struct bl_error *e)
@@ -36,11 +38,13 @@ static int read_digits(struct bl_tokenizer *tokenizer, const json_t *object, str
     static const char *const known[] = {"type", "individual_digits", NULL};
     bool individual = false;
     int code = bl_tokenizer_json_members(object, "the pre-tokenizer Digits", known, e);
-    if (!code)
-        code = bl_tokenizer_json_flag(object, "Digits", "individual_digits", false, &individual, e);
-    return code ? code
-                : add_split(tokenizer,
-                            &(struct bl_split){.grammar = individual ? BL_GRAMMAR_DIGITS : BL_GRAMMAR_DIGIT_RUNS}, e);
+    if (code)
+        return code;
+    code = bl_tokenizer_json_flag(object, "Digits", "individual_digits", false, &individual, e);
+    if (code)
+        return code;
+    return add_split(tokenizer, &(struct bl_split){.grammar = individual ? BL_GRAMMAR_DIGITS : BL_GRAMMAR_DIGIT_RUNS},
+                     e);
 }
 
 /* A pattern that is no known grammar, for PCRE2. */
@@ -74,14 +78,16 @@ static int read_split(struct bl_tokenizer *tokenizer, const json_t *object, stru
     const json_t *literal = json_object_get(json_object_get(object, "pattern"), "String");
     struct bl_split split = {.grammar = BL_GRAMMAR_NONE};
     int code = bl_tokenizer_json_members(object, "the pre-tokenizer Split", known, e);
-    if (!code)
-        code = bl_tokenizer_json_flag(object, "Split", "invert", false, &split.inverted, e);
-    if (!code)
-        code = bl_behavior_parse(behavior ? behavior : "", &split.behavior, e);
-    if (!code && !json_is_string(regex) && !json_is_string(literal))
-        code = bl_error_set(e, BL_EFAIL, "the pre-tokenizer Split has no pattern");
     if (code)
         return code;
+    code = bl_tokenizer_json_flag(object, "Split", "invert", false, &split.inverted, e);
+    if (code)
+        return code;
+    code = bl_behavior_parse(behavior ? behavior : "", &split.behavior, e);
+    if (code)
+        return code;
+    if (!json_is_string(regex) && !json_is_string(literal))
+        return bl_error_set(e, BL_EFAIL, "the pre-tokenizer Split has no pattern");
     if (split.behavior == (split.inverted ? BL_BEHAVIOR_REMOVED : BL_BEHAVIOR_ISOLATED) && json_is_string(regex))
         split.grammar = bl_grammar_find(json_string_value(regex), json_string_length(regex));
     return split.grammar != BL_GRAMMAR_NONE
@@ -117,8 +123,10 @@ int bl_tokenizer_json_splits(struct bl_tokenizer *tokenizer, const json_t *pre_t
     int code = bl_tokenizer_json_members(pre_tokenizer, "the pre-tokenizer Sequence", known, e);
     const json_t *list = json_object_get(pre_tokenizer, "pretokenizers");
     size_t count = json_array_size(list);
-    if (!code && !count)
-        code = bl_error_set(e, BL_EFAIL, "the pre-tokenizer Sequence is empty: ByteLevel must be its last one");
+    if (code)
+        return code;
+    if (!count)
+        return bl_error_set(e, BL_EFAIL, "the pre-tokenizer Sequence is empty: ByteLevel must be its last one");
     for (size_t i = 0; i < count && !code; i++)
         code = read_one(tokenizer, json_array_get(list, i), i + 1 == count, e);
     return code;

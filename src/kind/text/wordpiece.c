@@ -66,10 +66,11 @@ static bool is_long(const struct bl_wordpiece *model, const uint8_t *word, size_
 static int unknown(const struct bl_wordpiece *model, size_t count, struct bl_ids *ids, struct bl_error *e)
 {
     ids->count = count;
-    int rc = bl_ids_reserve(ids, 1, e);
-    if (!rc)
-        ids->id[ids->count++] = model->unknown;
-    return rc;
+    int code = bl_ids_reserve(ids, 1, e);
+    if (code)
+        return code;
+    ids->id[ids->count++] = model->unknown;
+    return BL_OK;
 }
 
 int bl_wordpiece_encode(const struct bl_wordpiece *model, struct bl_buffer *scratch, const uint8_t *word, size_t size,
@@ -92,9 +93,9 @@ int bl_wordpiece_encode(const struct bl_wordpiece *model, struct bl_buffer *scra
         if (token < 0)
             return unknown(model, count, ids, e);
         taken -= tail;
-        int rc = bl_ids_reserve(ids, 1, e);
-        if (rc)
-            return rc;
+        int code = bl_ids_reserve(ids, 1, e);
+        if (code)
+            return code;
         ids->id[ids->count++] = model->vocabulary->token[token].id;
     }
     return 0;
@@ -110,10 +111,10 @@ int bl_wordpiece_vocabulary(struct bl_vocabulary *vocabulary, const struct bl_bu
             return bl_error_set(e, BL_EFAIL, "%s:%" PRId32 ": this is no UTF-8", path, line + 1);
         size = bl_character_trim((const uint8_t *)token, size);
         int64_t known = -1;
-        int rc = size ? bl_vocabulary_add(vocabulary, token, size, line, &known, e) : 0;
-        if (rc) {
+        int code = size ? bl_vocabulary_add(vocabulary, token, size, line, &known, e) : 0;
+        if (code) {
             bl_error_prefix(e, "%s:%" PRId32, path, line + 1);
-            return rc;
+            return code;
         }
         if (known >= 0)
             return bl_error_set(e, BL_EFAIL, "%s:%" PRId32 ": the token of line %" PRId32 " again", path, line + 1,

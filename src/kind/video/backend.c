@@ -54,16 +54,16 @@ static int feed(struct bl_demux *d, AVCodecContext *context, const struct bl_gpu
 {
     AVPacket *packet = av_packet_alloc();
     AVFrame *frame = av_frame_alloc();
-    int rc = packet && frame ? 1 : bl_error_memory(e);
-    for (int i = 0; i < ASKED && rc > 0 && out->format == AV_PIX_FMT_NONE; i++) {
-        rc = bl_demux_next(d, packet, e);
-        if (rc > 0 && avcodec_send_packet(context, packet) >= 0 && avcodec_receive_frame(context, frame) >= 0)
+    int code = packet && frame ? 1 : bl_error_memory(e);
+    for (int i = 0; i < ASKED && code > 0 && out->format == AV_PIX_FMT_NONE; i++) {
+        code = bl_demux_next(d, packet, e);
+        if (code > 0 && avcodec_send_packet(context, packet) >= 0 && avcodec_receive_frame(context, frame) >= 0)
             av_frame_unref(frame);
         av_packet_unref(packet);
     }
     av_packet_free(&packet);
     av_frame_free(&frame);
-    return rc < 0 ? rc : BL_OK;
+    return code < 0 ? code : BL_OK;
 }
 
 static int ask(struct bl_demux *d, struct bl_gpu_stream *out, struct bl_error *e)
@@ -72,15 +72,15 @@ static int ask(struct bl_demux *d, struct bl_gpu_stream *out, struct bl_error *e
     AVCodecContext *context = decoder ? avcodec_alloc_context3(decoder) : NULL;
     if (!context)
         return decoder ? bl_error_memory(e) : BL_OK;
-    int rc = BL_OK;
+    int code = BL_OK;
     if (avcodec_parameters_to_context(context, d->stream->codecpar) >= 0) {
         context->thread_count = 1;
         context->opaque = out;
         context->get_format = note_format;
-        rc = avcodec_open2(context, decoder, NULL) >= 0 ? feed(d, context, out, e) : BL_OK;
+        code = avcodec_open2(context, decoder, NULL) >= 0 ? feed(d, context, out, e) : BL_OK;
     }
     avcodec_free_context(&context);
-    return rc;
+    return code;
 }
 
 int bl_backend_ask(const char *path, int64_t bytes, int stream, const struct bl_cancel *cancel,
@@ -88,12 +88,12 @@ int bl_backend_ask(const char *path, int64_t bytes, int stream, const struct bl_
 {
     *out = (struct bl_gpu_stream){.format = AV_PIX_FMT_NONE};
     struct bl_demux d;
-    int rc = bl_demux_open(&d, path, bytes, stream, BL_DEMUX_COUNT, cancel, e);
-    if (rc)
-        return rc == BL_EDATA ? 0 : rc;
-    rc = ask(&d, out, e);
+    int code = bl_demux_open(&d, path, bytes, stream, BL_DEMUX_COUNT, cancel, e);
+    if (code)
+        return code == BL_EDATA ? 0 : code;
+    code = ask(&d, out, e);
     bl_demux_close(&d);
-    return rc < 0 ? rc : out->codec != AV_CODEC_ID_NONE;
+    return code < 0 ? code : out->codec != AV_CODEC_ID_NONE;
 }
 
 /* Pictures with half as many rows and columns of chroma, of 8, 10 or 12 bits. */

@@ -98,10 +98,11 @@ int bl_colour_make(struct bl_colour *colour, const struct bl_pixels *pixels, enu
     colour->base = (int16_t)lrint((middle + 0.5) * (1 << BL_COLOUR_SHIFT));
     if (pixels->family != BL_FAMILY_YUV)
         return 0;
-    int rc = bl_colour_check(matrix, e);
-    if (!rc)
-        matrix_set(colour, matrix, 255 / chroma);
-    return rc;
+    int code = bl_colour_check(matrix, e);
+    if (code)
+        return code;
+    matrix_set(colour, matrix, 255 / chroma);
+    return BL_OK;
 }
 
 /* a b / 2^15, rounded, in the form that compilers know as one instruction of AVX2 and NEON. */

@@ -123,11 +123,14 @@ int bl_convert_check(enum AVPixelFormat format, enum AVColorTransferCharacterist
                      const struct bl_convert_options *options, struct bl_error *e)
 {
     struct bl_pixels pixels = {.family = BL_FAMILY_YUV};
-    int rc = format == AV_PIX_FMT_NONE ? 0 : bl_pixels_make(&pixels, format, e);
-    if (!rc && pixels.family == BL_FAMILY_YUV)
-        rc = bl_colour_check(matrix, e);
-    if (rc || options->hdr_clip)
-        return rc;
+    int code = format == AV_PIX_FMT_NONE ? 0 : bl_pixels_make(&pixels, format, e);
+    if (code)
+        goto out;
+    if (pixels.family == BL_FAMILY_YUV)
+        code = bl_colour_check(matrix, e);
+out:
+    if (code || options->hdr_clip)
+        return code;
     if (transfer == AVCOL_TRC_SMPTE2084)
         return bl_error_set(e, BL_EDATA, "it is HDR (PQ), which plain RGB cannot show; --hdr clip converts it anyway");
     if (transfer == AVCOL_TRC_ARIB_STD_B67)
@@ -189,11 +192,11 @@ static int graph_find(struct bl_convert *convert, const struct graph_key *key, s
     }
     zimg_filter_graph_free(oldest->zimg);
     memset(oldest, 0, sizeof(*oldest));
-    int rc = graph_build(oldest, key, convert->options.simd, e);
-    if (rc) {
+    int code = graph_build(oldest, key, convert->options.simd, e);
+    if (code) {
         zimg_filter_graph_free(oldest->zimg);
         memset(oldest, 0, sizeof(*oldest));
-        return rc;
+        return code;
     }
     oldest->used = ++convert->clock;
     *found = oldest;
@@ -268,9 +271,9 @@ static int lines_make(struct lines *lines, struct room *room, int width, int hei
     const size_t slack = BL_ROWS_SLACK * sizeof(uint16_t);
     size_t stride = ((size_t)width + 2 * BL_ROWS_SLACK) * sizeof(uint16_t);
     stride = (stride + LINE_ALIGN - 1) / LINE_ALIGN * LINE_ALIGN;
-    int rc = room_make(room, slack + stride * (mask == ZIMG_BUFFER_MAX ? (size_t)height : (size_t)mask + 1), e);
-    if (rc)
-        return rc;
+    int code = room_make(room, slack + stride * (mask == ZIMG_BUFFER_MAX ? (size_t)height : (size_t)mask + 1), e);
+    if (code)
+        return code;
     lines->data = (uint8_t *)room->data + slack;
     lines->stride = (ptrdiff_t)stride;
     lines->mask = mask;
@@ -283,15 +286,15 @@ static int plane_scale(struct passage *p, const struct graph_key *key, zimg_filt
 {
     struct bl_convert *convert = p->convert;
     struct graph *graph;
-    int rc = graph_find(convert, key, &graph, e);
-    if (!rc) /* zimg reads beyond the end of this, too */
-        rc = room_make(&convert->temporary, graph->temporary_bytes + 2 * LINE_ALIGN, e);
-    if (!rc)
-        rc = lines_make(&p->in, &convert->in, key->width, key->height, graph->in_mask, e);
-    if (!rc)
-        rc = lines_make(out, room, key->out_width, key->out_height, done ? graph->out_mask : ZIMG_BUFFER_MAX, e);
-    if (rc)
-        return rc;
+    int code = graph_find(convert, key, &graph, e);
+    if (!code) /* zimg reads beyond the end of this, too */
+        code = room_make(&convert->temporary, graph->temporary_bytes + 2 * LINE_ALIGN, e);
+    if (!code)
+        code = lines_make(&p->in, &convert->in, key->width, key->height, graph->in_mask, e);
+    if (!code)
+        code = lines_make(out, room, key->out_width, key->out_height, done ? graph->out_mask : ZIMG_BUFFER_MAX, e);
+    if (code)
+        return code;
     zimg_image_buffer_const from = {.version = ZIMG_API_VERSION};
     zimg_image_buffer to = {.version = ZIMG_API_VERSION};
     from.plane[0].data = p->in.data;
@@ -315,8 +318,8 @@ static int narrow_scale_down(struct passage *p, struct lines *out, struct room *
     const struct graph_key across = {g->coded_width,   g->scaled_height, g->scaled_width,
                                      g->scaled_height, g->source_x,      0,
                                      g->source_width,  g->scaled_height};
-    int rc = plane_scale(p, &down, row_wanted, NULL, &p->narrow, &p->convert->narrow, e);
-    return rc ? rc : plane_scale(p, &across, row_wanted_wide, NULL, out, room, e);
+    int code = plane_scale(p, &down, row_wanted, NULL, &p->narrow, &p->convert->narrow, e);
+    return code ? code : plane_scale(p, &across, row_wanted_wide, NULL, out, room, e);
 }
 
 /* ... or its width first. */
@@ -327,10 +330,13 @@ static int narrow_scale_across(struct passage *p, struct lines *out, struct room
     const struct graph_key across = {g->coded_width, low, g->scaled_width, low, g->source_x, 0, g->source_width, low};
     const struct graph_key down = {g->scaled_width, g->coded_height, g->scaled_width, g->scaled_height, 0,
                                    g->source_y,     g->scaled_width, g->source_height};
-    int rc = lines_make(&p->narrow, &p->convert->narrow, narrow, 1, 0, e);
-    if (!rc)
-        rc = plane_scale(p, &across, row_wanted_low, NULL, &p->low, &p->convert->low, e);
-    return rc ? rc : plane_scale(p, &down, row_wanted_high, NULL, out, room, e);
+    int code = lines_make(&p->narrow, &p->convert->narrow, narrow, 1, 0, e);
+    if (code)
+        return code;
+    code = plane_scale(p, &across, row_wanted_low, NULL, &p->low, &p->convert->low, e);
+    if (code)
+        return code;
+    return plane_scale(p, &down, row_wanted_high, NULL, out, room, e);
 }
 
 /* Scaling rows costs most: there are fewer of them before or after the height is scaled. */
@@ -346,25 +352,25 @@ static int passage_scaled(struct passage *p, int planes, struct bl_error *e)
     const struct bl_geometry *g = p->geometry;
     const struct graph_key whole = {g->coded_width, g->coded_height, g->scaled_width, g->scaled_height,
                                     g->source_x,    g->source_y,     g->source_width, g->source_height};
-    int rc = 0;
-    for (int c = planes - 1; c >= 0 && !rc; c--) {
+    int code = 0;
+    for (int c = planes - 1; c >= 0 && !code; c--) {
         p->component = c;
         if (bl_rows_narrow(&p->convert->rows, c))
-            rc = narrow_scale(p, &p->out[c], &p->convert->out[c], e);
+            code = narrow_scale(p, &p->out[c], &p->convert->out[c], e);
         else
-            rc = plane_scale(p, &whole, row_wanted, c ? NULL : row_done, &p->out[c], &p->convert->out[c], e);
+            code = plane_scale(p, &whole, row_wanted, c ? NULL : row_done, &p->out[c], &p->convert->out[c], e);
     }
-    return rc;
+    return code;
 }
 
 /* The picture keeps its size: rows go straight to their colours. */
 static int passage_plain(struct passage *p, int planes, struct bl_error *e)
 {
     struct bl_convert *convert = p->convert;
-    int width = p->geometry->coded_width, rc = lines_make(&p->narrow, &convert->narrow, width, 1, 0, e);
-    for (int c = 0; c < planes && !rc; c++)
-        rc = lines_make(&p->out[c], &convert->out[c], width, 1, 0, e);
-    for (int y = 0; y < p->geometry->coded_height && !rc; y++) {
+    int width = p->geometry->coded_width, code = lines_make(&p->narrow, &convert->narrow, width, 1, 0, e);
+    for (int c = 0; c < planes && !code; c++)
+        code = lines_make(&p->out[c], &convert->out[c], width, 1, 0, e);
+    for (int y = 0; y < p->geometry->coded_height && !code; y++) {
         for (int c = 0; c < planes; c++) {
             int narrow = bl_rows_narrow(&convert->rows, c);
             uint16_t *line = line_at(narrow ? &p->narrow : &p->out[c], 0);
@@ -374,7 +380,7 @@ static int passage_plain(struct passage *p, int planes, struct bl_error *e)
         }
         row_done(p, (unsigned)y, 0, (unsigned)width);
     }
-    return rc;
+    return code;
 }
 
 static int geometry_keeps(const struct bl_geometry *g)
@@ -393,18 +399,21 @@ int bl_convert_frame(struct bl_convert *convert, const AVFrame *frame, const str
     struct passage passage = {.convert = convert, .geometry = g};
     struct bl_pixels pixels;
     enum AVPixelFormat format = (enum AVPixelFormat)frame->format;
-    int rc = bl_convert_check(format, frame->color_trc, frame->colorspace, &convert->options, e);
-    if (!rc)
-        rc = bl_pixels_make(&pixels, format, e);
-    if (!rc)
-        rc = bl_colour_make(&passage.colour, &pixels, frame->colorspace, frame->color_range, e);
-    if (!rc)
-        rc = bl_rows_begin(&convert->rows, &pixels, frame, convert->options.simd, e);
-    if (!rc)
-        rc = room_make(&convert->row, (size_t)g->scaled_width * 3, e);
-    if (rc)
-        return rc;
-
+    int code = bl_convert_check(format, frame->color_trc, frame->colorspace, &convert->options, e);
+    if (code)
+        return code;
+    code = bl_pixels_make(&pixels, format, e);
+    if (code)
+        return code;
+    code = bl_colour_make(&passage.colour, &pixels, frame->colorspace, frame->color_range, e);
+    if (code)
+        return code;
+    code = bl_rows_begin(&convert->rows, &pixels, frame, convert->options.simd, e);
+    if (code)
+        return code;
+    code = room_make(&convert->row, (size_t)g->scaled_width * 3, e);
+    if (code)
+        return code;
     if ((int64_t)g->scaled_width * g->scaled_height != (int64_t)g->width * g->height)
         memset(rgb, 0, (size_t)g->width * (size_t)g->height * 3);
     passage.origin = rgb + bl_geometry_aim(g, &passage.step_x, &passage.step_y);

@@ -74,25 +74,25 @@ static int length_by_packets(const struct bl_tally *t, const struct bl_video_con
 static int decode_frames(struct bl_frames *f, struct walk *w, struct decoded *out, AVFrame *frame, struct bl_error *e)
 {
     int64_t end = AV_NOPTS_VALUE;
-    int rc;
-    while ((rc = bl_frames_next(f, frame, e)) > 0) {
+    int code;
+    while ((code = bl_frames_next(f, frame, e)) > 0) {
         int64_t time = bl_frames_time(frame);
         if (w->pick.stride == 0 && out->frames == 0 && time == AV_NOPTS_VALUE)
             return bl_error_set(e, BL_EDATA, "its frames have no timestamps, which --fps needs");
         bl_clock_note(&w->clock, frame, out->frames);
-        rc = walk_push(w, time, e);
-        if (rc)
-            return rc;
+        code = walk_push(w, time, e);
+        if (code)
+            return code;
         out->frames++;
         out->flagged += bl_frames_is_damaged(frame);
         end = bl_frames_time_end(f, frame);
     }
-    if (!rc)
-        rc = walk_take(w, bl_pick_end(&w->pick, end), e);
+    if (!code)
+        code = walk_take(w, bl_pick_end(&w->pick, end), e);
     out->length = w->pick.taken;
     out->refused = f->refused;
     out->cut = f->cut;
-    return rc;
+    return code;
 }
 
 static int decode(const struct bl_demux *counted, struct bl_pace *pace, struct walk *w, struct decoded *out,
@@ -103,14 +103,15 @@ static int decode(const struct bl_demux *counted, struct bl_pace *pace, struct w
         return bl_error_memory(e);
     struct bl_frames f;
     enum bl_demux_mode mode = w->pick.stride == 0 || w->wanted ? BL_DEMUX_TIMES : BL_DEMUX_DECODE;
-    int rc = bl_frames_open(&f, counted->path, counted->bytes, counted->stream->index, mode, counted->cancel, e);
-    if (!rc) {
-        f.demux.pace = pace;
-        rc = decode_frames(&f, w, out, frame, e);
-        bl_frames_close(&f);
-    }
+    int code = bl_frames_open(&f, counted->path, counted->bytes, counted->stream->index, mode, counted->cancel, e);
+    if (code)
+        goto out;
+    f.demux.pace = pace;
+    code = decode_frames(&f, w, out, frame, e);
+    bl_frames_close(&f);
+out:
     av_frame_free(&frame);
-    return rc;
+    return code;
 }
 
 static void reason_write(char *text, size_t size, const struct bl_tally *t, const struct decoded *d)
@@ -138,9 +139,9 @@ static int length_by_decoding(const struct bl_demux *d, struct bl_pace *pace, co
                               struct bl_count_result *result, struct bl_error *e)
 {
     struct decoded decoded = {0};
-    int rc = decode(d, pace, w, &decoded, e);
-    if (rc)
-        return rc;
+    int code = decode(d, pace, w, &decoded, e);
+    if (code)
+        return code;
     if (decoded.frames == 0 && t->frames == 0)
         return bl_error_set(e, BL_EDATA, "no frames in the video stream");
     if (decoded.frames == 0)
@@ -157,11 +158,11 @@ static int count_tallied(const struct bl_video_config *config, const struct bl_d
     w->clock = (struct bl_clock){tick, AV_NOPTS_VALUE};
     if (!bl_pick_init(&w->pick, config->fps.num, config->fps.den, config->stride, tick.num, tick.den))
         return bl_error_set(e, BL_EDATA, "a time base of %d/%d s, which --fps cannot use", tick.num, tick.den);
-    int rc = length_by_packets(t, config, w, &result->length, e);
-    if (rc == 0)
-        rc = length_by_decoding(d, pace, t, w, result, e);
-    if (rc < 0)
-        return rc;
+    int code = length_by_packets(t, config, w, &result->length, e);
+    if (code == 0)
+        code = length_by_decoding(d, pace, t, w, result, e);
+    if (code < 0)
+        return code;
     if (result->length == 0)
         return bl_error_set(e, BL_EDATA, "too short: --fps takes none of its frames");
     if (result->length > INT32_MAX)
@@ -186,24 +187,24 @@ int bl_count_video(const struct bl_video_config *config, const struct bl_cancel 
 {
     *result = (struct bl_count_result){.stream = -1};
     struct bl_demux d;
-    int rc = bl_demux_open(&d, input->path, -1, -1, BL_DEMUX_COUNT, cancel, e);
-    if (rc)
-        return rc;
+    int code = bl_demux_open(&d, input->path, -1, -1, BL_DEMUX_COUNT, cancel, e);
+    if (code)
+        return code;
     result->stream = d.stream->index;
     if (config->count != BL_COUNT_DECODE) /* that takes much longer, and tells by itself */
         d.pace = pace;
     struct bl_tally tally = {0};
     struct walk walk = {.wanted = times, .clock.origin = AV_NOPTS_VALUE};
-    rc = bl_stream_check(&d, config, e);
-    if (!rc)
-        rc = bl_tally_make(&tally, &d, times || config->fps.den != 0, e);
-    if (!rc)
-        rc = count_tallied(config, &d, pace, &tally, &walk, result, e);
-    if (!rc)
+    code = bl_stream_check(&d, config, e);
+    if (!code)
+        code = bl_tally_make(&tally, &d, times || config->fps.den != 0, e);
+    if (!code)
+        code = count_tallied(config, &d, pace, &tally, &walk, result, e);
+    if (!code)
         tell_times(&walk, result);
     else
         free(walk.times);
     bl_tally_free(&tally);
     bl_demux_close(&d);
-    return rc;
+    return code;
 }

@@ -18,26 +18,26 @@ static int codec_open(struct bl_frames *f, struct bl_error *e)
     f->codec = avcodec_alloc_context3(decoder);
     if (!f->codec)
         return bl_error_memory(e);
-    int rc = avcodec_parameters_to_context(f->codec, stream->codecpar);
-    if (rc < 0)
-        return bl_demux_error(&f->demux, rc, "damaged: the stream's header cannot be used", e);
+    int code = avcodec_parameters_to_context(f->codec, stream->codecpar);
+    if (code < 0)
+        return bl_demux_error(&f->demux, code, "damaged: the stream's header cannot be used", e);
     f->codec->thread_count = 1;
     f->codec->pkt_timebase = stream->time_base;
     f->codec->framerate = stream->avg_frame_rate; /* where neither packets nor the codec tell how long a frame lasts */
     f->codec->max_pixels =
         BL_AREA_MAX / 2; /* so that FFmpeg can allocate any frame: at most 2^31 bytes at 16 a pixel */
-    rc = avcodec_open2(f->codec, decoder, NULL);
-    if (rc < 0)
-        return bl_demux_error(&f->demux, rc, "the decoder cannot be opened", e);
+    code = avcodec_open2(f->codec, decoder, NULL);
+    if (code < 0)
+        return bl_demux_error(&f->demux, code, "the decoder cannot be opened", e);
     return 0;
 }
 
 static int codec_borrow(struct bl_frames *f, struct bl_error *e)
 {
     const AVStream *stream = f->demux.stream;
-    int rc = bl_sessions_take(f->sessions, stream->codecpar, &f->session, e);
-    if (rc)
-        return rc;
+    int code = bl_sessions_take(f->sessions, stream->codecpar, &f->session, e);
+    if (code)
+        return code;
     bl_session_ready(f->session, stream->time_base, stream->avg_frame_rate);
     f->codec = f->session->codec;
     return 0;
@@ -47,15 +47,15 @@ int bl_frames_open_on(struct bl_frames *f, struct bl_sessions *sessions, const c
                       enum bl_demux_mode mode, const struct bl_cancel *cancel, struct bl_error *e)
 {
     *f = (struct bl_frames){.sessions = sessions, .time_end = AV_NOPTS_VALUE, .dts_end = AV_NOPTS_VALUE};
-    int rc = bl_demux_open(&f->demux, path, bytes, stream, mode, cancel, e);
-    if (rc)
-        return rc;
+    int code = bl_demux_open(&f->demux, path, bytes, stream, mode, cancel, e);
+    if (code)
+        return code;
     f->least = bl_peek_least(f->demux.stream->codecpar);
     f->packet = av_packet_alloc();
-    rc = !f->packet ? bl_error_memory(e) : sessions ? codec_borrow(f, e) : codec_open(f, e);
-    if (rc)
+    code = !f->packet ? bl_error_memory(e) : sessions ? codec_borrow(f, e) : codec_open(f, e);
+    if (code)
         bl_frames_close(f);
-    return rc;
+    return code;
 }
 
 int bl_frames_open(struct bl_frames *f, const char *path, int64_t bytes, int stream, enum bl_demux_mode mode,
@@ -89,14 +89,14 @@ static bool packet_is_cut(const struct bl_frames *f)
 /* The decoder objects to something, which is counted; an error where it is the GPU that is at fault. */
 static int object(struct bl_frames *f, int answer, struct bl_error *e)
 {
-    int rc = f->sessions ? bl_sessions_blame(f->sessions, f->codec, answer == AVERROR_EXTERNAL, e) : BL_OK;
+    int code = f->sessions ? bl_sessions_blame(f->sessions, f->codec, answer == AVERROR_EXTERNAL, e) : BL_OK;
     f->refused++;
-    f->gpu_full = rc == BL_GPU_FULL;
+    f->gpu_full = code == BL_GPU_FULL;
     if (f->gpu_full)
         return bl_error_set(
             e, BL_EFAIL,
             "the GPU does not go on with it; most likely its memory does not suffice: a smaller -j takes less");
-    return rc;
+    return code;
 }
 
 /* Gives the decoder the packet at hand, or tells it that there are no more. */
@@ -106,13 +106,13 @@ static int send(struct bl_frames *f, bool got, struct bl_error *e)
     bool usable = !got || f->packet->size >= f->least;
     AVPacket *packet = got ? f->packet : NULL;
     f->draining = f->at_end = !got;
-    int rc = !usable      ? AVERROR_INVALIDDATA
-             : f->session ? bl_session_send(f->session, packet, is_whole(f), &f->draining)
-                          : avcodec_send_packet(f->codec, packet);
+    int code = !usable      ? AVERROR_INVALIDDATA
+               : f->session ? bl_session_send(f->session, packet, is_whole(f), &f->draining)
+                            : avcodec_send_packet(f->codec, packet);
     av_packet_unref(f->packet);
-    if (bl_demux_is_memory(rc))
+    if (bl_demux_is_memory(code))
         return bl_error_memory(e);
-    return rc < 0 && rc != AVERROR_EOF ? object(f, rc, e) : 0;
+    return code < 0 && code != AVERROR_EOF ? object(f, code, e) : 0;
 }
 
 /* Takes leaps out of the times, in containers whose clock may be set anew. */
@@ -146,13 +146,13 @@ static int feed(struct bl_frames *f, struct bl_error *e)
 int bl_frames_seek(struct bl_frames *f, const struct bl_restart *restart, bool *found, struct bl_error *e)
 {
     *found = false;
-    int rc = feed(f, e);
-    if (rc)
-        return rc;
+    int code = feed(f, e);
+    if (code)
+        return code;
     int stream = f->demux.stream->index;
     if (av_seek_frame(f->demux.format, stream, restart->time, AVSEEK_FLAG_BACKWARD) < 0)
         return f->demux.system_errno ? bl_demux_error(&f->demux, 0, "", e) : 0;
-    while ((rc = bl_demux_next(&f->demux, f->packet, e)) > 0) {
+    while ((code = bl_demux_next(&f->demux, f->packet, e)) > 0) {
         if (f->packet->pos == restart->position && f->packet->pts == restart->time) {
             *found = true;
             return send(f, true, e);
@@ -161,7 +161,7 @@ int bl_frames_seek(struct bl_frames *f, const struct bl_restart *restart, bool *
             break;
     }
     av_packet_unref(f->packet);
-    return rc < 0 ? rc : 0;
+    return code < 0 ? code : 0;
 }
 
 /* Of a surface FFmpeg crops the right and the bottom only; its size becomes that of the picture, and whoever reads the
@@ -179,8 +179,8 @@ int bl_frames_next(struct bl_frames *f, AVFrame *frame, struct bl_error *e)
     for (;;) {
         if (bl_cancelled(f->demux.cancel))
             return bl_error_set(e, BL_ECANCEL, "cancelled");
-        int rc = avcodec_receive_frame(f->codec, frame);
-        if (rc == 0 && !(frame->flags & AV_FRAME_FLAG_DISCARD)) {
+        int code = avcodec_receive_frame(f->codec, frame);
+        if (code == 0 && !(frame->flags & AV_FRAME_FLAG_DISCARD)) {
             if (frame->best_effort_timestamp == AV_NOPTS_VALUE)
                 frame->best_effort_timestamp = f->time_end;
             f->time_end = bl_frames_time_end(f, frame);
@@ -188,12 +188,12 @@ int bl_frames_next(struct bl_frames *f, AVFrame *frame, struct bl_error *e)
             surface_crop(frame);
             return 1;
         }
-        if (rc == AVERROR_EOF || (rc == AVERROR(EAGAIN) && f->draining))
+        if (code == AVERROR_EOF || (code == AVERROR(EAGAIN) && f->draining))
             return 0;
-        if (bl_demux_is_memory(rc))
+        if (bl_demux_is_memory(code))
             return bl_error_memory(e);
-        int fault = rc < 0 && rc != AVERROR(EAGAIN) ? object(f, rc, e) : 0;
-        if (fault || (rc < 0 && !f->draining && (fault = feed(f, e))))
+        int fault = code < 0 && code != AVERROR(EAGAIN) ? object(f, code, e) : 0;
+        if (fault || (code < 0 && !f->draining && (fault = feed(f, e))))
             return fault;
     }
 }

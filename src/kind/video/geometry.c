@@ -53,9 +53,9 @@ static int display_make(struct bl_geometry *g, const struct bl_geometry_input *i
     int64_t width = in->coded_width, height = in->coded_height;
     if (in->sar_num > 0 && in->sar_den > 0)
         width = ratio_round(width * in->sar_num, in->sar_den);
-    int rc = side_check("a picture", width, height, BL_EDATA, e);
-    if (rc)
-        return rc;
+    int code = side_check("a picture", width, height, BL_EDATA, e);
+    if (code)
+        return code;
     int turned = g->orientation & BL_ORIENT_TRANSPOSE;
     g->display_width = (int)(turned ? height : width);
     g->display_height = (int)(turned ? width : height);
@@ -101,22 +101,22 @@ static void fit_make(struct bl_geometry *g, enum bl_fit fit)
 int bl_geometry_make(struct bl_geometry *geometry, const struct bl_geometry_input *input, struct bl_error *e)
 {
     memset(geometry, 0, sizeof(*geometry));
-    int rc = side_check("a coded picture", input->coded_width, input->coded_height, BL_EDATA, e);
-    if (!rc)
-        rc = orientation_make(input->matrix, &geometry->orientation, e);
-    if (!rc)
-        rc = display_make(geometry, input, e);
-    if (rc)
-        return rc;
+    int code = side_check("a coded picture", input->coded_width, input->coded_height, BL_EDATA, e);
+    if (!code)
+        code = orientation_make(input->matrix, &geometry->orientation, e);
+    if (!code)
+        code = display_make(geometry, input, e);
+    if (code)
+        return code;
     geometry->coded_width = input->coded_width;
     geometry->coded_height = input->coded_height;
     int native = !input->target_width && !input->target_height;
     geometry->width = native ? geometry->display_width : input->target_width;
     geometry->height = native ? geometry->display_height : input->target_height;
-    rc = side_check("a target", geometry->width, geometry->height, BL_EUSAGE, e);
-    if (!rc)
+    code = side_check("a target", geometry->width, geometry->height, BL_EUSAGE, e);
+    if (!code)
         fit_make(geometry, input->fit);
-    return rc;
+    return code;
 }
 
 /* Transposed first, then mirrored, then placed. */

@@ -230,9 +230,9 @@ static int h264_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     const uint8_t *at = data, *end = data + size;
     struct nal nal;
-    int pictures = 0, rc;
+    int pictures = 0, code;
     struct headers headers = {0};
-    while ((rc = nal_next(peek, &at, end, &nal)) > 0) {
+    while ((code = nal_next(peek, &at, end, &nal)) > 0) {
         if (nal.size < 2)
             continue;
         unsigned type = nal.data[0] & 31;
@@ -243,7 +243,7 @@ static int h264_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
         if (type == H264_SLICE || type == H264_PARTITION || type == H264_IDR)
             pictures += nal.data[1] >> 7; /* first_mb_in_slice is 0 */
     }
-    if (rc < 0 || pictures != 1 || (peek->packets == 0 && !headers.instant))
+    if (code < 0 || pictures != 1 || (peek->packets == 0 && !headers.instant))
         peek->suspicious = true;
     headers_close(peek, &headers);
     return pictures > 0 ? pictures : 1;
@@ -298,9 +298,9 @@ static int hevc_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     const uint8_t *at = data, *end = data + size;
     struct nal nal;
-    int pictures = 0, rc;
+    int pictures = 0, code;
     struct headers headers = {0};
-    while ((rc = nal_next(peek, &at, end, &nal)) > 0) {
+    while ((code = nal_next(peek, &at, end, &nal)) > 0) {
         if (nal.size < 2)
             continue;
         unsigned type = nal.data[0] >> 1 & 63;
@@ -312,7 +312,7 @@ static int hevc_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
         if (layer == 0)
             pictures += hevc_unit(peek, &nal);
     }
-    if (rc < 0 || pictures != 1)
+    if (code < 0 || pictures != 1)
         peek->suspicious = true;
     headers_close(peek, &headers);
     return pictures > 0 ? pictures : 1;

@@ -130,9 +130,11 @@ static int surface_keep(struct bl_pictures *p, const AVFrame *frame, struct bl_e
 {
     int code = p->surface->buf[0] ? p->gpu->wait(p->lane, MARK_DRAWN, e) : BL_OK;
     av_frame_unref(p->surface);
-    if (!code && av_frame_ref(p->surface, frame) < 0)
-        code = bl_error_memory(e);
-    return code;
+    if (code)
+        return code;
+    if (av_frame_ref(p->surface, frame) < 0)
+        return bl_error_memory(e);
+    return BL_OK;
 }
 
 static enum AVPixelFormat surface_format(const AVFrame *frame)
@@ -151,13 +153,19 @@ static int draw(struct bl_pictures *p, const AVFrame *frame, const struct bl_geo
     if (format != AV_PIX_FMT_NV12 && format != AV_PIX_FMT_P010LE && format != AV_PIX_FMT_P016LE)
         return bl_error_set(e, BL_EFAIL, "the GPU's decoder gave frames of an unknown format");
     int code = bl_nv12_describe(&picture, g, format, frame, &origin, e);
-    if (!code)
-        code = surface_keep(p, frame, e);
-    if (!code)
-        code = bl_nv12_prepare(&p->filters, g, frame->chroma_location, &made, e);
-    if (!code && made)
+    if (code)
+        return code;
+    code = surface_keep(p, frame, e);
+    if (code)
+        return code;
+    code = bl_nv12_prepare(&p->filters, g, frame->chroma_location, &made, e);
+    if (code)
+        return code;
+    if (made)
         code = tables_upload(p, e);
-    if (!code && (int64_t)g->scaled_width * g->scaled_height != (int64_t)g->width * g->height)
+    if (code)
+        return code;
+    if ((int64_t)g->scaled_width * g->scaled_height != (int64_t)g->width * g->height)
         code = p->gpu->clear(p->lane, to, p->bytes, e);
     if (code)
         return code;

@@ -85,14 +85,14 @@ static int convert(struct piece *p, const struct bl_geometry *geometry, uint8_t 
     const AVFrame *frame = reader->held;
     if (p->on_gpu) {
         struct bl_convert_options options = bl_stream_convert_options(reader->config, reader->env->simd);
-        int rc = bl_convert_check(AV_PIX_FMT_NONE, frame->color_trc, frame->colorspace, &options, e);
-        return rc ? rc : bl_pictures_add(&reader->gpu->pictures, frame, geometry, out, times, e);
+        int code = bl_convert_check(AV_PIX_FMT_NONE, frame->color_trc, frame->colorspace, &options, e);
+        return code ? code : bl_pictures_add(&reader->gpu->pictures, frame, geometry, out, times, e);
     }
     size_t bytes = (size_t)geometry->width * (size_t)geometry->height * 3;
-    int rc = bl_convert_frame(reader->convert, frame, geometry, out, e);
-    for (int64_t i = 1; !rc && i < times; i++)
+    int code = bl_convert_frame(reader->convert, frame, geometry, out, e);
+    for (int64_t i = 1; !code && i < times; i++)
         memcpy(out + (size_t)i * bytes, out, bytes);
-    return rc;
+    return code;
 }
 
 /* Takes the held frame to those of its times places that lie in the piece. */
@@ -108,18 +108,19 @@ static int piece_take(struct piece *p, int64_t times, struct bl_error *e)
         return 0;
     struct bl_reader *reader = p->reader;
     struct bl_geometry geometry;
-    int rc = bl_stream_geometry(&p->frames.demux, reader->config, reader->held, &geometry, e);
-    if (!rc)
-        rc = size_check(reader, &geometry, e);
-    if (rc)
-        return rc;
+    int code = bl_stream_geometry(&p->frames.demux, reader->config, reader->held, &geometry, e);
+    if (code)
+        return code;
+    code = size_check(reader, &geometry, e);
+    if (code)
+        return code;
     size_t bytes = (size_t)geometry.width * (size_t)geometry.height * 3;
     uint8_t *out = request->out[0] + (size_t)(first - request->source_start) * bytes;
-    rc = convert(p, &geometry, out, end - first, e);
+    code = convert(p, &geometry, out, end - first, e);
     tell_times(p, first, end);
     if (bl_frames_is_damaged(reader->held))
         p->damaged += end - first;
-    return rc;
+    return code;
 }
 
 static int count_differs(const struct piece *p, struct bl_error *e)
@@ -132,17 +133,17 @@ static int count_differs(const struct piece *p, struct bl_error *e)
 static int piece_next(struct piece *p, struct bl_error *e)
 {
     AVFrame *frame = p->reader->frame;
-    int rc;
+    int code;
     do
-        rc = bl_frames_next(&p->frames, frame, e);
-    while (rc > 0 && p->timeline && p->expected == p->begin && bl_frames_time(frame) < p->timeline->time[p->begin]);
-    if (rc < 0 || !p->timeline)
-        return rc;
+        code = bl_frames_next(&p->frames, frame, e);
+    while (code > 0 && p->timeline && p->expected == p->begin && bl_frames_time(frame) < p->timeline->time[p->begin]);
+    if (code < 0 || !p->timeline)
+        return code;
     bool all = p->expected == p->timeline->frames;
-    p->strayed = p->frames.refused || p->frames.cut || (rc ? all : !all) ||
-                 (rc && bl_frames_time(frame) != p->timeline->time[p->expected]);
+    p->strayed = p->frames.refused || p->frames.cut || (code ? all : !all) ||
+                 (code && bl_frames_time(frame) != p->timeline->time[p->expected]);
     p->expected++;
-    return p->strayed ? 0 : rc;
+    return p->strayed ? 0 : code;
 }
 
 /* A piece that ends its sequence is decoded to the end of the file, and so is one in which the decoder met faults that
@@ -160,25 +161,28 @@ static int piece_decode(struct piece *p, struct bl_error *e)
     struct bl_reader *reader = p->reader;
     int64_t stop = p->request->source_start + p->request->steps;
     int64_t time_end = AV_NOPTS_VALUE;
-    int rc;
-    while ((rc = piece_next(p, e)) > 0) {
+    int code;
+    while ((code = piece_next(p, e)) > 0) {
         bl_clock_note(&p->clock, reader->frame, p->pick.pushed);
         int64_t times = bl_pick_push(&p->pick, bl_frames_time(reader->frame));
-        rc = piece_take(p, times, e);
+        code = piece_take(p, times, e);
         bl_pace_tell(p->request->pace, p->seen - p->request->source_start);
-        if (rc || (p->seen >= stop && !piece_needs_end(p)))
-            return rc;
+        if (code || (p->seen >= stop && !piece_needs_end(p)))
+            return code;
         time_end = bl_frames_time_end(&p->frames, reader->frame);
         av_frame_unref(reader->held);
         av_frame_move_ref(reader->held, reader->frame);
     }
     if (p->strayed)
         return 0;
-    if (!rc)
-        rc = piece_take(p, bl_pick_end(&p->pick, time_end), e);
-    if (!rc && (piece_needs_end(p) ? p->seen != p->request->row.length : p->seen < stop))
-        rc = count_differs(p, e);
-    return rc;
+    if (code)
+        return code;
+    code = piece_take(p, bl_pick_end(&p->pick, time_end), e);
+    if (code)
+        return code;
+    if (piece_needs_end(p) ? p->seen != p->request->row.length : p->seen < stop)
+        code = count_differs(p, e);
+    return code;
 }
 
 static void note_write(const struct piece *p, struct bl_note *note)
@@ -224,16 +228,16 @@ static int piece_close(struct piece *p, int code, struct bl_error *e)
 
 static int read_from_beginning(struct piece *p, struct bl_note *note, struct bl_error *e)
 {
-    int rc = frames_open(p, e);
-    if (rc)
-        return rc;
-    rc = begin(p, p->frames.demux.stream->time_base, e);
-    if (!rc)
-        rc = piece_decode(p, e);
-    rc = piece_close(p, rc, e);
-    if (!rc)
+    int code = frames_open(p, e);
+    if (code)
+        return code;
+    code = begin(p, p->frames.demux.stream->time_base, e);
+    if (!code)
+        code = piece_decode(p, e);
+    code = piece_close(p, code, e);
+    if (!code)
         note_write(p, note);
-    return rc;
+    return code;
 }
 
 static void known_free(struct known *known)
@@ -247,19 +251,19 @@ static int timeline_make(const struct bl_reader *reader, const struct bl_row *ro
                          struct bl_error *e)
 {
     struct bl_demux d;
-    int rc = bl_demux_open(&d, row->path, row->bytes, row->stream, BL_DEMUX_COUNT, reader->env->cancel, e);
-    if (rc)
-        return rc;
-    rc = bl_timeline_make(&known->timeline, &d, e);
+    int code = bl_demux_open(&d, row->path, row->bytes, row->stream, BL_DEMUX_COUNT, reader->env->cancel, e);
+    if (code)
+        return code;
+    code = bl_timeline_make(&known->timeline, &d, e);
     bl_demux_close(&d);
-    if (rc)
-        return rc;
+    if (code)
+        return code;
     known->path = strdup(row->path);
     known->bytes = row->bytes;
     known->stream = row->stream;
     if (!known->path)
-        rc = bl_error_memory(e);
-    return rc;
+        code = bl_error_memory(e);
+    return code;
 }
 
 static int timeline_of(struct bl_reader *reader, const struct bl_row *row, const struct bl_timeline **timeline,
@@ -276,37 +280,37 @@ static int timeline_of(struct bl_reader *reader, const struct bl_row *row, const
     reader->oldest = (reader->oldest + 1) % TIMELINES;
     known_free(known);
     *timeline = &known->timeline;
-    int rc = timeline_make(reader, row, known, e);
-    if (rc)
+    int code = timeline_make(reader, row, known, e);
+    if (code)
         known_free(known);
-    return rc;
+    return code;
 }
 
 /* Reads a piece beginning at a keyframe. *done is false where that cannot be. */
 static int read_from_restart(struct piece *p, const struct bl_timeline *timeline, bool *done, struct bl_note *note,
                              struct bl_error *e)
 {
-    int rc = begin(p, timeline->tick, e);
-    const struct bl_restart *restart = rc ? NULL : bl_timeline_find(timeline, &p->pick, p->request->source_start);
+    int code = begin(p, timeline->tick, e);
+    const struct bl_restart *restart = code ? NULL : bl_timeline_find(timeline, &p->pick, p->request->source_start);
     if (!restart)
-        return rc;
-    rc = frames_open(p, e);
-    if (rc)
-        return rc;
+        return code;
+    code = frames_open(p, e);
+    if (code)
+        return code;
     bool found;
-    rc = bl_frames_seek(&p->frames, restart, &found, e);
-    if (found && !rc) {
+    code = bl_frames_seek(&p->frames, restart, &found, e);
+    if (found && !code) {
         p->timeline = timeline;
         p->clock.origin = timeline->time[0];
         p->begin = p->expected = restart->frame;
         p->seen = p->pick.taken;
-        rc = piece_decode(p, e);
+        code = piece_decode(p, e);
         *done = !p->strayed;
     }
-    rc = piece_close(p, rc, e);
-    if (*done && !rc)
+    code = piece_close(p, code, e);
+    if (*done && !code)
         note_write(p, note);
-    return rc;
+    return code;
 }
 
 /* Reads a piece by that backend; *full: the GPU's memory did not suffice. */
@@ -319,19 +323,19 @@ static int read_by(struct bl_reader *reader, const struct bl_request *request, b
         struct bl_error middle = {0};
         const struct bl_timeline *timeline;
         bool done = false;
-        int rc = timeline_of(reader, &request->row, &timeline, &middle);
-        if (!rc)
-            rc = read_from_restart(&p, timeline, &done, note, &middle);
+        int code = timeline_of(reader, &request->row, &timeline, &middle);
+        if (!code)
+            code = read_from_restart(&p, timeline, &done, note, &middle);
         *full = p.frames.gpu_full;
-        if (rc && rc != BL_EDATA)
-            return bl_error_set(e, rc, "%s", middle.text);
-        if (done && !rc)
+        if (code && code != BL_EDATA)
+            return bl_error_set(e, code, "%s", middle.text);
+        if (done && !code)
             return 0;
     }
     struct piece p = {.reader = reader, .request = request, .on_gpu = on_gpu};
-    int rc = read_from_beginning(&p, note, e);
+    int code = read_from_beginning(&p, note, e);
     *full = p.frames.gpu_full;
-    return rc;
+    return code;
 }
 
 static int gpu_open(struct bl_reader *reader, struct bl_error *e)
@@ -348,26 +352,27 @@ static int read_on_gpu(struct bl_reader *reader, const struct bl_request *reques
 {
     struct bl_error first = {0};
     bool full = false;
-    int rc = gpu_open(reader, e);
-    if (rc)
-        return rc;
-    rc = read_by(reader, request, true, &full, note, &first);
+    int code = gpu_open(reader, e);
+    if (code)
+        return code;
+    code = read_by(reader, request, true, &full, note, &first);
     if (full && bl_sessions_evict(&reader->gpu->sessions))
-        rc = read_by(reader, request, true, &full, note, e);
-    else if (rc)
-        return bl_error_set(e, rc, "%s", first.text);
-    if (!rc)
-        bl_error_memory_watch();
-    return rc;
+        code = read_by(reader, request, true, &full, note, e);
+    else if (code)
+        return bl_error_set(e, code, "%s", first.text);
+    if (code)
+        return code;
+    bl_error_memory_watch();
+    return BL_OK;
 }
 
 int bl_read_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note, struct bl_error *e)
 {
     enum bl_backend backend;
     bool full;
-    int rc = bl_backend_of_row(reader->config, &request->row, &backend, e);
-    if (rc)
-        return rc;
+    int code = bl_backend_of_row(reader->config, &request->row, &backend, e);
+    if (code)
+        return code;
     return backend == BL_BACKEND_NVDEC ? read_on_gpu(reader, request, note, e)
                                        : read_by(reader, request, false, &full, note, e);
 }
@@ -384,10 +389,10 @@ int bl_read_open(const void *config, const struct bl_kind_env *env, const struct
     r->frame = av_frame_alloc();
     r->held = av_frame_alloc();
     struct bl_convert_options options = bl_stream_convert_options(config, env->simd);
-    int rc = r->frame && r->held ? bl_convert_open(&r->convert, &options, e) : bl_error_memory(e);
-    if (rc) {
+    int code = r->frame && r->held ? bl_convert_open(&r->convert, &options, e) : bl_error_memory(e);
+    if (code) {
         bl_read_close(r);
-        return rc;
+        return code;
     }
     *reader = r;
     return 0;
@@ -409,14 +414,15 @@ void bl_read_close(struct bl_reader *reader)
 static int first_frame_size(struct bl_frames *f, const struct bl_video_config *config, AVFrame *frame,
                             struct bl_dimensions *size, struct bl_error *e)
 {
-    int rc = bl_frames_next(f, frame, e);
-    if (rc <= 0)
-        return rc ? rc : bl_error_set(e, BL_EDATA, "no frame decodes");
+    int code = bl_frames_next(f, frame, e);
+    if (code <= 0)
+        return code ? code : bl_error_set(e, BL_EDATA, "no frame decodes");
     struct bl_geometry geometry;
-    rc = bl_stream_geometry(&f->demux, config, frame, &geometry, e);
-    if (!rc)
-        *size = (struct bl_dimensions){geometry.width, geometry.height};
-    return rc;
+    code = bl_stream_geometry(&f->demux, config, frame, &geometry, e);
+    if (code)
+        return code;
+    *size = (struct bl_dimensions){geometry.width, geometry.height};
+    return BL_OK;
 }
 
 int bl_read_size(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
@@ -426,11 +432,12 @@ int bl_read_size(const void *config, const struct bl_kind_env *env, const struct
     if (!frame)
         return bl_error_memory(e);
     struct bl_frames f;
-    int rc = bl_frames_open(&f, row->path, row->bytes, row->stream, BL_DEMUX_DECODE, env->cancel, e);
-    if (!rc) {
-        rc = first_frame_size(&f, config, frame, size, e);
-        bl_frames_close(&f);
-    }
+    int code = bl_frames_open(&f, row->path, row->bytes, row->stream, BL_DEMUX_DECODE, env->cancel, e);
+    if (code)
+        goto out;
+    code = first_frame_size(&f, config, frame, size, e);
+    bl_frames_close(&f);
+out:
     av_frame_free(&frame);
-    return rc;
+    return code;
 }

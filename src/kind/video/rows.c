@@ -43,9 +43,9 @@ int bl_pixels_make(struct bl_pixels *pixels, enum AVPixelFormat format, struct b
 {
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(format);
     memset(pixels, 0, sizeof(*pixels));
-    int rc = format_refuse(desc, format, e);
-    if (rc)
-        return rc;
+    int code = format_refuse(desc, format, e);
+    if (code)
+        return code;
     int colours = desc->nb_components - (desc->flags & AV_PIX_FMT_FLAG_ALPHA ? 1 : 0);
     if (desc->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL))
         pixels->family = BL_FAMILY_RGB;

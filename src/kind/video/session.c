@@ -120,16 +120,16 @@ static int open_stream(struct bl_session *s, AVPacket *packet)
         avcodec_flush_buffers(s->codec);
     if (followed && !(s->opening = av_packet_clone(packet)))
         return AVERROR(ENOMEM);
-    int rc = headers_again(s, packet);
-    if (!rc)
-        rc = avcodec_send_packet(s->codec, packet);
+    int code = headers_again(s, packet);
+    if (!code)
+        code = avcodec_send_packet(s->codec, packet);
     s->begun = state_of(s->codec);
     s->rate = s->codec->framerate;
     if (s->rate.num <= 0 || s->rate.den <= 0)
         s->codec->framerate = s->told;
     s->under_way = true;
     s->streams++;
-    return rc;
+    return code;
 }
 
 static int push_out(struct bl_session *s, bool *ended)
@@ -139,10 +139,10 @@ static int push_out(struct bl_session *s, bool *ended)
         return AVERROR(ENOMEM);
     again->flags |= AV_PKT_FLAG_DISCARD;
     again->pts = again->dts = AV_NOPTS_VALUE;
-    int rc = avcodec_send_packet(s->codec, again);
+    int code = avcodec_send_packet(s->codec, again);
     av_packet_free(&again);
     *ended = ++s->closing >= s->codec->has_b_frames; /* each brings one frame out */
-    return rc;
+    return code;
 }
 
 int bl_session_send(struct bl_session *s, AVPacket *packet, bool whole, bool *ended)
@@ -159,10 +159,10 @@ int bl_session_send(struct bl_session *s, AVPacket *packet, bool whole, bool *en
 /* Leaves what the decoder has ready. */
 static bool receive_all(AVCodecContext *codec, AVFrame *frame)
 {
-    int rc;
-    while ((rc = avcodec_receive_frame(codec, frame)) >= 0)
+    int code;
+    while ((code = avcodec_receive_frame(codec, frame)) >= 0)
         av_frame_unref(frame);
-    return rc == AVERROR(EAGAIN);
+    return code == AVERROR(EAGAIN);
 }
 
 static bool push_all_out(struct bl_session *s)

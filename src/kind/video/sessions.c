@@ -80,7 +80,9 @@ static int session_open(struct bl_sessions *s, struct bl_session *session, const
 {
     AVCodecContext *codec = NULL;
     int code = codec_open(s, parameters, &codec, e);
-    if (!code && bl_session_begin(session, codec, parameters)) {
+    if (code)
+        return code;
+    if (bl_session_begin(session, codec, parameters)) {
         s->gpu->close_codec(s->lane, &codec);
         code = bl_error_memory(e);
     }

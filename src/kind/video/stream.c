@@ -58,19 +58,19 @@ static int record_check(const AVCodecParameters *codec, const AVCodec *decoder,
     AVCodecContext *context = avcodec_alloc_context3(decoder);
     if (!context)
         return bl_error_memory(e);
-    int rc = avcodec_parameters_to_context(context, codec);
-    if (rc >= 0) {
+    int code = avcodec_parameters_to_context(context, codec);
+    if (code >= 0) {
         context->thread_count = 1;
-        rc = avcodec_open2(context, decoder, NULL);
+        code = avcodec_open2(context, decoder, NULL);
     }
-    if (bl_demux_is_memory(rc))
-        rc = bl_error_memory(e);
-    else if (rc < 0)
-        rc = bl_error_set(e, BL_EDATA, "damaged: the %s decoder cannot be opened", decoder->name);
+    if (bl_demux_is_memory(code))
+        code = bl_error_memory(e);
+    else if (code < 0)
+        code = bl_error_set(e, BL_EDATA, "damaged: the %s decoder cannot be opened", decoder->name);
     else
-        rc = bl_convert_check(AV_PIX_FMT_NONE, context->color_trc, context->colorspace, options, e);
+        code = bl_convert_check(AV_PIX_FMT_NONE, context->color_trc, context->colorspace, options, e);
     avcodec_free_context(&context);
-    return rc;
+    return code;
 }
 
 int bl_stream_check(const struct bl_demux *d, const struct bl_video_config *config, struct bl_error *e)
@@ -81,11 +81,14 @@ int bl_stream_check(const struct bl_demux *d, const struct bl_video_config *conf
         return bl_error_set(e, BL_EDATA, "no decoder for %s",
                             codec->codec_id ? avcodec_get_name(codec->codec_id) : "its unknown codec");
     struct bl_convert_options options = bl_stream_convert_options(config, BL_SIMD_NONE);
-    int rc = bl_convert_check(AV_PIX_FMT_NONE, codec->color_trc, codec->color_space, &options, e);
-    if (!rc && record_matters(codec))
-        rc = record_check(codec, decoder, &options, e);
-    if (rc || codec->width <= 0 || codec->height <= 0)
-        return rc;
+    int code = bl_convert_check(AV_PIX_FMT_NONE, codec->color_trc, codec->color_space, &options, e);
+    if (code)
+        goto out;
+    if (record_matters(codec))
+        code = record_check(codec, decoder, &options, e);
+out:
+    if (code || codec->width <= 0 || codec->height <= 0)
+        return code;
     struct bl_geometry geometry;
     AVRational sar = d->stream->sample_aspect_ratio;
     return geometry_make(config, codec->width, codec->height, sar.num > 0 ? sar : codec->sample_aspect_ratio,

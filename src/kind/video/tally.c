@@ -81,19 +81,19 @@ static double declared_duration(const struct bl_demux *d)
 static int present_duration(const struct bl_demux *counted, AVPacket *packet, double *present, struct bl_error *e)
 {
     struct bl_demux d;
-    int rc =
+    int code =
         bl_demux_open(&d, counted->path, counted->bytes, counted->stream->index, BL_DEMUX_COUNT, counted->cancel, e);
-    if (rc)
-        return rc;
+    if (code)
+        return code;
     bl_demux_want_all(&d);
-    while ((rc = bl_demux_next(&d, packet, e)) > 0) {
+    while ((code = bl_demux_next(&d, packet, e)) > 0) {
         int64_t start = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
         AVRational tick = d.format->streams[packet->stream_index]->time_base;
         if (start != AV_NOPTS_VALUE)
             *present = FFMAX(*present, ((double)start + (double)packet->duration) * av_q2d(tick));
     }
     bl_demux_close(&d);
-    return rc;
+    return code;
 }
 
 /* A transport stream is made of packets of one size, whichever of three. */
@@ -119,24 +119,24 @@ static int end_check(struct bl_tally *t, const struct bl_demux *d, int64_t packe
     t->present = (double)t->end * av_q2d(d->stream->time_base);
     if (t->declared == 0 || t->present + END_TOLERANCE >= t->declared)
         return 0;
-    int rc = present_duration(d, packet, &t->present, e);
+    int code = present_duration(d, packet, &t->present, e);
     t->late = t->present + END_TOLERANCE < t->declared;
-    return rc;
+    return code;
 }
 
 static int packets_add(struct bl_tally *t, struct bl_demux *d, bool want_times, AVPacket *packet, struct bl_error *e)
 {
     struct bl_peek peek;
     bl_peek_init(&peek, d->stream->codecpar);
-    int rc;
-    while ((rc = bl_demux_next(d, packet, e)) > 0) {
-        rc = packet_add(t, &peek, packet, want_times, e);
-        if (rc)
-            return rc;
+    int code;
+    while ((code = bl_demux_next(d, packet, e)) > 0) {
+        code = packet_add(t, &peek, packet, want_times, e);
+        if (code)
+            return code;
         t->suspicious = t->suspicious || is_field(d->stream);
     }
-    if (rc)
-        return rc;
+    if (code)
+        return code;
     t->suspicious = t->suspicious || peek.suspicious;
     times_sort(t);
     return end_check(t, d, peek.packets, packet, e);
@@ -150,9 +150,9 @@ int bl_tally_make(struct bl_tally *t, struct bl_demux *d, bool want_times, struc
     AVPacket *packet = av_packet_alloc();
     if (!packet)
         return bl_error_memory(e);
-    int rc = packets_add(t, d, want_times, packet, e);
+    int code = packets_add(t, d, want_times, packet, e);
     av_packet_free(&packet);
-    return rc;
+    return code;
 }
 
 void bl_tally_free(struct bl_tally *t)

@@ -22,18 +22,20 @@ static int grow(void **data, size_t size, size_t *capacity, size_t element, stru
 
 static int add_restart(struct bl_timeline *t, const AVPacket *packet, struct bl_error *e)
 {
-    int rc = grow((void **)&t->restart, t->restarts, &t->restart_capacity, sizeof *t->restart, e);
-    if (!rc)
-        t->restart[t->restarts++] = (struct bl_restart){packet->pts, packet->pos, t->frames};
-    return rc;
+    int code = grow((void **)&t->restart, t->restarts, &t->restart_capacity, sizeof *t->restart, e);
+    if (code)
+        return code;
+    t->restart[t->restarts++] = (struct bl_restart){packet->pts, packet->pos, t->frames};
+    return BL_OK;
 }
 
 static int add_frame(struct bl_timeline *t, int64_t time, struct bl_error *e)
 {
-    int rc = grow((void **)&t->time, t->frames, &t->time_capacity, sizeof *t->time, e);
-    if (!rc)
-        t->time[t->frames++] = time;
-    return rc;
+    int code = grow((void **)&t->time, t->frames, &t->time_capacity, sizeof *t->time, e);
+    if (code)
+        return code;
+    t->time[t->frames++] = time;
+    return BL_OK;
 }
 
 /* Returns 1 for a packet after which the whole stream has to be decoded from its beginning. */
@@ -42,12 +44,14 @@ static int add_packet(struct bl_timeline *t, struct bl_peek *peek, const AVPacke
     int frames = bl_peek_packet(peek, packet);
     if (peek->suspicious || frames > 1 || packet->flags & AV_PKT_FLAG_DISCARD || packet->pts == AV_NOPTS_VALUE)
         return 1;
-    int rc = 0;
+    int code = 0;
     if (frames && peek->restarts && packet->flags & AV_PKT_FLAG_KEY && packet->pos >= 0 && t->frames > 0)
-        rc = add_restart(t, packet, e);
-    if (!rc && frames)
-        rc = add_frame(t, packet->pts, e);
-    return rc;
+        code = add_restart(t, packet, e);
+    if (code)
+        return code;
+    if (frames)
+        code = add_frame(t, packet->pts, e);
+    return code;
 }
 
 static int time_compare(const void *a, const void *b)
@@ -93,13 +97,13 @@ static int read_packets(struct bl_timeline *t, struct bl_demux *d, AVPacket *pac
 {
     struct bl_peek peek;
     bl_peek_init(&peek, d->stream->codecpar);
-    int rc;
-    while ((rc = bl_demux_next(d, packet, e)) > 0) {
-        rc = add_packet(t, &peek, packet, e);
-        if (rc)
+    int code;
+    while ((code = bl_demux_next(d, packet, e)) > 0) {
+        code = add_packet(t, &peek, packet, e);
+        if (code)
             break;
     }
-    bool usable = !rc && !d->end_error;
+    bool usable = !code && !d->end_error;
     if (usable) {
         keep_closed(t);
         qsort(t->time, t->frames, sizeof *t->time, time_compare);
@@ -107,7 +111,7 @@ static int read_packets(struct bl_timeline *t, struct bl_demux *d, AVPacket *pac
     }
     if (!usable)
         t->restarts = 0;
-    return rc > 0 ? 0 : rc;
+    return code > 0 ? 0 : code;
 }
 
 int bl_timeline_make(struct bl_timeline *t, struct bl_demux *d, struct bl_error *e)
@@ -118,11 +122,11 @@ int bl_timeline_make(struct bl_timeline *t, struct bl_demux *d, struct bl_error 
     AVPacket *packet = av_packet_alloc();
     if (!packet)
         return bl_error_memory(e);
-    int rc = read_packets(t, d, packet, e);
+    int code = read_packets(t, d, packet, e);
     av_packet_free(&packet);
-    if (rc)
+    if (code)
         bl_timeline_free(t);
-    return rc;
+    return code;
 }
 
 void bl_timeline_free(struct bl_timeline *t)

@@ -192,29 +192,29 @@ static int count(const void *config, const struct bl_kind_env *env, struct bl_co
     struct bl_error unusable = {0};
     struct bl_count_result result;
     enum bl_backend backend = BL_BACKEND_CPU;
-    int rc = bl_count_video(values, env->cancel, input, stretch->pace, stretch->times, &result, &unusable);
-    if (!rc)
-        rc = bl_backend_choose(values, env->cancel, input->path, input->bytes, result.stream, *result.reason, &backend,
-                               &unusable);
+    int code = bl_count_video(values, env->cancel, input, stretch->pace, stretch->times, &result, &unusable);
+    if (!code)
+        code = bl_backend_choose(values, env->cancel, input->path, input->bytes, result.stream, *result.reason,
+                                 &backend, &unusable);
     struct bl_row row = {.bytes = input->bytes,
                          .stream = result.stream,
                          .reason = result.reason,
                          .offset = -1,
                          .origin = result.origin,
                          .times = result.times};
-    if (rc == BL_EDATA) {
+    if (code == BL_EDATA) {
         row.status = BL_ROW_SKIPPED;
         row.reason = unusable.text;
-    } else if (rc) {
-        return bl_error_set(e, rc, "%s", unusable.text);
+    } else if (code) {
+        return bl_error_set(e, code, "%s", unusable.text);
     } else {
         row.status = BL_ROW_OK;
         row.length = result.length;
         row.further = values->decoder == BL_DECODER_CPU ? NULL : backend == BL_BACKEND_CPU ? "\tcpu" : "\tnvdec";
     }
-    rc = emit(sink, 0, &row, e);
+    code = emit(sink, 0, &row, e);
     free(result.times);
-    return rc;
+    return code;
 }
 
 static int fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *out,
@@ -225,9 +225,9 @@ static int fields(const void *values, const struct bl_kind_env *env, const struc
     if (size.width == 0) {
         if (!row)
             return bl_error_set(e, BL_EDATA, "the size of frames is each video's own");
-        int rc = bl_read_size(config, env, row, &size, e);
-        if (rc)
-            return rc;
+        int code = bl_read_size(config, env, row, &size, e);
+        if (code)
+            return code;
     }
     *out = (struct bl_fields){.count = 1};
     out->field[0] = (struct bl_field){
