@@ -28,7 +28,7 @@ const char *bload_version(void)
 }
 
 /* The inner error as the caller's; codes are the same numbers. */
-static int give(int code, const struct bl_error *e, struct bload_error *error)
+static int error_export(int code, const struct bl_error *e, struct bload_error *error)
 {
     if (error) {
         error->code = code;
@@ -51,7 +51,7 @@ int bload_dataset_open(const char *directory, struct bload_dataset **out, struct
         free(dataset);
     else
         *out = dataset;
-    return give(code, &e, error);
+    return error_export(code, &e, error);
 }
 
 void bload_dataset_close(struct bload_dataset *dataset)
@@ -93,8 +93,9 @@ int bload_dataset_field(const struct bload_dataset *dataset, int f, struct bload
     struct bl_error e = {0};
     *out = (struct bload_field){0};
     if (f < 0 || f >= format->fields.count)
-        return give(bl_error_set(&e, BL_EUSAGE, "there is no field %d: the dataset has %d", f, format->fields.count),
-                    &e, error);
+        return error_export(
+            bl_error_set(&e, BL_EUSAGE, "there is no field %d: the dataset has %d", f, format->fields.count), &e,
+            error);
     const struct bl_field *field = &format->fields.field[f];
     *out = (struct bload_field){
         .name = field->name,
@@ -107,7 +108,7 @@ int bload_dataset_field(const struct bload_dataset *dataset, int f, struct bload
         .encoding = dataset->encoding[f],
     };
     memcpy(out->shape + 1, field->shape, (size_t)field->rank * sizeof *field->shape);
-    return give(BL_OK, &e, error);
+    return error_export(BL_OK, &e, error);
 }
 
 int bload_dataset_find_field(const struct bload_dataset *dataset, const char *name)
@@ -123,7 +124,7 @@ int bload_dataset_find_field(const struct bload_dataset *dataset, const char *na
 int bload_read_block(struct bload_dataset *dataset, int64_t block, int field, void *out, struct bload_error *error)
 {
     struct bl_error e = {0};
-    return give(bl_dataset_read(&dataset->dataset, block, field, out, &e), &e, error);
+    return error_export(bl_dataset_read(&dataset->dataset, block, field, out, &e), &e, error);
 }
 
 int bload_map_block(struct bload_dataset *dataset, int64_t block, int field, struct bload_mapping *mapping,
@@ -135,7 +136,7 @@ int bload_map_block(struct bload_dataset *dataset, int64_t block, int field, str
     if (!code)
         made.size = bl_format_block_bytes(&dataset->dataset.manifest.format, field);
     *mapping = code ? (struct bload_mapping){0} : made;
-    return give(code, &e, error);
+    return error_export(code, &e, error);
 }
 
 void bload_unmap(struct bload_mapping *mapping)
@@ -160,7 +161,7 @@ int bload_read_tables(struct bload_dataset *dataset, int64_t block, struct bload
                                     .length = read->length,
                                     .source_start = read->source_start};
 out:
-    return give(code, &e, error);
+    return error_export(code, &e, error);
 }
 
 int bload_dataset_rows(struct bload_dataset *dataset, int64_t *rows, struct bload_error *error)
@@ -169,7 +170,7 @@ int bload_dataset_rows(struct bload_dataset *dataset, int64_t *rows, struct bloa
     const struct bl_sequences *sequences = NULL;
     int code = bl_dataset_sequences(&dataset->dataset, &sequences, &e);
     *rows = code ? 0 : (int64_t)sequences->count;
-    return give(code, &e, error);
+    return error_export(code, &e, error);
 }
 
 int bload_dataset_attributes(const struct bload_dataset *dataset)
@@ -184,10 +185,11 @@ int bload_dataset_attribute(const struct bload_dataset *dataset, int a, struct b
     struct bl_error e = {0};
     *out = (struct bload_attribute){0};
     if (a < 0 || a >= format->attributes)
-        return give(bl_error_set(&e, BL_EUSAGE, "there is no attribute %d: the dataset has %d", a, format->attributes),
-                    &e, error);
+        return error_export(
+            bl_error_set(&e, BL_EUSAGE, "there is no attribute %d: the dataset has %d", a, format->attributes), &e,
+            error);
     *out = (struct bload_attribute){format->attribute[a].name, bl_dtype_name(format->attribute[a].dtype)};
-    return give(BL_OK, &e, error);
+    return error_export(BL_OK, &e, error);
 }
 
 int bload_dataset_find_attribute(const struct bload_dataset *dataset, const char *name)
@@ -204,11 +206,11 @@ int bload_read_attribute(struct bload_dataset *dataset, int64_t block, int attri
                          struct bload_error *error)
 {
     struct bl_error e = {0};
-    return give(bl_dataset_attribute(&dataset->dataset, block, attribute, out, &e), &e, error);
+    return error_export(bl_dataset_attribute(&dataset->dataset, block, attribute, out, &e), &e, error);
 }
 
 /* Reads a row of sequences.tsv into the dataset's own. */
-static int read_row(struct bload_dataset *dataset, int64_t row, struct bl_error *e)
+static int dataset_read_row(struct bload_dataset *dataset, int64_t row, struct bl_error *e)
 {
     const struct bl_sequences *sequences = NULL;
     int code = bl_dataset_sequences(&dataset->dataset, &sequences, e);
@@ -226,7 +228,7 @@ int bload_dataset_value(struct bload_dataset *dataset, int64_t row, const char *
     struct bl_error e = {0};
     *text = NULL;
     bl_buffer_clear(&dataset->value);
-    int code = read_row(dataset, row, &e);
+    int code = dataset_read_row(dataset, row, &e);
     if (code)
         goto out;
     if (!bl_row_value(&dataset->dataset.row.row, column, &dataset->value))
@@ -237,7 +239,7 @@ int bload_dataset_value(struct bload_dataset *dataset, int64_t row, const char *
         goto out;
     *text = dataset->value.data;
 out:
-    return give(code, &e, error);
+    return error_export(code, &e, error);
 }
 
 int bload_dataset_sequence(struct bload_dataset *dataset, int64_t row, struct bload_sequence *out,
@@ -246,7 +248,7 @@ int bload_dataset_sequence(struct bload_dataset *dataset, int64_t row, struct bl
     struct bl_error e = {0};
     const struct bl_row_text *text = &dataset->dataset.row;
     *out = (struct bload_sequence){0};
-    int code = read_row(dataset, row, &e);
+    int code = dataset_read_row(dataset, row, &e);
     if (code)
         goto out;
     *out = (struct bload_sequence){.id = text->row.id,
@@ -256,12 +258,12 @@ int bload_dataset_sequence(struct bload_dataset *dataset, int64_t row, struct bl
                                    .reason = text->row.reason,
                                    .length = text->row.length};
 out:
-    return give(code, &e, error);
+    return error_export(code, &e, error);
 }
 
 /* --- plans ------------------------------------------------------------------------------------------------------ */
 
-static int translate(const struct bload_plan_options *from, struct bl_plan_options *to, struct bl_error *e)
+static int options_translate(const struct bload_plan_options *from, struct bl_plan_options *to, struct bl_error *e)
 {
     static const enum bl_strategy strategy[] = {[BLOAD_BLOCK] = BL_STRATEGY_BLOCK,
                                                 [BLOAD_NAIVE] = BL_STRATEGY_NAIVE,
@@ -299,7 +301,7 @@ static int translate(const struct bload_plan_options *from, struct bl_plan_optio
 
 /* Whole sequences have no lengths of their own in a plan: a copy, so that the caller's array is not needed any more.
  * What is longer than T is not in the plan. */
-static int keep_lengths(struct bload_plan *plan, const int64_t *length, size_t count, struct bl_error *e)
+static int plan_keep_lengths(struct bload_plan *plan, const int64_t *length, size_t count, struct bl_error *e)
 {
     if (plan->plan.length)
         return BL_OK;
@@ -311,7 +313,7 @@ static int keep_lengths(struct bload_plan *plan, const int64_t *length, size_t c
     return BL_OK;
 }
 
-static int64_t length_of(const struct bload_plan *plan, int64_t piece)
+static int64_t plan_length(const struct bload_plan *plan, int64_t piece)
 {
     return plan->length ? plan->length[plan->plan.sequence[piece]] : plan->plan.length[piece];
 }
@@ -324,16 +326,16 @@ int bload_plan_make(const int64_t *length, size_t count, const struct bload_plan
     struct bl_plan_options inner;
     *out = NULL;
     struct bload_plan *plan = calloc(1, sizeof *plan);
-    int code = plan ? translate(options ? options : &defaults, &inner, &e) : bl_error_memory(&e);
+    int code = plan ? options_translate(options ? options : &defaults, &inner, &e) : bl_error_memory(&e);
     if (!code)
         code = bl_plan_make(&plan->plan, length, count, &inner, &e);
     if (!code)
-        code = keep_lengths(plan, length, count, &e);
+        code = plan_keep_lengths(plan, length, count, &e);
     if (code)
         bload_plan_free(plan);
     else
         *out = plan;
-    return give(code, &e, error);
+    return error_export(code, &e, error);
 }
 
 /* The counts are the manifest's; the plan's tables are checked against each other as they are read. */
@@ -347,7 +349,7 @@ int bload_dataset_plan(struct bload_dataset *dataset, struct bload_plan **out, s
                     : bl_error_memory(&e);
     if (code) {
         free(plan);
-        return give(code, &e, error);
+        return error_export(code, &e, error);
     }
     plan->plan.sequences = m->words.sequences;
     plan->plan.steps = m->words.steps;
@@ -358,7 +360,7 @@ int bload_dataset_plan(struct bload_dataset *dataset, struct bload_plan **out, s
     plan->plan.lower_bound = m->words.lower_bound;
     plan->plan.max_sequences = m->format.S;
     *out = plan;
-    return give(BL_OK, &e, error);
+    return error_export(BL_OK, &e, error);
 }
 
 void bload_plan_free(struct bload_plan *plan)
@@ -403,14 +405,14 @@ int bload_plan_piece(const struct bload_plan *plan, int64_t block, int64_t piece
     struct bl_error e = {0};
     *out = (struct bload_piece){0};
     if (piece < 0 || piece >= bload_plan_pieces(plan, block))
-        return give(bl_error_set(&e, BL_EUSAGE, "there is no piece %" PRId64 " in block %" PRId64, piece, block), &e,
-                    error);
+        return error_export(
+            bl_error_set(&e, BL_EUSAGE, "there is no piece %" PRId64 " in block %" PRId64, piece, block), &e, error);
     int64_t first = p->block_ptr[block], start = 0;
     for (int64_t i = first; i < first + piece; i++)
-        start = bl_plan_next_start(p, start, length_of(plan, i));
+        start = bl_plan_next_start(p, start, plan_length(plan, i));
     *out = (struct bload_piece){.sequence = p->sequence[first + piece],
                                 .source_start = p->source_start ? p->source_start[first + piece] : 0,
                                 .start = (int32_t)start,
-                                .length = (int32_t)length_of(plan, first + piece)};
-    return give(BL_OK, &e, error);
+                                .length = (int32_t)plan_length(plan, first + piece)};
+    return error_export(BL_OK, &e, error);
 }

@@ -25,7 +25,7 @@ static const struct {
 
 #define COMMANDS (sizeof commands / sizeof *commands)
 
-static void print_help(FILE *out)
+static void help_print(FILE *out)
 {
     fputs("usage: bload COMMAND ...\n\n"
           "Packs sequences of different lengths into fixed-size blocks, once, offline, so that every rank of a\n"
@@ -38,7 +38,7 @@ static void print_help(FILE *out)
           out);
 }
 
-static int run(int argc, char **argv)
+static int command_run(int argc, char **argv)
 {
     static char flag[] = "--help";
     const char *name = argc > 1 ? argv[1] : flag;
@@ -54,7 +54,7 @@ static int run(int argc, char **argv)
         return BL_EXIT_DONE;
     }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
-        print_help(argc > 1 ? stdout : stderr);
+        help_print(argc > 1 ? stdout : stderr);
         return argc > 1 ? BL_EXIT_DONE : BL_EXIT_USAGE;
     }
     bl_cmd_say("there is no command \"%s\" (see bload --help)", name);
@@ -64,7 +64,7 @@ static int run(int argc, char **argv)
 /* A standard stream may have been closed by whoever started us. A file of ours must not come to stand in its place,
  * where messages would be written into it; reading from or writing to what is opened here fails, as it does where
  * nothing is. */
-static int fill_standard_streams(void)
+static int streams_fill(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
@@ -75,9 +75,9 @@ static int fill_standard_streams(void)
 
 int main(int argc, char **argv)
 {
-    if (fill_standard_streams())
+    if (streams_fill())
         return BL_EXIT_FAILED; /* and nobody can be told */
-    int status = run(argc, argv);
+    int status = command_run(argc, argv);
     /* What was printed is lost if the last flush fails: a full disk must not look like success. */
     if (fflush(stdout) != 0 || ferror(stdout)) {
         bl_cmd_say("cannot write standard output");

@@ -6,15 +6,15 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "base/place.h"
+#include "base/fs.h"
 
 /* Less than this gathers in the cache: each direct write waits for the disk. */
-#define LEAST ((size_t)1 << 20)
+#define DIRECT_MIN ((size_t)1 << 20)
 
 int bl_direct_open(const char *path)
 {
     const char *name;
-    int folder = bl_place_open(path, &name, NULL);
+    int folder = bl_fs_open_parent(path, &name, NULL);
     int fd = folder < 0 ? -1 : openat(folder, name, O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC);
     if (folder >= 0)
         close(folder);
@@ -23,8 +23,8 @@ int bl_direct_open(const char *path)
 
 /* Some file systems take the flag and then want more than pages, and a write that was cut short leaves a rest that is
  * none: the ordinary way does what is left. */
-static int write_pages(int direct, int fd, const char *data, size_t size, int64_t offset, const char *path,
-                       struct bl_error *e)
+static int direct_write_pages(int direct, int fd, const char *data, size_t size, int64_t offset, const char *path,
+                              struct bl_error *e)
 {
     while (size) {
         ssize_t n = pwrite(direct, data, size, offset);
@@ -42,12 +42,13 @@ static int write_pages(int direct, int fd, const char *data, size_t size, int64_
 }
 
 /* Starts the disk early, so that the sync at the end has little left. Only a hint: errors come up there. */
-static int write_cached(int fd, const void *data, size_t size, int64_t offset, const char *path, struct bl_error *e)
+static int direct_write_cached(int fd, const void *data, size_t size, int64_t offset, const char *path,
+                               struct bl_error *e)
 {
     int code = bl_io_pwrite(fd, data, size, offset, path, e);
     if (code)
         return code;
-    if (size >= LEAST)
+    if (size >= DIRECT_MIN)
         (void)sync_file_range(fd, offset, (off_t)size, SYNC_FILE_RANGE_WRITE);
     return BL_OK;
 }
@@ -56,15 +57,15 @@ int bl_direct_pwrite(int direct, int fd, const void *data, size_t size, int64_t 
                      struct bl_error *e)
 {
     const char *at = data;
-    bool alike = (uintptr_t)data % BL_DIRECT_PAGE == (uint64_t)offset % BL_DIRECT_PAGE;
-    if (direct < 0 || !alike || size < LEAST)
-        return write_cached(fd, data, size, offset, path, e);
+    bool aligned = (uintptr_t)data % BL_DIRECT_PAGE == (uint64_t)offset % BL_DIRECT_PAGE;
+    if (direct < 0 || !aligned || size < DIRECT_MIN)
+        return direct_write_cached(fd, data, size, offset, path, e);
     size_t head = (size_t)(-(uint64_t)offset % BL_DIRECT_PAGE);
     size_t pages = (size - head) / BL_DIRECT_PAGE * BL_DIRECT_PAGE, tail = size - head - pages;
     int code = bl_io_pwrite(fd, at, head, offset, path, e);
     if (code)
         return code;
-    code = write_pages(direct, fd, at + head, pages, offset + (int64_t)head, path, e);
+    code = direct_write_pages(direct, fd, at + head, pages, offset + (int64_t)head, path, e);
     if (code)
         return code;
     return bl_io_pwrite(fd, at + head + pages, tail, offset + (int64_t)(head + pages), path, e);

@@ -8,37 +8,37 @@
 #include "base/text.h"
 
 /* Two paths of the greatest length, and what is said of them. */
-#define WHOLE_MAX (3 * 4096)
+#define MESSAGE_MAX (3 * 4096)
 
-#define GAP "..."
+#define ELLIPSIS "..."
 
 /* Keeps a message, of at most size - 1 bytes, on one line that shows what went into it, whatever file name or library
  * text that was. What is too long is cut in the middle, where a path is: what is wrong with it stands behind. */
-static void record(struct bl_error *e, char *whole)
+static void error_record(struct bl_error *e, char *message)
 {
-    size_t size = bl_text_mask(whole, strlen(whole), ""), room = sizeof e->text - 1;
+    size_t size = bl_text_mask(message, strlen(message), ""), room = sizeof e->text - 1;
     if (size <= room) {
-        memcpy(e->text, whole, size + 1);
+        memcpy(e->text, message, size + 1);
         return;
     }
-    size_t head = (room - strlen(GAP)) / 3, tail = size - (room - strlen(GAP) - head);
-    while (((unsigned char)whole[head] & 0xc0) == 0x80)
+    size_t head = (room - strlen(ELLIPSIS)) / 3, tail = size - (room - strlen(ELLIPSIS) - head);
+    while (((unsigned char)message[head] & 0xc0) == 0x80)
         head--;
-    while (((unsigned char)whole[tail] & 0xc0) == 0x80)
+    while (((unsigned char)message[tail] & 0xc0) == 0x80)
         tail++;
-    snprintf(e->text, sizeof e->text, "%.*s" GAP "%s", (int)head, whole, whole + tail);
+    snprintf(e->text, sizeof e->text, "%.*s" ELLIPSIS "%s", (int)head, message, message + tail);
 }
 
 int bl_error_set(struct bl_error *e, int code, const char *format, ...)
 {
     if (!e || e->code)
         return code;
-    char whole[WHOLE_MAX];
+    char message[MESSAGE_MAX];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(whole, sizeof whole, format, arguments);
+    vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    record(e, whole);
+    error_record(e, message);
     e->code = code;
     return code;
 }
@@ -48,14 +48,14 @@ int bl_error_errno(struct bl_error *e, int code, const char *format, ...)
     const char *reason = strerror(errno);
     if (!e || e->code)
         return code;
-    char whole[WHOLE_MAX];
-    size_t room = sizeof whole - strlen(reason) - 2;
+    char message[MESSAGE_MAX];
+    size_t room = sizeof message - strlen(reason) - 2;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(whole, room, format, arguments);
+    vsnprintf(message, room, format, arguments);
     va_end(arguments);
-    snprintf(whole + strlen(whole), sizeof whole - strlen(whole), ": %s", reason);
-    record(e, whole);
+    snprintf(message + strlen(message), sizeof message - strlen(message), ": %s", reason);
+    error_record(e, message);
     e->code = code;
     return code;
 }
@@ -64,13 +64,13 @@ void bl_error_prefix(struct bl_error *e, const char *format, ...)
 {
     if (!e || !e->code)
         return;
-    char whole[WHOLE_MAX];
+    char message[MESSAGE_MAX];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(whole, sizeof whole - sizeof e->text - 2, format, arguments);
+    vsnprintf(message, sizeof message - sizeof e->text - 2, format, arguments);
     va_end(arguments);
-    snprintf(whole + strlen(whole), sizeof whole - strlen(whole), ": %s", e->text);
-    record(e, whole);
+    snprintf(message + strlen(message), sizeof message - strlen(message), ": %s", e->text);
+    error_record(e, message);
 }
 
 void bl_error_clear(struct bl_error *e)
@@ -90,14 +90,14 @@ void bl_error_memory_watch(void)
 }
 
 /* More than glibc ever takes from its heap: each such allocation asks the system. */
-#define ASKING_THE_SYSTEM ((size_t)48 << 20)
+#define MAPPED_SIZE ((size_t)48 << 20)
 
 /* Whether memory that can be had leaves ENOMEM as well: glibc does that when it looked for pages of another size first
  * (GLIBC_TUNABLES=glibc.malloc.hugetlb=2) or for an arena. Then errno proves nothing. */
-static bool memory_is_there_all_the_same(void)
+static bool memory_sets_errno(void)
 {
     errno = 0;
-    void *volatile memory = malloc(ASKING_THE_SYSTEM);
+    void *volatile memory = malloc(MAPPED_SIZE);
     bool there = memory && errno == ENOMEM;
     free(memory);
     errno = ENOMEM;
@@ -106,7 +106,7 @@ static bool memory_is_there_all_the_same(void)
 
 bool bl_error_memory_seen(void)
 {
-    return errno == ENOMEM && !memory_is_there_all_the_same();
+    return errno == ENOMEM && !memory_sets_errno();
 }
 
 int bl_errno_is_system(int error_number)

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/once.h"
-#include "base/place.h"
+#include "base/publish.h"
+#include "base/fs.h"
 
 int bl_io_write(int fd, const void *data, size_t size, const char *path, struct bl_error *e)
 {
@@ -62,7 +62,7 @@ int bl_io_pread(int fd, void *data, size_t size, int64_t offset, const char *pat
     return BL_OK;
 }
 
-int bl_io_require(const char *path, struct bl_error *e)
+int bl_io_check_path(const char *path, struct bl_error *e)
 {
     struct stat status;
     if (strcmp(path, "-") == 0 || stat(path, &status) == 0 || (errno != ENOENT && errno != ENOTDIR))
@@ -70,7 +70,7 @@ int bl_io_require(const char *path, struct bl_error *e)
     return bl_error_errno(e, BL_EUSAGE, "cannot open %s", path);
 }
 
-int bl_io_slurp(const char *path, size_t max, struct bl_buffer *out, struct bl_error *e)
+int bl_io_read_file(const char *path, size_t max, struct bl_buffer *out, struct bl_error *e)
 {
     bool given = strcmp(path, "-") == 0;
     int fd = given ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
@@ -101,7 +101,7 @@ int bl_io_slurp(const char *path, size_t max, struct bl_buffer *out, struct bl_e
     return code;
 }
 
-int bl_io_mkdirs(const char *path, struct bl_error *e)
+int bl_fs_mkdirs(const char *path, struct bl_error *e)
 {
     char *copy = strdup(path);
     if (!copy)
@@ -128,7 +128,7 @@ out:
     return code;
 }
 
-int bl_io_sync_directory(const char *path, struct bl_error *e)
+int bl_fs_sync_directory(const char *path, struct bl_error *e)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
@@ -142,7 +142,7 @@ int bl_io_sync_directory(const char *path, struct bl_error *e)
 }
 
 /* The directory part of path, to be freed; "." when it has none. */
-static char *directory_of(const char *path)
+static char *path_directory(const char *path)
 {
     const char *slash = strrchr(path, '/');
     if (!slash)
@@ -150,51 +150,51 @@ static char *directory_of(const char *path)
     return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
-int bl_io_unnamed(const char *dir, struct bl_error *e)
+int bl_temporary_open(const char *dir, struct bl_error *e)
 {
     struct bl_buffer path = {0}, name = {0};
     dir = dir ? dir : getenv("TMPDIR");
     bl_buffer_printf(&path, "%s/bload", dir && *dir ? dir : "/tmp");
     int fd = bl_buffer_check(&path, e);
     if (!fd)
-        fd = bl_io_temporary_name(path.data, &name, e);
+        fd = bl_temporary_name(path.data, &name, e);
     if (!fd)
-        fd = bl_place_create(name.data, O_RDWR, e);
+        fd = bl_fs_create(name.data, O_RDWR, e);
     if (fd >= 0)
-        (void)bl_place_remove(name.data);
+        (void)bl_fs_unlink(name.data);
     bl_buffer_free(&path);
     bl_buffer_free(&name);
     return fd;
 }
 
-int bl_io_sync_parent(const char *path, struct bl_error *e)
+int bl_fs_sync_parent(const char *path, struct bl_error *e)
 {
-    char *directory = directory_of(path);
+    char *directory = path_directory(path);
     if (!directory)
         return bl_error_memory(e);
-    int code = bl_io_sync_directory(directory, e);
+    int code = bl_fs_sync_directory(directory, e);
     free(directory);
     return code;
 }
 
-int bl_io_publish(const char *from, const char *to, struct bl_error *e)
+int bl_fs_rename_durable(const char *from, const char *to, struct bl_error *e)
 {
-    int code = bl_place_rename(from, to, e);
-    return code ? code : bl_io_sync_parent(to, e);
+    int code = bl_fs_rename(from, to, e);
+    return code ? code : bl_fs_sync_parent(to, e);
 }
 
-void bl_io_host(char host[65])
+void bl_temporary_host(char host[65])
 {
     memset(host, 0, 65);
     if (gethostname(host, 64) != 0 || strchr(host, '/'))
         host[0] = '\0';
 }
 
-int bl_io_temporary_name(const char *path, struct bl_buffer *name, struct bl_error *e)
+int bl_temporary_name(const char *path, struct bl_buffer *name, struct bl_error *e)
 {
     char host[65];
     unsigned random = 0;
-    bl_io_host(host);
+    bl_temporary_host(host);
     /* Containers may have one name and one process each. Where there is no randomness, host and process must do. */
     if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random)
         random = 0;
@@ -202,7 +202,7 @@ int bl_io_temporary_name(const char *path, struct bl_buffer *name, struct bl_err
     return bl_buffer_check(name, e);
 }
 
-int bl_io_replace(const char *path, const void *data, size_t size, struct bl_error *e)
+int bl_output_replace(const char *path, const void *data, size_t size, struct bl_error *e)
 {
     struct bl_output out = {0};
     int code = bl_output_own(&out, path, e);
@@ -221,7 +221,7 @@ out:
 
 /* What path names in the end, to be freed: a link stays a link, and the file that it points to is replaced. (Above all
  * /dev/stdout, which would be replaced itself where stdout is a file.) */
-static char *resolve(const char *path)
+static char *output_resolve(const char *path)
 {
     struct stat status;
     if (lstat(path, &status) != 0 || !S_ISLNK(status.st_mode))
@@ -231,21 +231,21 @@ static char *resolve(const char *path)
 }
 
 /* A file that is there and is no regular file takes the bytes directly: a pipe has no name to rename to. */
-static bool is_direct(const char *path)
+static bool output_is_direct(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
-static int open_temporary(struct bl_output *out, struct bl_error *e)
+static int output_open_temporary(struct bl_output *out, struct bl_error *e)
 {
     struct bl_buffer name = {0};
-    if (bl_io_temporary_name(out->path, &name, e)) {
+    if (bl_temporary_name(out->path, &name, e)) {
         bl_buffer_free(&name);
         return BL_EFAIL;
     }
     out->temporary = name.data;
-    out->fd = bl_place_create(out->temporary, O_WRONLY, e);
+    out->fd = bl_fs_create(out->temporary, O_WRONLY, e);
     if (out->fd < 0) {
         free(out->temporary);
         out->temporary = NULL;
@@ -257,7 +257,7 @@ static int open_temporary(struct bl_output *out, struct bl_error *e)
 int bl_output_own(struct bl_output *out, const char *path, struct bl_error *e)
 {
     *out = (struct bl_output){.fd = -1, .path = strdup(path)};
-    int code = out->path ? open_temporary(out, e) : bl_error_memory(e);
+    int code = out->path ? output_open_temporary(out, e) : bl_error_memory(e);
     if (code)
         bl_output_abort(out);
     return code;
@@ -267,25 +267,25 @@ int bl_output_open(struct bl_output *out, const char *path, struct bl_error *e)
 {
     bool is_stdout = !path || strcmp(path, "-") == 0;
     *out = (struct bl_output){.fd = -1};
-    out->path = is_stdout ? strdup("standard output") : resolve(path);
+    out->path = is_stdout ? strdup("standard output") : output_resolve(path);
     if (!out->path)
         return bl_error_memory(e);
     int code = BL_OK;
     if (is_stdout) {
         out->fd = STDOUT_FILENO;
-    } else if (is_direct(out->path)) {
+    } else if (output_is_direct(out->path)) {
         out->fd = open(out->path, O_WRONLY | O_CLOEXEC);
         if (out->fd < 0)
             code = bl_error_errno(e, BL_EFAIL, "cannot open %s", out->path);
     } else {
-        code = open_temporary(out, e);
+        code = output_open_temporary(out, e);
     }
     if (code)
         bl_output_abort(out);
     return code;
 }
 
-static int flush(struct bl_output *out, struct bl_error *e)
+static int output_flush(struct bl_output *out, struct bl_error *e)
 {
     int code = bl_io_write(out->fd, out->buffer.data, out->buffer.size, out->path, e);
     bl_buffer_clear(&out->buffer);
@@ -295,19 +295,19 @@ static int flush(struct bl_output *out, struct bl_error *e)
 int bl_output_write(struct bl_output *out, const void *data, size_t size, struct bl_error *e)
 {
     if (size >= OUTPUT_CHUNK) {
-        int code = flush(out, e);
+        int code = output_flush(out, e);
         return code ? code : bl_io_write(out->fd, data, size, out->path, e);
     }
     bl_buffer_append(&out->buffer, data, size);
     if (bl_buffer_check(&out->buffer, e))
         return BL_EFAIL;
-    return out->buffer.size >= OUTPUT_CHUNK ? flush(out, e) : BL_OK;
+    return out->buffer.size >= OUTPUT_CHUNK ? output_flush(out, e) : BL_OK;
 }
 
 /* All that was written is in the file, and that is closed. */
-static int settle(struct bl_output *out, struct bl_error *e)
+static int output_finish(struct bl_output *out, struct bl_error *e)
 {
-    int code = flush(out, e);
+    int code = output_flush(out, e);
     if (code)
         return code;
     if (out->temporary && fsync(out->fd) != 0)
@@ -324,11 +324,11 @@ static int settle(struct bl_output *out, struct bl_error *e)
 
 int bl_output_commit(struct bl_output *out, struct bl_error *e)
 {
-    int code = settle(out, e);
+    int code = output_finish(out, e);
     if (code)
         goto out;
     if (out->temporary) {
-        code = bl_io_publish(out->temporary, out->path, e);
+        code = bl_fs_rename_durable(out->temporary, out->path, e);
         if (!code) {
             free(out->temporary);
             out->temporary = NULL;
@@ -341,11 +341,11 @@ out:
 
 int bl_output_publish(struct bl_output *out, struct bl_error *e)
 {
-    int code = settle(out, e);
+    int code = output_finish(out, e);
     if (code)
         goto out;
     if (out->temporary)
-        code = bl_once_publish(out->temporary, out->path, e);
+        code = bl_publish_file(out->temporary, out->path, e);
 out:
     bl_output_abort(out);
     return code;
@@ -358,7 +358,7 @@ void bl_output_abort(struct bl_output *out)
     if (out->fd >= 0 && out->fd != STDOUT_FILENO)
         close(out->fd);
     if (out->temporary)
-        (void)bl_place_remove(out->temporary);
+        (void)bl_fs_unlink(out->temporary);
     free(out->temporary);
     free(out->path);
     bl_buffer_free(&out->buffer);
@@ -389,7 +389,7 @@ int bl_lines_open(struct bl_lines *lines, const char *path, struct bl_error *e)
 }
 
 /* Reads more behind what is left, which moves to the front. */
-static int refill(struct bl_lines *lines, struct bl_error *e)
+static int lines_refill(struct bl_lines *lines, struct bl_error *e)
 {
     memmove(lines->data, lines->data + lines->at, lines->end - lines->at);
     lines->end -= lines->at;
@@ -418,7 +418,7 @@ int bl_lines_next(struct bl_lines *lines, char **line, size_t *size, bool *ended
         if (newline || lines->eof || have > BL_LINE_MAX)
             break;
         searched = have;
-        int code = refill(lines, e);
+        int code = lines_refill(lines, e);
         if (code)
             return code;
     }

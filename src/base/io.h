@@ -18,36 +18,36 @@ int bl_io_pwrite(int fd, const void *data, size_t size, int64_t offset, const ch
 int bl_io_pread(int fd, void *data, size_t size, int64_t offset, const char *path, struct bl_error *e);
 
 /* BL_EUSAGE where there is nothing of a name that was given; "-" is there. */
-int bl_io_require(const char *path, struct bl_error *e);
+int bl_io_check_path(const char *path, struct bl_error *e);
 
 /* The whole of a file, or of stdin ("-"), of at most max bytes, appended to out. */
-int bl_io_slurp(const char *path, size_t max, struct bl_buffer *out, struct bl_error *e);
+int bl_io_read_file(const char *path, size_t max, struct bl_buffer *out, struct bl_error *e);
 
 /* Makes a directory and those above it; one that exists is fine. */
-int bl_io_mkdirs(const char *path, struct bl_error *e);
+int bl_fs_mkdirs(const char *path, struct bl_error *e);
 
 /* Makes the names in a directory durable; path names the directory. */
-int bl_io_sync_directory(const char *path, struct bl_error *e);
+int bl_fs_sync_directory(const char *path, struct bl_error *e);
 
 /* The same for the directory that path lies in. */
-int bl_io_sync_parent(const char *path, struct bl_error *e);
+int bl_fs_sync_parent(const char *path, struct bl_error *e);
 
 /* A file without a name, to be written and read, in dir (NULL: $TMPDIR or /tmp): it goes with its descriptor. The
  * descriptor, or a code. */
-int bl_io_unnamed(const char *dir, struct bl_error *e);
+int bl_temporary_open(const char *dir, struct bl_error *e);
 
 /* Renames from to to and makes that durable. Both in one directory. */
-int bl_io_publish(const char *from, const char *to, struct bl_error *e);
+int bl_fs_rename_durable(const char *from, const char *to, struct bl_error *e);
 
 /* The machine's name, "" where it has none that can be part of a file's. */
-void bl_io_host(char host[65]);
+void bl_temporary_host(char host[65]);
 
 /* A name for what shall be path when it is whole, "PATH.part-HOST-PID-RANDOM": of two who are at the same file, on
  * whatever machine, each has its own. Appended to name. */
-int bl_io_temporary_name(const char *path, struct bl_buffer *name, struct bl_error *e);
+int bl_temporary_name(const char *path, struct bl_buffer *name, struct bl_error *e);
 
 /* Writes data to path by way of a temporary name, fsync and rename. */
-int bl_io_replace(const char *path, const void *data, size_t size, struct bl_error *e);
+int bl_output_replace(const char *path, const void *data, size_t size, struct bl_error *e);
 
 /* An output that a user named: "-" or NULL is stdout; a pipe or device is written to directly; a file is written beside
  * its name and renamed by bl_output_commit, so that nothing half-written bears it. Buffered. */

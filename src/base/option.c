@@ -8,7 +8,7 @@
 
 /* --- types ------------------------------------------------------------------------------------------------------ */
 
-static bool parse_flag(const struct bl_option *option, const char *text, void *value)
+static bool flag_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
     bool on = strcmp(text, "true") == 0 || strcmp(text, "yes") == 0;
@@ -17,24 +17,24 @@ static bool parse_flag(const struct bl_option *option, const char *text, void *v
     return on || off;
 }
 
-static void format_flag(const struct bl_option *option, const void *value, struct bl_buffer *out)
+static void flag_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     (void)option;
     bl_buffer_text(out, *(const bool *)value ? "true" : "false");
 }
 
-static bool parse_int(const struct bl_option *option, const char *text, void *value)
+static bool int_parse(const struct bl_option *option, const char *text, void *value)
 {
     return bl_text_to_int(text, strlen(text), option->min, option->max ? option->max : INT64_MAX, value);
 }
 
-static void format_int(const struct bl_option *option, const void *value, struct bl_buffer *out)
+static void int_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     if (option->initial || *(const int64_t *)value)
         bl_buffer_printf(out, "%" PRId64, *(const int64_t *)value);
 }
 
-static bool parse_uint(const struct bl_option *option, const char *text, void *value)
+static bool uint_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
     uint64_t number = 0;
@@ -49,18 +49,18 @@ static bool parse_uint(const struct bl_option *option, const char *text, void *v
     return true;
 }
 
-static void format_uint(const struct bl_option *option, const void *value, struct bl_buffer *out)
+static void uint_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     (void)option;
     bl_buffer_printf(out, "%" PRIu64, *(const uint64_t *)value);
 }
 
-static bool parse_bytes(const struct bl_option *option, const char *text, void *value)
+static bool bytes_parse(const struct bl_option *option, const char *text, void *value)
 {
     return bl_text_to_bytes(text, value) && *(int64_t *)value >= option->min;
 }
 
-static bool parse_choice(const struct bl_option *option, const char *text, void *value)
+static bool choice_parse(const struct bl_option *option, const char *text, void *value)
 {
     for (int i = 0; option->choices[i]; i++) {
         if (strcmp(option->choices[i], text) == 0) {
@@ -71,19 +71,19 @@ static bool parse_choice(const struct bl_option *option, const char *text, void 
     return false;
 }
 
-static void format_choice(const struct bl_option *option, const void *value, struct bl_buffer *out)
+static void choice_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     bl_buffer_text(out, option->choices[*(const int *)value]);
 }
 
-static bool parse_string(const struct bl_option *option, const char *text, void *value)
+static bool string_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
     *(const char **)value = text;
     return *text != '\0';
 }
 
-static void format_string(const struct bl_option *option, const void *value, struct bl_buffer *out)
+static void string_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     (void)option;
     const char *text = *(const char *const *)value;
@@ -91,7 +91,7 @@ static void format_string(const struct bl_option *option, const void *value, str
         bl_buffer_text(out, text);
 }
 
-static int64_t common_divisor(int64_t a, int64_t b)
+static int64_t rational_gcd(int64_t a, int64_t b)
 {
     while (b) {
         int64_t rest = a % b;
@@ -102,7 +102,7 @@ static int64_t common_divisor(int64_t a, int64_t b)
 }
 
 /* 25, 12.5 (as 25/2) or 30000/1001; at most nine digits on either side, so that products of two fit 64 bits. */
-static bool parse_texts(const struct bl_option *option, const char *text, void *value)
+static bool texts_parse(const struct bl_option *option, const char *text, void *value)
 {
     struct bl_texts *texts = value;
     (void)option;
@@ -112,7 +112,7 @@ static bool parse_texts(const struct bl_option *option, const char *text, void *
     return true;
 }
 
-static void format_texts(const struct bl_option *option, const void *value, struct bl_buffer *out)
+static void texts_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     const struct bl_texts *texts = value;
     (void)option;
@@ -120,7 +120,7 @@ static void format_texts(const struct bl_option *option, const void *value, stru
         bl_buffer_printf(out, "%s%s", i ? ", " : "", texts->text[i]);
 }
 
-static bool parse_rational(const struct bl_option *option, const char *text, void *value)
+static bool rational_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
     int64_t num, den = 1;
@@ -145,12 +145,12 @@ static bool parse_rational(const struct bl_option *option, const char *text, voi
     }
     if (num < 1)
         return false;
-    int64_t divisor = common_divisor(num, den);
+    int64_t divisor = rational_gcd(num, den);
     *(struct bl_rational *)value = (struct bl_rational){num / divisor, den / divisor};
     return true;
 }
 
-static void format_rational(const struct bl_option *option, const void *value, struct bl_buffer *out)
+static void rational_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     (void)option;
     const struct bl_rational *r = value;
@@ -160,7 +160,7 @@ static void format_rational(const struct bl_option *option, const void *value, s
         bl_buffer_printf(out, "%" PRId64 "/%" PRId64, r->num, r->den);
 }
 
-static bool parse_dimensions(const struct bl_option *option, const char *text, void *value)
+static bool dimensions_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
     const char *x = strchr(text, 'x');
@@ -172,7 +172,7 @@ static bool parse_dimensions(const struct bl_option *option, const char *text, v
     return true;
 }
 
-static void format_dimensions(const struct bl_option *option, const void *value, struct bl_buffer *out)
+static void dimensions_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     (void)option;
     const struct bl_dimensions *d = value;
@@ -180,24 +180,24 @@ static void format_dimensions(const struct bl_option *option, const void *value,
         bl_buffer_printf(out, "%dx%d", d->width, d->height);
 }
 
-const struct bl_option_type bl_option_flag = {NULL, parse_flag, format_flag, "true or false"};
-const struct bl_option_type bl_option_int = {"N", parse_int, format_int, "a whole number"};
-const struct bl_option_type bl_option_uint = {"N", parse_uint, format_uint, "a whole number, 0 to 2^64-1"};
-const struct bl_option_type bl_option_bytes = {"BYTES", parse_bytes, format_int,
+const struct bl_option_type bl_option_flag = {NULL, flag_parse, flag_format, "true or false"};
+const struct bl_option_type bl_option_int = {"N", int_parse, int_format, "a whole number"};
+const struct bl_option_type bl_option_uint = {"N", uint_parse, uint_format, "a whole number, 0 to 2^64-1"};
+const struct bl_option_type bl_option_bytes = {"BYTES", bytes_parse, int_format,
                                                "a number of bytes, such as 256M or 4G"};
-const struct bl_option_type bl_option_choice = {NULL, parse_choice, format_choice, NULL};
-const struct bl_option_type bl_option_string = {"TEXT", parse_string, format_string, "a text that is not empty"};
-const struct bl_option_type bl_option_texts = {"TEXT", parse_texts, format_texts,
+const struct bl_option_type bl_option_choice = {NULL, choice_parse, choice_format, NULL};
+const struct bl_option_type bl_option_string = {"TEXT", string_parse, string_format, "a text that is not empty"};
+const struct bl_option_type bl_option_texts = {"TEXT", texts_parse, texts_format,
                                                "a text that is not empty, 64 times at most"};
-const struct bl_option_type bl_option_path = {"FILE", parse_string, format_string, "the name of a file"};
-const struct bl_option_type bl_option_rational = {"RATE", parse_rational, format_rational,
+const struct bl_option_type bl_option_path = {"FILE", string_parse, string_format, "the name of a file"};
+const struct bl_option_type bl_option_rational = {"RATE", rational_parse, rational_format,
                                                   "a positive rate, such as 25, 12.5 or 30000/1001"};
-const struct bl_option_type bl_option_dimensions = {"WxH", parse_dimensions, format_dimensions,
+const struct bl_option_type bl_option_dimensions = {"WxH", dimensions_parse, dimensions_format,
                                                     "width x height, each 1 to 32768, such as 224x224"};
 
 /* --- groups ----------------------------------------------------------------------------------------------------- */
 
-static int count_options(const struct bl_options *o)
+static int options_count(const struct bl_options *o)
 {
     int count = 0;
     for (int g = 0; g < o->groups; g++) {
@@ -208,20 +208,21 @@ static int count_options(const struct bl_options *o)
 }
 
 /* An option found by name or letter: its place in the tables. */
-struct found {
+struct match {
     const struct bl_option_group *group;
     const struct bl_option *option;
     int index;
 };
 
-static bool find(const struct bl_options *o, const char *name, size_t size, char letter, bool flag, struct found *found)
+static bool options_find(const struct bl_options *o, const char *name, size_t size, char letter, bool flag,
+                         struct match *match)
 {
     int index = 0;
     for (int g = 0; g < o->groups; g++) {
         for (const struct bl_option *option = o->group[g].options; option->name; option++, index++) {
             bool named = name && strncmp(option->name, name, size) == 0 && option->name[size] == '\0';
             if ((named || (letter && option->letter == letter)) && !(flag && !o->group[g].title)) {
-                *found = (struct found){&o->group[g], option, index};
+                *match = (struct match){&o->group[g], option, index};
                 return true;
             }
         }
@@ -229,7 +230,7 @@ static bool find(const struct bl_options *o, const char *name, size_t size, char
     return false;
 }
 
-static void *value_of(const struct bl_option_group *group, const struct bl_option *option)
+static void *option_value(const struct bl_option_group *group, const struct bl_option *option)
 {
     return (char *)group->values + option->offset;
 }
@@ -239,9 +240,9 @@ int bl_options_add(struct bl_options *o, const char *title, const struct bl_opti
 {
     if (o->groups == BL_OPTION_GROUPS_MAX)
         return bl_error_set(e, BL_EFAIL, "more than %d groups of options", BL_OPTION_GROUPS_MAX);
-    int before = count_options(o);
+    int before = options_count(o);
     o->group[o->groups++] = (struct bl_option_group){title, table, values};
-    int after = count_options(o);
+    int after = options_count(o);
     unsigned char *origin = realloc(o->origin, (size_t)after + 1);
     if (!origin)
         return bl_error_memory(e);
@@ -261,19 +262,19 @@ void bl_options_free(struct bl_options *o)
     *o = (struct bl_options){0};
 }
 
-static void append_choices(const struct bl_option *option, const char *separator, struct bl_buffer *out)
+static void option_append_choices(const struct bl_option *option, const char *separator, struct bl_buffer *out)
 {
     for (int i = 0; option->choices[i]; i++)
         bl_buffer_printf(out, "%s%s", i ? separator : "", option->choices[i]);
 }
 
 /* "--size expects width x height, such as 224x224, not "big"" */
-static int refuse(const struct bl_option *option, const char *text, enum bl_origin origin, struct bl_error *e)
+static int option_reject(const struct bl_option *option, const char *text, enum bl_origin origin, struct bl_error *e)
 {
     struct bl_buffer expected = {0};
     if (option->choices) {
         bl_buffer_text(&expected, "one of ");
-        append_choices(option, ", ", &expected);
+        option_append_choices(option, ", ", &expected);
     } else {
         bl_buffer_text(&expected, option->type->expects);
         if (option->type == &bl_option_int && option->max)
@@ -288,78 +289,78 @@ static int refuse(const struct bl_option *option, const char *text, enum bl_orig
     return code;
 }
 
-static int apply(struct bl_options *o, const struct found *found, const char *text, enum bl_origin origin,
-                 struct bl_error *e)
+static int option_apply(struct bl_options *o, const struct match *match, const char *text, enum bl_origin origin,
+                        struct bl_error *e)
 {
-    if (o->origin[found->index] > origin)
+    if (o->origin[match->index] > origin)
         return BL_OK;
-    if (found->option->type == &bl_option_texts && o->origin[found->index] < origin)
-        *(struct bl_texts *)value_of(found->group, found->option) = (struct bl_texts){.count = 0};
-    if (!found->option->type->parse(found->option, text, value_of(found->group, found->option)))
-        return refuse(found->option, text, origin, e);
-    o->origin[found->index] = (unsigned char)origin;
+    if (match->option->type == &bl_option_texts && o->origin[match->index] < origin)
+        *(struct bl_texts *)option_value(match->group, match->option) = (struct bl_texts){.count = 0};
+    if (!match->option->type->parse(match->option, text, option_value(match->group, match->option)))
+        return option_reject(match->option, text, origin, e);
+    o->origin[match->index] = (unsigned char)origin;
     return BL_OK;
 }
 
 int bl_options_set(struct bl_options *o, const char *name, const char *text, enum bl_origin origin, struct bl_error *e)
 {
-    struct found found;
-    if (!find(o, name, strlen(name), 0, origin == BL_ORIGIN_FLAG, &found) ||
-        (origin == BL_ORIGIN_FILE && found.option->command_line_only))
+    struct match match;
+    if (!options_find(o, name, strlen(name), 0, origin == BL_ORIGIN_FLAG, &match) ||
+        (origin == BL_ORIGIN_FILE && match.option->command_line_only))
         return bl_error_set(e, BL_EUSAGE, "unknown key \"%s\"", name);
-    return apply(o, &found, text, origin, e);
+    return option_apply(o, &match, text, origin, e);
 }
 
 bool bl_options_repeats(const struct bl_options *o, const char *name)
 {
-    struct found found;
-    return find(o, name, strlen(name), 0, false, &found) && found.option->type == &bl_option_texts;
+    struct match match;
+    return options_find(o, name, strlen(name), 0, false, &match) && match.option->type == &bl_option_texts;
 }
 
 enum bl_origin bl_options_origin(const struct bl_options *o, const char *name)
 {
-    struct found found;
-    if (!find(o, name, strlen(name), 0, false, &found))
+    struct match match;
+    if (!options_find(o, name, strlen(name), 0, false, &match))
         return BL_ORIGIN_DEFAULT;
-    return (enum bl_origin)o->origin[found.index];
+    return (enum bl_origin)o->origin[match.index];
 }
 
 /* --- command line ----------------------------------------------------------------------------------------------- */
 
 /* Sets the option of argv[*at]; its value is what follows in the word (attached), or the next word. */
-static int take(struct bl_options *o, const struct found *found, const char *attached, int argc, char **argv, int *at,
-                struct bl_error *e)
+static int option_parse_value(struct bl_options *o, const struct match *match, const char *attached, int argc,
+                              char **argv, int *at, struct bl_error *e)
 {
-    if (!attached && found->option->type == &bl_option_flag)
+    if (!attached && match->option->type == &bl_option_flag)
         attached = "true";
     if (!attached) {
         if (*at + 1 >= argc)
             return bl_error_set(e, BL_EUSAGE, "%s needs a value (%s)", argv[*at],
-                                found->option->choices ? "see --help" : found->option->type->expects);
+                                match->option->choices ? "see --help" : match->option->type->expects);
         attached = argv[++*at];
     }
-    return apply(o, found, attached, BL_ORIGIN_FLAG, e);
+    return option_apply(o, match, attached, BL_ORIGIN_FLAG, e);
 }
 
-static int parse_long(struct bl_options *o, int argc, char **argv, int *at, struct bl_error *e)
+static int option_parse_long(struct bl_options *o, int argc, char **argv, int *at, struct bl_error *e)
 {
     const char *name = argv[*at] + 2, *equals = strchr(name, '=');
     size_t size = equals ? (size_t)(equals - name) : strlen(name);
-    struct found found;
-    if (!find(o, name, size, 0, true, &found))
+    struct match match;
+    if (!options_find(o, name, size, 0, true, &match))
         return bl_error_set(e, BL_EUSAGE, "unknown option --%.*s (see --help)", (int)size, name);
-    return take(o, &found, equals ? equals + 1 : NULL, argc, argv, at, e);
+    return option_parse_value(o, &match, equals ? equals + 1 : NULL, argc, argv, at, e);
 }
 
-static int parse_short(struct bl_options *o, int argc, char **argv, int *at, struct bl_error *e)
+static int option_parse_short(struct bl_options *o, int argc, char **argv, int *at, struct bl_error *e)
 {
     const char *word = argv[*at];
-    struct found found;
-    if (!find(o, NULL, 0, word[1], true, &found))
+    struct match match;
+    if (!options_find(o, NULL, 0, word[1], true, &match))
         return bl_error_set(e, BL_EUSAGE, "unknown option -%c (see --help)", word[1]);
-    if (word[2] && found.option->type == &bl_option_flag)
+    if (word[2] && match.option->type == &bl_option_flag)
         return bl_error_set(e, BL_EUSAGE, "-%c takes no value: write %s as separate flags", word[1], word);
-    return take(o, &found, word[2] ? word + 2 : NULL, argc, argv, at, e);
+    return option_parse_value(o, &match, word[2] ? word + 2 : NULL, argc, argv, at, e);
 }
 
 int bl_options_parse(struct bl_options *o, int argc, char **argv, struct bl_error *e)
@@ -378,9 +379,9 @@ int bl_options_parse(struct bl_options *o, int argc, char **argv, struct bl_erro
         else if (strcmp(word, "--") == 0)
             only_operands = true;
         else if (word[1] == '-')
-            code = parse_long(o, argc, argv, &at, e);
+            code = option_parse_long(o, argc, argv, &at, e);
         else
-            code = parse_short(o, argc, argv, &at, e);
+            code = option_parse_short(o, argc, argv, &at, e);
         if (code)
             return code;
     }
@@ -390,7 +391,7 @@ int bl_options_parse(struct bl_options *o, int argc, char **argv, struct bl_erro
 /* --- options that have an effect beside others alone ------------------------------------------------------------- */
 
 /* Whether text, of so many bytes, is one of the words of the list. */
-static bool is_listed(const char *list, const char *end, const char *text, size_t size)
+static bool condition_lists(const char *list, const char *end, const char *text, size_t size)
 {
     for (const char *at = list; at < end;) {
         size_t word = strcspn(at, "|,");
@@ -402,22 +403,23 @@ static bool is_listed(const char *list, const char *end, const char *text, size_
 }
 
 /* The condition from at to end: NAME=VALUE|VALUE, or NAME/NAME. */
-static bool holds(const struct bl_options *o, const char *at, const char *end)
+static bool condition_holds(const struct bl_options *o, const char *at, const char *end)
 {
     const char *equals = memchr(at, '=', (size_t)(end - at));
-    struct found found;
+    struct match match;
     if (equals) {
         struct bl_buffer value = {0};
-        bool there = find(o, at, (size_t)(equals - at), 0, false, &found);
+        bool there = options_find(o, at, (size_t)(equals - at), 0, false, &match);
         if (there)
-            bl_option_format(found.group, found.option, &value);
-        bool listed = !there || value.failed || is_listed(equals + 1, end, value.data ? value.data : "", value.size);
+            bl_option_format(match.group, match.option, &value);
+        bool listed =
+            !there || value.failed || condition_lists(equals + 1, end, value.data ? value.data : "", value.size);
         bl_buffer_free(&value);
         return listed;
     }
     while (at < end) {
         size_t size = strcspn(at, "/,");
-        if (!find(o, at, size, 0, false, &found) || o->origin[found.index] != BL_ORIGIN_DEFAULT)
+        if (!options_find(o, at, size, 0, false, &match) || o->origin[match.index] != BL_ORIGIN_DEFAULT)
             return true;
         at += size + 1;
     }
@@ -425,7 +427,7 @@ static bool holds(const struct bl_options *o, const char *at, const char *end)
 }
 
 /* "--strategy sample or mix", "--world-size or --batch-size" */
-static void append_condition(struct bl_buffer *out, const char *at, const char *end)
+static void condition_append(struct bl_buffer *out, const char *at, const char *end)
 {
     bl_buffer_text(out, "--");
     for (; at < end; at++) {
@@ -436,13 +438,13 @@ static void append_condition(struct bl_buffer *out, const char *at, const char *
     }
 }
 
-static int check(const struct bl_options *o, const struct bl_option *option, struct bl_error *e)
+static int option_check(const struct bl_options *o, const struct bl_option *option, struct bl_error *e)
 {
     for (const char *at = option->only; at;) {
         const char *end = strchrnul(at, ',');
-        if (!holds(o, at, end)) {
+        if (!condition_holds(o, at, end)) {
             struct bl_buffer condition = {0};
-            append_condition(&condition, at, end);
+            condition_append(&condition, at, end);
             int code = bl_buffer_check(&condition, e);
             if (!code)
                 code = bl_error_set(e, BL_EUSAGE, "--%s has no effect without %s", option->name, condition.data);
@@ -460,7 +462,7 @@ int bl_options_check(const struct bl_options *o, struct bl_error *e)
     for (int g = 0; g < o->groups && !code; g++) {
         for (const struct bl_option *option = o->group[g].options; option->name && !code; option++, index++) {
             if (o->origin[index] == BL_ORIGIN_FLAG)
-                code = check(o, option, e);
+                code = option_check(o, option, e);
         }
     }
     return code;
@@ -495,10 +497,10 @@ int bl_options_each_flag(const struct bl_options *o, bl_option_visit *visit, voi
 
 void bl_option_format(const struct bl_option_group *group, const struct bl_option *option, struct bl_buffer *out)
 {
-    option->type->format(option, value_of(group, option), out);
+    option->type->format(option, option_value(group, option), out);
 }
 
-void bl_options_rest(struct bl_options *o, const void *values)
+void bl_options_exclude(struct bl_options *o, const void *values)
 {
     for (int g = 0; g < o->groups; g++)
         o->idle[g] = o->idle[g] || o->group[g].values == values;
@@ -516,7 +518,7 @@ void bl_option_identity(const struct bl_option_group *group, const struct bl_opt
 }
 
 /* affects NOTHING: of all that affect something. */
-static void append_identity(const struct bl_option_group *group, enum bl_affects affects, struct bl_buffer *out)
+static void group_append_identity(const struct bl_option_group *group, enum bl_affects affects, struct bl_buffer *out)
 {
     for (const struct bl_option *option = group->options; option->name; option++) {
         if (option->affects == BL_AFFECTS_NOTHING || (affects && option->affects != affects))
@@ -529,7 +531,7 @@ void bl_options_identity_of(const struct bl_options *o, enum bl_affects affects,
 {
     for (int g = 0; g < o->groups; g++) {
         if (!o->idle[g])
-            append_identity(&o->group[g], affects, out);
+            group_append_identity(&o->group[g], affects, out);
     }
 }
 
@@ -539,7 +541,7 @@ void bl_options_identity(const struct bl_options *o, struct bl_buffer *out)
 }
 
 /* "  -T, --T N" is written as "  -T N": a name of one letter is its own flag. */
-static void append_usage(const struct bl_option *option, struct bl_buffer *out)
+static void option_append_usage(const struct bl_option *option, struct bl_buffer *out)
 {
     bool one_letter = option->name[1] == '\0';
     if (one_letter)
@@ -552,14 +554,14 @@ static void append_usage(const struct bl_option *option, struct bl_buffer *out)
         bl_buffer_printf(out, " %s", option->placeholder);
     } else if (option->choices) {
         bl_buffer_byte(out, ' ');
-        append_choices(option, "|", out);
+        option_append_choices(option, "|", out);
     } else if (option->type->placeholder) {
         bl_buffer_printf(out, " %s", option->type->placeholder);
     }
 }
 
 /* Words, broken into lines that begin at a column and end before column 80. */
-static void append_wrapped(struct bl_buffer *out, const char *text, int column)
+static void help_append_wrapped(struct bl_buffer *out, const char *text, int column)
 {
     int at = column;
     for (const char *word = text; *word;) {
@@ -577,11 +579,11 @@ static void append_wrapped(struct bl_buffer *out, const char *text, int column)
     }
 }
 
-static void append_help(const struct bl_option *option, struct bl_buffer *out)
+static void option_append_help(const struct bl_option *option, struct bl_buffer *out)
 {
     const int column = 30;
     size_t start = out->size;
-    append_usage(option, out);
+    option_append_usage(option, out);
     int used = (int)(out->size - start);
     if (used + 2 > column)
         bl_buffer_printf(out, "\n%*s", column, "");
@@ -591,7 +593,7 @@ static void append_help(const struct bl_option *option, struct bl_buffer *out)
     bl_buffer_text(&text, option->help);
     if (option->initial && option->type != &bl_option_flag)
         bl_buffer_printf(&text, " [%s]", option->initial);
-    append_wrapped(out, text.data ? text.data : "", column);
+    help_append_wrapped(out, text.data ? text.data : "", column);
     out->failed |= text.failed;
     bl_buffer_free(&text);
     bl_buffer_byte(out, '\n');
@@ -604,6 +606,6 @@ void bl_options_help(const struct bl_options *o, struct bl_buffer *out)
             continue;
         bl_buffer_printf(out, "\n%s:\n", o->group[g].title);
         for (const struct bl_option *option = o->group[g].options; option->name; option++)
-            append_help(option, out);
+            option_append_help(option, out);
     }
 }

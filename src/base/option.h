@@ -129,7 +129,7 @@ void bl_option_format(const struct bl_option_group *group, const struct bl_optio
 void bl_option_identity(const struct bl_option_group *group, const struct bl_option *option, struct bl_buffer *out);
 
 /* The group that is bound to these values is idle from now on. */
-void bl_options_rest(struct bl_options *o, const void *values);
+void bl_options_exclude(struct bl_options *o, const void *values);
 
 /* "name: value" lines: of every option that affects something (what identifies a dataset), in groups that are not idle.
  */

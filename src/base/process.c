@@ -25,7 +25,7 @@ bool bl_process_found(const char *name)
 }
 
 /* All that comes out of the pipe, up to its end. */
-static int take(int fd, const char *name, struct bl_buffer *out, struct bl_error *e)
+static int process_read(int fd, const char *name, struct bl_buffer *out, struct bl_error *e)
 {
     char chunk[4096];
     for (;;) {
@@ -39,7 +39,7 @@ static int take(int fd, const char *name, struct bl_buffer *out, struct bl_error
     }
 }
 
-static int start(const char *const argv[], const int *out, pid_t *pid, struct bl_error *e)
+static int process_start(const char *const argv[], const int *out, pid_t *pid, struct bl_error *e)
 {
     posix_spawn_file_actions_t actions;
     /* Not every system tells it when the program is to be started. */
@@ -60,7 +60,7 @@ static int start(const char *const argv[], const int *out, pid_t *pid, struct bl
     return wrong ? bl_error_errno(e, BL_EFAIL, "cannot run %s", argv[0]) : BL_OK;
 }
 
-static int wait_for(pid_t pid, const char *name, int *status, struct bl_error *e)
+static int process_wait(pid_t pid, const char *name, int *status, struct bl_error *e)
 {
     int how;
     while (waitpid(pid, &how, 0) < 0) {
@@ -77,13 +77,13 @@ int bl_process_run(const char *const argv[], struct bl_buffer *out, int *status,
     pid_t pid;
     if (out && pipe2(ends, O_CLOEXEC) != 0)
         return bl_error_errno(e, BL_EFAIL, "cannot make a pipe");
-    int code = start(argv, out ? &ends[1] : NULL, &pid, e);
+    int code = process_start(argv, out ? &ends[1] : NULL, &pid, e);
     if (out)
         close(ends[1]);
     if (code)
         goto out;
-    int taken = out ? take(ends[0], argv[0], out, e) : BL_OK;
-    int ended = wait_for(pid, argv[0], status, e);
+    int taken = out ? process_read(ends[0], argv[0], out, e) : BL_OK;
+    int ended = process_wait(pid, argv[0], status, e);
     code = taken ? taken : ended;
 out:
     if (out)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_digit(char c)
+static bool text_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -17,7 +17,7 @@ bool bl_text_to_int(const char *text, size_t size, int64_t min, int64_t max, int
         return false;
     uint64_t magnitude = 0;
     for (; at < size; at++) {
-        if (!is_digit(text[at]) || magnitude > (UINT64_MAX - 9) / 10)
+        if (!text_is_digit(text[at]) || magnitude > (UINT64_MAX - 9) / 10)
             return false;
         magnitude = magnitude * 10 + (uint64_t)(text[at] - '0');
     }
@@ -61,7 +61,7 @@ bool bl_text_to_bytes(const char *text, int64_t *value)
 }
 
 /* Compares the digit runs at *a and *b by value and steps over them. */
-static int compare_runs(const char **a, const char **b)
+static int digits_compare(const char **a, const char **b)
 {
     const char *x = *a, *y = *b;
     while (*x == '0')
@@ -80,8 +80,8 @@ int bl_text_natural(const char *a, const char *b)
 {
     const char *x = a, *y = b;
     while (*x && *y) {
-        if (is_digit(*x) && is_digit(*y)) {
-            int order = compare_runs(&x, &y);
+        if (text_is_digit(*x) && text_is_digit(*y)) {
+            int order = digits_compare(&x, &y);
             if (order)
                 return order;
             continue;
@@ -133,7 +133,7 @@ uint32_t bl_text_code_point(const char *text, size_t length)
 }
 
 /* Controls (C0, DEL, C1), marks and ends of lines and of directions of writing, byte order marks, what is none. */
-static bool plays_tricks(uint32_t point)
+static bool code_point_is_hidden(uint32_t point)
 {
     return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x61c || point == 0x200e || point == 0x200f ||
            (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069) || point == 0xfeff ||
@@ -143,7 +143,7 @@ static bool plays_tricks(uint32_t point)
 size_t bl_text_visible(const char *text, size_t size)
 {
     size_t length = bl_text_utf8(text, size);
-    return length && !plays_tricks(bl_text_code_point(text, length)) ? length : 0;
+    return length && !code_point_is_hidden(bl_text_code_point(text, length)) ? length : 0;
 }
 
 size_t bl_text_mask(char *text, size_t size, const char *keep)
@@ -164,7 +164,7 @@ size_t bl_text_mask(char *text, size_t size, const char *keep)
     return out;
 }
 
-void bl_text_show(struct bl_buffer *out, const char *text)
+void bl_text_append_masked(struct bl_buffer *out, const char *text)
 {
     size_t before = out->size;
     bl_buffer_text(out, text);
@@ -224,9 +224,9 @@ void bl_text_escape(struct bl_buffer *out, const char *text, size_t size)
     bl_buffer_append(out, text + size - plain, plain);
 }
 
-static int hex_digit(char c)
+static int digit_from_hex(char c)
 {
-    if (is_digit(c))
+    if (text_is_digit(c))
         return c - '0';
     if (c >= 'A' && c <= 'F')
         return c - 'A' + 10;
@@ -242,9 +242,9 @@ int64_t bl_text_unescape(char *text, size_t size)
             if (++at == size)
                 return -1;
             if (text[at] == 'x') {
-                if (size - at < 3 || hex_digit(text[at + 1]) < 0 || hex_digit(text[at + 2]) < 0)
+                if (size - at < 3 || digit_from_hex(text[at + 1]) < 0 || digit_from_hex(text[at + 2]) < 0)
                     return -1;
-                c = (char)(hex_digit(text[at + 1]) * 16 + hex_digit(text[at + 2]));
+                c = (char)(digit_from_hex(text[at + 1]) * 16 + digit_from_hex(text[at + 2]));
                 at += 2;
             } else if (text[at] == 't') {
                 c = '\t';

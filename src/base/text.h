@@ -50,7 +50,7 @@ size_t bl_text_visible(const char *text, size_t size);
 size_t bl_text_mask(char *text, size_t size, const char *keep);
 
 /* Appends the text, masked: a name in what people read. */
-void bl_text_show(struct bl_buffer *out, const char *text);
+void bl_text_append_masked(struct bl_buffer *out, const char *text);
 
 /* "1,234,567" and "1.5 GiB"; the buffer must hold 32 bytes. They return it. */
 char *bl_text_count(char *buffer, int64_t value);

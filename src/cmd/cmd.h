@@ -71,7 +71,8 @@ void bl_cmd_end_heartbeat(struct bl_cmd *cmd, struct bl_heartbeat *heartbeat, in
 /* Writes a text to where the user named it; NULL or "-" is standard output. */
 int bl_cmd_write(const char *path, const struct bl_buffer *text, struct bl_error *e);
 
-/* Shows lines to people, on standard output: masked, but for the ends of lines. Names are masked before (bl_text_show).
+/* Shows lines to people, on standard output: masked, but for the ends of lines. Names are masked before
+ * (bl_text_append_masked).
  */
 int bl_cmd_show(struct bl_buffer *text, struct bl_error *e);
 

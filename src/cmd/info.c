@@ -58,7 +58,7 @@ static void append_fields(const struct bl_info *info, struct bl_buffer *out)
         for (int i = 0; i < field->rank; i++)
             bl_buffer_printf(out, ", %" PRId64, field->shape[i]);
         bl_buffer_printf(out, "] per block, from %s: ", field->kind);
-        bl_text_show(out, info->manifest.made[f]);
+        bl_text_append_masked(out, info->manifest.made[f]);
         if (format->encoding[f].kind != BL_ENCODING_RAW)
             bl_buffer_printf(out, "; kept as %s", bl_encoding_name(&format->encoding[f], encoding));
         bl_buffer_byte(out, '\n');
@@ -70,7 +70,7 @@ static void append_attributes(const struct bl_info *info, struct bl_buffer *out)
     const struct bl_format *format = &info->manifest.format;
     for (int a = 0; a < format->attributes; a++) {
         bl_buffer_text(out, a ? ", " : "attributes  ");
-        bl_text_show(out, format->attribute[a].name);
+        bl_text_append_masked(out, format->attribute[a].name);
         bl_buffer_printf(out, " %s%s", bl_dtype_name(format->attribute[a].dtype),
                          a + 1 == format->attributes ? "\n" : "");
     }
@@ -101,10 +101,10 @@ static void append_faults(const struct bl_info *info, struct bl_buffer *out)
                      m->skipped, m->failed, m->failed_steps, info->damaged);
     for (int i = 0; i < info->faults; i++) {
         bl_buffer_text(out, "            ");
-        bl_text_show(out, info->fault[i].id);
+        bl_text_append_masked(out, info->fault[i].id);
         /* The reasons of damaged inputs say so themselves. */
         bl_buffer_printf(out, strcmp(info->fault[i].status, "damaged") == 0 ? ": " : ": %s: ", info->fault[i].status);
-        bl_text_show(out, info->fault[i].reason);
+        bl_text_append_masked(out, info->fault[i].reason);
         bl_buffer_byte(out, '\n');
     }
     if (info->fault_count > info->faults)
@@ -134,7 +134,7 @@ static int run(struct bl_cmd *cmd, struct informing *i)
     if (cmd->options.operands != 1)
         return bl_error_set(e, BL_EUSAGE, "expects one dataset directory (see bload info --help)");
     struct bl_buffer text = {0};
-    int code = bl_io_require(cmd->options.operand[0], e);
+    int code = bl_io_check_path(cmd->options.operand[0], e);
     if (code)
         return code;
     code = bl_info_read(&i->info, cmd->options.operand[0], &why);

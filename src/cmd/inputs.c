@@ -277,7 +277,7 @@ static int read_tables(struct bl_inputs *inputs, struct bl_cmd *cmd)
     if (!code && inputs->table.path && strcmp(inputs->table.path, "-") == 0)
         code = bl_error_set(e, BL_EUSAGE, "--attributes is a file: standard input cannot be looked at again");
     if (!code && inputs->table.path)
-        code = bl_io_require(inputs->table.path, e);
+        code = bl_io_check_path(inputs->table.path, e);
     bool from_file = bl_options_origin(&cmd->options, "exclude") == BL_ORIGIN_FILE;
     if (!code && inputs->excluded.count)
         code = bl_exclusion_open(&inputs->exclusion, inputs->excluded.text, inputs->excluded.count,
@@ -292,7 +292,7 @@ int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct b
     inputs->kind_config = inputs->configs[bl_kind_index(kind)];
     for (int k = 0; bl_kinds[k]; k++) {
         if (inputs->configs[k] != inputs->kind_config)
-            bl_options_rest(&cmd->options, inputs->configs[k]);
+            bl_options_exclude(&cmd->options, inputs->configs[k]);
     }
     inputs->kind = kind;
     inputs->kind_option = bl_kind_index(kind) + 1; /* what identifies a dataset is the kind, not how it was found */

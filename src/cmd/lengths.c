@@ -30,9 +30,9 @@ int bl_length_source_read(struct bl_length_source *lengths, struct bl_cmd *cmd)
         return bl_error_set(&cmd->error, BL_EUSAGE, "tables or --lengths, not both");
     if (lengths->list && lengths->group_by)
         return bl_error_set(&cmd->error, BL_EUSAGE, "--group-by needs a table: a plain list has no columns");
-    int code = lengths->list ? bl_io_require(lengths->list, &cmd->error) : BL_OK;
+    int code = lengths->list ? bl_io_check_path(lengths->list, &cmd->error) : BL_OK;
     for (int i = 0; i < o->operands && !code; i++)
-        code = bl_io_require(o->operand[i], &cmd->error);
+        code = bl_io_check_path(o->operand[i], &cmd->error);
     if (code)
         return code;
     if (lengths->list)

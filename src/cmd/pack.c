@@ -52,8 +52,8 @@ int bl_packing_check_options(struct bl_cmd *cmd, const struct bl_packing *p)
 /* The table is read more than once, wherever it comes from. */
 static int hold_table(struct bl_packing *p, struct bl_error *e)
 {
-    int code = bl_held_open(&p->held, p->sequences_path, e);
-    char *path = code ? NULL : strdup(bl_held_path(&p->held, p->sequences_path));
+    int code = bl_pipe_copy_open(&p->held, p->sequences_path, e);
+    char *path = code ? NULL : strdup(bl_pipe_copy_path(&p->held, p->sequences_path));
     if (!path)
         return code ? code : bl_error_memory(e);
     p->table_given = p->sequences_path;
@@ -84,7 +84,7 @@ static int settle(struct bl_cmd *cmd, struct bl_packing *p)
         return bl_error_set(e, BL_EUSAGE, "sources or --sequences, not both");
     if (p->sequences_path && (code = hold_table(p, e)))
         return code;
-    code = p->plan_path ? bl_io_require(p->plan_path, e) : BL_OK;
+    code = p->plan_path ? bl_io_check_path(p->plan_path, e) : BL_OK;
     if (!code)
         code = bl_cmd_check_parent("-o", p->output, p->options.parents, e);
     if (!code && p->spool)
@@ -383,7 +383,7 @@ static void free_packing(struct bl_packing *p)
     free(p->failed);
     free(p->output);
     free(p->spool);
-    bl_held_close(&p->held);
+    bl_pipe_copy_close(&p->held);
     free(p->sequences_path);
     free(p->table_given);
     free(p->plan_path);
@@ -421,7 +421,7 @@ int bl_cmd_pack(int argc, char **argv)
         goto out;
     code = run(&cmd, &p);
 out:
-    bl_held_rename(&p.held, &cmd.error);
+    bl_pipe_copy_fix_error(&p.held, &cmd.error);
     bl_cmd_end_heartbeat(&cmd, &p.heartbeat, code, p.partial);
     free_packing(&p);
     return bl_cmd_end(&cmd, code, p.partial);

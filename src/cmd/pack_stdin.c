@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/feed.h"
+#include "base/instream.h"
 #include "base/io.h"
 #include "cmd/packing.h"
 #include "run/table.h"
@@ -25,13 +25,13 @@ bool bl_packing_reads_stdin(const struct bl_packing *p)
 /* Reads all of standard input. */
 static int sum_stdin(const struct bl_packing *p, char digest[BL_DIGEST_SIZE], struct bl_error *e)
 {
-    struct bl_feed *feed = NULL;
+    struct bl_instream *feed = NULL;
     uint64_t sum = 0;
-    int code = bl_feed_open(&feed, "-", 0, &p->env.cancel->raised, e);
+    int code = bl_instream_open(&feed, "-", 0, &p->env.cancel->raised, e);
     if (!code)
-        code = bl_feed_drain(feed, &sum, e);
+        code = bl_instream_drain(feed, &sum, e);
     if (feed)
-        bl_feed_close(feed);
+        bl_instream_close(feed);
     bl_checksum_format(sum, digest);
     return code;
 }
@@ -60,7 +60,7 @@ int bl_packing_keep_stdin(struct bl_packing *p, uint64_t sum, struct bl_error *e
     bl_checksum_format(sum, digest);
     int code = bl_state_path(&p->state, BL_STATE_STDIN, &path, e);
     if (!code)
-        code = bl_io_replace(path.data, digest, strlen(digest), e);
+        code = bl_output_replace(path.data, digest, strlen(digest), e);
     bl_buffer_free(&path);
     return code ? code : bl_packing_add_stdin(p, digest, e);
 }
@@ -86,7 +86,7 @@ int bl_packing_meet_stdin(struct bl_packing *p, struct bl_error *e)
     int code = bl_state_path(&p->state, BL_STATE_STDIN, &path, e);
     bool known = !code && access(path.data, F_OK) == 0;
     if (known)
-        code = bl_io_slurp(path.data, SUM_MAX, &there, e);
+        code = bl_io_read_file(path.data, SUM_MAX, &there, e);
     if (known && !code)
         code = sum_stdin(p, digest, e);
     bl_buffer_clear(&path);

@@ -119,7 +119,7 @@ static int copy_table(struct bl_packing *p, struct bl_error *e)
     else if (p->inputs.attributes || p->inputs.exclusion)
         code = bl_table_join(p->sequences_path, p->inputs.attributes, p->inputs.exclusion, &out, take_scan_fault, p, e);
     else
-        code = bl_io_slurp(p->sequences_path, SIZE_MAX / 4, &text, e);
+        code = bl_io_read_file(p->sequences_path, SIZE_MAX / 4, &text, e);
     if (code)
         goto out;
     if (text.size)
@@ -240,7 +240,7 @@ static int make_spool(struct bl_packing *p, struct bl_error *e)
 {
     p->env.spool = p->spool ? p->spool : p->state.spool;
     p->env.shared = p->task.set;
-    return p->spool ? bl_io_mkdirs(p->spool, e) : BL_OK;
+    return p->spool ? bl_fs_mkdirs(p->spool, e) : BL_OK;
 }
 
 /* Where tasks scanned, their parts are the table: 1 when it was made of them, 0 when there are none, or a code. A run

@@ -4,7 +4,7 @@
 #ifndef BL_PACKING_H
 #define BL_PACKING_H
 
-#include "base/held.h"
+#include "base/pipe_copy.h"
 #include "cmd/cmd.h"
 #include "cmd/inputs.h"
 #include "run/finish.h"
@@ -27,7 +27,7 @@ struct bl_packing {
     char *output; /* the dataset's directory as it is to be opened */
     char *sequences_path, *plan_path;
     char *table_given; /* what --sequences said; the path above is that of what is held of it, if anything is */
-    struct bl_held held;
+    struct bl_pipe_copy held;
     struct bl_buffer identity;
     struct bl_kind_env env;
     bool simd_free; /* the level was not said: whoever begins the dataset decides */

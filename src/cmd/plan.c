@@ -210,7 +210,7 @@ static int add_epochs(struct bl_cmd *cmd, struct bl_planning *p)
     if (bl_options_origin(&cmd->options, "batch-size") != BL_ORIGIN_DEFAULT)
         job.batch_size = p->options.batch_size;
     job.balance = p->options.balance;
-    code = bl_io_require(p->dataset, e);
+    code = bl_io_check_path(p->dataset, e);
     if (code)
         return code;
     code = bl_epochs_add(&job, &made, e);

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "base/place.h"
+#include "base/fs.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/identity.h"
@@ -121,7 +121,7 @@ static int make_spool(const struct scan *scan, struct bl_error *e)
 {
     bool parents = scan->parents || scan->pack_options.parents;
     int code = scan->spool ? bl_cmd_check_parent("--spool", scan->spool, parents, e) : BL_OK;
-    return code || !scan->env.spool ? code : bl_io_mkdirs(scan->env.spool, e);
+    return code || !scan->env.spool ? code : bl_fs_mkdirs(scan->env.spool, e);
 }
 
 static struct bl_scan job_of(const struct bl_cmd *cmd, struct scan *scan)
@@ -201,7 +201,7 @@ static int find_part(struct scan *scan, const char *path, struct bl_error *e)
     int got = bl_part_look(scan->state.folder, scan->task.index, scan->task.count, &total, &damage);
     if (got == BL_EDATA) {
         bl_cmd_say("%s: it is made anew", damage.text);
-        return bl_place_remove(path) == 0 ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot remove %s", path);
+        return bl_fs_unlink(path) == 0 ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot remove %s", path);
     }
     if (got < 0)
         return bl_error_set(e, got, "%s", damage.text);

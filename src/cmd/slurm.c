@@ -240,7 +240,7 @@ static int take_lock(struct bl_slurm *s, struct bl_error *e)
     struct bl_buffer path = {0};
     int code = bl_slurm_path(s, "logs", &path, e);
     if (!code)
-        code = bl_io_mkdirs(path.data, e);
+        code = bl_fs_mkdirs(path.data, e);
     bl_buffer_clear(&path);
     if (!code)
         code = bl_slurm_path(s, "lock", &path, e);

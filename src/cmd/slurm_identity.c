@@ -45,7 +45,7 @@ out:
 static int compare_file(const char *path, const char *wanted, const char *what, comparison *by, struct bl_error *e)
 {
     struct bl_buffer text = {0};
-    int code = access(path, F_OK) == 0 ? bl_io_slurp(path, CONFIGURATION_MAX, &text, e) : BL_OK;
+    int code = access(path, F_OK) == 0 ? bl_io_read_file(path, CONFIGURATION_MAX, &text, e) : BL_OK;
     if (code)
         goto out;
     if (text.data)
@@ -173,7 +173,7 @@ int bl_slurm_settle(const struct bl_slurm *s, const char *lines, struct bl_error
     code = bl_slurm_is_finished(s) ? compare_manifest(s, strchr(lines, '\n') + 1, e) : compare_begun(s, lines, e);
     if (code)
         goto out;
-    code = bl_io_replace(path.data, lines, strlen(lines), e);
+    code = bl_output_replace(path.data, lines, strlen(lines), e);
 out:
     bl_buffer_free(&path);
     bl_buffer_free(&what);

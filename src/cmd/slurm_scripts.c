@@ -395,7 +395,7 @@ static int replace(const struct bl_slurm *s, const char *name, const struct bl_b
     code = bl_slurm_path(s, name, &path, e);
     if (code)
         goto out;
-    code = bl_io_replace(path.data, text->data, text->size, e);
+    code = bl_output_replace(path.data, text->data, text->size, e);
 out:
     bl_buffer_free(&path);
     return code;

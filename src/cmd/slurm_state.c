@@ -88,7 +88,7 @@ static int read_shards(const struct bl_slurm *s, struct found *f, struct bl_erro
     bool sound;
     int code = bl_slurm_state_path(s, BL_STATE_DRAFT, &path, e);
     if (!code && access(path.data, F_OK) == 0) {
-        code = bl_io_slurp(path.data, BL_MANIFEST_SIZE_MAX, &text, e);
+        code = bl_io_read_file(path.data, BL_MANIFEST_SIZE_MAX, &text, e);
         if (!code)
             code = bl_manifest_parse(&draft, text.data ? text.data : "", text.size, &sound, e);
         if (code)
@@ -298,7 +298,7 @@ static int read_jobs(struct bl_slurm *s, struct bl_error *e)
     if (code)
         goto out;
     if (access(path.data, F_OK) == 0)
-        code = bl_io_slurp(path.data, JOBS_MAX, &text, e);
+        code = bl_io_read_file(path.data, JOBS_MAX, &text, e);
     if (code)
         goto out;
     while (!code && bl_text_next_line(text.data ? text.data : "", text.size, &at, &line, &size))

@@ -63,11 +63,11 @@ static bool is_alone(const struct bl_status_stage *stage)
 static void append_place(struct bl_buffer *out, const struct bl_beat *b)
 {
     bl_buffer_text(out, " on ");
-    bl_text_show(out, b->host);
+    bl_text_append_masked(out, b->host);
     bl_buffer_printf(out, " (pid %" PRId64, b->pid);
     if (b->job[0]) {
         bl_buffer_text(out, ", job ");
-        bl_text_show(out, b->job);
+        bl_text_append_masked(out, b->job);
     }
     bl_buffer_byte(out, ')');
 }
@@ -80,7 +80,7 @@ static void append_doing(struct bl_buffer *out, const struct bl_status_task *t)
     if (!b->doing[0])
         return;
     bl_buffer_text(out, ", ");
-    bl_text_show(out, b->doing);
+    bl_text_append_masked(out, b->doing);
     if (b->unit[0]) {
         bl_buffer_byte(out, ' ');
         append_of(out, b->done, b->total, b->unit);
@@ -137,7 +137,7 @@ static void append_task(struct bl_buffer *out, const struct bl_status *s, const 
         bl_buffer_text(out, t->gone ? ": its process is not there any more" : ": killed, or its machine is gone?");
     if (b->error[0] && t->state != BL_TASK_RUNNING) {
         bl_buffer_text(out, ": ");
-        bl_text_show(out, b->error);
+        bl_text_append_masked(out, b->error);
     }
     bl_buffer_byte(out, '\n');
 }
@@ -317,7 +317,7 @@ static void append_making(struct bl_buffer *out, const struct bl_status *s)
     append_pack(out, s);
     if (s->unreadable) {
         bl_buffer_printf(out, "unreadable  %" PRId64 " heartbeat%s: ", s->unreadable, s->unreadable == 1 ? "" : "s");
-        bl_text_show(out, s->unread.text);
+        bl_text_append_masked(out, s->unread.text);
         bl_buffer_byte(out, '\n');
     }
 }
@@ -356,7 +356,7 @@ static int answer(struct showing *v, struct bl_buffer *text, struct bl_error *e)
             append_making(text, &v->status);
         if (next.size) {
             bl_buffer_text(text, "next        ");
-            bl_text_show(text, next.data);
+            bl_text_append_masked(text, next.data);
             bl_buffer_byte(text, '\n');
         }
     }
@@ -372,7 +372,7 @@ static int run(struct bl_cmd *cmd, struct showing *v)
         return bl_error_set(e, BL_EUSAGE, "expects one dataset directory (see bload status --help)");
     v->dir = cmd->options.operand[0];
     struct bl_buffer text = {0};
-    int code = bl_io_require(cmd->options.operand[0], e);
+    int code = bl_io_check_path(cmd->options.operand[0], e);
     if (code)
         return code;
     code = bl_status_read(&v->status, v->dir, &why);

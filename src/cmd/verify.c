@@ -44,9 +44,9 @@ static void fault_of_shard(void *context, const char *file, const char *text)
     struct job *job = context;
     job->faults++;
     bl_buffer_text(&job->text, "bload: ");
-    bl_text_show(&job->text, file);
+    bl_text_append_masked(&job->text, file);
     bl_buffer_text(&job->text, ": ");
-    bl_text_show(&job->text, without_path(job->dir, file, text));
+    bl_text_append_masked(&job->text, without_path(job->dir, file, text));
     bl_buffer_byte(&job->text, '\n');
 }
 
@@ -172,7 +172,7 @@ static int run(struct bl_cmd *cmd, struct verifying *v)
     const char *dir = cmd->options.operand[0];
     int code = bl_task_settle(&v->task, e);
     if (!code)
-        code = bl_io_require(dir, e);
+        code = bl_io_check_path(dir, e);
     if (code)
         return code;
     bl_signals_install(&cmd->cancel);

@@ -14,7 +14,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/option.h"
-#include "base/pace.h"
+#include "base/meter.h"
 #include "kind/field.h"
 #include "kind/input.h"
 #include "kind/row.h"
@@ -62,7 +62,7 @@ struct bl_stretch {
     bool times;                    /* rows are to tell when their steps begin */
     const struct bl_row *followed; /* of a kind that follows: the row whose steps it takes up, its path openable */
     uint64_t receipt;              /* for bl_kind.keep: count may set it */
-    struct bl_pace *pace;          /* to be told bytes of the inputs, or NULL */
+    struct bl_meter *pace;         /* to be told bytes of the inputs, or NULL */
     uint64_t drained;              /* count sets it: the checksum of standard input, all of it, if that is an input */
 };
 
@@ -79,8 +79,8 @@ struct bl_request {
     uint8_t *const *out;  /* per field: steps * bl_field_step_bytes bytes, to be filled wholly */
     double *times; /* [steps] when each begins, in seconds from the first of the sequence, or of a kind that numbers its
                       steps in those: filled in by that kind, where not NULL, and read by one that follows it */
-    struct bl_pace *pace; /* to be told steps that are read, or NULL */
-    int64_t followed;     /* of a kind that follows: how many steps the sequence has; row is of its own file, if any */
+    struct bl_meter *pace; /* to be told steps that are read, or NULL */
+    int64_t followed;      /* of a kind that follows: how many steps the sequence has; row is of its own file, if any */
 };
 
 /* What reading a piece noticed without failing: a reason to be kept beside the sequence, which stays ok. */

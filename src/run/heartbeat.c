@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "base/place.h"
+#include "base/fs.h"
 #include "base/text.h"
 
 /* --- what it says ----------------------------------------------------------------------------------------------- */
@@ -153,16 +153,16 @@ static double now(void)
  * task is silent either way. */
 static int replace(const struct bl_heartbeat *h, const struct bl_buffer *text, struct bl_error *e)
 {
-    int fd = bl_place_create(h->temporary, O_WRONLY, e);
+    int fd = bl_fs_create(h->temporary, O_WRONLY, e);
     if (fd < 0)
         return fd;
     int code = bl_io_write(fd, text->data, text->size, h->temporary, e);
     if (close(fd) != 0 && !code)
         code = bl_error_errno(e, BL_EFAIL, "cannot close %s", h->temporary);
     if (!code)
-        code = bl_place_rename(h->temporary, h->path, e);
+        code = bl_fs_rename(h->temporary, h->path, e);
     if (code)
-        (void)bl_place_remove(h->temporary);
+        (void)bl_fs_unlink(h->temporary);
     return code;
 }
 
@@ -210,7 +210,7 @@ void bl_heartbeat_begin(struct bl_heartbeat *h, const char *dir, const char *sta
     char file[BL_BEAT_FILE_MAX];
     struct bl_buffer path = {0}, temporary = {0};
     bl_buffer_printf(&path, "%s/.bload/%s", dir, bl_beat_file(stage, h->beat.task, file));
-    if (bl_buffer_check(&path, &h->error) || bl_io_temporary_name(path.data, &temporary, &h->error)) {
+    if (bl_buffer_check(&path, &h->error) || bl_temporary_name(path.data, &temporary, &h->error)) {
         bl_buffer_free(&path);
         bl_buffer_free(&temporary);
         h->missed++;

@@ -24,7 +24,7 @@ static int numbers_read(const char *folder, const char *name, int64_t *a, int64_
     long long first = 0, second = 0;
     int found = 0;
     if (snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path && access(path, R_OK) == 0 &&
-        !bl_io_slurp(path, 4096, &text, &e))
+        !bl_io_read_file(path, 4096, &text, &e))
         found = sscanf(text.data ? text.data : "", "%lld %lld", &first, &second);
     bl_buffer_free(&text);
     *a = first;
@@ -92,7 +92,7 @@ static int64_t least_of_groups(const char *root, const char *controller, limit_r
     snprintf(mount, sizeof mount, "/%s", controller);
     char *next = NULL;
     if (snprintf(name, sizeof name, "%s/proc/self/cgroup", root) < (int)sizeof name && access(name, R_OK) == 0 &&
-        !bl_io_slurp(name, GROUPS_MAX, &text, &e))
+        !bl_io_read_file(name, GROUPS_MAX, &text, &e))
         next = text.data;
     while (next && *next) {
         char *line = strsep(&next, "\n");

@@ -72,7 +72,7 @@ static int replace(const struct bl_state *state, const char *path, const struct 
     int begun = bl_state_begun(state, e);
     if (begun)
         return begun < 0 ? begun : 0;
-    int code = bl_io_replace(path, text->data, text->size, e);
+    int code = bl_output_replace(path, text->data, text->size, e);
     return code ? code : 1;
 }
 
@@ -133,7 +133,7 @@ int bl_manifest_draft_read(const struct bl_state *state, struct bl_manifest *man
         code = bl_error_set(e, BL_EUSAGE, "%s: nothing has been packed there yet", state->dir);
     if (code)
         goto out;
-    code = bl_io_slurp(path.data, BL_MANIFEST_SIZE_MAX, &text, e);
+    code = bl_io_read_file(path.data, BL_MANIFEST_SIZE_MAX, &text, e);
     if (code)
         goto out;
     code = bl_manifest_parse(manifest, text.data ? text.data : "", text.size, &sound, e);

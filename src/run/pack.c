@@ -106,7 +106,7 @@ static int read_row(const struct bl_pack *pack, struct worker *w, int64_t sequen
     return BL_OK;
 }
 
-static int read_piece(const struct bl_pack *pack, struct worker *w, struct job *job, int i, struct bl_pace *pace,
+static int read_piece(const struct bl_pack *pack, struct worker *w, struct job *job, int i, struct bl_meter *pace,
                       struct bl_error *e)
 {
     struct bl_block *block = &job->block;
@@ -180,13 +180,13 @@ static int work(void *context, void *worker, void *job_, struct bl_error *e)
     int code = BL_OK;
     for (int i = 0; i < job->block.num_sequences && !code; i++) {
         int32_t steps = job->block.length[i];
-        struct bl_pace pace = {.sum = &p->steps, .whole = steps, .weight = steps};
+        struct bl_meter pace = {.sum = &p->steps, .whole = steps, .weight = steps};
         if (pack->workers <= 1) {
             pace.tick = tick;
             pace.sink = p;
         }
         code = bl_cancelled(pack->env->cancel) ? BL_ECANCEL : read_piece(pack, w, job, i, &pace, e);
-        bl_pace_end(&pace);
+        bl_meter_end(&pace);
     }
     if (code)
         return code;

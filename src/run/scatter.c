@@ -73,7 +73,7 @@ static int open_buckets(struct bl_scatter *s, const char *dir, struct bl_error *
     for (int64_t b = 0; b < s->buckets; b++)
         s->bucket[b].fd = -1;
     for (int64_t b = 0; b < s->buckets; b++) {
-        s->bucket[b].fd = bl_io_unnamed(dir, e);
+        s->bucket[b].fd = bl_temporary_open(dir, e);
         if (s->bucket[b].fd < 0)
             return s->bucket[b].fd;
     }

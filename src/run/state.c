@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "base/place.h"
+#include "base/fs.h"
 #include "store/folders.h"
 #include "store/index.h"
 #include "store/manifest.h"
@@ -165,7 +165,7 @@ static int take_lock(struct bl_state *s, int how, struct bl_error *e)
     char *path = join(s->folder, "lock");
     if (!path)
         return bl_error_memory(e);
-    s->lock = bl_place_open_lock(path, e);
+    s->lock = bl_fs_open_lock(path, e);
     int code = s->lock < 0 ? s->lock : BL_OK;
     if (code)
         goto out;
@@ -195,7 +195,7 @@ int bl_state_begun(const struct bl_state *s, struct bl_error *e)
 static int remove_files(const char *folder, struct bl_error *e)
 {
     DIR *directory;
-    int code = bl_place_list(folder, &directory, e);
+    int code = bl_fs_opendir(folder, &directory, e);
     if (code <= 0)
         return code;
     code = BL_OK;
@@ -227,7 +227,7 @@ static int read_lines(const struct bl_state *s, const char *name, struct bl_buff
     if (code)
         goto out;
     if (access(path.data, F_OK) == 0)
-        code = bl_io_slurp(path.data, CONFIGURATION_MAX, lines, e);
+        code = bl_io_read_file(path.data, CONFIGURATION_MAX, lines, e);
 out:
     bl_buffer_free(&path);
     return code ? code : bl_buffer_check(lines, e);
@@ -277,7 +277,7 @@ static int settle_configuration(const struct bl_state *s, const char *identity, 
     }
     if (code || access(s->configuration, F_OK) == 0)
         return code;
-    return bl_io_replace(s->configuration, identity, strlen(identity), e);
+    return bl_output_replace(s->configuration, identity, strlen(identity), e);
 }
 
 static int make_names(struct bl_state *s, const char *dir, struct bl_error *e)
@@ -303,7 +303,7 @@ static int enter(struct bl_state *s, const char *dir, int how, struct bl_error *
     int code = make_names(s, dir, e);
     if (code)
         return code;
-    code = bl_io_mkdirs(dir, e);
+    code = bl_fs_mkdirs(dir, e);
     if (code)
         return code;
     if (access(s->folder, F_OK) != 0)
@@ -336,12 +336,12 @@ static int join_host(struct bl_state *s, struct bl_error *e)
 {
     char host[65];
     struct bl_buffer path = {0};
-    bl_io_host(host);
+    bl_temporary_host(host);
     bl_buffer_printf(&path, "%s/lock-%s", s->folder, host);
     int code = bl_buffer_check(&path, e);
     if (code)
         goto out;
-    if ((s->host_lock = bl_place_open_lock(path.data, e)) < 0)
+    if ((s->host_lock = bl_fs_open_lock(path.data, e)) < 0)
         code = s->host_lock;
     if (code)
         goto out;
@@ -449,7 +449,7 @@ static int remove_all(const struct bl_state *s, struct bl_error *e)
 {
     int code = remove_files(s->spool, e);
     if (!code && access(s->spool, F_OK) == 0)
-        code = bl_place_remove_folder(s->spool, e);
+        code = bl_fs_rmdir(s->spool, e);
     if (!code)
         code = remove_files(s->folder, e);
     if (code)
@@ -457,7 +457,7 @@ static int remove_all(const struct bl_state *s, struct bl_error *e)
     struct bl_buffer lock = {0};
     bl_buffer_printf(&lock, "%s/lock", s->folder);
     code = bl_buffer_check(&lock, e);
-    if (!code && bl_place_remove(lock.data) != 0)
+    if (!code && bl_fs_unlink(lock.data) != 0)
         code = bl_error_errno(e, BL_EFAIL, "cannot remove %s", lock.data);
     bl_buffer_free(&lock);
     return code;
@@ -468,10 +468,10 @@ int bl_state_remove(struct bl_state *s, struct bl_error *e)
     int code = remove_all(s, e);
     if (code)
         return code;
-    code = bl_place_remove_folder(s->folder, e);
+    code = bl_fs_rmdir(s->folder, e);
     if (code)
         return code;
-    return bl_io_sync_directory(s->dir, e);
+    return bl_fs_sync_directory(s->dir, e);
 }
 
 int bl_state_clear(const char *dir, struct bl_error *e)

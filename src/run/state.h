@@ -2,7 +2,7 @@
  * With it a run that was stopped anywhere goes on where it was; it goes when the dataset is finished.
  *
  * Either one run has it for itself, or many tasks share it, on any number of machines. What tasks need in common is
- * written once, by whichever comes first, and the others must have made the same (base/once.h). */
+ * written once, by whichever comes first, and the others must have made the same (base/publish.h). */
 #ifndef BL_STATE_H
 #define BL_STATE_H
 

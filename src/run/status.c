@@ -161,7 +161,7 @@ static int read_text(const char *folder, const char *name, size_t max, struct bl
     if (!found && stat(path.data, status) != 0)
         found = errno == ENOENT ? 0 : bl_error_errno(e, BL_EFAIL, "cannot look at %s", path.data);
     else if (!found)
-        found = bl_io_slurp(path.data, max, text, e) ? BL_EFAIL : 1;
+        found = bl_io_read_file(path.data, max, text, e) ? BL_EFAIL : 1;
     bl_buffer_free(&path);
     return found;
 }

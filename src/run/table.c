@@ -25,9 +25,9 @@ int bl_table_check(const struct bl_state *s, struct bl_error *e)
     }
     bool known = !code && access(path.data, F_OK) == 0;
     if (known)
-        code = bl_io_slurp(path.data, LINE_MAX_SIZE, &there, e);
+        code = bl_io_read_file(path.data, LINE_MAX_SIZE, &there, e);
     else if (!code)
-        code = bl_io_replace(path.data, line, strlen(line), e);
+        code = bl_output_replace(path.data, line, strlen(line), e);
     if (!code && known && (!there.data || strcmp(there.data, line) != 0))
         code = bl_error_set(e, BL_EFAIL,
                             "%s is not as it was written: edited or damaged (undo that, or choose another directory)",

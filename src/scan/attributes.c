@@ -5,7 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/records.h"
+#include "base/csv.h"
 #include "base/text.h"
 #include "kind/field.h"
 #include "store/columns.h"
@@ -30,7 +30,7 @@ struct bl_attributes {
 /* The table while it is read. */
 struct reading {
     struct bl_attributes *a;
-    struct bl_records records;
+    struct bl_csv records;
     size_t id, columns;
     size_t column[BL_ATTRIBUTE_COLUMNS_MAX]; /* place of each that is wanted */
 };
@@ -139,7 +139,7 @@ static int want_all(struct reading *r, struct bl_error *e)
 
 static int read_header(struct reading *r, const struct bl_attributes_source *source, struct bl_error *e)
 {
-    int got = bl_records_next(&r->records, e);
+    int got = bl_csv_next(&r->records, e);
     if (got <= 0)
         return got < 0 ? got
                        : bl_error_set(e, BL_EFAIL, "%s is empty: its first line has the names of the columns",
@@ -232,13 +232,13 @@ static int read_table(struct reading *r, const struct bl_attributes_source *sour
                       struct bl_error *e)
 {
     struct bl_error why = {0};
-    int code = bl_records_open(&r->records, source->path, stop, &why), got = 1;
+    int code = bl_csv_open(&r->records, source->path, stop, &why), got = 1;
     if (code)
         goto out;
     code = read_header(r, source, &why);
     if (code)
         goto out;
-    while (!code && (got = bl_records_next(&r->records, &why)) > 0)
+    while (!code && (got = bl_csv_next(&r->records, &why)) > 0)
         code = add_row(r, &why);
 out:
     if (got < 0)
@@ -263,7 +263,7 @@ int bl_attributes_open(struct bl_attributes **attributes, const struct bl_attrib
     int code = read_table(&r, source, stop, e);
     if (!code)
         code = grow(a, e); /* a table of no rows has slots, too */
-    bl_records_close(&r.records);
+    bl_csv_close(&r.records);
     if (code)
         bl_attributes_close(a);
     else

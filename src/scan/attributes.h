@@ -28,8 +28,8 @@ struct bl_attributes;
 
 /* Reads the whole table. Memory: a copy of the columns that are wanted, and about 25 bytes a row. Errors begin with
  * file and line: BL_EFAIL for a table that is none (no header, rows of another number of values, an id twice or empty,
- * what base/records.h refuses), BL_EUSAGE for columns that are not there, that come twice, or whose names cannot be
- * those of columns of sequences.tsv. stop: as in base/feed.h. */
+ * what base/csv.h refuses), BL_EUSAGE for columns that are not there, that come twice, or whose names cannot be
+ * those of columns of sequences.tsv. stop: as in base/instream.h. */
 int bl_attributes_open(struct bl_attributes **attributes, const struct bl_attributes_source *source,
                        const atomic_int *stop, struct bl_error *e);
 

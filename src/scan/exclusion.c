@@ -24,10 +24,10 @@ static int add_list(struct bl_exclusion *x, const char *list, const char *base, 
 {
     struct bl_buffer text = {0};
     char *path = bl_input_path(base, list);
-    int code = path ? bl_io_require(path, e) : bl_error_memory(e);
+    int code = path ? bl_io_check_path(path, e) : bl_error_memory(e);
     if (code)
         goto out;
-    code = bl_io_slurp(path, SIZE_MAX / 4, &text, e);
+    code = bl_io_read_file(path, SIZE_MAX / 4, &text, e);
     if (code)
         goto out;
     if (text.size && memchr(text.data, '\0', text.size))

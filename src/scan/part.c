@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/records.h"
+#include "base/csv.h"
 #include "base/text.h"
 
 #define LINE_LONGEST ((size_t)1 << 20) /* of the part's own lines */
@@ -208,7 +208,7 @@ static int read_attributes(struct bl_part *p, struct bl_error *e)
         return bl_part_refuse(p, "no line of attributes", e);
     if (!*at)
         return BL_OK;
-    if (!take_numbers(&at, number, 2) || number[1] > (int64_t)BL_RECORDS_MAX || *at != ' ' ||
+    if (!take_numbers(&at, number, 2) || number[1] > (int64_t)BL_CSV_MAX || *at != ' ' ||
         !take_text(at + 1, &p->attributes))
         return bl_part_refuse(p, "a line of attributes that is none", e);
     p->head.attribute_rows = number[0];

@@ -48,7 +48,7 @@ struct job {
     char *form, *reason, *further;
     struct fault *fault;
     size_t faults;
-    struct bl_pace pace;
+    struct bl_meter pace;
 };
 
 struct scanning {
@@ -339,14 +339,14 @@ static int work(void *context, void *worker, void *job_, struct bl_error *e)
 {
     struct scanning *s = context;
     struct job *job = job_;
-    job->pace = (struct bl_pace){.sum = &s->parts};
+    job->pace = (struct bl_meter){.sum = &s->parts};
     if (s->scan->workers <= 1) {
         job->pace.tick = tick;
         job->pace.sink = s;
     }
     bl_error_memory_watch();
     int code = count(s->scan, worker, job, e);
-    bl_pace_end(&job->pace);
+    bl_meter_end(&job->pace);
     if (bl_error_memory_seen() && code != BL_ECANCEL) {
         code = bl_error_memory(e);
         bl_error_prefix(e, "%s", job->files.file->path);

@@ -220,7 +220,7 @@ static int add_list(struct listing *l, const char *list, struct bl_error *e)
         code = bl_error_errno(e, BL_EUSAGE, "cannot open the list %s", list);
     char *open_path = bl_input_path(l->base, list);
     if (!code)
-        code = open_path ? bl_io_slurp(open_path, SIZE_MAX / 4, &text, e) : bl_error_memory(e);
+        code = open_path ? bl_io_read_file(open_path, SIZE_MAX / 4, &text, e) : bl_error_memory(e);
     if (!code && text.size)
         code = add_names(l, text.data, text.size, e);
     bl_buffer_free(&text);

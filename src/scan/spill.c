@@ -17,7 +17,7 @@ int bl_spill_settle(struct bl_spill *spill, struct bl_error *e)
     if (code || spill->tail.size < IN_MEMORY)
         return code;
     if (spill->fd < 0)
-        spill->fd = bl_io_unnamed(spill->dir, e);
+        spill->fd = bl_temporary_open(spill->dir, e);
     code = spill->fd < 0 ? spill->fd : BL_OK;
     if (!code)
         code = bl_io_write(spill->fd, spill->tail.data, spill->tail.size, "rows that wait to be written", e);

@@ -370,7 +370,7 @@ static int add(struct adding *a, struct bl_error *e)
         goto out;
     for (int step = 0; step < 3 && !code; step++) {
         if (step == 1)
-            code = bl_io_mkdirs(path.data, e);
+            code = bl_fs_mkdirs(path.data, e);
         for (int64_t k = 0; k < a->epochs->count && !code; k++)
             code = take_epoch(a, k, step, e);
     }

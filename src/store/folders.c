@@ -11,14 +11,14 @@
 
 #include "base/buffer.h"
 #include "base/io.h"
-#include "base/place.h"
+#include "base/fs.h"
 #include "base/text.h"
 #include "store/record.h"
 
 int bl_folders_make(const char *path, struct bl_error *e)
 {
-    int made = bl_place_make(path, e);
-    return made > 0 ? bl_io_sync_parent(path, e) : made;
+    int made = bl_fs_mkdir(path, e);
+    return made > 0 ? bl_fs_sync_parent(path, e) : made;
 }
 
 void bl_folders_look(const char *path)
@@ -33,7 +33,7 @@ int bl_folders_prepare(const char *dir, struct bl_error *e)
     struct bl_buffer work = {0}, shards = {0};
     bl_buffer_printf(&work, "%s/" BL_WORK_FOLDER, dir);
     bl_buffer_printf(&shards, "%s/shards", dir);
-    int code = work.failed || shards.failed ? bl_error_memory(e) : bl_io_mkdirs(dir, e);
+    int code = work.failed || shards.failed ? bl_error_memory(e) : bl_fs_mkdirs(dir, e);
     if (code)
         goto out;
     code = bl_folders_make(work.data, e);
@@ -75,7 +75,7 @@ out:
     return code;
 }
 
-/* Whether a process of this machine gave it its name; see bl_io_temporary_name. */
+/* Whether a process of this machine gave it its name; see bl_temporary_name. */
 static bool is_of(const char *name, const char *host)
 {
     const char *part = strstr(name, ".part-");
@@ -138,7 +138,7 @@ static int sweep_work(const char *dir, const char *host, struct bl_error *e)
     DIR *folder = NULL;
     int code = bl_buffer_check(&path, e);
     if (!code)
-        code = bl_place_list(path.data, &folder, e);
+        code = bl_fs_opendir(path.data, &folder, e);
     if (code > 0) {
         code = sweep(folder, path.data, host, e);
         closedir(folder);
@@ -155,6 +155,6 @@ int bl_folders_sweep(const char *dir, struct bl_error *e)
 int bl_folders_sweep_own(const char *dir, struct bl_error *e)
 {
     char host[65];
-    bl_io_host(host);
+    bl_temporary_host(host);
     return sweep_work(dir, host, e);
 }

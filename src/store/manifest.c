@@ -273,7 +273,7 @@ int bl_manifest_write(struct bl_manifest *manifest, const char *dir, struct bl_e
     code = bl_manifest_format(manifest, &text, e);
     if (code)
         goto out;
-    code = bl_io_replace(path.data, text.data, text.size, e);
+    code = bl_output_replace(path.data, text.data, text.size, e);
 out:
     bl_buffer_free(&text);
     bl_buffer_free(&path);
@@ -582,7 +582,7 @@ int bl_manifest_inspect(struct bl_manifest *manifest, const char *dir, bool *sou
     }
     if (code)
         goto out;
-    code = bl_io_slurp(path.data, BL_MANIFEST_SIZE_MAX, &text, e);
+    code = bl_io_read_file(path.data, BL_MANIFEST_SIZE_MAX, &text, e);
     if (code)
         goto out;
     if ((code = bl_manifest_parse(manifest, text.data ? text.data : "", text.size, sound, e)) == BL_EDATA)

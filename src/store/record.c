@@ -54,7 +54,7 @@ int bl_shard_record_write(const struct bl_shard_record *record, const struct bl_
     code = make_path(dir, record->shard, &path, e);
     if (code)
         goto out;
-    code = bl_io_replace(path.data, text.data, text.size, e);
+    code = bl_output_replace(path.data, text.data, text.size, e);
 out:
     bl_buffer_free(&text);
     bl_buffer_free(&path);
@@ -108,7 +108,7 @@ int bl_shard_record_read(struct bl_shard_record *record, const struct bl_format 
     struct stat status;
     int found = make_path(dir, shard, &path, e);
     if (!found && stat(path.data, &status) == 0) {
-        found = bl_io_slurp(path.data, RECORD_MAX, &text, e);
+        found = bl_io_read_file(path.data, RECORD_MAX, &text, e);
         if (!found && is_whole(&text))
             found = parse(record, format, &text, e);
     } else if (!found && errno != ENOENT) {

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/place.h"
+#include "base/fs.h"
 #include "store/format.h"
 
 struct bl_shard_record {

@@ -15,7 +15,7 @@
 
 #include "base/direct.h"
 #include "base/io.h"
-#include "base/place.h"
+#include "base/fs.h"
 #include "store/folders.h"
 #include "store/shardfile.h"
 
@@ -125,7 +125,7 @@ static int make_names(struct bl_shard *shard, const char *dir, struct bl_error *
     shard->dir = join(e, "%s", dir);
     shard->final = join(e, "%s/%s", dir, name);
     char *path = join(e, "%s/" BL_WORK_FOLDER "/%s", dir, strrchr(name, '/') + 1);
-    int code = path ? bl_io_temporary_name(path, &temporary, e) : BL_EFAIL;
+    int code = path ? bl_temporary_name(path, &temporary, e) : BL_EFAIL;
     free(path);
     shard->temporary = temporary.data;
     return !code && shard->dir && shard->final ? BL_OK : BL_EFAIL;
@@ -155,7 +155,7 @@ static int open_file(struct bl_shard *shard, struct bl_error *e)
     free(folder);
     if (code)
         return code;
-    shard->fd = bl_place_create(shard->temporary, O_WRONLY, e);
+    shard->fd = bl_fs_create(shard->temporary, O_WRONLY, e);
     if (shard->fd < 0) {
         code = shard->fd;
         free(shard->temporary);
@@ -208,7 +208,7 @@ void bl_shard_free(struct bl_shard *shard)
     if (shard->fd >= 0) {
         close(shard->fd); /* it is given up, or was synced before */
         if (shard->temporary)
-            (void)bl_place_remove(shard->temporary);
+            (void)bl_fs_unlink(shard->temporary);
     }
     for (int t = 0; t < BL_TABLES_ALL; t++)
         free(shard->table[t]);
@@ -568,9 +568,9 @@ static int publish(struct bl_shard *shard, const struct bl_shard_record *record,
     if (!code)
         code = bl_shard_record_write(record, shard->format, shard->dir, e);
     if (!code)
-        code = bl_io_publish(shard->temporary, shard->final, e);
+        code = bl_fs_rename_durable(shard->temporary, shard->final, e);
     if (code)
-        (void)bl_place_remove(shard->temporary);
+        (void)bl_fs_unlink(shard->temporary);
     return code;
 }
 

@@ -185,7 +185,7 @@ int bl_words_parse(struct bl_words *words, const char *text, size_t size, struct
 int bl_words_read(struct bl_words *words, const char *path, struct bl_error *e)
 {
     struct bl_buffer text = {0};
-    int code = bl_io_slurp(path, WORDS_MAX, &text, e);
+    int code = bl_io_read_file(path, WORDS_MAX, &text, e);
     if (!code)
         code = bl_words_parse(words, text.data ? text.data : "", text.size, e);
     if (code == BL_EDATA)

@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!mkdtemp(folder))
         abort();
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    if (bl_io_replace(path, data + 1, size - 1, &e))
+    if (bl_output_replace(path, data + 1, size - 1, &e))
         abort();
     struct bl_tokenizer_options options = {path, strstr(name, ".tik") ? "o200k" : NULL, data[0] >= 128};
     if (bl_tokenizer_open(&tokenizer, &options, &e) == BL_OK) {

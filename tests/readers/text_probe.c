@@ -131,7 +131,7 @@ static int wordpiece_open(struct probe *probe, struct bl_error *e)
     struct bl_buffer text = {0};
     int rc = bert_open(probe, e);
     if (!rc)
-        rc = bl_io_slurp(path, 1 << 28, &text, e);
+        rc = bl_io_read_file(path, 1 << 28, &text, e);
     if (!rc)
         rc = bl_wordpiece_vocabulary(&probe->vocabulary, &text, path, e);
     if (!rc)
@@ -171,7 +171,7 @@ static void wordpiece_close(struct probe *probe)
 static int sentencepiece_open(struct probe *probe, struct bl_error *e)
 {
     struct bl_buffer data = {0};
-    int rc = bl_io_slurp(probe->argument[0], 1 << 28, &data, e);
+    int rc = bl_io_read_file(probe->argument[0], 1 << 28, &data, e);
     if (!rc)
         rc = bl_sentencepiece_open(&probe->sentencepiece, data.data, data.size, e);
     bl_buffer_free(&data);

@@ -10,7 +10,7 @@ static int open_text(struct bl_attributes **a, const char *text, const char *id,
 {
     struct bl_error none = {0};
     *a = NULL;
-    ck_assert_int_eq(bl_io_replace("l.csv", text, strlen(text), &none), BL_OK);
+    ck_assert_int_eq(bl_output_replace("l.csv", text, strlen(text), &none), BL_OK);
     return bl_attributes_open(a, &(struct bl_attributes_source){"l.csv", id, columns}, NULL, e);
 }
 

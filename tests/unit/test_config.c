@@ -11,7 +11,7 @@ static int read_text(const char *text, struct bl_config *config, struct bl_plan_
                      struct bl_options *options, struct bl_error *e)
 {
     *options = (struct bl_options){0};
-    ck_assert_int_eq(bl_io_replace("dir/c.yaml", text, strlen(text), e), BL_OK);
+    ck_assert_int_eq(bl_output_replace("dir/c.yaml", text, strlen(text), e), BL_OK);
     ck_assert_int_eq(bl_options_add(options, "Planning", bl_plan_option_table, values, e), BL_OK);
     ck_assert_int_eq(bl_options_add(options, "Strategy", bl_plan_strategy_table, values, e), BL_OK);
     char flag[] = "--seed=9";

@@ -21,7 +21,7 @@ static uint64_t content_of(const char *path)
 static void write_file(const char *path, size_t size)
 {
     struct bl_error e = {0};
-    ck_assert_int_eq(bl_io_replace(path, data, size, &e), BL_OK);
+    ck_assert_int_eq(bl_output_replace(path, data, size, &e), BL_OK);
 }
 
 /* The right ones are those of python's xxhash, of the size and both ends. */
@@ -88,7 +88,7 @@ START_TEST(folders_of_images)
     int64_t bytes;
     unit_enter(directory);
     for (int i = 0; i < 4; i++) {
-        ck_assert_int_eq(bl_io_mkdirs("f", &e), BL_OK);
+        ck_assert_int_eq(bl_fs_mkdirs("f", &e), BL_OK);
         data[0] = 7;
         write_file(i == 1 ? "f/2.jpg" : "f/1.jpg", 10);
         data[0] = i == 2 ? 9 : 8;

@@ -346,7 +346,7 @@ static void slurp(const struct sample *s, struct bl_buffer *text)
 {
     char path[128];
     snprintf(path, sizeof path, "%s/manifest.json", s->dir);
-    ck_assert_int_eq(bl_io_slurp(path, 1 << 20, text, NULL), 0);
+    ck_assert_int_eq(bl_io_read_file(path, 1 << 20, text, NULL), 0);
 }
 
 START_TEST(any_changed_character_of_a_manifest_is_noticed)

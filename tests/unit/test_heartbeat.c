@@ -17,7 +17,7 @@ static struct bl_beat read_beat(const char *path)
     struct bl_buffer text = {0};
     struct bl_error e = {0};
     struct bl_beat beat;
-    ck_assert_int_eq(bl_io_slurp(path, FILE_MAX, &text, &e), BL_OK);
+    ck_assert_int_eq(bl_io_read_file(path, FILE_MAX, &text, &e), BL_OK);
     ck_assert_msg(bl_beat_parse(&beat, text.data, text.size, &e) == BL_OK, "%s", e.text);
     bl_buffer_free(&text);
     return beat;

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/place.h"
+#include "base/fs.h"
 #include "unit.h"
 
 static char scratch[64];
@@ -25,7 +25,7 @@ static const char *content(const char *path)
 {
     static char text[256];
     struct bl_buffer b = {0};
-    if (bl_io_slurp(path, 255, &b, NULL))
+    if (bl_io_read_file(path, 255, &b, NULL))
         return "(none)";
     snprintf(text, sizeof text, "%s", b.data ? b.data : "");
     bl_buffer_free(&b);
@@ -69,17 +69,17 @@ START_TEST(whole_files_up_to_a_bound)
 {
     struct bl_buffer b = {0};
     struct bl_error e = {0};
-    ck_assert_int_eq(bl_io_replace("f", "0123456789", 10, NULL), BL_OK);
+    ck_assert_int_eq(bl_output_replace("f", "0123456789", 10, NULL), BL_OK);
     bl_buffer_text(&b, "<");
-    ck_assert_int_eq(bl_io_slurp("f", 10, &b, NULL), BL_OK);
+    ck_assert_int_eq(bl_io_read_file("f", 10, &b, NULL), BL_OK);
     ck_assert_str_eq(b.data, "<0123456789");
-    ck_assert_int_eq(bl_io_slurp("f", 9, &b, &e), BL_EFAIL);
+    ck_assert_int_eq(bl_io_read_file("f", 9, &b, &e), BL_EFAIL);
     ck_assert_str_eq(e.text, "f is longer than 9 bytes");
     bl_error_clear(&e);
-    ck_assert_int_eq(bl_io_slurp("absent", 9, &b, &e), BL_EFAIL);
+    ck_assert_int_eq(bl_io_read_file("absent", 9, &b, &e), BL_EFAIL);
     ck_assert_str_eq(e.text, "cannot open absent: No such file or directory");
     bl_error_clear(&e);
-    ck_assert_int_eq(bl_io_slurp(".", 9, &b, &e), BL_EFAIL);
+    ck_assert_int_eq(bl_io_read_file(".", 9, &b, &e), BL_EFAIL);
     ck_assert_str_eq(e.text, "cannot read .: Is a directory");
     bl_buffer_free(&b);
 }
@@ -89,20 +89,20 @@ START_TEST(directories)
 {
     struct bl_error e = {0};
     struct stat status;
-    ck_assert_int_eq(bl_io_mkdirs("a/b//c/", NULL), BL_OK);
-    ck_assert_int_eq(bl_io_mkdirs("a/b/c", NULL), BL_OK);
+    ck_assert_int_eq(bl_fs_mkdirs("a/b//c/", NULL), BL_OK);
+    ck_assert_int_eq(bl_fs_mkdirs("a/b/c", NULL), BL_OK);
     ck_assert_int_eq(stat("a/b/c", &status), 0);
-    ck_assert_int_eq(bl_io_mkdirs("/", NULL), BL_OK);
-    ck_assert_int_eq(bl_io_mkdirs("", &e), BL_EFAIL);
+    ck_assert_int_eq(bl_fs_mkdirs("/", NULL), BL_OK);
+    ck_assert_int_eq(bl_fs_mkdirs("", &e), BL_EFAIL);
     bl_error_clear(&e);
-    ck_assert_int_eq(bl_io_replace("a/file", "", 0, NULL), BL_OK);
-    ck_assert_int_eq(bl_io_mkdirs("a/file", &e), BL_EFAIL);
+    ck_assert_int_eq(bl_output_replace("a/file", "", 0, NULL), BL_OK);
+    ck_assert_int_eq(bl_fs_mkdirs("a/file", &e), BL_EFAIL);
     ck_assert_str_eq(e.text, "a/file is not a directory");
     bl_error_clear(&e);
-    ck_assert_int_eq(bl_io_mkdirs("a/file/below", &e), BL_EFAIL);
+    ck_assert_int_eq(bl_fs_mkdirs("a/file/below", &e), BL_EFAIL);
     ck_assert_str_eq(e.text, "cannot make the directory a/file/below: Not a directory");
-    ck_assert_int_eq(bl_io_sync_directory("a", NULL), BL_OK);
-    ck_assert_int_eq(bl_io_sync_directory("absent", NULL), BL_EFAIL);
+    ck_assert_int_eq(bl_fs_sync_directory("a", NULL), BL_OK);
+    ck_assert_int_eq(bl_fs_sync_directory("absent", NULL), BL_EFAIL);
 }
 END_TEST
 
@@ -123,7 +123,7 @@ END_TEST
 START_TEST(what_is_given_up_leaves_nothing)
 {
     struct bl_output out;
-    ck_assert_int_eq(bl_io_replace("f", "old", 3, NULL), BL_OK);
+    ck_assert_int_eq(bl_output_replace("f", "old", 3, NULL), BL_OK);
     ck_assert_int_eq(bl_output_open(&out, "f", NULL), BL_OK);
     ck_assert_int_eq(bl_output_write(&out, "new", 3, NULL), BL_OK);
     bl_output_abort(&out);
@@ -134,7 +134,7 @@ START_TEST(what_is_given_up_leaves_nothing)
     bl_output_abort(&out);
     ck_assert_int_eq(mkdir("d", 0777), 0);
     bl_error_clear(&e);
-    ck_assert_int_eq(bl_io_replace("d", "x", 1, &e), BL_EFAIL);
+    ck_assert_int_eq(bl_output_replace("d", "x", 1, &e), BL_EFAIL);
     ck_assert_int_eq(system("test \"$(echo *)\" = 'd f'"), 0);
 }
 END_TEST
@@ -154,7 +154,7 @@ START_TEST(large_pieces_keep_their_order)
     ck_assert_int_eq(bl_output_write(&out, ">", 1, NULL), BL_OK);
     ck_assert_int_eq(bl_output_commit(&out, NULL), BL_OK);
     struct bl_buffer b = {0};
-    ck_assert_int_eq(bl_io_slurp("f", SIZE_MAX, &b, NULL), BL_OK);
+    ck_assert_int_eq(bl_io_read_file("f", SIZE_MAX, &b, NULL), BL_OK);
     ck_assert_uint_eq(b.size, 2 * size + 2);
     ck_assert_int_eq(b.data[0], '<');
     ck_assert_int_eq(memcmp(b.data + 1, big, size), 0);
@@ -183,30 +183,30 @@ START_TEST(own_files_are_not_reached_through_links)
     ck_assert_int_eq(mkdir("victim", 0777), 0);
     put("victim/f", "precious");
     ck_assert_int_eq(symlink("victim/f", "link"), 0);
-    ck_assert_int_eq(bl_io_replace("link", "new", 3, NULL), BL_OK);
+    ck_assert_int_eq(bl_output_replace("link", "new", 3, NULL), BL_OK);
     ck_assert_int_eq(lstat("link", &status), 0);
     ck_assert(S_ISREG(status.st_mode));
     ck_assert_int_eq(mkdir("set", 0777), 0);
     ck_assert_int_eq(symlink("../victim", "set/.bload"), 0);
     ck_assert_int_eq(symlink("../victim", "set/other"), 0);
-    ck_assert_int_eq(bl_io_replace("set/.bload/f", "new", 3, &e), BL_EFAIL);
+    ck_assert_int_eq(bl_output_replace("set/.bload/f", "new", 3, &e), BL_EFAIL);
     ck_assert_ptr_nonnull(strstr(e.text, "set/.bload is a link, or no directory"));
-    ck_assert_int_eq(bl_place_remove("set/.bload/f"), -1);
-    ck_assert_int_eq(bl_place_make("set/.bload", NULL), BL_EFAIL);
-    ck_assert_int_eq(bl_place_list("set/.bload", &list, NULL), BL_EFAIL);
-    ck_assert_int_eq(bl_io_unnamed("set/.bload", NULL), BL_EFAIL);
-    ck_assert_int_eq(bl_place_rename("link", "set/.bload/f", NULL), BL_EFAIL);
-    ck_assert_int_eq(bl_place_rename("link", "set/.bload/spool/f", NULL), BL_EFAIL);
-    ck_assert_int_eq(bl_place_create("set/other/f", O_WRONLY, NULL), BL_EFAIL); /* it is there */
+    ck_assert_int_eq(bl_fs_unlink("set/.bload/f"), -1);
+    ck_assert_int_eq(bl_fs_mkdir("set/.bload", NULL), BL_EFAIL);
+    ck_assert_int_eq(bl_fs_opendir("set/.bload", &list, NULL), BL_EFAIL);
+    ck_assert_int_eq(bl_temporary_open("set/.bload", NULL), BL_EFAIL);
+    ck_assert_int_eq(bl_fs_rename("link", "set/.bload/f", NULL), BL_EFAIL);
+    ck_assert_int_eq(bl_fs_rename("link", "set/.bload/spool/f", NULL), BL_EFAIL);
+    ck_assert_int_eq(bl_fs_create("set/other/f", O_WRONLY, NULL), BL_EFAIL); /* it is there */
     ck_assert_str_eq(content("victim/f"), "precious");
-    ck_assert_int_eq(bl_io_replace("set/other/g", "user", 4, NULL), BL_OK); /* the user's link */
+    ck_assert_int_eq(bl_output_replace("set/other/g", "user", 4, NULL), BL_OK); /* the user's link */
     ck_assert_int_eq(unlink("set/.bload"), 0);
-    ck_assert_int_eq(bl_place_make("set/.bload", NULL), 1);
-    ck_assert_int_eq(bl_place_make("set/.bload", NULL), 0);
-    ck_assert_int_eq(bl_io_replace("set/.bload/f", "own", 3, NULL), BL_OK);
+    ck_assert_int_eq(bl_fs_mkdir("set/.bload", NULL), 1);
+    ck_assert_int_eq(bl_fs_mkdir("set/.bload", NULL), 0);
+    ck_assert_int_eq(bl_output_replace("set/.bload/f", "own", 3, NULL), BL_OK);
     ck_assert_str_eq(content("set/.bload/f"), "own");
-    ck_assert_int_eq(bl_place_remove("set/.bload/f"), 0);
-    ck_assert_int_eq(bl_place_remove_folder("set/.bload", NULL), 0);
+    ck_assert_int_eq(bl_fs_unlink("set/.bload/f"), 0);
+    ck_assert_int_eq(bl_fs_rmdir("set/.bload", NULL), 0);
 }
 END_TEST
 
@@ -214,7 +214,7 @@ START_TEST(a_link_stays_a_link)
 {
     struct stat status;
     ck_assert_int_eq(mkdir("d", 0777), 0);
-    ck_assert_int_eq(bl_io_replace("d/f", "old", 3, NULL), BL_OK);
+    ck_assert_int_eq(bl_output_replace("d/f", "old", 3, NULL), BL_OK);
     ck_assert_int_eq(symlink("d/f", "link"), 0);
     put("link", "new");
     ck_assert_int_eq(lstat("link", &status), 0);
@@ -243,7 +243,7 @@ START_TEST(lines_with_their_places)
     char *line;
     size_t size;
     bool ended;
-    ck_assert_int_eq(bl_io_replace("f", "one\n\nthr\0ee\r\nlast", 17, NULL), BL_OK);
+    ck_assert_int_eq(bl_output_replace("f", "one\n\nthr\0ee\r\nlast", 17, NULL), BL_OK);
     ck_assert_int_eq(bl_lines_open(&lines, "f", NULL), BL_OK);
     static const struct {
         const char *text;
@@ -270,7 +270,7 @@ START_TEST(many_lines_across_chunks)
     struct bl_buffer b = {0};
     for (int i = 0; i < 400000; i++)
         bl_buffer_printf(&b, "%0*d\n", 1 + i % 17, i);
-    ck_assert_int_eq(bl_io_replace("f", b.data, b.size, NULL), BL_OK);
+    ck_assert_int_eq(bl_output_replace("f", b.data, b.size, NULL), BL_OK);
     struct bl_lines lines;
     char *line;
     size_t size;
@@ -299,7 +299,7 @@ static int read_long(size_t length, const char *after, struct bl_error *e)
     memset(b.data, 'x', length);
     b.size = length;
     bl_buffer_text(&b, after);
-    ck_assert_int_eq(bl_io_replace("f", b.data, b.size, NULL), BL_OK);
+    ck_assert_int_eq(bl_output_replace("f", b.data, b.size, NULL), BL_OK);
     bl_buffer_free(&b);
     ck_assert_int_eq(bl_lines_open(&lines, "f", NULL), BL_OK);
     int code = bl_lines_next(&lines, &line, &size, &ended, e);
@@ -368,7 +368,7 @@ START_TEST(who_comes_second_must_have_made_the_same)
         bl_error_clear(&e);
     }
     struct bl_buffer text = {0};
-    ck_assert_int_eq(bl_io_slurp("once", 100, &text, &e), BL_OK);
+    ck_assert_int_eq(bl_io_read_file("once", 100, &text, &e), BL_OK);
     ck_assert_str_eq(text.data, "id length\na 1\nb 2\n");
     bl_buffer_free(&text);
     ck_assert_int_eq(system("test $(ls | wc -l) = 1"), 0); /* no temporary is left */

@@ -12,8 +12,8 @@ static void put(const char *path, const char *text)
     struct bl_error e = {0};
     char folder[256];
     snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path), path);
-    ck_assert_int_eq(bl_io_mkdirs(folder, &e), 0);
-    ck_assert_int_eq(bl_io_replace(path, text, strlen(text), &e), 0);
+    ck_assert_int_eq(bl_fs_mkdirs(folder, &e), 0);
+    ck_assert_int_eq(bl_output_replace(path, text, strlen(text), &e), 0);
 }
 
 START_TEST(no_groups_no_limit)

@@ -218,7 +218,7 @@ START_TEST(forms_are_judged_in_order)
     struct bench b;
     unit_enter(directory);
     ck_assert_int_eq(mkdir("v", 0777), 0);
-    ck_assert_int_eq(bl_io_replace("v/0.npy", "no array", 8, NULL), BL_OK);
+    ck_assert_int_eq(bl_output_replace("v/0.npy", "no array", 8, NULL), BL_OK);
     for (int i = 1; i < 12; i++) {
         char path[32];
         snprintf(path, sizeof path, i == 5 ? "v/%d\ttab.npy" : "v/%d.npy", i);
@@ -243,7 +243,7 @@ START_TEST(attributes_are_taken_once_over_all_tasks)
     static const char table[] = "id,class\n1.txt,a\n\"2\",\"b\n\tc\"\n3,d\nnobody,e\n4,f\n";
     unit_enter(directory);
     write_texts();
-    ck_assert_int_eq(bl_io_replace("l.csv", table, sizeof table - 1, &e), BL_OK);
+    ck_assert_int_eq(bl_output_replace("l.csv", table, sizeof table - 1, &e), BL_OK);
     begin(&b, &bl_kind_text, "v", whole);
     b.kind.stretch = 1; /* each file by itself */
     merge_is_scan(&b, "l.csv");

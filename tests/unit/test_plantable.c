@@ -10,7 +10,7 @@ static const int64_t lengths[] = {5, 9, 0, 3, 7, 12, 4, 4, 2, 6};
 static void write_file(const char *path, const char *text)
 {
     struct bl_error e = {0};
-    ck_assert_int_eq(bl_io_replace(path, text, strlen(text), &e), BL_OK);
+    ck_assert_int_eq(bl_output_replace(path, text, strlen(text), &e), BL_OK);
 }
 
 static void write_plan(const char *path, const struct bl_plan *plan)

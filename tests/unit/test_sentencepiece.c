@@ -12,7 +12,7 @@ static bool read_model(struct bl_buffer *data)
     char path[4096];
     struct bl_error e = {0};
     snprintf(path, sizeof path, "%s/data/tokenizers/spm-unigram-1k-test_model.model", shared ? shared : "../shared");
-    if (!bl_sentencepiece_there || bl_io_slurp(path, 1 << 28, data, &e)) {
+    if (!bl_sentencepiece_there || bl_io_read_file(path, 1 << 28, data, &e)) {
         unit_skip(bl_sentencepiece_there ? "no shared SentencePiece model" : "built without SentencePiece");
         return false;
     }

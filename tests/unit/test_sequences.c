@@ -10,7 +10,7 @@
 static void write_file(const char *path, const char *text)
 {
     struct bl_error e = {0};
-    ck_assert_int_eq(bl_io_replace(path, text, strlen(text), &e), BL_OK);
+    ck_assert_int_eq(bl_output_replace(path, text, strlen(text), &e), BL_OK);
 }
 
 static int open_text(struct bl_sequences *t, const char *text, bool lengths, struct bl_error *e)

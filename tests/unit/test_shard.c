@@ -527,7 +527,7 @@ START_TEST(a_machine_sweeps_only_what_is_its_own)
     struct bl_error e = {0};
     char host[65], longer[70], own[300], alike[300], elsewhere[300];
     sample_make(&s, (struct sample_kind){0});
-    bl_io_host(host);
+    bl_temporary_host(host);
     snprintf(longer, sizeof longer, "%s2", host);
     leave_part(&s, host, own);
     leave_part(&s, longer, alike);

@@ -29,7 +29,7 @@ START_TEST(a_run_goes_on_with_the_same_configuration_only)
     bl_state_close(&s);
     ck_assert_int_eq(bl_state_open(&s, "a/b/set", "T: 94\nseed: 0\n", &e), BL_OK);
     bl_state_close(&s);
-    ck_assert_int_eq(bl_io_replace("a/b/set/.bload/shard-00000000.record", "x", 1, &e), BL_OK);
+    ck_assert_int_eq(bl_output_replace("a/b/set/.bload/shard-00000000.record", "x", 1, &e), BL_OK);
     ck_assert_int_eq(bl_state_open(&s, "a/b/set", "T: 94\nseed: 7\n", &e), BL_EUSAGE);
     ck_assert_ptr_nonnull(strstr(e.text, "seed is \"0\" there, not \"7\""));
     bl_error_clear(&e);
@@ -48,7 +48,7 @@ START_TEST(a_directory_with_other_files_is_left_alone)
     struct bl_state s;
     struct bl_error e = {0};
     ck_assert_int_eq(mkdir("home", 0777), 0);
-    ck_assert_int_eq(bl_io_replace("home/letter.txt", "x", 1, &e), BL_OK);
+    ck_assert_int_eq(bl_output_replace("home/letter.txt", "x", 1, &e), BL_OK);
     ck_assert_int_eq(bl_state_open(&s, "home", "T: 94\n", &e), BL_EUSAGE);
     ck_assert_ptr_nonnull(strstr(e.text, "letter.txt"));
     ck_assert_int_ne(access("home/.bload", F_OK), 0);

@@ -189,7 +189,7 @@ static void shows(const char *text, const char *expected)
 {
     struct bl_buffer out = {0};
     bl_buffer_text(&out, "\n");
-    bl_text_show(&out, text);
+    bl_text_append_masked(&out, text);
     ck_assert_int_eq(out.data[0], '\n');
     ck_assert_str_eq(out.data + 1, expected);
     ck_assert_uint_eq(out.size, 1 + strlen(expected));

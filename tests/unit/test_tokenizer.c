@@ -16,14 +16,14 @@ static void write_ranks(const char *path, const char *more)
     for (int i = 0; i < 256; i++)
         bl_buffer_printf(&text, "%c%c== %d\n", digits[i >> 2], digits[(i & 3) << 4], i);
     bl_buffer_text(&text, more);
-    ck_assert_int_eq(bl_io_replace(path, text.data, text.size, &e), BL_OK);
+    ck_assert_int_eq(bl_output_replace(path, text.data, text.size, &e), BL_OK);
     bl_buffer_free(&text);
 }
 
 static void write_file(const char *path, const char *text)
 {
     struct bl_error e = {0};
-    ck_assert_int_eq(bl_io_replace(path, text, strlen(text), &e), BL_OK);
+    ck_assert_int_eq(bl_output_replace(path, text, strlen(text), &e), BL_OK);
 }
 
 static void refused(const char *path, const char *pattern, int code, const char *message)

@@ -15,7 +15,7 @@ static void open_values(struct bl_sequences *t, const char *const *value)
     bl_buffer_text(&text, "id\tother\tlength\tstatus\tv\nskipped\t1\t0\tskipped\tnone\n");
     for (int i = 0; value[i]; i++)
         bl_buffer_printf(&text, "s%d\tx\t%d\tok\t%s\n", i, i + 1, value[i]);
-    ck_assert_int_eq(bl_io_replace(path, text.data, text.size, &e), BL_OK);
+    ck_assert_int_eq(bl_output_replace(path, text.data, text.size, &e), BL_OK);
     bl_buffer_free(&text);
     ck_assert_msg(bl_sequences_open(t, &path, 1, false, &e) == BL_OK, "%s", e.text);
 }

@@ -381,7 +381,7 @@ static void put_epoch(const struct sample *s, const struct bl_plan *plan)
     struct bl_error e = {0};
     char path[200];
     snprintf(path, sizeof path, "%s/" BL_EPOCHS_DIR, s->dir);
-    ck_assert_int_eq(bl_io_mkdirs(path, &e), 0);
+    ck_assert_int_eq(bl_fs_mkdirs(path, &e), 0);
     snprintf(path, sizeof path, "%s/%s", s->dir, name);
     bl_words_of_plan(&words, plan, &s->options);
     ck_assert_int_eq(bl_output_open(&out, path, &e), 0);

@@ -105,7 +105,7 @@ static int open_file(struct bl_inflated *all, const char *dir, struct bl_error *
     int fd = atomic_load(&all->fd), none = -1;
     if (fd >= 0)
         return fd;
-    fd = bl_io_unnamed(dir, e);
+    fd = bl_temporary_open(dir, e);
     if (fd < 0 || atomic_compare_exchange_strong(&all->fd, &none, fd))
         return fd;
     close(fd); /* another worker was first */

@@ -26,7 +26,7 @@ int bl_inflated_make(struct bl_inflated **inflated, struct bl_error *e);
 void bl_inflated_free(struct bl_inflated *inflated);
 
 /* Finds the copy of a deflated array, which whoever asks for the second time makes out of its stream: most arrays are
- * asked for once. *copy: NULL for the first. dir: where the file is to be, NULL as in bl_io_unnamed. Waits while
+ * asked for once. *copy: NULL for the first. dir: where the file is to be, NULL as in bl_temporary_open. Waits while
  * another worker makes it. BL_EFAIL: no room, or a failing system; BL_ECANCEL. */
 int bl_inflated_find(struct bl_inflated *inflated, struct bl_array_stream *stream, const char *dir,
                      const struct bl_inflated_copy **copy, struct bl_error *e);

@@ -169,7 +169,7 @@ int bl_count_steps(const struct bl_audio_config *config, int64_t samples, int64_
 }
 
 int bl_count_audio(const struct bl_audio_config *config, const struct bl_cancel *cancel, const char *path,
-                   struct bl_pace *pace, struct bl_audio_count *result, struct bl_error *e)
+                   struct bl_meter *pace, struct bl_audio_count *result, struct bl_error *e)
 {
     *result = (struct bl_audio_count){.stream = -1};
     struct bl_sound s;

@@ -18,7 +18,7 @@ struct bl_audio_count {
 
 /* pace is told how far it has come, or NULL. BL_EDATA: the file is of no use. BL_EFAIL, BL_ECANCEL. */
 int bl_count_audio(const struct bl_audio_config *config, const struct bl_cancel *cancel, const char *path,
-                   struct bl_pace *pace, struct bl_audio_count *result, struct bl_error *e);
+                   struct bl_meter *pace, struct bl_audio_count *result, struct bl_error *e);
 
 /* The steps that so many samples at the wanted rate give. BL_EDATA: none, or too many. */
 int bl_count_steps(const struct bl_audio_config *config, int64_t samples, int64_t *steps, struct bl_error *e);

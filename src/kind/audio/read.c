@@ -136,7 +136,7 @@ static int take_all(struct bl_reader *r, uint8_t *out, int64_t wanted, const str
         if (code)
             return code;
         *got += n;
-        bl_pace_tell(request->pace, (int64_t)((double)request->steps * (double)(s->position - first) / (double)all));
+        bl_meter_report(request->pace, (int64_t)((double)request->steps * (double)(s->position - first) / (double)all));
     }
     return BL_OK;
 }
@@ -193,7 +193,7 @@ static int keep_frames(struct bl_reader *r, const struct bl_request *request, st
         if (!code)
             code = bl_features_push(r->features, chunk, got, &r->kept, e);
         double done = (double)(r->kept.size / r->step_bytes) / (double)request->row.length;
-        bl_pace_tell(request->pace, (int64_t)((double)request->steps * done));
+        bl_meter_report(request->pace, (int64_t)((double)request->steps * done));
     }
     return code ? code : bl_features_end(r->features, &r->kept, e);
 }

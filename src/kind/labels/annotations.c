@@ -142,9 +142,9 @@ int bl_annotations_read(struct bl_annotations *all, const char *path, const stru
     json_error_t wrong;
     *all = (struct bl_annotations){0};
     bl_buffer_text(&text, "");
-    int code = bl_io_require(path, e);
+    int code = bl_io_check_path(path, e);
     if (!code)
-        code = bl_io_slurp(path, SIZE_LIMIT, &text, e);
+        code = bl_io_read_file(path, SIZE_LIMIT, &text, e);
     if (!code)
         code = bl_buffer_check(&text, e);
     json_t *root = code ? NULL : json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES, &wrong);

@@ -12,13 +12,13 @@ int bl_label_lines_open(struct bl_label_lines *lines, const char *path, const st
     lines->feed = NULL;
     lines->at = lines->end = 0;
     lines->line = 0;
-    return bl_feed_open(&lines->feed, path, 0, stop, e);
+    return bl_instream_open(&lines->feed, path, 0, stop, e);
 }
 
 void bl_label_lines_close(struct bl_label_lines *lines)
 {
     if (lines->feed)
-        bl_feed_close(lines->feed);
+        bl_instream_close(lines->feed);
     lines->feed = NULL;
 }
 
@@ -26,7 +26,7 @@ void bl_label_lines_close(struct bl_label_lines *lines)
 static int next_byte(struct bl_label_lines *lines, char *byte, struct bl_error *e)
 {
     if (lines->at == lines->end) {
-        int code = bl_feed_read(lines->feed, lines->data, sizeof lines->data, &lines->end, e);
+        int code = bl_instream_read(lines->feed, lines->data, sizeof lines->data, &lines->end, e);
         lines->at = 0;
         if (code || !lines->end)
             return code;

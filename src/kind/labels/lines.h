@@ -2,20 +2,20 @@
 #ifndef BL_LABEL_LINES_H
 #define BL_LABEL_LINES_H
 
-#include "base/feed.h"
+#include "base/instream.h"
 #include "kind/labels/mapping.h"
 
 #define BL_LABEL_MAX 4096 /* bytes of a label */
 
 struct bl_label_lines {
     const struct bl_mapping *mapping; /* without labels: the lines are numbers */
-    struct bl_feed *feed;
+    struct bl_instream *feed;
     char data[16384];
     size_t at, end;
     int64_t line; /* the one that was read last, from 1 */
 };
 
-/* path and mapping outlive it. Errors as bl_feed_open's. */
+/* path and mapping outlive it. Errors as bl_instream_open's. */
 int bl_label_lines_open(struct bl_label_lines *lines, const char *path, const struct bl_mapping *mapping,
                         const atomic_int *stop, struct bl_error *e);
 void bl_label_lines_close(struct bl_label_lines *lines);

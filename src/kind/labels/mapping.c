@@ -79,9 +79,9 @@ int bl_mapping_read(struct bl_mapping *m, const char *path, struct bl_error *e)
     struct bl_buffer text = {0};
     *m = (struct bl_mapping){0};
     bl_buffer_text(&text, "");
-    int code = bl_io_require(path, e);
+    int code = bl_io_check_path(path, e);
     if (!code)
-        code = bl_io_slurp(path, SIZE_LIMIT, &text, e);
+        code = bl_io_read_file(path, SIZE_LIMIT, &text, e);
     if (!code)
         code = bl_buffer_check(&text, e);
     if (code) {

@@ -452,7 +452,7 @@ int bl_demux_next(struct bl_demux *d, AVPacket *packet, struct bl_error *e)
         if (d->looks)
             d->looks = av_opt_set_int(d->format, "max_size", WAVE_NEXT, AV_OPT_SEARCH_CHILDREN) < 0;
         if (packet->pos > 0)
-            bl_pace_tell(d->pace, packet->pos);
+            bl_meter_report(d->pace, packet->pos);
         if (d->every_stream || packet->stream_index == d->stream->index)
             return 1;
     }

@@ -32,14 +32,14 @@ struct bl_demux {
     uint8_t head[BL_ARCHIVE_HEAD]; /* its first bytes, zeros when it has fewer */
     AVIOContext *io;
     AVFormatContext *format;
-    bool recognised;      /* by the file's content, not only by its name */
-    bool looks;           /* libavformat is going to look for other codecs in the first packet */
-    bool disguised;       /* a wav file whose samples may be those of another codec */
-    AVStream *stream;     /* the video; the audio of BL_DEMUX_SOUND */
-    bool probed;          /* libavformat looked into the streams, not only at the header */
-    bool every_stream;    /* bl_demux_next gives every stream's packets, not only that one's */
-    struct bl_pace *pace; /* to be told where packets lie; or NULL */
-    int end_error;        /* libav's code when the packets ended by a fault in the container, or 0 */
+    bool recognised;       /* by the file's content, not only by its name */
+    bool looks;            /* libavformat is going to look for other codecs in the first packet */
+    bool disguised;        /* a wav file whose samples may be those of another codec */
+    AVStream *stream;      /* the video; the audio of BL_DEMUX_SOUND */
+    bool probed;           /* libavformat looked into the streams, not only at the header */
+    bool every_stream;     /* bl_demux_next gives every stream's packets, not only that one's */
+    struct bl_meter *pace; /* to be told where packets lie; or NULL */
+    int end_error;         /* libav's code when the packets ended by a fault in the container, or 0 */
 };
 
 /* bytes: the size that the file must have, or -1. stream: an index, or -1 for the best stream. After a failure

@@ -51,7 +51,7 @@ static int add_mark(struct bl_item *item, int32_t id, struct bl_error *e)
 /* --- NPY -------------------------------------------------------------------------------------------------------- */
 
 struct npy {
-    struct bl_feed *feed;
+    struct bl_instream *feed;
     struct number type;
     int64_t rows, columns; /* of the array; a 1-D one has one row */
     bool is_flat;
@@ -64,7 +64,7 @@ static int feed_exactly(void *context, void *data, size_t size, struct bl_error 
     struct npy *npy = context;
     size_t got = 1;
     for (size_t done = 0; done < size; done += got) {
-        int code = bl_feed_read(npy->feed, (uint8_t *)data + done, size - done, &got, e);
+        int code = bl_instream_read(npy->feed, (uint8_t *)data + done, size - done, &got, e);
         if (code)
             return code;
         if (!got)
@@ -127,7 +127,7 @@ int bl_count_npy(struct bl_item *item, const char *path, const struct bl_cancel 
                  void *context, struct bl_error *e)
 {
     struct npy npy = {.feed = NULL};
-    int code = bl_feed_open(&npy.feed, path, 0, &cancel->raised, e);
+    int code = bl_instream_open(&npy.feed, path, 0, &cancel->raised, e);
     if (!code)
         code = read_header(&npy, e);
     /* Rows without columns have no place of their own: the file is empty. */
@@ -136,9 +136,9 @@ int bl_count_npy(struct bl_item *item, const char *path, const struct bl_cancel 
         if (!code)
             code = take(context, item, e);
     }
-    int drained = npy.feed && (!code || code == BL_EDATA) ? bl_feed_drain(npy.feed, &item->drained, e) : BL_OK;
+    int drained = npy.feed && (!code || code == BL_EDATA) ? bl_instream_drain(npy.feed, &item->drained, e) : BL_OK;
     if (npy.feed)
-        bl_feed_close(npy.feed);
+        bl_instream_close(npy.feed);
     return drained ? drained : code;
 }
 

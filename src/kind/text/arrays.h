@@ -5,7 +5,7 @@
 #include "kind/text/count.h"
 
 /* One row for a 1-D array, one for each row of a 2-D array; whole numbers of any size, compressed or not. Codes as
- * bl_feed_read: BL_EDATA for a file that is none. */
+ * bl_instream_read: BL_EDATA for a file that is none. */
 int bl_count_npy(struct bl_item *item, const char *path, const struct bl_cancel *cancel, bl_item_take *take,
                  void *context, struct bl_error *e);
 

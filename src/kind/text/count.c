@@ -71,7 +71,7 @@ int bl_text_divisible(const void *config, const struct bl_input *input, bool *di
     ssize_t n = pread(fd, head, sizeof head, 0);
     int code = n < 0 ? bl_error_errno(e, BL_EFAIL, "cannot read %s", input->path) : BL_OK;
     close(fd);
-    *divisible = !code && !bl_feed_is_packed(head, (size_t)n) && !bl_archive_reason(head, (size_t)n);
+    *divisible = !code && !bl_instream_is_compressed(head, (size_t)n) && !bl_archive_reason(head, (size_t)n);
     return code;
 }
 
@@ -94,7 +94,7 @@ static int count_documents(struct counting *c, struct bl_documents *documents, b
         if (n % CANCEL_EVERY == 0 && bl_cancelled(c->env->cancel))
             return BL_ECANCEL;
         if (n % CANCEL_EVERY == 0)
-            bl_pace_tell(c->stretch->pace, c->before + bl_documents_read(documents));
+            bl_meter_report(c->stretch->pace, c->before + bl_documents_read(documents));
         code = json ? bl_item_json(c->item, &document, &blank, e) : bl_item_plain(c->item, &document, e);
         if (!code && !blank)
             code = take_item(c, c->item, e);

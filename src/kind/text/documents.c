@@ -5,14 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/feed.h"
+#include "base/instream.h"
 #include "base/io.h"
 #include "kind/archive.h"
 
 #define CHUNK ((size_t)1 << 20)
 
 struct bl_documents {
-    struct bl_feed *feed;
+    struct bl_instream *feed;
     struct bl_division_rule rule;
     int64_t end, max;
     char *data; /* [capacity + 1] */
@@ -38,7 +38,7 @@ static int refill(struct bl_documents *d, struct bl_error *e)
         d->capacity = capacity;
     }
     size_t got;
-    int code = bl_feed_read(d->feed, d->data + d->filled, CHUNK, &got, e);
+    int code = bl_instream_read(d->feed, d->data + d->filled, CHUNK, &got, e);
     d->filled += got;
     d->eof = !code && !got;
     bool begins = d->base == 0 && d->filled == got; /* what begins as an archive does is no text, whatever it holds */
@@ -191,7 +191,7 @@ int bl_documents_open(struct bl_documents **documents, const char *path, const s
     if (!code && begin)
         code = find_base(d, path, begin, e);
     if (!code)
-        code = bl_feed_open(&d->feed, path, d->base, stop, e);
+        code = bl_instream_open(&d->feed, path, d->base, stop, e);
     if (!code && begin)
         code = skip_to_part(d, begin, e);
     if (code)
@@ -204,14 +204,14 @@ int bl_documents_open(struct bl_documents **documents, const char *path, const s
 void bl_documents_close(struct bl_documents *d)
 {
     if (d->feed)
-        bl_feed_close(d->feed);
+        bl_instream_close(d->feed);
     free(d->data);
     free(d);
 }
 
 int bl_documents_drain(struct bl_documents *d, uint64_t *checksum, struct bl_error *e)
 {
-    return bl_feed_drain(d->feed, checksum, e);
+    return bl_instream_drain(d->feed, checksum, e);
 }
 
 int64_t bl_documents_offset(const struct bl_documents *d)
@@ -297,7 +297,7 @@ static int complete(struct bl_documents *d, struct bl_document *document, size_t
 
 int64_t bl_documents_read(const struct bl_documents *d)
 {
-    return bl_feed_offset(d->feed);
+    return bl_instream_offset(d->feed);
 }
 
 int bl_documents_next(struct bl_documents *d, struct bl_document *document, struct bl_error *e)

@@ -36,20 +36,20 @@ struct bl_document {
 struct bl_documents;
 
 /* The documents that begin at bytes begin <= offset < end of path; other begins than 0 only of plain files, and not
- * where a file is a document. max: bytes of a document. stop: as bl_feed_open. path and the rule's texts outlive it.
- * Codes as bl_feed_open.
+ * where a file is a document. max: bytes of a document. stop: as bl_instream_open. path and the rule's texts outlive
+ * it. Codes as bl_instream_open.
  */
 int bl_documents_open(struct bl_documents **documents, const char *path, const struct bl_division_rule *rule,
                       int64_t begin, int64_t end, int64_t max, const atomic_int *stop, struct bl_error *e);
 void bl_documents_close(struct bl_documents *documents);
 
-/* 1 and a document, 0 at the end, or a code as bl_feed_read. */
+/* 1 and a document, 0 at the end, or a code as bl_instream_read. */
 int bl_documents_next(struct bl_documents *documents, struct bl_document *document, struct bl_error *e);
 
 /* Bytes of the file that were read so far, from its beginning: of a compressed one, compressed. */
 int64_t bl_documents_read(const struct bl_documents *documents);
 
-/* As bl_feed_drain. */
+/* As bl_instream_drain. */
 int bl_documents_drain(struct bl_documents *documents, uint64_t *checksum, struct bl_error *e);
 
 /* Where the next document begins, or would. */

@@ -13,7 +13,7 @@
 
 #include "base/buffer.h"
 #include "base/io.h"
-#include "base/place.h"
+#include "base/fs.h"
 
 #define CHUNK ((size_t)1 << 18)
 #define NAME_SIZE 40
@@ -73,7 +73,7 @@ static int part_open(struct part *part, const char *dir, uint64_t key, const cha
 {
     struct bl_buffer name = {0};
     char *path = path_of(dir, key, suffix, e);
-    int code = path ? bl_io_temporary_name(path, &name, e) : BL_EFAIL;
+    int code = path ? bl_temporary_name(path, &name, e) : BL_EFAIL;
     free(path);
     part->path = name.data;
     if (code)
@@ -82,7 +82,7 @@ static int part_open(struct part *part, const char *dir, uint64_t key, const cha
     if (!part->hash)
         return bl_error_memory(e);
     XXH3_64bits_reset(part->hash);
-    part->fd = bl_place_create(part->path, O_WRONLY, e);
+    part->fd = bl_fs_create(part->path, O_WRONLY, e);
     return part->fd < 0 ? part->fd : BL_OK;
 }
 
@@ -130,7 +130,7 @@ static int part_publish(struct part *part, const struct bl_spool_writer *w, cons
     char *path = path_of(w->dir, w->key, suffix, e);
     if (!path)
         return BL_EFAIL;
-    int code = bl_place_rename(part->path, path, e);
+    int code = bl_fs_rename(part->path, path, e);
     free(path);
     if (code)
         return code;
@@ -144,7 +144,7 @@ static void part_free(struct part *part)
     if (part->fd >= 0)
         close(part->fd);
     if (part->path)
-        (void)bl_place_remove(part->path);
+        (void)bl_fs_unlink(part->path);
     free(part->path);
     XXH3_freeState(part->hash);
     bl_buffer_free(&part->buffer);
@@ -401,7 +401,7 @@ int bl_spool_remove(const char *dir, uint64_t key, struct bl_error *e)
         char *path = path_of(dir, key, suffix[i], e);
         if (!path)
             return BL_EFAIL;
-        if (bl_place_remove(path) != 0 && errno != ENOENT)
+        if (bl_fs_unlink(path) != 0 && errno != ENOENT)
             code = bl_error_errno(e, BL_EFAIL, "cannot remove %s", path);
         free(path);
     }
@@ -420,7 +420,7 @@ int bl_spool_sweep(const char *dir, const uint64_t *key, size_t count, struct bl
 {
     uint64_t found;
     DIR *directory;
-    int code = bl_place_list(dir, &directory, e);
+    int code = bl_fs_opendir(dir, &directory, e);
     if (code <= 0)
         return code;
     code = BL_OK;

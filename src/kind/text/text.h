@@ -5,7 +5,7 @@
 #ifndef BL_TEXT_H_KIND
 #define BL_TEXT_H_KIND
 
-#include "base/feed.h"
+#include "base/instream.h"
 #include "kind/kind.h"
 #include "kind/text/documents.h"
 #include "kind/text/json.h"

@@ -23,7 +23,7 @@ static void digest(struct bl_tokenizer *tokenizer, const void *data, size_t size
 
 static int slurp(struct bl_tokenizer *tokenizer, const char *path, struct bl_buffer *text, struct bl_error *e)
 {
-    int code = bl_io_slurp(path, FILE_MAX, text, e);
+    int code = bl_io_read_file(path, FILE_MAX, text, e);
     if (code)
         return code;
     digest(tokenizer, text->data, text->size);

@@ -95,7 +95,7 @@ static int decode_frames(struct bl_frames *f, struct walk *w, struct decoded *ou
     return code;
 }
 
-static int decode(const struct bl_demux *counted, struct bl_pace *pace, struct walk *w, struct decoded *out,
+static int decode(const struct bl_demux *counted, struct bl_meter *pace, struct walk *w, struct decoded *out,
                   struct bl_error *e)
 {
     AVFrame *frame = av_frame_alloc();
@@ -135,7 +135,7 @@ static void reason_write(char *text, size_t size, const struct bl_tally *t, cons
         snprintf(text, size, "begins between keyframes: %lld of %lld frames decode", frames, expected);
 }
 
-static int length_by_decoding(const struct bl_demux *d, struct bl_pace *pace, const struct bl_tally *t, struct walk *w,
+static int length_by_decoding(const struct bl_demux *d, struct bl_meter *pace, const struct bl_tally *t, struct walk *w,
                               struct bl_count_result *result, struct bl_error *e)
 {
     struct decoded decoded = {0};
@@ -151,7 +151,7 @@ static int length_by_decoding(const struct bl_demux *d, struct bl_pace *pace, co
     return 0;
 }
 
-static int count_tallied(const struct bl_video_config *config, const struct bl_demux *d, struct bl_pace *pace,
+static int count_tallied(const struct bl_video_config *config, const struct bl_demux *d, struct bl_meter *pace,
                          const struct bl_tally *t, struct walk *w, struct bl_count_result *result, struct bl_error *e)
 {
     AVRational tick = d->stream->time_base;
@@ -183,7 +183,7 @@ static void tell_times(struct walk *w, struct bl_count_result *result)
 }
 
 int bl_count_video(const struct bl_video_config *config, const struct bl_cancel *cancel, const struct bl_input *input,
-                   struct bl_pace *pace, bool times, struct bl_count_result *result, struct bl_error *e)
+                   struct bl_meter *pace, bool times, struct bl_count_result *result, struct bl_error *e)
 {
     *result = (struct bl_count_result){.stream = -1};
     struct bl_demux d;

@@ -166,7 +166,7 @@ static int piece_decode(struct piece *p, struct bl_error *e)
         bl_clock_note(&p->clock, reader->frame, p->pick.pushed);
         int64_t times = bl_pick_push(&p->pick, bl_frames_time(reader->frame));
         code = piece_take(p, times, e);
-        bl_pace_tell(p->request->pace, p->seen - p->request->source_start);
+        bl_meter_report(p->request->pace, p->seen - p->request->source_start);
         if (code || (p->seen >= stop && !piece_needs_end(p)))
             return code;
         time_end = bl_frames_time_end(&p->frames, reader->frame);

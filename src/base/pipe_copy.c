@@ -1,4 +1,4 @@
-#include "base/held.h"
+#include "base/pipe_copy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 
 #include "base/io.h"
 
-static int copy(int from, int to, const char *name, struct bl_error *e)
+static int pipe_copy_fill(int from, int to, const char *name, struct bl_error *e)
 {
     char chunk[1 << 16];
     for (;;) {
@@ -24,31 +24,31 @@ static int copy(int from, int to, const char *name, struct bl_error *e)
     }
 }
 
-int bl_held_open(struct bl_held *held, const char *path, struct bl_error *e)
+int bl_pipe_copy_open(struct bl_pipe_copy *held, const char *path, struct bl_error *e)
 {
     struct stat status;
     bool given = strcmp(path, "-") == 0;
-    *held = (struct bl_held){.fd = -1, .name = given ? "standard input" : path};
-    int code = given ? BL_OK : bl_io_require(path, e);
+    *held = (struct bl_pipe_copy){.fd = -1, .name = given ? "standard input" : path};
+    int code = given ? BL_OK : bl_io_check_path(path, e);
     if (code || (!given && (stat(path, &status) != 0 || !S_ISFIFO(status.st_mode))))
         return code;
     int from = given ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (from < 0)
         return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
-    held->fd = bl_io_unnamed(NULL, e);
-    code = held->fd < 0 ? held->fd : copy(from, held->fd, held->name, e);
+    held->fd = bl_temporary_open(NULL, e);
+    code = held->fd < 0 ? held->fd : pipe_copy_fill(from, held->fd, held->name, e);
     if (!given)
         close(from); /* read only: nothing can be lost by it */
     snprintf(held->path, sizeof held->path, "/dev/fd/%d", held->fd);
     return code;
 }
 
-const char *bl_held_path(const struct bl_held *held, const char *path)
+const char *bl_pipe_copy_path(const struct bl_pipe_copy *held, const char *path)
 {
     return held->fd >= 0 ? held->path : path;
 }
 
-void bl_held_rename(const struct bl_held *held, struct bl_error *e)
+void bl_pipe_copy_fix_error(const struct bl_pipe_copy *held, struct bl_error *e)
 {
     size_t size = strlen(held->path);
     char rest[sizeof e->text];
@@ -58,7 +58,7 @@ void bl_held_rename(const struct bl_held *held, struct bl_error *e)
     snprintf(e->text, sizeof e->text, "%s%.*s", held->name, (int)(sizeof rest - 1 - strlen(held->name)), rest);
 }
 
-void bl_held_close(struct bl_held *held)
+void bl_pipe_copy_close(struct bl_pipe_copy *held)
 {
     if (held->fd >= 0)
         close(held->fd);

@@ -1,4 +1,4 @@
-#include "base/feed.h"
+#include "base/instream.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,13 +17,13 @@
 #define WAIT 200              /* milliseconds */
 #define GZIP_WINDOW (15 + 16) /* zlib's words for "the largest window, a gzip header" */
 
-enum packing { PLAIN, GZIP, ZSTD };
+enum compression { PLAIN, GZIP, ZSTD };
 
-struct bl_feed {
+struct bl_instream {
     int fd;
     const atomic_int *stop; /* or NULL */
     const char *path;
-    enum packing packing;
+    enum compression compression;
     bool eof;     /* of the file */
     bool between; /* before a member or frame: here the file may end */
     uint8_t data[CHUNK];
@@ -34,7 +34,7 @@ struct bl_feed {
     XXH3_state_t *sum; /* of standard input, or NULL */
 };
 
-static enum packing packing_of(const uint8_t *head, size_t size)
+static enum compression compression_detect(const uint8_t *head, size_t size)
 {
     if (size >= 2 && head[0] == 0x1f && head[1] == 0x8b)
         return GZIP;
@@ -46,31 +46,31 @@ static enum packing packing_of(const uint8_t *head, size_t size)
     return PLAIN;
 }
 
-bool bl_feed_is_packed(const void *head, size_t size)
+bool bl_instream_is_compressed(const void *head, size_t size)
 {
-    return packing_of(head, size) != PLAIN;
+    return compression_detect(head, size) != PLAIN;
 }
 
-static bool stopped(const struct bl_feed *f)
+static bool instream_is_stopped(const struct bl_instream *f)
 {
     return f->stop && atomic_load_explicit(f->stop, memory_order_relaxed) != 0;
 }
 
 /* Who types, or a pipe, may take any time: a signal must not wait for them. */
-static void wait_for_input(const struct bl_feed *f)
+static void instream_wait(const struct bl_instream *f)
 {
     struct pollfd input = {.fd = f->fd, .events = POLLIN};
-    while (f->fd == STDIN_FILENO && !stopped(f) && poll(&input, 1, WAIT) == 0)
+    while (f->fd == STDIN_FILENO && !instream_is_stopped(f) && poll(&input, 1, WAIT) == 0)
         ;
 }
 
 /* Reads on behind what is there; f->at == f->end. */
-static int refill(struct bl_feed *f, struct bl_error *e)
+static int instream_refill(struct bl_instream *f, struct bl_error *e)
 {
     f->at = f->end = 0;
     while (f->end < 4 && !f->eof) {
-        wait_for_input(f);
-        if (stopped(f))
+        instream_wait(f);
+        if (instream_is_stopped(f))
             return BL_ECANCEL;
         ssize_t n = read(f->fd, f->data + f->end, CHUNK - f->end);
         if (n < 0 && errno == EINTR)
@@ -86,34 +86,35 @@ static int refill(struct bl_feed *f, struct bl_error *e)
     return BL_OK;
 }
 
-static bool ends_with(const char *path, const char *suffix)
+static bool instream_has_suffix(const char *path, const char *suffix)
 {
     size_t size = strlen(path), tail = strlen(suffix);
     return size > tail && strcasecmp(path + size - tail, suffix) == 0;
 }
 
 /* The first bytes tell what the file is, and must not contradict its name. */
-static int settle(struct bl_feed *f, struct bl_error *e)
+static int instream_detect(struct bl_instream *f, struct bl_error *e)
 {
-    int code = refill(f, e);
+    int code = instream_refill(f, e);
     if (code)
         return code;
-    f->packing = packing_of(f->data, f->end);
+    f->compression = compression_detect(f->data, f->end);
     f->between = true;
-    if (f->packing != GZIP && ends_with(f->path, ".gz"))
+    if (f->compression != GZIP && instream_has_suffix(f->path, ".gz"))
         return bl_error_set(e, BL_EDATA, f->end ? "not gzip data, as its name says" : "empty file");
-    if (f->packing != ZSTD && ends_with(f->path, ".zst"))
+    if (f->compression != ZSTD && instream_has_suffix(f->path, ".zst"))
         return bl_error_set(e, BL_EDATA, f->end ? "not zstd data, as its name says" : "empty file");
-    if (f->packing == GZIP && inflateInit2(&f->gzip, GZIP_WINDOW) != Z_OK)
+    if (f->compression == GZIP && inflateInit2(&f->gzip, GZIP_WINDOW) != Z_OK)
         return bl_error_memory(e);
-    if (f->packing == ZSTD && !(f->zstd = ZSTD_createDStream()))
+    if (f->compression == ZSTD && !(f->zstd = ZSTD_createDStream()))
         return bl_error_memory(e);
     return BL_OK;
 }
 
-int bl_feed_open(struct bl_feed **feed, const char *path, int64_t begin, const atomic_int *stop, struct bl_error *e)
+int bl_instream_open(struct bl_instream **feed, const char *path, int64_t begin, const atomic_int *stop,
+                     struct bl_error *e)
 {
-    struct bl_feed *f = calloc(1, sizeof *f);
+    struct bl_instream *f = calloc(1, sizeof *f);
     if (!f)
         return bl_error_memory(e);
     int code = BL_OK;
@@ -133,32 +134,32 @@ int bl_feed_open(struct bl_feed **feed, const char *path, int64_t begin, const a
     if (f->sum)
         XXH3_64bits_reset(f->sum);
     if (!code && !begin)
-        code = settle(f, e);
+        code = instream_detect(f, e);
     if (code)
-        bl_feed_close(f);
+        bl_instream_close(f);
     else
         *feed = f;
     return code;
 }
 
-void bl_feed_close(struct bl_feed *f)
+void bl_instream_close(struct bl_instream *f)
 {
     if (f->fd >= 0 && f->fd != STDIN_FILENO)
         close(f->fd);
-    if (f->packing == GZIP)
+    if (f->compression == GZIP)
         inflateEnd(&f->gzip);
     ZSTD_freeDStream(f->zstd);
     XXH3_freeState(f->sum);
     free(f);
 }
 
-static int refuse(const struct bl_feed *f, const char *what, struct bl_error *e)
+static int instream_fail(const struct bl_instream *f, const char *what, struct bl_error *e)
 {
     return bl_error_set(e, BL_EDATA, "the %s data %s at byte %" PRId64 " of the file",
-                        f->packing == GZIP ? "gzip" : "zstd", what, bl_feed_offset(f));
+                        f->compression == GZIP ? "gzip" : "zstd", what, bl_instream_offset(f));
 }
 
-static void take_plain(struct bl_feed *f, void *data, size_t size, size_t *got)
+static void instream_read_plain(struct bl_instream *f, void *data, size_t size, size_t *got)
 {
     *got = f->end - f->at < size ? f->end - f->at : size;
     memcpy(data, f->data + f->at, *got);
@@ -166,21 +167,21 @@ static void take_plain(struct bl_feed *f, void *data, size_t size, size_t *got)
 }
 
 /* Behind a member come another one, zeros that pad the file, or its end. */
-static int begin_member(struct bl_feed *f, struct bl_error *e)
+static int instream_begin_member(struct bl_instream *f, struct bl_error *e)
 {
     while (f->at < f->end && f->data[f->at] == 0)
         f->at++;
     if (f->at == f->end)
         return BL_OK;
     if (f->data[f->at] != 0x1f)
-        return refuse(f, "is followed by other bytes", e);
+        return instream_fail(f, "is followed by other bytes", e);
     f->between = false;
     return inflateReset(&f->gzip) == Z_OK ? BL_OK : bl_error_memory(e);
 }
 
-static int take_gzip(struct bl_feed *f, void *data, size_t size, size_t *got, struct bl_error *e)
+static int instream_read_gzip(struct bl_instream *f, void *data, size_t size, size_t *got, struct bl_error *e)
 {
-    int code = f->between ? begin_member(f, e) : BL_OK;
+    int code = f->between ? instream_begin_member(f, e) : BL_OK;
     if (code || f->at == f->end)
         return code;
     f->gzip.next_in = f->data + f->at;
@@ -195,11 +196,11 @@ static int take_gzip(struct bl_feed *f, void *data, size_t size, size_t *got, st
     if (result == Z_MEM_ERROR)
         return bl_error_memory(e);
     if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
-        return refuse(f, "is damaged", e);
+        return instream_fail(f, "is damaged", e);
     return BL_OK;
 }
 
-static int take_zstd(struct bl_feed *f, void *data, size_t size, size_t *got, struct bl_error *e)
+static int instream_read_zstd(struct bl_instream *f, void *data, size_t size, size_t *got, struct bl_error *e)
 {
     ZSTD_inBuffer in = {f->data, f->end, f->at};
     ZSTD_outBuffer out = {data, size, 0};
@@ -213,44 +214,44 @@ static int take_zstd(struct bl_feed *f, void *data, size_t size, size_t *got, st
     if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation)
         return bl_error_memory(e);
     if (ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge)
-        return refuse(f, "needs a window of more than 128 MiB", e);
-    return refuse(f, "is damaged", e);
+        return instream_fail(f, "needs a window of more than 128 MiB", e);
+    return instream_fail(f, "is damaged", e);
 }
 
-int bl_feed_drain(struct bl_feed *f, uint64_t *checksum, struct bl_error *e)
+int bl_instream_drain(struct bl_instream *f, uint64_t *checksum, struct bl_error *e)
 {
     int code = BL_OK;
     while (f->sum && !f->eof && !code)
-        code = refill(f, e);
+        code = instream_refill(f, e);
     *checksum = f->sum && !code ? XXH3_64bits_digest(f->sum) | 1 : 0;
     return code;
 }
 
-int bl_feed_read(struct bl_feed *f, void *data, size_t size, size_t *got, struct bl_error *e)
+int bl_instream_read(struct bl_instream *f, void *data, size_t size, size_t *got, struct bl_error *e)
 {
     *got = 0;
     for (;;) {
-        int code = stopped(f) ? BL_ECANCEL : BL_OK;
+        int code = instream_is_stopped(f) ? BL_ECANCEL : BL_OK;
         if (!code && f->at == f->end && !f->eof)
-            code = refill(f, e);
+            code = instream_refill(f, e);
         bool drained = f->at == f->end;
-        if (code || (drained && (f->packing == PLAIN || f->between)))
+        if (code || (drained && (f->compression == PLAIN || f->between)))
             return code;
-        if (f->packing == PLAIN)
-            take_plain(f, data, size, got);
-        else if (f->packing == GZIP)
-            code = take_gzip(f, data, size, got, e);
+        if (f->compression == PLAIN)
+            instream_read_plain(f, data, size, got);
+        else if (f->compression == GZIP)
+            code = instream_read_gzip(f, data, size, got, e);
         else
-            code = take_zstd(f, data, size, got, e);
+            code = instream_read_zstd(f, data, size, got, e);
         if (code || *got)
             return code;
         /* Nothing comes out any more, and nothing goes in: an end in the middle. */
         if (drained && !f->between)
-            return refuse(f, "ends in the middle", e);
+            return instream_fail(f, "ends in the middle", e);
     }
 }
 
-int64_t bl_feed_offset(const struct bl_feed *f)
+int64_t bl_instream_offset(const struct bl_instream *f)
 {
     return f->offset - (int64_t)(f->end - f->at);
 }

@@ -1,4 +1,4 @@
-#include "base/once.h"
+#include "base/publish.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,14 +11,14 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "base/place.h"
+#include "base/fs.h"
 
 #define CHUNK ((size_t)1 << 16)
 #define SHOWN 80 /* bytes of a line that differs, before and from there on */
 
 /* 1: a file has the name already. Where there are no hard links, a rename that replaces nothing does, and where that is
  * not to be had either, one that looks before. */
-static int name_within(int folder, const char *temporary, const char *name, const char *path, struct bl_error *e)
+static int publish_link(int folder, const char *temporary, const char *name, const char *path, struct bl_error *e)
 {
     struct stat status;
     if (linkat(folder, temporary, folder, name, 0) == 0)
@@ -36,13 +36,13 @@ static int name_within(int folder, const char *temporary, const char *name, cons
                : bl_error_errno(e, BL_EFAIL, "cannot give %s its name", path);
 }
 
-static int name_once(const char *temporary, const char *path, struct bl_error *e)
+static int publish_name(const char *temporary, const char *path, struct bl_error *e)
 {
     const char *name, *slash = strrchr(temporary, '/');
-    int folder = bl_place_open(path, &name, e);
+    int folder = bl_fs_open_parent(path, &name, e);
     if (folder < 0)
         return folder;
-    int code = name_within(folder, slash ? slash + 1 : temporary, name, path, e);
+    int code = publish_link(folder, slash ? slash + 1 : temporary, name, path, e);
     close(folder);
     return code;
 }
@@ -81,7 +81,7 @@ static int side_fill(struct side *side, struct bl_error *e)
 }
 
 /* The line that byte `at` is in, as far as it is in memory, and not too much of it; *size -1: it is no text. */
-static const char *line_at(const struct side *side, size_t at, int *size)
+static const char *side_line(const struct side *side, size_t at, int *size)
 {
     size_t begin = at, end = at;
     while (begin > 0 && side->data[begin - 1] != '\n' && at - begin < SHOWN)
@@ -96,11 +96,11 @@ static const char *line_at(const struct side *side, size_t at, int *size)
     return side->data + begin;
 }
 
-static int tell(const struct side *there, const struct side *here, int64_t offset, int64_t line, size_t at,
-                struct bl_error *e)
+static int side_report(const struct side *there, const struct side *here, int64_t offset, int64_t line, size_t at,
+                       struct bl_error *e)
 {
     int a_size, b_size;
-    const char *a = line_at(there, at, &a_size), *b = line_at(here, at, &b_size);
+    const char *a = side_line(there, at, &a_size), *b = side_line(here, at, &b_size);
     if (a_size < 0 || b_size < 0)
         return bl_error_set(e, BL_EFAIL, "%s is there, and not as it would be made here: they differ in byte %" PRId64,
                             there->path, offset + (int64_t)at);
@@ -110,7 +110,7 @@ static int tell(const struct side *there, const struct side *here, int64_t offse
                         there->path, line, a_size, a, b_size, b);
 }
 
-static int compare(struct side *there, struct side *here, struct bl_error *e)
+static int side_compare(struct side *there, struct side *here, struct bl_error *e)
 {
     int64_t offset = 0, line = 1;
     for (;;) {
@@ -123,14 +123,14 @@ static int compare(struct side *there, struct side *here, struct bl_error *e)
         for (; at < common && there->data[at] == here->data[at]; at++)
             line += there->data[at] == '\n';
         if (at < there->size || at < here->size)
-            return tell(there, here, offset, line, at, e);
+            return side_report(there, here, offset, line, at, e);
         if (common < CHUNK)
             return 1;
         offset += (int64_t)common;
     }
 }
 
-static int compare_files(const char *there, const char *here, struct bl_error *e)
+static int publish_compare(const char *there, const char *here, struct bl_error *e)
 {
     struct side *side = calloc(2, sizeof *side);
     if (!side)
@@ -142,7 +142,7 @@ static int compare_files(const char *there, const char *here, struct bl_error *e
     code = side_open(&side[1], here, e);
     if (code)
         goto out;
-    code = compare(&side[0], &side[1], e);
+    code = side_compare(&side[0], &side[1], e);
 out:
     for (int i = 0; i < 2; i++) {
         if (side[i].fd >= 0)
@@ -152,10 +152,10 @@ out:
     return code;
 }
 
-int bl_once_publish(const char *temporary, const char *path, struct bl_error *e)
+int bl_publish_file(const char *temporary, const char *path, struct bl_error *e)
 {
-    int code = name_once(temporary, path, e);
+    int code = publish_name(temporary, path, e);
     if (code)
-        return code < 0 ? code : compare_files(path, temporary, e);
-    return bl_io_sync_parent(path, e);
+        return code < 0 ? code : publish_compare(path, temporary, e);
+    return bl_fs_sync_parent(path, e);
 }

@@ -1,11 +1,11 @@
 /* How far somebody has come within one thing of many, for who looks on: told as it goes, added up over all workers. */
-#ifndef BL_PACE_H
-#define BL_PACE_H
+#ifndef BL_METER_H
+#define BL_METER_H
 
 #include <stdatomic.h>
 #include <stdint.h>
 
-struct bl_pace {
+struct bl_meter {
     atomic_llong *sum;        /* of the weights of what is done, and of what is done of those under way */
     int64_t whole;            /* the thing's size; 0: not known, then it counts when it is done */
     int64_t weight;           /* in sum */
@@ -15,7 +15,7 @@ struct bl_pace {
 };
 
 /* So much of the whole is done. Cheap enough to be said of every frame. NULL: nobody looks on. */
-static inline void bl_pace_tell(struct bl_pace *pace, int64_t done)
+static inline void bl_meter_report(struct bl_meter *pace, int64_t done)
 {
     if (!pace)
         return;
@@ -31,7 +31,7 @@ static inline void bl_pace_tell(struct bl_pace *pace, int64_t done)
 }
 
 /* All of it is done. */
-static inline void bl_pace_end(struct bl_pace *pace)
+static inline void bl_meter_end(struct bl_meter *pace)
 {
     atomic_fetch_add_explicit(pace->sum, pace->weight - pace->told, memory_order_relaxed);
     pace->told = pace->weight;

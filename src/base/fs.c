@@ -1,4 +1,4 @@
-#include "base/place.h"
+#include "base/fs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* Whether a dataset's own part begins here: .bload, shards/00000, or plans/epoch-00001.safetensors. */
-static bool is_own(const char *text)
+static bool path_is_own(const char *text)
 {
     const size_t size = strlen(BL_WORK_FOLDER);
     if (strncmp(text, BL_WORK_FOLDER, size) == 0)
@@ -22,17 +22,17 @@ static bool is_own(const char *text)
 }
 
 /* Where in a path the part begins in which no link is followed: at the last one of these, or at the end. */
-static size_t own_part(const char *path)
+static size_t path_own_part(const char *path)
 {
     const size_t length = strlen(path);
     for (size_t at = length; at-- > 0;) {
-        if ((at == 0 || path[at - 1] == '/') && is_own(path + at))
+        if ((at == 0 || path[at - 1] == '/') && path_is_own(path + at))
             return at;
     }
     return length;
 }
 
-static int refuse(const char *path, size_t end, struct bl_error *e)
+static int folder_fail(const char *path, size_t end, struct bl_error *e)
 {
     if (errno == ENOTDIR || errno == ELOOP)
         return bl_error_set(e, BL_EFAIL,
@@ -44,7 +44,7 @@ static int refuse(const char *path, size_t end, struct bl_error *e)
 
 /* Opens the folder path[0..end), links being followed in path[0..own) alone. flags: O_PATH or O_RDONLY, of the last.
  * errno is as the failing call left it. */
-static int walk(const char *path, size_t own, size_t end, int flags, struct bl_error *e)
+static int folder_open(const char *path, size_t own, size_t end, int flags, struct bl_error *e)
 {
     const int folder = O_DIRECTORY | O_CLOEXEC;
     char *copy = strndup(path, end);
@@ -67,7 +67,7 @@ static int walk(const char *path, size_t own, size_t end, int flags, struct bl_e
         errno = why;
         fd = inner;
         if (fd < 0)
-            refuse(path, at + size, e);
+            folder_fail(path, at + size, e);
         at = next;
     }
     int why = errno;
@@ -76,17 +76,17 @@ static int walk(const char *path, size_t own, size_t end, int flags, struct bl_e
     return fd < 0 ? BL_EFAIL : fd;
 }
 
-int bl_place_open(const char *path, const char **name, struct bl_error *e)
+int bl_fs_open_parent(const char *path, const char **name, struct bl_error *e)
 {
     const char *slash = strrchr(path, '/');
     *name = slash ? slash + 1 : path;
-    return walk(path, own_part(path), (size_t)(*name - path), O_PATH, e);
+    return folder_open(path, path_own_part(path), (size_t)(*name - path), O_PATH, e);
 }
 
-int bl_place_create(const char *path, int access, struct bl_error *e)
+int bl_fs_create(const char *path, int access, struct bl_error *e)
 {
     const char *name;
-    int folder = bl_place_open(path, &name, e);
+    int folder = bl_fs_open_parent(path, &name, e);
     if (folder < 0)
         return folder;
     int fd = openat(folder, name, access | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -96,10 +96,10 @@ int bl_place_create(const char *path, int access, struct bl_error *e)
     return fd;
 }
 
-int bl_place_open_lock(const char *path, struct bl_error *e)
+int bl_fs_open_lock(const char *path, struct bl_error *e)
 {
     const char *name;
-    int folder = bl_place_open(path, &name, e);
+    int folder = bl_fs_open_parent(path, &name, e);
     if (folder < 0)
         return folder;
     int fd = openat(folder, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
@@ -109,12 +109,12 @@ int bl_place_open_lock(const char *path, struct bl_error *e)
     return fd;
 }
 
-int bl_place_rename(const char *from, const char *to, struct bl_error *e)
+int bl_fs_rename(const char *from, const char *to, struct bl_error *e)
 {
     const char *old, *new;
-    int there = -1, here = bl_place_open(from, &old, e);
+    int there = -1, here = bl_fs_open_parent(from, &old, e);
     if (here >= 0)
-        there = bl_place_open(to, &new, e);
+        there = bl_fs_open_parent(to, &new, e);
     int code = here >= 0 && there >= 0 ? BL_OK : BL_EFAIL;
     if (code)
         goto out;
@@ -128,10 +128,10 @@ out:
     return code;
 }
 
-int bl_place_remove(const char *path)
+int bl_fs_unlink(const char *path)
 {
     const char *name;
-    int folder = bl_place_open(path, &name, NULL);
+    int folder = bl_fs_open_parent(path, &name, NULL);
     if (folder < 0)
         return -1;
     int result = unlinkat(folder, name, 0), why = errno;
@@ -140,11 +140,11 @@ int bl_place_remove(const char *path)
     return result;
 }
 
-int bl_place_make(const char *path, struct bl_error *e)
+int bl_fs_mkdir(const char *path, struct bl_error *e)
 {
     const char *name;
     struct stat status;
-    int folder = bl_place_open(path, &name, e), code = BL_OK;
+    int folder = bl_fs_open_parent(path, &name, e), code = BL_OK;
     if (folder < 0)
         return folder;
     if (mkdirat(folder, name, 0777) == 0)
@@ -159,10 +159,10 @@ int bl_place_make(const char *path, struct bl_error *e)
     return code;
 }
 
-int bl_place_list(const char *path, DIR **list, struct bl_error *e)
+int bl_fs_opendir(const char *path, DIR **list, struct bl_error *e)
 {
     struct bl_error why = {0};
-    int fd = walk(path, own_part(path), strlen(path), O_RDONLY, &why);
+    int fd = folder_open(path, path_own_part(path), strlen(path), O_RDONLY, &why);
     if (fd < 0)
         return errno == ENOENT ? 0 : bl_error_set(e, BL_EFAIL, "%s", why.text);
     *list = fdopendir(fd);
@@ -173,10 +173,10 @@ int bl_place_list(const char *path, DIR **list, struct bl_error *e)
     return BL_EFAIL;
 }
 
-int bl_place_remove_folder(const char *path, struct bl_error *e)
+int bl_fs_rmdir(const char *path, struct bl_error *e)
 {
     const char *name;
-    int folder = bl_place_open(path, &name, e), code = BL_OK;
+    int folder = bl_fs_open_parent(path, &name, e), code = BL_OK;
     if (folder < 0)
         return folder;
     if (unlinkat(folder, name, AT_REMOVEDIR) != 0)

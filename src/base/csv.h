@@ -3,8 +3,8 @@
  * CSV: values that hold a comma, a quote or a line's end stand in quotes, with each of their quotes doubled; lines end
  * in \n or \r\n. A byte order mark before the first value and lines with nothing in them are passed over. The whole
  * text is in memory; values are unquoted in place. */
-#ifndef BL_RECORDS_H
-#define BL_RECORDS_H
+#ifndef BL_CSV_H
+#define BL_CSV_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -14,10 +14,10 @@
 #include "base/buffer.h"
 #include "base/error.h"
 
-#define BL_RECORDS_MAX ((size_t)1 << 32) /* bytes, decompressed */
-#define BL_RECORD_MAX ((size_t)1 << 20)  /* bytes of one record */
+#define BL_CSV_MAX ((size_t)1 << 32)        /* bytes, decompressed */
+#define BL_CSV_RECORD_MAX ((size_t)1 << 20) /* bytes of one record */
 
-struct bl_records {
+struct bl_csv {
     struct bl_buffer text;
     size_t at; /* of the next record */
     bool tsv;
@@ -28,12 +28,12 @@ struct bl_records {
 };
 
 /* Reads the file, which may be gzip or zstd, and looks at all of it: BL_EDATA names the line of a zero byte or of what
- * is not UTF-8. A name in .tsv (or .tsv.gz, .tsv.zst) says TSV, any other CSV. stop: as in base/feed.h. On error the
- * object is empty. */
-int bl_records_open(struct bl_records *records, const char *path, const atomic_int *stop, struct bl_error *e);
+ * is not UTF-8. A name in .tsv (or .tsv.gz, .tsv.zst) says TSV, any other CSV. stop: as in base/instream.h. On error
+ * the object is empty. */
+int bl_csv_open(struct bl_csv *records, const char *path, const atomic_int *stop, struct bl_error *e);
 
 /* 1: the next record is in value; 0: there is none. BL_EDATA says which line breaks the rules, and how. */
-int bl_records_next(struct bl_records *records, struct bl_error *e);
-void bl_records_close(struct bl_records *records);
+int bl_csv_next(struct bl_csv *records, struct bl_error *e);
+void bl_csv_close(struct bl_csv *records);
 
 #endif

@@ -1,26 +1,26 @@
-#include "base/records.h"
+#include "base/csv.h"
 
 #include <string.h>
 
 #include "base/io.h"
 #include "unit.h"
 
-static int open_text(struct bl_records *r, const char *name, const char *text, size_t size, struct bl_error *e)
+static int open_text(struct bl_csv *r, const char *name, const char *text, size_t size, struct bl_error *e)
 {
     struct bl_error none = {0};
-    ck_assert_int_eq(bl_io_replace(name, text, size, &none), BL_OK);
-    return bl_records_open(r, name, NULL, e);
+    ck_assert_int_eq(bl_output_replace(name, text, size, &none), BL_OK);
+    return bl_csv_open(r, name, NULL, e);
 }
 
 /* All records as "LINE:value|value;", or what was refused. */
 static void read_all(const char *name, const char *text, size_t size, char out[512])
 {
-    struct bl_records r;
+    struct bl_csv r;
     struct bl_error e = {0};
     size_t at = 0;
     int code = open_text(&r, name, text, size, &e), got = code;
     out[0] = '\0';
-    while (!code && (got = bl_records_next(&r, &e)) > 0) {
+    while (!code && (got = bl_csv_next(&r, &e)) > 0) {
         at += (size_t)snprintf(out + at, 512 - at, "%d:", (int)r.line);
         for (size_t v = 0; v < r.values; v++)
             at += (size_t)snprintf(out + at, 512 - at, "%s%s", v ? "|" : "", r.value[v]);
@@ -31,7 +31,7 @@ static void read_all(const char *name, const char *text, size_t size, char out[5
         snprintf(out, 512, "%.500s", e.text);
     }
     if (!code)
-        bl_records_close(&r);
+        bl_csv_close(&r);
 }
 
 #define WHOLE SIZE_MAX /* up to the NUL */
@@ -88,18 +88,18 @@ END_TEST
 START_TEST(compressed_tables_are_read)
 {
     char directory[64], out[512];
-    struct bl_records r;
+    struct bl_csv r;
     struct bl_error e = {0};
     unit_enter(directory);
     read_all("a.tsv", "id\tb\n", 5, out);
     ck_assert_int_eq(system("gzip -k a.tsv && zstd -q a.tsv"), 0);
     static const char *const names[] = {"a.tsv.gz", "a.tsv.zst"};
     for (size_t i = 0; i < 2; i++) {
-        ck_assert_msg(bl_records_open(&r, names[i], NULL, &e) == BL_OK, "%s", e.text);
-        ck_assert_int_eq(bl_records_next(&r, &e), 1);
+        ck_assert_msg(bl_csv_open(&r, names[i], NULL, &e) == BL_OK, "%s", e.text);
+        ck_assert_int_eq(bl_csv_next(&r, &e), 1);
         ck_assert_uint_eq(r.values, 2);
         ck_assert_str_eq(r.value[1], "b");
-        bl_records_close(&r);
+        bl_csv_close(&r);
     }
     read_all("a.csv.gz", "id,b\n", 5, out);
     ck_assert_str_eq(out, "not gzip data, as its name says");
@@ -111,7 +111,7 @@ START_TEST(long_records_are_refused)
 {
     char directory[64], out[512];
     unit_enter(directory);
-    size_t size = BL_RECORD_MAX + 10;
+    size_t size = BL_CSV_RECORD_MAX + 10;
     char *text = malloc(size);
     ck_assert_ptr_nonnull(text);
     memset(text, 'x', size);

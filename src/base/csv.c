@@ -1,20 +1,20 @@
 /* What unquoting leaves is never longer than what stood there, so that a value is written over itself, and the mark
  * behind it has been read when its end is. */
-#include "base/records.h"
+#include "base/csv.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "base/feed.h"
+#include "base/instream.h"
 #include "base/text.h"
 
 #define CHUNK ((size_t)1 << 18)
 
 /* --- the text --------------------------------------------------------------------------------------------------- */
 
-static bool is_tsv(const char *path)
+static bool csv_is_tsv(const char *path)
 {
     static const char *const endings[] = {".tsv", ".tsv.gz", ".tsv.zst", NULL};
     size_t size = strlen(path);
@@ -25,23 +25,23 @@ static bool is_tsv(const char *path)
     return false;
 }
 
-static int slurp(struct bl_buffer *text, struct bl_feed *feed, struct bl_error *e)
+static int csv_load(struct bl_buffer *text, struct bl_instream *feed, struct bl_error *e)
 {
     size_t got = 1;
     int code = BL_OK;
     while (!code && got) {
-        if (text->size > BL_RECORDS_MAX)
-            return bl_error_set(e, BL_EDATA, "a table of more than %zu GiB", BL_RECORDS_MAX >> 30);
+        if (text->size > BL_CSV_MAX)
+            return bl_error_set(e, BL_EDATA, "a table of more than %zu GiB", BL_CSV_MAX >> 30);
         if (!bl_buffer_reserve(text, CHUNK))
             return bl_error_memory(e);
-        code = bl_feed_read(feed, text->data + text->size, CHUNK, &got, e);
+        code = bl_instream_read(feed, text->data + text->size, CHUNK, &got, e);
         text->size += got;
     }
     return code;
 }
 
 /* All of it is UTF-8 without zero bytes. */
-static int check_text(const struct bl_buffer *text, struct bl_error *e)
+static int csv_check_text(const struct bl_buffer *text, struct bl_error *e)
 {
     int64_t line = 1;
     for (size_t at = 0; at < text->size;) {
@@ -58,36 +58,36 @@ static int check_text(const struct bl_buffer *text, struct bl_error *e)
     return BL_OK;
 }
 
-int bl_records_open(struct bl_records *r, const char *path, const atomic_int *stop, struct bl_error *e)
+int bl_csv_open(struct bl_csv *r, const char *path, const atomic_int *stop, struct bl_error *e)
 {
-    struct bl_feed *feed;
-    *r = (struct bl_records){.tsv = is_tsv(path), .next_line = 1};
-    int code = bl_feed_open(&feed, path, 0, stop, e);
+    struct bl_instream *feed;
+    *r = (struct bl_csv){.tsv = csv_is_tsv(path), .next_line = 1};
+    int code = bl_instream_open(&feed, path, 0, stop, e);
     if (code)
         return code;
-    code = slurp(&r->text, feed, e);
-    bl_feed_close(feed);
+    code = csv_load(&r->text, feed, e);
+    bl_instream_close(feed);
     if (!code) {
         r->text.data[r->text.size] = '\0';
-        code = check_text(&r->text, e);
+        code = csv_check_text(&r->text, e);
     }
     if (!code && r->text.size >= 3 && memcmp(r->text.data, "\xef\xbb\xbf", 3) == 0)
         r->at = 3;
     if (code)
-        bl_records_close(r);
+        bl_csv_close(r);
     return code;
 }
 
-void bl_records_close(struct bl_records *r)
+void bl_csv_close(struct bl_csv *r)
 {
     bl_buffer_free(&r->text);
     free(r->value);
-    *r = (struct bl_records){0};
+    *r = (struct bl_csv){0};
 }
 
 /* --- records ---------------------------------------------------------------------------------------------------- */
 
-static int add_value(struct bl_records *r, char *value, struct bl_error *e)
+static int csv_add_value(struct bl_csv *r, char *value, struct bl_error *e)
 {
     if (r->values == r->capacity) {
         size_t capacity = r->capacity ? 2 * r->capacity : 64;
@@ -102,7 +102,7 @@ static int add_value(struct bl_records *r, char *value, struct bl_error *e)
 }
 
 /* Where a line's end stands at text, it is passed over. */
-static bool pass_line_end(struct bl_records *r)
+static bool csv_skip_line_end(struct bl_csv *r)
 {
     const char *text = r->text.data + r->at;
     size_t size = text[0] == '\n' ? 1 : text[0] == '\r' && text[1] == '\n' ? 2 : 0;
@@ -112,17 +112,17 @@ static bool pass_line_end(struct bl_records *r)
 }
 
 /* A value that begins with a quote: up to the one that closes it. */
-static int take_quoted(struct bl_records *r, struct bl_error *e)
+static int csv_read_quoted(struct bl_csv *r, struct bl_error *e)
 {
     char *text = r->text.data, *out = text + r->at;
     int64_t line = r->next_line;
     size_t begin = r->at++;
-    int code = add_value(r, out, e);
+    int code = csv_add_value(r, out, e);
     for (; !code; r->at++) {
-        if (r->at == r->text.size || r->at - begin > BL_RECORD_MAX)
+        if (r->at == r->text.size || r->at - begin > BL_CSV_RECORD_MAX)
             return bl_error_set(e, BL_EDATA,
                                 "line %" PRId64 ": a quote begins a value, and none ends it within %zu bytes", line,
-                                BL_RECORD_MAX);
+                                BL_CSV_RECORD_MAX);
         if (text[r->at] == '"' && text[++r->at] != '"')
             break;
         r->next_line += text[r->at] == '\n';
@@ -139,7 +139,7 @@ static int take_quoted(struct bl_records *r, struct bl_error *e)
     return BL_OK;
 }
 
-static int take_plain(struct bl_records *r, struct bl_error *e)
+static int csv_read_plain(struct bl_csv *r, struct bl_error *e)
 {
     char *text = r->text.data + r->at;
     size_t size = strcspn(text, ",\"\r\n");
@@ -152,14 +152,14 @@ static int take_plain(struct bl_records *r, struct bl_error *e)
         return bl_error_set(e, BL_EDATA, "line %" PRId64 ": a return that ends no line: such values stand in quotes",
                             r->next_line);
     r->at += size;
-    return add_value(r, text, e);
+    return csv_add_value(r, text, e);
 }
 
 /* Ends are written when the next mark has been looked at: they lie on it. */
-static int take_csv(struct bl_records *r, struct bl_error *e)
+static int csv_read_record(struct bl_csv *r, struct bl_error *e)
 {
     for (;;) {
-        int code = r->text.data[r->at] == '"' ? take_quoted(r, e) : take_plain(r, e);
+        int code = r->text.data[r->at] == '"' ? csv_read_quoted(r, e) : csv_read_plain(r, e);
         if (code)
             return code;
         char *end = r->text.data + r->at;
@@ -167,14 +167,14 @@ static int take_csv(struct bl_records *r, struct bl_error *e)
         if (more)
             r->at++;
         else
-            pass_line_end(r);
+            csv_skip_line_end(r);
         *end = '\0';
         if (!more)
             return BL_OK;
     }
 }
 
-static int take_tsv(struct bl_records *r, struct bl_error *e)
+static int csv_read_tsv(struct bl_csv *r, struct bl_error *e)
 {
     char *text = r->text.data + r->at, *newline = strchr(text, '\n');
     size_t size = newline ? (size_t)(newline - text) : strlen(text);
@@ -189,7 +189,7 @@ static int take_tsv(struct bl_records *r, struct bl_error *e)
                                 "line %" PRId64 ": a backslash that begins no \\t \\n \\r \\\\ \\xHH, or a zero byte",
                                 r->line);
         at[value] = '\0';
-        int code = add_value(r, at, e);
+        int code = csv_add_value(r, at, e);
         if (code)
             return code;
         at = tab ? tab + 1 : NULL;
@@ -197,19 +197,20 @@ static int take_tsv(struct bl_records *r, struct bl_error *e)
     return BL_OK;
 }
 
-int bl_records_next(struct bl_records *r, struct bl_error *e)
+int bl_csv_next(struct bl_csv *r, struct bl_error *e)
 {
-    while (pass_line_end(r))
+    while (csv_skip_line_end(r))
         ;
     r->values = 0;
     r->line = r->next_line;
     if (r->at == r->text.size)
         return 0;
     size_t begin = r->at;
-    int code = r->tsv ? take_tsv(r, e) : take_csv(r, e);
+    int code = r->tsv ? csv_read_tsv(r, e) : csv_read_record(r, e);
     if (code)
         return code;
-    if (r->at - begin > BL_RECORD_MAX)
-        return bl_error_set(e, BL_EDATA, "line %" PRId64 ": a record of more than %zu bytes", r->line, BL_RECORD_MAX);
+    if (r->at - begin > BL_CSV_RECORD_MAX)
+        return bl_error_set(e, BL_EDATA, "line %" PRId64 ": a record of more than %zu bytes", r->line,
+                            BL_CSV_RECORD_MAX);
     return 1;
 }
