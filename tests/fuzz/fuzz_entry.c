@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
         if (code || !bl_cut_parse(&cut, &row))
             continue;
-        bl_cut_place(&cut, 192000, &begin, &end);
+        bl_cut_range(&cut, 192000, &begin, &end);
         if (begin < 0 || end < begin || cut.channel < -1)
             abort();
     }

@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bl_mix_begin(&mix);
     for (size_t at = 1; at + 3 <= size && !code; at += 3) {
         AVFrame *frame = make(data + at);
-        if (!bl_part_goes_on(&part, frame)) {
+        if (!bl_mix_part_continues(&part, frame)) {
             expected += part.samples ? bl_mix_length(part.samples, part.rate, 16000) : 0;
             part = (struct bl_part){.rate = frame->sample_rate, .channels = frame->ch_layout.nb_channels};
         }

@@ -3,7 +3,7 @@
 
 #include "kind/audio/cut.h"
 #include "kind/audio/entry.h"
-#include "kind/audio/window.h"
+#include "kind/audio/trim.h"
 #include "unit.h"
 
 START_TEST(halves_are_rounded_up_and_errors_of_the_product_do_not_count)
@@ -29,11 +29,11 @@ START_TEST(columns_to_cuts)
     ck_assert(bl_cut_is_whole(&cut));
     ck_assert(bl_cut_parse(&cut, &(struct bl_row){.start = "1.5e0", .duration = "0.25", .channel = "3"}));
     ck_assert(!bl_cut_is_whole(&cut) && cut.channel == 3);
-    bl_cut_place(&cut, 8000, &begin, &end);
+    bl_cut_range(&cut, 8000, &begin, &end);
     ck_assert_int_eq(begin, 12000);
     ck_assert_int_eq(end, 14000);
     ck_assert(bl_cut_parse(&cut, &(struct bl_row){.start = "1.5"}));
-    bl_cut_place(&cut, 8000, &begin, &end);
+    bl_cut_range(&cut, 8000, &begin, &end);
     ck_assert_int_eq(end, INT64_MAX);
     static const char *const bad[] = {"-1", "nan", "inf", "1e10", "1x", " "};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -64,7 +64,7 @@ START_TEST(lines_to_entries)
     ck_assert_int_eq(parse(&entry, "{\"audio_filepath\": \"a\\u00e9.wav\", \"text\": \"x\", \"offset\": null}", &e),
                      BL_OK);
     ck_assert_str_eq(entry.path.data, "a\xc3\xa9.wav");
-    ck_assert(entry.beside && entry.id.size == 0 && strcmp(entry.start, "0") == 0 && !*entry.duration);
+    ck_assert(entry.relative && entry.id.size == 0 && strcmp(entry.start, "0") == 0 && !*entry.duration);
     ck_assert_str_eq(entry.text.data, "x");
 
     /* The file that has the channel, and its place there; texts of all supervisions. */
@@ -81,7 +81,7 @@ START_TEST(lines_to_entries)
     ck_assert_str_eq(entry.duration, "2");
     ck_assert_str_eq(entry.text.data, "a b\n");
     ck_assert_str_eq(entry.id.data, "c");
-    ck_assert(!entry.beside);
+    ck_assert(!entry.relative);
 
     ck_assert_int_eq(parse(&entry, "{\"id\": \"r\", \"sources\": [" SOURCE "]}", &e), BL_OK);
     ck_assert(!*entry.channel && !*entry.duration);
@@ -135,7 +135,7 @@ START_TEST(a_long_text_is_cut_at_a_character)
         bl_buffer_text(&line, "\xc3\xa9");
     bl_buffer_text(&line, "\"}");
     ck_assert_int_eq(parse(&entry, line.data, &e), BL_OK);
-    ck_assert(entry.text_cut);
+    ck_assert(entry.text_truncated);
     ck_assert_uint_eq(entry.text.size, BL_ENTRY_TEXT_MAX - 1);
     bl_buffer_free(&line);
     bl_entry_free(&entry);
@@ -185,14 +185,14 @@ static void write_wave(const char *path)
 }
 
 /* Goes through a cut, and compares every sample. */
-static int64_t go_through(struct bl_window *w, const struct bl_cut *cut, bool damaged)
+static int64_t go_through(struct bl_trim *w, const struct bl_cut *cut, bool damaged)
 {
     struct bl_error e = {0};
     AVFrame *frame = av_frame_alloc();
     int64_t at = bl_cut_samples(cut->start, RATE), first = at;
     int rc;
-    bl_window_set(w, cut, damaged);
-    while ((rc = bl_window_next(w, frame, &e)) == 1) {
+    bl_trim_set(w, cut, damaged);
+    while ((rc = bl_trim_next(w, frame, &e)) == 1) {
         int channels = cut->channel < 0 ? 2 : 1;
         const int16_t *data = (const int16_t *)(const void *)frame->data[0];
         ck_assert_int_eq(frame->ch_layout.nb_channels, channels);
@@ -211,11 +211,11 @@ START_TEST(every_cut_in_any_order)
 {
     char directory[64];
     struct bl_cancel cancel = {0};
-    struct bl_window w;
+    struct bl_trim w;
     struct bl_error e = {0};
     unit_enter(directory);
     write_wave("a.wav");
-    ck_assert_int_eq(bl_window_open(&w, "a.wav", -1, -1, &cancel, &e), BL_OK);
+    ck_assert_int_eq(bl_trim_open(&w, "a.wav", -1, -1, &cancel, &e), BL_OK);
     ck_assert_int_eq(go_through(&w, &bl_cut_whole, false), RATE * SECONDS);
     /* Behind each other, back, far ahead, at the very end and beyond it. */
     static const struct bl_cut cuts[] = {{0, 0.5, -1},     {0.5, 0.25, 0}, {0.75, 0.001, 1}, {9.1234, 0.5, 1},
@@ -226,21 +226,21 @@ START_TEST(every_cut_in_any_order)
         state = state * 1664525 + 1013904223;
         const struct bl_cut *cut = &cuts[(state >> 16) % (sizeof cuts / sizeof *cuts)];
         int64_t begin, end, all = RATE * SECONDS;
-        bl_cut_place(cut, RATE, &begin, &end);
+        bl_cut_range(cut, RATE, &begin, &end);
         int64_t expected = begin >= all ? 0 : (end < all ? end : all) - begin;
         ck_assert_int_eq(go_through(&w, cut, state >> 28 == 0), expected);
     }
     go_through(&w, &cuts[4], true);
-    ck_assert(!w.sought);
+    ck_assert(!w.seeked);
     go_through(&w, &cuts[3], false);
-    ck_assert(w.sought);
+    ck_assert(w.seeked);
     struct bl_cut third = {0, 1, 2};
     AVFrame *frame = av_frame_alloc();
-    bl_window_set(&w, &third, false);
-    ck_assert_int_eq(bl_window_next(&w, frame, &e), BL_EDATA);
+    bl_trim_set(&w, &third, false);
+    ck_assert_int_eq(bl_trim_next(&w, frame, &e), BL_EDATA);
     ck_assert_str_eq(e.text, "channel 2 is wanted, and there are 2");
     av_frame_free(&frame);
-    bl_window_close(&w);
+    bl_trim_close(&w);
     unit_leave(directory);
 }
 END_TEST

@@ -80,7 +80,7 @@ START_TEST(the_second_who_asks_makes_it_and_the_third_has_it)
         ck_assert_int_eq(value, 5 + at);
     }
     ck_assert_int_eq(two.position, two.npy.begin);
-    ck_assert_int_eq(bl_array_stream_end(&two, &e), BL_OK);
+    ck_assert_int_eq(bl_array_stream_verify(&two, &e), BL_OK);
     bl_array_stream_close(&one);
     bl_array_stream_close(&two);
     bl_inflated_free(all);
@@ -113,7 +113,7 @@ static void try_parts(struct bl_array_stream *stream, bool good[17])
         good[i] = !code;
         bl_array_stream_close(&here);
     }
-    good[16] = bl_array_stream_end(stream, &e) == BL_OK;
+    good[16] = bl_array_stream_verify(stream, &e) == BL_OK;
 }
 
 START_TEST(damage_costs_the_same_parts_with_and_without_it)

@@ -154,21 +154,21 @@ START_TEST(which_are_straight)
 {
     struct bl_array_layout l;
     make(&l, false, 0, false, 3, (int64_t[]){5, 2, 3});
-    ck_assert(l.straight && l.steps == 5 && l.rank == 2 && l.shape[0] == 2 && l.shape[1] == 3 && l.elements == 6);
+    ck_assert(l.contiguous && l.steps == 5 && l.rank == 2 && l.shape[0] == 2 && l.shape[1] == 3 && l.elements == 6);
     make(&l, false, 1, true, 4, (int64_t[]){1, 5, 1, 3});
-    ck_assert(l.straight && l.steps == 5 && l.rank == 1 && l.shape[0] == 3);
+    ck_assert(l.contiguous && l.steps == 5 && l.rank == 1 && l.shape[0] == 3);
     make(&l, false, 1, false, 3, (int64_t[]){1, 5, 3});
-    ck_assert(l.straight && l.rank == 2 && l.shape[0] == 1 && l.shape[1] == 3);
+    ck_assert(l.contiguous && l.rank == 2 && l.shape[0] == 1 && l.shape[1] == 3);
     make(&l, true, 0, false, 1, (int64_t[]){5});
-    ck_assert(l.straight && l.rank == 0 && l.elements == 1);
+    ck_assert(l.contiguous && l.rank == 0 && l.elements == 1);
     make(&l, true, -1, false, 2, (int64_t[]){3, 5}); /* Fortran order, the last axis lies furthest apart */
-    ck_assert(l.straight && l.steps == 5 && l.shape[0] == 3);
+    ck_assert(l.contiguous && l.steps == 5 && l.shape[0] == 3);
     make(&l, true, 0, false, 2, (int64_t[]){5, 3});
-    ck_assert(!l.straight && l.outer == 3 && l.inner == 1);
+    ck_assert(!l.contiguous && l.outer == 3 && l.inner == 1);
     make(&l, false, 1, false, 3, (int64_t[]){2, 5, 3});
-    ck_assert(!l.straight && l.outer == 2 && l.inner == 3);
+    ck_assert(!l.contiguous && l.outer == 2 && l.inner == 3);
     make(&l, true, 2, false, 3, (int64_t[]){2, 3, 5}); /* a step's own order is another */
-    ck_assert(!l.straight && l.outer == 1 && l.inner == 6);
+    ck_assert(!l.contiguous && l.outer == 1 && l.inner == 6);
 }
 END_TEST
 

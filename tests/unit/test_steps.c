@@ -88,17 +88,17 @@ START_TEST(a_sound_that_ends_too_early_lacks)
     struct bl_steps_sum sum = add_up(&steps, times, 6);
     ck_assert_int_eq(sum.silent, 3);
     ck_assert_int_eq(sum.filled, 75);
-    ck_assert(bl_steps_lack(&sum, &steps, 2));
-    ck_assert(!bl_steps_lack(&sum, &steps, 3));
-    ck_assert(!bl_steps_lack(&sum, &steps, -1)); /* half a second */
+    ck_assert(bl_steps_is_short(&sum, &steps, 2));
+    ck_assert(!bl_steps_is_short(&sum, &steps, 3));
+    ck_assert(!bl_steps_is_short(&sum, &steps, -1)); /* half a second */
     steps.length = 74;
     sum = add_up(&steps, times, 6);
     ck_assert_int_eq(sum.silent, 3);
-    ck_assert(bl_steps_lack(&sum, &steps, -1));
-    ck_assert(bl_steps_lack(&sum, &steps, 0));
+    ck_assert(bl_steps_is_short(&sum, &steps, -1));
+    ck_assert(bl_steps_is_short(&sum, &steps, 0));
     steps.length = 126;
     sum = add_up(&steps, times, 6);
-    ck_assert(!bl_steps_lack(&sum, &steps, 0));
+    ck_assert(!bl_steps_is_short(&sum, &steps, 0));
 }
 END_TEST
 

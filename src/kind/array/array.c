@@ -52,7 +52,7 @@ static const struct bl_option options[] = {
     {0},
 };
 
-static int check(const void *values, struct bl_error *e)
+static int array_config_check(const void *values, struct bl_error *e)
 {
     const struct bl_array_config *config = values;
     static const char known[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
@@ -63,12 +63,12 @@ static int check(const void *values, struct bl_error *e)
     return BL_OK;
 }
 
-static int prepare(void *values, struct bl_error *e)
+static int array_config_prepare(void *values, struct bl_error *e)
 {
     return bl_inflated_make(&((struct bl_array_config *)values)->inflated, e);
 }
 
-static void release(void *values)
+static void array_config_release(void *values)
 {
     struct bl_array_config *config = values;
     bl_inflated_free(config->inflated);
@@ -76,7 +76,7 @@ static void release(void *values)
 }
 
 /* Everything that decides which sequences there are. */
-static void sampling(const void *values, struct bl_buffer *out)
+static void array_config_sampling(const void *values, struct bl_buffer *out)
 {
     const struct bl_array_config *config = values;
     bl_buffer_printf(out, "axis=%" PRId64 "%s%s%s%s", config->time_axis, config->squeeze ? " squeeze" : "",
@@ -85,53 +85,53 @@ static void sampling(const void *values, struct bl_buffer *out)
 }
 
 /* The layout of a file's array, and what in the file is no part of it. */
-static int look(const struct bl_array_config *config, const struct bl_kind_env *env, const char *path, int64_t bytes,
-                struct bl_array_layout *layout, int64_t *behind, struct bl_error *e)
+static int array_file_layout(const struct bl_array_config *config, const struct bl_kind_env *env, const char *path,
+                             int64_t bytes, struct bl_array_layout *layout, int64_t *trailing, struct bl_error *e)
 {
     struct bl_array_stream stream;
     int code = bl_array_stream_open(&stream, path, bytes, config->member, env->cancel, e);
     if (code)
         return code;
     code = bl_array_layout_make(layout, &stream.npy, config, e);
-    *behind = stream.behind;
+    *trailing = stream.trailing;
     bl_array_stream_close(&stream);
     return code;
 }
 
-static int count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
-                 struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
+static int array_file_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
+                            struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     (void)counter;
     const struct bl_input *input = stretch->input;
     struct bl_array_layout layout = {0};
     struct bl_error unusable = {0};
     char form[BL_ARRAY_FORM_MAX], reason[128] = "";
-    int64_t behind = 0;
-    int code = look(config, env, input->path, -1, &layout, &behind, &unusable);
+    int64_t trailing = 0;
+    int code = array_file_layout(config, env, input->path, -1, &layout, &trailing, &unusable);
     if (code && code != BL_EDATA)
         return bl_error_set(e, code, "%s", unusable.text);
     struct bl_row row = {.status = BL_ROW_SKIPPED, .reason = unusable.text, .stream = -1, .offset = -1};
-    if (behind > 0)
-        snprintf(reason, sizeof reason, "%" PRId64 " bytes follow the array: left out", behind);
+    if (trailing > 0)
+        snprintf(reason, sizeof reason, "%" PRId64 " bytes follow the array: left out", trailing);
     if (code)
         goto out;
     row.status = BL_ROW_OK;
     row.length = layout.steps;
     row.reason = reason;
-    row.form = bl_array_form(form, layout.dtype, layout.rank, layout.shape);
+    row.form = bl_array_form_print(form, layout.dtype, layout.rank, layout.shape);
 out:
     return emit(sink, 0, &row, e);
 }
 
-static int fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *out,
-                  struct bl_error *e)
+static int array_fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row,
+                        struct bl_fields *out, struct bl_error *e)
 {
     const struct bl_array_config *config = values;
     struct bl_array_layout layout;
-    int64_t behind;
+    int64_t trailing;
     if (!row)
         return bl_error_set(e, BL_EDATA, "the form of steps is the first array's");
-    int code = look(config, env, row->path, row->bytes, &layout, &behind, e);
+    int code = array_file_layout(config, env, row->path, row->bytes, &layout, &trailing, e);
     if (code)
         return code;
     *out = (struct bl_fields){.count = 1};
@@ -141,7 +141,7 @@ static int fields(const void *values, const struct bl_kind_env *env, const struc
     return BL_OK;
 }
 
-static void describe(const void *values, const struct bl_field *field, struct bl_buffer *out)
+static void array_config_describe(const void *values, const struct bl_field *field, struct bl_buffer *out)
 {
     (void)field;
     const struct bl_array_config *config = values;
@@ -152,7 +152,8 @@ static void describe(const void *values, const struct bl_field *field, struct bl
     bl_buffer_text(out, config->dtype == BL_ARRAY_F32 ? ", F64 rounded to F32" : "");
 }
 
-static void versions(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink)
+static void array_versions(const void *config, void (*emit)(void *sink, const char *name, const char *version),
+                           void *sink)
 {
     (void)config;
     emit(sink, "libzip", zip_libzip_version());
@@ -170,15 +171,15 @@ const struct bl_kind bl_kind_array = {
     .reader_memory = BL_ARRAY_READER_MEMORY,
     .options = options,
     .config_size = sizeof(struct bl_array_config),
-    .check = check,
-    .prepare = prepare,
-    .release = release,
-    .sampling = sampling,
-    .count = count,
-    .fields = fields,
-    .open = bl_array_open,
-    .read = bl_array_read,
-    .close = bl_array_close,
-    .describe = describe,
-    .versions = versions,
+    .check = array_config_check,
+    .prepare = array_config_prepare,
+    .release = array_config_release,
+    .sampling = array_config_sampling,
+    .count = array_file_count,
+    .fields = array_fields,
+    .open = bl_array_reader_open,
+    .read = bl_array_reader_read,
+    .close = bl_array_reader_close,
+    .describe = array_config_describe,
+    .versions = array_versions,
 };

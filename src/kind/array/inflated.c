@@ -44,7 +44,7 @@ int bl_inflated_make(struct bl_inflated **inflated, struct bl_error *e)
     return BL_OK;
 }
 
-static void free_entry(struct entry *entry)
+static void inflated_entry_free(struct entry *entry)
 {
     free(entry->path);
     free(entry);
@@ -57,7 +57,7 @@ void bl_inflated_free(struct bl_inflated *all)
     for (int b = 0; b < BUCKETS; b++) {
         for (struct entry *entry = atomic_load(&all->bucket[b]), *next; entry; entry = next) {
             next = entry->next;
-            free_entry(entry);
+            inflated_entry_free(entry);
         }
     }
     if (atomic_load(&all->fd) >= 0)
@@ -67,7 +67,7 @@ void bl_inflated_free(struct bl_inflated *all)
 
 /* --- entries ---------------------------------------------------------------------------------------------------- */
 
-static struct entry *search(struct entry *entry, const struct bl_array_stream *s)
+static struct entry *inflated_entry_find(struct entry *entry, const struct bl_array_stream *s)
 {
     while (entry && (entry->bytes != s->bytes || strcmp(entry->path, s->path) != 0))
         entry = entry->next;
@@ -75,11 +75,12 @@ static struct entry *search(struct entry *entry, const struct bl_array_stream *s
 }
 
 /* The array's entry, or NULL: it was asked for by nobody, and has one from now on. */
-static int ask(struct bl_inflated *all, const struct bl_array_stream *s, struct entry **found, struct bl_error *e)
+static int inflated_request(struct bl_inflated *all, const struct bl_array_stream *s, struct entry **found,
+                            struct bl_error *e)
 {
     _Atomic(struct entry *) *bucket = &all->bucket[XXH3_64bits(s->path, strlen(s->path)) % BUCKETS];
     struct entry *head = atomic_load(bucket), *entry;
-    *found = search(head, s);
+    *found = inflated_entry_find(head, s);
     if (*found)
         return BL_OK;
     entry = calloc(1, sizeof *entry);
@@ -91,16 +92,16 @@ static int ask(struct bl_inflated *all, const struct bl_array_stream *s, struct 
     atomic_init(&entry->state, ASKED);
     do {
         entry->next = head;
-    } while (!atomic_compare_exchange_weak(bucket, &head, entry) && !(*found = search(head, s)));
+    } while (!atomic_compare_exchange_weak(bucket, &head, entry) && !(*found = inflated_entry_find(head, s)));
     if (*found)
-        free_entry(entry);
+        inflated_entry_free(entry);
     return BL_OK;
 }
 
 /* --- copies ----------------------------------------------------------------------------------------------------- */
 
 /* The file, by whoever needs it first. */
-static int open_file(struct bl_inflated *all, const char *dir, struct bl_error *e)
+static int inflated_open_file(struct bl_inflated *all, const char *dir, struct bl_error *e)
 {
     int fd = atomic_load(&all->fd), none = -1;
     if (fd >= 0)
@@ -113,7 +114,7 @@ static int open_file(struct bl_inflated *all, const char *dir, struct bl_error *
 }
 
 /* What lies behind some damage is left to whoever asks for it. */
-static int inflate(struct bl_inflated_copy *copy, struct bl_array_stream *s, struct bl_error *e)
+static int inflated_copy_fill(struct bl_inflated_copy *copy, struct bl_array_stream *s, struct bl_error *e)
 {
     uint8_t chunk[CHUNK];
     struct bl_error damage = {0};
@@ -126,21 +127,21 @@ static int inflate(struct bl_inflated_copy *copy, struct bl_array_stream *s, str
         copy->bytes += code ? 0 : size;
     }
     if (!code)
-        code = bl_array_stream_end(s, &damage);
+        code = bl_array_stream_verify(s, &damage);
     copy->sound = !code;
     if (code == BL_EDATA)
         return bl_array_stream_rewind(s, e);
     return code ? bl_error_set(e, code, "%s", damage.text) : BL_OK;
 }
 
-static int make(struct bl_inflated *all, struct entry *entry, struct bl_array_stream *s, const char *dir,
-                struct bl_error *e)
+static int inflated_copy_make(struct bl_inflated *all, struct entry *entry, struct bl_array_stream *s, const char *dir,
+                              struct bl_error *e)
 {
-    int fd = open_file(all, dir, e);
+    int fd = inflated_open_file(all, dir, e);
     if (fd < 0)
         return fd;
     entry->copy = (struct bl_inflated_copy){.fd = fd, .begin = atomic_fetch_add(&all->end, s->npy.bytes)};
-    return inflate(&entry->copy, s, e);
+    return inflated_copy_fill(&entry->copy, s, e);
 }
 
 int bl_inflated_find(struct bl_inflated *all, struct bl_array_stream *s, const char *dir,
@@ -148,12 +149,12 @@ int bl_inflated_find(struct bl_inflated *all, struct bl_array_stream *s, const c
 {
     const struct timespec moment = {.tv_nsec = 10000000};
     struct entry *entry;
-    int code = ask(all, s, &entry, e);
+    int code = inflated_request(all, s, &entry, e);
     *copy = NULL;
     while (!code && entry && !*copy) {
         int state = ASKED;
         if (atomic_compare_exchange_strong(&entry->state, &state, BEING_MADE)) {
-            code = make(all, entry, s, dir, e);
+            code = inflated_copy_make(all, entry, s, dir, e);
             atomic_store(&entry->state, code ? ASKED : MADE);
         } else if (state == MADE) {
             *copy = &entry->copy;

@@ -8,7 +8,7 @@
 
 #define STEP_BYTES_MAX ((int64_t)1 << 40)
 
-char *bl_array_form(char out[BL_ARRAY_FORM_MAX], enum bl_dtype dtype, int rank, const int64_t *shape)
+char *bl_array_form_print(char out[BL_ARRAY_FORM_MAX], enum bl_dtype dtype, int rank, const int64_t *shape)
 {
     int used = snprintf(out, BL_ARRAY_FORM_MAX, "%s [", bl_dtype_name(dtype));
     for (int i = 0; i < rank; i++)
@@ -18,7 +18,7 @@ char *bl_array_form(char out[BL_ARRAY_FORM_MAX], enum bl_dtype dtype, int rank, 
 }
 
 /* The array's own shape as Python writes it, for messages. */
-static int refuse(const struct bl_npy *npy, const char *why, struct bl_error *e)
+static int npy_reject(const struct bl_npy *npy, const char *why, struct bl_error *e)
 {
     struct bl_buffer shape = {0};
     for (int i = 0; i < npy->rank; i++)
@@ -34,8 +34,8 @@ out:
 }
 
 /* The shape of a step, and for each axis of the array how far its entries lie apart in steps in C order. */
-static int shape_step(struct bl_array_layout *l, const struct bl_npy *npy, int time, bool squeeze,
-                      int64_t stride[BL_NPY_RANK_MAX], struct bl_error *e)
+static int layout_set_shape(struct bl_array_layout *l, const struct bl_npy *npy, int time, bool squeeze,
+                            int64_t stride[BL_NPY_RANK_MAX], struct bl_error *e)
 {
     l->elements = 1;
     for (int i = npy->rank - 1; i >= 0; i--) {
@@ -43,18 +43,18 @@ static int shape_step(struct bl_array_layout *l, const struct bl_npy *npy, int t
         if (i == time || (squeeze && npy->shape[i] == 1))
             continue;
         if (l->rank == BL_FIELD_RANK_MAX)
-            return refuse(npy, "more than 4 axes beside time (--squeeze drops those of size 1)", e);
+            return npy_reject(npy, "more than 4 axes beside time (--squeeze drops those of size 1)", e);
         memmove(l->shape + 1, l->shape, (size_t)l->rank * sizeof *l->shape);
         l->shape[0] = npy->shape[i];
         l->rank++;
         l->elements *= npy->shape[i]; /* all elements together are an int64_t of bytes */
     }
     stride[time] = l->elements;
-    return l->elements <= STEP_BYTES_MAX / 8 ? BL_OK : refuse(npy, "steps too large", e);
+    return l->elements <= STEP_BYTES_MAX / 8 ? BL_OK : npy_reject(npy, "steps too large", e);
 }
 
 /* Axes that follow on each other in the file and in a step are one, but for time, of which a piece is a part. */
-static void add_axis(struct bl_array_layout *l, struct bl_array_axis axis, bool is_time)
+static void layout_add_axis(struct bl_array_layout *l, struct bl_array_axis axis, bool is_time)
 {
     struct bl_array_axis *last = l->axes ? &l->axis[l->axes - 1] : NULL;
     if (axis.size == 1 && !is_time)
@@ -69,7 +69,7 @@ static void add_axis(struct bl_array_layout *l, struct bl_array_axis axis, bool 
     l->axis[l->axes++] = axis;
 }
 
-static int set_types(struct bl_array_layout *l, const struct bl_npy *npy, bool narrow, struct bl_error *e)
+static int layout_set_types(struct bl_array_layout *l, const struct bl_npy *npy, bool narrow, struct bl_error *e)
 {
     l->stored = l->dtype = npy->dtype;
     l->swap = npy->big_endian;
@@ -90,27 +90,27 @@ int bl_array_layout_make(struct bl_array_layout *l, const struct bl_npy *npy, co
     if (npy->rank == 0)
         return bl_error_set(e, BL_EDATA, "a single number: there is no axis of steps");
     if (time < 0 || time >= npy->rank)
-        return refuse(npy, "no such axis (--time-axis)", e);
+        return npy_reject(npy, "no such axis (--time-axis)", e);
     l->steps = npy->shape[time];
     if (npy->bytes == 0)
-        return refuse(npy, l->steps ? "steps without elements" : "no steps", e);
+        return npy_reject(npy, l->steps ? "steps without elements" : "no steps", e);
     if (l->steps > INT32_MAX)
-        return refuse(npy, "too long: at most 2147483647 steps can be used", e);
-    int code = set_types(l, npy, config->dtype == BL_ARRAY_F32, e);
+        return npy_reject(npy, "too long: at most 2147483647 steps can be used", e);
+    int code = layout_set_types(l, npy, config->dtype == BL_ARRAY_F32, e);
     if (code)
         return code;
-    code = shape_step(l, npy, time, config->squeeze, stride, e);
+    code = layout_set_shape(l, npy, time, config->squeeze, stride, e);
     if (code)
         return code;
     for (int i = 0; i < npy->rank; i++) {
         int a = npy->fortran ? npy->rank - 1 - i : i;
-        add_axis(l, (struct bl_array_axis){npy->shape[a], stride[a]}, a == time);
+        layout_add_axis(l, (struct bl_array_axis){npy->shape[a], stride[a]}, a == time);
     }
     for (int i = 0; i < l->axes; i++) {
         l->outer *= i < l->time ? l->axis[i].size : 1;
         l->inner *= i > l->time ? l->axis[i].size : 1;
     }
-    l->straight = l->time == 0 && (l->axes == 1 || (l->axes == 2 && l->axis[1].stride == 1));
+    l->contiguous = l->time == 0 && (l->axes == 1 || (l->axes == 2 && l->axis[1].stride == 1));
     return BL_OK;
 }
 
@@ -121,7 +121,7 @@ int bl_array_layout_make(struct bl_array_layout *l, const struct bl_npy *npy, co
     memcpy(out + i * stride * (int64_t)sizeof(type), from + i * (int64_t)sizeof(type), sizeof(type))
 
 /* Elements that lie together in the file, and `stride` elements apart in out. */
-static void copy_run(const uint8_t *from, uint8_t *out, int64_t count, int64_t stride, size_t size)
+static void elements_copy(const uint8_t *from, uint8_t *out, int64_t count, int64_t stride, size_t size)
 {
     if (stride == 1)
         memcpy(out, from, (size_t)count * size);
@@ -148,7 +148,7 @@ void bl_array_scatter(const struct bl_array_layout *l, int64_t first, int64_t co
     while (count > 0) {
         const struct bl_array_axis *axis = &l->axis[last];
         int64_t run = axis->size - at[last] < count ? axis->size - at[last] : count;
-        copy_run(from, out + to * (int64_t)size, run, axis->stride, size);
+        elements_copy(from, out + to * (int64_t)size, run, axis->stride, size);
         from += run * (int64_t)size;
         count -= run;
         at[last] += run;

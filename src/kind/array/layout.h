@@ -23,7 +23,7 @@ struct bl_array_layout {
     int axes, time; /* which of them is time */
     struct bl_array_axis axis[BL_NPY_RANK_MAX];
     int64_t outer, inner; /* elements of the axes before time, and of those behind it */
-    bool straight;        /* the file has the steps as they are wanted, one after the other */
+    bool contiguous;      /* the file has the steps as they are wanted, one after the other */
 };
 
 /* BL_EDATA: the array has no such axis, no steps, or a form that no field can have. */
@@ -32,7 +32,7 @@ int bl_array_layout_make(struct bl_array_layout *layout, const struct bl_npy *np
 
 /* What all sequences of a dataset must have in common, in words: "F32 [25, 3]". Returns out. */
 #define BL_ARRAY_FORM_MAX 128
-char *bl_array_form(char out[BL_ARRAY_FORM_MAX], enum bl_dtype dtype, int rank, const int64_t *shape);
+char *bl_array_form_print(char out[BL_ARRAY_FORM_MAX], enum bl_dtype dtype, int rank, const int64_t *shape);
 
 /* Puts elements of the file (count of them from first on, in the file's order, of size bytes each, all of them between
  * the steps `start` and `end`) where they belong: out begins with step `start`. */

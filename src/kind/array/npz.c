@@ -12,8 +12,8 @@
 #include "base/buffer.h"
 #include "base/text.h"
 
-#define DEFLATE_MOST 1032 /* bytes that a deflated one can become (zlib's technical details) */
-#define NAMES_TOLD 5
+#define DEFLATE_RATIO_MAX 1032 /* bytes that a deflated one can become (zlib's technical details) */
+#define NAMES_MAX 5
 
 struct bl_npz {
     zip_t *zip;
@@ -30,7 +30,7 @@ struct bl_npz {
 
 /* --- the descriptor as libzip sees it --------------------------------------------------------------------------- */
 
-static zip_int64_t take(struct bl_npz *z, void *data, size_t size)
+static zip_int64_t npz_source_read(struct bl_npz *z, void *data, size_t size)
 {
     ssize_t got = -1;
     errno = ECANCELED;
@@ -45,7 +45,7 @@ static zip_int64_t take(struct bl_npz *z, void *data, size_t size)
     return got;
 }
 
-static zip_int64_t seek(struct bl_npz *z, void *data, zip_uint64_t size)
+static zip_int64_t npz_source_seek(struct bl_npz *z, void *data, zip_uint64_t size)
 {
     zip_int64_t to =
         zip_source_seek_compute_offset((zip_uint64_t)z->offset, (zip_uint64_t)z->bytes, data, size, &z->error);
@@ -55,7 +55,7 @@ static zip_int64_t seek(struct bl_npz *z, void *data, zip_uint64_t size)
     return 0;
 }
 
-static zip_int64_t serve(void *context, void *data, zip_uint64_t size, zip_source_cmd_t command)
+static zip_int64_t npz_source(void *context, void *data, zip_uint64_t size, zip_source_cmd_t command)
 {
     struct bl_npz *z = context;
     switch (command) {
@@ -63,9 +63,9 @@ static zip_int64_t serve(void *context, void *data, zip_uint64_t size, zip_sourc
         z->offset = 0;
         return 0;
     case ZIP_SOURCE_READ:
-        return take(z, data, (size_t)size);
+        return npz_source_read(z, data, (size_t)size);
     case ZIP_SOURCE_SEEK:
-        return seek(z, data, size);
+        return npz_source_seek(z, data, size);
     case ZIP_SOURCE_TELL:
         return z->offset;
     case ZIP_SOURCE_STAT:
@@ -87,7 +87,7 @@ static zip_int64_t serve(void *context, void *data, zip_uint64_t size, zip_sourc
 }
 
 /* What libzip failed of. */
-static int fault(const struct bl_npz *z, zip_error_t *error, struct bl_error *e)
+static int npz_error_set(const struct bl_npz *z, zip_error_t *error, struct bl_error *e)
 {
     if (bl_cancelled(z->cancel))
         return bl_error_set(e, BL_ECANCEL, "cancelled");
@@ -102,13 +102,13 @@ static int fault(const struct bl_npz *z, zip_error_t *error, struct bl_error *e)
 
 /* --- members ---------------------------------------------------------------------------------------------------- */
 
-static int open_archive(struct bl_npz *z, struct bl_error *e)
+static int npz_open_archive(struct bl_npz *z, struct bl_error *e)
 {
     zip_error_t error;
     zip_error_init(&error);
-    zip_source_t *source = zip_source_function_create(serve, z, &error);
+    zip_source_t *source = zip_source_function_create(npz_source, z, &error);
     z->zip = source ? zip_open_from_source(source, ZIP_RDONLY, &error) : NULL;
-    int code = z->zip ? BL_OK : fault(z, &error, e);
+    int code = z->zip ? BL_OK : npz_error_set(z, &error, e);
     if (source && !z->zip)
         zip_source_free(source);
     zip_error_fini(&error);
@@ -116,30 +116,30 @@ static int open_archive(struct bl_npz *z, struct bl_error *e)
 }
 
 /* Bytes of the array's name, without ".npy"; 0 for what is no array. */
-static size_t name_size(const char *member)
+static size_t member_name_size(const char *member)
 {
     size_t size = member ? strlen(member) : 0;
     return size > 4 && strcmp(member + size - 4, ".npy") == 0 ? size - 4 : 0;
 }
 
-static bool is_named(const char *member, const char *name)
+static bool member_is_named(const char *member, const char *name)
 {
-    size_t size = name_size(member);
+    size_t size = member_name_size(member);
     return (strlen(name) == size && memcmp(member, name, size) == 0) || strcmp(member, name) == 0;
 }
 
 /* The member of that name, or the last array. arrays: how many there are; names: theirs, the first of them. */
-static zip_int64_t find(const struct bl_npz *z, const char *name, int64_t *arrays, struct bl_buffer *names)
+static zip_int64_t npz_find_member(const struct bl_npz *z, const char *name, int64_t *arrays, struct bl_buffer *names)
 {
     zip_int64_t found = -1, members = zip_get_num_entries(z->zip, 0);
     for (zip_int64_t i = 0; i < members; i++) {
         const char *member = zip_get_name(z->zip, (zip_uint64_t)i, ZIP_FL_ENC_GUESS);
-        size_t size = name_size(member);
+        size_t size = member_name_size(member);
         if (!size)
             continue;
-        if (!name || is_named(member, name))
+        if (!name || member_is_named(member, name))
             found = i;
-        if (++*arrays > NAMES_TOLD)
+        if (++*arrays > NAMES_MAX)
             continue;
         bl_buffer_text(names, *arrays > 1 ? ", " : "");
         bl_text_escape(names, member, size);
@@ -147,12 +147,12 @@ static zip_int64_t find(const struct bl_npz *z, const char *name, int64_t *array
     return found;
 }
 
-static int choose(struct bl_npz *z, const char *name, zip_int64_t *member, struct bl_error *e)
+static int npz_choose_member(struct bl_npz *z, const char *name, zip_int64_t *member, struct bl_error *e)
 {
     struct bl_buffer names = {0};
     int64_t arrays = 0;
-    *member = find(z, name, &arrays, &names);
-    const char *more = arrays > NAMES_TOLD ? "..." : "";
+    *member = npz_find_member(z, name, &arrays, &names);
+    const char *more = arrays > NAMES_MAX ? "..." : "";
     int code = bl_buffer_check(&names, e);
     if (code)
         goto out;
@@ -169,17 +169,17 @@ out:
 }
 
 /* What the directory says must be possible. */
-static int check(struct bl_npz *z, zip_uint64_t member, struct bl_error *e)
+static int npz_check_member(struct bl_npz *z, zip_uint64_t member, struct bl_error *e)
 {
     const zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
     zip_stat_t status;
     if (zip_stat_index(z->zip, member, 0, &status) != 0 || (status.valid & needed) != needed)
-        return fault(z, zip_get_error(z->zip), e);
+        return npz_error_set(z, zip_get_error(z->zip), e);
     if (status.encryption_method != ZIP_EM_NONE)
         return bl_error_set(e, BL_EDATA, "an array that is encrypted");
     if (status.comp_method != ZIP_CM_STORE && status.comp_method != ZIP_CM_DEFLATE)
         return bl_error_set(e, BL_EDATA, "an array that is neither stored nor deflated");
-    if (status.size / DEFLATE_MOST > (zip_uint64_t)z->bytes)
+    if (status.size / DEFLATE_RATIO_MAX > (zip_uint64_t)z->bytes)
         return bl_error_set(e, BL_EDATA, "damaged archive: an array of %" PRIu64 " bytes in a file of %" PRId64,
                             status.size, z->bytes);
     z->is_stored = status.comp_method == ZIP_CM_STORE;
@@ -196,13 +196,13 @@ int bl_npz_open(struct bl_npz **npz, int fd, int64_t bytes, const char *path, co
         return bl_error_memory(e);
     *z = (struct bl_npz){.cancel = cancel, .path = path, .fd = fd, .bytes = bytes};
     zip_error_init(&z->error);
-    int code = open_archive(z, e);
+    int code = npz_open_archive(z, e);
     if (!code)
-        code = choose(z, name, &member, e);
+        code = npz_choose_member(z, name, &member, e);
     if (!code)
-        code = check(z, (zip_uint64_t)member, e);
+        code = npz_check_member(z, (zip_uint64_t)member, e);
     if (!code && !(z->file = zip_fopen_index(z->zip, (zip_uint64_t)member, 0)))
-        code = fault(z, zip_get_error(z->zip), e);
+        code = npz_error_set(z, zip_get_error(z->zip), e);
     if (code)
         bl_npz_close(z);
     else
@@ -232,7 +232,7 @@ bool bl_npz_is_stored(const struct bl_npz *z)
 
 int bl_npz_seek(struct bl_npz *z, int64_t offset, struct bl_error *e)
 {
-    return zip_fseek(z->file, offset, SEEK_SET) == 0 ? BL_OK : fault(z, zip_file_get_error(z->file), e);
+    return zip_fseek(z->file, offset, SEEK_SET) == 0 ? BL_OK : npz_error_set(z, zip_file_get_error(z->file), e);
 }
 
 int bl_npz_read(struct bl_npz *z, void *data, size_t size, size_t *got, struct bl_error *e)
@@ -241,7 +241,7 @@ int bl_npz_read(struct bl_npz *z, void *data, size_t size, size_t *got, struct b
     for (*got = 0; *got < size && n > 0; *got += (size_t)n) {
         n = zip_fread(z->file, (char *)data + *got, size - *got);
         if (n < 0)
-            return fault(z, zip_file_get_error(z->file), e);
+            return npz_error_set(z, zip_file_get_error(z->file), e);
     }
     return BL_OK;
 }

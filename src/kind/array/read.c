@@ -21,25 +21,25 @@ struct bl_reader {
     struct bl_array_stream stream;
     struct bl_array_layout layout;
     uint8_t *tile;
-    int64_t infinite; /* values of this piece that became so */
+    int64_t overflows; /* values of this piece that became infinite */
 };
 
-int bl_array_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
-                  struct bl_reader **reader, struct bl_error *e)
+int bl_array_reader_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                         struct bl_reader **reader, struct bl_error *e)
 {
     struct bl_reader *r = calloc(1, sizeof *r);
     if (!r)
         return bl_error_memory(e);
     *r = (struct bl_reader){.config = config, .env = env, .field = &fields->field[0], .tile = malloc(TILE)};
     if (!r->tile) {
-        bl_array_close(r);
+        bl_array_reader_close(r);
         return bl_error_memory(e);
     }
     *reader = r;
     return BL_OK;
 }
 
-static void leave(struct bl_reader *r)
+static void array_reader_leave(struct bl_reader *r)
 {
     if (r->path)
         bl_array_stream_close(&r->stream);
@@ -47,11 +47,11 @@ static void leave(struct bl_reader *r)
     r->path = NULL;
 }
 
-void bl_array_close(struct bl_reader *reader)
+void bl_array_reader_close(struct bl_reader *reader)
 {
     if (!reader)
         return;
-    leave(reader);
+    array_reader_leave(reader);
     free(reader->tile);
     free(reader);
 }
@@ -59,7 +59,7 @@ void bl_array_close(struct bl_reader *reader)
 /* --- one file --------------------------------------------------------------------------------------------------- */
 
 /* The array must be what the table says, and of the dataset's form. */
-static int compare(const struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
+static int array_reader_compare(const struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
 {
     const struct bl_array_layout *l = &r->layout;
     const struct bl_field *field = r->field;
@@ -67,17 +67,17 @@ static int compare(const struct bl_reader *r, const struct bl_row *row, struct b
     if (l->dtype != field->dtype || l->rank != field->rank ||
         memcmp(l->shape, field->shape, (size_t)l->rank * sizeof *l->shape) != 0)
         return bl_error_set(e, BL_EDATA, "its steps are %s, those of the dataset %s",
-                            bl_array_form(here, l->dtype, l->rank, l->shape),
-                            bl_array_form(wanted, field->dtype, field->rank, field->shape));
+                            bl_array_form_print(here, l->dtype, l->rank, l->shape),
+                            bl_array_form_print(wanted, field->dtype, field->rank, field->shape));
     if (l->steps != row->length)
         return bl_error_set(e, BL_EDATA, "the scan counted %" PRId64 " rows, the header says %" PRId64, row->length,
                             l->steps);
     return BL_OK;
 }
 
-static int enter(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
+static int array_reader_enter(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
 {
-    leave(r);
+    array_reader_leave(r);
     char *path = strdup(row->path);
     if (!path)
         return bl_error_memory(e);
@@ -88,7 +88,7 @@ static int enter(struct bl_reader *r, const struct bl_row *row, struct bl_error 
     }
     r->path = path;
     code = bl_array_layout_make(&r->layout, &r->stream.npy, r->config, e);
-    return code ? code : compare(r, row, e);
+    return code ? code : array_reader_compare(r, row, e);
 }
 
 /* --- elements --------------------------------------------------------------------------------------------------- */
@@ -101,7 +101,7 @@ static int enter(struct bl_reader *r, const struct bl_row *row, struct bl_error 
         memcpy(data + i * (int64_t)sizeof value, &value, sizeof value);                                                \
     }
 
-static void swap_bytes(uint8_t *data, int64_t count, size_t size)
+static void elements_swap(uint8_t *data, int64_t count, size_t size)
 {
     if (size == 2)
         SWAP_ALL(uint16_t, __builtin_bswap16)
@@ -111,34 +111,34 @@ static void swap_bytes(uint8_t *data, int64_t count, size_t size)
         SWAP_ALL(uint64_t, __builtin_bswap64)
 }
 
-/* F64 to F32 in place, the nearest value; what is beyond F32 becomes infinite, and is counted. */
-static int64_t narrow(uint8_t *data, int64_t count)
+/* F64 to F32 in place, the nearest value; values beyond F32 become infinite and are counted. */
+static int64_t elements_narrow(uint8_t *data, int64_t count)
 {
-    int64_t infinite = 0;
+    int64_t overflows = 0;
     for (int64_t i = 0; i < count; i++) {
         double value;
         memcpy(&value, data + 8 * i, sizeof value);
         float nearest = (float)value;
-        infinite += isinf(nearest) && !isinf(value);
+        overflows += isinf(nearest) && !isinf(value);
         memcpy(data + 4 * i, &nearest, sizeof nearest);
     }
-    return infinite;
+    return overflows;
 }
 
-static void decode(struct bl_reader *r, uint8_t *data, int64_t count)
+static void array_reader_decode(struct bl_reader *r, uint8_t *data, int64_t count)
 {
     const struct bl_array_layout *l = &r->layout;
     if (l->swap)
-        swap_bytes(data, count, bl_dtype_size(l->stored));
+        elements_swap(data, count, bl_dtype_size(l->stored));
     if (l->dtype != l->stored)
-        r->infinite += narrow(data, count);
+        r->overflows += elements_narrow(data, count);
 }
 
 /* --- pieces ----------------------------------------------------------------------------------------------------- */
 
 /* Elements that lie together in the file, tile by tile. */
-static int read_region(struct bl_reader *r, int64_t first, int64_t count, int64_t start, uint8_t *out,
-                       struct bl_error *e)
+static int array_reader_read_region(struct bl_reader *r, int64_t first, int64_t count, int64_t start, uint8_t *out,
+                                    struct bl_error *e)
 {
     const struct bl_array_layout *l = &r->layout;
     int64_t size = (int64_t)bl_dtype_size(l->stored);
@@ -148,7 +148,7 @@ static int read_region(struct bl_reader *r, int64_t first, int64_t count, int64_
         code = bl_array_stream_read(&r->stream, r->tile, (size_t)(part * size), first * size, e);
         if (code)
             break;
-        decode(r, r->tile, part);
+        array_reader_decode(r, r->tile, part);
         bl_array_scatter(l, first, part, start, bl_dtype_size(l->dtype), r->tile, out);
         first += part;
         count -= part;
@@ -157,19 +157,20 @@ static int read_region(struct bl_reader *r, int64_t first, int64_t count, int64_
 }
 
 /* For each entry of the axes before time the piece's elements lie together; all of them do where it is the whole. */
-static int read_tiles(struct bl_reader *r, int64_t start, int64_t steps, uint8_t *out, struct bl_error *e)
+static int array_reader_read_tiles(struct bl_reader *r, int64_t start, int64_t steps, uint8_t *out, struct bl_error *e)
 {
     const struct bl_array_layout *l = &r->layout;
     int code = BL_OK;
     if (steps == l->steps)
-        return read_region(r, 0, l->outer * steps * l->inner, start, out, e);
+        return array_reader_read_region(r, 0, l->outer * steps * l->inner, start, out, e);
     for (int64_t o = 0; o < l->outer && !code; o++)
-        code = read_region(r, (o * l->steps + start) * l->inner, steps * l->inner, start, out, e);
+        code = array_reader_read_region(r, (o * l->steps + start) * l->inner, steps * l->inner, start, out, e);
     return code;
 }
 
 /* A deflated array that is asked for anew, or for what was passed already, is read from its copy. */
-static int find_copy(struct bl_reader *r, const struct bl_request *request, bool at_hand, struct bl_error *e)
+static int array_reader_find_copy(struct bl_reader *r, const struct bl_request *request, bool at_hand,
+                                  struct bl_error *e)
 {
     struct bl_array_stream *s = &r->stream;
     int64_t first = request->source_start * r->layout.inner * (int64_t)bl_dtype_size(r->layout.stored);
@@ -180,35 +181,37 @@ static int find_copy(struct bl_reader *r, const struct bl_request *request, bool
     return bl_inflated_find(r->config->inflated, s, r->env->spool, &s->copy, e);
 }
 
-static int read_straight(struct bl_reader *r, int64_t start, int64_t steps, uint8_t *out, struct bl_error *e)
+static int array_reader_read_contiguous(struct bl_reader *r, int64_t start, int64_t steps, uint8_t *out,
+                                        struct bl_error *e)
 {
     int64_t size = r->layout.inner * (int64_t)bl_dtype_size(r->layout.stored);
     int code = bl_array_stream_read(&r->stream, out, (size_t)(steps * size), start * size, e);
     if (code)
         return code;
-    decode(r, out, steps * r->layout.inner);
+    array_reader_decode(r, out, steps * r->layout.inner);
     return BL_OK;
 }
 
-int bl_array_read(struct bl_reader *r, const struct bl_request *request, struct bl_note *note, struct bl_error *e)
+int bl_array_reader_read(struct bl_reader *r, const struct bl_request *request, struct bl_note *note,
+                         struct bl_error *e)
 {
     const struct bl_row *row = &request->row;
     const struct bl_array_layout *l = &r->layout;
     bool at_hand = r->path && strcmp(r->path, row->path) == 0 && r->stream.bytes == row->bytes;
-    int code = at_hand ? BL_OK : enter(r, row, e);
-    r->infinite = 0;
+    int code = at_hand ? BL_OK : array_reader_enter(r, row, e);
+    r->overflows = 0;
     note->text[0] = '\0';
     if (!code)
-        code = find_copy(r, request, at_hand, e);
+        code = array_reader_find_copy(r, request, at_hand, e);
     if (!code)
-        code = (l->straight && l->dtype == l->stored ? read_straight : read_tiles)(r, request->source_start,
-                                                                                   request->steps, request->out[0], e);
+        code = (l->contiguous && l->dtype == l->stored ? array_reader_read_contiguous : array_reader_read_tiles)(
+            r, request->source_start, request->steps, request->out[0], e);
     bool last = request->source_start + request->steps == row->length;
     if (!code && last)
-        code = bl_array_stream_end(&r->stream, e);
-    if (r->infinite)
-        snprintf(note->text, sizeof note->text, "%" PRId64 " values are beyond F32: made infinite", r->infinite);
+        code = bl_array_stream_verify(&r->stream, e);
+    if (r->overflows)
+        snprintf(note->text, sizeof note->text, "%" PRId64 " values are beyond F32: made infinite", r->overflows);
     if (code || last)
-        leave(r);
+        array_reader_leave(r);
     return code;
 }

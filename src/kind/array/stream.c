@@ -14,7 +14,7 @@
 #define SKIP ((size_t)64 << 10)
 
 /* The bytes that come next. */
-static int take(void *context, void *data, size_t size, struct bl_error *e)
+static int stream_read_next(void *context, void *data, size_t size, struct bl_error *e)
 {
     struct bl_array_stream *s = context;
     int code = BL_OK;
@@ -36,7 +36,7 @@ static int take(void *context, void *data, size_t size, struct bl_error *e)
     return code;
 }
 
-static int open_archive(struct bl_array_stream *s, struct bl_error *e)
+static int stream_open_archive(struct bl_array_stream *s, struct bl_error *e)
 {
     if (s->npz)
         bl_npz_close(s->npz);
@@ -47,7 +47,7 @@ static int open_archive(struct bl_array_stream *s, struct bl_error *e)
 }
 
 /* What the file's first bytes say that it is. */
-static int open_content(struct bl_array_stream *s, struct bl_error *e)
+static int stream_open_content(struct bl_array_stream *s, struct bl_error *e)
 {
     uint8_t head[BL_ARCHIVE_HEAD] = {0};
     size_t size = s->bytes < (int64_t)sizeof head ? (size_t)s->bytes : sizeof head;
@@ -57,7 +57,7 @@ static int open_content(struct bl_array_stream *s, struct bl_error *e)
     if (code)
         return code;
     if (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0)
-        return open_archive(s, e);
+        return stream_open_archive(s, e);
     if (memcmp(head, BL_NPY_MAGIC, BL_NPY_MAGIC_SIZE) == 0)
         return BL_OK;
     if (head[0] == 0x80 && head[1] >= 2 && head[1] <= 5)
@@ -66,7 +66,7 @@ static int open_content(struct bl_array_stream *s, struct bl_error *e)
     return bl_error_set(e, BL_EDATA, "%s", archive ? archive : "neither an NPY file nor an NPZ archive");
 }
 
-static int open_file(struct bl_array_stream *s, int64_t bytes, struct bl_error *e)
+static int stream_open_file(struct bl_array_stream *s, int64_t bytes, struct bl_error *e)
 {
     struct stat status;
     s->fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
@@ -85,14 +85,14 @@ static int open_file(struct bl_array_stream *s, int64_t bytes, struct bl_error *
     return BL_OK;
 }
 
-static int read_header(struct bl_array_stream *s, struct bl_error *e)
+static int stream_read_header(struct bl_array_stream *s, struct bl_error *e)
 {
-    int code = bl_npy_read(&s->npy, take, s, e);
+    int code = bl_npy_read(&s->npy, stream_read_next, s, e);
     if (code)
         return code;
     int64_t there = (s->npz ? bl_npz_bytes(s->npz) : s->bytes) - s->npy.begin;
-    s->behind = there - s->npy.bytes;
-    return s->behind >= 0
+    s->trailing = there - s->npy.bytes;
+    return s->trailing >= 0
                ? BL_OK
                : bl_error_set(e, BL_EDATA,
                               "truncated: the header promises %" PRId64 " bytes of elements, %" PRId64 " are there",
@@ -103,11 +103,11 @@ int bl_array_stream_open(struct bl_array_stream *s, const char *path, int64_t by
                          const struct bl_cancel *cancel, struct bl_error *e)
 {
     *s = (struct bl_array_stream){.path = path, .member = member, .cancel = cancel, .fd = -1};
-    int code = open_file(s, bytes, e);
+    int code = stream_open_file(s, bytes, e);
     if (!code)
-        code = open_content(s, e);
+        code = stream_open_content(s, e);
     if (!code)
-        code = read_header(s, e);
+        code = stream_read_header(s, e);
     if (code)
         bl_array_stream_close(s);
     return code;
@@ -124,7 +124,7 @@ void bl_array_stream_close(struct bl_array_stream *s)
 }
 
 /* Goes on to a place in an archive. */
-static int go_to(struct bl_array_stream *s, int64_t position, struct bl_error *e)
+static int stream_seek_archive(struct bl_array_stream *s, int64_t position, struct bl_error *e)
 {
     uint8_t passed[SKIP];
     if (position != s->position && bl_npz_is_stored(s->npz)) {
@@ -132,15 +132,16 @@ static int go_to(struct bl_array_stream *s, int64_t position, struct bl_error *e
         s->position = position;
         return bl_npz_seek(s->npz, position, e);
     }
-    int code = position < s->position ? open_archive(s, e) : BL_OK;
+    int code = position < s->position ? stream_open_archive(s, e) : BL_OK;
     while (!code && s->position < position) {
         int64_t left = position - s->position;
-        code = take(s, passed, left < (int64_t)SKIP ? (size_t)left : SKIP, e);
+        code = stream_read_next(s, passed, left < (int64_t)SKIP ? (size_t)left : SKIP, e);
     }
     return code;
 }
 
-static int read_copy(const struct bl_array_stream *s, uint8_t *data, size_t size, int64_t offset, struct bl_error *e)
+static int stream_read_copy(const struct bl_array_stream *s, uint8_t *data, size_t size, int64_t offset,
+                            struct bl_error *e)
 {
     int code = BL_OK;
     for (size_t done = 0, part; done < size && !code; done += part) {
@@ -156,12 +157,12 @@ int bl_array_stream_read(struct bl_array_stream *s, void *data, size_t size, int
 {
     int code = BL_OK;
     if (s->copy && offset + (int64_t)size <= s->copy->bytes)
-        return read_copy(s, data, size, offset, e);
+        return stream_read_copy(s, data, size, offset, e);
     if (s->npz)
-        code = go_to(s, s->npy.begin + offset, e);
+        code = stream_seek_archive(s, s->npy.begin + offset, e);
     else
         s->position = s->npy.begin + offset;
-    return code ? code : take(s, data, size, e);
+    return code ? code : stream_read_next(s, data, size, e);
 }
 
 bool bl_array_stream_is_deflated(const struct bl_array_stream *s)
@@ -171,16 +172,16 @@ bool bl_array_stream_is_deflated(const struct bl_array_stream *s)
 
 int bl_array_stream_rewind(struct bl_array_stream *s, struct bl_error *e)
 {
-    return open_archive(s, e);
+    return stream_open_archive(s, e);
 }
 
-int bl_array_stream_end(struct bl_array_stream *s, struct bl_error *e)
+int bl_array_stream_verify(struct bl_array_stream *s, struct bl_error *e)
 {
     uint8_t rest[SKIP];
     size_t got = 1;
     if (s->copy && s->copy->sound)
         return BL_OK;
-    int code = s->npz && !s->in_order ? open_archive(s, e) : BL_OK;
+    int code = s->npz && !s->in_order ? stream_open_archive(s, e) : BL_OK;
     while (s->npz && got && !code) {
         code = bl_npz_read(s->npz, rest, sizeof rest, &got, e);
         s->position += (int64_t)got;

@@ -16,7 +16,7 @@ struct bl_array_stream {
     struct bl_npy npy;
     int64_t position; /* of the next byte, from the NPY's magic on */
     bool in_order;    /* an archive's array was read from its first byte to there */
-    int64_t behind;   /* bytes that follow the array, and are no part of it */
+    int64_t trailing; /* bytes that follow the array, and are no part of it */
 
     const struct bl_inflated_copy *copy; /* the caller's, of a deflated one; or NULL: it is read as it is */
 };
@@ -39,6 +39,6 @@ bool bl_array_stream_is_deflated(const struct bl_array_stream *s);
 int bl_array_stream_rewind(struct bl_array_stream *s, struct bl_error *e);
 
 /* To be asked once of an array: whether the archive's checksum is right. What was not read for that is read now. */
-int bl_array_stream_end(struct bl_array_stream *s, struct bl_error *e);
+int bl_array_stream_verify(struct bl_array_stream *s, struct bl_error *e);
 
 #endif

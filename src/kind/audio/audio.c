@@ -71,14 +71,14 @@ static const struct bl_option options[] = {
     {0},
 };
 
-bool bl_audio_features(const struct bl_audio_config *config, struct bl_features_spec *spec)
+bool bl_audio_config_features(const struct bl_audio_config *config, struct bl_features_spec *spec)
 {
     *spec =
         (struct bl_features_spec){.rate = (int)config->rate, .high = (int)config->mel_high, .snip = config->snip_edges};
     return config->features && bl_features_parse(config->features, spec, NULL) == BL_OK;
 }
 
-static int check(const void *values, struct bl_error *e)
+static int audio_config_check(const void *values, struct bl_error *e)
 {
     const struct bl_audio_config *config = values;
     struct bl_features_spec spec;
@@ -91,12 +91,12 @@ static int check(const void *values, struct bl_error *e)
         return code;
     if (config->channels != 1)
         code = bl_error_set(e, BL_EUSAGE, "--features are of one channel: --channels cannot be given");
-    if (!code && bl_audio_features(config, &spec))
+    if (!code && bl_audio_config_features(config, &spec))
         code = bl_features_check(&spec, e);
     return code;
 }
 
-static int check_dtype(const void *values, struct bl_error *e)
+static int audio_config_check_dtype(const void *values, struct bl_error *e)
 {
     const struct bl_audio_config *config = values;
     if (config->features && config->dtype == BL_AUDIO_S16)
@@ -104,12 +104,12 @@ static int check_dtype(const void *values, struct bl_error *e)
     return BL_OK;
 }
 
-static const char *steps_of(const void *config)
+static const char *audio_config_steps(const void *config)
 {
     return ((const struct bl_audio_config *)config)->features ? "frames" : "samples";
 }
 
-static void sampling(const void *values, struct bl_buffer *out)
+static void audio_config_sampling(const void *values, struct bl_buffer *out)
 {
     const struct bl_audio_config *config = values;
     bl_buffer_printf(out, "rate=%lld", (long long)config->rate);
@@ -118,27 +118,27 @@ static void sampling(const void *values, struct bl_buffer *out)
 }
 
 /* Frames of features follow on each other after a hundredth of the rate, rounded down. */
-static bool rate(const char *sampling, int64_t *num, int64_t *den)
+static bool audio_sampling_rate(const char *audio_config_sampling, int64_t *num, int64_t *den)
 {
-    size_t size = strncmp(sampling, "rate=", 5) == 0 ? strcspn(sampling + 5, " ") : 0;
-    if (!size || !bl_text_to_int(sampling + 5, size, 1, INT32_MAX, num))
+    size_t size = strncmp(audio_config_sampling, "rate=", 5) == 0 ? strcspn(audio_config_sampling + 5, " ") : 0;
+    if (!size || !bl_text_to_int(audio_config_sampling + 5, size, 1, INT32_MAX, num))
         return false;
-    *den = strstr(sampling, " features=") ? *num / 100 : 1;
+    *den = strstr(audio_config_sampling, " features=") ? *num / 100 : 1;
     return *den > 0;
 }
 
-static int count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
-                 struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
+static int audio_file_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
+                            struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     if (stretch->list)
-        return bl_count_cuts(config, env, counter, stretch, emit, sink, e);
+        return bl_cuts_count(config, env, counter, stretch, emit, sink, e);
     const struct bl_input *input = stretch->input;
     struct bl_error unusable = {0};
-    struct bl_audio_count result;
+    struct bl_audio_info result;
     int64_t steps = 0;
-    int code = bl_count_audio(config, env->cancel, input->path, stretch->pace, &result, &unusable);
+    int code = bl_audio_count(config, env->cancel, input->path, stretch->pace, &result, &unusable);
     if (!code)
-        code = bl_count_steps(config, result.samples, &steps, &unusable);
+        code = bl_audio_count_steps(config, result.samples, &steps, &unusable);
     struct bl_row row = {.bytes = input->bytes, .stream = result.stream, .reason = result.reason, .offset = -1};
     if (code && code != BL_EDATA)
         return bl_error_set(e, code, "%s", unusable.text);
@@ -150,21 +150,21 @@ static int count(const void *config, const struct bl_kind_env *env, struct bl_co
 }
 
 /* Of a part of a file, and what is said in it. */
-static void columns(const void *config, bool lists, struct bl_buffer *out)
+static void audio_columns(const void *config, bool lists, struct bl_buffer *out)
 {
     (void)config;
     if (lists)
         bl_buffer_text(out, "\tstart\tduration\tchannel\ttext");
 }
 
-static int fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *out,
-                  struct bl_error *e)
+static int audio_config_fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row,
+                               struct bl_fields *out, struct bl_error *e)
 {
     (void)env, (void)row, (void)e;
     const struct bl_audio_config *config = values;
     struct bl_features_spec spec;
     *out = (struct bl_fields){.count = 1};
-    if (bl_audio_features(config, &spec)) {
+    if (bl_audio_config_features(config, &spec)) {
         out->field[0] =
             (struct bl_field){.name = "features", .kind = "audio", .dtype = BL_F32, .rank = 1, .shape = {spec.mels}};
         return BL_OK;
@@ -177,7 +177,7 @@ static int fields(const void *values, const struct bl_kind_env *env, const struc
     return BL_OK;
 }
 
-static void describe(const void *values, const struct bl_field *field, struct bl_buffer *out)
+static void audio_config_describe(const void *values, const struct bl_field *field, struct bl_buffer *out)
 {
     (void)field;
     const struct bl_audio_config *config = values;
@@ -186,8 +186,8 @@ static void describe(const void *values, const struct bl_field *field, struct bl
         bl_buffer_printf(out, "; %s in frames of 10 ms, FFT by kissfft", config->features);
 }
 
-static void emit_version(void (*emit)(void *sink, const char *name, const char *version), void *sink, const char *name,
-                         unsigned version)
+static void libav_version_emit(void (*emit)(void *sink, const char *name, const char *version), void *sink,
+                               const char *name, unsigned version)
 {
     char text[64];
     snprintf(text, sizeof text, "%u.%u.%u", AV_VERSION_MAJOR(version), AV_VERSION_MINOR(version),
@@ -195,40 +195,41 @@ static void emit_version(void (*emit)(void *sink, const char *name, const char *
     emit(sink, name, text);
 }
 
-static void versions(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink)
+static void audio_versions(const void *config, void (*emit)(void *sink, const char *name, const char *version),
+                           void *sink)
 {
     (void)config;
     emit(sink, "ffmpeg", av_version_info());
-    emit_version(emit, sink, "libavformat", avformat_version());
-    emit_version(emit, sink, "libavcodec", avcodec_version());
-    emit_version(emit, sink, "libswresample", swresample_version());
+    libav_version_emit(emit, sink, "libavformat", avformat_version());
+    libav_version_emit(emit, sink, "libavcodec", avcodec_version());
+    libav_version_emit(emit, sink, "libswresample", swresample_version());
 }
 
 const struct bl_kind bl_kind_audio = {
     .name = "audio",
     .title = "Audio",
     .steps = "samples",
-    .steps_of = steps_of,
+    .steps_of = audio_config_steps,
     .extensions = extensions,
     .dtypes = bl_audio_dtypes,
     .dtype = AT(dtype),
     .reader_memory = (int64_t)64 << 20,
     .options = options,
     .config_size = sizeof(struct bl_audio_config),
-    .check = check,
-    .check_dtype = check_dtype,
-    .sampling = sampling,
-    .rate = rate,
+    .check = audio_config_check,
+    .check_dtype = audio_config_check_dtype,
+    .sampling = audio_config_sampling,
+    .rate = audio_sampling_rate,
     .is_list = bl_cuts_is_list,
-    .columns = columns,
+    .columns = audio_columns,
     .per_step = &bl_kind_audio_per_step,
-    .open_counter = bl_cuts_open_counter,
-    .close_counter = bl_cuts_close_counter,
-    .count = count,
-    .fields = fields,
-    .open = bl_audio_open,
-    .read = bl_audio_read,
-    .close = bl_audio_close,
-    .describe = describe,
-    .versions = versions,
+    .open_counter = bl_cuts_counter_open,
+    .close_counter = bl_cuts_counter_close,
+    .count = audio_file_count,
+    .fields = audio_config_fields,
+    .open = bl_audio_reader_open,
+    .read = bl_audio_reader_read,
+    .close = bl_audio_reader_close,
+    .describe = audio_config_describe,
+    .versions = audio_versions,
 };

@@ -20,7 +20,7 @@ struct bl_audio_config {
 };
 
 /* What --features and its parameters say; false when there are none. Checked before. */
-bool bl_audio_features(const struct bl_audio_config *config, struct bl_features_spec *spec);
+bool bl_audio_config_features(const struct bl_audio_config *config, struct bl_features_spec *spec);
 
 extern const char *const bl_audio_dtypes[];
 extern const struct bl_kind bl_kind_audio;

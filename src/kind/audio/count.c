@@ -14,16 +14,16 @@
 #define SAMPLES_MAX ((int64_t)1 << 40) /* that bl_mix_length takes */
 
 /* What going through a file tells. */
-struct counted {
+struct total {
     int64_t length;
     int parts;
-    struct bl_part first, last; /* the first is told where it changes */
+    struct bl_mix_part first, last; /* the first is told where it changes */
     double seconds;
     int64_t before; /* samples of the parts before the last */
-    int64_t damaged_from, odd_first, odd_end;
+    int64_t damaged_begin, nonfinite_begin, nonfinite_end;
 };
 
-static void part_add(struct counted *c, const struct bl_audio_config *config)
+static void total_add_part(struct total *c, const struct bl_audio_config *config)
 {
     if (!c->last.samples)
         return;
@@ -35,40 +35,40 @@ static void part_add(struct counted *c, const struct bl_audio_config *config)
 }
 
 /* Notes where something is wrong: the frame that comes next may be, or one that should have come before it. */
-static void faults_place(const struct bl_sound *s, struct counted *c, int64_t odd, int samples)
+static void total_mark_faults(const struct bl_audio_decoder *s, struct total *c, int64_t nonfinite, int samples)
 {
     int64_t at = c->before + c->last.samples;
-    if ((s->refused || s->flagged) && c->damaged_from > at)
-        c->damaged_from = at;
-    if (s->odd == odd)
+    if ((s->errors || s->corrupt) && c->damaged_begin > at)
+        c->damaged_begin = at;
+    if (s->nonfinite == nonfinite)
         return;
-    c->odd_first = c->odd_end ? c->odd_first : at;
-    c->odd_end = at + (BL_SOUND_AHEAD + 1) * (int64_t)samples;
+    c->nonfinite_begin = c->nonfinite_end ? c->nonfinite_begin : at;
+    c->nonfinite_end = at + (BL_AUDIO_DECODER_QUEUE + 1) * (int64_t)samples;
 }
 
-static int go_through(struct bl_sound *s, const struct bl_audio_config *config, struct counted *c, AVFrame *frame,
-                      struct bl_error *e)
+static int decoder_count(struct bl_audio_decoder *s, const struct bl_audio_config *config, struct total *c,
+                         AVFrame *frame, struct bl_error *e)
 {
     int code;
-    int64_t odd = 0;
-    while ((code = bl_sound_next(s, frame, e)) > 0) {
-        if (!bl_part_goes_on(&c->last, frame)) {
-            part_add(c, config);
-            c->last = (struct bl_part){.rate = frame->sample_rate, .channels = frame->ch_layout.nb_channels};
+    int64_t nonfinite = 0;
+    while ((code = bl_audio_decoder_next(s, frame, e)) > 0) {
+        if (!bl_mix_part_continues(&c->last, frame)) {
+            total_add_part(c, config);
+            c->last = (struct bl_mix_part){.rate = frame->sample_rate, .channels = frame->ch_layout.nb_channels};
         }
-        faults_place(s, c, odd, frame->nb_samples);
-        odd = s->odd;
+        total_mark_faults(s, c, nonfinite, frame->nb_samples);
+        nonfinite = s->nonfinite;
         c->last.samples += frame->nb_samples;
         av_frame_unref(frame);
         if (c->last.samples > SAMPLES_MAX || c->length > SAMPLES_MAX)
             return bl_error_set(e, BL_EDATA, "too long: more than %" PRId64 " samples", SAMPLES_MAX);
     }
-    part_add(c, config);
+    total_add_part(c, config);
     return code;
 }
 
 /* Seconds, by the stream's or the file's header; 0 where it does not say, or libav has guessed. */
-static double declared_seconds(const struct bl_demux *d)
+static double demux_declared_seconds(const struct bl_demux *d)
 {
     const AVStream *stream = d->stream;
     if (d->probed && d->format->duration_estimation_method != AVFMT_DURATION_FROM_STREAM)
@@ -80,7 +80,7 @@ static double declared_seconds(const struct bl_demux *d)
 
 /* Where the header lists every packet, that and the file's size tell whether all is there; elsewhere the duration does.
  */
-static bool is_cut(const struct bl_sound *s)
+static bool decoder_is_truncated(const struct bl_audio_decoder *s)
 {
     const struct bl_demux *d = &s->demux;
     if (d->stream->nb_frames > 0 && bl_demux_is_mov(d))
@@ -88,37 +88,37 @@ static bool is_cut(const struct bl_sound *s)
     return bl_demux_is_matroska(d) && bl_demux_ends_early(d);
 }
 
-static void write_damage(char *text, size_t size, const struct bl_sound *s, const struct counted *c)
+static void reason_write_damage(char *text, size_t size, const struct bl_audio_decoder *s, const struct total *c)
 {
     const struct bl_demux *d = &s->demux;
-    bool mov = bl_demux_is_mov(d), cut = is_cut(s);
-    double declared = declared_seconds(d);
+    bool mov = bl_demux_is_mov(d), cut = decoder_is_truncated(s);
+    double declared = demux_declared_seconds(d);
     struct bl_wave wave;
-    if (bl_wave_look(d, &wave) && wave.claimed > wave.present)
+    if (bl_wave_read(d, &wave) && wave.claimed > wave.present)
         snprintf(text, size, "truncated: header claims %" PRId64 " bytes of samples, %" PRId64 " are there",
                  wave.claimed, wave.present);
     else if (cut || (!mov && d->format->nb_streams == 1 && declared > c->seconds + END_TOLERANCE))
         snprintf(text, size, "truncated: header says %.1f s, %.1f s are there", declared, c->seconds);
-    else if (s->refused)
-        snprintf(text, size, "damaged: %" PRId64 " of %" PRId64 " packets do not decode", s->refused, s->packets);
+    else if (s->errors)
+        snprintf(text, size, "damaged: %" PRId64 " of %" PRId64 " packets do not decode", s->errors, s->packets);
     else if (s->cut)
         snprintf(text, size, "damaged: %" PRId64 " packets decode, beside errors", s->packets);
-    else if (s->flagged)
-        snprintf(text, size, "damaged: %" PRId64 " frame%s concealed by the decoder", s->flagged,
-                 s->flagged == 1 ? "" : "s");
+    else if (s->corrupt)
+        snprintf(text, size, "damaged: %" PRId64 " frame%s concealed by the decoder", s->corrupt,
+                 s->corrupt == 1 ? "" : "s");
 }
 
 /* Whatever there is to be told, the weightiest first. */
-static void write_reason(struct bl_audio_count *result, const struct bl_sound *s, const struct counted *c)
+static void reason_write(struct bl_audio_info *result, const struct bl_audio_decoder *s, const struct total *c)
 {
     char *text = result->reason;
     size_t room = sizeof result->reason, used;
     text[0] = 0;
-    write_damage(text, room, s, c);
+    reason_write_damage(text, room, s, c);
     used = strlen(text);
-    if (s->odd)
+    if (s->nonfinite)
         snprintf(text + used, room - used, "%s%" PRId64 " samples are NaN or infinite: made 0", used ? "; " : "",
-                 s->odd);
+                 s->nonfinite);
     used = strlen(text);
     if (c->parts > 1)
         snprintf(text + used, room - used,
@@ -126,14 +126,14 @@ static void write_reason(struct bl_audio_count *result, const struct bl_sound *s
                  used ? "; " : "", c->parts - 1, c->first.rate, c->first.channels, c->last.rate, c->last.channels);
 }
 
-static int count_sound(const struct bl_audio_config *config, struct bl_sound *s, struct bl_audio_count *result,
-                       struct bl_error *e)
+static int info_fill(const struct bl_audio_config *config, struct bl_audio_decoder *s, struct bl_audio_info *result,
+                     struct bl_error *e)
 {
-    struct counted c = {.damaged_from = INT64_MAX};
+    struct total c = {.damaged_begin = INT64_MAX};
     AVFrame *frame = av_frame_alloc();
     if (!frame)
         return bl_error_memory(e);
-    int code = go_through(s, config, &c, frame, e);
+    int code = decoder_count(s, config, &c, frame, e);
     av_frame_free(&frame);
     if (code)
         return code;
@@ -146,21 +146,21 @@ static int count_sound(const struct bl_audio_config *config, struct bl_sound *s,
     result->rate = c.last.rate;
     result->channels = c.last.channels;
     result->origin = s->origin == AV_NOPTS_VALUE ? NAN : (double)s->origin * av_q2d(s->demux.stream->time_base);
-    result->damaged_from = c.damaged_from;
-    result->odd_first = c.odd_first;
-    result->odd_end = c.odd_end;
-    write_reason(result, s, &c);
+    result->damaged_begin = c.damaged_begin;
+    result->nonfinite_begin = c.nonfinite_begin;
+    result->nonfinite_end = c.nonfinite_end;
+    reason_write(result, s, &c);
     return BL_OK;
 }
 
-int bl_count_steps(const struct bl_audio_config *config, int64_t samples, int64_t *steps, struct bl_error *e)
+int bl_audio_count_steps(const struct bl_audio_config *config, int64_t samples, int64_t *steps, struct bl_error *e)
 {
     struct bl_features_spec spec;
     if (samples > INT32_MAX)
         return bl_error_set(e, BL_EDATA, "too long: %" PRId64 " samples at %" PRId64 " Hz, at most %d can be used",
                             samples, config->rate, INT32_MAX);
     *steps = samples;
-    if (!bl_audio_features(config, &spec))
+    if (!bl_audio_config_features(config, &spec))
         return BL_OK;
     *steps = bl_features_frames(&spec, samples);
     if (*steps == 0)
@@ -168,17 +168,17 @@ int bl_count_steps(const struct bl_audio_config *config, int64_t samples, int64_
     return BL_OK;
 }
 
-int bl_count_audio(const struct bl_audio_config *config, const struct bl_cancel *cancel, const char *path,
-                   struct bl_meter *pace, struct bl_audio_count *result, struct bl_error *e)
+int bl_audio_count(const struct bl_audio_config *config, const struct bl_cancel *cancel, const char *path,
+                   struct bl_meter *pace, struct bl_audio_info *result, struct bl_error *e)
 {
-    *result = (struct bl_audio_count){.stream = -1};
-    struct bl_sound s;
-    int code = bl_sound_open(&s, path, -1, -1, cancel, e);
+    *result = (struct bl_audio_info){.stream = -1};
+    struct bl_audio_decoder s;
+    int code = bl_audio_decoder_open(&s, path, -1, -1, cancel, e);
     if (code)
         return code;
     result->stream = s.demux.stream->index;
     s.demux.pace = pace;
-    code = count_sound(config, &s, result, e);
-    bl_sound_close(&s);
+    code = info_fill(config, &s, result, e);
+    bl_audio_decoder_close(&s);
     return code;
 }

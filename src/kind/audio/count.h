@@ -3,24 +3,25 @@
 #define BL_AUDIO_COUNT_H
 
 #include "kind/audio/audio.h"
-#include "kind/audio/sound.h"
+#include "kind/audio/decoder.h"
 
-struct bl_audio_count {
+struct bl_audio_info {
     int64_t samples; /* at the wanted rate */
     int stream;
-    int64_t decoded;            /* samples of the recording; -1: it changes rate or channels within */
-    int rate, channels;         /* of the recording */
-    int64_t damaged_from;       /* its first sample that may be wrong, or INT64_MAX */
-    int64_t odd_first, odd_end; /* among its samples from the first on, before the second, some are NaN or infinite */
-    double origin;              /* when its first sample is heard, in seconds, by the container's clock, or NAN */
-    char reason[256];           /* "" for a file without fault */
+    int64_t decoded;       /* samples of the recording; -1: it changes rate or channels within */
+    int rate, channels;    /* of the recording */
+    int64_t damaged_begin; /* its first sample that may be wrong, or INT64_MAX */
+    int64_t nonfinite_begin,
+        nonfinite_end; /* among its samples from the first on, before the second, some are NaN or infinite */
+    double origin;     /* when its first sample is heard, in seconds, by the container's clock, or NAN */
+    char reason[256];  /* "" for a file without fault */
 };
 
 /* pace is told how far it has come, or NULL. BL_EDATA: the file is of no use. BL_EFAIL, BL_ECANCEL. */
-int bl_count_audio(const struct bl_audio_config *config, const struct bl_cancel *cancel, const char *path,
-                   struct bl_meter *pace, struct bl_audio_count *result, struct bl_error *e);
+int bl_audio_count(const struct bl_audio_config *config, const struct bl_cancel *cancel, const char *path,
+                   struct bl_meter *pace, struct bl_audio_info *result, struct bl_error *e);
 
 /* The steps that so many samples at the wanted rate give. BL_EDATA: none, or too many. */
-int bl_count_steps(const struct bl_audio_config *config, int64_t samples, int64_t *steps, struct bl_error *e);
+int bl_audio_count_steps(const struct bl_audio_config *config, int64_t samples, int64_t *steps, struct bl_error *e);
 
 #endif

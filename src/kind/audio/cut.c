@@ -8,7 +8,7 @@
 const struct bl_cut bl_cut_whole = {.duration = -1, .channel = -1};
 
 /* A number from 0 to max, all of the text. */
-static bool parse(const char *text, double max, double *value)
+static bool cut_number_parse(const char *text, double max, double *value)
 {
     char *end;
     *value = strtod(text, &end);
@@ -21,13 +21,14 @@ bool bl_cut_parse(struct bl_cut *cut, const struct bl_row *row)
     *cut = bl_cut_whole;
     if (!row->start || !*row->start)
         return true;
-    if (!parse(row->start, SECONDS_MAX, &cut->start))
+    if (!cut_number_parse(row->start, SECONDS_MAX, &cut->start))
         return false;
-    if (row->duration && *row->duration && (!parse(row->duration, SECONDS_MAX, &cut->duration) || cut->duration == 0))
+    if (row->duration && *row->duration &&
+        (!cut_number_parse(row->duration, SECONDS_MAX, &cut->duration) || cut->duration == 0))
         return false;
     if (!row->channel || !*row->channel)
         return true;
-    if (!parse(row->channel, 1000, &channel) || channel != floor(channel))
+    if (!cut_number_parse(row->channel, 1000, &channel) || channel != floor(channel))
         return false;
     cut->channel = (int)channel;
     return true;
@@ -45,7 +46,7 @@ int64_t bl_cut_samples(double seconds, int rate)
     return (int64_t)whole + (rint((samples - whole) * 1e8) >= 5e7);
 }
 
-void bl_cut_place(const struct bl_cut *cut, int rate, int64_t *begin, int64_t *end)
+void bl_cut_range(const struct bl_cut *cut, int rate, int64_t *begin, int64_t *end)
 {
     *begin = bl_cut_samples(cut->start, rate);
     *end = cut->duration < 0 ? INT64_MAX : *begin + bl_cut_samples(cut->duration, rate);

@@ -30,6 +30,6 @@ bool bl_cut_is_whole(const struct bl_cut *cut);
 int64_t bl_cut_samples(double seconds, int rate);
 
 /* Its first sample at the rate of the recording, and the one behind its last; INT64_MAX: to the end. */
-void bl_cut_place(const struct bl_cut *cut, int rate, int64_t *begin, int64_t *end);
+void bl_cut_range(const struct bl_cut *cut, int rate, int64_t *begin, int64_t *end);
 
 #endif

@@ -39,7 +39,7 @@ bool bl_cuts_is_list(const char *path)
     return strcmp(path, "-") == 0;
 }
 
-int bl_cuts_open_counter(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
+int bl_cuts_counter_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
                          struct bl_error *e)
 {
     struct bl_counter *c = calloc(1, sizeof *c);
@@ -51,7 +51,7 @@ int bl_cuts_open_counter(const void *config, const struct bl_kind_env *env, stru
     return BL_OK;
 }
 
-void bl_cuts_close_counter(struct bl_counter *c)
+void bl_cuts_counter_close(struct bl_counter *c)
 {
     bl_recordings_close(&c->recordings);
     bl_entry_free(&c->entry);
@@ -63,9 +63,9 @@ void bl_cuts_close_counter(struct bl_counter *c)
 
 /* --- reasons ---------------------------------------------------------------------------------------------------- */
 
-static void note(struct bl_counter *c, const char *format, ...) BL_PRINTF(2, 3);
+static void reason_append(struct bl_counter *c, const char *format, ...) BL_PRINTF(2, 3);
 
-static void note(struct bl_counter *c, const char *format, ...)
+static void reason_append(struct bl_counter *c, const char *format, ...)
 {
     size_t used = strlen(c->reason);
     va_list arguments;
@@ -79,13 +79,13 @@ static void note(struct bl_counter *c, const char *format, ...)
 }
 
 /* The row is of no use. Where its id is one of lhotse's own, manifest and line are told. */
-static void skip(struct bl_counter *c, struct bl_row *row, const char *manifest, const char *why)
+static void row_skip(struct bl_counter *c, struct bl_row *row, const char *manifest, const char *why)
 {
     c->reason[0] = '\0';
     if (row->id)
-        note(c, "%s:%" PRId64 ": %s", manifest, row->offset, why);
+        reason_append(c, "%s:%" PRId64 ": %s", manifest, row->offset, why);
     else
-        note(c, "%s", why);
+        reason_append(c, "%s", why);
     row->status = BL_ROW_SKIPPED;
     row->length = 0;
 }
@@ -93,7 +93,7 @@ static void skip(struct bl_counter *c, struct bl_row *row, const char *manifest,
 /* --- the file --------------------------------------------------------------------------------------------------- */
 
 /* The path as the table has it, behind so many bytes of the manifest's, and as it is to be opened. */
-static void set_path(struct bl_counter *c, const struct bl_stretch *stretch, size_t folder)
+static void cuts_set_path(struct bl_counter *c, const struct bl_stretch *stretch, size_t folder)
 {
     const char *path = c->entry.path.data;
     bl_buffer_clear(&c->path);
@@ -106,22 +106,22 @@ static void set_path(struct bl_counter *c, const struct bl_stretch *stretch, siz
     bl_buffer_text(&c->open_path, c->path.data ? c->path.data : "");
 }
 
-static bool is_missing(const struct bl_counter *c)
+static bool cuts_path_is_missing(const struct bl_counter *c)
 {
     return !c->open_path.failed && access(c->open_path.data, F_OK) != 0;
 }
 
 /* lhotse opens what is written there. NeMo looks beside the manifest, and where it runs. */
-static int find_path(struct bl_counter *c, const struct bl_stretch *stretch, struct bl_error *e)
+static int cuts_find_path(struct bl_counter *c, const struct bl_stretch *stretch, struct bl_error *e)
 {
     const char *manifest = stretch->input->name, *slash = strrchr(manifest, '/');
-    bool beside = c->entry.beside && *c->entry.path.data != '/' && slash;
-    size_t folder = beside ? (size_t)(slash + 1 - manifest) : 0;
-    set_path(c, stretch, folder);
-    if (beside && is_missing(c)) {
-        set_path(c, stretch, 0);
-        if (is_missing(c))
-            set_path(c, stretch, folder);
+    bool relative = c->entry.relative && *c->entry.path.data != '/' && slash;
+    size_t folder = relative ? (size_t)(slash + 1 - manifest) : 0;
+    cuts_set_path(c, stretch, folder);
+    if (relative && cuts_path_is_missing(c)) {
+        cuts_set_path(c, stretch, 0);
+        if (cuts_path_is_missing(c))
+            cuts_set_path(c, stretch, folder);
     }
     int code = bl_buffer_check(&c->path, e);
     return code ? code : bl_buffer_check(&c->open_path, e);
@@ -130,10 +130,10 @@ static int find_path(struct bl_counter *c, const struct bl_stretch *stretch, str
 /* --- the part of it --------------------------------------------------------------------------------------------- */
 
 /* The samples [begin, end) of the recording that the cut has. BL_EDATA: none. */
-static int place(struct bl_counter *c, const struct bl_audio_count *count, const struct bl_cut *cut, int64_t *begin,
-                 int64_t *end, struct bl_error *e)
+static int cuts_resolve_range(struct bl_counter *c, const struct bl_audio_info *count, const struct bl_cut *cut,
+                              int64_t *begin, int64_t *end, struct bl_error *e)
 {
-    bl_cut_place(cut, count->rate, begin, end);
+    bl_cut_range(cut, count->rate, begin, end);
     double seconds = (double)count->decoded / count->rate;
     if (*begin >= count->decoded)
         return bl_error_set(e, BL_EDATA, "begins at %.3f s, and the recording ends at %.3f s", cut->start, seconds);
@@ -142,14 +142,14 @@ static int place(struct bl_counter *c, const struct bl_audio_count *count, const
     if (*end == INT64_MAX || *end <= count->decoded)
         return BL_OK;
     if ((double)(*end - count->decoded) > BL_CUT_TOLERANCE * count->rate)
-        note(c, "ends %.3f s behind the recording's end at %.3f s: so much is missing",
-             (double)(*end - count->decoded) / count->rate, seconds);
+        reason_append(c, "ends %.3f s behind the recording's end at %.3f s: so much is missing",
+                      (double)(*end - count->decoded) / count->rate, seconds);
     return BL_OK;
 }
 
 /* Samples at the wanted rate; what is wrong with the recording is noted where the cut may have it. */
-static int count_samples(struct bl_counter *c, const struct bl_audio_count *count, const struct bl_cut *cut,
-                         int64_t *samples, struct bl_error *e)
+static int cuts_count_samples(struct bl_counter *c, const struct bl_audio_info *count, const struct bl_cut *cut,
+                              int64_t *samples, struct bl_error *e)
 {
     int64_t begin = 0, end = INT64_MAX;
     bool whole = bl_cut_is_whole(cut);
@@ -158,13 +158,13 @@ static int count_samples(struct bl_counter *c, const struct bl_audio_count *coun
         return bl_error_set(e, BL_EDATA, "channel %d is wanted, and there are %d", cut->channel, count->channels);
     if (count->decoded < 0 && (!whole || cut->channel >= 0))
         return bl_error_set(e, BL_EDATA, "of a recording that %s no part can be taken", count->reason);
-    int code = whole ? BL_OK : place(c, count, cut, &begin, &end, e);
+    int code = whole ? BL_OK : cuts_resolve_range(c, count, cut, &begin, &end, e);
     if (code)
         return code;
-    bool damaged = end > count->damaged_from || end > count->decoded;
-    bool odd = begin < count->odd_end && end > count->odd_first;
+    bool damaged = end > count->damaged_begin || end > count->decoded;
+    bool odd = begin < count->nonfinite_end && end > count->nonfinite_begin;
     if (*count->reason && (whole || damaged || odd))
-        note(c, whole ? "%s" : "the recording: %s", count->reason);
+        reason_append(c, whole ? "%s" : "the recording: %s", count->reason);
     end = end > count->decoded ? count->decoded : end;
     if (!whole)
         *samples = bl_mix_length(end - begin, count->rate, (int)c->config->rate);
@@ -172,7 +172,8 @@ static int count_samples(struct bl_counter *c, const struct bl_audio_count *coun
 }
 
 /* Fills in the row of a line that could be read. BL_EDATA: it is of no use. */
-static int take_recording(struct bl_counter *c, const struct bl_cut *cut, struct bl_row *row, struct bl_error *e)
+static int cuts_fill_from_recording(struct bl_counter *c, const struct bl_cut *cut, struct bl_row *row,
+                                    struct bl_error *e)
 {
     const struct bl_recording *recording;
     int64_t samples;
@@ -183,14 +184,14 @@ static int take_recording(struct bl_counter *c, const struct bl_cut *cut, struct
     row->content = recording->content;
     row->stream = recording->count.stream;
     if (recording->code)
-        return bl_error_set(e, BL_EDATA, "%s", recording->useless);
-    code = count_samples(c, &recording->count, cut, &samples, e);
-    return code ? code : bl_count_steps(c->config, samples, &row->length, e);
+        return bl_error_set(e, BL_EDATA, "%s", recording->reason);
+    code = cuts_count_samples(c, &recording->count, cut, &samples, e);
+    return code ? code : bl_audio_count_steps(c->config, samples, &row->length, e);
 }
 
 /* --- a line ----------------------------------------------------------------------------------------------------- */
 
-static int set_further(struct bl_counter *c, struct bl_row *row, struct bl_error *e)
+static int cuts_set_extra(struct bl_counter *c, struct bl_row *row, struct bl_error *e)
 {
     bl_buffer_clear(&c->further);
     bl_buffer_printf(&c->further, "\t%s\t%s\t%s\t", row->start, row->duration, row->channel);
@@ -200,8 +201,8 @@ static int set_further(struct bl_counter *c, struct bl_row *row, struct bl_error
 }
 
 /* Fills in the row of a line of JSON. BL_EDATA as above. */
-static int take_line(struct bl_counter *c, const struct bl_stretch *stretch, const struct bl_line *line,
-                     struct bl_row *row, struct bl_error *e)
+static int cuts_parse_line(struct bl_counter *c, const struct bl_stretch *stretch, const struct bl_line *line,
+                           struct bl_row *row, struct bl_error *e)
 {
     const struct bl_entry *entry = &c->entry;
     struct bl_row part = {.start = entry->start, .duration = entry->duration, .channel = entry->channel};
@@ -216,42 +217,42 @@ static int take_line(struct bl_counter *c, const struct bl_stretch *stretch, con
     if (!bl_cut_parse(&cut, &part))
         return bl_error_set(e, BL_EDATA, "a part that cannot be: from %s s on, for %s s", entry->start,
                             *entry->duration ? entry->duration : "all");
-    code = find_path(c, stretch, e);
+    code = cuts_find_path(c, stretch, e);
     if (code)
         return code;
     row->path = c->path.data;
     row->start = entry->start;
     row->duration = entry->duration;
     row->channel = entry->channel;
-    if (entry->text_cut)
-        note(c, "its text is cut to %zu bytes", entry->text.size);
-    code = set_further(c, row, e);
-    return code ? code : take_recording(c, &cut, row, e);
+    if (entry->text_truncated)
+        reason_append(c, "its text is cut to %zu bytes", entry->text.size);
+    code = cuts_set_extra(c, row, e);
+    return code ? code : cuts_fill_from_recording(c, &cut, row, e);
 }
 
-static int count_line(struct bl_counter *c, const struct bl_stretch *stretch, const struct bl_line *line,
-                      bl_row_emit *emit, void *sink, struct bl_error *e)
+static int cuts_count_line(struct bl_counter *c, const struct bl_stretch *stretch, const struct bl_line *line,
+                           bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     struct bl_error useless = {0};
     struct bl_row row = {.stream = -1, .offset = line->number, .reason = c->reason};
     c->reason[0] = '\0';
-    int code = take_line(c, stretch, line, &row, &useless);
+    int code = cuts_parse_line(c, stretch, line, &row, &useless);
     if (code && code != BL_EDATA)
         return bl_error_set(e, code, "%s", useless.text);
     if (code && row.path)
         bl_error_prefix(&useless, "%s", row.path);
     if (code)
-        skip(c, &row, stretch->input->name, useless.text);
+        row_skip(c, &row, stretch->input->name, useless.text);
     return emit(sink, 0, &row, e);
 }
 
-int bl_count_cuts(const struct bl_audio_config *config, const struct bl_kind_env *env, struct bl_counter *c,
+int bl_cuts_count(const struct bl_audio_config *config, const struct bl_kind_env *env, struct bl_counter *c,
                   const struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     int code = BL_OK;
     (void)config;
     for (int i = 0; i < stretch->lines && !code; i++)
-        code = bl_cancelled(env->cancel) ? BL_ECANCEL : count_line(c, stretch, &stretch->line[i], emit, sink, e);
+        code = bl_cancelled(env->cancel) ? BL_ECANCEL : cuts_count_line(c, stretch, &stretch->line[i], emit, sink, e);
     if (code || !stretch->fault)
         return code;
     struct bl_row row = {.status = BL_ROW_SKIPPED, .stream = -1, .offset = -1, .reason = stretch->fault};

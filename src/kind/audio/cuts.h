@@ -6,12 +6,12 @@
 
 /* As in struct bl_kind; the counter is for manifests alone. */
 bool bl_cuts_is_list(const char *path);
-int bl_cuts_open_counter(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
+int bl_cuts_counter_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
                          struct bl_error *e);
-void bl_cuts_close_counter(struct bl_counter *counter);
+void bl_cuts_counter_close(struct bl_counter *counter);
 
 /* Emits a row for every line of the stretch. */
-int bl_count_cuts(const struct bl_audio_config *config, const struct bl_kind_env *env, struct bl_counter *counter,
+int bl_cuts_count(const struct bl_audio_config *config, const struct bl_kind_env *env, struct bl_counter *counter,
                   const struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e);
 
 #endif

@@ -27,7 +27,7 @@ double bl_elementary_exp(double x)
 }
 
 /* 1 - x^2/2 (1 - x^2/12 (...)) from k = 0, or x (1 - x^2/6 (...)) from k = 1, for x up to a quarter of pi. */
-static double series(double x, int first)
+static double cosine_series(double x, int first)
 {
     double sum = 1;
     for (int k = 20 + first; k > first; k -= 2)
@@ -41,5 +41,5 @@ double bl_elementary_cos(double turns)
     part = part > 0.5 ? 1 - part : part; /* the cosine is even */
     double sign = part > 0.25 ? -1 : 1;
     part = part > 0.25 ? 0.5 - part : part;
-    return sign * (part > 0.125 ? series(2 * M_PI * (0.25 - part), 1) : series(2 * M_PI * part, 0));
+    return sign * (part > 0.125 ? cosine_series(2 * M_PI * (0.25 - part), 1) : cosine_series(2 * M_PI * part, 0));
 }

@@ -53,8 +53,8 @@ void bl_entry_free(struct bl_entry *entry)
 }
 
 /* Scans an object for keys by their names. */
-static bool scan(const char *text, size_t size, const char *const *name, int keys, struct bl_json_value *value,
-                 struct bl_json_fault *fault)
+static bool json_scan_keys(const char *text, size_t size, const char *const *name, int keys,
+                           struct bl_json_value *value, struct bl_json_fault *fault)
 {
     struct bl_json_key key[KEYS];
     for (int k = 0; k < keys; k++)
@@ -63,7 +63,7 @@ static bool scan(const char *text, size_t size, const char *const *name, int key
 }
 
 /* Appends what a string says. */
-static void append_string(struct bl_buffer *out, const struct bl_json_value *value)
+static void json_append_string(struct bl_buffer *out, const struct bl_json_value *value)
 {
     size_t lone;
     if (value->escaped)
@@ -72,34 +72,35 @@ static void append_string(struct bl_buffer *out, const struct bl_json_value *val
         bl_buffer_append(out, value->text, value->size);
 }
 
-static bool says(const struct bl_json_value *value, const char *text)
+static bool json_string_is(const struct bl_json_value *value, const char *text)
 {
     return value->type == BL_JSON_STRING && value->size == strlen(text) && memcmp(value->text, text, value->size) == 0;
 }
 
 /* Whether there is a value, other than null. */
-static bool is_there(const struct bl_json_value *value)
+static bool json_has_value(const struct bl_json_value *value)
 {
     return value->type != BL_JSON_NONE && (value->type != BL_JSON_WORD || *value->text != 'n');
 }
 
-static int take_path(struct bl_entry *entry, const struct bl_json_value *value, const char *name, struct bl_error *e)
+static int entry_set_path(struct bl_entry *entry, const struct bl_json_value *value, const char *name,
+                          struct bl_error *e)
 {
     if (value->type != BL_JSON_STRING || !value->size)
         return bl_error_set(e, BL_EDATA, "\"%s\" is %s, no path", name,
                             value->type == BL_JSON_STRING ? "empty" : bl_json_type_name(value->type));
-    append_string(&entry->path, value);
+    json_append_string(&entry->path, value);
     if (!entry->path.failed && strlen(entry->path.data) != entry->path.size)
         return bl_error_set(e, BL_EDATA, "a zero byte in \"%s\"", name);
     return bl_buffer_check(&entry->path, e);
 }
 
 /* Seconds, as they stand. A value that is missing leaves "". */
-static int take_seconds(char out[BL_ENTRY_NUMBER_MAX], const struct bl_json_value *value, const char *name,
-                        struct bl_error *e)
+static int entry_copy_seconds(char out[BL_ENTRY_NUMBER_MAX], const struct bl_json_value *value, const char *name,
+                              struct bl_error *e)
 {
     *out = '\0';
-    if (!is_there(value))
+    if (!json_has_value(value))
         return BL_OK;
     if (value->type != BL_JSON_NUMBER || value->size >= BL_ENTRY_NUMBER_MAX)
         return bl_error_set(e, BL_EDATA, "\"%s\" is no number of seconds", name);
@@ -109,11 +110,11 @@ static int take_seconds(char out[BL_ENTRY_NUMBER_MAX], const struct bl_json_valu
 }
 
 /* Cuts what is too long at the end of a character. */
-static void text_limit(struct bl_entry *entry)
+static void entry_limit_text(struct bl_entry *entry)
 {
     struct bl_buffer *text = &entry->text;
-    entry->text_cut = text->size > BL_ENTRY_TEXT_MAX;
-    if (!entry->text_cut)
+    entry->text_truncated = text->size > BL_ENTRY_TEXT_MAX;
+    if (!entry->text_truncated)
         return;
     text->size = BL_ENTRY_TEXT_MAX;
     while (text->size && ((unsigned char)text->data[text->size] & 0xc0) == 0x80)
@@ -123,32 +124,32 @@ static void text_limit(struct bl_entry *entry)
 
 /* --- NeMo ------------------------------------------------------------------------------------------------------- */
 
-static int take_nemo(struct bl_entry *entry, const struct bl_json_value *value, struct bl_error *e)
+static int nemo_parse(struct bl_entry *entry, const struct bl_json_value *value, struct bl_error *e)
 {
     bool path = value[KEY_AUDIO_FILEPATH].type != BL_JSON_NONE;
-    if (is_there(&value[KEY_SHARD]))
+    if (json_has_value(&value[KEY_SHARD]))
         return bl_error_set(e, BL_EDATA, "of a tarred dataset (\"shard_id\"): unpack its files, those are read");
-    int code = take_path(entry, &value[path ? KEY_AUDIO_FILEPATH : KEY_AUDIO_FILENAME],
-                         key_name[path ? KEY_AUDIO_FILEPATH : KEY_AUDIO_FILENAME], e);
-    entry->beside = true;
+    int code = entry_set_path(entry, &value[path ? KEY_AUDIO_FILEPATH : KEY_AUDIO_FILENAME],
+                              key_name[path ? KEY_AUDIO_FILEPATH : KEY_AUDIO_FILENAME], e);
+    entry->relative = true;
     if (code)
         goto out;
-    code = take_seconds(entry->start, &value[KEY_OFFSET], "offset", e);
+    code = entry_copy_seconds(entry->start, &value[KEY_OFFSET], "offset", e);
     if (code)
         goto out;
-    code = take_seconds(entry->duration, &value[KEY_DURATION], "duration", e);
+    code = entry_copy_seconds(entry->duration, &value[KEY_DURATION], "duration", e);
 out:
     if (!*entry->start)
         strcpy(entry->start, "0");
     if (value[KEY_TEXT].type == BL_JSON_STRING)
-        append_string(&entry->text, &value[KEY_TEXT]);
+        json_append_string(&entry->text, &value[KEY_TEXT]);
     return code;
 }
 
 /* --- lhotse ----------------------------------------------------------------------------------------------------- */
 
 /* Which of a source's channels has a number; -1: none. *count: how many it has. */
-static int find_channel(const struct bl_json_value *channels, int64_t wanted, int *count)
+static int lhotse_find_channel(const struct bl_json_value *channels, int64_t wanted, int *count)
 {
     int64_t number;
     size_t at = 0;
@@ -162,20 +163,20 @@ static int find_channel(const struct bl_json_value *channels, int64_t wanted, in
     return found;
 }
 
-static int take_source(struct bl_entry *entry, const struct bl_json_value *source, struct bl_error *e)
+static int lhotse_parse_source(struct bl_entry *entry, const struct bl_json_value *source, struct bl_error *e)
 {
-    if (!says(&source[0], "file")) {
+    if (!json_string_is(&source[0], "file")) {
         bl_buffer_clear(&entry->scratch);
-        append_string(&entry->scratch, &source[0]);
+        json_append_string(&entry->scratch, &source[0]);
         return bl_error_set(e, BL_EDATA, "a source of type \"%.40s\": only files can be read",
                             entry->scratch.data ? entry->scratch.data : "");
     }
-    return take_path(entry, &source[2], "source", e);
+    return entry_set_path(entry, &source[2], "source", e);
 }
 
 /* The source that has the channel, or with channel -1 the only one. */
-static int take_sources(struct bl_entry *entry, const struct bl_json_value *sources, int64_t channel,
-                        struct bl_error *e)
+static int lhotse_parse_sources(struct bl_entry *entry, const struct bl_json_value *sources, int64_t channel,
+                                struct bl_error *e)
 {
     static const char *const name[] = {"type", "channels", "source"};
     struct bl_json_value element, source[3];
@@ -185,16 +186,16 @@ static int take_sources(struct bl_entry *entry, const struct bl_json_value *sour
     if (sources->type != BL_JSON_ARRAY)
         return bl_error_set(e, BL_EDATA, "no recording with its sources");
     while (bl_json_next(sources, &at, &element) > 0) {
-        if (!scan(element.text, element.size, name, 3, source, &fault))
+        if (!json_scan_keys(element.text, element.size, name, 3, source, &fault))
             return bl_error_set(e, BL_EDATA, "a source is no object");
-        int found = channel < 0 ? 0 : find_channel(&source[1], channel, &channels);
+        int found = channel < 0 ? 0 : lhotse_find_channel(&source[1], channel, &channels);
         if (found < 0)
             continue;
         if (count++)
             return bl_error_set(e, BL_EDATA, "a recording of several files: give cuts of one channel (MonoCut)");
         if (channel >= 0)
             snprintf(entry->channel, sizeof entry->channel, "%d", found);
-        int code = take_source(entry, source, e);
+        int code = lhotse_parse_source(entry, source, e);
         if (code)
             return code;
     }
@@ -204,16 +205,17 @@ static int take_sources(struct bl_entry *entry, const struct bl_json_value *sour
 }
 
 /* Resampling changes no time, and is done anyway; whatever else lhotse would do to the samples is not done here. */
-static int check_transforms(struct bl_entry *entry, const struct bl_json_value *transforms, struct bl_error *e)
+static int lhotse_check_transforms(struct bl_entry *entry, const struct bl_json_value *transforms, struct bl_error *e)
 {
     static const char *const name[] = {"name"};
     struct bl_json_value element, transform;
     struct bl_json_fault fault;
     size_t at = 0;
     while (transforms->type == BL_JSON_ARRAY && bl_json_next(transforms, &at, &element) > 0) {
-        if (!scan(element.text, element.size, name, 1, &transform, &fault) || !says(&transform, "Resample")) {
+        if (!json_scan_keys(element.text, element.size, name, 1, &transform, &fault) ||
+            !json_string_is(&transform, "Resample")) {
             bl_buffer_clear(&entry->scratch);
-            append_string(&entry->scratch, &transform);
+            json_append_string(&entry->scratch, &transform);
             return bl_error_set(e, BL_EDATA, "a recording that lhotse changes as it reads it (%.40s): save it as sound",
                                 entry->scratch.size ? entry->scratch.data : "transforms");
         }
@@ -222,60 +224,61 @@ static int check_transforms(struct bl_entry *entry, const struct bl_json_value *
 }
 
 /* The texts of a cut's supervisions, a space between. */
-static void take_supervisions(struct bl_entry *entry, const struct bl_json_value *supervisions)
+static void lhotse_append_supervisions(struct bl_entry *entry, const struct bl_json_value *supervisions)
 {
     static const char *const name[] = {"text"};
     struct bl_json_value element, text;
     struct bl_json_fault fault;
     size_t at = 0;
     while (supervisions->type == BL_JSON_ARRAY && bl_json_next(supervisions, &at, &element) > 0) {
-        if (!scan(element.text, element.size, name, 1, &text, &fault) || text.type != BL_JSON_STRING || !text.size)
+        if (!json_scan_keys(element.text, element.size, name, 1, &text, &fault) || text.type != BL_JSON_STRING ||
+            !text.size)
             continue;
         if (entry->text.size)
             bl_buffer_byte(&entry->text, ' ');
-        append_string(&entry->text, &text);
+        json_append_string(&entry->text, &text);
     }
 }
 
-static int take_cut(struct bl_entry *entry, const struct bl_json_value *value, struct bl_error *e)
+static int lhotse_parse_cut(struct bl_entry *entry, const struct bl_json_value *value, struct bl_error *e)
 {
     int64_t channel = 0;
     const struct bl_json_value *number = &value[KEY_CHANNEL];
-    if (is_there(number) &&
+    if (json_has_value(number) &&
         (number->type != BL_JSON_NUMBER || !bl_text_to_int(number->text, number->size, 0, INT32_MAX, &channel)))
         return bl_error_set(e, BL_EDATA, "\"channel\" is no number of a channel");
-    int code = check_transforms(entry, &value[KEY_RECORDING_TRANSFORMS], e);
+    int code = lhotse_check_transforms(entry, &value[KEY_RECORDING_TRANSFORMS], e);
     if (code)
         goto out;
-    code = take_sources(entry, &value[KEY_RECORDING_SOURCES], channel, e);
+    code = lhotse_parse_sources(entry, &value[KEY_RECORDING_SOURCES], channel, e);
     if (code)
         goto out;
-    code = take_seconds(entry->start, &value[KEY_START], "start", e);
+    code = entry_copy_seconds(entry->start, &value[KEY_START], "start", e);
     if (code)
         goto out;
-    code = take_seconds(entry->duration, &value[KEY_DURATION], "duration", e);
+    code = entry_copy_seconds(entry->duration, &value[KEY_DURATION], "duration", e);
     if (code)
         goto out;
     if (!*entry->start || !*entry->duration)
         code = bl_error_set(e, BL_EDATA, "a cut without start and duration");
 out:
-    take_supervisions(entry, &value[KEY_SUPERVISIONS]);
+    lhotse_append_supervisions(entry, &value[KEY_SUPERVISIONS]);
     return code;
 }
 
-static int take_recording(struct bl_entry *entry, const struct bl_json_value *value, struct bl_error *e)
+static int lhotse_parse_recording(struct bl_entry *entry, const struct bl_json_value *value, struct bl_error *e)
 {
     strcpy(entry->start, "0");
-    int code = check_transforms(entry, &value[KEY_TRANSFORMS], e);
-    return code ? code : take_sources(entry, &value[KEY_SOURCES], -1, e);
+    int code = lhotse_check_transforms(entry, &value[KEY_TRANSFORMS], e);
+    return code ? code : lhotse_parse_sources(entry, &value[KEY_SOURCES], -1, e);
 }
 
 /* What is none of those. */
-static int refuse(struct bl_entry *entry, const struct bl_json_value *value, struct bl_error *e)
+static int entry_reject(struct bl_entry *entry, const struct bl_json_value *value, struct bl_error *e)
 {
     bl_buffer_clear(&entry->scratch);
-    append_string(&entry->scratch, &value[KEY_TYPE]);
-    if (says(&value[KEY_TYPE], "MultiCut"))
+    json_append_string(&entry->scratch, &value[KEY_TYPE]);
+    if (json_string_is(&value[KEY_TYPE], "MultiCut"))
         return bl_error_set(e, BL_EDATA, "a cut of several channels (MultiCut): give one of each (to_mono)");
     if (value[KEY_TYPE].type == BL_JSON_STRING && entry->scratch.size)
         return bl_error_set(e, BL_EDATA, "a %.40s, which is no part of one recording: save it as sound",
@@ -284,19 +287,20 @@ static int refuse(struct bl_entry *entry, const struct bl_json_value *value, str
                         "neither a line of NeMo's (\"audio_filepath\") nor a cut or recording of lhotse's");
 }
 
-static int take_lhotse(struct bl_entry *entry, const struct bl_json_value *value, struct bl_error *e)
+static int lhotse_parse(struct bl_entry *entry, const struct bl_json_value *value, struct bl_error *e)
 {
     const struct bl_json_value *type = &value[KEY_TYPE];
     if (value[KEY_ID].type == BL_JSON_STRING)
-        append_string(&entry->id, &value[KEY_ID]);
+        json_append_string(&entry->id, &value[KEY_ID]);
     if (entry->id.size && strlen(entry->id.data) != entry->id.size)
         return bl_error_set(e, BL_EDATA, "a zero byte in \"id\"");
     if (value[KEY_SOURCES].type != BL_JSON_NONE)
-        return take_recording(entry, value, e);
+        return lhotse_parse_recording(entry, value, e);
     bool untyped = type->type == BL_JSON_NONE && value[KEY_CHANNEL].type == BL_JSON_NUMBER;
-    if (says(type, "MonoCut") || says(type, "Cut") || (untyped && value[KEY_RECORDING_SOURCES].type == BL_JSON_ARRAY))
-        return take_cut(entry, value, e);
-    return refuse(entry, value, e);
+    if (json_string_is(type, "MonoCut") || json_string_is(type, "Cut") ||
+        (untyped && value[KEY_RECORDING_SOURCES].type == BL_JSON_ARRAY))
+        return lhotse_parse_cut(entry, value, e);
+    return entry_reject(entry, value, e);
 }
 
 int bl_entry_parse(struct bl_entry *entry, const char *line, size_t size, struct bl_error *e)
@@ -306,13 +310,13 @@ int bl_entry_parse(struct bl_entry *entry, const char *line, size_t size, struct
     bl_buffer_clear(&entry->id);
     bl_buffer_clear(&entry->path);
     bl_buffer_clear(&entry->text);
-    entry->beside = false;
+    entry->relative = false;
     *entry->start = *entry->duration = *entry->channel = '\0';
-    if (!scan(line, size, key_name, KEYS, value, &fault))
+    if (!json_scan_keys(line, size, key_name, KEYS, value, &fault))
         return bl_error_set(e, BL_EDATA, "not JSON at byte %zu of the line: %s", fault.at, fault.what);
     bool nemo = value[KEY_AUDIO_FILEPATH].type != BL_JSON_NONE || value[KEY_AUDIO_FILENAME].type != BL_JSON_NONE;
-    int code = nemo ? take_nemo(entry, value, e) : take_lhotse(entry, value, e);
-    text_limit(entry);
+    int code = nemo ? nemo_parse(entry, value, e) : lhotse_parse(entry, value, e);
+    entry_limit_text(entry);
     if (code)
         return code;
     code = bl_buffer_check(&entry->text, e);

@@ -17,12 +17,12 @@
 struct bl_entry {
     struct bl_buffer id;                /* lhotse's; "" where the line has none */
     struct bl_buffer path;              /* as the line has it */
-    bool beside;                        /* a relative path counts from the manifest's folder */
+    bool relative;                      /* a relative path counts from the manifest's folder */
     char start[BL_ENTRY_NUMBER_MAX];    /* seconds, as the line has them */
     char duration[BL_ENTRY_NUMBER_MAX]; /* "": to the end */
     char channel[BL_ENTRY_NUMBER_MAX];  /* of the file, from 0; "": all of them */
     struct bl_buffer text;
-    bool text_cut; /* it was longer than BL_ENTRY_TEXT_MAX */
+    bool text_truncated; /* it was longer than BL_ENTRY_TEXT_MAX */
     struct bl_buffer scratch;
 };
 

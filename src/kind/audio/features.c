@@ -14,22 +14,22 @@
 #define WHISPER_RATE 16000
 #define LOW 20.0       /* Hz, of Kaldi's lowest filter */
 #define SLACK BL_LANES /* zeros behind what is read by whole lanes */
-#define CHUNK 65536    /* samples that are kept at most before frames are made of them */
+#define CHUNK 65536    /* samples that are held at most before frames are made of them */
 
 struct bl_features {
     struct bl_features_spec spec;
     int window, shift; /* samples */
-    int before;        /* the first frame begins so many samples before the first sample */
+    int lead;          /* the first frame begins so many samples before the first sample */
     struct bl_spectrum spectrum;
     struct bl_mel mel;
     float *edge;   /* a window that reaches beyond the samples */
     float *values; /* of a frame */
 
-    float *kept;                /* samples from kept_from on */
-    int64_t kept_from, samples; /* samples: all so far */
-    int64_t room;               /* of kept */
+    float *held;                /* samples from held_from on */
+    int64_t held_from, samples; /* samples: all so far */
+    int64_t capacity;           /* of held */
     int64_t frames;             /* given so far */
-    float greatest;             /* value so far: log10 of the power */
+    float max;                  /* value so far: log10 of the power */
     bool ended;
 };
 
@@ -50,7 +50,7 @@ int bl_features_parse(const char *text, struct bl_features_spec *spec, struct bl
     return BL_OK;
 }
 
-static double high_of(const struct bl_features_spec *spec)
+static double spec_high(const struct bl_features_spec *spec)
 {
     return spec->high > 0 ? spec->high : spec->rate / 2.0 + spec->high;
 }
@@ -59,25 +59,25 @@ int bl_features_check(const struct bl_features_spec *spec, struct bl_error *e)
 {
     if (spec->whisper && spec->rate != WHISPER_RATE)
         return bl_error_set(e, BL_EUSAGE, "--features whisper%d is for --rate 16000 alone", spec->mels);
-    if (!spec->whisper && (high_of(spec) <= LOW || high_of(spec) > spec->rate / 2.0))
+    if (!spec->whisper && (spec_high(spec) <= LOW || spec_high(spec) > spec->rate / 2.0))
         return bl_error_set(e, BL_EUSAGE, "--mel-high %d: filters from 20 Hz must end below half the rate, %d Hz",
                             spec->high, spec->rate / 2);
     return BL_OK;
 }
 
-static int window_of(const struct bl_features_spec *spec)
+static int spec_window(const struct bl_features_spec *spec)
 {
     return spec->rate * 25 / 1000;
 }
 
-static int shift_of(const struct bl_features_spec *spec)
+static int spec_shift(const struct bl_features_spec *spec)
 {
     return spec->rate / 100;
 }
 
 int64_t bl_features_frames(const struct bl_features_spec *spec, int64_t samples)
 {
-    int window = window_of(spec), shift = shift_of(spec);
+    int window = spec_window(spec), shift = spec_shift(spec);
     if (spec->whisper)
         return samples / shift;
     if (spec->snip)
@@ -87,7 +87,7 @@ int64_t bl_features_frames(const struct bl_features_spec *spec, int64_t samples)
 
 /* --- setting up ------------------------------------------------------------------------------------------------- */
 
-static void shape_make(struct bl_features *f)
+static void features_make_shape(struct bl_features *f)
 {
     int period = f->spec.whisper ? f->window : f->window - 1;
     for (int i = 0; i < f->window; i++) {
@@ -98,7 +98,7 @@ static void shape_make(struct bl_features *f)
 }
 
 /* The window itself, or the next power of 2. */
-static int fft_of(const struct bl_features *f)
+static int features_fft_size(const struct bl_features *f)
 {
     int size = 2;
     while (size < f->window)
@@ -106,17 +106,17 @@ static int fft_of(const struct bl_features *f)
     return f->spec.whisper ? f->window : size;
 }
 
-static int tables_make(struct bl_features *f, struct bl_error *e)
+static int features_make_tables(struct bl_features *f, struct bl_error *e)
 {
-    int fft = fft_of(f), code = bl_spectrum_open(&f->spectrum, f->window, fft, !f->spec.whisper, e);
+    int fft = features_fft_size(f), code = bl_spectrum_open(&f->spectrum, f->window, fft, !f->spec.whisper, e);
     f->edge = calloc((size_t)f->window + SLACK, sizeof *f->edge);
     f->values = calloc((size_t)f->spec.mels + SLACK, sizeof *f->values);
     if (code || !f->edge || !f->values)
         return bl_error_memory(e);
-    shape_make(f);
+    features_make_shape(f);
     if (f->spec.whisper)
         return bl_mel_slaney(&f->mel, f->spec.mels, fft, f->spec.rate, e);
-    return bl_mel_kaldi(&f->mel, f->spec.mels, fft, f->spec.rate, LOW, high_of(&f->spec), e);
+    return bl_mel_kaldi(&f->mel, f->spec.mels, fft, f->spec.rate, LOW, spec_high(&f->spec), e);
 }
 
 int bl_features_open(struct bl_features **out, const struct bl_features_spec *spec, struct bl_error *e)
@@ -125,10 +125,10 @@ int bl_features_open(struct bl_features **out, const struct bl_features_spec *sp
     if (!f)
         return bl_error_memory(e);
     f->spec = *spec;
-    f->window = window_of(spec);
-    f->shift = shift_of(spec);
-    f->before = spec->whisper ? f->window / 2 : spec->snip ? 0 : f->window / 2 - f->shift / 2;
-    int code = tables_make(f, e);
+    f->window = spec_window(spec);
+    f->shift = spec_shift(spec);
+    f->lead = spec->whisper ? f->window / 2 : spec->snip ? 0 : f->window / 2 - f->shift / 2;
+    int code = features_make_tables(f, e);
     if (code) {
         bl_features_close(f);
         return code;
@@ -146,7 +146,7 @@ void bl_features_close(struct bl_features *f)
     bl_spectrum_close(&f->spectrum);
     free(f->edge);
     free(f->values);
-    free(f->kept);
+    free(f->held);
     free(f);
 }
 
@@ -154,7 +154,7 @@ void bl_features_close(struct bl_features *f)
 
 /* The sample at a place that may lie before the first or behind the last: mirrored, without (Whisper) or with the
  * sample at the edge. */
-static float sample_at(const struct bl_features *f, int64_t at)
+static float features_sample_at(const struct bl_features *f, int64_t at)
 {
     int64_t n = f->samples, edge = f->spec.whisper ? 1 : 0;
     while (at < 0 || at >= n) {
@@ -162,27 +162,26 @@ static float sample_at(const struct bl_features *f, int64_t at)
         if (n == 1)
             at = 0;
     }
-    return f->kept[at - f->kept_from];
+    return f->held[at - f->held_from];
 }
 
 /* The window's samples; where it reaches beyond the first or last, their mirror image. */
-static const float *window_at(struct bl_features *f, int64_t from)
+static const float *features_window_at(struct bl_features *f, int64_t from)
 {
     if (from >= 0 && from + f->window <= f->samples)
-        return f->kept + (from - f->kept_from);
+        return f->held + (from - f->held_from);
     for (int i = 0; i < f->window; i++)
-        f->edge[i] = sample_at(f, from + i);
+        f->edge[i] = features_sample_at(f, from + i);
     return f->edge;
 }
 
-static void frame_make(struct bl_features *f, float *out)
+static void features_make_frame(struct bl_features *f, float *out)
 {
     bool whisper = f->spec.whisper;
-    bl_spectrum_make(&f->spectrum, window_at(f, f->frames * f->shift - f->before));
+    bl_spectrum_compute(&f->spectrum, features_window_at(f, f->frames * f->shift - f->lead));
     bl_mel_apply(&f->mel, f->spectrum.power, f->values);
-    float greatest =
-        bl_spectrum_log(f->values, f->spec.mels, whisper ? 1e-10f : FLT_EPSILON, whisper ? (float)M_LOG10E : 1);
-    f->greatest = greatest > f->greatest ? greatest : f->greatest;
+    float max = bl_spectrum_log(f->values, f->spec.mels, whisper ? 1e-10f : FLT_EPSILON, whisper ? (float)M_LOG10E : 1);
+    f->max = max > f->max ? max : f->max;
     memcpy(out, f->values, (size_t)f->spec.mels * sizeof *out);
 }
 
@@ -190,23 +189,23 @@ static void frame_make(struct bl_features *f, float *out)
 
 void bl_features_begin(struct bl_features *f)
 {
-    f->kept_from = f->samples = f->frames = 0;
-    f->greatest = -FLT_MAX;
+    f->held_from = f->samples = f->frames = 0;
+    f->max = -FLT_MAX;
     f->ended = false;
 }
 
 /* Makes the frames that need no sample beyond those that are there. */
-static int frames_make(struct bl_features *f, struct bl_buffer *out, struct bl_error *e)
+static int features_make_frames(struct bl_features *f, struct bl_buffer *out, struct bl_error *e)
 {
     size_t bytes = (size_t)f->spec.mels * sizeof(float);
     int64_t all = f->ended ? bl_features_frames(&f->spec, f->samples) : INT64_MAX;
-    while (f->frames < all && (f->ended || f->frames * f->shift - f->before + f->window <= f->samples)) {
+    while (f->frames < all && (f->ended || f->frames * f->shift - f->lead + f->window <= f->samples)) {
         /* Whether a frame at the beginning, whose mirror image reaches far, is one at all shows in the end. */
         if (!f->ended && f->samples < 2 * f->window)
             return BL_OK;
         if (!bl_buffer_reserve(out, bytes))
             return bl_error_memory(e);
-        frame_make(f, (float *)(void *)(out->data + out->size));
+        features_make_frame(f, (float *)(void *)(out->data + out->size));
         out->size += bytes;
         f->frames++;
     }
@@ -214,54 +213,54 @@ static int frames_make(struct bl_features *f, struct bl_buffer *out, struct bl_e
 }
 
 /* Drops samples that no frame to come needs. */
-static void samples_drop(struct bl_features *f)
+static void features_drop_samples(struct bl_features *f)
 {
-    int64_t needed = f->frames * f->shift - f->before - 2 * f->window;
-    if (needed <= f->kept_from)
+    int64_t needed = f->frames * f->shift - f->lead - 2 * f->window;
+    if (needed <= f->held_from)
         return;
     if (needed > f->samples)
         needed = f->samples;
-    memmove(f->kept, f->kept + (needed - f->kept_from), (size_t)(f->samples - needed) * sizeof *f->kept);
-    f->kept_from = needed;
+    memmove(f->held, f->held + (needed - f->held_from), (size_t)(f->samples - needed) * sizeof *f->held);
+    f->held_from = needed;
 }
 
 int bl_features_push(struct bl_features *f, const float *samples, int64_t count, struct bl_buffer *out,
                      struct bl_error *e)
 {
-    int64_t there = f->samples - f->kept_from;
-    if (there + count > f->room) {
-        int64_t room = there + count + CHUNK;
-        float *kept = realloc(f->kept, (size_t)(room + SLACK) * sizeof *kept);
-        if (!kept)
+    int64_t there = f->samples - f->held_from;
+    if (there + count > f->capacity) {
+        int64_t capacity = there + count + CHUNK;
+        float *held = realloc(f->held, (size_t)(capacity + SLACK) * sizeof *held);
+        if (!held)
             return bl_error_memory(e);
-        f->kept = kept;
-        f->room = room;
+        f->held = held;
+        f->capacity = capacity;
     }
     if (count)
-        memcpy(f->kept + there, samples, (size_t)count * sizeof *samples);
-    memset(f->kept + there + count, 0, SLACK * sizeof *f->kept);
+        memcpy(f->held + there, samples, (size_t)count * sizeof *samples);
+    memset(f->held + there + count, 0, SLACK * sizeof *f->held);
     f->samples += count;
-    int code = frames_make(f, out, e);
-    samples_drop(f);
+    int code = features_make_frames(f, out, e);
+    features_drop_samples(f);
     return code;
 }
 
 /* At least the maximum less 8, plus 4, over 4. There are whole lanes: mels are a multiple of them. */
-static void whisper_scale(const struct bl_features *f, float *value, size_t count)
+static void whisper_normalize(const struct bl_features *f, float *value, size_t count)
 {
-    bl_lanes least = f->greatest - 8 + (bl_lanes){0};
+    bl_lanes least = f->max - 8 + (bl_lanes){0};
     for (size_t i = 0; i < count; i += BL_LANES)
-        bl_lanes_store(value + i, (bl_lanes_greater(bl_lanes_load(value + i), least) + 4) * 0.25f);
+        bl_lanes_store(value + i, (bl_lanes_max(bl_lanes_load(value + i), least) + 4) * 0.25f);
 }
 
 int bl_features_end(struct bl_features *f, struct bl_buffer *out, struct bl_error *e)
 {
     f->ended = true;
-    int code = frames_make(f, out, e);
+    int code = features_make_frames(f, out, e);
     size_t values = (size_t)f->frames * (size_t)f->spec.mels;
     if (code)
         return code;
     if (f->spec.whisper && values)
-        whisper_scale(f, (float *)(void *)(out->data + out->size - values * sizeof(float)), values);
+        whisper_normalize(f, (float *)(void *)(out->data + out->size - values * sizeof(float)), values);
     return BL_OK;
 }

@@ -23,14 +23,14 @@ static inline void bl_lanes_store(float *at, bl_lanes value)
 }
 
 /* Of each pair the greater; b where either is NaN. */
-static inline bl_lanes bl_lanes_greater(bl_lanes a, bl_lanes b)
+static inline bl_lanes bl_lanes_max(bl_lanes a, bl_lanes b)
 {
     bl_lanes_bits greater = a > b;
     return (bl_lanes)(((bl_lanes_bits)a & greater) | ((bl_lanes_bits)b & ~greater));
 }
 
 /* The sums of a, b, c and d, each (0 + 1) + (2 + 3). */
-static inline bl_lanes bl_lanes_sums(bl_lanes a, bl_lanes b, bl_lanes c, bl_lanes d)
+static inline bl_lanes bl_lanes_sum_each(bl_lanes a, bl_lanes b, bl_lanes c, bl_lanes d)
 {
     bl_lanes ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
     bl_lanes AB = __builtin_shufflevector(a, b, 2, 6, 3, 7), CD = __builtin_shufflevector(c, d, 2, 6, 3, 7);

@@ -7,17 +7,17 @@
 #include "kind/audio/lanes.h"
 
 /* Slaney's scale: 3 mel to 200 Hz below 1000 Hz, from there 27 mel to a factor of 6.4. */
-static double slaney_to_hz(double mel)
+static double mel_slaney_to_hz(double mel)
 {
     return mel < 15 ? mel * 200 / 3 : 1000 * bl_elementary_exp((mel - 15) * bl_elementary_log(6.4) / 27);
 }
 
-static double hz_to_slaney(double hz)
+static double mel_slaney_from_hz(double hz)
 {
     return hz < 1000 ? hz * 3 / 200 : 15 + bl_elementary_log(hz / 1000) * 27 / bl_elementary_log(6.4);
 }
 
-static double hz_to_kaldi(double hz)
+static double mel_kaldi_from_hz(double hz)
 {
     return 1127 * bl_elementary_log(1 + hz / 700);
 }
@@ -42,14 +42,14 @@ void bl_mel_free(struct bl_mel *m)
 }
 
 /* The triangle over left, centre, right, at a place; 0 beside it. */
-static double triangle(double left, double centre, double right, double at)
+static double mel_triangle(double left, double centre, double right, double at)
 {
     double up = (at - left) / (centre - left), down = (right - at) / (right - centre);
     return fmax(0, fmin(up, down));
 }
 
 /* Leaves out the zeros at both ends. */
-static void filter_settle(struct bl_mel *m, int f)
+static void mel_filter_trim(struct bl_mel *m, int f)
 {
     float *row = m->weights + (size_t)f * (size_t)m->row;
     int first = 0, end = m->bins;
@@ -65,14 +65,14 @@ int bl_mel_slaney(struct bl_mel *m, int filters, int fft, int rate, struct bl_er
     int code = mel_alloc(m, filters, fft, e);
     if (code)
         return code;
-    double step = hz_to_slaney(rate / 2.0) / (filters + 1);
+    double step = mel_slaney_from_hz(rate / 2.0) / (filters + 1);
     for (int f = 0; f < filters; f++) {
-        double left = slaney_to_hz(step * f), centre = slaney_to_hz(step * (f + 1)),
-               right = slaney_to_hz(step * (f + 2));
+        double left = mel_slaney_to_hz(step * f), centre = mel_slaney_to_hz(step * (f + 1)),
+               right = mel_slaney_to_hz(step * (f + 2));
         for (int b = 0; b < m->bins; b++)
             m->weights[f * m->row + b] =
-                (float)(triangle(left, centre, right, (double)b * rate / fft) * 2 / (right - left));
-        filter_settle(m, f);
+                (float)(mel_triangle(left, centre, right, (double)b * rate / fft) * 2 / (right - left));
+        mel_filter_trim(m, f);
     }
     return BL_OK;
 }
@@ -82,19 +82,20 @@ int bl_mel_kaldi(struct bl_mel *m, int filters, int fft, int rate, double low, d
     int code = mel_alloc(m, filters, fft, e);
     if (code)
         return code;
-    double first = hz_to_kaldi(low), step = (hz_to_kaldi(high) - first) / (filters + 1);
+    double first = mel_kaldi_from_hz(low), step = (mel_kaldi_from_hz(high) - first) / (filters + 1);
     for (int f = 0; f < filters; f++) {
         /* The bin in the middle of the FFT is no part of Kaldi's spectrum. */
         for (int b = 0; b < m->bins - 1; b++)
-            m->weights[f * m->row + b] = (float)triangle(first + step * f, first + step * (f + 1),
-                                                         first + step * (f + 2), hz_to_kaldi((double)b * rate / fft));
-        filter_settle(m, f);
+            m->weights[f * m->row + b] =
+                (float)mel_triangle(first + step * f, first + step * (f + 1), first + step * (f + 2),
+                                    mel_kaldi_from_hz((double)b * rate / fft));
+        mel_filter_trim(m, f);
     }
     return BL_OK;
 }
 
 /* What lies behind a filter's end, up to whole lanes, weighs 0. */
-static bl_lanes filter_apply(const struct bl_mel_filter *filter, const float *power)
+static bl_lanes mel_filter_apply(const struct bl_mel_filter *filter, const float *power)
 {
     bl_lanes sum = {0};
     for (int b = 0; b < filter->count; b += BL_LANES)
@@ -106,7 +107,8 @@ void bl_mel_apply(const struct bl_mel *m, const float *power, float *out)
 {
     for (int f = 0; f < m->filters; f += BL_LANES) {
         const struct bl_mel_filter *filter = m->filter + f;
-        bl_lanes_store(out + f, bl_lanes_sums(filter_apply(filter, power), filter_apply(filter + 1, power),
-                                              filter_apply(filter + 2, power), filter_apply(filter + 3, power)));
+        bl_lanes_store(out + f,
+                       bl_lanes_sum_each(mel_filter_apply(filter, power), mel_filter_apply(filter + 1, power),
+                                         mel_filter_apply(filter + 2, power), mel_filter_apply(filter + 3, power)));
     }
 }

@@ -8,7 +8,7 @@
 
 #define FILTER_TAPS 32 /* of swresample's filter, at the lower of the two rates */
 
-bool bl_part_goes_on(const struct bl_part *part, const AVFrame *frame)
+bool bl_mix_part_continues(const struct bl_mix_part *part, const AVFrame *frame)
 {
     return part->rate == frame->sample_rate && part->channels == frame->ch_layout.nb_channels;
 }
@@ -34,23 +34,23 @@ void bl_mix_free(struct bl_mix *m)
 
 void bl_mix_begin(struct bl_mix *m)
 {
-    m->part = (struct bl_part){0};
-    m->given = 0;
+    m->part = (struct bl_mix_part){0};
+    m->emitted = 0;
     m->tail = 0;
 }
 
-static size_t out_bytes(const struct bl_mix *m)
+static size_t mix_step_bytes(const struct bl_mix *m)
 {
     return (size_t)m->channels * (m->floats ? sizeof(float) : sizeof(int16_t));
 }
 
-static enum AVSampleFormat out_format(const struct bl_mix *m)
+static enum AVSampleFormat mix_sample_format(const struct bl_mix *m)
 {
     return m->floats ? AV_SAMPLE_FMT_FLT : AV_SAMPLE_FMT_S16;
 }
 
 /* Samples that the filter reaches to either side, and some more. */
-static int reach(const struct bl_mix *m)
+static int mix_filter_width(const struct bl_mix *m)
 {
     int ratio = m->part.rate > m->rate ? (m->part.rate + m->rate - 1) / m->rate : 1;
     return FILTER_TAPS * (ratio + 1);
@@ -58,8 +58,8 @@ static int reach(const struct bl_mix *m)
 
 /* --- contexts --------------------------------------------------------------------------------------------------- */
 
-static int context_alloc(SwrContext **context, AVChannelLayout *to, enum AVSampleFormat to_format, int to_rate,
-                         AVChannelLayout *from, enum AVSampleFormat from_format, int from_rate, struct bl_error *e)
+static int swr_context_alloc(SwrContext **context, AVChannelLayout *to, enum AVSampleFormat to_format, int to_rate,
+                             AVChannelLayout *from, enum AVSampleFormat from_format, int from_rate, struct bl_error *e)
 {
     swr_free(context);
     if (swr_alloc_set_opts2(context, to, to_format, to_rate, from, from_format, from_rate, 0, NULL) < 0 ||
@@ -69,13 +69,13 @@ static int context_alloc(SwrContext **context, AVChannelLayout *to, enum AVSampl
     return BL_OK;
 }
 
-static int context_error(int code, const char *what, struct bl_error *e)
+static int swr_error_set(int code, const char *what, struct bl_error *e)
 {
     return code == AVERROR(ENOMEM) ? bl_error_memory(e) : bl_error_set(e, BL_EDATA, "%s", what);
 }
 
 /* For channels that have no places: their mean. */
-static int mixer_of_mean(struct bl_mix *m, AVChannelLayout *wanted, int format, struct bl_error *e)
+static int mixer_open_mean(struct bl_mix *m, AVChannelLayout *wanted, int format, struct bl_error *e)
 {
     int channels = m->layout.nb_channels;
     AVChannelLayout any = {0};
@@ -85,13 +85,13 @@ static int mixer_of_mean(struct bl_mix *m, AVChannelLayout *wanted, int format, 
                             m->channels);
     for (int c = 0; c < channels; c++)
         matrix[c] = 1.0 / channels;
-    int code = context_alloc(&m->mixer, wanted, m->direct ? out_format(m) : AV_SAMPLE_FMT_FLT, m->rate, &any,
-                             (enum AVSampleFormat)format, m->rate, e);
+    int code = swr_context_alloc(&m->mixer, wanted, m->direct ? mix_sample_format(m) : AV_SAMPLE_FMT_FLT, m->rate, &any,
+                                 (enum AVSampleFormat)format, m->rate, e);
     if (code)
         return code;
     code = swr_set_matrix(m->mixer, matrix, channels);
     code = code < 0 ? code : swr_init(m->mixer);
-    return code < 0 ? context_error(code, "its channels cannot be mixed", e) : BL_OK;
+    return code < 0 ? swr_error_set(code, "its channels cannot be mixed", e) : BL_OK;
 }
 
 static int mixer_open(struct bl_mix *m, const AVFrame *frame, struct bl_error *e)
@@ -109,15 +109,15 @@ static int mixer_open(struct bl_mix *m, const AVFrame *frame, struct bl_error *e
     if (m->layout.order == AV_CHANNEL_ORDER_UNSPEC)
         av_channel_layout_default(&placed, m->layout.nb_channels);
     AVChannelLayout *from = placed.nb_channels ? &placed : &m->layout;
-    int code = context_alloc(&m->mixer, &wanted, direct ? out_format(m) : AV_SAMPLE_FMT_FLT, m->rate, from,
-                             (enum AVSampleFormat)frame->format, m->rate, e);
+    int code = swr_context_alloc(&m->mixer, &wanted, direct ? mix_sample_format(m) : AV_SAMPLE_FMT_FLT, m->rate, from,
+                                 (enum AVSampleFormat)frame->format, m->rate, e);
     if (code)
         return code;
     code = from->order == AV_CHANNEL_ORDER_UNSPEC ? AVERROR(EINVAL) : swr_init(m->mixer);
     if (code == AVERROR(ENOMEM))
         code = bl_error_memory(e);
     else if (code < 0)
-        code = mixer_of_mean(m, &wanted, frame->format, e);
+        code = mixer_open_mean(m, &wanted, frame->format, e);
     if (code)
         return code;
     m->format = frame->format;
@@ -130,13 +130,14 @@ static int resampler_open(struct bl_mix *m, int rate, struct bl_error *e)
     av_channel_layout_default(&layout, m->channels);
     if (m->resampled_rate != rate) {
         m->resampled_rate = 0;
-        int code = context_alloc(&m->resampler, &layout, out_format(m), m->rate, &layout, AV_SAMPLE_FMT_FLT, rate, e);
+        int code = swr_context_alloc(&m->resampler, &layout, mix_sample_format(m), m->rate, &layout, AV_SAMPLE_FMT_FLT,
+                                     rate, e);
         if (code)
             return code;
     }
     int ret = swr_init(m->resampler); /* begins afresh, and keeps the filter */
     if (ret < 0)
-        return context_error(ret, "its rate cannot be changed", e);
+        return swr_error_set(ret, "its rate cannot be changed", e);
     m->resampled_rate = rate;
     return BL_OK;
 }
@@ -144,31 +145,31 @@ static int resampler_open(struct bl_mix *m, int rate, struct bl_error *e)
 /* --- samples ---------------------------------------------------------------------------------------------------- */
 
 /* Resamples count mixed samples and appends what comes, but not beyond limit samples of the part. */
-static int resample(struct bl_mix *m, const float *in, int count, int64_t limit, struct bl_buffer *out,
-                    struct bl_error *e)
+static int mix_resample(struct bl_mix *m, const float *in, int count, int64_t limit, struct bl_buffer *out,
+                        struct bl_error *e)
 {
-    int room = swr_get_out_samples(m->resampler, count);
-    if (room < 0 || !bl_buffer_reserve(out, ((size_t)room + 1) * out_bytes(m)))
+    int capacity = swr_get_out_samples(m->resampler, count);
+    if (capacity < 0 || !bl_buffer_reserve(out, ((size_t)capacity + 1) * mix_step_bytes(m)))
         return bl_error_memory(e);
     uint8_t *to = (uint8_t *)out->data + out->size;
     const uint8_t *from = (const uint8_t *)in;
-    int got = swr_convert(m->resampler, &to, room, &from, count);
+    int got = swr_convert(m->resampler, &to, capacity, &from, count);
     if (got < 0)
         return bl_error_memory(e);
-    if (got > limit - m->given)
-        got = (int)(limit - m->given);
-    m->given += got;
-    out->size += (size_t)got * out_bytes(m);
+    if (got > limit - m->emitted)
+        got = (int)(limit - m->emitted);
+    m->emitted += got;
+    out->size += (size_t)got * mix_step_bytes(m);
     return BL_OK;
 }
 
 /* Ends the part under way: its last samples, mirrored, stand for those that would follow. */
-static int part_end(struct bl_mix *m, struct bl_buffer *out, struct bl_error *e)
+static int mix_part_end(struct bl_mix *m, struct bl_buffer *out, struct bl_error *e)
 {
     if (!m->part.samples || m->part.rate == m->rate)
         return BL_OK;
     int64_t length = bl_mix_length(m->part.samples, m->part.rate, m->rate);
-    int wide = reach(m), channels = m->channels;
+    int wide = mix_filter_width(m), channels = m->channels;
     float *mirror = malloc((size_t)wide * (size_t)channels * sizeof *mirror);
     if (!mirror)
         return bl_error_memory(e);
@@ -177,17 +178,17 @@ static int part_end(struct bl_mix *m, struct bl_buffer *out, struct bl_error *e)
         memcpy(mirror + i * channels, m->mixed + back * channels, (size_t)channels * sizeof *mirror);
     }
     int code = BL_OK;
-    while (!code && m->given < length)
-        code = resample(m, mirror, wide, length, out, e);
+    while (!code && m->emitted < length)
+        code = mix_resample(m, mirror, wide, length, out, e);
     free(mirror);
     return code;
 }
 
-static int part_begin(struct bl_mix *m, const AVFrame *frame, struct bl_buffer *out, struct bl_error *e)
+static int mix_part_begin(struct bl_mix *m, const AVFrame *frame, struct bl_buffer *out, struct bl_error *e)
 {
-    int code = part_end(m, out, e);
+    int code = mix_part_end(m, out, e);
     bl_mix_begin(m);
-    m->part = (struct bl_part){.rate = frame->sample_rate, .channels = frame->ch_layout.nb_channels};
+    m->part = (struct bl_mix_part){.rate = frame->sample_rate, .channels = frame->ch_layout.nb_channels};
     if (code)
         return code;
     if (frame->sample_rate != m->rate)
@@ -195,41 +196,41 @@ static int part_begin(struct bl_mix *m, const AVFrame *frame, struct bl_buffer *
     return code;
 }
 
-static int push_direct(struct bl_mix *m, const AVFrame *frame, struct bl_buffer *out, struct bl_error *e)
+static int mix_push_direct(struct bl_mix *m, const AVFrame *frame, struct bl_buffer *out, struct bl_error *e)
 {
-    if (!bl_buffer_reserve(out, (size_t)frame->nb_samples * out_bytes(m)))
+    if (!bl_buffer_reserve(out, (size_t)frame->nb_samples * mix_step_bytes(m)))
         return bl_error_memory(e);
     uint8_t *to = (uint8_t *)out->data + out->size;
     int got = swr_convert(m->mixer, &to, frame->nb_samples, (const uint8_t **)frame->extended_data, frame->nb_samples);
     if (got < 0)
         return bl_error_memory(e);
-    out->size += (size_t)got * out_bytes(m);
+    out->size += (size_t)got * mix_step_bytes(m);
     return BL_OK;
 }
 
-static int mixed_reserve(struct bl_mix *m, int samples, struct bl_error *e)
+static int mix_reserve(struct bl_mix *m, int samples, struct bl_error *e)
 {
-    if (samples <= m->room)
+    if (samples <= m->capacity)
         return BL_OK;
     float *mixed = realloc(m->mixed, (size_t)samples * (size_t)m->channels * sizeof *mixed);
     if (!mixed)
         return bl_error_memory(e);
     m->mixed = mixed;
-    m->room = samples;
+    m->capacity = samples;
     return BL_OK;
 }
 
-static int push_resampled(struct bl_mix *m, const AVFrame *frame, struct bl_buffer *out, struct bl_error *e)
+static int mix_push_resampled(struct bl_mix *m, const AVFrame *frame, struct bl_buffer *out, struct bl_error *e)
 {
-    int count = frame->nb_samples, wide = reach(m);
-    int code = mixed_reserve(m, m->tail + count, e);
+    int count = frame->nb_samples, wide = mix_filter_width(m);
+    int code = mix_reserve(m, m->tail + count, e);
     if (code)
         return code;
     float *to = m->mixed + (size_t)m->tail * (size_t)m->channels;
     int got = swr_convert(m->mixer, (uint8_t **)&to, count, (const uint8_t **)frame->extended_data, count);
     if (got < 0)
         return bl_error_memory(e);
-    code = resample(m, to, got, INT64_MAX, out, e);
+    code = mix_resample(m, to, got, INT64_MAX, out, e);
     int all = m->tail + got, keep = all < wide ? all : wide;
     memmove(m->mixed, m->mixed + (size_t)(all - keep) * (size_t)m->channels,
             (size_t)keep * (size_t)m->channels * sizeof *m->mixed);
@@ -239,13 +240,13 @@ static int push_resampled(struct bl_mix *m, const AVFrame *frame, struct bl_buff
 
 int bl_mix_push(struct bl_mix *m, const AVFrame *frame, struct bl_buffer *out, struct bl_error *e)
 {
-    int code = bl_part_goes_on(&m->part, frame) ? BL_OK : part_begin(m, frame, out, e);
+    int code = bl_mix_part_continues(&m->part, frame) ? BL_OK : mix_part_begin(m, frame, out, e);
     if (code)
         goto out;
     code = mixer_open(m, frame, e);
     if (code)
         goto out;
-    code = m->direct ? push_direct(m, frame, out, e) : push_resampled(m, frame, out, e);
+    code = m->direct ? mix_push_direct(m, frame, out, e) : mix_push_resampled(m, frame, out, e);
 out:
     m->part.samples += frame->nb_samples;
     return code;
@@ -253,7 +254,7 @@ out:
 
 int bl_mix_end(struct bl_mix *m, struct bl_buffer *out, struct bl_error *e)
 {
-    int code = part_end(m, out, e);
+    int code = mix_part_end(m, out, e);
     bl_mix_begin(m);
     return code;
 }

@@ -16,13 +16,13 @@
 #include "base/error.h"
 
 /* A part of a stream: samples of one rate and number of channels. */
-struct bl_part {
+struct bl_mix_part {
     int rate, channels; /* 0: none yet */
     int64_t samples;    /* of each channel */
 };
 
 /* Whether the frame goes on with the part. */
-bool bl_part_goes_on(const struct bl_part *part, const AVFrame *frame);
+bool bl_mix_part_continues(const struct bl_mix_part *part, const AVFrame *frame);
 
 /* Samples that n samples at a rate of from give at a rate of to. n is at most 2^40, rates are within 2^22. */
 int64_t bl_mix_length(int64_t n, int from, int to);
@@ -38,10 +38,10 @@ struct bl_mix {
     SwrContext *resampler;  /* of mixed floats */
     int resampled_rate;     /* the resampler's source; 0: there is none */
 
-    struct bl_part part; /* under way */
-    int64_t given;       /* samples that it gave so far */
-    float *mixed;        /* the part's last samples and, behind them, those that the mixer gave last */
-    int tail, room;      /* samples: how many of the last, and all that have room */
+    struct bl_mix_part part; /* under way */
+    int64_t emitted;         /* samples that it gave so far */
+    float *mixed;            /* the part's last samples and, behind them, those that the mixer gave last */
+    int tail, capacity;      /* samples: how many of the last, and all that there is room for */
 };
 
 void bl_mix_init(struct bl_mix *m, int rate, int channels, bool floats);
@@ -50,8 +50,8 @@ void bl_mix_free(struct bl_mix *m);
 /* Begins another stream, forgetting what is under way; contexts and memory are kept. */
 void bl_mix_begin(struct bl_mix *m);
 
-/* Appends to out what can be given after this frame, whole samples; and what is left at the end of the stream. Errors:
- * BL_EFAIL, BL_EDATA for channels that cannot be mixed. */
+/* Appends to out what can be given after this frame, whole samples; and what is left at the end of the stream.
+ * Errors: BL_EFAIL, BL_EDATA for channels that cannot be mixed. */
 int bl_mix_push(struct bl_mix *m, const AVFrame *frame, struct bl_buffer *out, struct bl_error *e);
 int bl_mix_end(struct bl_mix *m, struct bl_buffer *out, struct bl_error *e);
 

@@ -30,7 +30,7 @@ static const struct bl_option options[] = {
     {0},
 };
 
-static int check(const void *values, struct bl_error *e)
+static int per_step_config_check(const void *values, struct bl_error *e)
 {
     const struct bl_per_step_config *config = values;
     if (config->audio.features)
@@ -40,13 +40,13 @@ static int check(const void *values, struct bl_error *e)
     return bl_kind_audio.check(&config->audio, e);
 }
 
-static enum bl_follow follows(const void *values)
+static enum bl_follow per_step_follows(const void *values)
 {
     const struct bl_per_step_config *config = values;
     return config->step_rate.den ? BL_FOLLOW_NUMBERS : BL_FOLLOW_TIMES;
 }
 
-static int follow(void *values, int64_t num, int64_t den, int64_t tolerance, struct bl_error *e)
+static int per_step_follow(void *values, int64_t num, int64_t den, int64_t tolerance, struct bl_error *e)
 {
     struct bl_per_step_config *config = values;
     int64_t rate = config->audio.rate;
@@ -69,20 +69,20 @@ static int follow(void *values, int64_t num, int64_t den, int64_t tolerance, str
     return BL_OK;
 }
 
-static void columns(const void *config, bool lists, struct bl_buffer *out)
+static void per_step_columns(const void *config, bool lists, struct bl_buffer *out)
 {
     (void)config, (void)lists;
     bl_buffer_text(out, "\tlead\tleft_out\tfilled");
 }
 
-static void remark(const void *config, const struct bl_row *row, struct bl_remarks *remarks)
+static void per_step_remark(const void *config, const struct bl_row *row, struct bl_remarks *remarks)
 {
     (void)config;
     remarks->left_out += bl_row_number(row, "left_out");
     remarks->filled += bl_row_number(row, "filled");
 }
 
-static void sampling(const void *values, struct bl_buffer *out)
+static void per_step_config_sampling(const void *values, struct bl_buffer *out)
 {
     const struct bl_per_step_config *config = values;
     bl_kind_audio.sampling(&config->audio, out);
@@ -94,7 +94,8 @@ static void sampling(const void *values, struct bl_buffer *out)
 /* --- counting --------------------------------------------------------------------------------------------------- */
 
 /* Seconds from the sound's first sample to the first step, where both are of one file, whose clock knows. */
-static int find_lead(const char *path, double origin, const struct bl_row *followed, double *lead, struct bl_error *e)
+static int per_step_find_lead(const char *path, double origin, const struct bl_row *followed, double *lead,
+                              struct bl_error *e)
 {
     struct stat one, other;
     const char *bad = stat(path, &one) != 0 ? path : stat(followed->path, &other) != 0 ? followed->path : NULL;
@@ -107,8 +108,8 @@ static int find_lead(const char *path, double origin, const struct bl_row *follo
 }
 
 /* Adds up what becomes of the sound. Why it cannot be used goes to unusable. */
-static int weigh(const struct bl_per_step_config *config, const struct bl_row *followed, const struct bl_steps *steps,
-                 struct bl_steps_sum *sum, struct bl_error *unusable)
+static int per_step_sum(const struct bl_per_step_config *config, const struct bl_row *followed,
+                        const struct bl_steps *steps, struct bl_steps_sum *sum, struct bl_error *unusable)
 {
     *sum = (struct bl_steps_sum){0};
     if (!config->step_rate.den && !followed->times)
@@ -116,7 +117,7 @@ static int weigh(const struct bl_per_step_config *config, const struct bl_row *f
     for (int64_t i = 0; i < followed->length; i++)
         bl_steps_add(sum, steps, bl_kind_begin(&config->step_rate, followed->times, 0, i));
     bl_steps_end(sum, steps);
-    if (!bl_steps_lack(sum, steps, config->tolerance))
+    if (!bl_steps_is_short(sum, steps, config->tolerance))
         return BL_OK;
     return bl_error_set(unusable, BL_EDATA,
                         "the sound ends at %.3f s, and the last step begins at %.3f s: %" PRId64 " of %" PRId64
@@ -126,36 +127,36 @@ static int weigh(const struct bl_per_step_config *config, const struct bl_row *f
 }
 
 /* All digits that it takes to get the same number back, and no more. */
-static void format_seconds(double seconds, char *out, size_t size)
+static void seconds_format_exact(double seconds, char *out, size_t size)
 {
     snprintf(out, size, "%.15g", seconds);
     if (strtod(out, NULL) != seconds)
         snprintf(out, size, "%.17g", seconds);
 }
 
-static int count(const void *values, const struct bl_kind_env *env, struct bl_counter *counter,
-                 struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
+static int per_step_count(const void *values, const struct bl_kind_env *env, struct bl_counter *counter,
+                          struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     (void)counter;
     const struct bl_per_step_config *config = values;
     const struct bl_input *input = stretch->input;
     const struct bl_row *followed = stretch->followed;
     struct bl_error unusable = {0};
-    struct bl_audio_count result;
+    struct bl_audio_info result;
     struct bl_steps_sum sum = {0};
     char lead[40], further[120];
-    int code = bl_count_audio(&config->audio, env->cancel, input->path, stretch->pace, &result, &unusable);
+    int code = bl_audio_count(&config->audio, env->cancel, input->path, stretch->pace, &result, &unusable);
     struct bl_steps steps = {.rate = (int)config->audio.rate, .samples = config->window, .length = result.samples};
     if (code)
         goto out;
-    code = find_lead(input->path, result.origin, followed, &steps.lead, &unusable);
+    code = per_step_find_lead(input->path, result.origin, followed, &steps.lead, &unusable);
     if (code)
         goto out;
-    code = weigh(config, followed, &steps, &sum, &unusable);
+    code = per_step_sum(config, followed, &steps, &sum, &unusable);
 out:
     if (code && code != BL_EDATA)
         return bl_error_set(e, code, "%s", unusable.text);
-    format_seconds(steps.lead, lead, sizeof lead);
+    seconds_format_exact(steps.lead, lead, sizeof lead);
     snprintf(further, sizeof further, "\t%s\t%" PRId64 "\t%" PRId64, lead, sum.left_out, sum.filled);
     struct bl_row row = {.status = code ? BL_ROW_SKIPPED : BL_ROW_OK,
                          .length = result.samples,
@@ -167,8 +168,8 @@ out:
     return emit(sink, 0, &row, e);
 }
 
-static int fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *out,
-                  struct bl_error *e)
+static int per_step_config_fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row,
+                                  struct bl_fields *out, struct bl_error *e)
 {
     const struct bl_per_step_config *config = values;
     int code = bl_kind_audio.fields(&config->audio, env, row, out, e);
@@ -191,17 +192,17 @@ struct bl_reader {
     int64_t from, to;
 };
 
-static void close_reader(struct bl_reader *r)
+static void per_step_reader_close(struct bl_reader *r)
 {
     if (r->sound)
-        bl_audio_close(r->sound);
+        bl_audio_reader_close(r->sound);
     bl_buffer_free(&r->held);
     free(r->path);
     free(r);
 }
 
-static int open_reader(const void *values, const struct bl_kind_env *env, const struct bl_fields *given,
-                       struct bl_reader **reader, struct bl_error *e)
+static int per_step_reader_open(const void *values, const struct bl_kind_env *env, const struct bl_fields *given,
+                                struct bl_reader **reader, struct bl_error *e)
 {
     const struct bl_per_step_config *config = values;
     struct bl_reader *r = calloc(1, sizeof *r);
@@ -213,15 +214,15 @@ static int open_reader(const void *values, const struct bl_kind_env *env, const 
     r->size = bl_field_step_bytes(&given->field[0]) / (size_t)config->window;
     code = bl_kind_audio.fields(&config->audio, env, NULL, &own, e);
     if (!code)
-        code = bl_audio_open(&config->audio, env, &own, &r->sound, e);
+        code = bl_audio_reader_open(&config->audio, env, &own, &r->sound, e);
     if (code)
-        close_reader(r);
+        per_step_reader_close(r);
     else
         *reader = r;
     return code;
 }
 
-static void forget(struct bl_reader *r)
+static void per_step_reader_reset(struct bl_reader *r)
 {
     free(r->path);
     r->path = NULL;
@@ -229,11 +230,11 @@ static void forget(struct bl_reader *r)
 }
 
 /* What is held is of this row's file from now on. */
-static int enter(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
+static int per_step_reader_select(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
 {
     if (r->path && strcmp(r->path, row->path) == 0 && r->bytes == row->bytes && r->stream == row->stream)
         return BL_OK;
-    forget(r);
+    per_step_reader_reset(r);
     r->bytes = row->bytes;
     r->stream = row->stream;
     r->path = strdup(row->path);
@@ -241,7 +242,8 @@ static int enter(struct bl_reader *r, const struct bl_row *row, struct bl_error 
 }
 
 /* Has the samples from begin to end held, which lie in the sound. */
-static int hold(struct bl_reader *r, const struct bl_row *row, int64_t begin, int64_t end, struct bl_error *e)
+static int per_step_reader_hold(struct bl_reader *r, const struct bl_row *row, int64_t begin, int64_t end,
+                                struct bl_error *e)
 {
     struct bl_note note;
     if (begin >= r->from && end <= r->to)
@@ -258,7 +260,7 @@ static int hold(struct bl_reader *r, const struct bl_row *row, int64_t begin, in
         return bl_error_memory(e);
     uint8_t *out = (uint8_t *)r->held.data + r->held.size;
     struct bl_request request = {.row = *row, .source_start = r->to, .steps = stop - r->to, .out = &out};
-    int code = bl_audio_read(r->sound, &request, &note, e);
+    int code = bl_audio_reader_read(r->sound, &request, &note, e);
     if (code)
         return code;
     r->held.size += (size_t)request.steps * r->size;
@@ -267,7 +269,8 @@ static int hold(struct bl_reader *r, const struct bl_row *row, int64_t begin, in
 }
 
 /* A step's samples, the first of which has this number; zeros where there is no sound. */
-static int read_step(struct bl_reader *r, const struct bl_row *row, int64_t first, uint8_t *out, struct bl_error *e)
+static int per_step_reader_read_step(struct bl_reader *r, const struct bl_row *row, int64_t first, uint8_t *out,
+                                     struct bl_error *e)
 {
     int64_t samples = r->config->window, begin = first > 0 ? first : 0,
             end = first + samples < row->length ? first + samples : row->length;
@@ -275,7 +278,7 @@ static int read_step(struct bl_reader *r, const struct bl_row *row, int64_t firs
         memset(out, 0, (size_t)samples * r->size);
         return BL_OK;
     }
-    int code = hold(r, row, begin, end, e);
+    int code = per_step_reader_hold(r, row, begin, end, e);
     if (code)
         return code;
     size_t before = (size_t)(begin - first) * r->size, there = (size_t)(end - begin) * r->size;
@@ -285,7 +288,7 @@ static int read_step(struct bl_reader *r, const struct bl_row *row, int64_t firs
     return BL_OK;
 }
 
-static int read_lead(const struct bl_row *row, double *lead, struct bl_error *e)
+static int per_step_row_lead(const struct bl_row *row, double *lead, struct bl_error *e)
 {
     struct bl_buffer text = {0};
     char *end = NULL;
@@ -297,37 +300,39 @@ static int read_lead(const struct bl_row *row, double *lead, struct bl_error *e)
 }
 
 /* The end of the sound is looked at with the last step, even if it has no place in it. */
-static int read_piece(struct bl_reader *r, const struct bl_request *request, struct bl_note *note, struct bl_error *e)
+static int per_step_reader_read(struct bl_reader *r, const struct bl_request *request, struct bl_note *note,
+                                struct bl_error *e)
 {
     const struct bl_per_step_config *config = r->config;
     const struct bl_row *row = &request->row;
     struct bl_steps steps = {.rate = (int)config->audio.rate, .samples = config->window, .length = row->length};
     size_t bytes = (size_t)config->window * r->size;
     note->text[0] = '\0';
-    int code = read_lead(row, &steps.lead, e);
+    int code = per_step_row_lead(row, &steps.lead, e);
     if (!code)
-        code = enter(r, row, e);
+        code = per_step_reader_select(r, row, e);
     for (int64_t i = 0; i < request->steps && !code; i++) {
         double time = bl_kind_begin(&config->step_rate, request->times, request->source_start, i);
-        code = read_step(r, row, bl_steps_begin(&steps, time), request->out[0] + (size_t)i * bytes, e);
+        code = per_step_reader_read_step(r, row, bl_steps_begin(&steps, time), request->out[0] + (size_t)i * bytes, e);
     }
     if (!code && request->source_start + request->steps == request->followed)
-        code = hold(r, row, row->length - 1, row->length, e);
+        code = per_step_reader_hold(r, row, row->length - 1, row->length, e);
     if (code)
-        forget(r);
+        per_step_reader_reset(r);
     return code;
 }
 
 /* --- the kind --------------------------------------------------------------------------------------------------- */
 
-static void describe(const void *values, const struct bl_field *field, struct bl_buffer *out)
+static void per_step_config_describe(const void *values, const struct bl_field *field, struct bl_buffer *out)
 {
     const struct bl_per_step_config *config = values;
     bl_buffer_printf(out, "for each step %" PRId64 " ", config->window);
     bl_kind_audio.describe(&config->audio, field, out);
 }
 
-static void versions(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink)
+static void per_step_versions(const void *config, void (*emit)(void *sink, const char *name, const char *version),
+                              void *sink)
 {
     bl_kind_audio.versions(config, emit, sink);
 }
@@ -343,17 +348,17 @@ const struct bl_kind bl_kind_audio_per_step = {
     .reader_memory = (int64_t)96 << 20,
     .options = options,
     .config_size = sizeof(struct bl_per_step_config),
-    .check = check,
-    .columns = columns,
-    .remark = remark,
-    .sampling = sampling,
-    .follows = follows,
-    .follow = follow,
-    .count = count,
-    .fields = fields,
-    .open = open_reader,
-    .read = read_piece,
-    .close = close_reader,
-    .describe = describe,
-    .versions = versions,
+    .check = per_step_config_check,
+    .columns = per_step_columns,
+    .remark = per_step_remark,
+    .sampling = per_step_config_sampling,
+    .follows = per_step_follows,
+    .follow = per_step_follow,
+    .count = per_step_count,
+    .fields = per_step_config_fields,
+    .open = per_step_reader_open,
+    .read = per_step_reader_read,
+    .close = per_step_reader_close,
+    .describe = per_step_config_describe,
+    .versions = per_step_versions,
 };

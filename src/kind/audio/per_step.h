@@ -15,7 +15,7 @@ struct bl_per_step_config {
     struct bl_rational step_rate; /* steps a second; den 0: those of the sequences */
     /* Once it is known what is followed: */
     int64_t window;    /* samples of each step */
-    int64_t tolerance; /* as bl_steps_lack's */
+    int64_t tolerance; /* as bl_steps_is_short's */
 };
 
 extern const struct bl_kind bl_kind_audio_per_step;

@@ -1,7 +1,7 @@
 /* See read.h. Every piece is decoded from the beginning of its sequence, so that its samples are the same wherever it
  * begins. Of a sequence that was split all steps are kept until another comes, if they are no more than KEPT_MAX; else
  * the decoder stays where a piece ended, and goes on from there when a later piece of it comes next. So it does where
- * cuts of one file follow each other (window.c). Features are always made of a whole sequence, since Whisper's depend
+ * cuts of one file follow each other (trim.c). Features are always made of a whole sequence, since Whisper's depend
  * on its maximum. */
 #include "kind/audio/read.h"
 
@@ -30,26 +30,26 @@ struct bl_reader {
     bool keeps;            /* they are there */
 };
 
-int bl_audio_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
-                  struct bl_reader **reader, struct bl_error *e)
+int bl_audio_reader_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                         struct bl_reader **reader, struct bl_error *e)
 {
     const struct bl_audio_config *c = config;
     *reader = calloc(1, sizeof **reader);
     if (!*reader)
         return bl_error_memory(e);
     struct bl_features_spec spec;
-    bool features = bl_audio_features(c, &spec);
+    bool features = bl_audio_config_features(c, &spec);
     (*reader)->config = c;
     (*reader)->env = env;
     (*reader)->step_bytes = bl_field_step_bytes(&fields->field[0]);
     bl_mix_init(&(*reader)->mix, (int)c->rate, (int)c->channels, features || c->dtype == BL_AUDIO_F32);
     int code = features ? bl_features_open(&(*reader)->features, &spec, e) : BL_OK;
     if (code)
-        bl_audio_close(*reader);
+        bl_audio_reader_close(*reader);
     return code;
 }
 
-static void leave(struct bl_reader *r)
+static void audio_reader_leave(struct bl_reader *r)
 {
     if (r->path)
         bl_samples_close(&r->samples);
@@ -58,34 +58,34 @@ static void leave(struct bl_reader *r)
     r->keeps = false;
 }
 
-void bl_audio_close(struct bl_reader *reader)
+void bl_audio_reader_close(struct bl_reader *reader)
 {
     if (!reader)
         return;
-    leave(reader);
+    audio_reader_leave(reader);
     bl_features_close(reader->features);
     bl_buffer_free(&reader->kept);
     bl_mix_free(&reader->mix);
     free(reader);
 }
 
-static bool is_open(const struct bl_reader *r, const struct bl_row *row)
+static bool audio_reader_has_file(const struct bl_reader *r, const struct bl_row *row)
 {
     return r->path && strcmp(r->path, row->path) == 0 && r->stream == row->stream && r->bytes == row->bytes;
 }
 
 /* Whether the reader is at this very sequence. */
-static bool is_at(const struct bl_reader *r, const struct bl_row *row)
+static bool audio_reader_has_sequence(const struct bl_reader *r, const struct bl_row *row)
 {
     struct bl_cut cut;
-    return is_open(r, row) && bl_cut_parse(&cut, row) && cut.start == r->cut.start && cut.duration == r->cut.duration &&
-           cut.channel == r->cut.channel;
+    return audio_reader_has_file(r, row) && bl_cut_parse(&cut, row) && cut.start == r->cut.start &&
+           cut.duration == r->cut.duration && cut.channel == r->cut.channel;
 }
 
 /* Opens the row's file. */
-static int enter_file(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
+static int audio_reader_open_file(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
 {
-    leave(r);
+    audio_reader_leave(r);
     char *path = strdup(row->path);
     if (!path)
         return bl_error_memory(e);
@@ -101,14 +101,14 @@ static int enter_file(struct bl_reader *r, const struct bl_row *row, struct bl_e
 }
 
 /* Stands at the beginning of the sequence. A file that has been open for another cut stays so. */
-static int enter(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
+static int audio_reader_enter(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
 {
     struct bl_cut cut;
     if (!bl_cut_parse(&cut, row))
         return bl_error_set(e, BL_EDATA, "start, duration or channel is no number that can be: \"%s\", \"%s\", \"%s\"",
                             row->start, row->duration ? row->duration : "", row->channel ? row->channel : "");
     r->keeps = false;
-    int code = is_open(r, row) ? BL_OK : enter_file(r, row, e);
+    int code = audio_reader_has_file(r, row) ? BL_OK : audio_reader_open_file(r, row, e);
     if (code)
         return code;
     r->cut = cut;
@@ -116,7 +116,7 @@ static int enter(struct bl_reader *r, const struct bl_row *row, struct bl_error 
     return BL_OK;
 }
 
-static int count_differs(const struct bl_row *row, const char *steps, int64_t length, struct bl_error *e)
+static int row_count_mismatch(const struct bl_row *row, const char *steps, int64_t length, struct bl_error *e)
 {
     return bl_error_set(e, BL_EDATA, "the scan counted %" PRId64 " %s, decoding gives %s%" PRId64, row->length, steps,
                         length > row->length ? "at least " : "", length);
@@ -125,14 +125,15 @@ static int count_differs(const struct bl_row *row, const char *steps, int64_t le
 #define CHUNK 65536 /* samples between two looks at how far it is */
 
 /* Takes so many samples, or what there is. From first to all, by what is then at hand, the piece's steps are told. */
-static int take_all(struct bl_reader *r, uint8_t *out, int64_t wanted, const struct bl_request *request, int64_t first,
-                    int64_t all, int64_t *got, struct bl_error *e)
+static int audio_reader_read_samples(struct bl_reader *r, uint8_t *out, int64_t wanted,
+                                     const struct bl_request *request, int64_t first, int64_t all, int64_t *got,
+                                     struct bl_error *e)
 {
     struct bl_samples *s = &r->samples;
     *got = 0;
     for (int64_t n = 1; *got < wanted && n;) {
         int64_t chunk = wanted - *got < CHUNK ? wanted - *got : CHUNK;
-        int code = bl_samples_take(s, out ? out + (size_t)*got * s->step_bytes : NULL, chunk, &n, e);
+        int code = bl_samples_read(s, out ? out + (size_t)*got * s->step_bytes : NULL, chunk, &n, e);
         if (code)
             return code;
         *got += n;
@@ -142,54 +143,56 @@ static int take_all(struct bl_reader *r, uint8_t *out, int64_t wanted, const str
 }
 
 /* The piece; one that ends its sequence is followed to the end of the file. */
-static int take(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
+static int audio_reader_read_piece(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
 {
     struct bl_samples *s = &r->samples;
     int64_t got, more = 0, first = s->position, before = request->source_start - first;
-    int code = take_all(r, NULL, before, request, first, before + request->steps, &got, e);
+    int code = audio_reader_read_samples(r, NULL, before, request, first, before + request->steps, &got, e);
     if (!code && got == before)
-        code = take_all(r, request->out[0], request->steps, request, first, before + request->steps, &got, e);
+        code = audio_reader_read_samples(r, request->out[0], request->steps, request, first, before + request->steps,
+                                         &got, e);
     if (!code && s->position < request->source_start + request->steps)
-        return count_differs(&request->row, "samples", s->position, e);
+        return row_count_mismatch(&request->row, "samples", s->position, e);
     bool last = request->source_start + request->steps == request->row.length;
     if (!code && last)
-        code = bl_samples_take(s, NULL, 1, &more, e);
-    return !code && more ? count_differs(&request->row, "samples", s->position, e) : code;
+        code = bl_samples_read(s, NULL, 1, &more, e);
+    return !code && more ? row_count_mismatch(&request->row, "samples", s->position, e) : code;
 }
 
 /* A piece straight from the decoder. */
-static int read_on(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
+static int audio_reader_stream(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
 {
-    bool at_hand = is_at(r, &request->row) && !r->keeps && r->samples.position <= request->source_start;
-    int code = at_hand ? BL_OK : enter(r, &request->row, e);
+    bool at_hand =
+        audio_reader_has_sequence(r, &request->row) && !r->keeps && r->samples.position <= request->source_start;
+    int code = at_hand ? BL_OK : audio_reader_enter(r, &request->row, e);
     if (!code)
-        code = take(r, request, e);
+        code = audio_reader_read_piece(r, request, e);
     bool ended = request->source_start + request->steps == request->row.length;
     if (code || (ended && bl_cut_is_whole(&r->cut)))
-        leave(r);
+        audio_reader_leave(r);
     return code;
 }
 
 /* All samples of the file that was entered, at most one more than the scan counted. */
-static int keep_samples(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
+static int audio_reader_keep_samples(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
 {
     int64_t got, length = request->row.length;
     if (!bl_buffer_reserve(&r->kept, (size_t)(length + 1) * r->step_bytes))
         return bl_error_memory(e);
-    int code = take_all(r, (uint8_t *)r->kept.data, length + 1, request, 0, length + 1, &got, e);
+    int code = audio_reader_read_samples(r, (uint8_t *)r->kept.data, length + 1, request, 0, length + 1, &got, e);
     r->kept.size = code ? 0 : (size_t)got * r->step_bytes;
     return code;
 }
 
 /* All its frames of features. */
-static int keep_frames(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
+static int audio_reader_keep_frames(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
 {
     float chunk[4096];
     int64_t got = 1;
     int code = BL_OK;
     bl_features_begin(r->features);
     while (!code && got) {
-        code = bl_samples_take(&r->samples, (uint8_t *)chunk, sizeof chunk / sizeof *chunk, &got, e);
+        code = bl_samples_read(&r->samples, (uint8_t *)chunk, sizeof chunk / sizeof *chunk, &got, e);
         if (!code)
             code = bl_features_push(r->features, chunk, got, &r->kept, e);
         double done = (double)(r->kept.size / r->step_bytes) / (double)request->row.length;
@@ -198,29 +201,29 @@ static int keep_frames(struct bl_reader *r, const struct bl_request *request, st
     return code ? code : bl_features_end(r->features, &r->kept, e);
 }
 
-static int keep(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
+static int audio_reader_keep(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
 {
     const struct bl_row *row = &request->row;
-    int code = enter(r, row, e);
+    int code = audio_reader_enter(r, row, e);
     if (code)
         return code;
     bl_buffer_clear(&r->kept);
-    code = r->features ? keep_frames(r, request, e) : keep_samples(r, request, e);
+    code = r->features ? audio_reader_keep_frames(r, request, e) : audio_reader_keep_samples(r, request, e);
     r->keeps = !code;
     int64_t steps = (int64_t)(r->kept.size / r->step_bytes);
     if (code)
         return code;
     if (steps != row->length)
-        code = count_differs(row, r->features ? "frames" : "samples", steps, e);
+        code = row_count_mismatch(row, r->features ? "frames" : "samples", steps, e);
     return code;
 }
 
 /* A piece of what is kept. */
-static int read_kept(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
+static int audio_reader_read_kept(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
 {
-    int code = is_at(r, &request->row) && r->keeps ? BL_OK : keep(r, request, e);
+    int code = audio_reader_has_sequence(r, &request->row) && r->keeps ? BL_OK : audio_reader_keep(r, request, e);
     if (code) {
-        leave(r);
+        audio_reader_leave(r);
         return code;
     }
     memcpy(request->out[0], r->kept.data + (size_t)request->source_start * r->step_bytes,
@@ -228,10 +231,12 @@ static int read_kept(struct bl_reader *r, const struct bl_request *request, stru
     return BL_OK;
 }
 
-int bl_audio_read(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note, struct bl_error *e)
+int bl_audio_reader_read(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
+                         struct bl_error *e)
 {
     note->text[0] = 0;
     bool part = request->steps < request->row.length,
          fits = request->row.length < KEPT_MAX / (int64_t)reader->step_bytes;
-    return reader->features || (part && fits) ? read_kept(reader, request, e) : read_on(reader, request, e);
+    return reader->features || (part && fits) ? audio_reader_read_kept(reader, request, e)
+                                              : audio_reader_stream(reader, request, e);
 }

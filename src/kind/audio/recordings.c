@@ -8,17 +8,17 @@
 
 #define SLOTS 8192 /* 4 MiB */
 
-static void forget(struct bl_recording *slot)
+static void recording_clear(struct bl_recording *slot)
 {
     free(slot->path);
-    free(slot->useless);
+    free(slot->reason);
     *slot = (struct bl_recording){0};
 }
 
 void bl_recordings_close(struct bl_recordings *r)
 {
     for (int i = 0; r->slot && i < SLOTS; i++)
-        forget(&r->slot[i]);
+        recording_clear(&r->slot[i]);
     free(r->slot);
     r->slot = NULL;
 }
@@ -29,24 +29,24 @@ int bl_recordings_find(struct bl_recordings *r, const struct bl_audio_config *co
     if (!r->slot && !(r->slot = calloc(SLOTS, sizeof *r->slot)))
         return bl_error_memory(e);
     struct bl_recording *slot = &r->slot[XXH3_64bits(path, strlen(path)) % SLOTS];
-    struct bl_error useless = {0};
+    struct bl_error reason = {0};
     struct bl_input input = {.path = path};
     const char *unusable;
     *recording = slot;
     if (slot->path && strcmp(slot->path, path) == 0)
         return BL_OK;
-    forget(slot);
+    recording_clear(slot);
     int code = bl_input_look_into(&bl_kind_audio, &input, &unusable, e);
     if (code)
         return code;
     slot->bytes = input.bytes;
     slot->content = input.content;
-    slot->code = bl_count_audio(config, cancel, path, NULL, &slot->count, &useless);
+    slot->code = bl_audio_count(config, cancel, path, NULL, &slot->count, &reason);
     if (slot->code && slot->code != BL_EDATA)
-        return bl_error_set(e, slot->code, "%s", useless.text);
+        return bl_error_set(e, slot->code, "%s", reason.text);
     if (!unusable && (code = bl_input_look_again(&bl_kind_audio, &input, e)))
         return code;
     slot->path = strdup(path);
-    slot->useless = slot->code ? strdup(useless.text) : NULL;
-    return slot->path && (!slot->code || slot->useless) ? BL_OK : bl_error_memory(e);
+    slot->reason = slot->code ? strdup(reason.text) : NULL;
+    return slot->path && (!slot->code || slot->reason) ? BL_OK : bl_error_memory(e);
 }

@@ -9,9 +9,9 @@ struct bl_recording {
     char *path; /* NULL: no entry */
     int64_t bytes;
     uint64_t content; /* kind/content.h */
-    int code;         /* of bl_count_audio: BL_OK or BL_EDATA */
-    struct bl_audio_count count;
-    char *useless; /* why; with BL_EDATA */
+    int code;         /* of bl_audio_count: BL_OK or BL_EDATA */
+    struct bl_audio_info count;
+    char *reason; /* why; with BL_EDATA */
 };
 
 struct bl_recordings {

@@ -7,7 +7,7 @@ int bl_samples_open(struct bl_samples *s, struct bl_mix *mix, const char *path, 
 {
     *s = (struct bl_samples){.mix = mix, .frame = av_frame_alloc()};
     s->step_bytes = (size_t)mix->channels * (mix->floats ? sizeof(float) : sizeof(int16_t));
-    int code = s->frame ? bl_window_open(&s->window, path, bytes, stream, cancel, e) : bl_error_memory(e);
+    int code = s->frame ? bl_trim_open(&s->window, path, bytes, stream, cancel, e) : bl_error_memory(e);
     if (code)
         av_frame_free(&s->frame);
     else
@@ -17,7 +17,7 @@ int bl_samples_open(struct bl_samples *s, struct bl_mix *mix, const char *path, 
 
 void bl_samples_begin(struct bl_samples *s, const struct bl_cut *cut, bool damaged)
 {
-    bl_window_set(&s->window, cut, damaged);
+    bl_trim_set(&s->window, cut, damaged);
     bl_mix_begin(s->mix);
     bl_buffer_clear(&s->ready);
     s->taken = 0;
@@ -27,18 +27,18 @@ void bl_samples_begin(struct bl_samples *s, const struct bl_cut *cut, bool damag
 
 void bl_samples_close(struct bl_samples *s)
 {
-    bl_window_close(&s->window);
+    bl_trim_close(&s->window);
     av_frame_free(&s->frame);
     bl_buffer_free(&s->ready);
 }
 
 /* Makes more steps ready, when all that were are taken. */
-static int refill(struct bl_samples *s, struct bl_error *e)
+static int samples_refill(struct bl_samples *s, struct bl_error *e)
 {
     bl_buffer_clear(&s->ready);
     s->taken = 0;
     while (!s->ready.size && !s->ended) {
-        int code = bl_window_next(&s->window, s->frame, e);
+        int code = bl_trim_next(&s->window, s->frame, e);
         if (code < 0)
             return code;
         s->ended = code == 0;
@@ -50,11 +50,11 @@ static int refill(struct bl_samples *s, struct bl_error *e)
     return BL_OK;
 }
 
-int bl_samples_take(struct bl_samples *s, uint8_t *out, int64_t wanted, int64_t *got, struct bl_error *e)
+int bl_samples_read(struct bl_samples *s, uint8_t *out, int64_t wanted, int64_t *got, struct bl_error *e)
 {
     *got = 0;
     while (*got < wanted) {
-        int code = s->taken == s->ready.size ? refill(s, e) : BL_OK;
+        int code = s->taken == s->ready.size ? samples_refill(s, e) : BL_OK;
         if (code)
             return code;
         if (s->taken == s->ready.size)

@@ -12,12 +12,12 @@
 /* --- setting up ------------------------------------------------------------------------------------------------- */
 
 /* Zeros, and room for whole lanes behind them. */
-static float *floats_alloc(int count)
+static float *spectrum_alloc_floats(int count)
 {
     return calloc((size_t)count + 2 * BL_LANES, sizeof(float));
 }
 
-static void waves_make(struct bl_spectrum *s)
+static void spectrum_make_waves(struct bl_spectrum *s)
 {
     for (int k = 0; k <= s->fft / 2; k++) {
         double turns = (double)k / s->fft;
@@ -26,21 +26,21 @@ static void waves_make(struct bl_spectrum *s)
     }
 }
 
-int bl_spectrum_open(struct bl_spectrum *s, int window, int fft, bool raised, struct bl_error *e)
+int bl_spectrum_open(struct bl_spectrum *s, int window, int fft, bool preemphasized, struct bl_error *e)
 {
     int bins = fft / 2 + 1;
-    *s = (struct bl_spectrum){.window = window, .fft = fft, .raised = raised};
-    s->shape = floats_alloc(window);
-    s->centred = floats_alloc(window);
-    s->in = floats_alloc(fft);
-    s->bin = (kiss_fft_cpx *)(void *)floats_alloc(2 * (BL_LANES + bins));
-    s->power = floats_alloc(bins);
-    s->cosine = floats_alloc(bins);
-    s->sine = floats_alloc(bins);
+    *s = (struct bl_spectrum){.window = window, .fft = fft, .preemphasized = preemphasized};
+    s->shape = spectrum_alloc_floats(window);
+    s->centred = spectrum_alloc_floats(window);
+    s->in = spectrum_alloc_floats(fft);
+    s->bin = (kiss_fft_cpx *)(void *)spectrum_alloc_floats(2 * (BL_LANES + bins));
+    s->power = spectrum_alloc_floats(bins);
+    s->cosine = spectrum_alloc_floats(bins);
+    s->sine = spectrum_alloc_floats(bins);
     s->plan = kiss_fft_alloc(fft / 2, 0, NULL, NULL);
     if (!s->shape || !s->centred || !s->in || !s->bin || !s->power || !s->cosine || !s->sine || !s->plan)
         return bl_error_memory(e);
-    waves_make(s);
+    spectrum_make_waves(s);
     return BL_OK;
 }
 
@@ -59,7 +59,7 @@ void bl_spectrum_close(struct bl_spectrum *s)
 
 /* --- a window --------------------------------------------------------------------------------------------------- */
 
-static float mean_of(const float *samples, int count)
+static float spectrum_mean(const float *samples, int count)
 {
     double sum[BL_LANES] = {0};
     int whole = count - count % BL_LANES;
@@ -73,16 +73,16 @@ static float mean_of(const float *samples, int count)
 }
 
 /* Into s->in, of which what lies behind the window stays 0: there the shape is. */
-static void window_shape(struct bl_spectrum *s, const float *samples)
+static void spectrum_apply_shape(struct bl_spectrum *s, const float *samples)
 {
     for (int i = 0; i < s->window; i += BL_LANES)
         bl_lanes_store(s->in + i, bl_lanes_load(samples + i) * bl_lanes_load(s->shape + i));
 }
 
 /* Each sample less most of the one before. */
-static void window_raise(struct bl_spectrum *s, const float *samples)
+static void spectrum_preemphasize(struct bl_spectrum *s, const float *samples)
 {
-    float mean = mean_of(samples, s->window), *centred = s->centred + 1;
+    float mean = spectrum_mean(samples, s->window), *centred = s->centred + 1;
     for (int i = 0; i < s->window; i += BL_LANES)
         bl_lanes_store(centred + i, bl_lanes_load(samples + i) - mean);
     s->centred[0] = centred[0];
@@ -92,7 +92,7 @@ static void window_raise(struct bl_spectrum *s, const float *samples)
 }
 
 /* Complex values from at on: their real parts and their imaginary ones. */
-static void bins_load(const kiss_fft_cpx *at, bl_lanes *real, bl_lanes *imaginary)
+static void spectrum_load_bins(const kiss_fft_cpx *at, bl_lanes *real, bl_lanes *imaginary)
 {
     const float *values = (const float *)(const void *)at;
     bl_lanes a = bl_lanes_load(values), b = bl_lanes_load(values + BL_LANES);
@@ -103,12 +103,12 @@ static void bins_load(const kiss_fft_cpx *at, bl_lanes *real, bl_lanes *imaginar
 /* Of an FFT of pairs of samples, as if they were complex numbers, makes that of the samples: its even part E and its
  * odd one O, each doubled, are in bins k and half - k, and bin k is E + O (cos - i sin). kiss_fftr does the same, but
  * not four at a time. */
-static void power_make(struct bl_spectrum *s, int half, const kiss_fft_cpx *bin)
+static void spectrum_compute_power(struct bl_spectrum *s, int half, const kiss_fft_cpx *bin)
 {
     for (int k = 0; k <= half; k += BL_LANES) {
         bl_lanes ar, ai, br, bi, cosine = bl_lanes_load(s->cosine + k), sine = bl_lanes_load(s->sine + k);
-        bins_load(bin + k, &ar, &ai);
-        bins_load(bin + half - k - (BL_LANES - 1), &br, &bi);
+        spectrum_load_bins(bin + k, &ar, &ai);
+        spectrum_load_bins(bin + half - k - (BL_LANES - 1), &br, &bi);
         br = __builtin_shufflevector(br, br, 3, 2, 1, 0);
         bi = __builtin_shufflevector(bi, bi, 3, 2, 1, 0);
         bl_lanes odd_r = ai + bi, odd_i = br - ar;
@@ -119,24 +119,24 @@ static void power_make(struct bl_spectrum *s, int half, const kiss_fft_cpx *bin)
     bl_lanes_store(s->power + half + 1, (bl_lanes){0});
 }
 
-void bl_spectrum_make(struct bl_spectrum *s, const float *samples)
+void bl_spectrum_compute(struct bl_spectrum *s, const float *samples)
 {
     int half = s->fft / 2;
     kiss_fft_cpx *bin = s->bin + BL_LANES; /* what is before and behind is never more than looked at */
-    if (s->raised)
-        window_raise(s, samples);
+    if (s->preemphasized)
+        spectrum_preemphasize(s, samples);
     else
-        window_shape(s, samples);
+        spectrum_apply_shape(s, samples);
     kiss_fft(s->plan, (const kiss_fft_cpx *)(const void *)s->in, bin);
     bin[half] = bin[0];
-    power_make(s, half, bin);
+    spectrum_compute_power(s, half, bin);
 }
 
 /* --- logarithms ------------------------------------------------------------------------------------------------- */
 
 /* ln(x) = exponent ln(2) + ln(m), with m between sqrt(1/2) and sqrt(2), and ln(m) = 2 artanh((m - 1) / (m + 1)). The C
  * library's own differs with the processor. */
-static bl_lanes lanes_log(bl_lanes x, float scale)
+static bl_lanes spectrum_log_lanes(bl_lanes x, float scale)
 {
     const int32_t root = 0x3f3504f3; /* sqrt(1/2) */
     bl_lanes_bits bits = (bl_lanes_bits)x, exponent = (bits - root) >> 23;
@@ -149,9 +149,9 @@ float bl_spectrum_log(float *value, int count, float least, float scale)
 {
     bl_lanes low = {least, least, least, least}, greatest = {-FLT_MAX, -FLT_MAX, -FLT_MAX, -FLT_MAX};
     for (int i = 0; i < count; i += BL_LANES) {
-        bl_lanes log = lanes_log(bl_lanes_greater(bl_lanes_load(value + i), low), scale);
+        bl_lanes log = spectrum_log_lanes(bl_lanes_max(bl_lanes_load(value + i), low), scale);
         bl_lanes_store(value + i, log);
-        greatest = bl_lanes_greater(log, greatest);
+        greatest = bl_lanes_max(log, greatest);
     }
     return fmaxf(fmaxf(greatest[0], greatest[1]), fmaxf(greatest[2], greatest[3]));
 }

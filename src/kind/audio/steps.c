@@ -5,7 +5,7 @@
 #define TOLERANCE 0.5      /* seconds by which tracks of one recording end apart without anybody's noticing */
 #define SAMPLES_MAX 0x1p53 /* places beyond are all alike: no sound reaches there */
 
-static int64_t within(int64_t place, int64_t length)
+static int64_t place_clamp(int64_t place, int64_t length)
 {
     return place < 0 ? 0 : place > length ? length : place;
 }
@@ -26,8 +26,8 @@ int64_t bl_steps_begin(const struct bl_steps *steps, double time)
 
 void bl_steps_add(struct bl_steps_sum *sum, const struct bl_steps *steps, double time)
 {
-    int64_t first = bl_steps_begin(steps, time), begin = within(first, steps->length),
-            end = within(first + steps->samples, steps->length);
+    int64_t first = bl_steps_begin(steps, time), begin = place_clamp(first, steps->length),
+            end = place_clamp(first + steps->samples, steps->length);
     sum->left_out += begin > sum->passed ? begin - sum->passed : 0;
     sum->passed = end > sum->passed ? end : sum->passed;
     sum->filled += steps->samples - (end - begin);
@@ -41,7 +41,7 @@ void bl_steps_end(struct bl_steps_sum *sum, const struct bl_steps *steps)
     sum->passed = steps->length;
 }
 
-bool bl_steps_lack(const struct bl_steps_sum *sum, const struct bl_steps *steps, int64_t tolerance)
+bool bl_steps_is_short(const struct bl_steps_sum *sum, const struct bl_steps *steps, int64_t tolerance)
 {
     if (tolerance >= 0)
         return sum->silent > tolerance;

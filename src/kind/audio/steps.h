@@ -37,6 +37,6 @@ void bl_steps_end(struct bl_steps_sum *sum, const struct bl_steps *steps);
 
 /* Whether the sound ends too early. tolerance: how many steps may begin behind it; -1: those that begin in the half
  * second after its end. */
-bool bl_steps_lack(const struct bl_steps_sum *sum, const struct bl_steps *steps, int64_t tolerance);
+bool bl_steps_is_short(const struct bl_steps_sum *sum, const struct bl_steps *steps, int64_t tolerance);
 
 #endif

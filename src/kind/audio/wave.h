@@ -13,6 +13,6 @@ struct bl_wave {
 
 /* False where the file is none of those with 32-bit sizes, or has no samples. A size of 0 is that of a writer that
  * never came back to fill it in: it claims nothing. */
-bool bl_wave_look(const struct bl_demux *d, struct bl_wave *wave);
+bool bl_wave_read(const struct bl_demux *d, struct bl_wave *wave);
 
 #endif

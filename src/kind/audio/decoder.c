@@ -1,11 +1,11 @@
-#include "kind/audio/sound.h"
+#include "kind/audio/decoder.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "kind/audio/lanes.h"
 
-static int codec_open(struct bl_sound *s, struct bl_error *e)
+static int decoder_open_codec(struct bl_audio_decoder *s, struct bl_error *e)
 {
     const AVStream *stream = s->demux.stream;
     const AVCodec *decoder = avcodec_find_decoder(stream->codecpar->codec_id);
@@ -17,9 +17,9 @@ static int codec_open(struct bl_sound *s, struct bl_error *e)
     s->packet = av_packet_alloc();
     if (!s->codec || !s->packet)
         return bl_error_memory(e);
-    for (int i = 0; i < BL_SOUND_AHEAD; i++) {
-        s->ahead[i] = av_frame_alloc();
-        if (!s->ahead[i])
+    for (int i = 0; i < BL_AUDIO_DECODER_QUEUE; i++) {
+        s->queue[i] = av_frame_alloc();
+        if (!s->queue[i])
             return bl_error_memory(e);
     }
     int code = avcodec_parameters_to_context(s->codec, stream->codecpar);
@@ -33,29 +33,29 @@ static int codec_open(struct bl_sound *s, struct bl_error *e)
     return BL_OK;
 }
 
-int bl_sound_open(struct bl_sound *s, const char *path, int64_t bytes, int stream, const struct bl_cancel *cancel,
-                  struct bl_error *e)
+int bl_audio_decoder_open(struct bl_audio_decoder *s, const char *path, int64_t bytes, int stream,
+                          const struct bl_cancel *cancel, struct bl_error *e)
 {
-    *s = (struct bl_sound){0};
+    *s = (struct bl_audio_decoder){0};
     int code = bl_demux_open(&s->demux, path, bytes, stream, BL_DEMUX_SOUND, cancel, e);
     if (code)
         return code;
-    code = codec_open(s, e);
+    code = decoder_open_codec(s, e);
     if (code)
-        bl_sound_close(s);
+        bl_audio_decoder_close(s);
     return code;
 }
 
-void bl_sound_close(struct bl_sound *s)
+void bl_audio_decoder_close(struct bl_audio_decoder *s)
 {
-    for (int i = 0; i < BL_SOUND_AHEAD; i++)
-        av_frame_free(&s->ahead[i]);
+    for (int i = 0; i < BL_AUDIO_DECODER_QUEUE; i++)
+        av_frame_free(&s->queue[i]);
     avcodec_free_context(&s->codec);
     av_packet_free(&s->packet);
     bl_demux_close(&s->demux);
 }
 
-static int feed(struct bl_sound *s, struct bl_error *e)
+static int decoder_send_packet(struct bl_audio_decoder *s, struct bl_error *e)
 {
     int got = bl_demux_next(&s->demux, s->packet, e);
     if (got < 0)
@@ -68,12 +68,12 @@ static int feed(struct bl_sound *s, struct bl_error *e)
     if (bl_demux_is_memory(code))
         return bl_error_memory(e);
     if (code < 0 && code != AVERROR_EOF)
-        s->refused++;
+        s->errors++;
     return BL_OK;
 }
 
 /* The decoder's next frame: 1, 0 at the end, or a code. */
-static int decode(struct bl_sound *s, AVFrame *frame, struct bl_error *e)
+static int decoder_receive_frame(struct bl_audio_decoder *s, AVFrame *frame, struct bl_error *e)
 {
     for (;;) {
         if (bl_cancelled(s->demux.cancel))
@@ -88,8 +88,8 @@ static int decode(struct bl_sound *s, AVFrame *frame, struct bl_error *e)
         if (bl_demux_is_memory(code))
             return bl_error_memory(e);
         if (code < 0 && code != AVERROR(EAGAIN))
-            s->refused++;
-        if (code < 0 && !s->draining && (code = feed(s, e)))
+            s->errors++;
+        if (code < 0 && !s->draining && (code = decoder_send_packet(s, e)))
             return code;
     }
 }
@@ -97,149 +97,151 @@ static int decode(struct bl_sound *s, AVFrame *frame, struct bl_error *e)
 /* --- samples that are no numbers -------------------------------------------------------------------------------- */
 
 /* How many of them are NaN or infinite: those whose exponent is all ones. count is within 2^31. */
-static int64_t odd_floats(const float *in, int64_t count)
+static int64_t nonfinite_count_floats(const float *in, int64_t count)
 {
     const int32_t ones = 0x7f800000;
-    bl_lanes_bits odd = {0};
+    bl_lanes_bits nonfinite = {0};
     int64_t i = 0, rest = 0;
     for (; i + BL_LANES <= count; i += BL_LANES)
-        odd -= ((bl_lanes_bits)bl_lanes_load(in + i) & ones) == ones; /* true is -1 */
+        nonfinite -= ((bl_lanes_bits)bl_lanes_load(in + i) & ones) == ones; /* true is -1 */
     for (; i < count; i++)
         rest += !isfinite(in[i]);
-    return rest + odd[0] + odd[1] + odd[2] + odd[3];
+    return rest + nonfinite[0] + nonfinite[1] + nonfinite[2] + nonfinite[3];
 }
 
-static int64_t odd_doubles(const double *in, int64_t count)
+static int64_t nonfinite_count_doubles(const double *in, int64_t count)
 {
     const uint64_t *bits = (const uint64_t *)(const void *)in, mask = UINT64_C(0x7ff0000000000000);
-    int64_t odd = 0;
+    int64_t nonfinite = 0;
     for (int64_t i = 0; i < count; i++)
-        odd += (bits[i] & mask) == mask;
-    return odd;
+        nonfinite += (bits[i] & mask) == mask;
+    return nonfinite;
 }
 
-static void floats_clear(float *data, int64_t count)
+static void nonfinite_clear_floats(float *data, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
-        if (odd_floats(data + i, 1))
+        if (nonfinite_count_floats(data + i, 1))
             data[i] = 0;
     }
 }
 
-static void doubles_clear(double *data, int64_t count)
+static void nonfinite_clear_doubles(double *data, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
-        if (odd_doubles(data + i, 1))
+        if (nonfinite_count_doubles(data + i, 1))
             data[i] = 0;
     }
 }
 
-static int odd_clear(struct bl_sound *s, AVFrame *frame, struct bl_error *e)
+static int nonfinite_clear(struct bl_audio_decoder *s, AVFrame *frame, struct bl_error *e)
 {
     enum AVSampleFormat format = (enum AVSampleFormat)frame->format, packed = av_get_packed_sample_fmt(format);
     if (packed != AV_SAMPLE_FMT_FLT && packed != AV_SAMPLE_FMT_DBL)
         return BL_OK;
     bool planar = av_sample_fmt_is_planar(format);
     int planes = planar ? frame->ch_layout.nb_channels : 1;
-    int64_t count = (int64_t)frame->nb_samples * (planar ? 1 : frame->ch_layout.nb_channels), odd = 0;
+    int64_t count = (int64_t)frame->nb_samples * (planar ? 1 : frame->ch_layout.nb_channels), nonfinite = 0;
     for (int p = 0; p < planes; p++) {
         const void *data = frame->extended_data[p];
-        odd += packed == AV_SAMPLE_FMT_FLT ? odd_floats(data, count) : odd_doubles(data, count);
+        nonfinite +=
+            packed == AV_SAMPLE_FMT_FLT ? nonfinite_count_floats(data, count) : nonfinite_count_doubles(data, count);
     }
-    s->odd += odd;
-    if (!odd)
+    s->nonfinite += nonfinite;
+    if (!nonfinite)
         return BL_OK;
     if (av_frame_make_writable(frame) < 0)
         return bl_error_memory(e);
     for (int p = 0; p < planes; p++) {
         void *data = frame->extended_data[p];
         if (packed == AV_SAMPLE_FMT_FLT)
-            floats_clear(data, count);
+            nonfinite_clear_floats(data, count);
         else
-            doubles_clear(data, count);
+            nonfinite_clear_doubles(data, count);
     }
     return BL_OK;
 }
 
 /* --- the end ---------------------------------------------------------------------------------------------------- */
 
-static int take(struct bl_sound *s, AVFrame *frame, struct bl_error *e)
+static int decoder_accept_frame(struct bl_audio_decoder *s, AVFrame *frame, struct bl_error *e)
 {
     int channels = frame->ch_layout.nb_channels;
-    if (frame->sample_rate < BL_SOUND_RATE_MIN || frame->sample_rate > BL_SOUND_RATE_MAX)
+    if (frame->sample_rate < BL_AUDIO_DECODER_RATE_MIN || frame->sample_rate > BL_AUDIO_DECODER_RATE_MAX)
         return bl_error_set(e, BL_EDATA, "a rate of %d Hz is out of bounds (%d to %d)", frame->sample_rate,
-                            BL_SOUND_RATE_MIN, BL_SOUND_RATE_MAX);
-    if (channels < 1 || channels > BL_SOUND_CHANNELS_MAX)
-        return bl_error_set(e, BL_EDATA, "%d channels: at most %d can be read", channels, BL_SOUND_CHANNELS_MAX);
+                            BL_AUDIO_DECODER_RATE_MIN, BL_AUDIO_DECODER_RATE_MAX);
+    if (channels < 1 || channels > BL_AUDIO_DECODER_CHANNELS_MAX)
+        return bl_error_set(e, BL_EDATA, "%d channels: at most %d can be read", channels,
+                            BL_AUDIO_DECODER_CHANNELS_MAX);
     s->changed = s->changed || (s->rate && s->rate != frame->sample_rate);
     s->rate = frame->sample_rate;
     if (!s->decoded)
         s->origin = frame->pts;
     s->decoded += frame->nb_samples;
-    s->flagged += frame->decode_error_flags || frame->flags & AV_FRAME_FLAG_CORRUPT;
-    return odd_clear(s, frame, e);
+    s->corrupt += frame->decode_error_flags || frame->flags & AV_FRAME_FLAG_CORRUPT;
+    return nonfinite_clear(s, frame, e);
 }
 
-/* Takes what lies behind the track's end off the frames that are held; more than they hold is no padding. */
-static void end_trim(struct bl_sound *s)
+/* Takes what lies behind the track's end off the frames that are queued; more than they hold is no padding. */
+static void decoder_trim_end(struct bl_audio_decoder *s)
 {
     const AVStream *stream = s->demux.stream;
     if (!bl_demux_is_mov(&s->demux) || s->changed || stream->duration <= 0 || stream->duration == AV_NOPTS_VALUE)
         return;
     AVRational sample = {1, s->rate};
     int64_t declared = av_rescale_q(stream->duration, stream->time_base, sample), excess = s->decoded - declared;
-    int64_t held = 0;
-    for (int i = 0; i < s->held; i++)
-        held += s->ahead[i]->nb_samples;
-    if (declared <= 0 || excess > held)
+    int64_t queued = 0;
+    for (int i = 0; i < s->queued; i++)
+        queued += s->queue[i]->nb_samples;
+    if (declared <= 0 || excess > queued)
         return;
     while (excess > 0) {
-        AVFrame *last = s->ahead[s->held - 1];
+        AVFrame *last = s->queue[s->queued - 1];
         int64_t off = excess < last->nb_samples ? excess : last->nb_samples;
         last->nb_samples -= (int)off;
         excess -= off;
         if (last->nb_samples == 0) {
             av_frame_unref(last);
-            s->held--;
+            s->queued--;
         }
     }
 }
 
-/* Decodes until as many frames as can be are held: BL_OK or a code. */
-static int look_ahead(struct bl_sound *s, struct bl_error *e)
+/* Decodes until as many frames as can be are queued: BL_OK or a code. */
+static int decoder_fill_queue(struct bl_audio_decoder *s, struct bl_error *e)
 {
-    while (!s->ended && s->held < BL_SOUND_AHEAD) {
-        AVFrame *next = s->ahead[s->held];
-        int code = decode(s, next, e);
-        if (code > 0 && (code = take(s, next, e)) == 0)
-            s->held++;
+    while (!s->ended && s->queued < BL_AUDIO_DECODER_QUEUE) {
+        AVFrame *next = s->queue[s->queued];
+        int code = decoder_receive_frame(s, next, e);
+        if (code > 0 && (code = decoder_accept_frame(s, next, e)) == 0)
+            s->queued++;
         else if (code < 0)
             return code;
         else
             s->ended = true;
-        if (s->ended && s->held)
-            end_trim(s);
+        if (s->ended && s->queued)
+            decoder_trim_end(s);
     }
     return BL_OK;
 }
 
-int bl_sound_next(struct bl_sound *s, AVFrame *frame, struct bl_error *e)
+int bl_audio_decoder_next(struct bl_audio_decoder *s, AVFrame *frame, struct bl_error *e)
 {
-    int code = look_ahead(s, e);
-    if (code || !s->held)
+    int code = decoder_fill_queue(s, e);
+    if (code || !s->queued)
         return code;
-    av_frame_move_ref(frame, s->ahead[0]);
-    AVFrame *empty = s->ahead[0];
-    memmove(s->ahead, s->ahead + 1, (BL_SOUND_AHEAD - 1) * sizeof *s->ahead);
-    s->ahead[BL_SOUND_AHEAD - 1] = empty;
-    s->held--;
+    av_frame_move_ref(frame, s->queue[0]);
+    AVFrame *empty = s->queue[0];
+    memmove(s->queue, s->queue + 1, (BL_AUDIO_DECODER_QUEUE - 1) * sizeof *s->queue);
+    s->queue[BL_AUDIO_DECODER_QUEUE - 1] = empty;
+    s->queued--;
     s->given += frame->nb_samples;
     return 1;
 }
 
 /* --- seeking ---------------------------------------------------------------------------------------------------- */
 
-bool bl_sound_can_seek(const struct bl_sound *s)
+bool bl_audio_decoder_can_seek(const struct bl_audio_decoder *s)
 {
     static const char *const exact[] = {"wav", "w64", "aiff", "au", "nistsphere", "flac", NULL};
     enum AVCodecID codec = s->codec->codec_id;
@@ -255,7 +257,7 @@ bool bl_sound_can_seek(const struct bl_sound *s)
     return false;
 }
 
-int bl_sound_seek(struct bl_sound *s, int64_t sample, int64_t *at, struct bl_error *e)
+int bl_audio_decoder_seek(struct bl_audio_decoder *s, int64_t sample, int64_t *at, struct bl_error *e)
 {
     int ret = av_seek_frame(s->demux.format, s->demux.stream->index, s->origin + sample, AVSEEK_FLAG_BACKWARD);
     if (bl_cancelled(s->demux.cancel) || s->demux.system_errno || bl_demux_is_memory(ret))
@@ -263,13 +265,13 @@ int bl_sound_seek(struct bl_sound *s, int64_t sample, int64_t *at, struct bl_err
     if (ret < 0)
         return 0;
     avcodec_flush_buffers(s->codec);
-    while (s->held)
-        av_frame_unref(s->ahead[--s->held]);
+    while (s->queued)
+        av_frame_unref(s->queue[--s->queued]);
     s->draining = s->ended = false;
-    int64_t refused = s->refused;
-    int code = look_ahead(s, e);
-    if (code || !s->held || s->ahead[0]->pts == AV_NOPTS_VALUE || s->refused > refused)
+    int64_t errors = s->errors;
+    int code = decoder_fill_queue(s, e);
+    if (code || !s->queued || s->queue[0]->pts == AV_NOPTS_VALUE || s->errors > errors)
         return code;
-    *at = s->ahead[0]->pts - s->origin;
+    *at = s->queue[0]->pts - s->origin;
     return *at >= 0 && *at <= sample;
 }
