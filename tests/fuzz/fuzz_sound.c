@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct bl_mix mix;
     struct bl_buffer out = {0};
-    struct bl_part part = {0};
+    struct bl_mix_part part = {0};
     struct bl_error e = {0};
     int64_t expected = 0;
     int code = BL_OK;
@@ -70,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         AVFrame *frame = make(data + at);
         if (!bl_mix_part_continues(&part, frame)) {
             expected += part.samples ? bl_mix_length(part.samples, part.rate, 16000) : 0;
-            part = (struct bl_part){.rate = frame->sample_rate, .channels = frame->ch_layout.nb_channels};
+            part = (struct bl_mix_part){.rate = frame->sample_rate, .channels = frame->ch_layout.nb_channels};
         }
         part.samples += frame->nb_samples;
         code = bl_mix_push(&mix, frame, &out, &e);

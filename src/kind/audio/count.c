@@ -88,7 +88,7 @@ static bool decoder_is_truncated(const struct bl_audio_decoder *s)
     return bl_demux_is_matroska(d) && bl_demux_ends_early(d);
 }
 
-static void reason_write_damage(char *text, size_t size, const struct bl_audio_decoder *s, const struct total *c)
+static void audio_reason_write_damage(char *text, size_t size, const struct bl_audio_decoder *s, const struct total *c)
 {
     const struct bl_demux *d = &s->demux;
     bool mov = bl_demux_is_mov(d), cut = decoder_is_truncated(s);
@@ -109,12 +109,12 @@ static void reason_write_damage(char *text, size_t size, const struct bl_audio_d
 }
 
 /* Whatever there is to be told, the weightiest first. */
-static void reason_write(struct bl_audio_info *result, const struct bl_audio_decoder *s, const struct total *c)
+static void audio_reason_write(struct bl_audio_info *result, const struct bl_audio_decoder *s, const struct total *c)
 {
     char *text = result->reason;
     size_t room = sizeof result->reason, used;
     text[0] = 0;
-    reason_write_damage(text, room, s, c);
+    audio_reason_write_damage(text, room, s, c);
     used = strlen(text);
     if (s->nonfinite)
         snprintf(text + used, room - used, "%s%" PRId64 " samples are NaN or infinite: made 0", used ? "; " : "",
@@ -149,7 +149,7 @@ static int info_fill(const struct bl_audio_config *config, struct bl_audio_decod
     result->damaged_begin = c.damaged_begin;
     result->nonfinite_begin = c.nonfinite_begin;
     result->nonfinite_end = c.nonfinite_end;
-    reason_write(result, s, &c);
+    audio_reason_write(result, s, &c);
     return BL_OK;
 }
 
