@@ -58,11 +58,11 @@ static int csv_check_text(const struct bl_buffer *text, struct bl_error *e)
     return BL_OK;
 }
 
-int bl_csv_open(struct bl_csv *r, const char *path, const atomic_int *stop, struct bl_error *e)
+int bl_csv_open(struct bl_csv *r, const char *path, const struct bl_cancel *cancel, struct bl_error *e)
 {
     struct bl_instream *feed;
     *r = (struct bl_csv){.tsv = csv_is_tsv(path), .next_line = 1};
-    int code = bl_instream_open(&feed, path, 0, stop, e);
+    int code = bl_instream_open(&feed, path, 0, cancel, e);
     if (code)
         return code;
     code = csv_load(&r->text, feed, e);

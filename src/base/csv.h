@@ -6,12 +6,12 @@
 #ifndef BL_CSV_H
 #define BL_CSV_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/cancel.h"
 #include "base/error.h"
 
 #define BL_CSV_MAX ((size_t)1 << 32)        /* bytes, decompressed */
@@ -28,9 +28,9 @@ struct bl_csv {
 };
 
 /* Reads the file, which may be gzip or zstd, and looks at all of it: BL_EDATA names the line of a zero byte or of what
- * is not UTF-8. A name in .tsv (or .tsv.gz, .tsv.zst) says TSV, any other CSV. stop: as in base/instream.h. On error
+ * is not UTF-8. A name in .tsv (or .tsv.gz, .tsv.zst) says TSV, any other CSV. cancel: as in base/instream.h. On error
  * the object is empty. */
-int bl_csv_open(struct bl_csv *records, const char *path, const atomic_int *stop, struct bl_error *e);
+int bl_csv_open(struct bl_csv *records, const char *path, const struct bl_cancel *cancel, struct bl_error *e);
 
 /* 1: the next record is in value; 0: there is none. BL_EDATA says which line breaks the rules, and how. */
 int bl_csv_next(struct bl_csv *records, struct bl_error *e);

@@ -21,7 +21,7 @@ enum compression { PLAIN, GZIP, ZSTD };
 
 struct bl_instream {
     int fd;
-    const atomic_int *stop; /* or NULL */
+    const struct bl_cancel *cancel; /* or NULL */
     const char *path;
     enum compression compression;
     bool eof;     /* of the file */
@@ -53,7 +53,7 @@ bool bl_instream_is_compressed(const void *head, size_t size)
 
 static bool instream_is_stopped(const struct bl_instream *f)
 {
-    return f->stop && atomic_load_explicit(f->stop, memory_order_relaxed) != 0;
+    return f->cancel && bl_cancelled(f->cancel);
 }
 
 /* Who types, or a pipe, may take any time: a signal must not wait for them. */
@@ -111,7 +111,7 @@ static int instream_detect(struct bl_instream *f, struct bl_error *e)
     return BL_OK;
 }
 
-int bl_instream_open(struct bl_instream **feed, const char *path, int64_t begin, const atomic_int *stop,
+int bl_instream_open(struct bl_instream **feed, const char *path, int64_t begin, const struct bl_cancel *cancel,
                      struct bl_error *e)
 {
     struct bl_instream *f = calloc(1, sizeof *f);
@@ -119,7 +119,7 @@ int bl_instream_open(struct bl_instream **feed, const char *path, int64_t begin,
         return bl_error_memory(e);
     int code = BL_OK;
     f->path = path;
-    f->stop = stop;
+    f->cancel = cancel;
     f->fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (f->fd < 0)
         code = bl_error_errno(e, bl_errno_is_system(errno) || errno == ENOENT ? BL_EFAIL : BL_EDATA, "cannot open %s",

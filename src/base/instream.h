@@ -3,11 +3,11 @@
 #ifndef BL_INSTREAM_H
 #define BL_INSTREAM_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cancel.h"
 #include "base/error.h"
 
 struct bl_instream;
@@ -15,10 +15,10 @@ struct bl_instream;
 /* Whether a file that begins so is compressed. */
 bool bl_instream_is_compressed(const void *head, size_t size);
 
-/* Opens path ("-": standard input) to be read from byte begin. What begins at 0 may be compressed. stop: where it is
- * not 0 any more, reading returns BL_ECANCEL, also while it waits for standard input; or NULL. BL_EDATA: the file's
+/* Opens path ("-": standard input) to be read from byte begin. What begins at 0 may be compressed. cancel: once it is
+ * raised, reading returns BL_ECANCEL, also while it waits for standard input; or NULL. BL_EDATA: the file's
  * name says gzip or zstd (.gz, .zst), and it is not. The path outlives the feed. */
-int bl_instream_open(struct bl_instream **feed, const char *path, int64_t begin, const atomic_int *stop,
+int bl_instream_open(struct bl_instream **feed, const char *path, int64_t begin, const struct bl_cancel *cancel,
                      struct bl_error *e);
 void bl_instream_close(struct bl_instream *feed);
 

@@ -287,3 +287,36 @@ char *bl_text_size(char *buffer, int64_t bytes)
     snprintf(buffer, 32, u ? "%.1f %s" : "%.0f %s", size, unit[u]);
     return buffer;
 }
+
+/* "y" behind a consonant becomes "ies", a hiss gets "es", all others "s". */
+static const char *plural_ending(const char *noun, size_t *size)
+{
+    char last = noun[*size - 1], before = *size > 1 ? noun[*size - 2] : 0;
+    if (last == 'y' && !strchr("aeiou", before)) {
+        --*size;
+        return "ies";
+    }
+    bool hisses = last == 's' || last == 'x' || (last == 'h' && (before == 'c' || before == 's'));
+    return hisses ? "es" : "s";
+}
+
+char *bl_text_plural(char *buffer, int64_t count, const char *noun)
+{
+    char number[32];
+    const char *plural = strchr(noun, '|'), *ending = "";
+    size_t size = plural ? (size_t)(plural - noun) : strlen(noun);
+    if (count != 1 && plural) {
+        noun = plural + 1;
+        size = strlen(noun);
+    } else if (count != 1 && size) {
+        ending = plural_ending(noun, &size);
+    }
+    snprintf(buffer, BL_PLURAL_SIZE, "%s %.*s%s", bl_text_count(number, count), (int)size, noun, ending);
+    return buffer;
+}
+
+void bl_text_append_plural(struct bl_buffer *out, int64_t count, const char *noun)
+{
+    char text[BL_PLURAL_SIZE];
+    bl_buffer_text(out, bl_text_plural(text, count, noun));
+}

@@ -56,4 +56,14 @@ void bl_text_append_masked(struct bl_buffer *out, const char *text);
 char *bl_text_count(char *buffer, int64_t value);
 char *bl_text_size(char *buffer, int64_t bytes);
 
+#define BL_PLURAL_SIZE 96 /* bytes: a count and a noun of up to 63 */
+
+/* "1 file", "1,234 files": the count with its noun, which is given in the singular and gets
+ * the regular ending ("entry" -> "entries", "batch" -> "batches"), or as "SINGULAR|PLURAL". The buffer must hold
+ * BL_PLURAL_SIZE bytes, and is returned. */
+char *bl_text_plural(char *buffer, int64_t count, const char *noun);
+
+/* Appends the same. */
+void bl_text_append_plural(struct bl_buffer *out, int64_t count, const char *noun);
+
 #endif

@@ -283,7 +283,7 @@ static int read_tables(struct bl_inputs *inputs, struct bl_cmd *cmd)
         code = bl_exclusion_open(&inputs->exclusion, inputs->excluded.text, inputs->excluded.count,
                                  from_file ? inputs->config.directory : NULL, e);
     if (!code && inputs->table.path)
-        code = bl_attributes_open(&inputs->attributes, &inputs->table, &cmd->cancel.raised, e);
+        code = bl_attributes_open(&inputs->attributes, &inputs->table, &cmd->cancel, e);
     return code;
 }
 

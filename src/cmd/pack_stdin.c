@@ -27,7 +27,7 @@ static int sum_stdin(const struct bl_packing *p, char digest[BL_DIGEST_SIZE], st
 {
     struct bl_instream *feed = NULL;
     uint64_t sum = 0;
-    int code = bl_instream_open(&feed, "-", 0, &p->env.cancel->raised, e);
+    int code = bl_instream_open(&feed, "-", 0, p->env.cancel, e);
     if (!code)
         code = bl_instream_drain(feed, &sum, e);
     if (feed)

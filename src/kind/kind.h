@@ -6,12 +6,12 @@
 #ifndef BL_KIND_H
 #define BL_KIND_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/option.h"
 #include "base/meter.h"
@@ -19,16 +19,6 @@
 #include "kind/input.h"
 #include "kind/row.h"
 #include "kind/simd.h"
-
-/* Raised once, by a signal or another job's fatal error; every loop that can last tests it and returns BL_ECANCEL. */
-struct bl_cancel {
-    atomic_int raised;
-};
-
-static inline bool bl_cancelled(const struct bl_cancel *cancel)
-{
-    return atomic_load_explicit(&cancel->raised, memory_order_relaxed) != 0;
-}
 
 /* What a run tells every kind. */
 struct bl_kind_env {

@@ -228,11 +228,11 @@ static int add_row(struct reading *r, struct bl_error *e)
     return bl_buffer_check(&a->text, e);
 }
 
-static int read_table(struct reading *r, const struct bl_attributes_source *source, const atomic_int *stop,
+static int read_table(struct reading *r, const struct bl_attributes_source *source, const struct bl_cancel *cancel,
                       struct bl_error *e)
 {
     struct bl_error why = {0};
-    int code = bl_csv_open(&r->records, source->path, stop, &why), got = 1;
+    int code = bl_csv_open(&r->records, source->path, cancel, &why), got = 1;
     if (code)
         goto out;
     code = read_header(r, source, &why);
@@ -251,7 +251,7 @@ out:
 }
 
 int bl_attributes_open(struct bl_attributes **attributes, const struct bl_attributes_source *source,
-                       const atomic_int *stop, struct bl_error *e)
+                       const struct bl_cancel *cancel, struct bl_error *e)
 {
     struct bl_attributes *a = calloc(1, sizeof *a);
     if (!a)
@@ -260,7 +260,7 @@ int bl_attributes_open(struct bl_attributes **attributes, const struct bl_attrib
     a->path = source->path;
     a->file = slash ? slash + 1 : source->path;
     struct reading r = {.a = a};
-    int code = read_table(&r, source, stop, e);
+    int code = read_table(&r, source, cancel, e);
     if (!code)
         code = grow(a, e); /* a table of no rows has slots, too */
     bl_csv_close(&r.records);

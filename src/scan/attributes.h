@@ -6,12 +6,12 @@
 #ifndef BL_ATTRIBUTES_H
 #define BL_ATTRIBUTES_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/cancel.h"
 #include "base/error.h"
 #include "kind/row.h"
 
@@ -29,9 +29,9 @@ struct bl_attributes;
 /* Reads the whole table. Memory: a copy of the columns that are wanted, and about 25 bytes a row. Errors begin with
  * file and line: BL_EFAIL for a table that is none (no header, rows of another number of values, an id twice or empty,
  * what base/csv.h refuses), BL_EUSAGE for columns that are not there, that come twice, or whose names cannot be
- * those of columns of sequences.tsv. stop: as in base/instream.h. */
+ * those of columns of sequences.tsv. cancel: as in base/instream.h. */
 int bl_attributes_open(struct bl_attributes **attributes, const struct bl_attributes_source *source,
-                       const atomic_int *stop, struct bl_error *e);
+                       const struct bl_cancel *cancel, struct bl_error *e);
 
 /* NULL is fine. */
 void bl_attributes_close(struct bl_attributes *attributes);

@@ -109,8 +109,7 @@ static int list_open(struct bl_stretches *s, const char *path, struct bl_error *
     s->list_path = strdup(path); /* it must last as long as the lines are read */
     if (!s->list_path)
         return bl_error_memory(e);
-    return bl_documents_open(&s->lines, s->list_path, &rule, 0, INT64_MAX, BL_LIST_LINE_MAX,
-                             s->cancel ? &s->cancel->raised : NULL, e);
+    return bl_documents_open(&s->lines, s->list_path, &rule, 0, INT64_MAX, BL_LIST_LINE_MAX, s->cancel, e);
 }
 
 static bool is_blank(const struct bl_document *line)

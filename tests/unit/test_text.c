@@ -234,6 +234,27 @@ START_TEST(quantities_for_people)
 }
 END_TEST
 
+START_TEST(counts_agree_with_their_nouns)
+{
+    char b[BL_PLURAL_SIZE];
+    struct bl_buffer out = {0};
+    ck_assert_str_eq(bl_text_plural(b, 1, "file"), "1 file");
+    ck_assert_str_eq(bl_text_plural(b, 0, "file"), "0 files");
+    ck_assert_str_eq(bl_text_plural(b, 1234, "file"), "1,234 files");
+    ck_assert_str_eq(bl_text_plural(b, 2, "entry"), "2 entries");
+    ck_assert_str_eq(bl_text_plural(b, 2, "key"), "2 keys");
+    ck_assert_str_eq(bl_text_plural(b, 2, "batch"), "2 batches");
+    ck_assert_str_eq(bl_text_plural(b, 2, "box"), "2 boxes");
+    ck_assert_str_eq(bl_text_plural(b, 1, "row of|rows of"), "1 row of");
+    ck_assert_str_eq(bl_text_plural(b, 3, "row of|rows of"), "3 rows of");
+    bl_text_append_plural(&out, 1, "shard");
+    bl_buffer_text(&out, ", ");
+    bl_text_append_plural(&out, 2, "shard");
+    ck_assert_str_eq(out.data, "1 shard, 2 shards");
+    bl_buffer_free(&out);
+}
+END_TEST
+
 static void add(TCase *tests)
 {
     tcase_add_test(tests, integers_are_read_strictly);
@@ -246,6 +267,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, utf8);
     tcase_add_test(tests, what_plays_tricks_on_a_terminal_is_masked);
     tcase_add_test(tests, quantities_for_people);
+    tcase_add_test(tests, counts_agree_with_their_nouns);
 }
 
 int main(void)

@@ -55,7 +55,7 @@ static int count_lines(const struct bl_labels_config *config, const struct bl_ki
 {
     struct bl_label_lines lines;
     int32_t label;
-    int more = bl_label_lines_open(&lines, path, &config->names, &env->cancel->raised, e);
+    int more = bl_label_lines_open(&lines, path, &config->names, env->cancel, e);
     if (more)
         return more;
     while ((more = bl_label_lines_next(&lines, &label, e)) > 0)
@@ -143,7 +143,7 @@ static int read_piece(struct bl_reader *r, const struct bl_request *request, str
         code = bl_error_set(e, BL_EFAIL, "%s changed since the scan", request->row.path);
     if (code)
         return code;
-    code = bl_label_lines_open(&r->lines, request->row.path, &r->config->names, &r->env->cancel->raised, e);
+    code = bl_label_lines_open(&r->lines, request->row.path, &r->config->names, r->env->cancel, e);
     if (!code)
         code = read_lines(r, request, e);
     bl_label_lines_close(&r->lines);

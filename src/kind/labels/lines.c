@@ -6,13 +6,13 @@
 #include "base/text.h"
 
 int bl_label_lines_open(struct bl_label_lines *lines, const char *path, const struct bl_mapping *mapping,
-                        const atomic_int *stop, struct bl_error *e)
+                        const struct bl_cancel *cancel, struct bl_error *e)
 {
     lines->mapping = mapping;
     lines->feed = NULL;
     lines->at = lines->end = 0;
     lines->line = 0;
-    return bl_instream_open(&lines->feed, path, 0, stop, e);
+    return bl_instream_open(&lines->feed, path, 0, cancel, e);
 }
 
 void bl_label_lines_close(struct bl_label_lines *lines)

@@ -2,6 +2,7 @@
 #ifndef BL_LABEL_LINES_H
 #define BL_LABEL_LINES_H
 
+#include "base/cancel.h"
 #include "base/instream.h"
 #include "kind/labels/mapping.h"
 
@@ -17,7 +18,7 @@ struct bl_label_lines {
 
 /* path and mapping outlive it. Errors as bl_instream_open's. */
 int bl_label_lines_open(struct bl_label_lines *lines, const char *path, const struct bl_mapping *mapping,
-                        const atomic_int *stop, struct bl_error *e);
+                        const struct bl_cancel *cancel, struct bl_error *e);
 void bl_label_lines_close(struct bl_label_lines *lines);
 
 /* 1 and the number of the next label, 0 at the end, or a code: BL_EDATA names the line that holds none. */

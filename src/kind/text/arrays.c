@@ -127,7 +127,7 @@ int bl_count_npy(struct bl_item *item, const char *path, const struct bl_cancel 
                  void *context, struct bl_error *e)
 {
     struct npy npy = {.feed = NULL};
-    int code = bl_instream_open(&npy.feed, path, 0, &cancel->raised, e);
+    int code = bl_instream_open(&npy.feed, path, 0, cancel, e);
     if (!code)
         code = read_header(&npy, e);
     /* Rows without columns have no place of their own: the file is empty. */

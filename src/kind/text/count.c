@@ -39,7 +39,7 @@ int bl_text_open_counter(const void *config, const struct bl_kind_env *env, stru
     struct bl_counter *c = calloc(1, sizeof *c);
     if (!c)
         return bl_error_memory(e);
-    int code = bl_item_open(&c->item, config, &env->cancel->raised, e);
+    int code = bl_item_open(&c->item, config, env->cancel, e);
     if (code)
         bl_text_close_counter(c);
     else
@@ -117,7 +117,7 @@ static int count_text(struct counting *c, const struct bl_stretch *stretch, bool
     struct bl_documents *documents = NULL;
     struct bl_error fault = {0};
     int code = bl_documents_open(&documents, stretch->input[c->input].path, rule, stretch->begin, stretch->end,
-                                 c->config->max_document, &c->env->cancel->raised, &fault);
+                                 c->config->max_document, c->env->cancel, &fault);
     if (!code)
         code = count_documents(c, documents, json, &fault);
     int64_t offset = documents && rule->by != BL_DIVISION_FILE ? bl_documents_offset(documents) : -1;

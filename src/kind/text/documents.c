@@ -19,7 +19,7 @@ struct bl_documents {
     size_t capacity, at, filled;
     int64_t base; /* offset of data[0] in the file */
     bool eof;
-    const atomic_int *stop; /* or NULL */
+    const struct bl_cancel *cancel; /* or NULL */
 };
 
 /* Reads more behind what is left, which moves to the front. */
@@ -132,7 +132,7 @@ static int find_independent(const struct bl_documents *d, int fd, const char *pa
         if (from < low) {
             low = *at > (int64_t)CHUNK ? *at - (int64_t)CHUNK : 0;
             low = from < low ? from : low;
-            int code = d->stop && atomic_load(d->stop) ? BL_ECANCEL : BL_OK;
+            int code = d->cancel && bl_cancelled(d->cancel) ? BL_ECANCEL : BL_OK;
             if (!code)
                 code = bl_io_pread(fd, d->data, (size_t)(*at - low + size - 1), low, path, e);
             if (code)
@@ -176,7 +176,7 @@ static int skip_to_part(struct bl_documents *d, int64_t begin, struct bl_error *
 }
 
 int bl_documents_open(struct bl_documents **documents, const char *path, const struct bl_division_rule *rule,
-                      int64_t begin, int64_t end, int64_t max, const atomic_int *stop, struct bl_error *e)
+                      int64_t begin, int64_t end, int64_t max, const struct bl_cancel *cancel, struct bl_error *e)
 {
     struct bl_documents *d = calloc(1, sizeof *d);
     if (!d)
@@ -184,14 +184,14 @@ int bl_documents_open(struct bl_documents **documents, const char *path, const s
     d->rule = *rule;
     d->end = end;
     d->max = max;
-    d->stop = stop;
+    d->cancel = cancel;
     d->capacity = 2 * CHUNK;
     d->data = malloc(d->capacity + 1);
     int code = d->data ? BL_OK : bl_error_memory(e);
     if (!code && begin)
         code = find_base(d, path, begin, e);
     if (!code)
-        code = bl_instream_open(&d->feed, path, d->base, stop, e);
+        code = bl_instream_open(&d->feed, path, d->base, cancel, e);
     if (!code && begin)
         code = skip_to_part(d, begin, e);
     if (code)

@@ -3,11 +3,11 @@
 #ifndef BL_DOCUMENTS_H
 #define BL_DOCUMENTS_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cancel.h"
 #include "base/error.h"
 
 enum bl_division {
@@ -36,11 +36,11 @@ struct bl_document {
 struct bl_documents;
 
 /* The documents that begin at bytes begin <= offset < end of path; other begins than 0 only of plain files, and not
- * where a file is a document. max: bytes of a document. stop: as bl_instream_open. path and the rule's texts outlive
+ * where a file is a document. max: bytes of a document. cancel: as bl_instream_open. path and the rule's texts outlive
  * it. Codes as bl_instream_open.
  */
 int bl_documents_open(struct bl_documents **documents, const char *path, const struct bl_division_rule *rule,
-                      int64_t begin, int64_t end, int64_t max, const atomic_int *stop, struct bl_error *e);
+                      int64_t begin, int64_t end, int64_t max, const struct bl_cancel *cancel, struct bl_error *e);
 void bl_documents_close(struct bl_documents *documents);
 
 /* 1 and a document, 0 at the end, or a code as bl_instream_read. */

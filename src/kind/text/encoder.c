@@ -16,7 +16,7 @@ struct bl_encoder {
     struct bl_spans spans[BL_SPLITS_MAX];        /* what an expression or BERT leaves of it */
     struct bl_matcher *matcher;                  /* where there are expressions */
     struct bl_buffer wordpiece;
-    const atomic_int *stop; /* or NULL */
+    const struct bl_cancel *cancel; /* or NULL */
 };
 
 int bl_encoder_open(struct bl_encoder **encoder, const struct bl_tokenizer *tokenizer, struct bl_error *e)
@@ -37,14 +37,14 @@ int bl_encoder_open(struct bl_encoder **encoder, const struct bl_tokenizer *toke
     return code;
 }
 
-void bl_encoder_watch(struct bl_encoder *encoder, const atomic_int *stop)
+void bl_encoder_watch(struct bl_encoder *encoder, const struct bl_cancel *cancel)
 {
-    encoder->stop = stop;
+    encoder->cancel = cancel;
 }
 
 static inline bool stopped(const struct bl_encoder *encoder)
 {
-    return encoder->stop && atomic_load_explicit(encoder->stop, memory_order_relaxed);
+    return encoder->cancel && bl_cancelled(encoder->cancel);
 }
 
 void bl_encoder_close(struct bl_encoder *encoder)

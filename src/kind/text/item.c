@@ -13,12 +13,13 @@
 #define KEPT_MAX ((size_t)4096) /* bytes of a value in the table: its lines must stay readable */
 #define ID_MAX INT32_MAX
 
-int bl_item_open(struct bl_item *item, const struct bl_text_config *config, const atomic_int *stop, struct bl_error *e)
+int bl_item_open(struct bl_item *item, const struct bl_text_config *config, const struct bl_cancel *cancel,
+                 struct bl_error *e)
 {
     *item = (struct bl_item){.config = config};
     int code = config->run->tokenizer ? bl_encoder_open(&item->encoder, config->run->tokenizer, e) : BL_OK;
     if (item->encoder)
-        bl_encoder_watch(item->encoder, stop);
+        bl_encoder_watch(item->encoder, cancel);
     return code;
 }
 

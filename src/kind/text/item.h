@@ -2,6 +2,7 @@
 #ifndef BL_ITEM_H
 #define BL_ITEM_H
 
+#include "base/cancel.h"
 #include "kind/text/text.h"
 
 struct bl_item {
@@ -19,8 +20,9 @@ struct bl_item {
     uint64_t drained; /* of standard input: see struct bl_stretch */
 };
 
-/* stop: where it is not 0 any more, encoding returns BL_ECANCEL. */
-int bl_item_open(struct bl_item *item, const struct bl_text_config *config, const atomic_int *stop, struct bl_error *e);
+/* cancel: once it is raised, encoding returns BL_ECANCEL. */
+int bl_item_open(struct bl_item *item, const struct bl_text_config *config, const struct bl_cancel *cancel,
+                 struct bl_error *e);
 void bl_item_close(struct bl_item *item);
 
 /* Turns a document of plain text, or a line of JSON, into a row: one without use is skipped, with the reason. *blank: a

@@ -5,11 +5,11 @@
 #ifndef BL_TOKENIZER_H
 #define BL_TOKENIZER_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cancel.h"
 #include "base/error.h"
 #include "kind/text/ids.h"
 
@@ -44,8 +44,8 @@ const char *bl_tokenizer_warning(const struct bl_tokenizer *tokenizer);
 int bl_encoder_open(struct bl_encoder **encoder, const struct bl_tokenizer *tokenizer, struct bl_error *e);
 void bl_encoder_close(struct bl_encoder *encoder);
 
-/* From now on encoding returns BL_ECANCEL, between words, where *stop is not 0 any more. */
-void bl_encoder_watch(struct bl_encoder *encoder, const atomic_int *stop);
+/* From now on encoding returns BL_ECANCEL, between words, once cancel is raised. */
+void bl_encoder_watch(struct bl_encoder *encoder, const struct bl_cancel *cancel);
 
 /* Appends the ids of a document (valid UTF-8; what is not is for the caller to replace before). No token is added that
  * the text does not give: no begin, no end. BL_EFAIL: out of memory; BL_EDATA: a document that is too large for the
