@@ -231,7 +231,7 @@ int bload_dataset_value(struct bload_dataset *dataset, int64_t row, const char *
     int code = dataset_read_row(dataset, row, &e);
     if (code)
         goto out;
-    if (!bl_row_value(&dataset->dataset.row.row, column, &dataset->value))
+    if (!bl_row_get_value(&dataset->dataset.row.row, column, &dataset->value))
         code = bl_buffer_check(&dataset->value, &e)
                    ? BL_EFAIL
                    : bl_error_set(&e, BL_EUSAGE, "there is no further column \"%s\"", column);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kind/joined/partner.h"
+#include "kind/composite/companion.h"
 
 #define AT(member) offsetof(struct bl_further, member)
 
@@ -35,16 +35,16 @@ int bl_further_begin(struct bl_further *field, struct bl_error *e)
 static const struct bl_kind *kind_of_path(const char *path)
 {
     int k = 0;
-    while (bl_kinds[k] && !(bl_joined_takes(bl_kinds[k]) && bl_kind_takes(bl_kinds[k], path)))
+    while (bl_kinds[k] && !(bl_composite_accepts(bl_kinds[k]) && bl_kind_has_extension(bl_kinds[k], path)))
         k++;
     return bl_kinds[k];
 }
 
 static const struct bl_kind *kind_of_name(const char *name)
 {
-    for (int k = 0; bl_joined_kinds[k]; k++) {
-        if (strcmp(bl_joined_kinds[k]->name, name) == 0)
-            return bl_joined_kinds[k];
+    for (int k = 0; bl_composite_kinds[k]; k++) {
+        if (strcmp(bl_composite_kinds[k]->name, name) == 0)
+            return bl_composite_kinds[k];
     }
     return bl_kind_find(name);
 }
@@ -61,7 +61,7 @@ int bl_further_use_kind(struct bl_further *field, struct bl_error *e)
         return bl_error_set(e, BL_EUSAGE, "there is no kind %s", field->kind_name);
     if (!field->kind)
         return bl_error_set(e, BL_EUSAGE, "the name %s does not tell a kind: give one", field->path);
-    if (!bl_joined_takes(field->kind))
+    if (!bl_composite_accepts(field->kind))
         return bl_error_set(e, BL_EUSAGE, "a field cannot be of the kind %s: it has no file for each sequence",
                             field->kind->name);
     field->kind_name = field->kind->name; /* what identifies a dataset is the kind, not how it was found */
@@ -121,7 +121,7 @@ int bl_further_check(struct bl_further *field, struct bl_error *e)
     if (code)
         goto out;
     if (field->path)
-        code = bl_partner_check(field->path, e);
+        code = bl_companion_check(field->path, e);
     if (code)
         goto out;
     if (field->path && bl_kind_is_list(field->kind, field->path))
@@ -147,14 +147,14 @@ void bl_further_free(struct bl_further *field)
     free(field->config);
 }
 
-struct bl_joined_part bl_further_part(const struct bl_further *field)
+struct bl_composite_part bl_further_part(const struct bl_further *field)
 {
     bool said = bl_options_origin(&field->options, "length-tolerance") != BL_ORIGIN_DEFAULT;
-    return (struct bl_joined_part){.kind = field->kind,
-                                   .config = field->config,
-                                   .name = field->name,
-                                   .path = field->path,
-                                   .tolerance = said ? field->tolerance : -1};
+    return (struct bl_composite_part){.kind = field->kind,
+                                      .config = field->config,
+                                      .name = field->name,
+                                      .path = field->path,
+                                      .tolerance = said ? field->tolerance : -1};
 }
 
 /* The kind's option of a name that fields have themselves is not said. */

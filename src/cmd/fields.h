@@ -2,7 +2,7 @@
 #ifndef BL_CMD_FIELDS_H
 #define BL_CMD_FIELDS_H
 
-#include "kind/joined/joined.h"
+#include "kind/composite/composite.h"
 
 struct bl_further {
     const char *name, *path, *kind_name, *dtype; /* options */
@@ -23,7 +23,7 @@ int bl_further_check(struct bl_further *field, struct bl_error *e);
 void bl_further_free(struct bl_further *field);
 
 /* Its part of a joined kind. */
-struct bl_joined_part bl_further_part(const struct bl_further *field);
+struct bl_composite_part bl_further_part(const struct bl_further *field);
 
 /* "field NAME option: value" lines of what affects something. */
 void bl_further_identify(const struct bl_further *field, struct bl_buffer *out);

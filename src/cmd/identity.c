@@ -54,9 +54,9 @@ static int digest_sources(const struct bl_inputs *inputs, uint64_t *digest, stru
         if (strcmp(file->path, "-") == 0)
             continue;
         char *path = bl_input_path(inputs->base, file->path);
-        code = path ? bl_content_of_file(path, &tells[1], e) : bl_error_memory(e);
+        code = path ? bl_content_hash_file(path, &tells[1], e) : bl_error_memory(e);
         free(path);
-        digest[file->source] = bl_content_of(tells, sizeof tells);
+        digest[file->source] = bl_content_hash(tells, sizeof tells);
     }
     return code;
 }

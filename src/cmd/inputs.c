@@ -234,11 +234,11 @@ static int prepare(struct bl_inputs *inputs, const struct bl_options *options, c
 /* The primary and the fields that the YAML file adds become one kind. */
 static int join(struct bl_inputs *inputs, struct bl_error *e)
 {
-    struct bl_joined *joined = &inputs->joined;
+    struct bl_composite *joined = &inputs->joined;
     if (bl_files_have_list(&inputs->files, inputs->kind))
         return bl_error_set(e, BL_EUSAGE, "fields: the lines of a manifest have no files of their own to be found by");
-    *joined = (struct bl_joined){.base = inputs->config.directory, .parts = 1};
-    joined->part[0] = (struct bl_joined_part){.kind = inputs->kind, .config = inputs->kind_config};
+    *joined = (struct bl_composite){.base = inputs->config.directory, .parts = 1};
+    joined->part[0] = (struct bl_composite_part){.kind = inputs->kind, .config = inputs->kind_config};
     int code = BL_OK;
     for (int f = 0; f < inputs->config.fields && !code; f++) {
         struct bl_further *field = &inputs->config.field[f];
@@ -248,7 +248,7 @@ static int join(struct bl_inputs *inputs, struct bl_error *e)
     }
     if (code)
         return code;
-    code = bl_joined_make(joined, e);
+    code = bl_composite_make(joined, e);
     if (code)
         return code;
     inputs->kind = &joined->kind;

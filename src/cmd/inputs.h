@@ -23,7 +23,7 @@ struct bl_inputs {
     void *kind_config;           /* and its config */
     const struct bl_kind *own_kind; /* of the sources, once it was made ready */
     void *own_config;
-    struct bl_joined joined;
+    struct bl_composite joined;
     const char *dtype;                 /* option; NULL: each kind's own default */
     const char *spool;                 /* option */
     struct bl_attributes_source table; /* options: the table of attributes */

@@ -160,7 +160,7 @@ static int copy_rows(const struct bl_sequences *table, struct bl_output *out, st
 {
     struct bl_row_text text = {0};
     struct bl_buffer line = {0};
-    bl_buffer_printf(&line, BL_SEQUENCES_COLUMNS "%s\n", table->file[0].columns.further);
+    bl_buffer_printf(&line, BL_SEQUENCES_COLUMNS "%s\n", table->file[0].columns.extra);
     int code = bl_buffer_check(&line, e);
     if (code)
         goto out;

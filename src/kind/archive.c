@@ -39,19 +39,19 @@ static const struct mark {
 };
 
 /* The letters of its mark, a level, and those of the first block's. */
-static bool is_bzip2(const uint8_t *head, size_t size)
+static bool head_is_bzip2(const uint8_t *head, size_t size)
 {
     return size >= 10 && memcmp(head, "BZh", 3) == 0 && memcmp(head + 4, "1AY&SY", 6) == 0;
 }
 
-static uint32_t word_at(const uint8_t *at)
+static uint32_t head_u32(const uint8_t *at)
 {
     return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
 /* Every form of tar, the oldest too, has the sum of its first block's bytes in it, taken with blanks in the sum's own
  * place; some took bytes above 127 for negative. */
-static bool is_tar(const uint8_t *head, size_t size)
+static bool head_is_tar(const uint8_t *head, size_t size)
 {
     long claimed = 0, plain = 0, negative = 0, digits = 0;
     if (size < BL_ARCHIVE_HEAD)
@@ -73,7 +73,7 @@ static bool is_tar(const uint8_t *head, size_t size)
     return digits && (claimed == plain || claimed == negative);
 }
 
-static bool all_of(const uint8_t *text, size_t size, const char *set)
+static bool text_has_only(const uint8_t *text, size_t size, const char *set)
 {
     for (size_t i = 0; i < size; i++) {
         if (!text[i] || !strchr(set, text[i]))
@@ -83,12 +83,12 @@ static bool all_of(const uint8_t *text, size_t size, const char *set)
 }
 
 /* Headers of nothing but digits, or of 16-bit numbers and a name that ends with a zero. */
-static bool is_cpio(const uint8_t *head, size_t size)
+static bool head_is_cpio(const uint8_t *head, size_t size)
 {
     if (size >= 110 && (memcmp(head, "070701", 6) == 0 || memcmp(head, "070702", 6) == 0))
-        return all_of(head, 110, "0123456789abcdefABCDEF");
+        return text_has_only(head, 110, "0123456789abcdefABCDEF");
     if (size >= 76 && memcmp(head, "070707", 6) == 0)
-        return all_of(head, 76, "01234567");
+        return text_has_only(head, 76, "01234567");
     if (size <= CPIO_OLD_HEAD || memcmp(head, "\xc7\x71", 2) != 0)
         return false;
     size_t end = CPIO_OLD_HEAD + (head[20] | (size_t)head[21] << 8); /* behind the name */
@@ -97,15 +97,15 @@ static bool is_cpio(const uint8_t *head, size_t size)
 }
 
 /* A stream of Arrow messages: a mark, the bytes of the first message, and where its table begins in them. */
-static bool is_arrow_stream(const uint8_t *head, size_t size)
+static bool head_is_arrow_stream(const uint8_t *head, size_t size)
 {
-    if (size < 12 || word_at(head) != UINT32_MAX)
+    if (size < 12 || head_u32(head) != UINT32_MAX)
         return false;
-    uint32_t bytes = word_at(head + 4), table = word_at(head + 8);
+    uint32_t bytes = head_u32(head + 4), table = head_u32(head + 8);
     return bytes && bytes % 8 == 0 && bytes < UINT32_C(1) << 24 && table >= 4 && table <= 64;
 }
 
-static uint32_t crc32c(const uint8_t *data, size_t size)
+static uint32_t head_crc32c(const uint8_t *data, size_t size)
 {
     uint32_t crc = UINT32_MAX;
     for (size_t i = 0; i < size; i++) {
@@ -117,34 +117,34 @@ static uint32_t crc32c(const uint8_t *data, size_t size)
 }
 
 /* The first record's length comes first, with its own checksum. */
-static bool is_tfrecord(const uint8_t *head, size_t size)
+static bool head_is_tfrecord(const uint8_t *head, size_t size)
 {
-    if (size < 12 || word_at(head + 4) != 0)
+    if (size < 12 || head_u32(head + 4) != 0)
         return false;
-    uint32_t crc = crc32c(head, 8);
-    return word_at(head) && (crc >> 15 | crc << 17) + UINT32_C(0xa282ead8) == word_at(head + 8);
+    uint32_t crc = head_crc32c(head, 8);
+    return head_u32(head) && (crc >> 15 | crc << 17) + UINT32_C(0xa282ead8) == head_u32(head + 8);
 }
 
 /* Protocols from 4 on begin a frame, those before with what they hold. */
-static bool is_pickle(const uint8_t *head, size_t size)
+static bool head_is_pickle(const uint8_t *head, size_t size)
 {
     if (size < 4 || head[0] != 0x80 || head[1] < 2 || head[1] > 5)
         return false;
     return head[1] >= 4 ? head[2] == 0x95 : head[2] && strchr("]}()c\x8aKJMUX", head[2]);
 }
 
-const char *bl_archive_reason(const void *head, size_t size)
+const char *bl_archive_detect(const void *head, size_t size)
 {
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         const struct mark *m = &marks[i];
         if (size >= m->at + m->size && memcmp((const uint8_t *)head + m->at, m->bytes, m->size) == 0)
             return m->reason;
     }
-    return is_tar(head, size)            ? "a tar archive" UNPACK
-           : is_bzip2(head, size)        ? "compressed by bzip2" UNPACK
-           : is_cpio(head, size)         ? "a cpio archive" UNPACK
-           : is_arrow_stream(head, size) ? "an Arrow file" EXPORT
-           : is_tfrecord(head, size)     ? "a TFRecord file" EXPORT
-           : is_pickle(head, size)       ? "a pickle" EXPORT
-                                         : NULL;
+    return head_is_tar(head, size)            ? "a tar archive" UNPACK
+           : head_is_bzip2(head, size)        ? "compressed by bzip2" UNPACK
+           : head_is_cpio(head, size)         ? "a cpio archive" UNPACK
+           : head_is_arrow_stream(head, size) ? "an Arrow file" EXPORT
+           : head_is_tfrecord(head, size)     ? "a TFRecord file" EXPORT
+           : head_is_pickle(head, size)       ? "a pickle" EXPORT
+                                              : NULL;
 }

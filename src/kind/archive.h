@@ -9,6 +9,6 @@
 
 /* What a file is that begins with head (its first BL_ARCHIVE_HEAD bytes, or all of it), and what to do, as a reason: "a
  * tar archive: unpack it first". NULL: no archive. */
-const char *bl_archive_reason(const void *head, size_t size);
+const char *bl_archive_detect(const void *head, size_t size);
 
 #endif

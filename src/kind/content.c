@@ -12,18 +12,18 @@
 #define END ((size_t)64 << 10)
 #define DIGITS 16
 
-static uint64_t hash(const void *data, size_t size)
+static uint64_t content_digest(const void *data, size_t size)
 {
     uint64_t content = XXH3_64bits(data, size);
     return content ? content : 1;
 }
 
-uint64_t bl_content_of(const void *data, size_t size)
+uint64_t bl_content_hash(const void *data, size_t size)
 {
-    return size ? hash(data, size) : hash("", 0);
+    return size ? content_digest(data, size) : content_digest("", 0);
 }
 
-static int read_ends(int fd, const char *path, uint64_t *content, struct bl_error *e)
+static int content_digest_ends(int fd, const char *path, uint64_t *content, struct bl_error *e)
 {
     uint8_t data[8 + 2 * END];
     struct stat status;
@@ -39,17 +39,17 @@ static int read_ends(int fd, const char *path, uint64_t *content, struct bl_erro
     code = bl_io_pread(fd, data + 8 + first, last, (int64_t)(size - last), path, e);
     if (code)
         return code;
-    *content = hash(data, 8 + first + last);
+    *content = content_digest(data, 8 + first + last);
     return BL_OK;
 }
 
-int bl_content_of_file(const char *path, uint64_t *content, struct bl_error *e)
+int bl_content_hash_file(const char *path, uint64_t *content, struct bl_error *e)
 {
     *content = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return bl_errno_is_system(errno) ? bl_error_errno(e, BL_EFAIL, "cannot open %s", path) : BL_OK;
-    int code = read_ends(fd, path, content, e);
+    int code = content_digest_ends(fd, path, content, e);
     close(fd);
     return code;
 }

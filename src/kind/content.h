@@ -16,10 +16,10 @@
 #include "base/error.h"
 
 /* A file's, which costs two reads. 0 for one that cannot be opened. BL_EFAIL: the system failed. */
-int bl_content_of_file(const char *path, uint64_t *content, struct bl_error *e);
+int bl_content_hash_file(const char *path, uint64_t *content, struct bl_error *e);
 
 /* Of bytes that are in memory; size may be 0. */
-uint64_t bl_content_of(const void *data, size_t size);
+uint64_t bl_content_hash(const void *data, size_t size);
 
 /* Appends 16 hexadecimal digits, or nothing for 0. */
 void bl_content_format(uint64_t content, struct bl_buffer *out);

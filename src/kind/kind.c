@@ -41,22 +41,22 @@ int bl_kind_index(const struct bl_kind *kind)
 }
 
 /* "a.jsonl.gz" has the extensions "gz" and "jsonl.gz". */
-static bool has_extension(const char *name, const char *extension)
+static bool name_has_extension(const char *name, const char *extension)
 {
     size_t size = strlen(name), tail = strlen(extension);
     return size > tail && name[size - tail - 1] == '.' && strcasecmp(name + size - tail, extension) == 0;
 }
 
-bool bl_kind_takes(const struct bl_kind *kind, const char *name)
+bool bl_kind_has_extension(const struct bl_kind *kind, const char *name)
 {
     for (const char *const *extension = kind->extensions; *extension; extension++) {
-        if (has_extension(name, *extension))
+        if (name_has_extension(name, *extension))
             return true;
     }
-    return kind->standard_input && strcmp(name, "-") == 0;
+    return kind->reads_stdin && strcmp(name, "-") == 0;
 }
 
-double bl_kind_begin(const struct bl_rational *rate, const double *times, int64_t start, int64_t i)
+double bl_kind_step_time(const struct bl_rational *rate, const double *times, int64_t start, int64_t i)
 {
     if (!rate->den)
         return times[i];
@@ -83,10 +83,10 @@ int bl_kind_dtype(const struct bl_kind *kind, const char *name)
     return -1;
 }
 
-const struct bl_kind *bl_kind_of_file(const char *name)
+const struct bl_kind *bl_kind_find_by_file(const char *name)
 {
     for (int i = 0; bl_kinds[i]; i++) {
-        if (!bl_kinds[i]->measure && bl_kind_takes(bl_kinds[i], name))
+        if (!bl_kinds[i]->measure && bl_kind_has_extension(bl_kinds[i], name))
             return bl_kinds[i];
     }
     return NULL;

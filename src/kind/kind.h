@@ -39,7 +39,7 @@ struct bl_line {
 };
 
 /* What is counted at once: one or more whole files, a part of one, or some lines of a list. */
-struct bl_stretch {
+struct bl_chunk {
     const struct bl_input *input;
     int inputs;
     int64_t begin, end; /* of the only input, in bytes: the sequences that begin there; 0 and INT64_MAX: all of it */
@@ -93,15 +93,15 @@ struct bl_kind {
     const char *title;             /* of its options in --help: "Video" */
     const char *steps;             /* what its steps are called: "frames" */
     const char *const *extensions; /* without the dot, lower case, ended by NULL: what a folder's files are taken by */
-    bool standard_input;           /* "-" is of this kind */
+    bool reads_stdin;              /* "-" is of this kind */
     const char *const *dtypes;     /* what --dtype may say, the default first; ended by NULL. NULL: nothing */
     size_t dtype;                  /* offset in config of an int: which of them */
-    bool gives_way;                /* its files in folders are no inputs where there are others: a readme, a list */
-    bool first_decides;            /* the first usable file's fields are the dataset's: others that are unlike it are
-                                      left out one by one. Else nothing is packed where they differ */
-    bool tells_times;              /* count fills in row.times, read request.times, in seconds */
-    bool numbers_steps;            /* the same, in steps of what they were taken from, of which some may be missing */
-    bool weighs_times;             /* of one that follows: count asks for times, as read does */
+    bool is_fallback;              /* its files in folders are no inputs where there are others: a readme, a list */
+    bool first_file_decides;       /* the first usable file's fields are the dataset's: others that are unlike it are
+                                 left out one by one. Else nothing is packed where they differ */
+    bool has_times;                /* count fills in row.times, read request.times, in seconds */
+    bool has_numbers;              /* the same, in steps of what they were taken from, of which some may be missing */
+    bool count_needs_times;        /* of one that follows: count asks for times, as read does */
     /* Bytes of input that are counted at once: a larger file is cut into parts of this size if it is divisible, files
      * that are small are counted together. 0: each file by itself, which then has one row. */
     int64_t stretch;
@@ -178,11 +178,11 @@ struct bl_kind {
     /* Emits a row for every sequence in the stretch. Content that is of no use is a row too (skipped, with the reason),
      * not an error; BL_EFAIL is for a failing system. Called by many workers at once. */
     int (*count)(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
-                 struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e);
+                 struct bl_chunk *stretch, bl_row_emit *emit, void *sink, struct bl_error *e);
 
     /* Follows count, in order, on one thread: remembers what readers need of the stretch where there is a spool. clear
      * takes what counting left there away again. Both NULL for a kind that reads the files themselves. */
-    int (*keep)(void *config, const struct bl_kind_env *env, const struct bl_stretch *stretch, struct bl_error *e);
+    int (*keep)(void *config, const struct bl_kind_env *env, const struct bl_chunk *stretch, struct bl_error *e);
     int (*clear)(void *config, const struct bl_kind_env *env, struct bl_error *e);
 
     /* The fields that config and, where config does not say, this row's file give. row NULL: only what config decides;
@@ -228,11 +228,11 @@ const struct bl_kind *bl_kind_find(const char *name);
 int bl_kind_index(const struct bl_kind *kind);
 
 /* Whether the kind takes files of this name, by its extension. */
-bool bl_kind_takes(const struct bl_kind *kind, const char *name);
+bool bl_kind_has_extension(const struct bl_kind *kind, const char *name);
 
 /* When step i of a request or row begins whose first is step number start, in seconds: as times say, or where a rate is
  * set by that and the steps' numbers, which are those that times say, if not NULL. */
-double bl_kind_begin(const struct bl_rational *rate, const double *times, int64_t start, int64_t i);
+double bl_kind_step_time(const struct bl_rational *rate, const double *times, int64_t start, int64_t i);
 
 /* Steps a second, num / den, of sequences that were sampled so; false where they have no rate. */
 bool bl_kind_rate(const struct bl_kind *kind, const char *sampling, int64_t *num, int64_t *den);
@@ -241,6 +241,6 @@ bool bl_kind_rate(const struct bl_kind *kind, const char *sampling, int64_t *num
 int bl_kind_dtype(const struct bl_kind *kind, const char *name);
 
 /* The first kind that takes files of this name by its extension ("-": standard input), or NULL. */
-const struct bl_kind *bl_kind_of_file(const char *name);
+const struct bl_kind *bl_kind_find_by_file(const char *name);
 
 #endif

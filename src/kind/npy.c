@@ -12,29 +12,29 @@ struct cursor {
     const char *at;
 };
 
-static int malformed(struct bl_error *e)
+static int npy_malformed(struct bl_error *e)
 {
     return bl_error_set(e, BL_EDATA, "an NPY header that is not understood");
 }
 
-static void skip_space(struct cursor *c)
+static void cursor_skip_space(struct cursor *c)
 {
     c->at += strspn(c->at, " \t\n\r");
 }
 
 /* Takes the character if it is what comes next, behind spaces. */
-static bool accept(struct cursor *c, char wanted)
+static bool cursor_accept(struct cursor *c, char wanted)
 {
-    skip_space(c);
+    cursor_skip_space(c);
     if (*c->at != wanted || !wanted)
         return false;
     c->at++;
     return true;
 }
 
-static bool accept_word(struct cursor *c, const char *word)
+static bool cursor_accept_word(struct cursor *c, const char *word)
 {
-    skip_space(c);
+    cursor_skip_space(c);
     if (strncmp(c->at, word, strlen(word)) != 0)
         return false;
     c->at += strlen(word);
@@ -42,9 +42,9 @@ static bool accept_word(struct cursor *c, const char *word)
 }
 
 /* A text in quotes, without them; false where none comes next. */
-static bool accept_text(struct cursor *c, const char **text, size_t *size)
+static bool cursor_accept_text(struct cursor *c, const char **text, size_t *size)
 {
-    skip_space(c);
+    cursor_skip_space(c);
     char quote = *c->at;
     if (quote != '\'' && quote != '"')
         return false;
@@ -55,7 +55,7 @@ static bool accept_text(struct cursor *c, const char **text, size_t *size)
 }
 
 /* "<f4": byte order, kind, bytes. */
-static int parse_type(struct bl_npy *npy, const char *text, size_t size, struct bl_error *e)
+static int npy_parse_dtype(struct bl_npy *npy, const char *text, size_t size, struct bl_error *e)
 {
     static const struct {
         const char *name;
@@ -78,68 +78,68 @@ static int parse_type(struct bl_npy *npy, const char *text, size_t size, struct 
 }
 
 /* "(3, 4)", "(3,)", "()"; Python 2 wrote "(3L,)". */
-static int parse_shape(struct bl_npy *npy, struct cursor *c, struct bl_error *e)
+static int npy_parse_shape(struct bl_npy *npy, struct cursor *c, struct bl_error *e)
 {
     npy->rank = 0;
-    if (!accept(c, '('))
-        return malformed(e);
-    while (!accept(c, ')')) {
-        skip_space(c);
+    if (!cursor_accept(c, '('))
+        return npy_malformed(e);
+    while (!cursor_accept(c, ')')) {
+        cursor_skip_space(c);
         size_t digits = strspn(c->at, "0123456789");
         if (!digits || npy->rank == BL_NPY_RANK_MAX)
-            return malformed(e);
+            return npy_malformed(e);
         if (!bl_text_to_int(c->at, digits, 0, INT64_MAX, &npy->shape[npy->rank++]))
             return bl_error_set(e, BL_EDATA, "a shape that cannot be: an axis of %.*s", (int)digits, c->at);
         c->at += digits;
         c->at += *c->at == 'L';
-        if (!accept(c, ',') && (skip_space(c), *c->at != ')'))
-            return malformed(e);
+        if (!cursor_accept(c, ',') && (cursor_skip_space(c), *c->at != ')'))
+            return npy_malformed(e);
     }
     return BL_OK;
 }
 
 /* One entry of the dictionary; seen has a bit for each of the three. */
-static int parse_entry(struct bl_npy *npy, struct cursor *c, unsigned *seen, struct bl_error *e)
+static int npy_parse_entry(struct bl_npy *npy, struct cursor *c, unsigned *seen, struct bl_error *e)
 {
     static const char *const keys[] = {"descr", "fortran_order", "shape"};
     const char *text;
     size_t size, k = 0;
-    if (!accept_text(c, &text, &size) || !accept(c, ':'))
-        return malformed(e);
+    if (!cursor_accept_text(c, &text, &size) || !cursor_accept(c, ':'))
+        return npy_malformed(e);
     while (k < 3 && (strlen(keys[k]) != size || memcmp(keys[k], text, size) != 0))
         k++;
     if (k == 3 || *seen & 1u << k)
-        return malformed(e);
+        return npy_malformed(e);
     *seen |= 1u << k;
     if (k == 2)
-        return parse_shape(npy, c, e);
+        return npy_parse_shape(npy, c, e);
     if (k == 1) {
-        npy->fortran = accept_word(c, "True");
-        return npy->fortran || accept_word(c, "False") ? BL_OK : malformed(e);
+        npy->fortran = cursor_accept_word(c, "True");
+        return npy->fortran || cursor_accept_word(c, "False") ? BL_OK : npy_malformed(e);
     }
-    if (accept(c, '['))
+    if (cursor_accept(c, '['))
         return bl_error_set(e, BL_EDATA, "a structured array: save each of its fields by itself");
-    return accept_text(c, &text, &size) ? parse_type(npy, text, size, e) : malformed(e);
+    return cursor_accept_text(c, &text, &size) ? npy_parse_dtype(npy, text, size, e) : npy_malformed(e);
 }
 
-static int parse(struct bl_npy *npy, const char *header, struct bl_error *e)
+static int npy_parse(struct bl_npy *npy, const char *header, struct bl_error *e)
 {
     struct cursor c = {header};
     unsigned seen = 0;
-    if (!accept(&c, '{'))
-        return malformed(e);
-    while (!accept(&c, '}')) {
-        int code = parse_entry(npy, &c, &seen, e);
+    if (!cursor_accept(&c, '{'))
+        return npy_malformed(e);
+    while (!cursor_accept(&c, '}')) {
+        int code = npy_parse_entry(npy, &c, &seen, e);
         if (code)
             return code;
-        if (!accept(&c, ',') && (skip_space(&c), *c.at != '}'))
-            return malformed(e);
+        if (!cursor_accept(&c, ',') && (cursor_skip_space(&c), *c.at != '}'))
+            return npy_malformed(e);
     }
-    skip_space(&c);
-    return *c.at || seen != 7 ? malformed(e) : BL_OK;
+    cursor_skip_space(&c);
+    return *c.at || seen != 7 ? npy_malformed(e) : BL_OK;
 }
 
-static int measure(struct bl_npy *npy, struct bl_error *e)
+static int npy_compute_bytes(struct bl_npy *npy, struct bl_error *e)
 {
     bool none = false, too_many = false;
     npy->bytes = (int64_t)bl_dtype_size(npy->dtype);
@@ -152,12 +152,12 @@ static int measure(struct bl_npy *npy, struct bl_error *e)
     return too_many && !none ? bl_error_set(e, BL_EDATA, "a shape that cannot be: more than 2^63 bytes") : BL_OK;
 }
 
-int bl_npy_read(struct bl_npy *npy, bl_npy_take *take, void *context, struct bl_error *e)
+int bl_npy_read(struct bl_npy *npy, bl_npy_source *source, void *context, struct bl_error *e)
 {
     uint8_t head[12] = {0};
     char header[HEADER_MAX + 1];
     *npy = (struct bl_npy){0};
-    int code = take(context, head, 10, e);
+    int code = source(context, head, 10, e);
     if (code)
         return code;
     if (memcmp(head, BL_NPY_MAGIC, BL_NPY_MAGIC_SIZE) != 0)
@@ -165,17 +165,17 @@ int bl_npy_read(struct bl_npy *npy, bl_npy_take *take, void *context, struct bl_
     if (head[6] < 1 || head[6] > 3)
         return bl_error_set(e, BL_EDATA, "NPY version %d.%d is not known", head[6], head[7]);
     if (head[6] > 1)
-        code = take(context, head + 10, 2, e);
+        code = source(context, head + 10, 2, e);
     size_t size = (size_t)head[8] | (size_t)head[9] << 8 | (size_t)head[10] << 16 | (size_t)head[11] << 24;
     if (code)
         return code;
     if (size > HEADER_MAX)
         return bl_error_set(e, BL_EDATA, "an NPY header of %zu bytes", size);
-    code = take(context, header, size, e);
+    code = source(context, header, size, e);
     if (code)
         return code;
     header[size] = '\0';
     npy->begin = (int64_t)size + (head[6] > 1 ? 12 : 10);
-    code = parse(npy, header, e);
-    return code ? code : measure(npy, e);
+    code = npy_parse(npy, header, e);
+    return code ? code : npy_compute_bytes(npy, e);
 }

@@ -25,10 +25,10 @@ struct bl_npy {
 };
 
 /* Puts exactly size bytes, those that come next, into data; BL_EDATA where there are not so many. */
-typedef int bl_npy_take(void *context, void *data, size_t size, struct bl_error *e);
+typedef int bl_npy_source(void *context, void *data, size_t size, struct bl_error *e);
 
 /* Reads a header from its first byte on, and nothing behind it. BL_EDATA: no NPY, elements that are no real numbers
  * (objects, which would have to be unpickled, structures, complex numbers, texts, times), or a shape that cannot be. */
-int bl_npy_read(struct bl_npy *npy, bl_npy_take *take, void *context, struct bl_error *e);
+int bl_npy_read(struct bl_npy *npy, bl_npy_source *source, void *context, struct bl_error *e);
 
 #endif

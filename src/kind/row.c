@@ -10,7 +10,7 @@ const char *bl_row_status_name(enum bl_row_status status)
     return name[status];
 }
 
-int bl_row_status_of(const char *name)
+int bl_row_status_parse(const char *name)
 {
     for (int s = BL_ROW_OK; s <= BL_ROW_FAILED; s++) {
         if (strcmp(name, bl_row_status_name((enum bl_row_status)s)) == 0)
@@ -37,13 +37,13 @@ int64_t bl_row_offset(const struct bl_row *row)
 }
 
 /* A name or value at text, up to the next tab. */
-static size_t size_of(const char *text)
+static size_t column_size(const char *text)
 {
     return strcspn(text, "\t");
 }
 
 /* What follows the next tab of names and of values, both; false at the end of either. */
-static bool next(const char **name, const char **value)
+static bool column_next(const char **name, const char **value)
 {
     *name = strchr(*name, '\t');
     *value = strchr(*value, '\t');
@@ -54,14 +54,14 @@ static bool next(const char **name, const char **value)
     return true;
 }
 
-bool bl_row_value(const struct bl_row *row, const char *wanted, struct bl_buffer *out)
+bool bl_row_get_value(const struct bl_row *row, const char *wanted, struct bl_buffer *out)
 {
-    const char *name = row->columns ? row->columns : "", *value = row->further ? row->further : "";
-    while (next(&name, &value)) {
-        if (size_of(name) != strlen(wanted) || memcmp(name, wanted, strlen(wanted)) != 0)
+    const char *name = row->columns ? row->columns : "", *value = row->extra ? row->extra : "";
+    while (column_next(&name, &value)) {
+        if (column_size(name) != strlen(wanted) || memcmp(name, wanted, strlen(wanted)) != 0)
             continue;
         size_t before = out->size;
-        bl_buffer_append(out, value, size_of(value));
+        bl_buffer_append(out, value, column_size(value));
         int64_t size = out->failed || !out->data ? -1 : bl_text_unescape(out->data + before, out->size - before);
         if (size < 0)
             return false;
@@ -72,34 +72,34 @@ bool bl_row_value(const struct bl_row *row, const char *wanted, struct bl_buffer
     return false;
 }
 
-int64_t bl_row_number(const struct bl_row *row, const char *name)
+int64_t bl_row_get_number(const struct bl_row *row, const char *name)
 {
     struct bl_buffer text = {0};
     int64_t number = 0;
-    if (!bl_row_value(row, name, &text) || !bl_text_to_int(text.data, text.size, 0, INT64_MAX, &number))
+    if (!bl_row_get_value(row, name, &text) || !bl_text_to_int(text.data, text.size, 0, INT64_MAX, &number))
         number = 0;
     bl_buffer_free(&text);
     return number;
 }
 
 /* Whether a column is called like the first size bytes of stem, and then the end. */
-static bool is_called(const char *name, const char *stem, size_t size, const char *end)
+static bool column_is_named(const char *name, const char *stem, size_t size, const char *end)
 {
-    return size_of(name) == size + strlen(end) && memcmp(name, stem, size) == 0 &&
+    return column_size(name) == size + strlen(end) && memcmp(name, stem, size) == 0 &&
            memcmp(name + size, end, strlen(end)) == 0;
 }
 
-bool bl_row_adjusted(const struct bl_row *row)
+bool bl_row_is_adjusted(const struct bl_row *row)
 {
     static const char end[] = ".length";
-    const char *name = row->columns ? row->columns : "", *value = row->further ? row->further : "";
+    const char *name = row->columns ? row->columns : "", *value = row->extra ? row->extra : "";
     const char *before[] = {"", ""};
-    while (next(&name, &value)) {
-        size_t size = size_of(name) < strlen(end) ? 0 : size_of(name) - strlen(end);
+    while (column_next(&name, &value)) {
+        size_t size = column_size(name) < strlen(end) ? 0 : column_size(name) - strlen(end);
         int64_t length;
-        if (is_called(name, name, size, end) && is_called(before[0], name, size, ".path") &&
-            is_called(before[1], name, size, ".bytes") &&
-            bl_text_to_int(value, size_of(value), 0, INT64_MAX, &length) && length != row->length)
+        if (column_is_named(name, name, size, end) && column_is_named(before[0], name, size, ".path") &&
+            column_is_named(before[1], name, size, ".bytes") &&
+            bl_text_to_int(value, column_size(value), 0, INT64_MAX, &length) && length != row->length)
             return true;
         before[0] = before[1];
         before[1] = name;

@@ -36,9 +36,9 @@ struct bl_row {
     /* Of a row that is a part of its file, as a manifest says it: numbers as text, in seconds and of a channel. NULL or
      * "": nothing is said; without a start the row is all of the file. */
     const char *start, *duration, *channel;
-    const char *further; /* values of further columns, a tab before each, escaped; or NULL */
+    const char *extra;   /* values of extra columns, a tab before each, escaped; or NULL */
     const char *columns; /* their names, a tab before each; or NULL: not known */
-    /* As a count tells where it was asked to (bl_stretch.times): */
+    /* As a count tells where it was asked to (bl_chunk.times): */
     const double
         *times;    /* [length] when steps begin, in seconds from the first; or NULL: by their rate, or not known */
     double origin; /* when the first begins, in seconds, by the clock of its file; 0 where that has none */
@@ -47,7 +47,7 @@ struct bl_row {
 const char *bl_row_status_name(enum bl_row_status status);
 
 /* The status of that name, or -1. */
-int bl_row_status_of(const char *name);
+int bl_row_status_parse(const char *name);
 
 /* A row that is skipped without fault. */
 bool bl_row_is_empty(const struct bl_row *row);
@@ -55,8 +55,8 @@ bool bl_row_is_empty(const struct bl_row *row);
 /* The offset that the row's id tells, or -1. */
 int64_t bl_row_offset(const struct bl_row *row);
 
-/* Appends the value of a further column, unescaped; false where there is none of that name, or it is no value. */
-bool bl_row_value(const struct bl_row *row, const char *name, struct bl_buffer *out);
+/* Appends the value of an extra column, unescaped; false where there is none of that name, or it is no value. */
+bool bl_row_get_value(const struct bl_row *row, const char *name, struct bl_buffer *out);
 
 /* Sums of what the columns of rows tell, for a summary. */
 struct bl_remarks {
@@ -65,11 +65,11 @@ struct bl_remarks {
     int64_t filled;   /* and zeros in them, where there is no sound */
 };
 
-/* The whole number in a further column; 0 where there is none. */
-int64_t bl_row_number(const struct bl_row *row, const char *name);
+/* The whole number in an extra column; 0 where there is none. */
+int64_t bl_row_get_number(const struct bl_row *row, const char *name);
 
 /* Whether a field that comes from a file of its own was brought to the row's length: columns NAME.path, NAME.bytes and
  * NAME.length follow on each other, and NAME.length is another. */
-bool bl_row_adjusted(const struct bl_row *row);
+bool bl_row_is_adjusted(const struct bl_row *row);
 
 #endif

@@ -46,7 +46,7 @@ enum bl_simd bl_simd_best(void)
 #endif
 }
 
-static int level_runs(enum bl_simd level)
+static int level_is_supported(enum bl_simd level)
 {
     enum bl_simd best = bl_simd_best();
     return level == BL_SIMD_NONE || level == best || (level == BL_SIMD_SSE2 && best == BL_SIMD_AVX2);
@@ -56,7 +56,7 @@ int bl_simd_apply(enum bl_simd level, struct bl_error *e)
 {
     static const int flags[] = {
         [BL_SIMD_NONE] = 0, [BL_SIMD_SSE2] = FLAGS_SSE2, [BL_SIMD_AVX2] = FLAGS_AVX2, [BL_SIMD_NEON] = FLAGS_NEON};
-    if (!level_runs(level))
+    if (!level_is_supported(level))
         return bl_error_set(e, BL_EUSAGE, "this machine lacks the SIMD level '%s'; its best is '%s'",
                             bl_simd_name(level), bl_simd_name(bl_simd_best()));
     av_force_cpu_flags(flags[level]);

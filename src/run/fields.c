@@ -20,7 +20,7 @@ struct asking {
     const struct bl_kind_env *env;
     const struct bl_sequences *table;
     const char *base;
-    bool first_decides;
+    bool first_file_decides;
     size_t next;
     struct bl_fields *fields; /* of the first row that could be asked */
     size_t first, other;      /* that row, and the first one that differs; SIZE_MAX: none yet */
@@ -30,7 +30,7 @@ struct asking {
 static int produce(void *context, void **job_, struct bl_error *e)
 {
     struct asking *a = context;
-    if (a->first_decides && a->first != SIZE_MAX)
+    if (a->first_file_decides && a->first != SIZE_MAX)
         return 0;
     while (a->next < a->table->count && !a->table->length[a->next])
         a->next++;
@@ -94,7 +94,7 @@ static int consume(void *context, void *job_, struct bl_error *e)
     if (job->known && a->first == SIZE_MAX) {
         *a->fields = job->fields;
         a->first = job->row;
-    } else if (job->known && !a->first_decides && !same(a->fields, &job->fields)) {
+    } else if (job->known && !a->first_file_decides && !same(a->fields, &job->fields)) {
         if (!a->others++)
             a->other = job->row;
     }
@@ -145,7 +145,7 @@ int bl_fields_settle(struct bl_fields *fields, const struct bl_kind *kind, const
                        .env = env,
                        .table = table,
                        .base = base,
-                       .first_decides = agreed || kind->first_decides,
+                       .first_file_decides = agreed || kind->first_file_decides,
                        .fields = fields,
                        .first = SIZE_MAX,
                        .other = SIZE_MAX};

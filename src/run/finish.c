@@ -76,7 +76,7 @@ static void count(const struct bl_finish *f, struct bl_finished *result, const s
     result->skipped += row->status == BL_ROW_SKIPPED;
     result->failed += row->status == BL_ROW_FAILED;
     result->damaged += row->status == BL_ROW_OK && *row->reason;
-    result->adjusted += row->status == BL_ROW_OK && bl_row_adjusted(row);
+    result->adjusted += row->status == BL_ROW_OK && bl_row_is_adjusted(row);
     if (row->status == BL_ROW_OK && f->kind && f->kind->remark)
         f->kind->remark(f->config, row, &result->remarks);
 }
@@ -84,7 +84,7 @@ static void count(const struct bl_finish *f, struct bl_finished *result, const s
 static int write_header(const struct bl_sequences *table, struct bl_buffer *line, struct bl_output *out,
                         struct bl_error *e)
 {
-    bl_buffer_printf(line, BL_SEQUENCES_COLUMNS "%s\n", table->file[0].columns.further);
+    bl_buffer_printf(line, BL_SEQUENCES_COLUMNS "%s\n", table->file[0].columns.extra);
     int code = bl_buffer_check(line, e);
     return code ? code : bl_output_write(out, line->data, line->size, e);
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kind/look.h"
+#include "kind/file_check.h"
 #include "run/pipeline.h"
 #include "run/scatter.h"
 #include "scan/sources.h"
@@ -43,7 +43,7 @@ struct packing {
 struct worker {
     const struct bl_kind *kind;
     struct bl_reader *reader;
-    struct bl_look look;
+    struct bl_file_check look;
     struct bl_codec *codec;
     struct bl_compressor *compressor;
     struct bl_row_text row;
@@ -64,7 +64,7 @@ static void worker_close(void *worker)
     struct worker *w = worker;
     if (w->reader)
         w->kind->close(w->reader);
-    bl_look_free(&w->look);
+    bl_file_check_free(&w->look);
     bl_codec_close(w->codec);
     if (w->compressor)
         bl_compressor_close(w->compressor);
@@ -127,7 +127,7 @@ static int read_piece(const struct bl_pack *pack, struct worker *w, struct job *
     if (code)
         return code;
     bl_error_memory_watch();
-    code = bl_look_read(&w->look, pack->kind, w->reader, &request, &note, &fault);
+    code = bl_file_check_read(&w->look, pack->kind, w->reader, &request, &note, &fault);
     free(open_path);
     if (bl_error_memory_seen() && code != BL_ECANCEL) {
         code = bl_error_memory(e);

@@ -1,7 +1,7 @@
 /* Attributes: columns of a table that a user keeps beside the sources, joined to the sequences by id.
  *
  * A sequence takes the row that bears its id; else its id without the extension, {id} in the words of further fields
- * (kind/joined/partner.h); else its id without folders, with the extension or without ({stem}). A row that two
+ * (kind/composite/companion.h); else its id without folders, with the extension or without ({stem}). A row that two
  * sequences would take is an error: which one it means cannot be known. */
 #ifndef BL_ATTRIBUTES_H
 #define BL_ATTRIBUTES_H

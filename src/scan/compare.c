@@ -84,7 +84,8 @@ static int compare_file(const struct bl_compare *c, const struct bl_row *row, st
     const char *unusable = NULL;
     if (!input.path)
         return bl_error_memory(e);
-    int code = kind->keep ? bl_input_look(kind, &input, &unusable, e) : bl_input_look_into(kind, &input, &unusable, e);
+    int code =
+        kind->keep ? bl_input_stat(kind, &input, &unusable, e) : bl_input_stat_content(kind, &input, &unusable, e);
     free((char *)input.path);
     if (code)
         return code;

@@ -32,7 +32,7 @@ struct job {
     struct bl_part_stretch place; /* its number, where it begins and ends */
     const struct bl_scan *scan;
     const char *sampling;
-    const char *columns;              /* names of further columns, a tab before each */
+    const char *columns;              /* names of extra columns, a tab before each */
     const char *missing;              /* a tab for each */
     bool counted;                     /* by the kind: there is something to be kept */
     bool silent;                      /* the table is there already */
@@ -40,12 +40,12 @@ struct job {
     struct bl_attributes *attributes; /* or NULL */
     struct bl_scan_progress found;
     struct bl_buffer id;
-    struct bl_buffer joined; /* values of a row's further columns and its attributes */
+    struct bl_buffer joined; /* values of a row's extra columns and its attributes */
     struct bl_buffer lack;   /* why it is skipped without these */
     struct bl_spill rows;    /* lines of the table */
     struct bl_spill taken;   /* of a part: lines of attributes that the rows took */
     struct bl_row held;      /* whose form is to be compared with the first's when its turn comes */
-    char *form, *reason, *further;
+    char *form, *reason, *extra;
     struct fault *fault;
     size_t faults;
     struct bl_meter pace;
@@ -59,8 +59,8 @@ struct scanning {
     int64_t number; /* of the next stretch */
     struct bl_scan_progress *progress;
     struct bl_buffer sampling;
-    struct bl_buffer columns; /* the further ones, a tab before each */
-    struct bl_buffer missing; /* what a row says in further columns that has nothing to say */
+    struct bl_buffer columns; /* the extra ones, a tab before each */
+    struct bl_buffer missing; /* what a row says in extra columns that has nothing to say */
     struct bl_forms forms;
     atomic_llong parts; /* thousandths of files: workers add them, as files may take long */
 };
@@ -83,7 +83,7 @@ static void discard(void *context, void *job_)
     free(job->fault);
     free(job->form);
     free(job->reason);
-    free(job->further);
+    free(job->extra);
     bl_buffer_free(&job->id);
     bl_buffer_free(&job->joined);
     bl_buffer_free(&job->lack);
@@ -197,7 +197,7 @@ static int note(struct job *job, const struct bl_row *row, struct bl_error *e)
     bool damaged = row->status == BL_ROW_OK && *row->reason;
     found->damaged += damaged;
     found->excluded += row->status == BL_ROW_DROPPED;
-    found->adjusted += row->status == BL_ROW_OK && bl_row_adjusted(row);
+    found->adjusted += row->status == BL_ROW_OK && bl_row_is_adjusted(row);
     if (row->status == BL_ROW_OK && job->scan->kind->remark)
         job->scan->kind->remark(job->scan->config, row, &found->remarks);
     if ((row->status == BL_ROW_OK && !damaged) || row->status == BL_ROW_DROPPED)
@@ -220,8 +220,8 @@ static int hold(struct job *job, const struct bl_row *row, struct bl_error *e)
     job->held = *row;
     job->form = strdup(row->form);
     job->reason = strdup(row->reason);
-    job->further = strdup(row->further ? row->further : "");
-    return job->form && job->reason && job->further ? BL_OK : bl_error_memory(e);
+    job->extra = strdup(row->extra ? row->extra : "");
+    return job->form && job->reason && job->extra ? BL_OK : bl_error_memory(e);
 }
 
 /* A row's attributes follow its other columns; without them it is of no use. */
@@ -240,12 +240,12 @@ static int join(struct job *job, struct bl_row *row, struct bl_error *e)
     if (code)
         return code;
     bl_buffer_clear(&job->joined);
-    bl_buffer_text(&job->joined, row->further);
+    bl_buffer_text(&job->joined, row->extra);
     if (values)
         bl_buffer_text(&job->joined, values);
     for (int c = 0; !values && c < bl_attributes_count(job->attributes); c++)
         bl_buffer_byte(&job->joined, '\t');
-    row->further = job->joined.data;
+    row->extra = job->joined.data;
     code = bl_buffer_check(&job->joined, e);
     return code || values ? code : bl_attributes_lack(job->attributes, row, &job->lack, e);
 }
@@ -286,8 +286,8 @@ static int emit(void *sink, int input, const struct bl_row *given, struct bl_err
     row.sampling = job->sampling;
     if (!row.reason)
         row.reason = "";
-    if (!row.further || !*row.further)
-        row.further = job->missing;
+    if (!row.extra || !*row.extra)
+        row.extra = job->missing;
     row.columns = job->columns;
     if (job->scan->exclusion && bl_exclusion_has(job->scan->exclusion, row.id, row.id == file->id ? NULL : file->id))
         leave_out(&row);
@@ -300,7 +300,7 @@ static int emit(void *sink, int input, const struct bl_row *given, struct bl_err
 /* How much of their files the stretch is. The lines of a list may name anything: they count when they are done. */
 static void set_pace(struct job *job)
 {
-    struct bl_stretch *stretch = &job->files.stretch;
+    struct bl_chunk *stretch = &job->files.stretch;
     int64_t bytes = 0;
     for (int i = 0; i < stretch->inputs; i++)
         bytes += stretch->input[i].bytes;
@@ -315,7 +315,7 @@ static void set_pace(struct job *job)
 static int count(const struct bl_scan *scan, const struct worker *w, struct job *job, struct bl_error *e)
 {
     const char *unusable = NULL;
-    int code = job->files.looked ? BL_OK : bl_input_look_into(scan->kind, job->files.input, &unusable, e);
+    int code = job->files.looked ? BL_OK : bl_input_stat_content(scan->kind, job->files.input, &unusable, e);
     if (!code && unusable) {
         struct bl_row row = {.status = BL_ROW_SKIPPED, .reason = unusable, .stream = -1, .offset = -1};
         return emit(job, 0, &row, e);
@@ -331,7 +331,7 @@ static int count(const struct bl_scan *scan, const struct worker *w, struct job 
     if (!code)
         code = scan->kind->count(scan->config, scan->env, w->counter, &job->files.stretch, emit, job, e);
     for (int i = 0; i < job->files.stretch.inputs && !code; i++)
-        code = bl_input_look_again(scan->kind, &job->files.input[i], e);
+        code = bl_input_recheck(scan->kind, &job->files.input[i], e);
     return code;
 }
 
@@ -362,7 +362,7 @@ static int release(struct scanning *s, struct job *job, struct bl_error *e)
     struct bl_buffer reason = {0};
     struct bl_row row = job->held;
     row.reason = job->reason;
-    row.further = job->further;
+    row.extra = job->extra;
     int code = s->part ? BL_OK : bl_forms_judge(&s->forms, job->form, &row, &reason, e);
     if (!code)
         code = put(job, &row, e);

@@ -62,7 +62,7 @@ void bl_files_ignore(struct bl_files *files, const char *name)
 static bool has_strong(const struct bl_files *files, size_t first)
 {
     for (size_t i = first; i < files->count; i++) {
-        if (files->file[i].kind && !files->file[i].kind->gives_way)
+        if (files->file[i].kind && !files->file[i].kind->is_fallback)
             return true;
     }
     return false;
@@ -77,7 +77,7 @@ static void give_way(struct bl_files *files, size_t first)
         return;
     for (size_t i = first; i < files->count; i++) {
         struct bl_file *file = &files->file[i];
-        if (!file->found || !file->kind->gives_way) {
+        if (!file->found || !file->kind->is_fallback) {
             files->file[kept++] = *file;
             continue;
         }
@@ -180,7 +180,7 @@ static int add_named(struct listing *l, const char *path, bool must_exist, struc
     if (code)
         goto out;
     code = folder ? add_folder(l, path, e)
-                  : bl_files_add(l->files, path, 0, l->kind ? l->kind : bl_kind_of_file(path), false, e);
+                  : bl_files_add(l->files, path, 0, l->kind ? l->kind : bl_kind_find_by_file(path), false, e);
 out:
     for (size_t i = first; i < l->files->count; i++) {
         l->files->file[i].source = (unsigned)l->source & INT_MAX;

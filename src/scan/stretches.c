@@ -41,7 +41,7 @@ static int add_small(struct bl_stretches *s, struct bl_stretch_files *out, struc
         if (code)
             break;
         struct bl_input *input = &out->input[out->stretch.inputs - 1];
-        code = bl_input_look(s->kind, input, &unusable, e);
+        code = bl_input_stat(s->kind, input, &unusable, e);
         bytes += input->bytes;
         if (code || unusable || bytes > s->kind->stretch || strcmp(input->path, "-") == 0) {
             drop_last(out);
@@ -57,7 +57,7 @@ static int cut(struct bl_stretches *s, struct bl_stretch_files *out, struct bl_e
 {
     const struct bl_input *input = out->input;
     if (s->begin && (input->bytes != s->bytes || input->modified != s->modified))
-        return bl_input_changed(input, e);
+        return bl_input_report_changed(input, e);
     s->bytes = input->bytes;
     s->modified = input->modified;
     out->stretch.begin = s->begin;
@@ -76,7 +76,7 @@ static int fill(struct bl_stretches *s, struct bl_stretch_files *out, struct bl_
 {
     const char *unusable;
     bool divisible = false;
-    int code = bl_input_look(s->kind, out->input, &unusable, e);
+    int code = bl_input_stat(s->kind, out->input, &unusable, e);
     out->looked = !code && !unusable;
     if (out->looked && out->input[0].bytes > s->kind->stretch && s->kind->divisible)
         code = s->kind->divisible(s->config, out->input, &divisible, e);
@@ -85,7 +85,7 @@ static int fill(struct bl_stretches *s, struct bl_stretch_files *out, struct bl_
     if (divisible)
         return cut(s, out, e);
     if (s->begin)
-        return bl_input_changed(out->input, e); /* into one that has no parts */
+        return bl_input_report_changed(out->input, e); /* into one that has no parts */
 out:
     s->next++;
     return code || !out->looked || strcmp(out->input[0].path, "-") == 0 ? code : add_small(s, out, e);
@@ -180,7 +180,7 @@ static int fill_lines(struct bl_stretches *s, struct bl_stretch_files *out, stru
 static int fill_list(struct bl_stretches *s, struct bl_stretch_files *out, struct bl_error *e)
 {
     const char *unusable;
-    int code = bl_input_look(s->kind, out->input, &unusable, e);
+    int code = bl_input_stat(s->kind, out->input, &unusable, e);
     if (code)
         goto out;
     if (!unusable)

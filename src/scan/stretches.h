@@ -27,7 +27,7 @@ struct bl_stretches {
 /* A stretch with the files that it lies in. */
 struct bl_stretch_files {
     const struct bl_file *file; /* [stretch.inputs] */
-    struct bl_stretch stretch;
+    struct bl_chunk stretch;
     struct bl_input *input; /* owned, with its paths */
     struct bl_line *line;   /* owned, with the text that they are in */
     struct bl_buffer text;

@@ -14,7 +14,7 @@ struct joining {
     struct bl_output *out;
     struct bl_sequences table;
     struct bl_row_text text;
-    struct bl_buffer further, line, reason, value, escaped;
+    struct bl_buffer extra, line, reason, value, escaped;
 };
 
 /* The next of some values with a tab before each; NULL behind the last. */
@@ -42,15 +42,15 @@ static bool is_excluded(struct bl_exclusion *exclusion, const struct bl_row *row
     return bl_exclusion_has(exclusion, row->id, file->size ? file->data : NULL);
 }
 
-/* Whether the table has the column, further ones being all that attributes can be called like. */
+/* Whether the table has the column, extra ones being all that attributes can be called like. */
 static bool has_column(const struct joining *j, int c)
 {
-    return bl_sequences_column(j->table.file[0].columns.further, bl_attributes_name(j->attributes, c)) > 0;
+    return bl_sequences_column(j->table.file[0].columns.extra, bl_attributes_name(j->attributes, c)) > 0;
 }
 
 static int write_header(struct joining *j, struct bl_error *e)
 {
-    bl_buffer_printf(&j->line, BL_SEQUENCES_COLUMNS "%s", j->table.file[0].columns.further);
+    bl_buffer_printf(&j->line, BL_SEQUENCES_COLUMNS "%s", j->table.file[0].columns.extra);
     for (int c = 0; c < count_of(j); c++) {
         if (!has_column(j, c))
             bl_buffer_printf(&j->line, "\t%s", bl_attributes_name(j->attributes, c));
@@ -66,7 +66,7 @@ static int compare(struct joining *j, size_t row, int c, const char *value, size
     const char *name = bl_attributes_name(j->attributes, c);
     bl_buffer_clear(&j->value);
     bl_buffer_clear(&j->escaped);
-    bool good = bl_row_value(&j->text.row, name, &j->value);
+    bool good = bl_row_get_value(&j->text.row, name, &j->value);
     bl_text_escape(&j->escaped, j->value.data ? j->value.data : "", j->value.size);
     int code = bl_buffer_check(&j->value, e);
     if (!code)
@@ -88,13 +88,13 @@ static int join_values(struct joining *j, size_t row, const char *values, struct
         size_t size = 0;
         const char *value = values ? next_value(&values, &size) : "";
         if (!has_column(j, c)) {
-            bl_buffer_byte(&j->further, '\t');
-            bl_buffer_append(&j->further, value, size);
+            bl_buffer_byte(&j->extra, '\t');
+            bl_buffer_append(&j->extra, value, size);
         } else if (values) {
             code = compare(j, row, c, value, size, e);
         }
     }
-    return code ? code : bl_buffer_check(&j->further, e);
+    return code ? code : bl_buffer_check(&j->extra, e);
 }
 
 static int join_row(struct joining *j, size_t i, bl_scan_fault *fault, void *sink, struct bl_error *e)
@@ -109,13 +109,13 @@ static int join_row(struct joining *j, size_t i, bl_scan_fault *fault, void *sin
     }
     if (!code && j->attributes)
         code = bl_attributes_take(j->attributes, row->id, &values, NULL, e);
-    bl_buffer_clear(&j->further);
-    bl_buffer_text(&j->further, !code && row->further ? row->further : "");
+    bl_buffer_clear(&j->extra);
+    bl_buffer_text(&j->extra, !code && row->extra ? row->extra : "");
     if (!code)
         code = join_values(j, i, values, e);
     if (code)
         return code;
-    row->further = j->further.data;
+    row->extra = j->extra.data;
     enum bl_row_status status = row->status;
     if (!values && j->attributes)
         code = bl_attributes_lack(j->attributes, row, &j->reason, e);
@@ -140,7 +140,7 @@ int bl_table_join(const char *path, struct bl_attributes *attributes, struct bl_
         code = join_row(&j, i, fault, sink, e);
     bl_sequences_close(&j.table);
     bl_row_text_free(&j.text);
-    bl_buffer_free(&j.further);
+    bl_buffer_free(&j.extra);
     bl_buffer_free(&j.line);
     bl_buffer_free(&j.reason);
     bl_buffer_free(&j.value);

@@ -131,8 +131,8 @@ static int visit(struct walking *w, const char *path, const char *name, unsigned
     }
     if (is_folder)
         return walk(w, path, folder, e);
-    const struct bl_kind *kind = about->kind ? about->kind : bl_kind_of_file(name);
-    if (!kind || !bl_kind_takes(kind, name)) {
+    const struct bl_kind *kind = about->kind ? about->kind : bl_kind_find_by_file(name);
+    if (!kind || !bl_kind_has_extension(kind, name)) {
         bl_files_ignore(about->files, name);
         return BL_OK;
     }

@@ -46,7 +46,7 @@ int bl_columns_further(const struct bl_columns *columns, char *const *field, str
 int bl_columns_read(struct bl_columns *columns, char *header, const char *path, struct bl_error *e)
 {
     char *field[BL_COLUMNS_MAX];
-    struct bl_buffer further = {0};
+    struct bl_buffer extra = {0};
     columns->count = bl_columns_split(header, field);
     if (columns->count > BL_COLUMNS_MAX)
         return bl_error_set(e, BL_EFAIL, "%s:1: more than %d columns", path, BL_COLUMNS_MAX);
@@ -65,9 +65,9 @@ int bl_columns_read(struct bl_columns *columns, char *header, const char *path, 
                 "is read by --lengths)",
                 path, column_name[c]);
     }
-    int code = bl_columns_further(columns, field, &further, e);
-    columns->further = further.data ? further.data : strdup("");
-    return code ? code : columns->further ? BL_OK : bl_error_memory(e);
+    int code = bl_columns_further(columns, field, &extra, e);
+    columns->extra = extra.data ? extra.data : strdup("");
+    return code ? code : columns->extra ? BL_OK : bl_error_memory(e);
 }
 
 const char *bl_columns_name(enum bl_column column)

@@ -1,4 +1,4 @@
-/* Columns of sequences.tsv, which may stand in any order: those that mean something to the tool, and further ones,
+/* Columns of sequences.tsv, which may stand in any order: those that mean something to the tool, and extra ones,
  * which are carried along. */
 #ifndef BL_COLUMNS_H
 #define BL_COLUMNS_H
@@ -24,7 +24,7 @@ enum bl_column {
     BL_COLUMN_SAMPLING,
     BL_COLUMN_STREAM,
     BL_COLUMN_CONTENT,
-    BL_COLUMNS, /* so many every table of ours has; those behind are further ones, that mean something to some kinds */
+    BL_COLUMNS, /* so many every table of ours has; those behind are extra ones, that mean something to some kinds */
     BL_COLUMN_START = BL_COLUMNS,
     BL_COLUMN_DURATION,
     BL_COLUMN_CHANNEL,
@@ -35,7 +35,7 @@ enum bl_column {
 struct bl_columns {
     int place[BL_COLUMNS_ALL]; /* of each known column, -1 where the file has none */
     int count;                 /* how many the file has */
-    char *further;             /* names of those that every table need not have, a tab before each; to be freed */
+    char *extra;               /* names of those that every table need not have, a tab before each; to be freed */
 };
 
 /* Takes a header line to pieces, in place. BL_EFAIL: no id or length, too many columns; the path is for the message. */
@@ -52,7 +52,7 @@ static inline const char *bl_columns_value(const struct bl_columns *columns, cha
     return at < 0 ? missing : field[at];
 }
 
-/* The fields of the further columns, a tab before each. */
+/* The fields of the extra columns, a tab before each. */
 int bl_columns_further(const struct bl_columns *columns, char *const *field, struct bl_buffer *out, struct bl_error *e);
 
 /* The name of a known column. */

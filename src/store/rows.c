@@ -97,7 +97,7 @@ int bl_sequences_row(const struct bl_sequences *t, size_t i, struct bl_row_text 
     if (bl_columns_split(text->line.data, text->field) != columns->count)
         return bl_error_set(e, BL_EFAIL, "%s changed while it was in use", file->path);
     /* Before they are unescaped: */
-    code = *columns->further ? bl_columns_further(columns, text->field, &text->further, e) : BL_OK;
+    code = *columns->extra ? bl_columns_further(columns, text->field, &text->extra, e) : BL_OK;
     if (code)
         return code;
     const char *v[BL_COLUMNS_ALL];
@@ -117,9 +117,9 @@ int bl_sequences_row(const struct bl_sequences *t, size_t i, struct bl_row_text 
                            .start = v[BL_COLUMN_START],
                            .duration = v[BL_COLUMN_DURATION],
                            .channel = v[BL_COLUMN_CHANNEL],
-                           .further = *columns->further ? text->further.data : NULL,
-                           .columns = columns->further};
-    int status = bl_row_status_of(v[BL_COLUMN_STATUS]);
+                           .extra = *columns->extra ? text->extra.data : NULL,
+                           .columns = columns->extra};
+    int status = bl_row_status_parse(v[BL_COLUMN_STATUS]);
     int64_t stream;
     const char *bytes = *v[BL_COLUMN_BYTES] ? v[BL_COLUMN_BYTES] : "-1";
     const char *stream_text = *v[BL_COLUMN_STREAM] ? v[BL_COLUMN_STREAM] : "-1";
@@ -141,7 +141,7 @@ int bl_sequences_row(const struct bl_sequences *t, size_t i, struct bl_row_text 
 void bl_row_text_free(struct bl_row_text *text)
 {
     bl_buffer_free(&text->line);
-    bl_buffer_free(&text->further);
+    bl_buffer_free(&text->extra);
     bl_buffer_free(&text->ahead);
 }
 
@@ -167,7 +167,7 @@ void bl_sequences_format(const struct bl_row *row, struct bl_buffer *out)
         bl_buffer_int(out, row->stream);
     bl_buffer_byte(out, '\t');
     bl_content_format(row->content, out);
-    if (row->further)
-        bl_buffer_text(out, row->further);
+    if (row->extra)
+        bl_buffer_text(out, row->extra);
     bl_buffer_byte(out, '\n');
 }

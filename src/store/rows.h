@@ -15,7 +15,7 @@
  * bl_row_text_free. */
 struct bl_row_text {
     struct bl_row row;
-    struct bl_buffer line, further;
+    struct bl_buffer line, extra;
     char *field[BL_COLUMNS_MAX];
     struct bl_buffer ahead; /* of the file: what was read at once, from the byte ahead_at on */
     int64_t ahead_at, next; /* next: where the line behind the row begins */
@@ -23,7 +23,7 @@ struct bl_row_text {
     int fd;
 };
 
-/* Reads row i; columns that are not known come as row.further. A column that the table does not have: kind "", path "",
+/* Reads row i; columns that are not known come as row.extra. A column that the table does not have: kind "", path "",
  * bytes -1, status ok, sampling "", stream -1, content 0. */
 int bl_sequences_row(const struct bl_sequences *sequences, size_t i, struct bl_row_text *text, struct bl_error *e);
 void bl_row_text_free(struct bl_row_text *text);

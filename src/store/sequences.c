@@ -104,7 +104,7 @@ static int add_row(struct loading *l, const struct bl_sequences_file *file, char
                             fields, columns->count);
     const char *text = field[columns->place[BL_COLUMN_LENGTH]];
     const char *status_text = bl_columns_value(columns, field, BL_COLUMN_STATUS, "ok");
-    int status = bl_row_status_of(status_text);
+    int status = bl_row_status_parse(status_text);
     if (status < 0)
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": \"%s\" is no status (ok, skipped, dropped, failed)",
                             file->path, number, status_text);
@@ -292,7 +292,7 @@ static bool peek_row(const struct bl_columns *columns, char *line, struct bl_buf
 {
     char *field[BL_COLUMNS_MAX];
     if (bl_columns_split(line, field) != columns->count ||
-        bl_row_status_of(bl_columns_value(columns, field, BL_COLUMN_STATUS, "ok")) != BL_ROW_OK)
+        bl_row_status_parse(bl_columns_value(columns, field, BL_COLUMN_STATUS, "ok")) != BL_ROW_OK)
         return false;
     bl_buffer_text(out, bl_columns_value(columns, field, BL_COLUMN_KIND, ""));
     return true;
@@ -319,7 +319,7 @@ int bl_sequences_peek(const char *path, struct bl_buffer *header, struct bl_buff
         code = bl_columns_read(&columns, line, path, e);
     }
     bl_lines_close(&lines);
-    free(columns.further);
+    free(columns.extra);
     code = code ? code : got < 0 ? got : BL_OK;
     if (code)
         return code;
@@ -337,7 +337,7 @@ void bl_sequences_close(struct bl_sequences *t)
         if (t->file[f].fd >= 0)
             close(t->file[f].fd);
         free(t->file[f].path);
-        free(t->file[f].columns.further);
+        free(t->file[f].columns.extra);
     }
     free(t->file);
     free(t->length);

@@ -88,7 +88,7 @@ struct walk {
     const char *columns; /* of the present file */
     int place[BL_COLUMNS_MAX], places;
     struct bl_row_text text;
-    const char *value[BL_COLUMNS_MAX]; /* of the further columns, up to the next tab */
+    const char *value[BL_COLUMNS_MAX]; /* of the extra columns, up to the next tab */
     struct bl_buffer one;
 };
 
@@ -110,7 +110,7 @@ static int read_row(struct walk *w, size_t row, const char *const *name, int cou
     const char *columns = w->text.row.columns;
     if (!code && columns != w->columns)
         code = find_places(w, columns, name, count, e);
-    const char *tab = code ? NULL : w->text.row.further;
+    const char *tab = code ? NULL : w->text.row.extra;
     for (int c = 0; tab && (tab = strchr(tab, '\t')); c++)
         w->value[c] = ++tab;
     return code;

@@ -137,7 +137,7 @@ test_the_fields_identify_a_dataset() {
     expect 2 bload pack -q -c set.yaml --sequences plain.tsv -o e
 }
 
-test_partners_that_cannot_be_used() {
+test_companions_that_cannot_be_used() {
     corpus
     rm labels/a.npy
     npy labels/d.npy 25
@@ -177,7 +177,7 @@ test_tolerance_is_counted_and_told() {
     expect 0 bload verify -q d
 }
 
-# What lies behind the sequence's last step is left out, but looked at: a partner is compared with the scan to its end.
+# What lies behind the sequence's last step is left out, but looked at: a companion is compared with the scan to its end.
 test_the_end_of_a_longer_partner() {
     corpus
     printf 'walk\nswim\n' >mapping.txt

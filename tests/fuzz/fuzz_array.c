@@ -91,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                      .squeeze = data[0] & 8,
                                      .dtype = data[0] & 16 ? BL_ARRAY_F32 : BL_ARRAY_SAME};
     struct bl_input input = {.path = path, .bytes = (int64_t)size - 1};
-    struct bl_stretch stretch = {.input = &input, .inputs = 1, .end = INT64_MAX};
+    struct bl_chunk stretch = {.input = &input, .inputs = 1, .end = INT64_MAX};
     struct found found = {0};
     struct bl_error e = {0};
     if (bl_kind_array.prepare(&config, &e))

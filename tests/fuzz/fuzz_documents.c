@@ -28,7 +28,7 @@ static void count(const void *config, const char *path, int64_t begin, int64_t e
     struct bl_cancel cancel = {0};
     struct bl_kind_env env = {.cancel = &cancel};
     struct bl_input input = {.path = path};
-    struct bl_stretch stretch = {.input = &input, .inputs = 1, .begin = begin, .end = end};
+    struct bl_chunk stretch = {.input = &input, .inputs = 1, .begin = begin, .end = end};
     struct bl_counter *counter = NULL;
     struct bl_error e = {0};
     rows->last = -1;

@@ -180,11 +180,11 @@ static inline void sample_sequences(const struct sample *s)
             row.status = BL_ROW_FAILED;
             row.reason = "9 frames decode, the scan counted 4";
         }
-        char further[96], weight[32] = "";
+        char extra[96], weight[32] = "";
         if (!isnan(sample_weight(i)))
             snprintf(weight, sizeof weight, "%g", sample_weight(i));
-        snprintf(further, sizeof further, "\t%s\tnote \\t%d\t%" PRId64, weight, i, sample_class(i));
-        row.further = s->format.attributes ? further : NULL;
+        snprintf(extra, sizeof extra, "\t%s\tnote \\t%d\t%" PRId64, weight, i, sample_class(i));
+        row.extra = s->format.attributes ? extra : NULL;
         bl_sequences_format(&row, &text);
     }
     ck_assert_int_eq(bl_output_write(&out, text.data, text.size, &e), 0);

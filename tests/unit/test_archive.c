@@ -5,10 +5,10 @@
 
 #include "unit.h"
 
-#define NOTHING(bytes) ck_assert_ptr_null(bl_archive_reason(bytes, sizeof(bytes) - 1))
-#define UNPACKS(bytes, what) ck_assert_pstr_eq(bl_archive_reason(bytes, sizeof(bytes) - 1), what ": unpack it first")
+#define NOTHING(bytes) ck_assert_ptr_null(bl_archive_detect(bytes, sizeof(bytes) - 1))
+#define UNPACKS(bytes, what) ck_assert_pstr_eq(bl_archive_detect(bytes, sizeof(bytes) - 1), what ": unpack it first")
 #define EXPORTS(bytes, what)                                                                                           \
-    ck_assert_pstr_eq(bl_archive_reason(bytes, sizeof(bytes) - 1), what ": export what is in it first")
+    ck_assert_pstr_eq(bl_archive_detect(bytes, sizeof(bytes) - 1), what ": export what is in it first")
 
 /* The first block of a tar file, as the oldest form has it: a name, numbers in octal, their sum. magic: what later ones
  * have besides. */
@@ -30,17 +30,17 @@ START_TEST(every_form_of_tar)
     char head[512];
     for (int m = 0; m < 3; m++) {
         make_tar(head, "clips/a.mp4", magics[m]);
-        ck_assert_str_eq(bl_archive_reason(head, sizeof head), "a tar archive: unpack it first");
-        ck_assert_ptr_null(bl_archive_reason(head, sizeof head - 1));
+        ck_assert_str_eq(bl_archive_detect(head, sizeof head), "a tar archive: unpack it first");
+        ck_assert_ptr_null(bl_archive_detect(head, sizeof head - 1));
         head[3]++;
-        ck_assert_ptr_null(bl_archive_reason(head, sizeof head));
+        ck_assert_ptr_null(bl_archive_detect(head, sizeof head));
     }
     make_tar(head, "caf\xc3\xa9.mp4", "");
-    ck_assert_ptr_nonnull(bl_archive_reason(head, sizeof head));
+    ck_assert_ptr_nonnull(bl_archive_detect(head, sizeof head));
     memset(head, 0, sizeof head);
-    ck_assert_ptr_null(bl_archive_reason(head, sizeof head));
+    ck_assert_ptr_null(bl_archive_detect(head, sizeof head));
     memset(head, ' ', sizeof head);
-    ck_assert_ptr_null(bl_archive_reason(head, sizeof head));
+    ck_assert_ptr_null(bl_archive_detect(head, sizeof head));
 }
 END_TEST
 
@@ -129,7 +129,7 @@ START_TEST(no_byte_beyond)
         memcpy(head, begin, strlen(begin) < size ? strlen(begin) : size);
         char *exact = realloc(head, size ? size : 1);
         ck_assert_ptr_nonnull(exact);
-        bl_archive_reason(exact, size);
+        bl_archive_detect(exact, size);
         free(exact);
     }
 }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/io.h"
-#include "kind/frames/folder.h"
+#include "kind/frames/image_folder.h"
 #include "unit.h"
 
 #define MOST 300000
@@ -14,7 +14,7 @@ static uint64_t content_of(const char *path)
 {
     uint64_t content = 0;
     struct bl_error e = {0};
-    ck_assert_msg(bl_content_of_file(path, &content, &e) == BL_OK, "%s", e.text);
+    ck_assert_msg(bl_content_hash_file(path, &content, &e) == BL_OK, "%s", e.text);
     return content;
 }
 
@@ -74,8 +74,8 @@ START_TEST(texts_that_are_none)
                                       "313c2dd2ec996e8 "};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         ck_assert_msg(!bl_content_parse(bad[i], &content), "took \"%s\"", bad[i]);
-    ck_assert_uint_eq(bl_content_of("a document", 10), UINT64_C(0xbf5ab385fdc4e757));
-    ck_assert_uint_eq(bl_content_of(NULL, 0), UINT64_C(0x2d06800538d394c2));
+    ck_assert_uint_eq(bl_content_hash("a document", 10), UINT64_C(0xbf5ab385fdc4e757));
+    ck_assert_uint_eq(bl_content_hash(NULL, 0), UINT64_C(0x2d06800538d394c2));
 }
 END_TEST
 
@@ -94,7 +94,7 @@ START_TEST(folders_of_images)
         data[0] = i == 2 ? 9 : 8;
         write_file(i == 1 ? "f/1.jpg" : "f/2.jpg", 10);
         write_file("f/other.txt", (size_t)i);
-        ck_assert_int_eq(bl_folder_measure("f", &bytes, &content[i], &e), BL_OK);
+        ck_assert_int_eq(bl_image_folder_stat("f", &bytes, &content[i], &e), BL_OK);
         ck_assert_int_eq(bytes, 20);
         if (i == 2)
             ck_assert(unlink("f/1.jpg") == 0 && unlink("f/2.jpg") == 0);

@@ -226,7 +226,7 @@ END_TEST
 static void spool_stretch(uint64_t key, const char *path, int64_t first, struct bl_places *places)
 {
     struct bl_input input = {.path = path};
-    struct bl_stretch stretch = {.input = &input, .inputs = 1, .end = INT64_MAX, .receipt = key};
+    struct bl_chunk stretch = {.input = &input, .inputs = 1, .end = INT64_MAX, .receipt = key};
     struct bl_spool_writer *writer;
     struct bl_error e = {0};
     int32_t steps[8] = {0};
@@ -312,7 +312,7 @@ START_TEST(documents_that_lie_unevenly_are_found)
     char directory[64];
     unit_enter(directory);
     struct bl_input input = {.path = "a"};
-    struct bl_stretch stretch = {.input = &input, .inputs = 1, .end = INT64_MAX, .receipt = 3};
+    struct bl_chunk stretch = {.input = &input, .inputs = 1, .end = INT64_MAX, .receipt = 3};
     struct bl_spool_writer *writer;
     struct bl_places places = {0};
     struct bl_place place;

@@ -166,7 +166,7 @@ static struct bl_row row_of(const char *path, int64_t length, bool on_gpu)
                            .bytes = status.st_size,
                            .reason = "",
                            .columns = "\tdecoder",
-                           .further = on_gpu ? "\tnvdec" : "\tcpu"};
+                           .extra = on_gpu ? "\tnvdec" : "\tcpu"};
 }
 
 static struct bl_reader *open_reader(struct setting *s)

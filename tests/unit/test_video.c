@@ -148,7 +148,7 @@ static int count_with(const struct setting *s, const char *path, struct counted 
     *c = (struct counted){0};
     snprintf(c->path, sizeof c->path, "%s", path);
     struct bl_input input = {.path = c->path, .bytes = file_size(path)};
-    struct bl_stretch stretch = {.input = &input, .inputs = 1, .end = INT64_MAX};
+    struct bl_chunk stretch = {.input = &input, .inputs = 1, .end = INT64_MAX};
     int rc = bl_kind_video.count(&s->config, &s->env, NULL, &stretch, keep, c, e);
     c->row.path = c->path;
     c->row.reason = c->reason;
@@ -612,8 +612,8 @@ START_TEST(fields_and_options)
     s.config.fps = (struct bl_rational){5, 1};
     s.config.stride = 2;
     ck_assert_int_eq(bl_kind_video.check(&s.config, &e), BL_EUSAGE);
-    ck_assert_ptr_eq(bl_kind_of_file("a/b.MP4"), &bl_kind_video);
-    ck_assert_ptr_null(bl_kind_of_file("a.mp4/b"));
+    ck_assert_ptr_eq(bl_kind_find_by_file("a/b.MP4"), &bl_kind_video);
+    ck_assert_ptr_null(bl_kind_find_by_file("a.mp4/b"));
 }
 END_TEST
 

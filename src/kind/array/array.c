@@ -99,7 +99,7 @@ static int array_file_layout(const struct bl_array_config *config, const struct 
 }
 
 static int array_file_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
-                            struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
+                            struct bl_chunk *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     (void)counter;
     const struct bl_input *input = stretch->input;
@@ -166,8 +166,8 @@ const struct bl_kind bl_kind_array = {
     .extensions = extensions,
     .dtypes = dtypes,
     .dtype = AT(dtype),
-    .gives_way = true,
-    .first_decides = true,
+    .is_fallback = true,
+    .first_file_decides = true,
     .reader_memory = BL_ARRAY_READER_MEMORY,
     .options = options,
     .config_size = sizeof(struct bl_array_config),

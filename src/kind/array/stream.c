@@ -62,7 +62,7 @@ static int stream_open_content(struct bl_array_stream *s, struct bl_error *e)
         return BL_OK;
     if (head[0] == 0x80 && head[1] >= 2 && head[1] <= 5)
         return bl_error_set(e, BL_EDATA, "a pickle, which is never read: save it with numpy.save");
-    const char *archive = bl_archive_reason(head, size);
+    const char *archive = bl_archive_detect(head, size);
     return bl_error_set(e, BL_EDATA, "%s", archive ? archive : "neither an NPY file nor an NPZ archive");
 }
 

@@ -128,7 +128,7 @@ static bool audio_sampling_rate(const char *audio_config_sampling, int64_t *num,
 }
 
 static int audio_file_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
-                            struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
+                            struct bl_chunk *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     if (stretch->list)
         return bl_cuts_count(config, env, counter, stretch, emit, sink, e);

@@ -19,7 +19,7 @@ struct bl_counter {
     const struct bl_kind_env *env;
     struct bl_recordings recordings;
     struct bl_entry entry;
-    struct bl_buffer path, open_path, further;
+    struct bl_buffer path, open_path, extra;
     char reason[4096 + 2048]; /* a path, and what is wrong */
 };
 
@@ -57,7 +57,7 @@ void bl_cuts_counter_close(struct bl_counter *c)
     bl_entry_free(&c->entry);
     bl_buffer_free(&c->path);
     bl_buffer_free(&c->open_path);
-    bl_buffer_free(&c->further);
+    bl_buffer_free(&c->extra);
     free(c);
 }
 
@@ -93,7 +93,7 @@ static void row_skip(struct bl_counter *c, struct bl_row *row, const char *manif
 /* --- the file --------------------------------------------------------------------------------------------------- */
 
 /* The path as the table has it, behind so many bytes of the manifest's, and as it is to be opened. */
-static void cuts_set_path(struct bl_counter *c, const struct bl_stretch *stretch, size_t folder)
+static void cuts_set_path(struct bl_counter *c, const struct bl_chunk *stretch, size_t folder)
 {
     const char *path = c->entry.path.data;
     bl_buffer_clear(&c->path);
@@ -112,7 +112,7 @@ static bool cuts_path_is_missing(const struct bl_counter *c)
 }
 
 /* lhotse opens what is written there. NeMo looks beside the manifest, and where it runs. */
-static int cuts_find_path(struct bl_counter *c, const struct bl_stretch *stretch, struct bl_error *e)
+static int cuts_find_path(struct bl_counter *c, const struct bl_chunk *stretch, struct bl_error *e)
 {
     const char *manifest = stretch->input->name, *slash = strrchr(manifest, '/');
     bool relative = c->entry.relative && *c->entry.path.data != '/' && slash;
@@ -193,15 +193,15 @@ static int cuts_fill_from_recording(struct bl_counter *c, const struct bl_cut *c
 
 static int cuts_set_extra(struct bl_counter *c, struct bl_row *row, struct bl_error *e)
 {
-    bl_buffer_clear(&c->further);
-    bl_buffer_printf(&c->further, "\t%s\t%s\t%s\t", row->start, row->duration, row->channel);
-    bl_text_escape(&c->further, c->entry.text.data ? c->entry.text.data : "", c->entry.text.size);
-    row->further = c->further.data;
-    return bl_buffer_check(&c->further, e);
+    bl_buffer_clear(&c->extra);
+    bl_buffer_printf(&c->extra, "\t%s\t%s\t%s\t", row->start, row->duration, row->channel);
+    bl_text_escape(&c->extra, c->entry.text.data ? c->entry.text.data : "", c->entry.text.size);
+    row->extra = c->extra.data;
+    return bl_buffer_check(&c->extra, e);
 }
 
 /* Fills in the row of a line of JSON. BL_EDATA as above. */
-static int cuts_parse_line(struct bl_counter *c, const struct bl_stretch *stretch, const struct bl_line *line,
+static int cuts_parse_line(struct bl_counter *c, const struct bl_chunk *stretch, const struct bl_line *line,
                            struct bl_row *row, struct bl_error *e)
 {
     const struct bl_entry *entry = &c->entry;
@@ -230,7 +230,7 @@ static int cuts_parse_line(struct bl_counter *c, const struct bl_stretch *stretc
     return code ? code : cuts_fill_from_recording(c, &cut, row, e);
 }
 
-static int cuts_count_line(struct bl_counter *c, const struct bl_stretch *stretch, const struct bl_line *line,
+static int cuts_count_line(struct bl_counter *c, const struct bl_chunk *stretch, const struct bl_line *line,
                            bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     struct bl_error useless = {0};
@@ -247,7 +247,7 @@ static int cuts_count_line(struct bl_counter *c, const struct bl_stretch *stretc
 }
 
 int bl_cuts_count(const struct bl_audio_config *config, const struct bl_kind_env *env, struct bl_counter *c,
-                  const struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
+                  const struct bl_chunk *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     int code = BL_OK;
     (void)config;

@@ -12,6 +12,6 @@ void bl_cuts_counter_close(struct bl_counter *counter);
 
 /* Emits a row for every line of the stretch. */
 int bl_cuts_count(const struct bl_audio_config *config, const struct bl_kind_env *env, struct bl_counter *counter,
-                  const struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e);
+                  const struct bl_chunk *stretch, bl_row_emit *emit, void *sink, struct bl_error *e);
 
 #endif

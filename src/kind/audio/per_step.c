@@ -78,8 +78,8 @@ static void per_step_columns(const void *config, bool lists, struct bl_buffer *o
 static void per_step_remark(const void *config, const struct bl_row *row, struct bl_remarks *remarks)
 {
     (void)config;
-    remarks->left_out += bl_row_number(row, "left_out");
-    remarks->filled += bl_row_number(row, "filled");
+    remarks->left_out += bl_row_get_number(row, "left_out");
+    remarks->filled += bl_row_get_number(row, "filled");
 }
 
 static void per_step_config_sampling(const void *values, struct bl_buffer *out)
@@ -115,7 +115,7 @@ static int per_step_sum(const struct bl_per_step_config *config, const struct bl
     if (!config->step_rate.den && !followed->times)
         return bl_error_set(unusable, BL_EDATA, "its frames tell no times (step-rate: N gives them)");
     for (int64_t i = 0; i < followed->length; i++)
-        bl_steps_add(sum, steps, bl_kind_begin(&config->step_rate, followed->times, 0, i));
+        bl_steps_add(sum, steps, bl_kind_step_time(&config->step_rate, followed->times, 0, i));
     bl_steps_end(sum, steps);
     if (!bl_steps_is_short(sum, steps, config->tolerance))
         return BL_OK;
@@ -135,7 +135,7 @@ static void seconds_format_exact(double seconds, char *out, size_t size)
 }
 
 static int per_step_count(const void *values, const struct bl_kind_env *env, struct bl_counter *counter,
-                          struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
+                          struct bl_chunk *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     (void)counter;
     const struct bl_per_step_config *config = values;
@@ -144,7 +144,7 @@ static int per_step_count(const void *values, const struct bl_kind_env *env, str
     struct bl_error unusable = {0};
     struct bl_audio_info result;
     struct bl_steps_sum sum = {0};
-    char lead[40], further[120];
+    char lead[40], extra[120];
     int code = bl_audio_count(&config->audio, env->cancel, input->path, stretch->pace, &result, &unusable);
     struct bl_steps steps = {.rate = (int)config->audio.rate, .samples = config->window, .length = result.samples};
     if (code)
@@ -157,13 +157,13 @@ out:
     if (code && code != BL_EDATA)
         return bl_error_set(e, code, "%s", unusable.text);
     seconds_format_exact(steps.lead, lead, sizeof lead);
-    snprintf(further, sizeof further, "\t%s\t%" PRId64 "\t%" PRId64, lead, sum.left_out, sum.filled);
+    snprintf(extra, sizeof extra, "\t%s\t%" PRId64 "\t%" PRId64, lead, sum.left_out, sum.filled);
     struct bl_row row = {.status = code ? BL_ROW_SKIPPED : BL_ROW_OK,
                          .length = result.samples,
                          .bytes = input->bytes,
                          .stream = result.stream,
                          .reason = code ? unusable.text : result.reason,
-                         .further = code ? NULL : further,
+                         .extra = code ? NULL : extra,
                          .offset = -1};
     return emit(sink, 0, &row, e);
 }
@@ -292,7 +292,7 @@ static int per_step_row_lead(const struct bl_row *row, double *lead, struct bl_e
 {
     struct bl_buffer text = {0};
     char *end = NULL;
-    bool found = bl_row_value(row, "lead", &text);
+    bool found = bl_row_get_value(row, "lead", &text);
     *lead = found ? strtod(text.data, &end) : 0;
     bool good = found && end != text.data && !*end && isfinite(*lead);
     bl_buffer_free(&text);
@@ -312,7 +312,7 @@ static int per_step_reader_read(struct bl_reader *r, const struct bl_request *re
     if (!code)
         code = per_step_reader_select(r, row, e);
     for (int64_t i = 0; i < request->steps && !code; i++) {
-        double time = bl_kind_begin(&config->step_rate, request->times, request->source_start, i);
+        double time = bl_kind_step_time(&config->step_rate, request->times, request->source_start, i);
         code = per_step_reader_read_step(r, row, bl_steps_begin(&steps, time), request->out[0] + (size_t)i * bytes, e);
     }
     if (!code && request->source_start + request->steps == request->followed)
@@ -344,7 +344,7 @@ const struct bl_kind bl_kind_audio_per_step = {
     .extensions = extensions,
     .dtypes = bl_audio_dtypes,
     .dtype = AT(audio.dtype),
-    .weighs_times = true,
+    .count_needs_times = true,
     .reader_memory = (int64_t)96 << 20,
     .options = options,
     .config_size = sizeof(struct bl_per_step_config),

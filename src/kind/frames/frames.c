@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kind/frames/folder.h"
+#include "kind/frames/image_folder.h"
 #include "kind/frames/read.h"
 #include "kind/video/video.h"
 
 static const char *const extensions[] = {"jpg", "jpeg", "png", "bmp", "webp", "tif", "tiff", NULL};
 
 /* Images have no times, and are all there. */
-static int check(const void *values, struct bl_error *e)
+static int frames_check(const void *values, struct bl_error *e)
 {
     const struct bl_video_config *config = values;
     if (config->fps.den)
@@ -27,25 +27,25 @@ static int check(const void *values, struct bl_error *e)
     return BL_OK;
 }
 
-static void columns(const void *config, bool lists, struct bl_buffer *out)
+static void frames_columns(const void *config, bool lists, struct bl_buffer *out)
 {
     (void)config, (void)lists;
     bl_buffer_text(out, "\tmissing");
 }
 
-static void remark(const void *config, const struct bl_row *row, struct bl_remarks *remarks)
+static void frames_remark(const void *config, const struct bl_row *row, struct bl_remarks *remarks)
 {
     (void)config;
-    remarks->missing += bl_row_number(row, "missing");
+    remarks->missing += bl_row_get_number(row, "missing");
 }
 
 /* The places of the images that are taken, to be freed; NULL with the code set. */
-static double *number_steps(const struct bl_folder *folder, int64_t stride, struct bl_error *e)
+static double *frames_number_steps(const struct bl_image_folder *folder, int64_t stride, struct bl_error *e)
 {
     double *places = malloc((folder->count / (size_t)stride + 1) * sizeof *places);
     int code = places ? BL_OK : bl_error_memory(e);
     for (size_t i = 0, step = 0; i < folder->count && !code; i += (size_t)stride)
-        code = bl_folder_place(&folder->image[i], &places[step++], e);
+        code = bl_image_position(&folder->image[i], &places[step++], e);
     if (code) {
         free(places);
         return NULL;
@@ -53,21 +53,21 @@ static double *number_steps(const struct bl_folder *folder, int64_t stride, stru
     return places;
 }
 
-static int count(const void *values, const struct bl_kind_env *env, struct bl_counter *counter,
-                 struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
+static int frames_count(const void *values, const struct bl_kind_env *env, struct bl_counter *counter,
+                        struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     (void)env, (void)counter;
     const struct bl_video_config *config = values;
-    struct bl_folder folder;
+    struct bl_image_folder folder;
     struct bl_error unusable = {0};
-    char further[32];
-    int code = bl_folder_list(&folder, stretch->input->path, config->images, &unusable);
+    char extra[32];
+    int code = bl_image_folder_list(&folder, chunk->input->path, config->images, &unusable);
     int64_t images = (int64_t)folder.count;
     double *times = NULL;
-    if (!code && images && stretch->times && !(times = number_steps(&folder, config->stride, &unusable)))
+    if (!code && images && chunk->times && !(times = frames_number_steps(&folder, config->stride, &unusable)))
         code = unusable.code;
-    snprintf(further, sizeof further, "\t%" PRId64, bl_folder_missing(&folder));
-    bl_folder_free(&folder);
+    snprintf(extra, sizeof extra, "\t%" PRId64, bl_image_folder_count_missing(&folder));
+    bl_image_folder_free(&folder);
     if (code && code != BL_EDATA)
         return bl_error_set(e, code, "%s", unusable.text);
     if (!code && (images == 0 || images > INT32_MAX))
@@ -77,7 +77,7 @@ static int count(const void *values, const struct bl_kind_env *env, struct bl_co
     struct bl_row row = {.status = ok ? BL_ROW_OK : BL_ROW_SKIPPED,
                          .length = ok ? (images + config->stride - 1) / config->stride : 0,
                          .reason = unusable.text,
-                         .further = ok ? further : NULL,
+                         .extra = ok ? extra : NULL,
                          .stream = -1,
                          .offset = -1,
                          .times = times};
@@ -86,8 +86,8 @@ static int count(const void *values, const struct bl_kind_env *env, struct bl_co
     return code;
 }
 
-static int fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *out,
-                  struct bl_error *e)
+static int frames_fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row,
+                         struct bl_fields *out, struct bl_error *e)
 {
     (void)env;
     const struct bl_video_config *config = values;
@@ -107,17 +107,17 @@ const struct bl_kind bl_kind_frames = {
     .title = "Frames",
     .steps = "frames",
     .extensions = extensions,
-    .numbers_steps = true,
+    .has_numbers = true,
     .reader_memory = (int64_t)128 << 20, /* as video's */
     .options = bl_video_options,
     .config_size = sizeof(struct bl_video_config),
-    .check = check,
-    .columns = columns,
-    .remark = remark,
-    .measure = bl_folder_measure,
+    .check = frames_check,
+    .columns = frames_columns,
+    .remark = frames_remark,
+    .measure = bl_image_folder_stat,
     .sampling = bl_video_sampling,
-    .count = count,
-    .fields = fields,
+    .count = frames_count,
+    .fields = frames_fields,
     .open = bl_frames_read_open,
     .read = bl_frames_read_piece,
     .close = bl_frames_read_close,

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kind/frames/folder.h"
-#include "kind/frames/picture.h"
+#include "kind/frames/image_folder.h"
+#include "kind/frames/image.h"
 #include "kind/video/convert.h"
 #include "kind/video/stream.h"
 
@@ -18,15 +18,15 @@ struct bl_reader {
     struct bl_convert *convert;
     AVFrame *frame;
     char *path; /* of the folder that is listed, or NULL */
-    struct bl_folder folder;
+    struct bl_image_folder folder;
 };
 
 /* The folder, which must be as it was at the scan. */
-static int list(struct bl_folder *folder, const struct bl_video_config *config, const struct bl_row *row,
-                struct bl_error *e)
+static int frames_list_folder(struct bl_image_folder *folder, const struct bl_video_config *config,
+                              const struct bl_row *row, struct bl_error *e)
 {
     struct bl_error fault = {0};
-    int code = bl_folder_list(folder, row->path, config->images, &fault);
+    int code = bl_image_folder_list(folder, row->path, config->images, &fault);
     if (code == BL_EDATA && row->bytes >= 0)
         return bl_error_set(e, BL_EFAIL, "%s: changed since the scan: no folder any more", row->path);
     if (code)
@@ -39,8 +39,8 @@ static int list(struct bl_folder *folder, const struct bl_video_config *config, 
 }
 
 /* What is upright by EXIF is made so, as in videos; densities, which are mostly wrong, do not make pixels oblong. */
-static int make_geometry(struct bl_geometry *geometry, const struct bl_video_config *config, const AVFrame *frame,
-                         struct bl_error *e)
+static int frames_make_geometry(struct bl_geometry *geometry, const struct bl_video_config *config,
+                                const AVFrame *frame, struct bl_error *e)
 {
     const AVFrameSideData *side = av_frame_get_side_data(frame, AV_FRAME_DATA_DISPLAYMATRIX);
     bool turned = side && side->size >= 9 * sizeof(int32_t);
@@ -54,8 +54,8 @@ static int make_geometry(struct bl_geometry *geometry, const struct bl_video_con
 }
 
 /* Decodes an image into the frame. */
-static int decode(const char *path, const struct bl_image *image, const struct bl_video_config *config, AVFrame *frame,
-                  struct bl_geometry *geometry, struct bl_error *e)
+static int frames_decode_image(const char *path, const struct bl_image *image, const struct bl_video_config *config,
+                               AVFrame *frame, struct bl_geometry *geometry, struct bl_error *e)
 {
     struct bl_error fault = {0};
     struct bl_buffer file = {0};
@@ -64,10 +64,10 @@ static int decode(const char *path, const struct bl_image *image, const struct b
     if (code)
         return code;
     av_frame_unref(frame);
-    code = bl_picture_decode(file.data, image->bytes, image->modified, frame, &fault);
+    code = bl_image_decode(file.data, image->bytes, image->modified, frame, &fault);
     bl_buffer_free(&file);
     if (!code)
-        code = make_geometry(geometry, config, frame, &fault);
+        code = frames_make_geometry(geometry, config, frame, &fault);
     return code == BL_EDATA ? bl_error_set(e, code, "%s: %s", image->name, fault.text)
            : code           ? bl_error_set(e, code, "%s", fault.text)
                             : BL_OK;
@@ -75,10 +75,10 @@ static int decode(const char *path, const struct bl_image *image, const struct b
 
 int bl_frames_read_size(const void *config, const struct bl_row *row, struct bl_dimensions *size, struct bl_error *e)
 {
-    struct bl_folder folder;
+    struct bl_image_folder folder;
     struct bl_geometry geometry = {0};
     AVFrame *frame = av_frame_alloc();
-    int code = list(&folder, config, row, e);
+    int code = frames_list_folder(&folder, config, row, e);
     if (!frame)
         code = bl_error_memory(e);
     if (code)
@@ -87,10 +87,10 @@ int bl_frames_read_size(const void *config, const struct bl_row *row, struct bl_
         code = bl_error_set(e, BL_EDATA, "no images");
     if (code)
         goto out;
-    code = decode(row->path, &folder.image[0], config, frame, &geometry, e);
+    code = frames_decode_image(row->path, &folder.image[0], config, frame, &geometry, e);
 out:
     *size = (struct bl_dimensions){geometry.width, geometry.height};
-    bl_folder_free(&folder);
+    bl_image_folder_free(&folder);
     av_frame_free(&frame);
     return code;
 }
@@ -114,9 +114,9 @@ int bl_frames_read_open(const void *config, const struct bl_kind_env *env, const
     return code;
 }
 
-static void leave(struct bl_reader *r)
+static void frames_reader_leave(struct bl_reader *r)
 {
-    bl_folder_free(&r->folder);
+    bl_image_folder_free(&r->folder);
     free(r->path);
     r->path = NULL;
 }
@@ -125,19 +125,19 @@ void bl_frames_read_close(struct bl_reader *reader)
 {
     if (!reader)
         return;
-    leave(reader);
+    frames_reader_leave(reader);
     bl_convert_close(reader->convert);
     av_frame_free(&reader->frame);
     free(reader);
 }
 
 /* The folder's images must be those of the scan. Those that are read are looked at again then, by size and time. */
-static int compare(const struct bl_row *row, struct bl_error *e)
+static int frames_verify_content(const struct bl_row *row, struct bl_error *e)
 {
     int64_t bytes;
     uint64_t content;
     struct bl_error fault = {0};
-    int code = bl_folder_measure(row->path, &bytes, &content, &fault);
+    int code = bl_image_folder_stat(row->path, &bytes, &content, &fault);
     if (code)
         return bl_error_set(e, BL_EFAIL, "%s", fault.text);
     return content == row->content
@@ -145,27 +145,27 @@ static int compare(const struct bl_row *row, struct bl_error *e)
                : bl_error_set(e, BL_EFAIL, "%s: changed since the scan: other images of the same size", row->path);
 }
 
-static int enter(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
+static int frames_reader_enter(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
 {
     if (r->path && strcmp(r->path, row->path) == 0 && r->folder.bytes == row->bytes)
         return BL_OK;
-    leave(r);
+    frames_reader_leave(r);
     int64_t stride = r->config->stride;
-    int code = list(&r->folder, r->config, row, e);
+    int code = frames_list_folder(&r->folder, r->config, row, e);
     int64_t steps = ((int64_t)r->folder.count + stride - 1) / stride;
     if (!code && steps != row->length)
         code = bl_error_set(e, BL_EDATA, "the scan counted %" PRId64 " frames, the folder has %" PRId64, row->length,
                             steps);
     if (!code && row->content)
-        code = compare(row, e);
+        code = frames_verify_content(row, e);
     r->path = code ? NULL : strdup(row->path);
     return code ? code : r->path ? BL_OK : bl_error_memory(e);
 }
 
-static int read_step(struct bl_reader *r, const struct bl_image *image, uint8_t *rgb, struct bl_error *e)
+static int frames_reader_read_step(struct bl_reader *r, const struct bl_image *image, uint8_t *rgb, struct bl_error *e)
 {
     struct bl_geometry geometry;
-    int code = decode(r->path, image, r->config, r->frame, &geometry, e);
+    int code = frames_decode_image(r->path, image, r->config, r->frame, &geometry, e);
     if (!code && (geometry.width != r->size.width || geometry.height != r->size.height))
         return bl_error_set(e, BL_EDATA, "%s: an image of %dx%d among those of %dx%d", image->name, geometry.width,
                             geometry.height, r->size.width, r->size.height);
@@ -180,17 +180,17 @@ int bl_frames_read_piece(struct bl_reader *r, const struct bl_request *request, 
 {
     note->text[0] = '\0';
     size_t bytes = (size_t)r->size.width * (size_t)r->size.height * 3;
-    int code = enter(r, &request->row, e);
+    int code = frames_reader_enter(r, &request->row, e);
     for (int64_t t = 0; t < request->steps && !code; t++) {
         const struct bl_image *image = &r->folder.image[(request->source_start + t) * r->config->stride];
         memcpy(request->out[1] + 4 * t, &image->number, sizeof image->number);
         code = bl_cancelled(r->env->cancel) ? bl_error_set(e, BL_ECANCEL, "cancelled")
-                                            : read_step(r, image, request->out[0] + (size_t)t * bytes, e);
+                                            : frames_reader_read_step(r, image, request->out[0] + (size_t)t * bytes, e);
         bl_meter_report(request->pace, t + 1);
         if (!code && request->times)
-            code = bl_folder_place(image, &request->times[t], e);
+            code = bl_image_position(image, &request->times[t], e);
     }
     if (code)
-        leave(r);
+        frames_reader_leave(r);
     return code;
 }

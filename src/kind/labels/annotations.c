@@ -11,13 +11,14 @@
 
 #define SIZE_LIMIT ((size_t)1 << 30)
 
-static int compare(const void *a, const void *b)
+static int annotated_compare(const void *a, const void *b)
 {
     return strcmp(((const struct bl_annotated *)a)->id, ((const struct bl_annotated *)b)->id);
 }
 
 /* Notes why a sequence is of no use; the first reason is the one that matters. */
-static int blame(struct bl_annotated *sequence, size_t number, const char *what, const char *name, struct bl_error *e)
+static int annotated_set_fault(struct bl_annotated *sequence, size_t number, const char *what, const char *name,
+                               struct bl_error *e)
 {
     struct bl_buffer text = {0};
     if (sequence->fault)
@@ -34,39 +35,39 @@ static int blame(struct bl_annotated *sequence, size_t number, const char *what,
 }
 
 /* Takes annotation i of a sequence, or what is wrong with it. */
-static int take(struct bl_annotated *sequence, size_t i, const json_t *json, const struct bl_mapping *mapping,
-                struct bl_error *e)
+static int annotation_parse(struct bl_annotated *sequence, size_t i, const json_t *json,
+                            const struct bl_mapping *mapping, struct bl_error *e)
 {
     struct bl_annotation *a = &sequence->annotation[i];
     const json_t *segment = json_object_get(json, "segment");
     const json_t *begin = json_array_get(segment, 0), *end = json_array_get(segment, 1);
     const char *label = json_string_value(json_object_get(json, "label"));
     if (json_array_size(segment) != 2 || !json_is_number(begin) || !json_is_number(end))
-        return blame(sequence, i, "no \"segment\" of two numbers", NULL, e);
+        return annotated_set_fault(sequence, i, "no \"segment\" of two numbers", NULL, e);
     *a = (struct bl_annotation){json_number_value(begin), json_number_value(end), -1};
     if (!(a->begin <= a->end))
-        return blame(sequence, i, "a segment that ends before it begins", NULL, e);
+        return annotated_set_fault(sequence, i, "a segment that ends before it begins", NULL, e);
     if (!label)
-        return blame(sequence, i, "no \"label\"", NULL, e);
+        return annotated_set_fault(sequence, i, "no \"label\"", NULL, e);
     a->label = bl_mapping_find(mapping, label);
     if (a->label < 0)
-        return blame(sequence, i, "is not in the mapping", label, e);
+        return annotated_set_fault(sequence, i, "is not in the mapping", label, e);
     return BL_OK;
 }
 
-static int by_begin(const void *a, const void *b)
+static int annotation_compare_begin(const void *a, const void *b)
 {
     double x = ((const struct bl_annotation *)a)->begin, y = ((const struct bl_annotation *)b)->begin;
     return (x > y) - (x < y);
 }
 
-static int count_overlaps(struct bl_annotated *sequence, struct bl_error *e)
+static int annotated_count_overlaps(struct bl_annotated *sequence, struct bl_error *e)
 {
     struct bl_annotation *sorted = calloc(sequence->count + 1, sizeof *sorted);
     if (!sorted)
         return bl_error_memory(e);
     memcpy(sorted, sequence->annotation, sequence->count * sizeof *sorted);
-    qsort(sorted, sequence->count, sizeof *sorted, by_begin);
+    qsort(sorted, sequence->count, sizeof *sorted, annotation_compare_begin);
     double end = -INFINITY;
     for (size_t i = 0; i < sequence->count; i++) {
         sequence->overlaps += sorted[i].begin < end;
@@ -76,8 +77,8 @@ static int count_overlaps(struct bl_annotated *sequence, struct bl_error *e)
     return BL_OK;
 }
 
-static int take_sequence(struct bl_annotated *sequence, const char *id, const json_t *json,
-                         const struct bl_mapping *mapping, struct bl_error *e)
+static int annotated_parse(struct bl_annotated *sequence, const char *id, const json_t *json,
+                           const struct bl_mapping *mapping, struct bl_error *e)
 {
     const json_t *list = json_object_get(json, "annotations");
     sequence->id = strdup(id);
@@ -91,16 +92,16 @@ static int take_sequence(struct bl_annotated *sequence, const char *id, const js
         code = sequence->fault ? BL_OK : bl_error_memory(e);
     }
     for (size_t i = 0; i < sequence->count && !code; i++)
-        code = take(sequence, i, json_array_get(list, i), mapping, e);
+        code = annotation_parse(sequence, i, json_array_get(list, i), mapping, e);
     if (code)
         return code;
     if (!sequence->fault)
-        code = count_overlaps(sequence, e);
+        code = annotated_count_overlaps(sequence, e);
     return code;
 }
 
-static int take_all(struct bl_annotations *all, json_t *root, const char *path, const struct bl_mapping *mapping,
-                    struct bl_error *e)
+static int annotations_parse(struct bl_annotations *all, json_t *root, const char *path,
+                             const struct bl_mapping *mapping, struct bl_error *e)
 {
     json_t *database = json_object_get(root, "database"), *value;
     const char *id;
@@ -113,18 +114,19 @@ static int take_all(struct bl_annotations *all, json_t *root, const char *path, 
     json_object_foreach(database, id, value)
     {
         if (!code)
-            code = take_sequence(&all->sequence[all->count], id, value, mapping, e);
+            code = annotated_parse(&all->sequence[all->count], id, value, mapping, e);
         all->overlaps += all->sequence[all->count++].overlaps;
     }
     if (code)
         return code;
-    qsort(all->sequence, all->count, sizeof *all->sequence, compare);
+    qsort(all->sequence, all->count, sizeof *all->sequence, annotated_compare);
     return BL_OK;
 }
 
 /* Jansson has no word for memory that was not to be had: a text that it refuses and that is sound, or no word at all.
  * Half of a surrogate pair is sound to the scanner, which makes a replacement character of it, and has a word. */
-static int refuse(const struct bl_buffer *text, const json_error_t *wrong, const char *path, struct bl_error *e)
+static int annotations_report_json(const struct bl_buffer *text, const json_error_t *wrong, const char *path,
+                                   struct bl_error *e)
 {
     struct bl_json_fault fault;
     enum json_error_code code = json_error_code(wrong);
@@ -149,10 +151,10 @@ int bl_annotations_read(struct bl_annotations *all, const char *path, const stru
         code = bl_buffer_check(&text, e);
     json_t *root = code ? NULL : json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES, &wrong);
     if (!code && !root)
-        code = refuse(&text, &wrong, path, e);
+        code = annotations_report_json(&text, &wrong, path, e);
     if (!code) {
         all->digest = XXH3_64bits(text.data, text.size);
-        code = take_all(all, root, path, mapping, e);
+        code = annotations_parse(all, root, path, mapping, e);
     }
     json_decref(root);
     bl_buffer_free(&text);
@@ -170,10 +172,10 @@ void bl_annotations_free(struct bl_annotations *all)
     *all = (struct bl_annotations){0};
 }
 
-static const struct bl_annotated *find(const struct bl_annotations *all, char *id)
+static const struct bl_annotated *annotations_find_id(const struct bl_annotations *all, char *id)
 {
     struct bl_annotated wanted = {.id = id};
-    return bsearch(&wanted, all->sequence, all->count, sizeof wanted, compare);
+    return bsearch(&wanted, all->sequence, all->count, sizeof wanted, annotated_compare);
 }
 
 int bl_annotations_find(const struct bl_annotations *all, const char *id, const struct bl_annotated **found,
@@ -183,15 +185,15 @@ int bl_annotations_find(const struct bl_annotations *all, const char *id, const 
     if (!name)
         return bl_error_memory(e);
     char *slash = strrchr(name, '/'), *last = slash ? slash + 1 : name, *dot = strrchr(last, '.');
-    *found = find(all, name);
+    *found = annotations_find_id(all, name);
     if (dot && dot > last)
         *dot = '\0';
     if (!*found)
-        *found = find(all, name);
+        *found = annotations_find_id(all, name);
     if (!*found)
-        *found = find(all, last);
+        *found = annotations_find_id(all, last);
     if (!*found && strncmp(last, "v_", 2) == 0)
-        *found = find(all, last + 2);
+        *found = annotations_find_id(all, last + 2);
     free(name);
     return BL_OK;
 }

@@ -33,7 +33,7 @@ static const struct bl_option options[] = {
     {0},
 };
 
-static int check(const void *values, struct bl_error *e)
+static int intervals_check(const void *values, struct bl_error *e)
 {
     const struct bl_intervals_config *config = values;
     if (!config->annotations || !config->mapping)
@@ -43,7 +43,7 @@ static int check(const void *values, struct bl_error *e)
     return BL_OK;
 }
 
-static int prepare(void *values, struct bl_error *e)
+static int intervals_prepare(void *values, struct bl_error *e)
 {
     struct bl_intervals_config *config = values;
     int code = bl_mapping_read(&config->names, config->mapping, e);
@@ -56,14 +56,14 @@ static int prepare(void *values, struct bl_error *e)
     return code;
 }
 
-static void release(void *values)
+static void intervals_release(void *values)
 {
     struct bl_intervals_config *config = values;
     bl_mapping_free(&config->names);
     bl_annotations_free(&config->all);
 }
 
-static const char *warning(const void *values)
+static const char *intervals_warning(const void *values)
 {
     struct bl_intervals_config *config = (struct bl_intervals_config *)values; /* the text is told, and nothing else */
     if (config->multi || !config->all.overlaps)
@@ -75,26 +75,26 @@ static const char *warning(const void *values)
     return config->text;
 }
 
-static void identify(const void *values, struct bl_buffer *out)
+static void intervals_identify(const void *values, struct bl_buffer *out)
 {
     const struct bl_intervals_config *config = values;
     bl_buffer_printf(out, "annotations digest: %016" PRIx64 "\nmapping digest: %016" PRIx64 "\n", config->all.digest,
                      config->names.digest);
 }
 
-static void columns(const void *config, bool lists, struct bl_buffer *out)
+static void intervals_columns(const void *config, bool lists, struct bl_buffer *out)
 {
     (void)config, (void)lists;
     bl_buffer_text(out, "\tintervals\toverlaps");
 }
 
-static void sampling(const void *config, struct bl_buffer *out)
+static void intervals_sampling(const void *config, struct bl_buffer *out)
 {
     (void)config;
     bl_buffer_text(out, "intervals");
 }
 
-static enum bl_follow follows(const void *values)
+static enum bl_follow intervals_follows(const void *values)
 {
     const struct bl_intervals_config *config = values;
     return config->unit == BL_INTERVALS_STEPS ? BL_FOLLOW_STEPS
@@ -103,7 +103,8 @@ static enum bl_follow follows(const void *values)
 }
 
 /* BL_EDATA: what the file has of a sequence, or that it has nothing, is of no use. */
-static int check_found(const struct bl_intervals_config *config, const struct bl_annotated *found, struct bl_error *e)
+static int intervals_check_found(const struct bl_intervals_config *config, const struct bl_annotated *found,
+                                 struct bl_error *e)
 {
     if (!found)
         return bl_error_set(e, BL_EDATA, "%s has no entry for it", config->annotations);
@@ -111,30 +112,30 @@ static int check_found(const struct bl_intervals_config *config, const struct bl
 }
 
 /* The row says whether there are annotations; its length is the other kind's. */
-static int count(const void *values, const struct bl_kind_env *env, struct bl_counter *counter,
-                 struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
+static int intervals_count(const void *values, const struct bl_kind_env *env, struct bl_counter *counter,
+                           struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     (void)env, (void)counter;
     const struct bl_intervals_config *config = values;
     const struct bl_annotated *found;
     struct bl_row row = {.status = BL_ROW_OK, .reason = "", .stream = -1, .offset = -1};
     struct bl_error unusable = {0};
-    char further[64];
-    int code = bl_annotations_find(&config->all, stretch->input->id, &found, e);
+    char extra[64];
+    int code = bl_annotations_find(&config->all, chunk->input->id, &found, e);
     if (code)
         return code;
-    if (check_found(config, found, &unusable)) {
+    if (intervals_check_found(config, found, &unusable)) {
         row.status = BL_ROW_SKIPPED;
         row.reason = unusable.text;
     } else {
-        snprintf(further, sizeof further, "\t%zu\t%zu", found->count, found->overlaps);
-        row.further = further;
+        snprintf(extra, sizeof extra, "\t%zu\t%zu", found->count, found->overlaps);
+        row.extra = extra;
     }
     return emit(sink, 0, &row, e);
 }
 
-static int fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *out,
-                  struct bl_error *e)
+static int intervals_fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row,
+                            struct bl_fields *out, struct bl_error *e)
 {
     (void)env, (void)row, (void)e;
     const struct bl_intervals_config *config = values;
@@ -151,8 +152,8 @@ struct bl_reader {
     const struct bl_intervals_config *config;
 };
 
-static int open_reader(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
-                       struct bl_reader **reader, struct bl_error *e)
+static int intervals_open_reader(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                                 struct bl_reader **reader, struct bl_error *e)
 {
     (void)env, (void)fields;
     *reader = calloc(1, sizeof **reader);
@@ -163,14 +164,15 @@ static int open_reader(const void *config, const struct bl_kind_env *env, const 
 }
 
 /* Where step i of the piece begins, in the unit of the intervals. */
-static double begin_of(const struct bl_intervals_config *config, const struct bl_request *request, int64_t i)
+static double intervals_step_time(const struct bl_intervals_config *config, const struct bl_request *request, int64_t i)
 {
     if (config->unit == BL_INTERVALS_STEPS)
         return (double)(request->source_start + i);
-    return bl_kind_begin(&config->rate, request->times, request->source_start, i);
+    return bl_kind_step_time(&config->rate, request->times, request->source_start, i);
 }
 
-static void paint(const struct bl_intervals_config *config, const struct bl_annotated *a, double begin, uint8_t *out)
+static void intervals_label_step(const struct bl_intervals_config *config, const struct bl_annotated *a, double begin,
+                                 uint8_t *out)
 {
     int32_t label = (int32_t)config->background;
     if (config->multi)
@@ -186,7 +188,8 @@ static void paint(const struct bl_intervals_config *config, const struct bl_anno
         memcpy(out, &label, sizeof label);
 }
 
-static int read_piece(struct bl_reader *r, const struct bl_request *request, struct bl_note *note, struct bl_error *e)
+static int intervals_read_piece(struct bl_reader *r, const struct bl_request *request, struct bl_note *note,
+                                struct bl_error *e)
 {
     const struct bl_intervals_config *config = r->config;
     const struct bl_annotated *found;
@@ -195,20 +198,21 @@ static int read_piece(struct bl_reader *r, const struct bl_request *request, str
     int code = bl_annotations_find(&config->all, request->row.id, &found, e);
     if (code)
         return code;
-    code = check_found(config, found, e);
+    code = intervals_check_found(config, found, e);
     if (code)
         return code;
     for (int64_t i = 0; i < request->steps && !code; i++)
-        paint(config, found, begin_of(config, request, i), request->out[0] + (size_t)i * size);
+        intervals_label_step(config, found, intervals_step_time(config, request, i),
+                             request->out[0] + (size_t)i * size);
     return BL_OK;
 }
 
-static void close_reader(struct bl_reader *r)
+static void intervals_close_reader(struct bl_reader *r)
 {
     free(r);
 }
 
-static void describe(const void *values, const struct bl_field *field, struct bl_buffer *out)
+static void intervals_describe(const void *values, const struct bl_field *field, struct bl_buffer *out)
 {
     (void)field;
     const struct bl_intervals_config *config = values;
@@ -217,7 +221,8 @@ static void describe(const void *values, const struct bl_field *field, struct bl
                      units[config->unit], slash ? slash + 1 : config->annotations);
 }
 
-static void versions(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink)
+static void intervals_versions(const void *config, void (*emit)(void *sink, const char *name, const char *version),
+                               void *sink)
 {
     (void)config, (void)emit, (void)sink; /* no library makes these bytes */
 }
@@ -230,19 +235,19 @@ const struct bl_kind bl_kind_intervals = {
     .reader_memory = 4096,
     .options = options,
     .config_size = sizeof(struct bl_intervals_config),
-    .check = check,
-    .prepare = prepare,
-    .release = release,
-    .warning = warning,
-    .identify = identify,
-    .columns = columns,
-    .sampling = sampling,
-    .follows = follows,
-    .count = count,
-    .fields = fields,
-    .open = open_reader,
-    .read = read_piece,
-    .close = close_reader,
-    .describe = describe,
-    .versions = versions,
+    .check = intervals_check,
+    .prepare = intervals_prepare,
+    .release = intervals_release,
+    .warning = intervals_warning,
+    .identify = intervals_identify,
+    .columns = intervals_columns,
+    .sampling = intervals_sampling,
+    .follows = intervals_follows,
+    .count = intervals_count,
+    .fields = intervals_fields,
+    .open = intervals_open_reader,
+    .read = intervals_read_piece,
+    .close = intervals_close_reader,
+    .describe = intervals_describe,
+    .versions = intervals_versions,
 };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kind/labels/lines.h"
+#include "kind/labels/label_lines.h"
 
 /* Text files of folders are documents, unless --kind says otherwise: text comes before. */
 static const char *const extensions[] = {"txt", NULL};
@@ -20,38 +20,38 @@ static const struct bl_option options[] = {
     {0},
 };
 
-static int check(const void *config, struct bl_error *e)
+static int labels_check(const void *config, struct bl_error *e)
 {
     (void)config, (void)e;
     return BL_OK;
 }
 
-static int prepare(void *values, struct bl_error *e)
+static int labels_prepare(void *values, struct bl_error *e)
 {
     struct bl_labels_config *config = values;
     return config->mapping ? bl_mapping_read(&config->names, config->mapping, e) : BL_OK;
 }
 
-static void release(void *values)
+static void labels_release(void *values)
 {
     bl_mapping_free(&((struct bl_labels_config *)values)->names);
 }
 
-static void identify(const void *values, struct bl_buffer *out)
+static void labels_identify(const void *values, struct bl_buffer *out)
 {
     const struct bl_labels_config *config = values;
     if (config->mapping)
         bl_buffer_printf(out, "mapping digest: %016" PRIx64 "\n", config->names.digest);
 }
 
-static void sampling(const void *config, struct bl_buffer *out)
+static void labels_sampling(const void *config, struct bl_buffer *out)
 {
     (void)config;
     bl_buffer_text(out, "all");
 }
 
-static int count_lines(const struct bl_labels_config *config, const struct bl_kind_env *env, const char *path,
-                       int64_t *count, struct bl_error *e)
+static int labels_count_lines(const struct bl_labels_config *config, const struct bl_kind_env *env, const char *path,
+                              int64_t *count, struct bl_error *e)
 {
     struct bl_label_lines lines;
     int32_t label;
@@ -64,13 +64,13 @@ static int count_lines(const struct bl_labels_config *config, const struct bl_ki
     return !more && !*count ? bl_error_set(e, BL_EDATA, "no labels") : more;
 }
 
-static int count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
-                 struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
+static int labels_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
+                        struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     (void)counter;
     struct bl_error unusable = {0};
     struct bl_row row = {.stream = -1, .offset = -1};
-    int code = count_lines(config, env, stretch->input->path, &row.length, &unusable);
+    int code = labels_count_lines(config, env, chunk->input->path, &row.length, &unusable);
     if (code && code != BL_EDATA)
         return bl_error_set(e, code, "%s", unusable.text);
     if (code) {
@@ -81,8 +81,8 @@ static int count(const void *config, const struct bl_kind_env *env, struct bl_co
     return emit(sink, 0, &row, e);
 }
 
-static int fields(const void *config, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *out,
-                  struct bl_error *e)
+static int labels_fields(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
+                         struct bl_fields *out, struct bl_error *e)
 {
     (void)config, (void)env, (void)row, (void)e;
     *out = (struct bl_fields){.count = 1};
@@ -98,8 +98,8 @@ struct bl_reader {
     struct bl_label_lines lines;
 };
 
-static int open_reader(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
-                       struct bl_reader **reader, struct bl_error *e)
+static int labels_open_reader(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                              struct bl_reader **reader, struct bl_error *e)
 {
     (void)fields;
     struct bl_reader *r = calloc(1, sizeof *r);
@@ -112,7 +112,7 @@ static int open_reader(const void *config, const struct bl_kind_env *env, const 
 }
 
 /* Lines up to the piece's end, or to the file's where the piece ends the sequence. */
-static int read_lines(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
+static int labels_read_lines(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
 {
     int64_t first = request->source_start, end = first + request->steps, line = 0;
     int more = 1;
@@ -133,29 +133,30 @@ static int read_lines(struct bl_reader *r, const struct bl_request *request, str
     return BL_OK;
 }
 
-static int read_piece(struct bl_reader *r, const struct bl_request *request, struct bl_note *note, struct bl_error *e)
+static int labels_read_piece(struct bl_reader *r, const struct bl_request *request, struct bl_note *note,
+                             struct bl_error *e)
 {
     struct bl_input input = {.path = request->row.path};
     const char *unusable;
     note->text[0] = '\0';
-    int code = bl_input_look(&bl_kind_labels, &input, &unusable, e);
+    int code = bl_input_stat(&bl_kind_labels, &input, &unusable, e);
     if (!code && (unusable || input.bytes != request->row.bytes))
         code = bl_error_set(e, BL_EFAIL, "%s changed since the scan", request->row.path);
     if (code)
         return code;
     code = bl_label_lines_open(&r->lines, request->row.path, &r->config->names, r->env->cancel, e);
     if (!code)
-        code = read_lines(r, request, e);
+        code = labels_read_lines(r, request, e);
     bl_label_lines_close(&r->lines);
     return code;
 }
 
-static void close_reader(struct bl_reader *r)
+static void labels_close_reader(struct bl_reader *r)
 {
     free(r);
 }
 
-static void describe(const void *values, const struct bl_field *field, struct bl_buffer *out)
+static void labels_describe(const void *values, const struct bl_field *field, struct bl_buffer *out)
 {
     (void)field;
     const struct bl_labels_config *config = values;
@@ -165,7 +166,8 @@ static void describe(const void *values, const struct bl_field *field, struct bl
         bl_buffer_printf(out, ", numbered by %s", slash ? slash + 1 : config->mapping);
 }
 
-static void versions(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink)
+static void labels_versions(const void *config, void (*emit)(void *sink, const char *name, const char *version),
+                            void *sink)
 {
     (void)config, (void)emit, (void)sink; /* no library makes these bytes */
 }
@@ -175,20 +177,20 @@ const struct bl_kind bl_kind_labels = {
     .title = "Labels",
     .steps = "lines",
     .extensions = extensions,
-    .gives_way = true,
+    .is_fallback = true,
     .reader_memory = (int64_t)1 << 20,
     .options = options,
     .config_size = sizeof(struct bl_labels_config),
-    .check = check,
-    .prepare = prepare,
-    .release = release,
-    .identify = identify,
-    .sampling = sampling,
-    .count = count,
-    .fields = fields,
-    .open = open_reader,
-    .read = read_piece,
-    .close = close_reader,
-    .describe = describe,
-    .versions = versions,
+    .check = labels_check,
+    .prepare = labels_prepare,
+    .release = labels_release,
+    .identify = labels_identify,
+    .sampling = labels_sampling,
+    .count = labels_count,
+    .fields = labels_fields,
+    .open = labels_open_reader,
+    .read = labels_read_piece,
+    .close = labels_close_reader,
+    .describe = labels_describe,
+    .versions = labels_versions,
 };

@@ -12,7 +12,7 @@
 #define SIZE_LIMIT ((size_t)64 << 20)
 
 /* Takes blanks from both ends of a line. */
-static char *trim(char *line)
+static char *mapping_trim_line(char *line)
 {
     size_t size = strlen(line);
     while (size && strchr(" \t\r", line[size - 1]))
@@ -21,7 +21,7 @@ static char *trim(char *line)
 }
 
 /* "NUMBER NAME": the name, and its number. NULL where the line is another. */
-static char *numbered(char *line, int32_t *number)
+static char *mapping_parse_numbered(char *line, int32_t *number)
 {
     size_t digits = strspn(line, "0123456789");
     char *name = line + digits + strspn(line + digits, " \t");
@@ -32,12 +32,12 @@ static char *numbered(char *line, int32_t *number)
     return name;
 }
 
-static int compare(const void *a, const void *b)
+static int mapping_compare_names(const void *a, const void *b)
 {
     return strcmp(((const struct bl_label_name *)a)->name, ((const struct bl_label_name *)b)->name);
 }
 
-static int add(struct bl_mapping *m, const char *name, int32_t number, struct bl_error *e)
+static int mapping_add(struct bl_mapping *m, const char *name, int32_t number, struct bl_error *e)
 {
     if ((m->count & (m->count - 1)) == 0) { /* a power of two: it is full */
         size_t capacity = m->count ? 2 * m->count : 1;
@@ -50,26 +50,26 @@ static int add(struct bl_mapping *m, const char *name, int32_t number, struct bl
     return BL_OK;
 }
 
-static int take_lines(struct bl_mapping *m, const char *path, struct bl_error *e)
+static int mapping_parse_lines(struct bl_mapping *m, const char *path, struct bl_error *e)
 {
     bool with_numbers = false;
     int number_of_line = 0, code = BL_OK;
     for (char *line = m->text; *line && !code;) {
         char *end = strchrnul(line, '\n'), *next = *end ? end + 1 : end;
         *end = '\0';
-        char *name = trim(line);
+        char *name = mapping_trim_line(line);
         int32_t number = 0;
         number_of_line++;
         line = next;
         if (!*name)
             continue;
-        char *rest = numbered(name, &number);
+        char *rest = mapping_parse_numbered(name, &number);
         if (!m->count)
             with_numbers = rest != NULL;
         if (with_numbers && !rest)
             return bl_error_set(e, BL_EUSAGE, "%s:%d: \"%.60s\" is no \"NUMBER NAME\", as the first line is", path,
                                 number_of_line, name);
-        code = add(m, with_numbers ? rest : name, with_numbers ? number : (int32_t)m->count, e);
+        code = mapping_add(m, with_numbers ? rest : name, with_numbers ? number : (int32_t)m->count, e);
     }
     return code;
 }
@@ -93,13 +93,13 @@ int bl_mapping_read(struct bl_mapping *m, const char *path, struct bl_error *e)
     if (strlen(text.data) != text.size)
         code = bl_error_set(e, BL_EUSAGE, "%s: a zero byte: not a text", path);
     if (!code)
-        code = take_lines(m, path, e);
+        code = mapping_parse_lines(m, path, e);
     if (!code && !m->count)
         code = bl_error_set(e, BL_EUSAGE, "%s has no labels", path);
     if (!code)
-        qsort(m->label, m->count, sizeof *m->label, compare);
+        qsort(m->label, m->count, sizeof *m->label, mapping_compare_names);
     for (size_t i = 1; i < m->count && !code; i++) {
-        if (compare(&m->label[i - 1], &m->label[i]) == 0)
+        if (mapping_compare_names(&m->label[i - 1], &m->label[i]) == 0)
             code = bl_error_set(e, BL_EUSAGE, "%s: the label \"%.60s\" is there twice", path, m->label[i].name);
     }
     return code;
@@ -116,6 +116,6 @@ int32_t bl_mapping_find(const struct bl_mapping *m, const char *name)
 {
     struct bl_label_name wanted = {name, 0};
     const struct bl_label_name *found =
-        m->count ? bsearch(&wanted, m->label, m->count, sizeof *m->label, compare) : NULL;
+        m->count ? bsearch(&wanted, m->label, m->count, sizeof *m->label, mapping_compare_names) : NULL;
     return found ? found->number : -1;
 }

@@ -112,7 +112,7 @@ static int file_open(struct bl_demux *d, int64_t bytes, struct bl_error *e)
     ssize_t got = read_at(d, d->head, sizeof d->head, 0);
     if (got < 0)
         return bl_error_errno(e, BL_EFAIL, "%s: cannot be read", d->path);
-    const char *archive = bl_archive_reason(d->head, (size_t)got);
+    const char *archive = bl_archive_detect(d->head, (size_t)got);
     if (archive)
         return bl_error_set(e, BL_EDATA, "%s", archive);
     unsigned char *buffer = av_malloc(IO_BUFFER);

@@ -203,7 +203,7 @@ static int open_regular(const char *path, int *fd, struct stat *status, struct b
 int bl_megatron_content(const char *path, uint64_t *content, struct bl_error *e)
 {
     char *bin = is_index(path) ? bin_path(path) : NULL;
-    int code = bin ? bl_content_of_file(bin, content, e) : BL_OK;
+    int code = bin ? bl_content_hash_file(bin, content, e) : BL_OK;
     free(bin);
     return code;
 }

@@ -29,7 +29,7 @@ struct counting {
     void *sink;
     int input;
     int64_t rows; /* of this input */
-    const struct bl_stretch *stretch;
+    const struct bl_chunk *stretch;
     int64_t before; /* bytes of the inputs before this one; of a part of it, what lies before that, less than nothing */
 };
 
@@ -71,7 +71,7 @@ int bl_text_divisible(const void *config, const struct bl_input *input, bool *di
     ssize_t n = pread(fd, head, sizeof head, 0);
     int code = n < 0 ? bl_error_errno(e, BL_EFAIL, "cannot read %s", input->path) : BL_OK;
     close(fd);
-    *divisible = !code && !bl_instream_is_compressed(head, (size_t)n) && !bl_archive_reason(head, (size_t)n);
+    *divisible = !code && !bl_instream_is_compressed(head, (size_t)n) && !bl_archive_detect(head, (size_t)n);
     return code;
 }
 
@@ -110,7 +110,7 @@ static int take_fault(struct counting *c, int64_t offset, const char *reason, st
     return take_item(c, c->item, e);
 }
 
-static int count_text(struct counting *c, const struct bl_stretch *stretch, bool json, struct bl_error *e)
+static int count_text(struct counting *c, const struct bl_chunk *stretch, bool json, struct bl_error *e)
 {
     static const struct bl_division_rule lines = {.by = BL_DIVISION_LINE};
     const struct bl_division_rule *rule = json ? &lines : &c->config->run->rule;
@@ -144,7 +144,7 @@ static int count_ids(struct counting *c, const char *path, bool npy, struct bl_e
     return code ? bl_error_set(e, code, "%s", fault.text) : BL_OK;
 }
 
-static int count_input(struct counting *c, const struct bl_stretch *stretch, struct bl_error *e)
+static int count_input(struct counting *c, const struct bl_chunk *stretch, struct bl_error *e)
 {
     const char *path = stretch->input[c->input].path;
     enum bl_text_format format = bl_text_format_of(c->config, path);
@@ -167,7 +167,7 @@ static void hash_text(XXH3_state_t *hash, const char *text)
 }
 
 /* What is to be counted, and how: it names the stretch in the spool. */
-static int find_key(const struct bl_text_config *config, const struct bl_stretch *stretch, uint64_t *key,
+static int find_key(const struct bl_text_config *config, const struct bl_chunk *stretch, uint64_t *key,
                     struct bl_error *e)
 {
     const struct bl_text_run *run = config->run;
@@ -193,7 +193,7 @@ out:
 }
 
 /* By sizes and times. */
-static uint64_t find_times(const struct bl_text_config *config, const struct bl_stretch *stretch)
+static uint64_t find_times(const struct bl_text_config *config, const struct bl_chunk *stretch)
 {
     uint64_t stamp = 0;
     for (int i = 0; i < stretch->inputs; i++) {
@@ -207,7 +207,7 @@ static uint64_t find_times(const struct bl_text_config *config, const struct bl_
 }
 
 /* By what the files hold, for those whose times are others. */
-static int find_contents(const struct bl_text_config *config, const struct bl_stretch *stretch, uint64_t *contents,
+static int find_contents(const struct bl_text_config *config, const struct bl_chunk *stretch, uint64_t *contents,
                          struct bl_error *e)
 {
     int code = BL_OK;
@@ -217,15 +217,15 @@ static int find_contents(const struct bl_text_config *config, const struct bl_st
         uint64_t tells[] = {*contents, 0, 0};
         if (strcmp(path, "-") == 0)
             continue;
-        code = bl_content_of_file(path, &tells[1], e);
+        code = bl_content_hash_file(path, &tells[1], e);
         if (!code && bl_text_format_of(config, path) == BL_TEXT_MEGATRON)
             code = bl_megatron_content(path, &tells[2], e);
-        *contents = bl_content_of(tells, sizeof tells);
+        *contents = bl_content_hash(tells, sizeof tells);
     }
     return code;
 }
 
-static int refuse_changed(const struct bl_stretch *stretch, const char *spool, struct bl_error *e)
+static int refuse_changed(const struct bl_chunk *stretch, const char *spool, struct bl_error *e)
 {
     char others[40] = "";
     if (stretch->inputs > 1)
@@ -240,7 +240,7 @@ static int emit_again(void *context, int input, const struct bl_row *row, struct
     return c->emit(c->sink, input, row, e);
 }
 
-static int count_all(struct counting *c, struct bl_stretch *stretch, struct bl_error *e)
+static int count_all(struct counting *c, struct bl_chunk *stretch, struct bl_error *e)
 {
     int code = BL_OK;
     c->item->drained = 0;
@@ -259,7 +259,7 @@ static int count_all(struct counting *c, struct bl_stretch *stretch, struct bl_e
 }
 
 int bl_count_text(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
-                  struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
+                  struct bl_chunk *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     struct counting c = {.config = config, .env = env, .item = &counter->item, .emit = emit, .sink = sink};
     if (!env->spool)

@@ -13,6 +13,6 @@ int bl_text_open_counter(const void *config, const struct bl_kind_env *env, stru
                          struct bl_error *e);
 void bl_text_close_counter(struct bl_counter *counter);
 int bl_count_text(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
-                  struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e);
+                  struct bl_chunk *stretch, bl_row_emit *emit, void *sink, struct bl_error *e);
 
 #endif

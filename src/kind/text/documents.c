@@ -42,7 +42,7 @@ static int refill(struct bl_documents *d, struct bl_error *e)
     d->filled += got;
     d->eof = !code && !got;
     bool begins = d->base == 0 && d->filled == got; /* what begins as an archive does is no text, whatever it holds */
-    const char *archive = !code && begins ? bl_archive_reason(d->data, got) : NULL;
+    const char *archive = !code && begins ? bl_archive_detect(d->data, got) : NULL;
     return archive ? bl_error_set(e, BL_EDATA, "%s", archive) : code;
 }
 

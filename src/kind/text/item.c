@@ -31,7 +31,7 @@ void bl_item_close(struct bl_item *item)
     bl_buffer_free(&item->text);
     bl_buffer_free(&item->mended);
     bl_buffer_free(&item->values);
-    bl_buffer_free(&item->further);
+    bl_buffer_free(&item->extra);
     *item = (struct bl_item){0};
 }
 
@@ -40,7 +40,7 @@ void bl_item_begin(struct bl_item *item, int64_t offset)
     item->ids.count = 0;
     item->bytes = 0;
     item->reason[0] = '\0';
-    bl_buffer_clear(&item->further);
+    bl_buffer_clear(&item->extra);
     bl_buffer_clear(&item->values);
     item->row = (struct bl_row){.status = BL_ROW_OK, .reason = item->reason, .stream = -1, .offset = offset};
 }
@@ -119,7 +119,7 @@ static int lay_out(struct bl_item *item, struct bl_error *e)
 void bl_item_seal(struct bl_item *item)
 {
     size_t marks = item->config->run->bos >= 0 && item->ids.count;
-    item->row.content = bl_content_of(item->ids.id + marks, (item->ids.count - marks) * sizeof *item->ids.id);
+    item->row.content = bl_content_hash(item->ids.id + marks, (item->ids.count - marks) * sizeof *item->ids.id);
 }
 
 int bl_item_finish(struct bl_item *item, struct bl_error *e)
@@ -189,7 +189,7 @@ int bl_item_plain(struct bl_item *item, const struct bl_document *document, stru
     bl_item_begin(item, item->config->run->rule.by == BL_DIVISION_FILE ? -1 : document->offset);
     if (document->too_long)
         return skip_long(item);
-    item->row.content = bl_content_of(text, size);
+    item->row.content = bl_content_hash(text, size);
     int code = mend(item, &text, &size, document->offset, e);
     if (code)
         return code;
@@ -279,11 +279,11 @@ static int keep_value(struct bl_item *item, int k, const struct bl_json_value *v
         note(item, "%s: cut to %zu bytes", item->config->run->column[k].name, KEPT_MAX);
         size = KEPT_MAX;
     }
-    bl_buffer_byte(&item->further, '\t');
+    bl_buffer_byte(&item->extra, '\t');
     if (size)
-        bl_text_escape(&item->further, text, size);
+        bl_text_escape(&item->extra, text, size);
     int code = bl_buffer_check(&item->text, e);
-    return code ? code : bl_buffer_check(&item->further, e);
+    return code ? code : bl_buffer_check(&item->extra, e);
 }
 
 /* Appends one number in a field's type. False when it does not fit. */
@@ -311,7 +311,7 @@ static bool append_number(struct bl_buffer *out, enum bl_dtype dtype, const stru
     return true;
 }
 
-/* A further field: one number for each token. */
+/* An extra field: one number for each token. */
 static int take_field(struct bl_item *item, int k, const struct bl_json_value *value, struct bl_error *e)
 {
     const struct bl_text_column *column = &item->config->run->column[k];
@@ -338,9 +338,9 @@ static int take_further(struct bl_item *item, const struct bl_json_value *value,
     int code = BL_OK;
     for (int k = 1; k <= run->keeps && !code; k++)
         code = keep_value(item, k, &value[k], e);
-    item->row.further = run->keeps ? item->further.data : NULL;
+    item->row.extra = run->keeps ? item->extra.data : NULL;
     if (code || !run->fields || item->row.status != BL_ROW_OK)
-        return code ? code : bl_buffer_check(&item->further, e);
+        return code ? code : bl_buffer_check(&item->extra, e);
     code = lay_out(item, e);
     for (int k = run->keeps + 1; k <= run->keeps + run->fields && !code && item->row.status == BL_ROW_OK; k++)
         code = take_field(item, k, &value[k], e);
@@ -371,7 +371,7 @@ int bl_item_json(struct bl_item *item, const struct bl_document *line, bool *bla
     *blank = !line->too_long && is_blank(text, size);
     if (*blank)
         return BL_OK;
-    item->row.content = line->too_long ? 0 : bl_content_of(line->text, line->size);
+    item->row.content = line->too_long ? 0 : bl_content_hash(line->text, line->size);
     if (line->too_long || !bl_json_scan(text, size, run->key, 1 + run->keeps + run->fields, value, &fault)) {
         int64_t at = line->offset + (text - line->text) + (int64_t)fault.at;
         return line->too_long ? skip_long(item)

@@ -9,15 +9,15 @@ struct bl_item {
     const struct bl_text_config *config;
     struct bl_encoder *encoder; /* NULL without a tokenizer */
     struct bl_ids ids;
-    struct bl_buffer text;    /* of the document, where it is not in the file as it is */
-    struct bl_buffer mended;  /* the same with U+FFFD for what is no UTF-8 */
-    struct bl_buffer values;  /* of the steps, where they are more than I32 ids */
-    struct bl_buffer further; /* columns */
-    char reason[1280];        /* more than an error's text */
-    struct bl_row row;        /* status, length, offset, content, reason, further */
-    const void *steps;        /* of an ok row, as the fields have them */
+    struct bl_buffer text;   /* of the document, where it is not in the file as it is */
+    struct bl_buffer mended; /* the same with U+FFFD for what is no UTF-8 */
+    struct bl_buffer values; /* of the steps, where they are more than I32 ids */
+    struct bl_buffer extra;  /* columns */
+    char reason[1280];       /* more than an error's text */
+    struct bl_row row;       /* status, length, offset, content, reason, extra */
+    const void *steps;       /* of an ok row, as the fields have them */
     size_t bytes;
-    uint64_t drained; /* of standard input: see struct bl_stretch */
+    uint64_t drained; /* of standard input: see struct bl_chunk */
 };
 
 /* cancel: once it is raised, encoding returns BL_ECANCEL. */

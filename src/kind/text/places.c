@@ -9,7 +9,7 @@
 /* A stretch whose rows are taken in. */
 struct adding {
     struct bl_places *places;
-    const struct bl_stretch *stretch;
+    const struct bl_chunk *stretch;
     int input;     /* of the last row */
     int64_t steps; /* of the stretch so far */
 };
@@ -101,7 +101,7 @@ static int add_row(void *context, int input, const struct bl_row *row, struct bl
     return BL_OK;
 }
 
-int bl_places_add(struct bl_places *p, const char *dir, const struct bl_stretch *stretch, struct bl_error *e)
+int bl_places_add(struct bl_places *p, const char *dir, const struct bl_chunk *stretch, struct bl_error *e)
 {
     struct adding a = {.places = p, .stretch = stretch, .input = -1};
     int code = grow((void **)&p->key, p->keys, &p->keys_capacity, sizeof *p->key, e);

@@ -41,7 +41,7 @@ struct bl_places {
 };
 
 /* Takes the ok rows of a stretch of the spool in. Stretches come in the order of the files. */
-int bl_places_add(struct bl_places *places, const char *dir, const struct bl_stretch *stretch, struct bl_error *e);
+int bl_places_add(struct bl_places *places, const char *dir, const struct bl_chunk *stretch, struct bl_error *e);
 void bl_places_free(struct bl_places *places);
 
 struct bl_place {

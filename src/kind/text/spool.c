@@ -35,7 +35,7 @@ struct packed {
     int64_t offset, length;
     uint64_t content;
     int32_t input, status;
-    uint32_t reason, further; /* bytes */
+    uint32_t reason, extra; /* bytes */
 };
 
 /* One of the two files while it is written. */
@@ -177,21 +177,21 @@ int bl_spool_create(struct bl_spool_writer **writer, const char *dir, uint64_t k
 int bl_spool_put(struct bl_spool_writer *w, int input, const struct bl_row *row, const void *steps, size_t bytes,
                  struct bl_error *e)
 {
-    const char *reason = row->reason ? row->reason : "", *further = row->further ? row->further : "";
+    const char *reason = row->reason ? row->reason : "", *extra = row->extra ? row->extra : "";
     struct packed packed = {.offset = row->offset,
                             .length = row->length,
                             .content = row->content,
                             .input = input,
                             .status = (int32_t)row->status,
                             .reason = (uint32_t)strlen(reason),
-                            .further = (uint32_t)strlen(further)};
+                            .extra = (uint32_t)strlen(extra)};
     int code = part_put(&w->rows, &packed, sizeof packed, e);
     if (code)
         return code;
     code = part_put(&w->rows, reason, packed.reason, e);
     if (code)
         return code;
-    code = part_put(&w->rows, further, packed.further, e);
+    code = part_put(&w->rows, extra, packed.extra, e);
     if (code)
         return code;
     return part_put(&w->steps, steps, bytes, e);
@@ -333,21 +333,21 @@ static int tell_rows(const char *data, size_t size, size_t *used, bl_spool_visit
     *used = 0;
     while (!code && size - *used >= sizeof packed) {
         memcpy(&packed, data + *used, sizeof packed);
-        size_t whole = sizeof packed + packed.reason + packed.further;
+        size_t whole = sizeof packed + packed.reason + packed.extra;
         if (size - *used < whole)
             break;
         const char *text = data + *used + sizeof packed;
         bl_buffer_clear(texts);
         bl_buffer_append(texts, text, packed.reason);
         bl_buffer_byte(texts, '\0');
-        bl_buffer_append(texts, text + packed.reason, packed.further);
+        bl_buffer_append(texts, text + packed.reason, packed.extra);
         code = bl_buffer_check(texts, e);
         struct bl_row row = {.offset = packed.offset,
                              .length = packed.length,
                              .content = packed.content,
                              .status = (enum bl_row_status)packed.status,
                              .reason = texts->data,
-                             .further = texts->data + packed.reason + 1,
+                             .extra = texts->data + packed.reason + 1,
                              .stream = -1};
         if (!code)
             code = visit(context, packed.input, &row, e);

@@ -105,7 +105,7 @@ static int fields(const void *values, const struct bl_kind_env *env, const struc
     return BL_OK;
 }
 
-static int keep(void *values, const struct bl_kind_env *env, const struct bl_stretch *stretch, struct bl_error *e)
+static int keep(void *values, const struct bl_kind_env *env, const struct bl_chunk *stretch, struct bl_error *e)
 {
     struct bl_text_config *config = values;
     return bl_places_add(&config->run->places, env->spool, stretch, e);
@@ -154,8 +154,8 @@ const struct bl_kind bl_kind_text = {
     .title = "Text",
     .steps = "tokens",
     .extensions = extensions,
-    .standard_input = true,
-    .gives_way = true,
+    .reads_stdin = true,
+    .is_fallback = true,
     .dtypes = dtypes,
     .dtype = offsetof(struct bl_text_config, dtype),
     .stretch = STRETCH,

@@ -140,7 +140,7 @@ int bl_backend_of_row(const struct bl_video_config *config, const struct bl_row 
 {
     struct bl_buffer value = {0};
     *backend = BL_BACKEND_CPU;
-    if (bl_row_value(row, BL_BACKEND_COLUMN, &value) && !strcmp(value.data, bl_backend_name(BL_BACKEND_NVDEC)))
+    if (bl_row_get_value(row, BL_BACKEND_COLUMN, &value) && !strcmp(value.data, bl_backend_name(BL_BACKEND_NVDEC)))
         *backend = BL_BACKEND_NVDEC;
     bl_buffer_free(&value);
     if (*backend == BL_BACKEND_NVDEC && !config->gpu)

@@ -184,7 +184,7 @@ static bool rate(const char *sampling, int64_t *num, int64_t *den)
 }
 
 static int count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
-                 struct bl_stretch *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
+                 struct bl_chunk *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     (void)counter;
     const struct bl_input *input = stretch->input;
@@ -210,7 +210,7 @@ static int count(const void *config, const struct bl_kind_env *env, struct bl_co
     } else {
         row.status = BL_ROW_OK;
         row.length = result.length;
-        row.further = values->decoder == BL_DECODER_CPU ? NULL : backend == BL_BACKEND_CPU ? "\tcpu" : "\tnvdec";
+        row.extra = values->decoder == BL_DECODER_CPU ? NULL : backend == BL_BACKEND_CPU ? "\tcpu" : "\tnvdec";
     }
     code = emit(sink, 0, &row, e);
     free(result.times);
@@ -275,7 +275,7 @@ const struct bl_kind bl_kind_video = {
     /* Decoders hold reference pictures, scalers their rows. A run with one worker and small blocks peaked at 155 MiB on
      * 4K H.264 and HEVC, at 60 MiB on 1080p. */
     .reader_memory = (int64_t)128 << 20,
-    .tells_times = true,
+    .has_times = true,
     .options = bl_video_options,
     .config_size = sizeof(struct bl_video_config),
     .check = check,

@@ -1,4 +1,4 @@
-#include "kind/labels/lines.h"
+#include "kind/labels/label_lines.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -23,7 +23,7 @@ void bl_label_lines_close(struct bl_label_lines *lines)
 }
 
 /* The next byte: 1, 0 at the end, or a code. */
-static int next_byte(struct bl_label_lines *lines, char *byte, struct bl_error *e)
+static int label_lines_next_byte(struct bl_label_lines *lines, char *byte, struct bl_error *e)
 {
     if (lines->at == lines->end) {
         int code = bl_instream_read(lines->feed, lines->data, sizeof lines->data, &lines->end, e);
@@ -36,12 +36,12 @@ static int next_byte(struct bl_label_lines *lines, char *byte, struct bl_error *
 }
 
 /* A line without blanks at its ends: 1, 0 at the end, or a code. */
-static int next_line(struct bl_label_lines *lines, char text[BL_LABEL_MAX + 1], struct bl_error *e)
+static int label_lines_next_line(struct bl_label_lines *lines, char text[BL_LABEL_MAX + 1], struct bl_error *e)
 {
     size_t size = 0, used = 0;
     char byte = '\0';
     int more;
-    while ((more = next_byte(lines, &byte, e)) > 0 && byte != '\n') {
+    while ((more = label_lines_next_byte(lines, &byte, e)) > 0 && byte != '\n') {
         bool blank = byte == ' ' || byte == '\t' || byte == '\r';
         if (blank && !size)
             continue;
@@ -60,7 +60,7 @@ int bl_label_lines_next(struct bl_label_lines *lines, int32_t *label, struct bl_
 {
     char text[BL_LABEL_MAX + 1];
     int64_t number;
-    int more = next_line(lines, text, e);
+    int more = label_lines_next_line(lines, text, e);
     if (more <= 0)
         return more;
     if (!*text)

@@ -1,4 +1,4 @@
-#include "kind/frames/picture.h"
+#include "kind/frames/image.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #define BYTES_MAX ((int64_t)256 << 20)
 
 /* By the first bytes: names lie. */
-static enum AVCodecID codec_of(const AVPacket *packet)
+static enum AVCodecID image_codec(const AVPacket *packet)
 {
     static const struct {
         size_t at, size;
@@ -34,7 +34,7 @@ static enum AVCodecID codec_of(const AVPacket *packet)
 }
 
 /* The image must be the one that was listed, also when all of it was read. */
-static int compare(int fd, const char *path, int64_t bytes, int64_t modified, struct bl_error *e)
+static int image_verify(int fd, const char *path, int64_t bytes, int64_t modified, struct bl_error *e)
 {
     struct stat status;
     if (fstat(fd, &status) != 0)
@@ -47,9 +47,9 @@ static int compare(int fd, const char *path, int64_t bytes, int64_t modified, st
     return BL_OK;
 }
 
-static int load(AVPacket *packet, int fd, const char *path, int64_t bytes, int64_t modified, struct bl_error *e)
+static int image_load(AVPacket *packet, int fd, const char *path, int64_t bytes, int64_t modified, struct bl_error *e)
 {
-    int code = compare(fd, path, bytes, modified, e);
+    int code = image_verify(fd, path, bytes, modified, e);
     if (code)
         return code;
     if (bytes == 0)
@@ -59,20 +59,20 @@ static int load(AVPacket *packet, int fd, const char *path, int64_t bytes, int64
     if (av_new_packet(packet, (int)bytes) < 0)
         return bl_error_memory(e);
     code = bl_io_pread(fd, packet->data, (size_t)bytes, 0, path, e);
-    return code ? code : compare(fd, path, bytes, modified, e);
+    return code ? code : image_verify(fd, path, bytes, modified, e);
 }
 
-static int refuse(const AVPacket *packet, struct bl_error *e)
+static int image_report_unknown(const AVPacket *packet, struct bl_error *e)
 {
-    const char *archive = bl_archive_reason(packet->data, (size_t)packet->size);
+    const char *archive = bl_archive_detect(packet->data, (size_t)packet->size);
     return bl_error_set(e, BL_EDATA, "%s", archive ? archive : "not an image that can be read");
 }
 
-static int open_codec(AVCodecContext **context, const AVPacket *packet, struct bl_error *e)
+static int image_open_codec(AVCodecContext **context, const AVPacket *packet, struct bl_error *e)
 {
-    const AVCodec *decoder = avcodec_find_decoder(codec_of(packet));
+    const AVCodec *decoder = avcodec_find_decoder(image_codec(packet));
     if (!decoder)
-        return refuse(packet, e);
+        return image_report_unknown(packet, e);
     *context = avcodec_alloc_context3(decoder);
     if (!*context)
         return bl_error_memory(e);
@@ -85,7 +85,7 @@ static int open_codec(AVCodecContext **context, const AVPacket *packet, struct b
     return code < 0 ? bl_error_set(e, BL_EDATA, "the %s decoder cannot be opened", decoder->name) : BL_OK;
 }
 
-static int decode(AVCodecContext *context, AVPacket *packet, AVFrame *frame, struct bl_error *e)
+static int image_decode_packet(AVCodecContext *context, AVPacket *packet, AVFrame *frame, struct bl_error *e)
 {
     int code = avcodec_send_packet(context, packet);
     if (code >= 0)
@@ -99,23 +99,23 @@ static int decode(AVCodecContext *context, AVPacket *packet, AVFrame *frame, str
     return BL_OK;
 }
 
-int bl_picture_decode(const char *path, int64_t bytes, int64_t modified, AVFrame *frame, struct bl_error *e)
+int bl_image_decode(const char *path, int64_t bytes, int64_t modified, AVFrame *frame, struct bl_error *e)
 {
     AVCodecContext *context = NULL;
     AVPacket *packet = av_packet_alloc();
     bl_demux_hush();
     if (!packet)
         return bl_error_memory(e);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);                     /* a pipe must not block */
-    bool useless = fd < 0 && bytes == 0 && (errno == ENOENT || errno == ENXIO); /* a dangling link, a socket */
-    int code = fd < 0 ? bl_error_errno(e, useless ? BL_EDATA : BL_EFAIL, "%s: cannot be opened", path)
-                      : load(packet, fd, path, bytes, modified, e);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);                      /* a pipe must not block */
+    bool unusable = fd < 0 && bytes == 0 && (errno == ENOENT || errno == ENXIO); /* a dangling link, a socket */
+    int code = fd < 0 ? bl_error_errno(e, unusable ? BL_EDATA : BL_EFAIL, "%s: cannot be opened", path)
+                      : image_load(packet, fd, path, bytes, modified, e);
     if (code)
         goto out;
-    code = open_codec(&context, packet, e);
+    code = image_open_codec(&context, packet, e);
     if (code)
         goto out;
-    code = decode(context, packet, frame, e);
+    code = image_decode_packet(context, packet, frame, e);
 out:
     if (fd >= 0)
         close(fd); /* read only: nothing can be lost by it */

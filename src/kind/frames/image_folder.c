@@ -1,4 +1,4 @@
-#include "kind/frames/folder.h"
+#include "kind/frames/image_folder.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "kind/frames/frames.h"
 
 /* "img_00012.jpg" has the number 12, "001YG-3b.png" has 3. */
-static int32_t number_of(const char *name)
+static int32_t image_parse_number(const char *name)
 {
     const char *dot = strrchr(name, '.'), *end = dot ? dot : name + strlen(name);
     while (end > name && !(end[-1] >= '0' && end[-1] <= '9'))
@@ -25,7 +25,8 @@ static int32_t number_of(const char *name)
     return bl_text_to_int(begin, (size_t)(end - begin), 0, INT32_MAX, &number) ? (int32_t)number : -1;
 }
 
-static int add(struct bl_folder *folder, const char *name, const struct stat *status, struct bl_error *e)
+static int image_folder_add(struct bl_image_folder *folder, const char *name, const struct stat *status,
+                            struct bl_error *e)
 {
     if (folder->count == folder->capacity) {
         size_t capacity = folder->capacity ? 2 * folder->capacity : 64;
@@ -40,18 +41,19 @@ static int add(struct bl_folder *folder, const char *name, const struct stat *st
         return bl_error_memory(e);
     folder->image[folder->count++] =
         (struct bl_image){.name = copy,
-                          .number = number_of(name),
+                          .number = image_parse_number(name),
                           .bytes = status->st_size,
                           .modified = (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec};
     return BL_OK;
 }
 
-static int compare(const void *a, const void *b)
+static int image_compare_names(const void *a, const void *b)
 {
     return bl_text_natural(((const struct bl_image *)a)->name, ((const struct bl_image *)b)->name);
 }
 
-static int list(struct bl_folder *folder, DIR *directory, const char *path, const char *pattern, struct bl_error *e)
+static int image_folder_read(struct bl_image_folder *folder, DIR *directory, const char *path, const char *pattern,
+                             struct bl_error *e)
 {
     int code = BL_OK;
     while (!code) {
@@ -60,7 +62,7 @@ static int list(struct bl_folder *folder, DIR *directory, const char *path, cons
         struct stat status;
         if (!entry)
             return errno ? bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path) : BL_OK;
-        if (entry->d_name[0] == '.' || !bl_kind_takes(&bl_kind_frames, entry->d_name))
+        if (entry->d_name[0] == '.' || !bl_kind_has_extension(&bl_kind_frames, entry->d_name))
             continue;
         if (fstatat(dirfd(directory), entry->d_name, &status, 0) != 0) {
             if (bl_errno_is_system(errno))
@@ -73,26 +75,27 @@ static int list(struct bl_folder *folder, DIR *directory, const char *path, cons
             status.st_size = 0; /* a pipe or a device: reading tells, too */
         folder->bytes += status.st_size;
         if (!pattern || fnmatch(pattern, entry->d_name, 0) == 0)
-            code = add(folder, entry->d_name, &status, e);
+            code = image_folder_add(folder, entry->d_name, &status, e);
     }
     return code;
 }
 
-int bl_folder_list(struct bl_folder *folder, const char *path, const char *pattern, struct bl_error *e)
+int bl_image_folder_list(struct bl_image_folder *folder, const char *path, const char *pattern, struct bl_error *e)
 {
-    *folder = (struct bl_folder){0};
+    *folder = (struct bl_image_folder){0};
     DIR *directory = opendir(path);
     if (!directory)
         return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "not a folder of images");
-    int code = list(folder, directory, path, pattern, e);
+    int code = image_folder_read(folder, directory, path, pattern, e);
     closedir(directory);
     if (folder->count)
-        qsort(folder->image, folder->count, sizeof *folder->image, compare);
+        qsort(folder->image, folder->count, sizeof *folder->image, image_compare_names);
     return code;
 }
 
 /* Names and contents of all images, put together in their order. */
-static int folder_digest(const struct bl_folder *folder, const char *path, uint64_t *content, struct bl_error *e)
+static int image_folder_digest(const struct bl_image_folder *folder, const char *path, uint64_t *content,
+                               struct bl_error *e)
 {
     struct bl_buffer all = {0}, file = {0};
     int code = BL_OK;
@@ -102,7 +105,7 @@ static int folder_digest(const struct bl_folder *folder, const char *path, uint6
         bl_buffer_printf(&file, "%s/%s", path, folder->image[i].name);
         code = bl_buffer_check(&file, e);
         if (!code)
-            code = bl_content_of_file(file.data, &image, e);
+            code = bl_content_hash_file(file.data, &image, e);
         if (code)
             break;
         bl_buffer_text(&all, folder->image[i].name);
@@ -115,34 +118,34 @@ static int folder_digest(const struct bl_folder *folder, const char *path, uint6
     code = bl_buffer_check(&all, e);
     if (code)
         goto out;
-    *content = bl_content_of(all.data, all.size);
+    *content = bl_content_hash(all.data, all.size);
 out:
     bl_buffer_free(&all);
     bl_buffer_free(&file);
     return code;
 }
 
-int bl_folder_measure(const char *path, int64_t *bytes, uint64_t *content, struct bl_error *e)
+int bl_image_folder_stat(const char *path, int64_t *bytes, uint64_t *content, struct bl_error *e)
 {
-    struct bl_folder folder;
-    int code = bl_folder_list(&folder, path, NULL, e);
+    struct bl_image_folder folder;
+    int code = bl_image_folder_list(&folder, path, NULL, e);
     *bytes = folder.bytes;
     *content = 0;
     if (!code)
-        code = folder_digest(&folder, path, content, e);
-    bl_folder_free(&folder);
+        code = image_folder_digest(&folder, path, content, e);
+    bl_image_folder_free(&folder);
     return code;
 }
 
-void bl_folder_free(struct bl_folder *folder)
+void bl_image_folder_free(struct bl_image_folder *folder)
 {
     for (size_t i = 0; i < folder->count; i++)
         free(folder->image[i].name);
     free(folder->image);
-    *folder = (struct bl_folder){0};
+    *folder = (struct bl_image_folder){0};
 }
 
-int bl_folder_place(const struct bl_image *image, double *place, struct bl_error *e)
+int bl_image_position(const struct bl_image *image, double *place, struct bl_error *e)
 {
     if (image->number < 0)
         return bl_error_set(e, BL_EDATA, "%s has no number that tells its time", image->name);
@@ -150,7 +153,7 @@ int bl_folder_place(const struct bl_image *image, double *place, struct bl_error
     return BL_OK;
 }
 
-int64_t bl_folder_missing(const struct bl_folder *folder)
+int64_t bl_image_folder_count_missing(const struct bl_image_folder *folder)
 {
     int64_t missing = 0;
     for (size_t i = 1; i < folder->count; i++) {

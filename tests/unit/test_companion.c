@@ -1,4 +1,4 @@
-#include "kind/joined/partner.h"
+#include "kind/composite/companion.h"
 
 #include <string.h>
 
@@ -22,29 +22,29 @@ START_TEST(paths_have_a_place_for_the_sequence)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         struct bl_buffer out = {0};
         struct bl_error e = {0};
-        ck_assert_int_eq(bl_partner_check(known[i].path, &e), BL_OK);
-        bl_partner_path(known[i].path, known[i].id, &out);
+        ck_assert_int_eq(bl_companion_check(known[i].path, &e), BL_OK);
+        bl_companion_append_path(known[i].path, known[i].id, &out);
         ck_assert_str_eq(out.data, known[i].expected);
         bl_buffer_free(&out);
     }
     static const char *const bad[] = {"labels/a.npy", "{", "{id", "id}", "{id}}", "{ID}.npy", "{}{id}", "{id}{x}"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct bl_error e = {0};
-        ck_assert_msg(bl_partner_check(bad[i], &e) == BL_EUSAGE, "took \"%s\"", bad[i]);
+        ck_assert_msg(bl_companion_check(bad[i], &e) == BL_EUSAGE, "took \"%s\"", bad[i]);
     }
 }
 END_TEST
 
 START_TEST(what_the_scan_found_comes_back)
 {
-    struct bl_joined joined = {.parts = 3, .base = "conf"};
+    struct bl_composite joined = {.parts = 3, .base = "conf"};
     struct bl_video_config plain = {0}, by_gpu = {.decoder = BL_DECODER_AUTO};
-    joined.part[0] = (struct bl_joined_part){.kind = &bl_kind_video, .config = &plain};
+    joined.part[0] = (struct bl_composite_part){.kind = &bl_kind_video, .config = &plain};
     joined.part[1] =
-        (struct bl_joined_part){.kind = &bl_kind_video, .config = &by_gpu, .name = "again", .path = "{id}"};
-    joined.part[2] = (struct bl_joined_part){.kind = &bl_kind_audio, .name = "sound", .path = "{id}"};
-    struct bl_buffer columns = {0}, further = {0};
-    struct bl_partner_row back = {0};
+        (struct bl_composite_part){.kind = &bl_kind_video, .config = &by_gpu, .name = "again", .path = "{id}"};
+    joined.part[2] = (struct bl_composite_part){.kind = &bl_kind_audio, .name = "sound", .path = "{id}"};
+    struct bl_buffer columns = {0}, extra = {0};
+    struct bl_companion_row back = {0};
     struct bl_error e = {0};
     const struct bl_row found = {.path = "a\tb.wav",
                                  .bytes = 812,
@@ -53,13 +53,13 @@ START_TEST(what_the_scan_found_comes_back)
                                  .reason = "damaged: a \\ in it",
                                  .content = 77,
                                  .offset = -1};
-    bl_partner_columns(&joined.part[1], &columns);
-    bl_partner_columns(&joined.part[2], &columns);
-    const struct bl_row decoded = {.path = "a.mp4", .length = 30, .reason = "", .stream = -1, .further = "\tnvdec"};
-    bl_partner_format(&joined.part[1], &decoded, &further);
-    bl_partner_format(&joined.part[2], &found, &further);
-    struct bl_row row = {.id = "a", .length = 31, .further = further.data, .columns = columns.data};
-    ck_assert_int_eq(bl_partner_row(&joined, 2, &row, &back, &e), BL_OK);
+    bl_companion_append_columns(&joined.part[1], &columns);
+    bl_companion_append_columns(&joined.part[2], &columns);
+    const struct bl_row decoded = {.path = "a.mp4", .length = 30, .reason = "", .stream = -1, .extra = "\tnvdec"};
+    bl_companion_append_values(&joined.part[1], &decoded, &extra);
+    bl_companion_append_values(&joined.part[2], &found, &extra);
+    struct bl_row row = {.id = "a", .length = 31, .extra = extra.data, .columns = columns.data};
+    ck_assert_int_eq(bl_companion_row(&joined, 2, &row, &back, &e), BL_OK);
     ck_assert_str_eq(back.path, "a\tb.wav");
     ck_assert_str_eq(back.row.path, "conf/a\tb.wav");
     ck_assert_str_eq(back.row.reason, found.reason);
@@ -67,43 +67,43 @@ START_TEST(what_the_scan_found_comes_back)
     ck_assert_int_eq(back.row.length, 30);
     ck_assert_int_eq(back.row.stream, 1);
     ck_assert_uint_eq(back.row.content, 77);
-    ck_assert(bl_row_adjusted(&row));
+    ck_assert(bl_row_is_adjusted(&row));
     row.length = 30;
-    ck_assert(!bl_row_adjusted(&row));
-    ck_assert_int_eq(bl_partner_row(&joined, 1, &row, &back, &e), BL_OK);
+    ck_assert(!bl_row_is_adjusted(&row));
+    ck_assert_int_eq(bl_companion_row(&joined, 1, &row, &back, &e), BL_OK);
     ck_assert_str_eq(back.path, "a.mp4");
     ck_assert_str_eq(back.row.columns, "\tdecoder");
-    ck_assert_str_eq(back.row.further, "\tnvdec");
+    ck_assert_str_eq(back.row.extra, "\tnvdec");
     ck_assert_int_eq(back.row.stream, -1);
     ck_assert_uint_eq(back.row.content, 0);
     /* A table of somebody else's need not have contents, and must not have wrong ones. */
     row = (struct bl_row){.id = "a",
                           .columns = "\tsound.path\tsound.bytes\tsound.length\tsound.stream\tsound.reason",
-                          .further = "\ta.wav\t812\t30\t1\t"};
-    ck_assert_int_eq(bl_partner_row(&joined, 2, &row, &back, &e), BL_OK);
+                          .extra = "\ta.wav\t812\t30\t1\t"};
+    ck_assert_int_eq(bl_companion_row(&joined, 2, &row, &back, &e), BL_OK);
     ck_assert_uint_eq(back.row.content, 0);
     row.columns = "\tsound.path\tsound.bytes\tsound.length\tsound.stream\tsound.reason\tsound.content";
-    row.further = "\ta.wav\t812\t30\t1\t\tx";
-    ck_assert_int_eq(bl_partner_row(&joined, 2, &row, &back, &e), BL_EFAIL);
+    row.extra = "\ta.wav\t812\t30\t1\t\tx";
+    ck_assert_int_eq(bl_companion_row(&joined, 2, &row, &back, &e), BL_EFAIL);
     row.columns = "\tother";
-    ck_assert_int_eq(bl_partner_row(&joined, 1, &row, &back, &e), BL_EUSAGE);
-    bl_partner_row_free(&back);
+    ck_assert_int_eq(bl_companion_row(&joined, 1, &row, &back, &e), BL_EUSAGE);
+    bl_companion_row_free(&back);
     bl_buffer_free(&columns);
-    bl_buffer_free(&further);
+    bl_buffer_free(&extra);
 }
 END_TEST
 
 /* Columns that a user named so are no lengths of fields. */
 START_TEST(other_columns_adjust_nothing)
 {
-    struct bl_row row = {.length = 5, .columns = "\tmeta.length\tx.path\tx.length", .further = "\t4\ta\t3"};
-    ck_assert(!bl_row_adjusted(&row));
+    struct bl_row row = {.length = 5, .columns = "\tmeta.length\tx.path\tx.length", .extra = "\t4\ta\t3"};
+    ck_assert(!bl_row_is_adjusted(&row));
     row.columns = "\tx.path\ty.bytes\tx.length";
-    ck_assert(!bl_row_adjusted(&row));
+    ck_assert(!bl_row_is_adjusted(&row));
     row.columns = "\tx.path\tx.bytes\tx.length";
-    ck_assert(bl_row_adjusted(&row));
-    row.further = NULL;
-    ck_assert(!bl_row_adjusted(&row));
+    ck_assert(bl_row_is_adjusted(&row));
+    row.extra = NULL;
+    ck_assert(!bl_row_is_adjusted(&row));
 }
 END_TEST
 
@@ -116,5 +116,5 @@ static void add(TCase *tests)
 
 int main(void)
 {
-    return unit_run("partner", add);
+    return unit_run("companion", add);
 }

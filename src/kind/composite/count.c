@@ -1,0 +1,286 @@
+#include "kind/composite/count.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kind/composite/companion.h"
+
+struct bl_counter {
+    const struct bl_composite *composite;
+    struct bl_counter *part[BL_FIELDS_MAX]; /* NULL for kinds that have none */
+};
+
+void bl_composite_close_counter(struct bl_counter *counter)
+{
+    for (int p = 0; p < counter->composite->parts; p++) {
+        if (counter->part[p])
+            counter->composite->part[p].kind->close_counter(counter->part[p]);
+    }
+    free(counter);
+}
+
+int bl_composite_open_counter(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
+                              struct bl_error *e)
+{
+    const struct bl_composite *composite = config;
+    struct bl_counter *c = calloc(1, sizeof *c);
+    int code = c ? BL_OK : bl_error_memory(e);
+    if (code)
+        return code;
+    c->composite = composite;
+    for (int p = 0; p < composite->parts && !code; p++) {
+        const struct bl_composite_part *part = &composite->part[p];
+        if (part->kind->open_counter)
+            code = part->kind->open_counter(part->config, env, &c->part[p], e);
+    }
+    if (code)
+        bl_composite_close_counter(c);
+    else
+        *counter = c;
+    return code;
+}
+
+/* --- a companion's file ------------------------------------------------------------------------------------------- */
+
+/* What counting it came to. */
+struct found {
+    int rows;
+    struct bl_row row;
+    struct bl_buffer path; /* as the table has it */
+    struct bl_buffer reason, extra, form;
+};
+
+static void found_free(struct found *found)
+{
+    bl_buffer_free(&found->path);
+    bl_buffer_free(&found->reason);
+    bl_buffer_free(&found->extra);
+    bl_buffer_free(&found->form);
+}
+
+static int found_capture(void *sink, int input, const struct bl_row *row, struct bl_error *e)
+{
+    (void)input;
+    struct found *found = sink;
+    if (found->rows++)
+        return BL_OK;
+    found->row = *row;
+    bl_buffer_text(&found->reason, row->reason ? row->reason : "");
+    bl_buffer_text(&found->extra, row->extra ? row->extra : "");
+    bl_buffer_text(&found->form, row->form ? row->form : "");
+    int code = bl_buffer_check(&found->form, e);
+    if (code)
+        goto out;
+    code = bl_buffer_check(&found->reason, e);
+    if (code)
+        goto out;
+    code = bl_buffer_check(&found->extra, e);
+out:
+    found->row.reason = found->reason.data;
+    found->row.extra = found->extra.data;
+    return code;
+}
+
+/* --- rows ------------------------------------------------------------------------------------------------------- */
+
+/* The primary's counting under way. */
+struct counting {
+    const struct bl_composite *composite;
+    const struct bl_kind_env *env;
+    struct bl_counter *counter;
+    const struct bl_chunk *chunk;
+    bl_row_emit *emit;
+    void *sink;
+};
+
+static int companion_count_file(const struct counting *j, int p, struct bl_input *input, const struct bl_row *followed,
+                                struct found *found, struct bl_error *e)
+{
+    const struct bl_composite_part *part = &j->composite->part[p];
+    const char *unusable;
+    int code = bl_input_stat_content(part->kind, input, &unusable, e);
+    if (code)
+        goto out;
+    if (unusable) {
+        struct bl_row row = {.status = BL_ROW_SKIPPED, .reason = unusable, .stream = -1, .offset = -1};
+        code = found_capture(found, 0, &row, e);
+    } else {
+        struct bl_chunk chunk = {.input = input, .inputs = 1, .end = INT64_MAX, .followed = followed};
+        code = part->kind->count(part->config, j->env, j->counter->part[p], &chunk, found_capture, found, e);
+        code = code ? code : bl_input_recheck(part->kind, input, e);
+    }
+out:
+    found->row.path = found->path.data;
+    found->row.bytes = input->bytes;
+    found->row.content = input->content;
+    return code;
+}
+
+static int companion_count(const struct counting *j, int p, const char *id, const struct bl_row *followed,
+                           struct found *found, struct bl_error *e)
+{
+    const struct bl_composite_part *part = &j->composite->part[p];
+    if (!part->path) {
+        struct bl_input none = {.path = "", .id = id};
+        struct bl_chunk chunk = {.input = &none, .inputs = 1, .end = INT64_MAX, .followed = followed};
+        return part->kind->count(part->config, j->env, j->counter->part[p], &chunk, found_capture, found, e);
+    }
+    bl_companion_append_path(part->path, id, &found->path);
+    int code = bl_buffer_check(&found->path, e);
+    if (code)
+        return code;
+    char *open_path = bl_input_path(j->composite->base, found->path.data);
+    struct bl_input input = {.path = open_path, .id = id};
+    code = open_path ? companion_count_file(j, p, &input, followed, found, e) : bl_error_memory(e);
+    free(open_path);
+    return code;
+}
+
+/* Why the companion's file cannot go with the row; nothing where it can. */
+static void companion_compare(const struct bl_composite *composite, int p, const struct bl_row *row,
+                              const struct found *found, struct bl_buffer *reason)
+{
+    const struct bl_composite_part *part = &composite->part[p];
+    const char *path = found->path.data;
+    int64_t length = found->row.length, apart = length > row->length ? length - row->length : row->length - length;
+    if (!part->path && found->row.status != BL_ROW_OK)
+        bl_buffer_printf(reason, "%s: %s", part->name, found->row.reason);
+    else if (!part->path)
+        return;
+    else if (found->rows != 1)
+        bl_buffer_printf(reason, "%s: %s has %d sequences", part->name, path, found->rows);
+    else if (found->row.status != BL_ROW_OK)
+        bl_buffer_printf(reason, "%s: %s: %s", part->name, path, found->row.reason);
+    else if (!part->kind->follows && apart > (part->tolerance > 0 ? part->tolerance : 0))
+        bl_buffer_printf(
+            reason, "%s: %s has %" PRId64 " %s, the %s %" PRId64 " %s (length-tolerance: %" PRId64 " would take it)",
+            part->name, path, length, bl_kind_steps(part->kind, part->config), composite->part[0].kind->name,
+            row->length, bl_kind_steps(composite->part[0].kind, composite->part[0].config), apart);
+}
+
+/* A row that is put together: its columns, why it is of no use, what is wrong with it, the form of its steps. */
+struct row_texts {
+    struct bl_buffer extra, reason, damage, form;
+};
+
+static int row_texts_check(const struct row_texts *row_texts, struct bl_error *e)
+{
+    bool failed =
+        row_texts->extra.failed || row_texts->reason.failed || row_texts->damage.failed || row_texts->form.failed;
+    return failed ? bl_error_memory(e) : BL_OK;
+}
+
+static void row_texts_free(struct row_texts *row_texts)
+{
+    bl_buffer_free(&row_texts->extra);
+    bl_buffer_free(&row_texts->reason);
+    bl_buffer_free(&row_texts->damage);
+    bl_buffer_free(&row_texts->form);
+}
+
+/* Adds what companion p has for the row. */
+static int row_add_companion(const struct counting *j, int p, const char *id, const struct bl_row *row,
+                             struct row_texts *row_texts, struct bl_error *e)
+{
+    const struct bl_composite_part *part = &j->composite->part[p];
+    struct found found = {0};
+    struct bl_row followed = *row;
+    if (!bl_composite_gets_times(j->composite, p))
+        followed.times = NULL;
+    int code = companion_count(j, p, id, &followed, &found, e);
+    bl_companion_append_values(part, !code && found.rows ? &found.row : NULL, &row_texts->extra);
+    if (code)
+        goto out;
+    companion_compare(j->composite, p, row, &found, &row_texts->reason);
+    if (!row_texts->reason.size && part->path)
+        bl_companion_append_damage(part, found.row.path, found.row.reason, &row_texts->damage);
+out:
+    if (found.form.size)
+        bl_buffer_printf(&row_texts->form, "%s%s %s", row_texts->form.size ? ", " : "", part->name, found.form.data);
+    found_free(&found);
+    return code;
+}
+
+static void primary_append_columns(const struct bl_composite_part *primary, const struct bl_row *row,
+                                   struct bl_buffer *out)
+{
+    struct bl_buffer columns = {0};
+    bl_buffer_text(out, row->extra ? row->extra : "");
+    if (primary->kind->columns && (!row->extra || !*row->extra))
+        primary->kind->columns(primary->config, false, &columns);
+    for (const char *tab = columns.data; tab && (tab = strchr(tab, '\t')); tab++)
+        bl_buffer_byte(out, '\t');
+    out->failed |= columns.failed;
+    bl_buffer_free(&columns);
+}
+
+/* Whether a companion must know when steps begin before it can say what it has. */
+static bool composite_needs_times(const struct bl_composite *composite)
+{
+    bool needs = false;
+    for (int p = 1; p < composite->parts; p++)
+        needs |= composite->part[p].kind->count_needs_times && bl_composite_gets_times(composite, p);
+    return needs;
+}
+
+/* The row as companions are told it. Where the primary has a rate, that tells the times, which are to be freed. */
+static int row_add_times(const struct counting *j, int input, const struct bl_row *given, struct bl_row *row,
+                         double **times, struct bl_error *e)
+{
+    const struct bl_rational *rate = &j->composite->rate;
+    *row = *given;
+    *times = NULL;
+    row->path = j->chunk->input[input].path;
+    if (row->status != BL_ROW_OK || !rate->den || !composite_needs_times(j->composite))
+        return BL_OK;
+    row->times = *times = malloc((size_t)row->length * sizeof **times);
+    for (int64_t i = 0; i < row->length && *times; i++)
+        (*times)[i] = bl_kind_step_time(rate, NULL, 0, i);
+    return *times ? BL_OK : bl_error_memory(e);
+}
+
+/* A row of the primary. Where it is of use, its companions are looked for. */
+static int composite_emit(void *sink, int input, const struct bl_row *given, struct bl_error *e)
+{
+    const struct counting *j = sink;
+    struct bl_row row = *given, followed;
+    struct row_texts row_texts = {0};
+    double *times;
+    int code = row_add_times(j, input, given, &followed, &times, e);
+    primary_append_columns(&j->composite->part[0], given, &row_texts.extra);
+    bl_buffer_text(&row_texts.damage, row.reason ? row.reason : "");
+    bl_buffer_text(&row_texts.form, row.form ? row.form : "");
+    for (int p = 1; p < j->composite->parts && !code; p++) {
+        if (row.status == BL_ROW_OK && !row_texts.reason.size)
+            code = row_add_companion(j, p, j->chunk->input[input].id, &followed, &row_texts, e);
+        else
+            bl_companion_append_values(&j->composite->part[p], NULL, &row_texts.extra);
+    }
+    if (!code)
+        code = row_texts_check(&row_texts, e);
+    row.extra = row_texts.extra.data;
+    row.reason = row_texts.damage.data;
+    row.form = row_texts.form.size ? row_texts.form.data : NULL;
+    if (row_texts.reason.size) {
+        row.status = BL_ROW_SKIPPED;
+        row.length = 0;
+        row.reason = row_texts.reason.data;
+        row.form = NULL;
+    }
+    if (!code)
+        code = j->emit(j->sink, input, &row, e);
+    row_texts_free(&row_texts);
+    free(times);
+    return code;
+}
+
+int bl_composite_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
+                       struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
+{
+    const struct bl_composite *composite = config;
+    const struct bl_composite_part *primary = &composite->part[0];
+    struct counting j = {composite, env, counter, chunk, emit, sink};
+    chunk->times = composite_needs_times(composite);
+    return primary->kind->count(primary->config, env, counter->part[0], chunk, composite_emit, &j, e);
+}

@@ -1,0 +1,225 @@
+#include "kind/composite/read.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kind/composite/companion.h"
+#include "kind/file_check.h"
+
+/* A part's reader, and the fields that it fills: those of the dataset from `first` on. */
+struct sub {
+    struct bl_reader *reader;
+    struct bl_fields fields;
+    int first;
+    struct bl_file_check check;
+};
+
+struct bl_reader {
+    const struct bl_composite *composite;
+    struct sub sub[BL_FIELDS_MAX];
+    struct bl_companion_row companion;
+    struct bl_buffer reason; /* of the primary alone */
+    struct bl_buffer beyond; /* a step that is read for its file's end alone */
+    bool timed;              /* some part follows, and must know when steps begin */
+    double *times;           /* [capacity] of a piece's steps, as in struct bl_request */
+    int64_t capacity;
+};
+
+/* The fields of the part, which stand together. */
+static void sub_choose_fields(struct sub *sub, int part, const struct bl_fields *all)
+{
+    for (int f = 0; f < all->count; f++) {
+        if (all->field[f].part != part)
+            continue;
+        if (!sub->fields.count)
+            sub->first = f;
+        sub->fields.field[sub->fields.count++] = all->field[f];
+    }
+}
+
+int bl_composite_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                      struct bl_reader **reader, struct bl_error *e)
+{
+    const struct bl_composite *composite = config;
+    struct bl_reader *r = calloc(1, sizeof *r);
+    int code = r ? BL_OK : bl_error_memory(e);
+    if (code)
+        return code;
+    r->composite = composite;
+    for (int p = 0; p < composite->parts && !code; p++) {
+        struct sub *sub = &r->sub[p];
+        const struct bl_kind *kind = composite->part[p].kind;
+        r->timed |= bl_composite_gets_times(composite, p);
+        sub_choose_fields(sub, p, fields);
+        code = kind->open(composite->part[p].config, env, &sub->fields, &sub->reader, e);
+    }
+    if (code)
+        bl_composite_close(r);
+    else
+        *reader = r;
+    return code;
+}
+
+void bl_composite_close(struct bl_reader *r)
+{
+    for (int p = 0; p < r->composite->parts; p++) {
+        if (r->sub[p].reader)
+            r->composite->part[p].kind->close(r->sub[p].reader);
+        bl_file_check_free(&r->sub[p].check);
+    }
+    bl_companion_row_free(&r->companion);
+    bl_buffer_free(&r->reason);
+    bl_buffer_free(&r->beyond);
+    free(r->times);
+    free(r);
+}
+
+/* Steps from `have` to `steps` repeat the one before them. */
+static void fields_repeat_last(const struct bl_fields *fields, uint8_t *const *out, int64_t have, int64_t steps)
+{
+    for (int f = 0; f < fields->count; f++) {
+        size_t size = bl_field_step_bytes(&fields->field[f]);
+        for (uint8_t *at = out[f] + (size_t)have * size, *end = out[f] + (size_t)steps * size; at < end; at += size)
+            memcpy(at, at - size, size);
+    }
+}
+
+/* So that whatever type the next field has can begin there. */
+static size_t bytes_align(size_t bytes)
+{
+    return (bytes + 15) / 16 * 16;
+}
+
+/* The last step of a companion that has more than the sequence: only a piece that ends its file is compared by its kind
+ * with what the scan found. */
+static int companion_read_end(struct bl_reader *r, const struct bl_kind *kind, struct sub *sub, struct bl_note *note,
+                              struct bl_error *e)
+{
+    uint8_t *out[BL_FIELDS_MAX];
+    struct bl_note end = {0};
+    size_t bytes = 0, at = 0;
+    struct bl_request request = {
+        .row = r->companion.row, .source_start = r->companion.row.length - 1, .steps = 1, .out = out};
+    for (int f = 0; f < sub->fields.count; f++)
+        bytes += bytes_align(bl_field_step_bytes(&sub->fields.field[f]));
+    bl_buffer_clear(&r->beyond);
+    if (!bl_buffer_reserve(&r->beyond, bytes))
+        return bl_error_memory(e);
+    for (int f = 0; f < sub->fields.count; f++) {
+        out[f] = (uint8_t *)r->beyond.data + at;
+        at += bytes_align(bl_field_step_bytes(&sub->fields.field[f]));
+    }
+    int code = bl_file_check_read(&sub->check, kind, sub->reader, &request, &end, e);
+    if (code)
+        return code;
+    if (!note->text[0])
+        *note = end;
+    return BL_OK;
+}
+
+/* A companion may have fewer steps than are wanted: then its last one stands for those that it lacks. */
+static int companion_read(struct bl_reader *r, int p, const struct bl_request *request, struct bl_note *note,
+                          struct bl_error *e)
+{
+    struct sub *sub = &r->sub[p];
+    const struct bl_kind *kind = r->composite->part[p].kind;
+    int code = bl_companion_row(r->composite, p, &request->row, &r->companion, e);
+    if (code)
+        return code;
+    if (r->companion.row.length < 1)
+        return bl_error_set(e, BL_EUSAGE, "%s: the table has no length of field %s", request->row.id,
+                            r->composite->part[p].name);
+    int64_t length = r->companion.row.length, start = request->source_start, steps = request->steps;
+    struct bl_request own = {.row = r->companion.row,
+                             .source_start = start,
+                             .steps = steps,
+                             .out = request->out + sub->first,
+                             .times = bl_composite_gets_times(r->composite, p) ? r->times : NULL,
+                             .followed = request->row.length};
+    if (kind->follows)
+        return bl_file_check_read(&sub->check, kind, sub->reader, &own, note, e);
+    if (start >= length)
+        own.source_start = length - 1;
+    own.steps = length - own.source_start < steps ? length - own.source_start : steps;
+    code = bl_file_check_read(&sub->check, kind, sub->reader, &own, note, e);
+    if (code)
+        return code;
+    fields_repeat_last(&sub->fields, own.out, own.steps, steps);
+    if (start + steps == request->row.length && start + steps < length)
+        code = companion_read_end(r, kind, sub, note, e);
+    return code;
+}
+
+/* Room for the times of the piece's steps. Where the primary has a rate, they are known already. */
+static int composite_make_times(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
+{
+    const struct bl_rational *rate = &r->composite->rate;
+    if (request->steps > r->capacity) {
+        double *times = realloc(r->times, (size_t)request->steps * sizeof *times);
+        if (!times)
+            return bl_error_memory(e);
+        r->times = times;
+        r->capacity = request->steps;
+    }
+    for (int64_t i = 0; i < request->steps && rate->den; i++)
+        r->times[i] = bl_kind_step_time(rate, NULL, request->source_start, i);
+    return BL_OK;
+}
+
+/* What the scan found wrong with the primary's file: the row's reason without what it says of the companions' files. */
+static int primary_reason(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
+{
+    struct bl_buffer damage = {0};
+    int code = BL_OK;
+    bl_buffer_clear(&r->reason);
+    bl_buffer_text(&r->reason, row->reason);
+    for (int p = 1; p < r->composite->parts && !code && *row->reason; p++) {
+        code = bl_companion_row(r->composite, p, row, &r->companion, e);
+        if (!code && r->companion.path)
+            bl_companion_append_damage(&r->composite->part[p], r->companion.path, r->companion.row.reason, &damage);
+    }
+    size_t all = r->reason.size, size = damage.size;
+    if (!code && !damage.failed && size && size <= all && strcmp(r->reason.data + all - size, damage.data) == 0) {
+        r->reason.size = all - size > 2 ? all - size - 2 : 0; /* "; " stands between them */
+        r->reason.data[r->reason.size] = '\0';
+    }
+    code = code ? code : damage.failed ? bl_error_memory(e) : bl_buffer_check(&r->reason, e);
+    bl_buffer_free(&damage);
+    return code;
+}
+
+static int primary_read(struct bl_reader *r, const struct bl_request *request, struct bl_note *note, struct bl_error *e)
+{
+    struct bl_request own = *request;
+    int code = primary_reason(r, &request->row, e);
+    own.row.reason = r->reason.data;
+    own.out = request->out + r->sub[0].first;
+    own.times = r->timed ? r->times : NULL;
+    return code ? code : r->composite->part[0].kind->read(r->sub[0].reader, &own, note, e);
+}
+
+/* Adds a part's note to those of the parts before it. */
+static void note_add(struct bl_note *all, const struct bl_note *one, const char *name)
+{
+    size_t size = strlen(all->text);
+    if (one->text[0])
+        snprintf(all->text + size, sizeof all->text - size, "%s%s%s%s", size ? "; " : "", name ? name : "",
+                 name ? ": " : "", one->text);
+}
+
+int bl_composite_read(struct bl_reader *r, const struct bl_request *request, struct bl_note *note, struct bl_error *e)
+{
+    const struct bl_composite *composite = r->composite;
+    note->text[0] = '\0';
+    int code = r->timed ? composite_make_times(r, request, e) : BL_OK;
+    for (int p = 0; p < composite->parts && !code; p++) {
+        struct bl_note one = {0};
+        code = p ? companion_read(r, p, request, &one, e) : primary_read(r, request, &one, e);
+        if (code == BL_EDATA && p)
+            bl_error_prefix(e, r->companion.path ? "%s: %s" : "%s", composite->part[p].name, r->companion.path);
+        if (!code)
+            note_add(note, &one, composite->part[p].name);
+    }
+    return code;
+}
