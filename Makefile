@@ -361,7 +361,7 @@ check-slurm: all
 # What needs a GPU: one call of a few minutes. gpu-kit packs it for a machine that has a GPU and nothing of ours.
 .PHONY: check-gpu gpu-clips gpu-kit
 gpu-clips:
-	@tests/gpu/clips build/gpu/clips
+	@fixtures/gpu_clips build/gpu/clips
 
 check-gpu: all $(OUT)/tests/probe gpu-clips
 	@PROBE=$(CURDIR)/$(OUT)/tests/probe SUITE_TIMEOUT=3600 $(SUITE) gpu tests/gpu/run

@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2317
 
 arrays() {
-    python3 "$BLOAD_ROOT/tests/arrays.py" "$1"
+    python3 "$BLOAD_ROOT/fixtures/arrays.py" "$1"
 }
 
 test_a_table_says_what_each_file_is() {

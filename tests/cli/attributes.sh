@@ -277,7 +277,7 @@ test_other_kinds_have_them_too() {
     expect 0 bload scan t.jsonl --tokenizer bytes --attributes c.csv
     is '1 2' "$(field class <"$OUT" | xargs)"
     # The first array decides for all only where it has a row.
-    python3 "$BLOAD_ROOT/tests/arrays.py" n >/dev/null
+    python3 "$BLOAD_ROOT/fixtures/arrays.py" n >/dev/null
     bload scan -q n --kind array >arrays.tsv 2>/dev/null || is 3 $?
     field id <arrays.tsv | sed '1i id,class' | sed '2,$s/$/,1/' >c.csv
     expect 3 bload scan -q n --kind array --attributes c.csv

@@ -111,7 +111,7 @@ test_options_of_videos() {
     err_has '--count is for video, and the inputs are frames'
     expect 2 bload scan -q --kind frames in --rate 8000
     err_has '--rate is for audio, and the inputs are frames'
-    python3 "$BLOAD_ROOT/tests/arrays.py" arrays
+    python3 "$BLOAD_ROOT/fixtures/arrays.py" arrays
     expect 2 bload scan -q --kind array arrays --size 8x8
     err_has '--size is for video, and the inputs are array'
     expect 2 bload pack -q --kind frames in -T 1s -o d

@@ -71,9 +71,9 @@ files() {
     (cd "$1" && find . -mindepth 1 | sed 's|^\./||' | sort)
 }
 
-# The path of a generated clip; see tests/fixture for the names.
+# The path of a generated clip; see fixtures/media for the names.
 fixture() {
-    "$BLOAD_ROOT/tests/fixture" "$1"
+    "$BLOAD_ROOT/fixtures/media" "$1"
 }
 
 # The path of a shared file, or the test is skipped.

@@ -54,7 +54,7 @@ sounds() {
 # The folder in, of arrays in every form, seven of no use, one of which packing finds damaged.
 arrays() {
     SCALE='--kind array'
-    python3 "$BLOAD_ROOT/tests/arrays.py" in
+    python3 "$BLOAD_ROOT/fixtures/arrays.py" in
 }
 
 # The folder in, of sound, and the manifest cuts.json of parts of it: in no order, beyond the end, of files of no use.

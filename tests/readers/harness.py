@@ -16,6 +16,7 @@ import traceback
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+FIXTURES = os.path.join(os.path.dirname(os.path.dirname(HERE)), "fixtures")
 
 
 def each(items):
@@ -101,7 +102,7 @@ def run_class(module_name, class_name, part):
 def main(arguments):
     part = arguments[arguments.index("-k") + 1] if "-k" in arguments else ""
     folder = arguments[arguments.index("-C") + 1] if "-C" in arguments else HERE
-    sys.path[:0] = [folder, HERE]
+    sys.path[:0] = [folder, HERE, FIXTURES]
     seconds, failed = [], False
     with concurrent.futures.ProcessPoolExecutor(int(os.environ.get("JOBS") or os.cpu_count())) as pool:
         for job in [pool.submit(run_class, *which, part) for which in suites(folder, part)]:

@@ -5,6 +5,7 @@ import os
 import numpy as np
 
 import clips
+import ffprobe
 import tool
 from dataset import Dataset
 
@@ -83,7 +84,7 @@ class Fields(tool.Tool):
         self.write_intervals("steps.json", 25)
         with open(self.path("fields.yaml"), "w", encoding="utf-8") as file:
             file.write(YAML)
-        cls.times = {name: clips.times(clips.clip(name)) for name in NAMES}
+        cls.times = {name: ffprobe.times(clips.clip(name)) for name in NAMES}
         cls.alone = {size: Dataset(self.pack(size, "videos", "-T", "longest", "--size", size, *fit, cwd=self.directory))
                      for size, fit in (("24x16", ()), ("8x12", ("--fit", "crop")))}
 

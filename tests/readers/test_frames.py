@@ -7,6 +7,7 @@ import unittest
 import numpy as np
 
 import clips
+import ffprobe
 import media
 import reference_convert
 import tool
@@ -40,8 +41,8 @@ class Frames(tool.Tool):
         stream, simd = dataset.row(path)["stream"], dataset.manifest["simd"]
         raw = self.path("raw")
         self.addCleanup(os.unlink, raw)
-        clips.raw_frames(path, stream, simd, raw)
-        words = clips.convert_words(path, stream)
+        ffprobe.raw_frames(path, stream, simd, raw)
+        words = ffprobe.convert_words(path, stream)
         for fit in self.fits:
             self.check(raw, [*words, f"size={SIZES[fit]}", f"fit={fit}"], simd, self.sized[fit].frames(path))
         if native:
@@ -49,7 +50,7 @@ class Frames(tool.Tool):
             self.check(raw, words, simd, Dataset(out).frames(path))
 
     def check(self, raw, words, simd, frames):
-        expected = np.frombuffer(clips.converted(raw, [*words, f"simd={simd}", "hdr=clip"]), np.uint8)
+        expected = np.frombuffer(ffprobe.converted(raw, [*words, f"simd={simd}", "hdr=clip"]), np.uint8)
         self.assertEqual(expected.size, frames.size, f"{frames.shape} in the dataset")
         differing = np.flatnonzero((expected.reshape(frames.shape) != frames).any((1, 2, 3)))
         self.assertEqual(differing.tolist(), [], "frames that differ")

@@ -3,7 +3,7 @@ value is the reference's, rounded, or its neighbour; where the triangle leans ov
 which the reference does not."""
 import numpy as np
 
-import clips
+import ffprobe
 import reference_convert
 import tool
 from harness import each, expand
@@ -34,7 +34,7 @@ class Kernel(tool.Tool):
                 with self.subTest(way=way, tags=tag):
                     words = [form, size, *geometry, *tags]
                     options = dict(word.split("=", 1) for word in words[2:])
-                    got = np.frombuffer(clips.converted(self.path(name), [*words, "kernel=loop"]), np.uint8)
+                    got = np.frombuffer(ffprobe.converted(self.path(name), [*words, "kernel=loop"]), np.uint8)
                     rgb = reference_convert.native_rgb(fmt, fmt.planes(raw), options)
                     expected = reference_convert.Geometry(width, height, options).apply(rgb)
                     difference = np.abs(expected.astype(int) - got.reshape(expected.shape))

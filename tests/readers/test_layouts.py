@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image
 
 import bload
-import clips
+import ffprobe
 import tool
 from dataset import Dataset
 from sounds import RATE, cut, nearest, samples
@@ -217,7 +217,7 @@ fields:
             np.save(self.path("labels", stem + ".npy"), np.concatenate([fields["labels"], np.ones((seed % 2, 2))]))
             write(self.path("groundTruth", os.path.basename(stem) + ".txt"),
                   "".join(f"do {action // 7}\n" for action in fields["actions"]).encode())
-            times = clips.times(self.path("videos", name))
+            times = ffprobe.times(self.path("videos", name))
             self.assertEqual(len(times), frames)
             fields["sound"] = self.heard(self.path("videos", name), times)
             intervals[stem] = some_intervals(random, times[-1] + 0.1) + [(times[frames // 3], times[frames // 2], 3)]
@@ -230,7 +230,7 @@ fields:
 
     def heard(self, path, times):
         """The samples of each step, by the container's clock."""
-        lead = clips.timestamps(path, "v:0")[0] - clips.timestamps(path, "a:0")[0]
+        lead = ffprobe.timestamps(path, "v:0")[0] - ffprobe.timestamps(path, "a:0")[0]
         return cut(samples(path), nearest((times + lead) * RATE), self.SAMPLES)
 
     def check_attributes(self, dataset):

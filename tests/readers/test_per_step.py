@@ -9,7 +9,7 @@ import numpy as np
 
 import media
 import tool
-from clips import timestamps
+from ffprobe import timestamps
 from dataset import Dataset
 from sounds import RATE, cut, nearest, samples
 

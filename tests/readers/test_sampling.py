@@ -6,6 +6,7 @@ import unittest
 import numpy as np
 
 import clips
+import ffprobe
 import media
 import tool
 from dataset import Dataset, read_table
@@ -49,8 +50,8 @@ class Sampling(tool.Tool):
         dataset = self.datasets[rate]
         stream, simd = dataset.row(path)["stream"], dataset.manifest["simd"]
         raw = self.path("raw")
-        clips.raw_frames(path, stream, simd, raw, f"setpts=PTS-STARTPTS,fps={rate}")
-        expected = clips.converted(raw, [*clips.convert_words(path, stream), f"size={SIZE}", f"simd={simd}"])
+        ffprobe.raw_frames(path, stream, simd, raw, f"setpts=PTS-STARTPTS,fps={rate}")
+        expected = ffprobe.converted(raw, [*ffprobe.convert_words(path, stream), f"size={SIZE}", f"simd={simd}"])
         os.unlink(raw)
         width, height = map(int, SIZE.split("x"))
         frames = len(expected) // (3 * width * height)

@@ -12,7 +12,7 @@ echo "SEED=$SEED"
 
 mkdir v
 for name in h264-30.mp4 mpeg4-40.avi vp9-24.webm h264-50.mkv failing-20.mov damaged-30.mp4; do
-    file=$("$root/tests/fixture" $name)
+    file=$("$root/fixtures/media" $name)
     for copy in 1 2 3 4; do cp "$file" "v/$copy-$name"; done
 done
 
