@@ -12,13 +12,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "kind/video/frames.h"
+#include "kind/video/decode.h"
 #include "kind/video/gpu_worker.h"
 #include "kind/video/nv12.h"
 #include "kind/video/nvdec.h"
 
 static struct bl_gpu *gpu;
-static struct bl_lane *lane;
+static struct bl_gpu_queue *lane;
 static const struct bl_gpu_functions *const gpu_do = &bl_nvdec_functions;
 static struct bl_error error;
 
@@ -122,7 +122,7 @@ static void scene_make(struct scene *s, enum AVPixelFormat format, const int siz
         printf("not ok scene: %s\n", e.text);
         exit(1);
     }
-    bl_nv12_point(&s->host, s->frame);
+    bl_nv12_set_surface(&s->host, s->frame);
     s->gpu = s->host;
     const struct bl_filter *filters[4] = {&s->filters.across[0], &s->filters.across[1], &s->filters.down[0],
                                           &s->filters.down[1]};
@@ -267,18 +267,18 @@ static void decoding_end(struct decoding *d)
 /* Frames of the file until the end or `most`; or the code. */
 static int decode(struct decoding *d, const char *path, int most, double *first)
 {
-    struct bl_frames frames;
+    struct bl_decode frames;
     double began = now();
-    int rc = bl_frames_open_on(&frames, &d->worker->sessions, path, -1, -1, BL_DEMUX_DECODE, &d->cancel, &d->e),
+    int rc = bl_decode_open_gpu(&frames, &d->worker->sessions, path, -1, -1, BL_DEMUX_DECODE, &d->cancel, &d->e),
         count = 0;
     if (rc)
         return rc;
-    while (count < most && (rc = bl_frames_next(&frames, d->frame, &d->e)) > 0) {
+    while (count < most && (rc = bl_decode_next(&frames, d->frame, &d->e)) > 0) {
         if (!count++)
             *first = now() - began;
         av_frame_unref(d->frame);
     }
-    bl_frames_close(&frames);
+    bl_decode_close(&frames);
     return rc < 0 ? rc : count;
 }
 

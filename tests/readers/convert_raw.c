@@ -127,7 +127,7 @@ static int frame_fill(struct job *job, uint8_t *raw, struct bl_error *e)
     return 0;
 }
 
-/* What pictures.c does on a GPU. */
+/* What readback.c does on a GPU. */
 static int loop_convert(struct job *job, const struct bl_geometry *geometry, uint8_t *rgb, struct bl_error *e)
 {
     struct bl_nv12_rgb picture = {0};
@@ -142,7 +142,7 @@ static int loop_convert(struct job *job, const struct bl_geometry *geometry, uin
         picture.across[i] = bl_nv12_axis(&job->filters.across[i]);
         picture.down[i] = bl_nv12_axis(&job->filters.down[i]);
     }
-    bl_nv12_point(&picture, job->frame);
+    bl_nv12_set_surface(&picture, job->frame);
     memset(rgb, 0, (size_t)geometry->width * (size_t)geometry->height * 3);
     picture.rgb = rgb + origin;
     bl_nv12_rgb_host(&picture);

@@ -13,26 +13,26 @@
 #define FAKE_COPIES 64
 
 struct bl_gpu {
-    int can;                    /* the answer */
+    int can_decode;             /* the answer */
     int calls, fail;            /* of all functions that can fail; number fail of them does, from 1; 0: none */
     int full;                   /* so many of the next decoders find no room on the GPU */
-    int lanes, codecs;          /* open */
+    int queues, codecs;         /* open */
     int memory;                 /* pieces taken */
     int drawn, opened;          /* so far */
     int decoders;               /* of the hardware's, made so far: one whenever FFmpeg asks for a format */
     struct bl_gpu_stream asked; /* what can was asked last */
 };
 
-struct bl_lane {
+struct bl_gpu_queue {
     struct bl_gpu *gpu;
     struct {
         void *to;
         const void *from;
         size_t bytes;
-        int mark; /* that stands behind it; -1: none yet */
+        int event; /* that stands behind it; -1: none yet */
     } copy[FAKE_COPIES];
     int copies;
-    int set[BL_GPU_MARKS];
+    int set[BL_GPU_EVENTS];
 };
 
 static int fake_fails(struct bl_gpu *gpu, struct bl_error *e)
@@ -44,104 +44,105 @@ static int fake_can(struct bl_gpu *gpu, const struct bl_gpu_stream *stream, stru
 {
     gpu->asked = *stream;
     int code = fake_fails(gpu, e);
-    return code ? code : gpu->can;
+    return code ? code : gpu->can_decode;
 }
 
-static int fake_open(struct bl_gpu *gpu, struct bl_lane **lane, struct bl_error *e)
+static int fake_open(struct bl_gpu *gpu, struct bl_gpu_queue **queue, struct bl_error *e)
 {
     int code = fake_fails(gpu, e);
     if (code)
         return code;
-    *lane = calloc(1, sizeof **lane);
-    (*lane)->gpu = gpu;
-    gpu->lanes++;
+    *queue = calloc(1, sizeof **queue);
+    (*queue)->gpu = gpu;
+    gpu->queues++;
     return BL_OK;
 }
 
-static void fake_close(struct bl_lane *lane)
+static void fake_close(struct bl_gpu_queue *queue)
 {
-    lane->gpu->lanes--;
-    free(lane);
+    queue->gpu->queues--;
+    free(queue);
 }
 
-static int fake_take(struct bl_lane *lane, enum bl_gpu_memory kind, size_t bytes, void **memory, struct bl_error *e)
+static int fake_take(struct bl_gpu_queue *queue, enum bl_gpu_memory kind, size_t bytes, void **memory,
+                     struct bl_error *e)
 {
     (void)kind;
-    int code = fake_fails(lane->gpu, e);
+    int code = fake_fails(queue->gpu, e);
     if (code)
         return code;
     *memory = malloc(bytes);
     memset(*memory, 0x77, bytes);
-    lane->gpu->memory++;
+    queue->gpu->memory++;
     return BL_OK;
 }
 
-static void fake_drop(struct bl_lane *lane, enum bl_gpu_memory kind, void *memory)
+static void fake_drop(struct bl_gpu_queue *queue, enum bl_gpu_memory kind, void *memory)
 {
     (void)kind;
-    lane->gpu->memory -= memory != NULL;
+    queue->gpu->memory -= memory != NULL;
     free(memory);
 }
 
-static int fake_upload(struct bl_lane *lane, void *to, const void *from, size_t bytes, struct bl_error *e)
+static int fake_upload(struct bl_gpu_queue *queue, void *to, const void *from, size_t bytes, struct bl_error *e)
 {
-    int code = fake_fails(lane->gpu, e);
+    int code = fake_fails(queue->gpu, e);
     if (!code)
         memcpy(to, from, bytes);
     return code;
 }
 
-static int fake_clear(struct bl_lane *lane, void *to, size_t bytes, struct bl_error *e)
+static int fake_clear(struct bl_gpu_queue *queue, void *to, size_t bytes, struct bl_error *e)
 {
-    int code = fake_fails(lane->gpu, e);
+    int code = fake_fails(queue->gpu, e);
     if (!code)
         memset(to, 0, bytes);
     return code;
 }
 
-static int fake_draw(struct bl_lane *lane, const struct bl_nv12_rgb *picture, struct bl_error *e)
+static int fake_draw(struct bl_gpu_queue *queue, const struct bl_nv12_rgb *picture, struct bl_error *e)
 {
-    int code = fake_fails(lane->gpu, e);
+    int code = fake_fails(queue->gpu, e);
     if (code)
         return code;
     bl_nv12_rgb_host(picture);
-    lane->gpu->drawn++;
+    queue->gpu->drawn++;
     return BL_OK;
 }
 
-static int fake_download(struct bl_lane *lane, void *to, const void *from, size_t bytes, struct bl_error *e)
+static int fake_download(struct bl_gpu_queue *queue, void *to, const void *from, size_t bytes, struct bl_error *e)
 {
-    int code = fake_fails(lane->gpu, e);
+    int code = fake_fails(queue->gpu, e);
     if (code)
         return code;
-    ck_assert_int_lt(lane->copies, FAKE_COPIES);
-    lane->copy[lane->copies].to = to;
-    lane->copy[lane->copies].from = from;
-    lane->copy[lane->copies].bytes = bytes;
-    lane->copy[lane->copies++].mark = -1;
+    ck_assert_int_lt(queue->copies, FAKE_COPIES);
+    queue->copy[queue->copies].to = to;
+    queue->copy[queue->copies].from = from;
+    queue->copy[queue->copies].bytes = bytes;
+    queue->copy[queue->copies++].event = -1;
     return BL_OK;
 }
 
-static int fake_mark(struct bl_lane *lane, int mark, struct bl_error *e)
+static int fake_mark(struct bl_gpu_queue *queue, int mark, struct bl_error *e)
 {
-    int code = fake_fails(lane->gpu, e);
-    ck_assert(mark >= 0 && mark < BL_GPU_MARKS);
-    lane->set[mark] = lane->copies;
+    int code = fake_fails(queue->gpu, e);
+    ck_assert(mark >= 0 && mark < BL_GPU_EVENTS);
+    queue->set[mark] = queue->copies;
     return code;
 }
 
 /* What stands before the mark happens now. */
-static int fake_wait(struct bl_lane *lane, int mark, struct bl_error *e)
+static int fake_wait(struct bl_gpu_queue *queue, int mark, struct bl_error *e)
 {
-    int code = fake_fails(lane->gpu, e), count = lane->set[mark];
+    int code = fake_fails(queue->gpu, e), count = queue->set[mark];
     if (code)
         return code;
     for (int i = 0; i < count; i++)
-        memcpy(lane->copy[i].to, lane->copy[i].from, lane->copy[i].bytes);
-    memmove(lane->copy, lane->copy + count, (size_t)(lane->copies - count) * sizeof *lane->copy);
-    lane->copies -= count;
-    for (int i = 0; i < BL_GPU_MARKS; i++)
-        lane->set[i] = lane->set[i] > count ? lane->set[i] - count : 0;
+        memcpy(queue->copy[i].to, queue->copy[i].from, queue->copy[i].bytes);
+    memmove(queue->copy, queue->copy + count, (size_t)(queue->copies - count) * sizeof *queue->copy);
+    queue->copies -= count;
+    for (int i = 0; i < BL_GPU_EVENTS; i++)
+        queue->set[i] = queue->set[i] > count ? queue->set[i] - count : 0;
     return BL_OK;
 }
 
@@ -155,10 +156,10 @@ static enum AVPixelFormat fake_format(AVCodecContext *codec, const enum AVPixelF
 }
 
 /* A decoder that finds no room is one that finds every picture damaged. */
-static int fake_open_codec(struct bl_lane *lane, const AVCodecParameters *parameters, AVCodecContext **codec,
+static int fake_open_codec(struct bl_gpu_queue *queue, const AVCodecParameters *parameters, AVCodecContext **codec,
                            struct bl_error *e)
 {
-    int code = fake_fails(lane->gpu, e);
+    int code = fake_fails(queue->gpu, e);
     if (code)
         return code;
     const AVCodec *decoder = avcodec_find_decoder(parameters->codec_id);
@@ -166,61 +167,61 @@ static int fake_open_codec(struct bl_lane *lane, const AVCodecParameters *parame
     ck_assert_int_ge(avcodec_parameters_to_context(*codec, parameters), 0);
     (*codec)->thread_count = 1;
     (*codec)->max_pixels = BL_AREA_MAX / 2;
-    (*codec)->opaque = lane->gpu;
+    (*codec)->opaque = queue->gpu;
     (*codec)->get_format = fake_format;
     if (avcodec_open2(*codec, decoder, NULL) < 0) {
         avcodec_free_context(codec);
         return bl_error_set(e, BL_EDATA, "the decoder cannot be opened");
     }
-    if (lane->gpu->full > 0) {
-        lane->gpu->full--;
+    if (queue->gpu->full > 0) {
+        queue->gpu->full--;
         (*codec)->width = 0;
     }
-    lane->gpu->codecs++;
-    lane->gpu->opened++;
+    queue->gpu->codecs++;
+    queue->gpu->opened++;
     return BL_OK;
 }
 
-static void fake_close_codec(struct bl_lane *lane, AVCodecContext **codec)
+static void fake_close_codec(struct bl_gpu_queue *queue, AVCodecContext **codec)
 {
-    lane->gpu->codecs--;
+    queue->gpu->codecs--;
     avcodec_free_context(codec);
 }
 
-static int fake_blame(struct bl_lane *lane, const AVCodecContext *codec, bool refused, struct bl_error *e)
+static int fake_blame(struct bl_gpu_queue *queue, const AVCodecContext *codec, bool refused, struct bl_error *e)
 {
     (void)refused;
-    int code = fake_fails(lane->gpu, e);
+    int code = fake_fails(queue->gpu, e);
     return code ? code : codec->width == 0 ? BL_GPU_FULL : BL_OK;
 }
 
 static const struct bl_gpu_functions fake_functions = {
-    .can = fake_can,
+    .can_decode = fake_can,
     .open = fake_open,
     .close = fake_close,
-    .take = fake_take,
-    .drop = fake_drop,
+    .alloc = fake_take,
+    .free = fake_drop,
     .upload = fake_upload,
     .clear = fake_clear,
     .draw = fake_draw,
     .download = fake_download,
-    .mark = fake_mark,
+    .record = fake_mark,
     .wait = fake_wait,
     .open_codec = fake_open_codec,
     .close_codec = fake_close_codec,
-    .blame = fake_blame,
+    .diagnose = fake_blame,
 };
 
 /* A GPU that can do everything and fails nowhere. */
 static void fake_begin(struct bl_gpu *gpu)
 {
-    *gpu = (struct bl_gpu){.can = 1};
+    *gpu = (struct bl_gpu){.can_decode = 1};
 }
 
 /* Everything that was taken was given back. */
 static void fake_end(const struct bl_gpu *gpu)
 {
-    ck_assert_int_eq(gpu->lanes, 0);
+    ck_assert_int_eq(gpu->queues, 0);
     ck_assert_int_eq(gpu->codecs, 0);
     ck_assert_int_eq(gpu->memory, 0);
 }

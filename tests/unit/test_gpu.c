@@ -70,26 +70,26 @@ static AVFrame *plain_surface(int width, int height, uint8_t luma)
  * before it was waited for. */
 START_TEST(pictures_arrive_in_their_places)
 {
-    enum { SIDE = 8, BYTES = SIDE * SIDE * 3, MOST = 3 * BL_PICTURES_LOT + 5 };
+    enum { SIDE = 8, BYTES = SIDE * SIDE * 3, MOST = 3 * BL_READBACK_BATCH_MAX + 5 };
     struct bl_gpu gpu;
-    struct bl_pictures p;
-    struct bl_lane *lane;
+    struct bl_readback p;
+    struct bl_gpu_queue *queue;
     struct bl_geometry g;
     const struct bl_geometry_input in = {
         .coded_width = 20, .coded_height = 14, .target_width = SIDE, .target_height = SIDE};
     ck_assert_int_eq(bl_geometry_make(&g, &in, NULL), 0);
     fake_begin(&gpu);
-    ck_assert_int_eq(fake_functions.open(&gpu, &lane, NULL), 0);
-    ck_assert_int_eq(bl_pictures_open(&p, &fake_functions, lane, BYTES, NULL), 0);
+    ck_assert_int_eq(fake_functions.open(&gpu, &queue, NULL), 0);
+    ck_assert_int_eq(bl_readback_open(&p, &fake_functions, queue, BYTES, NULL), 0);
     for (int count = 0; count <= MOST; count += count < 3 ? 1 : 31) {
         uint8_t *out = calloc((size_t)(2 * MOST + 1), BYTES);
         for (int i = 0; i < count; i++) {
             AVFrame *f = plain_surface(20, 14, (uint8_t)(i + 1));
-            ck_assert_int_eq(bl_pictures_add(&p, f, &g, out + (size_t)2 * (size_t)i * BYTES, 1 + i % 2, NULL), 0);
+            ck_assert_int_eq(bl_readback_add(&p, f, &g, out + (size_t)2 * (size_t)i * BYTES, 1 + i % 2, NULL), 0);
             av_frame_free(&f);
         }
         ck_assert(count == 0 || out[(size_t)2 * (size_t)(count - 1) * BYTES] == 0);
-        ck_assert_int_eq(bl_pictures_finish(&p, NULL), 0);
+        ck_assert_int_eq(bl_readback_finish(&p, NULL), 0);
         for (int i = 0; i < 2 * MOST; i++) {
             int expected = i / 2 < count && (i % 2 == 0 || i / 2 % 2) ? i / 2 + 1 : 0;
             for (int b = 0; b < BYTES; b++)
@@ -97,8 +97,8 @@ START_TEST(pictures_arrive_in_their_places)
         }
         free(out);
     }
-    bl_pictures_close(&p);
-    fake_functions.close(lane);
+    bl_readback_close(&p);
+    fake_functions.close(queue);
     fake_end(&gpu);
 }
 END_TEST
@@ -106,26 +106,26 @@ END_TEST
 START_TEST(abandoned_pictures_are_written_nowhere)
 {
     struct bl_gpu gpu;
-    struct bl_pictures p;
-    struct bl_lane *lane;
+    struct bl_readback p;
+    struct bl_gpu_queue *queue;
     struct bl_geometry g;
     uint8_t out[40 * 192] = {0};
     const struct bl_geometry_input in = {.coded_width = 8, .coded_height = 8};
     ck_assert_int_eq(bl_geometry_make(&g, &in, NULL), 0);
     fake_begin(&gpu);
-    ck_assert_int_eq(fake_functions.open(&gpu, &lane, NULL), 0);
-    ck_assert_int_eq(bl_pictures_open(&p, &fake_functions, lane, 192, NULL), 0);
+    ck_assert_int_eq(fake_functions.open(&gpu, &queue, NULL), 0);
+    ck_assert_int_eq(bl_readback_open(&p, &fake_functions, queue, 192, NULL), 0);
     AVFrame *f = plain_surface(8, 8, 200);
     for (int i = 0; i < 40; i++)
-        ck_assert_int_eq(bl_pictures_add(&p, f, &g, out + (size_t)i * 192, 1, NULL), 0);
-    bl_pictures_abandon(&p);
+        ck_assert_int_eq(bl_readback_add(&p, f, &g, out + (size_t)i * 192, 1, NULL), 0);
+    bl_readback_abandon(&p);
     memset(out, 0, sizeof out);
-    ck_assert_int_eq(bl_pictures_finish(&p, NULL), 0);
+    ck_assert_int_eq(bl_readback_finish(&p, NULL), 0);
     for (size_t i = 0; i < sizeof out; i++)
         ck_assert_int_eq(out[i], 0);
     av_frame_free(&f);
-    bl_pictures_close(&p);
-    fake_functions.close(lane);
+    bl_readback_close(&p);
+    fake_functions.close(queue);
     fake_end(&gpu);
 }
 END_TEST
@@ -332,7 +332,7 @@ START_TEST(streams_are_asked_what_they_are)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct bl_gpu_stream asked;
         struct bl_error e = {0};
-        ck_assert_msg(bl_backend_ask(cases[i].path, -1, -1, &s.cancel, &asked, &e) == cases[i].asked, "%s: %s",
+        ck_assert_msg(bl_backend_probe(cases[i].path, -1, -1, &s.cancel, &asked, &e) == cases[i].asked, "%s: %s",
                       cases[i].path, e.text);
         if (!cases[i].asked)
             continue;
@@ -355,7 +355,7 @@ START_TEST(the_gpu_decides_what_it_decodes)
     ck_assert_int_eq(s.gpu.asked.codec, AV_CODEC_ID_H264);
     ck_assert_int_eq(choose(&s, "h264.mp4", true, 0, &e), BL_BACKEND_CPU);
     ck_assert_int_eq(choose(&s, "ffv1.mkv", false, 0, &e), BL_BACKEND_CPU);
-    s.gpu.can = 0;
+    s.gpu.can_decode = 0;
     ck_assert_int_eq(choose(&s, "h264.mp4", false, 0, &e), BL_BACKEND_CPU);
     s.gpu.fail = s.gpu.calls + 1;
     choose(&s, "h264.mp4", false, BL_EFAIL, &e);
@@ -364,7 +364,7 @@ START_TEST(the_gpu_decides_what_it_decodes)
 
     SET_UP(&s, "decoder", "nvdec");
     ck_assert_int_eq(choose(&s, "h264.mp4", true, 0, &e), BL_BACKEND_NVDEC);
-    s.gpu.can = 0;
+    s.gpu.can_decode = 0;
     struct bl_error refused = {0}, none = {0};
     choose(&s, "hevc10.mkv", false, BL_EDATA, &refused);
     ck_assert_msg(strstr(refused.text, "yuv420p10le, 128x96"), "%s", refused.text);

@@ -61,7 +61,7 @@ static uint8_t *make(const AVFrame *frame, const struct bl_geometry *g)
         picture.across[i] = bl_nv12_axis(&filters.across[i]);
         picture.down[i] = bl_nv12_axis(&filters.down[i]);
     }
-    bl_nv12_point(&picture, frame);
+    bl_nv12_set_surface(&picture, frame);
     picture.rgb = rgb + origin;
     bl_nv12_rgb_host(&picture);
     for (size_t i = size; i < size + 64; i++)

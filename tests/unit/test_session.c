@@ -12,7 +12,7 @@
 #include <zlib.h>
 
 #include "fake_gpu.h"
-#include "kind/video/frames.h"
+#include "kind/video/decode.h"
 
 static char clips[64]; /* the directory; "" where there is no ffmpeg */
 static char media[PATH_MAX];
@@ -71,19 +71,19 @@ static void remove_clips(void)
         unit_leave(clips);
 }
 
-static void begin(struct bl_gpu *gpu, struct bl_sessions *s)
+static void begin(struct bl_gpu *gpu, struct bl_session_pool *s)
 {
-    struct bl_lane *lane;
+    struct bl_gpu_queue *queue;
     fake_begin(gpu);
-    ck_assert_int_eq(fake_functions.open(gpu, &lane, NULL), 0);
-    bl_sessions_begin(s, &fake_functions, lane);
+    ck_assert_int_eq(fake_functions.open(gpu, &queue, NULL), 0);
+    bl_session_pool_begin(s, &fake_functions, queue);
 }
 
-static void end(struct bl_gpu *gpu, struct bl_sessions *s)
+static void end(struct bl_gpu *gpu, struct bl_session_pool *s)
 {
-    struct bl_lane *lane = s->lane;
-    bl_sessions_end(s);
-    fake_functions.close(lane);
+    struct bl_gpu_queue *queue = s->queue;
+    bl_session_pool_end(s);
+    fake_functions.close(queue);
     fake_end(gpu);
 }
 
@@ -105,15 +105,15 @@ static AVCodecParameters *stream_of(int width, int header)
 }
 
 /* Lends for a stream and takes back. */
-static void use(struct bl_sessions *s, int width, int header, bool clean)
+static void use(struct bl_session_pool *s, int width, int header, bool clean)
 {
     AVCodecParameters *p = stream_of(width, header);
     struct bl_session *session;
     struct bl_error e = {0};
-    int code = bl_sessions_take(s, p, &session, &e);
+    int code = bl_session_pool_acquire(s, p, &session, &e);
     ck_assert_msg(code == 0, "%s", e.text);
     ck_assert_int_eq(session->codec->width, width);
-    bl_sessions_give(s, &session, clean);
+    bl_session_pool_release(s, &session, clean);
     ck_assert_ptr_null(session);
     avcodec_parameters_free(&p);
 }
@@ -121,7 +121,7 @@ static void use(struct bl_sessions *s, int width, int header, bool clean)
 START_TEST(sessions_are_lent_again_to_streams_that_are_alike)
 {
     struct bl_gpu gpu;
-    struct bl_sessions s;
+    struct bl_session_pool s;
     begin(&gpu, &s);
     use(&s, 16, 1, true);
     use(&s, 16, 1, true);
@@ -141,14 +141,14 @@ END_TEST
 START_TEST(the_session_longest_unused_goes)
 {
     struct bl_gpu gpu;
-    struct bl_sessions s;
+    struct bl_session_pool s;
     begin(&gpu, &s);
-    for (int i = 0; i < BL_SESSIONS_MAX; i++)
+    for (int i = 0; i < BL_SESSION_POOL_MAX; i++)
         use(&s, 16, i, true);
     use(&s, 16, 0, true);  /* again: 1 is the oldest now */
     use(&s, 16, 99, true); /* in the place of 1 */
     ck_assert_int_eq(s.evicted, 1);
-    ck_assert_int_eq(gpu.codecs, BL_SESSIONS_MAX);
+    ck_assert_int_eq(gpu.codecs, BL_SESSION_POOL_MAX);
     int opened = gpu.opened;
     use(&s, 16, 0, true);
     ck_assert_int_eq(gpu.opened, opened);
@@ -161,7 +161,7 @@ END_TEST
 START_TEST(sessions_with_faults_are_not_kept)
 {
     struct bl_gpu gpu;
-    struct bl_sessions s;
+    struct bl_session_pool s;
     begin(&gpu, &s);
     use(&s, 16, 1, false);
     ck_assert_int_eq(gpu.codecs, 0);
@@ -171,31 +171,31 @@ START_TEST(sessions_with_faults_are_not_kept)
 }
 END_TEST
 
-static int open_codec_when_alone(struct bl_lane *lane, const AVCodecParameters *parameters, AVCodecContext **codec,
-                                 struct bl_error *e)
+static int open_codec_when_alone(struct bl_gpu_queue *queue, const AVCodecParameters *parameters,
+                                 AVCodecContext **codec, struct bl_error *e)
 {
-    return lane->gpu->codecs >= lane->gpu->can ? BL_GPU_FULL : fake_open_codec(lane, parameters, codec, e);
+    return queue->gpu->codecs >= queue->gpu->can_decode ? BL_GPU_FULL : fake_open_codec(queue, parameters, codec, e);
 }
 
 START_TEST(idle_sessions_make_room)
 {
     struct bl_gpu gpu;
-    struct bl_sessions s;
+    struct bl_session_pool s;
     struct bl_error e = {0};
     struct bl_session *session;
     struct bl_gpu_functions small = fake_functions;
     small.open_codec = open_codec_when_alone;
     begin(&gpu, &s);
     s.gpu = &small;
-    gpu.can = 2; /* decoders have room */
+    gpu.can_decode = 2; /* decoders have room */
     use(&s, 16, 1, true);
     use(&s, 16, 2, true);
     use(&s, 16, 3, true);
     ck_assert_int_eq(s.evicted, 2);
     ck_assert_int_eq(gpu.codecs, 1);
-    gpu.can = 0;
+    gpu.can_decode = 0;
     AVCodecParameters *p = stream_of(16, 4);
-    ck_assert_int_eq(bl_sessions_take(&s, p, &session, &e), BL_EFAIL);
+    ck_assert_int_eq(bl_session_pool_acquire(&s, p, &session, &e), BL_EFAIL);
     ck_assert_msg(strstr(e.text, "memory does not suffice"), "%s", e.text);
     ck_assert_int_eq(gpu.codecs, 0);
     avcodec_parameters_free(&p);
@@ -206,13 +206,13 @@ END_TEST
 START_TEST(a_session_that_cannot_be_opened_leaves_nothing)
 {
     struct bl_gpu gpu;
-    struct bl_sessions s;
+    struct bl_session_pool s;
     struct bl_error e = {0};
     struct bl_session *session;
     AVCodecParameters *p = stream_of(16, 1);
     begin(&gpu, &s);
     gpu.fail = gpu.calls + 1;
-    ck_assert_int_eq(bl_sessions_take(&s, p, &session, &e), BL_EFAIL);
+    ck_assert_int_eq(bl_session_pool_acquire(&s, p, &session, &e), BL_EFAIL);
     ck_assert_str_eq(e.text, "GPU 0 is lost");
     use(&s, 16, 1, true);
     avcodec_parameters_free(&p);
@@ -245,10 +245,10 @@ static uint32_t sum_picture(uint32_t sum, const AVFrame *frame)
     return sum;
 }
 
-static uint32_t sum_frame(uint32_t sum, const struct bl_frames *f, const AVFrame *frame)
+static uint32_t sum_frame(uint32_t sum, const struct bl_decode *f, const AVFrame *frame)
 {
-    const int64_t known[] = {bl_frames_time(frame),
-                             bl_frames_time_end(f, frame),
+    const int64_t known[] = {bl_decode_time(frame),
+                             bl_decode_time_end(f, frame),
                              frame->width,
                              frame->height,
                              frame->format,
@@ -259,25 +259,25 @@ static uint32_t sum_frame(uint32_t sum, const struct bl_frames *f, const AVFrame
                              frame->chroma_location,
                              frame->sample_aspect_ratio.num,
                              frame->sample_aspect_ratio.den,
-                             bl_frames_is_damaged(frame)};
+                             bl_decode_is_damaged(frame)};
     sum = (uint32_t)crc32(sum, (const void *)known, sizeof known);
     return sum_picture(sum, frame);
 }
 
 /* Decodes the file, or `most` frames of it, by a session or by itself. */
-static struct seen see(struct bl_sessions *sessions, const char *path, int64_t most)
+static struct seen see(struct bl_session_pool *sessions, const char *path, int64_t most)
 {
     struct seen seen = {0};
-    struct bl_frames f;
+    struct bl_decode f;
     struct bl_cancel cancel = {0};
     struct bl_error e = {0};
-    int rc = bl_frames_open_on(&f, sessions, path, -1, -1, BL_DEMUX_TIMES, &cancel, &e);
+    int rc = bl_decode_open_gpu(&f, sessions, path, -1, -1, BL_DEMUX_TIMES, &cancel, &e);
     if (rc)
         return (struct seen){.fault = rc};
     AVFrame *frame = av_frame_alloc();
-    while (seen.frames < most && (rc = bl_frames_next(&f, frame, &e)) > 0) {
+    while (seen.frames < most && (rc = bl_decode_next(&f, frame, &e)) > 0) {
         seen.frames++;
-        seen.damaged += bl_frames_is_damaged(frame);
+        seen.damaged += bl_decode_is_damaged(frame);
         seen.sum = sum_frame(seen.sum, &f, frame);
         av_frame_unref(frame);
     }
@@ -285,11 +285,11 @@ static struct seen see(struct bl_sessions *sessions, const char *path, int64_t m
     seen.cut = f.cut;
     seen.fault = rc < 0 ? rc : 0;
     av_frame_free(&frame);
-    bl_frames_close(&f);
+    bl_decode_close(&f);
     return seen;
 }
 
-static void compare(struct bl_sessions *sessions, const char *path, int64_t most)
+static void compare(struct bl_session_pool *sessions, const char *path, int64_t most)
 {
     struct seen alone = see(NULL, path, most), seen = see(sessions, path, most);
     ck_assert_msg(alone.frames == seen.frames && alone.refused == seen.refused && alone.cut == seen.cut &&
@@ -305,7 +305,7 @@ static void compare(struct bl_sessions *sessions, const char *path, int64_t most
 static int decoders_for(const char *const *paths, bool parts)
 {
     struct bl_gpu gpu;
-    struct bl_sessions s;
+    struct bl_session_pool s;
     begin(&gpu, &s);
     for (; *paths; paths++) {
         for (int most = 1; parts && most < 30; most += 7)
@@ -358,8 +358,8 @@ END_TEST
 START_TEST(a_stream_that_changes_its_context_is_not_followed)
 {
     struct bl_gpu gpu;
-    struct bl_sessions s;
-    struct bl_frames f;
+    struct bl_session_pool s;
+    struct bl_decode f;
     struct bl_cancel cancel = {0};
     struct bl_error e = {0};
     if (!*clips) {
@@ -369,11 +369,11 @@ START_TEST(a_stream_that_changes_its_context_is_not_followed)
     begin(&gpu, &s);
     for (int changed = 0; changed < 2; changed++) {
         AVFrame *frame = av_frame_alloc();
-        ck_assert_int_eq(bl_frames_open_on(&f, &s, "h264-1.mp4", -1, -1, BL_DEMUX_DECODE, &cancel, &e), 0);
-        ck_assert_int_eq(bl_frames_next(&f, frame, &e), 1);
+        ck_assert_int_eq(bl_decode_open_gpu(&f, &s, "h264-1.mp4", -1, -1, BL_DEMUX_DECODE, &cancel, &e), 0);
+        ck_assert_int_eq(bl_decode_next(&f, frame, &e), 1);
         f.codec->has_b_frames += changed; /* as a decoder does that meets frames out of order */
         av_frame_free(&frame);
-        bl_frames_close(&f);
+        bl_decode_close(&f);
         ck_assert_int_eq(gpu.codecs, !changed);
     }
     end(&gpu, &s);
@@ -384,7 +384,7 @@ END_TEST
 START_TEST(real_files_show_nothing_of_one_another)
 {
     struct bl_gpu gpu;
-    struct bl_sessions s;
+    struct bl_session_pool s;
     struct dirent **names;
     int count = *media ? scandir(media, &names, NULL, alphasort) : -1;
     bool brief = unit_times(8) < 8;

@@ -84,8 +84,8 @@ static bool decoder_is_truncated(const struct bl_audio_decoder *s)
 {
     const struct bl_demux *d = &s->demux;
     if (d->stream->nb_frames > 0 && bl_demux_is_mov(d))
-        return d->stream->nb_frames > s->packets && bl_demux_ends_early(d);
-    return bl_demux_is_matroska(d) && bl_demux_ends_early(d);
+        return d->stream->nb_frames > s->packets && bl_demux_is_truncated(d);
+    return bl_demux_is_matroska(d) && bl_demux_is_truncated(d);
 }
 
 static void audio_reason_write_damage(char *text, size_t size, const struct bl_audio_decoder *s, const struct total *c)

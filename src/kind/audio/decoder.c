@@ -37,7 +37,7 @@ int bl_audio_decoder_open(struct bl_audio_decoder *s, const char *path, int64_t 
                           const struct bl_cancel *cancel, struct bl_error *e)
 {
     *s = (struct bl_audio_decoder){0};
-    int code = bl_demux_open(&s->demux, path, bytes, stream, BL_DEMUX_SOUND, cancel, e);
+    int code = bl_demux_open(&s->demux, path, bytes, stream, BL_DEMUX_AUDIO, cancel, e);
     if (code)
         return code;
     code = decoder_open_codec(s, e);

@@ -103,7 +103,7 @@ int bl_image_decode(const char *path, int64_t bytes, int64_t modified, AVFrame *
 {
     AVCodecContext *context = NULL;
     AVPacket *packet = av_packet_alloc();
-    bl_demux_hush();
+    bl_demux_silence_logs();
     if (!packet)
         return bl_error_memory(e);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);                      /* a pipe must not block */

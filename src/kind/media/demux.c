@@ -12,15 +12,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "kind/media/formats.h"
+#include "kind/media/allowlist.h"
 
 #define IO_BUFFER (64 << 10)
-#define WAVE_LOOK (16 << 10)
+#define WAVE_SEARCHED (16 << 10)
 #define WAVE_PROBE 32   /* bytes: the least that libavformat takes */
 #define WAVE_FIRST 1024 /* bytes of the first packet: the least that the demuxer takes */
 #define WAVE_NEXT 4096  /* of those behind it: what it makes by itself */
 
-static ssize_t read_at(const struct bl_demux *d, void *buffer, size_t size, int64_t offset)
+static ssize_t demux_read_at(const struct bl_demux *d, void *buffer, size_t size, int64_t offset)
 {
     ssize_t got;
     do
@@ -29,12 +29,12 @@ static ssize_t read_at(const struct bl_demux *d, void *buffer, size_t size, int6
     return got;
 }
 
-static int io_read(void *opaque, uint8_t *buffer, int size)
+static int demux_io_read(void *opaque, uint8_t *buffer, int size)
 {
     struct bl_demux *d = opaque;
     if (bl_cancelled(d->cancel))
         return AVERROR_EXIT;
-    ssize_t got = read_at(d, buffer, (size_t)size, d->offset);
+    ssize_t got = demux_read_at(d, buffer, (size_t)size, d->offset);
     if (got < 0 || (got == 0 && d->offset < d->bytes)) {
         d->system_errno = got < 0 ? errno : ESTALE;
         return AVERROR(d->system_errno);
@@ -45,7 +45,7 @@ static int io_read(void *opaque, uint8_t *buffer, int size)
     return (int)got;
 }
 
-static int64_t io_seek(void *opaque, int64_t offset, int whence)
+static int64_t demux_io_seek(void *opaque, int64_t offset, int whence)
 {
     struct bl_demux *d = opaque;
     if (whence & AVSEEK_SIZE)
@@ -57,14 +57,14 @@ static int64_t io_seek(void *opaque, int64_t offset, int whence)
     return d->offset = base + offset;
 }
 
-static int interrupted(void *opaque)
+static int demux_interrupt(void *opaque)
 {
     const struct bl_demux *d = opaque;
     return bl_cancelled(d->cancel);
 }
 
 /* What a hostile file would have libavformat open besides itself. */
-static int open_nothing(AVFormatContext *s, AVIOContext **pb, const char *url, int flags, AVDictionary **options)
+static int demux_io_open(AVFormatContext *s, AVIOContext **pb, const char *url, int flags, AVDictionary **options)
 {
     (void)s, (void)pb, (void)url, (void)flags, (void)options;
     return AVERROR(EPERM);
@@ -91,7 +91,7 @@ int bl_demux_error(const struct bl_demux *d, int code, const char *what, struct 
     return bl_error_set(e, BL_EDATA, "%s (%s)", what, av_make_error_string(text, sizeof text, code));
 }
 
-static int file_open(struct bl_demux *d, int64_t bytes, struct bl_error *e)
+static int demux_open_file(struct bl_demux *d, int64_t bytes, struct bl_error *e)
 {
     d->fd = open(d->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
     if (d->fd < 0 && (bytes >= 0 || bl_errno_is_system(errno)))
@@ -109,7 +109,7 @@ static int file_open(struct bl_demux *d, int64_t bytes, struct bl_error *e)
     d->bytes = status.st_size;
     if (d->bytes == 0)
         return bl_error_set(e, BL_EDATA, "empty file");
-    ssize_t got = read_at(d, d->head, sizeof d->head, 0);
+    ssize_t got = demux_read_at(d, d->head, sizeof d->head, 0);
     if (got < 0)
         return bl_error_errno(e, BL_EFAIL, "%s: cannot be read", d->path);
     const char *archive = bl_archive_detect(d->head, (size_t)got);
@@ -118,7 +118,7 @@ static int file_open(struct bl_demux *d, int64_t bytes, struct bl_error *e)
     unsigned char *buffer = av_malloc(IO_BUFFER);
     if (!buffer)
         return bl_error_memory(e);
-    d->io = avio_alloc_context(buffer, IO_BUFFER, 0, d, io_read, NULL, io_seek);
+    d->io = avio_alloc_context(buffer, IO_BUFFER, 0, d, demux_io_read, NULL, demux_io_seek);
     if (!d->io) {
         av_free(buffer);
         return bl_error_memory(e);
@@ -148,9 +148,9 @@ static const AVInputFormat *format_by_name(const char *path, const AVInputFormat
     return mjpeg && strcmp(found->name, "jpeg_pipe") == 0 && av_match_ext(path, "mjpeg,mjpg") ? mjpeg : found;
 }
 
-static const struct bl_formats *formats_of(enum bl_demux_mode mode)
+static const struct bl_allowlist *allowlist_for(enum bl_demux_mode mode)
 {
-    return mode == BL_DEMUX_SOUND ? &bl_formats_audio : &bl_formats_video;
+    return mode == BL_DEMUX_AUDIO ? &bl_allowlist_audio : &bl_allowlist_video;
 }
 
 /* What is not in the list is not opened: whatever it would do, nobody asked for it. */
@@ -158,17 +158,17 @@ static int format_check(const AVInputFormat *found, enum bl_demux_mode mode, str
 {
     const char *name = found->name;
     size_t size = strlen(name);
-    bool sound = mode == BL_DEMUX_SOUND;
-    if (bl_formats_have(formats_of(mode)->containers, name))
+    bool sound = mode == BL_DEMUX_AUDIO;
+    if (bl_allowlist_has(allowlist_for(mode)->containers, name))
         return BL_OK;
-    if (bl_formats_have((sound ? &bl_formats_video : &bl_formats_audio)->containers, name))
+    if (bl_allowlist_has((sound ? &bl_allowlist_video : &bl_allowlist_audio)->containers, name))
         return bl_error_set(e, BL_EDATA, sound ? "no audio stream (video only)" : "no video stream (audio only)");
     if (strcmp(name, "image2") == 0 || (size > 5 && strcmp(name + size - 5, "_pipe") == 0))
         return bl_error_set(e, BL_EDATA, "a picture, no video or sound (%s)", found->long_name);
     return bl_error_set(e, BL_EDATA, "format %s is not read: see docs/media.md", name);
 }
 
-static int format_find(struct bl_demux *d, const AVInputFormat **found, struct bl_error *e)
+static int demux_find_format(struct bl_demux *d, const AVInputFormat **found, struct bl_error *e)
 {
     *found = format_sniff(d);
     d->recognised = *found;
@@ -184,14 +184,14 @@ static int format_find(struct bl_demux *d, const AVInputFormat **found, struct b
     return 0;
 }
 
-static bool has_dts(const uint8_t *data)
+static bool wave_has_dts(const uint8_t *data)
 {
     static const char words[4][5] = {"\x7f\xfe\x80\x01", "\xfe\x7f\x01\x80", "\x1f\xff\xe8\x00", "\xff\x1f\x00\xe8"};
     uint32_t word[4], found = 0;
     for (int w = 0; w < 4; w++)
         memcpy(&word[w], words[w], sizeof word[w]);
     for (int from = 0; from < 4; from++) {
-        for (int i = 0; i < WAVE_LOOK; i += 4) {
+        for (int i = 0; i < WAVE_SEARCHED; i += 4) {
             uint32_t at;
             memcpy(&at, data + from + i, sizeof at);
             found |= (at == word[0]) | (at == word[1]) | (at == word[2]) | (at == word[3]);
@@ -203,14 +203,14 @@ static bool has_dts(const uint8_t *data)
 /* libavformat looks for other codecs in samples of a wav file, as every demuxer knows them: nine tenths of the work on
  * a short file. What has been put there in practice is DTS, which one of four words begins; without them it need not
  * look further than at the first packet, which is made a small one. */
-static int wave_look(struct bl_demux *d, const AVInputFormat *input, AVDictionary **options, struct bl_error *e)
+static int wave_limit_probe(struct bl_demux *d, const AVInputFormat *input, AVDictionary **options, struct bl_error *e)
 {
-    uint8_t begin[WAVE_LOOK + 4] = {0};
+    uint8_t begin[WAVE_SEARCHED + 4] = {0};
     if (strcmp(input->name, "wav") != 0)
         return BL_OK;
-    if (read_at(d, begin, WAVE_LOOK, 0) < 0)
+    if (demux_read_at(d, begin, WAVE_SEARCHED, 0) < 0)
         return bl_error_errno(e, BL_EFAIL, "%s: cannot be read", d->path);
-    d->disguised = has_dts(begin);
+    d->disguised = wave_has_dts(begin);
     d->looks = !d->disguised;
     if (d->disguised)
         return BL_OK;
@@ -220,18 +220,18 @@ static int wave_look(struct bl_demux *d, const AVInputFormat *input, AVDictionar
 
 /* The file and nothing besides: a demuxer that opens others, or makes one of its own for them (VobSub), gets neither
  * this one's name, nor a way to open any. */
-static int format_make(struct bl_demux *d, enum bl_demux_mode mode, struct bl_error *e)
+static int demux_make_format(struct bl_demux *d, enum bl_demux_mode mode, struct bl_error *e)
 {
     d->format = avformat_alloc_context();
     if (!d->format)
         return bl_error_memory(e);
     d->format->pb = d->io;
     d->format->flags |= AVFMT_FLAG_CUSTOM_IO; /* io stays ours, also where opening ends before it begins */
-    d->format->io_open = open_nothing;
-    d->format->interrupt_callback = (AVIOInterruptCB){interrupted, d};
+    d->format->io_open = demux_io_open;
+    d->format->interrupt_callback = (AVIOInterruptCB){demux_interrupt, d};
     d->format->protocol_whitelist = av_strdup("");
-    d->format->format_whitelist = av_strdup(formats_of(mode)->containers);
-    d->format->codec_whitelist = av_strdup(bl_formats_decoders);
+    d->format->format_whitelist = av_strdup(allowlist_for(mode)->containers);
+    d->format->codec_whitelist = av_strdup(bl_allowlist_decoders);
     bool made = d->format->protocol_whitelist && d->format->format_whitelist && d->format->codec_whitelist;
     return made ? BL_OK : bl_error_memory(e);
 }
@@ -248,20 +248,20 @@ static void covers_discard(struct bl_demux *d)
     }
 }
 
-static int format_open(struct bl_demux *d, enum bl_demux_mode mode, struct bl_error *e)
+static int demux_open_format(struct bl_demux *d, enum bl_demux_mode mode, struct bl_error *e)
 {
     const AVInputFormat *input;
     AVDictionary *options = NULL;
-    int code = format_find(d, &input, e);
+    int code = demux_find_format(d, &input, e);
     if (code)
         return code;
     code = format_check(input, mode, e);
     if (code)
         return code;
-    code = format_make(d, mode, e);
+    code = demux_make_format(d, mode, e);
     if (code)
         return code;
-    code = wave_look(d, input, &options, e);
+    code = wave_limit_probe(d, input, &options, e);
     if (code)
         return code;
     code = avformat_open_input(&d->format, NULL, input, &options);
@@ -276,18 +276,18 @@ static int format_open(struct bl_demux *d, enum bl_demux_mode mode, struct bl_er
     return bl_demux_error(d, code, what, e);
 }
 
-static bool is_wanted(const AVStream *stream, enum bl_demux_mode mode)
+static bool stream_is_wanted(const AVStream *stream, enum bl_demux_mode mode)
 {
-    if (mode == BL_DEMUX_SOUND)
+    if (mode == BL_DEMUX_AUDIO)
         return stream->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
     return stream->codecpar->codec_type == AVMEDIA_TYPE_VIDEO && !(stream->disposition & AV_DISPOSITION_ATTACHED_PIC);
 }
 
-static int wanted_count(const AVFormatContext *format, enum bl_demux_mode mode, unsigned *first)
+static int streams_count_wanted(const AVFormatContext *format, enum bl_demux_mode mode, unsigned *first)
 {
     int count = 0;
     for (unsigned i = format->nb_streams; i-- > 0;) {
-        if (is_wanted(format->streams[i], mode)) {
+        if (stream_is_wanted(format->streams[i], mode)) {
             *first = i;
             count++;
         }
@@ -296,7 +296,7 @@ static int wanted_count(const AVFormatContext *format, enum bl_demux_mode mode, 
 }
 
 /* Of these codecs the header tells all that there is, delay and padding too: there are none. */
-static bool sound_is_known(enum AVCodecID codec)
+static bool codec_has_no_padding(enum AVCodecID codec)
 {
     return (codec >= AV_CODEC_ID_FIRST_AUDIO && codec < AV_CODEC_ID_ADPCM_IMA_QT) || codec == AV_CODEC_ID_FLAC ||
            codec == AV_CODEC_ID_ALAC;
@@ -305,7 +305,7 @@ static bool sound_is_known(enum AVCodecID codec)
 /* Decoders of these codecs put out every frame at once, or know from the first packet how long they hold frames back.
  * The others are told by a probe, without which they may lose frames of streams that do not declare their delay.
  * QuickTime's demuxer computes the delay itself. */
-static bool delay_is_known(const struct bl_demux *d, enum AVCodecID codec)
+static bool codec_delay_is_known(const struct bl_demux *d, enum AVCodecID codec)
 {
     switch (codec) {
     case AV_CODEC_ID_VP8:
@@ -330,26 +330,26 @@ static bool probe_is_needed(const struct bl_demux *d, enum bl_demux_mode mode)
     unsigned first = 0;
     if (d->format->ctx_flags & AVFMTCTX_NOHEADER)
         return true;
-    int streams = wanted_count(d->format, mode, &first);
+    int streams = streams_count_wanted(d->format, mode, &first);
     if (streams != 1)
         return streams > 1; /* which is best is decided by what a probe finds in each */
     enum AVCodecID codec = d->format->streams[first]->codecpar->codec_id;
-    if (mode == BL_DEMUX_SOUND)
-        return d->disguised || !sound_is_known(codec);
-    return codec == AV_CODEC_ID_NONE || (mode != BL_DEMUX_COUNT && !delay_is_known(d, codec)) ||
+    if (mode == BL_DEMUX_AUDIO)
+        return d->disguised || !codec_has_no_padding(codec);
+    return codec == AV_CODEC_ID_NONE || (mode != BL_DEMUX_COUNT && !codec_delay_is_known(d, codec)) ||
            (mode == BL_DEMUX_TIMES && d->format->streams[first]->avg_frame_rate.num <= 0);
 }
 
-static int sound_missing(const struct bl_demux *d, struct bl_error *e)
+static int audio_report_missing(const struct bl_demux *d, struct bl_error *e)
 {
     for (unsigned i = 0; i < d->format->nb_streams; i++) {
-        if (is_wanted(d->format->streams[i], BL_DEMUX_COUNT))
+        if (stream_is_wanted(d->format->streams[i], BL_DEMUX_COUNT))
             return bl_error_set(e, BL_EDATA, "no audio stream (video only)");
     }
     return bl_error_set(e, BL_EDATA, "no audio stream");
 }
 
-static int video_missing(const struct bl_demux *d, struct bl_error *e)
+static int video_report_missing(const struct bl_demux *d, struct bl_error *e)
 {
     bool audio = false;
     for (unsigned i = 0; i < d->format->nb_streams; i++) {
@@ -364,21 +364,21 @@ static int video_missing(const struct bl_demux *d, struct bl_error *e)
 static int stream_choose(struct bl_demux *d, int stream, enum bl_demux_mode mode, struct bl_error *e)
 {
     AVFormatContext *format = d->format;
-    bool sound = mode == BL_DEMUX_SOUND;
+    bool sound = mode == BL_DEMUX_AUDIO;
     unsigned first = 0;
-    if (wanted_count(format, mode, &first) == 0)
-        return sound ? sound_missing(d, e) : video_missing(d, e);
+    if (streams_count_wanted(format, mode, &first) == 0)
+        return sound ? audio_report_missing(d, e) : video_report_missing(d, e);
     if (stream >= 0) {
-        if (stream >= (int)format->nb_streams || !is_wanted(format->streams[stream], mode))
+        if (stream >= (int)format->nb_streams || !stream_is_wanted(format->streams[stream], mode))
             return bl_error_set(e, BL_EDATA, "stream %d, which the scan chose, is no %s", stream,
                                 sound ? "audio" : "video");
     } else {
         stream = av_find_best_stream(format, sound ? AVMEDIA_TYPE_AUDIO : AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
-        if (stream < 0 || !is_wanted(format->streams[stream], mode))
+        if (stream < 0 || !stream_is_wanted(format->streams[stream], mode))
             stream = (int)first;
     }
     const AVCodec *decoder = avcodec_find_decoder(format->streams[stream]->codecpar->codec_id);
-    if (decoder && !bl_formats_have(formats_of(mode)->decoders, decoder->name))
+    if (decoder && !bl_allowlist_has(allowlist_for(mode)->decoders, decoder->name))
         return bl_error_set(e, BL_EDATA, "codec %s is not read: see docs/media.md", decoder->name);
     for (unsigned i = 0; i < format->nb_streams; i++)
         format->streams[i]->discard = (int)i == stream ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
@@ -386,7 +386,7 @@ static int stream_choose(struct bl_demux *d, int stream, enum bl_demux_mode mode
     return 0;
 }
 
-static int streams_open(struct bl_demux *d, int stream, enum bl_demux_mode mode, struct bl_error *e)
+static int demux_open_streams(struct bl_demux *d, int stream, enum bl_demux_mode mode, struct bl_error *e)
 {
     d->probed = probe_is_needed(d, mode);
     if (d->probed) {
@@ -397,7 +397,7 @@ static int streams_open(struct bl_demux *d, int stream, enum bl_demux_mode mode,
     return stream_choose(d, stream, mode, e);
 }
 
-void bl_demux_hush(void)
+void bl_demux_silence_logs(void)
 {
     if (av_log_get_level() != AV_LOG_QUIET)
         av_log_set_level(AV_LOG_QUIET);
@@ -406,13 +406,13 @@ void bl_demux_hush(void)
 int bl_demux_open(struct bl_demux *d, const char *path, int64_t bytes, int stream, enum bl_demux_mode mode,
                   const struct bl_cancel *cancel, struct bl_error *e)
 {
-    bl_demux_hush();
+    bl_demux_silence_logs();
     *d = (struct bl_demux){.path = path, .cancel = cancel, .fd = -1};
-    int code = file_open(d, bytes, e);
+    int code = demux_open_file(d, bytes, e);
     if (!code)
-        code = format_open(d, mode, e);
+        code = demux_open_format(d, mode, e);
     if (!code)
-        code = streams_open(d, stream, mode, e);
+        code = demux_open_streams(d, stream, mode, e);
     if (code)
         bl_demux_close(d);
     return code;
@@ -429,7 +429,7 @@ void bl_demux_close(struct bl_demux *d)
     d->fd = -1;
 }
 
-void bl_demux_want_all(struct bl_demux *d)
+void bl_demux_read_all_streams(struct bl_demux *d)
 {
     d->every_stream = true;
     for (unsigned i = 0; i < d->format->nb_streams; i++)
@@ -508,7 +508,7 @@ static bool matroska_ends_early(const struct bl_demux *d)
     return segment > 0 && ebml_end(d, segment, "\x18\x53\x80\x67") > d->bytes;
 }
 
-bool bl_demux_ends_early(const struct bl_demux *d)
+bool bl_demux_is_truncated(const struct bl_demux *d)
 {
     if (riff_ends_early(d) || (bl_demux_is_matroska(d) && matroska_ends_early(d)))
         return true;

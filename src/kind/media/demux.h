@@ -19,7 +19,7 @@ enum bl_demux_mode {
     BL_DEMUX_COUNT,  /* to be counted: streams are probed only where the container says too little */
     BL_DEMUX_DECODE, /* to be decoded: streams are probed also where the decoder has to know its delay beforehand */
     BL_DEMUX_TIMES,  /* to be decoded, and their times matter: probed also where the header tells no frame rate */
-    BL_DEMUX_SOUND,  /* the audio stream's, to be decoded */
+    BL_DEMUX_AUDIO,  /* the audio stream's, to be decoded */
 };
 
 struct bl_demux {
@@ -35,7 +35,7 @@ struct bl_demux {
     bool recognised;       /* by the file's content, not only by its name */
     bool looks;            /* libavformat is going to look for other codecs in the first packet */
     bool disguised;        /* a wav file whose samples may be those of another codec */
-    AVStream *stream;      /* the video; the audio of BL_DEMUX_SOUND */
+    AVStream *stream;      /* the video; the audio of BL_DEMUX_AUDIO */
     bool probed;           /* libavformat looked into the streams, not only at the header */
     bool every_stream;     /* bl_demux_next gives every stream's packets, not only that one's */
     struct bl_meter *pace; /* to be told where packets lie; or NULL */
@@ -49,7 +49,7 @@ int bl_demux_open(struct bl_demux *d, const char *path, int64_t bytes, int strea
 void bl_demux_close(struct bl_demux *d);
 
 /* From now on the packets of all streams are wanted. */
-void bl_demux_want_all(struct bl_demux *d);
+void bl_demux_read_all_streams(struct bl_demux *d);
 
 /* The stream's next packet: 1, 0 at the end (see end_error), or BL_EFAIL, BL_ECANCEL. */
 int bl_demux_next(struct bl_demux *d, AVPacket *packet, struct bl_error *e);
@@ -59,10 +59,10 @@ bool bl_demux_is_mov(const struct bl_demux *d);
 bool bl_demux_is_matroska(const struct bl_demux *d);
 
 /* Whether the container's own figures reach beyond the end of the file. */
-bool bl_demux_ends_early(const struct bl_demux *d);
+bool bl_demux_is_truncated(const struct bl_demux *d);
 
 /* From now on libav prints nothing: what it is asked is answered, and printing would lose errno. */
-void bl_demux_hush(void);
+void bl_demux_silence_logs(void);
 
 /* Whether libav's code means that memory could not be had. It says the same of a damaged file that asks for more than
  * libav gives anyone (FFmpeg's limit is 2 GiB at once), but only the C library sets errno, to 0 before

@@ -12,7 +12,7 @@ const char *bl_backend_name(enum bl_backend backend)
     return backend == BL_BACKEND_NVDEC ? "nvdec" : "cpu";
 }
 
-static bool hands_over(const AVCodec *codec)
+static bool codec_supports_gpu(const AVCodec *codec)
 {
     const AVCodecHWConfig *config;
     for (int i = 0; (config = avcodec_get_hw_config(codec, i)); i++) {
@@ -23,19 +23,19 @@ static bool hands_over(const AVCodec *codec)
     return false;
 }
 
-const AVCodec *bl_backend_decoder(enum AVCodecID id)
+const AVCodec *bl_backend_find_decoder(enum AVCodecID id)
 {
     const AVCodec *codec;
     void *at = NULL;
     while ((codec = av_codec_iterate(&at))) {
-        if (codec->id == id && av_codec_is_decoder(codec) && hands_over(codec))
+        if (codec->id == id && av_codec_is_decoder(codec) && codec_supports_gpu(codec))
             return codec;
     }
     return NULL;
 }
 
 /* The decoder knows the format: that is all we want of it. */
-static enum AVPixelFormat note_format(AVCodecContext *context, const enum AVPixelFormat *formats)
+static enum AVPixelFormat backend_get_format(AVCodecContext *context, const enum AVPixelFormat *formats)
 {
     struct bl_gpu_stream *out = context->opaque;
     bool offered = false;
@@ -50,7 +50,8 @@ static enum AVPixelFormat note_format(AVCodecContext *context, const enum AVPixe
 }
 
 /* Feeds packets until the format is known, or there are no more. */
-static int feed(struct bl_demux *d, AVCodecContext *context, const struct bl_gpu_stream *out, struct bl_error *e)
+static int backend_feed(struct bl_demux *d, AVCodecContext *context, const struct bl_gpu_stream *out,
+                        struct bl_error *e)
 {
     AVPacket *packet = av_packet_alloc();
     AVFrame *frame = av_frame_alloc();
@@ -66,9 +67,9 @@ static int feed(struct bl_demux *d, AVCodecContext *context, const struct bl_gpu
     return code < 0 ? code : BL_OK;
 }
 
-static int ask(struct bl_demux *d, struct bl_gpu_stream *out, struct bl_error *e)
+static int backend_probe(struct bl_demux *d, struct bl_gpu_stream *out, struct bl_error *e)
 {
-    const AVCodec *decoder = bl_backend_decoder(d->stream->codecpar->codec_id);
+    const AVCodec *decoder = bl_backend_find_decoder(d->stream->codecpar->codec_id);
     AVCodecContext *context = decoder ? avcodec_alloc_context3(decoder) : NULL;
     if (!context)
         return decoder ? bl_error_memory(e) : BL_OK;
@@ -76,35 +77,35 @@ static int ask(struct bl_demux *d, struct bl_gpu_stream *out, struct bl_error *e
     if (avcodec_parameters_to_context(context, d->stream->codecpar) >= 0) {
         context->thread_count = 1;
         context->opaque = out;
-        context->get_format = note_format;
-        code = avcodec_open2(context, decoder, NULL) >= 0 ? feed(d, context, out, e) : BL_OK;
+        context->get_format = backend_get_format;
+        code = avcodec_open2(context, decoder, NULL) >= 0 ? backend_feed(d, context, out, e) : BL_OK;
     }
     avcodec_free_context(&context);
     return code;
 }
 
-int bl_backend_ask(const char *path, int64_t bytes, int stream, const struct bl_cancel *cancel,
-                   struct bl_gpu_stream *out, struct bl_error *e)
+int bl_backend_probe(const char *path, int64_t bytes, int stream, const struct bl_cancel *cancel,
+                     struct bl_gpu_stream *out, struct bl_error *e)
 {
     *out = (struct bl_gpu_stream){.format = AV_PIX_FMT_NONE};
     struct bl_demux d;
     int code = bl_demux_open(&d, path, bytes, stream, BL_DEMUX_COUNT, cancel, e);
     if (code)
         return code == BL_EDATA ? 0 : code;
-    code = ask(&d, out, e);
+    code = backend_probe(&d, out, e);
     bl_demux_close(&d);
     return code < 0 ? code : out->codec != AV_CODEC_ID_NONE;
 }
 
 /* Pictures with half as many rows and columns of chroma, of 8, 10 or 12 bits. */
-bool bl_backend_draws(enum AVPixelFormat format)
+bool bl_backend_supports_format(enum AVPixelFormat format)
 {
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(format);
     return desc && desc->nb_components == 3 && !(desc->flags & AV_PIX_FMT_FLAG_RGB) && desc->log2_chroma_w == 1 &&
            desc->log2_chroma_h == 1 && desc->comp[0].depth <= 12;
 }
 
-static int refuse(const struct bl_gpu_stream *s, struct bl_error *e)
+static int backend_refuse(const struct bl_gpu_stream *s, struct bl_error *e)
 {
     if (s->format == AV_PIX_FMT_NONE)
         return bl_error_set(e, BL_EDATA, "no GPU decodes such a stream: --decoder auto decodes it on the processor");
@@ -127,16 +128,16 @@ int bl_backend_choose(const struct bl_video_config *config, const struct bl_canc
     *backend = BL_BACKEND_CPU;
     if (!config->gpu || (damaged && config->decoder == BL_DECODER_AUTO))
         return BL_OK;
-    int can = bl_backend_ask(path, bytes, stream, cancel, &asked, e);
+    int can = bl_backend_probe(path, bytes, stream, cancel, &asked, e);
     if (can > 0)
-        can = bl_backend_draws(asked.format) ? config->gpu_functions->can(config->gpu, &asked, e) : 0;
+        can = bl_backend_supports_format(asked.format) ? config->gpu_functions->can_decode(config->gpu, &asked, e) : 0;
     if (can > 0)
         *backend = BL_BACKEND_NVDEC;
-    return can < 0 ? can : !can && config->decoder == BL_DECODER_NVDEC ? refuse(&asked, e) : BL_OK;
+    return can < 0 ? can : !can && config->decoder == BL_DECODER_NVDEC ? backend_refuse(&asked, e) : BL_OK;
 }
 
-int bl_backend_of_row(const struct bl_video_config *config, const struct bl_row *row, enum bl_backend *backend,
-                      struct bl_error *e)
+int bl_backend_from_row(const struct bl_video_config *config, const struct bl_row *row, enum bl_backend *backend,
+                        struct bl_error *e)
 {
     struct bl_buffer value = {0};
     *backend = BL_BACKEND_CPU;

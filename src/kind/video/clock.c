@@ -3,11 +3,11 @@
 #include <libavutil/avutil.h>
 #include <libavutil/common.h>
 
-#include "kind/video/frames.h"
+#include "kind/video/decode.h"
 
 void bl_clock_note(struct bl_clock *clock, const AVFrame *frame, int64_t before)
 {
-    int64_t time = bl_frames_time(frame);
+    int64_t time = bl_decode_time(frame);
     if (clock->origin == AV_NOPTS_VALUE && time != AV_NOPTS_VALUE)
         clock->origin = time - before * FFMAX(frame->pkt_duration, 0);
 }

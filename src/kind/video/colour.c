@@ -12,7 +12,7 @@ typedef uint8_t bytes16 __attribute__((vector_size(16)));
 
 /* Kr and Kb of H.273 table 4; 0 where the matrix is not made of them. What FFmpeg's scale filter takes for unsaid or
  * reserved is BT.601. */
-static int weights_find(enum AVColorSpace matrix, double *kr, double *kb)
+static int matrix_find_weights(enum AVColorSpace matrix, double *kr, double *kb)
 {
     *kr = 0.299;
     *kb = 0.114;
@@ -48,7 +48,7 @@ static int weights_find(enum AVColorSpace matrix, double *kr, double *kb)
 int bl_colour_check(enum AVColorSpace matrix, struct bl_error *e)
 {
     double kr, kb;
-    if (!weights_find(matrix, &kr, &kb))
+    if (!matrix_find_weights(matrix, &kr, &kb))
         return 0;
     const char *name = matrix == AVCOL_SPC_BT2020_CL           ? "BT.2020 with constant luminance"
                        : matrix == AVCOL_SPC_ICTCP             ? "ICtCp"
@@ -60,15 +60,15 @@ int bl_colour_check(enum AVColorSpace matrix, struct bl_error *e)
 }
 
 /* A factor from words to levels, for scaled(). */
-static int16_t factor(double levels_per_word)
+static int16_t colour_factor(double levels_per_word)
 {
     return (int16_t)lrint(levels_per_word * (1 << (15 + BL_COLOUR_SHIFT)));
 }
 
-static void matrix_set(struct bl_colour *c, enum AVColorSpace matrix, double unit)
+static void colour_set_matrix(struct bl_colour *c, enum AVColorSpace matrix, double unit)
 {
     double kr, kb;
-    weights_find(matrix, &kr, &kb);
+    matrix_find_weights(matrix, &kr, &kb);
     double kg = 1 - kr - kb, u = 2 * (1 - kb), v = 2 * (1 - kr);
     double rows[3][2] = {{0, v}, {-u * kb / kg, -v * kr / kg}, {u, 0}};
     if (matrix == AVCOL_SPC_YCGCO) { /* U is Cg, V is Co */
@@ -77,8 +77,8 @@ static void matrix_set(struct bl_colour *c, enum AVColorSpace matrix, double uni
     }
     int16_t *const to[3] = {c->red, c->green, c->blue};
     for (int i = 0; i < 3; i++) {
-        to[i][0] = factor(rows[i][0] * unit);
-        to[i][1] = factor(rows[i][1] * unit);
+        to[i][0] = colour_factor(rows[i][0] * unit);
+        to[i][1] = colour_factor(rows[i][1] * unit);
     }
 }
 
@@ -94,24 +94,24 @@ int bl_colour_make(struct bl_colour *colour, const struct bl_pixels *pixels, enu
     double whole = (double)(((1 << pixels->depth) - 1) << (16 - pixels->depth));
     double black = full ? 0 : 16 * 256, luma = full ? whole : 219 * 256, chroma = full ? whole : 224 * 256;
     double middle = (32768 - black) * (255 / luma) - 128;
-    colour->gain = factor(255 / luma);
+    colour->gain = colour_factor(255 / luma);
     colour->base = (int16_t)lrint((middle + 0.5) * (1 << BL_COLOUR_SHIFT));
     if (pixels->family != BL_FAMILY_YUV)
         return 0;
     int code = bl_colour_check(matrix, e);
     if (code)
         return code;
-    matrix_set(colour, matrix, 255 / chroma);
+    colour_set_matrix(colour, matrix, 255 / chroma);
     return BL_OK;
 }
 
 /* a b / 2^15, rounded, in the form that compilers know as one instruction of AVX2 and NEON. */
-static INLINE int16_t scaled(int16_t a, int16_t b)
+static INLINE int16_t word_scale(int16_t a, int16_t b)
 {
     return (int16_t)((((a * b) >> 14) + 1) >> 1);
 }
 
-static INLINE uint8_t byte_from(int16_t value)
+static INLINE uint8_t level_to_byte(int16_t value)
 {
     int16_t level = (int16_t)(value >> BL_COLOUR_SHIFT);
     level = (int16_t)(level < -128 ? -128 : level);
@@ -124,11 +124,11 @@ static INLINE void group_yuv(const struct bl_colour *c, const uint16_t *y, const
                              uint8_t out[3][GROUP])
 {
     for (int i = 0; i < GROUP; i++) {
-        int16_t luma = (int16_t)(c->base + scaled((int16_t)(y[i] ^ 0x8000), c->gain));
+        int16_t luma = (int16_t)(c->base + word_scale((int16_t)(y[i] ^ 0x8000), c->gain));
         int16_t cu = (int16_t)(u[i] ^ 0x8000), cv = (int16_t)(v[i] ^ 0x8000);
-        out[0][i] = byte_from((int16_t)(luma + scaled(cu, c->red[0]) + scaled(cv, c->red[1])));
-        out[1][i] = byte_from((int16_t)(luma + scaled(cu, c->green[0]) + scaled(cv, c->green[1])));
-        out[2][i] = byte_from((int16_t)(luma + scaled(cu, c->blue[0]) + scaled(cv, c->blue[1])));
+        out[0][i] = level_to_byte((int16_t)(luma + word_scale(cu, c->red[0]) + word_scale(cv, c->red[1])));
+        out[1][i] = level_to_byte((int16_t)(luma + word_scale(cu, c->green[0]) + word_scale(cv, c->green[1])));
+        out[2][i] = level_to_byte((int16_t)(luma + word_scale(cu, c->blue[0]) + word_scale(cv, c->blue[1])));
     }
 }
 
@@ -136,7 +136,7 @@ static INLINE void group_rgb(const struct bl_colour *c, const uint16_t *const pl
 {
     for (int k = 0; k < 3; k++) {
         for (int i = 0; i < GROUP; i++)
-            out[k][i] = byte_from((int16_t)(c->base + scaled((int16_t)(plane[k][i] ^ 0x8000), c->gain)));
+            out[k][i] = level_to_byte((int16_t)(c->base + word_scale((int16_t)(plane[k][i] ^ 0x8000), c->gain)));
     }
 }
 
@@ -168,7 +168,7 @@ static INLINE void group_convert(const struct bl_colour *c, const uint16_t *cons
         group_weave(parts, at, rgb + 3 * at);
 }
 
-static INLINE void row_convert(const struct bl_colour *c, const uint16_t *const plane[3], int count, uint8_t *rgb)
+static INLINE void pixels_convert(const struct bl_colour *c, const uint16_t *const plane[3], int count, uint8_t *rgb)
 {
     const uint16_t *at[3] = {plane[0], plane[1], plane[2]};
     if (c->family == BL_FAMILY_GREY)
@@ -189,16 +189,16 @@ static INLINE void row_convert(const struct bl_colour *c, const uint16_t *const 
     memcpy(rgb + 3 * (size_t)whole, pixels, (size_t)(count - whole) * 3);
 }
 
-static void row_plain(const struct bl_colour *c, const uint16_t *const plane[3], int count, uint8_t *rgb)
+static void pixels_convert_plain(const struct bl_colour *c, const uint16_t *const plane[3], int count, uint8_t *rgb)
 {
-    row_convert(c, plane, count, rgb);
+    pixels_convert(c, plane, count, rgb);
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) static void row_avx2(const struct bl_colour *c, const uint16_t *const plane[3],
-                                                     int count, uint8_t *rgb)
+__attribute__((target("avx2"))) static void pixels_convert_avx2(const struct bl_colour *c,
+                                                                const uint16_t *const plane[3], int count, uint8_t *rgb)
 {
-    row_convert(c, plane, count, rgb);
+    pixels_convert(c, plane, count, rgb);
 }
 #endif
 
@@ -207,10 +207,10 @@ void bl_colour_row(const struct bl_colour *colour, enum bl_simd simd, const uint
 {
 #if defined(__x86_64__)
     if (simd == BL_SIMD_AVX2) {
-        row_avx2(colour, plane, count, rgb);
+        pixels_convert_avx2(colour, plane, count, rgb);
         return;
     }
 #endif
     (void)simd;
-    row_plain(colour, plane, count, rgb);
+    pixels_convert_plain(colour, plane, count, rgb);
 }

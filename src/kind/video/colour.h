@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "kind/video/rows.h"
+#include "kind/video/scanlines.h"
 #include "kind/simd.h"
 
 /* In 16-bit words with BL_COLOUR_SHIFT bits below a level, 128 subtracted so that the worst sums (levels -310 to 571,

@@ -14,7 +14,7 @@
 #include <zimg.h>
 
 #include "kind/video/colour.h"
-#include "kind/video/rows.h"
+#include "kind/video/scanlines.h"
 
 #define LINE_ALIGN 32 /* bytes: what zimg asks of rows on any processor */
 #define GRAPHS 8      /* kept: a stream needs one, a worker goes from stream to stream */
@@ -33,7 +33,7 @@ struct graph {
     uint64_t used;              /* the clock when it last was */
 };
 
-struct room {
+struct scratch {
     void *data;
     size_t bytes;
 };
@@ -42,8 +42,8 @@ struct bl_convert {
     struct bl_convert_options options;
     struct graph graphs[GRAPHS];
     uint64_t clock;
-    struct bl_rows rows;
-    struct room temporary, in, narrow, low, out[3], row;
+    struct bl_scanlines lines;
+    struct scratch temporary, in, narrow, low, out[3], row;
 };
 
 /* Rows of words, addressed as zimg does: row & mask. */
@@ -54,7 +54,7 @@ struct lines {
 };
 
 /* One frame on its way; what the callbacks need. */
-struct passage {
+struct conversion {
     struct bl_convert *convert;
     const struct bl_geometry *geometry;
     struct bl_colour colour;
@@ -67,20 +67,20 @@ struct passage {
     ptrdiff_t step_x, step_y; /* bytes from there to its next pixel, next row */
 };
 
-static int room_make(struct room *room, size_t bytes, struct bl_error *e)
+static int scratch_reserve(struct scratch *scratch, size_t bytes, struct bl_error *e)
 {
-    if (bytes <= room->bytes)
+    if (bytes <= scratch->bytes)
         return 0;
-    av_freep(&room->data);
-    room->bytes = 0;
-    room->data = av_mallocz(bytes); /* aligned for any SIMD level; zimg reads beyond rows, at weight 0 */
-    if (!room->data)
+    av_freep(&scratch->data);
+    scratch->bytes = 0;
+    scratch->data = av_mallocz(bytes); /* aligned for any SIMD level; zimg reads beyond rows, at weight 0 */
+    if (!scratch->data)
         return bl_error_memory(e);
-    room->bytes = bytes;
+    scratch->bytes = bytes;
     return 0;
 }
 
-static int zimg_failed(const char *what, struct bl_error *e)
+static int zimg_report(const char *what, struct bl_error *e)
 {
     char text[256] = "";
     zimg_error_code_e code = zimg_get_last_error(text, sizeof(text));
@@ -108,7 +108,7 @@ void bl_convert_close(struct bl_convert *convert)
         return;
     for (int i = 0; i < GRAPHS; i++)
         zimg_filter_graph_free(convert->graphs[i].zimg);
-    bl_rows_free(&convert->rows);
+    bl_scanlines_free(&convert->lines);
     av_free(convert->temporary.data);
     av_free(convert->in.data);
     av_free(convert->narrow.data);
@@ -170,7 +170,7 @@ static int graph_build(struct graph *graph, const struct graph_key *key, enum bl
     if (!graph->zimg || zimg_filter_graph_get_tmp_size(graph->zimg, &graph->temporary_bytes) ||
         zimg_filter_graph_get_input_buffering(graph->zimg, &in_lines) ||
         zimg_filter_graph_get_output_buffering(graph->zimg, &out_lines))
-        return zimg_failed("scale this", e);
+        return zimg_report("scale this", e);
     graph->in_mask = zimg_select_buffer_mask(in_lines);
     graph->out_mask = zimg_select_buffer_mask(out_lines);
     graph->key = *key;
@@ -209,43 +209,44 @@ static uint16_t *line_at(const struct lines *lines, unsigned row)
 }
 
 /* The callbacks, which never fail. zimg asks for columns left to right of row i of a component ... */
-static int row_wanted(void *user, unsigned i, unsigned left, unsigned right)
+static int line_unpack(void *user, unsigned i, unsigned left, unsigned right)
 {
-    struct passage *p = user;
-    bl_rows_read(&p->convert->rows, p->component, (int)i, (int)left, (int)right, line_at(&p->in, i));
+    struct conversion *p = user;
+    bl_scanlines_read(&p->convert->lines, p->component, (int)i, (int)left, (int)right, line_at(&p->in, i));
     return 0;
 }
 
 /* ... or of chroma whose height is scaled already ... */
-static int row_wanted_wide(void *user, unsigned i, unsigned left, unsigned right)
+static int line_unpack_wide(void *user, unsigned i, unsigned left, unsigned right)
 {
-    struct passage *p = user;
-    bl_rows_widen(&p->convert->rows, line_at(&p->narrow, i), (int)left, (int)right, line_at(&p->in, i));
+    struct conversion *p = user;
+    bl_scanlines_upsample_width(&p->convert->lines, line_at(&p->narrow, i), (int)left, (int)right, line_at(&p->in, i));
     return 0;
 }
 
 /* ... or of chroma as high as it lies in the frame ... */
-static int row_wanted_low(void *user, unsigned i, unsigned left, unsigned right)
+static int line_unpack_low(void *user, unsigned i, unsigned left, unsigned right)
 {
-    struct passage *p = user;
-    struct bl_rows *rows = &p->convert->rows;
-    bl_rows_read_own(rows, p->component, (int)i, 0, rows->chroma_width, line_at(&p->narrow, 0));
-    bl_rows_widen(rows, line_at(&p->narrow, 0), (int)left, (int)right, line_at(&p->in, i));
+    struct conversion *p = user;
+    struct bl_scanlines *lines = &p->convert->lines;
+    bl_scanlines_read_chroma(lines, p->component, (int)i, 0, lines->chroma_width, line_at(&p->narrow, 0));
+    bl_scanlines_upsample_width(lines, line_at(&p->narrow, 0), (int)left, (int)right, line_at(&p->in, i));
     return 0;
 }
 
 /* ... or of chroma whose width is scaled already ... */
-static int row_wanted_high(void *user, unsigned i, unsigned left, unsigned right)
+static int line_unpack_high(void *user, unsigned i, unsigned left, unsigned right)
 {
-    struct passage *p = user;
-    bl_rows_heighten(&p->convert->rows, p->low.data, p->low.stride, (int)i, (int)left, (int)right, line_at(&p->in, i));
+    struct conversion *p = user;
+    bl_scanlines_upsample_height(&p->convert->lines, p->low.data, p->low.stride, (int)i, (int)left, (int)right,
+                                 line_at(&p->in, i));
     return 0;
 }
 
 /* ... or it has made those of the last component: the pixels are complete. */
-static int row_done(void *user, unsigned i, unsigned left, unsigned right)
+static int line_pack(void *user, unsigned i, unsigned left, unsigned right)
 {
-    const struct passage *p = user;
+    const struct conversion *p = user;
     const uint16_t *plane[3];
     for (int c = 0; c < 3; c++)
         plane[c] = p->out[c].data ? line_at(&p->out[c], i) + left : NULL;
@@ -266,33 +267,35 @@ static int row_done(void *user, unsigned i, unsigned left, unsigned right)
 }
 
 /* Room for the rows that mask tells of, with slack at both ends, of a plane of this size. */
-static int lines_make(struct lines *lines, struct room *room, int width, int height, unsigned mask, struct bl_error *e)
+static int lines_make(struct lines *lines, struct scratch *scratch, int width, int height, unsigned mask,
+                      struct bl_error *e)
 {
-    const size_t slack = BL_ROWS_SLACK * sizeof(uint16_t);
-    size_t stride = ((size_t)width + 2 * BL_ROWS_SLACK) * sizeof(uint16_t);
+    const size_t slack = BL_SCANLINES_SLACK * sizeof(uint16_t);
+    size_t stride = ((size_t)width + 2 * BL_SCANLINES_SLACK) * sizeof(uint16_t);
     stride = (stride + LINE_ALIGN - 1) / LINE_ALIGN * LINE_ALIGN;
-    int code = room_make(room, slack + stride * (mask == ZIMG_BUFFER_MAX ? (size_t)height : (size_t)mask + 1), e);
+    int code =
+        scratch_reserve(scratch, slack + stride * (mask == ZIMG_BUFFER_MAX ? (size_t)height : (size_t)mask + 1), e);
     if (code)
         return code;
-    lines->data = (uint8_t *)room->data + slack;
+    lines->data = (uint8_t *)scratch->data + slack;
     lines->stride = (ptrdiff_t)stride;
     lines->mask = mask;
     return 0;
 }
 
 /* Scales one plane into `out`: wholly, or, where `done` takes the rows, a few at a time. */
-static int plane_scale(struct passage *p, const struct graph_key *key, zimg_filter_graph_callback wanted,
-                       zimg_filter_graph_callback done, struct lines *out, struct room *room, struct bl_error *e)
+static int plane_scale(struct conversion *p, const struct graph_key *key, zimg_filter_graph_callback wanted,
+                       zimg_filter_graph_callback done, struct lines *out, struct scratch *scratch, struct bl_error *e)
 {
     struct bl_convert *convert = p->convert;
     struct graph *graph;
     int code = graph_find(convert, key, &graph, e);
     if (!code) /* zimg reads beyond the end of this, too */
-        code = room_make(&convert->temporary, graph->temporary_bytes + 2 * LINE_ALIGN, e);
+        code = scratch_reserve(&convert->temporary, graph->temporary_bytes + 2 * LINE_ALIGN, e);
     if (!code)
         code = lines_make(&p->in, &convert->in, key->width, key->height, graph->in_mask, e);
     if (!code)
-        code = lines_make(out, room, key->out_width, key->out_height, done ? graph->out_mask : ZIMG_BUFFER_MAX, e);
+        code = lines_make(out, scratch, key->out_width, key->out_height, done ? graph->out_mask : ZIMG_BUFFER_MAX, e);
     if (code)
         return code;
     zimg_image_buffer_const from = {.version = ZIMG_API_VERSION};
@@ -304,50 +307,52 @@ static int plane_scale(struct passage *p, const struct graph_key *key, zimg_filt
     to.plane[0].stride = out->stride;
     to.plane[0].mask = out->mask;
     if (zimg_filter_graph_process(graph->zimg, &from, &to, convert->temporary.data, wanted, p, done, p))
-        return zimg_failed("scale this frame", e);
+        return zimg_report("scale this frame", e);
     return 0;
 }
 
 /* Chroma that is narrower than luma, its height first: that is scaled, then it is widened and its width scaled ... */
-static int narrow_scale_down(struct passage *p, struct lines *out, struct room *room, struct bl_error *e)
+static int chroma_scale_height_first(struct conversion *p, struct lines *out, struct scratch *scratch,
+                                     struct bl_error *e)
 {
     const struct bl_geometry *g = p->geometry;
-    int narrow = p->convert->rows.chroma_width;
+    int narrow = p->convert->lines.chroma_width;
     const struct graph_key down = {narrow, g->coded_height, narrow, g->scaled_height,
                                    0,      g->source_y,     narrow, g->source_height};
     const struct graph_key across = {g->coded_width,   g->scaled_height, g->scaled_width,
                                      g->scaled_height, g->source_x,      0,
                                      g->source_width,  g->scaled_height};
-    int code = plane_scale(p, &down, row_wanted, NULL, &p->narrow, &p->convert->narrow, e);
-    return code ? code : plane_scale(p, &across, row_wanted_wide, NULL, out, room, e);
+    int code = plane_scale(p, &down, line_unpack, NULL, &p->narrow, &p->convert->narrow, e);
+    return code ? code : plane_scale(p, &across, line_unpack_wide, NULL, out, scratch, e);
 }
 
 /* ... or its width first. */
-static int narrow_scale_across(struct passage *p, struct lines *out, struct room *room, struct bl_error *e)
+static int chroma_scale_width_first(struct conversion *p, struct lines *out, struct scratch *scratch,
+                                    struct bl_error *e)
 {
     const struct bl_geometry *g = p->geometry;
-    int narrow = p->convert->rows.chroma_width, low = p->convert->rows.chroma_height;
+    int narrow = p->convert->lines.chroma_width, low = p->convert->lines.chroma_height;
     const struct graph_key across = {g->coded_width, low, g->scaled_width, low, g->source_x, 0, g->source_width, low};
     const struct graph_key down = {g->scaled_width, g->coded_height, g->scaled_width, g->scaled_height, 0,
                                    g->source_y,     g->scaled_width, g->source_height};
     int code = lines_make(&p->narrow, &p->convert->narrow, narrow, 1, 0, e);
     if (code)
         return code;
-    code = plane_scale(p, &across, row_wanted_low, NULL, &p->low, &p->convert->low, e);
+    code = plane_scale(p, &across, line_unpack_low, NULL, &p->low, &p->convert->low, e);
     if (code)
         return code;
-    return plane_scale(p, &down, row_wanted_high, NULL, out, room, e);
+    return plane_scale(p, &down, line_unpack_high, NULL, out, scratch, e);
 }
 
 /* Scaling rows costs most: there are fewer of them before or after the height is scaled. */
-static int narrow_scale(struct passage *p, struct lines *out, struct room *room, struct bl_error *e)
+static int chroma_scale(struct conversion *p, struct lines *out, struct scratch *scratch, struct bl_error *e)
 {
-    int fewer_before = p->convert->rows.chroma_height < p->geometry->scaled_height;
-    return fewer_before ? narrow_scale_across(p, out, room, e) : narrow_scale_down(p, out, room, e);
+    int fewer_before = p->convert->lines.chroma_height < p->geometry->scaled_height;
+    return fewer_before ? chroma_scale_width_first(p, out, scratch, e) : chroma_scale_height_first(p, out, scratch, e);
 }
 
 /* Luma comes last, so that its rows can be coloured as they come. */
-static int passage_scaled(struct passage *p, int planes, struct bl_error *e)
+static int conversion_scale(struct conversion *p, int planes, struct bl_error *e)
 {
     const struct bl_geometry *g = p->geometry;
     const struct graph_key whole = {g->coded_width, g->coded_height, g->scaled_width, g->scaled_height,
@@ -355,16 +360,16 @@ static int passage_scaled(struct passage *p, int planes, struct bl_error *e)
     int code = 0;
     for (int c = planes - 1; c >= 0 && !code; c--) {
         p->component = c;
-        if (bl_rows_narrow(&p->convert->rows, c))
-            code = narrow_scale(p, &p->out[c], &p->convert->out[c], e);
+        if (bl_scanlines_is_narrow(&p->convert->lines, c))
+            code = chroma_scale(p, &p->out[c], &p->convert->out[c], e);
         else
-            code = plane_scale(p, &whole, row_wanted, c ? NULL : row_done, &p->out[c], &p->convert->out[c], e);
+            code = plane_scale(p, &whole, line_unpack, c ? NULL : line_pack, &p->out[c], &p->convert->out[c], e);
     }
     return code;
 }
 
 /* The picture keeps its size: rows go straight to their colours. */
-static int passage_plain(struct passage *p, int planes, struct bl_error *e)
+static int conversion_copy(struct conversion *p, int planes, struct bl_error *e)
 {
     struct bl_convert *convert = p->convert;
     int width = p->geometry->coded_width, code = lines_make(&p->narrow, &convert->narrow, width, 1, 0, e);
@@ -372,18 +377,18 @@ static int passage_plain(struct passage *p, int planes, struct bl_error *e)
         code = lines_make(&p->out[c], &convert->out[c], width, 1, 0, e);
     for (int y = 0; y < p->geometry->coded_height && !code; y++) {
         for (int c = 0; c < planes; c++) {
-            int narrow = bl_rows_narrow(&convert->rows, c);
+            int narrow = bl_scanlines_is_narrow(&convert->lines, c);
             uint16_t *line = line_at(narrow ? &p->narrow : &p->out[c], 0);
-            bl_rows_read(&convert->rows, c, y, 0, narrow ? convert->rows.chroma_width : width, line);
+            bl_scanlines_read(&convert->lines, c, y, 0, narrow ? convert->lines.chroma_width : width, line);
             if (narrow)
-                bl_rows_widen(&convert->rows, line, 0, width, line_at(&p->out[c], 0));
+                bl_scanlines_upsample_width(&convert->lines, line, 0, width, line_at(&p->out[c], 0));
         }
-        row_done(p, (unsigned)y, 0, (unsigned)width);
+        line_pack(p, (unsigned)y, 0, (unsigned)width);
     }
     return code;
 }
 
-static int geometry_keeps(const struct bl_geometry *g)
+static int geometry_is_identity(const struct bl_geometry *g)
 {
     return g->source_width == g->coded_width && g->source_height == g->coded_height &&
            g->scaled_width == g->coded_width && g->scaled_height == g->coded_height;
@@ -396,7 +401,7 @@ int bl_convert_frame(struct bl_convert *convert, const AVFrame *frame, const str
     if (frame->width != g->coded_width || frame->height != g->coded_height)
         return bl_error_set(e, BL_EFAIL, "a frame of %dx%d pixels came where %dx%d was expected", frame->width,
                             frame->height, g->coded_width, g->coded_height);
-    struct passage passage = {.convert = convert, .geometry = g};
+    struct conversion conversion = {.convert = convert, .geometry = g};
     struct bl_pixels pixels;
     enum AVPixelFormat format = (enum AVPixelFormat)frame->format;
     int code = bl_convert_check(format, frame->color_trc, frame->colorspace, &convert->options, e);
@@ -405,17 +410,18 @@ int bl_convert_frame(struct bl_convert *convert, const AVFrame *frame, const str
     code = bl_pixels_make(&pixels, format, e);
     if (code)
         return code;
-    code = bl_colour_make(&passage.colour, &pixels, frame->colorspace, frame->color_range, e);
+    code = bl_colour_make(&conversion.colour, &pixels, frame->colorspace, frame->color_range, e);
     if (code)
         return code;
-    code = bl_rows_begin(&convert->rows, &pixels, frame, convert->options.simd, e);
+    code = bl_scanlines_begin(&convert->lines, &pixels, frame, convert->options.simd, e);
     if (code)
         return code;
-    code = room_make(&convert->row, (size_t)g->scaled_width * 3, e);
+    code = scratch_reserve(&convert->row, (size_t)g->scaled_width * 3, e);
     if (code)
         return code;
     if ((int64_t)g->scaled_width * g->scaled_height != (int64_t)g->width * g->height)
         memset(rgb, 0, (size_t)g->width * (size_t)g->height * 3);
-    passage.origin = rgb + bl_geometry_aim(g, &passage.step_x, &passage.step_y);
-    return geometry_keeps(g) ? passage_plain(&passage, pixels.planes, e) : passage_scaled(&passage, pixels.planes, e);
+    conversion.origin = rgb + bl_geometry_place(g, &conversion.step_x, &conversion.step_y);
+    return geometry_is_identity(g) ? conversion_copy(&conversion, pixels.planes, e)
+                                   : conversion_scale(&conversion, pixels.planes, e);
 }

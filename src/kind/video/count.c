@@ -7,13 +7,13 @@
 #include <stdlib.h>
 
 #include "kind/video/clock.h"
-#include "kind/video/frames.h"
+#include "kind/video/decode.h"
 #include "kind/video/pick.h"
 #include "kind/video/stream.h"
-#include "kind/video/tally.h"
+#include "kind/video/packet_index.h"
 
 /* What decoding tells. */
-struct decoded {
+struct decode_result {
     int64_t frames, length;
     int64_t flagged; /* frames that the decoder marked */
     int64_t refused;
@@ -31,7 +31,7 @@ struct walk {
 };
 
 /* Notes the frame before, which is taken so often. */
-static int walk_take(struct walk *w, int64_t times, struct bl_error *e)
+static int walk_record(struct walk *w, int64_t times, struct bl_error *e)
 {
     if (!w->wanted || w->pick.stride == 0 || times == 0)
         return BL_OK;
@@ -49,14 +49,14 @@ static int walk_take(struct walk *w, int64_t times, struct bl_error *e)
 
 static int walk_push(struct walk *w, int64_t time, struct bl_error *e)
 {
-    int code = walk_take(w, bl_pick_push(&w->pick, time), e);
+    int code = walk_record(w, bl_pick_push(&w->pick, time), e);
     w->before = time;
     return code;
 }
 
 /* The length by packets alone: 1, 0 where that is not to be had, or a code. */
-static int length_by_packets(const struct bl_tally *t, const struct bl_video_config *config, struct walk *w,
-                             int64_t *length, struct bl_error *e)
+static int length_from_packets(const struct bl_packet_index *t, const struct bl_video_config *config, struct walk *w,
+                               int64_t *length, struct bl_error *e)
 {
     int code = BL_OK;
     if (t->suspicious || t->cut || t->late || t->frames == 0 || config->count == BL_COUNT_DECODE)
@@ -66,17 +66,18 @@ static int length_by_packets(const struct bl_tally *t, const struct bl_video_con
     for (size_t i = 0; i < t->times && !code; i++)
         code = walk_push(w, t->time[i], e);
     if (t->times && !code)
-        code = walk_take(w, bl_pick_end(&w->pick, t->end), e);
+        code = walk_record(w, bl_pick_end(&w->pick, t->end), e);
     *length = t->times ? w->pick.taken : (t->frames + config->stride - 1) / config->stride;
     return code ? code : 1;
 }
 
-static int decode_frames(struct bl_frames *f, struct walk *w, struct decoded *out, AVFrame *frame, struct bl_error *e)
+static int walk_decode(struct bl_decode *f, struct walk *w, struct decode_result *out, AVFrame *frame,
+                       struct bl_error *e)
 {
     int64_t end = AV_NOPTS_VALUE;
     int code;
-    while ((code = bl_frames_next(f, frame, e)) > 0) {
-        int64_t time = bl_frames_time(frame);
+    while ((code = bl_decode_next(f, frame, e)) > 0) {
+        int64_t time = bl_decode_time(frame);
         if (w->pick.stride == 0 && out->frames == 0 && time == AV_NOPTS_VALUE)
             return bl_error_set(e, BL_EDATA, "its frames have no timestamps, which --fps needs");
         bl_clock_note(&w->clock, frame, out->frames);
@@ -84,37 +85,37 @@ static int decode_frames(struct bl_frames *f, struct walk *w, struct decoded *ou
         if (code)
             return code;
         out->frames++;
-        out->flagged += bl_frames_is_damaged(frame);
-        end = bl_frames_time_end(f, frame);
+        out->flagged += bl_decode_is_damaged(frame);
+        end = bl_decode_time_end(f, frame);
     }
     if (!code)
-        code = walk_take(w, bl_pick_end(&w->pick, end), e);
+        code = walk_record(w, bl_pick_end(&w->pick, end), e);
     out->length = w->pick.taken;
     out->refused = f->refused;
     out->cut = f->cut;
     return code;
 }
 
-static int decode(const struct bl_demux *counted, struct bl_meter *pace, struct walk *w, struct decoded *out,
-                  struct bl_error *e)
+static int walk_decode_file(const struct bl_demux *counted, struct bl_meter *pace, struct walk *w,
+                            struct decode_result *out, struct bl_error *e)
 {
     AVFrame *frame = av_frame_alloc();
     if (!frame)
         return bl_error_memory(e);
-    struct bl_frames f;
+    struct bl_decode f;
     enum bl_demux_mode mode = w->pick.stride == 0 || w->wanted ? BL_DEMUX_TIMES : BL_DEMUX_DECODE;
-    int code = bl_frames_open(&f, counted->path, counted->bytes, counted->stream->index, mode, counted->cancel, e);
+    int code = bl_decode_open(&f, counted->path, counted->bytes, counted->stream->index, mode, counted->cancel, e);
     if (code)
         goto out;
     f.demux.pace = pace;
-    code = decode_frames(&f, w, out, frame, e);
-    bl_frames_close(&f);
+    code = walk_decode(&f, w, out, frame, e);
+    bl_decode_close(&f);
 out:
     av_frame_free(&frame);
     return code;
 }
 
-static void reason_write(char *text, size_t size, const struct bl_tally *t, const struct decoded *d)
+static void reason_format(char *text, size_t size, const struct bl_packet_index *t, const struct decode_result *d)
 {
     long long frames = d->frames, expected = t->frames > frames ? t->frames : frames;
     bool faults = d->refused || d->cut || d->flagged;
@@ -135,32 +136,33 @@ static void reason_write(char *text, size_t size, const struct bl_tally *t, cons
         snprintf(text, size, "begins between keyframes: %lld of %lld frames decode", frames, expected);
 }
 
-static int length_by_decoding(const struct bl_demux *d, struct bl_meter *pace, const struct bl_tally *t, struct walk *w,
-                              struct bl_count_result *result, struct bl_error *e)
+static int length_from_decoding(const struct bl_demux *d, struct bl_meter *pace, const struct bl_packet_index *t,
+                                struct walk *w, struct bl_count_result *result, struct bl_error *e)
 {
-    struct decoded decoded = {0};
-    int code = decode(d, pace, w, &decoded, e);
+    struct decode_result decode_result = {0};
+    int code = walk_decode_file(d, pace, w, &decode_result, e);
     if (code)
         return code;
-    if (decoded.frames == 0 && t->frames == 0)
+    if (decode_result.frames == 0 && t->frames == 0)
         return bl_error_set(e, BL_EDATA, "no frames in the video stream");
-    if (decoded.frames == 0)
+    if (decode_result.frames == 0)
         return bl_error_set(e, BL_EDATA, "damaged: none of %lld frames decodes", (long long)t->frames);
-    result->length = decoded.length;
-    reason_write(result->reason, sizeof result->reason, t, &decoded);
+    result->length = decode_result.length;
+    reason_format(result->reason, sizeof result->reason, t, &decode_result);
     return 0;
 }
 
-static int count_tallied(const struct bl_video_config *config, const struct bl_demux *d, struct bl_meter *pace,
-                         const struct bl_tally *t, struct walk *w, struct bl_count_result *result, struct bl_error *e)
+static int count_frames(const struct bl_video_config *config, const struct bl_demux *d, struct bl_meter *pace,
+                        const struct bl_packet_index *t, struct walk *w, struct bl_count_result *result,
+                        struct bl_error *e)
 {
     AVRational tick = d->stream->time_base;
     w->clock = (struct bl_clock){tick, AV_NOPTS_VALUE};
     if (!bl_pick_init(&w->pick, config->fps.num, config->fps.den, config->stride, tick.num, tick.den))
         return bl_error_set(e, BL_EDATA, "a time base of %d/%d s, which --fps cannot use", tick.num, tick.den);
-    int code = length_by_packets(t, config, w, &result->length, e);
+    int code = length_from_packets(t, config, w, &result->length, e);
     if (code == 0)
-        code = length_by_decoding(d, pace, t, w, result, e);
+        code = length_from_decoding(d, pace, t, w, result, e);
     if (code < 0)
         return code;
     if (result->length == 0)
@@ -172,7 +174,7 @@ static int count_tallied(const struct bl_video_config *config, const struct bl_d
 }
 
 /* What the walk found out about times goes to the result. */
-static void tell_times(struct walk *w, struct bl_count_result *result)
+static void walk_finish(struct walk *w, struct bl_count_result *result)
 {
     bool known = w->clock.origin != AV_NOPTS_VALUE;
     result->origin = known ? (double)w->clock.origin * av_q2d(w->clock.tick) : 0;
@@ -182,7 +184,7 @@ static void tell_times(struct walk *w, struct bl_count_result *result)
         free(w->times);
 }
 
-int bl_count_video(const struct bl_video_config *config, const struct bl_cancel *cancel, const struct bl_input *input,
+int bl_video_count(const struct bl_video_config *config, const struct bl_cancel *cancel, const struct bl_input *input,
                    struct bl_meter *pace, bool times, struct bl_count_result *result, struct bl_error *e)
 {
     *result = (struct bl_count_result){.stream = -1};
@@ -193,18 +195,18 @@ int bl_count_video(const struct bl_video_config *config, const struct bl_cancel 
     result->stream = d.stream->index;
     if (config->count != BL_COUNT_DECODE) /* that takes much longer, and tells by itself */
         d.pace = pace;
-    struct bl_tally tally = {0};
+    struct bl_packet_index index = {0};
     struct walk walk = {.wanted = times, .clock.origin = AV_NOPTS_VALUE};
     code = bl_stream_check(&d, config, e);
     if (!code)
-        code = bl_tally_make(&tally, &d, times || config->fps.den != 0, e);
+        code = bl_packet_index_make(&index, &d, times || config->fps.den != 0, e);
     if (!code)
-        code = count_tallied(config, &d, pace, &tally, &walk, result, e);
+        code = count_frames(config, &d, pace, &index, &walk, result, e);
     if (!code)
-        tell_times(&walk, result);
+        walk_finish(&walk, result);
     else
         free(walk.times);
-    bl_tally_free(&tally);
+    bl_packet_index_free(&index);
     bl_demux_close(&d);
     return code;
 }

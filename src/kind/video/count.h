@@ -20,7 +20,7 @@ struct bl_count_result {
 /* pace is told how far it has come, or NULL. times: they and the origin are wanted. Times are not told where --fps
  * decides them, or the file does not tell any. Errors: BL_EDATA when the file is of no use (the reason in e), BL_EFAIL,
  * BL_ECANCEL. */
-int bl_count_video(const struct bl_video_config *config, const struct bl_cancel *cancel, const struct bl_input *input,
+int bl_video_count(const struct bl_video_config *config, const struct bl_cancel *cancel, const struct bl_input *input,
                    struct bl_meter *pace, bool times, struct bl_count_result *result, struct bl_error *e);
 
 #endif

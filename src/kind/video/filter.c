@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* The weights of one sample while they are made, of positions that lie together. */
-struct row {
+struct weights {
     double *weight; /* [room] */
     int first;      /* position of weight[0] */
     int taps, room;
@@ -18,13 +18,13 @@ static double round_half_up(double x)
 }
 
 /* How many positions the triangle may reach, and how far from the middle. */
-static int reach(double length, int count, double *step)
+static int triangle_reach(double length, int count, double *step)
 {
     *step = fmin(count / length, 1);
     return 2 * (int)ceil(1 / *step);
 }
 
-static int mirrored(int position, int size)
+static int position_mirror(int position, int size)
 {
     if (position < 0)
         position = -1 - position;
@@ -34,36 +34,36 @@ static int mirrored(int position, int size)
 }
 
 /* Adds a weight at a position of the row, which begins at row->first. */
-static void row_add(struct row *row, int position, double weight)
+static void weights_add(struct weights *weights, int position, double weight)
 {
-    row->weight[position - row->first] += weight;
+    weights->weight[position - weights->first] += weight;
 }
 
 /* The triangle of output i, at luma's positions. Mirroring moves a weight by no more than the triangle is wide. */
-static void row_triangle(struct row *row, int size, double start, double length, int count, int i)
+static void weights_make_triangle(struct weights *weights, int size, double start, double length, int count, int i)
 {
     double step;
-    int wide = reach(length, count, &step);
+    int wide = triangle_reach(length, count, &step);
     double middle = start + (i + 0.5) * (length / count), total = 0;
     int begin = (int)round_half_up(middle - wide / 2.0);
     for (int j = 0; j < wide; j++)
         total += fmax(1 - fabs((begin + j + 0.5 - middle) * step), 0);
-    row->first = mirrored(begin, size);
+    weights->first = position_mirror(begin, size);
     for (int j = 0; j < wide; j++) {
-        int at = mirrored(begin + j, size);
-        row->first = at < row->first ? at : row->first;
+        int at = position_mirror(begin + j, size);
+        weights->first = at < weights->first ? at : weights->first;
     }
-    memset(row->weight, 0, (size_t)row->room * sizeof *row->weight);
-    row->taps = 0;
+    memset(weights->weight, 0, (size_t)weights->room * sizeof *weights->weight);
+    weights->taps = 0;
     for (int j = 0; j < wide; j++) {
-        int at = mirrored(begin + j, size);
-        row_add(row, at, fmax(1 - fabs((begin + j + 0.5 - middle) * step), 0) / total);
-        row->taps = at - row->first + 1 > row->taps ? at - row->first + 1 : row->taps;
+        int at = position_mirror(begin + j, size);
+        weights_add(weights, at, fmax(1 - fabs((begin + j + 0.5 - middle) * step), 0) / total);
+        weights->taps = at - weights->first + 1 > weights->taps ? at - weights->first + 1 : weights->taps;
     }
 }
 
 /* Positions of luma become those of chroma between which each lies. */
-static void row_halve(struct row *chroma, const struct row *luma, int chroma_size, double phase)
+static void weights_make_chroma(struct weights *chroma, const struct weights *luma, int chroma_size, double phase)
 {
     memset(chroma->weight, 0, (size_t)chroma->room * sizeof *chroma->weight);
     chroma->taps = 0;
@@ -72,35 +72,35 @@ static void row_halve(struct row *chroma, const struct row *luma, int chroma_siz
         int low = (int)floor(at), high = low + 1 < chroma_size ? low + 1 : low;
         if (t == 0)
             chroma->first = low;
-        row_add(chroma, low, luma->weight[t] * (1 - (at - low)));
-        row_add(chroma, high, luma->weight[t] * (at - low));
+        weights_add(chroma, low, luma->weight[t] * (1 - (at - low)));
+        weights_add(chroma, high, luma->weight[t] * (at - low));
         chroma->taps = high - chroma->first + 1;
     }
 }
 
 /* Takes the weights of output i over; what is less than taps wide is moved into the axis and padded with zeros. */
-static void store(struct bl_filter *filter, int i, const struct row *row)
+static void filter_store(struct bl_filter *filter, int i, const struct weights *weights)
 {
-    int first = row->first + filter->taps > filter->size ? filter->size - filter->taps : row->first;
+    int first = weights->first + filter->taps > filter->size ? filter->size - filter->taps : weights->first;
     filter->first[i] = first;
     for (int t = 0; t < filter->taps; t++) {
-        int from = first + t - row->first;
-        double weight = from >= 0 && from < row->taps ? row->weight[from] : 0;
+        int from = first + t - weights->first;
+        double weight = from >= 0 && from < weights->taps ? weights->weight[from] : 0;
         filter->weight[(size_t)t * (size_t)filter->count + (size_t)i] = (float)weight;
     }
 }
 
 /* Taps that hold a weight: zeros at both ends are cut off, so that a picture that keeps its size costs one. */
-static void row_trim(struct row *row)
+static void weights_trim(struct weights *weights)
 {
     int begin = 0;
-    while (begin < row->taps - 1 && row->weight[begin] == 0)
+    while (begin < weights->taps - 1 && weights->weight[begin] == 0)
         begin++;
-    while (row->taps > begin + 1 && row->weight[row->taps - 1] == 0)
-        row->taps--;
-    memmove(row->weight, row->weight + begin, (size_t)(row->taps - begin) * sizeof *row->weight);
-    row->taps -= begin;
-    row->first += begin;
+    while (weights->taps > begin + 1 && weights->weight[weights->taps - 1] == 0)
+        weights->taps--;
+    memmove(weights->weight, weights->weight + begin, (size_t)(weights->taps - begin) * sizeof *weights->weight);
+    weights->taps -= begin;
+    weights->first += begin;
 }
 
 struct axis {
@@ -108,24 +108,25 @@ struct axis {
     double start, length, phase;
 };
 
-static void row_make(const struct axis *axis, int i, struct row *luma, struct row *chroma, const struct row **made)
+static void weights_make(const struct axis *axis, int i, struct weights *luma, struct weights *chroma,
+                         const struct weights **made)
 {
-    row_triangle(luma, axis->size, axis->start, axis->length, axis->count, i);
-    row_trim(luma);
+    weights_make_triangle(luma, axis->size, axis->start, axis->length, axis->count, i);
+    weights_trim(luma);
     *made = luma;
     if (axis->chroma_size) {
-        row_halve(chroma, luma, axis->chroma_size, axis->phase);
-        row_trim(chroma);
+        weights_make_chroma(chroma, luma, axis->chroma_size, axis->phase);
+        weights_trim(chroma);
         *made = chroma;
     }
 }
 
-static int fill(struct bl_filter *filter, const struct axis *axis, struct row *luma, struct row *chroma,
-                struct bl_error *e)
+static int filter_fill(struct bl_filter *filter, const struct axis *axis, struct weights *luma, struct weights *chroma,
+                       struct bl_error *e)
 {
-    const struct row *made;
+    const struct weights *made;
     for (int i = 0; i < axis->count; i++) {
-        row_make(axis, i, luma, chroma, &made);
+        weights_make(axis, i, luma, chroma, &made);
         filter->taps = made->taps > filter->taps ? made->taps : filter->taps;
     }
     filter->first = calloc((size_t)axis->count, sizeof *filter->first);
@@ -133,20 +134,20 @@ static int fill(struct bl_filter *filter, const struct axis *axis, struct row *l
     if (!filter->first || !filter->weight)
         return bl_error_memory(e);
     for (int i = 0; i < axis->count; i++) {
-        row_make(axis, i, luma, chroma, &made);
-        store(filter, i, made);
+        weights_make(axis, i, luma, chroma, &made);
+        filter_store(filter, i, made);
     }
     return BL_OK;
 }
 
-static int make(struct bl_filter *filter, const struct axis *axis, struct bl_error *e)
+static int filter_build(struct bl_filter *filter, const struct axis *axis, struct bl_error *e)
 {
     double step;
-    int room = reach(axis->length, axis->count, &step) + 2;
-    struct row luma = {.weight = calloc((size_t)room, sizeof(double)), .room = room};
-    struct row chroma = {.weight = calloc((size_t)room, sizeof(double)), .room = room};
+    int room = triangle_reach(axis->length, axis->count, &step) + 2;
+    struct weights luma = {.weight = calloc((size_t)room, sizeof(double)), .room = room};
+    struct weights chroma = {.weight = calloc((size_t)room, sizeof(double)), .room = room};
     *filter = (struct bl_filter){.count = axis->count, .size = axis->chroma_size ? axis->chroma_size : axis->size};
-    int code = luma.weight && chroma.weight ? fill(filter, axis, &luma, &chroma, e) : bl_error_memory(e);
+    int code = luma.weight && chroma.weight ? filter_fill(filter, axis, &luma, &chroma, e) : bl_error_memory(e);
     free(luma.weight);
     free(chroma.weight);
     if (code)
@@ -157,7 +158,7 @@ static int make(struct bl_filter *filter, const struct axis *axis, struct bl_err
 int bl_filter_make(struct bl_filter *filter, int size, double start, double length, int count, struct bl_error *e)
 {
     const struct axis axis = {.size = size, .count = count, .start = start, .length = length};
-    return make(filter, &axis, e);
+    return filter_build(filter, &axis, e);
 }
 
 int bl_filter_make_chroma(struct bl_filter *filter, int size, double start, double length, int count, double phase,
@@ -165,7 +166,7 @@ int bl_filter_make_chroma(struct bl_filter *filter, int size, double start, doub
 {
     const struct axis axis = {
         .size = size, .count = count, .start = start, .length = length, .chroma_size = (size + 1) / 2, .phase = phase};
-    return make(filter, &axis, e);
+    return filter_build(filter, &axis, e);
 }
 
 void bl_filter_free(struct bl_filter *filter)

@@ -9,7 +9,7 @@
 
 #define TAN_ONE_DEGREE 0.017455064928217585
 
-static int side_check(const char *what, int64_t width, int64_t height, int code, struct bl_error *e)
+static int size_check(const char *what, int64_t width, int64_t height, int code, struct bl_error *e)
 {
     if (width < 1 || height < 1 || width > BL_SIDE_MAX || height > BL_SIDE_MAX || width * height > BL_AREA_MAX)
         return bl_error_set(e, code, "%s of %lldx%lld pixels is out of bounds (at most %d a side, %lld in all)", what,
@@ -19,7 +19,7 @@ static int side_check(const char *what, int64_t width, int64_t height, int code,
 
 /* The matrix sends the coded point (p, q) to (a p + c q, b p + d q), y downwards. What is sought is the signed
  * permutation that both columns point along; a scale in them is the sample aspect ratio's business. */
-static int orientation_make(const int32_t *matrix, unsigned *orientation, struct bl_error *e)
+static int orientation_from_matrix(const int32_t *matrix, unsigned *orientation, struct bl_error *e)
 {
     *orientation = 0;
     if (!matrix)
@@ -48,12 +48,12 @@ static int64_t ratio_round(int64_t num, int64_t den)
 }
 
 /* The upright size: the sample aspect ratio on the coded width, then the turn. */
-static int display_make(struct bl_geometry *g, const struct bl_geometry_input *in, struct bl_error *e)
+static int geometry_set_display(struct bl_geometry *g, const struct bl_geometry_input *in, struct bl_error *e)
 {
     int64_t width = in->coded_width, height = in->coded_height;
     if (in->sar_num > 0 && in->sar_den > 0)
         width = ratio_round(width * in->sar_num, in->sar_den);
-    int code = side_check("a picture", width, height, BL_EDATA, e);
+    int code = size_check("a picture", width, height, BL_EDATA, e);
     if (code)
         return code;
     int turned = g->orientation & BL_ORIENT_TRANSPOSE;
@@ -63,7 +63,7 @@ static int display_make(struct bl_geometry *g, const struct bl_geometry_input *i
 }
 
 /* Shares of the upright picture that are seen under BL_FIT_CROP; one of them is 1. */
-static void crop_shares(const struct bl_geometry *g, double *across, double *down)
+static void geometry_crop(const struct bl_geometry *g, double *across, double *down)
 {
     int64_t wide = (int64_t)g->width * g->display_height, high = (int64_t)g->height * g->display_width;
     *across = wide < high ? (double)wide / (double)high : 1;
@@ -71,21 +71,21 @@ static void crop_shares(const struct bl_geometry *g, double *across, double *dow
 }
 
 /* The upright size within the target under BL_FIT_PAD. */
-static void pad_size(const struct bl_geometry *g, int *width, int *height)
+static void geometry_pad(const struct bl_geometry *g, int *width, int *height)
 {
     int64_t wide = (int64_t)g->width * g->display_height, high = (int64_t)g->height * g->display_width;
     *width = high < wide ? (int)ratio_round(high, g->display_height) : g->width;
     *height = wide < high ? (int)ratio_round(wide, g->display_width) : g->height;
 }
 
-static void fit_make(struct bl_geometry *g, enum bl_fit fit)
+static void geometry_fit(struct bl_geometry *g, enum bl_fit fit)
 {
     double across = 1, down = 1;
     int width = g->width, height = g->height;
     if (fit == BL_FIT_CROP)
-        crop_shares(g, &across, &down);
+        geometry_crop(g, &across, &down);
     if (fit == BL_FIT_PAD)
-        pad_size(g, &width, &height);
+        geometry_pad(g, &width, &height);
     g->place_x = (g->width - width) / 2;
     g->place_y = (g->height - height) / 2;
 
@@ -101,11 +101,11 @@ static void fit_make(struct bl_geometry *g, enum bl_fit fit)
 int bl_geometry_make(struct bl_geometry *geometry, const struct bl_geometry_input *input, struct bl_error *e)
 {
     memset(geometry, 0, sizeof(*geometry));
-    int code = side_check("a coded picture", input->coded_width, input->coded_height, BL_EDATA, e);
+    int code = size_check("a coded picture", input->coded_width, input->coded_height, BL_EDATA, e);
     if (!code)
-        code = orientation_make(input->matrix, &geometry->orientation, e);
+        code = orientation_from_matrix(input->matrix, &geometry->orientation, e);
     if (!code)
-        code = display_make(geometry, input, e);
+        code = geometry_set_display(geometry, input, e);
     if (code)
         return code;
     geometry->coded_width = input->coded_width;
@@ -113,14 +113,14 @@ int bl_geometry_make(struct bl_geometry *geometry, const struct bl_geometry_inpu
     int native = !input->target_width && !input->target_height;
     geometry->width = native ? geometry->display_width : input->target_width;
     geometry->height = native ? geometry->display_height : input->target_height;
-    code = side_check("a target", geometry->width, geometry->height, BL_EUSAGE, e);
+    code = size_check("a target", geometry->width, geometry->height, BL_EUSAGE, e);
     if (!code)
-        fit_make(geometry, input->fit);
+        geometry_fit(geometry, input->fit);
     return code;
 }
 
 /* Transposed first, then mirrored, then placed. */
-ptrdiff_t bl_geometry_aim(const struct bl_geometry *g, ptrdiff_t *step_x, ptrdiff_t *step_y)
+ptrdiff_t bl_geometry_place(const struct bl_geometry *g, ptrdiff_t *step_x, ptrdiff_t *step_y)
 {
     ptrdiff_t row = (ptrdiff_t)g->width * 3, right = 3, down = row;
     int turned = g->orientation & BL_ORIENT_TRANSPOSE;
@@ -157,7 +157,7 @@ int bl_size_parse(const char *text, int *width, int *height, struct bl_error *e)
     const char *at = text;
     if (side_parse(&at, width) || *at++ != 'x' || side_parse(&at, height) || *at)
         return bl_error_set(e, BL_EUSAGE, "'%s' is no size: write width x height in pixels, as 224x224", text);
-    return side_check("a size", *width, *height, BL_EUSAGE, e);
+    return size_check("a size", *width, *height, BL_EUSAGE, e);
 }
 
 int bl_fit_parse(const char *text, enum bl_fit *fit, struct bl_error *e)

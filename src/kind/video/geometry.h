@@ -53,7 +53,7 @@ int bl_geometry_make(struct bl_geometry *geometry, const struct bl_geometry_inpu
 
 /* Where the scaled picture goes in the RGB picture, 3 bytes a pixel, while it is turned and placed: returns the byte of
  * its first pixel, and sets how far it is from there to its next pixel and its next row. */
-ptrdiff_t bl_geometry_aim(const struct bl_geometry *geometry, ptrdiff_t *step_x, ptrdiff_t *step_y);
+ptrdiff_t bl_geometry_place(const struct bl_geometry *geometry, ptrdiff_t *step_x, ptrdiff_t *step_y);
 
 /* The target and the fit as the command line writes them: "224x224"; "stretch", "crop", "pad". BL_EUSAGE. */
 int bl_size_parse(const char *text, int *width, int *height, struct bl_error *e);

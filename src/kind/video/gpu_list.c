@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-static int add(struct bl_gpu_list *list, const char *text, size_t size)
+static int gpu_list_add(struct bl_gpu_list *list, const char *text, size_t size)
 {
     int64_t number;
     if (list->count == BL_GPUS_MAX || !bl_text_to_int(text, size, 0, 9999, &number))
@@ -24,7 +24,7 @@ int bl_gpu_list_parse(struct bl_gpu_list *list, const char *text, struct bl_erro
         return BL_OK;
     for (const char *at = text;; at++) {
         size_t size = strcspn(at, ",");
-        if (add(list, at, size))
+        if (gpu_list_add(list, at, size))
             return bl_error_set(e, BL_EUSAGE, "--gpu '%s': write all, or numbers with commas between them, as 0,1",
                                 text);
         at += size;

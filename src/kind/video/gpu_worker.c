@@ -9,16 +9,16 @@ int bl_gpu_worker_open(struct bl_gpu_worker **worker, const struct bl_gpu_functi
     if (!w)
         return bl_error_memory(e);
     w->functions = functions;
-    int code = functions->open(gpu, &w->lane, e);
+    int code = functions->open(gpu, &w->queue, e);
     if (!code)
-        code = bl_pictures_open(&w->pictures, functions, w->lane, bytes, e);
+        code = bl_readback_open(&w->readback, functions, w->queue, bytes, e);
     if (code) {
-        if (w->lane)
-            functions->close(w->lane);
+        if (w->queue)
+            functions->close(w->queue);
         free(w);
         return code;
     }
-    bl_sessions_begin(&w->sessions, functions, w->lane);
+    bl_session_pool_begin(&w->sessions, functions, w->queue);
     *worker = w;
     return BL_OK;
 }
@@ -27,8 +27,8 @@ void bl_gpu_worker_close(struct bl_gpu_worker *worker)
 {
     if (!worker)
         return;
-    bl_pictures_close(&worker->pictures);
-    bl_sessions_end(&worker->sessions);
-    worker->functions->close(worker->lane);
+    bl_readback_close(&worker->readback);
+    bl_session_pool_end(&worker->sessions);
+    worker->functions->close(worker->queue);
     free(worker);
 }

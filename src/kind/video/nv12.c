@@ -1,12 +1,12 @@
 #include "kind/video/nv12.h"
 
 #include "kind/video/colour.h"
-#include "kind/video/rows.h"
+#include "kind/video/scanlines.h"
 
 /* Surfaces are of no other subsampling. */
-static const struct bl_pixels halves = {.family = BL_FAMILY_YUV, .planes = 3, .depth = 8, .sub_w = 1, .sub_h = 1};
+static const struct bl_pixels pixels_420 = {.family = BL_FAMILY_YUV, .planes = 3, .depth = 8, .sub_w = 1, .sub_h = 1};
 
-static bool is_at_hand(const struct bl_nv12 *n, const struct bl_nv12 *wanted)
+static bool nv12_is_current(const struct bl_nv12 *n, const struct bl_nv12 *wanted)
 {
     return n->across[0].first && n->width == wanted->width && n->height == wanted->height &&
            n->scaled_width == wanted->scaled_width && n->scaled_height == wanted->scaled_height &&
@@ -25,8 +25,8 @@ int bl_nv12_prepare(struct bl_nv12 *nv12, const struct bl_geometry *g, enum AVCh
                         .y = g->source_y,
                         .source_width = g->source_width,
                         .source_height = g->source_height};
-    bl_rows_phases(&halves, location, &n.phase_w, &n.phase_h);
-    *made = !is_at_hand(nv12, &n);
+    bl_scanlines_phases(&pixels_420, location, &n.phase_w, &n.phase_h);
+    *made = !nv12_is_current(nv12, &n);
     if (!*made)
         return BL_OK;
     int code = bl_filter_make(&n.across[0], n.width, n.x, n.source_width, n.scaled_width, e);
@@ -57,12 +57,12 @@ struct bl_nv12_axis bl_nv12_axis(const struct bl_filter *filter)
 
 /* The converter's factors are of words in units of 2^-15 with BL_COLOUR_SHIFT bits below a level; a sample has `unit`
  * words, of which 32768 are taken away first. */
-static float factor(int16_t of_words, int unit)
+static float nv12_factor(int16_t of_words, int unit)
 {
     return (float)(of_words * (double)unit / (1 << (15 + BL_COLOUR_SHIFT)));
 }
 
-static float base(const struct bl_colour *c, const int16_t chroma[2])
+static float nv12_base(const struct bl_colour *c, const int16_t chroma[2])
 {
     double words = (double)c->gain + chroma[0] + chroma[1];
     return (float)(128 + (double)c->base / (1 << BL_COLOUR_SHIFT) - words * 32768 / (1 << (15 + BL_COLOUR_SHIFT)));
@@ -71,7 +71,7 @@ static float base(const struct bl_colour *c, const int16_t chroma[2])
 int bl_nv12_describe(struct bl_nv12_rgb *picture, const struct bl_geometry *geometry, enum AVPixelFormat format,
                      const AVFrame *frame, ptrdiff_t *origin, struct bl_error *e)
 {
-    struct bl_pixels pixels = halves;
+    struct bl_pixels pixels = pixels_420;
     struct bl_colour c;
     pixels.depth = format == AV_PIX_FMT_NV12 ? 8 : format == AV_PIX_FMT_P010LE ? 10 : 16;
     int code = bl_colour_make(&c, &pixels, frame->colorspace, frame->color_range, e);
@@ -80,18 +80,18 @@ int bl_nv12_describe(struct bl_nv12_rgb *picture, const struct bl_geometry *geom
     const int16_t *chroma[3] = {c.red, c.green, c.blue};
     int unit = format == AV_PIX_FMT_NV12 ? 256 : 1;
     picture->words = unit == 1;
-    picture->gain = factor(c.gain, unit);
+    picture->gain = nv12_factor(c.gain, unit);
     for (int i = 0; i < 3; i++) {
-        picture->base[i] = base(&c, chroma[i]);
-        picture->u[i] = factor(chroma[i][0], unit);
-        picture->v[i] = factor(chroma[i][1], unit);
+        picture->base[i] = nv12_base(&c, chroma[i]);
+        picture->u[i] = nv12_factor(chroma[i][0], unit);
+        picture->v[i] = nv12_factor(chroma[i][1], unit);
     }
-    *origin = bl_geometry_aim(geometry, &picture->step_x, &picture->step_y);
+    *origin = bl_geometry_place(geometry, &picture->step_x, &picture->step_y);
     return BL_OK;
 }
 
 /* NVDEC's chroma lies behind an even number of rows of luma; FFmpeg 5.1 takes it to lie behind as many as there are. */
-static size_t chroma_shift(const AVFrame *frame)
+static size_t surface_chroma_shift(const AVFrame *frame)
 {
     if (frame->format != AV_PIX_FMT_CUDA)
         return 0;
@@ -99,11 +99,12 @@ static size_t chroma_shift(const AVFrame *frame)
     return (size_t)(rows % 2 * pitch);
 }
 
-void bl_nv12_point(struct bl_nv12_rgb *picture, const AVFrame *frame)
+void bl_nv12_set_surface(struct bl_nv12_rgb *picture, const AVFrame *frame)
 {
     size_t bytes = 1 + (size_t)picture->words, left = frame->crop_left, top = frame->crop_top;
     picture->luma_pitch = (size_t)frame->linesize[0];
     picture->chroma_pitch = (size_t)frame->linesize[1];
     picture->luma = frame->data[0] + top * picture->luma_pitch + left * bytes;
-    picture->chroma = frame->data[1] + chroma_shift(frame) + top / 2 * picture->chroma_pitch + left / 2 * 2 * bytes;
+    picture->chroma =
+        frame->data[1] + surface_chroma_shift(frame) + top / 2 * picture->chroma_pitch + left / 2 * 2 * bytes;
 }

@@ -34,6 +34,6 @@ struct bl_nv12_axis bl_nv12_axis(const struct bl_filter *filter);
 
 /* Points the picture to a frame's surface: what the decoder left for others to crop at the left and the top is left
  * out. */
-void bl_nv12_point(struct bl_nv12_rgb *picture, const AVFrame *frame);
+void bl_nv12_set_surface(struct bl_nv12_rgb *picture, const AVFrame *frame);
 
 #endif

@@ -1,5 +1,5 @@
-/* See nvdec.h. A lane is a CUDA stream; FFmpeg is told of it, so that its copies from the decoder's pictures to
- * surfaces are queued there too, before what reads them. All lanes of a GPU are in its primary context, which FFmpeg
+/* See nvdec.h. A queue is a CUDA stream; FFmpeg is told of it, so that its copies from the decoder's pictures to
+ * surfaces are queued there too, before what reads them. All queues of a GPU are in its primary context, which FFmpeg
  * makes. The driver's own interface is used, not the runtime's: the runtime would come with every start of the tool,
  * and with a driver of its own age. */
 #include "kind/video/nvdec.h"
@@ -35,14 +35,14 @@ struct bl_gpu {
     struct bl_driver driver;
     struct device device[BL_GPUS_MAX];
     int devices;
-    atomic_int turn; /* of the next lane */
+    atomic_int turn; /* of the next queue */
 };
 
-struct bl_lane {
+struct bl_gpu_queue {
     struct bl_gpu *gpu;
     const struct device *device;
     CUstream stream;
-    CUevent mark[BL_GPU_MARKS];
+    CUevent event[BL_GPU_EVENTS];
     AVBufferRef *buffer; /* FFmpeg's, with the stream */
 };
 
@@ -54,39 +54,39 @@ struct surfaces {
 
 /* --- contexts --------------------------------------------------------------------------------------------------- */
 
-/* The driver's functions act on the thread's context, and a worker may have lanes on several GPUs: each call is put
+/* The driver's functions act on the thread's context, and a worker may have queues on several GPUs: each call is put
  * between these two. */
-static int enter(const struct bl_gpu *gpu, const struct device *device, struct bl_error *e)
+static int device_enter(const struct bl_gpu *gpu, const struct device *device, struct bl_error *e)
 {
     return bl_driver_check(&gpu->driver, device->number, "be used", gpu->driver.cuda->cuCtxPushCurrent(device->context),
                            e);
 }
 
-static void leave(const struct bl_gpu *gpu)
+static void device_leave(const struct bl_gpu *gpu)
 {
     CUcontext context;
     (void)gpu->driver.cuda->cuCtxPopCurrent(&context);
 }
 
-static int lane_enter(const struct bl_lane *lane, struct bl_error *e)
+static int queue_enter(const struct bl_gpu_queue *queue, struct bl_error *e)
 {
-    return enter(lane->gpu, lane->device, e);
+    return device_enter(queue->gpu, queue->device, e);
 }
 
 /* Ends what lane_enter began; result is that of the call between. */
-static int lane_leave(const struct bl_lane *lane, const char *what, CUresult result, struct bl_error *e)
+static int queue_leave(const struct bl_gpu_queue *queue, const char *what, CUresult result, struct bl_error *e)
 {
-    int code = bl_driver_check(&lane->gpu->driver, lane->device->number, what, result, e);
-    leave(lane->gpu);
+    int code = bl_driver_check(&queue->gpu->driver, queue->device->number, what, result, e);
+    device_leave(queue->gpu);
     return code;
 }
 
-static const CudaFunctions *cuda(const struct bl_lane *lane)
+static const CudaFunctions *queue_cuda(const struct bl_gpu_queue *queue)
 {
-    return lane->gpu->driver.cuda;
+    return queue->gpu->driver.cuda;
 }
 
-static CUdeviceptr address(const void *memory)
+static CUdeviceptr device_address(const void *memory)
 {
     return (CUdeviceptr)(uintptr_t)memory;
 }
@@ -94,7 +94,7 @@ static CUdeviceptr address(const void *memory)
 /* --- the GPUs --------------------------------------------------------------------------------------------------- */
 
 /* A driver that is older than the compiler may not know what it made. */
-static int kernel_unusable(const struct bl_gpu *gpu, const struct device *device, CUresult result, struct bl_error *e)
+static int kernel_report(const struct bl_gpu *gpu, const struct device *device, CUresult result, struct bl_error *e)
 {
     int has = 0, built = BL_CUDA_VERSION;
     struct bl_error why = {0};
@@ -108,15 +108,15 @@ static int kernel_unusable(const struct bl_gpu *gpu, const struct device *device
 static int kernel_load(const struct bl_gpu *gpu, struct device *device, struct bl_error *e)
 {
     const CudaFunctions *f = gpu->driver.cuda;
-    int code = enter(gpu, device, e);
+    int code = device_enter(gpu, device, e);
     if (code)
         return code;
     CUresult result = f->cuModuleLoadData(&device->module, bl_nv12_rgb_image);
     if (result == CUDA_SUCCESS)
         result = f->cuModuleGetFunction(&device->kernel, device->module, BL_NV12_RGB_KERNEL);
     if (result != CUDA_SUCCESS)
-        code = kernel_unusable(gpu, device, result, e);
-    leave(gpu);
+        code = kernel_report(gpu, device, result, e);
+    device_leave(gpu);
     return code;
 }
 
@@ -135,9 +135,9 @@ static int device_open(const struct bl_gpu *gpu, struct device *device, int numb
 static void device_close(const struct bl_gpu *gpu, struct device *device)
 {
     struct bl_error none = {0};
-    if (device->module && !enter(gpu, device, &none)) {
+    if (device->module && !device_enter(gpu, device, &none)) {
         (void)gpu->driver.cuda->cuModuleUnload(device->module);
-        leave(gpu);
+        device_leave(gpu);
     }
     av_buffer_unref(&device->buffer);
 }
@@ -195,7 +195,7 @@ int bl_nvdec_version(void)
 
 /* --- what they can decode --------------------------------------------------------------------------------------- */
 
-static bool codec_find(enum AVCodecID id, cudaVideoCodec *codec)
+static bool codec_to_cuvid(enum AVCodecID id, cudaVideoCodec *codec)
 {
     static const struct {
         enum AVCodecID id;
@@ -215,19 +215,19 @@ static bool codec_find(enum AVCodecID id, cudaVideoCodec *codec)
     return false;
 }
 
-static int device_can(const struct bl_gpu *gpu, const struct device *device, const struct bl_gpu_stream *s,
-                      cudaVideoCodec codec, struct bl_error *e)
+static int device_can_decode(const struct bl_gpu *gpu, const struct device *device, const struct bl_gpu_stream *s,
+                             cudaVideoCodec codec, struct bl_error *e)
 {
     int depth = av_pix_fmt_desc_get(s->format)->comp[0].depth;
     CUVIDDECODECAPS caps = {
         .eCodecType = codec, .eChromaFormat = cudaVideoChromaFormat_420, .nBitDepthMinus8 = (unsigned)depth - 8};
     cudaVideoSurfaceFormat surface = depth > 8 ? cudaVideoSurfaceFormat_P016 : cudaVideoSurfaceFormat_NV12;
-    int code = enter(gpu, device, e);
+    int code = device_enter(gpu, device, e);
     if (code)
         return code;
     code = bl_driver_check(&gpu->driver, device->number, "say what it can decode",
                            gpu->driver.video->cuvidGetDecoderCaps(&caps), e);
-    leave(gpu);
+    device_leave(gpu);
     if (code)
         return code;
     unsigned width = (unsigned)s->width, height = (unsigned)s->height;
@@ -238,158 +238,165 @@ static int device_can(const struct bl_gpu *gpu, const struct device *device, con
 
 /* The caller may be watching errno for memory that could not be had (bl_error_memory_watch): of what the driver leaves
  * there it shall see nothing. */
-static int can(struct bl_gpu *gpu, const struct bl_gpu_stream *stream, struct bl_error *e)
+static int nvdec_can_decode(struct bl_gpu *gpu, const struct bl_gpu_stream *stream, struct bl_error *e)
 {
     cudaVideoCodec codec;
-    int before = errno, yes = codec_find(stream->codec, &codec) && bl_backend_draws(stream->format);
+    int before = errno, yes = codec_to_cuvid(stream->codec, &codec) && bl_backend_supports_format(stream->format);
     for (int i = 0; i < gpu->devices && yes > 0; i++)
-        yes = device_can(gpu, &gpu->device[i], stream, codec, e);
+        yes = device_can_decode(gpu, &gpu->device[i], stream, codec, e);
     errno = before;
     return yes;
 }
 
-/* --- lanes ------------------------------------------------------------------------------------------------------ */
+/* --- queues ------------------------------------------------------------------------------------------------------ */
 
-static void lane_close(struct bl_lane *lane)
+static void queue_close(struct bl_gpu_queue *queue)
 {
     struct bl_error none = {0};
-    av_buffer_unref(&lane->buffer);
-    if (!lane_enter(lane, &none)) {
-        for (int i = 0; i < BL_GPU_MARKS; i++) {
-            if (lane->mark[i])
-                (void)cuda(lane)->cuEventDestroy(lane->mark[i]);
+    av_buffer_unref(&queue->buffer);
+    if (!queue_enter(queue, &none)) {
+        for (int i = 0; i < BL_GPU_EVENTS; i++) {
+            if (queue->event[i])
+                (void)queue_cuda(queue)->cuEventDestroy(queue->event[i]);
         }
-        if (lane->stream)
-            (void)cuda(lane)->cuStreamDestroy(lane->stream);
-        leave(lane->gpu);
+        if (queue->stream)
+            (void)queue_cuda(queue)->cuStreamDestroy(queue->stream);
+        device_leave(queue->gpu);
     }
-    free(lane);
+    free(queue);
 }
 
-/* FFmpeg's context of the GPU once more, with this lane's stream. */
-static int lane_buffer(struct bl_lane *lane, struct bl_error *e)
+/* FFmpeg's context of the GPU once more, with this queue's stream. */
+static int queue_make_buffer(struct bl_gpu_queue *queue, struct bl_error *e)
 {
-    lane->buffer = av_hwdevice_ctx_alloc(AV_HWDEVICE_TYPE_CUDA);
-    if (!lane->buffer)
+    queue->buffer = av_hwdevice_ctx_alloc(AV_HWDEVICE_TYPE_CUDA);
+    if (!queue->buffer)
         return bl_error_memory(e);
-    AVCUDADeviceContext *own = ((AVHWDeviceContext *)(void *)lane->buffer->data)->hwctx;
-    own->cuda_ctx = lane->device->context;
-    own->stream = lane->stream;
-    if (av_hwdevice_ctx_init(lane->buffer) < 0)
-        return bl_error_set(e, BL_EFAIL, "GPU %d cannot be used: FFmpeg makes no context on it", lane->device->number);
+    AVCUDADeviceContext *own = ((AVHWDeviceContext *)(void *)queue->buffer->data)->hwctx;
+    own->cuda_ctx = queue->device->context;
+    own->stream = queue->stream;
+    if (av_hwdevice_ctx_init(queue->buffer) < 0)
+        return bl_error_set(e, BL_EFAIL, "GPU %d cannot be used: FFmpeg makes no context on it", queue->device->number);
     return BL_OK;
 }
 
-static int lane_stream(struct bl_lane *lane, struct bl_error *e)
+static int queue_make_stream(struct bl_gpu_queue *queue, struct bl_error *e)
 {
-    int code = lane_enter(lane, e);
+    int code = queue_enter(queue, e);
     if (code)
         return code;
-    CUresult result = cuda(lane)->cuStreamCreate(&lane->stream, CU_STREAM_NON_BLOCKING);
-    for (int i = 0; i < BL_GPU_MARKS && result == CUDA_SUCCESS; i++)
-        result = cuda(lane)->cuEventCreate(&lane->mark[i], CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING);
-    return lane_leave(lane, "begin", result, e);
+    CUresult result = queue_cuda(queue)->cuStreamCreate(&queue->stream, CU_STREAM_NON_BLOCKING);
+    for (int i = 0; i < BL_GPU_EVENTS && result == CUDA_SUCCESS; i++)
+        result = queue_cuda(queue)->cuEventCreate(&queue->event[i], CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING);
+    return queue_leave(queue, "begin", result, e);
 }
 
-static int lane_open(struct bl_gpu *gpu, struct bl_lane **out, struct bl_error *e)
+static int queue_open(struct bl_gpu *gpu, struct bl_gpu_queue **out, struct bl_error *e)
 {
-    struct bl_lane *lane = calloc(1, sizeof *lane);
-    if (!lane)
+    struct bl_gpu_queue *queue = calloc(1, sizeof *queue);
+    if (!queue)
         return bl_error_memory(e);
-    lane->gpu = gpu;
-    lane->device = &gpu->device[(unsigned)atomic_fetch_add(&gpu->turn, 1) % (unsigned)gpu->devices];
-    int code = lane_stream(lane, e);
+    queue->gpu = gpu;
+    queue->device = &gpu->device[(unsigned)atomic_fetch_add(&gpu->turn, 1) % (unsigned)gpu->devices];
+    int code = queue_make_stream(queue, e);
     if (!code)
-        code = lane_buffer(lane, e);
+        code = queue_make_buffer(queue, e);
     if (code)
-        lane_close(lane);
+        queue_close(queue);
     else
-        *out = lane;
+        *out = queue;
     return code;
 }
 
-static int take(struct bl_lane *lane, enum bl_gpu_memory kind, size_t bytes, void **memory, struct bl_error *e)
+static int queue_alloc(struct bl_gpu_queue *queue, enum bl_gpu_memory kind, size_t bytes, void **memory,
+                       struct bl_error *e)
 {
-    int code = lane_enter(lane, e);
+    int code = queue_enter(queue, e);
     if (code)
         return code;
     CUdeviceptr own = 0;
-    CUresult result =
-        kind == BL_GPU_OWN ? cuda(lane)->cuMemAlloc(&own, bytes) : lane->gpu->driver.host_alloc(memory, bytes, 0);
+    CUresult result = kind == BL_GPU_OWN ? queue_cuda(queue)->cuMemAlloc(&own, bytes)
+                                         : queue->gpu->driver.host_alloc(memory, bytes, 0);
     bool full = kind == BL_GPU_OWN && result == BL_DRIVER_OUT_OF_MEMORY;
     if (kind == BL_GPU_OWN && result == CUDA_SUCCESS)
         *memory = (void *)(uintptr_t)own;
-    code = lane_leave(lane, kind == BL_GPU_OWN ? "give memory" : "pin memory of this machine",
-                      full ? CUDA_SUCCESS : result, e);
+    code = queue_leave(queue, kind == BL_GPU_OWN ? "give memory" : "pin memory of this machine",
+                       full ? CUDA_SUCCESS : result, e);
     return full ? BL_GPU_FULL : code;
 }
 
-static void drop(struct bl_lane *lane, enum bl_gpu_memory kind, void *memory)
+static void queue_free(struct bl_gpu_queue *queue, enum bl_gpu_memory kind, void *memory)
 {
     struct bl_error none = {0};
-    if (!memory || lane_enter(lane, &none))
+    if (!memory || queue_enter(queue, &none))
         return;
-    (void)(kind == BL_GPU_OWN ? cuda(lane)->cuMemFree(address(memory)) : lane->gpu->driver.host_free(memory));
-    leave(lane->gpu);
+    (void)(kind == BL_GPU_OWN ? queue_cuda(queue)->cuMemFree(device_address(memory))
+                              : queue->gpu->driver.host_free(memory));
+    device_leave(queue->gpu);
 }
 
 /* From memory that is not pinned it returns when that has been read. */
-static int upload(struct bl_lane *lane, void *to, const void *from, size_t bytes, struct bl_error *e)
+static int queue_upload(struct bl_gpu_queue *queue, void *to, const void *from, size_t bytes, struct bl_error *e)
 {
-    int code = lane_enter(lane, e);
+    int code = queue_enter(queue, e);
     return code ? code
-                : lane_leave(lane, "copy", cuda(lane)->cuMemcpyHtoDAsync(address(to), from, bytes, lane->stream), e);
+                : queue_leave(queue, "copy",
+                              queue_cuda(queue)->cuMemcpyHtoDAsync(device_address(to), from, bytes, queue->stream), e);
 }
 
-static int download(struct bl_lane *lane, void *to, const void *from, size_t bytes, struct bl_error *e)
+static int queue_download(struct bl_gpu_queue *queue, void *to, const void *from, size_t bytes, struct bl_error *e)
 {
-    int code = lane_enter(lane, e);
+    int code = queue_enter(queue, e);
     return code ? code
-                : lane_leave(lane, "copy", cuda(lane)->cuMemcpyDtoHAsync(to, address(from), bytes, lane->stream), e);
+                : queue_leave(queue, "copy",
+                              queue_cuda(queue)->cuMemcpyDtoHAsync(to, device_address(from), bytes, queue->stream), e);
 }
 
-static int clear(struct bl_lane *lane, void *to, size_t bytes, struct bl_error *e)
+static int queue_clear(struct bl_gpu_queue *queue, void *to, size_t bytes, struct bl_error *e)
 {
-    int code = lane_enter(lane, e);
+    int code = queue_enter(queue, e);
     return code ? code
-                : lane_leave(lane, "clear memory", cuda(lane)->cuMemsetD8Async(address(to), 0, bytes, lane->stream), e);
+                : queue_leave(queue, "clear memory",
+                              queue_cuda(queue)->cuMemsetD8Async(device_address(to), 0, bytes, queue->stream), e);
 }
 
-static unsigned parts(int32_t whole, unsigned part)
+static unsigned grid_size(int32_t whole, unsigned part)
 {
     return ((unsigned)whole + part - 1) / part;
 }
 
-static int draw(struct bl_lane *lane, const struct bl_nv12_rgb *picture, struct bl_error *e)
+static int queue_draw(struct bl_gpu_queue *queue, const struct bl_nv12_rgb *picture, struct bl_error *e)
 {
     struct bl_nv12_rgb argument = *picture;
     void *arguments[] = {&argument};
-    int code = lane_enter(lane, e);
+    int code = queue_enter(queue, e);
     if (code)
         return code;
-    CUresult result =
-        cuda(lane)->cuLaunchKernel(lane->device->kernel, parts(picture->across[0].count, BL_NV12_RGB_ACROSS),
-                                   parts(picture->down[0].count, BL_NV12_RGB_DOWN), 1, BL_NV12_RGB_ACROSS,
-                                   BL_NV12_RGB_DOWN, 1, 0, lane->stream, arguments, NULL);
-    return lane_leave(lane, "scale a frame", result, e);
+    CUresult result = queue_cuda(queue)->cuLaunchKernel(
+        queue->device->kernel, grid_size(picture->across[0].count, BL_NV12_RGB_ACROSS),
+        grid_size(picture->down[0].count, BL_NV12_RGB_DOWN), 1, BL_NV12_RGB_ACROSS, BL_NV12_RGB_DOWN, 1, 0,
+        queue->stream, arguments, NULL);
+    return queue_leave(queue, "scale a frame", result, e);
 }
 
-static int mark(struct bl_lane *lane, int number, struct bl_error *e)
+static int queue_record(struct bl_gpu_queue *queue, int number, struct bl_error *e)
 {
-    int code = lane_enter(lane, e);
-    return code ? code : lane_leave(lane, "go on", cuda(lane)->cuEventRecord(lane->mark[number], lane->stream), e);
+    int code = queue_enter(queue, e);
+    return code ? code
+                : queue_leave(queue, "go on", queue_cuda(queue)->cuEventRecord(queue->event[number], queue->stream), e);
 }
 
-static int await(struct bl_lane *lane, int number, struct bl_error *e)
+static int queue_wait(struct bl_gpu_queue *queue, int number, struct bl_error *e)
 {
-    int code = lane_enter(lane, e);
-    return code ? code : lane_leave(lane, "finish its work", cuda(lane)->cuEventSynchronize(lane->mark[number]), e);
+    int code = queue_enter(queue, e);
+    return code ? code
+                : queue_leave(queue, "finish its work", queue_cuda(queue)->cuEventSynchronize(queue->event[number]), e);
 }
 
 /* --- decoders --------------------------------------------------------------------------------------------------- */
 
 /* FFmpeg asks again, without surfaces, when it could make no decoder that gives them. */
-static enum AVPixelFormat choose_surface(AVCodecContext *codec, const enum AVPixelFormat *formats)
+static enum AVPixelFormat codec_get_format(AVCodecContext *codec, const enum AVPixelFormat *formats)
 {
     struct surfaces *surfaces = codec->opaque;
     bool offered = false;
@@ -399,73 +406,74 @@ static enum AVPixelFormat choose_surface(AVCodecContext *codec, const enum AVPix
         offered |= *formats == AV_PIX_FMT_CUDA;
         surfaces->stream.format = *formats; /* the last one is the processor's */
     }
-    surfaces->refused = !offered || !bl_backend_draws(surfaces->stream.format);
+    surfaces->refused = !offered || !bl_backend_supports_format(surfaces->stream.format);
     return surfaces->refused ? AV_PIX_FMT_NONE : AV_PIX_FMT_CUDA;
 }
 
-static void codec_close(struct bl_lane *lane, AVCodecContext **codec)
+static void queue_close_codec(struct bl_gpu_queue *queue, AVCodecContext **codec)
 {
-    (void)lane;
+    (void)queue;
     if (*codec)
         av_freep(&(*codec)->opaque);
     avcodec_free_context(codec);
 }
 
-static int codec_open(struct bl_lane *lane, const AVCodecParameters *parameters, AVCodecContext **out,
-                      struct bl_error *e)
+static int queue_open_codec(struct bl_gpu_queue *queue, const AVCodecParameters *parameters, AVCodecContext **out,
+                            struct bl_error *e)
 {
-    const AVCodec *decoder = bl_backend_decoder(parameters->codec_id);
+    const AVCodec *decoder = bl_backend_find_decoder(parameters->codec_id);
     if (!decoder)
         return bl_error_set(e, BL_EDATA, "no decoder of %s hands it to a GPU", avcodec_get_name(parameters->codec_id));
     AVCodecContext *codec = avcodec_alloc_context3(decoder);
     if (!codec)
         return bl_error_memory(e);
     codec->opaque = av_mallocz(sizeof(struct surfaces));
-    codec->hw_device_ctx = av_buffer_ref(lane->buffer);
+    codec->hw_device_ctx = av_buffer_ref(queue->buffer);
     codec->thread_count = 1;
     codec->extra_hw_frames = SURFACES;
     codec->max_pixels = BL_AREA_MAX / 2;
-    codec->get_format = choose_surface;
+    codec->get_format = codec_get_format;
     int code = codec->opaque && codec->hw_device_ctx ? BL_OK : bl_error_memory(e);
     if (!code && avcodec_parameters_to_context(codec, parameters) < 0)
         code = bl_error_set(e, BL_EDATA, "damaged: the stream's header cannot be used");
     if (!code && avcodec_open2(codec, decoder, NULL) < 0)
         code = bl_error_set(e, BL_EDATA, "the decoder cannot be opened");
     if (code)
-        codec_close(lane, &codec);
+        queue_close_codec(queue, &codec);
     else
         *out = codec;
     return code;
 }
 
 /* Whether what was queued so far went well. */
-static int lane_query(const struct bl_lane *lane, struct bl_error *e)
+static int queue_check(const struct bl_gpu_queue *queue, struct bl_error *e)
 {
-    int code = lane_enter(lane, e);
+    int code = queue_enter(queue, e);
     if (code)
         return code;
-    CUresult result = cuda(lane)->cuStreamQuery(lane->stream);
-    return lane_leave(lane, "decode", result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : result, e);
+    CUresult result = queue_cuda(queue)->cuStreamQuery(queue->stream);
+    return queue_leave(queue, "decode", result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : result, e);
 }
 
 /* FFmpeg does not pass on why the driver refused a picture. Where memory is left the picture is why. */
-static int spare_memory(struct bl_lane *lane, struct bl_error *e)
+static int queue_check_memory(struct bl_gpu_queue *queue, struct bl_error *e)
 {
     void *spare = NULL;
-    int code = take(lane, BL_GPU_OWN, SPARE, &spare, e);
-    drop(lane, BL_GPU_OWN, spare);
+    int code = queue_alloc(queue, BL_GPU_OWN, SPARE, &spare, e);
+    queue_free(queue, BL_GPU_OWN, spare);
     return code;
 }
 
-static int blame(struct bl_lane *lane, const AVCodecContext *codec, bool refused, struct bl_error *e)
+static int queue_diagnose(struct bl_gpu_queue *queue, const AVCodecContext *codec, bool refused, struct bl_error *e)
 {
     const struct surfaces *surfaces = codec->opaque;
-    int code = lane_query(lane, e);
+    int code = queue_check(queue, e);
     if (code)
         return code;
     if (!surfaces->refused)
-        return refused ? spare_memory(lane, e) : BL_OK;
-    int able = bl_backend_draws(surfaces->stream.format) ? can(lane->gpu, &surfaces->stream, e) : 0;
+        return refused ? queue_check_memory(queue, e) : BL_OK;
+    int able =
+        bl_backend_supports_format(surfaces->stream.format) ? nvdec_can_decode(queue->gpu, &surfaces->stream, e) : 0;
     if (able)
         return able < 0 ? able : BL_GPU_FULL;
     return bl_error_set(e, BL_EDATA, "the GPU does not decode it from some frame on (%s, %dx%d)",
@@ -473,18 +481,18 @@ static int blame(struct bl_lane *lane, const AVCodecContext *codec, bool refused
 }
 
 const struct bl_gpu_functions bl_nvdec_functions = {
-    .can = can,
-    .open = lane_open,
-    .close = lane_close,
-    .take = take,
-    .drop = drop,
-    .upload = upload,
-    .clear = clear,
-    .draw = draw,
-    .download = download,
-    .mark = mark,
-    .wait = await,
-    .open_codec = codec_open,
-    .close_codec = codec_close,
-    .blame = blame,
+    .can_decode = nvdec_can_decode,
+    .open = queue_open,
+    .close = queue_close,
+    .alloc = queue_alloc,
+    .free = queue_free,
+    .upload = queue_upload,
+    .clear = queue_clear,
+    .draw = queue_draw,
+    .download = queue_download,
+    .record = queue_record,
+    .wait = queue_wait,
+    .open_codec = queue_open_codec,
+    .close_codec = queue_close_codec,
+    .diagnose = queue_diagnose,
 };

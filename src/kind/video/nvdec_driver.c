@@ -7,29 +7,30 @@
 #define NO_DEVICE ((CUresult)100) /* CUDA_ERROR_NO_DEVICE */
 
 /* Objects and functions are of one size here, which ISO C does not promise. */
-static bool symbol(void *library, const char *name, void *function)
+static bool driver_load_symbol(void *library, const char *name, void *function)
 {
     void *found = dlsym(library, name);
     memcpy(function, &found, sizeof found);
     return found != NULL;
 }
 
-static bool cuda_load(struct bl_driver *d)
+static bool driver_load_cuda(struct bl_driver *d)
 {
     if (cuda_load_functions(&d->cuda, NULL) < 0)
         return false;
     d->library = dlopen("libcuda.so.1", RTLD_LAZY);
-    return d->library && symbol(d->library, "cuMemHostAlloc", &d->host_alloc) &&
-           symbol(d->library, "cuMemFreeHost", &d->host_free) && symbol(d->library, "cuDriverGetVersion", &d->version);
+    return d->library && driver_load_symbol(d->library, "cuMemHostAlloc", &d->host_alloc) &&
+           driver_load_symbol(d->library, "cuMemFreeHost", &d->host_free) &&
+           driver_load_symbol(d->library, "cuDriverGetVersion", &d->version);
 }
 
-static const char *words(const struct bl_driver *d, CUresult result)
+static const char *driver_error_text(const struct bl_driver *d, CUresult result)
 {
     const char *text = NULL;
     return d->cuda->cuGetErrorString(result, &text) == CUDA_SUCCESS && text ? text : "an unknown error";
 }
 
-static int begin(const struct bl_driver *d, int *devices, struct bl_error *e)
+static int driver_init(const struct bl_driver *d, int *devices, struct bl_error *e)
 {
     CUresult result = d->cuda->cuInit(0);
     *devices = 0;
@@ -38,7 +39,7 @@ static int begin(const struct bl_driver *d, int *devices, struct bl_error *e)
     if (result == NO_DEVICE || (result == CUDA_SUCCESS && *devices < 1))
         return bl_error_set(e, BL_EFAIL, "there is no NVIDIA GPU here");
     if (result != CUDA_SUCCESS)
-        return bl_error_set(e, BL_EFAIL, "the GPUs cannot be used: %s", words(d, result));
+        return bl_error_set(e, BL_EFAIL, "the GPUs cannot be used: %s", driver_error_text(d, result));
     return BL_OK;
 }
 
@@ -46,10 +47,10 @@ int bl_driver_open(struct bl_driver *d, int *devices, struct bl_error *e)
 {
     int code;
     *d = (struct bl_driver){0};
-    if (!cuda_load(d))
+    if (!driver_load_cuda(d))
         code = bl_error_set(e, BL_EFAIL, "there is no NVIDIA driver here (libcuda.so.1)");
     else
-        code = begin(d, devices, e);
+        code = driver_init(d, devices, e);
     if (!code && (cuvid_load_functions(&d->video, NULL) < 0 || !d->video->cuvidGetDecoderCaps))
         code = bl_error_set(e, BL_EFAIL,
                             "the driver's video library (libnvcuvid.so.1) is not here, or too old: containers have it "
@@ -75,5 +76,5 @@ int bl_driver_check(const struct bl_driver *d, int number, const char *what, CUr
         return BL_OK;
     if (d->cuda->cuGetErrorName(result, &name) != CUDA_SUCCESS || !name)
         name = "?";
-    return bl_error_set(e, BL_EFAIL, "GPU %d cannot %s: %s (%s)", number, what, words(d, result), name);
+    return bl_error_set(e, BL_EFAIL, "GPU %d cannot %s: %s (%s)", number, what, driver_error_text(d, result), name);
 }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static uint32_t big_endian(const uint8_t *data, int bytes)
+static uint32_t bytes_read_be(const uint8_t *data, int bytes)
 {
     uint32_t value = 0;
     for (int i = 0; i < bytes; i++)
@@ -41,7 +41,7 @@ static void bits_skip_golomb(struct bits *b)
 
 /* VP8 */
 
-static int vp8_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
+static int vp8_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     if (size < 3) {
         peek->suspicious = true;
@@ -59,7 +59,7 @@ static int vp8_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
 
 /* VP9 */
 
-static int vp9_frame(struct bl_peek *peek, const uint8_t *data, size_t size)
+static int vp9_peek_frame(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     struct bits b = {data, size, 0};
     unsigned marker = bits_get(&b, 2);
@@ -84,12 +84,12 @@ static int vp9_frame(struct bl_peek *peek, const uint8_t *data, size_t size)
 }
 
 /* A superframe ends in an index: a marker byte, the frames' sizes, the same byte again. */
-static int vp9_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
+static int vp9_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     uint8_t last = size ? data[size - 1] : 0;
     size_t count = (last & 7) + 1u, width = (last >> 3 & 3) + 1u, index = 2 + count * width;
     if ((last & 0xe0) != 0xc0 || size < index || data[size - index] != last)
-        return vp9_frame(peek, data, size);
+        return vp9_peek_frame(peek, data, size);
     size_t left = size - index;
     const uint8_t *sizes = data + size - index + 1;
     int shown = 0;
@@ -101,7 +101,7 @@ static int vp9_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
             peek->suspicious = true;
             return shown > 0 ? shown : 1;
         }
-        shown += vp9_frame(peek, data, frame);
+        shown += vp9_peek_frame(peek, data, frame);
         peek->restarts = peek->restarts && i == 0;
         data += frame;
         left -= frame;
@@ -114,7 +114,7 @@ static int vp9_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
 enum { OBU_SEQUENCE = 1, OBU_FRAME_HEADER = 3, OBU_FRAME = 6 };
 
 /* Reads an OBU's header at *at and moves *at to its payload. */
-static bool av1_unit(const uint8_t *data, size_t size, size_t *at, unsigned *type, size_t *payload)
+static bool av1_read_obu(const uint8_t *data, size_t size, size_t *at, unsigned *type, size_t *payload)
 {
     uint8_t head = data[*at];
     *at += head & 4 ? 2 : 1;
@@ -138,14 +138,14 @@ static bool av1_unit(const uint8_t *data, size_t size, size_t *at, unsigned *typ
 }
 
 /* A temporal unit shows one frame; anything else (spatial layers, pictures) is left to the decoder. */
-static int av1_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
+static int av1_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     int shown = 0, frames = 0;
     bool sequence = false, key = false;
     for (size_t at = 0; at < size;) {
         unsigned type;
         size_t payload;
-        if (!av1_unit(data, size, &at, &type, &payload)) {
+        if (!av1_read_obu(data, size, &at, &type, &payload)) {
             peek->suspicious = true;
             break;
         }
@@ -174,7 +174,7 @@ struct nal {
 };
 
 /* The next start code's end at or after data, or NULL. */
-static const uint8_t *start_code(const uint8_t *data, const uint8_t *end)
+static const uint8_t *start_code_find(const uint8_t *data, const uint8_t *end)
 {
     for (const uint8_t *at = data; end - at >= 3; at++) {
         at = memchr(at, 1, (size_t)(end - at));
@@ -192,17 +192,17 @@ static int nal_next(const struct bl_peek *peek, const uint8_t **at, const uint8_
     if (*at >= end)
         return 0;
     if (!peek->nal_length) {
-        const uint8_t *begin = start_code(*at, end);
+        const uint8_t *begin = start_code_find(*at, end);
         if (!begin)
             return 0;
-        const uint8_t *next = start_code(begin, end);
+        const uint8_t *next = start_code_find(begin, end);
         *at = next ? next - 3 : end;
         *nal = (struct nal){begin, (size_t)(*at - begin)};
         return 1;
     }
     if (end - *at < peek->nal_length)
         return -1;
-    size_t size = big_endian(*at, peek->nal_length);
+    size_t size = bytes_read_be(*at, peek->nal_length);
     *at += peek->nal_length;
     if (size > (size_t)(end - *at))
         return -1;
@@ -218,7 +218,7 @@ struct headers {
 };
 
 /* An instant refresh resets the decoder; but where parameter sets lie among the pictures it has to bring its own. */
-static void headers_close(struct bl_peek *peek, const struct headers *headers)
+static void headers_finish(struct bl_peek *peek, const struct headers *headers)
 {
     peek->loose_headers = peek->loose_headers || headers->sequence || headers->picture;
     peek->restarts = headers->instant && (!peek->loose_headers || (headers->sequence && headers->picture));
@@ -226,7 +226,7 @@ static void headers_close(struct bl_peek *peek, const struct headers *headers)
 
 enum { H264_SLICE = 1, H264_PARTITION = 2, H264_IDR = 5, H264_SPS = 7, H264_PPS = 8 };
 
-static int h264_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
+static int h264_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     const uint8_t *at = data, *end = data + size;
     struct nal nal;
@@ -245,7 +245,7 @@ static int h264_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
     }
     if (code < 0 || pictures != 1 || (peek->packets == 0 && !headers.instant))
         peek->suspicious = true;
-    headers_close(peek, &headers);
+    headers_finish(peek, &headers);
     return pictures > 0 ? pictures : 1;
 }
 
@@ -262,7 +262,7 @@ enum {
 };
 
 /* Pictures may be marked as not to be shown where the parameter set allows it. */
-static bool hevc_hides_pictures(const struct nal *nal)
+static bool hevc_pps_hides_pictures(const struct nal *nal)
 {
     struct bits b = {nal->data + 2, nal->size - 2, 0};
     bits_skip_golomb(&b);
@@ -272,10 +272,10 @@ static bool hevc_hides_pictures(const struct nal *nal)
 }
 
 /* One unit of the base layer; returns whether a picture begins. */
-static int hevc_unit(struct bl_peek *peek, const struct nal *nal)
+static int hevc_peek_nal(struct bl_peek *peek, const struct nal *nal)
 {
     unsigned type = nal->data[0] >> 1 & 63;
-    if (type == HEVC_PPS && hevc_hides_pictures(nal))
+    if (type == HEVC_PPS && hevc_pps_hides_pictures(nal))
         peek->suspicious = true;
     if (type == HEVC_EOS || type == HEVC_EOB)
         peek->ended = true;
@@ -294,7 +294,7 @@ static int hevc_unit(struct bl_peek *peek, const struct nal *nal)
     return 1;
 }
 
-static int hevc_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
+static int hevc_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     const uint8_t *at = data, *end = data + size;
     struct nal nal;
@@ -310,27 +310,27 @@ static int hevc_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
         unsigned layer = (nal.data[0] & 1u) << 5 | nal.data[1] >> 3;
         peek->suspicious = peek->suspicious || nal.data[0] & 0x80;
         if (layer == 0)
-            pictures += hevc_unit(peek, &nal);
+            pictures += hevc_peek_nal(peek, &nal);
     }
     if (code < 0 || pictures != 1)
         peek->suspicious = true;
-    headers_close(peek, &headers);
+    headers_finish(peek, &headers);
     return pictures > 0 ? pictures : 1;
 }
 
 /* The parameter sets of an hvcC record (ISO 14496-15 8.3.3). */
-static void hevc_record(struct bl_peek *peek, const uint8_t *data, size_t size)
+static void hevc_read_hvcc(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     size_t at = 23;
     for (int arrays = data[22]; arrays > 0 && at + 3 <= size; arrays--) {
-        int units = (int)big_endian(data + at + 1, 2);
+        int units = (int)bytes_read_be(data + at + 1, 2);
         at += 3;
         for (; units > 0 && at + 2 <= size; units--) {
-            size_t length = big_endian(data + at, 2);
+            size_t length = bytes_read_be(data + at, 2);
             at += 2;
             if (length < 2 || length > size - at)
                 return;
-            hevc_unit(peek, &(struct nal){data + at, length});
+            hevc_peek_nal(peek, &(struct nal){data + at, length});
             at += length;
         }
     }
@@ -338,7 +338,7 @@ static void hevc_record(struct bl_peek *peek, const uint8_t *data, size_t size)
 
 /* MPEG-1, 2 and 4: start codes, and B-pictures that lack a reference are not shown. */
 
-static void mpeg_picture(struct bl_peek *peek, unsigned type)
+static void mpeg_peek_picture(struct bl_peek *peek, unsigned type)
 {
     enum { INTRA = 0, B = 2 };
     if ((peek->packets == 0 && type != INTRA) || (type == B && peek->references < 2))
@@ -347,16 +347,16 @@ static void mpeg_picture(struct bl_peek *peek, unsigned type)
         peek->references++;
 }
 
-static int mpeg_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
+static int mpeg_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     bool part4 = peek->codec == AV_CODEC_ID_MPEG4;
     const uint8_t *end = data + size;
     int pictures = 0;
-    for (const uint8_t *at = start_code(data, end); at && end - at >= 3; at = start_code(at, end)) {
+    for (const uint8_t *at = start_code_find(data, end); at && end - at >= 3; at = start_code_find(at, end)) {
         if (*at != (part4 ? 0xb6 : 0x00))
             continue;
         pictures++;
-        mpeg_picture(peek, part4 ? at[1] >> 6 : (at[2] >> 3 & 7) - 1u);
+        mpeg_peek_picture(peek, part4 ? at[1] >> 6 : (at[2] >> 3 & 7) - 1u);
     }
     /* MPEG-4: so short a picture may be one that is only said not to be there. */
     if (pictures != 1 || (part4 && size < 20))
@@ -364,7 +364,7 @@ static int mpeg_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
     return pictures > 0 ? pictures : 1;
 }
 
-static int jpeg_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
+static int jpeg_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     const uint8_t *end = data + size;
     while (end - data > 4 && end[-1] == 0) /* containers fill up */
@@ -375,7 +375,7 @@ static int jpeg_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
     return 1;
 }
 
-static int png_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
+static int png_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     if (size < 20 || memcmp(data, "\x89PNG", 4) != 0 || memcmp(data + size - 8, "IEND", 4) != 0)
         peek->suspicious = true;
@@ -383,7 +383,7 @@ static int png_frames(struct bl_peek *peek, const uint8_t *data, size_t size)
     return 1;
 }
 
-int64_t bl_peek_least(const AVCodecParameters *codec)
+int64_t bl_peek_min_bytes(const AVCodecParameters *codec)
 {
     if (codec->codec_id != AV_CODEC_ID_RAWVIDEO || codec->bits_per_coded_sample > 8)
         return 0;
@@ -393,38 +393,38 @@ int64_t bl_peek_least(const AVCodecParameters *codec)
 
 void bl_peek_init(struct bl_peek *peek, const AVCodecParameters *codec)
 {
-    *peek = (struct bl_peek){.codec = codec->codec_id, .least = bl_peek_least(codec)};
+    *peek = (struct bl_peek){.codec = codec->codec_id, .least = bl_peek_min_bytes(codec)};
     const uint8_t *record = codec->extradata;
     int size = codec->extradata_size;
     if (codec->codec_id == AV_CODEC_ID_H264 && size >= 7 && record[0] == 1)
         peek->nal_length = (record[4] & 3) + 1;
     if (codec->codec_id == AV_CODEC_ID_HEVC && size >= 23 && (record[0] || record[1] || record[2] > 1)) {
         peek->nal_length = (record[21] & 3) + 1;
-        hevc_record(peek, record, (size_t)size);
+        hevc_read_hvcc(peek, record, (size_t)size);
     }
 }
 
-static int frames_in(struct bl_peek *peek, const uint8_t *data, size_t size)
+static int peek_data(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     switch (peek->codec) {
     case AV_CODEC_ID_H264:
-        return h264_frames(peek, data, size);
+        return h264_peek(peek, data, size);
     case AV_CODEC_ID_HEVC:
-        return hevc_frames(peek, data, size);
+        return hevc_peek(peek, data, size);
     case AV_CODEC_ID_VP8:
-        return vp8_frames(peek, data, size);
+        return vp8_peek(peek, data, size);
     case AV_CODEC_ID_VP9:
-        return vp9_frames(peek, data, size);
+        return vp9_peek(peek, data, size);
     case AV_CODEC_ID_AV1:
-        return av1_frames(peek, data, size);
+        return av1_peek(peek, data, size);
     case AV_CODEC_ID_MPEG1VIDEO:
     case AV_CODEC_ID_MPEG2VIDEO:
     case AV_CODEC_ID_MPEG4:
-        return mpeg_frames(peek, data, size);
+        return mpeg_peek(peek, data, size);
     case AV_CODEC_ID_MJPEG:
-        return jpeg_frames(peek, data, size);
+        return jpeg_peek(peek, data, size);
     case AV_CODEC_ID_PNG:
-        return png_frames(peek, data, size);
+        return png_peek(peek, data, size);
     case AV_CODEC_ID_PRORES:
     case AV_CODEC_ID_DNXHD:
     case AV_CODEC_ID_HUFFYUV:
@@ -449,7 +449,7 @@ int bl_peek_packet(struct bl_peek *peek, const AVPacket *packet)
         (peek->packets == 0 && !(packet->flags & AV_PKT_FLAG_KEY)))
         peek->suspicious = true;
     peek->restarts = false;
-    int frames = packet->size > 0 ? frames_in(peek, packet->data, (size_t)packet->size) : 0;
+    int frames = packet->size > 0 ? peek_data(peek, packet->data, (size_t)packet->size) : 0;
     peek->packets++;
     return frames;
 }

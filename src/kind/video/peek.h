@@ -16,7 +16,7 @@ struct bl_peek {
     bool suspicious;     /* set once, for good */
     bool restarts;       /* the packet at hand resets the decoder: what follows needs nothing from before it */
     bool loose_headers;  /* H.264, H.265: parameter sets lie among the pictures */
-    int64_t least;       /* bytes of a packet that is all there: see bl_peek_least */
+    int64_t least;       /* bytes of a packet that is all there: see bl_peek_min_bytes */
     int64_t packets;     /* so far */
     int references;      /* MPEG: pictures so far that others may refer to (counted to 2) */
     bool ended;          /* HEVC: an end of sequence came before this picture */
@@ -28,7 +28,7 @@ void bl_peek_init(struct bl_peek *peek, const AVCodecParameters *codec);
 
 /* Bytes that every packet has to hold: of raw pictures with a palette or less, else 0. FFmpeg's decoder takes shorter
  * ones, and leaves the rest of the picture as it found the memory. */
-int64_t bl_peek_least(const AVCodecParameters *codec);
+int64_t bl_peek_min_bytes(const AVCodecParameters *codec);
 
 /* Frames shown by this packet; may set suspicious. */
 int bl_peek_packet(struct bl_peek *peek, const AVPacket *packet);

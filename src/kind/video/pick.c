@@ -17,7 +17,7 @@ bool bl_pick_init(struct bl_pick *pick, int64_t fps_num, int64_t fps_den, int64_
 
 /* Ticks since the first frame as outputs: the nearest, halves away from 0. Ticks below -2^63 cannot come up, above they
  * are cut. */
-static int64_t output_at(const struct bl_pick *pick, int64_t time)
+static int64_t pick_output_at(const struct bl_pick *pick, int64_t time)
 {
     __int128 product = ((__int128)time - pick->first_time) * pick->num;
     __int128 half = pick->den / 2;
@@ -25,7 +25,7 @@ static int64_t output_at(const struct bl_pick *pick, int64_t time)
     return output > INT64_MAX ? INT64_MAX : output < 0 ? 0 : (int64_t)output;
 }
 
-static int64_t fill_until(struct bl_pick *pick, int64_t output)
+static int64_t pick_fill(struct bl_pick *pick, int64_t output)
 {
     int64_t times = output > pick->next ? output - pick->next : 0;
     pick->next += times;
@@ -33,7 +33,7 @@ static int64_t fill_until(struct bl_pick *pick, int64_t output)
     return times;
 }
 
-static int64_t take_by_stride(struct bl_pick *pick)
+static int64_t pick_by_stride(struct bl_pick *pick)
 {
     int64_t times = pick->pushed > 0 && (pick->pushed - 1) % pick->stride == 0;
     pick->taken += times;
@@ -44,11 +44,11 @@ int64_t bl_pick_push(struct bl_pick *pick, int64_t time)
 {
     int64_t times = 0;
     if (pick->stride > 0)
-        times = take_by_stride(pick);
+        times = pick_by_stride(pick);
     else if (pick->pushed == 0)
         pick->first_time = time;
     else if (time != BL_PICK_UNKNOWN)
-        times = fill_until(pick, output_at(pick, time));
+        times = pick_fill(pick, pick_output_at(pick, time));
     pick->pushed++;
     return times;
 }
@@ -57,5 +57,5 @@ int64_t bl_pick_end(struct bl_pick *pick, int64_t time)
 {
     if (pick->pushed == 0)
         return 0;
-    return pick->stride > 0 ? take_by_stride(pick) : fill_until(pick, output_at(pick, time));
+    return pick->stride > 0 ? pick_by_stride(pick) : pick_fill(pick, pick_output_at(pick, time));
 }

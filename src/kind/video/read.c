@@ -14,7 +14,7 @@
 #include "kind/video/backend.h"
 #include "kind/video/clock.h"
 #include "kind/video/convert.h"
-#include "kind/video/frames.h"
+#include "kind/video/decode.h"
 #include "kind/video/gpu_worker.h"
 #include "kind/video/pick.h"
 #include "kind/video/stream.h"
@@ -25,7 +25,7 @@
 
 /* A timeline that was made, and of what. Making one goes through the whole file, and a long sequence has many pieces.
  */
-struct known {
+struct cached_timeline {
     char *path; /* NULL: none */
     int64_t bytes;
     int stream;
@@ -39,8 +39,8 @@ struct bl_reader {
     struct bl_convert *convert;
     struct bl_gpu_worker *gpu; /* NULL until a row asks for it */
     AVFrame *frame, *held;
-    struct known known[TIMELINES];
-    int oldest; /* of the known */
+    struct cached_timeline timelines[TIMELINES];
+    int oldest; /* of the timelines */
 };
 
 /* One piece on its way. */
@@ -48,18 +48,18 @@ struct piece {
     struct bl_reader *reader;
     bool on_gpu;
     const struct bl_request *request;
-    struct bl_frames frames;
+    struct bl_decode decode;
     struct bl_pick pick;
     int64_t seen;    /* steps given so far, from the sequence's beginning */
     int64_t damaged; /* of the piece's steps */
     struct bl_clock clock;
 
     const struct bl_timeline *timeline; /* NULL when decoding from the beginning */
-    size_t begin, expected;             /* the first frame that is to come, and the next, by the timeline */
+    size_t first_frame, next_frame;     /* the first frame that is to come, and the next, by the timeline */
     bool strayed;                       /* another came */
 };
 
-static int size_check(const struct bl_reader *reader, const struct bl_geometry *g, struct bl_error *e)
+static int piece_check_size(const struct bl_reader *reader, const struct bl_geometry *g, struct bl_error *e)
 {
     if (g->width == reader->size.width && g->height == reader->size.height)
         return 0;
@@ -68,25 +68,26 @@ static int size_check(const struct bl_reader *reader, const struct bl_geometry *
 }
 
 /* When the held frame's steps begin. By --fps they have a rate, and whoever asks knows it. */
-static void tell_times(const struct piece *p, int64_t first, int64_t end)
+static void piece_report_times(const struct piece *p, int64_t first, int64_t end)
 {
     const struct bl_request *request = p->request;
     if (!request->times || p->reader->config->fps.den)
         return;
-    double seconds = bl_clock_seconds(&p->clock, bl_frames_time(p->reader->held));
+    double seconds = bl_clock_seconds(&p->clock, bl_decode_time(p->reader->held));
     for (int64_t step = first; step < end; step++)
         request->times[step - request->source_start] = seconds;
 }
 
 /* Writes the held frame to `times` places from out on: now, or on a GPU before the piece is done. */
-static int convert(struct piece *p, const struct bl_geometry *geometry, uint8_t *out, int64_t times, struct bl_error *e)
+static int piece_convert(struct piece *p, const struct bl_geometry *geometry, uint8_t *out, int64_t times,
+                         struct bl_error *e)
 {
     struct bl_reader *reader = p->reader;
     const AVFrame *frame = reader->held;
     if (p->on_gpu) {
         struct bl_convert_options options = bl_stream_convert_options(reader->config, reader->env->simd);
         int code = bl_convert_check(AV_PIX_FMT_NONE, frame->color_trc, frame->colorspace, &options, e);
-        return code ? code : bl_pictures_add(&reader->gpu->pictures, frame, geometry, out, times, e);
+        return code ? code : bl_readback_add(&reader->gpu->readback, frame, geometry, out, times, e);
     }
     size_t bytes = (size_t)geometry->width * (size_t)geometry->height * 3;
     int code = bl_convert_frame(reader->convert, frame, geometry, out, e);
@@ -108,41 +109,42 @@ static int piece_take(struct piece *p, int64_t times, struct bl_error *e)
         return 0;
     struct bl_reader *reader = p->reader;
     struct bl_geometry geometry;
-    int code = bl_stream_geometry(&p->frames.demux, reader->config, reader->held, &geometry, e);
+    int code = bl_stream_geometry(&p->decode.demux, reader->config, reader->held, &geometry, e);
     if (code)
         return code;
-    code = size_check(reader, &geometry, e);
+    code = piece_check_size(reader, &geometry, e);
     if (code)
         return code;
     size_t bytes = (size_t)geometry.width * (size_t)geometry.height * 3;
     uint8_t *out = request->out[0] + (size_t)(first - request->source_start) * bytes;
-    code = convert(p, &geometry, out, end - first, e);
-    tell_times(p, first, end);
-    if (bl_frames_is_damaged(reader->held))
+    code = piece_convert(p, &geometry, out, end - first, e);
+    piece_report_times(p, first, end);
+    if (bl_decode_is_damaged(reader->held))
         p->damaged += end - first;
     return code;
 }
 
-static int count_differs(const struct piece *p, struct bl_error *e)
+static int piece_report_count(const struct piece *p, struct bl_error *e)
 {
     return bl_error_set(e, BL_EDATA, "the scan counted %lld frames, decoding gives %lld",
                         (long long)p->request->row.length, (long long)p->seen);
 }
 
-/* The next frame as bl_frames_next gives it; 0 too when it is not the one that the timeline has. */
+/* The next frame as bl_decode_next gives it; 0 too when it is not the one that the timeline has. */
 static int piece_next(struct piece *p, struct bl_error *e)
 {
     AVFrame *frame = p->reader->frame;
     int code;
     do
-        code = bl_frames_next(&p->frames, frame, e);
-    while (code > 0 && p->timeline && p->expected == p->begin && bl_frames_time(frame) < p->timeline->time[p->begin]);
+        code = bl_decode_next(&p->decode, frame, e);
+    while (code > 0 && p->timeline && p->next_frame == p->first_frame &&
+           bl_decode_time(frame) < p->timeline->time[p->first_frame]);
     if (code < 0 || !p->timeline)
         return code;
-    bool all = p->expected == p->timeline->frames;
-    p->strayed = p->frames.refused || p->frames.cut || (code ? all : !all) ||
-                 (code && bl_frames_time(frame) != p->timeline->time[p->expected]);
-    p->expected++;
+    bool all = p->next_frame == p->timeline->frames;
+    p->strayed = p->decode.refused || p->decode.cut || (code ? all : !all) ||
+                 (code && bl_decode_time(frame) != p->timeline->time[p->next_frame]);
+    p->next_frame++;
     return p->strayed ? 0 : code;
 }
 
@@ -152,7 +154,7 @@ static bool piece_needs_end(const struct piece *p)
 {
     const struct bl_request *request = p->request;
     return request->source_start + request->steps == request->row.length ||
-           (!*request->row.reason && (p->frames.refused || p->frames.cut));
+           (!*request->row.reason && (p->decode.refused || p->decode.cut));
 }
 
 /* Decodes until the piece is full, or to the end of the file. */
@@ -164,12 +166,12 @@ static int piece_decode(struct piece *p, struct bl_error *e)
     int code;
     while ((code = piece_next(p, e)) > 0) {
         bl_clock_note(&p->clock, reader->frame, p->pick.pushed);
-        int64_t times = bl_pick_push(&p->pick, bl_frames_time(reader->frame));
+        int64_t times = bl_pick_push(&p->pick, bl_decode_time(reader->frame));
         code = piece_take(p, times, e);
         bl_meter_report(p->request->pace, p->seen - p->request->source_start);
         if (code || (p->seen >= stop && !piece_needs_end(p)))
             return code;
-        time_end = bl_frames_time_end(&p->frames, reader->frame);
+        time_end = bl_decode_time_end(&p->decode, reader->frame);
         av_frame_unref(reader->held);
         av_frame_move_ref(reader->held, reader->frame);
     }
@@ -181,22 +183,22 @@ static int piece_decode(struct piece *p, struct bl_error *e)
     if (code)
         return code;
     if (piece_needs_end(p) ? p->seen != p->request->row.length : p->seen < stop)
-        code = count_differs(p, e);
+        code = piece_report_count(p, e);
     return code;
 }
 
-static void note_write(const struct piece *p, struct bl_note *note)
+static void piece_write_note(const struct piece *p, struct bl_note *note)
 {
     if (*p->request->row.reason)
         return; /* the scan has said it */
     if (p->damaged)
         snprintf(note->text, sizeof note->text, "damaged: %lld of %lld frames concealed by the decoder",
                  (long long)p->damaged, (long long)p->request->steps);
-    else if (p->frames.refused || p->frames.cut)
+    else if (p->decode.refused || p->decode.cut)
         snprintf(note->text, sizeof note->text, "damaged: errors while decoding, though no frame is missing");
 }
 
-static int begin(struct piece *p, AVRational tick, struct bl_error *e)
+static int piece_begin(struct piece *p, AVRational tick, struct bl_error *e)
 {
     const struct bl_video_config *config = p->reader->config;
     p->clock = (struct bl_clock){tick, AV_NOPTS_VALUE};
@@ -205,117 +207,118 @@ static int begin(struct piece *p, AVRational tick, struct bl_error *e)
     return bl_error_set(e, BL_EDATA, "a time base of %d/%d s, which --fps cannot use", tick.num, tick.den);
 }
 
-static int frames_open(struct piece *p, struct bl_error *e)
+static int piece_open(struct piece *p, struct bl_error *e)
 {
     const struct bl_row *row = &p->request->row;
     enum bl_demux_mode mode = p->reader->config->fps.den || p->request->times ? BL_DEMUX_TIMES : BL_DEMUX_DECODE;
-    struct bl_sessions *sessions = p->on_gpu ? &p->reader->gpu->sessions : NULL;
-    return bl_frames_open_on(&p->frames, sessions, row->path, row->bytes, row->stream, mode, p->reader->env->cancel, e);
+    struct bl_session_pool *sessions = p->on_gpu ? &p->reader->gpu->sessions : NULL;
+    return bl_decode_open_gpu(&p->decode, sessions, row->path, row->bytes, row->stream, mode, p->reader->env->cancel,
+                              e);
 }
 
 /* Ends what was opened; code: how it went so far. Surfaces go back before their decoder does. */
 static int piece_close(struct piece *p, int code, struct bl_error *e)
 {
     if (p->on_gpu && !code && !p->strayed)
-        code = bl_pictures_finish(&p->reader->gpu->pictures, e);
+        code = bl_readback_finish(&p->reader->gpu->readback, e);
     else if (p->on_gpu)
-        bl_pictures_abandon(&p->reader->gpu->pictures);
+        bl_readback_abandon(&p->reader->gpu->readback);
     av_frame_unref(p->reader->frame);
     av_frame_unref(p->reader->held);
-    bl_frames_close(&p->frames);
+    bl_decode_close(&p->decode);
     return code;
 }
 
-static int read_from_beginning(struct piece *p, struct bl_note *note, struct bl_error *e)
+static int piece_read_from_start(struct piece *p, struct bl_note *note, struct bl_error *e)
 {
-    int code = frames_open(p, e);
+    int code = piece_open(p, e);
     if (code)
         return code;
-    code = begin(p, p->frames.demux.stream->time_base, e);
+    code = piece_begin(p, p->decode.demux.stream->time_base, e);
     if (!code)
         code = piece_decode(p, e);
     code = piece_close(p, code, e);
     if (!code)
-        note_write(p, note);
+        piece_write_note(p, note);
     return code;
 }
 
-static void known_free(struct known *known)
+static void cached_timeline_free(struct cached_timeline *cached)
 {
-    free(known->path);
-    bl_timeline_free(&known->timeline);
-    *known = (struct known){0};
+    free(cached->path);
+    bl_timeline_free(&cached->timeline);
+    *cached = (struct cached_timeline){0};
 }
 
-static int timeline_make(const struct bl_reader *reader, const struct bl_row *row, struct known *known,
-                         struct bl_error *e)
+static int cached_timeline_load(const struct bl_reader *reader, const struct bl_row *row,
+                                struct cached_timeline *cached, struct bl_error *e)
 {
     struct bl_demux d;
     int code = bl_demux_open(&d, row->path, row->bytes, row->stream, BL_DEMUX_COUNT, reader->env->cancel, e);
     if (code)
         return code;
-    code = bl_timeline_make(&known->timeline, &d, e);
+    code = bl_timeline_make(&cached->timeline, &d, e);
     bl_demux_close(&d);
     if (code)
         return code;
-    known->path = strdup(row->path);
-    known->bytes = row->bytes;
-    known->stream = row->stream;
-    if (!known->path)
+    cached->path = strdup(row->path);
+    cached->bytes = row->bytes;
+    cached->stream = row->stream;
+    if (!cached->path)
         code = bl_error_memory(e);
     return code;
 }
 
-static int timeline_of(struct bl_reader *reader, const struct bl_row *row, const struct bl_timeline **timeline,
-                       struct bl_error *e)
+static int reader_find_timeline(struct bl_reader *reader, const struct bl_row *row, const struct bl_timeline **timeline,
+                                struct bl_error *e)
 {
     for (int i = 0; i < TIMELINES; i++) {
-        struct known *known = &reader->known[i];
-        *timeline = &known->timeline;
-        if (known->path && strcmp(known->path, row->path) == 0 && known->bytes == row->bytes &&
-            known->stream == row->stream)
+        struct cached_timeline *cached = &reader->timelines[i];
+        *timeline = &cached->timeline;
+        if (cached->path && strcmp(cached->path, row->path) == 0 && cached->bytes == row->bytes &&
+            cached->stream == row->stream)
             return 0;
     }
-    struct known *known = &reader->known[reader->oldest];
+    struct cached_timeline *cached = &reader->timelines[reader->oldest];
     reader->oldest = (reader->oldest + 1) % TIMELINES;
-    known_free(known);
-    *timeline = &known->timeline;
-    int code = timeline_make(reader, row, known, e);
+    cached_timeline_free(cached);
+    *timeline = &cached->timeline;
+    int code = cached_timeline_load(reader, row, cached, e);
     if (code)
-        known_free(known);
+        cached_timeline_free(cached);
     return code;
 }
 
 /* Reads a piece beginning at a keyframe. *done is false where that cannot be. */
-static int read_from_restart(struct piece *p, const struct bl_timeline *timeline, bool *done, struct bl_note *note,
-                             struct bl_error *e)
+static int piece_read_from_restart(struct piece *p, const struct bl_timeline *timeline, bool *done,
+                                   struct bl_note *note, struct bl_error *e)
 {
-    int code = begin(p, timeline->tick, e);
+    int code = piece_begin(p, timeline->tick, e);
     const struct bl_restart *restart = code ? NULL : bl_timeline_find(timeline, &p->pick, p->request->source_start);
     if (!restart)
         return code;
-    code = frames_open(p, e);
+    code = piece_open(p, e);
     if (code)
         return code;
     bool found;
-    code = bl_frames_seek(&p->frames, restart, &found, e);
+    code = bl_decode_seek(&p->decode, restart, &found, e);
     if (found && !code) {
         p->timeline = timeline;
         p->clock.origin = timeline->time[0];
-        p->begin = p->expected = restart->frame;
+        p->first_frame = p->next_frame = restart->frame;
         p->seen = p->pick.taken;
         code = piece_decode(p, e);
         *done = !p->strayed;
     }
     code = piece_close(p, code, e);
     if (*done && !code)
-        note_write(p, note);
+        piece_write_note(p, note);
     return code;
 }
 
 /* Reads a piece by that backend; *full: the GPU's memory did not suffice. */
-static int read_by(struct bl_reader *reader, const struct bl_request *request, bool on_gpu, bool *full,
-                   struct bl_note *note, struct bl_error *e)
+static int reader_read(struct bl_reader *reader, const struct bl_request *request, bool on_gpu, bool *full,
+                       struct bl_note *note, struct bl_error *e)
 {
     note->text[0] = 0;
     if (request->source_start > 0 && !*request->row.reason) {
@@ -323,22 +326,22 @@ static int read_by(struct bl_reader *reader, const struct bl_request *request, b
         struct bl_error middle = {0};
         const struct bl_timeline *timeline;
         bool done = false;
-        int code = timeline_of(reader, &request->row, &timeline, &middle);
+        int code = reader_find_timeline(reader, &request->row, &timeline, &middle);
         if (!code)
-            code = read_from_restart(&p, timeline, &done, note, &middle);
-        *full = p.frames.gpu_full;
+            code = piece_read_from_restart(&p, timeline, &done, note, &middle);
+        *full = p.decode.gpu_full;
         if (code && code != BL_EDATA)
             return bl_error_set(e, code, "%s", middle.text);
         if (done && !code)
             return 0;
     }
     struct piece p = {.reader = reader, .request = request, .on_gpu = on_gpu};
-    int code = read_from_beginning(&p, note, e);
-    *full = p.frames.gpu_full;
+    int code = piece_read_from_start(&p, note, e);
+    *full = p.decode.gpu_full;
     return code;
 }
 
-static int gpu_open(struct bl_reader *reader, struct bl_error *e)
+static int reader_open_gpu(struct bl_reader *reader, struct bl_error *e)
 {
     size_t bytes = (size_t)reader->size.width * (size_t)reader->size.height * 3;
     const struct bl_video_config *config = reader->config;
@@ -347,17 +350,17 @@ static int gpu_open(struct bl_reader *reader, struct bl_error *e)
 
 /* A driver's own needs may leave errno behind though all went well: of a piece that was read to its last frame nobody
  * has to ask whether memory was lacking. */
-static int read_on_gpu(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
-                       struct bl_error *e)
+static int reader_read_on_gpu(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
+                              struct bl_error *e)
 {
     struct bl_error first = {0};
     bool full = false;
-    int code = gpu_open(reader, e);
+    int code = reader_open_gpu(reader, e);
     if (code)
         return code;
-    code = read_by(reader, request, true, &full, note, &first);
-    if (full && bl_sessions_evict(&reader->gpu->sessions))
-        code = read_by(reader, request, true, &full, note, e);
+    code = reader_read(reader, request, true, &full, note, &first);
+    if (full && bl_session_pool_evict(&reader->gpu->sessions))
+        code = reader_read(reader, request, true, &full, note, e);
     else if (code)
         return bl_error_set(e, code, "%s", first.text);
     if (code)
@@ -366,19 +369,20 @@ static int read_on_gpu(struct bl_reader *reader, const struct bl_request *reques
     return BL_OK;
 }
 
-int bl_read_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note, struct bl_error *e)
+int bl_video_read_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
+                        struct bl_error *e)
 {
     enum bl_backend backend;
     bool full;
-    int code = bl_backend_of_row(reader->config, &request->row, &backend, e);
+    int code = bl_backend_from_row(reader->config, &request->row, &backend, e);
     if (code)
         return code;
-    return backend == BL_BACKEND_NVDEC ? read_on_gpu(reader, request, note, e)
-                                       : read_by(reader, request, false, &full, note, e);
+    return backend == BL_BACKEND_NVDEC ? reader_read_on_gpu(reader, request, note, e)
+                                       : reader_read(reader, request, false, &full, note, e);
 }
 
-int bl_read_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
-                 struct bl_reader **reader, struct bl_error *e)
+int bl_video_read_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
+                       struct bl_reader **reader, struct bl_error *e)
 {
     struct bl_reader *r = calloc(1, sizeof *r);
     if (!r)
@@ -391,19 +395,19 @@ int bl_read_open(const void *config, const struct bl_kind_env *env, const struct
     struct bl_convert_options options = bl_stream_convert_options(config, env->simd);
     int code = r->frame && r->held ? bl_convert_open(&r->convert, &options, e) : bl_error_memory(e);
     if (code) {
-        bl_read_close(r);
+        bl_video_read_close(r);
         return code;
     }
     *reader = r;
     return 0;
 }
 
-void bl_read_close(struct bl_reader *reader)
+void bl_video_read_close(struct bl_reader *reader)
 {
     if (!reader)
         return;
     for (int i = 0; i < TIMELINES; i++)
-        known_free(&reader->known[i]);
+        cached_timeline_free(&reader->timelines[i]);
     bl_convert_close(reader->convert);
     bl_gpu_worker_close(reader->gpu);
     av_frame_free(&reader->frame);
@@ -411,10 +415,10 @@ void bl_read_close(struct bl_reader *reader)
     free(reader);
 }
 
-static int first_frame_size(struct bl_frames *f, const struct bl_video_config *config, AVFrame *frame,
-                            struct bl_dimensions *size, struct bl_error *e)
+static int decode_first_size(struct bl_decode *f, const struct bl_video_config *config, AVFrame *frame,
+                             struct bl_dimensions *size, struct bl_error *e)
 {
-    int code = bl_frames_next(f, frame, e);
+    int code = bl_decode_next(f, frame, e);
     if (code <= 0)
         return code ? code : bl_error_set(e, BL_EDATA, "no frame decodes");
     struct bl_geometry geometry;
@@ -425,18 +429,18 @@ static int first_frame_size(struct bl_frames *f, const struct bl_video_config *c
     return BL_OK;
 }
 
-int bl_read_size(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
-                 struct bl_dimensions *size, struct bl_error *e)
+int bl_video_read_size(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
+                       struct bl_dimensions *size, struct bl_error *e)
 {
     AVFrame *frame = av_frame_alloc();
     if (!frame)
         return bl_error_memory(e);
-    struct bl_frames f;
-    int code = bl_frames_open(&f, row->path, row->bytes, row->stream, BL_DEMUX_DECODE, env->cancel, e);
+    struct bl_decode f;
+    int code = bl_decode_open(&f, row->path, row->bytes, row->stream, BL_DEMUX_DECODE, env->cancel, e);
     if (code)
         goto out;
-    code = first_frame_size(&f, config, frame, size, e);
-    bl_frames_close(&f);
+    code = decode_first_size(&f, config, frame, size, e);
+    bl_decode_close(&f);
 out:
     av_frame_free(&frame);
     return code;

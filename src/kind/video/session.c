@@ -23,7 +23,7 @@ void bl_session_end(struct bl_session *s)
 }
 
 /* What the container says of colours stays where the codec's headers say nothing. */
-static bool look_alike(const AVCodecParameters *a, const AVCodecParameters *b)
+static bool parameters_look_alike(const AVCodecParameters *a, const AVCodecParameters *b)
 {
     return a->format == b->format && a->width == b->width && a->height == b->height &&
            a->color_space == b->color_space && a->color_range == b->color_range && a->color_trc == b->color_trc &&
@@ -31,15 +31,15 @@ static bool look_alike(const AVCodecParameters *a, const AVCodecParameters *b)
            !av_cmp_q(a->sample_aspect_ratio, b->sample_aspect_ratio);
 }
 
-bool bl_session_suits(const struct bl_session *s, const AVCodecParameters *b)
+bool bl_session_matches(const struct bl_session *s, const AVCodecParameters *b)
 {
     const AVCodecParameters *a = s->parameters;
-    return a->codec_id == b->codec_id && a->codec_tag == b->codec_tag && a->profile == b->profile && look_alike(a, b) &&
-           a->video_delay == b->video_delay && a->extradata_size == b->extradata_size &&
+    return a->codec_id == b->codec_id && a->codec_tag == b->codec_tag && a->profile == b->profile &&
+           parameters_look_alike(a, b) && a->video_delay == b->video_delay && a->extradata_size == b->extradata_size &&
            (!a->extradata_size || !memcmp(a->extradata, b->extradata, (size_t)a->extradata_size));
 }
 
-static struct bl_session_state state_of(const AVCodecContext *codec)
+static struct bl_session_state session_state_of(const AVCodecContext *codec)
 {
     return (struct bl_session_state){.width = codec->coded_width,
                                      .height = codec->coded_height,
@@ -52,9 +52,9 @@ static struct bl_session_state state_of(const AVCodecContext *codec)
                                      .aspect = codec->sample_aspect_ratio};
 }
 
-static bool is_as_begun(const struct bl_session *s)
+static bool session_is_unchanged(const struct bl_session *s)
 {
-    const struct bl_session_state now = state_of(s->codec), *begun = &s->begun;
+    const struct bl_session_state now = session_state_of(s->codec), *begun = &s->begun;
     return now.width == begun->width && now.height == begun->height && now.delay == begun->delay &&
            now.space == begun->space && now.range == begun->range && now.transfer == begun->transfer &&
            now.primaries == begun->primaries && now.location == begun->location &&
@@ -62,14 +62,14 @@ static bool is_as_begun(const struct bl_session *s)
 }
 
 /* Its headers lie in the packets, and what one of them leaves out stays as the one before said it. */
-static bool remembers(enum AVCodecID codec)
+static bool codec_keeps_headers(enum AVCodecID codec)
 {
     return codec == AV_CODEC_ID_MPEG1VIDEO || codec == AV_CODEC_ID_MPEG2VIDEO || codec == AV_CODEC_ID_VC1 ||
            codec == AV_CODEC_ID_WMV3;
 }
 
 /* Whether the streams of this codec are spliced, for want of a flush that leaves the hardware's decoder alone. */
-static bool is_spliced(const struct bl_session *s)
+static bool session_is_spliced(const struct bl_session *s)
 {
     return s->parameters->codec_id == AV_CODEC_ID_H264;
 }
@@ -77,7 +77,7 @@ static bool is_spliced(const struct bl_session *s)
 void bl_session_ready(struct bl_session *s, AVRational time_base, AVRational rate)
 {
     AVCodecContext *codec = s->codec;
-    if (s->streams && !is_spliced(s))
+    if (s->streams && !session_is_spliced(s))
         avcodec_flush_buffers(codec);
     codec->pts_correction_num_faulty_pts = codec->pts_correction_num_faulty_dts = 0;
     codec->pts_correction_last_pts = codec->pts_correction_last_dts = INT64_MIN;
@@ -89,10 +89,10 @@ void bl_session_ready(struct bl_session *s, AVRational time_base, AVRational rat
 }
 
 /* A picture that resets the decoder, and brings no headers of its own beside those of the container. */
-static bool opens(const struct bl_session *s, const AVPacket *packet)
+static bool session_packet_opens(const struct bl_session *s, const AVPacket *packet)
 {
     struct bl_peek peek;
-    if (!is_spliced(s) || s->parameters->extradata_size <= 0)
+    if (!session_is_spliced(s) || s->parameters->extradata_size <= 0)
         return false;
     bl_peek_init(&peek, s->parameters);
     bl_peek_packet(&peek, packet);
@@ -100,7 +100,7 @@ static bool opens(const struct bl_session *s, const AVPacket *packet)
 }
 
 /* Of what the stream before had changed of the container's headers nothing stays. */
-static int headers_again(const struct bl_session *s, AVPacket *packet)
+static int packet_restore_headers(const struct bl_session *s, AVPacket *packet)
 {
     size_t size = (size_t)s->parameters->extradata_size;
     if (!s->streams || !size || av_packet_get_side_data(packet, AV_PKT_DATA_NEW_EXTRADATA, NULL))
@@ -112,18 +112,18 @@ static int headers_again(const struct bl_session *s, AVPacket *packet)
     return 0;
 }
 
-static int open_stream(struct bl_session *s, AVPacket *packet)
+static int session_open_stream(struct bl_session *s, AVPacket *packet)
 {
-    bool follows = s->opening != NULL, followed = opens(s, packet);
+    bool follows = s->opening != NULL, followed = session_packet_opens(s, packet);
     av_packet_free(&s->opening);
-    if (is_spliced(s) && s->streams && !(follows && followed))
+    if (session_is_spliced(s) && s->streams && !(follows && followed))
         avcodec_flush_buffers(s->codec);
     if (followed && !(s->opening = av_packet_clone(packet)))
         return AVERROR(ENOMEM);
-    int code = headers_again(s, packet);
+    int code = packet_restore_headers(s, packet);
     if (!code)
         code = avcodec_send_packet(s->codec, packet);
-    s->begun = state_of(s->codec);
+    s->begun = session_state_of(s->codec);
     s->rate = s->codec->framerate;
     if (s->rate.num <= 0 || s->rate.den <= 0)
         s->codec->framerate = s->told;
@@ -132,7 +132,7 @@ static int open_stream(struct bl_session *s, AVPacket *packet)
     return code;
 }
 
-static int push_out(struct bl_session *s, bool *ended)
+static int session_push_out(struct bl_session *s, bool *ended)
 {
     AVPacket *again = av_packet_clone(s->opening);
     if (!again)
@@ -149,15 +149,15 @@ int bl_session_send(struct bl_session *s, AVPacket *packet, bool whole, bool *en
 {
     *ended = !packet;
     if (packet)
-        return s->under_way ? avcodec_send_packet(s->codec, packet) : open_stream(s, packet);
-    if (s->opening && whole && is_as_begun(s))
-        return push_out(s, ended);
+        return s->under_way ? avcodec_send_packet(s->codec, packet) : session_open_stream(s, packet);
+    if (s->opening && whole && session_is_unchanged(s))
+        return session_push_out(s, ended);
     av_packet_free(&s->opening);
     return avcodec_send_packet(s->codec, NULL);
 }
 
 /* Leaves what the decoder has ready. */
-static bool receive_all(AVCodecContext *codec, AVFrame *frame)
+static bool codec_receive_all(AVCodecContext *codec, AVFrame *frame)
 {
     int code;
     while ((code = avcodec_receive_frame(codec, frame)) >= 0)
@@ -165,21 +165,21 @@ static bool receive_all(AVCodecContext *codec, AVFrame *frame)
     return code == AVERROR(EAGAIN);
 }
 
-static bool push_all_out(struct bl_session *s)
+static bool session_drain(struct bl_session *s)
 {
     AVFrame *frame = av_frame_alloc();
-    bool ended = s->closing && s->closing >= s->codec->has_b_frames, well = frame && receive_all(s->codec, frame);
+    bool ended = s->closing && s->closing >= s->codec->has_b_frames, well = frame && codec_receive_all(s->codec, frame);
     while (well && !ended)
-        well = push_out(s, &ended) >= 0 && receive_all(s->codec, frame);
+        well = session_push_out(s, &ended) >= 0 && codec_receive_all(s->codec, frame);
     av_frame_free(&frame);
     return well;
 }
 
-bool bl_session_settle(struct bl_session *s, bool whole)
+bool bl_session_finish(struct bl_session *s, bool whole)
 {
-    if (!whole || remembers(s->parameters->codec_id))
+    if (!whole || codec_keeps_headers(s->parameters->codec_id))
         return false;
     if (!s->under_way)
         return true;
-    return is_as_begun(s) && (!is_spliced(s) || (s->opening && push_all_out(s)));
+    return session_is_unchanged(s) && (!session_is_spliced(s) || (s->opening && session_drain(s)));
 }

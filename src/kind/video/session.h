@@ -5,7 +5,7 @@
  * as if they were one: behind the last packet of each its opening picture is sent again, marked to be discarded, as
  * often as it takes to have all frames out, and the next stream begins with an instant refresh, as any splice does.
  *
- * A stream may only follow where nothing of the one before can show in it: where both begin alike (bl_session_suits)
+ * A stream may only follow where nothing of the one before can show in it: where both begin alike (bl_session_matches)
  * and where the context says of itself at the end what it said at the beginning. */
 #ifndef BL_SESSION_H
 #define BL_SESSION_H
@@ -35,7 +35,7 @@ struct bl_session {
     int closing;                   /* times that the opening was sent again */
     bool under_way;                /* a packet of the stream at hand was sent */
 
-    bool lent;     /* these two are for sessions.h */
+    bool lent;     /* these two are for session_pool.h */
     uint64_t used; /* the clock when it last was */
 };
 
@@ -45,7 +45,7 @@ void bl_session_end(struct bl_session *session); /* but for the codec */
 
 /* Whether a stream of these parameters begins as the one that it was made for. The size is that of the picture, not of
  * the blocks it is coded in. */
-bool bl_session_suits(const struct bl_session *session, const AVCodecParameters *parameters);
+bool bl_session_matches(const struct bl_session *session, const AVCodecParameters *parameters);
 
 /* Makes it ready for a stream, whose time base and rate (0/1: unknown) these are. */
 void bl_session_ready(struct bl_session *session, AVRational time_base, AVRational rate);
@@ -56,6 +56,6 @@ void bl_session_ready(struct bl_session *session, AVRational time_base, AVRation
 int bl_session_send(struct bl_session *session, AVPacket *packet, bool whole, bool *ended);
 
 /* When a stream was read as far as it was wanted: whether another may follow. whole as above. */
-bool bl_session_settle(struct bl_session *session, bool whole);
+bool bl_session_finish(struct bl_session *session, bool whole);
 
 #endif

@@ -7,8 +7,8 @@ struct bl_convert_options bl_stream_convert_options(const struct bl_video_config
     return (struct bl_convert_options){.simd = simd, .hdr_clip = config->hdr == BL_HDR_CLIP};
 }
 
-static int geometry_make(const struct bl_video_config *config, int width, int height, AVRational sar,
-                         const int32_t *matrix, struct bl_geometry *geometry, struct bl_error *e)
+static int stream_make_geometry(const struct bl_video_config *config, int width, int height, AVRational sar,
+                                const int32_t *matrix, struct bl_geometry *geometry, struct bl_error *e)
 {
     struct bl_geometry_input input = {
         .coded_width = width,
@@ -34,7 +34,7 @@ static const int32_t *stream_matrix(const AVStream *stream)
 /* Whether the codec's own record, which the container has, may say that it is HDR or that it cannot be decoded. Opening
  * a decoder tells, but costs as much as counting a small file: the common codecs are asked only for HDR, which takes
  * more than 8 bits. */
-static bool record_matters(const AVCodecParameters *codec)
+static bool codec_must_open(const AVCodecParameters *codec)
 {
     bool silent = codec->color_trc == AVCOL_TRC_UNSPECIFIED;
     switch (codec->codec_id) {
@@ -52,8 +52,8 @@ static bool record_matters(const AVCodecParameters *codec)
     }
 }
 
-static int record_check(const AVCodecParameters *codec, const AVCodec *decoder,
-                        const struct bl_convert_options *options, struct bl_error *e)
+static int codec_check(const AVCodecParameters *codec, const AVCodec *decoder, const struct bl_convert_options *options,
+                       struct bl_error *e)
 {
     AVCodecContext *context = avcodec_alloc_context3(decoder);
     if (!context)
@@ -84,15 +84,15 @@ int bl_stream_check(const struct bl_demux *d, const struct bl_video_config *conf
     int code = bl_convert_check(AV_PIX_FMT_NONE, codec->color_trc, codec->color_space, &options, e);
     if (code)
         goto out;
-    if (record_matters(codec))
-        code = record_check(codec, decoder, &options, e);
+    if (codec_must_open(codec))
+        code = codec_check(codec, decoder, &options, e);
 out:
     if (code || codec->width <= 0 || codec->height <= 0)
         return code;
     struct bl_geometry geometry;
     AVRational sar = d->stream->sample_aspect_ratio;
-    return geometry_make(config, codec->width, codec->height, sar.num > 0 ? sar : codec->sample_aspect_ratio,
-                         stream_matrix(d->stream), &geometry, e);
+    return stream_make_geometry(config, codec->width, codec->height, sar.num > 0 ? sar : codec->sample_aspect_ratio,
+                                stream_matrix(d->stream), &geometry, e);
 }
 
 int bl_stream_geometry(const struct bl_demux *d, const struct bl_video_config *config, AVFrame *frame,
@@ -103,5 +103,5 @@ int bl_stream_geometry(const struct bl_demux *d, const struct bl_video_config *c
     if (!matrix && side && side->size >= 9 * sizeof(int32_t))
         matrix = (const int32_t *)(const void *)side->data;
     AVRational sar = av_guess_sample_aspect_ratio(d->format, d->stream, frame);
-    return geometry_make(config, frame->width, frame->height, sar, matrix, geometry, e);
+    return stream_make_geometry(config, frame->width, frame->height, sar, matrix, geometry, e);
 }

@@ -7,7 +7,7 @@
 #include "kind/video/peek.h"
 
 /* Room for one element more. */
-static int grow(void **data, size_t size, size_t *capacity, size_t element, struct bl_error *e)
+static int timeline_grow(void **data, size_t size, size_t *capacity, size_t element, struct bl_error *e)
 {
     if (size < *capacity)
         return 0;
@@ -20,18 +20,18 @@ static int grow(void **data, size_t size, size_t *capacity, size_t element, stru
     return 0;
 }
 
-static int add_restart(struct bl_timeline *t, const AVPacket *packet, struct bl_error *e)
+static int timeline_add_restart(struct bl_timeline *t, const AVPacket *packet, struct bl_error *e)
 {
-    int code = grow((void **)&t->restart, t->restarts, &t->restart_capacity, sizeof *t->restart, e);
+    int code = timeline_grow((void **)&t->restart, t->restarts, &t->restart_capacity, sizeof *t->restart, e);
     if (code)
         return code;
     t->restart[t->restarts++] = (struct bl_restart){packet->pts, packet->pos, t->frames};
     return BL_OK;
 }
 
-static int add_frame(struct bl_timeline *t, int64_t time, struct bl_error *e)
+static int timeline_add_frame(struct bl_timeline *t, int64_t time, struct bl_error *e)
 {
-    int code = grow((void **)&t->time, t->frames, &t->time_capacity, sizeof *t->time, e);
+    int code = timeline_grow((void **)&t->time, t->frames, &t->time_capacity, sizeof *t->time, e);
     if (code)
         return code;
     t->time[t->frames++] = time;
@@ -39,29 +39,29 @@ static int add_frame(struct bl_timeline *t, int64_t time, struct bl_error *e)
 }
 
 /* Returns 1 for a packet after which the whole stream has to be decoded from its beginning. */
-static int add_packet(struct bl_timeline *t, struct bl_peek *peek, const AVPacket *packet, struct bl_error *e)
+static int timeline_add_packet(struct bl_timeline *t, struct bl_peek *peek, const AVPacket *packet, struct bl_error *e)
 {
     int frames = bl_peek_packet(peek, packet);
     if (peek->suspicious || frames > 1 || packet->flags & AV_PKT_FLAG_DISCARD || packet->pts == AV_NOPTS_VALUE)
         return 1;
     int code = 0;
     if (frames && peek->restarts && packet->flags & AV_PKT_FLAG_KEY && packet->pos >= 0 && t->frames > 0)
-        code = add_restart(t, packet, e);
+        code = timeline_add_restart(t, packet, e);
     if (code)
         return code;
     if (frames)
-        code = add_frame(t, packet->pts, e);
+        code = timeline_add_frame(t, packet->pts, e);
     return code;
 }
 
-static int time_compare(const void *a, const void *b)
+static int timeline_time_compare(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
 }
 
 /* Times are in order of decoding here. Leaves only restarts with nothing shown across them. */
-static void keep_closed(struct bl_timeline *t)
+static void timeline_keep_closed(struct bl_timeline *t)
 {
     size_t kept = t->restarts, last = t->restarts;
     int64_t least = INT64_MAX;
@@ -84,7 +84,7 @@ static void keep_closed(struct bl_timeline *t)
     t->restarts = closed;
 }
 
-static bool all_differ(const struct bl_timeline *t)
+static bool timeline_times_differ(const struct bl_timeline *t)
 {
     for (size_t i = 1; i < t->frames; i++) {
         if (t->time[i] == t->time[i - 1])
@@ -93,21 +93,21 @@ static bool all_differ(const struct bl_timeline *t)
     return true;
 }
 
-static int read_packets(struct bl_timeline *t, struct bl_demux *d, AVPacket *packet, struct bl_error *e)
+static int timeline_read_packets(struct bl_timeline *t, struct bl_demux *d, AVPacket *packet, struct bl_error *e)
 {
     struct bl_peek peek;
     bl_peek_init(&peek, d->stream->codecpar);
     int code;
     while ((code = bl_demux_next(d, packet, e)) > 0) {
-        code = add_packet(t, &peek, packet, e);
+        code = timeline_add_packet(t, &peek, packet, e);
         if (code)
             break;
     }
     bool usable = !code && !d->end_error;
     if (usable) {
-        keep_closed(t);
-        qsort(t->time, t->frames, sizeof *t->time, time_compare);
-        usable = all_differ(t);
+        timeline_keep_closed(t);
+        qsort(t->time, t->frames, sizeof *t->time, timeline_time_compare);
+        usable = timeline_times_differ(t);
     }
     if (!usable)
         t->restarts = 0;
@@ -122,7 +122,7 @@ int bl_timeline_make(struct bl_timeline *t, struct bl_demux *d, struct bl_error 
     AVPacket *packet = av_packet_alloc();
     if (!packet)
         return bl_error_memory(e);
-    int code = read_packets(t, d, packet, e);
+    int code = timeline_read_packets(t, d, packet, e);
     av_packet_free(&packet);
     if (code)
         bl_timeline_free(t);

@@ -98,7 +98,7 @@ const struct bl_option bl_video_options[] = {
     {0},
 };
 
-static int check(const void *values, struct bl_error *e)
+static int video_check(const void *values, struct bl_error *e)
 {
     const struct bl_video_config *config = values;
     if (config->fps.den != 0 && config->stride != 1)
@@ -119,7 +119,7 @@ static int check(const void *values, struct bl_error *e)
     return bl_geometry_make(&geometry, &input, e);
 }
 
-static int prepare(void *values, struct bl_error *e)
+static int video_prepare(void *values, struct bl_error *e)
 {
     struct bl_video_config *config = values;
     struct bl_error none = {0};
@@ -134,20 +134,20 @@ static int prepare(void *values, struct bl_error *e)
     return code ? bl_error_set(e, code, "--decoder %s: %s", decoder_choices[config->decoder], none.text) : BL_OK;
 }
 
-static void release(void *values)
+static void video_release(void *values)
 {
     struct bl_video_config *config = values;
     bl_nvdec_close(config->gpu);
     config->gpu = NULL;
 }
 
-static const char *warning(const void *values)
+static const char *video_warning(const void *values)
 {
     const struct bl_video_config *config = values;
     return config->gpu_none[0] ? config->gpu_none : NULL;
 }
 
-static void columns(const void *values, bool lists, struct bl_buffer *out)
+static void video_columns(const void *values, bool lists, struct bl_buffer *out)
 {
     (void)lists;
     const struct bl_video_config *config = values;
@@ -174,7 +174,7 @@ void bl_video_sampling(const void *values, struct bl_buffer *out)
 }
 
 /* Frames have a rate where it was asked for. */
-static bool rate(const char *sampling, int64_t *num, int64_t *den)
+static bool video_rate(const char *sampling, int64_t *num, int64_t *den)
 {
     size_t size = strncmp(sampling, "fps=", 4) == 0 ? strcspn(sampling + 4, "/ ") : 0;
     const char *rest = sampling + 4 + size;
@@ -183,8 +183,8 @@ static bool rate(const char *sampling, int64_t *num, int64_t *den)
            (*rest != '/' || bl_text_to_int(rest + 1, strcspn(rest + 1, " "), 1, INT32_MAX, den));
 }
 
-static int count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
-                 struct bl_chunk *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
+static int video_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
+                       struct bl_chunk *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     (void)counter;
     const struct bl_input *input = stretch->input;
@@ -192,7 +192,7 @@ static int count(const void *config, const struct bl_kind_env *env, struct bl_co
     struct bl_error unusable = {0};
     struct bl_count_result result;
     enum bl_backend backend = BL_BACKEND_CPU;
-    int code = bl_count_video(values, env->cancel, input, stretch->pace, stretch->times, &result, &unusable);
+    int code = bl_video_count(values, env->cancel, input, stretch->pace, stretch->times, &result, &unusable);
     if (!code)
         code = bl_backend_choose(values, env->cancel, input->path, input->bytes, result.stream, *result.reason,
                                  &backend, &unusable);
@@ -217,15 +217,15 @@ static int count(const void *config, const struct bl_kind_env *env, struct bl_co
     return code;
 }
 
-static int fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *out,
-                  struct bl_error *e)
+static int video_fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row,
+                        struct bl_fields *out, struct bl_error *e)
 {
     const struct bl_video_config *config = values;
     struct bl_dimensions size = config->size;
     if (size.width == 0) {
         if (!row)
             return bl_error_set(e, BL_EDATA, "the size of frames is each video's own");
-        int code = bl_read_size(config, env, row, &size, e);
+        int code = bl_video_read_size(config, env, row, &size, e);
         if (code)
             return code;
     }
@@ -278,18 +278,18 @@ const struct bl_kind bl_kind_video = {
     .has_times = true,
     .options = bl_video_options,
     .config_size = sizeof(struct bl_video_config),
-    .check = check,
-    .prepare = prepare,
-    .release = release,
-    .warning = warning,
-    .columns = columns,
+    .check = video_check,
+    .prepare = video_prepare,
+    .release = video_release,
+    .warning = video_warning,
+    .columns = video_columns,
     .sampling = bl_video_sampling,
-    .rate = rate,
-    .count = count,
-    .fields = fields,
-    .open = bl_read_open,
-    .read = bl_read_piece,
-    .close = bl_read_close,
+    .rate = video_rate,
+    .count = video_count,
+    .fields = video_fields,
+    .open = bl_video_read_open,
+    .read = bl_video_read_piece,
+    .close = bl_video_read_close,
     .describe = bl_video_describe,
     .versions = bl_video_versions,
 };

@@ -1,6 +1,6 @@
-/* A tally: what going through a video's packets tells of its frames, without decoding. */
-#ifndef BL_TALLY_H
-#define BL_TALLY_H
+/* A packet index: what going through a video's packets tells of its frames, without decoding. */
+#ifndef BL_PACKET_INDEX_H
+#define BL_PACKET_INDEX_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "kind/media/demux.h"
 
-struct bl_tally {
+struct bl_packet_index {
     int64_t frames;    /* shown by packets that are not discarded */
     int64_t listed;    /* packets, by the header; 0 where it does not say */
     int64_t last, end; /* when the last frame is shown, and when it is over, in ticks */
@@ -23,7 +23,7 @@ struct bl_tally {
 };
 
 /* Goes through the packets of an opened file, to its end. Errors: BL_EFAIL, BL_ECANCEL. */
-int bl_tally_make(struct bl_tally *t, struct bl_demux *d, bool want_times, struct bl_error *e);
-void bl_tally_free(struct bl_tally *t);
+int bl_packet_index_make(struct bl_packet_index *t, struct bl_demux *d, bool want_times, struct bl_error *e);
+void bl_packet_index_free(struct bl_packet_index *t);
 
 #endif

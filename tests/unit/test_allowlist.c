@@ -1,4 +1,4 @@
-#include "kind/media/formats.h"
+#include "kind/media/allowlist.h"
 
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
@@ -51,8 +51,8 @@ static void assert_within(const char *what, const char *list, const char *other)
     char copy[TEXT_MAX], *rest = copy;
     snprintf(copy, sizeof copy, "%s", list);
     for (char *name; (name = strsep(&rest, ","));) {
-        ck_assert_msg(bl_formats_have(other, name), "%s: %s", what, name);
-        ck_assert_msg(!rest || !bl_formats_have(rest, name), "twice: %s", name);
+        ck_assert_msg(bl_allowlist_has(other, name), "%s: %s", what, name);
+        ck_assert_msg(!rest || !bl_allowlist_has(rest, name), "twice: %s", name);
     }
 }
 
@@ -62,10 +62,10 @@ START_TEST(the_page_has_the_same_lists)
                              *const any[] = {"|", NULL};
     const struct {
         const char *heading, *const *endings, *list;
-    } lists[] = {{"## Containers", video, bl_formats_video.containers},
-                 {"## Containers", audio, bl_formats_audio.containers},
-                 {"## Video codecs", any, bl_formats_video.decoders},
-                 {"## Audio codecs", any, bl_formats_audio.decoders}};
+    } lists[] = {{"## Containers", video, bl_allowlist_video.containers},
+                 {"## Containers", audio, bl_allowlist_audio.containers},
+                 {"## Video codecs", any, bl_allowlist_video.decoders},
+                 {"## Audio codecs", any, bl_allowlist_audio.decoders}};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         char page[TEXT_MAX];
         quoted(lists[i].heading, lists[i].endings, page);
@@ -78,7 +78,7 @@ END_TEST
 /* FFmpeg would take a name that is spelled wrong for one that never comes. */
 START_TEST(every_name_is_ffmpegs)
 {
-    const struct bl_formats *const of[] = {&bl_formats_video, &bl_formats_audio};
+    const struct bl_allowlist *const of[] = {&bl_allowlist_video, &bl_allowlist_audio};
     for (int k = 0; k < 2; k++) {
         char copy[TEXT_MAX], *rest = copy;
         snprintf(copy, sizeof copy, "%s", of[k]->containers);
@@ -103,13 +103,13 @@ START_TEST(what_opens_files_is_not_there)
                                         "sdp",    "rtsp",   "rtp",  "sap",  "mlv",   "lavfi",  "webm_dash_manifest",
                                         "tty",    "libgme", "data", "srt",  "webvtt"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        ck_assert(!bl_formats_have(bl_formats_video.containers, names[i]));
-        ck_assert(!bl_formats_have(bl_formats_audio.containers, names[i]));
+        ck_assert(!bl_allowlist_has(bl_allowlist_video.containers, names[i]));
+        ck_assert(!bl_allowlist_has(bl_allowlist_audio.containers, names[i]));
     }
-    ck_assert(!bl_formats_have(bl_formats_decoders, "librsvg"));
-    ck_assert(!bl_formats_have(bl_formats_decoders, "srt"));
-    ck_assert(bl_formats_have(bl_formats_video.containers, "mov,mp4,m4a,3gp,3g2,mj2"));
-    ck_assert(!bl_formats_have(bl_formats_video.containers, "mo"));
+    ck_assert(!bl_allowlist_has(bl_allowlist_decoders, "librsvg"));
+    ck_assert(!bl_allowlist_has(bl_allowlist_decoders, "srt"));
+    ck_assert(bl_allowlist_has(bl_allowlist_video.containers, "mov,mp4,m4a,3gp,3g2,mj2"));
+    ck_assert(!bl_allowlist_has(bl_allowlist_video.containers, "mo"));
 }
 END_TEST
 

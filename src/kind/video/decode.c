@@ -1,4 +1,4 @@
-#include "kind/video/frames.h"
+#include "kind/video/decode.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #define LEAP_BACK_MS 100
 #define LEAP_AHEAD_MS 10000
 
-static int codec_open(struct bl_frames *f, struct bl_error *e)
+static int decode_open_codec(struct bl_decode *f, struct bl_error *e)
 {
     const AVStream *stream = f->demux.stream;
     const AVCodec *decoder = avcodec_find_decoder(stream->codecpar->codec_id);
@@ -32,10 +32,10 @@ static int codec_open(struct bl_frames *f, struct bl_error *e)
     return 0;
 }
 
-static int codec_borrow(struct bl_frames *f, struct bl_error *e)
+static int decode_borrow_codec(struct bl_decode *f, struct bl_error *e)
 {
     const AVStream *stream = f->demux.stream;
-    int code = bl_sessions_take(f->sessions, stream->codecpar, &f->session, e);
+    int code = bl_session_pool_acquire(f->sessions, stream->codecpar, &f->session, e);
     if (code)
         return code;
     bl_session_ready(f->session, stream->time_base, stream->avg_frame_rate);
@@ -43,37 +43,37 @@ static int codec_borrow(struct bl_frames *f, struct bl_error *e)
     return 0;
 }
 
-int bl_frames_open_on(struct bl_frames *f, struct bl_sessions *sessions, const char *path, int64_t bytes, int stream,
-                      enum bl_demux_mode mode, const struct bl_cancel *cancel, struct bl_error *e)
+int bl_decode_open_gpu(struct bl_decode *f, struct bl_session_pool *sessions, const char *path, int64_t bytes,
+                       int stream, enum bl_demux_mode mode, const struct bl_cancel *cancel, struct bl_error *e)
 {
-    *f = (struct bl_frames){.sessions = sessions, .time_end = AV_NOPTS_VALUE, .dts_end = AV_NOPTS_VALUE};
+    *f = (struct bl_decode){.sessions = sessions, .time_end = AV_NOPTS_VALUE, .dts_end = AV_NOPTS_VALUE};
     int code = bl_demux_open(&f->demux, path, bytes, stream, mode, cancel, e);
     if (code)
         return code;
-    f->least = bl_peek_least(f->demux.stream->codecpar);
+    f->least = bl_peek_min_bytes(f->demux.stream->codecpar);
     f->packet = av_packet_alloc();
-    code = !f->packet ? bl_error_memory(e) : sessions ? codec_borrow(f, e) : codec_open(f, e);
+    code = !f->packet ? bl_error_memory(e) : sessions ? decode_borrow_codec(f, e) : decode_open_codec(f, e);
     if (code)
-        bl_frames_close(f);
+        bl_decode_close(f);
     return code;
 }
 
-int bl_frames_open(struct bl_frames *f, const char *path, int64_t bytes, int stream, enum bl_demux_mode mode,
+int bl_decode_open(struct bl_decode *f, const char *path, int64_t bytes, int stream, enum bl_demux_mode mode,
                    const struct bl_cancel *cancel, struct bl_error *e)
 {
-    return bl_frames_open_on(f, NULL, path, bytes, stream, mode, cancel, e);
+    return bl_decode_open_gpu(f, NULL, path, bytes, stream, mode, cancel, e);
 }
 
 /* Nothing was out of the ordinary so far. */
-static bool is_whole(const struct bl_frames *f)
+static bool decode_is_clean(const struct bl_decode *f)
 {
     return !f->refused && !f->cut && !f->odd;
 }
 
-void bl_frames_close(struct bl_frames *f)
+void bl_decode_close(struct bl_decode *f)
 {
     if (f->sessions)
-        bl_sessions_give(f->sessions, &f->session, is_whole(f));
+        bl_session_pool_release(f->sessions, &f->session, decode_is_clean(f));
     else
         avcodec_free_context(&f->codec);
     av_packet_free(&f->packet);
@@ -81,15 +81,15 @@ void bl_frames_close(struct bl_frames *f)
 }
 
 /* A transport stream's packets are marked too where two recordings were joined, and no byte is missing. */
-static bool packet_is_cut(const struct bl_frames *f)
+static bool packet_is_cut(const struct bl_decode *f)
 {
     return f->packet->flags & AV_PKT_FLAG_CORRUPT && strcmp(f->demux.format->iformat->name, "mpegts") != 0;
 }
 
 /* The decoder objects to something, which is counted; an error where it is the GPU that is at fault. */
-static int object(struct bl_frames *f, int answer, struct bl_error *e)
+static int decode_note_error(struct bl_decode *f, int answer, struct bl_error *e)
 {
-    int code = f->sessions ? bl_sessions_blame(f->sessions, f->codec, answer == AVERROR_EXTERNAL, e) : BL_OK;
+    int code = f->sessions ? bl_session_pool_diagnose(f->sessions, f->codec, answer == AVERROR_EXTERNAL, e) : BL_OK;
     f->refused++;
     f->gpu_full = code == BL_GPU_FULL;
     if (f->gpu_full)
@@ -100,23 +100,23 @@ static int object(struct bl_frames *f, int answer, struct bl_error *e)
 }
 
 /* Gives the decoder the packet at hand, or tells it that there are no more. */
-static int send(struct bl_frames *f, bool got, struct bl_error *e)
+static int decode_send(struct bl_decode *f, bool got, struct bl_error *e)
 {
     f->cut = f->cut || f->demux.end_error || (got && packet_is_cut(f));
     bool usable = !got || f->packet->size >= f->least;
     AVPacket *packet = got ? f->packet : NULL;
     f->draining = f->at_end = !got;
     int code = !usable      ? AVERROR_INVALIDDATA
-               : f->session ? bl_session_send(f->session, packet, is_whole(f), &f->draining)
+               : f->session ? bl_session_send(f->session, packet, decode_is_clean(f), &f->draining)
                             : avcodec_send_packet(f->codec, packet);
     av_packet_unref(f->packet);
     if (bl_demux_is_memory(code))
         return bl_error_memory(e);
-    return code < 0 && code != AVERROR_EOF ? object(f, code, e) : 0;
+    return code < 0 && code != AVERROR_EOF ? decode_note_error(f, code, e) : 0;
 }
 
 /* Takes leaps out of the times, in containers whose clock may be set anew. */
-static void packet_join(struct bl_frames *f)
+static void packet_rebase(struct bl_decode *f)
 {
     AVPacket *packet = f->packet;
     if (!(f->demux.format->iformat->flags & AVFMT_TS_DISCONT) || packet->dts == AV_NOPTS_VALUE)
@@ -135,18 +135,18 @@ static void packet_join(struct bl_frames *f)
     f->dts_end = dts + FFMAX(packet->duration, 0);
 }
 
-static int feed(struct bl_frames *f, struct bl_error *e)
+static int decode_feed(struct bl_decode *f, struct bl_error *e)
 {
     int got = f->at_end ? 0 : bl_demux_next(&f->demux, f->packet, e);
     if (got > 0)
-        packet_join(f);
-    return got < 0 ? got : send(f, got, e);
+        packet_rebase(f);
+    return got < 0 ? got : decode_send(f, got, e);
 }
 
-int bl_frames_seek(struct bl_frames *f, const struct bl_restart *restart, bool *found, struct bl_error *e)
+int bl_decode_seek(struct bl_decode *f, const struct bl_restart *restart, bool *found, struct bl_error *e)
 {
     *found = false;
-    int code = feed(f, e);
+    int code = decode_feed(f, e);
     if (code)
         return code;
     int stream = f->demux.stream->index;
@@ -155,7 +155,7 @@ int bl_frames_seek(struct bl_frames *f, const struct bl_restart *restart, bool *
     while ((code = bl_demux_next(&f->demux, f->packet, e)) > 0) {
         if (f->packet->pos == restart->position && f->packet->pts == restart->time) {
             *found = true;
-            return send(f, true, e);
+            return decode_send(f, true, e);
         }
         if (f->packet->pos > restart->position)
             break;
@@ -174,7 +174,7 @@ static void surface_crop(AVFrame *frame)
     frame->height -= (int)frame->crop_top;
 }
 
-int bl_frames_next(struct bl_frames *f, AVFrame *frame, struct bl_error *e)
+int bl_decode_next(struct bl_decode *f, AVFrame *frame, struct bl_error *e)
 {
     for (;;) {
         if (bl_cancelled(f->demux.cancel))
@@ -183,8 +183,8 @@ int bl_frames_next(struct bl_frames *f, AVFrame *frame, struct bl_error *e)
         if (code == 0 && !(frame->flags & AV_FRAME_FLAG_DISCARD)) {
             if (frame->best_effort_timestamp == AV_NOPTS_VALUE)
                 frame->best_effort_timestamp = f->time_end;
-            f->time_end = bl_frames_time_end(f, frame);
-            f->odd = f->odd || frame->interlaced_frame || bl_frames_is_damaged(frame);
+            f->time_end = bl_decode_time_end(f, frame);
+            f->odd = f->odd || frame->interlaced_frame || bl_decode_is_damaged(frame);
             surface_crop(frame);
             return 1;
         }
@@ -192,25 +192,25 @@ int bl_frames_next(struct bl_frames *f, AVFrame *frame, struct bl_error *e)
             return 0;
         if (bl_demux_is_memory(code))
             return bl_error_memory(e);
-        int fault = code < 0 && code != AVERROR(EAGAIN) ? object(f, code, e) : 0;
-        if (fault || (code < 0 && !f->draining && (fault = feed(f, e))))
+        int fault = code < 0 && code != AVERROR(EAGAIN) ? decode_note_error(f, code, e) : 0;
+        if (fault || (code < 0 && !f->draining && (fault = decode_feed(f, e))))
             return fault;
     }
 }
 
-bool bl_frames_is_damaged(const AVFrame *frame)
+bool bl_decode_is_damaged(const AVFrame *frame)
 {
     return frame->decode_error_flags || frame->flags & AV_FRAME_FLAG_CORRUPT;
 }
 
-int64_t bl_frames_time(const AVFrame *frame)
+int64_t bl_decode_time(const AVFrame *frame)
 {
     return frame->best_effort_timestamp;
 }
 
-int64_t bl_frames_time_end(const struct bl_frames *f, const AVFrame *frame)
+int64_t bl_decode_time_end(const struct bl_decode *f, const AVFrame *frame)
 {
-    int64_t start = bl_frames_time(frame), duration = frame->pkt_duration;
+    int64_t start = bl_decode_time(frame), duration = frame->pkt_duration;
     if (duration <= 0 && f->codec->framerate.num > 0 && f->codec->framerate.den > 0)
         duration = av_rescale_q(1, av_inv_q(f->codec->framerate), f->demux.stream->time_base);
     return start == AV_NOPTS_VALUE || duration > INT64_MAX - start ? start : start + FFMAX(duration, 0);

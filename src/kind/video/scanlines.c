@@ -1,17 +1,17 @@
-/* See rows.h. Everything is read off FFmpeg's pixel format descriptors, so that no list of formats is kept here. Three
- * ways to read a row of one component: whole bytes or little-endian words at a stride (nearly all formats), FFmpeg's
- * own reader for what is left (bit streams, big-endian), and the palette.
+/* See scanlines.h. Everything is read off FFmpeg's pixel format descriptors, so that no list of formats is kept here.
+ * Three ways to read a row of one component: whole bytes or little-endian words at a stride (nearly all formats),
+ * FFmpeg's own reader for what is left (bit streams, big-endian), and the palette.
  *
  * Upsampling is by averages: siting is always in eighths of a chroma sample, and any eighth between two samples is at
  * most three averages away, each one instruction for eight or sixteen words. */
-#include "kind/video/rows.h"
+#include "kind/video/scanlines.h"
 
 #include <libavutil/bswap.h>
 #include <libavutil/mem.h>
 #include <string.h>
 
 #define GROUP 16 /* words that are made at a time */
-#define AHEAD 4  /* rows by which a frame is fetched before they are read: by now it has left the near caches */
+#define AHEAD 4  /* lines by which a frame is fetched before they are read: by now it has left the near caches */
 #define INLINE inline __attribute__((always_inline))
 
 static int format_is_yuvj(enum AVPixelFormat format)
@@ -20,7 +20,7 @@ static int format_is_yuvj(enum AVPixelFormat format)
            format == AV_PIX_FMT_YUVJ440P || format == AV_PIX_FMT_YUVJ411P;
 }
 
-static int format_refuse(const AVPixFmtDescriptor *desc, enum AVPixelFormat format, struct bl_error *e)
+static int format_check_components(const AVPixFmtDescriptor *desc, enum AVPixelFormat format, struct bl_error *e)
 {
     const uint64_t strange = AV_PIX_FMT_FLAG_BAYER | AV_PIX_FMT_FLAG_FLOAT | AV_PIX_FMT_FLAG_HWACCEL;
     if (!desc)
@@ -43,7 +43,7 @@ int bl_pixels_make(struct bl_pixels *pixels, enum AVPixelFormat format, struct b
 {
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(format);
     memset(pixels, 0, sizeof(*pixels));
-    int code = format_refuse(desc, format, e);
+    int code = format_check_components(desc, format, e);
     if (code)
         return code;
     int colours = desc->nb_components - (desc->flags & AV_PIX_FMT_FLAG_ALPHA ? 1 : 0);
@@ -62,7 +62,7 @@ int bl_pixels_make(struct bl_pixels *pixels, enum AVPixelFormat format, struct b
 /* --- the loops that matter, for each level of SIMD ------------------------------------------------------------------
  */
 
-static INLINE void bytes_read(const uint8_t *restrict in, int step, int count, uint16_t *restrict out)
+static INLINE void bytes_unpack(const uint8_t *restrict in, int step, int count, uint16_t *restrict out)
 {
     int whole = step == 1 ? count / (2 * GROUP) * (2 * GROUP) : 0;
     for (int x = 0; x < whole; x += 2 * GROUP, in += 2 * GROUP, out += 2 * GROUP) {
@@ -77,8 +77,8 @@ static INLINE void bytes_read(const uint8_t *restrict in, int step, int count, u
 typedef uint16_t loose_word __attribute__((aligned(1), may_alias));
 
 /* Shifting right drops the bits below the component, shifting left those above. */
-static INLINE void words_read(const uint8_t *restrict in, const AVComponentDescriptor *comp, int count,
-                              uint16_t *restrict out)
+static INLINE void words_unpack(const uint8_t *restrict in, const AVComponentDescriptor *comp, int count,
+                                uint16_t *restrict out)
 {
     int down = comp->shift, up = 16 - comp->depth, whole = comp->step == 2 ? count / GROUP * GROUP : 0;
     for (int x = 0; x < whole; x += GROUP, in += 2 * GROUP, out += GROUP) {
@@ -99,8 +99,8 @@ static INLINE void group_average(const uint16_t *restrict a, const uint16_t *res
 }
 
 /* eighths of the way from a to b, 1 to 7, for n words up to GROUP; both constants wherever it is called in a loop. */
-static INLINE void group_between(const uint16_t *restrict a, const uint16_t *restrict b, int eighths, int n,
-                                 uint16_t *restrict out)
+static INLINE void group_interpolate(const uint16_t *restrict a, const uint16_t *restrict b, int eighths, int n,
+                                     uint16_t *restrict out)
 {
     uint16_t middle[GROUP], quarter[GROUP];
     const uint16_t *near = eighths > 4 ? b : a;
@@ -118,13 +118,13 @@ static INLINE void group_between(const uint16_t *restrict a, const uint16_t *res
 }
 
 /* Whole groups, into the slack. */
-static INLINE void row_between(const uint16_t *restrict a, const uint16_t *restrict b, int eighths, int count,
-                               uint16_t *restrict out)
+static INLINE void line_interpolate(const uint16_t *restrict a, const uint16_t *restrict b, int eighths, int count,
+                                    uint16_t *restrict out)
 {
 #define ROW(n)                                                                                                         \
     case n:                                                                                                            \
         for (int x = 0; x < count; x += GROUP)                                                                         \
-            group_between(a + x, b + x, n, GROUP, out + x);                                                            \
+            group_interpolate(a + x, b + x, n, GROUP, out + x);                                                        \
         break
     switch (eighths) {
         ROW(1);
@@ -142,16 +142,16 @@ typedef uint16_t words8 __attribute__((vector_size(16)));
 
 /* Doubles eight words: every sample is followed by one a half further on, or, where chroma lies between, there are one
  * a quarter before and one a quarter behind. */
-static INLINE void eight_double(const uint16_t *restrict in, int phase, uint16_t *restrict out)
+static INLINE void eight_upsample(const uint16_t *restrict in, int phase, uint16_t *restrict out)
 {
     uint16_t even[8], odd[8];
     words8 a, b, low, high;
     if (phase == 0) {
         memcpy(even, in, sizeof(even));
-        group_between(in, in + 1, 4, 8, odd);
+        group_interpolate(in, in + 1, 4, 8, odd);
     } else {
-        group_between(in - 1, in, 6, 8, even);
-        group_between(in, in + 1, 2, 8, odd);
+        group_interpolate(in - 1, in, 6, 8, even);
+        group_interpolate(in, in + 1, 2, 8, odd);
     }
     memcpy(&a, even, sizeof(a));
     memcpy(&b, odd, sizeof(b));
@@ -162,16 +162,16 @@ static INLINE void eight_double(const uint16_t *restrict in, int phase, uint16_t
 }
 
 /* Whole groups, into the slack. For a constant phase, lest each group asks for it. */
-static INLINE void row_double(const uint16_t *restrict in, int phase, int count, uint16_t *restrict out)
+static INLINE void line_upsample(const uint16_t *restrict in, int phase, int count, uint16_t *restrict out)
 {
     for (int x = 0; x < count; x += GROUP, in += GROUP, out += 2 * GROUP) {
-        eight_double(in, phase, out);
-        eight_double(in + 8, phase, out + GROUP);
+        eight_upsample(in, phase, out);
+        eight_upsample(in + 8, phase, out + GROUP);
     }
 }
 
 /* Integers only: the same bytes from every compilation. */
-struct bl_rows_kernels {
+struct bl_scanlines_kernels {
     void (*bytes)(const uint8_t *in, int step, int count, uint16_t *out);
     void (*words)(const uint8_t *in, const AVComponentDescriptor *comp, int count, uint16_t *out);
     void (*between)(const uint16_t *a, const uint16_t *b, int eighths, int count, uint16_t *out);
@@ -181,31 +181,32 @@ struct bl_rows_kernels {
 #define KERNELS(level, target)                                                                                         \
     target static void bytes_##level(const uint8_t *in, int step, int count, uint16_t *out)                            \
     {                                                                                                                  \
-        bytes_read(in, step, count, out);                                                                              \
+        bytes_unpack(in, step, count, out);                                                                            \
     }                                                                                                                  \
     target static void words_##level(const uint8_t *in, const AVComponentDescriptor *comp, int count, uint16_t *out)   \
     {                                                                                                                  \
-        words_read(in, comp, count, out);                                                                              \
+        words_unpack(in, comp, count, out);                                                                            \
     }                                                                                                                  \
     target static void between_##level(const uint16_t *a, const uint16_t *b, int eighths, int count, uint16_t *out)    \
     {                                                                                                                  \
-        row_between(a, b, eighths, count, out);                                                                        \
+        line_interpolate(a, b, eighths, count, out);                                                                   \
     }                                                                                                                  \
     target static void twice_##level(const uint16_t *in, int phase, int count, uint16_t *out)                          \
     {                                                                                                                  \
         if (phase == 0)                                                                                                \
-            row_double(in, 0, count, out);                                                                             \
+            line_upsample(in, 0, count, out);                                                                          \
         else                                                                                                           \
-            row_double(in, phase, count, out);                                                                         \
+            line_upsample(in, phase, count, out);                                                                      \
     }                                                                                                                  \
-    static const struct bl_rows_kernels kernels_##level = {bytes_##level, words_##level, between_##level, twice_##level}
+    static const struct bl_scanlines_kernels kernels_##level = {bytes_##level, words_##level, between_##level,         \
+                                                                twice_##level}
 
 KERNELS(plain, );
 #if defined(__x86_64__)
 KERNELS(avx2, __attribute__((target("avx2"))));
 #endif
 
-static const struct bl_rows_kernels *kernels_for(enum bl_simd simd)
+static const struct bl_scanlines_kernels *kernels_for(enum bl_simd simd)
 {
 #if defined(__x86_64__)
     if (simd == BL_SIMD_AVX2)
@@ -218,7 +219,7 @@ static const struct bl_rows_kernels *kernels_for(enum bl_simd simd)
 /* --- one component ----------------------------------------------------------------------------------------------- */
 
 /* FFmpeg's palettes are native words 0xAARRGGBB; c is 0 for red. */
-static void palette_read(const AVFrame *frame, int c, int y, int from, int count, uint16_t *out)
+static void palette_unpack(const AVFrame *frame, int c, int y, int from, int count, uint16_t *out)
 {
     const uint8_t *row = frame->data[0] + (ptrdiff_t)y * frame->linesize[0] + from;
     for (int i = 0; i < count; i++) {
@@ -229,53 +230,54 @@ static void palette_read(const AVFrame *frame, int c, int y, int from, int count
 }
 
 /* Any other format by FFmpeg's reader; what is narrower than 8 bits is widened to the whole range of 8. */
-static void line_read(struct bl_rows *rows, int c, int y, int from, int count, uint16_t *out)
+static void component_unpack(struct bl_scanlines *lines, int c, int y, int from, int count, uint16_t *out)
 {
-    const AVFrame *frame = rows->frame;
+    const AVFrame *frame = lines->frame;
     const uint8_t *data[4] = {frame->data[0], frame->data[1], frame->data[2], frame->data[3]};
-    int depth = rows->desc->comp[c].depth;
-    av_read_image_line2(rows->words, data, frame->linesize, rows->desc, from, y, c, count, 0, sizeof(uint16_t));
+    int depth = lines->desc->comp[c].depth;
+    av_read_image_line2(lines->words, data, frame->linesize, lines->desc, from, y, c, count, 0, sizeof(uint16_t));
     if (depth >= 8) {
         for (int i = 0; i < count; i++)
-            out[i] = (uint16_t)(rows->words[i] << (16 - depth));
+            out[i] = (uint16_t)(lines->words[i] << (16 - depth));
         return;
     }
     unsigned max = (1u << depth) - 1;
     unsigned flip = frame->format == AV_PIX_FMT_MONOWHITE ? max : 0;
     for (int i = 0; i < count; i++)
-        out[i] = (uint16_t)(((rows->words[i] ^ flip) * 255 + max / 2) / max << 8);
+        out[i] = (uint16_t)(((lines->words[i] ^ flip) * 255 + max / 2) / max << 8);
 }
 
 /* Only a hint, so that it does not matter if there is no such row. */
-static void row_fetch(const uint8_t *row, size_t bytes)
+static void line_prefetch(const uint8_t *row, size_t bytes)
 {
     for (size_t x = 0; x < bytes; x += 64)
         __builtin_prefetch(row + x);
 }
 
-/* Columns from to to of row y of component c, in the component's own columns and rows. */
-static void component_read(struct bl_rows *rows, int c, int y, int from, int to, uint16_t *out)
+/* Columns from to to of row y of component c, in the component's own columns and lines. */
+static void component_read(struct bl_scanlines *lines, int c, int y, int from, int to, uint16_t *out)
 {
-    const AVPixFmtDescriptor *desc = rows->desc;
+    const AVPixFmtDescriptor *desc = lines->desc;
     const AVComponentDescriptor *comp = &desc->comp[c];
     int whole = !(desc->flags & (AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM));
-    const uint8_t *in = rows->frame->data[comp->plane] + (ptrdiff_t)y * rows->frame->linesize[comp->plane];
+    const uint8_t *in = lines->frame->data[comp->plane] + (ptrdiff_t)y * lines->frame->linesize[comp->plane];
     in += comp->offset + (ptrdiff_t)from * comp->step;
-    row_fetch(in + AHEAD * (ptrdiff_t)rows->frame->linesize[comp->plane], (size_t)(to - from) * (size_t)comp->step);
+    line_prefetch(in + AHEAD * (ptrdiff_t)lines->frame->linesize[comp->plane],
+                  (size_t)(to - from) * (size_t)comp->step);
     if (desc->flags & AV_PIX_FMT_FLAG_PAL)
-        palette_read(rows->frame, c, y, from, to - from, out);
+        palette_unpack(lines->frame, c, y, from, to - from, out);
     else if (whole && comp->depth == 8 && comp->shift == 0)
-        rows->kernels->bytes(in, comp->step, to - from, out);
+        lines->kernels->bytes(in, comp->step, to - from, out);
     else if (whole && comp->depth > 8 && comp->depth + comp->shift <= 16 && !(desc->flags & AV_PIX_FMT_FLAG_BE))
-        rows->kernels->words(in, comp, to - from, out);
+        lines->kernels->words(in, comp, to - from, out);
     else
-        line_read(rows, c, y, from, to - from, out);
+        component_unpack(lines, c, y, from, to - from, out);
 }
 
 /* --- chroma to the size of luma ---------------------------------------------------------------------------------- */
 
 /* The rare one: four columns for one, in eighths as they fall. */
-static void row_quadruple(const uint16_t *in, int phase, int count, uint16_t *out)
+static void line_upsample_4(const uint16_t *in, int phase, int count, uint16_t *out)
 {
     for (int x = 0; x < count; x++) {
         int eighths = phase + 2 * (x & 3);
@@ -285,55 +287,55 @@ static void row_quadruple(const uint16_t *in, int phase, int count, uint16_t *ou
     }
 }
 
-void bl_rows_widen(const struct bl_rows *rows, uint16_t *in, int left, int right, uint16_t *out)
+void bl_scanlines_upsample_width(const struct bl_scanlines *lines, uint16_t *in, int left, int right, uint16_t *out)
 {
-    int sub = rows->pixels.sub_w, phase = rows->phase_w;
+    int sub = lines->pixels.sub_w, phase = lines->phase_w;
     left &= -16;
     const uint16_t *from = in + (left >> sub);
     in[-1] = in[0];
-    in[rows->chroma_width] = in[rows->chroma_width - 1];
+    in[lines->chroma_width] = in[lines->chroma_width - 1];
     if (sub == 1)
-        rows->kernels->twice(from, phase, (right - left + 1) / 2, out + left);
+        lines->kernels->twice(from, phase, (right - left + 1) / 2, out + left);
     else
-        row_quadruple(from, phase, right - left, out + left);
+        line_upsample_4(from, phase, right - left, out + left);
 }
 
-int bl_rows_narrow(const struct bl_rows *rows, int c)
+int bl_scanlines_is_narrow(const struct bl_scanlines *lines, int c)
 {
-    return c && rows->pixels.sub_w;
+    return c && lines->pixels.sub_w;
 }
 
 /* The first and the last row of chroma repeat beyond the picture. */
-static int row_inside(const struct bl_rows *rows, int row)
+static int chroma_clamp(const struct bl_scanlines *lines, int row)
 {
-    return row < 0 ? 0 : row < rows->chroma_height ? row : rows->chroma_height - 1;
+    return row < 0 ? 0 : row < lines->chroma_height ? row : lines->chroma_height - 1;
 }
 
 /* The row of chroma that row y of luma lies at or below, and how many eighths below. */
-static int row_above(const struct bl_rows *rows, int y, int *eighths)
+static int chroma_above(const struct bl_scanlines *lines, int y, int *eighths)
 {
-    int sub = rows->pixels.sub_h;
-    int down = rows->phase_h + (8 >> sub) * (y & ((1 << sub) - 1));
+    int sub = lines->pixels.sub_h;
+    int down = lines->phase_h + (8 >> sub) * (y & ((1 << sub) - 1));
     *eighths = down & 7;
     return (y >> sub) + (down < 0 ? -1 : 0);
 }
 
-static void rows_mix(const struct bl_rows *rows, const uint16_t *above, const uint16_t *below, int eighths, int count,
-                     uint16_t *out)
+static void chroma_interpolate(const struct bl_scanlines *lines, const uint16_t *above, const uint16_t *below,
+                               int eighths, int count, uint16_t *out)
 {
     if (eighths)
-        rows->kernels->between(above, below, eighths, count, out);
+        lines->kernels->between(above, below, eighths, count, out);
     else
         memcpy(out, above, (size_t)count * sizeof(uint16_t));
 }
 
 /* Columns from to to of a row of chroma component c. */
-static const uint16_t *kept_row(struct bl_rows *rows, int c, int row, int from, int to)
+static const uint16_t *chroma_line(struct bl_scanlines *lines, int c, int row, int from, int to)
 {
-    row = row_inside(rows, row);
-    struct bl_rows_kept *kept = &rows->kept[c - 1][row & 1];
+    row = chroma_clamp(lines, row);
+    struct bl_scanlines_kept *kept = &lines->kept[c - 1][row & 1];
     if (kept->row != row || kept->from != from || kept->to != to) {
-        component_read(rows, c, row, from, to, kept->words);
+        component_read(lines, c, row, from, to, kept->words);
         kept->row = row;
         kept->from = from;
         kept->to = to;
@@ -341,53 +343,55 @@ static const uint16_t *kept_row(struct bl_rows *rows, int c, int row, int from, 
     return kept->words;
 }
 
-void bl_rows_read_own(struct bl_rows *rows, int c, int row, int from, int to, uint16_t *out)
+void bl_scanlines_read_chroma(struct bl_scanlines *lines, int c, int row, int from, int to, uint16_t *out)
 {
-    component_read(rows, c, row, from, to, out + from);
+    component_read(lines, c, row, from, to, out + from);
 }
 
-void bl_rows_read(struct bl_rows *rows, int c, int y, int from, int to, uint16_t *out)
+void bl_scanlines_read(struct bl_scanlines *lines, int c, int y, int from, int to, uint16_t *out)
 {
-    int eighths, row = row_above(rows, y, &eighths);
-    if (!c || !rows->pixels.sub_h) {
-        component_read(rows, c, y, from, to, out + from);
+    int eighths, row = chroma_above(lines, y, &eighths);
+    if (!c || !lines->pixels.sub_h) {
+        component_read(lines, c, y, from, to, out + from);
         return;
     }
-    const uint16_t *above = kept_row(rows, c, row, from, to);
-    rows_mix(rows, above, eighths ? kept_row(rows, c, row + 1, from, to) : above, eighths, to - from, out + from);
+    const uint16_t *above = chroma_line(lines, c, row, from, to);
+    chroma_interpolate(lines, above, eighths ? chroma_line(lines, c, row + 1, from, to) : above, eighths, to - from,
+                       out + from);
 }
 
-void bl_rows_heighten(const struct bl_rows *rows, const uint8_t *all, ptrdiff_t stride, int y, int left, int right,
-                      uint16_t *out)
+void bl_scanlines_upsample_height(const struct bl_scanlines *lines, const uint8_t *all, ptrdiff_t stride, int y,
+                                  int left, int right, uint16_t *out)
 {
-    int eighths, row = row_above(rows, y, &eighths);
-    const uint8_t *above = all + row_inside(rows, row) * stride, *below = all + row_inside(rows, row + 1) * stride;
+    int eighths, row = chroma_above(lines, y, &eighths);
+    const uint8_t *above = all + chroma_clamp(lines, row) * stride,
+                  *below = all + chroma_clamp(lines, row + 1) * stride;
     left &= -16;
-    rows_mix(rows, (const uint16_t *)(const void *)above + left, (const uint16_t *)(const void *)below + left, eighths,
-             right - left, out + left);
+    chroma_interpolate(lines, (const uint16_t *)(const void *)above + left,
+                       (const uint16_t *)(const void *)below + left, eighths, right - left, out + left);
 }
 
 /* --- one frame --------------------------------------------------------------------------------------------------- */
 
-static int room_make(struct bl_rows *rows, int width, struct bl_error *e)
+static int scanlines_reserve(struct bl_scanlines *lines, int width, struct bl_error *e)
 {
     size_t row = (size_t)width + 4 * GROUP, bytes = 5 * row * sizeof(uint16_t);
-    if (bytes > rows->room_bytes) {
-        bl_rows_free(rows);
-        rows->room = av_mallocz(bytes);
-        if (!rows->room)
+    if (bytes > lines->room_bytes) {
+        bl_scanlines_free(lines);
+        lines->room = av_mallocz(bytes);
+        if (!lines->room)
             return bl_error_memory(e);
-        rows->room_bytes = bytes;
+        lines->room_bytes = bytes;
     }
-    uint16_t *at = rows->room;
+    uint16_t *at = lines->room;
     for (int i = 0; i < 4; i++, at += row)
-        rows->kept[i / 2][i % 2] = (struct bl_rows_kept){.words = at, .row = -1};
-    rows->words = at;
+        lines->kept[i / 2][i % 2] = (struct bl_scanlines_kept){.words = at, .row = -1};
+    lines->words = at;
     return 0;
 }
 
 /* H.273, figure 1, for any subsampling. */
-void bl_rows_phases(const struct bl_pixels *pixels, enum AVChromaLocation location, int *phase_w, int *phase_h)
+void bl_scanlines_phases(const struct bl_pixels *pixels, enum AVChromaLocation location, int *phase_w, int *phase_h)
 {
     int across = 1 << pixels->sub_w, down = 1 << pixels->sub_h;
     int left = location != AVCHROMA_LOC_CENTER && location != AVCHROMA_LOC_TOP && location != AVCHROMA_LOC_BOTTOM;
@@ -397,28 +401,28 @@ void bl_rows_phases(const struct bl_pixels *pixels, enum AVChromaLocation locati
     *phase_h = top ? 0 : (bottom ? -8 : -4) * (down - 1) / down;
 }
 
-int bl_rows_begin(struct bl_rows *rows, const struct bl_pixels *pixels, const AVFrame *frame, enum bl_simd simd,
-                  struct bl_error *e)
+int bl_scanlines_begin(struct bl_scanlines *lines, const struct bl_pixels *pixels, const AVFrame *frame,
+                       enum bl_simd simd, struct bl_error *e)
 {
-    rows->desc = av_pix_fmt_desc_get((enum AVPixelFormat)frame->format);
+    lines->desc = av_pix_fmt_desc_get((enum AVPixelFormat)frame->format);
     int planes = av_pix_fmt_count_planes((enum AVPixelFormat)frame->format);
-    if (rows->desc->flags & AV_PIX_FMT_FLAG_PAL)
+    if (lines->desc->flags & AV_PIX_FMT_FLAG_PAL)
         planes = 2;
     for (int p = 0; p < planes; p++) {
         if (!frame->data[p])
             return bl_error_set(e, BL_EDATA, "a frame without data");
     }
-    rows->kernels = kernels_for(simd);
-    rows->pixels = *pixels;
-    rows->frame = frame;
-    rows->chroma_width = AV_CEIL_RSHIFT(frame->width, pixels->sub_w);
-    rows->chroma_height = AV_CEIL_RSHIFT(frame->height, pixels->sub_h);
-    bl_rows_phases(pixels, frame->chroma_location, &rows->phase_w, &rows->phase_h);
-    return room_make(rows, frame->width, e);
+    lines->kernels = kernels_for(simd);
+    lines->pixels = *pixels;
+    lines->frame = frame;
+    lines->chroma_width = AV_CEIL_RSHIFT(frame->width, pixels->sub_w);
+    lines->chroma_height = AV_CEIL_RSHIFT(frame->height, pixels->sub_h);
+    bl_scanlines_phases(pixels, frame->chroma_location, &lines->phase_w, &lines->phase_h);
+    return scanlines_reserve(lines, frame->width, e);
 }
 
-void bl_rows_free(struct bl_rows *rows)
+void bl_scanlines_free(struct bl_scanlines *lines)
 {
-    av_freep(&rows->room);
-    rows->room_bytes = 0;
+    av_freep(&lines->room);
+    lines->room_bytes = 0;
 }

@@ -1,4 +1,4 @@
-#include "kind/media/formats.h"
+#include "kind/media/allowlist.h"
 
 #include <libavutil/avstring.h>
 
@@ -25,21 +25,21 @@
     "pcm_u32le,pcm_u32be,pcm_s64le,pcm_s64be,pcm_f16le,pcm_f24le,pcm_f32le,pcm_f32be,pcm_f64le,pcm_f64be,pcm_bluray,"  \
     "pcm_dvd,pcm_s24daud"
 
-const struct bl_formats bl_formats_video = {
+const struct bl_allowlist bl_allowlist_video = {
     .containers = BOTH ",apng,av1,cavsvideo,dirac,dnxhd,gif,h261,h263,h264,hevc,ivf,m4v,mjpeg,mpegvideo,obu,vc1,"
                        "vc1test,yuv4mpegpipe",
     .decoders = VIDEO,
 };
 
-const struct bl_formats bl_formats_audio = {
+const struct bl_allowlist bl_allowlist_audio = {
     .containers = BOTH ",aac,ac3,aiff,amr,amrnb,amrwb,ape,au,caf,dsf,dts,dtshd,eac3,flac,gsm,ircam,loas,mlp,mp3,mpc,"
                        "mpc8,nistsphere,sox,shn,tak,truehd,tta,voc,w64,wav,wv",
     .decoders = AUDIO,
 };
 
-const char *const bl_formats_decoders = VIDEO "," AUDIO;
+const char *const bl_allowlist_decoders = VIDEO "," AUDIO;
 
-bool bl_formats_have(const char *list, const char *name)
+bool bl_allowlist_has(const char *list, const char *name)
 {
     return av_match_list(name, list, ',') > 0;
 }
