@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/io.h"
+#include "base/output.h"
 #include "plan/plan.h"
 #include "store/plantable.h"
 #include "store/sequences.h"

@@ -184,3 +184,70 @@ int bl_fs_rmdir(const char *path, struct bl_error *e)
     close(folder);
     return code;
 }
+
+/* --- directories that a user named; links are followed ---------------------------------------------------------- */
+
+int bl_fs_mkdirs(const char *path, struct bl_error *e)
+{
+    char *copy = strdup(path);
+    if (!copy)
+        return bl_error_memory(e);
+    int code = BL_OK;
+    for (char *at = copy + (*copy == '/'); !code; at++) {
+        char c = *at;
+        if (c != '/' && c != '\0')
+            continue;
+        *at = '\0';
+        if (mkdir(copy, 0777) != 0 && errno != EEXIST)
+            code = bl_error_errno(e, BL_EFAIL, "cannot make the directory %s", copy);
+        *at = c;
+        if (c == '\0')
+            break;
+    }
+    struct stat status;
+    if (code)
+        goto out;
+    if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode))
+        code = bl_error_set(e, BL_EFAIL, "%s is not a directory", path);
+out:
+    free(copy);
+    return code;
+}
+
+/* The directory part of path, to be freed; "." when it has none. */
+static char *path_directory(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return strdup(".");
+    return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+}
+
+int bl_fs_sync_directory(const char *path, struct bl_error *e)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot open the directory %s", path);
+    int code = BL_OK;
+    /* Some file systems cannot sync a directory and say EINVAL: there is nothing to make durable then. */
+    if (fsync(fd) != 0 && errno != EINVAL)
+        code = bl_error_errno(e, BL_EFAIL, "cannot sync the directory %s", path);
+    close(fd);
+    return code;
+}
+
+int bl_fs_sync_parent(const char *path, struct bl_error *e)
+{
+    char *directory = path_directory(path);
+    if (!directory)
+        return bl_error_memory(e);
+    int code = bl_fs_sync_directory(directory, e);
+    free(directory);
+    return code;
+}
+
+int bl_fs_rename_durable(const char *from, const char *to, struct bl_error *e)
+{
+    int code = bl_fs_rename(from, to, e);
+    return code ? code : bl_fs_sync_parent(to, e);
+}

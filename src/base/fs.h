@@ -37,4 +37,18 @@ int bl_fs_opendir(const char *path, DIR **folder, struct bl_error *e);
 /* Removes a folder, which is empty. */
 int bl_fs_rmdir(const char *path, struct bl_error *e);
 
+/* What follows is for directories that a user named: links are followed. */
+
+/* Makes a directory and those above it; one that exists is fine. */
+int bl_fs_mkdirs(const char *path, struct bl_error *e);
+
+/* Makes the names in a directory durable; path names the directory. */
+int bl_fs_sync_directory(const char *path, struct bl_error *e);
+
+/* The same for the directory that path lies in. */
+int bl_fs_sync_parent(const char *path, struct bl_error *e);
+
+/* Renames from to to and makes that durable. Both in one directory. */
+int bl_fs_rename_durable(const char *from, const char *to, struct bl_error *e);
+
 #endif

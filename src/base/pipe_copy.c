@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/temporary.h"
 
 static int pipe_copy_fill(int from, int to, const char *name, struct bl_error *e)
 {

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/io.h"
 #include "base/fs.h"
 
 #define CHUNK ((size_t)1 << 16)

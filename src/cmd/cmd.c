@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/io.h"
+#include "base/output.h"
 #include "base/text.h"
 #include "run/machine.h"
 #include "run/signals.h"

@@ -3,7 +3,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/io.h"
 #include "cmd/cmd.h"
 #include "cmd/lengths.h"
 #include "cmd/summary.h"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/output.h"
 #include "base/text.h"
 #include "cmd/packing.h"
 #include "run/pipeline.h"

@@ -7,6 +7,7 @@
 
 #include "base/instream.h"
 #include "base/io.h"
+#include "base/output.h"
 #include "cmd/packing.h"
 #include "run/table.h"
 #include "store/checksum.h"

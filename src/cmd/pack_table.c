@@ -3,7 +3,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/io.h"
+#include "base/output.h"
 #include "cmd/packing.h"
 #include "cmd/parts.h"
 #include "run/table.h"

@@ -4,6 +4,7 @@
 #ifndef BL_PACKING_H
 #define BL_PACKING_H
 
+#include "base/output.h"
 #include "base/pipe_copy.h"
 #include "cmd/cmd.h"
 #include "cmd/inputs.h"

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/output.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/identity.h"

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/io.h"
+#include "base/output.h"
 #include "base/text.h"
 #include "cmd/planning.h"
 #include "cmd/summary.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/io.h"
+#include "base/output.h"
 #include "base/fs.h"
 #include "base/text.h"
 #include "cmd/cmd.h"

@@ -8,7 +8,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "base/io.h"
+#include "base/fs.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "cmd/packing.h"

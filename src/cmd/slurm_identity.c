@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/output.h"
 #include "base/text.h"
 #include "cmd/slurm.h"
 #include "store/manifest.h"

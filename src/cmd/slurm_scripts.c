@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/io.h"
+#include "base/output.h"
 #include "cmd/slurm.h"
 #include "run/task.h"
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/output.h"
 #include "run/gather.h"
 #include "run/outcome.h"
 #include "store/index.h"

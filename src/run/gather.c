@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/output.h"
 #include "run/pipeline.h"
 #include "store/folders.h"
 #include "store/index.h"

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/temporary.h"
 #include "base/fs.h"
 #include "base/text.h"
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/output.h"
 #include "bload.h"
 #include "store/jpeg.h"
 #include "store/seekable.h"

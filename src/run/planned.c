@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include "base/io.h"
+#include "base/output.h"
 #include "store/index.h"
 #include "store/words.h"
 

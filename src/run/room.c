@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include "base/fs.h"
 #include "base/text.h"
 #include "store/folders.h"
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/temporary.h"
 #include "scan/sources.h"
 #include "store/rows.h"
 #include "store/shard.h"

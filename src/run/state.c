@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/output.h"
+#include "base/temporary.h"
 #include "base/fs.h"
 #include "store/folders.h"
 #include "store/index.h"

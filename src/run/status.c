@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/io.h"
 #include "base/text.h"
 #include "run/state.h"

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/output.h"
 #include "store/checksum.h"
 
 #define LINE_MAX_SIZE ((size_t)64)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/lines.h"
 #include "base/text.h"
 #include "scan/forms.h"
 #include "scan/part.h"

@@ -4,7 +4,7 @@
 #ifndef BL_MERGE_H
 #define BL_MERGE_H
 
-#include "base/io.h"
+#include "base/output.h"
 #include "kind/kind.h"
 #include "scan/scan.h"
 

@@ -21,7 +21,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "base/io.h"
+#include "base/output.h"
 #include "store/checksum.h"
 
 struct bl_part_head {

@@ -2,7 +2,7 @@
 #ifndef BL_SCAN_H
 #define BL_SCAN_H
 
-#include "base/io.h"
+#include "base/output.h"
 #include "kind/kind.h"
 #include "scan/attributes.h"
 #include "scan/exclusion.h"

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/temporary.h"
 
 #define IN_MEMORY ((size_t)1 << 20)
 

@@ -2,7 +2,7 @@
 #ifndef BL_TABLE_H
 #define BL_TABLE_H
 
-#include "base/io.h"
+#include "base/output.h"
 #include "scan/attributes.h"
 #include "scan/scan.h"
 #include "store/sequences.h"

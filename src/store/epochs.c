@@ -10,7 +10,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "base/io.h"
+#include "base/fs.h"
+#include "base/output.h"
 #include "plan/planner.h"
 #include "store/dataset.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
-#include "base/io.h"
+#include "base/temporary.h"
 #include "base/fs.h"
 #include "base/text.h"
 #include "store/record.h"

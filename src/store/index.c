@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/text.h"
 #include "plan/alignment.h"
 #include "store/format.h"

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/io.h"
+#include "base/output.h"
 #include "plan/plan.h"
 #include "store/checksum.h"
 #include "store/words.h"

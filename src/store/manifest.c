@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/output.h"
 #include "base/text.h"
 #include "store/json.h"
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/io.h"
+#include "base/output.h"
 #include "plan/plan.h"
 
 #define BL_PLANTABLE_HEADER "block\tsequence\tstart\tlength\tsource_start\n"

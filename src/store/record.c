@@ -9,7 +9,9 @@
 #include <sys/stat.h>
 
 #include "base/buffer.h"
+#include "base/fs.h"
 #include "base/io.h"
+#include "base/output.h"
 
 #define RECORD_MAX ((size_t)1 << 32) /* a guard against a file that is no record */
 #define END_SIZE (sizeof "end 0123456789abcdef\n" - 1)

@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/fs.h"
 #include "store/format.h"
 
 struct bl_shard_record {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/io.h"
+#include "base/lines.h"
 #include "base/text.h"
 #include "kind/content.h"
 

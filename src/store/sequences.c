@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "base/io.h"
+#include "base/lines.h"
 #include "base/text.h"
 #include "kind/row.h"
 #include "store/duplicates.h"

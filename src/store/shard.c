@@ -15,6 +15,7 @@
 
 #include "base/direct.h"
 #include "base/io.h"
+#include "base/temporary.h"
 #include "base/fs.h"
 #include "store/folders.h"
 #include "store/shardfile.h"

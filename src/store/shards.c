@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lines.h"
 #include "base/text.h"
 
 #define HEADER "file\tfirst_block\tblocks\tbytes\tchecksum"

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/io.h"
+#include "base/output.h"
 #include "store/format.h"
 #include "store/record.h"
 

@@ -1,4 +1,5 @@
 /* Parts of a scan, and what is merged of them. */
+#include "base/output.h"
 #include "fuzz.h"
 #include "scan/merge.h"
 

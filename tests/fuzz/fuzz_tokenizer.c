@@ -2,7 +2,7 @@
  * file it is. */
 #include <string.h>
 
-#include "base/io.h"
+#include "base/output.h"
 #include "fuzz.h"
 #include "kind/text/tokenizer.h"
 

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/io.h"
 #include "kind/text/tokenizer.h"
 
 struct job {

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/io.h"
+#include "base/output.h"
 #include "plan/plan.h"
 #include "store/block.h"
 #include "store/codec.h"

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/io.h"
+#include "base/output.h"
 #include "unit.h"
 
 static int open_text(struct bl_attributes **a, const char *text, const char *id, const char *columns,

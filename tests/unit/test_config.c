@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/io.h"
+#include "base/output.h"
 #include "plan/options.h"
 #include "unit.h"
 

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-#include "base/io.h"
+#include "base/fs.h"
+#include "base/output.h"
 #include "kind/frames/image_folder.h"
 #include "unit.h"
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/io.h"
+#include "base/output.h"
 #include "unit.h"
 
 static int open_text(struct bl_csv *r, const char *name, const char *text, size_t size, struct bl_error *e)

@@ -1,4 +1,5 @@
 /* Reading, through the public interface: what was put in comes out. */
+#include "base/io.h"
 #include "bload.h"
 
 #include <turbojpeg.h>

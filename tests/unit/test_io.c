@@ -1,4 +1,7 @@
 #include "base/io.h"
+#include "base/lines.h"
+#include "base/output.h"
+#include "base/temporary.h"
 
 #include <fcntl.h>
 #include <stdint.h>

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-#include "base/io.h"
+#include "base/fs.h"
+#include "base/output.h"
 #include "unit.h"
 
 static void put(const char *path, const char *text)

@@ -1,4 +1,5 @@
 /* Parts and their merge: whatever the number of tasks, the table is the one that a single scan writes. */
+#include "base/output.h"
 #include "scan/merge.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+#include "base/output.h"
 #include "store/plantable.h"
 
 #include <string.h>

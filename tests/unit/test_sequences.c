@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/io.h"
+#include "base/output.h"
 #include "store/rows.h"
 #include "unit.h"
 

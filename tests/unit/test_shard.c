@@ -1,3 +1,4 @@
+#include "base/temporary.h"
 #include "store/shard.h"
 
 #include <pthread.h>

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/io.h"
+#include "base/output.h"
 #include "unit.h"
 
 START_TEST(a_run_goes_on_with_the_same_configuration_only)

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/io.h"
+#include "base/output.h"
 #include "kind/text/bpe.h"
 #include "kind/text/grammar.h"
 #include "unit.h"

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/io.h"
+#include "base/output.h"
 #include "unit.h"
 
 /* A table with one further column, "v", of these values; the row before them is skipped, and says "none". */

@@ -1,4 +1,6 @@
 /* Whatever is done to a dataset, verify names the file it was done to. */
+#include "base/output.h"
+#include "base/fs.h"
 #include "store/verify.h"
 
 #include <fcntl.h>

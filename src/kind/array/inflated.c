@@ -8,6 +8,7 @@
 #include <xxhash.h>
 
 #include "base/io.h"
+#include "base/temporary.h"
 #include "kind/array/stream.h"
 
 #define BUCKETS 4096

@@ -13,6 +13,7 @@
 
 #include "base/buffer.h"
 #include "base/io.h"
+#include "base/temporary.h"
 #include "base/fs.h"
 
 #define CHUNK ((size_t)1 << 18)

@@ -1,0 +1,100 @@
+#include "base/lines.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINES_CHUNK ((size_t)1 << 20)
+#define LINES_SLACK 8 /* bytes behind the buffer that may be read */
+
+int bl_lines_open(struct bl_lines *lines, const char *path, struct bl_error *e)
+{
+    *lines = (struct bl_lines){.fd = -1, .path = path};
+    if (strcmp(path, "-") == 0) {
+        lines->path = "standard input";
+        lines->fd = STDIN_FILENO;
+    } else {
+        lines->fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (lines->fd < 0)
+            return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
+    }
+    lines->capacity = BL_LINE_MAX + LINES_CHUNK + 1;
+    lines->data = calloc(1, lines->capacity + LINES_SLACK);
+    if (!lines->data) {
+        bl_lines_close(lines);
+        return bl_error_memory(e);
+    }
+    return BL_OK;
+}
+
+/* Reads more behind what is left, which moves to the front. */
+static int lines_refill(struct bl_lines *lines, struct bl_error *e)
+{
+    memmove(lines->data, lines->data + lines->at, lines->end - lines->at);
+    lines->end -= lines->at;
+    lines->at = 0;
+    for (;;) {
+        ssize_t n = read(lines->fd, lines->data + lines->end, lines->capacity - 1 - lines->end);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return bl_error_errno(e, BL_EFAIL, "cannot read %s", lines->path);
+        lines->eof = n == 0;
+        lines->end += (size_t)n;
+        lines->read_to += n;
+        return BL_OK;
+    }
+}
+
+int bl_lines_next(struct bl_lines *lines, char **line, size_t *size, bool *ended, struct bl_error *e)
+{
+    char *newline = NULL;
+    size_t searched = 0;
+    for (;;) {
+        size_t have = lines->end - lines->at;
+        if (have > searched)
+            newline = memchr(lines->data + lines->at + searched, '\n', have - searched);
+        if (newline || lines->eof || have > BL_LINE_MAX)
+            break;
+        searched = have;
+        int code = lines_refill(lines, e);
+        if (code)
+            return code;
+    }
+    if (!newline && lines->at == lines->end)
+        return 0;
+    *line = lines->data + lines->at;
+    *size = newline ? (size_t)(newline - *line) : lines->end - lines->at;
+    if (*size > BL_LINE_MAX)
+        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": line is longer than %d bytes", lines->path, lines->number + 1,
+                            BL_LINE_MAX);
+    *ended = newline != NULL;
+    lines->offset = lines->read_to - (int64_t)(lines->end - lines->at);
+    lines->number++;
+    lines->at += *size + (newline != NULL);
+    (*line)[*size] = '\0';
+    return 1;
+}
+
+size_t bl_lines_ahead(const struct bl_lines *lines, const char **text)
+{
+    *text = lines->data + lines->at;
+    return lines->end - lines->at;
+}
+
+void bl_lines_skip(struct bl_lines *lines, size_t bytes, int64_t count)
+{
+    lines->at += bytes;
+    lines->number += count;
+}
+
+void bl_lines_close(struct bl_lines *lines)
+{
+    if (lines->fd >= 0 && lines->fd != STDIN_FILENO)
+        close(lines->fd);
+    free(lines->data);
+    *lines = (struct bl_lines){.fd = -1};
+}

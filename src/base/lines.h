@@ -1,0 +1,35 @@
+/* The lines of a file, read in large chunks. */
+#ifndef BL_LINES_H
+#define BL_LINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* Lines of a file or of stdin ("-"), read in large chunks. */
+struct bl_lines {
+    int fd;
+    const char *path; /* for messages; the caller's */
+    int64_t number;   /* of the line returned last, from 1 */
+    int64_t offset;   /* of that line's first byte */
+    char *data;
+    size_t capacity, at, end;
+    int64_t read_to; /* offset in the file of data + end */
+    bool eof;
+};
+
+#define BL_LINE_MAX (1 << 20)
+
+int bl_lines_open(struct bl_lines *lines, const char *path, struct bl_error *e);
+/* 1 and a line (without its newline; NUL-terminated in place; valid until the next call), 0 at the end, or a code.
+ * *ended tells whether the line had its newline. A line over BL_LINE_MAX is BL_EFAIL. */
+int bl_lines_next(struct bl_lines *lines, char **line, size_t *size, bool *ended, struct bl_error *e);
+/* What was read already behind the line returned last, perhaps nothing: for callers that know most lines at a glance.
+ * They say how many bytes and lines they took from it; at least 8 bytes behind it can be read. */
+size_t bl_lines_ahead(const struct bl_lines *lines, const char **text);
+void bl_lines_skip(struct bl_lines *lines, size_t bytes, int64_t count);
+void bl_lines_close(struct bl_lines *lines);
+
+#endif

@@ -1,0 +1,176 @@
+#include "base/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/io.h"
+#include "base/publish.h"
+#include "base/temporary.h"
+
+#define OUTPUT_CHUNK ((size_t)1 << 18)
+
+/* What path names in the end, to be freed: a link stays a link, and the file that it points to is replaced. (Above all
+ * /dev/stdout, which would be replaced itself where stdout is a file.) */
+static char *output_resolve(const char *path)
+{
+    struct stat status;
+    if (lstat(path, &status) != 0 || !S_ISLNK(status.st_mode))
+        return strdup(path);
+    char *real = realpath(path, NULL);
+    return real || errno == ENOMEM ? real : strdup(path);
+}
+
+/* A file that is there and is no regular file takes the bytes directly: a pipe has no name to rename to. */
+static bool output_is_direct(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+static int output_open_temporary(struct bl_output *out, struct bl_error *e)
+{
+    struct bl_buffer name = {0};
+    if (bl_temporary_name(out->path, &name, e)) {
+        bl_buffer_free(&name);
+        return BL_EFAIL;
+    }
+    out->temporary = name.data;
+    out->fd = bl_fs_create(out->temporary, O_WRONLY, e);
+    if (out->fd < 0) {
+        free(out->temporary);
+        out->temporary = NULL;
+        return BL_EFAIL;
+    }
+    return BL_OK;
+}
+
+int bl_output_own(struct bl_output *out, const char *path, struct bl_error *e)
+{
+    *out = (struct bl_output){.fd = -1, .path = strdup(path)};
+    int code = out->path ? output_open_temporary(out, e) : bl_error_memory(e);
+    if (code)
+        bl_output_abort(out);
+    return code;
+}
+
+int bl_output_open(struct bl_output *out, const char *path, struct bl_error *e)
+{
+    bool is_stdout = !path || strcmp(path, "-") == 0;
+    *out = (struct bl_output){.fd = -1};
+    out->path = is_stdout ? strdup("standard output") : output_resolve(path);
+    if (!out->path)
+        return bl_error_memory(e);
+    int code = BL_OK;
+    if (is_stdout) {
+        out->fd = STDOUT_FILENO;
+    } else if (output_is_direct(out->path)) {
+        out->fd = open(out->path, O_WRONLY | O_CLOEXEC);
+        if (out->fd < 0)
+            code = bl_error_errno(e, BL_EFAIL, "cannot open %s", out->path);
+    } else {
+        code = output_open_temporary(out, e);
+    }
+    if (code)
+        bl_output_abort(out);
+    return code;
+}
+
+static int output_flush(struct bl_output *out, struct bl_error *e)
+{
+    int code = bl_io_write(out->fd, out->buffer.data, out->buffer.size, out->path, e);
+    bl_buffer_clear(&out->buffer);
+    return code;
+}
+
+int bl_output_write(struct bl_output *out, const void *data, size_t size, struct bl_error *e)
+{
+    if (size >= OUTPUT_CHUNK) {
+        int code = output_flush(out, e);
+        return code ? code : bl_io_write(out->fd, data, size, out->path, e);
+    }
+    bl_buffer_append(&out->buffer, data, size);
+    if (bl_buffer_check(&out->buffer, e))
+        return BL_EFAIL;
+    return out->buffer.size >= OUTPUT_CHUNK ? output_flush(out, e) : BL_OK;
+}
+
+/* All that was written is in the file, and that is closed. */
+static int output_finish(struct bl_output *out, struct bl_error *e)
+{
+    int code = output_flush(out, e);
+    if (code)
+        return code;
+    if (out->temporary && fsync(out->fd) != 0)
+        code = bl_error_errno(e, BL_EFAIL, "cannot sync %s", out->temporary);
+    if (code)
+        return code;
+    if (out->fd != STDOUT_FILENO) {
+        if (close(out->fd) != 0)
+            code = bl_error_errno(e, BL_EFAIL, "cannot close %s", out->path);
+        out->fd = -1;
+    }
+    return code;
+}
+
+int bl_output_commit(struct bl_output *out, struct bl_error *e)
+{
+    int code = output_finish(out, e);
+    if (code)
+        goto out;
+    if (out->temporary) {
+        code = bl_fs_rename_durable(out->temporary, out->path, e);
+        if (!code) {
+            free(out->temporary);
+            out->temporary = NULL;
+        }
+    }
+out:
+    bl_output_abort(out);
+    return code;
+}
+
+int bl_output_publish(struct bl_output *out, struct bl_error *e)
+{
+    int code = output_finish(out, e);
+    if (code)
+        goto out;
+    if (out->temporary)
+        code = bl_publish_file(out->temporary, out->path, e);
+out:
+    bl_output_abort(out);
+    return code;
+}
+
+void bl_output_abort(struct bl_output *out)
+{
+    if (!out->path)
+        return;
+    if (out->fd >= 0 && out->fd != STDOUT_FILENO)
+        close(out->fd);
+    if (out->temporary)
+        (void)bl_fs_unlink(out->temporary);
+    free(out->temporary);
+    free(out->path);
+    bl_buffer_free(&out->buffer);
+    *out = (struct bl_output){.fd = -1};
+}
+
+int bl_output_replace(const char *path, const void *data, size_t size, struct bl_error *e)
+{
+    struct bl_output out = {0};
+    int code = bl_output_own(&out, path, e);
+    if (code)
+        goto out;
+    code = bl_output_write(&out, data, size, e);
+    if (code)
+        goto out;
+    code = bl_output_commit(&out, e);
+out:
+    bl_output_abort(&out);
+    return code;
+}
