@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/buffer.h"
 #include "kind/text/tokenizer.h"
 
 struct job {
