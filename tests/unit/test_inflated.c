@@ -218,6 +218,45 @@ START_TEST(workers_share_one_copy)
 }
 END_TEST
 
+static void *ask_until_cancelled(void *context)
+{
+    struct asker *asker = context;
+    const struct bl_inflated_copy *copy;
+    struct bl_error e = {0};
+    int code = bl_inflated_find(asker->scene->all, &asker->stream[0], ".", &copy, &e);
+    ck_assert(code == BL_ECANCEL ? copy == NULL : code == BL_OK && copy);
+    return NULL;
+}
+
+/* One worker makes a copy, the others wait for it: whenever the flag is raised, all of them come back. */
+START_TEST(a_cancel_ends_making_and_waiting)
+{
+    char directory[64];
+    unit_enter(directory);
+    write_archive("a.npz", 0);
+    for (int delay = 0; delay < 10; delay++) {
+        struct scene scene = {0};
+        struct bl_error e = {0};
+        pthread_t thread[THREADS];
+        struct asker asker[THREADS];
+        ck_assert_int_eq(bl_inflated_make(&scene.all, &e), BL_OK);
+        for (int t = 0; t < THREADS; t++)
+            asker[t] = (struct asker){.scene = &scene, .stream = {open_stream("a.npz", &scene.cancel)}};
+        ck_assert_ptr_null(find(scene.all, &asker[0].stream[0]));
+        for (int t = 0; t < THREADS; t++)
+            ck_assert_int_eq(pthread_create(&thread[t], NULL, ask_until_cancelled, &asker[t]), 0);
+        usleep(500 * (unsigned)delay);
+        atomic_store(&scene.cancel.raised, 1);
+        for (int t = 0; t < THREADS; t++) {
+            ck_assert_int_eq(pthread_join(thread[t], NULL), 0);
+            bl_array_stream_close(&asker[t].stream[0]);
+        }
+        bl_inflated_free(scene.all);
+    }
+    unit_leave(directory);
+}
+END_TEST
+
 START_TEST(what_cannot_be_written_is_told)
 {
     struct bl_cancel cancel = {0};
@@ -250,6 +289,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, the_second_who_asks_makes_it_and_the_third_has_it);
     tcase_add_test(tests, damage_costs_the_same_parts_with_and_without_it);
     tcase_add_test(tests, workers_share_one_copy);
+    tcase_add_test(tests, a_cancel_ends_making_and_waiting);
     tcase_add_test(tests, what_cannot_be_written_is_told);
 }
 

@@ -1,9 +1,8 @@
 #include "kind/array/inflated.h"
 
-#include <stdatomic.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -15,40 +14,35 @@
 #define CHUNK ((int64_t)64 << 10)
 #define WHAT "the inflated arrays (--spool: another place)"
 
-enum state { ASKED, BEING_MADE, MADE };
+enum state { REQUESTED, BEING_MADE, MADE };
 
-/* An array that was asked for. Entries are added in front of their bucket's, and stay. */
+/* An array that was asked for. */
 struct entry {
-    struct entry *next;
-    char *path; /* with bytes: whose copy it is */
+    struct entry *next; /* of its bucket */
+    char *path;         /* with bytes: whose copy it is */
     int64_t bytes;
-    atomic_int state;             /* enum state; whoever sees MADE sees the copy */
-    struct bl_inflated_copy copy; /* of whoever made the state BEING_MADE */
+    enum state state;
+    struct bl_inflated_copy copy; /* written without the lock by the worker that made the state BEING_MADE */
 };
 
 struct bl_inflated {
-    atomic_int fd;    /* -1: not made yet */
-    atomic_llong end; /* of what was given to copies */
-    _Atomic(struct entry *) bucket[BUCKETS];
+    pthread_mutex_t lock; /* for all that follows, but copies that are being made */
+    pthread_cond_t made;  /* an entry is no longer being made */
+    int fd;               /* -1: not made yet */
+    int64_t end;          /* of the last copy's place in the file */
+    struct entry *bucket[BUCKETS];
 };
 
 int bl_inflated_make(struct bl_inflated **inflated, struct bl_error *e)
 {
-    struct bl_inflated *all = malloc(sizeof *all);
+    struct bl_inflated *all = calloc(1, sizeof *all);
     if (!all)
         return bl_error_memory(e);
-    atomic_init(&all->fd, -1);
-    atomic_init(&all->end, 0);
-    for (int b = 0; b < BUCKETS; b++)
-        atomic_init(&all->bucket[b], NULL);
+    pthread_mutex_init(&all->lock, NULL); /* cannot fail on Linux, as the next */
+    pthread_cond_init(&all->made, NULL);
+    all->fd = -1;
     *inflated = all;
     return BL_OK;
-}
-
-static void inflated_entry_free(struct entry *entry)
-{
-    free(entry->path);
-    free(entry);
 }
 
 void bl_inflated_free(struct bl_inflated *all)
@@ -56,33 +50,30 @@ void bl_inflated_free(struct bl_inflated *all)
     if (!all)
         return;
     for (int b = 0; b < BUCKETS; b++) {
-        for (struct entry *entry = atomic_load(&all->bucket[b]), *next; entry; entry = next) {
+        for (struct entry *entry = all->bucket[b], *next; entry; entry = next) {
             next = entry->next;
-            inflated_entry_free(entry);
+            free(entry->path);
+            free(entry);
         }
     }
-    if (atomic_load(&all->fd) >= 0)
-        close(atomic_load(&all->fd)); /* it goes with it */
+    if (all->fd >= 0)
+        close(all->fd); /* the file has no name: it goes, too */
+    pthread_cond_destroy(&all->made);
+    pthread_mutex_destroy(&all->lock);
     free(all);
 }
 
-/* --- entries ---------------------------------------------------------------------------------------------------- */
+/* --- entries, under the lock ------------------------------------------------------------------------------------ */
 
-static struct entry *inflated_entry_find(struct entry *entry, const struct bl_array_stream *s)
-{
-    while (entry && (entry->bytes != s->bytes || strcmp(entry->path, s->path) != 0))
-        entry = entry->next;
-    return entry;
-}
-
-/* The array's entry, or NULL: it was asked for by nobody, and has one from now on. */
+/* The array's entry; NULL for the first request, which adds it. */
 static int inflated_request(struct bl_inflated *all, const struct bl_array_stream *s, struct entry **found,
                             struct bl_error *e)
 {
-    _Atomic(struct entry *) *bucket = &all->bucket[XXH3_64bits(s->path, strlen(s->path)) % BUCKETS];
-    struct entry *head = atomic_load(bucket), *entry;
-    *found = inflated_entry_find(head, s);
-    if (*found)
+    struct entry **bucket = &all->bucket[XXH3_64bits(s->path, strlen(s->path)) % BUCKETS], *entry = *bucket;
+    while (entry && (entry->bytes != s->bytes || strcmp(entry->path, s->path) != 0))
+        entry = entry->next;
+    *found = entry;
+    if (entry)
         return BL_OK;
     entry = calloc(1, sizeof *entry);
     if (!entry || !(entry->path = strdup(s->path))) {
@@ -90,42 +81,43 @@ static int inflated_request(struct bl_inflated *all, const struct bl_array_strea
         return bl_error_memory(e);
     }
     entry->bytes = s->bytes;
-    atomic_init(&entry->state, ASKED);
-    do {
-        entry->next = head;
-    } while (!atomic_compare_exchange_weak(bucket, &head, entry) && !(*found = inflated_entry_find(head, s)));
-    if (*found)
-        inflated_entry_free(entry);
+    entry->next = *bucket;
+    *bucket = entry;
+    return BL_OK;
+}
+
+/* Reserves the copy's place in the file, which the first one makes. */
+static int inflated_reserve(struct bl_inflated *all, struct entry *entry, int64_t bytes, const char *dir,
+                            struct bl_error *e)
+{
+    if (all->fd < 0) {
+        int fd = bl_temporary_open(dir, e);
+        if (fd < 0)
+            return fd;
+        all->fd = fd;
+    }
+    entry->copy = (struct bl_inflated_copy){.fd = all->fd, .begin = all->end};
+    all->end += bytes;
     return BL_OK;
 }
 
 /* --- copies ----------------------------------------------------------------------------------------------------- */
 
-/* The file, by whoever needs it first. */
-static int inflated_open_file(struct bl_inflated *all, const char *dir, struct bl_error *e)
-{
-    int fd = atomic_load(&all->fd), none = -1;
-    if (fd >= 0)
-        return fd;
-    fd = bl_temporary_open(dir, e);
-    if (fd < 0 || atomic_compare_exchange_strong(&all->fd, &none, fd))
-        return fd;
-    close(fd); /* another worker was first */
-    return none;
-}
-
-/* What lies behind some damage is left to whoever asks for it. */
-static int inflated_copy_fill(struct bl_inflated_copy *copy, struct bl_array_stream *s, struct bl_error *e)
+/* Copies up to the first damage. The reader asks the stream for what lies behind it. */
+static int copy_fill(struct bl_inflated_copy *copy, struct bl_array_stream *s, struct bl_error *e)
 {
     uint8_t chunk[CHUNK];
     struct bl_error damage = {0};
     int code = BL_OK;
-    while (!code && copy->bytes < s->npy.bytes) {
+    while (copy->bytes < s->npy.bytes) {
         int64_t left = s->npy.bytes - copy->bytes, size = left < CHUNK ? left : CHUNK;
         code = bl_array_stream_read(s, chunk, (size_t)size, copy->bytes, &damage);
-        if (!code && (code = bl_io_pwrite(copy->fd, chunk, (size_t)size, copy->begin + copy->bytes, WHAT, e)))
+        if (code)
+            break;
+        code = bl_io_pwrite(copy->fd, chunk, (size_t)size, copy->begin + copy->bytes, WHAT, e);
+        if (code)
             return code;
-        copy->bytes += code ? 0 : size;
+        copy->bytes += size;
     }
     if (!code)
         code = bl_array_stream_verify(s, &damage);
@@ -135,35 +127,32 @@ static int inflated_copy_fill(struct bl_inflated_copy *copy, struct bl_array_str
     return code ? bl_error_set(e, code, "%s", damage.text) : BL_OK;
 }
 
-static int inflated_copy_make(struct bl_inflated *all, struct entry *entry, struct bl_array_stream *s, const char *dir,
-                              struct bl_error *e)
-{
-    int fd = inflated_open_file(all, dir, e);
-    if (fd < 0)
-        return fd;
-    entry->copy = (struct bl_inflated_copy){.fd = fd, .begin = atomic_fetch_add(&all->end, s->npy.bytes)};
-    return inflated_copy_fill(&entry->copy, s, e);
-}
-
 int bl_inflated_find(struct bl_inflated *all, struct bl_array_stream *s, const char *dir,
                      const struct bl_inflated_copy **copy, struct bl_error *e)
 {
-    const struct timespec moment = {.tv_nsec = 10000000};
     struct entry *entry;
-    int code = inflated_request(all, s, &entry, e);
     *copy = NULL;
-    while (!code && entry && !*copy) {
-        int state = ASKED;
-        if (atomic_compare_exchange_strong(&entry->state, &state, BEING_MADE)) {
-            code = inflated_copy_make(all, entry, s, dir, e);
-            atomic_store(&entry->state, code ? ASKED : MADE);
-        } else if (state == MADE) {
-            *copy = &entry->copy;
-        } else if (bl_cancelled(s->cancel)) {
-            code = bl_error_set(e, BL_ECANCEL, "cancelled");
-        } else {
-            nanosleep(&moment, NULL);
-        }
+    pthread_mutex_lock(&all->lock);
+    int code = inflated_request(all, s, &entry, e);
+    if (code || !entry)
+        goto out;
+    /* The worker that makes it tests the cancel flag at every chunk, and wakes the others when it gives up. */
+    while (entry->state == BEING_MADE)
+        pthread_cond_wait(&all->made, &all->lock);
+    if (entry->state == REQUESTED) {
+        code = inflated_reserve(all, entry, s->npy.bytes, dir, e);
+        if (code)
+            goto out;
+        entry->state = BEING_MADE;
+        pthread_mutex_unlock(&all->lock);
+        code = copy_fill(&entry->copy, s, e);
+        pthread_mutex_lock(&all->lock);
+        entry->state = code ? REQUESTED : MADE;
+        pthread_cond_broadcast(&all->made);
     }
+    if (!code)
+        *copy = &entry->copy;
+out:
+    pthread_mutex_unlock(&all->lock);
     return code;
 }
