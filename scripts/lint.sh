@@ -51,6 +51,25 @@ within run run/ store/ plan/ kind/ scan/sources.h base/ bload.h
 grep -rnE '\b(printf|puts|putchar|perror|abort|exit|_exit|assert) *\(' src --include='*.[ch]' | grep -vE '^src/(cmd/|main\.c|run/signals\.c)|^[^:]*:[0-9]*: *(\*|/\*)' |
     report "only src/cmd prints, nobody ends the process"
 
+# entry ENTRY: whether an entry of a table of options compiles.
+entry() {
+    printf '%s\n' '#include "base/option.h"' 'extern const char *const words[];' 'struct v { int64_t number; int word; };' \
+        'extern const struct bl_option option;' "const struct bl_option option = BL_OPTION_$1;" |
+        "${CC:-cc}" -std=gnu17 -Isrc -fsyntax-only -x c - 2>/dev/null
+}
+
+options() {
+    local text
+    for text in 'INT("n", struct v, number, 0, "")' 'CHOICE("c", struct v, word, words, 0, "")'; do
+        entry "$text" || echo "does not compile: BL_OPTION_$text"
+    done
+    for text in 'INT("n", struct v, word, 0, "")' 'FLAG("n", struct v, number, 0, "")' 'STRING("n", struct v, number, 0, "")' \
+        'CHOICE("c", struct v, number, words, 0, "")' 'INT("n", struct v, none, 0, "")'; do
+        ! entry "$text" || echo "compiles, though the member has another type: BL_OPTION_$text"
+    done
+}
+options | report "a wrong member in a table of options does not compile"
+
 sources=(src/**/*.c src/**/*.cc src/**/*.cu include/*.h tests/**/*.c bench/**/*.c)
 headers=(src/**/*.h tests/**/*.h bench/**/*.h)
 scripts=(.ci/run scripts/*.sh tests/cli/run tests/cli/*.sh tests/*/run python/tests/run fixtures/media fixtures/gpu_clips fixtures/fuzz_seeds tests/slow/*.sh tests/laws/*.sh tests/slurm/cluster tests/slurm/*.sh tests/valgrind bench/run bench/nvdec bench/*.sh bench/plan/run bench/plan/growth bench/plan/differ bench/plan/*.sh)

@@ -71,6 +71,48 @@ extern const struct bl_option_type bl_option_path;     /* const char *: a file's
 extern const struct bl_option_type bl_option_rational; /* struct bl_rational, > 0: 25, 12.5, 30000/1001 */
 extern const struct bl_option_type bl_option_dimensions; /* struct bl_dimensions: 224x224 */
 
+/* Entries of a table, by the type of the member that holds the value: a member of another type does not compile. Behind
+ * the name come the struct and its member, what the option affects, the help and further members of struct bl_option
+ * (".initial = ..."). */
+#define BL_OPTION_FLAG(name_, struct_, member_, affects_, ...)                                                         \
+    BL_OPTION_CUSTOM(name_, &bl_option_flag, bool, struct_, member_, affects_, __VA_ARGS__)
+#define BL_OPTION_INT(name_, struct_, member_, affects_, ...)                                                          \
+    BL_OPTION_CUSTOM(name_, &bl_option_int, int64_t, struct_, member_, affects_, __VA_ARGS__)
+#define BL_OPTION_UINT(name_, struct_, member_, affects_, ...)                                                         \
+    BL_OPTION_CUSTOM(name_, &bl_option_uint, uint64_t, struct_, member_, affects_, __VA_ARGS__)
+#define BL_OPTION_BYTES(name_, struct_, member_, affects_, ...)                                                        \
+    BL_OPTION_CUSTOM(name_, &bl_option_bytes, int64_t, struct_, member_, affects_, __VA_ARGS__)
+#define BL_OPTION_STRING(name_, struct_, member_, affects_, ...)                                                       \
+    BL_OPTION_CUSTOM(name_, &bl_option_string, const char *, struct_, member_, affects_, __VA_ARGS__)
+#define BL_OPTION_PATH(name_, struct_, member_, affects_, ...)                                                         \
+    BL_OPTION_CUSTOM(name_, &bl_option_path, const char *, struct_, member_, affects_, __VA_ARGS__)
+#define BL_OPTION_TEXTS(name_, struct_, member_, affects_, ...)                                                        \
+    BL_OPTION_CUSTOM(name_, &bl_option_texts, struct bl_texts, struct_, member_, affects_, __VA_ARGS__)
+#define BL_OPTION_RATIONAL(name_, struct_, member_, affects_, ...)                                                     \
+    BL_OPTION_CUSTOM(name_, &bl_option_rational, struct bl_rational, struct_, member_, affects_, __VA_ARGS__)
+#define BL_OPTION_DIMENSIONS(name_, struct_, member_, affects_, ...)                                                   \
+    BL_OPTION_CUSTOM(name_, &bl_option_dimensions, struct bl_dimensions, struct_, member_, affects_, __VA_ARGS__)
+/* The value is an int, or an enum without negative values: the index into choices_. */
+#define BL_OPTION_CHOICE(name_, struct_, member_, choices_, affects_, ...)                                                  \
+    {                                                                                                                       \
+        .name = (name_),                                                                                                  \
+     .type = &bl_option_choice,                                                                                        \
+     .offset = _Generic(&((struct_ *)0)->member_,                                                                      \
+         int *: offsetof(struct_, member_),                                                                            \
+         unsigned *: offsetof(struct_, member_)),                                                                      \
+     .choices = (choices_),                                                                                            \
+     .affects = (affects_),                                                                                            \
+     .help = __VA_ARGS__ \
+    }
+/* An option of a stage's own type, whose values are of the C type value_. */
+#define BL_OPTION_CUSTOM(name_, type_, value_, struct_, member_, affects_, ...)                                        \
+    {                                                                                                                  \
+        .name = (name_), .type = (type_),                                                                              \
+        .offset = _Generic(&((struct_ *)0)->member_, value_ *                                                          \
+                           : offsetof(struct_, member_)),                                                              \
+        .affects = (affects_), .help = __VA_ARGS__                                                                     \
+    }
+
 #define BL_OPTION_GROUPS_MAX 16
 
 struct bl_option_group {

@@ -15,29 +15,17 @@
 #include "run/machine.h"
 #include "run/signals.h"
 
-#define AT(member) offsetof(struct bl_common, member)
-
 #define COMMON                                                                                                         \
-    {.name = "quiet",                                                                                                  \
-     .letter = 'q',                                                                                                    \
-     .type = &bl_option_flag,                                                                                          \
-     .offset = AT(quiet),                                                                                              \
-     .help = "no progress and no summary; faults are always told"},                                                    \
-    {                                                                                                                  \
-        .name = "help", .letter = 'h', .type = &bl_option_flag, .offset = AT(help), .command_line_only = true,         \
-        .help = "this text"                                                                                            \
-    }
+    BL_OPTION_FLAG("quiet", struct bl_common, quiet, BL_AFFECTS_NOTHING,                                               \
+                   "no progress and no summary; faults are always told", .letter = 'q'),                               \
+        BL_OPTION_FLAG("help", struct bl_common, help, BL_AFFECTS_NOTHING, "this text", .letter = 'h',                 \
+                       .command_line_only = true)
 
 const struct bl_option bl_common_table[] = {COMMON, {0}};
 
 const struct bl_option bl_common_threads_table[] = {
-    {.name = "jobs",
-     .letter = 'j',
-     .type = &bl_option_int,
-     .min = 1,
-     .max = 1024,
-     .offset = AT(jobs),
-     .help = "threads [the processors there are]"},
+    BL_OPTION_INT("jobs", struct bl_common, jobs, BL_AFFECTS_NOTHING, "threads [the processors there are]",
+                  .letter = 'j', .min = 1, .max = 1024),
     COMMON,
     {0},
 };

@@ -19,11 +19,7 @@ struct comparing {
 };
 
 static const struct bl_option table[] = {
-    {.name = "json",
-     .type = &bl_option_flag,
-     .command_line_only = true,
-     .offset = offsetof(struct comparing, json),
-     .help = "the table as JSON"},
+    BL_OPTION_FLAG("json", struct comparing, json, BL_AFFECTS_NOTHING, "the table as JSON", .command_line_only = true),
     {0},
 };
 

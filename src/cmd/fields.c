@@ -6,23 +6,17 @@
 
 #include "kind/composite/companion.h"
 
-#define AT(member) offsetof(struct bl_further, member)
-
 static const struct bl_option table[] = {
-    {.name = "name", .type = &bl_option_string, .affects = BL_AFFECTS_BYTES, .offset = AT(name)},
-    {.name = "path", .type = &bl_option_string, .affects = BL_AFFECTS_LENGTHS, .offset = AT(path)},
-    {.name = "kind", .type = &bl_option_string, .affects = BL_AFFECTS_LENGTHS, .offset = AT(kind_name)},
-    {.name = "dtype", .type = &bl_option_string, .affects = BL_AFFECTS_BYTES, .offset = AT(dtype)},
-    {.name = "length-tolerance",
-     .type = &bl_option_int,
-     .affects = BL_AFFECTS_LENGTHS,
-     .offset = AT(tolerance),
-     .max = INT64_MAX},
+    BL_OPTION_STRING("name", struct bl_further, name, BL_AFFECTS_BYTES, NULL),
+    BL_OPTION_STRING("path", struct bl_further, path, BL_AFFECTS_LENGTHS, NULL),
+    BL_OPTION_STRING("kind", struct bl_further, kind_name, BL_AFFECTS_LENGTHS, NULL),
+    BL_OPTION_STRING("dtype", struct bl_further, dtype, BL_AFFECTS_BYTES, NULL),
+    BL_OPTION_INT("length-tolerance", struct bl_further, tolerance, BL_AFFECTS_LENGTHS, NULL, .max = INT64_MAX),
     {0},
 };
 
 static const struct bl_option per_step_table[] = {
-    {.name = "per-step", .type = &bl_option_flag, .affects = BL_AFFECTS_BYTES, .offset = AT(per_step)},
+    BL_OPTION_FLAG("per-step", struct bl_further, per_step, BL_AFFECTS_BYTES, NULL),
     {0},
 };
 

@@ -17,11 +17,7 @@ struct informing {
 };
 
 static const struct bl_option table[] = {
-    {.name = "json",
-     .type = &bl_option_flag,
-     .command_line_only = true,
-     .offset = offsetof(struct informing, json),
-     .help = "all of it as JSON"},
+    BL_OPTION_FLAG("json", struct informing, json, BL_AFFECTS_NOTHING, "all of it as JSON", .command_line_only = true),
     {0},
 };
 

@@ -14,57 +14,34 @@
 static const char *const kind_names[] = {"auto", "video", "audio", "array", "text", "frames", "labels", NULL};
 
 static const struct bl_option table[] = {
-    {.name = "config",
-     .letter = 'c',
-     .type = &bl_option_string,
-     .placeholder = "FILE.yaml",
-     .offset = offsetof(struct bl_inputs, config_path),
-     .command_line_only = true,
-     .help = "a YAML file that says what the flags say; flags win"},
-    {.name = "kind",
-     .type = &bl_option_choice,
-     .choices = kind_names,
-     .initial = "auto",
-     .affects = BL_AFFECTS_LENGTHS,
-     .offset = offsetof(struct bl_inputs, kind_option),
-     .help = "what the sources are, where their names do not tell"},
-    {.name = "exclude",
-     .type = &bl_option_texts,
-     .placeholder = "ID|@FILE",
-     .offset = offsetof(struct bl_inputs, excluded),
-     .help =
-         "leave that sequence out, or all of a file with that id, or those whose ids the file lists, one a line; may "
-         "be given again"},
-    {.name = "dtype",
-     .type = &bl_option_string,
-     .placeholder = "TYPE",
-     .affects = BL_AFFECTS_LENGTHS,
-     .offset = offsetof(struct bl_inputs, dtype),
-     .help = "of samples: s16 or f32; of tokens: i32 or u16, refused when ids do not fit; of arrays: same, or f32 for "
-             "F64 too [the first]"},
-    {.name = "spool",
-     .type = &bl_option_string,
-     .placeholder = "DIR",
-     .offset = offsetof(struct bl_inputs, spool),
-     .help = "where tokens and inflated arrays wait to be packed; pack takes its output's own folder when not given"},
-    {.name = "attributes",
-     .type = &bl_option_path,
-     .placeholder = "FILE",
-     .offset = offsetof(struct bl_inputs, table.path),
-     .help = "a CSV or TSV with a row for each sequence: its columns are joined by id, and numeric ones become tensors "
-             "[n,S]"},
-    {.name = "attributes-id",
-     .type = &bl_option_string,
-     .placeholder = "COLUMN",
-     .affects = BL_AFFECTS_LENGTHS,
-     .offset = offsetof(struct bl_inputs, table.id),
-     .help = "which of its columns has the ids [id, else the first]"},
-    {.name = "attributes-columns",
-     .type = &bl_option_string,
-     .placeholder = "A,B",
-     .affects = BL_AFFECTS_LENGTHS,
-     .offset = offsetof(struct bl_inputs, table.columns),
-     .help = "which of its columns are joined [all others]"},
+    BL_OPTION_STRING("config", struct bl_inputs, config_path, BL_AFFECTS_NOTHING,
+                     "a YAML file that says what the flags say; flags win", .letter = 'c', .placeholder = "FILE.yaml",
+                     .command_line_only = true),
+    BL_OPTION_CHOICE("kind", struct bl_inputs, kind_option, kind_names, BL_AFFECTS_LENGTHS,
+                     "what the sources are, where their names do not tell", .initial = "auto"),
+    BL_OPTION_TEXTS(
+        "exclude", struct bl_inputs, excluded, BL_AFFECTS_NOTHING,
+        "leave that sequence out, or all of a file with that id, or those whose ids the file lists, one a line; may "
+        "be given again",
+        .placeholder = "ID|@FILE"),
+    BL_OPTION_STRING(
+        "dtype", struct bl_inputs, dtype, BL_AFFECTS_LENGTHS,
+        "of samples: s16 or f32; of tokens: i32 or u16, refused when ids do not fit; of arrays: same, or f32 for "
+        "F64 too [the first]",
+        .placeholder = "TYPE"),
+    BL_OPTION_STRING(
+        "spool", struct bl_inputs, spool, BL_AFFECTS_NOTHING,
+        "where tokens and inflated arrays wait to be packed; pack takes its output's own folder when not given",
+        .placeholder = "DIR"),
+    BL_OPTION_PATH(
+        "attributes", struct bl_inputs, table.path, BL_AFFECTS_NOTHING,
+        "a CSV or TSV with a row for each sequence: its columns are joined by id, and numeric ones become tensors "
+        "[n,S]",
+        .placeholder = "FILE"),
+    BL_OPTION_STRING("attributes-id", struct bl_inputs, table.id, BL_AFFECTS_LENGTHS,
+                     "which of its columns has the ids [id, else the first]", .placeholder = "COLUMN"),
+    BL_OPTION_STRING("attributes-columns", struct bl_inputs, table.columns, BL_AFFECTS_LENGTHS,
+                     "which of its columns are joined [all others]", .placeholder = "A,B"),
     {0},
 };
 

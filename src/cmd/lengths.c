@@ -8,18 +8,12 @@
 #include "store/rows.h"
 
 const struct bl_option bl_length_source_options[] = {
-    {.name = "lengths",
-     .type = &bl_option_string,
-     .placeholder = "FILE",
-     .command_line_only = true,
-     .offset = offsetof(struct bl_length_source, list),
-     .help = "a plain list instead of tables: \"length\" or \"length count\" a line; - is standard input"},
-    {.name = "group-by",
-     .type = &bl_option_string,
-     .placeholder = "COLUMN",
-     .command_line_only = true,
-     .offset = offsetof(struct bl_length_source, group_by),
-     .help = "sequences with different values in this column of the table never share a block"},
+    BL_OPTION_STRING("lengths", struct bl_length_source, list, BL_AFFECTS_NOTHING,
+                     "a plain list instead of tables: \"length\" or \"length count\" a line; - is standard input",
+                     .placeholder = "FILE", .command_line_only = true),
+    BL_OPTION_STRING("group-by", struct bl_length_source, group_by, BL_AFFECTS_NOTHING,
+                     "sequences with different values in this column of the table never share a block",
+                     .placeholder = "COLUMN", .command_line_only = true),
     {0},
 };
 

@@ -21,16 +21,11 @@
 #include "store/shard.h"
 
 static const struct bl_option table[] = {
-    {.name = "print-config",
-     .type = &bl_option_flag,
-     .command_line_only = true,
-     .offset = offsetof(struct bl_packing, print_config),
-     .help = "print the effective configuration as YAML, do nothing"},
-    {.name = "repair",
-     .type = &bl_option_flag,
-     .command_line_only = true,
-     .offset = offsetof(struct bl_packing, repair),
-     .help = "read a finished dataset through, and make the shards again that are damaged"},
+    BL_OPTION_FLAG("print-config", struct bl_packing, print_config, BL_AFFECTS_NOTHING,
+                   "print the effective configuration as YAML, do nothing", .command_line_only = true),
+    BL_OPTION_FLAG("repair", struct bl_packing, repair, BL_AFFECTS_NOTHING,
+                   "read a finished dataset through, and make the shards again that are damaged",
+                   .command_line_only = true),
     {0},
 };
 

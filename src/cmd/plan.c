@@ -15,45 +15,27 @@
 #include "store/plantable.h"
 
 static const struct bl_option config_table[] = {
-    {.name = "config",
-     .letter = 'c',
-     .type = &bl_option_string,
-     .placeholder = "FILE.yaml",
-     .command_line_only = true,
-     .offset = offsetof(struct bl_planning, config_path),
-     .help = "a YAML file that says what the flags say, here and in scan and pack; flags win"},
+    BL_OPTION_STRING("config", struct bl_planning, config_path, BL_AFFECTS_NOTHING,
+                     "a YAML file that says what the flags say, here and in scan and pack; flags win", .letter = 'c',
+                     .placeholder = "FILE.yaml", .command_line_only = true),
     {0},
 };
 
 static const struct bl_option table[] = {
-    {.name = "output",
-     .letter = 'o',
-     .type = &bl_option_string,
-     .placeholder = "FILE",
-     .command_line_only = true,
-     .offset = offsetof(struct bl_planning, output),
-     .help = "write the plan there; binary if it ends in .safetensors [standard output]"},
-    {.name = "epochs",
-     .type = &bl_option_int,
-     .initial = "1",
-     .max = 100000,
-     .command_line_only = true,
-     .offset = offsetof(struct bl_planning, epochs),
-     .help = "make so many plans, by the seeds from --seed on, with equally many blocks; -o plan.tsv writes "
-             "plan-00001.tsv...; 0 takes all plans of a --dataset away"},
-    {.name = "dataset",
-     .type = &bl_option_string,
-     .placeholder = "DIR",
-     .command_line_only = true,
-     .offset = offsetof(struct bl_planning, dataset),
-     .help = "add the plans to a dataset, as plans/epoch-*.safetensors, over its sequences as they are stored; those "
-             "that it has stay"},
-    {.name = "report",
-     .type = &bl_option_string,
-     .placeholder = "FILE.json",
-     .command_line_only = true,
-     .offset = offsetof(struct bl_planning, report),
-     .help = "write the counts there as JSON"},
+    BL_OPTION_STRING("output", struct bl_planning, output, BL_AFFECTS_NOTHING,
+                     "write the plan there; binary if it ends in .safetensors [standard output]", .letter = 'o',
+                     .placeholder = "FILE", .command_line_only = true),
+    BL_OPTION_INT("epochs", struct bl_planning, epochs, BL_AFFECTS_NOTHING,
+                  "make so many plans, by the seeds from --seed on, with equally many blocks; -o plan.tsv writes "
+                  "plan-00001.tsv...; 0 takes all plans of a --dataset away",
+                  .initial = "1", .max = 100000, .command_line_only = true),
+    BL_OPTION_STRING(
+        "dataset", struct bl_planning, dataset, BL_AFFECTS_NOTHING,
+        "add the plans to a dataset, as plans/epoch-*.safetensors, over its sequences as they are stored; those "
+        "that it has stay",
+        .placeholder = "DIR", .command_line_only = true),
+    BL_OPTION_STRING("report", struct bl_planning, report, BL_AFFECTS_NOTHING, "write the counts there as JSON",
+                     .placeholder = "FILE.json", .command_line_only = true),
     {0},
 };
 

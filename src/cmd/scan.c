@@ -41,18 +41,14 @@ struct scan {
 };
 
 static const struct bl_option table[] = {
-    {.name = "output",
-     .letter = 'o',
-     .type = &bl_option_string,
-     .placeholder = "FILE",
-     .command_line_only = true,
-     .offset = offsetof(struct scan, output),
-     .help = "write the table there [standard output]; with --task the dataset's directory, where the part is put"},
-    {.name = "parents",
-     .type = &bl_option_flag,
-     .command_line_only = true,
-     .offset = offsetof(struct scan, parents),
-     .help = "make directories above that of --task or --spool, too: else one that is missing is taken for a mistake"},
+    BL_OPTION_STRING(
+        "output", struct scan, output, BL_AFFECTS_NOTHING,
+        "write the table there [standard output]; with --task the dataset's directory, where the part is put",
+        .letter = 'o', .placeholder = "FILE", .command_line_only = true),
+    BL_OPTION_FLAG(
+        "parents", struct scan, parents, BL_AFFECTS_NOTHING,
+        "make directories above that of --task or --spool, too: else one that is missing is taken for a mistake",
+        .command_line_only = true),
     {0},
 };
 

@@ -19,11 +19,8 @@ struct showing {
 };
 
 static const struct bl_option table[] = {
-    {.name = "json",
-     .type = &bl_option_flag,
-     .command_line_only = true,
-     .offset = offsetof(struct showing, json),
-     .help = "all of it as JSON, every task too"},
+    BL_OPTION_FLAG("json", struct showing, json, BL_AFFECTS_NOTHING, "all of it as JSON, every task too",
+                   .command_line_only = true),
     {0},
 };
 

@@ -17,62 +17,20 @@ struct values {
     struct bl_dimensions size;
 };
 
-#define AT(field) offsetof(struct values, field)
-
 static const struct bl_option table[] = {
-    {.name = "loud",
-     .letter = 'l',
-     .type = &bl_option_flag,
-     .initial = "false",
-     .help = "make noise",
-     .offset = AT(loud)},
-    {.name = "jobs",
-     .letter = 'j',
-     .type = &bl_option_int,
-     .initial = "2",
-     .help = "how many",
-     .offset = AT(jobs),
-     .min = 1,
-     .max = 64,
-     .affects = BL_AFFECTS_NOTHING},
-    {.name = "T",
-     .letter = 'T',
-     .type = &bl_option_int,
-     .help = "steps per block, the first to the last of them, whatever begins or ends between",
-     .offset = AT(length),
-     .min = 1,
-     .affects = BL_AFFECTS_PLAN},
-    {.name = "memory", .type = &bl_option_bytes, .initial = "1M", .help = "at most", .offset = AT(memory), .min = 1024},
-    {.name = "seed",
-     .type = &bl_option_uint,
-     .initial = "0",
-     .help = "decides",
-     .offset = AT(seed),
-     .affects = BL_AFFECTS_PLAN},
-    {.name = "fruit",
-     .type = &bl_option_choice,
-     .initial = "apple",
-     .help = "which",
-     .offset = AT(fruit),
-     .choices = fruits,
-     .affects = BL_AFFECTS_BYTES},
-    {.name = "name",
-     .letter = 'n',
-     .type = &bl_option_string,
-     .help = "called",
-     .offset = AT(name),
-     .placeholder = "WHO",
-     .command_line_only = true},
-    {.name = "rate",
-     .type = &bl_option_rational,
-     .help = "per second",
-     .offset = AT(rate),
-     .affects = BL_AFFECTS_LENGTHS},
-    {.name = "size",
-     .type = &bl_option_dimensions,
-     .help = "of a picture",
-     .offset = AT(size),
-     .affects = BL_AFFECTS_BYTES},
+    BL_OPTION_FLAG("loud", struct values, loud, BL_AFFECTS_NOTHING, "make noise", .letter = 'l', .initial = "false"),
+    BL_OPTION_INT("jobs", struct values, jobs, BL_AFFECTS_NOTHING, "how many", .letter = 'j', .initial = "2", .min = 1,
+                  .max = 64),
+    BL_OPTION_INT("T", struct values, length, BL_AFFECTS_PLAN,
+                  "steps per block, the first to the last of them, whatever begins or ends between", .letter = 'T',
+                  .min = 1),
+    BL_OPTION_BYTES("memory", struct values, memory, BL_AFFECTS_NOTHING, "at most", .initial = "1M", .min = 1024),
+    BL_OPTION_UINT("seed", struct values, seed, BL_AFFECTS_PLAN, "decides", .initial = "0"),
+    BL_OPTION_CHOICE("fruit", struct values, fruit, fruits, BL_AFFECTS_BYTES, "which", .initial = "apple"),
+    BL_OPTION_STRING("name", struct values, name, BL_AFFECTS_NOTHING, "called", .letter = 'n', .placeholder = "WHO",
+                     .command_line_only = true),
+    BL_OPTION_RATIONAL("rate", struct values, rate, BL_AFFECTS_LENGTHS, "per second"),
+    BL_OPTION_DIMENSIONS("size", struct values, size, BL_AFFECTS_BYTES, "of a picture"),
     {0},
 };
 
@@ -284,7 +242,7 @@ START_TEST(groups_follow_each_other)
 {
     struct values second = {0};
     static const struct bl_option more[] = {
-        {.name = "extra", .type = &bl_option_int, .initial = "3", .help = "more", .offset = AT(jobs)},
+        BL_OPTION_INT("extra", struct values, jobs, BL_AFFECTS_NOTHING, "more", .initial = "3"),
         {0},
     };
     ck_assert_int_eq(bl_options_add(&options, "More", more, &second, &error), BL_OK);
@@ -292,7 +250,7 @@ START_TEST(groups_follow_each_other)
     ck_assert_int_eq(second.jobs, 4);
     ck_assert_int_eq(values.jobs, 5);
     static const struct bl_option wrong[] = {
-        {.name = "wrong", .type = &bl_option_int, .initial = "three", .help = "", .offset = AT(jobs)},
+        BL_OPTION_INT("wrong", struct values, jobs, BL_AFFECTS_NOTHING, "", .initial = "three"),
         {0},
     };
     ck_assert_int_eq(bl_options_add(&options, "Wrong", wrong, &second, &error), BL_EFAIL);

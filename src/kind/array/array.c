@@ -19,36 +19,15 @@ static const char *const extensions[] = {"npz", "npy", NULL};
 
 static const char *const dtypes[] = {"same", "f32", NULL};
 
-#define AT(member) offsetof(struct bl_array_config, member)
-
 static const struct bl_option options[] = {
-    {.name = "array",
-     .type = &bl_option_string,
-     .affects = BL_AFFECTS_LENGTHS,
-     .offset = AT(member),
-     .placeholder = "NAME",
-     .help = "which array of an .npz archive; needed where there are several"},
-    {.name = "time-axis",
-     .type = &bl_option_int,
-     .initial = "0",
-     .affects = BL_AFFECTS_LENGTHS,
-     .offset = AT(time_axis),
-     .placeholder = "N",
-     .min = -BL_NPY_RANK_MAX,
-     .max = BL_NPY_RANK_MAX - 1,
-     .help = "the axis that the steps lie along, as the file counts them; -1 is the last"},
-    {.name = "squeeze",
-     .type = &bl_option_flag,
-     .affects = BL_AFFECTS_LENGTHS,
-     .offset = AT(squeeze),
-     .help = "drop the other axes of size 1"},
-    {.name = "name",
-     .type = &bl_option_string,
-     .initial = "array",
-     .affects = BL_AFFECTS_BYTES,
-     .offset = AT(name),
-     .placeholder = "NAME",
-     .help = "what the field is called in the shards"},
+    BL_OPTION_STRING("array", struct bl_array_config, member, BL_AFFECTS_LENGTHS,
+                     "which array of an .npz archive; needed where there are several", .placeholder = "NAME"),
+    BL_OPTION_INT("time-axis", struct bl_array_config, time_axis, BL_AFFECTS_LENGTHS,
+                  "the axis that the steps lie along, as the file counts them; -1 is the last", .initial = "0",
+                  .min = -BL_NPY_RANK_MAX, .max = BL_NPY_RANK_MAX - 1, .placeholder = "N"),
+    BL_OPTION_FLAG("squeeze", struct bl_array_config, squeeze, BL_AFFECTS_LENGTHS, "drop the other axes of size 1"),
+    BL_OPTION_STRING("name", struct bl_array_config, name, BL_AFFECTS_BYTES, "what the field is called in the shards",
+                     .initial = "array", .placeholder = "NAME"),
     {0},
 };
 
@@ -165,7 +144,7 @@ const struct bl_kind bl_kind_array = {
     .steps = "rows",
     .extensions = extensions,
     .dtypes = dtypes,
-    .dtype = AT(dtype),
+    .dtype = offsetof(struct bl_array_config, dtype),
     .is_fallback = true,
     .first_file_decides = true,
     .reader_memory = BL_ARRAY_READER_MEMORY,

@@ -15,18 +15,12 @@
 
 #define CHUNK 65536 /* samples that are read at once, at least */
 
-#define AT(member) offsetof(struct bl_per_step_config, member)
-
 static const char *const extensions[] = {NULL};
 
 static const struct bl_option options[] = {
-    {.name = "samples",
-     .type = &bl_option_int,
-     .affects = BL_AFFECTS_BYTES,
-     .min = 1,
-     .max = BL_PER_STEP_SAMPLES_MAX,
-     .offset = AT(samples)},
-    {.name = "step-rate", .type = &bl_option_rational, .affects = BL_AFFECTS_BYTES, .offset = AT(step_rate)},
+    BL_OPTION_INT("samples", struct bl_per_step_config, samples, BL_AFFECTS_BYTES, NULL, .min = 1,
+                  .max = BL_PER_STEP_SAMPLES_MAX),
+    BL_OPTION_RATIONAL("step-rate", struct bl_per_step_config, step_rate, BL_AFFECTS_BYTES, NULL),
     {0},
 };
 
@@ -343,7 +337,7 @@ const struct bl_kind bl_kind_audio_per_step = {
     .steps = "samples",
     .extensions = extensions,
     .dtypes = bl_audio_dtypes,
-    .dtype = AT(audio.dtype),
+    .dtype = offsetof(struct bl_per_step_config, audio.dtype),
     .count_needs_times = true,
     .reader_memory = (int64_t)96 << 20,
     .options = options,

@@ -7,29 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AT(member) offsetof(struct bl_intervals_config, member)
-
 static const char *const extensions[] = {NULL};
 static const char *const units[] = {"seconds", "steps", NULL};
 
 static const struct bl_option options[] = {
-    {.name = "annotations", .type = &bl_option_path, .affects = BL_AFFECTS_BYTES, .offset = AT(annotations)},
-    {.name = "mapping", .type = &bl_option_path, .affects = BL_AFFECTS_BYTES, .offset = AT(mapping)},
-    {.name = "unit",
-     .type = &bl_option_choice,
-     .initial = "seconds",
-     .choices = units,
-     .affects = BL_AFFECTS_BYTES,
-     .offset = AT(unit)},
-    {.name = "rate", .type = &bl_option_rational, .affects = BL_AFFECTS_BYTES, .offset = AT(rate)},
-    {.name = "multi", .type = &bl_option_flag, .affects = BL_AFFECTS_BYTES, .offset = AT(multi)},
-    {.name = "background",
-     .type = &bl_option_int,
-     .initial = "-1",
-     .affects = BL_AFFECTS_BYTES,
-     .min = INT32_MIN,
-     .max = INT32_MAX,
-     .offset = AT(background)},
+    BL_OPTION_PATH("annotations", struct bl_intervals_config, annotations, BL_AFFECTS_BYTES, NULL),
+    BL_OPTION_PATH("mapping", struct bl_intervals_config, mapping, BL_AFFECTS_BYTES, NULL),
+    BL_OPTION_CHOICE("unit", struct bl_intervals_config, unit, units, BL_AFFECTS_BYTES, NULL, .initial = "seconds"),
+    BL_OPTION_RATIONAL("rate", struct bl_intervals_config, rate, BL_AFFECTS_BYTES, NULL),
+    BL_OPTION_FLAG("multi", struct bl_intervals_config, multi, BL_AFFECTS_BYTES, NULL),
+    BL_OPTION_INT("background", struct bl_intervals_config, background, BL_AFFECTS_BYTES, NULL, .initial = "-1",
+                  .min = INT32_MIN, .max = INT32_MAX),
     {0},
 };
 

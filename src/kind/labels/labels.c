@@ -12,11 +12,9 @@
 static const char *const extensions[] = {"txt", NULL};
 
 static const struct bl_option options[] = {
-    {.name = "mapping",
-     .type = &bl_option_path,
-     .affects = BL_AFFECTS_BYTES,
-     .offset = offsetof(struct bl_labels_config, mapping),
-     .help = "the labels' numbers: lines \"NUMBER NAME\", or names, numbered from 0; without it the lines are numbers"},
+    BL_OPTION_PATH(
+        "mapping", struct bl_labels_config, mapping, BL_AFFECTS_BYTES,
+        "the labels' numbers: lines \"NUMBER NAME\", or names, numbered from 0; without it the lines are numbers"),
     {0},
 };
 
