@@ -67,18 +67,18 @@ void bload_dataset_counts(const struct bload_dataset *dataset, struct bload_coun
 {
     const struct bl_manifest *m = &dataset->dataset.manifest;
     *counts = (struct bload_counts){
-        .T = m->words.T,
+        .T = m->plan_info.T,
         .S = m->format.S,
-        .blocks = m->words.blocks,
+        .blocks = m->plan_info.blocks,
         .pieces = dataset->dataset.index.pieces,
-        .sequences = m->words.sequences,
-        .steps = m->words.steps,
-        .longest = m->words.longest,
-        .padding = m->words.padding,
-        .deleted = m->words.deleted,
-        .cut = m->words.cut,
-        .lower_bound = m->words.lower_bound,
-        .efficiency = m->words.efficiency,
+        .sequences = m->plan_info.sequences,
+        .steps = m->plan_info.steps,
+        .longest = m->plan_info.longest,
+        .padding = m->plan_info.padding,
+        .deleted = m->plan_info.deleted,
+        .cut = m->plan_info.cut,
+        .lower_bound = m->plan_info.lower_bound,
+        .efficiency = m->plan_info.efficiency,
     };
 }
 
@@ -219,7 +219,7 @@ static int dataset_read_row(struct bload_dataset *dataset, int64_t row, struct b
     if (row < 0 || (uint64_t)row >= sequences->count)
         code =
             bl_error_set(e, BL_EUSAGE, "there is no sequence %" PRId64 ": the dataset has %zu", row, sequences->count);
-    return bl_sequences_row(sequences, (size_t)row, &dataset->dataset.row, e);
+    return bl_row_reader_read(sequences, (size_t)row, &dataset->dataset.row, e);
 }
 
 int bload_dataset_value(struct bload_dataset *dataset, int64_t row, const char *column, const char **text,
@@ -246,7 +246,7 @@ int bload_dataset_sequence(struct bload_dataset *dataset, int64_t row, struct bl
                            struct bload_error *error)
 {
     struct bl_error e = {0};
-    const struct bl_row_text *text = &dataset->dataset.row;
+    const struct bl_row_reader *text = &dataset->dataset.row;
     *out = (struct bload_sequence){0};
     int code = dataset_read_row(dataset, row, &e);
     if (code)
@@ -345,19 +345,19 @@ int bload_dataset_plan(struct bload_dataset *dataset, struct bload_plan **out, s
     struct bl_error e = {0};
     *out = NULL;
     struct bload_plan *plan = calloc(1, sizeof *plan);
-    int code = plan ? bl_index_plan(&dataset->dataset.index, m->words.T, bl_manifest_align(m), &plan->plan, &e)
+    int code = plan ? bl_index_read_plan(&dataset->dataset.index, m->plan_info.T, bl_manifest_align(m), &plan->plan, &e)
                     : bl_error_memory(&e);
     if (code) {
         free(plan);
         return error_export(code, &e, error);
     }
-    plan->plan.sequences = m->words.sequences;
-    plan->plan.steps = m->words.steps;
-    plan->plan.longest = m->words.longest;
-    plan->plan.padding = m->words.padding;
-    plan->plan.deleted = m->words.deleted;
-    plan->plan.cut = m->words.cut;
-    plan->plan.lower_bound = m->words.lower_bound;
+    plan->plan.sequences = m->plan_info.sequences;
+    plan->plan.steps = m->plan_info.steps;
+    plan->plan.longest = m->plan_info.longest;
+    plan->plan.padding = m->plan_info.padding;
+    plan->plan.deleted = m->plan_info.deleted;
+    plan->plan.cut = m->plan_info.cut;
+    plan->plan.lower_bound = m->plan_info.lower_bound;
     plan->plan.max_sequences = m->format.S;
     *out = plan;
     return error_export(BL_OK, &e, error);

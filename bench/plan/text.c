@@ -9,7 +9,7 @@
 
 #include "base/output.h"
 #include "plan/plan.h"
-#include "store/plantable.h"
+#include "store/plan_table.h"
 #include "store/sequences.h"
 
 static double cpu_seconds(void)
@@ -26,7 +26,7 @@ static double table_bytes(const struct bl_plan *plan, const int64_t *length, str
     struct bl_output out = {0};
     struct stat status = {0};
     int fd = mkstemp(name);
-    if (fd < 0 || bl_output_open(&out, name, e) || bl_plantable_write(&out, plan, length, e) ||
+    if (fd < 0 || bl_output_open(&out, name, e) || bl_plan_table_write(&out, plan, length, e) ||
         bl_output_commit(&out, e) || stat(name, &status))
         exit(1);
     unlink(name);
@@ -53,7 +53,7 @@ int main(int argc, char **argv)
         code = bl_output_open(&out, "/dev/null", &e);
     begun = cpu_seconds();
     if (!code)
-        code = bl_plantable_write(&out, &plan, table.length, &e);
+        code = bl_plan_table_write(&out, &plan, table.length, &e);
     if (!code)
         code = bl_output_commit(&out, &e);
     double written = cpu_seconds() - begun;

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/lengths.h"
-#include "store/words.h"
+#include "store/plan_info.h"
 
 #define ROWS 6
 
@@ -15,7 +15,7 @@ struct comparing {
     bool json;
     struct bl_length_source lengths;
     struct bl_plan_options options;
-    struct bl_words row[ROWS];
+    struct bl_plan_info row[ROWS];
 };
 
 static const struct bl_option table[] = {
@@ -54,7 +54,7 @@ static int make_row(struct comparing *c, int i, struct bl_error *e)
     double begun = seconds();
     int code = bl_plan_make(&plan, c->lengths.table.length, c->lengths.table.count, &options, e);
     if (!code) {
-        bl_words_of_plan(&c->row[i], &plan, &options);
+        bl_plan_info_make(&c->row[i], &plan, &options);
         c->row[i].seconds = seconds() - begun;
     } else {
         bl_error_prefix(e, "%s", bl_strategy_name(options.strategy));
@@ -69,7 +69,7 @@ static void append_table(const struct comparing *c, struct bl_buffer *out)
                      "blocks", "padding", "deleted", "cut", "efficiency", "lower bound", "gap", "rank steps",
                      "seconds");
     for (int i = 0; i < ROWS; i++) {
-        const struct bl_words *w = &c->row[i];
+        const struct bl_plan_info *w = &c->row[i];
         char blocks[32], padding[32], deleted[32], cut[32], bound[32], gap[32], steps[32];
         bl_buffer_printf(out, "%-8s %-8s %7" PRId64 " %14s %16s %14s %10s %9.2f%% %14s %10s %12s %8.2f\n", w->strategy,
                          w->fill[0] ? w->fill : "-", w->T, bl_text_count(blocks, w->blocks),
@@ -102,7 +102,7 @@ static int run(struct bl_cmd *cmd, struct comparing *c)
         code = make_row(c, i, e);
     struct bl_buffer text = {0};
     if (!code && c->json)
-        code = bl_words_rows(c->row, ROWS, &text, e);
+        code = bl_plan_info_format_rows(c->row, ROWS, &text, e);
     else if (!code)
         append_table(c, &text);
     if (!code)

@@ -12,7 +12,7 @@
 #include "run/state.h"
 #include "run/table.h"
 #include "store/index.h"
-#include "store/lacking.h"
+#include "store/missing.h"
 
 struct finishing {
     const char *dir;
@@ -65,8 +65,9 @@ out:
 static int read_plan(struct finishing *f, struct bl_error *e)
 {
     char digest[BL_DIGEST_SIZE];
-    struct bl_words words;
-    int found = bl_planned_load(&f->state, &f->plan, &words, f->manifest.format.T, f->table.length, f->table.count, e);
+    struct bl_plan_info plan_info;
+    int found =
+        bl_planned_load(&f->state, &f->plan, &plan_info, f->manifest.format.T, f->table.length, f->table.count, e);
     if (found < 0)
         return found;
     if (!found)
@@ -106,21 +107,21 @@ static int gather(struct finishing *f, struct bl_error *e)
 /* Shards of a finished dataset may have been lost since. */
 static int check_shards(const struct finishing *f, struct bl_error *e)
 {
-    struct bl_lacking lacking;
+    struct bl_missing missing;
     int64_t shards = bl_format_shards(&f->manifest.format);
-    int code = bl_lacking_beside(f->dir, &f->manifest, e);
+    int code = bl_missing_check_files(f->dir, &f->manifest, e);
     if (code)
         return code;
-    code = bl_lacking_shards(&lacking, f->dir, &f->manifest, 0, shards, e);
+    code = bl_missing_find(&missing, f->dir, &f->manifest, 0, shards, e);
     if (code)
         goto out;
-    if (lacking.count)
+    if (missing.count)
         code = bl_error_set(e, BL_EFAIL,
                             "%s: %" PRId64 " of %" PRId64 " shards are gone or cut, the first is %s: bload pack makes "
                             "them again, with the options as before",
-                            f->dir, lacking.count, shards, lacking.row[lacking.first].file);
+                            f->dir, missing.count, shards, missing.row[missing.first].file);
 out:
-    bl_lacking_free(&lacking);
+    bl_missing_free(&missing);
     return code;
 }
 
@@ -155,7 +156,7 @@ out:
     bl_buffer_free(&path);
     if (code || !there)
         return code;
-    f->partial = !bl_sequences_clean(&f->table);
+    f->partial = !bl_sequences_is_clean(&f->table);
     if (!cmd->common.quiet)
         bl_cmd_say("%s is complete already: nothing to do", f->dir);
     return 1;
@@ -200,7 +201,7 @@ static int run(struct bl_cmd *cmd, struct finishing *f)
     if (code)
         return code;
     if (!cmd->common.quiet) {
-        bl_summary_plan(&f->plan, &f->manifest.words);
+        bl_summary_plan(&f->plan, &f->manifest.plan_info);
         bl_summary_dataset(f->dir, &f->manifest.format, &f->finished, 0, NULL);
         bl_summary_finished(&f->finished);
     }

@@ -175,7 +175,7 @@ int bl_identity_find(const char *dir, const char *lines, bool *partial, struct b
     if (found && !code)
         code = bl_sequences_open(&sequences, &(const char *){table.data}, 1, false, e);
     if (found && !code)
-        *partial = !bl_sequences_clean(&sequences);
+        *partial = !bl_sequences_is_clean(&sequences);
     bl_sequences_close(&sequences);
     bl_manifest_free(&m);
     bl_buffer_free(&manifest);

@@ -23,7 +23,7 @@ static const struct bl_option table[] = {
 
 static void append_plan(const struct bl_info *info, struct bl_buffer *out)
 {
-    const struct bl_words *w = &info->manifest.words;
+    const struct bl_plan_info *w = &info->manifest.plan_info;
     char a[32], b[32], c[32], d[32];
     int64_t gap = w->blocks - w->lower_bound;
     bl_buffer_printf(out, "strategy    %s%s%s, ", w->strategy, w->fill[0] ? ", fill " : "", w->fill);

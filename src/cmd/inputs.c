@@ -7,7 +7,7 @@
 
 #include "base/io.h"
 #include "base/text.h"
-#include "store/paths.h"
+#include "store/sequence_paths.h"
 
 #define TOLD_MAX 10 /* faults, of empty rows or of one file, that are told one by one */
 
@@ -302,7 +302,7 @@ int bl_inputs_header(const struct bl_inputs *inputs, struct bl_buffer *header, s
     int code = bl_buffer_check(header, e);
     for (int c = 0; !code && inputs->attributes && c < bl_attributes_count(inputs->attributes); c++) {
         const char *name = bl_attributes_name(inputs->attributes, c);
-        if (bl_sequences_column(header->data, name) >= 0)
+        if (bl_columns_find(header->data, name) >= 0)
             code = bl_error_set(e, BL_EUSAGE,
                                 "%s: the scan gives a column \"%s\" already: rename it, or leave it out with "
                                 "--attributes-columns",
@@ -356,7 +356,7 @@ static int add_path(void *files, const char *path, struct bl_error *e)
 
 int bl_inputs_list_table(struct bl_inputs *inputs, const struct bl_sequences *sequences, struct bl_error *e)
 {
-    return bl_sequences_paths(sequences, add_path, &inputs->files, e);
+    return bl_sequence_paths_visit(sequences, add_path, &inputs->files, e);
 }
 
 int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)

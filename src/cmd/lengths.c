@@ -5,7 +5,7 @@
 
 #include "base/io.h"
 #include "kind/kind.h"
-#include "store/rows.h"
+#include "store/row_reader.h"
 
 const struct bl_option bl_length_source_options[] = {
     BL_OPTION_STRING("lengths", struct bl_length_source, list, BL_AFFECTS_NOTHING,
@@ -54,7 +54,7 @@ int bl_lengths_settle(const struct bl_sequences *t, struct bl_plan_options *o, s
 int bl_lengths_check(const struct bl_sequences *t, const struct bl_plan_options *o, struct bl_error *e)
 {
     bool whole = o->strategy == BL_STRATEGY_BLOCK || o->strategy == BL_STRATEGY_NAIVE;
-    struct bl_row_text text = {0};
+    struct bl_row_reader text = {0};
     size_t i = 0;
     if (!whole || o->oversize != BL_OVERSIZE_ERROR || o->T == 0 || !t->offset)
         return BL_OK;
@@ -63,12 +63,12 @@ int bl_lengths_check(const struct bl_sequences *t, const struct bl_plan_options 
         i++;
     struct bl_error unread = {0}; /* of standard input no row is read back: then the plan's error names its number */
     int code = BL_OK;
-    if (i < t->count && bl_sequences_row(t, i, &text, &unread) == BL_OK)
+    if (i < t->count && bl_row_reader_read(t, i, &text, &unread) == BL_OK)
         code = bl_error_set(e, BL_EFAIL,
                             "%s (sequence %zu) has %" PRId64 " steps, more than T = %" PRId64
                             ": a larger T, or --oversize",
                             text.row.id, i, t->length[i], o->T);
-    bl_row_text_free(&text);
+    bl_row_reader_free(&text);
     return code;
 }
 

@@ -18,7 +18,7 @@
 #include "run/signals.h"
 #include "store/jpeg.h"
 #include "store/folders.h"
-#include "store/shard.h"
+#include "store/shard_writer.h"
 
 static const struct bl_option table[] = {
     BL_OPTION_FLAG("print-config", struct bl_packing, print_config, BL_AFFECTS_NOTHING,
@@ -177,7 +177,7 @@ static int write_shards(struct bl_cmd *cmd, struct bl_packing *p)
                           .config = p->inputs.kind_config,
                           .format = &p->format,
                           .values = &p->values,
-                          .lacking = p->mending ? &p->lacking : NULL,
+                          .missing = p->mending ? &p->missing : NULL,
                           .pad_repeat = p->options.pad == BL_PAD_REPEAT,
                           .workers = p->workers,
                           .slots = p->slots,
@@ -252,7 +252,7 @@ static void say_summary(const struct bl_packing *p)
     const struct bl_finished *f = &p->finished;
     int64_t num, den;
     double rate = rate_of(p);
-    bl_summary_plan(&p->plan, &p->words);
+    bl_summary_plan(&p->plan, &p->plan_info);
     bl_summary_dataset(p->output, &p->format, f, (int64_t)rate, bl_kind_steps(p->inputs.kind, p->inputs.kind_config));
     if (p->inputs.kind->rate && p->inputs.kind->rate(p->table.sampling, &num, &den))
         bl_cmd_say("%.3f hours, read at %.0f times real time",
@@ -369,8 +369,8 @@ static void free_packing(struct bl_packing *p)
     bl_state_close(&p->state);
     bl_plan_free(&p->plan);
     bl_manifest_free(&p->manifest);
-    bl_lacking_free(&p->lacking);
-    bl_values_free(&p->values);
+    bl_missing_free(&p->missing);
+    bl_attribute_values_free(&p->values);
     bl_buffer_free(&p->attributes_said);
     bl_sequences_close(&p->table);
     bl_inputs_free(&p->inputs);

@@ -8,7 +8,7 @@
 #include "cmd/packing.h"
 
 /* "weight F64 (2 empty values are NaN)"; "split is text". */
-static void say(struct bl_packing *p, const char *name, const struct bl_column_sort *sort)
+static void say(struct bl_packing *p, const char *name, const struct bl_column_type *sort)
 {
     struct bl_buffer *out = &p->attributes_said;
     char a[32];
@@ -65,10 +65,10 @@ int bl_packing_attributes(struct bl_packing *p, struct bl_error *e)
         return BL_OK;
     int count = bl_attributes_count(a), code = BL_OK;
     const char *name[BL_ATTRIBUTE_COLUMNS_MAX];
-    struct bl_column_sort sort[BL_ATTRIBUTE_COLUMNS_MAX];
+    struct bl_column_type sort[BL_ATTRIBUTE_COLUMNS_MAX];
     for (int c = 0; c < count; c++)
         name[c] = bl_attributes_name(a, c);
-    code = bl_values_sort(&p->table, name, count, sort, e);
+    code = bl_column_type_detect(&p->table, name, count, sort, e);
     for (int c = 0; c < count && !code; c++) {
         say(p, name[c], &sort[c]);
         if (sort[c].numeric)
@@ -81,7 +81,7 @@ int bl_packing_attributes(struct bl_packing *p, struct bl_error *e)
     code = bl_buffer_check(&p->attributes_said, e);
     if (code)
         return code;
-    return bl_values_read(&p->values, &p->table, &p->format, e);
+    return bl_attribute_values_read(&p->values, &p->table, &p->format, e);
 }
 
 void bl_packing_say_attributes(const struct bl_packing *p)

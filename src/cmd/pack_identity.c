@@ -94,7 +94,7 @@ int bl_packing_find(struct bl_cmd *cmd, struct bl_packing *p)
     if (!lacks && !p->task.set)
         lacks = bl_state_clear(p->output, e);
     if (lacks >= 0)
-        p->partial = !bl_sequences_clean(&table_there);
+        p->partial = !bl_sequences_is_clean(&table_there);
     if (!lacks && !cmd->common.quiet)
         bl_cmd_say("%s is complete already: nothing to do", p->output);
     bl_sequences_close(&table_there);

@@ -10,7 +10,7 @@
 #include "run/manifest_draft.h"
 #include "run/planned.h"
 #include "store/index.h"
-#include "store/plantable.h"
+#include "store/plan_table.h"
 
 /* --- a plan that was given -------------------------------------------------------------------------------------- */
 
@@ -43,42 +43,42 @@ out:
 }
 
 /* Words that its file has are the plan's own; options that were said must not contradict them. */
-static int take_words(const struct bl_cmd *cmd, struct bl_words *words, const struct bl_words *its, const char *path,
-                      struct bl_error *e)
+static int take_words(const struct bl_cmd *cmd, struct bl_plan_info *plan_info, const struct bl_plan_info *its,
+                      const char *path, struct bl_error *e)
 {
     const struct {
         const char *option;
         bool differs;
-    } said[] = {{"strategy", strcmp(words->strategy, its->strategy) != 0},
-                {"fill", strcmp(words->fill, its->fill) != 0},
-                {"seed", words->seed != its->seed && !its->seed_unknown},
-                {"world-size", words->world_size != its->world_size},
-                {"batch-size", words->batch_size != its->batch_size}};
+    } said[] = {{"strategy", strcmp(plan_info->strategy, its->strategy) != 0},
+                {"fill", strcmp(plan_info->fill, its->fill) != 0},
+                {"seed", plan_info->seed != its->seed && !its->seed_unknown},
+                {"world-size", plan_info->world_size != its->world_size},
+                {"batch-size", plan_info->batch_size != its->batch_size}};
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
         if (said[i].differs && bl_options_origin(&cmd->options, said[i].option) != BL_ORIGIN_DEFAULT)
             return bl_error_set(e, BL_EUSAGE, "%s was made with another --%s", path, said[i].option);
     }
-    memcpy(words->strategy, its->strategy, sizeof words->strategy);
-    memcpy(words->fill, its->fill, sizeof words->fill);
-    words->seed = its->seed;
-    words->seed_unknown = its->seed_unknown;
-    words->world_size = its->world_size;
-    words->batch_size = its->batch_size;
-    words->batches_per_rank = its->batches_per_rank;
+    memcpy(plan_info->strategy, its->strategy, sizeof plan_info->strategy);
+    memcpy(plan_info->fill, its->fill, sizeof plan_info->fill);
+    plan_info->seed = its->seed;
+    plan_info->seed_unknown = its->seed_unknown;
+    plan_info->world_size = its->world_size;
+    plan_info->batch_size = its->batch_size;
+    plan_info->batches_per_rank = its->batches_per_rank;
     return BL_OK;
 }
 
 /* What the file of a plan does not say is what the options say, or not known. */
-static void guess_words(const struct bl_cmd *cmd, struct bl_words *words)
+static void guess_words(const struct bl_cmd *cmd, struct bl_plan_info *plan_info)
 {
-    words->seed_unknown = bl_options_origin(&cmd->options, "seed") == BL_ORIGIN_DEFAULT;
+    plan_info->seed_unknown = bl_options_origin(&cmd->options, "seed") == BL_ORIGIN_DEFAULT;
     if (bl_options_origin(&cmd->options, "fill") == BL_ORIGIN_DEFAULT)
-        words->fill[0] = '\0';
+        plan_info->fill[0] = '\0';
 }
 
 static int check_given(const struct bl_packing *p, struct bl_error *e)
 {
-    const struct bl_words *w = &p->words;
+    const struct bl_plan_info *w = &p->plan_info;
     if (p->plan_options.max_sequences && p->plan.max_sequences > p->plan_options.max_sequences)
         return bl_error_set(e, BL_EUSAGE, "%s has blocks of %" PRId64 " sequences: more than --max-sequences",
                             p->plan_path, p->plan.max_sequences);
@@ -92,7 +92,7 @@ static int check_given(const struct bl_packing *p, struct bl_error *e)
 static int read_given(const struct bl_cmd *cmd, struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->table;
-    struct bl_words its = {0};
+    struct bl_plan_info its = {0};
     int64_t T, align = p->plan_options.align;
     size_t size = strlen(p->plan_path);
     bool binary = size > 12 && strcmp(p->plan_path + size - 12, ".safetensors") == 0;
@@ -102,17 +102,17 @@ static int read_given(const struct bl_cmd *cmd, struct bl_packing *p, struct bl_
     if (binary)
         code = bl_index_load(&p->plan, p->plan_path, T, align, t->length, t->count, &its, e);
     else
-        code = bl_plantable_read(&p->plan, p->plan_path, T, align, t->length, t->count, e);
+        code = bl_plan_table_read(&p->plan, p->plan_path, T, align, t->length, t->count, e);
     if (code)
         goto out;
     if (!its.blocks)
         code = prove_bound(p, e);
 out:
-    bl_words_of_plan(&p->words, &p->plan, &p->plan_options);
+    bl_plan_info_make(&p->plan_info, &p->plan, &p->plan_options);
     if (!its.blocks)
-        guess_words(cmd, &p->words);
+        guess_words(cmd, &p->plan_info);
     else if (!code)
-        code = take_words(cmd, &p->words, &its, p->plan_path, e);
+        code = take_words(cmd, &p->plan_info, &its, p->plan_path, e);
     return code ? code : check_given(p, e);
 }
 
@@ -125,7 +125,7 @@ static int make_plan(struct bl_packing *p, struct bl_error *e)
     int code = bl_plan_make(&p->plan, t->length, t->count, &p->plan_options, e);
     if (!code)
         code = bl_plan_recount(&p->plan, t->length, t->count, e);
-    bl_words_of_plan(&p->words, &p->plan, &p->plan_options);
+    bl_plan_info_make(&p->plan_info, &p->plan, &p->plan_options);
     return code;
 }
 
@@ -134,7 +134,7 @@ static int find_plan(struct bl_packing *p, struct bl_error *e)
 {
     int64_t T;
     int code = bl_plan_T(&T, p->table.length, p->table.count, &p->plan_options, e);
-    return code ? code : bl_planned_load(&p->state, &p->plan, &p->words, T, p->table.length, p->table.count, e);
+    return code ? code : bl_planned_load(&p->state, &p->plan, &p->plan_info, T, p->table.length, p->table.count, e);
 }
 
 int bl_packing_plan(struct bl_cmd *cmd, struct bl_packing *p)
@@ -150,7 +150,7 @@ int bl_packing_plan(struct bl_cmd *cmd, struct bl_packing *p)
         return found < 0 ? found : BL_OK;
     code = p->plan_path ? read_given(cmd, p, e) : make_plan(p, e);
     if (!code && p->task.set)
-        code = bl_planned_publish(&p->state, &p->plan, t->length, t->count, &p->words, e);
+        code = bl_planned_publish(&p->state, &p->plan, t->length, t->count, &p->plan_info, e);
     return code;
 }
 
@@ -214,7 +214,7 @@ int bl_packing_draft(struct bl_packing *p, struct bl_error *e)
     struct bl_manifest_draft draft = {.kind = p->inputs.kind,
                                       .config = p->inputs.kind_config,
                                       .format = &p->format,
-                                      .words = &p->words,
+                                      .plan_info = &p->plan_info,
                                       .identity = p->identity.data,
                                       .simd = bl_simd_name(p->env.simd)};
     int code = bl_manifest_draft_make(&draft, &p->manifest, e);

@@ -16,8 +16,8 @@
 #include "run/pack.h"
 #include "store/dataset.h"
 #include "store/index.h"
-#include "store/rows.h"
-#include "store/shard.h"
+#include "store/row_reader.h"
+#include "store/shard_writer.h"
 
 struct reclaiming {
     struct bl_packing *p;
@@ -41,12 +41,12 @@ static bool is_there(const char *dir, const char *name, struct bl_error *e)
 static int compare_tables(struct reclaiming *r, const struct bl_sequences *finished, struct bl_error *e)
 {
     const struct bl_sequences *scanned = &r->p->table;
-    struct bl_row_text a = {0}, b = {0};
+    struct bl_row_reader a = {0}, b = {0};
     int code = BL_OK;
     for (size_t i = 0; i < scanned->count && !code; i++) {
-        code = bl_sequences_row(scanned, i, &a, e);
+        code = bl_row_reader_read(scanned, i, &a, e);
         if (!code)
-            code = bl_sequences_row(finished, i, &b, e);
+            code = bl_row_reader_read(finished, i, &b, e);
         if (code)
             break;
         if (strcmp(a.row.id, b.row.id) != 0 || a.row.length != b.row.length)
@@ -55,8 +55,8 @@ static int compare_tables(struct reclaiming *r, const struct bl_sequences *finis
         r->odd[i] =
             b.row.status != BL_ROW_DROPPED && (a.row.status != b.row.status || strcmp(a.row.reason, b.row.reason) != 0);
     }
-    bl_row_text_free(&a);
-    bl_row_text_free(&b);
+    bl_row_reader_free(&a);
+    bl_row_reader_free(&b);
     return code;
 }
 
@@ -91,7 +91,7 @@ static int read_index(struct reclaiming *r, struct bl_error *e)
     int code = bl_index_open(&r->index, r->p->output, format->blocks, format->fields.count, e);
     if (code)
         return code;
-    code = bl_index_digest(&r->index, format->T, digest, e);
+    code = bl_index_plan_digest(&r->index, format->T, digest, e);
     if (code)
         return code;
     if (strcmp(digest, format->plan_digest) != 0)
@@ -121,9 +121,9 @@ static int choose(struct reclaiming *r, struct bl_error *e)
         struct stat status;
         int found = bl_shard_find(job->format, job->dir, i, &record, e);
         bl_shard_record_free(&record);
-        bl_buffer_printf(&path, "%s/%s", job->dir, r->p->lacking.row[i].file);
+        bl_buffer_printf(&path, "%s/%s", job->dir, r->p->missing.row[i].file);
         code = found < 0 ? found : bl_buffer_check(&path, e);
-        r->take[i] = !code && !found && stat(path.data, &status) == 0 && status.st_size == r->p->lacking.row[i].bytes &&
+        r->take[i] = !code && !found && stat(path.data, &status) == 0 && status.st_size == r->p->missing.row[i].bytes &&
                      !holds_odd(r, i);
         r->count += r->take[i];
         bl_buffer_free(&path);
@@ -135,7 +135,7 @@ static int choose(struct reclaiming *r, struct bl_error *e)
 static int take(struct reclaiming *r, int64_t shard, struct bl_error *e)
 {
     const struct bl_format *format = r->job->format;
-    const struct bl_shards_row *row = &r->p->lacking.row[shard];
+    const struct bl_shard_row *row = &r->p->missing.row[shard];
     int64_t fields = format->fields.count;
     struct bl_shard_record record = {.shard = shard,
                                      .first_block = row->first_block,
@@ -143,8 +143,8 @@ static int take(struct reclaiming *r, int64_t shard, struct bl_error *e)
                                      .bytes = row->bytes,
                                      .checksum = row->checksum};
     record.block_checksum = calloc((size_t)(row->blocks * fields), sizeof *record.block_checksum);
-    record.notes = calloc(1, 1);
-    int code = record.block_checksum && record.notes ? BL_OK : bl_error_memory(e);
+    record.user_data = calloc(1, 1);
+    int code = record.block_checksum && record.user_data ? BL_OK : bl_error_memory(e);
     if (code)
         goto out;
     code = bl_index_read(&r->index, BL_INDEX_BLOCK_CHECKSUM, row->first_block * fields, row->blocks * fields,
@@ -175,8 +175,8 @@ int bl_packing_reclaim(struct bl_cmd *cmd, struct bl_packing *p, struct bl_pack 
     struct reclaiming r = {.p = p, .job = job, .index.fd = -1};
     if (p->mending || !is_there(p->output, BL_SHARDS_FILE, e))
         return BL_OK;
-    int code = bl_shards_read(p->output, &p->format, &p->lacking.row, e);
-    job->lacking = &p->lacking;
+    int code = bl_shard_table_read(p->output, &p->format, &p->missing.row, e);
+    job->missing = &p->missing;
     r.odd = calloc(p->table.count + 1, 1);
     r.take = calloc((size_t)bl_format_shards(&p->format), 1);
     if (!code && (!r.odd || !r.take))

@@ -9,7 +9,7 @@
 #include "cmd/packing.h"
 #include "run/pipeline.h"
 #include "store/dataset.h"
-#include "store/rows.h"
+#include "store/row_reader.h"
 #include "store/verify.h"
 
 /* --- damaged shards --------------------------------------------------------------------------------------------- */
@@ -60,7 +60,7 @@ static int work(void *context, void *worker, void *job_, struct bl_error *e)
     struct job *job = job_;
     int64_t failed_steps;
     (void)worker;
-    if (c->p->lacking.lacks[job->shard])
+    if (c->p->missing.is_missing[job->shard])
         return BL_OK;
     return bl_verify_shard(&c->dataset, job->shard, fault_of_shard, job, &failed_steps, e);
 }
@@ -83,7 +83,7 @@ static int consume(void *context, void *job_, struct bl_error *e)
     if (job->text.size) {
         bl_progress_clear(&c->p->progress);
         bl_cmd_say("%s", job->text.data);
-        bl_lacking_add(&c->p->lacking, job->shard);
+        bl_missing_add(&c->p->missing, job->shard);
     }
 out:
     c->p->progress.done++;
@@ -105,7 +105,7 @@ static int check_contents(struct bl_cmd *cmd, struct bl_packing *p)
     int code = bl_verify_open(&c.dataset, p->output, &cmd->cancel, fault_beside, &c, &cmd->error);
     if (code)
         goto out;
-    code = bl_verify_part(&c.dataset, c.next, c.end, fault_beside, &c);
+    code = bl_verify_prepare_part(&c.dataset, c.next, c.end, fault_beside, &c);
     if (code)
         goto out;
     if (c.beside)
@@ -127,21 +127,21 @@ int bl_packing_lacks(struct bl_cmd *cmd, struct bl_packing *p, const struct bl_m
 {
     struct bl_error *e = &cmd->error;
     bl_task_range(&p->task, bl_format_shards(&m->format), &p->shard_begin, &p->shard_end);
-    int code = bl_lacking_beside(p->output, m, e);
+    int code = bl_missing_check_files(p->output, m, e);
     if (code)
         goto out;
-    code = bl_lacking_shards(&p->lacking, p->output, m, p->shard_begin, p->shard_end, e);
+    code = bl_missing_find(&p->missing, p->output, m, p->shard_begin, p->shard_end, e);
     if (code)
         goto out;
     if (p->repair)
         code = check_contents(cmd, p);
 out:
-    p->mending = !code && p->lacking.count > 0;
+    p->mending = !code && p->missing.count > 0;
     if (p->mending && !cmd->common.quiet) {
         char a[32], b[32];
         bl_cmd_say("%s lacks %s of %s shards, the first is %s: just these are made again", p->output,
-                   bl_text_count(a, p->lacking.count), bl_text_count(b, p->shard_end - p->shard_begin),
-                   p->lacking.row[p->lacking.first].file);
+                   bl_text_count(a, p->missing.count), bl_text_count(b, p->shard_end - p->shard_begin),
+                   p->missing.row[p->missing.first].file);
     }
     return code ? code : p->mending;
 }
@@ -159,7 +159,7 @@ static void restore(struct bl_row *row)
 
 static int copy_rows(const struct bl_sequences *table, struct bl_output *out, struct bl_error *e)
 {
-    struct bl_row_text text = {0};
+    struct bl_row_reader text = {0};
     struct bl_buffer line = {0};
     bl_buffer_printf(&line, BL_SEQUENCES_COLUMNS "%s\n", table->file[0].columns.extra);
     int code = bl_buffer_check(&line, e);
@@ -169,18 +169,18 @@ static int copy_rows(const struct bl_sequences *table, struct bl_output *out, st
     if (code)
         goto out;
     for (size_t i = 0; i < table->count && !code; i++) {
-        code = bl_sequences_row(table, i, &text, e);
+        code = bl_row_reader_read(table, i, &text, e);
         if (code)
             break;
         restore(&text.row);
         bl_buffer_clear(&line);
-        bl_sequences_format(&text.row, &line);
+        bl_row_format(&text.row, &line);
         code = bl_buffer_check(&line, e);
         if (!code)
             code = bl_output_write(out, line.data, line.size, e);
     }
 out:
-    bl_row_text_free(&text);
+    bl_row_reader_free(&text);
     bl_buffer_free(&line);
     return code;
 }
@@ -265,7 +265,7 @@ int bl_packing_compare_made(const struct bl_packing *p, struct bl_error *e)
 void bl_packing_say_mended(const struct bl_packing *p)
 {
     char a[32];
-    bl_cmd_say("%s: %s shard%s made again, with the same bytes; %s", p->output, bl_text_count(a, p->lacking.count),
-               p->lacking.count == 1 ? " was" : "s were",
+    bl_cmd_say("%s: %s shard%s made again, with the same bytes; %s", p->output, bl_text_count(a, p->missing.count),
+               p->missing.count == 1 ? " was" : "s were",
                p->task.set ? "when all tasks are done, bload finish ends it" : "it is complete");
 }

@@ -144,7 +144,7 @@ static int look_at_table(const struct bl_packing *p, const struct bl_kind **kind
     if (code)
         goto out;
     /* With attributes the column may be one of theirs: it is looked for when they are joined. */
-    if (p->options.group_by && !p->inputs.table.path && bl_sequences_column(header.data, p->options.group_by) < 0)
+    if (p->options.group_by && !p->inputs.table.path && bl_columns_find(header.data, p->options.group_by) < 0)
         code = bl_error_set(e, BL_EFAIL, "%s:1: no column \"%s\" to group by", p->sequences_path, p->options.group_by);
     else if (!name.size)
         *kind = said;
@@ -165,7 +165,7 @@ static int check_columns(const struct bl_packing *p, struct bl_error *e)
     int code = bl_inputs_header(&p->inputs, &header, e);
     if (code)
         goto out;
-    if (p->options.group_by && bl_sequences_column(header.data, p->options.group_by) < 0)
+    if (p->options.group_by && bl_columns_find(header.data, p->options.group_by) < 0)
         code = bl_error_set(e, BL_EUSAGE,
                             "--group-by %s: the scan gives no such column (a table that has one: --sequences)",
                             p->options.group_by);
@@ -219,7 +219,7 @@ out:
 static int check_faults(struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->table;
-    int64_t useless = bl_sequences_useless(t);
+    int64_t useless = bl_sequences_unusable(t);
     if (p->options.on_error == BL_ON_ERROR_FAIL && useless + t->damaged) {
         return bl_error_set(e, BL_EFAIL, "%" PRId64 " inputs are of no use, %" PRId64 " are damaged (--on-error fail)",
                             useless, t->damaged);

@@ -14,10 +14,10 @@
 #include "run/state.h"
 #include "run/task.h"
 #include "store/format.h"
-#include "store/lacking.h"
+#include "store/missing.h"
 #include "store/manifest.h"
 #include "store/sequences.h"
-#include "store/values.h"
+#include "store/attribute_values.h"
 
 struct bl_packing {
     bool print_config;
@@ -37,15 +37,15 @@ struct bl_packing {
     int64_t untold; /* faults of the scan that were not told one by one */
     struct bl_sequences table;
     struct bl_plan plan;
-    struct bl_words words; /* of the plan: its own, where one was given */
+    struct bl_plan_info plan_info; /* of the plan: its own, where one was given */
     struct bl_format format;
     struct bl_manifest manifest;    /* the draft of it */
     int64_t shard_begin, shard_end; /* this task's, or all */
     bool repair;                    /* --repair */
     bool mending;                   /* the dataset is finished, but lacks shards: */
-    struct bl_lacking lacking;
-    struct bl_values values;          /* of the format's attributes */
-    struct bl_buffer attributes_said; /* which columns became attributes, for the summary */
+    struct bl_missing missing;
+    struct bl_attribute_values values; /* of the format's attributes */
+    struct bl_buffer attributes_said;  /* which columns became attributes, for the summary */
     int workers, slots;
     int64_t memory; /* that is left for the page cache */
     struct bl_progress progress;

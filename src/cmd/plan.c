@@ -12,7 +12,7 @@
 #include "cmd/summary.h"
 #include "store/epochs.h"
 #include "store/index.h"
-#include "store/plantable.h"
+#include "store/plan_table.h"
 
 static const struct bl_option config_table[] = {
     BL_OPTION_STRING("config", struct bl_planning, config_path, BL_AFFECTS_NOTHING,
@@ -44,7 +44,7 @@ int bl_planning_report(const struct bl_planning *p, struct bl_error *e)
     struct bl_buffer json = {0};
     if (!p->report)
         return BL_OK;
-    int code = bl_words_report(&p->words, &json, e);
+    int code = bl_plan_info_format(&p->plan_info, &json, e);
     if (!code)
         code = bl_cmd_write(p->report, &json, e);
     bl_buffer_free(&json);
@@ -74,9 +74,9 @@ static int write_plan(const struct bl_planning *p, const char *path, struct bl_e
     if (code)
         goto out;
     if (is_binary(path))
-        code = bl_index_write(&out, &p->plan, t->length, t->count, &p->words, e);
+        code = bl_index_write(&out, &p->plan, t->length, t->count, &p->plan_info, e);
     else
-        code = bl_plantable_write(&out, &p->plan, t->length, e);
+        code = bl_plan_table_write(&out, &p->plan, t->length, e);
     if (code)
         goto out;
     code = bl_output_commit(&out, e);
@@ -108,8 +108,8 @@ static int write_epoch(struct bl_planning *p, int64_t k, size_t least, struct bl
     if (!code)
         code = bl_plan_recount(&p->plan, t->length, t->count, e);
     p->S = p->plan.max_sequences > p->S ? p->plan.max_sequences : p->S;
-    bl_words_of_plan(&p->words, &p->plan, &p->options);
-    p->words.seed += (uint64_t)k;
+    bl_plan_info_make(&p->plan_info, &p->plan, &p->options);
+    p->plan_info.seed += (uint64_t)k;
     if (!code && p->epochs > 1)
         code = epoch_path(p->output, k + 1, &path, e);
     if (!code)
@@ -141,11 +141,11 @@ static int make_plans(struct bl_cmd *cmd, struct bl_planning *p)
     for (int64_t k = 0; k < p->epochs && !code; k++)
         code = write_epoch(p, k, least, e);
     p->plan.max_sequences = p->S;
-    p->words.seed = p->options.seed;
+    p->plan_info.seed = p->options.seed;
     if (!code)
         code = bl_planning_report(p, e);
     if (!code && !cmd->common.quiet)
-        bl_summary_plan(&p->plan, &p->words);
+        bl_summary_plan(&p->plan, &p->plan_info);
     return code;
 }
 
@@ -166,7 +166,7 @@ static int check_flag(void *context, const struct bl_option_group *group, const 
                         option->letter && !option->name[1] ? "-" : "--", option->name);
 }
 
-static void say_epochs(const struct bl_planning *p, const struct bl_epochs_made *made)
+static void say_epochs(const struct bl_planning *p, const struct bl_epochs_result *made)
 {
     if (!p->epochs)
         bl_cmd_say("%s: %" PRId64 " plans removed", p->dataset, made->removed);
@@ -182,7 +182,7 @@ static int add_epochs(struct bl_cmd *cmd, struct bl_planning *p)
 {
     struct bl_error *e = &cmd->error;
     struct bl_epochs job = {.dir = p->dataset, .count = p->epochs, .seed = p->options.seed};
-    struct bl_epochs_made made;
+    struct bl_epochs_result made;
     int code = bl_options_each_flag(&cmd->options, check_flag, cmd);
     if (code)
         return code;

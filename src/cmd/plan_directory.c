@@ -14,7 +14,7 @@
 #include "run/planned.h"
 #include "run/signals.h"
 #include "run/table.h"
-#include "store/record.h"
+#include "store/shard_record.h"
 
 static int check_flags(const struct bl_planning *p, struct bl_error *e)
 {
@@ -132,19 +132,19 @@ static int make_plan(struct bl_cmd *cmd, struct bl_planning *p)
         code = bl_lengths_check(t, &p->options, e);
     if (!code)
         code = bl_plan_T(&T, t->length, t->count, &p->options, e);
-    int found = code ? code : bl_planned_load(&p->state, &p->plan, &p->words, T, t->length, t->count, e);
+    int found = code ? code : bl_planned_load(&p->state, &p->plan, &p->plan_info, T, t->length, t->count, e);
     if (found)
         return found;
     code = bl_plan_make(&p->plan, t->length, t->count, &p->options, e);
     if (!code)
         code = bl_plan_recount(&p->plan, t->length, t->count, e);
-    bl_words_of_plan(&p->words, &p->plan, &p->options);
+    bl_plan_info_make(&p->plan_info, &p->plan, &p->options);
     if (!code)
-        code = bl_planned_publish(&p->state, &p->plan, t->length, t->count, &p->words, e);
+        code = bl_planned_publish(&p->state, &p->plan, t->length, t->count, &p->plan_info, e);
     if (!code)
         code = bl_planning_report(p, e);
     if (!code && !cmd->common.quiet)
-        bl_summary_plan(&p->plan, &p->words);
+        bl_summary_plan(&p->plan, &p->plan_info);
     return code;
 }
 
@@ -161,7 +161,7 @@ static int make(struct bl_cmd *cmd, struct bl_planning *p, const char *identity)
 out:
     if (code > 0 && !cmd->common.quiet)
         bl_cmd_say("%s has its plan already: nothing to do", p->dir);
-    p->partial = !bl_sequences_clean(&p->lengths.table);
+    p->partial = !bl_sequences_is_clean(&p->lengths.table);
     return code < 0 ? code : BL_OK;
 }
 

@@ -10,7 +10,7 @@
 #include "run/options.h"
 #include "run/progress.h"
 #include "run/state.h"
-#include "store/words.h"
+#include "store/plan_info.h"
 
 struct bl_planning {
     const char *config_path, *output, *report, *dataset;
@@ -18,9 +18,9 @@ struct bl_planning {
     struct bl_length_source lengths;
     struct bl_plan_options options;
     struct bl_planner planner;
-    struct bl_plan plan;   /* of the last epoch */
-    struct bl_words words; /* of it, by the first epoch's seed */
-    int64_t S;             /* of all */
+    struct bl_plan plan;           /* of the last epoch */
+    struct bl_plan_info plan_info; /* of it, by the first epoch's seed */
+    int64_t S;                     /* of all */
     /* What the YAML file of scan and pack may say beside, so that one file serves all. */
     struct bl_inputs inputs;
     struct bl_pack_options pack_options;

@@ -20,7 +20,7 @@
 #include "run/task.h"
 #include "store/folders.h"
 #include "store/format.h"
-#include "store/lacking.h"
+#include "store/missing.h"
 #include "store/manifest.h"
 
 #define JOBS_MAX ((size_t)1 << 24) /* bytes of DIR.slurm/jobs */
@@ -181,7 +181,7 @@ static bool is_before(const struct bl_slurm *s, const char *name, const struct s
 
 /* A mark that is older than the manifest is that of a dataset that was there before, and of what was made again since
  * it says nothing. */
-static int look_at_marks(struct bl_slurm *s, const struct bl_lacking *lacking, int64_t shards, struct bl_error *e)
+static int look_at_marks(struct bl_slurm *s, const struct bl_missing *missing, int64_t shards, struct bl_error *e)
 {
     struct bl_slurm_stage *verify = &s->stage[BL_SLURM_VERIFY];
     struct bl_buffer path = {0};
@@ -196,7 +196,7 @@ static int look_at_marks(struct bl_slurm *s, const struct bl_lacking *lacking, i
         code = bl_buffer_check(&path, e);
         bool done = !code && stat(path.data, &mark) == 0 && is_before(s, BL_MANIFEST_FILE, &mark, e);
         while (done && shard < end)
-            done = is_before(s, lacking->row[shard++].file, &mark, e);
+            done = is_before(s, missing->row[shard++].file, &mark, e);
         verify->task[i].done = done;
     }
     bl_buffer_free(&path);
@@ -204,17 +204,17 @@ static int look_at_marks(struct bl_slurm *s, const struct bl_lacking *lacking, i
 }
 
 /* Shards that are gone, or cut, are packed again, and what packing keeps for itself meanwhile goes with the finish. */
-static int look_at_shards(struct bl_slurm *s, const struct bl_lacking *lacking, int64_t shards, struct bl_error *e)
+static int look_at_shards(struct bl_slurm *s, const struct bl_missing *missing, int64_t shards, struct bl_error *e)
 {
     struct bl_slurm_stage *pack = &s->stage[BL_SLURM_PACK];
     struct bl_buffer path = {0};
     int code = bl_slurm_state_path(s, "", &path, e);
-    s->stage[BL_SLURM_FINISH].task[0].done = !code && !lacking->count && access(path.data, F_OK) != 0;
+    s->stage[BL_SLURM_FINISH].task[0].done = !code && !missing->count && access(path.data, F_OK) != 0;
     for (int64_t i = 0; i < pack->tasks; i++) {
         struct bl_task task = {.set = true, .index = i, .count = pack->tasks};
         int64_t begin, end;
         bl_task_range(&task, shards, &begin, &end);
-        while (begin < end && !lacking->lacks[begin])
+        while (begin < end && !missing->is_missing[begin])
             begin++;
         pack->task[i].done = begin == end;
     }
@@ -225,23 +225,23 @@ static int look_at_shards(struct bl_slurm *s, const struct bl_lacking *lacking, 
 static int look_at_dataset(struct bl_slurm *s, struct bl_error *e)
 {
     struct bl_manifest m = {0};
-    struct bl_lacking lacking = {0};
+    struct bl_missing missing = {0};
     int code = bl_manifest_read(&m, s->dir, e);
     int64_t shards = code ? 0 : bl_format_shards(&m.format);
     if (code)
         goto out;
-    code = bl_lacking_beside(s->dir, &m, e);
+    code = bl_missing_check_files(s->dir, &m, e);
     if (code)
         goto out;
-    code = bl_lacking_shards(&lacking, s->dir, &m, 0, shards, e);
+    code = bl_missing_find(&missing, s->dir, &m, 0, shards, e);
     if (code)
         goto out;
-    code = look_at_shards(s, &lacking, shards, e);
+    code = look_at_shards(s, &missing, shards, e);
     if (code)
         goto out;
-    code = look_at_marks(s, &lacking, shards, e);
+    code = look_at_marks(s, &missing, shards, e);
 out:
-    bl_lacking_free(&lacking);
+    bl_missing_free(&missing);
     bl_manifest_free(&m);
     return code;
 }

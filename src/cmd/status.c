@@ -276,11 +276,11 @@ static void append_plan(struct bl_buffer *out, const struct bl_status *s)
     char a[32], b[32];
     bl_buffer_text(out, s->table ? "table       there" : "table       not yet");
     if (s->has_words)
-        bl_buffer_printf(out, ": %s sequences of %s steps", bl_text_count(a, s->words.sequences),
-                         bl_text_count(b, s->words.steps));
+        bl_buffer_printf(out, ": %s sequences of %s steps", bl_text_count(a, s->plan_info.sequences),
+                         bl_text_count(b, s->plan_info.steps));
     bl_buffer_text(out, s->plan ? "\nplan        there" : "\nplan        not yet");
     if (s->has_words)
-        bl_buffer_printf(out, ": %s blocks", bl_text_count(a, s->words.blocks));
+        bl_buffer_printf(out, ": %s blocks", bl_text_count(a, s->plan_info.blocks));
     bl_buffer_byte(out, '\n');
 }
 
@@ -324,7 +324,7 @@ static void append_complete(struct bl_buffer *out, const struct bl_status *s)
     char a[32], b[32], c[32];
     const struct bl_manifest *m = &s->manifest;
     bl_buffer_printf(out, "dataset     complete: %s sequences, %s blocks, %s shard%s\n",
-                     bl_text_count(a, m->words.sequences), bl_text_count(b, m->format.blocks),
+                     bl_text_count(a, m->plan_info.sequences), bl_text_count(b, m->format.blocks),
                      bl_text_count(c, s->pack.units), s->pack.units == 1 ? "" : "s");
     if (s->pack.finished < s->pack.units)
         bl_buffer_printf(out, "lost        %s of these shards\n", bl_text_count(a, s->pack.units - s->pack.finished));

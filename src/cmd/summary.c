@@ -7,7 +7,7 @@
 #include "cmd/cmd.h"
 #include "cmd/inputs.h"
 
-void bl_summary_plan(const struct bl_plan *plan, const struct bl_words *words)
+void bl_summary_plan(const struct bl_plan *plan, const struct bl_plan_info *plan_info)
 {
     char a[32], b[32], c[32], d[32];
     int64_t gap = (int64_t)plan->blocks - plan->lower_bound;
@@ -18,14 +18,14 @@ void bl_summary_plan(const struct bl_plan *plan, const struct bl_words *words)
                gap ? "gap " : "so the plan is optimal", gap ? bl_text_count(d, gap) : "");
     bl_cmd_say("padding %s steps (efficiency %.2f %%)", bl_text_count(a, plan->padding),
                100 * bl_plan_efficiency(plan));
-    if (words->world_size > 1 || words->batch_size > 1)
+    if (plan_info->world_size > 1 || plan_info->batch_size > 1)
         bl_cmd_say("%s steps of %s ranks with %s blocks each; squared lengths per rank: highest by mean %.3f (%.3f "
                    "unbalanced)",
-                   bl_text_count(a, words->batches_per_rank), bl_text_count(b, words->world_size),
-                   bl_text_count(c, words->batch_size), plan->imbalance, plan->imbalance_before);
+                   bl_text_count(a, plan_info->batches_per_rank), bl_text_count(b, plan_info->world_size),
+                   bl_text_count(c, plan_info->batch_size), plan->imbalance, plan->imbalance_before);
     int64_t naive;
     /* Naive padding brings every sequence to the longest. */
-    if (strcmp(words->strategy, "block") == 0 && !__builtin_mul_overflow(plan->sequences, plan->longest, &naive) &&
+    if (strcmp(plan_info->strategy, "block") == 0 && !__builtin_mul_overflow(plan->sequences, plan->longest, &naive) &&
         naive > plan->steps)
         bl_cmd_say("naive padding would cost %s steps", bl_text_count(a, naive - plan->steps));
     if (plan->deleted || plan->cut || plan->dropped)

@@ -4,10 +4,10 @@
 
 #include "plan/plan.h"
 #include "run/finish.h"
-#include "store/words.h"
+#include "store/plan_info.h"
 
 /* A few lines on stderr: blocks, bound and gap, padding and what naive padding would cost, what was deleted and cut. */
-void bl_summary_plan(const struct bl_plan *plan, const struct bl_words *words);
+void bl_summary_plan(const struct bl_plan *plan, const struct bl_plan_info *plan_info);
 
 /* "dataset: 12 shards, 3.1 GB; 4,567 frames/s". steps: what these are called; NULL: nothing is said of a rate. */
 void bl_summary_dataset(const char *dir, const struct bl_format *format, const struct bl_finished *finished,

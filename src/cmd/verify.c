@@ -146,8 +146,8 @@ static int open_dataset(struct bl_cmd *cmd, struct verifying *v, const char *dir
     if (code)
         return bl_error_set(e, code, "%s", why.text);
     bl_task_range(&v->task, bl_verify_shards(&v->dataset), &v->next, &v->end);
-    return v->task.index ? bl_verify_part(&v->dataset, v->next, v->end, fault_of_dataset, v)
-                         : bl_verify_beside(&v->dataset, fault_of_dataset, remark_on_dataset, v);
+    return v->task.index ? bl_verify_prepare_part(&v->dataset, v->next, v->end, fault_of_dataset, v)
+                         : bl_verify_files(&v->dataset, fault_of_dataset, remark_on_dataset, v);
 }
 
 /* "DIR is as it was written: 16 shards, 4.0 GiB", or "task 0 of 3 of DIR: 5 of 16 shards, 1.2 GiB, ..." */
@@ -183,7 +183,7 @@ static int run(struct bl_cmd *cmd, struct verifying *v)
     if (code)
         return code;
     if (!v->faults && v->progress.done == bl_verify_shards(&v->dataset))
-        bl_verify_sum(&v->dataset, v->failed_steps, fault_of_dataset, v);
+        bl_verify_finish(&v->dataset, v->failed_steps, fault_of_dataset, v);
     if (v->faults)
         return bl_error_set(e, BL_EFAIL, "%s has %" PRId64 " fault%s", dir, v->faults, v->faults == 1 ? "" : "s");
     if (!cmd->common.quiet)

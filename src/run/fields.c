@@ -6,7 +6,7 @@
 
 #include "run/pipeline.h"
 #include "scan/sources.h"
-#include "store/rows.h"
+#include "store/row_reader.h"
 
 struct job {
     size_t row;
@@ -65,11 +65,11 @@ static int work(void *context, void *worker, void *job_, struct bl_error *e)
     (void)worker;
     const struct asking *a = context;
     struct job *job = job_;
-    struct bl_row_text text = {0};
-    int code = bl_sequences_row(a->table, job->row, &text, e);
+    struct bl_row_reader text = {0};
+    int code = bl_row_reader_read(a->table, job->row, &text, e);
     if (!code)
         code = ask(a, job, text.row, e);
-    bl_row_text_free(&text);
+    bl_row_reader_free(&text);
     return code;
 }
 
@@ -111,11 +111,11 @@ static void discard(void *context, void *job)
 /* Names what differs. */
 static int refuse(const struct asking *a, struct bl_error *e)
 {
-    struct bl_row_text first = {0}, other = {0};
-    int code = bl_sequences_row(a->table, a->first, &first, e);
+    struct bl_row_reader first = {0}, other = {0};
+    int code = bl_row_reader_read(a->table, a->first, &first, e);
     if (code)
         goto out;
-    code = bl_sequences_row(a->table, a->other, &other, e);
+    code = bl_row_reader_read(a->table, a->other, &other, e);
     if (code)
         goto out;
     code = bl_error_set(e, BL_EUSAGE,
@@ -123,8 +123,8 @@ static int refuse(const struct asking *a, struct bl_error *e)
                         "give --size WxH (with --fit stretch, crop or pad)",
                         a->others, a->others == 1 ? " is" : "s are", first.row.id, other.row.id);
 out:
-    bl_row_text_free(&first);
-    bl_row_text_free(&other);
+    bl_row_reader_free(&first);
+    bl_row_reader_free(&other);
     return code;
 }
 

@@ -12,8 +12,8 @@
 #include "run/outcome.h"
 #include "store/index.h"
 #include "store/manifest.h"
-#include "store/rows.h"
-#include "store/shards.h"
+#include "store/row_reader.h"
+#include "store/shard_table.h"
 
 #define SEQUENCES_FILE "sequences.tsv"
 
@@ -94,7 +94,7 @@ static int write_sequences(const struct bl_finish *f, const struct bl_outcomes *
                            struct bl_error *e)
 {
     struct bl_buffer path = {0}, line = {0}, reason = {0};
-    struct bl_row_text text = {0};
+    struct bl_row_reader text = {0};
     struct bl_output out = {0};
     size_t next = 0;
     uint8_t *placed = mark_placed(f);
@@ -109,7 +109,7 @@ static int write_sequences(const struct bl_finish *f, const struct bl_outcomes *
     if (code)
         goto out;
     for (size_t i = 0; i < f->table->count && !code; i++) {
-        code = bl_sequences_row(f->table, i, &text, e);
+        code = bl_row_reader_read(f->table, i, &text, e);
         if (code)
             break;
         if (next < outcomes->count && outcomes->outcome[next].row == (int64_t)i)
@@ -119,7 +119,7 @@ static int write_sequences(const struct bl_finish *f, const struct bl_outcomes *
         count(f, result, &text.row);
         code = bl_buffer_check(&reason, e);
         bl_buffer_clear(&line);
-        bl_sequences_format(&text.row, &line);
+        bl_row_format(&text.row, &line);
         if (!code)
             code = bl_buffer_check(&line, e);
         if (!code)
@@ -131,7 +131,7 @@ static int write_sequences(const struct bl_finish *f, const struct bl_outcomes *
 out:
     bl_output_abort(&out);
     free(placed);
-    bl_row_text_free(&text);
+    bl_row_reader_free(&text);
     bl_buffer_free(&path);
     bl_buffer_free(&line);
     bl_buffer_free(&reason);

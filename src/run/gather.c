@@ -9,8 +9,8 @@
 #include "run/pipeline.h"
 #include "store/folders.h"
 #include "store/index.h"
-#include "store/shard.h"
-#include "store/shards.h"
+#include "store/shard_writer.h"
+#include "store/shard_table.h"
 
 /* A thread for so many shards: who has few of them needs no threads. */
 #define SHARDS_PER_WORKER 64
@@ -23,7 +23,7 @@ struct gathering {
     struct bl_index_writer index;
     int64_t next; /* shard to be looked for */
     int64_t bytes;
-    int64_t lacking, first_lacking;
+    int64_t missing, first_lacking;
 };
 
 struct job {
@@ -42,7 +42,7 @@ static int look_at_folder(const struct bl_gather *g, int64_t shard, struct bl_er
     if (code)
         goto out;
     *strrchr(path.data, '/') = '\0';
-    bl_folders_look(path.data);
+    bl_folders_refresh(path.data);
 out:
     bl_buffer_free(&path);
     return code;
@@ -85,14 +85,14 @@ static void discard(void *context, void *job_)
 static int take(struct gathering *g, struct bl_shard_record *record, struct bl_error *e)
 {
     const struct bl_format *format = g->gather->format;
-    int code = bl_shards_add(&g->shards, format, record, e);
+    int code = bl_shard_table_add(&g->shards, format, record, e);
     if (code)
         goto out;
-    code =
-        bl_index_checksums(&g->index, record->block_checksum, (size_t)record->blocks * (size_t)format->fields.count, e);
+    code = bl_index_add_checksums(&g->index, record->block_checksum,
+                                  (size_t)record->blocks * (size_t)format->fields.count, e);
     if (code)
         goto out;
-    code = bl_outcomes_parse(g->outcomes, record->notes, record->notes_size, e);
+    code = bl_outcomes_parse(g->outcomes, record->user_data, record->user_data_size, e);
 out:
     g->bytes += record->bytes;
     return code;
@@ -104,9 +104,9 @@ static int consume(void *context, void *job_, struct bl_error *e)
     struct gathering *g = context;
     struct job *job = job_;
     int code = BL_OK;
-    if (!job->found && !g->lacking++)
+    if (!job->found && !g->missing++)
         g->first_lacking = job->shard;
-    if (!g->lacking)
+    if (!g->missing)
         code = take(g, &job->record, e);
     discard(g, job);
     return code;
@@ -122,18 +122,18 @@ static int gather_all(struct gathering *g, struct bl_error *e)
     int code = bl_pipeline_run(&stages, g, workers, 4 * workers, gather->cancel, e);
     if (code)
         return code;
-    if (g->lacking)
+    if (g->missing)
         return bl_error_set(e, BL_EFAIL,
                             "%s: %" PRId64 " of %" PRId64 " shards are not there, the first is %" PRId64
                             ": bload pack makes them, with the options as before",
-                            gather->dir, g->lacking, shards, g->first_lacking);
+                            gather->dir, g->missing, shards, g->first_lacking);
     return BL_OK;
 }
 
 int bl_gather_run(const struct bl_gather *gather, struct bl_outcomes *outcomes, int64_t *bytes, struct bl_error *e)
 {
     struct gathering g = {.gather = gather, .outcomes = outcomes};
-    int code = bl_shards_open(&g.shards, gather->dir, e);
+    int code = bl_shard_table_open(&g.shards, gather->dir, e);
     if (code)
         goto out;
     code = bl_index_begin(&g.index, gather->dir, gather->plan, gather->table->length, gather->format->fields.count, e);

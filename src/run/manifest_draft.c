@@ -52,7 +52,7 @@ static int add_versions(const struct bl_manifest_draft *draft, struct bl_manifes
 
 int bl_manifest_draft_make(const struct bl_manifest_draft *draft, struct bl_manifest *m, struct bl_error *e)
 {
-    *m = (struct bl_manifest){.format = *draft->format, .words = *draft->words};
+    *m = (struct bl_manifest){.format = *draft->format, .plan_info = *draft->plan_info};
     int code = bl_manifest_text(&m->tool, BLOAD_VERSION, e);
     if (!code)
         code = bl_manifest_text(&m->simd, draft->simd, e);

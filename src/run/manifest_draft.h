@@ -14,9 +14,9 @@ struct bl_manifest_draft {
     const struct bl_kind *kind;
     const void *config; /* of that kind */
     const struct bl_format *format;
-    const struct bl_words *words; /* of the plan */
-    const char *identity;         /* the configuration: "name: value" lines */
-    const char *simd;             /* the level's name */
+    const struct bl_plan_info *plan_info; /* of the plan */
+    const char *identity;                 /* the configuration: "name: value" lines */
+    const char *simd;                     /* the level's name */
 };
 
 /* Makes the manifest of it, with all counts 0 and without files. Free with bl_manifest_free. */

@@ -5,7 +5,7 @@
 #include "store/block.h"
 #include "store/codec.h"
 #include "store/seekable.h"
-#include "store/shard.h"
+#include "store/shard_writer.h"
 
 #define BASE_MEMORY ((int64_t)32 << 20)
 
@@ -35,7 +35,7 @@ static int64_t needed(const struct needs *n, int workers, int slots)
     const struct bl_format *format = n->format;
     /* Of either, 8 bytes are for scattering a spool. */
     int64_t tables = 24 * (int64_t)n->table->count + 28 * (int64_t)n->plan->pieces + 8 * (int64_t)n->plan->blocks +
-                     bl_values_memory(format, n->table->count);
+                     bl_attribute_values_memory(format, n->table->count);
     int64_t open_shards = slots / format->blocks_per_shard + 2;
     return BASE_MEMORY + tables + slots * (int64_t)bl_block_memory(format, true) +
            workers * (n->reader + (int64_t)bl_codec_memory(format) + compressor_memory(format)) +
@@ -47,7 +47,7 @@ int bl_memory_settle(int64_t limit, const struct bl_sequences *table, const stru
                      struct bl_error *e)
 {
     struct needs n = {.table = table, .plan = plan, .format = format, .reader = reader};
-    int code = bl_shard_memory(format, &n.shard, e);
+    int code = bl_shard_writer_memory(format, &n.shard, e);
     if (code)
         return code;
     if (!limit)

@@ -8,13 +8,13 @@
 #include "run/scatter.h"
 #include "scan/sources.h"
 #include "store/block.h"
-#include "store/rows.h"
+#include "store/row_reader.h"
 #include "store/seekable.h"
-#include "store/shard.h"
+#include "store/shard_writer.h"
 
 /* A shard under way; its blocks' outcomes gather here until it is finished. */
 struct open_shard {
-    struct bl_shard *shard;
+    struct bl_shard_writer *shard;
     int64_t number, last_block;
     struct bl_outcomes outcomes;
     struct open_shard *next;
@@ -46,7 +46,7 @@ struct worker {
     struct bl_file_check look;
     struct bl_codec *codec;
     struct bl_compressor *compressor;
-    struct bl_row_text row;
+    struct bl_row_reader row;
 };
 
 static void tick(void *context)
@@ -68,7 +68,7 @@ static void worker_close(void *worker)
     bl_codec_close(w->codec);
     if (w->compressor)
         bl_compressor_close(w->compressor);
-    bl_row_text_free(&w->row);
+    bl_row_reader_free(&w->row);
     free(w);
 }
 
@@ -95,7 +95,7 @@ static int worker_open(void *context, void **worker, struct bl_error *e)
 static int read_row(const struct bl_pack *pack, struct worker *w, int64_t sequence, struct bl_request *request,
                     char **open_path, struct bl_error *e)
 {
-    int code = bl_sequences_row(pack->table, (size_t)sequence, &w->row, e);
+    int code = bl_row_reader_read(pack->table, (size_t)sequence, &w->row, e);
     if (code)
         return code;
     *open_path = bl_input_path(pack->base, w->row.row.path);
@@ -191,10 +191,10 @@ static int work(void *context, void *worker, void *job_, struct bl_error *e)
     if (code)
         return code;
     pad(pack, &job->block);
-    code = bl_shard_encode_block(job->shard->shard, &job->block, w->codec, e);
+    code = bl_shard_writer_encode_block(job->shard->shard, &job->block, w->codec, e);
     if (code || !w->compressor)
         return code;
-    return bl_shard_put_block(job->shard->shard, &job->block, w->compressor, e);
+    return bl_shard_writer_put_block(job->shard->shard, &job->block, w->compressor, e);
 }
 
 /* Plain blocks go to the disk; those of a compressed shard wait in memory until it is whole. */
@@ -202,21 +202,21 @@ static int write_block(void *context, void *job_, struct bl_error *e)
 {
     const struct bl_pack *pack = ((struct packing *)context)->pack;
     const struct job *job = job_;
-    return pack->format->compressed ? BL_OK : bl_shard_put_block(job->shard->shard, &job->block, NULL, e);
+    return pack->format->compressed ? BL_OK : bl_shard_writer_put_block(job->shard->shard, &job->block, NULL, e);
 }
 
 /* --- in order, on one thread ------------------------------------------------------------------------------------ */
 
 static int tell(const struct bl_pack *pack, const struct bl_outcomes *outcomes, struct bl_error *e)
 {
-    struct bl_row_text text = {0};
+    struct bl_row_reader text = {0};
     int code = BL_OK;
     for (size_t i = 0; i < outcomes->count && !code; i++) {
-        code = bl_sequences_row(pack->table, (size_t)outcomes->outcome[i].row, &text, e);
+        code = bl_row_reader_read(pack->table, (size_t)outcomes->outcome[i].row, &text, e);
         if (!code)
             code = pack->outcome(pack->sink, &text.row, &outcomes->outcome[i], e);
     }
-    bl_row_text_free(&text);
+    bl_row_reader_free(&text);
     return code;
 }
 
@@ -231,19 +231,19 @@ static int64_t planned_steps(const struct bl_pack *pack, int64_t first, int64_t 
 
 int bl_pack_find(const struct bl_pack *pack, int64_t shard, struct bl_shard_record *record, struct bl_error *e)
 {
-    if (!pack->lacking || !pack->lacking->lacks)
+    if (!pack->missing || !pack->missing->is_missing)
         return bl_shard_find(pack->format, pack->dir, shard, record, e);
     *record = (struct bl_shard_record){.shard = shard,
                                        .first_block = bl_format_first_block(pack->format, shard),
                                        .blocks = bl_format_blocks_of(pack->format, shard)};
-    return !pack->lacking->lacks[shard];
+    return !pack->missing->is_missing[shard];
 }
 
 /* A finished shard of an earlier run: its outcomes are told again, its blocks are done. */
 static int take_found(struct packing *p, struct bl_shard_record *record, struct bl_error *e)
 {
     struct bl_outcomes outcomes = {0};
-    int code = bl_outcomes_parse(&outcomes, record->notes, record->notes_size, e);
+    int code = bl_outcomes_parse(&outcomes, record->user_data, record->user_data_size, e);
     for (size_t i = 0; i < outcomes.count && !code; i++) {
         if (outcomes.outcome[i].row >= (int64_t)p->pack->table->count)
             code = bl_error_set(e, BL_EFAIL, "the record of shard %lld names a sequence that is not there: remove it",
@@ -267,14 +267,14 @@ static int create_shard(struct packing *p, int64_t number, struct open_shard **o
     open->number = number;
     open->last_block =
         bl_format_first_block(p->pack->format, number) + bl_format_blocks_of(p->pack->format, number) - 1;
-    int code = bl_shard_create(p->pack->format, p->pack->dir, number, &open->shard, e);
+    int code = bl_shard_writer_open(p->pack->format, p->pack->dir, number, &open->shard, e);
     if (code) {
         free(open);
         return code;
     }
-    if (p->pack->lacking) {
-        const struct bl_shards_row *row = &p->pack->lacking->row[number];
-        bl_shard_expect(open->shard, row->bytes, row->checksum);
+    if (p->pack->missing) {
+        const struct bl_shard_row *row = &p->pack->missing->row[number];
+        bl_shard_writer_expect(open->shard, row->bytes, row->checksum);
     }
     open->next = p->open;
     p->open = open;
@@ -318,7 +318,7 @@ static int produce(void *context, void **job_, struct bl_error *e)
     p->free = job->next;
     job->shard = p->open;
     bl_block_plan(&job->block, p->pack->format, p->pack->plan, p->pack->table->length, p->next_block++);
-    bl_shard_place_block(job->shard->shard, &job->block);
+    bl_shard_writer_place_block(job->shard->shard, &job->block);
     bl_scatter_begin_block(p->pack->scatter, job->block.index);
     *job_ = job;
     return 1;
@@ -339,25 +339,25 @@ static void close_shard(struct packing *p, struct open_shard *open)
     while (*at != open)
         at = &(*at)->next;
     *at = open->next;
-    bl_shard_free(open->shard);
+    bl_shard_writer_free(open->shard);
     bl_outcomes_free(&open->outcomes);
     free(open);
 }
 
 static int finish_shard(struct packing *p, struct open_shard *open, struct bl_error *e)
 {
-    struct bl_buffer notes = {0};
+    struct bl_buffer user_data = {0};
     struct bl_shard_record record = {0};
     struct bl_compressor *compressor = NULL;
-    bl_outcomes_format(&open->outcomes, &notes);
-    int code = bl_buffer_check(&notes, e);
+    bl_outcomes_format(&open->outcomes, &user_data);
+    int code = bl_buffer_check(&user_data, e);
     if (code)
         goto out;
     if (p->pack->format->compressed)
         code = bl_compressor_open(p->pack->format->level, &compressor, e);
     if (code)
         goto out;
-    code = bl_shard_finish(open->shard, compressor, notes.data, notes.size, &record, e);
+    code = bl_shard_writer_finish(open->shard, compressor, user_data.data, user_data.size, &record, e);
     if (code)
         goto out;
     p->bytes += record.bytes;
@@ -365,7 +365,7 @@ out:
     if (compressor)
         bl_compressor_close(compressor);
     bl_shard_record_free(&record);
-    bl_buffer_free(&notes);
+    bl_buffer_free(&user_data);
     return code;
 }
 

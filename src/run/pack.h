@@ -7,7 +7,7 @@
 #include "plan/plan.h"
 #include "run/outcome.h"
 #include "store/format.h"
-#include "store/lacking.h"
+#include "store/missing.h"
 #include "store/sequences.h"
 
 /* How far a run has come. */
@@ -29,11 +29,11 @@ struct bl_pack {
     const struct bl_kind *kind;
     const void *config; /* of that kind */
     const struct bl_format *format;
-    const struct bl_values *values;   /* of its attributes */
-    int64_t shard_begin, shard_end;   /* which shards are to be there in the end: all, or those of a task */
-    const struct bl_lacking *lacking; /* of a finished dataset: just these are made again, or where its member
-                                       * lacks is NULL, what has no record; as rows say. NULL: what has no record */
-    bool pad_repeat;                  /* the end of a block repeats its last entry instead of zeros */
+    const struct bl_attribute_values *values; /* of its attributes */
+    int64_t shard_begin, shard_end;           /* which shards are to be there in the end: all, or those of a task */
+    const struct bl_missing *missing;         /* of a finished dataset: just these are made again, or where its member
+                                               * lacks is NULL, what has no record; as rows say. NULL: what has no record */
+    bool pad_repeat;                          /* the end of a block repeats its last entry instead of zeros */
     int workers, slots;
     const struct bl_kind_env *env;
     struct bl_scatter *scatter; /* where pieces were brought to already, or NULL */

@@ -6,16 +6,16 @@
 
 #include "base/output.h"
 #include "store/index.h"
-#include "store/words.h"
+#include "store/plan_info.h"
 
-static int publish_words(const struct bl_state *state, const struct bl_words *words, struct bl_error *e)
+static int publish_words(const struct bl_state *state, const struct bl_plan_info *plan_info, struct bl_error *e)
 {
     struct bl_buffer path = {0}, json = {0};
     struct bl_output out = {0};
     int code = bl_state_path(state, BL_STATE_PLAN_WORDS, &path, e);
     if (code)
         goto out;
-    code = bl_words_report(words, &json, e);
+    code = bl_plan_info_format(plan_info, &json, e);
     if (code)
         goto out;
     code = bl_output_own(&out, path.data, e);
@@ -33,11 +33,11 @@ out:
 }
 
 int bl_planned_publish(const struct bl_state *state, const struct bl_plan *plan, const int64_t *length, size_t count,
-                       const struct bl_words *words, struct bl_error *e)
+                       const struct bl_plan_info *plan_info, struct bl_error *e)
 {
     struct bl_buffer path = {0};
     struct bl_output out = {0};
-    int code = publish_words(state, words, e);
+    int code = publish_words(state, plan_info, e);
     if (code)
         goto out;
     code = bl_state_path(state, BL_STATE_PLAN_FILE, &path, e);
@@ -46,7 +46,7 @@ int bl_planned_publish(const struct bl_state *state, const struct bl_plan *plan,
     code = bl_output_own(&out, path.data, e);
     if (code)
         goto out;
-    code = bl_index_write(&out, plan, length, count, words, e);
+    code = bl_index_write(&out, plan, length, count, plan_info, e);
     if (code)
         goto out;
     code = bl_output_publish(&out, e);
@@ -56,7 +56,7 @@ out:
     return code < 0 ? code : BL_OK;
 }
 
-int bl_planned_load(const struct bl_state *state, struct bl_plan *plan, struct bl_words *words, int64_t T,
+int bl_planned_load(const struct bl_state *state, struct bl_plan *plan, struct bl_plan_info *plan_info, int64_t T,
                     const int64_t *length, size_t count, struct bl_error *e)
 {
     struct bl_buffer path = {0}, words_path = {0};
@@ -65,13 +65,13 @@ int bl_planned_load(const struct bl_state *state, struct bl_plan *plan, struct b
         code = bl_state_path(state, BL_STATE_PLAN_WORDS, &words_path, e);
     bool found = !code && access(path.data, F_OK) == 0;
     if (found)
-        code = bl_words_read(words, words_path.data, e);
+        code = bl_plan_info_read(plan_info, words_path.data, e);
     if (found && !code)
         code = bl_index_load(plan, path.data, T, 0, length, count, NULL, e);
     if (found && !code) {
-        plan->lower_bound = words->lower_bound;
-        plan->imbalance = words->imbalance;
-        plan->imbalance_before = words->imbalance_before;
+        plan->lower_bound = plan_info->lower_bound;
+        plan->imbalance = plan_info->imbalance;
+        plan->imbalance_before = plan_info->imbalance_before;
     }
     bl_buffer_free(&path);
     bl_buffer_free(&words_path);

@@ -8,15 +8,15 @@
 #include "base/error.h"
 #include "plan/plan.h"
 #include "run/state.h"
-#include "store/words.h"
+#include "store/plan_info.h"
 
 /* Writes the plan that was made from these lengths, with its words, once: BL_EFAIL when another one is there. */
 int bl_planned_publish(const struct bl_state *state, const struct bl_plan *plan, const int64_t *length, size_t count,
-                       const struct bl_words *words, struct bl_error *e);
+                       const struct bl_plan_info *plan_info, struct bl_error *e);
 
 /* Reads it: 1; 0 when there is none. BL_EDATA: it is damaged, or of other lengths. T is what its blocks must have, or
  * 0. Free with bl_plan_free. */
-int bl_planned_load(const struct bl_state *state, struct bl_plan *plan, struct bl_words *words, int64_t T,
+int bl_planned_load(const struct bl_state *state, struct bl_plan *plan, struct bl_plan_info *plan_info, int64_t T,
                     const int64_t *length, size_t count, struct bl_error *e);
 
 #endif

@@ -19,10 +19,10 @@ struct need {
 static void need_again(const struct bl_pack *pack, struct need *need)
 {
     for (int64_t i = pack->shard_begin; i < pack->shard_end; i++) {
-        if (!pack->lacking->lacks[i])
+        if (!pack->missing->is_missing[i])
             continue;
         need->shards++;
-        need->bytes += pack->lacking->row[i].bytes;
+        need->bytes += pack->missing->row[i].bytes;
     }
 }
 
@@ -92,7 +92,7 @@ int bl_room_check(const struct bl_pack *pack, struct bl_error *e)
     struct statvfs disk;
     struct need need = {0};
     int64_t others = 0;
-    bool again = pack->lacking && pack->lacking->lacks;
+    bool again = pack->missing && pack->missing->is_missing;
     if (pack->format->compressed && !again)
         return BL_OK;
     if (statvfs(pack->dir, &disk) != 0)

@@ -7,8 +7,8 @@
 #include "base/io.h"
 #include "base/temporary.h"
 #include "scan/sources.h"
-#include "store/rows.h"
-#include "store/shard.h"
+#include "store/row_reader.h"
+#include "store/shard_writer.h"
 
 #define BUCKETS_MAX 200 /* files that are open at once */
 #define CHUNK_MAX ((int64_t)1 << 20)
@@ -175,10 +175,10 @@ static int put_piece(struct bl_scatter *s, struct bl_reader *reader, struct bl_r
 }
 
 /* All pieces of one sequence. */
-static int put_sequence(struct bl_scatter *s, struct bl_reader *reader, struct bl_row_text *text, size_t row,
+static int put_sequence(struct bl_scatter *s, struct bl_reader *reader, struct bl_row_reader *text, size_t row,
                         int64_t first, struct bl_error *e)
 {
-    int code = bl_sequences_row(s->pack->table, row, text, e);
+    int code = bl_row_reader_read(s->pack->table, row, text, e);
     if (code)
         return code;
     struct bl_request request = {.row = text->row};
@@ -202,7 +202,7 @@ static int put_all(struct bl_scatter *s, const int64_t *first, void (*tick)(void
 {
     const struct bl_pack *pack = s->pack;
     struct bl_reader *reader = NULL;
-    struct bl_row_text text = {0};
+    struct bl_row_reader text = {0};
     int code = pack->kind->open(pack->config, pack->env, &pack->format->fields, &reader, e);
     for (size_t row = 0; row < pack->table->count && !code; row++) {
         if (first[row] >= 0)
@@ -214,7 +214,7 @@ static int put_all(struct bl_scatter *s, const int64_t *first, void (*tick)(void
         code = flush(&s->bucket[b], e);
         bl_buffer_free(&s->bucket[b].buffer);
     }
-    bl_row_text_free(&text);
+    bl_row_reader_free(&text);
     if (reader)
         pack->kind->close(reader);
     return code;

@@ -18,7 +18,7 @@
 #include "store/folders.h"
 #include "store/index.h"
 #include "store/manifest.h"
-#include "store/shards.h"
+#include "store/shard_table.h"
 
 #define CONFIGURATION_MAX ((size_t)1 << 24) /* bytes: many sources may be named */
 
@@ -207,7 +207,7 @@ static int remove_files(const char *folder, struct bl_error *e)
         if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, "lock") == 0 ||
             strcmp(name, "spool") == 0)
             continue;
-        if (!bl_folders_is_own(name)) {
+        if (!bl_folders_is_work_file(name)) {
             code = bl_error_set(e, BL_EFAIL, "%s/%s is no file that bload makes: see what it is, and remove it", folder,
                                 name);
             break;
@@ -318,7 +318,7 @@ static int enter(struct bl_state *s, const char *dir, int how, struct bl_error *
     code = bl_folders_make(s->spool, e);
     if (code)
         return code;
-    bl_folders_look(s->folder); /* what others have just written counts */
+    bl_folders_refresh(s->folder); /* what others have just written counts */
     return take_lock(s, how, e);
 }
 
@@ -348,7 +348,7 @@ static int join_host(struct bl_state *s, struct bl_error *e)
     if (code)
         goto out;
     if (flock(s->host_lock, LOCK_EX | LOCK_NB) == 0)
-        code = bl_folders_sweep_own(s->dir, e);
+        code = bl_folders_sweep_host(s->dir, e);
     if (code)
         goto out;
     while (!code && flock(s->host_lock, LOCK_SH) != 0 && errno == EINTR)
@@ -374,7 +374,7 @@ int bl_state_take(struct bl_state *s, const char *dir, struct bl_error *e)
     if (!code && access(s->folder, F_OK) != 0)
         code = bl_error_set(e, BL_EUSAGE, "%s holds no dataset in the making: nothing to finish", dir);
     if (!code) {
-        bl_folders_look(s->folder);
+        bl_folders_refresh(s->folder);
         code = take_lock(s, LOCK_EX, e);
     }
     if (code)

@@ -18,7 +18,7 @@
 #include "run/state.h"
 #include "run/task.h"
 #include "store/folders.h"
-#include "store/record.h"
+#include "store/shard_record.h"
 
 #define BEAT_MAX ((size_t)1 << 16) /* bytes of a heartbeat's file */
 #define CONFIGURATION_MAX ((size_t)1 << 24)
@@ -46,7 +46,7 @@ struct numbers {
 /* What the names in DIR/.bload tell. */
 struct names {
     struct numbers records, parts, scans, packs; /* the last two: tasks that have a heartbeat */
-    bool table, plan, words, draft;
+    bool table, plan, plan_info, draft;
 };
 
 static int add(struct numbers *n, int64_t number, struct bl_error *e)
@@ -101,7 +101,7 @@ static int take_name(struct names *names, const char *name, struct bl_error *e)
         return add(&names->packs, number, e);
     names->table |= strcmp(name, BL_STATE_SEQUENCES) == 0;
     names->plan |= strcmp(name, BL_STATE_PLAN_FILE) == 0;
-    names->words |= strcmp(name, BL_STATE_PLAN_WORDS) == 0;
+    names->plan_info |= strcmp(name, BL_STATE_PLAN_WORDS) == 0;
     names->draft |= strcmp(name, BL_STATE_DRAFT) == 0;
     return BL_OK;
 }
@@ -346,7 +346,7 @@ static int64_t finished_blocks(const struct bl_format *format, const struct numb
 static double steps_left(const struct bl_status *s, const struct numbers *records)
 {
     const struct bl_format *format = &s->manifest.format;
-    const struct bl_words *w = &s->words;
+    const struct bl_plan_info *w = &s->plan_info;
     double steps = 0, mean = (double)(w->steps - w->deleted) / (double)w->blocks;
     for (int64_t i = 0; i < s->pack.tasks; i++) {
         const struct bl_status_task *t = &s->pack.task[i];
@@ -403,7 +403,7 @@ static int read_draft(struct bl_status *s, const char *folder, struct bl_error *
         bl_error_prefix(e, "%s/" BL_STATE_DRAFT, folder);
     s->has_manifest = s->has_words = found == 1 && !code;
     if (s->has_manifest)
-        s->words = s->manifest.words;
+        s->plan_info = s->manifest.plan_info;
     bl_buffer_free(&text);
     return code;
 }
@@ -415,7 +415,7 @@ static int read_words(struct bl_status *s, const char *folder, struct bl_error *
     bl_buffer_printf(&path, "%s/" BL_STATE_PLAN_WORDS, folder);
     int code = bl_buffer_check(&path, e);
     if (!code)
-        code = bl_words_read(&s->words, path.data, e);
+        code = bl_plan_info_read(&s->plan_info, path.data, e);
     s->has_words = !code;
     bl_buffer_free(&path);
     return code;
@@ -440,7 +440,7 @@ static int read_making(struct bl_status *s, const char *dir, const char *folder,
     int code = read_scan_tasks(s, folder, e);
     if (code)
         return code;
-    code = names->draft ? read_draft(s, folder, e) : names->words ? read_words(s, folder, e) : BL_OK;
+    code = names->draft ? read_draft(s, folder, e) : names->plan_info ? read_words(s, folder, e) : BL_OK;
     if (code)
         return code;
     if (s->has_manifest)
@@ -485,7 +485,7 @@ static int read_complete(struct bl_status *s, const char *dir, struct bl_error *
         return code;
     s->at = BL_AT_END;
     s->has_manifest = s->has_words = s->table = s->plan = true;
-    s->words = s->manifest.words;
+    s->plan_info = s->manifest.plan_info;
     s->pack.units = s->pack.finished = bl_format_shards(&s->manifest.format);
     s->pack.left = s->scan.left = -1;
     s->finished_blocks = s->manifest.format.blocks;

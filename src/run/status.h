@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "run/heartbeat.h"
 #include "store/manifest.h"
-#include "store/words.h"
+#include "store/plan_info.h"
 
 /* Seconds without a beat after which a task is called silent: where it beats as it works, and where it is at something
  * that tells no progress. */
@@ -58,13 +58,13 @@ struct bl_status_stage {
 enum bl_status_at { BL_AT_SCAN, BL_AT_PLAN, BL_AT_PACK, BL_AT_FINISH, BL_AT_END };
 
 struct bl_status {
-    enum bl_status_at at;  /* what is to be done next; END: the dataset is complete */
-    bool parts;            /* the scan is, or was, shared by tasks */
-    bool table, plan;      /* are there */
-    bool shared;           /* the plan is there for tasks: then bload finish comes last, else the run finishes itself */
-    bool has_words;        /* the plan is known */
-    struct bl_words words; /* of the plan */
-    bool has_manifest;     /* of the dataset, or, while it is packed, what is known of it */
+    enum bl_status_at at; /* what is to be done next; END: the dataset is complete */
+    bool parts;           /* the scan is, or was, shared by tasks */
+    bool table, plan;     /* are there */
+    bool shared;          /* the plan is there for tasks: then bload finish comes last, else the run finishes itself */
+    bool has_words;       /* the plan is known */
+    struct bl_plan_info plan_info; /* of the plan */
+    bool has_manifest;             /* of the dataset, or, while it is packed, what is known of it */
     struct bl_manifest manifest;
     struct bl_status_stage scan, pack;
     int64_t finished_blocks;

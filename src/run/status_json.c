@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "run/status.h"
-#include "store/json.h"
+#include "store/jansson.h"
 
 /* Takes the members over, whatever becomes of them. */
 static int put(json_t *object, const char *name, json_t *value)
@@ -12,7 +12,7 @@ static int put(json_t *object, const char *name, json_t *value)
 
 static json_t *text_or_null(const char *text)
 {
-    return text && *text ? bl_json_escaped(text) : json_null();
+    return text && *text ? bl_jansson_escaped(text) : json_null();
 }
 
 static json_t *known(bool is, int64_t value)
@@ -102,9 +102,9 @@ int bl_status_json(const struct bl_status *s, const char *next, struct bl_buffer
         {"now", json_integer(s->now)},
         {"table", json_boolean(s->table)},
         {"plan", json_boolean(s->plan)},
-        {"sequences", known(s->has_words, s->words.sequences)},
-        {"steps", known(s->has_words, s->words.steps)},
-        {"blocks", known(s->has_words, s->words.blocks)},
+        {"sequences", known(s->has_words, s->plan_info.sequences)},
+        {"steps", known(s->has_words, s->plan_info.steps)},
+        {"blocks", known(s->has_words, s->plan_info.blocks)},
         {"finished_blocks", known(s->has_manifest, s->finished_blocks)},
         {"shards", known(s->has_manifest, s->pack.units)},
         {"finished_shards", json_integer(s->pack.finished)},
@@ -121,7 +121,7 @@ int bl_status_json(const struct bl_status *s, const char *next, struct bl_buffer
     int failed = 0;
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         failed |= put(object, members[i].name, members[i].value);
-    int code = failed ? bl_error_memory(e) : bl_json_append(object, out, e);
+    int code = failed ? bl_error_memory(e) : bl_jansson_append(object, out, e);
     json_decref(object);
     return code;
 }

@@ -82,7 +82,7 @@ static int check_name(const struct reading *r, const char *name, struct bl_error
                             "%s:%" PRId64 ": a column's name is 1 to %d bytes without backslash or control characters, "
                             "not \"%s\": %s",
                             r->a->path, r->records.line, BL_FIELD_NAME_MAX - 1, name, advice);
-    if (bl_sequences_knows(name))
+    if (bl_columns_is_known(name))
         return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": \"%s\" means something else in the table of sequences: %s",
                             r->a->path, r->records.line, name, advice);
     return BL_OK;

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "run/pipeline.h"
-#include "store/rows.h"
+#include "store/row_reader.h"
 
 #define ROWS 64 /* of a job */
 
@@ -45,11 +45,11 @@ static int compare_name(const struct bl_files *files, size_t *next, const struct
 
 static int compare_names(const struct bl_compare *c, struct bl_error *e)
 {
-    struct bl_row_text text = {0};
+    struct bl_row_reader text = {0};
     size_t next = 0;
     int code = BL_OK;
     for (size_t i = 0; i < c->table->count && !code; i++) {
-        code = bl_sequences_row(c->table, i, &text, e);
+        code = bl_row_reader_read(c->table, i, &text, e);
         if (!code)
             code = compare_name(c->files, &next, &text.row, e);
     }
@@ -59,7 +59,7 @@ static int compare_names(const struct bl_compare *c, struct bl_error *e)
     if (next < c->files->count)
         code = refuse(c->files->file[next].path, "is new", e);
 out:
-    bl_row_text_free(&text);
+    bl_row_reader_free(&text);
     return code;
 }
 
@@ -117,12 +117,12 @@ static int work(void *context, void *worker, void *job_, struct bl_error *e)
 {
     const struct bl_compare *c = ((struct comparing *)context)->compare;
     const struct job *job = job_;
-    struct bl_row_text text = {0};
+    struct bl_row_reader text = {0};
     struct bl_buffer before = {0};
     int code = BL_OK;
     (void)worker;
     for (size_t i = job->begin - (job->begin > 0); i < job->end && !code; i++) {
-        code = bl_cancelled(c->cancel) ? BL_ECANCEL : bl_sequences_row(c->table, i, &text, e);
+        code = bl_cancelled(c->cancel) ? BL_ECANCEL : bl_row_reader_read(c->table, i, &text, e);
         const struct bl_row *row = &text.row;
         bool file = !code && i >= job->begin && strcmp(row->path, "-") != 0;
         file &= c->files || row->status == BL_ROW_OK;
@@ -134,7 +134,7 @@ static int work(void *context, void *worker, void *job_, struct bl_error *e)
         bl_buffer_text(&before, code ? "" : row->path);
         code = code ? code : bl_buffer_check(&before, e);
     }
-    bl_row_text_free(&text);
+    bl_row_reader_free(&text);
     bl_buffer_free(&before);
     return code;
 }

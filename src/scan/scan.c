@@ -9,7 +9,7 @@
 #include "scan/forms.h"
 #include "scan/spill.h"
 #include "scan/stretches.h"
-#include "store/rows.h"
+#include "store/row_reader.h"
 
 /* Stretches per worker under way: small files are done in half a millisecond, so a few keep everybody busy. */
 #define SLOTS_PER_WORKER 16
@@ -210,7 +210,7 @@ static int note(struct job *job, const struct bl_row *row, struct bl_error *e)
 
 static int put(struct job *job, const struct bl_row *row, struct bl_error *e)
 {
-    bl_sequences_format(row, &job->rows.tail);
+    bl_row_format(row, &job->rows.tail);
     int code = note(job, row, e);
     return code ? code : bl_spill_settle(&job->rows, e);
 }

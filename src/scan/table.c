@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "store/rows.h"
+#include "store/row_reader.h"
 #include "store/sequences.h"
 
 struct joining {
@@ -13,7 +13,7 @@ struct joining {
     struct bl_exclusion *exclusion;   /* or NULL */
     struct bl_output *out;
     struct bl_sequences table;
-    struct bl_row_text text;
+    struct bl_row_reader text;
     struct bl_buffer extra, line, reason, value, escaped;
 };
 
@@ -45,7 +45,7 @@ static bool is_excluded(struct bl_exclusion *exclusion, const struct bl_row *row
 /* Whether the table has the column, extra ones being all that attributes can be called like. */
 static bool has_column(const struct joining *j, int c)
 {
-    return bl_sequences_column(j->table.file[0].columns.extra, bl_attributes_name(j->attributes, c)) > 0;
+    return bl_columns_find(j->table.file[0].columns.extra, bl_attributes_name(j->attributes, c)) > 0;
 }
 
 static int write_header(struct joining *j, struct bl_error *e)
@@ -101,7 +101,7 @@ static int join_row(struct joining *j, size_t i, bl_scan_fault *fault, void *sin
 {
     struct bl_row *row = &j->text.row;
     const char *values = NULL;
-    int code = bl_sequences_row(&j->table, i, &j->text, e);
+    int code = bl_row_reader_read(&j->table, i, &j->text, e);
     if (!code && j->exclusion && is_excluded(j->exclusion, row, &j->value)) {
         row->status = BL_ROW_DROPPED;
         row->length = 0;
@@ -122,7 +122,7 @@ static int join_row(struct joining *j, size_t i, bl_scan_fault *fault, void *sin
     if (!code && row->status != status)
         code = fault(sink, row, e);
     bl_buffer_clear(&j->line);
-    bl_sequences_format(row, &j->line);
+    bl_row_format(row, &j->line);
     if (!code)
         code = bl_buffer_check(&j->line, e);
     return code ? code : bl_output_write(j->out, j->line.data, j->line.size, e);
@@ -139,7 +139,7 @@ int bl_table_join(const char *path, struct bl_attributes *attributes, struct bl_
     for (size_t i = 0; i < j.table.count && !code; i++)
         code = join_row(&j, i, fault, sink, e);
     bl_sequences_close(&j.table);
-    bl_row_text_free(&j.text);
+    bl_row_reader_free(&j.text);
     bl_buffer_free(&j.extra);
     bl_buffer_free(&j.line);
     bl_buffer_free(&j.reason);
@@ -150,20 +150,20 @@ int bl_table_join(const char *path, struct bl_attributes *attributes, struct bl_
 
 int bl_table_review(const struct bl_sequences *table, struct bl_exclusion *exclusion, struct bl_error *e)
 {
-    struct bl_row_text text = {0};
+    struct bl_row_reader text = {0};
     struct bl_buffer file = {0};
     int code = BL_OK;
     int64_t left = table->excluded;
     for (size_t i = 0; i < table->count && left && !code; i++) {
         if (table->length[i])
             continue;
-        code = bl_sequences_row(table, i, &text, e);
+        code = bl_row_reader_read(table, i, &text, e);
         if (code || text.row.status != BL_ROW_DROPPED)
             continue;
         (void)is_excluded(exclusion, &text.row, &file);
         left--;
     }
-    bl_row_text_free(&text);
+    bl_row_reader_free(&text);
     bl_buffer_free(&file);
     return code;
 }

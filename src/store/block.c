@@ -8,7 +8,7 @@
 #define ALIGN ((size_t)64)
 #define PAGE ((size_t)BL_DIRECT_PAGE)
 
-static size_t aligned(size_t size, size_t to)
+static size_t block_align(size_t size, size_t to)
 {
     return (size + to - 1) / to * to;
 }
@@ -19,16 +19,16 @@ size_t bl_block_memory(const struct bl_format *format, bool with_fields)
     size_t S = (size_t)format->S;
     size_t size = PAGE;
     for (int f = 0; with_fields && f < format->fields.count; f++)
-        size += PAGE + aligned(bl_format_block_bytes(format, f), PAGE);
-    size += aligned((S + 1) * sizeof(int32_t), ALIGN) + aligned(S * sizeof(int32_t), ALIGN);
-    size += 2 * aligned(S * sizeof(int64_t), ALIGN);
+        size += PAGE + block_align(bl_format_block_bytes(format, f), PAGE);
+    size += block_align((S + 1) * sizeof(int32_t), ALIGN) + block_align(S * sizeof(int32_t), ALIGN);
+    size += 2 * block_align(S * sizeof(int64_t), ALIGN);
     return size;
 }
 
-static void *take(uint8_t **at, size_t size)
+static void *block_carve(uint8_t **at, size_t size)
 {
     void *part = *at;
-    *at += aligned(size, ALIGN);
+    *at += block_align(size, ALIGN);
     return part;
 }
 
@@ -43,11 +43,11 @@ int bl_block_make(struct bl_block *block, const struct bl_format *format, bool w
         return bl_error_memory(e);
     uint8_t *at = (uint8_t *)block->memory + (PAGE - (uintptr_t)block->memory % PAGE) % PAGE;
     for (int f = 0; with_fields && f < format->fields.count; f++)
-        block->field[f] = block->room[f] = take(&at, PAGE + aligned(bl_format_block_bytes(format, f), PAGE));
-    block->cu_seqlens = take(&at, (S + 1) * sizeof(int32_t));
-    block->length = take(&at, S * sizeof(int32_t));
-    block->sequence = take(&at, S * sizeof(int64_t));
-    block->source_start = take(&at, S * sizeof(int64_t));
+        block->field[f] = block->room[f] = block_carve(&at, PAGE + block_align(bl_format_block_bytes(format, f), PAGE));
+    block->cu_seqlens = block_carve(&at, (S + 1) * sizeof(int32_t));
+    block->length = block_carve(&at, S * sizeof(int32_t));
+    block->sequence = block_carve(&at, S * sizeof(int64_t));
+    block->source_start = block_carve(&at, S * sizeof(int64_t));
     return BL_OK;
 }
 
@@ -98,7 +98,7 @@ void bl_block_fail(struct bl_block *block, const struct bl_format *format, int i
 
 void bl_block_steps(const struct bl_block *block, const struct bl_format *format, bool repeat, uint8_t *out)
 {
-    memset(out, repeat ? BL_STEP_AGAIN : BL_STEP_EMPTY, (size_t)format->T);
+    memset(out, repeat ? BL_STEP_REPEAT : BL_STEP_EMPTY, (size_t)format->T);
     if (block->cu_seqlens[block->num_sequences] == 0)
         memset(out, BL_STEP_EMPTY, (size_t)format->T);
     for (int32_t i = 0; i < block->num_sequences; i++) {
@@ -121,7 +121,7 @@ void bl_block_segment_ids(const struct bl_block *block, const struct bl_format *
 
 void bl_block_attribute(const struct bl_block *block, const struct bl_format *format, int a, int64_t *out)
 {
-    const struct bl_values *values = block->values;
+    const struct bl_attribute_values *values = block->values;
     for (int64_t i = 0; i < format->S; i++)
         out[i] = block->sequence[i] < 0 ? 0 : values->value[block->sequence[i] * values->count + a];
 }

@@ -9,19 +9,19 @@
 #include "base/error.h"
 #include "plan/plan.h"
 #include "store/format.h"
-#include "store/values.h"
+#include "store/attribute_values.h"
 
 struct bl_block {
     int64_t index; /* in the dataset, from 0 */
     int32_t num_sequences;
-    int32_t *cu_seqlens;            /* [S + 1] */
-    int64_t *sequence;              /* [S] */
-    int32_t *length;                /* [S] */
-    int64_t *source_start;          /* [S], all zero when no sequence was cut */
-    uint8_t *field[BL_FIELDS_MAX];  /* T * bl_field_step_bytes each, aligned for its dtype; NULL: made without fields */
-    uint8_t *room[BL_FIELDS_MAX];   /* page-aligned, and a page longer than the field that lies in it */
-    void *memory;                   /* that all of these lie in */
-    const struct bl_values *values; /* of the attributes, somebody else's; NULL while the format has none */
+    int32_t *cu_seqlens;           /* [S + 1] */
+    int64_t *sequence;             /* [S] */
+    int32_t *length;               /* [S] */
+    int64_t *source_start;         /* [S], all zero when no sequence was cut */
+    uint8_t *field[BL_FIELDS_MAX]; /* T * bl_field_step_bytes each, aligned for its dtype; NULL: made without fields */
+    uint8_t *room[BL_FIELDS_MAX];  /* page-aligned, and a page longer than the field that lies in it */
+    void *memory;                  /* that all of these lie in */
+    const struct bl_attribute_values *values; /* of the attributes, somebody else's; NULL while the format has none */
 };
 
 /* Bytes that bl_block_make allocates. */
@@ -44,9 +44,9 @@ void bl_block_fail(struct bl_block *block, const struct bl_format *format, int i
 
 /* What a step of a block holds. */
 enum bl_step {
-    BL_STEP_EMPTY, /* zeros: where a sequence failed, or padding */
-    BL_STEP_OWN,   /* a step of a sequence */
-    BL_STEP_AGAIN, /* padding that repeats the step before it, whatever that is */
+    BL_STEP_EMPTY,  /* zeros: where a sequence failed, or padding */
+    BL_STEP_OWN,    /* a step of a sequence */
+    BL_STEP_REPEAT, /* padding that repeats the step before it, whatever that is */
 };
 
 /* Says it of each of the T steps. repeat: padding repeats the last step, if there is one. */

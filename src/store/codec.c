@@ -15,17 +15,17 @@ struct bl_codec {
 };
 
 /* Cannot overflow: bl_format_check bounds it. */
-size_t bl_codec_most(const struct bl_format *format, int f)
+size_t bl_codec_max_size(const struct bl_format *format, int f)
 {
     const int64_t *shape = format->fields.field[f].shape;
-    return (size_t)format->T * bl_jpeg_most((size_t)shape[0], (size_t)shape[1]);
+    return (size_t)format->T * bl_jpeg_max_size((size_t)shape[0], (size_t)shape[1]);
 }
 
-static size_t room_needed(const struct bl_format *format)
+static size_t codec_capacity(const struct bl_format *format)
 {
     size_t room = 0;
     for (int f = 0; f < format->fields.count; f++) {
-        size_t most = format->encoding[f].kind == BL_ENCODING_JPEG ? bl_codec_most(format, f) : 0;
+        size_t most = format->encoding[f].kind == BL_ENCODING_JPEG ? bl_codec_max_size(format, f) : 0;
         room = most > room ? most : room;
     }
     return room;
@@ -33,7 +33,7 @@ static size_t room_needed(const struct bl_format *format)
 
 size_t bl_codec_memory(const struct bl_format *format)
 {
-    return bl_format_encodes(format, BL_ENCODING_JPEG) ? room_needed(format) + (size_t)format->T : 0;
+    return bl_format_encodes(format, BL_ENCODING_JPEG) ? codec_capacity(format) + (size_t)format->T : 0;
 }
 
 int bl_codec_open(const struct bl_format *format, bool pad_repeat, struct bl_codec **out, struct bl_error *e)
@@ -46,7 +46,7 @@ int bl_codec_open(const struct bl_format *format, bool pad_repeat, struct bl_cod
     int code = BL_OK;
     if (bl_format_encodes(format, BL_ENCODING_JPEG)) {
         codec->step = malloc((size_t)format->T);
-        codec->room = malloc(room_needed(format));
+        codec->room = malloc(codec_capacity(format));
         code = codec->step && codec->room ? bl_jpeg_encoder_open(&codec->jpeg, e) : bl_error_memory(e);
     }
     if (code)

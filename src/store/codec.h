@@ -20,7 +20,7 @@ void bl_codec_close(struct bl_codec *codec); /* NULL is fine */
 size_t bl_codec_memory(const struct bl_format *format);
 
 /* The most that the JPEG files of one block of field f take. */
-size_t bl_codec_most(const struct bl_format *format, int f);
+size_t bl_codec_max_size(const struct bl_format *format, int f);
 
 /* Encodes field f, of JPEG, of a block that is filled wholly: its files lie one after the other at *bytes, until the
  * next call; that of step t from offsets[t] to offsets[t + 1], [T + 1]. */

@@ -22,7 +22,7 @@ int bl_columns_split(char *line, char **field)
 }
 
 /* Whether the column at place f is one of those that every table has. */
-static bool is_known(const struct bl_columns *columns, int f)
+static bool column_is_basic(const struct bl_columns *columns, int f)
 {
     for (int c = 0; c < BL_COLUMNS; c++) {
         if (columns->place[c] == f)
@@ -31,11 +31,11 @@ static bool is_known(const struct bl_columns *columns, int f)
     return false;
 }
 
-int bl_columns_further(const struct bl_columns *columns, char *const *field, struct bl_buffer *out, struct bl_error *e)
+int bl_columns_extra(const struct bl_columns *columns, char *const *field, struct bl_buffer *out, struct bl_error *e)
 {
     bl_buffer_clear(out);
     for (int f = 0; f < columns->count; f++) {
-        if (!is_known(columns, f)) {
+        if (!column_is_basic(columns, f)) {
             bl_buffer_byte(out, '\t');
             bl_buffer_text(out, field[f]);
         }
@@ -65,7 +65,7 @@ int bl_columns_read(struct bl_columns *columns, char *header, const char *path, 
                 "is read by --lengths)",
                 path, column_name[c]);
     }
-    int code = bl_columns_further(columns, field, &extra, e);
+    int code = bl_columns_extra(columns, field, &extra, e);
     columns->extra = extra.data ? extra.data : strdup("");
     return code ? code : columns->extra ? BL_OK : bl_error_memory(e);
 }
@@ -75,7 +75,7 @@ const char *bl_columns_name(enum bl_column column)
     return column_name[column];
 }
 
-bool bl_sequences_knows(const char *name)
+bool bl_columns_is_known(const char *name)
 {
     bool known = false;
     for (int c = 0; c < BL_COLUMNS_ALL; c++)
@@ -83,7 +83,7 @@ bool bl_sequences_knows(const char *name)
     return known;
 }
 
-int bl_sequences_column(const char *header, const char *name)
+int bl_columns_find(const char *header, const char *name)
 {
     size_t wanted = strlen(name);
     for (int column = 0;; column++) {

@@ -53,15 +53,15 @@ static inline const char *bl_columns_value(const struct bl_columns *columns, cha
 }
 
 /* The fields of the extra columns, a tab before each. */
-int bl_columns_further(const struct bl_columns *columns, char *const *field, struct bl_buffer *out, struct bl_error *e);
+int bl_columns_extra(const struct bl_columns *columns, char *const *field, struct bl_buffer *out, struct bl_error *e);
 
 /* The name of a known column. */
 const char *bl_columns_name(enum bl_column column);
 
 /* Whether a column of that name means something to the tool. */
-bool bl_sequences_knows(const char *name);
+bool bl_columns_is_known(const char *name);
 
 /* The place of a column in a header line, or -1. */
-int bl_sequences_column(const char *header, const char *name);
+int bl_columns_find(const char *header, const char *name);
 
 #endif

@@ -27,26 +27,26 @@ int bl_dataset_open(struct bl_dataset *dataset, const char *dir, struct bl_error
     return code;
 }
 
-static void close_shard(struct bl_dataset *dataset)
+static void dataset_close_shard(struct bl_dataset *dataset)
 {
     for (int t = 0; t < BL_TABLES_ALL; t++) {
         free(dataset->table[t]);
         dataset->table[t] = NULL;
     }
     bl_layout_free(&dataset->layout);
-    bl_shard_file_close(&dataset->file);
+    bl_shard_reader_close(&dataset->file);
     dataset->shard = -1;
 }
 
 void bl_dataset_close(struct bl_dataset *dataset)
 {
-    close_shard(dataset);
+    dataset_close_shard(dataset);
     bl_index_close(&dataset->index);
     bl_manifest_free(&dataset->manifest);
     bl_block_free(&dataset->block);
     if (dataset->has_sequences)
         bl_sequences_close(&dataset->sequences);
-    bl_row_text_free(&dataset->row);
+    bl_row_reader_free(&dataset->row);
     bl_jpeg_decoder_close(dataset->decoder);
     free(dataset->offsets);
     free(dataset->bytes);
@@ -56,17 +56,17 @@ void bl_dataset_close(struct bl_dataset *dataset)
 
 /* --- shards ----------------------------------------------------------------------------------------------------- */
 
-static int check_header(struct bl_dataset *dataset, struct bl_error *e)
+static int dataset_check_header(struct bl_dataset *dataset, struct bl_error *e)
 {
     const struct bl_layout *layout = &dataset->layout;
-    const struct bl_shard_file *file = &dataset->file;
+    const struct bl_shard_reader *file = &dataset->file;
     if (file->size != layout->file_size)
         return bl_error_set(e, BL_EDATA, "%s has %" PRId64 " bytes, not the %" PRId64 " that it must have", file->path,
                             file->size, layout->file_size);
     char *head = malloc(layout->header.size);
     if (!head)
         return bl_error_memory(e);
-    int code = bl_shard_file_read(&dataset->file, 0, (int64_t)layout->header.size, head, e);
+    int code = bl_shard_reader_read(&dataset->file, 0, (int64_t)layout->header.size, head, e);
     if (code)
         goto out;
     if (memcmp(head, layout->header.data, layout->header.size) != 0)
@@ -76,49 +76,50 @@ out:
     return code;
 }
 
-static int open_shard(struct bl_dataset *dataset, int64_t shard, struct bl_error *e)
+static int dataset_open_shard(struct bl_dataset *dataset, int64_t shard, struct bl_error *e)
 {
     const struct bl_format *format = &dataset->manifest.format;
     char name[BL_SHARD_NAME_MAX];
     struct bl_buffer path = {0};
-    close_shard(dataset);
+    dataset_close_shard(dataset);
     bl_buffer_printf(&path, "%s/%s", dataset->dir, bl_format_shard_name(format, shard, name));
     int code = bl_buffer_check(&path, e);
     if (!code)
-        code = bl_shard_file_open(&dataset->file, path.data, format->compressed, e);
+        code = bl_shard_reader_open(&dataset->file, path.data, format->compressed, e);
     if (!code)
-        code = bl_shard_file_layout(&dataset->file, format, shard, &dataset->layout, e);
+        code = bl_shard_reader_layout(&dataset->file, format, shard, &dataset->layout, e);
     bl_buffer_free(&path);
     if (!code)
-        code = check_header(dataset, e);
+        code = dataset_check_header(dataset, e);
     if (code)
-        close_shard(dataset);
+        dataset_close_shard(dataset);
     else
         dataset->shard = shard;
     return code;
 }
 
 /* Opens the shard of block b; *row is its place there. */
-static int seek_block(struct bl_dataset *dataset, int64_t b, int64_t *row, struct bl_error *e)
+static int dataset_seek_block(struct bl_dataset *dataset, int64_t b, int64_t *row, struct bl_error *e)
 {
     const struct bl_format *format = &dataset->manifest.format;
     if (b < 0 || b >= format->blocks)
         return bl_error_set(e, BL_EUSAGE, "there is no block %" PRId64 ": %s has %" PRId64, b, dataset->dir,
                             format->blocks);
     int64_t shard = b / format->blocks_per_shard;
-    int code = shard == dataset->shard ? BL_OK : open_shard(dataset, shard, e);
+    int code = shard == dataset->shard ? BL_OK : dataset_open_shard(dataset, shard, e);
     *row = b % format->blocks_per_shard;
     return code;
 }
 
 /* Where block b of field f lies in its shard. */
-static int seek_field(struct bl_dataset *dataset, int64_t b, int f, int64_t *offset, int64_t *size, struct bl_error *e)
+static int dataset_seek_field(struct bl_dataset *dataset, int64_t b, int f, int64_t *offset, int64_t *size,
+                              struct bl_error *e)
 {
     int64_t row = 0;
     if (f < 0 || f >= dataset->manifest.format.fields.count)
         return bl_error_set(e, BL_EUSAGE, "there is no field %d: %s has %d", f, dataset->dir,
                             dataset->manifest.format.fields.count);
-    int code = seek_block(dataset, b, &row, e);
+    int code = dataset_seek_block(dataset, b, &row, e);
     if (code)
         return code;
     const struct bl_shard_tensor *tensor = bl_layout_field(&dataset->layout, f);
@@ -130,7 +131,7 @@ static int seek_field(struct bl_dataset *dataset, int64_t b, int f, int64_t *off
 /* --- JPEG ------------------------------------------------------------------------------------------------------- */
 
 /* Memory and a decoder, before the first block; room for the block's bytes, before each. */
-static int prepare_jpeg(struct bl_dataset *dataset, struct bl_error *e)
+static int dataset_prepare_jpeg(struct bl_dataset *dataset, struct bl_error *e)
 {
     if (!dataset->offsets)
         dataset->offsets = calloc((size_t)dataset->manifest.format.T + 1, sizeof *dataset->offsets);
@@ -139,7 +140,7 @@ static int prepare_jpeg(struct bl_dataset *dataset, struct bl_error *e)
     return dataset->decoder ? BL_OK : bl_jpeg_decoder_open(&dataset->decoder, e);
 }
 
-static int reserve_bytes(struct bl_dataset *dataset, size_t size, struct bl_error *e)
+static int dataset_reserve(struct bl_dataset *dataset, size_t size, struct bl_error *e)
 {
     if (size <= dataset->bytes_capacity)
         return BL_OK;
@@ -150,12 +151,12 @@ static int reserve_bytes(struct bl_dataset *dataset, size_t size, struct bl_erro
 }
 
 /* Where the steps of a block lie, in a tensor of so many bytes. */
-static int read_offsets(struct bl_dataset *dataset, int f, int64_t row, int64_t bytes, struct bl_error *e)
+static int dataset_read_offsets(struct bl_dataset *dataset, int f, int64_t row, int64_t bytes, struct bl_error *e)
 {
     const struct bl_shard_tensor *tensor = bl_layout_offsets(&dataset->layout, f);
-    int code = bl_shard_file_read(&dataset->file,
-                                  (int64_t)dataset->layout.header.size + tensor->tensor.begin + row * tensor->row_bytes,
-                                  tensor->row_bytes, dataset->offsets, e);
+    int code = bl_shard_reader_read(
+        &dataset->file, (int64_t)dataset->layout.header.size + tensor->tensor.begin + row * tensor->row_bytes,
+        tensor->row_bytes, dataset->offsets, e);
     if (code)
         return code;
     if (bl_codec_check_offsets(&dataset->manifest.format, dataset->offsets, bytes) >= 0)
@@ -165,7 +166,7 @@ static int read_offsets(struct bl_dataset *dataset, int f, int64_t row, int64_t 
 }
 
 /* Steps without bytes are zeros. */
-static int decode_steps(struct bl_dataset *dataset, int64_t b, int f, uint8_t *out, struct bl_error *e)
+static int dataset_decode_steps(struct bl_dataset *dataset, int64_t b, int f, uint8_t *out, struct bl_error *e)
 {
     const struct bl_field *field = &dataset->manifest.format.fields.field[f];
     const int64_t *offsets = dataset->offsets;
@@ -184,21 +185,21 @@ static int decode_steps(struct bl_dataset *dataset, int64_t b, int f, uint8_t *o
     return code;
 }
 
-static int read_jpeg(struct bl_dataset *dataset, int64_t b, int f, uint8_t *out, struct bl_error *e)
+static int dataset_read_jpeg(struct bl_dataset *dataset, int64_t b, int f, uint8_t *out, struct bl_error *e)
 {
     int64_t row = b - dataset->layout.first_block, T = dataset->manifest.format.T;
     const struct bl_shard_tensor *tensor = bl_layout_field(&dataset->layout, f);
-    int code = prepare_jpeg(dataset, e);
+    int code = dataset_prepare_jpeg(dataset, e);
     if (!code)
-        code = read_offsets(dataset, f, row, tensor->tensor.end - tensor->tensor.begin, e);
+        code = dataset_read_offsets(dataset, f, row, tensor->tensor.end - tensor->tensor.begin, e);
     if (code)
         return code;
     int64_t begin = dataset->offsets[0], size = dataset->offsets[T] - begin;
-    code = reserve_bytes(dataset, (size_t)size, e);
+    code = dataset_reserve(dataset, (size_t)size, e);
     if (!code)
-        code = bl_shard_file_read(&dataset->file, (int64_t)dataset->layout.header.size + tensor->tensor.begin + begin,
-                                  size, dataset->bytes, e);
-    return code ? code : decode_steps(dataset, b, f, out, e);
+        code = bl_shard_reader_read(&dataset->file, (int64_t)dataset->layout.header.size + tensor->tensor.begin + begin,
+                                    size, dataset->bytes, e);
+    return code ? code : dataset_decode_steps(dataset, b, f, out, e);
 }
 
 /* --- blocks ----------------------------------------------------------------------------------------------------- */
@@ -207,12 +208,12 @@ int bl_dataset_read(struct bl_dataset *dataset, int64_t b, int f, void *out, str
 {
     const struct bl_format *format = &dataset->manifest.format;
     int64_t offset = 0, size = 0;
-    int code = seek_field(dataset, b, f, &offset, &size, e);
+    int code = dataset_seek_field(dataset, b, f, &offset, &size, e);
     if (code)
         return code;
     if (format->encoding[f].kind == BL_ENCODING_JPEG)
-        return read_jpeg(dataset, b, f, out, e);
-    code = bl_shard_file_read(&dataset->file, offset, size, out, e);
+        return dataset_read_jpeg(dataset, b, f, out, e);
+    code = bl_shard_reader_read(&dataset->file, offset, size, out, e);
     if (code)
         return code;
     if (format->encoding[f].kind == BL_ENCODING_DELTA)
@@ -225,7 +226,7 @@ int bl_dataset_map(struct bl_dataset *dataset, int64_t b, int f, const void **da
 {
     int64_t offset = 0, size = 0, page = sysconf(_SC_PAGESIZE);
     char name[BL_ENCODING_NAME_MAX];
-    int code = seek_field(dataset, b, f, &offset, &size, e);
+    int code = dataset_seek_field(dataset, b, f, &offset, &size, e);
     if (code)
         return code;
     if (dataset->manifest.format.encoding[f].kind != BL_ENCODING_RAW)
@@ -246,14 +247,14 @@ int bl_dataset_map(struct bl_dataset *dataset, int64_t b, int f, const void **da
 /* --- tables ----------------------------------------------------------------------------------------------------- */
 
 /* A table of a compressed shard is one piece, so that it is kept: else each block's row would decompress it again. */
-static int load_table(struct bl_dataset *dataset, const struct bl_shard_tensor *tensor, struct bl_error *e)
+static int dataset_load_table(struct bl_dataset *dataset, const struct bl_shard_tensor *tensor, struct bl_error *e)
 {
     int64_t size = tensor->tensor.end - tensor->tensor.begin;
     uint8_t *table = malloc((size_t)size);
     if (!table)
         return bl_error_memory(e);
-    int code =
-        bl_shard_file_read(&dataset->file, (int64_t)dataset->layout.header.size + tensor->tensor.begin, size, table, e);
+    int code = bl_shard_reader_read(&dataset->file, (int64_t)dataset->layout.header.size + tensor->tensor.begin, size,
+                                    table, e);
     if (code)
         free(table);
     else
@@ -261,14 +262,14 @@ static int load_table(struct bl_dataset *dataset, const struct bl_shard_tensor *
     return code;
 }
 
-static int read_row(struct bl_dataset *dataset, int table, int64_t row, void *out, struct bl_error *e)
+static int dataset_read_table_row(struct bl_dataset *dataset, int table, int64_t row, void *out, struct bl_error *e)
 {
     const struct bl_shard_tensor *tensor = bl_layout_table(&dataset->layout, table);
     if (!dataset->file.compressed)
-        return bl_shard_file_read(&dataset->file,
-                                  (int64_t)dataset->layout.header.size + tensor->tensor.begin + row * tensor->row_bytes,
-                                  tensor->row_bytes, out, e);
-    int code = dataset->table[table] ? BL_OK : load_table(dataset, tensor, e);
+        return bl_shard_reader_read(
+            &dataset->file, (int64_t)dataset->layout.header.size + tensor->tensor.begin + row * tensor->row_bytes,
+            tensor->row_bytes, out, e);
+    int code = dataset->table[table] ? BL_OK : dataset_load_table(dataset, tensor, e);
     if (code)
         return code;
     memcpy(out, dataset->table[table] + row * tensor->row_bytes, (size_t)tensor->row_bytes);
@@ -276,7 +277,7 @@ static int read_row(struct bl_dataset *dataset, int table, int64_t row, void *ou
 }
 
 /* Whoever uses the tables as indices must be able to rely on them. */
-static int check_tables(const struct bl_block *block, const struct bl_format *format)
+static int dataset_check_tables(const struct bl_block *block, const struct bl_format *format)
 {
     if (block->num_sequences < 0 || block->num_sequences > format->S || block->cu_seqlens[0] != 0 ||
         block->cu_seqlens[format->S] > format->T)
@@ -293,26 +294,26 @@ int bl_dataset_tables(struct bl_dataset *dataset, int64_t b, const struct bl_blo
 {
     struct bl_block *block = &dataset->block;
     int64_t row = 0;
-    int code = seek_block(dataset, b, &row, e);
+    int code = dataset_seek_block(dataset, b, &row, e);
     if (code)
         goto out;
-    code = read_row(dataset, BL_TABLE_NUM_SEQUENCES, row, &block->num_sequences, e);
+    code = dataset_read_table_row(dataset, BL_TABLE_NUM_SEQUENCES, row, &block->num_sequences, e);
     if (code)
         goto out;
-    code = read_row(dataset, BL_TABLE_CU_SEQLENS, row, block->cu_seqlens, e);
+    code = dataset_read_table_row(dataset, BL_TABLE_CU_SEQLENS, row, block->cu_seqlens, e);
     if (code)
         goto out;
-    code = read_row(dataset, BL_TABLE_SEQUENCE, row, block->sequence, e);
+    code = dataset_read_table_row(dataset, BL_TABLE_SEQUENCE, row, block->sequence, e);
     if (code)
         goto out;
-    code = read_row(dataset, BL_TABLE_LENGTH, row, block->length, e);
+    code = dataset_read_table_row(dataset, BL_TABLE_LENGTH, row, block->length, e);
     if (code)
         goto out;
     if (dataset->manifest.format.has_source_start)
-        code = read_row(dataset, BL_TABLE_SOURCE_START, row, block->source_start, e);
+        code = dataset_read_table_row(dataset, BL_TABLE_SOURCE_START, row, block->source_start, e);
     if (code)
         goto out;
-    if (check_tables(block, &dataset->manifest.format))
+    if (dataset_check_tables(block, &dataset->manifest.format))
         code = bl_error_set(e, BL_EDATA, "%s: the tables of block %" PRId64 " are damaged", dataset->file.path, b);
 out:
     block->index = b;
@@ -326,8 +327,8 @@ int bl_dataset_attribute(struct bl_dataset *dataset, int64_t b, int a, void *out
     if (a < 0 || a >= dataset->manifest.format.attributes)
         return bl_error_set(e, BL_EUSAGE, "there is no attribute %d: %s has %d", a, dataset->dir,
                             dataset->manifest.format.attributes);
-    int code = seek_block(dataset, b, &row, e);
-    return code ? code : read_row(dataset, BL_TABLES + a, row, out, e);
+    int code = dataset_seek_block(dataset, b, &row, e);
+    return code ? code : dataset_read_table_row(dataset, BL_TABLES + a, row, out, e);
 }
 
 int bl_dataset_sequences(struct bl_dataset *dataset, const struct bl_sequences **sequences, struct bl_error *e)

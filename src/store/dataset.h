@@ -11,9 +11,9 @@
 #include "store/index.h"
 #include "store/jpeg.h"
 #include "store/manifest.h"
-#include "store/rows.h"
+#include "store/row_reader.h"
 #include "store/sequences.h"
-#include "store/shardfile.h"
+#include "store/shard_reader.h"
 
 #define BL_SEQUENCES_FILE "sequences.tsv"
 
@@ -22,7 +22,7 @@ struct bl_dataset {
     struct bl_manifest manifest;
     struct bl_index index;
     int64_t shard; /* that file and layout are of; -1: none is open */
-    struct bl_shard_file file;
+    struct bl_shard_reader file;
     struct bl_layout layout;
     uint8_t *table[BL_TABLES_ALL];   /* of a compressed shard, whole, once one of its blocks' tables was asked for */
     struct bl_block block;           /* tables only: what bl_dataset_tables gives */
@@ -32,7 +32,7 @@ struct bl_dataset {
     size_t bytes_capacity;
     bool has_sequences;
     struct bl_sequences sequences; /* read when first asked for */
-    struct bl_row_text row;
+    struct bl_row_reader row;
 };
 
 /* Reads the manifest and the index's header. Codes as bl_manifest_read and bl_index_open. On error the object is empty.

@@ -6,10 +6,10 @@
 
 #include "base/sort.h"
 #include "base/text.h"
-#include "store/rows.h"
+#include "store/row_reader.h"
 
 /* "a.tsv:5": where the row stands, behind the header line. */
-static void append_place(const struct bl_sequences *t, size_t row, const char *path, struct bl_buffer *out)
+static void duplicates_append_place(const struct bl_sequences *t, size_t row, const char *path, struct bl_buffer *out)
 {
     int f = 0;
     while (f + 1 < t->files && t->file[f + 1].first <= row)
@@ -20,12 +20,12 @@ static void append_place(const struct bl_sequences *t, size_t row, const char *p
 }
 
 /* With the first and the second row of an id, so far as they can be read. */
-static int refuse(const struct bl_sequences *t, size_t a, const struct bl_row *first, size_t b,
-                  const struct bl_row *second, struct bl_error *e)
+static int duplicates_report_pair(const struct bl_sequences *t, size_t a, const struct bl_row *first, size_t b,
+                                  const struct bl_row *second, struct bl_error *e)
 {
     struct bl_buffer one = {0}, two = {0};
-    append_place(t, a, first && first->path ? first->path : "", &one);
-    append_place(t, b, second && second->path ? second->path : "", &two);
+    duplicates_append_place(t, a, first && first->path ? first->path : "", &one);
+    duplicates_append_place(t, b, second && second->path ? second->path : "", &two);
     int code = one.failed || two.failed ? bl_error_memory(e) : BL_OK;
     if (code)
         goto out;
@@ -40,34 +40,35 @@ out:
 }
 
 /* Names the rows whose ids have this hash, if they are the same indeed. */
-static int name_duplicate(const struct bl_sequences *t, uint64_t hash, struct bl_error *e)
+static int duplicates_report_ids(const struct bl_sequences *t, uint64_t hash, struct bl_error *e)
 {
-    struct bl_row_text text = {0}, first = {0};
+    struct bl_row_reader text = {0}, first = {0};
     size_t at = SIZE_MAX;
     int code = BL_OK;
     for (size_t i = 0; i < t->count && !code; i++) {
-        code = bl_sequences_row(t, i, &text, e);
+        code = bl_row_reader_read(t, i, &text, e);
         struct bl_buffer escaped = {0};
         if (!code)
             bl_text_escape(&escaped, text.row.id, strlen(text.row.id));
         if (!code && escaped.data && XXH3_64bits(escaped.data, escaped.size) == hash) {
             if (at == SIZE_MAX) {
                 at = i;
-                code = bl_sequences_row(t, i, &first, e);
+                code = bl_row_reader_read(t, i, &first, e);
             } else if (strcmp(first.row.id, text.row.id) == 0) {
-                code = refuse(t, at, &first.row, i, &text.row, e);
+                code = duplicates_report_pair(t, at, &first.row, i, &text.row, e);
             }
         }
         bl_buffer_free(&escaped);
     }
-    bl_row_text_free(&text);
-    bl_row_text_free(&first);
+    bl_row_reader_free(&text);
+    bl_row_reader_free(&first);
     return code;
 }
 
 /* Rows of stdin are gone, and with them the ids; two equal hashes of 64 bits are two equal ids for all practical
  * purposes. */
-static int name_rows(const struct bl_sequences *t, const uint64_t *unsorted, uint64_t hash, struct bl_error *e)
+static int duplicates_report_hash(const struct bl_sequences *t, const uint64_t *unsorted, uint64_t hash,
+                                  struct bl_error *e)
 {
     size_t at = 0;
     while (unsorted[at] != hash)
@@ -75,7 +76,7 @@ static int name_rows(const struct bl_sequences *t, const uint64_t *unsorted, uin
     size_t next = at + 1;
     while (unsorted[next] != hash)
         next++;
-    return refuse(t, at, NULL, next, NULL, e);
+    return duplicates_report_pair(t, at, NULL, next, NULL, e);
 }
 
 int bl_duplicates_check(const struct bl_sequences *t, uint64_t *hash, struct bl_error *e)
@@ -92,7 +93,7 @@ int bl_duplicates_check(const struct bl_sequences *t, uint64_t *hash, struct bl_
     bl_sort_u64(hash, t->count, 0);
     for (size_t i = 1; i < t->count && !code; i++) {
         if (hash[i] == hash[i - 1])
-            code = gone ? name_rows(t, unsorted, hash[i], e) : name_duplicate(t, hash[i], e);
+            code = gone ? duplicates_report_hash(t, unsorted, hash[i], e) : duplicates_report_ids(t, hash[i], e);
     }
     free(unsorted);
     return code;

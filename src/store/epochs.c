@@ -17,7 +17,7 @@
 
 #define NAME_FORMAT "epoch-%05" PRId64 ".safetensors"
 
-struct adding {
+struct epochs_job {
     const struct bl_epochs *epochs;
     struct bl_dataset dataset;
     const struct bl_sequences *rows;
@@ -41,7 +41,7 @@ int64_t bl_epochs_number(const char *name)
     return strcmp(again, name) == 0 ? number : 0;
 }
 
-static const struct bl_manifest_file *find_file(const struct bl_manifest *m, const char *name)
+static const struct bl_manifest_file *manifest_find_file(const struct bl_manifest *m, const char *name)
 {
     for (size_t i = 0; i < m->files; i++) {
         if (strcmp(m->file[i].name, name) == 0)
@@ -50,7 +50,7 @@ static const struct bl_manifest_file *find_file(const struct bl_manifest *m, con
     return NULL;
 }
 
-bool bl_epochs_is_left(const struct bl_manifest *manifest, const char *entry)
+bool bl_epochs_is_leftover(const struct bl_manifest *manifest, const char *entry)
 {
     char name[64] = BL_EPOCHS_DIR "/";
     const char *part = strstr(entry, ".part-");
@@ -58,10 +58,10 @@ bool bl_epochs_is_left(const struct bl_manifest *manifest, const char *entry)
     if (size > sizeof name - sizeof BL_EPOCHS_DIR "/")
         return false;
     memcpy(name + strlen(name), entry, size);
-    return bl_epochs_number(name) && (part || !find_file(manifest, name));
+    return bl_epochs_number(name) && (part || !manifest_find_file(manifest, name));
 }
 
-static int64_t count_epochs(const struct bl_manifest *m)
+static int64_t epochs_count(const struct bl_manifest *m)
 {
     int64_t count = 0;
     for (size_t i = 0; i < m->files; i++)
@@ -73,7 +73,7 @@ static int64_t count_epochs(const struct bl_manifest *m)
 
 /* One at a time: two at once would each write a manifest that knows nothing of the other's plans. A file system without
  * locks loses only this. The descriptor, or a code. */
-static int lock(const char *dir, struct bl_error *e)
+static int epochs_lock(const char *dir, struct bl_error *e)
 {
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
@@ -86,15 +86,15 @@ static int lock(const char *dir, struct bl_error *e)
     return bl_error_set(e, BL_EFAIL, "%s: another bload plan --dataset is at work there", dir);
 }
 
-static bool is_left_manifest(const struct bl_manifest *m, const char *entry)
+static bool entry_is_leftover_manifest(const struct bl_manifest *m, const char *entry)
 {
     (void)m;
     return strncmp(entry, BL_MANIFEST_FILE ".part-", strlen(BL_MANIFEST_FILE ".part-")) == 0;
 }
 
 /* Removes what was left in a folder of the dataset, which takes over the descriptor. */
-static int sweep_folder(int fd, const char *dir, const struct bl_manifest *m,
-                        bool (*is_left)(const struct bl_manifest *m, const char *entry), struct bl_error *e)
+static int epochs_sweep_folder(int fd, const char *dir, const struct bl_manifest *m,
+                               bool (*is_left)(const struct bl_manifest *m, const char *entry), struct bl_error *e)
 {
     DIR *entries = fdopendir(fd);
     if (!entries) {
@@ -111,15 +111,15 @@ static int sweep_folder(int fd, const char *dir, const struct bl_manifest *m,
     return code;
 }
 
-static int sweep(const char *dir, int dir_fd, const struct bl_manifest *m, struct bl_error *e)
+static int epochs_sweep(const char *dir, int dir_fd, const struct bl_manifest *m, struct bl_error *e)
 {
     int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int code =
-        fd < 0 ? bl_error_errno(e, BL_EFAIL, "cannot open %s", dir) : sweep_folder(fd, dir, m, is_left_manifest, e);
+    int code = fd < 0 ? bl_error_errno(e, BL_EFAIL, "cannot open %s", dir)
+                      : epochs_sweep_folder(fd, dir, m, entry_is_leftover_manifest, e);
     fd = code ? -1 : openat(dir_fd, BL_EPOCHS_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return code || errno == ENOENT ? code : bl_error_errno(e, BL_EFAIL, "cannot open %s/" BL_EPOCHS_DIR, dir);
-    code = sweep_folder(fd, dir, m, bl_epochs_is_left, e);
+    code = epochs_sweep_folder(fd, dir, m, bl_epochs_is_leftover, e);
     if (code)
         return code;
     if (unlinkat(dir_fd, BL_EPOCHS_DIR, AT_REMOVEDIR) != 0 && errno != ENOTEMPTY && errno != EEXIST)
@@ -130,7 +130,7 @@ static int sweep(const char *dir, int dir_fd, const struct bl_manifest *m, struc
 /* --- what the dataset says -------------------------------------------------------------------------------------- */
 
 /* The group of each stored piece, by the table that the dataset holds. */
-static int find_groups(struct adding *a, struct bl_error *e)
+static int epochs_read_groups(struct epochs_job *a, struct bl_error *e)
 {
     const char *column = bl_manifest_option(&a->dataset.manifest, "group-by");
     struct bl_sequences rows = {0};
@@ -160,9 +160,9 @@ out:
     return code;
 }
 
-static int check_dataset(struct adding *a, struct bl_error *e)
+static int epochs_check_dataset(struct epochs_job *a, struct bl_error *e)
 {
-    const struct bl_words *w = &a->dataset.manifest.words;
+    const struct bl_plan_info *w = &a->dataset.manifest.plan_info;
     const struct bl_epochs *x = a->epochs;
     struct bl_plan_options *o = &a->options;
     if (strcmp(w->strategy, "sample") == 0 || strcmp(w->strategy, "mix") == 0)
@@ -188,16 +188,16 @@ static int check_dataset(struct adding *a, struct bl_error *e)
 }
 
 /* All that the plans are made of. */
-static int prepare(struct adding *a, struct bl_error *e)
+static int epochs_prepare(struct epochs_job *a, struct bl_error *e)
 {
     const struct bl_manifest *m = &a->dataset.manifest;
-    int code = bl_index_plan(&a->dataset.index, m->words.T, bl_manifest_align(m), &a->stored, e);
+    int code = bl_index_read_plan(&a->dataset.index, m->plan_info.T, bl_manifest_align(m), &a->stored, e);
     if (code)
         goto out;
-    code = find_groups(a, e);
+    code = epochs_read_groups(a, e);
     if (code)
         goto out;
-    code = check_dataset(a, e);
+    code = epochs_check_dataset(a, e);
     if (code)
         goto out;
     code = bl_dataset_sequences(&a->dataset, &a->rows, e);
@@ -215,7 +215,7 @@ out:
 /* --- plans ------------------------------------------------------------------------------------------------------ */
 
 /* The plan's sequences are stored pieces; afterwards they are rows, with the part of each. */
-static int name_rows(const struct adding *a, struct bl_plan *plan, struct bl_error *e)
+static int epoch_resolve_rows(const struct epochs_job *a, struct bl_plan *plan, struct bl_error *e)
 {
     const struct bl_plan *stored = &a->stored;
     plan->length = malloc((plan->pieces + 1) * sizeof *plan->length);
@@ -233,7 +233,7 @@ static int name_rows(const struct adding *a, struct bl_plan *plan, struct bl_err
 
 /* The plan of epoch k + 1, checked as one over the stored pieces: each of them once, none beyond T. It is to be freed
  * in any case. */
-static int draw(struct adding *a, int64_t k, struct bl_plan *plan, struct bl_error *e)
+static int epoch_draw(struct epochs_job *a, int64_t k, struct bl_plan *plan, struct bl_error *e)
 {
     const struct bl_format *format = &a->dataset.manifest.format;
     int code = bl_planner_draw(&a->planner, a->epochs->seed + (uint64_t)k, a->stored.blocks, 0, plan, e);
@@ -246,34 +246,35 @@ static int draw(struct adding *a, int64_t k, struct bl_plan *plan, struct bl_err
             plan->blocks, plan->max_sequences, plan->deleted);
     if (code)
         bl_error_prefix(e, "%s: its blocks cannot be composed anew, epoch %" PRId64, a->epochs->dir, k + 1);
-    return code ? code : name_rows(a, plan, e);
+    return code ? code : epoch_resolve_rows(a, plan, e);
 }
 
 /* The dataset's words, but for what is this plan's own. */
-static void words_of(const struct adding *a, const struct bl_plan *plan, int64_t k, struct bl_words *words)
+static void epoch_make_info(const struct epochs_job *a, const struct bl_plan *plan, int64_t k,
+                            struct bl_plan_info *plan_info)
 {
-    const struct bl_words *stored = &a->dataset.manifest.words;
-    *words = *stored;
-    words->seed = a->epochs->seed + (uint64_t)k;
-    words->seed_unknown = false;
-    words->world_size = a->options.world_size;
-    words->batch_size = a->options.batch_size;
-    words->batches_per_rank = words->blocks / words->world_size / words->batch_size;
-    words->imbalance = plan->imbalance;
-    words->imbalance_before = plan->imbalance_before;
+    const struct bl_plan_info *stored = &a->dataset.manifest.plan_info;
+    *plan_info = *stored;
+    plan_info->seed = a->epochs->seed + (uint64_t)k;
+    plan_info->seed_unknown = false;
+    plan_info->world_size = a->options.world_size;
+    plan_info->batch_size = a->options.batch_size;
+    plan_info->batches_per_rank = plan_info->blocks / plan_info->world_size / plan_info->batch_size;
+    plan_info->imbalance = plan->imbalance;
+    plan_info->imbalance_before = plan->imbalance_before;
 }
 
-static int write_epoch(struct adding *a, int64_t k, const char *path, struct bl_error *e)
+static int epoch_write(struct epochs_job *a, int64_t k, const char *path, struct bl_error *e)
 {
     struct bl_plan plan = {0};
     struct bl_output out = {0};
-    struct bl_words words;
-    int code = draw(a, k, &plan, e);
+    struct bl_plan_info plan_info;
+    int code = epoch_draw(a, k, &plan, e);
     if (!code)
         code = bl_output_own(&out, path, e);
-    words_of(a, &plan, k, &words);
+    epoch_make_info(a, &plan, k, &plan_info);
     if (!code)
-        code = bl_index_write(&out, &plan, a->rows->length, a->rows->count, &words, e);
+        code = bl_index_write(&out, &plan, a->rows->length, a->rows->count, &plan_info, e);
     if (!code)
         code = bl_output_commit(&out, e);
     bl_output_abort(&out);
@@ -282,7 +283,7 @@ static int write_epoch(struct adding *a, int64_t k, const char *path, struct bl_
 }
 
 /* Whether the file is as the manifest says. */
-static bool is_whole(const struct bl_manifest_file *file, const char *path)
+static bool epoch_is_intact(const struct bl_manifest_file *file, const char *path)
 {
     struct bl_error none = {0};
     int64_t bytes = 0;
@@ -292,12 +293,12 @@ static bool is_whole(const struct bl_manifest_file *file, const char *path)
 }
 
 /* One that is there must be the one that would be made. */
-static int compare_epoch(struct adding *a, int64_t k, const char *path, struct bl_error *e)
+static int epoch_compare(struct epochs_job *a, int64_t k, const char *path, struct bl_error *e)
 {
     struct bl_plan plan = {0};
     struct bl_index index = {.fd = -1};
     char its[BL_DIGEST_SIZE] = "", made[BL_DIGEST_SIZE] = "";
-    int code = draw(a, k, &plan, e);
+    int code = epoch_draw(a, k, &plan, e);
     if (code)
         goto out;
     code = bl_plan_digest(&plan, a->rows->length, made, e);
@@ -306,7 +307,7 @@ static int compare_epoch(struct adding *a, int64_t k, const char *path, struct b
     code = bl_index_open_plan(&index, path, e);
     if (code)
         goto out;
-    code = bl_index_digest(&index, a->stored.T, its, e);
+    code = bl_index_plan_digest(&index, a->stored.T, its, e);
     if (code)
         goto out;
     if (strcmp(its, made) != 0)
@@ -321,7 +322,7 @@ out:
 }
 
 /* Names a file in the manifest, unless it is there already: then its size and checksum are noted anew. */
-static int note_file(struct bl_manifest *m, const char *dir, const char *name, struct bl_error *e)
+static int epochs_list_file(struct bl_manifest *m, const char *dir, const char *name, struct bl_error *e)
 {
     for (size_t i = 0; i < m->files; i++) {
         if (strcmp(m->file[i].name, name) != 0)
@@ -336,22 +337,22 @@ static int note_file(struct bl_manifest *m, const char *dir, const char *name, s
 /* --- all of it -------------------------------------------------------------------------------------------------- */
 
 /* step 0: what is there is compared; 1: what is not is written; 2: that is noted. */
-static int take_epoch(struct adding *a, int64_t k, int step, struct bl_error *e)
+static int epoch_process(struct epochs_job *a, int64_t k, int step, struct bl_error *e)
 {
     struct bl_manifest *m = &a->dataset.manifest;
     struct bl_buffer path = {0};
     char name[64];
     snprintf(name, sizeof name, BL_EPOCHS_DIR "/" NAME_FORMAT, k + 1);
     bl_buffer_printf(&path, "%s/%s", a->epochs->dir, name);
-    const struct bl_manifest_file *file = find_file(m, name);
+    const struct bl_manifest_file *file = manifest_find_file(m, name);
     int code = bl_buffer_check(&path, e);
     if (code)
         goto out;
     if (step == 0) {
-        a->there[k] = file && is_whole(file, path.data);
-        code = a->there[k] ? compare_epoch(a, k, path.data, e) : BL_OK;
+        a->there[k] = file && epoch_is_intact(file, path.data);
+        code = a->there[k] ? epoch_compare(a, k, path.data, e) : BL_OK;
     } else if (!a->there[k]) {
-        code = step == 1 ? write_epoch(a, k, path.data, e) : note_file(m, a->epochs->dir, name, e);
+        code = step == 1 ? epoch_write(a, k, path.data, e) : epochs_list_file(m, a->epochs->dir, name, e);
         a->added += step == 2;
     }
 out:
@@ -359,10 +360,10 @@ out:
     return code;
 }
 
-static int add(struct adding *a, struct bl_error *e)
+static int epochs_add(struct epochs_job *a, struct bl_error *e)
 {
     struct bl_buffer path = {0};
-    int code = prepare(a, e);
+    int code = epochs_prepare(a, e);
     bl_buffer_printf(&path, "%s/" BL_EPOCHS_DIR, a->epochs->dir);
     if (code)
         goto out;
@@ -373,14 +374,14 @@ static int add(struct adding *a, struct bl_error *e)
         if (step == 1)
             code = bl_fs_mkdirs(path.data, e);
         for (int64_t k = 0; k < a->epochs->count && !code; k++)
-            code = take_epoch(a, k, step, e);
+            code = epoch_process(a, k, step, e);
     }
 out:
     bl_buffer_free(&path);
     return code || !a->added ? code : bl_manifest_write(&a->dataset.manifest, a->epochs->dir, e);
 }
 
-static int remove_all(struct bl_manifest *m, const char *dir, struct bl_error *e)
+static int epochs_remove(struct bl_manifest *m, const char *dir, struct bl_error *e)
 {
     size_t kept = 0;
     for (size_t i = 0; i < m->files; i++) {
@@ -394,27 +395,27 @@ static int remove_all(struct bl_manifest *m, const char *dir, struct bl_error *e
     return any ? bl_manifest_write(m, dir, e) : BL_OK;
 }
 
-int bl_epochs_add(const struct bl_epochs *epochs, struct bl_epochs_made *made, struct bl_error *e)
+int bl_epochs_add(const struct bl_epochs *epochs, struct bl_epochs_result *made, struct bl_error *e)
 {
-    struct adding a = {.epochs = epochs};
+    struct epochs_job a = {.epochs = epochs};
     struct bl_manifest *m = &a.dataset.manifest;
     struct bl_error unimportant = {0};
-    *made = (struct bl_epochs_made){0};
-    int fd = lock(epochs->dir, e);
+    *made = (struct bl_epochs_result){0};
+    int fd = epochs_lock(epochs->dir, e);
     if (fd < 0)
         return fd;
     int code = bl_dataset_open(&a.dataset, epochs->dir, e);
-    int64_t before = code ? 0 : count_epochs(m);
+    int64_t before = code ? 0 : epochs_count(m);
     if (!code)
-        code = sweep(epochs->dir, fd, m, e);
+        code = epochs_sweep(epochs->dir, fd, m, e);
     if (!code)
-        code = epochs->count ? add(&a, e) : remove_all(m, epochs->dir, e);
+        code = epochs->count ? epochs_add(&a, e) : epochs_remove(m, epochs->dir, e);
     /* What an error left, or what is named no more. Of another manifest than that of the disk it would be too much. */
     if (!code && !epochs->count)
-        code = sweep(epochs->dir, fd, m, e);
+        code = epochs_sweep(epochs->dir, fd, m, e);
     else if (code && !a.added && a.dataset.dir)
-        sweep(epochs->dir, fd, m, &unimportant);
-    *made = (struct bl_epochs_made){a.added, epochs->count ? 0 : before, code ? before : count_epochs(m)};
+        epochs_sweep(epochs->dir, fd, m, &unimportant);
+    *made = (struct bl_epochs_result){a.added, epochs->count ? 0 : before, code ? before : epochs_count(m)};
     bl_planner_free(&a.planner);
     bl_plan_free(&a.stored);
     free(a.group);

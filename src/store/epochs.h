@@ -25,20 +25,20 @@ struct bl_epochs {
     enum bl_balance balance;
 };
 
-struct bl_epochs_made {
+struct bl_epochs_result {
     int64_t added, removed, there; /* there: in the end, older ones too */
 };
 
 /* Adds the plans that are not there yet, or removes all. BL_EUSAGE for datasets of clips, where the blocks are no
  * multiple of world_size * batch_size, and where there are others than these, of another seed for example; nothing is
  * changed then. */
-int bl_epochs_add(const struct bl_epochs *epochs, struct bl_epochs_made *made, struct bl_error *e);
+int bl_epochs_add(const struct bl_epochs *epochs, struct bl_epochs_result *made, struct bl_error *e);
 
 /* The number of the epoch whose plan has this name below the dataset's directory; 0: it is none. */
 int64_t bl_epochs_number(const char *name);
 
 /* Whether a file in DIR/plans, by its name there, is what a run that was stopped left: a plan that the manifest does
  * not name, or one that is not whole. */
-bool bl_epochs_is_left(const struct bl_manifest *manifest, const char *entry);
+bool bl_epochs_is_leftover(const struct bl_manifest *manifest, const char *entry);
 
 #endif

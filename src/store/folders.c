@@ -13,7 +13,7 @@
 #include "base/temporary.h"
 #include "base/fs.h"
 #include "base/text.h"
-#include "store/record.h"
+#include "store/shard_record.h"
 
 int bl_folders_make(const char *path, struct bl_error *e)
 {
@@ -21,7 +21,7 @@ int bl_folders_make(const char *path, struct bl_error *e)
     return made > 0 ? bl_fs_sync_parent(path, e) : made;
 }
 
-void bl_folders_look(const char *path)
+void bl_folders_refresh(const char *path)
 {
     DIR *folder = opendir(path);
     if (folder)
@@ -76,14 +76,14 @@ out:
 }
 
 /* Whether a process of this machine gave it its name; see bl_temporary_name. */
-static bool is_of(const char *name, const char *host)
+static bool entry_is_of_host(const char *name, const char *host)
 {
     const char *part = strstr(name, ".part-");
     size_t size = strlen(host);
     return strncmp(part + 6, host, size) == 0 && part[6 + size] == '-';
 }
 
-bool bl_folders_is_own(const char *name)
+bool bl_folders_is_work_file(const char *name)
 {
     static const char *const patterns[] = {"configuration",
                                            "sequences.tsv*",
@@ -110,28 +110,28 @@ bool bl_folders_is_own(const char *name)
     /* Half-written: "NAME.part-HOST-PID-RANDOM". */
     const char *part = strstr(name, ".part-");
     char *whole = part ? strndup(name, (size_t)(part - name)) : NULL;
-    bool own = whole && bl_folders_is_own(whole);
+    bool own = whole && bl_folders_is_work_file(whole);
     free(whole);
     return own;
 }
 
 /* host: only what was begun there; NULL: all. */
-static int sweep(DIR *folder, const char *path, const char *host, struct bl_error *e)
+static int folder_sweep(DIR *folder, const char *path, const char *host, struct bl_error *e)
 {
     for (;;) {
         errno = 0;
         const struct dirent *entry = readdir(folder);
         if (!entry)
             return errno ? bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path) : BL_OK;
-        if (!strstr(entry->d_name, ".part-") || !bl_folders_is_own(entry->d_name) ||
-            (host && !is_of(entry->d_name, host)))
+        if (!strstr(entry->d_name, ".part-") || !bl_folders_is_work_file(entry->d_name) ||
+            (host && !entry_is_of_host(entry->d_name, host)))
             continue;
         if (unlinkat(dirfd(folder), entry->d_name, 0) != 0 && errno != ENOENT)
             return bl_error_errno(e, BL_EFAIL, "cannot remove %s/%s", path, entry->d_name);
     }
 }
 
-static int sweep_work(const char *dir, const char *host, struct bl_error *e)
+static int folders_sweep_work(const char *dir, const char *host, struct bl_error *e)
 {
     struct bl_buffer path = {0};
     bl_buffer_printf(&path, "%s/" BL_WORK_FOLDER, dir);
@@ -140,7 +140,7 @@ static int sweep_work(const char *dir, const char *host, struct bl_error *e)
     if (!code)
         code = bl_fs_opendir(path.data, &folder, e);
     if (code > 0) {
-        code = sweep(folder, path.data, host, e);
+        code = folder_sweep(folder, path.data, host, e);
         closedir(folder);
     }
     bl_buffer_free(&path);
@@ -149,12 +149,12 @@ static int sweep_work(const char *dir, const char *host, struct bl_error *e)
 
 int bl_folders_sweep(const char *dir, struct bl_error *e)
 {
-    return sweep_work(dir, NULL, e);
+    return folders_sweep_work(dir, NULL, e);
 }
 
-int bl_folders_sweep_own(const char *dir, struct bl_error *e)
+int bl_folders_sweep_host(const char *dir, struct bl_error *e)
 {
     char host[65];
     bl_temporary_host(host);
-    return sweep_work(dir, host, e);
+    return folders_sweep_work(dir, host, e);
 }

@@ -16,7 +16,7 @@ int bl_folders_make(const char *path, struct bl_error *e);
 
 /* Opens a folder and closes it again: a network file system that remembers that a name was not there a moment ago then
  * asks its server anew. It may be missing. */
-void bl_folders_look(const char *path);
+void bl_folders_refresh(const char *path);
 
 /* Reads the folder whose first shard is first, and sets there[i] to 1 where shard first + i bears its name: no file is
  * looked at. A folder that is missing holds none. */
@@ -24,13 +24,13 @@ int bl_folders_read_shards(const char *dir, const struct bl_format *format, int6
                            uint8_t there[BL_SHARDS_PER_FOLDER], struct bl_error *e);
 
 /* Whether runs leave files of this name in DIR/.bload, or in its spool: others are not theirs to remove. */
-bool bl_folders_is_own(const char *name);
+bool bl_folders_is_work_file(const char *name);
 
 /* Removes what runs left unfinished in DIR/.bload. Only for one who knows that no other run writes there. */
 int bl_folders_sweep(const char *dir, struct bl_error *e);
 
 /* The same while other machines may be at work: only what processes of this one left. For one who knows that no other
  * writes there. */
-int bl_folders_sweep_own(const char *dir, struct bl_error *e);
+int bl_folders_sweep_host(const char *dir, struct bl_error *e);
 
 #endif

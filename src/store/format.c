@@ -28,17 +28,17 @@ static const struct {
     [BL_TABLE_SOURCE_START] = {"source_start", BL_I64}, [BL_TABLE_SEGMENT_IDS] = {"segment_ids", BL_I32},
 };
 
-static const char *table_name(const struct bl_format *format, int table)
+static const char *format_table_name(const struct bl_format *format, int table)
 {
     return table < BL_TABLES ? tables[table].name : format->attribute[table - BL_TABLES].name;
 }
 
-static enum bl_dtype table_dtype(const struct bl_format *format, int table)
+static enum bl_dtype format_table_dtype(const struct bl_format *format, int table)
 {
     return table < BL_TABLES ? tables[table].dtype : format->attribute[table - BL_TABLES].dtype;
 }
 
-static bool has_table(const struct bl_format *format, int table)
+static bool format_has_table(const struct bl_format *format, int table)
 {
     switch (table) {
     case BL_TABLE_SOURCE_START:
@@ -53,7 +53,7 @@ static bool has_table(const struct bl_format *format, int table)
 /* --- checks ----------------------------------------------------------------------------------------------------- */
 
 /* The name of the tensor that holds a field's steps, or their offsets. */
-static void name_tensor(const struct bl_format *format, int f, bool offsets, char *out, size_t size)
+static void format_tensor_name(const struct bl_format *format, int f, bool offsets, char *out, size_t size)
 {
     static const char *const suffix[] = {
         [BL_ENCODING_RAW] = "", [BL_ENCODING_JPEG] = "_jpeg", [BL_ENCODING_DELTA] = "_delta"};
@@ -61,13 +61,13 @@ static void name_tensor(const struct bl_format *format, int f, bool offsets, cha
 }
 
 /* Whether the name is the field's, or that of a tensor that it has in the shards. */
-static bool names_field(const struct bl_format *format, int f, const char *name)
+static bool format_field_uses_name(const struct bl_format *format, int f, const char *name)
 {
     char tensor[2 * BL_FIELD_NAME_MAX];
     if (strcmp(name, format->fields.field[f].name) == 0)
         return true;
     for (int offsets = format->encoding[f].kind == BL_ENCODING_JPEG; offsets >= 0; offsets--) {
-        name_tensor(format, f, offsets, tensor, sizeof tensor);
+        format_tensor_name(format, f, offsets, tensor, sizeof tensor);
         if (strcmp(name, tensor) == 0)
             return true;
     }
@@ -75,16 +75,16 @@ static bool names_field(const struct bl_format *format, int f, const char *name)
 }
 
 /* Whether one of the first tables and fields has the name, or none may have it. */
-static bool name_is_taken(const struct bl_format *format, const char *name, int tables_before, int fields_before)
+static bool format_name_is_taken(const struct bl_format *format, const char *name, int tables_before, int fields_before)
 {
     if (!*name || strcmp(name, "__metadata__") == 0)
         return true;
     for (int t = 0; t < tables_before; t++) {
-        if (strcmp(name, table_name(format, t)) == 0)
+        if (strcmp(name, format_table_name(format, t)) == 0)
             return true;
     }
     for (int f = 0; f < fields_before; f++) {
-        if (names_field(format, f, name))
+        if (format_field_uses_name(format, f, name))
             return true;
     }
     return false;
@@ -92,17 +92,17 @@ static bool name_is_taken(const struct bl_format *format, const char *name, int 
 
 bool bl_format_has(const struct bl_format *format, const char *name)
 {
-    return name_is_taken(format, name, BL_TABLES + format->attributes, format->fields.count);
+    return format_name_is_taken(format, name, BL_TABLES + format->attributes, format->fields.count);
 }
 
-static int check_attributes(const struct bl_format *format, struct bl_error *e)
+static int format_check_attributes(const struct bl_format *format, struct bl_error *e)
 {
     if (format->attributes < 0 || format->attributes > BL_ATTRIBUTES_MAX)
         return bl_error_set(e, BL_EUSAGE, "a dataset has at most %d attributes, not %d", BL_ATTRIBUTES_MAX,
                             format->attributes);
     for (int a = 0; a < format->attributes; a++) {
         const struct bl_attribute *attribute = &format->attribute[a];
-        if (name_is_taken(format, attribute->name, BL_TABLES + a, format->fields.count))
+        if (format_name_is_taken(format, attribute->name, BL_TABLES + a, format->fields.count))
             return bl_error_set(e, BL_EUSAGE,
                                 "no attribute can be named \"%s\": a tensor of the shards has that name (rename the "
                                 "column, or leave it out with --attributes-columns)",
@@ -115,10 +115,10 @@ static int check_attributes(const struct bl_format *format, struct bl_error *e)
 }
 
 /* Whether a name that field f has in the shards is too long, or another field's. */
-static bool tensor_name_is_taken(const struct bl_format *format, int f, bool offsets)
+static bool format_tensor_name_is_taken(const struct bl_format *format, int f, bool offsets)
 {
     char name[2 * BL_FIELD_NAME_MAX];
-    name_tensor(format, f, offsets, name, sizeof name);
+    format_tensor_name(format, f, offsets, name, sizeof name);
     if (strlen(name) >= BL_FIELD_NAME_MAX)
         return true;
     for (int i = 0; i < format->fields.count; i++) {
@@ -129,7 +129,7 @@ static bool tensor_name_is_taken(const struct bl_format *format, int f, bool off
 }
 
 /* Bytes of one block of a field are an int64_t with room to spare, and not none. */
-static bool field_has_size(const struct bl_format *format, const struct bl_field *field)
+static bool format_field_has_size(const struct bl_format *format, const struct bl_field *field)
 {
     struct bl_tensor block = {.dtype = field->dtype, .rank = field->rank + 1, .shape = {format->T}};
     if (field->rank < 0 || field->rank > BL_FIELD_RANK_MAX)
@@ -139,7 +139,7 @@ static bool field_has_size(const struct bl_format *format, const struct bl_field
     return bytes > 0 && bytes < INT64_MAX / (4 * BL_FIELDS_MAX);
 }
 
-static int check_encoding(const struct bl_format *format, int f, struct bl_error *e)
+static int format_check_encoding(const struct bl_format *format, int f, struct bl_error *e)
 {
     const struct bl_field *field = &format->fields.field[f];
     enum bl_encoding_kind kind = format->encoding[f].kind;
@@ -147,13 +147,14 @@ static int check_encoding(const struct bl_format *format, int f, struct bl_error
         return BL_OK;
     if (!bl_encoding_takes(kind, field))
         return bl_error_set(e, BL_EUSAGE, "field \"%s\": only pictures, U8 [H, W, 3], can be encoded", field->name);
-    if (kind == BL_ENCODING_JPEG && (int64_t)bl_jpeg_most((size_t)field->shape[0], (size_t)field->shape[1]) >
+    if (kind == BL_ENCODING_JPEG && (int64_t)bl_jpeg_max_size((size_t)field->shape[0], (size_t)field->shape[1]) >
                                         INT64_MAX / (4 * BL_FIELDS_MAX) / format->T)
         return bl_error_set(e, BL_EUSAGE, "field \"%s\": the JPEG files of a block could be too large", field->name);
     if (format->compressed != (kind == BL_ENCODING_DELTA))
         return bl_error_set(e, BL_EUSAGE, "field \"%s\": JPEG files are not compressed, differences always are",
                             field->name);
-    if (tensor_name_is_taken(format, f, false) || (kind == BL_ENCODING_JPEG && tensor_name_is_taken(format, f, true)))
+    if (format_tensor_name_is_taken(format, f, false) ||
+        (kind == BL_ENCODING_JPEG && format_tensor_name_is_taken(format, f, true)))
         return bl_error_set(e, BL_EUSAGE, "field \"%s\" cannot be encoded: its tensors' names are taken, or too long",
                             field->name);
     return BL_OK;
@@ -179,16 +180,16 @@ int bl_format_check(const struct bl_format *format, struct bl_error *e)
         return bl_error_set(e, BL_EUSAGE, "a dataset has 1 to %d fields, not %d", BL_FIELDS_MAX, format->fields.count);
     for (int f = 0; f < format->fields.count; f++) {
         const struct bl_field *field = &format->fields.field[f];
-        if (name_is_taken(format, field->name, BL_TABLES, f))
+        if (format_name_is_taken(format, field->name, BL_TABLES, f))
             return bl_error_set(e, BL_EUSAGE, "no field can be named \"%s\": the name is taken", field->name);
-        if (!field_has_size(format, field))
+        if (!format_field_has_size(format, field))
             return bl_error_set(e, BL_EUSAGE, "field \"%s\": a block would have no size, or one too large",
                                 field->name);
-        int code = check_encoding(format, f, e);
+        int code = format_check_encoding(format, f, e);
         if (code)
             return code;
     }
-    return check_attributes(format, e);
+    return format_check_attributes(format, e);
 }
 
 /* --- shards ----------------------------------------------------------------------------------------------------- */
@@ -223,55 +224,55 @@ char *bl_format_shard_name(const struct bl_format *format, int64_t shard, char o
 
 /* --- layout ----------------------------------------------------------------------------------------------------- */
 
-static void add_dimension(struct bl_tensor *tensor, int64_t size)
+static void tensor_add_dimension(struct bl_tensor *tensor, int64_t size)
 {
     tensor->shape[tensor->rank++] = size;
 }
 
-static void add_table(struct bl_layout *layout, const struct bl_format *format, int table)
+static void layout_add_table(struct bl_layout *layout, const struct bl_format *format, int table)
 {
     struct bl_shard_tensor *out = &layout->tensor[layout->tensors++];
-    *out = (struct bl_shard_tensor){.table = table, .field = -1, .tensor.dtype = table_dtype(format, table)};
-    snprintf(out->tensor.name, sizeof out->tensor.name, "%s", table_name(format, table));
-    add_dimension(&out->tensor, layout->blocks);
+    *out = (struct bl_shard_tensor){.table = table, .field = -1, .tensor.dtype = format_table_dtype(format, table)};
+    snprintf(out->tensor.name, sizeof out->tensor.name, "%s", format_table_name(format, table));
+    tensor_add_dimension(&out->tensor, layout->blocks);
     if (table == BL_TABLE_CU_SEQLENS)
-        add_dimension(&out->tensor, format->S + 1);
+        tensor_add_dimension(&out->tensor, format->S + 1);
     else if (table == BL_TABLE_SEGMENT_IDS)
-        add_dimension(&out->tensor, format->T);
+        tensor_add_dimension(&out->tensor, format->T);
     else if (table != BL_TABLE_NUM_SEQUENCES)
-        add_dimension(&out->tensor, format->S);
+        tensor_add_dimension(&out->tensor, format->S);
 }
 
-static void add_offsets(struct bl_layout *layout, const struct bl_format *format, int f)
+static void layout_add_offsets(struct bl_layout *layout, const struct bl_format *format, int f)
 {
     struct bl_shard_tensor *out = &layout->tensor[layout->tensors++];
     *out = (struct bl_shard_tensor){.table = -1, .field = f, .offsets = true, .tensor.dtype = BL_I64};
-    name_tensor(format, f, true, out->tensor.name, sizeof out->tensor.name);
-    add_dimension(&out->tensor, layout->blocks);
-    add_dimension(&out->tensor, format->T + 1);
+    format_tensor_name(format, f, true, out->tensor.name, sizeof out->tensor.name);
+    tensor_add_dimension(&out->tensor, layout->blocks);
+    tensor_add_dimension(&out->tensor, format->T + 1);
 }
 
-static void add_field(struct bl_layout *layout, const struct bl_format *format, int f)
+static void layout_add_field(struct bl_layout *layout, const struct bl_format *format, int f)
 {
     const struct bl_field *field = &format->fields.field[f];
     struct bl_shard_tensor *out = &layout->tensor[layout->tensors++];
     *out = (struct bl_shard_tensor){.table = -1, .field = f, .tensor.dtype = field->dtype};
-    name_tensor(format, f, false, out->tensor.name, sizeof out->tensor.name);
+    format_tensor_name(format, f, false, out->tensor.name, sizeof out->tensor.name);
     if (format->encoding[f].kind == BL_ENCODING_JPEG) {
         out->varies = true;
-        add_dimension(&out->tensor, 0);
-        add_offsets(layout, format, f);
+        tensor_add_dimension(&out->tensor, 0);
+        layout_add_offsets(layout, format, f);
         return;
     }
-    add_dimension(&out->tensor, layout->blocks);
-    add_dimension(&out->tensor, format->T);
+    tensor_add_dimension(&out->tensor, layout->blocks);
+    tensor_add_dimension(&out->tensor, format->T);
     for (int i = 0; i < field->rank; i++)
-        add_dimension(&out->tensor, field->shape[i]);
+        tensor_add_dimension(&out->tensor, field->shape[i]);
 }
 
 /* Tables, then attributes, then fields: verifying an attribute takes the table "sequence". Fields whose size varies
  * come last. */
-static int sort_of(const struct bl_shard_tensor *tensor)
+static int tensor_rank(const struct bl_shard_tensor *tensor)
 {
     if (tensor->table < 0)
         return tensor->varies ? 3 : 2;
@@ -279,20 +280,20 @@ static int sort_of(const struct bl_shard_tensor *tensor)
 }
 
 /* Large elements first, since torch insists on aligned tensors; then by sort; then by name. */
-static int in_file_order(const void *a, const void *b)
+static int tensor_compare(const void *a, const void *b)
 {
     const struct bl_shard_tensor *x = a, *y = b;
     size_t x_size = bl_dtype_size(x->tensor.dtype), y_size = bl_dtype_size(y->tensor.dtype);
     if (x_size != y_size)
         return x_size > y_size ? -1 : 1;
-    if (sort_of(x) != sort_of(y))
-        return sort_of(x) - sort_of(y);
+    if (tensor_rank(x) != tensor_rank(y))
+        return tensor_rank(x) - tensor_rank(y);
     return strcmp(x->tensor.name, y->tensor.name);
 }
 
 /* The pairs of __metadata__, of which there are at most METADATA_MAX; their texts are kept in text. */
-static int make_metadata(const struct bl_layout *layout, const struct bl_format *format,
-                         struct bl_metadata out[METADATA_MAX], struct metadata_text *text)
+static int layout_make_metadata(const struct bl_layout *layout, const struct bl_format *format,
+                                struct bl_metadata out[METADATA_MAX], struct metadata_text *text)
 {
     int count = 0;
     snprintf(text->version, sizeof text->version, "%d", BL_FORMAT_VERSION);
@@ -309,7 +310,7 @@ static int make_metadata(const struct bl_layout *layout, const struct bl_format 
     return count;
 }
 
-static int make_header(struct bl_layout *layout, const struct bl_format *format, struct bl_error *e)
+static int layout_make_header(struct bl_layout *layout, const struct bl_format *format, struct bl_error *e)
 {
     struct bl_tensor *tensor[BL_TENSORS_MAX];
     for (int i = 0; i < layout->tensors; i++)
@@ -322,7 +323,7 @@ static int make_header(struct bl_layout *layout, const struct bl_format *format,
             layout->tensor[i].varies ? 0 : (tensor[i]->end - tensor[i]->begin) / layout->blocks;
     struct metadata_text text = {0};
     struct bl_metadata metadata[METADATA_MAX];
-    int pairs = make_metadata(layout, format, metadata, &text);
+    int pairs = layout_make_metadata(layout, format, metadata, &text);
     bl_buffer_clear(&layout->header);
     code = bl_safetensors_header((const struct bl_tensor *const *)tensor, layout->tensors, metadata, pairs,
                                  &layout->header, e);
@@ -330,43 +331,43 @@ static int make_header(struct bl_layout *layout, const struct bl_format *format,
     return code;
 }
 
-static int make_layout(struct bl_layout *layout, const struct bl_format *format, int64_t first_block, int64_t blocks,
+static int layout_make(struct bl_layout *layout, const struct bl_format *format, int64_t first_block, int64_t blocks,
                        struct bl_error *e)
 {
     *layout = (struct bl_layout){.first_block = first_block, .blocks = blocks};
     for (int t = 0; t < BL_TABLES + format->attributes; t++) {
-        if (has_table(format, t))
-            add_table(layout, format, t);
+        if (format_has_table(format, t))
+            layout_add_table(layout, format, t);
     }
     for (int f = 0; f < format->fields.count; f++)
-        add_field(layout, format, f);
-    qsort(layout->tensor, (size_t)layout->tensors, sizeof *layout->tensor, in_file_order);
-    int code = make_header(layout, format, e);
+        layout_add_field(layout, format, f);
+    qsort(layout->tensor, (size_t)layout->tensors, sizeof *layout->tensor, tensor_compare);
+    int code = layout_make_header(layout, format, e);
     if (!code && bl_format_encodes(format, BL_ENCODING_JPEG)) {
         layout->file_size += (int64_t)SPARE;
-        code = bl_safetensors_widen(&layout->header, layout->header.size + SPARE, e);
+        code = bl_safetensors_pad(&layout->header, layout->header.size + SPARE, e);
     }
     if (code)
         bl_layout_free(layout);
     return code;
 }
 
-int bl_layout_settle(struct bl_layout *layout, const struct bl_format *format, const int64_t bytes[BL_FIELDS_MAX],
-                     struct bl_error *e)
+int bl_layout_resolve(struct bl_layout *layout, const struct bl_format *format, const int64_t bytes[BL_FIELDS_MAX],
+                      struct bl_error *e)
 {
     size_t header = layout->header.size;
     for (int i = 0; i < layout->tensors; i++) {
         if (layout->tensor[i].varies)
             layout->tensor[i].tensor.shape[0] = bytes[layout->tensor[i].field];
     }
-    int code = make_header(layout, format, e);
+    int code = layout_make_header(layout, format, e);
     layout->file_size += (int64_t)header - (int64_t)layout->header.size;
-    return code ? code : bl_safetensors_widen(&layout->header, header, e);
+    return code ? code : bl_safetensors_pad(&layout->header, header, e);
 }
 
 int bl_layout_make(struct bl_layout *layout, const struct bl_format *format, int64_t shard, struct bl_error *e)
 {
-    return make_layout(layout, format, bl_format_first_block(format, shard), bl_format_blocks_of(format, shard), e);
+    return layout_make(layout, format, bl_format_first_block(format, shard), bl_format_blocks_of(format, shard), e);
 }
 
 void bl_layout_free(struct bl_layout *layout)
@@ -412,7 +413,7 @@ int bl_format_init(struct bl_format *format, int64_t shard_size, struct bl_error
     struct bl_layout all;
     struct bl_format raw = *format;
     memset(raw.encoding, 0, sizeof raw.encoding);
-    code = make_layout(&all, &raw, 0, format->blocks, e);
+    code = layout_make(&all, &raw, 0, format->blocks, e);
     if (code)
         return code;
     int64_t header = (int64_t)all.header.size;

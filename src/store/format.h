@@ -108,8 +108,8 @@ struct bl_layout {
 int bl_layout_make(struct bl_layout *layout, const struct bl_format *format, int64_t shard, struct bl_error *e);
 
 /* Gives those tensors their sizes: bytes of each field that has one. BL_EUSAGE: sizes that cannot be. */
-int bl_layout_settle(struct bl_layout *layout, const struct bl_format *format, const int64_t bytes[BL_FIELDS_MAX],
-                     struct bl_error *e);
+int bl_layout_resolve(struct bl_layout *layout, const struct bl_format *format, const int64_t bytes[BL_FIELDS_MAX],
+                      struct bl_error *e);
 void bl_layout_free(struct bl_layout *layout);
 
 /* The tensor of a table, of a field's steps or of their offsets, or NULL. */

@@ -4,7 +4,7 @@
 #include <xxhash.h>
 
 /* The place of a hash, or the free one where it belongs. */
-static size_t place_of(const struct bl_groups *g, uint64_t hash)
+static size_t groups_slot(const struct bl_groups *g, uint64_t hash)
 {
     size_t at = hash & (g->capacity - 1);
     while (g->id[at] && g->hash[at] != hash)
@@ -12,7 +12,7 @@ static size_t place_of(const struct bl_groups *g, uint64_t hash)
     return at;
 }
 
-static int grow(struct bl_groups *g, struct bl_error *e)
+static int groups_grow(struct bl_groups *g, struct bl_error *e)
 {
     struct bl_groups larger = {.capacity = g->capacity ? g->capacity * 2 : 64, .count = g->count};
     larger.hash = malloc(larger.capacity * sizeof *larger.hash);
@@ -24,7 +24,7 @@ static int grow(struct bl_groups *g, struct bl_error *e)
     for (size_t i = 0; i < g->capacity; i++) {
         if (!g->id[i])
             continue;
-        size_t at = place_of(&larger, g->hash[i]);
+        size_t at = groups_slot(&larger, g->hash[i]);
         larger.hash[at] = g->hash[i];
         larger.id[at] = g->id[i];
     }
@@ -35,11 +35,11 @@ static int grow(struct bl_groups *g, struct bl_error *e)
 
 int bl_groups_find(struct bl_groups *g, const char *value, size_t size, uint32_t *id, struct bl_error *e)
 {
-    int code = g->count * 2 >= g->capacity ? grow(g, e) : BL_OK;
+    int code = g->count * 2 >= g->capacity ? groups_grow(g, e) : BL_OK;
     if (code)
         return code;
     uint64_t hash = XXH3_64bits(value, size);
-    size_t at = place_of(g, hash);
+    size_t at = groups_slot(g, hash);
     if (!g->id[at]) {
         g->hash[at] = hash;
         g->id[at] = (uint32_t)++g->count;

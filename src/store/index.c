@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "plan/alignment.h"
 #include "store/format.h"
-#include "store/json.h"
+#include "store/jansson.h"
 #include "store/safetensors.h"
 
 #define CHUNK 4096 /* elements converted at a time */
@@ -32,7 +32,7 @@ static const struct {
 /* --- writing ---------------------------------------------------------------------------------------------------- */
 
 /* Takes the bytes of the plan's tables, in file order: a checksum, or the file. */
-typedef int take_bytes(void *sink, const void *data, size_t size, struct bl_error *e);
+typedef int sink_function(void *sink, const void *data, size_t size, struct bl_error *e);
 
 /* Starts within the block need the block of each piece: a cursor over both. */
 struct cursor {
@@ -40,7 +40,7 @@ struct cursor {
     int32_t start;
 };
 
-static int32_t next_start(struct cursor *at, const struct bl_plan *plan, const int64_t *length, size_t p)
+static int32_t cursor_next(struct cursor *at, const struct bl_plan *plan, const int64_t *length, size_t p)
 {
     while (plan->block_ptr[at->block + 1] <= (int64_t)p) {
         at->block++;
@@ -51,8 +51,8 @@ static int32_t next_start(struct cursor *at, const struct bl_plan *plan, const i
     return start;
 }
 
-static int64_t element(enum bl_index_table table, struct cursor *at, const struct bl_plan *plan, const int64_t *length,
-                       size_t p)
+static int64_t plan_element(enum bl_index_table table, struct cursor *at, const struct bl_plan *plan,
+                            const int64_t *length, size_t p)
 {
     switch (table) {
     case BL_INDEX_SEQUENCE:
@@ -62,13 +62,13 @@ static int64_t element(enum bl_index_table table, struct cursor *at, const struc
     case BL_INDEX_LENGTH:
         return bl_plan_piece_length(plan, length, p);
     default:
-        return next_start(at, plan, length, p);
+        return cursor_next(at, plan, length, p);
     }
 }
 
 /* One table of P elements, converted in pieces. */
-static int put_table(enum bl_index_table table, const struct bl_plan *plan, const int64_t *length, take_bytes *take,
-                     void *sink, struct bl_error *e)
+static int plan_serialize_table(enum bl_index_table table, const struct bl_plan *plan, const int64_t *length,
+                                sink_function *take, void *sink, struct bl_error *e)
 {
     union {
         int64_t wide[CHUNK];
@@ -80,7 +80,7 @@ static int put_table(enum bl_index_table table, const struct bl_plan *plan, cons
     for (size_t p = 0; p < plan->pieces && !code;) {
         size_t n = 0;
         for (; n < CHUNK && p < plan->pieces; n++, p++) {
-            int64_t value = element(table, &at, plan, length, p);
+            int64_t value = plan_element(table, &at, plan, length, p);
             if (is_wide)
                 chunk.wide[n] = value;
             else
@@ -91,22 +91,23 @@ static int put_table(enum bl_index_table table, const struct bl_plan *plan, cons
     return code;
 }
 
-static int put_plan(const struct bl_plan *plan, const int64_t *length, take_bytes *take, void *sink, struct bl_error *e)
+static int plan_serialize(const struct bl_plan *plan, const int64_t *length, sink_function *take, void *sink,
+                          struct bl_error *e)
 {
     int code = take(sink, plan->block_ptr, (plan->blocks + 1) * sizeof *plan->block_ptr, e);
     for (int t = BL_INDEX_SEQUENCE; t < BL_INDEX_TABLES && !code; t++)
-        code = put_table((enum bl_index_table)t, plan, length, take, sink, e);
+        code = plan_serialize_table((enum bl_index_table)t, plan, length, take, sink, e);
     return code;
 }
 
-static int take_checksum(void *sink, const void *data, size_t size, struct bl_error *e)
+static int sink_to_checksum(void *sink, const void *data, size_t size, struct bl_error *e)
 {
     (void)e;
     bl_checksum_add(sink, data, size);
     return BL_OK;
 }
 
-static int take_output(void *sink, const void *data, size_t size, struct bl_error *e)
+static int sink_to_output(void *sink, const void *data, size_t size, struct bl_error *e)
 {
     return bl_output_write(sink, data, size, e);
 }
@@ -116,7 +117,7 @@ int bl_plan_digest(const struct bl_plan *plan, const int64_t *length, char diges
     struct bl_checksum_state sum;
     bl_checksum_begin(&sum);
     bl_checksum_add(&sum, &plan->T, sizeof plan->T);
-    int code = put_plan(plan, length, take_checksum, &sum, e);
+    int code = plan_serialize(plan, length, sink_to_checksum, &sum, e);
     bl_checksum_format(bl_checksum_end(&sum), digest);
     return code;
 }
@@ -124,13 +125,13 @@ int bl_plan_digest(const struct bl_plan *plan, const int64_t *length, char diges
 /* --- layout ----------------------------------------------------------------------------------------------------- */
 
 /* Without fields there are no checksums of blocks. */
-static int first_table(int fields)
+static int index_first_table(int fields)
 {
     return fields ? BL_INDEX_BLOCK_CHECKSUM : BL_INDEX_BLOCK_PTR;
 }
 
-static int place(struct bl_tensor tensor[BL_INDEX_TABLES], int64_t blocks, int64_t pieces, int fields,
-                 struct bl_error *e)
+static int index_place(struct bl_tensor tensor[BL_INDEX_TABLES], int64_t blocks, int64_t pieces, int fields,
+                       struct bl_error *e)
 {
     struct bl_tensor *order[BL_INDEX_TABLES];
     for (int t = 0; t < BL_INDEX_TABLES; t++) {
@@ -142,19 +143,20 @@ static int place(struct bl_tensor tensor[BL_INDEX_TABLES], int64_t blocks, int64
     tensor[BL_INDEX_BLOCK_CHECKSUM].rank = 2;
     tensor[BL_INDEX_BLOCK_CHECKSUM].shape[0] = blocks;
     tensor[BL_INDEX_BLOCK_CHECKSUM].shape[1] = fields;
-    int skip = first_table(fields);
+    int skip = index_first_table(fields);
     return bl_safetensors_place(order + skip, BL_INDEX_TABLES - skip, e);
 }
 
 /* Of a plan alone: table is the digest of the lengths, words are JSON. Else both are NULL. */
-static int write_header(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, int fields,
-                        const char *table, const char *words, struct bl_error *e)
+static int index_write_header(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, int fields,
+                              const char *table, const char *plan_info, struct bl_error *e)
 {
     struct bl_tensor tensor[BL_INDEX_TABLES];
     const struct bl_tensor *order[BL_INDEX_TABLES];
     char version[16], T[24], align[24], digest[BL_DIGEST_SIZE];
     struct bl_buffer header = {0};
-    int code = place(tensor, (int64_t)plan->blocks, (int64_t)plan->pieces, fields, e), skip = first_table(fields);
+    int code = index_place(tensor, (int64_t)plan->blocks, (int64_t)plan->pieces, fields, e),
+        skip = index_first_table(fields);
     for (int t = 0; t < BL_INDEX_TABLES; t++)
         order[t] = &tensor[t];
     snprintf(version, sizeof version, "%d", BL_FORMAT_VERSION);
@@ -167,7 +169,7 @@ static int write_header(struct bl_output *out, const struct bl_plan *plan, const
                                        {"bload_format", version},
                                        {"lengths_digest", table},
                                        {"plan_digest", digest},
-                                       {"words", words}};
+                                       {"words", plan_info}};
     const struct bl_metadata without[] = {{"T", T}, {"bload_format", version}, {"plan_digest", digest}};
     if (!code)
         code = bl_safetensors_header(order + skip, BL_INDEX_TABLES - skip, table ? with : without, table ? 6 : 3,
@@ -187,19 +189,19 @@ void bl_lengths_digest(const int64_t *length, size_t count, char digest[BL_DIGES
 }
 
 int bl_index_write(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, size_t count,
-                   const struct bl_words *words, struct bl_error *e)
+                   const struct bl_plan_info *plan_info, struct bl_error *e)
 {
     char table[BL_DIGEST_SIZE];
     struct bl_buffer text = {0};
     bl_lengths_digest(length, count, table);
-    int code = bl_words_report(words, &text, e);
+    int code = bl_plan_info_format(plan_info, &text, e);
     if (!code)
-        code = write_header(out, plan, length, 0, table, text.data, e);
+        code = index_write_header(out, plan, length, 0, table, text.data, e);
     bl_buffer_free(&text);
-    return code ? code : put_plan(plan, length, take_output, out, e);
+    return code ? code : plan_serialize(plan, length, sink_to_output, out, e);
 }
 
-static int make_path(const char *dir, struct bl_buffer *path, struct bl_error *e)
+static int index_path(const char *dir, struct bl_buffer *path, struct bl_error *e)
 {
     bl_buffer_printf(path, "%s/" BL_INDEX_FILE, dir);
     return bl_buffer_check(path, e);
@@ -210,19 +212,19 @@ int bl_index_begin(struct bl_index_writer *writer, const char *dir, const struct
 {
     *writer = (struct bl_index_writer){.plan = plan, .length = length, .checksums_due = plan->blocks * (size_t)fields};
     struct bl_buffer path = {0};
-    int code = make_path(dir, &path, e);
+    int code = index_path(dir, &path, e);
     if (code)
         goto out;
     code = bl_output_own(&writer->out, path.data, e);
     if (code)
         goto out;
-    code = write_header(&writer->out, plan, length, fields, NULL, NULL, e);
+    code = index_write_header(&writer->out, plan, length, fields, NULL, NULL, e);
 out:
     bl_buffer_free(&path);
     return code;
 }
 
-int bl_index_checksums(struct bl_index_writer *writer, const uint64_t *checksum, size_t count, struct bl_error *e)
+int bl_index_add_checksums(struct bl_index_writer *writer, const uint64_t *checksum, size_t count, struct bl_error *e)
 {
     if (count > writer->checksums_due)
         return bl_error_set(e, BL_EFAIL, "more block checksums than blocks");
@@ -234,7 +236,7 @@ int bl_index_finish(struct bl_index_writer *writer, struct bl_error *e)
 {
     if (writer->checksums_due)
         return bl_error_set(e, BL_EFAIL, "%zu block checksums are missing", writer->checksums_due);
-    int code = put_plan(writer->plan, writer->length, take_output, &writer->out, e);
+    int code = plan_serialize(writer->plan, writer->length, sink_to_output, &writer->out, e);
     return code ? code : bl_output_commit(&writer->out, e);
 }
 
@@ -246,7 +248,7 @@ void bl_index_abort(struct bl_index_writer *writer)
 /* --- reading ---------------------------------------------------------------------------------------------------- */
 
 /* What was parsed must be what follows from the number of blocks and fields, and its own number of pieces. */
-static int check_tables(struct bl_index *index, const struct bl_safetensors *file, struct bl_error *e)
+static int index_check_tables(struct bl_index *index, const struct bl_safetensors *file, struct bl_error *e)
 {
     struct bl_tensor expected[BL_INDEX_TABLES];
     const struct bl_tensor *sequence = bl_safetensors_find(file, tables[BL_INDEX_SEQUENCE].name);
@@ -254,8 +256,8 @@ static int check_tables(struct bl_index *index, const struct bl_safetensors *fil
     const struct bl_tensor *block_ptr = bl_safetensors_find(file, tables[BL_INDEX_BLOCK_PTR].name);
     if (!index->fields && block_ptr && block_ptr->rank == 1 && block_ptr->shape[0] > 1)
         index->blocks = block_ptr->shape[0] - 1;
-    int code = place(expected, index->blocks, index->pieces, index->fields, e);
-    int skip = first_table(index->fields);
+    int code = index_place(expected, index->blocks, index->pieces, index->fields, e);
+    int skip = index_first_table(index->fields);
     for (int t = skip; t < BL_INDEX_TABLES && !code; t++) {
         const struct bl_tensor *found = bl_safetensors_find(file, expected[t].name);
         bool same = found && found->dtype == expected[t].dtype && found->rank == expected[t].rank &&
@@ -276,7 +278,8 @@ static int check_tables(struct bl_index *index, const struct bl_safetensors *fil
 }
 
 /* A text of __metadata__, from what lies before the data; "" where there is none, or one that is too long. */
-static int read_metadata(const char *head, size_t size, const char *name, char *out, size_t room, struct bl_error *e)
+static int index_read_metadata(const char *head, size_t size, const char *name, char *out, size_t room,
+                               struct bl_error *e)
 {
     json_t *root = json_loadb(head + BL_SAFETENSORS_PREFIX, size - BL_SAFETENSORS_PREFIX, 0, NULL);
     if (!root)
@@ -287,7 +290,7 @@ static int read_metadata(const char *head, size_t size, const char *name, char *
     return BL_OK;
 }
 
-static int read_header(struct bl_index *index, struct bl_error *e)
+static int index_read_header(struct bl_index *index, struct bl_error *e)
 {
     struct stat status;
     char prefix[BL_SAFETENSORS_PREFIX], *head = NULL;
@@ -313,19 +316,19 @@ static int read_header(struct bl_index *index, struct bl_error *e)
     code = bl_safetensors_parse(head, (size_t)data, status.st_size, &file, e);
     if (code)
         goto out;
-    code = check_tables(index, &file, e);
+    code = index_check_tables(index, &file, e);
     if (code)
         goto out;
-    code = read_metadata(head, (size_t)data, "T", index->T, sizeof index->T, e);
+    code = index_read_metadata(head, (size_t)data, "T", index->T, sizeof index->T, e);
     if (code)
         goto out;
-    code = read_metadata(head, (size_t)data, "align", index->align, sizeof index->align, e);
+    code = index_read_metadata(head, (size_t)data, "align", index->align, sizeof index->align, e);
     if (code)
         goto out;
-    code = read_metadata(head, (size_t)data, "lengths_digest", index->table, sizeof index->table, e);
+    code = index_read_metadata(head, (size_t)data, "lengths_digest", index->table, sizeof index->table, e);
     if (code)
         goto out;
-    code = read_metadata(head, (size_t)data, "words", index->words, sizeof index->words, e);
+    code = index_read_metadata(head, (size_t)data, "words", index->plan_info, sizeof index->plan_info, e);
 out:
     bl_safetensors_free(&file);
     free(head);
@@ -333,13 +336,13 @@ out:
 }
 
 /* The file at index->path, which is freed on error. */
-static int open_path(struct bl_index *index, struct bl_error *e)
+static int index_open_path(struct bl_index *index, struct bl_error *e)
 {
     int code = BL_OK;
     index->fd = open(index->path, O_RDONLY | O_CLOEXEC);
     if (index->fd < 0)
         code = bl_error_errno(e, BL_EFAIL, "cannot open %s", index->path);
-    else if ((code = read_header(index, e)))
+    else if ((code = index_read_header(index, e)))
         bl_error_prefix(e, "%s", index->path);
     if (code)
         bl_index_close(index);
@@ -350,17 +353,17 @@ int bl_index_open(struct bl_index *index, const char *dir, int64_t blocks, int f
 {
     *index = (struct bl_index){.fd = -1, .blocks = blocks, .fields = fields};
     struct bl_buffer path = {0};
-    int code = make_path(dir, &path, e);
+    int code = index_path(dir, &path, e);
     if (code)
         return code;
     index->path = path.data;
-    return open_path(index, e);
+    return index_open_path(index, e);
 }
 
 int bl_index_open_plan(struct bl_index *index, const char *path, struct bl_error *e)
 {
     *index = (struct bl_index){.fd = -1, .path = strdup(path)};
-    return index->path ? open_path(index, e) : bl_error_memory(e);
+    return index->path ? index_open_path(index, e) : bl_error_memory(e);
 }
 
 void bl_index_close(struct bl_index *index)
@@ -382,7 +385,7 @@ int bl_index_read(const struct bl_index *index, enum bl_index_table table, int64
     return bl_io_pread(index->fd, out, (size_t)(count * size), index->offset[table] + first * size, index->path, e);
 }
 
-int bl_index_digest(const struct bl_index *index, int64_t T, char digest[BL_DIGEST_SIZE], struct bl_error *e)
+int bl_index_plan_digest(const struct bl_index *index, int64_t T, char digest[BL_DIGEST_SIZE], struct bl_error *e)
 {
     struct bl_checksum_state sum;
     bl_checksum_begin(&sum);
@@ -412,7 +415,7 @@ struct part {
 
 /* Reads block_ptr, and counts it from the first piece on. Where the first and the last block of the file are among
  * these, so must be its first and its last piece. */
-static int read_block_ptr(struct part *part, struct bl_error *e)
+static int index_read_block_ptr(struct part *part, struct bl_error *e)
 {
     int64_t *at = part->plan->block_ptr, blocks = (int64_t)part->plan->blocks;
     int code = bl_index_read(part->index, BL_INDEX_BLOCK_PTR, part->first, blocks + 1, at, e);
@@ -433,7 +436,7 @@ static int read_block_ptr(struct part *part, struct bl_error *e)
 
 /* Pieces p .. p + n - 1 of the plan from the file. Where nothing was cut, source_start is all zeros, as it is already:
  * memory that is not written to takes no room. */
-static int read_pieces(const struct part *part, int64_t p, int64_t n, struct bl_error *e)
+static int index_read_pieces(const struct part *part, int64_t p, int64_t n, struct bl_error *e)
 {
     struct bl_plan *plan = part->plan;
     int64_t sequence[CHUNK], source_start[CHUNK], at = part->piece + p;
@@ -460,13 +463,13 @@ static int read_pieces(const struct part *part, int64_t p, int64_t n, struct bl_
 }
 
 /* Whether a piece may start there: by the alignment that the plan must have, or any. */
-static bool may_start(struct bl_alignment *alignment, const struct bl_plan *plan, int64_t end, int64_t start)
+static bool index_start_is_valid(struct bl_alignment *alignment, const struct bl_plan *plan, int64_t end, int64_t start)
 {
     return bl_alignment_add(alignment, end, start) && (!plan->align || start == bl_plan_next_start(plan, end, 0));
 }
 
 /* Starts follow from the lengths, and from an alignment if there is one. */
-static int check_starts(const struct part *part, struct bl_error *e)
+static int index_check_starts(const struct part *part, struct bl_error *e)
 {
     struct bl_plan *plan = part->plan;
     int32_t start[CHUNK];
@@ -479,7 +482,7 @@ static int check_starts(const struct part *part, struct bl_error *e)
                                  start, e);
         for (; p >= plan->block_ptr[block + 1]; at = 0)
             block++;
-        if (!code && !may_start(&alignment, plan, at, start[p % CHUNK]))
+        if (!code && !index_start_is_valid(&alignment, plan, at, start[p % CHUNK]))
             code =
                 bl_error_set(e, BL_EDATA, "block %" PRId64 ": piece %" PRId64 " starts at %" PRId32 ", not at %" PRId64,
                              part->first + block, part->piece + p, start[p % CHUNK], bl_plan_next_start(plan, at, 0));
@@ -497,11 +500,11 @@ static int check_starts(const struct part *part, struct bl_error *e)
     return BL_OK;
 }
 
-static int read_part(struct part *part, struct bl_error *e)
+static int index_read_part(struct part *part, struct bl_error *e)
 {
     struct bl_plan *plan = part->plan;
     plan->block_ptr = calloc(plan->blocks + 1, sizeof *plan->block_ptr);
-    int code = plan->block_ptr ? read_block_ptr(part, e) : bl_error_memory(e);
+    int code = plan->block_ptr ? index_read_block_ptr(part, e) : bl_error_memory(e);
     if (code)
         return code;
     plan->sequence = calloc(plan->pieces + 1, sizeof *plan->sequence);
@@ -511,16 +514,16 @@ static int read_part(struct part *part, struct bl_error *e)
         return bl_error_memory(e);
     int64_t pieces = (int64_t)plan->pieces;
     for (int64_t p = 0; p < pieces && !code; p += CHUNK)
-        code = read_pieces(part, p, pieces - p < CHUNK ? pieces - p : CHUNK, e);
-    return code ? code : check_starts(part, e);
+        code = index_read_pieces(part, p, pieces - p < CHUNK ? pieces - p : CHUNK, e);
+    return code ? code : index_check_starts(part, e);
 }
 
-int bl_index_part(const struct bl_index *index, int64_t T, int64_t align, int64_t first, int64_t end,
-                  struct bl_plan *plan, struct bl_error *e)
+int bl_index_read_part(const struct bl_index *index, int64_t T, int64_t align, int64_t first, int64_t end,
+                       struct bl_plan *plan, struct bl_error *e)
 {
     *plan = (struct bl_plan){.T = T, .align = align, .blocks = (size_t)(end - first)};
     struct part part = {index, plan, first, 0};
-    int code = read_part(&part, e);
+    int code = index_read_part(&part, e);
     if (code == BL_EDATA)
         bl_error_prefix(e, "%s", index->path);
     if (code)
@@ -528,15 +531,15 @@ int bl_index_part(const struct bl_index *index, int64_t T, int64_t align, int64_
     return code;
 }
 
-int bl_index_plan(const struct bl_index *index, int64_t T, int64_t align, struct bl_plan *plan, struct bl_error *e)
+int bl_index_read_plan(const struct bl_index *index, int64_t T, int64_t align, struct bl_plan *plan, struct bl_error *e)
 {
-    return bl_index_part(index, T, align, 0, index->blocks, plan, e);
+    return bl_index_read_part(index, T, align, 0, index->blocks, plan, e);
 }
 
 /* Whether the plan in a file is one over these lengths, for blocks of T steps, with that alignment. 0: T and alignment
  * may be any, and become its own. */
-static int check_origin(const struct bl_index *index, int64_t *T, int64_t *align, const int64_t *length, size_t count,
-                        struct bl_error *e)
+static int index_check_origin(const struct bl_index *index, int64_t *T, int64_t *align, const int64_t *length,
+                              size_t count, struct bl_error *e)
 {
     int64_t its_T, its_align;
     char table[BL_DIGEST_SIZE];
@@ -559,42 +562,44 @@ static int check_origin(const struct bl_index *index, int64_t *T, int64_t *align
 }
 
 /* What was told of the plan when it was made, and proven. */
-static int take_words(const struct bl_index *index, struct bl_plan *plan, struct bl_words *words, struct bl_error *e)
+static int index_read_info(const struct bl_index *index, struct bl_plan *plan, struct bl_plan_info *plan_info,
+                           struct bl_error *e)
 {
-    *words = (struct bl_words){0};
-    if (!index->words[0])
+    *plan_info = (struct bl_plan_info){0};
+    if (!index->plan_info[0])
         return BL_OK;
-    int code = bl_words_parse(words, index->words, strlen(index->words), e);
+    int code = bl_plan_info_parse(plan_info, index->plan_info, strlen(index->plan_info), e);
     if (code)
         return code;
-    if (words->T != plan->T || words->blocks != (int64_t)plan->blocks || words->lower_bound > words->blocks)
+    if (plan_info->T != plan->T || plan_info->blocks != (int64_t)plan->blocks ||
+        plan_info->lower_bound > plan_info->blocks)
         return bl_error_set(e, BL_EDATA, "the words in its metadata are those of another plan");
-    if (words->lower_bound > plan->lower_bound)
-        plan->lower_bound = words->lower_bound;
-    plan->imbalance = words->imbalance;
-    plan->imbalance_before = words->imbalance_before;
+    if (plan_info->lower_bound > plan->lower_bound)
+        plan->lower_bound = plan_info->lower_bound;
+    plan->imbalance = plan_info->imbalance;
+    plan->imbalance_before = plan_info->imbalance_before;
     return BL_OK;
 }
 
 int bl_index_load(struct bl_plan *plan, const char *path, int64_t T, int64_t align, const int64_t *length, size_t count,
-                  struct bl_words *words, struct bl_error *e)
+                  struct bl_plan_info *plan_info, struct bl_error *e)
 {
     struct bl_index index;
     *plan = (struct bl_plan){0};
     int code = bl_index_open_plan(&index, path, e);
     if (code)
         return code;
-    code = check_origin(&index, &T, &align, length, count, e);
+    code = index_check_origin(&index, &T, &align, length, count, e);
     if (code)
         goto out;
-    code = bl_index_plan(&index, T, align, plan, e);
+    code = bl_index_read_plan(&index, T, align, plan, e);
     if (code)
         goto out;
     code = bl_plan_check(plan, length, count, e);
     if (code)
         goto out;
-    if (words)
-        code = take_words(&index, plan, words, e);
+    if (plan_info)
+        code = index_read_info(&index, plan, plan_info, e);
 out:
     if (code && !strstr(e->text, path))
         bl_error_prefix(e, "%s", path);

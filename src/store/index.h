@@ -19,7 +19,7 @@
 #include "base/output.h"
 #include "plan/plan.h"
 #include "store/checksum.h"
-#include "store/words.h"
+#include "store/plan_info.h"
 
 #define BL_INDEX_FILE "index.safetensors"
 
@@ -30,16 +30,16 @@ int bl_plan_digest(const struct bl_plan *plan, const int64_t *length, char diges
  * the words, and lengths_digest, which names the table that the plan was made from: XXH3 over the lengths (I64) of its
  * rows. */
 int bl_index_write(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, size_t count,
-                   const struct bl_words *words, struct bl_error *e);
+                   const struct bl_plan_info *plan_info, struct bl_error *e);
 
 /* The digest of a table's lengths. */
 void bl_lengths_digest(const int64_t *length, size_t count, char digest[BL_DIGEST_SIZE]);
 
-/* Reads such a file and checks it wholly against the lengths, as bl_plantable_read does: T is what its blocks must
+/* Reads such a file and checks it wholly against the lengths, as bl_plan_table_read does: T is what its blocks must
  * have, align the alignment that its starts must follow; 0: as it says itself. words (or NULL): its own, which are
  * checked against it, with what was proven; blocks are 0 where it has none. Free with bl_plan_free. */
 int bl_index_load(struct bl_plan *plan, const char *path, int64_t T, int64_t align, const int64_t *length, size_t count,
-                  struct bl_words *words, struct bl_error *e);
+                  struct bl_plan_info *plan_info, struct bl_error *e);
 
 struct bl_index_writer {
     struct bl_output out;
@@ -52,7 +52,7 @@ struct bl_index_writer {
  * finish, bl_index_abort cleans up (it does nothing to an empty or finished writer). */
 int bl_index_begin(struct bl_index_writer *writer, const char *dir, const struct bl_plan *plan, const int64_t *length,
                    int fields, struct bl_error *e);
-int bl_index_checksums(struct bl_index_writer *writer, const uint64_t *checksum, size_t count, struct bl_error *e);
+int bl_index_add_checksums(struct bl_index_writer *writer, const uint64_t *checksum, size_t count, struct bl_error *e);
 int bl_index_finish(struct bl_index_writer *writer, struct bl_error *e);
 void bl_index_abort(struct bl_index_writer *writer);
 
@@ -74,7 +74,7 @@ struct bl_index {
     int fields;                          /* 0: a plan alone */
     char T[24], align[24];               /* of the metadata; "" where there is none */
     char table[BL_DIGEST_SIZE];          /* lengths_digest */
-    char words[2048];                    /* JSON */
+    char plan_info[2048];                /* JSON */
     int64_t offset[BL_INDEX_TABLES + 1]; /* of the tables in the file, then the end */
 };
 
@@ -91,16 +91,17 @@ int bl_index_read(const struct bl_index *index, enum bl_index_table table, int64
                   struct bl_error *e);
 
 /* The digest of what is in the file, for blocks of T steps. */
-int bl_index_digest(const struct bl_index *index, int64_t T, char digest[BL_DIGEST_SIZE], struct bl_error *e);
+int bl_index_plan_digest(const struct bl_index *index, int64_t T, char digest[BL_DIGEST_SIZE], struct bl_error *e);
 
 /* The whole plan, with T set and the counts still zero (bl_plan_check counts). BL_EDATA: block_ptr does not rise from 0
  * to P, a sequence is out of range, a piece ends beyond T, or start does not follow from the lengths before it and the
  * alignment: align, or where that is 0 any that explains all starts, which is then plan->align. Free with bl_plan_free.
  */
-int bl_index_plan(const struct bl_index *index, int64_t T, int64_t align, struct bl_plan *plan, struct bl_error *e);
+int bl_index_read_plan(const struct bl_index *index, int64_t T, int64_t align, struct bl_plan *plan,
+                       struct bl_error *e);
 
 /* The same of blocks first to end - 1 alone, which are the plan's blocks 0 on: no more of the file is read. */
-int bl_index_part(const struct bl_index *index, int64_t T, int64_t align, int64_t first, int64_t end,
-                  struct bl_plan *plan, struct bl_error *e);
+int bl_index_read_part(const struct bl_index *index, int64_t T, int64_t align, int64_t first, int64_t end,
+                       struct bl_plan *plan, struct bl_error *e);
 
 #endif

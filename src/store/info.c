@@ -5,9 +5,9 @@
 
 #include "kind/kind.h"
 #include "store/dataset.h"
-#include "store/json.h"
-#include "store/rows.h"
-#include "store/shards.h"
+#include "store/jansson.h"
+#include "store/row_reader.h"
+#include "store/shard_table.h"
 
 void bl_info_free(struct bl_info *info)
 {
@@ -21,10 +21,10 @@ void bl_info_free(struct bl_info *info)
 
 /* --- gathering -------------------------------------------------------------------------------------------------- */
 
-static int read_shards(struct bl_info *info, const char *dir, struct bl_error *e)
+static int info_read_shards(struct bl_info *info, const char *dir, struct bl_error *e)
 {
-    struct bl_shards_row *rows = NULL;
-    int code = bl_shards_read(dir, &info->manifest.format, &rows, e);
+    struct bl_shard_row *rows = NULL;
+    int code = bl_shard_table_read(dir, &info->manifest.format, &rows, e);
     info->shards = bl_format_shards(&info->manifest.format);
     for (int64_t i = 0; !code && i < info->shards; i++)
         info->bytes += rows[i].bytes;
@@ -32,13 +32,13 @@ static int read_shards(struct bl_info *info, const char *dir, struct bl_error *e
     return code;
 }
 
-static void count_length(struct bl_info *info, int64_t length)
+static void info_count_length(struct bl_info *info, int64_t length)
 {
-    if (length >= 1 && length <= info->manifest.words.longest)
+    if (length >= 1 && length <= info->manifest.plan_info.longest)
         info->bar[(length - 1) / info->bar_width]++;
 }
 
-static int take_fault(struct bl_info *info, const struct bl_row *row, struct bl_error *e)
+static int info_add_fault(struct bl_info *info, const struct bl_row *row, struct bl_error *e)
 {
     if (info->faults == BL_INFO_FAULTS)
         return BL_OK;
@@ -50,38 +50,38 @@ static int take_fault(struct bl_info *info, const struct bl_row *row, struct bl_
 
 /* Rows without fault are only counted, from memory; the others are read back. Where damaged ones are cannot be known
  * without reading, so that is done until enough have been named. */
-static int read_row(struct bl_info *info, const struct bl_sequences *t, size_t i, struct bl_row_text *text,
-                    struct bl_error *e)
+static int info_read_row(struct bl_info *info, const struct bl_sequences *t, size_t i, struct bl_row_reader *text,
+                         struct bl_error *e)
 {
-    count_length(info, t->length[i]);
+    info_count_length(info, t->length[i]);
     if (t->length[i] && (!t->damaged || info->faults == BL_INFO_FAULTS))
         return BL_OK;
-    int code = bl_sequences_row(t, i, text, e);
+    int code = bl_row_reader_read(t, i, text, e);
     if (code)
         return code;
     if (text->row.status == BL_ROW_FAILED)
-        count_length(info, text->row.length);
+        info_count_length(info, text->row.length);
     enum bl_row_status status = text->row.status;
     bool fault = status == BL_ROW_SKIPPED || status == BL_ROW_FAILED || (status == BL_ROW_OK && *text->row.reason);
     fault &= !bl_row_is_empty(&text->row);
-    return fault ? take_fault(info, &text->row, e) : BL_OK;
+    return fault ? info_add_fault(info, &text->row, e) : BL_OK;
 }
 
-static double hours_of(const struct bl_info *info, const struct bl_sequences *t)
+static double info_hours(const struct bl_info *info, const struct bl_sequences *t)
 {
     const struct bl_kind *kind = t->kind ? bl_kind_find(t->kind) : NULL;
     int64_t num, den;
     if (!kind || !bl_kind_rate(kind, t->sampling, &num, &den))
         return 0;
-    return (double)info->manifest.words.steps * (double)den / (double)num / 3600;
+    return (double)info->manifest.plan_info.steps * (double)den / (double)num / 3600;
 }
 
-static int read_sequences(struct bl_info *info, const char *dir, struct bl_error *e)
+static int info_read_sequences(struct bl_info *info, const char *dir, struct bl_error *e)
 {
     struct bl_sequences table = {0};
-    struct bl_row_text text = {0};
+    struct bl_row_reader text = {0};
     struct bl_buffer path = {0};
-    int64_t longest = info->manifest.words.longest;
+    int64_t longest = info->manifest.plan_info.longest;
     info->bar_width = (longest - 1) / BL_INFO_BARS + 1;
     info->bars = (int)((longest - 1) / info->bar_width + 1);
     bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, dir);
@@ -92,13 +92,13 @@ static int read_sequences(struct bl_info *info, const char *dir, struct bl_error
     if (code)
         goto out;
     for (size_t i = 0; !code && i < table.count; i++)
-        code = read_row(info, &table, i, &text, e);
+        code = info_read_row(info, &table, i, &text, e);
 out:
-    info->hours = code ? 0 : hours_of(info, &table);
+    info->hours = code ? 0 : info_hours(info, &table);
     info->damaged = table.damaged;
     info->dropped = table.by_status[BL_ROW_DROPPED];
-    info->fault_count = bl_sequences_useless(&table) + table.damaged;
-    bl_row_text_free(&text);
+    info->fault_count = bl_sequences_unusable(&table) + table.damaged;
+    bl_row_reader_free(&text);
     bl_sequences_close(&table);
     bl_buffer_free(&path);
     return code;
@@ -107,12 +107,12 @@ out:
 int bl_info_read(struct bl_info *info, const char *dir, struct bl_error *e)
 {
     *info = (struct bl_info){0};
-    const struct bl_words *w = &info->manifest.words;
+    const struct bl_plan_info *w = &info->manifest.plan_info;
     int code = bl_manifest_read(&info->manifest, dir, e);
     if (!code)
-        code = read_shards(info, dir, e);
+        code = info_read_shards(info, dir, e);
     if (!code)
-        code = read_sequences(info, dir, e);
+        code = info_read_sequences(info, dir, e);
     if (!code && __builtin_mul_overflow(w->sequences, w->longest, &info->naive_padding))
         info->naive_padding = -1;
     else if (!code)
@@ -124,7 +124,7 @@ int bl_info_read(struct bl_info *info, const char *dir, struct bl_error *e)
 
 /* --- JSON ------------------------------------------------------------------------------------------------------- */
 
-static json_t *histogram_json(const struct bl_info *info)
+static json_t *info_histogram_json(const struct bl_info *info)
 {
     json_t *bars = json_array();
     for (int i = 0; i < info->bars; i++) {
@@ -138,13 +138,13 @@ static json_t *histogram_json(const struct bl_info *info)
     return bars;
 }
 
-static json_t *faults_json(const struct bl_info *info)
+static json_t *info_faults_json(const struct bl_info *info)
 {
     json_t *faults = json_array();
     for (int i = 0; i < info->faults; i++) {
         const struct bl_info_fault *fault = &info->fault[i];
-        json_t *object = json_pack("{s:o, s:s, s:o}", "id", bl_json_escaped(fault->id), "status", fault->status,
-                                   "reason", bl_json_escaped(fault->reason));
+        json_t *object = json_pack("{s:o, s:s, s:o}", "id", bl_jansson_escaped(fault->id), "status", fault->status,
+                                   "reason", bl_jansson_escaped(fault->reason));
         if (json_array_append_new(faults, object)) {
             json_decref(faults);
             return NULL;
@@ -168,14 +168,14 @@ int bl_info_json(const struct bl_info *info, struct bl_buffer *out, struct bl_er
         {"dropped", json_integer(info->dropped)},
         {"bytes", json_integer(info->bytes)},
         {"naive_padding", info->naive_padding < 0 ? json_null() : json_integer(info->naive_padding)},
-        {"lengths", histogram_json(info)},
+        {"lengths", info_histogram_json(info)},
         {"fault_count", json_integer(info->fault_count)},
-        {"faults", faults_json(info)},
+        {"faults", info_faults_json(info)},
     };
     int failed = 0;
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         failed |= json_object_set_new(object, members[i].name, members[i].value);
-    int code = failed ? bl_error_memory(e) : bl_json_append(object, out, e);
+    int code = failed ? bl_error_memory(e) : bl_jansson_append(object, out, e);
     json_decref(object);
     return code;
 }

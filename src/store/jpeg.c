@@ -29,7 +29,7 @@ void bl_jpeg_forget_environment(void)
         unsetenv(names[i]);
 }
 
-size_t bl_jpeg_most(size_t height, size_t width)
+size_t bl_jpeg_max_size(size_t height, size_t width)
 {
     unsigned long size = tjBufSize((int)width, (int)height, TJSAMP_420);
     return size == (unsigned long)-1 ? 0 : size;
@@ -61,7 +61,7 @@ void bl_jpeg_encoder_close(struct bl_jpeg_encoder *encoder)
 int bl_jpeg_encode(struct bl_jpeg_encoder *encoder, const uint8_t *picture, size_t height, size_t width, int quality,
                    uint8_t *out, size_t *size, struct bl_error *e)
 {
-    unsigned long taken = bl_jpeg_most(height, width);
+    unsigned long taken = bl_jpeg_max_size(height, width);
     if (tjCompress2(encoder->handle, picture, (int)width, 0, (int)height, TJPF_RGB, &out, &taken, TJSAMP_420, quality,
                     TJFLAG_NOREALLOC | TJFLAG_ACCURATEDCT) != 0)
         return bl_error_set(e, BL_EFAIL, "libjpeg-turbo cannot encode a picture: %s", tjGetErrorStr2(encoder->handle));
@@ -93,7 +93,7 @@ void bl_jpeg_decoder_close(struct bl_jpeg_decoder *decoder)
 }
 
 /* What the library says is damage, unless there was no memory for it. */
-static int refuse(const struct bl_jpeg_decoder *decoder, struct bl_error *e)
+static int jpeg_report_damage(const struct bl_jpeg_decoder *decoder, struct bl_error *e)
 {
     if (bl_error_memory_seen())
         return bl_error_memory(e);
@@ -106,7 +106,7 @@ int bl_jpeg_check(struct bl_jpeg_decoder *decoder, const uint8_t *file, size_t s
     int w = 0, h = 0, sampling = 0, colours = 0;
     bl_error_memory_watch();
     if (tjDecompressHeader3(decoder->handle, file, size, &w, &h, &sampling, &colours) != 0)
-        return refuse(decoder, e);
+        return jpeg_report_damage(decoder, e);
     if ((size_t)w != width || (size_t)h != height)
         return bl_error_set(e, BL_EDATA, "it is a JPEG file of %dx%d, not of %zux%zu", w, h, width, height);
     return BL_OK;
@@ -122,6 +122,6 @@ int bl_jpeg_decode(struct bl_jpeg_decoder *decoder, const uint8_t *file, size_t 
         return code;
     if (tjDecompress2(decoder->handle, file, size, picture, (int)width, 0, (int)height, TJPF_RGB,
                       TJFLAG_ACCURATEDCT | TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS) != 0)
-        return refuse(decoder, e);
+        return jpeg_report_damage(decoder, e);
     return BL_OK;
 }

@@ -16,7 +16,7 @@ const char *bl_jpeg_version(void);
 void bl_jpeg_forget_environment(void);
 
 /* No JPEG file that is written here is longer; 0 when there is no such number. Sides are at most 65535. */
-size_t bl_jpeg_most(size_t height, size_t width);
+size_t bl_jpeg_max_size(size_t height, size_t width);
 
 /* One worker's state for encoding. */
 struct bl_jpeg_encoder;
@@ -24,7 +24,7 @@ struct bl_jpeg_encoder;
 int bl_jpeg_encoder_open(struct bl_jpeg_encoder **out, struct bl_error *e);
 void bl_jpeg_encoder_close(struct bl_jpeg_encoder *encoder); /* NULL is fine */
 
-/* Encodes a picture U8 [height, width, 3] to out, which holds bl_jpeg_most bytes; *size is what the file takes. */
+/* Encodes a picture U8 [height, width, 3] to out, which holds bl_jpeg_max_size bytes; *size is what the file takes. */
 int bl_jpeg_encode(struct bl_jpeg_encoder *encoder, const uint8_t *picture, size_t height, size_t width, int quality,
                    uint8_t *out, size_t *size, struct bl_error *e);
 

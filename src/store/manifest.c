@@ -12,7 +12,7 @@
 #include "base/io.h"
 #include "base/output.h"
 #include "base/text.h"
-#include "store/json.h"
+#include "store/jansson.h"
 
 #define ZEROS "0000000000000000"
 
@@ -73,7 +73,7 @@ int64_t bl_manifest_align(const struct bl_manifest *manifest)
     return bl_text_to_int(text, strlen(text), 2, BL_T_MAX, &align) ? align : 0;
 }
 
-static struct bl_manifest_file *new_file(struct bl_manifest *manifest, const char *name, struct bl_error *e)
+static struct bl_manifest_file *manifest_append_file(struct bl_manifest *manifest, const char *name, struct bl_error *e)
 {
     struct bl_manifest_file *grown = realloc(manifest->file, (manifest->files + 1) * sizeof *grown);
     if (!grown) {
@@ -89,7 +89,7 @@ static struct bl_manifest_file *new_file(struct bl_manifest *manifest, const cha
 int bl_manifest_add_file(struct bl_manifest *manifest, const char *dir, const char *name, struct bl_error *e)
 {
     struct bl_buffer path = {0};
-    struct bl_manifest_file *file = new_file(manifest, name, e);
+    struct bl_manifest_file *file = manifest_append_file(manifest, name, e);
     int code = file ? BL_OK : BL_EFAIL;
     bl_buffer_printf(&path, "%s/%s", dir, name);
     if (code)
@@ -103,7 +103,7 @@ out:
     return code;
 }
 
-static void free_pairs(struct bl_manifest_pairs *pairs)
+static void pairs_free(struct bl_manifest_pairs *pairs)
 {
     for (size_t i = 0; i < pairs->count; i++) {
         free(pairs->pair[i].name);
@@ -118,8 +118,8 @@ void bl_manifest_free(struct bl_manifest *manifest)
     free(manifest->simd);
     for (int f = 0; f < BL_FIELDS_MAX; f++)
         free(manifest->made[f]);
-    free_pairs(&manifest->libraries);
-    free_pairs(&manifest->configuration);
+    pairs_free(&manifest->libraries);
+    pairs_free(&manifest->configuration);
     for (size_t i = 0; i < manifest->files; i++)
         free(manifest->file[i].name);
     free(manifest->file);
@@ -128,11 +128,11 @@ void bl_manifest_free(struct bl_manifest *manifest)
 
 /* --- writing ---------------------------------------------------------------------------------------------------- */
 
-static json_t *pairs_json(const struct bl_manifest_pairs *pairs)
+static json_t *manifest_pairs_json(const struct bl_manifest_pairs *pairs)
 {
     json_t *object = json_object();
     for (size_t i = 0; i < pairs->count; i++) {
-        if (json_object_set_new(object, pairs->pair[i].name, bl_json_escaped(pairs->pair[i].value))) {
+        if (json_object_set_new(object, pairs->pair[i].name, bl_jansson_escaped(pairs->pair[i].value))) {
             json_decref(object);
             return NULL;
         }
@@ -140,7 +140,7 @@ static json_t *pairs_json(const struct bl_manifest_pairs *pairs)
     return object;
 }
 
-static json_t *field_json(const struct bl_field *field, const struct bl_encoding *encoding, const char *made)
+static json_t *manifest_field_json(const struct bl_field *field, const struct bl_encoding *encoding, const char *made)
 {
     char name[BL_ENCODING_NAME_MAX];
     json_t *shape = json_array();
@@ -149,20 +149,20 @@ static json_t *field_json(const struct bl_field *field, const struct bl_encoding
         failed |= json_array_append_new(shape, json_integer(field->shape[i]));
     json_t *object = json_pack("{s:s, s:s, s:s, s:o, s:s, s:o}", "name", field->name, "kind", field->kind, "dtype",
                                bl_dtype_name(field->dtype), "shape", shape, "encoding",
-                               bl_encoding_name(encoding, name), "made", bl_json_escaped(made));
+                               bl_encoding_name(encoding, name), "made", bl_jansson_escaped(made));
     if (!failed)
         return object;
     json_decref(object);
     return NULL;
 }
 
-static json_t *fields_json(const struct bl_manifest *manifest)
+static json_t *manifest_fields_json(const struct bl_manifest *manifest)
 {
     json_t *fields = json_array();
     for (int f = 0; f < manifest->format.fields.count; f++) {
         const struct bl_format *format = &manifest->format;
-        if (json_array_append_new(fields,
-                                  field_json(&format->fields.field[f], &format->encoding[f], manifest->made[f]))) {
+        if (json_array_append_new(
+                fields, manifest_field_json(&format->fields.field[f], &format->encoding[f], manifest->made[f]))) {
             json_decref(fields);
             return NULL;
         }
@@ -170,7 +170,7 @@ static json_t *fields_json(const struct bl_manifest *manifest)
     return fields;
 }
 
-static json_t *attributes_json(const struct bl_format *format)
+static json_t *manifest_attributes_json(const struct bl_format *format)
 {
     json_t *attributes = json_array();
     for (int a = 0; a < format->attributes; a++) {
@@ -184,7 +184,7 @@ static json_t *attributes_json(const struct bl_format *format)
     return attributes;
 }
 
-static json_t *files_json(const struct bl_manifest *manifest)
+static json_t *manifest_files_json(const struct bl_manifest *manifest)
 {
     json_t *files = json_array();
     for (size_t i = 0; i < manifest->files; i++) {
@@ -200,7 +200,7 @@ static json_t *files_json(const struct bl_manifest *manifest)
     return files;
 }
 
-static json_t *compress_json(const struct bl_format *format)
+static json_t *manifest_compress_json(const struct bl_format *format)
 {
     return format->compressed ? json_sprintf("zstd:%d", format->level) : json_null();
 }
@@ -209,8 +209,8 @@ json_t *bl_manifest_json(const struct bl_manifest *m)
 {
     json_t *object = json_object();
     int failed = json_object_set_new(object, "format", json_integer(BL_FORMAT_VERSION));
-    failed |= json_object_set_new(object, "tool", bl_json_escaped(m->tool));
-    failed |= bl_words_to_json(&m->words, object);
+    failed |= json_object_set_new(object, "tool", bl_jansson_escaped(m->tool));
+    failed |= bl_plan_info_to_json(&m->plan_info, object);
     const struct {
         const char *name;
         json_t *value;
@@ -219,18 +219,18 @@ json_t *bl_manifest_json(const struct bl_manifest *m)
         {"failed", json_integer(m->failed)},
         {"failed_steps", json_integer(m->failed_steps)},
         {"S", json_integer(m->format.S)},
-        {"fields", fields_json(m)},
-        {"attributes", attributes_json(&m->format)},
+        {"fields", manifest_fields_json(m)},
+        {"attributes", manifest_attributes_json(&m->format)},
         {"source_start", json_boolean(m->format.has_source_start)},
         {"segment_ids", json_boolean(m->format.has_segment_ids)},
-        {"compress", compress_json(&m->format)},
+        {"compress", manifest_compress_json(&m->format)},
         {"blocks_per_shard", json_integer(m->format.blocks_per_shard)},
         {"shards", json_integer(bl_format_shards(&m->format))},
         {"plan_digest", json_string(m->format.plan_digest)},
-        {"simd", bl_json_escaped(m->simd)},
-        {"libraries", pairs_json(&m->libraries)},
-        {"configuration", pairs_json(&m->configuration)},
-        {"files", files_json(m)},
+        {"simd", bl_jansson_escaped(m->simd)},
+        {"libraries", manifest_pairs_json(&m->libraries)},
+        {"configuration", manifest_pairs_json(&m->configuration)},
+        {"files", manifest_files_json(m)},
         {"checksum", json_string(ZEROS)},
     };
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
@@ -242,7 +242,7 @@ json_t *bl_manifest_json(const struct bl_manifest *m)
 }
 
 /* The last place where the digits stand in the text, or NULL. */
-static char *find_digits(char *text, size_t size, const char *digits)
+static char *text_find_last(char *text, size_t size, const char *digits)
 {
     char *found = NULL, *at = text;
     while ((at = memmem(at, size - (size_t)(at - text), digits, strlen(digits))))
@@ -254,13 +254,13 @@ int bl_manifest_format(struct bl_manifest *manifest, struct bl_buffer *text, str
 {
     size_t begin = text->size;
     json_t *object = bl_manifest_json(manifest);
-    int code = object ? bl_json_append(object, text, e) : bl_error_memory(e);
+    int code = object ? bl_jansson_append(object, text, e) : bl_error_memory(e);
     json_decref(object);
     if (code)
         return code;
     size_t size = text->size - begin;
     bl_checksum_format(bl_checksum(text->data + begin, size), manifest->digest);
-    memcpy(find_digits(text->data + begin, size, ZEROS), manifest->digest, BL_DIGEST_SIZE - 1);
+    memcpy(text_find_last(text->data + begin, size, ZEROS), manifest->digest, BL_DIGEST_SIZE - 1);
     return BL_OK;
 }
 
@@ -283,8 +283,8 @@ out:
 
 /* --- reading ---------------------------------------------------------------------------------------------------- */
 
-/* Undoes bl_json_escaped; a backslash that stands for nothing stays as it is. The text is to be freed. */
-static int read_text(const json_t *value, char **out, struct bl_error *e)
+/* Undoes bl_jansson_escaped; a backslash that stands for nothing stays as it is. The text is to be freed. */
+static int text_unescape(const json_t *value, char **out, struct bl_error *e)
 {
     char *copy = strdup(json_string_value(value));
     int64_t size = copy ? bl_text_unescape(copy, strlen(copy)) : -1;
@@ -298,14 +298,15 @@ static int read_text(const json_t *value, char **out, struct bl_error *e)
     return copy ? BL_OK : bl_error_memory(e);
 }
 
-static int read_member(const json_t *object, const char *name, char **out, struct bl_error *e)
+static int manifest_read_text(const json_t *object, const char *name, char **out, struct bl_error *e)
 {
     const char *text;
-    int code = bl_json_text(object, name, &text, e);
-    return code ? code : read_text(json_object_get(object, name), out, e);
+    int code = bl_jansson_get_text(object, name, &text, e);
+    return code ? code : text_unescape(json_object_get(object, name), out, e);
 }
 
-static int read_pairs(const json_t *object, const char *name, struct bl_manifest_pairs *pairs, struct bl_error *e)
+static int manifest_read_pairs(const json_t *object, const char *name, struct bl_manifest_pairs *pairs,
+                               struct bl_error *e)
 {
     json_t *members = json_object_get(object, name);
     if (!json_is_object(members))
@@ -318,14 +319,14 @@ static int read_pairs(const json_t *object, const char *name, struct bl_manifest
             return bl_error_set(e, BL_EDATA, "\"%s\": \"%s\" is no text", name, key);
         int code = bl_manifest_pair(pairs, key, "", e);
         if (!code)
-            code = read_text(value, &pairs->pair[pairs->count - 1].value, e);
+            code = text_unescape(value, &pairs->pair[pairs->count - 1].value, e);
         if (code)
             return code;
     }
     return BL_OK;
 }
 
-static int read_shape(const json_t *shape, struct bl_field *field, struct bl_error *e)
+static int manifest_read_shape(const json_t *shape, struct bl_field *field, struct bl_error *e)
 {
     if (!json_is_array(shape) || json_array_size(shape) > BL_FIELD_RANK_MAX)
         return bl_error_set(e, BL_EDATA, "field \"%s\": \"shape\" is no list of at most %d sizes", field->name,
@@ -341,7 +342,8 @@ static int read_shape(const json_t *shape, struct bl_field *field, struct bl_err
 }
 
 /* Raw where the member is missing, as before there were others. */
-static int read_encoding(const json_t *object, const char *name, struct bl_encoding *encoding, struct bl_error *e)
+static int manifest_read_encoding(const json_t *object, const char *name, struct bl_encoding *encoding,
+                                  struct bl_error *e)
 {
     const json_t *member = json_object_get(object, "encoding");
     *encoding = (struct bl_encoding){.kind = BL_ENCODING_RAW};
@@ -350,20 +352,20 @@ static int read_encoding(const json_t *object, const char *name, struct bl_encod
     return bl_error_set(e, BL_EDATA, "field \"%s\": its encoding is none that this tool knows", name);
 }
 
-static int read_field(const json_t *object, struct bl_field *field, struct bl_encoding *encoding, char **made,
-                      struct bl_error *e)
+static int manifest_read_field(const json_t *object, struct bl_field *field, struct bl_encoding *encoding, char **made,
+                               struct bl_error *e)
 {
     const char *name, *kind, *dtype;
-    int code = bl_json_text(object, "name", &name, e);
+    int code = bl_jansson_get_text(object, "name", &name, e);
     if (code)
         return code;
-    code = bl_json_text(object, "kind", &kind, e);
+    code = bl_jansson_get_text(object, "kind", &kind, e);
     if (code)
         return code;
-    code = bl_json_text(object, "dtype", &dtype, e);
+    code = bl_jansson_get_text(object, "dtype", &dtype, e);
     if (code)
         return code;
-    code = read_member(object, "made", made, e);
+    code = manifest_read_text(object, "made", made, e);
     if (code)
         return code;
     int type = bl_dtype_parse(dtype);
@@ -372,11 +374,11 @@ static int read_field(const json_t *object, struct bl_field *field, struct bl_en
     strcpy(field->name, name);
     strcpy(field->kind, kind);
     field->dtype = (enum bl_dtype)type;
-    code = read_encoding(object, name, encoding, e);
-    return code ? code : read_shape(json_object_get(object, "shape"), field, e);
+    code = manifest_read_encoding(object, name, encoding, e);
+    return code ? code : manifest_read_shape(json_object_get(object, "shape"), field, e);
 }
 
-static int read_fields(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
+static int manifest_read_fields(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
 {
     const json_t *fields = json_object_get(object, "fields");
     size_t count = json_array_size(fields);
@@ -384,19 +386,19 @@ static int read_fields(const json_t *object, struct bl_manifest *manifest, struc
         return bl_error_set(e, BL_EDATA, "\"fields\" is missing, or no list of 1 to %d", BL_FIELDS_MAX);
     int code = BL_OK;
     for (size_t i = 0; i < count && !code; i++)
-        code = read_field(json_array_get(fields, i), &manifest->format.fields.field[i], &manifest->format.encoding[i],
-                          &manifest->made[i], e);
+        code = manifest_read_field(json_array_get(fields, i), &manifest->format.fields.field[i],
+                                   &manifest->format.encoding[i], &manifest->made[i], e);
     manifest->format.fields.count = (int)count;
     return code;
 }
 
-static int read_attribute(const json_t *object, struct bl_attribute *attribute, struct bl_error *e)
+static int manifest_read_attribute(const json_t *object, struct bl_attribute *attribute, struct bl_error *e)
 {
     const char *name, *dtype;
-    int code = bl_json_text(object, "name", &name, e);
+    int code = bl_jansson_get_text(object, "name", &name, e);
     if (code)
         return code;
-    code = bl_json_text(object, "dtype", &dtype, e);
+    code = bl_jansson_get_text(object, "dtype", &dtype, e);
     if (code)
         return code;
     int type = bl_dtype_parse(dtype);
@@ -408,7 +410,7 @@ static int read_attribute(const json_t *object, struct bl_attribute *attribute, 
 }
 
 /* None where the member is missing. */
-static int read_attributes(const json_t *object, struct bl_format *format, struct bl_error *e)
+static int manifest_read_attributes(const json_t *object, struct bl_format *format, struct bl_error *e)
 {
     const json_t *attributes = json_object_get(object, "attributes");
     size_t count = json_array_size(attributes);
@@ -416,12 +418,12 @@ static int read_attributes(const json_t *object, struct bl_format *format, struc
         return bl_error_set(e, BL_EDATA, "\"attributes\" is no list of at most %d", BL_ATTRIBUTES_MAX);
     int code = BL_OK;
     for (size_t i = 0; i < count && !code; i++)
-        code = read_attribute(json_array_get(attributes, i), &format->attribute[i], e);
+        code = manifest_read_attribute(json_array_get(attributes, i), &format->attribute[i], e);
     format->attributes = (int)count;
     return code;
 }
 
-static int read_files(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
+static int manifest_read_files(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
 {
     const json_t *files = json_object_get(object, "files");
     if (!json_is_array(files))
@@ -429,22 +431,22 @@ static int read_files(const json_t *object, struct bl_manifest *manifest, struct
     for (size_t i = 0; i < json_array_size(files); i++) {
         const json_t *entry = json_array_get(files, i);
         const char *name;
-        int code = bl_json_text(entry, "name", &name, e);
+        int code = bl_jansson_get_text(entry, "name", &name, e);
         if (!code && (name[0] == '/' || strstr(name, "..")))
             code = bl_error_set(e, BL_EDATA, "\"files\": \"%s\" is no file of the dataset", name);
-        struct bl_manifest_file *file = code ? NULL : new_file(manifest, name, e);
+        struct bl_manifest_file *file = code ? NULL : manifest_append_file(manifest, name, e);
         if (!file)
             return code ? code : BL_EFAIL;
-        code = bl_json_integer(entry, "bytes", 0, INT64_MAX, &file->bytes, e);
+        code = bl_jansson_get_integer(entry, "bytes", 0, INT64_MAX, &file->bytes, e);
         if (!code)
-            code = bl_json_checksum(entry, "checksum", &file->checksum, e);
+            code = bl_jansson_get_checksum(entry, "checksum", &file->checksum, e);
         if (code)
             return code;
     }
     return BL_OK;
 }
 
-static int read_compress(const json_t *object, struct bl_format *format, struct bl_error *e)
+static int manifest_read_compress(const json_t *object, struct bl_format *format, struct bl_error *e)
 {
     const json_t *value = json_object_get(object, "compress");
     const char *text = json_string_value(value);
@@ -456,13 +458,13 @@ static int read_compress(const json_t *object, struct bl_format *format, struct 
     return good ? BL_OK : bl_error_set(e, BL_EDATA, "\"compress\" is missing, or not known");
 }
 
-static int read_format(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
+static int manifest_read_format(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
 {
     struct bl_format *format = &manifest->format;
     const json_t *source_start = json_object_get(object, "source_start");
     const json_t *segment_ids = json_object_get(object, "segment_ids");
-    format->T = manifest->words.T;
-    format->blocks = manifest->words.blocks;
+    format->T = manifest->plan_info.T;
+    format->blocks = manifest->plan_info.blocks;
     format->has_source_start = json_is_true(source_start);
     format->has_segment_ids = json_is_true(segment_ids);
     uint64_t digest = 0;
@@ -470,62 +472,62 @@ static int read_format(const json_t *object, struct bl_manifest *manifest, struc
     if (!json_is_boolean(source_start) || !json_is_boolean(segment_ids))
         code = bl_error_set(e, BL_EDATA, "\"source_start\" or \"segment_ids\" is missing, or neither true nor false");
     if (!code)
-        code = bl_json_integer(object, "S", 1, BL_T_MAX, &format->S, e);
+        code = bl_jansson_get_integer(object, "S", 1, BL_T_MAX, &format->S, e);
     if (!code)
-        code = bl_json_integer(object, "blocks_per_shard", 1, format->blocks, &format->blocks_per_shard, e);
+        code = bl_jansson_get_integer(object, "blocks_per_shard", 1, format->blocks, &format->blocks_per_shard, e);
     if (!code)
-        code = bl_json_checksum(object, "plan_digest", &digest, e);
+        code = bl_jansson_get_checksum(object, "plan_digest", &digest, e);
     bl_checksum_format(digest, format->plan_digest);
     if (!code)
-        code = read_compress(object, format, e);
+        code = manifest_read_compress(object, format, e);
     if (!code)
-        code = read_fields(object, manifest, e);
+        code = manifest_read_fields(object, manifest, e);
     if (!code)
-        code = read_attributes(object, format, e);
+        code = manifest_read_attributes(object, format, e);
     struct bl_error why = {0};
     if (!code && bl_format_check(format, &why))
         code = bl_error_set(e, BL_EDATA, "%s", why.text);
     return code;
 }
 
-static int read_members(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
+static int manifest_read_members(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
 {
-    int code = bl_words_from_json(&manifest->words, object, e);
+    int code = bl_plan_info_from_json(&manifest->plan_info, object, e);
     if (code)
         return code;
-    code = read_format(object, manifest, e);
+    code = manifest_read_format(object, manifest, e);
     if (code)
         return code;
-    code = bl_json_integer(object, "skipped", 0, INT64_MAX, &manifest->skipped, e);
+    code = bl_jansson_get_integer(object, "skipped", 0, INT64_MAX, &manifest->skipped, e);
     if (code)
         return code;
-    code = bl_json_integer(object, "failed", 0, INT64_MAX, &manifest->failed, e);
+    code = bl_jansson_get_integer(object, "failed", 0, INT64_MAX, &manifest->failed, e);
     if (code)
         return code;
-    code = bl_json_integer(object, "failed_steps", 0, INT64_MAX, &manifest->failed_steps, e);
+    code = bl_jansson_get_integer(object, "failed_steps", 0, INT64_MAX, &manifest->failed_steps, e);
     if (code)
         return code;
-    code = read_member(object, "tool", &manifest->tool, e);
+    code = manifest_read_text(object, "tool", &manifest->tool, e);
     if (code)
         return code;
-    code = read_member(object, "simd", &manifest->simd, e);
+    code = manifest_read_text(object, "simd", &manifest->simd, e);
     if (code)
         return code;
-    code = read_pairs(object, "libraries", &manifest->libraries, e);
+    code = manifest_read_pairs(object, "libraries", &manifest->libraries, e);
     if (code)
         return code;
-    code = read_pairs(object, "configuration", &manifest->configuration, e);
+    code = manifest_read_pairs(object, "configuration", &manifest->configuration, e);
     if (code)
         return code;
-    return read_files(object, manifest, e);
+    return manifest_read_files(object, manifest, e);
 }
 
 /* Whether the checksum in the text is the text's own. */
-static int check_digest(const json_t *object, const char *text, size_t size, char digest[BL_DIGEST_SIZE], bool *sound,
-                        struct bl_error *e)
+static int manifest_check_digest(const json_t *object, const char *text, size_t size, char digest[BL_DIGEST_SIZE],
+                                 bool *sound, struct bl_error *e)
 {
     uint64_t checksum = 0;
-    int code = bl_json_checksum(object, "checksum", &checksum, e);
+    int code = bl_jansson_get_checksum(object, "checksum", &checksum, e);
     if (code)
         return code;
     bl_checksum_format(checksum, digest);
@@ -533,7 +535,7 @@ static int check_digest(const json_t *object, const char *text, size_t size, cha
     if (!copy)
         return bl_error_memory(e);
     memcpy(copy, text, size);
-    char *digits = find_digits(copy, size, digest);
+    char *digits = text_find_last(copy, size, digest);
     if (digits)
         memcpy(digits, ZEROS, BL_DIGEST_SIZE - 1);
     *sound = digits && bl_checksum(copy, size) == checksum;
@@ -549,7 +551,7 @@ int bl_manifest_parse(struct bl_manifest *manifest, const char *text, size_t siz
     if (!object)
         return bl_error_set(e, BL_EDATA, "line %d: %s", why.line, why.text);
     int64_t version = 0;
-    int code = bl_json_integer(object, "format", 1, INT64_MAX, &version, e);
+    int code = bl_jansson_get_integer(object, "format", 1, INT64_MAX, &version, e);
     if (code)
         goto out;
     if (version != BL_FORMAT_VERSION)
@@ -557,10 +559,10 @@ int bl_manifest_parse(struct bl_manifest *manifest, const char *text, size_t siz
                             version, BL_FORMAT_VERSION);
     if (code)
         goto out;
-    code = check_digest(object, text, size, manifest->digest, sound, e);
+    code = manifest_check_digest(object, text, size, manifest->digest, sound, e);
     if (code)
         goto out;
-    code = read_members(object, manifest, e);
+    code = manifest_read_members(object, manifest, e);
 out:
     json_decref(object);
     if (code)

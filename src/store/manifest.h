@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "store/checksum.h"
 #include "store/format.h"
-#include "store/words.h"
+#include "store/plan_info.h"
 
 #define BL_MANIFEST_FILE "manifest.json"
 #define BL_MANIFEST_SIZE_MAX ((size_t)64 << 20)
@@ -37,7 +37,7 @@ struct bl_manifest_pairs {
 struct bl_manifest {
     char *tool; /* its version */
     char *simd; /* level */
-    struct bl_words words;
+    struct bl_plan_info plan_info;
     int64_t skipped;              /* inputs of no use */
     int64_t failed, failed_steps; /* sequences that failed while packing, and the steps planned for them */
     struct bl_format format;

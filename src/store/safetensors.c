@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/json.h"
+#include "store/jansson.h"
 
 int64_t bl_tensor_bytes(const struct bl_tensor *tensor)
 {
@@ -31,7 +31,7 @@ int bl_safetensors_place(struct bl_tensor *const tensor[], int count, struct bl_
 
 /* --- writing ---------------------------------------------------------------------------------------------------- */
 
-static json_t *describe(const struct bl_tensor *tensor)
+static json_t *tensor_to_json(const struct bl_tensor *tensor)
 {
     json_t *shape = json_array();
     for (int i = 0; shape && i < tensor->rank; i++) {
@@ -44,8 +44,8 @@ static json_t *describe(const struct bl_tensor *tensor)
                      (json_int_t)tensor->begin, (json_int_t)tensor->end);
 }
 
-static json_t *describe_all(const struct bl_tensor *const tensor[], int count, const struct bl_metadata *metadata,
-                            int pairs)
+static json_t *safetensors_to_json(const struct bl_tensor *const tensor[], int count,
+                                   const struct bl_metadata *metadata, int pairs)
 {
     json_t *header = json_object(), *extra = json_object();
     int failed = 0;
@@ -53,7 +53,7 @@ static json_t *describe_all(const struct bl_tensor *const tensor[], int count, c
         failed |= json_object_set_new(extra, metadata[i].name, json_string(metadata[i].value));
     failed |= json_object_set_new(header, "__metadata__", extra);
     for (int i = 0; i < count; i++)
-        failed |= json_object_set_new(header, tensor[i]->name, describe(tensor[i]));
+        failed |= json_object_set_new(header, tensor[i]->name, tensor_to_json(tensor[i]));
     if (!failed)
         return header;
     json_decref(header);
@@ -63,9 +63,9 @@ static json_t *describe_all(const struct bl_tensor *const tensor[], int count, c
 int bl_safetensors_header(const struct bl_tensor *const tensor[], int count, const struct bl_metadata *metadata,
                           int pairs, struct bl_buffer *out, struct bl_error *e)
 {
-    json_t *header = describe_all(tensor, count, metadata, pairs);
+    json_t *header = safetensors_to_json(tensor, count, metadata, pairs);
     struct bl_buffer text = {0};
-    int code = header ? bl_json_compact(header, &text, e) : bl_error_memory(e);
+    int code = header ? bl_jansson_append_compact(header, &text, e) : bl_error_memory(e);
     json_decref(header);
     if (code)
         goto out;
@@ -82,7 +82,7 @@ out:
     return code;
 }
 
-int bl_safetensors_widen(struct bl_buffer *header, size_t size, struct bl_error *e)
+int bl_safetensors_pad(struct bl_buffer *header, size_t size, struct bl_error *e)
 {
     uint64_t n = size - BL_SAFETENSORS_PREFIX;
     while (header->size < size && !header->failed)
@@ -109,7 +109,7 @@ int bl_safetensors_prefix(const void *prefix, int64_t file_size, int64_t *data, 
     return BL_OK;
 }
 
-static int parse_shape(json_t *shape, struct bl_tensor *out, struct bl_error *e)
+static int tensor_parse_shape(json_t *shape, struct bl_tensor *out, struct bl_error *e)
 {
     if (!json_is_array(shape) || json_array_size(shape) > BL_TENSOR_RANK_MAX)
         return bl_error_set(e, BL_EDATA, "tensor \"%s\": shape is no list of at most %d numbers", out->name,
@@ -124,7 +124,7 @@ static int parse_shape(json_t *shape, struct bl_tensor *out, struct bl_error *e)
     return BL_OK;
 }
 
-static int parse_tensor(const char *name, json_t *entry, struct bl_tensor *out, struct bl_error *e)
+static int tensor_parse(const char *name, json_t *entry, struct bl_tensor *out, struct bl_error *e)
 {
     if (strlen(name) >= sizeof out->name)
         return bl_error_set(e, BL_EDATA, "a tensor's name is longer than %zu bytes", sizeof out->name - 1);
@@ -134,7 +134,7 @@ static int parse_tensor(const char *name, json_t *entry, struct bl_tensor *out, 
     if (type < 0)
         return bl_error_set(e, BL_EDATA, "tensor \"%s\": dtype is none that is known", name);
     out->dtype = (enum bl_dtype)type;
-    int code = parse_shape(json_object_get(entry, "shape"), out, e);
+    int code = tensor_parse_shape(json_object_get(entry, "shape"), out, e);
     if (code)
         return code;
     json_t *offsets = json_object_get(entry, "data_offsets");
@@ -149,7 +149,7 @@ static int parse_tensor(const char *name, json_t *entry, struct bl_tensor *out, 
     return BL_OK;
 }
 
-static int by_begin(const void *a, const void *b)
+static int tensor_compare_begin(const void *a, const void *b)
 {
     const struct bl_tensor *x = a, *y = b;
     if (x->begin != y->begin)
@@ -158,7 +158,7 @@ static int by_begin(const void *a, const void *b)
 }
 
 /* In file order each tensor begins where the one before ends, and the last ends with the file. */
-static int check_holes(const struct bl_safetensors *file, int64_t file_size, struct bl_error *e)
+static int safetensors_check_holes(const struct bl_safetensors *file, int64_t file_size, struct bl_error *e)
 {
     int64_t at = 0;
     for (int i = 0; i < file->count; i++) {
@@ -174,7 +174,7 @@ static int check_holes(const struct bl_safetensors *file, int64_t file_size, str
     return BL_OK;
 }
 
-static int parse_entries(json_t *header, struct bl_safetensors *out, struct bl_error *e)
+static int safetensors_parse_entries(json_t *header, struct bl_safetensors *out, struct bl_error *e)
 {
     out->tensor = calloc(json_object_size(header) + 1, sizeof *out->tensor);
     if (!out->tensor)
@@ -185,12 +185,12 @@ static int parse_entries(json_t *header, struct bl_safetensors *out, struct bl_e
     {
         if (strcmp(name, "__metadata__") == 0)
             continue;
-        int code = parse_tensor(name, entry, &out->tensor[out->count], e);
+        int code = tensor_parse(name, entry, &out->tensor[out->count], e);
         if (code)
             return code;
         out->count++;
     }
-    qsort(out->tensor, (size_t)out->count, sizeof *out->tensor, by_begin);
+    qsort(out->tensor, (size_t)out->count, sizeof *out->tensor, tensor_compare_begin);
     return BL_OK;
 }
 
@@ -211,9 +211,9 @@ int bl_safetensors_parse(const char *head, size_t size, int64_t file_size, struc
     if (!json_is_object(header))
         code = bl_error_set(e, BL_EDATA, "the header is no JSON object: %s", header ? "another value" : why.text);
     if (!code)
-        code = parse_entries(header, out, e);
+        code = safetensors_parse_entries(header, out, e);
     if (!code)
-        code = check_holes(out, file_size, e);
+        code = safetensors_check_holes(out, file_size, e);
     json_decref(header);
     if (code)
         bl_safetensors_free(out);

@@ -46,7 +46,7 @@ int bl_safetensors_header(const struct bl_tensor *const tensor[], int count, con
                           int pairs, struct bl_buffer *out, struct bl_error *e);
 
 /* Pads such a header with spaces to size bytes, which is a multiple of 4096 and not less than it has. */
-int bl_safetensors_widen(struct bl_buffer *header, size_t size, struct bl_error *e);
+int bl_safetensors_pad(struct bl_buffer *header, size_t size, struct bl_error *e);
 
 /* What a header says. */
 struct bl_safetensors {

@@ -77,7 +77,7 @@ size_t bl_compressor_memory(int level, size_t content)
     return ZSTD_estimateCCtxSize(level) + ZSTD_compressBound(content);
 }
 
-static int reserve(struct bl_compressor *compressor, size_t size, struct bl_error *e)
+static int compressor_reserve(struct bl_compressor *compressor, size_t size, struct bl_error *e)
 {
     if (size <= compressor->capacity)
         return BL_OK;
@@ -96,7 +96,7 @@ int bl_compressor_frame(struct bl_compressor *compressor, const void *data, size
     *frame = (struct bl_frame){0};
     if (size > BL_FRAME_MAX)
         return bl_error_set(e, BL_EFAIL, "a frame of %zu bytes is over the limit", size);
-    int code = reserve(compressor, ZSTD_compressBound(size), e);
+    int code = compressor_reserve(compressor, ZSTD_compressBound(size), e);
     if (code)
         return code;
     size_t n = ZSTD_compress2(compressor->context, compressor->out, compressor->capacity, data, size);
@@ -141,7 +141,7 @@ int bl_seekable_table(const struct bl_buffer *entries, struct bl_buffer *out, st
     return bl_buffer_check(entries, e) ? BL_EFAIL : bl_buffer_check(out, e);
 }
 
-static uint32_t read_u32(const uint8_t *at)
+static uint32_t seekable_read_u32(const uint8_t *at)
 {
     uint32_t value;
     memcpy(&value, at, sizeof value);
@@ -150,29 +150,30 @@ static uint32_t read_u32(const uint8_t *at)
 
 int bl_seekable_footer(const uint8_t footer[BL_SEEKABLE_FOOTER], int64_t file_size, int64_t *table, struct bl_error *e)
 {
-    if (read_u32(footer + 5) != SEEKABLE_MAGIC)
+    if (seekable_read_u32(footer + 5) != SEEKABLE_MAGIC)
         return bl_error_set(e, BL_EDATA, "it does not end with a seek table");
     if (footer[4] & DESCRIPTOR_RESERVED)
         return bl_error_set(e, BL_EDATA, "the seek table is of a later version");
     if (!(footer[4] & DESCRIPTOR_CHECKSUMS))
         return bl_error_set(e, BL_EDATA, "the seek table has no checksums");
-    *table = HEAD + (int64_t)read_u32(footer) * ENTRY + BL_SEEKABLE_FOOTER;
+    *table = HEAD + (int64_t)seekable_read_u32(footer) * ENTRY + BL_SEEKABLE_FOOTER;
     if (*table > file_size)
         return bl_error_set(e, BL_EDATA, "the seek table (%" PRId64 " bytes) is larger than the file", *table);
     return BL_OK;
 }
 
 /* Entries are sums from here on; what they say must add up to the file. */
-static int parse_entries(const uint8_t *entry, int64_t frames_end, struct bl_seekable *out, struct bl_error *e)
+static int seekable_parse_entries(const uint8_t *entry, int64_t frames_end, struct bl_seekable *out, struct bl_error *e)
 {
     int64_t offset = 0, content = 0;
     for (size_t i = 0; i < out->frames; i++, entry += ENTRY) {
-        out->frame[i] = (struct bl_seekable_frame){offset, content, read_u32(entry + 8)};
-        uint32_t size = read_u32(entry);
-        if (read_u32(entry + 4) > BL_FRAME_MAX || size > ZSTD_COMPRESSBOUND(BL_FRAME_MAX) || size > frames_end - offset)
+        out->frame[i] = (struct bl_seekable_frame){offset, content, seekable_read_u32(entry + 8)};
+        uint32_t size = seekable_read_u32(entry);
+        if (seekable_read_u32(entry + 4) > BL_FRAME_MAX || size > ZSTD_COMPRESSBOUND(BL_FRAME_MAX) ||
+            size > frames_end - offset)
             return bl_error_set(e, BL_EDATA, "the seek table gives frame %zu a size that cannot be", i);
         offset += size;
-        content += read_u32(entry + 4);
+        content += seekable_read_u32(entry + 4);
     }
     out->frame[out->frames] = (struct bl_seekable_frame){.offset = offset, .content = content};
     if (offset != frames_end)
@@ -191,13 +192,14 @@ int bl_seekable_parse(const uint8_t *table, size_t size, int64_t file_size, stru
     int code = bl_seekable_footer(table + size - BL_SEEKABLE_FOOTER, file_size, &expected, e);
     if (code)
         return code;
-    if (expected != (int64_t)size || read_u32(table) != SKIPPABLE_MAGIC || read_u32(table + 4) != size - HEAD)
+    if (expected != (int64_t)size || seekable_read_u32(table) != SKIPPABLE_MAGIC ||
+        seekable_read_u32(table + 4) != size - HEAD)
         return bl_error_set(e, BL_EDATA, "the seek table's frame does not fit its content");
     out->frames = (size - HEAD - BL_SEEKABLE_FOOTER) / ENTRY;
     out->frame = calloc(out->frames + 1, sizeof *out->frame);
     if (!out->frame)
         return bl_error_memory(e);
-    code = parse_entries(table + HEAD, file_size - (int64_t)size, out, e);
+    code = seekable_parse_entries(table + HEAD, file_size - (int64_t)size, out, e);
     if (code)
         bl_seekable_free(out);
     return code;

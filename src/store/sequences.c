@@ -15,7 +15,7 @@
 #include "store/groups.h"
 
 /* What is collected while the tables are read. */
-struct loading {
+struct sequences_loader {
     struct bl_sequences *table;
     size_t capacity;
     uint64_t *hash;       /* [capacity] of the ids, NULL for plain lengths */
@@ -24,7 +24,7 @@ struct loading {
     struct bl_groups groups;
 };
 
-static int grow(struct loading *l, size_t needed, struct bl_error *e)
+static int loader_grow(struct sequences_loader *l, size_t needed, struct bl_error *e)
 {
     struct bl_sequences *t = l->table;
     if (needed <= l->capacity)
@@ -55,15 +55,15 @@ static int grow(struct loading *l, size_t needed, struct bl_error *e)
 }
 
 /* Which column of this file makes the groups. */
-static int find_group_column(struct loading *l, const char *path, const char *line, struct bl_error *e)
+static int loader_find_group(struct sequences_loader *l, const char *path, const char *line, struct bl_error *e)
 {
-    l->group_column = bl_sequences_column(line, l->group_by);
+    l->group_column = bl_columns_find(line, l->group_by);
     return l->group_column >= 0 ? BL_OK
                                 : bl_error_set(e, BL_EFAIL, "%s:1: no column \"%s\" to group by", path, l->group_by);
 }
 
 /* A column's value as it was before it was written, in place; NULL for one that is none. */
-static const char *value_of(const struct bl_columns *columns, char **field, enum bl_column column)
+static const char *loader_column_value(const struct bl_columns *columns, char **field, enum bl_column column)
 {
     static char none[] = "";
     char *value = columns->place[column] >= 0 ? field[columns->place[column]] : none;
@@ -74,11 +74,11 @@ static const char *value_of(const struct bl_columns *columns, char **field, enum
 }
 
 /* Notes kind and sampling of the first ok row, and the first row that differs. */
-static int note_sort(struct bl_sequences *t, const struct bl_sequences_file *file, char **field, int64_t number,
-                     struct bl_error *e)
+static int loader_check_kind(struct bl_sequences *t, const struct bl_sequences_file *file, char **field, int64_t number,
+                             struct bl_error *e)
 {
-    const char *kind = value_of(&file->columns, field, BL_COLUMN_KIND);
-    const char *sampling = value_of(&file->columns, field, BL_COLUMN_SAMPLING);
+    const char *kind = loader_column_value(&file->columns, field, BL_COLUMN_KIND);
+    const char *sampling = loader_column_value(&file->columns, field, BL_COLUMN_SAMPLING);
     if (!kind || !sampling)
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": a backslash that escapes nothing in kind or sampling",
                             file->path, number);
@@ -92,8 +92,8 @@ static int note_sort(struct bl_sequences *t, const struct bl_sequences_file *fil
     return BL_OK;
 }
 
-static int add_row(struct loading *l, const struct bl_sequences_file *file, char *line, int64_t number, int64_t offset,
-                   struct bl_error *e)
+static int loader_add_row(struct sequences_loader *l, const struct bl_sequences_file *file, char *line, int64_t number,
+                          int64_t offset, struct bl_error *e)
 {
     struct bl_sequences *t = l->table;
     const struct bl_columns *columns = &file->columns;
@@ -112,11 +112,11 @@ static int add_row(struct loading *l, const struct bl_sequences_file *file, char
     if (!bl_text_to_int(text, strlen(text), status == BL_ROW_OK ? 1 : 0, INT64_MAX, &length))
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": \"%s\" is no length (a whole number from %d)", file->path,
                             number, text, status == BL_ROW_OK ? 1 : 0);
-    if (grow(l, t->count + 1, e))
+    if (loader_grow(l, t->count + 1, e))
         return BL_EFAIL;
     if (status == BL_ROW_OK && __builtin_add_overflow(t->steps, length, &t->steps))
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": the lengths add up to more than 2^63", file->path, number);
-    if (status == BL_ROW_OK && note_sort(t, file, field, number, e))
+    if (status == BL_ROW_OK && loader_check_kind(t, file, field, number, e))
         return BL_EFAIL;
     const char *group = l->group_by ? field[l->group_column] : NULL;
     if (group && bl_groups_find(&l->groups, group, strlen(group), &t->group[t->count], e))
@@ -135,7 +135,7 @@ static int add_row(struct loading *l, const struct bl_sequences_file *file, char
 
 /* A line of one to seven digits, as nearly all are, from 8 bytes at a time: its length, and how many bytes it takes. 0
  * when it is no such line. */
-static int64_t plain_length(const char *text, size_t *bytes)
+static int64_t length_parse_plain(const char *text, size_t *bytes)
 {
     uint64_t word;
     memcpy(&word, text, sizeof word);
@@ -153,16 +153,16 @@ static int64_t plain_length(const char *text, size_t *bytes)
 }
 
 /* Plain lines from what was read already, until one is none. */
-static int add_plain(struct loading *l, struct bl_lines *lines, struct bl_error *e)
+static int loader_add_plain(struct sequences_loader *l, struct bl_lines *lines, struct bl_error *e)
 {
     struct bl_sequences *t = l->table;
     const char *text;
     size_t size = bl_lines_ahead(lines, &text), at = 0, bytes, first = t->count;
     while (at < size) {
-        int64_t length = plain_length(text + at, &bytes);
+        int64_t length = length_parse_plain(text + at, &bytes);
         if (length == 0 || bytes > size - at || length > INT64_MAX - t->steps)
             break;
-        if (t->count == l->capacity && grow(l, t->count + 1, e))
+        if (t->count == l->capacity && loader_grow(l, t->count + 1, e))
             return BL_EFAIL;
         t->steps += length;
         t->length[t->count++] = length;
@@ -174,8 +174,8 @@ static int add_plain(struct loading *l, struct bl_lines *lines, struct bl_error 
 }
 
 /* "length" or "length count". */
-static int add_lengths(struct loading *l, const char *path, const char *line, size_t size, int64_t number,
-                       struct bl_error *e)
+static int loader_add_lengths(struct sequences_loader *l, const char *path, const char *line, size_t size,
+                              int64_t number, struct bl_error *e)
 {
     struct bl_sequences *t = l->table;
     size_t digits = strcspn(line, " \t\r");
@@ -191,7 +191,7 @@ static int add_lengths(struct loading *l, const char *path, const char *line, si
     int64_t steps;
     if (__builtin_mul_overflow(length, count, &steps) || __builtin_add_overflow(t->steps, steps, &t->steps))
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": the lengths add up to more than 2^63", path, number);
-    if (grow(l, t->count + (size_t)count, e))
+    if (loader_grow(l, t->count + (size_t)count, e))
         return BL_EFAIL;
     for (int64_t i = 0; i < count; i++)
         t->length[t->count++] = length;
@@ -199,7 +199,8 @@ static int add_lengths(struct loading *l, const char *path, const char *line, si
     return BL_OK;
 }
 
-static int read_lines(struct loading *l, struct bl_sequences_file *file, struct bl_lines *lines, struct bl_error *e)
+static int loader_read_lines(struct sequences_loader *l, struct bl_sequences_file *file, struct bl_lines *lines,
+                             struct bl_error *e)
 {
     char *line;
     size_t size;
@@ -211,17 +212,17 @@ static int read_lines(struct loading *l, struct bl_sequences_file *file, struct 
                                 lines->number);
         int code;
         if (!l->hash)
-            code = add_lengths(l, file->path, line, size, lines->number, e);
+            code = loader_add_lengths(l, file->path, line, size, lines->number, e);
         else if (lines->number == 1) {
-            code = l->group_by ? find_group_column(l, file->path, line, e) : BL_OK;
+            code = l->group_by ? loader_find_group(l, file->path, line, e) : BL_OK;
             code = code ? code : bl_columns_read(&file->columns, line, file->path, e);
         } else
-            code = add_row(l, file, line, lines->number, lines->offset, e);
+            code = loader_add_row(l, file, line, lines->number, lines->offset, e);
         if (!code && !ended)
             code = bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": the file ends in the middle of a line: it was cut off",
                                 file->path, lines->number);
         if (!code && !l->hash)
-            code = add_plain(l, lines, e);
+            code = loader_add_plain(l, lines, e);
         if (code)
             return code;
     }
@@ -230,7 +231,7 @@ static int read_lines(struct loading *l, struct bl_sequences_file *file, struct 
     return got;
 }
 
-static int read_file(struct loading *l, const char *path, struct bl_error *e)
+static int loader_read_file(struct sequences_loader *l, const char *path, struct bl_error *e)
 {
     struct bl_sequences_file *file = &l->table->file[l->table->files++];
     *file = (struct bl_sequences_file){.fd = -1, .first = l->table->count};
@@ -239,7 +240,7 @@ static int read_file(struct loading *l, const char *path, struct bl_error *e)
     if (code)
         return code;
     file->path = strdup(lines.path);
-    code = file->path ? read_lines(l, file, &lines, e) : bl_error_memory(e);
+    code = file->path ? loader_read_lines(l, file, &lines, e) : bl_error_memory(e);
     if (code)
         goto out;
     if (lines.fd != STDIN_FILENO) {
@@ -251,11 +252,11 @@ out:
     return code;
 }
 
-static int open_all(struct bl_sequences *t, const char *const *paths, int count, bool lengths, const char *group_by,
-                    struct bl_error *e)
+static int sequences_open(struct bl_sequences *t, const char *const *paths, int count, bool lengths,
+                          const char *group_by, struct bl_error *e)
 {
     *t = (struct bl_sequences){.mixed = SIZE_MAX};
-    struct loading l = {.table = t, .group_by = group_by};
+    struct sequences_loader l = {.table = t, .group_by = group_by};
     int code = BL_OK;
     t->file = calloc((size_t)count, sizeof *t->file);
     if (!lengths)
@@ -263,7 +264,7 @@ static int open_all(struct bl_sequences *t, const char *const *paths, int count,
     if (!t->file || (!lengths && !l.hash))
         code = bl_error_memory(e);
     for (int i = 0; i < count && !code; i++)
-        code = read_file(&l, paths[i], e);
+        code = loader_read_file(&l, paths[i], e);
     if (code)
         goto out;
     if (l.hash)
@@ -278,17 +279,17 @@ out:
 
 int bl_sequences_open(struct bl_sequences *t, const char *const *paths, int count, bool lengths, struct bl_error *e)
 {
-    return open_all(t, paths, count, lengths, NULL, e);
+    return sequences_open(t, paths, count, lengths, NULL, e);
 }
 
 int bl_sequences_open_grouped(struct bl_sequences *t, const char *const *paths, int count, const char *column,
                               struct bl_error *e)
 {
-    return open_all(t, paths, count, false, column, e);
+    return sequences_open(t, paths, count, false, column, e);
 }
 
 /* Whether the row is ok; its kind goes to out if so. What is wrong with it is for bl_sequences_open to tell. */
-static bool peek_row(const struct bl_columns *columns, char *line, struct bl_buffer *out)
+static bool sequences_peek_row(const struct bl_columns *columns, char *line, struct bl_buffer *out)
 {
     char *field[BL_COLUMNS_MAX];
     if (bl_columns_split(line, field) != columns->count ||
@@ -312,7 +313,7 @@ int bl_sequences_peek(const char *path, struct bl_buffer *header, struct bl_buff
     bl_buffer_text(kind, "");
     while (!code && !found && (got = bl_lines_next(&lines, &line, &size, &ended, e)) > 0) {
         if (lines.number > 1) {
-            found = peek_row(&columns, line, kind);
+            found = sequences_peek_row(&columns, line, kind);
             continue;
         }
         bl_buffer_text(header, line);
@@ -348,12 +349,12 @@ void bl_sequences_close(struct bl_sequences *t)
     *t = (struct bl_sequences){0};
 }
 
-int64_t bl_sequences_useless(const struct bl_sequences *t)
+int64_t bl_sequences_unusable(const struct bl_sequences *t)
 {
     return t->by_status[BL_ROW_SKIPPED] + t->by_status[BL_ROW_FAILED] - t->empty;
 }
 
-bool bl_sequences_clean(const struct bl_sequences *t)
+bool bl_sequences_is_clean(const struct bl_sequences *t)
 {
-    return !bl_sequences_useless(t) && !t->damaged;
+    return !bl_sequences_unusable(t) && !t->damaged;
 }

@@ -1,7 +1,7 @@
 /* sequences.tsv: one row for every input found.
  *
  * Reading keeps 16 bytes per row in memory, the length and the row's place in the file; texts stay on disk and are read
- * back row by row (store/rows.h), by any thread. Several tables can be read as one: rows count on. */
+ * back row by row (store/row_reader.h), by any thread. Several tables can be read as one: rows count on. */
 #ifndef BL_SEQUENCES_H
 #define BL_SEQUENCES_H
 
@@ -51,9 +51,9 @@ void bl_sequences_close(struct bl_sequences *sequences);
 int bl_sequences_peek(const char *path, struct bl_buffer *header, struct bl_buffer *kind, struct bl_error *e);
 
 /* Rows that are of no use and should be: skipped and failed ones, but not the empty ones. */
-int64_t bl_sequences_useless(const struct bl_sequences *sequences);
+int64_t bl_sequences_unusable(const struct bl_sequences *sequences);
 
 /* True when every input could be used wholly: no row useless, none damaged. */
-bool bl_sequences_clean(const struct bl_sequences *sequences);
+bool bl_sequences_is_clean(const struct bl_sequences *sequences);
 
 #endif

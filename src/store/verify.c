@@ -13,17 +13,17 @@
 
 #include "base/buffer.h"
 #include "store/dataset.h"
-#include "store/rows.h"
+#include "store/row_reader.h"
 
 /* Where faults go. */
-struct report {
+struct fault_sink {
     bl_fault *fault;
     void *context;
 };
 
-static void tell(const struct report *r, const char *file, const char *format, ...) BL_PRINTF(3, 4);
+static void verify_report(const struct fault_sink *r, const char *file, const char *format, ...) BL_PRINTF(3, 4);
 
-static void tell(const struct report *r, const char *file, const char *format, ...)
+static void verify_report(const struct fault_sink *r, const char *file, const char *format, ...)
 {
     char text[1200];
     va_list arguments;
@@ -35,7 +35,7 @@ static void tell(const struct report *r, const char *file, const char *format, .
 
 /* --- files ------------------------------------------------------------------------------------------------------ */
 
-static void check_file(const struct bl_verify *v, const struct bl_manifest_file *file, const struct report *r)
+static void verify_file(const struct bl_verify *v, const struct bl_manifest_file *file, const struct fault_sink *r)
 {
     struct bl_error e = {0};
     struct bl_buffer path = {0};
@@ -43,15 +43,16 @@ static void check_file(const struct bl_verify *v, const struct bl_manifest_file 
     uint64_t checksum = 0;
     bl_buffer_printf(&path, "%s/%s", v->dir, file->name);
     if (bl_buffer_check(&path, &e) || bl_checksum_file(path.data, &bytes, &checksum, &e))
-        tell(r, file->name, "%s", e.text);
+        verify_report(r, file->name, "%s", e.text);
     else if (bytes != file->bytes)
-        tell(r, file->name, "has %" PRId64 " bytes, the manifest says %" PRId64, bytes, file->bytes);
+        verify_report(r, file->name, "has %" PRId64 " bytes, the manifest says %" PRId64, bytes, file->bytes);
     else if (checksum != file->checksum)
-        tell(r, file->name, "its checksum is %016" PRIx64 ", the manifest says %016" PRIx64, checksum, file->checksum);
+        verify_report(r, file->name, "its checksum is %016" PRIx64 ", the manifest says %016" PRIx64, checksum,
+                      file->checksum);
     bl_buffer_free(&path);
 }
 
-static void check_files(const struct bl_verify *v, const struct report *r)
+static void verify_listed_files(const struct bl_verify *v, const struct fault_sink *r)
 {
     static const char *const needed[] = {BL_SEQUENCES_FILE, BL_SHARDS_FILE, BL_INDEX_FILE};
     for (size_t n = 0; n < sizeof needed / sizeof *needed; n++) {
@@ -59,19 +60,19 @@ static void check_files(const struct bl_verify *v, const struct report *r)
         for (size_t i = 0; i < v->manifest.files; i++)
             listed |= strcmp(v->manifest.file[i].name, needed[n]) == 0;
         if (!listed)
-            tell(r, BL_MANIFEST_FILE, "does not list %s", needed[n]);
+            verify_report(r, BL_MANIFEST_FILE, "does not list %s", needed[n]);
     }
     for (size_t i = 0; i < v->manifest.files; i++)
-        check_file(v, &v->manifest.file[i], r);
+        verify_file(v, &v->manifest.file[i], r);
 }
 
 /* --- sequences -------------------------------------------------------------------------------------------------- */
 
 /* Lengths of failed rows, which were planned, and of dropped ones, which the plan left out, come back, and which ones
  * failed is kept. */
-static int take_lengths(struct bl_verify *v, struct bl_error *e)
+static int verify_read_lengths(struct bl_verify *v, struct bl_error *e)
 {
-    struct bl_row_text text = {0};
+    struct bl_row_reader text = {0};
     int code = BL_OK;
     v->failed = calloc(v->sequences.count + 1, 1);
     if (!v->failed)
@@ -81,18 +82,18 @@ static int take_lengths(struct bl_verify *v, struct bl_error *e)
     for (size_t i = 0; i < v->sequences.count && left && !code; i++) {
         if (v->sequences.length[i])
             continue;
-        code = bl_sequences_row(&v->sequences, i, &text, e);
+        code = bl_row_reader_read(&v->sequences, i, &text, e);
         if (code || text.row.status == BL_ROW_SKIPPED)
             continue;
         v->failed[i] = text.row.status == BL_ROW_FAILED;
         v->sequences.length[i] = text.row.length;
         left--;
     }
-    bl_row_text_free(&text);
+    bl_row_reader_free(&text);
     return code;
 }
 
-static void read_sequences(struct bl_verify *v, const struct report *r)
+static void verify_read_sequences(struct bl_verify *v, const struct fault_sink *r)
 {
     struct bl_error e = {0};
     struct bl_buffer path = {0};
@@ -103,106 +104,106 @@ static void read_sequences(struct bl_verify *v, const struct report *r)
     code = bl_sequences_open(&v->sequences, (const char *const *)&path.data, 1, false, &e);
     if (code)
         goto out;
-    code = take_lengths(v, &e);
+    code = verify_read_lengths(v, &e);
 out:
     bl_buffer_free(&path);
     if (code) {
-        tell(r, BL_SEQUENCES_FILE, "%s", e.text);
+        verify_report(r, BL_SEQUENCES_FILE, "%s", e.text);
         return;
     }
     v->has_sequences = true;
-    if (bl_values_read(&v->values, &v->sequences, &v->manifest.format, &e))
-        tell(r, BL_SEQUENCES_FILE, "%s", e.text);
+    if (bl_attribute_values_read(&v->values, &v->sequences, &v->manifest.format, &e))
+        verify_report(r, BL_SEQUENCES_FILE, "%s", e.text);
     else
         v->has_values = true;
 }
 
-static void check_statuses(const struct bl_verify *v, const struct report *r)
+static void verify_statuses(const struct bl_verify *v, const struct fault_sink *r)
 {
     const int64_t *by_status = v->sequences.by_status;
     if (v->has_sequences &&
         (by_status[BL_ROW_SKIPPED] != v->manifest.skipped || by_status[BL_ROW_FAILED] != v->manifest.failed))
-        tell(r, BL_SEQUENCES_FILE,
-             "has %" PRId64 " skipped and %" PRId64 " failed rows, the manifest says %" PRId64 " and %" PRId64,
-             by_status[BL_ROW_SKIPPED], by_status[BL_ROW_FAILED], v->manifest.skipped, v->manifest.failed);
+        verify_report(r, BL_SEQUENCES_FILE,
+                      "has %" PRId64 " skipped and %" PRId64 " failed rows, the manifest says %" PRId64 " and %" PRId64,
+                      by_status[BL_ROW_SKIPPED], by_status[BL_ROW_FAILED], v->manifest.skipped, v->manifest.failed);
 }
 
 /* --- the plan --------------------------------------------------------------------------------------------------- */
 
-static void check_count(const struct report *r, const char *word, int64_t counted, int64_t told)
+static void verify_count(const struct fault_sink *r, const char *word, int64_t counted, int64_t told)
 {
     if (counted != told)
-        tell(r, BL_MANIFEST_FILE, "\"%s\" is %" PRId64 ", the plan has %" PRId64, word, told, counted);
+        verify_report(r, BL_MANIFEST_FILE, "\"%s\" is %" PRId64 ", the plan has %" PRId64, word, told, counted);
 }
 
 /* The plan as recounted from index and sequences, against the manifest's words. */
-static void check_words(const struct bl_verify *v, const struct report *r)
+static void verify_plan_info(const struct bl_verify *v, const struct fault_sink *r)
 {
-    const struct bl_words *w = &v->manifest.words;
+    const struct bl_plan_info *w = &v->manifest.plan_info;
     const struct bl_plan *plan = &v->plan;
-    check_count(r, "sequences", plan->sequences, w->sequences);
-    check_count(r, "steps", plan->steps, w->steps);
-    check_count(r, "longest", plan->longest, w->longest);
-    check_count(r, "padding", plan->padding, w->padding);
-    check_count(r, "deleted", plan->deleted, w->deleted);
-    check_count(r, "cut", plan->cut, w->cut);
+    verify_count(r, "sequences", plan->sequences, w->sequences);
+    verify_count(r, "steps", plan->steps, w->steps);
+    verify_count(r, "longest", plan->longest, w->longest);
+    verify_count(r, "padding", plan->padding, w->padding);
+    verify_count(r, "deleted", plan->deleted, w->deleted);
+    verify_count(r, "cut", plan->cut, w->cut);
     if (w->lower_bound > w->blocks)
-        tell(r, BL_MANIFEST_FILE, "\"lower_bound\" is %" PRId64 " where %" PRId64 " blocks are enough", w->lower_bound,
-             w->blocks);
+        verify_report(r, BL_MANIFEST_FILE, "\"lower_bound\" is %" PRId64 " where %" PRId64 " blocks are enough",
+                      w->lower_bound, w->blocks);
     double wrong = w->efficiency - bl_plan_efficiency(plan);
     if (wrong > 1e-9 || wrong < -1e-9)
-        tell(r, BL_MANIFEST_FILE, "\"efficiency\" is %.12g, the plan's is %.12g", w->efficiency,
-             bl_plan_efficiency(plan));
+        verify_report(r, BL_MANIFEST_FILE, "\"efficiency\" is %.12g, the plan's is %.12g", w->efficiency,
+                      bl_plan_efficiency(plan));
     if (plan->max_sequences > v->manifest.format.S)
-        tell(r, BL_MANIFEST_FILE, "\"S\" is %" PRId64 ", but a block has %" PRId64 " sequences", v->manifest.format.S,
-             plan->max_sequences);
+        verify_report(r, BL_MANIFEST_FILE, "\"S\" is %" PRId64 ", but a block has %" PRId64 " sequences",
+                      v->manifest.format.S, plan->max_sequences);
     if (plan->cut && !v->manifest.format.has_source_start)
-        tell(r, BL_MANIFEST_FILE, "\"source_start\" is false, but %" PRId64 " sequences were cut", plan->cut);
+        verify_report(r, BL_MANIFEST_FILE, "\"source_start\" is false, but %" PRId64 " sequences were cut", plan->cut);
 }
 
-static void open_index(struct bl_verify *v, const struct report *r)
+static void verify_open_index(struct bl_verify *v, const struct fault_sink *r)
 {
     struct bl_error e = {0};
     v->has_index = !bl_index_open(&v->index, v->dir, v->manifest.format.blocks, v->manifest.format.fields.count, &e);
     if (!v->has_index)
-        tell(r, BL_INDEX_FILE, "%s", e.text);
+        verify_report(r, BL_INDEX_FILE, "%s", e.text);
 }
 
-static void check_plan(struct bl_verify *v, const struct report *r)
+static void verify_plan(struct bl_verify *v, const struct fault_sink *r)
 {
     const struct bl_format *format = &v->manifest.format;
     struct bl_error e = {0};
     char digest[BL_DIGEST_SIZE];
     if (!v->has_index)
         return;
-    if (bl_index_digest(&v->index, format->T, digest, &e)) {
-        tell(r, BL_INDEX_FILE, "%s", e.text);
+    if (bl_index_plan_digest(&v->index, format->T, digest, &e)) {
+        verify_report(r, BL_INDEX_FILE, "%s", e.text);
         return;
     }
     if (strcmp(digest, format->plan_digest) != 0)
-        tell(r, BL_INDEX_FILE, "holds the plan %s, the manifest means %s", digest, format->plan_digest);
-    if (bl_index_plan(&v->index, format->T, bl_manifest_align(&v->manifest), &v->plan, &e)) {
-        tell(r, BL_INDEX_FILE, "%s", e.text);
+        verify_report(r, BL_INDEX_FILE, "holds the plan %s, the manifest means %s", digest, format->plan_digest);
+    if (bl_index_read_plan(&v->index, format->T, bl_manifest_align(&v->manifest), &v->plan, &e)) {
+        verify_report(r, BL_INDEX_FILE, "%s", e.text);
         return;
     }
     if (!v->has_sequences)
         return;
     if (bl_plan_check(&v->plan, v->sequences.length, v->sequences.count, &e)) {
-        tell(r, BL_INDEX_FILE, "%s", e.text);
+        verify_report(r, BL_INDEX_FILE, "%s", e.text);
         return;
     }
     int64_t dropped = v->sequences.by_status[BL_ROW_DROPPED] - v->sequences.excluded;
     if (v->plan.dropped != dropped)
-        tell(r, BL_SEQUENCES_FILE, "has %" PRId64 " dropped rows, the plan leaves %" PRId64 " out", dropped,
-             v->plan.dropped);
-    check_words(v, r);
+        verify_report(r, BL_SEQUENCES_FILE, "has %" PRId64 " dropped rows, the plan leaves %" PRId64 " out", dropped,
+                      v->plan.dropped);
+    verify_plan_info(v, r);
     /* A plan with more pieces in a block than the tables have places cannot be compared with them. */
     v->has_plan = v->plan.max_sequences <= format->S;
 }
 
 /* Of a part: whether the tables have places for its blocks, and sequences.tsv rows for its pieces. That it is a plan of
  * these sequences is checked where all of it is. */
-static bool part_fits(const struct bl_verify *v)
+static bool verify_part_fits(const struct bl_verify *v)
 {
     const struct bl_plan *plan = &v->plan;
     for (size_t b = 0; b < plan->blocks; b++) {
@@ -216,7 +217,7 @@ static bool part_fits(const struct bl_verify *v)
     return true;
 }
 
-static void read_part(struct bl_verify *v, int64_t first, int64_t end, const struct report *r)
+static void verify_read_part(struct bl_verify *v, int64_t first, int64_t end, const struct fault_sink *r)
 {
     const struct bl_format *format = &v->manifest.format;
     struct bl_error e = {0};
@@ -224,23 +225,24 @@ static void read_part(struct bl_verify *v, int64_t first, int64_t end, const str
         return;
     v->first_block = first * format->blocks_per_shard;
     int64_t last = end * format->blocks_per_shard;
-    if (bl_index_part(&v->index, format->T, bl_manifest_align(&v->manifest), v->first_block,
-                      last < format->blocks ? last : format->blocks, &v->plan, &e))
-        tell(r, BL_INDEX_FILE, "%s", e.text);
-    else if (!part_fits(v))
-        tell(r, BL_INDEX_FILE, "has blocks of more sequences than the manifest, or of others than " BL_SEQUENCES_FILE);
+    if (bl_index_read_part(&v->index, format->T, bl_manifest_align(&v->manifest), v->first_block,
+                           last < format->blocks ? last : format->blocks, &v->plan, &e))
+        verify_report(r, BL_INDEX_FILE, "%s", e.text);
+    else if (!verify_part_fits(v))
+        verify_report(r, BL_INDEX_FILE,
+                      "has blocks of more sequences than the manifest, or of others than " BL_SEQUENCES_FILE);
     else
         v->has_plan = true;
 }
 
 /* --- the list of shards ----------------------------------------------------------------------------------------- */
 
-static bool is_dot(const char *name)
+static bool name_is_dot(const char *name)
 {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-static bool is_a_shard(const struct bl_format *format, const char *file)
+static bool name_is_shard(const struct bl_format *format, const char *file)
 {
     char name[BL_SHARD_NAME_MAX];
     int64_t shard;
@@ -249,24 +251,24 @@ static bool is_a_shard(const struct bl_format *format, const char *file)
 }
 
 /* Goes through DIR/shards, or a folder in it. */
-static void check_folder(const struct bl_verify *v, const char *folder, bool inner, const struct report *r)
+static void verify_folder(const struct bl_verify *v, const char *folder, bool inner, const struct fault_sink *r)
 {
     struct bl_buffer path = {0}, file = {0};
     bl_buffer_printf(&path, "%s/%s", v->dir, folder);
     DIR *entries = path.failed ? NULL : opendir(path.data);
     if (!entries)
-        tell(r, folder, "cannot be read: %s", strerror(errno));
+        verify_report(r, folder, "cannot be read: %s", strerror(errno));
     const struct dirent *entry;
     while (entries && (entry = readdir(entries))) {
         struct stat status;
-        if (is_dot(entry->d_name))
+        if (name_is_dot(entry->d_name))
             continue;
         bl_buffer_clear(&file);
         bl_buffer_printf(&file, "%s/%s", folder, entry->d_name);
         if (!inner && fstatat(dirfd(entries), entry->d_name, &status, 0) == 0 && S_ISDIR(status.st_mode))
-            check_folder(v, file.data, true, r);
-        else if (!file.failed && !is_a_shard(&v->manifest.format, file.data))
-            tell(r, file.data, "belongs to no shard of the dataset");
+            verify_folder(v, file.data, true, r);
+        else if (!file.failed && !name_is_shard(&v->manifest.format, file.data))
+            verify_report(r, file.data, "belongs to no shard of the dataset");
     }
     if (entries)
         closedir(entries);
@@ -274,11 +276,11 @@ static void check_folder(const struct bl_verify *v, const char *folder, bool inn
     bl_buffer_free(&file);
 }
 
-static void read_shards_table(struct bl_verify *v, const struct report *r)
+static void verify_read_shard_table(struct bl_verify *v, const struct fault_sink *r)
 {
     struct bl_error e = {0};
-    if (bl_shards_read(v->dir, &v->manifest.format, &v->shards, &e))
-        tell(r, BL_SHARDS_FILE, "%s", e.text);
+    if (bl_shard_table_read(v->dir, &v->manifest.format, &v->shards, &e))
+        verify_report(r, BL_SHARDS_FILE, "%s", e.text);
 }
 
 /* --- all of it -------------------------------------------------------------------------------------------------- */
@@ -286,7 +288,7 @@ static void read_shards_table(struct bl_verify *v, const struct report *r)
 int bl_verify_open(struct bl_verify *v, const char *dir, const struct bl_cancel *cancel, bl_fault *fault, void *context,
                    struct bl_error *e)
 {
-    const struct report r = {fault, context};
+    const struct fault_sink r = {fault, context};
     *v = (struct bl_verify){.dir = dir, .cancel = cancel, .index.fd = -1};
     struct bl_error why = {0};
     bool sound = false;
@@ -294,44 +296,45 @@ int bl_verify_open(struct bl_verify *v, const char *dir, const struct bl_cancel 
     if (code && code != BL_EDATA)
         return bl_error_set(e, code, "%s", why.text);
     if (code || !sound)
-        tell(&r, BL_MANIFEST_FILE, "%s", code ? why.text : "its checksum is wrong: it is damaged, or was edited");
+        verify_report(&r, BL_MANIFEST_FILE, "%s",
+                      code ? why.text : "its checksum is wrong: it is damaged, or was edited");
     if (code)
         return BL_OK;
     v->has_manifest = true;
     return BL_OK;
 }
 
-int bl_verify_beside(struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
+int bl_verify_files(struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
 {
-    const struct report r = {fault, context};
+    const struct fault_sink r = {fault, context};
     if (!v->has_manifest)
         return BL_OK;
-    check_files(v, &r);
+    verify_listed_files(v, &r);
     if (bl_cancelled(v->cancel))
         return BL_ECANCEL;
-    read_sequences(v, &r);
-    check_statuses(v, &r);
-    open_index(v, &r);
-    check_plan(v, &r);
+    verify_read_sequences(v, &r);
+    verify_statuses(v, &r);
+    verify_open_index(v, &r);
+    verify_plan(v, &r);
     bl_verify_epochs(v, fault, remark, context);
-    read_shards_table(v, &r);
-    check_folder(v, "shards", false, &r);
+    verify_read_shard_table(v, &r);
+    verify_folder(v, "shards", false, &r);
     return bl_cancelled(v->cancel) ? BL_ECANCEL : BL_OK;
 }
 
 /* The index has what the tables of shards hold, but for which sequences failed, and attributes. */
-int bl_verify_part(struct bl_verify *v, int64_t first, int64_t end, bl_fault *fault, void *context)
+int bl_verify_prepare_part(struct bl_verify *v, int64_t first, int64_t end, bl_fault *fault, void *context)
 {
-    const struct report r = {fault, context};
+    const struct fault_sink r = {fault, context};
     if (!v->has_manifest || first == end)
         return BL_OK;
     bool needs_sequences = v->manifest.failed || v->manifest.format.attributes;
     if (needs_sequences)
-        read_sequences(v, &r);
-    open_index(v, &r);
+        verify_read_sequences(v, &r);
+    verify_open_index(v, &r);
     if (v->has_sequences || !needs_sequences)
-        read_part(v, first, end, &r);
-    read_shards_table(v, &r);
+        verify_read_part(v, first, end, &r);
+    verify_read_shard_table(v, &r);
     return bl_cancelled(v->cancel) ? BL_ECANCEL : BL_OK;
 }
 
@@ -340,12 +343,12 @@ int64_t bl_verify_shards(const struct bl_verify *v)
     return v->has_manifest ? bl_format_shards(&v->manifest.format) : 0;
 }
 
-void bl_verify_sum(const struct bl_verify *v, int64_t failed_steps, bl_fault *fault, void *context)
+void bl_verify_finish(const struct bl_verify *v, int64_t failed_steps, bl_fault *fault, void *context)
 {
-    const struct report r = {fault, context};
+    const struct fault_sink r = {fault, context};
     if (v->has_plan && failed_steps != v->manifest.failed_steps)
-        tell(&r, BL_MANIFEST_FILE, "\"failed_steps\" is %" PRId64 ", the shards have %" PRId64,
-             v->manifest.failed_steps, failed_steps);
+        verify_report(&r, BL_MANIFEST_FILE, "\"failed_steps\" is %" PRId64 ", the shards have %" PRId64,
+                      v->manifest.failed_steps, failed_steps);
 }
 
 void bl_verify_close(struct bl_verify *v)
@@ -354,7 +357,7 @@ void bl_verify_close(struct bl_verify *v)
     bl_plan_free(&v->plan);
     bl_sequences_close(&v->sequences);
     free(v->failed);
-    bl_values_free(&v->values);
+    bl_attribute_values_free(&v->values);
     free(v->shards);
     bl_manifest_free(&v->manifest);
     *v = (struct bl_verify){.index.fd = -1};

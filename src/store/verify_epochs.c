@@ -1,4 +1,4 @@
-/* The plans of epochs, as bl_verify_beside looks at them: each is one over the same pieces as the dataset's own, in the
+/* The plans of epochs, as bl_verify_files looks at them: each is one over the same pieces as the dataset's own, in the
  * blocks that its shards have. */
 #include <dirent.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "store/verify.h"
 
 /* Of a plan whose pieces are all different, so that two plans with the same sum have the same pieces, in any order. */
-static uint64_t sum_pieces(const struct bl_plan *plan)
+static uint64_t plan_sum_pieces(const struct bl_plan *plan)
 {
     uint64_t sum = 0;
     for (size_t p = 0; p < plan->pieces; p++) {
@@ -21,18 +21,18 @@ static uint64_t sum_pieces(const struct bl_plan *plan)
     return sum;
 }
 
-static int compare_plans(const struct bl_verify *v, const struct bl_plan *plan, struct bl_error *e)
+static int epoch_verify_pieces(const struct bl_verify *v, const struct bl_plan *plan, struct bl_error *e)
 {
     if (plan->blocks != v->plan.blocks || plan->max_sequences > v->manifest.format.S)
         return bl_error_set(e, BL_EDATA,
                             "has %zu blocks of up to %" PRId64 " sequences, the dataset %zu of up to %" PRId64,
                             plan->blocks, plan->max_sequences, v->plan.blocks, v->manifest.format.S);
-    if (plan->pieces != v->plan.pieces || sum_pieces(plan) != sum_pieces(&v->plan))
+    if (plan->pieces != v->plan.pieces || plan_sum_pieces(plan) != plan_sum_pieces(&v->plan))
         return bl_error_set(e, BL_EDATA, "its pieces are not those that are stored");
     return BL_OK;
 }
 
-static int check_plan(const struct bl_verify *v, const char *path, struct bl_error *e)
+static int epoch_verify_plan(const struct bl_verify *v, const char *path, struct bl_error *e)
 {
     const struct bl_manifest *m = &v->manifest;
     struct bl_index index;
@@ -40,14 +40,14 @@ static int check_plan(const struct bl_verify *v, const char *path, struct bl_err
     int code = bl_index_open_plan(&index, path, e);
     if (code)
         return code;
-    code = bl_index_plan(&index, m->format.T, bl_manifest_align(m), &plan, e);
+    code = bl_index_read_plan(&index, m->format.T, bl_manifest_align(m), &plan, e);
     if (code)
         goto out;
     code = bl_plan_check(&plan, v->sequences.length, v->sequences.count, e);
     if (code)
         goto out;
     if (v->has_plan)
-        code = compare_plans(v, &plan, e);
+        code = epoch_verify_pieces(v, &plan, e);
 out:
     bl_plan_free(&plan);
     bl_index_close(&index);
@@ -55,7 +55,7 @@ out:
 }
 
 /* Files of plans/ that the manifest does not name. */
-static void check_strays(const struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
+static void epochs_verify_strays(const struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
 {
     struct bl_buffer path = {0};
     bl_buffer_printf(&path, "%s/" BL_EPOCHS_DIR, v->dir);
@@ -69,7 +69,7 @@ static void check_strays(const struct bl_verify *v, bl_fault *fault, bl_fault *r
         snprintf(name, sizeof name, BL_EPOCHS_DIR "/%s", entry->d_name);
         for (size_t i = 0; i < v->manifest.files && !named; i++)
             named = strcmp(v->manifest.file[i].name, name) == 0;
-        if (!named && bl_epochs_is_left(&v->manifest, entry->d_name))
+        if (!named && bl_epochs_is_leftover(&v->manifest, entry->d_name))
             remark(context, name,
                    "left by a bload plan --dataset that was stopped: nothing reads it, and the next one "
                    "removes it");
@@ -91,9 +91,9 @@ void bl_verify_epochs(const struct bl_verify *v, bl_fault *fault, bl_fault *rema
             continue;
         bl_buffer_printf(&path, "%s/%s", v->dir, name);
         bool missing = !path.failed && access(path.data, F_OK) != 0; /* which has been told */
-        if (!missing && (bl_buffer_check(&path, &e) || check_plan(v, path.data, &e)))
+        if (!missing && (bl_buffer_check(&path, &e) || epoch_verify_plan(v, path.data, &e)))
             fault(context, name, e.text);
         bl_buffer_free(&path);
     }
-    check_strays(v, fault, remark, context);
+    epochs_verify_strays(v, fault, remark, context);
 }

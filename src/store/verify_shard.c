@@ -17,17 +17,17 @@
 #include "store/block.h"
 #include "store/codec.h"
 #include "store/jpeg.h"
-#include "store/shardfile.h"
+#include "store/shard_reader.h"
 #include "store/verify.h"
 
 #define CHUNK ((int64_t)1 << 20)
 
-struct walk {
+struct shard_check {
     const struct bl_verify *verify;
     const struct bl_format *format;
     char name[BL_SHARD_NAME_MAX];
     struct bl_layout layout;
-    struct bl_shard_file file;
+    struct bl_shard_reader file;
     struct bl_checksum_state sum; /* plain: over the regions */
     uint8_t *chunk;               /* rows or parts of blocks as they were read */
     int64_t chunk_size;
@@ -46,9 +46,9 @@ struct walk {
     void *context;
 };
 
-static void tell(struct walk *w, const char *format, ...) BL_PRINTF(2, 3);
+static void check_report(struct shard_check *w, const char *format, ...) BL_PRINTF(2, 3);
 
-static void tell(struct walk *w, const char *format, ...)
+static void check_report(struct shard_check *w, const char *format, ...)
 {
     char text[1200];
     va_list arguments;
@@ -60,27 +60,28 @@ static void tell(struct walk *w, const char *format, ...)
 }
 
 /* Uncompressed bytes from the shard. 1: they cannot be had, which has been told as a fault of what. */
-static int read_bytes(struct walk *w, int64_t offset, int64_t size, void *out, const char *what, struct bl_error *e)
+static int check_read(struct shard_check *w, int64_t offset, int64_t size, void *out, const char *what,
+                      struct bl_error *e)
 {
     struct bl_error why = {0};
     if (bl_cancelled(w->verify->cancel))
         return BL_ECANCEL;
-    int code = bl_shard_file_read(&w->file, offset, size, out, &why);
+    int code = bl_shard_reader_read(&w->file, offset, size, out, &why);
     if (code == BL_EDATA || code == BL_EFAIL) {
-        tell(w, "%s: %s", what, why.text);
+        check_report(w, "%s: %s", what, why.text);
         return 1;
     }
     return code ? bl_error_set(e, code, "%s", why.text) : BL_OK;
 }
 
-static void add_region(struct walk *w, uint64_t checksum)
+static void check_add_region(struct shard_check *w, uint64_t checksum)
 {
     bl_checksum_add(&w->sum, &checksum, sizeof checksum);
 }
 
 /* --- tables ----------------------------------------------------------------------------------------------------- */
 
-static bool is_lost(const struct walk *w, int64_t piece)
+static bool check_is_lost(const struct shard_check *w, int64_t piece)
 {
     size_t low = 0, high = w->lost_count;
     while (low < high) {
@@ -93,7 +94,7 @@ static bool is_lost(const struct walk *w, int64_t piece)
     return low < w->lost_count && w->lost[low] == piece;
 }
 
-static int add_lost(struct walk *w, int64_t piece, int64_t steps, struct bl_error *e)
+static int check_add_lost(struct shard_check *w, int64_t piece, int64_t steps, struct bl_error *e)
 {
     if (w->lost_count == w->lost_capacity) {
         size_t capacity = w->lost_capacity ? 2 * w->lost_capacity : 64;
@@ -110,7 +111,7 @@ static int add_lost(struct walk *w, int64_t piece, int64_t steps, struct bl_erro
 
 /* The tables that block b must have; row is what its row of the table "sequence" says, when that is the one being read.
  */
-static int expect(struct walk *w, int64_t b, const int64_t *row, struct bl_error *e)
+static int check_expect_block(struct shard_check *w, int64_t b, const int64_t *row, struct bl_error *e)
 {
     const struct bl_verify *v = w->verify;
     struct bl_block *block = &w->expected;
@@ -122,14 +123,14 @@ static int expect(struct walk *w, int64_t b, const int64_t *row, struct bl_error
             continue;
         memcpy(&sequence, row ? &row[i] : &block->sequence[i], sizeof sequence);
         if (row && sequence == -1)
-            code = add_lost(w, piece, block->length[i], e);
-        if (!code && is_lost(w, piece))
+            code = check_add_lost(w, piece, block->length[i], e);
+        if (!code && check_is_lost(w, piece))
             bl_block_fail(block, w->format, i);
     }
     return code;
 }
 
-static const void *expected_row(struct walk *w, int table)
+static const void *check_expected_row(struct shard_check *w, int table)
 {
     const struct bl_block *block = &w->expected;
     if (table >= BL_TABLES) {
@@ -159,32 +160,32 @@ struct wrong {
 };
 
 /* Compares rows that have been read, of blocks from first on. */
-static int compare_rows(struct walk *w, const struct bl_shard_tensor *tensor, int64_t first, int64_t rows,
-                        struct wrong *wrong, struct bl_error *e)
+static int check_compare_rows(struct shard_check *w, const struct bl_shard_tensor *tensor, int64_t first, int64_t rows,
+                              struct wrong *wrong, struct bl_error *e)
 {
     for (int64_t i = 0; i < rows; i++) {
         const uint8_t *row = w->chunk + i * tensor->row_bytes;
-        int code =
-            expect(w, first + i, tensor->table == BL_TABLE_SEQUENCE ? (const int64_t *)(const void *)row : NULL, e);
+        int code = check_expect_block(
+            w, first + i, tensor->table == BL_TABLE_SEQUENCE ? (const int64_t *)(const void *)row : NULL, e);
         if (code)
             return code;
-        if (memcmp(row, expected_row(w, tensor->table), (size_t)tensor->row_bytes) != 0 && !wrong->count++)
+        if (memcmp(row, check_expected_row(w, tensor->table), (size_t)tensor->row_bytes) != 0 && !wrong->count++)
             wrong->first = first + i;
     }
     return BL_OK;
 }
 
-static void tell_wrong(struct walk *w, const struct bl_shard_tensor *tensor, const struct wrong *wrong)
+static void check_report_rows(struct shard_check *w, const struct bl_shard_tensor *tensor, const struct wrong *wrong)
 {
     const char *what = tensor->table < BL_TABLES ? "as planned" : "as sequences.tsv has it";
     if (wrong->count == 1)
-        tell(w, "%s of block %" PRId64 " is not %s", tensor->tensor.name, wrong->first, what);
+        check_report(w, "%s of block %" PRId64 " is not %s", tensor->tensor.name, wrong->first, what);
     else if (wrong->count)
-        tell(w, "%s of block %" PRId64 " and %" PRId64 " more is not %s", tensor->tensor.name, wrong->first,
-             wrong->count - 1, what);
+        check_report(w, "%s of block %" PRId64 " and %" PRId64 " more is not %s", tensor->tensor.name, wrong->first,
+                     wrong->count - 1, what);
 }
 
-static int check_table(struct walk *w, const struct bl_shard_tensor *tensor, struct bl_error *e)
+static int check_table(struct shard_check *w, const struct bl_shard_tensor *tensor, struct bl_error *e)
 {
     struct bl_checksum_state sum;
     struct wrong wrong = {0};
@@ -195,15 +196,15 @@ static int check_table(struct walk *w, const struct bl_shard_tensor *tensor, str
     for (int64_t at = 0; at < w->layout.blocks && !code; at += batch) {
         int64_t rows = w->layout.blocks - at < batch ? w->layout.blocks - at : batch;
         code =
-            read_bytes(w, offset + at * tensor->row_bytes, rows * tensor->row_bytes, w->chunk, tensor->tensor.name, e);
+            check_read(w, offset + at * tensor->row_bytes, rows * tensor->row_bytes, w->chunk, tensor->tensor.name, e);
         if (!code)
             bl_checksum_add(&sum, w->chunk, (size_t)(rows * tensor->row_bytes));
         if (!code && known)
-            code = compare_rows(w, tensor, w->layout.first_block + at, rows, &wrong, e);
+            code = check_compare_rows(w, tensor, w->layout.first_block + at, rows, &wrong, e);
     }
-    tell_wrong(w, tensor, &wrong);
+    check_report_rows(w, tensor, &wrong);
     if (!code)
-        add_region(w, bl_checksum_end(&sum));
+        check_add_region(w, bl_checksum_end(&sum));
     return code < 0 ? code : BL_OK;
 }
 
@@ -211,45 +212,46 @@ static int check_table(struct walk *w, const struct bl_shard_tensor *tensor, str
 
 /* Where a block's steps lie, which must begin at *at and lie one after the other within the tensor; *at is where they
  * end. 1: they do not, which has been told, and *at is -1 where it is not known. */
-static int check_offsets(struct walk *w, const struct bl_shard_tensor *tensor, int64_t row, int64_t *at)
+static int check_block_offsets(struct shard_check *w, const struct bl_shard_tensor *tensor, int64_t row, int64_t *at)
 {
     const struct bl_shard_tensor *data = bl_layout_field(&w->layout, tensor->field);
     const int64_t b = w->layout.first_block + row, *offsets = w->offsets;
     int64_t end = data->tensor.end - data->tensor.begin;
     if (*at >= 0 && offsets[0] != *at) {
-        tell(w, "%s of block %" PRId64 " begins at %" PRId64 ", not where the one before ends, %" PRId64,
-             tensor->tensor.name, b, offsets[0], *at);
+        check_report(w, "%s of block %" PRId64 " begins at %" PRId64 ", not where the one before ends, %" PRId64,
+                     tensor->tensor.name, b, offsets[0], *at);
         *at = -1;
         return 1;
     }
     int64_t t = bl_codec_check_offsets(w->format, offsets, end);
     if (t >= 0)
-        tell(w, "%s of block %" PRId64 ", step %" PRId64 ": goes from %" PRId64 " to %" PRId64 " of %" PRId64 " bytes",
-             tensor->tensor.name, b, t, offsets[t], offsets[t + 1], end);
+        check_report(
+            w, "%s of block %" PRId64 ", step %" PRId64 ": goes from %" PRId64 " to %" PRId64 " of %" PRId64 " bytes",
+            tensor->tensor.name, b, t, offsets[t], offsets[t + 1], end);
     *at = t >= 0 ? -1 : offsets[w->format->T];
     return t >= 0;
 }
 
 /* A step has bytes where a sequence lies, or what it repeats has; the first one that is otherwise is told. */
-static int check_steps(struct walk *w, const struct bl_shard_tensor *tensor, int64_t row, struct bl_error *e)
+static int check_steps(struct shard_check *w, const struct bl_shard_tensor *tensor, int64_t row, struct bl_error *e)
 {
     int64_t b = w->layout.first_block + row;
     const int64_t *offsets = w->offsets;
-    int code = expect(w, b, NULL, e);
+    int code = check_expect_block(w, b, NULL, e);
     if (code)
         return code;
     bl_block_steps(&w->expected, w->format, w->pad_repeat, w->step);
     for (int64_t t = 0; t < w->format->T; t++) {
         int64_t size = offsets[t + 1] - offsets[t], before = t ? offsets[t] - offsets[t - 1] : 0;
         if (w->step[t] == BL_STEP_OWN && !size)
-            tell(w, "%s of block %" PRId64 ", step %" PRId64 ": has no bytes, where a sequence lies",
-                 tensor->tensor.name, b, t);
+            check_report(w, "%s of block %" PRId64 ", step %" PRId64 ": has no bytes, where a sequence lies",
+                         tensor->tensor.name, b, t);
         else if (w->step[t] == BL_STEP_EMPTY && size)
-            tell(w, "%s of block %" PRId64 ", step %" PRId64 ": has bytes, where no sequence lies", tensor->tensor.name,
-                 b, t);
-        else if (w->step[t] == BL_STEP_AGAIN && size != before)
-            tell(w, "%s of block %" PRId64 ", step %" PRId64 ": is not the step before again", tensor->tensor.name, b,
-                 t);
+            check_report(w, "%s of block %" PRId64 ", step %" PRId64 ": has bytes, where no sequence lies",
+                         tensor->tensor.name, b, t);
+        else if (w->step[t] == BL_STEP_REPEAT && size != before)
+            check_report(w, "%s of block %" PRId64 ", step %" PRId64 ": is not the step before again",
+                         tensor->tensor.name, b, t);
         else
             continue;
         break;
@@ -257,13 +259,14 @@ static int check_steps(struct walk *w, const struct bl_shard_tensor *tensor, int
     return BL_OK;
 }
 
-static int read_offsets(struct walk *w, const struct bl_shard_tensor *tensor, int64_t row, struct bl_error *e)
+static int check_read_offsets(struct shard_check *w, const struct bl_shard_tensor *tensor, int64_t row,
+                              struct bl_error *e)
 {
-    return read_bytes(w, (int64_t)w->layout.header.size + tensor->tensor.begin + row * tensor->row_bytes,
+    return check_read(w, (int64_t)w->layout.header.size + tensor->tensor.begin + row * tensor->row_bytes,
                       tensor->row_bytes, w->offsets, tensor->tensor.name, e);
 }
 
-static int check_all_offsets(struct walk *w, const struct bl_shard_tensor *tensor, struct bl_error *e)
+static int check_offsets(struct shard_check *w, const struct bl_shard_tensor *tensor, struct bl_error *e)
 {
     const struct bl_shard_tensor *data = bl_layout_field(&w->layout, tensor->field);
     int64_t at = 0;
@@ -271,51 +274,52 @@ static int check_all_offsets(struct walk *w, const struct bl_shard_tensor *tenso
     bl_checksum_begin(&sum);
     int code = BL_OK;
     for (int64_t row = 0; row < w->layout.blocks && !code; row++) {
-        code = read_offsets(w, tensor, row, e);
+        code = check_read_offsets(w, tensor, row, e);
         if (!code)
             bl_checksum_add(&sum, w->offsets, (size_t)tensor->row_bytes);
-        if (!code && !check_offsets(w, tensor, row, &at) && w->verify->has_plan)
+        if (!code && !check_block_offsets(w, tensor, row, &at) && w->verify->has_plan)
             code = check_steps(w, tensor, row, e);
     }
     if (code)
         goto out;
     if (at >= 0 && at != data->tensor.end - data->tensor.begin)
-        tell(w, "%s ends at %" PRId64 " of %" PRId64 " bytes", tensor->tensor.name, at,
-             data->tensor.end - data->tensor.begin);
-    add_region(w, bl_checksum_end(&sum));
+        check_report(w, "%s ends at %" PRId64 " of %" PRId64 " bytes", tensor->tensor.name, at,
+                     data->tensor.end - data->tensor.begin);
+    check_add_region(w, bl_checksum_end(&sum));
 out:
     return code < 0 ? code : BL_OK;
 }
 
 /* Reads a step of so many bytes and looks at its header. 1: it cannot be, which has been told. */
-static int read_step(struct walk *w, const struct bl_shard_tensor *tensor, int64_t t, const char *what,
-                     struct bl_error *e)
+static int check_read_step(struct shard_check *w, const struct bl_shard_tensor *tensor, int64_t t, const char *what,
+                           struct bl_error *e)
 {
     const int64_t *shape = w->format->fields.field[tensor->field].shape;
     int64_t size = w->offsets[t + 1] - w->offsets[t];
     struct bl_error why = {0};
     if (size > w->chunk_size) {
-        tell(w, "%s, step %" PRId64 ": %" PRId64 " bytes are more than a JPEG file of %" PRId64 "x%" PRId64 " takes",
-             what, t, size, shape[1], shape[0]);
+        check_report(
+            w, "%s, step %" PRId64 ": %" PRId64 " bytes are more than a JPEG file of %" PRId64 "x%" PRId64 " takes",
+            what, t, size, shape[1], shape[0]);
         return 1;
     }
     int code =
-        read_bytes(w, (int64_t)w->layout.header.size + tensor->tensor.begin + w->offsets[t], size, w->chunk, what, e);
+        check_read(w, (int64_t)w->layout.header.size + tensor->tensor.begin + w->offsets[t], size, w->chunk, what, e);
     if (code || !size)
         return code;
     code = bl_jpeg_check(w->decoder, w->chunk, (size_t)size, (size_t)shape[0], (size_t)shape[1], &why);
     if (code != BL_EDATA)
         return code ? bl_error_set(e, code, "%s", why.text) : BL_OK;
-    tell(w, "%s, step %" PRId64 ": %s", what, t, why.text);
+    check_report(w, "%s, step %" PRId64 ": %s", what, t, why.text);
     return BL_OK;
 }
 
 /* The same of a block's steps, one by one. Offsets that are wrong have been told before. */
-static int checksum_steps(struct walk *w, const struct bl_shard_tensor *tensor, int64_t row, const char *what,
-                          uint64_t *checksum, struct bl_error *e)
+static int check_read_steps(struct shard_check *w, const struct bl_shard_tensor *tensor, int64_t row, const char *what,
+                            uint64_t *checksum, struct bl_error *e)
 {
     struct bl_checksum_state sum;
-    int code = read_offsets(w, bl_layout_offsets(&w->layout, tensor->field), row, e);
+    int code = check_read_offsets(w, bl_layout_offsets(&w->layout, tensor->field), row, e);
     if (code)
         goto out;
     if (bl_codec_check_offsets(w->format, w->offsets, tensor->tensor.end - tensor->tensor.begin) >= 0)
@@ -323,7 +327,7 @@ static int checksum_steps(struct walk *w, const struct bl_shard_tensor *tensor, 
 out:
     bl_checksum_begin(&sum);
     for (int64_t t = 0; t < w->format->T && !code; t++) {
-        code = read_step(w, tensor, t, what, e);
+        code = check_read_step(w, tensor, t, what, e);
         if (!code)
             bl_checksum_add(&sum, w->chunk, (size_t)(w->offsets[t + 1] - w->offsets[t]));
     }
@@ -333,15 +337,15 @@ out:
 
 /* --- fields ----------------------------------------------------------------------------------------------------- */
 
-static int checksum_block(struct walk *w, int64_t offset, int64_t size, const char *what, uint64_t *checksum,
-                          struct bl_error *e)
+static int check_read_block(struct shard_check *w, int64_t offset, int64_t size, const char *what, uint64_t *checksum,
+                            struct bl_error *e)
 {
     struct bl_checksum_state sum;
     int code = BL_OK;
     bl_checksum_begin(&sum);
     for (int64_t at = 0; at < size && !code; at += w->chunk_size) {
         int64_t part = size - at < w->chunk_size ? size - at : w->chunk_size;
-        code = read_bytes(w, offset + at, part, w->chunk, what, e);
+        code = check_read(w, offset + at, part, w->chunk, what, e);
         if (!code)
             bl_checksum_add(&sum, w->chunk, (size_t)part);
     }
@@ -349,7 +353,7 @@ static int checksum_block(struct walk *w, int64_t offset, int64_t size, const ch
     return code;
 }
 
-static int check_block(struct walk *w, const struct bl_shard_tensor *tensor, int64_t row, struct bl_error *e)
+static int check_block(struct shard_check *w, const struct bl_shard_tensor *tensor, int64_t row, struct bl_error *e)
 {
     const struct bl_verify *v = w->verify;
     int64_t b = w->layout.first_block + row;
@@ -357,44 +361,46 @@ static int check_block(struct walk *w, const struct bl_shard_tensor *tensor, int
     uint64_t checksum = 0;
     int64_t told = 0;
     snprintf(what, sizeof what, "block %" PRId64 " of %s", b, tensor->tensor.name);
-    int code = tensor->varies
-                   ? checksum_steps(w, tensor, row, what, &checksum, e)
-                   : checksum_block(w, (int64_t)w->layout.header.size + tensor->tensor.begin + row * tensor->row_bytes,
-                                    tensor->row_bytes, what, &checksum, e);
+    int code =
+        tensor->varies
+            ? check_read_steps(w, tensor, row, what, &checksum, e)
+            : check_read_block(w, (int64_t)w->layout.header.size + tensor->tensor.begin + row * tensor->row_bytes,
+                               tensor->row_bytes, what, &checksum, e);
     if (code)
         return code < 0 ? code : BL_OK;
-    add_region(w, checksum);
+    check_add_region(w, checksum);
     if (v->has_index)
         code =
             bl_index_read(&v->index, BL_INDEX_BLOCK_CHECKSUM, b * w->format->fields.count + tensor->field, 1, &told, e);
     if (code)
         return code;
     if (v->has_index && (uint64_t)told != checksum)
-        tell(w, "%s: its checksum is %016" PRIx64 ", the index says %016" PRIx64, what, checksum, (uint64_t)told);
+        check_report(w, "%s: its checksum is %016" PRIx64 ", the index says %016" PRIx64, what, checksum,
+                     (uint64_t)told);
     return BL_OK;
 }
 
 /* --- the file --------------------------------------------------------------------------------------------------- */
 
-static int check_header(struct walk *w, struct bl_error *e)
+static int check_header(struct shard_check *w, struct bl_error *e)
 {
     const struct bl_buffer *header = &w->layout.header;
     char *head = malloc(header->size);
     if (!head)
         return bl_error_memory(e);
-    int code = read_bytes(w, 0, (int64_t)header->size, head, "the header", e);
+    int code = check_read(w, 0, (int64_t)header->size, head, "the header", e);
     if (code)
         goto out;
     if (memcmp(head, header->data, header->size) != 0)
-        tell(w, "the header is not the one that follows from the manifest");
-    add_region(w, bl_checksum(head, header->size));
+        check_report(w, "the header is not the one that follows from the manifest");
+    check_add_region(w, bl_checksum(head, header->size));
 out:
     free(head);
     return code < 0 ? code : BL_OK;
 }
 
 /* Frames must begin where header, tables and blocks do, and every BL_FRAME_MAX bytes within these. */
-static bool frames_are_cut_well(const struct walk *w)
+static bool check_frames_are_aligned(const struct shard_check *w)
 {
     const struct bl_seekable *s = &w->file.seekable;
     size_t i = 0;
@@ -416,29 +422,29 @@ static bool frames_are_cut_well(const struct walk *w)
 }
 
 /* Sizes and frames: 1 when nothing more can be read. */
-static int check_file(struct walk *w, const struct bl_shards_row *row)
+static int check_file(struct shard_check *w, const struct bl_shard_row *row)
 {
     if (row && w->file.bytes != row->bytes)
-        tell(w, "has %" PRId64 " bytes, " BL_SHARDS_FILE " says %" PRId64, w->file.bytes, row->bytes);
+        check_report(w, "has %" PRId64 " bytes, " BL_SHARDS_FILE " says %" PRId64, w->file.bytes, row->bytes);
     if (w->file.size != w->layout.file_size) {
-        tell(w, "has %" PRId64 " bytes%s, where %" PRId64 " follow from the manifest", w->file.size,
-             w->file.compressed ? " of content" : "", w->layout.file_size);
+        check_report(w, "has %" PRId64 " bytes%s, where %" PRId64 " follow from the manifest", w->file.size,
+                     w->file.compressed ? " of content" : "", w->layout.file_size);
         return 1;
     }
-    if (w->file.compressed && !frames_are_cut_well(w)) {
-        tell(w, "its frames are not header, tables and blocks");
+    if (w->file.compressed && !check_frames_are_aligned(w)) {
+        check_report(w, "its frames are not header, tables and blocks");
         return 1;
     }
     return 0;
 }
 
-static int check_checksum(struct walk *w, const struct bl_shards_row *row, struct bl_error *e)
+static int check_shard_checksum(struct shard_check *w, const struct bl_shard_row *row, struct bl_error *e)
 {
     uint64_t checksum = bl_checksum_end(&w->sum), table = 0;
     if (!row || w->faults)
         return BL_OK;
     if (w->file.compressed) {
-        int code = bl_shard_file_table_checksum(&w->file, &table, e);
+        int code = bl_shard_reader_table_checksum(&w->file, &table, e);
         if (code)
             return code;
         struct bl_checksum_state sum;
@@ -448,11 +454,11 @@ static int check_checksum(struct walk *w, const struct bl_shards_row *row, struc
         checksum = bl_checksum_end(&sum);
     }
     if (checksum != row->checksum)
-        tell(w, "its checksum is %016" PRIx64 ", " BL_SHARDS_FILE " says %016" PRIx64, checksum, row->checksum);
+        check_report(w, "its checksum is %016" PRIx64 ", " BL_SHARDS_FILE " says %016" PRIx64, checksum, row->checksum);
     return BL_OK;
 }
 
-static int check_contents(struct walk *w, struct bl_error *e)
+static int check_contents(struct shard_check *w, struct bl_error *e)
 {
     int code = check_header(w, e);
     for (int t = 0; t < w->layout.tensors && !code; t++) {
@@ -460,14 +466,14 @@ static int check_contents(struct walk *w, struct bl_error *e)
         if (tensor->table >= 0)
             code = check_table(w, tensor, e);
         else if (tensor->offsets)
-            code = check_all_offsets(w, tensor, e);
+            code = check_offsets(w, tensor, e);
         for (int64_t row = 0; tensor->field >= 0 && !tensor->offsets && row < w->layout.blocks && !code; row++)
             code = check_block(w, tensor, row, e);
     }
     return code;
 }
 
-static int prepare_encoded(struct walk *w, struct bl_error *e)
+static int check_prepare_jpeg(struct shard_check *w, struct bl_error *e)
 {
     const struct bl_manifest_pairs *configuration = &w->verify->manifest.configuration;
     if (!bl_format_encodes(w->format, BL_ENCODING_JPEG))
@@ -482,7 +488,7 @@ static int prepare_encoded(struct walk *w, struct bl_error *e)
 }
 
 /* What is held at once: a row of a table, the JPEG file of a step, or as much of a block. */
-static int64_t chunk_needed(const struct walk *w)
+static int64_t check_chunk_size(const struct shard_check *w)
 {
     int64_t size = CHUNK;
     for (int t = 0; t < w->layout.tensors; t++) {
@@ -491,15 +497,15 @@ static int64_t chunk_needed(const struct walk *w)
         if (tensor->table >= 0)
             needed = tensor->row_bytes;
         else if (tensor->varies)
-            needed = (int64_t)(bl_codec_most(w->format, tensor->field) / (size_t)w->format->T);
+            needed = (int64_t)(bl_codec_max_size(w->format, tensor->field) / (size_t)w->format->T);
         size = needed > size ? needed : size;
     }
     return size;
 }
 
-static int prepare(struct walk *w, struct bl_error *e)
+static int check_prepare(struct shard_check *w, struct bl_error *e)
 {
-    w->chunk_size = chunk_needed(w);
+    w->chunk_size = check_chunk_size(w);
     w->chunk = malloc((size_t)w->chunk_size);
     if (!w->chunk)
         return bl_error_memory(e);
@@ -512,18 +518,18 @@ static int prepare(struct walk *w, struct bl_error *e)
     w->expected.values = &w->verify->values;
     if (code)
         goto out;
-    code = prepare_encoded(w, e);
+    code = check_prepare_jpeg(w, e);
     if (code)
         goto out;
     if (w->file.compressed)
-        code = bl_shard_file_keep_checksums(&w->file, e);
+        code = bl_shard_reader_keep_checksums(&w->file, e);
 out:
     bl_checksum_begin(&w->sum);
     return code;
 }
 
 /* Opens the file: 1 when there is nothing to read, which has been told. */
-static int open_file(struct walk *w, struct bl_error *e)
+static int check_open_file(struct shard_check *w, struct bl_error *e)
 {
     struct bl_error why = {0};
     struct bl_buffer path = {0};
@@ -532,13 +538,13 @@ static int open_file(struct walk *w, struct bl_error *e)
     if (code)
         goto out;
     if (access(path.data, F_OK) != 0 && errno == ENOENT) {
-        tell(w, "is missing");
+        check_report(w, "is missing");
         code = 1;
     }
     if (code)
         goto out;
-    if (bl_shard_file_open(&w->file, path.data, w->format->compressed, &why)) {
-        tell(w, "%s", why.text);
+    if (bl_shard_reader_open(&w->file, path.data, w->format->compressed, &why)) {
+        check_report(w, "%s", why.text);
         code = 1;
     }
 out:
@@ -547,13 +553,13 @@ out:
 }
 
 /* 1: the file does not say what its layout is, which has been told. */
-static int make_layout(struct walk *w, int64_t shard, struct bl_error *e)
+static int check_read_layout(struct shard_check *w, int64_t shard, struct bl_error *e)
 {
     struct bl_error why = {0};
-    int code = bl_shard_file_layout(&w->file, w->format, shard, &w->layout, &why);
+    int code = bl_shard_reader_layout(&w->file, w->format, shard, &w->layout, &why);
     if (code != BL_EDATA)
         return code ? bl_error_set(e, code, "%s", why.text) : BL_OK;
-    tell(w, "%s", why.text);
+    check_report(w, "%s", why.text);
     return 1;
 }
 
@@ -561,28 +567,28 @@ int bl_verify_shard(const struct bl_verify *verify, int64_t shard, bl_fault *fau
                     int64_t *failed_steps, struct bl_error *e)
 {
     const struct bl_format *format = &verify->manifest.format;
-    const struct bl_shards_row *row = verify->shards ? &verify->shards[shard] : NULL;
-    struct walk w = {.verify = verify, .format = format, .file.fd = -1, .fault = fault, .context = context};
+    const struct bl_shard_row *row = verify->shards ? &verify->shards[shard] : NULL;
+    struct shard_check w = {.verify = verify, .format = format, .file.fd = -1, .fault = fault, .context = context};
     bl_format_shard_name(format, shard, w.name);
-    int code = open_file(&w, e);
+    int code = check_open_file(&w, e);
     if (code)
         goto out;
-    code = make_layout(&w, shard, e);
+    code = check_read_layout(&w, shard, e);
     if (code)
         goto out;
     code = check_file(&w, row);
     if (code)
         goto out;
-    code = prepare(&w, e);
+    code = check_prepare(&w, e);
     if (code)
         goto out;
     code = check_contents(&w, e);
     if (code)
         goto out;
-    code = check_checksum(&w, row, e);
+    code = check_shard_checksum(&w, row, e);
 out:
     *failed_steps = w.failed_steps;
-    bl_shard_file_close(&w.file);
+    bl_shard_reader_close(&w.file);
     bl_layout_free(&w.layout);
     bl_block_free(&w.expected);
     bl_jpeg_decoder_close(w.decoder);

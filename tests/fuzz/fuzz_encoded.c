@@ -28,7 +28,7 @@ static void whole(const uint8_t *data, size_t size, struct bl_buffer *out)
         abort();
     int64_t fixed = layout.file_size - (int64_t)layout.header.size;
     const int64_t bytes[BL_FIELDS_MAX] = {(int64_t)size > fixed ? (int64_t)size - fixed : 0};
-    if (bl_layout_settle(&layout, &format, bytes, &e))
+    if (bl_layout_resolve(&layout, &format, bytes, &e))
         abort();
     bl_buffer_append(out, layout.header.data, layout.header.size);
     bl_buffer_append(out, data, size);
@@ -41,9 +41,9 @@ static void read_blocks(const char *path)
     uint8_t out[STEPS * HEIGHT * WIDTH * 3];
     struct bl_error e = {0};
     dataset.dir = strdup("fuzz");
-    int code = dataset.dir ? bl_shard_file_open(&dataset.file, path, false, &e) : BL_EFAIL;
+    int code = dataset.dir ? bl_shard_reader_open(&dataset.file, path, false, &e) : BL_EFAIL;
     if (!code)
-        code = bl_shard_file_layout(&dataset.file, &format, 0, &dataset.layout, &e);
+        code = bl_shard_reader_layout(&dataset.file, &format, 0, &dataset.layout, &e);
     for (int64_t b = 0; b < format.blocks && !code; b++) {
         bl_error_clear(&e);
         if (bl_dataset_read(&dataset, b, 0, out, &e) && !e.text[0])

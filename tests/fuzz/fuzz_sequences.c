@@ -1,21 +1,21 @@
 /* Tables of sequences: whatever is read can be read back row by row. */
 #include "fuzz.h"
-#include "store/rows.h"
+#include "store/row_reader.h"
 #include "store/sequences.h"
 
 static void read_back(const struct bl_sequences *t)
 {
-    struct bl_row_text text = {0};
+    struct bl_row_reader text = {0};
     struct bl_buffer line = {0};
     for (size_t i = 0; i < t->count; i++) {
         struct bl_error e = {0};
-        if (bl_sequences_row(t, i, &text, &e) == BL_OK)
-            bl_sequences_format(&text.row, &line);
+        if (bl_row_reader_read(t, i, &text, &e) == BL_OK)
+            bl_row_format(&text.row, &line);
         else if (!e.text[0])
             abort();
     }
     bl_buffer_free(&line);
-    bl_row_text_free(&text);
+    bl_row_reader_free(&text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

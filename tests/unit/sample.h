@@ -17,9 +17,9 @@
 #include "store/manifest.h"
 #include "store/folders.h"
 #include "store/folders.h"
-#include "store/rows.h"
-#include "store/shard.h"
-#include "store/shards.h"
+#include "store/row_reader.h"
+#include "store/shard_writer.h"
+#include "store/shard_table.h"
 #include "unit.h"
 
 #define SAMPLE_SEQUENCES 40
@@ -32,7 +32,7 @@ struct sample {
     struct bl_plan plan;
     struct bl_plan_options options;
     int64_t length[SAMPLE_SEQUENCES];
-    struct bl_values values;
+    struct bl_attribute_values values;
     int64_t value[SAMPLE_SEQUENCES][2]; /* what it points to */
     bool sound;                         /* no sequence failed */
 };
@@ -75,7 +75,7 @@ static inline void sample_values(struct sample *s)
         s->value[i][0] = sample_class(i);
         memcpy(&s->value[i][1], &weight, sizeof weight);
     }
-    s->values = (struct bl_values){2, &s->value[0][0]};
+    s->values = (struct bl_attribute_values){2, &s->value[0][0]};
 }
 
 static inline void sample_fill(const struct sample *s, struct bl_block *block)
@@ -129,7 +129,7 @@ static inline void sample_plan(struct sample *s, struct sample_kind kind)
 static inline void sample_shard(const struct sample *s, int64_t shard, struct bl_shard_record *record)
 {
     struct bl_error e = {0};
-    struct bl_shard *out;
+    struct bl_shard_writer *out;
     struct bl_block block;
     struct bl_compressor *compressor = NULL;
     struct bl_codec *codec;
@@ -137,16 +137,16 @@ static inline void sample_shard(const struct sample *s, int64_t shard, struct bl
     if (s->format.compressed)
         ck_assert_int_eq(bl_compressor_open(s->format.level, &compressor, &e), 0);
     ck_assert_int_eq(bl_block_make(&block, &s->format, true, &e), 0);
-    ck_assert_msg(bl_shard_create(&s->format, s->dir, shard, &out, &e) == 0, "%s", e.text);
+    ck_assert_msg(bl_shard_writer_open(&s->format, s->dir, shard, &out, &e) == 0, "%s", e.text);
     int64_t first = bl_format_first_block(&s->format, shard);
     for (int64_t row = bl_format_blocks_of(&s->format, shard); row-- > 0;) {
         bl_block_plan(&block, &s->format, &s->plan, s->length, first + row);
         sample_fill(s, &block);
-        ck_assert_msg(bl_shard_encode_block(out, &block, codec, &e) == 0, "%s", e.text);
-        ck_assert_msg(bl_shard_put_block(out, &block, compressor, &e) == 0, "%s", e.text);
+        ck_assert_msg(bl_shard_writer_encode_block(out, &block, codec, &e) == 0, "%s", e.text);
+        ck_assert_msg(bl_shard_writer_put_block(out, &block, compressor, &e) == 0, "%s", e.text);
     }
-    ck_assert_msg(bl_shard_finish(out, compressor, "note\n", 5, record, &e) == 0, "%s", e.text);
-    bl_shard_free(out);
+    ck_assert_msg(bl_shard_writer_finish(out, compressor, "note\n", 5, record, &e) == 0, "%s", e.text);
+    bl_shard_writer_free(out);
     bl_block_free(&block);
     bl_compressor_close(compressor);
     bl_codec_close(codec);
@@ -185,7 +185,7 @@ static inline void sample_sequences(const struct sample *s)
             snprintf(weight, sizeof weight, "%g", sample_weight(i));
         snprintf(extra, sizeof extra, "\t%s\tnote \\t%d\t%" PRId64, weight, i, sample_class(i));
         row.extra = s->format.attributes ? extra : NULL;
-        bl_sequences_format(&row, &text);
+        bl_row_format(&row, &text);
     }
     ck_assert_int_eq(bl_output_write(&out, text.data, text.size, &e), 0);
     ck_assert_int_eq(bl_output_commit(&out, &e), 0);
@@ -200,7 +200,7 @@ static inline void sample_manifest(const struct sample *s)
         m.failed = 1;
         m.failed_steps = s->length[SAMPLE_FAILED];
     }
-    bl_words_of_plan(&m.words, &s->plan, &s->options);
+    bl_plan_info_make(&m.plan_info, &s->plan, &s->options);
     ck_assert_int_eq(bl_manifest_text(&m.tool, "0.0.0", &e), 0);
     ck_assert_int_eq(bl_manifest_text(&m.simd, "avx2", &e), 0);
     ck_assert_int_eq(bl_manifest_text(&m.made[0], "size 5x4", &e), 0);
@@ -223,14 +223,14 @@ static inline void sample_make(struct sample *s, struct sample_kind kind)
     struct bl_output shards;
     struct bl_index_writer index;
     ck_assert_int_eq(bl_folders_prepare(s->dir, &e), 0);
-    ck_assert_int_eq(bl_shards_open(&shards, s->dir, &e), 0);
+    ck_assert_int_eq(bl_shard_table_open(&shards, s->dir, &e), 0);
     ck_assert_int_eq(bl_index_begin(&index, s->dir, &s->plan, s->length, s->format.fields.count, &e), 0);
     for (int64_t i = 0; i < bl_format_shards(&s->format); i++) {
         struct bl_shard_record record;
         sample_shard(s, i, &record);
-        ck_assert_int_eq(bl_shards_add(&shards, &s->format, &record, &e), 0);
-        ck_assert_int_eq(bl_index_checksums(&index, record.block_checksum,
-                                            (size_t)record.blocks * (size_t)s->format.fields.count, &e),
+        ck_assert_int_eq(bl_shard_table_add(&shards, &s->format, &record, &e), 0);
+        ck_assert_int_eq(bl_index_add_checksums(&index, record.block_checksum,
+                                                (size_t)record.blocks * (size_t)s->format.fields.count, &e),
                          0);
         bl_shard_record_free(&record);
     }

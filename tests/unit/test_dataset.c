@@ -323,8 +323,8 @@ START_TEST(a_manifest_is_read_back)
     ck_assert_str_eq(m.simd, "avx2");
     ck_assert_str_eq(m.made[0], "size 5x4");
     ck_assert_str_eq(m.made[2], "");
-    ck_assert_str_eq(m.words.strategy, "block");
-    ck_assert_uint_eq(m.words.seed, 3);
+    ck_assert_str_eq(m.plan_info.strategy, "block");
+    ck_assert_uint_eq(m.plan_info.seed, 3);
     ck_assert_int_eq(m.failed_steps, s.length[SAMPLE_FAILED]);
     ck_assert_int_eq(m.format.compressed, s.format.compressed);
     ck_assert_int_eq(m.format.level, s.format.compressed ? 3 : 0);
@@ -450,7 +450,7 @@ START_TEST(large_seeds_survive_json)
         s.options.seed = seeds[i];
         sample_manifest(&s);
         ck_assert_int_eq(bl_manifest_read(&m, s.dir, &e), 0);
-        ck_assert_uint_eq(m.words.seed, seeds[i]);
+        ck_assert_uint_eq(m.plan_info.seed, seeds[i]);
         bl_manifest_free(&m);
     }
     sample_free(&s);

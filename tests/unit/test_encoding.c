@@ -111,7 +111,7 @@ static uint8_t *encode(const uint8_t *picture, int quality, size_t *size)
 {
     struct bl_jpeg_encoder *encoder;
     struct bl_error e = {0};
-    uint8_t *file = malloc(bl_jpeg_most(HEIGHT, WIDTH));
+    uint8_t *file = malloc(bl_jpeg_max_size(HEIGHT, WIDTH));
     ck_assert_ptr_nonnull(file);
     ck_assert_int_eq(bl_jpeg_encoder_open(&encoder, &e), 0);
     ck_assert_msg(bl_jpeg_encode(encoder, picture, HEIGHT, WIDTH, quality, file, size, &e) == 0, "%s", e.text);

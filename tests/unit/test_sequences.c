@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/output.h"
-#include "store/rows.h"
+#include "store/row_reader.h"
 #include "unit.h"
 
 static void write_file(const char *path, const char *text)
@@ -34,18 +34,18 @@ START_TEST(rows_survive_the_table)
     };
     bl_buffer_text(&text, BL_SEQUENCES_HEADER);
     for (size_t i = 0; i < 4; i++)
-        bl_sequences_format(&rows[i], &text);
+        bl_row_format(&rows[i], &text);
     ck_assert_ptr_nonnull(strstr(text.data, "a\\tb\\nc\\\\d\\xFF.mp4"));
     struct bl_sequences t;
     ck_assert_msg(open_text(&t, text.data, false, &e) == BL_OK, "%s", e.text);
     ck_assert_uint_eq(t.count, 4);
     ck_assert_int_eq(t.steps, 17);
     ck_assert_int_eq(t.damaged, 1);
-    ck_assert(!bl_sequences_clean(&t));
-    struct bl_row_text back = {0};
+    ck_assert(!bl_sequences_is_clean(&t));
+    struct bl_row_reader back = {0};
     for (size_t i = 0; i < 4; i++) {
         ck_assert_int_eq(t.length[i], rows[i].status == BL_ROW_OK ? rows[i].length : 0);
-        ck_assert_int_eq(bl_sequences_row(&t, i, &back, &e), BL_OK);
+        ck_assert_int_eq(bl_row_reader_read(&t, i, &back, &e), BL_OK);
         ck_assert_str_eq(back.row.id, rows[i].id);
         ck_assert_str_eq(back.row.path, rows[i].path);
         ck_assert_str_eq(back.row.reason, rows[i].reason);
@@ -55,7 +55,7 @@ START_TEST(rows_survive_the_table)
         ck_assert_uint_eq(back.row.content, rows[i].content);
         ck_assert_int_eq(back.row.status, rows[i].status);
     }
-    bl_row_text_free(&back);
+    bl_row_reader_free(&back);
     bl_sequences_close(&t);
     bl_buffer_free(&text);
     unit_leave(directory);
@@ -130,15 +130,15 @@ START_TEST(rows_are_read_in_any_order)
     struct bl_sequences t;
     struct bl_error e = {0};
     ck_assert_msg(open_text(&t, table.data, false, &e) == BL_OK, "%s", e.text);
-    struct bl_row_text text = {0};
+    struct bl_row_reader text = {0};
     for (int turn = 0; turn < 2 * ROWS + 1; turn++) {
         size_t i = turn < ROWS ? (size_t)turn : turn % 3 ? (size_t)turn * 31 % ROWS : ROWS - 1;
         snprintf(id, sizeof id, "%zu%0*d", i, 1 + (int)i * 7 % (i % 50 ? 60 : 2000), 0);
-        ck_assert_msg(bl_sequences_row(&t, i, &text, &e) == BL_OK, "%s", e.text);
+        ck_assert_msg(bl_row_reader_read(&t, i, &text, &e) == BL_OK, "%s", e.text);
         ck_assert_str_eq(text.row.id, id);
         ck_assert_int_eq(text.row.length, (int64_t)i + 1);
     }
-    bl_row_text_free(&text);
+    bl_row_reader_free(&text);
     bl_sequences_close(&t);
     bl_buffer_free(&table);
     unit_leave(directory);
@@ -157,12 +157,12 @@ START_TEST(tables_are_merged)
     ck_assert_int_eq(bl_sequences_open(&t, paths, 2, false, &e), BL_OK);
     ck_assert_uint_eq(t.count, 3);
     ck_assert_uint_eq(t.mixed, 2);
-    struct bl_row_text text = {0};
-    ck_assert_int_eq(bl_sequences_row(&t, 2, &text, &e), BL_OK);
+    struct bl_row_reader text = {0};
+    ck_assert_int_eq(bl_row_reader_read(&t, 2, &text, &e), BL_OK);
     ck_assert_str_eq(text.row.id, "three");
-    ck_assert_int_eq(bl_sequences_row(&t, 1, &text, &e), BL_OK);
+    ck_assert_int_eq(bl_row_reader_read(&t, 1, &text, &e), BL_OK);
     ck_assert_str_eq(text.row.id, "two");
-    bl_row_text_free(&text);
+    bl_row_reader_free(&text);
     bl_sequences_close(&t);
     write_file("b", "id\tlength\none\t6\n");
     ck_assert_int_eq(bl_sequences_open(&t, paths, 2, false, &e), BL_EFAIL);

@@ -1,5 +1,5 @@
 #include "base/temporary.h"
-#include "store/shard.h"
+#include "store/shard_writer.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "sample.h"
-#include "store/shardfile.h"
+#include "store/shard_reader.h"
 
 static const struct sample_kind kinds[] = {
     {0},
@@ -106,7 +106,7 @@ START_TEST(encoding_changes_neither_shards_nor_what_is_plain)
     ck_assert_int_eq(bl_layout_make(&b, &s.format, 0, &e), 0);
     /* The header has room for any number, and nothing moves. */
     const int64_t bytes[BL_FIELDS_MAX] = {INT64_MAX / 4};
-    ck_assert_msg(bl_layout_settle(&b, &s.format, bytes, &e) == 0, "%s", e.text);
+    ck_assert_msg(bl_layout_resolve(&b, &s.format, bytes, &e) == 0, "%s", e.text);
     ck_assert_uint_eq(a.header.size, b.header.size);
     ck_assert_int_eq(b.file_size - a.file_size, bytes[0]);
     for (int i = 0; i < a.tensors; i++)
@@ -273,22 +273,22 @@ END_TEST
 /* All of a shard's uncompressed bytes. */
 static uint8_t *read_all(const struct sample *s, int64_t shard, int64_t *size)
 {
-    struct bl_shard_file file;
+    struct bl_shard_reader file;
     struct bl_error e = {0};
     char path[200], name[BL_SHARD_NAME_MAX];
     snprintf(path, sizeof path, "%s/%s", s->dir, bl_format_shard_name(&s->format, shard, name));
-    ck_assert_msg(bl_shard_file_open(&file, path, s->format.compressed, &e) == 0, "%s", e.text);
+    ck_assert_msg(bl_shard_reader_open(&file, path, s->format.compressed, &e) == 0, "%s", e.text);
     uint8_t *bytes = malloc((size_t)file.size);
     ck_assert_ptr_nonnull(bytes);
-    ck_assert_msg(bl_shard_file_read(&file, 0, file.size, bytes, &e) == 0, "%s", e.text);
+    ck_assert_msg(bl_shard_reader_read(&file, 0, file.size, bytes, &e) == 0, "%s", e.text);
     uint8_t some[100];
     for (int64_t at = 0; at + 100 < file.size; at += 777) { /* parts of frames, and over their borders */
-        ck_assert_int_eq(bl_shard_file_read(&file, at, 100, some, &e), 0);
+        ck_assert_int_eq(bl_shard_reader_read(&file, at, 100, some, &e), 0);
         ck_assert_int_eq(memcmp(some, bytes + at, 100), 0);
     }
-    ck_assert_int_eq(bl_shard_file_read(&file, file.size - 1, 2, some, &e), BL_EDATA);
+    ck_assert_int_eq(bl_shard_reader_read(&file, file.size - 1, 2, some, &e), BL_EDATA);
     *size = file.size;
-    bl_shard_file_close(&file);
+    bl_shard_reader_close(&file);
     return bytes;
 }
 
@@ -320,8 +320,8 @@ START_TEST(a_finished_shard_is_found_with_its_record)
         ck_assert_msg(bl_shard_find(&s.format, s.dir, i, &found, &e) == 1, "%s", e.text);
         ck_assert_int_eq(found.first_block, bl_format_first_block(&s.format, i));
         ck_assert_int_eq(found.blocks, bl_format_blocks_of(&s.format, i));
-        ck_assert_uint_eq(found.notes_size, 5);
-        ck_assert_str_eq(found.notes, "note\n");
+        ck_assert_uint_eq(found.user_data_size, 5);
+        ck_assert_str_eq(found.user_data, "note\n");
         if (!s.format.compressed) {
             int64_t size;
             uint8_t *bytes = read_all(&s, i, &size);
@@ -427,7 +427,7 @@ START_TEST(an_unfinished_shard_bears_no_name_and_is_removed)
 {
     struct sample s = {.dir = "/tmp/bload-test-XXXXXX"};
     struct bl_error e = {0};
-    struct bl_shard *shard;
+    struct bl_shard_writer *shard;
     struct bl_shard_record record;
     struct bl_block block;
     char command[200];
@@ -435,19 +435,19 @@ START_TEST(an_unfinished_shard_bears_no_name_and_is_removed)
     sample_plan(&s, (struct sample_kind){0});
     ck_assert_int_eq(bl_block_make(&block, &s.format, true, &e), 0);
     ck_assert_int_eq(bl_folders_prepare(s.dir, &e), 0);
-    ck_assert_int_eq(bl_shard_create(&s.format, s.dir, 0, &shard, &e), 0);
+    ck_assert_int_eq(bl_shard_writer_open(&s.format, s.dir, 0, &shard, &e), 0);
     bl_block_plan(&block, &s.format, &s.plan, s.length, 0);
-    ck_assert_int_eq(bl_shard_put_block(shard, &block, NULL, &e), 0);
-    ck_assert_int_eq(bl_shard_put_block(shard, &block, NULL, &e), BL_EFAIL); /* twice */
+    ck_assert_int_eq(bl_shard_writer_put_block(shard, &block, NULL, &e), 0);
+    ck_assert_int_eq(bl_shard_writer_put_block(shard, &block, NULL, &e), BL_EFAIL); /* twice */
     bl_error_clear(&e);
     block.index = s.format.blocks_per_shard;
-    ck_assert_int_eq(bl_shard_put_block(shard, &block, NULL, &e), BL_EFAIL); /* of the next shard */
+    ck_assert_int_eq(bl_shard_writer_put_block(shard, &block, NULL, &e), BL_EFAIL); /* of the next shard */
     bl_error_clear(&e);
-    ck_assert_int_eq(bl_shard_finish(shard, NULL, NULL, 0, &record, &e), BL_EFAIL); /* blocks are missing */
+    ck_assert_int_eq(bl_shard_writer_finish(shard, NULL, NULL, 0, &record, &e), BL_EFAIL); /* blocks are missing */
     snprintf(command, sizeof command, "test -z \"$(find %s/shards -type f)\" && ls %s/.bload | grep -q part", s.dir,
              s.dir);
     ck_assert_int_eq(system(command), 0);
-    bl_shard_free(shard);
+    bl_shard_writer_free(shard);
     snprintf(command, sizeof command, "test -z \"$(find %s -type f)\"", s.dir);
     ck_assert_int_eq(system(command), 0);
     bl_block_free(&block);
@@ -533,7 +533,7 @@ START_TEST(a_machine_sweeps_only_what_is_its_own)
     leave_part(&s, host, own);
     leave_part(&s, longer, alike);
     leave_part(&s, "elsewhere", elsewhere);
-    ck_assert_msg(bl_folders_sweep_own(s.dir, &e) == 0, "%s", e.text);
+    ck_assert_msg(bl_folders_sweep_host(s.dir, &e) == 0, "%s", e.text);
     ck_assert_int_ne(access(own, F_OK), 0);
     ck_assert_int_eq(access(alike, F_OK), 0);
     ck_assert_int_eq(access(elsewhere, F_OK), 0);
@@ -545,7 +545,7 @@ START_TEST(a_file_that_may_not_grow_is_told_at_once)
 {
     struct sample s = {.dir = "/tmp/bload-test-XXXXXX"};
     struct bl_error e = {0};
-    struct bl_shard *shard = NULL;
+    struct bl_shard_writer *shard = NULL;
     ck_assert_ptr_nonnull(mkdtemp(s.dir));
     sample_plan(&s, (struct sample_kind){0});
     ck_assert_int_eq(bl_folders_prepare(s.dir, &e), 0);
@@ -554,7 +554,7 @@ START_TEST(a_file_that_may_not_grow_is_told_at_once)
     limit = (struct rlimit){4096, before.rlim_max};
     signal(SIGXFSZ, SIG_IGN);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    ck_assert_int_eq(bl_shard_create(&s.format, s.dir, 0, &shard, &e), BL_EFAIL);
+    ck_assert_int_eq(bl_shard_writer_open(&s.format, s.dir, 0, &shard, &e), BL_EFAIL);
     ck_assert_ptr_nonnull(strstr(e.text, "shard-00000000"));
     ck_assert_ptr_null(shard);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0); /* the tests may all be one process */
@@ -566,7 +566,7 @@ END_TEST
 
 struct putter {
     const struct sample *sample;
-    struct bl_shard *shard;
+    struct bl_shard_writer *shard;
     int first, step;
 };
 
@@ -585,8 +585,8 @@ static void *put_some(void *context)
     for (int64_t b = p->first; b < format->blocks; b += p->step) {
         bl_block_plan(&block, format, &p->sample->plan, p->sample->length, b);
         sample_fill(p->sample, &block);
-        ck_assert_int_eq(bl_shard_encode_block(p->shard, &block, codec, &e), 0);
-        ck_assert_int_eq(bl_shard_put_block(p->shard, &block, compressor, &e), 0);
+        ck_assert_int_eq(bl_shard_writer_encode_block(p->shard, &block, codec, &e), 0);
+        ck_assert_int_eq(bl_shard_writer_put_block(p->shard, &block, compressor, &e), 0);
     }
     bl_codec_close(codec);
     bl_block_free(&block);
@@ -600,7 +600,7 @@ START_TEST(workers_put_blocks_at_once)
     struct sample s;
     struct bl_error e = {0};
     struct bl_shard_record before, after;
-    struct bl_shard *shard;
+    struct bl_shard_writer *shard;
     struct putter putter[WORKERS];
     struct bl_compressor *compressor;
     pthread_t thread[WORKERS];
@@ -610,16 +610,16 @@ START_TEST(workers_put_blocks_at_once)
     ck_assert_int_eq(bl_shard_find(&s.format, s.dir, 0, &before, &e), 1);
     ck_assert_int_eq(before.blocks, s.format.blocks);
     ck_assert_int_eq(bl_compressor_open(3, &compressor, &e), 0);
-    ck_assert_int_eq(bl_shard_create(&s.format, s.dir, 0, &shard, &e), 0);
+    ck_assert_int_eq(bl_shard_writer_open(&s.format, s.dir, 0, &shard, &e), 0);
     for (int i = 0; i < WORKERS; i++) {
         putter[i] = (struct putter){&s, shard, i, WORKERS};
         ck_assert_int_eq(pthread_create(&thread[i], NULL, put_some, &putter[i]), 0);
     }
     for (int i = 0; i < WORKERS; i++)
         ck_assert_int_eq(pthread_join(thread[i], NULL), 0);
-    ck_assert_int_eq(bl_shard_finish(shard, compressor, NULL, 0, &after, &e), 0);
+    ck_assert_int_eq(bl_shard_writer_finish(shard, compressor, NULL, 0, &after, &e), 0);
     ck_assert_uint_eq(before.checksum, after.checksum);
-    bl_shard_free(shard);
+    bl_shard_writer_free(shard);
     bl_compressor_close(compressor);
     bl_shard_record_free(&before);
     bl_shard_record_free(&after);

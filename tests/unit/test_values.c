@@ -1,4 +1,4 @@
-#include "store/values.h"
+#include "store/attribute_values.h"
 
 #include <math.h>
 #include <string.h>
@@ -61,16 +61,16 @@ START_TEST(columns_are_numbers_or_text)
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         const char *name = "v";
         struct bl_sequences t;
-        struct bl_column_sort sort;
+        struct bl_column_type sort;
         struct bl_error e = {0};
         open_values(&t, columns[i].value);
-        ck_assert_int_eq(bl_values_sort(&t, &name, 1, &sort, &e), BL_OK);
+        ck_assert_int_eq(bl_column_type_detect(&t, &name, 1, &sort, &e), BL_OK);
         ck_assert_msg(sort.numeric == columns[i].numeric, "%zu", i);
         ck_assert_msg(!sort.numeric || sort.dtype == columns[i].dtype, "%zu", i);
         ck_assert_int_eq(sort.empty, columns[i].empty);
         ck_assert_msg(sort.numeric || sort.row == columns[i].row, "%zu: row %zu", i, sort.row);
         name = "w";
-        ck_assert_int_eq(bl_values_sort(&t, &name, 1, &sort, &e), BL_EUSAGE);
+        ck_assert_int_eq(bl_column_type_detect(&t, &name, 1, &sort, &e), BL_EUSAGE);
         bl_sequences_close(&t);
     }
     unit_leave(directory);
@@ -90,31 +90,31 @@ START_TEST(values_are_read)
     static const char *const real[] = {"-0.1", "", "-nan", "9007199254740992", "-Infinity", NULL};
     struct bl_format format = {.attributes = 1, .attribute = {{"v", BL_I64}}};
     struct bl_sequences t;
-    struct bl_values v;
+    struct bl_attribute_values v;
     struct bl_error e = {0};
     char directory[64];
     unit_enter(directory);
     open_values(&t, whole);
-    ck_assert_msg(bl_values_read(&v, &t, &format, &e) == BL_OK, "%s", e.text);
+    ck_assert_msg(bl_attribute_values_read(&v, &t, &format, &e) == BL_OK, "%s", e.text);
     ck_assert_int_eq(v.value[0], 0); /* of no use */
     ck_assert_int_eq(v.value[1], INT64_MAX);
     ck_assert_int_eq(v.value[2], -5);
     ck_assert_int_eq(v.value[3], 7);
-    bl_values_free(&v);
+    bl_attribute_values_free(&v);
     bl_sequences_close(&t);
     open_values(&t, real);
-    ck_assert_int_eq(bl_values_read(&v, &t, &format, &e), BL_EDATA);
+    ck_assert_int_eq(bl_attribute_values_read(&v, &t, &format, &e), BL_EDATA);
     ck_assert_str_eq(e.text, "row 1 (s0): \"-0.1\" in column \"v\" is no I64");
     ck_assert_ptr_null(v.value);
     format.attribute[0].dtype = BL_F64;
-    ck_assert_int_eq(bl_values_read(&v, &t, &format, &e), BL_OK);
+    ck_assert_int_eq(bl_attribute_values_read(&v, &t, &format, &e), BL_OK);
     ck_assert_double_eq(as_double(v.value[1]), -0.1);
     ck_assert_int_eq(v.value[2], INT64_C(0x7ff8000000000000)); /* one NaN for all */
     ck_assert_int_eq(v.value[3], v.value[2]);
     ck_assert_double_eq(as_double(v.value[4]), 9007199254740992.0);
     ck_assert_double_eq(as_double(v.value[5]), -(double)INFINITY);
-    ck_assert_int_eq(bl_values_memory(&format, t.count), 48);
-    bl_values_free(&v);
+    ck_assert_int_eq(bl_attribute_values_memory(&format, t.count), 48);
+    bl_attribute_values_free(&v);
     bl_sequences_close(&t);
     unit_leave(directory);
 }

@@ -48,15 +48,15 @@ static void verify_task(const char *dir, struct bl_task task, struct found *foun
     int64_t first, end, failed_steps = 0;
     ck_assert_msg(bl_verify_open(&v, dir, &cancel, take, found, &e) == 0, "%s", e.text);
     bl_task_range(&task, bl_verify_shards(&v), &first, &end);
-    ck_assert_int_eq(task.index ? bl_verify_part(&v, first, end, take, found) : bl_verify_beside(&v, take, take, found),
-                     0);
+    ck_assert_int_eq(
+        task.index ? bl_verify_prepare_part(&v, first, end, take, found) : bl_verify_files(&v, take, take, found), 0);
     for (int64_t i = first; i < end; i++) {
         int64_t steps = 0;
         ck_assert_msg(bl_verify_shard(&v, i, take, found, &steps, &e) == 0, "%s", e.text);
         failed_steps += steps;
     }
     if (!found->faults && task.count == 1)
-        bl_verify_sum(&v, failed_steps, take, found);
+        bl_verify_finish(&v, failed_steps, take, found);
     bl_verify_close(&v);
     bl_buffer_text(&found->text, "");
 }
@@ -96,22 +96,22 @@ static int verify(const char *dir, struct found *found)
 }
 
 /* A line begins with the file's name and has the words. */
-static void expect_line(const struct found *found, const char *file, const char *words)
+static void expect_line(const struct found *found, const char *file, const char *plan_info)
 {
     bool named = false;
     char *rest = NULL, *copy = strdup(found->text.data);
     for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-        named |= strncmp(line, file, strlen(file)) == 0 && strstr(line, words);
-    ck_assert_msg(named, "%s: %s is not in:\n%s", file, words, found->text.data);
+        named |= strncmp(line, file, strlen(file)) == 0 && strstr(line, plan_info);
+    ck_assert_msg(named, "%s: %s is not in:\n%s", file, plan_info, found->text.data);
     free(copy);
 }
 
 /* There is a fault, and such a line. */
-static void expect(const struct sample *s, const char *file, const char *words)
+static void expect(const struct sample *s, const char *file, const char *plan_info)
 {
     struct found found;
     ck_assert_int_gt(verify(s->dir, &found), 0);
-    expect_line(&found, file, words);
+    expect_line(&found, file, plan_info);
     bl_buffer_free(&found.text);
 }
 
@@ -217,15 +217,15 @@ struct opened {
 static void open_jpeg(struct opened *o)
 {
     struct bl_error e = {0};
-    struct bl_shard_file file;
+    struct bl_shard_reader file;
     struct bl_block block;
     char path[200];
     sample_make(&o->sample, (struct sample_kind){.encoding = {BL_ENCODING_JPEG, 90}});
     bl_format_shard_name(&o->sample.format, 1, o->name);
     snprintf(path, sizeof path, "%s/%s", o->sample.dir, o->name);
-    ck_assert_int_eq(bl_shard_file_open(&file, path, false, &e), 0);
-    ck_assert_int_eq(bl_shard_file_layout(&file, &o->sample.format, 1, &o->layout, &e), 0);
-    bl_shard_file_close(&file);
+    ck_assert_int_eq(bl_shard_reader_open(&file, path, false, &e), 0);
+    ck_assert_int_eq(bl_shard_reader_layout(&file, &o->sample.format, 1, &o->layout, &e), 0);
+    bl_shard_reader_close(&file);
     ck_assert_int_ge(o->layout.blocks, 3);
     o->fd = open(path, O_RDWR);
     ck_assert_int_ge(o->fd, 0);
@@ -243,12 +243,12 @@ static void open_jpeg(struct opened *o)
 }
 
 /* With an offset changed so, a fault is told in these words of the block. */
-static void expect_offset(struct opened *o, int step, int64_t value, const char *words)
+static void expect_offset(struct opened *o, int step, int64_t value, const char *plan_info)
 {
     char text[120];
     int64_t where = o->at + step * (int64_t)sizeof value;
     ck_assert_int_eq(pwrite(o->fd, &value, sizeof value, where), sizeof value);
-    snprintf(text, sizeof text, "frames_offsets of block %d%s", (int)o->block, words);
+    snprintf(text, sizeof text, "frames_offsets of block %d%s", (int)o->block, plan_info);
     expect(&o->sample, o->name, text);
     ck_assert_int_eq(pwrite(o->fd, &o->offsets[step], sizeof value, where), sizeof value);
 }
@@ -264,9 +264,9 @@ START_TEST(damaged_offsets_are_named_by_block_and_step)
     expect_offset(&o, 2, INT64_MAX, ", step 1: goes from");
     expect_offset(&o, 2, o.offsets[3] + 1, ", step 2: goes from");
     expect_offset(&o, 2, o.offsets[1], ", step 1: has no bytes, where a sequence lies");
-    char words[80];
-    snprintf(words, sizeof words, ", step %d: has bytes, where no sequence lies", (int)o.padding);
-    expect_offset(&o, o.padding, o.offsets[o.padding] - 1, words);
+    char plan_info[80];
+    snprintf(plan_info, sizeof plan_info, ", step %d: has bytes, where no sequence lies", (int)o.padding);
+    expect_offset(&o, o.padding, o.offsets[o.padding] - 1, plan_info);
     ck_assert_msg(verify(o.sample.dir, &found) == 0, "%s", found.text.data);
     bl_buffer_free(&found.text);
     close(o.fd);
@@ -281,18 +281,18 @@ START_TEST(damaged_files_are_named_by_block_and_step)
     struct bload_dataset *dataset;
     struct bload_error error;
     uint8_t out[16 * 60];
-    char words[100];
+    char plan_info[100];
     open_jpeg(&o);
     int64_t data = (int64_t)o.layout.header.size + bl_layout_field(&o.layout, 0)->tensor.begin;
     ck_assert_int_eq(pwrite(o.fd, "x", 1, data + o.offsets[1]), 1);
-    snprintf(words, sizeof words, "block %d of frames_jpeg, step 1: it is no JPEG file", (int)o.block);
-    expect(&o.sample, o.name, words);
-    snprintf(words, sizeof words, "block %d of frames_jpeg: its checksum is", (int)o.block);
-    expect(&o.sample, o.name, words);
+    snprintf(plan_info, sizeof plan_info, "block %d of frames_jpeg, step 1: it is no JPEG file", (int)o.block);
+    expect(&o.sample, o.name, plan_info);
+    snprintf(plan_info, sizeof plan_info, "block %d of frames_jpeg: its checksum is", (int)o.block);
+    expect(&o.sample, o.name, plan_info);
     ck_assert_int_eq(bload_dataset_open(o.sample.dir, &dataset, &error), BLOAD_OK);
     ck_assert_int_eq(bload_read_block(dataset, o.block, 0, out, &error), BLOAD_EDATA);
-    snprintf(words, sizeof words, "block %d of frames, step 1: it is no JPEG file", (int)o.block);
-    ck_assert_msg(strstr(error.text, words) != NULL, "%s", error.text);
+    snprintf(plan_info, sizeof plan_info, "block %d of frames, step 1: it is no JPEG file", (int)o.block);
+    ck_assert_msg(strstr(error.text, plan_info) != NULL, "%s", error.text);
     ck_assert_int_eq(bload_read_block(dataset, o.block + 1, 0, out, &error), BLOAD_OK);
     bload_dataset_close(dataset);
     /* Offsets that are no order are refused before they are used. */
@@ -379,15 +379,15 @@ static void put_epoch(const struct sample *s, const struct bl_plan *plan)
     const char *name = BL_EPOCHS_DIR "/epoch-00001.safetensors";
     struct bl_output out = {0};
     struct bl_manifest m;
-    struct bl_words words;
+    struct bl_plan_info plan_info;
     struct bl_error e = {0};
     char path[200];
     snprintf(path, sizeof path, "%s/" BL_EPOCHS_DIR, s->dir);
     ck_assert_int_eq(bl_fs_mkdirs(path, &e), 0);
     snprintf(path, sizeof path, "%s/%s", s->dir, name);
-    bl_words_of_plan(&words, plan, &s->options);
+    bl_plan_info_make(&plan_info, plan, &s->options);
     ck_assert_int_eq(bl_output_open(&out, path, &e), 0);
-    ck_assert_int_eq(bl_index_write(&out, plan, s->length, SAMPLE_SEQUENCES, &words, &e), 0);
+    ck_assert_int_eq(bl_index_write(&out, plan, s->length, SAMPLE_SEQUENCES, &plan_info, &e), 0);
     ck_assert_int_eq(bl_output_commit(&out, &e), 0);
     sample_manifest(s);
     ck_assert_int_eq(bl_manifest_read(&m, s->dir, &e), 0);
@@ -445,10 +445,10 @@ START_TEST(a_signal_ends_it)
     ck_assert_int_eq(bl_verify_shard(&v, 0, take, &found, &steps, &e), BL_ECANCEL);
     bl_verify_close(&v);
     ck_assert_int_eq(bl_verify_open(&v, s.dir, &cancel, take, &found, &e), 0);
-    ck_assert_int_eq(bl_verify_beside(&v, take, take, &found), BL_ECANCEL);
+    ck_assert_int_eq(bl_verify_files(&v, take, take, &found), BL_ECANCEL);
     bl_verify_close(&v);
     ck_assert_int_eq(bl_verify_open(&v, s.dir, &cancel, take, &found, &e), 0);
-    ck_assert_int_eq(bl_verify_part(&v, 1, 2, take, &found), BL_ECANCEL);
+    ck_assert_int_eq(bl_verify_prepare_part(&v, 1, 2, take, &found), BL_ECANCEL);
     bl_verify_close(&v);
     ck_assert_int_eq(found.faults, 0);
     sample_free(&s);
@@ -462,31 +462,32 @@ END_TEST
 static void rewrite(struct sample *s, void (*change)(struct bl_block *block))
 {
     struct bl_error e = {0};
-    struct bl_shard *shard;
+    struct bl_shard_writer *shard;
     struct bl_shard_record record;
     struct bl_block block;
     struct bl_output shards;
     struct bl_index_writer index;
     ck_assert_int_eq(bl_block_make(&block, &s->format, true, &e), 0);
-    ck_assert_int_eq(bl_shard_create(&s->format, s->dir, 0, &shard, &e), 0);
+    ck_assert_int_eq(bl_shard_writer_open(&s->format, s->dir, 0, &shard, &e), 0);
     for (int64_t b = 0; b < bl_format_blocks_of(&s->format, 0); b++) {
         bl_block_plan(&block, &s->format, &s->plan, s->length, b);
         sample_fill(s, &block);
         if (b == 0)
             change(&block);
-        ck_assert_int_eq(bl_shard_put_block(shard, &block, NULL, &e), 0);
+        ck_assert_int_eq(bl_shard_writer_put_block(shard, &block, NULL, &e), 0);
     }
-    ck_assert_int_eq(bl_shard_finish(shard, NULL, NULL, 0, &record, &e), 0);
+    ck_assert_int_eq(bl_shard_writer_finish(shard, NULL, NULL, 0, &record, &e), 0);
     bl_shard_record_free(&record);
-    bl_shard_free(shard);
+    bl_shard_writer_free(shard);
     bl_block_free(&block);
-    ck_assert_int_eq(bl_shards_open(&shards, s->dir, &e), 0);
+    ck_assert_int_eq(bl_shard_table_open(&shards, s->dir, &e), 0);
     ck_assert_int_eq(bl_index_begin(&index, s->dir, &s->plan, s->length, s->format.fields.count, &e), 0);
     for (int64_t i = 0; i < bl_format_shards(&s->format); i++) {
         ck_assert_int_eq(bl_shard_find(&s->format, s->dir, i, &record, &e), 1);
-        ck_assert_int_eq(bl_shards_add(&shards, &s->format, &record, &e), 0);
+        ck_assert_int_eq(bl_shard_table_add(&shards, &s->format, &record, &e), 0);
         ck_assert_int_eq(
-            bl_index_checksums(&index, record.block_checksum, (size_t)(record.blocks * s->format.fields.count), &e), 0);
+            bl_index_add_checksums(&index, record.block_checksum, (size_t)(record.blocks * s->format.fields.count), &e),
+            0);
         bl_shard_record_free(&record);
     }
     ck_assert_int_eq(bl_output_commit(&shards, &e), 0);
@@ -536,7 +537,7 @@ static void fail_first(struct bl_block *block)
 static void change_attribute(struct bl_block *block)
 {
     static int64_t value[SAMPLE_SEQUENCES][2];
-    static const struct bl_values changed = {2, &value[0][0]};
+    static const struct bl_attribute_values changed = {2, &value[0][0]};
     memcpy(value, block->values->value, sizeof value);
     value[block->sequence[0]][1] ^= 1;
     block->values = &changed;
@@ -544,7 +545,7 @@ static void change_attribute(struct bl_block *block)
 
 static const struct {
     void (*change)(struct bl_block *block);
-    const char *words;
+    const char *plan_info;
 } changes[] = {
     {change_sequence, "sequence of block 0 is not as planned"},
     {change_boundary, "cu_seqlens of block 0 is not as planned"},
@@ -566,7 +567,7 @@ START_TEST(tables_that_are_not_as_planned)
     ck_assert_msg(verify(s.dir, &found) == 0, "%s", found.text.data);
     bl_buffer_free(&found.text);
     rewrite(&s, changes[_i].change);
-    expect(&s, bl_format_shard_name(&s.format, 0, name), changes[_i].words);
+    expect(&s, bl_format_shard_name(&s.format, 0, name), changes[_i].plan_info);
     sample_free(&s);
 }
 END_TEST

@@ -1,5 +1,5 @@
-/* Numbers in text, one line per block, the notes as they are, and the checksum of all that in the last line. */
-#include "store/record.h"
+/* Numbers in text, one line per block, the user_data as they are, and the checksum of all that in the last line. */
+#include "store/shard_record.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,18 +19,19 @@
 void bl_shard_record_free(struct bl_shard_record *record)
 {
     free(record->block_checksum);
-    free(record->notes);
+    free(record->user_data);
     *record = (struct bl_shard_record){0};
 }
 
-static void append_head(const struct bl_shard_record *record, const struct bl_format *format, struct bl_buffer *out)
+static void record_append_head(const struct bl_shard_record *record, const struct bl_format *format,
+                               struct bl_buffer *out)
 {
     bl_buffer_printf(out,
                      "bload shard record 1\nplan %s\nshard %" PRId64 " blocks %" PRId64 " from %" PRId64 " fields %d\n",
                      format->plan_digest, record->shard, record->blocks, record->first_block, format->fields.count);
 }
 
-static int make_path(const char *dir, int64_t shard, struct bl_buffer *path, struct bl_error *e)
+static int record_path(const char *dir, int64_t shard, struct bl_buffer *path, struct bl_error *e)
 {
     bl_buffer_printf(path, "%s/" BL_WORK_FOLDER "/shard-%08" PRId64 ".record", dir, shard);
     return bl_buffer_check(path, e);
@@ -40,12 +41,13 @@ int bl_shard_record_write(const struct bl_shard_record *record, const struct bl_
                           struct bl_error *e)
 {
     struct bl_buffer text = {0}, path = {0};
-    append_head(record, format, &text);
-    bl_buffer_printf(&text, "%" PRId64 " %016" PRIx64 " %zu\n", record->bytes, record->checksum, record->notes_size);
+    record_append_head(record, format, &text);
+    bl_buffer_printf(&text, "%" PRId64 " %016" PRIx64 " %zu\n", record->bytes, record->checksum,
+                     record->user_data_size);
     int64_t count = record->blocks * format->fields.count;
     for (int64_t i = 0; i < count; i++)
         bl_buffer_printf(&text, "%016" PRIx64 "\n", record->block_checksum[i]);
-    bl_buffer_append(&text, record->notes, record->notes_size);
+    bl_buffer_append(&text, record->user_data, record->user_data_size);
     int code = bl_buffer_check(&text, e);
     if (code)
         goto out;
@@ -53,7 +55,7 @@ int bl_shard_record_write(const struct bl_shard_record *record, const struct bl_
     code = bl_buffer_check(&text, e);
     if (code)
         goto out;
-    code = make_path(dir, record->shard, &path, e);
+    code = record_path(dir, record->shard, &path, e);
     if (code)
         goto out;
     code = bl_output_replace(path.data, text.data, text.size, e);
@@ -64,7 +66,7 @@ out:
 }
 
 /* The last line holds the checksum of what comes before; after this the text can be trusted to be ours. */
-static bool is_whole(const struct bl_buffer *text)
+static bool record_is_intact(const struct bl_buffer *text)
 {
     if (text->size < END_SIZE)
         return false;
@@ -74,26 +76,26 @@ static bool is_whole(const struct bl_buffer *text)
 }
 
 /* 1, 0 for another format's record, or a code. */
-static int parse(struct bl_shard_record *record, const struct bl_format *format, const struct bl_buffer *text,
-                 struct bl_error *e)
+static int record_parse(struct bl_shard_record *record, const struct bl_format *format, const struct bl_buffer *text,
+                        struct bl_error *e)
 {
     struct bl_buffer head = {0};
-    append_head(record, format, &head);
+    record_append_head(record, format, &head);
     bool same = text->size > head.size && head.data && memcmp(text->data, head.data, head.size) == 0;
     size_t at = head.size;
     bl_buffer_free(&head);
     int used = 0;
     if (!same || sscanf(text->data + at, "%" SCNd64 " %" SCNx64 " %zu%n", &record->bytes, &record->checksum,
-                        &record->notes_size, &used) != 3)
+                        &record->user_data_size, &used) != 3)
         return 0;
     at += (size_t)used + 1;
     size_t count = (size_t)(record->blocks * format->fields.count), line = BL_DIGEST_SIZE;
     if (text->size - END_SIZE < at || (text->size - END_SIZE - at) / line < count ||
-        text->size - END_SIZE - at - count * line != record->notes_size)
+        text->size - END_SIZE - at - count * line != record->user_data_size)
         return 0;
     record->block_checksum = calloc(count, sizeof *record->block_checksum);
-    record->notes = strndup(text->data + at + count * line, record->notes_size);
-    if (!record->block_checksum || !record->notes)
+    record->user_data = strndup(text->data + at + count * line, record->user_data_size);
+    if (!record->block_checksum || !record->user_data)
         return bl_error_memory(e);
     for (size_t i = 0; i < count; i++)
         record->block_checksum[i] = strtoull(text->data + at + i * line, NULL, 16);
@@ -108,11 +110,11 @@ int bl_shard_record_read(struct bl_shard_record *record, const struct bl_format 
                                        .blocks = bl_format_blocks_of(format, shard)};
     struct bl_buffer text = {0}, path = {0};
     struct stat status;
-    int found = make_path(dir, shard, &path, e);
+    int found = record_path(dir, shard, &path, e);
     if (!found && stat(path.data, &status) == 0) {
         found = bl_io_read_file(path.data, RECORD_MAX, &text, e);
-        if (!found && is_whole(&text))
-            found = parse(record, format, &text, e);
+        if (!found && record_is_intact(&text))
+            found = record_parse(record, format, &text, e);
     } else if (!found && errno != ENOENT) {
         found = bl_error_errno(e, BL_EFAIL, "cannot look at %s", path.data);
     }

@@ -1,4 +1,4 @@
-#include "store/plantable.h"
+#include "store/plan_table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,12 +13,12 @@
  * lengths lie anywhere in memory: they are asked for some rows ahead. */
 enum { CHUNK = 1 << 18, ROW_MAX = 5 * 21, AHEAD = 256, FOURS = 10000 };
 
-struct writing {
+struct plan_writer {
     uint32_t *four; /* [FOURS] the digits of every number below it, the first in the lowest byte */
     char *chunk;    /* [CHUNK + 2 * ROW_MAX] */
 };
 
-static int begin_writing(struct writing *w, struct bl_error *e)
+static int plan_writer_open(struct plan_writer *w, struct bl_error *e)
 {
     w->four = malloc(FOURS * sizeof *w->four);
     w->chunk = malloc(CHUNK + 2 * ROW_MAX);
@@ -29,39 +29,40 @@ static int begin_writing(struct writing *w, struct bl_error *e)
     return BL_OK;
 }
 
-static void end_writing(struct writing *w)
+static void plan_writer_close(struct plan_writer *w)
 {
     free(w->four);
     free(w->chunk);
 }
 
-static char *put_four(char *to, uint32_t digits)
+static char *digits_put_four(char *to, uint32_t digits)
 {
     memcpy(to, &digits, sizeof digits);
     return to + sizeof digits;
 }
 
 /* A number below FOURS without leading zeros. */
-static char *put_small(char *to, const uint32_t *four, uint32_t value)
+static char *digits_put_small(char *to, const uint32_t *four, uint32_t value)
 {
     unsigned zeros = (value < 1000) + (value < 100) + (value < 10);
-    return put_four(to, four[value] >> 8 * zeros) - zeros;
+    return digits_put_four(to, four[value] >> 8 * zeros) - zeros;
 }
 
-static char *put_number(char *to, const uint32_t *four, uint64_t value, char end)
+static char *digits_put(char *to, const uint32_t *four, uint64_t value, char end)
 {
     uint32_t behind[4]; /* of the first four digits or fewer: 20 are the most */
     int n = 0;
     for (; value >= FOURS; value /= FOURS)
         behind[n++] = (uint32_t)(value % FOURS);
-    to = put_small(to, four, (uint32_t)value);
+    to = digits_put_small(to, four, (uint32_t)value);
     while (n > 0)
-        to = put_four(to, four[behind[--n]]);
+        to = digits_put_four(to, four[behind[--n]]);
     *to++ = end;
     return to;
 }
 
-static int flush(const struct writing *w, char **to, size_t least, struct bl_output *out, struct bl_error *e)
+static int plan_writer_flush(const struct plan_writer *w, char **to, size_t least, struct bl_output *out,
+                             struct bl_error *e)
 {
     size_t size = (size_t)(*to - w->chunk);
     if (size < least)
@@ -70,11 +71,11 @@ static int flush(const struct writing *w, char **to, size_t least, struct bl_out
     return bl_output_write(out, w->chunk, size, e);
 }
 
-static int write_block(const struct writing *w, char **at, const struct bl_plan *plan, const int64_t *length, size_t b,
-                       struct bl_output *out, struct bl_error *e)
+static int plan_writer_block(const struct plan_writer *w, char **at, const struct bl_plan *plan, const int64_t *length,
+                             size_t b, struct bl_output *out, struct bl_error *e)
 {
     char number[24] = {0}, *to = *at;
-    size_t size = (size_t)(put_number(number, w->four, b, '\t') - number);
+    size_t size = (size_t)(digits_put(number, w->four, b, '\t') - number);
     int64_t start = 0, end = plan->block_ptr[b + 1];
     int code = BL_OK;
     for (int64_t p = plan->block_ptr[b]; p < end && !code; p++) {
@@ -82,44 +83,44 @@ static int write_block(const struct writing *w, char **at, const struct bl_plan 
             __builtin_prefetch(&length[plan->sequence[p + AHEAD]]);
         int64_t steps = bl_plan_piece_length(plan, length, (size_t)p);
         memcpy(to, number, sizeof number);
-        to = put_number(to + size, w->four, plan->sequence[p], '\t');
-        to = put_number(to, w->four, (uint64_t)start, '\t');
-        to = put_number(to, w->four, (uint64_t)steps, '\t');
-        to = put_number(to, w->four, plan->source_start ? (uint64_t)plan->source_start[p] : 0, '\n');
+        to = digits_put(to + size, w->four, plan->sequence[p], '\t');
+        to = digits_put(to, w->four, (uint64_t)start, '\t');
+        to = digits_put(to, w->four, (uint64_t)steps, '\t');
+        to = digits_put(to, w->four, plan->source_start ? (uint64_t)plan->source_start[p] : 0, '\n');
         start = bl_plan_next_start(plan, start, steps);
-        code = flush(w, &to, CHUNK, out, e);
+        code = plan_writer_flush(w, &to, CHUNK, out, e);
     }
     *at = to;
     return code;
 }
 
-int bl_plantable_write(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, struct bl_error *e)
+int bl_plan_table_write(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, struct bl_error *e)
 {
-    struct writing w;
-    int code = begin_writing(&w, e);
+    struct plan_writer w;
+    int code = plan_writer_open(&w, e);
     char *to = w.chunk;
     if (code)
         goto out;
-    code = bl_output_write(out, BL_PLANTABLE_HEADER, strlen(BL_PLANTABLE_HEADER), e);
+    code = bl_output_write(out, BL_PLAN_TABLE_HEADER, strlen(BL_PLAN_TABLE_HEADER), e);
     if (code)
         goto out;
     for (size_t b = 0; b < plan->blocks && !code; b++) {
         if (plan->block_ptr[b] == plan->block_ptr[b + 1])
             to += sprintf(to, "%zu\t-1\t0\t0\t0\n", b);
-        code = write_block(&w, &to, plan, length, b, out, e);
+        code = plan_writer_block(&w, &to, plan, length, b, out, e);
         if (!code)
-            code = flush(&w, &to, CHUNK, out, e);
+            code = plan_writer_flush(&w, &to, CHUNK, out, e);
     }
     if (code)
         goto out;
-    code = flush(&w, &to, 0, out, e);
+    code = plan_writer_flush(&w, &to, 0, out, e);
 out:
-    end_writing(&w);
+    plan_writer_close(&w);
     return code;
 }
 
 /* A plan in the making: its arrays grow together. */
-struct reading {
+struct plan_reader {
     struct bl_plan *plan;
     const int64_t *length;
     size_t count;
@@ -128,7 +129,7 @@ struct reading {
     struct bl_alignment alignment;
 };
 
-static int grow(struct reading *r, struct bl_error *e)
+static int plan_reader_grow(struct plan_reader *r, struct bl_error *e)
 {
     struct bl_plan *p = r->plan;
     if (p->pieces == r->piece_capacity) {
@@ -159,7 +160,7 @@ static int grow(struct reading *r, struct bl_error *e)
 
 enum { BLOCK, SEQUENCE, START, LENGTH, SOURCE_START, VALUES };
 
-static int add_piece(struct reading *r, const int64_t *v, struct bl_error *e)
+static int plan_reader_add(struct plan_reader *r, const int64_t *v, struct bl_error *e)
 {
     struct bl_plan *p = r->plan;
     if (v[BLOCK] != (int64_t)p->blocks && (!p->blocks || v[BLOCK] != (int64_t)p->blocks - 1))
@@ -172,7 +173,7 @@ static int add_piece(struct reading *r, const int64_t *v, struct bl_error *e)
     if (v[SEQUENCE] >= (int64_t)r->count)
         return bl_error_set(e, BL_EFAIL, "there is no sequence %" PRId64 " in a table of %zu rows", v[SEQUENCE],
                             r->count);
-    if (grow(r, e))
+    if (plan_reader_grow(r, e))
         return BL_EFAIL;
     if (v[BLOCK] == (int64_t)p->blocks) {
         p->block_ptr[p->blocks++] = (int64_t)p->pieces;
@@ -193,7 +194,7 @@ static int add_piece(struct reading *r, const int64_t *v, struct bl_error *e)
     return BL_OK;
 }
 
-static int parse_row(const char *line, int64_t *value)
+static int plan_row_parse(const char *line, int64_t *value)
 {
     for (int v = 0; v < VALUES; v++) {
         size_t size = strcspn(line, "\t");
@@ -208,7 +209,7 @@ static int parse_row(const char *line, int64_t *value)
 }
 
 /* Whole sequences need no lengths and no source starts of their own. */
-static void drop_whole(struct bl_plan *plan, const int64_t *length)
+static void plan_drop_whole(struct bl_plan *plan, const int64_t *length)
 {
     for (size_t p = 0; p < plan->pieces; p++) {
         if (plan->source_start[p] || plan->length[p] != length[plan->sequence[p]])
@@ -219,7 +220,7 @@ static void drop_whole(struct bl_plan *plan, const int64_t *length)
     plan->length = plan->source_start = NULL;
 }
 
-static int read_rows(struct reading *r, struct bl_lines *lines, struct bl_error *e)
+static int plan_reader_read(struct plan_reader *r, struct bl_lines *lines, struct bl_error *e)
 {
     char *line;
     size_t size;
@@ -231,13 +232,13 @@ static int read_rows(struct reading *r, struct bl_lines *lines, struct bl_error 
         if (!ended)
             code = bl_error_set(e, BL_EFAIL, "the file ends in the middle of a line: it was cut off");
         else if (lines->number == 1 &&
-                 (size + 1 != strlen(BL_PLANTABLE_HEADER) || memcmp(line, BL_PLANTABLE_HEADER, size)))
+                 (size + 1 != strlen(BL_PLAN_TABLE_HEADER) || memcmp(line, BL_PLAN_TABLE_HEADER, size)))
             code = bl_error_set(e, BL_EFAIL, "not a plan: the header line is not \"%.*s\"",
-                                (int)strlen(BL_PLANTABLE_HEADER) - 1, BL_PLANTABLE_HEADER);
-        else if (lines->number > 1 && parse_row(line, value))
+                                (int)strlen(BL_PLAN_TABLE_HEADER) - 1, BL_PLAN_TABLE_HEADER);
+        else if (lines->number > 1 && plan_row_parse(line, value))
             code = bl_error_set(e, BL_EFAIL, "not five whole numbers: \"%.80s\"", line);
         else if (lines->number > 1)
-            code = add_piece(r, value, e);
+            code = plan_reader_add(r, value, e);
         if (code) {
             bl_error_prefix(e, "%s:%" PRId64, lines->path, lines->number);
             return code;
@@ -246,16 +247,16 @@ static int read_rows(struct reading *r, struct bl_lines *lines, struct bl_error 
     return got;
 }
 
-int bl_plantable_read(struct bl_plan *plan, const char *path, int64_t T, int64_t align, const int64_t *length,
-                      size_t count, struct bl_error *e)
+int bl_plan_table_read(struct bl_plan *plan, const char *path, int64_t T, int64_t align, const int64_t *length,
+                       size_t count, struct bl_error *e)
 {
     *plan = (struct bl_plan){.T = T};
-    struct reading r = {.plan = plan, .length = length, .count = count};
+    struct plan_reader r = {.plan = plan, .length = length, .count = count};
     struct bl_lines lines;
     int code = bl_lines_open(&lines, path, e);
     if (code)
         return code;
-    code = read_rows(&r, &lines, e);
+    code = plan_reader_read(&r, &lines, e);
     bl_lines_close(&lines);
     plan->align = align;
     if (!code && !bl_alignment_value(&r.alignment))
@@ -268,7 +269,7 @@ int bl_plantable_read(struct bl_plan *plan, const char *path, int64_t T, int64_t
     if (!code && !plan->pieces)
         code = bl_error_set(e, BL_EFAIL, "%s: the plan is empty", path);
     if (!code) {
-        drop_whole(plan, length);
+        plan_drop_whole(plan, length);
         code = bl_plan_check(plan, length, count, e);
         if (code)
             bl_error_prefix(e, "%s", path);

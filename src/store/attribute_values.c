@@ -1,5 +1,5 @@
-#include "store/rows.h"
-#include "store/values.h"
+#include "store/row_reader.h"
+#include "store/attribute_values.h"
 
 #include <errno.h>
 #include <math.h>
@@ -25,7 +25,7 @@ struct number {
 };
 
 /* [+-]digits[.digits][e[+-]digits], where one of the first two may be missing. */
-static bool is_decimal(const char *text, bool *whole)
+static bool text_is_decimal(const char *text, bool *whole)
 {
     static const char digits[] = "0123456789";
     text += *text == '+' || *text == '-';
@@ -46,18 +46,18 @@ static bool is_decimal(const char *text, bool *whole)
     return before + behind && !*text;
 }
 
-static bool is_word(const char *text)
+static bool text_is_nan_or_inf(const char *text)
 {
     text += *text == '+' || *text == '-';
     return strcasecmp(text, "nan") == 0 || strcasecmp(text, "inf") == 0 || strcasecmp(text, "infinity") == 0;
 }
 
-static enum sort parse(const char *text, struct number *n)
+static enum sort number_parse(const char *text, struct number *n)
 {
-    bool whole = false, word = is_word(text);
+    bool whole = false, word = text_is_nan_or_inf(text);
     if (!*text)
         return EMPTY;
-    if (!word && !is_decimal(text, &whole))
+    if (!word && !text_is_decimal(text, &whole))
         return TEXT;
     errno = 0;
     n->real = strtod(text, NULL); /* the process is in the C locale */
@@ -73,7 +73,7 @@ static enum sort parse(const char *text, struct number *n)
     return n->real < 0x1p63 && (int64_t)n->real == n->integer ? INTEGER : LONG_INTEGER;
 }
 
-static int64_t bits_of(double real)
+static int64_t number_bits(double real)
 {
     int64_t bits;
     memcpy(&bits, &real, sizeof bits);
@@ -87,29 +87,30 @@ struct walk {
     const struct bl_sequences *table;
     const char *columns; /* of the present file */
     int place[BL_COLUMNS_MAX], places;
-    struct bl_row_text text;
+    struct bl_row_reader text;
     const char *value[BL_COLUMNS_MAX]; /* of the extra columns, up to the next tab */
     struct bl_buffer one;
 };
 
-static int find_places(struct walk *w, const char *columns, const char *const *name, int count, struct bl_error *e)
+static int walk_find_columns(struct walk *w, const char *columns, const char *const *name, int count,
+                             struct bl_error *e)
 {
     w->columns = columns;
     w->places = count;
     for (int i = 0; i < count; i++) {
-        w->place[i] = bl_sequences_column(columns, name[i]) - 1; /* a tab comes before the first */
+        w->place[i] = bl_columns_find(columns, name[i]) - 1; /* a tab comes before the first */
         if (w->place[i] < 0)
             return bl_error_set(e, BL_EUSAGE, "the table has no column \"%s\"", name[i]);
     }
     return BL_OK;
 }
 
-static int read_row(struct walk *w, size_t row, const char *const *name, int count, struct bl_error *e)
+static int walk_read_row(struct walk *w, size_t row, const char *const *name, int count, struct bl_error *e)
 {
-    int code = bl_sequences_row(w->table, row, &w->text, e);
+    int code = bl_row_reader_read(w->table, row, &w->text, e);
     const char *columns = w->text.row.columns;
     if (!code && columns != w->columns)
-        code = find_places(w, columns, name, count, e);
+        code = walk_find_columns(w, columns, name, count, e);
     const char *tab = code ? NULL : w->text.row.extra;
     for (int c = 0; tab && (tab = strchr(tab, '\t')); c++)
         w->value[c] = ++tab;
@@ -117,7 +118,7 @@ static int read_row(struct walk *w, size_t row, const char *const *name, int cou
 }
 
 /* The value of wanted column i; its escapes are of no number. */
-static int parse_value(struct walk *w, int i, enum sort *sort, struct number *n, struct bl_error *e)
+static int walk_parse_value(struct walk *w, int i, enum sort *sort, struct number *n, struct bl_error *e)
 {
     const char *text = w->value[w->place[i]];
     bl_buffer_clear(&w->one);
@@ -125,13 +126,13 @@ static int parse_value(struct walk *w, int i, enum sort *sort, struct number *n,
     int code = bl_buffer_check(&w->one, e);
     if (code)
         return code;
-    *sort = parse(w->one.data, n);
+    *sort = number_parse(w->one.data, n);
     return BL_OK;
 }
 
-static void walk_end(struct walk *w)
+static void walk_free(struct walk *w)
 {
-    bl_row_text_free(&w->text);
+    bl_row_reader_free(&w->text);
     bl_buffer_free(&w->one);
 }
 
@@ -141,7 +142,7 @@ struct seen {
     size_t long_integer; /* the first row of one, or SIZE_MAX */
 };
 
-static void look(struct bl_column_sort *sort, struct seen *seen, enum sort value, size_t row)
+static void column_type_add(struct bl_column_type *sort, struct seen *seen, enum sort value, size_t row)
 {
     sort->empty += value == EMPTY;
     seen->real |= value == REAL;
@@ -154,7 +155,7 @@ static void look(struct bl_column_sort *sort, struct seen *seen, enum sort value
     }
 }
 
-static void decide(struct bl_column_sort *sort, const struct seen *seen)
+static void column_type_decide(struct bl_column_type *sort, const struct seen *seen)
 {
     bool whole = seen->integer && !seen->real && !sort->empty;
     sort->dtype = whole ? BL_I64 : BL_F64;
@@ -163,51 +164,51 @@ static void decide(struct bl_column_sort *sort, const struct seen *seen)
         sort->row = seen->long_integer;
 }
 
-int bl_values_sort(const struct bl_sequences *table, const char *const *name, int count, struct bl_column_sort *sort,
-                   struct bl_error *e)
+int bl_column_type_detect(const struct bl_sequences *table, const char *const *name, int count,
+                          struct bl_column_type *sort, struct bl_error *e)
 {
     struct walk w = {.table = table};
     struct seen *seen = calloc((size_t)count + 1, sizeof *seen);
     struct number number;
     int code = seen ? BL_OK : bl_error_memory(e);
     for (int c = 0; c < count && seen; c++) {
-        sort[c] = (struct bl_column_sort){.row = SIZE_MAX};
+        sort[c] = (struct bl_column_type){.row = SIZE_MAX};
         seen[c].long_integer = SIZE_MAX;
     }
     for (size_t row = 0; row < table->count && !code; row++) {
         if (!table->length[row])
             continue;
-        code = read_row(&w, row, name, count, e);
+        code = walk_read_row(&w, row, name, count, e);
         for (int c = 0; c < count && !code; c++) {
             enum sort value = TEXT;
             if (seen[c].text)
                 continue;
-            code = parse_value(&w, c, &value, &number, e);
-            look(&sort[c], &seen[c], value, row);
+            code = walk_parse_value(&w, c, &value, &number, e);
+            column_type_add(&sort[c], &seen[c], value, row);
         }
     }
     for (int c = 0; c < count && !code; c++)
-        decide(&sort[c], &seen[c]);
-    walk_end(&w);
+        column_type_decide(&sort[c], &seen[c]);
+    walk_free(&w);
     free(seen);
     return code;
 }
 
 /* --- values ----------------------------------------------------------------------------------------------------- */
 
-static int read_value(struct walk *w, int a, const struct bl_attribute *attribute, size_t row, int64_t *value,
-                      struct bl_error *e)
+static int values_read_one(struct walk *w, int a, const struct bl_attribute *attribute, size_t row, int64_t *value,
+                           struct bl_error *e)
 {
     struct number n;
     enum sort sort = TEXT;
     bool whole = attribute->dtype == BL_I64;
-    int code = parse_value(w, a, &sort, &n, e);
+    int code = walk_parse_value(w, a, &sort, &n, e);
     if (code)
         return code;
     if (whole && (sort == INTEGER || sort == LONG_INTEGER))
         *value = n.integer;
     else if (!whole && (sort == INTEGER || sort == REAL))
-        *value = bits_of(n.real);
+        *value = number_bits(n.real);
     else if (!whole && sort == EMPTY)
         *value = NAN_BITS;
     else
@@ -216,10 +217,10 @@ static int read_value(struct walk *w, int a, const struct bl_attribute *attribut
     return BL_OK;
 }
 
-int bl_values_read(struct bl_values *values, const struct bl_sequences *table, const struct bl_format *format,
-                   struct bl_error *e)
+int bl_attribute_values_read(struct bl_attribute_values *values, const struct bl_sequences *table,
+                             const struct bl_format *format, struct bl_error *e)
 {
-    *values = (struct bl_values){.count = format->attributes};
+    *values = (struct bl_attribute_values){.count = format->attributes};
     if (!format->attributes)
         return BL_OK;
     struct walk w = {.table = table};
@@ -232,23 +233,23 @@ int bl_values_read(struct bl_values *values, const struct bl_sequences *table, c
         if (!table->length[row])
             continue;
         int64_t *value = values->value + row * (size_t)format->attributes;
-        code = read_row(&w, row, name, format->attributes, e);
+        code = walk_read_row(&w, row, name, format->attributes, e);
         for (int a = 0; a < format->attributes && !code; a++)
-            code = read_value(&w, a, &format->attribute[a], row, &value[a], e);
+            code = values_read_one(&w, a, &format->attribute[a], row, &value[a], e);
     }
-    walk_end(&w);
+    walk_free(&w);
     if (code)
-        bl_values_free(values);
+        bl_attribute_values_free(values);
     return code;
 }
 
-void bl_values_free(struct bl_values *values)
+void bl_attribute_values_free(struct bl_attribute_values *values)
 {
     free(values->value);
-    *values = (struct bl_values){0};
+    *values = (struct bl_attribute_values){0};
 }
 
-int64_t bl_values_memory(const struct bl_format *format, size_t rows)
+int64_t bl_attribute_values_memory(const struct bl_format *format, size_t rows)
 {
     return (int64_t)rows * format->attributes * (int64_t)sizeof(int64_t);
 }

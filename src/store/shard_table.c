@@ -1,4 +1,4 @@
-#include "store/shards.h"
+#include "store/shard_table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,16 +10,16 @@
 
 #define HEADER "file\tfirst_block\tblocks\tbytes\tchecksum"
 
-static int make_path(const char *dir, struct bl_buffer *path, struct bl_error *e)
+static int shard_table_path(const char *dir, struct bl_buffer *path, struct bl_error *e)
 {
     bl_buffer_printf(path, "%s/" BL_SHARDS_FILE, dir);
     return bl_buffer_check(path, e);
 }
 
-int bl_shards_open(struct bl_output *out, const char *dir, struct bl_error *e)
+int bl_shard_table_open(struct bl_output *out, const char *dir, struct bl_error *e)
 {
     struct bl_buffer path = {0};
-    int code = make_path(dir, &path, e);
+    int code = shard_table_path(dir, &path, e);
     if (code)
         goto out;
     code = bl_output_own(out, path.data, e);
@@ -31,8 +31,8 @@ out:
     return code;
 }
 
-int bl_shards_add(struct bl_output *out, const struct bl_format *format, const struct bl_shard_record *record,
-                  struct bl_error *e)
+int bl_shard_table_add(struct bl_output *out, const struct bl_format *format, const struct bl_shard_record *record,
+                       struct bl_error *e)
 {
     char line[BL_SHARD_NAME_MAX + 96], name[BL_SHARD_NAME_MAX];
     int size = snprintf(line, sizeof line, "%s\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%016" PRIx64 "\n",
@@ -42,7 +42,7 @@ int bl_shards_add(struct bl_output *out, const struct bl_format *format, const s
 }
 
 /* "name<tab>first<tab>blocks<tab>": a row's beginning follows from the format. */
-static int read_row(char *line, const struct bl_format *format, int64_t shard, struct bl_shards_row *row)
+static int shard_table_parse_row(char *line, const struct bl_format *format, int64_t shard, struct bl_shard_row *row)
 {
     char expected[BL_SHARD_NAME_MAX + 64];
     bl_format_shard_name(format, shard, row->file);
@@ -55,8 +55,8 @@ static int read_row(char *line, const struct bl_format *format, int64_t shard, s
            bl_checksum_parse(tab + 1, &row->checksum);
 }
 
-static int read_rows(struct bl_lines *lines, const struct bl_format *format, struct bl_shards_row *rows,
-                     struct bl_error *e)
+static int shard_table_read_rows(struct bl_lines *lines, const struct bl_format *format, struct bl_shard_row *rows,
+                                 struct bl_error *e)
 {
     int64_t shards = bl_format_shards(format);
     char *line = NULL;
@@ -69,7 +69,8 @@ static int read_rows(struct bl_lines *lines, const struct bl_format *format, str
         if (got != (i < shards))
             return bl_error_set(e, BL_EDATA, "%s: has %s rows than the %" PRId64 " shards that there are", lines->path,
                                 got ? "more" : "fewer", shards);
-        bool good = !got || (ended && (i < 0 ? strcmp(line, HEADER) == 0 : read_row(line, format, i, &rows[i])));
+        bool good =
+            !got || (ended && (i < 0 ? strcmp(line, HEADER) == 0 : shard_table_parse_row(line, format, i, &rows[i])));
         if (!good)
             return bl_error_set(e, BL_EDATA, "%s:%" PRId64 ": is not the line that must be there", lines->path,
                                 lines->number);
@@ -77,19 +78,19 @@ static int read_rows(struct bl_lines *lines, const struct bl_format *format, str
     return BL_OK;
 }
 
-int bl_shards_read(const char *dir, const struct bl_format *format, struct bl_shards_row **rows, struct bl_error *e)
+int bl_shard_table_read(const char *dir, const struct bl_format *format, struct bl_shard_row **rows, struct bl_error *e)
 {
     struct bl_buffer path = {0};
     struct bl_lines lines = {.fd = -1};
     *rows = NULL;
-    int code = make_path(dir, &path, e);
+    int code = shard_table_path(dir, &path, e);
     if (code)
         goto out;
     code = bl_lines_open(&lines, path.data, e);
     if (code)
         goto out;
     *rows = calloc((size_t)bl_format_shards(format), sizeof **rows);
-    code = *rows ? read_rows(&lines, format, *rows, e) : bl_error_memory(e);
+    code = *rows ? shard_table_read_rows(&lines, format, *rows, e) : bl_error_memory(e);
 out:
     bl_lines_close(&lines);
     bl_buffer_free(&path);

@@ -1,4 +1,4 @@
-#include "store/rows.h"
+#include "store/row_reader.h"
 
 #include <errno.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #define ROWS_READ ((size_t)64 << 10)
 
 /* Reads on behind what text has of the file. */
-static int read_ahead(const struct bl_sequences_file *file, struct bl_row_text *text, struct bl_error *e)
+static int row_read_ahead(const struct bl_sequences_file *file, struct bl_row_reader *text, struct bl_error *e)
 {
     struct bl_buffer *ahead = &text->ahead;
     ssize_t n;
@@ -32,7 +32,8 @@ static int read_ahead(const struct bl_sequences_file *file, struct bl_row_text *
 
 /* Reads the line at offset, without its newline, into text->line. Who asks for row after row gets them from ever larger
  * reads: a call for each would cost as much as all else that is done with it. */
-static int read_line(const struct bl_sequences_file *file, int64_t offset, struct bl_row_text *text, struct bl_error *e)
+static int row_read_line(const struct bl_sequences_file *file, int64_t offset, struct bl_row_reader *text,
+                         struct bl_error *e)
 {
     struct bl_buffer *ahead = &text->ahead;
     const char *newline;
@@ -51,7 +52,7 @@ static int read_line(const struct bl_sequences_file *file, int64_t offset, struc
         at = 0;
         text->ahead_at = offset;
         text->most = !text->most ? ROW_READ : text->most < ROWS_READ ? 2 * text->most : ROWS_READ;
-        int code = read_ahead(file, text, e);
+        int code = row_read_ahead(file, text, e);
         if (code)
             return code;
     }
@@ -62,7 +63,7 @@ static int read_line(const struct bl_sequences_file *file, int64_t offset, struc
     return bl_buffer_check(&text->line, e);
 }
 
-static const struct bl_sequences_file *file_of(const struct bl_sequences *t, size_t row)
+static const struct bl_sequences_file *row_file(const struct bl_sequences *t, size_t row)
 {
     int f = t->files - 1;
     while (f > 0 && t->file[f].first > row)
@@ -71,8 +72,8 @@ static const struct bl_sequences_file *file_of(const struct bl_sequences *t, siz
 }
 
 /* The unescaped value of a column, or what stands for a column that is not there. */
-static const char *value(const struct bl_columns *columns, struct bl_row_text *text, enum bl_column column,
-                         const char *missing)
+static const char *row_value(const struct bl_columns *columns, struct bl_row_reader *text, enum bl_column column,
+                             const char *missing)
 {
     int at = columns->place[column];
     if (at < 0)
@@ -85,25 +86,25 @@ static const char *value(const struct bl_columns *columns, struct bl_row_text *t
     return field;
 }
 
-int bl_sequences_row(const struct bl_sequences *t, size_t i, struct bl_row_text *text, struct bl_error *e)
+int bl_row_reader_read(const struct bl_sequences *t, size_t i, struct bl_row_reader *text, struct bl_error *e)
 {
-    const struct bl_sequences_file *file = file_of(t, i);
+    const struct bl_sequences_file *file = row_file(t, i);
     const struct bl_columns *columns = &file->columns;
     if (!t->offset || file->fd < 0)
         return bl_error_set(e, BL_EFAIL, "row %zu cannot be read back from %s", i, file->path);
-    int code = read_line(file, t->offset[i], text, e);
+    int code = row_read_line(file, t->offset[i], text, e);
     if (code)
         return code;
     if (bl_columns_split(text->line.data, text->field) != columns->count)
         return bl_error_set(e, BL_EFAIL, "%s changed while it was in use", file->path);
     /* Before they are unescaped: */
-    code = *columns->extra ? bl_columns_further(columns, text->field, &text->extra, e) : BL_OK;
+    code = *columns->extra ? bl_columns_extra(columns, text->field, &text->extra, e) : BL_OK;
     if (code)
         return code;
     const char *v[BL_COLUMNS_ALL];
     static const char *const missing[BL_COLUMNS_ALL] = {"", "0", "", "", "-1", "ok", "", "", "-1", "", "", "", ""};
     for (int c = 0; c < BL_COLUMNS_ALL; c++) {
-        v[c] = value(columns, text, (enum bl_column)c, missing[c]);
+        v[c] = row_value(columns, text, (enum bl_column)c, missing[c]);
         if (!v[c])
             return bl_error_set(e, BL_EFAIL, "%s: row %zu: a backslash in \"%s\" that begins no \\t \\n \\r \\\\ \\xHH",
                                 file->path, i, bl_columns_name((enum bl_column)c));
@@ -138,31 +139,31 @@ int bl_sequences_row(const struct bl_sequences *t, size_t i, struct bl_row_text 
     return BL_OK;
 }
 
-void bl_row_text_free(struct bl_row_text *text)
+void bl_row_reader_free(struct bl_row_reader *text)
 {
     bl_buffer_free(&text->line);
     bl_buffer_free(&text->extra);
     bl_buffer_free(&text->ahead);
 }
 
-static void append_field(struct bl_buffer *out, const char *text)
+static void row_append_field(struct bl_buffer *out, const char *text)
 {
     bl_text_escape(out, text, strlen(text));
     bl_buffer_byte(out, '\t');
 }
 
-void bl_sequences_format(const struct bl_row *row, struct bl_buffer *out)
+void bl_row_format(const struct bl_row *row, struct bl_buffer *out)
 {
-    append_field(out, row->id);
+    row_append_field(out, row->id);
     bl_buffer_int(out, row->length);
     bl_buffer_byte(out, '\t');
-    append_field(out, row->kind);
-    append_field(out, row->path);
+    row_append_field(out, row->kind);
+    row_append_field(out, row->path);
     bl_buffer_int(out, row->bytes);
     bl_buffer_byte(out, '\t');
-    append_field(out, bl_row_status_name(row->status));
-    append_field(out, row->reason);
-    append_field(out, row->sampling);
+    row_append_field(out, bl_row_status_name(row->status));
+    row_append_field(out, row->reason);
+    row_append_field(out, row->sampling);
     if (row->stream >= 0)
         bl_buffer_int(out, row->stream);
     bl_buffer_byte(out, '\t');

@@ -1,6 +1,6 @@
 /* What is known of a finished shard, kept in DIR/.bload/shard-00000000.record until the dataset is finished. */
-#ifndef BL_RECORD_H
-#define BL_RECORD_H
+#ifndef BL_SHARD_RECORD_H
+#define BL_SHARD_RECORD_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,8 +15,8 @@ struct bl_shard_record {
     uint64_t checksum; /* XXH3 over the checksums of its regions (little-endian), in file order: header, each table,
                           each block of each field; compressed: each frame, then the seek table */
     uint64_t *block_checksum; /* [blocks][fields] XXH3 of the uncompressed bytes, fields in the format's order */
-    char *notes;              /* what the writer left there: see bl_shard_finish; never NULL */
-    size_t notes_size;
+    char *user_data;          /* what the writer left there: see bl_shard_writer_finish; never NULL */
+    size_t user_data_size;
 };
 
 void bl_shard_record_free(struct bl_shard_record *record);

@@ -1,7 +1,7 @@
 /* Tables are kept in memory until the shard is finished: every worker fills the rows of its own blocks. Block
  * checksums, the frames of a compressed shard, and encoded steps have a slot for each block of each field in the same
  * way, so that no lock is needed. */
-#include "store/shard.h"
+#include "store/shard_writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,18 +18,18 @@
 #include "base/temporary.h"
 #include "base/fs.h"
 #include "store/folders.h"
-#include "store/shardfile.h"
+#include "store/shard_reader.h"
 
 /* Above what any machine has; sums of many still are numbers. */
 #define MEMORY_MAX (SIZE_MAX >> 20)
 
 /* Encoded steps of one block of a field. */
-struct held {
+struct encoded {
     uint8_t *data;
     size_t size;
 };
 
-struct bl_shard {
+struct bl_shard_writer {
     const struct bl_format *format;
     int64_t number;
     struct bl_layout layout;
@@ -43,15 +43,15 @@ struct bl_shard {
     uint64_t *block_checksum;        /* [blocks][fields] */
     uint8_t *is_put;                 /* [blocks] */
     struct bl_frame *frame;          /* compressed: of each block of each field, by field */
-    struct held *held;               /* of JPEG: [blocks][fields] */
+    struct encoded *encoded;         /* of JPEG: [blocks][fields] */
     int64_t *offsets[BL_FIELDS_MAX]; /* [blocks][T + 1], from the block's first byte until the shard is finished */
 };
 
 /* --- making ----------------------------------------------------------------------------------------------------- */
 
-static char *join(struct bl_error *e, const char *format, ...) BL_PRINTF(2, 3);
+static char *path_format(struct bl_error *e, const char *format, ...) BL_PRINTF(2, 3);
 
-static char *join(struct bl_error *e, const char *format, ...)
+static char *path_format(struct bl_error *e, const char *format, ...)
 {
     char *path;
     va_list arguments;
@@ -66,7 +66,7 @@ static char *join(struct bl_error *e, const char *format, ...)
 }
 
 /* Frames of the blocks of all fields before field f; of all of them for f = fields. */
-static size_t frames_before(const struct bl_format *format, int64_t blocks, int f)
+static size_t shard_frames_before(const struct bl_format *format, int64_t blocks, int f)
 {
     size_t frames = 0;
     for (int i = 0; i < f; i++)
@@ -74,18 +74,18 @@ static size_t frames_before(const struct bl_format *format, int64_t blocks, int 
     return frames;
 }
 
-static struct bl_frame *frames_of_block(struct bl_shard *shard, int f, int64_t row)
+static struct bl_frame *shard_block_frames(struct bl_shard_writer *shard, int f, int64_t row)
 {
-    return shard->frame + frames_before(shard->format, shard->layout.blocks, f) +
+    return shard->frame + shard_frames_before(shard->format, shard->layout.blocks, f) +
            (size_t)row * bl_frames_of(bl_format_block_bytes(shard->format, f));
 }
 
-static int allocate_held(struct bl_shard *shard, struct bl_error *e)
+static int shard_allocate_encoded(struct bl_shard_writer *shard, struct bl_error *e)
 {
     const struct bl_format *format = shard->format;
     size_t blocks = (size_t)shard->layout.blocks;
-    shard->held = calloc(blocks * (size_t)format->fields.count, sizeof *shard->held);
-    if (!shard->held)
+    shard->encoded = calloc(blocks * (size_t)format->fields.count, sizeof *shard->encoded);
+    if (!shard->encoded)
         return bl_error_memory(e);
     for (int f = 0; f < format->fields.count; f++) {
         if (format->encoding[f].kind != BL_ENCODING_JPEG)
@@ -97,7 +97,7 @@ static int allocate_held(struct bl_shard *shard, struct bl_error *e)
     return BL_OK;
 }
 
-static int allocate(struct bl_shard *shard, struct bl_error *e)
+static int shard_allocate(struct bl_shard_writer *shard, struct bl_error *e)
 {
     const struct bl_format *format = shard->format;
     size_t blocks = (size_t)shard->layout.blocks;
@@ -112,20 +112,20 @@ static int allocate(struct bl_shard *shard, struct bl_error *e)
     shard->block_checksum = calloc(blocks * (size_t)format->fields.count, sizeof *shard->block_checksum);
     shard->is_put = calloc(blocks, sizeof *shard->is_put);
     if (format->compressed)
-        shard->frame = calloc(frames_before(format, (int64_t)blocks, format->fields.count), sizeof *shard->frame);
+        shard->frame = calloc(shard_frames_before(format, (int64_t)blocks, format->fields.count), sizeof *shard->frame);
     if (!shard->block_checksum || !shard->is_put || (format->compressed && !shard->frame))
         return bl_error_memory(e);
-    return bl_format_encodes(format, BL_ENCODING_JPEG) ? allocate_held(shard, e) : BL_OK;
+    return bl_format_encodes(format, BL_ENCODING_JPEG) ? shard_allocate_encoded(shard, e) : BL_OK;
 }
 
-static int make_names(struct bl_shard *shard, const char *dir, struct bl_error *e)
+static int shard_make_paths(struct bl_shard_writer *shard, const char *dir, struct bl_error *e)
 {
     char name[BL_SHARD_NAME_MAX];
     struct bl_buffer temporary = {0};
     bl_format_shard_name(shard->format, shard->number, name);
-    shard->dir = join(e, "%s", dir);
-    shard->final = join(e, "%s/%s", dir, name);
-    char *path = join(e, "%s/" BL_WORK_FOLDER "/%s", dir, strrchr(name, '/') + 1);
+    shard->dir = path_format(e, "%s", dir);
+    shard->final = path_format(e, "%s/%s", dir, name);
+    char *path = path_format(e, "%s/" BL_WORK_FOLDER "/%s", dir, strrchr(name, '/') + 1);
     int code = path ? bl_temporary_name(path, &temporary, e) : BL_EFAIL;
     free(path);
     shard->temporary = temporary.data;
@@ -134,7 +134,7 @@ static int make_names(struct bl_shard *shard, const char *dir, struct bl_error *
 
 /* Takes all the room at once, so that a disk that is too full is found now. Where the file system cannot, it will be
  * found later. */
-static int take_room(const struct bl_shard *shard, struct bl_error *e)
+static int shard_preallocate(const struct bl_shard_writer *shard, struct bl_error *e)
 {
     int result;
     do
@@ -149,7 +149,7 @@ static int take_room(const struct bl_shard *shard, struct bl_error *e)
     return BL_OK;
 }
 
-static int open_file(struct bl_shard *shard, struct bl_error *e)
+static int shard_open_file(struct bl_shard_writer *shard, struct bl_error *e)
 {
     char *folder = strndup(shard->final, (size_t)(strrchr(shard->final, '/') - shard->final));
     int code = folder ? bl_folders_make(folder, e) : bl_error_memory(e);
@@ -166,13 +166,13 @@ static int open_file(struct bl_shard *shard, struct bl_error *e)
     if (shard->format->compressed)
         return BL_OK;
     shard->direct = bl_direct_open(shard->temporary);
-    return take_room(shard, e);
+    return shard_preallocate(shard, e);
 }
 
-int bl_shard_create(const struct bl_format *format, const char *dir, int64_t number, struct bl_shard **out,
-                    struct bl_error *e)
+int bl_shard_writer_open(const struct bl_format *format, const char *dir, int64_t number, struct bl_shard_writer **out,
+                         struct bl_error *e)
 {
-    struct bl_shard *shard = calloc(1, sizeof *shard);
+    struct bl_shard_writer *shard = calloc(1, sizeof *shard);
     if (!shard)
         return bl_error_memory(e);
     shard->format = format;
@@ -181,27 +181,28 @@ int bl_shard_create(const struct bl_format *format, const char *dir, int64_t num
     int code = bl_layout_make(&shard->layout, format, number, e);
     if (code)
         goto out;
-    code = allocate(shard, e);
+    code = shard_allocate(shard, e);
     if (code)
         goto out;
-    code = make_names(shard, dir, e);
+    code = shard_make_paths(shard, dir, e);
     if (code)
         goto out;
-    code = open_file(shard, e);
+    code = shard_open_file(shard, e);
 out:
     if (code) {
-        bl_shard_free(shard);
+        bl_shard_writer_free(shard);
         return code;
     }
     *out = shard;
     return BL_OK;
 }
 
-void bl_shard_free(struct bl_shard *shard)
+void bl_shard_writer_free(struct bl_shard_writer *shard)
 {
     if (!shard)
         return;
-    size_t frames = shard->frame ? frames_before(shard->format, shard->layout.blocks, shard->format->fields.count) : 0;
+    size_t frames =
+        shard->frame ? shard_frames_before(shard->format, shard->layout.blocks, shard->format->fields.count) : 0;
     for (size_t i = 0; i < frames; i++)
         bl_frame_free(&shard->frame[i]);
     if (shard->direct >= 0)
@@ -213,10 +214,10 @@ void bl_shard_free(struct bl_shard *shard)
     }
     for (int t = 0; t < BL_TABLES_ALL; t++)
         free(shard->table[t]);
-    size_t held = shard->held ? (size_t)shard->layout.blocks * (size_t)shard->format->fields.count : 0;
-    for (size_t i = 0; i < held; i++)
-        free(shard->held[i].data);
-    free(shard->held);
+    size_t encoded = shard->encoded ? (size_t)shard->layout.blocks * (size_t)shard->format->fields.count : 0;
+    for (size_t i = 0; i < encoded; i++)
+        free(shard->encoded[i].data);
+    free(shard->encoded);
     for (int f = 0; f < BL_FIELDS_MAX; f++)
         free(shard->offsets[f]);
     bl_layout_free(&shard->layout);
@@ -229,15 +230,16 @@ void bl_shard_free(struct bl_shard *shard)
     free(shard);
 }
 
-static size_t held_most(const struct bl_format *format, int f, size_t blocks)
+static size_t shard_encoded_max(const struct bl_format *format, int f, size_t blocks)
 {
     size_t size;
-    if (__builtin_mul_overflow(bl_codec_most(format, f) + sizeof(struct held), blocks, &size) || size > MEMORY_MAX)
+    if (__builtin_mul_overflow(bl_codec_max_size(format, f) + sizeof(struct encoded), blocks, &size) ||
+        size > MEMORY_MAX)
         return MEMORY_MAX;
     return size;
 }
 
-int bl_shard_memory(const struct bl_format *format, int64_t *bytes, struct bl_error *e)
+int bl_shard_writer_memory(const struct bl_format *format, int64_t *bytes, struct bl_error *e)
 {
     struct bl_layout layout;
     int code = bl_layout_make(&layout, format, 0, e);
@@ -249,7 +251,7 @@ int bl_shard_memory(const struct bl_format *format, int64_t *bytes, struct bl_er
         if (layout.tensor[i].table >= 0 || layout.tensor[i].offsets)
             size += blocks * row;
         else if (layout.tensor[i].varies)
-            size += held_most(format, layout.tensor[i].field, blocks);
+            size += shard_encoded_max(format, layout.tensor[i].field, blocks);
         else if (format->compressed) /* what does not compress grows by less than 1/128, and has a header */
             size += blocks * (row + row / 128 + bl_frames_of(row) * (sizeof(struct bl_frame) + 64));
     }
@@ -261,7 +263,7 @@ int bl_shard_memory(const struct bl_format *format, int64_t *bytes, struct bl_er
 
 /* --- blocks ----------------------------------------------------------------------------------------------------- */
 
-static void put_tables(struct bl_shard *shard, const struct bl_block *block, size_t row)
+static void shard_put_tables(struct bl_shard_writer *shard, const struct bl_block *block, size_t row)
 {
     const struct bl_format *format = shard->format;
     size_t S = (size_t)format->S;
@@ -283,22 +285,22 @@ static void put_tables(struct bl_shard *shard, const struct bl_block *block, siz
     }
 }
 
-static int64_t field_offset(const struct bl_shard *shard, int f, int64_t row)
+static int64_t shard_field_offset(const struct bl_shard_writer *shard, int f, int64_t row)
 {
     const struct bl_shard_tensor *tensor = bl_layout_field(&shard->layout, f);
     return (int64_t)shard->layout.header.size + tensor->tensor.begin + row * tensor->row_bytes;
 }
 
-void bl_shard_place_block(const struct bl_shard *shard, struct bl_block *block)
+void bl_shard_writer_place_block(const struct bl_shard_writer *shard, struct bl_block *block)
 {
     for (int f = 0; f < shard->format->fields.count && !shard->format->compressed; f++) {
         if (shard->format->encoding[f].kind == BL_ENCODING_RAW)
-            bl_block_place(block, f, field_offset(shard, f, block->index - shard->layout.first_block));
+            bl_block_place(block, f, shard_field_offset(shard, f, block->index - shard->layout.first_block));
     }
 }
 
 /* The row of a block, or -1 and an error when it has no place here, or has been put. */
-static int64_t row_of(const struct bl_shard *shard, const struct bl_block *block, struct bl_error *e)
+static int64_t shard_find_row(const struct bl_shard_writer *shard, const struct bl_block *block, struct bl_error *e)
 {
     int64_t row = block->index - shard->layout.first_block;
     if (row >= 0 && row < shard->layout.blocks && !shard->is_put[row])
@@ -307,47 +309,49 @@ static int64_t row_of(const struct bl_shard *shard, const struct bl_block *block
     return -1;
 }
 
-static int hold_field(struct bl_shard *shard, const struct bl_block *block, int f, int64_t row, struct bl_codec *codec,
-                      struct bl_error *e)
+static int shard_encode_jpeg(struct bl_shard_writer *shard, const struct bl_block *block, int f, int64_t row,
+                             struct bl_codec *codec, struct bl_error *e)
 {
     int64_t *offsets = shard->offsets[f] + row * (shard->format->T + 1);
-    struct held *held = &shard->held[row * shard->format->fields.count + f];
+    struct encoded *encoded = &shard->encoded[row * shard->format->fields.count + f];
     const uint8_t *bytes = NULL;
     int code = bl_codec_encode_jpeg(codec, block, f, offsets, &bytes, e);
     if (code)
         return code;
-    free(held->data);
-    held->size = (size_t)offsets[shard->format->T];
-    held->data = malloc(held->size + 1);
-    if (!held->data)
+    free(encoded->data);
+    encoded->size = (size_t)offsets[shard->format->T];
+    encoded->data = malloc(encoded->size + 1);
+    if (!encoded->data)
         return bl_error_memory(e);
-    memcpy(held->data, bytes, held->size);
+    memcpy(encoded->data, bytes, encoded->size);
     return BL_OK;
 }
 
-int bl_shard_encode_block(struct bl_shard *shard, struct bl_block *block, struct bl_codec *codec, struct bl_error *e)
+int bl_shard_writer_encode_block(struct bl_shard_writer *shard, struct bl_block *block, struct bl_codec *codec,
+                                 struct bl_error *e)
 {
-    int64_t row = row_of(shard, block, e);
+    int64_t row = shard_find_row(shard, block, e);
     int code = row < 0 ? BL_EFAIL : BL_OK;
     for (int f = 0; f < shard->format->fields.count && !code; f++) {
         if (shard->format->encoding[f].kind == BL_ENCODING_JPEG)
-            code = hold_field(shard, block, f, row, codec, e);
+            code = shard_encode_jpeg(shard, block, f, row, codec, e);
         else if (shard->format->encoding[f].kind == BL_ENCODING_DELTA)
             bl_codec_encode_delta(shard->format, block, f);
     }
     return code;
 }
 
-static int write_field(struct bl_shard *shard, const struct bl_block *block, int f, int64_t row, struct bl_error *e)
+static int shard_write_field(struct bl_shard_writer *shard, const struct bl_block *block, int f, int64_t row,
+                             struct bl_error *e)
 {
     return bl_direct_pwrite(shard->direct, shard->fd, block->field[f], bl_format_block_bytes(shard->format, f),
-                            field_offset(shard, f, row), shard->temporary, e);
+                            shard_field_offset(shard, f, row), shard->temporary, e);
 }
 
-static int compress_field(struct bl_shard *shard, const struct bl_block *block, int f, int64_t row,
-                          struct bl_compressor *compressor, struct bl_error *e)
+static int shard_compress_field(struct bl_shard_writer *shard, const struct bl_block *block, int f, int64_t row,
+                                struct bl_compressor *compressor, struct bl_error *e)
 {
-    struct bl_frame *frame = frames_of_block(shard, f, row);
+    struct bl_frame *frame = shard_block_frames(shard, f, row);
     size_t size = bl_format_block_bytes(shard->format, f);
     int code = BL_OK;
     for (size_t at = 0; at < size && !code; at += BL_FRAME_MAX) {
@@ -357,24 +361,24 @@ static int compress_field(struct bl_shard *shard, const struct bl_block *block, 
     return code;
 }
 
-int bl_shard_put_block(struct bl_shard *shard, const struct bl_block *block, struct bl_compressor *compressor,
-                       struct bl_error *e)
+int bl_shard_writer_put_block(struct bl_shard_writer *shard, const struct bl_block *block,
+                              struct bl_compressor *compressor, struct bl_error *e)
 {
-    int64_t row = row_of(shard, block, e);
+    int64_t row = shard_find_row(shard, block, e);
     if (row < 0)
         return BL_EFAIL;
-    put_tables(shard, block, (size_t)row);
+    shard_put_tables(shard, block, (size_t)row);
     int code = BL_OK, fields = shard->format->fields.count;
     for (int f = 0; f < fields && !code; f++) {
         uint64_t *checksum = &shard->block_checksum[row * fields + f];
         if (shard->offsets[f]) {
-            const struct held *held = &shard->held[row * fields + f];
-            *checksum = bl_checksum(held->data, held->size);
+            const struct encoded *encoded = &shard->encoded[row * fields + f];
+            *checksum = bl_checksum(encoded->data, encoded->size);
             continue;
         }
         *checksum = bl_checksum(block->field[f], bl_format_block_bytes(shard->format, f));
-        code = shard->format->compressed ? compress_field(shard, block, f, row, compressor, e)
-                                         : write_field(shard, block, f, row, e);
+        code = shard->format->compressed ? shard_compress_field(shard, block, f, row, compressor, e)
+                                         : shard_write_field(shard, block, f, row, e);
     }
     if (code)
         return code;
@@ -384,13 +388,13 @@ int bl_shard_put_block(struct bl_shard *shard, const struct bl_block *block, str
 
 /* --- finishing -------------------------------------------------------------------------------------------------- */
 
-static void add_checksum(struct bl_checksum_state *sum, uint64_t checksum)
+static void checksum_fold(struct bl_checksum_state *sum, uint64_t checksum)
 {
     bl_checksum_add(sum, &checksum, sizeof checksum);
 }
 
 /* Now that all blocks are there: where each one's encoded steps begin, and how large the shard is. */
-static int settle(struct bl_shard *shard, struct bl_error *e)
+static int shard_resolve_offsets(struct bl_shard_writer *shard, struct bl_error *e)
 {
     int64_t bytes[BL_FIELDS_MAX] = {0}, T = shard->format->T;
     for (int f = 0; f < shard->format->fields.count; f++) {
@@ -403,54 +407,54 @@ static int settle(struct bl_shard *shard, struct bl_error *e)
             bytes[f] += size;
         }
     }
-    return shard->held ? bl_layout_settle(&shard->layout, shard->format, bytes, e) : BL_OK;
+    return shard->encoded ? bl_layout_resolve(&shard->layout, shard->format, bytes, e) : BL_OK;
 }
 
 /* Writes a table, or a field's offsets. */
-static int write_table(struct bl_shard *shard, const struct bl_shard_tensor *tensor, const void *data,
-                       struct bl_checksum_state *sum, struct bl_error *e)
+static int shard_write_table(struct bl_shard_writer *shard, const struct bl_shard_tensor *tensor, const void *data,
+                             struct bl_checksum_state *sum, struct bl_error *e)
 {
     size_t size = (size_t)(shard->layout.blocks * tensor->row_bytes);
-    add_checksum(sum, bl_checksum(data, size));
+    checksum_fold(sum, bl_checksum(data, size));
     return bl_io_pwrite(shard->fd, data, size, (int64_t)shard->layout.header.size + tensor->tensor.begin,
                         shard->temporary, e);
 }
 
 /* Writes the encoded steps of a field, block by block. */
-static int write_encoded(struct bl_shard *shard, const struct bl_shard_tensor *tensor, struct bl_error *e)
+static int shard_write_encoded(struct bl_shard_writer *shard, const struct bl_shard_tensor *tensor, struct bl_error *e)
 {
     int64_t at = (int64_t)shard->layout.header.size + tensor->tensor.begin;
     int code = BL_OK;
     for (int64_t row = 0; row < shard->layout.blocks && !code; row++) {
-        struct held *held = &shard->held[row * shard->format->fields.count + tensor->field];
-        code = bl_io_pwrite(shard->fd, held->data, held->size, at, shard->temporary, e);
-        at += (int64_t)held->size;
-        free(held->data);
-        held->data = NULL;
+        struct encoded *encoded = &shard->encoded[row * shard->format->fields.count + tensor->field];
+        code = bl_io_pwrite(shard->fd, encoded->data, encoded->size, at, shard->temporary, e);
+        at += (int64_t)encoded->size;
+        free(encoded->data);
+        encoded->data = NULL;
     }
     return code;
 }
 
-static int finish_plain(struct bl_shard *shard, struct bl_shard_record *record, struct bl_error *e)
+static int shard_finish_plain(struct bl_shard_writer *shard, struct bl_shard_record *record, struct bl_error *e)
 {
     const struct bl_layout *layout = &shard->layout;
     struct bl_checksum_state sum;
     bl_checksum_begin(&sum);
-    int code = settle(shard, e);
+    int code = shard_resolve_offsets(shard, e);
     if (code)
         return code;
-    add_checksum(&sum, bl_checksum(layout->header.data, layout->header.size));
+    checksum_fold(&sum, bl_checksum(layout->header.data, layout->header.size));
     code = bl_io_pwrite(shard->fd, layout->header.data, layout->header.size, 0, shard->temporary, e);
     for (int i = 0; i < layout->tensors && !code; i++) {
         const struct bl_shard_tensor *tensor = &layout->tensor[i];
         if (tensor->table >= 0)
-            code = write_table(shard, tensor, shard->table[tensor->table], &sum, e);
+            code = shard_write_table(shard, tensor, shard->table[tensor->table], &sum, e);
         else if (tensor->offsets)
-            code = write_table(shard, tensor, shard->offsets[tensor->field], &sum, e);
+            code = shard_write_table(shard, tensor, shard->offsets[tensor->field], &sum, e);
         for (int64_t row = 0; tensor->field >= 0 && !tensor->offsets && row < layout->blocks; row++)
-            add_checksum(&sum, shard->block_checksum[row * shard->format->fields.count + tensor->field]);
+            checksum_fold(&sum, shard->block_checksum[row * shard->format->fields.count + tensor->field]);
         if (!code && tensor->varies)
-            code = write_encoded(shard, tensor, e);
+            code = shard_write_encoded(shard, tensor, e);
     }
     record->checksum = bl_checksum_end(&sum);
     record->bytes = layout->file_size;
@@ -459,23 +463,23 @@ static int finish_plain(struct bl_shard *shard, struct bl_shard_record *record, 
 
 /* A compressed shard on its way to the disk. */
 struct frames_out {
-    struct bl_shard *shard;
+    struct bl_shard_writer *shard;
     struct bl_compressor *compressor;
     struct bl_checksum_state sum;
     struct bl_buffer entries;
     int64_t bytes;
 };
 
-static int write_frame(struct frames_out *out, const struct bl_frame *frame, struct bl_error *e)
+static int frames_write_one(struct frames_out *out, const struct bl_frame *frame, struct bl_error *e)
 {
-    add_checksum(&out->sum, frame->checksum);
+    checksum_fold(&out->sum, frame->checksum);
     bl_seekable_entry(&out->entries, frame);
     out->bytes += frame->size;
     return bl_io_write(out->shard->fd, frame->data, frame->size, out->shard->temporary, e);
 }
 
 /* Compresses a header or table, and writes it. */
-static int write_region(struct frames_out *out, const void *data, size_t size, struct bl_error *e)
+static int frames_write_region(struct frames_out *out, const void *data, size_t size, struct bl_error *e)
 {
     int code = BL_OK;
     for (size_t at = 0; at < size && !code; at += BL_FRAME_MAX) {
@@ -483,46 +487,47 @@ static int write_region(struct frames_out *out, const void *data, size_t size, s
         code = bl_compressor_frame(out->compressor, (const char *)data + at,
                                    size - at < BL_FRAME_MAX ? size - at : BL_FRAME_MAX, &frame, e);
         if (!code)
-            code = write_frame(out, &frame, e);
+            code = frames_write_one(out, &frame, e);
         bl_frame_free(&frame);
     }
     return code;
 }
 
-static int write_held(struct frames_out *out, int f, struct bl_error *e)
+static int frames_write_field(struct frames_out *out, int f, struct bl_error *e)
 {
-    struct bl_shard *shard = out->shard;
+    struct bl_shard_writer *shard = out->shard;
     size_t count = (size_t)shard->layout.blocks * bl_frames_of(bl_format_block_bytes(shard->format, f));
-    struct bl_frame *frame = frames_of_block(shard, f, 0);
+    struct bl_frame *frame = shard_block_frames(shard, f, 0);
     int code = BL_OK;
     for (size_t i = 0; i < count && !code; i++) {
-        code = write_frame(out, &frame[i], e);
+        code = frames_write_one(out, &frame[i], e);
         bl_frame_free(&frame[i]);
     }
     return code;
 }
 
-static int write_frames(struct frames_out *out, struct bl_error *e)
+static int frames_write(struct frames_out *out, struct bl_error *e)
 {
     const struct bl_layout *layout = &out->shard->layout;
-    int code = write_region(out, layout->header.data, layout->header.size, e);
+    int code = frames_write_region(out, layout->header.data, layout->header.size, e);
     for (int i = 0; i < layout->tensors && !code; i++) {
         const struct bl_shard_tensor *tensor = &layout->tensor[i];
         if (tensor->table < 0)
-            code = write_held(out, tensor->field, e);
+            code = frames_write_field(out, tensor->field, e);
         else
-            code = write_region(out, out->shard->table[tensor->table], (size_t)(layout->blocks * tensor->row_bytes), e);
+            code = frames_write_region(out, out->shard->table[tensor->table],
+                                       (size_t)(layout->blocks * tensor->row_bytes), e);
     }
     return code;
 }
 
-static int finish_compressed(struct bl_shard *shard, struct bl_compressor *compressor, struct bl_shard_record *record,
-                             struct bl_error *e)
+static int shard_finish_compressed(struct bl_shard_writer *shard, struct bl_compressor *compressor,
+                                   struct bl_shard_record *record, struct bl_error *e)
 {
     struct frames_out out = {.shard = shard, .compressor = compressor};
     struct bl_buffer table = {0};
     bl_checksum_begin(&out.sum);
-    int code = write_frames(&out, e);
+    int code = frames_write(&out, e);
     if (code)
         goto out;
     code = bl_seekable_table(&out.entries, &table, e);
@@ -531,7 +536,7 @@ static int finish_compressed(struct bl_shard *shard, struct bl_compressor *compr
     code = bl_io_write(shard->fd, table.data, table.size, shard->temporary, e);
     if (code)
         goto out;
-    add_checksum(&out.sum, bl_checksum(table.data, table.size));
+    checksum_fold(&out.sum, bl_checksum(table.data, table.size));
 out:
     record->checksum = bl_checksum_end(&out.sum);
     record->bytes = out.bytes + (int64_t)table.size;
@@ -540,14 +545,15 @@ out:
     return code;
 }
 
-void bl_shard_expect(struct bl_shard *shard, int64_t bytes, uint64_t checksum)
+void bl_shard_writer_expect(struct bl_shard_writer *shard, int64_t bytes, uint64_t checksum)
 {
     shard->is_expected = true;
     shard->expected_bytes = bytes;
     shard->expected_checksum = checksum;
 }
 
-static int compare(const struct bl_shard *shard, const struct bl_shard_record *record, struct bl_error *e)
+static int shard_compare_expected(const struct bl_shard_writer *shard, const struct bl_shard_record *record,
+                                  struct bl_error *e)
 {
     if (!shard->is_expected || (record->bytes == shard->expected_bytes && record->checksum == shard->expected_checksum))
         return BL_OK;
@@ -559,7 +565,7 @@ static int compare(const struct bl_shard *shard, const struct bl_shard_record *r
 }
 
 /* The file's content is safe first, then the record, then the name. */
-static int publish(struct bl_shard *shard, const struct bl_shard_record *record, struct bl_error *e)
+static int shard_publish(struct bl_shard_writer *shard, const struct bl_shard_record *record, struct bl_error *e)
 {
     if (fsync(shard->fd) != 0)
         return bl_error_errno(e, BL_EFAIL, "cannot sync %s", shard->temporary);
@@ -575,38 +581,39 @@ static int publish(struct bl_shard *shard, const struct bl_shard_record *record,
     return code;
 }
 
-static int fill_record(struct bl_shard *shard, const char *notes, size_t notes_size, struct bl_shard_record *record,
-                       struct bl_error *e)
+static int shard_fill_record(struct bl_shard_writer *shard, const char *user_data, size_t user_data_size,
+                             struct bl_shard_record *record, struct bl_error *e)
 {
     *record = (struct bl_shard_record){.shard = shard->number,
                                        .first_block = shard->layout.first_block,
                                        .blocks = shard->layout.blocks,
-                                       .notes_size = notes_size};
-    record->notes = calloc(notes_size + 1, 1);
-    if (!record->notes)
+                                       .user_data_size = user_data_size};
+    record->user_data = calloc(user_data_size + 1, 1);
+    if (!record->user_data)
         return bl_error_memory(e);
-    if (notes_size)
-        memcpy(record->notes, notes, notes_size);
+    if (user_data_size)
+        memcpy(record->user_data, user_data, user_data_size);
     record->block_checksum = shard->block_checksum; /* handed over */
     return BL_OK;
 }
 
-int bl_shard_finish(struct bl_shard *shard, struct bl_compressor *compressor, const char *notes, size_t notes_size,
-                    struct bl_shard_record *record, struct bl_error *e)
+int bl_shard_writer_finish(struct bl_shard_writer *shard, struct bl_compressor *compressor, const char *user_data,
+                           size_t user_data_size, struct bl_shard_record *record, struct bl_error *e)
 {
     *record = (struct bl_shard_record){0};
     if (memchr(shard->is_put, 0, (size_t)shard->layout.blocks))
         return bl_error_set(e, BL_EFAIL, "%s: not all its blocks have been written", shard->final);
-    int code = fill_record(shard, notes, notes_size, record, e);
+    int code = shard_fill_record(shard, user_data, user_data_size, record, e);
     if (code)
         goto out;
-    code = shard->format->compressed ? finish_compressed(shard, compressor, record, e) : finish_plain(shard, record, e);
+    code = shard->format->compressed ? shard_finish_compressed(shard, compressor, record, e)
+                                     : shard_finish_plain(shard, record, e);
     if (code)
         goto out;
-    code = compare(shard, record, e);
+    code = shard_compare_expected(shard, record, e);
     if (code)
         goto out;
-    code = publish(shard, record, e);
+    code = shard_publish(shard, record, e);
 out:
     if (record->block_checksum)
         shard->block_checksum = NULL;
@@ -618,28 +625,28 @@ out:
 /* --- finding ---------------------------------------------------------------------------------------------------- */
 
 /* 1, 0 or a code: whether the file at path begins with the header that the format gives it. */
-static int has_header(const struct bl_format *format, const char *path, int64_t number,
-                      const struct bl_shard_record *record, struct bl_error *e)
+static int shard_has_header(const struct bl_format *format, const char *path, int64_t number,
+                            const struct bl_shard_record *record, struct bl_error *e)
 {
-    struct bl_shard_file file;
+    struct bl_shard_reader file;
     struct bl_layout layout;
     struct bl_error why = {0}; /* what is wrong with it does not matter: it will be written again */
-    int found = bl_shard_file_open(&file, path, format->compressed, &why);
+    int found = bl_shard_reader_open(&file, path, format->compressed, &why);
     if (found == BL_EDATA)
         return 0;
     if (!found)
-        found = bl_shard_file_layout(&file, format, number, &layout, &why);
+        found = bl_shard_reader_layout(&file, format, number, &layout, &why);
     if (!found) {
         char *head = malloc(layout.header.size);
         found = head ? BL_OK : bl_error_memory(&why);
         if (!found && file.bytes == record->bytes && file.size == layout.file_size) {
-            int code = bl_shard_file_read(&file, 0, (int64_t)layout.header.size, head, &why);
+            int code = bl_shard_reader_read(&file, 0, (int64_t)layout.header.size, head, &why);
             found = code == BL_EDATA ? 0 : code ? code : memcmp(head, layout.header.data, layout.header.size) == 0;
         }
         free(head);
         bl_layout_free(&layout);
     }
-    bl_shard_file_close(&file);
+    bl_shard_reader_close(&file);
     if (found == BL_EDATA)
         return 0;
     return found < 0 ? bl_error_set(e, found, "%s", why.text) : found;
@@ -649,12 +656,12 @@ int bl_shard_find(const struct bl_format *format, const char *dir, int64_t numbe
                   struct bl_error *e)
 {
     char name[BL_SHARD_NAME_MAX];
-    char *path = join(e, "%s/%s", dir, bl_format_shard_name(format, number, name));
+    char *path = path_format(e, "%s/%s", dir, bl_format_shard_name(format, number, name));
     if (!path)
         return BL_EFAIL;
     int found = bl_shard_record_read(record, format, dir, number, e);
     if (found == 1) {
-        found = access(path, F_OK) == 0 ? has_header(format, path, number, record, e)
+        found = access(path, F_OK) == 0 ? shard_has_header(format, path, number, record, e)
                 : errno == ENOENT       ? 0
                                         : bl_error_errno(e, BL_EFAIL, "cannot look at %s", path);
         if (found != 1)

@@ -1,6 +1,6 @@
 /* Rows of a table: read back from its file, and written. */
-#ifndef BL_STORE_ROWS_H
-#define BL_STORE_ROWS_H
+#ifndef BL_ROW_READER_H
+#define BL_ROW_READER_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,8 +12,8 @@
 #include "store/sequences.h"
 
 /* A row read back, with the memory that its texts live in; start from {0}, reuse for rows of the same table, free with
- * bl_row_text_free. */
-struct bl_row_text {
+ * bl_row_reader_free. */
+struct bl_row_reader {
     struct bl_row row;
     struct bl_buffer line, extra;
     char *field[BL_COLUMNS_MAX];
@@ -25,10 +25,10 @@ struct bl_row_text {
 
 /* Reads row i; columns that are not known come as row.extra. A column that the table does not have: kind "", path "",
  * bytes -1, status ok, sampling "", stream -1, content 0. */
-int bl_sequences_row(const struct bl_sequences *sequences, size_t i, struct bl_row_text *text, struct bl_error *e);
-void bl_row_text_free(struct bl_row_text *text);
+int bl_row_reader_read(const struct bl_sequences *sequences, size_t i, struct bl_row_reader *text, struct bl_error *e);
+void bl_row_reader_free(struct bl_row_reader *text);
 
 /* One line of a table, with its newline. */
-void bl_sequences_format(const struct bl_row *row, struct bl_buffer *out);
+void bl_row_format(const struct bl_row *row, struct bl_buffer *out);
 
 #endif

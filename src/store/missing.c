@@ -1,4 +1,4 @@
-#include "store/lacking.h"
+#include "store/missing.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "base/buffer.h"
 
 /* The size of DIR/name, -1: there is no such file. */
-static int look(const char *dir, const char *name, int64_t *bytes, struct bl_error *e)
+static int file_size(const char *dir, const char *name, int64_t *bytes, struct bl_error *e)
 {
     struct stat status;
     struct bl_buffer path = {0};
@@ -28,12 +28,12 @@ out:
     return code;
 }
 
-int bl_lacking_beside(const char *dir, const struct bl_manifest *m, struct bl_error *e)
+int bl_missing_check_files(const char *dir, const struct bl_manifest *m, struct bl_error *e)
 {
     int64_t bytes;
     for (size_t i = 0; i < m->files; i++) {
         const struct bl_manifest_file *file = &m->file[i];
-        int code = look(dir, file->name, &bytes, e);
+        int code = file_size(dir, file->name, &bytes, e);
         if (code)
             return code;
         if (bytes < 0)
@@ -46,7 +46,7 @@ int bl_lacking_beside(const char *dir, const struct bl_manifest *m, struct bl_er
 }
 
 /* The table of shards decides what is made again: it must be the one that was written. */
-static int check_table(const char *dir, const struct bl_manifest *m, struct bl_error *e)
+static int missing_check_table(const char *dir, const struct bl_manifest *m, struct bl_error *e)
 {
     struct bl_buffer path = {0};
     int64_t bytes = 0;
@@ -69,39 +69,39 @@ out:
     return code;
 }
 
-void bl_lacking_add(struct bl_lacking *l, int64_t shard)
+void bl_missing_add(struct bl_missing *l, int64_t shard)
 {
-    if (l->lacks[shard])
+    if (l->is_missing[shard])
         return;
-    l->lacks[shard] = 1;
+    l->is_missing[shard] = 1;
     if (!l->count++ || shard < l->first)
         l->first = shard;
 }
 
-int bl_lacking_shards(struct bl_lacking *l, const char *dir, const struct bl_manifest *m, int64_t begin, int64_t end,
-                      struct bl_error *e)
+int bl_missing_find(struct bl_missing *l, const char *dir, const struct bl_manifest *m, int64_t begin, int64_t end,
+                    struct bl_error *e)
 {
-    *l = (struct bl_lacking){0};
-    int code = check_table(dir, m, e);
+    *l = (struct bl_missing){0};
+    int code = missing_check_table(dir, m, e);
     if (code)
         return code;
-    code = bl_shards_read(dir, &m->format, &l->row, e);
+    code = bl_shard_table_read(dir, &m->format, &l->row, e);
     if (code)
         return code;
-    if (!(l->lacks = calloc((size_t)bl_format_shards(&m->format), 1)))
+    if (!(l->is_missing = calloc((size_t)bl_format_shards(&m->format), 1)))
         return bl_error_memory(e);
     for (int64_t i = begin; i < end && !code; i++) {
         int64_t bytes;
-        code = look(dir, l->row[i].file, &bytes, e);
+        code = file_size(dir, l->row[i].file, &bytes, e);
         if (!code && bytes != l->row[i].bytes)
-            bl_lacking_add(l, i);
+            bl_missing_add(l, i);
     }
     return code;
 }
 
-void bl_lacking_free(struct bl_lacking *l)
+void bl_missing_free(struct bl_missing *l)
 {
     free(l->row);
-    free(l->lacks);
-    *l = (struct bl_lacking){0};
+    free(l->is_missing);
+    *l = (struct bl_missing){0};
 }

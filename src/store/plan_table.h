@@ -1,7 +1,7 @@
 /* plan.tsv: block sequence start length source_start, one row per piece, by block, then start. A block that is empty,
  * to make their number suit the ranks, has one row: sequence -1, the rest 0. */
-#ifndef BL_PLANTABLE_H
-#define BL_PLANTABLE_H
+#ifndef BL_PLAN_TABLE_H
+#define BL_PLAN_TABLE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -10,15 +10,15 @@
 #include "base/output.h"
 #include "plan/plan.h"
 
-#define BL_PLANTABLE_HEADER "block\tsequence\tstart\tlength\tsource_start\n"
+#define BL_PLAN_TABLE_HEADER "block\tsequence\tstart\tlength\tsource_start\n"
 
 /* Writes the plan made from length. */
-int bl_plantable_write(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, struct bl_error *e);
+int bl_plan_table_write(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, struct bl_error *e);
 
 /* Reads a plan over count sequences of these lengths into blocks of T steps, whose starts follow the alignment, and
  * checks it wholly; errors name file and line, or block and sequence; BL_EUSAGE: it is sound, but of another alignment.
  * Free with bl_plan_free. */
-int bl_plantable_read(struct bl_plan *plan, const char *path, int64_t T, int64_t align, const int64_t *length,
-                      size_t count, struct bl_error *e);
+int bl_plan_table_read(struct bl_plan *plan, const char *path, int64_t T, int64_t align, const int64_t *length,
+                       size_t count, struct bl_error *e);
 
 #endif

@@ -2,8 +2,8 @@
  *
  * Of a compressed one only the frames that are needed are decompressed; the last one is kept, so that reading on in
  * small steps costs nothing more. One thread at a time. */
-#ifndef BL_SHARDFILE_H
-#define BL_SHARDFILE_H
+#ifndef BL_SHARD_READER_H
+#define BL_SHARD_READER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "store/format.h"
 #include "store/seekable.h"
 
-struct bl_shard_file {
+struct bl_shard_reader {
     int fd;
     char *path;
     int64_t bytes; /* of the file */
@@ -28,22 +28,22 @@ struct bl_shard_file {
 };
 
 /* BL_EFAIL: the system; BL_EDATA: it is no seekable file. On error the object is empty. */
-int bl_shard_file_open(struct bl_shard_file *file, const char *path, bool compressed, struct bl_error *e);
-void bl_shard_file_close(struct bl_shard_file *file);
+int bl_shard_reader_open(struct bl_shard_reader *file, const char *path, bool compressed, struct bl_error *e);
+void bl_shard_reader_close(struct bl_shard_reader *file);
 
 /* Copies size uncompressed bytes from offset. BL_EDATA: they go beyond the end, or a frame is damaged. */
-int bl_shard_file_read(struct bl_shard_file *file, int64_t offset, int64_t size, void *out, struct bl_error *e);
+int bl_shard_reader_read(struct bl_shard_reader *file, int64_t offset, int64_t size, void *out, struct bl_error *e);
 
 /* Makes the layout of the format's shard number `shard`, which this is. Sizes that vary come from the file's own
  * header: they are what the file has room for, and whether the rest of the header is right is for the caller to see.
  * BL_EDATA: it has none such. Free it. */
-int bl_shard_file_layout(struct bl_shard_file *file, const struct bl_format *format, int64_t shard,
-                         struct bl_layout *layout, struct bl_error *e);
+int bl_shard_reader_layout(struct bl_shard_reader *file, const struct bl_format *format, int64_t shard,
+                           struct bl_layout *layout, struct bl_error *e);
 
 /* From now on frame_checksum is kept. For compressed shards. */
-int bl_shard_file_keep_checksums(struct bl_shard_file *file, struct bl_error *e);
+int bl_shard_reader_keep_checksums(struct bl_shard_reader *file, struct bl_error *e);
 
 /* The XXH3 of the seek table's frame. */
-int bl_shard_file_table_checksum(const struct bl_shard_file *file, uint64_t *checksum, struct bl_error *e);
+int bl_shard_reader_table_checksum(const struct bl_shard_reader *file, uint64_t *checksum, struct bl_error *e);
 
 #endif

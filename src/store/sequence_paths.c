@@ -1,10 +1,10 @@
-#include "store/paths.h"
+#include "store/sequence_paths.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
-#include "store/rows.h"
+#include "store/row_reader.h"
 
 /* Paths that were seen, by their hashes: rows of a file need not stand together in a table that was put together from
  * several. */
@@ -41,17 +41,18 @@ static int seen_grow(struct seen *seen, struct bl_error *e)
     return BL_OK;
 }
 
-int bl_sequences_paths(const struct bl_sequences *t, int (*visit)(void *context, const char *path, struct bl_error *e),
-                       void *context, struct bl_error *e)
+int bl_sequence_paths_visit(const struct bl_sequences *t,
+                            int (*visit)(void *context, const char *path, struct bl_error *e), void *context,
+                            struct bl_error *e)
 {
-    struct bl_row_text text = {0};
+    struct bl_row_reader text = {0};
     struct seen seen = {0};
     uint64_t last = 0;
     int code = BL_OK;
     for (size_t i = 0; i < t->count && !code; i++) {
         if (!t->length[i])
             continue;
-        code = bl_sequences_row(t, i, &text, e);
+        code = bl_row_reader_read(t, i, &text, e);
         uint64_t hash = code ? 0 : XXH3_64bits(text.row.path, strlen(text.row.path)) | 1;
         if (code || hash == last)
             continue;
@@ -61,6 +62,6 @@ int bl_sequences_paths(const struct bl_sequences *t, int (*visit)(void *context,
             code = visit(context, text.row.path, e);
     }
     free(seen.hash);
-    bl_row_text_free(&text);
+    bl_row_reader_free(&text);
     return code;
 }

@@ -1,5 +1,5 @@
 /* What a finished dataset lacks, and that only what made it makes it again. */
-#include "store/lacking.h"
+#include "store/missing.h"
 
 #include <sys/stat.h>
 
@@ -12,15 +12,15 @@ static void path_of(const struct sample *s, const char *name, char path[128])
     snprintf(path, 128, "%s/%s", s->dir, name);
 }
 
-static void lacks(const struct sample *s, const struct bl_manifest *m, int64_t begin, int64_t end, int64_t count,
-                  int64_t first)
+static void is_missing(const struct sample *s, const struct bl_manifest *m, int64_t begin, int64_t end, int64_t count,
+                       int64_t first)
 {
-    struct bl_lacking lacking;
+    struct bl_missing missing;
     struct bl_error e = {0};
-    ck_assert_msg(bl_lacking_shards(&lacking, s->dir, m, begin, end, &e) == 0, "%s", e.text);
-    ck_assert_int_eq(lacking.count, count);
-    ck_assert_int_eq(lacking.first, first);
-    bl_lacking_free(&lacking);
+    ck_assert_msg(bl_missing_find(&missing, s->dir, m, begin, end, &e) == 0, "%s", e.text);
+    ck_assert_int_eq(missing.count, count);
+    ck_assert_int_eq(missing.first, first);
+    bl_missing_free(&missing);
 }
 
 START_TEST(shards_that_are_gone_or_cut)
@@ -33,18 +33,18 @@ START_TEST(shards_that_are_gone_or_cut)
     ck_assert_int_eq(bl_manifest_read(&m, s.dir, &e), 0);
     int64_t shards = bl_format_shards(&m.format);
     ck_assert_int_ge(shards, 6);
-    lacks(&s, &m, 0, shards, 0, 0);
+    is_missing(&s, &m, 0, shards, 0, 0);
     path_of(&s, bl_format_shard_name(&m.format, 2, name), path);
     ck_assert_int_eq(unlink(path), 0);
     path_of(&s, bl_format_shard_name(&m.format, 4, name), path);
     ck_assert_int_eq(truncate(path, 4000), 0);
-    lacks(&s, &m, 0, shards, 2, 2);
-    lacks(&s, &m, 3, shards, 1, 4);
-    lacks(&s, &m, 5, shards, 0, 0);
+    is_missing(&s, &m, 0, shards, 2, 2);
+    is_missing(&s, &m, 3, shards, 1, 4);
+    is_missing(&s, &m, 5, shards, 0, 0);
     /* A folder in its place is no shard. */
     ck_assert_int_eq(unlink(path), 0);
     ck_assert_int_eq(mkdir(path, 0777), 0);
-    lacks(&s, &m, 3, shards, 1, 4);
+    is_missing(&s, &m, 3, shards, 1, 4);
     bl_manifest_free(&m);
     sample_free(&s);
 }
@@ -59,16 +59,16 @@ START_TEST(files_beside_the_shards)
     char path[128];
     sample_make(&s, (struct sample_kind){0});
     ck_assert_int_eq(bl_manifest_read(&m, s.dir, &e), 0);
-    ck_assert_int_eq(bl_lacking_beside(s.dir, &m, &e), 0);
+    ck_assert_int_eq(bl_missing_check_files(s.dir, &m, &e), 0);
     for (int i = 0; i < 3; i++) {
         path_of(&s, names[i], path);
         ck_assert_int_eq(truncate(path, 10), 0);
-        ck_assert_int_eq(bl_lacking_beside(s.dir, &m, &e), BL_EFAIL);
+        ck_assert_int_eq(bl_missing_check_files(s.dir, &m, &e), BL_EFAIL);
         ck_assert_ptr_nonnull(strstr(e.text, path));
         ck_assert_ptr_nonnull(strstr(e.text, "has 10 bytes"));
         bl_error_clear(&e);
         ck_assert_int_eq(unlink(path), 0);
-        ck_assert_int_eq(bl_lacking_beside(s.dir, &m, &e), BL_EFAIL);
+        ck_assert_int_eq(bl_missing_check_files(s.dir, &m, &e), BL_EFAIL);
         ck_assert_ptr_nonnull(strstr(e.text, "is not there"));
         bl_error_clear(&e);
         m.file[i].bytes = 0;
@@ -83,17 +83,17 @@ START_TEST(an_edited_table_of_shards)
 {
     struct sample s;
     struct bl_manifest m;
-    struct bl_lacking lacking;
+    struct bl_missing missing;
     struct bl_error e = {0};
     char command[256];
     sample_make(&s, (struct sample_kind){0});
     ck_assert_int_eq(bl_manifest_read(&m, s.dir, &e), 0);
     snprintf(command, sizeof command, "sed -i '2s/.$/z/' %s/" BL_SHARDS_FILE, s.dir);
     ck_assert_int_eq(system(command), 0);
-    ck_assert_int_eq(bl_lacking_beside(s.dir, &m, &e), 0); /* as long as it was */
-    ck_assert_int_eq(bl_lacking_shards(&lacking, s.dir, &m, 0, 1, &e), BL_EDATA);
+    ck_assert_int_eq(bl_missing_check_files(s.dir, &m, &e), 0); /* as long as it was */
+    ck_assert_int_eq(bl_missing_find(&missing, s.dir, &m, 0, 1, &e), BL_EDATA);
     ck_assert_ptr_nonnull(strstr(e.text, "which is not the manifest's"));
-    bl_lacking_free(&lacking);
+    bl_missing_free(&missing);
     bl_manifest_free(&m);
     sample_free(&s);
 }
@@ -132,7 +132,7 @@ START_TEST(only_what_made_it_makes_it_again)
     ck_assert_int_eq(compare(&s, &draft, &e), BL_EFAIL);
     ck_assert_ptr_nonnull(strstr(e.text, "of another plan"));
     draft.format = m.format;
-    draft.words.lower_bound--;
+    draft.plan_info.lower_bound--;
     ck_assert_int_eq(compare(&s, &draft, &e), BL_EFAIL);
     ck_assert_ptr_nonnull(strstr(e.text, "was made otherwise"));
     bl_manifest_free(&m);
@@ -150,5 +150,5 @@ static void add(TCase *tests)
 
 int main(void)
 {
-    return unit_run("lacking", add);
+    return unit_run("missing", add);
 }

@@ -1,4 +1,4 @@
-#include "store/shardfile.h"
+#include "store/shard_reader.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "base/io.h"
 #include "store/checksum.h"
 
-static int read_seek_table(struct bl_shard_file *file, struct bl_error *e)
+static int reader_read_seek_table(struct bl_shard_reader *file, struct bl_error *e)
 {
     uint8_t footer[BL_SEEKABLE_FOOTER];
     int64_t size = 0;
@@ -33,9 +33,9 @@ static int read_seek_table(struct bl_shard_file *file, struct bl_error *e)
     return code ? code : bl_decompressor_open(&file->decompressor, e);
 }
 
-int bl_shard_file_open(struct bl_shard_file *file, const char *path, bool compressed, struct bl_error *e)
+int bl_shard_reader_open(struct bl_shard_reader *file, const char *path, bool compressed, struct bl_error *e)
 {
-    *file = (struct bl_shard_file){.fd = -1, .compressed = compressed, .loaded = SIZE_MAX, .path = strdup(path)};
+    *file = (struct bl_shard_reader){.fd = -1, .compressed = compressed, .loaded = SIZE_MAX, .path = strdup(path)};
     if (!file->path)
         return bl_error_memory(e);
     int code = BL_OK;
@@ -47,15 +47,15 @@ int bl_shard_file_open(struct bl_shard_file *file, const char *path, bool compre
         code = bl_error_set(e, BL_EDATA, "%s is no regular file", path);
     if (!code) {
         file->bytes = file->size = status.st_size;
-        if (compressed && (code = read_seek_table(file, e)) == BL_EDATA)
+        if (compressed && (code = reader_read_seek_table(file, e)) == BL_EDATA)
             bl_error_prefix(e, "%s", path);
     }
     if (code)
-        bl_shard_file_close(file);
+        bl_shard_reader_close(file);
     return code;
 }
 
-void bl_shard_file_close(struct bl_shard_file *file)
+void bl_shard_reader_close(struct bl_shard_reader *file)
 {
     if (file->fd >= 0)
         close(file->fd); /* read only: nothing can be lost by it */
@@ -65,17 +65,17 @@ void bl_shard_file_close(struct bl_shard_file *file)
     free(file->packed);
     free(file->content);
     free(file->frame_checksum);
-    *file = (struct bl_shard_file){.fd = -1, .loaded = SIZE_MAX};
+    *file = (struct bl_shard_reader){.fd = -1, .loaded = SIZE_MAX};
 }
 
 /* --- frames ----------------------------------------------------------------------------------------------------- */
 
-static size_t content_of(const struct bl_shard_file *file, size_t i)
+static size_t frame_content_size(const struct bl_shard_reader *file, size_t i)
 {
     return (size_t)(file->seekable.frame[i + 1].content - file->seekable.frame[i].content);
 }
 
-static int grow(uint8_t **memory, size_t *capacity, size_t size, struct bl_error *e)
+static int reader_reserve(uint8_t **memory, size_t *capacity, size_t size, struct bl_error *e)
 {
     if (size <= *capacity)
         return BL_OK;
@@ -86,11 +86,11 @@ static int grow(uint8_t **memory, size_t *capacity, size_t size, struct bl_error
 }
 
 /* Reads the compressed bytes of frame i and decompresses them to out. */
-static int unpack(struct bl_shard_file *file, size_t i, void *out, struct bl_error *e)
+static int reader_decompress_frame(struct bl_shard_reader *file, size_t i, void *out, struct bl_error *e)
 {
     const struct bl_seekable_frame *frame = &file->seekable.frame[i];
     size_t size = (size_t)(frame[1].offset - frame[0].offset);
-    int code = grow(&file->packed, &file->packed_capacity, size, e);
+    int code = reader_reserve(&file->packed, &file->packed_capacity, size, e);
     if (code)
         return code;
     code = bl_io_pread(file->fd, file->packed, size, frame->offset, file->path, e);
@@ -105,13 +105,13 @@ static int unpack(struct bl_shard_file *file, size_t i, void *out, struct bl_err
 }
 
 /* Decompresses frame i into file->content. */
-static int load(struct bl_shard_file *file, size_t i, struct bl_error *e)
+static int reader_load_frame(struct bl_shard_reader *file, size_t i, struct bl_error *e)
 {
     file->loaded = SIZE_MAX;
-    int code = grow(&file->content, &file->content_capacity, content_of(file, i) + 1, e);
+    int code = reader_reserve(&file->content, &file->content_capacity, frame_content_size(file, i) + 1, e);
     if (code)
         return code;
-    code = unpack(file, i, file->content, e);
+    code = reader_decompress_frame(file, i, file->content, e);
     if (code)
         return code;
     file->loaded = i;
@@ -119,7 +119,7 @@ static int load(struct bl_shard_file *file, size_t i, struct bl_error *e)
 }
 
 /* The frame that holds the byte at offset. */
-static size_t frame_at(const struct bl_shard_file *file, int64_t offset)
+static size_t reader_find_frame(const struct bl_shard_reader *file, int64_t offset)
 {
     size_t low = 0, high = file->seekable.frames; /* frame[low] begins at offset or before, frame[high] after */
     while (high - low > 1) {
@@ -133,17 +133,18 @@ static size_t frame_at(const struct bl_shard_file *file, int64_t offset)
 }
 
 /* A frame that is wanted whole goes straight to the caller; of others a part is copied. */
-static int read_frames(struct bl_shard_file *file, int64_t offset, int64_t size, uint8_t *out, struct bl_error *e)
+static int reader_read_frames(struct bl_shard_reader *file, int64_t offset, int64_t size, uint8_t *out,
+                              struct bl_error *e)
 {
     int code = BL_OK;
     while (size > 0 && !code) {
-        size_t i = frame_at(file, offset);
-        size_t content = content_of(file, i), skip = (size_t)(offset - file->seekable.frame[i].content);
+        size_t i = reader_find_frame(file, offset);
+        size_t content = frame_content_size(file, i), skip = (size_t)(offset - file->seekable.frame[i].content);
         size_t part = content - skip < (size_t)size ? content - skip : (size_t)size;
         if (part == content && file->loaded != i) {
-            code = unpack(file, i, out, e);
+            code = reader_decompress_frame(file, i, out, e);
         } else {
-            code = file->loaded == i ? BL_OK : load(file, i, e);
+            code = file->loaded == i ? BL_OK : reader_load_frame(file, i, e);
             if (!code)
                 memcpy(out, file->content + skip, part);
         }
@@ -154,23 +155,23 @@ static int read_frames(struct bl_shard_file *file, int64_t offset, int64_t size,
     return code;
 }
 
-int bl_shard_file_read(struct bl_shard_file *file, int64_t offset, int64_t size, void *out, struct bl_error *e)
+int bl_shard_reader_read(struct bl_shard_reader *file, int64_t offset, int64_t size, void *out, struct bl_error *e)
 {
     if (offset < 0 || size < 0 || offset > file->size || size > file->size - offset)
         return bl_error_set(e, BL_EDATA,
                             "%s: ends at byte %" PRId64 ", where %" PRId64 " bytes from %" PRId64 " are wanted",
                             file->path, file->size, size, offset);
-    return file->compressed ? read_frames(file, offset, size, out, e)
+    return file->compressed ? reader_read_frames(file, offset, size, out, e)
                             : bl_io_pread(file->fd, out, (size_t)size, offset, file->path, e);
 }
 
 /* The sizes of those tensors that the layout has none for, by the file's header. */
-static int read_sizes(struct bl_shard_file *file, const struct bl_layout *layout, int64_t bytes[BL_FIELDS_MAX],
-                      struct bl_error *e)
+static int reader_read_sizes(struct bl_shard_reader *file, const struct bl_layout *layout, int64_t bytes[BL_FIELDS_MAX],
+                             struct bl_error *e)
 {
     struct bl_safetensors found = {0};
     char *head = malloc(layout->header.size);
-    int code = head ? bl_shard_file_read(file, 0, (int64_t)layout->header.size, head, e) : bl_error_memory(e);
+    int code = head ? bl_shard_reader_read(file, 0, (int64_t)layout->header.size, head, e) : bl_error_memory(e);
     if (code)
         goto out;
     if ((code = bl_safetensors_parse(head, layout->header.size, file->size, &found, e)) == BL_EDATA)
@@ -191,28 +192,28 @@ out:
     return code;
 }
 
-int bl_shard_file_layout(struct bl_shard_file *file, const struct bl_format *format, int64_t shard,
-                         struct bl_layout *layout, struct bl_error *e)
+int bl_shard_reader_layout(struct bl_shard_reader *file, const struct bl_format *format, int64_t shard,
+                           struct bl_layout *layout, struct bl_error *e)
 {
     int64_t bytes[BL_FIELDS_MAX] = {0};
     int code = bl_layout_make(layout, format, shard, e);
     if (code || !bl_format_encodes(format, BL_ENCODING_JPEG))
         return code;
-    code = read_sizes(file, layout, bytes, e);
+    code = reader_read_sizes(file, layout, bytes, e);
     if (!code)
-        code = bl_layout_settle(layout, format, bytes, e);
+        code = bl_layout_resolve(layout, format, bytes, e);
     if (code)
         bl_layout_free(layout);
     return code;
 }
 
-int bl_shard_file_keep_checksums(struct bl_shard_file *file, struct bl_error *e)
+int bl_shard_reader_keep_checksums(struct bl_shard_reader *file, struct bl_error *e)
 {
     file->frame_checksum = calloc(file->seekable.frames + 1, sizeof *file->frame_checksum);
     return file->frame_checksum ? BL_OK : bl_error_memory(e);
 }
 
-int bl_shard_file_table_checksum(const struct bl_shard_file *file, uint64_t *checksum, struct bl_error *e)
+int bl_shard_reader_table_checksum(const struct bl_shard_reader *file, uint64_t *checksum, struct bl_error *e)
 {
     int64_t offset = file->seekable.frame[file->seekable.frames].offset;
     return bl_checksum_range(file->fd, offset, file->bytes - offset, file->path, checksum, e);

@@ -1,4 +1,4 @@
-#include "store/words.h"
+#include "store/plan_info.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "base/io.h"
 #include "plan/options.h"
-#include "store/json.h"
+#include "store/jansson.h"
 
 #define WORDS_MAX ((size_t)1 << 20) /* bytes: a guard against a file that holds something else */
 
@@ -21,9 +21,10 @@ const char *bl_fill_name(enum bl_fill fill)
     return bl_fill_names[fill];
 }
 
-void bl_words_of_plan(struct bl_words *words, const struct bl_plan *plan, const struct bl_plan_options *options)
+void bl_plan_info_make(struct bl_plan_info *plan_info, const struct bl_plan *plan,
+                       const struct bl_plan_options *options)
 {
-    *words = (struct bl_words){
+    *plan_info = (struct bl_plan_info){
         .T = plan->T,
         .seed = options->seed,
         .sequences = plan->sequences,
@@ -36,20 +37,20 @@ void bl_words_of_plan(struct bl_words *words, const struct bl_plan *plan, const 
         .efficiency = bl_plan_efficiency(plan),
         .lower_bound = plan->lower_bound,
     };
-    snprintf(words->strategy, sizeof words->strategy, "%s", bl_strategy_name(options->strategy));
+    snprintf(plan_info->strategy, sizeof plan_info->strategy, "%s", bl_strategy_name(options->strategy));
     if (options->strategy == BL_STRATEGY_BLOCK)
-        snprintf(words->fill, sizeof words->fill, "%s", bl_fill_name(options->fill));
-    words->imbalance = plan->imbalance;
-    words->imbalance_before = plan->imbalance_before;
-    words->world_size = options->world_size ? options->world_size : 1;
-    words->batch_size = options->batch_size ? options->batch_size : 1;
-    words->batches_per_rank = words->blocks / words->world_size / words->batch_size;
+        snprintf(plan_info->fill, sizeof plan_info->fill, "%s", bl_fill_name(options->fill));
+    plan_info->imbalance = plan->imbalance;
+    plan_info->imbalance_before = plan->imbalance_before;
+    plan_info->world_size = options->world_size ? options->world_size : 1;
+    plan_info->batch_size = options->batch_size ? options->batch_size : 1;
+    plan_info->batches_per_rank = plan_info->blocks / plan_info->world_size / plan_info->batch_size;
 }
 
 /* --- JSON ------------------------------------------------------------------------------------------------------- */
 
 /* JSON readers know integers up to 2^63 at most; a larger seed is kept exactly as text. */
-static json_t *seed_json(uint64_t seed)
+static json_t *plan_info_seed_json(uint64_t seed)
 {
     if (seed <= INT64_MAX)
         return json_integer((json_int_t)seed);
@@ -58,7 +59,7 @@ static json_t *seed_json(uint64_t seed)
     return json_string(digits);
 }
 
-int bl_words_to_json(const struct bl_words *w, json_t *object)
+int bl_plan_info_to_json(const struct bl_plan_info *w, json_t *object)
 {
     const struct {
         const char *name;
@@ -67,7 +68,7 @@ int bl_words_to_json(const struct bl_words *w, json_t *object)
         {"strategy", json_string(w->strategy)},
         {"fill", w->fill[0] ? json_string(w->fill) : json_null()},
         {"T", json_integer(w->T)},
-        {"seed", w->seed_unknown ? json_null() : seed_json(w->seed)},
+        {"seed", w->seed_unknown ? json_null() : plan_info_seed_json(w->seed)},
         {"sequences", json_integer(w->sequences)},
         {"steps", json_integer(w->steps)},
         {"longest", json_integer(w->longest)},
@@ -95,7 +96,8 @@ int bl_words_to_json(const struct bl_words *w, json_t *object)
     return failed;
 }
 
-static int read_text(const json_t *object, const char *name, char out[16], bool may_be_null, struct bl_error *e)
+static int plan_info_read_text(const json_t *object, const char *name, char out[16], bool may_be_null,
+                               struct bl_error *e)
 {
     const json_t *value = json_object_get(object, name);
     if (may_be_null && json_is_null(value)) {
@@ -109,7 +111,7 @@ static int read_text(const json_t *object, const char *name, char out[16], bool 
     return BL_OK;
 }
 
-static int read_seed(const json_t *object, uint64_t *seed, bool *unknown, struct bl_error *e)
+static int plan_info_read_seed(const json_t *object, uint64_t *seed, bool *unknown, struct bl_error *e)
 {
     const json_t *value = json_object_get(object, "seed");
     *unknown = json_is_null(value);
@@ -125,7 +127,7 @@ static int read_seed(const json_t *object, uint64_t *seed, bool *unknown, struct
     return good ? BL_OK : bl_error_set(e, BL_EDATA, "\"seed\" is missing, or no number");
 }
 
-int bl_words_from_json(struct bl_words *w, const json_t *object, struct bl_error *e)
+int bl_plan_info_from_json(struct bl_plan_info *w, const json_t *object, struct bl_error *e)
 {
     const struct {
         const char *name;
@@ -145,14 +147,14 @@ int bl_words_from_json(struct bl_words *w, const json_t *object, struct bl_error
         {"batch_size", &w->batch_size, 1},
         {"batches_per_rank", &w->batches_per_rank, 0},
     };
-    *w = (struct bl_words){0};
-    int code = read_text(object, "strategy", w->strategy, false, e);
+    *w = (struct bl_plan_info){0};
+    int code = plan_info_read_text(object, "strategy", w->strategy, false, e);
     if (!code)
-        code = read_text(object, "fill", w->fill, true, e);
+        code = plan_info_read_text(object, "fill", w->fill, true, e);
     if (!code)
-        code = read_seed(object, &w->seed, &w->seed_unknown, e);
+        code = plan_info_read_seed(object, &w->seed, &w->seed_unknown, e);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !code; i++)
-        code = bl_json_integer(object, numbers[i].name, numbers[i].min, INT64_MAX, numbers[i].value, e);
+        code = bl_jansson_get_integer(object, numbers[i].name, numbers[i].min, INT64_MAX, numbers[i].value, e);
     const json_t *efficiency = json_object_get(object, "efficiency");
     if (!code &&
         (!json_is_number(efficiency) || json_number_value(efficiency) < 0 || json_number_value(efficiency) > 1))
@@ -163,48 +165,48 @@ int bl_words_from_json(struct bl_words *w, const json_t *object, struct bl_error
     return code;
 }
 
-int bl_words_report(const struct bl_words *words, struct bl_buffer *out, struct bl_error *e)
+int bl_plan_info_format(const struct bl_plan_info *plan_info, struct bl_buffer *out, struct bl_error *e)
 {
     json_t *object = json_object();
-    int failed = bl_words_to_json(words, object);
-    int code = failed ? bl_error_memory(e) : bl_json_append(object, out, e);
+    int failed = bl_plan_info_to_json(plan_info, object);
+    int code = failed ? bl_error_memory(e) : bl_jansson_append(object, out, e);
     json_decref(object);
     return code;
 }
 
-int bl_words_parse(struct bl_words *words, const char *text, size_t size, struct bl_error *e)
+int bl_plan_info_parse(struct bl_plan_info *plan_info, const char *text, size_t size, struct bl_error *e)
 {
     json_error_t why;
     json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);
-    int code =
-        object ? bl_words_from_json(words, object, e) : bl_error_set(e, BL_EDATA, "line %d: %s", why.line, why.text);
+    int code = object ? bl_plan_info_from_json(plan_info, object, e)
+                      : bl_error_set(e, BL_EDATA, "line %d: %s", why.line, why.text);
     json_decref(object);
     return code;
 }
 
-int bl_words_read(struct bl_words *words, const char *path, struct bl_error *e)
+int bl_plan_info_read(struct bl_plan_info *plan_info, const char *path, struct bl_error *e)
 {
     struct bl_buffer text = {0};
     int code = bl_io_read_file(path, WORDS_MAX, &text, e);
     if (!code)
-        code = bl_words_parse(words, text.data ? text.data : "", text.size, e);
+        code = bl_plan_info_parse(plan_info, text.data ? text.data : "", text.size, e);
     if (code == BL_EDATA)
         bl_error_prefix(e, "%s", path);
     bl_buffer_free(&text);
     return code;
 }
 
-int bl_words_rows(const struct bl_words *words, int count, struct bl_buffer *out, struct bl_error *e)
+int bl_plan_info_format_rows(const struct bl_plan_info *plan_info, int count, struct bl_buffer *out, struct bl_error *e)
 {
     json_t *rows = json_array();
     int failed = 0;
     for (int i = 0; i < count; i++) {
         json_t *row = json_object();
-        failed |= bl_words_to_json(&words[i], row);
+        failed |= bl_plan_info_to_json(&plan_info[i], row);
         failed |= json_array_append_new(rows, row);
     }
     json_t *object = json_pack("{s:o}", "rows", rows);
-    int code = failed || !object ? bl_error_memory(e) : bl_json_append(object, out, e);
+    int code = failed || !object ? bl_error_memory(e) : bl_jansson_append(object, out, e);
     json_decref(object);
     return code;
 }

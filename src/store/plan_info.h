@@ -1,6 +1,6 @@
 /* The one set of words in which every JSON of the tool tells of a plan. */
-#ifndef BL_WORDS_H
-#define BL_WORDS_H
+#ifndef BL_PLAN_INFO_H
+#define BL_PLAN_INFO_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "plan/plan.h"
 
-struct bl_words {
+struct bl_plan_info {
     char strategy[16];
     char fill[16];     /* "" where the strategy has none: null in JSON */
     int64_t T;         /* steps of a block of this plan: the clip for sample and mix */
@@ -28,19 +28,21 @@ struct bl_words {
 };
 
 /* The words of a plan. */
-void bl_words_of_plan(struct bl_words *words, const struct bl_plan *plan, const struct bl_plan_options *options);
+void bl_plan_info_make(struct bl_plan_info *plan_info, const struct bl_plan *plan,
+                       const struct bl_plan_options *options);
 
 /* Appends them as a JSON object, a newline at the end: what `plan --report` writes. */
-int bl_words_report(const struct bl_words *words, struct bl_buffer *out, struct bl_error *e);
+int bl_plan_info_format(const struct bl_plan_info *plan_info, struct bl_buffer *out, struct bl_error *e);
 
-/* Reads what bl_words_report gave. BL_EDATA: it is none. */
-int bl_words_parse(struct bl_words *words, const char *text, size_t size, struct bl_error *e);
+/* Reads what bl_plan_info_format gave. BL_EDATA: it is none. */
+int bl_plan_info_parse(struct bl_plan_info *plan_info, const char *text, size_t size, struct bl_error *e);
 
 /* The same from a file. */
-int bl_words_read(struct bl_words *words, const char *path, struct bl_error *e);
+int bl_plan_info_read(struct bl_plan_info *plan_info, const char *path, struct bl_error *e);
 
 /* Appends {"rows": [...]}: what `compare --json` writes. */
-int bl_words_rows(const struct bl_words *words, int count, struct bl_buffer *out, struct bl_error *e);
+int bl_plan_info_format_rows(const struct bl_plan_info *plan_info, int count, struct bl_buffer *out,
+                             struct bl_error *e);
 
 const char *bl_strategy_name(enum bl_strategy strategy);
 const char *bl_fill_name(enum bl_fill fill);

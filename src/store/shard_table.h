@@ -1,22 +1,22 @@
 /* shards.tsv: file first_block blocks bytes checksum, one row per shard. */
-#ifndef BL_SHARDS_H
-#define BL_SHARDS_H
+#ifndef BL_SHARD_TABLE_H
+#define BL_SHARD_TABLE_H
 
 #include <stdint.h>
 
 #include "base/error.h"
 #include "base/output.h"
 #include "store/format.h"
-#include "store/record.h"
+#include "store/shard_record.h"
 
 #define BL_SHARDS_FILE "shards.tsv"
 
 /* Writing: open, a row for each shard in order, then bl_output_commit (bl_output_abort cleans up). */
-int bl_shards_open(struct bl_output *out, const char *dir, struct bl_error *e);
-int bl_shards_add(struct bl_output *out, const struct bl_format *format, const struct bl_shard_record *record,
-                  struct bl_error *e);
+int bl_shard_table_open(struct bl_output *out, const char *dir, struct bl_error *e);
+int bl_shard_table_add(struct bl_output *out, const struct bl_format *format, const struct bl_shard_record *record,
+                       struct bl_error *e);
 
-struct bl_shards_row {
+struct bl_shard_row {
     char file[BL_SHARD_NAME_MAX];
     int64_t first_block, blocks, bytes;
     uint64_t checksum;
@@ -24,6 +24,7 @@ struct bl_shards_row {
 
 /* Reads DIR's table, which must have a row for each of the format's shards, in order, with just the names and blocks
  * that follow from the format. *rows is to be freed. BL_EDATA names the line that is wrong. */
-int bl_shards_read(const char *dir, const struct bl_format *format, struct bl_shards_row **rows, struct bl_error *e);
+int bl_shard_table_read(const char *dir, const struct bl_format *format, struct bl_shard_row **rows,
+                        struct bl_error *e);
 
 #endif

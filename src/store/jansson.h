@@ -1,6 +1,6 @@
 /* JSON as the store reads and writes it: jansson stays behind this header, and behind the store. */
-#ifndef BL_JSON_H
-#define BL_JSON_H
+#ifndef BL_JANSSON_H
+#define BL_JANSSON_H
 
 #include <stdint.h>
 
@@ -9,30 +9,30 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "store/manifest.h"
-#include "store/words.h"
+#include "store/plan_info.h"
 
 /* Appends value as text without spaces. */
-int bl_json_compact(const json_t *value, struct bl_buffer *out, struct bl_error *e);
+int bl_jansson_append_compact(const json_t *value, struct bl_buffer *out, struct bl_error *e);
 
 /* Appends value as indented text with a newline at the end. */
-int bl_json_append(const json_t *value, struct bl_buffer *out, struct bl_error *e);
+int bl_jansson_append(const json_t *value, struct bl_buffer *out, struct bl_error *e);
 
 /* A text value. JSON holds UTF-8 only: paths and the like are written as in tables, other bytes as \xHH. NULL is "". */
-json_t *bl_json_escaped(const char *text);
+json_t *bl_jansson_escaped(const char *text);
 
 /* Reads an integer member. BL_EDATA: it is missing, no integer, or not between min and max. */
-int bl_json_integer(const json_t *object, const char *name, int64_t min, int64_t max, int64_t *value,
-                    struct bl_error *e);
+int bl_jansson_get_integer(const json_t *object, const char *name, int64_t min, int64_t max, int64_t *value,
+                           struct bl_error *e);
 
 /* Reads a text member: valid as long as object. BL_EDATA: it is missing or no text. */
-int bl_json_text(const json_t *object, const char *name, const char **value, struct bl_error *e);
+int bl_jansson_get_text(const json_t *object, const char *name, const char **value, struct bl_error *e);
 
 /* Reads a checksum: 16 digits. */
-int bl_json_checksum(const json_t *object, const char *name, uint64_t *value, struct bl_error *e);
+int bl_jansson_get_checksum(const json_t *object, const char *name, uint64_t *value, struct bl_error *e);
 
 /* The words as members of object. Not 0 when there is no memory. */
-int bl_words_to_json(const struct bl_words *words, json_t *object);
-int bl_words_from_json(struct bl_words *words, const json_t *object, struct bl_error *e);
+int bl_plan_info_to_json(const struct bl_plan_info *plan_info, json_t *object);
+int bl_plan_info_from_json(struct bl_plan_info *plan_info, const json_t *object, struct bl_error *e);
 
 /* All of a manifest, the checksum as zeros. NULL when there is no memory. */
 json_t *bl_manifest_json(const struct bl_manifest *manifest);

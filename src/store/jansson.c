@@ -1,4 +1,4 @@
-#include "store/json.h"
+#include "store/jansson.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,27 +8,28 @@
 
 #define DIGITS 12 /* of a fraction: enough to tell one step in 10^12, few enough to read */
 
-static int append(const char *text, size_t size, void *out)
+static int json_write_buffer(const char *text, size_t size, void *out)
 {
     bl_buffer_append(out, text, size);
     return 0;
 }
 
 /* Not by json_dumps: where memory is short, it leaves out what it cannot append, and says nothing. */
-int bl_json_compact(const json_t *value, struct bl_buffer *out, struct bl_error *e)
+int bl_jansson_append_compact(const json_t *value, struct bl_buffer *out, struct bl_error *e)
 {
-    return json_dump_callback(value, append, out, JSON_COMPACT) ? bl_error_memory(e) : bl_buffer_check(out, e);
+    return json_dump_callback(value, json_write_buffer, out, JSON_COMPACT) ? bl_error_memory(e)
+                                                                           : bl_buffer_check(out, e);
 }
 
-int bl_json_append(const json_t *value, struct bl_buffer *out, struct bl_error *e)
+int bl_jansson_append(const json_t *value, struct bl_buffer *out, struct bl_error *e)
 {
-    if (json_dump_callback(value, append, out, JSON_INDENT(2) | JSON_REAL_PRECISION(DIGITS)))
+    if (json_dump_callback(value, json_write_buffer, out, JSON_INDENT(2) | JSON_REAL_PRECISION(DIGITS)))
         return bl_error_memory(e);
     bl_buffer_byte(out, '\n');
     return bl_buffer_check(out, e);
 }
 
-json_t *bl_json_escaped(const char *text)
+json_t *bl_jansson_escaped(const char *text)
 {
     struct bl_buffer escaped = {0};
     bl_text_escape(&escaped, text ? text : "", text ? strlen(text) : 0);
@@ -37,8 +38,8 @@ json_t *bl_json_escaped(const char *text)
     return value;
 }
 
-int bl_json_integer(const json_t *object, const char *name, int64_t min, int64_t max, int64_t *value,
-                    struct bl_error *e)
+int bl_jansson_get_integer(const json_t *object, const char *name, int64_t min, int64_t max, int64_t *value,
+                           struct bl_error *e)
 {
     const json_t *member = json_object_get(object, name);
     if (!json_is_integer(member) || json_integer_value(member) < min || json_integer_value(member) > max)
@@ -47,16 +48,16 @@ int bl_json_integer(const json_t *object, const char *name, int64_t min, int64_t
     return BL_OK;
 }
 
-int bl_json_text(const json_t *object, const char *name, const char **value, struct bl_error *e)
+int bl_jansson_get_text(const json_t *object, const char *name, const char **value, struct bl_error *e)
 {
     *value = json_string_value(json_object_get(object, name));
     return *value ? BL_OK : bl_error_set(e, BL_EDATA, "\"%s\" is missing, or no text", name);
 }
 
-int bl_json_checksum(const json_t *object, const char *name, uint64_t *value, struct bl_error *e)
+int bl_jansson_get_checksum(const json_t *object, const char *name, uint64_t *value, struct bl_error *e)
 {
     const char *text;
-    int code = bl_json_text(object, name, &text, e);
+    int code = bl_jansson_get_text(object, name, &text, e);
     if (code)
         return code;
     if (!bl_checksum_parse(text, value))
