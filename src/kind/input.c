@@ -49,7 +49,7 @@ int bl_input_stat(const struct bl_kind *kind, struct bl_input *input, const char
         *unusable = errno == ENOENT ? "dangling link, or no such file" : strerror(errno);
         return BL_OK;
     }
-    bool folders = kind->measure != NULL;
+    bool folders = kind && kind->measure;
     if (S_ISDIR(status.st_mode) && access(input->path, R_OK | X_OK) != 0)
         *unusable = "a folder that cannot be read";
     else if (folders ? !S_ISDIR(status.st_mode) : !S_ISREG(status.st_mode))
@@ -64,7 +64,7 @@ int bl_input_stat(const struct bl_kind *kind, struct bl_input *input, const char
 int bl_input_stat_content(const struct bl_kind *kind, struct bl_input *input, const char **unusable, struct bl_error *e)
 {
     int code = bl_input_stat(kind, input, unusable, e);
-    bool file = !code && !*unusable && !kind->measure && strcmp(input->path, "-") != 0;
+    bool file = !code && !*unusable && !(kind && kind->measure) && strcmp(input->path, "-") != 0;
     return file ? bl_content_hash_file(input->path, &input->content, e) : code;
 }
 
@@ -78,7 +78,7 @@ int bl_input_recheck(const struct bl_kind *kind, const struct bl_input *input, s
 {
     struct bl_input now = {.path = input->path};
     const char *unusable;
-    if (kind->measure || strcmp(input->path, "-") == 0)
+    if ((kind && kind->measure) || strcmp(input->path, "-") == 0)
         return BL_OK;
     int code = bl_input_stat(kind, &now, &unusable, e);
     if (code || (!unusable && now.bytes == input->bytes && now.modified == input->modified))

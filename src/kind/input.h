@@ -18,6 +18,8 @@ struct bl_input {
 
 struct bl_kind;
 
+/* The kind may be NULL: one whose inputs are files. */
+
 /* Sets the size and time of the file at input->path, or of the folder where that is what the kind takes. *unusable: why
  * it is none that can be read, or NULL; BL_EFAIL for a failing system. */
 int bl_input_stat(const struct bl_kind *kind, struct bl_input *input, const char **unusable, struct bl_error *e);

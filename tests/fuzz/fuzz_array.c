@@ -4,6 +4,7 @@
 
 #include "fuzz.h"
 #include "kind/array/array.h"
+#include "kind/array/config.h"
 
 #define BYTES_MAX ((int64_t)4 << 20)
 

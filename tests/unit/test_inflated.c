@@ -49,9 +49,9 @@ static struct bl_array_stream open_stream(const char *path, const struct bl_canc
     return stream;
 }
 
-static const struct bl_inflated_copy *find(struct bl_inflated *all, struct bl_array_stream *stream)
+static const struct bl_array_copy *find(struct bl_inflated *all, struct bl_array_stream *stream)
 {
-    const struct bl_inflated_copy *copy;
+    const struct bl_array_copy *copy;
     struct bl_error e = {0};
     ck_assert_msg(bl_inflated_find(all, stream, ".", &copy, &e) == BL_OK, "%s", e.text);
     return copy;
@@ -150,7 +150,7 @@ struct scene {
     struct bl_inflated *all;
     struct bl_cancel cancel;
     atomic_int firsts[ARCHIVES]; /* who had no copy */
-    _Atomic(const struct bl_inflated_copy *) copy[ARCHIVES];
+    _Atomic(const struct bl_array_copy *) copy[ARCHIVES];
 };
 
 /* One of them, with streams that were opened before: libzip asks for the time zone then, which the thread sanitizer
@@ -168,7 +168,7 @@ static void *ask(void *context)
     for (int i = 0; i < 3 * ARCHIVES; i++) {
         int a = i % ARCHIVES;
         struct bl_array_stream *stream = &asker->stream[a];
-        const struct bl_inflated_copy *none = NULL;
+        const struct bl_array_copy *none = NULL;
         stream->copy = find(scene->all, stream);
         if (!stream->copy) {
             atomic_fetch_add(&scene->firsts[a], 1);
@@ -221,7 +221,7 @@ END_TEST
 static void *ask_until_cancelled(void *context)
 {
     struct asker *asker = context;
-    const struct bl_inflated_copy *copy;
+    const struct bl_array_copy *copy;
     struct bl_error e = {0};
     int code = bl_inflated_find(asker->scene->all, &asker->stream[0], ".", &copy, &e);
     ck_assert(code == BL_ECANCEL ? copy == NULL : code == BL_OK && copy);
@@ -262,7 +262,7 @@ START_TEST(what_cannot_be_written_is_told)
     struct bl_cancel cancel = {0};
     struct bl_inflated *all;
     struct bl_error e = {0};
-    const struct bl_inflated_copy *copy;
+    const struct bl_array_copy *copy;
     char directory[64];
     unit_enter(directory);
     write_archive("a.npz", 0);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <zip.h>
 
+#include "kind/array/config.h"
 #include "kind/array/inflated.h"
 #include "kind/array/layout.h"
 #include "kind/array/read.h"

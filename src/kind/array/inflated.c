@@ -22,7 +22,7 @@ struct entry {
     char *path;         /* with bytes: whose copy it is */
     int64_t bytes;
     enum state state;
-    struct bl_inflated_copy copy; /* written without the lock by the worker that made the state BEING_MADE */
+    struct bl_array_copy copy; /* written without the lock by the worker that made the state BEING_MADE */
 };
 
 struct bl_inflated {
@@ -96,7 +96,7 @@ static int inflated_reserve(struct bl_inflated *all, struct entry *entry, int64_
             return fd;
         all->fd = fd;
     }
-    entry->copy = (struct bl_inflated_copy){.fd = all->fd, .begin = all->end};
+    entry->copy = (struct bl_array_copy){.fd = all->fd, .begin = all->end};
     all->end += bytes;
     return BL_OK;
 }
@@ -104,7 +104,7 @@ static int inflated_reserve(struct bl_inflated *all, struct entry *entry, int64_
 /* --- copies ----------------------------------------------------------------------------------------------------- */
 
 /* Copies up to the first damage. The reader asks the stream for what lies behind it. */
-static int copy_fill(struct bl_inflated_copy *copy, struct bl_array_stream *s, struct bl_error *e)
+static int copy_fill(struct bl_array_copy *copy, struct bl_array_stream *s, struct bl_error *e)
 {
     uint8_t chunk[CHUNK];
     struct bl_error damage = {0};
@@ -128,7 +128,7 @@ static int copy_fill(struct bl_inflated_copy *copy, struct bl_array_stream *s, s
 }
 
 int bl_inflated_find(struct bl_inflated *all, struct bl_array_stream *s, const char *dir,
-                     const struct bl_inflated_copy **copy, struct bl_error *e)
+                     const struct bl_array_copy **copy, struct bl_error *e)
 {
     struct entry *entry;
     *copy = NULL;

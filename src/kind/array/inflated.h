@@ -9,17 +9,11 @@
 
 #include "base/error.h"
 
+struct bl_array_copy;
 struct bl_array_stream;
 
 /* Shared by the workers; has a lock of its own. */
 struct bl_inflated;
-
-struct bl_inflated_copy {
-    int fd;        /* the file of all copies */
-    int64_t begin; /* offset of the first element in that file */
-    int64_t bytes; /* of the elements that could be inflated: all, or those before the first damage */
-    bool sound;    /* all were, and the checksum of the archive's member is right */
-};
 
 int bl_inflated_make(struct bl_inflated **inflated, struct bl_error *e);
 
@@ -30,6 +24,6 @@ void bl_inflated_free(struct bl_inflated *inflated);
  * The second one makes it out of its stream; the others wait for it. dir: the directory of the file, NULL as in
  * bl_temporary_open. BL_EFAIL: no room, or a failing system; BL_ECANCEL. */
 int bl_inflated_find(struct bl_inflated *inflated, struct bl_array_stream *stream, const char *dir,
-                     const struct bl_inflated_copy **copy, struct bl_error *e);
+                     const struct bl_array_copy **copy, struct bl_error *e);
 
 #endif

@@ -2,7 +2,9 @@
 #ifndef BL_ARRAY_LAYOUT_H
 #define BL_ARRAY_LAYOUT_H
 
-#include "kind/array/array.h"
+#include "base/error.h"
+#include "kind/array/config.h"
+#include "kind/field.h"
 #include "kind/npy.h"
 
 /* An axis as the file has it. */

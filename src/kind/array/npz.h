@@ -4,8 +4,12 @@
 #ifndef BL_NPZ_H
 #define BL_NPZ_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cancel.h"
 #include "base/error.h"
-#include "kind/kind.h"
 
 struct bl_npz;
 

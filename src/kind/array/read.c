@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kind/array/config.h"
+#include "kind/array/inflated.h"
 #include "kind/array/layout.h"
 #include "kind/array/stream.h"
 

@@ -3,9 +3,16 @@
 #ifndef BL_ARRAY_STREAM_H
 #define BL_ARRAY_STREAM_H
 
-#include "kind/array/inflated.h"
 #include "kind/array/npz.h"
 #include "kind/npy.h"
+
+/* A copy of a deflated array, inflated (inflated.h). */
+struct bl_array_copy {
+    int fd;        /* the file of all copies */
+    int64_t begin; /* offset of the first element in that file */
+    int64_t bytes; /* of the elements that could be inflated: all, or those before the first damage */
+    bool sound;    /* all were, and the checksum of the archive's member is right */
+};
 
 struct bl_array_stream {
     const char *path, *member; /* the caller's */
@@ -18,7 +25,7 @@ struct bl_array_stream {
     bool in_order;    /* an archive's array was read from its first byte to there */
     int64_t trailing; /* bytes that follow the array, and are no part of it */
 
-    const struct bl_inflated_copy *copy; /* the caller's, of a deflated one; or NULL: it is read as it is */
+    const struct bl_array_copy *copy; /* the caller's, of a deflated one; or NULL: it is read as it is */
 };
 
 /* Opens the file, which must have so many bytes (-1: any), and reads the array's header. member: as in bl_npz_open.

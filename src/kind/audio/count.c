@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kind/audio/decoder.h"
+#include "kind/audio/features.h"
 #include "kind/audio/mix.h"
 #include "kind/audio/wave.h"
 
@@ -160,7 +162,7 @@ int bl_audio_count_steps(const struct bl_audio_config *config, int64_t samples, 
         return bl_error_set(e, BL_EDATA, "too long: %" PRId64 " samples at %" PRId64 " Hz, at most %d can be used",
                             samples, config->rate, INT32_MAX);
     *steps = samples;
-    if (!bl_audio_config_features(config, &spec))
+    if (!bl_features_from_config(config, &spec))
         return BL_OK;
     *steps = bl_features_frames(&spec, samples);
     if (*steps == 0)

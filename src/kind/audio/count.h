@@ -2,8 +2,10 @@
 #ifndef BL_AUDIO_COUNT_H
 #define BL_AUDIO_COUNT_H
 
-#include "kind/audio/audio.h"
-#include "kind/audio/decoder.h"
+#include "base/cancel.h"
+#include "base/error.h"
+#include "base/meter.h"
+#include "kind/audio/config.h"
 
 struct bl_audio_info {
     int64_t samples; /* at the wanted rate */

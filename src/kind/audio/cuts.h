@@ -2,7 +2,8 @@
 #ifndef BL_CUTS_H
 #define BL_CUTS_H
 
-#include "kind/audio/audio.h"
+#include "kind/audio/config.h"
+#include "kind/kind.h"
 
 /* As in struct bl_kind; the counter is for manifests alone. */
 bool bl_cuts_is_list(const char *path);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "kind/audio/count.h"
+#include "kind/audio/options.h"
 #include "kind/audio/read.h"
 #include "kind/audio/steps.h"
 
@@ -31,7 +32,7 @@ static int per_step_config_check(const void *values, struct bl_error *e)
         return bl_error_set(e, BL_EUSAGE,
                             "per-step takes samples: features have a rate of their own, and frames that "
                             "cannot be cut (pack them by themselves)");
-    return bl_kind_audio.check(&config->audio, e);
+    return bl_audio_check(&config->audio, e);
 }
 
 static enum bl_follow per_step_follows(const void *values)
@@ -79,7 +80,7 @@ static void per_step_remark(const void *config, const struct bl_row *row, struct
 static void per_step_config_sampling(const void *values, struct bl_buffer *out)
 {
     const struct bl_per_step_config *config = values;
-    bl_kind_audio.sampling(&config->audio, out);
+    bl_audio_sampling(&config->audio, out);
     bl_buffer_printf(out, " samples=%" PRId64, config->window);
     if (config->step_rate.den)
         bl_buffer_printf(out, " step-rate=%" PRId64 "/%" PRId64, config->step_rate.num, config->step_rate.den);
@@ -166,7 +167,7 @@ static int per_step_config_fields(const void *values, const struct bl_kind_env *
                                   struct bl_fields *out, struct bl_error *e)
 {
     const struct bl_per_step_config *config = values;
-    int code = bl_kind_audio.fields(&config->audio, env, row, out, e);
+    int code = bl_audio_fields(&config->audio, env, row, out, e);
     out->field[0].shape[0] = config->window;
     out->field[0].shape[1] = config->audio.channels;
     out->field[0].rank++;
@@ -206,7 +207,7 @@ static int per_step_reader_open(const void *values, const struct bl_kind_env *en
         return code;
     r->config = config;
     r->size = bl_field_step_bytes(&given->field[0]) / (size_t)config->window;
-    code = bl_kind_audio.fields(&config->audio, env, NULL, &own, e);
+    code = bl_audio_fields(&config->audio, env, NULL, &own, e);
     if (!code)
         code = bl_audio_reader_open(&config->audio, env, &own, &r->sound, e);
     if (code)
@@ -322,13 +323,7 @@ static void per_step_config_describe(const void *values, const struct bl_field *
 {
     const struct bl_per_step_config *config = values;
     bl_buffer_printf(out, "for each step %" PRId64 " ", config->window);
-    bl_kind_audio.describe(&config->audio, field, out);
-}
-
-static void per_step_versions(const void *config, void (*emit)(void *sink, const char *name, const char *version),
-                              void *sink)
-{
-    bl_kind_audio.versions(config, emit, sink);
+    bl_audio_describe(&config->audio, field, out);
 }
 
 const struct bl_kind bl_kind_audio_per_step = {
@@ -354,5 +349,5 @@ const struct bl_kind bl_kind_audio_per_step = {
     .read = per_step_reader_read,
     .close = per_step_reader_close,
     .describe = per_step_config_describe,
-    .versions = per_step_versions,
+    .versions = bl_audio_versions,
 };

@@ -5,7 +5,8 @@
 #ifndef BL_PER_STEP_H
 #define BL_PER_STEP_H
 
-#include "kind/audio/audio.h"
+#include "kind/audio/config.h"
+#include "kind/kind.h"
 
 #define BL_PER_STEP_SAMPLES_MAX (1 << 20)
 

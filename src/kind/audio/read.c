@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kind/audio/audio.h"
+#include "kind/audio/config.h"
+#include "kind/audio/features.h"
 #include "kind/audio/samples.h"
 
 #define KEPT_MAX (48 << 20) /* bytes: 26 minutes of 16-bit samples at 16 kHz */
@@ -38,7 +39,7 @@ int bl_audio_reader_open(const void *config, const struct bl_kind_env *env, cons
     if (!*reader)
         return bl_error_memory(e);
     struct bl_features_spec spec;
-    bool features = bl_audio_config_features(c, &spec);
+    bool features = bl_features_from_config(c, &spec);
     (*reader)->config = c;
     (*reader)->env = env;
     (*reader)->step_bytes = bl_field_step_bytes(&fields->field[0]);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "kind/audio/audio.h"
+#include "kind/input.h"
 
 #define SLOTS 8192 /* 4 MiB */
 
@@ -36,7 +36,7 @@ int bl_recordings_find(struct bl_recordings *r, const struct bl_audio_config *co
     if (slot->path && strcmp(slot->path, path) == 0)
         return BL_OK;
     recording_clear(slot);
-    int code = bl_input_stat_content(&bl_kind_audio, &input, &unusable, e);
+    int code = bl_input_stat_content(NULL, &input, &unusable, e);
     if (code)
         return code;
     slot->bytes = input.bytes;
@@ -44,7 +44,7 @@ int bl_recordings_find(struct bl_recordings *r, const struct bl_audio_config *co
     slot->code = bl_audio_count(config, cancel, path, NULL, &slot->count, &reason);
     if (slot->code && slot->code != BL_EDATA)
         return bl_error_set(e, slot->code, "%s", reason.text);
-    if (!unusable && (code = bl_input_recheck(&bl_kind_audio, &input, e)))
+    if (!unusable && (code = bl_input_recheck(NULL, &input, e)))
         return code;
     slot->path = strdup(path);
     slot->reason = slot->code ? strdup(reason.text) : NULL;

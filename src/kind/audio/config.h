@@ -1,0 +1,19 @@
+/* The option values of the audio kind. */
+#ifndef BL_AUDIO_CONFIG_H
+#define BL_AUDIO_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum bl_audio_dtype { BL_AUDIO_S16, BL_AUDIO_F32 };
+
+struct bl_audio_config {
+    int64_t rate; /* Hz */
+    int64_t channels;
+    int dtype;            /* enum bl_audio_dtype */
+    const char *features; /* their name, for bl_features_parse; NULL: samples */
+    int64_t mel_high;     /* Hz; 0 or less: counted from half the rate */
+    bool snip_edges;
+};
+
+#endif

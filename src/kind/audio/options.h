@@ -1,0 +1,20 @@
+/* What the options of the audio kind say: the functions of struct bl_kind that need nothing else. Audio per step
+ * (per_step.h) has them, too. */
+#ifndef BL_AUDIO_OPTIONS_H
+#define BL_AUDIO_OPTIONS_H
+
+#include "kind/kind.h"
+
+extern const char *const bl_audio_dtypes[];
+extern const struct bl_option bl_audio_options[];
+
+int bl_audio_check(const void *config, struct bl_error *e);
+int bl_audio_check_dtype(const void *config, struct bl_error *e);
+const char *bl_audio_steps(const void *config);
+void bl_audio_sampling(const void *config, struct bl_buffer *out);
+int bl_audio_fields(const void *config, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *out,
+                    struct bl_error *e);
+void bl_audio_describe(const void *config, const struct bl_field *field, struct bl_buffer *out);
+void bl_audio_versions(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink);
+
+#endif
