@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "store/sequence_paths.h"
 
-#define TOLD_MAX 10 /* faults, of empty rows or of one file, that are told one by one */
+#define FAULTS_MAX 10 /* faults, of empty rows or of one file, that are told one by one */
 
 static const char *const kind_names[] = {"auto", "video", "audio", "array", "text", "frames", "labels", NULL};
 
@@ -381,10 +381,11 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
     }
     if (code)
         return code;
-    if (files->barren_count == 1)
-        bl_cmd_say("%s: no input in that folder", files->barren);
-    else if (files->barren_count)
-        bl_cmd_say("%s: no input in that folder, nor in %" PRId64 " others", files->barren, files->barren_count - 1);
+    if (files->empty_folders == 1)
+        bl_cmd_say("%s: no input in that folder", files->empty_folder);
+    else if (files->empty_folders)
+        bl_cmd_say("%s: no input in that folder, nor in %" PRId64 " others", files->empty_folder,
+                   files->empty_folders - 1);
     return BL_OK;
 }
 
@@ -422,14 +423,14 @@ void bl_inputs_say_ignored(const struct bl_inputs *inputs)
 static bool told_enough(struct bl_inputs *inputs, const struct bl_row *row)
 {
     if (bl_row_is_empty(row))
-        return inputs->empty++ >= TOLD_MAX;
+        return inputs->empty++ >= FAULTS_MAX;
     if (!inputs->faulty.data || strcmp(inputs->faulty.data, row->path) != 0) {
         bl_buffer_clear(&inputs->faulty);
         bl_buffer_text(&inputs->faulty, row->path);
         inputs->told = 0;
     }
-    bool enough = inputs->told++ >= TOLD_MAX;
-    inputs->untold += enough;
+    bool enough = inputs->told++ >= FAULTS_MAX;
+    inputs->suppressed += enough;
     return enough;
 }
 
@@ -465,12 +466,12 @@ void bl_inputs_say_remarks(const struct bl_remarks *remarks)
                    bl_text_count(a, remarks->left_out), bl_text_count(b, remarks->filled));
 }
 
-void bl_inputs_say_untold(const struct bl_inputs *inputs, int64_t empty, int64_t untold)
+void bl_inputs_say_untold(const struct bl_inputs *inputs, int64_t empty, int64_t suppressed)
 {
     char a[32];
-    untold += inputs->untold;
+    suppressed += inputs->suppressed;
     if (empty)
         bl_cmd_say("empty documents, skipped: %s", bl_text_count(a, empty));
-    if (untold)
-        bl_cmd_say("further faults, told in sequences.tsv alone: %s", bl_text_count(a, untold));
+    if (suppressed)
+        bl_cmd_say("further faults, told in sequences.tsv alone: %s", bl_text_count(a, suppressed));
 }

@@ -32,9 +32,9 @@ struct bl_inputs {
     struct bl_exclusion *exclusion;    /* from it; NULL: none */
     struct bl_buffer unused;           /* what there is to say of its rows that no sequence took */
     struct bl_files files;
-    int64_t empty;           /* rows without fault and without steps that were told */
-    struct bl_buffer faulty; /* path of the file whose faults were told last */
-    int64_t told, untold;    /* faults: of that file; of all, left out */
+    int64_t empty;            /* rows without fault and without steps that were told */
+    struct bl_buffer faulty;  /* path of the file whose faults were told last */
+    int64_t told, suppressed; /* faults: of that file; of all, left out */
 };
 
 /* Adds the options of the sources and of every kind. */
@@ -97,6 +97,6 @@ void bl_inputs_say_remarks(const struct bl_remarks *remarks);
 
 /* "empty documents, skipped: 1,234", and how many faults were not told, here or by the scan; nothing where there are
  * none. */
-void bl_inputs_say_untold(const struct bl_inputs *inputs, int64_t empty, int64_t untold);
+void bl_inputs_say_untold(const struct bl_inputs *inputs, int64_t empty, int64_t suppressed);
 
 #endif

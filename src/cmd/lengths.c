@@ -45,7 +45,7 @@ int bl_lengths_settle(const struct bl_sequences *t, struct bl_plan_options *o, s
     const struct bl_kind *kind = t->kind ? bl_kind_find(t->kind) : NULL;
     int64_t num, den;
     if (kind && bl_kind_rate(kind, t->sampling, &num, &den))
-        return bl_plan_options_settle(o, num, den, e);
+        return bl_plan_options_resolve(o, num, den, e);
     return bl_error_set(e, BL_EUSAGE,
                         "durations are for steps that have a rate: audio, or video scanned with --fps; here give a "
                         "number of steps");

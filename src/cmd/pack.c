@@ -259,7 +259,7 @@ static void say_summary(const struct bl_packing *p)
                    (double)(p->plan.steps - p->plan.deleted) * (double)den / (double)num / 3600,
                    rate * (double)den / (double)num);
     bl_summary_finished(f);
-    bl_inputs_say_untold(&p->inputs, f->empty, p->untold);
+    bl_inputs_say_untold(&p->inputs, f->empty, p->suppressed);
     bl_inputs_say_excluded(p->table.excluded);
     bl_packing_say_attributes(p);
     bl_inputs_say_unused(&p->inputs);

@@ -10,7 +10,7 @@
 #include "cmd/parts.h"
 #include "run/table.h"
 #include "scan/scan.h"
-#include "scan/table.h"
+#include "scan/join.h"
 
 int bl_packing_tolerate(struct bl_packing *p, const struct bl_row *row, const char *reason, int64_t inputs,
                         struct bl_error *e)
@@ -78,7 +78,7 @@ static int run_scan(struct bl_cmd *cmd, struct bl_packing *p, struct bl_output *
                       lists ? 0 : (int64_t)p->inputs.files.count);
     int code = bl_scan_run(&job, out, &found, &cmd->error);
     bl_progress_end(&p->progress);
-    p->untold = found.untold;
+    p->suppressed = found.suppressed;
     return code || !out ? code : bl_packing_keep_stdin(p, found.drained, &cmd->error);
 }
 
@@ -119,7 +119,7 @@ static int copy_table(struct bl_packing *p, struct bl_error *e)
     if (p->mending)
         code = bl_packing_restore_table(p, &out, e);
     else if (p->inputs.attributes || p->inputs.exclusion)
-        code = bl_table_join(p->sequences_path, p->inputs.attributes, p->inputs.exclusion, &out, take_scan_fault, p, e);
+        code = bl_join_run(p->sequences_path, p->inputs.attributes, p->inputs.exclusion, &out, take_scan_fault, p, e);
     else
         code = bl_io_read_file(p->sequences_path, SIZE_MAX / 4, &text, e);
     if (code)
@@ -258,7 +258,7 @@ static int merge(struct bl_packing *p, struct bl_error *e)
     code = bl_parts_require(&p->state, &parts, e);
     if (!code)
         code = bl_parts_merge(&p->state, &parts, &job, &merged, e);
-    p->untold = merged.found.untold;
+    p->suppressed = merged.found.suppressed;
     bl_parts_say_unused(&merged);
     return code ? code : 1;
 }
@@ -313,7 +313,7 @@ int bl_packing_table(struct bl_cmd *cmd, struct bl_packing *p)
     if (!code)
         code = check_faults(p, e);
     if (!code && p->inputs.exclusion && !scanned)
-        code = bl_table_review(&p->table, p->inputs.exclusion, e);
+        code = bl_exclusion_match(&p->table, p->inputs.exclusion, e);
     if (!code && !p->task.index)
         bl_inputs_say_unmatched(&p->inputs);
     return code || scanned || !p->inputs.kind->keep ? code : fill_spool(cmd, p);

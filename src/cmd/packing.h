@@ -33,8 +33,8 @@ struct bl_packing {
     struct bl_kind_env env;
     bool simd_free; /* the level was not said: whoever begins the dataset decides */
     struct bl_state state;
-    char *spool;    /* directory of --spool, or the state's own: owned only in the first case */
-    int64_t untold; /* faults of the scan that were not told one by one */
+    char *spool;        /* directory of --spool, or the state's own: owned only in the first case */
+    int64_t suppressed; /* faults of the scan that were not told one by one */
     struct bl_sequences table;
     struct bl_plan plan;
     struct bl_plan_info plan_info; /* of the plan: its own, where one was given */

@@ -39,7 +39,7 @@ int bl_parts_find(const struct bl_state *state, struct bl_parts *parts, struct b
                             value.data);
     if (code)
         goto out;
-    parts->missing = bl_merge_missing(state->folder, parts->tasks);
+    parts->missing = bl_merge_find_missing(state->folder, parts->tasks);
 out:
     bl_buffer_free(&value);
     return code;

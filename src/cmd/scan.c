@@ -80,7 +80,7 @@ static void say_found(const struct scan *scan, const char *what)
     bl_inputs_say_adjusted(f->adjusted);
     bl_inputs_say_remarks(&f->remarks);
     bl_inputs_say_excluded(f->excluded);
-    bl_inputs_say_untold(&scan->inputs, f->empty, f->untold);
+    bl_inputs_say_untold(&scan->inputs, f->empty, f->suppressed);
 }
 
 static void say_summary(const struct scan *scan)
@@ -194,7 +194,7 @@ static int find_part(struct scan *scan, const char *path, struct bl_error *e)
 {
     struct bl_part_total total = {0};
     struct bl_error damage = {0};
-    int got = bl_part_look(scan->state.folder, scan->task.index, scan->task.count, &total, &damage);
+    int got = bl_part_check(scan->state.folder, scan->task.index, scan->task.count, &total, &damage);
     if (got == BL_EDATA) {
         bl_cmd_say("%s: it is made anew", damage.text);
         return bl_fs_unlink(path) == 0 ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot remove %s", path);

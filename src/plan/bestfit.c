@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "plan/fill.h"
-#include "plan/residual.h"
+#include "plan/open_blocks.h"
 
 #define NO_NODE UINT32_MAX
 
@@ -21,12 +21,12 @@ struct bestfit {
     const struct bl_fill_limits *limits;
     struct bl_patterns *patterns; /* or NULL: only the blocks are counted */
     size_t blocks;
-    struct bl_residuals open;
+    struct bl_open_blocks open;
     struct node *node;
     size_t nodes, capacity;
 };
 
-static int add_node(struct bestfit *f, uint32_t before, uint32_t bucket, struct bl_error *e)
+static int bestfit_add_node(struct bestfit *f, uint32_t before, uint32_t bucket, struct bl_error *e)
 {
     if (!f->patterns)
         return 0;
@@ -42,7 +42,7 @@ static int add_node(struct bestfit *f, uint32_t before, uint32_t bucket, struct 
     return 0;
 }
 
-static int close_group(struct bestfit *f, struct bl_group group, struct bl_error *e)
+static int bestfit_close_group(struct bestfit *f, struct bl_open_group group, struct bl_error *e)
 {
     int code = 0;
     f->blocks += group.blocks;
@@ -54,24 +54,26 @@ static int close_group(struct bestfit *f, struct bl_group group, struct bl_error
 }
 
 /* Adds `times` of a bucket to each block of a group: it stays open while the shortest length has room, and a place. */
-static int extend(struct bestfit *f, struct bl_group group, uint32_t bucket, uint32_t times, struct bl_error *e)
+static int bestfit_extend_group(struct bestfit *f, struct bl_open_group group, uint32_t bucket, uint32_t times,
+                                struct bl_error *e)
 {
     int code = 0;
     for (uint32_t i = 0; code == 0 && i < times; i++) {
-        code = add_node(f, group.node, bucket, e);
+        code = bestfit_add_node(f, group.node, bucket, e);
         group.node = (uint32_t)(f->nodes - 1);
     }
     if (code < 0)
         return code;
     group.room -= times * f->h->length[bucket];
     group.places -= times;
-    return group.places > 0 && group.room >= f->h->length[0] ? bl_residuals_insert(&f->open, group, e)
-                                                             : close_group(f, group, e);
+    return group.places > 0 && group.room >= f->h->length[0] ? bl_open_blocks_insert(&f->open, group, e)
+                                                             : bestfit_close_group(f, group, e);
 }
 
 /* Puts up to n of a bucket into the blocks of a group, as best fit does one by one. What is left of the group untouched
  * is told by group->blocks, what is left of n by *n. */
-static int fill_group(struct bestfit *f, struct bl_group *group, uint32_t bucket, uint32_t *n, struct bl_error *e)
+static int bestfit_fill_group(struct bestfit *f, struct bl_open_group *group, uint32_t bucket, uint32_t *n,
+                              struct bl_error *e)
 {
     uint32_t fit = group->room / f->h->length[bucket];
     if (fit > group->places)
@@ -80,48 +82,50 @@ static int fill_group(struct bestfit *f, struct bl_group *group, uint32_t bucket
     uint32_t rest = full < group->blocks ? *n % fit : 0;
     int code = 0;
     if (full > 0)
-        code = extend(f, (struct bl_group){group->room, full, group->node, group->places}, bucket, fit, e);
+        code = bestfit_extend_group(f, (struct bl_open_group){group->room, full, group->node, group->places}, bucket,
+                                    fit, e);
     if (code == 0 && rest > 0)
-        code = extend(f, (struct bl_group){group->room, 1, group->node, group->places}, bucket, rest, e);
+        code = bestfit_extend_group(f, (struct bl_open_group){group->room, 1, group->node, group->places}, bucket, rest,
+                                    e);
     group->blocks -= full + (rest > 0);
     *n -= full * fit + rest;
     return code;
 }
 
-static int place_bucket(struct bestfit *f, uint32_t bucket, struct bl_error *e)
+static int bestfit_place_bucket(struct bestfit *f, uint32_t bucket, struct bl_error *e)
 {
     uint32_t n = bl_histogram_count(f->h, bucket);
     int code = 0;
     while (code == 0 && n > 0) {
-        struct bl_residual_place place;
-        struct bl_group fresh = {(uint32_t)f->limits->T, n, NO_NODE, f->limits->sequences};
-        struct bl_group *found = bl_residuals_find(&f->open, f->h->length[bucket], &place);
+        struct bl_open_place place;
+        struct bl_open_group fresh = {(uint32_t)f->limits->T, n, NO_NODE, f->limits->sequences};
+        struct bl_open_group *found = bl_open_blocks_find(&f->open, f->h->length[bucket], &place);
         if (!found) {
-            code = fill_group(f, &fresh, bucket, &n, e);
+            code = bestfit_fill_group(f, &fresh, bucket, &n, e);
             continue;
         }
         /* Out of the list while it is worked on: extending inserts. What is left goes back. */
-        struct bl_group group = *found;
-        bl_residuals_remove(&f->open, place);
-        code = fill_group(f, &group, bucket, &n, e);
+        struct bl_open_group group = *found;
+        bl_open_blocks_remove(&f->open, place);
+        code = bestfit_fill_group(f, &group, bucket, &n, e);
         if (code == 0 && group.blocks > 0)
-            code = bl_residuals_insert(&f->open, group, e);
+            code = bl_open_blocks_insert(&f->open, group, e);
     }
     return code;
 }
 
-static int fill(struct bestfit *f, struct bl_error *e)
+static int bestfit_run(struct bestfit *f, struct bl_error *e)
 {
     int code = 0;
     for (size_t b = f->h->distinct; code == 0 && b-- > 0;)
-        code = place_bucket(f, (uint32_t)b, e);
-    struct bl_residual_place place;
-    for (struct bl_group *g; code == 0 && (g = bl_residuals_find(&f->open, 0, &place));) {
-        struct bl_group group = *g;
-        bl_residuals_remove(&f->open, place);
-        code = close_group(f, group, e);
+        code = bestfit_place_bucket(f, (uint32_t)b, e);
+    struct bl_open_place place;
+    for (struct bl_open_group *g; code == 0 && (g = bl_open_blocks_find(&f->open, 0, &place));) {
+        struct bl_open_group group = *g;
+        bl_open_blocks_remove(&f->open, place);
+        code = bestfit_close_group(f, group, e);
     }
-    bl_residuals_free(&f->open);
+    bl_open_blocks_free(&f->open);
     free(f->node);
     return code;
 }
@@ -131,7 +135,7 @@ int bl_fill_bestfit(struct bl_patterns *patterns, const struct bl_histogram *h, 
 {
     *patterns = (struct bl_patterns){0};
     struct bestfit f = {.h = h, .limits = limits, .patterns = patterns};
-    int code = fill(&f, e);
+    int code = bestfit_run(&f, e);
     if (code < 0)
         bl_patterns_free(patterns);
     return code;
@@ -141,7 +145,7 @@ int bl_fill_bestfit_count(size_t *blocks, const struct bl_histogram *h, const st
                           struct bl_error *e)
 {
     struct bestfit f = {.h = h, .limits = limits};
-    int code = fill(&f, e);
+    int code = bestfit_run(&f, e);
     *blocks = f.blocks;
     return code;
 }

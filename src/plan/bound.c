@@ -8,7 +8,7 @@ int64_t bl_bound_steps(const struct bl_histogram *h, int64_t T)
 
 /* Of the lengths over T/3 no block holds more than two, and only one of those over T/2. As many of the others as can be
  * go beside these: the longest have the least room, which is offered to the shortest first. */
-static int64_t bound_of_pairs(const struct bl_histogram *h, int64_t T)
+static int64_t bound_by_matching(const struct bl_histogram *h, int64_t T)
 {
     size_t third = bl_histogram_below(h, T / 3), half = bl_histogram_below(h, T / 2), shorter = third;
     int64_t large = h->start[h->distinct] - h->start[half], single = h->start[half] - h->start[third];
@@ -26,7 +26,7 @@ static int64_t bound_of_pairs(const struct bl_histogram *h, int64_t T)
 
 int64_t bl_bound_blocks(const struct bl_histogram *h, int64_t T)
 {
-    int64_t best = bl_bound_steps(h, T), pairs = bound_of_pairs(h, T);
+    int64_t best = bl_bound_steps(h, T), pairs = bound_by_matching(h, T);
     size_t half = bl_histogram_below(h, T / 2);
     int64_t large = h->start[h->distinct] - h->start[half]; /* lengths over T/2 */
     int64_t room = 0;                                       /* beside those of them that are at most T - K */

@@ -21,7 +21,7 @@ int64_t bl_bound_blocks(const struct bl_histogram *h, int64_t T);
 /* Raises *bound to what prices prove that some classes of the lengths have, in blocks: price[] of every class, and a
  * block holds `places` of the units that the classes are counted in. Whatever the prices, what is proven is true.
  * Errors: BL_EFAIL, no memory. */
-int bl_bound_priced(int64_t *bound, const struct bl_histogram *h, int64_t T, const struct bl_histogram *classes,
-                    uint32_t places, const double *price, struct bl_error *e);
+int bl_bound_dual(int64_t *bound, const struct bl_histogram *h, int64_t T, const struct bl_histogram *classes,
+                  uint32_t places, const double *price, struct bl_error *e);
 
 #endif

@@ -20,13 +20,13 @@ struct check {
     struct bl_error *e;
 };
 
-static int64_t start_of(const struct bl_plan *plan, size_t p)
+static int64_t plan_source_start(const struct bl_plan *plan, size_t p)
 {
     return plan->source_start ? plan->source_start[p] : 0;
 }
 
 /* Lengths as the caller has them: how many, how many steps. */
-static int recount_sequences(struct check *c)
+static int plan_recount_sequences(struct check *c)
 {
     struct bl_plan *plan = c->plan;
     plan->sequences = plan->steps = plan->longest = 0;
@@ -43,7 +43,7 @@ static int recount_sequences(struct check *c)
     return 0;
 }
 
-static int check_shape(struct check *c)
+static int plan_check_shape(struct check *c)
 {
     const struct bl_plan *plan = c->plan;
     if (plan->T < 1 || plan->T > BL_T_MAX)
@@ -66,12 +66,12 @@ static int check_shape(struct check *c)
     return 0;
 }
 
-static int check_piece(struct check *c, size_t block, size_t p)
+static int plan_check_piece(struct check *c, size_t block, size_t p)
 {
     uint32_t sequence = c->plan->sequence[p];
     if (sequence >= c->count)
         return bl_error_set(c->e, BL_EFAIL, "block %zu: there is no sequence %u", block, (unsigned)sequence);
-    int64_t start = start_of(c->plan, p), length = bl_plan_piece_length(c->plan, c->length, p);
+    int64_t start = plan_source_start(c->plan, p), length = bl_plan_piece_length(c->plan, c->length, p);
     if (length < 1)
         return bl_error_set(c->e, BL_EFAIL, "block %zu: the piece of sequence %u is empty", block, (unsigned)sequence);
     if (start < 0 || start > c->length[sequence] || length > c->length[sequence] - start)
@@ -93,13 +93,13 @@ static int check_piece(struct check *c, size_t block, size_t p)
     return 0;
 }
 
-static int check_block(struct check *c, size_t b)
+static int plan_check_block(struct check *c, size_t b)
 {
     struct bl_plan *plan = c->plan;
     size_t first = (size_t)plan->block_ptr[b], end = (size_t)plan->block_ptr[b + 1];
     int64_t start = 0, steps = 0;
     for (size_t p = first; p < end; p++) {
-        int code = check_piece(c, b, p);
+        int code = plan_check_piece(c, b, p);
         if (code < 0)
             return code;
         int64_t length = bl_plan_piece_length(plan, c->length, p);
@@ -115,7 +115,7 @@ static int check_block(struct check *c, size_t b)
     return 0;
 }
 
-static int check_blocks(struct check *c)
+static int plan_check_blocks(struct check *c)
 {
     c->seen = calloc(c->count / 8 + 1, 1);
     if (!c->seen)
@@ -124,7 +124,7 @@ static int check_blocks(struct check *c)
     c->plan->max_sequences = 0;
     c->shortest = BL_T_MAX;
     for (size_t b = 0; code == 0 && b < c->plan->blocks; b++)
-        code = check_block(c, b);
+        code = plan_check_block(c, b);
     free(c->seen);
     return code;
 }
@@ -134,7 +134,7 @@ struct span {
     uint32_t sequence, block;
 };
 
-static int by_place(const void *a, const void *b)
+static int span_compare(const void *a, const void *b)
 {
     const struct span *x = a, *y = b;
     if (x->sequence != y->sequence)
@@ -142,7 +142,7 @@ static int by_place(const void *a, const void *b)
     return (x->start > y->start) - (x->start < y->start);
 }
 
-static int check_overlaps(struct check *c)
+static int plan_check_overlaps(struct check *c)
 {
     const struct bl_plan *plan = c->plan;
     struct span *span = malloc(plan->pieces * sizeof *span);
@@ -150,10 +150,10 @@ static int check_overlaps(struct check *c)
         return bl_error_memory(c->e);
     for (size_t b = 0; b < plan->blocks; b++)
         for (size_t p = (size_t)plan->block_ptr[b]; p < (size_t)plan->block_ptr[b + 1]; p++) {
-            int64_t start = start_of(plan, p), end = start + bl_plan_piece_length(plan, c->length, p);
+            int64_t start = plan_source_start(plan, p), end = start + bl_plan_piece_length(plan, c->length, p);
             span[p] = (struct span){start, end, plan->sequence[p], (uint32_t)b};
         }
-    qsort(span, plan->pieces, sizeof *span, by_place);
+    qsort(span, plan->pieces, sizeof *span, span_compare);
     int code = 0;
     for (size_t p = 1; code == 0 && p < plan->pieces; p++)
         if (span[p].sequence == span[p - 1].sequence && span[p].start < span[p - 1].end)
@@ -165,7 +165,7 @@ static int check_overlaps(struct check *c)
 }
 
 /* The lengths of the pieces: the caller's own where no other sequence has such a length, else a copy in *own. */
-static int piece_lengths(const struct check *c, struct bl_lengths *lengths, int64_t **own)
+static int plan_piece_lengths(const struct check *c, struct bl_lengths *lengths, int64_t **own)
 {
     const struct bl_plan *plan = c->plan;
     *own = NULL;
@@ -187,12 +187,12 @@ static int piece_lengths(const struct check *c, struct bl_lengths *lengths, int6
     return 0;
 }
 
-static int recount_bound(struct check *c)
+static int plan_recount_bound(struct check *c)
 {
     struct bl_lengths lengths;
     struct bl_histogram h;
     int64_t *own;
-    int code = piece_lengths(c, &lengths, &own);
+    int code = plan_piece_lengths(c, &lengths, &own);
     if (code == 0)
         code = bl_histogram_make(&h, &lengths, c->e);
     if (code == 0) {
@@ -207,15 +207,15 @@ static int recount_bound(struct check *c)
     return code;
 }
 
-static int recount(struct check *c)
+static int plan_recount(struct check *c)
 {
-    int code = recount_sequences(c);
+    int code = plan_recount_sequences(c);
     if (code == 0)
-        code = check_shape(c);
+        code = plan_check_shape(c);
     if (code == 0)
-        code = check_blocks(c);
+        code = plan_check_blocks(c);
     if (code == 0 && c->repeated)
-        code = check_overlaps(c);
+        code = plan_check_overlaps(c);
     if (code < 0)
         return code;
     c->plan->deleted = c->plan->steps - c->placed;
@@ -228,12 +228,12 @@ static int recount(struct check *c)
 int bl_plan_recount(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e)
 {
     struct check c = {.plan = plan, .length = length, .count = count, .e = e};
-    return recount(&c);
+    return plan_recount(&c);
 }
 
 int bl_plan_check(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e)
 {
     struct check c = {.plan = plan, .length = length, .count = count, .e = e};
-    int code = recount(&c);
-    return code ? code : recount_bound(&c);
+    int code = plan_recount(&c);
+    return code ? code : plan_recount_bound(&c);
 }

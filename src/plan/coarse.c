@@ -13,13 +13,13 @@ struct coarse {
     uint32_t T;            /* units */
 };
 
-static uint32_t units_of(const struct coarse *c, uint32_t length, uint32_t unit)
+static uint32_t coarse_units(const struct coarse *c, uint32_t length, uint32_t unit)
 {
     uint32_t units = (uint32_t)(((uint64_t)length + unit - 1) / unit);
     return units < c->T ? units : c->T; /* a length that does not fit when rounded up has the block to itself */
 }
 
-static int make(struct coarse *c, const struct bl_histogram *fine, uint32_t T, uint32_t unit, struct bl_error *e)
+static int coarse_make(struct coarse *c, const struct bl_histogram *fine, uint32_t T, uint32_t unit, struct bl_error *e)
 {
     *c = (struct coarse){.T = T / unit};
     c->h.length = malloc((c->T + 1) * sizeof *c->h.length);
@@ -30,7 +30,7 @@ static int make(struct coarse *c, const struct bl_histogram *fine, uint32_t T, u
     uint32_t sum = 0;
     size_t n = 0;
     for (size_t b = 0; b < fine->distinct; b++) {
-        uint32_t units = units_of(c, fine->length[b], unit);
+        uint32_t units = coarse_units(c, fine->length[b], unit);
         if (bl_histogram_count(fine, b) == 0)
             continue;
         if (n == 0 || c->h.length[n - 1] != units) {
@@ -46,7 +46,7 @@ static int make(struct coarse *c, const struct bl_histogram *fine, uint32_t T, u
     return 0;
 }
 
-static void release(struct coarse *c)
+static void coarse_free(struct coarse *c)
 {
     bl_histogram_free(&c->h);
     free(c->begin);
@@ -59,8 +59,8 @@ struct expansion {
 };
 
 /* The pattern once, or as often as every length in it lasts if no two of them come from the same unit. */
-static int expand_some(struct expansion *x, const struct bl_patterns *units, size_t p, uint32_t *use,
-                       struct bl_patterns *patterns, struct bl_error *e)
+static int expansion_add_pattern(struct expansion *x, const struct bl_patterns *units, size_t p, uint32_t *use,
+                                 struct bl_patterns *patterns, struct bl_error *e)
 {
     uint32_t times = *use;
     size_t first = patterns->entries;
@@ -86,7 +86,7 @@ static int expand_some(struct expansion *x, const struct bl_patterns *units, siz
     return code == 0 ? bl_patterns_close(patterns, times, e) : code;
 }
 
-static int is_well_filled(const struct coarse *c, const struct bl_patterns *units, size_t p, uint32_t slack)
+static int pattern_is_well_filled(const struct coarse *c, const struct bl_patterns *units, size_t p, uint32_t slack)
 {
     uint32_t filled = 0;
     for (uint32_t k = units->first[p]; k < units->first[p + 1]; k++)
@@ -95,8 +95,9 @@ static int is_well_filled(const struct coarse *c, const struct bl_patterns *unit
 }
 
 /* Blocks with more than `slack` units left are packed anew. */
-static int expand(const struct coarse *c, const struct bl_patterns *units, uint32_t slack, const struct bl_histogram *h,
-                  const struct bl_fill_limits *limits, struct bl_patterns *patterns, struct bl_error *e)
+static int coarse_expand(const struct coarse *c, const struct bl_patterns *units, uint32_t slack,
+                         const struct bl_histogram *h, const struct bl_fill_limits *limits,
+                         struct bl_patterns *patterns, struct bl_error *e)
 {
     struct expansion x = {c, malloc((h->distinct + 1) * sizeof *x.left), malloc((c->T + 2) * sizeof *x.cursor)};
     int code = x.left && x.cursor ? 0 : bl_error_memory(e);
@@ -105,24 +106,24 @@ static int expand(const struct coarse *c, const struct bl_patterns *units, uint3
     for (size_t b = 0; code == 0 && b < c->h.distinct; b++)
         x.cursor[b] = c->begin[b];
     for (size_t p = 0; code == 0 && p < units->count; p++) {
-        uint32_t use = is_well_filled(c, units, p, slack) ? units->use[p] : 0;
+        uint32_t use = pattern_is_well_filled(c, units, p, slack) ? units->use[p] : 0;
         while (code == 0 && use > 0)
-            code = expand_some(&x, units, p, &use, patterns, e);
+            code = expansion_add_pattern(&x, units, p, &use, patterns, e);
     }
     if (code == 0)
-        code = bl_fill_rest(patterns, h, x.left, limits, BL_REST_SLACK, e);
+        code = bl_fill_residual(patterns, h, x.left, limits, BL_REST_SLACK, e);
     free(x.left);
     free(x.cursor);
     return code;
 }
 
-static int expand_best(const struct coarse *c, const struct bl_patterns *units, const struct bl_histogram *h,
-                       const struct bl_fill_limits *limits, struct bl_patterns *best, struct bl_error *e)
+static int coarse_expand_best(const struct coarse *c, const struct bl_patterns *units, const struct bl_histogram *h,
+                              const struct bl_fill_limits *limits, struct bl_patterns *best, struct bl_error *e)
 {
     int code = 0;
     for (uint32_t part = UNITS; code == 0 && part > 0; part /= 8) {
         struct bl_patterns tried = {0};
-        code = expand(c, units, c->T / part, h, limits, &tried, e);
+        code = coarse_expand(c, units, c->T / part, h, limits, &tried, e);
         if (code == 0 && (best->count == 0 || tried.blocks < best->blocks)) {
             struct bl_patterns worse = *best;
             *best = tried;
@@ -142,7 +143,7 @@ int bl_fill_coarse(struct bl_patterns *patterns, const struct bl_histogram *h, c
         return 0;
     struct coarse c;
     struct bl_patterns units = {0}, known = {0};
-    int code = make(&c, h, (uint32_t)limits->T, unit, e);
+    int code = coarse_make(&c, h, (uint32_t)limits->T, unit, e);
     struct bl_fill_limits in_units = {c.T, limits->sequences, limits->work};
     int64_t bound = 0; /* of the lengths in units: of no use */
     if (code == 0)
@@ -150,10 +151,10 @@ int bl_fill_coarse(struct bl_patterns *patterns, const struct bl_histogram *h, c
     if (code == 0)
         code = bl_fill_columns(&units, &bound, &c.h, &known, &in_units, NULL, e);
     if (code == 0 && units.count > 0)
-        code = expand_best(&c, &units, h, limits, patterns, e);
+        code = coarse_expand_best(&c, &units, h, limits, patterns, e);
     bl_patterns_free(&units);
     bl_patterns_free(&known);
-    release(&c);
+    coarse_free(&c);
     if (code < 0)
         bl_patterns_free(patterns);
     return code;

@@ -5,17 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/generation.h"
+#include "plan/colgen.h"
 
 /* --- rounding --------------------------------------------------------------------------------------------------- */
 
 /* As many blocks of a basic column as are wanted and there are lengths for; `as`: NULL, or what its buckets are in
  * left[] and the patterns. */
-static int take_column(const struct bl_generation *g, uint32_t row, double wanted, const uint32_t *as, uint32_t *left,
-                       struct bl_patterns *patterns, struct bl_error *e)
+static int column_use(const struct bl_colgen *g, uint32_t row, double wanted, const uint32_t *as, uint32_t *left,
+                      struct bl_patterns *patterns, struct bl_error *e)
 {
     const struct bl_master *m = &g->master;
-    const struct bl_column *c = &m->column[m->basis[row]];
+    const struct bl_master_column *c = &m->column[m->basis[row]];
     uint32_t use = wanted < 0 ? 0 : wanted > (double)UINT32_MAX ? UINT32_MAX : (uint32_t)wanted;
     for (uint32_t k = c->first; k < c->first + c->count; k++) {
         uint32_t possible = left[as ? as[m->bucket[k]] : m->bucket[k]] / (uint32_t)m->times[k];
@@ -33,7 +33,7 @@ static int take_column(const struct bl_generation *g, uint32_t row, double wante
 
 /* Whole blocks of every column first, then one more of those whose fraction is at least `up`; the rest by themselves.
  */
-static int round_columns(const struct bl_generation *g, double up, uint32_t *left, struct bl_patterns *patterns,
+static int columns_round(const struct bl_colgen *g, double up, uint32_t *left, struct bl_patterns *patterns,
                          struct bl_error *e)
 {
     const struct bl_master *m = &g->master;
@@ -44,19 +44,19 @@ static int round_columns(const struct bl_generation *g, double up, uint32_t *lef
         for (uint32_t r = 0; code == 0 && r < m->rows; r++) {
             double whole = floor(m->amount[r] + 1e-6), fraction = m->amount[r] - whole;
             if (m->basis[r] < BL_SURPLUS && (!more || fraction >= up))
-                code = take_column(g, r, more ? 1 : whole, NULL, left, patterns, e);
+                code = column_use(g, r, more ? 1 : whole, NULL, left, patterns, e);
         }
-    return code == 0 ? bl_fill_rest(patterns, g->h, left, g->limits, BL_REST_SLACK, e) : code;
+    return code == 0 ? bl_fill_residual(patterns, g->h, left, g->limits, BL_REST_SLACK, e) : code;
 }
 
-static int round_best(struct bl_generation *g, struct bl_patterns *best, struct bl_error *e)
+static int columns_round_best(struct bl_colgen *g, struct bl_patterns *best, struct bl_error *e)
 {
     static const double up[] = {1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2};
     uint32_t *left = malloc((g->h->distinct + 1) * sizeof *left);
     int code = left ? 0 : bl_error_memory(e);
     for (size_t i = 0; code == 0 && i < sizeof up / sizeof *up; i++) {
         struct bl_patterns tried = {0};
-        code = round_columns(g, up[i], left, &tried, e);
+        code = columns_round(g, up[i], left, &tried, e);
         if (code == 0 && (best->count == 0 || tried.blocks < best->blocks)) {
             struct bl_patterns worse = *best;
             *best = tried;
@@ -82,7 +82,7 @@ struct remainder {
 #define NONE UINT32_MAX
 #define NEARLY 0.8 /* of a block: it is taken whole */
 
-static int make_remainder(struct remainder *r, const struct bl_histogram *h, struct bl_error *e)
+static int remainder_make(struct remainder *r, const struct bl_histogram *h, struct bl_error *e)
 {
     size_t n = h->distinct + 1;
     *r = (struct remainder){.h = {0, malloc(n * sizeof *r->h.length), malloc(n * sizeof *r->h.start)},
@@ -91,14 +91,14 @@ static int make_remainder(struct remainder *r, const struct bl_histogram *h, str
     return r->h.length && r->h.start && r->bucket && r->at ? 0 : bl_error_memory(e);
 }
 
-static void free_remainder(struct remainder *r)
+static void remainder_free(struct remainder *r)
 {
     bl_histogram_free(&r->h);
     free(r->bucket);
     free(r->at);
 }
 
-static void set_remainder(struct remainder *r, const struct bl_histogram *h, const uint32_t *left)
+static void remainder_set(struct remainder *r, const struct bl_histogram *h, const uint32_t *left)
 {
     uint32_t sum = 0, n = 0;
     for (size_t b = 0; b < h->distinct; b++) {
@@ -115,12 +115,12 @@ static void set_remainder(struct remainder *r, const struct bl_histogram *h, con
 }
 
 /* The columns of one generation for the next, as far as all their lengths are left. */
-static int hand_over(struct bl_generation *to, const struct remainder *r, const struct bl_master *from,
-                     const uint32_t *bucket, struct bl_error *e)
+static int remainder_reuse_columns(struct bl_colgen *to, const struct remainder *r, const struct bl_master *from,
+                                   const uint32_t *bucket, struct bl_error *e)
 {
     int code = 0;
     for (size_t i = 0; code == 0 && i < from->columns; i++) {
-        const struct bl_column *c = &from->column[i];
+        const struct bl_master_column *c = &from->column[i];
         size_t n = 0;
         int possible = 1;
         for (uint32_t k = c->first; k < c->first + c->count; k++)
@@ -136,8 +136,8 @@ static int hand_over(struct bl_generation *to, const struct remainder *r, const 
 
 /* Blocks of the columns that are wanted whole or nearly so, at least one: into patterns, out of left[], both by the
  * buckets of the whole histogram. */
-static int fix_columns(const struct bl_generation *g, const uint32_t *bucket, uint32_t *left,
-                       struct bl_patterns *patterns, struct bl_error *e)
+static int dive_fix_columns(const struct bl_colgen *g, const uint32_t *bucket, uint32_t *left,
+                            struct bl_patterns *patterns, struct bl_error *e)
 {
     const struct bl_master *m = &g->master;
     size_t before = patterns->blocks;
@@ -149,12 +149,12 @@ static int fix_columns(const struct bl_generation *g, const uint32_t *bucket, ui
             if (m->basis[r] >= BL_SURPLUS)
                 continue;
             most = fraction > most ? fraction : most;
-            code = take_column(g, r, floor(m->amount[r] + 1e-6) + (fraction >= up), bucket, left, patterns, e);
+            code = column_use(g, r, floor(m->amount[r] + 1e-6) + (fraction >= up), bucket, left, patterns, e);
         }
     return code;
 }
 
-struct dive {
+struct dive_run {
     const struct bl_histogram *h;
     struct remainder rest;
     uint32_t *left;   /* [distinct of h] */
@@ -163,65 +163,66 @@ struct dive {
 };
 
 /* Solves the relaxation for what is left, beginning with the columns of the one before, whose place it takes. */
-static int solve_rest(struct dive *d, struct bl_generation *g, int64_t enough, struct bl_error *e)
+static int dive_solve(struct dive_run *d, struct bl_colgen *g, int64_t enough, struct bl_error *e)
 {
-    struct bl_generation next;
-    set_remainder(&d->rest, d->h, d->left);
-    int code = bl_generation_make(&next, &d->rest.h, &d->limits, e);
+    struct bl_colgen next;
+    remainder_set(&d->rest, d->h, d->left);
+    int code = bl_colgen_make(&next, &d->rest.h, &d->limits, e);
     next.work = d->limits.work;
     next.enough = enough;
     if (code == 0)
-        code = hand_over(&next, &d->rest, &g->master, d->bucket, e);
+        code = remainder_reuse_columns(&next, &d->rest, &g->master, d->bucket, e);
     if (code == 0)
-        code = bl_generation_run(&next, e);
+        code = bl_colgen_run(&next, e);
     d->limits.work = next.work;
     memcpy(d->bucket, d->rest.bucket, d->rest.h.distinct * sizeof *d->bucket);
-    bl_generation_free(g);
+    bl_colgen_free(g);
     *g = next;
     return code;
 }
 
 /* Until nothing is left, or the rest is proven to take too many blocks, or the work ends. */
-static int fix_all(struct dive *d, struct bl_generation *g, size_t most, struct bl_patterns *tried, struct bl_error *e)
+static int dive_fix_all(struct dive_run *d, struct bl_colgen *g, size_t most, struct bl_patterns *tried,
+                        struct bl_error *e)
 {
     int code = 0;
     for (;;) {
         size_t before = tried->blocks;
-        code = fix_columns(g, d->bucket, d->left, tried, e);
-        set_remainder(&d->rest, d->h, d->left);
+        code = dive_fix_columns(g, d->bucket, d->left, tried, e);
+        remainder_set(&d->rest, d->h, d->left);
         if (code < 0 || d->rest.h.distinct == 0 || tried->blocks == before || tried->blocks >= most)
             return code;
-        code = solve_rest(d, g, (int64_t)(most - tried->blocks), e);
+        code = dive_solve(d, g, (int64_t)(most - tried->blocks), e);
         if (code < 0 || g->bound >= (int64_t)(most - tried->blocks) || d->limits.work <= 0)
             return code;
     }
 }
 
 /* Keeps what it finds if it is better. Uses the generation up. */
-static int dive(struct bl_generation *g, struct bl_patterns *best, size_t known, struct bl_error *e)
+static int dive_run(struct bl_colgen *g, struct bl_patterns *best, size_t known, struct bl_error *e)
 {
     size_t n = g->h->distinct, most = best->count && best->blocks < known ? best->blocks : known;
-    struct dive d = {.h = g->h, .limits = *g->limits};
+    struct dive_run d = {.h = g->h, .limits = *g->limits};
     struct bl_patterns tried = {0};
     d.limits.work /= 4;
     d.left = malloc((n + 1) * sizeof *d.left);
     d.bucket = malloc((n + 1) * sizeof *d.bucket);
-    int code = d.left && d.bucket ? make_remainder(&d.rest, d.h, e) : bl_error_memory(e);
+    int code = d.left && d.bucket ? remainder_make(&d.rest, d.h, e) : bl_error_memory(e);
     for (size_t b = 0; code == 0 && b < n; b++) {
         d.left[b] = bl_histogram_count(d.h, b);
         d.bucket[b] = (uint32_t)b;
     }
     if (code == 0)
-        code = fix_all(&d, g, most, &tried, e);
+        code = dive_fix_all(&d, g, most, &tried, e);
     if (code == 0)
-        code = bl_fill_rest(&tried, d.h, d.left, g->limits, BL_REST_SLACK, e);
+        code = bl_fill_residual(&tried, d.h, d.left, g->limits, BL_REST_SLACK, e);
     if (code == 0 && tried.blocks < most) {
         bl_patterns_free(best);
         *best = tried;
         tried = (struct bl_patterns){0};
     }
     bl_patterns_free(&tried);
-    free_remainder(&d.rest);
+    remainder_free(&d.rest);
     free(d.left);
     free(d.bucket);
     return code;
@@ -233,28 +234,28 @@ int bl_fill_columns(struct bl_patterns *patterns, int64_t *bound, const struct b
                     const struct bl_patterns *known, const struct bl_fill_limits *limits, double *price,
                     struct bl_error *e)
 {
-    struct bl_generation g;
+    struct bl_colgen g;
     *patterns = (struct bl_patterns){0};
     if (price)
         memset(price, 0, h->distinct * sizeof *price);
-    if (!bl_generation_is_affordable(h, limits))
+    if (!bl_colgen_is_affordable(h, limits))
         return 0;
-    int code = bl_generation_make(&g, h, limits, e);
+    int code = bl_colgen_make(&g, h, limits, e);
     g.bound = *bound;
     g.enough = (int64_t)known->blocks;
     g.work = limits->work;
     for (size_t p = 0; code == 0 && p < known->count; p++)
-        code = bl_generation_offer(&g, known->bucket + known->first[p], known->first[p + 1] - known->first[p], e);
+        code = bl_colgen_offer(&g, known->bucket + known->first[p], known->first[p + 1] - known->first[p], e);
     if (code == 0)
-        code = bl_generation_run(&g, e);
+        code = bl_colgen_run(&g, e);
     for (size_t b = 0; code == 0 && price && b < h->distinct; b++)
         price[b] = g.master.dual[b];
     *bound = g.bound;
     if (code == 0 && g.bound < g.enough)
-        code = round_best(&g, patterns, e);
+        code = columns_round_best(&g, patterns, e);
     if (code == 0 && !price && patterns->count > 0 && (int64_t)patterns->blocks > *bound)
-        code = dive(&g, patterns, known->blocks, e);
-    bl_generation_free(&g);
+        code = dive_run(&g, patterns, known->blocks, e);
+    bl_colgen_free(&g);
     if (code < 0)
         bl_patterns_free(patterns);
     return code;

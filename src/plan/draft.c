@@ -87,7 +87,7 @@ int bl_draft_keep(struct bl_draft *d, const struct bl_lengths *lengths, int64_t 
 }
 
 /* The pattern of every block, in random order. */
-static int draw_turns(const struct bl_patterns *patterns, uint64_t seed, uint32_t **turn, struct bl_error *e)
+static int patterns_shuffle(const struct bl_patterns *patterns, uint64_t seed, uint32_t **turn, struct bl_error *e)
 {
     struct bl_random random;
     bl_random_seed(&random, seed, BL_STREAM_BLOCK);
@@ -103,8 +103,8 @@ static int draw_turns(const struct bl_patterns *patterns, uint64_t seed, uint32_
 }
 
 /* Goes over the blocks in their final order, so that every sequence is written once, where it stays. */
-static void draw_blocks(struct bl_draft *d, const struct bl_patterns *patterns, const uint32_t *turn,
-                        const uint32_t *ids, uint32_t *cursor, uint64_t seed)
+static void draft_draw_blocks(struct bl_draft *d, const struct bl_patterns *patterns, const uint32_t *turn,
+                              const uint32_t *ids, uint32_t *cursor, uint64_t seed)
 {
     struct bl_random inside;
     bl_random_seed(&inside, seed, BL_STREAM_INSIDE);
@@ -129,13 +129,13 @@ int bl_draft_patterns(struct bl_draft *d, const struct bl_patterns *patterns, co
     uint32_t *ids = NULL, *turn = NULL, *cursor = malloc((h->distinct + 1) * sizeof *cursor);
     int code = cursor ? bl_histogram_identities(h, lengths, seed, &ids, e) : bl_error_memory(e);
     if (code == 0)
-        code = draw_turns(patterns, seed, &turn, e);
+        code = patterns_shuffle(patterns, seed, &turn, e);
     if (code == 0)
         code = bl_draft_reserve(d, patterns->blocks, e);
     if (code == 0) {
         memcpy(cursor, h->start, h->distinct * sizeof *cursor);
         d->is_shuffled = d->blocks == 0;
-        draw_blocks(d, patterns, turn, ids, cursor, seed);
+        draft_draw_blocks(d, patterns, turn, ids, cursor, seed);
     }
     free(turn);
     free(cursor);

@@ -59,8 +59,8 @@ struct bl_fill_limits;
 
 /* Best fit decreasing without a histogram: as many blocks as bl_fill_bestfit makes. 8 bytes of temporary memory for
  * each length, and 16 for each block that is open at a time. */
-int bl_draft_single(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_fill_limits *limits,
-                    uint64_t seed, struct bl_error *e);
+int bl_draft_bestfit(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_fill_limits *limits,
+                     uint64_t seed, struct bl_error *e);
 
 /* Sum of squares (Csirik, Johnson, Kenyon, Orlin, Shor, Weber, JACM 2006): in random order, each length into a block
  * such that afterwards the numbers of blocks with equal room are as equal as can be, which in the end fills nearly all

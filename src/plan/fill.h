@@ -30,14 +30,14 @@ int bl_fill_bestfit_count(size_t *blocks, const struct bl_histogram *h, const st
 /* Minimum bin slack (Gupta and Ho, 1999), on counts: the longest length that is left, and beside it those that leave
  * the least room; as many blocks so as there are lengths for. Leaves almost nothing where many short lengths are there
  * to choose from; poor where long ones dominate. */
-int bl_fill_slack(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_fill_limits *limits,
-                  struct bl_error *e);
+int bl_fill_min_slack(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_fill_limits *limits,
+                      struct bl_error *e);
 
 /* Adds patterns for what is left, left[b] of every bucket: by best fit, by slack, too, or by all three, whichever takes
  * the fewest blocks. On an error *patterns stays as it was. */
 enum bl_rest { BL_REST_BESTFIT, BL_REST_SLACK, BL_REST_COARSE };
-int bl_fill_rest(struct bl_patterns *patterns, const struct bl_histogram *h, const uint32_t *left,
-                 const struct bl_fill_limits *limits, enum bl_rest how, struct bl_error *e);
+int bl_fill_residual(struct bl_patterns *patterns, const struct bl_histogram *h, const uint32_t *left,
+                     const struct bl_fill_limits *limits, enum bl_rest how, struct bl_error *e);
 
 /* The linear relaxation by column generation (Gilmore and Gomory, 1961), rounded down; what is left is packed by the
  * ways above. known: patterns for the same histogram, to begin with and to beat. *bound is raised to the bound that was
@@ -48,10 +48,10 @@ int bl_fill_columns(struct bl_patterns *patterns, int64_t *bound, const struct b
                     const struct bl_patterns *known, const struct bl_fill_limits *limits, double *price,
                     struct bl_error *e);
 
-/* Takes the last of the known patterns apart, as they come from bl_fill_slack, and fills what was in them by columns;
- * ever more of them, until the blocks meet the bound. patterns->count is 0 where that is of no use. */
-int bl_fill_repair(struct bl_patterns *patterns, int64_t bound, const struct bl_histogram *h,
-                   const struct bl_patterns *known, const struct bl_fill_limits *limits, struct bl_error *e);
+/* Takes the last of the known patterns apart, as they come from bl_fill_min_slack, and fills what was in them by
+ * columns; ever more of them, until the blocks meet the bound. patterns->count is 0 where that is of no use. */
+int bl_fill_improve(struct bl_patterns *patterns, int64_t bound, const struct bl_histogram *h,
+                    const struct bl_patterns *known, const struct bl_fill_limits *limits, struct bl_error *e);
 
 /* Columns for few lengths that are too long for that, in units of a few thousandths of T, rounded up. patterns->count
  * is 0 where the limits forbid it. */
@@ -61,8 +61,8 @@ int bl_fill_coarse(struct bl_patterns *patterns, const struct bl_histogram *h, c
 /* For many: linear relaxations over some hundred classes of lengths, one after the other for what is left, carried out
  * with the true lengths. blocks: about how many there will be. *bound is raised to what the prices of the first prove.
  */
-int bl_fill_sketch(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
-                   const struct bl_fill_limits *limits, uint32_t classes, size_t blocks, struct bl_error *e);
+int bl_fill_grouped(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
+                    const struct bl_fill_limits *limits, uint32_t classes, size_t blocks, struct bl_error *e);
 
 /* The best of all; *bound is a proven lower bound, raised where more is proven. Stops as soon as the two meet. Of
  * equally many blocks those with fewer sequences in the fullest. */

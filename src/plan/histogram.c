@@ -10,7 +10,7 @@
 
 enum { TABLE_MIN = 1 << 16 }; /* entries that a table over the leading bits may always have */
 
-static int64_t longest_of(const struct bl_lengths *all)
+static int64_t lengths_longest(const struct bl_lengths *all)
 {
     const struct bl_lengths lengths = *all;
     int64_t longest = 0;
@@ -20,7 +20,7 @@ static int64_t longest_of(const struct bl_lengths *all)
     return longest;
 }
 
-static int allocate(struct bl_histogram *h, size_t distinct, struct bl_error *e)
+static int histogram_allocate(struct bl_histogram *h, size_t distinct, struct bl_error *e)
 {
     h->distinct = distinct;
     h->length = malloc((distinct + 1) * sizeof *h->length);
@@ -32,7 +32,8 @@ static int allocate(struct bl_histogram *h, size_t distinct, struct bl_error *e)
     return 0;
 }
 
-static int count_in_table(struct bl_histogram *h, const struct bl_lengths *all, int64_t longest, struct bl_error *e)
+static int histogram_count_table(struct bl_histogram *h, const struct bl_lengths *all, int64_t longest,
+                                 struct bl_error *e)
 {
     const struct bl_lengths lengths = *all; /* a copy that writing into the table cannot change */
     uint32_t *table = calloc((size_t)longest + 1, sizeof *table);
@@ -44,7 +45,7 @@ static int count_in_table(struct bl_histogram *h, const struct bl_lengths *all, 
             table[bl_lengths_units(&lengths, i)]++;
     for (int64_t length = 0; length <= longest; length++)
         distinct += table[length] > 0;
-    int code = allocate(h, distinct, e);
+    int code = histogram_allocate(h, distinct, e);
     if (code == 0) {
         size_t bucket = 0;
         uint32_t sum = 0;
@@ -61,7 +62,7 @@ static int count_in_table(struct bl_histogram *h, const struct bl_lengths *all, 
     return code;
 }
 
-static int count_by_sorting(struct bl_histogram *h, const struct bl_lengths *lengths, struct bl_error *e)
+static int histogram_count_sorted(struct bl_histogram *h, const struct bl_lengths *lengths, struct bl_error *e)
 {
     uint32_t *key = malloc(lengths->count * sizeof *key);
     if (!key)
@@ -74,7 +75,7 @@ static int count_by_sorting(struct bl_histogram *h, const struct bl_lengths *len
     size_t distinct = 0;
     for (size_t i = 0; i < n; i++)
         distinct += i == 0 || key[i] != key[i - 1];
-    int code = allocate(h, distinct, e);
+    int code = histogram_allocate(h, distinct, e);
     if (code == 0) {
         size_t bucket = 0;
         for (size_t i = 0; i < n; i++) {
@@ -93,11 +94,11 @@ int bl_histogram_make(struct bl_histogram *h, const struct bl_lengths *lengths, 
 {
     *h = (struct bl_histogram){0};
     if (lengths->cap < TABLE_MIN)
-        return count_in_table(h, lengths, lengths->cap, e);
-    int64_t longest = longest_of(lengths);
+        return histogram_count_table(h, lengths, lengths->cap, e);
+    int64_t longest = lengths_longest(lengths);
     if ((uint64_t)longest < TABLE_MIN / 64 || (uint64_t)longest / 2 < lengths->count)
-        return count_in_table(h, lengths, longest, e);
-    return count_by_sorting(h, lengths, e);
+        return histogram_count_table(h, lengths, longest, e);
+    return histogram_count_sorted(h, lengths, e);
 }
 
 void bl_histogram_free(struct bl_histogram *h)
@@ -176,7 +177,7 @@ static int prefix_table_make(struct bl_prefix_table *t, const struct bl_histogra
 }
 
 /* The first bucket that is no shorter than a length; there is one. */
-static size_t bucket_of(const struct bl_histogram *h, const struct bl_prefix_table *t, uint32_t length)
+static size_t prefix_table_find(const struct bl_histogram *h, const struct bl_prefix_table *t, uint32_t length)
 {
     size_t low = t->first[length >> t->shift], high = t->first[(length >> t->shift) + 1];
     while (low < high) {
@@ -190,15 +191,15 @@ static size_t bucket_of(const struct bl_histogram *h, const struct bl_prefix_tab
 }
 
 /* Every identity to the next place of its bucket. Copies that writing cannot change are kept in registers. */
-static void scatter(const struct bl_histogram *h, const struct bl_prefix_table *t, const struct bl_lengths *all,
-                    uint32_t *next, uint32_t *ids)
+static void histogram_scatter(const struct bl_histogram *h, const struct bl_prefix_table *t,
+                              const struct bl_lengths *all, uint32_t *next, uint32_t *ids)
 {
     const struct bl_lengths lengths = *all;
     const struct bl_histogram histogram = *h;
     const struct bl_prefix_table table = *t;
     for (size_t i = 0; i < lengths.count; i++)
         if (bl_lengths_has(&lengths, i))
-            ids[next[bucket_of(&histogram, &table, (uint32_t)bl_lengths_units(&lengths, i))]++] =
+            ids[next[prefix_table_find(&histogram, &table, (uint32_t)bl_lengths_units(&lengths, i))]++] =
                 (uint32_t)bl_lengths_id(&lengths, i);
 }
 
@@ -211,7 +212,7 @@ int bl_histogram_identities(const struct bl_histogram *h, const struct bl_length
     int code = next && *ids ? prefix_table_make(&table, h, lengths->count, e) : bl_error_memory(e);
     if (code == 0) {
         memcpy(next, h->start, h->distinct * sizeof *next);
-        scatter(h, &table, lengths, next, *ids);
+        histogram_scatter(h, &table, lengths, next, *ids);
         struct bl_random random;
         bl_random_seed(&random, seed, BL_STREAM_IDENTITY);
         for (size_t b = 0; b < h->distinct; b++)

@@ -28,7 +28,7 @@ void bl_inverse_free(struct bl_inverse *v)
 }
 
 /* Room for a step with so many entries. */
-static int reserve(struct bl_inverse *v, size_t entries, struct bl_error *e)
+static int inverse_reserve(struct bl_inverse *v, size_t entries, struct bl_error *e)
 {
     if (v->steps == v->step_capacity) {
         size_t capacity = v->step_capacity * 2 + 256;
@@ -53,32 +53,32 @@ static int reserve(struct bl_inverse *v, size_t entries, struct bl_error *e)
     return 0;
 }
 
-static void add_entry(struct bl_inverse *v, uint32_t row, double value)
+static void inverse_add_entry(struct bl_inverse *v, uint32_t row, double value)
 {
     v->row[v->entries] = row;
     v->value[v->entries++] = value;
 }
 
-static void end_step(struct bl_inverse *v, uint32_t r)
+static void inverse_end_step(struct bl_inverse *v, uint32_t r)
 {
     v->pivot[v->steps++] = r;
     v->first[v->steps] = v->entries;
 }
 
-int bl_inverse_exchange(struct bl_inverse *v, const double *column, uint32_t r, struct bl_error *e)
+int bl_inverse_update(struct bl_inverse *v, const double *column, uint32_t r, struct bl_error *e)
 {
-    int code = reserve(v, v->rows, e);
+    int code = inverse_reserve(v, v->rows, e);
     if (code < 0)
         return code;
-    add_entry(v, r, 1 / column[r]);
+    inverse_add_entry(v, r, 1 / column[r]);
     for (size_t i = 0; i < v->rows; i++)
         if (fabs(column[i]) > TINY && i != r)
-            add_entry(v, (uint32_t)i, -column[i] / column[r]);
-    end_step(v, r);
+            inverse_add_entry(v, (uint32_t)i, -column[i] / column[r]);
+    inverse_end_step(v, r);
     return 0;
 }
 
-static void forward_from(const struct bl_inverse *v, size_t step, double *x)
+static void inverse_ftran_from(const struct bl_inverse *v, size_t step, double *x)
 {
     for (; step < v->steps; step++) {
         double times = x[v->pivot[step]];
@@ -90,12 +90,12 @@ static void forward_from(const struct bl_inverse *v, size_t step, double *x)
     }
 }
 
-void bl_inverse_forward(const struct bl_inverse *v, double *x)
+void bl_inverse_ftran(const struct bl_inverse *v, double *x)
 {
-    forward_from(v, 0, x);
+    inverse_ftran_from(v, 0, x);
 }
 
-void bl_inverse_backward(const struct bl_inverse *v, double *x)
+void bl_inverse_btran(const struct bl_inverse *v, double *x)
 {
     for (size_t step = v->steps; step-- > 0;) {
         double sum = 0;
@@ -119,7 +119,7 @@ struct elimination {
     double *work;    /* [rows] a column in the making, else zeros */
 };
 
-static int make(struct elimination *x, const struct bl_sparse *m, uint32_t *row_of, struct bl_error *e)
+static int elimination_make(struct elimination *x, const struct bl_sparse *m, uint32_t *row_of, struct bl_error *e)
 {
     size_t n = m->rows, entries = m->first[n];
     *x = (struct elimination){.m = m, .row_of = row_of, .back = n};
@@ -147,7 +147,7 @@ static int make(struct elimination *x, const struct bl_sparse *m, uint32_t *row_
     return 0;
 }
 
-static void release(struct elimination *x)
+static void elimination_free(struct elimination *x)
 {
     free(x->begin);
     free(x->beside);
@@ -159,7 +159,7 @@ static void release(struct elimination *x)
 }
 
 /* The only column left in a row. */
-static uint32_t column_in(const struct elimination *x, uint32_t r)
+static uint32_t elimination_column(const struct elimination *x, uint32_t r)
 {
     uint32_t k = x->begin[r];
     while (x->row_of[x->beside[k]] != NONE)
@@ -168,7 +168,7 @@ static uint32_t column_in(const struct elimination *x, uint32_t r)
 }
 
 /* The only row left in a column. */
-static uint32_t row_in(const struct elimination *x, uint32_t c)
+static uint32_t elimination_row(const struct elimination *x, uint32_t c)
 {
     uint32_t k = x->m->first[c];
     while (x->in_row[x->m->row[k]] == NONE)
@@ -176,7 +176,7 @@ static uint32_t row_in(const struct elimination *x, uint32_t c)
     return x->m->row[k];
 }
 
-static void take(struct elimination *x, uint32_t c, uint32_t r)
+static void elimination_assign(struct elimination *x, uint32_t c, uint32_t r)
 {
     x->row_of[c] = r;
     x->in_row[r] = NONE;
@@ -187,7 +187,7 @@ static void take(struct elimination *x, uint32_t c, uint32_t r)
 }
 
 /* Columns with a row to themselves, and those that then have. A row comes to have one column once. */
-static void take_front(struct elimination *x)
+static void elimination_assign_front(struct elimination *x)
 {
     size_t n = 0, next = 0;
     for (uint32_t r = 0; r < x->m->rows; r++)
@@ -197,8 +197,8 @@ static void take_front(struct elimination *x)
         uint32_t r = x->queue[next];
         if (x->in_row[r] != 1)
             continue;
-        uint32_t c = column_in(x, r);
-        take(x, c, r);
+        uint32_t c = elimination_column(x, r);
+        elimination_assign(x, c, r);
         x->order[x->front++] = c;
         for (uint32_t k = x->m->first[c]; k < x->m->first[c + 1]; k++)
             if (x->in_row[x->m->row[k]] == 1)
@@ -207,7 +207,7 @@ static void take_front(struct elimination *x)
 }
 
 /* Columns with a single row, and those that then have. */
-static void take_back(struct elimination *x)
+static void elimination_assign_back(struct elimination *x)
 {
     size_t n = 0, next = 0;
     for (uint32_t c = 0; c < x->m->rows; c++)
@@ -217,8 +217,8 @@ static void take_back(struct elimination *x)
         uint32_t c = x->queue[next];
         if (x->in_column[c] != 1)
             continue;
-        uint32_t r = row_in(x, c);
-        take(x, c, r);
+        uint32_t r = elimination_row(x, c);
+        elimination_assign(x, c, r);
         x->order[--x->back] = c;
         for (uint32_t k = x->begin[r]; k < x->begin[r + 1]; k++)
             if (x->row_of[x->beside[k]] == NONE && x->in_column[x->beside[k]] == 1)
@@ -227,7 +227,7 @@ static void take_back(struct elimination *x)
 }
 
 /* What is left, columns with few rows first. Counting sort. */
-static void order_middle(struct elimination *x)
+static void elimination_order_middle(struct elimination *x)
 {
     size_t n = x->m->rows, at = x->front;
     memset(x->queue, 0, (n + 2) * sizeof *x->queue);
@@ -242,24 +242,25 @@ static void order_middle(struct elimination *x)
 }
 
 /* A column as it is: no step before it has its pivot in one of the column's rows. */
-static int step_raw(const struct elimination *x, struct bl_inverse *v, uint32_t c, struct bl_error *e)
+static int elimination_step_triangular(const struct elimination *x, struct bl_inverse *v, uint32_t c,
+                                       struct bl_error *e)
 {
     const struct bl_sparse *m = x->m;
     uint32_t r = x->row_of[c], first = m->first[c], end = m->first[c + 1];
     double pivot = 0;
-    int code = reserve(v, end - first, e);
+    int code = inverse_reserve(v, end - first, e);
     if (code < 0)
         return code;
     for (uint32_t k = first; k < end; k++)
         pivot = m->row[k] == r ? m->value[k] : pivot;
     for (uint32_t k = first; k < end; k++)
-        add_entry(v, m->row[k], m->row[k] == r ? 1 / pivot : -m->value[k] / pivot);
-    end_step(v, r);
+        inverse_add_entry(v, m->row[k], m->row[k] == r ? 1 / pivot : -m->value[k] / pivot);
+    inverse_end_step(v, r);
     return 0;
 }
 
 /* Of the rows that are left with a large enough entry, the one with the fewest columns: NONE where all are 0. */
-static uint32_t choose_pivot(const struct elimination *x)
+static uint32_t elimination_choose_pivot(const struct elimination *x)
 {
     uint32_t best = NONE;
     double largest = 0;
@@ -273,38 +274,40 @@ static uint32_t choose_pivot(const struct elimination *x)
     return best;
 }
 
-static int step_worked(struct elimination *x, struct bl_inverse *v, uint32_t c, int *regular, struct bl_error *e)
+static int elimination_step_general(struct elimination *x, struct bl_inverse *v, uint32_t c, int *regular,
+                                    struct bl_error *e)
 {
     const struct bl_sparse *m = x->m;
     for (uint32_t k = m->first[c]; k < m->first[c + 1]; k++)
         x->work[m->row[k]] = m->value[k];
-    forward_from(v, x->front, x->work);
-    uint32_t r = choose_pivot(x);
+    inverse_ftran_from(v, x->front, x->work);
+    uint32_t r = elimination_choose_pivot(x);
     *regular = r != NONE;
-    int code = *regular ? bl_inverse_exchange(v, x->work, r, e) : 0;
+    int code = *regular ? bl_inverse_update(v, x->work, r, e) : 0;
     if (*regular)
-        take(x, c, r);
+        elimination_assign(x, c, r);
     memset(x->work, 0, m->rows * sizeof *x->work);
     return code;
 }
 
-int bl_inverse_of(struct bl_inverse *v, const struct bl_sparse *m, uint32_t *row_of, int *regular, struct bl_error *e)
+int bl_inverse_factor(struct bl_inverse *v, const struct bl_sparse *m, uint32_t *row_of, int *regular,
+                      struct bl_error *e)
 {
     struct elimination x;
-    int code = make(&x, m, row_of, e);
+    int code = elimination_make(&x, m, row_of, e);
     v->steps = v->entries = 0;
     *regular = 1;
     if (code == 0) {
-        take_front(&x);
-        take_back(&x);
-        order_middle(&x);
+        elimination_assign_front(&x);
+        elimination_assign_back(&x);
+        elimination_order_middle(&x);
     }
     for (size_t i = 0; code == 0 && *regular && i < m->rows; i++) {
         if (i < x.front || i >= x.back)
-            code = step_raw(&x, v, x.order[i], e);
+            code = elimination_step_triangular(&x, v, x.order[i], e);
         else
-            code = step_worked(&x, v, x.order[i], regular, e);
+            code = elimination_step_general(&x, v, x.order[i], regular, e);
     }
-    release(&x);
+    elimination_free(&x);
     return code;
 }

@@ -4,14 +4,14 @@
 #include <string.h>
 
 /* A limit that the shortest length cannot exceed is none. */
-static uint32_t real_limit(const struct bl_histogram *h, uint32_t T, uint32_t sequences)
+static uint32_t knapsack_limit(const struct bl_histogram *h, uint32_t T, uint32_t sequences)
 {
     return sequences < T / h->length[0] ? sequences : 0;
 }
 
 int64_t bl_knapsack_work(const struct bl_histogram *h, uint32_t T, uint32_t sequences)
 {
-    uint32_t limit = real_limit(h, T, sequences);
+    uint32_t limit = knapsack_limit(h, T, sequences);
     int64_t layers = limit ? limit : 1, work = (int64_t)h->distinct * T;
     return work > INT64_MAX / 64 / layers ? INT64_MAX / 64 : work * layers;
 }
@@ -19,7 +19,7 @@ int64_t bl_knapsack_work(const struct bl_histogram *h, uint32_t T, uint32_t sequ
 int bl_knapsack_make(struct bl_knapsack *k, const struct bl_histogram *h, uint32_t T, uint32_t sequences,
                      struct bl_error *e)
 {
-    *k = (struct bl_knapsack){.h = h, .T = T, .sequences = real_limit(h, T, sequences)};
+    *k = (struct bl_knapsack){.h = h, .T = T, .sequences = knapsack_limit(h, T, sequences)};
     k->price = malloc((h->distinct + 1) * sizeof *k->price);
     k->worth = malloc(((size_t)T + 1) * (k->sequences + 1) * sizeof *k->worth);
     if (k->price && k->worth)
@@ -36,7 +36,7 @@ void bl_knapsack_free(struct bl_knapsack *k)
 }
 
 /* to[t] = max(to[t], from[t] + price): a loop that compilers make into vectors. */
-static void raise(double *restrict to, const double *restrict from, double price, size_t n)
+static void row_raise(double *restrict to, const double *restrict from, double price, size_t n)
 {
     for (size_t t = 0; t < n; t++) {
         double worth = from[t] + price;
@@ -45,7 +45,7 @@ static void raise(double *restrict to, const double *restrict from, double price
 }
 
 /* Without a limit a length may follow itself: stretches of its own size read what the stretch before has become. */
-static double solve_free(struct bl_knapsack *k)
+static double knapsack_solve_unlimited(struct bl_knapsack *k)
 {
     memset(k->worth, 0, ((size_t)k->T + 1) * sizeof *k->worth);
     for (size_t b = 0; b < k->h->distinct; b++) {
@@ -54,13 +54,13 @@ static double solve_free(struct bl_knapsack *k)
             continue;
         for (size_t t = length; t <= k->T; t += length) {
             size_t n = k->T + 1 - t < length ? k->T + 1 - t : length;
-            raise(k->worth + t, k->worth + t - length, k->price[b], n);
+            row_raise(k->worth + t, k->worth + t - length, k->price[b], n);
         }
     }
     return k->worth[k->T];
 }
 
-static double solve_limited(struct bl_knapsack *k)
+static double knapsack_solve_limited(struct bl_knapsack *k)
 {
     size_t row = (size_t)k->T + 1;
     memset(k->worth, 0, row * sizeof *k->worth);
@@ -69,29 +69,30 @@ static double solve_limited(struct bl_knapsack *k)
         memcpy(to, to - row, row * sizeof *to);
         for (size_t b = 0; b < k->h->distinct; b++)
             if (k->price[b] > 0)
-                raise(to + k->h->length[b], to - row, k->price[b], row - k->h->length[b]);
+                row_raise(to + k->h->length[b], to - row, k->price[b], row - k->h->length[b]);
     }
     return k->worth[k->sequences * row + k->T];
 }
 
 double bl_knapsack_solve(struct bl_knapsack *k)
 {
-    return k->sequences ? solve_limited(k) : solve_free(k);
+    return k->sequences ? knapsack_solve_limited(k) : knapsack_solve_unlimited(k);
 }
 
 /* The worth of `room` for `left` more sequences. */
-static const double *worth_of(const struct bl_knapsack *k, uint32_t left)
+static const double *knapsack_row(const struct bl_knapsack *k, uint32_t left)
 {
     return k->worth + (k->sequences ? (size_t)left * ((size_t)k->T + 1) : 0);
 }
 
 double bl_knapsack_with(const struct bl_knapsack *k, uint32_t bucket)
 {
-    return k->price[bucket] + worth_of(k, k->sequences ? k->sequences - 1 : 0)[k->T - k->h->length[bucket]];
+    return k->price[bucket] + knapsack_row(k, k->sequences ? k->sequences - 1 : 0)[k->T - k->h->length[bucket]];
 }
 
 /* The bucket by which the worth of a room came about. */
-static size_t bucket_behind(const struct bl_knapsack *k, const double *worth, const double *before, uint32_t room)
+static size_t knapsack_last_bucket(const struct bl_knapsack *k, const double *worth, const double *before,
+                                   uint32_t room)
 {
     for (size_t b = bl_histogram_below(k->h, room); b-- > 0;)
         if (k->price[b] > 0 && before[room - k->h->length[b]] + k->price[b] == worth[room])
@@ -109,10 +110,10 @@ size_t bl_knapsack_block(const struct bl_knapsack *k, uint32_t bucket, uint32_t 
         left -= left > 0;
     }
     for (;;) {
-        const double *worth = worth_of(k, left), *before = worth_of(k, left ? left - 1 : 0);
+        const double *worth = knapsack_row(k, left), *before = knapsack_row(k, left ? left - 1 : 0);
         if (worth[room] == 0 || (k->sequences && left == 0))
             return n;
-        size_t b = bucket_behind(k, worth, before, room);
+        size_t b = knapsack_last_bucket(k, worth, before, room);
         if (b == SIZE_MAX) { /* as good with less: fewer sequences, or less room */
             if (k->sequences && before[room] == worth[room])
                 left--;

@@ -11,24 +11,24 @@ enum {
     IN_TURN = 1024,  /* columns that are looked at for one that saves */
 };
 
-static int make_arrays(struct bl_master *m, struct bl_error *e)
+static int master_allocate(struct bl_master *m, struct bl_error *e)
 {
     size_t n = m->rows;
-    m->wanted = malloc((n + 1) * sizeof *m->wanted);
+    m->demand = malloc((n + 1) * sizeof *m->demand);
     m->amount = malloc((n + 1) * sizeof *m->amount);
     m->dual = malloc((n + 1) * sizeof *m->dual);
     m->basis = malloc((n + 1) * sizeof *m->basis);
     m->step = malloc((n + 1) * sizeof *m->step);
-    if (!m->wanted || !m->amount || !m->dual || !m->basis || !m->step)
+    if (!m->demand || !m->amount || !m->dual || !m->basis || !m->step)
         return bl_error_memory(e);
     return bl_inverse_make(&m->inverse, n, e);
 }
 
-static int reserve(struct bl_master *m, size_t entries, struct bl_error *e)
+static int master_reserve(struct bl_master *m, size_t entries, struct bl_error *e)
 {
     if (m->columns == m->column_capacity) {
         size_t capacity = m->column_capacity * 2 + 256;
-        struct bl_column *larger = realloc(m->column, capacity * sizeof *larger);
+        struct bl_master_column *larger = realloc(m->column, capacity * sizeof *larger);
         if (!larger)
             return bl_error_memory(e);
         m->column = larger;
@@ -49,7 +49,7 @@ static int reserve(struct bl_master *m, size_t entries, struct bl_error *e)
     return 0;
 }
 
-static int by_bucket(const void *a, const void *b)
+static int master_compare_buckets(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);
@@ -57,12 +57,12 @@ static int by_bucket(const void *a, const void *b)
 
 int bl_master_add(struct bl_master *m, uint32_t *item, size_t n, struct bl_error *e)
 {
-    int code = reserve(m, n, e);
+    int code = master_reserve(m, n, e);
     if (code < 0)
         return code;
-    qsort(item, n, sizeof *item, by_bucket);
-    struct bl_column *c = &m->column[m->columns++];
-    *c = (struct bl_column){0, (uint32_t)m->entries};
+    qsort(item, n, sizeof *item, master_compare_buckets);
+    struct bl_master_column *c = &m->column[m->columns++];
+    *c = (struct bl_master_column){0, (uint32_t)m->entries};
     for (size_t i = 0; i < n; i++) {
         if (i > 0 && item[i] == item[i - 1]) {
             m->times[m->entries - 1]++;
@@ -76,14 +76,14 @@ int bl_master_add(struct bl_master *m, uint32_t *item, size_t n, struct bl_error
 }
 
 /* The inverse of the basis made anew, and what follows from it. *regular: 0 where that fails. */
-static int refresh(struct bl_master *m, int *regular, struct bl_error *e);
+static int master_refactor(struct bl_master *m, int *regular, struct bl_error *e);
 
 /* The counts are set a little apart, by no more than a hundredth of a block in all: equal ones make steps of length
  * zero, and the simplex could go in circles. */
 int bl_master_make(struct bl_master *m, const struct bl_histogram *h, int64_t T, uint32_t sequences, struct bl_error *e)
 {
     *m = (struct bl_master){.rows = h->distinct};
-    int code = make_arrays(m, e), regular;
+    int code = master_allocate(m, e), regular;
     double apart = 0.005 / (double)(m->rows + 1);
     for (size_t i = 0; code == 0 && i < m->rows; i++) {
         int64_t fit = T / h->length[i];
@@ -92,11 +92,11 @@ int bl_master_make(struct bl_master *m, const struct bl_histogram *h, int64_t T,
         if (code < 0)
             break;
         m->times[m->entries - 1] = (double)(fit < (int64_t)sequences ? fit : (int64_t)sequences);
-        m->wanted[i] = bl_histogram_count(h, i) + apart * (1 + (double)(i * 2654435761 % 4096) / 4096);
+        m->demand[i] = bl_histogram_count(h, i) + apart * (1 + (double)(i * 2654435761 % 4096) / 4096);
         m->basis[i] = bucket;
     }
     if (code == 0)
-        code = refresh(m, &regular, e);
+        code = master_refactor(m, &regular, e);
     if (code < 0)
         bl_master_free(m);
     return code;
@@ -105,7 +105,7 @@ int bl_master_make(struct bl_master *m, const struct bl_histogram *h, int64_t T,
 void bl_master_free(struct bl_master *m)
 {
     bl_inverse_free(&m->inverse);
-    free(m->wanted);
+    free(m->demand);
     free(m->amount);
     free(m->dual);
     free(m->basis);
@@ -116,7 +116,7 @@ void bl_master_free(struct bl_master *m)
     *m = (struct bl_master){0};
 }
 
-static double worth(const struct bl_master *m, const struct bl_column *c)
+static double master_column_worth(const struct bl_master *m, const struct bl_master_column *c)
 {
     double sum = 0;
     for (uint32_t k = c->first; k < c->first + c->count; k++)
@@ -135,7 +135,7 @@ uint32_t bl_master_price(struct bl_master *m, double *saving, int64_t *work)
         }
     for (size_t seen = 0; seen < m->columns && (seen % IN_TURN || *saving < BL_SAVING_MIN); seen++) {
         m->next = m->next + 1 < m->columns ? m->next + 1 : 0;
-        double more = worth(m, &m->column[m->next]) - 1;
+        double more = master_column_worth(m, &m->column[m->next]) - 1;
         *work -= 2 * m->column[m->next].count;
         if (more > *saving) {
             *saving = more;
@@ -146,7 +146,7 @@ uint32_t bl_master_price(struct bl_master *m, double *saving, int64_t *work)
 }
 
 /* step = inverse * column. What a block of it costs at the present prices: below 0, it saves. */
-static double set_step(struct bl_master *m, uint32_t column)
+static double master_set_step(struct bl_master *m, uint32_t column)
 {
     memset(m->step, 0, m->rows * sizeof *m->step);
     double cost;
@@ -154,17 +154,17 @@ static double set_step(struct bl_master *m, uint32_t column)
         m->step[column - BL_SURPLUS] = -1;
         cost = m->dual[column - BL_SURPLUS];
     } else {
-        const struct bl_column *c = &m->column[column];
+        const struct bl_master_column *c = &m->column[column];
         for (uint32_t k = c->first; k < c->first + c->count; k++)
             m->step[m->bucket[k]] = m->times[k];
-        cost = 1 - worth(m, c);
+        cost = 1 - master_column_worth(m, c);
     }
-    bl_inverse_forward(&m->inverse, m->step);
+    bl_inverse_ftran(&m->inverse, m->step);
     return cost;
 }
 
 /* The basic column that reaches zero first; among equals the one with the largest step, for precision. */
-static size_t leaving_row(const struct bl_master *m)
+static size_t master_leaving_row(const struct bl_master *m)
 {
     size_t best = SIZE_MAX;
     double least = INFINITY;
@@ -180,15 +180,15 @@ static size_t leaving_row(const struct bl_master *m)
     return best;
 }
 
-static void set_duals(struct bl_master *m)
+static void master_set_duals(struct bl_master *m)
 {
     for (size_t i = 0; i < m->rows; i++)
         m->dual[i] = m->basis[i] < BL_SURPLUS;
-    bl_inverse_backward(&m->inverse, m->dual);
+    bl_inverse_btran(&m->inverse, m->dual);
 }
 
 /* The basic columns as a matrix. */
-static int gather(const struct bl_master *m, struct bl_sparse *b, struct bl_error *e)
+static int master_gather_basis(const struct bl_master *m, struct bl_sparse *b, struct bl_error *e)
 {
     size_t entries = 0;
     for (size_t i = 0; i < m->rows; i++)
@@ -205,7 +205,7 @@ static int gather(const struct bl_master *m, struct bl_sparse *b, struct bl_erro
             b->value[n++] = -1;
             continue;
         }
-        const struct bl_column *c = &m->column[m->basis[i]];
+        const struct bl_master_column *c = &m->column[m->basis[i]];
         memcpy(b->row + n, m->bucket + c->first, c->count * sizeof *b->row);
         memcpy(b->value + n, m->times + c->first, c->count * sizeof *b->value);
         n += c->count;
@@ -214,22 +214,22 @@ static int gather(const struct bl_master *m, struct bl_sparse *b, struct bl_erro
     return 0;
 }
 
-static int refresh(struct bl_master *m, int *regular, struct bl_error *e)
+static int master_refactor(struct bl_master *m, int *regular, struct bl_error *e)
 {
     struct bl_sparse b;
     uint32_t *row_of = malloc((m->rows + 1) * sizeof *row_of), *basis = malloc((m->rows + 1) * sizeof *basis);
-    int code = gather(m, &b, e);
+    int code = master_gather_basis(m, &b, e);
     if (code == 0 && (!row_of || !basis))
         code = bl_error_memory(e);
     if (code == 0)
-        code = bl_inverse_of(&m->inverse, &b, row_of, regular, e);
+        code = bl_inverse_factor(&m->inverse, &b, row_of, regular, e);
     if (code == 0 && *regular) {
         memcpy(basis, m->basis, m->rows * sizeof *basis);
         for (size_t c = 0; c < m->rows; c++)
             m->basis[row_of[c]] = basis[c];
-        memcpy(m->amount, m->wanted, m->rows * sizeof *m->amount);
-        bl_inverse_forward(&m->inverse, m->amount);
-        set_duals(m);
+        memcpy(m->amount, m->demand, m->rows * sizeof *m->amount);
+        bl_inverse_ftran(&m->inverse, m->amount);
+        master_set_duals(m);
         m->fresh = m->inverse.steps;
         m->fresh_entries = m->inverse.entries;
     }
@@ -241,10 +241,10 @@ static int refresh(struct bl_master *m, int *regular, struct bl_error *e)
     return code;
 }
 
-int bl_master_enter(struct bl_master *m, uint32_t column, int64_t *work, int *entered, struct bl_error *e)
+int bl_master_pivot(struct bl_master *m, uint32_t column, int64_t *work, int *entered, struct bl_error *e)
 {
-    double cost = set_step(m, column);
-    size_t r = leaving_row(m);
+    double cost = master_set_step(m, column);
+    size_t r = master_leaving_row(m);
     *entered = r != SIZE_MAX && cost < 0;
     if (!*entered)
         return 0;
@@ -255,13 +255,13 @@ int bl_master_enter(struct bl_master *m, uint32_t column, int64_t *work, int *en
     m->basis[r] = column;
     *work -= (int64_t)(8 * m->rows + 4 * m->inverse.entries);
     if (m->inverse.steps - m->fresh >= STEPS_MAX || m->inverse.entries > 2 * m->fresh_entries + 16 * m->rows)
-        return refresh(m, entered, e);
-    int code = bl_inverse_exchange(&m->inverse, m->step, (uint32_t)r, e);
-    set_duals(m);
+        return master_refactor(m, entered, e);
+    int code = bl_inverse_update(&m->inverse, m->step, (uint32_t)r, e);
+    master_set_duals(m);
     return code;
 }
 
-double bl_master_blocks(const struct bl_master *m)
+double bl_master_objective(const struct bl_master *m)
 {
     double sum = 0;
     for (size_t i = 0; i < m->rows; i++)

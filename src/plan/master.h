@@ -14,7 +14,7 @@
 #include "plan/inverse.h"
 
 /* A way of filling a block: bucket[i] taken times[i] times. */
-struct bl_column {
+struct bl_master_column {
     uint32_t count;
     uint32_t first; /* in the pool */
 };
@@ -24,14 +24,14 @@ struct bl_master {
     struct bl_inverse inverse; /* of the basis */
     size_t fresh;              /* its steps when it was last made anew */
     size_t fresh_entries;
-    double *wanted;  /* [rows] blocks of each length alone that would do: the counts */
+    double *demand;  /* [rows] blocks of each length alone that would do: the counts */
     double *amount;  /* [rows] of the basic columns: blocks */
     double *dual;    /* [rows] price of each length in blocks */
     uint32_t *basis; /* [rows] the basic columns; BL_SURPLUS and more: too much of a bucket */
     double *step;    /* [rows] scratch: how the entering column changes the amounts */
     size_t next;     /* column of the pool: where the search for one that saves goes on */
     /* The pool of columns. */
-    struct bl_column *column;
+    struct bl_master_column *column;
     size_t columns, column_capacity;
     uint32_t *bucket;
     double *times;
@@ -55,9 +55,9 @@ uint32_t bl_master_price(struct bl_master *m, double *saving, int64_t *work);
 
 /* Takes a column into the basis. *work is lowered by what it took; *entered is 0 when it cannot be done well: the
  * numbers have lost their precision. */
-int bl_master_enter(struct bl_master *m, uint32_t column, int64_t *work, int *entered, struct bl_error *e);
+int bl_master_pivot(struct bl_master *m, uint32_t column, int64_t *work, int *entered, struct bl_error *e);
 
 /* Sum of the amounts of real columns: the value of the relaxation. */
-double bl_master_blocks(const struct bl_master *m);
+double bl_master_objective(const struct bl_master *m);
 
 #endif

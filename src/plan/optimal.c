@@ -1,7 +1,7 @@
 #include "plan/fill.h"
 
 /* Keeps the better of two, frees the other. */
-static void keep_better(struct bl_patterns *best, struct bl_patterns *other)
+static void patterns_keep_better(struct bl_patterns *best, struct bl_patterns *other)
 {
     int better =
         other->count > 0 && (best->count == 0 || other->blocks < best->blocks ||
@@ -20,41 +20,43 @@ enum {
     FEW = 1500,  /* blocks, up to which each counts */
 };
 
-static int is_open(const struct bl_patterns *best, int64_t bound, const struct bl_fill_limits *limits)
+static int optimal_gap_is_open(const struct bl_patterns *best, int64_t bound, const struct bl_fill_limits *limits)
 {
     return limits->work > 0 && (int64_t)best->blocks > bound;
 }
 
 /* More than a block and more than a two-thousandth over the bound. */
-static int is_far(const struct bl_patterns *best, int64_t bound)
+static int optimal_gap_is_wide(const struct bl_patterns *best, int64_t bound)
 {
     int64_t gap = (int64_t)best->blocks - bound;
     return gap > 1 && gap > bound / 2000;
 }
 
-static int fill_by_classes(struct bl_patterns *best, int64_t *bound, const struct bl_histogram *h,
-                           const struct bl_fill_limits *limits, struct bl_error *e)
+static int optimal_fill_grouped(struct bl_patterns *best, int64_t *bound, const struct bl_histogram *h,
+                                const struct bl_fill_limits *limits, struct bl_error *e)
 {
     static const uint32_t classes[] = {120, 240, 480};
     struct bl_patterns other = {0};
     int code = 0;
-    for (int i = 0; code == 0 && i < 3 && is_open(best, *bound, limits) && (i < 2 || is_far(best, *bound)); i++) {
-        code = bl_fill_sketch(&other, bound, h, limits, classes[i], best->blocks, e);
-        keep_better(best, &other);
+    for (int i = 0; code == 0 && i < 3 && optimal_gap_is_open(best, *bound, limits) &&
+                    (i < 2 || optimal_gap_is_wide(best, *bound));
+         i++) {
+        code = bl_fill_grouped(&other, bound, h, limits, classes[i], best->blocks, e);
+        patterns_keep_better(best, &other);
     }
     return code;
 }
 
-static int fill_by_slack(struct bl_patterns *best, int64_t bound, const struct bl_histogram *h,
-                         const struct bl_fill_limits *limits, struct bl_error *e)
+static int optimal_fill_min_slack(struct bl_patterns *best, int64_t bound, const struct bl_histogram *h,
+                                  const struct bl_fill_limits *limits, struct bl_error *e)
 {
     struct bl_fill_limits some = {limits->T, limits->sequences, limits->work / 16};
     struct bl_patterns slack = {0}, repaired = {0};
-    int code = bl_fill_slack(&slack, h, limits, e);
-    if (code == 0 && is_open(&slack, bound, limits))
-        code = bl_fill_repair(&repaired, bound, h, &slack, &some, e);
-    keep_better(best, &slack);
-    keep_better(best, &repaired);
+    int code = bl_fill_min_slack(&slack, h, limits, e);
+    if (code == 0 && optimal_gap_is_open(&slack, bound, limits))
+        code = bl_fill_improve(&repaired, bound, h, &slack, &some, e);
+    patterns_keep_better(best, &slack);
+    patterns_keep_better(best, &repaired);
     return code;
 }
 
@@ -65,18 +67,18 @@ int bl_fill_optimal(struct bl_patterns *patterns, int64_t *bound, const struct b
     struct bl_fill_limits some = {limits->T, limits->sequences, limits->work / 4};
     int code = bl_fill_bestfit(patterns, h, limits, e);
     if (code == 0 && limits->T >= LONG)
-        code = fill_by_classes(patterns, bound, h, limits, e);
-    if (code == 0 && is_open(patterns, *bound, limits))
-        code = fill_by_slack(patterns, *bound, h, limits, e);
+        code = optimal_fill_grouped(patterns, bound, h, limits, e);
+    if (code == 0 && optimal_gap_is_open(patterns, *bound, limits))
+        code = optimal_fill_min_slack(patterns, *bound, h, limits, e);
     if (code == 0 && limits->T < LONG && h->distinct > MANY)
-        code = fill_by_classes(patterns, bound, h, &some, e);
-    if (code == 0 && is_open(patterns, *bound, limits)) {
+        code = optimal_fill_grouped(patterns, bound, h, &some, e);
+    if (code == 0 && optimal_gap_is_open(patterns, *bound, limits)) {
         code = bl_fill_columns(&other, bound, h, patterns, limits, NULL, e);
-        keep_better(patterns, &other);
+        patterns_keep_better(patterns, &other);
     }
-    if (code == 0 && is_open(patterns, *bound, limits) && patterns->blocks <= FEW) {
+    if (code == 0 && optimal_gap_is_open(patterns, *bound, limits) && patterns->blocks <= FEW) {
         code = bl_fill_coarse(&other, h, &some, e);
-        keep_better(patterns, &other);
+        patterns_keep_better(patterns, &other);
     }
     if (code < 0)
         bl_patterns_free(patterns);

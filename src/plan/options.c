@@ -13,8 +13,8 @@ static const char *const remainder_names[] = {"spread", "pad", "drop", NULL};
 static const char *const balance_names[] = {"none", "quadratic", NULL};
 static const char *const order_names[] = {"random", "keep", NULL};
 
-/* "30s" or "0.5s": as milliseconds below 0, until bl_plan_options_settle knows how many steps that is. */
-static bool parse_seconds(const char *text, int64_t *value)
+/* "30s" or "0.5s": as milliseconds below 0, until bl_plan_options_resolve knows how many steps that is. */
+static bool seconds_parse(const char *text, int64_t *value)
 {
     size_t size = strlen(text), whole = strspn(text, "0123456789");
     size_t digits = text[whole] == '.' ? strspn(text + whole + 1, "0123456789") : 0;
@@ -29,7 +29,7 @@ static bool parse_seconds(const char *text, int64_t *value)
     return *value < 0;
 }
 
-static void format_seconds(int64_t value, struct bl_buffer *out)
+static void seconds_format(int64_t value, struct bl_buffer *out)
 {
     bl_buffer_int(out, -value / 1000);
     if (-value % 1000)
@@ -38,10 +38,10 @@ static void format_seconds(int64_t value, struct bl_buffer *out)
 }
 
 /* A number of steps, seconds, or "longest", which plan.h writes as 0. */
-static bool parse_steps(const struct bl_option *option, const char *text, void *value)
+static bool steps_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
-    if (parse_seconds(text, value))
+    if (seconds_parse(text, value))
         return true;
     if (strcmp(text, "longest") == 0) {
         *(int64_t *)value = 0;
@@ -50,11 +50,11 @@ static bool parse_steps(const struct bl_option *option, const char *text, void *
     return bl_text_to_int(text, strlen(text), 1, BL_T_MAX, value);
 }
 
-static void format_steps(const struct bl_option *option, const void *value, struct bl_buffer *out)
+static void steps_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     (void)option;
     if (*(const int64_t *)value < 0)
-        format_seconds(*(const int64_t *)value, out);
+        seconds_format(*(const int64_t *)value, out);
     else if (*(const int64_t *)value)
         bl_buffer_int(out, *(const int64_t *)value);
     else
@@ -62,22 +62,22 @@ static void format_steps(const struct bl_option *option, const void *value, stru
 }
 
 /* A limit of lengths: steps or seconds; 0 is none. */
-static bool parse_limit(const struct bl_option *option, const char *text, void *value)
+static bool limit_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
-    return parse_seconds(text, value) || bl_text_to_int(text, strlen(text), 1, INT64_MAX, value);
+    return seconds_parse(text, value) || bl_text_to_int(text, strlen(text), 1, INT64_MAX, value);
 }
 
-static void format_limit(const struct bl_option *option, const void *value, struct bl_buffer *out)
+static void limit_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     if (*(const int64_t *)value)
-        format_steps(option, value, out);
+        steps_format(option, value, out);
 }
 
 static const struct bl_option_type steps = {
-    "N|SECONDSs|longest", parse_steps, format_steps,
+    "N|SECONDSs|longest", steps_parse, steps_format,
     "a number of steps from 1 to 2147483647, seconds such as 30s, or \"longest\""};
-static const struct bl_option_type limit = {"N|SECONDSs", parse_limit, format_limit,
+static const struct bl_option_type limit = {"N|SECONDSs", limit_parse, limit_format,
                                             "a whole number of at least 1, or seconds such as 0.5s"};
 
 const struct bl_option bl_plan_option_table[] = {
@@ -143,7 +143,7 @@ bool bl_plan_options_need_rate(const struct bl_plan_options *o)
     return o->T < 0 || o->min_length < 0 || o->max_length < 0;
 }
 
-static int settle(int64_t *value, int64_t num, int64_t den, struct bl_error *e)
+static int seconds_resolve(int64_t *value, int64_t num, int64_t den, struct bl_error *e)
 {
     if (*value >= 0)
         return BL_OK;
@@ -155,13 +155,13 @@ static int settle(int64_t *value, int64_t num, int64_t den, struct bl_error *e)
     return BL_OK;
 }
 
-int bl_plan_options_settle(struct bl_plan_options *o, int64_t num, int64_t den, struct bl_error *e)
+int bl_plan_options_resolve(struct bl_plan_options *o, int64_t num, int64_t den, struct bl_error *e)
 {
-    int code = settle(&o->T, num, den, e);
+    int code = seconds_resolve(&o->T, num, den, e);
     if (code)
         return code;
-    code = settle(&o->min_length, num, den, e);
+    code = seconds_resolve(&o->min_length, num, den, e);
     if (code)
         return code;
-    return settle(&o->max_length, num, den, e);
+    return seconds_resolve(&o->max_length, num, den, e);
 }

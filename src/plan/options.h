@@ -14,7 +14,7 @@ extern const struct bl_option bl_plan_strategy_table[];
 /* T and the limits of lengths may be given in seconds: then they are milliseconds below 0, and no plan can be made
  * before they were settled by the steps' rate, num / den a second. BL_EUSAGE for more steps than a block can have. */
 bool bl_plan_options_need_rate(const struct bl_plan_options *options);
-int bl_plan_options_settle(struct bl_plan_options *options, int64_t num, int64_t den, struct bl_error *e);
+int bl_plan_options_resolve(struct bl_plan_options *options, int64_t num, int64_t den, struct bl_error *e);
 
 /* The words of strategy, fill and oversize, in the order of their enums, ended by NULL. */
 extern const char *const bl_strategy_names[];

@@ -9,13 +9,13 @@
 
 __extension__ typedef unsigned __int128 u128;
 
-static uint64_t entry(const struct bl_draft *d, size_t b)
+static uint64_t draft_block_entry(const struct bl_draft *d, size_t b)
 {
     return (uint64_t)d->first[b] << 32 | bl_draft_size(d, b);
 }
 
 /* Sum of the squared lengths: below 2^62, since the lengths of a block add up to less than 2^31. */
-static uint64_t cost_of(const uint32_t *sequence, const int64_t *length, uint64_t block)
+static uint64_t block_cost(const uint32_t *sequence, const int64_t *length, uint64_t block)
 {
     uint64_t cost = 0;
     for (uint64_t p = block >> 32, end = p + (block & UINT32_MAX); p < end; p++)
@@ -24,7 +24,7 @@ static uint64_t cost_of(const uint32_t *sequence, const int64_t *length, uint64_
 }
 
 /* Sum over the steps of the dearest rank, by that of the mean rank: 1 is level. */
-static double imbalance(const uint32_t *sequence, const int64_t *block, size_t blocks, const struct bl_order *o)
+static double order_imbalance(const uint32_t *sequence, const int64_t *block, size_t blocks, const struct bl_order *o)
 {
     double highest = 0, mean = 0;
     size_t step = o->world_size * o->batch_size;
@@ -33,7 +33,7 @@ static double imbalance(const uint32_t *sequence, const int64_t *block, size_t b
         for (size_t r = 0; r < o->world_size; r++) {
             u128 cost = 0;
             for (size_t i = r; i < step; i += o->world_size)
-                cost += cost_of(sequence, o->length, (uint64_t)block[first + i]);
+                cost += block_cost(sequence, o->length, (uint64_t)block[first + i]);
             sum += cost;
             dearest = cost > dearest ? cost : dearest;
         }
@@ -49,7 +49,7 @@ struct costly {
     size_t place; /* in the shuffled table: decides among equals */
 };
 
-static int by_cost(const void *a, const void *b)
+static int costly_compare(const void *a, const void *b)
 {
     const struct costly *x = a, *y = b;
     if (x->cost != y->cost)
@@ -58,7 +58,7 @@ static int by_cost(const void *a, const void *b)
 }
 
 /* One step, its blocks from the dearest down: each to the rank that has least so far and still has a place. */
-static void deal(const struct costly *step, int64_t *to, const struct bl_order *o, u128 *cost, size_t *taken)
+static void order_deal_step(const struct costly *step, int64_t *to, const struct bl_order *o, u128 *cost, size_t *taken)
 {
     memset(cost, 0, o->world_size * sizeof *cost);
     memset(taken, 0, o->world_size * sizeof *taken);
@@ -74,8 +74,8 @@ static void deal(const struct costly *step, int64_t *to, const struct bl_order *
 
 /* Blocks of like cost make a step; the steps go in the order of a shuffled table. Of `blocks` only `full` are not
  * empty: a step with empty ones stays the last, and these the last of all. */
-static int level(int64_t *block, size_t blocks, size_t full, const uint32_t *sequence, const struct bl_order *o,
-                 struct bl_error *e)
+static int order_level(int64_t *block, size_t blocks, size_t full, const uint32_t *sequence, const struct bl_order *o,
+                       struct bl_error *e)
 {
     size_t step = o->world_size * o->batch_size, steps = full / step;
     struct costly *sorted = malloc((blocks + 1) * sizeof *sorted);
@@ -87,13 +87,13 @@ static int level(int64_t *block, size_t blocks, size_t full, const uint32_t *seq
         struct bl_random random;
         bl_random_seed(&random, o->seed, BL_STREAM_STEP);
         for (size_t b = 0; b < blocks; b++)
-            sorted[b] = (struct costly){cost_of(sequence, o->length, (uint64_t)block[b]), block[b], b};
-        qsort(sorted, blocks, sizeof *sorted, by_cost);
+            sorted[b] = (struct costly){block_cost(sequence, o->length, (uint64_t)block[b]), block[b], b};
+        qsort(sorted, blocks, sizeof *sorted, costly_compare);
         for (size_t s = 0; s < steps; s++)
             turn[s] = (int64_t)s;
         bl_random_shuffle_i64(&random, turn, steps);
         for (size_t s = 0; s < steps; s++)
-            deal(sorted + s * step, block + (size_t)turn[s] * step, o, cost, taken);
+            order_deal_step(sorted + s * step, block + (size_t)turn[s] * step, o, cost, taken);
         for (size_t b = steps * step; b < blocks; b++)
             block[b] = sorted[b].block;
     }
@@ -105,7 +105,7 @@ static int level(int64_t *block, size_t blocks, size_t full, const uint32_t *seq
 }
 
 /* The blocks in the order of the table, copied from the draft. */
-static void copy_blocks(struct bl_plan *plan, const uint32_t *from)
+static void plan_copy_blocks(struct bl_plan *plan, const uint32_t *from)
 {
     size_t next = 0;
     for (size_t b = 0; b < plan->blocks; b++) {
@@ -120,7 +120,7 @@ static void copy_blocks(struct bl_plan *plan, const uint32_t *from)
     plan->block_ptr[plan->blocks] = (int64_t)next;
 }
 
-static int put_in_order(struct bl_plan *plan, const struct bl_draft *d, const struct bl_order *o, struct bl_error *e)
+static int order_blocks(struct bl_plan *plan, const struct bl_draft *d, const struct bl_order *o, struct bl_error *e)
 {
     size_t full = plan->blocks;
     struct bl_random random;
@@ -130,15 +130,15 @@ static int put_in_order(struct bl_plan *plan, const struct bl_draft *d, const st
     if (o->kind != BL_ORDER_AS_DRAFTED && !d->is_shuffled)
         bl_random_shuffle_i64(&random, plan->block_ptr, full);
     if (o->world_size > 1)
-        plan->imbalance_before = imbalance(d->sequence, plan->block_ptr, plan->blocks, o);
-    int code = o->kind == BL_ORDER_LEVEL ? level(plan->block_ptr, plan->blocks, full, d->sequence, o, e) : 0;
+        plan->imbalance_before = order_imbalance(d->sequence, plan->block_ptr, plan->blocks, o);
+    int code = o->kind == BL_ORDER_LEVEL ? order_level(plan->block_ptr, plan->blocks, full, d->sequence, o, e) : 0;
     if (o->world_size > 1)
-        plan->imbalance = imbalance(d->sequence, plan->block_ptr, plan->blocks, o);
+        plan->imbalance = order_imbalance(d->sequence, plan->block_ptr, plan->blocks, o);
     return code;
 }
 
 /* The blocks as the draft has them, which gives up its table. */
-static void take_blocks(struct bl_plan *plan, struct bl_draft *d)
+static void plan_take_blocks(struct bl_plan *plan, struct bl_draft *d)
 {
     for (size_t b = 0; b < plan->blocks; b++) {
         uint64_t block = (uint64_t)plan->block_ptr[b];
@@ -161,17 +161,17 @@ int bl_order_apply(struct bl_plan *plan, struct bl_draft *d, const struct bl_ord
     if (!plan->block_ptr)
         return bl_error_memory(e);
     for (size_t b = 0; b < d->blocks; b++)
-        plan->block_ptr[b] = (int64_t)entry(d, b);
+        plan->block_ptr[b] = (int64_t)draft_block_entry(d, b);
     free(d->first);
     d->first = NULL;
-    int code = put_in_order(plan, d, order, e);
+    int code = order_blocks(plan, d, order, e);
     if (code == 0 && is_in_order) {
-        take_blocks(plan, d);
+        plan_take_blocks(plan, d);
         return 0;
     }
     if (code == 0 && !(plan->sequence = malloc((d->pieces + 1) * sizeof *plan->sequence)))
         code = bl_error_memory(e);
     if (code == 0)
-        copy_blocks(plan, d->sequence);
+        plan_copy_blocks(plan, d->sequence);
     return code;
 }

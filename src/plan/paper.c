@@ -57,7 +57,7 @@ struct paper {
 };
 
 /* Fills one block behind the last; the number of its pieces. */
-static size_t draw_block(struct bl_draft *d, struct paper *paper, int64_t T, uint32_t sequences)
+static size_t paper_draw_block(struct bl_draft *d, struct paper *paper, int64_t T, uint32_t sequences)
 {
     size_t size = 0;
     for (int64_t room = T; size < sequences;) {
@@ -71,15 +71,15 @@ static size_t draw_block(struct bl_draft *d, struct paper *paper, int64_t T, uin
     return size;
 }
 
-static int draw_blocks(struct bl_draft *d, struct paper *paper, int64_t T, uint32_t sequences, uint64_t seed,
-                       struct bl_error *e)
+static int paper_draw_blocks(struct bl_draft *d, struct paper *paper, int64_t T, uint32_t sequences, uint64_t seed,
+                             struct bl_error *e)
 {
     struct bl_random inside;
     bl_random_seed(&inside, seed, BL_STREAM_INSIDE);
     size_t end = d->pieces + paper->h->start[paper->h->distinct];
     int code = 0;
     while (code == 0 && d->pieces < end) {
-        size_t size = draw_block(d, paper, T, sequences);
+        size_t size = paper_draw_block(d, paper, T, sequences);
         bl_random_shuffle_u32(&inside, d->sequence + d->pieces, size);
         code = bl_draft_close(d, size, e);
     }
@@ -101,7 +101,7 @@ int bl_draft_paper(struct bl_draft *d, const struct bl_histogram *h, const struc
     if (code == 0) {
         memcpy(paper.cursor, h->start, h->distinct * sizeof *paper.cursor);
         paper.ids = ids;
-        code = draw_blocks(d, &paper, T, sequences, seed, e);
+        code = paper_draw_blocks(d, &paper, T, sequences, seed, e);
     }
     free(paper.cursor);
     free(paper.remaining.tree);

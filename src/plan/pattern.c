@@ -3,12 +3,12 @@
 #include <stdlib.h>
 
 /* By a quarter: the arrays may be as large as the list of sequences. */
-static size_t grown(size_t capacity)
+static size_t patterns_grown(size_t capacity)
 {
     return capacity + capacity / 4 + 64;
 }
 
-static int resize(uint32_t **array, size_t n, struct bl_error *e)
+static int patterns_resize(uint32_t **array, size_t n, struct bl_error *e)
 {
     uint32_t *larger = realloc(*array, n * sizeof **array);
     if (!larger)
@@ -20,8 +20,8 @@ static int resize(uint32_t **array, size_t n, struct bl_error *e)
 int bl_patterns_push(struct bl_patterns *p, uint32_t bucket, struct bl_error *e)
 {
     if (p->entries == p->entry_capacity) {
-        size_t capacity = grown(p->entry_capacity);
-        int code = resize(&p->bucket, capacity, e);
+        size_t capacity = patterns_grown(p->entry_capacity);
+        int code = patterns_resize(&p->bucket, capacity, e);
         if (code < 0)
             return code;
         p->entry_capacity = capacity;
@@ -33,10 +33,10 @@ int bl_patterns_push(struct bl_patterns *p, uint32_t bucket, struct bl_error *e)
 int bl_patterns_close(struct bl_patterns *p, uint32_t use, struct bl_error *e)
 {
     if (p->count == p->capacity) {
-        size_t capacity = grown(p->capacity);
-        int code = resize(&p->use, capacity, e);
+        size_t capacity = patterns_grown(p->capacity);
+        int code = patterns_resize(&p->use, capacity, e);
         if (code == 0)
-            code = resize(&p->first, capacity + 1, e);
+            code = patterns_resize(&p->first, capacity + 1, e);
         if (code < 0)
             return code;
         p->capacity = capacity;

@@ -12,7 +12,7 @@ enum cut {
     CUT_CLIPS,   /* every whole T, from the head; the rest and shorter ones are dropped */
 };
 
-static enum cut how_to_cut(const struct bl_plan_options *options)
+static enum cut cut_by_options(const struct bl_plan_options *options)
 {
     if (options->strategy == BL_STRATEGY_SAMPLE)
         return options->clips == BL_CLIPS_ALL ? CUT_CLIPS : CUT_CLIP;
@@ -28,7 +28,7 @@ struct rule {
     int64_t T;
 };
 
-static int64_t pieces_of(const struct rule *rule, int64_t length)
+static int64_t rule_count_pieces(const struct rule *rule, int64_t length)
 {
     int64_t T = rule->T;
     if (length < rule->shortest || length > rule->longest)
@@ -49,13 +49,13 @@ static int64_t pieces_of(const struct rule *rule, int64_t length)
 }
 
 /* Everything but the arrays; says by *needs_cutting whether they are needed. */
-static int survey(struct bl_pieces *p, const struct rule *rule, int *needs_cutting, struct bl_error *e)
+static int pieces_survey(struct bl_pieces *p, const struct rule *rule, int *needs_cutting, struct bl_error *e)
 {
     const struct rule r = *rule;
     size_t count = 0, dropped = 0, cut = 0;
     int64_t steps = 0;
     for (size_t i = 0; i < p->lengths.count; i++) {
-        int64_t length = p->lengths.length[i], n = pieces_of(&r, length);
+        int64_t length = p->lengths.length[i], n = rule_count_pieces(&r, length);
         if (n > (int64_t)(BL_SEQUENCES_MAX - count))
             return bl_error_set(e, BL_EFAIL, "more than %lld pieces of %lld steps: choose a larger T",
                                 (long long)BL_SEQUENCES_MAX, (long long)r.T);
@@ -73,7 +73,7 @@ static int survey(struct bl_pieces *p, const struct rule *rule, int *needs_cutti
     return 0;
 }
 
-static int allocate(struct bl_pieces *p, enum cut cut, struct bl_error *e)
+static int pieces_allocate(struct bl_pieces *p, enum cut cut, struct bl_error *e)
 {
     p->sequence = malloc((p->count + 1) * sizeof *p->sequence);
     p->length = malloc((p->count + 1) * sizeof *p->length);
@@ -82,12 +82,12 @@ static int allocate(struct bl_pieces *p, enum cut cut, struct bl_error *e)
     return p->sequence && p->length && (p->start || cut == CUT_HEAD) ? 0 : bl_error_memory(e);
 }
 
-static void cut_all(struct bl_pieces *p, const struct rule *rule)
+static void pieces_cut(struct bl_pieces *p, const struct rule *rule)
 {
     int64_t T = rule->T;
     size_t next = 0;
     for (size_t i = 0; i < p->lengths.count; i++) {
-        int64_t length = p->lengths.length[i], n = pieces_of(rule, length), start = 0;
+        int64_t length = p->lengths.length[i], n = rule_count_pieces(rule, length), start = 0;
         for (int64_t k = 0; k < n; k++, next++, start += T) {
             p->sequence[next] = (uint32_t)i;
             p->length[next] = length - start < T ? length - start : T;
@@ -100,7 +100,7 @@ static void cut_all(struct bl_pieces *p, const struct rule *rule)
 int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count, const struct bl_plan_options *options,
                    const struct bl_plan *counts, struct bl_error *e)
 {
-    enum cut cut = how_to_cut(options);
+    enum cut cut = cut_by_options(options);
     int64_t T = counts->T;
     int64_t longest = options->max_length ? options->max_length : INT64_MAX;
     int clips = cut == CUT_CLIP || cut == CUT_CLIPS, needs_cutting = 0;
@@ -119,16 +119,16 @@ int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count
         pieces->count = (size_t)counts->sequences; /* all of them, whole */
         pieces->steps = counts->steps;
     } else {
-        code = survey(pieces, &rule, &needs_cutting, e);
+        code = pieces_survey(pieces, &rule, &needs_cutting, e);
     }
     if (code == 0 && needs_cutting)
-        code = allocate(pieces, cut, e);
+        code = pieces_allocate(pieces, cut, e);
     if (code < 0) {
         bl_pieces_free(pieces);
         return code;
     }
     if (needs_cutting) {
-        cut_all(pieces, &rule);
+        pieces_cut(pieces, &rule);
         pieces->lengths.length = pieces->length;
         pieces->lengths.count = pieces->count;
         pieces->lengths.shortest = 1;
@@ -140,7 +140,7 @@ int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count
 void bl_pieces_draw(struct bl_pieces *pieces, const int64_t *length, const struct bl_plan_options *options, int64_t T,
                     uint64_t seed)
 {
-    if (how_to_cut(options) != CUT_CLIP || !pieces->start)
+    if (cut_by_options(options) != CUT_CLIP || !pieces->start)
         return;
     struct bl_random random;
     bl_random_seed(&random, seed, BL_STREAM_CLIP);

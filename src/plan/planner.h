@@ -9,7 +9,7 @@
 #include "plan/plan.h"
 
 /* Sequences of one group; all of them without groups. */
-struct bl_share {
+struct bl_subproblem {
     struct bl_lengths lengths;
     struct bl_histogram h;
     struct bl_patterns patterns;
@@ -22,8 +22,8 @@ struct bl_planner {
     size_t count;
     struct bl_plan counts; /* T, counts and bound of every plan; no tables */
     struct bl_pieces pieces;
-    struct bl_share *share;
-    size_t shares;
+    struct bl_subproblem *subproblem;
+    size_t subproblems;
     uint32_t *member; /* pieces by group, or NULL */
     size_t removed;   /* blocks that --remainder drop took from the plan drawn last */
 };

@@ -4,13 +4,13 @@ __extension__ typedef unsigned __int128 u128;
 
 enum { BATCH_MAX = 16 }; /* numbers of one draw: 16! is far below 2^64 */
 
-static uint64_t rotate(uint64_t x, int k)
+static uint64_t random_rotate(uint64_t x, int k)
 {
     return x << k | x >> (64 - k);
 }
 
 /* splitmix64 (Steele, Lea, Flood 2014). */
-static uint64_t splitmix(uint64_t *state)
+static uint64_t random_splitmix(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -21,22 +21,22 @@ static uint64_t splitmix(uint64_t *state)
 void bl_random_seed(struct bl_random *r, uint64_t seed, enum bl_stream stream)
 {
     /* The seed is mixed before the stream is added: neighbouring seeds must not share a stream. */
-    uint64_t state = splitmix(&seed) + (uint64_t)stream * UINT64_C(0xd1342543de82ef95);
+    uint64_t state = random_splitmix(&seed) + (uint64_t)stream * UINT64_C(0xd1342543de82ef95);
     for (int i = 0; i < 4; i++)
-        r->state[i] = splitmix(&state);
+        r->state[i] = random_splitmix(&state);
 }
 
 uint64_t bl_random_next(struct bl_random *r)
 {
     uint64_t *s = r->state;
-    uint64_t result = rotate(s[1] * 5, 7) * 9;
+    uint64_t result = random_rotate(s[1] * 5, 7) * 9;
     uint64_t t = s[1] << 17;
     s[2] ^= s[0];
     s[3] ^= s[1];
     s[1] ^= s[2];
     s[0] ^= s[3];
     s[2] ^= t;
-    s[3] = rotate(s[3], 45);
+    s[3] = random_rotate(s[3], 45);
     return result;
 }
 
@@ -54,7 +54,7 @@ uint64_t bl_random_below(struct bl_random *r, uint64_t n)
 }
 
 /* How many of the numbers below n, n - 1, ... one draw gives: their ranges multiply to no more than 2^54. */
-static size_t batch_of(size_t n)
+static size_t shuffle_batch_size(size_t n)
 {
     if (n <= BATCH_MAX)
         return n - 1;
@@ -63,7 +63,7 @@ static size_t batch_of(size_t n)
 
 /* at[i] uniform over 0 .. n-1-i, i < batch (Brackett-Rozinsky and Lemire, "Batched ranged random integer generation",
  * 2024): the low half of each product is as good as a new draw, until the product of all the ranges is used up. */
-static void draw_batch(struct bl_random *r, size_t n, size_t batch, size_t *at)
+static void shuffle_draw_batch(struct bl_random *r, size_t n, size_t batch, size_t *at)
 {
     uint64_t low, ranges = 0;
     do {
@@ -84,8 +84,8 @@ static void draw_batch(struct bl_random *r, size_t n, size_t batch, size_t *at)
 void bl_random_shuffle_u32(struct bl_random *r, uint32_t *a, size_t n)
 {
     while (n > 1) {
-        size_t at[BATCH_MAX], batch = batch_of(n);
-        draw_batch(r, n, batch, at);
+        size_t at[BATCH_MAX], batch = shuffle_batch_size(n);
+        shuffle_draw_batch(r, n, batch, at);
         for (size_t i = 0; i < batch; i++) {
             uint32_t x = a[--n];
             a[n] = a[at[i]];
@@ -97,8 +97,8 @@ void bl_random_shuffle_u32(struct bl_random *r, uint32_t *a, size_t n)
 void bl_random_shuffle_i64(struct bl_random *r, int64_t *a, size_t n)
 {
     while (n > 1) {
-        size_t at[BATCH_MAX], batch = batch_of(n);
-        draw_batch(r, n, batch, at);
+        size_t at[BATCH_MAX], batch = shuffle_batch_size(n);
+        shuffle_draw_batch(r, n, batch, at);
         for (size_t i = 0; i < batch; i++) {
             int64_t x = a[--n];
             a[n] = a[at[i]];

@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t rounded_up(size_t blocks, size_t multiple, size_t least)
+static size_t blocks_round_up(size_t blocks, size_t multiple, size_t least)
 {
     size_t wanted = blocks > least ? blocks : least;
     return (wanted + multiple - 1) / multiple * multiple;
 }
 
-static size_t widest(const struct bl_draft *d)
+static size_t draft_max_size(const struct bl_draft *d)
 {
     size_t size = 0;
     for (size_t b = 0; b < d->blocks; b++)
@@ -19,7 +19,7 @@ static size_t widest(const struct bl_draft *d)
 }
 
 /* Splits up to `more` of the blocks that hold `size` pieces, from the last on, so that the table grows in place. */
-static void split_blocks(struct bl_draft *d, size_t size, size_t more)
+static void draft_split_blocks(struct bl_draft *d, size_t size, size_t more)
 {
     size_t alike = 0;
     for (size_t b = 0; b < d->blocks; b++)
@@ -40,7 +40,7 @@ static void split_blocks(struct bl_draft *d, size_t size, size_t more)
 
 int bl_ranks_spread(struct bl_draft *d, size_t multiple, size_t least, struct bl_error *e)
 {
-    size_t wanted = rounded_up(d->blocks, multiple, least);
+    size_t wanted = blocks_round_up(d->blocks, multiple, least);
     if (wanted > d->pieces)
         return bl_error_set(e, BL_EUSAGE, "%zu sequences cannot be spread over %zu blocks: --remainder pad or drop",
                             d->pieces, wanted);
@@ -52,20 +52,20 @@ int bl_ranks_spread(struct bl_draft *d, size_t multiple, size_t least, struct bl
         d->capacity = wanted + 1;
     }
     while (d->blocks < wanted)
-        split_blocks(d, widest(d), wanted - d->blocks);
+        draft_split_blocks(d, draft_max_size(d), wanted - d->blocks);
     return 0;
 }
 
 int bl_ranks_pad(struct bl_draft *d, size_t multiple, size_t least, struct bl_error *e)
 {
-    size_t wanted = rounded_up(d->blocks, multiple, least);
+    size_t wanted = blocks_round_up(d->blocks, multiple, least);
     int code = 0;
     while (code == 0 && d->blocks < wanted)
         code = bl_draft_close(d, 0, e);
     return code;
 }
 
-static int64_t steps_of(const struct bl_draft *d, const int64_t *length, size_t b)
+static int64_t draft_block_steps(const struct bl_draft *d, const int64_t *length, size_t b)
 {
     int64_t steps = 0;
     for (uint32_t p = d->first[b]; p < d->first[b + 1]; p++)
@@ -73,15 +73,15 @@ static int64_t steps_of(const struct bl_draft *d, const int64_t *length, size_t 
     return steps;
 }
 
-static int by_value(const void *a, const void *b)
+static int steps_compare(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
 }
 
 /* The blocks with fewer steps than `limit` go, and so many of those that have just as many. */
-static void remove_blocks(struct bl_draft *d, const int64_t *length, int64_t limit, size_t ties, int64_t *gone,
-                          size_t *pieces)
+static void draft_remove_blocks(struct bl_draft *d, const int64_t *length, int64_t limit, size_t ties, int64_t *gone,
+                                size_t *pieces)
 {
     size_t blocks = 0, to = 0, begin = d->first[0];
     for (size_t b = 0; b < d->blocks; b++) {
@@ -119,13 +119,13 @@ int bl_ranks_drop(struct bl_draft *d, size_t multiple, const int64_t *length, in
     if (!steps)
         return bl_error_memory(e);
     for (size_t b = 0; b < d->blocks; b++)
-        steps[b] = steps_of(d, length, b);
-    qsort(steps, d->blocks, sizeof *steps, by_value);
+        steps[b] = draft_block_steps(d, length, b);
+    qsort(steps, d->blocks, sizeof *steps, steps_compare);
     size_t lower = 0;
     while (steps[lower] < steps[excess - 1])
         lower++;
     int64_t limit = steps[excess - 1];
     free(steps);
-    remove_blocks(d, length, limit, excess - lower, gone, pieces);
+    draft_remove_blocks(d, length, limit, excess - lower, gone, pieces);
     return 0;
 }

@@ -1,122 +1,94 @@
 #include "plan/residual.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-enum { CHUNK = 512 };
-
-struct bl_residual_chunk {
-    size_t count; /* 1 .. CHUNK */
-    struct bl_group group[CHUNK];
-};
-
-/* The first place whose room is at least `room`; the chunk is r->chunks where there is none. */
-static struct bl_residual_place find(const struct bl_residuals *r, uint32_t room)
+int bl_residual_make(struct bl_residual *s, const struct bl_histogram *h, struct bl_error *e)
 {
-    struct bl_residual_place place = {0, 0};
-    size_t high = r->chunks;
-    while (place.chunk < high) {
-        size_t middle = place.chunk + (high - place.chunk) / 2;
-        const struct bl_residual_chunk *c = r->chunk[middle];
-        if (c->group[c->count - 1].room < room)
-            place.chunk = middle + 1;
-        else
-            high = middle;
+    *s = (struct bl_residual){.h = h, .left = malloc((h->distinct + 1) * sizeof *s->left)};
+    int code = s->left ? bl_bitset_make(&s->marks, h->distinct, e) : bl_error_memory(e);
+    for (size_t b = 0; code == 0 && b < h->distinct; b++) {
+        s->left[b] = bl_histogram_count(h, b);
+        if (s->left[b])
+            bl_bitset_add(&s->marks, b);
     }
-    if (place.chunk == r->chunks)
-        return place;
-    const struct bl_residual_chunk *c = r->chunk[place.chunk];
-    for (high = c->count; place.index < high;) {
-        size_t middle = place.index + (high - place.index) / 2;
-        if (c->group[middle].room < room)
-            place.index = middle + 1;
-        else
-            high = middle;
-    }
-    return place;
+    return code;
 }
 
-struct bl_group *bl_residuals_find(const struct bl_residuals *r, uint32_t room, struct bl_residual_place *place)
+void bl_residual_free(struct bl_residual *s)
 {
-    *place = find(r, room);
-    return place->chunk < r->chunks ? &r->chunk[place->chunk]->group[place->index] : NULL;
+    bl_bitset_free(&s->marks);
+    free(s->left);
+    free(s->chosen);
+    *s = (struct bl_residual){0};
 }
 
-void bl_residuals_remove(struct bl_residuals *r, struct bl_residual_place place)
+static void residual_take(struct bl_residual *s, size_t bucket, uint32_t times)
 {
-    struct bl_residual_chunk *c = r->chunk[place.chunk];
-    c->count--;
-    memmove(c->group + place.index, c->group + place.index + 1, (c->count - place.index) * sizeof *c->group);
-    if (c->count > 0)
-        return;
-    free(c);
-    r->chunks--;
-    memmove(r->chunk + place.chunk, r->chunk + place.chunk + 1, (r->chunks - place.chunk) * sizeof *r->chunk);
+    s->left[bucket] -= times;
+    if (s->left[bucket] == 0)
+        bl_bitset_remove(&s->marks, bucket);
 }
 
-/* Makes room for a chunk at index and puts an empty one there. */
-static int add_chunk(struct bl_residuals *r, size_t index, struct bl_error *e)
+int bl_residual_choose(struct bl_residual *s, size_t bucket, struct bl_error *e)
 {
-    if (r->chunks == r->capacity) {
-        size_t capacity = r->capacity * 2 + 8;
-        struct bl_residual_chunk **larger = realloc(r->chunk, capacity * sizeof(*larger));
+    if (s->count == s->capacity) {
+        size_t capacity = s->capacity * 2 + 64;
+        uint32_t *larger = realloc(s->chosen, capacity * sizeof *larger);
         if (!larger)
             return bl_error_memory(e);
-        r->chunk = larger;
-        r->capacity = capacity;
+        s->chosen = larger;
+        s->capacity = capacity;
     }
-    struct bl_residual_chunk *c = malloc(sizeof *c);
-    if (!c)
-        return bl_error_memory(e);
-    c->count = 0;
-    memmove(r->chunk + index + 1, r->chunk + index, (r->chunks - index) * sizeof(*r->chunk));
-    r->chunk[index] = c;
-    r->chunks++;
+    residual_take(s, bucket, 1);
+    s->chosen[s->count++] = (uint32_t)bucket;
     return 0;
 }
 
-/* A full chunk gives its upper half to a new one behind it. The last gives only its last group: the long lengths come
- * first and leave ever more room, which would make a list of half-empty chunks. */
-static int split(struct bl_residuals *r, struct bl_residual_place *place, struct bl_error *e)
+void bl_residual_put_back(struct bl_residual *s, size_t count)
 {
-    int code = add_chunk(r, place->chunk + 1, e);
-    if (code < 0)
-        return code;
-    struct bl_residual_chunk *low = r->chunk[place->chunk], *high = r->chunk[place->chunk + 1];
-    size_t keep = place->chunk + 2 == r->chunks ? CHUNK - 1 : CHUNK / 2;
-    high->count = CHUNK - keep;
-    memcpy(high->group, low->group + keep, high->count * sizeof *high->group);
-    low->count = keep;
-    if (place->index > keep) {
-        place->chunk++;
-        place->index -= keep;
+    while (s->count > count) {
+        size_t bucket = s->chosen[--s->count];
+        if (s->left[bucket]++ == 0)
+            bl_bitset_add(&s->marks, bucket);
     }
-    return 0;
 }
 
-int bl_residuals_insert(struct bl_residuals *r, struct bl_group group, struct bl_error *e)
+size_t bl_residual_fitting(const struct bl_residual *s, uint32_t room)
 {
-    struct bl_residual_place place = find(r, group.room);
+    size_t below = bl_histogram_below(s->h, room);
+    return below ? bl_bitset_previous(&s->marks, below - 1) : BL_BITSET_NONE;
+}
+
+static int residual_compare_buckets(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* How many more blocks can be filled as the chosen one, up to `most`; takes what they need. */
+static uint32_t residual_repeat(struct bl_residual *s, uint32_t most)
+{
+    for (int applying = 0; applying < 2; applying++)
+        for (size_t i = 0, j; i < s->count; i = j) {
+            for (j = i; j < s->count && s->chosen[j] == s->chosen[i]; j++)
+                ;
+            uint32_t uses = (uint32_t)(j - i), possible = s->left[s->chosen[i]] / uses;
+            if (applying && most > 0)
+                residual_take(s, s->chosen[i], uses * most);
+            else if (!applying)
+                most = possible < most ? possible : most;
+        }
+    return most;
+}
+
+int bl_residual_close(struct bl_residual *s, uint32_t most, struct bl_patterns *patterns, uint32_t *use,
+                      struct bl_error *e)
+{
     int code = 0;
-    if (r->chunks == 0)
-        code = add_chunk(r, 0, e);
-    else if (place.chunk == r->chunks)
-        place = (struct bl_residual_place){r->chunks - 1, r->chunk[r->chunks - 1]->count};
-    if (code == 0 && r->chunk[place.chunk]->count == CHUNK)
-        code = split(r, &place, e);
-    if (code < 0)
-        return code;
-    struct bl_residual_chunk *c = r->chunk[place.chunk];
-    memmove(c->group + place.index + 1, c->group + place.index, (c->count - place.index) * sizeof *c->group);
-    c->group[place.index] = group;
-    c->count++;
-    return 0;
-}
-
-void bl_residuals_free(struct bl_residuals *r)
-{
-    for (size_t i = 0; i < r->chunks; i++)
-        free(r->chunk[i]);
-    free(r->chunk);
-    *r = (struct bl_residuals){0};
+    qsort(s->chosen, s->count, sizeof *s->chosen, residual_compare_buckets);
+    *use = 1 + residual_repeat(s, most - 1);
+    for (size_t i = s->count; code == 0 && i-- > 0;)
+        code = bl_patterns_push(patterns, s->chosen[i], e);
+    s->count = 0;
+    return code == 0 ? bl_patterns_close(patterns, *use, e) : code;
 }

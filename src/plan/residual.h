@@ -1,7 +1,4 @@
-/* The blocks that still have room, in order of that room.
- *
- * A sorted list in chunks: room may be anything up to 2^31-1, so no array or bitmap over it; and there may be as
- * many groups as sequences, so no pointers per group. Finding is two binary searches, changing moves one chunk. */
+/* The lengths that are left while blocks are filled one after the other, and the block in the making. */
 #ifndef BL_RESIDUAL_H
 #define BL_RESIDUAL_H
 
@@ -9,30 +6,35 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "plan/histogram.h"
+#include "plan/bitset.h"
+#include "plan/pattern.h"
 
-/* Blocks filled alike. */
-struct bl_group {
-    uint32_t room;   /* steps left in each */
-    uint32_t blocks; /* how many */
-    uint32_t node;   /* what is in them: the owner's name for it */
-    uint32_t places; /* sequences that may still go into each */
+struct bl_residual {
+    const struct bl_histogram *h;
+    uint32_t *left;         /* [distinct] how many of each bucket */
+    struct bl_bitset marks; /* of those of which there are any */
+    uint32_t *chosen;       /* [count] buckets of the block in the making, already taken */
+    size_t count, capacity;
 };
 
-struct bl_residuals {
-    struct bl_residual_chunk **chunk; /* [chunks] none empty, ascending by room */
-    size_t chunks, capacity;
-};
+/* Everything that the histogram has. Errors here and below: BL_EFAIL, no memory; the stock is then still to be freed.
+ */
+int bl_residual_make(struct bl_residual *s, const struct bl_histogram *h, struct bl_error *e);
+void bl_residual_free(struct bl_residual *s);
 
-/* Where a group lies; good until the next insertion or removal. */
-struct bl_residual_place {
-    size_t chunk, index;
-};
+/* Takes one of a bucket of which there are any, into the block in the making. */
+int bl_residual_choose(struct bl_residual *s, size_t bucket, struct bl_error *e);
 
-/* The group with the least room of at least `room`, or NULL. */
-struct bl_group *bl_residuals_find(const struct bl_residuals *r, uint32_t room, struct bl_residual_place *place);
-void bl_residuals_remove(struct bl_residuals *r, struct bl_residual_place place);
-/* Before those of equal room. Errors: BL_EFAIL, no memory. */
-int bl_residuals_insert(struct bl_residuals *r, struct bl_group group, struct bl_error *e);
-void bl_residuals_free(struct bl_residuals *r);
+/* Puts back what was chosen last, until `count` are chosen. */
+void bl_residual_put_back(struct bl_residual *s, size_t count);
+
+/* The longest bucket that is left and fits, or BL_BITSET_NONE. */
+size_t bl_residual_fitting(const struct bl_residual *s, uint32_t room);
+
+/* The chosen block becomes a pattern, used as often as there are lengths for, up to `most` times, which it returns by
+ * *use. */
+int bl_residual_close(struct bl_residual *s, uint32_t most, struct bl_patterns *patterns, uint32_t *use,
+                      struct bl_error *e);
 
 #endif

@@ -33,7 +33,7 @@ struct packer {
     size_t items;
 };
 
-static int make(struct packer *p, struct bl_error *e)
+static int packer_make(struct packer *p, struct bl_error *e)
 {
     for (size_t i = 0; i < p->lengths->count; i++)
         p->items += (size_t)bl_lengths_has(p->lengths, i);
@@ -58,7 +58,7 @@ static int make(struct packer *p, struct bl_error *e)
     return 0;
 }
 
-static void release(struct packer *p)
+static void packer_free(struct packer *p)
 {
     free(p->levels);
     free(p->open);
@@ -71,7 +71,7 @@ static void release(struct packer *p)
     free(p->before);
 }
 
-static int enlarge(uint32_t **array, size_t capacity)
+static int packer_enlarge(uint32_t **array, size_t capacity)
 {
     uint32_t *larger = realloc(*array, capacity * sizeof **array);
     if (larger)
@@ -79,12 +79,12 @@ static int enlarge(uint32_t **array, size_t capacity)
     return larger != NULL;
 }
 
-static int add_block(struct packer *p, struct bl_error *e)
+static int packer_add_block(struct packer *p, struct bl_error *e)
 {
     if (p->blocks == p->capacity) {
         size_t capacity = p->capacity + p->capacity / 4 + 256;
-        if (!enlarge(&p->below, capacity) || !enlarge(&p->room, capacity) || !enlarge(&p->last, capacity) ||
-            !enlarge(&p->size, capacity))
+        if (!packer_enlarge(&p->below, capacity) || !packer_enlarge(&p->room, capacity) ||
+            !packer_enlarge(&p->last, capacity) || !packer_enlarge(&p->size, capacity))
             return bl_error_memory(e);
         p->capacity = capacity;
     }
@@ -94,7 +94,7 @@ static int add_block(struct packer *p, struct bl_error *e)
     return 0;
 }
 
-static void open_block(struct packer *p, uint32_t block)
+static void packer_open_block(struct packer *p, uint32_t block)
 {
     uint32_t g = p->room[block];
     p->below[block] = p->top[g];
@@ -102,7 +102,7 @@ static void open_block(struct packer *p, uint32_t block)
     p->open[g] = ++p->levels[g];
 }
 
-static uint32_t take_block(struct packer *p, uint32_t g)
+static uint32_t packer_take_block(struct packer *p, uint32_t g)
 {
     uint32_t block = p->top[g];
     p->top[g] = p->below[block];
@@ -111,7 +111,7 @@ static uint32_t take_block(struct packer *p, uint32_t g)
     return block;
 }
 
-static lanes load(const int32_t *from)
+static lanes lanes_load(const int32_t *from)
 {
     lanes v;
     memcpy(&v, from, sizeof v);
@@ -119,11 +119,11 @@ static lanes load(const int32_t *from)
 }
 
 /* The least of levels[g - s] - open[g] for g from s + 1 to grid - 1; what lies behind is NOWHERE. */
-static int32_t least_change(const struct packer *p, uint32_t s)
+static int32_t packer_min_change(const struct packer *p, uint32_t s)
 {
     lanes least = {NOWHERE, NOWHERE, NOWHERE, NOWHERE};
     for (uint32_t g = s + 1; g < p->grid; g += 4) {
-        lanes change = load(p->levels + g - s) - load(p->open + g);
+        lanes change = lanes_load(p->levels + g - s) - lanes_load(p->open + g);
         lanes lower = change < least;
         least = (change & lower) | (least & ~lower);
     }
@@ -135,9 +135,9 @@ static int32_t least_change(const struct packer *p, uint32_t s)
 
 /* Where a length of s classes goes: the room of a block, or `grid` for a new one. Twice the change, plus one for what
  * fills a block or begins one and two for what moves it, is how much the sum of squares grows. */
-static uint32_t choose_room(const struct packer *p, uint32_t s)
+static uint32_t packer_choose_room(const struct packer *p, uint32_t s)
 {
-    int32_t change = least_change(p, s);
+    int32_t change = packer_min_change(p, s);
     int64_t moved = change < NOWHERE ? 2 * (int64_t)change + 2 : INT64_MAX;
     int64_t filled = s < p->grid && p->levels[s] ? -2 * (int64_t)p->levels[s] + 1 : INT64_MAX;
     int64_t begun = s < p->grid ? 2 * (int64_t)p->levels[p->grid - s] + 1 : 0;
@@ -151,28 +151,29 @@ static uint32_t choose_room(const struct packer *p, uint32_t s)
     return g;
 }
 
-static int put(struct packer *p, uint32_t place, struct bl_error *e)
+static int packer_place(struct packer *p, uint32_t place, struct bl_error *e)
 {
     int64_t units = bl_lengths_units(p->lengths, p->item[place]);
-    uint32_t s = (uint32_t)((units * p->grid + p->T - 1) / p->T), g = choose_room(p, s), block;
+    uint32_t s = (uint32_t)((units * p->grid + p->T - 1) / p->T), g = packer_choose_room(p, s), block;
     if (g == p->grid) {
-        int code = add_block(p, e);
+        int code = packer_add_block(p, e);
         if (code < 0)
             return code;
         block = (uint32_t)(p->blocks - 1);
     } else {
-        block = take_block(p, g);
+        block = packer_take_block(p, g);
     }
     p->before[place] = p->last[block];
     p->last[block] = place;
     p->room[block] -= s;
     if (++p->size[block] < p->sequences && p->room[block] > 0)
-        open_block(p, block);
+        packer_open_block(p, block);
     return 0;
 }
 
 /* Full blocks go into the draft; the members of the others to the front of p->item, as ids. */
-static int collect(struct packer *p, struct bl_draft *d, size_t *left, struct bl_random *inside, struct bl_error *e)
+static int packer_collect(struct packer *p, struct bl_draft *d, size_t *left, struct bl_random *inside,
+                          struct bl_error *e)
 {
     uint32_t *rest = malloc((p->items + 1) * sizeof *rest);
     int code = rest ? 0 : bl_error_memory(e);
@@ -195,8 +196,8 @@ static int collect(struct packer *p, struct bl_draft *d, size_t *left, struct bl
     return code;
 }
 
-static int fill_again(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_fill_limits *limits,
-                      uint64_t seed, struct bl_error *e)
+static int packer_fill_rest(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_fill_limits *limits,
+                            uint64_t seed, struct bl_error *e)
 {
     struct bl_histogram h;
     struct bl_patterns patterns = {0};
@@ -219,20 +220,20 @@ int bl_draft_random(struct bl_draft *d, const struct bl_lengths *lengths, const 
     bl_random_seed(&order, seed, BL_STREAM_FILL);
     bl_random_seed(&inside, seed, BL_STREAM_INSIDE);
     size_t left = 0;
-    int code = make(&p, e);
+    int code = packer_make(&p, e);
     if (code == 0)
         bl_random_shuffle_u32(&order, p.item, p.items);
     for (size_t i = 0; code == 0 && i < p.items; i++)
-        code = put(&p, (uint32_t)i, e);
+        code = packer_place(&p, (uint32_t)i, e);
     if (code == 0)
-        code = collect(&p, d, &left, &inside, e);
+        code = packer_collect(&p, d, &left, &inside, e);
     if (code == 0 && left > 0) {
         struct bl_lengths rest = *lengths;
         struct bl_fill_limits some = {limits->T, limits->sequences, limits->work / 8};
         rest.index = p.item;
         rest.count = left;
-        code = fill_again(d, &rest, &some, seed, e);
+        code = packer_fill_rest(d, &rest, &some, seed, e);
     }
-    release(&p);
+    packer_free(&p);
     return code;
 }

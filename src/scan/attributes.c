@@ -37,7 +37,7 @@ struct reading {
 
 /* --- the header ------------------------------------------------------------------------------------------------- */
 
-static int find_column(const struct reading *r, const char *name, size_t size, size_t *place, struct bl_error *e)
+static int column_find(const struct reading *r, const char *name, size_t size, size_t *place, struct bl_error *e)
 {
     size_t found = SIZE_MAX;
     for (size_t c = 0; c < r->records.values; c++) {
@@ -55,21 +55,21 @@ static int find_column(const struct reading *r, const char *name, size_t size, s
                                             r->records.line, (int)size, name);
 }
 
-static int find_id(struct reading *r, const char *wanted, struct bl_error *e)
+static int column_find_id(struct reading *r, const char *wanted, struct bl_error *e)
 {
     r->id = 0;
     if (wanted)
-        return find_column(r, wanted, strlen(wanted), &r->id, e);
+        return column_find(r, wanted, strlen(wanted), &r->id, e);
     for (size_t c = 0; c < r->records.values; c++) {
         if (strcmp(r->records.value[c], "id") == 0)
-            return find_column(r, "id", 2, &r->id, e);
+            return column_find(r, "id", 2, &r->id, e);
     }
     return BL_OK;
 }
 
 /* A name must be fit for a column of sequences.tsv, which means something to the tool by its name alone, and for a
  * tensor. */
-static int check_name(const struct reading *r, const char *name, struct bl_error *e)
+static int column_check_name(const struct reading *r, const char *name, struct bl_error *e)
 {
     static const char advice[] = "rename the column, or leave it out with --attributes-columns";
     size_t size = strlen(name), plain = strcspn(name, "\\\x7f");
@@ -88,7 +88,7 @@ static int check_name(const struct reading *r, const char *name, struct bl_error
     return BL_OK;
 }
 
-static int want(struct reading *r, size_t column, struct bl_error *e)
+static int column_add(struct reading *r, size_t column, struct bl_error *e)
 {
     struct bl_attributes *a = r->a;
     if (column == r->id)
@@ -97,7 +97,7 @@ static int want(struct reading *r, size_t column, struct bl_error *e)
     if (a->count == BL_ATTRIBUTE_COLUMNS_MAX)
         return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": more than %d columns: choose some with --attributes-columns",
                             a->path, r->records.line, BL_ATTRIBUTE_COLUMNS_MAX);
-    int code = check_name(r, r->records.value[column], e);
+    int code = column_check_name(r, r->records.value[column], e);
     char *copy = code ? NULL : strdup(r->records.value[column]);
     if (!copy)
         return code ? code : bl_error_memory(e);
@@ -107,37 +107,37 @@ static int want(struct reading *r, size_t column, struct bl_error *e)
 }
 
 /* "A,B": the names of columns. */
-static int want_listed(struct reading *r, const char *list, struct bl_error *e)
+static int column_add_listed(struct reading *r, const char *list, struct bl_error *e)
 {
     int code = BL_OK;
     for (const char *at = list; at && !code;) {
         size_t size = strcspn(at, ","), column;
-        code = find_column(r, at, size, &column, e);
+        code = column_find(r, at, size, &column, e);
         for (int c = 0; c < r->a->count && !code; c++) {
             if (r->column[c] == column)
                 code = bl_error_set(e, BL_EUSAGE, "--attributes-columns: \"%.*s\" comes twice", (int)size, at);
         }
         if (!code)
-            code = want(r, column, e);
+            code = column_add(r, column, e);
         at = at[size] ? at + size + 1 : NULL;
     }
     return code;
 }
 
-static int want_all(struct reading *r, struct bl_error *e)
+static int column_add_all(struct reading *r, struct bl_error *e)
 {
     int code = BL_OK;
     size_t column;
     for (size_t c = 0; c < r->records.values && !code; c++) {
         const char *name = r->records.value[c];
-        code = find_column(r, name, strlen(name), &column, e);
+        code = column_find(r, name, strlen(name), &column, e);
         if (!code && c != r->id)
-            code = want(r, c, e);
+            code = column_add(r, c, e);
     }
     return code;
 }
 
-static int read_header(struct reading *r, const struct bl_attributes_source *source, struct bl_error *e)
+static int table_read_header(struct reading *r, const struct bl_attributes_source *source, struct bl_error *e)
 {
     int got = bl_csv_next(&r->records, e);
     if (got <= 0)
@@ -146,10 +146,10 @@ static int read_header(struct reading *r, const struct bl_attributes_source *sou
                                       source->path);
     r->columns = r->records.values;
     r->a->name = calloc(BL_ATTRIBUTE_COLUMNS_MAX, sizeof *r->a->name);
-    int code = r->a->name ? find_id(r, source->id, e) : bl_error_memory(e);
+    int code = r->a->name ? column_find_id(r, source->id, e) : bl_error_memory(e);
     if (code)
         return code;
-    code = source->columns ? want_listed(r, source->columns, e) : want_all(r, e);
+    code = source->columns ? column_add_listed(r, source->columns, e) : column_add_all(r, e);
     if (code)
         return code;
     if (!r->a->count)
@@ -163,7 +163,7 @@ static int read_header(struct reading *r, const struct bl_attributes_source *sou
 /* --- rows ------------------------------------------------------------------------------------------------------- */
 
 /* The slot of the row with this id, or the free one where it belongs. */
-static uint32_t *slot_of(const struct bl_attributes *a, const char *id, size_t size)
+static uint32_t *attributes_slot(const struct bl_attributes *a, const char *id, size_t size)
 {
     size_t at = XXH3_64bits(id, size) & (a->slots - 1);
     while (a->slot[at]) {
@@ -175,7 +175,7 @@ static uint32_t *slot_of(const struct bl_attributes *a, const char *id, size_t s
     return &a->slot[at];
 }
 
-static int grow(struct bl_attributes *a, struct bl_error *e)
+static int attributes_grow(struct bl_attributes *a, struct bl_error *e)
 {
     if (a->rows < a->capacity)
         return BL_OK;
@@ -192,12 +192,12 @@ static int grow(struct bl_attributes *a, struct bl_error *e)
         return bl_error_memory(e);
     for (size_t i = 0; i < a->rows; i++) {
         const char *id = a->text.data + a->row[i].offset;
-        *slot_of(a, id, strlen(id)) = (uint32_t)i + 1;
+        *attributes_slot(a, id, strlen(id)) = (uint32_t)i + 1;
     }
     return BL_OK;
 }
 
-static int add_row(struct reading *r, struct bl_error *e)
+static int table_add_row(struct reading *r, struct bl_error *e)
 {
     struct bl_attributes *a = r->a;
     char *const *value = r->records.value;
@@ -207,8 +207,8 @@ static int add_row(struct reading *r, struct bl_error *e)
                             r->records.line, r->records.values, r->columns);
     if (!*id)
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": an empty id", a->path, r->records.line);
-    int code = grow(a, e);
-    uint32_t *slot = code ? NULL : slot_of(a, id, strlen(id));
+    int code = attributes_grow(a, e);
+    uint32_t *slot = code ? NULL : attributes_slot(a, id, strlen(id));
     if (slot && *slot)
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": the id \"%s\" is that of line %" PRId64 ", too", a->path,
                             r->records.line, id, a->row[*slot - 1].line);
@@ -228,18 +228,18 @@ static int add_row(struct reading *r, struct bl_error *e)
     return bl_buffer_check(&a->text, e);
 }
 
-static int read_table(struct reading *r, const struct bl_attributes_source *source, const struct bl_cancel *cancel,
+static int table_read(struct reading *r, const struct bl_attributes_source *source, const struct bl_cancel *cancel,
                       struct bl_error *e)
 {
     struct bl_error why = {0};
     int code = bl_csv_open(&r->records, source->path, cancel, &why), got = 1;
     if (code)
         goto out;
-    code = read_header(r, source, &why);
+    code = table_read_header(r, source, &why);
     if (code)
         goto out;
     while (!code && (got = bl_csv_next(&r->records, &why)) > 0)
-        code = add_row(r, &why);
+        code = table_add_row(r, &why);
 out:
     if (got < 0)
         code = got;
@@ -260,9 +260,9 @@ int bl_attributes_open(struct bl_attributes **attributes, const struct bl_attrib
     a->path = source->path;
     a->file = slash ? slash + 1 : source->path;
     struct reading r = {.a = a};
-    int code = read_table(&r, source, cancel, e);
+    int code = table_read(&r, source, cancel, e);
     if (!code)
-        code = grow(a, e); /* a table of no rows has slots, too */
+        code = attributes_grow(a, e); /* a table of no rows has slots, too */
     bl_csv_close(&r.records);
     if (code)
         bl_attributes_close(a);
@@ -315,7 +315,7 @@ int64_t bl_attributes_rows(const struct bl_attributes *a, int64_t *last)
     return (int64_t)a->rows;
 }
 
-int bl_attributes_take(struct bl_attributes *a, const char *id, const char **values, int64_t *line, struct bl_error *e)
+int bl_attributes_claim(struct bl_attributes *a, const char *id, const char **values, int64_t *line, struct bl_error *e)
 {
     const char *slash = strrchr(id, '/'), *last = slash ? slash + 1 : id, *dot = strrchr(last, '.');
     const char *end = id + strlen(id), *stem = dot && dot > last ? dot : end;
@@ -324,7 +324,7 @@ int bl_attributes_take(struct bl_attributes *a, const char *id, const char **val
     } names[] = {{id, end}, {id, stem}, {last, end}, {last, stem}};
     uint32_t found = 0;
     for (size_t n = 0; n < sizeof names / sizeof *names && !found; n++)
-        found = *slot_of(a, names[n].begin, (size_t)(names[n].end - names[n].begin));
+        found = *attributes_slot(a, names[n].begin, (size_t)(names[n].end - names[n].begin));
     *values = NULL;
     if (!found)
         return BL_OK;
@@ -340,7 +340,7 @@ int bl_attributes_take(struct bl_attributes *a, const char *id, const char **val
     return BL_OK;
 }
 
-int bl_attributes_lack(const struct bl_attributes *a, struct bl_row *row, struct bl_buffer *text, struct bl_error *e)
+int bl_attributes_missing(const struct bl_attributes *a, struct bl_row *row, struct bl_buffer *text, struct bl_error *e)
 {
     if (row->status != BL_ROW_OK)
         return BL_OK;

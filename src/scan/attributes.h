@@ -46,13 +46,13 @@ void bl_attributes_columns(const struct bl_attributes *attributes, struct bl_buf
 /* The values in the row of the sequence with this id, escaped, a tab before each: as long-lived as the object. NULL:
  * there is no row for it. line, unless NULL: on which that begins. BL_EFAIL: another sequence took it before.
  * Callable by many threads at once, for each sequence once. */
-int bl_attributes_take(struct bl_attributes *attributes, const char *id, const char **values, int64_t *line,
-                       struct bl_error *e);
+int bl_attributes_claim(struct bl_attributes *attributes, const char *id, const char **values, int64_t *line,
+                        struct bl_error *e);
 
 /* A row of the table of sequences for which there is none here: if it was of use it is skipped, with a reason, which
  * lives in text. */
-int bl_attributes_lack(const struct bl_attributes *attributes, struct bl_row *row, struct bl_buffer *text,
-                       struct bl_error *e);
+int bl_attributes_missing(const struct bl_attributes *attributes, struct bl_row *row, struct bl_buffer *text,
+                          struct bl_error *e);
 
 /* The table's path, how many rows it has, and the line on which the last of them begins (0: it has none). */
 const char *bl_attributes_path(const struct bl_attributes *attributes);

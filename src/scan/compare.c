@@ -10,7 +10,7 @@
 
 #define ROWS 64 /* of a job */
 
-static int refuse(const char *path, const char *what, struct bl_error *e)
+static int compare_fail(const char *path, const char *what, struct bl_error *e)
 {
     return bl_error_set(e, BL_EDATA, "%s %s", path, what);
 }
@@ -18,32 +18,32 @@ static int refuse(const char *path, const char *what, struct bl_error *e)
 /* --- names ------------------------------------------------------------------------------------------------------ */
 
 /* Whether the row is of a line of a list, for which the list's checksum vouches, which is part of the configuration. */
-static bool is_of_list(const struct bl_kind *kind, const struct bl_row *row)
+static bool row_is_of_list(const struct bl_kind *kind, const struct bl_row *row)
 {
     return kind->is_list && (*row->start || kind->is_list(row->path));
 }
 
-static void skip_lists(const struct bl_files *files, size_t *next)
+static void names_skip_lists(const struct bl_files *files, size_t *next)
 {
     while (*next < files->count && bl_kind_is_list(files->kind, files->file[*next].path))
         ++*next;
 }
 
 /* The row's file must be the next one of those that are no lists. */
-static int compare_name(const struct bl_files *files, size_t *next, const struct bl_row *row, struct bl_error *e)
+static int name_compare(const struct bl_files *files, size_t *next, const struct bl_row *row, struct bl_error *e)
 {
-    skip_lists(files, next);
-    if (is_of_list(files->kind, row))
+    names_skip_lists(files, next);
+    if (row_is_of_list(files->kind, row))
         return BL_OK;
     if (*next && strcmp(files->file[*next - 1].path, row->path) == 0)
         return BL_OK; /* another row of the same file */
     if (*next == files->count || bl_text_natural(files->file[*next].path, row->path) > 0)
-        return refuse(row->path, "is gone", e);
+        return compare_fail(row->path, "is gone", e);
     const struct bl_file *file = &files->file[(*next)++];
-    return strcmp(file->path, row->path) == 0 ? BL_OK : refuse(file->path, "is new", e);
+    return strcmp(file->path, row->path) == 0 ? BL_OK : compare_fail(file->path, "is new", e);
 }
 
-static int compare_names(const struct bl_compare *c, struct bl_error *e)
+static int names_compare(const struct bl_compare *c, struct bl_error *e)
 {
     struct bl_row_reader text = {0};
     size_t next = 0;
@@ -51,13 +51,13 @@ static int compare_names(const struct bl_compare *c, struct bl_error *e)
     for (size_t i = 0; i < c->table->count && !code; i++) {
         code = bl_row_reader_read(c->table, i, &text, e);
         if (!code)
-            code = compare_name(c->files, &next, &text.row, e);
+            code = name_compare(c->files, &next, &text.row, e);
     }
-    skip_lists(c->files, &next);
+    names_skip_lists(c->files, &next);
     if (code)
         goto out;
     if (next < c->files->count)
-        code = refuse(c->files->file[next].path, "is new", e);
+        code = compare_fail(c->files->file[next].path, "is new", e);
 out:
     bl_row_reader_free(&text);
     return code;
@@ -77,7 +77,7 @@ struct comparing {
 
 /* A file must hold what it held. What was not there, or no file, has no size: it must not have become one. Of a file of
  * many documents only the size is compared: what a row tells of is one of them, and reading compares that. */
-static int compare_file(const struct bl_compare *c, const struct bl_row *row, struct bl_error *e)
+static int file_compare(const struct bl_compare *c, const struct bl_row *row, struct bl_error *e)
 {
     const struct bl_kind *kind = c->kind;
     struct bl_input input = {.path = bl_input_path(c->base, row->path)};
@@ -91,13 +91,13 @@ static int compare_file(const struct bl_compare *c, const struct bl_row *row, st
         return code;
     bool other = !kind->keep && row->content && input.content != row->content;
     if (unusable && (row->bytes > 0 || other))
-        return refuse(row->path, "is gone", e);
+        return compare_fail(row->path, "is gone", e);
     if (row->bytes >= 0 && input.bytes != row->bytes)
-        return refuse(row->path, "has another size", e);
-    return other ? refuse(row->path, "has other bytes", e) : BL_OK;
+        return compare_fail(row->path, "has another size", e);
+    return other ? compare_fail(row->path, "has other bytes", e) : BL_OK;
 }
 
-static int produce(void *context, void **out, struct bl_error *e)
+static int compare_produce(void *context, void **out, struct bl_error *e)
 {
     struct comparing *c = context;
     size_t left = c->compare->table->count - c->next;
@@ -113,7 +113,7 @@ static int produce(void *context, void **out, struct bl_error *e)
 }
 
 /* Rows of one file follow on each other: it is looked at once. */
-static int work(void *context, void *worker, void *job_, struct bl_error *e)
+static int compare_work(void *context, void *worker, void *job_, struct bl_error *e)
 {
     const struct bl_compare *c = ((struct comparing *)context)->compare;
     const struct job *job = job_;
@@ -127,7 +127,7 @@ static int work(void *context, void *worker, void *job_, struct bl_error *e)
         bool file = !code && i >= job->begin && strcmp(row->path, "-") != 0;
         file &= c->files || row->status == BL_ROW_OK;
         if (file && !(before.size && strcmp(before.data, row->path) == 0))
-            code = compare_file(c, row, e);
+            code = file_compare(c, row, e);
         if (file && !code && c->kind->compare)
             code = c->kind->compare(c->config, row, e);
         bl_buffer_clear(&before);
@@ -139,23 +139,24 @@ static int work(void *context, void *worker, void *job_, struct bl_error *e)
     return code;
 }
 
-static void discard(void *context, void *job)
+static void compare_discard(void *context, void *job)
 {
     (void)context;
     free(job);
 }
 
-static int consume(void *context, void *job, struct bl_error *e)
+static int compare_consume(void *context, void *job, struct bl_error *e)
 {
     (void)e;
-    discard(context, job);
+    compare_discard(context, job);
     return BL_OK;
 }
 
 int bl_compare_run(const struct bl_compare *compare, struct bl_error *e)
 {
-    static const struct bl_stages stages = {.produce = produce, .work = work, .consume = consume, .discard = discard};
+    static const struct bl_stages stages = {
+        .produce = compare_produce, .work = compare_work, .consume = compare_consume, .discard = compare_discard};
     struct comparing c = {.compare = compare};
-    int code = compare->files ? compare_names(compare, e) : BL_OK;
+    int code = compare->files ? names_compare(compare, e) : BL_OK;
     return code ? code : bl_pipeline_run(&stages, &c, compare->workers, 4 * compare->workers, compare->cancel, e);
 }

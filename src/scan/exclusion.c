@@ -20,7 +20,7 @@ struct bl_exclusion {
     size_t count;
 };
 
-static int add_list(struct bl_exclusion *x, const char *list, const char *base, struct bl_error *e)
+static int exclusion_add_list(struct bl_exclusion *x, const char *list, const char *base, struct bl_error *e)
 {
     struct bl_buffer text = {0};
     char *path = bl_input_path(base, list);
@@ -44,13 +44,13 @@ out:
     return code;
 }
 
-static int compare(const void *a, const void *b)
+static int exclusion_compare(const void *a, const void *b)
 {
     return strcmp(((const struct excluded *)a)->id, ((const struct excluded *)b)->id);
 }
 
 /* The ids in order, each once. */
-static int sort(struct bl_exclusion *x, struct bl_error *e)
+static int exclusion_sort(struct bl_exclusion *x, struct bl_error *e)
 {
     size_t all = 0, kept = 0;
     for (size_t at = 0; at < x->text.size; at += strlen(x->text.data + at) + 1)
@@ -60,7 +60,7 @@ static int sort(struct bl_exclusion *x, struct bl_error *e)
         return bl_error_memory(e);
     for (size_t at = 0; at < x->text.size; at += strlen(x->text.data + at) + 1)
         x->row[x->count++].id = x->text.data + at;
-    qsort(x->row, x->count, sizeof *x->row, compare);
+    qsort(x->row, x->count, sizeof *x->row, exclusion_compare);
     for (size_t i = 0; i < x->count; i++) {
         if (!kept || strcmp(x->row[kept - 1].id, x->row[i].id) != 0)
             x->row[kept++].id = x->row[i].id;
@@ -76,14 +76,14 @@ int bl_exclusion_open(struct bl_exclusion **exclusion, const char *const *said, 
     int code = x ? BL_OK : bl_error_memory(e);
     for (int i = 0; i < count && !code; i++) {
         if (said[i][0] == '@')
-            code = add_list(x, said[i] + 1, base, e);
+            code = exclusion_add_list(x, said[i] + 1, base, e);
         else
             bl_buffer_append(&x->text, said[i], strlen(said[i]) + 1);
     }
     if (!code)
         code = bl_buffer_check(&x->text, e);
     if (!code)
-        code = sort(x, e);
+        code = exclusion_sort(x, e);
     if (code)
         bl_exclusion_close(x);
     else
@@ -100,10 +100,10 @@ void bl_exclusion_close(struct bl_exclusion *x)
     free(x);
 }
 
-static bool has(struct bl_exclusion *x, const char *id)
+static bool exclusion_find(struct bl_exclusion *x, const char *id)
 {
     const struct excluded wanted = {.id = id};
-    struct excluded *row = bsearch(&wanted, x->row, x->count, sizeof *x->row, compare);
+    struct excluded *row = bsearch(&wanted, x->row, x->count, sizeof *x->row, exclusion_compare);
     if (row)
         atomic_store_explicit(&row->used, true, memory_order_relaxed);
     return row != NULL;
@@ -111,8 +111,8 @@ static bool has(struct bl_exclusion *x, const char *id)
 
 bool bl_exclusion_has(struct bl_exclusion *x, const char *id, const char *file)
 {
-    bool own = has(x, id);
-    return (file && has(x, file)) || own;
+    bool own = exclusion_find(x, id);
+    return (file && exclusion_find(x, file)) || own;
 }
 
 size_t bl_exclusion_count(const struct bl_exclusion *x)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int bl_forms_judge(struct bl_forms *forms, const char *form, struct bl_row *row, struct bl_buffer *text,
+int bl_forms_check(struct bl_forms *forms, const char *form, struct bl_row *row, struct bl_buffer *text,
                    struct bl_error *e)
 {
     if (!forms->form) {

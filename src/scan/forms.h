@@ -14,7 +14,7 @@ struct bl_forms {
 
 /* The next row in order, whose steps are of this form. Where that is not the first one's, the row is skipped from then
  * on, with a reason, which lives in text. */
-int bl_forms_judge(struct bl_forms *forms, const char *form, struct bl_row *row, struct bl_buffer *text,
+int bl_forms_check(struct bl_forms *forms, const char *form, struct bl_row *row, struct bl_buffer *text,
                    struct bl_error *e);
 void bl_forms_free(struct bl_forms *forms);
 

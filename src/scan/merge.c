@@ -21,13 +21,13 @@ struct merging {
     struct bl_merged *merged;
     struct bl_part *part; /* [tasks] */
     int64_t opened;
-    struct bl_part_place place; /* where the stretch before this one ends */
+    struct bl_part_place place; /* where the chunk before this one ends */
     struct bl_forms forms;
     struct bl_buffer row, id, path, kind, reason, line;
     uint8_t *taken; /* a bit for each line of the table of attributes; or NULL */
 };
 
-int64_t bl_merge_missing(const char *folder, int64_t tasks)
+int64_t bl_merge_find_missing(const char *folder, int64_t tasks)
 {
     for (int64_t task = 0; task < tasks; task++) {
         struct bl_buffer path = {0};
@@ -41,38 +41,38 @@ int64_t bl_merge_missing(const char *folder, int64_t tasks)
 
 /* --- parts ------------------------------------------------------------------------------------------------------ */
 
-static int refuse(const struct merging *m, const char *a, const char *b, const char *why, struct bl_error *e)
+static int merge_mismatch(const struct merging *m, const char *a, const char *b, const char *why, struct bl_error *e)
 {
     return bl_error_set(e, BL_EFAIL, "%s and %s do not fit together: %s (scan anew: remove %s/scan-*)", a, b, why,
                         m->merge->folder);
 }
 
-static int check_heads(const struct merging *m, struct bl_error *e)
+static int merge_check_heads(const struct merging *m, struct bl_error *e)
 {
     const struct bl_part *first = &m->part[0];
     for (int64_t t = 1; t < m->merge->tasks; t++) {
         const struct bl_part *p = &m->part[t];
         if (strcmp(p->head.columns, first->head.columns) != 0)
-            return refuse(m, first->path, p->path, "their tables have other columns", e);
+            return merge_mismatch(m, first->path, p->path, "their tables have other columns", e);
         if (p->head.attribute_rows != first->head.attribute_rows ||
             p->head.attribute_line != first->head.attribute_line || !p->head.attributes != !first->head.attributes)
-            return refuse(m, first->path, p->path, "another table of attributes", e);
+            return merge_mismatch(m, first->path, p->path, "another table of attributes", e);
     }
     return BL_OK;
 }
 
-static int open_parts(struct merging *m, struct bl_error *e)
+static int merge_open_parts(struct merging *m, struct bl_error *e)
 {
-    int64_t tasks = m->merge->tasks, chunk = MEMORY / tasks;
-    chunk = chunk < CHUNK_MIN ? CHUNK_MIN : chunk > CHUNK_MAX ? CHUNK_MAX : chunk;
+    int64_t tasks = m->merge->tasks, buffer_size = MEMORY / tasks;
+    buffer_size = buffer_size < CHUNK_MIN ? CHUNK_MIN : buffer_size > CHUNK_MAX ? CHUNK_MAX : buffer_size;
     m->part = aligned_alloc(64, (size_t)tasks * sizeof *m->part);
     int code = m->part ? BL_OK : bl_error_memory(e);
     while (!code && m->opened < tasks) {
-        code = bl_part_open(&m->part[m->opened], m->merge->folder, m->opened, tasks, (size_t)chunk, e);
+        code = bl_part_open(&m->part[m->opened], m->merge->folder, m->opened, tasks, (size_t)buffer_size, e);
         m->opened += !code;
     }
     if (!code)
-        code = check_heads(m, e);
+        code = merge_check_heads(m, e);
     if (code || !m->part[0].head.attributes)
         return code;
     m->taken = calloc((size_t)m->part[0].head.attribute_line / 8 + 1, 1);
@@ -81,13 +81,13 @@ static int open_parts(struct merging *m, struct bl_error *e)
 
 /* --- rows ------------------------------------------------------------------------------------------------------- */
 
-static int copy(struct merging *m, struct bl_part *p, int64_t bytes, struct bl_error *e)
+static int merge_copy(struct merging *m, struct bl_part *p, int64_t bytes, struct bl_error *e)
 {
     int code = BL_OK;
     const char *data;
     size_t size = 0;
     for (int64_t left = bytes; left && !code; left -= (int64_t)size) {
-        code = bl_part_take(p, left, &data, &size, e);
+        code = bl_part_read(p, left, &data, &size, e);
         if (!code)
             code = bl_output_write(m->out, data, size, e);
     }
@@ -95,7 +95,7 @@ static int copy(struct merging *m, struct bl_part *p, int64_t bytes, struct bl_e
 }
 
 /* Where the columns of a line of the table begin that every table has. */
-static bool find_columns(const char *line, const char *column[BL_COLUMNS])
+static bool line_find_columns(const char *line, const char *column[BL_COLUMNS])
 {
     for (int c = 0; c < BL_COLUMNS; c++) {
         column[c] = line;
@@ -107,7 +107,7 @@ static bool find_columns(const char *line, const char *column[BL_COLUMNS])
 }
 
 /* A column's value, unescaped; NULL for one that cannot be. */
-static const char *value_of(const char *const *column, enum bl_column c, struct bl_buffer *out)
+static const char *line_value(const char *const *column, enum bl_column c, struct bl_buffer *out)
 {
     bl_buffer_clear(out);
     bl_buffer_append(out, column[c], (size_t)(column[c + 1] - column[c]) - 1);
@@ -119,7 +119,8 @@ static const char *value_of(const char *const *column, enum bl_column c, struct 
 }
 
 /* The row, rewritten as one that is skipped. */
-static int write_skipped(struct merging *m, const char *const *column, const struct bl_row *row, struct bl_error *e)
+static int merge_write_skipped(struct merging *m, const char *const *column, const struct bl_row *row,
+                               struct bl_error *e)
 {
     bl_buffer_clear(&m->line);
     bl_buffer_append(&m->line, column[BL_COLUMN_ID], (size_t)(column[BL_COLUMN_LENGTH] - column[BL_COLUMN_ID]));
@@ -133,7 +134,7 @@ static int write_skipped(struct merging *m, const char *const *column, const str
     return code ? code : bl_output_write(m->out, m->line.data, m->line.size, e);
 }
 
-static void count_skipped(struct merging *m, const char *const *column)
+static void merge_count_skipped(struct merging *m, const char *const *column)
 {
     struct bl_scan_progress *found = &m->merged->found;
     int64_t length = 0;
@@ -144,35 +145,35 @@ static void count_skipped(struct merging *m, const char *const *column)
 }
 
 /* A row that says what its steps look like. The first one decides. */
-static int judge(struct merging *m, struct bl_part *p, const char *form, struct bl_error *e)
+static int merge_write_row(struct merging *m, struct bl_part *p, const char *form, struct bl_error *e)
 {
     const char *column[BL_COLUMNS];
     struct bl_row row = {.status = BL_ROW_OK};
-    bool good = find_columns(m->row.data, column) && (row.id = value_of(column, BL_COLUMN_ID, &m->id)) &&
-                (row.path = value_of(column, BL_COLUMN_PATH, &m->path)) &&
-                (row.kind = value_of(column, BL_COLUMN_KIND, &m->kind));
+    bool good = line_find_columns(m->row.data, column) && (row.id = line_value(column, BL_COLUMN_ID, &m->id)) &&
+                (row.path = line_value(column, BL_COLUMN_PATH, &m->path)) &&
+                (row.kind = line_value(column, BL_COLUMN_KIND, &m->kind));
     if (!good)
-        return bl_part_refuse(p, "a row that is none", e);
-    int code = bl_forms_judge(&m->forms, form, &row, &m->reason, e);
+        return bl_part_damaged(p, "a row that is none", e);
+    int code = bl_forms_check(&m->forms, form, &row, &m->reason, e);
     if (code || row.status == BL_ROW_OK)
         return code ? code : bl_output_write(m->out, m->row.data, m->row.size, e);
-    count_skipped(m, column);
-    code = write_skipped(m, column, &row, e);
+    merge_count_skipped(m, column);
+    code = merge_write_skipped(m, column, &row, e);
     return code ? code : m->merge->fault(m->merge->sink, &row, e);
 }
 
-static int judge_row(struct merging *m, struct bl_part *p, const struct bl_part_stretch *stretch, struct bl_error *e)
+static int merge_read_row(struct merging *m, struct bl_part *p, const struct bl_part_chunk *chunk, struct bl_error *e)
 {
     struct bl_buffer form = {0};
-    bl_buffer_text(&form, stretch->form);
+    bl_buffer_text(&form, chunk->form);
     int code = bl_buffer_check(&form, e);
     bl_buffer_clear(&m->row);
-    if (stretch->bytes > BL_LINE_MAX)
-        code = bl_part_refuse(p, "a row that never ends", e);
-    for (int64_t left = stretch->bytes; left && !code;) {
+    if (chunk->bytes > BL_LINE_MAX)
+        code = bl_part_damaged(p, "a row that never ends", e);
+    for (int64_t left = chunk->bytes; left && !code;) {
         const char *data;
         size_t size = 0;
-        code = bl_part_take(p, left, &data, &size, e);
+        code = bl_part_read(p, left, &data, &size, e);
         bl_buffer_append(&m->row, data, size);
         left -= (int64_t)size;
     }
@@ -181,7 +182,7 @@ static int judge_row(struct merging *m, struct bl_part *p, const struct bl_part_
     code = bl_buffer_check(&m->row, e);
     if (code)
         goto out;
-    code = m->row.size ? judge(m, p, form.data, e) : bl_part_refuse(p, "a form without a row", e);
+    code = m->row.size ? merge_write_row(m, p, form.data, e) : bl_part_damaged(p, "a form without a row", e);
 out:
     bl_buffer_free(&form);
     return code;
@@ -189,10 +190,10 @@ out:
 
 /* --- attributes ------------------------------------------------------------------------------------------------- */
 
-static int mark(struct merging *m, struct bl_part *p, int64_t line, struct bl_error *e)
+static int merge_claim(struct merging *m, struct bl_part *p, int64_t line, struct bl_error *e)
 {
     if (!m->taken || line > p->head.attribute_line)
-        return bl_part_refuse(p, "a line of attributes that there is not", e);
+        return bl_part_damaged(p, "a line of attributes that there is not", e);
     uint8_t *bits = &m->taken[line / 8], bit = (uint8_t)(1u << line % 8);
     if (*bits & bit)
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": two sequences go by the id of this row: give their whole ids",
@@ -203,19 +204,19 @@ static int mark(struct merging *m, struct bl_part *p, int64_t line, struct bl_er
 }
 
 /* Numbers of lines, one a line. */
-static int mark_all(struct merging *m, struct bl_part *p, int64_t bytes, struct bl_error *e)
+static int merge_claim_all(struct merging *m, struct bl_part *p, int64_t bytes, struct bl_error *e)
 {
     int64_t line = 0;
     int code = BL_OK;
     const char *data;
     size_t size = 0;
     for (int64_t left = bytes; left && !code; left -= (int64_t)size) {
-        code = bl_part_take(p, left, &data, &size, e);
+        code = bl_part_read(p, left, &data, &size, e);
         for (size_t i = 0; i < size && !code; i++) {
             if (data[i] >= '0' && data[i] <= '9' && line < INT64_MAX / 100) {
                 line = line * 10 + data[i] - '0';
             } else {
-                code = data[i] == '\n' ? mark(m, p, line, e) : bl_part_refuse(p, "a number that is none", e);
+                code = data[i] == '\n' ? merge_claim(m, p, line, e) : bl_part_damaged(p, "a number that is none", e);
                 line = 0;
             }
         }
@@ -223,29 +224,29 @@ static int mark_all(struct merging *m, struct bl_part *p, int64_t bytes, struct 
     return code;
 }
 
-/* --- stretches -------------------------------------------------------------------------------------------------- */
+/* --- chunks -------------------------------------------------------------------------------------------------- */
 
-static bool same_place(const struct bl_part_place *a, const struct bl_part_place *b)
+static bool place_is_same(const struct bl_part_place *a, const struct bl_part_place *b)
 {
     return a->file == b->file && a->at == b->at;
 }
 
-static int take_stretch(struct merging *m, struct bl_part *p, int64_t number, const struct bl_part_stretch *stretch,
-                        struct bl_error *e)
+static int merge_chunk(struct merging *m, struct bl_part *p, int64_t number, const struct bl_part_chunk *chunk,
+                       struct bl_error *e)
 {
-    if (stretch->number != number)
-        return bl_part_refuse(p, "a stretch that is not this task's", e);
-    if (!same_place(&stretch->begin, &m->place)) {
+    if (chunk->number != number)
+        return bl_part_damaged(p, "a stretch that is not this task's", e);
+    if (!place_is_same(&chunk->begin, &m->place)) {
         const struct bl_part *before = &m->part[(number + m->merge->tasks - 1) % m->merge->tasks];
-        return refuse(m, before->path, p->path, "the inputs changed between these tasks", e);
+        return merge_mismatch(m, before->path, p->path, "the inputs changed between these tasks", e);
     }
-    m->place = stretch->end;
-    const struct bl_part_stretch s = *stretch; /* its form goes with the next line */
-    int code = s.form ? judge_row(m, p, &s, e) : copy(m, p, s.bytes, e);
-    return code ? code : mark_all(m, p, s.taken, e);
+    m->place = chunk->end;
+    const struct bl_part_chunk s = *chunk; /* its form goes with the next line */
+    int code = s.form ? merge_read_row(m, p, &s, e) : merge_copy(m, p, s.bytes, e);
+    return code ? code : merge_claim_all(m, p, s.taken, e);
 }
 
-static void add_total(struct bl_scan_progress *found, const struct bl_part_total *total)
+static void merge_add_total(struct bl_scan_progress *found, const struct bl_part_total *total)
 {
     found->rows += total->rows;
     found->steps += total->steps;
@@ -256,32 +257,32 @@ static void add_total(struct bl_scan_progress *found, const struct bl_part_total
     found->excluded += total->excluded;
 }
 
-/* All stretches, in order. The first part that has no more tells that none has. */
-static int take_all(struct merging *m, struct bl_error *e)
+/* All chunks, in order. The first part that has no more tells that none has. */
+static int merge_chunks(struct merging *m, struct bl_error *e)
 {
     int64_t number = 0, ended = 0, tasks = m->merge->tasks;
     while (ended < tasks) {
         struct bl_part *p = &m->part[(number + ended) % tasks];
-        struct bl_part_stretch stretch;
-        int got = m->merge->cancel && bl_cancelled(m->merge->cancel) ? BL_ECANCEL : bl_part_next(p, &stretch, e);
+        struct bl_part_chunk chunk;
+        int got = m->merge->cancel && bl_cancelled(m->merge->cancel) ? BL_ECANCEL : bl_part_next(p, &chunk, e);
         if (got < 0)
             return got;
-        if (got ? ended > 0 : p->total.stretches != number)
-            return refuse(m, m->part[0].path, p->path, "these tasks did not see as many inputs", e);
-        int code = got ? take_stretch(m, p, number, &stretch, e) : BL_OK;
+        if (got ? ended > 0 : p->total.chunks != number)
+            return merge_mismatch(m, m->part[0].path, p->path, "these tasks did not see as many inputs", e);
+        int code = got ? merge_chunk(m, p, number, &chunk, e) : BL_OK;
         if (code)
             return code;
         number += got;
         ended += !got;
         if (!got)
-            add_total(&m->merged->found, &p->total);
+            merge_add_total(&m->merged->found, &p->total);
         if (m->merge->tick)
             m->merge->tick(m->merge->sink, number);
     }
     return BL_OK;
 }
 
-static int write_header(struct merging *m, struct bl_error *e)
+static int merge_write_header(struct merging *m, struct bl_error *e)
 {
     const struct bl_part_head *head = &m->part[0].head;
     int code = bl_output_write(m->out, head->columns, strlen(head->columns), e);
@@ -298,13 +299,13 @@ int bl_merge_run(const struct bl_merge *merge, struct bl_output *out, struct bl_
 {
     struct merging m = {.merge = merge, .out = out, .merged = merged};
     *merged = (struct bl_merged){0};
-    int code = open_parts(&m, e);
+    int code = merge_open_parts(&m, e);
     if (code)
         goto out;
-    code = write_header(&m, e);
+    code = merge_write_header(&m, e);
     if (code)
         goto out;
-    code = take_all(&m, e);
+    code = merge_chunks(&m, e);
 out:
     while (m.opened)
         bl_part_close(&m.part[--m.opened]);

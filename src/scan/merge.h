@@ -1,5 +1,5 @@
 /* The merge: the parts of a scan that many tasks shared become one table, byte by byte the one that a single scan
- * writes. Stretches are taken in their order, from one part after the other; what a task could not know is found out
+ * writes. Chunks are taken in their order, from one part after the other; what a task could not know is found out
  * here: rows whose form is not that of the first, attributes that two sequences took, tasks that saw other inputs. */
 #ifndef BL_MERGE_H
 #define BL_MERGE_H
@@ -12,8 +12,8 @@ struct bl_merge {
     const char *folder; /* where the parts are */
     int64_t tasks;
     const struct bl_cancel *cancel;
-    bl_scan_fault *fault;                        /* told of the rows that are skipped here */
-    void (*tick)(void *sink, int64_t stretches); /* how many were merged; or NULL */
+    bl_scan_fault *fault;                     /* told of the rows that are skipped here */
+    void (*tick)(void *sink, int64_t chunks); /* how many were merged; or NULL */
     void *sink;
 };
 
@@ -25,7 +25,7 @@ struct bl_merged {
 };
 
 /* The first task whose part is not there, or -1. */
-int64_t bl_merge_missing(const char *folder, int64_t tasks);
+int64_t bl_merge_find_missing(const char *folder, int64_t tasks);
 
 /* Writes the table. A buffer for each part, 128 MiB in all at most but for very many parts; no files are held open.
  * BL_EDATA names a part that is damaged; BL_EFAIL: parts that do not fit together, attributes that are taken twice. */

@@ -37,13 +37,13 @@ int bl_part_write(void *writer, const void *data, size_t size, struct bl_error *
     return bl_output_write(&w->out, data, size, e);
 }
 
-static int write_line(struct bl_part_writer *w, struct bl_error *e)
+static int part_write_line(struct bl_part_writer *w, struct bl_error *e)
 {
     int code = bl_buffer_check(&w->line, e);
     return code ? code : bl_part_write(w, w->line.data, w->line.size, e);
 }
 
-static void append_text(struct bl_buffer *out, const char *text)
+static void part_append_text(struct bl_buffer *out, const char *text)
 {
     bl_text_escape(out, text, strlen(text));
 }
@@ -55,13 +55,13 @@ int bl_part_begin(struct bl_part_writer *w, const struct bl_part_head *head, str
                      head->tasks, head->columns);
     if (head->attributes) {
         bl_buffer_printf(&w->line, " %" PRId64 " %" PRId64 " ", head->attribute_rows, head->attribute_line);
-        append_text(&w->line, head->attributes);
+        part_append_text(&w->line, head->attributes);
     }
     bl_buffer_byte(&w->line, '\n');
-    return write_line(w, e);
+    return part_write_line(w, e);
 }
 
-int bl_part_stretch(struct bl_part_writer *w, const struct bl_part_stretch *s, struct bl_error *e)
+int bl_part_chunk(struct bl_part_writer *w, const struct bl_part_chunk *s, struct bl_error *e)
 {
     const int64_t numbers[] = {s->number, s->begin.file, s->begin.at, s->end.file, s->end.at, s->bytes, s->taken};
     bl_buffer_clear(&w->line);
@@ -71,9 +71,9 @@ int bl_part_stretch(struct bl_part_writer *w, const struct bl_part_stretch *s, s
         bl_buffer_int(&w->line, numbers[i]);
     }
     bl_buffer_text(&w->line, s->form ? " =" : " -");
-    append_text(&w->line, s->form ? s->form : "");
+    part_append_text(&w->line, s->form ? s->form : "");
     bl_buffer_byte(&w->line, '\n');
-    return write_line(w, e);
+    return part_write_line(w, e);
 }
 
 int bl_part_publish(struct bl_part_writer *w, const struct bl_part_total *t, struct bl_error *e)
@@ -82,13 +82,13 @@ int bl_part_publish(struct bl_part_writer *w, const struct bl_part_total *t, str
     bl_buffer_printf(&w->line,
                      "total %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64
                      " %" PRId64 "\n",
-                     t->stretches, t->rows, t->steps, t->skipped, t->empty, t->damaged, t->adjusted, t->excluded);
-    int code = write_line(w, e);
+                     t->chunks, t->rows, t->steps, t->skipped, t->empty, t->damaged, t->adjusted, t->excluded);
+    int code = part_write_line(w, e);
     bl_buffer_clear(&w->line);
     bl_buffer_printf(&w->line, "end %016" PRIx64 "\n", bl_checksum_end(&w->sum));
     if (code)
         goto out;
-    code = write_line(w, e);
+    code = part_write_line(w, e);
     if (code)
         goto out;
     code = bl_output_publish(&w->out, e);
@@ -105,7 +105,7 @@ void bl_part_abort(struct bl_part_writer *w)
 
 /* --- reading ---------------------------------------------------------------------------------------------------- */
 
-int bl_part_refuse(const struct bl_part *p, const char *why, struct bl_error *e)
+int bl_part_damaged(const struct bl_part *p, const char *why, struct bl_error *e)
 {
     return bl_error_set(e, BL_EDATA,
                         "%s is damaged: %s (remove it, and run task %" PRId64 "/%" PRId64 " of bload scan again)",
@@ -113,7 +113,7 @@ int bl_part_refuse(const struct bl_part *p, const char *why, struct bl_error *e)
 }
 
 /* Reads on, when all that is in memory was taken. */
-static int fill(struct bl_part *p, struct bl_error *e)
+static int part_fill(struct bl_part *p, struct bl_error *e)
 {
     int fd = open(p->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -127,12 +127,12 @@ static int fill(struct bl_part *p, struct bl_error *e)
     p->begin = 0;
     p->end = code ? 0 : (size_t)n;
     p->at += (int64_t)p->end;
-    return code || n ? code : bl_part_refuse(p, "it ends early", e);
+    return code || n ? code : bl_part_damaged(p, "it ends early", e);
 }
 
-int bl_part_take(struct bl_part *p, int64_t max, const char **data, size_t *size, struct bl_error *e)
+int bl_part_read(struct bl_part *p, int64_t max, const char **data, size_t *size, struct bl_error *e)
 {
-    int code = p->begin == p->end ? fill(p, e) : BL_OK;
+    int code = p->begin == p->end ? part_fill(p, e) : BL_OK;
     if (code)
         return code;
     size_t left = p->end - p->begin;
@@ -144,11 +144,11 @@ int bl_part_take(struct bl_part *p, int64_t max, const char **data, size_t *size
 }
 
 /* Takes a line, which then is in p->line without its newline. */
-static int take_line(struct bl_part *p, struct bl_error *e)
+static int part_read_line(struct bl_part *p, struct bl_error *e)
 {
     bl_buffer_clear(&p->line);
     for (bool ended = false; !ended;) {
-        int code = p->begin == p->end ? fill(p, e) : BL_OK;
+        int code = p->begin == p->end ? part_fill(p, e) : BL_OK;
         if (code)
             return code;
         const char *at = p->data + p->begin, *newline = memchr(at, '\n', p->end - p->begin);
@@ -161,20 +161,20 @@ static int take_line(struct bl_part *p, struct bl_error *e)
         if (code)
             return code;
         if (p->line.size > LINE_LONGEST)
-            return bl_part_refuse(p, "a line that never ends", e);
+            return bl_part_damaged(p, "a line that never ends", e);
     }
     return BL_OK;
 }
 
 /* What follows a word at the beginning of the line; NULL where another stands there. */
-static const char *behind(const struct bl_part *p, const char *word)
+static const char *line_after(const struct bl_part *p, const char *word)
 {
     size_t size = strlen(word);
     return strncmp(p->line.data, word, size) == 0 ? p->line.data + size : NULL;
 }
 
 /* Whole numbers with a blank before each, from *at on, which is behind them then. */
-static bool take_numbers(const char **at, int64_t *number, int count)
+static bool line_parse_numbers(const char **at, int64_t *number, int count)
 {
     for (int i = 0; i < count; i++) {
         size_t size = **at == ' ' ? strcspn(*at + 1, " ") : 0;
@@ -186,7 +186,7 @@ static bool take_numbers(const char **at, int64_t *number, int count)
 }
 
 /* Appends a text that was written by append_text. */
-static bool take_text(const char *text, struct bl_buffer *out)
+static bool line_parse_text(const char *text, struct bl_buffer *out)
 {
     size_t before = out->size;
     bl_buffer_text(out, text);
@@ -200,101 +200,103 @@ static bool take_text(const char *text, struct bl_buffer *out)
     return true;
 }
 
-static int read_attributes(struct bl_part *p, struct bl_error *e)
+static int part_read_attributes(struct bl_part *p, struct bl_error *e)
 {
     int64_t number[2];
-    const char *at = behind(p, "attributes");
+    const char *at = line_after(p, "attributes");
     if (!at)
-        return bl_part_refuse(p, "no line of attributes", e);
+        return bl_part_damaged(p, "no line of attributes", e);
     if (!*at)
         return BL_OK;
-    if (!take_numbers(&at, number, 2) || number[1] > (int64_t)BL_CSV_MAX || *at != ' ' ||
-        !take_text(at + 1, &p->attributes))
-        return bl_part_refuse(p, "a line of attributes that is none", e);
+    if (!line_parse_numbers(&at, number, 2) || number[1] > (int64_t)BL_CSV_MAX || *at != ' ' ||
+        !line_parse_text(at + 1, &p->attributes))
+        return bl_part_damaged(p, "a line of attributes that is none", e);
     p->head.attribute_rows = number[0];
     p->head.attribute_line = number[1];
     p->head.attributes = p->attributes.data;
     return bl_buffer_check(&p->attributes, e);
 }
 
-static int read_head(struct bl_part *p, struct bl_error *e)
+static int part_read_head(struct bl_part *p, struct bl_error *e)
 {
     struct bl_buffer first = {0};
     bl_buffer_printf(&first, "bload scan part 1: task %" PRId64 " of %" PRId64, p->head.task, p->head.tasks);
     int code = bl_buffer_check(&first, e);
     if (!code)
-        code = take_line(p, e);
+        code = part_read_line(p, e);
     if (!code && strcmp(p->line.data, first.data) != 0)
-        code = bl_part_refuse(p, "it does not begin as that task's part does", e);
+        code = bl_part_damaged(p, "it does not begin as that task's part does", e);
     bl_buffer_free(&first);
     if (!code)
-        code = take_line(p, e);
-    const char *columns = code ? NULL : behind(p, "columns ");
+        code = part_read_line(p, e);
+    const char *columns = code ? NULL : line_after(p, "columns ");
     if (!code && !columns)
-        code = bl_part_refuse(p, "no line of columns", e);
+        code = bl_part_damaged(p, "no line of columns", e);
     bl_buffer_text(&p->columns, columns ? columns : "");
     if (!code)
         code = bl_buffer_check(&p->columns, e);
     p->head.columns = p->columns.data;
     if (!code)
-        code = take_line(p, e);
-    return code ? code : read_attributes(p, e);
+        code = part_read_line(p, e);
+    return code ? code : part_read_attributes(p, e);
 }
 
-int bl_part_open(struct bl_part *p, const char *folder, int64_t task, int64_t tasks, size_t chunk, struct bl_error *e)
+int bl_part_open(struct bl_part *p, const char *folder, int64_t task, int64_t tasks, size_t capacity,
+                 struct bl_error *e)
 {
     struct bl_buffer path = {0};
-    *p = (struct bl_part){.head = {.task = task, .tasks = tasks}, .capacity = chunk};
+    *p = (struct bl_part){.head = {.task = task, .tasks = tasks}, .capacity = capacity};
     bl_checksum_begin(&p->sum);
     int code = bl_part_path(folder, task, &path, e);
     p->path = path.data;
-    p->data = malloc(chunk);
+    p->data = malloc(capacity);
     if (!code && !p->data)
         code = bl_error_memory(e);
     if (!code)
-        code = read_head(p, e);
+        code = part_read_head(p, e);
     if (code)
         bl_part_close(p);
     return code;
 }
 
 /* The last lines: 0, or a code. */
-static int read_end(struct bl_part *p, const char *at, struct bl_error *e)
+static int part_read_end(struct bl_part *p, const char *at, struct bl_error *e)
 {
     int64_t number[8];
     uint64_t sum = bl_checksum_end(&p->sum), told;
-    if (!take_numbers(&at, number, 8) || *at)
-        return bl_part_refuse(p, "a line of totals that is none", e);
-    int code = take_line(p, e);
+    if (!line_parse_numbers(&at, number, 8) || *at)
+        return bl_part_damaged(p, "a line of totals that is none", e);
+    int code = part_read_line(p, e);
     if (code)
         return code;
-    const char *digest = behind(p, "end ");
+    const char *digest = line_after(p, "end ");
     if (!digest || !bl_checksum_parse(digest, &told) || told != sum)
-        return bl_part_refuse(p, "its checksum is wrong", e);
+        return bl_part_damaged(p, "its checksum is wrong", e);
     p->total =
         (struct bl_part_total){number[0], number[1], number[2], number[3], number[4], number[5], number[6], number[7]};
     return BL_OK;
 }
 
-int bl_part_next(struct bl_part *p, struct bl_part_stretch *s, struct bl_error *e)
+int bl_part_next(struct bl_part *p, struct bl_part_chunk *s, struct bl_error *e)
 {
     int64_t n[7];
-    int code = take_line(p, e);
+    int code = part_read_line(p, e);
     if (code)
         return code;
-    const char *at = behind(p, "total");
+    const char *at = line_after(p, "total");
     if (at)
-        return read_end(p, at, e);
-    at = behind(p, "stretch");
-    if (!at || !take_numbers(&at, n, 7) || at[0] != ' ' || (at[1] != '-' && at[1] != '=') || n[5] > INT64_MAX - n[6])
-        return bl_part_refuse(p, "neither a stretch nor the end, where one of them is due", e);
-    *s = (struct bl_part_stretch){
+        return part_read_end(p, at, e);
+    at = line_after(p, "stretch");
+    if (!at || !line_parse_numbers(&at, n, 7) || at[0] != ' ' || (at[1] != '-' && at[1] != '=') ||
+        n[5] > INT64_MAX - n[6])
+        return bl_part_damaged(p, "neither a stretch nor the end, where one of them is due", e);
+    *s = (struct bl_part_chunk){
         .number = n[0], .begin = {n[1], n[2]}, .end = {n[3], n[4]}, .bytes = n[5], .taken = n[6]};
     if (at[1] == '-')
         return 1;
     int64_t size = bl_text_unescape((char *)at + 2, strlen(at + 2));
     if (size < 0)
-        return bl_part_refuse(p, "a form that is none", e);
+        return bl_part_damaged(p, "a form that is none", e);
     ((char *)at)[2 + size] = '\0';
     s->form = at + 2;
     return 1;
@@ -310,10 +312,10 @@ void bl_part_close(struct bl_part *p)
     p->path = p->data = NULL;
 }
 
-int bl_part_look(const char *folder, int64_t task, int64_t tasks, struct bl_part_total *total, struct bl_error *e)
+int bl_part_check(const char *folder, int64_t task, int64_t tasks, struct bl_part_total *total, struct bl_error *e)
 {
     struct bl_part part;
-    struct bl_part_stretch stretch;
+    struct bl_part_chunk chunk;
     struct bl_buffer path = {0};
     int got = 1, code = bl_part_path(folder, task, &path, e);
     bool there = !code && access(path.data, F_OK) == 0;
@@ -323,11 +325,11 @@ int bl_part_look(const char *folder, int64_t task, int64_t tasks, struct bl_part
     code = bl_part_open(&part, folder, task, tasks, LOOK_CHUNK, e);
     if (code)
         return code;
-    while (!code && (got = bl_part_next(&part, &stretch, e)) > 0) {
+    while (!code && (got = bl_part_next(&part, &chunk, e)) > 0) {
         const char *data;
         size_t size = 0;
-        for (int64_t left = stretch.bytes + stretch.taken; left && !code; left -= (int64_t)size)
-            code = bl_part_take(&part, left, &data, &size, e);
+        for (int64_t left = chunk.bytes + chunk.taken; left && !code; left -= (int64_t)size)
+            code = bl_part_read(&part, left, &data, &size, e);
     }
     *total = part.total;
     bl_part_close(&part);

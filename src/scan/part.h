@@ -3,16 +3,16 @@
  *   bload scan part 1: task 3 of 16
  *   columns ID...                             the header line of the table
  *   attributes ROWS LINE PATH                 of the table that rows were joined with; or a bare word
- *   stretch NUMBER FILE AT FILE AT BYTES TAKEN FORM
+ *   chunk NUMBER FILE AT FILE AT BYTES TAKEN FORM
  *   ...                                       BYTES of rows as they will stand in the table, TAKEN bytes of numbers of
  *                                             lines, one a line: which attributes the rows took
- *   ...                                       further stretches
+ *   ...                                       further chunks
  *   total STRETCHES ROWS STEPS SKIPPED EMPTY DAMAGED ADJUSTED EXCLUDED
  *   end CHECKSUM                              of all before it
  *
- * A stretch says where it begins and ends, by the number of a file and a place in it (a byte, or lines of a list that
+ * A chunk says where it begins and ends, by the number of a file and a place in it (a byte, or lines of a list that
  * were read): so tasks that did not see the same files are found out, and none is lost between two of them. FORM is "-"
- * or, behind "=", the form of the stretch's only row, to be judged when those before it are known. */
+ * or, behind "=", the form of the chunk's only row, to be judged when those before it are known. */
 #ifndef BL_PART_H
 #define BL_PART_H
 
@@ -36,7 +36,7 @@ struct bl_part_place {
     int64_t file, at;
 };
 
-struct bl_part_stretch {
+struct bl_part_chunk {
     int64_t number;
     struct bl_part_place begin, end;
     int64_t bytes, taken;
@@ -44,14 +44,14 @@ struct bl_part_stretch {
 };
 
 struct bl_part_total {
-    int64_t stretches; /* of all tasks */
+    int64_t chunks; /* of all tasks */
     int64_t rows, steps, skipped, empty, damaged, adjusted, excluded;
 };
 
 /* Appends the path of a part in that folder. */
 int bl_part_path(const char *folder, int64_t task, struct bl_buffer *path, struct bl_error *e);
 
-/* Writing: create, begin, then for each stretch its head and by bl_part_write its rows and lines; publish at the end.
+/* Writing: create, begin, then for each chunk its head and by bl_part_write its rows and lines; publish at the end.
  * bl_part_abort does nothing to an empty object, which is left by publish, too. */
 struct bl_part_writer {
     struct bl_output out;
@@ -61,7 +61,7 @@ struct bl_part_writer {
 
 int bl_part_create(struct bl_part_writer *writer, const char *path, struct bl_error *e);
 int bl_part_begin(struct bl_part_writer *writer, const struct bl_part_head *head, struct bl_error *e);
-int bl_part_stretch(struct bl_part_writer *writer, const struct bl_part_stretch *stretch, struct bl_error *e);
+int bl_part_chunk(struct bl_part_writer *writer, const struct bl_part_chunk *chunk, struct bl_error *e);
 int bl_part_write(void *writer, const void *data, size_t size, struct bl_error *e);
 /* 1: the part is there already, the same one. BL_EFAIL: another one. */
 int bl_part_publish(struct bl_part_writer *writer, const struct bl_part_total *total, struct bl_error *e);
@@ -79,23 +79,23 @@ struct bl_part {
     struct bl_buffer line, columns, attributes;
 };
 
-/* Reads the head of the part of that task, which must be of so many, by at most chunk bytes at a time. BL_EDATA: it is
- * torn or damaged, as from the other functions. */
-int bl_part_open(struct bl_part *part, const char *folder, int64_t task, int64_t tasks, size_t chunk,
+/* Reads the head of the part of that task, which must be of so many, by at most capacity bytes at a time. BL_EDATA: it
+ * is torn or damaged, as from the other functions. */
+int bl_part_open(struct bl_part *part, const char *folder, int64_t task, int64_t tasks, size_t capacity,
                  struct bl_error *e);
 
-/* The next stretch: 1; 0 when there is none: then the total is known, and the checksum right; or a code. All bytes of
+/* The next chunk: 1; 0 when there is none: then the total is known, and the checksum right; or a code. All bytes of
  * the one before must have been taken. */
-int bl_part_next(struct bl_part *part, struct bl_part_stretch *stretch, struct bl_error *e);
+int bl_part_next(struct bl_part *part, struct bl_part_chunk *chunk, struct bl_error *e);
 
-/* Up to max bytes of what belongs to the stretch, at least one; valid until the next call. */
-int bl_part_take(struct bl_part *part, int64_t max, const char **data, size_t *size, struct bl_error *e);
+/* Up to max bytes of what belongs to the chunk, at least one; valid until the next call. */
+int bl_part_read(struct bl_part *part, int64_t max, const char **data, size_t *size, struct bl_error *e);
 void bl_part_close(struct bl_part *part);
 
 /* BL_EDATA: why the part cannot be used, and what to do. */
-int bl_part_refuse(const struct bl_part *part, const char *why, struct bl_error *e);
+int bl_part_damaged(const struct bl_part *part, const char *why, struct bl_error *e);
 
 /* Reads all of a part: 1 when it is whole, 0 when it is not there, BL_EDATA when it is damaged. */
-int bl_part_look(const char *folder, int64_t task, int64_t tasks, struct bl_part_total *total, struct bl_error *e);
+int bl_part_check(const char *folder, int64_t task, int64_t tasks, struct bl_part_total *total, struct bl_error *e);
 
 #endif

@@ -8,15 +8,15 @@
 #include "run/pipeline.h"
 #include "scan/forms.h"
 #include "scan/spill.h"
-#include "scan/stretches.h"
+#include "scan/chunks.h"
 #include "store/row_reader.h"
 
-/* Stretches per worker under way: small files are done in half a millisecond, so a few keep everybody busy. */
+/* Chunks per worker under way: small files are done in half a millisecond, so a few keep everybody busy. */
 #define SLOTS_PER_WORKER 16
 
 /* Of one stretch, so many faults are told, and so many rows that are empty; the others are counted. */
-#define TOLD_MAX 1000
-#define EMPTY_TOLD_MAX 10
+#define FAULTS_MAX 1000
+#define EMPTY_FAULTS_MAX 10
 
 #define PARTS 1000 /* of a file: enough for a bar */
 
@@ -28,8 +28,8 @@ struct fault {
 
 /* One stretch and what came of it. */
 struct job {
-    struct bl_stretch_files files;
-    struct bl_part_stretch place; /* its number, where it begins and ends */
+    struct bl_chunk_files files;
+    struct bl_part_chunk place; /* its number, where it begins and ends */
     const struct bl_scan *scan;
     const char *sampling;
     const char *columns;              /* names of extra columns, a tab before each */
@@ -55,7 +55,7 @@ struct scanning {
     const struct bl_scan *scan;
     struct bl_output *out;       /* of the table, or NULL */
     struct bl_part_writer *part; /* or NULL */
-    struct bl_stretches stretches;
+    struct bl_chunks chunks;
     int64_t number; /* of the next stretch */
     struct bl_scan_progress *progress;
     struct bl_buffer sampling;
@@ -71,7 +71,7 @@ struct worker {
     struct bl_counter *counter;
 };
 
-static void discard(void *context, void *job_)
+static void scan_discard(void *context, void *job_)
 {
     (void)context;
     struct job *job = job_;
@@ -89,42 +89,42 @@ static void discard(void *context, void *job_)
     bl_buffer_free(&job->lack);
     bl_spill_free(&job->rows);
     bl_spill_free(&job->taken);
-    bl_stretch_files_free(&job->files);
+    bl_chunk_files_free(&job->files);
     free(job);
 }
 
-static struct bl_part_place place_of(const struct bl_stretches *s)
+static struct bl_part_place chunks_place(const struct bl_chunks *s)
 {
     return (struct bl_part_place){(int64_t)s->next, s->lines ? s->line : s->begin};
 }
 
 /* The next stretch that is this scan's: 1, 0 or a code. Those of other tasks are passed over. */
-static int next_stretch(struct scanning *s, struct job *job, struct bl_error *e)
+static int scan_next_chunk(struct scanning *s, struct job *job, struct bl_error *e)
 {
     const struct bl_scan *scan = s->scan;
     for (;;) {
-        job->place = (struct bl_part_stretch){.number = s->number, .begin = place_of(&s->stretches)};
-        int more = bl_cancelled(scan->env->cancel) ? BL_ECANCEL : bl_stretches_next(&s->stretches, &job->files, e);
+        job->place = (struct bl_part_chunk){.number = s->number, .begin = chunks_place(&s->chunks)};
+        int more = bl_cancelled(scan->env->cancel) ? BL_ECANCEL : bl_chunks_next(&s->chunks, &job->files, e);
         if (more <= 0)
             return more;
-        job->place.end = place_of(&s->stretches);
+        job->place.end = chunks_place(&s->chunks);
         if (!scan->tasks || s->number++ % scan->tasks == scan->task)
             return 1;
-        bl_stretch_files_free(&job->files);
+        bl_chunk_files_free(&job->files);
     }
 }
 
-static int produce(void *context, void **job_, struct bl_error *e)
+static int scan_produce(void *context, void **job_, struct bl_error *e)
 {
     struct scanning *s = context;
     struct job *job = calloc(1, sizeof *job);
     if (!job)
         return bl_error_memory(e);
-    bl_spill_begin(&job->rows, s->scan->temporary);
-    bl_spill_begin(&job->taken, s->scan->temporary);
-    int more = next_stretch(s, job, e);
+    bl_spill_init(&job->rows, s->scan->temporary);
+    bl_spill_init(&job->taken, s->scan->temporary);
+    int more = scan_next_chunk(s, job, e);
     if (more <= 0) {
-        discard(s, job);
+        scan_discard(s, job);
         return more;
     }
     job->silent = !s->out && !s->part;
@@ -139,7 +139,7 @@ static int produce(void *context, void **job_, struct bl_error *e)
     return 1;
 }
 
-static void tick(void *context)
+static void scan_tick(void *context)
 {
     struct scanning *s = context;
     s->progress->parts = atomic_load_explicit(&s->parts, memory_order_relaxed);
@@ -172,7 +172,7 @@ static int worker_open(void *context, void **worker, struct bl_error *e)
     return code;
 }
 
-static int add_fault(struct job *job, const struct bl_row *row, struct bl_error *e)
+static int job_add_fault(struct job *job, const struct bl_row *row, struct bl_error *e)
 {
     struct fault *fault = realloc(job->fault, (job->faults + 1) * sizeof *fault);
     if (!fault)
@@ -186,7 +186,7 @@ static int add_fault(struct job *job, const struct bl_row *row, struct bl_error 
     return last->id && last->path && last->reason ? BL_OK : bl_error_memory(e);
 }
 
-static int note(struct job *job, const struct bl_row *row, struct bl_error *e)
+static int job_note(struct job *job, const struct bl_row *row, struct bl_error *e)
 {
     struct bl_scan_progress *found = &job->found;
     bool empty = bl_row_is_empty(row);
@@ -202,20 +202,20 @@ static int note(struct job *job, const struct bl_row *row, struct bl_error *e)
         job->scan->kind->remark(job->scan->config, row, &found->remarks);
     if ((row->status == BL_ROW_OK && !damaged) || row->status == BL_ROW_DROPPED)
         return BL_OK;
-    if (empty ? found->empty <= EMPTY_TOLD_MAX : job->faults < TOLD_MAX)
-        return add_fault(job, row, e);
-    found->untold += !empty;
+    if (empty ? found->empty <= EMPTY_FAULTS_MAX : job->faults < FAULTS_MAX)
+        return job_add_fault(job, row, e);
+    found->suppressed += !empty;
     return BL_OK;
 }
 
-static int put(struct job *job, const struct bl_row *row, struct bl_error *e)
+static int job_put(struct job *job, const struct bl_row *row, struct bl_error *e)
 {
     bl_row_format(row, &job->rows.tail);
-    int code = note(job, row, e);
-    return code ? code : bl_spill_settle(&job->rows, e);
+    int code = job_note(job, row, e);
+    return code ? code : bl_spill_flush(&job->rows, e);
 }
 
-static int hold(struct job *job, const struct bl_row *row, struct bl_error *e)
+static int job_hold(struct job *job, const struct bl_row *row, struct bl_error *e)
 {
     job->held = *row;
     job->form = strdup(row->form);
@@ -225,17 +225,17 @@ static int hold(struct job *job, const struct bl_row *row, struct bl_error *e)
 }
 
 /* A row's attributes follow its other columns; without them it is of no use. */
-static int join(struct job *job, struct bl_row *row, struct bl_error *e)
+static int job_join(struct job *job, struct bl_row *row, struct bl_error *e)
 {
     const char *values;
     int64_t line;
-    int code = bl_attributes_take(job->attributes, row->id, &values, &line, e);
+    int code = bl_attributes_claim(job->attributes, row->id, &values, &line, e);
     if (code)
         return code;
     if (values && job->partial) {
         bl_buffer_int(&job->taken.tail, line);
         bl_buffer_byte(&job->taken.tail, '\n');
-        code = bl_spill_settle(&job->taken, e);
+        code = bl_spill_flush(&job->taken, e);
     }
     if (code)
         return code;
@@ -247,10 +247,10 @@ static int join(struct job *job, struct bl_row *row, struct bl_error *e)
         bl_buffer_byte(&job->joined, '\t');
     row->extra = job->joined.data;
     code = bl_buffer_check(&job->joined, e);
-    return code || values ? code : bl_attributes_lack(job->attributes, row, &job->lack, e);
+    return code || values ? code : bl_attributes_missing(job->attributes, row, &job->lack, e);
 }
 
-static void leave_out(struct bl_row *row)
+static void row_exclude(struct bl_row *row)
 {
     row->status = BL_ROW_DROPPED;
     row->length = 0;
@@ -259,7 +259,7 @@ static void leave_out(struct bl_row *row)
 }
 
 /* Takes a row from the kind and says the rest of it. */
-static int emit(void *sink, int input, const struct bl_row *given, struct bl_error *e)
+static int job_emit(void *sink, int input, const struct bl_row *given, struct bl_error *e)
 {
     struct job *job = sink;
     struct bl_row row = *given;
@@ -290,15 +290,15 @@ static int emit(void *sink, int input, const struct bl_row *given, struct bl_err
         row.extra = job->missing;
     row.columns = job->columns;
     if (job->scan->exclusion && bl_exclusion_has(job->scan->exclusion, row.id, row.id == file->id ? NULL : file->id))
-        leave_out(&row);
-    int code = job->attributes ? join(job, &row, e) : BL_OK;
+        row_exclude(&row);
+    int code = job->attributes ? job_join(job, &row, e) : BL_OK;
     if (code)
         return code;
-    return row.form ? hold(job, &row, e) : put(job, &row, e);
+    return row.form ? job_hold(job, &row, e) : job_put(job, &row, e);
 }
 
 /* How much of their files the stretch is. The lines of a list may name anything: they count when they are done. */
-static void set_pace(struct job *job)
+static void job_set_pace(struct job *job)
 {
     struct bl_chunk *stretch = &job->files.stretch;
     int64_t bytes = 0;
@@ -312,40 +312,40 @@ static void set_pace(struct job *job)
     stretch->pace = stretch->list ? NULL : &job->pace;
 }
 
-static int count(const struct bl_scan *scan, const struct worker *w, struct job *job, struct bl_error *e)
+static int job_count(const struct bl_scan *scan, const struct worker *w, struct job *job, struct bl_error *e)
 {
     const char *unusable = NULL;
     int code = job->files.looked ? BL_OK : bl_input_stat_content(scan->kind, job->files.input, &unusable, e);
     if (!code && unusable) {
         struct bl_row row = {.status = BL_ROW_SKIPPED, .reason = unusable, .stream = -1, .offset = -1};
-        return emit(job, 0, &row, e);
+        return job_emit(job, 0, &row, e);
     }
     /* A file that is one sequence does not have to be looked into. */
     if (!code && scan->exclusion && !scan->kind->stretch && !job->files.stretch.list &&
         bl_exclusion_has(scan->exclusion, job->files.file->id, NULL)) {
         struct bl_row row = {.stream = -1, .offset = -1};
-        return emit(job, 0, &row, e);
+        return job_emit(job, 0, &row, e);
     }
     job->counted = true;
-    set_pace(job);
+    job_set_pace(job);
     if (!code)
-        code = scan->kind->count(scan->config, scan->env, w->counter, &job->files.stretch, emit, job, e);
+        code = scan->kind->count(scan->config, scan->env, w->counter, &job->files.stretch, job_emit, job, e);
     for (int i = 0; i < job->files.stretch.inputs && !code; i++)
         code = bl_input_recheck(scan->kind, &job->files.input[i], e);
     return code;
 }
 
-static int work(void *context, void *worker, void *job_, struct bl_error *e)
+static int scan_work(void *context, void *worker, void *job_, struct bl_error *e)
 {
     struct scanning *s = context;
     struct job *job = job_;
     job->pace = (struct bl_meter){.sum = &s->parts};
     if (s->scan->workers <= 1) {
-        job->pace.tick = tick;
+        job->pace.tick = scan_tick;
         job->pace.sink = s;
     }
     bl_error_memory_watch();
-    int code = count(s->scan, worker, job, e);
+    int code = job_count(s->scan, worker, job, e);
     bl_meter_end(&job->pace);
     if (bl_error_memory_seen() && code != BL_ECANCEL) {
         code = bl_error_memory(e);
@@ -357,39 +357,39 @@ static int work(void *context, void *worker, void *job_, struct bl_error *e)
 /* --- in order, on one thread ------------------------------------------------------------------------------------ */
 
 /* A row that is held: the first one's form is that of all, which of a part it is not known. */
-static int release(struct scanning *s, struct job *job, struct bl_error *e)
+static int scan_release_held(struct scanning *s, struct job *job, struct bl_error *e)
 {
     struct bl_buffer reason = {0};
     struct bl_row row = job->held;
     row.reason = job->reason;
     row.extra = job->extra;
-    int code = s->part ? BL_OK : bl_forms_judge(&s->forms, job->form, &row, &reason, e);
+    int code = s->part ? BL_OK : bl_forms_check(&s->forms, job->form, &row, &reason, e);
     if (!code)
-        code = put(job, &row, e);
+        code = job_put(job, &row, e);
     bl_buffer_free(&reason);
     return code;
 }
 
-static int write_out(void *out, const void *data, size_t size, struct bl_error *e)
+static int output_write(void *out, const void *data, size_t size, struct bl_error *e)
 {
     return bl_output_write(out, data, size, e);
 }
 
-static int write_part(struct scanning *s, struct job *job, struct bl_error *e)
+static int scan_write_part(struct scanning *s, struct job *job, struct bl_error *e)
 {
     job->place.bytes = bl_spill_size(&job->rows);
     job->place.taken = bl_spill_size(&job->taken);
     job->place.form = job->form;
-    int code = bl_part_stretch(s->part, &job->place, e);
+    int code = bl_part_chunk(s->part, &job->place, e);
     if (code)
         return code;
-    code = bl_spill_pour(&job->rows, bl_part_write, s->part, e);
+    code = bl_spill_drain(&job->rows, bl_part_write, s->part, e);
     if (code)
         return code;
-    return bl_spill_pour(&job->taken, bl_part_write, s->part, e);
+    return bl_spill_drain(&job->taken, bl_part_write, s->part, e);
 }
 
-static int tell(struct scanning *s, const struct job *job, struct bl_error *e)
+static int scan_report(struct scanning *s, const struct job *job, struct bl_error *e)
 {
     int code = BL_OK;
     for (size_t f = 0; f < job->faults && !code; f++) {
@@ -405,7 +405,7 @@ static int tell(struct scanning *s, const struct job *job, struct bl_error *e)
     return code;
 }
 
-static void add_up(struct bl_scan_progress *all, const struct job *job)
+static void scan_add_progress(struct bl_scan_progress *all, const struct job *job)
 {
     all->drained |= job->files.stretch.drained; /* at most one has it */
     all->files += job->files.last ? job->files.stretch.inputs : 0;
@@ -416,39 +416,39 @@ static void add_up(struct bl_scan_progress *all, const struct job *job)
     all->adjusted += job->found.adjusted;
     all->empty += job->found.empty;
     all->excluded += job->found.excluded;
-    all->untold += job->found.untold;
+    all->suppressed += job->found.suppressed;
     all->remarks.missing += job->found.remarks.missing;
     all->remarks.left_out += job->found.remarks.left_out;
     all->remarks.filled += job->found.remarks.filled;
 }
 
-static int consume(void *context, void *job_, struct bl_error *e)
+static int scan_consume(void *context, void *job_, struct bl_error *e)
 {
     struct scanning *s = context;
     struct job *job = job_;
     const struct bl_kind *kind = s->scan->kind;
-    int code = job->form ? release(s, job, e) : BL_OK;
+    int code = job->form ? scan_release_held(s, job, e) : BL_OK;
     if (code)
         goto out;
     if (s->out)
-        code = bl_spill_pour(&job->rows, write_out, s->out, e);
+        code = bl_spill_drain(&job->rows, output_write, s->out, e);
     else if (s->part)
-        code = write_part(s, job, e);
+        code = scan_write_part(s, job, e);
     if (code)
         goto out;
-    code = tell(s, job, e);
+    code = scan_report(s, job, e);
     if (code)
         goto out;
     if (kind->keep && job->counted && s->scan->env->spool)
         code = kind->keep(s->scan->config, s->scan->env, &job->files.stretch, e);
 out:
-    add_up(s->progress, job);
-    discard(NULL, job);
+    scan_add_progress(s->progress, job);
+    scan_discard(NULL, job);
     return code;
 }
 
 /* The names of all columns. */
-static int name_columns(struct scanning *s, struct bl_error *e)
+static int scan_name_columns(struct scanning *s, struct bl_error *e)
 {
     const struct bl_scan *scan = s->scan;
     bl_buffer_text(&s->columns, "");
@@ -463,10 +463,10 @@ static int name_columns(struct scanning *s, struct bl_error *e)
     return code ? code : bl_buffer_check(&s->missing, e);
 }
 
-static int write_header(struct scanning *s, struct bl_error *e)
+static int scan_write_header(struct scanning *s, struct bl_error *e)
 {
     struct bl_buffer line = {0};
-    int code = name_columns(s, e);
+    int code = scan_name_columns(s, e);
     if (!code)
         bl_buffer_printf(&line, BL_SEQUENCES_COLUMNS "%s%s", s->columns.data, s->part ? "" : "\n");
     if (!code)
@@ -482,28 +482,28 @@ static int write_header(struct scanning *s, struct bl_error *e)
     return code;
 }
 
-static int run(struct scanning *s, struct bl_error *e)
+static int scan_run(struct scanning *s, struct bl_error *e)
 {
-    static const struct bl_stages stages = {.produce = produce,
+    static const struct bl_stages stages = {.produce = scan_produce,
                                             .open = worker_open,
                                             .close = worker_close,
-                                            .work = work,
-                                            .consume = consume,
-                                            .discard = discard,
-                                            .tick = tick};
+                                            .work = scan_work,
+                                            .consume = scan_consume,
+                                            .discard = scan_discard,
+                                            .tick = scan_tick};
     const struct bl_scan *scan = s->scan;
     *s->progress = (struct bl_scan_progress){0};
-    s->stretches = (struct bl_stretches){.files = scan->files,
-                                         .base = scan->base,
-                                         .kind = scan->kind,
-                                         .config = scan->config,
-                                         .cancel = scan->env->cancel};
-    int code = s->out || s->part ? write_header(s, e) : BL_OK;
+    s->chunks = (struct bl_chunks){.files = scan->files,
+                                   .base = scan->base,
+                                   .kind = scan->kind,
+                                   .config = scan->config,
+                                   .cancel = scan->env->cancel};
+    int code = s->out || s->part ? scan_write_header(s, e) : BL_OK;
     scan->kind->sampling(scan->config, &s->sampling);
     code = code ? code : bl_buffer_check(&s->sampling, e);
     if (!code)
         code = bl_pipeline_run(&stages, s, scan->workers, scan->workers * SLOTS_PER_WORKER, scan->env->cancel, e);
-    bl_stretches_close(&s->stretches);
+    bl_chunks_close(&s->chunks);
     bl_buffer_free(&s->sampling);
     bl_buffer_free(&s->columns);
     bl_buffer_free(&s->missing);
@@ -515,15 +515,15 @@ int bl_scan_run(const struct bl_scan *scan, struct bl_output *out, struct bl_sca
                 struct bl_error *e)
 {
     struct scanning s = {.scan = scan, .out = out, .progress = progress};
-    return run(&s, e);
+    return scan_run(&s, e);
 }
 
 int bl_scan_part(const struct bl_scan *scan, struct bl_part_writer *part, struct bl_scan_progress *progress,
                  struct bl_error *e)
 {
     struct scanning s = {.scan = scan, .part = part, .progress = progress};
-    int code = run(&s, e);
-    const struct bl_part_total total = {.stretches = s.number,
+    int code = scan_run(&s, e);
+    const struct bl_part_total total = {.chunks = s.number,
                                         .rows = progress->rows,
                                         .steps = progress->steps,
                                         .skipped = progress->skipped,

@@ -1,4 +1,4 @@
-/* Scan: asks the files' kind for its rows, many stretches of input at once, and writes the rows in order. */
+/* Scan: asks the files' kind for its rows, many chunks of input at once, and writes the rows in order. */
 #ifndef BL_SCAN_H
 #define BL_SCAN_H
 
@@ -22,7 +22,7 @@ struct bl_scan_progress {
     struct bl_remarks remarks; /* of the rows that are of use */
     int64_t parts;             /* thousandths of files, also of those that are not done yet */
     uint64_t drained;          /* checksum of standard input, if it is an input */
-    int64_t untold;            /* rows with faults that were not told one by one: a stretch had very many */
+    int64_t suppressed;        /* rows with faults that were not told one by one: a chunk had very many */
 };
 
 struct bl_scan {
@@ -35,7 +35,7 @@ struct bl_scan {
     int workers;
     const struct bl_kind_env *env;
     const char *temporary; /* directory for rows that wait, or NULL: $TMPDIR */
-    int64_t task, tasks;   /* of the stretches those of a number that is task modulo tasks; tasks 0: all of them */
+    int64_t task, tasks;   /* of the chunks those of a number that is task modulo tasks; tasks 0: all of them */
     bl_scan_fault *fault;
     void (*tick)(void *sink, const struct bl_scan_progress *progress); /* or NULL */
     void *sink;                                                        /* of fault and tick */

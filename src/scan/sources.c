@@ -59,7 +59,7 @@ void bl_files_ignore(struct bl_files *files, const char *name)
 /* --- kinds ------------------------------------------------------------------------------------------------------ */
 
 /* Whether there are inputs, from this one on, of a kind that does not give way. */
-static bool has_strong(const struct bl_files *files, size_t first)
+static bool files_have_primary(const struct bl_files *files, size_t first)
 {
     for (size_t i = first; i < files->count; i++) {
         if (files->file[i].kind && !files->file[i].kind->is_fallback)
@@ -70,10 +70,10 @@ static bool has_strong(const struct bl_files *files, size_t first)
 
 /* Files that lie beside what a folder is about are ignored as those of no kind are. It is for each folder that was
  * named to say what it is about: what another one holds makes nothing of it go away. */
-static void give_way(struct bl_files *files, size_t first)
+static void files_drop_secondary(struct bl_files *files, size_t first)
 {
     size_t kept = first;
-    if (!has_strong(files, first))
+    if (!files_have_primary(files, first))
         return;
     for (size_t i = first; i < files->count; i++) {
         struct bl_file *file = &files->file[i];
@@ -89,7 +89,7 @@ static void give_way(struct bl_files *files, size_t first)
 }
 
 /* "117 video such as v/000.mp4", or "1 audio: v/x.ac3"; nothing where there are none. */
-static void append_kind(struct bl_buffer *text, const struct bl_files *files, const struct bl_kind *kind)
+static void files_print_kind(struct bl_buffer *text, const struct bl_files *files, const struct bl_kind *kind)
 {
     const struct bl_file *first = NULL;
     int64_t count = 0;
@@ -104,14 +104,14 @@ static void append_kind(struct bl_buffer *text, const struct bl_files *files, co
 }
 
 /* All inputs must be of one kind. Files whose names tell nothing go with the others. */
-static int settle_kinds(struct bl_files *files, struct bl_error *e)
+static int files_resolve_kind(struct bl_files *files, struct bl_error *e)
 {
     struct bl_buffer text = {0};
     int kinds = 0;
     files->kind = NULL;
     for (int k = 0; bl_kinds[k]; k++) {
         size_t size = text.size;
-        append_kind(&text, files, bl_kinds[k]);
+        files_print_kind(&text, files, bl_kinds[k]);
         if (text.size == size)
             continue;
         files->kind = bl_kinds[k];
@@ -131,28 +131,28 @@ out:
 
 /* --- what was named --------------------------------------------------------------------------------------------- */
 
-static struct bl_walk walk_of(const struct listing *l)
+static struct bl_walk listing_walk(const struct listing *l)
 {
     return (struct bl_walk){.files = l->files, .base = l->base, .kind = l->kind};
 }
 
-static int add_folder(struct listing *l, const char *path, struct bl_error *e)
+static int listing_add_folder(struct listing *l, const char *path, struct bl_error *e)
 {
     struct bl_files *files = l->files;
-    const struct bl_walk walk = walk_of(l);
+    const struct bl_walk walk = listing_walk(l);
     size_t first = files->count;
     int code = bl_walk_folder(&walk, path, e);
     if (code)
         return code;
-    give_way(files, first);
-    if (files->count > first || files->barren_count++)
+    files_drop_secondary(files, first);
+    if (files->count > first || files->empty_folders++)
         return BL_OK;
-    files->barren = strdup(path);
-    return files->barren ? BL_OK : bl_error_memory(e);
+    files->empty_folder = strdup(path);
+    return files->empty_folder ? BL_OK : bl_error_memory(e);
 }
 
 /* Something that is there, or a link that leads nowhere. */
-static bool is_there(const struct listing *l, const char *path, bool there)
+static bool listing_exists(const struct listing *l, const char *path, bool there)
 {
     struct stat status;
     int missing = errno;
@@ -164,22 +164,22 @@ static bool is_there(const struct listing *l, const char *path, bool there)
 }
 
 /* A folder, or anything else named outright. */
-static int add_named(struct listing *l, const char *path, bool must_exist, struct bl_error *e)
+static int listing_add_path(struct listing *l, const char *path, bool must_exist, struct bl_error *e)
 {
-    const struct bl_walk walk = walk_of(l);
+    const struct bl_walk walk = listing_walk(l);
     struct stat status;
     bool there = true, folder = false;
     size_t first = l->files->count;
     int code = BL_OK;
     if (strcmp(path, "-") != 0) { /* standard input */
-        code = bl_walk_look(&walk, path, &status, &there, e);
+        code = bl_walk_stat(&walk, path, &status, &there, e);
         folder = !code && there && S_ISDIR(status.st_mode);
-        if (!code && must_exist && !is_there(l, path, there))
+        if (!code && must_exist && !listing_exists(l, path, there))
             code = bl_error_errno(e, BL_EUSAGE, "%s", path);
     }
     if (code)
         goto out;
-    code = folder ? add_folder(l, path, e)
+    code = folder ? listing_add_folder(l, path, e)
                   : bl_files_add(l->files, path, 0, l->kind ? l->kind : bl_kind_find_by_file(path), false, e);
 out:
     for (size_t i = first; i < l->files->count; i++) {
@@ -190,7 +190,7 @@ out:
 }
 
 /* A name a line, or, where there is a zero byte in the list, each ended by one, as find -print0 writes them. */
-static int add_names(struct listing *l, char *text, size_t size, struct bl_error *e)
+static int listing_add_paths(struct listing *l, char *text, size_t size, struct bl_error *e)
 {
     const char end = memchr(text, '\0', size) ? '\0' : '\n';
     int code = BL_OK;
@@ -203,32 +203,32 @@ static int add_names(struct listing *l, char *text, size_t size, struct bl_error
             length--;
         name[length] = '\0'; /* behind the last one there is one more byte */
         if (length)
-            code = add_named(l, name, false, e);
+            code = listing_add_path(l, name, false, e);
     }
     l->line = 0;
     return code;
 }
 
-static int add_list(struct listing *l, const char *list, struct bl_error *e)
+static int listing_add_list(struct listing *l, const char *list, struct bl_error *e)
 {
-    const struct bl_walk walk = walk_of(l);
+    const struct bl_walk walk = listing_walk(l);
     struct bl_buffer text = {0};
     struct stat status;
     bool there = true;
-    int code = strcmp(list, "-") == 0 ? BL_OK : bl_walk_look(&walk, list, &status, &there, e);
+    int code = strcmp(list, "-") == 0 ? BL_OK : bl_walk_stat(&walk, list, &status, &there, e);
     if (!code && !there)
         code = bl_error_errno(e, BL_EUSAGE, "cannot open the list %s", list);
     char *open_path = bl_input_path(l->base, list);
     if (!code)
         code = open_path ? bl_io_read_file(open_path, SIZE_MAX / 4, &text, e) : bl_error_memory(e);
     if (!code && text.size)
-        code = add_names(l, text.data, text.size, e);
+        code = listing_add_paths(l, text.data, text.size, e);
     bl_buffer_free(&text);
     free(open_path);
     return code;
 }
 
-static int add_glob(struct listing *l, const char *pattern, struct bl_error *e)
+static int listing_add_glob(struct listing *l, const char *pattern, struct bl_error *e)
 {
     char *open_pattern = bl_input_path(l->base, pattern);
     if (!open_pattern)
@@ -243,36 +243,36 @@ static int add_glob(struct listing *l, const char *pattern, struct bl_error *e)
     size_t prefix = l->base && pattern[0] != '/' ? strlen(l->base) + 1 : 0;
     int code = BL_OK;
     for (size_t i = 0; i < found.gl_pathc && !code; i++)
-        code = add_named(l, found.gl_pathv[i] + prefix, false, e);
+        code = listing_add_path(l, found.gl_pathv[i] + prefix, false, e);
     globfree(&found);
     return code;
 }
 
-static int add_source(struct listing *l, const struct bl_source *source, struct bl_error *e)
+static int listing_add_source(struct listing *l, const struct bl_source *source, struct bl_error *e)
 {
-    const struct bl_walk walk = walk_of(l);
+    const struct bl_walk walk = listing_walk(l);
     const char *path = source->path;
     struct stat status;
     if (!*path)
         return bl_error_set(e, BL_EUSAGE, "a source with an empty name");
     if (path[0] == '@')
-        return add_list(l, path + 1, e);
+        return listing_add_list(l, path + 1, e);
     /* A file may be called "what?.mp4": only what is not there as it stands is a pattern. */
     bool there = true;
-    int code = strpbrk(path, "*?[") ? bl_walk_look(&walk, path, &status, &there, e) : BL_OK;
+    int code = strpbrk(path, "*?[") ? bl_walk_stat(&walk, path, &status, &there, e) : BL_OK;
     if (code)
         return code;
-    return there ? add_named(l, path, true, e) : add_glob(l, path, e);
+    return there ? listing_add_path(l, path, true, e) : listing_add_glob(l, path, e);
 }
 
 /* --- ids -------------------------------------------------------------------------------------------------------- */
 
-static int compare_paths(const void *a, const void *b)
+static int file_compare_paths(const void *a, const void *b)
 {
     return bl_text_natural(((const struct bl_file *)a)->path, ((const struct bl_file *)b)->path);
 }
 
-static int compare_ids(const void *a, const void *b)
+static int file_compare_ids(const void *a, const void *b)
 {
     const struct bl_file *x = *(const struct bl_file *const *)a, *y = *(const struct bl_file *const *)b;
     int order = strcmp(x->id, y->id);
@@ -280,7 +280,7 @@ static int compare_ids(const void *a, const void *b)
 }
 
 /* " (LIST:LINE)", where the name was read in a file. */
-static void append_place(struct bl_buffer *text, const struct bl_sources *sources, const struct bl_file *file)
+static void file_print_place(struct bl_buffer *text, const struct bl_sources *sources, const struct bl_file *file)
 {
     const struct bl_source *source = &sources->source[file->source];
     if (file->line)
@@ -290,14 +290,14 @@ static void append_place(struct bl_buffer *text, const struct bl_sources *source
         bl_buffer_printf(text, " (%s:%" PRId64 ")", sources->file, source->line);
 }
 
-static int refuse_twice(const struct bl_sources *sources, const struct bl_file *a, const struct bl_file *b,
-                        struct bl_error *e)
+static int file_duplicate(const struct bl_sources *sources, const struct bl_file *a, const struct bl_file *b,
+                          struct bl_error *e)
 {
     struct bl_buffer one = {0}, two = {0};
     bl_buffer_text(&one, a->path);
-    append_place(&one, sources, a);
+    file_print_place(&one, sources, a);
     bl_buffer_text(&two, b->path);
-    append_place(&two, sources, b);
+    file_print_place(&two, sources, b);
     int code = one.failed || two.failed ? bl_error_memory(e) : BL_OK;
     if (code)
         goto out;
@@ -309,25 +309,25 @@ out:
     return code;
 }
 
-static int check_ids(const struct bl_files *files, const struct bl_sources *sources, struct bl_error *e)
+static int files_check_ids(const struct bl_files *files, const struct bl_sources *sources, struct bl_error *e)
 {
     const struct bl_file **order = malloc((files->count + 1) * sizeof *order);
     if (!order)
         return bl_error_memory(e);
     for (size_t i = 0; i < files->count; i++)
         order[i] = &files->file[i];
-    qsort(order, files->count, sizeof *order, compare_ids);
+    qsort(order, files->count, sizeof *order, file_compare_ids);
     int code = BL_OK;
     for (size_t i = 1; i < files->count && !code; i++) {
         if (strcmp(order[i]->id, order[i - 1]->id) == 0)
-            code = refuse_twice(sources, order[i - 1], order[i], e);
+            code = file_duplicate(sources, order[i - 1], order[i], e);
     }
     free(order);
     return code;
 }
 
 /* Standard input is read but once. */
-static int check_input(const struct bl_files *files, const struct bl_sources *sources, struct bl_error *e)
+static int files_check_stdin(const struct bl_files *files, const struct bl_sources *sources, struct bl_error *e)
 {
     int lists = 0;
     for (int s = 0; s < sources->count; s++)
@@ -340,7 +340,7 @@ static int check_input(const struct bl_files *files, const struct bl_sources *so
     return bl_error_set(e, BL_EUSAGE, "standard input is one list (@-) or one input (-)");
 }
 
-static int compare_ignored(const void *a, const void *b)
+static int ignored_compare(const void *a, const void *b)
 {
     return strcmp(((const struct bl_ignored *)a)->extension, ((const struct bl_ignored *)b)->extension);
 }
@@ -353,17 +353,17 @@ int bl_sources_list(struct bl_files *files, const struct bl_sources *sources, st
     for (l.source = 0; l.source < sources->count && !code; l.source++) {
         const struct bl_source *source = &sources->source[l.source];
         l.kind = source->kind ? source->kind : sources->kind;
-        code = add_source(&l, source, e);
+        code = listing_add_source(&l, source, e);
     }
     if (!code && files->count)
-        qsort(files->file, files->count, sizeof *files->file, compare_paths);
-    qsort(files->ignored, (size_t)files->ignored_count, sizeof *files->ignored, compare_ignored);
+        qsort(files->file, files->count, sizeof *files->file, file_compare_paths);
+    qsort(files->ignored, (size_t)files->ignored_count, sizeof *files->ignored, ignored_compare);
     if (!code)
-        code = check_input(files, sources, e);
+        code = files_check_stdin(files, sources, e);
     if (!code)
-        code = settle_kinds(files, e);
+        code = files_resolve_kind(files, e);
     if (!code)
-        code = check_ids(files, sources, e);
+        code = files_check_ids(files, sources, e);
     if (code)
         bl_files_free(files);
     return code;
@@ -383,6 +383,6 @@ void bl_files_free(struct bl_files *files)
     for (size_t i = 0; i < files->count; i++)
         free(files->file[i].path);
     free(files->file);
-    free(files->barren);
+    free(files->empty_folder);
     *files = (struct bl_files){0};
 }

@@ -38,8 +38,8 @@ struct bl_files {
     const struct bl_kind *kind;                /* of all of them */
     struct bl_ignored ignored[BL_IGNORED_MAX]; /* files of folders that are no inputs, by extension */
     int ignored_count;
-    char *barren;         /* the first folder, of those that were named, without any input; or NULL */
-    int64_t barren_count; /* how many there are */
+    char *empty_folder;    /* the first folder, of those that were named, without any input; or NULL */
+    int64_t empty_folders; /* how many there are */
 };
 
 /* What is to be listed. */

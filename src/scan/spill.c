@@ -7,12 +7,12 @@
 
 #define IN_MEMORY ((size_t)1 << 20)
 
-void bl_spill_begin(struct bl_spill *spill, const char *dir)
+void bl_spill_init(struct bl_spill *spill, const char *dir)
 {
     *spill = (struct bl_spill){.dir = dir, .fd = -1};
 }
 
-int bl_spill_settle(struct bl_spill *spill, struct bl_error *e)
+int bl_spill_flush(struct bl_spill *spill, struct bl_error *e)
 {
     int code = bl_buffer_check(&spill->tail, e);
     if (code || spill->tail.size < IN_MEMORY)
@@ -32,8 +32,8 @@ int64_t bl_spill_size(const struct bl_spill *spill)
     return spill->written + (int64_t)spill->tail.size;
 }
 
-int bl_spill_pour(struct bl_spill *spill, int (*write)(void *sink, const void *data, size_t size, struct bl_error *e),
-                  void *sink, struct bl_error *e)
+int bl_spill_drain(struct bl_spill *spill, int (*write)(void *sink, const void *data, size_t size, struct bl_error *e),
+                   void *sink, struct bl_error *e)
 {
     char chunk[1 << 16];
     int code = BL_OK;
@@ -53,5 +53,5 @@ void bl_spill_free(struct bl_spill *spill)
     if (spill->fd >= 0)
         close(spill->fd);
     bl_buffer_free(&spill->tail);
-    bl_spill_begin(spill, NULL);
+    bl_spill_init(spill, NULL);
 }

@@ -13,14 +13,14 @@ struct bl_spill {
     struct bl_buffer tail;
 };
 
-void bl_spill_begin(struct bl_spill *spill, const char *dir);
+void bl_spill_init(struct bl_spill *spill, const char *dir);
 /* To be called now and then after something was appended to spill->tail. */
-int bl_spill_settle(struct bl_spill *spill, struct bl_error *e);
+int bl_spill_flush(struct bl_spill *spill, struct bl_error *e);
 /* Bytes that were put into it. */
 int64_t bl_spill_size(const struct bl_spill *spill);
 /* Has write, which knows sink, write all of it. */
-int bl_spill_pour(struct bl_spill *spill, int (*write)(void *sink, const void *data, size_t size, struct bl_error *e),
-                  void *sink, struct bl_error *e);
+int bl_spill_drain(struct bl_spill *spill, int (*write)(void *sink, const void *data, size_t size, struct bl_error *e),
+                   void *sink, struct bl_error *e);
 void bl_spill_free(struct bl_spill *spill);
 
 #endif

@@ -25,16 +25,17 @@ struct seen {
 };
 
 struct walking {
-    const struct bl_walk *walk;
+    const struct bl_walk *walk_folder;
     size_t id_offset;  /* where ids begin within paths */
     struct seen *seen; /* [slots] open addressing */
     size_t folders, slots;
     int64_t entries, distinct; /* read; those of them in folders that were seen for the first time */
 };
 
-int bl_walk_look(const struct bl_walk *walk, const char *path, struct stat *status, bool *there, struct bl_error *e)
+int bl_walk_stat(const struct bl_walk *walk_folder, const char *path, struct stat *status, bool *there,
+                 struct bl_error *e)
 {
-    char *open_path = bl_input_path(walk->base, path);
+    char *open_path = bl_input_path(walk_folder->base, path);
     if (!open_path)
         return bl_error_memory(e);
     *there = stat(open_path, status) == 0;
@@ -97,21 +98,21 @@ static int seen_add(struct walking *w, const char *path, const struct folder *fo
 
 /* --- one folder ------------------------------------------------------------------------------------------------- */
 
-static int walk(struct walking *w, const char *path, const struct folder *parent, struct bl_error *e);
+static int walk_folder(struct walking *w, const char *path, const struct folder *parent, struct bl_error *e);
 
 /* A folder into which there is no way: errno says why. It is named in the table; the source itself cannot be missed,
  * and nothing goes away while it is walked through. */
-static int add_unreadable(const struct walking *w, const char *path, bool is_source, struct bl_error *e)
+static int walk_add_unreadable(const struct walking *w, const char *path, bool is_source, struct bl_error *e)
 {
     if (is_source || errno == ENOENT || bl_errno_is_system(errno))
         return bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path);
-    return bl_files_add(w->walk->files, path, w->id_offset, w->walk->kind, false, e);
+    return bl_files_add(w->walk_folder->files, path, w->id_offset, w->walk_folder->kind, false, e);
 }
 
-static int visit(struct walking *w, const char *path, const char *name, unsigned char type, struct folder *folder,
-                 struct bl_error *e)
+static int walk_entry(struct walking *w, const char *path, const char *name, unsigned char type, struct folder *folder,
+                      struct bl_error *e)
 {
-    const struct bl_walk *about = w->walk;
+    const struct bl_walk *about = w->walk_folder;
     struct stat status;
     bool is_folder = type == DT_DIR;
     if (name[0] == '.') {
@@ -122,15 +123,15 @@ static int visit(struct walking *w, const char *path, const char *name, unsigned
      * useless. */
     if (type == DT_LNK || type == DT_UNKNOWN) {
         bool there;
-        int code = bl_walk_look(about, path, &status, &there, e);
+        int code = bl_walk_stat(about, path, &status, &there, e);
         if (code)
             return code;
         if (!there && (errno == EACCES || errno == ENAMETOOLONG))
-            return add_unreadable(w, path, false, e);
+            return walk_add_unreadable(w, path, false, e);
         is_folder = there && S_ISDIR(status.st_mode);
     }
     if (is_folder)
-        return walk(w, path, folder, e);
+        return walk_folder(w, path, folder, e);
     const struct bl_kind *kind = about->kind ? about->kind : bl_kind_find_by_file(name);
     if (!kind || !bl_kind_has_extension(kind, name)) {
         bl_files_ignore(about->files, name);
@@ -141,10 +142,10 @@ static int visit(struct walking *w, const char *path, const char *name, unsigned
 }
 
 /* Of each entry its type, then its name and a NUL. 1: the folder cannot be read, and errno says why. */
-static int read_names(const struct walking *w, const char *path, struct bl_buffer *names, int64_t *count,
-                      struct bl_error *e)
+static int folder_read_names(const struct walking *w, const char *path, struct bl_buffer *names, int64_t *count,
+                             struct bl_error *e)
 {
-    char *open_path = bl_input_path(w->walk->base, path);
+    char *open_path = bl_input_path(w->walk_folder->base, path);
     if (!open_path)
         return bl_error_memory(e);
     DIR *directory = opendir(open_path);
@@ -167,14 +168,14 @@ static int read_names(const struct walking *w, const char *path, struct bl_buffe
 }
 
 /* No folder stays open while those below it are visited: they may be more than a process may have open. */
-static int visit_all(struct walking *w, const char *path, struct folder *here, struct bl_error *e)
+static int walk_entries(struct walking *w, const char *path, struct folder *here, struct bl_error *e)
 {
     struct bl_buffer names = {0}, below = {0};
     int64_t count = 0;
     const char *slash = path[strlen(path) - 1] == '/' ? "" : "/";
-    int code = read_names(w, path, &names, &count, e);
+    int code = folder_read_names(w, path, &names, &count, e);
     if (code == 1)
-        return add_unreadable(w, path, !here->parent, e);
+        return walk_add_unreadable(w, path, !here->parent, e);
     if (code)
         goto out;
     code = seen_add(w, path, here, count, e);
@@ -186,39 +187,39 @@ static int visit_all(struct walking *w, const char *path, struct folder *here, s
         bl_buffer_printf(&below, "%s%s%s", path, slash, name);
         code = bl_buffer_check(&below, e);
         if (!code)
-            code = visit(w, below.data, name, (unsigned char)names.data[at], here, e);
+            code = walk_entry(w, below.data, name, (unsigned char)names.data[at], here, e);
     }
 out:
     /* A folder with nothing in it is a sequence without steps, to be named as useless. */
-    here->is_input |= !code && !count && w->walk->kind && w->walk->kind->measure;
+    here->is_input |= !code && !count && w->walk_folder->kind && w->walk_folder->kind->measure;
     bl_buffer_free(&names);
     bl_buffer_free(&below);
     return code;
 }
 
-static int walk(struct walking *w, const char *path, const struct folder *parent, struct bl_error *e)
+static int walk_folder(struct walking *w, const char *path, const struct folder *parent, struct bl_error *e)
 {
     struct stat status;
     bool there;
-    int code = bl_walk_look(w->walk, path, &status, &there, e);
+    int code = bl_walk_stat(w->walk_folder, path, &status, &there, e);
     if (code || !there)
-        return code ? code : add_unreadable(w, path, !parent, e);
+        return code ? code : walk_add_unreadable(w, path, !parent, e);
     for (const struct folder *up = parent; up; up = up->parent) {
         if (up->device == status.st_dev && up->inode == status.st_ino)
             return bl_error_set(e, BL_EUSAGE, "%s leads back to a folder above it: remove that link", path);
     }
     struct folder here = {.parent = parent, .device = status.st_dev, .inode = status.st_ino};
-    code = visit_all(w, path, &here, e);
+    code = walk_entries(w, path, &here, e);
     if (!code && here.is_input) /* the source itself is named as it was given */
-        code = bl_files_add(w->walk->files, path, parent ? w->id_offset : 0, w->walk->kind, false, e);
+        code = bl_files_add(w->walk_folder->files, path, parent ? w->id_offset : 0, w->walk_folder->kind, false, e);
     return code;
 }
 
 int bl_walk_folder(const struct bl_walk *about, const char *path, struct bl_error *e)
 {
     size_t size = strlen(path);
-    struct walking w = {.walk = about, .id_offset = size + (path[size - 1] != '/')};
-    int code = walk(&w, path, NULL, e);
+    struct walking w = {.walk_folder = about, .id_offset = size + (path[size - 1] != '/')};
+    int code = walk_folder(&w, path, NULL, e);
     free(w.seen);
     return code;
 }

@@ -18,6 +18,6 @@ struct bl_walk {
 int bl_walk_folder(const struct bl_walk *walk, const char *path, struct bl_error *e);
 
 /* stat of a path as given. *there: whether it leads to something; errno says why not. A failing system is an error. */
-int bl_walk_look(const struct bl_walk *walk, const char *path, struct stat *status, bool *there, struct bl_error *e);
+int bl_walk_stat(const struct bl_walk *walk, const char *path, struct stat *status, bool *there, struct bl_error *e);
 
 #endif

@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (code ? !e.text[0] : 0)
         abort();
     for (int64_t left = code ? 0 : bl_attributes_unused(a, &id, &line); left; left--) {
-        if (bl_attributes_take(a, id, &values, NULL, &e) || !values || bl_attributes_unused(a, &id, &line) != left - 1)
+        if (bl_attributes_claim(a, id, &values, NULL, &e) || !values || bl_attributes_unused(a, &id, &line) != left - 1)
             abort();
         check_values(a, values);
         if (left > 50)

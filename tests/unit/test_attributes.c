@@ -51,7 +51,7 @@ static const char *take(struct bl_attributes *a, const char *id)
 {
     struct bl_error e = {0};
     const char *values;
-    int code = bl_attributes_take(a, id, &values, NULL, &e);
+    int code = bl_attributes_claim(a, id, &values, NULL, &e);
     return code ? "two" : values ? values : "-";
 }
 

@@ -63,7 +63,7 @@ static void assert_inverse(const struct bl_inverse *inverse, const struct matrix
     for (size_t i = 0; i < m->n; i++)
         for (size_t c = 0; c < m->n; c++)
             product[i] += m->at[i][c] * x[row_of[c]];
-    bl_inverse_forward(inverse, product);
+    bl_inverse_ftran(inverse, product);
     for (size_t i = 0; i < m->n; i++)
         ck_assert_double_eq_tol(product[i], x[i], 1e-6);
     for (size_t c = 0; c < m->n; c++) {
@@ -71,7 +71,7 @@ static void assert_inverse(const struct bl_inverse *inverse, const struct matrix
         for (size_t i = 0; i < m->n; i++)
             back[row_of[c]] += y[i] * m->at[i][c];
     }
-    bl_inverse_backward(inverse, back);
+    bl_inverse_btran(inverse, back);
     for (size_t i = 0; i < m->n; i++)
         ck_assert_double_eq_tol(back[i], y[i], 1e-6);
 }
@@ -89,7 +89,7 @@ START_TEST(products_with_the_inverse)
     draw(&m, n, (uint32_t)_i % 5, &r);
     make_sparse(&m, &s);
     ck_assert_int_eq(bl_inverse_make(&inverse, n, NULL), 0);
-    ck_assert_int_eq(bl_inverse_of(&inverse, &s, row_of, &regular, NULL), 0);
+    ck_assert_int_eq(bl_inverse_factor(&inverse, &s, row_of, &regular, NULL), 0);
     if (regular)
         assert_inverse(&inverse, &m, row_of, &r);
     else
@@ -99,10 +99,10 @@ START_TEST(products_with_the_inverse)
         size_t c = bl_random_below(&r, n);
         for (size_t i = 0; i < n; i++)
             column[i] = step[i] = (double)bl_random_below(&r, 3);
-        bl_inverse_forward(&inverse, step);
+        bl_inverse_ftran(&inverse, step);
         if (fabs(step[row_of[c]]) < 0.05)
             continue;
-        ck_assert_int_eq(bl_inverse_exchange(&inverse, step, row_of[c], NULL), 0);
+        ck_assert_int_eq(bl_inverse_update(&inverse, step, row_of[c], NULL), 0);
         for (size_t i = 0; i < n; i++)
             m.at[i][c] = column[i];
         assert_inverse(&inverse, &m, row_of, &r);
@@ -122,7 +122,7 @@ START_TEST(singular_matrices_are_found)
     int regular;
     make_sparse(all[_i], &s);
     ck_assert_int_eq(bl_inverse_make(&inverse, s.rows, NULL), 0);
-    ck_assert_int_eq(bl_inverse_of(&inverse, &s, row_of, &regular, NULL), 0);
+    ck_assert_int_eq(bl_inverse_factor(&inverse, &s, row_of, &regular, NULL), 0);
     ck_assert_int_eq(regular, 0);
     bl_inverse_free(&inverse);
     free_sparse(&s);

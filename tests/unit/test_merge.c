@@ -152,7 +152,7 @@ static void merge_is_scan(struct bench *b, const char *attributes)
     for (size_t n = 0; n < sizeof task_counts / sizeof *task_counts; n++) {
         struct bl_merged merged;
         scan_parts(b, task_counts[n], attributes);
-        ck_assert_int_eq(bl_merge_missing("parts", task_counts[n]), -1);
+        ck_assert_int_eq(bl_merge_find_missing("parts", task_counts[n]), -1);
         ck_assert_msg(merge(b, task_counts[n], "merged.tsv", &merged, &e) == BL_OK, "%s", e.text);
         same_files("all.tsv", "merged.tsv");
         ck_assert_int_eq(merged.found.rows, found.rows);
@@ -278,7 +278,7 @@ static void damage(struct bench *b, const char *command, const char *expected)
     ck_assert_int_eq(merge(b, 3, "merged.tsv", &merged, &e), BL_EDATA);
     ck_assert_msg(strstr(e.text, expected) && strstr(e.text, "parts/scan-00001 is damaged"), "%s", e.text);
     ck_assert_ptr_nonnull(strstr(e.text, "task 1/3 of bload scan again"));
-    ck_assert_int_eq(bl_part_look("parts", 1, 3, &total, &look), BL_EDATA);
+    ck_assert_int_eq(bl_part_check("parts", 1, 3, &total, &look), BL_EDATA);
     free(merged.attributes);
     ck_assert_int_eq(system("mv good parts/scan-00001"), 0);
 }
@@ -294,8 +294,8 @@ START_TEST(damage_is_noticed_and_named)
     begin(&b, &bl_kind_text, "v", by_line);
     b.kind.stretch = 1000;
     scan_parts(&b, 3, NULL);
-    ck_assert_int_eq(bl_part_look("parts", 1, 3, &total, &e), 1);
-    ck_assert_int_eq(bl_part_look("parts", 3, 4, &total, &e), 0);
+    ck_assert_int_eq(bl_part_check("parts", 1, 3, &total, &e), 1);
+    ck_assert_int_eq(bl_part_check("parts", 3, 4, &total, &e), 0);
     damage(&b, "truncate -s -1 parts/scan-00001", "it ends early");
     damage(&b, "truncate -s 300 parts/scan-00001", "it ends early");
     damage(&b, ": >parts/scan-00001", "it ends early");
@@ -307,7 +307,7 @@ START_TEST(damage_is_noticed_and_named)
     damage(&b, "sed -i 's/^columns/rows/' parts/scan-00001", "no line of columns");
     damage(&b, "sed -i 's/^attributes$/attributes 1/' parts/scan-00001", "a line of attributes that is none");
     ck_assert_int_eq(unlink("parts/scan-00002"), 0);
-    ck_assert_int_eq(bl_merge_missing("parts", 3), 2);
+    ck_assert_int_eq(bl_merge_find_missing("parts", 3), 2);
     end(&b);
     unit_leave(directory);
 }

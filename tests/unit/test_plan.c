@@ -401,7 +401,7 @@ START_TEST(single_bestfit_is_bestfit)
     ck_assert_int_eq(bl_histogram_make(&h, &lengths, NULL), 0);
     ck_assert_int_eq(bl_fill_bestfit_count(&blocks, &h, &limits, NULL), 0);
     ck_assert_int_eq(bl_draft_make(&d, l.count, NULL), 0);
-    ck_assert_int_eq(bl_draft_single(&d, &lengths, &limits, 7, NULL), 0);
+    ck_assert_int_eq(bl_draft_bestfit(&d, &lengths, &limits, 7, NULL), 0);
     ck_assert_uint_eq(d.blocks, blocks);
     ck_assert_int_eq(bl_order_apply(&plan, &d, &order, NULL), 0);
     ck_assert_int_eq(bl_plan_check(&plan, l.length, l.count, NULL), 0);
@@ -524,7 +524,7 @@ START_TEST(prices_prove_nothing_false)
     struct bl_histogram classes = {PLACES, place, start};
     int64_t bound = 0;
     ck_assert_int_eq(bl_histogram_make(&h, &lengths, NULL), 0);
-    ck_assert_int_eq(bl_bound_priced(&bound, &h, T, &classes, PLACES, price, NULL), 0);
+    ck_assert_int_eq(bl_bound_dual(&bound, &h, T, &classes, PLACES, price, NULL), 0);
     ck_assert_int_le(bound, BLOCKS);
     ck_assert_int_ge(bound, _i % 3 ? 1 : BLOCKS * 99 / 100); /* prices by length prove the steps */
     bl_histogram_free(&h);

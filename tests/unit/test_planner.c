@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/marks.h"
+#include "plan/bitset.h"
 #include "plan/planner.h"
 #include "plan/random.h"
-#include "plan/subset.h"
+#include "plan/subset_sum.h"
 #include "unit.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -438,21 +438,21 @@ START_TEST(marks_walk_both_ways)
 {
     static const size_t sizes[] = {1, 63, 64, 65, 4096, 4097, 300000};
     size_t size = sizes[_i];
-    struct bl_marks m;
+    struct bl_bitset m;
     struct bl_random r;
     bl_random_seed(&r, 4, BL_STREAM_FILL);
-    ck_assert_int_eq(bl_marks_make(&m, size, NULL), 0);
-    ck_assert_uint_eq(bl_marks_next(&m, 0), BL_MARKS_NONE);
-    ck_assert_uint_eq(bl_marks_previous(&m, size - 1), BL_MARKS_NONE);
+    ck_assert_int_eq(bl_bitset_make(&m, size, NULL), 0);
+    ck_assert_uint_eq(bl_bitset_next(&m, 0), BL_BITSET_NONE);
+    ck_assert_uint_eq(bl_bitset_previous(&m, size - 1), BL_BITSET_NONE);
     char *in = calloc(size, 1);
     ck_assert_ptr_nonnull(in);
     for (int k = 0; k < 200; k++) {
         size_t i = bl_random_below(&r, size);
         in[i] = k % 3 != 0;
         if (in[i])
-            bl_marks_add(&m, i);
+            bl_bitset_add(&m, i);
         else
-            bl_marks_remove(&m, i);
+            bl_bitset_remove(&m, i);
     }
     for (int k = 0; k < 200; k++) {
         size_t i = bl_random_below(&r, size), next = i, previous = i;
@@ -460,11 +460,11 @@ START_TEST(marks_walk_both_ways)
             next++;
         while (previous < size && !in[previous])
             previous--;
-        ck_assert_uint_eq(bl_marks_next(&m, i), next < size ? next : BL_MARKS_NONE);
-        ck_assert_uint_eq(bl_marks_previous(&m, i), previous < size ? previous : BL_MARKS_NONE);
+        ck_assert_uint_eq(bl_bitset_next(&m, i), next < size ? next : BL_BITSET_NONE);
+        ck_assert_uint_eq(bl_bitset_previous(&m, i), previous < size ? previous : BL_BITSET_NONE);
     }
     free(in);
-    bl_marks_free(&m);
+    bl_bitset_free(&m);
 }
 END_TEST
 
@@ -482,14 +482,14 @@ START_TEST(subsets_are_the_best)
         if (sum <= room && sum > best && (uint32_t)__builtin_popcount(set) <= most)
             best = sum;
     }
-    struct bl_subset s;
-    ck_assert_int_eq(bl_subset_make(&s, room, most < 10, NULL), 0);
-    bl_subset_begin(&s, room, most);
+    struct bl_subset_sum s;
+    ck_assert_int_eq(bl_subset_sum_make(&s, room, most < 10, NULL), 0);
+    bl_subset_sum_begin(&s, room, most);
     for (size_t i = 0; i < COUNT(length); i++)
-        bl_subset_offer(&s, (uint32_t)i, length[i], 1);
+        bl_subset_sum_offer(&s, (uint32_t)i, length[i], 1);
     uint32_t taken = 0, sum = s.top, total = 0, items = 0;
     while (sum > 0) {
-        uint32_t i = bl_subset_take(&s, &sum, length);
+        uint32_t i = bl_subset_sum_take(&s, &sum, length);
         ck_assert_uint_eq(taken >> i & 1, 0);
         taken |= UINT32_C(1) << i;
         total += length[i];
@@ -498,7 +498,7 @@ START_TEST(subsets_are_the_best)
     ck_assert_uint_le(items, most);
     ck_assert_uint_eq(total, s.top);
     ck_assert(most < 10 ? total <= best : total == best); /* with a limit the first way to a sum decides */
-    bl_subset_free(&s);
+    bl_subset_sum_free(&s);
 }
 END_TEST
 

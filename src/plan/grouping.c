@@ -1,14 +1,14 @@
 /* Where nearly all lengths differ, only classes of them are few enough for a linear program. It is solved over the
- * means of the classes, which makes a sketch: how many blocks are to hold what, give or take the width of a class. Each
- * block is then carried out with the lengths that there are, its last two such that they fill it, so that next to
- * nothing is lost to the classes. As the lengths that are left drift away from those of the sketch, only half of it is
- * carried out before the next is made for the rest. */
+ * means of the classes, which makes a grouping: how many blocks are to hold what, give or take the width of a class.
+ * Each block is then carried out with the lengths that there are, its last two such that they fill it, so that next to
+ * nothing is lost to the classes. As the lengths that are left drift away from those of the grouping, only half of it
+ * is carried out before the next is made for the rest. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "plan/bound.h"
 #include "plan/fill.h"
-#include "plan/stock.h"
+#include "plan/residual.h"
 
 enum {
     PLACES = 2048,        /* in which a block's room for means is counted */
@@ -20,9 +20,9 @@ enum {
     PAIR_STEPS = 256,     /* in search of the two that fill a block */
 };
 
-struct sketch {
+struct grouping {
     const struct bl_fill_limits *limits;
-    struct bl_stock stock;
+    struct bl_residual stock;
     uint32_t classes;      /* at least, and less than twice as many and some */
     struct bl_histogram h; /* means of the classes of what is left, in places */
     uint32_t *longest;     /* of every class */
@@ -31,37 +31,37 @@ struct sketch {
 };
 
 /* Whether two lengths may be of one class: neither far from each other nor on both sides of a T / k. */
-static int are_alike(const struct sketch *s, uint32_t shorter, uint32_t longer)
+static int grouping_is_one_class(const struct grouping *s, uint32_t shorter, uint32_t longer)
 {
     uint32_t T = (uint32_t)s->limits->T;
     return longer - shorter <= T / s->classes && (T / longer == T / shorter || T / longer >= TIMES_MAX);
 }
 
-static uint32_t places_of(const struct sketch *s, uint64_t steps, uint64_t count)
+static uint32_t grouping_mean(const struct grouping *s, uint64_t steps, uint64_t count)
 {
     double mean = round((double)steps / (double)count * PLACES / (double)s->limits->T);
     return mean > 1 ? (uint32_t)mean : 1;
 }
 
 /* Classes of a fair share of the lengths each, or less; those of one mean are one class. */
-static void make_classes(struct sketch *s)
+static void grouping_make_classes(struct grouping *s)
 {
-    const struct bl_marks *marks = &s->stock.marks;
+    const struct bl_bitset *marks = &s->stock.marks;
     const uint32_t *length = s->stock.h->length, *left = s->stock.left;
     uint64_t all = 0, sum = 0;
     size_t n = 0, b;
-    for (b = bl_marks_next(marks, 0); b != BL_MARKS_NONE; b = bl_marks_next(marks, b + 1))
+    for (b = bl_bitset_next(marks, 0); b != BL_BITSET_NONE; b = bl_bitset_next(marks, b + 1))
         all += left[b];
-    for (b = bl_marks_next(marks, 0); b != BL_MARKS_NONE;) {
+    for (b = bl_bitset_next(marks, 0); b != BL_BITSET_NONE;) {
         uint32_t shortest = length[b];
         uint64_t steps = 0, count = 0;
-        while (b != BL_MARKS_NONE && count <= all / s->classes && are_alike(s, shortest, length[b])) {
+        while (b != BL_BITSET_NONE && count <= all / s->classes && grouping_is_one_class(s, shortest, length[b])) {
             steps += (uint64_t)length[b] * left[b];
             count += left[b];
             s->longest[n] = length[b];
-            b = bl_marks_next(marks, b + 1);
+            b = bl_bitset_next(marks, b + 1);
         }
-        uint32_t mean = places_of(s, steps, count);
+        uint32_t mean = grouping_mean(s, steps, count);
         if (n > 0 && s->h.length[n - 1] >= mean) {
             s->longest[n - 1] = s->longest[n];
         } else {
@@ -75,7 +75,7 @@ static void make_classes(struct sketch *s)
 }
 
 /* What is left, as patterns of classes. */
-static int draw(struct sketch *s, struct bl_patterns *drawn, struct bl_error *e)
+static int grouping_solve(struct grouping *s, struct bl_patterns *drawn, struct bl_error *e)
 {
     struct bl_patterns known = {0};
     struct bl_fill_limits limits = {PLACES, s->limits->sequences, s->work / 4};
@@ -92,45 +92,45 @@ static int draw(struct sketch *s, struct bl_patterns *drawn, struct bl_error *e)
     return code;
 }
 
-/* The bucket next to the mean of a class that is left, or BL_MARKS_NONE. */
-static size_t next_to(const struct sketch *s, uint32_t class)
+/* The bucket next to the mean of a class that is left, or BL_BITSET_NONE. */
+static size_t grouping_nearest(const struct grouping *s, uint32_t class)
 {
     uint32_t length = (uint32_t)((uint64_t)s->h.length[class] * (uint64_t)s->limits->T / PLACES);
     size_t at = bl_histogram_below(s->stock.h, length);
-    size_t longer = bl_marks_next(&s->stock.marks, at);
-    size_t shorter = at ? bl_marks_previous(&s->stock.marks, at - 1) : BL_MARKS_NONE;
-    if (longer == BL_MARKS_NONE || shorter == BL_MARKS_NONE)
-        return longer == BL_MARKS_NONE ? shorter : longer;
+    size_t longer = bl_bitset_next(&s->stock.marks, at);
+    size_t shorter = at ? bl_bitset_previous(&s->stock.marks, at - 1) : BL_BITSET_NONE;
+    if (longer == BL_BITSET_NONE || shorter == BL_BITSET_NONE)
+        return longer == BL_BITSET_NONE ? shorter : longer;
     return s->stock.h->length[longer] - length < length - s->stock.h->length[shorter] ? longer : shorter;
 }
 
 /* Two lengths that fill the room, or nearly so: one from the mean of a class on upwards, the other what fits beside
  * it. */
-static int choose_pair(struct sketch *s, uint32_t room, uint32_t class, struct bl_error *e)
+static int grouping_choose_pair(struct grouping *s, uint32_t room, uint32_t class, struct bl_error *e)
 {
     const uint32_t *length = s->stock.h->length;
-    size_t a = next_to(s, class), best[2] = {BL_MARKS_NONE, BL_MARKS_NONE};
+    size_t a = grouping_nearest(s, class), best[2] = {BL_BITSET_NONE, BL_BITSET_NONE};
     uint32_t least = UINT32_MAX;
-    for (int step = 0; step < PAIR_STEPS && least > 0 && a != BL_MARKS_NONE && length[a] < room; step++) {
-        size_t b = bl_stock_fitting(&s->stock, room - length[a]);
+    for (int step = 0; step < PAIR_STEPS && least > 0 && a != BL_BITSET_NONE && length[a] < room; step++) {
+        size_t b = bl_residual_fitting(&s->stock, room - length[a]);
         if (b == a && s->stock.left[a] == 1)
-            b = b ? bl_marks_previous(&s->stock.marks, b - 1) : BL_MARKS_NONE;
-        if (b == BL_MARKS_NONE)
+            b = b ? bl_bitset_previous(&s->stock.marks, b - 1) : BL_BITSET_NONE;
+        if (b == BL_BITSET_NONE)
             break;
         if (room - length[a] - length[b] < least) {
             least = room - length[a] - length[b];
             best[0] = a;
             best[1] = b;
         }
-        a = bl_marks_next(&s->stock.marks, a + 1);
+        a = bl_bitset_next(&s->stock.marks, a + 1);
     }
-    if (best[0] == BL_MARKS_NONE)
+    if (best[0] == BL_BITSET_NONE)
         return 0;
-    int code = bl_stock_choose(&s->stock, best[0], e);
-    return code == 0 ? bl_stock_choose(&s->stock, best[1], e) : code;
+    int code = bl_residual_choose(&s->stock, best[0], e);
+    return code == 0 ? bl_residual_choose(&s->stock, best[1], e) : code;
 }
 
-static uint32_t room_left(const struct sketch *s)
+static uint32_t grouping_room(const struct grouping *s)
 {
     uint32_t room = (uint32_t)s->limits->T;
     for (size_t i = 0; i < s->stock.count; i++)
@@ -140,24 +140,24 @@ static uint32_t room_left(const struct sketch *s)
 
 /* Chooses lengths for a pattern of classes: the first ones from the means of their classes, the last so that they fill
  * the block. */
-static int choose_block(struct sketch *s, const uint32_t *class, size_t size, struct bl_error *e)
+static int grouping_choose_block(struct grouping *s, const uint32_t *class, size_t size, struct bl_error *e)
 {
     int code = 0;
     for (size_t i = 0; code == 0 && i + 2 < size; i++) {
-        size_t b = next_to(s, class[i]);
-        if (b == BL_MARKS_NONE || s->stock.h->length[b] > room_left(s))
+        size_t b = grouping_nearest(s, class[i]);
+        if (b == BL_BITSET_NONE || s->stock.h->length[b] > grouping_room(s))
             return 0;
-        code = bl_stock_choose(&s->stock, b, e);
+        code = bl_residual_choose(&s->stock, b, e);
     }
     if (code == 0 && size > 1)
-        return choose_pair(s, room_left(s), class[size - 2], e);
-    size_t b = bl_stock_fitting(&s->stock, s->longest[class[0]]);
-    return code == 0 && b != BL_MARKS_NONE ? bl_stock_choose(&s->stock, b, e) : code;
+        return grouping_choose_pair(s, grouping_room(s), class[size - 2], e);
+    size_t b = bl_residual_fitting(&s->stock, s->longest[class[0]]);
+    return code == 0 && b != BL_BITSET_NONE ? bl_residual_choose(&s->stock, b, e) : code;
 }
 
-/* Carries a pattern of the sketch out, `use` times, or until the lengths for it are used up. */
-static int carry_out(struct sketch *s, const struct bl_patterns *drawn, size_t p, uint32_t use,
-                     struct bl_patterns *patterns, struct bl_error *e)
+/* Carries a pattern of the grouping out, `use` times, or until the lengths for it are used up. */
+static int grouping_realise(struct grouping *s, const struct bl_patterns *drawn, size_t p, uint32_t use,
+                            struct bl_patterns *patterns, struct bl_error *e)
 {
     const uint32_t *class = drawn->bucket + drawn->first[p];
     size_t size = drawn->first[p + 1] - drawn->first[p];
@@ -169,41 +169,41 @@ static int carry_out(struct sketch *s, const struct bl_patterns *drawn, size_t p
     int64_t most = room * s->limits->T / PLACES + s->limits->T / s->classes;
     while (code == 0 && use > 0) {
         uint32_t used = 0;
-        code = choose_block(s, class, size, e);
+        code = grouping_choose_block(s, class, size, e);
         s->work -= 32 * (int64_t)size + 8 * PAIR_STEPS;
-        if (code == 0 && (s->stock.count < size || room_left(s) > most)) {
-            bl_stock_put_back(&s->stock, 0);
+        if (code == 0 && (s->stock.count < size || grouping_room(s) > most)) {
+            bl_residual_put_back(&s->stock, 0);
             return 0;
         }
         if (code == 0)
-            code = bl_stock_close(&s->stock, use, patterns, &used, e);
+            code = bl_residual_close(&s->stock, use, patterns, &used, e);
         use -= used;
     }
     return code;
 }
 
 /* Draws what is left and carries half of it out. *blocks: of all that was left. */
-static int carry_out_half(struct sketch *s, struct bl_patterns *patterns, int64_t *bound, size_t *blocks,
-                          struct bl_error *e)
+static int grouping_realise_half(struct grouping *s, struct bl_patterns *patterns, int64_t *bound, size_t *blocks,
+                                 struct bl_error *e)
 {
     struct bl_patterns drawn = {0};
-    make_classes(s);
-    int code = draw(s, &drawn, e);
+    grouping_make_classes(s);
+    int code = grouping_solve(s, &drawn, e);
     if (code == 0 && patterns->blocks == 0)
-        code = bl_bound_priced(bound, s->stock.h, s->limits->T, &s->h, PLACES, s->price, e);
+        code = bl_bound_dual(bound, s->stock.h, s->limits->T, &s->h, PLACES, s->price, e);
     *blocks = drawn.blocks;
     uint32_t odd = 0; /* of patterns that are drawn once, too, every second is carried out */
     for (size_t p = 0; code == 0 && p < drawn.count; p++) {
         uint32_t use = drawn.use[p] / 2 + (odd & drawn.use[p]);
         odd ^= drawn.use[p] & 1;
         if (use > 0)
-            code = carry_out(s, &drawn, p, use, patterns, e);
+            code = grouping_realise(s, &drawn, p, use, patterns, e);
     }
     bl_patterns_free(&drawn);
     return code;
 }
 
-static int make(struct sketch *s, const struct bl_histogram *h, uint32_t classes, struct bl_error *e)
+static int grouping_make(struct grouping *s, const struct bl_histogram *h, uint32_t classes, struct bl_error *e)
 {
     size_t n = 2 * (size_t)classes + TIMES_MAX + 4;
     s->h.length = malloc(n * sizeof *s->h.length);
@@ -211,28 +211,28 @@ static int make(struct sketch *s, const struct bl_histogram *h, uint32_t classes
     s->longest = malloc(n * sizeof *s->longest);
     s->price = malloc(n * sizeof *s->price);
     int code = s->h.length && s->h.start && s->longest && s->price ? 0 : bl_error_memory(e);
-    return code == 0 ? bl_stock_make(&s->stock, h, e) : code;
+    return code == 0 ? bl_residual_make(&s->stock, h, e) : code;
 }
 
-int bl_fill_sketch(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
-                   const struct bl_fill_limits *limits, uint32_t classes, size_t blocks, struct bl_error *e)
+int bl_fill_grouped(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
+                    const struct bl_fill_limits *limits, uint32_t classes, size_t blocks, struct bl_error *e)
 {
     *patterns = (struct bl_patterns){0};
-    struct sketch s = {.limits = limits, .work = limits->work};
-    int code = make(&s, h, classes, e);
+    struct grouping s = {.limits = limits, .work = limits->work};
+    int code = grouping_make(&s, h, classes, e);
     while (code == 0 && s.work > 0 && blocks > (patterns->blocks ? BLOCKS_LEFT : BLOCKS_MIN)) {
         size_t before = patterns->blocks;
         s.classes = classes;
         while (before > 0 && s.classes > CLASSES_MIN && blocks < (size_t)s.classes * BLOCKS_PER_CLASS)
             s.classes /= 2;
-        code = carry_out_half(&s, patterns, bound, &blocks, e);
+        code = grouping_realise_half(&s, patterns, bound, &blocks, e);
         if (patterns->blocks - before < blocks / 8)
             break;
         blocks -= patterns->blocks - before;
     }
     if (code == 0)
-        code = bl_fill_rest(patterns, h, s.stock.left, limits, BL_REST_COARSE, e);
-    bl_stock_free(&s.stock);
+        code = bl_fill_residual(patterns, h, s.stock.left, limits, BL_REST_COARSE, e);
+    bl_residual_free(&s.stock);
     bl_histogram_free(&s.h);
     free(s.longest);
     free(s.price);

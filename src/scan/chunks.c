@@ -1,4 +1,4 @@
-#include "scan/stretches.h"
+#include "scan/chunks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #define TEXT_MAX ((size_t)64 << 10)
 
 /* Takes one more file into the stretch. */
-static int add(const struct bl_stretches *s, struct bl_stretch_files *out, struct bl_error *e)
+static int chunk_add_file(const struct bl_chunks *s, struct bl_chunk_files *out, struct bl_error *e)
 {
     size_t count = (size_t)out->stretch.inputs;
     struct bl_input *input = realloc(out->input, (count + 1) * sizeof *input);
@@ -25,26 +25,26 @@ static int add(const struct bl_stretches *s, struct bl_stretch_files *out, struc
     return BL_OK;
 }
 
-static void drop_last(struct bl_stretch_files *out)
+static void chunk_drop_last(struct bl_chunk_files *out)
 {
     free((char *)out->input[--out->stretch.inputs].path);
 }
 
 /* Further files, as long as all of them are small enough together. One that cannot be read stands alone. */
-static int add_small(struct bl_stretches *s, struct bl_stretch_files *out, struct bl_error *e)
+static int chunk_add_small(struct bl_chunks *s, struct bl_chunk_files *out, struct bl_error *e)
 {
     int64_t bytes = out->input[0].bytes;
     int code = BL_OK;
     while (!code && s->next < s->files->count && out->stretch.inputs < FILES_MAX) {
         const char *unusable;
-        code = add(s, out, e);
+        code = chunk_add_file(s, out, e);
         if (code)
             break;
         struct bl_input *input = &out->input[out->stretch.inputs - 1];
         code = bl_input_stat(s->kind, input, &unusable, e);
         bytes += input->bytes;
         if (code || unusable || bytes > s->kind->stretch || strcmp(input->path, "-") == 0) {
-            drop_last(out);
+            chunk_drop_last(out);
             break;
         }
         s->next++;
@@ -53,7 +53,7 @@ static int add_small(struct bl_stretches *s, struct bl_stretch_files *out, struc
 }
 
 /* The part of a large file that comes next, which must be that of the parts before it. */
-static int cut(struct bl_stretches *s, struct bl_stretch_files *out, struct bl_error *e)
+static int chunk_cut(struct bl_chunks *s, struct bl_chunk_files *out, struct bl_error *e)
 {
     const struct bl_input *input = out->input;
     if (s->begin && (input->bytes != s->bytes || input->modified != s->modified))
@@ -72,7 +72,7 @@ static int cut(struct bl_stretches *s, struct bl_stretch_files *out, struct bl_e
     return BL_OK;
 }
 
-static int fill(struct bl_stretches *s, struct bl_stretch_files *out, struct bl_error *e)
+static int chunk_fill(struct bl_chunks *s, struct bl_chunk_files *out, struct bl_error *e)
 {
     const char *unusable;
     bool divisible = false;
@@ -83,17 +83,17 @@ static int fill(struct bl_stretches *s, struct bl_stretch_files *out, struct bl_
     if (code)
         goto out;
     if (divisible)
-        return cut(s, out, e);
+        return chunk_cut(s, out, e);
     if (s->begin)
         return bl_input_report_changed(out->input, e); /* into one that has no parts */
 out:
     s->next++;
-    return code || !out->looked || strcmp(out->input[0].path, "-") == 0 ? code : add_small(s, out, e);
+    return code || !out->looked || strcmp(out->input[0].path, "-") == 0 ? code : chunk_add_small(s, out, e);
 }
 
 /* --- lists ------------------------------------------------------------------------------------------------------ */
 
-static void list_close(struct bl_stretches *s)
+static void list_close(struct bl_chunks *s)
 {
     if (s->lines)
         bl_documents_close(s->lines);
@@ -103,7 +103,7 @@ static void list_close(struct bl_stretches *s)
     s->line = 0;
 }
 
-static int list_open(struct bl_stretches *s, const char *path, struct bl_error *e)
+static int list_open(struct bl_chunks *s, const char *path, struct bl_error *e)
 {
     static const struct bl_division_rule rule = {.by = BL_DIVISION_LINE};
     s->list_path = strdup(path); /* it must last as long as the lines are read */
@@ -112,7 +112,7 @@ static int list_open(struct bl_stretches *s, const char *path, struct bl_error *
     return bl_documents_open(&s->lines, s->list_path, &rule, 0, INT64_MAX, BL_LIST_LINE_MAX, s->cancel, e);
 }
 
-static bool is_blank(const struct bl_document *line)
+static bool line_is_blank(const struct bl_document *line)
 {
     for (size_t i = 0; i < line->size; i++) {
         if (!line->text[i] || !strchr(" \t\r", line->text[i]))
@@ -122,14 +122,14 @@ static bool is_blank(const struct bl_document *line)
 }
 
 /* Takes the next lines in: 1 when there may be more, 0 at the end, or a code. */
-static int take_lines(struct bl_stretches *s, struct bl_stretch_files *out, struct bl_error *e)
+static int chunk_read_lines(struct bl_chunks *s, struct bl_chunk_files *out, struct bl_error *e)
 {
     struct bl_document line;
     int got = 1;
     while (out->stretch.lines < LINES_MAX && out->text.size < TEXT_MAX &&
            (got = bl_documents_next(s->lines, &line, e)) > 0) {
         s->line++;
-        if (!line.too_long && is_blank(&line))
+        if (!line.too_long && line_is_blank(&line))
             continue;
         size_t size = line.too_long ? 0 : line.size;
         out->line[out->stretch.lines++] = (struct bl_line){.size = size, .number = s->line, .too_long = line.too_long};
@@ -146,7 +146,7 @@ static int take_lines(struct bl_stretches *s, struct bl_stretch_files *out, stru
 }
 
 /* The next lines of the list that comes next. What is wrong with it ends it, and is told behind them. */
-static int fill_lines(struct bl_stretches *s, struct bl_stretch_files *out, struct bl_error *e)
+static int chunk_fill_lines(struct bl_chunks *s, struct bl_chunk_files *out, struct bl_error *e)
 {
     struct bl_error *fault = &out->fault;
     bool begins = !s->lines;
@@ -157,7 +157,7 @@ static int fill_lines(struct bl_stretches *s, struct bl_stretch_files *out, stru
         return bl_error_memory(e);
     int got = begins ? list_open(s, out->input[0].path, fault) : BL_OK;
     if (!got)
-        got = take_lines(s, out, fault);
+        got = chunk_read_lines(s, out, fault);
     out->last = got <= 0;
     if (!out->last)
         return BL_OK;
@@ -177,14 +177,14 @@ static int fill_lines(struct bl_stretches *s, struct bl_stretch_files *out, stru
     return got && got != BL_EDATA ? bl_error_set(e, got, "%s", fault->text) : BL_OK;
 }
 
-static int fill_list(struct bl_stretches *s, struct bl_stretch_files *out, struct bl_error *e)
+static int chunk_fill_list(struct bl_chunks *s, struct bl_chunk_files *out, struct bl_error *e)
 {
     const char *unusable;
     int code = bl_input_stat(s->kind, out->input, &unusable, e);
     if (code)
         goto out;
     if (!unusable)
-        return fill_lines(s, out, e);
+        return chunk_fill_lines(s, out, e);
 out:
     list_close(s);
     s->next++; /* the worker looks again, and says why */
@@ -193,33 +193,33 @@ out:
 
 /* ---------------------------------------------------------------------------------------------------------------- */
 
-int bl_stretches_next(struct bl_stretches *s, struct bl_stretch_files *out, struct bl_error *e)
+int bl_chunks_next(struct bl_chunks *s, struct bl_chunk_files *out, struct bl_error *e)
 {
-    *out = (struct bl_stretch_files){.stretch = {.end = INT64_MAX, .base = s->base}, .last = true};
+    *out = (struct bl_chunk_files){.stretch = {.end = INT64_MAX, .base = s->base}, .last = true};
     if (s->next == s->files->count)
         return 0;
     out->file = &s->files->file[s->next];
-    int code = add(s, out, e);
+    int code = chunk_add_file(s, out, e);
     if (!code && bl_kind_is_list(s->kind, out->file->path))
-        code = fill_list(s, out, e);
+        code = chunk_fill_list(s, out, e);
     else if (!code && s->kind->stretch)
-        code = fill(s, out, e);
+        code = chunk_fill(s, out, e);
     else
         s->next++; /* the worker looks at it: there are file systems where that takes long */
     return code ? code : 1;
 }
 
-void bl_stretch_files_free(struct bl_stretch_files *files)
+void bl_chunk_files_free(struct bl_chunk_files *files)
 {
     while (files->stretch.inputs)
-        drop_last(files);
+        chunk_drop_last(files);
     free(files->input);
     free(files->line);
     bl_buffer_free(&files->text);
-    *files = (struct bl_stretch_files){0};
+    *files = (struct bl_chunk_files){0};
 }
 
-void bl_stretches_close(struct bl_stretches *s)
+void bl_chunks_close(struct bl_chunks *s)
 {
     list_close(s);
 }

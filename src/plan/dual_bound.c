@@ -23,8 +23,8 @@ enum {
 #define WORTH_EXACT 9007199254740992.0
 
 /* Lengths in places; those that round to nothing are left out. */
-static int round_down(struct bl_histogram *to, const struct bl_histogram *h, int64_t T, uint32_t places,
-                      struct bl_error *e)
+static int lengths_round_down(struct bl_histogram *to, const struct bl_histogram *h, int64_t T, uint32_t places,
+                              struct bl_error *e)
 {
     *to = (struct bl_histogram){0, malloc((places + 1) * sizeof *to->length), malloc((places + 2) * sizeof *to->start)};
     if (!to->length || !to->start)
@@ -47,8 +47,8 @@ static int round_down(struct bl_histogram *to, const struct bl_histogram *h, int
 }
 
 /* Whole prices for all lengths of the histogram, of which a place is `scale` places of the classes. */
-static void set_prices(double *price, const struct bl_histogram *h, double scale, double shift,
-                       const struct bl_histogram *classes, const double *known)
+static void prices_interpolate(double *price, const struct bl_histogram *h, double scale, double shift,
+                               const struct bl_histogram *classes, const double *known)
 {
     double low = 0, low_price = 0;
     size_t c = 0;
@@ -65,7 +65,7 @@ static void set_prices(double *price, const struct bl_histogram *h, double scale
     }
 }
 
-static int64_t prove(const struct bl_histogram *h, const struct bl_knapsack *k)
+static int64_t dual_bound_value(const struct bl_histogram *h, const struct bl_knapsack *k)
 {
     double most = k->worth[k->T];
     u128 shorts = 0, taken = 0;
@@ -81,22 +81,22 @@ static int64_t prove(const struct bl_histogram *h, const struct bl_knapsack *k)
     return shorts <= taken ? longs : longs + (int64_t)((shorts - taken + (uint64_t)most - 1) / (uint64_t)most);
 }
 
-int bl_bound_priced(int64_t *bound, const struct bl_histogram *h, int64_t T, const struct bl_histogram *classes,
-                    uint32_t places, const double *price, struct bl_error *e)
+int bl_bound_dual(int64_t *bound, const struct bl_histogram *h, int64_t T, const struct bl_histogram *classes,
+                  uint32_t places, const double *price, struct bl_error *e)
 {
     uint32_t capacity = T < PLACES ? (uint32_t)T : PLACES;
     struct bl_histogram rounded, half;
     struct bl_knapsack k = {0};
-    int code = round_down(&rounded, h, T, capacity, e);
+    int code = lengths_round_down(&rounded, h, T, capacity, e);
     half = rounded;
     if (code == 0)
         half.distinct = bl_histogram_below(&rounded, capacity / 2);
     if (code == 0 && half.distinct > 0)
         code = bl_knapsack_make(&k, &half, capacity, UINT32_MAX, e);
     for (int s = 0; code == 0 && half.distinct > 0 && s < SHIFTS; s++) {
-        set_prices(k.price, &half, (double)places / capacity, s * SHIFT, classes, price);
+        prices_interpolate(k.price, &half, (double)places / capacity, s * SHIFT, classes, price);
         bl_knapsack_solve(&k);
-        int64_t proven = prove(&rounded, &k);
+        int64_t proven = dual_bound_value(&rounded, &k);
         *bound = proven > *bound ? proven : *bound;
     }
     bl_knapsack_free(&k);

@@ -1,4 +1,4 @@
-#include "scan/table.h"
+#include "scan/join.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -18,7 +18,7 @@ struct joining {
 };
 
 /* The next of some values with a tab before each; NULL behind the last. */
-static const char *next_value(const char **at, size_t *size)
+static const char *values_next(const char **at, size_t *size)
 {
     const char *value = *at + 1;
     if (!**at)
@@ -28,13 +28,13 @@ static const char *next_value(const char **at, size_t *size)
     return value;
 }
 
-static int count_of(const struct joining *j)
+static int join_count(const struct joining *j)
 {
     return j->attributes ? bl_attributes_count(j->attributes) : 0;
 }
 
 /* Whether the row is excluded, by its own id or that of the file that it lies in. */
-static bool is_excluded(struct bl_exclusion *exclusion, const struct bl_row *row, struct bl_buffer *file)
+static bool row_is_excluded(struct bl_exclusion *exclusion, const struct bl_row *row, struct bl_buffer *file)
 {
     bl_buffer_clear(file);
     if (bl_row_offset(row) >= 0)
@@ -43,16 +43,16 @@ static bool is_excluded(struct bl_exclusion *exclusion, const struct bl_row *row
 }
 
 /* Whether the table has the column, extra ones being all that attributes can be called like. */
-static bool has_column(const struct joining *j, int c)
+static bool join_has_column(const struct joining *j, int c)
 {
     return bl_columns_find(j->table.file[0].columns.extra, bl_attributes_name(j->attributes, c)) > 0;
 }
 
-static int write_header(struct joining *j, struct bl_error *e)
+static int join_write_header(struct joining *j, struct bl_error *e)
 {
     bl_buffer_printf(&j->line, BL_SEQUENCES_COLUMNS "%s", j->table.file[0].columns.extra);
-    for (int c = 0; c < count_of(j); c++) {
-        if (!has_column(j, c))
+    for (int c = 0; c < join_count(j); c++) {
+        if (!join_has_column(j, c))
             bl_buffer_printf(&j->line, "\t%s", bl_attributes_name(j->attributes, c));
     }
     bl_buffer_byte(&j->line, '\n');
@@ -61,7 +61,7 @@ static int write_header(struct joining *j, struct bl_error *e)
 }
 
 /* The row's own value in a column must be the one that is to be joined. */
-static int compare(struct joining *j, size_t row, int c, const char *value, size_t size, struct bl_error *e)
+static int join_compare(struct joining *j, size_t row, int c, const char *value, size_t size, struct bl_error *e)
 {
     const char *name = bl_attributes_name(j->attributes, c);
     bl_buffer_clear(&j->value);
@@ -84,14 +84,14 @@ static int compare(struct joining *j, size_t row, int c, const char *value, size
 static int join_values(struct joining *j, size_t row, const char *values, struct bl_error *e)
 {
     int code = BL_OK;
-    for (int c = 0; c < count_of(j) && !code; c++) {
+    for (int c = 0; c < join_count(j) && !code; c++) {
         size_t size = 0;
-        const char *value = values ? next_value(&values, &size) : "";
-        if (!has_column(j, c)) {
+        const char *value = values ? values_next(&values, &size) : "";
+        if (!join_has_column(j, c)) {
             bl_buffer_byte(&j->extra, '\t');
             bl_buffer_append(&j->extra, value, size);
         } else if (values) {
-            code = compare(j, row, c, value, size, e);
+            code = join_compare(j, row, c, value, size, e);
         }
     }
     return code ? code : bl_buffer_check(&j->extra, e);
@@ -102,13 +102,13 @@ static int join_row(struct joining *j, size_t i, bl_scan_fault *fault, void *sin
     struct bl_row *row = &j->text.row;
     const char *values = NULL;
     int code = bl_row_reader_read(&j->table, i, &j->text, e);
-    if (!code && j->exclusion && is_excluded(j->exclusion, row, &j->value)) {
+    if (!code && j->exclusion && row_is_excluded(j->exclusion, row, &j->value)) {
         row->status = BL_ROW_DROPPED;
         row->length = 0;
         row->reason = BL_REASON_EXCLUDED;
     }
     if (!code && j->attributes)
-        code = bl_attributes_take(j->attributes, row->id, &values, NULL, e);
+        code = bl_attributes_claim(j->attributes, row->id, &values, NULL, e);
     bl_buffer_clear(&j->extra);
     bl_buffer_text(&j->extra, !code && row->extra ? row->extra : "");
     if (!code)
@@ -118,7 +118,7 @@ static int join_row(struct joining *j, size_t i, bl_scan_fault *fault, void *sin
     row->extra = j->extra.data;
     enum bl_row_status status = row->status;
     if (!values && j->attributes)
-        code = bl_attributes_lack(j->attributes, row, &j->reason, e);
+        code = bl_attributes_missing(j->attributes, row, &j->reason, e);
     if (!code && row->status != status)
         code = fault(sink, row, e);
     bl_buffer_clear(&j->line);
@@ -128,14 +128,14 @@ static int join_row(struct joining *j, size_t i, bl_scan_fault *fault, void *sin
     return code ? code : bl_output_write(j->out, j->line.data, j->line.size, e);
 }
 
-int bl_table_join(const char *path, struct bl_attributes *attributes, struct bl_exclusion *exclusion,
-                  struct bl_output *out, bl_scan_fault *fault, void *sink, struct bl_error *e)
+int bl_join_run(const char *path, struct bl_attributes *attributes, struct bl_exclusion *exclusion,
+                struct bl_output *out, bl_scan_fault *fault, void *sink, struct bl_error *e)
 {
     struct joining j = {.path = path, .attributes = attributes, .exclusion = exclusion, .out = out};
     int code = bl_sequences_open(&j.table, &path, 1, false, e);
     if (code)
         return code;
-    code = write_header(&j, e);
+    code = join_write_header(&j, e);
     for (size_t i = 0; i < j.table.count && !code; i++)
         code = join_row(&j, i, fault, sink, e);
     bl_sequences_close(&j.table);
@@ -148,7 +148,7 @@ int bl_table_join(const char *path, struct bl_attributes *attributes, struct bl_
     return code;
 }
 
-int bl_table_review(const struct bl_sequences *table, struct bl_exclusion *exclusion, struct bl_error *e)
+int bl_exclusion_match(const struct bl_sequences *table, struct bl_exclusion *exclusion, struct bl_error *e)
 {
     struct bl_row_reader text = {0};
     struct bl_buffer file = {0};
@@ -160,7 +160,7 @@ int bl_table_review(const struct bl_sequences *table, struct bl_exclusion *exclu
         code = bl_row_reader_read(table, i, &text, e);
         if (code || text.row.status != BL_ROW_DROPPED)
             continue;
-        (void)is_excluded(exclusion, &text.row, &file);
+        (void)row_is_excluded(exclusion, &text.row, &file);
         left--;
     }
     bl_row_reader_free(&text);

@@ -1,7 +1,7 @@
-/* Stretches: the files of a scan, cut into what is counted at once: a file, a part of a large one, several small ones,
+/* Chunks: the files of a scan, cut into what is counted at once: a file, a part of a large one, several small ones,
  * or some lines of a list. Where they are cut depends on the files' sizes alone, and on those of lines. */
-#ifndef BL_STRETCHES_H
-#define BL_STRETCHES_H
+#ifndef BL_CHUNKS_H
+#define BL_CHUNKS_H
 
 #include <stdbool.h>
 
@@ -10,7 +10,7 @@
 #include "kind/text/documents.h"
 #include "scan/sources.h"
 
-struct bl_stretches {
+struct bl_chunks {
     const struct bl_files *files;
     const char *base;           /* directory that relative paths count from, or NULL */
     const struct bl_kind *kind; /* of all files */
@@ -25,7 +25,7 @@ struct bl_stretches {
 };
 
 /* A stretch with the files that it lies in. */
-struct bl_stretch_files {
+struct bl_chunk_files {
     const struct bl_file *file; /* [stretch.inputs] */
     struct bl_chunk stretch;
     struct bl_input *input; /* owned, with its paths */
@@ -36,11 +36,11 @@ struct bl_stretch_files {
     bool last;             /* no other part of the file comes */
 };
 
-/* The next one: 1, 0 when there are no more, or a code. To be freed with bl_stretch_files_free, whatever came. */
-int bl_stretches_next(struct bl_stretches *stretches, struct bl_stretch_files *out, struct bl_error *e);
-void bl_stretch_files_free(struct bl_stretch_files *files);
+/* The next one: 1, 0 when there are no more, or a code. To be freed with bl_chunk_files_free, whatever came. */
+int bl_chunks_next(struct bl_chunks *chunks, struct bl_chunk_files *out, struct bl_error *e);
+void bl_chunk_files_free(struct bl_chunk_files *files);
 
 /* When no more are wanted. */
-void bl_stretches_close(struct bl_stretches *stretches);
+void bl_chunks_close(struct bl_chunks *chunks);
 
 #endif

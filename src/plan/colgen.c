@@ -1,4 +1,4 @@
-#include "plan/generation.h"
+#include "plan/colgen.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ enum {
 
 #define EXACT_MAX 9007199254740992.0 /* 2^53 */
 
-static void set_prices(struct bl_generation *g)
+static void colgen_set_prices(struct bl_colgen *g)
 {
     for (size_t b = 0; b < g->h->distinct; b++) {
         double dual = g->master.dual[b];
@@ -22,7 +22,7 @@ static void set_prices(struct bl_generation *g)
     }
 }
 
-static void raise_bound(struct bl_generation *g, double worth)
+static void colgen_raise_bound(struct bl_colgen *g, double worth)
 {
     u128 sum = 0;
     if (!(worth > 0 && worth < EXACT_MAX))
@@ -34,17 +34,17 @@ static void raise_bound(struct bl_generation *g, double worth)
         g->bound = bound;
 }
 
-static int add_block(struct bl_generation *g, uint32_t bucket, struct bl_error *e)
+static int colgen_add_column(struct bl_colgen *g, uint32_t bucket, struct bl_error *e)
 {
     size_t n = bl_knapsack_block(&g->knapsack, bucket, g->item, g->item_capacity);
     return n ? bl_master_add(&g->master, g->item, n, e) : 0;
 }
 
 /* The best block, and those of other first lengths that are nearly as good: solving once for many steps. */
-static int add_blocks(struct bl_generation *g, double worth, struct bl_error *e)
+static int colgen_add_columns(struct bl_colgen *g, double worth, struct bl_error *e)
 {
     double good = BL_PRICE_ONE + (worth - BL_PRICE_ONE) / 2;
-    int code = add_block(g, BL_KNAPSACK_ANY, e);
+    int code = colgen_add_column(g, BL_KNAPSACK_ANY, e);
     size_t D = g->h->distinct, stride = D / COLUMNS_AT_ONCE + 1;
     for (size_t from = 0; code == 0 && from < D; from += stride) {
         size_t best = from;
@@ -52,18 +52,18 @@ static int add_blocks(struct bl_generation *g, double worth, struct bl_error *e)
             if (bl_knapsack_with(&g->knapsack, (uint32_t)b) > bl_knapsack_with(&g->knapsack, (uint32_t)best))
                 best = b;
         if (bl_knapsack_with(&g->knapsack, (uint32_t)best) > good)
-            code = add_block(g, (uint32_t)best, e);
+            code = colgen_add_column(g, (uint32_t)best, e);
     }
     return code;
 }
 
 /* Whether the relaxation can still prove more than is proven: its value only falls. */
-static int is_finished(const struct bl_generation *g)
+static int colgen_is_finished(const struct bl_colgen *g)
 {
-    return g->bound >= g->enough || (double)g->bound >= ceil(bl_master_blocks(&g->master) - 0.01);
+    return g->bound >= g->enough || (double)g->bound >= ceil(bl_master_objective(&g->master) - 0.01);
 }
 
-int bl_generation_run(struct bl_generation *g, struct bl_error *e)
+int bl_colgen_run(struct bl_colgen *g, struct bl_error *e)
 {
     int64_t solve_work = bl_knapsack_work(g->h, (uint32_t)g->limits->T, g->limits->sequences);
     int code = 0;
@@ -72,39 +72,39 @@ int bl_generation_run(struct bl_generation *g, struct bl_error *e)
         uint32_t column = bl_master_price(&g->master, &saving, &g->work);
         if (saving > BL_SAVING_MIN) {
             int entered;
-            code = bl_master_enter(&g->master, column, &g->work, &entered, e);
+            code = bl_master_pivot(&g->master, column, &g->work, &entered, e);
             if (!entered)
                 break;
             continue;
         }
-        set_prices(g);
+        colgen_set_prices(g);
         double worth = bl_knapsack_solve(&g->knapsack);
         g->work -= solve_work;
-        raise_bound(g, worth);
-        if (is_finished(g) || worth <= BL_PRICE_ONE * (1 + BL_SAVING_MIN))
+        colgen_raise_bound(g, worth);
+        if (colgen_is_finished(g) || worth <= BL_PRICE_ONE * (1 + BL_SAVING_MIN))
             break;
-        code = add_blocks(g, worth, e);
+        code = colgen_add_columns(g, worth, e);
     }
     return code;
 }
 
-int bl_generation_offer(struct bl_generation *g, const uint32_t *bucket, size_t n, struct bl_error *e)
+int bl_colgen_offer(struct bl_colgen *g, const uint32_t *bucket, size_t n, struct bl_error *e)
 {
     memcpy(g->item, bucket, n * sizeof *g->item);
     return bl_master_add(&g->master, g->item, n, e);
 }
 
-int bl_generation_is_affordable(const struct bl_histogram *h, const struct bl_fill_limits *limits)
+int bl_colgen_is_affordable(const struct bl_histogram *h, const struct bl_fill_limits *limits)
 {
     int64_t T = limits->T, layers = limits->sequences < T / h->length[0] ? limits->sequences : 1;
     int64_t once = bl_knapsack_work(h, (uint32_t)T, limits->sequences) + (int64_t)h->distinct * (int64_t)h->distinct;
     return h->distinct <= ROWS_MAX && (T + 1) * (layers + 1) <= WORTH_MAX && once * 32 <= limits->work;
 }
 
-int bl_generation_make(struct bl_generation *g, const struct bl_histogram *h, const struct bl_fill_limits *limits,
-                       struct bl_error *e)
+int bl_colgen_make(struct bl_colgen *g, const struct bl_histogram *h, const struct bl_fill_limits *limits,
+                   struct bl_error *e)
 {
-    *g = (struct bl_generation){.h = h, .limits = limits, .enough = INT64_MAX};
+    *g = (struct bl_colgen){.h = h, .limits = limits, .enough = INT64_MAX};
     g->item_capacity = (size_t)(limits->T / h->length[0]);
     g->item = malloc((g->item_capacity + 1) * sizeof *g->item);
     int code = g->item ? 0 : bl_error_memory(e);
@@ -113,10 +113,10 @@ int bl_generation_make(struct bl_generation *g, const struct bl_histogram *h, co
     return code == 0 ? bl_master_make(&g->master, h, limits->T, limits->sequences, e) : code;
 }
 
-void bl_generation_free(struct bl_generation *g)
+void bl_colgen_free(struct bl_colgen *g)
 {
     bl_master_free(&g->master);
     bl_knapsack_free(&g->knapsack);
     free(g->item);
-    *g = (struct bl_generation){0};
+    *g = (struct bl_colgen){0};
 }

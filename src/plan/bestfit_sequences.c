@@ -7,9 +7,9 @@
 #include "plan/draft.h"
 #include "plan/fill.h"
 #include "plan/random.h"
-#include "plan/residual.h"
+#include "plan/open_blocks.h"
 
-static size_t make_words(uint64_t *word, const struct bl_lengths *lengths)
+static size_t words_make(uint64_t *word, const struct bl_lengths *lengths)
 {
     size_t n = 0;
     for (size_t i = 0; i < lengths->count; i++)
@@ -19,7 +19,7 @@ static size_t make_words(uint64_t *word, const struct bl_lengths *lengths)
 }
 
 /* Which of the equally long comes first is drawn. */
-static void shuffle_equals(uint64_t *word, size_t n, uint64_t seed)
+static void words_shuffle_equal(uint64_t *word, size_t n, uint64_t seed)
 {
     struct bl_random random;
     bl_random_seed(&random, seed, BL_STREAM_IDENTITY);
@@ -32,34 +32,34 @@ static void shuffle_equals(uint64_t *word, size_t n, uint64_t seed)
 }
 
 /* Puts every sequence into its block; how many there are by *blocks. */
-static int fill(uint64_t *word, size_t n, const struct bl_fill_limits *limits, size_t *blocks, struct bl_error *e)
+static int words_fill(uint64_t *word, size_t n, const struct bl_fill_limits *limits, size_t *blocks, struct bl_error *e)
 {
-    struct bl_residuals open = {0};
+    struct bl_open_blocks open = {0};
     uint32_t shortest = n ? (uint32_t)(~word[n - 1] >> 32) : 0;
     int code = 0;
     *blocks = 0;
     for (size_t i = 0; code == 0 && i < n; i++) {
         uint32_t length = (uint32_t)(~word[i] >> 32);
-        struct bl_residual_place place;
-        struct bl_group *found = bl_residuals_find(&open, length, &place), block;
+        struct bl_open_place place;
+        struct bl_open_group *found = bl_open_blocks_find(&open, length, &place), block;
         if (found) {
             block = *found;
-            bl_residuals_remove(&open, place);
+            bl_open_blocks_remove(&open, place);
         } else {
-            block = (struct bl_group){(uint32_t)limits->T, 1, (uint32_t)(*blocks)++, limits->sequences};
+            block = (struct bl_open_group){(uint32_t)limits->T, 1, (uint32_t)(*blocks)++, limits->sequences};
         }
         block.room -= length;
         block.places--;
         word[i] = (uint64_t)block.node << 32 | (uint32_t)~word[i];
         if (block.places > 0 && block.room >= shortest)
-            code = bl_residuals_insert(&open, block, e);
+            code = bl_open_blocks_insert(&open, block, e);
     }
-    bl_residuals_free(&open);
+    bl_open_blocks_free(&open);
     return code;
 }
 
 /* Counting sort by block, behind what the draft has; the order inside each block is drawn. */
-static void collect(struct bl_draft *d, const uint64_t *word, size_t n, size_t blocks, uint64_t seed)
+static void draft_collect(struct bl_draft *d, const uint64_t *word, size_t n, size_t blocks, uint64_t seed)
 {
     struct bl_random inside;
     bl_random_seed(&inside, seed, BL_STREAM_INSIDE);
@@ -81,22 +81,22 @@ static void collect(struct bl_draft *d, const uint64_t *word, size_t n, size_t b
     d->blocks += blocks;
 }
 
-int bl_draft_single(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_fill_limits *limits,
-                    uint64_t seed, struct bl_error *e)
+int bl_draft_bestfit(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_fill_limits *limits,
+                     uint64_t seed, struct bl_error *e)
 {
     uint64_t *word = malloc((lengths->count + 1) * sizeof *word);
     size_t n = 0, blocks = 0;
     int code = word ? 0 : bl_error_memory(e);
     if (code == 0) {
-        n = make_words(word, lengths);
+        n = words_make(word, lengths);
         bl_sort_u64(word, n, 32);
-        shuffle_equals(word, n, seed);
-        code = fill(word, n, limits, &blocks, e);
+        words_shuffle_equal(word, n, seed);
+        code = words_fill(word, n, limits, &blocks, e);
     }
     if (code == 0)
         code = bl_draft_reserve(d, blocks, e);
     if (code == 0)
-        collect(d, word, n, blocks, seed);
+        draft_collect(d, word, n, blocks, seed);
     free(word);
     return code;
 }

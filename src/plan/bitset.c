@@ -1,26 +1,26 @@
-#include "plan/marks.h"
+#include "plan/bitset.h"
 
 #include <stdlib.h>
 
-static size_t words_of(size_t bits)
+static size_t bitset_words(size_t bits)
 {
     return (bits + 63) / 64;
 }
 
-int bl_marks_make(struct bl_marks *m, size_t size, struct bl_error *e)
+int bl_bitset_make(struct bl_bitset *m, size_t size, struct bl_error *e)
 {
-    *m = (struct bl_marks){0};
-    size_t total = 0, offset[BL_MARKS_LEVELS];
-    for (size_t bits = size ? size : 1;; bits = words_of(bits)) {
+    *m = (struct bl_bitset){0};
+    size_t total = 0, offset[BL_BITSET_LEVELS];
+    for (size_t bits = size ? size : 1;; bits = bitset_words(bits)) {
         m->size[m->levels] = bits;
         offset[m->levels++] = total;
-        total += words_of(bits);
+        total += bitset_words(bits);
         if (bits <= 64)
             break;
     }
     uint64_t *words = calloc(total, sizeof *words);
     if (!words) {
-        *m = (struct bl_marks){0};
+        *m = (struct bl_bitset){0};
         return bl_error_memory(e);
     }
     for (int l = 0; l < m->levels; l++)
@@ -28,19 +28,19 @@ int bl_marks_make(struct bl_marks *m, size_t size, struct bl_error *e)
     return 0;
 }
 
-void bl_marks_free(struct bl_marks *m)
+void bl_bitset_free(struct bl_bitset *m)
 {
     free(m->level[0]);
-    *m = (struct bl_marks){0};
+    *m = (struct bl_bitset){0};
 }
 
-void bl_marks_add(struct bl_marks *m, size_t i)
+void bl_bitset_add(struct bl_bitset *m, size_t i)
 {
     for (int l = 0; l < m->levels; l++, i /= 64)
         m->level[l][i / 64] |= UINT64_C(1) << i % 64;
 }
 
-void bl_marks_remove(struct bl_marks *m, size_t i)
+void bl_bitset_remove(struct bl_bitset *m, size_t i)
 {
     for (int l = 0; l < m->levels; l++, i /= 64) {
         m->level[l][i / 64] &= ~(UINT64_C(1) << i % 64);
@@ -49,7 +49,7 @@ void bl_marks_remove(struct bl_marks *m, size_t i)
     }
 }
 
-size_t bl_marks_next(const struct bl_marks *m, size_t i)
+size_t bl_bitset_next(const struct bl_bitset *m, size_t i)
 {
     for (int l = 0; l < m->levels && i < m->size[l]; l++) {
         uint64_t word = m->level[l][i / 64] & ~UINT64_C(0) << i % 64;
@@ -61,10 +61,10 @@ size_t bl_marks_next(const struct bl_marks *m, size_t i)
         }
         i = i / 64 + 1;
     }
-    return BL_MARKS_NONE;
+    return BL_BITSET_NONE;
 }
 
-size_t bl_marks_previous(const struct bl_marks *m, size_t i)
+size_t bl_bitset_previous(const struct bl_bitset *m, size_t i)
 {
     if (i >= m->size[0])
         i = m->size[0] - 1;
@@ -77,8 +77,8 @@ size_t bl_marks_previous(const struct bl_marks *m, size_t i)
             return found;
         }
         if (i / 64 == 0)
-            return BL_MARKS_NONE;
+            return BL_BITSET_NONE;
         i = i / 64 - 1;
     }
-    return BL_MARKS_NONE;
+    return BL_BITSET_NONE;
 }

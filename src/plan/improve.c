@@ -9,7 +9,7 @@
 
 enum { LENGTHS_MIN = 16, LENGTHS_MORE = 4, LENGTHS_MAX = 256 };
 
-struct repair {
+struct improve {
     const struct bl_histogram *h;
     const struct bl_patterns *known;
     uint32_t *left;           /* [distinct of h] how many are in the last patterns; then their buckets of `tail` */
@@ -18,16 +18,17 @@ struct repair {
     struct bl_patterns old;   /* the last patterns, as those of the tail */
 };
 
-static int make(struct repair *r, const struct bl_histogram *h, const struct bl_patterns *known, struct bl_error *e)
+static int improve_make(struct improve *r, const struct bl_histogram *h, const struct bl_patterns *known,
+                        struct bl_error *e)
 {
-    *r = (struct repair){.h = h, .known = known, .left = malloc((h->distinct + 1) * sizeof *r->left)};
+    *r = (struct improve){.h = h, .known = known, .left = malloc((h->distinct + 1) * sizeof *r->left)};
     r->tail.length = malloc((h->distinct + 1) * sizeof *r->tail.length);
     r->tail.start = malloc((h->distinct + 1) * sizeof *r->tail.start);
     r->bucket = malloc((h->distinct + 1) * sizeof *r->bucket);
     return r->left && r->tail.length && r->tail.start && r->bucket ? 0 : bl_error_memory(e);
 }
 
-static void release(struct repair *r)
+static void improve_free(struct improve *r)
 {
     free(r->left);
     free(r->bucket);
@@ -36,7 +37,7 @@ static void release(struct repair *r)
 }
 
 /* How many lengths of a pattern are in none behind it. */
-static size_t new_lengths(const struct repair *r, size_t p)
+static size_t tail_new_lengths(const struct improve *r, size_t p)
 {
     const uint32_t *bucket = r->known->bucket;
     uint32_t first = r->known->first[p];
@@ -47,13 +48,13 @@ static size_t new_lengths(const struct repair *r, size_t p)
 }
 
 /* The first of the last patterns that have no more than so many lengths between them; what is in them into r->left. */
-static size_t cut_off(struct repair *r, size_t lengths)
+static size_t tail_select(struct improve *r, size_t lengths)
 {
     const struct bl_patterns *known = r->known;
     size_t p = known->count;
     memset(r->left, 0, r->h->distinct * sizeof *r->left);
     for (size_t n = 0; p > 0; p--) {
-        n += new_lengths(r, p - 1);
+        n += tail_new_lengths(r, p - 1);
         if (n > lengths)
             break;
         for (uint32_t k = known->first[p - 1]; k < known->first[p]; k++)
@@ -63,8 +64,8 @@ static size_t cut_off(struct repair *r, size_t lengths)
 }
 
 /* Adds a range of patterns, their buckets by the table `as` or, without one, as they are. */
-static int copy(struct bl_patterns *to, const struct bl_patterns *from, size_t first, size_t end, const uint32_t *as,
-                struct bl_error *e)
+static int patterns_copy(struct bl_patterns *to, const struct bl_patterns *from, size_t first, size_t end,
+                         const uint32_t *as, struct bl_error *e)
 {
     int code = 0;
     for (size_t p = first; code == 0 && p < end; p++) {
@@ -77,7 +78,7 @@ static int copy(struct bl_patterns *to, const struct bl_patterns *from, size_t f
 }
 
 /* The patterns from one on as a histogram of their own, and as patterns of that. */
-static int separate(struct repair *r, size_t from, struct bl_error *e)
+static int tail_separate(struct improve *r, size_t from, struct bl_error *e)
 {
     uint32_t sum = 0;
     size_t n = 0;
@@ -94,45 +95,45 @@ static int separate(struct repair *r, size_t from, struct bl_error *e)
     r->tail.start[n] = sum;
     r->tail.distinct = n;
     bl_patterns_free(&r->old);
-    return copy(&r->old, r->known, from, r->known->count, r->left, e);
+    return patterns_copy(&r->old, r->known, from, r->known->count, r->left, e);
 }
 
 /* Fills what is in the patterns from one on anew; *patterns are all of them where that takes fewer blocks than `best`.
  */
-static int refill(struct repair *r, size_t from, size_t best, const struct bl_fill_limits *limits,
-                  struct bl_patterns *patterns, struct bl_error *e)
+static int tail_refill(struct improve *r, size_t from, size_t best, const struct bl_fill_limits *limits,
+                       struct bl_patterns *patterns, struct bl_error *e)
 {
     struct bl_patterns better = {0};
-    int code = separate(r, from, e);
+    int code = tail_separate(r, from, e);
     int64_t least = code == 0 ? bl_bound_blocks(&r->tail, limits->T) : 0;
     if (code == 0 && (int64_t)r->old.blocks > least)
         code = bl_fill_columns(&better, &least, &r->tail, &r->old, limits, NULL, e);
     if (code == 0 && better.count > 0 && r->known->blocks - r->old.blocks + better.blocks < best) {
         bl_patterns_free(patterns);
-        code = copy(patterns, r->known, 0, from, NULL, e);
+        code = patterns_copy(patterns, r->known, 0, from, NULL, e);
         if (code == 0)
-            code = copy(patterns, &better, 0, better.count, r->bucket, e);
+            code = patterns_copy(patterns, &better, 0, better.count, r->bucket, e);
     }
     bl_patterns_free(&better);
     return code;
 }
 
-int bl_fill_repair(struct bl_patterns *patterns, int64_t bound, const struct bl_histogram *h,
-                   const struct bl_patterns *known, const struct bl_fill_limits *limits, struct bl_error *e)
+int bl_fill_improve(struct bl_patterns *patterns, int64_t bound, const struct bl_histogram *h,
+                    const struct bl_patterns *known, const struct bl_fill_limits *limits, struct bl_error *e)
 {
-    struct repair r;
+    struct improve r;
     size_t best = known->blocks, from = known->count;
     *patterns = (struct bl_patterns){0};
-    int code = make(&r, h, known, e);
+    int code = improve_make(&r, h, known, e);
     for (size_t lengths = LENGTHS_MIN; lengths <= LENGTHS_MAX; lengths *= LENGTHS_MORE) {
         if (code == 0)
-            from = cut_off(&r, lengths);
+            from = tail_select(&r, lengths);
         if (code < 0 || from == 0 || (int64_t)best <= bound)
             break;
-        code = refill(&r, from, best, limits, patterns, e);
+        code = tail_refill(&r, from, best, limits, patterns, e);
         best = patterns->count ? patterns->blocks : best;
     }
-    release(&r);
+    improve_free(&r);
     if (code < 0)
         bl_patterns_free(patterns);
     return code;

@@ -1,13 +1,13 @@
-#include "plan/subset.h"
+#include "plan/subset_sum.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define UNITS_MAX (UINT32_C(1) << 20)
 
-int bl_subset_make(struct bl_subset *s, uint32_t T, int limited, struct bl_error *e)
+int bl_subset_sum_make(struct bl_subset_sum *s, uint32_t T, int limited, struct bl_error *e)
 {
-    *s = (struct bl_subset){0};
+    *s = (struct bl_subset_sum){0};
     while (T >> s->shift > UNITS_MAX)
         s->shift++;
     size_t units = T >> s->shift;
@@ -17,19 +17,19 @@ int bl_subset_make(struct bl_subset *s, uint32_t T, int limited, struct bl_error
         s->items = malloc((units + 1) * sizeof *s->items);
     if (s->reached && s->last && (s->items || !limited))
         return 0;
-    bl_subset_free(s);
+    bl_subset_sum_free(s);
     return bl_error_memory(e);
 }
 
-void bl_subset_free(struct bl_subset *s)
+void bl_subset_sum_free(struct bl_subset_sum *s)
 {
     free(s->reached);
     free(s->last);
     free(s->items);
-    *s = (struct bl_subset){0};
+    *s = (struct bl_subset_sum){0};
 }
 
-void bl_subset_begin(struct bl_subset *s, uint32_t room, uint32_t most)
+void bl_subset_sum_begin(struct bl_subset_sum *s, uint32_t room, uint32_t most)
 {
     s->room = room >> s->shift;
     s->most = most;
@@ -40,13 +40,14 @@ void bl_subset_begin(struct bl_subset *s, uint32_t room, uint32_t most)
         s->items[0] = 0;
 }
 
-static uint32_t units_of(const struct bl_subset *s, uint32_t length)
+static uint32_t subset_sum_units(const struct bl_subset_sum *s, uint32_t length)
 {
     return (uint32_t)(((uint64_t)length + (UINT64_C(1) << s->shift) - 1) >> s->shift);
 }
 
 /* Sums reached for the first time: who did it; those with too many lengths are taken back. */
-static uint64_t note(struct bl_subset *s, uint32_t base, uint64_t fresh, uint32_t bucket, uint32_t units)
+static uint64_t subset_sum_record(struct bl_subset_sum *s, uint32_t base, uint64_t fresh, uint32_t bucket,
+                                  uint32_t units)
 {
     uint64_t kept = fresh;
     for (; fresh; fresh &= fresh - 1) {
@@ -62,7 +63,7 @@ static uint64_t note(struct bl_subset *s, uint32_t base, uint64_t fresh, uint32_
 }
 
 /* One copy: every sum plus the length, from the highest down so that none is used twice. */
-static int64_t offer_one(struct bl_subset *s, uint32_t bucket, uint32_t units)
+static int64_t subset_sum_offer_one(struct bl_subset_sum *s, uint32_t bucket, uint32_t units)
 {
     uint32_t high = s->top > s->room - units ? s->room : s->top + units;
     uint32_t words = units / 64, bits = units % 64, top = s->top, found = 0;
@@ -76,7 +77,7 @@ static int64_t offer_one(struct bl_subset *s, uint32_t bucket, uint32_t units)
         if (fresh == 0)
             continue;
         found += (uint32_t)__builtin_popcountll(fresh);
-        fresh = note(s, w * 64, fresh, bucket, units);
+        fresh = subset_sum_record(s, w * 64, fresh, bucket, units);
         s->reached[w] |= fresh;
         if (fresh && w * 64 + 63 - (uint32_t)__builtin_clzll(fresh) > top)
             top = w * 64 + 63 - (uint32_t)__builtin_clzll(fresh);
@@ -85,21 +86,21 @@ static int64_t offer_one(struct bl_subset *s, uint32_t bucket, uint32_t units)
     return (int64_t)(high / 64 + 1 - words) + 8 * (int64_t)found;
 }
 
-int64_t bl_subset_offer(struct bl_subset *s, uint32_t bucket, uint32_t length, uint32_t copies)
+int64_t bl_subset_sum_offer(struct bl_subset_sum *s, uint32_t bucket, uint32_t length, uint32_t copies)
 {
-    uint32_t units = units_of(s, length);
+    uint32_t units = subset_sum_units(s, length);
     int64_t work = 8;
-    for (uint32_t i = 0; i < copies && units <= s->room && !bl_subset_is_full(s); i++) {
+    for (uint32_t i = 0; i < copies && units <= s->room && !bl_subset_sum_is_full(s); i++) {
         if ((uint64_t)units * (i + 1) > s->room)
             break;
-        work += offer_one(s, bucket, units);
+        work += subset_sum_offer_one(s, bucket, units);
     }
     return work;
 }
 
-uint32_t bl_subset_take(const struct bl_subset *s, uint32_t *sum, const uint32_t *length)
+uint32_t bl_subset_sum_take(const struct bl_subset_sum *s, uint32_t *sum, const uint32_t *length)
 {
     uint32_t bucket = s->last[*sum];
-    *sum -= units_of(s, length[bucket]);
+    *sum -= subset_sum_units(s, length[bucket]);
     return bucket;
 }
