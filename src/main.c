@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/nearest.h"
 #include "bload.h"
 #include "cmd/cmd.h"
 
@@ -57,7 +58,13 @@ static int command_run(int argc, char **argv)
         help_print(argc > 1 ? stdout : stderr);
         return argc > 1 ? BL_EXIT_DONE : BL_EXIT_USAGE;
     }
-    bl_cmd_say("there is no command \"%s\" (see bload --help)", name);
+    struct bl_nearest nearest = {.word = name, .size = strlen(name)};
+    for (size_t i = 0; i < COMMANDS; i++)
+        bl_nearest_offer(&nearest, commands[i].name);
+    if (nearest.best)
+        bl_cmd_say("unknown command \"%s\": did you mean %s?", name, nearest.best);
+    else
+        bl_cmd_say("unknown command \"%s\" (see bload --help)", name);
     return BL_EXIT_USAGE;
 }
 

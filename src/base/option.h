@@ -147,6 +147,16 @@ int bl_options_parse(struct bl_options *o, int argc, char **argv, struct bl_erro
 /* Sets one option by name unless a stronger origin set it. BL_EUSAGE: no such option, or a value it does not take. */
 int bl_options_set(struct bl_options *o, const char *name, const char *text, enum bl_origin origin, struct bl_error *e);
 
+/* An option of a group, and its place in bl_options.origin. */
+struct bl_option_match {
+    const struct bl_option_group *group;
+    const struct bl_option *option;
+    int index;
+};
+
+/* Finds an option by name, of size bytes. */
+bool bl_options_find(const struct bl_options *o, const char *name, size_t size, struct bl_option_match *match);
+
 /* Whether the named option may be given more than once. */
 bool bl_options_repeats(const struct bl_options *o, const char *name);
 
@@ -164,23 +174,10 @@ int bl_options_each(const struct bl_options *o, bl_option_visit *visit, void *co
 /* Only those that the command line said. */
 int bl_options_each_flag(const struct bl_options *o, bl_option_visit *visit, void *context);
 
+/* An option's choices, with a separator between them. */
+void bl_option_append_choices(const struct bl_option *option, const char *separator, struct bl_buffer *out);
+
 /* An option's present value in canonical form; nothing when it is not set. */
 void bl_option_format(const struct bl_option_group *group, const struct bl_option *option, struct bl_buffer *out);
-
-/* "name: value" and a newline, the value as in a table: it is of one line, whatever was said. */
-void bl_option_identity(const struct bl_option_group *group, const struct bl_option *option, struct bl_buffer *out);
-
-/* The group that is bound to these values is idle from now on. */
-void bl_options_exclude(struct bl_options *o, const void *values);
-
-/* "name: value" lines: of every option that affects something (what identifies a dataset), in groups that are not idle.
- */
-void bl_options_identity(const struct bl_options *o, struct bl_buffer *out);
-
-/* The same of those alone that affect this. */
-void bl_options_identity_of(const struct bl_options *o, enum bl_affects affects, struct bl_buffer *out);
-
-/* The options' part of --help. */
-void bl_options_help(const struct bl_options *o, struct bl_buffer *out);
 
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/option_help.h"
 #include "base/output.h"
 #include "base/text.h"
 #include "run/machine.h"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/identity_lines.h"
 #include "kind/composite/companion.h"
 
 static const struct bl_option table[] = {

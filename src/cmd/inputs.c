@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/identity_lines.h"
 #include "base/io.h"
 #include "base/text.h"
 #include "store/sequence_paths.h"

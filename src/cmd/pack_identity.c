@@ -1,6 +1,7 @@
 /* What makes a dataset the same as the one that is there: its configuration, its inputs, its SIMD level. */
 #include <unistd.h>
 
+#include "base/identity_lines.h"
 #include "cmd/identity.h"
 #include "cmd/packing.h"
 #include "scan/compare.h"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/identity_lines.h"
 #include "base/fs.h"
 #include "base/text.h"
 #include "cmd/identity.h"

@@ -10,7 +10,7 @@ refuse() {
 }
 
 test_refusals_name_file_line_and_column() {
-    refuse 'set.yaml:2:1: unknown key "sise"' <<'END'
+    refuse 'set.yaml:2:1: unknown key "sise": did you mean size?' <<'END'
 T: 5
 sise: 224x224
 END

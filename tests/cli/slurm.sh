@@ -177,7 +177,7 @@ test_mistakes_are_told_at_once() {
         expect "$1" bload slurm -c bad.yaml -o out --tasks 3
         err_has "$2"
     }
-    refuse 2 'bad.yaml:1:1: unknown key "sise"' <<<'sise: 5x5'
+    refuse 2 'bad.yaml:1:1: unknown key "sise": did you mean size?' <<<'sise: 5x5'
     refuse 2 'slurm: -T must be given' <<<'sources: [clips]'
     refuse 2 'bad.yaml names no sources' <<<'T: 5'
     refuse 2 'absent: No such file or directory' <<<'{sources: [absent], T: 5}'

@@ -21,7 +21,7 @@ test_help() {
         same "$OUT" "$SCRATCH/help"
     done
     expect 2 bload help unpack
-    err_is <<<'bload: there is no command "unpack" (see bload --help)'
+    err_is <<<'bload: unknown command "unpack" (see bload --help)'
 }
 
 test_version_is_the_headers() {
@@ -34,7 +34,24 @@ test_version_is_the_headers() {
 
 test_unknown_command() {
     expect 2 bload unpack
-    err_is <<<'bload: there is no command "unpack" (see bload --help)'
+    err_is <<<'bload: unknown command "unpack" (see bload --help)'
+}
+
+test_nearest_command() {
+    expect 2 bload pakc
+    err_is <<<'bload: unknown command "pakc": did you mean pack?'
+    expect 2 bload help stats
+    err_is <<<'bload: unknown command "stats": did you mean status?'
+}
+
+test_nearest_option() {
+    expect 2 bload pack --stategy block
+    err_is <<<'bload: pack: unknown option --stategy: did you mean --strategy?'
+    expect 2 bload pack --world=8
+    err_is <<<'bload: pack: unknown option --world: did you mean --world-size?'
+    # of this command alone
+    expect 2 bload verify --stategy block
+    err_is <<<'bload: verify: unknown option --stategy (see --help)'
 }
 
 test_help_of_each_command() {

@@ -3,6 +3,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/identity_lines.h"
+#include "base/option_help.h"
 #include "unit.h"
 
 static const char *const fruits[] = {"apple", "pear", NULL};
@@ -146,8 +148,8 @@ static void refuse(const char *message, const char **words)
 
 START_TEST(refusals_say_what_is_expected)
 {
-    REFUSE("unknown option --jbos (see --help)", "--jbos", "3");
-    REFUSE("unknown option --job (see --help)", "--job=3");
+    REFUSE("unknown option --jbos: did you mean --jobs?", "--jbos", "3");
+    REFUSE("unknown option --job: did you mean --jobs?", "--job=3");
     REFUSE("unknown option -z (see --help)", "-z");
     REFUSE("--jobs expects a whole number from 1 to 64, not \"0\"", "-j0");
     REFUSE("--jobs expects a whole number from 1 to 64, not \"65\"", "--jobs", "65");

@@ -1,3 +1,4 @@
+#include "base/identity_lines.h"
 #include "run/task.h"
 
 #include <string.h>
