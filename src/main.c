@@ -62,9 +62,9 @@ static int command_run(int argc, char **argv)
     for (size_t i = 0; i < COMMANDS; i++)
         bl_nearest_offer(&nearest, commands[i].name);
     if (nearest.best)
-        bl_cmd_say("unknown command \"%s\": did you mean %s?", name, nearest.best);
+        bl_cmd_print("unknown command \"%s\": did you mean %s?", name, nearest.best);
     else
-        bl_cmd_say("unknown command \"%s\" (see bload --help)", name);
+        bl_cmd_print("unknown command \"%s\" (see bload --help)", name);
     return BL_EXIT_USAGE;
 }
 
@@ -87,7 +87,7 @@ int main(int argc, char **argv)
     int status = command_run(argc, argv);
     /* What was printed is lost if the last flush fails: a full disk must not look like success. */
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        bl_cmd_say("cannot write standard output");
+        bl_cmd_print("cannot write standard output");
         return BL_EXIT_FAILED;
     }
     return status;

@@ -37,7 +37,7 @@ int bl_cmd_workers(const struct bl_common *common)
 }
 
 /* Where name lies, to be freed: slashes at its end mean nothing. */
-static char *parent_of(const char *name)
+static char *path_parent(const char *name)
 {
     size_t size = strlen(name);
     while (size > 1 && name[size - 1] == '/')
@@ -53,7 +53,7 @@ int bl_cmd_check_parent(const char *option, const char *dir, bool parents, struc
 {
     if (parents || access(dir, F_OK) == 0 || errno != ENOENT)
         return BL_OK; /* what else is wrong with it is told when it is opened */
-    char *parent = parent_of(dir);
+    char *parent = path_parent(dir);
     if (!parent)
         return bl_error_memory(e);
     int code = BL_OK;
@@ -65,7 +65,7 @@ int bl_cmd_check_parent(const char *option, const char *dir, bool parents, struc
     return code;
 }
 
-void bl_cmd_say(const char *format, ...)
+void bl_cmd_print(const char *format, ...)
 {
     char some[1024], *all = NULL;
     va_list arguments;
@@ -101,14 +101,14 @@ out:
     return code;
 }
 
-int bl_cmd_show(struct bl_buffer *text, struct bl_error *e)
+int bl_cmd_write_masked(struct bl_buffer *text, struct bl_error *e)
 {
     if (text->data && !text->failed)
         text->size = bl_text_mask(text->data, text->size, "\n");
     return bl_cmd_write(NULL, text, e);
 }
 
-static int print_help(struct bl_cmd *cmd)
+static int cmd_print_help(struct bl_cmd *cmd)
 {
     struct bl_buffer text = {0};
     bl_buffer_printf(&text, "usage: bload %s %s\n", cmd->name, cmd->usage);
@@ -130,10 +130,10 @@ int bl_cmd_parse(struct bl_cmd *cmd, int argc, char **argv)
 {
     int code = bl_options_parse(&cmd->options, argc - 1, argv + 1, &cmd->error);
     /* Someone who asks for help next to a mistake wants help. */
-    return cmd->common.help ? print_help(cmd) : code;
+    return cmd->common.help ? cmd_print_help(cmd) : code;
 }
 
-static int exit_status(int code, bool partial)
+static int cmd_exit_status(int code, bool partial)
 {
     if (code == BL_EUSAGE)
         return BL_EXIT_USAGE;
@@ -145,23 +145,23 @@ static int exit_status(int code, bool partial)
 void bl_cmd_end_heartbeat(struct bl_cmd *cmd, struct bl_heartbeat *heartbeat, int code, bool partial)
 {
     int caught = code < 0 ? bl_signals_caught(&cmd->cancel) : 0;
-    bl_heartbeat_end(heartbeat, caught ? 128 + caught : exit_status(code, partial),
+    bl_heartbeat_end(heartbeat, caught ? 128 + caught : cmd_exit_status(code, partial),
                      code < 0 && !caught ? cmd->error.text : NULL);
     if (heartbeat->missed)
-        bl_cmd_say("%s: bload status was not told how it went, %" PRId64 " time%s: %s", cmd->name, heartbeat->missed,
-                   heartbeat->missed == 1 ? "" : "s", heartbeat->error.text);
+        bl_cmd_print("%s: bload status was not told how it went, %" PRId64 " time%s: %s", cmd->name, heartbeat->missed,
+                     heartbeat->missed == 1 ? "" : "s", heartbeat->error.text);
 }
 
 int bl_cmd_end(struct bl_cmd *cmd, int code, bool partial)
 {
     int caught = bl_signals_caught(&cmd->cancel);
     if (code < 0 && caught)
-        bl_cmd_say("%s: ended by %s%s", cmd->name, strsignal(caught),
-                   strcmp(cmd->name, "pack") == 0 ? "; the same command goes on where it stopped" : "");
+        bl_cmd_print("%s: ended by %s%s", cmd->name, strsignal(caught),
+                     strcmp(cmd->name, "pack") == 0 ? "; the same command goes on where it stopped" : "");
     else if (code < 0)
-        bl_cmd_say("%s: %s", cmd->name, cmd->error.text[0] ? cmd->error.text : "failed");
+        bl_cmd_print("%s: %s", cmd->name, cmd->error.text[0] ? cmd->error.text : "failed");
     bl_options_free(&cmd->options);
     if (code < 0 && caught)
         bl_signals_reraise(caught);
-    return exit_status(code, partial);
+    return cmd_exit_status(code, partial);
 }

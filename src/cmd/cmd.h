@@ -74,9 +74,9 @@ int bl_cmd_write(const char *path, const struct bl_buffer *text, struct bl_error
 /* Shows lines to people, on standard output: masked, but for the ends of lines. Names are masked before
  * (bl_text_append_masked).
  */
-int bl_cmd_show(struct bl_buffer *text, struct bl_error *e);
+int bl_cmd_write_masked(struct bl_buffer *text, struct bl_error *e);
 
 /* A line on stderr: "bload: <text>", masked; told whether quiet or not. */
-void bl_cmd_say(const char *format, ...) BL_PRINTF(1, 2);
+void bl_cmd_print(const char *format, ...) BL_PRINTF(1, 2);
 
 #endif

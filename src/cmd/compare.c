@@ -32,14 +32,14 @@ static const struct {
     {BL_STRATEGY_BLOCK, BL_FILL_PAPER},   {BL_STRATEGY_BLOCK, BL_FILL_RANDOM},   {BL_STRATEGY_BLOCK, BL_FILL_OPTIMAL},
 };
 
-static double seconds(void)
+static double compare_seconds(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static int make_row(struct comparing *c, int i, struct bl_error *e)
+static int compare_make_row(struct comparing *c, int i, struct bl_error *e)
 {
     struct bl_plan_options options = c->options;
     options.strategy = rows[i].strategy;
@@ -51,11 +51,11 @@ static int make_row(struct comparing *c, int i, struct bl_error *e)
     if (options.fill != BL_FILL_OPTIMAL)
         options.order = BL_KEEP_NOTHING;
     struct bl_plan plan;
-    double begun = seconds();
+    double begun = compare_seconds();
     int code = bl_plan_make(&plan, c->lengths.table.length, c->lengths.table.count, &options, e);
     if (!code) {
         bl_plan_info_make(&c->row[i], &plan, &options);
-        c->row[i].seconds = seconds() - begun;
+        c->row[i].seconds = compare_seconds() - begun;
     } else {
         bl_error_prefix(e, "%s", bl_strategy_name(options.strategy));
     }
@@ -63,7 +63,7 @@ static int make_row(struct comparing *c, int i, struct bl_error *e)
     return code;
 }
 
-static void append_table(const struct comparing *c, struct bl_buffer *out)
+static void compare_format_table(const struct comparing *c, struct bl_buffer *out)
 {
     bl_buffer_printf(out, "%-8s %-8s %7s %14s %16s %14s %10s %10s %14s %10s %12s %8s\n", "strategy", "fill", "T",
                      "blocks", "padding", "deleted", "cut", "efficiency", "lower bound", "gap", "rank steps",
@@ -80,16 +80,16 @@ static void append_table(const struct comparing *c, struct bl_buffer *out)
     }
 }
 
-static int run(struct bl_cmd *cmd, struct comparing *c)
+static int compare_run(struct bl_cmd *cmd, struct comparing *c)
 {
     struct bl_error *e = &cmd->error;
-    int code = bl_cmd_require_T(cmd);
+    int code = bl_lengths_require_T(cmd);
     if (!code)
         code = bl_options_check(&cmd->options, e);
     if (!code)
         code = bl_length_source_read(&c->lengths, cmd);
     if (!code)
-        code = bl_lengths_settle(&c->lengths.table, &c->options, e);
+        code = bl_lengths_resolve(&c->lengths.table, &c->options, e);
     if (!code)
         code = bl_lengths_check(&c->lengths.table,
                                 &(struct bl_plan_options){.strategy = BL_STRATEGY_BLOCK,
@@ -99,12 +99,12 @@ static int run(struct bl_cmd *cmd, struct comparing *c)
                                                           .T = c->options.T},
                                 e);
     for (int i = 0; i < ROWS && !code; i++)
-        code = make_row(c, i, e);
+        code = compare_make_row(c, i, e);
     struct bl_buffer text = {0};
     if (!code && c->json)
         code = bl_plan_info_format_rows(c->row, ROWS, &text, e);
     else if (!code)
-        append_table(c, &text);
+        compare_format_table(c, &text);
     if (!code)
         code = bl_cmd_write(NULL, &text, e);
     bl_buffer_free(&text);
@@ -131,7 +131,7 @@ int bl_cmd_compare(int argc, char **argv)
     code = bl_cmd_parse(&cmd, argc, argv);
     if (code)
         goto out;
-    code = run(&cmd, &c);
+    code = compare_run(&cmd, &c);
 out:
     bl_sequences_close(&c.lengths.table);
     return bl_cmd_end(&cmd, code, false);

@@ -25,14 +25,14 @@ struct reading {
     struct bl_error *e;
 };
 
-static int refuse(const struct reading *r, const yaml_node_t *node, const char *what, const char *detail)
+static int node_error(const struct reading *r, const yaml_node_t *node, const char *what, const char *detail)
 {
     return bl_error_set(r->e, BL_EUSAGE, "%s:%zu:%zu: %s%s", r->path, node->start_mark.line + 1,
                         node->start_mark.column + 1, what, detail);
 }
 
 /* Keeps a text as long as the configuration; NULL, with the error set, for no memory. */
-static char *keep(struct bl_config *c, char *copy, struct bl_error *e)
+static char *config_keep(struct bl_config *c, char *copy, struct bl_error *e)
 {
     char **text = copy ? realloc(c->text, (c->texts + 1) * sizeof *text) : NULL;
     if (!text) {
@@ -45,50 +45,50 @@ static char *keep(struct bl_config *c, char *copy, struct bl_error *e)
 }
 
 /* The bytes of a scalar that is no UTF-8 is said as !!binary. */
-static char *keep_binary(const struct reading *r, const yaml_node_t *node, const char *what)
+static char *config_keep_binary(const struct reading *r, const yaml_node_t *node, const char *what)
 {
     char *copy = strndup((const char *)node->data.scalar.value, node->data.scalar.length);
     int64_t size = copy ? bl_base64_decode(copy, node->data.scalar.length) : 0;
     if (copy && (size < 0 || memchr(copy, '\0', (size_t)size))) {
         free(copy);
-        refuse(r, node, what, size < 0 ? ": !!binary is not base64" : ": a zero byte in a text");
+        node_error(r, node, what, size < 0 ? ": !!binary is not base64" : ": a zero byte in a text");
         return NULL;
     }
     if (copy)
         copy[size] = '\0';
-    return keep(r->config, copy, r->e);
+    return config_keep(r->config, copy, r->e);
 }
 
 /* A scalar's text, kept as long as the configuration. NULL, with the error set, when it is no text. */
-static char *keep_scalar(const struct reading *r, const yaml_node_t *node, const char *what)
+static char *config_keep_scalar(const struct reading *r, const yaml_node_t *node, const char *what)
 {
     if (node->type != YAML_SCALAR_NODE) {
-        refuse(r, node, what,
-               node->type == YAML_MAPPING_NODE ? ": a single value, not a mapping, is expected"
-                                               : ": a single value, not a list, is expected");
+        node_error(r, node, what,
+                   node->type == YAML_MAPPING_NODE ? ": a single value, not a mapping, is expected"
+                                                   : ": a single value, not a list, is expected");
         return NULL;
     }
     if (strlen((const char *)node->data.scalar.value) != node->data.scalar.length) {
-        refuse(r, node, what, ": a zero byte in a text");
+        node_error(r, node, what, ": a zero byte in a text");
         return NULL;
     }
     if (node->tag && strcmp((const char *)node->tag, YAML_BINARY) == 0)
-        return keep_binary(r, node, what);
-    return keep(r->config, strdup((const char *)node->data.scalar.value), r->e);
+        return config_keep_binary(r, node, what);
+    return config_keep(r->config, strdup((const char *)node->data.scalar.value), r->e);
 }
 
-static yaml_node_t *node_at(const struct reading *r, int index)
+static yaml_node_t *node_get(const struct reading *r, int index)
 {
     return yaml_document_get_node(r->document, index);
 }
 
 /* {path: videos/, kind: video} */
-static int read_source_mapping(const struct reading *r, const yaml_node_t *node, struct bl_source *source)
+static int config_read_source(const struct reading *r, const yaml_node_t *node, struct bl_source *source)
 {
     for (yaml_node_pair_t *pair = node->data.mapping.pairs.start; pair < node->data.mapping.pairs.top; pair++) {
-        const yaml_node_t *key_node = node_at(r, pair->key), *value_node = node_at(r, pair->value);
-        const char *key = keep_scalar(r, key_node, "key of a source");
-        const char *value = key ? keep_scalar(r, value_node, key) : NULL;
+        const yaml_node_t *key_node = node_get(r, pair->key), *value_node = node_get(r, pair->value);
+        const char *key = config_keep_scalar(r, key_node, "key of a source");
+        const char *value = key ? config_keep_scalar(r, value_node, key) : NULL;
         if (!value)
             return r->e->code;
         if (strcmp(key, "path") == 0) {
@@ -96,30 +96,30 @@ static int read_source_mapping(const struct reading *r, const yaml_node_t *node,
         } else if (strcmp(key, "kind") == 0) {
             source->kind = bl_kind_find(value);
             if (!source->kind)
-                return refuse(r, value_node, "there is no kind ", value);
+                return node_error(r, value_node, "there is no kind ", value);
         } else {
-            return refuse(r, key_node, "unknown key in a source (path, kind): ", key);
+            return node_error(r, key_node, "unknown key in a source (path, kind): ", key);
         }
     }
-    return source->path ? BL_OK : refuse(r, node, "a source without a path", "");
+    return source->path ? BL_OK : node_error(r, node, "a source without a path", "");
 }
 
-static int read_sources(const struct reading *r, const yaml_node_t *node)
+static int config_read_sources(const struct reading *r, const yaml_node_t *node)
 {
     if (node->type != YAML_SEQUENCE_NODE)
-        return refuse(r, node, "sources", ": a list is expected (- path: videos/)");
+        return node_error(r, node, "sources", ": a list is expected (- path: videos/)");
     size_t count = (size_t)(node->data.sequence.items.top - node->data.sequence.items.start);
     r->config->source = calloc(count + 1, sizeof *r->config->source);
     if (!r->config->source)
         return bl_error_memory(r->e);
     for (size_t i = 0; i < count; i++) {
-        const yaml_node_t *item = node_at(r, node->data.sequence.items.start[i]);
+        const yaml_node_t *item = node_get(r, node->data.sequence.items.start[i]);
         struct bl_source *source = &r->config->source[i];
         int code = BL_OK;
         source->line = (int64_t)item->start_mark.line + 1;
         if (item->type == YAML_MAPPING_NODE)
-            code = read_source_mapping(r, item, source);
-        else if (!(source->path = keep_scalar(r, item, "a source")))
+            code = config_read_source(r, item, source);
+        else if (!(source->path = config_keep_scalar(r, item, "a source")))
             code = r->e->code;
         if (code)
             return code;
@@ -129,7 +129,7 @@ static int read_sources(const struct reading *r, const yaml_node_t *node)
 }
 
 /* Puts "file:line:column" before what is wrong with an option. */
-static int place(const struct reading *r, const yaml_node_t *at, int code)
+static int node_prefix_error(const struct reading *r, const yaml_node_t *at, int code)
 {
     if (code)
         bl_error_prefix(r->e, "%s:%zu:%zu", r->path, at->start_mark.line + 1, at->start_mark.column + 1);
@@ -137,33 +137,35 @@ static int place(const struct reading *r, const yaml_node_t *at, int code)
 }
 
 /* An option that may be given more than once, as a list. */
-static int set_list(const struct reading *r, struct bl_options *options, const char *key, const yaml_node_t *list)
+static int config_set_list(const struct reading *r, struct bl_options *options, const char *key,
+                           const yaml_node_t *list)
 {
     int code = BL_OK;
     const yaml_node_item_t *top = list->data.sequence.items.top;
     for (const yaml_node_item_t *item = list->data.sequence.items.start; item < top && !code; item++) {
-        const yaml_node_t *node = node_at(r, *item);
-        const char *value = keep_scalar(r, node, key);
-        code = value ? place(r, node, bl_options_set(options, key, value, BL_ORIGIN_FILE, r->e)) : r->e->code;
+        const yaml_node_t *node = node_get(r, *item);
+        const char *value = config_keep_scalar(r, node, key);
+        code =
+            value ? node_prefix_error(r, node, bl_options_set(options, key, value, BL_ORIGIN_FILE, r->e)) : r->e->code;
     }
     return code;
 }
 
-static int set_option(const struct reading *r, struct bl_options *options, const char *key,
-                      const yaml_node_pair_t *pair)
+static int config_set_option(const struct reading *r, struct bl_options *options, const char *key,
+                             const yaml_node_pair_t *pair)
 {
-    const yaml_node_t *key_node = node_at(r, pair->key), *value_node = node_at(r, pair->value);
+    const yaml_node_t *key_node = node_get(r, pair->key), *value_node = node_get(r, pair->value);
     if (value_node->type == YAML_SEQUENCE_NODE && bl_options_repeats(options, key))
-        return set_list(r, options, key, value_node);
-    const char *value = keep_scalar(r, value_node, key);
+        return config_set_list(r, options, key, value_node);
+    const char *value = config_keep_scalar(r, value_node, key);
     if (!value)
         return r->e->code;
     int code = bl_options_set(options, key, value, BL_ORIGIN_FILE, r->e);
-    return place(r, code && strncmp(r->e->text, "unknown", 7) == 0 ? key_node : value_node, code);
+    return node_prefix_error(r, code && strncmp(r->e->text, "unknown", 7) == 0 ? key_node : value_node, code);
 }
 
 /* Whether a key is that one, which "_" spells as "-" does. */
-static bool is_key(const char *text, const char *key)
+static bool key_matches(const char *text, const char *key)
 {
     for (; *text && (*text == *key || (*text == '_' && *key == '-')); text++)
         key++;
@@ -171,101 +173,101 @@ static bool is_key(const char *text, const char *key)
 }
 
 /* The pair's key, spelt with "-", which may not be that of a pair before it; NULL with the error set. */
-static const char *read_key(const struct reading *r, const yaml_node_t *mapping, const yaml_node_pair_t *pair)
+static const char *config_read_key(const struct reading *r, const yaml_node_t *mapping, const yaml_node_pair_t *pair)
 {
-    const yaml_node_t *node = node_at(r, pair->key);
-    char *key = keep_scalar(r, node, "key");
+    const yaml_node_t *node = node_get(r, pair->key);
+    char *key = config_keep_scalar(r, node, "key");
     for (char *at = key ? strchr(key, '_') : NULL; at; at = strchr(at, '_'))
         *at = '-';
     for (const yaml_node_pair_t *before = mapping->data.mapping.pairs.start; key && before < pair; before++) {
-        if (!is_key((const char *)node_at(r, before->key)->data.scalar.value, key))
+        if (!key_matches((const char *)node_get(r, before->key)->data.scalar.value, key))
             continue;
         bl_error_set(r->e, BL_EUSAGE, "%s:%zu:%zu: key given twice: %s (first in line %zu)", r->path,
                      node->start_mark.line + 1, node->start_mark.column + 1, key,
-                     node_at(r, before->key)->start_mark.line + 1);
+                     node_get(r, before->key)->start_mark.line + 1);
         return NULL;
     }
     return key;
 }
 
 /* Sets the options of a field: path and kind first, as these say which others there are, or the others. */
-static int set_field(const struct reading *r, const yaml_node_t *node, struct bl_further *field, bool first)
+static int config_set_field(const struct reading *r, const yaml_node_t *node, struct bl_extra_field *field, bool first)
 {
     int code = BL_OK;
     yaml_node_pair_t *top = node->data.mapping.pairs.top;
     for (yaml_node_pair_t *pair = node->data.mapping.pairs.start; pair < top && !code; pair++) {
-        const char *key = read_key(r, node, pair);
+        const char *key = config_read_key(r, node, pair);
         if (!key)
             return r->e->code;
         if ((strcmp(key, "path") == 0 || strcmp(key, "kind") == 0) == first)
-            code = set_option(r, &field->options, key, pair);
+            code = config_set_option(r, &field->options, key, pair);
     }
     return code;
 }
 
 /* {name: labels, path: "labels/{id}.npy", kind: array, ...} */
-static int read_field(const struct reading *r, const yaml_node_t *node, struct bl_further *field)
+static int config_read_field(const struct reading *r, const yaml_node_t *node, struct bl_extra_field *field)
 {
     if (node->type != YAML_MAPPING_NODE)
-        return refuse(r, node, "a field", ": a mapping is expected (name: labels, path: \"labels/{id}.npy\")");
-    int code = bl_further_begin(field, r->e);
+        return node_error(r, node, "a field", ": a mapping is expected (name: labels, path: \"labels/{id}.npy\")");
+    int code = bl_extra_field_begin(field, r->e);
     if (code)
         return code;
-    code = set_field(r, node, field, true);
+    code = config_set_field(r, node, field, true);
     if (code)
         return code;
-    code = place(r, node, bl_further_use_kind(field, r->e));
+    code = node_prefix_error(r, node, bl_extra_field_use_kind(field, r->e));
     if (code)
         return code;
-    code = set_field(r, node, field, false);
+    code = config_set_field(r, node, field, false);
     if (code)
         return code;
-    return place(r, node, bl_further_check(field, r->e));
+    return node_prefix_error(r, node, bl_extra_field_check(field, r->e));
 }
 
-static int read_fields(const struct reading *r, const yaml_node_t *node)
+static int config_read_fields(const struct reading *r, const yaml_node_t *node)
 {
     struct bl_config *c = r->config;
     if (node->type != YAML_SEQUENCE_NODE)
-        return refuse(r, node, "fields", ": a list is expected (- name: labels)");
+        return node_error(r, node, "fields", ": a list is expected (- name: labels)");
     for (yaml_node_item_t *item = node->data.sequence.items.start; item < node->data.sequence.items.top; item++) {
-        const yaml_node_t *at = node_at(r, *item);
+        const yaml_node_t *at = node_get(r, *item);
         if (c->fields == BL_FIELDS_MAX - 1)
-            return refuse(r, at, "too many fields", "");
-        struct bl_further *field = &c->field[c->fields++];
-        int code = read_field(r, at, field);
+            return node_error(r, at, "too many fields", "");
+        struct bl_extra_field *field = &c->field[c->fields++];
+        int code = config_read_field(r, at, field);
         if (code)
             return code;
         for (int f = 0; f < c->fields - 1; f++) {
             if (strcmp(c->field[f].name, field->name) == 0)
-                return refuse(r, at, "two fields have the name ", field->name);
+                return node_error(r, at, "two fields have the name ", field->name);
         }
     }
     return BL_OK;
 }
 
-static int read_root(const struct reading *r, const yaml_node_t *root)
+static int config_read_root(const struct reading *r, const yaml_node_t *root)
 {
     if (root->type != YAML_MAPPING_NODE)
-        return refuse(r, root, "a mapping of keys to values is expected", "");
+        return node_error(r, root, "a mapping of keys to values is expected", "");
     int code = BL_OK;
     yaml_node_pair_t *top = root->data.mapping.pairs.top;
     for (yaml_node_pair_t *pair = root->data.mapping.pairs.start; pair < top && !code; pair++) {
-        const yaml_node_t *value = node_at(r, pair->value);
-        const char *key = read_key(r, root, pair);
+        const yaml_node_t *value = node_get(r, pair->value);
+        const char *key = config_read_key(r, root, pair);
         if (!key)
             return r->e->code;
         if (strcmp(key, "sources") == 0)
-            code = read_sources(r, value);
+            code = config_read_sources(r, value);
         else if (strcmp(key, "fields") == 0)
-            code = read_fields(r, value);
+            code = config_read_fields(r, value);
         else
-            code = set_option(r, r->options, key, pair);
+            code = config_set_option(r, r->options, key, pair);
     }
     return code;
 }
 
-static int refuse_parser(const struct reading *r, const yaml_parser_t *parser)
+static int parser_error(const struct reading *r, const yaml_parser_t *parser)
 {
     if (!parser->problem)
         return bl_error_memory(r->e); /* it has a word for everything else */
@@ -273,7 +275,7 @@ static int refuse_parser(const struct reading *r, const yaml_parser_t *parser)
                         parser->problem_mark.column + 1, parser->problem);
 }
 
-static bool has_anchor(const yaml_event_t *event)
+static bool event_has_anchor(const yaml_event_t *event)
 {
     return (event->type == YAML_SCALAR_EVENT && event->data.scalar.anchor) ||
            (event->type == YAML_SEQUENCE_START_EVENT && event->data.sequence_start.anchor) ||
@@ -281,16 +283,16 @@ static bool has_anchor(const yaml_event_t *event)
 }
 
 /* Reads the first document once before, event by event. */
-static int check_bounds(const struct reading *r, yaml_parser_t *parser)
+static int yaml_check_bounds(const struct reading *r, yaml_parser_t *parser)
 {
     int code = BL_OK, depth = 0, anchors = 0;
     for (bool end = false; !end && !code;) {
         yaml_event_t event;
         if (!yaml_parser_parse(parser, &event))
-            return refuse_parser(r, parser);
+            return parser_error(r, parser);
         depth += event.type == YAML_SEQUENCE_START_EVENT || event.type == YAML_MAPPING_START_EVENT;
         depth -= event.type == YAML_SEQUENCE_END_EVENT || event.type == YAML_MAPPING_END_EVENT;
-        anchors += has_anchor(&event);
+        anchors += event_has_anchor(&event);
         if (depth > DEPTH_MAX || anchors > ANCHORS_MAX)
             code =
                 bl_error_set(r->e, BL_EUSAGE, "%s:%zu:%zu: %s", r->path, event.start_mark.line + 1,
@@ -301,20 +303,20 @@ static int check_bounds(const struct reading *r, yaml_parser_t *parser)
     return code;
 }
 
-static int read_tree(const struct reading *r, yaml_parser_t *parser)
+static int config_read_tree(const struct reading *r, yaml_parser_t *parser)
 {
     yaml_document_t document;
     if (!yaml_parser_load(parser, &document))
-        return refuse_parser(r, parser);
+        return parser_error(r, parser);
     struct reading within = *r;
     within.document = &document;
     yaml_node_t *root = yaml_document_get_root_node(&document);
-    int code = root ? read_root(&within, root) : bl_error_set(r->e, BL_EUSAGE, "%s is empty", r->path);
+    int code = root ? config_read_root(&within, root) : bl_error_set(r->e, BL_EUSAGE, "%s is empty", r->path);
     yaml_document_delete(&document);
     return code;
 }
 
-static int read_text(FILE *file, const char *path, struct bl_buffer *text, struct bl_error *e)
+static int config_read_text(FILE *file, const char *path, struct bl_buffer *text, struct bl_error *e)
 {
     for (size_t got = 1; got;) {
         if (!bl_buffer_reserve(text, 1 << 16))
@@ -329,10 +331,10 @@ static int read_text(FILE *file, const char *path, struct bl_buffer *text, struc
     return BL_OK;
 }
 
-static int read_document(const struct reading *r, FILE *file)
+static int config_read_document(const struct reading *r, FILE *file)
 {
     struct bl_buffer text = {0};
-    int code = read_text(file, r->path, &text, r->e);
+    int code = config_read_text(file, r->path, &text, r->e);
     for (int pass = 0; pass < 2 && !code; pass++) {
         yaml_parser_t parser;
         if (!yaml_parser_initialize(&parser)) {
@@ -340,7 +342,7 @@ static int read_document(const struct reading *r, FILE *file)
             break;
         }
         yaml_parser_set_input_string(&parser, (const unsigned char *)text.data, text.size);
-        code = pass ? read_tree(r, &parser) : check_bounds(r, &parser);
+        code = pass ? config_read_tree(r, &parser) : yaml_check_bounds(r, &parser);
         yaml_parser_delete(&parser);
     }
     bl_buffer_free(&text);
@@ -360,7 +362,7 @@ int bl_config_read(struct bl_config *config, const char *path, struct bl_options
     if (!file)
         return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EUSAGE, "cannot open %s", path);
     struct reading r = {.config = config, .options = options, .path = path, .e = e};
-    int code = read_document(&r, file);
+    int code = config_read_document(&r, file);
     fclose(file); /* read only: nothing can be lost by it */
     return code;
 }
@@ -378,7 +380,7 @@ int bl_config_resolve(struct bl_config *config, const struct bl_options *options
             is_word |= strcmp(*word, *value) == 0;
         if (is_word)
             continue;
-        *value = keep(config, bl_input_path(config->directory, *value), e);
+        *value = config_keep(config, bl_input_path(config->directory, *value), e);
         if (!*value)
             return e->code;
     }
@@ -388,7 +390,7 @@ int bl_config_resolve(struct bl_config *config, const struct bl_options *options
 void bl_config_free(struct bl_config *config)
 {
     for (int f = 0; f < config->fields; f++)
-        bl_further_free(&config->field[f]);
+        bl_extra_field_free(&config->field[f]);
     for (size_t i = 0; i < config->texts; i++)
         free(config->text[i]);
     free(config->text);
@@ -399,7 +401,7 @@ void bl_config_free(struct bl_config *config)
 
 /* --- printing --------------------------------------------------------------------------------------------------- */
 
-static bool is_utf8(const char *text, size_t size)
+static bool text_is_utf8(const char *text, size_t size)
 {
     size_t length = 1;
     for (size_t at = 0; at < size && length; at += length)
@@ -408,10 +410,10 @@ static bool is_utf8(const char *text, size_t size)
 }
 
 /* Double-quoted YAML: understood for any text, whatever it looks like, and shown as it is. */
-static void append_quoted(struct bl_buffer *out, const char *text)
+static void yaml_append_quoted(struct bl_buffer *out, const char *text)
 {
     size_t size = strlen(text);
-    if (!is_utf8(text, size)) {
+    if (!text_is_utf8(text, size)) {
         bl_buffer_text(out, "!!binary \"");
         bl_base64_append(out, text, size);
         bl_buffer_byte(out, '"');
@@ -430,11 +432,11 @@ static void append_quoted(struct bl_buffer *out, const char *text)
     bl_buffer_byte(out, '"');
 }
 
-static void append_list(struct bl_buffer *out, const struct bl_texts *texts)
+static void yaml_append_list(struct bl_buffer *out, const struct bl_texts *texts)
 {
     for (int i = 0; i < texts->count; i++) {
         bl_buffer_text(out, i ? ", " : "[");
-        append_quoted(out, texts->text[i]);
+        yaml_append_quoted(out, texts->text[i]);
     }
     bl_buffer_byte(out, ']');
 }
@@ -445,7 +447,7 @@ struct printing {
     const char *indent;
 };
 
-static int print_option(void *context, const struct bl_option_group *group, const struct bl_option *option)
+static int config_print_option(void *context, const struct bl_option_group *group, const struct bl_option *option)
 {
     struct printing *p = context;
     struct bl_buffer *out = p->out, value = {0};
@@ -454,9 +456,10 @@ static int print_option(void *context, const struct bl_option_group *group, cons
         bl_buffer_printf(out, "%s%s: ", p->indent, option->name);
         p->indent = *p->indent ? "    " : "";
         if (option->type == &bl_option_texts)
-            append_list(out, (const struct bl_texts *)(const void *)((const char *)group->values + option->offset));
+            yaml_append_list(out,
+                             (const struct bl_texts *)(const void *)((const char *)group->values + option->offset));
         else if (option->type == &bl_option_string || option->type == &bl_option_path)
-            append_quoted(out, value.data);
+            yaml_append_quoted(out, value.data);
         else
             bl_buffer_text(out, value.data);
         bl_buffer_byte(out, '\n');
@@ -473,7 +476,7 @@ void bl_config_print(const struct bl_config *config, const struct bl_options *op
         bl_buffer_text(out, "sources:\n");
     for (int i = 0; i < sources; i++) {
         bl_buffer_text(out, "  - path: ");
-        append_quoted(out, source[i].path);
+        yaml_append_quoted(out, source[i].path);
         bl_buffer_byte(out, '\n');
         if (source[i].kind)
             bl_buffer_printf(out, "    kind: %s\n", source[i].kind->name);
@@ -482,8 +485,8 @@ void bl_config_print(const struct bl_config *config, const struct bl_options *op
         bl_buffer_text(out, "fields:\n");
     for (int f = 0; f < config->fields; f++) {
         struct printing field = {out, "  - "};
-        bl_further_each(&config->field[f], print_option, &field);
+        bl_extra_field_each(&config->field[f], config_print_option, &field);
     }
     struct printing all = {out, ""};
-    bl_options_each(options, print_option, &all);
+    bl_options_each(options, config_print_option, &all);
 }

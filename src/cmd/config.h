@@ -5,14 +5,14 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/option.h"
-#include "cmd/fields.h"
+#include "cmd/extra_field.h"
 #include "scan/sources.h"
 
 struct bl_config {
     char *directory; /* of the file, that its relative paths count from; NULL for the working directory */
     struct bl_source *source;
     int sources;
-    struct bl_further field[BL_FIELDS_MAX];
+    struct bl_extra_field field[BL_FIELDS_MAX];
     int fields;
     char **text; /* what option values and sources point to */
     size_t texts;

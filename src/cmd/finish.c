@@ -8,9 +8,9 @@
 #include "cmd/summary.h"
 #include "plan/options.h"
 #include "run/manifest_draft.h"
-#include "run/planned.h"
+#include "run/saved_plan.h"
 #include "run/state.h"
-#include "run/table.h"
+#include "run/table_checksum.h"
 #include "store/index.h"
 #include "store/missing.h"
 
@@ -33,7 +33,7 @@ struct reading {
     struct bl_error *e;
 };
 
-static int take_value(void *context, const struct bl_option_group *group, const struct bl_option *option)
+static int finish_set_option(void *context, const struct bl_option_group *group, const struct bl_option *option)
 {
     const struct reading *r = context;
     const struct bl_manifest_pairs *pairs = &r->manifest->configuration;
@@ -46,7 +46,7 @@ static int take_value(void *context, const struct bl_option_group *group, const 
 }
 
 /* The options of the plan, which say why it left a sequence out. */
-static int read_plan_options(struct finishing *f, struct bl_error *e)
+static int finish_load_plan_options(struct finishing *f, struct bl_error *e)
 {
     struct bl_options options = {0};
     struct reading reading = {&f->manifest, &options, e};
@@ -56,18 +56,18 @@ static int read_plan_options(struct finishing *f, struct bl_error *e)
     code = bl_options_add(&options, "Strategy", bl_plan_strategy_table, &f->plan_options, e);
     if (code)
         goto out;
-    code = bl_options_each(&options, take_value, &reading);
+    code = bl_options_each(&options, finish_set_option, &reading);
 out:
     bl_options_free(&options);
-    return code ? code : bl_lengths_settle(&f->table, &f->plan_options, e);
+    return code ? code : bl_lengths_resolve(&f->table, &f->plan_options, e);
 }
 
-static int read_plan(struct finishing *f, struct bl_error *e)
+static int finish_load_plan(struct finishing *f, struct bl_error *e)
 {
     char digest[BL_DIGEST_SIZE];
     struct bl_plan_info plan_info;
     int found =
-        bl_planned_load(&f->state, &f->plan, &plan_info, f->manifest.format.T, f->table.length, f->table.count, e);
+        bl_saved_plan_load(&f->state, &f->plan, &plan_info, f->manifest.format.T, f->table.length, f->table.count, e);
     if (found < 0)
         return found;
     if (!found)
@@ -84,28 +84,28 @@ static int read_plan(struct finishing *f, struct bl_error *e)
     return BL_OK;
 }
 
-static int gather(struct finishing *f, struct bl_error *e)
+static int finish_load(struct finishing *f, struct bl_error *e)
 {
     int code = bl_manifest_draft_read(&f->state, &f->manifest, e);
     const char *path = f->state.sequences;
     if (code)
         return code;
-    code = bl_table_check(&f->state, e);
+    code = bl_table_checksum_verify(&f->state, e);
     if (code)
         return code;
     code = bl_sequences_open(&f->table, &path, 1, false, e);
     if (code)
         return code;
-    code = read_plan(f, e);
+    code = finish_load_plan(f, e);
     if (code)
         return code;
-    return read_plan_options(f, e);
+    return finish_load_plan_options(f, e);
 }
 
 /* --- the command ------------------------------------------------------------------------------------------------ */
 
 /* Shards of a finished dataset may have been lost since. */
-static int check_shards(const struct finishing *f, struct bl_error *e)
+static int finish_check_shards(const struct finishing *f, struct bl_error *e)
 {
     struct bl_missing missing;
     int64_t shards = bl_format_shards(&f->manifest.format);
@@ -126,7 +126,7 @@ out:
 }
 
 /* 1 when the dataset is complete already; 0, or a code. */
-static int find(struct bl_cmd *cmd, struct finishing *f)
+static int finish_find(struct bl_cmd *cmd, struct finishing *f)
 {
     struct bl_error *e = &cmd->error;
     struct bl_buffer path = {0};
@@ -147,22 +147,22 @@ static int find(struct bl_cmd *cmd, struct finishing *f)
     if (code)
         goto out;
     if (there)
-        code = check_shards(f, e);
+        code = finish_check_shards(f, e);
     if (code)
         goto out;
     if (there)
-        code = bl_state_clear(f->dir, e);
+        code = bl_state_remove_leftovers(f->dir, e);
 out:
     bl_buffer_free(&path);
     if (code || !there)
         return code;
     f->partial = !bl_sequences_is_clean(&f->table);
     if (!cmd->common.quiet)
-        bl_cmd_say("%s is complete already: nothing to do", f->dir);
+        bl_cmd_print("%s is complete already: nothing to do", f->dir);
     return 1;
 }
 
-static int finish(struct bl_cmd *cmd, struct finishing *f)
+static int finish_write(struct bl_cmd *cmd, struct finishing *f)
 {
     struct bl_error *e = &cmd->error;
     struct bl_finish job = {.dir = f->dir,
@@ -171,10 +171,10 @@ static int finish(struct bl_cmd *cmd, struct finishing *f)
                             .plan_options = &f->plan_options,
                             .manifest = &f->manifest,
                             .cancel = &cmd->cancel};
-    int code = bl_state_take(&f->state, f->dir, e);
+    int code = bl_state_adopt(&f->state, f->dir, e);
     if (code)
         goto out;
-    code = gather(f, e);
+    code = finish_load(f, e);
     if (code)
         goto out;
     code = bl_finish_sweep(f->dir, e);
@@ -189,15 +189,15 @@ out:
     return code;
 }
 
-static int run(struct bl_cmd *cmd, struct finishing *f)
+static int finish_run(struct bl_cmd *cmd, struct finishing *f)
 {
     if (cmd->options.operands != 1)
         return bl_error_set(&cmd->error, BL_EUSAGE, "expects one dataset directory (see bload finish --help)");
     f->dir = cmd->options.operand[0];
-    int found = find(cmd, f);
+    int found = finish_find(cmd, f);
     if (found)
         return found < 0 ? found : BL_OK;
-    int code = finish(cmd, f);
+    int code = finish_write(cmd, f);
     if (code)
         return code;
     if (!cmd->common.quiet) {
@@ -223,7 +223,7 @@ int bl_cmd_finish(int argc, char **argv)
     code = bl_cmd_parse(&cmd, argc, argv);
     if (code)
         goto out;
-    code = run(&cmd, &f);
+    code = finish_run(&cmd, &f);
 out:
     bl_state_close(&f.state);
     bl_plan_free(&f.plan);

@@ -40,13 +40,13 @@ void bl_identity_inputs(const struct bl_inputs *inputs, bool sources, struct bl_
         bl_buffer_byte(out, '\n');
     }
     for (int f = 0; f < inputs->config.fields; f++)
-        bl_further_identify(&inputs->config.field[f], out);
+        bl_extra_field_identify(&inputs->config.field[f], out);
     if (inputs->kind && inputs->kind->identify)
         inputs->kind->identify(inputs->kind_config, out);
 }
 
 /* The contents of each source's files, put together in order. */
-static int digest_sources(const struct bl_inputs *inputs, uint64_t *digest, struct bl_error *e)
+static int identity_digest_sources(const struct bl_inputs *inputs, uint64_t *digest, struct bl_error *e)
 {
     int code = BL_OK;
     for (size_t i = 0; i < inputs->files.count && !code; i++) {
@@ -67,7 +67,7 @@ int bl_identity_contents(const struct bl_inputs *inputs, struct bl_buffer *out, 
     if (!inputs->kind || !inputs->kind->keep)
         return BL_OK;
     uint64_t *digest = calloc((size_t)inputs->sources + 1, sizeof *digest);
-    int code = digest ? digest_sources(inputs, digest, e) : bl_error_memory(e);
+    int code = digest ? identity_digest_sources(inputs, digest, e) : bl_error_memory(e);
     for (int s = 0; s < inputs->sources && !code; s++) {
         if (!digest[s])
             continue;
@@ -82,7 +82,7 @@ int bl_identity_contents(const struct bl_inputs *inputs, struct bl_buffer *out, 
 }
 
 /* What the lists of inputs say is part of the configuration: a line of one may change, and no file's size. */
-static int add_lists(const struct bl_inputs *inputs, struct bl_buffer *out, struct bl_error *e)
+static int identity_add_lists(const struct bl_inputs *inputs, struct bl_buffer *out, struct bl_error *e)
 {
     int code = BL_OK;
     for (size_t i = 0; i < inputs->files.count && !code; i++) {
@@ -110,7 +110,7 @@ int bl_identity_tables(const struct bl_inputs *inputs, struct bl_buffer *out, st
         bl_checksum_format(bl_exclusion_digest(inputs->exclusion), digest);
         bl_buffer_printf(out, "exclude: %zu (%s)\n", bl_exclusion_count(inputs->exclusion), digest);
     }
-    return code ? code : add_lists(inputs, out, e);
+    return code ? code : identity_add_lists(inputs, out, e);
 }
 
 int bl_identity_scan(const struct bl_options *options, const struct bl_inputs *inputs, struct bl_buffer *out,
@@ -139,7 +139,7 @@ int bl_identity_files(const struct bl_files *files, struct bl_buffer *out, struc
 }
 
 /* The lines of the manifest of the names that these lines have. */
-static void pick_lines(const struct bl_manifest *m, const char *lines, struct bl_buffer *out)
+static void identity_pick_lines(const struct bl_manifest *m, const char *lines, struct bl_buffer *out)
 {
     for (size_t i = 0; i < m->configuration.count; i++) {
         const struct bl_manifest_pair *pair = &m->configuration.pair[i];
@@ -168,7 +168,7 @@ int bl_identity_find(const char *dir, const char *lines, bool *partial, struct b
     if (found)
         code = bl_manifest_read(&m, dir, e);
     if (found && !code)
-        pick_lines(&m, lines, &there);
+        identity_pick_lines(&m, lines, &there);
     if (!code)
         code = bl_buffer_check(&there, e);
     if (found && !code)

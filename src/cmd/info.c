@@ -21,7 +21,7 @@ static const struct bl_option table[] = {
     {0},
 };
 
-static void append_plan(const struct bl_info *info, struct bl_buffer *out)
+static void info_format_plan(const struct bl_info *info, struct bl_buffer *out)
 {
     const struct bl_plan_info *w = &info->manifest.plan_info;
     char a[32], b[32], c[32], d[32];
@@ -44,7 +44,7 @@ static void append_plan(const struct bl_info *info, struct bl_buffer *out)
                      bl_text_count(a, w->deleted), bl_text_count(b, w->cut), bl_text_count(c, info->dropped));
 }
 
-static void append_fields(const struct bl_info *info, struct bl_buffer *out)
+static void info_format_fields(const struct bl_info *info, struct bl_buffer *out)
 {
     const struct bl_format *format = &info->manifest.format;
     char encoding[BL_ENCODING_NAME_MAX];
@@ -61,7 +61,7 @@ static void append_fields(const struct bl_info *info, struct bl_buffer *out)
     }
 }
 
-static void append_attributes(const struct bl_info *info, struct bl_buffer *out)
+static void info_format_attributes(const struct bl_info *info, struct bl_buffer *out)
 {
     const struct bl_format *format = &info->manifest.format;
     for (int a = 0; a < format->attributes; a++) {
@@ -72,7 +72,7 @@ static void append_attributes(const struct bl_info *info, struct bl_buffer *out)
     }
 }
 
-static void append_files(const struct bl_info *info, struct bl_buffer *out)
+static void info_format_files(const struct bl_info *info, struct bl_buffer *out)
 {
     const struct bl_manifest *m = &info->manifest;
     char a[32], b[32], c[32];
@@ -86,7 +86,7 @@ static void append_files(const struct bl_info *info, struct bl_buffer *out)
     bl_buffer_byte(out, '\n');
 }
 
-static void append_faults(const struct bl_info *info, struct bl_buffer *out)
+static void info_format_faults(const struct bl_info *info, struct bl_buffer *out)
 {
     const struct bl_manifest *m = &info->manifest;
     if (!info->fault_count)
@@ -108,7 +108,7 @@ static void append_faults(const struct bl_info *info, struct bl_buffer *out)
                          info->fault_count - info->faults);
 }
 
-static void append_histogram(const struct bl_info *info, struct bl_buffer *out)
+static void info_format_histogram(const struct bl_info *info, struct bl_buffer *out)
 {
     int64_t most = 1;
     for (int i = 0; i < info->bars; i++)
@@ -124,7 +124,7 @@ static void append_histogram(const struct bl_info *info, struct bl_buffer *out)
     }
 }
 
-static int run(struct bl_cmd *cmd, struct informing *i)
+static int info_run(struct bl_cmd *cmd, struct informing *i)
 {
     struct bl_error *e = &cmd->error, why = {0};
     if (cmd->options.operands != 1)
@@ -139,15 +139,15 @@ static int run(struct bl_cmd *cmd, struct informing *i)
     if (i->json) {
         code = bl_info_json(&i->info, &text, e);
     } else {
-        append_plan(&i->info, &text);
-        append_fields(&i->info, &text);
-        append_attributes(&i->info, &text);
-        append_files(&i->info, &text);
-        append_faults(&i->info, &text);
-        append_histogram(&i->info, &text);
+        info_format_plan(&i->info, &text);
+        info_format_fields(&i->info, &text);
+        info_format_attributes(&i->info, &text);
+        info_format_files(&i->info, &text);
+        info_format_faults(&i->info, &text);
+        info_format_histogram(&i->info, &text);
     }
     if (!code)
-        code = i->json ? bl_cmd_write(NULL, &text, e) : bl_cmd_show(&text, e);
+        code = i->json ? bl_cmd_write(NULL, &text, e) : bl_cmd_write_masked(&text, e);
     bl_buffer_free(&text);
     return code;
 }
@@ -167,7 +167,7 @@ int bl_cmd_info(int argc, char **argv)
     code = bl_cmd_parse(&cmd, argc, argv);
     if (code)
         goto out;
-    code = run(&cmd, &i);
+    code = info_run(&cmd, &i);
 out:
     bl_info_free(&i.info);
     return bl_cmd_end(&cmd, code, false);

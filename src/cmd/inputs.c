@@ -47,7 +47,7 @@ static const struct bl_option table[] = {
 };
 
 /* That of a kind before it with the same options, or NULL. */
-static void *shared_config(const struct bl_inputs *inputs, int k)
+static void *config_shared(const struct bl_inputs *inputs, int k)
 {
     for (int before = 0; before < k; before++) {
         if (bl_kinds[before]->options == bl_kinds[k]->options)
@@ -57,7 +57,7 @@ static void *shared_config(const struct bl_inputs *inputs, int k)
 }
 
 /* Whether another kind has the same config: what it may say is plain when it is plain which of them it is. */
-static bool is_shared(const struct bl_inputs *inputs, int k)
+static bool config_is_shared(const struct bl_inputs *inputs, int k)
 {
     bool shared = false;
     for (int other = 0; bl_kinds[other]; other++)
@@ -65,11 +65,11 @@ static bool is_shared(const struct bl_inputs *inputs, int k)
     return shared;
 }
 
-static int add_options(struct bl_inputs *inputs, struct bl_cmd *cmd, bool hidden)
+static int inputs_add_options(struct bl_inputs *inputs, struct bl_cmd *cmd, bool hidden)
 {
     int code = bl_options_add(&cmd->options, hidden ? NULL : "Sources", table, inputs, &cmd->error);
     for (int k = 0; bl_kinds[k] && !code; k++) {
-        inputs->configs[k] = shared_config(inputs, k);
+        inputs->configs[k] = config_shared(inputs, k);
         if (inputs->configs[k])
             continue;
         inputs->configs[k] = calloc(1, bl_kinds[k]->config_size);
@@ -83,22 +83,22 @@ static int add_options(struct bl_inputs *inputs, struct bl_cmd *cmd, bool hidden
 
 int bl_inputs_add_options(struct bl_inputs *inputs, struct bl_cmd *cmd)
 {
-    return add_options(inputs, cmd, false);
+    return inputs_add_options(inputs, cmd, false);
 }
 
 int bl_inputs_add_hidden_options(struct bl_inputs *inputs, struct bl_cmd *cmd)
 {
-    return add_options(inputs, cmd, true);
+    return inputs_add_options(inputs, cmd, true);
 }
 
-static bool is_yaml(const char *path)
+static bool path_is_yaml(const char *path)
 {
     size_t size = strlen(path);
     return (size > 5 && strcmp(path + size - 5, ".yaml") == 0) || (size > 4 && strcmp(path + size - 4, ".yml") == 0);
 }
 
 /* Whether a kind before this one has a type of that name. */
-static bool is_told(int kind, const char *dtype)
+static bool dtype_is_listed(int kind, const char *dtype)
 {
     bool told = false;
     for (int k = 0; k < kind; k++)
@@ -107,7 +107,7 @@ static bool is_told(int kind, const char *dtype)
 }
 
 /* What --dtype says goes to the kinds that have such a type. */
-static int settle_dtype(struct bl_inputs *inputs, struct bl_error *e)
+static int inputs_resolve_dtype(struct bl_inputs *inputs, struct bl_error *e)
 {
     bool known = !inputs->dtype;
     struct bl_buffer all = {0};
@@ -117,7 +117,7 @@ static int settle_dtype(struct bl_inputs *inputs, struct bl_error *e)
         if (which >= 0)
             *(int *)(void *)((char *)inputs->configs[k] + bl_kinds[k]->dtype) = which;
         for (int i = 0; bl_kinds[k]->dtypes && bl_kinds[k]->dtypes[i]; i++) {
-            if (!is_told(k, bl_kinds[k]->dtypes[i]))
+            if (!dtype_is_listed(k, bl_kinds[k]->dtypes[i]))
                 bl_buffer_printf(&all, "%s%s", all.size ? ", " : "", bl_kinds[k]->dtypes[i]);
         }
     }
@@ -132,7 +132,7 @@ out:
 }
 
 /* Whether the options that every kind understands in its own way suit this one. */
-static int check_dtype(const struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_error *e)
+static int inputs_check_dtype(const struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_error *e)
 {
     if (inputs->dtype && kind->check_dtype && bl_kind_dtype(kind, inputs->dtype) >= 0)
         return kind->check_dtype(inputs->kind_config, e);
@@ -144,7 +144,7 @@ static int check_dtype(const struct bl_inputs *inputs, const struct bl_kind *kin
                         kind->dtypes[1]);
 }
 
-static int settle(struct bl_inputs *inputs, const char *const *operand, int operands, struct bl_cmd *cmd)
+static int inputs_resolve(struct bl_inputs *inputs, const char *const *operand, int operands, struct bl_cmd *cmd)
 {
     int code = BL_OK;
     if (inputs->config_path)
@@ -167,50 +167,50 @@ static int settle(struct bl_inputs *inputs, const char *const *operand, int oper
     if ((inputs->table.id || inputs->table.columns) && !inputs->table.path)
         return bl_error_set(&cmd->error, BL_EUSAGE, "--attributes-%s needs --attributes FILE",
                             inputs->table.id ? "id" : "columns");
-    code = settle_dtype(inputs, &cmd->error);
+    code = inputs_resolve_dtype(inputs, &cmd->error);
     for (int k = 0; bl_kinds[k] && !code; k++)
-        code = is_shared(inputs, k) ? BL_OK : bl_kinds[k]->check(inputs->configs[k], &cmd->error);
+        code = config_is_shared(inputs, k) ? BL_OK : bl_kinds[k]->check(inputs->configs[k], &cmd->error);
     return code;
 }
 
-int bl_inputs_settle(struct bl_inputs *inputs, struct bl_cmd *cmd)
+int bl_inputs_resolve(struct bl_inputs *inputs, struct bl_cmd *cmd)
 {
     const char *const *operand = cmd->options.operand;
     int operands = cmd->options.operands;
-    if (!inputs->config_path && operands == 1 && is_yaml(operand[0])) {
+    if (!inputs->config_path && operands == 1 && path_is_yaml(operand[0])) {
         inputs->config_path = operand[0];
         operands = 0;
     }
-    return settle(inputs, operand, operands, cmd);
+    return inputs_resolve(inputs, operand, operands, cmd);
 }
 
-int bl_inputs_settle_file(struct bl_inputs *inputs, struct bl_cmd *cmd)
+int bl_inputs_resolve_file(struct bl_inputs *inputs, struct bl_cmd *cmd)
 {
-    return settle(inputs, NULL, 0, cmd);
+    return inputs_resolve(inputs, NULL, 0, cmd);
 }
 
-int bl_inputs_resolve(const struct bl_inputs *inputs, const struct bl_options *options, const char *option,
-                      const char *path, char **out, struct bl_error *e)
+int bl_inputs_resolve_path(const struct bl_inputs *inputs, const struct bl_options *options, const char *option,
+                           const char *path, char **out, struct bl_error *e)
 {
     bool from_file = option && bl_options_origin(options, option) == BL_ORIGIN_FILE;
     *out = path ? bl_input_path(from_file ? inputs->config.directory : NULL, path) : NULL;
     return path && !*out ? bl_error_memory(e) : BL_OK;
 }
 
-static int prepare(struct bl_inputs *inputs, const struct bl_options *options, const struct bl_kind *kind, void *config,
-                   struct bl_error *e)
+static int inputs_prepare_kind(struct bl_inputs *inputs, const struct bl_options *options, const struct bl_kind *kind,
+                               void *config, struct bl_error *e)
 {
     int code = bl_config_resolve(&inputs->config, options, kind->options, config, e);
     if (!code && kind->prepare)
         code = kind->prepare(config, e);
     const char *warning = !code && kind->warning ? kind->warning(config) : NULL;
     if (warning)
-        bl_cmd_say("%s", warning);
+        bl_cmd_print("%s", warning);
     return code;
 }
 
 /* The primary and the fields that the YAML file adds become one kind. */
-static int join(struct bl_inputs *inputs, struct bl_error *e)
+static int inputs_make_composite(struct bl_inputs *inputs, struct bl_error *e)
 {
     struct bl_composite *joined = &inputs->joined;
     if (bl_files_have_list(&inputs->files, inputs->kind))
@@ -219,9 +219,9 @@ static int join(struct bl_inputs *inputs, struct bl_error *e)
     joined->part[0] = (struct bl_composite_part){.kind = inputs->kind, .config = inputs->kind_config};
     int code = BL_OK;
     for (int f = 0; f < inputs->config.fields && !code; f++) {
-        struct bl_further *field = &inputs->config.field[f];
-        joined->part[joined->parts++] = bl_further_part(field);
-        code = prepare(inputs, &field->options, field->kind, field->config, e);
+        struct bl_extra_field *field = &inputs->config.field[f];
+        joined->part[joined->parts++] = bl_extra_field_part(field);
+        code = inputs_prepare_kind(inputs, &field->options, field->kind, field->config, e);
         field->prepared = true;
     }
     if (code)
@@ -234,7 +234,7 @@ static int join(struct bl_inputs *inputs, struct bl_error *e)
     return BL_OK;
 }
 
-static int check_flags(const struct bl_cmd *cmd, const struct bl_kind *kind, struct bl_error *e)
+static int inputs_check_flags(const struct bl_cmd *cmd, const struct bl_kind *kind, struct bl_error *e)
 {
     for (int k = 0; bl_kinds[k]; k++) {
         for (const struct bl_option *option = bl_kinds[k]->options;
@@ -248,7 +248,7 @@ static int check_flags(const struct bl_cmd *cmd, const struct bl_kind *kind, str
 }
 
 /* What is joined to the rows, and which are left out. */
-static int read_tables(struct bl_inputs *inputs, struct bl_cmd *cmd)
+static int inputs_read_tables(struct bl_inputs *inputs, struct bl_cmd *cmd)
 {
     struct bl_error *e = &cmd->error;
     int code = bl_config_resolve(&inputs->config, &cmd->options, table, inputs, e);
@@ -274,10 +274,10 @@ int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct b
     }
     inputs->kind = kind;
     inputs->kind_option = bl_kind_index(kind) + 1; /* what identifies a dataset is the kind, not how it was found */
-    int code = check_flags(cmd, kind, &cmd->error);
+    int code = inputs_check_flags(cmd, kind, &cmd->error);
     if (code)
         return code;
-    code = check_dtype(inputs, kind, &cmd->error);
+    code = inputs_check_dtype(inputs, kind, &cmd->error);
     if (code)
         return code;
     code = kind->check(inputs->kind_config, &cmd->error);
@@ -285,14 +285,14 @@ int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct b
         return code;
     inputs->own_kind = kind;
     inputs->own_config = inputs->kind_config;
-    code = prepare(inputs, &cmd->options, kind, inputs->kind_config, &cmd->error);
+    code = inputs_prepare_kind(inputs, &cmd->options, kind, inputs->kind_config, &cmd->error);
     if (code)
         return code;
     if (inputs->config.fields)
-        code = join(inputs, &cmd->error);
+        code = inputs_make_composite(inputs, &cmd->error);
     if (code)
         return code;
-    return read_tables(inputs, cmd);
+    return inputs_read_tables(inputs, cmd);
 }
 
 int bl_inputs_header(const struct bl_inputs *inputs, struct bl_buffer *header, struct bl_error *e)
@@ -316,7 +316,7 @@ int bl_inputs_header(const struct bl_inputs *inputs, struct bl_buffer *header, s
     return bl_buffer_check(header, e);
 }
 
-int bl_inputs_joined(struct bl_inputs *inputs, struct bl_error *e)
+int bl_inputs_note_unused(struct bl_inputs *inputs, struct bl_error *e)
 {
     char a[32];
     const char *id = "";
@@ -327,37 +327,37 @@ int bl_inputs_joined(struct bl_inputs *inputs, struct bl_error *e)
     return bl_buffer_check(&inputs->unused, e);
 }
 
-void bl_inputs_say_unused(const struct bl_inputs *inputs)
+void bl_inputs_print_unused(const struct bl_inputs *inputs)
 {
     if (inputs->unused.size)
-        bl_cmd_say("%s", inputs->unused.data);
+        bl_cmd_print("%s", inputs->unused.data);
 }
 
-void bl_inputs_say_excluded(int64_t excluded)
+void bl_inputs_print_excluded(int64_t excluded)
 {
     char a[32];
     if (excluded)
-        bl_cmd_say("left out by --exclude: %s", bl_text_count(a, excluded));
+        bl_cmd_print("left out by --exclude: %s", bl_text_count(a, excluded));
 }
 
-void bl_inputs_say_unmatched(const struct bl_inputs *inputs)
+void bl_inputs_print_unmatched(const struct bl_inputs *inputs)
 {
     const char *id = "";
     size_t unused = inputs->exclusion ? bl_exclusion_unused(inputs->exclusion, &id) : 0;
     if (unused == 1)
-        bl_cmd_say("--exclude %s: no sequence has that id", id);
+        bl_cmd_print("--exclude %s: no sequence has that id", id);
     else if (unused)
-        bl_cmd_say("--exclude %s: no sequence has that id, nor %zu others", id, unused - 1);
+        bl_cmd_print("--exclude %s: no sequence has that id, nor %zu others", id, unused - 1);
 }
 
-static int add_path(void *files, const char *path, struct bl_error *e)
+static int inputs_add_path(void *files, const char *path, struct bl_error *e)
 {
     return bl_files_add(files, path, 0, NULL, false, e);
 }
 
 int bl_inputs_list_table(struct bl_inputs *inputs, const struct bl_sequences *sequences, struct bl_error *e)
 {
-    return bl_sequence_paths_visit(sequences, add_path, &inputs->files, e);
+    return bl_sequence_paths_visit(sequences, inputs_add_path, &inputs->files, e);
 }
 
 int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
@@ -373,7 +373,7 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
     if (code)
         return code;
     if (!files->count) {
-        bl_inputs_say_ignored(inputs);
+        bl_inputs_print_ignored(inputs);
         code = bl_error_set(&cmd->error, BL_EFAIL, "no inputs: %s",
                             kind && kind->measure ? "no folder in the sources holds an image"
                             : kind                ? "no file in the sources has a name of that kind"
@@ -383,10 +383,10 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
     if (code)
         return code;
     if (files->empty_folders == 1)
-        bl_cmd_say("%s: no input in that folder", files->empty_folder);
+        bl_cmd_print("%s: no input in that folder", files->empty_folder);
     else if (files->empty_folders)
-        bl_cmd_say("%s: no input in that folder, nor in %" PRId64 " others", files->empty_folder,
-                   files->empty_folders - 1);
+        bl_cmd_print("%s: no input in that folder, nor in %" PRId64 " others", files->empty_folder,
+                     files->empty_folders - 1);
     return BL_OK;
 }
 
@@ -401,14 +401,14 @@ void bl_inputs_free(struct bl_inputs *inputs)
     if (inputs->own_kind && inputs->own_kind->release)
         inputs->own_kind->release(inputs->own_config);
     for (int k = 0; bl_kinds[k]; k++) {
-        if (!shared_config(inputs, k))
+        if (!config_shared(inputs, k))
             free(inputs->configs[k]);
     }
     bl_config_free(&inputs->config);
     *inputs = (struct bl_inputs){0};
 }
 
-void bl_inputs_say_ignored(const struct bl_inputs *inputs)
+void bl_inputs_print_ignored(const struct bl_inputs *inputs)
 {
     const struct bl_files *files = &inputs->files;
     struct bl_buffer text = {0};
@@ -416,12 +416,12 @@ void bl_inputs_say_ignored(const struct bl_inputs *inputs)
         bl_buffer_printf(&text, "%s%" PRId64 " %s", i ? ", " : "", files->ignored[i].count,
                          files->ignored[i].extension);
     if (text.size && !text.failed)
-        bl_cmd_say("ignored in folders: %s", text.data);
+        bl_cmd_print("ignored in folders: %s", text.data);
     bl_buffer_free(&text);
 }
 
 /* A file with many sequences may have as many faults. */
-static bool told_enough(struct bl_inputs *inputs, const struct bl_row *row)
+static bool inputs_suppress_fault(struct bl_inputs *inputs, const struct bl_row *row)
 {
     if (bl_row_is_empty(row))
         return inputs->empty++ >= FAULTS_MAX;
@@ -435,44 +435,45 @@ static bool told_enough(struct bl_inputs *inputs, const struct bl_row *row)
     return enough;
 }
 
-void bl_inputs_say_fault(struct bl_inputs *inputs, const struct bl_row *row)
+void bl_inputs_print_fault(struct bl_inputs *inputs, const struct bl_row *row)
 {
-    if (told_enough(inputs, row))
+    if (inputs_suppress_fault(inputs, row))
         return;
     if (row->status == BL_ROW_OK)
-        bl_cmd_say("%s: %s", row->id, row->reason); /* the reason says that it is damaged */
+        bl_cmd_print("%s: %s", row->id, row->reason); /* the reason says that it is damaged */
     else
-        bl_cmd_say("%s %s: %s", bl_row_status_name(row->status), row->id, row->reason);
+        bl_cmd_print("%s %s: %s", bl_row_status_name(row->status), row->id, row->reason);
 }
 
-void bl_inputs_say_adjusted(int64_t adjusted)
+void bl_inputs_print_adjusted(int64_t adjusted)
 {
     char a[32];
     if (adjusted)
-        bl_cmd_say(
+        bl_cmd_print(
             "%s sequence%s of another length in some field, within length-tolerance: what is lacking repeats the "
             "last step, what is too much is left out (columns NAME.length)",
             bl_text_count(a, adjusted), adjusted == 1 ? "" : "s");
 }
 
-void bl_inputs_say_remarks(const struct bl_remarks *remarks)
+void bl_inputs_print_remarks(const struct bl_remarks *remarks)
 {
     char a[32], b[32];
     if (remarks->missing)
-        bl_cmd_say("gaps in the numbers of images: %s number%s without an image (column missing)",
-                   bl_text_count(a, remarks->missing), remarks->missing == 1 ? "" : "s");
+        bl_cmd_print("gaps in the numbers of images: %s number%s without an image (column missing)",
+                     bl_text_count(a, remarks->missing), remarks->missing == 1 ? "" : "s");
     if (remarks->left_out || remarks->filled)
-        bl_cmd_say("samples per step: %s lie in no step, and are left out; %s of the steps' are zeros, where there is "
-                   "no sound (columns NAME.left_out, NAME.filled)",
-                   bl_text_count(a, remarks->left_out), bl_text_count(b, remarks->filled));
+        bl_cmd_print(
+            "samples per step: %s lie in no step, and are left out; %s of the steps' are zeros, where there is "
+            "no sound (columns NAME.left_out, NAME.filled)",
+            bl_text_count(a, remarks->left_out), bl_text_count(b, remarks->filled));
 }
 
-void bl_inputs_say_untold(const struct bl_inputs *inputs, int64_t empty, int64_t suppressed)
+void bl_inputs_print_suppressed(const struct bl_inputs *inputs, int64_t empty, int64_t suppressed)
 {
     char a[32];
     suppressed += inputs->suppressed;
     if (empty)
-        bl_cmd_say("empty documents, skipped: %s", bl_text_count(a, empty));
+        bl_cmd_print("empty documents, skipped: %s", bl_text_count(a, empty));
     if (suppressed)
-        bl_cmd_say("further faults, told in sequences.tsv alone: %s", bl_text_count(a, suppressed));
+        bl_cmd_print("further faults, told in sequences.tsv alone: %s", bl_text_count(a, suppressed));
 }

@@ -44,15 +44,15 @@ int bl_inputs_add_options(struct bl_inputs *inputs, struct bl_cmd *cmd);
 int bl_inputs_add_hidden_options(struct bl_inputs *inputs, struct bl_cmd *cmd);
 
 /* After the command line: reads the YAML file if there is one, settles the sources, checks the kinds' options. */
-int bl_inputs_settle(struct bl_inputs *inputs, struct bl_cmd *cmd);
+int bl_inputs_resolve(struct bl_inputs *inputs, struct bl_cmd *cmd);
 
 /* The same of a command whose operands are no sources. */
-int bl_inputs_settle_file(struct bl_inputs *inputs, struct bl_cmd *cmd);
+int bl_inputs_resolve_file(struct bl_inputs *inputs, struct bl_cmd *cmd);
 
 /* A path that an option says: one from the YAML file counts from that file. option NULL: it is from no file. *out is to
  * be freed; NULL where path is. */
-int bl_inputs_resolve(const struct bl_inputs *inputs, const struct bl_options *options, const char *option,
-                      const char *path, char **out, struct bl_error *e);
+int bl_inputs_resolve_path(const struct bl_inputs *inputs, const struct bl_options *options, const char *option,
+                           const char *path, char **out, struct bl_error *e);
 
 /* Lists the files, which also tells their kind. */
 int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd);
@@ -65,38 +65,38 @@ int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct b
 /* Appends the header line of the table that a scan of these inputs gives. BL_EUSAGE: a column comes twice. */
 int bl_inputs_header(const struct bl_inputs *inputs, struct bl_buffer *header, struct bl_error *e);
 
-/* The table of attributes has been joined: notes what bl_inputs_say_unused says. */
-int bl_inputs_joined(struct bl_inputs *inputs, struct bl_error *e);
+/* The table of attributes has been joined: notes what bl_inputs_print_unused says. */
+int bl_inputs_note_unused(struct bl_inputs *inputs, struct bl_error *e);
 
 /* "labels.csv: 2 rows belong to no sequence", for the summary; nothing when all do. */
-void bl_inputs_say_unused(const struct bl_inputs *inputs);
+void bl_inputs_print_unused(const struct bl_inputs *inputs);
 
 /* Lists the files of a table instead. */
 int bl_inputs_list_table(struct bl_inputs *inputs, const struct bl_sequences *sequences, struct bl_error *e);
 void bl_inputs_free(struct bl_inputs *inputs);
 
 /* "ignored in folders: 3 .txt, 1 hidden", for the summary; nothing when nothing was. */
-void bl_inputs_say_ignored(const struct bl_inputs *inputs);
+void bl_inputs_print_ignored(const struct bl_inputs *inputs);
 
 /* Prints a fault of a row: "skipped a.mp4: empty file". Of rows that are merely empty, and of one file's, the first
  * ten.
  */
-void bl_inputs_say_fault(struct bl_inputs *inputs, const struct bl_row *row);
+void bl_inputs_print_fault(struct bl_inputs *inputs, const struct bl_row *row);
 
 /* How many sequences were left out by request, if any. */
-void bl_inputs_say_excluded(int64_t excluded);
+void bl_inputs_print_excluded(int64_t excluded);
 
 /* Which ids that are to be left out no sequence had, once all were seen: told whether quiet or not. */
-void bl_inputs_say_unmatched(const struct bl_inputs *inputs);
+void bl_inputs_print_unmatched(const struct bl_inputs *inputs);
 
 /* How many sequences have a field that was brought to their length, if any. */
-void bl_inputs_say_adjusted(int64_t adjusted);
+void bl_inputs_print_adjusted(int64_t adjusted);
 
 /* What the columns of the sequences that are of use tell, all in all. */
-void bl_inputs_say_remarks(const struct bl_remarks *remarks);
+void bl_inputs_print_remarks(const struct bl_remarks *remarks);
 
 /* "empty documents, skipped: 1,234", and how many faults were not told, here or by the scan; nothing where there are
  * none. */
-void bl_inputs_say_untold(const struct bl_inputs *inputs, int64_t empty, int64_t suppressed);
+void bl_inputs_print_suppressed(const struct bl_inputs *inputs, int64_t empty, int64_t suppressed);
 
 #endif

@@ -38,7 +38,7 @@ int bl_length_source_read(struct bl_length_source *lengths, struct bl_cmd *cmd)
     return bl_sequences_open(&lengths->table, o->operand, o->operands, false, &cmd->error);
 }
 
-int bl_lengths_settle(const struct bl_sequences *t, struct bl_plan_options *o, struct bl_error *e)
+int bl_lengths_resolve(const struct bl_sequences *t, struct bl_plan_options *o, struct bl_error *e)
 {
     if (!bl_plan_options_need_rate(o))
         return BL_OK;
@@ -72,7 +72,7 @@ int bl_lengths_check(const struct bl_sequences *t, const struct bl_plan_options 
     return code;
 }
 
-int bl_cmd_require_T(struct bl_cmd *cmd)
+int bl_lengths_require_T(struct bl_cmd *cmd)
 {
     if (bl_options_origin(&cmd->options, "T") != BL_ORIGIN_DEFAULT)
         return BL_OK;

@@ -13,7 +13,7 @@
 #include "plan/options.h"
 #include "run/memory.h"
 #include "run/pack.h"
-#include "run/room.h"
+#include "run/space.h"
 #include "run/scatter.h"
 #include "run/signals.h"
 #include "store/jpeg.h"
@@ -41,11 +41,11 @@ int bl_packing_check_options(struct bl_cmd *cmd, const struct bl_packing *p)
     if (p->options.encode.kind == BL_ENCODING_DELTA && !p->options.compress.on)
         return bl_error_set(e, BL_EUSAGE,
                             "--encode delta needs --compress zstd: differences alone are as large as the frames");
-    return bl_cmd_require_T(cmd);
+    return bl_lengths_require_T(cmd);
 }
 
 /* The table is read more than once, wherever it comes from. */
-static int hold_table(struct bl_packing *p, struct bl_error *e)
+static int pack_hold_table(struct bl_packing *p, struct bl_error *e)
 {
     int code = bl_pipe_copy_open(&p->held, p->sequences_path, e);
     char *path = code ? NULL : strdup(bl_pipe_copy_path(&p->held, p->sequences_path));
@@ -56,7 +56,7 @@ static int hold_table(struct bl_packing *p, struct bl_error *e)
     return BL_OK;
 }
 
-static int settle(struct bl_cmd *cmd, struct bl_packing *p)
+static int pack_resolve(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_error *e = &cmd->error;
     const struct {
@@ -66,9 +66,9 @@ static int settle(struct bl_cmd *cmd, struct bl_packing *p)
                  {"sequences", &p->options.sequences, &p->sequences_path},
                  {"plan", &p->options.plan, &p->plan_path},
                  {"spool", &p->inputs.spool, &p->spool}};
-    int code = bl_inputs_settle(&p->inputs, cmd);
+    int code = bl_inputs_resolve(&p->inputs, cmd);
     for (size_t i = 0; i < sizeof paths / sizeof *paths && !code; i++)
-        code = bl_inputs_resolve(&p->inputs, &cmd->options, paths[i].option, *paths[i].path, paths[i].resolved, e);
+        code = bl_inputs_resolve_path(&p->inputs, &cmd->options, paths[i].option, *paths[i].path, paths[i].resolved, e);
     if (!code)
         code = bl_options_check(&cmd->options, e);
     if (code || p->print_config)
@@ -77,7 +77,7 @@ static int settle(struct bl_cmd *cmd, struct bl_packing *p)
         return bl_error_set(e, BL_EUSAGE, "-o DIR must be given: the dataset's directory");
     if (p->sequences_path && p->inputs.sources && !p->inputs.config.sources)
         return bl_error_set(e, BL_EUSAGE, "sources or --sequences, not both");
-    if (p->sequences_path && (code = hold_table(p, e)))
+    if (p->sequences_path && (code = pack_hold_table(p, e)))
         return code;
     code = p->plan_path ? bl_io_check_path(p->plan_path, e) : BL_OK;
     if (!code)
@@ -95,7 +95,7 @@ static int settle(struct bl_cmd *cmd, struct bl_packing *p)
 
 /* --- packing ---------------------------------------------------------------------------------------------------- */
 
-static int take_outcome(void *sink, const struct bl_row *row, const struct bl_outcome *outcome, struct bl_error *e)
+static int pack_on_outcome(void *sink, const struct bl_row *row, const struct bl_outcome *outcome, struct bl_error *e)
 {
     struct bl_packing *p = sink;
     struct bl_row told = *row;
@@ -109,7 +109,7 @@ static int take_outcome(void *sink, const struct bl_row *row, const struct bl_ou
         *bits |= bit;
     }
     bl_progress_clear(&p->progress);
-    bl_inputs_say_fault(&p->inputs, &told);
+    bl_inputs_print_fault(&p->inputs, &told);
     if (outcome->failed)
         return bl_packing_tolerate(p, row, outcome->text, (int64_t)p->table.count, e);
     return bl_packing_tolerate_damage(p, row, outcome->text, e);
@@ -121,7 +121,7 @@ void bl_packing_tick(struct bl_packing *p)
     bl_heartbeat_tick(&p->heartbeat, &p->progress);
 }
 
-static void tick_pack(void *sink, const struct bl_pack_progress *progress)
+static void pack_on_progress(void *sink, const struct bl_pack_progress *progress)
 {
     struct bl_packing *p = sink;
     p->progress.done = progress->blocks;
@@ -132,7 +132,7 @@ static void tick_pack(void *sink, const struct bl_pack_progress *progress)
     bl_packing_tick(p);
 }
 
-static void tick_scatter(void *sink, int64_t rows)
+static void pack_on_scatter_progress(void *sink, int64_t rows)
 {
     struct bl_packing *p = sink;
     p->progress.done = rows;
@@ -140,23 +140,23 @@ static void tick_scatter(void *sink, int64_t rows)
 }
 
 /* A spool that is larger than the memory that is left is not read at random. */
-static int scatter(struct bl_cmd *cmd, struct bl_packing *p, struct bl_pack *job)
+static int pack_scatter(struct bl_cmd *cmd, struct bl_packing *p, struct bl_pack *job)
 {
     char a[32], b[32];
     int64_t bytes = p->inputs.kind->keep ? bl_scatter_bytes(job) : 0;
     if (bytes <= p->memory)
         return BL_OK;
     if (!cmd->common.quiet)
-        bl_cmd_say("the spool has %s, more than the %s of memory that are left: it is scattered by shards first",
-                   bl_text_size(a, bytes), bl_text_size(b, p->memory));
+        bl_cmd_print("the spool has %s, more than the %s of memory that are left: it is scattered by shards first",
+                     bl_text_size(a, bytes), bl_text_size(b, p->memory));
     bl_progress_start(&p->progress, cmd->common.quiet, "scatter", "sequences", NULL, (int64_t)p->table.count);
-    int code = bl_scatter_make(&job->scatter, job, p->env.spool, p->memory, tick_scatter, p, &cmd->error);
+    int code = bl_scatter_make(&job->scatter, job, p->env.spool, p->memory, pack_on_scatter_progress, p, &cmd->error);
     bl_progress_end(&p->progress);
     return code;
 }
 
 /* What earlier runs left half-written goes; with a task, what others may be at stays. */
-static int sweep(const struct bl_packing *p, struct bl_error *e)
+static int pack_sweep(const struct bl_packing *p, struct bl_error *e)
 {
     int code = bl_folders_prepare(p->output, e);
     if (code)
@@ -167,7 +167,7 @@ out:
     return code || p->task.set ? code : bl_finish_sweep(p->output, e);
 }
 
-static int write_shards(struct bl_cmd *cmd, struct bl_packing *p)
+static int pack_write_shards(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_pack job = {.dir = p->output,
                           .base = p->inputs.base,
@@ -177,13 +177,13 @@ static int write_shards(struct bl_cmd *cmd, struct bl_packing *p)
                           .config = p->inputs.kind_config,
                           .format = &p->format,
                           .values = &p->values,
-                          .missing = p->mending ? &p->missing : NULL,
+                          .missing = p->repairing ? &p->missing : NULL,
                           .pad_repeat = p->options.pad == BL_PAD_REPEAT,
                           .workers = p->workers,
                           .slots = p->slots,
                           .env = &p->env,
-                          .outcome = take_outcome,
-                          .tick = tick_pack,
+                          .outcome = pack_on_outcome,
+                          .tick = pack_on_progress,
                           .sink = p};
     int64_t begin, end;
     bl_task_range(&p->task, bl_format_shards(&p->format), &job.shard_begin, &job.shard_end);
@@ -191,11 +191,11 @@ static int write_shards(struct bl_cmd *cmd, struct bl_packing *p)
     p->shard_begin = job.shard_begin;
     p->shard_end = job.shard_end;
     p->failed = calloc(p->table.count / 8 + 1, 1);
-    int code = p->failed ? sweep(p, &cmd->error) : bl_error_memory(&cmd->error);
+    int code = p->failed ? pack_sweep(p, &cmd->error) : bl_error_memory(&cmd->error);
     if (!code)
-        code = bl_room_check(&job, &cmd->error);
+        code = bl_space_check(&job, &cmd->error);
     if (!code)
-        code = scatter(cmd, p, &job);
+        code = pack_scatter(cmd, p, &job);
     bl_progress_start(&p->progress, cmd->common.quiet, "pack", "blocks",
                       bl_kind_steps(p->inputs.kind, p->inputs.kind_config), end - begin);
     if (!code)
@@ -208,7 +208,7 @@ static int write_shards(struct bl_cmd *cmd, struct bl_packing *p)
 }
 
 /* All that a run kept for itself goes. */
-static int tidy(struct bl_cmd *cmd, struct bl_packing *p)
+static int pack_clean_up(struct bl_cmd *cmd, struct bl_packing *p)
 {
     int code = BL_OK;
     if (p->inputs.kind->clear)
@@ -216,13 +216,13 @@ static int tidy(struct bl_cmd *cmd, struct bl_packing *p)
     return code ? code : bl_state_remove(&p->state, &cmd->error);
 }
 
-static void forget(struct bl_packing *p)
+static void pack_remove_state(struct bl_packing *p)
 {
     struct bl_error none = {0}; /* why the run failed is what there is to tell */
     (void)bl_state_remove(&p->state, &none);
 }
 
-static int finish(struct bl_cmd *cmd, struct bl_packing *p)
+static int pack_finish(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_finish job = {.dir = p->output,
                             .table = &p->table,
@@ -232,58 +232,58 @@ static int finish(struct bl_cmd *cmd, struct bl_packing *p)
                             .cancel = p->env.cancel,
                             .kind = p->inputs.kind,
                             .config = p->inputs.kind_config};
-    bl_heartbeat_turn(&p->heartbeat, "finish");
+    bl_heartbeat_set_phase(&p->heartbeat, "finish");
     int code = bl_finish_run(&job, &p->finished, &cmd->error);
     if (!code)
-        code = tidy(cmd, p);
+        code = pack_clean_up(cmd, p);
     p->partial = bl_finished_partial(&p->finished);
     return code;
 }
 
 /* Steps a second of the whole run: a text is tokenized by the scan. */
-static double rate_of(const struct bl_packing *p)
+static double pack_rate(const struct bl_packing *p)
 {
     double seconds = bl_progress_seconds(&p->run);
     return seconds > 0 ? (double)p->steps / seconds : 0;
 }
 
-static void say_summary(const struct bl_packing *p)
+static void pack_print_summary(const struct bl_packing *p)
 {
     const struct bl_finished *f = &p->finished;
     int64_t num, den;
-    double rate = rate_of(p);
+    double rate = pack_rate(p);
     bl_summary_plan(&p->plan, &p->plan_info);
     bl_summary_dataset(p->output, &p->format, f, (int64_t)rate, bl_kind_steps(p->inputs.kind, p->inputs.kind_config));
     if (p->inputs.kind->rate && p->inputs.kind->rate(p->table.sampling, &num, &den))
-        bl_cmd_say("%.3f hours, read at %.0f times real time",
-                   (double)(p->plan.steps - p->plan.deleted) * (double)den / (double)num / 3600,
-                   rate * (double)den / (double)num);
+        bl_cmd_print("%.3f hours, read at %.0f times real time",
+                     (double)(p->plan.steps - p->plan.deleted) * (double)den / (double)num / 3600,
+                     rate * (double)den / (double)num);
     bl_summary_finished(f);
-    bl_inputs_say_untold(&p->inputs, f->empty, p->suppressed);
-    bl_inputs_say_excluded(p->table.excluded);
-    bl_packing_say_attributes(p);
-    bl_inputs_say_unused(&p->inputs);
-    bl_inputs_say_ignored(&p->inputs);
+    bl_inputs_print_suppressed(&p->inputs, f->empty, p->suppressed);
+    bl_inputs_print_excluded(p->table.excluded);
+    bl_packing_print_attributes(p);
+    bl_inputs_print_unused(&p->inputs);
+    bl_inputs_print_ignored(&p->inputs);
 }
 
-static void say_task(const struct bl_packing *p)
+static void pack_print_task(const struct bl_packing *p)
 {
     char a[32], b[32];
     const struct bl_task *task = &p->task;
     int64_t shards = bl_format_shards(&p->format);
     if (p->shard_begin == p->shard_end)
-        bl_cmd_say("task %" PRId64 "/%" PRId64 ": nothing to do, there are %s shards for %" PRId64
-                   " tasks (a smaller --shard-size makes more)",
-                   task->index, task->count, bl_text_count(a, shards), task->count);
+        bl_cmd_print("task %" PRId64 "/%" PRId64 ": nothing to do, there are %s shards for %" PRId64
+                     " tasks (a smaller --shard-size makes more)",
+                     task->index, task->count, bl_text_count(a, shards), task->count);
     else
-        bl_cmd_say("task %" PRId64 "/%" PRId64 ": shards %" PRId64 " to %" PRId64 " of %s are done; %s %s/s",
-                   task->index, task->count, p->shard_begin, p->shard_end - 1, bl_text_count(a, shards),
-                   bl_text_count(b, (int64_t)rate_of(p)), bl_kind_steps(p->inputs.kind, p->inputs.kind_config));
+        bl_cmd_print("task %" PRId64 "/%" PRId64 ": shards %" PRId64 " to %" PRId64 " of %s are done; %s %s/s",
+                     task->index, task->count, p->shard_begin, p->shard_end - 1, bl_text_count(a, shards),
+                     bl_text_count(b, (int64_t)pack_rate(p)), bl_kind_steps(p->inputs.kind, p->inputs.kind_config));
 }
 
 /* --- the command ------------------------------------------------------------------------------------------------ */
 
-static int print_config(struct bl_cmd *cmd, const struct bl_packing *p)
+static int pack_print_config(struct bl_cmd *cmd, const struct bl_packing *p)
 {
     struct bl_buffer text = {0};
     bl_config_print(&p->inputs.config, &cmd->options, p->inputs.source, p->inputs.sources, &text);
@@ -294,7 +294,7 @@ static int print_config(struct bl_cmd *cmd, const struct bl_packing *p)
     return code;
 }
 
-static int build(struct bl_cmd *cmd, struct bl_packing *p)
+static int pack_build(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_error *e = &cmd->error;
     int code = bl_packing_enter(cmd, p);
@@ -303,47 +303,47 @@ static int build(struct bl_cmd *cmd, struct bl_packing *p)
     code = bl_packing_table(cmd, p);
     if (code)
         goto out;
-    bl_heartbeat_turn(&p->heartbeat, "plan");
+    bl_heartbeat_set_phase(&p->heartbeat, "plan");
     code = bl_packing_plan(cmd, p);
     if (code)
         goto out;
     code = bl_packing_format(p, e);
     if (code)
         goto out;
-    code = bl_memory_settle(p->options.memory, &p->table, &p->plan, &p->format, p->inputs.kind->reader_memory,
-                            &p->workers, &p->slots, &p->memory, e);
+    code = bl_memory_resolve(p->options.memory, &p->table, &p->plan, &p->format, p->inputs.kind->reader_memory,
+                             &p->workers, &p->slots, &p->memory, e);
     if (code)
         goto out;
     code = bl_packing_draft(p, e);
     if (code)
         goto out;
-    code = write_shards(cmd, p);
+    code = pack_write_shards(cmd, p);
     if (code)
         goto out;
     if (!p->task.set)
-        code = p->mending ? tidy(cmd, p) : finish(cmd, p);
+        code = p->repairing ? pack_clean_up(cmd, p) : pack_finish(cmd, p);
 out:
     /* What was kept of inputs that are not the right ones must not be taken for those that will be. */
-    if (p->mending && !p->task.set && (code == BL_EDATA || (code == BL_EFAIL && bl_packing_reads_stdin(p))))
-        forget(p);
+    if (p->repairing && !p->task.set && (code == BL_EDATA || (code == BL_EFAIL && bl_packing_reads_stdin(p))))
+        pack_remove_state(p);
     if (code || cmd->common.quiet)
         return code;
-    if (p->mending)
-        bl_packing_say_mended(p);
+    if (p->repairing)
+        bl_packing_print_repaired(p);
     else
-        p->task.set ? say_task(p) : say_summary(p);
+        p->task.set ? pack_print_task(p) : pack_print_summary(p);
     return BL_OK;
 }
 
-static int run(struct bl_cmd *cmd, struct bl_packing *p)
+static int pack_run(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_error *e = &cmd->error;
     bl_progress_start(&p->run, true, "run", "runs", NULL, 0);
-    int code = settle(cmd, p);
+    int code = pack_resolve(cmd, p);
     if (!code)
-        code = bl_task_settle(&p->task, e);
+        code = bl_task_resolve(&p->task, e);
     if (code || p->print_config)
-        return code ? code : print_config(cmd, p);
+        return code ? code : pack_print_config(cmd, p);
     bl_signals_install(&cmd->cancel);
     bl_jpeg_forget_environment();
     p->env.cancel = &cmd->cancel;
@@ -357,14 +357,14 @@ static int run(struct bl_cmd *cmd, struct bl_packing *p)
         code = bl_packing_identify(cmd, p);
     if (!code)
         code = bl_packing_find(cmd, p);
-    if (!code && p->repair && !p->mending)
+    if (!code && p->repair && !p->repairing)
         code = bl_error_set(e, BL_EUSAGE,
                             "--repair: %s holds no finished dataset; without it, bload pack makes one, or goes on",
                             p->output);
-    return code == 0 ? build(cmd, p) : code < 0 ? code : BL_OK;
+    return code == 0 ? pack_build(cmd, p) : code < 0 ? code : BL_OK;
 }
 
-static void free_packing(struct bl_packing *p)
+static void pack_free(struct bl_packing *p)
 {
     bl_state_close(&p->state);
     bl_plan_free(&p->plan);
@@ -414,10 +414,10 @@ int bl_cmd_pack(int argc, char **argv)
     code = bl_cmd_parse(&cmd, argc, argv);
     if (code)
         goto out;
-    code = run(&cmd, &p);
+    code = pack_run(&cmd, &p);
 out:
     bl_pipe_copy_fix_error(&p.held, &cmd.error);
     bl_cmd_end_heartbeat(&cmd, &p.heartbeat, code, p.partial);
-    free_packing(&p);
+    pack_free(&p);
     return bl_cmd_end(&cmd, code, p.partial);
 }

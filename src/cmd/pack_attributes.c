@@ -8,7 +8,7 @@
 #include "cmd/packing.h"
 
 /* "weight F64 (2 empty values are NaN)"; "split is text". */
-static void say(struct bl_packing *p, const char *name, const struct bl_column_type *sort)
+static void attribute_describe(struct bl_packing *p, const char *name, const struct bl_column_type *sort)
 {
     struct bl_buffer *out = &p->attributes_said;
     char a[32];
@@ -23,7 +23,7 @@ static void say(struct bl_packing *p, const char *name, const struct bl_column_t
         bl_buffer_printf(out, " (%s empty: NaN)", bl_text_count(a, sort->empty));
 }
 
-static int add(struct bl_format *format, const char *name, enum bl_dtype dtype, struct bl_error *e)
+static int attribute_add(struct bl_format *format, const char *name, enum bl_dtype dtype, struct bl_error *e)
 {
     if (format->attributes == BL_ATTRIBUTES_MAX)
         return bl_error_set(e, BL_EUSAGE, "more than %d columns of numbers: choose some with --attributes-columns",
@@ -70,9 +70,9 @@ int bl_packing_attributes(struct bl_packing *p, struct bl_error *e)
         name[c] = bl_attributes_name(a, c);
     code = bl_column_type_detect(&p->table, name, count, sort, e);
     for (int c = 0; c < count && !code; c++) {
-        say(p, name[c], &sort[c]);
+        attribute_describe(p, name[c], &sort[c]);
         if (sort[c].numeric)
-            code = add(&p->format, name[c], sort[c].dtype, e);
+            code = attribute_add(&p->format, name[c], sort[c].dtype, e);
     }
     bl_attributes_close(a);
     p->inputs.attributes = NULL;
@@ -84,8 +84,8 @@ int bl_packing_attributes(struct bl_packing *p, struct bl_error *e)
     return bl_attribute_values_read(&p->values, &p->table, &p->format, e);
 }
 
-void bl_packing_say_attributes(const struct bl_packing *p)
+void bl_packing_print_attributes(const struct bl_packing *p)
 {
     if (p->attributes_said.size)
-        bl_cmd_say("attributes: %s", p->attributes_said.data);
+        bl_cmd_print("attributes: %s", p->attributes_said.data);
 }

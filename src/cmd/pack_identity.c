@@ -28,7 +28,7 @@ int bl_packing_identify(struct bl_cmd *cmd, struct bl_packing *p)
 }
 
 /* The configuration that a manifest holds, as identity lines. */
-static int manifest_identity(const struct bl_manifest *m, struct bl_buffer *out, struct bl_error *e)
+static int identity_of_manifest(const struct bl_manifest *m, struct bl_buffer *out, struct bl_error *e)
 {
     for (size_t i = 0; i < m->configuration.count; i++)
         bl_buffer_printf(out, "%s: %s\n", m->configuration.pair[i].name, m->configuration.pair[i].value);
@@ -48,7 +48,7 @@ int bl_packing_compare(const struct bl_packing *p, const struct bl_sequences *ta
 }
 
 /* The inputs of a dataset that is there must be those of its table. */
-static int compare_inputs(const struct bl_packing *p, const struct bl_sequences *table, struct bl_error *e)
+static int identity_compare_inputs(const struct bl_packing *p, const struct bl_sequences *table, struct bl_error *e)
 {
     struct bl_error other = {0};
     int code = bl_packing_compare(p, table, &other);
@@ -76,8 +76,8 @@ int bl_packing_find(struct bl_cmd *cmd, struct bl_packing *p)
     if (!code)
         code = bl_manifest_read(&m, p->output, e);
     if (!code)
-        code = manifest_identity(&m, &there, e);
-    bl_packing_take_stdin(&there, &input);
+        code = identity_of_manifest(&m, &there, e);
+    bl_packing_extract_stdin(&there, &input);
     if (!code)
         code = bl_identity_compare(there.data ? there.data : "", p->identity.data, what.data, e);
     bl_buffer_clear(&path);
@@ -86,18 +86,18 @@ int bl_packing_find(struct bl_cmd *cmd, struct bl_packing *p)
     if (!code)
         code = bl_sequences_open(&table_there, &table, 1, false, e);
     if (!code)
-        code = compare_inputs(p, &table_there, e);
-    int lacks = code ? code : bl_packing_lacks(cmd, p, &m);
+        code = identity_compare_inputs(p, &table_there, e);
+    int lacks = code ? code : bl_packing_find_missing(cmd, p, &m);
     if (!lacks && bl_packing_reads_stdin(p))
-        lacks = bl_packing_find_stdin(p, &input, what.data, e);
+        lacks = bl_packing_compare_stdin(p, &input, what.data, e);
     else if (lacks > 0 && bl_packing_reads_stdin(p) && bl_packing_add_stdin(p, input.data, e))
         lacks = BL_EFAIL; /* else what comes is compared while it is read */
     if (!lacks && !p->task.set)
-        lacks = bl_state_clear(p->output, e);
+        lacks = bl_state_remove_leftovers(p->output, e);
     if (lacks >= 0)
         p->partial = !bl_sequences_is_clean(&table_there);
     if (!lacks && !cmd->common.quiet)
-        bl_cmd_say("%s is complete already: nothing to do", p->output);
+        bl_cmd_print("%s is complete already: nothing to do", p->output);
     bl_sequences_close(&table_there);
     bl_manifest_free(&m);
     bl_buffer_free(&there);
@@ -108,7 +108,7 @@ int bl_packing_find(struct bl_cmd *cmd, struct bl_packing *p)
 }
 
 /* The level that a dataset here, finished or begun, was made with; *level stays as it is when there is none. */
-static int recorded_simd(const struct bl_packing *p, enum bl_simd *level, struct bl_error *e)
+static int simd_recorded(const struct bl_packing *p, enum bl_simd *level, struct bl_error *e)
 {
     struct bl_buffer name = {0};
     struct bl_manifest m = {0};
@@ -117,7 +117,7 @@ static int recorded_simd(const struct bl_packing *p, enum bl_simd *level, struct
     if (bl_manifest_read(&m, p->output, &none) == BL_OK)
         bl_buffer_text(&name, m.simd);
     else
-        code = bl_state_recall(p->output, "simd", &name, e);
+        code = bl_state_recorded(p->output, "simd", &name, e);
     if (code)
         goto out;
     if (name.size)
@@ -132,21 +132,21 @@ int bl_packing_simd(struct bl_packing *p, struct bl_error *e)
 {
     int code = BL_OK;
     p->env.simd = bl_simd_best();
-    p->simd_free = !p->options.simd;
+    p->simd_unset = !p->options.simd;
     if (p->options.simd)
         p->env.simd = (enum bl_simd)(p->options.simd - 1);
     else
-        code = recorded_simd(p, &p->env.simd, e);
+        code = simd_recorded(p, &p->env.simd, e);
     p->options.simd = (int)p->env.simd + 1; /* what identifies the dataset is the level, not how it was chosen */
     return code ? code : bl_simd_apply(p->env.simd, e);
 }
 
 /* Others may have begun in the meantime, on a machine with another level: then theirs holds. */
-static int follow(struct bl_cmd *cmd, struct bl_packing *p, const struct bl_error *differs)
+static int identity_follow(struct bl_cmd *cmd, struct bl_packing *p, const struct bl_error *differs)
 {
     struct bl_error *e = &cmd->error;
     enum bl_simd level = p->env.simd;
-    int code = p->simd_free ? recorded_simd(p, &level, e) : BL_OK;
+    int code = p->simd_unset ? simd_recorded(p, &level, e) : BL_OK;
     if (!code && level == p->env.simd)
         return bl_error_set(e, differs->code, "%s", differs->text);
     p->env.simd = level;
@@ -170,6 +170,6 @@ int bl_packing_enter(struct bl_cmd *cmd, struct bl_packing *p)
         return code;
     code = bl_state_configure(&p->state, p->identity.data, &differs);
     if (code == BL_EUSAGE)
-        return follow(cmd, p, &differs);
+        return identity_follow(cmd, p, &differs);
     return code ? bl_error_set(&cmd->error, code, "%s", differs.text) : BL_OK;
 }

@@ -8,14 +8,14 @@
 #include "plan/planner.h"
 #include "run/fields.h"
 #include "run/manifest_draft.h"
-#include "run/planned.h"
+#include "run/saved_plan.h"
 #include "store/index.h"
 #include "store/plan_table.h"
 
 /* --- a plan that was given -------------------------------------------------------------------------------------- */
 
 /* A table of a plan has no room for what was proven of it: it is proven again, by the same search. */
-static int prove_bound(struct bl_packing *p, struct bl_error *e)
+static int given_plan_prove_bound(struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_plan_options *said = &p->plan_options;
     struct bl_plan *plan = &p->plan;
@@ -43,8 +43,8 @@ out:
 }
 
 /* Words that its file has are the plan's own; options that were said must not contradict them. */
-static int take_words(const struct bl_cmd *cmd, struct bl_plan_info *plan_info, const struct bl_plan_info *its,
-                      const char *path, struct bl_error *e)
+static int given_plan_adopt_words(const struct bl_cmd *cmd, struct bl_plan_info *plan_info,
+                                  const struct bl_plan_info *its, const char *path, struct bl_error *e)
 {
     const struct {
         const char *option;
@@ -69,14 +69,14 @@ static int take_words(const struct bl_cmd *cmd, struct bl_plan_info *plan_info, 
 }
 
 /* What the file of a plan does not say is what the options say, or not known. */
-static void guess_words(const struct bl_cmd *cmd, struct bl_plan_info *plan_info)
+static void given_plan_guess_words(const struct bl_cmd *cmd, struct bl_plan_info *plan_info)
 {
     plan_info->seed_unknown = bl_options_origin(&cmd->options, "seed") == BL_ORIGIN_DEFAULT;
     if (bl_options_origin(&cmd->options, "fill") == BL_ORIGIN_DEFAULT)
         plan_info->fill[0] = '\0';
 }
 
-static int check_given(const struct bl_packing *p, struct bl_error *e)
+static int given_plan_check(const struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_plan_info *w = &p->plan_info;
     if (p->plan_options.max_sequences && p->plan.max_sequences > p->plan_options.max_sequences)
@@ -89,7 +89,7 @@ static int check_given(const struct bl_packing *p, struct bl_error *e)
     return BL_OK;
 }
 
-static int read_given(const struct bl_cmd *cmd, struct bl_packing *p, struct bl_error *e)
+static int given_plan_read(const struct bl_cmd *cmd, struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->table;
     struct bl_plan_info its = {0};
@@ -106,20 +106,20 @@ static int read_given(const struct bl_cmd *cmd, struct bl_packing *p, struct bl_
     if (code)
         goto out;
     if (!its.blocks)
-        code = prove_bound(p, e);
+        code = given_plan_prove_bound(p, e);
 out:
     bl_plan_info_make(&p->plan_info, &p->plan, &p->plan_options);
     if (!its.blocks)
-        guess_words(cmd, &p->plan_info);
+        given_plan_guess_words(cmd, &p->plan_info);
     else if (!code)
-        code = take_words(cmd, &p->plan_info, &its, p->plan_path, e);
-    return code ? code : check_given(p, e);
+        code = given_plan_adopt_words(cmd, &p->plan_info, &its, p->plan_path, e);
+    return code ? code : given_plan_check(p, e);
 }
 
 /* --- the plan --------------------------------------------------------------------------------------------------- */
 
 /* The plan that these options make of the table. */
-static int make_plan(struct bl_packing *p, struct bl_error *e)
+static int plan_make(struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->table;
     int code = bl_plan_make(&p->plan, t->length, t->count, &p->plan_options, e);
@@ -130,11 +130,11 @@ static int make_plan(struct bl_packing *p, struct bl_error *e)
 }
 
 /* One that lies in DIR/.bload was made from this table with these options. */
-static int find_plan(struct bl_packing *p, struct bl_error *e)
+static int plan_find(struct bl_packing *p, struct bl_error *e)
 {
     int64_t T;
     int code = bl_plan_T(&T, p->table.length, p->table.count, &p->plan_options, e);
-    return code ? code : bl_planned_load(&p->state, &p->plan, &p->plan_info, T, p->table.length, p->table.count, e);
+    return code ? code : bl_saved_plan_load(&p->state, &p->plan, &p->plan_info, T, p->table.length, p->table.count, e);
 }
 
 int bl_packing_plan(struct bl_cmd *cmd, struct bl_packing *p)
@@ -142,20 +142,20 @@ int bl_packing_plan(struct bl_cmd *cmd, struct bl_packing *p)
     struct bl_error *e = &cmd->error;
     const struct bl_sequences *t = &p->table;
     p->plan_options.group = t->group;
-    int code = bl_lengths_settle(t, &p->plan_options, e);
+    int code = bl_lengths_resolve(t, &p->plan_options, e);
     if (!code && !p->plan_path)
         code = bl_lengths_check(t, &p->plan_options, e);
-    int found = code ? code : find_plan(p, e);
+    int found = code ? code : plan_find(p, e);
     if (found)
         return found < 0 ? found : BL_OK;
-    code = p->plan_path ? read_given(cmd, p, e) : make_plan(p, e);
+    code = p->plan_path ? given_plan_read(cmd, p, e) : plan_make(p, e);
     if (!code && p->task.set)
-        code = bl_planned_publish(&p->state, &p->plan, t->length, t->count, &p->plan_info, e);
+        code = bl_saved_plan_publish(&p->state, &p->plan, t->length, t->count, &p->plan_info, e);
     return code;
 }
 
 /* Every field that can be is encoded. */
-static int set_encoding(struct bl_packing *p, struct bl_error *e)
+static int format_set_encoding(struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_fields *fields = &p->format.fields;
     enum bl_encoding_kind kind = p->options.encode.kind;
@@ -183,11 +183,11 @@ out:
 int bl_packing_format(struct bl_packing *p, struct bl_error *e)
 {
     /* Whoever made a draft, of the same table, has looked at all files: a thousand tasks need not do so again. */
-    int agreed = p->mending || (p->task.set ? bl_manifest_draft_find(&p->state, e) : 0);
+    int agreed = p->repairing || (p->task.set ? bl_manifest_draft_find(&p->state, e) : 0);
     if (agreed < 0)
         return agreed;
-    int code = bl_fields_settle(&p->format.fields, p->inputs.kind, p->inputs.kind_config, &p->env, &p->table,
-                                p->inputs.base, agreed, p->workers, e);
+    int code = bl_fields_resolve(&p->format.fields, p->inputs.kind, p->inputs.kind_config, &p->env, &p->table,
+                                 p->inputs.base, agreed, p->workers, e);
     if (code)
         return code;
     p->format.T = p->plan.T;
@@ -197,7 +197,7 @@ int bl_packing_format(struct bl_packing *p, struct bl_error *e)
     p->format.has_segment_ids = p->options.segment_ids;
     p->format.compressed = p->options.compress.on;
     p->format.level = p->options.compress.level;
-    code = set_encoding(p, e);
+    code = format_set_encoding(p, e);
     if (code)
         return code;
     code = bl_packing_attributes(p, e);
@@ -220,7 +220,7 @@ int bl_packing_draft(struct bl_packing *p, struct bl_error *e)
     int code = bl_manifest_draft_make(&draft, &p->manifest, e);
     if (code)
         return code;
-    if (p->mending)
+    if (p->repairing)
         code = bl_packing_compare_made(p, e);
     if (code)
         return code;

@@ -23,12 +23,12 @@ struct reclaiming {
     struct bl_packing *p;
     struct bl_pack *job;
     struct bl_index index;
-    uint8_t *odd;  /* [rows of the table] something was found out of it while packing */
+    uint8_t *odd;           /* [rows of the table] something was found out of it while packing */
     uint8_t *take; /* [shards] it can be taken as it is */
     int64_t count;
 };
 
-static bool is_there(const char *dir, const char *name, struct bl_error *e)
+static bool reclaim_has_file(const char *dir, const char *name, struct bl_error *e)
 {
     struct bl_buffer path = {0};
     bl_buffer_printf(&path, "%s/%s", dir, name);
@@ -38,7 +38,7 @@ static bool is_there(const char *dir, const char *name, struct bl_error *e)
 }
 
 /* Marks rows of which the finished table says other things than that of the scan. */
-static int compare_tables(struct reclaiming *r, const struct bl_sequences *finished, struct bl_error *e)
+static int reclaim_compare_tables(struct reclaiming *r, const struct bl_sequences *finished, struct bl_error *e)
 {
     const struct bl_sequences *scanned = &r->p->table;
     struct bl_row_reader a = {0}, b = {0};
@@ -60,7 +60,7 @@ static int compare_tables(struct reclaiming *r, const struct bl_sequences *finis
     return code;
 }
 
-static int read_table(struct reclaiming *r, struct bl_error *e)
+static int reclaim_read_table(struct reclaiming *r, struct bl_error *e)
 {
     struct bl_sequences finished = {0};
     struct bl_buffer path = {0};
@@ -76,7 +76,7 @@ static int read_table(struct reclaiming *r, struct bl_error *e)
                             finished.count, r->p->table.count);
     if (code)
         goto out;
-    code = compare_tables(r, &finished, e);
+    code = reclaim_compare_tables(r, &finished, e);
 out:
     bl_sequences_close(&finished);
     bl_buffer_free(&path);
@@ -84,7 +84,7 @@ out:
 }
 
 /* The index must hold this very plan. */
-static int read_index(struct reclaiming *r, struct bl_error *e)
+static int reclaim_read_index(struct reclaiming *r, struct bl_error *e)
 {
     const struct bl_format *format = &r->p->format;
     char digest[BL_DIGEST_SIZE];
@@ -100,7 +100,7 @@ static int read_index(struct reclaiming *r, struct bl_error *e)
     return BL_OK;
 }
 
-static bool holds_odd(const struct reclaiming *r, int64_t shard)
+static bool reclaim_shard_differs(const struct reclaiming *r, int64_t shard)
 {
     const struct bl_plan *plan = &r->p->plan;
     int64_t block = bl_format_first_block(&r->p->format, shard), odd = 0;
@@ -111,7 +111,7 @@ static bool holds_odd(const struct reclaiming *r, int64_t shard)
 }
 
 /* Those without a record that are as long as they were, and hold nothing odd. */
-static int choose(struct reclaiming *r, struct bl_error *e)
+static int reclaim_choose(struct reclaiming *r, struct bl_error *e)
 {
     const struct bl_pack *job = r->job;
     int code = BL_OK;
@@ -124,7 +124,7 @@ static int choose(struct reclaiming *r, struct bl_error *e)
         bl_buffer_printf(&path, "%s/%s", job->dir, r->p->missing.row[i].file);
         code = found < 0 ? found : bl_buffer_check(&path, e);
         r->take[i] = !code && !found && stat(path.data, &status) == 0 && status.st_size == r->p->missing.row[i].bytes &&
-                     !holds_odd(r, i);
+                     !reclaim_shard_differs(r, i);
         r->count += r->take[i];
         bl_buffer_free(&path);
     }
@@ -132,7 +132,7 @@ static int choose(struct reclaiming *r, struct bl_error *e)
 }
 
 /* The record that the shard had. */
-static int take(struct reclaiming *r, int64_t shard, struct bl_error *e)
+static int reclaim_shard(struct reclaiming *r, int64_t shard, struct bl_error *e)
 {
     const struct bl_format *format = r->job->format;
     const struct bl_shard_row *row = &r->p->missing.row[shard];
@@ -157,7 +157,7 @@ out:
     return code;
 }
 
-static int take_all(struct reclaiming *r, struct bl_error *e)
+static int reclaim_all(struct reclaiming *r, struct bl_error *e)
 {
     struct bl_pack first = *r->job;
     while (!r->take[first.shard_begin])
@@ -165,7 +165,7 @@ static int take_all(struct reclaiming *r, struct bl_error *e)
     first.shard_end = first.shard_begin + 1;
     int code = bl_pack_run(&first, e);
     for (int64_t i = first.shard_end; i < r->job->shard_end && !code; i++)
-        code = r->take[i] ? take(r, i, e) : BL_OK;
+        code = r->take[i] ? reclaim_shard(r, i, e) : BL_OK;
     return code;
 }
 
@@ -173,7 +173,7 @@ int bl_packing_reclaim(struct bl_cmd *cmd, struct bl_packing *p, struct bl_pack 
 {
     struct bl_error *e = &cmd->error;
     struct reclaiming r = {.p = p, .job = job, .index.fd = -1};
-    if (p->mending || !is_there(p->output, BL_SHARDS_FILE, e))
+    if (p->repairing || !reclaim_has_file(p->output, BL_SHARDS_FILE, e))
         return BL_OK;
     int code = bl_shard_table_read(p->output, &p->format, &p->missing.row, e);
     job->missing = &p->missing;
@@ -182,20 +182,21 @@ int bl_packing_reclaim(struct bl_cmd *cmd, struct bl_packing *p, struct bl_pack 
     if (!code && (!r.odd || !r.take))
         code = bl_error_memory(e);
     /* Without these nothing can be taken, but all can be made again. */
-    bool known = is_there(p->output, BL_SEQUENCES_FILE, e) && is_there(p->output, BL_INDEX_FILE, e);
+    bool known = reclaim_has_file(p->output, BL_SEQUENCES_FILE, e) && reclaim_has_file(p->output, BL_INDEX_FILE, e);
     if (!code && known)
-        code = read_table(&r, e);
+        code = reclaim_read_table(&r, e);
     if (!code && known)
-        code = read_index(&r, e);
+        code = reclaim_read_index(&r, e);
     if (!code && known)
-        code = choose(&r, e);
+        code = reclaim_choose(&r, e);
     if (!code && r.count) {
         char a[32];
         if (!cmd->common.quiet)
-            bl_cmd_say("%s lost its manifest: %s of its shards are taken as they are, when one of them has become the "
-                       "same again",
-                       p->output, bl_text_count(a, r.count));
-        code = take_all(&r, e);
+            bl_cmd_print(
+                "%s lost its manifest: %s of its shards are taken as they are, when one of them has become the "
+                "same again",
+                p->output, bl_text_count(a, r.count));
+        code = reclaim_all(&r, e);
     }
     bl_index_close(&r.index);
     free(r.odd);

@@ -27,21 +27,21 @@ struct job {
     struct bl_buffer text;
 };
 
-static void fault_beside(void *context, const char *file, const char *text)
+static void repair_on_fault(void *context, const char *file, const char *text)
 {
     struct checking *c = context;
     c->beside = true;
-    bl_cmd_say("%s: %s", file, text);
+    bl_cmd_print("%s: %s", file, text);
 }
 
-static void fault_of_shard(void *context, const char *file, const char *text)
+static void repair_on_shard_fault(void *context, const char *file, const char *text)
 {
     struct job *job = context;
     if (!job->text.size)
         bl_buffer_printf(&job->text, "%s: %s: it is made again", file, text);
 }
 
-static int produce(void *context, void **out, struct bl_error *e)
+static int repair_produce(void *context, void **out, struct bl_error *e)
 {
     struct checking *c = context;
     if (c->next == c->end)
@@ -54,7 +54,7 @@ static int produce(void *context, void **out, struct bl_error *e)
     return 1;
 }
 
-static int work(void *context, void *worker, void *job_, struct bl_error *e)
+static int repair_work(void *context, void *worker, void *job_, struct bl_error *e)
 {
     struct checking *c = context;
     struct job *job = job_;
@@ -62,10 +62,10 @@ static int work(void *context, void *worker, void *job_, struct bl_error *e)
     (void)worker;
     if (c->p->missing.is_missing[job->shard])
         return BL_OK;
-    return bl_verify_shard(&c->dataset, job->shard, fault_of_shard, job, &failed_steps, e);
+    return bl_verify_shard(&c->dataset, job->shard, repair_on_shard_fault, job, &failed_steps, e);
 }
 
-static void discard(void *context, void *job_)
+static void repair_discard(void *context, void *job_)
 {
     struct job *job = job_;
     (void)context;
@@ -73,7 +73,7 @@ static void discard(void *context, void *job_)
     free(job);
 }
 
-static int consume(void *context, void *job_, struct bl_error *e)
+static int repair_consume(void *context, void *job_, struct bl_error *e)
 {
     struct checking *c = context;
     struct job *job = job_;
@@ -82,30 +82,33 @@ static int consume(void *context, void *job_, struct bl_error *e)
         goto out;
     if (job->text.size) {
         bl_progress_clear(&c->p->progress);
-        bl_cmd_say("%s", job->text.data);
+        bl_cmd_print("%s", job->text.data);
         bl_missing_add(&c->p->missing, job->shard);
     }
 out:
     c->p->progress.done++;
-    discard(c, job);
+    repair_discard(c, job);
     return code;
 }
 
-static void tick(void *context)
+static void repair_tick(void *context)
 {
     bl_packing_tick(((struct checking *)context)->p);
 }
 
 /* Reads the shards through, as bload verify does. */
-static int check_contents(struct bl_cmd *cmd, struct bl_packing *p)
+static int repair_verify(struct bl_cmd *cmd, struct bl_packing *p)
 {
-    static const struct bl_stages stages = {
-        .produce = produce, .work = work, .consume = consume, .discard = discard, .tick = tick};
+    static const struct bl_stages stages = {.produce = repair_produce,
+                                            .work = repair_work,
+                                            .consume = repair_consume,
+                                            .discard = repair_discard,
+                                            .tick = repair_tick};
     struct checking c = {.p = p, .dataset.index.fd = -1, .next = p->shard_begin, .end = p->shard_end};
-    int code = bl_verify_open(&c.dataset, p->output, &cmd->cancel, fault_beside, &c, &cmd->error);
+    int code = bl_verify_open(&c.dataset, p->output, &cmd->cancel, repair_on_fault, &c, &cmd->error);
     if (code)
         goto out;
-    code = bl_verify_prepare_part(&c.dataset, c.next, c.end, fault_beside, &c);
+    code = bl_verify_prepare_part(&c.dataset, c.next, c.end, repair_on_fault, &c);
     if (code)
         goto out;
     if (c.beside)
@@ -123,7 +126,7 @@ out:
 
 /* --- what lacks ------------------------------------------------------------------------------------------------- */
 
-int bl_packing_lacks(struct bl_cmd *cmd, struct bl_packing *p, const struct bl_manifest *m)
+int bl_packing_find_missing(struct bl_cmd *cmd, struct bl_packing *p, const struct bl_manifest *m)
 {
     struct bl_error *e = &cmd->error;
     bl_task_range(&p->task, bl_format_shards(&m->format), &p->shard_begin, &p->shard_end);
@@ -134,22 +137,22 @@ int bl_packing_lacks(struct bl_cmd *cmd, struct bl_packing *p, const struct bl_m
     if (code)
         goto out;
     if (p->repair)
-        code = check_contents(cmd, p);
+        code = repair_verify(cmd, p);
 out:
-    p->mending = !code && p->missing.count > 0;
-    if (p->mending && !cmd->common.quiet) {
+    p->repairing = !code && p->missing.count > 0;
+    if (p->repairing && !cmd->common.quiet) {
         char a[32], b[32];
-        bl_cmd_say("%s lacks %s of %s shards, the first is %s: just these are made again", p->output,
-                   bl_text_count(a, p->missing.count), bl_text_count(b, p->shard_end - p->shard_begin),
-                   p->missing.row[p->missing.first].file);
+        bl_cmd_print("%s lacks %s of %s shards, the first is %s: just these are made again", p->output,
+                     bl_text_count(a, p->missing.count), bl_text_count(b, p->shard_end - p->shard_begin),
+                     p->missing.row[p->missing.first].file);
     }
-    return code ? code : p->mending;
+    return code ? code : p->repairing;
 }
 
 /* --- as it was made --------------------------------------------------------------------------------------------- */
 
 /* A row as the scan had it, for all that planning and reading need. */
-static void restore(struct bl_row *row)
+static void repair_restore_row(struct bl_row *row)
 {
     if (row->status != BL_ROW_FAILED && (row->status != BL_ROW_DROPPED || !row->length))
         return;
@@ -157,7 +160,7 @@ static void restore(struct bl_row *row)
     row->reason = "";
 }
 
-static int copy_rows(const struct bl_sequences *table, struct bl_output *out, struct bl_error *e)
+static int repair_copy_rows(const struct bl_sequences *table, struct bl_output *out, struct bl_error *e)
 {
     struct bl_row_reader text = {0};
     struct bl_buffer line = {0};
@@ -172,7 +175,7 @@ static int copy_rows(const struct bl_sequences *table, struct bl_output *out, st
         code = bl_row_reader_read(table, i, &text, e);
         if (code)
             break;
-        restore(&text.row);
+        repair_restore_row(&text.row);
         bl_buffer_clear(&line);
         bl_row_format(&text.row, &line);
         code = bl_buffer_check(&line, e);
@@ -196,15 +199,15 @@ int bl_packing_restore_table(const struct bl_packing *p, struct bl_output *out, 
     code = bl_sequences_open(&table, &(const char *){path.data}, 1, false, e);
     if (code)
         goto out;
-    code = copy_rows(&table, out, e);
+    code = repair_copy_rows(&table, out, e);
 out:
     bl_sequences_close(&table);
     bl_buffer_free(&path);
     return code;
 }
 
-static int differs(const struct bl_packing *p, const char *what, const char *there, const char *here,
-                   struct bl_error *e)
+static int repair_version_error(const struct bl_packing *p, const char *what, const char *there, const char *here,
+                                struct bl_error *e)
 {
     return bl_error_set(e, BL_EFAIL,
                         "%s was made with %s %s, and this is %s: with that its shards would not become what they were; "
@@ -212,7 +215,7 @@ static int differs(const struct bl_packing *p, const char *what, const char *the
                         p->output, what, there, here);
 }
 
-static const char *find_version(const struct bl_manifest_pairs *libraries, const char *name)
+static const char *repair_find_version(const struct bl_manifest_pairs *libraries, const char *name)
 {
     for (size_t i = 0; i < libraries->count; i++) {
         if (strcmp(libraries->pair[i].name, name) == 0)
@@ -221,16 +224,16 @@ static const char *find_version(const struct bl_manifest_pairs *libraries, const
     return "(none)";
 }
 
-static int compare_versions(const struct bl_packing *p, const struct bl_manifest *there, struct bl_error *e)
+static int repair_compare_versions(const struct bl_packing *p, const struct bl_manifest *there, struct bl_error *e)
 {
     const struct bl_manifest *here = &p->manifest;
     if (strcmp(there->tool, here->tool) != 0)
-        return differs(p, "bload", there->tool, here->tool, e);
+        return repair_version_error(p, "bload", there->tool, here->tool, e);
     for (size_t i = 0; i < there->libraries.count; i++) {
         const struct bl_manifest_pair *pair = &there->libraries.pair[i];
-        const char *version = find_version(&here->libraries, pair->name);
+        const char *version = repair_find_version(&here->libraries, pair->name);
         if (strcmp(pair->value, version) != 0)
-            return differs(p, pair->name, pair->value, version, e);
+            return repair_version_error(p, pair->name, pair->value, version, e);
     }
     return BL_OK;
 }
@@ -241,7 +244,7 @@ int bl_packing_compare_made(const struct bl_packing *p, struct bl_error *e)
     struct bl_buffer text = {0};
     int code = bl_manifest_read(&there, p->output, e);
     if (!code)
-        code = compare_versions(p, &there, e);
+        code = repair_compare_versions(p, &there, e);
     if (!code && strcmp(there.format.plan_digest, here.format.plan_digest) != 0)
         code = bl_error_set(e, BL_EFAIL, "%s was made of another plan than these inputs and options give", p->output);
     /* All else that is known before packing is in the text; what packing found out is as it was. */
@@ -262,10 +265,10 @@ int bl_packing_compare_made(const struct bl_packing *p, struct bl_error *e)
     return code;
 }
 
-void bl_packing_say_mended(const struct bl_packing *p)
+void bl_packing_print_repaired(const struct bl_packing *p)
 {
     char a[32];
-    bl_cmd_say("%s: %s shard%s made again, with the same bytes; %s", p->output, bl_text_count(a, p->missing.count),
-               p->missing.count == 1 ? " was" : "s were",
-               p->task.set ? "when all tasks are done, bload finish ends it" : "it is complete");
+    bl_cmd_print("%s: %s shard%s made again, with the same bytes; %s", p->output, bl_text_count(a, p->missing.count),
+                 p->missing.count == 1 ? " was" : "s were",
+                 p->task.set ? "when all tasks are done, bload finish ends it" : "it is complete");
 }

@@ -9,7 +9,7 @@
 #include "base/io.h"
 #include "base/output.h"
 #include "cmd/packing.h"
-#include "run/table.h"
+#include "run/table_checksum.h"
 #include "store/checksum.h"
 
 #define NAME "standard input" /* of the line of the configuration */
@@ -24,7 +24,7 @@ bool bl_packing_reads_stdin(const struct bl_packing *p)
 }
 
 /* Reads all of standard input. */
-static int sum_stdin(const struct bl_packing *p, char digest[BL_DIGEST_SIZE], struct bl_error *e)
+static int stdin_digest(const struct bl_packing *p, char digest[BL_DIGEST_SIZE], struct bl_error *e)
 {
     struct bl_instream *feed = NULL;
     uint64_t sum = 0;
@@ -44,7 +44,7 @@ int bl_packing_add_stdin(struct bl_packing *p, const char *digest, struct bl_err
     return bl_buffer_check(&p->identity, e);
 }
 
-static int refuse(const char *what, const char *there, const char *digest, struct bl_error *e)
+static int stdin_mismatch(const char *what, const char *there, const char *digest, struct bl_error *e)
 {
     return bl_error_set(e, BL_EUSAGE,
                         "%s of another configuration: " NAME " is \"%s\" there, not \"%s\" (give it the same bytes, or "
@@ -67,9 +67,9 @@ int bl_packing_keep_stdin(struct bl_packing *p, uint64_t sum, struct bl_error *e
 }
 
 /* A scan without a finished shard is done again: what comes may be something else, and can be read but once. */
-static int begin_again(const struct bl_packing *p, struct bl_error *e)
+static int stdin_discard_scan(const struct bl_packing *p, struct bl_error *e)
 {
-    int code = bl_table_forget(&p->state, e);
+    int code = bl_table_checksum_forget(&p->state, e);
     if (code)
         return code;
     if (unlink(p->state.sequences) != 0)
@@ -77,25 +77,25 @@ static int begin_again(const struct bl_packing *p, struct bl_error *e)
     return code;
 }
 
-int bl_packing_meet_stdin(struct bl_packing *p, struct bl_error *e)
+int bl_packing_check_stdin(struct bl_packing *p, struct bl_error *e)
 {
     struct bl_buffer path = {0}, there = {0};
     char digest[BL_DIGEST_SIZE];
-    int begun = p->task.set ? 1 : bl_state_begun(&p->state, e);
+    int begun = p->task.set ? 1 : bl_state_has_shards(&p->state, e);
     if (begun <= 0)
-        return begun < 0 ? begun : begin_again(p, e);
+        return begun < 0 ? begun : stdin_discard_scan(p, e);
     int code = bl_state_path(&p->state, BL_STATE_STDIN, &path, e);
     bool known = !code && access(path.data, F_OK) == 0;
     if (known)
         code = bl_io_read_file(path.data, SUM_MAX, &there, e);
     if (known && !code)
-        code = sum_stdin(p, digest, e);
+        code = stdin_digest(p, digest, e);
     bl_buffer_clear(&path);
     bl_buffer_printf(&path, "%s holds an unfinished dataset", p->output);
     if (known && !code)
         code = bl_buffer_check(&path, e);
     if (known && !code && (!there.data || strcmp(there.data, digest) != 0))
-        code = refuse(path.data, there.data ? there.data : "", digest, e);
+        code = stdin_mismatch(path.data, there.data ? there.data : "", digest, e);
     if (known && !code)
         code = bl_packing_add_stdin(p, digest, e);
     bl_buffer_free(&path);
@@ -103,7 +103,7 @@ int bl_packing_meet_stdin(struct bl_packing *p, struct bl_error *e)
     return code;
 }
 
-void bl_packing_take_stdin(struct bl_buffer *lines, struct bl_buffer *digest)
+void bl_packing_extract_stdin(struct bl_buffer *lines, struct bl_buffer *digest)
 {
     char *line = lines->data ? strstr(lines->data, "\n" NAME ": ") : NULL;
     if (!line)
@@ -115,12 +115,12 @@ void bl_packing_take_stdin(struct bl_buffer *lines, struct bl_buffer *digest)
     lines->size = (size_t)(line - lines->data) + tail;
 }
 
-int bl_packing_find_stdin(const struct bl_packing *p, const struct bl_buffer *there, const char *what,
-                          struct bl_error *e)
+int bl_packing_compare_stdin(const struct bl_packing *p, const struct bl_buffer *there, const char *what,
+                             struct bl_error *e)
 {
     char digest[BL_DIGEST_SIZE];
     if (!there->size)
         return BL_OK;
-    int code = sum_stdin(p, digest, e);
-    return code || strcmp(there->data, digest) == 0 ? code : refuse(what, there->data, digest, e);
+    int code = stdin_digest(p, digest, e);
+    return code || strcmp(there->data, digest) == 0 ? code : stdin_mismatch(what, there->data, digest, e);
 }

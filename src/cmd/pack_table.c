@@ -8,7 +8,7 @@
 #include "base/output.h"
 #include "cmd/packing.h"
 #include "cmd/parts.h"
-#include "run/table.h"
+#include "run/table_checksum.h"
 #include "scan/scan.h"
 #include "scan/join.h"
 
@@ -35,11 +35,11 @@ int bl_packing_tolerate_damage(const struct bl_packing *p, const struct bl_row *
     return BL_OK;
 }
 
-static int take_scan_fault(void *sink, const struct bl_row *row, struct bl_error *e)
+static int table_on_fault(void *sink, const struct bl_row *row, struct bl_error *e)
 {
     struct bl_packing *p = sink;
     bl_progress_clear(&p->progress);
-    bl_inputs_say_fault(&p->inputs, row);
+    bl_inputs_print_fault(&p->inputs, row);
     /* Where files hold many sequences, how many there are is known in the end: check_faults looks again. */
     bool many = p->inputs.kind->stretch || bl_files_have_list(&p->inputs.files, p->inputs.kind);
     int64_t inputs = many ? INT64_MAX : (int64_t)p->inputs.files.count;
@@ -50,7 +50,7 @@ static int take_scan_fault(void *sink, const struct bl_row *row, struct bl_error
     return bl_packing_tolerate_damage(p, row, row->reason, e);
 }
 
-static void tick_scan(void *sink, const struct bl_scan_progress *found)
+static void table_on_progress(void *sink, const struct bl_scan_progress *found)
 {
     struct bl_packing *p = sink;
     p->progress.done = p->progress.total ? found->files : found->rows;
@@ -58,7 +58,7 @@ static void tick_scan(void *sink, const struct bl_scan_progress *found)
     bl_packing_tick(p);
 }
 
-static int run_scan(struct bl_cmd *cmd, struct bl_packing *p, struct bl_output *out)
+static int table_run_scan(struct bl_cmd *cmd, struct bl_packing *p, struct bl_output *out)
 {
     struct bl_scan_progress found = {0};
     struct bl_scan job = {.files = &p->inputs.files,
@@ -70,8 +70,8 @@ static int run_scan(struct bl_cmd *cmd, struct bl_packing *p, struct bl_output *
                           .workers = p->workers,
                           .env = &p->env,
                           .temporary = p->state.folder,
-                          .fault = take_scan_fault,
-                          .tick = tick_scan,
+                          .fault = table_on_fault,
+                          .tick = table_on_progress,
                           .sink = p};
     bool lists = bl_files_have_list(&p->inputs.files, p->inputs.kind); /* then there is no telling how many will come */
     bl_progress_start(&p->progress, cmd->common.quiet, "scan", lists ? "sequences" : "files", NULL,
@@ -83,7 +83,7 @@ static int run_scan(struct bl_cmd *cmd, struct bl_packing *p, struct bl_output *
 }
 
 /* The table is whole. Of several tasks the first one's stays, and the others must have made the same. */
-static int put(const struct bl_packing *p, struct bl_output *out, struct bl_error *e)
+static int table_put(const struct bl_packing *p, struct bl_output *out, struct bl_error *e)
 {
     if (!p->task.set)
         return bl_output_commit(out, e);
@@ -93,33 +93,33 @@ static int put(const struct bl_packing *p, struct bl_output *out, struct bl_erro
     return code < 0 ? code : BL_OK;
 }
 
-static int scan(struct bl_cmd *cmd, struct bl_packing *p)
+static int table_scan(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_output out = {0};
     int code = bl_output_own(&out, p->state.sequences, &cmd->error);
     if (code)
         goto out;
-    code = run_scan(cmd, p, &out);
+    code = table_run_scan(cmd, p, &out);
     if (code)
         goto out;
-    code = put(p, &out, &cmd->error);
+    code = table_put(p, &out, &cmd->error);
 out:
     bl_output_abort(&out);
     return code;
 }
 
 /* A table that was given is copied: the run must go on with the same one. So is that of a finished dataset. */
-static int copy_table(struct bl_packing *p, struct bl_error *e)
+static int table_copy(struct bl_packing *p, struct bl_error *e)
 {
     struct bl_output out = {0};
     struct bl_buffer text = {0};
     int code = bl_output_own(&out, p->state.sequences, e);
     if (code)
         goto out;
-    if (p->mending)
+    if (p->repairing)
         code = bl_packing_restore_table(p, &out, e);
     else if (p->inputs.attributes || p->inputs.exclusion)
-        code = bl_join_run(p->sequences_path, p->inputs.attributes, p->inputs.exclusion, &out, take_scan_fault, p, e);
+        code = bl_join_run(p->sequences_path, p->inputs.attributes, p->inputs.exclusion, &out, table_on_fault, p, e);
     else
         code = bl_io_read_file(p->sequences_path, SIZE_MAX / 4, &text, e);
     if (code)
@@ -128,7 +128,7 @@ static int copy_table(struct bl_packing *p, struct bl_error *e)
         code = bl_output_write(&out, text.data, text.size, e);
     if (code)
         goto out;
-    code = put(p, &out, e);
+    code = table_put(p, &out, e);
 out:
     bl_output_abort(&out);
     bl_buffer_free(&text);
@@ -136,7 +136,7 @@ out:
 }
 
 /* What a table says of its kind, or else --kind; *kind is NULL when it has no sequence that is of use. */
-static int look_at_table(const struct bl_packing *p, const struct bl_kind **kind, struct bl_error *e)
+static int table_peek(const struct bl_packing *p, const struct bl_kind **kind, struct bl_error *e)
 {
     struct bl_buffer header = {0}, name = {0};
     const struct bl_kind *said = p->inputs.kind_option ? bl_kinds[p->inputs.kind_option - 1] : NULL;
@@ -159,7 +159,7 @@ out:
 }
 
 /* Columns that the scan will give come once, and that to group by is one of them. */
-static int check_columns(const struct bl_packing *p, struct bl_error *e)
+static int table_check_columns(const struct bl_packing *p, struct bl_error *e)
 {
     struct bl_buffer header = {0};
     int code = bl_inputs_header(&p->inputs, &header, e);
@@ -177,7 +177,7 @@ out:
 int bl_packing_kind(struct bl_cmd *cmd, struct bl_packing *p)
 {
     const struct bl_kind *kind = p->inputs.files.kind;
-    int code = p->sequences_path ? look_at_table(p, &kind, &cmd->error) : BL_OK;
+    int code = p->sequences_path ? table_peek(p, &kind, &cmd->error) : BL_OK;
     if (code)
         return code;
     if (kind)
@@ -185,14 +185,14 @@ int bl_packing_kind(struct bl_cmd *cmd, struct bl_packing *p)
     if (code)
         return code;
     if (!p->sequences_path)
-        code = check_columns(p, &cmd->error);
+        code = table_check_columns(p, &cmd->error);
     if (code)
         return code;
     return bl_packing_check_attributes(p, &cmd->error);
 }
 
 /* The table must be one that these options would have made. */
-static int check_table(const struct bl_packing *p, struct bl_error *e)
+static int table_check(const struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->table;
     if (!t->kind)
@@ -216,7 +216,7 @@ out:
 }
 
 /* Inputs that the scan already found useless count for --on-error and --max-failed. */
-static int check_faults(struct bl_packing *p, struct bl_error *e)
+static int table_check_faults(struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->table;
     int64_t useless = bl_sequences_unusable(t);
@@ -232,13 +232,13 @@ static int check_faults(struct bl_packing *p, struct bl_error *e)
 }
 
 /* What readers need lies in the spool; where the table was there before, it may not, or not all of it. */
-static int fill_spool(struct bl_cmd *cmd, struct bl_packing *p)
+static int spool_fill(struct bl_cmd *cmd, struct bl_packing *p)
 {
     int code = p->sequences_path ? bl_inputs_list_table(&p->inputs, &p->table, &cmd->error) : BL_OK;
-    return code ? code : run_scan(cmd, p, NULL);
+    return code ? code : table_run_scan(cmd, p, NULL);
 }
 
-static int make_spool(struct bl_packing *p, struct bl_error *e)
+static int spool_make(struct bl_packing *p, struct bl_error *e)
 {
     p->env.spool = p->spool ? p->spool : p->state.spool;
     p->env.shared = p->task.set;
@@ -247,11 +247,11 @@ static int make_spool(struct bl_packing *p, struct bl_error *e)
 
 /* Where tasks scanned, their parts are the table: 1 when it was made of them, 0 when there are none, or a code. A run
  * without tasks does not wait for those that are missing. */
-static int merge(struct bl_packing *p, struct bl_error *e)
+static int table_merge_parts(struct bl_packing *p, struct bl_error *e)
 {
     struct bl_parts parts;
     struct bl_merged merged = {0};
-    struct bl_merge job = {.cancel = p->env.cancel, .fault = take_scan_fault, .sink = p};
+    struct bl_merge job = {.cancel = p->env.cancel, .fault = table_on_fault, .sink = p};
     int code = bl_parts_find(&p->state, &parts, e);
     if (code || !parts.tasks || (!p->task.set && parts.missing >= 0))
         return code;
@@ -259,27 +259,27 @@ static int merge(struct bl_packing *p, struct bl_error *e)
     if (!code)
         code = bl_parts_merge(&p->state, &parts, &job, &merged, e);
     p->suppressed = merged.found.suppressed;
-    bl_parts_say_unused(&merged);
+    bl_parts_print_unused(&merged);
     return code ? code : 1;
 }
 
 /* Makes the table, where there is none yet. */
-static int make_table(struct bl_cmd *cmd, struct bl_packing *p, bool *scanned)
+static int table_make(struct bl_cmd *cmd, struct bl_packing *p, bool *scanned)
 {
     struct bl_error *e = &cmd->error;
-    int code = bl_table_forget(&p->state, e);
-    if (code || p->mending)
-        return code ? code : copy_table(p, e);
-    int merged = p->sequences_path ? 0 : merge(p, e);
+    int code = bl_table_checksum_forget(&p->state, e);
+    if (code || p->repairing)
+        return code ? code : table_copy(p, e);
+    int merged = p->sequences_path ? 0 : table_merge_parts(p, e);
     if (merged)
         return merged < 0 ? merged : BL_OK;
     *scanned = !p->sequences_path;
-    code = *scanned ? scan(cmd, p) : copy_table(p, e);
-    return code ? code : bl_inputs_joined(&p->inputs, e);
+    code = *scanned ? table_scan(cmd, p) : table_copy(p, e);
+    return code ? code : bl_inputs_note_unused(&p->inputs, e);
 }
 
 /* A table that was there already must tell of the inputs as they are. */
-static int compare_inputs(const struct bl_packing *p, struct bl_error *e)
+static int table_compare_inputs(const struct bl_packing *p, struct bl_error *e)
 {
     struct bl_error other = {0};
     int code = bl_packing_compare(p, &p->table, &other);
@@ -293,28 +293,28 @@ int bl_packing_table(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_error *e = &cmd->error;
     bool scanned = false;
-    int code = make_spool(p, e);
-    if (!code && access(p->state.sequences, F_OK) == 0 && bl_packing_reads_stdin(p) && !p->mending)
-        code = bl_packing_meet_stdin(p, e);
+    int code = spool_make(p, e);
+    if (!code && access(p->state.sequences, F_OK) == 0 && bl_packing_reads_stdin(p) && !p->repairing)
+        code = bl_packing_check_stdin(p, e);
     if (!code && access(p->state.sequences, F_OK) != 0)
-        code = make_table(cmd, p, &scanned);
+        code = table_make(cmd, p, &scanned);
     if (!code)
-        code = bl_table_check(&p->state, e);
+        code = bl_table_checksum_verify(&p->state, e);
     const char *path = p->state.sequences;
     if (!code && p->options.group_by)
         code = bl_sequences_open_grouped(&p->table, &path, 1, p->options.group_by, e);
     else if (!code)
         code = bl_sequences_open(&p->table, &path, 1, false, e);
     /* Of many tasks each would look at all files; what changed is noticed when it is read. */
-    if (!code && !scanned && !p->task.set && !p->mending)
-        code = compare_inputs(p, e);
+    if (!code && !scanned && !p->task.set && !p->repairing)
+        code = table_compare_inputs(p, e);
     if (!code)
-        code = check_table(p, e);
+        code = table_check(p, e);
     if (!code)
-        code = check_faults(p, e);
+        code = table_check_faults(p, e);
     if (!code && p->inputs.exclusion && !scanned)
         code = bl_exclusion_match(&p->table, p->inputs.exclusion, e);
     if (!code && !p->task.index)
-        bl_inputs_say_unmatched(&p->inputs);
-    return code || scanned || !p->inputs.kind->keep ? code : fill_spool(cmd, p);
+        bl_inputs_print_unmatched(&p->inputs);
+    return code || scanned || !p->inputs.kind->keep ? code : spool_fill(cmd, p);
 }

@@ -31,7 +31,7 @@ struct bl_packing {
     struct bl_pipe_copy held;
     struct bl_buffer identity;
     struct bl_kind_env env;
-    bool simd_free; /* the level was not said: whoever begins the dataset decides */
+    bool simd_unset; /* the level was not said: whoever begins the dataset decides */
     struct bl_state state;
     char *spool;        /* directory of --spool, or the state's own: owned only in the first case */
     int64_t suppressed; /* faults of the scan that were not told one by one */
@@ -42,7 +42,7 @@ struct bl_packing {
     struct bl_manifest manifest;    /* the draft of it */
     int64_t shard_begin, shard_end; /* this task's, or all */
     bool repair;                    /* --repair */
-    bool mending;                   /* the dataset is finished, but lacks shards: */
+    bool repairing;                 /* the dataset is finished, but lacks shards: */
     struct bl_missing missing;
     struct bl_attribute_values values; /* of the format's attributes */
     struct bl_buffer attributes_said;  /* which columns became attributes, for the summary */
@@ -89,7 +89,7 @@ int bl_packing_check_attributes(const struct bl_packing *p, struct bl_error *e);
 int bl_packing_attributes(struct bl_packing *p, struct bl_error *e);
 
 /* Which they are, and which columns are text, for the summary. */
-void bl_packing_say_attributes(const struct bl_packing *p);
+void bl_packing_print_attributes(const struct bl_packing *p);
 
 /* An input was found to be of no use, or damaged: BL_EFAIL when that is one too many, by --on-error and --max-failed.
  */
@@ -106,14 +106,14 @@ int bl_packing_simd(struct bl_packing *p, struct bl_error *e);
  * finished. BL_EUSAGE: it is another. */
 bool bl_packing_reads_stdin(const struct bl_packing *p);
 int bl_packing_keep_stdin(struct bl_packing *p, uint64_t sum, struct bl_error *e);
-int bl_packing_meet_stdin(struct bl_packing *p, struct bl_error *e);
+int bl_packing_check_stdin(struct bl_packing *p, struct bl_error *e);
 
 /* Of a finished dataset: takes the line of standard input out of the configuration's lines; adds it to this
  * run's, or compares it. */
-void bl_packing_take_stdin(struct bl_buffer *lines, struct bl_buffer *digest);
+void bl_packing_extract_stdin(struct bl_buffer *lines, struct bl_buffer *digest);
 int bl_packing_add_stdin(struct bl_packing *p, const char *digest, struct bl_error *e);
-int bl_packing_find_stdin(const struct bl_packing *p, const struct bl_buffer *there, const char *what,
-                          struct bl_error *e);
+int bl_packing_compare_stdin(const struct bl_packing *p, const struct bl_buffer *there, const char *what,
+                             struct bl_error *e);
 
 /* Whether the inputs are those of the table: BL_EDATA says which is not, and how. */
 int bl_packing_compare(const struct bl_packing *p, const struct bl_sequences *table, struct bl_error *e);
@@ -124,13 +124,13 @@ int bl_packing_enter(struct bl_cmd *cmd, struct bl_packing *p);
 /* Sets p->identity: everything that decides the dataset's bytes beside the contents of the inputs and the versions. */
 int bl_packing_identify(struct bl_cmd *cmd, struct bl_packing *p);
 
-/* 1 when the output holds this very dataset, complete; 0 when it holds none, or lacks shards of it (p->mending);
+/* 1 when the output holds this very dataset, complete; 0 when it holds none, or lacks shards of it (p->repairing);
  * BL_EUSAGE when it holds another. */
 int bl_packing_find(struct bl_cmd *cmd, struct bl_packing *p);
 
 /* Looks what a finished dataset lacks of the shards that are this task's: 1 when there is something to be made again.
  */
-int bl_packing_lacks(struct bl_cmd *cmd, struct bl_packing *p, const struct bl_manifest *manifest);
+int bl_packing_find_missing(struct bl_cmd *cmd, struct bl_packing *p, const struct bl_manifest *manifest);
 
 /* Writes the scan's table as it can be told of the finished one. */
 int bl_packing_restore_table(const struct bl_packing *p, struct bl_output *out, struct bl_error *e);
@@ -142,6 +142,6 @@ int bl_packing_compare_made(const struct bl_packing *p, struct bl_error *e);
 struct bl_pack;
 int bl_packing_reclaim(struct bl_cmd *cmd, struct bl_packing *p, struct bl_pack *job);
 
-void bl_packing_say_mended(const struct bl_packing *p);
+void bl_packing_print_repaired(const struct bl_packing *p);
 
 #endif

@@ -7,11 +7,11 @@
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/identity.h"
-#include "run/table.h"
+#include "run/table_checksum.h"
 #include "run/task.h"
 
-int bl_parts_settle(const struct bl_state *state, int64_t tasks, const struct bl_options *options,
-                    const struct bl_inputs *inputs, struct bl_error *e)
+int bl_parts_agree(const struct bl_state *state, int64_t tasks, const struct bl_options *options,
+                   const struct bl_inputs *inputs, struct bl_error *e)
 {
     struct bl_buffer lines = {0};
     bl_buffer_printf(&lines, "tasks: %" PRId64 "\n", tasks);
@@ -21,7 +21,7 @@ int bl_parts_settle(const struct bl_state *state, int64_t tasks, const struct bl
     code = bl_identity_scan(options, inputs, &lines, e);
     if (code)
         goto out;
-    code = bl_state_settle(state, BL_STATE_SCAN, lines.data, e);
+    code = bl_state_agree(state, BL_STATE_SCAN, lines.data, e);
 out:
     bl_buffer_free(&lines);
     return code;
@@ -65,7 +65,7 @@ int bl_parts_merge(const struct bl_state *state, const struct bl_parts *parts, s
     job->folder = state->folder;
     job->tasks = parts->tasks;
     *merged = (struct bl_merged){0};
-    int code = bl_table_forget(state, e);
+    int code = bl_table_checksum_forget(state, e);
     if (code)
         goto out;
     code = bl_output_own(&out, state->sequences, e);
@@ -84,12 +84,12 @@ out:
     return code < 0 ? code : BL_OK;
 }
 
-void bl_parts_say_unused(struct bl_merged *merged)
+void bl_parts_print_unused(struct bl_merged *merged)
 {
     char a[32];
     if (merged->attributes && merged->unused)
-        bl_cmd_say("%s: %s row%s to no sequence", merged->attributes, bl_text_count(a, merged->unused),
-                   merged->unused == 1 ? " belongs" : "s belong");
+        bl_cmd_print("%s: %s row%s to no sequence", merged->attributes, bl_text_count(a, merged->unused),
+                     merged->unused == 1 ? " belongs" : "s belong");
     free(merged->attributes);
     merged->attributes = NULL;
 }

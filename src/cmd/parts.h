@@ -9,8 +9,8 @@
 
 /* All tasks must be at the same scan of the same inputs, which are listed, their kind in use: the first one to come
  * writes down what that is. BL_EUSAGE: it is another, of which it says what differs. */
-int bl_parts_settle(const struct bl_state *state, int64_t tasks, const struct bl_options *options,
-                    const struct bl_inputs *inputs, struct bl_error *e);
+int bl_parts_agree(const struct bl_state *state, int64_t tasks, const struct bl_options *options,
+                   const struct bl_inputs *inputs, struct bl_error *e);
 
 struct bl_parts {
     int64_t tasks;   /* that share the scan; 0: nobody scanned so */
@@ -28,6 +28,6 @@ int bl_parts_merge(const struct bl_state *state, const struct bl_parts *parts, s
                    struct bl_merged *merged, struct bl_error *e);
 
 /* "labels.csv: 2 rows belong to no sequence", for the summary; nothing where all do. Frees what merged holds. */
-void bl_parts_say_unused(struct bl_merged *merged);
+void bl_parts_print_unused(struct bl_merged *merged);
 
 #endif

@@ -51,14 +51,14 @@ int bl_planning_report(const struct bl_planning *p, struct bl_error *e)
     return code;
 }
 
-static bool is_binary(const char *path)
+static bool path_is_safetensors(const char *path)
 {
     size_t size = path ? strlen(path) : 0;
     return size > 12 && strcmp(path + size - 12, ".safetensors") == 0;
 }
 
 /* "plan.tsv" of epoch 3 is "plan-00003.tsv". To be freed by bl_buffer_free. */
-static int epoch_path(const char *path, int64_t epoch, struct bl_buffer *out, struct bl_error *e)
+static int epoch_format_path(const char *path, int64_t epoch, struct bl_buffer *out, struct bl_error *e)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
     int stem = (int)(dot && dot > name ? dot - path : (long)strlen(path));
@@ -66,14 +66,14 @@ static int epoch_path(const char *path, int64_t epoch, struct bl_buffer *out, st
     return bl_buffer_check(out, e);
 }
 
-static int write_plan(const struct bl_planning *p, const char *path, struct bl_error *e)
+static int plan_write(const struct bl_planning *p, const char *path, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->lengths.table;
     struct bl_output out = {0};
     int code = bl_output_open(&out, path, e);
     if (code)
         goto out;
-    if (is_binary(path))
+    if (path_is_safetensors(path))
         code = bl_index_write(&out, &p->plan, t->length, t->count, &p->plan_info, e);
     else
         code = bl_plan_table_write(&out, &p->plan, t->length, e);
@@ -86,7 +86,7 @@ out:
 }
 
 /* Plans that chance fills differ in their blocks: the most that any epoch needs. */
-static int most_blocks(struct bl_planning *p, size_t *most, struct bl_error *e)
+static int epoch_max_blocks(struct bl_planning *p, size_t *most, struct bl_error *e)
 {
     bool equal = p->options.strategy != BL_STRATEGY_BLOCK || p->options.fill == BL_FILL_OPTIMAL;
     int code = BL_OK;
@@ -99,7 +99,7 @@ static int most_blocks(struct bl_planning *p, size_t *most, struct bl_error *e)
     return code;
 }
 
-static int write_epoch(struct bl_planning *p, int64_t k, size_t least, struct bl_error *e)
+static int epoch_write(struct bl_planning *p, int64_t k, size_t least, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->lengths.table;
     struct bl_buffer path = {0};
@@ -111,18 +111,18 @@ static int write_epoch(struct bl_planning *p, int64_t k, size_t least, struct bl
     bl_plan_info_make(&p->plan_info, &p->plan, &p->options);
     p->plan_info.seed += (uint64_t)k;
     if (!code && p->epochs > 1)
-        code = epoch_path(p->output, k + 1, &path, e);
+        code = epoch_format_path(p->output, k + 1, &path, e);
     if (!code)
-        code = write_plan(p, p->epochs > 1 ? path.data : p->output, e);
+        code = plan_write(p, p->epochs > 1 ? path.data : p->output, e);
     bl_buffer_free(&path);
     return code;
 }
 
-static int make_plans(struct bl_cmd *cmd, struct bl_planning *p)
+static int plan_make_all(struct bl_cmd *cmd, struct bl_planning *p)
 {
     struct bl_error *e = &cmd->error;
     size_t least = 0;
-    int code = bl_cmd_require_T(cmd);
+    int code = bl_lengths_require_T(cmd);
     if (!code && p->epochs < 1)
         code = bl_error_set(e, BL_EUSAGE, "--epochs 0 is for --dataset, whose plans it takes away");
     if (!code && p->epochs > 1 && (!p->output || strcmp(p->output, "-") == 0))
@@ -131,15 +131,15 @@ static int make_plans(struct bl_cmd *cmd, struct bl_planning *p)
         code = bl_length_source_read(&p->lengths, cmd);
     p->options.group = p->lengths.table.group;
     if (!code)
-        code = bl_lengths_settle(&p->lengths.table, &p->options, e);
+        code = bl_lengths_resolve(&p->lengths.table, &p->options, e);
     if (!code)
         code = bl_lengths_check(&p->lengths.table, &p->options, e);
     if (!code)
         code = bl_planner_make(&p->planner, p->lengths.table.length, p->lengths.table.count, &p->options, e);
     if (!code)
-        code = most_blocks(p, &least, e);
+        code = epoch_max_blocks(p, &least, e);
     for (int64_t k = 0; k < p->epochs && !code; k++)
-        code = write_epoch(p, k, least, e);
+        code = epoch_write(p, k, least, e);
     p->plan.max_sequences = p->S;
     p->plan_info.seed = p->options.seed;
     if (!code)
@@ -150,7 +150,7 @@ static int make_plans(struct bl_cmd *cmd, struct bl_planning *p)
 }
 
 /* The dataset has decided all else. A YAML file may say it all the same, since it is that of pack, too. */
-static int check_flag(void *context, const struct bl_option_group *group, const struct bl_option *option)
+static int plan_check_flag(void *context, const struct bl_option_group *group, const struct bl_option *option)
 {
     static const char *const taken[] = {"dataset",    "epochs",  "seed",   "world-size",
                                         "batch-size", "balance", "config", "quiet"};
@@ -166,24 +166,24 @@ static int check_flag(void *context, const struct bl_option_group *group, const 
                         option->letter && !option->name[1] ? "-" : "--", option->name);
 }
 
-static void say_epochs(const struct bl_planning *p, const struct bl_epochs_result *made)
+static void epoch_print_summary(const struct bl_planning *p, const struct bl_epochs_result *made)
 {
     if (!p->epochs)
-        bl_cmd_say("%s: %" PRId64 " plans removed", p->dataset, made->removed);
+        bl_cmd_print("%s: %" PRId64 " plans removed", p->dataset, made->removed);
     else if (made->added)
-        bl_cmd_say("%s: %" PRId64 " plans in " BL_EPOCHS_DIR "%s", p->dataset, made->there,
-                   made->added < made->there ? ", those that were there among them" : "");
+        bl_cmd_print("%s: %" PRId64 " plans in " BL_EPOCHS_DIR "%s", p->dataset, made->there,
+                     made->added < made->there ? ", those that were there among them" : "");
     else
-        bl_cmd_say("%s has %s in " BL_EPOCHS_DIR " already: nothing to do", p->dataset,
-                   p->epochs < made->there ? "these plans, and more," : "these plans");
+        bl_cmd_print("%s has %s in " BL_EPOCHS_DIR " already: nothing to do", p->dataset,
+                     p->epochs < made->there ? "these plans, and more," : "these plans");
 }
 
-static int add_epochs(struct bl_cmd *cmd, struct bl_planning *p)
+static int plan_add_epochs(struct bl_cmd *cmd, struct bl_planning *p)
 {
     struct bl_error *e = &cmd->error;
     struct bl_epochs job = {.dir = p->dataset, .count = p->epochs, .seed = p->options.seed};
     struct bl_epochs_result made;
-    int code = bl_options_each_flag(&cmd->options, check_flag, cmd);
+    int code = bl_options_each_flag(&cmd->options, plan_check_flag, cmd);
     if (code)
         return code;
     if (cmd->options.operands)
@@ -200,12 +200,12 @@ static int add_epochs(struct bl_cmd *cmd, struct bl_planning *p)
     if (code)
         return code;
     if (!cmd->common.quiet)
-        say_epochs(p, &made);
+        epoch_print_summary(p, &made);
     return BL_OK;
 }
 
 /* A directory is planned as it is; of one that the YAML file names for the dataset nothing else needs to be said. */
-static int find_directory(struct bl_cmd *cmd, struct bl_planning *p)
+static int plan_find_directory(struct bl_cmd *cmd, struct bl_planning *p)
 {
     const struct bl_options *o = &cmd->options;
     struct stat status;
@@ -215,33 +215,33 @@ static int find_directory(struct bl_cmd *cmd, struct bl_planning *p)
         dir = p->pack_options.output;
     if (!dir || (!from_file && (stat(dir, &status) != 0 || !S_ISDIR(status.st_mode))))
         return BL_OK;
-    return bl_inputs_resolve(&p->inputs, o, from_file ? "output" : NULL, dir, &p->dir, &cmd->error);
+    return bl_inputs_resolve_path(&p->inputs, o, from_file ? "output" : NULL, dir, &p->dir, &cmd->error);
 }
 
-static int run(struct bl_cmd *cmd, struct bl_planning *p)
+static int plan_run(struct bl_cmd *cmd, struct bl_planning *p)
 {
     p->inputs.config_path = p->config_path;
-    int code = p->config_path ? bl_inputs_settle_file(&p->inputs, cmd) : BL_OK;
+    int code = p->config_path ? bl_inputs_resolve_file(&p->inputs, cmd) : BL_OK;
     if (!code && !p->dataset) /* which says itself what applies to it */
         code = bl_options_check(&cmd->options, &cmd->error);
     if (!p->lengths.group_by)
         p->lengths.group_by = p->pack_options.group_by;
     p->pack_options.group_by = p->lengths.group_by; /* whose line pack's identity has */
     if (!code && !p->dataset)
-        code = find_directory(cmd, p);
+        code = plan_find_directory(cmd, p);
     if (code)
         return code;
-    return p->dataset ? add_epochs(cmd, p) : p->dir ? bl_planning_directory(cmd, p) : make_plans(cmd, p);
+    return p->dataset ? plan_add_epochs(cmd, p) : p->dir ? bl_planning_directory(cmd, p) : plan_make_all(cmd, p);
 }
 
 /* Options of other commands, which the YAML file may have. */
-static int add_hidden_options(struct bl_cmd *cmd, struct bl_planning *p)
+static int plan_add_hidden_options(struct bl_cmd *cmd, struct bl_planning *p)
 {
     int code = bl_inputs_add_hidden_options(&p->inputs, cmd);
     return code ? code : bl_options_add(&cmd->options, NULL, bl_pack_option_table, &p->pack_options, &cmd->error);
 }
 
-static void free_planning(struct bl_planning *p)
+static void plan_free(struct bl_planning *p)
 {
     bl_plan_free(&p->plan);
     bl_planner_free(&p->planner);
@@ -273,7 +273,7 @@ int bl_cmd_plan(int argc, char **argv)
         {"General", bl_common_table, &cmd.common},
         {0},
     };
-    int code = add_hidden_options(&cmd, &p);
+    int code = plan_add_hidden_options(&cmd, &p);
     if (!code)
         code = bl_cmd_options(&cmd, groups);
     if (!code) /* -j is none of plan's, but may stand in the file */
@@ -281,8 +281,8 @@ int bl_cmd_plan(int argc, char **argv)
     if (!code)
         code = bl_cmd_parse(&cmd, argc, argv);
     if (!code)
-        code = run(&cmd, &p);
+        code = plan_run(&cmd, &p);
     bool partial = p.partial;
-    free_planning(&p);
+    plan_free(&p);
     return bl_cmd_end(&cmd, code, partial);
 }

@@ -12,12 +12,12 @@
 #include "cmd/planning.h"
 #include "cmd/summary.h"
 #include "plan/plan.h"
-#include "run/planned.h"
+#include "run/saved_plan.h"
 #include "run/signals.h"
-#include "run/table.h"
+#include "run/table_checksum.h"
 #include "store/shard_record.h"
 
-static int check_flags(const struct bl_planning *p, struct bl_error *e)
+static int directory_check_flags(const struct bl_planning *p, struct bl_error *e)
 {
     if (p->output || p->lengths.list || p->epochs != 1)
         return bl_error_set(
@@ -27,7 +27,7 @@ static int check_flags(const struct bl_planning *p, struct bl_error *e)
 
 /* Only what tasks began is gone on with: a directory that was mistyped shall stay as it is. 1: the dataset is complete,
  * and this is its plan. */
-static int enter(struct bl_planning *p, const char *identity, struct bl_error *e)
+static int directory_enter(struct bl_planning *p, const char *identity, struct bl_error *e)
 {
     struct bl_buffer folder = {0};
     bl_buffer_printf(&folder, "%s/" BL_WORK_FOLDER, p->dir);
@@ -42,15 +42,15 @@ static int enter(struct bl_planning *p, const char *identity, struct bl_error *e
                         p->dir);
 }
 
-static int take_fault(void *sink, const struct bl_row *row, struct bl_error *e)
+static int directory_on_fault(void *sink, const struct bl_row *row, struct bl_error *e)
 {
     struct bl_planning *p = sink;
     (void)e;
-    bl_inputs_say_fault(&p->inputs, row);
+    bl_inputs_print_fault(&p->inputs, row);
     return BL_OK;
 }
 
-static void tick(void *sink, int64_t stretches)
+static void directory_on_progress(void *sink, int64_t stretches)
 {
     struct bl_planning *p = sink;
     p->progress.done = stretches;
@@ -58,7 +58,7 @@ static void tick(void *sink, int64_t stretches)
 }
 
 /* Where the YAML file names the sources, the scan must have been theirs. */
-static int check_scan(struct bl_cmd *cmd, struct bl_planning *p, const struct bl_parts *parts)
+static int directory_check_scan(struct bl_cmd *cmd, struct bl_planning *p, const struct bl_parts *parts)
 {
     if (!p->inputs.sources || !parts->tasks)
         return BL_OK;
@@ -68,13 +68,14 @@ static int check_scan(struct bl_cmd *cmd, struct bl_planning *p, const struct bl
     code = bl_inputs_use(&p->inputs, p->inputs.files.kind, cmd);
     if (code)
         return code;
-    return bl_parts_settle(&p->state, parts->tasks, &cmd->options, &p->inputs, &cmd->error);
+    return bl_parts_agree(&p->state, parts->tasks, &cmd->options, &p->inputs, &cmd->error);
 }
 
-static int merge(struct bl_cmd *cmd, struct bl_planning *p, const struct bl_parts *parts)
+static int directory_merge_parts(struct bl_cmd *cmd, struct bl_planning *p, const struct bl_parts *parts)
 {
     char count[32];
-    struct bl_merge job = {.cancel = &cmd->cancel, .fault = take_fault, .tick = tick, .sink = p};
+    struct bl_merge job = {
+        .cancel = &cmd->cancel, .fault = directory_on_fault, .tick = directory_on_progress, .sink = p};
     struct bl_merged merged;
     bl_progress_start(&p->progress, cmd->common.quiet, "merge", "stretches", NULL, 0);
     int code = bl_parts_merge(&p->state, parts, &job, &merged, &cmd->error);
@@ -82,9 +83,9 @@ static int merge(struct bl_cmd *cmd, struct bl_planning *p, const struct bl_part
     if (code)
         goto out;
     if (!cmd->common.quiet) {
-        bl_cmd_say("%" PRId64 " part%s: %s rows", parts->tasks, parts->tasks == 1 ? "" : "s",
-                   bl_text_count(count, merged.found.rows));
-        bl_parts_say_unused(&merged);
+        bl_cmd_print("%" PRId64 " part%s: %s rows", parts->tasks, parts->tasks == 1 ? "" : "s",
+                     bl_text_count(count, merged.found.rows));
+        bl_parts_print_unused(&merged);
     }
 out:
     free(merged.attributes);
@@ -92,7 +93,7 @@ out:
 }
 
 /* Gets the table: what is there already, whoever made it, or the parts of the scan. */
-static int get_table(struct bl_cmd *cmd, struct bl_planning *p)
+static int directory_get_table(struct bl_cmd *cmd, struct bl_planning *p)
 {
     struct bl_error *e = &cmd->error;
     struct bl_parts parts;
@@ -101,7 +102,7 @@ static int get_table(struct bl_cmd *cmd, struct bl_planning *p)
     int code = bl_parts_find(&p->state, &parts, e);
     if (code)
         return code;
-    code = check_scan(cmd, p, &parts);
+    code = directory_check_scan(cmd, p, &parts);
     if (code)
         return code;
     if (!found)
@@ -109,10 +110,10 @@ static int get_table(struct bl_cmd *cmd, struct bl_planning *p)
     if (code)
         return code;
     if (!found)
-        code = merge(cmd, p, &parts);
+        code = directory_merge_parts(cmd, p, &parts);
     if (code)
         return code;
-    code = bl_table_check(&p->state, e);
+    code = bl_table_checksum_verify(&p->state, e);
     if (code)
         return code;
     if (p->lengths.group_by)
@@ -122,18 +123,18 @@ static int get_table(struct bl_cmd *cmd, struct bl_planning *p)
     return code;
 }
 
-static int make_plan(struct bl_cmd *cmd, struct bl_planning *p)
+static int directory_make_plan(struct bl_cmd *cmd, struct bl_planning *p)
 {
     struct bl_error *e = &cmd->error;
     const struct bl_sequences *t = &p->lengths.table;
     int64_t T;
     p->options.group = t->group;
-    int code = bl_lengths_settle(t, &p->options, e);
+    int code = bl_lengths_resolve(t, &p->options, e);
     if (!code)
         code = bl_lengths_check(t, &p->options, e);
     if (!code)
         code = bl_plan_T(&T, t->length, t->count, &p->options, e);
-    int found = code ? code : bl_planned_load(&p->state, &p->plan, &p->plan_info, T, t->length, t->count, e);
+    int found = code ? code : bl_saved_plan_load(&p->state, &p->plan, &p->plan_info, T, t->length, t->count, e);
     if (found)
         return found;
     code = bl_plan_make(&p->plan, t->length, t->count, &p->options, e);
@@ -141,7 +142,7 @@ static int make_plan(struct bl_cmd *cmd, struct bl_planning *p)
         code = bl_plan_recount(&p->plan, t->length, t->count, e);
     bl_plan_info_make(&p->plan_info, &p->plan, &p->options);
     if (!code)
-        code = bl_planned_publish(&p->state, &p->plan, t->length, t->count, &p->plan_info, e);
+        code = bl_saved_plan_publish(&p->state, &p->plan, t->length, t->count, &p->plan_info, e);
     if (!code)
         code = bl_planning_report(p, e);
     if (!code && !cmd->common.quiet)
@@ -150,18 +151,18 @@ static int make_plan(struct bl_cmd *cmd, struct bl_planning *p)
 }
 
 /* Table and plan. 1: the plan is there already. */
-static int make(struct bl_cmd *cmd, struct bl_planning *p, const char *identity)
+static int directory_make(struct bl_cmd *cmd, struct bl_planning *p, const char *identity)
 {
-    int code = get_table(cmd, p);
+    int code = directory_get_table(cmd, p);
     if (code)
         goto out;
-    code = bl_state_settle(&p->state, BL_STATE_PLAN, identity, &cmd->error);
+    code = bl_state_agree(&p->state, BL_STATE_PLAN, identity, &cmd->error);
     if (code)
         goto out;
-    code = make_plan(cmd, p);
+    code = directory_make_plan(cmd, p);
 out:
     if (code > 0 && !cmd->common.quiet)
-        bl_cmd_say("%s has its plan already: nothing to do", p->dir);
+        bl_cmd_print("%s has its plan already: nothing to do", p->dir);
     p->partial = !bl_sequences_is_clean(&p->lengths.table);
     return code < 0 ? code : BL_OK;
 }
@@ -170,20 +171,20 @@ int bl_planning_directory(struct bl_cmd *cmd, struct bl_planning *p)
 {
     struct bl_error *e = &cmd->error;
     struct bl_buffer identity = {0};
-    int code = check_flags(p, e);
+    int code = directory_check_flags(p, e);
     if (!code)
-        code = bl_cmd_require_T(cmd);
+        code = bl_lengths_require_T(cmd);
     bl_signals_install(&cmd->cancel);
     /* Now: once the table is there, durations become steps. */
     bl_options_identity_of(&cmd->options, BL_AFFECTS_PLAN, &identity);
     if (!code)
         code = bl_buffer_check(&identity, e);
     if (!code)
-        code = enter(p, identity.data, e);
+        code = directory_enter(p, identity.data, e);
     if (code > 0 && !cmd->common.quiet)
-        bl_cmd_say("%s is complete already: nothing to do", p->dir);
+        bl_cmd_print("%s is complete already: nothing to do", p->dir);
     if (!code)
-        code = make(cmd, p, identity.data);
+        code = directory_make(cmd, p, identity.data);
     bl_buffer_free(&identity);
     return code < 0 ? code : BL_OK;
 }

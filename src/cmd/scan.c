@@ -52,16 +52,16 @@ static const struct bl_option table[] = {
     {0},
 };
 
-static int take_fault(void *sink, const struct bl_row *row, struct bl_error *e)
+static int scan_on_fault(void *sink, const struct bl_row *row, struct bl_error *e)
 {
     struct scan *scan = sink;
     (void)e;
     bl_progress_clear(&scan->progress);
-    bl_inputs_say_fault(&scan->inputs, row);
+    bl_inputs_print_fault(&scan->inputs, row);
     return BL_OK;
 }
 
-static void tick(void *sink, const struct bl_scan_progress *found)
+static void scan_on_progress(void *sink, const struct bl_scan_progress *found)
 {
     struct scan *scan = sink;
     scan->progress.done = scan->progress.total ? found->files : found->rows;
@@ -70,32 +70,32 @@ static void tick(void *sink, const struct bl_scan_progress *found)
     bl_heartbeat_tick(&scan->heartbeat, &scan->progress);
 }
 
-static void say_found(const struct scan *scan, const char *what)
+static void scan_print_found(const struct scan *scan, const char *what)
 {
     char steps[32], ok[32], damaged[32], skipped[32];
     const struct bl_scan_progress *f = &scan->found;
-    bl_cmd_say("%s: %s sequences of %s steps, %s of them damaged; %s skipped", what,
-               bl_text_count(ok, f->rows - f->skipped - f->excluded), bl_text_count(steps, f->steps),
-               bl_text_count(damaged, f->damaged), bl_text_count(skipped, f->skipped));
-    bl_inputs_say_adjusted(f->adjusted);
-    bl_inputs_say_remarks(&f->remarks);
-    bl_inputs_say_excluded(f->excluded);
-    bl_inputs_say_untold(&scan->inputs, f->empty, f->suppressed);
+    bl_cmd_print("%s: %s sequences of %s steps, %s of them damaged; %s skipped", what,
+                 bl_text_count(ok, f->rows - f->skipped - f->excluded), bl_text_count(steps, f->steps),
+                 bl_text_count(damaged, f->damaged), bl_text_count(skipped, f->skipped));
+    bl_inputs_print_adjusted(f->adjusted);
+    bl_inputs_print_remarks(&f->remarks);
+    bl_inputs_print_excluded(f->excluded);
+    bl_inputs_print_suppressed(&scan->inputs, f->empty, f->suppressed);
 }
 
-static void say_summary(const struct scan *scan)
+static void scan_print_summary(const struct scan *scan)
 {
     char count[32], files[64];
     snprintf(files, sizeof files, "%s files", bl_text_count(count, (int64_t)scan->inputs.files.count));
-    say_found(scan, files);
-    bl_inputs_say_unused(&scan->inputs);
-    bl_inputs_say_ignored(&scan->inputs);
+    scan_print_found(scan, files);
+    bl_inputs_print_unused(&scan->inputs);
+    bl_inputs_print_ignored(&scan->inputs);
 }
 
 /* --- what is to be scanned -------------------------------------------------------------------------------------- */
 
 /* Lists the inputs, settles their kind, and makes it ready. */
-static int prepare(struct bl_cmd *cmd, struct scan *scan)
+static int scan_prepare(struct bl_cmd *cmd, struct scan *scan)
 {
     if (!scan->inputs.sources)
         return bl_error_set(&cmd->error, BL_EUSAGE, "no source given (see bload scan --help)");
@@ -107,20 +107,21 @@ static int prepare(struct bl_cmd *cmd, struct scan *scan)
         code = bl_inputs_header(&scan->inputs, &header, &cmd->error);
     bl_buffer_free(&header);
     if (!code)
-        code = bl_inputs_resolve(&scan->inputs, &cmd->options, "spool", scan->inputs.spool, &scan->spool, &cmd->error);
+        code = bl_inputs_resolve_path(&scan->inputs, &cmd->options, "spool", scan->inputs.spool, &scan->spool,
+                                      &cmd->error);
     scan->env = (struct bl_kind_env){
         .cancel = &cmd->cancel, .simd = bl_simd_best(), .spool = scan->spool, .shared = scan->task.set};
     return code ? code : bl_simd_apply(scan->env.simd, &cmd->error);
 }
 
-static int make_spool(const struct scan *scan, struct bl_error *e)
+static int scan_make_spool(const struct scan *scan, struct bl_error *e)
 {
     bool parents = scan->parents || scan->pack_options.parents;
     int code = scan->spool ? bl_cmd_check_parent("--spool", scan->spool, parents, e) : BL_OK;
     return code || !scan->env.spool ? code : bl_fs_mkdirs(scan->env.spool, e);
 }
 
-static struct bl_scan job_of(const struct bl_cmd *cmd, struct scan *scan)
+static struct bl_scan scan_make_job(const struct bl_cmd *cmd, struct scan *scan)
 {
     return (struct bl_scan){.files = &scan->inputs.files,
                             .base = scan->inputs.base,
@@ -132,13 +133,13 @@ static struct bl_scan job_of(const struct bl_cmd *cmd, struct scan *scan)
                             .env = &scan->env,
                             .task = scan->task.index,
                             .tasks = scan->task.count,
-                            .fault = take_fault,
-                            .tick = tick,
+                            .fault = scan_on_fault,
+                            .tick = scan_on_progress,
                             .sink = scan};
 }
 
 /* How many files this scan has can be told where each is a stretch by itself; of lists the lines are what counts. */
-static void start_progress(const struct bl_cmd *cmd, struct scan *scan)
+static void scan_start_progress(const struct bl_cmd *cmd, struct scan *scan)
 {
     int64_t files = (int64_t)scan->inputs.files.count;
     bool lists = bl_files_have_list(&scan->inputs.files, scan->inputs.kind);
@@ -151,34 +152,34 @@ static void start_progress(const struct bl_cmd *cmd, struct scan *scan)
 
 /* --- all of it -------------------------------------------------------------------------------------------------- */
 
-static int run_all(struct bl_cmd *cmd, struct scan *scan)
+static int scan_run_all(struct bl_cmd *cmd, struct scan *scan)
 {
     struct bl_output out = {0};
-    int code = make_spool(scan, &cmd->error);
+    int code = scan_make_spool(scan, &cmd->error);
     if (!code)
         code = bl_output_open(&out, scan->output, &cmd->error);
     if (!code) {
         bl_signals_install(&cmd->cancel);
-        start_progress(cmd, scan);
-        struct bl_scan job = job_of(cmd, scan);
+        scan_start_progress(cmd, scan);
+        struct bl_scan job = scan_make_job(cmd, scan);
         code = bl_scan_run(&job, &out, &scan->found, &cmd->error);
         bl_progress_end(&scan->progress);
     }
     if (!code)
-        code = bl_inputs_joined(&scan->inputs, &cmd->error);
+        code = bl_inputs_note_unused(&scan->inputs, &cmd->error);
     if (!code)
         code = bl_output_commit(&out, &cmd->error);
     bl_output_abort(&out);
     if (!code)
-        bl_inputs_say_unmatched(&scan->inputs);
+        bl_inputs_print_unmatched(&scan->inputs);
     if (!code && !cmd->common.quiet)
-        say_summary(scan);
+        scan_print_summary(scan);
     return code;
 }
 
 /* --- a task's part ---------------------------------------------------------------------------------------------- */
 
-static int check_task(const struct scan *scan, struct bl_error *e)
+static int scan_check_task(const struct scan *scan, struct bl_error *e)
 {
     if (!scan->dir)
         return bl_error_set(e, BL_EUSAGE, "--task needs -o DIR: the directory that all tasks share");
@@ -190,13 +191,13 @@ static int check_task(const struct scan *scan, struct bl_error *e)
 }
 
 /* 1: the part is there, from an earlier run; scan->found is what it tells. One that is damaged is made anew. */
-static int find_part(struct scan *scan, const char *path, struct bl_error *e)
+static int scan_find_part(struct scan *scan, const char *path, struct bl_error *e)
 {
     struct bl_part_total total = {0};
     struct bl_error damage = {0};
     int got = bl_part_check(scan->state.folder, scan->task.index, scan->task.count, &total, &damage);
     if (got == BL_EDATA) {
-        bl_cmd_say("%s: it is made anew", damage.text);
+        bl_cmd_print("%s: it is made anew", damage.text);
         return bl_fs_unlink(path) == 0 ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot remove %s", path);
     }
     if (got < 0)
@@ -211,79 +212,79 @@ static int find_part(struct scan *scan, const char *path, struct bl_error *e)
     return got;
 }
 
-static int write_part(struct bl_cmd *cmd, struct scan *scan, const char *path)
+static int scan_write_part(struct bl_cmd *cmd, struct scan *scan, const char *path)
 {
     struct bl_part_writer part;
-    struct bl_scan job = job_of(cmd, scan);
+    struct bl_scan job = scan_make_job(cmd, scan);
     job.temporary = scan->state.folder;
-    int code = make_spool(scan, &cmd->error);
+    int code = scan_make_spool(scan, &cmd->error);
     if (code)
         return code;
     code = bl_part_create(&part, path, &cmd->error);
     if (code)
         return code;
-    start_progress(cmd, scan);
+    scan_start_progress(cmd, scan);
     code = bl_scan_part(&job, &part, &scan->found, &cmd->error);
     bl_progress_end(&scan->progress);
     bl_part_abort(&part);
     return code;
 }
 
-static int make_part(struct bl_cmd *cmd, struct scan *scan, struct bl_buffer *path)
+static int scan_make_part(struct bl_cmd *cmd, struct scan *scan, struct bl_buffer *path)
 {
     struct bl_error *e = &cmd->error;
     char what[96];
-    int code = bl_parts_settle(&scan->state, scan->task.count, &cmd->options, &scan->inputs, e);
+    int code = bl_parts_agree(&scan->state, scan->task.count, &cmd->options, &scan->inputs, e);
     if (!code && !scan->env.spool)
         scan->env.spool = scan->state.spool; /* where packing looks for it */
     if (!code)
         code = bl_part_path(scan->state.folder, scan->task.index, path, e);
-    int found = code ? 0 : find_part(scan, path->data, e);
+    int found = code ? 0 : scan_find_part(scan, path->data, e);
     if (!code)
-        code = found < 0 ? found : found ? BL_OK : write_part(cmd, scan, path->data);
+        code = found < 0 ? found : found ? BL_OK : scan_write_part(cmd, scan, path->data);
     if (code < 0 || cmd->common.quiet)
         return code < 0 ? code : BL_OK;
     if (found)
-        bl_cmd_say("%s is there already: nothing to do", path->data);
+        bl_cmd_print("%s is there already: nothing to do", path->data);
     snprintf(what, sizeof what, "task %" PRId64 "/%" PRId64, scan->task.index, scan->task.count);
-    say_found(scan, what);
+    scan_print_found(scan, what);
     if (!found)
-        bl_inputs_say_ignored(&scan->inputs);
+        bl_inputs_print_ignored(&scan->inputs);
     return BL_OK;
 }
 
 /* 1: the dataset in the directory, made from this scan, is complete. */
-static int find_dataset(const struct bl_cmd *cmd, struct scan *scan, struct bl_error *e)
+static int scan_find_dataset(const struct bl_cmd *cmd, struct scan *scan, struct bl_error *e)
 {
     struct bl_buffer lines = {0};
     int code = bl_identity_scan(&cmd->options, &scan->inputs, &lines, e);
     if (!code)
         code = bl_identity_find(scan->dir, lines.data, &scan->partial, e);
     if (code > 0 && !cmd->common.quiet)
-        bl_cmd_say("%s is complete already: nothing to do", scan->dir);
+        bl_cmd_print("%s is complete already: nothing to do", scan->dir);
     bl_buffer_free(&lines);
     return code;
 }
 
-static int run_task(struct bl_cmd *cmd, struct scan *scan)
+static int scan_run_task(struct bl_cmd *cmd, struct scan *scan)
 {
     struct bl_error *e = &cmd->error;
     const char *dir = scan->output ? scan->output : scan->pack_options.output;
     struct bl_buffer path = {0};
-    int code = bl_inputs_resolve(&scan->inputs, &cmd->options, scan->output ? NULL : "output", dir, &scan->dir, e);
+    int code = bl_inputs_resolve_path(&scan->inputs, &cmd->options, scan->output ? NULL : "output", dir, &scan->dir, e);
     if (!code)
-        code = check_task(scan, e);
+        code = scan_check_task(scan, e);
     if (!code)
         code = bl_cmd_check_parent("-o", scan->dir, scan->parents || scan->pack_options.parents, e);
     bl_signals_install(&cmd->cancel);
     if (!code)
-        code = find_dataset(cmd, scan, e);
+        code = scan_find_dataset(cmd, scan, e);
     if (!code)
         code = bl_state_share(&scan->state, scan->dir, e);
     if (code)
         return code < 0 ? code : BL_OK;
     bl_heartbeat_begin(&scan->heartbeat, scan->dir, "scan", &scan->task);
-    code = make_part(cmd, scan, &path);
+    code = scan_make_part(cmd, scan, &path);
     bl_buffer_free(&path);
     return code;
 }
@@ -314,15 +315,15 @@ int bl_cmd_scan(int argc, char **argv)
     if (!code)
         code = bl_cmd_parse(&cmd, argc, argv);
     if (!code)
-        code = bl_task_settle(&scan.task, &cmd.error);
+        code = bl_task_resolve(&scan.task, &cmd.error);
     if (!code)
-        code = bl_inputs_settle(&scan.inputs, &cmd);
+        code = bl_inputs_resolve(&scan.inputs, &cmd);
     if (!code)
         code = bl_options_check(&cmd.options, &cmd.error);
     if (!code)
-        code = prepare(&cmd, &scan);
+        code = scan_prepare(&cmd, &scan);
     if (!code)
-        code = scan.task.set ? run_task(&cmd, &scan) : run_all(&cmd, &scan);
+        code = scan.task.set ? scan_run_task(&cmd, &scan) : scan_run_all(&cmd, &scan);
     bool partial = scan.partial || scan.found.skipped > scan.found.empty || scan.found.damaged;
     bl_cmd_end_heartbeat(&cmd, &scan.heartbeat, code, partial);
     bl_state_close(&scan.state);

@@ -46,7 +46,7 @@ static const struct bl_option table[] = {
 /* --- options ---------------------------------------------------------------------------------------------------- */
 
 /* Whether a word is an option of sbatch that would undo what the chain is made of: --array, also as --arr=1, or -a. */
-static bool is_reserved(const char *word)
+static bool sbatch_is_reserved(const char *word)
 {
     static const char *const names[] = {"array", "dependency", "kill-on-invalid-dep", "parsable", "wrap",
                                         "wait",  "clusters",   "test-only",           "help",     "version",
@@ -63,16 +63,16 @@ static bool is_reserved(const char *word)
 }
 
 /* In a script an option is a word of a line. */
-static int check_word(const char *word, struct bl_error *e)
+static int sbatch_check_word(const char *word, struct bl_error *e)
 {
     if (!*word || word[strcspn(word, "\n\r")])
         return bl_error_set(e, BL_EUSAGE, "sbatch's option \"%s\" cannot be said in a script", word);
-    if (is_reserved(word))
+    if (sbatch_is_reserved(word))
         return bl_error_set(e, BL_EUSAGE, "%s is the chain's own: leave it out", word);
     return BL_OK;
 }
 
-static int settle_words(struct bl_cmd *cmd, struct bl_slurm *s)
+static int slurm_resolve_sbatch(struct bl_cmd *cmd, struct bl_slurm *s)
 {
     s->sbatch = cmd->options.operand;
     s->words = cmd->options.operands;
@@ -83,12 +83,12 @@ static int settle_words(struct bl_cmd *cmd, struct bl_slurm *s)
                             s->sbatch[0]);
     int code = BL_OK;
     for (int w = 0; w < s->words && !code; w++)
-        code = check_word(s->sbatch[w], &cmd->error);
+        code = sbatch_check_word(s->sbatch[w], &cmd->error);
     return code;
 }
 
 /* The name counts from where the command was given. */
-static char *absolute(const char *directory, const char *path, const char *suffix)
+static char *path_make_absolute(const char *directory, const char *path, const char *suffix)
 {
     struct bl_buffer text = {0};
     size_t size = strlen(path);
@@ -106,7 +106,7 @@ static char *absolute(const char *directory, const char *path, const char *suffi
     return text.data;
 }
 
-static int settle_paths(struct bl_slurm *s, struct bl_error *e)
+static int slurm_resolve_paths(struct bl_slurm *s, struct bl_error *e)
 {
     char program[4096];
     ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
@@ -117,8 +117,8 @@ static int settle_paths(struct bl_slurm *s, struct bl_error *e)
     if (access(program, X_OK) != 0)
         return bl_error_errno(e, BL_EFAIL, "jobs cannot run %s", program);
     s->program = strdup(program);
-    s->dir = absolute(s->directory, s->output, "");
-    s->folder = absolute(s->directory, s->output, ".slurm");
+    s->dir = path_make_absolute(s->directory, s->output, "");
+    s->folder = path_make_absolute(s->directory, s->output, ".slurm");
     if (!s->program || !s->dir || !s->folder)
         return bl_error_memory(e);
     for (const char *at = s->folder; *at; at++) {
@@ -130,11 +130,11 @@ static int settle_paths(struct bl_slurm *s, struct bl_error *e)
     return BL_OK;
 }
 
-static int settle_file(struct bl_cmd *cmd, struct bl_slurm *s, struct bl_packing *p)
+static int slurm_resolve_file(struct bl_cmd *cmd, struct bl_slurm *s, struct bl_packing *p)
 {
     struct bl_error *e = &cmd->error;
     p->inputs.config_path = s->config;
-    int code = bl_inputs_settle(&p->inputs, cmd);
+    int code = bl_inputs_resolve(&p->inputs, cmd);
     if (code)
         return code;
     s->owns_memory = bl_options_origin(&cmd->options, "memory") != BL_ORIGIN_DEFAULT;
@@ -152,10 +152,10 @@ static int settle_file(struct bl_cmd *cmd, struct bl_slurm *s, struct bl_packing
     return bl_packing_check_options(cmd, p);
 }
 
-static int settle(struct bl_cmd *cmd, struct bl_slurm *s, struct bl_packing *p)
+static int slurm_resolve(struct bl_cmd *cmd, struct bl_slurm *s, struct bl_packing *p)
 {
     struct bl_error *e = &cmd->error;
-    int code = settle_words(cmd, s);
+    int code = slurm_resolve_sbatch(cmd, s);
     if (code)
         return code;
     if (!s->config)
@@ -164,10 +164,10 @@ static int settle(struct bl_cmd *cmd, struct bl_slurm *s, struct bl_packing *p)
         return bl_error_set(e, BL_EUSAGE, "-o DIR must be given: the dataset's directory");
     if (!s->tasks)
         return bl_error_set(e, BL_EUSAGE, "--tasks N must be given: into how many tasks the work is divided");
-    code = settle_paths(s, e);
+    code = slurm_resolve_paths(s, e);
     if (code)
         return code;
-    code = settle_file(cmd, s, p);
+    code = slurm_resolve_file(cmd, s, p);
     if (code)
         return code;
     return bl_cmd_check_parent("-o", s->dir, s->parents || p->options.parents, e);
@@ -176,7 +176,7 @@ static int settle(struct bl_cmd *cmd, struct bl_slurm *s, struct bl_packing *p)
 /* --- the cluster ------------------------------------------------------------------------------------------------ */
 
 /* The number behind a name, such as "MaxArraySize = 1001"; otherwise when there is none. */
-static int64_t number_behind(const char *text, const char *name, int64_t otherwise)
+static int64_t scontrol_number(const char *text, const char *name, int64_t otherwise)
 {
     const char *at = text ? strstr(text, name) : NULL;
     if (!at)
@@ -188,7 +188,7 @@ static int64_t number_behind(const char *text, const char *name, int64_t otherwi
 }
 
 /* How many tasks an array may have: the largest index is one less than MaxArraySize, and the first is 0. */
-static int settle_array_size(struct bl_slurm *s, struct bl_error *e)
+static int slurm_resolve_array_size(struct bl_slurm *s, struct bl_error *e)
 {
     if (s->array_size)
         return BL_OK;
@@ -197,8 +197,8 @@ static int settle_array_size(struct bl_slurm *s, struct bl_error *e)
     int status = 1, code = BL_OK;
     if (bl_process_found(argv[0]))
         code = bl_process_run(argv, &said, &status, e);
-    s->array_size = number_behind(status == 0 ? said.data : NULL, "MaxArraySize", ARRAY_SIZE);
-    int64_t most = number_behind(status == 0 ? said.data : NULL, "max_array_tasks", s->array_size);
+    s->array_size = scontrol_number(status == 0 ? said.data : NULL, "MaxArraySize", ARRAY_SIZE);
+    int64_t most = scontrol_number(status == 0 ? said.data : NULL, "max_array_tasks", s->array_size);
     s->array_size = most < s->array_size ? most : s->array_size;
     if (code)
         goto out;
@@ -210,7 +210,7 @@ out:
 }
 
 /* Two of these commands at once would submit everything twice. */
-static int take_lock(struct bl_slurm *s, struct bl_error *e)
+static int slurm_take_lock(struct bl_slurm *s, struct bl_error *e)
 {
     struct bl_buffer path = {0};
     int code = bl_slurm_path(s, "logs", &path, e);
@@ -233,7 +233,7 @@ struct counts {
     int64_t done, running, queued, held, submit;
 };
 
-static struct counts count(const struct bl_slurm_stage *stage)
+static struct counts stage_count(const struct bl_slurm_stage *stage)
 {
     struct counts c = {0};
     for (int64_t i = 0; i < stage->tasks; i++) {
@@ -247,43 +247,43 @@ static struct counts count(const struct bl_slurm_stage *stage)
     return c;
 }
 
-static void append_count(struct bl_buffer *out, int64_t count, const char *words)
+static void slurm_append_count(struct bl_buffer *out, int64_t count, const char *words)
 {
     char a[32];
     if (count)
         bl_buffer_printf(out, "%s %s %s", out->size ? "," : "", bl_text_count(a, count), words);
 }
 
-static void say_stage(const char *name, const struct bl_slurm_stage *stage)
+static void stage_print(const char *name, const struct bl_slurm_stage *stage)
 {
     char a[32];
     struct bl_buffer text = {0};
-    struct counts c = count(stage);
-    append_count(&text, c.done, "done");
-    append_count(&text, c.running, "running");
-    append_count(&text, c.queued, "in the queue");
-    append_count(&text, c.held, "of them held (scontrol release)");
-    append_count(&text, c.submit, "to submit");
+    struct counts c = stage_count(stage);
+    slurm_append_count(&text, c.done, "done");
+    slurm_append_count(&text, c.running, "running");
+    slurm_append_count(&text, c.queued, "in the queue");
+    slurm_append_count(&text, c.held, "of them held (scontrol release)");
+    slurm_append_count(&text, c.submit, "to submit");
     if (!text.failed)
-        bl_cmd_say("%-6s %6s task%s%s", name, bl_text_count(a, stage->tasks),
-                   stage->tasks == 1 ? ": " : "s:", text.data);
+        bl_cmd_print("%-6s %6s task%s%s", name, bl_text_count(a, stage->tasks),
+                     stage->tasks == 1 ? ": " : "s:", text.data);
     bl_buffer_free(&text);
 }
 
 /* A dataset that is complete, of which some inputs are lacking. */
-static void say_lacking(const struct bl_slurm *s)
+static void slurm_print_faults(const struct bl_slurm *s)
 {
     struct bl_manifest m = {0};
     struct bl_error none = {0};
     if (bl_manifest_read(&m, s->dir, &none) == BL_OK && m.skipped + m.failed)
-        bl_cmd_say("%" PRId64 " input%s skipped, %" PRId64 " failed: %s/sequences.tsv names them", m.skipped,
-                   m.skipped == 1 ? "" : "s", m.failed, s->output);
+        bl_cmd_print("%" PRId64 " input%s skipped, %" PRId64 " failed: %s/sequences.tsv names them", m.skipped,
+                     m.skipped == 1 ? "" : "s", m.failed, s->output);
     bl_manifest_free(&m);
 }
 
 /* --- the command ------------------------------------------------------------------------------------------------ */
 
-static int submit(const struct bl_slurm *s, struct bl_error *e)
+static int slurm_submit(const struct bl_slurm *s, struct bl_error *e)
 {
     struct bl_buffer path = {0};
     int status = 0, code = bl_slurm_path(s, "submit.sh", &path, e);
@@ -307,7 +307,7 @@ out:
 }
 
 /* Old marks go with the script: what is written now has not been submitted. */
-static int write_scripts(const struct bl_slurm *s, struct bl_error *e)
+static int slurm_write_scripts(const struct bl_slurm *s, struct bl_error *e)
 {
     struct bl_buffer path = {0};
     int code = bl_slurm_write(s, e);
@@ -323,71 +323,71 @@ out:
     return code;
 }
 
-static int go_on(struct bl_cmd *cmd, const struct bl_slurm *s)
+static int slurm_submit_missing(struct bl_cmd *cmd, const struct bl_slurm *s)
 {
     char a[32];
     struct counts all = {0};
     for (int k = 0; k < BL_SLURM_STAGES; k++) {
-        struct counts c = count(&s->stage[k]);
+        struct counts c = stage_count(&s->stage[k]);
         all.submit += c.submit;
         all.queued += c.queued + c.running;
         if (!cmd->common.quiet)
-            say_stage(bl_slurm_stage_names[k], &s->stage[k]);
+            stage_print(bl_slurm_stage_names[k], &s->stage[k]);
     }
-    int code = all.submit ? write_scripts(s, &cmd->error) : BL_OK;
+    int code = all.submit ? slurm_write_scripts(s, &cmd->error) : BL_OK;
     if (code)
         goto out;
     if (all.submit && s->submit)
-        code = submit(s, &cmd->error);
+        code = slurm_submit(s, &cmd->error);
 out:
     if (code || cmd->common.quiet)
         return code;
     if (!all.submit && !all.queued) {
-        bl_cmd_say("%s is complete and verified: there is nothing to submit", s->output);
-        say_lacking(s);
+        bl_cmd_print("%s is complete and verified: there is nothing to submit", s->output);
+        slurm_print_faults(s);
     } else if (!all.submit) {
-        bl_cmd_say("there is nothing to submit: %s tasks are under way (bload status %s)", bl_text_count(a, all.queued),
-                   s->output);
+        bl_cmd_print("there is nothing to submit: %s tasks are under way (bload status %s)",
+                     bl_text_count(a, all.queued), s->output);
     } else if (!s->submit) {
-        bl_cmd_say("sh %s/submit.sh submits them, or this command with --submit", s->folder);
+        bl_cmd_print("sh %s/submit.sh submits them, or this command with --submit", s->folder);
     } else {
-        bl_cmd_say("bload status %s tells how it goes; logs are in %s/logs", s->output, s->folder);
+        bl_cmd_print("bload status %s tells how it goes; logs are in %s/logs", s->output, s->folder);
     }
     return BL_OK;
 }
 
-static int run(struct bl_cmd *cmd, struct bl_slurm *s, struct bl_packing *p)
+static int slurm_run(struct bl_cmd *cmd, struct bl_slurm *s, struct bl_packing *p)
 {
     struct bl_error *e = &cmd->error;
     struct bl_buffer lines = {0};
     bool blind = false;
-    int code = settle(cmd, s, p);
+    int code = slurm_resolve(cmd, s, p);
     if (code)
         goto out;
     code = bl_slurm_identify(cmd, s, p, &lines);
     if (code)
         goto out;
-    code = take_lock(s, e);
+    code = slurm_take_lock(s, e);
     if (code)
         goto out;
-    code = bl_slurm_look(s, &blind, e);
+    code = bl_slurm_inspect(s, &blind, e);
     if (code)
         goto out;
     if (blind)
-        bl_cmd_say("there is no squeue here: jobs that were submitted before are taken to be over");
-    code = bl_slurm_settle(s, lines.data, e);
+        bl_cmd_print("there is no squeue here: jobs that were submitted before are taken to be over");
+    code = bl_slurm_agree(s, lines.data, e);
     if (code)
         goto out;
-    code = settle_array_size(s, e);
+    code = slurm_resolve_array_size(s, e);
     if (code)
         goto out;
-    code = go_on(cmd, s);
+    code = slurm_submit_missing(cmd, s);
 out:
     bl_buffer_free(&lines);
     return code;
 }
 
-static void free_slurm(struct bl_slurm *s)
+static void slurm_free(struct bl_slurm *s)
 {
     if (s->lock >= 0)
         close(s->lock);
@@ -402,7 +402,7 @@ static void free_slurm(struct bl_slurm *s)
 }
 
 /* The YAML file is pack's: all that it may say is known, but none of it is a flag here. */
-static int add_hidden(struct bl_cmd *cmd, struct bl_packing *p)
+static int slurm_add_hidden_options(struct bl_cmd *cmd, struct bl_packing *p)
 {
     struct bl_options *o = &cmd->options;
     int code = bl_options_add(o, NULL, bl_pack_option_table, &p->options, &cmd->error);
@@ -425,7 +425,7 @@ int bl_cmd_slurm(int argc, char **argv)
                              "Writes the jobs of a dataset for Slurm, into DIR.slurm: scan, plan, pack, finish and\n"
                              "verify. Given again, it submits only what is missing."};
     const struct bl_option_group groups[] = {{"Jobs", table, &s}, {"General", bl_common_table, &cmd.common}, {0}};
-    int code = add_hidden(&cmd, &p);
+    int code = slurm_add_hidden_options(&cmd, &p);
     if (code)
         goto out;
     code = bl_cmd_options(&cmd, groups);
@@ -434,9 +434,9 @@ int bl_cmd_slurm(int argc, char **argv)
     code = bl_cmd_parse(&cmd, argc, argv);
     if (code)
         goto out;
-    code = run(&cmd, &s, &p);
+    code = slurm_run(&cmd, &s, &p);
 out:
-    free_slurm(&s);
+    slurm_free(&s);
     bl_inputs_free(&p.inputs);
     bl_buffer_free(&p.identity);
     return bl_cmd_end(&cmd, code, false);

@@ -82,15 +82,15 @@ bool bl_slurm_is_finished(const struct bl_slurm *s);
 /* Finds out what is done, by what lies in DIR and DIR.slurm, and what is under way, by DIR.slurm/jobs and squeue; and
  * settles from it what is to be submitted and what to be cancelled. *blind: jobs were submitted, and there is no squeue
  * to ask for them. */
-int bl_slurm_look(struct bl_slurm *s, bool *blind, struct bl_error *e);
+int bl_slurm_inspect(struct bl_slurm *s, bool *blind, struct bl_error *e);
 
 /* Appends all that decides the dataset, as bload pack finds it out, but for the SIMD level, to lines; the first of them
  * is the number of tasks. None where that cannot be told of a dataset that is complete, since its inputs are gone. */
 int bl_slurm_identify(struct bl_cmd *cmd, const struct bl_slurm *s, struct bl_packing *p, struct bl_buffer *lines);
 
 /* Compares these lines with those of a chain that was begun here, and with what DIR was begun with, then keeps them.
- * BL_EUSAGE: something differs. After bl_slurm_look. */
-int bl_slurm_settle(const struct bl_slurm *s, const char *lines, struct bl_error *e);
+ * BL_EUSAGE: something differs. After bl_slurm_inspect. */
+int bl_slurm_agree(const struct bl_slurm *s, const char *lines, struct bl_error *e);
 
 /* Writes the scripts. */
 int bl_slurm_write(const struct bl_slurm *s, struct bl_error *e);

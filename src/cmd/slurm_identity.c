@@ -14,7 +14,7 @@
 
 /* The lines of an identity but for the SIMD level, which is this machine's here, and where a dataset was begun, that
  * of the machine that began it. */
-static int without_simd(const char *lines, struct bl_buffer *out, struct bl_error *e)
+static int chain_drop_simd(const char *lines, struct bl_buffer *out, struct bl_error *e)
 {
     size_t at = 0, size;
     const char *line;
@@ -29,10 +29,11 @@ static int without_simd(const char *lines, struct bl_buffer *out, struct bl_erro
 
 typedef int comparison(const char *there, const char *wanted, const char *what, struct bl_error *e);
 
-static int compare(const char *lines, const char *wanted, const char *what, comparison *by, struct bl_error *e)
+static int chain_compare_lines(const char *lines, const char *wanted, const char *what, comparison *by,
+                               struct bl_error *e)
 {
     struct bl_buffer there = {0};
-    int code = without_simd(lines, &there, e);
+    int code = chain_drop_simd(lines, &there, e);
     if (code)
         goto out;
     if (there.data)
@@ -43,20 +44,21 @@ out:
 }
 
 /* Compares with the file of such lines, where there is one. */
-static int compare_file(const char *path, const char *wanted, const char *what, comparison *by, struct bl_error *e)
+static int chain_compare_file(const char *path, const char *wanted, const char *what, comparison *by,
+                              struct bl_error *e)
 {
     struct bl_buffer text = {0};
     int code = access(path, F_OK) == 0 ? bl_io_read_file(path, CONFIGURATION_MAX, &text, e) : BL_OK;
     if (code)
         goto out;
     if (text.data)
-        code = compare(text.data, wanted, what, by, e);
+        code = chain_compare_lines(text.data, wanted, what, by, e);
 out:
     bl_buffer_free(&text);
     return code;
 }
 
-static int add_inputs(struct bl_cmd *cmd, struct bl_packing *p)
+static int chain_add_inputs(struct bl_cmd *cmd, struct bl_packing *p)
 {
     int code = bl_inputs_list(&p->inputs, cmd);
     if (code)
@@ -70,19 +72,19 @@ static int add_inputs(struct bl_cmd *cmd, struct bl_packing *p)
 int bl_slurm_identify(struct bl_cmd *cmd, const struct bl_slurm *s, struct bl_packing *p, struct bl_buffer *lines)
 {
     struct bl_error *e = &cmd->error;
-    int code = add_inputs(cmd, p);
+    int code = chain_add_inputs(cmd, p);
     /* Who only has a dataset verified may have moved its inputs away. */
     if (code && bl_slurm_is_finished(s)) {
-        bl_cmd_say("%s is complete; whether it is of %s cannot be told: %s", s->output, s->config, e->text);
+        bl_cmd_print("%s is complete; whether it is of %s cannot be told: %s", s->output, s->config, e->text);
         bl_error_clear(e);
         return BL_OK;
     }
     bl_buffer_printf(lines, "tasks: %" PRId64 "\n", s->tasks);
-    return code ? code : without_simd(p->identity.data, lines, e);
+    return code ? code : chain_drop_simd(p->identity.data, lines, e);
 }
 
 /* The parts of a scan are so many as they were said to be. */
-static int compare_tasks(const char *there, const char *wanted, const char *what, struct bl_error *e)
+static int chain_compare_tasks(const char *there, const char *wanted, const char *what, struct bl_error *e)
 {
     size_t at = 0, size, own = strcspn(wanted, "\n");
     const char *line;
@@ -94,7 +96,7 @@ static int compare_tasks(const char *there, const char *wanted, const char *what
     return bl_identity_within(there, strchr(wanted, '\n') + 1, what, e);
 }
 
-static bool is_done(const struct bl_slurm_stage *stage)
+static bool chain_stage_is_done(const struct bl_slurm_stage *stage)
 {
     int64_t done = 0;
     for (int64_t i = 0; i < stage->tasks; i++)
@@ -103,7 +105,7 @@ static bool is_done(const struct bl_slurm_stage *stage)
 }
 
 /* A dataset that is complete says what it was made with. */
-static int compare_manifest(const struct bl_slurm *s, const char *wanted, struct bl_error *e)
+static int chain_compare_manifest(const struct bl_slurm *s, const char *wanted, struct bl_error *e)
 {
     struct bl_buffer there = {0}, what = {0};
     struct bl_manifest m = {0};
@@ -117,7 +119,7 @@ static int compare_manifest(const struct bl_slurm *s, const char *wanted, struct
     if (code)
         goto out;
     if (there.data)
-        code = compare(there.data, wanted, what.data, bl_identity_compare, e);
+        code = chain_compare_lines(there.data, wanted, what.data, bl_identity_compare, e);
 out:
     bl_manifest_free(&m);
     bl_buffer_free(&there);
@@ -126,19 +128,19 @@ out:
 }
 
 /* What DIR was begun with, by this command or by hand. */
-static int compare_begun(const struct bl_slurm *s, const char *lines, struct bl_error *e)
+static int chain_compare_state(const struct bl_slurm *s, const char *lines, struct bl_error *e)
 {
     struct bl_buffer path = {0}, what = {0}, scanned = {0};
     bl_buffer_printf(&what, "%s holds an unfinished dataset", s->dir);
     bl_buffer_printf(&scanned, "%s is being scanned", s->dir);
     int code = what.failed || scanned.failed ? bl_error_memory(e) : bl_slurm_state_path(s, BL_STATE_SCAN, &path, e);
-    if (!code && !is_done(&s->stage[BL_SLURM_SCAN]))
-        code = compare_file(path.data, lines, scanned.data, compare_tasks, e);
+    if (!code && !chain_stage_is_done(&s->stage[BL_SLURM_SCAN]))
+        code = chain_compare_file(path.data, lines, scanned.data, chain_compare_tasks, e);
     bl_buffer_clear(&path);
     if (!code)
         code = bl_slurm_state_path(s, BL_STATE_CONFIGURATION, &path, e);
     if (!code)
-        code = compare_file(path.data, strchr(lines, '\n') + 1, what.data, bl_identity_compare, e);
+        code = chain_compare_file(path.data, strchr(lines, '\n') + 1, what.data, bl_identity_compare, e);
     bl_buffer_free(&path);
     bl_buffer_free(&what);
     bl_buffer_free(&scanned);
@@ -146,7 +148,7 @@ static int compare_begun(const struct bl_slurm *s, const char *lines, struct bl_
 }
 
 /* As long as nothing was begun, whoever thinks again need not remove anything. */
-static bool is_begun(const struct bl_slurm *s)
+static bool chain_is_begun(const struct bl_slurm *s)
 {
     bool begun = s->entries > 0 || bl_slurm_is_finished(s);
     struct bl_buffer path = {0};
@@ -155,7 +157,7 @@ static bool is_begun(const struct bl_slurm *s)
     return begun;
 }
 
-int bl_slurm_settle(const struct bl_slurm *s, const char *lines, struct bl_error *e)
+int bl_slurm_agree(const struct bl_slurm *s, const char *lines, struct bl_error *e)
 {
     struct bl_buffer path = {0}, what = {0};
     if (!lines)
@@ -167,11 +169,12 @@ int bl_slurm_settle(const struct bl_slurm *s, const char *lines, struct bl_error
     code = bl_slurm_path(s, "configuration", &path, e);
     if (code)
         goto out;
-    if (is_begun(s))
-        code = compare_file(path.data, lines, what.data, bl_identity_compare, e);
+    if (chain_is_begun(s))
+        code = chain_compare_file(path.data, lines, what.data, bl_identity_compare, e);
     if (code)
         goto out;
-    code = bl_slurm_is_finished(s) ? compare_manifest(s, strchr(lines, '\n') + 1, e) : compare_begun(s, lines, e);
+    code = bl_slurm_is_finished(s) ? chain_compare_manifest(s, strchr(lines, '\n') + 1, e)
+                                   : chain_compare_state(s, lines, e);
     if (code)
         goto out;
     code = bl_output_replace(path.data, lines, strlen(lines), e);

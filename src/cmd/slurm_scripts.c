@@ -10,13 +10,13 @@
 
 /* --- quoting ---------------------------------------------------------------------------------------------------- */
 
-static bool is_plain(const char *word)
+static bool word_is_plain(const char *word)
 {
     return *word && !word[strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./=,:@%+")];
 }
 
 /* A word for the shell, which takes what stands between single quotes as it is. */
-static void quote_for_shell(struct bl_buffer *out, const char *word)
+static void word_quote_for_shell(struct bl_buffer *out, const char *word)
 {
     bl_buffer_byte(out, '\'');
     for (; *word; word++) {
@@ -30,9 +30,9 @@ static void quote_for_shell(struct bl_buffer *out, const char *word)
 
 /* A word of an #SBATCH line, which Slurm reads by rules of its own: a backslash means nothing but itself before it,
  * even between quotes, and "#" begins a comment outside of them. */
-static void quote_for_sbatch(struct bl_buffer *out, const char *word)
+static void word_quote_for_sbatch(struct bl_buffer *out, const char *word)
 {
-    if (is_plain(word)) {
+    if (word_is_plain(word)) {
         bl_buffer_text(out, word);
         return;
     }
@@ -46,14 +46,14 @@ static void quote_for_sbatch(struct bl_buffer *out, const char *word)
 }
 
 /* The name of a stage's log, in which Slurm replaces what begins with "%". */
-static void append_log(struct bl_buffer *out, const struct bl_slurm *s, int stage)
+static void script_append_log(struct bl_buffer *out, const struct bl_slurm *s, int stage)
 {
     struct bl_buffer name = {0};
     bl_buffer_text(&name, "--output=");
     for (const char *at = s->folder; *at; at++)
         bl_buffer_text(&name, *at == '%' ? "%%" : (const char[]){*at, '\0'});
     bl_buffer_printf(&name, "/logs/%s-%s.log", bl_slurm_stage_names[stage], bl_slurm_is_array(stage) ? "%A_%a" : "%j");
-    quote_for_sbatch(out, name.data ? name.data : "");
+    word_quote_for_sbatch(out, name.data ? name.data : "");
     out->failed |= name.failed;
     bl_buffer_free(&name);
 }
@@ -136,39 +136,39 @@ static const char common[] =
     "    esac\n"
     "}\n";
 
-static void assign(struct bl_buffer *out, const char *name, const char *value)
+static void script_append_assignment(struct bl_buffer *out, const char *name, const char *value)
 {
     bl_buffer_printf(out, "%s=", name);
-    quote_for_shell(out, value);
+    word_quote_for_shell(out, value);
     bl_buffer_byte(out, '\n');
 }
 
-static void append_common(struct bl_buffer *out, const struct bl_slurm *s)
+static void script_append_common(struct bl_buffer *out, const struct bl_slurm *s)
 {
     bl_buffer_text(out, "# What the scripts of the stages have in common: they source it. Written by bload slurm.\n"
                         "# shellcheck shell=sh disable=SC2034\n"
                         "cd ");
-    quote_for_shell(out, s->directory);
+    word_quote_for_shell(out, s->directory);
     bl_buffer_text(out, " || exit\n");
-    assign(out, "program", s->program);
-    assign(out, "config", s->config);
-    assign(out, "dir", s->dir);
-    assign(out, "chain", s->folder);
+    script_append_assignment(out, "program", s->program);
+    script_append_assignment(out, "config", s->config);
+    script_append_assignment(out, "dir", s->dir);
+    script_append_assignment(out, "chain", s->folder);
     bl_buffer_text(out, common);
 }
 
 /* --- stages ----------------------------------------------------------------------------------------------------- */
 
-static void append_directives(struct bl_buffer *out, const struct bl_slurm *s, int stage)
+static void script_append_directives(struct bl_buffer *out, const struct bl_slurm *s, int stage)
 {
     bl_buffer_printf(out, "#SBATCH --job-name=bload-%s\n#SBATCH ", bl_slurm_stage_names[stage]);
-    append_log(out, s, stage);
+    script_append_log(out, s, stage);
     bl_buffer_text(out, "\n#SBATCH --open-mode=append --requeue --signal=B:USR1@60\n");
     if (s->words)
         bl_buffer_text(out, "#SBATCH");
     for (int w = 0; w < s->words; w++) {
         bl_buffer_byte(out, ' ');
-        quote_for_sbatch(out, s->sbatch[w]);
+        word_quote_for_sbatch(out, s->sbatch[w]);
     }
     bl_buffer_text(out, s->words ? "\n" : "");
 }
@@ -179,7 +179,7 @@ static const char memory[] = "# The memory that Slurm gave, if it says; a tenth 
                              "set --\n"
                              "[ \"$mb\" -eq 0 ] || set -- --memory \"$((mb * 9 / 10))M\"\n";
 
-static void append_command(struct bl_buffer *out, const struct bl_slurm *s, int stage)
+static void script_append_command(struct bl_buffer *out, const struct bl_slurm *s, int stage)
 {
     switch ((enum bl_slurm_stages)stage) {
     case BL_SLURM_SCAN:
@@ -214,19 +214,19 @@ static const char *const purposes[] = {
     "verifies its share of the shards, and leaves a mark",
 };
 
-static void append_stage(struct bl_buffer *out, const struct bl_slurm *s, int stage)
+static void script_append_stage(struct bl_buffer *out, const struct bl_slurm *s, int stage)
 {
     bl_buffer_text(out, "#!/bin/sh\n# ");
     if (bl_slurm_is_array(stage))
         bl_buffer_printf(out, "Task i of %" PRId64 " ", s->tasks);
     bl_buffer_printf(out, "%s. Written by bload slurm, for submit.sh.\n", purposes[stage]);
-    append_directives(out, s, stage);
+    script_append_directives(out, s, stage);
     if (bl_slurm_is_array(stage))
         bl_buffer_text(out, "i=$((${1:-0} + SLURM_ARRAY_TASK_ID))\n");
     bl_buffer_text(out, ". ");
-    quote_for_shell(out, s->folder);
+    word_quote_for_shell(out, s->folder);
     bl_buffer_text(out, "/task.sh\n");
-    append_command(out, s, stage);
+    script_append_command(out, s, stage);
 }
 
 /* --- submitting ------------------------------------------------------------------------------------------------- */
@@ -277,7 +277,7 @@ static const char submitting[] =
     "}\n";
 
 /* "0-3,7": of count elements those whose byte is set. */
-static void append_ranges(struct bl_buffer *out, const uint8_t *set, int64_t count)
+static void script_append_ranges(struct bl_buffer *out, const uint8_t *set, int64_t count)
 {
     const char *separator = "";
     for (int64_t at = 0; at < count; at++) {
@@ -294,7 +294,7 @@ static void append_ranges(struct bl_buffer *out, const uint8_t *set, int64_t cou
 }
 
 /* What waits for something that is done anew. */
-static void append_cancelled(struct bl_buffer *out, const struct bl_slurm *s, uint8_t *set)
+static void script_append_cancelled(struct bl_buffer *out, const struct bl_slurm *s, uint8_t *set)
 {
     for (int64_t j = 0; j < s->jobs; j++) {
         bool whole = false, some = false;
@@ -313,14 +313,14 @@ static void append_cancelled(struct bl_buffer *out, const struct bl_slurm *s, ui
         bl_buffer_printf(out, "scancel '%" PRId64, s->job[j].id);
         if (!whole) {
             bl_buffer_text(out, "_[");
-            append_ranges(out, set, (int64_t)BL_TASKS_MAX + 1);
+            script_append_ranges(out, set, (int64_t)BL_TASKS_MAX + 1);
             bl_buffer_byte(out, ']');
         }
         bl_buffer_text(out, "' || :\n");
     }
 }
 
-static void append_kept(struct bl_buffer *out, const struct bl_slurm *s)
+static void script_append_kept(struct bl_buffer *out, const struct bl_slurm *s)
 {
     bl_buffer_text(out, "\n# What goes on of what was submitted before.\n: >\"$chain/jobs\"\n");
     for (int64_t j = 0; j < s->jobs; j++) {
@@ -331,7 +331,7 @@ static void append_kept(struct bl_buffer *out, const struct bl_slurm *s)
 }
 
 /* As submit.sh says it of what it submits. */
-static void append_going_on(struct bl_buffer *out, const struct bl_slurm *s, int stage)
+static void script_append_continue(struct bl_buffer *out, const struct bl_slurm *s, int stage)
 {
     bl_buffer_text(out, "stage");
     for (int64_t j = 0; j < s->jobs; j++) {
@@ -342,7 +342,7 @@ static void append_going_on(struct bl_buffer *out, const struct bl_slurm *s, int
 }
 
 /* An array has at most so many elements as Slurm takes: more tasks are several. */
-static void append_submitted(struct bl_buffer *out, const struct bl_slurm *s, int stage, uint8_t *set)
+static void script_append_submitted(struct bl_buffer *out, const struct bl_slurm *s, int stage, uint8_t *set)
 {
     const struct bl_slurm_stage *of = &s->stage[stage];
     for (int64_t offset = 0; offset < of->tasks; offset += s->array_size) {
@@ -355,7 +355,7 @@ static void append_submitted(struct bl_buffer *out, const struct bl_slurm *s, in
         bl_buffer_printf(out, "submit %s %" PRId64, bl_slurm_stage_names[stage], offset);
         if (bl_slurm_is_array(stage)) {
             bl_buffer_text(out, " --array=");
-            append_ranges(out, set, count);
+            script_append_ranges(out, set, count);
             if (s->at_once)
                 bl_buffer_printf(out, "%%%" PRId64, s->at_once);
         }
@@ -363,22 +363,22 @@ static void append_submitted(struct bl_buffer *out, const struct bl_slurm *s, in
     }
 }
 
-static int append_submission(struct bl_buffer *out, const struct bl_slurm *s, struct bl_error *e)
+static int script_append_submission(struct bl_buffer *out, const struct bl_slurm *s, struct bl_error *e)
 {
     uint8_t *set = malloc((size_t)BL_TASKS_MAX + 1);
     if (!set)
         return bl_error_memory(e);
     bl_buffer_text(out, "#!/bin/sh\n# Submits what is missing of a dataset. Written by bload slurm.\nset -eu\n");
-    assign(out, "chain", s->folder);
+    script_append_assignment(out, "chain", s->folder);
     bl_buffer_text(out, "cd ");
-    quote_for_shell(out, s->directory);
+    word_quote_for_shell(out, s->directory);
     bl_buffer_text(out, submitting);
-    append_kept(out, s);
-    append_cancelled(out, s, set);
+    script_append_kept(out, s);
+    script_append_cancelled(out, s, set);
     for (int stage = 0; stage < BL_SLURM_STAGES; stage++) {
         bl_buffer_byte(out, '\n');
-        append_going_on(out, s, stage);
-        append_submitted(out, s, stage, set);
+        script_append_continue(out, s, stage);
+        script_append_submitted(out, s, stage, set);
     }
     free(set);
     return BL_OK;
@@ -386,7 +386,7 @@ static int append_submission(struct bl_buffer *out, const struct bl_slurm *s, st
 
 /* --- files ------------------------------------------------------------------------------------------------------ */
 
-static int replace(const struct bl_slurm *s, const char *name, const struct bl_buffer *text, struct bl_error *e)
+static int script_replace(const struct bl_slurm *s, const char *name, const struct bl_buffer *text, struct bl_error *e)
 {
     struct bl_buffer path = {0};
     int code = bl_buffer_check(text, e);
@@ -404,24 +404,24 @@ out:
 int bl_slurm_write(const struct bl_slurm *s, struct bl_error *e)
 {
     struct bl_buffer text = {0}, name = {0};
-    append_common(&text, s);
-    int code = replace(s, "task.sh", &text, e);
+    script_append_common(&text, s);
+    int code = script_replace(s, "task.sh", &text, e);
     for (int stage = 0; stage < BL_SLURM_STAGES && !code; stage++) {
         bl_buffer_clear(&text);
         bl_buffer_clear(&name);
-        append_stage(&text, s, stage);
+        script_append_stage(&text, s, stage);
         bl_buffer_printf(&name, "%s.sh", bl_slurm_stage_names[stage]);
         code = bl_buffer_check(&name, e);
         if (!code)
-            code = replace(s, name.data, &text, e);
+            code = script_replace(s, name.data, &text, e);
     }
     bl_buffer_clear(&text);
     if (code)
         goto out;
-    code = append_submission(&text, s, e);
+    code = script_append_submission(&text, s, e);
     if (code)
         goto out;
-    code = replace(s, "submit.sh", &text, e);
+    code = script_replace(s, "submit.sh", &text, e);
 out:
     bl_buffer_free(&text);
     bl_buffer_free(&name);

@@ -55,7 +55,7 @@ struct found {
     int64_t parts, shards;
 };
 
-static void take_name(struct found *f, const char *name)
+static void folder_parse_name(struct found *f, const char *name)
 {
     int64_t number;
     if (bl_text_numbered(name, "scan-", 5, "", &number) && number < f->parts)
@@ -66,14 +66,14 @@ static void take_name(struct found *f, const char *name)
     f->plan |= strcmp(name, BL_STATE_PLAN_FILE) == 0;
 }
 
-static int read_names(const char *folder, struct found *f, struct bl_error *e)
+static int folder_read_names(const char *folder, struct found *f, struct bl_error *e)
 {
     DIR *directory = opendir(folder);
     if (!directory)
         return errno == ENOENT ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", folder);
     struct dirent *entry;
     while ((errno = 0, entry = readdir(directory)))
-        take_name(f, entry->d_name);
+        folder_parse_name(f, entry->d_name);
     int code = errno ? bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", folder) : BL_OK;
     closedir(directory);
     return code;
@@ -81,7 +81,7 @@ static int read_names(const char *folder, struct found *f, struct bl_error *e)
 
 /* How many shards there will be, which the first task to pack writes down, 0 when none has; and which bear their
  * names. */
-static int read_shards(const struct bl_slurm *s, struct found *f, struct bl_error *e)
+static int draft_read_shards(const struct bl_slurm *s, struct found *f, struct bl_error *e)
 {
     struct bl_buffer path = {0}, text = {0};
     struct bl_manifest draft = {0};
@@ -108,13 +108,13 @@ static int read_shards(const struct bl_slurm *s, struct found *f, struct bl_erro
     return code;
 }
 
-static void set_done(struct bl_slurm_stage *stage)
+static void stage_set_done(struct bl_slurm_stage *stage)
 {
     for (int64_t i = 0; i < stage->tasks; i++)
         stage->task[i].done = true;
 }
 
-static void settle_done(struct bl_slurm *s, const struct found *f)
+static void chain_resolve_done(struct bl_slurm *s, const struct found *f)
 {
     struct bl_slurm_stage *scan = &s->stage[BL_SLURM_SCAN], *pack = &s->stage[BL_SLURM_PACK];
     for (int64_t i = 0; i < scan->tasks; i++)
@@ -128,18 +128,18 @@ static void settle_done(struct bl_slurm *s, const struct found *f)
         pack->task[i].done = begin == end;
     }
     if (f->plan)
-        set_done(&s->stage[BL_SLURM_PLAN]);
+        stage_set_done(&s->stage[BL_SLURM_PLAN]);
     if (f->plan || f->table || f->shards)
-        set_done(scan);
+        stage_set_done(scan);
     if (f->shards)
-        set_done(&s->stage[BL_SLURM_PLAN]);
+        stage_set_done(&s->stage[BL_SLURM_PLAN]);
 }
 
-static int look_at_state(struct bl_slurm *s, struct bl_error *e)
+static int chain_read_state(struct bl_slurm *s, struct bl_error *e)
 {
     struct found f = {.parts = s->tasks};
     struct bl_buffer path = {0};
-    int code = read_shards(s, &f, e);
+    int code = draft_read_shards(s, &f, e);
     f.part = calloc((size_t)f.parts, 1);
     if (code)
         goto out;
@@ -150,10 +150,10 @@ static int look_at_state(struct bl_slurm *s, struct bl_error *e)
     code = bl_slurm_state_path(s, "", &path, e);
     if (code)
         goto out;
-    code = read_names(path.data, &f, e);
+    code = folder_read_names(path.data, &f, e);
     if (code)
         goto out;
-    settle_done(s, &f);
+    chain_resolve_done(s, &f);
 out:
     bl_buffer_free(&path);
     free(f.part);
@@ -162,26 +162,26 @@ out:
     return code;
 }
 
-static bool is_older(const struct stat *a, const struct stat *b)
+static bool mark_is_older(const struct stat *a, const struct stat *b)
 {
     return a->st_mtim.tv_sec != b->st_mtim.tv_sec ? a->st_mtim.tv_sec < b->st_mtim.tv_sec
                                                   : a->st_mtim.tv_nsec < b->st_mtim.tv_nsec;
 }
 
 /* Whether a file below DIR is there and older than the mark. */
-static bool is_before(const struct bl_slurm *s, const char *name, const struct stat *mark, struct bl_error *e)
+static bool mark_is_newer_than(const struct bl_slurm *s, const char *name, const struct stat *mark, struct bl_error *e)
 {
     struct stat file;
     struct bl_buffer path = {0};
     bl_buffer_printf(&path, "%s/%s", s->dir, name);
-    bool before = !bl_buffer_check(&path, e) && stat(path.data, &file) == 0 && !is_older(mark, &file);
+    bool before = !bl_buffer_check(&path, e) && stat(path.data, &file) == 0 && !mark_is_older(mark, &file);
     bl_buffer_free(&path);
     return before;
 }
 
 /* A mark that is older than the manifest is that of a dataset that was there before, and of what was made again since
  * it says nothing. */
-static int look_at_marks(struct bl_slurm *s, const struct bl_missing *missing, int64_t shards, struct bl_error *e)
+static int chain_read_marks(struct bl_slurm *s, const struct bl_missing *missing, int64_t shards, struct bl_error *e)
 {
     struct bl_slurm_stage *verify = &s->stage[BL_SLURM_VERIFY];
     struct bl_buffer path = {0};
@@ -194,9 +194,9 @@ static int look_at_marks(struct bl_slurm *s, const struct bl_missing *missing, i
         bl_buffer_clear(&path);
         bl_buffer_printf(&path, "%s/verified-%05d-of-%05d", s->folder, (int)i, (int)s->tasks);
         code = bl_buffer_check(&path, e);
-        bool done = !code && stat(path.data, &mark) == 0 && is_before(s, BL_MANIFEST_FILE, &mark, e);
+        bool done = !code && stat(path.data, &mark) == 0 && mark_is_newer_than(s, BL_MANIFEST_FILE, &mark, e);
         while (done && shard < end)
-            done = is_before(s, missing->row[shard++].file, &mark, e);
+            done = mark_is_newer_than(s, missing->row[shard++].file, &mark, e);
         verify->task[i].done = done;
     }
     bl_buffer_free(&path);
@@ -204,7 +204,7 @@ static int look_at_marks(struct bl_slurm *s, const struct bl_missing *missing, i
 }
 
 /* Shards that are gone, or cut, are packed again, and what packing keeps for itself meanwhile goes with the finish. */
-static int look_at_shards(struct bl_slurm *s, const struct bl_missing *missing, int64_t shards, struct bl_error *e)
+static int chain_read_shards(struct bl_slurm *s, const struct bl_missing *missing, int64_t shards, struct bl_error *e)
 {
     struct bl_slurm_stage *pack = &s->stage[BL_SLURM_PACK];
     struct bl_buffer path = {0};
@@ -222,7 +222,7 @@ static int look_at_shards(struct bl_slurm *s, const struct bl_missing *missing, 
     return code;
 }
 
-static int look_at_dataset(struct bl_slurm *s, struct bl_error *e)
+static int chain_read_dataset(struct bl_slurm *s, struct bl_error *e)
 {
     struct bl_manifest m = {0};
     struct bl_missing missing = {0};
@@ -236,10 +236,10 @@ static int look_at_dataset(struct bl_slurm *s, struct bl_error *e)
     code = bl_missing_find(&missing, s->dir, &m, 0, shards, e);
     if (code)
         goto out;
-    code = look_at_shards(s, &missing, shards, e);
+    code = chain_read_shards(s, &missing, shards, e);
     if (code)
         goto out;
-    code = look_at_marks(s, &missing, shards, e);
+    code = chain_read_marks(s, &missing, shards, e);
 out:
     bl_missing_free(&missing);
     bl_manifest_free(&m);
@@ -255,19 +255,19 @@ bool bl_slurm_is_finished(const struct bl_slurm *s)
     return finished;
 }
 
-static int look_at_files(struct bl_slurm *s, struct bl_error *e)
+static int chain_read_files(struct bl_slurm *s, struct bl_error *e)
 {
     if (!bl_slurm_is_finished(s))
-        return look_at_state(s, e);
-    set_done(&s->stage[BL_SLURM_SCAN]);
-    set_done(&s->stage[BL_SLURM_PLAN]);
-    return look_at_dataset(s, e);
+        return chain_read_state(s, e);
+    stage_set_done(&s->stage[BL_SLURM_SCAN]);
+    stage_set_done(&s->stage[BL_SLURM_PLAN]);
+    return chain_read_dataset(s, e);
 }
 
 /* --- under way -------------------------------------------------------------------------------------------------- */
 
 /* A line "pack 1234 1000" that submit.sh wrote: stage, job, offset. */
-static int take_job(struct bl_slurm *s, const char *line, size_t size, struct bl_error *e)
+static int job_parse(struct bl_slurm *s, const char *line, size_t size, struct bl_error *e)
 {
     struct bl_slurm_job job = {.stage = -1};
     const char *id = memchr(line, ' ', size);
@@ -289,7 +289,7 @@ static int take_job(struct bl_slurm *s, const char *line, size_t size, struct bl
     return BL_OK;
 }
 
-static int read_jobs(struct bl_slurm *s, struct bl_error *e)
+static int job_read_all(struct bl_slurm *s, struct bl_error *e)
 {
     struct bl_buffer path = {0}, text = {0};
     const char *line;
@@ -302,7 +302,7 @@ static int read_jobs(struct bl_slurm *s, struct bl_error *e)
     if (code)
         goto out;
     while (!code && bl_text_next_line(text.data ? text.data : "", text.size, &at, &line, &size))
-        code = take_job(s, line, size, e);
+        code = job_parse(s, line, size, e);
 out:
     bl_buffer_free(&text);
     bl_buffer_free(&path);
@@ -310,7 +310,7 @@ out:
 }
 
 /* What the states of squeue tell: those of jobs that are over, or about to be, are not among them. */
-static bool is_queued(const char *state)
+static bool job_is_queued(const char *state)
 {
     static const char *const states[] = {"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT"};
     bool is = false;
@@ -319,7 +319,7 @@ static bool is_queued(const char *state)
     return is;
 }
 
-static bool is_running(const char *state)
+static bool job_is_running(const char *state)
 {
     static const char *const states[] = {"RUNNING",  "CONFIGURING", "SUSPENDED", "STOPPED",
                                          "RESIZING", "SIGNALING",   "STAGE_OUT"};
@@ -330,14 +330,14 @@ static bool is_running(const char *state)
 }
 
 /* A line "1234_5 PENDING JobHeldUser"; others are warnings, or jobs of somebody else. */
-static int take_entry(struct bl_slurm *s, char *line, struct bl_error *e)
+static int entry_parse(struct bl_slurm *s, char *line, struct bl_error *e)
 {
     char *rest = line, *element = strsep(&rest, " ");
     const char *state = rest ? strsep(&rest, " ") : "", *reason = rest ? rest : "";
     const char *id = strsep(&element, "_");
-    struct bl_slurm_entry entry = {.job = -1, .element = -1, .queued = is_queued(state)};
+    struct bl_slurm_entry entry = {.job = -1, .element = -1, .queued = job_is_queued(state)};
     int64_t number;
-    if ((!entry.queued && !is_running(state)) || !bl_text_to_int(id, strlen(id), 1, INT64_MAX, &number) ||
+    if ((!entry.queued && !job_is_running(state)) || !bl_text_to_int(id, strlen(id), 1, INT64_MAX, &number) ||
         (element && !bl_text_to_int(element, strlen(element), 0, BL_TASKS_MAX, &entry.element)))
         return BL_OK;
     for (int64_t j = 0; j < s->jobs && entry.job < 0; j++)
@@ -355,7 +355,7 @@ static int take_entry(struct bl_slurm *s, char *line, struct bl_error *e)
 }
 
 /* One job that is not known any more, when it is all that is asked for, is an error to squeue. */
-static int check_squeue(const struct bl_buffer *said, int status, struct bl_error *e)
+static int squeue_check(const struct bl_buffer *said, int status, struct bl_error *e)
 {
     const char *text = said->data ? said->data : "";
     if (status == 0 || strstr(text, "Invalid job id"))
@@ -363,7 +363,7 @@ static int check_squeue(const struct bl_buffer *said, int status, struct bl_erro
     return bl_error_set(e, BL_EFAIL, "squeue cannot tell what is under way: %.*s", (int)strcspn(text, "\n"), text);
 }
 
-static int ask_squeue(struct bl_slurm *s, struct bl_error *e)
+static int squeue_run(struct bl_slurm *s, struct bl_error *e)
 {
     struct bl_buffer ids = {0}, said = {0};
     int status = 0;
@@ -376,10 +376,10 @@ static int ask_squeue(struct bl_slurm *s, struct bl_error *e)
     if (!code)
         code = bl_process_run(argv, &said, &status, e);
     if (!code)
-        code = check_squeue(&said, status, e);
+        code = squeue_check(&said, status, e);
     char *rest = said.data, *line;
     while (!code && status == 0 && (line = strsep(&rest, "\n")))
-        code = take_entry(s, line, e);
+        code = entry_parse(s, line, e);
     bl_buffer_free(&said);
     bl_buffer_free(&ids);
     return code;
@@ -388,7 +388,7 @@ static int ask_squeue(struct bl_slurm *s, struct bl_error *e)
 /* --- what follows ----------------------------------------------------------------------------------------------- */
 
 /* A job that waits goes on, unless it waits for what is done anew before it. */
-static void settle_entries(struct bl_slurm *s, int stage, bool anew)
+static void entry_resolve_all(struct bl_slurm *s, int stage, bool anew)
 {
     for (int64_t i = 0; i < s->entries; i++) {
         struct bl_slurm_entry *entry = &s->entry[i];
@@ -406,13 +406,13 @@ static void settle_entries(struct bl_slurm *s, int stage, bool anew)
     }
 }
 
-static void settle(struct bl_slurm *s)
+static void chain_resolve_stages(struct bl_slurm *s)
 {
     bool anew = false;
     for (int k = 0; k < BL_SLURM_STAGES; k++) {
         struct bl_slurm_stage *stage = &s->stage[k];
         bool any = false;
-        settle_entries(s, k, anew);
+        entry_resolve_all(s, k, anew);
         for (int64_t i = 0; i < stage->tasks; i++) {
             struct bl_slurm_task *task = &stage->task[i];
             task->submit = !task->done && !task->queued && !task->running;
@@ -422,7 +422,7 @@ static void settle(struct bl_slurm *s)
     }
 }
 
-int bl_slurm_look(struct bl_slurm *s, bool *blind, struct bl_error *e)
+int bl_slurm_inspect(struct bl_slurm *s, bool *blind, struct bl_error *e)
 {
     int code = BL_OK;
     for (int k = 0; k < BL_SLURM_STAGES && !code; k++) {
@@ -432,13 +432,13 @@ int bl_slurm_look(struct bl_slurm *s, bool *blind, struct bl_error *e)
         code = stage->task ? BL_OK : bl_error_memory(e);
     }
     if (!code)
-        code = look_at_files(s, e);
+        code = chain_read_files(s, e);
     if (!code)
-        code = read_jobs(s, e);
+        code = job_read_all(s, e);
     *blind = s->jobs && !bl_process_found("squeue");
     if (!code && s->jobs && !*blind)
-        code = ask_squeue(s, e);
+        code = squeue_run(s, e);
     if (!code)
-        settle(s);
+        chain_resolve_stages(s);
     return code;
 }

@@ -27,7 +27,7 @@ static const struct bl_option table[] = {
 /* --- words ------------------------------------------------------------------------------------------------------ */
 
 /* "45 s", "7 min", "3 h 12 min", "2 d 4 h" */
-static void append_duration(struct bl_buffer *out, double seconds)
+static void status_format_duration(struct bl_buffer *out, double seconds)
 {
     int64_t s = seconds < 1e15 ? (int64_t)(seconds + 0.5) : (int64_t)1e15;
     if (s < 60)
@@ -40,7 +40,7 @@ static void append_duration(struct bl_buffer *out, double seconds)
         bl_buffer_printf(out, "%" PRId64 " d %" PRId64 " h", s / 86400, s / 3600 % 24);
 }
 
-static void append_of(struct bl_buffer *out, int64_t done, int64_t all, const char *what)
+static void status_format_ratio(struct bl_buffer *out, int64_t done, int64_t all, const char *what)
 {
     char a[32], b[32];
     bl_buffer_text(out, bl_text_count(a, done));
@@ -50,14 +50,14 @@ static void append_of(struct bl_buffer *out, int64_t done, int64_t all, const ch
 }
 
 /* Whether of so many tasks there is but one, which does all: a run that nobody divided. */
-static bool is_alone(const struct bl_status_stage *stage)
+static bool stage_is_single(const struct bl_status_stage *stage)
 {
     return stage->tasks == 1;
 }
 
 /* --- a task ----------------------------------------------------------------------------------------------------- */
 
-static void append_place(struct bl_buffer *out, const struct bl_beat *b)
+static void status_format_host(struct bl_buffer *out, const struct bl_beat *b)
 {
     bl_buffer_text(out, " on ");
     bl_text_append_masked(out, b->host);
@@ -70,7 +70,7 @@ static void append_place(struct bl_buffer *out, const struct bl_beat *b)
 }
 
 /* What it is at: "pack 12 of 40 blocks, 1,234 frames/s, 7 min left". */
-static void append_doing(struct bl_buffer *out, const struct bl_status_task *t)
+static void status_format_doing(struct bl_buffer *out, const struct bl_status_task *t)
 {
     const struct bl_beat *b = t->beat;
     char rate[32];
@@ -80,55 +80,55 @@ static void append_doing(struct bl_buffer *out, const struct bl_status_task *t)
     bl_text_append_masked(out, b->doing);
     if (b->unit[0]) {
         bl_buffer_byte(out, ' ');
-        append_of(out, b->done, b->total, b->unit);
+        status_format_ratio(out, b->done, b->total, b->unit);
     }
     if (t->rate > 0)
         bl_buffer_printf(out, ", %s %s/s", bl_text_count(rate, (int64_t)t->rate), b->step[0] ? b->step : b->unit);
     if (t->left >= 0) {
         bl_buffer_text(out, ", ");
-        append_duration(out, t->left);
+        status_format_duration(out, t->left);
         bl_buffer_text(out, " left");
     }
 }
 
-static void append_state(struct bl_buffer *out, const struct bl_status *s, const struct bl_status_task *t)
+static void status_format_state(struct bl_buffer *out, const struct bl_status *s, const struct bl_status_task *t)
 {
     const struct bl_beat *b = t->beat;
     switch (t->state) {
     case BL_TASK_SILENT:
         bl_buffer_text(out, "silent for ");
-        append_duration(out, (double)t->age);
+        status_format_duration(out, (double)t->age);
         break;
     case BL_TASK_RUNNING:
         bl_buffer_text(out, "running for ");
-        append_duration(out, s->now > b->began ? (double)(s->now - b->began) : 0);
+        status_format_duration(out, s->now > b->began ? (double)(s->now - b->began) : 0);
         break;
     case BL_TASK_STOPPED:
         bl_buffer_printf(out, "stopped by %s ", strsignal((int)(b->status - 128)));
-        append_duration(out, (double)t->age);
+        status_format_duration(out, (double)t->age);
         bl_buffer_text(out, " ago");
         break;
     default:
         bl_buffer_text(out, "failed ");
-        append_duration(out, (double)t->age);
+        status_format_duration(out, (double)t->age);
         bl_buffer_text(out, " ago");
     }
 }
 
-static void append_task(struct bl_buffer *out, const struct bl_status *s, const struct bl_status_stage *stage,
-                        const struct bl_status_task *t, const char *units)
+static void status_format_task(struct bl_buffer *out, const struct bl_status *s, const struct bl_status_stage *stage,
+                               const struct bl_status_task *t, const char *units)
 {
     const struct bl_beat *b = t->beat;
     bl_buffer_text(out, INDENT);
     if (b->tasks > 1)
         bl_buffer_printf(out, "task %" PRId64 " of %" PRId64 ": ", b->task, b->tasks);
-    append_state(out, s, t);
-    append_place(out, b);
+    status_format_state(out, s, t);
+    status_format_host(out, b);
     if (t->state == BL_TASK_RUNNING || t->state == BL_TASK_SILENT)
-        append_doing(out, t);
+        status_format_doing(out, t);
     if (t->state != BL_TASK_RUNNING && stage->units) {
         bl_buffer_text(out, ", ");
-        append_of(out, t->finished, t->end - t->begin, units);
+        status_format_ratio(out, t->finished, t->end - t->begin, units);
     }
     if (t->state == BL_TASK_SILENT)
         bl_buffer_text(out, t->gone ? ": its process is not there any more" : ": killed, or its machine is gone?");
@@ -140,11 +140,11 @@ static void append_task(struct bl_buffer *out, const struct bl_status *s, const 
 }
 
 /* How many tasks are how, then each that is not simply done or not begun, what is wrong first. */
-static void append_tasks(struct bl_buffer *out, const struct bl_status *s, const struct bl_status_stage *stage,
-                         const char *units)
+static void status_format_tasks(struct bl_buffer *out, const struct bl_status *s, const struct bl_status_stage *stage,
+                                const char *units)
 {
     char count[32];
-    if (!is_alone(stage)) {
+    if (!stage_is_single(stage)) {
         bl_buffer_printf(out, "tasks       %s:", bl_text_count(count, stage->tasks));
         const char *comma = " ";
         for (int i = 0; i < BL_TASK_STATES; i++) {
@@ -158,25 +158,25 @@ static void append_tasks(struct bl_buffer *out, const struct bl_status *s, const
     for (int state = BL_TASK_FAILED; state < BL_TASK_WAITING; state++) {
         for (size_t i = 0; i < stage->count; i++) {
             if ((int)stage->task[i].state == state)
-                append_task(out, s, stage, &stage->task[i], units);
+                status_format_task(out, s, stage, &stage->task[i], units);
         }
     }
 }
 
 /* --- what to do next -------------------------------------------------------------------------------------------- */
 
-static bool is_due(const struct bl_status_task *t)
+static bool task_is_due(const struct bl_status_task *t)
 {
     return t->state != BL_TASK_RUNNING && t->state != BL_TASK_DONE;
 }
 
 /* "3, 4, 7-9": the tasks that somebody has to run. */
-static void append_due(struct bl_buffer *out, const struct bl_status_stage *stage)
+static void status_format_due(struct bl_buffer *out, const struct bl_status_stage *stage)
 {
     int named = 0;
     for (int64_t i = 0; i < stage->tasks; i++) {
         int64_t first = i;
-        while (i < stage->tasks && is_due(&stage->task[i]))
+        while (i < stage->tasks && task_is_due(&stage->task[i]))
             i++;
         if (i == first)
             continue;
@@ -191,34 +191,34 @@ static void append_due(struct bl_buffer *out, const struct bl_status_stage *stag
 }
 
 /* What continues scan or pack. Who waits may have been queued by somebody: that is only advice while nobody runs. */
-static void append_continue(struct bl_buffer *out, const struct bl_status *s, const struct bl_status_stage *stage,
-                            const char *command)
+static void status_format_continue(struct bl_buffer *out, const struct bl_status *s,
+                                   const struct bl_status_stage *stage, const char *command)
 {
     const int64_t *in = stage->in;
     bool broken = in[BL_TASK_FAILED] || in[BL_TASK_SILENT] || in[BL_TASK_STOPPED];
     if (!broken && in[BL_TASK_RUNNING])
         return;
-    if (!stage->tasks || is_alone(stage)) {
+    if (!stage->tasks || stage_is_single(stage)) {
         bl_buffer_printf(out, "the same bload %s command goes on where it stopped", stage->tasks ? command : "pack");
         return;
     }
     bl_buffer_printf(out, "the same bload %s --task I/%" PRId64 " command for I = ", command, stage->tasks);
-    append_due(out, stage);
+    status_format_due(out, stage);
     if (s->slurm)
         bl_buffer_text(out, "; or bload slurm again, which submits what is missing");
 }
 
 /* Nothing where all goes on by itself. */
-static void append_next(struct bl_buffer *out, const struct showing *v)
+static void status_format_next(struct bl_buffer *out, const struct showing *v)
 {
     const struct bl_status *s = &v->status;
     bool at_work = s->pack.in[BL_TASK_RUNNING];
     switch (s->at) {
     case BL_AT_SCAN:
         if (s->parts || !s->pack.tasks)
-            append_continue(out, s, &s->scan, "scan");
+            status_format_continue(out, s, &s->scan, "scan");
         else
-            append_continue(out, s, &s->pack, "pack");
+            status_format_continue(out, s, &s->pack, "pack");
         break;
     case BL_AT_PLAN:
         if (!at_work)
@@ -226,7 +226,7 @@ static void append_next(struct bl_buffer *out, const struct showing *v)
                 out, "bload plan %s, if nobody is at it yet; or bload pack --task I/N, which plans by itself", v->dir);
         break;
     case BL_AT_PACK:
-        append_continue(out, s, &s->pack, "pack");
+        status_format_continue(out, s, &s->pack, "pack");
         break;
     case BL_AT_FINISH:
         if (!at_work && s->shared)
@@ -244,7 +244,7 @@ static void append_next(struct bl_buffer *out, const struct showing *v)
 
 /* --- the answer ------------------------------------------------------------------------------------------------- */
 
-static void append_rate(struct bl_buffer *out, const struct bl_status_stage *stage)
+static void status_format_rate(struct bl_buffer *out, const struct bl_status_stage *stage)
 {
     char rate[32];
     if (!(stage->rate > 0))
@@ -252,26 +252,26 @@ static void append_rate(struct bl_buffer *out, const struct bl_status_stage *sta
     bl_buffer_printf(out, "rate        %s %s/s", bl_text_count(rate, (int64_t)stage->rate), stage->rate_of);
     if (stage->left >= 0) {
         bl_buffer_text(out, ", ");
-        append_duration(out, stage->left);
+        status_format_duration(out, stage->left);
         bl_buffer_text(out, " left");
     }
     bl_buffer_byte(out, '\n');
 }
 
-static void append_scan(struct bl_buffer *out, const struct bl_status *s)
+static void status_format_scan(struct bl_buffer *out, const struct bl_status *s)
 {
     if (!s->parts)
         return;
     bl_buffer_text(out, "scan        ");
-    append_of(out, s->scan.finished, s->scan.units, "parts");
+    status_format_ratio(out, s->scan.finished, s->scan.units, "parts");
     bl_buffer_byte(out, '\n');
     if (s->at != BL_AT_SCAN)
         return;
-    append_tasks(out, s, &s->scan, "parts");
-    append_rate(out, &s->scan);
+    status_format_tasks(out, s, &s->scan, "parts");
+    status_format_rate(out, &s->scan);
 }
 
-static void append_plan(struct bl_buffer *out, const struct bl_status *s)
+static void status_format_plan(struct bl_buffer *out, const struct bl_status *s)
 {
     char a[32], b[32];
     bl_buffer_text(out, s->table ? "table       there" : "table       not yet");
@@ -284,34 +284,34 @@ static void append_plan(struct bl_buffer *out, const struct bl_status *s)
     bl_buffer_byte(out, '\n');
 }
 
-static void append_pack(struct bl_buffer *out, const struct bl_status *s)
+static void status_format_pack(struct bl_buffer *out, const struct bl_status *s)
 {
     const struct bl_status_stage *pack = &s->pack;
     if (pack->units || pack->finished) {
         bl_buffer_text(out, "pack        ");
-        append_of(out, pack->finished, pack->units, "shards");
+        status_format_ratio(out, pack->finished, pack->units, "shards");
     }
     if (pack->units) {
         int64_t blocks = s->manifest.format.blocks;
         bl_buffer_text(out, ", ");
-        append_of(out, s->finished_blocks, blocks, "blocks");
+        status_format_ratio(out, s->finished_blocks, blocks, "blocks");
         bl_buffer_printf(out, " (%.1f %%)", 100 * (double)s->finished_blocks / (double)blocks);
     }
     if (pack->units || pack->finished)
         bl_buffer_byte(out, '\n');
     if (pack->count)
-        append_tasks(out, s, pack, "shards");
-    append_rate(out, pack);
+        status_format_tasks(out, s, pack, "shards");
+    status_format_rate(out, pack);
 }
 
-static void append_making(struct bl_buffer *out, const struct bl_status *s)
+static void status_format_unfinished(struct bl_buffer *out, const struct bl_status *s)
 {
     static const char *const at[] = {"being scanned", "to be planned", "being packed", "all packed, to be finished",
                                      ""};
     bl_buffer_printf(out, "dataset     %s\n", at[s->at]);
-    append_scan(out, s);
-    append_plan(out, s);
-    append_pack(out, s);
+    status_format_scan(out, s);
+    status_format_plan(out, s);
+    status_format_pack(out, s);
     if (s->unreadable) {
         bl_buffer_printf(out, "unreadable  %" PRId64 " heartbeat%s: ", s->unreadable, s->unreadable == 1 ? "" : "s");
         bl_text_append_masked(out, s->unread.text);
@@ -319,7 +319,7 @@ static void append_making(struct bl_buffer *out, const struct bl_status *s)
     }
 }
 
-static void append_complete(struct bl_buffer *out, const struct bl_status *s)
+static void status_format_complete(struct bl_buffer *out, const struct bl_status *s)
 {
     char a[32], b[32], c[32];
     const struct bl_manifest *m = &s->manifest;
@@ -333,14 +333,14 @@ static void append_complete(struct bl_buffer *out, const struct bl_status *s)
                          bl_text_count(a, m->skipped), bl_text_count(b, m->failed), bl_text_count(c, m->failed_steps));
     if (s->verify_tasks) {
         bl_buffer_text(out, "verify      ");
-        append_of(out, s->verified, s->verify_tasks, "tasks without fault\n");
+        status_format_ratio(out, s->verified, s->verify_tasks, "tasks without fault\n");
     }
 }
 
-static int answer(struct showing *v, struct bl_buffer *text, struct bl_error *e)
+static int status_format(struct showing *v, struct bl_buffer *text, struct bl_error *e)
 {
     struct bl_buffer next = {0};
-    append_next(&next, v);
+    status_format_next(&next, v);
     int code = bl_buffer_check(&next, e);
     if (code)
         goto out;
@@ -348,9 +348,9 @@ static int answer(struct showing *v, struct bl_buffer *text, struct bl_error *e)
         code = bl_status_json(&v->status, next.data, text, e);
     } else {
         if (v->status.at == BL_AT_END)
-            append_complete(text, &v->status);
+            status_format_complete(text, &v->status);
         else
-            append_making(text, &v->status);
+            status_format_unfinished(text, &v->status);
         if (next.size) {
             bl_buffer_text(text, "next        ");
             bl_text_append_masked(text, next.data);
@@ -362,7 +362,7 @@ out:
     return code;
 }
 
-static int run(struct bl_cmd *cmd, struct showing *v)
+static int status_run(struct bl_cmd *cmd, struct showing *v)
 {
     struct bl_error *e = &cmd->error, why = {0};
     if (cmd->options.operands != 1)
@@ -375,9 +375,9 @@ static int run(struct bl_cmd *cmd, struct showing *v)
     code = bl_status_read(&v->status, v->dir, &why);
     if (code) /* a directory that is no dataset is no mistake in the command's use */
         return bl_error_set(e, BL_EFAIL, "%s", why.text);
-    code = answer(v, &text, e);
+    code = status_format(v, &text, e);
     if (!code)
-        code = v->json ? bl_cmd_write(NULL, &text, e) : bl_cmd_show(&text, e);
+        code = v->json ? bl_cmd_write(NULL, &text, e) : bl_cmd_write_masked(&text, e);
     bl_buffer_free(&text);
     return code;
 }
@@ -395,7 +395,7 @@ int bl_cmd_status(int argc, char **argv)
     if (!code)
         code = bl_cmd_parse(&cmd, argc, argv);
     if (!code)
-        code = run(&cmd, &v);
+        code = status_run(&cmd, &v);
     bool bad = code == BL_OK && bl_status_is_bad(&v.status);
     bl_status_free(&v.status);
     int status = bl_cmd_end(&cmd, code, false);

@@ -31,7 +31,7 @@ struct job {
 };
 
 /* What is wrong with a file of the dataset: where the reader of it put its path in front, without that. */
-static const char *without_path(const char *dir, const char *file, const char *text)
+static const char *fault_skip_path(const char *dir, const char *file, const char *text)
 {
     size_t length = strlen(dir), name = strlen(file);
     bool named = strncmp(text, dir, length) == 0 && text[length] == '/' &&
@@ -39,34 +39,34 @@ static const char *without_path(const char *dir, const char *file, const char *t
     return named ? text + length + 1 + name + 2 : text;
 }
 
-static void fault_of_shard(void *context, const char *file, const char *text)
+static void verify_on_shard_fault(void *context, const char *file, const char *text)
 {
     struct job *job = context;
     job->faults++;
     bl_buffer_text(&job->text, "bload: ");
     bl_text_append_masked(&job->text, file);
     bl_buffer_text(&job->text, ": ");
-    bl_text_append_masked(&job->text, without_path(job->dir, file, text));
+    bl_text_append_masked(&job->text, fault_skip_path(job->dir, file, text));
     bl_buffer_byte(&job->text, '\n');
 }
 
-static void fault_of_dataset(void *context, const char *file, const char *text)
+static void verify_on_fault(void *context, const char *file, const char *text)
 {
     struct verifying *v = context;
     v->faults++;
     bl_progress_clear(&v->progress);
-    bl_cmd_say("%s: %s", file, without_path(v->dataset.dir, file, text));
+    bl_cmd_print("%s: %s", file, fault_skip_path(v->dataset.dir, file, text));
 }
 
-static void remark_on_dataset(void *context, const char *file, const char *text)
+static void verify_on_remark(void *context, const char *file, const char *text)
 {
     struct verifying *v = context;
     bl_progress_end(&v->progress);
     if (!v->quiet)
-        bl_cmd_say("%s: %s", file, text);
+        bl_cmd_print("%s: %s", file, text);
 }
 
-static int produce(void *context, void **out, struct bl_error *e)
+static int verify_produce(void *context, void **out, struct bl_error *e)
 {
     struct verifying *v = context;
     if (v->next == v->end)
@@ -80,15 +80,15 @@ static int produce(void *context, void **out, struct bl_error *e)
     return 1;
 }
 
-static int work(void *context, void *worker, void *job_, struct bl_error *e)
+static int verify_work(void *context, void *worker, void *job_, struct bl_error *e)
 {
     struct verifying *v = context;
     struct job *job = job_;
     (void)worker;
-    return bl_verify_shard(&v->dataset, job->shard, fault_of_shard, job, &job->failed_steps, e);
+    return bl_verify_shard(&v->dataset, job->shard, verify_on_shard_fault, job, &job->failed_steps, e);
 }
 
-static void discard(void *context, void *job_)
+static void verify_discard(void *context, void *job_)
 {
     struct job *job = job_;
     (void)context;
@@ -96,7 +96,7 @@ static void discard(void *context, void *job_)
     free(job);
 }
 
-static int consume(void *context, void *job_, struct bl_error *e)
+static int verify_consume(void *context, void *job_, struct bl_error *e)
 {
     struct verifying *v = context;
     struct job *job = job_;
@@ -113,19 +113,22 @@ out:
     v->bytes += v->dataset.shards ? v->dataset.shards[job->shard].bytes : 0;
     v->progress.done++;
     v->progress.bytes = v->bytes;
-    discard(v, job);
+    verify_discard(v, job);
     return code;
 }
 
-static void tick(void *context)
+static void verify_tick(void *context)
 {
     bl_progress_tick(&((struct verifying *)context)->progress);
 }
 
-static int read_shards(struct bl_cmd *cmd, struct verifying *v)
+static int verify_read_shards(struct bl_cmd *cmd, struct verifying *v)
 {
-    static const struct bl_stages stages = {
-        .produce = produce, .work = work, .consume = consume, .discard = discard, .tick = tick};
+    static const struct bl_stages stages = {.produce = verify_produce,
+                                            .work = verify_work,
+                                            .consume = verify_consume,
+                                            .discard = verify_discard,
+                                            .tick = verify_tick};
     int workers = bl_cmd_workers(&cmd->common);
     bl_progress_start(&v->progress, cmd->common.quiet, "verify", "shards", NULL, v->end - v->next);
     int code = bl_pipeline_run(&stages, v, workers, 2 * workers, &cmd->cancel, &cmd->error);
@@ -134,10 +137,10 @@ static int read_shards(struct bl_cmd *cmd, struct verifying *v)
 }
 
 /* The task's shards, and what they are compared with; the first task also looks at what lies beside them. */
-static int open_dataset(struct bl_cmd *cmd, struct verifying *v, const char *dir)
+static int verify_open(struct bl_cmd *cmd, struct verifying *v, const char *dir)
 {
     struct bl_error why = {0}, *e = &cmd->error;
-    int code = bl_verify_open(&v->dataset, dir, &cmd->cancel, fault_of_dataset, v, &why);
+    int code = bl_verify_open(&v->dataset, dir, &cmd->cancel, verify_on_fault, v, &why);
     if (code == BL_EUSAGE)
         return bl_error_set(
             e, BL_EFAIL,
@@ -146,48 +149,48 @@ static int open_dataset(struct bl_cmd *cmd, struct verifying *v, const char *dir
     if (code)
         return bl_error_set(e, code, "%s", why.text);
     bl_task_range(&v->task, bl_verify_shards(&v->dataset), &v->next, &v->end);
-    return v->task.index ? bl_verify_prepare_part(&v->dataset, v->next, v->end, fault_of_dataset, v)
-                         : bl_verify_files(&v->dataset, fault_of_dataset, remark_on_dataset, v);
+    return v->task.index ? bl_verify_prepare_part(&v->dataset, v->next, v->end, verify_on_fault, v)
+                         : bl_verify_files(&v->dataset, verify_on_fault, verify_on_remark, v);
 }
 
 /* "DIR is as it was written: 16 shards, 4.0 GiB", or "task 0 of 3 of DIR: 5 of 16 shards, 1.2 GiB, ..." */
-static void summarize(const struct verifying *v, const char *dir)
+static void verify_print_summary(const struct verifying *v, const char *dir)
 {
     char shards[32], all[32], size[32];
     bl_text_count(shards, v->progress.done);
     bl_text_size(size, v->bytes);
     if (v->task.set)
-        bl_cmd_say("%s, task %" PRId64 " of %" PRId64 ": %s of %s shards, %s, are as they were written%s", dir,
-                   v->task.index, v->task.count, shards, bl_text_count(all, bl_verify_shards(&v->dataset)), size,
-                   v->task.index ? "" : ", and so are the files beside them");
+        bl_cmd_print("%s, task %" PRId64 " of %" PRId64 ": %s of %s shards, %s, are as they were written%s", dir,
+                     v->task.index, v->task.count, shards, bl_text_count(all, bl_verify_shards(&v->dataset)), size,
+                     v->task.index ? "" : ", and so are the files beside them");
     else
-        bl_cmd_say("%s is as it was written: %s shard%s, %s", dir, shards, v->progress.done == 1 ? "" : "s", size);
+        bl_cmd_print("%s is as it was written: %s shard%s, %s", dir, shards, v->progress.done == 1 ? "" : "s", size);
 }
 
-static int run(struct bl_cmd *cmd, struct verifying *v)
+static int verify_run(struct bl_cmd *cmd, struct verifying *v)
 {
     struct bl_error *e = &cmd->error;
     if (cmd->options.operands != 1)
         return bl_error_set(e, BL_EUSAGE, "expects one dataset directory (see bload verify --help)");
     const char *dir = cmd->options.operand[0];
-    int code = bl_task_settle(&v->task, e);
+    int code = bl_task_resolve(&v->task, e);
     if (!code)
         code = bl_io_check_path(dir, e);
     if (code)
         return code;
     bl_signals_install(&cmd->cancel);
     v->quiet = cmd->common.quiet;
-    code = open_dataset(cmd, v, dir);
+    code = verify_open(cmd, v, dir);
     if (!code)
-        code = read_shards(cmd, v);
+        code = verify_read_shards(cmd, v);
     if (code)
         return code;
     if (!v->faults && v->progress.done == bl_verify_shards(&v->dataset))
-        bl_verify_finish(&v->dataset, v->failed_steps, fault_of_dataset, v);
+        bl_verify_finish(&v->dataset, v->failed_steps, verify_on_fault, v);
     if (v->faults)
         return bl_error_set(e, BL_EFAIL, "%s has %" PRId64 " fault%s", dir, v->faults, v->faults == 1 ? "" : "s");
     if (!cmd->common.quiet)
-        summarize(v, dir);
+        verify_print_summary(v, dir);
     return BL_OK;
 }
 
@@ -208,7 +211,7 @@ int bl_cmd_verify(int argc, char **argv)
     code = bl_cmd_parse(&cmd, argc, argv);
     if (code)
         goto out;
-    code = run(&cmd, &v);
+    code = verify_run(&cmd, &v);
 out:
     bl_verify_close(&v.dataset);
     return bl_cmd_end(&cmd, code, false);

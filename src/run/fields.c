@@ -27,7 +27,7 @@ struct asking {
     int64_t others;           /* rows that differ */
 };
 
-static int produce(void *context, void **job_, struct bl_error *e)
+static int fields_produce(void *context, void **job_, struct bl_error *e)
 {
     struct asking *a = context;
     if (a->first_file_decides && a->first != SIZE_MAX)
@@ -44,7 +44,7 @@ static int produce(void *context, void **job_, struct bl_error *e)
     return 1;
 }
 
-static int ask(const struct asking *a, struct job *job, struct bl_row row, struct bl_error *e)
+static int fields_ask(const struct asking *a, struct job *job, struct bl_row row, struct bl_error *e)
 {
     struct bl_error fault = {0};
     char *open_path = bl_input_path(a->base, row.path);
@@ -60,7 +60,7 @@ static int ask(const struct asking *a, struct job *job, struct bl_row row, struc
     return code == BL_OK || code == BL_EDATA ? BL_OK : bl_error_set(e, code, "%s", fault.text);
 }
 
-static int work(void *context, void *worker, void *job_, struct bl_error *e)
+static int fields_work(void *context, void *worker, void *job_, struct bl_error *e)
 {
     (void)worker;
     const struct asking *a = context;
@@ -68,12 +68,12 @@ static int work(void *context, void *worker, void *job_, struct bl_error *e)
     struct bl_row_reader text = {0};
     int code = bl_row_reader_read(a->table, job->row, &text, e);
     if (!code)
-        code = ask(a, job, text.row, e);
+        code = fields_ask(a, job, text.row, e);
     bl_row_reader_free(&text);
     return code;
 }
 
-static bool same(const struct bl_fields *a, const struct bl_fields *b)
+static bool fields_are_equal(const struct bl_fields *a, const struct bl_fields *b)
 {
     if (a->count != b->count)
         return false;
@@ -86,7 +86,7 @@ static bool same(const struct bl_fields *a, const struct bl_fields *b)
     return true;
 }
 
-static int consume(void *context, void *job_, struct bl_error *e)
+static int fields_consume(void *context, void *job_, struct bl_error *e)
 {
     (void)e;
     struct asking *a = context;
@@ -94,7 +94,7 @@ static int consume(void *context, void *job_, struct bl_error *e)
     if (job->known && a->first == SIZE_MAX) {
         *a->fields = job->fields;
         a->first = job->row;
-    } else if (job->known && !a->first_file_decides && !same(a->fields, &job->fields)) {
+    } else if (job->known && !a->first_file_decides && !fields_are_equal(a->fields, &job->fields)) {
         if (!a->others++)
             a->other = job->row;
     }
@@ -102,14 +102,14 @@ static int consume(void *context, void *job_, struct bl_error *e)
     return BL_OK;
 }
 
-static void discard(void *context, void *job)
+static void fields_discard(void *context, void *job)
 {
     (void)context;
     free(job);
 }
 
 /* Names what differs. */
-static int refuse(const struct asking *a, struct bl_error *e)
+static int fields_differ_error(const struct asking *a, struct bl_error *e)
 {
     struct bl_row_reader first = {0}, other = {0};
     int code = bl_row_reader_read(a->table, a->first, &first, e);
@@ -128,9 +128,9 @@ out:
     return code;
 }
 
-int bl_fields_settle(struct bl_fields *fields, const struct bl_kind *kind, const void *config,
-                     const struct bl_kind_env *env, const struct bl_sequences *table, const char *base, bool agreed,
-                     int workers, struct bl_error *e)
+int bl_fields_resolve(struct bl_fields *fields, const struct bl_kind *kind, const void *config,
+                      const struct bl_kind_env *env, const struct bl_sequences *table, const char *base, bool agreed,
+                      int workers, struct bl_error *e)
 {
     struct bl_error undecided = {0};
     int code = kind->fields(config, env, NULL, fields, &undecided);
@@ -139,7 +139,8 @@ int bl_fields_settle(struct bl_fields *fields, const struct bl_kind *kind, const
             bl_error_set(e, code, "%s", undecided.text);
         return code;
     }
-    static const struct bl_stages stages = {.produce = produce, .work = work, .consume = consume, .discard = discard};
+    static const struct bl_stages stages = {
+        .produce = fields_produce, .work = fields_work, .consume = fields_consume, .discard = fields_discard};
     struct asking a = {.kind = kind,
                        .config = config,
                        .env = env,
@@ -157,6 +158,6 @@ int bl_fields_settle(struct bl_fields *fields, const struct bl_kind *kind, const
     if (a.first == SIZE_MAX)
         return bl_error_set(e, BL_EFAIL, "not one sequence can be read, so their form is not known");
     if (a.others)
-        code = refuse(&a, e);
+        code = fields_differ_error(&a, e);
     return code;
 }

@@ -21,7 +21,7 @@
 static const char *const files[] = {SEQUENCES_FILE, BL_SHARDS_FILE, BL_INDEX_FILE, NULL};
 
 /* A bit for each row: the plan has a piece of it. To be freed. */
-static uint8_t *mark_placed(const struct bl_finish *f)
+static uint8_t *finish_mark_placed(const struct bl_finish *f)
 {
     uint8_t *placed = calloc(f->table->count / 8 + 1, 1);
     for (size_t p = 0; placed && p < f->plan->pieces; p++)
@@ -30,7 +30,7 @@ static uint8_t *mark_placed(const struct bl_finish *f)
 }
 
 /* Why the plan left a sequence out. */
-static void write_drop(const struct bl_finish *f, int64_t length, struct bl_buffer *out)
+static void row_write_drop_reason(const struct bl_finish *f, int64_t length, struct bl_buffer *out)
 {
     const struct bl_plan_options *o = f->plan_options;
     bool whole = o->strategy == BL_STRATEGY_BLOCK || o->strategy == BL_STRATEGY_NAIVE;
@@ -49,18 +49,18 @@ static void write_drop(const struct bl_finish *f, int64_t length, struct bl_buff
 }
 
 /* A row that was left out by request. reason holds the joined text. */
-static void drop(const struct bl_finish *f, struct bl_row *row, struct bl_buffer *reason)
+static void row_drop(const struct bl_finish *f, struct bl_row *row, struct bl_buffer *reason)
 {
     bl_buffer_clear(reason);
     if (*row->reason)
         bl_buffer_printf(reason, "%s; ", row->reason);
-    write_drop(f, row->length, reason);
+    row_write_drop_reason(f, row->length, reason);
     row->status = BL_ROW_DROPPED;
     row->reason = reason->data ? reason->data : "";
 }
 
 /* A row with what packing found out about it. reason holds the joined text. */
-static void amend(struct bl_row *row, const struct bl_outcome *outcome, struct bl_buffer *reason)
+static void row_amend(struct bl_row *row, const struct bl_outcome *outcome, struct bl_buffer *reason)
 {
     bl_buffer_clear(reason);
     if (!outcome->failed && *row->reason)
@@ -71,7 +71,7 @@ static void amend(struct bl_row *row, const struct bl_outcome *outcome, struct b
     row->reason = reason->data ? reason->data : "";
 }
 
-static void count(const struct bl_finish *f, struct bl_finished *result, const struct bl_row *row)
+static void finished_count(const struct bl_finish *f, struct bl_finished *result, const struct bl_row *row)
 {
     result->empty += bl_row_is_empty(row);
     result->skipped += row->status == BL_ROW_SKIPPED;
@@ -82,22 +82,22 @@ static void count(const struct bl_finish *f, struct bl_finished *result, const s
         f->kind->remark(f->config, row, &result->remarks);
 }
 
-static int write_header(const struct bl_sequences *table, struct bl_buffer *line, struct bl_output *out,
-                        struct bl_error *e)
+static int finish_write_header(const struct bl_sequences *table, struct bl_buffer *line, struct bl_output *out,
+                               struct bl_error *e)
 {
     bl_buffer_printf(line, BL_SEQUENCES_COLUMNS "%s\n", table->file[0].columns.extra);
     int code = bl_buffer_check(line, e);
     return code ? code : bl_output_write(out, line->data, line->size, e);
 }
 
-static int write_sequences(const struct bl_finish *f, const struct bl_outcomes *outcomes, struct bl_finished *result,
-                           struct bl_error *e)
+static int finish_write_sequences(const struct bl_finish *f, const struct bl_outcomes *outcomes,
+                                  struct bl_finished *result, struct bl_error *e)
 {
     struct bl_buffer path = {0}, line = {0}, reason = {0};
     struct bl_row_reader text = {0};
     struct bl_output out = {0};
     size_t next = 0;
-    uint8_t *placed = mark_placed(f);
+    uint8_t *placed = finish_mark_placed(f);
     bl_buffer_printf(&path, "%s/" SEQUENCES_FILE, f->dir);
     int code = placed ? bl_buffer_check(&path, e) : bl_error_memory(e);
     if (code)
@@ -105,7 +105,7 @@ static int write_sequences(const struct bl_finish *f, const struct bl_outcomes *
     code = bl_output_own(&out, path.data, e);
     if (code)
         goto out;
-    code = write_header(f->table, &line, &out, e);
+    code = finish_write_header(f->table, &line, &out, e);
     if (code)
         goto out;
     for (size_t i = 0; i < f->table->count && !code; i++) {
@@ -113,10 +113,10 @@ static int write_sequences(const struct bl_finish *f, const struct bl_outcomes *
         if (code)
             break;
         if (next < outcomes->count && outcomes->outcome[next].row == (int64_t)i)
-            amend(&text.row, &outcomes->outcome[next++], &reason);
+            row_amend(&text.row, &outcomes->outcome[next++], &reason);
         else if (text.row.status == BL_ROW_OK && !(placed[i / 8] >> i % 8 & 1))
-            drop(f, &text.row, &reason);
-        count(f, result, &text.row);
+            row_drop(f, &text.row, &reason);
+        finished_count(f, result, &text.row);
         code = bl_buffer_check(&reason, e);
         bl_buffer_clear(&line);
         bl_row_format(&text.row, &line);
@@ -139,7 +139,7 @@ out:
 }
 
 /* The draft, with what packing found out and what there is now. */
-static int write_manifest(const struct bl_finish *f, const struct bl_finished *result, struct bl_error *e)
+static int finish_write_manifest(const struct bl_finish *f, const struct bl_finished *result, struct bl_error *e)
 {
     struct bl_manifest *m = f->manifest;
     int code = BL_OK;
@@ -168,15 +168,15 @@ int bl_finish_run(const struct bl_finish *f, struct bl_finished *result, struct 
     for (size_t i = 0; i < outcomes.count; i++)
         result->failed_steps += outcomes.outcome[i].steps;
     if (!code)
-        code = write_sequences(f, &outcomes, result, e);
+        code = finish_write_sequences(f, &outcomes, result, e);
     if (!code)
-        code = write_manifest(f, result, e);
+        code = finish_write_manifest(f, result, e);
     bl_outcomes_free(&outcomes);
     return code;
 }
 
 /* "index.safetensors.part-123": the name that one of the files has while it is written. */
-static bool is_unfinished(const char *name)
+static bool name_is_temporary(const char *name)
 {
     const char *end = strstr(name, ".part-");
     if (!end)
@@ -196,7 +196,7 @@ int bl_finish_sweep(const char *dir, struct bl_error *e)
     int code = BL_OK;
     const struct dirent *entry;
     while (!code && (entry = readdir(directory))) {
-        if (is_unfinished(entry->d_name) && unlinkat(dirfd(directory), entry->d_name, 0) != 0 && errno != ENOENT)
+        if (name_is_temporary(entry->d_name) && unlinkat(dirfd(directory), entry->d_name, 0) != 0 && errno != ENOENT)
             code = bl_error_errno(e, BL_EFAIL, "cannot remove %s/%s", dir, entry->d_name);
     }
     closedir(directory);

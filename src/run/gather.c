@@ -33,7 +33,7 @@ struct job {
 };
 
 /* A machine that packed may remember that a shard was not there. */
-static int look_at_folder(const struct bl_gather *g, int64_t shard, struct bl_error *e)
+static int gather_refresh_folder(const struct bl_gather *g, int64_t shard, struct bl_error *e)
 {
     char name[BL_SHARD_NAME_MAX];
     struct bl_buffer path = {0};
@@ -48,7 +48,7 @@ out:
     return code;
 }
 
-static int produce(void *context, void **out, struct bl_error *e)
+static int gather_produce(void *context, void **out, struct bl_error *e)
 {
     struct gathering *g = context;
     if (g->next == bl_format_shards(g->gather->format))
@@ -58,13 +58,13 @@ static int produce(void *context, void **out, struct bl_error *e)
         return bl_error_memory(e);
     job->shard = g->next++;
     *out = job;
-    if (job->shard % BL_SHARDS_PER_FOLDER != 0 || look_at_folder(g->gather, job->shard, e) == BL_OK)
+    if (job->shard % BL_SHARDS_PER_FOLDER != 0 || gather_refresh_folder(g->gather, job->shard, e) == BL_OK)
         return 1;
     free(job);
     return BL_EFAIL;
 }
 
-static int work(void *context, void *worker, void *job_, struct bl_error *e)
+static int gather_work(void *context, void *worker, void *job_, struct bl_error *e)
 {
     const struct bl_gather *g = ((struct gathering *)context)->gather;
     struct job *job = job_;
@@ -74,7 +74,7 @@ static int work(void *context, void *worker, void *job_, struct bl_error *e)
     return found < 0 ? found : BL_OK;
 }
 
-static void discard(void *context, void *job_)
+static void gather_discard(void *context, void *job_)
 {
     struct job *job = job_;
     (void)context;
@@ -82,7 +82,7 @@ static void discard(void *context, void *job_)
     free(job);
 }
 
-static int take(struct gathering *g, struct bl_shard_record *record, struct bl_error *e)
+static int gather_add_record(struct gathering *g, struct bl_shard_record *record, struct bl_error *e)
 {
     const struct bl_format *format = g->gather->format;
     int code = bl_shard_table_add(&g->shards, format, record, e);
@@ -99,7 +99,7 @@ out:
 }
 
 /* Shards that are lacking are counted, all of them: whoever packs them must know how many there are. */
-static int consume(void *context, void *job_, struct bl_error *e)
+static int gather_consume(void *context, void *job_, struct bl_error *e)
 {
     struct gathering *g = context;
     struct job *job = job_;
@@ -107,14 +107,15 @@ static int consume(void *context, void *job_, struct bl_error *e)
     if (!job->found && !g->missing++)
         g->first_lacking = job->shard;
     if (!g->missing)
-        code = take(g, &job->record, e);
-    discard(g, job);
+        code = gather_add_record(g, &job->record, e);
+    gather_discard(g, job);
     return code;
 }
 
-static int gather_all(struct gathering *g, struct bl_error *e)
+static int gather_records(struct gathering *g, struct bl_error *e)
 {
-    static const struct bl_stages stages = {.produce = produce, .work = work, .consume = consume, .discard = discard};
+    static const struct bl_stages stages = {
+        .produce = gather_produce, .work = gather_work, .consume = gather_consume, .discard = gather_discard};
     const struct bl_gather *gather = g->gather;
     int64_t shards = bl_format_shards(gather->format);
     int workers =
@@ -137,7 +138,7 @@ int bl_gather_run(const struct bl_gather *gather, struct bl_outcomes *outcomes, 
     if (code)
         goto out;
     code = bl_index_begin(&g.index, gather->dir, gather->plan, gather->table->length, gather->format->fields.count, e);
-    code = gather_all(&g, e);
+    code = gather_records(&g, e);
     if (code)
         goto out;
     code = bl_index_finish(&g.index, e);

@@ -93,7 +93,7 @@ void bl_beat_format(const struct bl_beat *beat, struct bl_buffer *out)
 }
 
 /* A text is cut where it has no room. False: it is none. */
-static bool parse_text(char *at, size_t room, const char *value, size_t size)
+static bool beat_parse_text(char *at, size_t room, const char *value, size_t size)
 {
     struct bl_buffer copy = {0};
     bl_buffer_append(&copy, value, size);
@@ -104,12 +104,12 @@ static bool parse_text(char *at, size_t room, const char *value, size_t size)
     return good;
 }
 
-static bool parse_value(const struct line *line, struct bl_beat *beat, const char *value, size_t size)
+static bool beat_parse_value(const struct line *line, struct bl_beat *beat, const char *value, size_t size)
 {
     char *at = (char *)beat + line->offset;
     int64_t *number = (int64_t *)(void *)at;
     if (line->room)
-        return parse_text(at, line->room, value, size);
+        return beat_parse_text(at, line->room, value, size);
     if (!line->names)
         return bl_text_to_int(value, size, -1, INT64_MAX, number);
     for (*number = 0; line->names[*number]; ++*number) {
@@ -132,18 +132,19 @@ int bl_beat_parse(struct bl_beat *beat, const char *text, size_t size, struct bl
         size_t name_size = (size_t)(colon - line), value_size = line_size - name_size - 2;
         for (size_t i = 0; i < LINES; i++) {
             bool named = strlen(lines[i].name) == name_size && memcmp(lines[i].name, line, name_size) == 0;
-            if (named && !parse_value(&lines[i], beat, colon + 2, value_size))
+            if (named && !beat_parse_value(&lines[i], beat, colon + 2, value_size))
                 return bl_error_set(e, BL_EDATA, "a value of \"%s\" that cannot be", lines[i].name);
         }
     }
-    if (!beat->stage[0] || beat->task < 0 || beat->tasks <= beat->task || beat->tasks > BL_TASKS_MAX)
+    if (!beat->stage[0] || beat->task < 0 || beat->tasks <= beat->task ||
+        beat->tasks > BL_TASKS_MAX)
         return bl_error_set(e, BL_EDATA, "it does not say whose task it tells of");
     return BL_OK;
 }
 
 /* --- a process's own -------------------------------------------------------------------------------------------- */
 
-static double now(void)
+static double heartbeat_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -152,7 +153,7 @@ static double now(void)
 
 /* A reader finds the old beat or the new one, never half of one. Nothing is synced: after a crash of the machine the
  * task is silent either way. */
-static int replace(const struct bl_heartbeat *h, const struct bl_buffer *text, struct bl_error *e)
+static int heartbeat_replace_file(const struct bl_heartbeat *h, const struct bl_buffer *text, struct bl_error *e)
 {
     int fd = bl_fs_create(h->temporary, O_WRONLY, e);
     if (fd < 0)
@@ -167,27 +168,27 @@ static int replace(const struct bl_heartbeat *h, const struct bl_buffer *text, s
     return code;
 }
 
-static int beat(struct bl_heartbeat *h, struct bl_error *e)
+static int beat_write(struct bl_heartbeat *h, struct bl_error *e)
 {
     struct bl_buffer text = {0};
-    h->written = now();
+    h->written = heartbeat_now();
     h->beat.updated = time(NULL);
     bl_beat_format(&h->beat, &text);
     int code = bl_buffer_check(&text, e);
     if (!code)
-        code = replace(h, &text, e);
+        code = heartbeat_replace_file(h, &text, e);
     bl_buffer_free(&text);
     return code;
 }
 
-static void try_beat(struct bl_heartbeat *h)
+static void heartbeat_try(struct bl_heartbeat *h)
 {
-    if (beat(h, &h->error))
+    if (beat_write(h, &h->error))
         h->missed++;
 }
 
 /* "77_3", as Slurm itself names an element of an array. */
-static void name_job(char job[64])
+static void beat_set_job(char job[64])
 {
     const char *array = getenv("SLURM_ARRAY_JOB_ID"), *element = getenv("SLURM_ARRAY_TASK_ID");
     const char *alone = getenv("SLURM_JOB_ID");
@@ -207,7 +208,7 @@ void bl_heartbeat_begin(struct bl_heartbeat *h, const char *dir, const char *sta
     }
     if (gethostname(h->beat.host, sizeof h->beat.host - 1) != 0)
         h->beat.host[0] = '\0';
-    name_job(h->beat.job);
+    beat_set_job(h->beat.job);
     char file[BL_BEAT_FILE_MAX];
     struct bl_buffer path = {0}, temporary = {0};
     bl_buffer_printf(&path, "%s/.bload/%s", dir, bl_beat_file(stage, h->beat.task, file));
@@ -219,20 +220,20 @@ void bl_heartbeat_begin(struct bl_heartbeat *h, const char *dir, const char *sta
     }
     h->path = path.data;
     h->temporary = temporary.data;
-    try_beat(h);
+    heartbeat_try(h);
 }
 
-void bl_heartbeat_turn(struct bl_heartbeat *h, const char *doing)
+void bl_heartbeat_set_phase(struct bl_heartbeat *h, const char *doing)
 {
     if (!h->path)
         return;
     h->beat.unit[0] = h->beat.step[0] = '\0';
     h->beat.done = h->beat.total = h->beat.parts = h->beat.steps = h->beat.steps_left = h->beat.milliseconds = 0;
     snprintf(h->beat.doing, sizeof h->beat.doing, "%s", doing);
-    try_beat(h);
+    heartbeat_try(h);
 }
 
-static void note(struct bl_beat *b, const struct bl_progress *p)
+static void beat_set_progress(struct bl_beat *b, const struct bl_progress *p)
 {
     snprintf(b->doing, sizeof b->doing, "%s", p->what);
     snprintf(b->unit, sizeof b->unit, "%s", p->unit);
@@ -252,9 +253,9 @@ void bl_heartbeat_tick(struct bl_heartbeat *h, const struct bl_progress *progres
     if (!h->path)
         return;
     bool turned = strcmp(h->beat.doing, progress->what) != 0;
-    note(&h->beat, progress);
-    if (turned || now() - h->written >= BL_HEARTBEAT_SECONDS)
-        try_beat(h);
+    beat_set_progress(&h->beat, progress);
+    if (turned || heartbeat_now() - h->written >= BL_HEARTBEAT_SECONDS)
+        heartbeat_try(h);
 }
 
 void bl_heartbeat_end(struct bl_heartbeat *h, int status, const char *error)
@@ -266,7 +267,7 @@ void bl_heartbeat_end(struct bl_heartbeat *h, int status, const char *error)
     h->beat.status = status;
     snprintf(h->beat.error, sizeof h->beat.error, "%s", error ? error : "");
     struct bl_error e = {0};
-    int code = beat(h, &e);
+    int code = beat_write(h, &e);
     char *slash = strrchr(h->path, '/');
     *slash = '\0';
     if (code && (access(h->path, F_OK) == 0 || errno != ENOENT)) {

@@ -71,7 +71,7 @@ struct bl_heartbeat {
 void bl_heartbeat_begin(struct bl_heartbeat *heartbeat, const char *dir, const char *stage, const struct bl_task *task);
 
 /* It turns to something that tells no progress, and may take long: "plan". Written at once. */
-void bl_heartbeat_turn(struct bl_heartbeat *heartbeat, const char *doing);
+void bl_heartbeat_set_phase(struct bl_heartbeat *heartbeat, const char *doing);
 
 /* A beat, if it is time for one. Cheap when it is not: may be called many times a second. */
 void bl_heartbeat_tick(struct bl_heartbeat *heartbeat, const struct bl_progress *progress);

@@ -16,7 +16,7 @@
 typedef int64_t limit_read(const char *folder);
 
 /* Up to two numbers from a file; how many there are ("max" is none). */
-static int numbers_read(const char *folder, const char *name, int64_t *a, int64_t *b)
+static int cgroup_read_numbers(const char *folder, const char *name, int64_t *a, int64_t *b)
 {
     char path[4096];
     struct bl_error e = {0};
@@ -32,22 +32,22 @@ static int numbers_read(const char *folder, const char *name, int64_t *a, int64_
     return found;
 }
 
-static int64_t memory_read(const char *folder)
+static int64_t cgroup_read_memory(const char *folder)
 {
     int64_t limit, unused;
-    if (numbers_read(folder, "memory.max", &limit, &unused) < 1 &&
-        numbers_read(folder, "memory.limit_in_bytes", &limit, &unused) < 1)
+    if (cgroup_read_numbers(folder, "memory.max", &limit, &unused) < 1 &&
+        cgroup_read_numbers(folder, "memory.limit_in_bytes", &limit, &unused) < 1)
         return INT64_MAX;
     return limit > 0 ? limit : INT64_MAX;
 }
 
 /* A quota of microseconds in each period. */
-static int64_t processors_read(const char *folder)
+static int64_t cgroup_read_processors(const char *folder)
 {
     int64_t quota, period, unused;
-    if (numbers_read(folder, "cpu.max", &quota, &period) < 2 &&
-        (numbers_read(folder, "cpu.cfs_quota_us", &quota, &unused) < 1 ||
-         numbers_read(folder, "cpu.cfs_period_us", &period, &unused) < 1))
+    if (cgroup_read_numbers(folder, "cpu.max", &quota, &period) < 2 &&
+        (cgroup_read_numbers(folder, "cpu.cfs_quota_us", &quota, &unused) < 1 ||
+         cgroup_read_numbers(folder, "cpu.cfs_period_us", &period, &unused) < 1))
         return INT64_MAX;
     return quota > 0 && period > 0 && quota < INT64_MAX / 1000 ? quota * 1000 / period : INT64_MAX;
 }
@@ -55,7 +55,7 @@ static int64_t processors_read(const char *folder)
 /* The least limit of a group and of those that it lies in. path: of the group below the hierarchy's mount, changed.
  * Inside a container the path may be the one outside, which is not there; the mount's root then is the container's
  * group. */
-static int64_t least_upwards(const char *root, const char *mount, char *path, limit_read *read)
+static int64_t cgroup_min_upwards(const char *root, const char *mount, char *path, limit_read *read)
 {
     int64_t least = INT64_MAX;
     for (;;) {
@@ -72,7 +72,7 @@ static int64_t least_upwards(const char *root, const char *mount, char *path, li
 }
 
 /* A list's word, up to commas. */
-static bool list_has(const char *list, const char *word)
+static bool cgroup_list_has(const char *list, const char *word)
 {
     size_t size = strlen(word);
     for (; list; list = strchr(list, ',') ? strchr(list, ',') + 1 : NULL) {
@@ -83,7 +83,7 @@ static bool list_has(const char *list, const char *word)
 }
 
 /* Goes over /proc/self/cgroup: lines "number:controllers:path", of version 2 with no controllers named. */
-static int64_t least_of_groups(const char *root, const char *controller, limit_read *read)
+static int64_t cgroup_min(const char *root, const char *controller, limit_read *read)
 {
     char name[2048], mount[64];
     struct bl_error e = {0};
@@ -98,9 +98,9 @@ static int64_t least_of_groups(const char *root, const char *controller, limit_r
         char *line = strsep(&next, "\n");
         strsep(&line, ":");
         char *controllers = strsep(&line, ":");
-        if (!line || !(*controllers == 0 || list_has(controllers, controller)))
+        if (!line || !(*controllers == 0 || cgroup_list_has(controllers, controller)))
             continue;
-        int64_t limit = least_upwards(root, *controllers ? mount : "", line, read);
+        int64_t limit = cgroup_min_upwards(root, *controllers ? mount : "", line, read);
         least = limit < least ? limit : least;
     }
     bl_buffer_free(&text);
@@ -109,12 +109,12 @@ static int64_t least_of_groups(const char *root, const char *controller, limit_r
 
 int64_t bl_machine_group_memory(const char *root)
 {
-    return least_of_groups(root, "memory", memory_read);
+    return cgroup_min(root, "memory", cgroup_read_memory);
 }
 
 int64_t bl_machine_group_processors(const char *root)
 {
-    return least_of_groups(root, "cpu", processors_read);
+    return cgroup_min(root, "cpu", cgroup_read_processors);
 }
 
 int bl_machine_processors(void)

@@ -16,7 +16,7 @@ struct version_sink {
 };
 
 /* Kinds that are joined may have libraries in common. */
-static void add_version(void *sink_, const char *name, const char *version)
+static void draft_add_version(void *sink_, const char *name, const char *version)
 {
     struct version_sink *sink = sink_;
     struct bl_manifest_pairs *known = &sink->manifest->libraries;
@@ -28,7 +28,7 @@ static void add_version(void *sink_, const char *name, const char *version)
         sink->code = bl_manifest_pair(known, name, version, sink->e);
 }
 
-static int describe_field(const struct bl_manifest_draft *draft, int i, struct bl_manifest *m, struct bl_error *e)
+static int draft_describe_field(const struct bl_manifest_draft *draft, int i, struct bl_manifest *m, struct bl_error *e)
 {
     struct bl_buffer made = {0};
     draft->kind->describe(draft->config, &draft->format->fields.field[i], &made);
@@ -39,14 +39,14 @@ static int describe_field(const struct bl_manifest_draft *draft, int i, struct b
     return code;
 }
 
-static int add_versions(const struct bl_manifest_draft *draft, struct bl_manifest *m, struct bl_error *e)
+static int draft_add_versions(const struct bl_manifest_draft *draft, struct bl_manifest *m, struct bl_error *e)
 {
     struct version_sink sink = {m, e, BL_OK};
-    draft->kind->versions(draft->config, add_version, &sink);
+    draft->kind->versions(draft->config, draft_add_version, &sink);
     if (draft->format->compressed)
-        add_version(&sink, "zstd", bl_compressor_version());
+        draft_add_version(&sink, "zstd", bl_compressor_version());
     if (bl_format_encodes(draft->format, BL_ENCODING_JPEG))
-        add_version(&sink, "libjpeg-turbo", bl_jpeg_version());
+        draft_add_version(&sink, "libjpeg-turbo", bl_jpeg_version());
     return sink.code;
 }
 
@@ -57,9 +57,9 @@ int bl_manifest_draft_make(const struct bl_manifest_draft *draft, struct bl_mani
     if (!code)
         code = bl_manifest_text(&m->simd, draft->simd, e);
     for (int i = 0; i < draft->format->fields.count && !code; i++)
-        code = describe_field(draft, i, m, e);
+        code = draft_describe_field(draft, i, m, e);
     if (!code)
-        code = add_versions(draft, m, e);
+        code = draft_add_versions(draft, m, e);
     if (!code)
         code = bl_manifest_configure(m, draft->identity, e);
     if (code)
@@ -68,9 +68,10 @@ int bl_manifest_draft_make(const struct bl_manifest_draft *draft, struct bl_mani
 }
 
 /* 1 when it was replaced, 0 when it must not be, or a code. */
-static int replace(const struct bl_state *state, const char *path, const struct bl_buffer *text, struct bl_error *e)
+static int draft_replace(const struct bl_state *state, const char *path, const struct bl_buffer *text,
+                         struct bl_error *e)
 {
-    int begun = bl_state_begun(state, e);
+    int begun = bl_state_has_shards(state, e);
     if (begun)
         return begun < 0 ? begun : 0;
     int code = bl_output_replace(path, text->data, text->size, e);
@@ -89,7 +90,7 @@ int bl_manifest_draft_publish(const struct bl_state *state, struct bl_manifest *
     if (code)
         goto out;
     if (alone)
-        replaced = replace(state, path.data, &text, e);
+        replaced = draft_replace(state, path.data, &text, e);
     if (replaced < 0)
         code = replaced;
     if (code)

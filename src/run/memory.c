@@ -10,7 +10,7 @@
 #define BASE_MEMORY ((int64_t)32 << 20)
 
 /* Of a compressor: its state, and its output for a whole frame. */
-static int64_t compressor_memory(const struct bl_format *format)
+static int64_t memory_of_compressor(const struct bl_format *format)
 {
     size_t content = 0;
     if (!format->compressed)
@@ -30,7 +30,7 @@ struct needs {
     int64_t reader, shard;
 };
 
-static int64_t needed(const struct needs *n, int workers, int slots)
+static int64_t memory_needed(const struct needs *n, int workers, int slots)
 {
     const struct bl_format *format = n->format;
     /* Of either, 8 bytes are for scattering a spool. */
@@ -38,13 +38,13 @@ static int64_t needed(const struct needs *n, int workers, int slots)
                      bl_attribute_values_memory(format, n->table->count);
     int64_t open_shards = slots / format->blocks_per_shard + 2;
     return BASE_MEMORY + tables + slots * (int64_t)bl_block_memory(format, true) +
-           workers * (n->reader + (int64_t)bl_codec_memory(format) + compressor_memory(format)) +
+           workers * (n->reader + (int64_t)bl_codec_memory(format) + memory_of_compressor(format)) +
            open_shards * n->shard;
 }
 
-int bl_memory_settle(int64_t limit, const struct bl_sequences *table, const struct bl_plan *plan,
-                     const struct bl_format *format, int64_t reader, int *workers, int *slots, int64_t *rest,
-                     struct bl_error *e)
+int bl_memory_resolve(int64_t limit, const struct bl_sequences *table, const struct bl_plan *plan,
+                      const struct bl_format *format, int64_t reader, int *workers, int *slots, int64_t *rest,
+                      struct bl_error *e)
 {
     struct needs n = {.table = table, .plan = plan, .format = format, .reader = reader};
     int code = bl_shard_writer_memory(format, &n.shard, e);
@@ -53,11 +53,11 @@ int bl_memory_settle(int64_t limit, const struct bl_sequences *table, const stru
     if (!limit)
         limit = bl_machine_memory() / 10 * 9;
     *slots = 2 * *workers;
-    while (*slots > *workers && needed(&n, *workers, *slots) > limit)
+    while (*slots > *workers && memory_needed(&n, *workers, *slots) > limit)
         (*slots)--;
-    while (*workers > 1 && needed(&n, *workers, *slots) > limit)
+    while (*workers > 1 && memory_needed(&n, *workers, *slots) > limit)
         *slots = --*workers;
-    int64_t least = needed(&n, *workers, *slots);
+    int64_t least = memory_needed(&n, *workers, *slots);
     *rest = limit - least;
     if (least <= limit)
         return BL_OK;

@@ -10,8 +10,8 @@
  * the limit (bytes; 0: nine tenths of what bl_machine_memory says) does not allow that, and then lowers *workers.
  * *rest: what is left of the limit, which the page cache may take. BL_EUSAGE, with the figures, when not even one
  * worker with one block fits. */
-int bl_memory_settle(int64_t limit, const struct bl_sequences *table, const struct bl_plan *plan,
-                     const struct bl_format *format, int64_t reader, int *workers, int *slots, int64_t *rest,
-                     struct bl_error *e);
+int bl_memory_resolve(int64_t limit, const struct bl_sequences *table, const struct bl_plan *plan,
+                      const struct bl_format *format, int64_t reader, int *workers, int *slots, int64_t *rest,
+                      struct bl_error *e);
 
 #endif

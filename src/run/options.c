@@ -11,7 +11,7 @@ static const char *const on_error_names[] = {"skip", "fail", NULL};
 const char *const bl_simd_names[] = {"auto", "none", "sse2", "avx2", "neon", NULL};
 
 /* none, zstd or zstd:LEVEL. 3 is zstd's own default. */
-static bool parse_compress(const struct bl_option *option, const char *text, void *value)
+static bool compress_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
     struct bl_compress *compress = value;
@@ -26,7 +26,7 @@ static bool parse_compress(const struct bl_option *option, const char *text, voi
     return true;
 }
 
-static void format_compress(const struct bl_option *option, const void *value, struct bl_buffer *out)
+static void compress_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     (void)option;
     const struct bl_compress *compress = value;
@@ -37,13 +37,13 @@ static void format_compress(const struct bl_option *option, const void *value, s
 }
 
 /* As bl_encoding_parse, but that what is not encoded is none. */
-static bool parse_encode(const struct bl_option *option, const char *text, void *value)
+static bool encode_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
     return strcmp(text, "raw") != 0 && bl_encoding_parse(strcmp(text, "none") == 0 ? "raw" : text, value);
 }
 
-static void format_encode(const struct bl_option *option, const void *value, struct bl_buffer *out)
+static void encode_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     (void)option;
     const struct bl_encoding *encoding = value;
@@ -52,7 +52,7 @@ static void format_encode(const struct bl_option *option, const void *value, str
 }
 
 /* N, or P% */
-static bool parse_tolerance(const struct bl_option *option, const char *text, void *value)
+static bool tolerance_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
     struct bl_tolerance *tolerance = value;
@@ -62,7 +62,7 @@ static bool parse_tolerance(const struct bl_option *option, const char *text, vo
     return bl_text_to_int(text, size - tolerance->percent, 0, tolerance->percent ? 100 : INT64_MAX, &tolerance->value);
 }
 
-static void format_tolerance(const struct bl_option *option, const void *value, struct bl_buffer *out)
+static void tolerance_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     (void)option;
     const struct bl_tolerance *tolerance = value;
@@ -78,11 +78,11 @@ bool bl_tolerance_exceeded(const struct bl_tolerance *tolerance, int64_t failed,
                               : failed > tolerance->value;
 }
 
-static const struct bl_option_type compress_type = {"none|zstd[:LEVEL]", parse_compress, format_compress,
+static const struct bl_option_type compress_type = {"none|zstd[:LEVEL]", compress_parse, compress_format,
                                                     "none, zstd or zstd:1 to zstd:22"};
-static const struct bl_option_type encode_type = {"none|jpeg[:QUALITY]|delta", parse_encode, format_encode,
+static const struct bl_option_type encode_type = {"none|jpeg[:QUALITY]|delta", encode_parse, encode_format,
                                                   "none, jpeg, jpeg:1 to jpeg:100, or delta"};
-static const struct bl_option_type tolerance_type = {"N|P%", parse_tolerance, format_tolerance,
+static const struct bl_option_type tolerance_type = {"N|P%", tolerance_parse, tolerance_format,
                                                      "a number of inputs, or a share of them such as 5%"};
 
 const struct bl_option bl_pack_option_table[] = {

@@ -48,7 +48,7 @@ void bl_outcomes_format(const struct bl_outcomes *o, struct bl_buffer *out)
 }
 
 /* The next tab-separated value of a line; *at moves behind it, to NULL at the end. */
-static char *next_value(char **at)
+static char *outcome_next_value(char **at)
 {
     char *value = *at;
     if (value) {
@@ -60,11 +60,12 @@ static char *next_value(char **at)
     return value;
 }
 
-static int parse_line(struct bl_outcomes *o, char *line, struct bl_error *e)
+static int outcome_parse_line(struct bl_outcomes *o, char *line, struct bl_error *e)
 {
     char *at = line;
-    const char *word = next_value(&at), *row_text = next_value(&at), *steps_text = next_value(&at);
-    char *text = next_value(&at);
+    const char *word = outcome_next_value(&at), *row_text = outcome_next_value(&at),
+               *steps_text = outcome_next_value(&at);
+    char *text = outcome_next_value(&at);
     int64_t row, steps, size = text ? bl_text_unescape(text, strlen(text)) : -1;
     bool failed = strcmp(word, "failed") == 0;
     if (size < 0 || at || (!failed && strcmp(word, "noted") != 0) ||
@@ -82,7 +83,7 @@ int bl_outcomes_parse(struct bl_outcomes *o, char *text, size_t size, struct bl_
         if (!newline)
             return bl_error_set(e, BL_EDATA, "the record of a shard ends in the middle of a line");
         *newline = '\0';
-        int code = parse_line(o, text + at, e);
+        int code = outcome_parse_line(o, text + at, e);
         if (code)
             return code;
         at = (size_t)(newline - text) + 1;
@@ -96,7 +97,7 @@ struct ordered {
     size_t arrival;
 };
 
-static int compare(const void *a_, const void *b_)
+static int outcome_compare(const void *a_, const void *b_)
 {
     const struct ordered *a = a_, *b = b_;
     if (a->outcome.row != b->outcome.row)
@@ -105,7 +106,7 @@ static int compare(const void *a_, const void *b_)
 }
 
 /* Adds the second outcome of a row to the first. A piece's failure says more than a piece's note. */
-static int join(struct bl_outcome *into, struct bl_outcome *from, struct bl_error *e)
+static int outcome_join(struct bl_outcome *into, struct bl_outcome *from, struct bl_error *e)
 {
     bool same = strcmp(into->text, from->text) == 0;
     if (from->failed && !into->failed) {
@@ -136,7 +137,7 @@ int bl_outcomes_merge(struct bl_outcomes *o, struct bl_error *e)
         return bl_error_memory(e);
     for (size_t i = 0; i < o->count; i++)
         order[i] = (struct ordered){o->outcome[i], i};
-    qsort(order, o->count, sizeof *order, compare);
+    qsort(order, o->count, sizeof *order, outcome_compare);
     int code = BL_OK;
     size_t kept = 0, total = o->count;
     for (size_t i = 0; i < total; i++) {
@@ -146,7 +147,7 @@ int bl_outcomes_merge(struct bl_outcomes *o, struct bl_error *e)
             continue;
         }
         if (!code)
-            code = join(last, &order[i].outcome, e);
+            code = outcome_join(last, &order[i].outcome, e);
         free(order[i].outcome.text);
     }
     o->count = kept;

@@ -49,7 +49,7 @@ struct worker {
     struct bl_row_reader row;
 };
 
-static void tick(void *context)
+static void pack_tick(void *context)
 {
     struct packing *p = context;
     int64_t steps = atomic_load_explicit(&p->steps, memory_order_relaxed);
@@ -59,7 +59,7 @@ static void tick(void *context)
 
 /* --- workers ---------------------------------------------------------------------------------------------------- */
 
-static void worker_close(void *worker)
+static void pack_worker_close(void *worker)
 {
     struct worker *w = worker;
     if (w->reader)
@@ -72,7 +72,7 @@ static void worker_close(void *worker)
     free(w);
 }
 
-static int worker_open(void *context, void **worker, struct bl_error *e)
+static int pack_worker_open(void *context, void **worker, struct bl_error *e)
 {
     const struct bl_pack *pack = ((struct packing *)context)->pack;
     struct worker *w = calloc(1, sizeof *w);
@@ -85,15 +85,15 @@ static int worker_open(void *context, void **worker, struct bl_error *e)
     if (!code && pack->format->compressed)
         code = bl_compressor_open(pack->format->level, &w->compressor, e);
     if (code)
-        worker_close(w);
+        pack_worker_close(w);
     else
         *worker = w;
     return code;
 }
 
 /* Reads the row of piece i and opens the way to its file. */
-static int read_row(const struct bl_pack *pack, struct worker *w, int64_t sequence, struct bl_request *request,
-                    char **open_path, struct bl_error *e)
+static int piece_read_row(const struct bl_pack *pack, struct worker *w, int64_t sequence, struct bl_request *request,
+                          char **open_path, struct bl_error *e)
 {
     int code = bl_row_reader_read(pack->table, (size_t)sequence, &w->row, e);
     if (code)
@@ -106,7 +106,7 @@ static int read_row(const struct bl_pack *pack, struct worker *w, int64_t sequen
     return BL_OK;
 }
 
-static int read_piece(const struct bl_pack *pack, struct worker *w, struct job *job, int i, struct bl_meter *pace,
+static int piece_read(const struct bl_pack *pack, struct worker *w, struct job *job, int i, struct bl_meter *pace,
                       struct bl_error *e)
 {
     struct bl_block *block = &job->block;
@@ -123,7 +123,7 @@ static int read_piece(const struct bl_pack *pack, struct worker *w, struct job *
     struct bl_note note = {0};
     struct bl_error fault = {0};
     char *open_path = NULL;
-    int code = read_row(pack, w, sequence, &request, &open_path, e);
+    int code = piece_read_row(pack, w, sequence, &request, &open_path, e);
     if (code)
         return code;
     bl_error_memory_watch();
@@ -146,7 +146,7 @@ static int read_piece(const struct bl_pack *pack, struct worker *w, struct job *
 }
 
 /* Steps from `from` to `to` of every field: its pad, or the entry before them again and again. */
-static void pad_range(const struct bl_pack *pack, struct bl_block *block, size_t from, size_t to)
+static void block_pad_range(const struct bl_pack *pack, struct bl_block *block, size_t from, size_t to)
 {
     for (int f = 0; f < pack->format->fields.count; f++) {
         size_t step = bl_field_step_bytes(&pack->format->fields.field[f]);
@@ -161,17 +161,17 @@ static void pad_range(const struct bl_pack *pack, struct bl_block *block, size_t
 }
 
 /* What follows the last piece, and what lies between a piece and the aligned start of the next. */
-static void pad(const struct bl_pack *pack, struct bl_block *block)
+static void block_pad(const struct bl_pack *pack, struct bl_block *block)
 {
     for (int i = 0; i + 1 < block->num_sequences; i++) {
         size_t end = (size_t)(block->cu_seqlens[i] + block->length[i]), next = (size_t)block->cu_seqlens[i + 1];
         if (block->length[i] > 0 && end < next) /* one that failed is zeros up to the next already */
-            pad_range(pack, block, end, next);
+            block_pad_range(pack, block, end, next);
     }
-    pad_range(pack, block, (size_t)block->cu_seqlens[block->num_sequences], (size_t)pack->format->T);
+    block_pad_range(pack, block, (size_t)block->cu_seqlens[block->num_sequences], (size_t)pack->format->T);
 }
 
-static int work(void *context, void *worker, void *job_, struct bl_error *e)
+static int pack_work(void *context, void *worker, void *job_, struct bl_error *e)
 {
     struct packing *p = context;
     const struct bl_pack *pack = p->pack;
@@ -182,15 +182,15 @@ static int work(void *context, void *worker, void *job_, struct bl_error *e)
         int32_t steps = job->block.length[i];
         struct bl_meter pace = {.sum = &p->steps, .whole = steps, .weight = steps};
         if (pack->workers <= 1) {
-            pace.tick = tick;
+            pace.tick = pack_tick;
             pace.sink = p;
         }
-        code = bl_cancelled(pack->env->cancel) ? BL_ECANCEL : read_piece(pack, w, job, i, &pace, e);
+        code = bl_cancelled(pack->env->cancel) ? BL_ECANCEL : piece_read(pack, w, job, i, &pace, e);
         bl_meter_end(&pace);
     }
     if (code)
         return code;
-    pad(pack, &job->block);
+    block_pad(pack, &job->block);
     code = bl_shard_writer_encode_block(job->shard->shard, &job->block, w->codec, e);
     if (code || !w->compressor)
         return code;
@@ -198,7 +198,7 @@ static int work(void *context, void *worker, void *job_, struct bl_error *e)
 }
 
 /* Plain blocks go to the disk; those of a compressed shard wait in memory until it is whole. */
-static int write_block(void *context, void *job_, struct bl_error *e)
+static int pack_write_block(void *context, void *job_, struct bl_error *e)
 {
     const struct bl_pack *pack = ((struct packing *)context)->pack;
     const struct job *job = job_;
@@ -207,7 +207,7 @@ static int write_block(void *context, void *job_, struct bl_error *e)
 
 /* --- in order, on one thread ------------------------------------------------------------------------------------ */
 
-static int tell(const struct bl_pack *pack, const struct bl_outcomes *outcomes, struct bl_error *e)
+static int pack_report(const struct bl_pack *pack, const struct bl_outcomes *outcomes, struct bl_error *e)
 {
     struct bl_row_reader text = {0};
     int code = BL_OK;
@@ -221,7 +221,7 @@ static int tell(const struct bl_pack *pack, const struct bl_outcomes *outcomes, 
 }
 
 /* Steps that the plan puts into some blocks. */
-static int64_t planned_steps(const struct bl_pack *pack, int64_t first, int64_t blocks)
+static int64_t pack_planned_steps(const struct bl_pack *pack, int64_t first, int64_t blocks)
 {
     int64_t steps = 0;
     for (int64_t p = pack->plan->block_ptr[first]; p < pack->plan->block_ptr[first + blocks]; p++)
@@ -240,7 +240,7 @@ int bl_pack_find(const struct bl_pack *pack, int64_t shard, struct bl_shard_reco
 }
 
 /* A finished shard of an earlier run: its outcomes are told again, its blocks are done. */
-static int take_found(struct packing *p, struct bl_shard_record *record, struct bl_error *e)
+static int pack_adopt_shard(struct packing *p, struct bl_shard_record *record, struct bl_error *e)
 {
     struct bl_outcomes outcomes = {0};
     int code = bl_outcomes_parse(&outcomes, record->user_data, record->user_data_size, e);
@@ -250,16 +250,16 @@ static int take_found(struct packing *p, struct bl_shard_record *record, struct 
                                 (long long)record->shard);
     }
     if (!code)
-        code = tell(p->pack, &outcomes, e);
+        code = pack_report(p->pack, &outcomes, e);
     p->blocks_done += record->blocks;
-    int64_t steps = planned_steps(p->pack, record->first_block, record->blocks);
+    int64_t steps = pack_planned_steps(p->pack, record->first_block, record->blocks);
     p->steps_due -= steps;
     p->steps_found += steps;
     bl_outcomes_free(&outcomes);
     return code;
 }
 
-static int create_shard(struct packing *p, int64_t number, struct open_shard **out, struct bl_error *e)
+static int pack_create_shard(struct packing *p, int64_t number, struct open_shard **out, struct bl_error *e)
 {
     struct open_shard *open = calloc(1, sizeof *open);
     if (!open)
@@ -283,20 +283,20 @@ static int create_shard(struct packing *p, int64_t number, struct open_shard **o
 }
 
 /* Goes to the next shard that has to be written: 1, or 0 when there is none. */
-static int next_shard(struct packing *p, struct bl_error *e)
+static int pack_next_shard(struct packing *p, struct bl_error *e)
 {
     const struct bl_format *format = p->pack->format;
     while (p->next_shard < p->pack->shard_end) {
         int64_t number = p->next_shard++;
         struct bl_shard_record record = {0};
         int found = bl_pack_find(p->pack, number, &record, e);
-        int code = found > 0 ? take_found(p, &record, e) : found;
+        int code = found > 0 ? pack_adopt_shard(p, &record, e) : found;
         bl_shard_record_free(&record);
         if (code)
             return code;
         if (!found) {
             struct open_shard *open;
-            code = create_shard(p, number, &open, e);
+            code = pack_create_shard(p, number, &open, e);
             p->next_block = bl_format_first_block(format, number);
             return code ? code : 1;
         }
@@ -306,11 +306,11 @@ static int next_shard(struct packing *p, struct bl_error *e)
     return 0;
 }
 
-static int produce(void *context, void **job_, struct bl_error *e)
+static int pack_produce(void *context, void **job_, struct bl_error *e)
 {
     struct packing *p = context;
     if (!p->open || p->next_block > p->open->last_block) {
-        int more = next_shard(p, e);
+        int more = pack_next_shard(p, e);
         if (more <= 0)
             return more;
     }
@@ -324,7 +324,7 @@ static int produce(void *context, void **job_, struct bl_error *e)
     return 1;
 }
 
-static void discard(void *context, void *job_)
+static void pack_discard(void *context, void *job_)
 {
     struct packing *p = context;
     struct job *job = job_;
@@ -333,7 +333,7 @@ static void discard(void *context, void *job_)
     p->free = job;
 }
 
-static void close_shard(struct packing *p, struct open_shard *open)
+static void pack_close_shard(struct packing *p, struct open_shard *open)
 {
     struct open_shard **at = &p->open;
     while (*at != open)
@@ -344,7 +344,7 @@ static void close_shard(struct packing *p, struct open_shard *open)
     free(open);
 }
 
-static int finish_shard(struct packing *p, struct open_shard *open, struct bl_error *e)
+static int pack_finish_shard(struct packing *p, struct open_shard *open, struct bl_error *e)
 {
     struct bl_buffer user_data = {0};
     struct bl_shard_record record = {0};
@@ -370,7 +370,7 @@ out:
 }
 
 /* Moves the block's outcomes on to its shard. */
-static int gather(struct bl_outcomes *into, const struct bl_outcomes *from, struct bl_error *e)
+static int outcomes_append(struct bl_outcomes *into, const struct bl_outcomes *from, struct bl_error *e)
 {
     int code = BL_OK;
     for (size_t i = 0; i < from->count && !code; i++) {
@@ -380,7 +380,7 @@ static int gather(struct bl_outcomes *into, const struct bl_outcomes *from, stru
     return code;
 }
 
-static int consume(void *context, void *job_, struct bl_error *e)
+static int pack_consume(void *context, void *job_, struct bl_error *e)
 {
     struct packing *p = context;
     struct job *job = job_;
@@ -388,18 +388,18 @@ static int consume(void *context, void *job_, struct bl_error *e)
     bool last = job->block.index == open->last_block;
     p->blocks_done++;
     bl_scatter_end_block(p->pack->scatter, job->block.index);
-    int code = tell(p->pack, &job->outcomes, e);
+    int code = pack_report(p->pack, &job->outcomes, e);
     if (!code)
-        code = gather(&open->outcomes, &job->outcomes, e);
-    discard(p, job);
+        code = outcomes_append(&open->outcomes, &job->outcomes, e);
+    pack_discard(p, job);
     if (!code && last) {
-        code = finish_shard(p, open, e);
-        close_shard(p, open);
+        code = pack_finish_shard(p, open, e);
+        pack_close_shard(p, open);
     }
     return code;
 }
 
-static int make_pool(struct packing *p, int slots, struct bl_error *e)
+static int pack_make_pool(struct packing *p, int slots, struct bl_error *e)
 {
     p->job = calloc((size_t)slots, sizeof *p->job);
     if (!p->job)
@@ -425,23 +425,23 @@ void bl_pack_blocks(const struct bl_pack *pack, int64_t *begin, int64_t *end)
 
 int bl_pack_run(const struct bl_pack *pack, struct bl_error *e)
 {
-    static const struct bl_stages stages = {.produce = produce,
-                                            .open = worker_open,
-                                            .close = worker_close,
-                                            .work = work,
-                                            .write = write_block,
-                                            .consume = consume,
-                                            .discard = discard,
-                                            .tick = tick};
+    static const struct bl_stages stages = {.produce = pack_produce,
+                                            .open = pack_worker_open,
+                                            .close = pack_worker_close,
+                                            .work = pack_work,
+                                            .write = pack_write_block,
+                                            .consume = pack_consume,
+                                            .discard = pack_discard,
+                                            .tick = pack_tick};
     int64_t begin, end;
     bl_pack_blocks(pack, &begin, &end);
     struct packing p = {
-        .pack = pack, .next_shard = pack->shard_begin, .steps_due = planned_steps(pack, begin, end - begin)};
-    int code = make_pool(&p, pack->slots, e);
+        .pack = pack, .next_shard = pack->shard_begin, .steps_due = pack_planned_steps(pack, begin, end - begin)};
+    int code = pack_make_pool(&p, pack->slots, e);
     if (!code)
         code = bl_pipeline_run(&stages, &p, pack->workers, pack->slots, pack->env->cancel, e);
     while (p.open)
-        close_shard(&p, p.open);
+        pack_close_shard(&p, p.open);
     for (int i = 0; p.job && i < pack->slots; i++)
         bl_block_free(&p.job[i].block);
     free(p.job);

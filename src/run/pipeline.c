@@ -34,7 +34,7 @@ struct pipeline {
     pthread_cond_t work_there, writing_there, result_there;
 };
 
-static void raise_cancel(struct bl_cancel *cancel)
+static void pipeline_cancel(struct bl_cancel *cancel)
 {
     int none = 0;
     atomic_compare_exchange_strong(&cancel->raised, &none, -1);
@@ -43,7 +43,7 @@ static void raise_cancel(struct bl_cancel *cancel)
 /* --- workers and writers ---------------------------------------------------------------------------------------- */
 
 /* Waits for a job. NULL when there will be none. Called and returns with the lock held. */
-static struct entry *take(struct pipeline *p)
+static struct entry *worker_take(struct pipeline *p)
 {
     while (p->taken == p->produced && !p->closed)
         pthread_cond_wait(&p->work_there, &p->lock);
@@ -53,7 +53,7 @@ static struct entry *take(struct pipeline *p)
 }
 
 /* With the lock held. */
-static void hand_on(struct pipeline *p, struct entry *entry)
+static void pipeline_pass_on(struct pipeline *p, struct entry *entry)
 {
     if (!p->stages->write || entry->code) {
         entry->done = true;
@@ -66,22 +66,22 @@ static void hand_on(struct pipeline *p, struct entry *entry)
     pthread_cond_signal(&p->writing_there);
 }
 
-static void work_all(struct pipeline *p, void *worker)
+static void worker_work(struct pipeline *p, void *worker)
 {
     struct entry *entry;
     pthread_mutex_lock(&p->lock);
-    while ((entry = take(p))) {
+    while ((entry = worker_take(p))) {
         pthread_mutex_unlock(&p->lock);
         /* After a fatal error the jobs that still stand in the ring are passed through undone. */
         entry->code =
             bl_cancelled(p->cancel) ? BL_ECANCEL : p->stages->work(p->context, worker, entry->job, &entry->error);
         pthread_mutex_lock(&p->lock);
-        hand_on(p, entry);
+        pipeline_pass_on(p, entry);
     }
     pthread_mutex_unlock(&p->lock);
 }
 
-static void work_end(struct pipeline *p)
+static void worker_end(struct pipeline *p)
 {
     pthread_mutex_lock(&p->lock);
     p->working--;
@@ -89,7 +89,7 @@ static void work_end(struct pipeline *p)
     pthread_mutex_unlock(&p->lock);
 }
 
-static void *run_worker(void *argument)
+static void *worker_main(void *argument)
 {
     struct pipeline *p = argument;
     void *worker = NULL;
@@ -104,16 +104,16 @@ static void *run_worker(void *argument)
         pthread_cond_signal(&p->result_there);
         pthread_mutex_unlock(&p->lock);
     } else {
-        work_all(p, worker);
+        worker_work(p, worker);
         if (p->stages->close)
             p->stages->close(worker);
     }
-    work_end(p);
+    worker_end(p);
     return NULL;
 }
 
 /* Waits for an entry to write. NULL when there will be none. Called and returns with the lock held. */
-static struct entry *take_worked(struct pipeline *p)
+static struct entry *writer_take(struct pipeline *p)
 {
     while (!p->worked && p->working)
         pthread_cond_wait(&p->writing_there, &p->lock);
@@ -123,12 +123,12 @@ static struct entry *take_worked(struct pipeline *p)
     return entry;
 }
 
-static void *run_writer(void *argument)
+static void *writer_main(void *argument)
 {
     struct pipeline *p = argument;
     struct entry *entry;
     pthread_mutex_lock(&p->lock);
-    while ((entry = take_worked(p))) {
+    while ((entry = writer_take(p))) {
         pthread_mutex_unlock(&p->lock);
         entry->code = bl_cancelled(p->cancel) ? BL_ECANCEL : p->stages->write(p->context, entry->job, &entry->error);
         pthread_mutex_lock(&p->lock);
@@ -141,7 +141,7 @@ static void *run_writer(void *argument)
 
 /* --- the caller's side ------------------------------------------------------------------------------------------ */
 
-static int produce_one(struct pipeline *p, struct bl_error *e)
+static int pipeline_produce(struct pipeline *p, struct bl_error *e)
 {
     void *job = NULL;
     int more = p->stages->produce(p->context, &job, e);
@@ -161,7 +161,7 @@ static int produce_one(struct pipeline *p, struct bl_error *e)
 }
 
 /* Waits a little for the oldest job. True when it is done. */
-static bool wait_oldest(struct pipeline *p, int *code, struct bl_error *e)
+static bool pipeline_wait_oldest(struct pipeline *p, int *code, struct bl_error *e)
 {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until); /* a clock that is set back would be waited for */
@@ -184,7 +184,7 @@ static bool wait_oldest(struct pipeline *p, int *code, struct bl_error *e)
     return done;
 }
 
-static int consume_oldest(struct pipeline *p, struct bl_error *e)
+static int pipeline_consume_oldest(struct pipeline *p, struct bl_error *e)
 {
     struct entry *entry = &p->ring[p->consumed % p->slots];
     void *job = entry->job;
@@ -201,18 +201,18 @@ static int consume_oldest(struct pipeline *p, struct bl_error *e)
     return p->stages->consume(p->context, job, e);
 }
 
-static int drive(struct pipeline *p, struct bl_error *e)
+static int pipeline_drive(struct pipeline *p, struct bl_error *e)
 {
     for (;;) {
         if (bl_cancelled(p->cancel))
             return BL_ECANCEL;
         int code = BL_OK;
         if (!p->closed && p->produced - p->consumed < p->slots)
-            code = produce_one(p, e);
+            code = pipeline_produce(p, e);
         else if (p->closed && p->consumed == p->produced)
             return BL_OK;
-        else if (wait_oldest(p, &code, e))
-            code = consume_oldest(p, e);
+        else if (pipeline_wait_oldest(p, &code, e))
+            code = pipeline_consume_oldest(p, e);
         if (code)
             return code;
         if (p->stages->tick)
@@ -221,7 +221,7 @@ static int drive(struct pipeline *p, struct bl_error *e)
 }
 
 /* Stops intake, joins, and gives back the jobs that nobody will consume. */
-static void shut(struct pipeline *p, pthread_t *thread, int threads)
+static void pipeline_join(struct pipeline *p, pthread_t *thread, int threads)
 {
     pthread_mutex_lock(&p->lock);
     p->closed = true;
@@ -234,12 +234,12 @@ static void shut(struct pipeline *p, pthread_t *thread, int threads)
 }
 
 /* Workers first, then writers; threads counts those that run. */
-static int start(struct pipeline *p, pthread_t *thread, int workers, int *threads, struct bl_error *e)
+static int pipeline_start(struct pipeline *p, pthread_t *thread, int workers, int *threads, struct bl_error *e)
 {
     int all = p->stages->write ? 2 * workers : workers;
     p->working = workers;
     while (*threads < all) {
-        int error = pthread_create(&thread[*threads], NULL, *threads < workers ? run_worker : run_writer, p);
+        int error = pthread_create(&thread[*threads], NULL, *threads < workers ? worker_main : writer_main, p);
         if (error) {
             errno = error;
             return bl_error_errno(e, BL_EFAIL, "cannot start a thread");
@@ -249,7 +249,7 @@ static int start(struct pipeline *p, pthread_t *thread, int workers, int *thread
     return BL_OK;
 }
 
-static int run_threads(struct pipeline *p, int workers, struct bl_error *e)
+static int pipeline_run_threads(struct pipeline *p, int workers, struct bl_error *e)
 {
     int code = BL_OK, threads = 0;
     pthread_t *thread = calloc(2 * (size_t)workers, sizeof *thread);
@@ -259,21 +259,21 @@ static int run_threads(struct pipeline *p, int workers, struct bl_error *e)
         code = bl_error_memory(e);
     if (code)
         goto out;
-    code = start(p, thread, workers, &threads, e);
+    code = pipeline_start(p, thread, workers, &threads, e);
     if (code)
         goto out;
-    code = drive(p, e);
+    code = pipeline_drive(p, e);
 out:
     if (code)
-        raise_cancel(p->cancel);
+        pipeline_cancel(p->cancel);
     if (thread && p->ring)
-        shut(p, thread, threads);
+        pipeline_join(p, thread, threads);
     free(thread);
     free(p->ring);
     return code;
 }
 
-static int run_alone(struct pipeline *p, struct bl_error *e)
+static int pipeline_run_single(struct pipeline *p, struct bl_error *e)
 {
     const struct bl_stages *s = p->stages;
     void *worker = NULL, *job;
@@ -309,7 +309,7 @@ int bl_pipeline_run(const struct bl_stages *stages, void *context, int workers, 
     struct pipeline p = {
         .stages = stages, .context = context, .cancel = cancel, .slots = (size_t)(slots < workers ? workers : slots)};
     if (workers <= 1)
-        return run_alone(&p, e);
+        return pipeline_run_single(&p, e);
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic); /* none of these can fail on Linux */
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -318,7 +318,7 @@ int bl_pipeline_run(const struct bl_stages *stages, void *context, int workers, 
     pthread_cond_init(&p.writing_there, NULL);
     pthread_cond_init(&p.result_there, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    int code = run_threads(&p, workers, e);
+    int code = pipeline_run_threads(&p, workers, e);
     pthread_cond_destroy(&p.result_there);
     pthread_cond_destroy(&p.writing_there);
     pthread_cond_destroy(&p.work_there);

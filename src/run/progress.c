@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 
-static double now(void)
+static double progress_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -21,16 +21,16 @@ void bl_progress_start(struct bl_progress *p, bool quiet, const char *what, cons
 {
     *p = (struct bl_progress){.on = !quiet, .what = what, .unit = unit, .step = step, .total = total};
     p->terminal = isatty(STDERR_FILENO) == 1;
-    p->started = p->shown = now();
+    p->started = p->shown = progress_now();
 }
 
 double bl_progress_seconds(const struct bl_progress *p)
 {
-    return now() - p->started;
+    return progress_now() - p->started;
 }
 
 /* "1:02:03" */
-static void append_duration(struct bl_buffer *out, double seconds)
+static void progress_append_duration(struct bl_buffer *out, double seconds)
 {
     int64_t s = (int64_t)(seconds + 0.5);
     if (s >= 3600)
@@ -40,33 +40,33 @@ static void append_duration(struct bl_buffer *out, double seconds)
 }
 
 /* What is done in this run, and what is to be done, in steps or else in units. */
-static void weigh(const struct bl_progress *p, double *done, double *left)
+static void progress_weigh(const struct bl_progress *p, double *done, double *left)
 {
     *done = p->step ? (double)p->steps : fmax((double)p->done, (double)p->parts / 1000);
     *left = p->step ? (double)p->steps_left : fmax((double)p->total - *done, 0);
 }
 
 /* How much of all is done, also by runs before. */
-static double fraction_of(const struct bl_progress *p)
+static double progress_fraction(const struct bl_progress *p)
 {
     double done, left, found = p->step ? (double)p->steps_found : 0;
-    weigh(p, &done, &left);
+    progress_weigh(p, &done, &left);
     return found + done > 0 ? (found + done) / (found + done + left) : 0;
 }
 
 /* What matters most comes first: lines are cut where a terminal is narrow. */
-static void append_state(const struct bl_progress *p, struct bl_buffer *out)
+static void progress_append_state(const struct bl_progress *p, struct bl_buffer *out)
 {
     char a[32], b[32];
     double done, left, seconds = bl_progress_seconds(p);
-    weigh(p, &done, &left);
+    progress_weigh(p, &done, &left);
     double rate = seconds > 0 ? done / seconds : 0;
     if (p->total && rate > 0) {
-        append_duration(out, left / rate);
+        progress_append_duration(out, left / rate);
         bl_buffer_text(out, " left, ");
     }
     if (p->total)
-        bl_buffer_printf(out, "%d %%, ", (int)(100 * fraction_of(p)));
+        bl_buffer_printf(out, "%d %%, ", (int)(100 * progress_fraction(p)));
     bl_buffer_printf(out, "%s", bl_text_count(a, p->done));
     if (p->total)
         bl_buffer_printf(out, "/%s", bl_text_count(b, p->total));
@@ -80,26 +80,26 @@ static void append_state(const struct bl_progress *p, struct bl_buffer *out)
         bl_buffer_printf(out, ", %s", bl_text_size(a, p->bytes));
 }
 
-static int terminal_width(void)
+static int progress_terminal_width(void)
 {
     struct winsize size;
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
 /* "pack [#####.....] 0:12 left, 34 %, 12/34 blocks, ..." cut to the terminal's width, so that it stays on one line. */
-static void draw_bar(const struct bl_progress *p)
+static void progress_draw_bar(const struct bl_progress *p)
 {
-    const int cells = 24, width = terminal_width();
+    const int cells = 24, width = progress_terminal_width();
     struct bl_buffer line = {0};
     bl_buffer_printf(&line, "%s ", p->what);
     if (p->total && width >= 72) {
-        int full = (int)(fraction_of(p) * cells);
+        int full = (int)(progress_fraction(p) * cells);
         bl_buffer_byte(&line, '[');
         for (int i = 0; i < cells; i++)
             bl_buffer_byte(&line, i < full ? '#' : '.');
         bl_buffer_text(&line, "] ");
     }
-    append_state(p, &line);
+    progress_append_state(p, &line);
     if (!line.failed)
         fprintf(stderr, "\r\033[K%.*s", width - 1, line.data);
     fflush(stderr);
@@ -110,17 +110,17 @@ void bl_progress_tick(struct bl_progress *p)
 {
     if (!p->on)
         return;
-    double time = now();
+    double time = progress_now();
     if (time - p->shown < (p->terminal ? 0.2 : 5.0))
         return;
     p->shown = time;
     p->drawn = true;
     if (p->terminal) {
-        draw_bar(p);
+        progress_draw_bar(p);
         return;
     }
     struct bl_buffer line = {0};
-    append_state(p, &line);
+    progress_append_state(p, &line);
     if (!line.failed)
         fprintf(stderr, "bload: %s: %s\n", p->what, line.data);
     bl_buffer_free(&line);

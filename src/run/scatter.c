@@ -32,7 +32,7 @@ struct bl_scatter {
     int64_t *place; /* [pieces] byte in its bucket; -1: not there */
 };
 
-static int64_t step_bytes(const struct bl_pack *pack)
+static int64_t scatter_step_bytes(const struct bl_pack *pack)
 {
     int64_t bytes = 0;
     for (int f = 0; f < pack->format->fields.count; f++)
@@ -46,17 +46,17 @@ int64_t bl_scatter_bytes(const struct bl_pack *pack)
     bl_pack_blocks(pack, &begin, &end);
     for (int64_t p = pack->plan->block_ptr[begin]; p < pack->plan->block_ptr[end]; p++)
         steps += bl_plan_piece_length(pack->plan, pack->table->length, (size_t)p);
-    return steps * step_bytes(pack);
+    return steps * scatter_step_bytes(pack);
 }
 
 /* --- making ----------------------------------------------------------------------------------------------------- */
 
 /* How many shards share a bucket: a quarter of the memory, as neighbours are in use at once, and not too many files. */
-static void divide(struct bl_scatter *s, int64_t memory)
+static void scatter_divide(struct bl_scatter *s, int64_t memory)
 {
     const struct bl_format *format = s->pack->format;
     int64_t shards = s->pack->shard_end - s->pack->shard_begin,
-            shard_bytes = format->T * step_bytes(s->pack) * format->blocks_per_shard;
+            shard_bytes = format->T * scatter_step_bytes(s->pack) * format->blocks_per_shard;
     int64_t each = memory / 4 / shard_bytes, least = (shards + BUCKETS_MAX - 1) / BUCKETS_MAX;
     each = each > least ? each : least;
     each = each < shards ? each : shards;
@@ -66,7 +66,7 @@ static void divide(struct bl_scatter *s, int64_t memory)
     s->chunk = (size_t)(chunk < CHUNK_MIN ? CHUNK_MIN : chunk > CHUNK_MAX ? CHUNK_MAX : chunk);
 }
 
-static int open_buckets(struct bl_scatter *s, const char *dir, struct bl_error *e)
+static int scatter_open_buckets(struct bl_scatter *s, const char *dir, struct bl_error *e)
 {
     s->bucket = calloc((size_t)s->buckets, sizeof *s->bucket);
     if (!s->bucket)
@@ -83,7 +83,7 @@ static int open_buckets(struct bl_scatter *s, const char *dir, struct bl_error *
 
 /* Chains the pieces of each sequence, of the shards that are still missing: first holds the first one of each, and
  * place the next one, until the piece gets its place. */
-static int chain(struct bl_scatter *s, int64_t *first, struct bl_error *e)
+static int scatter_chain_pieces(struct bl_scatter *s, int64_t *first, struct bl_error *e)
 {
     const struct bl_pack *pack = s->pack;
     for (size_t i = 0; i < pack->table->count; i++)
@@ -110,7 +110,7 @@ static int chain(struct bl_scatter *s, int64_t *first, struct bl_error *e)
 }
 
 /* The bucket of a piece: that of its block. */
-static struct bucket *bucket_of(const struct bl_scatter *s, int64_t piece)
+static struct bucket *bucket_find(const struct bl_scatter *s, int64_t piece)
 {
     const int64_t *block_ptr = s->pack->plan->block_ptr;
     int64_t low = 0, high = s->buckets;
@@ -124,7 +124,7 @@ static struct bucket *bucket_of(const struct bl_scatter *s, int64_t piece)
     return &s->bucket[low];
 }
 
-static int flush(struct bucket *bucket, struct bl_error *e)
+static int bucket_flush(struct bucket *bucket, struct bl_error *e)
 {
     int code = bl_buffer_check(&bucket->buffer, e);
     if (code)
@@ -137,11 +137,11 @@ out:
 }
 
 /* Reads a piece to the end of its bucket. */
-static int put_piece(struct bl_scatter *s, struct bl_reader *reader, struct bl_request *request, int64_t piece,
-                     struct bl_error *e)
+static int scatter_put_piece(struct bl_scatter *s, struct bl_reader *reader, struct bl_request *request, int64_t piece,
+                             struct bl_error *e)
 {
     const struct bl_fields *fields = &s->pack->format->fields;
-    struct bucket *bucket = bucket_of(s, piece);
+    struct bucket *bucket = bucket_find(s, piece);
     struct bl_note note = {0};
     struct bl_error fault = {0};
     uint8_t *out[BL_FIELDS_MAX];
@@ -149,9 +149,9 @@ static int put_piece(struct bl_scatter *s, struct bl_reader *reader, struct bl_r
     request->steps = bl_plan_piece_length(s->pack->plan, s->pack->table->length, (size_t)piece);
     request->source_start = s->pack->plan->source_start ? s->pack->plan->source_start[piece] : 0;
     request->out = out;
-    size_t size = (size_t)(request->steps * step_bytes(s->pack));
+    size_t size = (size_t)(request->steps * scatter_step_bytes(s->pack));
     if (bucket->buffer.size && bucket->buffer.size + size > s->chunk) {
-        int code = flush(bucket, e);
+        int code = bucket_flush(bucket, e);
         if (code)
             return code;
     }
@@ -175,8 +175,8 @@ static int put_piece(struct bl_scatter *s, struct bl_reader *reader, struct bl_r
 }
 
 /* All pieces of one sequence. */
-static int put_sequence(struct bl_scatter *s, struct bl_reader *reader, struct bl_row_reader *text, size_t row,
-                        int64_t first, struct bl_error *e)
+static int scatter_put_sequence(struct bl_scatter *s, struct bl_reader *reader, struct bl_row_reader *text, size_t row,
+                                int64_t first, struct bl_error *e)
 {
     int code = bl_row_reader_read(s->pack->table, row, text, e);
     if (code)
@@ -189,7 +189,7 @@ static int put_sequence(struct bl_scatter *s, struct bl_reader *reader, struct b
     bl_error_memory_watch();
     for (int64_t p = first, next; p >= 0 && !code; p = next) {
         next = s->place[p];
-        code = put_piece(s, reader, &request, p, e);
+        code = scatter_put_piece(s, reader, &request, p, e);
     }
     if (bl_error_memory_seen() && code != BL_ECANCEL)
         code = bl_error_memory(e);
@@ -197,8 +197,8 @@ static int put_sequence(struct bl_scatter *s, struct bl_reader *reader, struct b
     return code;
 }
 
-static int put_all(struct bl_scatter *s, const int64_t *first, void (*tick)(void *sink, int64_t rows), void *sink,
-                   struct bl_error *e)
+static int scatter_put_all(struct bl_scatter *s, const int64_t *first, void (*tick)(void *sink, int64_t rows),
+                           void *sink, struct bl_error *e)
 {
     const struct bl_pack *pack = s->pack;
     struct bl_reader *reader = NULL;
@@ -206,12 +206,13 @@ static int put_all(struct bl_scatter *s, const int64_t *first, void (*tick)(void
     int code = pack->kind->open(pack->config, pack->env, &pack->format->fields, &reader, e);
     for (size_t row = 0; row < pack->table->count && !code; row++) {
         if (first[row] >= 0)
-            code = bl_cancelled(pack->env->cancel) ? BL_ECANCEL : put_sequence(s, reader, &text, row, first[row], e);
+            code = bl_cancelled(pack->env->cancel) ? BL_ECANCEL
+                                                   : scatter_put_sequence(s, reader, &text, row, first[row], e);
         if (row % TICK_EVERY == 0)
             tick(sink, (int64_t)row);
     }
     for (int64_t b = 0; b < s->buckets && !code; b++) {
-        code = flush(&s->bucket[b], e);
+        code = bucket_flush(&s->bucket[b], e);
         bl_buffer_free(&s->bucket[b].buffer);
     }
     bl_row_reader_free(&text);
@@ -234,14 +235,14 @@ int bl_scatter_make(struct bl_scatter **scatter, const struct bl_pack *pack, con
     int code = s && s->place && first ? BL_OK : bl_error_memory(e);
     if (code)
         goto out;
-    divide(s, memory);
-    code = open_buckets(s, dir, e);
+    scatter_divide(s, memory);
+    code = scatter_open_buckets(s, dir, e);
     if (code)
         goto out;
-    code = chain(s, first, e);
+    code = scatter_chain_pieces(s, first, e);
     if (code)
         goto out;
-    code = put_all(s, first, tick, sink, e);
+    code = scatter_put_all(s, first, tick, sink, e);
 out:
     free(first);
     if (code)
@@ -251,7 +252,7 @@ out:
     return code;
 }
 
-static void give_up(struct bucket *bucket)
+static void bucket_close(struct bucket *bucket)
 {
     if (bucket->fd >= 0)
         close(bucket->fd);
@@ -264,7 +265,7 @@ void bl_scatter_free(struct bl_scatter *s)
     if (!s)
         return;
     for (int64_t b = 0; s->bucket && b < s->buckets; b++)
-        give_up(&s->bucket[b]);
+        bucket_close(&s->bucket[b]);
     free(s->bucket);
     free(s->place);
     free(s);
@@ -285,7 +286,7 @@ void bl_scatter_begin_block(struct bl_scatter *s, int64_t block)
 void bl_scatter_end_block(struct bl_scatter *s, int64_t block)
 {
     if (s && (block - s->first_block + 1) % s->blocks_per_bucket == 0)
-        give_up(&s->bucket[(block - s->first_block) / s->blocks_per_bucket]);
+        bucket_close(&s->bucket[(block - s->first_block) / s->blocks_per_bucket]);
 }
 
 bool bl_scatter_has(const struct bl_scatter *s, size_t piece)
@@ -300,7 +301,7 @@ int bl_scatter_read(const struct bl_scatter *s, size_t piece, int64_t steps, uin
     int code = BL_OK;
     for (int f = 0; f < fields->count && !code; f++) {
         size_t size = (size_t)steps * bl_field_step_bytes(&fields->field[f]);
-        code = bl_io_pread(bucket_of(s, (int64_t)piece)->fd, out[f], size, at, "the scattered spool", e);
+        code = bl_io_pread(bucket_find(s, (int64_t)piece)->fd, out[f], size, at, "the scattered spool", e);
         at += (int64_t)size;
     }
     return code;

@@ -18,7 +18,7 @@ static struct bl_cancel *target;
 static atomic_int first; /* the signal that came first */
 
 /* Every function below is async-signal-safe on Linux; setitimer, which POSIX does not list, is a bare system call. */
-static void die(int signal_number)
+static void signal_die(int signal_number)
 {
     static const char text[] = "bload: ended by a signal in the middle of work that cannot be interrupted\n";
     struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
@@ -28,17 +28,17 @@ static void die(int signal_number)
     bl_signals_reraise(signal_number);
 }
 
-static void run_out(int signal_number)
+static void signal_time_out(int signal_number)
 {
     (void)signal_number;
-    die(atomic_load(&first));
+    signal_die(atomic_load(&first));
 }
 
-static void handle(int signal_number)
+static void signal_handle(int signal_number)
 {
     int none = 0, unraised = 0, kept = errno; /* whoever was interrupted may be about to ask for it */
     if (!atomic_compare_exchange_strong(&first, &none, signal_number))
-        die(signal_number); /* asked twice: whoever asks no longer wants to wait */
+        signal_die(signal_number); /* asked twice: whoever asks no longer wants to wait */
     atomic_compare_exchange_strong(&target->raised, &unraised, signal_number);
     static const struct itimerval patience = {.it_value = {.tv_usec = PATIENCE}};
     setitimer(ITIMER_REAL, &patience, NULL);
@@ -48,7 +48,7 @@ static void handle(int signal_number)
 void bl_signals_install(struct bl_cancel *cancel)
 {
     target = cancel;
-    struct sigaction action = {.sa_handler = handle};
+    struct sigaction action = {.sa_handler = signal_handle};
     sigemptyset(&action.sa_mask);
     static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
     for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
@@ -57,7 +57,7 @@ void bl_signals_install(struct bl_cancel *cancel)
         if (sigaction(caught[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(caught[i], &action, NULL);
     }
-    action.sa_handler = run_out;
+    action.sa_handler = signal_time_out;
     sigaction(SIGALRM, &action, NULL);
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigemptyset(&ignore.sa_mask);

@@ -23,7 +23,7 @@
 #define CONFIGURATION_MAX ((size_t)1 << 24) /* bytes: many sources may be named */
 
 /* The value of the line "name: value" in text, and its size; NULL when there is no such line. */
-static const char *find_value(const char *text, const char *name, size_t name_size, size_t *size)
+static const char *lines_find_value(const char *text, const char *name, size_t name_size, size_t *size)
 {
     for (const char *line = text; *line;) {
         const char *end = strchrnul(line, '\n');
@@ -43,7 +43,7 @@ struct line {
 };
 
 /* The line that begins at text; the next one begins at what is returned. */
-static const char *take_line(const char *text, struct line *line)
+static const char *line_parse(const char *text, struct line *line)
 {
     const char *end = strchrnul(text, '\n'), *colon = strstr(text, ": ");
     bool whole = colon && colon < end;
@@ -54,14 +54,14 @@ static const char *take_line(const char *text, struct line *line)
     return *end ? end + 1 : end;
 }
 
-static bool is_in(const struct line *line, const char *text, const char **value, size_t *size)
+static bool line_is_in(const struct line *line, const char *text, const char **value, size_t *size)
 {
-    *value = find_value(text, line->name, line->name_size, size);
+    *value = lines_find_value(text, line->name, line->name_size, size);
     return *value && *size == line->value_size && memcmp(*value, line->value, *size) == 0;
 }
 
-static int tell_difference(const char *what, const struct line *line, const char *there, size_t there_size,
-                           const char *here, size_t here_size, struct bl_error *e)
+static int line_differs_error(const char *what, const struct line *line, const char *there, size_t there_size,
+                              const char *here, size_t here_size, struct bl_error *e)
 {
     return bl_error_set(
         e, BL_EUSAGE,
@@ -78,20 +78,20 @@ int bl_identity_compare(const char *there, const char *wanted, const char *what,
     if (strcmp(there, wanted) == 0)
         return BL_OK;
     for (const char *at = wanted; *at;) {
-        at = take_line(at, &line);
-        if (!is_in(&line, there, &value, &size))
-            return tell_difference(what, &line, value, size, line.value, line.value_size, e);
+        at = line_parse(at, &line);
+        if (!line_is_in(&line, there, &value, &size))
+            return line_differs_error(what, &line, value, size, line.value, line.value_size, e);
     }
     for (const char *at = there; *at;) {
-        at = take_line(at, &line);
-        if (!is_in(&line, wanted, &value, &size))
-            return tell_difference(what, &line, line.value, line.value_size, value, size, e);
+        at = line_parse(at, &line);
+        if (!line_is_in(&line, wanted, &value, &size))
+            return line_differs_error(what, &line, line.value, line.value_size, value, size, e);
     }
     return bl_error_set(e, BL_EUSAGE, "%s of another configuration (its lines stand in another order)", what);
 }
 
 /* What a stage says of itself alone. */
-static bool is_own(const struct line *line)
+static bool line_is_of_stage(const struct line *line)
 {
     static const char *const own[] = {"tasks", "inputs"};
     bool found = false;
@@ -106,14 +106,14 @@ int bl_identity_within(const char *there, const char *wanted, const char *what, 
     const char *value;
     size_t size = 0;
     for (const char *at = there; *at;) {
-        at = take_line(at, &line);
-        if (!is_own(&line) && !is_in(&line, wanted, &value, &size))
-            return tell_difference(what, &line, line.value, line.value_size, value, size, e);
+        at = line_parse(at, &line);
+        if (!line_is_of_stage(&line) && !line_is_in(&line, wanted, &value, &size))
+            return line_differs_error(what, &line, line.value, line.value_size, value, size, e);
     }
     return BL_OK;
 }
 
-static char *join(const char *dir, const char *name)
+static char *state_join_path(const char *dir, const char *name)
 {
     size_t size = strlen(dir) + strlen(name) + 2;
     char *path = malloc(size);
@@ -123,7 +123,7 @@ static char *join(const char *dir, const char *name)
 }
 
 /* What lies in the directory of a finished dataset. */
-static bool is_of_dataset(const char *name)
+static bool name_is_of_dataset(const char *name)
 {
     static const char *const names[] = {"shards", BL_SHARDS_FILE, BL_STATE_SEQUENCES, BL_INDEX_FILE, "plans"};
     bool is = false;
@@ -134,7 +134,7 @@ static bool is_of_dataset(const char *name)
 
 /* A directory that is not ours must be empty: a typing error shall not mix a dataset into somebody's home. One that
  * holds a dataset is ours. */
-static int check_empty(const char *dir, struct bl_error *e)
+static int state_check_empty(const char *dir, struct bl_error *e)
 {
     DIR *directory = opendir(dir);
     if (!directory)
@@ -148,7 +148,7 @@ static int check_empty(const char *dir, struct bl_error *e)
         ours = strcmp(name, BL_WORK_FOLDER) == 0 || strcmp(name, BL_MANIFEST_FILE) == 0;
         finished += strcmp(name, "shards") == 0 || strcmp(name, BL_SHARDS_FILE) == 0;
         if (!ours && strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
-            snprintf(is_of_dataset(name) ? part : other, sizeof other, "%s", name);
+            snprintf(name_is_of_dataset(name) ? part : other, sizeof other, "%s", name);
     }
     closedir(directory);
     if (ours || (!*other && (!*part || finished == 2)))
@@ -162,9 +162,9 @@ static int check_empty(const char *dir, struct bl_error *e)
 }
 
 /* how: LOCK_EX or LOCK_SH. */
-static int take_lock(struct bl_state *s, int how, struct bl_error *e)
+static int state_take_lock(struct bl_state *s, int how, struct bl_error *e)
 {
-    char *path = join(s->folder, "lock");
+    char *path = state_join_path(s->folder, "lock");
     if (!path)
         return bl_error_memory(e);
     s->lock = bl_fs_open_lock(path, e);
@@ -179,7 +179,7 @@ out:
 }
 
 /* Its record tells. */
-int bl_state_begun(const struct bl_state *s, struct bl_error *e)
+int bl_state_has_shards(const struct bl_state *s, struct bl_error *e)
 {
     DIR *directory = opendir(s->folder);
     if (!directory)
@@ -194,7 +194,7 @@ int bl_state_begun(const struct bl_state *s, struct bl_error *e)
 
 /* Removes the files in a folder but for the spool and the lock, which the folder itself may hold, and what no run
  * leaves there. Where there is no folder, there is nothing to do. */
-static int remove_files(const char *folder, struct bl_error *e)
+static int folder_remove_files(const char *folder, struct bl_error *e)
 {
     DIR *directory;
     int code = bl_fs_opendir(folder, &directory, e);
@@ -220,7 +220,7 @@ static int remove_files(const char *folder, struct bl_error *e)
 }
 
 /* A file of the folder, all of it; empty where it is not there. */
-static int read_lines(const struct bl_state *s, const char *name, struct bl_buffer *lines, struct bl_error *e)
+static int state_read_lines(const struct bl_state *s, const char *name, struct bl_buffer *lines, struct bl_error *e)
 {
     struct bl_buffer path = {0};
     bl_buffer_clear(lines);
@@ -236,7 +236,7 @@ out:
 }
 
 /* Whether what is there is of this configuration: BL_EUSAGE where it is not. */
-static int check_identity(const struct bl_state *s, const char *identity, struct bl_error *e)
+static int state_check_identity(const struct bl_state *s, const char *identity, struct bl_error *e)
 {
     static const char *const stages[] = {BL_STATE_SCAN, BL_STATE_PLAN};
     struct bl_buffer there = {0}, what = {0};
@@ -244,7 +244,7 @@ static int check_identity(const struct bl_state *s, const char *identity, struct
     int code = bl_buffer_check(&what, e);
     if (code)
         goto out;
-    code = read_lines(s, BL_STATE_CONFIGURATION, &there, e);
+    code = state_read_lines(s, BL_STATE_CONFIGURATION, &there, e);
     if (code)
         goto out;
     if (there.size)
@@ -252,7 +252,7 @@ static int check_identity(const struct bl_state *s, const char *identity, struct
     if (code)
         goto out;
     for (size_t i = 0; i < sizeof stages / sizeof *stages && !code; i++) {
-        code = read_lines(s, stages[i], &there, e);
+        code = state_read_lines(s, stages[i], &there, e);
         if (!code)
             code = bl_identity_within(there.data, identity, what.data, e);
     }
@@ -264,32 +264,32 @@ out:
 
 /* As long as no shard is finished, there is nothing that another configuration could be mixed with: who mends an option
  * that was refused, or thinks again, need not empty the directory first. Only what was done has to be done anew. */
-static int settle_configuration(const struct bl_state *s, const char *identity, struct bl_error *e)
+static int state_resolve_configuration(const struct bl_state *s, const char *identity, struct bl_error *e)
 {
     struct bl_error differs = {0};
-    int code = check_identity(s, identity, &differs);
+    int code = state_check_identity(s, identity, &differs);
     if (code && code != BL_EUSAGE)
         return bl_error_set(e, code, "%s", differs.text);
     if (code) {
-        code = bl_state_begun(s, e);
+        code = bl_state_has_shards(s, e);
         if (code > 0)
             return bl_error_set(e, differs.code, "%s", differs.text);
         if (!code)
-            code = remove_files(s->folder, e);
+            code = folder_remove_files(s->folder, e);
     }
     if (code || access(s->configuration, F_OK) == 0)
         return code;
     return bl_output_replace(s->configuration, identity, strlen(identity), e);
 }
 
-static int make_names(struct bl_state *s, const char *dir, struct bl_error *e)
+static int state_make_names(struct bl_state *s, const char *dir, struct bl_error *e)
 {
     *s = (struct bl_state)BL_STATE_NONE;
     s->dir = strdup(dir);
-    s->folder = join(dir, ".bload");
-    s->configuration = s->folder ? join(s->folder, BL_STATE_CONFIGURATION) : NULL;
-    s->sequences = s->folder ? join(s->folder, BL_STATE_SEQUENCES) : NULL;
-    s->spool = s->folder ? join(s->folder, "spool") : NULL;
+    s->folder = state_join_path(dir, ".bload");
+    s->configuration = s->folder ? state_join_path(s->folder, BL_STATE_CONFIGURATION) : NULL;
+    s->sequences = s->folder ? state_join_path(s->folder, BL_STATE_SEQUENCES) : NULL;
+    s->spool = s->folder ? state_join_path(s->folder, "spool") : NULL;
     return s->dir && s->configuration && s->sequences && s->spool ? BL_OK : bl_error_memory(e);
 }
 
@@ -300,16 +300,16 @@ int bl_state_path(const struct bl_state *s, const char *name, struct bl_buffer *
 }
 
 /* Makes what is missing of DIR and DIR/.bload and takes the lock. */
-static int enter(struct bl_state *s, const char *dir, int how, struct bl_error *e)
+static int state_enter(struct bl_state *s, const char *dir, int how, struct bl_error *e)
 {
-    int code = make_names(s, dir, e);
+    int code = state_make_names(s, dir, e);
     if (code)
         return code;
     code = bl_fs_mkdirs(dir, e);
     if (code)
         return code;
     if (access(s->folder, F_OK) != 0)
-        code = check_empty(dir, e);
+        code = state_check_empty(dir, e);
     if (code)
         return code;
     code = bl_folders_make(s->folder, e);
@@ -319,14 +319,14 @@ static int enter(struct bl_state *s, const char *dir, int how, struct bl_error *
     if (code)
         return code;
     bl_folders_refresh(s->folder); /* what others have just written counts */
-    return take_lock(s, how, e);
+    return state_take_lock(s, how, e);
 }
 
 int bl_state_open(struct bl_state *s, const char *dir, const char *identity, struct bl_error *e)
 {
-    int code = enter(s, dir, LOCK_EX, e);
+    int code = state_enter(s, dir, LOCK_EX, e);
     if (!code)
-        code = settle_configuration(s, identity, e);
+        code = state_resolve_configuration(s, identity, e);
     if (code)
         bl_state_close(s);
     return code;
@@ -334,7 +334,7 @@ int bl_state_open(struct bl_state *s, const char *dir, const char *identity, str
 
 /* Of the tasks of one machine the first one sweeps, and the others wait for that. By machine, as there are file systems
  * whose locks no other machine sees. */
-static int join_host(struct bl_state *s, struct bl_error *e)
+static int state_join_host(struct bl_state *s, struct bl_error *e)
 {
     char host[65];
     struct bl_buffer path = {0};
@@ -360,29 +360,29 @@ out:
 
 int bl_state_share(struct bl_state *s, const char *dir, struct bl_error *e)
 {
-    int code = enter(s, dir, LOCK_SH, e);
+    int code = state_enter(s, dir, LOCK_SH, e);
     if (!code)
-        code = join_host(s, e);
+        code = state_join_host(s, e);
     if (code)
         bl_state_close(s);
     return code;
 }
 
-int bl_state_take(struct bl_state *s, const char *dir, struct bl_error *e)
+int bl_state_adopt(struct bl_state *s, const char *dir, struct bl_error *e)
 {
-    int code = make_names(s, dir, e);
+    int code = state_make_names(s, dir, e);
     if (!code && access(s->folder, F_OK) != 0)
         code = bl_error_set(e, BL_EUSAGE, "%s holds no dataset in the making: nothing to finish", dir);
     if (!code) {
         bl_folders_refresh(s->folder);
-        code = take_lock(s, LOCK_EX, e);
+        code = state_take_lock(s, LOCK_EX, e);
     }
     if (code)
         bl_state_close(s);
     return code;
 }
 
-int bl_state_settle(const struct bl_state *s, const char *name, const char *lines, struct bl_error *e)
+int bl_state_agree(const struct bl_state *s, const char *name, const char *lines, struct bl_error *e)
 {
     struct bl_buffer path = {0}, there = {0}, what = {0};
     struct bl_output out = {0};
@@ -406,7 +406,7 @@ int bl_state_settle(const struct bl_state *s, const char *name, const char *line
     }
     if (code)
         goto out;
-    code = read_lines(s, name, &there, e);
+    code = state_read_lines(s, name, &there, e);
     if (code)
         goto out;
     code = bl_identity_compare(there.data, lines, what.data, e);
@@ -419,8 +419,8 @@ out:
 
 int bl_state_configure(const struct bl_state *s, const char *identity, struct bl_error *e)
 {
-    int code = check_identity(s, identity, e);
-    return code ? code : bl_state_settle(s, BL_STATE_CONFIGURATION, identity, e);
+    int code = state_check_identity(s, identity, e);
+    return code ? code : bl_state_agree(s, BL_STATE_CONFIGURATION, identity, e);
 }
 
 int bl_state_value(const struct bl_state *s, const char *file, const char *name, struct bl_buffer *value,
@@ -428,18 +428,18 @@ int bl_state_value(const struct bl_state *s, const char *file, const char *name,
 {
     struct bl_buffer lines = {0};
     size_t size = 0;
-    int code = read_lines(s, file, &lines, e);
-    const char *found = code ? NULL : find_value(lines.data, name, strlen(name), &size);
+    int code = state_read_lines(s, file, &lines, e);
+    const char *found = code ? NULL : lines_find_value(lines.data, name, strlen(name), &size);
     if (found)
         bl_buffer_append(value, found, size);
     bl_buffer_free(&lines);
     return code ? code : bl_buffer_check(value, e);
 }
 
-int bl_state_recall(const char *dir, const char *name, struct bl_buffer *value, struct bl_error *e)
+int bl_state_recorded(const char *dir, const char *name, struct bl_buffer *value, struct bl_error *e)
 {
     struct bl_state s;
-    int code = make_names(&s, dir, e);
+    int code = state_make_names(&s, dir, e);
     if (!code)
         code = bl_state_value(&s, BL_STATE_CONFIGURATION, name, value, e);
     bl_state_close(&s);
@@ -447,13 +447,13 @@ int bl_state_recall(const char *dir, const char *name, struct bl_buffer *value, 
 }
 
 /* The lock goes last: until then nobody else begins here. */
-static int remove_all(const struct bl_state *s, struct bl_error *e)
+static int state_remove_files(const struct bl_state *s, struct bl_error *e)
 {
-    int code = remove_files(s->spool, e);
+    int code = folder_remove_files(s->spool, e);
     if (!code && access(s->spool, F_OK) == 0)
         code = bl_fs_rmdir(s->spool, e);
     if (!code)
-        code = remove_files(s->folder, e);
+        code = folder_remove_files(s->folder, e);
     if (code)
         return code;
     struct bl_buffer lock = {0};
@@ -467,7 +467,7 @@ static int remove_all(const struct bl_state *s, struct bl_error *e)
 
 int bl_state_remove(struct bl_state *s, struct bl_error *e)
 {
-    int code = remove_all(s, e);
+    int code = state_remove_files(s, e);
     if (code)
         return code;
     code = bl_fs_rmdir(s->folder, e);
@@ -476,14 +476,14 @@ int bl_state_remove(struct bl_state *s, struct bl_error *e)
     return bl_fs_sync_directory(s->dir, e);
 }
 
-int bl_state_clear(const char *dir, struct bl_error *e)
+int bl_state_remove_leftovers(const char *dir, struct bl_error *e)
 {
     struct bl_state s;
-    int code = make_names(&s, dir, e);
+    int code = state_make_names(&s, dir, e);
     if (code)
         goto out;
     if (access(s.folder, F_OK) == 0) {
-        code = take_lock(&s, LOCK_EX, e);
+        code = state_take_lock(&s, LOCK_EX, e);
         if (!code)
             code = bl_state_remove(&s, e);
     }

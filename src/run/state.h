@@ -12,7 +12,7 @@
 /* Names in DIR/.bload. */
 #define BL_STATE_CONFIGURATION "configuration"
 #define BL_STATE_SEQUENCES "sequences.tsv"
-#define BL_STATE_SEQUENCES_SUM "sequences.checksum" /* of that table: see run/table.h */
+#define BL_STATE_SEQUENCES_SUM "sequences.checksum" /* of that table: see run/table_checksum.h */
 #define BL_STATE_STDIN "stdin.checksum"             /* of standard input, where that was scanned */
 #define BL_STATE_SCAN "scan.configuration"          /* what decides the parts of a scan */
 #define BL_STATE_PLAN "plan.configuration"          /* what decides a plan that was made before packing */
@@ -48,17 +48,17 @@ int bl_state_share(struct bl_state *state, const char *dir, struct bl_error *e);
 
 /* Writes these "name: value" lines to DIR/.bload/name, once: BL_EUSAGE when others are there, of which it names the
  * first that differs. */
-int bl_state_settle(const struct bl_state *state, const char *name, const char *lines, struct bl_error *e);
+int bl_state_agree(const struct bl_state *state, const char *name, const char *lines, struct bl_error *e);
 
 /* The configuration of a task that packs: settled, and in accord with what scan and plan were made with. */
 int bl_state_configure(const struct bl_state *state, const char *identity, struct bl_error *e);
 
 /* Takes over the lock of a dataset in the making, to finish it; nothing is made. BL_EUSAGE: there is none in DIR;
  * BL_EFAIL: others are at work there. */
-int bl_state_take(struct bl_state *state, const char *dir, struct bl_error *e);
+int bl_state_adopt(struct bl_state *state, const char *dir, struct bl_error *e);
 
 /* 1 when a shard of the dataset is finished; 0, or a code. */
-int bl_state_begun(const struct bl_state *state, struct bl_error *e);
+int bl_state_has_shards(const struct bl_state *state, struct bl_error *e);
 
 /* A name in DIR/.bload as a path, appended. */
 int bl_state_path(const struct bl_state *state, const char *name, struct bl_buffer *path, struct bl_error *e);
@@ -68,13 +68,13 @@ int bl_state_value(const struct bl_state *state, const char *file, const char *n
                    struct bl_error *e);
 
 /* The value of a line of the configuration that a run began DIR with, appended to value; nothing when there is none. */
-int bl_state_recall(const char *dir, const char *name, struct bl_buffer *value, struct bl_error *e);
+int bl_state_recorded(const char *dir, const char *name, struct bl_buffer *value, struct bl_error *e);
 
 /* Removes DIR/.bload: the dataset is finished. */
 int bl_state_remove(struct bl_state *state, struct bl_error *e);
 
 /* Removes what is left of it where a run was killed at its very end: the dataset in DIR is complete. */
-int bl_state_clear(const char *dir, struct bl_error *e);
+int bl_state_remove_leftovers(const char *dir, struct bl_error *e);
 void bl_state_close(struct bl_state *state);
 
 /* Compares "name: value" lines; BL_EUSAGE names the first that differs. what: "DIR holds a dataset". */

@@ -49,7 +49,7 @@ struct names {
     bool table, plan, plan_info, draft;
 };
 
-static int add(struct numbers *n, int64_t number, struct bl_error *e)
+static int numbers_add(struct numbers *n, int64_t number, struct bl_error *e)
 {
     if (n->count == n->capacity) {
         size_t capacity = n->capacity ? n->capacity * 2 : 256;
@@ -63,14 +63,14 @@ static int add(struct numbers *n, int64_t number, struct bl_error *e)
     return BL_OK;
 }
 
-static int compare_numbers(const void *a, const void *b)
+static int numbers_compare(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return x < y ? -1 : x > y;
 }
 
 /* How many of them are in [begin, end). */
-static int64_t count_within(const struct numbers *n, int64_t begin, int64_t end)
+static int64_t numbers_count_within(const struct numbers *n, int64_t begin, int64_t end)
 {
     size_t edge[2];
     for (int i = 0; i < 2; i++) {
@@ -88,17 +88,17 @@ static int64_t count_within(const struct numbers *n, int64_t begin, int64_t end)
     return (int64_t)(edge[1] - edge[0]);
 }
 
-static int take_name(struct names *names, const char *name, struct bl_error *e)
+static int names_add(struct names *names, const char *name, struct bl_error *e)
 {
     int64_t number;
     if (bl_text_numbered(name, "shard-", 8, ".record", &number))
-        return add(&names->records, number, e);
+        return numbers_add(&names->records, number, e);
     if (bl_text_numbered(name, "scan-", 5, "", &number))
-        return add(&names->parts, number, e);
+        return numbers_add(&names->parts, number, e);
     if (bl_text_numbered(name, "scan-task-", 5, "", &number))
-        return add(&names->scans, number, e);
+        return numbers_add(&names->scans, number, e);
     if (bl_text_numbered(name, "task-", 5, "", &number))
-        return add(&names->packs, number, e);
+        return numbers_add(&names->packs, number, e);
     names->table |= strcmp(name, BL_STATE_SEQUENCES) == 0;
     names->plan |= strcmp(name, BL_STATE_PLAN_FILE) == 0;
     names->plan_info |= strcmp(name, BL_STATE_PLAN_WORDS) == 0;
@@ -106,24 +106,24 @@ static int take_name(struct names *names, const char *name, struct bl_error *e)
     return BL_OK;
 }
 
-static int read_names(struct names *names, DIR *directory, const char *folder, struct bl_error *e)
+static int names_read(struct names *names, DIR *directory, const char *folder, struct bl_error *e)
 {
     int code = BL_OK;
     const struct dirent *entry;
     while (!code && (errno = 0, entry = readdir(directory)))
-        code = take_name(names, entry->d_name, e);
+        code = names_add(names, entry->d_name, e);
     if (!code && errno)
         code = bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", folder);
     struct numbers *all[] = {&names->records, &names->parts, &names->scans, &names->packs};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (all[i]->count)
-            qsort(all[i]->at, all[i]->count, sizeof *all[i]->at, compare_numbers);
+            qsort(all[i]->at, all[i]->count, sizeof *all[i]->at, numbers_compare);
     }
     return code;
 }
 
 /* Who was killed in between left a record, and no shard: that is still to be packed. */
-static int drop_lone_records(struct numbers *records, const struct bl_format *format, const char *dir,
+static int records_drop_lone(struct numbers *records, const struct bl_format *format, const char *dir,
                              struct bl_error *e)
 {
     uint8_t there[BL_SHARDS_PER_FOLDER];
@@ -144,7 +144,7 @@ static int drop_lone_records(struct numbers *records, const struct bl_format *fo
     return code;
 }
 
-static void free_names(struct names *names)
+static void names_free(struct names *names)
 {
     free(names->records.at);
     free(names->parts.at);
@@ -153,8 +153,8 @@ static void free_names(struct names *names)
 }
 
 /* The text of folder/name: 1; 0 when it is gone, as all is while a dataset is finished; or a code. */
-static int read_text(const char *folder, const char *name, size_t max, struct bl_buffer *text, struct stat *status,
-                     struct bl_error *e)
+static int status_read_text(const char *folder, const char *name, size_t max, struct bl_buffer *text,
+                            struct stat *status, struct bl_error *e)
 {
     struct bl_buffer path = {0};
     bl_buffer_printf(&path, "%s/%s", folder, name);
@@ -171,7 +171,7 @@ static int read_text(const char *folder, const char *name, size_t max, struct bl
 
 /* Silent is who both clocks say is: the writer's, in the beat, and that of the file's time, which may be a server's. A
  * clock that is wrong by itself silences nobody. */
-static int64_t age_of(const struct bl_beat *beat, const struct stat *status, int64_t now)
+static int64_t beat_age(const struct bl_beat *beat, const struct stat *status, int64_t now)
 {
     int64_t last = beat->updated > status->st_mtime ? beat->updated : status->st_mtime;
     return now > last ? now - last : 0;
@@ -179,14 +179,14 @@ static int64_t age_of(const struct bl_beat *beat, const struct stat *status, int
 
 /* A process of this machine that is not there any more. Two machines of one name may see each other's beats, so that
  * who was heard just now is believed (BL_STATUS_SILENT_GONE). */
-static bool is_gone(const struct bl_beat *beat)
+static bool beat_process_is_gone(const struct bl_beat *beat)
 {
     char host[sizeof beat->host] = "";
     return gethostname(host, sizeof host - 1) == 0 && strcmp(host, beat->host) == 0 && beat->pid > 0 &&
            beat->pid <= INT32_MAX && kill((pid_t)beat->pid, 0) != 0 && errno == ESRCH;
 }
 
-static void judge(struct bl_status_task *t)
+static void task_judge(struct bl_status_task *t)
 {
     static const enum bl_task_state ended[] = {
         [BL_BEAT_DONE] = BL_TASK_WAITING, [BL_BEAT_FAILED] = BL_TASK_FAILED, [BL_BEAT_STOPPED] = BL_TASK_STOPPED};
@@ -196,7 +196,7 @@ static void judge(struct bl_status_task *t)
         t->state = b ? ended[b->state] : BL_TASK_WAITING;
         return;
     }
-    t->gone = t->age > BL_STATUS_SILENT_GONE && is_gone(b);
+    t->gone = t->age > BL_STATUS_SILENT_GONE && beat_process_is_gone(b);
     if (t->gone || t->age > (b->unit[0] ? BL_STATUS_SILENT : BL_STATUS_SILENT_LONG)) {
         t->state = BL_TASK_SILENT;
         return;
@@ -212,22 +212,22 @@ static void judge(struct bl_status_task *t)
 }
 
 /* Reads the heartbeat of a task; one that is gone or none leaves task->beat NULL. */
-static int read_beat(struct bl_status *s, const char *folder, const char *stage, int64_t index,
-                     struct bl_status_task *task, struct bl_error *e)
+static int task_read_beat(struct bl_status *s, const char *folder, const char *stage, int64_t index,
+                          struct bl_status_task *task, struct bl_error *e)
 {
     char name[BL_BEAT_FILE_MAX];
     struct bl_buffer text = {0};
     struct stat status;
     struct bl_error why = {0};
     *task = (struct bl_status_task){0};
-    int found = read_text(folder, bl_beat_file(stage, index, name), BEAT_MAX, &text, &status, &why);
+    int found = status_read_text(folder, bl_beat_file(stage, index, name), BEAT_MAX, &text, &status, &why);
     if (found == 1) {
         task->beat = malloc(sizeof *task->beat);
         int code = task->beat ? bl_beat_parse(task->beat, text.data ? text.data : "", text.size, &why) : BL_OK;
         if (!code && task->beat && (task->beat->task != index || strcmp(task->beat->stage, stage) != 0))
             code = bl_error_set(&why, BL_EDATA, "it tells of another task");
         if (!code && task->beat)
-            task->age = age_of(task->beat, &status, s->now);
+            task->age = beat_age(task->beat, &status, s->now);
         found = code ? code : 1;
     }
     bl_buffer_free(&text);
@@ -242,7 +242,8 @@ static int read_beat(struct bl_status *s, const char *folder, const char *stage,
 
 /* Puts the tasks that were heard in their places. The last beat tells how many tasks there are, where nothing else
  * does; of another division only who runs is of interest. */
-static int place(struct bl_status_stage *stage, struct bl_status_task *heard, size_t count, struct bl_error *e)
+static int stage_place_tasks(struct bl_status_stage *stage, struct bl_status_task *heard, size_t count,
+                             struct bl_error *e)
 {
     const struct bl_status_task *last = NULL;
     for (size_t i = 0; i < count; i++) {
@@ -257,7 +258,7 @@ static int place(struct bl_status_stage *stage, struct bl_status_task *heard, si
     stage->count = (size_t)stage->tasks;
     for (size_t i = 0; i < count; i++) {
         struct bl_beat *beat = heard[i].beat;
-        judge(&heard[i]);
+        task_judge(&heard[i]);
         if (beat && beat->tasks == stage->tasks)
             stage->task[beat->task] = heard[i];
         else if (beat && heard[i].state == BL_TASK_RUNNING)
@@ -269,15 +270,15 @@ static int place(struct bl_status_stage *stage, struct bl_status_task *heard, si
     return BL_OK;
 }
 
-static int read_tasks(struct bl_status *s, struct bl_status_stage *stage, const char *folder, const char *name,
-                      const struct numbers *there, struct bl_error *e)
+static int stage_read_tasks(struct bl_status *s, struct bl_status_stage *stage, const char *folder, const char *name,
+                            const struct numbers *there, struct bl_error *e)
 {
     struct bl_status_task *heard = calloc(there->count + 1, sizeof *heard);
     int code = heard ? BL_OK : bl_error_memory(e);
     for (size_t i = 0; i < there->count && !code; i++)
-        code = read_beat(s, folder, name, there->at[i], &heard[i], e);
+        code = task_read_beat(s, folder, name, there->at[i], &heard[i], e);
     if (!code)
-        code = place(stage, heard, there->count, e);
+        code = stage_place_tasks(stage, heard, there->count, e);
     for (size_t i = 0; heard && i < there->count; i++)
         free(heard[i].beat);
     free(heard);
@@ -286,7 +287,7 @@ static int read_tasks(struct bl_status *s, struct bl_status_stage *stage, const 
 
 /* Gives each task its range and what is there of it, once it is known how many units there are. A task is done when its
  * units are there; until they are known, when it says so. */
-static void settle(struct bl_status_stage *stage, const struct numbers *there)
+static void stage_resolve(struct bl_status_stage *stage, const struct numbers *there)
 {
     for (size_t i = 0; i < stage->count; i++) {
         struct bl_status_task *t = &stage->task[i];
@@ -298,7 +299,7 @@ static void settle(struct bl_status_stage *stage, const struct numbers *there)
         }
         if (known)
             bl_task_range(&task, stage->units, &t->begin, &t->end);
-        t->finished = count_within(there, t->begin, t->end);
+        t->finished = numbers_count_within(there, t->begin, t->end);
         if (!t->beat)
             t->state = BL_TASK_WAITING;
         if (t->state != BL_TASK_RUNNING &&
@@ -311,13 +312,13 @@ static void settle(struct bl_status_stage *stage, const struct numbers *there)
             stage->rate_of = t->beat->step[0] ? t->beat->step : t->beat->unit;
         }
     }
-    stage->finished = stage->units ? count_within(there, 0, stage->units) : (int64_t)there->count;
+    stage->finished = stage->units ? numbers_count_within(there, 0, stage->units) : (int64_t)there->count;
 }
 
 /* --- the way that is left --------------------------------------------------------------------------------------- */
 
 /* Those who run are as long at it as the slowest of them, if nothing is left for others. */
-static double longest_left(const struct bl_status_stage *stage)
+static double stage_longest_left(const struct bl_status_stage *stage)
 {
     double longest = -1;
     for (size_t i = 0; i < stage->count; i++)
@@ -325,7 +326,7 @@ static double longest_left(const struct bl_status_stage *stage)
     return longest;
 }
 
-static int64_t blocks_between(const struct bl_format *format, int64_t begin, int64_t end)
+static int64_t shards_count_blocks(const struct bl_format *format, int64_t begin, int64_t end)
 {
     int64_t shards = bl_format_shards(format);
     int64_t first = begin < shards ? bl_format_first_block(format, begin) : format->blocks;
@@ -333,52 +334,54 @@ static int64_t blocks_between(const struct bl_format *format, int64_t begin, int
 }
 
 /* Blocks of those shards in [begin, end) that are there. Only the last shard may be smaller. */
-static int64_t finished_blocks(const struct bl_format *format, const struct numbers *records, int64_t begin,
-                               int64_t end)
+static int64_t records_count_blocks(const struct bl_format *format, const struct numbers *records, int64_t begin,
+                                    int64_t end)
 {
     int64_t last = bl_format_shards(format) - 1;
-    int64_t whole = count_within(records, begin, end < last ? end : last) * format->blocks_per_shard;
-    return whole +
-           (end > last && begin <= last ? count_within(records, last, end) * bl_format_blocks_of(format, last) : 0);
+    int64_t whole = numbers_count_within(records, begin, end < last ? end : last) * format->blocks_per_shard;
+    return whole + (end > last && begin <= last
+                        ? numbers_count_within(records, last, end) * bl_format_blocks_of(format, last)
+                        : 0);
 }
 
 /* What runs tells what it still has to read; of all else the plan tells it, at the mean of its blocks. */
-static double steps_left(const struct bl_status *s, const struct numbers *records)
+static double status_steps_left(const struct bl_status *s, const struct numbers *records)
 {
     const struct bl_format *format = &s->manifest.format;
     const struct bl_plan_info *w = &s->plan_info;
     double steps = 0, mean = (double)(w->steps - w->deleted) / (double)w->blocks;
     for (int64_t i = 0; i < s->pack.tasks; i++) {
         const struct bl_status_task *t = &s->pack.task[i];
-        int64_t blocks = blocks_between(format, t->begin, t->end) - finished_blocks(format, records, t->begin, t->end);
+        int64_t blocks =
+            shards_count_blocks(format, t->begin, t->end) - records_count_blocks(format, records, t->begin, t->end);
         bool told = t->state == BL_TASK_RUNNING && strcmp(t->beat->unit, "blocks") == 0;
         steps += told ? (double)t->beat->steps_left : (double)blocks * mean;
     }
     return steps;
 }
 
-static void reckon(struct bl_status *s, const struct names *names)
+static void status_estimate(struct bl_status *s, const struct names *names)
 {
     s->scan.left =
-        s->scan.in[BL_TASK_RUNNING] + s->scan.in[BL_TASK_DONE] == s->scan.tasks ? longest_left(&s->scan) : -1;
+        s->scan.in[BL_TASK_RUNNING] + s->scan.in[BL_TASK_DONE] == s->scan.tasks ? stage_longest_left(&s->scan) : -1;
     s->pack.left = -1;
     if (!s->pack.units)
         return;
-    s->finished_blocks = finished_blocks(&s->manifest.format, &names->records, 0, s->pack.units);
+    s->finished_blocks = records_count_blocks(&s->manifest.format, &names->records, 0, s->pack.units);
     if (s->pack.rate > 0)
-        s->pack.left = fmax(steps_left(s, &names->records) / s->pack.rate, longest_left(&s->pack));
+        s->pack.left = fmax(status_steps_left(s, &names->records) / s->pack.rate, stage_longest_left(&s->pack));
 }
 
 /* --- the whole -------------------------------------------------------------------------------------------------- */
 
 /* How many tasks a scan is shared by, which its first task settled. */
-static int read_scan_tasks(struct bl_status *s, const char *folder, struct bl_error *e)
+static int status_read_scan_tasks(struct bl_status *s, const char *folder, struct bl_error *e)
 {
     struct bl_buffer text = {0};
     struct stat status;
     const char *line;
     size_t at = 0, size;
-    int found = read_text(folder, BL_STATE_SCAN, CONFIGURATION_MAX, &text, &status, e);
+    int found = status_read_text(folder, BL_STATE_SCAN, CONFIGURATION_MAX, &text, &status, e);
     s->parts = found == 1;
     while (found == 1 && bl_text_next_line(text.data, text.size, &at, &line, &size)) {
         if (size > 7 && strncmp(line, "tasks: ", 7) == 0 &&
@@ -390,12 +393,12 @@ static int read_scan_tasks(struct bl_status *s, const char *folder, struct bl_er
 }
 
 /* All that a manifest tells, once packing began. */
-static int read_draft(struct bl_status *s, const char *folder, struct bl_error *e)
+static int status_read_draft(struct bl_status *s, const char *folder, struct bl_error *e)
 {
     struct bl_buffer text = {0};
     struct stat status;
     bool sound;
-    int found = read_text(folder, BL_STATE_DRAFT, BL_MANIFEST_SIZE_MAX, &text, &status, e);
+    int found = status_read_text(folder, BL_STATE_DRAFT, BL_MANIFEST_SIZE_MAX, &text, &status, e);
     int code = found < 0 ? found : BL_OK;
     if (found == 1)
         code = bl_manifest_parse(&s->manifest, text.data ? text.data : "", text.size, &sound, e);
@@ -409,7 +412,7 @@ static int read_draft(struct bl_status *s, const char *folder, struct bl_error *
 }
 
 /* What is said of a plan that was made before. */
-static int read_words(struct bl_status *s, const char *folder, struct bl_error *e)
+static int status_read_words(struct bl_status *s, const char *folder, struct bl_error *e)
 {
     struct bl_buffer path = {0};
     bl_buffer_printf(&path, "%s/" BL_STATE_PLAN_WORDS, folder);
@@ -421,7 +424,7 @@ static int read_words(struct bl_status *s, const char *folder, struct bl_error *
     return code;
 }
 
-static void find_place(struct bl_status *s, const struct names *names)
+static void status_find_stage(struct bl_status *s, const struct names *names)
 {
     s->table = names->table;
     s->shared = names->plan;
@@ -434,36 +437,36 @@ static void find_place(struct bl_status *s, const struct names *names)
         s->at = s->table || (s->parts && s->scan.finished == s->scan.tasks) ? BL_AT_PLAN : BL_AT_SCAN;
 }
 
-static int read_making(struct bl_status *s, const char *dir, const char *folder, struct names *names,
-                       struct bl_error *e)
+static int status_read_unfinished(struct bl_status *s, const char *dir, const char *folder, struct names *names,
+                                  struct bl_error *e)
 {
-    int code = read_scan_tasks(s, folder, e);
+    int code = status_read_scan_tasks(s, folder, e);
     if (code)
         return code;
-    code = names->draft ? read_draft(s, folder, e) : names->plan_info ? read_words(s, folder, e) : BL_OK;
+    code = names->draft ? status_read_draft(s, folder, e) : names->plan_info ? status_read_words(s, folder, e) : BL_OK;
     if (code)
         return code;
     if (s->has_manifest)
-        code = drop_lone_records(&names->records, &s->manifest.format, dir, e);
+        code = records_drop_lone(&names->records, &s->manifest.format, dir, e);
     if (code)
         return code;
-    code = read_tasks(s, &s->scan, folder, "scan", &names->scans, e);
+    code = stage_read_tasks(s, &s->scan, folder, "scan", &names->scans, e);
     if (code)
         return code;
-    code = read_tasks(s, &s->pack, folder, "pack", &names->packs, e);
+    code = stage_read_tasks(s, &s->pack, folder, "pack", &names->packs, e);
     if (code)
         return code;
     s->scan.units = s->scan.tasks;
     s->pack.units = s->has_manifest ? bl_format_shards(&s->manifest.format) : 0;
-    settle(&s->scan, &names->parts);
-    settle(&s->pack, &names->records);
-    find_place(s, names);
-    reckon(s, names);
+    stage_resolve(&s->scan, &names->parts);
+    stage_resolve(&s->pack, &names->records);
+    status_find_stage(s, names);
+    status_estimate(s, names);
     return BL_OK;
 }
 
 /* Shards may have been lost since. */
-static int count_lost(struct bl_status *s, const char *dir, struct bl_error *e)
+static int status_count_lost(struct bl_status *s, const char *dir, struct bl_error *e)
 {
     const struct bl_format *format = &s->manifest.format;
     int code = BL_OK;
@@ -478,7 +481,7 @@ static int count_lost(struct bl_status *s, const char *dir, struct bl_error *e)
     return code;
 }
 
-static int read_complete(struct bl_status *s, const char *dir, struct bl_error *e)
+static int status_read_complete(struct bl_status *s, const char *dir, struct bl_error *e)
 {
     int code = bl_manifest_read(&s->manifest, dir, e);
     if (code)
@@ -489,11 +492,11 @@ static int read_complete(struct bl_status *s, const char *dir, struct bl_error *
     s->pack.units = s->pack.finished = bl_format_shards(&s->manifest.format);
     s->pack.left = s->scan.left = -1;
     s->finished_blocks = s->manifest.format.blocks;
-    return count_lost(s, dir, e);
+    return status_count_lost(s, dir, e);
 }
 
 /* "verified-00003-of-00016" */
-static bool is_mark(const char *name, int64_t *tasks)
+static bool mark_parse(const char *name, int64_t *tasks)
 {
     char of[64];
     int64_t task;
@@ -504,7 +507,7 @@ static bool is_mark(const char *name, int64_t *tasks)
     return bl_text_numbered(name, "verified-", 5, of, &task) && task < *tasks;
 }
 
-static bool is_older(const struct stat *a, const struct stat *b)
+static bool stat_is_older(const struct stat *a, const struct stat *b)
 {
     return a->st_mtim.tv_sec != b->st_mtim.tv_sec ? a->st_mtim.tv_sec < b->st_mtim.tv_sec
                                                   : a->st_mtim.tv_nsec < b->st_mtim.tv_nsec;
@@ -512,7 +515,7 @@ static bool is_older(const struct stat *a, const struct stat *b)
 
 /* A chain of Slurm jobs leaves a mark for each task of bload verify that found no fault. One that is older than the
  * manifest is of a dataset that was there before. */
-static int read_marks(struct bl_status *s, const char *dir, struct bl_error *e)
+static int status_read_marks(struct bl_status *s, const char *dir, struct bl_error *e)
 {
     struct bl_buffer path = {0}, manifest = {0};
     struct stat written, mark;
@@ -530,8 +533,8 @@ static int read_marks(struct bl_status *s, const char *dir, struct bl_error *e)
     bool complete = directory && s->at == BL_AT_END && stat(manifest.data, &written) == 0;
     while (complete && (entry = readdir(directory))) {
         int64_t tasks;
-        if (!is_mark(entry->d_name, &tasks) || (s->verify_tasks && tasks != s->verify_tasks) ||
-            fstatat(dirfd(directory), entry->d_name, &mark, 0) != 0 || is_older(&mark, &written))
+        if (!mark_parse(entry->d_name, &tasks) || (s->verify_tasks && tasks != s->verify_tasks) ||
+            fstatat(dirfd(directory), entry->d_name, &mark, 0) != 0 || stat_is_older(&mark, &written))
             continue;
         s->verify_tasks = tasks;
         s->verified++;
@@ -544,7 +547,7 @@ static int read_marks(struct bl_status *s, const char *dir, struct bl_error *e)
 }
 
 /* The manifest is written before .bload goes: who finds neither, in this order, has not come in between. */
-static int read_all(struct bl_status *s, const char *dir, struct bl_error *e)
+static int status_read_all(struct bl_status *s, const char *dir, struct bl_error *e)
 {
     struct bl_buffer folder = {0}, manifest = {0};
     struct names names = {0};
@@ -556,7 +559,7 @@ static int read_all(struct bl_status *s, const char *dir, struct bl_error *e)
     DIR *directory = code ? NULL : opendir(folder.data);
     int why = errno;
     if (!code && access(manifest.data, F_OK) == 0) {
-        code = read_complete(s, dir, e);
+        code = status_read_complete(s, dir, e);
     } else if (!code && !directory && (why == ENOENT || why == ENOTDIR)) {
         code = access(dir, F_OK) == 0 ? bl_error_set(e, BL_EFAIL, "%s is neither a dataset nor one in the making", dir)
                                       : bl_error_errno(e, BL_EFAIL, "cannot look at %s", dir);
@@ -564,13 +567,13 @@ static int read_all(struct bl_status *s, const char *dir, struct bl_error *e)
         errno = why;
         code = bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", folder.data);
     } else if (!code) {
-        code = read_names(&names, directory, folder.data, e);
+        code = names_read(&names, directory, folder.data, e);
         if (!code)
-            code = read_making(s, dir, folder.data, &names, e);
+            code = status_read_unfinished(s, dir, folder.data, &names, e);
     }
     if (directory)
         closedir(directory);
-    free_names(&names);
+    names_free(&names);
     bl_buffer_free(&folder);
     bl_buffer_free(&manifest);
     return code;
@@ -579,9 +582,9 @@ static int read_all(struct bl_status *s, const char *dir, struct bl_error *e)
 int bl_status_read(struct bl_status *s, const char *dir, struct bl_error *e)
 {
     *s = (struct bl_status){.now = time(NULL)};
-    int code = read_all(s, dir, e);
+    int code = status_read_all(s, dir, e);
     if (!code)
-        code = read_marks(s, dir, e);
+        code = status_read_marks(s, dir, e);
     if (code)
         bl_status_free(s);
     return code;
@@ -598,7 +601,7 @@ bool bl_status_is_bad(const struct bl_status *s)
            (s->at == BL_AT_SCAN && (scan->in[BL_TASK_FAILED] || scan->in[BL_TASK_SILENT]));
 }
 
-static void free_stage(struct bl_status_stage *stage)
+static void stage_free(struct bl_status_stage *stage)
 {
     for (size_t i = 0; i < stage->count; i++)
         free(stage->task[i].beat);
@@ -607,8 +610,8 @@ static void free_stage(struct bl_status_stage *stage)
 
 void bl_status_free(struct bl_status *s)
 {
-    free_stage(&s->scan);
-    free_stage(&s->pack);
+    stage_free(&s->scan);
+    stage_free(&s->pack);
     bl_manifest_free(&s->manifest);
     *s = (struct bl_status){0};
 }

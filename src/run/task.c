@@ -8,7 +8,7 @@
 
 /* --- i/N, auto, auto/N ------------------------------------------------------------------------------------------- */
 
-static bool parse_task(const struct bl_option *option, const char *text, void *value)
+static bool task_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
     struct bl_task task = {.set = true};
@@ -23,7 +23,7 @@ static bool parse_task(const struct bl_option *option, const char *text, void *v
     return true;
 }
 
-static void format_task(const struct bl_option *option, const void *value, struct bl_buffer *out)
+static void task_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     (void)option;
     const struct bl_task *task = value;
@@ -37,7 +37,7 @@ static void format_task(const struct bl_option *option, const void *value, struc
         bl_buffer_printf(out, "/%" PRId64, task->count);
 }
 
-const struct bl_option_type bl_option_task = {"i/N|auto[/N]", parse_task, format_task,
+const struct bl_option_type bl_option_task = {"i/N|auto[/N]", task_parse, task_format,
                                               "i/N with i from 0 to N-1 and N up to 100000, auto, or auto/N"};
 
 const struct bl_option bl_task_option_table[] = {
@@ -56,7 +56,7 @@ struct place {
     int64_t index, count;
 };
 
-static int number_of(const char *name, int64_t min, int64_t max, int64_t *value, struct bl_error *e)
+static int environment_number(const char *name, int64_t min, int64_t max, int64_t *value, struct bl_error *e)
 {
     const char *text = getenv(name);
     if (!text)
@@ -67,13 +67,13 @@ static int number_of(const char *name, int64_t min, int64_t max, int64_t *value,
     return BL_OK;
 }
 
-static int rank_of(const char *rank, const char *size, struct place *place, struct bl_error *e)
+static int environment_rank(const char *rank, const char *size, struct place *place, struct bl_error *e)
 {
     place->source = size;
-    int code = number_of(size, 1, BL_TASKS_MAX, &place->count, e);
+    int code = environment_number(size, 1, BL_TASKS_MAX, &place->count, e);
     if (code)
         return code;
-    return number_of(rank, 0, place->count - 1, &place->index, e);
+    return environment_number(rank, 0, place->count - 1, &place->index, e);
 }
 
 /* A batch script and an interactive shell are steps too, and have SLURM_PROCID 0. Their numbers lie above those of
@@ -81,14 +81,14 @@ static int rank_of(const char *rank, const char *size, struct place *place, stru
  * step has, only srun tells. */
 #define STEP_MAX 0xfffffff0 /* SLURM_MAX_NORMAL_STEP_ID of slurm.h */
 
-static bool within_srun(void)
+static bool task_is_within_srun(void)
 {
     int64_t step;
     const char *text = getenv("SLURM_STEP_ID");
     return text && bl_text_to_int(text, strlen(text), 0, STEP_MAX, &step) && getenv("SLURM_STEP_NUM_TASKS");
 }
 
-static bool is_several(const char *name)
+static bool task_is_several(const char *name)
 {
     const char *text = getenv(name);
     return text && strcmp(text, "1") != 0;
@@ -96,10 +96,10 @@ static bool is_several(const char *name)
 
 /* Where the script asked for several tasks, one process of it would do the first one's share, and nobody the others'.
  * In an array the script may be meant to be the task; outside of one it never is. */
-static int check_batch_script(struct bl_error *e)
+static int task_check_batch_script(struct bl_error *e)
 {
-    if (getenv("SLURM_ARRAY_TASK_ID") && !is_several("SLURM_NTASKS") && !is_several("SLURM_NTASKS_PER_NODE") &&
-        !is_several("SLURM_JOB_NUM_NODES"))
+    if (getenv("SLURM_ARRAY_TASK_ID") && !task_is_several("SLURM_NTASKS") &&
+        !task_is_several("SLURM_NTASKS_PER_NODE") && !task_is_several("SLURM_JOB_NUM_NODES"))
         return BL_OK;
     return bl_error_set(e, BL_EUSAGE,
                         "--task auto: this is the batch script itself, not srun: start it as \"srun bload ...\", which "
@@ -108,7 +108,7 @@ static int check_batch_script(struct bl_error *e)
 
 /* sbatch hands on what it finds around it: a script that was submitted from within a step has that step's variables
  * beside those of its own job. srun sets both. */
-static int check_step(struct bl_error *e)
+static int task_check_step(struct bl_error *e)
 {
     static const char *const same[][2] = {{"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"},
                                           {"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"}};
@@ -122,32 +122,32 @@ static int check_step(struct bl_error *e)
     return BL_OK;
 }
 
-static int find_rank(struct place *rank, struct bl_error *e)
+static int task_find_rank(struct place *rank, struct bl_error *e)
 {
     if (getenv("OMPI_COMM_WORLD_RANK") || getenv("OMPI_COMM_WORLD_SIZE"))
-        return rank_of("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", rank, e);
+        return environment_rank("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", rank, e);
     if (!getenv("SLURM_PROCID"))
         return BL_OK;
-    if (!within_srun())
-        return check_batch_script(e);
-    int code = check_step(e);
-    return code ? code : rank_of("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", rank, e);
+    if (!task_is_within_srun())
+        return task_check_batch_script(e);
+    int code = task_check_step(e);
+    return code ? code : environment_rank("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", rank, e);
 }
 
-static int find_element(struct place *element, struct bl_error *e)
+static int task_find_element(struct place *element, struct bl_error *e)
 {
     static const char count[] = "SLURM_ARRAY_TASK_COUNT";
     int64_t id, least, most;
     if (!getenv("SLURM_ARRAY_TASK_ID"))
         return BL_OK;
     element->source = count;
-    int code = number_of(count, 1, BL_TASKS_MAX, &element->count, e);
+    int code = environment_number(count, 1, BL_TASKS_MAX, &element->count, e);
     if (code)
         return code;
-    code = number_of("SLURM_ARRAY_TASK_MIN", 0, INT32_MAX, &least, e);
+    code = environment_number("SLURM_ARRAY_TASK_MIN", 0, INT32_MAX, &least, e);
     if (code)
         return code;
-    code = number_of("SLURM_ARRAY_TASK_MAX", least, INT32_MAX, &most, e);
+    code = environment_number("SLURM_ARRAY_TASK_MAX", least, INT32_MAX, &most, e);
     if (code)
         return code;
     if (most - least + 1 != element->count)
@@ -155,7 +155,7 @@ static int find_element(struct place *element, struct bl_error *e)
                             "--task auto: the job array has %" PRId64 " elements from %" PRId64 " to %" PRId64
                             ": it must have all of them, or say --task i/N",
                             element->count, least, most);
-    code = number_of("SLURM_ARRAY_TASK_ID", least, most, &id, e);
+    code = environment_number("SLURM_ARRAY_TASK_ID", least, most, &id, e);
     if (code)
         return code;
     element->index = id - least;
@@ -163,7 +163,7 @@ static int find_element(struct place *element, struct bl_error *e)
 }
 
 /* Kubernetes tells which one of an indexed Job's pods this is, not how many they are. */
-static int find_completion(int64_t count, struct place *place, struct bl_error *e)
+static int task_find_completion(int64_t count, struct place *place, struct bl_error *e)
 {
     static const char name[] = "JOB_COMPLETION_INDEX";
     if (!getenv(name))
@@ -175,11 +175,11 @@ static int find_completion(int64_t count, struct place *place, struct bl_error *
                             "--task auto: JOB_COMPLETION_INDEX is set, but Kubernetes does not tell how many there "
                             "are: say --task auto/N, N being the Job's completions");
     *place = (struct place){name, 0, count};
-    return number_of(name, 0, count - 1, &place->index, e);
+    return environment_number(name, 0, count - 1, &place->index, e);
 }
 
 /* Element a of K, rank r of M in each: a * M + r of K * M. */
-static int combine(const struct place *element, const struct place *rank, struct place *place, struct bl_error *e)
+static int task_combine(const struct place *element, const struct place *rank, struct place *place, struct bl_error *e)
 {
     if (!element->source || !rank->source) {
         *place = element->source ? *element : *rank;
@@ -193,22 +193,22 @@ static int combine(const struct place *element, const struct place *rank, struct
     return BL_OK;
 }
 
-int bl_task_settle(struct bl_task *task, struct bl_error *e)
+int bl_task_resolve(struct bl_task *task, struct bl_error *e)
 {
     struct place rank = {0}, element = {0}, place = {0};
     if (!task->set || !task->automatic)
         return BL_OK;
-    int code = find_rank(&rank, e);
+    int code = task_find_rank(&rank, e);
     if (code)
         return code;
-    code = find_element(&element, e);
+    code = task_find_element(&element, e);
     if (code)
         return code;
-    code = combine(&element, &rank, &place, e);
+    code = task_combine(&element, &rank, &place, e);
     if (code)
         return code;
     if (!place.source)
-        code = find_completion(task->count, &place, e);
+        code = task_find_completion(task->count, &place, e);
     if (code)
         return code;
     if (task->count && task->count != place.count)
@@ -221,13 +221,13 @@ int bl_task_settle(struct bl_task *task, struct bl_error *e)
 /* --- shares ----------------------------------------------------------------------------------------------------- */
 
 /* floor(index * total / count), of which the product may not fit 64 bits: index and count do fit 32. */
-static int64_t share_begin(int64_t index, int64_t count, int64_t total)
+static int64_t task_share_begin(int64_t index, int64_t count, int64_t total)
 {
     return index * (total / count) + index * (total % count) / count;
 }
 
 void bl_task_range(const struct bl_task *task, int64_t total, int64_t *begin, int64_t *end)
 {
-    *begin = task->set ? share_begin(task->index, task->count, total) : 0;
-    *end = task->set ? share_begin(task->index + 1, task->count, total) : total;
+    *begin = task->set ? task_share_begin(task->index, task->count, total) : 0;
+    *end = task->set ? task_share_begin(task->index + 1, task->count, total) : total;
 }

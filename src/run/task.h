@@ -24,7 +24,7 @@ extern const struct bl_option bl_task_option_table[];
 /* Asks the environment where the task is automatic, which it then is no longer: Open MPI's rank, or srun's, within the
  * element of a Slurm job array where there is one; or the index of a Kubernetes Job. BL_EUSAGE: it does not tell, or
  * tells what cannot be, or another count than was given. */
-int bl_task_settle(struct bl_task *task, struct bl_error *e);
+int bl_task_resolve(struct bl_task *task, struct bl_error *e);
 
 /* Of so many things, in order, this task's are begin to end - 1: floor(index * total / count) up to the next task's.
  * All of them when the task is not set. */

@@ -106,7 +106,7 @@ START_TEST(a_task_tells_how_it_goes)
     ck_assert_int_eq(b.state, BL_BEAT_RUNNING);
     ck_assert_int_eq(b.status, -1);
     ck_assert_int_le(llabs(b.updated - (int64_t)time(NULL)), 60);
-    bl_heartbeat_turn(&h, "plan");
+    bl_heartbeat_set_phase(&h, "plan");
     ck_assert_str_eq(read_beat("d/.bload/task-00003").doing, "plan");
 
     /* What is new to do is told at once; after that, a beat has its time, and the last one tells all. */
@@ -177,11 +177,11 @@ START_TEST(missed_beats_stop_nothing_and_are_counted)
     ck_assert_int_eq(mkdir(".bload/task-00000", 0777), 0);
     struct bl_heartbeat h;
     bl_heartbeat_begin(&h, ".", "pack", &(struct bl_task){0});
-    bl_heartbeat_turn(&h, "plan");
+    bl_heartbeat_set_phase(&h, "plan");
     ck_assert_int_eq(h.missed, 2);
     ck_assert_ptr_nonnull(strstr(h.error.text, "task-00000"));
     ck_assert_int_eq(rmdir(".bload/task-00000"), 0);
-    bl_heartbeat_turn(&h, "plan");
+    bl_heartbeat_set_phase(&h, "plan");
     ck_assert_int_eq(h.missed, 2);
     struct bl_beat b = read_beat(".bload/task-00000");
     ck_assert_int_eq(b.task * 100 + b.tasks, 1);
@@ -197,7 +197,7 @@ START_TEST(none_was_begun)
 {
     struct bl_heartbeat h = {0};
     struct bl_progress progress = {.what = "pack", .unit = "blocks"};
-    bl_heartbeat_turn(&h, "plan");
+    bl_heartbeat_set_phase(&h, "plan");
     bl_heartbeat_tick(&h, &progress);
     bl_heartbeat_end(&h, 1, "x");
     ck_assert_int_eq(h.missed, 0);

@@ -20,7 +20,7 @@ START_TEST(a_run_goes_on_with_the_same_configuration_only)
     bl_state_close(&s);
     ck_assert_int_eq(bl_state_open(&s, "a/b/set", "T: 94\nseed: 0\n", &e), BL_OK);
     struct bl_buffer value = {0};
-    ck_assert_int_eq(bl_state_recall("a/b/set", "seed", &value, &e), BL_OK);
+    ck_assert_int_eq(bl_state_recorded("a/b/set", "seed", &value, &e), BL_OK);
     ck_assert_str_eq(value.data, "0");
     bl_buffer_free(&value);
     bl_state_close(&s);
@@ -93,15 +93,15 @@ START_TEST(tasks_share_what_a_run_has_for_itself)
     bl_error_clear(&e);
     ck_assert_int_eq(bl_state_open(&alone, "set", "T: 94\nseed: 0\n", &e), BL_EFAIL);
     bl_error_clear(&e);
-    ck_assert_int_eq(bl_state_take(&alone, "set", &e), BL_EFAIL);
+    ck_assert_int_eq(bl_state_adopt(&alone, "set", &e), BL_EFAIL);
     bl_error_clear(&e);
     bl_state_close(&first);
     bl_state_close(&second);
-    ck_assert_int_eq(bl_state_take(&alone, "set", &e), BL_OK);
+    ck_assert_int_eq(bl_state_adopt(&alone, "set", &e), BL_OK);
     ck_assert_int_eq(bl_state_share(&first, "set", &e), BL_EFAIL);
     bl_state_close(&alone);
     bl_error_clear(&e);
-    ck_assert_int_eq(bl_state_take(&alone, "elsewhere", &e), BL_EUSAGE);
+    ck_assert_int_eq(bl_state_adopt(&alone, "elsewhere", &e), BL_EUSAGE);
     ck_assert_int_ne(access("elsewhere", F_OK), 0);
     unit_leave(directory);
 }
@@ -114,8 +114,8 @@ START_TEST(what_a_stage_was_made_with_holds_for_the_next)
     struct bl_state s;
     struct bl_error e = {0};
     ck_assert_int_eq(bl_state_share(&s, "set", &e), BL_OK);
-    ck_assert_int_eq(bl_state_settle(&s, BL_STATE_SCAN, "fps: 4\ntasks: 3\ninputs: 7 abc\n", &e), BL_OK);
-    ck_assert_int_eq(bl_state_settle(&s, BL_STATE_SCAN, "fps: 4\ntasks: 4\ninputs: 7 abc\n", &e), BL_EUSAGE);
+    ck_assert_int_eq(bl_state_agree(&s, BL_STATE_SCAN, "fps: 4\ntasks: 3\ninputs: 7 abc\n", &e), BL_OK);
+    ck_assert_int_eq(bl_state_agree(&s, BL_STATE_SCAN, "fps: 4\ntasks: 4\ninputs: 7 abc\n", &e), BL_EUSAGE);
     ck_assert_ptr_nonnull(strstr(e.text, "tasks is \"3\" there, not \"4\""));
     bl_error_clear(&e);
     ck_assert_int_eq(bl_state_configure(&s, "T: 9\nfps: 5\n", &e), BL_EUSAGE);

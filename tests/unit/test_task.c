@@ -79,7 +79,7 @@ static void settles(const char *text, const char *words, int64_t index, int64_t 
 {
     environment(words);
     ck_assert_int_eq(set(text), BL_OK);
-    ck_assert_msg(bl_task_settle(&task, &error) == BL_OK, "%s: %s", words, error.text);
+    ck_assert_msg(bl_task_resolve(&task, &error) == BL_OK, "%s: %s", words, error.text);
     ck_assert(task.set && !task.automatic);
     ck_assert_int_eq(task.index, index);
     ck_assert_int_eq(task.count, count);
@@ -91,7 +91,7 @@ static void refuses(const char *text, const char *words, const char *message)
     if (*words)
         environment(words);
     ck_assert_int_eq(set(text), BL_OK);
-    ck_assert_int_eq(bl_task_settle(&task, &error), BL_EUSAGE);
+    ck_assert_int_eq(bl_task_resolve(&task, &error), BL_EUSAGE);
     ck_assert_str_eq(error.text, message);
 }
 
@@ -140,10 +140,10 @@ START_TEST(what_is_said_needs_no_environment)
 {
     environment("OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=4");
     ck_assert_int_eq(set("2/3"), BL_OK);
-    ck_assert_int_eq(bl_task_settle(&task, &error), BL_OK);
+    ck_assert_int_eq(bl_task_resolve(&task, &error), BL_OK);
     reads("2/3");
     task = (struct bl_task){0};
-    ck_assert_int_eq(bl_task_settle(&task, &error), BL_OK);
+    ck_assert_int_eq(bl_task_resolve(&task, &error), BL_OK);
     ck_assert(!task.set);
 }
 END_TEST

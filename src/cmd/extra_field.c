@@ -1,4 +1,4 @@
-#include "cmd/fields.h"
+#include "cmd/extra_field.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -8,26 +8,26 @@
 #include "kind/composite/companion.h"
 
 static const struct bl_option table[] = {
-    BL_OPTION_STRING("name", struct bl_further, name, BL_AFFECTS_BYTES, NULL),
-    BL_OPTION_STRING("path", struct bl_further, path, BL_AFFECTS_LENGTHS, NULL),
-    BL_OPTION_STRING("kind", struct bl_further, kind_name, BL_AFFECTS_LENGTHS, NULL),
-    BL_OPTION_STRING("dtype", struct bl_further, dtype, BL_AFFECTS_BYTES, NULL),
-    BL_OPTION_INT("length-tolerance", struct bl_further, tolerance, BL_AFFECTS_LENGTHS, NULL, .max = INT64_MAX),
+    BL_OPTION_STRING("name", struct bl_extra_field, name, BL_AFFECTS_BYTES, NULL),
+    BL_OPTION_STRING("path", struct bl_extra_field, path, BL_AFFECTS_LENGTHS, NULL),
+    BL_OPTION_STRING("kind", struct bl_extra_field, kind_name, BL_AFFECTS_LENGTHS, NULL),
+    BL_OPTION_STRING("dtype", struct bl_extra_field, dtype, BL_AFFECTS_BYTES, NULL),
+    BL_OPTION_INT("length-tolerance", struct bl_extra_field, tolerance, BL_AFFECTS_LENGTHS, NULL, .max = INT64_MAX),
     {0},
 };
 
 static const struct bl_option per_step_table[] = {
-    BL_OPTION_FLAG("per-step", struct bl_further, per_step, BL_AFFECTS_BYTES, NULL),
+    BL_OPTION_FLAG("per-step", struct bl_extra_field, per_step, BL_AFFECTS_BYTES, NULL),
     {0},
 };
 
-int bl_further_begin(struct bl_further *field, struct bl_error *e)
+int bl_extra_field_begin(struct bl_extra_field *field, struct bl_error *e)
 {
     return bl_options_add(&field->options, NULL, table, field, e);
 }
 
 /* Of the kinds that take such names, the first that can be joined. */
-static const struct bl_kind *kind_of_path(const char *path)
+static const struct bl_kind *extra_field_kind_of_path(const char *path)
 {
     int k = 0;
     while (bl_kinds[k] && !(bl_composite_accepts(bl_kinds[k]) && bl_kind_has_extension(bl_kinds[k], path)))
@@ -35,7 +35,7 @@ static const struct bl_kind *kind_of_path(const char *path)
     return bl_kinds[k];
 }
 
-static const struct bl_kind *kind_of_name(const char *name)
+static const struct bl_kind *extra_field_kind_of_name(const char *name)
 {
     for (int k = 0; bl_composite_kinds[k]; k++) {
         if (strcmp(bl_composite_kinds[k]->name, name) == 0)
@@ -44,9 +44,11 @@ static const struct bl_kind *kind_of_name(const char *name)
     return bl_kind_find(name);
 }
 
-int bl_further_use_kind(struct bl_further *field, struct bl_error *e)
+int bl_extra_field_use_kind(struct bl_extra_field *field, struct bl_error *e)
 {
-    field->kind = field->kind_name ? kind_of_name(field->kind_name) : field->path ? kind_of_path(field->path) : NULL;
+    field->kind = field->kind_name ? extra_field_kind_of_name(field->kind_name)
+                  : field->path    ? extra_field_kind_of_path(field->path)
+                                   : NULL;
     bool follows = field->kind && field->kind->follows;
     if (!field->path && !follows)
         return bl_error_set(e, BL_EUSAGE, "a field without a path");
@@ -74,7 +76,7 @@ out:
 }
 
 /* A field that is cut per step is of another kind of the same name. */
-static int choose_kind(struct bl_further *field, struct bl_error *e)
+static int extra_field_choose_kind(struct bl_extra_field *field, struct bl_error *e)
 {
     const struct bl_kind *per_step = field->kind->per_step;
     if (field->per_step) {
@@ -88,7 +90,7 @@ static int choose_kind(struct bl_further *field, struct bl_error *e)
     return BL_OK;
 }
 
-static int check_name(const char *name, struct bl_error *e)
+static int extra_field_check_name(const char *name, struct bl_error *e)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
     if (!name)
@@ -99,7 +101,7 @@ static int check_name(const char *name, struct bl_error *e)
     return BL_OK;
 }
 
-static int check_dtype(struct bl_further *field, struct bl_error *e)
+static int extra_field_check_dtype(struct bl_extra_field *field, struct bl_error *e)
 {
     if (!field->dtype)
         return BL_OK;
@@ -110,9 +112,9 @@ static int check_dtype(struct bl_further *field, struct bl_error *e)
     return BL_OK;
 }
 
-int bl_further_check(struct bl_further *field, struct bl_error *e)
+int bl_extra_field_check(struct bl_extra_field *field, struct bl_error *e)
 {
-    int code = check_name(field->name, e);
+    int code = extra_field_check_name(field->name, e);
     if (code)
         goto out;
     if (field->path)
@@ -123,10 +125,10 @@ int bl_further_check(struct bl_further *field, struct bl_error *e)
         code = bl_error_set(e, BL_EUSAGE, "\"%s\" is a list of inputs, no file of a sequence", field->path);
     if (code)
         goto out;
-    code = choose_kind(field, e);
+    code = extra_field_choose_kind(field, e);
     if (code)
         goto out;
-    code = check_dtype(field, e);
+    code = extra_field_check_dtype(field, e);
     if (code)
         goto out;
     code = field->kind->check(field->config, e);
@@ -134,7 +136,7 @@ out:
     return code || !field->kind->check_dtype ? code : field->kind->check_dtype(field->config, e);
 }
 
-void bl_further_free(struct bl_further *field)
+void bl_extra_field_free(struct bl_extra_field *field)
 {
     if (field->prepared && field->kind->release)
         field->kind->release(field->config);
@@ -142,7 +144,7 @@ void bl_further_free(struct bl_further *field)
     free(field->config);
 }
 
-struct bl_composite_part bl_further_part(const struct bl_further *field)
+struct bl_composite_part bl_extra_field_part(const struct bl_extra_field *field)
 {
     bool said = bl_options_origin(&field->options, "length-tolerance") != BL_ORIGIN_DEFAULT;
     return (struct bl_composite_part){.kind = field->kind,
@@ -153,8 +155,8 @@ struct bl_composite_part bl_further_part(const struct bl_further *field)
 }
 
 /* The kind's option of a name that fields have themselves is not said. */
-static bool is_hidden(const struct bl_further *field, const struct bl_option_group *group,
-                      const struct bl_option *option)
+static bool extra_field_hides(const struct bl_extra_field *field, const struct bl_option_group *group,
+                              const struct bl_option *option)
 {
     bool hidden = false;
     for (const struct bl_option *own = table; own->name && group->values != field; own++)
@@ -163,29 +165,30 @@ static bool is_hidden(const struct bl_further *field, const struct bl_option_gro
 }
 
 struct visiting {
-    const struct bl_further *field;
+    const struct bl_extra_field *field;
     bl_option_visit *visit;
     void *context;
 };
 
-static int visit_said(void *context, const struct bl_option_group *group, const struct bl_option *option)
+static int extra_field_visit(void *context, const struct bl_option_group *group, const struct bl_option *option)
 {
     const struct visiting *v = context;
-    return is_hidden(v->field, group, option) ? BL_OK : v->visit(v->context, group, option);
+    return extra_field_hides(v->field, group, option) ? BL_OK : v->visit(v->context, group, option);
 }
 
-int bl_further_each(const struct bl_further *field, bl_option_visit *visit, void *context)
+int bl_extra_field_each(const struct bl_extra_field *field, bl_option_visit *visit, void *context)
 {
     struct visiting v = {field, visit, context};
-    return bl_options_each(&field->options, visit_said, &v);
+    return bl_options_each(&field->options, extra_field_visit, &v);
 }
 
 struct identifying {
-    const struct bl_further *field;
+    const struct bl_extra_field *field;
     struct bl_buffer *out;
 };
 
-static int identify_option(void *context, const struct bl_option_group *group, const struct bl_option *option)
+static int extra_field_identify_option(void *context, const struct bl_option_group *group,
+                                       const struct bl_option *option)
 {
     const struct identifying *i = context;
     if (option->affects == BL_AFFECTS_NOTHING)
@@ -195,8 +198,8 @@ static int identify_option(void *context, const struct bl_option_group *group, c
     return BL_OK;
 }
 
-void bl_further_identify(const struct bl_further *field, struct bl_buffer *out)
+void bl_extra_field_identify(const struct bl_extra_field *field, struct bl_buffer *out)
 {
     struct identifying i = {field, out};
-    bl_further_each(field, identify_option, &i);
+    bl_extra_field_each(field, extra_field_identify_option, &i);
 }

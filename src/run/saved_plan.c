@@ -1,6 +1,6 @@
 /* What was proven of the plan is not in its tables: it lies beside it, in words, and is written first. (The plan's own
  * metadata has it, too, for those who take the file elsewhere.) */
-#include "run/planned.h"
+#include "run/saved_plan.h"
 
 #include <unistd.h>
 
@@ -8,7 +8,8 @@
 #include "store/index.h"
 #include "store/plan_info.h"
 
-static int publish_words(const struct bl_state *state, const struct bl_plan_info *plan_info, struct bl_error *e)
+static int saved_plan_publish_words(const struct bl_state *state, const struct bl_plan_info *plan_info,
+                                    struct bl_error *e)
 {
     struct bl_buffer path = {0}, json = {0};
     struct bl_output out = {0};
@@ -32,12 +33,12 @@ out:
     return code < 0 ? code : BL_OK;
 }
 
-int bl_planned_publish(const struct bl_state *state, const struct bl_plan *plan, const int64_t *length, size_t count,
-                       const struct bl_plan_info *plan_info, struct bl_error *e)
+int bl_saved_plan_publish(const struct bl_state *state, const struct bl_plan *plan, const int64_t *length, size_t count,
+                          const struct bl_plan_info *plan_info, struct bl_error *e)
 {
     struct bl_buffer path = {0};
     struct bl_output out = {0};
-    int code = publish_words(state, plan_info, e);
+    int code = saved_plan_publish_words(state, plan_info, e);
     if (code)
         goto out;
     code = bl_state_path(state, BL_STATE_PLAN_FILE, &path, e);
@@ -56,8 +57,8 @@ out:
     return code < 0 ? code : BL_OK;
 }
 
-int bl_planned_load(const struct bl_state *state, struct bl_plan *plan, struct bl_plan_info *plan_info, int64_t T,
-                    const int64_t *length, size_t count, struct bl_error *e)
+int bl_saved_plan_load(const struct bl_state *state, struct bl_plan *plan, struct bl_plan_info *plan_info, int64_t T,
+                       const int64_t *length, size_t count, struct bl_error *e)
 {
     struct bl_buffer path = {0}, words_path = {0};
     int code = bl_state_path(state, BL_STATE_PLAN_FILE, &path, e);

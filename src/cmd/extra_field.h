@@ -1,10 +1,10 @@
 /* Further fields: what the list `fields` of a YAML file says, each with the options of a kind of its own. */
-#ifndef BL_CMD_FIELDS_H
-#define BL_CMD_FIELDS_H
+#ifndef BL_EXTRA_FIELD_H
+#define BL_EXTRA_FIELD_H
 
 #include "kind/composite/composite.h"
 
-struct bl_further {
+struct bl_extra_field {
     const char *name, *path, *kind_name, *dtype; /* options */
     int64_t tolerance;                           /* option */
     bool per_step;                               /* option, of kinds that can be cut so */
@@ -15,20 +15,20 @@ struct bl_further {
 };
 
 /* The options that every field has; "name", "path" and "kind" must be set before the kind's own are there. */
-int bl_further_begin(struct bl_further *field, struct bl_error *e);
+int bl_extra_field_begin(struct bl_extra_field *field, struct bl_error *e);
 /* Finds the kind by its name or by the path's extension, and adds its options. BL_EUSAGE. */
-int bl_further_use_kind(struct bl_further *field, struct bl_error *e);
+int bl_extra_field_use_kind(struct bl_extra_field *field, struct bl_error *e);
 /* Checks what was set. BL_EUSAGE. */
-int bl_further_check(struct bl_further *field, struct bl_error *e);
-void bl_further_free(struct bl_further *field);
+int bl_extra_field_check(struct bl_extra_field *field, struct bl_error *e);
+void bl_extra_field_free(struct bl_extra_field *field);
 
 /* Its part of a joined kind. */
-struct bl_composite_part bl_further_part(const struct bl_further *field);
+struct bl_composite_part bl_extra_field_part(const struct bl_extra_field *field);
 
 /* "field NAME option: value" lines of what affects something. */
-void bl_further_identify(const struct bl_further *field, struct bl_buffer *out);
+void bl_extra_field_identify(const struct bl_extra_field *field, struct bl_buffer *out);
 
 /* For each option that a YAML file may say. */
-int bl_further_each(const struct bl_further *field, bl_option_visit *visit, void *context);
+int bl_extra_field_each(const struct bl_extra_field *field, bl_option_visit *visit, void *context);
 
 #endif

@@ -1,4 +1,4 @@
-#include "run/table.h"
+#include "run/table_checksum.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #define LINE_MAX_SIZE ((size_t)64)
 
-int bl_table_check(const struct bl_state *s, struct bl_error *e)
+int bl_table_checksum_verify(const struct bl_state *s, struct bl_error *e)
 {
     struct bl_buffer path = {0}, there = {0};
     char line[BL_DIGEST_SIZE + 1] = "";
@@ -38,7 +38,7 @@ int bl_table_check(const struct bl_state *s, struct bl_error *e)
     return code;
 }
 
-int bl_table_forget(const struct bl_state *s, struct bl_error *e)
+int bl_table_checksum_forget(const struct bl_state *s, struct bl_error *e)
 {
     struct bl_buffer path = {0};
     int code = bl_state_path(s, BL_STATE_SEQUENCES_SUM, &path, e);

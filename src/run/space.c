@@ -1,4 +1,4 @@
-#include "run/room.h"
+#include "run/space.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,7 +16,7 @@ struct need {
     int64_t shards, bytes;
 };
 
-static void need_again(const struct bl_pack *pack, struct need *need)
+static void space_add_missing(const struct bl_pack *pack, struct need *need)
 {
     for (int64_t i = pack->shard_begin; i < pack->shard_end; i++) {
         if (!pack->missing->is_missing[i])
@@ -26,7 +26,7 @@ static void need_again(const struct bl_pack *pack, struct need *need)
     }
 }
 
-static int shard_bytes(const struct bl_format *format, int64_t shard, int64_t *bytes, struct bl_error *e)
+static int space_of_shard(const struct bl_format *format, int64_t shard, int64_t *bytes, struct bl_error *e)
 {
     struct bl_layout layout;
     int code = bl_layout_make(&layout, format, shard, e);
@@ -38,14 +38,14 @@ static int shard_bytes(const struct bl_format *format, int64_t shard, int64_t *b
 }
 
 /* Shards that do not bear their names yet. All but the last are of one size. */
-static int need_new(const struct bl_pack *pack, struct need *need, struct bl_error *e)
+static int space_add_new(const struct bl_pack *pack, struct need *need, struct bl_error *e)
 {
     const struct bl_format *format = pack->format;
     int64_t shards = bl_format_shards(format), first_bytes, last_bytes;
-    int code = shard_bytes(format, 0, &first_bytes, e);
+    int code = space_of_shard(format, 0, &first_bytes, e);
     if (code)
         return code;
-    code = shard_bytes(format, shards - 1, &last_bytes, e);
+    code = space_of_shard(format, shards - 1, &last_bytes, e);
     if (code)
         return code;
     for (int64_t first = 0; first < shards && !code; first += BL_SHARDS_PER_FOLDER) {
@@ -60,7 +60,7 @@ static int need_new(const struct bl_pack *pack, struct need *need, struct bl_err
 }
 
 /* What other tasks have taken already for shards that they are at. */
-static int taken(const char *dir, int64_t *bytes, struct bl_error *e)
+static int space_taken(const char *dir, int64_t *bytes, struct bl_error *e)
 {
     struct bl_buffer path = {0};
     struct stat status;
@@ -87,7 +87,7 @@ out:
 }
 
 /* The room is looked at first: what others write meanwhile then counts twice in favour of going on. */
-int bl_room_check(const struct bl_pack *pack, struct bl_error *e)
+int bl_space_check(const struct bl_pack *pack, struct bl_error *e)
 {
     struct statvfs disk;
     struct need need = {0};
@@ -99,11 +99,11 @@ int bl_room_check(const struct bl_pack *pack, struct bl_error *e)
         return bl_error_errno(e, BL_EFAIL, "cannot tell how much room %s has", pack->dir);
     int code = BL_OK;
     if (again)
-        need_again(pack, &need);
+        space_add_missing(pack, &need);
     else
-        code = need_new(pack, &need, e);
+        code = space_add_new(pack, &need, e);
     if (!code)
-        code = taken(pack->dir, &others, e);
+        code = space_taken(pack->dir, &others, e);
     if (code || disk.f_blocks == 0) /* file systems that do not tell */
         return code;
     double left = (double)disk.f_bavail * (double)disk.f_frsize;
