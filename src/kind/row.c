@@ -1,5 +1,7 @@
 #include "kind/row.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -22,6 +24,19 @@ int bl_row_status_parse(const char *name)
 bool bl_row_is_empty(const struct bl_row *row)
 {
     return row->status == BL_ROW_SKIPPED && strcmp(row->reason, BL_REASON_EMPTY) == 0;
+}
+
+void bl_row_append_reason(char *reason, size_t size, const char *format, ...)
+{
+    size_t used = strlen(reason);
+    va_list arguments;
+    if (used)
+        used += (size_t)snprintf(reason + used, size - used, "; ");
+    if (used >= size)
+        return;
+    va_start(arguments, format);
+    vsnprintf(reason + used, size - used, format, arguments);
+    va_end(arguments);
 }
 
 int64_t bl_row_offset(const struct bl_row *row)

@@ -119,7 +119,7 @@ class Noise(tool.Tool):
         for options, message in {
             ("--features", "whisper81"): "--features expects whisper80, whisper128 or fbank1 to fbank512",
             ("--features", "whisper80", "--rate", "8000"): "--features whisper80 is for --rate 16000 alone",
-            ("--features", "fbank80", "--channels", "2"): "--features are of one channel",
+            ("--features", "fbank80", "--channels", "2"): "--features needs one channel",
             ("--features", "fbank80", "--mel-high", "9000"): "--mel-high 9000: filters from 20 Hz must end below",
         }.items():
             self.assertIn(message, self.bload("pack", *source, *options, status=2)[1])

@@ -1,5 +1,6 @@
-/* The audio kind: its options and its place in the table of kinds. The way of a sample: sound (decoded, trimmed), mix
- * (channels and rate), samples (a file's steps), read (a piece of them); count tells lengths. */
+/* The audio kind. options.c has what its options say, count.c counts samples, cuts.c the lines of a manifest. A
+ * sample's way: decoder.c, trim.c (the frames of a cut), mix.c (channels and rate), samples.c (steps in order), read.c
+ * (pieces). */
 #include "kind/audio/audio.h"
 
 #include <stddef.h>
@@ -13,7 +14,7 @@
 #include "kind/audio/per_step.h"
 #include "kind/audio/read.h"
 
-/* Those of videos too, which are videos unless --kind says that their sound is wanted. */
+/* Videos have sound, too, but are videos unless --kind says otherwise. */
 static const char *const extensions[] = {
     "wav", "wave", "w64", "rf64", "aif", "aiff", "aifc", "au",  "snd",  "caf", "sph",  "flac", "mp3",
     "mp2", "mpga", "m4a", "m4b",  "aac", "adts", "ogg",  "oga", "opus", "spx", "wma",  "ac3",  "eac3",
@@ -21,39 +22,40 @@ static const char *const extensions[] = {
     "ra",  "mp4",  "m4v", "mov",  "qt",  "mkv",  "webm", "avi", "ts",   "mts", "m2ts", "mpg",  "mpeg",
     "vob", "ogv",  "ogm", "flv",  "wmv", "asf",  "3gp",  "3g2", "mxf",  "nut", NULL};
 
-/* Frames of features follow on each other after a hundredth of the rate, rounded down. */
-static bool audio_sampling_rate(const char *bl_audio_sampling, int64_t *num, int64_t *den)
+/* A frame of features begins every rate / 100 samples, rounded down. */
+static bool audio_sampling_rate(const char *sampling, int64_t *num, int64_t *den)
 {
-    size_t size = strncmp(bl_audio_sampling, "rate=", 5) == 0 ? strcspn(bl_audio_sampling + 5, " ") : 0;
-    if (!size || !bl_text_to_int(bl_audio_sampling + 5, size, 1, INT32_MAX, num))
+    size_t size = strncmp(sampling, "rate=", 5) == 0 ? strcspn(sampling + 5, " ") : 0;
+    if (!size || !bl_text_to_int(sampling + 5, size, 1, INT32_MAX, num))
         return false;
-    *den = strstr(bl_audio_sampling, " features=") ? *num / 100 : 1;
+    *den = strstr(sampling, " features=") ? *num / 100 : 1;
     return *den > 0;
 }
 
 static int audio_file_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
-                            struct bl_chunk *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
+                            struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
-    if (stretch->list)
-        return bl_cuts_count(config, env, counter, stretch, emit, sink, e);
-    const struct bl_input *input = stretch->input;
+    if (chunk->list)
+        return bl_cuts_count(env, counter, chunk, emit, sink, e);
+    const struct bl_input *input = chunk->input;
     struct bl_error unusable = {0};
-    struct bl_audio_info result;
-    int64_t steps = 0;
-    int code = bl_audio_count(config, env->cancel, input->path, stretch->pace, &result, &unusable);
+    struct bl_audio_info info;
+    struct bl_row row = {.bytes = input->bytes, .reason = info.reason, .offset = -1};
+    int code = bl_audio_count(config, env->cancel, input->path, chunk->pace, &info, &unusable);
     if (!code)
-        code = bl_audio_count_steps(config, result.samples, &steps, &unusable);
-    struct bl_row row = {.bytes = input->bytes, .stream = result.stream, .reason = result.reason, .offset = -1};
+        code = bl_audio_count_steps(config, info.samples, &row.length, &unusable);
     if (code && code != BL_EDATA)
         return bl_error_set(e, code, "%s", unusable.text);
-    row.status = code ? BL_ROW_SKIPPED : BL_ROW_OK;
-    row.length = code ? 0 : steps;
-    if (code)
+    row.stream = info.stream;
+    if (code) {
+        row.status = BL_ROW_SKIPPED;
+        row.length = 0;
         row.reason = unusable.text;
+    }
     return emit(sink, 0, &row, e);
 }
 
-/* Of a part of a file, and what is said in it. */
+/* The columns of a manifest's lines. */
 static void audio_columns(const void *config, bool lists, struct bl_buffer *out)
 {
     (void)config;

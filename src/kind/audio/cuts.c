@@ -1,7 +1,6 @@
 #include "kind/audio/cuts.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +19,7 @@ struct bl_counter {
     struct bl_recordings recordings;
     struct bl_entry entry;
     struct bl_buffer path, open_path, extra;
-    char reason[4096 + 2048]; /* a path, and what is wrong */
+    char reason[2048];
 };
 
 bool bl_cuts_is_list(const char *path)
@@ -61,47 +60,18 @@ void bl_cuts_counter_close(struct bl_counter *c)
     free(c);
 }
 
-/* --- reasons ---------------------------------------------------------------------------------------------------- */
-
-static void reason_append(struct bl_counter *c, const char *format, ...) BL_PRINTF(2, 3);
-
-static void reason_append(struct bl_counter *c, const char *format, ...)
-{
-    size_t used = strlen(c->reason);
-    va_list arguments;
-    if (used)
-        used += (size_t)snprintf(c->reason + used, sizeof c->reason - used, "; ");
-    if (used >= sizeof c->reason)
-        return;
-    va_start(arguments, format);
-    vsnprintf(c->reason + used, sizeof c->reason - used, format, arguments);
-    va_end(arguments);
-}
-
-/* The row is of no use. Where its id is one of lhotse's own, manifest and line are told. */
-static void row_skip(struct bl_counter *c, struct bl_row *row, const char *manifest, const char *why)
-{
-    c->reason[0] = '\0';
-    if (row->id)
-        reason_append(c, "%s:%" PRId64 ": %s", manifest, row->offset, why);
-    else
-        reason_append(c, "%s", why);
-    row->status = BL_ROW_SKIPPED;
-    row->length = 0;
-}
-
 /* --- the file --------------------------------------------------------------------------------------------------- */
 
-/* The path as the table has it, behind so many bytes of the manifest's, and as it is to be opened. */
-static void cuts_set_path(struct bl_counter *c, const struct bl_chunk *stretch, size_t folder)
+/* Sets the path as the table has it, behind so many bytes of the manifest's, and the one to open. */
+static void cuts_set_path(struct bl_counter *c, const struct bl_chunk *chunk, size_t folder)
 {
     const char *path = c->entry.path.data;
     bl_buffer_clear(&c->path);
     bl_buffer_clear(&c->open_path);
-    if (stretch->base && (folder ? *stretch->input->name : *path) != '/')
-        bl_buffer_printf(&c->open_path, "%s/", stretch->base);
+    if (chunk->base && (folder ? *chunk->input->name : *path) != '/')
+        bl_buffer_printf(&c->open_path, "%s/", chunk->base);
     if (folder)
-        bl_buffer_append(&c->path, stretch->input->name, folder);
+        bl_buffer_append(&c->path, chunk->input->name, folder);
     bl_buffer_text(&c->path, path);
     bl_buffer_text(&c->open_path, c->path.data ? c->path.data : "");
 }
@@ -111,17 +81,17 @@ static bool cuts_path_is_missing(const struct bl_counter *c)
     return !c->open_path.failed && access(c->open_path.data, F_OK) != 0;
 }
 
-/* lhotse opens what is written there. NeMo looks beside the manifest, and where it runs. */
-static int cuts_find_path(struct bl_counter *c, const struct bl_chunk *stretch, struct bl_error *e)
+/* lhotse opens the path as it is. NeMo tries the manifest's folder first, then the working directory. */
+static int cuts_find_path(struct bl_counter *c, const struct bl_chunk *chunk, struct bl_error *e)
 {
-    const char *manifest = stretch->input->name, *slash = strrchr(manifest, '/');
+    const char *manifest = chunk->input->name, *slash = strrchr(manifest, '/');
     bool relative = c->entry.relative && *c->entry.path.data != '/' && slash;
     size_t folder = relative ? (size_t)(slash + 1 - manifest) : 0;
-    cuts_set_path(c, stretch, folder);
+    cuts_set_path(c, chunk, folder);
     if (relative && cuts_path_is_missing(c)) {
-        cuts_set_path(c, stretch, 0);
+        cuts_set_path(c, chunk, 0);
         if (cuts_path_is_missing(c))
-            cuts_set_path(c, stretch, folder);
+            cuts_set_path(c, chunk, folder);
     }
     int code = bl_buffer_check(&c->path, e);
     return code ? code : bl_buffer_check(&c->open_path, e);
@@ -129,79 +99,74 @@ static int cuts_find_path(struct bl_counter *c, const struct bl_chunk *stretch, 
 
 /* --- the part of it --------------------------------------------------------------------------------------------- */
 
-/* The samples [begin, end) of the recording that the cut has. BL_EDATA: none. */
-static int cuts_resolve_range(struct bl_counter *c, const struct bl_audio_info *count, const struct bl_cut *cut,
+#define ADD_REASON(c, ...) bl_row_append_reason((c)->reason, sizeof(c)->reason, __VA_ARGS__)
+
+/* Which samples [begin, end) of the recording the cut has; end INT64_MAX: up to its end. BL_EDATA: none. */
+static int cuts_resolve_range(struct bl_counter *c, const struct bl_audio_info *info, const struct bl_cut *cut,
                               int64_t *begin, int64_t *end, struct bl_error *e)
 {
-    bl_cut_range(cut, count->rate, begin, end);
-    double seconds = (double)count->decoded / count->rate;
-    if (*begin >= count->decoded)
+    bl_cut_range(cut, info->rate, begin, end);
+    double seconds = (double)info->decoded / info->rate;
+    if (*begin >= info->decoded)
         return bl_error_set(e, BL_EDATA, "begins at %.3f s, and the recording ends at %.3f s", cut->start, seconds);
     if (*end == *begin)
         return bl_error_set(e, BL_EDATA, "shorter than a sample");
-    if (*end == INT64_MAX || *end <= count->decoded)
+    if (*end == INT64_MAX || *end <= info->decoded)
         return BL_OK;
-    if ((double)(*end - count->decoded) > BL_CUT_TOLERANCE * count->rate)
-        reason_append(c, "ends %.3f s behind the recording's end at %.3f s: so much is missing",
-                      (double)(*end - count->decoded) / count->rate, seconds);
+    if ((double)(*end - info->decoded) > BL_CUT_TOLERANCE * info->rate)
+        ADD_REASON(c, "ends %.3f s behind the recording's end at %.3f s: so much is missing",
+                   (double)(*end - info->decoded) / info->rate, seconds);
     return BL_OK;
 }
 
-/* Samples at the wanted rate; what is wrong with the recording is noted where the cut may have it. */
-static int cuts_count_samples(struct bl_counter *c, const struct bl_audio_info *count, const struct bl_cut *cut,
+/* Counts samples at the wanted rate. Faults of the recording become a reason where they may lie within the cut. */
+static int cuts_count_samples(struct bl_counter *c, const struct bl_audio_info *info, const struct bl_cut *cut,
                               int64_t *samples, struct bl_error *e)
 {
-    int64_t begin = 0, end = INT64_MAX;
-    bool whole = bl_cut_is_whole(cut);
-    *samples = count->samples;
-    if (cut->channel >= count->channels)
-        return bl_error_set(e, BL_EDATA, "channel %d is wanted, and there are %d", cut->channel, count->channels);
-    if (count->decoded < 0 && (!whole || cut->channel >= 0))
-        return bl_error_set(e, BL_EDATA, "of a recording that %s no part can be taken", count->reason);
-    int code = whole ? BL_OK : cuts_resolve_range(c, count, cut, &begin, &end, e);
+    int64_t begin, end;
+    if (cut->channel >= info->channels)
+        return bl_error_set(e, BL_EDATA, "channel %d is wanted, and there are %d", cut->channel, info->channels);
+    if (info->decoded < 0 && (!bl_cut_is_whole(cut) || cut->channel >= 0))
+        return bl_error_set(e, BL_EDATA, "of a recording that %s no part can be taken", info->reason);
+    if (bl_cut_is_whole(cut)) {
+        *samples = info->samples;
+        if (*info->reason)
+            ADD_REASON(c, "%s", info->reason);
+        return BL_OK;
+    }
+    int code = cuts_resolve_range(c, info, cut, &begin, &end, e);
     if (code)
         return code;
-    bool damaged = end > count->damaged_begin || end > count->decoded;
-    bool odd = begin < count->nonfinite_end && end > count->nonfinite_begin;
-    if (*count->reason && (whole || damaged || odd))
-        reason_append(c, whole ? "%s" : "the recording: %s", count->reason);
-    end = end > count->decoded ? count->decoded : end;
-    if (!whole)
-        *samples = bl_mix_length(end - begin, count->rate, (int)c->config->rate);
+    bool damaged = end > info->damaged_begin || end > info->decoded;
+    bool nonfinite = begin < info->nonfinite_end && end > info->nonfinite_begin;
+    if (*info->reason && (damaged || nonfinite))
+        ADD_REASON(c, "the recording: %s", info->reason);
+    end = end > info->decoded ? info->decoded : end;
+    *samples = bl_mix_length(end - begin, info->rate, (int)c->config->rate);
     return BL_OK;
 }
 
-/* Fills in the row of a line that could be read. BL_EDATA: it is of no use. */
-static int cuts_fill_from_recording(struct bl_counter *c, const struct bl_cut *cut, struct bl_row *row,
-                                    struct bl_error *e)
+/* Fills in what the row of a valid line has from its recording. BL_EDATA: unusable. */
+static int cuts_fill_row(struct bl_counter *c, const struct bl_cut *cut, struct bl_row *row, struct bl_error *e)
 {
     const struct bl_recording *recording;
-    int64_t samples;
+    int64_t samples = 0;
     int code = bl_recordings_find(&c->recordings, c->config, c->env->cancel, c->open_path.data, &recording, e);
     if (code)
         return code;
     row->bytes = recording->bytes;
     row->content = recording->content;
-    row->stream = recording->count.stream;
+    row->stream = recording->info.stream;
     if (recording->code)
         return bl_error_set(e, BL_EDATA, "%s", recording->reason);
-    code = cuts_count_samples(c, &recording->count, cut, &samples, e);
+    code = cuts_count_samples(c, &recording->info, cut, &samples, e);
     return code ? code : bl_audio_count_steps(c->config, samples, &row->length, e);
 }
 
 /* --- a line ----------------------------------------------------------------------------------------------------- */
 
-static int cuts_set_extra(struct bl_counter *c, struct bl_row *row, struct bl_error *e)
-{
-    bl_buffer_clear(&c->extra);
-    bl_buffer_printf(&c->extra, "\t%s\t%s\t%s\t", row->start, row->duration, row->channel);
-    bl_text_escape(&c->extra, c->entry.text.data ? c->entry.text.data : "", c->entry.text.size);
-    row->extra = c->extra.data;
-    return bl_buffer_check(&c->extra, e);
-}
-
-/* Fills in the row of a line of JSON. BL_EDATA as above. */
-static int cuts_parse_line(struct bl_counter *c, const struct bl_chunk *stretch, const struct bl_line *line,
+/* Fills in the row of a line. BL_EDATA: unusable. */
+static int cuts_parse_line(struct bl_counter *c, const struct bl_chunk *chunk, const struct bl_line *line,
                            struct bl_row *row, struct bl_error *e)
 {
     const struct bl_entry *entry = &c->entry;
@@ -217,44 +182,58 @@ static int cuts_parse_line(struct bl_counter *c, const struct bl_chunk *stretch,
     if (!bl_cut_parse(&cut, &part))
         return bl_error_set(e, BL_EDATA, "a part that cannot be: from %s s on, for %s s", entry->start,
                             *entry->duration ? entry->duration : "all");
-    code = cuts_find_path(c, stretch, e);
+    code = cuts_find_path(c, chunk, e);
+    if (code)
+        return code;
+    bl_buffer_clear(&c->extra);
+    bl_buffer_printf(&c->extra, "\t%s\t%s\t%s\t", entry->start, entry->duration, entry->channel);
+    bl_text_escape(&c->extra, entry->text.data ? entry->text.data : "", entry->text.size);
+    code = bl_buffer_check(&c->extra, e);
     if (code)
         return code;
     row->path = c->path.data;
     row->start = entry->start;
     row->duration = entry->duration;
     row->channel = entry->channel;
+    row->extra = c->extra.data;
     if (entry->text_truncated)
-        reason_append(c, "its text is cut to %zu bytes", entry->text.size);
-    code = cuts_set_extra(c, row, e);
-    return code ? code : cuts_fill_from_recording(c, &cut, row, e);
+        ADD_REASON(c, "its text is cut to %zu bytes", entry->text.size);
+    return cuts_fill_row(c, &cut, row, e);
 }
 
-static int cuts_count_line(struct bl_counter *c, const struct bl_chunk *stretch, const struct bl_line *line,
+static int cuts_count_line(struct bl_counter *c, const struct bl_chunk *chunk, const struct bl_line *line,
                            bl_row_emit *emit, void *sink, struct bl_error *e)
 {
-    struct bl_error useless = {0};
+    struct bl_error unusable = {0};
     struct bl_row row = {.stream = -1, .offset = line->number, .reason = c->reason};
     c->reason[0] = '\0';
-    int code = cuts_parse_line(c, stretch, line, &row, &useless);
+    int code = cuts_parse_line(c, chunk, line, &row, &unusable);
     if (code && code != BL_EDATA)
-        return bl_error_set(e, code, "%s", useless.text);
-    if (code && row.path)
-        bl_error_prefix(&useless, "%s", row.path);
-    if (code)
-        row_skip(c, &row, stretch->input->name, useless.text);
+        return bl_error_set(e, code, "%s", unusable.text);
+    if (code) {
+        if (row.path)
+            bl_error_prefix(&unusable, "%s", row.path);
+        if (row.id) /* lhotse's own, which does not name manifest and line */
+            bl_error_prefix(&unusable, "%s:%" PRId64, chunk->input->name, line->number);
+        row.status = BL_ROW_SKIPPED;
+        row.reason = unusable.text;
+        row.length = 0;
+    }
     return emit(sink, 0, &row, e);
 }
 
-int bl_cuts_count(const struct bl_audio_config *config, const struct bl_kind_env *env, struct bl_counter *c,
-                  const struct bl_chunk *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
+int bl_cuts_count(const struct bl_kind_env *env, struct bl_counter *c, const struct bl_chunk *chunk, bl_row_emit *emit,
+                  void *sink, struct bl_error *e)
 {
-    int code = BL_OK;
-    (void)config;
-    for (int i = 0; i < stretch->lines && !code; i++)
-        code = bl_cancelled(env->cancel) ? BL_ECANCEL : cuts_count_line(c, stretch, &stretch->line[i], emit, sink, e);
-    if (code || !stretch->fault)
-        return code;
-    struct bl_row row = {.status = BL_ROW_SKIPPED, .stream = -1, .offset = -1, .reason = stretch->fault};
+    for (int i = 0; i < chunk->lines; i++) {
+        if (bl_cancelled(env->cancel))
+            return BL_ECANCEL;
+        int code = cuts_count_line(c, chunk, &chunk->line[i], emit, sink, e);
+        if (code)
+            return code;
+    }
+    if (!chunk->fault)
+        return BL_OK;
+    struct bl_row row = {.status = BL_ROW_SKIPPED, .stream = -1, .offset = -1, .reason = chunk->fault};
     return emit(sink, 0, &row, e);
 }

@@ -35,24 +35,26 @@ int bl_audio_check(const void *values, struct bl_error *e)
     const struct bl_audio_config *config = values;
     struct bl_features_spec spec;
     bool fbank = config->features && strncmp(config->features, "fbank", 5) == 0;
-    int code = config->features ? bl_features_parse(config->features, &spec, e) : BL_OK;
-    if (!code && !fbank && (config->mel_high != MEL_HIGH || config->snip_edges))
-        code = bl_error_set(e, BL_EUSAGE, "--%s is for --features fbankN alone",
+    if (config->features) {
+        int code = bl_features_parse(config->features, &spec, e);
+        if (code)
+            return code;
+    }
+    if (!fbank && (config->mel_high != MEL_HIGH || config->snip_edges))
+        return bl_error_set(e, BL_EUSAGE, "--%s needs --features fbankN",
                             config->snip_edges ? "snip-edges" : "mel-high");
-    if (code || !config->features)
-        return code;
+    if (!bl_features_from_config(config, &spec))
+        return BL_OK;
     if (config->channels != 1)
-        code = bl_error_set(e, BL_EUSAGE, "--features are of one channel: --channels cannot be given");
-    if (!code && bl_features_from_config(config, &spec))
-        code = bl_features_check(&spec, e);
-    return code;
+        return bl_error_set(e, BL_EUSAGE, "--features needs one channel: leave out --channels");
+    return bl_features_check(&spec, e);
 }
 
 int bl_audio_check_dtype(const void *values, struct bl_error *e)
 {
     const struct bl_audio_config *config = values;
     if (config->features && config->dtype == BL_AUDIO_S16)
-        return bl_error_set(e, BL_EUSAGE, "--features are f32: --dtype s16 cannot be given");
+        return bl_error_set(e, BL_EUSAGE, "--features needs --dtype f32, not s16");
     return BL_OK;
 }
 

@@ -29,7 +29,7 @@ int bl_recordings_find(struct bl_recordings *r, const struct bl_audio_config *co
     if (!r->slot && !(r->slot = calloc(SLOTS, sizeof *r->slot)))
         return bl_error_memory(e);
     struct bl_recording *slot = &r->slot[XXH3_64bits(path, strlen(path)) % SLOTS];
-    struct bl_error reason = {0};
+    struct bl_error fault = {0};
     struct bl_input input = {.path = path};
     const char *unusable;
     *recording = slot;
@@ -41,12 +41,15 @@ int bl_recordings_find(struct bl_recordings *r, const struct bl_audio_config *co
         return code;
     slot->bytes = input.bytes;
     slot->content = input.content;
-    slot->code = bl_audio_count(config, cancel, path, NULL, &slot->count, &reason);
+    slot->code = bl_audio_count(config, cancel, path, NULL, &slot->info, &fault);
     if (slot->code && slot->code != BL_EDATA)
-        return bl_error_set(e, slot->code, "%s", reason.text);
-    if (!unusable && (code = bl_input_recheck(NULL, &input, e)))
+        return bl_error_set(e, slot->code, "%s", fault.text);
+    code = unusable ? BL_OK : bl_input_recheck(NULL, &input, e);
+    if (code)
         return code;
-    slot->path = strdup(path);
-    slot->reason = slot->code ? strdup(reason.text) : NULL;
-    return slot->path && (!slot->code || slot->reason) ? BL_OK : bl_error_memory(e);
+    slot->reason = slot->code ? strdup(fault.text) : NULL;
+    if (slot->code && !slot->reason)
+        return bl_error_memory(e);
+    slot->path = strdup(path); /* last: it makes the entry valid */
+    return slot->path ? BL_OK : bl_error_memory(e);
 }
