@@ -4,7 +4,7 @@
 
 #include "fuzz.h"
 #include "kind/text/bert.h"
-#include "kind/text/nfc.h"
+#include "kind/text/normal_form.h"
 #include "kind/text/regex.h"
 #include "kind/text/utf8.h"
 
@@ -16,9 +16,9 @@ static void normalize(const struct bl_buffer *text)
     struct bl_error e = {0};
     for (int form = BL_NFC; form <= BL_NFKD; form++) {
         bl_buffer_clear(&out);
-        if (bl_normalize((enum bl_normal_form)form, text->data, text->size, &out) ||
+        if (bl_normal_form_apply((enum bl_normal_form)form, text->data, text->size, &out) ||
             bl_utf8_valid(out.data, out.size) < out.size ||
-            bl_normal_prefix(BL_NFC, text->data, text->size) > text->size)
+            bl_normal_form_prefix(BL_NFC, text->data, text->size) > text->size)
             abort();
     }
     bl_buffer_clear(&out);

@@ -20,7 +20,7 @@
 
 #include "base/io.h"
 #include "kind/text/bert.h"
-#include "kind/text/nfc.h"
+#include "kind/text/normal_form.h"
 #include "kind/text/regex.h"
 #include "kind/text/sentencepiece.h"
 #include "kind/text/utf8.h"
@@ -68,8 +68,8 @@ static int utf8_run(struct probe *probe, const char *text, size_t size, struct b
 static int normal_run(struct probe *probe, const char *text, size_t size, struct bl_buffer *out, struct bl_error *e)
 {
     enum bl_normal_form form = (enum bl_normal_form)probe->mode->number;
-    bl_buffer_printf(out, "%zu ", bl_normal_prefix(form, text, size));
-    return bl_normalize(form, text, size, out) ? bl_error_memory(e) : 0;
+    bl_buffer_printf(out, "%zu ", bl_normal_form_prefix(form, text, size));
+    return bl_normal_form_apply(form, text, size, out) ? bl_error_memory(e) : 0;
 }
 
 static int split_open(struct probe *probe, struct bl_error *e)

@@ -8,7 +8,7 @@
 
 #include "base/io.h"
 #include "kind/text/json.h"
-#include "kind/text/places.h"
+#include "kind/text/spool_index.h"
 #include "kind/text/spool.h"
 #include "unit.h"
 
@@ -223,7 +223,7 @@ START_TEST(json_that_is_none)
 }
 END_TEST
 
-static void spool_stretch(uint64_t key, const char *path, int64_t first, struct bl_places *places)
+static void spool_stretch(uint64_t key, const char *path, int64_t first, struct bl_spool_index *places)
 {
     struct bl_input input = {.path = path};
     struct bl_chunk stretch = {.input = &input, .inputs = 1, .end = INT64_MAX, .receipt = key};
@@ -247,7 +247,7 @@ static void spool_stretch(uint64_t key, const char *path, int64_t first, struct 
     ck_assert(bl_spool_find(".", key, (struct bl_spool_stamp){6, 0}, &other, &e) == 0 && other);
     ck_assert(bl_spool_find(".", key, (struct bl_spool_stamp){6, 51}, &other, &e) == 0 && other);
     ck_assert(bl_spool_find(".", key, (struct bl_spool_stamp){6, 50}, &other, &e) == 1 && !other);
-    ck_assert_int_eq(bl_places_add(places, ".", &stretch, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_index_add(places, ".", &stretch, &e), BL_OK);
 }
 
 /* What was not synced is summed up; of what is shared the sizes tell. */
@@ -278,24 +278,24 @@ START_TEST(every_document_has_its_place)
 {
     char directory[64];
     unit_enter(directory);
-    struct bl_places places = {0};
-    struct bl_place place;
+    struct bl_spool_index places = {0};
+    struct bl_spool_location place;
     spool_stretch(11, "a", 0, &places);
     spool_stretch(12, "a", 1000, &places);
     spool_stretch(13, "b", 0, &places);
     int64_t start = 0;
     for (int64_t i = 0; i < 100; i++) {
         bool ok = i % 3 != 0;
-        ck_assert_int_eq(bl_places_find(&places, "a", 1000 + 10 * i, &place), ok);
+        ck_assert_int_eq(bl_spool_index_find(&places, "a", 1000 + 10 * i, &place), ok);
         ck_assert(!ok || (place.key == 12 && place.start == start && place.length == 1 + i % 7 &&
                           place.content == (uint64_t)(1000 + i)));
-        ck_assert_int_eq(bl_places_find(&places, "b", 10 * i, &place), ok);
+        ck_assert_int_eq(bl_spool_index_find(&places, "b", 10 * i, &place), ok);
         ck_assert(!ok || place.key == 13);
         start += ok ? 1 + i % 7 : 0;
     }
-    ck_assert(!bl_places_find(&places, "b", 1010, &place));
-    ck_assert(!bl_places_find(&places, "c", 10, &place));
-    bl_places_free(&places);
+    ck_assert(!bl_spool_index_find(&places, "b", 1010, &place));
+    ck_assert(!bl_spool_index_find(&places, "c", 10, &place));
+    bl_spool_index_free(&places);
     unit_leave(directory);
 }
 END_TEST
@@ -314,8 +314,8 @@ START_TEST(documents_that_lie_unevenly_are_found)
     struct bl_input input = {.path = "a"};
     struct bl_chunk stretch = {.input = &input, .inputs = 1, .end = INT64_MAX, .receipt = 3};
     struct bl_spool_writer *writer;
-    struct bl_places places = {0};
-    struct bl_place place;
+    struct bl_spool_index places = {0};
+    struct bl_spool_location place;
     struct bl_error e = {0};
     ck_assert_int_eq(bl_spool_create(&writer, ".", 3, (struct bl_spool_stamp){5, 0}, false, &e), BL_OK);
     for (int64_t i = 0; i < COUNT; i++) {
@@ -323,13 +323,13 @@ START_TEST(documents_that_lie_unevenly_are_found)
         ck_assert_int_eq(bl_spool_put(writer, 0, &row, "1234", 4, &e), BL_OK);
     }
     ck_assert_int_eq(bl_spool_publish(writer, &e), BL_OK);
-    ck_assert_int_eq(bl_places_add(&places, ".", &stretch, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_index_add(&places, ".", &stretch, &e), BL_OK);
     for (int64_t i = 0; i < COUNT; i++) {
-        ck_assert(bl_places_find(&places, "a", uneven(_i, i), &place) && place.start == i && place.length == 1);
-        ck_assert(!bl_places_find(&places, "a", uneven(_i, i) + 1, &place));
+        ck_assert(bl_spool_index_find(&places, "a", uneven(_i, i), &place) && place.start == i && place.length == 1);
+        ck_assert(!bl_spool_index_find(&places, "a", uneven(_i, i) + 1, &place));
     }
-    ck_assert(!bl_places_find(&places, "a", INT64_C(1) << 50, &place));
-    bl_places_free(&places);
+    ck_assert(!bl_spool_index_find(&places, "a", INT64_C(1) << 50, &place));
+    bl_spool_index_free(&places);
     unit_leave(directory);
 }
 END_TEST

@@ -1,4 +1,4 @@
-#include "kind/text/nfc.h"
+#include "kind/text/normal_form.h"
 
 #include <string.h>
 
@@ -8,9 +8,9 @@ static void expect(enum bl_normal_form form, const char *text, const char *expec
 {
     struct bl_buffer out = {0};
     bl_buffer_text(&out, "");
-    ck_assert_int_eq(bl_normalize(form, text, strlen(text), &out), 0);
+    ck_assert_int_eq(bl_normal_form_apply(form, text, strlen(text), &out), 0);
     ck_assert_str_eq(out.data, expected);
-    size_t prefix = bl_normal_prefix(form, text, strlen(text));
+    size_t prefix = bl_normal_form_prefix(form, text, strlen(text));
     ck_assert_uint_le(prefix, strlen(text));
     ck_assert_int_eq(memcmp(text, expected, prefix), 0);
     bl_buffer_free(&out);
@@ -56,11 +56,11 @@ END_TEST
 
 START_TEST(quick_check)
 {
-    ck_assert_uint_eq(bl_normal_prefix(BL_NFC, "\u00e9t\u00e9 \u4e16", 9), 9);
-    ck_assert_uint_eq(bl_normal_prefix(BL_NFC, "\ud55c\uae00", 6), 6);
-    ck_assert_uint_eq(bl_normal_prefix(BL_NFC, "abc e\u0301", 7), 4); /* the letter goes with its mark */
-    ck_assert_uint_eq(bl_normal_prefix(BL_NFD, "abc\u00e9", 5), 2);
-    ck_assert_uint_eq(bl_normal_prefix(BL_NFD, "\u0301", 2), 0);
+    ck_assert_uint_eq(bl_normal_form_prefix(BL_NFC, "\u00e9t\u00e9 \u4e16", 9), 9);
+    ck_assert_uint_eq(bl_normal_form_prefix(BL_NFC, "\ud55c\uae00", 6), 6);
+    ck_assert_uint_eq(bl_normal_form_prefix(BL_NFC, "abc e\u0301", 7), 4); /* the letter goes with its mark */
+    ck_assert_uint_eq(bl_normal_form_prefix(BL_NFD, "abc\u00e9", 5), 2);
+    ck_assert_uint_eq(bl_normal_form_prefix(BL_NFD, "\u0301", 2), 0);
 }
 END_TEST
 

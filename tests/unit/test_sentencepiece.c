@@ -12,8 +12,8 @@ static bool read_model(struct bl_buffer *data)
     char path[4096];
     struct bl_error e = {0};
     snprintf(path, sizeof path, "%s/data/tokenizers/spm-unigram-1k-test_model.model", shared ? shared : "../shared");
-    if (!bl_sentencepiece_there || bl_io_read_file(path, 1 << 28, data, &e)) {
-        unit_skip(bl_sentencepiece_there ? "no shared SentencePiece model" : "built without SentencePiece");
+    if (!bl_sentencepiece_available || bl_io_read_file(path, 1 << 28, data, &e)) {
+        unit_skip(bl_sentencepiece_available ? "no shared SentencePiece model" : "built without SentencePiece");
         return false;
     }
     return true;
@@ -28,7 +28,7 @@ START_TEST(no_model)
         ck_assert_int_eq(bl_sentencepiece_open(&model, bad[i], strlen(bad[i]), &e), BL_EFAIL);
         ck_assert_ptr_null(model);
         ck_assert_ptr_nonnull(
-            strstr(e.text, bl_sentencepiece_there ? "no SentencePiece model" : "libsentencepiece-dev"));
+            strstr(e.text, bl_sentencepiece_available ? "no SentencePiece model" : "libsentencepiece-dev"));
         bl_sentencepiece_close(model);
     }
 }

@@ -17,18 +17,18 @@ struct block {
     uint64_t letter, upper, number, space, blank, line, quote, slash;
 };
 
-static inline __m128i within(__m128i bytes, char first, char last)
+static inline __m128i bytes_within(__m128i bytes, char first, char last)
 {
     return _mm_and_si128(_mm_cmpgt_epi8(bytes, _mm_set1_epi8((char)(first - 1))),
                          _mm_cmplt_epi8(bytes, _mm_set1_epi8((char)(last + 1))));
 }
 
-static inline __m128i equals(__m128i bytes, char byte)
+static inline __m128i bytes_equal(__m128i bytes, char byte)
 {
     return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte));
 }
 
-static inline uint64_t mask_of(__m128i bytes, int at)
+static inline uint64_t bytes_mask(__m128i bytes, int at)
 {
     return (uint64_t)(uint32_t)_mm_movemask_epi8(bytes) << at;
 }
@@ -39,34 +39,34 @@ static inline void block_read(struct block *b, const uint8_t *bytes, unsigned co
     *b = (struct block){.bytes = bytes};
     for (int at = 0; at < BLOCK; at += 16) {
         __m128i v = _mm_loadu_si128((const __m128i *)(bytes + at));
-        __m128i blank = equals(v, ' '), line = _mm_or_si128(equals(v, '\n'), equals(v, '\r'));
-        b->letter |= mask_of(within(_mm_or_si128(v, _mm_set1_epi8(0x20)), 'a', 'z'), at);
-        b->upper |= mask_of(within(v, 'A', 'Z'), at);
-        b->number |= mask_of(within(v, '0', '9'), at);
-        b->space |= mask_of(_mm_or_si128(blank, within(v, '\t', '\r')), at);
-        b->blank |= mask_of(blank, at);
-        b->line |= mask_of(line, at);
-        b->quote |= mask_of(equals(v, '\''), at);
-        b->slash |= mask_of(equals(v, '/'), at);
-        others |= mask_of(v, at);
+        __m128i blank = bytes_equal(v, ' '), line = _mm_or_si128(bytes_equal(v, '\n'), bytes_equal(v, '\r'));
+        b->letter |= bytes_mask(bytes_within(_mm_or_si128(v, _mm_set1_epi8(0x20)), 'a', 'z'), at);
+        b->upper |= bytes_mask(bytes_within(v, 'A', 'Z'), at);
+        b->number |= bytes_mask(bytes_within(v, '0', '9'), at);
+        b->space |= bytes_mask(_mm_or_si128(blank, bytes_within(v, '\t', '\r')), at);
+        b->blank |= bytes_mask(blank, at);
+        b->line |= bytes_mask(line, at);
+        b->quote |= bytes_mask(bytes_equal(v, '\''), at);
+        b->slash |= bytes_mask(bytes_equal(v, '/'), at);
+        others |= bytes_mask(v, at);
     }
     b->count = others && (unsigned)__builtin_ctzll(others) < count ? (unsigned)__builtin_ctzll(others) : count;
 }
 
 /* The bits below at. */
-static inline uint64_t below(unsigned at)
+static inline uint64_t mask_below(unsigned at)
 {
     return at < 64 ? ((uint64_t)1 << at) - 1 : UINT64_MAX;
 }
 
 /* Of the runs in mask, what lies behind a bit of seeds, and the seeds. */
-static inline uint64_t behind(uint64_t seeds, uint64_t mask)
+static inline uint64_t mask_behind(uint64_t seeds, uint64_t mask)
 {
     return (mask & ~(mask + seeds)) | seeds;
 }
 
 /* Bytes of a contraction at a quote, of which two bytes that follow are known; 0: it is none. */
-static inline unsigned contraction(const uint8_t *quote, bool caseless)
+static inline unsigned contraction_size(const uint8_t *quote, bool caseless)
 {
     unsigned a = quote[1], b = quote[2];
     if (caseless) {
@@ -80,8 +80,8 @@ static inline unsigned contraction(const uint8_t *quote, bool caseless)
 
 /* Goes over the quotes, at each of which a contraction may be: one that is a word (suffix: the end of one) begins at
  * the quote and ends before the next word. limit: no word from there on is certain. */
-static inline void take_contractions(const struct block *b, uint64_t quotes, bool caseless, bool suffix,
-                                     uint64_t *starts, unsigned *limit)
+static inline void contractions_apply(const struct block *b, uint64_t quotes, bool caseless, bool suffix,
+                                      uint64_t *starts, unsigned *limit)
 {
     unsigned fresh = 0; /* where the last contraction ended: a quote there ends no word */
     for (; quotes; quotes &= quotes - 1) {
@@ -93,19 +93,19 @@ static inline void take_contractions(const struct block *b, uint64_t quotes, boo
             *limit = certain < *limit ? certain : *limit;
             return;
         }
-        unsigned size = contraction(b->bytes + at, caseless);
+        unsigned size = contraction_size(b->bytes + at, caseless);
         if (!size)
             continue;
         fresh = at + size;
-        *starts &= ~(below(fresh) & ~below(at + !suffix));
+        *starts &= ~(mask_below(fresh) & ~mask_below(at + !suffix));
         *starts |= fresh < BLOCK ? (uint64_t)1 << fresh : 0;
     }
 }
 
 /* The last byte that can begin a word for certain: of blank space that goes on to the end, its first. */
-static inline unsigned last_certain(const struct block *b, uint64_t space)
+static inline unsigned block_last_certain(const struct block *b, uint64_t space)
 {
-    uint64_t rest = ~(space | ~below(b->count));
+    uint64_t rest = ~(space | ~mask_below(b->count));
     unsigned run = rest ? 64 - (unsigned)__builtin_clzll(rest) : 0;
     return run < b->count ? run : b->count - 1;
 }
@@ -115,8 +115,8 @@ static inline uint64_t starts_gpt2(const struct block *b, unsigned *limit)
     uint64_t other = ~(b->letter | b->number | b->space), spaced = b->blank << 1;
     uint64_t words = (b->letter & ~(b->letter << 1)) | (b->number & ~(b->number << 1)) | (other & ~(other << 1));
     uint64_t starts = (words & ~spaced) | (b->space & ~(b->space << 1)) | (b->space & ~(b->space >> 1));
-    *limit = last_certain(b, b->space);
-    take_contractions(b, b->quote & other & ~(other << 1) & ~spaced, false, false, &starts, limit);
+    *limit = block_last_certain(b, b->space);
+    contractions_apply(b, b->quote & other & ~(other << 1) & ~spaced, false, false, &starts, limit);
     return starts;
 }
 
@@ -141,7 +141,7 @@ static inline uint64_t starts_space(uint64_t space, uint64_t all_space, uint64_t
     /* Flat space between two line breaks begins no word, and is seldom. */
     uint64_t between = ((flat + behind_lines) & ~flat) & line;
     if (between) {
-        uint64_t before = ~space & below((unsigned)__builtin_ctzll(between));
+        uint64_t before = ~space & mask_below((unsigned)__builtin_ctzll(between));
         unsigned run = before ? 64 - (unsigned)__builtin_clzll(before) : 0;
         *limit = run < *limit ? run : *limit;
     }
@@ -152,22 +152,22 @@ static inline uint64_t starts_space(uint64_t space, uint64_t all_space, uint64_t
 static inline uint64_t starts_modern(const struct block *b, int digits, bool o200k, unsigned *limit)
 {
     uint64_t other = ~(b->letter | b->number | b->space), trail = b->line | (o200k ? b->slash : 0);
-    uint64_t trailing = behind(other << 1 & b->line, trail); /* line breaks that belong to the signs before them */
+    uint64_t trailing = mask_behind(other << 1 & b->line, trail); /* line breaks that belong to the signs before them */
     other &= ~trailing;
     uint64_t space = b->space & ~trailing, flat = space & ~b->line;
     uint64_t sign = other & ~(other << 1), spaced = b->blank << 1;
     uint64_t prefix = flat | (sign & ~spaced & ~(other >> 1)); /* a letter behind it goes with it */
-    *limit = last_certain(b, space);
+    *limit = block_last_certain(b, space);
     uint64_t starts = (b->letter & ~(b->letter << 1) & ~(prefix << 1)) | (sign & ~spaced) |
                       starts_number(b->number, digits) | starts_space(space, b->space, b->line, limit);
     if (o200k)
         starts |= b->upper & (b->letter & ~b->upper) << 1;
     uint64_t quotes = b->quote & (o200k ? b->letter << 1 : sign & ~spaced);
-    take_contractions(b, quotes, true, o200k, &starts, limit);
+    contractions_apply(b, quotes, true, o200k, &starts, limit);
     return starts;
 }
 
-static inline uint64_t starts_of(enum bl_grammar grammar, const struct block *b, unsigned *limit)
+static inline uint64_t starts_find(enum bl_grammar grammar, const struct block *b, unsigned *limit)
 {
     switch (grammar) {
     case BL_GRAMMAR_GPT2:
@@ -199,8 +199,8 @@ size_t bl_ascii_split(enum bl_grammar grammar, const uint8_t *text, size_t size,
     block_read(&b, text, size < BLOCK ? (unsigned)size : BLOCK);
     if (b.count < 2)
         return 0;
-    uint64_t starts = starts_of(grammar, &b, &limit);
-    for (starts &= below(limit + 1) & ~(uint64_t)1; starts; starts &= starts - 1)
+    uint64_t starts = starts_find(grammar, &b, &limit);
+    for (starts &= mask_below(limit + 1) & ~(uint64_t)1; starts; starts &= starts - 1)
         end[count++] = (size_t)__builtin_ctzll(starts);
     return count;
 }

@@ -3,11 +3,11 @@
 #include "kind/text/bert.h"
 
 #include "kind/text/bert_table.h"
-#include "kind/text/nfc.h"
+#include "kind/text/normal_form.h"
 #include "kind/text/unicode.h"
 #include "kind/text/utf8.h"
 
-static void append_point(struct bl_buffer *out, uint32_t c)
+static void bert_append_point(struct bl_buffer *out, uint32_t c)
 {
     char bytes[BL_UTF8_MAX];
     bl_buffer_append(out, bytes, bl_utf8_encode(c, bytes));
@@ -27,7 +27,7 @@ static bool is_chinese(uint32_t c)
     return false;
 }
 
-static void clean(const struct bl_bert_options *options, const char *text, size_t size, struct bl_buffer *out)
+static void bert_clean(const struct bl_bert_options *options, const char *text, size_t size, struct bl_buffer *out)
 {
     size_t told = 0; /* what is before it went out */
     for (size_t at = 0, next; at < size; at = next) {
@@ -51,7 +51,7 @@ static void clean(const struct bl_bert_options *options, const char *text, size_
     bl_buffer_append(out, text + told, size - told);
 }
 
-static void append_lower(struct bl_buffer *out, uint32_t c)
+static void bert_append_lower(struct bl_buffer *out, uint32_t c)
 {
     if (c < 0x80) {
         bl_buffer_byte(out, (char)(c | 0x20));
@@ -66,12 +66,13 @@ static void append_lower(struct bl_buffer *out, uint32_t c)
             high = middle;
     }
     if (low < bl_bert_lower_count && bl_bert_lower[low].point == c)
-        append_point(out, bl_bert_lower[low].lower);
+        bert_append_point(out, bl_bert_lower[low].lower);
     else
         bl_buffer_text(out, "i\u0307"); /* of U+0130 */
 }
 
-static void strip_and_lower(const struct bl_bert_options *options, const char *text, size_t size, struct bl_buffer *out)
+static void bert_strip_and_lower(const struct bl_bert_options *options, const char *text, size_t size,
+                                 struct bl_buffer *out)
 {
     unsigned changed = (options->strip_accents ? BL_BERT_MARK : 0U) | (options->lowercase ? BL_BERT_UPPER : 0U);
     size_t told = 0;
@@ -84,7 +85,7 @@ static void strip_and_lower(const struct bl_bert_options *options, const char *t
         bl_buffer_append(out, text + told, at - told);
         told = next;
         if (class & BL_BERT_UPPER)
-            append_lower(out, c);
+            bert_append_lower(out, c);
     }
     bl_buffer_append(out, text + told, size - told);
 }
@@ -94,14 +95,14 @@ int bl_bert_normalize(const struct bl_bert_options *options, const char *text, s
 {
     struct bl_buffer cleaned = {0}, decomposed = {0};
     bl_buffer_reserve(&cleaned, size);
-    clean(options, text, size, &cleaned);
+    bert_clean(options, text, size, &cleaned);
     const struct bl_buffer *from = &cleaned;
-    if (options->strip_accents && bl_normal_prefix(BL_NFD, cleaned.data, cleaned.size) < cleaned.size) {
-        bl_normalize(BL_NFD, cleaned.data, cleaned.size, &decomposed);
+    if (options->strip_accents && bl_normal_form_prefix(BL_NFD, cleaned.data, cleaned.size) < cleaned.size) {
+        bl_normal_form_apply(BL_NFD, cleaned.data, cleaned.size, &decomposed);
         from = &decomposed;
     }
     bl_buffer_reserve(out, from->size);
-    strip_and_lower(options, from->data, from->size, out);
+    bert_strip_and_lower(options, from->data, from->size, out);
     int code = bl_buffer_check(&cleaned, e);
     if (code)
         goto out;

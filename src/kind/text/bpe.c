@@ -7,7 +7,7 @@
 #define FEW 32    /* bytes: up to here a word is merged step by step, which has less to wait for */
 
 /* What two symbols become, or BL_SYMBOL_NONE. */
-static inline uint32_t pair_symbol(const struct bl_bpe *bpe, uint64_t left, uint64_t right)
+static inline uint32_t pair_find(const struct bl_bpe *bpe, uint64_t left, uint64_t right)
 {
     uint64_t key = left << BL_SYMBOL_BITS | right, hash = key * BL_PAIR_FACTOR;
     size_t mask = ((size_t)1 << (64 - bpe->shift)) - 1;
@@ -23,7 +23,7 @@ static inline uint32_t pair_symbol(const struct bl_bpe *bpe, uint64_t left, uint
     }
 }
 
-static int reserve(struct bl_bpe_scratch *scratch, size_t bytes, struct bl_error *e)
+static int bpe_scratch_reserve(struct bl_bpe_scratch *scratch, size_t bytes, struct bl_error *e)
 {
     if (bytes <= scratch->size)
         return BL_OK;
@@ -38,10 +38,10 @@ static int reserve(struct bl_bpe_scratch *scratch, size_t bytes, struct bl_error
 /* Whether two tokens side by side stay what they are. Their merges are undone, the last one first; a merge over the
  * edge that comes before the one undone would have been made instead of it. Of equal merges the left one is made first.
  */
-static bool stay(const struct bl_bpe *bpe, uint32_t left, uint32_t right)
+static bool pair_is_stable(const struct bl_bpe *bpe, uint32_t left, uint32_t right)
 {
     for (uint32_t limit = BL_SYMBOL_NONE;;) {
-        if (pair_symbol(bpe, left, right) < limit)
+        if (pair_find(bpe, left, right) < limit)
             return false;
         if (left < 256 && right < 256)
             return true;
@@ -62,17 +62,18 @@ struct tokens {
     size_t count;
 };
 
-static inline bool is_closed(const struct tokens *tokens, size_t at)
+static inline bool tokens_are_closed(const struct tokens *tokens, size_t at)
 {
     return tokens->closed[at / 64] >> at % 64 & 1;
 }
 
-static void find_tokens(const struct bl_bpe *bpe, const uint8_t *word, size_t size, struct tokens *tokens)
+static void tokens_find(const struct bl_bpe *bpe, const uint8_t *word, size_t size, struct tokens *tokens)
 {
     size_t at = 0, bytes;
     uint32_t next = bl_trie_longest(&bpe->trie, word, size, &bytes);
     while (at < size) {
-        if (!is_closed(tokens, at + bytes) && (!at || stay(bpe, tokens->symbol[tokens->count - 1], next))) {
+        if (!tokens_are_closed(tokens, at + bytes) &&
+            (!at || pair_is_stable(bpe, tokens->symbol[tokens->count - 1], next))) {
             tokens->symbol[tokens->count++] = next;
             at += bytes;
             next = bl_trie_longest(&bpe->trie, word + at, size - at, &bytes);
@@ -88,8 +89,8 @@ static void find_tokens(const struct bl_bpe *bpe, const uint8_t *word, size_t si
     }
 }
 
-static int merge_ordered(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, const uint8_t *word, size_t size,
-                         struct bl_ids *ids, struct bl_error *e)
+static int word_merge_ordered(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, const uint8_t *word,
+                              size_t size, struct bl_ids *ids, struct bl_error *e)
 {
     uint32_t symbol[SHORT];
     uint64_t closed[SHORT / 64 + 1] = {0};
@@ -97,14 +98,14 @@ static int merge_ordered(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratc
     int code = BL_OK;
     if (size > SHORT) {
         size_t places = size / 64 + 1;
-        code = reserve(scratch, places * sizeof *tokens.closed + size * sizeof *tokens.symbol, e);
+        code = bpe_scratch_reserve(scratch, places * sizeof *tokens.closed + size * sizeof *tokens.symbol, e);
         if (code)
             return code;
         tokens.closed = scratch->memory;
         tokens.symbol = (uint32_t *)(tokens.closed + places);
         memset(tokens.closed, 0, places * sizeof *tokens.closed);
     }
-    find_tokens(bpe, word, size, &tokens);
+    tokens_find(bpe, word, size, &tokens);
     code = bl_ids_reserve(ids, tokens.count, e);
     for (size_t i = 0; i < tokens.count && !code; i++)
         ids->id[ids->count++] = bpe->id[tokens.symbol[i]];
@@ -112,7 +113,7 @@ static int merge_ordered(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratc
 }
 
 /* The place in pair[0, size) of the merge that comes first; of equal ones the left one. */
-static inline unsigned first_of(const uint32_t *pair, size_t size)
+static inline unsigned pairs_min(const uint32_t *pair, size_t size)
 {
     uint64_t least = UINT64_MAX;
     for (size_t i = 0; i < size; i++) {
@@ -123,7 +124,8 @@ static inline unsigned first_of(const uint32_t *pair, size_t size)
 }
 
 /* Merging step by step: there[i] is set where a symbol begins, and pair[i] is what it and the next one become. */
-static int merge_few(const struct bl_bpe *bpe, const uint8_t *word, size_t size, struct bl_ids *ids, struct bl_error *e)
+static int word_merge_short(const struct bl_bpe *bpe, const uint8_t *word, size_t size, struct bl_ids *ids,
+                            struct bl_error *e)
 {
     uint32_t symbol[FEW], pair[FEW];
     uint32_t there = size < 32 ? (1u << size) - 1 : UINT32_MAX;
@@ -132,7 +134,7 @@ static int merge_few(const struct bl_bpe *bpe, const uint8_t *word, size_t size,
         pair[i] = i + 1 < size ? bpe->byte_pair[word[i] << 8 | word[i + 1]] : BL_SYMBOL_NONE;
     }
     for (;;) {
-        unsigned at = first_of(pair, size);
+        unsigned at = pairs_min(pair, size);
         if (pair[at] == BL_SYMBOL_NONE)
             break;
         uint32_t before = there & ((1u << at) - 1), after = there & ~(((2u << at) - 1));
@@ -141,10 +143,10 @@ static int merge_few(const struct bl_bpe *bpe, const uint8_t *word, size_t size,
         after &= ~(1u << gone);
         symbol[at] = pair[at];
         pair[gone] = BL_SYMBOL_NONE;
-        pair[at] = after ? pair_symbol(bpe, symbol[at], symbol[__builtin_ctz(after)]) : BL_SYMBOL_NONE;
+        pair[at] = after ? pair_find(bpe, symbol[at], symbol[__builtin_ctz(after)]) : BL_SYMBOL_NONE;
         if (before) {
             unsigned left = 31 - (unsigned)__builtin_clz(before);
-            pair[left] = pair_symbol(bpe, symbol[left], symbol[at]);
+            pair[left] = pair_find(bpe, symbol[left], symbol[at]);
         }
     }
     int code = bl_ids_reserve(ids, size, e);
@@ -167,7 +169,7 @@ struct heap {
 
 #define WAYS 4
 
-static void sift_down(struct heap *heap, size_t at, uint64_t item)
+static void heap_sift_down(struct heap *heap, size_t at, uint64_t item)
 {
     for (;;) {
         size_t child = at * WAYS + 1, least = child;
@@ -184,7 +186,7 @@ static void sift_down(struct heap *heap, size_t at, uint64_t item)
     heap->item[at] = item;
 }
 
-static void push(struct heap *heap, uint64_t item)
+static void heap_push(struct heap *heap, uint64_t item)
 {
     size_t at = heap->count++;
     while (at && heap->item[(at - 1) / WAYS] > item) {
@@ -194,26 +196,26 @@ static void push(struct heap *heap, uint64_t item)
     heap->item[at] = item;
 }
 
-static uint64_t pop(struct heap *heap)
+static uint64_t heap_pop(struct heap *heap)
 {
     uint64_t first = heap->item[0];
     if (--heap->count)
-        sift_down(heap, 0, heap->item[heap->count]);
+        heap_sift_down(heap, 0, heap->item[heap->count]);
     return first;
 }
 
-static void set_pair(const struct bl_bpe *bpe, struct part *part, uint32_t at, uint32_t n, struct heap *heap)
+static void part_set_pair(const struct bl_bpe *bpe, struct part *part, uint32_t at, uint32_t n, struct heap *heap)
 {
     uint32_t next = part[at].next;
-    part[at].pair = next < n ? pair_symbol(bpe, part[at].symbol, part[next].symbol) : BL_SYMBOL_NONE;
+    part[at].pair = next < n ? pair_find(bpe, part[at].symbol, part[next].symbol) : BL_SYMBOL_NONE;
     if (part[at].pair != BL_SYMBOL_NONE)
-        push(heap, (uint64_t)part[at].pair << 32 | at);
+        heap_push(heap, (uint64_t)part[at].pair << 32 | at);
 }
 
-static void merge_list(const struct bl_bpe *bpe, struct part *part, uint32_t n, struct heap *heap)
+static void parts_merge(const struct bl_bpe *bpe, struct part *part, uint32_t n, struct heap *heap)
 {
     while (heap->count) {
-        uint64_t item = pop(heap);
+        uint64_t item = heap_pop(heap);
         uint32_t at = (uint32_t)item;
         if (part[at].pair != (uint32_t)(item >> 32))
             continue;
@@ -223,19 +225,19 @@ static void merge_list(const struct bl_bpe *bpe, struct part *part, uint32_t n, 
         part[at].next = part[gone].next;
         if (part[at].next < n)
             part[part[at].next].before = at;
-        set_pair(bpe, part, at, n, heap);
+        part_set_pair(bpe, part, at, n, heap);
         if (at)
-            set_pair(bpe, part, part[at].before, n, heap);
+            part_set_pair(bpe, part, part[at].before, n, heap);
     }
 }
 
-static int merge_steps(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, const uint8_t *word, size_t size,
-                       struct bl_ids *ids, struct bl_error *e)
+static int word_merge_long(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, const uint8_t *word, size_t size,
+                           struct bl_ids *ids, struct bl_error *e)
 {
     if (size >= UINT32_MAX)
         return bl_error_set(e, BL_EFAIL, "a word of %zu bytes", size);
     /* A merge takes one pair off the heap and puts two onto it at most: n - 1 merges, n - 1 pairs at first. */
-    int code = reserve(scratch, size * (sizeof(struct part) + 2 * sizeof(uint64_t)), e);
+    int code = bpe_scratch_reserve(scratch, size * (sizeof(struct part) + 2 * sizeof(uint64_t)), e);
     if (code)
         return code;
     uint32_t n = (uint32_t)size;
@@ -244,8 +246,8 @@ static int merge_steps(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch,
     for (uint32_t i = 0; i < n; i++)
         part[i] = (struct part){word[i], BL_SYMBOL_NONE, i + 1, i - 1};
     for (uint32_t i = 0; i < n; i++)
-        set_pair(bpe, part, i, n, &heap);
-    merge_list(bpe, part, n, &heap);
+        part_set_pair(bpe, part, i, n, &heap);
+    parts_merge(bpe, part, n, &heap);
     for (uint32_t i = 0; i < n && !code; i = part[i].next) {
         code = bl_ids_reserve(ids, 1, e);
         if (!code)
@@ -259,10 +261,10 @@ int bl_bpe_merge(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, const
 {
     int64_t stray = bl_vocabulary_find(&bpe->strays, word, size);
     if (stray < 0 && size <= FEW)
-        return merge_few(bpe, word, size, ids, e);
+        return word_merge_short(bpe, word, size, ids, e);
     if (stray < 0)
-        return bpe->ordered ? merge_ordered(bpe, scratch, word, size, ids, e)
-                            : merge_steps(bpe, scratch, word, size, ids, e);
+        return bpe->ordered ? word_merge_ordered(bpe, scratch, word, size, ids, e)
+                            : word_merge_long(bpe, scratch, word, size, ids, e);
     int code = bl_ids_reserve(ids, 1, e);
     if (code)
         return code;

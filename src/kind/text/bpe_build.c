@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "kind/text/bpe.h"
-#include "kind/text/pages.h"
+#include "kind/text/huge_pages.h"
 
 #define TOKEN_BYTES_MAX 4096 /* of a token that can be merged: real ones have some hundred at most */
 #define NONE UINT32_MAX
@@ -25,7 +25,7 @@ struct made {
     uint32_t priority, left, right, token;
 };
 
-static struct rule *slot_of(const struct rules *rules, uint32_t left, uint32_t right)
+static struct rule *rules_slot(const struct rules *rules, uint32_t left, uint32_t right)
 {
     uint64_t hash = ((uint64_t)left << 32 | right) * 0x9e3779b97f4a7c15u;
     for (size_t at = (size_t)(hash >> 32) & rules->mask;; at = (at + 1) & rules->mask) {
@@ -36,10 +36,10 @@ static struct rule *slot_of(const struct rules *rules, uint32_t left, uint32_t r
 }
 
 /* Two neighbours in a token's bytes, by their numbers and by where they lie. */
-static struct rule rule_of(const struct rules *rules, uint32_t left, uint32_t right, const uint8_t *bytes)
+static struct rule rules_find(const struct rules *rules, uint32_t left, uint32_t right, const uint8_t *bytes)
 {
     if (rules->slot)
-        return *slot_of(rules, left, right);
+        return *rules_slot(rules, left, right);
     const struct bl_token *token = rules->v->token;
     int64_t both = bl_vocabulary_find(rules->v, bytes, (size_t)token[left].size + token[right].size);
     if (both < 0)
@@ -48,7 +48,8 @@ static struct rule rule_of(const struct rules *rules, uint32_t left, uint32_t ri
 }
 
 /* Merges the bytes of a token (two at least) alone; true when that ends as the token, and by which merge. */
-static bool merge_alone(const struct rules *rules, const uint32_t byte_token[256], uint32_t token, struct made *made)
+static bool token_merge_alone(const struct rules *rules, const uint32_t byte_token[256], uint32_t token,
+                              struct made *made)
 {
     static const struct rule none = {.priority = NONE, .token = NONE};
     const uint8_t *bytes = bl_vocabulary_bytes(rules->v, token);
@@ -58,7 +59,7 @@ static bool merge_alone(const struct rules *rules, const uint32_t byte_token[256
     for (size_t i = 0; i < n; i++) {
         part[i] = byte_token[bytes[i]];
         start[i] = (uint32_t)i;
-        pair[i] = i + 1 < n ? rule_of(rules, part[i], byte_token[bytes[i + 1]], bytes + i) : none;
+        pair[i] = i + 1 < n ? rules_find(rules, part[i], byte_token[bytes[i + 1]], bytes + i) : none;
     }
     do {
         size_t first = 0;
@@ -72,15 +73,15 @@ static bool merge_alone(const struct rules *rules, const uint32_t byte_token[256
         memmove(part + first + 1, part + first + 2, (n - first - 1) * sizeof *part);
         memmove(start + first + 1, start + first + 2, (n - first - 1) * sizeof *start);
         memmove(pair + first, pair + first + 1, (n - first) * sizeof *pair);
-        pair[first] = first + 1 < n ? rule_of(rules, part[first], part[first + 1], bytes + start[first]) : none;
+        pair[first] = first + 1 < n ? rules_find(rules, part[first], part[first + 1], bytes + start[first]) : none;
         if (first)
-            pair[first - 1] = rule_of(rules, part[first - 1], part[first], bytes + start[first - 1]);
+            pair[first - 1] = rules_find(rules, part[first - 1], part[first], bytes + start[first - 1]);
     } while (n > 1);
     return made->token == token;
 }
 
 /* The tokens of the bytes, NONE where there is none: only those may be missing that UTF-8 never has. */
-static int find_bytes(const struct rules *rules, uint32_t byte_token[256], struct bl_error *e)
+static int bytes_find_tokens(const struct rules *rules, uint32_t byte_token[256], struct bl_error *e)
 {
     for (int i = 0; i < 256; i++) {
         int64_t token = bl_vocabulary_find(rules->v, &(uint8_t){(uint8_t)i}, 1);
@@ -92,13 +93,13 @@ static int find_bytes(const struct rules *rules, uint32_t byte_token[256], struc
     return BL_OK;
 }
 
-static int compare_made(const void *a, const void *b)
+static int made_compare(const void *a, const void *b)
 {
     const struct made *x = a, *y = b;
     return (x->priority > y->priority) - (x->priority < y->priority);
 }
 
-static void put_pair(struct bl_bpe *bpe, uint64_t left, uint64_t right, uint64_t symbol)
+static void bpe_put_pair(struct bl_bpe *bpe, uint64_t left, uint64_t right, uint64_t symbol)
 {
     uint64_t key = left << BL_SYMBOL_BITS | right, hash = key * BL_PAIR_FACTOR;
     size_t mask = ((size_t)1 << (64 - bpe->shift)) - 1;
@@ -109,17 +110,17 @@ static void put_pair(struct bl_bpe *bpe, uint64_t left, uint64_t right, uint64_t
     bpe->filter[bit / 64] |= (uint64_t)1 << bit % 64;
 }
 
-static int allocate(struct bl_bpe *bpe, size_t count, struct bl_error *e)
+static int bpe_allocate(struct bl_bpe *bpe, size_t count, struct bl_error *e)
 {
     unsigned bits = 9;
     while ((size_t)1 << bits < 2 * count)
         bits++;
     bpe->shift = 64 - bits;
     bpe->id = malloc((256 + count) * sizeof *bpe->id);
-    bpe->symbol = bl_pages_alloc((256 + count) * sizeof *bpe->symbol);
-    bpe->pair = bl_pages_alloc(((size_t)1 << bits) * sizeof *bpe->pair);
-    bpe->filter = bl_pages_alloc((size_t)1 << bits);
-    bpe->byte_pair = bl_pages_alloc(65536 * sizeof *bpe->byte_pair);
+    bpe->symbol = bl_huge_pages_alloc((256 + count) * sizeof *bpe->symbol);
+    bpe->pair = bl_huge_pages_alloc(((size_t)1 << bits) * sizeof *bpe->pair);
+    bpe->filter = bl_huge_pages_alloc((size_t)1 << bits);
+    bpe->byte_pair = bl_huge_pages_alloc(65536 * sizeof *bpe->byte_pair);
     if (!bpe->id || !bpe->symbol || !bpe->pair || !bpe->filter || !bpe->byte_pair)
         return bl_error_memory(e);
     memset(bpe->byte_pair, 0xff, 65536 * sizeof *bpe->byte_pair);
@@ -129,8 +130,8 @@ static int allocate(struct bl_bpe *bpe, size_t count, struct bl_error *e)
 }
 
 /* Numbers the symbols and fills the tables but the trie. number: of a token, its symbol. */
-static void fill(struct bl_bpe *bpe, const struct bl_vocabulary *v, const uint32_t byte_token[256],
-                 const struct made *made, size_t count, uint32_t *number)
+static void bpe_fill(struct bl_bpe *bpe, const struct bl_vocabulary *v, const uint32_t byte_token[256],
+                     const struct made *made, size_t count, uint32_t *number)
 {
     for (uint32_t i = 0; i < 256; i++) {
         bpe->symbol[i] = (struct bl_symbol){i, i, 1, BL_SYMBOL_NONE};
@@ -147,7 +148,7 @@ static void fill(struct bl_bpe *bpe, const struct bl_vocabulary *v, const uint32
     bpe->ordered = true;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t left = number[made[i].left], right = number[made[i].right];
-        put_pair(bpe, left, right, 256 + i);
+        bpe_put_pair(bpe, left, right, 256 + i);
         if (left < 256 && right < 256)
             bpe->byte_pair[left << 8 | right] = 256 + i;
         bpe->symbol[256 + i] = (struct bl_symbol){left, right, v->token[made[i].token].size, BL_SYMBOL_NONE};
@@ -156,8 +157,8 @@ static void fill(struct bl_bpe *bpe, const struct bl_vocabulary *v, const uint32
 }
 
 /* The trie of all symbols, and then of each the longest that it begins with. */
-static int plant(struct bl_bpe *bpe, const struct bl_vocabulary *v, const struct made *made, size_t count,
-                 struct bl_error *e)
+static int bpe_build_trie(struct bl_bpe *bpe, const struct bl_vocabulary *v, const struct made *made, size_t count,
+                          struct bl_error *e)
 {
     uint8_t byte[256];
     struct bl_trie_entry *entry = malloc((256 + count) * sizeof *entry);
@@ -183,15 +184,15 @@ static int plant(struct bl_bpe *bpe, const struct bl_vocabulary *v, const struct
 }
 
 /* Finds the merge of every token. Those that have none are kept as strays if words can be tokens directly. */
-static int make_tokens(struct bl_bpe *bpe, const struct rules *rules, const uint32_t byte_token[256], bool direct,
-                       struct made *made, size_t *count, struct bl_error *e)
+static int rules_make_tokens(struct bl_bpe *bpe, const struct rules *rules, const uint32_t byte_token[256], bool direct,
+                             struct made *made, size_t *count, struct bl_error *e)
 {
     const struct bl_vocabulary *v = rules->v;
     int64_t known;
     int code = BL_OK;
     for (uint32_t i = 0; i < v->count && !code; i++) {
         uint32_t size = v->token[i].size;
-        if (size > 1 && size <= TOKEN_BYTES_MAX && merge_alone(rules, byte_token, i, &made[*count]))
+        if (size > 1 && size <= TOKEN_BYTES_MAX && token_merge_alone(rules, byte_token, i, &made[*count]))
             ++*count;
         else if (size > 1 && direct)
             code = bl_vocabulary_add(&bpe->strays, bl_vocabulary_bytes(v, i), size, v->token[i].id, &known, e);
@@ -199,25 +200,25 @@ static int make_tokens(struct bl_bpe *bpe, const struct rules *rules, const uint
     return code;
 }
 
-static int build(struct bl_bpe *bpe, const struct rules *rules, bool direct, struct bl_error *e)
+static int bpe_build(struct bl_bpe *bpe, const struct rules *rules, bool direct, struct bl_error *e)
 {
     const struct bl_vocabulary *v = rules->v;
     uint32_t byte_token[256];
     size_t count = 0;
-    int code = find_bytes(rules, byte_token, e);
+    int code = bytes_find_tokens(rules, byte_token, e);
     if (code)
         return code;
     struct made *made = malloc(v->count * sizeof *made);
     uint32_t *number = calloc(v->count, sizeof *number);
-    code = made && number ? make_tokens(bpe, rules, byte_token, direct, made, &count, e) : bl_error_memory(e);
+    code = made && number ? rules_make_tokens(bpe, rules, byte_token, direct, made, &count, e) : bl_error_memory(e);
     if (code)
         goto out;
-    code = allocate(bpe, count, e);
+    code = bpe_allocate(bpe, count, e);
     if (code)
         goto out;
-    qsort(made, count, sizeof *made, compare_made);
-    fill(bpe, v, byte_token, made, count, number);
-    code = plant(bpe, v, made, count, e);
+    qsort(made, count, sizeof *made, made_compare);
+    bpe_fill(bpe, v, byte_token, made, count, number);
+    code = bpe_build_trie(bpe, v, made, count, e);
 out:
     free(made);
     free(number);
@@ -227,7 +228,7 @@ out:
 int bl_bpe_from_ranks(struct bl_bpe *bpe, const struct bl_vocabulary *v, struct bl_error *e)
 {
     struct rules rules = {.v = v};
-    return build(bpe, &rules, true, e);
+    return bpe_build(bpe, &rules, true, e);
 }
 
 int bl_bpe_from_merges(struct bl_bpe *bpe, const struct bl_vocabulary *v, const struct bl_merge *merges, size_t count,
@@ -236,20 +237,20 @@ int bl_bpe_from_merges(struct bl_bpe *bpe, const struct bl_vocabulary *v, const 
     size_t slots = 16;
     while (slots < 2 * count)
         slots *= 2;
-    struct rules rules = {.v = v, .slot = bl_pages_alloc(slots * sizeof *rules.slot), .mask = slots - 1};
+    struct rules rules = {.v = v, .slot = bl_huge_pages_alloc(slots * sizeof *rules.slot), .mask = slots - 1};
     if (!rules.slot)
         return bl_error_memory(e);
     for (size_t i = 0; i < slots; i++)
         rules.slot[i] = (struct rule){.priority = NONE, .token = NONE};
     int code = BL_OK;
     for (size_t i = 0; i < count && !code; i++) {
-        struct rule *slot = slot_of(&rules, merges[i].left, merges[i].right);
+        struct rule *slot = rules_slot(&rules, merges[i].left, merges[i].right);
         if (slot->token != NONE)
             code = bl_error_set(e, BL_EFAIL, "merge %zu is the same pair as merge %u", i, slot->priority);
         *slot = (struct rule){merges[i].left, merges[i].right, (uint32_t)i, merges[i].token};
     }
     if (!code)
-        code = build(bpe, &rules, direct, e);
+        code = bpe_build(bpe, &rules, direct, e);
     free(rules.slot);
     return code;
 }

@@ -5,15 +5,15 @@
 
 #define OTHERS 0x100 /* the character of the first byte that does not stand for itself */
 
-static bool stands_for_itself(uint32_t c)
+static bool character_is_itself(uint32_t c)
 {
     return (c >= 0x21 && c <= 0x7e) || (c >= 0xa1 && c <= 0xac) || (c >= 0xae && c <= 0xff);
 }
 
 /* The byte of a character, or -1. The others are 00-20, 7F-A0 and AD. */
-static int byte_of(uint32_t c)
+static int character_to_byte(uint32_t c)
 {
-    if (stands_for_itself(c))
+    if (character_is_itself(c))
         return (int)c;
     uint32_t place = c - OTHERS;
     if (c < OTHERS || place > 67)
@@ -29,7 +29,7 @@ bool bl_byte_level_decode(const char *text, size_t size, struct bl_buffer *out)
         if (!bl_text_utf8(text + at, size - at))
             return false;
         at += bl_utf8_decode(text + at, &c);
-        int byte = byte_of(c);
+        int byte = character_to_byte(c);
         if (byte < 0)
             return false;
         bl_buffer_byte(out, (char)byte);

@@ -27,7 +27,7 @@ static inline unsigned bl_character_class(const uint8_t *p, const uint8_t *end, 
 }
 
 /* Bytes of the blank space that text begins with. */
-static inline size_t bl_character_blank(const uint8_t *text, size_t size)
+static inline size_t bl_character_space(const uint8_t *text, size_t size)
 {
     size_t at = 0, bytes;
     while (at < size && (bl_character_class(text + at, text + size, &bytes) & BL_SPACE))

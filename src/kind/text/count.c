@@ -10,7 +10,7 @@
 
 #include "kind/archive.h"
 #include "kind/content.h"
-#include "kind/text/arrays.h"
+#include "kind/text/id_files.h"
 #include "kind/text/spool.h"
 
 #define CANCEL_EVERY 64 /* documents */
@@ -33,7 +33,7 @@ struct counting {
     int64_t before; /* bytes of the inputs before this one; of a part of it, what lies before that, less than nothing */
 };
 
-int bl_text_open_counter(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
+int bl_text_counter_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
                          struct bl_error *e)
 {
     struct bl_counter *c = calloc(1, sizeof *c);
@@ -41,19 +41,19 @@ int bl_text_open_counter(const void *config, const struct bl_kind_env *env, stru
         return bl_error_memory(e);
     int code = bl_item_open(&c->item, config, env->cancel, e);
     if (code)
-        bl_text_close_counter(c);
+        bl_text_counter_close(c);
     else
         *counter = c;
     return code;
 }
 
-void bl_text_close_counter(struct bl_counter *counter)
+void bl_text_counter_close(struct bl_counter *counter)
 {
     bl_item_close(&counter->item);
     free(counter);
 }
 
-static bool stands_alone(const struct bl_text_config *config, const char *path)
+static bool input_is_whole(const struct bl_text_config *config, const char *path)
 {
     enum bl_text_format format = bl_text_format_of(config, path);
     return format != BL_TEXT_JSONL && (format != BL_TEXT_PLAIN || config->run->rule.by == BL_DIVISION_FILE);
@@ -63,7 +63,7 @@ int bl_text_divisible(const void *config, const struct bl_input *input, bool *di
 {
     uint8_t head[BL_ARCHIVE_HEAD];
     *divisible = false;
-    if (stands_alone(config, input->path))
+    if (input_is_whole(config, input->path))
         return BL_OK;
     int fd = open(input->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
     if (fd < 0)
@@ -77,7 +77,7 @@ int bl_text_divisible(const void *config, const struct bl_input *input, bool *di
 
 /* --- one file --------------------------------------------------------------------------------------------------- */
 
-static int take_item(void *context, struct bl_item *item, struct bl_error *e)
+static int counting_add_item(void *context, struct bl_item *item, struct bl_error *e)
 {
     struct counting *c = context;
     c->rows++;
@@ -85,7 +85,7 @@ static int take_item(void *context, struct bl_item *item, struct bl_error *e)
     return code || !c->spool ? code : bl_spool_put(c->spool, c->input, &item->row, item->steps, item->bytes, e);
 }
 
-static int count_documents(struct counting *c, struct bl_documents *documents, bool json, struct bl_error *e)
+static int counting_read_documents(struct counting *c, struct bl_documents *documents, bool json, struct bl_error *e)
 {
     struct bl_document document;
     int got = 0, code = BL_OK;
@@ -95,22 +95,22 @@ static int count_documents(struct counting *c, struct bl_documents *documents, b
             return BL_ECANCEL;
         if (n % CANCEL_EVERY == 0)
             bl_meter_report(c->stretch->pace, c->before + bl_documents_read(documents));
-        code = json ? bl_item_json(c->item, &document, &blank, e) : bl_item_plain(c->item, &document, e);
+        code = json ? bl_item_read_json(c->item, &document, &blank, e) : bl_item_read_plain(c->item, &document, e);
         if (!code && !blank)
-            code = take_item(c, c->item, e);
+            code = counting_add_item(c, c->item, e);
     }
     return code ? code : got;
 }
 
 /* A row for what is wrong with the file from there on. */
-static int take_fault(struct counting *c, int64_t offset, const char *reason, struct bl_error *e)
+static int counting_add_fault(struct counting *c, int64_t offset, const char *reason, struct bl_error *e)
 {
     bl_item_begin(c->item, offset);
     bl_item_skip(c->item, "%s", reason);
-    return take_item(c, c->item, e);
+    return counting_add_item(c, c->item, e);
 }
 
-static int count_text(struct counting *c, const struct bl_chunk *stretch, bool json, struct bl_error *e)
+static int counting_read_text(struct counting *c, const struct bl_chunk *stretch, bool json, struct bl_error *e)
 {
     static const struct bl_division_rule lines = {.by = BL_DIVISION_LINE};
     const struct bl_division_rule *rule = json ? &lines : &c->config->run->rule;
@@ -119,7 +119,7 @@ static int count_text(struct counting *c, const struct bl_chunk *stretch, bool j
     int code = bl_documents_open(&documents, stretch->input[c->input].path, rule, stretch->begin, stretch->end,
                                  c->config->max_document, c->env->cancel, &fault);
     if (!code)
-        code = count_documents(c, documents, json, &fault);
+        code = counting_read_documents(c, documents, json, &fault);
     int64_t offset = documents && rule->by != BL_DIVISION_FILE ? bl_documents_offset(documents) : -1;
     int drained = documents ? bl_documents_drain(documents, &c->item->drained, e) : BL_OK;
     if (documents)
@@ -127,48 +127,49 @@ static int count_text(struct counting *c, const struct bl_chunk *stretch, bool j
     if (drained)
         return drained;
     if (code == BL_EDATA)
-        return take_fault(c, offset, fault.text, e);
+        return counting_add_fault(c, offset, fault.text, e);
     if (code)
         return bl_error_set(e, code, "%s", fault.text);
     return BL_OK;
 }
 
-static int count_ids(struct counting *c, const char *path, bool npy, struct bl_error *e)
+static int counting_read_ids(struct counting *c, const char *path, bool npy, struct bl_error *e)
 {
     struct bl_error fault = {0};
-    int code = npy ? bl_count_npy(c->item, path, c->env->cancel, take_item, c, &fault)
-                   : bl_count_megatron(c->item, path, c->env->cancel, take_item, c, &fault);
+    int code = npy ? bl_id_files_count_npy(c->item, path, c->env->cancel, counting_add_item, c, &fault)
+                   : bl_id_files_count_megatron(c->item, path, c->env->cancel, counting_add_item, c, &fault);
     /* Where an array is cut off in the middle, the fault is the row's that was begun. */
     if (code == BL_EDATA)
-        return take_fault(c, c->rows ? c->item->row.offset : -1, fault.text, e);
+        return counting_add_fault(c, c->rows ? c->item->row.offset : -1, fault.text, e);
     return code ? bl_error_set(e, code, "%s", fault.text) : BL_OK;
 }
 
-static int count_input(struct counting *c, const struct bl_chunk *stretch, struct bl_error *e)
+static int counting_read_input(struct counting *c, const struct bl_chunk *stretch, struct bl_error *e)
 {
     const char *path = stretch->input[c->input].path;
     enum bl_text_format format = bl_text_format_of(c->config, path);
     c->rows = 0;
-    int code = format == BL_TEXT_NPY || format == BL_TEXT_MEGATRON ? count_ids(c, path, format == BL_TEXT_NPY, e)
-                                                                   : count_text(c, stretch, format == BL_TEXT_JSONL, e);
+    int code = format == BL_TEXT_NPY || format == BL_TEXT_MEGATRON
+                   ? counting_read_ids(c, path, format == BL_TEXT_NPY, e)
+                   : counting_read_text(c, stretch, format == BL_TEXT_JSONL, e);
     if (code)
         return code;
     /* Every file has a row; of a large one the first part sees to it. */
     if (!c->rows && !stretch->begin)
-        code = take_fault(c, -1, BL_REASON_EMPTY, e);
+        code = counting_add_fault(c, -1, BL_REASON_EMPTY, e);
     return code;
 }
 
 /* --- a stretch -------------------------------------------------------------------------------------------------- */
 
-static void hash_text(XXH3_state_t *hash, const char *text)
+static void key_hash_text(XXH3_state_t *hash, const char *text)
 {
     XXH3_64bits_update(hash, text, strlen(text) + 1);
 }
 
 /* What is to be counted, and how: it names the stretch in the spool. */
-static int find_key(const struct bl_text_config *config, const struct bl_chunk *stretch, uint64_t *key,
-                    struct bl_error *e)
+static int chunk_key(const struct bl_text_config *config, const struct bl_chunk *stretch, uint64_t *key,
+                     struct bl_error *e)
 {
     const struct bl_text_run *run = config->run;
     struct bl_buffer text = {0};
@@ -180,9 +181,9 @@ static int find_key(const struct bl_text_config *config, const struct bl_chunk *
     if (code)
         goto out;
     XXH3_64bits_reset(hash);
-    hash_text(hash, text.data);
+    key_hash_text(hash, text.data);
     for (int i = 0; i < stretch->inputs; i++)
-        hash_text(hash, stretch->input[i].path);
+        key_hash_text(hash, stretch->input[i].path);
     XXH3_64bits_update(hash, &stretch->begin, sizeof stretch->begin);
     XXH3_64bits_update(hash, &stretch->end, sizeof stretch->end);
     *key = XXH3_64bits_digest(hash);
@@ -193,7 +194,7 @@ out:
 }
 
 /* By sizes and times. */
-static uint64_t find_times(const struct bl_text_config *config, const struct bl_chunk *stretch)
+static uint64_t chunk_times(const struct bl_text_config *config, const struct bl_chunk *stretch)
 {
     uint64_t stamp = 0;
     for (int i = 0; i < stretch->inputs; i++) {
@@ -207,8 +208,8 @@ static uint64_t find_times(const struct bl_text_config *config, const struct bl_
 }
 
 /* By what the files hold, for those whose times are others. */
-static int find_contents(const struct bl_text_config *config, const struct bl_chunk *stretch, uint64_t *contents,
-                         struct bl_error *e)
+static int chunk_contents(const struct bl_text_config *config, const struct bl_chunk *stretch, uint64_t *contents,
+                          struct bl_error *e)
 {
     int code = BL_OK;
     *contents = 0;
@@ -225,7 +226,7 @@ static int find_contents(const struct bl_text_config *config, const struct bl_ch
     return code;
 }
 
-static int refuse_changed(const struct bl_chunk *stretch, const char *spool, struct bl_error *e)
+static int chunk_report_changed(const struct bl_chunk *stretch, const char *spool, struct bl_error *e)
 {
     char others[40] = "";
     if (stretch->inputs > 1)
@@ -234,20 +235,20 @@ static int refuse_changed(const struct bl_chunk *stretch, const char *spool, str
                         stretch->input->path, others, spool);
 }
 
-static int emit_again(void *context, int input, const struct bl_row *row, struct bl_error *e)
+static int counting_replay_row(void *context, int input, const struct bl_row *row, struct bl_error *e)
 {
     struct counting *c = context;
     return c->emit(c->sink, input, row, e);
 }
 
-static int count_all(struct counting *c, struct bl_chunk *stretch, struct bl_error *e)
+static int counting_run(struct counting *c, struct bl_chunk *stretch, struct bl_error *e)
 {
     int code = BL_OK;
     c->item->drained = 0;
     c->stretch = stretch;
     c->before = -stretch->begin;
     for (c->input = 0; c->input < stretch->inputs && !code; c->input++) {
-        code = bl_cancelled(c->env->cancel) ? BL_ECANCEL : count_input(c, stretch, e);
+        code = bl_cancelled(c->env->cancel) ? BL_ECANCEL : counting_read_input(c, stretch, e);
         c->before += stretch->input[c->input].bytes;
     }
     stretch->drained = c->item->drained;
@@ -258,22 +259,22 @@ static int count_all(struct counting *c, struct bl_chunk *stretch, struct bl_err
     return code;
 }
 
-int bl_count_text(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
-                  struct bl_chunk *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
+int bl_text_count_chunk(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
+                        struct bl_chunk *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     struct counting c = {.config = config, .env = env, .item = &counter->item, .emit = emit, .sink = sink};
     if (!env->spool)
-        return count_all(&c, stretch, e);
+        return counting_run(&c, stretch, e);
     bool other = false;
-    int found = 0, code = find_key(config, stretch, &stretch->receipt, e);
-    struct bl_spool_stamp stamp = {.times = find_times(config, stretch)};
+    int found = 0, code = chunk_key(config, stretch, &stretch->receipt, e);
+    struct bl_spool_stamp stamp = {.times = chunk_times(config, stretch)};
     if (code)
         goto out;
     /* Standard input says something else each time. */
     if (stretch->again || strcmp(stretch->input[0].path, "-") != 0)
         found = bl_spool_find(env->spool, stretch->receipt, stamp, &other, e);
     if (found >= 0 && !found)
-        code = find_contents(config, stretch, &stamp.contents, e);
+        code = chunk_contents(config, stretch, &stamp.contents, e);
     if (code)
         goto out;
     if (other && stretch->again)
@@ -282,9 +283,9 @@ out:
     if (code || found < 0)
         return code ? code : found;
     if (other && stretch->again)
-        return refuse_changed(stretch, env->spool, e);
+        return chunk_report_changed(stretch, env->spool, e);
     if (found)
-        return stretch->again ? BL_OK : bl_spool_each(env->spool, stretch->receipt, emit_again, &c, e);
+        return stretch->again ? BL_OK : bl_spool_each(env->spool, stretch->receipt, counting_replay_row, &c, e);
     code = bl_spool_create(&c.spool, env->spool, stretch->receipt, stamp, env->shared, e);
-    return code ? code : count_all(&c, stretch, e);
+    return code ? code : counting_run(&c, stretch, e);
 }

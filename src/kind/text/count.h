@@ -5,14 +5,14 @@
 #include "kind/text/item.h"
 
 /* Takes an item when it is whole: emits its row and spools its steps. */
-typedef int bl_item_take(void *context, struct bl_item *item, struct bl_error *e);
+typedef int bl_item_emit(void *context, struct bl_item *item, struct bl_error *e);
 
 /* As in struct bl_kind. */
 int bl_text_divisible(const void *config, const struct bl_input *input, bool *divisible, struct bl_error *e);
-int bl_text_open_counter(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
+int bl_text_counter_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
                          struct bl_error *e);
-void bl_text_close_counter(struct bl_counter *counter);
-int bl_count_text(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
-                  struct bl_chunk *stretch, bl_row_emit *emit, void *sink, struct bl_error *e);
+void bl_text_counter_close(struct bl_counter *counter);
+int bl_text_count_chunk(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
+                        struct bl_chunk *stretch, bl_row_emit *emit, void *sink, struct bl_error *e);
 
 #endif

@@ -23,7 +23,7 @@ struct bl_documents {
 };
 
 /* Reads more behind what is left, which moves to the front. */
-static int refill(struct bl_documents *d, struct bl_error *e)
+static int documents_refill(struct bl_documents *d, struct bl_error *e)
 {
     memmove(d->data, d->data + d->at, d->filled - d->at);
     d->base += (int64_t)d->at;
@@ -49,7 +49,7 @@ static int refill(struct bl_documents *d, struct bl_error *e)
 /* --- where a part of a file begins ------------------------------------------------------------------------------ */
 
 /* The bytes of the blank line at `at`; 0 when it is none, -1 when more must be read to tell. */
-static int blank_line(const struct bl_documents *d, size_t at)
+static int documents_blank_line(const struct bl_documents *d, size_t at)
 {
     size_t have = d->filled - at;
     if (have >= 1 && d->data[at] == '\n')
@@ -59,20 +59,20 @@ static int blank_line(const struct bl_documents *d, size_t at)
     return (have == 0 || d->data[at] == '\r') && !d->eof ? -1 : 0;
 }
 
-static int skip_blank_lines(struct bl_documents *d, struct bl_error *e)
+static int documents_skip_blank_lines(struct bl_documents *d, struct bl_error *e)
 {
     int code = BL_OK, blank;
-    while (!code && (blank = blank_line(d, d->at))) {
+    while (!code && (blank = documents_blank_line(d, d->at))) {
         if (blank > 0)
             d->at += (size_t)blank;
         else
-            code = refill(d, e);
+            code = documents_refill(d, e);
     }
     return code;
 }
 
 /* Behind the first \n at or after the byte before the part. */
-static int skip_to_line(struct bl_documents *d, struct bl_error *e)
+static int documents_skip_to_line(struct bl_documents *d, struct bl_error *e)
 {
     int code = BL_OK;
     while (!code) {
@@ -80,28 +80,28 @@ static int skip_to_line(struct bl_documents *d, struct bl_error *e)
         d->at = newline ? (size_t)(newline - d->data) + 1 : d->filled;
         if (newline || d->eof || bl_documents_offset(d) >= d->end)
             break;
-        code = refill(d, e);
+        code = documents_refill(d, e);
     }
     return code;
 }
 
 /* Behind the first blank lines that end in the part. */
-static int skip_to_paragraph(struct bl_documents *d, int64_t begin, struct bl_error *e)
+static int documents_skip_to_paragraph(struct bl_documents *d, int64_t begin, struct bl_error *e)
 {
-    int code = d->base ? skip_to_line(d, e) : BL_OK;
+    int code = d->base ? documents_skip_to_line(d, e) : BL_OK;
     while (!code && bl_documents_offset(d) < d->end) {
         int64_t line = bl_documents_offset(d);
-        code = skip_blank_lines(d, e);
+        code = documents_skip_blank_lines(d, e);
         bool behind = bl_documents_offset(d) > line && bl_documents_offset(d) >= begin;
         if (code || behind || (d->at == d->filled && d->eof))
             break;
-        code = skip_to_line(d, e);
+        code = documents_skip_to_line(d, e);
     }
     return code;
 }
 
 /* Behind the first separator that ends in the part. */
-static int skip_to_separator(struct bl_documents *d, int64_t begin, struct bl_error *e)
+static int documents_skip_to_separator(struct bl_documents *d, int64_t begin, struct bl_error *e)
 {
     size_t size = d->rule.separator_size;
     int code = BL_OK;
@@ -116,7 +116,7 @@ static int skip_to_separator(struct bl_documents *d, int64_t begin, struct bl_er
             break;
         } else {
             d->at = d->filled - d->at < size ? d->at : d->filled - size + 1;
-            code = refill(d, e);
+            code = documents_refill(d, e);
         }
     }
     return code;
@@ -124,7 +124,8 @@ static int skip_to_separator(struct bl_documents *d, int64_t begin, struct bl_er
 
 /* Moves *at back to where it does not matter what comes before: to where no separator begins that ends behind it.
  * Separators may overlap one another, as in a row of dashes; then those count that are found from the left. */
-static int find_independent(const struct bl_documents *d, int fd, const char *path, int64_t *at, struct bl_error *e)
+static int documents_find_independent(const struct bl_documents *d, int fd, const char *path, int64_t *at,
+                                      struct bl_error *e)
 {
     int64_t size = (int64_t)d->rule.separator_size, low = INT64_MAX;
     for (;;) {
@@ -147,7 +148,7 @@ static int find_independent(const struct bl_documents *d, int fd, const char *pa
 }
 
 /* Where reading must begin to find the first document of a part. */
-static int find_base(struct bl_documents *d, const char *path, int64_t begin, struct bl_error *e)
+static int documents_find_base(struct bl_documents *d, const char *path, int64_t begin, struct bl_error *e)
 {
     static const int64_t before[] = {[BL_DIVISION_LINE] = 1, [BL_DIVISION_BLANK_LINE] = 3};
     if (d->rule.by != BL_DIVISION_SEPARATOR) {
@@ -162,17 +163,18 @@ static int find_base(struct bl_documents *d, const char *path, int64_t begin, st
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
-    int code = find_independent(d, fd, path, &d->base, e);
+    int code = documents_find_independent(d, fd, path, &d->base, e);
     close(fd);
     return code;
 }
 
 /* Goes to the first document that begins in a part. */
-static int skip_to_part(struct bl_documents *d, int64_t begin, struct bl_error *e)
+static int documents_skip_to_part(struct bl_documents *d, int64_t begin, struct bl_error *e)
 {
     if (d->rule.by == BL_DIVISION_BLANK_LINE)
-        return skip_to_paragraph(d, begin, e);
-    return d->rule.by == BL_DIVISION_SEPARATOR ? skip_to_separator(d, begin, e) : skip_to_line(d, e);
+        return documents_skip_to_paragraph(d, begin, e);
+    return d->rule.by == BL_DIVISION_SEPARATOR ? documents_skip_to_separator(d, begin, e)
+                                               : documents_skip_to_line(d, e);
 }
 
 int bl_documents_open(struct bl_documents **documents, const char *path, const struct bl_division_rule *rule,
@@ -189,11 +191,11 @@ int bl_documents_open(struct bl_documents **documents, const char *path, const s
     d->data = malloc(d->capacity + 1);
     int code = d->data ? BL_OK : bl_error_memory(e);
     if (!code && begin)
-        code = find_base(d, path, begin, e);
+        code = documents_find_base(d, path, begin, e);
     if (!code)
         code = bl_instream_open(&d->feed, path, d->base, cancel, e);
     if (!code && begin)
-        code = skip_to_part(d, begin, e);
+        code = documents_skip_to_part(d, begin, e);
     if (code)
         bl_documents_close(d);
     else
@@ -219,14 +221,14 @@ int64_t bl_documents_offset(const struct bl_documents *d)
     return d->base + (int64_t)d->at;
 }
 
-static bool find_blank_line(const struct bl_documents *d, size_t from, size_t *stop, size_t *next)
+static bool documents_find_blank_line(const struct bl_documents *d, size_t from, size_t *stop, size_t *next)
 {
     for (size_t at = from; at < d->filled;) {
         char *newline = memchr(d->data + at, '\n', d->filled - at);
         if (!newline)
             return false;
         at = (size_t)(newline - d->data) + 1;
-        int blank = blank_line(d, at);
+        int blank = documents_blank_line(d, at);
         *stop = at - 1;
         *next = at;
         if (blank)
@@ -237,12 +239,12 @@ static bool find_blank_line(const struct bl_documents *d, size_t from, size_t *s
 
 /* Where the document ends that begins at d->at, and where the next may begin; nothing before from needs to be looked
  * at. False when what ends it has not been read. */
-static bool find_end(const struct bl_documents *d, size_t from, size_t *stop, size_t *next)
+static bool documents_find_end(const struct bl_documents *d, size_t from, size_t *stop, size_t *next)
 {
     const char *found = NULL;
     size_t size = 1;
     if (d->rule.by == BL_DIVISION_BLANK_LINE)
-        return find_blank_line(d, from, stop, next);
+        return documents_find_blank_line(d, from, stop, next);
     if (d->rule.by == BL_DIVISION_LINE) {
         found = memchr(d->data + from, '\n', d->filled - from);
     } else if (d->rule.by == BL_DIVISION_SEPARATOR) {
@@ -257,14 +259,14 @@ static bool find_end(const struct bl_documents *d, size_t from, size_t *stop, si
 }
 
 /* What has to stay of a stretch that was searched: it may hold the beginning of what ends the document. */
-static size_t overlap(const struct bl_documents *d)
+static size_t documents_overlap(const struct bl_documents *d)
 {
     return d->rule.by == BL_DIVISION_SEPARATOR    ? d->rule.separator_size - 1
            : d->rule.by == BL_DIVISION_BLANK_LINE ? 2
                                                   : 0;
 }
 
-static void end_of_file(const struct bl_documents *d, size_t *stop, size_t *next)
+static void documents_end_at_eof(const struct bl_documents *d, size_t *stop, size_t *next)
 {
     *stop = *next = d->filled;
     if (d->rule.by == BL_DIVISION_BLANK_LINE && *stop > d->at && d->data[*stop - 1] == '\n')
@@ -273,22 +275,22 @@ static void end_of_file(const struct bl_documents *d, size_t *stop, size_t *next
 
 /* Reads until the end of the document that begins at d->at is known. One that grows too long is forgotten on the way.
  */
-static int complete(struct bl_documents *d, struct bl_document *document, size_t *stop, size_t *next,
-                    struct bl_error *e)
+static int documents_complete(struct bl_documents *d, struct bl_document *document, size_t *stop, size_t *next,
+                              struct bl_error *e)
 {
     size_t searched = d->at;
-    while (!(document->ended = find_end(d, searched, stop, next))) {
+    while (!(document->ended = documents_find_end(d, searched, stop, next))) {
         if (d->eof) {
-            end_of_file(d, stop, next);
+            documents_end_at_eof(d, stop, next);
             return BL_OK;
         }
-        size_t tail = d->filled - d->at < overlap(d) ? d->filled - d->at : overlap(d);
+        size_t tail = d->filled - d->at < documents_overlap(d) ? d->filled - d->at : documents_overlap(d);
         if ((int64_t)(d->filled - d->at) > d->max)
             document->too_long = true;
         if (document->too_long)
             d->at = d->filled - tail;
         searched = d->filled - d->at - tail;
-        int code = refill(d, e);
+        int code = documents_refill(d, e);
         if (code)
             return code;
     }
@@ -305,17 +307,17 @@ int bl_documents_next(struct bl_documents *d, struct bl_document *document, stru
     int code = BL_OK;
     *document = (struct bl_document){0};
     if (d->rule.by == BL_DIVISION_BLANK_LINE)
-        code = skip_blank_lines(d, e);
+        code = documents_skip_blank_lines(d, e);
     if (code)
         goto out;
     if (d->at == d->filled && !d->eof)
-        code = refill(d, e);
+        code = documents_refill(d, e);
 out:
     if (code || d->at == d->filled || bl_documents_offset(d) >= d->end)
         return code;
     size_t stop = 0, next = 0;
     document->offset = bl_documents_offset(d);
-    code = complete(d, document, &stop, &next, e);
+    code = documents_complete(d, document, &stop, &next, e);
     if (code)
         return code;
     document->text = d->data + d->at;

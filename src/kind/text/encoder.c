@@ -3,13 +3,13 @@
 #include <string.h>
 
 #include "kind/text/tokenizer_parts.h"
-#include "kind/text/words.h"
+#include "kind/text/word_cache.h"
 
 #define BATCH 256 /* words that are split, then looked up, together: the cache's lines are there when needed */
 
 struct bl_encoder {
     const struct bl_tokenizer *tokenizer;
-    struct bl_words words;
+    struct bl_word_cache words;
     struct bl_bpe_scratch scratch;
     struct bl_buffer normal[BL_NORMALIZERS_MAX]; /* normalised text, by step */
     struct bl_buffer prefixed[BL_SPLITS_MAX];    /* a piece with its space, by step */
@@ -25,7 +25,7 @@ int bl_encoder_open(struct bl_encoder **encoder, const struct bl_tokenizer *toke
     if (!*encoder)
         return bl_error_memory(e);
     (*encoder)->tokenizer = tokenizer;
-    int code = bl_words_open(&(*encoder)->words, e);
+    int code = bl_word_cache_open(&(*encoder)->words, e);
     for (int i = 0; i < tokenizer->splits && !code; i++) {
         if (tokenizer->split[i].regex && !(*encoder)->matcher)
             code = bl_matcher_open(&(*encoder)->matcher, e);
@@ -37,12 +37,12 @@ int bl_encoder_open(struct bl_encoder **encoder, const struct bl_tokenizer *toke
     return code;
 }
 
-void bl_encoder_watch(struct bl_encoder *encoder, const struct bl_cancel *cancel)
+void bl_encoder_set_stop(struct bl_encoder *encoder, const struct bl_cancel *cancel)
 {
     encoder->cancel = cancel;
 }
 
-static inline bool stopped(const struct bl_encoder *encoder)
+static inline bool encoder_is_stopped(const struct bl_encoder *encoder)
 {
     return encoder->cancel && bl_cancelled(encoder->cancel);
 }
@@ -51,7 +51,7 @@ void bl_encoder_close(struct bl_encoder *encoder)
 {
     if (!encoder)
         return;
-    bl_words_close(&encoder->words);
+    bl_word_cache_close(&encoder->words);
     bl_bpe_scratch_free(&encoder->scratch);
     for (int i = 0; i < BL_NORMALIZERS_MAX; i++)
         bl_buffer_free(&encoder->normal[i]);
@@ -65,7 +65,7 @@ void bl_encoder_close(struct bl_encoder *encoder)
 }
 
 /* A word of a batch, and where the cache would have it. */
-struct wanted {
+struct lookup {
     const uint8_t *bytes;
     size_t size;
     struct bl_word_key key;   /* of a short word */
@@ -74,7 +74,7 @@ struct wanted {
 };
 
 /* The key of a word anywhere in the text, of which 16 bytes may not be left. */
-static inline struct bl_word_key key_of(const uint8_t *word, size_t size, const uint8_t *end)
+static inline struct bl_word_key lookup_key(const uint8_t *word, size_t size, const uint8_t *end)
 {
     uint8_t copy[16] = {0};
     if ((size_t)(end - word) >= sizeof copy)
@@ -84,34 +84,34 @@ static inline struct bl_word_key key_of(const uint8_t *word, size_t size, const 
 }
 
 /* Finds a word's places and has them fetched. */
-static inline void want(const struct bl_words *words, struct wanted *w, const uint8_t *word, size_t size,
-                        const uint8_t *end)
+static inline void lookup_begin(const struct bl_word_cache *words, struct lookup *w, const uint8_t *word, size_t size,
+                                const uint8_t *end)
 {
     w->bytes = word;
     w->size = size;
     w->far = NULL;
     if (size <= BL_WORD_BYTES) {
-        w->key = key_of(word, size, end);
-        w->line = bl_words_line(words, w->key);
+        w->key = lookup_key(word, size, end);
+        w->line = bl_word_cache_line(words, w->key);
         __builtin_prefetch(w->line);
         return;
     }
     w->line = NULL;
     if (size <= BL_LONG_WORD_BYTES) {
-        w->far = bl_words_long(words, word, size);
+        w->far = bl_word_cache_long(words, word, size);
         __builtin_prefetch(w->far);
         __builtin_prefetch(w->far->id);
     }
 }
 
 /* Whether the cache knows a short word, be it by a stub. */
-static inline bool has_place(const struct wanted *w)
+static inline bool lookup_is_cached(const struct lookup *w)
 {
     return bl_word_is(&w->line[0], w->key) || bl_word_is(&w->line[1], w->key);
 }
 
 /* Appends the ids of a short word and tells whether they are known. Room for BL_WORD_IDS is there. */
-static inline bool append_short(const struct wanted *w, struct bl_ids *ids)
+static inline bool lookup_append_short(const struct lookup *w, struct bl_ids *ids)
 {
     const struct bl_word *word = bl_word_is(&w->line[0], w->key) ? &w->line[0] : &w->line[1];
     if (!bl_word_is(word, w->key) || word->id[0] < 0)
@@ -122,12 +122,12 @@ static inline bool append_short(const struct wanted *w, struct bl_ids *ids)
 }
 
 /* The same for a long word, and for a short one that left a stub. Room for BL_LONG_WORD_IDS is there. */
-static bool append_long(const struct bl_words *words, struct wanted *w, struct bl_ids *ids)
+static bool lookup_append_long(const struct bl_word_cache *words, struct lookup *w, struct bl_ids *ids)
 {
     if (w->line) {
-        if (!has_place(w))
+        if (!lookup_is_cached(w))
             return false;
-        w->far = bl_words_long(words, w->bytes, w->size);
+        w->far = bl_word_cache_long(words, w->bytes, w->size);
     }
     if (!w->far || !bl_long_word_is(w->far, w->bytes, w->size))
         return false;
@@ -137,44 +137,44 @@ static bool append_long(const struct bl_words *words, struct wanted *w, struct b
 }
 
 /* A word that the cache does not know. */
-static int encode_new(struct bl_encoder *encoder, const struct wanted *w, struct bl_ids *ids, struct bl_error *e)
+static int lookup_merge(struct bl_encoder *encoder, const struct lookup *w, struct bl_ids *ids, struct bl_error *e)
 {
     size_t before = ids->count;
     int code = bl_bpe_merge(&encoder->tokenizer->bpe, &encoder->scratch, w->bytes, w->size, ids, e);
     size_t count = ids->count - before;
     if (code || count > BL_LONG_WORD_IDS || (!w->line && !w->far))
         return code;
-    if (w->line && !has_place(w))
-        bl_words_put(w->line, w->key, ids->id + before, count);
+    if (w->line && !lookup_is_cached(w))
+        bl_word_cache_put(w->line, w->key, ids->id + before, count);
     if (!w->line || count > BL_WORD_IDS)
-        bl_long_word_put(w->far ? w->far : bl_words_long(&encoder->words, w->bytes, w->size), w->bytes, w->size,
+        bl_long_word_put(w->far ? w->far : bl_word_cache_long(&encoder->words, w->bytes, w->size), w->bytes, w->size,
                          ids->id + before, count);
     return BL_OK;
 }
 
 /* Looks up n words that lie one after the other from start; end[i] is where word i ends. */
-static int encode_batch(struct bl_encoder *encoder, const uint8_t *text, size_t size, size_t start, const size_t *end,
+static int batch_encode(struct bl_encoder *encoder, const uint8_t *text, size_t size, size_t start, const size_t *end,
                         size_t n, struct bl_ids *ids, struct bl_error *e)
 {
-    struct wanted wanted[BATCH];
+    struct lookup lookup[BATCH];
     for (size_t i = 0, at = start; i < n; at = end[i++])
-        want(&encoder->words, &wanted[i], text + at, end[i] - at, text + size);
+        lookup_begin(&encoder->words, &lookup[i], text + at, end[i] - at, text + size);
     for (size_t i = 0; i < n; i++) {
         int code = ids->capacity - ids->count < BL_LONG_WORD_IDS ? bl_ids_reserve(ids, BL_LONG_WORD_IDS * BATCH, e) : 0;
-        if (!code && (!wanted[i].line || !append_short(&wanted[i], ids)) &&
-            !append_long(&encoder->words, &wanted[i], ids))
-            code = encode_new(encoder, &wanted[i], ids, e);
+        if (!code && (!lookup[i].line || !lookup_append_short(&lookup[i], ids)) &&
+            !lookup_append_long(&encoder->words, &lookup[i], ids))
+            code = lookup_merge(encoder, &lookup[i], ids, e);
         if (code)
             return code;
     }
     return BL_OK;
 }
 
-static int encode_piece(struct bl_encoder *encoder, int step, const uint8_t *text, size_t size, struct bl_ids *ids,
+static int piece_encode(struct bl_encoder *encoder, int step, const uint8_t *text, size_t size, struct bl_ids *ids,
                         struct bl_error *e);
 
 /* Splits a piece by an expression, which is never the last step. */
-static int encode_matches(struct bl_encoder *encoder, int step, const uint8_t *text, size_t size, struct bl_ids *ids,
+static int matches_encode(struct bl_encoder *encoder, int step, const uint8_t *text, size_t size, struct bl_ids *ids,
                           struct bl_error *e)
 {
     const struct bl_split *split = &encoder->tokenizer->split[step];
@@ -183,13 +183,13 @@ static int encode_matches(struct bl_encoder *encoder, int step, const uint8_t *t
     int code = bl_regex_split(split->regex, encoder->matcher, split->behavior, split->inverted, (const char *)text,
                               size, spans, e);
     for (size_t i = 0; i < spans->count && !code; i++)
-        code = encode_piece(encoder, step + 1, text + spans->span[i].begin, spans->span[i].end - spans->span[i].begin,
+        code = piece_encode(encoder, step + 1, text + spans->span[i].begin, spans->span[i].end - spans->span[i].begin,
                             ids, e);
     return code;
 }
 
 /* Splits a piece by one step and what is left of it by the steps that follow. */
-static int encode_piece(struct bl_encoder *encoder, int step, const uint8_t *text, size_t size, struct bl_ids *ids,
+static int piece_encode(struct bl_encoder *encoder, int step, const uint8_t *text, size_t size, struct bl_ids *ids,
                         struct bl_error *e)
 {
     const struct bl_split *split = &encoder->tokenizer->split[step];
@@ -204,24 +204,24 @@ static int encode_piece(struct bl_encoder *encoder, int step, const uint8_t *tex
         size++;
     }
     if (split->regex)
-        return encode_matches(encoder, step, text, size, ids, e);
+        return matches_encode(encoder, step, text, size, ids, e);
     size_t end[BATCH];
     int code = BL_OK;
     for (size_t at = 0, start = 0; at < size && !code; start = at) {
-        if (stopped(encoder))
+        if (encoder_is_stopped(encoder))
             return BL_ECANCEL;
         size_t n = bl_grammar_split(split->grammar, text, size, &at, end, BATCH);
         if (step + 1 == encoder->tokenizer->splits) {
-            code = encode_batch(encoder, text, size, start, end, n, ids, e);
+            code = batch_encode(encoder, text, size, start, end, n, ids, e);
             continue;
         }
         for (size_t i = 0; i < n && !code; start = end[i++])
-            code = encode_piece(encoder, step + 1, text + start, end[i] - start, ids, e);
+            code = piece_encode(encoder, step + 1, text + start, end[i] - start, ids, e);
     }
     return code;
 }
 
-static int encode_bytes(const uint8_t *text, size_t size, struct bl_ids *ids, struct bl_error *e)
+static int bytes_encode(const uint8_t *text, size_t size, struct bl_ids *ids, struct bl_error *e)
 {
     int code = bl_ids_reserve(ids, size, e);
     for (size_t i = 0; i < size && !code; i++)
@@ -229,42 +229,42 @@ static int encode_bytes(const uint8_t *text, size_t size, struct bl_ids *ids, st
     return code;
 }
 
-static int encode_wordpiece(struct bl_encoder *encoder, const uint8_t *text, size_t size, struct bl_ids *ids,
+static int wordpiece_encode(struct bl_encoder *encoder, const uint8_t *text, size_t size, struct bl_ids *ids,
                             struct bl_error *e)
 {
     struct bl_spans *words = &encoder->spans[0];
     words->count = 0;
     int code = bl_bert_split((const char *)text, size, words, e);
     for (size_t i = 0; i < words->count && !code; i++)
-        code = stopped(encoder) ? BL_ECANCEL
-                                : bl_wordpiece_encode(&encoder->tokenizer->wordpiece, &encoder->wordpiece,
-                                                      text + words->span[i].begin,
-                                                      words->span[i].end - words->span[i].begin, ids, e);
+        code = encoder_is_stopped(encoder) ? BL_ECANCEL
+                                           : bl_wordpiece_encode(&encoder->tokenizer->wordpiece, &encoder->wordpiece,
+                                                                 text + words->span[i].begin,
+                                                                 words->span[i].end - words->span[i].begin, ids, e);
     return code;
 }
 
 /* A stretch of text without added tokens. */
-static int encode_text(struct bl_encoder *encoder, const uint8_t *text, size_t size, struct bl_ids *ids,
+static int text_encode(struct bl_encoder *encoder, const uint8_t *text, size_t size, struct bl_ids *ids,
                        struct bl_error *e)
 {
     switch (encoder->tokenizer->model) {
     case BL_MODEL_BYTES:
-        return encode_bytes(text, size, ids, e);
+        return bytes_encode(text, size, ids, e);
     case BL_MODEL_WORDPIECE:
-        return encode_wordpiece(encoder, text, size, ids, e);
+        return wordpiece_encode(encoder, text, size, ids, e);
     case BL_MODEL_SENTENCEPIECE:
         return bl_sentencepiece_encode(encoder->tokenizer->sentencepiece, (const char *)text, size, ids, e);
     case BL_MODEL_BPE:
         break;
     }
-    return encode_piece(encoder, 0, text, size, ids, e);
+    return piece_encode(encoder, 0, text, size, ids, e);
 }
 
 typedef int encode_between(struct bl_encoder *encoder, const uint8_t *text, size_t size, struct bl_ids *ids,
                            struct bl_error *e);
 
 /* Added tokens become their ids; between encodes what is left. */
-static int encode_added(struct bl_encoder *encoder, const struct bl_added *added, encode_between *between,
+static int added_encode(struct bl_encoder *encoder, const struct bl_added *added, encode_between *between,
                         const uint8_t *text, size_t size, struct bl_ids *ids, struct bl_error *e)
 {
     struct bl_added_match match;
@@ -286,20 +286,20 @@ static int encode_added(struct bl_encoder *encoder, const struct bl_added *added
     return code;
 }
 
-static int encode_normal(struct bl_encoder *encoder, const uint8_t *text, size_t size, struct bl_ids *ids,
+static int normal_encode(struct bl_encoder *encoder, const uint8_t *text, size_t size, struct bl_ids *ids,
                          struct bl_error *e)
 {
     const struct bl_tokenizer *tokenizer = encoder->tokenizer;
     const char *normal = (const char *)text;
     int code = BL_OK;
     for (int i = 0; i < tokenizer->normalizers && !code; i++)
-        code = stopped(encoder)
+        code = encoder_is_stopped(encoder)
                    ? BL_ECANCEL
                    : bl_normalizer_apply(&tokenizer->normalizer[i], &normal, &size, &encoder->normal[i], e);
-    return code ? code : encode_added(encoder, &tokenizer->normal, encode_text, (const uint8_t *)normal, size, ids, e);
+    return code ? code : added_encode(encoder, &tokenizer->normal, text_encode, (const uint8_t *)normal, size, ids, e);
 }
 
 int bl_encoder_encode(struct bl_encoder *encoder, const char *text, size_t size, struct bl_ids *ids, struct bl_error *e)
 {
-    return encode_added(encoder, &encoder->tokenizer->raw, encode_normal, (const uint8_t *)text, size, ids, e);
+    return added_encode(encoder, &encoder->tokenizer->raw, normal_encode, (const uint8_t *)text, size, ids, e);
 }

@@ -19,7 +19,7 @@ int bl_item_open(struct bl_item *item, const struct bl_text_config *config, cons
     *item = (struct bl_item){.config = config};
     int code = config->run->tokenizer ? bl_encoder_open(&item->encoder, config->run->tokenizer, e) : BL_OK;
     if (item->encoder)
-        bl_encoder_watch(item->encoder, cancel);
+        bl_encoder_set_stop(item->encoder, cancel);
     return code;
 }
 
@@ -29,7 +29,7 @@ void bl_item_close(struct bl_item *item)
         bl_encoder_close(item->encoder);
     bl_ids_free(&item->ids);
     bl_buffer_free(&item->text);
-    bl_buffer_free(&item->mended);
+    bl_buffer_free(&item->repaired);
     bl_buffer_free(&item->values);
     bl_buffer_free(&item->extra);
     *item = (struct bl_item){0};
@@ -58,9 +58,9 @@ int bl_item_skip(struct bl_item *item, const char *format, ...)
 }
 
 /* Something that costs nothing but must be told. */
-static void note(struct bl_item *item, const char *format, ...) BL_PRINTF(2, 3);
+static void item_note(struct bl_item *item, const char *format, ...) BL_PRINTF(2, 3);
 
-static void note(struct bl_item *item, const char *format, ...)
+static void item_note(struct bl_item *item, const char *format, ...)
 {
     size_t used = strlen(item->reason);
     va_list arguments;
@@ -90,13 +90,13 @@ int bl_item_add_id(struct bl_item *item, int64_t id, struct bl_error *e)
     return BL_OK;
 }
 
-static int add_if(struct bl_item *item, int32_t id, struct bl_error *e)
+static int item_add_mark(struct bl_item *item, int32_t id, struct bl_error *e)
 {
     return id >= 0 ? bl_item_add_id(item, id, e) : BL_OK;
 }
 
 /* Ids as the field has them: as they are, or in 16 bits. */
-static int lay_out(struct bl_item *item, struct bl_error *e)
+static int item_lay_out(struct bl_item *item, struct bl_error *e)
 {
     size_t count = item->ids.count;
     item->steps = item->ids.id;
@@ -116,7 +116,7 @@ static int lay_out(struct bl_item *item, struct bl_error *e)
     return bl_buffer_check(&item->values, e);
 }
 
-void bl_item_seal(struct bl_item *item)
+void bl_item_set_content(struct bl_item *item)
 {
     size_t marks = item->config->run->bos >= 0 && item->ids.count;
     item->row.content = bl_content_hash(item->ids.id + marks, (item->ids.count - marks) * sizeof *item->ids.id);
@@ -129,7 +129,7 @@ int bl_item_finish(struct bl_item *item, struct bl_error *e)
     if (!item->ids.count)
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
     item->row.length = (int64_t)item->ids.count;
-    int code = lay_out(item, e);
+    int code = item_lay_out(item, e);
     if (item->values.size) {
         item->steps = item->values.data;
         item->bytes = item->values.size;
@@ -140,7 +140,7 @@ int bl_item_finish(struct bl_item *item, struct bl_error *e)
 /* --- text ------------------------------------------------------------------------------------------------------- */
 
 /* Makes text what it must be, UTF-8; at is where it begins in the file. Text that must not be used is skipped. */
-static int mend(struct bl_item *item, const char **text, size_t *size, int64_t at, struct bl_error *e)
+static int item_repair_utf8(struct bl_item *item, const char **text, size_t *size, int64_t at, struct bl_error *e)
 {
     size_t valid = bl_utf8_valid(*text, *size);
     if (valid == *size)
@@ -148,15 +148,15 @@ static int mend(struct bl_item *item, const char **text, size_t *size, int64_t a
     int64_t place = at + (int64_t)valid, replaced = 0;
     if (item->config->invalid == BL_INVALID_ERROR)
         return bl_item_skip(item, "invalid UTF-8 at byte %" PRId64, place);
-    bl_buffer_clear(&item->mended);
-    bl_utf8_replace(*text, *size, &item->mended, &replaced);
-    note(item, "invalid UTF-8 at byte %" PRId64 ": replaced by U+FFFD (%" PRId64 " in all)", place, replaced);
-    *text = item->mended.data;
-    *size = item->mended.size;
-    return bl_buffer_check(&item->mended, e);
+    bl_buffer_clear(&item->repaired);
+    bl_utf8_replace(*text, *size, &item->repaired, &replaced);
+    item_note(item, "invalid UTF-8 at byte %" PRId64 ": replaced by U+FFFD (%" PRId64 " in all)", place, replaced);
+    *text = item->repaired.data;
+    *size = item->repaired.size;
+    return bl_buffer_check(&item->repaired, e);
 }
 
-static int encode(struct bl_item *item, const char *text, size_t size, struct bl_error *e)
+static int item_encode(struct bl_item *item, const char *text, size_t size, struct bl_error *e)
 {
     const struct bl_text_run *run = item->config->run;
     if (item->row.status != BL_ROW_OK)
@@ -166,34 +166,34 @@ static int encode(struct bl_item *item, const char *text, size_t size, struct bl
     if (!item->encoder)
         return bl_error_set(e, BL_EUSAGE, "the inputs hold text: give --tokenizer (a tokenizer's file, or bytes)");
     struct bl_error fault = {0};
-    int code = add_if(item, run->bos, e);
+    int code = item_add_mark(item, run->bos, e);
     if (!code)
         code = bl_encoder_encode(item->encoder, text, size, &item->ids, &fault);
     if (code == BL_EDATA)
         return bl_item_skip(item, "%s", fault.text);
     if (fault.code)
         return bl_error_set(e, code, "%s", fault.text);
-    return code ? code : add_if(item, run->eos, e);
+    return code ? code : item_add_mark(item, run->eos, e);
 }
 
-static int skip_long(struct bl_item *item)
+static int item_skip_long(struct bl_item *item)
 {
     char limit[32];
     return bl_item_skip(item, "longer than %s (--max-document)", bl_text_size(limit, item->config->max_document));
 }
 
-int bl_item_plain(struct bl_item *item, const struct bl_document *document, struct bl_error *e)
+int bl_item_read_plain(struct bl_item *item, const struct bl_document *document, struct bl_error *e)
 {
     const char *text = document->text;
     size_t size = document->size;
     bl_item_begin(item, item->config->run->rule.by == BL_DIVISION_FILE ? -1 : document->offset);
     if (document->too_long)
-        return skip_long(item);
+        return item_skip_long(item);
     item->row.content = bl_content_hash(text, size);
-    int code = mend(item, &text, &size, document->offset, e);
+    int code = item_repair_utf8(item, &text, &size, document->offset, e);
     if (code)
         return code;
-    code = encode(item, text, size, e);
+    code = item_encode(item, text, size, e);
     if (code)
         return code;
     return bl_item_finish(item, e);
@@ -202,7 +202,7 @@ int bl_item_plain(struct bl_item *item, const struct bl_document *document, stru
 /* --- JSON ------------------------------------------------------------------------------------------------------- */
 
 /* The key as the user wrote it. */
-static void name_key(const struct bl_json_key *key, char *out, size_t size)
+static void key_print(const struct bl_json_key *key, char *out, size_t size)
 {
     size_t used = 0;
     *out = '\0';
@@ -210,62 +210,62 @@ static void name_key(const struct bl_json_key *key, char *out, size_t size)
         used += (size_t)snprintf(out + used, size - used, "%s%.*s", p ? "." : "", (int)key->size[p], key->part[p]);
 }
 
-static int skip_value(struct bl_item *item, int k, const struct bl_json_value *value, const char *wanted)
+static int item_skip_value(struct bl_item *item, int k, const struct bl_json_value *value, const char *wanted)
 {
     char name[100];
-    name_key(&item->config->run->key[k], name, sizeof name);
+    key_print(&item->config->run->key[k], name, sizeof name);
     if (value->type == BL_JSON_NONE)
         return bl_item_skip(item, "no key \"%s\"", name);
     return bl_item_skip(item, "\"%s\" is %s, not %s", name, bl_json_type_name(value->type), wanted);
 }
 
-static int take_ids(struct bl_item *item, const struct bl_json_value *value, struct bl_error *e)
+static int item_read_ids(struct bl_item *item, const struct bl_json_value *value, struct bl_error *e)
 {
     int64_t id;
     size_t at = 0;
-    int got = 0, code = add_if(item, item->config->run->bos, e);
+    int got = 0, code = item_add_mark(item, item->config->run->bos, e);
     while (!code && (got = bl_json_next_int(value, &at, &id)) > 0)
         code = bl_item_add_id(item, id, e);
     if (code || got < 0)
         return code ? code : bl_item_skip(item, "token %zu is no id (a whole number)", item->ids.count);
     if (item->row.status == BL_ROW_OK && item->ids.count == (item->config->run->bos >= 0))
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
-    return add_if(item, item->config->run->eos, e);
+    return item_add_mark(item, item->config->run->eos, e);
 }
 
 /* The text's value: a string to be tokenized, or an array of ids. */
-static int take_text(struct bl_item *item, const struct bl_json_value *value, int64_t line_offset, const char *line,
-                     struct bl_error *e)
+static int item_read_text(struct bl_item *item, const struct bl_json_value *value, int64_t line_offset,
+                          const char *line, struct bl_error *e)
 {
     const char *text = value->text;
     size_t size = value->size, lone;
     if (value->type == BL_JSON_ARRAY)
-        return take_ids(item, value, e);
+        return item_read_ids(item, value, e);
     if (value->type != BL_JSON_STRING)
-        return skip_value(item, 0, value, "a string or an array of ids");
+        return item_skip_value(item, 0, value, "a string or an array of ids");
     int64_t at = line_offset + (value->text - line);
-    int code = mend(item, &text, &size, at, e);
+    int code = item_repair_utf8(item, &text, &size, at, e);
     if (code)
         return code;
     if (value->escaped && item->row.status == BL_ROW_OK) {
-        struct bl_json_value mended = {.text = text, .size = size};
+        struct bl_json_value repaired = {.text = text, .size = size};
         bl_buffer_clear(&item->text);
-        bl_json_unescape(&mended, &item->text, &lone);
+        bl_json_unescape(&repaired, &item->text, &lone);
         code = bl_buffer_check(&item->text, e);
         text = item->text.data;
         size = item->text.size;
         if (lone != SIZE_MAX && item->config->invalid == BL_INVALID_ERROR)
             return bl_item_skip(item, "half a surrogate pair at byte %" PRId64, at + (int64_t)lone);
         if (lone != SIZE_MAX)
-            note(item, "half a surrogate pair at byte %" PRId64 ": replaced by U+FFFD", at + (int64_t)lone);
+            item_note(item, "half a surrogate pair at byte %" PRId64 ": replaced by U+FFFD", at + (int64_t)lone);
     }
     if (code)
         return code;
-    return encode(item, text, size, e);
+    return item_encode(item, text, size, e);
 }
 
 /* A value as a column of the table: a string as it is, anything else as JSON. */
-static int keep_value(struct bl_item *item, int k, const struct bl_json_value *value, struct bl_error *e)
+static int item_keep_value(struct bl_item *item, int k, const struct bl_json_value *value, struct bl_error *e)
 {
     const char *text = value->text;
     size_t size = value->size, lone;
@@ -276,7 +276,7 @@ static int keep_value(struct bl_item *item, int k, const struct bl_json_value *v
         size = item->text.size;
     }
     if (size > KEPT_MAX) {
-        note(item, "%s: cut to %zu bytes", item->config->run->column[k].name, KEPT_MAX);
+        item_note(item, "%s: cut to %zu bytes", item->config->run->column[k].name, KEPT_MAX);
         size = KEPT_MAX;
     }
     bl_buffer_byte(&item->extra, '\t');
@@ -287,7 +287,7 @@ static int keep_value(struct bl_item *item, int k, const struct bl_json_value *v
 }
 
 /* Appends one number in a field's type. False when it does not fit. */
-static bool append_number(struct bl_buffer *out, enum bl_dtype dtype, const struct bl_json_value *value, size_t *at,
+static bool number_append(struct bl_buffer *out, enum bl_dtype dtype, const struct bl_json_value *value, size_t *at,
                           int *got)
 {
     int64_t number = 0;
@@ -312,15 +312,15 @@ static bool append_number(struct bl_buffer *out, enum bl_dtype dtype, const stru
 }
 
 /* An extra field: one number for each token. */
-static int take_field(struct bl_item *item, int k, const struct bl_json_value *value, struct bl_error *e)
+static int item_read_field(struct bl_item *item, int k, const struct bl_json_value *value, struct bl_error *e)
 {
     const struct bl_text_column *column = &item->config->run->column[k];
     size_t at = 0, count = 0;
     int got = 1;
     if (value->type != BL_JSON_ARRAY)
-        return skip_value(item, k, value, "an array");
+        return item_skip_value(item, k, value, "an array");
     for (;; count++) {
-        if (!append_number(&item->values, column->dtype, value, &at, &got) || got < 0)
+        if (!number_append(&item->values, column->dtype, value, &at, &got) || got < 0)
             return bl_item_skip(item, "%s: value %zu is no number that fits %s", column->name, count,
                                 bl_dtype_name(column->dtype));
         if (!got)
@@ -332,22 +332,22 @@ static int take_field(struct bl_item *item, int k, const struct bl_json_value *v
 }
 
 /* What beside the text is wanted of a line; after the text, whose length the fields must have. */
-static int take_further(struct bl_item *item, const struct bl_json_value *value, struct bl_error *e)
+static int item_read_extra(struct bl_item *item, const struct bl_json_value *value, struct bl_error *e)
 {
     const struct bl_text_run *run = item->config->run;
     int code = BL_OK;
     for (int k = 1; k <= run->keeps && !code; k++)
-        code = keep_value(item, k, &value[k], e);
+        code = item_keep_value(item, k, &value[k], e);
     item->row.extra = run->keeps ? item->extra.data : NULL;
     if (code || !run->fields || item->row.status != BL_ROW_OK)
         return code ? code : bl_buffer_check(&item->extra, e);
-    code = lay_out(item, e);
+    code = item_lay_out(item, e);
     for (int k = run->keeps + 1; k <= run->keeps + run->fields && !code && item->row.status == BL_ROW_OK; k++)
-        code = take_field(item, k, &value[k], e);
+        code = item_read_field(item, k, &value[k], e);
     return code;
 }
 
-static bool is_blank(const char *text, size_t size)
+static bool is_blank_line(const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
         if (text[i] != ' ' && text[i] != '\t' && text[i] != '\r')
@@ -356,7 +356,7 @@ static bool is_blank(const char *text, size_t size)
     return true;
 }
 
-int bl_item_json(struct bl_item *item, const struct bl_document *line, bool *blank, struct bl_error *e)
+int bl_item_read_json(struct bl_item *item, const struct bl_document *line, bool *blank, struct bl_error *e)
 {
     const struct bl_text_run *run = item->config->run;
     struct bl_json_value value[BL_JSON_KEYS_MAX];
@@ -368,20 +368,20 @@ int bl_item_json(struct bl_item *item, const struct bl_document *line, bool *bla
         size -= 3;
     }
     bl_item_begin(item, line->offset);
-    *blank = !line->too_long && is_blank(text, size);
+    *blank = !line->too_long && is_blank_line(text, size);
     if (*blank)
         return BL_OK;
     item->row.content = line->too_long ? 0 : bl_content_hash(line->text, line->size);
     if (line->too_long || !bl_json_scan(text, size, run->key, 1 + run->keeps + run->fields, value, &fault)) {
         int64_t at = line->offset + (text - line->text) + (int64_t)fault.at;
-        return line->too_long ? skip_long(item)
+        return line->too_long ? item_skip_long(item)
                               : bl_item_skip(item, "not JSON at byte %" PRId64 ": %s%s", at, fault.what,
                                              line->ended ? "" : " (the file ends in the middle of this line)");
     }
-    int code = take_text(item, &value[0], line->offset, line->text, e);
+    int code = item_read_text(item, &value[0], line->offset, line->text, e);
     if (code)
         return code;
-    code = take_further(item, value, e);
+    code = item_read_extra(item, value, e);
     if (code)
         return code;
     if (item->row.status == BL_ROW_OK && run->fields) {

@@ -34,24 +34,24 @@ bool bl_json_key_parse(struct bl_json_key *key, const char *text, size_t size)
     }
 }
 
-static bool refuse(struct scan *s, const char *what)
+static bool scan_fail(struct scan *s, const char *what)
 {
     if (!s->fault->what)
         *s->fault = (struct bl_json_fault){(size_t)(s->at - s->begin), what};
     return false;
 }
 
-static void skip_space(struct scan *s)
+static void scan_skip_space(struct scan *s)
 {
     while (s->at < s->end && (*s->at == ' ' || *s->at == '\t' || *s->at == '\r' || *s->at == '\n'))
         s->at++;
 }
 
-static bool take(struct scan *s, char c, const char *what)
+static bool scan_expect(struct scan *s, char c, const char *what)
 {
-    skip_space(s);
+    scan_skip_space(s);
     if (s->at == s->end || *s->at != c)
-        return refuse(s, what);
+        return scan_fail(s, what);
     s->at++;
     return true;
 }
@@ -60,19 +60,19 @@ static bool take(struct scan *s, char c, const char *what)
 
 #define EACH(byte) (0x0101010101010101u * (uint64_t)(byte))
 
-static uint64_t zero_bytes(uint64_t word)
+static uint64_t word_zero_bytes(uint64_t word)
 {
     return (word - EACH(1)) & ~word & EACH(0x80);
 }
 
 /* Where the next quote, backslash or control character is; end when there is none. */
-static const char *next_special(const char *at, const char *end)
+static const char *string_next_special(const char *at, const char *end)
 {
     for (; end - at >= 8; at += 8) {
         uint64_t word;
         memcpy(&word, at, sizeof word);
-        uint64_t special =
-            zero_bytes(word ^ EACH('"')) | zero_bytes(word ^ EACH('\\')) | ((word - EACH(0x20)) & ~word & EACH(0x80));
+        uint64_t special = word_zero_bytes(word ^ EACH('"')) | word_zero_bytes(word ^ EACH('\\')) |
+                           ((word - EACH(0x20)) & ~word & EACH(0x80));
         if (special)
             return at + __builtin_ctzll(special) / 8;
     }
@@ -87,7 +87,7 @@ static int hex_digit(char c)
 }
 
 /* Four digits, or -1. */
-static int hex_number(const char *at, const char *end)
+static int hex_parse(const char *at, const char *end)
 {
     int number = 0;
     if (end - at < 4)
@@ -101,14 +101,14 @@ static int hex_number(const char *at, const char *end)
     return number;
 }
 
-static bool skip_escape(struct scan *s)
+static bool scan_escape(struct scan *s)
 {
     if (s->end - s->at < 2)
-        return refuse(s, "the line ends in a string");
-    if (s->at[1] == 'u' && hex_number(s->at + 2, s->end) < 0)
-        return refuse(s, "expected four hexadecimal digits behind \\u");
+        return scan_fail(s, "the line ends in a string");
+    if (s->at[1] == 'u' && hex_parse(s->at + 2, s->end) < 0)
+        return scan_fail(s, "expected four hexadecimal digits behind \\u");
     if (!memchr("\"\\/bfnrtu", s->at[1], 9))
-        return refuse(s, "a backslash that begins no escape");
+        return scan_fail(s, "a backslash that begins no escape");
     s->at += s->at[1] == 'u' ? 6 : 2;
     return true;
 }
@@ -117,15 +117,15 @@ static bool scan_string(struct scan *s, struct bl_json_value *value)
 {
     *value = (struct bl_json_value){.type = BL_JSON_STRING, .text = ++s->at};
     for (;;) {
-        s->at = next_special(s->at, s->end);
+        s->at = string_next_special(s->at, s->end);
         if (s->at == s->end)
-            return refuse(s, "the line ends in a string");
+            return scan_fail(s, "the line ends in a string");
         if (*s->at == '"')
             break;
         if (*s->at != '\\')
-            return refuse(s, "a control character in a string");
+            return scan_fail(s, "a control character in a string");
         value->escaped = true;
-        if (!skip_escape(s))
+        if (!scan_escape(s))
             return false;
     }
     value->size = (size_t)(s->at++ - value->text);
@@ -134,12 +134,12 @@ static bool scan_string(struct scan *s, struct bl_json_value *value)
 
 /* --- other values ----------------------------------------------------------------------------------------------- */
 
-static bool skip_digits(struct scan *s)
+static bool scan_digits(struct scan *s)
 {
     const char *first = s->at;
     while (s->at < s->end && *s->at >= '0' && *s->at <= '9')
         s->at++;
-    return s->at > first ? true : refuse(s, "expected a digit");
+    return s->at > first ? true : scan_fail(s, "expected a digit");
 }
 
 static bool scan_number(struct scan *s)
@@ -148,17 +148,17 @@ static bool scan_number(struct scan *s)
     bool zero = s->at < s->end && *s->at == '0';
     if (zero)
         s->at++;
-    else if (!skip_digits(s))
+    else if (!scan_digits(s))
         return false;
     if (s->at < s->end && *s->at == '.') {
         s->at++;
-        if (!skip_digits(s))
+        if (!scan_digits(s))
             return false;
     }
     if (s->at < s->end && (*s->at | 32) == 'e') {
         s->at++;
         s->at += s->at < s->end && (*s->at == '+' || *s->at == '-');
-        return skip_digits(s);
+        return scan_digits(s);
     }
     return true;
 }
@@ -173,7 +173,7 @@ static bool scan_word(struct scan *s)
             return true;
         }
     }
-    return refuse(s, "expected a value");
+    return scan_fail(s, "expected a value");
 }
 
 static bool scan_value(struct scan *s, int depth, struct bl_json_value *value);
@@ -182,7 +182,7 @@ static bool scan_array(struct scan *s, int depth)
 {
     struct bl_json_value element;
     s->at++;
-    skip_space(s);
+    scan_skip_space(s);
     if (s->at < s->end && *s->at == ']') {
         s->at++;
         return true;
@@ -190,9 +190,9 @@ static bool scan_array(struct scan *s, int depth)
     for (;;) {
         if (!scan_value(s, depth + 1, &element))
             return false;
-        skip_space(s);
+        scan_skip_space(s);
         if (s->at == s->end || (*s->at != ',' && *s->at != ']'))
-            return refuse(s, "expected , or ]");
+            return scan_fail(s, "expected , or ]");
         if (*s->at++ == ']')
             return true;
     }
@@ -200,7 +200,7 @@ static bool scan_array(struct scan *s, int depth)
 
 /* --- objects and the keys that are looked for ------------------------------------------------------------------- */
 
-static bool is_part(const struct bl_json_value *name, const struct bl_json_key *key, int part)
+static bool name_is_part(const struct bl_json_value *name, const struct bl_json_key *key, int part)
 {
     if (!name->escaped)
         return name->size == key->size[part] && memcmp(name->text, key->part[part], name->size) == 0;
@@ -218,7 +218,7 @@ static bool scan_member(struct scan *s, int depth, const struct bl_json_value *n
     uint32_t here = 0;
     struct bl_json_value value;
     for (int k = 0; k < s->keys && wanted; k++) {
-        if (s->open[k] == depth && depth < s->key[k].parts && is_part(name, &s->key[k], depth)) {
+        if (s->open[k] == depth && depth < s->key[k].parts && name_is_part(name, &s->key[k], depth)) {
             here |= 1u << k;
             s->open[k]++;
             s->value[k] = (struct bl_json_value){0};
@@ -237,7 +237,7 @@ static bool scan_member(struct scan *s, int depth, const struct bl_json_value *n
 }
 
 /* Whether any key leads through the object at this depth: only then are its members' names of interest. */
-static bool is_wanted(const struct scan *s, int depth)
+static bool scan_is_wanted(const struct scan *s, int depth)
 {
     for (int k = 0; k < s->keys; k++) {
         if (s->open[k] == depth && depth < s->key[k].parts)
@@ -249,22 +249,22 @@ static bool is_wanted(const struct scan *s, int depth)
 static bool scan_object(struct scan *s, int depth)
 {
     struct bl_json_value name;
-    bool wanted = is_wanted(s, depth);
+    bool wanted = scan_is_wanted(s, depth);
     s->at++;
-    skip_space(s);
+    scan_skip_space(s);
     if (s->at < s->end && *s->at == '}') {
         s->at++;
         return true;
     }
     for (;;) {
-        skip_space(s);
+        scan_skip_space(s);
         if (s->at == s->end || *s->at != '"')
-            return refuse(s, "expected a key in quotes");
-        if (!scan_string(s, &name) || !take(s, ':', "expected :") || !scan_member(s, depth, &name, wanted))
+            return scan_fail(s, "expected a key in quotes");
+        if (!scan_string(s, &name) || !scan_expect(s, ':', "expected :") || !scan_member(s, depth, &name, wanted))
             return false;
-        skip_space(s);
+        scan_skip_space(s);
         if (s->at == s->end || (*s->at != ',' && *s->at != '}'))
-            return refuse(s, "expected , or }");
+            return scan_fail(s, "expected , or }");
         if (*s->at++ == '}')
             return true;
     }
@@ -273,10 +273,10 @@ static bool scan_object(struct scan *s, int depth)
 static bool scan_value(struct scan *s, int depth, struct bl_json_value *value)
 {
     if (depth > BL_JSON_DEPTH_MAX)
-        return refuse(s, "nested too deeply");
-    skip_space(s);
+        return scan_fail(s, "nested too deeply");
+    scan_skip_space(s);
     if (s->at == s->end)
-        return refuse(s, "the line ends where a value is expected");
+        return scan_fail(s, "the line ends where a value is expected");
     if (*s->at == '"')
         return scan_string(s, value);
     *value = (struct bl_json_value){.text = s->at};
@@ -307,27 +307,27 @@ bool bl_json_scan(const char *line, size_t size, const struct bl_json_key *key, 
     *fault = (struct bl_json_fault){0};
     for (int k = 0; k < keys; k++)
         value[k] = (struct bl_json_value){0};
-    skip_space(&s);
+    scan_skip_space(&s);
     if (s.at == s.end || *s.at != '{')
-        return refuse(&s, s.at < s.end && *s.at == '[' ? "an array; JSONL has an object in every line"
-                                                       : "expected an object");
+        return scan_fail(&s, s.at < s.end && *s.at == '[' ? "an array; JSONL has an object in every line"
+                                                          : "expected an object");
     if (!scan_value(&s, 0, &root))
         return false;
-    skip_space(&s);
-    return s.at == s.end ? true : refuse(&s, "expected the end of the line behind the object");
+    scan_skip_space(&s);
+    return s.at == s.end ? true : scan_fail(&s, "expected the end of the line behind the object");
 }
 
 /* --- what values say -------------------------------------------------------------------------------------------- */
 
 /* The code point of \uXXXX at *at, or of two of them that are a pair; *at moves behind. */
-static uint32_t take_unicode(const char **at, const char *end, bool *is_lone)
+static uint32_t escape_decode(const char **at, const char *end, bool *is_lone)
 {
-    uint32_t high = (uint32_t)hex_number(*at + 2, end);
+    uint32_t high = (uint32_t)hex_parse(*at + 2, end);
     *at += 6;
     *is_lone = high >= 0xd800 && high < 0xe000;
     if (high < 0xd800 || high >= 0xdc00 || end - *at < 6 || (*at)[0] != '\\' || (*at)[1] != 'u')
         return high;
-    uint32_t low = (uint32_t)hex_number(*at + 2, end);
+    uint32_t low = (uint32_t)hex_parse(*at + 2, end);
     if (low < 0xdc00 || low >= 0xe000)
         return high;
     *at += 6;
@@ -355,7 +355,7 @@ void bl_json_unescape(const struct bl_json_value *value, struct bl_buffer *out, 
         char bytes[BL_UTF8_MAX];
         bool is_lone;
         size_t place = (size_t)(at - value->text);
-        uint32_t point = take_unicode(&at, end, &is_lone);
+        uint32_t point = escape_decode(&at, end, &is_lone);
         if (is_lone && *lone == SIZE_MAX)
             *lone = place;
         bl_buffer_append(out, bytes, bl_utf8_encode(is_lone ? 0xfffd : point, bytes));
@@ -369,10 +369,10 @@ int bl_json_next(const struct bl_json_value *array, size_t *at, struct bl_json_v
                      .at = array->text + (*at ? *at : 1), /* the bracket */
                      .end = array->text + array->size,
                      .fault = &fault};
-    skip_space(&s);
+    scan_skip_space(&s);
     if (s.at < s.end && *s.at == ',')
         s.at++;
-    skip_space(&s);
+    scan_skip_space(&s);
     if (s.at >= s.end || *s.at == ']')
         return 0;
     bool good = scan_value(&s, 0, value);
@@ -381,7 +381,7 @@ int bl_json_next(const struct bl_json_value *array, size_t *at, struct bl_json_v
 }
 
 /* The text of the array's next element; as bl_json_next_int. */
-static int next_number(const struct bl_json_value *array, size_t *at, const char **text, size_t *size)
+static int array_next_number(const struct bl_json_value *array, size_t *at, const char **text, size_t *size)
 {
     *at += *at == 0; /* the bracket */
     while (*at < array->size && strchr(" \t\r\n,", array->text[*at]))
@@ -401,7 +401,7 @@ int bl_json_next_int(const struct bl_json_value *array, size_t *at, int64_t *num
 {
     const char *text;
     size_t size;
-    int got = next_number(array, at, &text, &size);
+    int got = array_next_number(array, at, &text, &size);
     if (got <= 0)
         return got;
     bool negative = *text == '-';
@@ -422,7 +422,7 @@ int bl_json_next_double(const struct bl_json_value *array, size_t *at, double *n
     const char *text;
     size_t size;
     char copy[64];
-    int got = next_number(array, at, &text, &size);
+    int got = array_next_number(array, at, &text, &size);
     if (got <= 0)
         return got;
     if (size >= sizeof copy)

@@ -7,13 +7,13 @@
 
 #define SHOWN 80 /* bytes of a token in a message */
 
-static int shown(size_t size)
+static int shown_size(size_t size)
 {
     return (int)(size < SHOWN ? size : SHOWN);
 }
 
 /* Notes that an id is taken. */
-static int take_id(uint8_t *taken, const char *text, const json_t *value, int32_t *id, struct bl_error *e)
+static int id_claim(uint8_t *taken, const char *text, const json_t *value, int32_t *id, struct bl_error *e)
 {
     if (!json_is_integer(value) || json_integer_value(value) < 0 || json_integer_value(value) > BL_ID_MAX)
         return bl_error_set(e, BL_EFAIL, "the id of \"%.80s\" is no integer from 0 to %d", text, BL_ID_MAX);
@@ -39,7 +39,7 @@ int bl_merges_vocabulary(struct bl_tokenizer *tokenizer, const json_t *vocab, bo
     {
         int32_t id = -1;
         int64_t known;
-        code = take_id(taken, text, value, &id, e);
+        code = id_claim(taken, text, value, &id, e);
         if (code)
             break;
         bl_tokenizer_count(tokenizer, id);
@@ -59,23 +59,23 @@ int bl_merges_vocabulary(struct bl_tokenizer *tokenizer, const json_t *vocab, bo
 }
 
 /* One side of a merge as bytes, and its token. 1: it is a token that text never gives, which vocab has alone. */
-static int find_side(const struct bl_vocabulary *v, const json_t *vocab, const char *text, size_t size,
-                     struct bl_buffer *bytes, int64_t *token, struct bl_error *e)
+static int merge_find_side(const struct bl_vocabulary *v, const json_t *vocab, const char *text, size_t size,
+                           struct bl_buffer *bytes, int64_t *token, struct bl_error *e)
 {
     *token = size && bl_byte_level_decode(text, size, bytes) ? bl_vocabulary_find(v, bytes->data, bytes->size) : -1;
     if (*token >= 0)
         return bl_buffer_check(bytes, e);
     return json_object_getn(vocab, text, size)
                ? 1
-               : bl_error_set(e, BL_EFAIL, "\"%.*s\" is not in the vocabulary", shown(size), text);
+               : bl_error_set(e, BL_EFAIL, "\"%.*s\" is not in the vocabulary", shown_size(size), text);
 }
 
 int bl_merges_add(struct bl_merges *merges, const struct bl_vocabulary *v, const json_t *vocab, const char *left,
                   size_t left_size, const char *right, size_t right_size, struct bl_error *e)
 {
     int64_t left_token, right_token;
-    int code = find_side(v, vocab, left, left_size, &merges->left, &left_token, e);
-    int other = code < 0 ? code : find_side(v, vocab, right, right_size, &merges->right, &right_token, e);
+    int code = merge_find_side(v, vocab, left, left_size, &merges->left, &left_token, e);
+    int other = code < 0 ? code : merge_find_side(v, vocab, right, right_size, &merges->right, &right_token, e);
     if (code || other)
         return code < 0 || other < 0 ? BL_EFAIL : BL_OK;
     struct bl_buffer *both = &merges->both;
@@ -86,8 +86,8 @@ int bl_merges_add(struct bl_merges *merges, const struct bl_vocabulary *v, const
         return bl_error_memory(e);
     int64_t token = bl_vocabulary_find(v, both->data, both->size);
     if (token < 0)
-        return bl_error_set(e, BL_EFAIL, "\"%.*s%.*s\" is not in the vocabulary", shown(left_size), left,
-                            shown(right_size), right);
+        return bl_error_set(e, BL_EFAIL, "\"%.*s%.*s\" is not in the vocabulary", shown_size(left_size), left,
+                            shown_size(right_size), right);
     if (merges->count == merges->capacity) {
         size_t capacity = merges->capacity ? 2 * merges->capacity : 1024;
         struct bl_merge *grown = realloc(merges->merge, capacity * sizeof *grown);
@@ -106,7 +106,7 @@ int bl_merges_add_line(struct bl_merges *merges, const struct bl_vocabulary *v, 
     const char *space = memchr(line, ' ', size);
     size_t left = space ? (size_t)(space - line) : 0;
     if (!space || !left || left + 1 == size || memchr(space + 1, ' ', size - left - 1))
-        return bl_error_set(e, BL_EFAIL, "\"%.*s\" is no merge: two tokens with a space between them", shown(size),
+        return bl_error_set(e, BL_EFAIL, "\"%.*s\" is no merge: two tokens with a space between them", shown_size(size),
                             line);
     return bl_merges_add(merges, v, vocab, line, left, space + 1, size - left - 1, e);
 }

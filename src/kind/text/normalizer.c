@@ -4,13 +4,13 @@ int bl_normalizer_apply(const struct bl_normalizer *normalizer, const char **tex
                         struct bl_error *e)
 {
     /* What is in the form already, most text, is not written anew. */
-    size_t prefix = normalizer->is_bert ? 0 : bl_normal_prefix(normalizer->form, *text, *size);
+    size_t prefix = normalizer->is_bert ? 0 : bl_normal_form_prefix(normalizer->form, *text, *size);
     if (prefix == *size)
         return BL_OK;
     bl_buffer_clear(out);
     bl_buffer_append(out, *text, prefix);
     int code = normalizer->is_bert ? bl_bert_normalize(&normalizer->bert, *text, *size, out, e)
-                                   : bl_normalize(normalizer->form, *text + prefix, *size - prefix, out);
+                                   : bl_normal_form_apply(normalizer->form, *text + prefix, *size - prefix, out);
     if (code || out->failed)
         return bl_error_memory(e);
     *text = out->data ? out->data : "";

@@ -3,7 +3,7 @@
 #define BL_NORMALIZER_H
 
 #include "kind/text/bert.h"
-#include "kind/text/nfc.h"
+#include "kind/text/normal_form.h"
 
 struct bl_normalizer {
     bool is_bert;

@@ -64,7 +64,7 @@ int bl_text_check(const void *values, struct bl_error *e)
 
 /* --- documents -------------------------------------------------------------------------------------------------- */
 
-static int prepare_rule(const struct bl_text_config *config, struct bl_text_run *run, struct bl_error *e)
+static int rule_prepare(const struct bl_text_config *config, struct bl_text_run *run, struct bl_error *e)
 {
     static const struct {
         const char *word;
@@ -104,7 +104,8 @@ static bool is_column_name(const char *name)
 }
 
 /* "NAME=KEY:DTYPE", the name and the type being optional. */
-static int add_column(struct bl_text_run *run, int k, const char *text, size_t size, bool is_field, struct bl_error *e)
+static int column_parse(struct bl_text_run *run, int k, const char *text, size_t size, bool is_field,
+                        struct bl_error *e)
 {
     const char *equals = memchr(text, '=', size), *colon = is_field ? memrchr(text, ':', size) : NULL;
     const char *key = equals ? equals + 1 : text, *end = colon && colon > key ? colon : text + size;
@@ -137,7 +138,7 @@ static int add_column(struct bl_text_run *run, int k, const char *text, size_t s
 }
 
 /* A list of them, behind those that are there. */
-static int add_columns(struct bl_text_run *run, const char *list, bool is_field, int *count, struct bl_error *e)
+static int columns_parse(struct bl_text_run *run, const char *list, bool is_field, int *count, struct bl_error *e)
 {
     int code = BL_OK;
     for (const char *at = list; at && !code;) {
@@ -145,7 +146,7 @@ static int add_columns(struct bl_text_run *run, const char *list, bool is_field,
         int k = 1 + run->keeps + run->fields;
         if (k == BL_JSON_KEYS_MAX)
             return bl_error_set(e, BL_EUSAGE, "more than %d keys in --keep and --field", BL_JSON_KEYS_MAX - 1);
-        code = add_column(run, k, at, (size_t)(end - at), is_field, e);
+        code = column_parse(run, k, at, (size_t)(end - at), is_field, e);
         ++*count;
         at = *end ? end + 1 : NULL;
     }
@@ -153,7 +154,7 @@ static int add_columns(struct bl_text_run *run, const char *list, bool is_field,
 }
 
 /* Columns of the table that are there anyway. */
-static int check_kept(const struct bl_text_run *run, struct bl_error *e)
+static int columns_check_kept(const struct bl_text_run *run, struct bl_error *e)
 {
     static const char *const taken[] = {"id",     "length", "kind",     "path",   "bytes",
                                         "status", "reason", "sampling", "stream", "content"};
@@ -173,24 +174,24 @@ static int check_kept(const struct bl_text_run *run, struct bl_error *e)
     return BL_OK;
 }
 
-static int prepare_keys(const struct bl_text_config *config, struct bl_text_run *run, struct bl_error *e)
+static int keys_prepare(const struct bl_text_config *config, struct bl_text_run *run, struct bl_error *e)
 {
     if (!bl_json_key_parse(&run->key[0], config->key, strlen(config->key)))
         return bl_error_set(e, BL_EUSAGE, "--key: \"%s\" is no key (a.b is b within a)", config->key);
-    int code = add_columns(run, config->keep, false, &run->keeps, e);
+    int code = columns_parse(run, config->keep, false, &run->keeps, e);
     if (code)
         return code;
-    code = add_columns(run, config->field, true, &run->fields, e);
+    code = columns_parse(run, config->field, true, &run->fields, e);
     if (code)
         return code;
-    return check_kept(run, e);
+    return columns_check_kept(run, e);
 }
 
 /* --- tokens ----------------------------------------------------------------------------------------------------- */
 
 /* The id of a token that the user named, by its text or number; missing when not named. */
-static int find_token(const struct bl_text_config *config, const char *option, const char *text, int32_t missing,
-                      int32_t *id, struct bl_error *e)
+static int token_resolve(const struct bl_text_config *config, const char *option, const char *text, int32_t missing,
+                         int32_t *id, struct bl_error *e)
 {
     int64_t number = missing, max = config->dtype ? UINT16_MAX : INT32_MAX;
     const struct bl_tokenizer *tokenizer = config->run->tokenizer;
@@ -207,7 +208,7 @@ static int find_token(const struct bl_text_config *config, const char *option, c
     return BL_OK;
 }
 
-static int prepare_tokens(const struct bl_text_config *config, struct bl_text_run *run, struct bl_error *e)
+static int tokens_prepare(const struct bl_text_config *config, struct bl_text_run *run, struct bl_error *e)
 {
     struct bl_tokenizer_options options = {config->tokenizer, config->pattern, config->special != 0};
     int code = config->tokenizer ? bl_tokenizer_open(&run->tokenizer, &options, e) : BL_OK;
@@ -216,16 +217,16 @@ static int prepare_tokens(const struct bl_text_config *config, struct bl_text_ru
     if (run->tokenizer && config->dtype && bl_tokenizer_size(run->tokenizer) > UINT16_MAX + 1)
         return bl_error_set(e, BL_EUSAGE, "--dtype u16: the tokenizer has ids up to %" PRId64 ", u16 holds 65535",
                             bl_tokenizer_size(run->tokenizer) - 1);
-    code = find_token(config, "bos", config->bos, -1, &run->bos, e);
+    code = token_resolve(config, "bos", config->bos, -1, &run->bos, e);
     if (code)
         return code;
-    code = find_token(config, "eos", config->eos, -1, &run->eos, e);
+    code = token_resolve(config, "eos", config->eos, -1, &run->eos, e);
     if (code)
         return code;
-    return find_token(config, "pad-id", config->pad_id, 0, &run->pad, e);
+    return token_resolve(config, "pad-id", config->pad_id, 0, &run->pad, e);
 }
 
-static int prepare_fields(const struct bl_text_config *config, struct bl_text_run *run, struct bl_error *e)
+static int fields_prepare(const struct bl_text_config *config, struct bl_text_run *run, struct bl_error *e)
 {
     if (run->fields + 1 > BL_FIELDS_MAX)
         return bl_error_set(e, BL_EUSAGE, "--field: at most %d fields", BL_FIELDS_MAX - 1);
@@ -253,16 +254,16 @@ int bl_text_prepare(void *values, struct bl_error *e)
     config->run = calloc(1, sizeof *config->run);
     if (!config->run)
         return bl_error_memory(e);
-    int code = prepare_rule(config, config->run, e);
+    int code = rule_prepare(config, config->run, e);
     if (code)
         return code;
-    code = prepare_keys(config, config->run, e);
+    code = keys_prepare(config, config->run, e);
     if (code)
         return code;
-    code = prepare_tokens(config, config->run, e);
+    code = tokens_prepare(config, config->run, e);
     if (code)
         return code;
-    return prepare_fields(config, config->run, e);
+    return fields_prepare(config, config->run, e);
 }
 
 void bl_text_release(void *values)
@@ -272,7 +273,7 @@ void bl_text_release(void *values)
         return;
     if (config->run->tokenizer)
         bl_tokenizer_close(config->run->tokenizer);
-    bl_places_free(&config->run->places);
+    bl_spool_index_free(&config->run->places);
     free(config->run->separator);
     free(config->run);
     config->run = NULL;

@@ -48,7 +48,7 @@ void bl_text_close(struct bl_reader *r)
 }
 
 /* The descriptor of a stretch, or a code. */
-static int take_file(struct bl_reader *r, uint64_t key, struct bl_error *e)
+static int reader_open_spool(struct bl_reader *r, uint64_t key, struct bl_error *e)
 {
     size_t at = key % OPEN_MAX_FILES;
     if (r->file[at].fd >= 0 && r->file[at].key == key)
@@ -60,7 +60,7 @@ static int take_file(struct bl_reader *r, uint64_t key, struct bl_error *e)
 }
 
 /* A document that is not what the table says: either the file is not the one that was scanned, or the table lies. */
-static int refuse(const struct bl_row *row, bool found, int64_t length, struct bl_error *e)
+static int row_report_mismatch(const struct bl_row *row, bool found, int64_t length, struct bl_error *e)
 {
     struct stat status;
     if (strcmp(row->path, "-") != 0 && stat(row->path, &status) != 0)
@@ -77,14 +77,14 @@ int bl_text_read(struct bl_reader *r, const struct bl_request *request, struct b
 {
     (void)note;
     const struct bl_row *row = &request->row;
-    struct bl_place place = {0};
-    bool found = bl_places_find(&r->run->places, row->path, row->offset, &place);
+    struct bl_spool_location place = {0};
+    bool found = bl_spool_index_find(&r->run->places, row->path, row->offset, &place);
     if (row->content && (!found || place.content != row->content))
         return bl_error_set(e, BL_EFAIL, "%s changed since the scan: the document at byte %" PRId64 " is another one",
                             row->path, row->offset > 0 ? row->offset : 0);
     if (!found || place.length != row->length)
-        return refuse(row, found, place.length, e);
-    int fd = take_file(r, place.key, e);
+        return row_report_mismatch(row, found, place.length, e);
+    int fd = reader_open_spool(r, place.key, e);
     if (fd < 0)
         return fd;
     /* A document's steps begin there, field after field. */

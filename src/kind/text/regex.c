@@ -43,7 +43,8 @@ int bl_behavior_parse(const char *name, enum bl_behavior *behavior, struct bl_er
     return bl_error_set(e, BL_EFAIL, "no behavior is called '%s'", name);
 }
 
-static int compile_error(int code, const char *pattern, size_t size, bool literal, size_t offset, struct bl_error *e)
+static int regex_report_error(int code, const char *pattern, size_t size, bool literal, size_t offset,
+                              struct bl_error *e)
 {
     if (code == PCRE2_ERROR_NOMEMORY || code == PCRE2_ERROR_HEAP_FAILED)
         return bl_error_memory(e);
@@ -53,8 +54,8 @@ static int compile_error(int code, const char *pattern, size_t size, bool litera
                         literal ? offset : bl_regex_origin(pattern, size, offset), (const char *)message);
 }
 
-static int compile(struct bl_regex *regex, const char *pattern, size_t size, bool literal, const struct bl_buffer *said,
-                   struct bl_error *e)
+static int regex_compile(struct bl_regex *regex, const char *pattern, size_t size, bool literal,
+                         const struct bl_buffer *translated, struct bl_error *e)
 {
     pcre2_compile_context *context = pcre2_compile_context_create(NULL);
     if (!context)
@@ -63,11 +64,11 @@ static int compile(struct bl_regex *regex, const char *pattern, size_t size, boo
     uint32_t options = literal ? PCRE2_UTF | PCRE2_LITERAL : PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE;
     int code;
     PCRE2_SIZE offset;
-    regex->code = pcre2_compile((PCRE2_SPTR)(literal ? pattern : said->data), literal ? size : said->size, options,
-                                &code, &offset, context);
+    regex->code = pcre2_compile((PCRE2_SPTR)(literal ? pattern : translated->data), literal ? size : translated->size,
+                                options, &code, &offset, context);
     pcre2_compile_context_free(context);
     if (!regex->code)
-        return compile_error(code, pattern, size, literal, offset, e);
+        return regex_report_error(code, pattern, size, literal, offset, e);
     /* Where there is no JIT for the processor, PCRE2 interprets. */
     code = pcre2_jit_compile(regex->code, PCRE2_JIT_COMPLETE);
     return code == PCRE2_ERROR_NOMEMORY ? bl_error_memory(e) : 0;
@@ -75,26 +76,26 @@ static int compile(struct bl_regex *regex, const char *pattern, size_t size, boo
 
 int bl_regex_open(struct bl_regex **regex, const char *pattern, size_t size, bool literal, struct bl_error *e)
 {
-    struct bl_buffer said = {0};
+    struct bl_buffer translated = {0};
     *regex = NULL;
-    bl_buffer_text(&said, "");
-    int code = literal ? 0 : bl_regex_translate(pattern, size, &said, e);
+    bl_buffer_text(&translated, "");
+    int code = literal ? 0 : bl_regex_translate(pattern, size, &translated, e);
     if (code)
         goto out;
-    code = bl_buffer_check(&said, e);
+    code = bl_buffer_check(&translated, e);
     if (code)
         goto out;
     if (!(*regex = calloc(1, sizeof **regex)))
         code = bl_error_memory(e);
     if (code)
         goto out;
-    code = compile(*regex, pattern, size, literal, &said, e);
+    code = regex_compile(*regex, pattern, size, literal, &translated, e);
 out:
     if (code) {
         bl_regex_close(*regex);
         *regex = NULL;
     }
-    bl_buffer_free(&said);
+    bl_buffer_free(&translated);
     return code;
 }
 
@@ -134,8 +135,8 @@ void bl_matcher_close(struct bl_matcher *matcher)
 }
 
 /* The next match at or after an offset: 1, 0 when there is none, or BL_EFAIL. */
-static int match(const struct bl_regex *regex, struct bl_matcher *m, const char *text, size_t size, size_t at,
-                 struct bl_span *found, struct bl_error *e)
+static int regex_match(const struct bl_regex *regex, struct bl_matcher *m, const char *text, size_t size, size_t at,
+                       struct bl_span *found, struct bl_error *e)
 {
     int ret = pcre2_match(regex->code, (PCRE2_SPTR)text, size, at, PCRE2_NO_UTF_CHECK, m->data, m->context);
     if (ret == PCRE2_ERROR_NOMATCH)
@@ -160,7 +161,7 @@ static int match(const struct bl_regex *regex, struct bl_matcher *m, const char 
 }
 
 /* One piece in the order of the text; matched is meant after the inversion. */
-static int piece(struct splitting *s, size_t begin, size_t end, bool matched, struct bl_error *e)
+static int splitting_add(struct splitting *s, size_t begin, size_t end, bool matched, struct bl_error *e)
 {
     struct bl_spans *out = s->out;
     bool previous = s->previous, any = out->count > s->first;
@@ -190,14 +191,14 @@ static int piece(struct splitting *s, size_t begin, size_t end, bool matched, st
 }
 
 /* Tells the pieces one after the other, matches and what is between them. */
-static int pieces(const struct bl_regex *regex, struct bl_matcher *matcher, struct splitting *s, const char *text,
-                  size_t size, struct bl_error *e)
+static int splitting_run(const struct bl_regex *regex, struct bl_matcher *matcher, struct splitting *s,
+                         const char *text, size_t size, struct bl_error *e)
 {
     size_t at = 0, told = 0;
     bool matched = false;
     while (at <= size) {
         struct bl_span found = {at, at};
-        int code = match(regex, matcher, text, size, at, &found, e);
+        int code = regex_match(regex, matcher, text, size, at, &found, e);
         if (code <= 0) {
             if (code)
                 return code;
@@ -209,15 +210,15 @@ static int pieces(const struct bl_regex *regex, struct bl_matcher *matcher, stru
             at += at < size ? bl_utf8_decode(text + at, &skipped) : 1;
             continue;
         }
-        code = told < found.begin ? piece(s, told, found.begin, s->inverted, e) : 0;
+        code = told < found.begin ? splitting_add(s, told, found.begin, s->inverted, e) : 0;
         if (!code)
-            code = piece(s, found.begin, found.end, !s->inverted, e);
+            code = splitting_add(s, found.begin, found.end, !s->inverted, e);
         if (code)
             return code;
         at = told = found.end;
         matched = true;
     }
-    return told < size ? piece(s, told, size, s->inverted, e) : 0;
+    return told < size ? splitting_add(s, told, size, s->inverted, e) : 0;
 }
 
 int bl_regex_split(const struct bl_regex *regex, struct bl_matcher *matcher, enum bl_behavior behavior, bool inverted,
@@ -226,7 +227,7 @@ int bl_regex_split(const struct bl_regex *regex, struct bl_matcher *matcher, enu
     struct splitting s = {.behavior = behavior, .inverted = inverted, .out = out, .first = out->count};
     if (!size)
         return 0;
-    int code = pieces(regex, matcher, &s, text, size, e);
+    int code = splitting_run(regex, matcher, &s, text, size, e);
     size_t kept = s.first;
     for (size_t i = s.first; i < out->count; i++) {
         if (out->span[i].begin < out->span[i].end)

@@ -22,7 +22,7 @@
 #define BOUNDARY(word, other)                                                                                          \
     "(?:(?<=[" WORD_ALONE "])(?" word "[" WORD_ALONE "])|(?<![" WORD_ALONE "])(?" other "[" WORD_ALONE "]))"
 
-struct walk {
+struct translation {
     const char *pattern;
     size_t size, at;
     int depth;  /* of classes */
@@ -30,18 +30,18 @@ struct walk {
     struct bl_buffer *out;
 };
 
-static int refuse(const struct walk *w, const char *what, struct bl_error *e)
+static int syntax_fail(const struct translation *w, const char *what, struct bl_error *e)
 {
     return bl_error_set(e, BL_EFAIL, "offset %zu of the pattern: %s", w->at, what);
 }
 
 /* The byte so far ahead, or 0. */
-static char peek(const struct walk *w, size_t ahead)
+static char syntax_peek(const struct translation *w, size_t ahead)
 {
     return w->size - w->at > ahead ? w->pattern[w->at + ahead] : '\0';
 }
 
-static void copy(struct walk *w, size_t size)
+static void syntax_copy(struct translation *w, size_t size)
 {
     if (size > w->size - w->at)
         size = w->size - w->at;
@@ -50,27 +50,27 @@ static void copy(struct walk *w, size_t size)
 }
 
 /* Writes text for the next so many bytes of the pattern. */
-static void replace(struct walk *w, size_t size, const char *text)
+static void syntax_replace(struct translation *w, size_t size, const char *text)
 {
     bl_buffer_text(w->out, text);
     w->at += size;
 }
 
 /* A set of characters, to stand in a class or by itself. */
-static int replace_set(struct walk *w, size_t size, const char *set, bool negated, struct bl_error *e)
+static int syntax_replace_set(struct translation *w, size_t size, const char *set, bool negated, struct bl_error *e)
 {
     if (w->depth && negated)
-        return refuse(w, "the complement of a set within a class is not supported", e);
+        return syntax_fail(w, "the complement of a set within a class is not supported", e);
     if (!w->depth)
         bl_buffer_text(w->out, negated ? "[^" : "[");
-    replace(w, size, set);
+    syntax_replace(w, size, set);
     if (!w->depth)
         bl_buffer_byte(w->out, ']');
     return 0;
 }
 
 /* The name of a property in PCRE2, where a script's alone is more than the script (its extensions, too). */
-static void property_name(struct bl_buffer *out, const char *name, size_t size)
+static void syntax_property_name(struct bl_buffer *out, const char *name, size_t size)
 {
     static const char *const names[][2] = {
         {"Letter", "L"},
@@ -137,207 +137,207 @@ static void property_name(struct bl_buffer *out, const char *name, size_t size)
 }
 
 /* \p{Name}, \p{^Name}, \P{Name} */
-static void property(struct walk *w)
+static void syntax_property(struct translation *w)
 {
     const char *from = w->pattern + w->at;
-    const char *close = peek(w, 2) == '{' ? memchr(from, '}', w->size - w->at) : NULL;
+    const char *close = syntax_peek(w, 2) == '{' ? memchr(from, '}', w->size - w->at) : NULL;
     if (!close) {
-        copy(w, 2);
+        syntax_copy(w, 2);
         return;
     }
     size_t head = from[3] == '^' ? 4 : 3;
     size_t size = (size_t)(close - from) - head;
-    copy(w, head);
-    property_name(w->out, from + head, size);
+    syntax_copy(w, head);
+    syntax_property_name(w->out, from + head, size);
     w->at += size;
-    copy(w, 1);
+    syntax_copy(w, 1);
 }
 
 /* \u and four hexadecimal digits. */
-static int unicode_escape(struct walk *w, struct bl_error *e)
+static int syntax_unicode_escape(struct translation *w, struct bl_error *e)
 {
     size_t digits = 0;
-    while (digits < 4 && peek(w, 2 + digits) && strchr("0123456789abcdefABCDEF", peek(w, 2 + digits)))
+    while (digits < 4 && syntax_peek(w, 2 + digits) && strchr("0123456789abcdefABCDEF", syntax_peek(w, 2 + digits)))
         digits++;
     if (digits < 4)
-        return refuse(w, "\\u wants four hexadecimal digits", e);
-    replace(w, 2, "\\x{");
-    copy(w, 4);
+        return syntax_fail(w, "\\u wants four hexadecimal digits", e);
+    syntax_replace(w, 2, "\\x{");
+    syntax_copy(w, 4);
     bl_buffer_byte(w->out, '}');
     return 0;
 }
 
-static int escape(struct walk *w, struct bl_error *e)
+static int syntax_escape(struct translation *w, struct bl_error *e)
 {
-    char c = peek(w, 1);
+    char c = syntax_peek(w, 1);
     switch (c) {
     case 'h':
     case 'H':
-        return replace_set(w, 2, "0-9A-Fa-f", c == 'H', e);
+        return syntax_replace_set(w, 2, "0-9A-Fa-f", c == 'H', e);
     case 'w':
     case 'W':
-        return replace_set(w, 2, w->depth ? WORD : WORD_ALONE, c == 'W', e);
+        return syntax_replace_set(w, 2, w->depth ? WORD : WORD_ALONE, c == 'W', e);
     case 's':
-        replace(w, 2, "\\p{White_Space}");
+        syntax_replace(w, 2, "\\p{White_Space}");
         return 0;
     case 'S':
-        replace(w, 2, "\\P{White_Space}");
+        syntax_replace(w, 2, "\\P{White_Space}");
         return 0;
     case 'v':
-        replace(w, 2, "\\x0b");
+        syntax_replace(w, 2, "\\x0b");
         return 0;
     case 'u':
-        return unicode_escape(w, e);
+        return syntax_unicode_escape(w, e);
     case 'p':
     case 'P':
-        property(w);
+        syntax_property(w);
         return 0;
     case 'b':
-        replace(w, 2, w->depth ? "\\b" : BOUNDARY("!", "="));
+        syntax_replace(w, 2, w->depth ? "\\b" : BOUNDARY("!", "="));
         return 0;
     case 'B':
-        replace(w, 2, BOUNDARY("=", "!"));
+        syntax_replace(w, 2, BOUNDARY("=", "!"));
         return 0;
     }
     bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     if (letter && !strchr("adefknrtxADGKNRXZgz", c))
-        return refuse(w, "this escape is not supported", e);
-    copy(w, 2);
+        return syntax_fail(w, "this escape is not supported", e);
+    syntax_copy(w, 2);
     return 0;
 }
 
 /* [:name:] and [:^name:] */
-static int posix(struct walk *w, struct bl_error *e)
+static int syntax_posix_class(struct translation *w, struct bl_error *e)
 {
     static const char *const names[] = {"alpha", "digit", "space", "upper", "lower", "cntrl"};
-    size_t head = peek(w, 2) == '^' ? 3 : 2;
+    size_t head = syntax_peek(w, 2) == '^' ? 3 : 2;
     const char *name = w->pattern + w->at + head;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         size_t size = strlen(names[i]);
         if (w->size - w->at < head + size + 2 || memcmp(name, names[i], size) != 0 || memcmp(name + size, ":]", 2) != 0)
             continue;
         bl_buffer_text(w->out, head == 3 ? "\\P{" : "\\p{");
-        property_name(w->out, name, size);
-        replace(w, head + size + 2, "}");
+        syntax_property_name(w->out, name, size);
+        syntax_replace(w, head + size + 2, "}");
         return 0;
     }
-    return refuse(w, "this class of characters is not supported", e);
+    return syntax_fail(w, "this class of characters is not supported", e);
 }
 
 /* What stands in a class, or its beginning or end. */
-static int class_element(struct walk *w, struct bl_error *e)
+static int syntax_class_element(struct translation *w, struct bl_error *e)
 {
-    char c = peek(w, 0);
+    char c = syntax_peek(w, 0);
     bool begun = w->begun;
     w->begun = false;
     if (c == '\\')
-        return escape(w, e);
-    if (c == '[' && peek(w, 1) == ':' && w->depth)
-        return posix(w, e);
-    if (c == '&' && peek(w, 1) == '&')
-        return refuse(w, "the intersection of classes (&&) is not supported", e);
+        return syntax_escape(w, e);
+    if (c == '[' && syntax_peek(w, 1) == ':' && w->depth)
+        return syntax_posix_class(w, e);
+    if (c == '&' && syntax_peek(w, 1) == '&')
+        return syntax_fail(w, "the intersection of classes (&&) is not supported", e);
     if (c == '[') {
-        if (w->depth && peek(w, 1) == '^')
-            return refuse(w, "a negated class within a class is not supported", e);
+        if (w->depth && syntax_peek(w, 1) == '^')
+            return syntax_fail(w, "a negated class within a class is not supported", e);
         w->begun = true;
         if (w->depth++)
             w->at++;
         else
-            copy(w, peek(w, 1) == '^' ? 2 : 1);
+            syntax_copy(w, syntax_peek(w, 1) == '^' ? 2 : 1);
     } else if (c == ']' && !begun) {
         if (--w->depth)
             w->at++;
         else
-            copy(w, 1);
-    } else if (c == ']' || (c == '-' && (begun || peek(w, 1) == '[' || peek(w, 1) == ']'))) {
+            syntax_copy(w, 1);
+    } else if (c == ']' || (c == '-' && (begun || syntax_peek(w, 1) == '[' || syntax_peek(w, 1) == ']'))) {
         bl_buffer_byte(w->out, '\\');
-        copy(w, 1);
+        syntax_copy(w, 1);
     } else {
-        copy(w, 1);
+        syntax_copy(w, 1);
     }
     return 0;
 }
 
 /* An opening parenthesis and the options that follow it. */
-static int group(struct walk *w, struct bl_error *e)
+static int syntax_group(struct translation *w, struct bl_error *e)
 {
-    if (peek(w, 1) == '*')
-        return refuse(w, "(* is nothing to be repeated", e);
-    if (peek(w, 1) != '?' || !strchr("imx-", peek(w, 2)) || !peek(w, 2)) {
-        copy(w, 1);
+    if (syntax_peek(w, 1) == '*')
+        return syntax_fail(w, "(* is nothing to be repeated", e);
+    if (syntax_peek(w, 1) != '?' || !strchr("imx-", syntax_peek(w, 2)) || !syntax_peek(w, 2)) {
+        syntax_copy(w, 1);
         return 0;
     }
     size_t options = 0;
-    while (peek(w, 2 + options) && strchr("imx-", peek(w, 2 + options)))
+    while (syntax_peek(w, 2 + options) && strchr("imx-", syntax_peek(w, 2 + options)))
         options++;
-    if (peek(w, 2 + options) == ')' && w->at)
-        return refuse(w, "options for the rest of a group are not supported: write (?i:...)", e);
-    copy(w, 2);
+    if (syntax_peek(w, 2 + options) == ')' && w->at)
+        return syntax_fail(w, "options for the rest of a group are not supported: write (?i:...)", e);
+    syntax_copy(w, 2);
     for (; options; options--) {
-        if (peek(w, 0) == 'm')
-            replace(w, 1, "s");
+        if (syntax_peek(w, 0) == 'm')
+            syntax_replace(w, 1, "s");
         else
-            copy(w, 1);
+            syntax_copy(w, 1);
     }
     return 0;
 }
 
 /* An opening brace: an interval, or a brace. */
-static int interval(struct walk *w, struct bl_error *e)
+static int syntax_interval(struct translation *w, struct bl_error *e)
 {
     size_t low = 0, high = 0, at = 1;
-    while (peek(w, at) >= '0' && peek(w, at) <= '9')
+    while (syntax_peek(w, at) >= '0' && syntax_peek(w, at) <= '9')
         at++, low++;
-    if (peek(w, at) == ',') {
+    if (syntax_peek(w, at) == ',') {
         at++;
-        while (peek(w, at) >= '0' && peek(w, at) <= '9')
+        while (syntax_peek(w, at) >= '0' && syntax_peek(w, at) <= '9')
             at++, high++;
     }
-    if (peek(w, at) != '}' || !(low || high)) {
-        copy(w, 1);
+    if (syntax_peek(w, at) != '}' || !(low || high)) {
+        syntax_copy(w, 1);
         return 0;
     }
-    if (peek(w, at + 1) == '+')
-        return refuse(w, "an interval that is repeated is not supported: put it into (?:...)", e);
-    copy(w, 1);
+    if (syntax_peek(w, at + 1) == '+')
+        return syntax_fail(w, "an interval that is repeated is not supported: put it into (?:...)", e);
+    syntax_copy(w, 1);
     if (!low)
         bl_buffer_byte(w->out, '0');
-    copy(w, at);
+    syntax_copy(w, at);
     return 0;
 }
 
-static int element(struct walk *w, struct bl_error *e)
+static int syntax_element(struct translation *w, struct bl_error *e)
 {
-    char c = peek(w, 0);
+    char c = syntax_peek(w, 0);
     if (w->depth || c == '[')
-        return class_element(w, e);
+        return syntax_class_element(w, e);
     if (c == '\\')
-        return escape(w, e);
+        return syntax_escape(w, e);
     if (c == '(')
-        return group(w, e);
+        return syntax_group(w, e);
     if (c == '{')
-        return interval(w, e);
-    copy(w, 1);
+        return syntax_interval(w, e);
+    syntax_copy(w, 1);
     return 0;
 }
 
 int bl_regex_translate(const char *pattern, size_t size, struct bl_buffer *out, struct bl_error *e)
 {
-    struct walk w = {.pattern = pattern, .size = size, .out = out};
+    struct translation w = {.pattern = pattern, .size = size, .out = out};
     int code = 0;
     while (w.at < size && !code)
-        code = element(&w, e);
+        code = syntax_element(&w, e);
     return code ? code : bl_buffer_check(out, e);
 }
 
 size_t bl_regex_origin(const char *pattern, size_t size, size_t translated)
 {
     struct bl_buffer out = {0};
-    struct walk w = {.pattern = pattern, .size = size, .out = &out};
+    struct translation w = {.pattern = pattern, .size = size, .out = &out};
     size_t from = 0;
     while (w.at < size && out.size <= translated && !out.failed) {
         from = w.at;
-        if (element(&w, NULL))
+        if (syntax_element(&w, NULL))
             break;
     }
     if (out.size <= translated)

@@ -24,7 +24,7 @@ static const size_t LIMIT = INT_MAX / 12;
 
 extern "C" {
 
-const bool bl_sentencepiece_there = true;
+const bool bl_sentencepiece_available = true;
 const char *const bl_sentencepiece_version = IN_QUOTES(SENTENCEPIECE_VERSION);
 
 /* A message of the library, of which only the words are wanted. */

@@ -16,7 +16,7 @@
 struct bl_sentencepiece; /* many threads share it */
 
 /* Whether models can be opened. */
-extern const bool bl_sentencepiece_there;
+extern const bool bl_sentencepiece_available;
 /* The library's, as it was when the tool was built: it does not tell itself. */
 extern const char *const bl_sentencepiece_version;
 

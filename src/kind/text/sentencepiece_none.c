@@ -1,7 +1,7 @@
 /* What stands for sentencepiece.cc where libsentencepiece is not installed. */
 #include "kind/text/sentencepiece.h"
 
-const bool bl_sentencepiece_there = false;
+const bool bl_sentencepiece_available = false;
 const char *const bl_sentencepiece_version = "none";
 
 int bl_sentencepiece_open(struct bl_sentencepiece **model, const void *data, size_t size, struct bl_error *e)

@@ -56,7 +56,7 @@ struct bl_spool_writer {
     struct part rows, steps;
 };
 
-static char *path_of(const char *dir, uint64_t key, const char *suffix, struct bl_error *e)
+static char *spool_path(const char *dir, uint64_t key, const char *suffix, struct bl_error *e)
 {
     size_t size = strlen(dir) + NAME_SIZE;
     char *path = malloc(size);
@@ -73,7 +73,7 @@ static char *path_of(const char *dir, uint64_t key, const char *suffix, struct b
 static int part_open(struct part *part, const char *dir, uint64_t key, const char *suffix, struct bl_error *e)
 {
     struct bl_buffer name = {0};
-    char *path = path_of(dir, key, suffix, e);
+    char *path = spool_path(dir, key, suffix, e);
     int code = path ? bl_temporary_name(path, &name, e) : BL_EFAIL;
     free(path);
     part->path = name.data;
@@ -128,7 +128,7 @@ static int part_publish(struct part *part, const struct bl_spool_writer *w, cons
         return bl_error_errno(e, BL_EFAIL, "cannot close %s", part->path);
     }
     part->fd = -1;
-    char *path = path_of(w->dir, w->key, suffix, e);
+    char *path = spool_path(w->dir, w->key, suffix, e);
     if (!path)
         return BL_EFAIL;
     int code = bl_fs_rename(part->path, path, e);
@@ -232,9 +232,9 @@ void bl_spool_abort(struct bl_spool_writer *w)
 /* --- reading ---------------------------------------------------------------------------------------------------- */
 
 /* Opens one of the two files: the descriptor, or a code. */
-static int open_file(const char *dir, uint64_t key, const char *suffix, bool may_lack, struct bl_error *e)
+static int spool_open_file(const char *dir, uint64_t key, const char *suffix, bool may_lack, struct bl_error *e)
 {
-    char *path = path_of(dir, key, suffix, e);
+    char *path = spool_path(dir, key, suffix, e);
     if (!path)
         return BL_EFAIL;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -248,11 +248,11 @@ static int open_file(const char *dir, uint64_t key, const char *suffix, bool may
 
 int bl_spool_open(const char *dir, uint64_t key, struct bl_error *e)
 {
-    return open_file(dir, key, "steps", false, e);
+    return spool_open_file(dir, key, "steps", false, e);
 }
 
 /* Reads through the file from byte `from`: whether that is its sum. */
-static int sum_file(int fd, int64_t from, int64_t bytes, uint64_t checksum, bool *good, struct bl_error *e)
+static int spool_sum_file(int fd, int64_t from, int64_t bytes, uint64_t checksum, bool *good, struct bl_error *e)
 {
     char *chunk = malloc(CHUNK);
     XXH3_state_t *hash = XXH3_createState();
@@ -275,18 +275,18 @@ out:
 }
 
 /* Whether the file has so many bytes from byte `from` on, and the right ones. */
-static int check_file(int fd, int64_t from, int64_t bytes, uint64_t checksum, bool synced, bool *good,
-                      struct bl_error *e)
+static int spool_check_file(int fd, int64_t from, int64_t bytes, uint64_t checksum, bool synced, bool *good,
+                            struct bl_error *e)
 {
     struct stat status;
     *good = false;
     if (fstat(fd, &status) != 0)
         return bl_error_errno(e, BL_EFAIL, "cannot look at a file of the spool");
     *good = status.st_size == from + bytes;
-    return synced || !*good ? BL_OK : sum_file(fd, from, bytes, checksum, good, e);
+    return synced || !*good ? BL_OK : spool_sum_file(fd, from, bytes, checksum, good, e);
 }
 
-static int read_head(int fd, uint64_t key, struct head *head, bool *good, struct bl_error *e)
+static int spool_read_head(int fd, uint64_t key, struct head *head, bool *good, struct bl_error *e)
 {
     ssize_t n = pread(fd, head, sizeof *head, 0);
     if (n < 0)
@@ -301,22 +301,22 @@ int bl_spool_find(const char *dir, uint64_t key, struct bl_spool_stamp stamp, bo
     struct head head = {.key = 0};
     bool good = false;
     *other = false;
-    int rows = open_file(dir, key, "rows", true, e);
-    int steps = rows < 0 ? rows : open_file(dir, key, "steps", true, e);
+    int rows = spool_open_file(dir, key, "rows", true, e);
+    int steps = rows < 0 ? rows : spool_open_file(dir, key, "steps", true, e);
     int code = steps == BL_EFAIL ? steps : BL_OK;
     if (steps >= 0)
-        code = read_head(rows, key, &head, &good, e);
+        code = spool_read_head(rows, key, &head, &good, e);
     bool same = head.stamp.times == stamp.times || (stamp.contents && head.stamp.contents == stamp.contents);
     *other = !code && good && !same;
     good &= !*other;
     if (code)
         goto out;
     if (good)
-        code = check_file(rows, sizeof head, head.rows_bytes, head.rows_checksum, head.synced, &good, e);
+        code = spool_check_file(rows, sizeof head, head.rows_bytes, head.rows_checksum, head.synced, &good, e);
     if (code)
         goto out;
     if (good)
-        code = check_file(steps, 0, head.steps_bytes, head.steps_checksum, head.synced, &good, e);
+        code = spool_check_file(steps, 0, head.steps_bytes, head.steps_checksum, head.synced, &good, e);
 out:
     if (rows >= 0)
         close(rows);
@@ -326,8 +326,8 @@ out:
 }
 
 /* Tells the rows that lie whole in the first size bytes of data; *used: how many bytes they are. */
-static int tell_rows(const char *data, size_t size, size_t *used, bl_spool_visit *visit, void *context,
-                     struct bl_buffer *texts, struct bl_error *e)
+static int spool_visit_rows(const char *data, size_t size, size_t *used, bl_spool_visit *visit, void *context,
+                            struct bl_buffer *texts, struct bl_error *e)
 {
     struct packed packed;
     int code = BL_OK;
@@ -360,7 +360,7 @@ static int tell_rows(const char *data, size_t size, size_t *used, bl_spool_visit
 int bl_spool_each(const char *dir, uint64_t key, bl_spool_visit *visit, void *context, struct bl_error *e)
 {
     struct bl_buffer data = {0}, texts = {0};
-    int fd = open_file(dir, key, "rows", false, e);
+    int fd = spool_open_file(dir, key, "rows", false, e);
     int code = fd < 0 ? fd : BL_OK;
     int64_t at = sizeof(struct head);
     while (!code) {
@@ -378,7 +378,7 @@ int bl_spool_each(const char *dir, uint64_t key, bl_spool_visit *visit, void *co
         at += n;
         data.size += (size_t)n;
         size_t used;
-        code = tell_rows(data.data, data.size, &used, visit, context, &texts, e);
+        code = spool_visit_rows(data.data, data.size, &used, visit, context, &texts, e);
         memmove(data.data, data.data + used, data.size - used);
         data.size -= used;
     }
@@ -399,7 +399,7 @@ int bl_spool_remove(const char *dir, uint64_t key, struct bl_error *e)
     static const char *const suffix[] = {"rows", "steps"};
     int code = BL_OK;
     for (int i = 0; i < 2 && !code; i++) {
-        char *path = path_of(dir, key, suffix[i], e);
+        char *path = spool_path(dir, key, suffix[i], e);
         if (!path)
             return BL_EFAIL;
         if (bl_fs_unlink(path) != 0 && errno != ENOENT)
@@ -410,7 +410,7 @@ int bl_spool_remove(const char *dir, uint64_t key, struct bl_error *e)
 }
 
 /* Whether a file of that name was begun by a run that was killed: "KEY.rows.part-HOST-PID-RANDOM". */
-static bool is_left_over(const char *name, uint64_t *key)
+static bool spool_is_left_over(const char *name, uint64_t *key)
 {
     char *end;
     *key = strtoull(name, &end, 16);
@@ -427,7 +427,7 @@ int bl_spool_sweep(const char *dir, const uint64_t *key, size_t count, struct bl
     code = BL_OK;
     const struct dirent *entry;
     while (!code && (entry = readdir(directory))) {
-        if (!is_left_over(entry->d_name, &found))
+        if (!spool_is_left_over(entry->d_name, &found))
             continue;
         size_t i = 0;
         while (i < count && key[i] != found)

@@ -24,7 +24,7 @@ static const char *const dtypes[] = {"i32", "u16", NULL};
 #define STRETCH ((int64_t)64 << 20)
 
 /* The extension that tells what a file is: the last one, or the one before .gz or .zst. */
-static bool has_extension(const char *path, const char *wanted)
+static bool path_has_extension(const char *path, const char *wanted)
 {
     size_t size = strlen(path), tail = strlen(wanted);
     if (size > 3 && strcasecmp(path + size - 3, ".gz") == 0)
@@ -46,7 +46,7 @@ enum bl_text_format bl_text_format_of(const struct bl_text_config *config, const
     if (strcmp(path, "-") == 0)
         return BL_TEXT_JSONL;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (has_extension(path, known[i].extension))
+        if (path_has_extension(path, known[i].extension))
             return known[i].format;
     }
     return BL_TEXT_PLAIN;
@@ -71,25 +71,25 @@ void bl_text_sampling(const struct bl_text_config *config, struct bl_buffer *out
     bl_buffer_printf(out, "%s%s%s", run->bos >= 0 ? " bos" : "", run->eos >= 0 ? " eos" : "", format[config->format]);
 }
 
-static void sampling(const void *config, struct bl_buffer *out)
+static void text_sampling(const void *config, struct bl_buffer *out)
 {
     bl_text_sampling(config, out);
 }
 
-static const char *warning(const void *values)
+static const char *text_warning(const void *values)
 {
     const struct bl_text_config *config = values;
     return config->run->tokenizer ? bl_tokenizer_warning(config->run->tokenizer) : NULL;
 }
 
-static void identify(const void *values, struct bl_buffer *out)
+static void text_identify(const void *values, struct bl_buffer *out)
 {
     const struct bl_text_config *config = values;
     if (config->run->tokenizer)
         bl_buffer_printf(out, "tokenizer: %016" PRIx64 "\n", bl_tokenizer_digest(config->run->tokenizer));
 }
 
-static void columns(const void *values, bool lists, struct bl_buffer *out)
+static void text_columns(const void *values, bool lists, struct bl_buffer *out)
 {
     (void)lists;
     const struct bl_text_run *run = ((const struct bl_text_config *)values)->run;
@@ -97,23 +97,23 @@ static void columns(const void *values, bool lists, struct bl_buffer *out)
         bl_buffer_printf(out, "\t%s", run->column[k].name);
 }
 
-static int fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *out,
-                  struct bl_error *e)
+static int text_fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row,
+                       struct bl_fields *out, struct bl_error *e)
 {
     (void)env, (void)row, (void)e;
     *out = ((const struct bl_text_config *)values)->run->out;
     return BL_OK;
 }
 
-static int keep(void *values, const struct bl_kind_env *env, const struct bl_chunk *stretch, struct bl_error *e)
+static int text_keep(void *values, const struct bl_kind_env *env, const struct bl_chunk *stretch, struct bl_error *e)
 {
     struct bl_text_config *config = values;
-    return bl_places_add(&config->run->places, env->spool, stretch, e);
+    return bl_spool_index_add(&config->run->places, env->spool, stretch, e);
 }
 
-static int clear(void *values, const struct bl_kind_env *env, struct bl_error *e)
+static int text_clear(void *values, const struct bl_kind_env *env, struct bl_error *e)
 {
-    struct bl_places *places = &((struct bl_text_config *)values)->run->places;
+    struct bl_spool_index *places = &((struct bl_text_config *)values)->run->places;
     int code = BL_OK;
     for (size_t i = 0; i < places->keys && !code; i++)
         code = bl_spool_remove(env->spool, places->key[i], e);
@@ -123,7 +123,7 @@ static int clear(void *values, const struct bl_kind_env *env, struct bl_error *e
     return code;
 }
 
-static void describe(const void *values, const struct bl_field *field, struct bl_buffer *out)
+static void text_describe(const void *values, const struct bl_field *field, struct bl_buffer *out)
 {
     (void)field;
     const struct bl_text_config *config = values;
@@ -142,7 +142,8 @@ static void describe(const void *values, const struct bl_field *field, struct bl
     bl_buffer_printf(out, ", padding %d", run->pad);
 }
 
-static void versions(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink)
+static void text_versions(const void *config, void (*emit)(void *sink, const char *name, const char *version),
+                          void *sink)
 {
     const struct bl_text_run *run = ((const struct bl_text_config *)config)->run;
     if (run->tokenizer)
@@ -165,20 +166,20 @@ const struct bl_kind bl_kind_text = {
     .check = bl_text_check,
     .prepare = bl_text_prepare,
     .release = bl_text_release,
-    .warning = warning,
-    .identify = identify,
-    .columns = columns,
-    .sampling = sampling,
+    .warning = text_warning,
+    .identify = text_identify,
+    .columns = text_columns,
+    .sampling = text_sampling,
     .divisible = bl_text_divisible,
-    .open_counter = bl_text_open_counter,
-    .close_counter = bl_text_close_counter,
-    .count = bl_count_text,
-    .keep = keep,
-    .clear = clear,
-    .fields = fields,
+    .open_counter = bl_text_counter_open,
+    .close_counter = bl_text_counter_close,
+    .count = bl_text_count_chunk,
+    .keep = text_keep,
+    .clear = text_clear,
+    .fields = text_fields,
     .open = bl_text_open,
     .read = bl_text_read,
     .close = bl_text_close,
-    .describe = describe,
-    .versions = versions,
+    .describe = text_describe,
+    .versions = text_versions,
 };

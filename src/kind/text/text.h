@@ -9,7 +9,7 @@
 #include "kind/kind.h"
 #include "kind/text/documents.h"
 #include "kind/text/json.h"
-#include "kind/text/places.h"
+#include "kind/text/spool_index.h"
 #include "kind/text/tokenizer.h"
 
 #define BL_MAX_DOCUMENT ((int64_t)256 << 20) /* bytes, unless the options say another */
@@ -34,7 +34,7 @@ struct bl_text_run {
     struct bl_text_column column[BL_JSON_KEYS_MAX]; /* of the same places; the first is not used */
     struct bl_fields out;                           /* tokens, and further fields */
     size_t step_bytes;
-    struct bl_places places;
+    struct bl_spool_index places;
 };
 
 struct bl_text_config {

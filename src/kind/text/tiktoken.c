@@ -29,7 +29,7 @@ static const struct encoding {
     {"o200k", BL_GRAMMAR_O200K, 199998, {{"<|endoftext|>", 199999}, {"<|endofprompt|>", 200018}}},
 };
 
-static const struct encoding *find_encoding(const char *name)
+static const struct encoding *encoding_find(const char *name)
 {
     for (size_t i = 0; i < sizeof encodings / sizeof *encodings; i++) {
         if (!strcmp(encodings[i].name, name))
@@ -38,7 +38,7 @@ static const struct encoding *find_encoding(const char *name)
     return NULL;
 }
 
-static int sextet(char c)
+static int base64_digit(char c)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const char *at = c ? strchr(digits, c) : NULL;
@@ -46,7 +46,7 @@ static int sextet(char c)
 }
 
 /* Replaces out by what base64 stands for. False: it is none. */
-static bool decode_base64(const char *text, size_t size, struct bl_buffer *out)
+static bool base64_decode(const char *text, size_t size, struct bl_buffer *out)
 {
     size_t padding = size && text[size - 1] == '=' ? 1 + (size > 1 && text[size - 2] == '=') : 0;
     unsigned bits = 0, value = 0;
@@ -54,7 +54,7 @@ static bool decode_base64(const char *text, size_t size, struct bl_buffer *out)
     if (size % 4)
         return false;
     for (size_t i = 0; i < size - padding; i++) {
-        int digit = sextet(text[i]);
+        int digit = base64_digit(text[i]);
         if (digit < 0)
             return false;
         value = (value << 6 | (unsigned)digit) & 0xffff;
@@ -67,13 +67,13 @@ static bool decode_base64(const char *text, size_t size, struct bl_buffer *out)
     return !(value & ((1u << bits) - 1)); /* bits that are left over are zeros */
 }
 
-static int read_line(struct bl_tokenizer *tokenizer, const char *line, size_t size, struct bl_buffer *bytes,
-                     struct bl_error *e)
+static int tiktoken_read_line(struct bl_tokenizer *tokenizer, const char *line, size_t size, struct bl_buffer *bytes,
+                              struct bl_error *e)
 {
     const char *space = memchr(line, ' ', size);
     size_t digits = space ? (size_t)(space - line) : size;
     int64_t rank, known, next = (int64_t)tokenizer->vocabulary.count;
-    if (!digits || !decode_base64(line, digits, bytes))
+    if (!digits || !base64_decode(line, digits, bytes))
         return bl_error_set(e, BL_EFAIL, "\"%.*s\" is no token in base64", (int)(digits < 80 ? digits : 80), line);
     if (!space || !bl_text_to_int(space + 1, size - digits - 1, 0, BL_ID_MAX, &rank))
         return bl_error_set(e, BL_EFAIL, "a token without a rank from 0 to %d", BL_ID_MAX);
@@ -90,8 +90,8 @@ static int read_line(struct bl_tokenizer *tokenizer, const char *line, size_t si
     return BL_OK;
 }
 
-static int read_lines(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
-                      struct bl_error *e)
+static int tiktoken_read_lines(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
+                               struct bl_error *e)
 {
     struct bl_buffer bytes = {0};
     const char *line;
@@ -99,7 +99,7 @@ static int read_lines(struct bl_tokenizer *tokenizer, const struct bl_buffer *te
     size_t number = 1, at = 0, size;
     for (; !code && bl_text_next_line(text->data, text->size, &at, &line, &size); number++) {
         if (size)
-            code = read_line(tokenizer, line, size, &bytes, e);
+            code = tiktoken_read_line(tokenizer, line, size, &bytes, e);
         if (code)
             bl_error_prefix(e, "%s:%zu", path, number);
     }
@@ -107,7 +107,7 @@ static int read_lines(struct bl_tokenizer *tokenizer, const struct bl_buffer *te
     return code;
 }
 
-static int add_special(struct bl_tokenizer *tokenizer, const struct encoding *encoding, struct bl_error *e)
+static int tiktoken_add_special(struct bl_tokenizer *tokenizer, const struct encoding *encoding, struct bl_error *e)
 {
     int code = BL_OK;
     if (tokenizer->vocabulary.count != encoding->ranks)
@@ -123,13 +123,13 @@ static int add_special(struct bl_tokenizer *tokenizer, const struct encoding *en
 int bl_tokenizer_read_tiktoken(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
                                const char *pattern, struct bl_error *e)
 {
-    const struct encoding *encoding = pattern ? find_encoding(pattern) : NULL;
+    const struct encoding *encoding = pattern ? encoding_find(pattern) : NULL;
     if (!encoding)
         return bl_error_set(e, BL_EUSAGE,
                             pattern ? "'%s' is no pattern of a .tiktoken: r50k, cl100k or o200k"
                                     : "%s does not say its pattern: --pattern r50k, cl100k or o200k",
                             pattern ? pattern : path);
-    int code = read_lines(tokenizer, text, path, e);
+    int code = tiktoken_read_lines(tokenizer, text, path, e);
     if (code)
         return code;
     tokenizer->model = BL_MODEL_BPE;
@@ -138,5 +138,5 @@ int bl_tokenizer_read_tiktoken(struct bl_tokenizer *tokenizer, const struct bl_b
     code = bl_bpe_from_ranks(&tokenizer->bpe, &tokenizer->vocabulary, e);
     if (code)
         bl_error_prefix(e, "%s", path);
-    return code ? code : add_special(tokenizer, encoding, e);
+    return code ? code : tiktoken_add_special(tokenizer, encoding, e);
 }

@@ -16,21 +16,21 @@
 #define FILE_MAX ((size_t)1 << 28) /* bytes: ten times the largest there is */
 
 /* Adds what decides the ids to the digest. */
-static void digest(struct bl_tokenizer *tokenizer, const void *data, size_t size)
+static void tokenizer_update_digest(struct bl_tokenizer *tokenizer, const void *data, size_t size)
 {
     tokenizer->digest = XXH3_64bits_withSeed(data, size, tokenizer->digest);
 }
 
-static int slurp(struct bl_tokenizer *tokenizer, const char *path, struct bl_buffer *text, struct bl_error *e)
+static int tokenizer_slurp(struct bl_tokenizer *tokenizer, const char *path, struct bl_buffer *text, struct bl_error *e)
 {
     int code = bl_io_read_file(path, FILE_MAX, text, e);
     if (code)
         return code;
-    digest(tokenizer, text->data, text->size);
+    tokenizer_update_digest(tokenizer, text->data, text->size);
     return BL_OK;
 }
 
-static bool ends_with(const char *text, const char *end)
+static bool path_ends_with(const char *text, const char *end)
 {
     size_t size = strlen(text), end_size = strlen(end);
     return size >= end_size && !strcmp(text + size - end_size, end);
@@ -58,7 +58,7 @@ int bl_tokenizer_warn(struct bl_tokenizer *tokenizer, struct bl_error *e, const 
     return BL_OK;
 }
 
-int bl_tokenizer_warn_of_holes(struct bl_tokenizer *tokenizer, int64_t count, int64_t first, struct bl_error *e)
+int bl_tokenizer_warn_missing_ids(struct bl_tokenizer *tokenizer, int64_t count, int64_t first, struct bl_error *e)
 {
     if (!count)
         return BL_OK;
@@ -68,10 +68,11 @@ int bl_tokenizer_warn_of_holes(struct bl_tokenizer *tokenizer, int64_t count, in
 }
 
 /* GPT-2's merges.txt lies beside its vocab.json and is named like it. */
-static int read_gpt2(struct bl_tokenizer *tokenizer, const json_t *vocab, const char *path, struct bl_error *e)
+static int tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const json_t *vocab, const char *path,
+                               struct bl_error *e)
 {
     struct bl_buffer merges_path = {0}, merges = {0};
-    if (!ends_with(path, "vocab.json"))
+    if (!path_ends_with(path, "vocab.json"))
         return bl_error_set(e, BL_EFAIL, "%s has no \"model\" as a tokenizer.json has, and is not named vocab.json",
                             path);
     bl_buffer_append(&merges_path, path, strlen(path) - strlen("vocab.json"));
@@ -79,7 +80,7 @@ static int read_gpt2(struct bl_tokenizer *tokenizer, const json_t *vocab, const 
     int code = bl_buffer_check(&merges_path, e);
     if (code)
         goto out;
-    code = slurp(tokenizer, merges_path.data, &merges, e);
+    code = tokenizer_slurp(tokenizer, merges_path.data, &merges, e);
     if (code)
         goto out;
     code = bl_tokenizer_read_gpt2(tokenizer, vocab, path, &merges, merges_path.data, e);
@@ -91,8 +92,8 @@ out:
 
 /* The list of merges is most of a file: a tree of it would take longer than all else, so it is read from the text. The
  * rest is the text without what is in the list but line breaks, which messages count. */
-static int leave_out(const struct bl_buffer *text, const struct bl_json_value *list, struct bl_buffer *rest,
-                     struct bl_error *e)
+static int tokenizer_leave_out(const struct bl_buffer *text, const struct bl_json_value *list, struct bl_buffer *rest,
+                               struct bl_error *e)
 {
     const char *at = text->data, *stop = text->data + text->size;
     if (list->type == BL_JSON_ARRAY) {
@@ -108,7 +109,7 @@ static int leave_out(const struct bl_buffer *text, const struct bl_json_value *l
     return bl_buffer_check(rest, e);
 }
 
-static json_t *load(const struct bl_buffer *text, const char *path, struct bl_error *e)
+static json_t *tokenizer_load_json(const struct bl_buffer *text, const char *path, struct bl_error *e)
 {
     json_error_t error;
     json_t *root = json_loadb(text->data, text->size, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
@@ -119,7 +120,8 @@ static json_t *load(const struct bl_buffer *text, const char *path, struct bl_er
     return root;
 }
 
-static int read_json(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path, struct bl_error *e)
+static int tokenizer_read_json(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
+                               struct bl_error *e)
 {
     static const char name[] = "model.merges";
     struct bl_json_key key;
@@ -131,24 +133,24 @@ static int read_json(struct bl_tokenizer *tokenizer, const struct bl_buffer *tex
                  bl_json_scan(text->data, text->size, &key, 1, &merges, &fault);
     if (!found)
         merges.type = BL_JSON_NONE;
-    int code = leave_out(text, &merges, &rest, e);
+    int code = tokenizer_leave_out(text, &merges, &rest, e);
     if (!code)
-        code = (root = load(&rest, path, e)) ? BL_OK : BL_EFAIL;
+        code = (root = tokenizer_load_json(&rest, path, e)) ? BL_OK : BL_EFAIL;
     if (!code && !found)
         code = bl_error_set(e, BL_EFAIL, "%s: not JSON at byte %zu: %s", path, fault.at, fault.what);
     /* Of a vocab.json, "model" is a token like others. */
     const json_t *model = json_object_get(root, "model");
-    bool is_vocabulary = !model || (ends_with(path, "vocab.json") && !json_is_object(model));
+    bool is_vocabulary = !model || (path_ends_with(path, "vocab.json") && !json_is_object(model));
     if (!code)
-        code = is_vocabulary ? read_gpt2(tokenizer, root, path, e)
+        code = is_vocabulary ? tokenizer_read_gpt2(tokenizer, root, path, e)
                              : bl_tokenizer_read_json(tokenizer, root, &merges, path, e);
     json_decref(root);
     bl_buffer_free(&rest);
     return code;
 }
 
-static int read_sentencepiece(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
-                              struct bl_error *e)
+static int tokenizer_read_sentencepiece(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
+                                        struct bl_error *e)
 {
     int code = bl_sentencepiece_open(&tokenizer->sentencepiece, text->data, text->size, e);
     if (code) {
@@ -160,28 +162,29 @@ static int read_sentencepiece(struct bl_tokenizer *tokenizer, const struct bl_bu
     return BL_OK;
 }
 
-static int read_file(struct bl_tokenizer *tokenizer, const struct bl_tokenizer_options *options, struct bl_error *e)
+static int tokenizer_read_file(struct bl_tokenizer *tokenizer, const struct bl_tokenizer_options *options,
+                               struct bl_error *e)
 {
     struct bl_buffer text = {0};
     const char *path = options->path;
-    bool tiktoken = ends_with(path, ".tiktoken"), sentencepiece = ends_with(path, ".model");
-    bool wordpiece = ends_with(path, "vocab.txt");
+    bool tiktoken = path_ends_with(path, ".tiktoken"), sentencepiece = path_ends_with(path, ".model");
+    bool wordpiece = path_ends_with(path, "vocab.txt");
     if (options->pattern && !tiktoken)
         return bl_error_set(e, BL_EUSAGE, "--pattern is for a .tiktoken file; %s says its own", path);
-    if (!tiktoken && !sentencepiece && !wordpiece && !ends_with(path, ".json"))
+    if (!tiktoken && !sentencepiece && !wordpiece && !path_ends_with(path, ".json"))
         return bl_error_set(e, BL_EUSAGE, "%s is no tokenizer: bytes, a .json, .tiktoken, .model or vocab.txt", path);
-    int code = slurp(tokenizer, path, &text, e);
+    int code = tokenizer_slurp(tokenizer, path, &text, e);
     if (code)
         goto out;
     if (tiktoken) {
-        digest(tokenizer, options->pattern, options->pattern ? strlen(options->pattern) : 0);
+        tokenizer_update_digest(tokenizer, options->pattern, options->pattern ? strlen(options->pattern) : 0);
         code = bl_tokenizer_read_tiktoken(tokenizer, &text, path, options->pattern, e);
     } else if (sentencepiece) {
-        code = read_sentencepiece(tokenizer, &text, path, e);
+        code = tokenizer_read_sentencepiece(tokenizer, &text, path, e);
     } else if (wordpiece) {
         code = bl_tokenizer_read_wordpiece(tokenizer, &text, path, e);
     } else {
-        code = read_json(tokenizer, &text, path, e);
+        code = tokenizer_read_json(tokenizer, &text, path, e);
     }
 out:
     bl_buffer_free(&text);
@@ -204,9 +207,9 @@ int bl_tokenizer_open(struct bl_tokenizer **out, const struct bl_tokenizer_optio
     bl_added_init(&tokenizer->normal);
     tokenizer->path = options->path;
     tokenizer->special = options->special;
-    digest(tokenizer, &(uint8_t){options->special}, 1);
+    tokenizer_update_digest(tokenizer, &(uint8_t){options->special}, 1);
     tokenizer->size = bytes ? 256 : 0;
-    int code = bytes ? BL_OK : read_file(tokenizer, options, e);
+    int code = bytes ? BL_OK : tokenizer_read_file(tokenizer, options, e);
     if (code) {
         bl_tokenizer_close(tokenizer);
         return code;

@@ -45,7 +45,7 @@ int bl_encoder_open(struct bl_encoder **encoder, const struct bl_tokenizer *toke
 void bl_encoder_close(struct bl_encoder *encoder);
 
 /* From now on encoding returns BL_ECANCEL, between words, once cancel is raised. */
-void bl_encoder_watch(struct bl_encoder *encoder, const struct bl_cancel *cancel);
+void bl_encoder_set_stop(struct bl_encoder *encoder, const struct bl_cancel *cancel);
 
 /* Appends the ids of a document (valid UTF-8; what is not is for the caller to replace before). No token is added that
  * the text does not give: no begin, no end. BL_EFAIL: out of memory; BL_EDATA: a document that is too large for the

@@ -7,8 +7,8 @@
 
 #define END_OF_TEXT "<|endoftext|>"
 
-static int read_merges(struct bl_tokenizer *tokenizer, const json_t *vocab, const struct bl_buffer *text,
-                       const char *path, struct bl_error *e)
+static int gpt2_read_merges(struct bl_tokenizer *tokenizer, const json_t *vocab, const struct bl_buffer *text,
+                            const char *path, struct bl_error *e)
 {
     struct bl_merges merges = {0};
     const char *line;
@@ -40,9 +40,9 @@ int bl_tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const json_t *vocab, 
     }
     tokenizer->model = BL_MODEL_BPE;
     tokenizer->split[tokenizer->splits++] = (struct bl_split){.grammar = BL_GRAMMAR_GPT2};
-    code = read_merges(tokenizer, vocab, merges, merges_path, e);
+    code = gpt2_read_merges(tokenizer, vocab, merges, merges_path, e);
     if (!code)
-        code = bl_tokenizer_json_holes(tokenizer, vocab, NULL, e);
+        code = bl_tokenizer_json_missing_ids(tokenizer, vocab, NULL, e);
     const json_t *end = json_object_get(vocab, END_OF_TEXT);
     if (code || !end)
         return code;

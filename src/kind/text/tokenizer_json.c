@@ -36,14 +36,14 @@ int bl_tokenizer_json_flag(const json_t *object, const char *what, const char *n
                : bl_error_set(e, BL_EFAIL, "%s: \"%s\" is not true or false", what, name);
 }
 
-static bool is_unset(const json_t *member)
+static bool member_is_unset(const json_t *member)
 {
     return !member || json_is_null(member) || (json_is_string(member) && !json_string_length(member));
 }
 
 /* The options of the BPE model that change what it gives. byte_fallback, unk_token and fuse_unk are for characters that
  * the vocabulary lacks: bytes never are, as all 256 must be there. */
-static int check_model(const json_t *model, bool *direct, struct bl_error *e)
+static int bpe_check_model(const json_t *model, bool *direct, struct bl_error *e)
 {
     static const char *const known[] = {"type",
                                         "dropout",
@@ -68,11 +68,11 @@ static int check_model(const json_t *model, bool *direct, struct bl_error *e)
     if (code)
         return code;
     const json_t *dropout = json_object_get(model, "dropout");
-    if (!is_unset(dropout) && !(json_is_number(dropout) && json_number_value(dropout) == 0))
+    if (!member_is_unset(dropout) && !(json_is_number(dropout) && json_number_value(dropout) == 0))
         return bl_error_set(e, BL_EFAIL, "the model BPE has \"dropout\", which is not supported: ids would be random");
     static const char *const affixes[] = {"continuing_subword_prefix", "end_of_word_suffix"};
     for (size_t i = 0; i < 2; i++) {
-        if (!is_unset(json_object_get(model, affixes[i])))
+        if (!member_is_unset(json_object_get(model, affixes[i])))
             return bl_error_set(e, BL_EFAIL, "the model BPE has \"%s\", which is not supported", affixes[i]);
     }
     return BL_OK;
@@ -84,7 +84,7 @@ struct reading {
     struct bl_buffer plain[2];
 };
 
-static bool read_text(const struct bl_json_value *value, struct bl_buffer *plain, struct bl_json_value *text)
+static bool merge_read_text(const struct bl_json_value *value, struct bl_buffer *plain, struct bl_json_value *text)
 {
     size_t lone = SIZE_MAX;
     *text = *value;
@@ -97,21 +97,21 @@ static bool read_text(const struct bl_json_value *value, struct bl_buffer *plain
     return value->type == BL_JSON_STRING && lone == SIZE_MAX && !plain->failed;
 }
 
-static int read_merge(struct reading *r, const struct bl_vocabulary *v, const json_t *vocab,
+static int merge_read(struct reading *r, const struct bl_vocabulary *v, const json_t *vocab,
                       const struct bl_json_value *item, struct bl_error *e)
 {
     struct bl_json_value side[2], text[2], more;
     size_t at = 0;
-    if (item->type == BL_JSON_STRING && read_text(item, &r->plain[0], text))
+    if (item->type == BL_JSON_STRING && merge_read_text(item, &r->plain[0], text))
         return bl_merges_add_line(&r->merges, v, vocab, text->text, text->size, e);
     if (item->type != BL_JSON_ARRAY || bl_json_next(item, &at, &side[0]) <= 0 ||
         bl_json_next(item, &at, &side[1]) <= 0 || bl_json_next(item, &at, &more) ||
-        !read_text(&side[0], &r->plain[0], &text[0]) || !read_text(&side[1], &r->plain[1], &text[1]))
+        !merge_read_text(&side[0], &r->plain[0], &text[0]) || !merge_read_text(&side[1], &r->plain[1], &text[1]))
         return bl_error_set(e, BL_EFAIL, "is no merge: \"left right\" or [\"left\", \"right\"]");
     return bl_merges_add(&r->merges, v, vocab, text[0].text, text[0].size, text[1].text, text[1].size, e);
 }
 
-static int read_merges(struct bl_tokenizer *tokenizer, const json_t *model, const struct bl_json_value *list,
+static int merges_read(struct bl_tokenizer *tokenizer, const json_t *model, const struct bl_json_value *list,
                        bool direct, struct bl_error *e)
 {
     const json_t *vocab = json_object_get(model, "vocab");
@@ -122,7 +122,7 @@ static int read_merges(struct bl_tokenizer *tokenizer, const json_t *model, cons
     int code = BL_OK;
     size_t count = 0;
     for (size_t at = 0; !code && bl_json_next(list, &at, &item) > 0; count++) {
-        code = read_merge(&r, &tokenizer->vocabulary, vocab, &item, e);
+        code = merge_read(&r, &tokenizer->vocabulary, vocab, &item, e);
         if (code)
             bl_error_prefix(e, "\"model.merges\", entry %zu", count);
     }
@@ -137,11 +137,11 @@ out:
     return code;
 }
 
-static int read_bpe(struct bl_tokenizer *tokenizer, const json_t *model, const struct bl_json_value *merges,
+static int bpe_read(struct bl_tokenizer *tokenizer, const json_t *model, const struct bl_json_value *merges,
                     struct bl_error *e)
 {
     bool direct = false;
-    int code = check_model(model, &direct, e);
+    int code = bpe_check_model(model, &direct, e);
     if (code)
         return code;
     code = bl_merges_vocabulary(tokenizer, json_object_get(model, "vocab"), true, e);
@@ -150,10 +150,10 @@ static int read_bpe(struct bl_tokenizer *tokenizer, const json_t *model, const s
         return code;
     }
     tokenizer->model = BL_MODEL_BPE;
-    return read_merges(tokenizer, model, merges, direct, e);
+    return merges_read(tokenizer, model, merges, direct, e);
 }
 
-static int read_wordpiece(struct bl_tokenizer *tokenizer, const json_t *model, struct bl_error *e)
+static int wordpiece_read(struct bl_tokenizer *tokenizer, const json_t *model, struct bl_error *e)
 {
     static const char *const known[] = {"type",  "unk_token", "continuing_subword_prefix", "max_input_chars_per_word",
                                         "vocab", NULL};
@@ -177,7 +177,7 @@ out:
 }
 
 /* The model, and the pre-tokenizer that goes with it. */
-static int read_model(struct bl_tokenizer *tokenizer, const json_t *root, const struct bl_json_value *merges,
+static int model_read(struct bl_tokenizer *tokenizer, const json_t *root, const struct bl_json_value *merges,
                       struct bl_error *e)
 {
     static const char *const known[] = {"type", NULL};
@@ -186,18 +186,18 @@ static int read_model(struct bl_tokenizer *tokenizer, const json_t *root, const 
     const char *words_type = json_string_value(json_object_get(words, "type"));
     if (!type || strcmp(type, "WordPiece") != 0) {
         int code = bl_tokenizer_json_splits(tokenizer, words, e);
-        return code ? code : read_bpe(tokenizer, model, merges, e);
+        return code ? code : bpe_read(tokenizer, model, merges, e);
     }
     if (!words_type || strcmp(words_type, "BertPreTokenizer") != 0)
         return bl_error_set(e, BL_EFAIL, "the pre-tokenizer \"%.80s\" is not supported: WordPiece has BertPreTokenizer",
                             words_type ? words_type : "(without a type)");
     int code = bl_tokenizer_json_members(words, "the pre-tokenizer BertPreTokenizer", known, e);
-    return code ? code : read_wordpiece(tokenizer, model, e);
+    return code ? code : wordpiece_read(tokenizer, model, e);
 }
 
 /* The id that `tokenizers` gives to an added token: the model's if it has one of that text, else the next. The file's
  * own word is only checked. */
-static int64_t expected_id(const json_t *vocab, const char *text, size_t size, int64_t *largest)
+static int64_t added_expected_id(const json_t *vocab, const char *text, size_t size, int64_t *largest)
 {
     const json_t *own = json_object_getn(vocab, text, size);
     int64_t id = json_integer_value(own), tokens = (int64_t)json_object_size(vocab);
@@ -209,7 +209,7 @@ static int64_t expected_id(const json_t *vocab, const char *text, size_t size, i
 }
 
 /* What is looked for in normalised text is normalised itself. */
-static int add_token(struct bl_tokenizer *tokenizer, const char *text, size_t size, bool normalized,
+static int added_add(struct bl_tokenizer *tokenizer, const char *text, size_t size, bool normalized,
                      const struct bl_added_token *token, struct bl_error *e)
 {
     struct bl_buffer normal[BL_NORMALIZERS_MAX] = {0};
@@ -231,7 +231,7 @@ out:
     return code;
 }
 
-static int read_added_token(struct bl_tokenizer *tokenizer, const json_t *vocab, const json_t *item, int64_t *largest,
+static int added_read_token(struct bl_tokenizer *tokenizer, const json_t *vocab, const json_t *item, int64_t *largest,
                             struct bl_error *e)
 {
     static const char *const known[] = {"id",     "content",    "single_word", "lstrip",
@@ -263,17 +263,17 @@ static int read_added_token(struct bl_tokenizer *tokenizer, const json_t *vocab,
         return code;
     const char *text = json_string_value(content);
     size_t size = json_string_length(content);
-    int64_t expected = expected_id(vocab, text, size, largest);
+    int64_t expected = added_expected_id(vocab, text, size, largest);
     if (expected != json_integer_value(id))
         return bl_error_set(e, BL_EFAIL, "\"%.80s\" has the id %lld where `tokenizers` gives it %lld", text,
                             (long long)json_integer_value(id), (long long)expected);
     token.id = (int32_t)expected;
     token.plain = special && !tokenizer->special;
     bl_tokenizer_count(tokenizer, token.id);
-    return add_token(tokenizer, text, size, normalized, &token, e);
+    return added_add(tokenizer, text, size, normalized, &token, e);
 }
 
-static int read_added(struct bl_tokenizer *tokenizer, const json_t *root, struct bl_error *e)
+static int added_read(struct bl_tokenizer *tokenizer, const json_t *root, struct bl_error *e)
 {
     const json_t *list = json_object_get(root, "added_tokens");
     const json_t *vocab = json_object_get(json_object_get(root, "model"), "vocab");
@@ -282,14 +282,14 @@ static int read_added(struct bl_tokenizer *tokenizer, const json_t *root, struct
     int64_t largest = -1;
     int code = BL_OK;
     for (size_t i = 0; i < json_array_size(list) && !code; i++) {
-        code = read_added_token(tokenizer, vocab, json_array_get(list, i), &largest, e);
+        code = added_read_token(tokenizer, vocab, json_array_get(list, i), &largest, e);
         if (code)
             bl_error_prefix(e, "\"added_tokens\", entry %zu", i);
     }
     return code;
 }
 
-static int read_bert(struct bl_tokenizer *tokenizer, const json_t *normalizer, struct bl_error *e)
+static int bert_read(struct bl_tokenizer *tokenizer, const json_t *normalizer, struct bl_error *e)
 {
     static const char *const known[] = {"type",          "clean_text", "handle_chinese_chars",
                                         "strip_accents", "lowercase",  NULL};
@@ -312,7 +312,7 @@ static int read_bert(struct bl_tokenizer *tokenizer, const json_t *normalizer, s
     return code;
 }
 
-static int read_normalizer(struct bl_tokenizer *tokenizer, const json_t *normalizer, struct bl_error *e)
+static int normalizer_read(struct bl_tokenizer *tokenizer, const json_t *normalizer, struct bl_error *e)
 {
     static const char *const known[] = {"type", NULL};
     static const char *const forms[] = {[BL_NFC] = "NFC", [BL_NFD] = "NFD", [BL_NFKC] = "NFKC", [BL_NFKD] = "NFKD"};
@@ -326,27 +326,27 @@ static int read_normalizer(struct bl_tokenizer *tokenizer, const json_t *normali
         return bl_tokenizer_json_members(normalizer, "the normalizer", known, e);
     }
     if (type && !strcmp(type, "BertNormalizer"))
-        return read_bert(tokenizer, normalizer, e);
+        return bert_read(tokenizer, normalizer, e);
     return bl_error_set(e, BL_EFAIL, "the normalizer \"%.80s\" is not supported", type ? type : "(without a type)");
 }
 
-static int read_normalizers(struct bl_tokenizer *tokenizer, const json_t *normalizer, struct bl_error *e)
+static int normalizers_read(struct bl_tokenizer *tokenizer, const json_t *normalizer, struct bl_error *e)
 {
     static const char *const known[] = {"type", "normalizers", NULL};
     const char *type = json_string_value(json_object_get(normalizer, "type"));
     if (!normalizer || json_is_null(normalizer))
         return BL_OK;
     if (!type || strcmp(type, "Sequence") != 0)
-        return read_normalizer(tokenizer, normalizer, e);
+        return normalizer_read(tokenizer, normalizer, e);
     const json_t *list = json_object_get(normalizer, "normalizers");
     int code = bl_tokenizer_json_members(normalizer, "the normalizer Sequence", known, e);
     for (size_t i = 0; i < json_array_size(list) && !code; i++)
-        code = read_normalizer(tokenizer, json_array_get(list, i), e);
+        code = normalizer_read(tokenizer, json_array_get(list, i), e);
     return code;
 }
 
 /* A file may ask for documents to be cut or padded. Here that is for the plan to decide, which is said. */
-static int warn_of_lengths(struct bl_tokenizer *tokenizer, const json_t *root, struct bl_error *e)
+static int lengths_warn(struct bl_tokenizer *tokenizer, const json_t *root, struct bl_error *e)
 {
     bool cuts = json_is_object(json_object_get(root, "truncation"));
     bool pads = json_is_object(json_object_get(root, "padding"));
@@ -356,8 +356,8 @@ static int warn_of_lengths(struct bl_tokenizer *tokenizer, const json_t *root, s
                              cuts ? "truncation" : "", cuts && pads ? " and " : "", pads ? "padding" : "");
 }
 
-int bl_tokenizer_json_holes(struct bl_tokenizer *tokenizer, const json_t *vocab, const json_t *added,
-                            struct bl_error *e)
+int bl_tokenizer_json_missing_ids(struct bl_tokenizer *tokenizer, const json_t *vocab, const json_t *added,
+                                  struct bl_error *e)
 {
     const char *text;
     const json_t *value;
@@ -374,10 +374,10 @@ int bl_tokenizer_json_holes(struct bl_tokenizer *tokenizer, const json_t *vocab,
         first = has[id] ? first : id;
     }
     free(has);
-    return bl_tokenizer_warn_of_holes(tokenizer, count, first, e);
+    return bl_tokenizer_warn_missing_ids(tokenizer, count, first, e);
 }
 
-static int read_root(struct bl_tokenizer *tokenizer, const json_t *root, const struct bl_json_value *merges,
+static int root_read(struct bl_tokenizer *tokenizer, const json_t *root, const struct bl_json_value *merges,
                      struct bl_error *e)
 {
     static const char *const known[] = {"version",       "truncation",     "padding", "added_tokens", "normalizer",
@@ -385,26 +385,26 @@ static int read_root(struct bl_tokenizer *tokenizer, const json_t *root, const s
     int code = bl_tokenizer_json_members(root, "the file", known, e);
     if (code)
         return code;
-    code = read_normalizers(tokenizer, json_object_get(root, "normalizer"), e);
+    code = normalizers_read(tokenizer, json_object_get(root, "normalizer"), e);
     if (code)
         return code;
-    code = read_model(tokenizer, root, merges, e);
+    code = model_read(tokenizer, root, merges, e);
     if (code)
         return code;
-    code = read_added(tokenizer, root, e);
+    code = added_read(tokenizer, root, e);
     if (code)
         return code;
-    code = bl_tokenizer_json_holes(tokenizer, json_object_get(json_object_get(root, "model"), "vocab"),
-                                   json_object_get(root, "added_tokens"), e);
+    code = bl_tokenizer_json_missing_ids(tokenizer, json_object_get(json_object_get(root, "model"), "vocab"),
+                                         json_object_get(root, "added_tokens"), e);
     if (code)
         return code;
-    return warn_of_lengths(tokenizer, root, e);
+    return lengths_warn(tokenizer, root, e);
 }
 
 int bl_tokenizer_read_json(struct bl_tokenizer *tokenizer, const json_t *root, const struct bl_json_value *merges,
                            const char *path, struct bl_error *e)
 {
-    int code = read_root(tokenizer, root, merges, e);
+    int code = root_read(tokenizer, root, merges, e);
     if (code)
         bl_error_prefix(e, "%s", path);
     return code;

@@ -13,8 +13,8 @@ int bl_tokenizer_json_flag(const json_t *object, const char *what, const char *n
                            struct bl_error *e);
 /* Warns of ids that neither an object of tokens and their ids nor a list of added tokens (or NULL) has; both were read.
  */
-int bl_tokenizer_json_holes(struct bl_tokenizer *tokenizer, const json_t *vocab, const json_t *added,
-                            struct bl_error *e);
+int bl_tokenizer_json_missing_ids(struct bl_tokenizer *tokenizer, const json_t *vocab, const json_t *added,
+                                  struct bl_error *e);
 /* "pre_tokenizer": the steps of splitting. */
 int bl_tokenizer_json_splits(struct bl_tokenizer *tokenizer, const json_t *pre_tokenizer, struct bl_error *e);
 

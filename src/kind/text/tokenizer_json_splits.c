@@ -3,7 +3,7 @@
 
 #include "kind/text/tokenizer_json.h"
 
-static int add_split(struct bl_tokenizer *tokenizer, const struct bl_split *split, struct bl_error *e)
+static int split_add(struct bl_tokenizer *tokenizer, const struct bl_split *split, struct bl_error *e)
 {
     /* Taking all of a piece as a word is the last step, and none where there are words already. */
     const struct bl_split *before = tokenizer->splits ? &tokenizer->split[tokenizer->splits - 1] : NULL;
@@ -15,7 +15,7 @@ static int add_split(struct bl_tokenizer *tokenizer, const struct bl_split *spli
     return BL_OK;
 }
 
-static int read_byte_level(struct bl_tokenizer *tokenizer, const json_t *object, struct bl_error *e)
+static int byte_level_read(struct bl_tokenizer *tokenizer, const json_t *object, struct bl_error *e)
 {
     static const char *const known[] = {"type", "add_prefix_space", "trim_offsets", "use_regex", NULL};
     bool prefix_space = true, regex = true;
@@ -28,12 +28,12 @@ static int read_byte_level(struct bl_tokenizer *tokenizer, const json_t *object,
     code = bl_tokenizer_json_flag(object, "ByteLevel", "use_regex", true, &regex, e);
     if (code)
         return code;
-    return add_split(
+    return split_add(
         tokenizer,
         &(struct bl_split){.grammar = regex ? BL_GRAMMAR_GPT2 : BL_GRAMMAR_WHOLE, .prefix_space = prefix_space}, e);
 }
 
-static int read_digits(struct bl_tokenizer *tokenizer, const json_t *object, struct bl_error *e)
+static int digits_read(struct bl_tokenizer *tokenizer, const json_t *object, struct bl_error *e)
 {
     static const char *const known[] = {"type", "individual_digits", NULL};
     bool individual = false;
@@ -43,18 +43,18 @@ static int read_digits(struct bl_tokenizer *tokenizer, const json_t *object, str
     code = bl_tokenizer_json_flag(object, "Digits", "individual_digits", false, &individual, e);
     if (code)
         return code;
-    return add_split(tokenizer, &(struct bl_split){.grammar = individual ? BL_GRAMMAR_DIGITS : BL_GRAMMAR_DIGIT_RUNS},
+    return split_add(tokenizer, &(struct bl_split){.grammar = individual ? BL_GRAMMAR_DIGITS : BL_GRAMMAR_DIGIT_RUNS},
                      e);
 }
 
 /* A pattern that is no known grammar, for PCRE2. */
-static int add_regex(struct bl_tokenizer *tokenizer, const json_t *pattern, bool literal, struct bl_split *split,
+static int regex_add(struct bl_tokenizer *tokenizer, const json_t *pattern, bool literal, struct bl_split *split,
                      struct bl_error *e)
 {
     struct bl_buffer warning = {0};
     int code = bl_regex_open(&split->regex, json_string_value(pattern), json_string_length(pattern), literal, e);
     if (!code)
-        code = add_split(tokenizer, split, e);
+        code = split_add(tokenizer, split, e);
     if (code) {
         bl_regex_close(split->regex);
         return code;
@@ -70,7 +70,7 @@ static int add_regex(struct bl_tokenizer *tokenizer, const json_t *pattern, bool
 }
 
 /* Known grammars match all of a text, so that keeping what they match and removing the rest isolates, too. */
-static int read_split(struct bl_tokenizer *tokenizer, const json_t *object, struct bl_error *e)
+static int split_read(struct bl_tokenizer *tokenizer, const json_t *object, struct bl_error *e)
 {
     static const char *const known[] = {"type", "pattern", "behavior", "invert", NULL};
     const char *behavior = json_string_value(json_object_get(object, "behavior"));
@@ -91,11 +91,11 @@ static int read_split(struct bl_tokenizer *tokenizer, const json_t *object, stru
     if (split.behavior == (split.inverted ? BL_BEHAVIOR_REMOVED : BL_BEHAVIOR_ISOLATED) && json_is_string(regex))
         split.grammar = bl_grammar_find(json_string_value(regex), json_string_length(regex));
     return split.grammar != BL_GRAMMAR_NONE
-               ? add_split(tokenizer, &split, e)
-               : add_regex(tokenizer, json_is_string(regex) ? regex : literal, !json_is_string(regex), &split, e);
+               ? split_add(tokenizer, &split, e)
+               : regex_add(tokenizer, json_is_string(regex) ? regex : literal, !json_is_string(regex), &split, e);
 }
 
-static int read_one(struct bl_tokenizer *tokenizer, const json_t *object, bool last, struct bl_error *e)
+static int pre_tokenizer_read(struct bl_tokenizer *tokenizer, const json_t *object, bool last, struct bl_error *e)
 {
     const char *type = json_string_value(json_object_get(object, "type"));
     if (!type)
@@ -106,11 +106,11 @@ static int read_one(struct bl_tokenizer *tokenizer, const json_t *object, bool l
                             "the pre-tokenizer \"%.80s\" %s is not supported: ByteLevel is, as the last one", type,
                             last ? "at the end" : "before others");
     if (byte_level)
-        return read_byte_level(tokenizer, object, e);
+        return byte_level_read(tokenizer, object, e);
     if (!strcmp(type, "Split"))
-        return read_split(tokenizer, object, e);
+        return split_read(tokenizer, object, e);
     if (!strcmp(type, "Digits"))
-        return read_digits(tokenizer, object, e);
+        return digits_read(tokenizer, object, e);
     return bl_error_set(e, BL_EFAIL, "the pre-tokenizer \"%.80s\" is not supported", type);
 }
 
@@ -119,7 +119,7 @@ int bl_tokenizer_json_splits(struct bl_tokenizer *tokenizer, const json_t *pre_t
     static const char *const known[] = {"type", "pretokenizers", NULL};
     const char *type = json_string_value(json_object_get(pre_tokenizer, "type"));
     if (!type || strcmp(type, "Sequence") != 0)
-        return read_one(tokenizer, pre_tokenizer, true, e);
+        return pre_tokenizer_read(tokenizer, pre_tokenizer, true, e);
     int code = bl_tokenizer_json_members(pre_tokenizer, "the pre-tokenizer Sequence", known, e);
     const json_t *list = json_object_get(pre_tokenizer, "pretokenizers");
     size_t count = json_array_size(list);
@@ -128,6 +128,6 @@ int bl_tokenizer_json_splits(struct bl_tokenizer *tokenizer, const json_t *pre_t
     if (!count)
         return bl_error_set(e, BL_EFAIL, "the pre-tokenizer Sequence is empty: ByteLevel must be its last one");
     for (size_t i = 0; i < count && !code; i++)
-        code = read_one(tokenizer, json_array_get(list, i), i + 1 == count, e);
+        code = pre_tokenizer_read(tokenizer, json_array_get(list, i), i + 1 == count, e);
     return code;
 }

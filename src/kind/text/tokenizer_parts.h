@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "kind/text/added.h"
+#include "kind/text/added_tokens.h"
 #include "kind/text/bpe.h"
 #include "kind/text/grammar.h"
 #include "kind/text/json.h"
@@ -59,7 +59,7 @@ static inline void bl_tokenizer_count(struct bl_tokenizer *tokenizer, int32_t id
 int bl_tokenizer_warn(struct bl_tokenizer *tokenizer, struct bl_error *e, const char *format, ...) BL_PRINTF(3, 4);
 /* Ids below the largest that no token has: the model has rows for them that no text ever uses, or the file is not
  * whole. */
-int bl_tokenizer_warn_of_holes(struct bl_tokenizer *tokenizer, int64_t count, int64_t first, struct bl_error *e);
+int bl_tokenizer_warn_missing_ids(struct bl_tokenizer *tokenizer, int64_t count, int64_t first, struct bl_error *e);
 
 /* Fill in a tokenizer from the contents of its files; paths are for messages. merges: "model.merges", which root has
  * without its elements, as text. */

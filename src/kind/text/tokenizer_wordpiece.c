@@ -26,7 +26,7 @@ int bl_tokenizer_read_wordpiece(struct bl_tokenizer *tokenizer, const struct bl_
         first += id == first;
         bl_tokenizer_count(tokenizer, id);
     }
-    code = bl_tokenizer_warn_of_holes(tokenizer, tokenizer->size - tokens, first, e);
+    code = bl_tokenizer_warn_missing_ids(tokenizer, tokenizer->size - tokens, first, e);
     for (size_t i = 0; i < sizeof special / sizeof *special && !code; i++) {
         int64_t known = bl_vocabulary_find(&tokenizer->vocabulary, special[i], strlen(special[i]));
         if (known < 0)

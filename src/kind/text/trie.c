@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kind/text/pages.h"
+#include "kind/text/huge_pages.h"
 
 #define BLOCK 256  /* a node's children lie in one block */
 #define TRIES 32   /* free places that are tried before children get a block of their own */
@@ -22,14 +22,14 @@ struct build {
     size_t queued, free; /* free: no place before it is free */
 };
 
-static int compare(const void *a, const void *b)
+static int entry_compare(const void *a, const void *b)
 {
     const struct bl_trie_entry *x = a, *y = b;
     int order = memcmp(x->bytes, y->bytes, x->size < y->size ? x->size : y->size);
     return order ? order : (x->size > y->size) - (x->size < y->size);
 }
 
-static int grow(struct bl_trie *trie, struct bl_error *e)
+static int trie_grow(struct bl_trie *trie, struct bl_error *e)
 {
     if (trie->count > UINT32_MAX - BLOCK)
         return bl_error_set(e, BL_EFAIL, "the tokens are too many");
@@ -42,7 +42,7 @@ static int grow(struct bl_trie *trie, struct bl_error *e)
     return BL_OK;
 }
 
-static bool fits(const struct bl_trie *trie, uint32_t base, const uint8_t *bytes, size_t count)
+static bool children_fit(const struct bl_trie *trie, uint32_t base, const uint8_t *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (trie->node[base ^ bytes[i]].parent != BL_TRIE_NONE)
@@ -52,7 +52,8 @@ static bool fits(const struct bl_trie *trie, uint32_t base, const uint8_t *bytes
 }
 
 /* A base at which all these children have free places. */
-static int find_base(struct build *build, const uint8_t *bytes, size_t count, uint32_t *base, struct bl_error *e)
+static int children_find_base(struct build *build, const uint8_t *bytes, size_t count, uint32_t *base,
+                              struct bl_error *e)
 {
     struct bl_trie *trie = build->trie;
     while (build->free < trie->count && trie->node[build->free].parent != BL_TRIE_NONE)
@@ -62,16 +63,16 @@ static int find_base(struct build *build, const uint8_t *bytes, size_t count, ui
         if (trie->node[at].parent != BL_TRIE_NONE)
             continue;
         *base = (uint32_t)at ^ bytes[0];
-        if (fits(trie, *base, bytes, count))
+        if (children_fit(trie, *base, bytes, count))
             return BL_OK;
         tries++;
     }
     *base = (uint32_t)trie->count;
-    return grow(trie, e);
+    return trie_grow(trie, e);
 }
 
 /* Gives a node its children, which then wait in the queue. */
-static int add_children(struct build *build, struct branch branch, struct bl_error *e)
+static int build_add_children(struct build *build, struct branch branch, struct bl_error *e)
 {
     uint8_t bytes[256];
     size_t count = 0, waiting = build->queued;
@@ -84,7 +85,7 @@ static int add_children(struct build *build, struct branch branch, struct bl_err
         build->queue[build->queued - 1].end = i + 1;
     }
     uint32_t base;
-    int code = find_base(build, bytes, count, &base, e);
+    int code = children_find_base(build, bytes, count, &base, e);
     if (code)
         return code;
     build->trie->node[branch.node].base = base;
@@ -99,9 +100,9 @@ static int add_children(struct build *build, struct branch branch, struct bl_err
 }
 
 /* Once it does not grow any more. */
-static void settle(struct bl_trie *trie)
+static void trie_move_to_huge_pages(struct bl_trie *trie)
 {
-    struct bl_trie_node *node = bl_pages_alloc(trie->count * sizeof *node);
+    struct bl_trie_node *node = bl_huge_pages_alloc(trie->count * sizeof *node);
     if (!node)
         return;
     memcpy(node, trie->node, trie->count * sizeof *node);
@@ -115,21 +116,21 @@ int bl_trie_build(struct bl_trie *trie, struct bl_trie_entry *entries, size_t co
     for (size_t i = 0; i < count; i++)
         bytes += entries[i].size;
     if (count)
-        qsort(entries, count, sizeof *entries, compare);
+        qsort(entries, count, sizeof *entries, entry_compare);
     /* By breadth: the nodes that are met most lie together. */
     struct build build = {.trie = trie, .entry = entries, .queue = malloc(bytes * sizeof *build.queue)};
-    int code = build.queue && bytes < UINT32_MAX ? grow(trie, e) : bl_error_memory(e);
+    int code = build.queue && bytes < UINT32_MAX ? trie_grow(trie, e) : bl_error_memory(e);
     if (!code)
         trie->node[0] = (struct bl_trie_node){0, BL_TRIE_NONE - 1, BL_TRIE_NONE}; /* nobody's child */
     if (!code && count)
         build.queue[build.queued++] = (struct branch){0, 0, (uint32_t)count, 0};
     for (size_t i = 0; i < build.queued && !code; i++) {
         if (build.queue[i].first < build.queue[i].end)
-            code = add_children(&build, build.queue[i], e);
+            code = build_add_children(&build, build.queue[i], e);
     }
     free(build.queue);
     if (!code)
-        settle(trie);
+        trie_move_to_huge_pages(trie);
     return code;
 }
 

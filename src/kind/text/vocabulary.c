@@ -8,7 +8,7 @@
 #define UPPER 0xffffffff00000000u
 
 /* Where the token lies, or the free slot where it would. */
-static size_t slot_of(const struct bl_vocabulary *v, const void *bytes, size_t size, uint64_t hash)
+static size_t vocabulary_slot(const struct bl_vocabulary *v, const void *bytes, size_t size, uint64_t hash)
 {
     size_t mask = v->slots - 1;
     for (size_t at = (size_t)hash & mask;; at = (at + 1) & mask) {
@@ -23,7 +23,7 @@ static size_t slot_of(const struct bl_vocabulary *v, const void *bytes, size_t s
     }
 }
 
-static int grow(struct bl_vocabulary *v, struct bl_error *e)
+static int vocabulary_grow(struct bl_vocabulary *v, struct bl_error *e)
 {
     if (v->count < v->capacity)
         return BL_OK;
@@ -43,7 +43,7 @@ static int grow(struct bl_vocabulary *v, struct bl_error *e)
     for (size_t i = 0; i < v->count; i++) {
         const char *bytes = v->bytes.data + token[i].offset;
         uint64_t hash = XXH3_64bits(bytes, token[i].size);
-        v->slot[slot_of(v, bytes, token[i].size, hash)] = (hash & UPPER) | (i + 1);
+        v->slot[vocabulary_slot(v, bytes, token[i].size, hash)] = (hash & UPPER) | (i + 1);
     }
     return BL_OK;
 }
@@ -52,11 +52,11 @@ int bl_vocabulary_add(struct bl_vocabulary *v, const void *bytes, size_t size, i
                       struct bl_error *e)
 {
     *known = -1;
-    int code = grow(v, e);
+    int code = vocabulary_grow(v, e);
     if (code)
         return code;
     uint64_t hash = XXH3_64bits(bytes, size);
-    size_t at = slot_of(v, bytes, size, hash);
+    size_t at = vocabulary_slot(v, bytes, size, hash);
     if (v->slot[at]) {
         *known = (int64_t)(uint32_t)v->slot[at] - 1;
         return BL_OK;
@@ -75,7 +75,7 @@ int64_t bl_vocabulary_find(const struct bl_vocabulary *v, const void *bytes, siz
 {
     if (!v->count)
         return -1;
-    uint64_t slot = v->slot[slot_of(v, bytes, size, XXH3_64bits(bytes, size))];
+    uint64_t slot = v->slot[vocabulary_slot(v, bytes, size, XXH3_64bits(bytes, size))];
     return (int64_t)(uint32_t)slot - 1;
 }
 

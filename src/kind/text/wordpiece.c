@@ -30,18 +30,19 @@ int bl_wordpiece_init(struct bl_wordpiece *model, const struct bl_vocabulary *vo
     return 0;
 }
 
-static bool begins_character(uint8_t byte)
+static bool byte_begins_character(uint8_t byte)
 {
     return (byte & 0xc0) != 0x80;
 }
 
 /* The longest token that begins text, which has tail bytes of a prefix before what is left of the word. Its number or
  * -1; *taken is its size. */
-static int64_t longest(const struct bl_wordpiece *model, const uint8_t *text, size_t tail, size_t size, size_t *taken)
+static int64_t wordpiece_longest(const struct bl_wordpiece *model, const uint8_t *text, size_t tail, size_t size,
+                                 size_t *taken)
 {
     size_t end = size < model->longest ? size : model->longest;
     for (; end > tail; end--) {
-        if (end < size && !begins_character(text[end]))
+        if (end < size && !byte_begins_character(text[end]))
             continue;
         int64_t token = bl_vocabulary_find(model->vocabulary, text, end);
         if (token >= 0) {
@@ -53,17 +54,17 @@ static int64_t longest(const struct bl_wordpiece *model, const uint8_t *text, si
 }
 
 /* Whether the word has more characters than the model takes. */
-static bool is_long(const struct bl_wordpiece *model, const uint8_t *word, size_t size)
+static bool word_is_long(const struct bl_wordpiece *model, const uint8_t *word, size_t size)
 {
     size_t characters = 0;
     if (size <= model->characters)
         return false;
     for (size_t i = 0; i < size && characters <= model->characters; i++)
-        characters += begins_character(word[i]);
+        characters += byte_begins_character(word[i]);
     return characters > model->characters;
 }
 
-static int unknown(const struct bl_wordpiece *model, size_t count, struct bl_ids *ids, struct bl_error *e)
+static int wordpiece_add_unknown(const struct bl_wordpiece *model, size_t count, struct bl_ids *ids, struct bl_error *e)
 {
     ids->count = count;
     int code = bl_ids_reserve(ids, 1, e);
@@ -77,8 +78,8 @@ int bl_wordpiece_encode(const struct bl_wordpiece *model, struct bl_buffer *scra
                         struct bl_ids *ids, struct bl_error *e)
 {
     size_t count = ids->count, prefix = model->prefix_size;
-    if (is_long(model, word, size))
-        return unknown(model, count, ids, e);
+    if (word_is_long(model, word, size))
+        return wordpiece_add_unknown(model, count, ids, e);
     bl_buffer_clear(scratch);
     bl_buffer_append(scratch, model->prefix, prefix);
     bl_buffer_append(scratch, word, size);
@@ -89,9 +90,9 @@ int bl_wordpiece_encode(const struct bl_wordpiece *model, struct bl_buffer *scra
     for (size_t at = 0, taken = 0; at < size; at += taken) {
         size_t tail = at ? prefix : 0;
         memcpy(text + at - tail, model->prefix, tail);
-        int64_t token = longest(model, text + at - tail, tail, size - at + tail, &taken);
+        int64_t token = wordpiece_longest(model, text + at - tail, tail, size - at + tail, &taken);
         if (token < 0)
-            return unknown(model, count, ids, e);
+            return wordpiece_add_unknown(model, count, ids, e);
         taken -= tail;
         int code = bl_ids_reserve(ids, 1, e);
         if (code)

@@ -2,8 +2,8 @@
  *
  * As `tokenizers` does: from left to right, the longest that begins at a place. One that is not wanted (a special one
  * that is to be plain) is found all the same, and its text is then text. */
-#ifndef BL_ADDED_H
-#define BL_ADDED_H
+#ifndef BL_ADDED_TOKENS_H
+#define BL_ADDED_TOKENS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* A text is cut into stretches that cannot touch each other: each begins with a code point that nothing happens to,
  * whatever is before it. A stretch where nothing happens at all is copied; the others, short ones as a rule, are
  * decomposed, put in order and composed. */
-#include "kind/text/nfc.h"
+#include "kind/text/normal_form.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -27,18 +27,18 @@ enum {
 #define POINT(unit) ((uint32_t)(unit)&0x1fffff)
 #define INDEX 21 /* while they are sorted: which it was of its run */
 
-struct stretch {
+struct segment {
     uint64_t *unit;
     size_t count, capacity;
     bool failed;
 };
 
-static unsigned property(uint32_t c)
+static unsigned point_property(uint32_t c)
 {
     return bl_normal_property[(uint32_t)bl_normal_page[c >> 8] << 8 | (c & 255)];
 }
 
-static bool stretch_reserve(struct stretch *s, size_t more)
+static bool segment_reserve(struct segment *s, size_t more)
 {
     if (s->count + more <= s->capacity)
         return true;
@@ -53,10 +53,10 @@ static bool stretch_reserve(struct stretch *s, size_t more)
     return true;
 }
 
-static void stretch_add(struct stretch *s, uint32_t c)
+static void segment_add(struct segment *s, uint32_t c)
 {
-    if (stretch_reserve(s, 1))
-        s->unit[s->count++] = (uint64_t)(property(c) & 255) << CLASS | c;
+    if (segment_reserve(s, 1))
+        s->unit[s->count++] = (uint64_t)(point_property(c) & 255) << CLASS | c;
 }
 
 static const struct bl_normal_parts *parts_find(const struct bl_normal_parts *parts, size_t count, uint32_t c)
@@ -74,18 +74,18 @@ static const struct bl_normal_parts *parts_find(const struct bl_normal_parts *pa
     return NULL;
 }
 
-static void stretch_decompose(struct stretch *s, uint32_t c, bool compatible)
+static void segment_decompose(struct segment *s, uint32_t c, bool compatible)
 {
-    if (!(property(c) & 0x100U << (compatible ? BL_NFKD : BL_NFD))) {
-        stretch_add(s, c);
+    if (!(point_property(c) & 0x100U << (compatible ? BL_NFKD : BL_NFD))) {
+        segment_add(s, c);
         return;
     }
     if (c - S_BASE < S_COUNT) {
         uint32_t index = c - S_BASE;
-        stretch_add(s, L_BASE + index / (V_COUNT * T_COUNT));
-        stretch_add(s, V_BASE + index / T_COUNT % V_COUNT);
+        segment_add(s, L_BASE + index / (V_COUNT * T_COUNT));
+        segment_add(s, V_BASE + index / T_COUNT % V_COUNT);
         if (index % T_COUNT)
-            stretch_add(s, T_BASE + index % T_COUNT);
+            segment_add(s, T_BASE + index % T_COUNT);
         return;
     }
     const struct bl_normal_parts *parts = NULL;
@@ -94,12 +94,12 @@ static void stretch_decompose(struct stretch *s, uint32_t c, bool compatible)
     if (!parts)
         parts = parts_find(bl_normal_canonical, bl_normal_canonical_count, c);
     if (!parts)
-        stretch_add(s, c);
+        segment_add(s, c);
     for (size_t i = 0; parts && i < parts->count; i++)
-        stretch_add(s, bl_normal_point[parts->at + i]);
+        segment_add(s, bl_normal_point[parts->at + i]);
 }
 
-static int compare_units(const void *a, const void *b)
+static int unit_compare(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
@@ -116,12 +116,12 @@ static void marks_sort(uint64_t *unit, size_t count)
         return;
     for (size_t i = 0; i < count; i++)
         unit[i] |= (uint64_t)i << INDEX;
-    qsort(unit, count, sizeof *unit, compare_units);
+    qsort(unit, count, sizeof *unit, unit_compare);
     for (size_t i = 0; i < count; i++)
         unit[i] = unit[i] >> CLASS << CLASS | POINT(unit[i]);
 }
 
-static void stretch_sort(struct stretch *s)
+static void segment_sort(struct segment *s)
 {
     for (size_t at = 0; at < s->count; at++) {
         size_t from = at;
@@ -133,7 +133,7 @@ static void stretch_sort(struct stretch *s)
 }
 
 /* What two code points compose to, or 0. */
-static uint32_t compose(uint32_t first, uint32_t second)
+static uint32_t points_compose(uint32_t first, uint32_t second)
 {
     if (first - L_BASE < L_COUNT && second - V_BASE < V_COUNT)
         return S_BASE + ((first - L_BASE) * V_COUNT + second - V_BASE) * T_COUNT;
@@ -155,7 +155,7 @@ static uint32_t compose(uint32_t first, uint32_t second)
 
 /* A mark composes with the last starter unless one of the same or a higher class, or another starter, stands between
  * them. */
-static void stretch_compose(struct stretch *s)
+static void segment_compose(struct segment *s)
 {
     size_t starter = SIZE_MAX, kept = 0;
     for (size_t at = 0; at < s->count; at++) {
@@ -165,7 +165,7 @@ static void stretch_compose(struct stretch *s)
             unsigned between = (unsigned)(s->unit[kept - 1] >> CLASS);
             blocked = !between || between >= class;
         }
-        uint32_t composed = blocked ? 0 : compose(POINT(s->unit[starter]), POINT(s->unit[at]));
+        uint32_t composed = blocked ? 0 : points_compose(POINT(s->unit[starter]), POINT(s->unit[at]));
         if (composed) {
             s->unit[starter] = composed;
             continue;
@@ -177,7 +177,7 @@ static void stretch_compose(struct stretch *s)
     s->count = kept;
 }
 
-static void stretch_write(const struct stretch *s, struct bl_buffer *out)
+static void segment_write(const struct segment *s, struct bl_buffer *out)
 {
     for (size_t i = 0; i < s->count; i++) {
         char bytes[BL_UTF8_MAX];
@@ -187,7 +187,7 @@ static void stretch_write(const struct stretch *s, struct bl_buffer *out)
 
 /* The offset of the next code point that can change, and in *begin that of the code point before it, with which its
  * stretch begins. size when there is none. */
-static size_t find_change(const char *text, size_t size, size_t at, unsigned bit, size_t *begin)
+static size_t change_find(const char *text, size_t size, size_t at, unsigned bit, size_t *begin)
 {
     *begin = at;
     while (at < size) {
@@ -197,7 +197,7 @@ static size_t find_change(const char *text, size_t size, size_t at, unsigned bit
             continue;
         }
         size_t length = bl_utf8_decode(text + at, &c);
-        if (property(c) & bit)
+        if (point_property(c) & bit)
             return at;
         *begin = at;
         at += length;
@@ -206,46 +206,46 @@ static size_t find_change(const char *text, size_t size, size_t at, unsigned bit
 }
 
 /* Where the stretch ends that has something to change at this offset. */
-static size_t find_end(const char *text, size_t size, size_t at, unsigned bit)
+static size_t change_find_end(const char *text, size_t size, size_t at, unsigned bit)
 {
     while (at < size) {
         uint32_t c;
         size_t length = bl_utf8_decode(text + at, &c);
-        if (!(property(c) & bit))
+        if (!(point_property(c) & bit))
             break;
         at += length;
     }
     return at;
 }
 
-size_t bl_normal_prefix(enum bl_normal_form form, const char *text, size_t size)
+size_t bl_normal_form_prefix(enum bl_normal_form form, const char *text, size_t size)
 {
     size_t begin;
-    size_t change = find_change(text, size, 0, 0x100U << form, &begin);
+    size_t change = change_find(text, size, 0, 0x100U << form, &begin);
     return change == size ? size : begin;
 }
 
-int bl_normalize(enum bl_normal_form form, const char *text, size_t size, struct bl_buffer *out)
+int bl_normal_form_apply(enum bl_normal_form form, const char *text, size_t size, struct bl_buffer *out)
 {
     bool compatible = form == BL_NFKC || form == BL_NFKD;
     unsigned bit = 0x100U << form;
-    struct stretch s = {0};
+    struct segment s = {0};
     for (size_t at = 0; at < size && !s.failed;) {
-        size_t begin, change = find_change(text, size, at, bit, &begin);
+        size_t begin, change = change_find(text, size, at, bit, &begin);
         if (change == size)
             begin = size;
         bl_buffer_append(out, text + at, begin - at);
-        at = find_end(text, size, change, bit);
+        at = change_find_end(text, size, change, bit);
         s.count = 0;
         while (begin < at) {
             uint32_t c;
             begin += bl_utf8_decode(text + begin, &c);
-            stretch_decompose(&s, c, compatible);
+            segment_decompose(&s, c, compatible);
         }
-        stretch_sort(&s);
+        segment_sort(&s);
         if (form == BL_NFC || form == BL_NFKC)
-            stretch_compose(&s);
-        stretch_write(&s, out);
+            segment_compose(&s);
+        segment_write(&s, out);
     }
     if (s.failed)
         out->failed = true;

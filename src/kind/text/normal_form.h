@@ -1,7 +1,7 @@
 /* Normal forms of Unicode (Unicode Standard Annex 15), as the released `tokenizers` package makes them: by Unicode 9,
  * so that a code point which came later is taken for a character that nothing happens to. */
-#ifndef BL_NFC_H
-#define BL_NFC_H
+#ifndef BL_NORMAL_FORM_H
+#define BL_NORMAL_FORM_H
 
 #include <stddef.h>
 
@@ -13,14 +13,14 @@ enum bl_normal_form { BL_NFC, BL_NFD, BL_NFKC, BL_NFKD };
 
 /* The length of a beginning that is in the form already and stays so whatever follows; size when all of the text is in
  * it. That is most text, at a small part of the cost of writing it anew. It may stop earlier than it must. */
-size_t bl_normal_prefix(enum bl_normal_form form, const char *text, size_t size);
+size_t bl_normal_form_prefix(enum bl_normal_form form, const char *text, size_t size);
 
 /* Appends the text in the form. BL_EFAIL: out of memory, which the buffer remembers. */
-int bl_normalize(enum bl_normal_form form, const char *text, size_t size, struct bl_buffer *out);
+int bl_normal_form_apply(enum bl_normal_form form, const char *text, size_t size, struct bl_buffer *out);
 
-static inline int bl_nfc(const char *text, size_t size, struct bl_buffer *out)
+static inline int bl_normal_form_nfc(const char *text, size_t size, struct bl_buffer *out)
 {
-    return bl_normalize(BL_NFC, text, size, out);
+    return bl_normal_form_apply(BL_NFC, text, size, out);
 }
 
 #endif

@@ -1,4 +1,4 @@
-#include "kind/text/added.h"
+#include "kind/text/added_tokens.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,20 +13,20 @@ void bl_added_init(struct bl_added *added)
     memset(added->first, 0xff, sizeof added->first);
 }
 
-static void set_begin(struct bl_added *added, unsigned first, unsigned second)
+static void added_set_prefix(struct bl_added *added, unsigned first, unsigned second)
 {
     unsigned two = first << 8 | second;
     added->begins[two / 64] |= (uint64_t)1 << two % 64;
 }
 
-static bool begins(const struct bl_added *added, unsigned first, unsigned second)
+static bool added_has_prefix(const struct bl_added *added, unsigned first, unsigned second)
 {
     unsigned two = first << 8 | second;
     return added->begins[two / 64] >> two % 64 & 1;
 }
 
 /* Puts the last token into its place among those with the same first byte. */
-static void link_last(struct bl_added *added)
+static void added_link(struct bl_added *added)
 {
     int32_t last = (int32_t)added->count - 1;
     struct bl_added_token *token = &added->token[last];
@@ -59,10 +59,10 @@ int bl_added_add(struct bl_added *added, const char *text, size_t size, const st
         return bl_error_memory(e);
     added->count++;
     added->wanted += !token->plain;
-    link_last(added);
+    added_link(added);
     for (unsigned i = 0; i < 256; i++) {
         if (size == 1 || (uint8_t)text[1] == i)
-            set_begin(added, (uint8_t)text[0], i);
+            added_set_prefix(added, (uint8_t)text[0], i);
     }
     return BL_OK;
 }
@@ -78,7 +78,7 @@ int32_t bl_added_find(const struct bl_added *added, const char *text, size_t siz
 }
 
 /* The longest token that begins at text, or NULL. */
-static const struct bl_added_token *longest(const struct bl_added *added, const uint8_t *text, size_t size)
+static const struct bl_added_token *added_longest(const struct bl_added *added, const uint8_t *text, size_t size)
 {
     for (int32_t i = added->first[*text]; i >= 0; i = added->token[i].next) {
         const struct bl_added_token *token = &added->token[i];
@@ -89,7 +89,7 @@ static const struct bl_added_token *longest(const struct bl_added *added, const 
 }
 
 /* Whether the character at text, which is valid UTF-8, is one of words. */
-static bool is_word(const uint8_t *text)
+static bool is_word_character(const uint8_t *text)
 {
     uint32_t point;
     bl_utf8_decode((const char *)text, &point);
@@ -105,12 +105,12 @@ static bool is_word(const uint8_t *text)
 }
 
 /* Whether [start, stop) of the text is no part of a longer word. */
-static bool stands_alone(const uint8_t *text, size_t size, size_t start, size_t stop)
+static bool is_whole_word(const uint8_t *text, size_t size, size_t start, size_t stop)
 {
     size_t before = start;
     while (before && (text[--before] & 0xc0) == 0x80)
         ;
-    return !(start && is_word(text + before)) && !(stop < size && is_word(text + stop));
+    return !(start && is_word_character(text + before)) && !(stop < size && is_word_character(text + stop));
 }
 
 bool bl_added_next(const struct bl_added *added, const uint8_t *text, size_t size, size_t *at, size_t taken,
@@ -119,13 +119,13 @@ bool bl_added_next(const struct bl_added *added, const uint8_t *text, size_t siz
     if (!added->wanted)
         return false;
     for (size_t p = *at; p < size; p++) {
-        if (!begins(added, text[p], p + 1 < size ? text[p + 1] : 0) && p + 1 < size)
+        if (!added_has_prefix(added, text[p], p + 1 < size ? text[p + 1] : 0) && p + 1 < size)
             continue;
-        const struct bl_added_token *token = longest(added, text + p, size - p);
+        const struct bl_added_token *token = added_longest(added, text + p, size - p);
         if (!token)
             continue;
         *at = p + token->size;
-        if (token->plain || (token->single_word && !stands_alone(text, size, p, *at))) {
+        if (token->plain || (token->single_word && !is_whole_word(text, size, p, *at))) {
             p += token->size - 1;
             continue;
         }
@@ -135,7 +135,7 @@ bool bl_added_next(const struct bl_added *added, const uint8_t *text, size_t siz
             match->start = start > taken ? start : taken;
         }
         if (token->rstrip)
-            match->stop += bl_character_blank(text + match->stop, size - match->stop);
+            match->stop += bl_character_space(text + match->stop, size - match->stop);
         return true;
     }
     return false;

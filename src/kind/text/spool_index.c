@@ -1,4 +1,4 @@
-#include "kind/text/places.h"
+#include "kind/text/spool_index.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,14 +8,14 @@
 
 /* A stretch whose rows are taken in. */
 struct adding {
-    struct bl_places *places;
+    struct bl_spool_index *places;
     const struct bl_chunk *stretch;
     int input;     /* of the last row */
     int64_t steps; /* of the stretch so far */
 };
 
 /* Makes room for one more element in *array. */
-static int grow(void **array, size_t count, size_t *capacity, size_t size, struct bl_error *e)
+static int spool_index_grow(void **array, size_t count, size_t *capacity, size_t size, struct bl_error *e)
 {
     if (count < *capacity)
         return BL_OK;
@@ -28,12 +28,12 @@ static int grow(void **array, size_t count, size_t *capacity, size_t size, struc
     return BL_OK;
 }
 
-static uint64_t hash_path(const char *path)
+static uint64_t path_hash(const char *path)
 {
     return XXH3_64bits(path, strlen(path)) | 1;
 }
 
-static struct bl_place_file *slot(const struct bl_places *p, uint64_t hash)
+static struct bl_spool_file *files_slot(const struct bl_spool_index *p, uint64_t hash)
 {
     size_t at = hash & (p->files_capacity - 1);
     while (p->file[at].hash && p->file[at].hash != hash)
@@ -41,17 +41,17 @@ static struct bl_place_file *slot(const struct bl_places *p, uint64_t hash)
     return &p->file[at];
 }
 
-static int grow_files(struct bl_places *p, struct bl_error *e)
+static int files_grow(struct bl_spool_index *p, struct bl_error *e)
 {
     if (2 * p->files < p->files_capacity)
         return BL_OK;
-    struct bl_places larger = {.files_capacity = p->files_capacity ? 2 * p->files_capacity : 64};
+    struct bl_spool_index larger = {.files_capacity = p->files_capacity ? 2 * p->files_capacity : 64};
     larger.file = calloc(larger.files_capacity, sizeof *larger.file);
     if (!larger.file)
         return bl_error_memory(e);
     for (size_t i = 0; i < p->files_capacity; i++) {
         if (p->file[i].hash)
-            *slot(&larger, p->file[i].hash) = p->file[i];
+            *files_slot(&larger, p->file[i].hash) = p->file[i];
     }
     free(p->file);
     p->file = larger.file;
@@ -60,69 +60,69 @@ static int grow_files(struct bl_places *p, struct bl_error *e)
 }
 
 /* Begins a segment: of another file, or of another part of the same one, which then is the last that came. */
-static int begin_segment(struct adding *a, int input, struct bl_error *e)
+static int segment_begin(struct adding *a, int input, struct bl_error *e)
 {
-    struct bl_places *p = a->places;
-    uint64_t hash = hash_path(a->stretch->input[input].path);
-    int code = grow_files(p, e);
+    struct bl_spool_index *p = a->places;
+    uint64_t hash = path_hash(a->stretch->input[input].path);
+    int code = files_grow(p, e);
     if (code)
         return code;
-    code = grow((void **)&p->segment, p->segments, &p->segments_capacity, sizeof *p->segment, e);
+    code = spool_index_grow((void **)&p->segment, p->segments, &p->segments_capacity, sizeof *p->segment, e);
     if (code)
         return code;
-    struct bl_place_file *file = slot(p, hash);
+    struct bl_spool_file *file = files_slot(p, hash);
     if (!file->hash) {
-        *file = (struct bl_place_file){hash, p->segments, 0};
+        *file = (struct bl_spool_file){hash, p->segments, 0};
         p->files++;
     }
     file->segments++;
-    p->segment[p->segments++] = (struct bl_place_segment){a->stretch->receipt, p->documents, 0, a->steps};
+    p->segment[p->segments++] = (struct bl_spool_segment){a->stretch->receipt, p->documents, 0, a->steps};
     a->input = input;
     return BL_OK;
 }
 
-static int add_row(void *context, int input, const struct bl_row *row, struct bl_error *e)
+static int adding_row(void *context, int input, const struct bl_row *row, struct bl_error *e)
 {
     struct adding *a = context;
-    struct bl_places *p = a->places;
+    struct bl_spool_index *p = a->places;
     if (row->status != BL_ROW_OK)
         return BL_OK;
-    int code = input == a->input ? BL_OK : begin_segment(a, input, e);
+    int code = input == a->input ? BL_OK : segment_begin(a, input, e);
     if (code)
         return code;
-    code = grow((void **)&p->document, p->documents, &p->documents_capacity, sizeof *p->document, e);
+    code = spool_index_grow((void **)&p->document, p->documents, &p->documents_capacity, sizeof *p->document, e);
     if (code)
         return code;
-    p->document[p->documents++] = (struct bl_place_document){row->offset, a->steps, row->content};
-    struct bl_place_segment *segment = &p->segment[p->segments - 1];
+    p->document[p->documents++] = (struct bl_spool_document){row->offset, a->steps, row->content};
+    struct bl_spool_segment *segment = &p->segment[p->segments - 1];
     a->steps += row->length;
     segment->count++;
     segment->end = a->steps;
     return BL_OK;
 }
 
-int bl_places_add(struct bl_places *p, const char *dir, const struct bl_chunk *stretch, struct bl_error *e)
+int bl_spool_index_add(struct bl_spool_index *p, const char *dir, const struct bl_chunk *stretch, struct bl_error *e)
 {
     struct adding a = {.places = p, .stretch = stretch, .input = -1};
-    int code = grow((void **)&p->key, p->keys, &p->keys_capacity, sizeof *p->key, e);
+    int code = spool_index_grow((void **)&p->key, p->keys, &p->keys_capacity, sizeof *p->key, e);
     if (code)
         return code;
     p->key[p->keys++] = stretch->receipt;
-    return bl_spool_each(dir, stretch->receipt, add_row, &a, e);
+    return bl_spool_each(dir, stretch->receipt, adding_row, &a, e);
 }
 
-void bl_places_free(struct bl_places *p)
+void bl_spool_index_free(struct bl_spool_index *p)
 {
     free(p->key);
     free(p->segment);
     free(p->document);
     free(p->file);
-    *p = (struct bl_places){0};
+    *p = (struct bl_spool_index){0};
 }
 
 /* The last of the file's segments that begins at or before offset. */
-static const struct bl_place_segment *find_segment(const struct bl_places *p, const struct bl_place_file *file,
-                                                   int64_t offset)
+static const struct bl_spool_segment *file_find_segment(const struct bl_spool_index *p,
+                                                        const struct bl_spool_file *file, int64_t offset)
 {
     size_t low = 0, high = file->segments;
     while (high - low > 1) {
@@ -138,7 +138,7 @@ static const struct bl_place_segment *find_segment(const struct bl_places *p, co
 /* Where the document at offset is among the documents of a segment, if it is there. Halving alone would look at places
  * all over memory. But documents lie about equally far from each other, so that the place can be guessed, and each
  * guess is off by about the root of what the one before it was. */
-static size_t find_document(const struct bl_place_document *document, size_t count, int64_t offset)
+static size_t segment_find_document(const struct bl_spool_document *document, size_t count, int64_t offset)
 {
     int64_t span = document[count - 1].offset - document[0].offset;
     double per_byte = span > 0 ? (double)(count - 1) / (double)span : 0;
@@ -164,14 +164,15 @@ static size_t find_document(const struct bl_place_document *document, size_t cou
     return low;
 }
 
-bool bl_places_find(const struct bl_places *p, const char *path, int64_t offset, struct bl_place *place)
+bool bl_spool_index_find(const struct bl_spool_index *p, const char *path, int64_t offset,
+                         struct bl_spool_location *place)
 {
-    const struct bl_place_file *file = p->files_capacity ? slot(p, hash_path(path)) : NULL;
+    const struct bl_spool_file *file = p->files_capacity ? files_slot(p, path_hash(path)) : NULL;
     if (!file || !file->hash)
         return false;
-    const struct bl_place_segment *segment = find_segment(p, file, offset);
-    const struct bl_place_document *document = p->document + segment->first;
-    size_t at = find_document(document, segment->count, offset);
+    const struct bl_spool_segment *segment = file_find_segment(p, file, offset);
+    const struct bl_spool_document *document = p->document + segment->first;
+    size_t at = segment_find_document(document, segment->count, offset);
     if (document[at].offset != offset)
         return false;
     place->key = segment->key;

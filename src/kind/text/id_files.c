@@ -1,4 +1,4 @@
-#include "kind/text/arrays.h"
+#include "kind/text/id_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@ struct number {
     bool is_signed, is_big_endian;
 };
 
-static int64_t number_at(const struct number *type, const uint8_t *at)
+static int64_t number_read(const struct number *type, const uint8_t *at)
 {
     uint64_t value = 0;
     for (size_t i = 0; i < type->size; i++)
@@ -33,17 +33,17 @@ static int64_t number_at(const struct number *type, const uint8_t *at)
     return (int64_t)(value << unused) >> unused;
 }
 
-static int add_ids(struct bl_item *item, const struct number *type, const uint8_t *data, size_t count,
+static int ids_add(struct bl_item *item, const struct number *type, const uint8_t *data, size_t count,
                    struct bl_error *e)
 {
     int code = BL_OK;
     for (size_t i = 0; i < count && !code; i++)
-        code = bl_item_add_id(item, number_at(type, data + i * type->size), e);
+        code = bl_item_add_id(item, number_read(type, data + i * type->size), e);
     return code;
 }
 
 /* The id that every sequence ends or begins with. */
-static int add_mark(struct bl_item *item, int32_t id, struct bl_error *e)
+static int ids_add_mark(struct bl_item *item, int32_t id, struct bl_error *e)
 {
     return id >= 0 ? bl_item_add_id(item, id, e) : BL_OK;
 }
@@ -59,7 +59,7 @@ struct npy {
 };
 
 /* Exactly size bytes. */
-static int feed_exactly(void *context, void *data, size_t size, struct bl_error *e)
+static int npy_read_exactly(void *context, void *data, size_t size, struct bl_error *e)
 {
     struct npy *npy = context;
     size_t got = 1;
@@ -75,10 +75,10 @@ static int feed_exactly(void *context, void *data, size_t size, struct bl_error 
 }
 
 /* Token ids: whole numbers in one or two dimensions, whose rows lie together. */
-static int read_header(struct npy *npy, struct bl_error *e)
+static int npy_read_header(struct npy *npy, struct bl_error *e)
 {
     struct bl_npy header;
-    int code = bl_npy_read(&header, feed_exactly, npy, e);
+    int code = bl_npy_read(&header, npy_read_exactly, npy, e);
     if (code)
         return code;
     enum bl_dtype dtype = header.dtype;
@@ -98,41 +98,41 @@ static int read_header(struct npy *npy, struct bl_error *e)
 }
 
 /* Reads a row into the item; of one that is too long the bytes are passed over. */
-static int read_row(struct bl_item *item, struct npy *npy, struct bl_error *e)
+static int npy_read_row(struct bl_item *item, struct npy *npy, struct bl_error *e)
 {
     const struct bl_text_config *config = item->config;
     uint8_t chunk[CHUNK_IDS * 8];
     bl_item_begin(item, npy->is_flat ? -1 : npy->offset);
     if (npy->columns > config->max_document / (int64_t)npy->type.size)
         bl_item_skip(item, "longer than %" PRId64 " bytes (--max-document)", config->max_document);
-    int code = npy->columns ? add_mark(item, config->run->bos, e) : BL_OK;
+    int code = npy->columns ? ids_add_mark(item, config->run->bos, e) : BL_OK;
     for (int64_t done = 0; done < npy->columns && !code;) {
         size_t count = npy->columns - done < (int64_t)CHUNK_IDS ? (size_t)(npy->columns - done) : CHUNK_IDS;
-        code = feed_exactly(npy, chunk, count * npy->type.size, e);
+        code = npy_read_exactly(npy, chunk, count * npy->type.size, e);
         if (!code)
-            code = add_ids(item, &npy->type, chunk, count, e);
+            code = ids_add(item, &npy->type, chunk, count, e);
         done += (int64_t)count;
     }
-    bl_item_seal(item);
+    bl_item_set_content(item);
     if (code)
         return code;
     if (npy->columns)
-        code = add_mark(item, config->run->eos, e);
+        code = ids_add_mark(item, config->run->eos, e);
     if (code)
         return code;
     return bl_item_finish(item, e);
 }
 
-int bl_count_npy(struct bl_item *item, const char *path, const struct bl_cancel *cancel, bl_item_take *take,
-                 void *context, struct bl_error *e)
+int bl_id_files_count_npy(struct bl_item *item, const char *path, const struct bl_cancel *cancel, bl_item_emit *take,
+                          void *context, struct bl_error *e)
 {
     struct npy npy = {.feed = NULL};
     int code = bl_instream_open(&npy.feed, path, 0, cancel, e);
     if (!code)
-        code = read_header(&npy, e);
+        code = npy_read_header(&npy, e);
     /* Rows without columns have no place of their own: the file is empty. */
     for (int64_t r = 0; r < npy.rows && (npy.columns || npy.is_flat) && !code; r++) {
-        code = bl_cancelled(cancel) ? BL_ECANCEL : read_row(item, &npy, e);
+        code = bl_cancelled(cancel) ? BL_ECANCEL : npy_read_row(item, &npy, e);
         if (!code)
             code = take(context, item, e);
     }
@@ -156,20 +156,20 @@ struct megatron {
     size_t capacity;
 };
 
-static int64_t int64_at(const uint8_t *at)
+static int64_t int64_read(const uint8_t *at)
 {
     static const struct number type = {8, true, false};
-    return number_at(&type, at);
+    return number_read(&type, at);
 }
 
-static bool is_index(const char *path)
+static bool megatron_is_index(const char *path)
 {
     size_t size = strlen(path);
     return size >= 4 && strcmp(path + size - 4, ".idx") == 0;
 }
 
 /* The .bin file's path, to be freed; NULL when there is no memory. */
-static char *bin_path(const char *path)
+static char *megatron_bin_path(const char *path)
 {
     char *bin = strdup(path);
     if (bin)
@@ -180,7 +180,7 @@ static char *bin_path(const char *path)
 uint64_t bl_megatron_stamp(const char *path)
 {
     struct stat status;
-    char *bin = is_index(path) ? bin_path(path) : NULL;
+    char *bin = megatron_is_index(path) ? megatron_bin_path(path) : NULL;
     bool there = bin && stat(bin, &status) == 0;
     free(bin);
     if (!there)
@@ -190,7 +190,7 @@ uint64_t bl_megatron_stamp(const char *path)
 }
 
 /* Any file may lie where an index says that its tokens are. */
-static int open_regular(const char *path, int *fd, struct stat *status, struct bl_error *e)
+static int megatron_open_file(const char *path, int *fd, struct stat *status, struct bl_error *e)
 {
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
     if (*fd < 0)
@@ -202,30 +202,30 @@ static int open_regular(const char *path, int *fd, struct stat *status, struct b
 
 int bl_megatron_content(const char *path, uint64_t *content, struct bl_error *e)
 {
-    char *bin = is_index(path) ? bin_path(path) : NULL;
+    char *bin = megatron_is_index(path) ? megatron_bin_path(path) : NULL;
     int code = bin ? bl_content_hash_file(bin, content, e) : BL_OK;
     free(bin);
     return code;
 }
 
-static int open_pair(struct megatron *m, const char *path, struct bl_error *e)
+static int megatron_open(struct megatron *m, const char *path, struct bl_error *e)
 {
     struct stat status = {0};
-    if (!is_index(path))
+    if (!megatron_is_index(path))
         return bl_error_set(e, BL_EDATA, "Megatron's data are named by their .idx file");
     m->path = path;
-    m->bin_path = bin_path(path);
+    m->bin_path = megatron_bin_path(path);
     if (!m->bin_path)
         return bl_error_memory(e);
-    int code = open_regular(path, &m->idx, &status, e);
+    int code = megatron_open_file(path, &m->idx, &status, e);
     m->idx_bytes = status.st_size;
     if (!code)
-        code = open_regular(m->bin_path, &m->bin, &status, e);
+        code = megatron_open_file(m->bin_path, &m->bin, &status, e);
     m->bin_bytes = status.st_size;
     return code;
 }
 
-static int read_index_head(struct megatron *m, struct bl_error *e)
+static int megatron_read_head(struct megatron *m, struct bl_error *e)
 {
     static const struct number types[] = {[1] = {1, false, false}, [2] = {1, true, false}, [3] = {2, true, false},
                                           [4] = {4, true, false},  [5] = {8, true, false}, [8] = {2, false, false}};
@@ -235,14 +235,14 @@ static int read_index_head(struct megatron *m, struct bl_error *e)
     int code = bl_io_pread(m->idx, head, sizeof head, 0, m->path, e);
     if (code)
         return code;
-    if (memcmp(head, "MMIDIDX\0\0", 9) != 0 || int64_at(head + 9) != 1)
+    if (memcmp(head, "MMIDIDX\0\0", 9) != 0 || int64_read(head + 9) != 1)
         return bl_error_set(e, BL_EDATA, "not an .idx file of Megatron, version 1");
     uint8_t type = head[17];
     if (type >= sizeof types / sizeof *types || !types[type].size)
         return bl_error_set(e, BL_EDATA, "values of type %d: token ids are whole numbers", type);
     m->type = types[type];
-    m->sequences = int64_at(head + 18);
-    int64_t documents = int64_at(head + 26), most = m->idx_bytes / 8;
+    m->sequences = int64_read(head + 18);
+    int64_t documents = int64_read(head + 26), most = m->idx_bytes / 8;
     if (m->sequences < 0 || documents < 0 || m->sequences > most || documents > most ||
         MEGATRON_HEAD + 12 * m->sequences + 8 * documents != m->idx_bytes)
         return bl_error_set(e, BL_EDATA,
@@ -251,7 +251,8 @@ static int read_index_head(struct megatron *m, struct bl_error *e)
     return BL_OK;
 }
 
-static int read_sequence(struct megatron *m, struct bl_item *item, int64_t length, int64_t at, struct bl_error *e)
+static int megatron_read_sequence(struct megatron *m, struct bl_item *item, int64_t length, int64_t at,
+                                  struct bl_error *e)
 {
     const struct bl_text_config *config = item->config;
     int64_t bytes = length * (int64_t)m->type.size;
@@ -272,18 +273,18 @@ static int read_sequence(struct megatron *m, struct bl_item *item, int64_t lengt
     }
     int code = bl_io_pread(m->bin, m->data, (size_t)bytes, at, m->bin_path, e);
     if (!code)
-        code = add_mark(item, config->run->bos, e);
+        code = ids_add_mark(item, config->run->bos, e);
     if (!code)
-        code = add_ids(item, &m->type, m->data, (size_t)length, e);
-    bl_item_seal(item);
+        code = ids_add(item, &m->type, m->data, (size_t)length, e);
+    bl_item_set_content(item);
     if (!code)
-        code = add_mark(item, config->run->eos, e);
+        code = ids_add_mark(item, config->run->eos, e);
     return code ? code : bl_item_finish(item, e);
 }
 
 /* Sequences from `first` on, whose lengths and places stand in two tables of the index. */
-static int read_sequences(struct megatron *m, struct bl_item *item, int64_t first, int64_t count, bl_item_take *take,
-                          void *context, struct bl_error *e)
+static int megatron_read_sequences(struct megatron *m, struct bl_item *item, int64_t first, int64_t count,
+                                   bl_item_emit *take, void *context, struct bl_error *e)
 {
     static const struct number length_type = {4, true, false};
     uint8_t lengths[4 * INDEX_CHUNK], places[8 * INDEX_CHUNK];
@@ -295,26 +296,27 @@ static int read_sequences(struct megatron *m, struct bl_item *item, int64_t firs
         return code;
     for (int64_t s = 0; s < count && !code; s++) {
         bl_item_begin(item, MEGATRON_HEAD + 4 * (first + s)); /* empty ones share their place in the .bin */
-        code = read_sequence(m, item, number_at(&length_type, lengths + 4 * s), int64_at(places + 8 * s), e);
+        code =
+            megatron_read_sequence(m, item, number_read(&length_type, lengths + 4 * s), int64_read(places + 8 * s), e);
         if (!code)
             code = take(context, item, e);
     }
     return code;
 }
 
-int bl_count_megatron(struct bl_item *item, const char *path, const struct bl_cancel *cancel, bl_item_take *take,
-                      void *context, struct bl_error *e)
+int bl_id_files_count_megatron(struct bl_item *item, const char *path, const struct bl_cancel *cancel,
+                               bl_item_emit *take, void *context, struct bl_error *e)
 {
     struct megatron m = {.idx = -1, .bin = -1};
-    int code = open_pair(&m, path, e);
+    int code = megatron_open(&m, path, e);
     if (code)
         goto out;
-    code = read_index_head(&m, e);
+    code = megatron_read_head(&m, e);
     if (code)
         goto out;
     for (int64_t first = 0; first < m.sequences && !code; first += INDEX_CHUNK) {
         int64_t count = m.sequences - first < INDEX_CHUNK ? m.sequences - first : INDEX_CHUNK;
-        code = bl_cancelled(cancel) ? BL_ECANCEL : read_sequences(&m, item, first, count, take, context, e);
+        code = bl_cancelled(cancel) ? BL_ECANCEL : megatron_read_sequences(&m, item, first, count, take, context, e);
     }
 out:
     if (m.idx >= 0)

@@ -3,8 +3,8 @@
  * It decides only how long encoding takes. Most words are short and of few tokens: an entry of theirs is half a cache
  * line, and a word has the two places of a line. Longer ones, and those of more tokens, have a table of larger entries;
  * a short one that went there leaves a stub. */
-#ifndef BL_WORDS_H
-#define BL_WORDS_H
+#ifndef BL_WORD_CACHE_H
+#define BL_WORD_CACHE_H
 
 #include <endian.h>
 #include <stdbool.h>
@@ -34,13 +34,13 @@ struct bl_long_word {
     int32_t id[BL_LONG_WORD_IDS];
 };
 
-struct bl_words {
+struct bl_word_cache {
     struct bl_word *word; /* aligned to lines */
     struct bl_long_word *long_word;
 };
 
-int bl_words_open(struct bl_words *words, struct bl_error *e);
-void bl_words_close(struct bl_words *words);
+int bl_word_cache_open(struct bl_word_cache *words, struct bl_error *e);
+void bl_word_cache_close(struct bl_word_cache *words);
 
 /* The key of a word of 1 to BL_WORD_BYTES bytes, of which 16 can be read. */
 static inline struct bl_word_key bl_word_key(const uint8_t *bytes, size_t size)
@@ -57,18 +57,18 @@ static inline struct bl_word_key bl_word_key(const uint8_t *bytes, size_t size)
     return (struct bl_word_key){low, high | (uint64_t)size << 56};
 }
 
-#define BL_WORDS_LOG2 17 /* lines of 64 bytes: 8 MiB, which few texts fill */
+#define BL_WORD_CACHE_LOG2 17 /* lines of 64 bytes: 8 MiB, which few texts fill */
 
-static inline uint64_t bl_words_mix(uint64_t a, uint64_t b)
+static inline uint64_t bl_word_cache_mix(uint64_t a, uint64_t b)
 {
     __uint128_t product = (__uint128_t)(a ^ 0x9e3779b97f4a7c15u) * (b ^ 0xd1b54a32d192ed03u);
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
 /* The line of a key. */
-static inline struct bl_word *bl_words_line(const struct bl_words *words, struct bl_word_key key)
+static inline struct bl_word *bl_word_cache_line(const struct bl_word_cache *words, struct bl_word_key key)
 {
-    return words->word + 2 * (size_t)(bl_words_mix(key.low, key.high) >> (64 - BL_WORDS_LOG2));
+    return words->word + 2 * (size_t)(bl_word_cache_mix(key.low, key.high) >> (64 - BL_WORD_CACHE_LOG2));
 }
 
 static inline bool bl_word_is(const struct bl_word *word, struct bl_word_key key)
@@ -77,7 +77,7 @@ static inline bool bl_word_is(const struct bl_word *word, struct bl_word_key key
 }
 
 /* Puts a word into its line, where the older one goes. More ids than an entry has leave a stub. */
-static inline void bl_words_put(struct bl_word *line, struct bl_word_key key, const int32_t *id, size_t count)
+static inline void bl_word_cache_put(struct bl_word *line, struct bl_word_key key, const int32_t *id, size_t count)
 {
     line[1] = line[0];
     line[0].key = key;
@@ -86,7 +86,7 @@ static inline void bl_words_put(struct bl_word *line, struct bl_word_key key, co
 }
 
 /* Where a word of up to BL_LONG_WORD_BYTES bytes lies, if it is there. */
-struct bl_long_word *bl_words_long(const struct bl_words *words, const uint8_t *bytes, size_t size);
+struct bl_long_word *bl_word_cache_long(const struct bl_word_cache *words, const uint8_t *bytes, size_t size);
 
 static inline bool bl_long_word_is(const struct bl_long_word *word, const uint8_t *bytes, size_t size)
 {
