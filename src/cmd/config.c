@@ -8,6 +8,7 @@
 
 #include "base/base64.h"
 #include "base/text.h"
+#include "kind/kinds.h"
 
 /* What libyaml reads takes time by the square of its depth, and of the number of anchors. */
 #define DEPTH_MAX 64

@@ -6,6 +6,7 @@
 
 #include "base/identity_lines.h"
 #include "kind/composite/companion.h"
+#include "kind/kinds.h"
 
 static const struct bl_option table[] = {
     BL_OPTION_STRING("name", struct bl_extra_field, name, BL_AFFECTS_BYTES, NULL),
@@ -37,11 +38,8 @@ static const struct bl_kind *extra_field_kind_of_path(const char *path)
 
 static const struct bl_kind *extra_field_kind_of_name(const char *name)
 {
-    for (int k = 0; bl_composite_kinds[k]; k++) {
-        if (strcmp(bl_composite_kinds[k]->name, name) == 0)
-            return bl_composite_kinds[k];
-    }
-    return bl_kind_find(name);
+    const struct bl_kind *follower = bl_kind_find_follower(name);
+    return follower ? follower : bl_kind_find(name);
 }
 
 int bl_extra_field_use_kind(struct bl_extra_field *field, struct bl_error *e)
@@ -49,7 +47,7 @@ int bl_extra_field_use_kind(struct bl_extra_field *field, struct bl_error *e)
     field->kind = field->kind_name ? extra_field_kind_of_name(field->kind_name)
                   : field->path    ? extra_field_kind_of_path(field->path)
                                    : NULL;
-    bool follows = field->kind && field->kind->follows;
+    bool follows = field->kind && field->kind->follow;
     if (!field->path && !follows)
         return bl_error_set(e, BL_EUSAGE, "a field without a path");
     if (field->path && follows)
@@ -62,28 +60,28 @@ int bl_extra_field_use_kind(struct bl_extra_field *field, struct bl_error *e)
         return bl_error_set(e, BL_EUSAGE, "a field cannot be of the kind %s: it has no file for each sequence",
                             field->kind->name);
     field->kind_name = field->kind->name; /* what identifies a dataset is the kind, not how it was found */
-    const struct bl_kind *per_step = field->kind->per_step;
-    field->config = calloc(1, per_step ? per_step->config_size : field->kind->config_size);
+    const struct bl_kind *per_step = bl_kind_find_per_step(field->kind);
+    field->config = calloc(1, per_step ? per_step->options.config_size : field->kind->options.config_size);
     if (!field->config)
         return bl_error_memory(e);
-    int code = bl_options_add(&field->options, NULL, field->kind->options, field->config, e);
+    int code = bl_options_add(&field->options, NULL, field->kind->options.table, field->config, e);
     if (code)
         goto out;
     if (per_step)
         code = bl_options_add(&field->options, NULL, per_step_table, field, e);
 out:
-    return code || !per_step ? code : bl_options_add(&field->options, NULL, per_step->options, field->config, e);
+    return code || !per_step ? code : bl_options_add(&field->options, NULL, per_step->options.table, field->config, e);
 }
 
 /* A field that is cut per step is of another kind of the same name. */
 static int extra_field_choose_kind(struct bl_extra_field *field, struct bl_error *e)
 {
-    const struct bl_kind *per_step = field->kind->per_step;
+    const struct bl_kind *per_step = bl_kind_find_per_step(field->kind);
     if (field->per_step) {
         field->kind = per_step;
         return BL_OK;
     }
-    for (const struct bl_option *option = per_step ? per_step->options : NULL; option && option->name; option++) {
+    for (const struct bl_option *option = per_step ? per_step->options.table : NULL; option && option->name; option++) {
         if (bl_options_origin(&field->options, option->name) != BL_ORIGIN_DEFAULT)
             return bl_error_set(e, BL_EUSAGE, "%s is for a field with per-step: true", option->name);
     }
@@ -108,7 +106,7 @@ static int extra_field_check_dtype(struct bl_extra_field *field, struct bl_error
     int which = bl_kind_dtype(field->kind, field->dtype);
     if (which < 0)
         return bl_error_set(e, BL_EUSAGE, "dtype: %s has no type \"%s\"", field->kind->name, field->dtype);
-    *(int *)(void *)((char *)field->config + field->kind->dtype) = which;
+    *(int *)(void *)((char *)field->config + field->kind->options.dtype) = which;
     return BL_OK;
 }
 
@@ -131,15 +129,15 @@ int bl_extra_field_check(struct bl_extra_field *field, struct bl_error *e)
     code = extra_field_check_dtype(field, e);
     if (code)
         goto out;
-    code = field->kind->check(field->config, e);
+    code = bl_kind_check(field->kind, field->config, e);
 out:
-    return code || !field->kind->check_dtype ? code : field->kind->check_dtype(field->config, e);
+    return code || !field->kind->options.check_dtype ? code : field->kind->options.check_dtype(field->config, e);
 }
 
 void bl_extra_field_free(struct bl_extra_field *field)
 {
-    if (field->prepared && field->kind->release)
-        field->kind->release(field->config);
+    if (field->prepared && field->kind->options.release)
+        field->kind->options.release(field->config);
     bl_options_free(&field->options);
     free(field->config);
 }

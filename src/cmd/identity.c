@@ -41,8 +41,8 @@ void bl_identity_inputs(const struct bl_inputs *inputs, bool sources, struct bl_
     }
     for (int f = 0; f < inputs->config.fields; f++)
         bl_extra_field_identify(&inputs->config.field[f], out);
-    if (inputs->kind && inputs->kind->identify)
-        inputs->kind->identify(inputs->kind_config, out);
+    if (inputs->kind && inputs->kind->options.identify)
+        inputs->kind->options.identify(inputs->kind_config, out);
 }
 
 /* The contents of each source's files, put together in order. */
@@ -64,7 +64,7 @@ static int identity_digest_sources(const struct bl_inputs *inputs, uint64_t *dig
 
 int bl_identity_contents(const struct bl_inputs *inputs, struct bl_buffer *out, struct bl_error *e)
 {
-    if (!inputs->kind || !inputs->kind->keep)
+    if (!inputs->kind || !inputs->kind->spool)
         return BL_OK;
     uint64_t *digest = calloc((size_t)inputs->sources + 1, sizeof *digest);
     int code = digest ? identity_digest_sources(inputs, digest, e) : bl_error_memory(e);

@@ -8,17 +8,16 @@
 #include "base/identity_lines.h"
 #include "base/io.h"
 #include "base/text.h"
+#include "kind/composite/make.h"
 #include "store/sequence_paths.h"
 
 #define FAULTS_MAX 10 /* faults, of empty rows or of one file, that are told one by one */
-
-static const char *const kind_names[] = {"auto", "video", "audio", "array", "text", "frames", "labels", NULL};
 
 static const struct bl_option table[] = {
     BL_OPTION_STRING("config", struct bl_inputs, config_path, BL_AFFECTS_NOTHING,
                      "a YAML file that says what the flags say; flags win", .letter = 'c', .placeholder = "FILE.yaml",
                      .command_line_only = true),
-    BL_OPTION_CHOICE("kind", struct bl_inputs, kind_option, kind_names, BL_AFFECTS_LENGTHS,
+    BL_OPTION_CHOICE("kind", struct bl_inputs, kind_option, bl_kind_choices, BL_AFFECTS_LENGTHS,
                      "what the sources are, where their names do not tell", .initial = "auto"),
     BL_OPTION_TEXTS(
         "exclude", struct bl_inputs, excluded, BL_AFFECTS_NOTHING,
@@ -50,7 +49,7 @@ static const struct bl_option table[] = {
 static void *config_shared(const struct bl_inputs *inputs, int k)
 {
     for (int before = 0; before < k; before++) {
-        if (bl_kinds[before]->options == bl_kinds[k]->options)
+        if (bl_kinds[before]->options.table == bl_kinds[k]->options.table)
             return inputs->configs[before];
     }
     return NULL;
@@ -72,11 +71,11 @@ static int inputs_add_options(struct bl_inputs *inputs, struct bl_cmd *cmd, bool
         inputs->configs[k] = config_shared(inputs, k);
         if (inputs->configs[k])
             continue;
-        inputs->configs[k] = calloc(1, bl_kinds[k]->config_size);
+        inputs->configs[k] = calloc(1, bl_kinds[k]->options.config_size);
         if (!inputs->configs[k])
             return bl_error_memory(&cmd->error);
         const char *title = hidden ? NULL : bl_kinds[k]->title;
-        code = bl_options_add(&cmd->options, title, bl_kinds[k]->options, inputs->configs[k], &cmd->error);
+        code = bl_options_add(&cmd->options, title, bl_kinds[k]->options.table, inputs->configs[k], &cmd->error);
     }
     return code;
 }
@@ -115,10 +114,10 @@ static int inputs_resolve_dtype(struct bl_inputs *inputs, struct bl_error *e)
         int which = bl_kind_dtype(bl_kinds[k], inputs->dtype);
         known = known || which >= 0;
         if (which >= 0)
-            *(int *)(void *)((char *)inputs->configs[k] + bl_kinds[k]->dtype) = which;
-        for (int i = 0; bl_kinds[k]->dtypes && bl_kinds[k]->dtypes[i]; i++) {
-            if (!dtype_is_listed(k, bl_kinds[k]->dtypes[i]))
-                bl_buffer_printf(&all, "%s%s", all.size ? ", " : "", bl_kinds[k]->dtypes[i]);
+            *(int *)(void *)((char *)inputs->configs[k] + bl_kinds[k]->options.dtype) = which;
+        for (int i = 0; bl_kinds[k]->options.dtypes && bl_kinds[k]->options.dtypes[i]; i++) {
+            if (!dtype_is_listed(k, bl_kinds[k]->options.dtypes[i]))
+                bl_buffer_printf(&all, "%s%s", all.size ? ", " : "", bl_kinds[k]->options.dtypes[i]);
         }
     }
     int code = bl_buffer_check(&all, e);
@@ -134,14 +133,14 @@ out:
 /* Whether the options that every kind understands in its own way suit this one. */
 static int inputs_check_dtype(const struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_error *e)
 {
-    if (inputs->dtype && kind->check_dtype && bl_kind_dtype(kind, inputs->dtype) >= 0)
-        return kind->check_dtype(inputs->kind_config, e);
+    if (inputs->dtype && kind->options.check_dtype && bl_kind_dtype(kind, inputs->dtype) >= 0)
+        return kind->options.check_dtype(inputs->kind_config, e);
     if (!inputs->dtype || bl_kind_dtype(kind, inputs->dtype) >= 0)
         return BL_OK;
-    if (!kind->dtypes)
+    if (!kind->options.dtypes)
         return bl_error_set(e, BL_EUSAGE, "--dtype %s: %s is of one type only", inputs->dtype, kind->name);
-    return bl_error_set(e, BL_EUSAGE, "--dtype %s: %s is %s or %s", inputs->dtype, kind->name, kind->dtypes[0],
-                        kind->dtypes[1]);
+    return bl_error_set(e, BL_EUSAGE, "--dtype %s: %s is %s or %s", inputs->dtype, kind->name, kind->options.dtypes[0],
+                        kind->options.dtypes[1]);
 }
 
 static int inputs_resolve(struct bl_inputs *inputs, const char *const *operand, int operands, struct bl_cmd *cmd)
@@ -169,7 +168,7 @@ static int inputs_resolve(struct bl_inputs *inputs, const char *const *operand, 
                             inputs->table.id ? "id" : "columns");
     code = inputs_resolve_dtype(inputs, &cmd->error);
     for (int k = 0; bl_kinds[k] && !code; k++)
-        code = config_is_shared(inputs, k) ? BL_OK : bl_kinds[k]->check(inputs->configs[k], &cmd->error);
+        code = config_is_shared(inputs, k) ? BL_OK : bl_kind_check(bl_kinds[k], inputs->configs[k], &cmd->error);
     return code;
 }
 
@@ -200,10 +199,10 @@ int bl_inputs_resolve_path(const struct bl_inputs *inputs, const struct bl_optio
 static int inputs_prepare_kind(struct bl_inputs *inputs, const struct bl_options *options, const struct bl_kind *kind,
                                void *config, struct bl_error *e)
 {
-    int code = bl_config_resolve(&inputs->config, options, kind->options, config, e);
-    if (!code && kind->prepare)
-        code = kind->prepare(config, e);
-    const char *warning = !code && kind->warning ? kind->warning(config) : NULL;
+    int code = bl_config_resolve(&inputs->config, options, kind->options.table, config, e);
+    if (!code && kind->options.prepare)
+        code = kind->options.prepare(config, e);
+    const char *warning = !code && kind->options.warning ? kind->options.warning(config) : NULL;
     if (warning)
         bl_cmd_print("%s", warning);
     return code;
@@ -237,8 +236,8 @@ static int inputs_make_composite(struct bl_inputs *inputs, struct bl_error *e)
 static int inputs_check_flags(const struct bl_cmd *cmd, const struct bl_kind *kind, struct bl_error *e)
 {
     for (int k = 0; bl_kinds[k]; k++) {
-        for (const struct bl_option *option = bl_kinds[k]->options;
-             bl_kinds[k]->options != kind->options && option->name; option++) {
+        for (const struct bl_option *option = bl_kinds[k]->options.table;
+             bl_kinds[k]->options.table != kind->options.table && option->name; option++) {
             if (bl_options_origin(&cmd->options, option->name) == BL_ORIGIN_FLAG)
                 return bl_error_set(e, BL_EUSAGE, "--%s is for %s, and the inputs are %s (--kind says otherwise)",
                                     option->name, bl_kinds[k]->name, kind->name);
@@ -280,7 +279,7 @@ int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct b
     code = inputs_check_dtype(inputs, kind, &cmd->error);
     if (code)
         return code;
-    code = kind->check(inputs->kind_config, &cmd->error);
+    code = bl_kind_check(kind, inputs->kind_config, &cmd->error);
     if (code)
         return code;
     inputs->own_kind = kind;
@@ -298,8 +297,8 @@ int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct b
 int bl_inputs_header(const struct bl_inputs *inputs, struct bl_buffer *header, struct bl_error *e)
 {
     bl_buffer_text(header, BL_SEQUENCES_COLUMNS);
-    if (inputs->kind->columns)
-        inputs->kind->columns(inputs->kind_config, bl_files_have_list(&inputs->files, inputs->kind), header);
+    if (inputs->kind->scan->columns)
+        inputs->kind->scan->columns(inputs->kind_config, bl_files_have_list(&inputs->files, inputs->kind), header);
     int code = bl_buffer_check(header, e);
     for (int c = 0; !code && inputs->attributes && c < bl_attributes_count(inputs->attributes); c++) {
         const char *name = bl_attributes_name(inputs->attributes, c);
@@ -375,8 +374,8 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
     if (!files->count) {
         bl_inputs_print_ignored(inputs);
         code = bl_error_set(&cmd->error, BL_EFAIL, "no inputs: %s",
-                            kind && kind->measure ? "no folder in the sources holds an image"
-                            : kind                ? "no file in the sources has a name of that kind"
+                            kind && kind->scan->stat_folder ? "no folder in the sources holds an image"
+                            : kind                          ? "no file in the sources has a name of that kind"
                                    : "no file in the sources has a name of a known kind (folders of images: --kind "
                                      "frames; archives: unpack them first)");
     }
@@ -398,8 +397,8 @@ void bl_inputs_free(struct bl_inputs *inputs)
     bl_exclusion_close(inputs->exclusion);
     bl_files_free(&inputs->files);
     free(inputs->source);
-    if (inputs->own_kind && inputs->own_kind->release)
-        inputs->own_kind->release(inputs->own_config);
+    if (inputs->own_kind && inputs->own_kind->options.release)
+        inputs->own_kind->options.release(inputs->own_config);
     for (int k = 0; bl_kinds[k]; k++) {
         if (!config_shared(inputs, k))
             free(inputs->configs[k]);
@@ -455,17 +454,14 @@ void bl_inputs_print_adjusted(int64_t adjusted)
             bl_text_count(a, adjusted), adjusted == 1 ? "" : "s");
 }
 
-void bl_inputs_print_remarks(const struct bl_remarks *remarks)
+void bl_inputs_print_totals(const struct bl_totals *totals)
 {
-    char a[32], b[32];
-    if (remarks->missing)
-        bl_cmd_print("gaps in the numbers of images: %s number%s without an image (column missing)",
-                     bl_text_count(a, remarks->missing), remarks->missing == 1 ? "" : "s");
-    if (remarks->left_out || remarks->filled)
-        bl_cmd_print(
-            "samples per step: %s lie in no step, and are left out; %s of the steps' are zeros, where there is "
-            "no sound (columns NAME.left_out, NAME.filled)",
-            bl_text_count(a, remarks->left_out), bl_text_count(b, remarks->filled));
+    char count[32];
+    for (int t = 0; totals->total && totals->total[t].column; t++) {
+        if (totals->sum[t])
+            bl_cmd_print("%s: %s (column %s)", totals->total[t].text, bl_text_count(count, totals->sum[t]),
+                         totals->total[t].column);
+    }
 }
 
 void bl_inputs_print_suppressed(const struct bl_inputs *inputs, int64_t empty, int64_t suppressed)

@@ -8,8 +8,7 @@
 #include "scan/exclusion.h"
 #include "scan/sources.h"
 #include "store/sequences.h"
-
-#define BL_KINDS_MAX 8
+#include "kind/kinds.h"
 
 struct bl_inputs {
     int kind_option;         /* 0 auto, then the place in bl_kinds + 1 */
@@ -93,7 +92,7 @@ void bl_inputs_print_unmatched(const struct bl_inputs *inputs);
 void bl_inputs_print_adjusted(int64_t adjusted);
 
 /* What the columns of the sequences that are of use tell, all in all. */
-void bl_inputs_print_remarks(const struct bl_remarks *remarks);
+void bl_inputs_print_totals(const struct bl_totals *totals);
 
 /* "empty documents, skipped: 1,234", and how many faults were not told, here or by the scan; nothing where there are
  * none. */

@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #include "base/io.h"
-#include "kind/kind.h"
+#include "kind/kinds.h"
 #include "store/row_reader.h"
 
 const struct bl_option bl_length_source_options[] = {

@@ -143,7 +143,7 @@ static void pack_on_scatter_progress(void *sink, int64_t rows)
 static int pack_scatter(struct bl_cmd *cmd, struct bl_packing *p, struct bl_pack *job)
 {
     char a[32], b[32];
-    int64_t bytes = p->inputs.kind->keep ? bl_scatter_bytes(job) : 0;
+    int64_t bytes = p->inputs.kind->spool ? bl_scatter_bytes(job) : 0;
     if (bytes <= p->memory)
         return BL_OK;
     if (!cmd->common.quiet)
@@ -211,8 +211,8 @@ static int pack_write_shards(struct bl_cmd *cmd, struct bl_packing *p)
 static int pack_clean_up(struct bl_cmd *cmd, struct bl_packing *p)
 {
     int code = BL_OK;
-    if (p->inputs.kind->clear)
-        code = p->inputs.kind->clear(p->inputs.kind_config, &p->env, &cmd->error);
+    if (p->inputs.kind->spool)
+        code = p->inputs.kind->spool->remove(p->inputs.kind_config, &p->env, &cmd->error);
     return code ? code : bl_state_remove(&p->state, &cmd->error);
 }
 
@@ -254,7 +254,7 @@ static void pack_print_summary(const struct bl_packing *p)
     double rate = pack_rate(p);
     bl_summary_plan(&p->plan, &p->plan_info);
     bl_summary_dataset(p->output, &p->format, f, (int64_t)rate, bl_kind_steps(p->inputs.kind, p->inputs.kind_config));
-    if (p->inputs.kind->rate && p->inputs.kind->rate(p->table.sampling, &num, &den))
+    if (bl_kind_rate(p->inputs.kind, p->table.sampling, &num, &den))
         bl_cmd_print("%.3f hours, read at %.0f times real time",
                      (double)(p->plan.steps - p->plan.deleted) * (double)den / (double)num / 3600,
                      rate * (double)den / (double)num);
@@ -310,7 +310,7 @@ static int pack_build(struct bl_cmd *cmd, struct bl_packing *p)
     code = bl_packing_format(p, e);
     if (code)
         goto out;
-    code = bl_memory_resolve(p->options.memory, &p->table, &p->plan, &p->format, p->inputs.kind->reader_memory,
+    code = bl_memory_resolve(p->options.memory, &p->table, &p->plan, &p->format, p->inputs.kind->read->memory,
                              &p->workers, &p->slots, &p->memory, e);
     if (code)
         goto out;

@@ -41,7 +41,7 @@ int bl_packing_check_attributes(const struct bl_packing *p, struct bl_error *e)
     const struct bl_kind *kind = p->inputs.kind;
     struct bl_format format = {0};
     struct bl_error undecided = {0};
-    int code = a ? kind->fields(p->inputs.kind_config, &p->env, NULL, &format.fields, &undecided) : BL_OK;
+    int code = a ? kind->read->fields(p->inputs.kind_config, &p->env, NULL, &format.fields, &undecided) : BL_OK;
     if (code && code != BL_EDATA)
         return bl_error_set(e, code, "%s", undecided.text);
     if (code)

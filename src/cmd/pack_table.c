@@ -11,6 +11,7 @@
 #include "run/table_checksum.h"
 #include "scan/scan.h"
 #include "scan/join.h"
+#include "kind/kinds.h"
 
 int bl_packing_tolerate(struct bl_packing *p, const struct bl_row *row, const char *reason, int64_t inputs,
                         struct bl_error *e)
@@ -41,7 +42,7 @@ static int table_on_fault(void *sink, const struct bl_row *row, struct bl_error 
     bl_progress_clear(&p->progress);
     bl_inputs_print_fault(&p->inputs, row);
     /* Where files hold many sequences, how many there are is known in the end: check_faults looks again. */
-    bool many = p->inputs.kind->stretch || bl_files_have_list(&p->inputs.files, p->inputs.kind);
+    bool many = p->inputs.kind->scan->chunk_bytes || bl_files_have_list(&p->inputs.files, p->inputs.kind);
     int64_t inputs = many ? INT64_MAX : (int64_t)p->inputs.files.count;
     if (bl_row_is_empty(row))
         return BL_OK;
@@ -203,7 +204,7 @@ static int table_check(const struct bl_packing *p, struct bl_error *e)
         return bl_error_set(e, BL_EUSAGE,
                             "the table's rows differ in kind or sampling: row %zu is not like those before", t->mixed);
     struct bl_buffer sampling = {0};
-    p->inputs.kind->sampling(p->inputs.kind_config, &sampling);
+    p->inputs.kind->scan->sampling(p->inputs.kind_config, &sampling);
     int code = bl_buffer_check(&sampling, e);
     if (code)
         goto out;
@@ -316,5 +317,5 @@ int bl_packing_table(struct bl_cmd *cmd, struct bl_packing *p)
         code = bl_exclusion_match(&p->table, p->inputs.exclusion, e);
     if (!code && !p->task.index)
         bl_inputs_print_unmatched(&p->inputs);
-    return code || scanned || !p->inputs.kind->keep ? code : spool_fill(cmd, p);
+    return code || scanned || !p->inputs.kind->spool ? code : spool_fill(cmd, p);
 }

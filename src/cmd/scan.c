@@ -78,7 +78,7 @@ static void scan_print_found(const struct scan *scan, const char *what)
                  bl_text_count(ok, f->rows - f->skipped - f->excluded), bl_text_count(steps, f->steps),
                  bl_text_count(damaged, f->damaged), bl_text_count(skipped, f->skipped));
     bl_inputs_print_adjusted(f->adjusted);
-    bl_inputs_print_remarks(&f->remarks);
+    bl_inputs_print_totals(&f->totals);
     bl_inputs_print_excluded(f->excluded);
     bl_inputs_print_suppressed(&scan->inputs, f->empty, f->suppressed);
 }
@@ -143,7 +143,7 @@ static void scan_start_progress(const struct bl_cmd *cmd, struct scan *scan)
 {
     int64_t files = (int64_t)scan->inputs.files.count;
     bool lists = bl_files_have_list(&scan->inputs.files, scan->inputs.kind);
-    if (scan->task.set && !lists && !scan->inputs.kind->stretch)
+    if (scan->task.set && !lists && !scan->inputs.kind->scan->chunk_bytes)
         files = (files - scan->task.index + scan->task.count - 1) / scan->task.count;
     else if (scan->task.set || lists)
         files = 0;

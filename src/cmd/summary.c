@@ -51,5 +51,5 @@ void bl_summary_finished(const struct bl_finished *f)
                      " damaged: sequences.tsv names them",
                      f->skipped, f->skipped == 1 ? "" : "s", f->failed, f->failed_steps, f->damaged);
     bl_inputs_print_adjusted(f->adjusted);
-    bl_inputs_print_remarks(&f->remarks);
+    bl_inputs_print_totals(&f->totals);
 }

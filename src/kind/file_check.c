@@ -44,10 +44,10 @@ int bl_file_check_read(struct bl_file_check *check, const struct bl_kind *kind, 
 {
     const char *path = request->row.path;
     int64_t bytes[2], modified[2];
-    if (kind->keep || kind->measure || !*path)
-        return kind->read(reader, request, note, e);
+    if (kind->spool || kind->scan->stat_folder || !*path)
+        return kind->read->piece(reader, request, note, e);
     bool there = file_check_stat(path, &bytes[0], &modified[0]);
-    int code = kind->read(reader, request, note, e);
+    int code = kind->read->piece(reader, request, note, e);
     if ((code && code != BL_EDATA) || !there)
         return code;
     /* What was found out about another file than that of the scan is of no account. */

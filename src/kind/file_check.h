@@ -14,8 +14,8 @@ struct bl_file_check {
 
 void bl_file_check_free(struct bl_file_check *check);
 
-/* kind->read, and BL_EFAIL besides: the file changed while it was read, or is not the one that was scanned. Kinds that
- * read what counting kept, or many files for one row, see to that themselves. */
+/* kind->read->piece, and BL_EFAIL besides: the file changed while it was read, or is not the one that was scanned.
+ * Kinds that read what counting kept, or many files for one row, see to that themselves. */
 int bl_file_check_read(struct bl_file_check *check, const struct bl_kind *kind, struct bl_reader *reader,
                        const struct bl_request *request, struct bl_note *note, struct bl_error *e);
 

@@ -1,8 +1,8 @@
-/* What a sequence can be: the one table of functions behind which every kind (video, audio, text...) stands.
+/* A kind of sequence (video, audio, text...): its identity, its options, and tables of what it can do.
  *
- * scan asks count for rows; run opens one reader per worker and has it read pieces. Nothing else in the tool knows
- * which kind it deals with. A kind's options are its own table over its own config struct, const once the command line
- * is read. */
+ * The scan has it count sequences, the run opens one reader for each worker and has it read pieces; nothing else in the
+ * tool knows which kind it deals with. A table or a function that is NULL is not supported; those without such a remark
+ * are required. docs/adding-a-kind.md shows a small one. */
 #ifndef BL_KIND_H
 #define BL_KIND_H
 
@@ -11,182 +11,114 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
-#include "base/cancel.h"
 #include "base/error.h"
 #include "base/option.h"
-#include "base/meter.h"
+#include "kind/chunk.h"
+#include "kind/env.h"
 #include "kind/field.h"
 #include "kind/input.h"
+#include "kind/request.h"
 #include "kind/row.h"
-#include "kind/simd.h"
 
-/* What a run tells every kind. */
-struct bl_kind_env {
-    struct bl_cancel *cancel;
-    enum bl_simd simd; /* the level that was applied */
-    const char *spool; /* directory for what counting keeps for reading, or NULL: nothing will be read */
-    bool shared;       /* other machines read what is in it, too, and write to it */
-};
+struct bl_counter; /* state of a worker that counts, of each kind's own type; a kind may have none */
+struct bl_reader;  /* state of a worker that reads, of each kind's own type: decoders, scalers, buffers */
 
-#define BL_LIST_LINE_MAX (4 << 20) /* bytes */
-
-/* A line of a list of inputs, such as a manifest of speech. Not ended by a zero byte. */
-struct bl_line {
-    const char *text;
-    size_t size;
-    int64_t number; /* from 1 */
-    bool too_long;  /* more than BL_LIST_LINE_MAX: no text */
-};
-
-/* What is counted at once: one or more whole files, a part of one, or some lines of a list. */
-struct bl_chunk {
-    const struct bl_input *input;
-    int inputs;
-    int64_t begin, end; /* of the only input, in bytes: the sequences that begin there; 0 and INT64_MAX: all of it */
-    const char *base;   /* directory that relative paths count from, or NULL */
-    bool list;          /* the only input is a list: these lines of it are wanted */
-    const struct bl_line *line;
-    int lines;
-    const char *fault;             /* why the list ends behind them, though it should not; or NULL */
-    bool again;                    /* the rows are in a table already: only what readers need is wanted */
-    bool times;                    /* rows are to tell when their steps begin */
-    const struct bl_row *followed; /* of a kind that follows: the row whose steps it takes up, its path openable */
-    uint64_t receipt;              /* for bl_kind.keep: count may set it */
-    struct bl_meter *pace;         /* to be told bytes of the inputs, or NULL */
-    uint64_t drained;              /* count sets it: the checksum of standard input, all of it, if that is an input */
-};
-
-/* Takes a row that count found in the stretch's input of that number. id, path, kind, bytes and sampling are set by the
- * scan, which knows them: count fills in the rest; of a line of a list it may say id, and path with bytes. Rows come by
- * input, then by place in it. */
-typedef int bl_row_emit(void *sink, int input, const struct bl_row *row, struct bl_error *e);
-
-/* A stretch of one sequence to be read. */
-struct bl_request {
-    struct bl_row row;    /* as the scan left it; path is openable */
-    int64_t source_start; /* first step wanted */
-    int64_t steps;        /* how many; source_start + steps <= row.length, or followed */
-    uint8_t *const *out;  /* per field: steps * bl_field_step_bytes bytes, to be filled wholly */
-    double *times; /* [steps] when each begins, in seconds from the first of the sequence, or of a kind that numbers its
-                      steps in those: filled in by that kind, where not NULL, and read by one that follows it */
-    struct bl_meter *pace; /* to be told steps that are read, or NULL */
-    int64_t followed;      /* of a kind that follows: how many steps the sequence has; row is of its own file, if any */
-};
-
-/* What reading a piece noticed without failing: a reason to be kept beside the sequence, which stays ok. */
-struct bl_note {
-    char text[256]; /* "" when there is nothing to tell */
-};
-
-/* What a kind that follows another must be told of its steps. */
-enum bl_follow {
-    BL_FOLLOW_STEPS,   /* nothing: their place in the sequence is enough */
-    BL_FOLLOW_TIMES,   /* when they begin, in seconds */
-    BL_FOLLOW_NUMBERS, /* it has a rate of its own: nothing but the numbers of a kind that numbers its steps */
-};
-
-struct bl_counter; /* each kind's own, of one worker that counts; may not exist */
-struct bl_reader;  /* each kind's own: decoders, scalers, buffers of one worker that reads */
-
-struct bl_kind {
-    const char *name;
-    const char *title;             /* of its options in --help: "Video" */
-    const char *steps;             /* what its steps are called: "frames" */
-    const char *const *extensions; /* without the dot, lower case, ended by NULL: what a folder's files are taken by */
-    bool reads_stdin;              /* "-" is of this kind */
-    const char *const *dtypes;     /* what --dtype may say, the default first; ended by NULL. NULL: nothing */
-    size_t dtype;                  /* offset in config of an int: which of them */
-    bool is_fallback;              /* its files in folders are no inputs where there are others: a readme, a list */
-    bool first_file_decides;       /* the first usable file's fields are the dataset's: others that are unlike it are
-                                 left out one by one. Else nothing is packed where they differ */
-    bool has_times;                /* count fills in row.times, read request.times, in seconds */
-    bool has_numbers;              /* the same, in steps of what they were taken from, of which some may be missing */
-    bool count_needs_times;        /* of one that follows: count asks for times, as read does */
-    /* Bytes of input that are counted at once: a larger file is cut into parts of this size if it is divisible, files
-     * that are small are counted together. 0: each file by itself, which then has one row. */
-    int64_t stretch;
-    int64_t reader_memory;           /* bytes that a reader takes at most */
-    const struct bl_option *options; /* kinds with the same table have one config, of which check says what is theirs */
+/* Options: a table over a config struct, which is const once the options are checked and prepared, but for what the
+ * spool adds and what readers share without locks. Kinds with the same table have one config. */
+struct bl_kind_options {
+    const struct bl_option *table;
     size_t config_size;
+    const char *const *dtypes; /* values of --dtype, the default first, ended by NULL. NULL: none */
+    size_t dtype;              /* offset in config of an int: the index of the value */
 
-    /* What its steps are called where the options decide that. May be NULL. */
-    const char *(*steps_of)(const void *config);
-
-    /* Where not NULL the kind's inputs are folders that hold files of its extensions, and these are counted by no kind
-     * unless it is asked for: how many bytes they have, and the digest of their names and contents. BL_EDATA: no
-     * folder. */
-    int (*measure)(const char *path, int64_t *bytes, uint64_t *content, struct bl_error *e);
-
-    /* Checks options against each other. BL_EUSAGE. */
+    /* Checks options against each other. BL_EUSAGE. May be NULL. */
     int (*check)(const void *config, struct bl_error *e);
 
-    /* Checks what --dtype said, for inputs of this kind, against the other options. May be NULL. BL_EUSAGE. */
+    /* Checks --dtype against the other options, for inputs of this kind. BL_EUSAGE. May be NULL. */
     int (*check_dtype)(const void *config, struct bl_error *e);
 
-    /* Where not NULL: makes ready what the options name, once, before all that follows, and gives it back. From then on
-     * the config is const but for keep, and what readers share without locks. */
+    /* Loads what the options name, once, before everything below; and frees it. Both may be NULL. */
     int (*prepare)(void *config, struct bl_error *e);
     void (*release)(void *config);
 
-    /* What there is to be warned of, or NULL. May be NULL itself. */
+    /* A warning, once prepared, or NULL. May be NULL itself. */
     const char *(*warning)(const void *config);
 
-    /* "name: value" lines of what decides the bytes and is not in the options' own text: digests of the files that they
-     * name. May be NULL. */
+    /* Appends "name: value" lines of what decides the bytes and is not in the text of the options: digests of the files
+     * that they name. May be NULL. */
     void (*identify)(const void *config, struct bl_buffer *out);
+};
 
-    /* Whether a file of this name, named outright, is no input but a list of inputs, of JSON lines. May be NULL: none.
-     */
-    bool (*is_list)(const char *path);
+/* A column of the kind's own whose numbers are added up over the usable rows for the summary. */
+struct bl_total {
+    const char *column;
+    const char *text; /* what the sum says: "image numbers are missing" */
+};
 
-    /* The names of further columns of the table, a tab before each; lists: there is one among the inputs. May be NULL.
-     */
-    void (*columns)(const void *config, bool lists, struct bl_buffer *out);
+#define BL_TOTALS_MAX 16 /* of a kind, composite ones too */
 
-    /* Adds up what is told by the row's further columns, for a summary. May be NULL. */
-    void (*remark)(const void *config, const struct bl_row *row, struct bl_remarks *remarks);
+struct bl_totals {
+    const struct bl_total *total; /* the kind's, or NULL */
+    int64_t sum[BL_TOTALS_MAX];
+};
 
-    /* The options that decide lengths, in canonical form, for the table's column of that name. */
+/* Scanning: which sequences the inputs hold, and how long they are. */
+struct bl_kind_scan {
+    /* Bytes of input that are counted at once: larger files are cut into parts if they are divisible, small ones are
+     * counted together. 0: each file by itself; it then has one row. */
+    int64_t chunk_bytes;
+
+    /* Appends the options that decide lengths, in canonical form: the column sampling. */
     void (*sampling)(const void *config, struct bl_buffer *out);
 
-    /* Steps a second, num / den, by the table's column sampling; false where they have no rate. May be NULL: never. To
-     * be asked by bl_kind_rate. */
+    /* Steps per second, num / den, by the column sampling; false: no rate. Call bl_kind_rate. May be NULL: none. */
     bool (*rate)(const char *sampling, int64_t *num, int64_t *den);
 
-    /* Of a kind that has no sequences of its own, but follows those of another (see kind/joined): what it must be told.
-     * Its rows say by their status whether it has something for a sequence; their length is that of its file, if it has
-     * any, in units of its own. Else NULL. */
-    enum bl_follow (*follows)(const void *config);
+    /* Appends the names of extra columns, a tab before each; lists: some input is a list. May be NULL. */
+    void (*columns)(const void *config, bool lists, struct bl_buffer *out);
+    const struct bl_total *totals; /* ended by one without a column; or NULL */
 
-    /* Of a kind that follows: told what it follows before anything is counted. num / den steps a second, or den 0: that
-     * is not known; tolerance: steps by which it may fall short, or -1: not said. May be NULL. BL_EUSAGE: that cannot
-     * be followed. */
-    int (*follow)(void *config, int64_t num, int64_t den, int64_t tolerance, struct bl_error *e);
+    /* Whether a file of this name, given as an operand, is a list of inputs in JSON lines. Call bl_kind_is_list. May be
+     * NULL: no file is. */
+    bool (*is_list)(const char *path);
 
-    /* The kind that it is, as a field of others, where every step has a stretch of it; NULL: there is none. It follows;
-     * its config begins with this one's, and its options go on from this one's. */
-    const struct bl_kind *per_step;
+    /* For a kind whose inputs are folders of files with its extensions: their bytes, and the digest of their names and
+     * contents. Such a kind is used on request only. BL_EDATA: no folder. NULL: inputs are files. */
+    int (*stat_folder)(const char *path, int64_t *bytes, uint64_t *content, struct bl_error *e);
 
     /* Whether a file may be counted in parts. May be NULL: none. */
-    int (*divisible)(const void *config, const struct bl_input *input, bool *divisible, struct bl_error *e);
+    int (*is_divisible)(const void *config, const struct bl_input *input, bool *divisible, struct bl_error *e);
 
     /* A counter for one worker; config and env outlive it. Both may be NULL. */
-    int (*open_counter)(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
-                        struct bl_error *e);
-    void (*close_counter)(struct bl_counter *counter);
+    int (*open)(const void *config, const struct bl_kind_env *env, struct bl_counter **counter, struct bl_error *e);
+    void (*close)(struct bl_counter *counter);
 
-    /* Emits a row for every sequence in the stretch. Content that is of no use is a row too (skipped, with the reason),
-     * not an error; BL_EFAIL is for a failing system. Called by many workers at once. */
-    int (*count)(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
-                 struct bl_chunk *stretch, bl_row_emit *emit, void *sink, struct bl_error *e);
+    /* Emits a row for every sequence of the chunk. Unusable content is a row too (skipped, with the reason), not an
+     * error; BL_EFAIL: the system fails; BL_ECANCEL. Called by many workers at once. */
+    int (*count)(const void *config, const struct bl_kind_env *env, struct bl_counter *counter, struct bl_chunk *chunk,
+                 bl_row_emit *emit, void *sink, struct bl_error *e);
 
-    /* Follows count, in order, on one thread: remembers what readers need of the stretch where there is a spool. clear
-     * takes what counting left there away again. Both NULL for a kind that reads the files themselves. */
-    int (*keep)(void *config, const struct bl_kind_env *env, const struct bl_chunk *stretch, struct bl_error *e);
-    int (*clear)(void *config, const struct bl_kind_env *env, struct bl_error *e);
+    /* Compares the files that a row names in extra columns with the scan. BL_EDATA: a file has changed. May be NULL:
+     * rows name none. */
+    int (*verify)(const void *config, const struct bl_row *row, struct bl_error *e);
+};
 
-    /* The fields that config and, where config does not say, this row's file give. row NULL: only what config decides;
-     * BL_EDATA then means "ask for each row". */
+/* What count reports in bl_row.times, and reading in bl_request.times. */
+enum bl_times {
+    BL_TIMES_NONE,
+    BL_TIMES_SECONDS, /* when a step begins, from the first step of the sequence */
+    BL_TIMES_NUMBERS, /* the step's number in what the sequence was taken from, some of which may be missing */
+};
+
+/* Reading: which arrays the steps become, and their bytes. */
+struct bl_kind_read {
+    int64_t memory; /* bytes that a reader takes at most */
+    enum bl_times times;
+    bool first_file_decides; /* the first usable file's fields are the dataset's, and files with others are skipped.
+                                Else nothing is packed where they differ */
+
+    /* The fields by config and, where that does not decide, by this row's file. row NULL: by config alone; BL_EDATA
+     * then means "ask for each row". */
     int (*fields)(const void *config, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *fields,
                   struct bl_error *e);
 
@@ -194,53 +126,91 @@ struct bl_kind {
     int (*open)(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
                 struct bl_reader **reader, struct bl_error *e);
 
-    /* Reads a piece. BL_EDATA: this input is at fault (the reason in e, e.g. both numbers when the count disagrees);
-     * BL_EFAIL: the system is (EIO, a file that vanished or changed its size); BL_ECANCEL. What it decides depends on
-     * the file alone. */
-    int (*read)(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note, struct bl_error *e);
+    /* Reads a piece. What it decides depends on the file alone. BL_EDATA: this input is at fault (the reason in e, with
+     * both numbers when the scan's count differs); BL_EFAIL: the system is (EIO, a file that vanished or changed size);
+     * BL_ECANCEL. */
+    int (*piece)(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note, struct bl_error *e);
 
     void (*close)(struct bl_reader *reader);
 
-    /* Whether what a row names in further columns is as the scan found it: BL_EDATA for a file that is not. May be
-     * NULL: they name nothing. */
-    int (*compare)(const void *config, const struct bl_row *row, struct bl_error *e);
-
-    /* How a field is made, in a few words for the manifest. */
+    /* Appends how a field is made, in a few words for the manifest. */
     void (*describe)(const void *config, const struct bl_field *field, struct bl_buffer *out);
 
-    /* The versions of the libraries that make the bytes with this config: one call of emit for each. */
+    /* Emits the versions of the libraries that make the bytes with this config. May be NULL: none do. */
     void (*versions)(const void *config, void (*emit)(void *sink, const char *name, const char *version), void *sink);
 };
 
-/* Every kind there is, ended by NULL. */
-extern const struct bl_kind *const bl_kinds[];
+/* What a kind that follows another needs to know of its steps. */
+enum bl_follow_needs {
+    BL_FOLLOW_STEPS,   /* their place in the sequence */
+    BL_FOLLOW_TIMES,   /* when they begin, in seconds */
+    BL_FOLLOW_NUMBERS, /* their numbers, if the other kind has such (BL_TIMES_NUMBERS): it has a rate of its own */
+};
+
+/* Following: the kind has no sequences of its own, but a field on the steps of another (see kind/composite). Its rows
+ * say by their status whether it has something for a sequence; their length is that of its file, if it has any, in
+ * units of its own. */
+struct bl_kind_follow {
+    bool count_needs_times;            /* count needs the times of steps, as reading does */
+    const struct bl_kind *per_step_of; /* of whose files each step gets a part: its name is the same, its config begins
+                                          with that kind's, and its options go on from that one's. NULL: none */
+    enum bl_follow_needs (*needs)(const void *config);
+
+    /* Is given what it follows, before counting: num / den steps per second, or den 0: unknown; tolerance: steps by
+     * which it may fall short, or -1: not given. BL_EUSAGE: it cannot follow that. May be NULL. */
+    int (*attach)(void *config, int64_t num, int64_t den, int64_t tolerance, struct bl_error *e);
+};
+
+/* Spooling: what counting makes is stored for reading, in bl_kind_env.spool. */
+struct bl_kind_spool {
+    /* Remembers what readers need of a chunk. Called after count, in order, on one thread. */
+    int (*add)(void *config, const struct bl_kind_env *env, const struct bl_chunk *chunk, struct bl_error *e);
+
+    /* Removes what counting stored. */
+    int (*remove)(void *config, const struct bl_kind_env *env, struct bl_error *e);
+};
+
+struct bl_kind {
+    const char *name;              /* of --kind and the column kind: "video" */
+    const char *title;             /* heading of its options in --help: "Video" */
+    const char *steps;             /* plural noun of its steps: "frames" */
+    const char *const *extensions; /* lower case, without the dot, ended by NULL: its files in folders */
+    bool reads_stdin;              /* "-" is of this kind */
+    bool is_fallback;              /* its files in folders are no inputs beside those of others: a readme, a list */
+
+    /* The noun of its steps where options decide it. May be NULL. */
+    const char *(*steps_of)(const void *config);
+
+    struct bl_kind_options options;
+    const struct bl_kind_scan *scan;
+    const struct bl_kind_read *read;
+    const struct bl_kind_follow *follow; /* NULL: it has sequences of its own */
+    const struct bl_kind_spool *spool;   /* NULL: it reads the inputs themselves */
+};
+
+/* Whether the kind takes files of this name, by its extension ("-": standard input). */
+bool bl_kind_has_extension(const struct bl_kind *kind, const char *name);
 
 /* Whether a file of this name is a list of inputs for the kind. */
 bool bl_kind_is_list(const struct bl_kind *kind, const char *path);
 
-/* What its steps are called with these options. */
+/* The noun of its steps with these options. */
 const char *bl_kind_steps(const struct bl_kind *kind, const void *config);
 
-/* By name, or NULL. */
-const struct bl_kind *bl_kind_find(const char *name);
+/* Checks its options against each other. BL_EUSAGE. */
+int bl_kind_check(const struct bl_kind *kind, const void *config, struct bl_error *e);
 
-/* Its place in bl_kinds. */
-int bl_kind_index(const struct bl_kind *kind);
-
-/* Whether the kind takes files of this name, by its extension. */
-bool bl_kind_has_extension(const struct bl_kind *kind, const char *name);
-
-/* When step i of a request or row begins whose first is step number start, in seconds: as times say, or where a rate is
- * set by that and the steps' numbers, which are those that times say, if not NULL. */
-double bl_kind_step_time(const struct bl_rational *rate, const double *times, int64_t start, int64_t i);
-
-/* Steps a second, num / den, of sequences that were sampled so; false where they have no rate. */
-bool bl_kind_rate(const struct bl_kind *kind, const char *sampling, int64_t *num, int64_t *den);
-
-/* Which of the kind's types --dtype says by this name; -1: none of them. */
+/* The index of a value of --dtype, or -1. */
 int bl_kind_dtype(const struct bl_kind *kind, const char *name);
 
-/* The first kind that takes files of this name by its extension ("-": standard input), or NULL. */
-const struct bl_kind *bl_kind_find_by_file(const char *name);
+/* Steps per second, num / den, of sequences with this value in the column sampling; false: they have no rate. */
+bool bl_kind_rate(const struct bl_kind *kind, const char *sampling, int64_t *num, int64_t *den);
+
+/* Adds a row's numbers to the sums. */
+void bl_kind_add_totals(const struct bl_kind *kind, const struct bl_row *row, struct bl_totals *totals);
+
+/* When step i of a request or row begins, in seconds, where the first has the number start. Without a rate, times has
+ * it; with one, the steps' numbers do, which are those of times if that is not NULL. */
+double bl_kind_step_time(const struct bl_rational *rate, const double *times, int64_t start, int64_t i);
 
 #endif

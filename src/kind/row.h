@@ -61,13 +61,6 @@ int64_t bl_row_offset(const struct bl_row *row);
 /* Appends the value of an extra column, unescaped; false where there is none of that name, or it is no value. */
 bool bl_row_get_value(const struct bl_row *row, const char *name, struct bl_buffer *out);
 
-/* Sums of what the columns of rows tell, for a summary. */
-struct bl_remarks {
-    int64_t missing;  /* numbers between those of a folder's images that none has */
-    int64_t left_out; /* of fields that have a stretch of samples for each step: samples in none of them */
-    int64_t filled;   /* and zeros in them, where there is no sound */
-};
-
 /* The whole number in an extra column; 0 where there is none. */
 int64_t bl_row_get_number(const struct bl_row *row, const char *name);
 

@@ -52,7 +52,7 @@ static int fields_ask(const struct asking *a, struct job *job, struct bl_row row
         return bl_error_memory(e);
     row.path = open_path;
     bl_error_memory_watch();
-    int code = a->kind->fields(a->config, a->env, &row, &job->fields, &fault);
+    int code = a->kind->read->fields(a->config, a->env, &row, &job->fields, &fault);
     free(open_path);
     if (bl_error_memory_seen() && code != BL_ECANCEL)
         return bl_error_memory(e);
@@ -133,7 +133,7 @@ int bl_fields_resolve(struct bl_fields *fields, const struct bl_kind *kind, cons
                       int workers, struct bl_error *e)
 {
     struct bl_error undecided = {0};
-    int code = kind->fields(config, env, NULL, fields, &undecided);
+    int code = kind->read->fields(config, env, NULL, fields, &undecided);
     if (code != BL_EDATA) {
         if (code)
             bl_error_set(e, code, "%s", undecided.text);
@@ -146,7 +146,7 @@ int bl_fields_resolve(struct bl_fields *fields, const struct bl_kind *kind, cons
                        .env = env,
                        .table = table,
                        .base = base,
-                       .first_file_decides = agreed || kind->first_file_decides,
+                       .first_file_decides = agreed || kind->read->first_file_decides,
                        .fields = fields,
                        .first = SIZE_MAX,
                        .other = SIZE_MAX};

@@ -78,8 +78,8 @@ static void finished_count(const struct bl_finish *f, struct bl_finished *result
     result->failed += row->status == BL_ROW_FAILED;
     result->damaged += row->status == BL_ROW_OK && *row->reason;
     result->adjusted += row->status == BL_ROW_OK && bl_row_is_adjusted(row);
-    if (row->status == BL_ROW_OK && f->kind && f->kind->remark)
-        f->kind->remark(f->config, row, &result->remarks);
+    if (row->status == BL_ROW_OK && f->kind)
+        bl_kind_add_totals(f->kind, row, &result->totals);
 }
 
 static int finish_write_header(const struct bl_sequences *table, struct bl_buffer *line, struct bl_output *out,

@@ -16,17 +16,17 @@ struct bl_finish {
     const struct bl_plan_options *plan_options; /* for why the plan left sequences out */
     struct bl_manifest *manifest;               /* the draft (run/manifest_draft.h), which is filled in */
     struct bl_cancel *cancel;
-    const struct bl_kind *kind; /* for remarks, or NULL: none */
+    const struct bl_kind *kind; /* for totals, or NULL: none */
     const void *config;         /* of that kind */
 };
 
 /* What became of the inputs, for the exit status and the summary. */
 struct bl_finished {
     int64_t skipped, damaged, failed, failed_steps;
-    int64_t empty;             /* of those skipped: without fault */
-    int64_t adjusted;          /* ok ones with a field that was brought to their length */
-    struct bl_remarks remarks; /* of the ok ones */
-    int64_t bytes;             /* of all shards */
+    int64_t empty;           /* of those skipped: without fault */
+    int64_t adjusted;        /* ok ones with a field that was brought to their length */
+    struct bl_totals totals; /* of the ok ones */
+    int64_t bytes;           /* of all shards */
 };
 
 /* Whether some inputs could not be used, or not wholly. */

@@ -31,7 +31,7 @@ static void draft_add_version(void *sink_, const char *name, const char *version
 static int draft_describe_field(const struct bl_manifest_draft *draft, int i, struct bl_manifest *m, struct bl_error *e)
 {
     struct bl_buffer made = {0};
-    draft->kind->describe(draft->config, &draft->format->fields.field[i], &made);
+    draft->kind->read->describe(draft->config, &draft->format->fields.field[i], &made);
     int code = bl_buffer_check(&made, e);
     if (!code)
         code = bl_manifest_text(&m->made[i], made.data, e);
@@ -42,7 +42,8 @@ static int draft_describe_field(const struct bl_manifest_draft *draft, int i, st
 static int draft_add_versions(const struct bl_manifest_draft *draft, struct bl_manifest *m, struct bl_error *e)
 {
     struct version_sink sink = {m, e, BL_OK};
-    draft->kind->versions(draft->config, draft_add_version, &sink);
+    if (draft->kind->read->versions)
+        draft->kind->read->versions(draft->config, draft_add_version, &sink);
     if (draft->format->compressed)
         draft_add_version(&sink, "zstd", bl_compressor_version());
     if (bl_format_encodes(draft->format, BL_ENCODING_JPEG))

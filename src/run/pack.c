@@ -63,7 +63,7 @@ static void pack_worker_close(void *worker)
 {
     struct worker *w = worker;
     if (w->reader)
-        w->kind->close(w->reader);
+        w->kind->read->close(w->reader);
     bl_file_check_free(&w->look);
     bl_codec_close(w->codec);
     if (w->compressor)
@@ -79,7 +79,7 @@ static int pack_worker_open(void *context, void **worker, struct bl_error *e)
     if (!w)
         return bl_error_memory(e);
     w->kind = pack->kind;
-    int code = pack->kind->open(pack->config, pack->env, &pack->format->fields, &w->reader, e);
+    int code = pack->kind->read->open(pack->config, pack->env, &pack->format->fields, &w->reader, e);
     if (!code)
         code = bl_codec_open(pack->format, pack->pad_repeat, &w->codec, e);
     if (!code && pack->format->compressed)

@@ -162,7 +162,7 @@ static int scatter_put_piece(struct bl_scatter *s, struct bl_reader *reader, str
         out[f] = at;
         at += (size_t)request->steps * bl_field_step_bytes(&fields->field[f]);
     }
-    int code = s->pack->kind->read(reader, request, &note, &fault);
+    int code = s->pack->kind->read->piece(reader, request, &note, &fault);
     if (code && code != BL_EDATA)
         return bl_error_set(e, code, "%s", fault.text);
     /* Whoever packs it shall be told what there is to be told of it. */
@@ -203,7 +203,7 @@ static int scatter_put_all(struct bl_scatter *s, const int64_t *first, void (*ti
     const struct bl_pack *pack = s->pack;
     struct bl_reader *reader = NULL;
     struct bl_row_reader text = {0};
-    int code = pack->kind->open(pack->config, pack->env, &pack->format->fields, &reader, e);
+    int code = pack->kind->read->open(pack->config, pack->env, &pack->format->fields, &reader, e);
     for (size_t row = 0; row < pack->table->count && !code; row++) {
         if (first[row] >= 0)
             code = bl_cancelled(pack->env->cancel) ? BL_ECANCEL
@@ -217,7 +217,7 @@ static int scatter_put_all(struct bl_scatter *s, const int64_t *first, void (*ti
     }
     bl_row_reader_free(&text);
     if (reader)
-        pack->kind->close(reader);
+        pack->kind->read->close(reader);
     return code;
 }
 

@@ -1,5 +1,7 @@
 #include "scan/chunks.h"
 
+#include "kind/input_stat.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +45,7 @@ static int chunk_add_small(struct bl_chunks *s, struct bl_chunk_files *out, stru
         struct bl_input *input = &out->input[out->stretch.inputs - 1];
         code = bl_input_stat(s->kind, input, &unusable, e);
         bytes += input->bytes;
-        if (code || unusable || bytes > s->kind->stretch || strcmp(input->path, "-") == 0) {
+        if (code || unusable || bytes > s->kind->scan->chunk_bytes || strcmp(input->path, "-") == 0) {
             chunk_drop_last(out);
             break;
         }
@@ -61,7 +63,7 @@ static int chunk_cut(struct bl_chunks *s, struct bl_chunk_files *out, struct bl_
     s->bytes = input->bytes;
     s->modified = input->modified;
     out->stretch.begin = s->begin;
-    s->begin += s->kind->stretch;
+    s->begin += s->kind->scan->chunk_bytes;
     out->last = s->begin >= out->input[0].bytes;
     if (!out->last) {
         out->stretch.end = s->begin;
@@ -78,8 +80,8 @@ static int chunk_fill(struct bl_chunks *s, struct bl_chunk_files *out, struct bl
     bool divisible = false;
     int code = bl_input_stat(s->kind, out->input, &unusable, e);
     out->looked = !code && !unusable;
-    if (out->looked && out->input[0].bytes > s->kind->stretch && s->kind->divisible)
-        code = s->kind->divisible(s->config, out->input, &divisible, e);
+    if (out->looked && out->input[0].bytes > s->kind->scan->chunk_bytes && s->kind->scan->is_divisible)
+        code = s->kind->scan->is_divisible(s->config, out->input, &divisible, e);
     if (code)
         goto out;
     if (divisible)
@@ -202,7 +204,7 @@ int bl_chunks_next(struct bl_chunks *s, struct bl_chunk_files *out, struct bl_er
     int code = chunk_add_file(s, out, e);
     if (!code && bl_kind_is_list(s->kind, out->file->path))
         code = chunk_fill_list(s, out, e);
-    else if (!code && s->kind->stretch)
+    else if (!code && s->kind->scan->chunk_bytes)
         code = chunk_fill(s, out, e);
     else
         s->next++; /* the worker looks at it: there are file systems where that takes long */

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "run/pipeline.h"
 #include "store/row_reader.h"
+#include "kind/input_stat.h"
 
 #define ROWS 64 /* of a job */
 
@@ -20,7 +21,7 @@ static int compare_fail(const char *path, const char *what, struct bl_error *e)
 /* Whether the row is of a line of a list, for which the list's checksum vouches, which is part of the configuration. */
 static bool row_is_of_list(const struct bl_kind *kind, const struct bl_row *row)
 {
-    return kind->is_list && (*row->start || kind->is_list(row->path));
+    return kind->scan->is_list && (*row->start || kind->scan->is_list(row->path));
 }
 
 static void names_skip_lists(const struct bl_files *files, size_t *next)
@@ -85,11 +86,11 @@ static int file_compare(const struct bl_compare *c, const struct bl_row *row, st
     if (!input.path)
         return bl_error_memory(e);
     int code =
-        kind->keep ? bl_input_stat(kind, &input, &unusable, e) : bl_input_stat_content(kind, &input, &unusable, e);
+        kind->spool ? bl_input_stat(kind, &input, &unusable, e) : bl_input_stat_content(kind, &input, &unusable, e);
     free((char *)input.path);
     if (code)
         return code;
-    bool other = !kind->keep && row->content && input.content != row->content;
+    bool other = !kind->spool && row->content && input.content != row->content;
     if (unusable && (row->bytes > 0 || other))
         return compare_fail(row->path, "is gone", e);
     if (row->bytes >= 0 && input.bytes != row->bytes)
@@ -128,8 +129,8 @@ static int compare_work(void *context, void *worker, void *job_, struct bl_error
         file &= c->files || row->status == BL_ROW_OK;
         if (file && !(before.size && strcmp(before.data, row->path) == 0))
             code = file_compare(c, row, e);
-        if (file && !code && c->kind->compare)
-            code = c->kind->compare(c->config, row, e);
+        if (file && !code && c->kind->scan->verify)
+            code = c->kind->scan->verify(c->config, row, e);
         bl_buffer_clear(&before);
         bl_buffer_text(&before, code ? "" : row->path);
         code = code ? code : bl_buffer_check(&before, e);

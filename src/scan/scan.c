@@ -10,6 +10,7 @@
 #include "scan/spill.h"
 #include "scan/chunks.h"
 #include "store/row_reader.h"
+#include "kind/input_stat.h"
 
 /* Chunks per worker under way: small files are done in half a millisecond, so a few keep everybody busy. */
 #define SLOTS_PER_WORKER 16
@@ -153,7 +154,7 @@ static void worker_close(void *worker)
 {
     struct worker *w = worker;
     if (w->counter)
-        w->kind->close_counter(w->counter);
+        w->kind->scan->close(w->counter);
     free(w);
 }
 
@@ -164,7 +165,7 @@ static int worker_open(void *context, void **worker, struct bl_error *e)
     if (!w)
         return bl_error_memory(e);
     w->kind = scan->kind;
-    int code = scan->kind->open_counter ? scan->kind->open_counter(scan->config, scan->env, &w->counter, e) : BL_OK;
+    int code = scan->kind->scan->open ? scan->kind->scan->open(scan->config, scan->env, &w->counter, e) : BL_OK;
     if (code)
         worker_close(w);
     else
@@ -198,8 +199,8 @@ static int job_note(struct job *job, const struct bl_row *row, struct bl_error *
     found->damaged += damaged;
     found->excluded += row->status == BL_ROW_DROPPED;
     found->adjusted += row->status == BL_ROW_OK && bl_row_is_adjusted(row);
-    if (row->status == BL_ROW_OK && job->scan->kind->remark)
-        job->scan->kind->remark(job->scan->config, row, &found->remarks);
+    if (row->status == BL_ROW_OK)
+        bl_kind_add_totals(job->scan->kind, row, &found->totals);
     if ((row->status == BL_ROW_OK && !damaged) || row->status == BL_ROW_DROPPED)
         return BL_OK;
     if (empty ? found->empty <= EMPTY_FAULTS_MAX : job->faults < FAULTS_MAX)
@@ -321,7 +322,7 @@ static int job_count(const struct bl_scan *scan, const struct worker *w, struct 
         return job_emit(job, 0, &row, e);
     }
     /* A file that is one sequence does not have to be looked into. */
-    if (!code && scan->exclusion && !scan->kind->stretch && !job->files.stretch.list &&
+    if (!code && scan->exclusion && !scan->kind->scan->chunk_bytes && !job->files.stretch.list &&
         bl_exclusion_has(scan->exclusion, job->files.file->id, NULL)) {
         struct bl_row row = {.stream = -1, .offset = -1};
         return job_emit(job, 0, &row, e);
@@ -329,7 +330,7 @@ static int job_count(const struct bl_scan *scan, const struct worker *w, struct 
     job->counted = true;
     job_set_pace(job);
     if (!code)
-        code = scan->kind->count(scan->config, scan->env, w->counter, &job->files.stretch, job_emit, job, e);
+        code = scan->kind->scan->count(scan->config, scan->env, w->counter, &job->files.stretch, job_emit, job, e);
     for (int i = 0; i < job->files.stretch.inputs && !code; i++)
         code = bl_input_recheck(scan->kind, &job->files.input[i], e);
     return code;
@@ -417,9 +418,9 @@ static void scan_add_progress(struct bl_scan_progress *all, const struct job *jo
     all->empty += job->found.empty;
     all->excluded += job->found.excluded;
     all->suppressed += job->found.suppressed;
-    all->remarks.missing += job->found.remarks.missing;
-    all->remarks.left_out += job->found.remarks.left_out;
-    all->remarks.filled += job->found.remarks.filled;
+    all->totals.total = job->scan->kind->scan->totals;
+    for (int t = 0; t < BL_TOTALS_MAX; t++)
+        all->totals.sum[t] += job->found.totals.sum[t];
 }
 
 static int scan_consume(void *context, void *job_, struct bl_error *e)
@@ -439,8 +440,8 @@ static int scan_consume(void *context, void *job_, struct bl_error *e)
     code = scan_report(s, job, e);
     if (code)
         goto out;
-    if (kind->keep && job->counted && s->scan->env->spool)
-        code = kind->keep(s->scan->config, s->scan->env, &job->files.stretch, e);
+    if (kind->spool && job->counted && s->scan->env->spool)
+        code = kind->spool->add(s->scan->config, s->scan->env, &job->files.stretch, e);
 out:
     scan_add_progress(s->progress, job);
     scan_discard(NULL, job);
@@ -452,8 +453,8 @@ static int scan_name_columns(struct scanning *s, struct bl_error *e)
 {
     const struct bl_scan *scan = s->scan;
     bl_buffer_text(&s->columns, "");
-    if (scan->kind->columns)
-        scan->kind->columns(scan->config, bl_files_have_list(scan->files, scan->kind), &s->columns);
+    if (scan->kind->scan->columns)
+        scan->kind->scan->columns(scan->config, bl_files_have_list(scan->files, scan->kind), &s->columns);
     bl_buffer_text(&s->missing, "");
     for (const char *tab = s->columns.data; tab && (tab = strchr(tab, '\t')); tab++)
         bl_buffer_byte(&s->missing, '\t');
@@ -499,7 +500,7 @@ static int scan_run(struct scanning *s, struct bl_error *e)
                                    .config = scan->config,
                                    .cancel = scan->env->cancel};
     int code = s->out || s->part ? scan_write_header(s, e) : BL_OK;
-    scan->kind->sampling(scan->config, &s->sampling);
+    scan->kind->scan->sampling(scan->config, &s->sampling);
     code = code ? code : bl_buffer_check(&s->sampling, e);
     if (!code)
         code = bl_pipeline_run(&stages, s, scan->workers, scan->workers * SLOTS_PER_WORKER, scan->env->cancel, e);

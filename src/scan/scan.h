@@ -15,14 +15,14 @@ typedef int bl_scan_fault(void *sink, const struct bl_row *row, struct bl_error 
 /* How far a scan has come. */
 struct bl_scan_progress {
     int64_t files, rows, steps;
-    int64_t skipped, damaged;  /* rows */
-    int64_t excluded;          /* rows that were left out by request */
-    int64_t empty;             /* of those skipped: without fault */
-    int64_t adjusted;          /* rows with a field that was brought to their length */
-    struct bl_remarks remarks; /* of the rows that are of use */
-    int64_t parts;             /* thousandths of files, also of those that are not done yet */
-    uint64_t drained;          /* checksum of standard input, if it is an input */
-    int64_t suppressed;        /* rows with faults that were not told one by one: a chunk had very many */
+    int64_t skipped, damaged; /* rows */
+    int64_t excluded;         /* rows that were left out by request */
+    int64_t empty;            /* of those skipped: without fault */
+    int64_t adjusted;         /* rows with a field that was brought to their length */
+    struct bl_totals totals;  /* of the usable rows */
+    int64_t parts;            /* thousandths of files, also of those that are not done yet */
+    uint64_t drained;         /* checksum of standard input, if it is an input */
+    int64_t suppressed;       /* rows with faults that were not told one by one: a chunk had very many */
 };
 
 struct bl_scan {

@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "base/text.h"
 #include "scan/walk.h"
+#include "kind/kinds.h"
 
 struct listing {
     struct bl_files *files;

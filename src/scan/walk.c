@@ -1,5 +1,7 @@
 #include "scan/walk.h"
 
+#include "kind/kinds.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -137,8 +139,8 @@ static int walk_entry(struct walking *w, const char *path, const char *name, uns
         bl_files_ignore(about->files, name);
         return BL_OK;
     }
-    folder->is_input = kind->measure;
-    return kind->measure ? BL_OK : bl_files_add(about->files, path, w->id_offset, kind, !about->kind, e);
+    folder->is_input = kind->scan->stat_folder;
+    return kind->scan->stat_folder ? BL_OK : bl_files_add(about->files, path, w->id_offset, kind, !about->kind, e);
 }
 
 /* Of each entry its type, then its name and a NUL. 1: the folder cannot be read, and errno says why. */
@@ -191,7 +193,7 @@ static int walk_entries(struct walking *w, const char *path, struct folder *here
     }
 out:
     /* A folder with nothing in it is a sequence without steps, to be named as useless. */
-    here->is_input |= !code && !count && w->walk_folder->kind && w->walk_folder->kind->measure;
+    here->is_input |= !code && !count && w->walk_folder->kind && w->walk_folder->kind->scan->stat_folder;
     bl_buffer_free(&names);
     bl_buffer_free(&below);
     return code;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kind/kind.h"
+#include "kind/kinds.h"
 #include "store/dataset.h"
 #include "store/jansson.h"
 #include "store/row_reader.h"

@@ -246,7 +246,7 @@ test_documents_have_no_partners() {
     corpus
     printf 'a text\n' >doc.txt
     expect 2 bload pack -q -c set.yaml --kind text --tokenizer bytes doc.txt -o d
-    err_has 'text has no file of its own for each sequence'
+    err_has 'text does not have one file per sequence'
 }
 
 # A video whose labels are damaged is named as damaged, and its own frames are those of the whole file.
@@ -396,7 +396,7 @@ test_intervals_need_a_rate() {
     intervals
     sed -i 's|path: v/|path: labels/, kind: array|; /^size/d' set.yaml
     expect 2 bload pack -q -c set.yaml -o d
-    err_has 'bload: pack: field actions: array has no times: give the field a rate, in steps a second'
+    err_has 'bload: pack: field actions: array has no times: give the field a rate, in steps per second'
     sed -i 's/d.webm/d/' actions.json
     echo '    rate: 12.5' >>set.yaml
     expect 0 bload pack -q -c set.yaml -o d

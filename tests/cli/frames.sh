@@ -21,10 +21,10 @@ test_a_folder_is_a_sequence() {
         printf '2.mp4\t4\tframes\tok\t\tall\t2\n2.mp4/more\t2\tframes\tok\t\tall\t0\n10.mp4\t3\tframes\tok\t\tall\t0\n'
     )
     err_has 'ignored in folders: 1 .csv, 1 .mp4'
-    err_has 'bload: gaps in the numbers of images: 2 numbers without an image (column missing)'
+    err_has 'bload: numbers without an image: 2 (column missing)'
     is "$(cat in/10.mp4/*.png | wc -c)" "$(field bytes 3 <"$OUT")"
     expect 0 bload pack --kind frames in -T 9 -o gaps
-    err_has 'bload: gaps in the numbers of images: 2 numbers without an image (column missing)'
+    err_has 'bload: numbers without an image: 2 (column missing)'
     expect 0 bload scan -q --kind frames 'in/*/more' in/10.mp4
     is 'in/2.mp4/more in/10.mp4' "$(field id <"$OUT" | tr '\n' ' ' | sed 's/ $//')"
     # Nobody else takes images for inputs.

@@ -110,7 +110,8 @@ test_what_is_left_out_and_filled_is_told() {
     expect 3 bload pack -c set.yaml -o d
     for line in 'skipped shorter.mov: sound: v/shorter.mov: the sound ends at 0.400 s, and the last step begins at 0.960 s: 15 of 25 steps have none (length-tolerance: 15 fills them with zeros)' \
         'skipped silent.mp4: sound: v/silent.mp4: no audio stream (video only)' \
-        'samples per step: 8,000 lie in no step, and are left out; 4,800 of the steps'\'' are zeros, where there is no sound (columns NAME.left_out, NAME.filled)'; do
+        'samples that lie in no step, left out: 8,000 (column sound.left_out)' \
+        'zero samples, where a step has no sound: 4,800 (column sound.filled)'; do
         err_has "bload: $line"
     done
     expect 0 bload verify -q d
@@ -122,7 +123,7 @@ test_what_is_left_out_and_filled_is_told() {
     sed -i 's/length-tolerance: 6/length-tolerance: 15/' set.yaml
     expect 3 bload scan -c set.yaml
     is 'a.mov b.mkv long.mov short.mov shorter.mov' "$(awk -F '\t' '$6 == "ok" { print $1 }' "$OUT" | xargs)"
-    err_has '14,400 of the steps'
+    err_has 'no sound: 14,400 (column'
 }
 
 # Sound that does not decode in the middle is damage, as it is of the sound alone.
@@ -143,10 +144,10 @@ test_arrays_have_no_times() {
     printf '\x93NUMPY\x01\x00\x76\x00%-117s\n12345' "{'descr': '|u1', 'fortran_order': False, 'shape': (5,), }" >n/a.npy
     sed -i 's|v/\]|{path: n, kind: array}]|; s|v/{name}|v/{id}.mov|' set.yaml
     expect 2 bload pack -q -c set.yaml -o d
-    err_is <<<'bload: pack: field sound: array has no times: give the field a step-rate, in steps a second'
+    err_is <<<'bload: pack: field sound: array has no times: give the field a step-rate, in steps per second'
     echo '    step-rate: 10' >>set.yaml
     expect 0 bload pack -c set.yaml -o d
-    err_has 'samples per step: 12,800 lie in no step'
+    err_has 'samples that lie in no step, left out: 12,800'
 }
 
 # Of images the numbers tell the times: without one there is none.
@@ -159,7 +160,7 @@ test_images_without_numbers() {
     printf 'sources: [{path: i, kind: frames}]\nfields: [{name: sound, path: "i/{id}.wav", per-step: true, step-rate: 10}]\n' >set.yaml
     expect 3 bload pack -c set.yaml -T 4 -o d
     err_has 'bload: skipped b: one.png has no number that tells its time'
-    err_has 'bload: samples per step: 9,600 lie in no step'
+    err_has 'bload: samples that lie in no step, left out: 9,600'
     expect 0 bload verify -q d
 }
 

@@ -33,7 +33,7 @@ static bool read_all(const struct bl_array_config *config, const struct bl_kind_
     struct bl_error e = {0};
     struct bl_note note;
     size_t step = bl_field_step_bytes(&fields->field[0]);
-    int code = bl_kind_array.open(config, env, fields, &reader, &e);
+    int code = bl_kind_array.read->open(config, env, fields, &reader, &e);
     if (code)
         abort();
     bool good = true;
@@ -42,12 +42,12 @@ static bool read_all(const struct bl_array_config *config, const struct bl_kind_
         uint8_t *to = out + (size_t)at * step;
         struct bl_request request = {
             .row = row, .source_start = at, .steps = row.length - at < at_once ? row.length - at : at_once, .out = &to};
-        code = bl_kind_array.read(reader, &request, &note, &e);
+        code = bl_kind_array.read->piece(reader, &request, &note, &e);
         if (code && (code != BL_EDATA || !e.text[0]))
             abort();
         good &= !code;
     }
-    bl_kind_array.close(reader);
+    bl_kind_array.read->close(reader);
     return good;
 }
 
@@ -57,7 +57,7 @@ static void read_thrice(const struct bl_array_config *config, const struct bl_ki
     struct bl_row row = {.id = path, .path = path, .bytes = bytes, .length = length, .stream = -1, .offset = -1};
     struct bl_fields fields;
     struct bl_error e = {0};
-    if (bl_kind_array.fields(config, env, &row, &fields, &e))
+    if (bl_kind_array.read->fields(config, env, &row, &fields, &e))
         abort();
     size_t step = bl_field_step_bytes(&fields.field[0]);
     if (!step || (int64_t)step > BYTES_MAX / length)
@@ -95,13 +95,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bl_chunk stretch = {.input = &input, .inputs = 1, .end = INT64_MAX};
     struct found found = {0};
     struct bl_error e = {0};
-    if (bl_kind_array.prepare(&config, &e))
+    if (bl_kind_array.options.prepare(&config, &e))
         abort();
-    if (bl_kind_array.count(&config, &env, NULL, &stretch, take, &found, &e) || found.rows != 1)
+    if (bl_kind_array.scan->count(&config, &env, NULL, &stretch, take, &found, &e) || found.rows != 1)
         abort();
     if (found.length)
         read_thrice(&config, &env, path, (int64_t)size - 1, found.length);
-    bl_kind_array.release(&config);
+    bl_kind_array.options.release(&config);
     close(fd);
     return 0;
 }

@@ -32,12 +32,12 @@ static void count(const void *config, const char *path, int64_t begin, int64_t e
     struct bl_counter *counter = NULL;
     struct bl_error e = {0};
     rows->last = -1;
-    if (bl_kind_text.open_counter(config, &env, &counter, &e) != BL_OK)
+    if (bl_kind_text.scan->open(config, &env, &counter, &e) != BL_OK)
         abort();
-    int code = bl_kind_text.count(config, &env, counter, &stretch, take, rows, &e);
+    int code = bl_kind_text.scan->count(config, &env, counter, &stretch, take, rows, &e);
     if (code && !e.text[0])
         abort();
-    bl_kind_text.close_counter(counter);
+    bl_kind_text.scan->close(counter);
 }
 
 static void set(struct bl_options *options, const char *name, const char *value)
@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bl_text_config config = {0};
     struct bl_options options = {0};
     struct bl_error e = {0};
-    if (bl_options_add(&options, "Text", bl_kind_text.options, &config, &e))
+    if (bl_options_add(&options, "Text", bl_kind_text.options.table, &config, &e))
         abort();
     set(&options, "tokenizer", "bytes");
     set(&options, "max-document", "2000");
@@ -67,20 +67,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     set(&options, "documents", rule[data[0] & 3]);
     set(&options, "format", format[(data[0] >> 2) % 3]);
     set(&options, "invalid", data[0] & 64 ? "error" : "replace");
-    if (bl_kind_text.prepare(&config, &e))
+    if (bl_kind_text.options.prepare(&config, &e))
         abort();
     struct rows whole = {0}, parts = {0};
     struct bl_input input = {.path = path};
     bool divisible = false;
     count(&config, path, 0, INT64_MAX, &whole);
-    if (bl_kind_text.divisible(&config, &input, &divisible, &e))
+    if (bl_kind_text.scan->is_divisible(&config, &input, &divisible, &e))
         abort();
     for (int64_t begin = 0; divisible && size > 1 && begin < (int64_t)size - 1; begin += 37)
         count(&config, path, begin, begin + 37, &parts);
     /* A file without any document has a row all the same. */
     if (divisible && size > 1 && whole.steps != parts.steps)
         abort();
-    bl_kind_text.release(&config);
+    bl_kind_text.options.release(&config);
     bl_options_free(&options);
     close(fd);
     return 0;

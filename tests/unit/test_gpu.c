@@ -144,7 +144,7 @@ static void set_up(struct setting *s, const char *const *options)
     struct bl_options o = {0};
     struct bl_error e = {0};
     *s = (struct setting){.env = {.cancel = &s->cancel, .simd = bl_simd_best()}};
-    ck_assert_int_eq(bl_options_add(&o, "Video", bl_kind_video.options, &s->config, &e), 0);
+    ck_assert_int_eq(bl_options_add(&o, "Video", bl_kind_video.options.table, &s->config, &e), 0);
     for (; *options; options += 2)
         ck_assert_msg(bl_options_set(&o, options[0], options[1], BL_ORIGIN_FLAG, &e) == 0, "%s", e.text);
     bl_options_free(&o);
@@ -174,8 +174,8 @@ static struct bl_reader *open_reader(struct setting *s)
     struct bl_error e = {0};
     static struct bl_fields fields;
     struct bl_reader *reader;
-    ck_assert_int_eq(bl_kind_video.fields(&s->config, &s->env, NULL, &fields, &e), 0);
-    ck_assert_int_eq(bl_kind_video.open(&s->config, &s->env, &fields, &reader, &e), 0);
+    ck_assert_int_eq(bl_kind_video.read->fields(&s->config, &s->env, NULL, &fields, &e), 0);
+    ck_assert_int_eq(bl_kind_video.read->open(&s->config, &s->env, &fields, &reader, &e), 0);
     return reader;
 }
 
@@ -184,7 +184,7 @@ static int read_piece(struct bl_reader *reader, const struct bl_row *row, int64_
 {
     struct bl_note note;
     struct bl_request request = {.row = *row, .source_start = start, .steps = steps, .out = (uint8_t *const[]){out}};
-    return bl_kind_video.read(reader, &request, &note, e);
+    return bl_kind_video.read->piece(reader, &request, &note, e);
 }
 
 #define BYTES ((size_t)40 * 30 * 3)
@@ -204,7 +204,7 @@ static void compare(struct setting *s, const char *path, int64_t length)
         for (size_t k = 0; k < bytes; k++)
             ck_assert_msg(abs(a[k] - b[k]) <= 1, "%s, from %d: byte %zu", path, (int)pieces[i][0], k);
     }
-    bl_kind_video.close(reader);
+    bl_kind_video.read->close(reader);
     free(a);
     free(b);
     ck_assert_int_gt(s->gpu.drawn, 0);
@@ -249,7 +249,7 @@ START_TEST(every_failure_is_the_runs)
         struct bl_error again = {0};
         ck_assert_msg(read_piece(reader, &row, 0, 50, out, &again) == 0, "after call %d: %s", fail, again.text);
         calls = fail == 1 ? s.gpu.calls : calls;
-        bl_kind_video.close(reader);
+        bl_kind_video.read->close(reader);
         fake_end(&s.gpu);
     }
     ck_assert_int_gt(calls, 100);
@@ -275,7 +275,7 @@ START_TEST(a_decoder_without_room_gets_that_of_idle_ones)
     s.gpu.full = 2; /* and when there is nothing else */
     ck_assert_int_eq(read_piece(reader, &nv12, 0, 50, out, &e), BL_EFAIL);
     ck_assert_msg(strstr(e.text, "memory does not suffice"), "%s", e.text);
-    bl_kind_video.close(reader);
+    bl_kind_video.read->close(reader);
     fake_end(&s.gpu);
     free(out);
 }
@@ -294,7 +294,7 @@ START_TEST(a_row_for_a_gpu_needs_one)
     struct bl_reader *reader = open_reader(&s);
     ck_assert_int_eq(read_piece(reader, &row, 0, 50, out, &e), BL_EFAIL);
     ck_assert_msg(strstr(e.text, "there is none here"), "%s", e.text);
-    bl_kind_video.close(reader);
+    bl_kind_video.read->close(reader);
     free(out);
 }
 END_TEST

@@ -16,6 +16,7 @@ static const int task_counts[] = {1, 2, 3, 7, 100};
 /* A scan of files here, by a kind whose stretches may be made small. */
 struct bench {
     struct bl_kind kind;
+    struct bl_kind_scan scan; /* of it, to be changed */
     void *config;
     struct bl_options options;
     struct bl_files files;
@@ -37,14 +38,15 @@ static int tell(void *sink, const struct bl_row *row, struct bl_error *e)
 static void begin(struct bench *b, const struct bl_kind *kind, const char *source, const char *const *options)
 {
     struct bl_error e = {0};
-    *b = (struct bench){.kind = *kind, .config = calloc(1, kind->config_size)};
+    *b = (struct bench){.kind = *kind, .scan = *kind->scan, .config = calloc(1, kind->options.config_size)};
+    b->kind.scan = &b->scan;
     ck_assert_ptr_nonnull(b->config);
-    ck_assert_int_eq(bl_options_add(&b->options, NULL, kind->options, b->config, &e), BL_OK);
+    ck_assert_int_eq(bl_options_add(&b->options, NULL, kind->options.table, b->config, &e), BL_OK);
     for (; *options; options += 2)
         ck_assert_msg(bl_options_set(&b->options, options[0], options[1], BL_ORIGIN_FILE, &e) == BL_OK, "%s", e.text);
-    ck_assert_msg(kind->check(b->config, &e) == BL_OK, "%s", e.text);
-    if (kind->prepare)
-        ck_assert_msg(kind->prepare(b->config, &e) == BL_OK, "%s", e.text);
+    ck_assert_msg(bl_kind_check(kind, b->config, &e) == BL_OK, "%s", e.text);
+    if (kind->options.prepare)
+        ck_assert_msg(kind->options.prepare(b->config, &e) == BL_OK, "%s", e.text);
     const struct bl_source one = {.path = source, .kind = kind};
     ck_assert_msg(bl_sources_list(&b->files, &(struct bl_sources){.source = &one, .count = 1}, &e) == BL_OK, "%s",
                   e.text);
@@ -53,8 +55,8 @@ static void begin(struct bench *b, const struct bl_kind *kind, const char *sourc
 
 static void end(struct bench *b)
 {
-    if (b->kind.release)
-        b->kind.release(b->config);
+    if (b->kind.options.release)
+        b->kind.options.release(b->config);
     free(b->config);
     bl_options_free(&b->options);
     bl_files_free(&b->files);
@@ -190,7 +192,7 @@ START_TEST(texts_large_and_small)
     begin(&b, &bl_kind_text, "v", by_line);
     static const int64_t sizes[] = {64, 1000, 64 << 20};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        b.kind.stretch = sizes[i];
+        b.scan.chunk_bytes = sizes[i];
         merge_is_scan(&b, NULL);
     }
     end(&b);
@@ -246,7 +248,7 @@ START_TEST(attributes_are_taken_once_over_all_tasks)
     write_texts();
     ck_assert_int_eq(bl_output_replace("l.csv", table, sizeof table - 1, &e), BL_OK);
     begin(&b, &bl_kind_text, "v", whole);
-    b.kind.stretch = 1; /* each file by itself */
+    b.scan.chunk_bytes = 1; /* each file by itself */
     merge_is_scan(&b, "l.csv");
     scan_parts(&b, 3, "l.csv");
     ck_assert_msg(merge(&b, 3, "merged.tsv", &merged, &e) == BL_OK, "%s", e.text);
@@ -257,7 +259,7 @@ START_TEST(attributes_are_taken_once_over_all_tasks)
     /* Two files go by one row, which a single scan refuses at once. */
     ck_assert_int_eq(system("mkdir v/sub && cp v/3.txt v/sub/3.txt"), 0);
     begin(&b, &bl_kind_text, "v", whole);
-    b.kind.stretch = 1;
+    b.scan.chunk_bytes = 1;
     scan_parts(&b, 4, "l.csv");
     ck_assert_int_eq(merge(&b, 4, "merged.tsv", &merged, &e), BL_EFAIL);
     ck_assert_str_eq(e.text, "l.csv:5: two sequences go by the id of this row: give their whole ids");
@@ -292,7 +294,7 @@ START_TEST(damage_is_noticed_and_named)
     unit_enter(directory);
     write_texts();
     begin(&b, &bl_kind_text, "v", by_line);
-    b.kind.stretch = 1000;
+    b.scan.chunk_bytes = 1000;
     scan_parts(&b, 3, NULL);
     ck_assert_int_eq(bl_part_check("parts", 1, 3, &total, &e), 1);
     ck_assert_int_eq(bl_part_check("parts", 3, 4, &total, &e), 0);
@@ -322,7 +324,7 @@ START_TEST(tasks_that_saw_other_inputs_do_not_fit)
     unit_enter(directory);
     write_texts();
     begin(&b, &bl_kind_text, "v", by_line);
-    b.kind.stretch = 500;
+    b.scan.chunk_bytes = 500;
     scan_parts(&b, 2, NULL);
     /* The last file grew: another task sees one stretch more. */
     ck_assert_int_eq(system("cat v/8.txt v/8.txt >v/more && mv v/more v/8.txt && rm parts/scan-00001"), 0);

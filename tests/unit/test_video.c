@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "unit.h"
+#include "kind/kinds.h"
 
 #define SECONDS "2"
 #define FRAMES 50 /* of every clip, unless it says otherwise */
@@ -110,11 +111,11 @@ static void set_up(struct setting *s, const char *const *options)
     *s = (struct setting){.env = {.cancel = &s->cancel, .simd = BL_SIMD_NONE}};
     struct bl_options o = {0};
     struct bl_error e = {0};
-    ck_assert_int_eq(bl_options_add(&o, "Video", bl_kind_video.options, &s->config, &e), 0);
+    ck_assert_int_eq(bl_options_add(&o, "Video", bl_kind_video.options.table, &s->config, &e), 0);
     for (; options && *options; options += 2)
         ck_assert_msg(bl_options_set(&o, options[0], options[1], BL_ORIGIN_FLAG, &e) == 0, "%s", e.text);
     bl_options_free(&o);
-    ck_assert_msg(bl_kind_video.check(&s->config, &e) == 0, "%s", e.text);
+    ck_assert_msg(bl_kind_video.options.check(&s->config, &e) == 0, "%s", e.text);
     s->env.simd = bl_simd_best();
     ck_assert_int_eq(bl_simd_apply(s->env.simd, &e), 0);
 }
@@ -149,7 +150,7 @@ static int count_with(const struct setting *s, const char *path, struct counted 
     snprintf(c->path, sizeof c->path, "%s", path);
     struct bl_input input = {.path = c->path, .bytes = file_size(path)};
     struct bl_chunk stretch = {.input = &input, .inputs = 1, .end = INT64_MAX};
-    int rc = bl_kind_video.count(&s->config, &s->env, NULL, &stretch, keep, c, e);
+    int rc = bl_kind_video.scan->count(&s->config, &s->env, NULL, &stretch, keep, c, e);
     c->row.path = c->path;
     c->row.reason = c->reason;
     c->row.bytes = input.bytes;
@@ -171,18 +172,18 @@ static int read_piece(const struct setting *s, const struct bl_row *row, int64_t
     struct bl_fields fields;
     struct bl_reader *reader;
     *out = NULL;
-    int rc = bl_kind_video.fields(&s->config, &s->env, s->config.size.width ? NULL : row, &fields, e);
+    int rc = bl_kind_video.read->fields(&s->config, &s->env, s->config.size.width ? NULL : row, &fields, e);
     if (rc)
         return rc;
-    ck_assert_int_eq(bl_kind_video.open(&s->config, &s->env, &fields, &reader, e), 0);
+    ck_assert_int_eq(bl_kind_video.read->open(&s->config, &s->env, &fields, &reader, e), 0);
     *bytes = (size_t)steps * bl_field_step_bytes(&fields.field[0]);
     *out = malloc(*bytes + 1);
     ck_assert_ptr_nonnull(*out);
     (*out)[*bytes] = 0x5a;
     struct bl_request request = {.row = *row, .source_start = start, .steps = steps, .out = (uint8_t *const[]){*out}};
-    rc = bl_kind_video.read(reader, &request, note, e);
+    rc = bl_kind_video.read->piece(reader, &request, note, e);
     ck_assert_int_eq((*out)[*bytes], 0x5a);
-    bl_kind_video.close(reader);
+    bl_kind_video.read->close(reader);
     if (rc) {
         free(*out);
         *out = NULL;
@@ -591,27 +592,27 @@ START_TEST(fields_and_options)
     struct bl_error e = {0};
     struct bl_buffer text = {0};
     SET_UP(&s, "size", "40x30", "fps", "30000/1001");
-    ck_assert_int_eq(bl_kind_video.fields(&s.config, &s.env, NULL, &fields, &e), 0);
+    ck_assert_int_eq(bl_kind_video.read->fields(&s.config, &s.env, NULL, &fields, &e), 0);
     ck_assert_int_eq(fields.count, 1);
     ck_assert_str_eq(fields.field[0].name, "frames");
     ck_assert_uint_eq(bl_field_step_bytes(&fields.field[0]), 40 * 30 * 3);
     ck_assert_int_eq(fields.field[0].shape[0], 30);
-    bl_kind_video.sampling(&s.config, &text);
+    bl_kind_video.scan->sampling(&s.config, &text);
     ck_assert_str_eq(text.data, "fps=30000/1001");
     bl_buffer_clear(&text);
     SET_UP(&s, "stride", "2");
-    bl_kind_video.sampling(&s.config, &text);
+    bl_kind_video.scan->sampling(&s.config, &text);
     ck_assert_str_eq(text.data, "stride=2");
     bl_buffer_clear(&text);
     set_up(&s, NULL);
-    bl_kind_video.sampling(&s.config, &text);
+    bl_kind_video.scan->sampling(&s.config, &text);
     ck_assert_str_eq(text.data, "all");
     bl_buffer_free(&text);
-    ck_assert_int_eq(bl_kind_video.fields(&s.config, &s.env, NULL, &fields, &e), BL_EDATA);
+    ck_assert_int_eq(bl_kind_video.read->fields(&s.config, &s.env, NULL, &fields, &e), BL_EDATA);
     bl_error_clear(&e);
     s.config.fps = (struct bl_rational){5, 1};
     s.config.stride = 2;
-    ck_assert_int_eq(bl_kind_video.check(&s.config, &e), BL_EUSAGE);
+    ck_assert_int_eq(bl_kind_video.options.check(&s.config, &e), BL_EUSAGE);
     ck_assert_ptr_eq(bl_kind_find_by_file("a/b.MP4"), &bl_kind_video);
     ck_assert_ptr_null(bl_kind_find_by_file("a.mp4/b"));
 }

@@ -139,27 +139,35 @@ static void array_versions(const void *config, void (*emit)(void *sink, const ch
     emit(sink, "libzip", zip_libzip_version());
 }
 
+static const struct bl_kind_scan array_scan = {
+    .sampling = array_config_sampling,
+    .count = array_file_count,
+};
+
+static const struct bl_kind_read array_read = {
+    .memory = BL_ARRAY_READER_MEMORY,
+    .first_file_decides = true,
+    .fields = array_fields,
+    .open = bl_array_reader_open,
+    .piece = bl_array_reader_read,
+    .close = bl_array_reader_close,
+    .describe = array_config_describe,
+    .versions = array_versions,
+};
+
 const struct bl_kind bl_kind_array = {
     .name = "array",
     .title = "Arrays",
     .steps = "rows",
     .extensions = extensions,
-    .dtypes = dtypes,
-    .dtype = offsetof(struct bl_array_config, dtype),
     .is_fallback = true,
-    .first_file_decides = true,
-    .reader_memory = BL_ARRAY_READER_MEMORY,
-    .options = options,
-    .config_size = sizeof(struct bl_array_config),
-    .check = array_config_check,
-    .prepare = array_config_prepare,
-    .release = array_config_release,
-    .sampling = array_config_sampling,
-    .count = array_file_count,
-    .fields = array_fields,
-    .open = bl_array_reader_open,
-    .read = bl_array_reader_read,
-    .close = bl_array_reader_close,
-    .describe = array_config_describe,
-    .versions = array_versions,
+    .options = {.table = options,
+                .config_size = sizeof(struct bl_array_config),
+                .dtypes = dtypes,
+                .dtype = offsetof(struct bl_array_config, dtype),
+                .check = array_config_check,
+                .prepare = array_config_prepare,
+                .release = array_config_release},
+    .scan = &array_scan,
+    .read = &array_read,
 };

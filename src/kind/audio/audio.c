@@ -11,7 +11,6 @@
 #include "kind/audio/count.h"
 #include "kind/audio/cuts.h"
 #include "kind/audio/options.h"
-#include "kind/audio/per_step.h"
 #include "kind/audio/read.h"
 
 /* Videos have sound, too, but are videos unless --kind says otherwise. */
@@ -63,31 +62,38 @@ static void audio_columns(const void *config, bool lists, struct bl_buffer *out)
         bl_buffer_text(out, "\tstart\tduration\tchannel\ttext");
 }
 
+static const struct bl_kind_scan audio_scan = {
+    .sampling = bl_audio_sampling,
+    .rate = audio_sampling_rate,
+    .columns = audio_columns,
+    .is_list = bl_cuts_is_list,
+    .open = bl_cuts_counter_open,
+    .close = bl_cuts_counter_close,
+    .count = audio_file_count,
+};
+
+static const struct bl_kind_read audio_read = {
+    .memory = (int64_t)64 << 20,
+    .fields = bl_audio_fields,
+    .open = bl_audio_reader_open,
+    .piece = bl_audio_reader_read,
+    .close = bl_audio_reader_close,
+    .describe = bl_audio_describe,
+    .versions = bl_audio_versions,
+};
+
 const struct bl_kind bl_kind_audio = {
     .name = "audio",
     .title = "Audio",
     .steps = "samples",
-    .steps_of = bl_audio_steps,
     .extensions = extensions,
-    .dtypes = bl_audio_dtypes,
-    .dtype = offsetof(struct bl_audio_config, dtype),
-    .reader_memory = (int64_t)64 << 20,
-    .options = bl_audio_options,
-    .config_size = sizeof(struct bl_audio_config),
-    .check = bl_audio_check,
-    .check_dtype = bl_audio_check_dtype,
-    .sampling = bl_audio_sampling,
-    .rate = audio_sampling_rate,
-    .is_list = bl_cuts_is_list,
-    .columns = audio_columns,
-    .per_step = &bl_kind_audio_per_step,
-    .open_counter = bl_cuts_counter_open,
-    .close_counter = bl_cuts_counter_close,
-    .count = audio_file_count,
-    .fields = bl_audio_fields,
-    .open = bl_audio_reader_open,
-    .read = bl_audio_reader_read,
-    .close = bl_audio_reader_close,
-    .describe = bl_audio_describe,
-    .versions = bl_audio_versions,
+    .steps_of = bl_audio_steps,
+    .options = {.table = bl_audio_options,
+                .config_size = sizeof(struct bl_audio_config),
+                .dtypes = bl_audio_dtypes,
+                .dtype = offsetof(struct bl_audio_config, dtype),
+                .check = bl_audio_check,
+                .check_dtype = bl_audio_check_dtype},
+    .scan = &audio_scan,
+    .read = &audio_read,
 };

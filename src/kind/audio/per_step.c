@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "kind/audio/audio.h"
 #include "kind/audio/count.h"
 #include "kind/audio/options.h"
 #include "kind/audio/read.h"
@@ -35,13 +36,13 @@ static int per_step_config_check(const void *values, struct bl_error *e)
     return bl_audio_check(&config->audio, e);
 }
 
-static enum bl_follow per_step_follows(const void *values)
+static enum bl_follow_needs per_step_needs(const void *values)
 {
     const struct bl_per_step_config *config = values;
     return config->step_rate.den ? BL_FOLLOW_NUMBERS : BL_FOLLOW_TIMES;
 }
 
-static int per_step_follow(void *values, int64_t num, int64_t den, int64_t tolerance, struct bl_error *e)
+static int per_step_attach(void *values, int64_t num, int64_t den, int64_t tolerance, struct bl_error *e)
 {
     struct bl_per_step_config *config = values;
     int64_t rate = config->audio.rate;
@@ -68,13 +69,6 @@ static void per_step_columns(const void *config, bool lists, struct bl_buffer *o
 {
     (void)config, (void)lists;
     bl_buffer_text(out, "\tlead\tleft_out\tfilled");
-}
-
-static void per_step_remark(const void *config, const struct bl_row *row, struct bl_remarks *remarks)
-{
-    (void)config;
-    remarks->left_out += bl_row_get_number(row, "left_out");
-    remarks->filled += bl_row_get_number(row, "filled");
 }
 
 static void per_step_config_sampling(const void *values, struct bl_buffer *out)
@@ -326,28 +320,44 @@ static void per_step_config_describe(const void *values, const struct bl_field *
     bl_audio_describe(&config->audio, field, out);
 }
 
+static const struct bl_total totals[] = {
+    {"left_out", "samples that lie in no step, left out"}, {"filled", "zero samples, where a step has no sound"}, {0}};
+
+static const struct bl_kind_scan audio_per_step_scan = {
+    .sampling = per_step_config_sampling,
+    .columns = per_step_columns,
+    .totals = totals,
+    .count = per_step_count,
+};
+
+static const struct bl_kind_read audio_per_step_read = {
+    .memory = (int64_t)96 << 20,
+    .fields = per_step_config_fields,
+    .open = per_step_reader_open,
+    .piece = per_step_reader_read,
+    .close = per_step_reader_close,
+    .describe = per_step_config_describe,
+    .versions = bl_audio_versions,
+};
+
+static const struct bl_kind_follow audio_per_step_follow = {
+    .count_needs_times = true,
+    .per_step_of = &bl_kind_audio,
+    .needs = per_step_needs,
+    .attach = per_step_attach,
+};
+
 const struct bl_kind bl_kind_audio_per_step = {
     .name = "audio",
     .title = "Audio per step",
     .steps = "samples",
     .extensions = extensions,
-    .dtypes = bl_audio_dtypes,
-    .dtype = offsetof(struct bl_per_step_config, audio.dtype),
-    .count_needs_times = true,
-    .reader_memory = (int64_t)96 << 20,
-    .options = options,
-    .config_size = sizeof(struct bl_per_step_config),
-    .check = per_step_config_check,
-    .columns = per_step_columns,
-    .remark = per_step_remark,
-    .sampling = per_step_config_sampling,
-    .follows = per_step_follows,
-    .follow = per_step_follow,
-    .count = per_step_count,
-    .fields = per_step_config_fields,
-    .open = per_step_reader_open,
-    .read = per_step_reader_read,
-    .close = per_step_reader_close,
-    .describe = per_step_config_describe,
-    .versions = bl_audio_versions,
+    .options = {.table = options,
+                .config_size = sizeof(struct bl_per_step_config),
+                .dtypes = bl_audio_dtypes,
+                .dtype = offsetof(struct bl_per_step_config, audio.dtype),
+                .check = per_step_config_check},
+    .scan = &audio_per_step_scan,
+    .read = &audio_per_step_read,
+    .follow = &audio_per_step_follow,
 };

@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include "kind/input.h"
+#include "kind/input_stat.h"
 
 #define SLOTS 8192 /* 4 MiB */
 

@@ -65,15 +65,15 @@ void bl_companion_append_path(const char *path, const char *id, struct bl_buffer
 static const char *own_column_name(const struct bl_composite_part *part, int c)
 {
     static const char *const own[OWN_COLUMNS] = {"path", "bytes", "length", "stream", "reason", "content"};
-    return c == 2 && part->kind->follows ? part->kind->steps : own[c];
+    return c == 2 && part->kind->follow ? part->kind->steps : own[c];
 }
 
 /* The names of the kind's own extra columns, a tab before each. */
 static void kind_columns_append(const struct bl_composite_part *part, struct bl_buffer *out)
 {
     bl_buffer_text(out, "");
-    if (part->kind->columns)
-        part->kind->columns(part->config, false, out);
+    if (part->kind->scan->columns)
+        part->kind->scan->columns(part->config, false, out);
 }
 
 void bl_companion_append_columns(const struct bl_composite_part *part, struct bl_buffer *out)

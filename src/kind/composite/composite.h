@@ -1,8 +1,8 @@
-/* Joined: several kinds whose fields share the steps of a sequence, as one kind.
+/* A composite: several kinds whose fields share the steps of a sequence, as one kind.
  *
- * The first part, the primary, says what sequences there are and how many steps they have. Each further one, a
- * companion, has a file of its own for every sequence, named after it, with as many steps. Where that file lies, and
- * what the scan found there, is kept in further columns of the row. */
+ * The first part, the primary, decides which sequences there are and how many steps they have. Every other part, a
+ * companion, has a file for each sequence, named after it, with as many steps; or it follows the primary, with a file
+ * or without. The path of that file, and what the scan found in it, are extra columns of the row. */
 #ifndef BL_COMPOSITE_H
 #define BL_COMPOSITE_H
 
@@ -12,32 +12,28 @@ struct bl_composite_part {
     const struct bl_kind *kind;
     void *config;
     /* Of companions: */
-    const char *name; /* of its field; of several fields, what their names begin with */
-    const char
-        *path; /* of its files, with places for the sequence's id: see companion.h. NULL: it follows, without files */
-    int64_t tolerance; /* steps by which its length may differ; -1: not said */
+    const char *name;  /* of its field; of several fields, the prefix of their names */
+    const char *path;  /* of its files, with placeholders: see companion.h. NULL: it follows, without files */
+    int64_t tolerance; /* steps by which its length may differ; -1: not given */
 };
 
-/* Whoever fills it in owns all that it points to. */
+/* Its members up to parts are set by the caller, who owns all that they point to; the others by bl_composite_make. */
 struct bl_composite {
-    struct bl_kind kind; /* set by bl_composite_make; its config is the whole struct */
-    const char *base;    /* directory that the companions' relative paths count from, or NULL */
+    const char *base;                             /* directory that companions' relative paths refer to, or NULL */
     struct bl_composite_part part[BL_FIELDS_MAX]; /* the primary first */
     int parts;
-    struct bl_rational rate; /* of the primary's steps, set by bl_composite_make; den 0: they have none */
+    struct bl_rational rate; /* of the primary's steps; den 0: unknown */
+    struct bl_kind kind;     /* its config is the whole struct */
+    struct bl_kind_scan scan;
+    struct bl_kind_read read;
+    struct bl_total total[BL_TOTALS_MAX + 1];
+    char total_column[BL_TOTALS_MAX][2 * BL_FIELD_NAME_MAX];
 };
 
-/* Makes composite->kind of the parts, whose configs are ready but for what they follow. BL_EUSAGE: kinds that cannot be
- * composite. */
-int bl_composite_make(struct bl_composite *composite, struct bl_error *e);
-
-/* Whether a part follows the primary and is told when its steps begin, or their numbers (see enum bl_follow). */
-bool bl_composite_gets_times(const struct bl_composite *composite, int part);
-
-/* Kinds that can only be composite to others, ended by NULL. */
-extern const struct bl_kind *const bl_composite_kinds[];
-
-/* Whether a kind's files have one sequence each, which can be composite with others. */
+/* Whether a kind has one file for each sequence, and so can be a part. */
 bool bl_composite_accepts(const struct bl_kind *kind);
+
+/* Whether a part follows the primary and needs the times of its steps, or their numbers (enum bl_follow_needs). */
+bool bl_composite_needs_times(const struct bl_composite *composite, int part);
 
 #endif

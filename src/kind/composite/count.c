@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kind/composite/companion.h"
+#include "kind/input_stat.h"
 
 struct bl_counter {
     const struct bl_composite *composite;
@@ -15,7 +16,7 @@ void bl_composite_close_counter(struct bl_counter *counter)
 {
     for (int p = 0; p < counter->composite->parts; p++) {
         if (counter->part[p])
-            counter->composite->part[p].kind->close_counter(counter->part[p]);
+            counter->composite->part[p].kind->scan->close(counter->part[p]);
     }
     free(counter);
 }
@@ -31,8 +32,8 @@ int bl_composite_open_counter(const void *config, const struct bl_kind_env *env,
     c->composite = composite;
     for (int p = 0; p < composite->parts && !code; p++) {
         const struct bl_composite_part *part = &composite->part[p];
-        if (part->kind->open_counter)
-            code = part->kind->open_counter(part->config, env, &c->part[p], e);
+        if (part->kind->scan->open)
+            code = part->kind->scan->open(part->config, env, &c->part[p], e);
     }
     if (code)
         bl_composite_close_counter(c);
@@ -107,7 +108,7 @@ static int companion_count_file(const struct counting *j, int p, struct bl_input
         code = found_capture(found, 0, &row, e);
     } else {
         struct bl_chunk chunk = {.input = input, .inputs = 1, .end = INT64_MAX, .followed = followed};
-        code = part->kind->count(part->config, j->env, j->counter->part[p], &chunk, found_capture, found, e);
+        code = part->kind->scan->count(part->config, j->env, j->counter->part[p], &chunk, found_capture, found, e);
         code = code ? code : bl_input_recheck(part->kind, input, e);
     }
 out:
@@ -124,7 +125,7 @@ static int companion_count(const struct counting *j, int p, const char *id, cons
     if (!part->path) {
         struct bl_input none = {.path = "", .id = id};
         struct bl_chunk chunk = {.input = &none, .inputs = 1, .end = INT64_MAX, .followed = followed};
-        return part->kind->count(part->config, j->env, j->counter->part[p], &chunk, found_capture, found, e);
+        return part->kind->scan->count(part->config, j->env, j->counter->part[p], &chunk, found_capture, found, e);
     }
     bl_companion_append_path(part->path, id, &found->path);
     int code = bl_buffer_check(&found->path, e);
@@ -152,7 +153,7 @@ static void companion_compare(const struct bl_composite *composite, int p, const
         bl_buffer_printf(reason, "%s: %s has %d sequences", part->name, path, found->rows);
     else if (found->row.status != BL_ROW_OK)
         bl_buffer_printf(reason, "%s: %s: %s", part->name, path, found->row.reason);
-    else if (!part->kind->follows && apart > (part->tolerance > 0 ? part->tolerance : 0))
+    else if (!part->kind->follow && apart > (part->tolerance > 0 ? part->tolerance : 0))
         bl_buffer_printf(
             reason, "%s: %s has %" PRId64 " %s, the %s %" PRId64 " %s (length-tolerance: %" PRId64 " would take it)",
             part->name, path, length, bl_kind_steps(part->kind, part->config), composite->part[0].kind->name,
@@ -186,7 +187,7 @@ static int row_add_companion(const struct counting *j, int p, const char *id, co
     const struct bl_composite_part *part = &j->composite->part[p];
     struct found found = {0};
     struct bl_row followed = *row;
-    if (!bl_composite_gets_times(j->composite, p))
+    if (!bl_composite_needs_times(j->composite, p))
         followed.times = NULL;
     int code = companion_count(j, p, id, &followed, &found, e);
     bl_companion_append_values(part, !code && found.rows ? &found.row : NULL, &row_texts->extra);
@@ -207,8 +208,8 @@ static void primary_append_columns(const struct bl_composite_part *primary, cons
 {
     struct bl_buffer columns = {0};
     bl_buffer_text(out, row->extra ? row->extra : "");
-    if (primary->kind->columns && (!row->extra || !*row->extra))
-        primary->kind->columns(primary->config, false, &columns);
+    if (primary->kind->scan->columns && (!row->extra || !*row->extra))
+        primary->kind->scan->columns(primary->config, false, &columns);
     for (const char *tab = columns.data; tab && (tab = strchr(tab, '\t')); tab++)
         bl_buffer_byte(out, '\t');
     out->failed |= columns.failed;
@@ -216,11 +217,12 @@ static void primary_append_columns(const struct bl_composite_part *primary, cons
 }
 
 /* Whether a companion must know when steps begin before it can say what it has. */
-static bool composite_needs_times(const struct bl_composite *composite)
+static bool counting_needs_times(const struct bl_composite *composite)
 {
     bool needs = false;
     for (int p = 1; p < composite->parts; p++)
-        needs |= composite->part[p].kind->count_needs_times && bl_composite_gets_times(composite, p);
+        needs |= composite->part[p].kind->follow && composite->part[p].kind->follow->count_needs_times &&
+                 bl_composite_needs_times(composite, p);
     return needs;
 }
 
@@ -232,7 +234,7 @@ static int row_add_times(const struct counting *j, int input, const struct bl_ro
     *row = *given;
     *times = NULL;
     row->path = j->chunk->input[input].path;
-    if (row->status != BL_ROW_OK || !rate->den || !composite_needs_times(j->composite))
+    if (row->status != BL_ROW_OK || !rate->den || !counting_needs_times(j->composite))
         return BL_OK;
     row->times = *times = malloc((size_t)row->length * sizeof **times);
     for (int64_t i = 0; i < row->length && *times; i++)
@@ -281,6 +283,6 @@ int bl_composite_count(const void *config, const struct bl_kind_env *env, struct
     const struct bl_composite *composite = config;
     const struct bl_composite_part *primary = &composite->part[0];
     struct counting j = {composite, env, counter, chunk, emit, sink};
-    chunk->times = composite_needs_times(composite);
-    return primary->kind->count(primary->config, env, counter->part[0], chunk, composite_emit, &j, e);
+    chunk->times = counting_needs_times(composite);
+    return primary->kind->scan->count(primary->config, env, counter->part[0], chunk, composite_emit, &j, e);
 }

@@ -50,9 +50,9 @@ int bl_composite_open(const void *config, const struct bl_kind_env *env, const s
     for (int p = 0; p < composite->parts && !code; p++) {
         struct sub *sub = &r->sub[p];
         const struct bl_kind *kind = composite->part[p].kind;
-        r->timed |= bl_composite_gets_times(composite, p);
+        r->timed |= bl_composite_needs_times(composite, p);
         sub_choose_fields(sub, p, fields);
-        code = kind->open(composite->part[p].config, env, &sub->fields, &sub->reader, e);
+        code = kind->read->open(composite->part[p].config, env, &sub->fields, &sub->reader, e);
     }
     if (code)
         bl_composite_close(r);
@@ -65,7 +65,7 @@ void bl_composite_close(struct bl_reader *r)
 {
     for (int p = 0; p < r->composite->parts; p++) {
         if (r->sub[p].reader)
-            r->composite->part[p].kind->close(r->sub[p].reader);
+            r->composite->part[p].kind->read->close(r->sub[p].reader);
         bl_file_check_free(&r->sub[p].check);
     }
     bl_companion_row_free(&r->companion);
@@ -135,9 +135,9 @@ static int companion_read(struct bl_reader *r, int p, const struct bl_request *r
                              .source_start = start,
                              .steps = steps,
                              .out = request->out + sub->first,
-                             .times = bl_composite_gets_times(r->composite, p) ? r->times : NULL,
+                             .times = bl_composite_needs_times(r->composite, p) ? r->times : NULL,
                              .followed = request->row.length};
-    if (kind->follows)
+    if (kind->follow)
         return bl_file_check_read(&sub->check, kind, sub->reader, &own, note, e);
     if (start >= length)
         own.source_start = length - 1;
@@ -196,7 +196,7 @@ static int primary_read(struct bl_reader *r, const struct bl_request *request, s
     own.row.reason = r->reason.data;
     own.out = request->out + r->sub[0].first;
     own.times = r->timed ? r->times : NULL;
-    return code ? code : r->composite->part[0].kind->read(r->sub[0].reader, &own, note, e);
+    return code ? code : r->composite->part[0].kind->read->piece(r->sub[0].reader, &own, note, e);
 }
 
 /* Adds a part's note to those of the parts before it. */

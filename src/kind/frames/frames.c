@@ -33,12 +33,6 @@ static void frames_columns(const void *config, bool lists, struct bl_buffer *out
     bl_buffer_text(out, "\tmissing");
 }
 
-static void frames_remark(const void *config, const struct bl_row *row, struct bl_remarks *remarks)
-{
-    (void)config;
-    remarks->missing += bl_row_get_number(row, "missing");
-}
-
 /* The places of the images that are taken, to be freed; NULL with the code set. */
 static double *frames_number_steps(const struct bl_image_folder *folder, int64_t stride, struct bl_error *e)
 {
@@ -102,25 +96,33 @@ static int frames_fields(const void *values, const struct bl_kind_env *env, cons
     return code;
 }
 
+static const struct bl_total totals[] = {{"missing", "numbers without an image"}, {0}};
+
+static const struct bl_kind_scan frames_scan = {
+    .sampling = bl_video_sampling,
+    .columns = frames_columns,
+    .totals = totals,
+    .stat_folder = bl_image_folder_stat,
+    .count = frames_count,
+};
+
+static const struct bl_kind_read frames_read = {
+    .memory = (int64_t)128 << 20, /* as video's */
+    .times = BL_TIMES_NUMBERS,
+    .fields = frames_fields,
+    .open = bl_frames_read_open,
+    .piece = bl_frames_read_piece,
+    .close = bl_frames_read_close,
+    .describe = bl_video_describe,
+    .versions = bl_video_versions,
+};
+
 const struct bl_kind bl_kind_frames = {
     .name = "frames",
     .title = "Frames",
     .steps = "frames",
     .extensions = extensions,
-    .has_numbers = true,
-    .reader_memory = (int64_t)128 << 20, /* as video's */
-    .options = bl_video_options,
-    .config_size = sizeof(struct bl_video_config),
-    .check = frames_check,
-    .columns = frames_columns,
-    .remark = frames_remark,
-    .measure = bl_image_folder_stat,
-    .sampling = bl_video_sampling,
-    .count = frames_count,
-    .fields = frames_fields,
-    .open = bl_frames_read_open,
-    .read = bl_frames_read_piece,
-    .close = bl_frames_read_close,
-    .describe = bl_video_describe,
-    .versions = bl_video_versions,
+    .options = {.table = bl_video_options, .config_size = sizeof(struct bl_video_config), .check = frames_check},
+    .scan = &frames_scan,
+    .read = &frames_read,
 };

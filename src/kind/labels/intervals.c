@@ -82,7 +82,7 @@ static void intervals_sampling(const void *config, struct bl_buffer *out)
     bl_buffer_text(out, "intervals");
 }
 
-static enum bl_follow intervals_follows(const void *values)
+static enum bl_follow_needs intervals_needs(const void *values)
 {
     const struct bl_intervals_config *config = values;
     return config->unit == BL_INTERVALS_STEPS ? BL_FOLLOW_STEPS
@@ -209,33 +209,38 @@ static void intervals_describe(const void *values, const struct bl_field *field,
                      units[config->unit], slash ? slash + 1 : config->annotations);
 }
 
-static void intervals_versions(const void *config, void (*emit)(void *sink, const char *name, const char *version),
-                               void *sink)
-{
-    (void)config, (void)emit, (void)sink; /* no library makes these bytes */
-}
+static const struct bl_kind_scan intervals_scan = {
+    .sampling = intervals_sampling,
+    .columns = intervals_columns,
+    .count = intervals_count,
+};
+
+static const struct bl_kind_read intervals_read = {
+    .memory = 4096,
+    .fields = intervals_fields,
+    .open = intervals_open_reader,
+    .piece = intervals_read_piece,
+    .close = intervals_close_reader,
+    .describe = intervals_describe,
+};
+
+static const struct bl_kind_follow intervals_follow = {
+    .needs = intervals_needs,
+};
 
 const struct bl_kind bl_kind_intervals = {
     .name = "intervals",
     .title = "Intervals",
     .steps = "steps",
     .extensions = extensions,
-    .reader_memory = 4096,
-    .options = options,
-    .config_size = sizeof(struct bl_intervals_config),
-    .check = intervals_check,
-    .prepare = intervals_prepare,
-    .release = intervals_release,
-    .warning = intervals_warning,
-    .identify = intervals_identify,
-    .columns = intervals_columns,
-    .sampling = intervals_sampling,
-    .follows = intervals_follows,
-    .count = intervals_count,
-    .fields = intervals_fields,
-    .open = intervals_open_reader,
-    .read = intervals_read_piece,
-    .close = intervals_close_reader,
-    .describe = intervals_describe,
-    .versions = intervals_versions,
+    .options = {.table = options,
+                .config_size = sizeof(struct bl_intervals_config),
+                .check = intervals_check,
+                .prepare = intervals_prepare,
+                .release = intervals_release,
+                .warning = intervals_warning,
+                .identify = intervals_identify},
+    .scan = &intervals_scan,
+    .read = &intervals_read,
+    .follow = &intervals_follow,
 };

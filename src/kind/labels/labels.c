@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kind/labels/label_lines.h"
+#include "kind/input_stat.h"
 
 /* Text files of folders are documents, unless --kind says otherwise: text comes before. */
 static const char *const extensions[] = {"txt", NULL};
@@ -17,12 +18,6 @@ static const struct bl_option options[] = {
         "the labels' numbers: lines \"NUMBER NAME\", or names, numbered from 0; without it the lines are numbers"),
     {0},
 };
-
-static int labels_check(const void *config, struct bl_error *e)
-{
-    (void)config, (void)e;
-    return BL_OK;
-}
 
 static int labels_prepare(void *values, struct bl_error *e)
 {
@@ -164,11 +159,19 @@ static void labels_describe(const void *values, const struct bl_field *field, st
         bl_buffer_printf(out, ", numbered by %s", slash ? slash + 1 : config->mapping);
 }
 
-static void labels_versions(const void *config, void (*emit)(void *sink, const char *name, const char *version),
-                            void *sink)
-{
-    (void)config, (void)emit, (void)sink; /* no library makes these bytes */
-}
+static const struct bl_kind_scan labels_scan = {
+    .sampling = labels_sampling,
+    .count = labels_count,
+};
+
+static const struct bl_kind_read labels_read = {
+    .memory = (int64_t)1 << 20,
+    .fields = labels_fields,
+    .open = labels_open_reader,
+    .piece = labels_read_piece,
+    .close = labels_close_reader,
+    .describe = labels_describe,
+};
 
 const struct bl_kind bl_kind_labels = {
     .name = "labels",
@@ -176,19 +179,11 @@ const struct bl_kind bl_kind_labels = {
     .steps = "lines",
     .extensions = extensions,
     .is_fallback = true,
-    .reader_memory = (int64_t)1 << 20,
-    .options = options,
-    .config_size = sizeof(struct bl_labels_config),
-    .check = labels_check,
-    .prepare = labels_prepare,
-    .release = labels_release,
-    .identify = labels_identify,
-    .sampling = labels_sampling,
-    .count = labels_count,
-    .fields = labels_fields,
-    .open = labels_open_reader,
-    .read = labels_read_piece,
-    .close = labels_close_reader,
-    .describe = labels_describe,
-    .versions = labels_versions,
+    .options = {.table = options,
+                .config_size = sizeof(struct bl_labels_config),
+                .prepare = labels_prepare,
+                .release = labels_release,
+                .identify = labels_identify},
+    .scan = &labels_scan,
+    .read = &labels_read,
 };

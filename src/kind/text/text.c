@@ -150,6 +150,31 @@ static void text_versions(const void *config, void (*emit)(void *sink, const cha
         bl_tokenizer_versions(run->tokenizer, emit, sink);
 }
 
+static const struct bl_kind_scan text_scan = {
+    .chunk_bytes = STRETCH,
+    .sampling = text_sampling,
+    .columns = text_columns,
+    .is_divisible = bl_text_divisible,
+    .open = bl_text_counter_open,
+    .close = bl_text_counter_close,
+    .count = bl_text_count_chunk,
+};
+
+static const struct bl_kind_read text_read = {
+    .memory = (int64_t)1 << 20,
+    .fields = text_fields,
+    .open = bl_text_open,
+    .piece = bl_text_read,
+    .close = bl_text_close,
+    .describe = text_describe,
+    .versions = text_versions,
+};
+
+static const struct bl_kind_spool text_spool = {
+    .add = text_keep,
+    .remove = text_clear,
+};
+
 const struct bl_kind bl_kind_text = {
     .name = "text",
     .title = "Text",
@@ -157,29 +182,16 @@ const struct bl_kind bl_kind_text = {
     .extensions = extensions,
     .reads_stdin = true,
     .is_fallback = true,
-    .dtypes = dtypes,
-    .dtype = offsetof(struct bl_text_config, dtype),
-    .stretch = STRETCH,
-    .reader_memory = (int64_t)1 << 20,
-    .options = bl_text_options,
-    .config_size = sizeof(struct bl_text_config),
-    .check = bl_text_check,
-    .prepare = bl_text_prepare,
-    .release = bl_text_release,
-    .warning = text_warning,
-    .identify = text_identify,
-    .columns = text_columns,
-    .sampling = text_sampling,
-    .divisible = bl_text_divisible,
-    .open_counter = bl_text_counter_open,
-    .close_counter = bl_text_counter_close,
-    .count = bl_text_count_chunk,
-    .keep = text_keep,
-    .clear = text_clear,
-    .fields = text_fields,
-    .open = bl_text_open,
-    .read = bl_text_read,
-    .close = bl_text_close,
-    .describe = text_describe,
-    .versions = text_versions,
+    .options = {.table = bl_text_options,
+                .config_size = sizeof(struct bl_text_config),
+                .dtypes = dtypes,
+                .dtype = offsetof(struct bl_text_config, dtype),
+                .check = bl_text_check,
+                .prepare = bl_text_prepare,
+                .release = bl_text_release,
+                .warning = text_warning,
+                .identify = text_identify},
+    .scan = &text_scan,
+    .read = &text_read,
+    .spool = &text_spool,
 };

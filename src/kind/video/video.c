@@ -228,29 +228,32 @@ void bl_video_versions(const void *config, void (*emit)(void *sink, const char *
         emit(sink, "cuda", text);
 }
 
+static const struct bl_kind_scan video_scan = {
+    .sampling = bl_video_sampling,
+    .rate = video_rate,
+    .columns = video_columns,
+    .count = video_count,
+};
+
+static const struct bl_kind_read video_read = {
+    /* Decoders hold reference pictures, scalers their rows. A run with one worker and small blocks peaked at 155 MiB on
+     * 4K H.264 and HEVC, at 60 MiB on 1080p. */
+    .memory = (int64_t)128 << 20,  .times = BL_TIMES_SECONDS,     .fields = video_fields,
+    .open = bl_video_read_open,    .piece = bl_video_read_piece,  .close = bl_video_read_close,
+    .describe = bl_video_describe, .versions = bl_video_versions,
+};
+
 const struct bl_kind bl_kind_video = {
     .name = "video",
     .title = "Video",
     .steps = "frames",
     .extensions = extensions,
-    /* Decoders hold reference pictures, scalers their rows. A run with one worker and small blocks peaked at 155 MiB on
-     * 4K H.264 and HEVC, at 60 MiB on 1080p. */
-    .reader_memory = (int64_t)128 << 20,
-    .has_times = true,
-    .options = bl_video_options,
-    .config_size = sizeof(struct bl_video_config),
-    .check = video_check,
-    .prepare = video_prepare,
-    .release = video_release,
-    .warning = video_warning,
-    .columns = video_columns,
-    .sampling = bl_video_sampling,
-    .rate = video_rate,
-    .count = video_count,
-    .fields = video_fields,
-    .open = bl_video_read_open,
-    .read = bl_video_read_piece,
-    .close = bl_video_read_close,
-    .describe = bl_video_describe,
-    .versions = bl_video_versions,
+    .options = {.table = bl_video_options,
+                .config_size = sizeof(struct bl_video_config),
+                .check = video_check,
+                .prepare = video_prepare,
+                .release = video_release,
+                .warning = video_warning},
+    .scan = &video_scan,
+    .read = &video_read,
 };

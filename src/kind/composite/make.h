@@ -1,0 +1,11 @@
+/* Making one kind of the parts of a composite. */
+#ifndef BL_COMPOSITE_MAKE_H
+#define BL_COMPOSITE_MAKE_H
+
+#include "kind/composite/composite.h"
+
+/* Makes composite->kind of the parts, whose configs are prepared but for what they follow. BL_EUSAGE: kinds that do not
+ * go together. */
+int bl_composite_make(struct bl_composite *composite, struct bl_error *e);
+
+#endif

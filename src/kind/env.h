@@ -1,0 +1,17 @@
+/* The environment of a run, the same for every kind. */
+#ifndef BL_KIND_ENV_H
+#define BL_KIND_ENV_H
+
+#include <stdbool.h>
+
+#include "base/cancel.h"
+#include "kind/simd.h"
+
+struct bl_kind_env {
+    struct bl_cancel *cancel; /* every loop that can last tests it and returns BL_ECANCEL */
+    enum bl_simd simd;        /* the level that was applied */
+    const char *spool;        /* directory for what counting stores for reading; NULL: nothing will be read */
+    bool shared;              /* other machines read and write the spool, too */
+};
+
+#endif
