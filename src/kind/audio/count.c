@@ -2,24 +2,25 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "kind/audio/decoder.h"
 #include "kind/audio/features.h"
 #include "kind/audio/mix.h"
 #include "kind/audio/wave.h"
+#include "kind/row.h"
 
-/* Seconds by which a header's duration may exceed what decodes: it counts delay, padding, and what was rounded. */
+/* Seconds by which a header's duration may exceed what decodes: it includes delay and padding, and is rounded. */
 #define END_TOLERANCE 0.5
 
-#define SAMPLES_MAX ((int64_t)1 << 40) /* that bl_mix_length takes */
+#define SAMPLES_MAX ((int64_t)1 << 40) /* what bl_mix_length takes */
 
-/* What going through a file tells. */
+#define ADD_REASON(info, ...) bl_row_append_reason((info)->reason, sizeof(info)->reason, __VA_ARGS__)
+
+/* What decoding a file sums up. */
 struct total {
-    int64_t length;
+    int64_t length; /* samples at the wanted rate, without the last part */
     int parts;
-    struct bl_mix_part first, last; /* the first is told where it changes */
+    struct bl_mix_part first, last; /* the last is not added yet */
     double seconds;
     int64_t before; /* samples of the parts before the last */
     int64_t damaged_begin, nonfinite_begin, nonfinite_end;
@@ -36,7 +37,8 @@ static void total_add_part(struct total *c, const struct bl_audio_config *config
         c->first = c->last;
 }
 
-/* Notes where something is wrong: the frame that comes next may be, or one that should have come before it. */
+/* Marks where faults may be. The decoder runs ahead of the frame of so many samples that comes next: a fault lies in
+ * it, or in one of those that are queued behind it. nonfinite: the decoder's, before that frame was decoded. */
 static void total_mark_faults(const struct bl_audio_decoder *s, struct total *c, int64_t nonfinite, int samples)
 {
     int64_t at = c->before + c->last.samples;
@@ -51,9 +53,13 @@ static void total_mark_faults(const struct bl_audio_decoder *s, struct total *c,
 static int decoder_count(struct bl_audio_decoder *s, const struct bl_audio_config *config, struct total *c,
                          AVFrame *frame, struct bl_error *e)
 {
-    int code;
-    int64_t nonfinite = 0;
-    while ((code = bl_audio_decoder_next(s, frame, e)) > 0) {
+    bool got;
+    for (int64_t nonfinite = 0;;) {
+        int code = bl_audio_decoder_next(s, frame, &got, e);
+        if (code)
+            return code;
+        if (!got)
+            break;
         if (!bl_mix_part_continues(&c->last, frame)) {
             total_add_part(c, config);
             c->last = (struct bl_mix_part){.rate = frame->sample_rate, .channels = frame->ch_layout.nb_channels};
@@ -66,10 +72,10 @@ static int decoder_count(struct bl_audio_decoder *s, const struct bl_audio_confi
             return bl_error_set(e, BL_EDATA, "too long: more than %" PRId64 " samples", SAMPLES_MAX);
     }
     total_add_part(c, config);
-    return code;
+    return BL_OK;
 }
 
-/* Seconds, by the stream's or the file's header; 0 where it does not say, or libav has guessed. */
+/* The duration in seconds by the header of stream or file; 0 where there is none, or libav has estimated it. */
 static double demux_declared_seconds(const struct bl_demux *d)
 {
     const AVStream *stream = d->stream;
@@ -80,8 +86,7 @@ static double demux_declared_seconds(const struct bl_demux *d)
     return d->format->duration > 0 ? (double)d->format->duration / AV_TIME_BASE : 0;
 }
 
-/* Where the header lists every packet, that and the file's size tell whether all is there; elsewhere the duration does.
- */
+/* Whether the container's lists of packets, and the file's size, say that some are missing. */
 static bool decoder_is_truncated(const struct bl_audio_decoder *s)
 {
     const struct bl_demux *d = &s->demux;
@@ -90,45 +95,40 @@ static bool decoder_is_truncated(const struct bl_audio_decoder *s)
     return bl_demux_is_matroska(d) && bl_demux_is_truncated(d);
 }
 
-static void audio_reason_write_damage(char *text, size_t size, const struct bl_audio_decoder *s, const struct total *c)
+/* The gravest damage. A header's duration counts only where it is of this stream alone, and no list of packets tells.
+ */
+static void info_add_damage(struct bl_audio_info *info, const struct bl_audio_decoder *s, const struct total *c)
 {
     const struct bl_demux *d = &s->demux;
-    bool mov = bl_demux_is_mov(d), cut = decoder_is_truncated(s);
     double declared = demux_declared_seconds(d);
+    bool by_duration = !bl_demux_is_mov(d) && d->format->nb_streams == 1 && declared > c->seconds + END_TOLERANCE;
     struct bl_wave wave;
     if (bl_wave_read(d, &wave) && wave.claimed > wave.present)
-        snprintf(text, size, "truncated: header claims %" PRId64 " bytes of samples, %" PRId64 " are there",
-                 wave.claimed, wave.present);
-    else if (cut || (!mov && d->format->nb_streams == 1 && declared > c->seconds + END_TOLERANCE))
-        snprintf(text, size, "truncated: header says %.1f s, %.1f s are there", declared, c->seconds);
+        ADD_REASON(info, "truncated: header claims %" PRId64 " bytes of samples, %" PRId64 " are there", wave.claimed,
+                   wave.present);
+    else if (by_duration || decoder_is_truncated(s))
+        ADD_REASON(info, "truncated: header says %.1f s, %.1f s are there", declared, c->seconds);
     else if (s->errors)
-        snprintf(text, size, "damaged: %" PRId64 " of %" PRId64 " packets do not decode", s->errors, s->packets);
-    else if (s->cut)
-        snprintf(text, size, "damaged: %" PRId64 " packets decode, beside errors", s->packets);
+        ADD_REASON(info, "damaged: %" PRId64 " of %" PRId64 " packets do not decode", s->errors, s->packets);
+    else if (s->broken_off)
+        ADD_REASON(info, "damaged: %" PRId64 " packets decode, beside errors", s->packets);
     else if (s->corrupt)
-        snprintf(text, size, "damaged: %" PRId64 " frame%s concealed by the decoder", s->corrupt,
-                 s->corrupt == 1 ? "" : "s");
+        ADD_REASON(info, "damaged: %" PRId64 " frame%s concealed by the decoder", s->corrupt,
+                   s->corrupt == 1 ? "" : "s");
 }
 
-/* Whatever there is to be told, the weightiest first. */
-static void audio_reason_write(struct bl_audio_info *result, const struct bl_audio_decoder *s, const struct total *c)
+/* Everything that is wrong with the file, the gravest first. */
+static void info_add_reasons(struct bl_audio_info *info, const struct bl_audio_decoder *s, const struct total *c)
 {
-    char *text = result->reason;
-    size_t room = sizeof result->reason, used;
-    text[0] = 0;
-    audio_reason_write_damage(text, room, s, c);
-    used = strlen(text);
+    info_add_damage(info, s, c);
     if (s->nonfinite)
-        snprintf(text + used, room - used, "%s%" PRId64 " samples are NaN or infinite: made 0", used ? "; " : "",
-                 s->nonfinite);
-    used = strlen(text);
+        ADD_REASON(info, "%" PRId64 " samples are NaN or infinite: made 0", s->nonfinite);
     if (c->parts > 1)
-        snprintf(text + used, room - used,
-                 "%schanges %d times within: from %d Hz, %d channels to %d Hz, %d channels in the end",
-                 used ? "; " : "", c->parts - 1, c->first.rate, c->first.channels, c->last.rate, c->last.channels);
+        ADD_REASON(info, "changes %d times within: from %d Hz, %d channels to %d Hz, %d channels in the end",
+                   c->parts - 1, c->first.rate, c->first.channels, c->last.rate, c->last.channels);
 }
 
-static int info_fill(const struct bl_audio_config *config, struct bl_audio_decoder *s, struct bl_audio_info *result,
+static int info_fill(const struct bl_audio_config *config, struct bl_audio_decoder *s, struct bl_audio_info *info,
                      struct bl_error *e)
 {
     struct total c = {.damaged_begin = INT64_MAX};
@@ -143,15 +143,15 @@ static int info_fill(const struct bl_audio_config *config, struct bl_audio_decod
         return bl_error_set(e, BL_EDATA, "damaged: none of %" PRId64 " packets decodes", s->packets);
     if (c.length == 0)
         return bl_error_set(e, BL_EDATA, "no samples in the audio stream");
-    result->samples = c.length;
-    result->decoded = c.parts == 1 ? c.last.samples : -1;
-    result->rate = c.last.rate;
-    result->channels = c.last.channels;
-    result->origin = s->origin == AV_NOPTS_VALUE ? NAN : (double)s->origin * av_q2d(s->demux.stream->time_base);
-    result->damaged_begin = c.damaged_begin;
-    result->nonfinite_begin = c.nonfinite_begin;
-    result->nonfinite_end = c.nonfinite_end;
-    audio_reason_write(result, s, &c);
+    info->samples = c.length;
+    info->decoded = c.parts == 1 ? c.last.samples : -1;
+    info->rate = c.last.rate;
+    info->channels = c.last.channels;
+    info->origin = s->origin == AV_NOPTS_VALUE ? NAN : (double)s->origin * av_q2d(s->demux.stream->time_base);
+    info->damaged_begin = c.damaged_begin;
+    info->nonfinite_begin = c.nonfinite_begin;
+    info->nonfinite_end = c.nonfinite_end;
+    info_add_reasons(info, s, &c);
     return BL_OK;
 }
 
@@ -171,16 +171,16 @@ int bl_audio_count_steps(const struct bl_audio_config *config, int64_t samples, 
 }
 
 int bl_audio_count(const struct bl_audio_config *config, const struct bl_cancel *cancel, const char *path,
-                   struct bl_meter *pace, struct bl_audio_info *result, struct bl_error *e)
+                   struct bl_meter *meter, struct bl_audio_info *info, struct bl_error *e)
 {
-    *result = (struct bl_audio_info){.stream = -1};
+    *info = (struct bl_audio_info){.stream = -1};
     struct bl_audio_decoder s;
     int code = bl_audio_decoder_open(&s, path, -1, -1, cancel, e);
     if (code)
         return code;
-    result->stream = s.demux.stream->index;
-    s.demux.pace = pace;
-    code = info_fill(config, &s, result, e);
+    info->stream = s.demux.stream->index;
+    s.demux.pace = meter;
+    code = info_fill(config, &s, info, e);
     bl_audio_decoder_close(&s);
     return code;
 }

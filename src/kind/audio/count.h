@@ -1,4 +1,4 @@
-/* Counting a file's samples, by decoding it: what a header says is right for half of the files. */
+/* Counting a file's samples by decoding it: headers are right for half of the files. */
 #ifndef BL_AUDIO_COUNT_H
 #define BL_AUDIO_COUNT_H
 
@@ -10,18 +10,17 @@
 struct bl_audio_info {
     int64_t samples; /* at the wanted rate */
     int stream;
-    int64_t decoded;       /* samples of the recording; -1: it changes rate or channels within */
-    int rate, channels;    /* of the recording */
-    int64_t damaged_begin; /* its first sample that may be wrong, or INT64_MAX */
-    int64_t nonfinite_begin,
-        nonfinite_end; /* among its samples from the first on, before the second, some are NaN or infinite */
-    double origin;     /* when its first sample is heard, in seconds, by the container's clock, or NAN */
-    char reason[256];  /* "" for a file without fault */
+    int64_t decoded;                        /* samples of the recording; -1: it changes rate or channels within */
+    int rate, channels;                     /* of the recording */
+    int64_t damaged_begin;                  /* its first sample that may be wrong, or INT64_MAX */
+    int64_t nonfinite_begin, nonfinite_end; /* [begin, end) has all of its samples that are NaN or infinite */
+    double origin;                          /* time of its first sample, in seconds, by the container's clock, or NAN */
+    char reason[256];                       /* what is wrong with it; "": nothing */
 };
 
-/* pace is told how far it has come, or NULL. BL_EDATA: the file is of no use. BL_EFAIL, BL_ECANCEL. */
+/* meter: told of the bytes that are read, or NULL. BL_EDATA: unusable. BL_EFAIL, BL_ECANCEL. */
 int bl_audio_count(const struct bl_audio_config *config, const struct bl_cancel *cancel, const char *path,
-                   struct bl_meter *pace, struct bl_audio_info *result, struct bl_error *e);
+                   struct bl_meter *meter, struct bl_audio_info *info, struct bl_error *e);
 
 /* The steps that so many samples at the wanted rate give. BL_EDATA: none, or too many. */
 int bl_audio_count_steps(const struct bl_audio_config *config, int64_t samples, int64_t *steps, struct bl_error *e);

@@ -26,7 +26,7 @@ static int decoder_open_codec(struct bl_audio_decoder *s, struct bl_error *e)
     if (code < 0)
         return bl_demux_error(&s->demux, code, "damaged: the stream's header cannot be used", e);
     s->codec->thread_count = 1;
-    s->codec->pkt_timebase = stream->time_base; /* without it libav cuts no delay */
+    s->codec->pkt_timebase = stream->time_base; /* needed for libav to remove the encoder's delay */
     code = avcodec_open2(s->codec, decoder, NULL);
     if (code < 0)
         return bl_demux_error(&s->demux, code, "damaged: the decoder cannot be opened", e);
@@ -62,7 +62,7 @@ static int decoder_send_packet(struct bl_audio_decoder *s, struct bl_error *e)
         return got;
     s->draining = !got;
     s->packets += got;
-    s->cut = s->cut || s->demux.end_error;
+    s->broken_off = s->broken_off || s->demux.end_error;
     int code = avcodec_send_packet(s->codec, got ? s->packet : NULL);
     av_packet_unref(s->packet);
     if (bl_demux_is_memory(code))
@@ -72,31 +72,36 @@ static int decoder_send_packet(struct bl_audio_decoder *s, struct bl_error *e)
     return BL_OK;
 }
 
-/* The decoder's next frame: 1, 0 at the end, or a code. */
-static int decoder_receive_frame(struct bl_audio_decoder *s, AVFrame *frame, struct bl_error *e)
+/* The next frame as the decoder gives it; *got is false at the end. */
+static int decoder_receive_frame(struct bl_audio_decoder *s, AVFrame *frame, bool *got, struct bl_error *e)
 {
+    *got = false;
     for (;;) {
         if (bl_cancelled(s->demux.cancel))
             return bl_error_set(e, BL_ECANCEL, "cancelled");
         int code = avcodec_receive_frame(s->codec, frame);
         if (code == 0 && frame->nb_samples > 0 && !(frame->flags & AV_FRAME_FLAG_DISCARD)) {
-            frame->sample_rate = s->codec->sample_rate; /* that in MPEG's frames is the one before's */
-            return 1;
+            frame->sample_rate = s->codec->sample_rate; /* in frames of MPEG audio it is the previous frame's */
+            *got = true;
+            return BL_OK;
         }
         if (code == AVERROR_EOF || (code == AVERROR(EAGAIN) && s->draining))
-            return 0;
+            return BL_OK;
         if (bl_demux_is_memory(code))
             return bl_error_memory(e);
         if (code < 0 && code != AVERROR(EAGAIN))
             s->errors++;
-        if (code < 0 && !s->draining && (code = decoder_send_packet(s, e)))
-            return code;
+        if (code < 0 && !s->draining) {
+            code = decoder_send_packet(s, e);
+            if (code)
+                return code;
+        }
     }
 }
 
-/* --- samples that are no numbers -------------------------------------------------------------------------------- */
+/* --- samples that are not finite -------------------------------------------------------------------------------- */
 
-/* How many of them are NaN or infinite: those whose exponent is all ones. count is within 2^31. */
+/* Counts values that are NaN or infinite: those whose exponent is all ones. count is at most 2^31. */
 static int64_t nonfinite_count_floats(const float *in, int64_t count)
 {
     const int32_t ones = 0x7f800000;
@@ -111,26 +116,21 @@ static int64_t nonfinite_count_floats(const float *in, int64_t count)
 
 static int64_t nonfinite_count_doubles(const double *in, int64_t count)
 {
-    const uint64_t *bits = (const uint64_t *)(const void *)in, mask = UINT64_C(0x7ff0000000000000);
     int64_t nonfinite = 0;
     for (int64_t i = 0; i < count; i++)
-        nonfinite += (bits[i] & mask) == mask;
+        nonfinite += !isfinite(in[i]);
     return nonfinite;
 }
 
-static void nonfinite_clear_floats(float *data, int64_t count)
+static void nonfinite_clear_plane(void *data, int64_t count, bool doubles)
 {
+    float *f = data;
+    double *d = data;
     for (int64_t i = 0; i < count; i++) {
-        if (nonfinite_count_floats(data + i, 1))
-            data[i] = 0;
-    }
-}
-
-static void nonfinite_clear_doubles(double *data, int64_t count)
-{
-    for (int64_t i = 0; i < count; i++) {
-        if (nonfinite_count_doubles(data + i, 1))
-            data[i] = 0;
+        if (doubles && !isfinite(d[i]))
+            d[i] = 0;
+        else if (!doubles && !isfinite(f[i]))
+            f[i] = 0;
     }
 }
 
@@ -139,30 +139,24 @@ static int nonfinite_clear(struct bl_audio_decoder *s, AVFrame *frame, struct bl
     enum AVSampleFormat format = (enum AVSampleFormat)frame->format, packed = av_get_packed_sample_fmt(format);
     if (packed != AV_SAMPLE_FMT_FLT && packed != AV_SAMPLE_FMT_DBL)
         return BL_OK;
-    bool planar = av_sample_fmt_is_planar(format);
-    int planes = planar ? frame->ch_layout.nb_channels : 1;
-    int64_t count = (int64_t)frame->nb_samples * (planar ? 1 : frame->ch_layout.nb_channels), nonfinite = 0;
+    bool planar = av_sample_fmt_is_planar(format), doubles = packed == AV_SAMPLE_FMT_DBL;
+    int channels = frame->ch_layout.nb_channels, planes = planar ? channels : 1;
+    int64_t count = (int64_t)frame->nb_samples * (planar ? 1 : channels), nonfinite = 0;
     for (int p = 0; p < planes; p++) {
         const void *data = frame->extended_data[p];
-        nonfinite +=
-            packed == AV_SAMPLE_FMT_FLT ? nonfinite_count_floats(data, count) : nonfinite_count_doubles(data, count);
+        nonfinite += doubles ? nonfinite_count_doubles(data, count) : nonfinite_count_floats(data, count);
     }
     s->nonfinite += nonfinite;
     if (!nonfinite)
         return BL_OK;
     if (av_frame_make_writable(frame) < 0)
         return bl_error_memory(e);
-    for (int p = 0; p < planes; p++) {
-        void *data = frame->extended_data[p];
-        if (packed == AV_SAMPLE_FMT_FLT)
-            nonfinite_clear_floats(data, count);
-        else
-            nonfinite_clear_doubles(data, count);
-    }
+    for (int p = 0; p < planes; p++)
+        nonfinite_clear_plane(frame->extended_data[p], count, doubles);
     return BL_OK;
 }
 
-/* --- the end ---------------------------------------------------------------------------------------------------- */
+/* --- frames ----------------------------------------------------------------------------------------------------- */
 
 static int decoder_accept_frame(struct bl_audio_decoder *s, AVFrame *frame, struct bl_error *e)
 {
@@ -173,7 +167,7 @@ static int decoder_accept_frame(struct bl_audio_decoder *s, AVFrame *frame, stru
     if (channels < 1 || channels > BL_AUDIO_DECODER_CHANNELS_MAX)
         return bl_error_set(e, BL_EDATA, "%d channels: at most %d can be read", channels,
                             BL_AUDIO_DECODER_CHANNELS_MAX);
-    s->changed = s->changed || (s->rate && s->rate != frame->sample_rate);
+    s->rate_changed = s->rate_changed || (s->rate && s->rate != frame->sample_rate);
     s->rate = frame->sample_rate;
     if (!s->decoded)
         s->origin = frame->pts;
@@ -182,11 +176,12 @@ static int decoder_accept_frame(struct bl_audio_decoder *s, AVFrame *frame, stru
     return nonfinite_clear(s, frame, e);
 }
 
-/* Takes what lies behind the track's end off the frames that are queued; more than they hold is no padding. */
+/* Removes the samples behind the end of a QuickTime track, which are an encoder's padding. They lie within the queued
+ * frames: more than those hold is no padding. */
 static void decoder_trim_end(struct bl_audio_decoder *s)
 {
     const AVStream *stream = s->demux.stream;
-    if (!bl_demux_is_mov(&s->demux) || s->changed || stream->duration <= 0 || stream->duration == AV_NOPTS_VALUE)
+    if (!bl_demux_is_mov(&s->demux) || s->rate_changed || stream->duration <= 0 || stream->duration == AV_NOPTS_VALUE)
         return;
     AVRational sample = {1, s->rate};
     int64_t declared = av_rescale_q(stream->duration, stream->time_base, sample), excess = s->decoded - declared;
@@ -207,36 +202,38 @@ static void decoder_trim_end(struct bl_audio_decoder *s)
     }
 }
 
-/* Decodes until as many frames as can be are queued: BL_OK or a code. */
+/* Decodes until the queue is full, or to the end. */
 static int decoder_fill_queue(struct bl_audio_decoder *s, struct bl_error *e)
 {
     while (!s->ended && s->queued < BL_AUDIO_DECODER_QUEUE) {
         AVFrame *next = s->queue[s->queued];
-        int code = decoder_receive_frame(s, next, e);
-        if (code > 0 && (code = decoder_accept_frame(s, next, e)) == 0)
-            s->queued++;
-        else if (code < 0)
+        bool got;
+        int code = decoder_receive_frame(s, next, &got, e);
+        if (!code && got)
+            code = decoder_accept_frame(s, next, e);
+        if (code)
             return code;
-        else
-            s->ended = true;
+        s->queued += got;
+        s->ended = !got;
         if (s->ended && s->queued)
             decoder_trim_end(s);
     }
     return BL_OK;
 }
 
-int bl_audio_decoder_next(struct bl_audio_decoder *s, AVFrame *frame, struct bl_error *e)
+int bl_audio_decoder_next(struct bl_audio_decoder *s, AVFrame *frame, bool *got, struct bl_error *e)
 {
+    *got = false;
     int code = decoder_fill_queue(s, e);
     if (code || !s->queued)
         return code;
-    av_frame_move_ref(frame, s->queue[0]);
-    AVFrame *empty = s->queue[0];
+    AVFrame *first = s->queue[0];
+    av_frame_move_ref(frame, first);
     memmove(s->queue, s->queue + 1, (BL_AUDIO_DECODER_QUEUE - 1) * sizeof *s->queue);
-    s->queue[BL_AUDIO_DECODER_QUEUE - 1] = empty;
+    s->queue[BL_AUDIO_DECODER_QUEUE - 1] = first; /* empty now */
     s->queued--;
-    s->given += frame->nb_samples;
-    return 1;
+    *got = true;
+    return BL_OK;
 }
 
 /* --- seeking ---------------------------------------------------------------------------------------------------- */
@@ -246,9 +243,10 @@ bool bl_audio_decoder_can_seek(const struct bl_audio_decoder *s)
     static const char *const exact[] = {"wav", "w64", "aiff", "au", "nistsphere", "flac", NULL};
     enum AVCodecID codec = s->codec->codec_id;
     AVRational base = s->demux.stream->time_base;
-    bool known = codec >= AV_CODEC_ID_FIRST_AUDIO && codec < AV_CODEC_ID_ADPCM_IMA_QT;
-    if ((!known && codec != AV_CODEC_ID_FLAC) || s->changed || s->origin == AV_NOPTS_VALUE || base.num != 1 ||
-        base.den != s->rate)
+    bool pcm = codec >= AV_CODEC_ID_FIRST_AUDIO && codec < AV_CODEC_ID_ADPCM_IMA_QT;
+    if (!pcm && codec != AV_CODEC_ID_FLAC)
+        return false;
+    if (s->rate_changed || s->origin == AV_NOPTS_VALUE || base.num != 1 || base.den != s->rate)
         return false;
     for (const char *const *name = exact; *name; name++) {
         if (strcmp(s->demux.format->iformat->name, *name) == 0)
@@ -257,21 +255,23 @@ bool bl_audio_decoder_can_seek(const struct bl_audio_decoder *s)
     return false;
 }
 
-int bl_audio_decoder_seek(struct bl_audio_decoder *s, int64_t sample, int64_t *at, struct bl_error *e)
+int bl_audio_decoder_seek(struct bl_audio_decoder *s, int64_t sample, int64_t *at, bool *found, struct bl_error *e)
 {
-    int ret = av_seek_frame(s->demux.format, s->demux.stream->index, s->origin + sample, AVSEEK_FLAG_BACKWARD);
-    if (bl_cancelled(s->demux.cancel) || s->demux.system_errno || bl_demux_is_memory(ret))
-        return bl_demux_error(&s->demux, ret, "", e);
-    if (ret < 0)
-        return 0;
+    *found = false;
+    int code = av_seek_frame(s->demux.format, s->demux.stream->index, s->origin + sample, AVSEEK_FLAG_BACKWARD);
+    if (bl_cancelled(s->demux.cancel) || s->demux.system_errno || bl_demux_is_memory(code))
+        return bl_demux_error(&s->demux, code, "", e);
+    if (code < 0)
+        return BL_OK;
     avcodec_flush_buffers(s->codec);
     while (s->queued)
         av_frame_unref(s->queue[--s->queued]);
     s->draining = s->ended = false;
     int64_t errors = s->errors;
-    int code = decoder_fill_queue(s, e);
+    code = decoder_fill_queue(s, e);
     if (code || !s->queued || s->queue[0]->pts == AV_NOPTS_VALUE || s->errors > errors)
         return code;
     *at = s->queue[0]->pts - s->origin;
-    return *at >= 0 && *at <= sample;
+    *found = *at >= 0 && *at <= sample;
+    return BL_OK;
 }

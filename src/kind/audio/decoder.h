@@ -1,8 +1,8 @@
-/* The decoded samples of an audio stream, a frame at a time, from the first to the last that is meant to be heard.
+/* The decoded samples of an audio stream, frame by frame, from the first to the last that is meant to be heard.
  *
- * libav takes away what encoders put in front (and behind, where the container says so by packet). What an encoder of
- * fixed frames left behind the end of a QuickTime track is taken away here: the track's duration tells. Samples that
- * are no finite numbers are counted, and are 0 from here on: one would spoil its neighbours in every filter. */
+ * libav removes an encoder's delay, and its padding where the container tells it by packet. The padding behind the end
+ * of a QuickTime track is removed here, by the track's duration. Samples that are NaN or infinite are counted and set
+ * to 0: one of them would spoil its neighbours in every filter. */
 #ifndef BL_DECODER_H
 #define BL_DECODER_H
 
@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "kind/media/demux.h"
 
-#define BL_AUDIO_DECODER_QUEUE 3 /* frames that are decoded before the first of them is given away */
+#define BL_AUDIO_DECODER_QUEUE 3 /* frames that are decoded ahead: so many may be cut at the end */
 
 #define BL_AUDIO_DECODER_RATE_MIN 100 /* Hz */
 #define BL_AUDIO_DECODER_RATE_MAX 3072000
@@ -23,38 +23,37 @@ struct bl_audio_decoder {
     struct bl_demux demux;
     AVCodecContext *codec;
     AVPacket *packet;
-    AVFrame *queue[BL_AUDIO_DECODER_QUEUE]; /* in order, the first queued of them */
+    AVFrame *queue[BL_AUDIO_DECODER_QUEUE]; /* decoded frames in order, the first `queued` of them */
     int queued;
     bool draining, ended;
     int64_t packets;
-    int64_t decoded;   /* samples of each channel, by the decoder */
-    int64_t given;     /* samples of each channel, by bl_audio_decoder_next */
+    int64_t decoded;   /* samples of each channel */
     int rate;          /* of the frame before; 0: none yet */
-    bool changed;      /* the rate was another before */
+    bool rate_changed; /* the rate was another before */
     int64_t errors;    /* packets or calls to which the decoder answered with an error */
     int64_t corrupt;   /* frames that the decoder marked as damaged */
-    bool cut;          /* the container ended by a fault */
+    bool broken_off;   /* packets ended by a fault in the container */
     int64_t origin;    /* time stamp of the first frame */
-    int64_t nonfinite; /* samples, of any channel, that are no finite numbers */
+    int64_t nonfinite; /* samples, of any channel, that were NaN or infinite */
 };
 
-/* Arguments and errors as bl_demux_open's; BL_EDATA also where no decoder can be had. After a failure there is nothing
- * to close. */
+/* Arguments and errors as bl_demux_open's; BL_EDATA also where there is no decoder. After a failure there is nothing to
+ * close. */
 int bl_audio_decoder_open(struct bl_audio_decoder *s, const char *path, int64_t bytes, int stream,
                           const struct bl_cancel *cancel, struct bl_error *e);
 void bl_audio_decoder_close(struct bl_audio_decoder *s);
 
-/* Whether decoding may begin anywhere, with the same samples as from the beginning: samples as they are, and FLAC,
- * whose frames do not depend on each other, in files that tell their places to the sample. After the first frame. */
+/* Whether decoding may begin anywhere and gives the same samples as from the beginning. True of PCM, and of FLAC, whose
+ * frames do not depend on each other, in files with time stamps to the sample. To be asked after the first frame. */
 bool bl_audio_decoder_can_seek(const struct bl_audio_decoder *s);
 
-/* Goes to the frame that holds a sample: 1, and *at is the number of the sample that comes next, that one or one before
- * it. 0: that cannot be, and the sound must be opened again. BL_EFAIL, BL_ECANCEL. What was decoded before is counted
- * no more. */
-int bl_audio_decoder_seek(struct bl_audio_decoder *s, int64_t sample, int64_t *at, struct bl_error *e);
+/* Seeks the frame that holds a sample; *at is the number of the first sample that comes next, not behind the one asked
+ * for. *found false: that failed, and the file must be opened again. BL_EFAIL, BL_ECANCEL. `decoded` no longer says how
+ * many samples the stream has. */
+int bl_audio_decoder_seek(struct bl_audio_decoder *s, int64_t sample, int64_t *at, bool *found, struct bl_error *e);
 
-/* The next frame: 1, 0 at the end, or BL_EFAIL, BL_ECANCEL; BL_EDATA for a rate or channels out of bounds. What the
- * decoder objects to is counted, and decoding goes on. The frame is the caller's to unref. */
-int bl_audio_decoder_next(struct bl_audio_decoder *s, AVFrame *frame, struct bl_error *e);
+/* The next frame, the caller's to unref; *got is false at the end. Packets that do not decode are counted and skipped.
+ * BL_EFAIL, BL_ECANCEL; BL_EDATA for a rate or number of channels out of bounds. */
+int bl_audio_decoder_next(struct bl_audio_decoder *s, AVFrame *frame, bool *got, struct bl_error *e);
 
 #endif

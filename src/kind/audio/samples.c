@@ -6,8 +6,10 @@ int bl_samples_open(struct bl_samples *s, struct bl_mix *mix, const char *path, 
                     const struct bl_cancel *cancel, struct bl_error *e)
 {
     *s = (struct bl_samples){.mix = mix, .frame = av_frame_alloc()};
+    if (!s->frame)
+        return bl_error_memory(e);
     s->step_bytes = (size_t)mix->channels * (mix->floats ? sizeof(float) : sizeof(int16_t));
-    int code = s->frame ? bl_trim_open(&s->window, path, bytes, stream, cancel, e) : bl_error_memory(e);
+    int code = bl_trim_open(&s->trim, path, bytes, stream, cancel, e);
     if (code)
         av_frame_free(&s->frame);
     else
@@ -17,7 +19,7 @@ int bl_samples_open(struct bl_samples *s, struct bl_mix *mix, const char *path, 
 
 void bl_samples_begin(struct bl_samples *s, const struct bl_cut *cut, bool damaged)
 {
-    bl_trim_set(&s->window, cut, damaged);
+    bl_trim_set(&s->trim, cut, damaged);
     bl_mix_begin(s->mix);
     bl_buffer_clear(&s->ready);
     s->taken = 0;
@@ -27,7 +29,7 @@ void bl_samples_begin(struct bl_samples *s, const struct bl_cut *cut, bool damag
 
 void bl_samples_close(struct bl_samples *s)
 {
-    bl_trim_close(&s->window);
+    bl_trim_close(&s->trim);
     av_frame_free(&s->frame);
     bl_buffer_free(&s->ready);
 }
@@ -38,11 +40,12 @@ static int samples_refill(struct bl_samples *s, struct bl_error *e)
     bl_buffer_clear(&s->ready);
     s->taken = 0;
     while (!s->ready.size && !s->ended) {
-        int code = bl_trim_next(&s->window, s->frame, e);
-        if (code < 0)
+        bool got;
+        int code = bl_trim_next(&s->trim, s->frame, &got, e);
+        if (code)
             return code;
-        s->ended = code == 0;
-        code = code ? bl_mix_push(s->mix, s->frame, &s->ready, e) : bl_mix_end(s->mix, &s->ready, e);
+        s->ended = !got;
+        code = got ? bl_mix_push(s->mix, s->frame, &s->ready, e) : bl_mix_end(s->mix, &s->ready, e);
         av_frame_unref(s->frame);
         if (code)
             return code;

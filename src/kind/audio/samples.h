@@ -1,4 +1,4 @@
-/* The steps of a file, or of a cut of it, in order: decoded, mixed, resampled. */
+/* The samples of a file, or of a cut of it, in order: decoded, mixed, resampled. A step is a sample of all channels. */
 #ifndef BL_SAMPLES_H
 #define BL_SAMPLES_H
 
@@ -6,25 +6,25 @@
 #include "kind/audio/trim.h"
 
 struct bl_samples {
-    struct bl_trim window;
+    struct bl_trim trim;
     struct bl_mix *mix; /* the caller's: kept from file to file */
     AVFrame *frame;
-    struct bl_buffer ready; /* steps that were made and not taken yet, from `taken` on */
+    struct bl_buffer ready; /* steps that are made, and from `taken` on not read yet */
     size_t taken;           /* bytes */
     size_t step_bytes;
-    int64_t position; /* steps taken or passed over so far */
+    int64_t position; /* steps read or skipped so far */
     bool ended;
 };
 
-/* As bl_trim_open; the cut is all of the file. mix outlives it. */
+/* Arguments and errors as bl_trim_open's. mix outlives it. */
 int bl_samples_open(struct bl_samples *s, struct bl_mix *mix, const char *path, int64_t bytes, int stream,
                     const struct bl_cancel *cancel, struct bl_error *e);
 
-/* From now on the steps are those of this cut, from its first; as bl_trim_set. */
+/* From now on steps are those of this cut, from its first on; see bl_trim_set. */
 void bl_samples_begin(struct bl_samples *s, const struct bl_cut *cut, bool damaged);
 void bl_samples_close(struct bl_samples *s);
 
-/* Takes the next steps, to out unless that is NULL; *got is less than wanted at the end alone. */
+/* Reads the next steps into out, or skips them where that is NULL. *got is less than wanted only at the end. */
 int bl_samples_read(struct bl_samples *s, uint8_t *out, int64_t wanted, int64_t *got, struct bl_error *e);
 
 #endif

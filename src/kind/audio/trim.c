@@ -2,86 +2,98 @@
 
 #include <string.h>
 
-#define SEEK_SECONDS 2 /* less is decoded */
+#define SEEK_SECONDS 2 /* what lies nearer is reached by decoding */
 
-int bl_trim_open(struct bl_trim *w, const char *path, int64_t bytes, int stream, const struct bl_cancel *cancel,
+int bl_trim_open(struct bl_trim *t, const char *path, int64_t bytes, int stream, const struct bl_cancel *cancel,
                  struct bl_error *e)
 {
-    *w = (struct bl_trim){.path = path, .bytes = bytes, .stream = stream, .cancel = cancel, .cut = bl_cut_whole};
-    w->ahead = av_frame_alloc();
-    int code = w->ahead ? bl_audio_decoder_open(&w->sound, path, bytes, stream, cancel, e) : bl_error_memory(e);
+    *t = (struct bl_trim){.path = path, .bytes = bytes, .stream = stream, .cancel = cancel, .cut = bl_cut_whole};
+    t->frame = av_frame_alloc();
+    int code = t->frame ? bl_audio_decoder_open(&t->decoder, path, bytes, stream, cancel, e) : bl_error_memory(e);
     if (code)
-        av_frame_free(&w->ahead);
+        av_frame_free(&t->frame);
     return code;
 }
 
-void bl_trim_close(struct bl_trim *w)
+void bl_trim_close(struct bl_trim *t)
 {
-    bl_audio_decoder_close(&w->sound);
-    av_frame_free(&w->ahead);
+    bl_audio_decoder_close(&t->decoder);
+    av_frame_free(&t->frame);
 }
 
-void bl_trim_set(struct bl_trim *w, const struct bl_cut *cut, bool damaged)
+void bl_trim_set(struct bl_trim *t, const struct bl_cut *cut, bool damaged)
 {
-    w->cut = *cut;
-    w->no_seek = damaged;
-    w->located = false;
+    t->cut = *cut;
+    t->no_seek = damaged;
+    t->located = false;
 }
 
-static void trim_drop_frame(struct bl_trim *w)
+/* --- going to the cut ------------------------------------------------------------------------------------------- */
+
+static void trim_drop_frame(struct bl_trim *t)
 {
-    av_frame_unref(w->ahead);
-    w->used = 0;
+    av_frame_unref(t->frame);
+    t->used = 0;
 }
 
-/* Makes a frame ready, when there is none: 1, 0 at the end, or a code. */
-static int trim_decode_frame(struct bl_trim *w, struct bl_error *e)
+/* Has the next frame decoded, unless one is left; *got is false at the end. */
+static int trim_decode_frame(struct bl_trim *t, bool *got, struct bl_error *e)
 {
-    return w->ahead->nb_samples ? 1 : bl_audio_decoder_next(&w->sound, w->ahead, e);
+    *got = t->frame->nb_samples > 0;
+    return *got ? BL_OK : bl_audio_decoder_next(&t->decoder, t->frame, got, e);
 }
 
-static int trim_reopen(struct bl_trim *w, struct bl_error *e)
+static int trim_reopen(struct bl_trim *t, struct bl_error *e)
 {
-    trim_drop_frame(w);
-    bl_audio_decoder_close(&w->sound);
-    w->position = 0;
-    w->seeked = false;
-    return bl_audio_decoder_open(&w->sound, w->path, w->bytes, w->stream, w->cancel, e);
+    trim_drop_frame(t);
+    bl_audio_decoder_close(&t->decoder);
+    t->position = 0;
+    t->seeked = false;
+    return bl_audio_decoder_open(&t->decoder, t->path, t->bytes, t->stream, t->cancel, e);
 }
 
-/* Goes to the cut's beginning, or somewhere before it; decoding does the rest. */
-static int trim_seek(struct bl_trim *w, struct bl_error *e)
+/* Goes to the cut's beginning or before it; decoding does the rest. */
+static int trim_seek(struct bl_trim *t, struct bl_error *e)
 {
-    bool behind = w->begin < w->position;
-    int64_t at, near = (int64_t)w->sound.rate * SEEK_SECONDS;
-    if (w->no_seek)
-        return behind || w->seeked ? trim_reopen(w, e) : BL_OK;
-    if (!behind && w->begin - w->position <= near)
+    bool behind = t->begin < t->position, found;
+    int64_t at, near = (int64_t)t->decoder.rate * SEEK_SECONDS;
+    if (t->no_seek)
+        return behind || t->seeked ? trim_reopen(t, e) : BL_OK;
+    if (!behind && t->begin - t->position <= near)
         return BL_OK;
-    if (!bl_audio_decoder_can_seek(&w->sound))
-        return behind ? trim_reopen(w, e) : BL_OK;
-    int seeked = bl_audio_decoder_seek(&w->sound, w->begin, &at, e);
-    if (seeked <= 0)
-        return seeked < 0 ? seeked : trim_reopen(w, e);
-    trim_drop_frame(w);
-    w->position = at;
-    w->seeked = true;
+    if (!bl_audio_decoder_can_seek(&t->decoder))
+        return behind ? trim_reopen(t, e) : BL_OK;
+    int code = bl_audio_decoder_seek(&t->decoder, t->begin, &at, &found, e);
+    if (code)
+        return code;
+    if (!found)
+        return trim_reopen(t, e);
+    trim_drop_frame(t);
+    t->position = at;
+    t->seeked = true;
     return BL_OK;
 }
 
-/* Tells begin and end, once the rate is known, and goes there. */
-static int trim_locate(struct bl_trim *w, struct bl_error *e)
+/* Goes to the cut, once its first frame has told the rate; *got is false where there is no sound at all. */
+static int trim_begin(struct bl_trim *t, bool *got, struct bl_error *e)
 {
-    bool whole = bl_cut_is_whole(&w->cut);
-    w->located = true;
-    w->begin = 0;
-    w->end = INT64_MAX;
-    if (!whole)
-        bl_cut_range(&w->cut, w->sound.rate, &w->begin, &w->end);
-    return trim_seek(w, e);
+    *got = true;
+    if (t->located)
+        return BL_OK;
+    int code = t->decoder.rate ? BL_OK : trim_decode_frame(t, got, e);
+    if (code || !*got)
+        return code;
+    t->located = true;
+    t->begin = 0;
+    t->end = INT64_MAX;
+    if (!bl_cut_is_whole(&t->cut))
+        bl_cut_range(&t->cut, t->decoder.rate, &t->begin, &t->end);
+    return trim_seek(t, e);
 }
 
-/* Moves the frame's data on by some samples. */
+/* --- frames ----------------------------------------------------------------------------------------------------- */
+
+/* Drops the frame's first samples. */
 static void frame_skip_samples(AVFrame *frame, int samples)
 {
     enum AVSampleFormat format = (enum AVSampleFormat)frame->format;
@@ -96,7 +108,7 @@ static void frame_skip_samples(AVFrame *frame, int samples)
     frame->nb_samples -= samples;
 }
 
-/* Leaves one channel of the frame. */
+/* Keeps one channel of the frame. */
 static int frame_select_channel(AVFrame *frame, int channel, struct bl_error *e)
 {
     enum AVSampleFormat format = (enum AVSampleFormat)frame->format;
@@ -121,54 +133,46 @@ static int frame_select_channel(AVFrame *frame, int channel, struct bl_error *e)
     return BL_OK;
 }
 
-/* What of the frame ahead belongs to the cut, which has begun and not ended. */
-static int trim_emit(struct bl_trim *w, AVFrame *frame, struct bl_error *e)
+/* Hands out what of the decoded frame belongs to the cut, which has begun and not ended. */
+static int trim_emit(struct bl_trim *t, AVFrame *frame, struct bl_error *e)
 {
-    int left = w->ahead->nb_samples - w->used;
-    int64_t wanted = w->end - w->position;
+    int left = t->frame->nb_samples - t->used;
+    int64_t wanted = t->end - t->position;
     int count = wanted < left ? (int)wanted : left;
-    if (w->used == 0 && count == left) {
-        av_frame_move_ref(frame, w->ahead);
+    if (t->used == 0 && count == left) {
+        av_frame_move_ref(frame, t->frame);
     } else {
-        if (av_frame_ref(frame, w->ahead) < 0)
+        if (av_frame_ref(frame, t->frame) < 0)
             return bl_error_memory(e);
-        frame_skip_samples(frame, w->used);
+        frame_skip_samples(frame, t->used);
         frame->nb_samples = count;
-        w->used += count;
+        t->used += count;
     }
-    w->position += count;
-    if (w->used == w->ahead->nb_samples)
-        trim_drop_frame(w);
-    int code = w->cut.channel >= 0 ? frame_select_channel(frame, w->cut.channel, e) : BL_OK;
-    return code ? code : 1;
+    t->position += count;
+    if (t->used == t->frame->nb_samples)
+        trim_drop_frame(t);
+    return t->cut.channel >= 0 ? frame_select_channel(frame, t->cut.channel, e) : BL_OK;
 }
 
-/* Sees to it that the cut is located: 1, 0 where there is no sound at all, or a code. */
-static int trim_begin(struct bl_trim *w, struct bl_error *e)
+int bl_trim_next(struct bl_trim *t, AVFrame *frame, bool *got, struct bl_error *e)
 {
-    if (w->located)
-        return 1;
-    int code = w->sound.rate ? 1 : trim_decode_frame(w, e);
-    if (code == 1 && (code = trim_locate(w, e)) == BL_OK)
-        return 1;
-    return code;
-}
-
-int bl_trim_next(struct bl_trim *w, AVFrame *frame, struct bl_error *e)
-{
-    int code = trim_begin(w, e);
-    while (code == 1 && w->position < w->end && (code = trim_decode_frame(w, e)) == 1) {
-        int left = w->ahead->nb_samples - w->used;
-        if (w->position + left <= w->begin) {
-            w->position += left;
-            trim_drop_frame(w);
+    int code = trim_begin(t, got, e);
+    while (!code && *got && t->position < t->end) {
+        code = trim_decode_frame(t, got, e);
+        if (code || !*got)
+            return code;
+        int left = t->frame->nb_samples - t->used;
+        if (t->position + left <= t->begin) {
+            t->position += left;
+            trim_drop_frame(t);
             continue;
         }
-        if (w->position < w->begin) {
-            w->used += (int)(w->begin - w->position);
-            w->position = w->begin;
+        if (t->position < t->begin) {
+            t->used += (int)(t->begin - t->position);
+            t->position = t->begin;
         }
-        return trim_emit(w, frame, e);
+        return trim_emit(t, frame, e);
     }
-    return code == 1 ? 0 : code;
+    *got = false;
+    return code;
 }
