@@ -4,7 +4,7 @@
 
 #include "base/output.h"
 #include "fuzz.h"
-#include "kind/text/tokenizer.h"
+#include "kind/text/encoder.h"
 
 static void encode(const struct bl_tokenizer *tokenizer)
 {

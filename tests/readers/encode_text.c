@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "base/buffer.h"
-#include "kind/text/tokenizer.h"
+#include "kind/text/encoder.h"
 
 struct job {
     struct bl_tokenizer_options options;

@@ -1,10 +1,10 @@
-#include "kind/text/tokenizer.h"
+#include "kind/text/encoder.h"
 
 #include <string.h>
 
 #include "base/output.h"
 #include "kind/text/bpe.h"
-#include "kind/text/grammar.h"
+#include "kind/text/grammar_split.h"
 #include "unit.h"
 
 /* All bytes as tokens of a .tiktoken, then the lines that follow. */

@@ -8,9 +8,11 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/instream.h"
 #include "kind/archive.h"
 #include "kind/content.h"
 #include "kind/text/id_files.h"
+#include "kind/text/options.h"
 #include "kind/text/spool.h"
 
 #define CANCEL_EVERY 64 /* documents */

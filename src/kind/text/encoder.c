@@ -1,7 +1,10 @@
 /* From a document to ids: added tokens, then words, then ids from the cache or by merging. */
+#include "kind/text/encoder.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "kind/text/grammar_split.h"
 #include "kind/text/tokenizer_parts.h"
 #include "kind/text/word_cache.h"
 

@@ -24,8 +24,4 @@ enum bl_grammar {
 /* The grammar of a regular expression, or BL_GRAMMAR_NONE. */
 enum bl_grammar bl_grammar_find(const char *pattern, size_t size);
 
-/* Splits text[*at, size) into at most max words, from *at on; end[i] is where word i ends. Returns how many, and
- * advances *at to the end of the last one. Words depend on all the text from at on, never on what was before. */
-size_t bl_grammar_split(enum bl_grammar grammar, const uint8_t *text, size_t size, size_t *at, size_t *end, size_t max);
-
 #endif

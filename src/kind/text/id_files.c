@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/instream.h"
 #include "base/io.h"
 #include "kind/content.h"
 #include "kind/npy.h"

@@ -3,7 +3,9 @@
 #define BL_ITEM_H
 
 #include "base/cancel.h"
-#include "kind/text/text.h"
+#include "kind/kind.h"
+#include "kind/text/config.h"
+#include "kind/text/encoder.h"
 
 struct bl_item {
     const struct bl_text_config *config;

@@ -18,9 +18,4 @@ size_t bl_normal_form_prefix(enum bl_normal_form form, const char *text, size_t 
 /* Appends the text in the form. BL_EFAIL: out of memory, which the buffer remembers. */
 int bl_normal_form_apply(enum bl_normal_form form, const char *text, size_t size, struct bl_buffer *out);
 
-static inline int bl_normal_form_nfc(const char *text, size_t size, struct bl_buffer *out)
-{
-    return bl_normal_form_apply(BL_NFC, text, size, out);
-}
-
 #endif

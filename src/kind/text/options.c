@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 
@@ -277,4 +278,54 @@ void bl_text_release(void *values)
     free(config->run->separator);
     free(config->run);
     config->run = NULL;
+}
+
+/* --- what the options say of a file ------------------------------------------------------------------------------- */
+
+/* The extension that tells what a file is: the last one, or the one before .gz or .zst. */
+static bool path_has_extension(const char *path, const char *wanted)
+{
+    size_t size = strlen(path), tail = strlen(wanted);
+    if (size > 3 && strcasecmp(path + size - 3, ".gz") == 0)
+        size -= 3;
+    else if (size > 4 && strcasecmp(path + size - 4, ".zst") == 0)
+        size -= 4;
+    return size > tail && path[size - tail - 1] == '.' && strncasecmp(path + size - tail, wanted, tail) == 0;
+}
+
+enum bl_text_format bl_text_format_of(const struct bl_text_config *config, const char *path)
+{
+    static const struct {
+        const char *extension;
+        enum bl_text_format format;
+    } known[] = {{"jsonl", BL_TEXT_JSONL}, {"ndjson", BL_TEXT_JSONL}, {"json", BL_TEXT_JSONL},
+                 {"npy", BL_TEXT_NPY},     {"idx", BL_TEXT_MEGATRON}, {"bin", BL_TEXT_MEGATRON}};
+    if (config->format != BL_TEXT_AUTO)
+        return (enum bl_text_format)config->format;
+    if (strcmp(path, "-") == 0)
+        return BL_TEXT_JSONL;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (path_has_extension(path, known[i].extension))
+            return known[i].format;
+    }
+    return BL_TEXT_PLAIN;
+}
+
+void bl_text_sampling(const struct bl_text_config *config, struct bl_buffer *out)
+{
+    const struct bl_text_run *run = config->run;
+    static const char *const format[] = {"", " format=jsonl", " format=plain", " format=npy", " format=megatron"};
+    if (run->tokenizer)
+        bl_buffer_printf(out, "tokenizer=%016" PRIx64, bl_tokenizer_digest(run->tokenizer));
+    else
+        bl_buffer_text(out, "tokenizer=none");
+    /* What is as usual is left out: every row of the table says this. */
+    if (strcmp(config->key, "text") != 0)
+        bl_buffer_printf(out, " key=%s", config->key);
+    if (strcmp(config->documents, "file") != 0)
+        bl_buffer_printf(out, " documents=%s", config->documents);
+    if (config->max_document != BL_MAX_DOCUMENT)
+        bl_buffer_printf(out, " max=%" PRId64, config->max_document);
+    bl_buffer_text(out, config->invalid == BL_INVALID_ERROR ? " invalid=error" : "");
+    bl_buffer_printf(out, "%s%s%s", run->bos >= 0 ? " bos" : "", run->eos >= 0 ? " eos" : "", format[config->format]);
 }

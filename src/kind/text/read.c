@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "kind/text/config.h"
 #include "kind/text/spool.h"
 
 #define OPEN_MAX_FILES 64 /* of the spool, for each worker */

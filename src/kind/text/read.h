@@ -2,7 +2,7 @@
 #ifndef BL_TEXT_READ_H
 #define BL_TEXT_READ_H
 
-#include "kind/text/text.h"
+#include "kind/kind.h"
 
 /* As in struct bl_kind. */
 int bl_text_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,

@@ -1,8 +1,5 @@
 #include "kind/text/tokenizer.h"
 
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,7 +8,7 @@
 #include <xxhash.h>
 
 #include "base/io.h"
-#include "kind/text/tokenizer_parts.h"
+#include "kind/text/tokenizer_readers.h"
 
 #define FILE_MAX ((size_t)1 << 28) /* bytes: ten times the largest there is */
 
@@ -34,37 +31,6 @@ static bool path_ends_with(const char *text, const char *end)
 {
     size_t size = strlen(text), end_size = strlen(end);
     return size >= end_size && !strcmp(text + size - end_size, end);
-}
-
-int bl_tokenizer_warn(struct bl_tokenizer *tokenizer, struct bl_error *e, const char *format, ...)
-{
-    struct bl_buffer text = {0};
-    va_list arguments;
-    va_start(arguments, format);
-    char added[400];
-    vsnprintf(added, sizeof added, format, arguments);
-    va_end(arguments);
-    if (tokenizer->warning)
-        bl_buffer_printf(&text, "%s; %s", tokenizer->warning, added);
-    else
-        bl_buffer_printf(&text, "%s: %s", tokenizer->path, added);
-    int code = bl_buffer_check(&text, e);
-    if (code) {
-        bl_buffer_free(&text);
-        return code;
-    }
-    free(tokenizer->warning);
-    tokenizer->warning = text.data;
-    return BL_OK;
-}
-
-int bl_tokenizer_warn_missing_ids(struct bl_tokenizer *tokenizer, int64_t count, int64_t first, struct bl_error *e)
-{
-    if (!count)
-        return BL_OK;
-    return bl_tokenizer_warn(tokenizer, e,
-                             "%" PRId64 " of the ids up to %" PRId64 " have no token, the first is %" PRId64, count,
-                             tokenizer->size - 1, first);
 }
 
 /* GPT-2's merges.txt lies beside its vocab.json and is named like it. */

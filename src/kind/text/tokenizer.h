@@ -1,20 +1,16 @@
 /* A tokenizer: text in, token ids out, the same ones as the released packages give.
  *
- * A tokenizer is made once and then only read: many threads share it. Each encodes with an encoder of its own, which
- * holds its cache and its buffers. What an encoder gives depends on the tokenizer and the text alone. */
+ * A tokenizer is opened once and then only read: many threads share it. Each encodes with its own encoder
+ * (encoder.h). */
 #ifndef BL_TOKENIZER_H
 #define BL_TOKENIZER_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include "base/cancel.h"
 #include "base/error.h"
-#include "kind/text/ids.h"
 
 struct bl_tokenizer;
-struct bl_encoder;
 
 struct bl_tokenizer_options {
     /* "bytes", or a file: tokenizer.json, vocab.json (with merges.txt beside it), vocab.txt, a .tiktoken, a .model. */
@@ -39,18 +35,5 @@ void bl_tokenizer_versions(const struct bl_tokenizer *tokenizer,
                            void (*emit)(void *sink, const char *name, const char *version), void *sink);
 /* What there is to be warned of ("an unknown pattern is matched by PCRE2 with Unicode 14"), or NULL. */
 const char *bl_tokenizer_warning(const struct bl_tokenizer *tokenizer);
-
-/* The tokenizer outlives its encoders. */
-int bl_encoder_open(struct bl_encoder **encoder, const struct bl_tokenizer *tokenizer, struct bl_error *e);
-void bl_encoder_close(struct bl_encoder *encoder);
-
-/* From now on encoding returns BL_ECANCEL, between words, once cancel is raised. */
-void bl_encoder_set_stop(struct bl_encoder *encoder, const struct bl_cancel *cancel);
-
-/* Appends the ids of a document (valid UTF-8; what is not is for the caller to replace before). No token is added that
- * the text does not give: no begin, no end. BL_EFAIL: out of memory; BL_EDATA: a document that is too large for the
- * tokenizer's library. */
-int bl_encoder_encode(struct bl_encoder *encoder, const char *text, size_t size, struct bl_ids *ids,
-                      struct bl_error *e);
 
 #endif

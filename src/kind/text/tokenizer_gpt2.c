@@ -3,7 +3,8 @@
 
 #include "base/text.h"
 #include "kind/text/merges.h"
-#include "kind/text/tokenizer_json.h"
+#include "kind/text/tokenizer_readers.h"
+#include "kind/text/tokenizer_warning.h"
 
 #define END_OF_TEXT "<|endoftext|>"
 
@@ -42,7 +43,7 @@ int bl_tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const json_t *vocab, 
     tokenizer->split[tokenizer->splits++] = (struct bl_split){.grammar = BL_GRAMMAR_GPT2};
     code = gpt2_read_merges(tokenizer, vocab, merges, merges_path, e);
     if (!code)
-        code = bl_tokenizer_json_missing_ids(tokenizer, vocab, NULL, e);
+        code = bl_tokenizer_warn_missing_tokens(tokenizer, vocab, NULL, e);
     const json_t *end = json_object_get(vocab, END_OF_TEXT);
     if (code || !end)
         return code;

@@ -5,36 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kind/text/json_members.h"
 #include "kind/text/merges.h"
-#include "kind/text/tokenizer_json.h"
-
-/* Refuses members that are not known: what they mean would be lost. what names the object in messages. */
-int bl_tokenizer_json_members(const json_t *object, const char *what, const char *const *names, struct bl_error *e)
-{
-    if (!json_is_object(object))
-        return bl_error_set(e, BL_EFAIL, "%s is no object", what);
-    const char *name;
-    json_t *value;
-    json_object_foreach((json_t *)object, name, value)
-    {
-        size_t i = 0;
-        while (names[i] && strcmp(names[i], name) != 0)
-            i++;
-        if (!names[i])
-            return bl_error_set(e, BL_EFAIL, "%s has \"%.80s\", which is not supported", what, name);
-    }
-    return BL_OK;
-}
-
-int bl_tokenizer_json_flag(const json_t *object, const char *what, const char *name, bool missing, bool *value,
-                           struct bl_error *e)
-{
-    const json_t *member = json_object_get(object, name);
-    *value = member ? json_is_true(member) : missing;
-    return !member || json_is_boolean(member)
-               ? BL_OK
-               : bl_error_set(e, BL_EFAIL, "%s: \"%s\" is not true or false", what, name);
-}
+#include "kind/text/pre_tokenizer.h"
+#include "kind/text/tokenizer_readers.h"
+#include "kind/text/tokenizer_warning.h"
 
 static bool member_is_unset(const json_t *member)
 {
@@ -61,10 +36,10 @@ static int bpe_check_model(const json_t *model, bool *direct, struct bl_error *e
         return bl_error_set(e, BL_EFAIL, "\"model\" is missing, or no object");
     if (strcmp(type ? type : "BPE", "BPE") != 0)
         return bl_error_set(e, BL_EFAIL, "the model \"%.80s\" is not supported", type);
-    int code = bl_tokenizer_json_members(model, "the model BPE", known, e);
+    int code = bl_json_members_check(model, "the model BPE", known, e);
     if (code)
         return code;
-    code = bl_tokenizer_json_flag(model, "the model BPE", "ignore_merges", false, direct, e);
+    code = bl_json_members_flag(model, "the model BPE", "ignore_merges", false, direct, e);
     if (code)
         return code;
     const json_t *dropout = json_object_get(model, "dropout");
@@ -160,7 +135,7 @@ static int wordpiece_read(struct bl_tokenizer *tokenizer, const json_t *model, s
     const char *unknown = json_string_value(json_object_get(model, "unk_token"));
     const char *prefix = json_string_value(json_object_get(model, "continuing_subword_prefix"));
     const json_t *most = json_object_get(model, "max_input_chars_per_word");
-    int code = bl_tokenizer_json_members(model, "the model WordPiece", known, e);
+    int code = bl_json_members_check(model, "the model WordPiece", known, e);
     if (code)
         goto out;
     code = bl_merges_vocabulary(tokenizer, json_object_get(model, "vocab"), false, e);
@@ -185,13 +160,13 @@ static int model_read(struct bl_tokenizer *tokenizer, const json_t *root, const 
     const char *type = json_string_value(json_object_get(model, "type"));
     const char *words_type = json_string_value(json_object_get(words, "type"));
     if (!type || strcmp(type, "WordPiece") != 0) {
-        int code = bl_tokenizer_json_splits(tokenizer, words, e);
+        int code = bl_pre_tokenizer_read(tokenizer, words, e);
         return code ? code : bpe_read(tokenizer, model, merges, e);
     }
     if (!words_type || strcmp(words_type, "BertPreTokenizer") != 0)
         return bl_error_set(e, BL_EFAIL, "the pre-tokenizer \"%.80s\" is not supported: WordPiece has BertPreTokenizer",
                             words_type ? words_type : "(without a type)");
-    int code = bl_tokenizer_json_members(words, "the pre-tokenizer BertPreTokenizer", known, e);
+    int code = bl_json_members_check(words, "the pre-tokenizer BertPreTokenizer", known, e);
     return code ? code : wordpiece_read(tokenizer, model, e);
 }
 
@@ -238,7 +213,7 @@ static int added_read_token(struct bl_tokenizer *tokenizer, const json_t *vocab,
                                         "rstrip", "normalized", "special",     NULL};
     struct bl_added_token token = {0};
     bool normalized = true, special = false;
-    int code = bl_tokenizer_json_members(item, "it", known, e);
+    int code = bl_json_members_check(item, "it", known, e);
     const json_t *content = json_object_get(item, "content"), *id = json_object_get(item, "id");
     if (code)
         return code;
@@ -246,19 +221,19 @@ static int added_read_token(struct bl_tokenizer *tokenizer, const json_t *vocab,
         return bl_error_set(e, BL_EFAIL, "\"content\" is missing, or no text");
     if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) > BL_ID_MAX)
         return bl_error_set(e, BL_EFAIL, "\"id\" is missing, or no integer from 0 to %d", BL_ID_MAX);
-    code = bl_tokenizer_json_flag(item, "it", "single_word", false, &token.single_word, e);
+    code = bl_json_members_flag(item, "it", "single_word", false, &token.single_word, e);
     if (code)
         return code;
-    code = bl_tokenizer_json_flag(item, "it", "lstrip", false, &token.lstrip, e);
+    code = bl_json_members_flag(item, "it", "lstrip", false, &token.lstrip, e);
     if (code)
         return code;
-    code = bl_tokenizer_json_flag(item, "it", "rstrip", false, &token.rstrip, e);
+    code = bl_json_members_flag(item, "it", "rstrip", false, &token.rstrip, e);
     if (code)
         return code;
-    code = bl_tokenizer_json_flag(item, "it", "special", false, &special, e);
+    code = bl_json_members_flag(item, "it", "special", false, &special, e);
     if (code)
         return code;
-    code = bl_tokenizer_json_flag(item, "it", "normalized", !special, &normalized, e);
+    code = bl_json_members_flag(item, "it", "normalized", !special, &normalized, e);
     if (code)
         return code;
     const char *text = json_string_value(content);
@@ -298,16 +273,16 @@ static int bert_read(struct bl_tokenizer *tokenizer, const json_t *normalizer, s
     struct bl_bert_options bert = {0};
     if (tokenizer->normalizers == BL_NORMALIZERS_MAX)
         return bl_error_set(e, BL_EFAIL, "more than %d normalizers are not supported", BL_NORMALIZERS_MAX);
-    int code = bl_tokenizer_json_members(normalizer, what, known, e);
+    int code = bl_json_members_check(normalizer, what, known, e);
     if (!code)
-        code = bl_tokenizer_json_flag(normalizer, what, "clean_text", true, &bert.clean_text, e);
+        code = bl_json_members_flag(normalizer, what, "clean_text", true, &bert.clean_text, e);
     if (!code)
-        code = bl_tokenizer_json_flag(normalizer, what, "handle_chinese_chars", true, &bert.handle_chinese_chars, e);
+        code = bl_json_members_flag(normalizer, what, "handle_chinese_chars", true, &bert.handle_chinese_chars, e);
     if (!code)
-        code = bl_tokenizer_json_flag(normalizer, what, "lowercase", true, &bert.lowercase, e);
+        code = bl_json_members_flag(normalizer, what, "lowercase", true, &bert.lowercase, e);
     bert.strip_accents = bert.lowercase;
     if (!code && accents && !json_is_null(accents))
-        code = bl_tokenizer_json_flag(normalizer, what, "strip_accents", false, &bert.strip_accents, e);
+        code = bl_json_members_flag(normalizer, what, "strip_accents", false, &bert.strip_accents, e);
     tokenizer->normalizer[tokenizer->normalizers++] = (struct bl_normalizer){.is_bert = true, .bert = bert};
     return code;
 }
@@ -323,7 +298,7 @@ static int normalizer_read(struct bl_tokenizer *tokenizer, const json_t *normali
         if (tokenizer->normalizers == BL_NORMALIZERS_MAX)
             return bl_error_set(e, BL_EFAIL, "more than %d normalizers are not supported", BL_NORMALIZERS_MAX);
         tokenizer->normalizer[tokenizer->normalizers++].form = (enum bl_normal_form)form;
-        return bl_tokenizer_json_members(normalizer, "the normalizer", known, e);
+        return bl_json_members_check(normalizer, "the normalizer", known, e);
     }
     if (type && !strcmp(type, "BertNormalizer"))
         return bert_read(tokenizer, normalizer, e);
@@ -339,7 +314,7 @@ static int normalizers_read(struct bl_tokenizer *tokenizer, const json_t *normal
     if (!type || strcmp(type, "Sequence") != 0)
         return normalizer_read(tokenizer, normalizer, e);
     const json_t *list = json_object_get(normalizer, "normalizers");
-    int code = bl_tokenizer_json_members(normalizer, "the normalizer Sequence", known, e);
+    int code = bl_json_members_check(normalizer, "the normalizer Sequence", known, e);
     for (size_t i = 0; i < json_array_size(list) && !code; i++)
         code = normalizer_read(tokenizer, json_array_get(list, i), e);
     return code;
@@ -356,33 +331,12 @@ static int lengths_warn(struct bl_tokenizer *tokenizer, const json_t *root, stru
                              cuts ? "truncation" : "", cuts && pads ? " and " : "", pads ? "padding" : "");
 }
 
-int bl_tokenizer_json_missing_ids(struct bl_tokenizer *tokenizer, const json_t *vocab, const json_t *added,
-                                  struct bl_error *e)
-{
-    const char *text;
-    const json_t *value;
-    size_t i;
-    uint8_t *has = calloc((size_t)tokenizer->size + 1, 1);
-    int64_t count = 0, first = 0;
-    if (!has)
-        return bl_error_memory(e);
-    json_object_foreach((json_t *)vocab, text, value) /* every id was found to be below size */
-        has[json_integer_value(value)] = 1;
-    json_array_foreach(added, i, value) has[json_integer_value(json_object_get(value, "id"))] = 1;
-    for (int64_t id = tokenizer->size - 1; id >= 0; id--) {
-        count += !has[id];
-        first = has[id] ? first : id;
-    }
-    free(has);
-    return bl_tokenizer_warn_missing_ids(tokenizer, count, first, e);
-}
-
 static int root_read(struct bl_tokenizer *tokenizer, const json_t *root, const struct bl_json_value *merges,
                      struct bl_error *e)
 {
     static const char *const known[] = {"version",       "truncation",     "padding", "added_tokens", "normalizer",
                                         "pre_tokenizer", "post_processor", "decoder", "model",        NULL};
-    int code = bl_tokenizer_json_members(root, "the file", known, e);
+    int code = bl_json_members_check(root, "the file", known, e);
     if (code)
         return code;
     code = normalizers_read(tokenizer, json_object_get(root, "normalizer"), e);
@@ -394,8 +348,8 @@ static int root_read(struct bl_tokenizer *tokenizer, const json_t *root, const s
     code = added_read(tokenizer, root, e);
     if (code)
         return code;
-    code = bl_tokenizer_json_missing_ids(tokenizer, json_object_get(json_object_get(root, "model"), "vocab"),
-                                         json_object_get(root, "added_tokens"), e);
+    code = bl_tokenizer_warn_missing_tokens(tokenizer, json_object_get(json_object_get(root, "model"), "vocab"),
+                                            json_object_get(root, "added_tokens"), e);
     if (code)
         return code;
     return lengths_warn(tokenizer, root, e);

@@ -2,16 +2,12 @@
 #ifndef BL_TOKENIZER_PARTS_H
 #define BL_TOKENIZER_PARTS_H
 
-#include <jansson.h>
-
 #include "kind/text/added_tokens.h"
 #include "kind/text/bpe.h"
 #include "kind/text/grammar.h"
-#include "kind/text/json.h"
 #include "kind/text/normalizer.h"
 #include "kind/text/regex.h"
 #include "kind/text/sentencepiece.h"
-#include "kind/text/tokenizer.h"
 #include "kind/text/vocabulary.h"
 #include "kind/text/wordpiece.h"
 
@@ -54,22 +50,5 @@ static inline void bl_tokenizer_count(struct bl_tokenizer *tokenizer, int32_t id
     if (id >= tokenizer->size)
         tokenizer->size = (int64_t)id + 1;
 }
-
-/* One more thing that there is to be warned of. */
-int bl_tokenizer_warn(struct bl_tokenizer *tokenizer, struct bl_error *e, const char *format, ...) BL_PRINTF(3, 4);
-/* Ids below the largest that no token has: the model has rows for them that no text ever uses, or the file is not
- * whole. */
-int bl_tokenizer_warn_missing_ids(struct bl_tokenizer *tokenizer, int64_t count, int64_t first, struct bl_error *e);
-
-/* Fill in a tokenizer from the contents of its files; paths are for messages. merges: "model.merges", which root has
- * without its elements, as text. */
-int bl_tokenizer_read_json(struct bl_tokenizer *tokenizer, const json_t *root, const struct bl_json_value *merges,
-                           const char *path, struct bl_error *e);
-int bl_tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const json_t *vocab, const char *vocab_path,
-                           const struct bl_buffer *merges, const char *merges_path, struct bl_error *e);
-int bl_tokenizer_read_tiktoken(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
-                               const char *pattern, struct bl_error *e);
-int bl_tokenizer_read_wordpiece(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
-                                struct bl_error *e);
 
 #endif

@@ -1,7 +1,8 @@
 /* BERT's vocab.txt, a token a line. The rest goes by custom: BERT's normalizer, in lower case if the tokens are. */
 #include <string.h>
 
-#include "kind/text/tokenizer_parts.h"
+#include "kind/text/tokenizer_readers.h"
+#include "kind/text/tokenizer_warning.h"
 
 int bl_tokenizer_read_wordpiece(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
                                 struct bl_error *e)

@@ -1,7 +1,9 @@
-/* The pre-tokenizer of a tokenizer.json. */
+#include "kind/text/pre_tokenizer.h"
+
 #include <string.h>
 
-#include "kind/text/tokenizer_json.h"
+#include "kind/text/json_members.h"
+#include "kind/text/tokenizer_warning.h"
 
 static int split_add(struct bl_tokenizer *tokenizer, const struct bl_split *split, struct bl_error *e)
 {
@@ -19,13 +21,13 @@ static int byte_level_read(struct bl_tokenizer *tokenizer, const json_t *object,
 {
     static const char *const known[] = {"type", "add_prefix_space", "trim_offsets", "use_regex", NULL};
     bool prefix_space = true, regex = true;
-    int code = bl_tokenizer_json_members(object, "the pre-tokenizer ByteLevel", known, e);
+    int code = bl_json_members_check(object, "the pre-tokenizer ByteLevel", known, e);
     if (code)
         return code;
-    code = bl_tokenizer_json_flag(object, "ByteLevel", "add_prefix_space", true, &prefix_space, e);
+    code = bl_json_members_flag(object, "ByteLevel", "add_prefix_space", true, &prefix_space, e);
     if (code)
         return code;
-    code = bl_tokenizer_json_flag(object, "ByteLevel", "use_regex", true, &regex, e);
+    code = bl_json_members_flag(object, "ByteLevel", "use_regex", true, &regex, e);
     if (code)
         return code;
     return split_add(
@@ -37,10 +39,10 @@ static int digits_read(struct bl_tokenizer *tokenizer, const json_t *object, str
 {
     static const char *const known[] = {"type", "individual_digits", NULL};
     bool individual = false;
-    int code = bl_tokenizer_json_members(object, "the pre-tokenizer Digits", known, e);
+    int code = bl_json_members_check(object, "the pre-tokenizer Digits", known, e);
     if (code)
         return code;
-    code = bl_tokenizer_json_flag(object, "Digits", "individual_digits", false, &individual, e);
+    code = bl_json_members_flag(object, "Digits", "individual_digits", false, &individual, e);
     if (code)
         return code;
     return split_add(tokenizer, &(struct bl_split){.grammar = individual ? BL_GRAMMAR_DIGITS : BL_GRAMMAR_DIGIT_RUNS},
@@ -77,10 +79,10 @@ static int split_read(struct bl_tokenizer *tokenizer, const json_t *object, stru
     const json_t *regex = json_object_get(json_object_get(object, "pattern"), "Regex");
     const json_t *literal = json_object_get(json_object_get(object, "pattern"), "String");
     struct bl_split split = {.grammar = BL_GRAMMAR_NONE};
-    int code = bl_tokenizer_json_members(object, "the pre-tokenizer Split", known, e);
+    int code = bl_json_members_check(object, "the pre-tokenizer Split", known, e);
     if (code)
         return code;
-    code = bl_tokenizer_json_flag(object, "Split", "invert", false, &split.inverted, e);
+    code = bl_json_members_flag(object, "Split", "invert", false, &split.inverted, e);
     if (code)
         return code;
     code = bl_behavior_parse(behavior ? behavior : "", &split.behavior, e);
@@ -114,13 +116,13 @@ static int pre_tokenizer_read(struct bl_tokenizer *tokenizer, const json_t *obje
     return bl_error_set(e, BL_EFAIL, "the pre-tokenizer \"%.80s\" is not supported", type);
 }
 
-int bl_tokenizer_json_splits(struct bl_tokenizer *tokenizer, const json_t *pre_tokenizer, struct bl_error *e)
+int bl_pre_tokenizer_read(struct bl_tokenizer *tokenizer, const json_t *pre_tokenizer, struct bl_error *e)
 {
     static const char *const known[] = {"type", "pretokenizers", NULL};
     const char *type = json_string_value(json_object_get(pre_tokenizer, "type"));
     if (!type || strcmp(type, "Sequence") != 0)
         return pre_tokenizer_read(tokenizer, pre_tokenizer, true, e);
-    int code = bl_tokenizer_json_members(pre_tokenizer, "the pre-tokenizer Sequence", known, e);
+    int code = bl_json_members_check(pre_tokenizer, "the pre-tokenizer Sequence", known, e);
     const json_t *list = json_object_get(pre_tokenizer, "pretokenizers");
     size_t count = json_array_size(list);
     if (code)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "kind/text/tokenizer_parts.h"
+#include "kind/text/tokenizer_readers.h"
 
 struct special {
     const char *text;

@@ -1,0 +1,50 @@
+/* The options of text, and what is made of them once: opened, parsed, looked up. */
+#ifndef BL_TEXT_CONFIG_H
+#define BL_TEXT_CONFIG_H
+
+#include "kind/field.h"
+#include "kind/text/documents.h"
+#include "kind/text/json.h"
+#include "kind/text/spool_index.h"
+#include "kind/text/tokenizer.h"
+
+#define BL_MAX_DOCUMENT ((int64_t)256 << 20) /* bytes, unless the options say another */
+
+enum bl_text_format { BL_TEXT_AUTO, BL_TEXT_JSONL, BL_TEXT_PLAIN, BL_TEXT_NPY, BL_TEXT_MEGATRON };
+enum bl_text_invalid { BL_INVALID_REPLACE, BL_INVALID_ERROR };
+
+/* A value of a JSON line that becomes a column of the table or a field: NAME=KEY. */
+struct bl_text_column {
+    char name[BL_FIELD_NAME_MAX];
+    enum bl_dtype dtype; /* of a field */
+};
+
+/* What is made of the options once: looked up, parsed, opened. */
+struct bl_text_run {
+    struct bl_tokenizer *tokenizer; /* or NULL: inputs are ids */
+    struct bl_division_rule rule;
+    char *separator;
+    int32_t bos, eos, pad;                    /* ids, -1: none; pad is 0 then */
+    struct bl_json_key key[BL_JSON_KEYS_MAX]; /* the text's, those kept, those of fields */
+    int keeps, fields;
+    struct bl_text_column column[BL_JSON_KEYS_MAX]; /* of the same places; the first is not used */
+    struct bl_fields out;                           /* tokens, and further fields */
+    size_t step_bytes;
+    struct bl_spool_index places;
+};
+
+struct bl_text_config {
+    const char *tokenizer, *pattern;
+    int special;
+    int format; /* enum bl_text_format */
+    const char *key;
+    const char *documents;
+    int64_t max_document; /* bytes */
+    int invalid;          /* enum bl_text_invalid */
+    const char *bos, *eos, *pad_id;
+    int dtype; /* 0: I32, 1: U16 */
+    const char *keep, *field;
+    struct bl_text_run *run; /* after prepare */
+};
+
+#endif

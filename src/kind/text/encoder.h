@@ -1,0 +1,26 @@
+/* An encoder: from documents to token ids, for one thread.
+ *
+ * It holds the cache and the buffers of encoding. The ids depend on the tokenizer and the text alone. */
+#ifndef BL_ENCODER_H
+#define BL_ENCODER_H
+
+#include "base/cancel.h"
+#include "kind/text/ids.h"
+#include "kind/text/tokenizer.h"
+
+struct bl_encoder;
+
+/* The tokenizer outlives its encoders. */
+int bl_encoder_open(struct bl_encoder **encoder, const struct bl_tokenizer *tokenizer, struct bl_error *e);
+void bl_encoder_close(struct bl_encoder *encoder);
+
+/* From now on encoding returns BL_ECANCEL, between words, once cancel is raised. */
+void bl_encoder_set_stop(struct bl_encoder *encoder, const struct bl_cancel *cancel);
+
+/* Appends the ids of a document (valid UTF-8; what is not is for the caller to replace before). No token is added that
+ * the text does not give: no begin, no end. BL_EFAIL: out of memory; BL_EDATA: a document that is too large for the
+ * tokenizer's library. */
+int bl_encoder_encode(struct bl_encoder *encoder, const char *text, size_t size, struct bl_ids *ids,
+                      struct bl_error *e);
+
+#endif

@@ -1,0 +1,247 @@
+/* The scanners of the known grammars. */
+#include "kind/text/grammar_split.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "kind/text/ascii.h"
+#include "kind/text/character.h"
+
+#define ALNUM (BL_LETTER | BL_NUMBER)
+#define CASELESS (BL_MODIFIER | BL_MARK) /* what both a head and a tail of o200k's words may have */
+#define HEAD (BL_UPPER | CASELESS)
+#define TAIL (BL_LOWER | CASELESS)
+
+/* Past the characters that have one of the classes. */
+static inline const uint8_t *class_skip(const uint8_t *p, const uint8_t *end, unsigned classes)
+{
+    size_t bytes;
+    while (p < end && (bl_character_class(p, end, &bytes) & classes))
+        p += bytes;
+    return p;
+}
+
+/* Past the characters that have none of the classes. */
+static inline const uint8_t *class_skip_other(const uint8_t *p, const uint8_t *end, unsigned classes)
+{
+    size_t bytes;
+    while (p < end && !(bl_character_class(p, end, &bytes) & classes))
+        p += bytes;
+    return p;
+}
+
+static inline const uint8_t *breaks_skip(const uint8_t *p, const uint8_t *end, bool slash)
+{
+    while (p < end && (*p == '\r' || *p == '\n' || (slash && *p == '/')))
+        p++;
+    return p;
+}
+
+/* \s+(?!\S)|\s+ at blank space: all of it, but for the last character where a word follows and more is left. */
+static const uint8_t *space_skip(const uint8_t *p, const uint8_t *end)
+{
+    const uint8_t *last = p, *at = p;
+    size_t bytes;
+    while (at < end && (bl_character_class(at, end, &bytes) & BL_SPACE)) {
+        last = at;
+        at += bytes;
+    }
+    return at == end || last == p ? at : last;
+}
+
+/* The same after \s*[\r\n]+: up to the last line break in the blank space, if there is one. */
+static const uint8_t *lines_skip(const uint8_t *p, const uint8_t *end, bool whole_at_end)
+{
+    const uint8_t *at = p, *line = NULL;
+    size_t bytes;
+    while (at < end && (bl_character_class(at, end, &bytes) & BL_SPACE)) {
+        if (*at == '\r' || *at == '\n')
+            line = at + 1;
+        at += bytes;
+    }
+    if (line && !(whole_at_end && at == end))
+        return line;
+    return space_skip(p, end);
+}
+
+/* Past 's 't 'm 'd 're 've 'll at an apostrophe, or NULL. */
+static const uint8_t *contraction_skip(const uint8_t *p, const uint8_t *end)
+{
+    size_t left = (size_t)(end - p);
+    if (left < 2)
+        return NULL;
+    if (p[1] == 's' || p[1] == 't' || p[1] == 'm' || p[1] == 'd')
+        return p + 2;
+    if (left < 3)
+        return NULL;
+    if ((p[2] == 'e' && (p[1] == 'r' || p[1] == 'v')) || (p[1] == 'l' && p[2] == 'l'))
+        return p + 3;
+    return NULL;
+}
+
+/* The same in any case; U+017F is an s, too. */
+static const uint8_t *contraction_skip_caseless(const uint8_t *p, const uint8_t *end)
+{
+    size_t left = (size_t)(end - p);
+    if (left < 2)
+        return NULL;
+    if (left >= 3 && p[1] == 0xc5 && p[2] == 0xbf)
+        return p + 3;
+    /* What becomes one of these letters by this bit is that letter. */
+    const uint8_t lower[3] = {*p, p[1] | 0x20, left < 3 ? 0 : p[2] | 0x20};
+    const uint8_t *past = contraction_skip(lower, lower + (left < 3 ? 2 : 3));
+    return past ? p + (past - lower) : NULL;
+}
+
+static const uint8_t *gpt2_next(const uint8_t *p, const uint8_t *end)
+{
+    if (*p == '\'') {
+        const uint8_t *contraction = contraction_skip(p, end);
+        if (contraction)
+            return contraction;
+    }
+    const uint8_t *word = p + (*p == ' ' && p + 1 < end);
+    size_t bytes;
+    unsigned class = bl_character_class(word, end, &bytes);
+    if (class & BL_LETTER)
+        return class_skip(word + bytes, end, BL_LETTER);
+    if (class & BL_NUMBER)
+        return class_skip(word + bytes, end, BL_NUMBER);
+    if (!(class & BL_SPACE))
+        return class_skip_other(word + bytes, end, BL_SPACE | ALNUM);
+    return space_skip(p, end);
+}
+
+/* What Llama-3, cl100k, Qwen and o200k have after the words of letters. */
+static inline const uint8_t *modern_next_rest(const uint8_t *p, const uint8_t *end, unsigned class, int digits,
+                                              bool whole_at_end, bool slash)
+{
+    size_t bytes;
+    if (class & BL_NUMBER) {
+        for (int i = 0; i < digits && p < end && (bl_character_class(p, end, &bytes) & BL_NUMBER); i++)
+            p += bytes;
+        return p;
+    }
+    const uint8_t *sign = p + (*p == ' ' && p + 1 < end);
+    if (!(bl_character_class(sign, end, &bytes) & (BL_SPACE | ALNUM)))
+        return breaks_skip(class_skip_other(sign + bytes, end, BL_SPACE | ALNUM), end, slash);
+    return lines_skip(p, end, whole_at_end);
+}
+
+static inline const uint8_t *llama3_next(const uint8_t *p, const uint8_t *end, int digits, bool whole_at_end)
+{
+    if (*p == '\'') {
+        const uint8_t *contraction = contraction_skip_caseless(p, end);
+        if (contraction)
+            return contraction;
+    }
+    size_t bytes, next_bytes;
+    unsigned class = bl_character_class(p, end, &bytes);
+    if (class & BL_LETTER)
+        return class_skip(p + bytes, end, BL_LETTER);
+    if (!(class & BL_NUMBER) && *p != '\r' && *p != '\n' && p + bytes < end &&
+        (bl_character_class(p + bytes, end, &next_bytes) & BL_LETTER))
+        return class_skip(p + bytes + next_bytes, end, BL_LETTER);
+    return modern_next_rest(p, end, class, digits, whole_at_end, false);
+}
+
+/* [HEAD]*[TAIL]+, or NULL: a head that has no tail gives back characters up to its last one that can be a tail. */
+static const uint8_t *cased_skip(const uint8_t *p, const uint8_t *end)
+{
+    const uint8_t *caseless = NULL;
+    size_t bytes;
+    unsigned class = 0;
+    while (p < end && ((class = bl_character_class(p, end, &bytes)) & HEAD)) {
+        p += bytes;
+        if (class & CASELESS)
+            caseless = p;
+    }
+    return p < end && (class & TAIL) ? class_skip(p, end, TAIL) : caseless;
+}
+
+/* The two alternatives of o200k that have letters, without what may follow; NULL when neither is here. */
+static const uint8_t *o200k_skip_word(const uint8_t *p, const uint8_t *end, unsigned class, size_t bytes)
+{
+    bool prefix = !(class & ALNUM) && *p != '\r' && *p != '\n';
+    const uint8_t *word = prefix ? cased_skip(p + bytes, end) : NULL;
+    if (!word && (class & (HEAD | TAIL)))
+        word = cased_skip(p, end);
+    if (word)
+        return word;
+    const uint8_t *head = prefix ? p + bytes : p;
+    word = class_skip(head, end, HEAD);
+    return word > head ? word : NULL;
+}
+
+static const uint8_t *o200k_next(const uint8_t *p, const uint8_t *end)
+{
+    size_t bytes;
+    unsigned class = bl_character_class(p, end, &bytes);
+    const uint8_t *word = o200k_skip_word(p, end, class, bytes);
+    if (!word)
+        return modern_next_rest(p, end, class, 3, false, true);
+    const uint8_t *contraction = word < end && *word == '\'' ? contraction_skip_caseless(word, end) : NULL;
+    return contraction ? contraction : word;
+}
+
+static const uint8_t *digits_next(const uint8_t *p, const uint8_t *end, bool runs)
+{
+    size_t bytes;
+    if (!(bl_character_class(p, end, &bytes) & BL_NUMBER))
+        return class_skip_other(p + bytes, end, BL_NUMBER);
+    return runs ? class_skip(p + bytes, end, BL_NUMBER) : p + bytes;
+}
+
+static inline const uint8_t *grammar_next(enum bl_grammar grammar, const uint8_t *p, const uint8_t *end)
+{
+    switch (grammar) {
+    case BL_GRAMMAR_GPT2:
+        return gpt2_next(p, end);
+    case BL_GRAMMAR_LLAMA3:
+        return llama3_next(p, end, 3, false);
+    case BL_GRAMMAR_CL100K:
+        return llama3_next(p, end, 3, true);
+    case BL_GRAMMAR_QWEN:
+        return llama3_next(p, end, 1, false);
+    case BL_GRAMMAR_O200K:
+        return o200k_next(p, end);
+    case BL_GRAMMAR_DIGITS:
+        return digits_next(p, end, false);
+    case BL_GRAMMAR_DIGIT_RUNS:
+        return digits_next(p, end, true);
+    case BL_GRAMMAR_NONE:
+    case BL_GRAMMAR_WHOLE:
+        break;
+    }
+    return end;
+}
+
+/* Words of ASCII that begin at p, as many as are found at once; 0: for the scanners to tell. */
+static inline size_t ascii_split(enum bl_grammar grammar, const uint8_t *text, const uint8_t *p, const uint8_t *stop,
+                                 size_t *end, size_t max)
+{
+    if (stop - p < 8 || max < BL_ASCII_WORDS || (*p | p[1]) & 0x80)
+        return 0;
+    size_t found = bl_ascii_split(grammar, p, (size_t)(stop - p), end);
+    for (size_t i = 0; i < found; i++)
+        end[i] += (size_t)(p - text);
+    return found;
+}
+
+size_t bl_grammar_split(enum bl_grammar grammar, const uint8_t *text, size_t size, size_t *at, size_t *end, size_t max)
+{
+    const uint8_t *p = text + *at, *stop = text + size;
+    size_t count = 0, enough = max < BL_ASCII_WORDS ? max : max - BL_ASCII_WORDS + 1;
+    while (p < stop && count < enough) {
+        size_t found = ascii_split(grammar, text, p, stop, end + count, max - count);
+        count += found;
+        if (found) {
+            p = text + end[count - 1];
+        } else {
+            p = grammar_next(grammar, p, stop);
+            end[count++] = (size_t)(p - text);
+        }
+    }
+    *at = (size_t)(p - text);
+    return count;
+}

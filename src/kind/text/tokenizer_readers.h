@@ -1,0 +1,21 @@
+/* The readers of tokenizer files, one for each format. */
+#ifndef BL_TOKENIZER_READERS_H
+#define BL_TOKENIZER_READERS_H
+
+#include <jansson.h>
+
+#include "kind/text/json.h"
+#include "kind/text/tokenizer_parts.h"
+
+/* Fill in a tokenizer from the contents of its files; paths are for messages. merges: "model.merges", which root has
+ * without its elements, as text. */
+int bl_tokenizer_read_json(struct bl_tokenizer *tokenizer, const json_t *root, const struct bl_json_value *merges,
+                           const char *path, struct bl_error *e);
+int bl_tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const json_t *vocab, const char *vocab_path,
+                           const struct bl_buffer *merges, const char *merges_path, struct bl_error *e);
+int bl_tokenizer_read_tiktoken(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
+                               const char *pattern, struct bl_error *e);
+int bl_tokenizer_read_wordpiece(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
+                                struct bl_error *e);
+
+#endif

@@ -1,0 +1,57 @@
+#include "kind/text/tokenizer_warning.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int bl_tokenizer_warn(struct bl_tokenizer *tokenizer, struct bl_error *e, const char *format, ...)
+{
+    struct bl_buffer text = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    char added[400];
+    vsnprintf(added, sizeof added, format, arguments);
+    va_end(arguments);
+    if (tokenizer->warning)
+        bl_buffer_printf(&text, "%s; %s", tokenizer->warning, added);
+    else
+        bl_buffer_printf(&text, "%s: %s", tokenizer->path, added);
+    int code = bl_buffer_check(&text, e);
+    if (code) {
+        bl_buffer_free(&text);
+        return code;
+    }
+    free(tokenizer->warning);
+    tokenizer->warning = text.data;
+    return BL_OK;
+}
+
+int bl_tokenizer_warn_missing_ids(struct bl_tokenizer *tokenizer, int64_t count, int64_t first, struct bl_error *e)
+{
+    if (!count)
+        return BL_OK;
+    return bl_tokenizer_warn(tokenizer, e,
+                             "%" PRId64 " of the ids up to %" PRId64 " have no token, the first is %" PRId64, count,
+                             tokenizer->size - 1, first);
+}
+
+int bl_tokenizer_warn_missing_tokens(struct bl_tokenizer *tokenizer, const json_t *vocab, const json_t *added,
+                                     struct bl_error *e)
+{
+    const char *text;
+    const json_t *value;
+    size_t i;
+    uint8_t *has = calloc((size_t)tokenizer->size + 1, 1);
+    int64_t count = 0, first = 0;
+    if (!has)
+        return bl_error_memory(e);
+    json_object_foreach((json_t *)vocab, text, value) has[json_integer_value(value)] = 1;
+    json_array_foreach(added, i, value) has[json_integer_value(json_object_get(value, "id"))] = 1;
+    for (int64_t id = tokenizer->size - 1; id >= 0; id--) {
+        count += !has[id];
+        first = has[id] ? first : id;
+    }
+    free(has);
+    return bl_tokenizer_warn_missing_ids(tokenizer, count, first, e);
+}
