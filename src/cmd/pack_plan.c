@@ -10,6 +10,7 @@
 #include "run/manifest_draft.h"
 #include "run/saved_plan.h"
 #include "store/index.h"
+#include "store/layout.h"
 #include "store/plan_table.h"
 
 /* --- a plan that was given -------------------------------------------------------------------------------------- */
@@ -206,7 +207,7 @@ int bl_packing_format(struct bl_packing *p, struct bl_error *e)
     code = bl_plan_digest(&p->plan, p->table.length, p->format.plan_digest, e);
     if (code)
         return code;
-    return bl_format_init(&p->format, p->options.shard_size, e);
+    return bl_layout_divide(&p->format, p->options.shard_size, e);
 }
 
 int bl_packing_draft(struct bl_packing *p, struct bl_error *e)

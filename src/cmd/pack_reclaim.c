@@ -17,6 +17,7 @@
 #include "store/dataset.h"
 #include "store/index.h"
 #include "store/row_reader.h"
+#include "store/shard_finder.h"
 #include "store/shard_writer.h"
 
 struct reclaiming {
@@ -119,10 +120,11 @@ static int reclaim_choose(struct reclaiming *r, struct bl_error *e)
         struct bl_shard_record record = {0};
         struct bl_buffer path = {0};
         struct stat status;
-        int found = bl_shard_find(job->format, job->dir, i, &record, e);
+        bool found = false;
+        code = bl_shard_find(job->format, job->dir, i, &record, &found, e);
         bl_shard_record_free(&record);
         bl_buffer_printf(&path, "%s/%s", job->dir, r->p->missing.row[i].file);
-        code = found < 0 ? found : bl_buffer_check(&path, e);
+        code = code ? code : bl_buffer_check(&path, e);
         r->take[i] = !code && !found && stat(path.data, &status) == 0 && status.st_size == r->p->missing.row[i].bytes &&
                      !reclaim_shard_differs(r, i);
         r->count += r->take[i];

@@ -9,6 +9,7 @@
 #include "run/pipeline.h"
 #include "store/folders.h"
 #include "store/index.h"
+#include "store/shard_finder.h"
 #include "store/shard_writer.h"
 #include "store/shard_table.h"
 
@@ -69,9 +70,7 @@ static int gather_work(void *context, void *worker, void *job_, struct bl_error 
     const struct bl_gather *g = ((struct gathering *)context)->gather;
     struct job *job = job_;
     (void)worker;
-    int found = bl_shard_find(g->format, g->dir, job->shard, &job->record, e);
-    job->found = found > 0;
-    return found < 0 ? found : BL_OK;
+    return bl_shard_find(g->format, g->dir, job->shard, &job->record, &job->found, e);
 }
 
 static void gather_discard(void *context, void *job_)

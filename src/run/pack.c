@@ -10,6 +10,7 @@
 #include "store/block.h"
 #include "store/row_reader.h"
 #include "store/seekable.h"
+#include "store/shard_finder.h"
 #include "store/shard_writer.h"
 
 /* A shard under way; its blocks' outcomes gather here until it is finished. */
@@ -231,8 +232,11 @@ static int64_t pack_planned_steps(const struct bl_pack *pack, int64_t first, int
 
 int bl_pack_find(const struct bl_pack *pack, int64_t shard, struct bl_shard_record *record, struct bl_error *e)
 {
-    if (!pack->missing || !pack->missing->is_missing)
-        return bl_shard_find(pack->format, pack->dir, shard, record, e);
+    if (!pack->missing || !pack->missing->is_missing) {
+        bool found = false;
+        int code = bl_shard_find(pack->format, pack->dir, shard, record, &found, e);
+        return code ? code : found;
+    }
     *record = (struct bl_shard_record){.shard = shard,
                                        .first_block = bl_format_first_block(pack->format, shard),
                                        .blocks = bl_format_blocks_of(pack->format, shard)};

@@ -10,6 +10,7 @@
 #include "base/fs.h"
 #include "base/text.h"
 #include "store/folders.h"
+#include "store/layout.h"
 
 /* What is still to be written. */
 struct need {

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "store/format.h"
-#include "store/sequences.h"
+#include "store/sequence_table.h"
 
 struct bl_attribute_values {
     int count;      /* of attributes */

@@ -60,20 +60,14 @@ static int dataset_check_header(struct bl_dataset *dataset, struct bl_error *e)
 {
     const struct bl_layout *layout = &dataset->layout;
     const struct bl_shard_reader *file = &dataset->file;
+    bool same = false;
     if (file->size != layout->file_size)
-        return bl_error_set(e, BL_EDATA, "%s has %" PRId64 " bytes, not the %" PRId64 " that it must have", file->path,
-                            file->size, layout->file_size);
-    char *head = malloc(layout->header.size);
-    if (!head)
-        return bl_error_memory(e);
-    int code = bl_shard_reader_read(&dataset->file, 0, (int64_t)layout->header.size, head, e);
-    if (code)
-        goto out;
-    if (memcmp(head, layout->header.data, layout->header.size) != 0)
-        code = bl_error_set(e, BL_EDATA, "%s: its header is not the one that follows from the manifest", file->path);
-out:
-    free(head);
-    return code;
+        return bl_error_set(e, BL_EDATA, "%s has %" PRId64 " bytes, expected %" PRId64, file->path, file->size,
+                            layout->file_size);
+    int code = bl_shard_reader_compare_header(&dataset->file, layout, &same, e);
+    if (code || same)
+        return code;
+    return bl_error_set(e, BL_EDATA, "%s: its header does not match the manifest", file->path);
 }
 
 static int dataset_open_shard(struct bl_dataset *dataset, int64_t shard, struct bl_error *e)

@@ -10,6 +10,7 @@
 #include "store/block.h"
 #include "store/index.h"
 #include "store/jpeg.h"
+#include "store/layout.h"
 #include "store/manifest.h"
 #include "store/row_reader.h"
 #include "store/sequences.h"

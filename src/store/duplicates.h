@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "store/sequences.h"
+#include "store/sequence_table.h"
 
 /* hash: XXH3 of each row's id, as it stands there; they are sorted. BL_EFAIL names an id that comes twice, and its
  * rows. */

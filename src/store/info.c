@@ -6,6 +6,7 @@
 #include "kind/kinds.h"
 #include "store/dataset.h"
 #include "store/jansson.h"
+#include "store/manifest_json.h"
 #include "store/row_reader.h"
 #include "store/shard_table.h"
 
@@ -155,7 +156,7 @@ static json_t *info_faults_json(const struct bl_info *info)
 
 int bl_info_json(const struct bl_info *info, struct bl_buffer *out, struct bl_error *e)
 {
-    json_t *object = bl_manifest_json(&info->manifest);
+    json_t *object = bl_manifest_to_json(&info->manifest);
     if (!object)
         return bl_error_memory(e);
     const struct {

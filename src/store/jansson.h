@@ -8,8 +8,6 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "store/manifest.h"
-#include "store/plan_info.h"
 
 /* Appends value as text without spaces. */
 int bl_jansson_append_compact(const json_t *value, struct bl_buffer *out, struct bl_error *e);
@@ -29,12 +27,5 @@ int bl_jansson_get_text(const json_t *object, const char *name, const char **val
 
 /* Reads a checksum: 16 digits. */
 int bl_jansson_get_checksum(const json_t *object, const char *name, uint64_t *value, struct bl_error *e);
-
-/* The words as members of object. Not 0 when there is no memory. */
-int bl_plan_info_to_json(const struct bl_plan_info *plan_info, json_t *object);
-int bl_plan_info_from_json(struct bl_plan_info *plan_info, const json_t *object, struct bl_error *e);
-
-/* All of a manifest, the checksum as zeros. NULL when there is no memory. */
-json_t *bl_manifest_json(const struct bl_manifest *manifest);
 
 #endif

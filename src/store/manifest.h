@@ -65,6 +65,9 @@ int64_t bl_manifest_align(const struct bl_manifest *manifest);
 /* Reads DIR/name through and notes its size and checksum. */
 int bl_manifest_add_file(struct bl_manifest *manifest, const char *dir, const char *name, struct bl_error *e);
 
+/* Appends a file of that name, without size and checksum. NULL: out of memory. */
+struct bl_manifest_file *bl_manifest_append_file(struct bl_manifest *manifest, const char *name, struct bl_error *e);
+
 /* Appends it as the file's text, and sets its digest. */
 int bl_manifest_format(struct bl_manifest *manifest, struct bl_buffer *text, struct bl_error *e);
 

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "kind/row.h"
 #include "store/columns.h"
-#include "store/sequences.h"
+#include "store/sequence_table.h"
 
 /* A row read back, with the memory that its texts live in; start from {0}, reuse for rows of the same table, free with
  * bl_row_reader_free. */

@@ -207,6 +207,19 @@ int bl_shard_reader_layout(struct bl_shard_reader *file, const struct bl_format 
     return code;
 }
 
+int bl_shard_reader_compare_header(struct bl_shard_reader *file, const struct bl_layout *layout, bool *same,
+                                   struct bl_error *e)
+{
+    size_t size = layout->header.size;
+    char *header = malloc(size);
+    if (!header)
+        return bl_error_memory(e);
+    int code = bl_shard_reader_read(file, 0, (int64_t)size, header, e);
+    *same = !code && memcmp(header, layout->header.data, size) == 0;
+    free(header);
+    return code;
+}
+
 int bl_shard_reader_keep_checksums(struct bl_shard_reader *file, struct bl_error *e)
 {
     file->frame_checksum = calloc(file->seekable.frames + 1, sizeof *file->frame_checksum);

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "store/format.h"
+#include "store/layout.h"
 #include "store/seekable.h"
 
 struct bl_shard_reader {
@@ -39,6 +40,10 @@ int bl_shard_reader_read(struct bl_shard_reader *file, int64_t offset, int64_t s
  * BL_EDATA: it has none such. Free it. */
 int bl_shard_reader_layout(struct bl_shard_reader *file, const struct bl_format *format, int64_t shard,
                            struct bl_layout *layout, struct bl_error *e);
+
+/* Whether the file's header is the layout's. */
+int bl_shard_reader_compare_header(struct bl_shard_reader *file, const struct bl_layout *layout, bool *same,
+                                   struct bl_error *e);
 
 /* From now on frame_checksum is kept. For compressed shards. */
 int bl_shard_reader_keep_checksums(struct bl_shard_reader *file, struct bl_error *e);

@@ -75,9 +75,9 @@ static bool record_is_intact(const struct bl_buffer *text)
     return memcmp(end, text->data + text->size - END_SIZE, END_SIZE) == 0;
 }
 
-/* 1, 0 for another format's record, or a code. */
+/* *found stays false for another format's record. */
 static int record_parse(struct bl_shard_record *record, const struct bl_format *format, const struct bl_buffer *text,
-                        struct bl_error *e)
+                        bool *found, struct bl_error *e)
 {
     struct bl_buffer head = {0};
     record_append_head(record, format, &head);
@@ -87,40 +87,45 @@ static int record_parse(struct bl_shard_record *record, const struct bl_format *
     int used = 0;
     if (!same || sscanf(text->data + at, "%" SCNd64 " %" SCNx64 " %zu%n", &record->bytes, &record->checksum,
                         &record->user_data_size, &used) != 3)
-        return 0;
+        return BL_OK;
     at += (size_t)used + 1;
     size_t count = (size_t)(record->blocks * format->fields.count), line = BL_DIGEST_SIZE;
     if (text->size - END_SIZE < at || (text->size - END_SIZE - at) / line < count ||
         text->size - END_SIZE - at - count * line != record->user_data_size)
-        return 0;
+        return BL_OK;
     record->block_checksum = calloc(count, sizeof *record->block_checksum);
     record->user_data = strndup(text->data + at + count * line, record->user_data_size);
     if (!record->block_checksum || !record->user_data)
         return bl_error_memory(e);
     for (size_t i = 0; i < count; i++)
         record->block_checksum[i] = strtoull(text->data + at + i * line, NULL, 16);
-    return 1;
+    *found = true;
+    return BL_OK;
 }
 
 int bl_shard_record_read(struct bl_shard_record *record, const struct bl_format *format, const char *dir, int64_t shard,
-                         struct bl_error *e)
+                         bool *found, struct bl_error *e)
 {
     *record = (struct bl_shard_record){.shard = shard,
                                        .first_block = bl_format_first_block(format, shard),
                                        .blocks = bl_format_blocks_of(format, shard)};
+    *found = false;
     struct bl_buffer text = {0}, path = {0};
     struct stat status;
-    int found = record_path(dir, shard, &path, e);
-    if (!found && stat(path.data, &status) == 0) {
-        found = bl_io_read_file(path.data, RECORD_MAX, &text, e);
-        if (!found && record_is_intact(&text))
-            found = record_parse(record, format, &text, e);
-    } else if (!found && errno != ENOENT) {
-        found = bl_error_errno(e, BL_EFAIL, "cannot look at %s", path.data);
+    int code = record_path(dir, shard, &path, e);
+    if (code)
+        goto out;
+    if (stat(path.data, &status) != 0) {
+        code = errno == ENOENT ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot stat %s", path.data);
+        goto out;
     }
+    code = bl_io_read_file(path.data, RECORD_MAX, &text, e);
+    if (!code && record_is_intact(&text))
+        code = record_parse(record, format, &text, found, e);
+out:
     bl_buffer_free(&text);
     bl_buffer_free(&path);
-    if (found <= 0)
+    if (!*found)
         bl_shard_record_free(record);
-    return found;
+    return code;
 }

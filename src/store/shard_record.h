@@ -2,6 +2,7 @@
 #ifndef BL_SHARD_RECORD_H
 #define BL_SHARD_RECORD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,8 +26,9 @@ void bl_shard_record_free(struct bl_shard_record *record);
 int bl_shard_record_write(const struct bl_shard_record *record, const struct bl_format *format, const char *dir,
                           struct bl_error *e);
 
-/* Reads it: 1; 0 when there is none, or none that is whole and of this format; BL_EFAIL when the system failed. */
+/* Reads it. *found is false when there is none, or none that is intact and of this format. BL_EFAIL: the system failed.
+ */
 int bl_shard_record_read(struct bl_shard_record *record, const struct bl_format *format, const char *dir, int64_t shard,
-                         struct bl_error *e);
+                         bool *found, struct bl_error *e);
 
 #endif

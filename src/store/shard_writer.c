@@ -15,39 +15,17 @@
 
 #include "base/direct.h"
 #include "base/io.h"
-#include "base/temporary.h"
 #include "base/fs.h"
+#include "base/temporary.h"
 #include "store/folders.h"
-#include "store/shard_reader.h"
+#include "store/layout.h"
+#include "store/shard_contents.h"
 
 /* Above what any machine has; sums of many still are numbers. */
 #define MEMORY_MAX (SIZE_MAX >> 20)
 
-/* Encoded steps of one block of a field. */
-struct encoded {
-    uint8_t *data;
-    size_t size;
-};
-
-struct bl_shard_writer {
-    const struct bl_format *format;
-    int64_t number;
-    struct bl_layout layout;
-    char *dir, *temporary, *final;
-    int fd;
-    int direct;       /* bl_direct_open, or -1 */
-    bool is_expected; /* to be so: */
-    int64_t expected_bytes;
-    uint64_t expected_checksum;
-    uint8_t *table[BL_TABLES_ALL];   /* as in the file; NULL for those that the format has not */
-    uint64_t *block_checksum;        /* [blocks][fields] */
-    uint8_t *is_put;                 /* [blocks] */
-    struct bl_frame *frame;          /* compressed: of each block of each field, by field */
-    struct encoded *encoded;         /* of JPEG: [blocks][fields] */
-    int64_t *offsets[BL_FIELDS_MAX]; /* [blocks][T + 1], from the block's first byte until the shard is finished */
-};
-
-/* --- making ----------------------------------------------------------------------------------------------------- */
+/* --- making
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static char *path_format(struct bl_error *e, const char *format, ...) BL_PRINTF(2, 3);
 
@@ -74,7 +52,7 @@ static size_t shard_frames_before(const struct bl_format *format, int64_t blocks
     return frames;
 }
 
-static struct bl_frame *shard_block_frames(struct bl_shard_writer *shard, int f, int64_t row)
+struct bl_frame *bl_shard_contents_frames(struct bl_shard_writer *shard, int f, int64_t row)
 {
     return shard->frame + shard_frames_before(shard->format, shard->layout.blocks, f) +
            (size_t)row * bl_frames_of(bl_format_block_bytes(shard->format, f));
@@ -233,7 +211,7 @@ void bl_shard_writer_free(struct bl_shard_writer *shard)
 static size_t shard_encoded_max(const struct bl_format *format, int f, size_t blocks)
 {
     size_t size;
-    if (__builtin_mul_overflow(bl_codec_max_size(format, f) + sizeof(struct encoded), blocks, &size) ||
+    if (__builtin_mul_overflow(bl_codec_max_size(format, f) + sizeof(struct bl_shard_encoded), blocks, &size) ||
         size > MEMORY_MAX)
         return MEMORY_MAX;
     return size;
@@ -261,7 +239,8 @@ int bl_shard_writer_memory(const struct bl_format *format, int64_t *bytes, struc
     return BL_OK;
 }
 
-/* --- blocks ----------------------------------------------------------------------------------------------------- */
+/* --- blocks
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static void shard_put_tables(struct bl_shard_writer *shard, const struct bl_block *block, size_t row)
 {
@@ -313,7 +292,7 @@ static int shard_encode_jpeg(struct bl_shard_writer *shard, const struct bl_bloc
                              struct bl_codec *codec, struct bl_error *e)
 {
     int64_t *offsets = shard->offsets[f] + row * (shard->format->T + 1);
-    struct encoded *encoded = &shard->encoded[row * shard->format->fields.count + f];
+    struct bl_shard_encoded *encoded = &shard->encoded[row * shard->format->fields.count + f];
     const uint8_t *bytes = NULL;
     int code = bl_codec_encode_jpeg(codec, block, f, offsets, &bytes, e);
     if (code)
@@ -351,7 +330,7 @@ static int shard_write_field(struct bl_shard_writer *shard, const struct bl_bloc
 static int shard_compress_field(struct bl_shard_writer *shard, const struct bl_block *block, int f, int64_t row,
                                 struct bl_compressor *compressor, struct bl_error *e)
 {
-    struct bl_frame *frame = shard_block_frames(shard, f, row);
+    struct bl_frame *frame = bl_shard_contents_frames(shard, f, row);
     size_t size = bl_format_block_bytes(shard->format, f);
     int code = BL_OK;
     for (size_t at = 0; at < size && !code; at += BL_FRAME_MAX) {
@@ -372,7 +351,7 @@ int bl_shard_writer_put_block(struct bl_shard_writer *shard, const struct bl_blo
     for (int f = 0; f < fields && !code; f++) {
         uint64_t *checksum = &shard->block_checksum[row * fields + f];
         if (shard->offsets[f]) {
-            const struct encoded *encoded = &shard->encoded[row * fields + f];
+            const struct bl_shard_encoded *encoded = &shard->encoded[row * fields + f];
             *checksum = bl_checksum(encoded->data, encoded->size);
             continue;
         }
@@ -386,164 +365,8 @@ int bl_shard_writer_put_block(struct bl_shard_writer *shard, const struct bl_blo
     return BL_OK;
 }
 
-/* --- finishing -------------------------------------------------------------------------------------------------- */
-
-static void checksum_fold(struct bl_checksum_state *sum, uint64_t checksum)
-{
-    bl_checksum_add(sum, &checksum, sizeof checksum);
-}
-
-/* Now that all blocks are there: where each one's encoded steps begin, and how large the shard is. */
-static int shard_resolve_offsets(struct bl_shard_writer *shard, struct bl_error *e)
-{
-    int64_t bytes[BL_FIELDS_MAX] = {0}, T = shard->format->T;
-    for (int f = 0; f < shard->format->fields.count; f++) {
-        if (!shard->offsets[f])
-            continue;
-        for (int64_t row = 0; row < shard->layout.blocks; row++) {
-            int64_t *offsets = shard->offsets[f] + row * (T + 1), size = offsets[T];
-            for (int64_t t = 0; t <= T; t++)
-                offsets[t] += bytes[f];
-            bytes[f] += size;
-        }
-    }
-    return shard->encoded ? bl_layout_resolve(&shard->layout, shard->format, bytes, e) : BL_OK;
-}
-
-/* Writes a table, or a field's offsets. */
-static int shard_write_table(struct bl_shard_writer *shard, const struct bl_shard_tensor *tensor, const void *data,
-                             struct bl_checksum_state *sum, struct bl_error *e)
-{
-    size_t size = (size_t)(shard->layout.blocks * tensor->row_bytes);
-    checksum_fold(sum, bl_checksum(data, size));
-    return bl_io_pwrite(shard->fd, data, size, (int64_t)shard->layout.header.size + tensor->tensor.begin,
-                        shard->temporary, e);
-}
-
-/* Writes the encoded steps of a field, block by block. */
-static int shard_write_encoded(struct bl_shard_writer *shard, const struct bl_shard_tensor *tensor, struct bl_error *e)
-{
-    int64_t at = (int64_t)shard->layout.header.size + tensor->tensor.begin;
-    int code = BL_OK;
-    for (int64_t row = 0; row < shard->layout.blocks && !code; row++) {
-        struct encoded *encoded = &shard->encoded[row * shard->format->fields.count + tensor->field];
-        code = bl_io_pwrite(shard->fd, encoded->data, encoded->size, at, shard->temporary, e);
-        at += (int64_t)encoded->size;
-        free(encoded->data);
-        encoded->data = NULL;
-    }
-    return code;
-}
-
-static int shard_finish_plain(struct bl_shard_writer *shard, struct bl_shard_record *record, struct bl_error *e)
-{
-    const struct bl_layout *layout = &shard->layout;
-    struct bl_checksum_state sum;
-    bl_checksum_begin(&sum);
-    int code = shard_resolve_offsets(shard, e);
-    if (code)
-        return code;
-    checksum_fold(&sum, bl_checksum(layout->header.data, layout->header.size));
-    code = bl_io_pwrite(shard->fd, layout->header.data, layout->header.size, 0, shard->temporary, e);
-    for (int i = 0; i < layout->tensors && !code; i++) {
-        const struct bl_shard_tensor *tensor = &layout->tensor[i];
-        if (tensor->table >= 0)
-            code = shard_write_table(shard, tensor, shard->table[tensor->table], &sum, e);
-        else if (tensor->offsets)
-            code = shard_write_table(shard, tensor, shard->offsets[tensor->field], &sum, e);
-        for (int64_t row = 0; tensor->field >= 0 && !tensor->offsets && row < layout->blocks; row++)
-            checksum_fold(&sum, shard->block_checksum[row * shard->format->fields.count + tensor->field]);
-        if (!code && tensor->varies)
-            code = shard_write_encoded(shard, tensor, e);
-    }
-    record->checksum = bl_checksum_end(&sum);
-    record->bytes = layout->file_size;
-    return code;
-}
-
-/* A compressed shard on its way to the disk. */
-struct frames_out {
-    struct bl_shard_writer *shard;
-    struct bl_compressor *compressor;
-    struct bl_checksum_state sum;
-    struct bl_buffer entries;
-    int64_t bytes;
-};
-
-static int frames_write_one(struct frames_out *out, const struct bl_frame *frame, struct bl_error *e)
-{
-    checksum_fold(&out->sum, frame->checksum);
-    bl_seekable_entry(&out->entries, frame);
-    out->bytes += frame->size;
-    return bl_io_write(out->shard->fd, frame->data, frame->size, out->shard->temporary, e);
-}
-
-/* Compresses a header or table, and writes it. */
-static int frames_write_region(struct frames_out *out, const void *data, size_t size, struct bl_error *e)
-{
-    int code = BL_OK;
-    for (size_t at = 0; at < size && !code; at += BL_FRAME_MAX) {
-        struct bl_frame frame;
-        code = bl_compressor_frame(out->compressor, (const char *)data + at,
-                                   size - at < BL_FRAME_MAX ? size - at : BL_FRAME_MAX, &frame, e);
-        if (!code)
-            code = frames_write_one(out, &frame, e);
-        bl_frame_free(&frame);
-    }
-    return code;
-}
-
-static int frames_write_field(struct frames_out *out, int f, struct bl_error *e)
-{
-    struct bl_shard_writer *shard = out->shard;
-    size_t count = (size_t)shard->layout.blocks * bl_frames_of(bl_format_block_bytes(shard->format, f));
-    struct bl_frame *frame = shard_block_frames(shard, f, 0);
-    int code = BL_OK;
-    for (size_t i = 0; i < count && !code; i++) {
-        code = frames_write_one(out, &frame[i], e);
-        bl_frame_free(&frame[i]);
-    }
-    return code;
-}
-
-static int frames_write(struct frames_out *out, struct bl_error *e)
-{
-    const struct bl_layout *layout = &out->shard->layout;
-    int code = frames_write_region(out, layout->header.data, layout->header.size, e);
-    for (int i = 0; i < layout->tensors && !code; i++) {
-        const struct bl_shard_tensor *tensor = &layout->tensor[i];
-        if (tensor->table < 0)
-            code = frames_write_field(out, tensor->field, e);
-        else
-            code = frames_write_region(out, out->shard->table[tensor->table],
-                                       (size_t)(layout->blocks * tensor->row_bytes), e);
-    }
-    return code;
-}
-
-static int shard_finish_compressed(struct bl_shard_writer *shard, struct bl_compressor *compressor,
-                                   struct bl_shard_record *record, struct bl_error *e)
-{
-    struct frames_out out = {.shard = shard, .compressor = compressor};
-    struct bl_buffer table = {0};
-    bl_checksum_begin(&out.sum);
-    int code = frames_write(&out, e);
-    if (code)
-        goto out;
-    code = bl_seekable_table(&out.entries, &table, e);
-    if (code)
-        goto out;
-    code = bl_io_write(shard->fd, table.data, table.size, shard->temporary, e);
-    if (code)
-        goto out;
-    checksum_fold(&out.sum, bl_checksum(table.data, table.size));
-out:
-    record->checksum = bl_checksum_end(&out.sum);
-    record->bytes = out.bytes + (int64_t)table.size;
-    bl_buffer_free(&table);
-    bl_buffer_free(&out.entries);
-    return code;
-}
+/* --- finishing
+ * --------------------------------------------------------------------------------------------------------- */
 
 void bl_shard_writer_expect(struct bl_shard_writer *shard, int64_t bytes, uint64_t checksum)
 {
@@ -606,8 +429,8 @@ int bl_shard_writer_finish(struct bl_shard_writer *shard, struct bl_compressor *
     int code = shard_fill_record(shard, user_data, user_data_size, record, e);
     if (code)
         goto out;
-    code = shard->format->compressed ? shard_finish_compressed(shard, compressor, record, e)
-                                     : shard_finish_plain(shard, record, e);
+    code = shard->format->compressed ? bl_shard_contents_write_compressed(shard, compressor, record, e)
+                                     : bl_shard_contents_write_plain(shard, record, e);
     if (code)
         goto out;
     code = shard_compare_expected(shard, record, e);
@@ -620,53 +443,4 @@ out:
     if (code)
         bl_shard_record_free(record);
     return code;
-}
-
-/* --- finding ---------------------------------------------------------------------------------------------------- */
-
-/* 1, 0 or a code: whether the file at path begins with the header that the format gives it. */
-static int shard_has_header(const struct bl_format *format, const char *path, int64_t number,
-                            const struct bl_shard_record *record, struct bl_error *e)
-{
-    struct bl_shard_reader file;
-    struct bl_layout layout;
-    struct bl_error why = {0}; /* what is wrong with it does not matter: it will be written again */
-    int found = bl_shard_reader_open(&file, path, format->compressed, &why);
-    if (found == BL_EDATA)
-        return 0;
-    if (!found)
-        found = bl_shard_reader_layout(&file, format, number, &layout, &why);
-    if (!found) {
-        char *head = malloc(layout.header.size);
-        found = head ? BL_OK : bl_error_memory(&why);
-        if (!found && file.bytes == record->bytes && file.size == layout.file_size) {
-            int code = bl_shard_reader_read(&file, 0, (int64_t)layout.header.size, head, &why);
-            found = code == BL_EDATA ? 0 : code ? code : memcmp(head, layout.header.data, layout.header.size) == 0;
-        }
-        free(head);
-        bl_layout_free(&layout);
-    }
-    bl_shard_reader_close(&file);
-    if (found == BL_EDATA)
-        return 0;
-    return found < 0 ? bl_error_set(e, found, "%s", why.text) : found;
-}
-
-int bl_shard_find(const struct bl_format *format, const char *dir, int64_t number, struct bl_shard_record *record,
-                  struct bl_error *e)
-{
-    char name[BL_SHARD_NAME_MAX];
-    char *path = path_format(e, "%s/%s", dir, bl_format_shard_name(format, number, name));
-    if (!path)
-        return BL_EFAIL;
-    int found = bl_shard_record_read(record, format, dir, number, e);
-    if (found == 1) {
-        found = access(path, F_OK) == 0 ? shard_has_header(format, path, number, record, e)
-                : errno == ENOENT       ? 0
-                                        : bl_error_errno(e, BL_EFAIL, "cannot look at %s", path);
-        if (found != 1)
-            bl_shard_record_free(record);
-    }
-    free(path);
-    return found;
 }

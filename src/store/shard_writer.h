@@ -54,12 +54,6 @@ int bl_shard_writer_finish(struct bl_shard_writer *shard, struct bl_compressor *
 /* Frees it; what was not finished is removed. NULL is fine. */
 void bl_shard_writer_free(struct bl_shard_writer *shard);
 
-/* Looks for a finished shard: 1 and its record; 0 when there is none, or one that is not as this format has it (to be
- * written again); BL_EFAIL when the system failed. Known by size, header, plan digest and record; contents are not
- * read. */
-int bl_shard_find(const struct bl_format *format, const char *dir, int64_t shard, struct bl_shard_record *record,
-                  struct bl_error *e);
-
 /* How many bytes a shard in the making holds at most, beside the blocks: tables, compressed frames that do not shrink,
  * and JPEG files as large as they can be. */
 int bl_shard_writer_memory(const struct bl_format *format, int64_t *bytes, struct bl_error *e);

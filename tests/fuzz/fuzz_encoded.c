@@ -4,6 +4,7 @@
 
 #include "fuzz.h"
 #include "store/dataset.h"
+#include "store/layout.h"
 
 #define STEPS 3
 #define HEIGHT 6

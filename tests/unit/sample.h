@@ -14,10 +14,12 @@
 #include "store/block.h"
 #include "store/codec.h"
 #include "store/index.h"
+#include "store/layout.h"
 #include "store/manifest.h"
 #include "store/folders.h"
 #include "store/folders.h"
 #include "store/row_reader.h"
+#include "store/shard_finder.h"
 #include "store/shard_writer.h"
 #include "store/shard_table.h"
 #include "unit.h"
@@ -122,7 +124,7 @@ static inline void sample_plan(struct sample *s, struct sample_kind kind)
     if (kind.attributes)
         sample_values(s);
     ck_assert_int_eq(bl_plan_digest(&s->plan, s->length, s->format.plan_digest, &e), 0);
-    ck_assert_int_eq(bl_format_init(&s->format, kind.shard_size ? kind.shard_size : 12000, &e), 0);
+    ck_assert_int_eq(bl_layout_divide(&s->format, kind.shard_size ? kind.shard_size : 12000, &e), 0);
 }
 
 /* Puts the blocks last first: any order must do. */
@@ -241,6 +243,15 @@ static inline void sample_make(struct sample *s, struct sample_kind kind)
 }
 
 /* Removes a directory and all in it. */
+/* Whether the shard is finished; then its record is filled. */
+static inline bool sample_find(const struct sample *s, int64_t shard, struct bl_shard_record *record)
+{
+    struct bl_error e = {0};
+    bool found = false;
+    ck_assert_msg(bl_shard_find(&s->format, s->dir, shard, record, &found, &e) == 0, "%s", e.text);
+    return found;
+}
+
 static inline void sample_remove(const char *dir)
 {
     char command[160];

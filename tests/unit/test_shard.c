@@ -1,4 +1,5 @@
 #include "base/temporary.h"
+#include "store/layout.h"
 #include "store/shard_writer.h"
 
 #include <pthread.h>
@@ -62,7 +63,7 @@ START_TEST(shards_share_out_the_blocks)
     char name[BL_SHARD_NAME_MAX];
     sample_plan(&s, (struct sample_kind){0});
     for (int64_t size = 1; size < 100000; size += 997) {
-        ck_assert_int_eq(bl_format_init(&s.format, size, &e), 0);
+        ck_assert_int_eq(bl_layout_divide(&s.format, size, &e), 0);
         int64_t blocks = 0;
         for (int64_t i = 0; i < bl_format_shards(&s.format); i++) {
             ck_assert_int_eq(bl_format_first_block(&s.format, i), blocks);
@@ -91,7 +92,7 @@ static int init_with(struct sample *s, const char *name, int64_t height, int64_t
     snprintf(format.fields.field[0].name, sizeof format.fields.field[0].name, "%s", name);
     format.fields.field[0].shape[0] = height;
     format.T = T;
-    return bl_format_init(&format, 1 << 20, &e);
+    return bl_layout_divide(&format, 1 << 20, &e);
 }
 
 START_TEST(encoding_changes_neither_shards_nor_what_is_plain)
@@ -173,7 +174,7 @@ START_TEST(formats_that_cannot_be_are_refused)
     ck_assert_int_eq(init_with(&s, "frames", 4, 0), BL_EUSAGE);
     struct bl_error e = {0};
     snprintf(s.format.fields.field[1].name, sizeof s.format.fields.field[1].name, "frames");
-    ck_assert_int_eq(bl_format_init(&s.format, 1 << 20, &e), BL_EUSAGE);
+    ck_assert_int_eq(bl_layout_divide(&s.format, 1 << 20, &e), BL_EUSAGE);
     bl_plan_free(&s.plan);
 }
 END_TEST
@@ -317,7 +318,7 @@ START_TEST(a_finished_shard_is_found_with_its_record)
     sample_make(&s, kinds[_i]);
     for (int64_t i = 0; i < bl_format_shards(&s.format); i++) {
         struct bl_shard_record found;
-        ck_assert_msg(bl_shard_find(&s.format, s.dir, i, &found, &e) == 1, "%s", e.text);
+        ck_assert(sample_find(&s, i, &found));
         ck_assert_int_eq(found.first_block, bl_format_first_block(&s.format, i));
         ck_assert_int_eq(found.blocks, bl_format_blocks_of(&s.format, i));
         ck_assert_uint_eq(found.user_data_size, 5);
@@ -343,10 +344,9 @@ END_TEST
 START_TEST(the_same_shard_twice_is_the_same_file)
 {
     struct sample s;
-    struct bl_error e = {0};
     struct bl_shard_record before, after;
     sample_make(&s, kinds[_i]);
-    ck_assert_int_eq(bl_shard_find(&s.format, s.dir, 1, &before, &e), 1);
+    ck_assert(sample_find(&s, 1, &before));
     int64_t size, size_after;
     uint8_t *bytes = read_all(&s, 1, &size);
     sample_shard(&s, 1, &after);
@@ -364,14 +364,11 @@ START_TEST(the_same_shard_twice_is_the_same_file)
 END_TEST
 
 /* Whether shard 0 is still found. */
-static int find_first(const struct sample *s)
+static bool find_first(const struct sample *s)
 {
     struct bl_shard_record record;
-    struct bl_error e = {0};
-    int found = bl_shard_find(&s->format, s->dir, 0, &record, &e);
-    ck_assert_msg(found >= 0, "%s", e.text);
-    if (found)
-        bl_shard_record_free(&record);
+    bool found = sample_find(s, 0, &record);
+    bl_shard_record_free(&record);
     return found;
 }
 
@@ -399,26 +396,26 @@ START_TEST(what_is_not_as_the_format_has_it_is_not_found)
     sample_make(&s, kinds[_i]);
     bl_format_shard_name(&s.format, 0, name);
     snprintf(path, sizeof path, "%s/%s", s.dir, name);
-    ck_assert_int_eq(find_first(&s), 1);
+    ck_assert(find_first(&s));
     flip(&s, name, 100); /* in the header, or its frame */
-    ck_assert_int_eq(find_first(&s), 0);
+    ck_assert(!find_first(&s));
     flip(&s, name, 100);
     flip(&s, record, 40);
-    ck_assert_int_eq(find_first(&s), 0);
+    ck_assert(!find_first(&s));
     flip(&s, record, 40);
     flip(&s, record, -30);
-    ck_assert_int_eq(find_first(&s), 0);
+    ck_assert(!find_first(&s));
     flip(&s, record, -30);
-    ck_assert_int_eq(find_first(&s), 1);
+    ck_assert(find_first(&s));
     s.format.plan_digest[3] ^= 1;
-    ck_assert_int_eq(find_first(&s), 0);
+    ck_assert(!find_first(&s));
     s.format.plan_digest[3] ^= 1;
     struct stat status;
     ck_assert_int_eq(stat(path, &status), 0);
     ck_assert_int_eq(truncate(path, status.st_size - 1), 0);
-    ck_assert_int_eq(find_first(&s), 0);
+    ck_assert(!find_first(&s));
     ck_assert_int_eq(unlink(path), 0);
-    ck_assert_int_eq(find_first(&s), 0);
+    ck_assert(!find_first(&s));
     sample_free(&s);
 }
 END_TEST
@@ -508,7 +505,7 @@ START_TEST(sweeping_removes_only_what_is_unfinished)
     leave(s.dir, path + strlen(s.dir));
     ck_assert_int_eq(bl_folders_sweep(s.dir, &e), 0);
     ck_assert_int_ne(access(path, F_OK), 0);
-    ck_assert_int_eq(find_first(&s), 1);
+    ck_assert(find_first(&s));
     sample_remove(s.dir);
     ck_assert_int_eq(bl_folders_sweep(s.dir, &e), 0); /* nothing there is fine */
     bl_plan_free(&s.plan);
@@ -607,7 +604,7 @@ START_TEST(workers_put_blocks_at_once)
     struct sample_kind kind = kinds[_i];
     kind.shard_size = 1 << 20; /* one shard */
     sample_make(&s, kind);
-    ck_assert_int_eq(bl_shard_find(&s.format, s.dir, 0, &before, &e), 1);
+    ck_assert(sample_find(&s, 0, &before));
     ck_assert_int_eq(before.blocks, s.format.blocks);
     ck_assert_int_eq(bl_compressor_open(3, &compressor, &e), 0);
     ck_assert_int_eq(bl_shard_writer_open(&s.format, s.dir, 0, &shard, &e), 0);

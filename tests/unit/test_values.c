@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/output.h"
+#include "store/sequences.h"
 #include "unit.h"
 
 /* A table with one further column, "v", of these values; the row before them is skipped, and says "none". */

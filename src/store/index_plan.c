@@ -1,0 +1,213 @@
+/* The plan that an index holds: read in chunks, and checked while it is read. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "plan/alignment.h"
+#include "store/index.h"
+
+#define CHUNK 4096 /* elements converted at a time */
+
+/* What is being read: the pieces of the blocks from first on, which are the plan's blocks 0 on. */
+struct part {
+    const struct bl_index *index;
+    struct bl_plan *plan;
+    int64_t first, piece; /* in the file */
+};
+
+/* Reads block_ptr, and counts it from the first piece on. Where the first and the last block of the file are among
+ * these, so must be its first and its last piece. */
+static int index_read_block_ptr(struct part *part, struct bl_error *e)
+{
+    int64_t *at = part->plan->block_ptr, blocks = (int64_t)part->plan->blocks;
+    int code = bl_index_read(part->index, BL_INDEX_BLOCK_PTR, part->first, blocks + 1, at, e);
+    if (code)
+        return code;
+    bool rises = at[0] >= 0 && at[blocks] <= part->index->pieces && (part->first || at[0] == 0) &&
+                 (part->first + blocks < part->index->blocks || at[blocks] == part->index->pieces);
+    for (int64_t b = 0; b < blocks && rises; b++)
+        rises = at[b] <= at[b + 1];
+    if (!rises)
+        return bl_error_set(e, BL_EDATA, "block_ptr does not go up from 0 to the number of pieces");
+    part->piece = at[0];
+    for (int64_t b = 0; b <= blocks; b++)
+        at[b] -= part->piece;
+    part->plan->pieces = (size_t)at[blocks];
+    return BL_OK;
+}
+
+/* Pieces p .. p + n - 1 of the plan from the file. Where nothing was cut, source_start is all zeros, as it is already:
+ * memory that is not written to takes no room. */
+static int index_read_pieces(const struct part *part, int64_t p, int64_t n, struct bl_error *e)
+{
+    struct bl_plan *plan = part->plan;
+    int64_t sequence[CHUNK], source_start[CHUNK], at = part->piece + p;
+    int32_t length[CHUNK];
+    int code = bl_index_read(part->index, BL_INDEX_SEQUENCE, at, n, sequence, e);
+    if (code)
+        return code;
+    code = bl_index_read(part->index, BL_INDEX_LENGTH, at, n, length, e);
+    if (code)
+        return code;
+    code = bl_index_read(part->index, BL_INDEX_SOURCE_START, at, n, source_start, e);
+    if (code)
+        return code;
+    for (int64_t i = 0; i < n && !code; i++) {
+        if (sequence[i] < 0 || sequence[i] >= BL_SEQUENCES_MAX || length[i] < 1)
+            code = bl_error_set(e, BL_EDATA, "piece %" PRId64 " is of sequence %" PRId64 " and %" PRId32 " steps long",
+                                at + i, sequence[i], length[i]);
+        plan->sequence[p + i] = (uint32_t)sequence[i];
+        plan->length[p + i] = length[i];
+        if (!code && source_start[i])
+            plan->source_start[p + i] = source_start[i];
+    }
+    return code;
+}
+
+/* Whether a piece may start there: by the alignment that the plan must have, or any. */
+static bool index_start_is_valid(struct bl_alignment *alignment, const struct bl_plan *plan, int64_t end, int64_t start)
+{
+    return bl_alignment_add(alignment, end, start) && (!plan->align || start == bl_plan_next_start(plan, end, 0));
+}
+
+/* Starts follow from the lengths, and from an alignment if there is one. */
+static int index_check_starts(const struct part *part, struct bl_error *e)
+{
+    struct bl_plan *plan = part->plan;
+    int32_t start[CHUNK];
+    int64_t at = 0, block = 0, pieces = (int64_t)plan->pieces;
+    struct bl_alignment alignment = {0};
+    int code = BL_OK;
+    for (int64_t p = 0; p < pieces && !code; p++) {
+        if (p % CHUNK == 0)
+            code = bl_index_read(part->index, BL_INDEX_START, part->piece + p, pieces - p < CHUNK ? pieces - p : CHUNK,
+                                 start, e);
+        for (; p >= plan->block_ptr[block + 1]; at = 0)
+            block++;
+        if (!code && !index_start_is_valid(&alignment, plan, at, start[p % CHUNK]))
+            code =
+                bl_error_set(e, BL_EDATA, "block %" PRId64 ": piece %" PRId64 " starts at %" PRId32 ", not at %" PRId64,
+                             part->first + block, part->piece + p, start[p % CHUNK], bl_plan_next_start(plan, at, 0));
+        at = start[p % CHUNK] + plan->length[p];
+        if (!code && at > plan->T)
+            code = bl_error_set(e, BL_EDATA, "block %" PRId64 ": piece %" PRId64 " ends at %" PRId64 " of %" PRId64,
+                                part->first + block, part->piece + p, at, plan->T);
+    }
+    if (!plan->align)
+        plan->align = bl_alignment_value(&alignment);
+    if (code)
+        return code;
+    if (!plan->align)
+        return bl_error_set(e, BL_EDATA, "starts leave gaps that no alignment explains");
+    return BL_OK;
+}
+
+static int index_read_part(struct part *part, struct bl_error *e)
+{
+    struct bl_plan *plan = part->plan;
+    plan->block_ptr = calloc(plan->blocks + 1, sizeof *plan->block_ptr);
+    int code = plan->block_ptr ? index_read_block_ptr(part, e) : bl_error_memory(e);
+    if (code)
+        return code;
+    plan->sequence = calloc(plan->pieces + 1, sizeof *plan->sequence);
+    plan->length = calloc(plan->pieces + 1, sizeof *plan->length);
+    plan->source_start = calloc(plan->pieces + 1, sizeof *plan->source_start);
+    if (!plan->sequence || !plan->length || !plan->source_start)
+        return bl_error_memory(e);
+    int64_t pieces = (int64_t)plan->pieces;
+    for (int64_t p = 0; p < pieces && !code; p += CHUNK)
+        code = index_read_pieces(part, p, pieces - p < CHUNK ? pieces - p : CHUNK, e);
+    return code ? code : index_check_starts(part, e);
+}
+
+int bl_index_read_part(const struct bl_index *index, int64_t T, int64_t align, int64_t first, int64_t end,
+                       struct bl_plan *plan, struct bl_error *e)
+{
+    *plan = (struct bl_plan){.T = T, .align = align, .blocks = (size_t)(end - first)};
+    struct part part = {index, plan, first, 0};
+    int code = index_read_part(&part, e);
+    if (code == BL_EDATA)
+        bl_error_prefix(e, "%s", index->path);
+    if (code)
+        bl_plan_free(plan);
+    return code;
+}
+
+int bl_index_read_plan(const struct bl_index *index, int64_t T, int64_t align, struct bl_plan *plan, struct bl_error *e)
+{
+    return bl_index_read_part(index, T, align, 0, index->blocks, plan, e);
+}
+
+/* Whether the plan in a file is one over these lengths, for blocks of T steps, with that alignment. 0: T and alignment
+ * may be any, and become its own. */
+static int index_check_origin(const struct bl_index *index, int64_t *T, int64_t *align, const int64_t *length,
+                              size_t count, struct bl_error *e)
+{
+    int64_t its_T, its_align;
+    char table[BL_DIGEST_SIZE];
+    bl_lengths_digest(length, count, table);
+    if (!bl_text_to_int(index->T, strlen(index->T), 1, BL_T_MAX, &its_T))
+        return bl_error_set(e, BL_EDATA, "the metadata has no T: not a plan");
+    if (*T && its_T != *T)
+        return bl_error_set(e, BL_EFAIL, "the plan is for T = %" PRId64 ", not %" PRId64, its_T, *T);
+    *T = its_T;
+    if (strcmp(index->table, table) != 0)
+        return bl_error_set(e, BL_EFAIL, "the plan was made from another table (lengths_digest %s, not %s)",
+                            index->table, table);
+    if (!bl_text_to_int(index->align, strlen(index->align), 1, BL_T_MAX, &its_align))
+        return BL_OK;
+    if (*align && its_align != *align)
+        return bl_error_set(e, BL_EUSAGE, "the plan was made with --align %" PRId64 ", not %" PRId64, its_align,
+                            *align);
+    *align = its_align;
+    return BL_OK;
+}
+
+/* What was told of the plan when it was made, and proven. */
+static int index_read_info(const struct bl_index *index, struct bl_plan *plan, struct bl_plan_info *plan_info,
+                           struct bl_error *e)
+{
+    *plan_info = (struct bl_plan_info){0};
+    if (!index->plan_info[0])
+        return BL_OK;
+    int code = bl_plan_info_parse(plan_info, index->plan_info, strlen(index->plan_info), e);
+    if (code)
+        return code;
+    if (plan_info->T != plan->T || plan_info->blocks != (int64_t)plan->blocks ||
+        plan_info->lower_bound > plan_info->blocks)
+        return bl_error_set(e, BL_EDATA, "the words in its metadata are those of another plan");
+    if (plan_info->lower_bound > plan->lower_bound)
+        plan->lower_bound = plan_info->lower_bound;
+    plan->imbalance = plan_info->imbalance;
+    plan->imbalance_before = plan_info->imbalance_before;
+    return BL_OK;
+}
+
+int bl_index_load(struct bl_plan *plan, const char *path, int64_t T, int64_t align, const int64_t *length, size_t count,
+                  struct bl_plan_info *plan_info, struct bl_error *e)
+{
+    struct bl_index index;
+    *plan = (struct bl_plan){0};
+    int code = bl_index_open_plan(&index, path, e);
+    if (code)
+        return code;
+    code = index_check_origin(&index, &T, &align, length, count, e);
+    if (code)
+        goto out;
+    code = bl_index_read_plan(&index, T, align, plan, e);
+    if (code)
+        goto out;
+    code = bl_plan_check(plan, length, count, e);
+    if (code)
+        goto out;
+    if (plan_info)
+        code = index_read_info(&index, plan, plan_info, e);
+out:
+    if (code && !strstr(e->text, path))
+        bl_error_prefix(e, "%s", path);
+    if (code)
+        bl_plan_free(plan);
+    bl_index_close(&index);
+    return code;
+}

@@ -1,0 +1,200 @@
+/* Plans are written as bl_index_table_types, and digested, in chunks of bounded size. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/output.h"
+#include "store/format.h"
+#include "store/index.h"
+#include "store/index_layout.h"
+
+#define CHUNK 4096 /* elements converted at a time */
+
+/* --- bl_index_table_types
+ * ------------------------------------------------------------------------------------------------------------ */
+
+/* Takes the bytes of the plan's bl_index_table_types, in file order: a checksum, or the file. */
+typedef int sink_function(void *sink, const void *data, size_t size, struct bl_error *e);
+
+/* Starts within the block need the block of each piece: a cursor over both. */
+struct cursor {
+    int64_t block;
+    int32_t start;
+};
+
+static int32_t cursor_next(struct cursor *at, const struct bl_plan *plan, const int64_t *length, size_t p)
+{
+    while (plan->block_ptr[at->block + 1] <= (int64_t)p) {
+        at->block++;
+        at->start = 0;
+    }
+    int32_t start = at->start;
+    at->start = (int32_t)bl_plan_next_start(plan, start, bl_plan_piece_length(plan, length, p));
+    return start;
+}
+
+static int64_t plan_element(enum bl_index_table table, struct cursor *at, const struct bl_plan *plan,
+                            const int64_t *length, size_t p)
+{
+    switch (table) {
+    case BL_INDEX_SEQUENCE:
+        return plan->sequence[p];
+    case BL_INDEX_SOURCE_START:
+        return plan->source_start ? plan->source_start[p] : 0;
+    case BL_INDEX_LENGTH:
+        return bl_plan_piece_length(plan, length, p);
+    default:
+        return cursor_next(at, plan, length, p);
+    }
+}
+
+/* One table of P elements, converted in pieces. */
+static int plan_serialize_table(enum bl_index_table table, const struct bl_plan *plan, const int64_t *length,
+                                sink_function *take, void *sink, struct bl_error *e)
+{
+    union {
+        int64_t wide[CHUNK];
+        int32_t narrow[CHUNK];
+    } chunk;
+    struct cursor at = {0};
+    bool is_wide = bl_index_table_types[table].dtype == BL_I64;
+    int code = BL_OK;
+    for (size_t p = 0; p < plan->pieces && !code;) {
+        size_t n = 0;
+        for (; n < CHUNK && p < plan->pieces; n++, p++) {
+            int64_t value = plan_element(table, &at, plan, length, p);
+            if (is_wide)
+                chunk.wide[n] = value;
+            else
+                chunk.narrow[n] = (int32_t)value;
+        }
+        code = take(sink, &chunk, n * (is_wide ? sizeof *chunk.wide : sizeof *chunk.narrow), e);
+    }
+    return code;
+}
+
+static int plan_serialize(const struct bl_plan *plan, const int64_t *length, sink_function *take, void *sink,
+                          struct bl_error *e)
+{
+    int code = take(sink, plan->block_ptr, (plan->blocks + 1) * sizeof *plan->block_ptr, e);
+    for (int t = BL_INDEX_SEQUENCE; t < BL_INDEX_TABLES && !code; t++)
+        code = plan_serialize_table((enum bl_index_table)t, plan, length, take, sink, e);
+    return code;
+}
+
+static int sink_to_checksum(void *sink, const void *data, size_t size, struct bl_error *e)
+{
+    (void)e;
+    bl_checksum_add(sink, data, size);
+    return BL_OK;
+}
+
+static int sink_to_output(void *sink, const void *data, size_t size, struct bl_error *e)
+{
+    return bl_output_write(sink, data, size, e);
+}
+
+int bl_plan_digest(const struct bl_plan *plan, const int64_t *length, char digest[BL_DIGEST_SIZE], struct bl_error *e)
+{
+    struct bl_checksum_state sum;
+    bl_checksum_begin(&sum);
+    bl_checksum_add(&sum, &plan->T, sizeof plan->T);
+    int code = plan_serialize(plan, length, sink_to_checksum, &sum, e);
+    bl_checksum_format(bl_checksum_end(&sum), digest);
+    return code;
+}
+
+void bl_lengths_digest(const int64_t *length, size_t count, char digest[BL_DIGEST_SIZE])
+{
+    struct bl_checksum_state sum;
+    bl_checksum_begin(&sum);
+    bl_checksum_add(&sum, length, count * sizeof *length);
+    bl_checksum_format(bl_checksum_end(&sum), digest);
+}
+
+/* --- files
+ * ------------------------------------------------------------------------------------------------------------- */
+
+/* Of a plan alone: table is the digest of the lengths, words are JSON. Else both are NULL. */
+static int index_write_header(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, int fields,
+                              const char *table, const char *plan_info, struct bl_error *e)
+{
+    struct bl_tensor tensor[BL_INDEX_TABLES];
+    const struct bl_tensor *order[BL_INDEX_TABLES];
+    char version[16], T[24], align[24], digest[BL_DIGEST_SIZE];
+    struct bl_buffer header = {0};
+    int code = bl_index_place(tensor, (int64_t)plan->blocks, (int64_t)plan->pieces, fields, e),
+        skip = bl_index_first_table(fields);
+    for (int t = 0; t < BL_INDEX_TABLES; t++)
+        order[t] = &tensor[t];
+    snprintf(version, sizeof version, "%d", BL_FORMAT_VERSION);
+    snprintf(T, sizeof T, "%" PRId64, plan->T);
+    snprintf(align, sizeof align, "%" PRId64, plan->align ? plan->align : 1);
+    if (!code)
+        code = bl_plan_digest(plan, length, digest, e);
+    const struct bl_metadata with[] = {{"T", T},
+                                       {"align", align},
+                                       {"bload_format", version},
+                                       {"lengths_digest", table},
+                                       {"plan_digest", digest},
+                                       {"words", plan_info}};
+    const struct bl_metadata without[] = {{"T", T}, {"bload_format", version}, {"plan_digest", digest}};
+    if (!code)
+        code = bl_safetensors_header(order + skip, BL_INDEX_TABLES - skip, table ? with : without, table ? 6 : 3,
+                                     &header, e);
+    if (!code)
+        code = bl_output_write(out, header.data, header.size, e);
+    bl_buffer_free(&header);
+    return code;
+}
+
+int bl_index_write(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, size_t count,
+                   const struct bl_plan_info *plan_info, struct bl_error *e)
+{
+    char table[BL_DIGEST_SIZE];
+    struct bl_buffer text = {0};
+    bl_lengths_digest(length, count, table);
+    int code = bl_plan_info_format(plan_info, &text, e);
+    if (!code)
+        code = index_write_header(out, plan, length, 0, table, text.data, e);
+    bl_buffer_free(&text);
+    return code ? code : plan_serialize(plan, length, sink_to_output, out, e);
+}
+
+int bl_index_begin(struct bl_index_writer *writer, const char *dir, const struct bl_plan *plan, const int64_t *length,
+                   int fields, struct bl_error *e)
+{
+    *writer = (struct bl_index_writer){.plan = plan, .length = length, .checksums_due = plan->blocks * (size_t)fields};
+    struct bl_buffer path = {0};
+    int code = bl_index_path(dir, &path, e);
+    if (code)
+        goto out;
+    code = bl_output_own(&writer->out, path.data, e);
+    if (code)
+        goto out;
+    code = index_write_header(&writer->out, plan, length, fields, NULL, NULL, e);
+out:
+    bl_buffer_free(&path);
+    return code;
+}
+
+int bl_index_add_checksums(struct bl_index_writer *writer, const uint64_t *checksum, size_t count, struct bl_error *e)
+{
+    if (count > writer->checksums_due)
+        return bl_error_set(e, BL_EFAIL, "more block checksums than blocks");
+    writer->checksums_due -= count;
+    return bl_output_write(&writer->out, checksum, count * sizeof *checksum, e);
+}
+
+int bl_index_finish(struct bl_index_writer *writer, struct bl_error *e)
+{
+    if (writer->checksums_due)
+        return bl_error_set(e, BL_EFAIL, "%zu block checksums are missing", writer->checksums_due);
+    int code = plan_serialize(writer->plan, writer->length, sink_to_output, &writer->out, e);
+    return code ? code : bl_output_commit(&writer->out, e);
+}
+
+void bl_index_abort(struct bl_index_writer *writer)
+{
+    bl_output_abort(&writer->out);
+}

@@ -1,0 +1,366 @@
+#include "store/manifest_json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "store/jansson.h"
+#include "store/plan_info_json.h"
+
+/* --- writing
+ * ----------------------------------------------------------------------------------------------------------- */
+
+static json_t *manifest_pairs_json(const struct bl_manifest_pairs *pairs)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < pairs->count; i++) {
+        if (json_object_set_new(object, pairs->pair[i].name, bl_jansson_escaped(pairs->pair[i].value))) {
+            json_decref(object);
+            return NULL;
+        }
+    }
+    return object;
+}
+
+static json_t *manifest_field_json(const struct bl_field *field, const struct bl_encoding *encoding, const char *made)
+{
+    char name[BL_ENCODING_NAME_MAX];
+    json_t *shape = json_array();
+    int failed = 0;
+    for (int i = 0; i < field->rank; i++)
+        failed |= json_array_append_new(shape, json_integer(field->shape[i]));
+    json_t *object = json_pack("{s:s, s:s, s:s, s:o, s:s, s:o}", "name", field->name, "kind", field->kind, "dtype",
+                               bl_dtype_name(field->dtype), "shape", shape, "encoding",
+                               bl_encoding_name(encoding, name), "made", bl_jansson_escaped(made));
+    if (!failed)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+static json_t *manifest_fields_json(const struct bl_manifest *manifest)
+{
+    json_t *fields = json_array();
+    for (int f = 0; f < manifest->format.fields.count; f++) {
+        const struct bl_format *format = &manifest->format;
+        if (json_array_append_new(
+                fields, manifest_field_json(&format->fields.field[f], &format->encoding[f], manifest->made[f]))) {
+            json_decref(fields);
+            return NULL;
+        }
+    }
+    return fields;
+}
+
+static json_t *manifest_attributes_json(const struct bl_format *format)
+{
+    json_t *attributes = json_array();
+    for (int a = 0; a < format->attributes; a++) {
+        const struct bl_attribute *attribute = &format->attribute[a];
+        if (json_array_append_new(attributes, json_pack("{s:s, s:s}", "name", attribute->name, "dtype",
+                                                        bl_dtype_name(attribute->dtype)))) {
+            json_decref(attributes);
+            return NULL;
+        }
+    }
+    return attributes;
+}
+
+static json_t *manifest_files_json(const struct bl_manifest *manifest)
+{
+    json_t *files = json_array();
+    for (size_t i = 0; i < manifest->files; i++) {
+        const struct bl_manifest_file *file = &manifest->file[i];
+        char digest[BL_DIGEST_SIZE];
+        bl_checksum_format(file->checksum, digest);
+        if (json_array_append_new(files, json_pack("{s:s, s:I, s:s}", "name", file->name, "bytes",
+                                                   (json_int_t)file->bytes, "checksum", digest))) {
+            json_decref(files);
+            return NULL;
+        }
+    }
+    return files;
+}
+
+static json_t *manifest_compress_json(const struct bl_format *format)
+{
+    return format->compressed ? json_sprintf("zstd:%d", format->level) : json_null();
+}
+
+json_t *bl_manifest_to_json(const struct bl_manifest *m)
+{
+    json_t *object = json_object();
+    int failed = json_object_set_new(object, "format", json_integer(BL_FORMAT_VERSION));
+    failed |= json_object_set_new(object, "tool", bl_jansson_escaped(m->tool));
+    failed |= bl_plan_info_to_json(&m->plan_info, object);
+    const struct {
+        const char *name;
+        json_t *value;
+    } members[] = {
+        {"skipped", json_integer(m->skipped)},
+        {"failed", json_integer(m->failed)},
+        {"failed_steps", json_integer(m->failed_steps)},
+        {"S", json_integer(m->format.S)},
+        {"fields", manifest_fields_json(m)},
+        {"attributes", manifest_attributes_json(&m->format)},
+        {"source_start", json_boolean(m->format.has_source_start)},
+        {"segment_ids", json_boolean(m->format.has_segment_ids)},
+        {"compress", manifest_compress_json(&m->format)},
+        {"blocks_per_shard", json_integer(m->format.blocks_per_shard)},
+        {"shards", json_integer(bl_format_shards(&m->format))},
+        {"plan_digest", json_string(m->format.plan_digest)},
+        {"simd", bl_jansson_escaped(m->simd)},
+        {"libraries", manifest_pairs_json(&m->libraries)},
+        {"configuration", manifest_pairs_json(&m->configuration)},
+        {"files", manifest_files_json(m)},
+        {"checksum", json_string(BL_MANIFEST_NO_DIGEST)},
+    };
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        failed |= json_object_set_new(object, members[i].name, members[i].value);
+    if (!failed)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+/* --- reading
+ * ----------------------------------------------------------------------------------------------------------- */
+
+/* Undoes bl_jansson_escaped; a backslash that stands for nothing stays as it is. The text is to be freed. */
+static int text_unescape(const json_t *value, char **out, struct bl_error *e)
+{
+    char *copy = strdup(json_string_value(value));
+    int64_t size = copy ? bl_text_unescape(copy, strlen(copy)) : -1;
+    if (copy && size >= 0) {
+        copy[size] = '\0';
+    } else if (copy) {
+        strcpy(copy, json_string_value(value));
+    }
+    free(*out);
+    *out = copy;
+    return copy ? BL_OK : bl_error_memory(e);
+}
+
+static int manifest_read_text(const json_t *object, const char *name, char **out, struct bl_error *e)
+{
+    const char *text;
+    int code = bl_jansson_get_text(object, name, &text, e);
+    return code ? code : text_unescape(json_object_get(object, name), out, e);
+}
+
+static int manifest_read_pairs(const json_t *object, const char *name, struct bl_manifest_pairs *pairs,
+                               struct bl_error *e)
+{
+    json_t *members = json_object_get(object, name);
+    if (!json_is_object(members))
+        return bl_error_set(e, BL_EDATA, "\"%s\" is missing, or no object", name);
+    const char *key;
+    json_t *value;
+    json_object_foreach(members, key, value)
+    {
+        if (!json_is_string(value))
+            return bl_error_set(e, BL_EDATA, "\"%s\": \"%s\" is no text", name, key);
+        int code = bl_manifest_pair(pairs, key, "", e);
+        if (!code)
+            code = text_unescape(value, &pairs->pair[pairs->count - 1].value, e);
+        if (code)
+            return code;
+    }
+    return BL_OK;
+}
+
+static int manifest_read_shape(const json_t *shape, struct bl_field *field, struct bl_error *e)
+{
+    if (!json_is_array(shape) || json_array_size(shape) > BL_FIELD_RANK_MAX)
+        return bl_error_set(e, BL_EDATA, "field \"%s\": \"shape\" is no list of at most %d sizes", field->name,
+                            BL_FIELD_RANK_MAX);
+    field->rank = (int)json_array_size(shape);
+    for (int i = 0; i < field->rank; i++) {
+        const json_t *size = json_array_get(shape, (size_t)i);
+        if (!json_is_integer(size) || json_integer_value(size) < 1)
+            return bl_error_set(e, BL_EDATA, "field \"%s\": \"shape\" has what is no size", field->name);
+        field->shape[i] = json_integer_value(size);
+    }
+    return BL_OK;
+}
+
+/* Raw where the member is missing, as before there were others. */
+static int manifest_read_encoding(const json_t *object, const char *name, struct bl_encoding *encoding,
+                                  struct bl_error *e)
+{
+    const json_t *member = json_object_get(object, "encoding");
+    *encoding = (struct bl_encoding){.kind = BL_ENCODING_RAW};
+    if (!member || (json_is_string(member) && bl_encoding_parse(json_string_value(member), encoding)))
+        return BL_OK;
+    return bl_error_set(e, BL_EDATA, "field \"%s\": its encoding is none that this tool knows", name);
+}
+
+static int manifest_read_field(const json_t *object, struct bl_field *field, struct bl_encoding *encoding, char **made,
+                               struct bl_error *e)
+{
+    const char *name, *kind, *dtype;
+    int code = bl_jansson_get_text(object, "name", &name, e);
+    if (code)
+        return code;
+    code = bl_jansson_get_text(object, "kind", &kind, e);
+    if (code)
+        return code;
+    code = bl_jansson_get_text(object, "dtype", &dtype, e);
+    if (code)
+        return code;
+    code = manifest_read_text(object, "made", made, e);
+    if (code)
+        return code;
+    int type = bl_dtype_parse(dtype);
+    if (type < 0 || strlen(name) >= sizeof field->name || strlen(kind) >= sizeof field->kind)
+        return bl_error_set(e, BL_EDATA, "a field's name, kind or dtype is none that can be");
+    strcpy(field->name, name);
+    strcpy(field->kind, kind);
+    field->dtype = (enum bl_dtype)type;
+    code = manifest_read_encoding(object, name, encoding, e);
+    return code ? code : manifest_read_shape(json_object_get(object, "shape"), field, e);
+}
+
+static int manifest_read_fields(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
+{
+    const json_t *fields = json_object_get(object, "fields");
+    size_t count = json_array_size(fields);
+    if (count < 1 || count > BL_FIELDS_MAX)
+        return bl_error_set(e, BL_EDATA, "\"fields\" is missing, or no list of 1 to %d", BL_FIELDS_MAX);
+    int code = BL_OK;
+    for (size_t i = 0; i < count && !code; i++)
+        code = manifest_read_field(json_array_get(fields, i), &manifest->format.fields.field[i],
+                                   &manifest->format.encoding[i], &manifest->made[i], e);
+    manifest->format.fields.count = (int)count;
+    return code;
+}
+
+static int manifest_read_attribute(const json_t *object, struct bl_attribute *attribute, struct bl_error *e)
+{
+    const char *name, *dtype;
+    int code = bl_jansson_get_text(object, "name", &name, e);
+    if (code)
+        return code;
+    code = bl_jansson_get_text(object, "dtype", &dtype, e);
+    if (code)
+        return code;
+    int type = bl_dtype_parse(dtype);
+    if (type < 0 || strlen(name) >= sizeof attribute->name)
+        return bl_error_set(e, BL_EDATA, "an attribute's name or dtype is none that can be");
+    strcpy(attribute->name, name);
+    attribute->dtype = (enum bl_dtype)type;
+    return BL_OK;
+}
+
+/* None where the member is missing. */
+static int manifest_read_attributes(const json_t *object, struct bl_format *format, struct bl_error *e)
+{
+    const json_t *attributes = json_object_get(object, "attributes");
+    size_t count = json_array_size(attributes);
+    if ((attributes && !json_is_array(attributes)) || count > BL_ATTRIBUTES_MAX)
+        return bl_error_set(e, BL_EDATA, "\"attributes\" is no list of at most %d", BL_ATTRIBUTES_MAX);
+    int code = BL_OK;
+    for (size_t i = 0; i < count && !code; i++)
+        code = manifest_read_attribute(json_array_get(attributes, i), &format->attribute[i], e);
+    format->attributes = (int)count;
+    return code;
+}
+
+static int manifest_read_files(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
+{
+    const json_t *files = json_object_get(object, "files");
+    if (!json_is_array(files))
+        return bl_error_set(e, BL_EDATA, "\"files\" is missing, or no list");
+    for (size_t i = 0; i < json_array_size(files); i++) {
+        const json_t *entry = json_array_get(files, i);
+        const char *name;
+        int code = bl_jansson_get_text(entry, "name", &name, e);
+        if (!code && (name[0] == '/' || strstr(name, "..")))
+            code = bl_error_set(e, BL_EDATA, "\"files\": \"%s\" is no file of the dataset", name);
+        struct bl_manifest_file *file = code ? NULL : bl_manifest_append_file(manifest, name, e);
+        if (!file)
+            return code ? code : BL_EFAIL;
+        code = bl_jansson_get_integer(entry, "bytes", 0, INT64_MAX, &file->bytes, e);
+        if (!code)
+            code = bl_jansson_get_checksum(entry, "checksum", &file->checksum, e);
+        if (code)
+            return code;
+    }
+    return BL_OK;
+}
+
+static int manifest_read_compress(const json_t *object, struct bl_format *format, struct bl_error *e)
+{
+    const json_t *value = json_object_get(object, "compress");
+    const char *text = json_string_value(value);
+    int64_t level = 0;
+    format->compressed = text != NULL;
+    bool good = text ? strncmp(text, "zstd:", 5) == 0 && bl_text_to_int(text + 5, strlen(text + 5), -200000, 22, &level)
+                     : json_is_null(value);
+    format->level = (int)level;
+    return good ? BL_OK : bl_error_set(e, BL_EDATA, "\"compress\" is missing, or not known");
+}
+
+static int manifest_read_format(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
+{
+    struct bl_format *format = &manifest->format;
+    const json_t *source_start = json_object_get(object, "source_start");
+    const json_t *segment_ids = json_object_get(object, "segment_ids");
+    format->T = manifest->plan_info.T;
+    format->blocks = manifest->plan_info.blocks;
+    format->has_source_start = json_is_true(source_start);
+    format->has_segment_ids = json_is_true(segment_ids);
+    uint64_t digest = 0;
+    int code = BL_OK;
+    if (!json_is_boolean(source_start) || !json_is_boolean(segment_ids))
+        code = bl_error_set(e, BL_EDATA, "\"source_start\" or \"segment_ids\" is missing, or neither true nor false");
+    if (!code)
+        code = bl_jansson_get_integer(object, "S", 1, BL_T_MAX, &format->S, e);
+    if (!code)
+        code = bl_jansson_get_integer(object, "blocks_per_shard", 1, format->blocks, &format->blocks_per_shard, e);
+    if (!code)
+        code = bl_jansson_get_checksum(object, "plan_digest", &digest, e);
+    bl_checksum_format(digest, format->plan_digest);
+    if (!code)
+        code = manifest_read_compress(object, format, e);
+    if (!code)
+        code = manifest_read_fields(object, manifest, e);
+    if (!code)
+        code = manifest_read_attributes(object, format, e);
+    struct bl_error why = {0};
+    if (!code && bl_format_check(format, &why))
+        code = bl_error_set(e, BL_EDATA, "%s", why.text);
+    return code;
+}
+
+int bl_manifest_from_json(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
+{
+    int code = bl_plan_info_from_json(&manifest->plan_info, object, e);
+    if (code)
+        return code;
+    code = manifest_read_format(object, manifest, e);
+    if (code)
+        return code;
+    code = bl_jansson_get_integer(object, "skipped", 0, INT64_MAX, &manifest->skipped, e);
+    if (code)
+        return code;
+    code = bl_jansson_get_integer(object, "failed", 0, INT64_MAX, &manifest->failed, e);
+    if (code)
+        return code;
+    code = bl_jansson_get_integer(object, "failed_steps", 0, INT64_MAX, &manifest->failed_steps, e);
+    if (code)
+        return code;
+    code = manifest_read_text(object, "tool", &manifest->tool, e);
+    if (code)
+        return code;
+    code = manifest_read_text(object, "simd", &manifest->simd, e);
+    if (code)
+        return code;
+    code = manifest_read_pairs(object, "libraries", &manifest->libraries, e);
+    if (code)
+        return code;
+    code = manifest_read_pairs(object, "configuration", &manifest->configuration, e);
+    if (code)
+        return code;
+    return manifest_read_files(object, manifest, e);
+}

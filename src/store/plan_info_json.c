@@ -1,0 +1,124 @@
+#include "store/plan_info_json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/jansson.h"
+
+/* JSON readers know integers up to 2^63 at most; a larger seed is kept exactly as text. */
+static json_t *plan_info_seed_json(uint64_t seed)
+{
+    if (seed <= INT64_MAX)
+        return json_integer((json_int_t)seed);
+    char digits[24];
+    snprintf(digits, sizeof digits, "%" PRIu64, seed);
+    return json_string(digits);
+}
+
+int bl_plan_info_to_json(const struct bl_plan_info *w, json_t *object)
+{
+    const struct {
+        const char *name;
+        json_t *value;
+    } members[] = {
+        {"strategy", json_string(w->strategy)},
+        {"fill", w->fill[0] ? json_string(w->fill) : json_null()},
+        {"T", json_integer(w->T)},
+        {"seed", w->seed_unknown ? json_null() : plan_info_seed_json(w->seed)},
+        {"sequences", json_integer(w->sequences)},
+        {"steps", json_integer(w->steps)},
+        {"longest", json_integer(w->longest)},
+        {"blocks", json_integer(w->blocks)},
+        {"padding", json_integer(w->padding)},
+        {"deleted", json_integer(w->deleted)},
+        {"cut", json_integer(w->cut)},
+        {"efficiency", json_real(w->efficiency)},
+        {"lower_bound", json_integer(w->lower_bound)},
+        {"gap", json_integer(w->blocks - w->lower_bound)},
+        {"optimal", json_boolean(w->blocks == w->lower_bound)},
+        {"world_size", json_integer(w->world_size)},
+        {"batch_size", json_integer(w->batch_size)},
+        {"batches_per_rank", json_integer(w->batches_per_rank)},
+    };
+    int failed = 0;
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        failed |= json_object_set_new(object, members[i].name, members[i].value);
+    if (w->seconds > 0)
+        failed |= json_object_set_new(object, "seconds", json_real(w->seconds));
+    if (w->imbalance > 0) {
+        failed |= json_object_set_new(object, "imbalance", json_real(w->imbalance));
+        failed |= json_object_set_new(object, "imbalance_before", json_real(w->imbalance_before));
+    }
+    return failed;
+}
+
+static int plan_info_read_text(const json_t *object, const char *name, char out[16], bool may_be_null,
+                               struct bl_error *e)
+{
+    const json_t *value = json_object_get(object, name);
+    if (may_be_null && json_is_null(value)) {
+        out[0] = '\0';
+        return BL_OK;
+    }
+    const char *text = json_string_value(value);
+    if (!text || strlen(text) > 15)
+        return bl_error_set(e, BL_EDATA, "\"%s\" is missing, or no word", name);
+    strcpy(out, text);
+    return BL_OK;
+}
+
+static int plan_info_read_seed(const json_t *object, uint64_t *seed, bool *unknown, struct bl_error *e)
+{
+    const json_t *value = json_object_get(object, "seed");
+    *unknown = json_is_null(value);
+    if (*unknown)
+        return BL_OK;
+    const char *text = json_string_value(value);
+    char *end = NULL;
+    if (text)
+        *seed = strtoull(text, &end, 10);
+    else
+        *seed = (uint64_t)json_integer_value(value);
+    bool good = text ? *text && !*end : json_is_integer(value) && json_integer_value(value) >= 0;
+    return good ? BL_OK : bl_error_set(e, BL_EDATA, "\"seed\" is missing, or no number");
+}
+
+int bl_plan_info_from_json(struct bl_plan_info *w, const json_t *object, struct bl_error *e)
+{
+    const struct {
+        const char *name;
+        int64_t *value;
+        int64_t min;
+    } numbers[] = {
+        {"T", &w->T, 1},
+        {"sequences", &w->sequences, 1},
+        {"steps", &w->steps, 1},
+        {"longest", &w->longest, 1},
+        {"blocks", &w->blocks, 1},
+        {"padding", &w->padding, 0},
+        {"deleted", &w->deleted, 0},
+        {"cut", &w->cut, 0},
+        {"lower_bound", &w->lower_bound, 0},
+        {"world_size", &w->world_size, 1},
+        {"batch_size", &w->batch_size, 1},
+        {"batches_per_rank", &w->batches_per_rank, 0},
+    };
+    *w = (struct bl_plan_info){0};
+    int code = plan_info_read_text(object, "strategy", w->strategy, false, e);
+    if (!code)
+        code = plan_info_read_text(object, "fill", w->fill, true, e);
+    if (!code)
+        code = plan_info_read_seed(object, &w->seed, &w->seed_unknown, e);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !code; i++)
+        code = bl_jansson_get_integer(object, numbers[i].name, numbers[i].min, INT64_MAX, numbers[i].value, e);
+    const json_t *efficiency = json_object_get(object, "efficiency");
+    if (!code &&
+        (!json_is_number(efficiency) || json_number_value(efficiency) < 0 || json_number_value(efficiency) > 1))
+        code = bl_error_set(e, BL_EDATA, "\"efficiency\" is missing, or not between 0 and 1");
+    w->efficiency = json_number_value(efficiency);
+    w->imbalance = json_number_value(json_object_get(object, "imbalance"));
+    w->imbalance_before = json_number_value(json_object_get(object, "imbalance_before"));
+    return code;
+}
