@@ -217,8 +217,8 @@ static int dataset_read_row(struct bload_dataset *dataset, int64_t row, struct b
     if (code)
         return code;
     if (row < 0 || (uint64_t)row >= sequences->count)
-        code =
-            bl_error_set(e, BL_EUSAGE, "there is no sequence %" PRId64 ": the dataset has %zu", row, sequences->count);
+        return bl_error_set(e, BL_EUSAGE, "there is no sequence %" PRId64 ": the dataset has %zu", row,
+                            sequences->count);
     return bl_row_reader_read(sequences, (size_t)row, &dataset->dataset.row, e);
 }
 
