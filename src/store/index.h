@@ -19,9 +19,8 @@
 #include "base/output.h"
 #include "plan/plan.h"
 #include "store/checksum.h"
+#include "store/index_layout.h"
 #include "store/plan_info.h"
-
-#define BL_INDEX_FILE "index.safetensors"
 
 /* The plan's digest. length is what the plan was made from. */
 int bl_plan_digest(const struct bl_plan *plan, const int64_t *length, char digest[BL_DIGEST_SIZE], struct bl_error *e);
@@ -55,16 +54,6 @@ int bl_index_begin(struct bl_index_writer *writer, const char *dir, const struct
 int bl_index_add_checksums(struct bl_index_writer *writer, const uint64_t *checksum, size_t count, struct bl_error *e);
 int bl_index_finish(struct bl_index_writer *writer, struct bl_error *e);
 void bl_index_abort(struct bl_index_writer *writer);
-
-enum bl_index_table {
-    BL_INDEX_BLOCK_CHECKSUM,
-    BL_INDEX_BLOCK_PTR,
-    BL_INDEX_SEQUENCE,
-    BL_INDEX_SOURCE_START,
-    BL_INDEX_LENGTH,
-    BL_INDEX_START,
-    BL_INDEX_TABLES
-};
 
 /* Reading. */
 struct bl_index {

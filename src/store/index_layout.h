@@ -6,8 +6,19 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "store/index.h"
 #include "store/safetensors.h"
+
+#define BL_INDEX_FILE "index.safetensors"
+
+enum bl_index_table {
+    BL_INDEX_BLOCK_CHECKSUM,
+    BL_INDEX_BLOCK_PTR,
+    BL_INDEX_SEQUENCE,
+    BL_INDEX_SOURCE_START,
+    BL_INDEX_LENGTH,
+    BL_INDEX_START,
+    BL_INDEX_TABLES
+};
 
 struct bl_index_table_type {
     const char *name;

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/io.h"
 #include "store/jansson.h"
+
+#define PLAN_INFO_MAX ((size_t)1 << 20) /* bytes: a guard against a file that holds something else */
 
 /* JSON readers know integers up to 2^63 at most; a larger seed is kept exactly as text. */
 static json_t *plan_info_seed_json(uint64_t seed)
@@ -120,5 +123,51 @@ int bl_plan_info_from_json(struct bl_plan_info *w, const json_t *object, struct 
     w->efficiency = json_number_value(efficiency);
     w->imbalance = json_number_value(json_object_get(object, "imbalance"));
     w->imbalance_before = json_number_value(json_object_get(object, "imbalance_before"));
+    return code;
+}
+
+int bl_plan_info_format(const struct bl_plan_info *plan_info, struct bl_buffer *out, struct bl_error *e)
+{
+    json_t *object = json_object();
+    int failed = bl_plan_info_to_json(plan_info, object);
+    int code = failed ? bl_error_memory(e) : bl_jansson_append(object, out, e);
+    json_decref(object);
+    return code;
+}
+
+int bl_plan_info_parse(struct bl_plan_info *plan_info, const char *text, size_t size, struct bl_error *e)
+{
+    json_error_t why;
+    json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);
+    int code = object ? bl_plan_info_from_json(plan_info, object, e)
+                      : bl_error_set(e, BL_EDATA, "line %d: %s", why.line, why.text);
+    json_decref(object);
+    return code;
+}
+
+int bl_plan_info_read(struct bl_plan_info *plan_info, const char *path, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    int code = bl_io_read_file(path, PLAN_INFO_MAX, &text, e);
+    if (!code)
+        code = bl_plan_info_parse(plan_info, text.data ? text.data : "", text.size, e);
+    if (code == BL_EDATA)
+        bl_error_prefix(e, "%s", path);
+    bl_buffer_free(&text);
+    return code;
+}
+
+int bl_plan_info_format_rows(const struct bl_plan_info *plan_info, int count, struct bl_buffer *out, struct bl_error *e)
+{
+    json_t *rows = json_array();
+    int failed = 0;
+    for (int i = 0; i < count; i++) {
+        json_t *row = json_object();
+        failed |= bl_plan_info_to_json(&plan_info[i], row);
+        failed |= json_array_append_new(rows, row);
+    }
+    json_t *object = json_pack("{s:o}", "rows", rows);
+    int code = failed || !object ? bl_error_memory(e) : bl_jansson_append(object, out, e);
+    json_decref(object);
     return code;
 }

@@ -5,6 +5,21 @@
 
 #include "base/io.h"
 
+/* Frames of the blocks of all fields before field f; of all of them for f = fields. */
+size_t bl_shard_contents_frames_before(const struct bl_format *format, int64_t blocks, int f)
+{
+    size_t frames = 0;
+    for (int i = 0; i < f; i++)
+        frames += (size_t)blocks * bl_frames_of(bl_format_block_bytes(format, i));
+    return frames;
+}
+
+struct bl_frame *bl_shard_contents_frames(struct bl_shard_writer *shard, int f, int64_t row)
+{
+    return shard->frame + bl_shard_contents_frames_before(shard->format, shard->layout.blocks, f) +
+           (size_t)row * bl_frames_of(bl_format_block_bytes(shard->format, f));
+}
+
 static void checksum_fold(struct bl_checksum_state *sum, uint64_t checksum)
 {
     bl_checksum_add(sum, &checksum, sizeof checksum);

@@ -36,6 +36,9 @@ struct bl_shard_writer {
     int64_t *offsets[BL_FIELDS_MAX];  /* [blocks][T + 1], from the block's first byte until the shard is finished */
 };
 
+/* Frames of the blocks of all fields before field f; of all of them for f = fields. */
+size_t bl_shard_contents_frames_before(const struct bl_format *format, int64_t blocks, int f);
+
 /* The frames of a block of field f. */
 struct bl_frame *bl_shard_contents_frames(struct bl_shard_writer *shard, int f, int64_t row);
 

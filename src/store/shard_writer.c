@@ -43,21 +43,6 @@ static char *path_format(struct bl_error *e, const char *format, ...)
     return path;
 }
 
-/* Frames of the blocks of all fields before field f; of all of them for f = fields. */
-static size_t shard_frames_before(const struct bl_format *format, int64_t blocks, int f)
-{
-    size_t frames = 0;
-    for (int i = 0; i < f; i++)
-        frames += (size_t)blocks * bl_frames_of(bl_format_block_bytes(format, i));
-    return frames;
-}
-
-struct bl_frame *bl_shard_contents_frames(struct bl_shard_writer *shard, int f, int64_t row)
-{
-    return shard->frame + shard_frames_before(shard->format, shard->layout.blocks, f) +
-           (size_t)row * bl_frames_of(bl_format_block_bytes(shard->format, f));
-}
-
 static int shard_allocate_encoded(struct bl_shard_writer *shard, struct bl_error *e)
 {
     const struct bl_format *format = shard->format;
@@ -90,7 +75,8 @@ static int shard_allocate(struct bl_shard_writer *shard, struct bl_error *e)
     shard->block_checksum = calloc(blocks * (size_t)format->fields.count, sizeof *shard->block_checksum);
     shard->is_put = calloc(blocks, sizeof *shard->is_put);
     if (format->compressed)
-        shard->frame = calloc(shard_frames_before(format, (int64_t)blocks, format->fields.count), sizeof *shard->frame);
+        shard->frame = calloc(bl_shard_contents_frames_before(format, (int64_t)blocks, format->fields.count),
+                              sizeof *shard->frame);
     if (!shard->block_checksum || !shard->is_put || (format->compressed && !shard->frame))
         return bl_error_memory(e);
     return bl_format_encodes(format, BL_ENCODING_JPEG) ? shard_allocate_encoded(shard, e) : BL_OK;
@@ -180,7 +166,8 @@ void bl_shard_writer_free(struct bl_shard_writer *shard)
     if (!shard)
         return;
     size_t frames =
-        shard->frame ? shard_frames_before(shard->format, shard->layout.blocks, shard->format->fields.count) : 0;
+        shard->frame ? bl_shard_contents_frames_before(shard->format, shard->layout.blocks, shard->format->fields.count)
+                     : 0;
     for (size_t i = 0; i < frames; i++)
         bl_frame_free(&shard->frame[i]);
     if (shard->direct >= 0)

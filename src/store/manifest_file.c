@@ -1,0 +1,138 @@
+/* The checksum is computed over the text with the checksum's own digits as zeros. It is the last member, so that its
+ * digits are the last place in the text where they stand. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/output.h"
+#include "store/jansson.h"
+#include "store/manifest.h"
+#include "store/manifest_json.h"
+
+/* The last place where the digits stand in the text, or NULL. */
+static char *text_find_last(char *text, size_t size, const char *digits)
+{
+    char *found = NULL, *at = text;
+    while ((at = memmem(at, size - (size_t)(at - text), digits, strlen(digits))))
+        found = at++;
+    return found;
+}
+
+int bl_manifest_format(struct bl_manifest *manifest, struct bl_buffer *text, struct bl_error *e)
+{
+    size_t begin = text->size;
+    json_t *object = bl_manifest_to_json(manifest);
+    int code = object ? bl_jansson_append(object, text, e) : bl_error_memory(e);
+    json_decref(object);
+    if (code)
+        return code;
+    size_t size = text->size - begin;
+    bl_checksum_format(bl_checksum(text->data + begin, size), manifest->digest);
+    memcpy(text_find_last(text->data + begin, size, BL_MANIFEST_NO_DIGEST), manifest->digest, BL_DIGEST_SIZE - 1);
+    return BL_OK;
+}
+
+int bl_manifest_write(struct bl_manifest *manifest, const char *dir, struct bl_error *e)
+{
+    struct bl_buffer text = {0}, path = {0};
+    bl_buffer_printf(&path, "%s/" BL_MANIFEST_FILE, dir);
+    int code = bl_buffer_check(&path, e);
+    if (code)
+        goto out;
+    code = bl_manifest_format(manifest, &text, e);
+    if (code)
+        goto out;
+    code = bl_output_replace(path.data, text.data, text.size, e);
+out:
+    bl_buffer_free(&text);
+    bl_buffer_free(&path);
+    return code;
+}
+
+/* Whether the checksum in the text is the text's own. */
+static int manifest_check_digest(const json_t *object, const char *text, size_t size, char digest[BL_DIGEST_SIZE],
+                                 bool *sound, struct bl_error *e)
+{
+    uint64_t checksum = 0;
+    int code = bl_jansson_get_checksum(object, "checksum", &checksum, e);
+    if (code)
+        return code;
+    bl_checksum_format(checksum, digest);
+    char *copy = malloc(size + 1);
+    if (!copy)
+        return bl_error_memory(e);
+    memcpy(copy, text, size);
+    char *digits = text_find_last(copy, size, digest);
+    if (digits)
+        memcpy(digits, BL_MANIFEST_NO_DIGEST, BL_DIGEST_SIZE - 1);
+    *sound = digits && bl_checksum(copy, size) == checksum;
+    free(copy);
+    return BL_OK;
+}
+
+int bl_manifest_parse(struct bl_manifest *manifest, const char *text, size_t size, bool *sound, struct bl_error *e)
+{
+    *manifest = (struct bl_manifest){0};
+    json_error_t why;
+    json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);
+    if (!object)
+        return bl_error_set(e, BL_EDATA, "line %d: %s", why.line, why.text);
+    int64_t version = 0;
+    int code = bl_jansson_get_integer(object, "format", 1, INT64_MAX, &version, e);
+    if (code)
+        goto out;
+    if (version != BL_FORMAT_VERSION)
+        code = bl_error_set(e, BL_EDATA, "its format is version %" PRId64 ", and this tool knows %d: update bload",
+                            version, BL_FORMAT_VERSION);
+    if (code)
+        goto out;
+    code = manifest_check_digest(object, text, size, manifest->digest, sound, e);
+    if (code)
+        goto out;
+    code = bl_manifest_from_json(object, manifest, e);
+out:
+    json_decref(object);
+    if (code)
+        bl_manifest_free(manifest);
+    return code;
+}
+
+int bl_manifest_inspect(struct bl_manifest *manifest, const char *dir, bool *sound, struct bl_error *e)
+{
+    *manifest = (struct bl_manifest){0};
+    struct bl_buffer path = {0}, text = {0};
+    bl_buffer_printf(&path, "%s/" BL_MANIFEST_FILE, dir);
+    int code = bl_buffer_check(&path, e);
+    if (code)
+        goto out;
+    if (access(path.data, F_OK) != 0) {
+        code = errno == ENOENT || errno == ENOTDIR
+                   ? bl_error_set(e, BL_EUSAGE, "%s is not a finished dataset: it has no " BL_MANIFEST_FILE, dir)
+                   : bl_error_errno(e, BL_EFAIL, "cannot look at %s", path.data);
+    }
+    if (code)
+        goto out;
+    code = bl_io_read_file(path.data, BL_MANIFEST_SIZE_MAX, &text, e);
+    if (code)
+        goto out;
+    if ((code = bl_manifest_parse(manifest, text.data ? text.data : "", text.size, sound, e)) == BL_EDATA)
+        bl_error_prefix(e, "%s", path.data);
+out:
+    bl_buffer_free(&text);
+    bl_buffer_free(&path);
+    return code;
+}
+
+int bl_manifest_read(struct bl_manifest *manifest, const char *dir, struct bl_error *e)
+{
+    bool sound = false;
+    int code = bl_manifest_inspect(manifest, dir, &sound, e);
+    if (code || sound)
+        return code;
+    bl_manifest_free(manifest);
+    return bl_error_set(e, BL_EDATA, "%s/" BL_MANIFEST_FILE ": its checksum is wrong: it is damaged, or was edited",
+                        dir);
+}
