@@ -1,6 +1,6 @@
 #!/bin/sh
 # The ways of scaling and colouring side by side: time per frame and error against the float64 reference; the table of
-# docs/scaling.md. Needs the ffmpeg command, libswscale-dev and python3-numpy; libyuv-dev for libyuv's rows.
+# docs/colour.md. Needs the ffmpeg command, libswscale-dev and python3-numpy; libyuv-dev for libyuv's rows.
 #
 #     bench/convert.sh [clip]
 #

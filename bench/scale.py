@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How time and memory grow with sequences, blocks, shards, files and tasks, on one machine; the tables of docs/scale.md.
+"""How time and memory grow with sequences, blocks, shards, files and tasks, on one machine; the tables of docs/capacity.md.
 
     bench/scale.py [--quick] [PART...]      growth, shards, files, calls, parts, start: all of them, if none is named
 

@@ -3,7 +3,7 @@
  * Some decoders and zimg give slightly different bytes with different instruction sets, and both look at the processor
  * by themselves. A dataset's bytes may depend on the level that is recorded with it, and on nothing else about
  * the machine; so the level is chosen once, applied before any decoder is opened, and a machine that lacks it
- * is refused. AVX-512 is never used: see docs/scaling.md for what that costs. */
+ * is refused. AVX-512 is never used: see docs/colour.md for what that costs. */
 #ifndef BL_SIMD_H
 #define BL_SIMD_H
 

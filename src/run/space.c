@@ -68,11 +68,8 @@ static int space_taken(const char *dir, int64_t *bytes, struct bl_error *e)
     bl_buffer_printf(&path, "%s/" BL_WORK_FOLDER, dir);
     int code = bl_buffer_check(&path, e);
     DIR *folder = code ? NULL : opendir(path.data);
-    if (code)
-        goto out;
-    if (!folder)
+    if (!code && !folder)
         code = bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path.data);
-out:
     const struct dirent *entry;
     *bytes = 0;
     while (folder && (entry = readdir(folder))) {

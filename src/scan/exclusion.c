@@ -24,21 +24,23 @@ static int exclusion_add_list(struct bl_exclusion *x, const char *list, const ch
 {
     struct bl_buffer text = {0};
     char *path = bl_input_path(base, list);
+    const char *line;
     int code = path ? bl_io_check_path(path, e) : bl_error_memory(e);
     if (code)
         goto out;
     code = bl_io_read_file(path, SIZE_MAX / 4, &text, e);
     if (code)
         goto out;
-    if (text.size && memchr(text.data, '\0', text.size))
+    if (text.size && memchr(text.data, '\0', text.size)) {
         code = bl_error_set(e, BL_EFAIL, "%s: a zero byte: not a list of ids", path);
-out:
-    const char *line;
-    for (size_t at = 0, size; !code && bl_text_next_line(text.data, text.size, &at, &line, &size);) {
+        goto out;
+    }
+    for (size_t at = 0, size; bl_text_next_line(text.data, text.size, &at, &line, &size);) {
         bl_buffer_append(&x->text, line, size);
         if (size)
             bl_buffer_byte(&x->text, '\0');
     }
+out:
     bl_buffer_free(&text);
     free(path);
     return code;

@@ -55,11 +55,8 @@ int bl_folders_read_shards(const char *dir, const struct bl_format *format, int6
     bl_buffer_printf(&path, "%s/%.*s", dir, (int)(strrchr(name, '/') - name), name);
     int code = bl_buffer_check(&path, e);
     DIR *folder = code ? NULL : opendir(path.data);
-    if (code)
-        goto out;
-    if (!folder && errno != ENOENT)
+    if (!code && !folder && errno != ENOENT)
         code = bl_error_errno(e, BL_EFAIL, "cannot open the directory %s", path.data);
-out:
     const struct dirent *entry;
     while (folder && (errno = 0, entry = readdir(folder))) {
         int64_t shard;

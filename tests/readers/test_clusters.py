@@ -8,7 +8,7 @@ import subprocess
 import clips
 import tool
 from test_folders import write
-from test_recipes import blocks
+from page import blocks
 
 IMAGE_PATH = "/corpus"
 

@@ -1,10 +1,10 @@
-# What README and docs/clusters.md say of clusters, followed word by word on one.
+# What docs/clusters.md says of Slurm, followed word by word on a cluster.
 # shellcheck shell=bash disable=SC2317,SC2154
 source "$BLOAD_ROOT/tests/slurm/packing.bash"
 export PATH=${BLOAD%/*}:$PATH
 
 section() {
-    sed -n '/^## On a cluster$/,/^## /p' "$BLOAD_ROOT/README.md"
+    sed -n '/^## On a Slurm cluster$/,/^## /p' "$BLOAD_ROOT/docs/clusters.md"
 }
 
 # What it gives to type, and what it says that the tool answers, line by line.
@@ -43,7 +43,7 @@ follow() {
     fi
 }
 
-test_readme() {
+test_document() {
     cluster_start
     clips
     pack_alone
@@ -58,7 +58,7 @@ test_readme() {
     diff -r one/dataset dataset
 }
 
-test_readme_stop_and_begin_anew() {
+test_document_stop_and_begin_anew() {
     local stop
     cluster_start
     clips
@@ -74,7 +74,7 @@ test_readme_stop_and_begin_anew() {
     diff -r one/dataset dataset
 }
 
-test_readme_other_engines() {
+test_document_other_engines() {
     local line
     clips
     pack_alone

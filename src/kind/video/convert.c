@@ -3,7 +3,7 @@
  * keeps its size goes without zimg.
  *
  * zimg could take the frame as it lies and do the colours too. But then it scales chroma by itself, which is another
- * picture than scaling RGB (docs/scaling.md), and works in floating point, at half the speed and with other bytes for
+ * picture than scaling RGB (docs/colour.md), and works in floating point, at half the speed and with other bytes for
  * every instruction set. Scaling words to words it keeps to integers. What the words mean does not matter to it: all is
  * declared YUV of limited range, so that it has nothing to convert. */
 #include "kind/video/convert.h"

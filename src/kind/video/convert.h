@@ -1,6 +1,6 @@
 /* Conversion of decoded frames: AVFrame in, packed RGB out, U8 [H,W,3].
  *
- * Scaling is zimg's, colour our own (docs/scaling.md says why): bilinear, its triangle widened by the scale when
+ * Scaling is zimg's, colour our own (docs/colour.md says why): bilinear, its triangle widened by the scale when
  * shrinking. Matrix and range come from the frame's tags, chroma location too; nothing is converted between primaries
  * or transfer curves. Where a frame says nothing it is taken as FFmpeg's own scaler takes it: BT.601, limited
  * range, and chroma sited left. Full range are the yuvj formats, whatever is tagged full, grey unless it is tagged

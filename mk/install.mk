@@ -1,0 +1,18 @@
+# Installation below DESTDIR.
+
+.PHONY: install uninstall
+install: all
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)
+	install -m 755 bload $(DESTDIR)$(BINDIR)/bload
+	install -m 644 include/bload.h $(DESTDIR)$(INCLUDEDIR)/bload.h
+	install -m 644 build/libbload.a $(DESTDIR)$(LIBDIR)/libbload.a
+	install -m 644 build/$(SONAME) $(DESTDIR)$(LIBDIR)/$(SONAME)
+	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libbload.so
+	install -m 644 build/bload.pc $(DESTDIR)$(LIBDIR)/pkgconfig/bload.pc
+	for page in $(MANUALS); do \
+		install -D -m 644 $$page $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/} || exit 1; done
+
+uninstall:
+	rm -f $(DESTDIR)$(BINDIR)/bload $(DESTDIR)$(INCLUDEDIR)/bload.h $(DESTDIR)$(LIBDIR)/libbload.a
+	rm -f $(DESTDIR)$(LIBDIR)/libbload.so $(DESTDIR)$(LIBDIR)/$(SONAME) $(DESTDIR)$(LIBDIR)/pkgconfig/bload.pc
+	for page in $(MANUALS); do rm -f $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/}; done

@@ -1,0 +1,160 @@
+# Test programs, and the suites that run them.
+
+$(OUT)/tests/%.o: tests/unit/%.c $(OUT)/flags
+	$(call compile,$(CHECK_CFLAGS) -Itests/unit)
+
+# What tests on a GPU ask of it beside the tool's own answers.
+$(OUT)/tests/probe.o: tests/gpu/probe.c $(OUT)/flags
+	$(if $(filter 1,$(CUDA)),,$(error it needs a build with CUDA: $(CUDA_WHY)))
+	$(call compile)
+
+# A driver without a GPU, for the tests of what is above it: tests/gpu/fake.h.
+FAKES := $(if $(filter 1,$(CUDA)),$(OUT)/fake/libcuda.so.1 $(OUT)/fake/libnvcuvid.so.1)
+FAKE_CUDA := $(patsubst tests/gpu/%.c,$(OUT)/fake/%.o,$(filter-out %/fake_cuvid.c %/fake_picture.c,$(wildcard tests/gpu/fake_*.c)))
+FAKE_CUVID := $(OUT)/fake/fake_cuvid.o $(OUT)/fake/fake_picture.o
+
+$(OUT)/fake/%.o: tests/gpu/%.c $(OUT)/flags
+	$(call compile,-fvisibility=default)
+
+$(OUT)/fake/libcuda.so.1: $(FAKE_CUDA) $(OUT)/kind/video/nv12_rgb_host.o
+$(OUT)/fake/libnvcuvid.so.1: $(FAKE_CUVID) $(OUT)/fake/libcuda.so.1
+# They stay, and with them what they count, when they are closed.
+$(OUT)/fake/%.so.1:
+	$(call say,LINK)
+	$(Q)$(CC) -shared $(ALL_LDFLAGS) -Wl,-soname,$(@F) -Wl,-z,nodelete -Wl,-z,now -o $@ $^ -lm
+
+# Parts of the tool as programs, for the tests of frames and of text.
+$(PROBES:%=%.o): $(OUT)/tests/%.o: tests/readers/%.c $(OUT)/flags
+	$(call compile)
+
+$(OUT)/tests/%: $(OUT)/tests/%.o $(ARCHIVE)
+	$(call say,LINK)
+	$(Q)$(LINK) -o $@ $< $(ARCHIVE) $(CHECK_LIBS) $(LINK_LIBS)
+
+-include $(UNIT:=.d) $(PROBES:=.d) $(FAKE_CUDA:.o=.d) $(FAKE_CUVID:.o=.d) $(FUZZERS:=.d)
+
+# --- suites ---------------------------------------------------------------------------------------------------------
+
+# Each suite leaves its counts in build/results; scripts/total.sh adds them up. A suite of another variant bears its name: asan-unit.
+PREFIXED := $(if $(filter release,$(VARIANT)),,$(VARIANT)-)
+# What has no threads is tested in brief where threads are what is looked at.
+BRIEF := $(if $(filter tsan,$(VARIANT)),UNIT_BRIEF=1)
+SUITE := $(BRIEF) BLOAD=$(CURDIR)/$(TOOL) CONVERT_RAW=$(CURDIR)/$(OUT)/tests/convert_raw \
+	ENCODE_TEXT=$(CURDIR)/$(OUT)/tests/encode_text TEXT_PROBE=$(CURDIR)/$(OUT)/tests/text_probe VARIANT=$(VARIANT) scripts/suite.sh
+
+CHECKS := unit cli library readers python
+
+.PHONY: check check-unit check-cli check-library check-readers check-python
+check: deps-check
+	@rm -rf build/results
+	@$(MAKE) --no-print-directory check-suites || true
+	@scripts/total.sh
+
+.PHONY: check-suites
+check-suites:
+	@scripts/expect.sh $(CHECKS)
+	@$(MAKE) --no-print-directory -k $(CHECKS:%=check-%)
+
+check-unit: $(UNIT)
+	@$(SUITE) $(PREFIXED)unit $(UNIT)
+
+check-cli: all $(FAKES) $(if $(FAKES),$(OUT)/tests/convert_raw)
+	@$(if $(FAKES),FAKE_DRIVER=$(CURDIR)/$(OUT)/fake) $(SUITE) $(PREFIXED)cli tests/cli/run
+
+# Nobody runs the programs of the benches every day: that they link is looked at here.
+check-library: all bench-programs
+	@$(SUITE) $(PREFIXED)library tests/library/run
+
+check-readers: all $(PROBES)
+	@$(SUITE) $(PREFIXED)readers tests/readers/run
+
+check-python: all
+	@$(SUITE) $(PREFIXED)python python/tests/run
+
+# Datasets under PyTorch and the frameworks around it, and training on several ranks. They take Debian's torch; where that cannot be
+# installed the suites are skipped, and say so.
+.PHONY: check-torch check-ddp
+check-torch: all
+	@scripts/deps.sh torch || true
+	@$(SUITE) $(PREFIXED)torch tests/torch/run
+
+check-ddp: all
+	@scripts/deps.sh torch || true
+	@$(SUITE) $(PREFIXED)ddp tests/ddp/run
+
+# The current releases of the frameworks, from PyPI, and the recipes of docs/training.md under them.
+.PHONY: check-trainers
+check-trainers: all
+	@SUITE_TIMEOUT=3600 $(SUITE) $(PREFIXED)trainers tests/trainers/run
+
+# A cluster of three Slurm nodes on this machine; its packages as those of check-torch.
+.PHONY: check-slurm
+check-slurm: all
+	@scripts/deps.sh slurm || true
+	@$(SUITE) $(PREFIXED)slurm tests/slurm/run
+
+# What needs a GPU: one call of a few minutes. gpu-kit packs it for a machine that has a GPU and nothing of ours.
+.PHONY: check-gpu gpu-clips gpu-kit
+gpu-clips:
+	@fixtures/gpu_clips build/gpu/clips
+
+check-gpu: all $(OUT)/tests/probe gpu-clips
+	@PROBE=$(CURDIR)/$(OUT)/tests/probe SUITE_TIMEOUT=3600 $(SUITE) gpu tests/gpu/run
+	@cat build/results/gpu.log
+
+gpu-kit: all $(OUT)/tests/probe gpu-clips
+	@scripts/gpu_kit.sh
+
+.PHONY: check-slow laws fault fuzz asan tsan valgrind
+# The laws that take minutes to prove: many kills, many seeds.
+check-slow: all
+	@$(SUITE) $(PREFIXED)slow $(sort $(wildcard tests/slow/*.sh))
+
+# The same bytes whatever happens: killed at every step, stopped, out of disk or memory, inputs that fail or vanish.
+laws: all build/laws.so
+	@$(SUITE) $(PREFIXED)laws tests/laws/run
+
+fault: all build/libinject.so
+	@$(SUITE) $(PREFIXED)fault tests/fault/run
+
+# To be preloaded by the tests above.
+build/libinject.so: tests/fault/inject.c
+build/laws.so: tests/laws/preload.c
+build/libinject.so build/laws.so: build/release/flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu17 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fPIC -shared -o $@ $(filter %.c,$^) -ldl
+
+# With clang, where there is one: a second compiler sees all of the code, and optimizes it as for a release.
+asan:
+	@$(MAKE) --no-print-directory -k VARIANT=$@ $(if $(shell command -v clang),CC=clang) check-unit check-cli
+
+# Of the unit tests only those that start threads.
+THREADED := $(addprefix $(OUT)/tests/test_,csv direct gpu inflated merge packing pipeline session shard video)
+tsan:
+	@$(MAKE) --no-print-directory -k VARIANT=$@ CFLAGS='-O1 -g' UNIT='$(filter $(THREADED:$(OUT)/%=build/tsan/%),$(UNIT:$(OUT)/%=build/tsan/%))' check-unit check-cli
+
+valgrind: $(UNIT)
+	@SUITE_TIMEOUT=3600 PROGRAMS='$(UNIT)' $(SUITE) valgrind tests/valgrind
+
+# libFuzzer comes with clang.
+fuzz:
+	@$(MAKE) --no-print-directory VARIANT=fuzz CC=clang fuzz-run
+
+.PHONY: fuzz-run
+fuzz-run: $(FUZZERS)
+	@PROGRAMS='$(FUZZERS)' $(SUITE) fuzz tests/fuzz/run
+
+build/fuzz/fuzz_%.o: tests/fuzz/fuzz_%.c $(OUT)/flags
+	$(call compile)
+
+build/fuzz/fuzz_%: build/fuzz/fuzz_%.o $(ARCHIVE)
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_LDFLAGS) -fsanitize=fuzzer -o $@ $< $(ARCHIVE) $(ALL_LIBS)
+
+.PHONY: lint format bench clean help
+lint: build/release/flags
+	@LINT_CFLAGS='$(ALL_CFLAGS)' LINT_CXXFLAGS='$(ALL_CXXFLAGS)' $(SUITE) lint scripts/lint.sh
+
+format:
+	clang-format -i $(wildcard src/*.c src/*/*.[ch] src/*/*/*.[ch] src/*/*/*.cc src/*/*/*.cu include/*.h tests/*/*.[ch] bench/*.[ch])

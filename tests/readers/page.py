@@ -1,0 +1,136 @@
+"""Runs the command blocks of a page, in their order, in a directory of small inputs."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+
+import clips
+import tool
+from dataset import Dataset
+from test_folders import pictures, png, write
+
+FIELD = re.compile(r"(\w+) ([A-Z]\d+) \[n, T((?:, \w+)*)\]")
+
+
+def blocks(text):
+    """(language, text) of fenced blocks, and ("", line) of indented lines, in their order. Of a fence behind the comment "not run: WHY"
+    the language is "not run"."""
+    fence, inside, before = None, [], ""
+    for line in text.split("\n"):
+        if line.startswith("```"):
+            if fence is not None:
+                yield fence, "\n".join(inside) + "\n"
+                fence = None
+            else:
+                fence = "not run" if before.startswith("<!-- not run: ") else line[3:]
+            inside = []
+        elif fence is not None:
+            inside.append(line)
+        elif line.startswith("    "):
+            yield "", line.strip()
+        before = line
+
+
+def image(path, size=(24, 18)):
+    """A small picture in the format that the name says."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    data = png(pictures(1, size[1], size[0])[0])
+    if path.endswith(".png"):
+        write(path, data)
+    else:
+        subprocess.run(["ffmpeg", "-v", "error", "-y", "-f", "png_pipe", "-i", "-", path], input=data, check=True)
+
+
+def array(path, *shape, dtype="f4"):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    np.save(path, np.random.default_rng(len(path)).integers(0, 9, shape).astype(dtype))
+
+
+def lines(path, *texts):
+    write(path, "".join(text + "\n" for text in texts).encode())
+
+
+def annotations(path, *ids):
+    segment = {"segment": [0.2, 0.7], "label": "cut"}
+    write(path, json.dumps({"database": {name: {"annotations": [segment]} for name in ids}}).encode())
+
+
+class Page(tool.Tool):
+    """A test of pages."""
+
+    def enter(self, name):
+        """A directory to build a tree in."""
+        os.makedirs(self.path(name))
+        self.at = lambda *names: self.path(name, *names)
+
+    def frame_folders(self):
+        """Action Genome's, Charades' and TSN's."""
+        for name, numbers in ("001YG.mp4", (89, 90, 120)), ("00HFP.mp4", (3, 9)):
+            for number in numbers:
+                image(self.at("frames", name, f"{number:06}.png"), (24, 18) if name[2] == "1" else (30, 18))
+        for number in range(1, 5):
+            image(self.at(f"Charades_v1_rgb/46GP8/46GP8-{number:06}.jpg"))
+            image(self.at(f"rawframes/Archery/v_Archery_g01_c01/img_{number:05}.jpg"))
+            image(self.at(f"rawframes/Biking/v_Biking_g02_c03/img_{number:05}.jpg"), (30, 18))
+
+    def video(self, path, name="h264.mp4"):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        shutil.copy(clips.clip(name), path)
+        return clips.frames_of(name)
+
+    def run_command(self, command, cwd):
+        """Runs a line of a page in a shell. One that needs what is not here is left out."""
+        for program in ("jq", "torchrun"):
+            if program in command and not shutil.which(program):
+                return
+        environment = {**os.environ, "PATH": os.path.dirname(os.path.abspath(tool.BLOAD)) + ":" + os.environ["PATH"]}
+        done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=cwd, env=environment, capture_output=True, text=True,
+                              timeout=120)
+        self.assertEqual(done.returncode, 0, f"{command}\n{done.stderr}")
+
+    def run_blocks(self, text, cwd):
+        """Runs what a page says, writes the files that it names in a first line "# NAME", and gives {dataset: fields claimed}. Lines that
+        begin with another word than these are answers, or need the network."""
+        claimed, written = {}, "dataset.yaml"
+        for language, block in blocks(text):
+            named = re.match(r"# (\S+\.\w+)\n", block)
+            if language in ("text", "not run"):
+                continue
+            if language == "python" and not named:
+                done = subprocess.run([sys.executable, "-c", block], cwd=cwd, capture_output=True, text=True, timeout=120,
+                                      env={**os.environ, "PYTHONPATH": os.path.join(tool.ROOT, "python")})
+                self.assertEqual(done.returncode, 0, f"{block}\n{done.stderr}")
+                continue
+            if language not in ("", "sh"):
+                if language == "csv":
+                    block = block.split("\n", 1)[1]
+                write(os.path.join(cwd, named[1] if named else written), block.encode())
+                continue
+            for line in block.splitlines() if language else [block]:
+                if not re.match(r"(bload|python3|cut|sed|zcat) ", line):
+                    continue
+                command, _, comment = line.partition("  #") if "  #" in line else line.partition(" # ")
+                self.run_command(command, cwd)
+                out = re.search(r"bload pack .* -o (\S+)", command)
+                if out:
+                    self.assertNotIn(out[1], claimed)
+                    claimed[out[1]] = FIELD.findall(comment)
+        return claimed
+
+    def check(self, claimed, cwd):
+        for name, fields in claimed.items():
+            dataset = Dataset(os.path.join(cwd, name))
+            self.bload("verify", "-q", dataset.directory)
+            self.assertTrue(dataset.sequences)
+            self.assertEqual({row["status"] for row in dataset.sequences}, {"ok"})
+            there = {field["name"]: (field["dtype"], field["shape"]) for field in dataset.manifest["fields"]}
+            for field, dtype, shape in fields:
+                sizes = [int(size) if size.isdigit() else size for size in shape.split(", ")[1:]]
+                self.assertEqual(there[field][0], dtype, name)
+                self.assertEqual(len(there[field][1]), len(sizes), name)
+                for size, wanted in zip(there[field][1], sizes):
+                    self.assertIn(wanted, (size, "classes"), name)

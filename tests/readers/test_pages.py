@@ -1,0 +1,81 @@
+"""Every command of the README, the tutorial and the page of fields, in order, in one directory: each succeeds, gives the fields that its
+comment claims, and leaves nothing out. The picture of the README is what its script draws."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+
+import clips
+import tool
+from page import Page, annotations, array, lines
+from test_folders import write
+from text import small_tokenizer
+
+VIDEOS = {"001.mp4": "h264.mp4", "a/002.avi": "mpeg4.avi", "b.webm": "vp8.webm", "c.ts": "mpeg2.ts", "d.mkv": "h264-open.mkv",
+          "e.webm": "vp9.webm", "f.mpg": "mpeg1.mpg", "g.flv": "flv1.flv", "h.wmv": "msmpeg4.wmv", "i.mkv": "vfr.mkv", "j.gif": "gif.gif",
+          "k.mp4": "h264-10.mp4"}
+
+
+def sound(path, seconds, *more):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i",
+                    f"anoisesrc=duration={seconds}:sample_rate=16000:seed=7:amplitude=0.3", *more, path], check=True)
+
+
+class Pages(Page):
+    def make_videos(self):
+        for name, clip in VIDEOS.items():
+            steps, stem = self.video(self.at("videos", name), clip), os.path.splitext(name)[0]
+            array(self.at("labels", stem + ".npy"), steps, dtype="u1")
+            array(self.at("i3d", os.path.basename(stem) + ".npy"), steps + 1, 1, 1, 1024)
+            array(self.at("features", stem + ".npy"), steps, 1024)
+            array(self.at("ms-tcn/features", stem + ".npy"), 2048, steps)
+            lines(self.at("groundTruth", stem + ".txt"), *["cut"] * steps)
+        np.savez(self.at("poses.npz"), keypoints=np.ones((50, 17, 3)), scores=np.ones(50))
+        lines(self.at("mapping.txt"), "0 background", "1 cut")
+        lines(self.at("classes.txt"), "background", "cut")
+        annotations(self.at("activity_net.json"), *(os.path.splitext(os.path.basename(name))[0] for name in VIDEOS))
+        for name in "cooking/001.mp4", "cooking/002.mp4", "003.mp4":
+            self.video(self.at("clips", name))
+
+    def make_sounds(self):
+        for i in range(3):
+            sound(self.at(f"wavs/{i}.wav"), 1 + i)
+            path = self.at(f"films-with-sound/{i}.mp4")
+            sound(path, 1 + i, "-f", "lavfi", "-i", f"testsrc2=size=64x48:rate=25:duration={1 + i}", "-c:v", "libx264", "-c:a", "aac")
+        manifest = [{"audio_filepath": f"wavs/{i}.wav", "duration": 0.5, "offset": 0.25, "text": "a"} for i in range(3)]
+        lines(self.at("train_manifest.json"), *map(json.dumps, manifest))
+
+    def make_texts(self):
+        write(self.at("tokenizer.json"), small_tokenizer("<|endoftext|>").encode())
+        lines(self.at("corpus/a.jsonl"), *(json.dumps({"text": f"document {i} " * i}) for i in range(1, 300)))
+        lines(self.at("corpus/b.jsonl"), *(json.dumps({"text": "long " * 3000}) for _ in range(2)))
+        shutil.copy(self.at("corpus/a.jsonl"), self.at("chats.jsonl"))
+        lines(self.at("chats-tokenized.jsonl"), *(json.dumps({"input_ids": [5] * i, "labels": [-100] * i, "mask": [1] * i})
+                                                  for i in range(1, 50)))
+
+    def read(self, name):
+        with open(os.path.join(tool.ROOT, name), encoding="utf-8") as file:
+            return file.read()
+
+    def test_commands(self):
+        self.enter("pages")
+        self.frame_folders()
+        self.make_videos()
+        self.make_sounds()
+        self.make_texts()
+        claimed = {}
+        for page in "README.md", "docs/tutorial.md", "docs/fields.md":
+            found = self.run_blocks(self.read(page), self.at())
+            self.assertFalse(set(found) & set(claimed), "a dataset's name that another page uses")
+            claimed.update(found)
+        self.assertGreaterEqual(len(claimed), 20)
+        self.check(claimed, self.at())
+
+    def test_picture(self):
+        done = subprocess.run([sys.executable, os.path.join(tool.ROOT, "scripts/picture.py")], capture_output=True, text=True, check=True,
+                              env={**os.environ, "BLOAD": tool.BLOAD})
+        self.assertEqual(done.stdout, self.read("docs/packing.svg"))
