@@ -5,6 +5,8 @@
 
 #include "base/io.h"
 #include "kind/kinds.h"
+#include "kind/kind.h"
+#include "plan/strategy.h"
 #include "store/row_reader.h"
 
 const struct bl_option bl_length_source_options[] = {
@@ -53,21 +55,19 @@ int bl_lengths_resolve(const struct bl_sequences *t, struct bl_plan_options *o, 
 
 int bl_lengths_check(const struct bl_sequences *t, const struct bl_plan_options *o, struct bl_error *e)
 {
-    bool whole = o->strategy == BL_STRATEGY_BLOCK || o->strategy == BL_STRATEGY_NAIVE;
     struct bl_row_reader text = {0};
-    size_t i = 0;
-    if (!whole || o->oversize != BL_OVERSIZE_ERROR || o->T == 0 || !t->offset)
+    struct bl_plan_oversize over;
+    if (bl_strategies[o->strategy]->is_clipped || o->oversize != BL_OVERSIZE_ERROR || o->T == 0 || !t->offset)
         return BL_OK;
-    while (i < t->count &&
-           (t->length[i] <= o->T || t->length[i] < o->min_length || (o->max_length && t->length[i] > o->max_length)))
-        i++;
+    bl_plan_find_oversize(&over, t->length, t->count, o, o->T);
     struct bl_error unread = {0}; /* of standard input no row is read back: then the plan's error names its number */
     int code = BL_OK;
-    if (i < t->count && bl_row_reader_read(t, i, &text, &unread) == BL_OK)
+    if (over.count && bl_row_reader_read(t, over.first, &text, &unread) == BL_OK)
         code = bl_error_set(e, BL_EFAIL,
                             "%s (sequence %zu) has %" PRId64 " steps, more than T = %" PRId64
-                            ": a larger T, or --oversize",
-                            text.row.id, i, t->length[i], o->T);
+                            " (too long: %zu, up to %" PRId64
+                            " steps): use a larger T, or --oversize split, truncate or drop",
+                            text.row.id, over.first, t->length[over.first], o->T, over.count, over.longest);
     bl_row_reader_free(&text);
     return code;
 }

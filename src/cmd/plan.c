@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cmd/planning.h"
 #include "cmd/summary.h"
+#include "plan/strategy.h"
 #include "store/epochs.h"
 #include "store/index.h"
 #include "store/plan_table.h"
@@ -88,7 +89,7 @@ out:
 /* Plans that chance fills differ in their blocks: the most that any epoch needs. */
 static int epoch_max_blocks(struct bl_planning *p, size_t *most, struct bl_error *e)
 {
-    bool equal = p->options.strategy != BL_STRATEGY_BLOCK || p->options.fill == BL_FILL_OPTIMAL;
+    bool equal = !bl_strategies[p->options.strategy]->is_packed || !bl_fills[p->options.fill]->is_random;
     int code = BL_OK;
     *most = 0;
     for (int64_t k = 0; !equal && k < p->epochs && p->epochs > 1 && !code; k++) {

@@ -111,7 +111,7 @@ static int coarse_expand(const struct coarse *c, const struct bl_patterns *units
             code = expansion_add_pattern(&x, units, p, &use, patterns, e);
     }
     if (code == 0)
-        code = bl_fill_residual(patterns, h, x.left, limits, BL_REST_SLACK, e);
+        code = bl_fill_residual(patterns, h, x.left, limits, bl_fill_greedy, e);
     free(x.left);
     free(x.cursor);
     return code;
@@ -124,12 +124,9 @@ static int coarse_expand_best(const struct coarse *c, const struct bl_patterns *
     for (uint32_t part = UNITS; code == 0 && part > 0; part /= 8) {
         struct bl_patterns tried = {0};
         code = coarse_expand(c, units, c->T / part, h, limits, &tried, e);
-        if (code == 0 && (best->count == 0 || tried.blocks < best->blocks)) {
-            struct bl_patterns worse = *best;
-            *best = tried;
-            tried = worse;
-        }
-        bl_patterns_free(&tried);
+        if (code)
+            bl_patterns_free(&tried);
+        bl_patterns_keep_fewer(best, &tried);
     }
     return code;
 }

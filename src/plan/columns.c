@@ -46,7 +46,7 @@ static int columns_round(const struct bl_colgen *g, double up, uint32_t *left, s
             if (m->basis[r] < BL_SURPLUS && (!more || fraction >= up))
                 code = column_use(g, r, more ? 1 : whole, NULL, left, patterns, e);
         }
-    return code == 0 ? bl_fill_residual(patterns, g->h, left, g->limits, BL_REST_SLACK, e) : code;
+    return code == 0 ? bl_fill_residual(patterns, g->h, left, g->limits, bl_fill_greedy, e) : code;
 }
 
 static int columns_round_best(struct bl_colgen *g, struct bl_patterns *best, struct bl_error *e)
@@ -57,12 +57,9 @@ static int columns_round_best(struct bl_colgen *g, struct bl_patterns *best, str
     for (size_t i = 0; code == 0 && i < sizeof up / sizeof *up; i++) {
         struct bl_patterns tried = {0};
         code = columns_round(g, up[i], left, &tried, e);
-        if (code == 0 && (best->count == 0 || tried.blocks < best->blocks)) {
-            struct bl_patterns worse = *best;
-            *best = tried;
-            tried = worse;
-        }
-        bl_patterns_free(&tried);
+        if (code)
+            bl_patterns_free(&tried);
+        bl_patterns_keep_fewer(best, &tried);
         if ((int64_t)best->blocks == g->bound)
             break;
     }
@@ -215,7 +212,7 @@ static int dive_run(struct bl_colgen *g, struct bl_patterns *best, size_t known,
     if (code == 0)
         code = dive_fix_all(&d, g, most, &tried, e);
     if (code == 0)
-        code = bl_fill_residual(&tried, d.h, d.left, g->limits, BL_REST_SLACK, e);
+        code = bl_fill_residual(&tried, d.h, d.left, g->limits, bl_fill_greedy, e);
     if (code == 0 && tried.blocks < most) {
         bl_patterns_free(best);
         *best = tried;

@@ -62,10 +62,10 @@ int bl_draft_alone(struct bl_draft *d, const struct bl_lengths *lengths, struct 
     return code;
 }
 
-int bl_draft_keep(struct bl_draft *d, const struct bl_lengths *lengths, int64_t T, uint32_t sequences,
+int bl_draft_keep(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_fill_limits *limits,
                   const uint32_t *group, const uint32_t *owner, struct bl_error *e)
 {
-    int64_t room = T;
+    int64_t room = limits->T;
     size_t size = 0;
     uint32_t last = 0;
     int code = 0;
@@ -74,9 +74,9 @@ int bl_draft_keep(struct bl_draft *d, const struct bl_lengths *lengths, int64_t 
             continue;
         uint32_t id = (uint32_t)bl_lengths_id(lengths, i), its_group = group ? group[owner ? owner[id] : id] : 0;
         int64_t units = bl_lengths_units(lengths, i);
-        if (size > 0 && (units > room || size == sequences || its_group != last)) {
+        if (size > 0 && (units > room || size == limits->sequences || its_group != last)) {
             code = bl_draft_close(d, size, e);
-            room = T;
+            room = limits->T;
             size = 0;
         }
         d->sequence[d->pieces + size++] = id;

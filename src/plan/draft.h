@@ -5,10 +5,12 @@
 #ifndef BL_DRAFT_H
 #define BL_DRAFT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
+#include "plan/fill.h"
 #include "plan/histogram.h"
 #include "plan/pattern.h"
 
@@ -17,7 +19,7 @@ struct bl_draft {
     size_t pieces;
     uint32_t *first; /* [blocks+1] first piece of each; the last is `pieces` */
     size_t blocks, capacity;
-    int is_shuffled; /* the blocks are in random order already */
+    bool is_shuffled; /* the blocks are in random order already */
 };
 
 /* Room for so many pieces. Errors here and below: BL_EFAIL, no memory; the draft is then still to be freed. */
@@ -42,30 +44,16 @@ int bl_draft_alone(struct bl_draft *d, const struct bl_lengths *lengths, struct 
 
 /* In input order, a new block where the next length does not fit into T units or would be one too many: next fit, of
  * which no plan that keeps the order has fewer blocks. */
-int bl_draft_keep(struct bl_draft *d, const struct bl_lengths *lengths, int64_t T, uint32_t sequences,
+int bl_draft_keep(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_fill_limits *limits,
                   const uint32_t *group, const uint32_t *owner, struct bl_error *e);
 
 /* By patterns that use every length of the histogram as often as it occurs, in random order. */
 int bl_draft_patterns(struct bl_draft *d, const struct bl_patterns *patterns, const struct bl_histogram *h,
                       const struct bl_lengths *lengths, uint64_t seed, struct bl_error *e);
 
-/* BLoad's own rule (arXiv 2310.10879): while any remaining sequence fits into the block, one of those that fit, each
- * equally likely; then the next block. O(N log D). */
-int bl_draft_paper(struct bl_draft *d, const struct bl_histogram *h, const struct bl_lengths *lengths, int64_t T,
-                   uint32_t sequences, uint64_t seed, struct bl_error *e);
-
-/* What the fills for single sequences need beside the lengths: see fill.h. */
-struct bl_fill_limits;
-
 /* Best fit decreasing without a histogram: as many blocks as bl_fill_bestfit makes. 8 bytes of temporary memory for
  * each length, and 16 for each block that is open at a time. */
 int bl_draft_bestfit(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_fill_limits *limits,
                      uint64_t seed, struct bl_error *e);
-
-/* Sum of squares (Csirik, Johnson, Kenyon, Orlin, Shor, Weber, JACM 2006): in random order, each length into a block
- * such that afterwards the numbers of blocks with equal room are as equal as can be, which in the end fills nearly all
- * of them. Those that are not full are taken apart and filled again by bl_fill_optimal. */
-int bl_draft_random(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_fill_limits *limits,
-                    uint64_t seed, struct bl_error *e);
 
 #endif

@@ -33,11 +33,17 @@ int bl_fill_bestfit_count(size_t *blocks, const struct bl_histogram *h, const st
 int bl_fill_min_slack(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_fill_limits *limits,
                       struct bl_error *e);
 
-/* Adds patterns for what is left, left[b] of every bucket: by best fit, by slack, too, or by all three, whichever takes
- * the fewest blocks. On an error *patterns stays as it was. */
-enum bl_rest { BL_REST_BESTFIT, BL_REST_SLACK, BL_REST_COARSE };
+/* The better of these two; the second has a sixteenth of the work. */
+int bl_fill_greedy(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_fill_limits *limits,
+                   struct bl_error *e);
+
+typedef int bl_fill_function(struct bl_patterns *patterns, const struct bl_histogram *h,
+                             const struct bl_fill_limits *limits, struct bl_error *e);
+
+/* The residual instance: adds patterns for what is left, left[b] of every bucket, as `fill` makes them. On an error
+ * *patterns stays as it was. */
 int bl_fill_residual(struct bl_patterns *patterns, const struct bl_histogram *h, const uint32_t *left,
-                     const struct bl_fill_limits *limits, enum bl_rest how, struct bl_error *e);
+                     const struct bl_fill_limits *limits, bl_fill_function *fill, struct bl_error *e);
 
 /* The linear relaxation by column generation (Gilmore and Gomory, 1961), rounded down; what is left is packed by the
  * ways above. known: patterns for the same histogram, to begin with and to beat. *bound is raised to the bound that was

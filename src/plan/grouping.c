@@ -214,6 +214,22 @@ static int grouping_make(struct grouping *s, const struct bl_histogram *h, uint3
     return code == 0 ? bl_residual_make(&s->stock, h, e) : code;
 }
 
+/* What is left in the end. */
+static int grouping_fill_rest(struct bl_patterns *patterns, const struct bl_histogram *h,
+                              const struct bl_fill_limits *limits, struct bl_error *e)
+{
+    const struct bl_fill_limits some = {limits->T, limits->sequences, limits->work / 16};
+    struct bl_patterns other;
+    int code = bl_fill_greedy(patterns, h, limits, e);
+    if (code)
+        return code;
+    code = bl_fill_coarse(&other, h, &some, e);
+    bl_patterns_keep_fewer(patterns, &other);
+    if (code)
+        bl_patterns_free(patterns);
+    return code;
+}
+
 int bl_fill_grouped(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
                     const struct bl_fill_limits *limits, uint32_t classes, size_t blocks, struct bl_error *e)
 {
@@ -231,7 +247,7 @@ int bl_fill_grouped(struct bl_patterns *patterns, int64_t *bound, const struct b
         blocks -= patterns->blocks - before;
     }
     if (code == 0)
-        code = bl_fill_residual(patterns, h, s.stock.left, limits, BL_REST_COARSE, e);
+        code = bl_fill_residual(patterns, h, s.stock.left, limits, grouping_fill_rest, e);
     bl_residual_free(&s.stock);
     bl_histogram_free(&s.h);
     free(s.longest);

@@ -95,10 +95,25 @@ int bl_fill_min_slack(struct bl_patterns *patterns, const struct bl_histogram *h
     while (code == 0 && s.work > 0 && (longest = bl_bitset_previous(&s.stock.marks, h->distinct - 1)) != BL_BITSET_NONE)
         code = slack_fill_block(&s, longest, patterns, e);
     if (code == 0)
-        code = bl_fill_residual(patterns, h, s.stock.left, limits, BL_REST_BESTFIT, e);
+        code = bl_fill_residual(patterns, h, s.stock.left, limits, bl_fill_bestfit, e);
     bl_residual_free(&s.stock);
     bl_subset_sum_free(&s.subset);
     if (code < 0)
+        bl_patterns_free(patterns);
+    return code;
+}
+
+int bl_fill_greedy(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_fill_limits *limits,
+                   struct bl_error *e)
+{
+    const struct bl_fill_limits some = {limits->T, limits->sequences, limits->work / 16};
+    struct bl_patterns other;
+    int code = bl_fill_bestfit(patterns, h, limits, e);
+    if (code)
+        return code;
+    code = bl_fill_min_slack(&other, h, &some, e);
+    bl_patterns_keep_fewer(patterns, &other);
+    if (code)
         bl_patterns_free(patterns);
     return code;
 }

@@ -4,9 +4,12 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "plan/fills.h"
+#include "plan/strategy.h"
 
-const char *const bl_strategy_names[] = {"naive", "sample", "mix", "block", NULL};
-const char *const bl_fill_names[] = {"optimal", "random", "paper", NULL};
+#define WORD(id, name) #name,
+const char *const bl_strategy_names[] = {BL_STRATEGY_LIST(WORD) NULL};
+const char *const bl_fill_names[] = {BL_FILL_LIST(WORD) NULL};
 const char *const bl_oversize_names[] = {"error", "split", "truncate", "drop", NULL};
 static const char *const clips_names[] = {"one", "all", NULL};
 static const char *const remainder_names[] = {"spread", "pad", "drop", NULL};
@@ -164,4 +167,41 @@ int bl_plan_options_resolve(struct bl_plan_options *o, int64_t num, int64_t den,
     if (code)
         return code;
     return seconds_resolve(&o->max_length, num, den, e);
+}
+
+/* --- checks ----------------------------------------------------------------------------------------------------- */
+
+#define RANKS_MAX 16777216 /* of world_size and batch_size each */
+
+int bl_plan_options_check(const struct bl_plan_options *o, struct bl_error *e)
+{
+    const struct {
+        const char *name;
+        int64_t value, max; /* 0: not given */
+    } ranges[] = {{"T", o->T, BL_T_MAX},
+                  {"clip", o->clip, BL_T_MAX},
+                  {"effort", o->effort, BL_EFFORT_MAX},
+                  {"align", o->align, BL_T_MAX},
+                  {"max-sequences", o->max_sequences, BL_SEQUENCES_MAX},
+                  {"min-length", o->min_length, INT64_MAX},
+                  {"max-length", o->max_length, INT64_MAX},
+                  {"world-size", o->world_size, RANKS_MAX},
+                  {"batch-size", o->batch_size, RANKS_MAX}};
+    if ((unsigned)o->strategy >= BL_STRATEGY_COUNT || (unsigned)o->fill >= BL_FILL_COUNT ||
+        (unsigned)o->oversize > BL_OVERSIZE_DROP || (unsigned)o->clips > BL_CLIPS_ALL ||
+        (unsigned)o->remainder > BL_REMAINDER_DROP || (unsigned)o->balance > BL_BALANCE_QUADRATIC ||
+        (unsigned)o->order > BL_KEEP_ORDER)
+        return bl_error_set(e, BL_EUSAGE, "unknown strategy, fill, oversize, clips, remainder, balance or order");
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        if (ranges[i].value < 0 || ranges[i].value > ranges[i].max)
+            return bl_error_set(e, BL_EUSAGE, "%s = %lld is not between 1 and %lld", ranges[i].name,
+                                (long long)ranges[i].value, (long long)ranges[i].max);
+    }
+    if (o->order != BL_KEEP_ORDER)
+        return BL_OK;
+    if (o->balance != BL_BALANCE_NONE)
+        return bl_error_set(e, BL_EUSAGE, "--order keep and --balance exclude each other");
+    if (bl_strategies[o->strategy]->is_packed && bl_fills[o->fill]->is_random)
+        return bl_error_set(e, BL_EUSAGE, "--order keep and --fill %s exclude each other", bl_fill_names[o->fill]);
+    return BL_OK;
 }

@@ -16,6 +16,9 @@ extern const struct bl_option bl_plan_strategy_table[];
 bool bl_plan_options_need_rate(const struct bl_plan_options *options);
 int bl_plan_options_resolve(struct bl_plan_options *options, int64_t num, int64_t den, struct bl_error *e);
 
+/* Ranges, and options that exclude each other. BL_EUSAGE. */
+int bl_plan_options_check(const struct bl_plan_options *options, struct bl_error *e);
+
 /* The words of strategy, fill and oversize, in the order of their enums, ended by NULL. */
 extern const char *const bl_strategy_names[];
 extern const char *const bl_fill_names[];

@@ -1,9 +1,12 @@
-/* BLoad's own rule. How many of each bucket are left is kept as a Fenwick tree, so that one of all that fit is drawn in
+/* --fill paper, BLoad's own rule (arXiv 2310.10879): while any sequence that is left fits into the block, one of those
+ * that fit, each equally likely; then the next block. O(N log D).
+ *
+ * How many of each bucket are left is kept as a Fenwick tree, so that one of all that fit is drawn in
  * O(log D). */
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/draft.h"
+#include "plan/fills.h"
 #include "plan/random.h"
 
 /* tree[i] sums the i & -i buckets that end with bucket i - 1. */
@@ -57,10 +60,10 @@ struct paper {
 };
 
 /* Fills one block behind the last; the number of its pieces. */
-static size_t paper_draw_block(struct bl_draft *d, struct paper *paper, int64_t T, uint32_t sequences)
+static size_t paper_draw_block(struct bl_draft *d, struct paper *paper, const struct bl_fill_limits *limits)
 {
     size_t size = 0;
-    for (int64_t room = T; size < sequences;) {
+    for (int64_t room = limits->T; size < limits->sequences;) {
         uint32_t fit = remaining_below(&paper->remaining, bl_histogram_below(paper->h, room));
         if (fit == 0)
             break;
@@ -71,40 +74,42 @@ static size_t paper_draw_block(struct bl_draft *d, struct paper *paper, int64_t 
     return size;
 }
 
-static int paper_draw_blocks(struct bl_draft *d, struct paper *paper, int64_t T, uint32_t sequences, uint64_t seed,
-                             struct bl_error *e)
+static int paper_draw_blocks(struct bl_draft *d, struct paper *paper, const struct bl_fill_limits *limits,
+                             uint64_t seed, struct bl_error *e)
 {
     struct bl_random inside;
     bl_random_seed(&inside, seed, BL_STREAM_INSIDE);
     size_t end = d->pieces + paper->h->start[paper->h->distinct];
     int code = 0;
     while (code == 0 && d->pieces < end) {
-        size_t size = paper_draw_block(d, paper, T, sequences);
+        size_t size = paper_draw_block(d, paper, limits);
         bl_random_shuffle_u32(&inside, d->sequence + d->pieces, size);
         code = bl_draft_close(d, size, e);
     }
     return code;
 }
 
-int bl_draft_paper(struct bl_draft *d, const struct bl_histogram *h, const struct bl_lengths *lengths, int64_t T,
-                   uint32_t sequences, uint64_t seed, struct bl_error *e)
+static int paper_draft(struct bl_draft *d, const struct bl_subproblem *s, const struct bl_fill_limits *limits,
+                       uint64_t seed, struct bl_error *e)
 {
-    struct paper paper = {.h = h};
+    struct paper paper = {.h = &s->h, .cursor = malloc((s->h.distinct + 1) * sizeof *paper.cursor)};
     uint32_t *ids = NULL;
     bl_random_seed(&paper.random, seed, BL_STREAM_FILL);
-    int code = bl_histogram_identities(h, lengths, seed, &ids, e);
-    if (code == 0)
-        code = remaining_make(&paper.remaining, h, e);
-    paper.cursor = malloc((h->distinct + 1) * sizeof *paper.cursor);
-    if (code == 0 && !paper.cursor)
-        code = bl_error_memory(e);
-    if (code == 0) {
-        memcpy(paper.cursor, h->start, h->distinct * sizeof *paper.cursor);
-        paper.ids = ids;
-        code = paper_draw_blocks(d, &paper, T, sequences, seed, e);
-    }
+    int code = paper.cursor ? remaining_make(&paper.remaining, &s->h, e) : bl_error_memory(e);
+    if (code)
+        goto out;
+    code = bl_histogram_identities(&s->h, &s->lengths, seed, &ids, e);
+    if (code)
+        goto out;
+    memcpy(paper.cursor, s->h.start, s->h.distinct * sizeof *paper.cursor);
+    paper.ids = ids;
+    code = paper_draw_blocks(d, &paper, limits, seed, e);
+out:
     free(paper.cursor);
     free(paper.remaining.tree);
     free(ids);
     return code;
 }
+
+const struct bl_fill_ops bl_fill_ops_paper = {
+    .is_random = true, .prepare = bl_fill_prepare_bound, .draft = paper_draft};

@@ -61,6 +61,16 @@ int bl_patterns_append(struct bl_patterns *p, const struct bl_patterns *other, s
     return code;
 }
 
+void bl_patterns_keep_fewer(struct bl_patterns *best, struct bl_patterns *other)
+{
+    if (other->count > 0 && (best->count == 0 || other->blocks < best->blocks)) {
+        struct bl_patterns worse = *best;
+        *best = *other;
+        *other = worse;
+    }
+    bl_patterns_free(other);
+}
+
 uint32_t bl_patterns_widest(const struct bl_patterns *p)
 {
     uint32_t widest = 0;

@@ -1,7 +1,7 @@
 /* Patterns: how to fill blocks, before anybody asks who goes where.
  *
  * A pattern is a multiset of lengths that fit into a block together, and the number of blocks to be filled so. Every
- * way of filling makes patterns from a histogram; bl_place turns them into blocks. The room is bounded by
+ * way of filling makes patterns from a histogram; a draft turns them into blocks. The room is bounded by
  * the sequences: every entry stands for at least one. */
 #ifndef BL_PATTERN_H
 #define BL_PATTERN_H
@@ -28,6 +28,9 @@ int bl_patterns_close(struct bl_patterns *p, uint32_t use, struct bl_error *e);
 
 /* Adds the patterns of another, over the same buckets. */
 int bl_patterns_append(struct bl_patterns *p, const struct bl_patterns *other, struct bl_error *e);
+
+/* Keeps in *best the one with fewer blocks, and frees the other; one without patterns is none. */
+void bl_patterns_keep_fewer(struct bl_patterns *best, struct bl_patterns *other);
 
 /* The most entries in any pattern. */
 uint32_t bl_patterns_widest(const struct bl_patterns *p);

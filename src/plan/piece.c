@@ -3,27 +3,11 @@
 #include <stdlib.h>
 
 #include "plan/random.h"
+#include "plan/strategy.h"
 
-enum cut {
-    CUT_NOTHING, /* too long: dropped */
-    CUT_HEAD,    /* the first T steps */
-    CUT_SPLIT,   /* consecutive pieces of T and the rest */
-    CUT_CLIP,    /* one of T at a random start; shorter: dropped */
-    CUT_CLIPS,   /* every whole T, from the head; the rest and shorter ones are dropped */
-};
-
-static enum cut cut_by_options(const struct bl_plan_options *options)
-{
-    if (options->strategy == BL_STRATEGY_SAMPLE)
-        return options->clips == BL_CLIPS_ALL ? CUT_CLIPS : CUT_CLIP;
-    if (options->strategy == BL_STRATEGY_MIX || options->oversize == BL_OVERSIZE_TRUNCATE)
-        return CUT_HEAD;
-    return options->oversize == BL_OVERSIZE_SPLIT ? CUT_SPLIT : CUT_NOTHING;
-}
-
-/* How the options take a sequence. */
+/* How the options cut a sequence. */
 struct rule {
-    enum cut cut;
+    enum bl_cut cut;
     int64_t shortest, longest; /* others are dropped */
     int64_t T;
 };
@@ -34,22 +18,22 @@ static int64_t rule_count_pieces(const struct rule *rule, int64_t length)
     if (length < rule->shortest || length > rule->longest)
         return 0;
     switch (rule->cut) {
-    case CUT_SPLIT:
+    case BL_CUT_SPLIT:
         return length / T + (length % T > 0);
-    case CUT_HEAD:
+    case BL_CUT_HEAD:
         return length > 0;
-    case CUT_CLIP:
+    case BL_CUT_CLIP:
         return length >= T;
-    case CUT_CLIPS:
+    case BL_CUT_CLIPS:
         return length / T;
-    case CUT_NOTHING:
+    case BL_CUT_NOTHING:
         break;
     }
     return length > 0 && length <= T;
 }
 
-/* Everything but the arrays; says by *needs_cutting whether they are needed. */
-static int pieces_survey(struct bl_pieces *p, const struct rule *rule, int *needs_cutting, struct bl_error *e)
+/* Everything but the arrays. *needs_cutting: whether they are needed. */
+static int pieces_survey(struct bl_pieces *p, const struct rule *rule, bool *needs_cutting, struct bl_error *e)
 {
     const struct rule r = *rule;
     size_t count = 0, dropped = 0, cut = 0;
@@ -59,11 +43,11 @@ static int pieces_survey(struct bl_pieces *p, const struct rule *rule, int *need
         if (n > (int64_t)(BL_SEQUENCES_MAX - count))
             return bl_error_set(e, BL_EFAIL, "more than %lld pieces of %lld steps: choose a larger T",
                                 (long long)BL_SEQUENCES_MAX, (long long)r.T);
-        int whole = n == 1 && length <= r.T;
+        bool whole = n == 1 && length <= r.T;
         count += (size_t)n;
         dropped += n == 0 && length > 0;
         cut += n > 0 && !whole;
-        steps += whole || (r.cut == CUT_SPLIT && n > 0) ? length : n * r.T;
+        steps += whole || (r.cut == BL_CUT_SPLIT && n > 0) ? length : n * r.T;
     }
     p->count = count;
     p->dropped = (int64_t)dropped;
@@ -73,13 +57,13 @@ static int pieces_survey(struct bl_pieces *p, const struct rule *rule, int *need
     return 0;
 }
 
-static int pieces_allocate(struct bl_pieces *p, enum cut cut, struct bl_error *e)
+static int pieces_allocate(struct bl_pieces *p, enum bl_cut cut, struct bl_error *e)
 {
     p->sequence = malloc((p->count + 1) * sizeof *p->sequence);
     p->length = malloc((p->count + 1) * sizeof *p->length);
-    if (cut != CUT_HEAD)
+    if (cut != BL_CUT_HEAD)
         p->start = malloc((p->count + 1) * sizeof *p->start);
-    return p->sequence && p->length && (p->start || cut == CUT_HEAD) ? 0 : bl_error_memory(e);
+    return p->sequence && p->length && (p->start || cut == BL_CUT_HEAD) ? 0 : bl_error_memory(e);
 }
 
 static void pieces_cut(struct bl_pieces *p, const struct rule *rule)
@@ -100,30 +84,30 @@ static void pieces_cut(struct bl_pieces *p, const struct rule *rule)
 int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count, const struct bl_plan_options *options,
                    const struct bl_plan *counts, struct bl_error *e)
 {
-    enum cut cut = cut_by_options(options);
+    enum bl_cut cut = bl_strategies[options->strategy]->cut(options);
     int64_t T = counts->T;
     int64_t longest = options->max_length ? options->max_length : INT64_MAX;
-    int clips = cut == CUT_CLIP || cut == CUT_CLIPS, needs_cutting = 0;
+    bool clips = cut == BL_CUT_CLIP || cut == BL_CUT_CLIPS, needs_cutting = false;
     int64_t shortest = options->min_length > 1 ? options->min_length : 1;
     if (clips && shortest < T)
         shortest = T;
     struct rule rule = {cut, shortest, longest, T};
-    *pieces = (struct bl_pieces){.lengths = {.length = length,
+    *pieces = (struct bl_pieces){.is_random = cut == BL_CUT_CLIP,
+                                 .lengths = {.length = length,
                                              .count = count,
                                              .shortest = shortest,
                                              .longest = longest < T ? longest : T,
                                              .unit = 1,
                                              .cap = T}};
-    int code = 0;
-    if (!clips && shortest == 1 && counts->longest <= longest && counts->longest <= T) {
+    if (!clips && shortest == 1 && counts->longest <= rule.longest && counts->longest <= T) {
         pieces->count = (size_t)counts->sequences; /* all of them, whole */
         pieces->steps = counts->steps;
-    } else {
-        code = pieces_survey(pieces, &rule, &needs_cutting, e);
+        return BL_OK;
     }
-    if (code == 0 && needs_cutting)
+    int code = pieces_survey(pieces, &rule, &needs_cutting, e);
+    if (!code && needs_cutting)
         code = pieces_allocate(pieces, cut, e);
-    if (code < 0) {
+    if (code) {
         bl_pieces_free(pieces);
         return code;
     }
@@ -134,13 +118,12 @@ int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count
         pieces->lengths.shortest = 1;
         pieces->lengths.longest = T;
     }
-    return 0;
+    return BL_OK;
 }
 
-void bl_pieces_draw(struct bl_pieces *pieces, const int64_t *length, const struct bl_plan_options *options, int64_t T,
-                    uint64_t seed)
+void bl_pieces_draw(struct bl_pieces *pieces, const int64_t *length, int64_t T, uint64_t seed)
 {
-    if (cut_by_options(options) != CUT_CLIP || !pieces->start)
+    if (!pieces->is_random || !pieces->start)
         return;
     struct bl_random random;
     bl_random_seed(&random, seed, BL_STREAM_CLIP);

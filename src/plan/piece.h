@@ -2,6 +2,7 @@
 #ifndef BL_PIECE_H
 #define BL_PIECE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,7 @@ struct bl_pieces {
     uint32_t *sequence;
     int64_t *length; /* lengths.length, where it is ours */
     int64_t *start;
+    bool is_random;  /* the starts are drawn by the seed */
     size_t count;    /* in range: to be placed */
     int64_t steps;   /* of those */
     int64_t cut;     /* as in struct bl_plan */
@@ -28,9 +30,8 @@ struct bl_pieces {
 int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count, const struct bl_plan_options *options,
                    const struct bl_plan *counts, struct bl_error *e);
 
-/* Draws the starts of the clips of BL_STRATEGY_SAMPLE by a seed; does nothing where nothing is drawn. */
-void bl_pieces_draw(struct bl_pieces *pieces, const int64_t *length, const struct bl_plan_options *options, int64_t T,
-                    uint64_t seed);
+/* Draws the starts of BL_CUT_CLIP by a seed; does nothing for other cuts. length: the one of bl_pieces_make. */
+void bl_pieces_draw(struct bl_pieces *pieces, const int64_t *length, int64_t T, uint64_t seed);
 void bl_pieces_free(struct bl_pieces *pieces);
 
 #endif

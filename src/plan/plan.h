@@ -15,8 +15,18 @@
 #define BL_T_MAX INT64_C(2147483647) /* start and cu_seqlens are I32 */
 #define BL_SEQUENCES_MAX UINT32_MAX  /* identities are kept as u32 while planning */
 
-enum bl_strategy { BL_STRATEGY_NAIVE, BL_STRATEGY_SAMPLE, BL_STRATEGY_MIX, BL_STRATEGY_BLOCK };
-enum bl_fill { BL_FILL_OPTIMAL, BL_FILL_RANDOM, BL_FILL_PAPER };
+/* Strategies and fills, by identifier and by the word of --strategy and --fill. Each has its functions in a struct of
+ * that name: see plan/strategy.h and plan/fills.h. The order is that of the words in --help. */
+#define BL_STRATEGY_LIST(X) X(NAIVE, naive) X(SAMPLE, sample) X(MIX, mix) X(BLOCK, block)
+#define BL_FILL_LIST(X) X(OPTIMAL, optimal) X(RANDOM, random) X(PAPER, paper)
+
+#define BL_STRATEGY_ID(id, name) BL_STRATEGY_##id,
+#define BL_FILL_ID(id, name) BL_FILL_##id,
+enum bl_strategy { BL_STRATEGY_LIST(BL_STRATEGY_ID) BL_STRATEGY_COUNT };
+enum bl_fill { BL_FILL_LIST(BL_FILL_ID) BL_FILL_COUNT };
+#undef BL_STRATEGY_ID
+#undef BL_FILL_ID
+
 enum bl_oversize { BL_OVERSIZE_ERROR, BL_OVERSIZE_SPLIT, BL_OVERSIZE_TRUNCATE, BL_OVERSIZE_DROP };
 enum bl_clips { BL_CLIPS_ONE, BL_CLIPS_ALL };
 enum bl_remainder { BL_REMAINDER_SPREAD, BL_REMAINDER_PAD, BL_REMAINDER_DROP };
@@ -80,9 +90,19 @@ int bl_plan_make(struct bl_plan *plan, const int64_t *length, size_t count, cons
                  struct bl_error *e);
 void bl_plan_free(struct bl_plan *plan);
 
-/* The T alone that bl_plan_make would settle on: as given, the longest sequence, or for SAMPLE and MIX the clip. */
+/* The T of bl_plan_make alone: as given, the longest sequence, or for SAMPLE and MIX the clip. */
 int bl_plan_T(int64_t *T, const int64_t *length, size_t count, const struct bl_plan_options *options,
               struct bl_error *e);
+
+/* Sequences longer than T that neither length limit of the options drops. */
+struct bl_plan_oversize {
+    size_t count;
+    size_t first;    /* index of the first of them */
+    int64_t longest; /* steps */
+};
+
+void bl_plan_find_oversize(struct bl_plan_oversize *over, const int64_t *length, size_t count,
+                           const struct bl_plan_options *options, int64_t T);
 
 /* Steps of piece p; length is the array that the plan was made from. */
 static inline int64_t bl_plan_piece_length(const struct bl_plan *plan, const int64_t *length, size_t p)

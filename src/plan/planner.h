@@ -3,18 +3,9 @@
 #ifndef BL_PLANNER_H
 #define BL_PLANNER_H
 
-#include "plan/histogram.h"
-#include "plan/pattern.h"
+#include "plan/fills.h"
 #include "plan/piece.h"
 #include "plan/plan.h"
-
-/* Sequences of one group; all of them without groups. */
-struct bl_subproblem {
-    struct bl_lengths lengths;
-    struct bl_histogram h;
-    struct bl_patterns patterns;
-    int is_single; /* best fit, sequence by sequence, needs neither of the two */
-};
 
 struct bl_planner {
     struct bl_plan_options options;
@@ -38,9 +29,9 @@ int bl_planner_make(struct bl_planner *planner, const int64_t *length, size_t co
 int bl_planner_adopt(struct bl_planner *planner, const struct bl_plan *plan, struct bl_error *e);
 void bl_planner_free(struct bl_planner *planner);
 
-/* A plan by that seed, of at least `least` blocks where sequences or padding can make so many (0: as few as they are).
- * last: the planner is not needed any more, and gives up memory as it goes. */
-int bl_planner_draw(struct bl_planner *planner, uint64_t seed, size_t least, int last, struct bl_plan *plan,
+/* A plan by that seed, of at least min_blocks blocks where sequences or padding can make so many (0: as few as they
+ * are). last: the planner is not needed any more, and gives up memory as it goes. */
+int bl_planner_draw(struct bl_planner *planner, uint64_t seed, size_t min_blocks, bool last, struct bl_plan *plan,
                     struct bl_error *e);
 
 #endif

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t blocks_round_up(size_t blocks, size_t multiple, size_t least)
+static size_t blocks_round_up(size_t blocks, size_t multiple, size_t min_blocks)
 {
-    size_t wanted = blocks > least ? blocks : least;
+    size_t wanted = blocks > min_blocks ? blocks : min_blocks;
     return (wanted + multiple - 1) / multiple * multiple;
 }
 
@@ -38,9 +38,9 @@ static void draft_split_blocks(struct bl_draft *d, size_t size, size_t more)
     d->is_shuffled = 0; /* two halves are neighbours now */
 }
 
-int bl_ranks_spread(struct bl_draft *d, size_t multiple, size_t least, struct bl_error *e)
+int bl_ranks_spread(struct bl_draft *d, size_t multiple, size_t min_blocks, struct bl_error *e)
 {
-    size_t wanted = blocks_round_up(d->blocks, multiple, least);
+    size_t wanted = blocks_round_up(d->blocks, multiple, min_blocks);
     if (wanted > d->pieces)
         return bl_error_set(e, BL_EUSAGE, "%zu sequences cannot be spread over %zu blocks: --remainder pad or drop",
                             d->pieces, wanted);
@@ -56,9 +56,9 @@ int bl_ranks_spread(struct bl_draft *d, size_t multiple, size_t least, struct bl
     return 0;
 }
 
-int bl_ranks_pad(struct bl_draft *d, size_t multiple, size_t least, struct bl_error *e)
+int bl_ranks_pad(struct bl_draft *d, size_t multiple, size_t min_blocks, struct bl_error *e)
 {
-    size_t wanted = blocks_round_up(d->blocks, multiple, least);
+    size_t wanted = blocks_round_up(d->blocks, multiple, min_blocks);
     int code = 0;
     while (code == 0 && d->blocks < wanted)
         code = bl_draft_close(d, 0, e);
@@ -80,8 +80,7 @@ static int steps_compare(const void *a, const void *b)
 }
 
 /* The blocks with fewer steps than `limit` go, and so many of those that have just as many. */
-static void draft_remove_blocks(struct bl_draft *d, const int64_t *length, int64_t limit, size_t ties, int64_t *gone,
-                                size_t *pieces)
+static void draft_remove_blocks(struct bl_draft *d, const int64_t *length, int64_t limit, size_t ties)
 {
     size_t blocks = 0, to = 0, begin = d->first[0];
     for (size_t b = 0; b < d->blocks; b++) {
@@ -91,8 +90,6 @@ static void draft_remove_blocks(struct bl_draft *d, const int64_t *length, int64
             steps += length[d->sequence[p]];
         if (steps < limit || (steps == limit && ties > 0)) {
             ties -= steps == limit;
-            *gone += steps;
-            *pieces += size;
         } else {
             memmove(d->sequence + to, d->sequence + begin, size * sizeof *d->sequence);
             to += size;
@@ -104,12 +101,9 @@ static void draft_remove_blocks(struct bl_draft *d, const int64_t *length, int64
     d->pieces = to;
 }
 
-int bl_ranks_drop(struct bl_draft *d, size_t multiple, const int64_t *length, int64_t *gone, size_t *pieces,
-                  struct bl_error *e)
+int bl_ranks_drop(struct bl_draft *d, size_t multiple, const int64_t *length, struct bl_error *e)
 {
     size_t excess = d->blocks % multiple;
-    *gone = 0;
-    *pieces = 0;
     if (excess == d->blocks)
         return bl_error_set(e, BL_EUSAGE, "%zu blocks are fewer than the %zu of one step of all ranks: nothing is left",
                             d->blocks, multiple);
@@ -126,6 +120,6 @@ int bl_ranks_drop(struct bl_draft *d, size_t multiple, const int64_t *length, in
         lower++;
     int64_t limit = steps[excess - 1];
     free(steps);
-    draft_remove_blocks(d, length, limit, excess - lower, gone, pieces);
+    draft_remove_blocks(d, length, limit, excess - lower);
     return 0;
 }

@@ -1,11 +1,14 @@
-/* Sum of squares, on a grid: room is counted in at most GRID_MAX classes, lengths rounded up to them. levels[g] is how
+/* --fill random: sum of squares (Csirik, Johnson, Kenyon, Orlin, Shor, Weber, JACM 2006). In random order, each length
+ * goes into a block such that afterwards the numbers of blocks with equal room are as equal as possible, which in the
+ * end fills nearly all of them. Those that are not full are taken apart and filled again by patterns.
+ *
+ * On a grid: room is counted in at most GRID_MAX classes, lengths rounded up to them. levels[g] is how
  * many open blocks have room for g classes; a length s goes where levels[g - s] - levels[g] is least. One pass over the
  * classes for each length, four of them at a time. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/draft.h"
-#include "plan/fill.h"
+#include "plan/fills.h"
 #include "plan/random.h"
 
 enum { GRID_MIN = 2048, GRID_MAX = 8192 };
@@ -196,44 +199,58 @@ static int packer_collect(struct packer *p, struct bl_draft *d, size_t *left, st
     return code;
 }
 
+/* The blocks that are not full are taken apart and filled again by patterns. */
 static int packer_fill_rest(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_fill_limits *limits,
                             uint64_t seed, struct bl_error *e)
 {
+    const struct bl_fill_limits some = {limits->T, limits->sequences, limits->work / 8};
     struct bl_histogram h;
     struct bl_patterns patterns = {0};
     int64_t bound = 0;
     int code = bl_histogram_make(&h, lengths, e);
-    if (code == 0)
-        code = bl_fill_optimal(&patterns, &bound, &h, limits, e);
-    if (code == 0)
+    if (code)
+        return code;
+    code = bl_fill_optimal(&patterns, &bound, &h, &some, e);
+    if (!code)
         code = bl_draft_patterns(d, &patterns, &h, lengths, seed, e);
     bl_patterns_free(&patterns);
     bl_histogram_free(&h);
     return code;
 }
 
-int bl_draft_random(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_fill_limits *limits,
-                    uint64_t seed, struct bl_error *e)
+static int random_prepare(struct bl_subproblem *s, int64_t *bound, const struct bl_fill_limits *limits,
+                          struct bl_error *e)
 {
-    struct packer p = {.lengths = lengths, .T = limits->T, .sequences = limits->sequences};
+    int code = bl_fill_prepare_bound(s, bound, limits, e);
+    bl_histogram_free(&s->h);
+    return code;
+}
+
+static int random_draft(struct bl_draft *d, const struct bl_subproblem *s, const struct bl_fill_limits *limits,
+                        uint64_t seed, struct bl_error *e)
+{
+    struct packer p = {.lengths = &s->lengths, .T = limits->T, .sequences = limits->sequences};
+    struct bl_lengths rest = s->lengths;
     struct bl_random order, inside;
     bl_random_seed(&order, seed, BL_STREAM_FILL);
     bl_random_seed(&inside, seed, BL_STREAM_INSIDE);
-    size_t left = 0;
     int code = packer_make(&p, e);
-    if (code == 0)
-        bl_random_shuffle_u32(&order, p.item, p.items);
-    for (size_t i = 0; code == 0 && i < p.items; i++)
+    if (code)
+        goto out;
+    bl_random_shuffle_u32(&order, p.item, p.items);
+    for (size_t i = 0; i < p.items; i++) {
         code = packer_place(&p, (uint32_t)i, e);
-    if (code == 0)
-        code = packer_collect(&p, d, &left, &inside, e);
-    if (code == 0 && left > 0) {
-        struct bl_lengths rest = *lengths;
-        struct bl_fill_limits some = {limits->T, limits->sequences, limits->work / 8};
-        rest.index = p.item;
-        rest.count = left;
-        code = packer_fill_rest(d, &rest, &some, seed, e);
+        if (code)
+            goto out;
     }
+    code = packer_collect(&p, d, &rest.count, &inside, e);
+    if (code || rest.count == 0)
+        goto out;
+    rest.index = p.item;
+    code = packer_fill_rest(d, &rest, limits, seed, e);
+out:
     packer_free(&p);
     return code;
 }
+
+const struct bl_fill_ops bl_fill_ops_random = {.is_random = true, .prepare = random_prepare, .draft = random_draft};

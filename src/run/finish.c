@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/output.h"
+#include "plan/strategy.h"
 #include "run/gather.h"
 #include "run/outcome.h"
 #include "store/index.h"
@@ -33,14 +34,14 @@ static uint8_t *finish_mark_placed(const struct bl_finish *f)
 static void row_write_drop_reason(const struct bl_finish *f, int64_t length, struct bl_buffer *out)
 {
     const struct bl_plan_options *o = f->plan_options;
-    bool whole = o->strategy == BL_STRATEGY_BLOCK || o->strategy == BL_STRATEGY_NAIVE;
+    enum bl_cut cut = bl_strategies[o->strategy]->cut(o);
     if (length < o->min_length)
         bl_buffer_printf(out, "shorter than --min-length, %" PRId64 " steps", o->min_length);
     else if (o->max_length && length > o->max_length)
         bl_buffer_printf(out, "longer than --max-length, %" PRId64 " steps", o->max_length);
-    else if (whole && length > f->plan->T)
+    else if (cut == BL_CUT_NOTHING && length > f->plan->T)
         bl_buffer_printf(out, "longer than T = %" PRId64 " (--oversize drop)", f->plan->T);
-    else if (o->strategy == BL_STRATEGY_SAMPLE && length < f->plan->T)
+    else if ((cut == BL_CUT_CLIP || cut == BL_CUT_CLIPS) && length < f->plan->T)
         bl_buffer_printf(out, "shorter than the clip of %" PRId64 " steps", f->plan->T);
     else if (o->remainder == BL_REMAINDER_DROP)
         bl_buffer_text(out, "in a block too many (--remainder drop)");

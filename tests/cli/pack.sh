@@ -291,7 +291,7 @@ test_what_is_too_long_is_named() {
     name=$(awk -F '\t' -v n=$((longest - 1)) 'NR > 1 && $2 > n { print $1; exit }' sequences.tsv)
     expect 1 bload pack -q v -T $((longest - 1)) -o d
     err_has "$name (sequence "
-    err_has ": a larger T, or --oversize"
+    err_has ": use a larger T, or --oversize split"
     expect 1 bload plan -q sequences.tsv -T $((longest - 1))
     err_has "$name (sequence "
 }

@@ -63,7 +63,7 @@ test_too_long_sequences_are_never_silent() {
 
 test_an_empty_plan_fails() {
     expect 1 bload plan -T longest --lengths /dev/null
-    err_is <<<'bload: plan: nothing to plan: no sequence has a step'
+    err_is <<<'bload: plan: nothing to plan: all sequences are empty'
     printf 'id\tlength\tstatus\na\t5\tskipped\n' >table.tsv
     expect 1 bload plan -T longest table.tsv
 }
@@ -233,7 +233,7 @@ test_constraints_show_in_the_table() {
     expect 2 bload plan -T 100 --lengths lengths --align 101
     err_has 'an alignment of 101 is larger than T = 100'
     expect 2 bload plan -T 100 --lengths lengths --order keep --fill random
-    err_has 'the order cannot be kept'
+    err_has '--order keep and --fill random exclude each other'
 }
 
 test_groups_never_share_a_block() {

@@ -99,7 +99,7 @@ static void assert_plan(const struct bl_plan *plan, struct list l, const struct 
 }
 
 static const char *const refusals[] = {"more than T",     "none of the",    "cannot be spread",
-                                       "nothing is left", "cannot be kept", "larger than T"};
+                                       "nothing is left", "exclude each other", "larger than T"};
 
 static void try_options(struct list l, const struct bl_plan_options *o)
 {

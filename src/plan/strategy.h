@@ -1,0 +1,32 @@
+/* The strategies: how sequences become pieces, and whether pieces share blocks. docs/adding-a-strategy.md tells how to
+ * add one. */
+#ifndef BL_STRATEGY_H
+#define BL_STRATEGY_H
+
+#include <stdbool.h>
+
+#include "plan/plan.h"
+
+/* What becomes of a sequence. */
+enum bl_cut {
+    BL_CUT_NOTHING, /* whole; dropped where it is longer than T */
+    BL_CUT_HEAD,    /* the first T steps */
+    BL_CUT_SPLIT,   /* consecutive pieces of T steps, and one of what is left */
+    BL_CUT_CLIP,    /* one piece of T steps from a random start; dropped where it is shorter */
+    BL_CUT_CLIPS,   /* every whole T from the head; what is left is dropped */
+};
+
+struct bl_strategy_ops {
+    bool is_packed;  /* pieces share blocks, as a fill says; otherwise each has a block to itself */
+    bool is_clipped; /* T is --clip or the mean length; --T and --oversize are ignored */
+    enum bl_cut (*cut)(const struct bl_plan_options *options);
+};
+
+#define BL_STRATEGY_DECLARE(id, name) extern const struct bl_strategy_ops bl_strategy_ops_##name;
+BL_STRATEGY_LIST(BL_STRATEGY_DECLARE)
+#undef BL_STRATEGY_DECLARE
+
+/* By enum bl_strategy. */
+extern const struct bl_strategy_ops *const bl_strategies[BL_STRATEGY_COUNT];
+
+#endif
