@@ -56,7 +56,7 @@ bload: train.json#5: ends 1.750 s behind the recording's end at 20.000 s: so muc
 bload: skipped train.json#7: wavs/l.wav: begins at 20.500 s, and the recording ends at 20.000 s
 bload: skipped train.json#8: wavs/none.wav: cannot be opened: No such file or directory
 bload: skipped train.json#9: not JSON at byte 41 of the line: expected :
-bload: skipped train.json#10: neither a line of NeMo's ("audio_filepath") nor a cut or recording of lhotse's
+bload: skipped train.json#10: neither a line of NeMo's ("audio_filepath") nor a cut or recording of lhotse's: its keys are "text"
 bload: skipped train.json#11: a part that cannot be: from -1 s on, for all s
 bload: skipped train.json#12: a part that cannot be: from 0 s on, for 0 s
 bload: skipped train.json#13: wavs/l.wav: shorter than a sample
@@ -101,7 +101,7 @@ bload: skipped mixed: cuts.jsonl.gz:6: a MixedCut, which is no part of one recor
 bload: skipped none: cuts.jsonl.gz:7: wavs/none.flac: cannot be opened: No such file or directory
 bload: skipped fast: cuts.jsonl.gz:8: a recording that lhotse changes as it reads it (Speed): save it as sound
 bload: skipped far: cuts.jsonl.gz:10: a source of type "url": only files can be read
-bload: skipped s1: cuts.jsonl.gz:12: neither a line of NeMo's ("audio_filepath") nor a cut or recording of lhotse's
+bload: skipped s1: cuts.jsonl.gz:12: neither a line of NeMo's ("audio_filepath") nor a cut or recording of lhotse's: its keys are "id", "recording_id", "start", "duration", "channel", "text"
 END_OF
     { lhotse same 0 1 0 wavs/b.flac && lhotse same 0 1 1 wavs/b.flac; } >twice.jsonl
     expect 1 bload pack -q --kind audio twice.jsonl -T 16000 -o d

@@ -7,7 +7,9 @@
 #include "base/text.h"
 #include "kind/text/json.h"
 
-/* What is looked for in a line. */
+#define KEYS_SHOWN 8 /* in messages */
+
+/* The keys that a line may have. */
 enum key {
     KEY_AUDIO_FILEPATH,
     KEY_AUDIO_FILENAME,
@@ -52,7 +54,7 @@ void bl_entry_free(struct bl_entry *entry)
     *entry = (struct bl_entry){0};
 }
 
-/* Scans an object for keys by their names. */
+/* Finds the values of keys in an object. */
 static bool json_scan_keys(const char *text, size_t size, const char *const *name, int keys,
                            struct bl_json_value *value, struct bl_json_fault *fault)
 {
@@ -62,7 +64,7 @@ static bool json_scan_keys(const char *text, size_t size, const char *const *nam
     return bl_json_scan(text, size, key, keys, value, fault);
 }
 
-/* Appends what a string says. */
+/* Appends a string without its escapes. */
 static void json_append_string(struct bl_buffer *out, const struct bl_json_value *value)
 {
     size_t lone;
@@ -77,10 +79,18 @@ static bool json_string_is(const struct bl_json_value *value, const char *text)
     return value->type == BL_JSON_STRING && value->size == strlen(text) && memcmp(value->text, text, value->size) == 0;
 }
 
-/* Whether there is a value, other than null. */
+/* Whether there is a value that is not null. */
 static bool json_has_value(const struct bl_json_value *value)
 {
     return value->type != BL_JSON_NONE && (value->type != BL_JSON_WORD || *value->text != 'n');
+}
+
+/* A string for a message; valid until the next call. */
+static const char *entry_unescape(struct bl_entry *entry, const struct bl_json_value *value)
+{
+    bl_buffer_clear(&entry->scratch);
+    json_append_string(&entry->scratch, value);
+    return entry->scratch.size ? entry->scratch.data : "";
 }
 
 static int entry_set_path(struct bl_entry *entry, const struct bl_json_value *value, const char *name,
@@ -95,7 +105,7 @@ static int entry_set_path(struct bl_entry *entry, const struct bl_json_value *va
     return bl_buffer_check(&entry->path, e);
 }
 
-/* Seconds, as they stand. A value that is missing leaves "". */
+/* Copies seconds as they are written; "" where there is no value. */
 static int entry_copy_seconds(char out[BL_ENTRY_NUMBER_MAX], const struct bl_json_value *value, const char *name,
                               struct bl_error *e)
 {
@@ -109,7 +119,7 @@ static int entry_copy_seconds(char out[BL_ENTRY_NUMBER_MAX], const struct bl_jso
     return BL_OK;
 }
 
-/* Cuts what is too long at the end of a character. */
+/* Truncates a long text at the end of a character. */
 static void entry_limit_text(struct bl_entry *entry)
 {
     struct bl_buffer *text = &entry->text;
@@ -126,55 +136,39 @@ static void entry_limit_text(struct bl_entry *entry)
 
 static int nemo_parse(struct bl_entry *entry, const struct bl_json_value *value, struct bl_error *e)
 {
-    bool path = value[KEY_AUDIO_FILEPATH].type != BL_JSON_NONE;
+    enum key path = value[KEY_AUDIO_FILEPATH].type != BL_JSON_NONE ? KEY_AUDIO_FILEPATH : KEY_AUDIO_FILENAME;
+    strcpy(entry->start, "0");
     if (json_has_value(&value[KEY_SHARD]))
         return bl_error_set(e, BL_EDATA, "of a tarred dataset (\"shard_id\"): unpack its files, those are read");
-    int code = entry_set_path(entry, &value[path ? KEY_AUDIO_FILEPATH : KEY_AUDIO_FILENAME],
-                              key_name[path ? KEY_AUDIO_FILEPATH : KEY_AUDIO_FILENAME], e);
-    entry->relative = true;
-    if (code)
-        goto out;
-    code = entry_copy_seconds(entry->start, &value[KEY_OFFSET], "offset", e);
-    if (code)
-        goto out;
-    code = entry_copy_seconds(entry->duration, &value[KEY_DURATION], "duration", e);
-out:
-    if (!*entry->start)
-        strcpy(entry->start, "0");
     if (value[KEY_TEXT].type == BL_JSON_STRING)
         json_append_string(&entry->text, &value[KEY_TEXT]);
-    return code;
+    entry->relative = true;
+    int code = entry_set_path(entry, &value[path], key_name[path], e);
+    if (code)
+        return code;
+    if (json_has_value(&value[KEY_OFFSET])) {
+        code = entry_copy_seconds(entry->start, &value[KEY_OFFSET], "offset", e);
+        if (code)
+            return code;
+    }
+    return entry_copy_seconds(entry->duration, &value[KEY_DURATION], "duration", e);
 }
 
 /* --- lhotse ----------------------------------------------------------------------------------------------------- */
 
-/* Which of a source's channels has a number; -1: none. *count: how many it has. */
-static int lhotse_find_channel(const struct bl_json_value *channels, int64_t wanted, int *count)
+/* Returns the index of a channel among those of a source, or -1. */
+static int lhotse_find_channel(const struct bl_json_value *channels, int64_t wanted)
 {
     int64_t number;
     size_t at = 0;
-    int found = -1;
-    *count = 0;
-    while (channels->type == BL_JSON_ARRAY && bl_json_next_int(channels, &at, &number) > 0) {
-        if (number == wanted && found < 0)
-            found = *count;
-        ++*count;
+    for (int i = 0; channels->type == BL_JSON_ARRAY && bl_json_next_int(channels, &at, &number) > 0; i++) {
+        if (number == wanted)
+            return i;
     }
-    return found;
+    return -1;
 }
 
-static int lhotse_parse_source(struct bl_entry *entry, const struct bl_json_value *source, struct bl_error *e)
-{
-    if (!json_string_is(&source[0], "file")) {
-        bl_buffer_clear(&entry->scratch);
-        json_append_string(&entry->scratch, &source[0]);
-        return bl_error_set(e, BL_EDATA, "a source of type \"%.40s\": only files can be read",
-                            entry->scratch.data ? entry->scratch.data : "");
-    }
-    return entry_set_path(entry, &source[2], "source", e);
-}
-
-/* The source that has the channel, or with channel -1 the only one. */
+/* Takes the source that has the channel, or with channel -1 the only one. */
 static int lhotse_parse_sources(struct bl_entry *entry, const struct bl_json_value *sources, int64_t channel,
                                 struct bl_error *e)
 {
@@ -182,20 +176,23 @@ static int lhotse_parse_sources(struct bl_entry *entry, const struct bl_json_val
     struct bl_json_value element, source[3];
     struct bl_json_fault fault;
     size_t at = 0;
-    int count = 0, channels;
+    int count = 0;
     if (sources->type != BL_JSON_ARRAY)
         return bl_error_set(e, BL_EDATA, "no recording with its sources");
     while (bl_json_next(sources, &at, &element) > 0) {
         if (!json_scan_keys(element.text, element.size, name, 3, source, &fault))
             return bl_error_set(e, BL_EDATA, "a source is no object");
-        int found = channel < 0 ? 0 : lhotse_find_channel(&source[1], channel, &channels);
+        int found = channel < 0 ? 0 : lhotse_find_channel(&source[1], channel);
         if (found < 0)
             continue;
         if (count++)
             return bl_error_set(e, BL_EDATA, "a recording of several files: give cuts of one channel (MonoCut)");
         if (channel >= 0)
             snprintf(entry->channel, sizeof entry->channel, "%d", found);
-        int code = lhotse_parse_source(entry, source, e);
+        if (!json_string_is(&source[0], "file"))
+            return bl_error_set(e, BL_EDATA, "a source of type \"%.40s\": only files can be read",
+                                entry_unescape(entry, &source[0]));
+        int code = entry_set_path(entry, &source[2], "source", e);
         if (code)
             return code;
     }
@@ -204,7 +201,8 @@ static int lhotse_parse_sources(struct bl_entry *entry, const struct bl_json_val
     return BL_OK;
 }
 
-/* Resampling changes no time, and is done anyway; whatever else lhotse would do to the samples is not done here. */
+/* Resampling changes no times, and is done anyway. Other transforms of lhotse would change the samples: none is done
+ * here. */
 static int lhotse_check_transforms(struct bl_entry *entry, const struct bl_json_value *transforms, struct bl_error *e)
 {
     static const char *const name[] = {"name"};
@@ -214,16 +212,15 @@ static int lhotse_check_transforms(struct bl_entry *entry, const struct bl_json_
     while (transforms->type == BL_JSON_ARRAY && bl_json_next(transforms, &at, &element) > 0) {
         if (!json_scan_keys(element.text, element.size, name, 1, &transform, &fault) ||
             !json_string_is(&transform, "Resample")) {
-            bl_buffer_clear(&entry->scratch);
-            json_append_string(&entry->scratch, &transform);
+            const char *what = entry_unescape(entry, &transform);
             return bl_error_set(e, BL_EDATA, "a recording that lhotse changes as it reads it (%.40s): save it as sound",
-                                entry->scratch.size ? entry->scratch.data : "transforms");
+                                *what ? what : "transforms");
         }
     }
     return BL_OK;
 }
 
-/* The texts of a cut's supervisions, a space between. */
+/* Appends the texts of a cut's supervisions, with a space between them. */
 static void lhotse_append_supervisions(struct bl_entry *entry, const struct bl_json_value *supervisions)
 {
     static const char *const name[] = {"text"};
@@ -244,26 +241,25 @@ static int lhotse_parse_cut(struct bl_entry *entry, const struct bl_json_value *
 {
     int64_t channel = 0;
     const struct bl_json_value *number = &value[KEY_CHANNEL];
+    lhotse_append_supervisions(entry, &value[KEY_SUPERVISIONS]);
     if (json_has_value(number) &&
         (number->type != BL_JSON_NUMBER || !bl_text_to_int(number->text, number->size, 0, INT32_MAX, &channel)))
         return bl_error_set(e, BL_EDATA, "\"channel\" is no number of a channel");
     int code = lhotse_check_transforms(entry, &value[KEY_RECORDING_TRANSFORMS], e);
     if (code)
-        goto out;
+        return code;
     code = lhotse_parse_sources(entry, &value[KEY_RECORDING_SOURCES], channel, e);
     if (code)
-        goto out;
+        return code;
     code = entry_copy_seconds(entry->start, &value[KEY_START], "start", e);
     if (code)
-        goto out;
+        return code;
     code = entry_copy_seconds(entry->duration, &value[KEY_DURATION], "duration", e);
     if (code)
-        goto out;
+        return code;
     if (!*entry->start || !*entry->duration)
-        code = bl_error_set(e, BL_EDATA, "a cut without start and duration");
-out:
-    lhotse_append_supervisions(entry, &value[KEY_SUPERVISIONS]);
-    return code;
+        return bl_error_set(e, BL_EDATA, "a cut without start and duration");
+    return BL_OK;
 }
 
 static int lhotse_parse_recording(struct bl_entry *entry, const struct bl_json_value *value, struct bl_error *e)
@@ -273,34 +269,45 @@ static int lhotse_parse_recording(struct bl_entry *entry, const struct bl_json_v
     return code ? code : lhotse_parse_sources(entry, &value[KEY_SOURCES], -1, e);
 }
 
-/* What is none of those. */
-static int entry_reject(struct bl_entry *entry, const struct bl_json_value *value, struct bl_error *e)
-{
-    bl_buffer_clear(&entry->scratch);
-    json_append_string(&entry->scratch, &value[KEY_TYPE]);
-    if (json_string_is(&value[KEY_TYPE], "MultiCut"))
-        return bl_error_set(e, BL_EDATA, "a cut of several channels (MultiCut): give one of each (to_mono)");
-    if (value[KEY_TYPE].type == BL_JSON_STRING && entry->scratch.size)
-        return bl_error_set(e, BL_EDATA, "a %.40s, which is no part of one recording: save it as sound",
-                            entry->scratch.data);
-    return bl_error_set(e, BL_EDATA,
-                        "neither a line of NeMo's (\"audio_filepath\") nor a cut or recording of lhotse's");
-}
-
 static int lhotse_parse(struct bl_entry *entry, const struct bl_json_value *value, struct bl_error *e)
 {
-    const struct bl_json_value *type = &value[KEY_TYPE];
     if (value[KEY_ID].type == BL_JSON_STRING)
         json_append_string(&entry->id, &value[KEY_ID]);
     if (entry->id.size && strlen(entry->id.data) != entry->id.size)
         return bl_error_set(e, BL_EDATA, "a zero byte in \"id\"");
-    if (value[KEY_SOURCES].type != BL_JSON_NONE)
-        return lhotse_parse_recording(entry, value, e);
+    return value[KEY_SOURCES].type != BL_JSON_NONE ? lhotse_parse_recording(entry, value, e)
+                                                   : lhotse_parse_cut(entry, value, e);
+}
+
+/* --- any -------------------------------------------------------------------------------------------------------- */
+
+/* Of lhotse's: a recording, or a cut of one. Before cuts had a type, a number of a channel told those of one channel.
+ */
+static bool lhotse_is_known(const struct bl_json_value *value)
+{
+    const struct bl_json_value *type = &value[KEY_TYPE];
     bool untyped = type->type == BL_JSON_NONE && value[KEY_CHANNEL].type == BL_JSON_NUMBER;
-    if (json_string_is(type, "MonoCut") || json_string_is(type, "Cut") ||
-        (untyped && value[KEY_RECORDING_SOURCES].type == BL_JSON_ARRAY))
-        return lhotse_parse_cut(entry, value, e);
-    return entry_reject(entry, value, e);
+    return value[KEY_SOURCES].type != BL_JSON_NONE || json_string_is(type, "MonoCut") || json_string_is(type, "Cut") ||
+           (untyped && value[KEY_RECORDING_SOURCES].type == BL_JSON_ARRAY);
+}
+
+/* A line that is neither NeMo's nor one of those. */
+static int entry_reject(struct bl_entry *entry, const struct bl_json_value *value, const char *line, size_t size,
+                        struct bl_error *e)
+{
+    const char *type = entry_unescape(entry, &value[KEY_TYPE]);
+    if (value[KEY_ID].type == BL_JSON_STRING)
+        json_append_string(&entry->id, &value[KEY_ID]);
+    if (json_string_is(&value[KEY_TYPE], "MultiCut"))
+        return bl_error_set(e, BL_EDATA, "a cut of several channels (MultiCut): give one of each (to_mono)");
+    if (value[KEY_TYPE].type == BL_JSON_STRING && *type)
+        return bl_error_set(e, BL_EDATA, "a %.40s, which is no part of one recording: save it as sound", type);
+    bl_buffer_clear(&entry->scratch);
+    bl_json_append_keys(line, size, KEYS_SHOWN, &entry->scratch);
+    return bl_error_set(e, BL_EDATA,
+                        "neither a line of NeMo's (\"audio_filepath\") nor a cut or recording of lhotse's: "
+                        "its keys are %s",
+                        entry->scratch.size ? entry->scratch.data : "none");
 }
 
 int bl_entry_parse(struct bl_entry *entry, const char *line, size_t size, struct bl_error *e)
@@ -315,12 +322,12 @@ int bl_entry_parse(struct bl_entry *entry, const char *line, size_t size, struct
     if (!json_scan_keys(line, size, key_name, KEYS, value, &fault))
         return bl_error_set(e, BL_EDATA, "not JSON at byte %zu of the line: %s", fault.at, fault.what);
     bool nemo = value[KEY_AUDIO_FILEPATH].type != BL_JSON_NONE || value[KEY_AUDIO_FILENAME].type != BL_JSON_NONE;
-    int code = nemo ? nemo_parse(entry, value, e) : lhotse_parse(entry, value, e);
+    int code = nemo                     ? nemo_parse(entry, value, e)
+               : lhotse_is_known(value) ? lhotse_parse(entry, value, e)
+                                        : entry_reject(entry, value, line, size, e);
     entry_limit_text(entry);
     if (code)
         return code;
     code = bl_buffer_check(&entry->text, e);
-    if (code)
-        return code;
-    return bl_buffer_check(&entry->id, e);
+    return code ? code : bl_buffer_check(&entry->id, e);
 }

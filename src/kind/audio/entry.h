@@ -1,4 +1,4 @@
-/* An entry: a line of a manifest of speech, NeMo's or lhotse's.
+/* Lines of a manifest of speech, NeMo's or lhotse's.
  *
  * NeMo: {"audio_filepath": ..., "offset": ..., "duration": ..., "text": ...}; offset and duration may be missing.
  * lhotse: MonoCut (once called Cut), with the recording in it, and Recording. */
@@ -11,14 +11,14 @@
 #include "base/buffer.h"
 #include "base/error.h"
 
-#define BL_ENTRY_TEXT_MAX ((size_t)1 << 16) /* bytes of text that are kept: a row is a line that must stay readable */
+#define BL_ENTRY_TEXT_MAX ((size_t)1 << 16) /* bytes; longer ones are truncated, as a row must stay readable */
 #define BL_ENTRY_NUMBER_MAX 40
 
 struct bl_entry {
     struct bl_buffer id;                /* lhotse's; "" where the line has none */
     struct bl_buffer path;              /* as the line has it */
-    bool relative;                      /* a relative path counts from the manifest's folder */
-    char start[BL_ENTRY_NUMBER_MAX];    /* seconds, as the line has them */
+    bool relative;                      /* the path may be relative to the manifest's folder */
+    char start[BL_ENTRY_NUMBER_MAX];    /* seconds, as they are written there */
     char duration[BL_ENTRY_NUMBER_MAX]; /* "": to the end */
     char channel[BL_ENTRY_NUMBER_MAX];  /* of the file, from 0; "": all of them */
     struct bl_buffer text;
@@ -26,7 +26,7 @@ struct bl_entry {
     struct bl_buffer scratch;
 };
 
-/* Takes a line to pieces; entry begins as {0}, and is used again. BL_EDATA: a line of no use, with the reason. */
+/* Parses a line. Start entry from {0}; it may be used again. BL_EDATA: an unusable line; id is set where it has one. */
 int bl_entry_parse(struct bl_entry *entry, const char *line, size_t size, struct bl_error *e);
 void bl_entry_free(struct bl_entry *entry);
 

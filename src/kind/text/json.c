@@ -9,6 +9,8 @@
 
 #include "kind/text/utf8.h"
 
+#define KEY_SHOWN 40 /* bytes of a key in messages */
+
 struct scan {
     const char *begin, *at, *end;
     const struct bl_json_key *key;
@@ -315,6 +317,28 @@ bool bl_json_scan(const char *line, size_t size, const struct bl_json_key *key, 
         return false;
     scan_skip_space(&s);
     return s.at == s.end ? true : scan_fail(&s, "expected the end of the line behind the object");
+}
+
+void bl_json_append_keys(const char *line, size_t size, int max, struct bl_buffer *out)
+{
+    struct bl_json_fault fault = {0};
+    struct scan s = {.begin = line, .at = line, .end = line + size, .fault = &fault};
+    struct bl_json_value name, value;
+    if (!scan_expect(&s, '{', "expected an object"))
+        return;
+    for (int i = 0; i <= max; i++) {
+        scan_skip_space(&s);
+        if (s.at == s.end || *s.at != '"' || !scan_string(&s, &name) || !scan_expect(&s, ':', "expected :") ||
+            !scan_value(&s, 1, &value))
+            return;
+        if (i == max)
+            bl_buffer_text(out, ", ...");
+        else
+            bl_buffer_printf(out, "%s\"%.*s%s\"", i ? ", " : "", name.size < KEY_SHOWN ? (int)name.size : KEY_SHOWN,
+                             name.text, name.size > KEY_SHOWN ? "..." : "");
+        if (!scan_expect(&s, ',', "expected ,"))
+            return;
+    }
 }
 
 /* --- what values say -------------------------------------------------------------------------------------------- */

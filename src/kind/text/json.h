@@ -42,6 +42,10 @@ struct bl_json_fault {
 bool bl_json_scan(const char *line, size_t size, const struct bl_json_key *key, int keys, struct bl_json_value *value,
                   struct bl_json_fault *fault);
 
+/* Appends the keys of the object that the line is to out, for messages: "text", "id", and ... behind the first max of
+ * them. Nothing for a line that bl_json_scan refuses at once. */
+void bl_json_append_keys(const char *line, size_t size, int max, struct bl_buffer *out);
+
 /* Appends the text of a string: escapes undone, each half of a surrogate pair that stands alone as U+FFFD. *lone: its
  * place in value->text, the first one's, or SIZE_MAX. */
 void bl_json_unescape(const struct bl_json_value *value, struct bl_buffer *out, size_t *lone);
