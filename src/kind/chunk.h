@@ -44,4 +44,9 @@ struct bl_chunk {
  * inputs, then of their place in them. */
 typedef int bl_row_emit(void *sink, int input, const struct bl_row *row, struct bl_error *e);
 
+/* Emits the row of a chunk's only input, which was counted with this code: for BL_EDATA a skipped one with fault as the
+ * reason. Any other error is copied to e. */
+int bl_chunk_emit_row(bl_row_emit *emit, void *sink, struct bl_row *row, int code, const struct bl_error *fault,
+                      struct bl_error *e);
+
 #endif
