@@ -7,9 +7,11 @@
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/lengths.h"
+#include "plan/fills.h"
+#include "plan/strategy.h"
 #include "store/plan_info.h"
 
-#define ROWS 6
+#define ROWS (BL_STRATEGY_BLOCK + BL_FILL_COUNT)
 
 struct comparing {
     bool json;
@@ -23,14 +25,12 @@ static const struct bl_option table[] = {
     {0},
 };
 
-/* Strategy and fill of each row. */
-static const struct {
-    enum bl_strategy strategy;
-    enum bl_fill fill;
-} rows[ROWS] = {
-    {BL_STRATEGY_NAIVE, BL_FILL_OPTIMAL}, {BL_STRATEGY_SAMPLE, BL_FILL_OPTIMAL}, {BL_STRATEGY_MIX, BL_FILL_OPTIMAL},
-    {BL_STRATEGY_BLOCK, BL_FILL_PAPER},   {BL_STRATEGY_BLOCK, BL_FILL_RANDOM},   {BL_STRATEGY_BLOCK, BL_FILL_OPTIMAL},
-};
+/* Strategy and fill of a row: first the strategies that do not pack, then the fills of block, the default last. */
+static void compare_set_row(int i, struct bl_plan_options *o)
+{
+    o->strategy = i < BL_STRATEGY_BLOCK ? (enum bl_strategy)i : BL_STRATEGY_BLOCK;
+    o->fill = i < BL_STRATEGY_BLOCK ? BL_FILL_OPTIMAL : (enum bl_fill)(ROWS - 1 - i);
+}
 
 static double compare_seconds(void)
 {
@@ -42,13 +42,13 @@ static double compare_seconds(void)
 static int compare_make_row(struct comparing *c, int i, struct bl_error *e)
 {
     struct bl_plan_options options = c->options;
-    options.strategy = rows[i].strategy;
-    options.fill = rows[i].fill;
+    compare_set_row(i, &options);
     options.group = c->lengths.table.group;
     /* What makes no sense in a row is left out of it: chance keeps no order, and a single clip cannot be spread. */
-    if (options.strategy != BL_STRATEGY_BLOCK && options.remainder == BL_REMAINDER_SPREAD)
+    bool packed = bl_strategies[options.strategy]->is_packed;
+    if (!packed && options.remainder == BL_REMAINDER_SPREAD)
         options.remainder = BL_REMAINDER_PAD;
-    if (options.fill != BL_FILL_OPTIMAL)
+    if (packed && bl_fills[options.fill]->is_random)
         options.order = BL_KEEP_NOTHING;
     struct bl_plan plan;
     double begun = compare_seconds();

@@ -22,7 +22,7 @@ enum {
 
 struct grouping {
     const struct bl_fill_limits *limits;
-    struct bl_residual stock;
+    struct bl_residual residual;
     uint32_t classes;      /* at least, and less than twice as many and some */
     struct bl_histogram h; /* means of the classes of what is left, in places */
     uint32_t *longest;     /* of every class */
@@ -46,20 +46,20 @@ static uint32_t grouping_mean(const struct grouping *s, uint64_t steps, uint64_t
 /* Classes of a fair share of the lengths each, or less; those of one mean are one class. */
 static void grouping_make_classes(struct grouping *s)
 {
-    const struct bl_bitset *marks = &s->stock.marks;
-    const uint32_t *length = s->stock.h->length, *left = s->stock.left;
+    const struct bl_bitset *nonempty = &s->residual.nonempty;
+    const uint32_t *length = s->residual.h->length, *left = s->residual.left;
     uint64_t all = 0, sum = 0;
     size_t n = 0, b;
-    for (b = bl_bitset_next(marks, 0); b != BL_BITSET_NONE; b = bl_bitset_next(marks, b + 1))
+    for (b = bl_bitset_next(nonempty, 0); b != BL_BITSET_NONE; b = bl_bitset_next(nonempty, b + 1))
         all += left[b];
-    for (b = bl_bitset_next(marks, 0); b != BL_BITSET_NONE;) {
+    for (b = bl_bitset_next(nonempty, 0); b != BL_BITSET_NONE;) {
         uint32_t shortest = length[b];
         uint64_t steps = 0, count = 0;
         while (b != BL_BITSET_NONE && count <= all / s->classes && grouping_is_one_class(s, shortest, length[b])) {
             steps += (uint64_t)length[b] * left[b];
             count += left[b];
             s->longest[n] = length[b];
-            b = bl_bitset_next(marks, b + 1);
+            b = bl_bitset_next(nonempty, b + 1);
         }
         uint32_t mean = grouping_mean(s, steps, count);
         if (n > 0 && s->h.length[n - 1] >= mean) {
@@ -96,25 +96,25 @@ static int grouping_solve(struct grouping *s, struct bl_patterns *drawn, struct 
 static size_t grouping_nearest(const struct grouping *s, uint32_t class)
 {
     uint32_t length = (uint32_t)((uint64_t)s->h.length[class] * (uint64_t)s->limits->T / PLACES);
-    size_t at = bl_histogram_below(s->stock.h, length);
-    size_t longer = bl_bitset_next(&s->stock.marks, at);
-    size_t shorter = at ? bl_bitset_previous(&s->stock.marks, at - 1) : BL_BITSET_NONE;
+    size_t at = bl_histogram_below(s->residual.h, length);
+    size_t longer = bl_bitset_next(&s->residual.nonempty, at);
+    size_t shorter = at ? bl_bitset_previous(&s->residual.nonempty, at - 1) : BL_BITSET_NONE;
     if (longer == BL_BITSET_NONE || shorter == BL_BITSET_NONE)
         return longer == BL_BITSET_NONE ? shorter : longer;
-    return s->stock.h->length[longer] - length < length - s->stock.h->length[shorter] ? longer : shorter;
+    return s->residual.h->length[longer] - length < length - s->residual.h->length[shorter] ? longer : shorter;
 }
 
 /* Two lengths that fill the room, or nearly so: one from the mean of a class on upwards, the other what fits beside
  * it. */
 static int grouping_choose_pair(struct grouping *s, uint32_t room, uint32_t class, struct bl_error *e)
 {
-    const uint32_t *length = s->stock.h->length;
+    const uint32_t *length = s->residual.h->length;
     size_t a = grouping_nearest(s, class), best[2] = {BL_BITSET_NONE, BL_BITSET_NONE};
     uint32_t least = UINT32_MAX;
     for (int step = 0; step < PAIR_STEPS && least > 0 && a != BL_BITSET_NONE && length[a] < room; step++) {
-        size_t b = bl_residual_fitting(&s->stock, room - length[a]);
-        if (b == a && s->stock.left[a] == 1)
-            b = b ? bl_bitset_previous(&s->stock.marks, b - 1) : BL_BITSET_NONE;
+        size_t b = bl_residual_fitting(&s->residual, room - length[a]);
+        if (b == a && s->residual.left[a] == 1)
+            b = b ? bl_bitset_previous(&s->residual.nonempty, b - 1) : BL_BITSET_NONE;
         if (b == BL_BITSET_NONE)
             break;
         if (room - length[a] - length[b] < least) {
@@ -122,19 +122,19 @@ static int grouping_choose_pair(struct grouping *s, uint32_t room, uint32_t clas
             best[0] = a;
             best[1] = b;
         }
-        a = bl_bitset_next(&s->stock.marks, a + 1);
+        a = bl_bitset_next(&s->residual.nonempty, a + 1);
     }
     if (best[0] == BL_BITSET_NONE)
         return 0;
-    int code = bl_residual_choose(&s->stock, best[0], e);
-    return code == 0 ? bl_residual_choose(&s->stock, best[1], e) : code;
+    int code = bl_residual_choose(&s->residual, best[0], e);
+    return code == 0 ? bl_residual_choose(&s->residual, best[1], e) : code;
 }
 
 static uint32_t grouping_room(const struct grouping *s)
 {
     uint32_t room = (uint32_t)s->limits->T;
-    for (size_t i = 0; i < s->stock.count; i++)
-        room -= s->stock.h->length[s->stock.chosen[i]];
+    for (size_t i = 0; i < s->residual.count; i++)
+        room -= s->residual.h->length[s->residual.chosen[i]];
     return room;
 }
 
@@ -145,14 +145,14 @@ static int grouping_choose_block(struct grouping *s, const uint32_t *class, size
     int code = 0;
     for (size_t i = 0; code == 0 && i + 2 < size; i++) {
         size_t b = grouping_nearest(s, class[i]);
-        if (b == BL_BITSET_NONE || s->stock.h->length[b] > grouping_room(s))
+        if (b == BL_BITSET_NONE || s->residual.h->length[b] > grouping_room(s))
             return 0;
-        code = bl_residual_choose(&s->stock, b, e);
+        code = bl_residual_choose(&s->residual, b, e);
     }
     if (code == 0 && size > 1)
         return grouping_choose_pair(s, grouping_room(s), class[size - 2], e);
-    size_t b = bl_residual_fitting(&s->stock, s->longest[class[0]]);
-    return code == 0 && b != BL_BITSET_NONE ? bl_residual_choose(&s->stock, b, e) : code;
+    size_t b = bl_residual_fitting(&s->residual, s->longest[class[0]]);
+    return code == 0 && b != BL_BITSET_NONE ? bl_residual_choose(&s->residual, b, e) : code;
 }
 
 /* Carries a pattern of the grouping out, `use` times, or until the lengths for it are used up. */
@@ -171,12 +171,12 @@ static int grouping_realise(struct grouping *s, const struct bl_patterns *drawn,
         uint32_t used = 0;
         code = grouping_choose_block(s, class, size, e);
         s->work -= 32 * (int64_t)size + 8 * PAIR_STEPS;
-        if (code == 0 && (s->stock.count < size || grouping_room(s) > most)) {
-            bl_residual_put_back(&s->stock, 0);
+        if (code == 0 && (s->residual.count < size || grouping_room(s) > most)) {
+            bl_residual_put_back(&s->residual, 0);
             return 0;
         }
         if (code == 0)
-            code = bl_residual_close(&s->stock, use, patterns, &used, e);
+            code = bl_residual_close(&s->residual, use, patterns, &used, e);
         use -= used;
     }
     return code;
@@ -190,7 +190,7 @@ static int grouping_realise_half(struct grouping *s, struct bl_patterns *pattern
     grouping_make_classes(s);
     int code = grouping_solve(s, &drawn, e);
     if (code == 0 && patterns->blocks == 0)
-        code = bl_bound_dual(bound, s->stock.h, s->limits->T, &s->h, PLACES, s->price, e);
+        code = bl_bound_dual(bound, s->residual.h, s->limits->T, &s->h, PLACES, s->price, e);
     *blocks = drawn.blocks;
     uint32_t odd = 0; /* of patterns that are drawn once, too, every second is carried out */
     for (size_t p = 0; code == 0 && p < drawn.count; p++) {
@@ -211,7 +211,7 @@ static int grouping_make(struct grouping *s, const struct bl_histogram *h, uint3
     s->longest = malloc(n * sizeof *s->longest);
     s->price = malloc(n * sizeof *s->price);
     int code = s->h.length && s->h.start && s->longest && s->price ? 0 : bl_error_memory(e);
-    return code == 0 ? bl_residual_make(&s->stock, h, e) : code;
+    return code == 0 ? bl_residual_make(&s->residual, h, e) : code;
 }
 
 /* What is left in the end. */
@@ -247,8 +247,8 @@ int bl_fill_grouped(struct bl_patterns *patterns, int64_t *bound, const struct b
         blocks -= patterns->blocks - before;
     }
     if (code == 0)
-        code = bl_fill_residual(patterns, h, s.stock.left, limits, grouping_fill_rest, e);
-    bl_residual_free(&s.stock);
+        code = bl_fill_residual(patterns, h, s.residual.left, limits, grouping_fill_rest, e);
+    bl_residual_free(&s.residual);
     bl_histogram_free(&s.h);
     free(s.longest);
     free(s.price);

@@ -12,7 +12,7 @@ enum {
 
 struct slack {
     const struct bl_fill_limits *limits;
-    struct bl_residual stock;
+    struct bl_residual residual;
     struct bl_subset_sum subset;
     int64_t work;
 };
@@ -20,67 +20,67 @@ struct slack {
 /* Two lengths that fill the room exactly, the shorter one as long as can be. */
 static int slack_find_pair(struct slack *s, uint32_t room, size_t pair[2])
 {
-    const struct bl_histogram *h = s->stock.h;
-    const struct bl_bitset *marks = &s->stock.marks;
+    const struct bl_histogram *h = s->residual.h;
+    const struct bl_bitset *nonempty = &s->residual.nonempty;
     const uint32_t *length = h->length;
-    size_t low = bl_residual_fitting(&s->stock, room / 2),
-           high = bl_bitset_next(marks, bl_histogram_below(h, (room - 1) / 2));
+    size_t low = bl_residual_fitting(&s->residual, room / 2),
+           high = bl_bitset_next(nonempty, bl_histogram_below(h, (room - 1) / 2));
     for (int step = 0; step < PAIR_STEPS && low != BL_BITSET_NONE && high != BL_BITSET_NONE; step++) {
         s->work -= 4;
         uint64_t sum = (uint64_t)length[low] + length[high];
-        if (sum == room && (low != high || s->stock.left[low] > 1)) {
+        if (sum == room && (low != high || s->residual.left[low] > 1)) {
             pair[0] = high;
             pair[1] = low;
             return 1;
         }
         if (sum < room)
-            high = bl_bitset_next(marks, high + 1);
+            high = bl_bitset_next(nonempty, high + 1);
         else
-            low = low ? bl_bitset_previous(marks, low - 1) : BL_BITSET_NONE;
+            low = low ? bl_bitset_previous(nonempty, low - 1) : BL_BITSET_NONE;
     }
     return 0;
 }
 
 static int slack_choose_subset(struct slack *s, uint32_t room, uint32_t most, struct bl_error *e)
 {
-    struct bl_residual *stock = &s->stock;
+    struct bl_residual *residual = &s->residual;
     int64_t spent = 0;
     bl_subset_sum_begin(&s->subset, room, most);
-    size_t b = bl_residual_fitting(stock, room);
+    size_t b = bl_residual_fitting(residual, room);
     while (b != BL_BITSET_NONE && !bl_subset_sum_is_full(&s->subset) && spent < SUBSET_WORK) {
-        spent += bl_subset_sum_offer(&s->subset, (uint32_t)b, stock->h->length[b], stock->left[b]);
-        b = b ? bl_bitset_previous(&stock->marks, b - 1) : BL_BITSET_NONE;
+        spent += bl_subset_sum_offer(&s->subset, (uint32_t)b, residual->h->length[b], residual->left[b]);
+        b = b ? bl_bitset_previous(&residual->nonempty, b - 1) : BL_BITSET_NONE;
     }
     s->work -= spent + room / 64;
     int code = 0;
     for (uint32_t sum = s->subset.top; code == 0 && sum > 0;)
-        code = bl_residual_choose(stock, bl_subset_sum_take(&s->subset, &sum, stock->h->length), e);
+        code = bl_residual_choose(residual, bl_subset_sum_take(&s->subset, &sum, residual->h->length), e);
     return code;
 }
 
 /* What goes beside the first length of a block. */
 static int slack_complete_block(struct slack *s, uint32_t room, uint32_t most, struct bl_error *e)
 {
-    size_t pair[2], one = bl_residual_fitting(&s->stock, room);
+    size_t pair[2], one = bl_residual_fitting(&s->residual, room);
     if (one == BL_BITSET_NONE || most == 0)
         return 0;
-    if (s->stock.h->length[one] == room || most == 1)
-        return bl_residual_choose(&s->stock, one, e);
+    if (s->residual.h->length[one] == room || most == 1)
+        return bl_residual_choose(&s->residual, one, e);
     if (s->limits->T >= PAIRS_FROM && slack_find_pair(s, room, pair)) {
-        int code = bl_residual_choose(&s->stock, pair[0], e);
-        return code == 0 ? bl_residual_choose(&s->stock, pair[1], e) : code;
+        int code = bl_residual_choose(&s->residual, pair[0], e);
+        return code == 0 ? bl_residual_choose(&s->residual, pair[1], e) : code;
     }
     return slack_choose_subset(s, room, most, e);
 }
 
 static int slack_fill_block(struct slack *s, size_t longest, struct bl_patterns *patterns, struct bl_error *e)
 {
-    uint32_t room = (uint32_t)s->limits->T - s->stock.h->length[longest], use;
+    uint32_t room = (uint32_t)s->limits->T - s->residual.h->length[longest], use;
     s->work -= 64;
-    int code = bl_residual_choose(&s->stock, longest, e);
+    int code = bl_residual_choose(&s->residual, longest, e);
     if (code == 0)
         code = slack_complete_block(s, room, s->limits->sequences - 1, e);
-    return code == 0 ? bl_residual_close(&s->stock, UINT32_MAX, patterns, &use, e) : code;
+    return code == 0 ? bl_residual_close(&s->residual, UINT32_MAX, patterns, &use, e) : code;
 }
 
 int bl_fill_min_slack(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_fill_limits *limits,
@@ -88,15 +88,16 @@ int bl_fill_min_slack(struct bl_patterns *patterns, const struct bl_histogram *h
 {
     *patterns = (struct bl_patterns){0};
     struct slack s = {.limits = limits, .work = limits->work / (limits->T < PAIRS_FROM ? 8 : 32)};
-    int code = bl_residual_make(&s.stock, h, e);
+    int code = bl_residual_make(&s.residual, h, e);
     if (code == 0)
         code = bl_subset_sum_make(&s.subset, (uint32_t)limits->T, limits->sequences < limits->T, e);
     size_t longest;
-    while (code == 0 && s.work > 0 && (longest = bl_bitset_previous(&s.stock.marks, h->distinct - 1)) != BL_BITSET_NONE)
+    while (code == 0 && s.work > 0 &&
+           (longest = bl_bitset_previous(&s.residual.nonempty, h->distinct - 1)) != BL_BITSET_NONE)
         code = slack_fill_block(&s, longest, patterns, e);
     if (code == 0)
-        code = bl_fill_residual(patterns, h, s.stock.left, limits, bl_fill_bestfit, e);
-    bl_residual_free(&s.stock);
+        code = bl_fill_residual(patterns, h, s.residual.left, limits, bl_fill_bestfit, e);
+    bl_residual_free(&s.residual);
     bl_subset_sum_free(&s.subset);
     if (code < 0)
         bl_patterns_free(patterns);

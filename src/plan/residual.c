@@ -5,18 +5,18 @@
 int bl_residual_make(struct bl_residual *s, const struct bl_histogram *h, struct bl_error *e)
 {
     *s = (struct bl_residual){.h = h, .left = malloc((h->distinct + 1) * sizeof *s->left)};
-    int code = s->left ? bl_bitset_make(&s->marks, h->distinct, e) : bl_error_memory(e);
+    int code = s->left ? bl_bitset_make(&s->nonempty, h->distinct, e) : bl_error_memory(e);
     for (size_t b = 0; code == 0 && b < h->distinct; b++) {
         s->left[b] = bl_histogram_count(h, b);
         if (s->left[b])
-            bl_bitset_add(&s->marks, b);
+            bl_bitset_add(&s->nonempty, b);
     }
     return code;
 }
 
 void bl_residual_free(struct bl_residual *s)
 {
-    bl_bitset_free(&s->marks);
+    bl_bitset_free(&s->nonempty);
     free(s->left);
     free(s->chosen);
     *s = (struct bl_residual){0};
@@ -26,7 +26,7 @@ static void residual_take(struct bl_residual *s, size_t bucket, uint32_t times)
 {
     s->left[bucket] -= times;
     if (s->left[bucket] == 0)
-        bl_bitset_remove(&s->marks, bucket);
+        bl_bitset_remove(&s->nonempty, bucket);
 }
 
 int bl_residual_choose(struct bl_residual *s, size_t bucket, struct bl_error *e)
@@ -49,14 +49,14 @@ void bl_residual_put_back(struct bl_residual *s, size_t count)
     while (s->count > count) {
         size_t bucket = s->chosen[--s->count];
         if (s->left[bucket]++ == 0)
-            bl_bitset_add(&s->marks, bucket);
+            bl_bitset_add(&s->nonempty, bucket);
     }
 }
 
 size_t bl_residual_fitting(const struct bl_residual *s, uint32_t room)
 {
     size_t below = bl_histogram_below(s->h, room);
-    return below ? bl_bitset_previous(&s->marks, below - 1) : BL_BITSET_NONE;
+    return below ? bl_bitset_previous(&s->nonempty, below - 1) : BL_BITSET_NONE;
 }
 
 static int residual_compare_buckets(const void *a, const void *b)

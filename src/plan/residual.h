@@ -12,9 +12,9 @@
 
 struct bl_residual {
     const struct bl_histogram *h;
-    uint32_t *left;         /* [distinct] how many of each bucket */
-    struct bl_bitset marks; /* of those of which there are any */
-    uint32_t *chosen;       /* [count] buckets of the block in the making, already taken */
+    uint32_t *left;            /* [distinct] how many of each bucket */
+    struct bl_bitset nonempty; /* of those of which there are any */
+    uint32_t *chosen;          /* [count] buckets of the block in the making, already taken */
     size_t count, capacity;
 };
 
