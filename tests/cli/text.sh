@@ -186,6 +186,22 @@ test_plain_text_by_file_line_blank_line_and_separator() {
     err_has '--documents expects file, line, blank-line or sep:TEXT, not "words"'
 }
 
+test_a_folder_stands_for_the_tokenizer_in_it() {
+    mkdir -p m/none
+    printf '[UNK]\nab\n##c\n' >m/vocab.txt
+    printf 'abc ab x' >x.txt
+    expect 0 bload pack -q x.txt --tokenizer m/vocab.txt -T 4 -o file
+    expect 0 bload pack -q x.txt --tokenizer m -T 4 -o folder
+    expect 0 bload pack -q x.txt --tokenizer m/ -T 4 -o slash
+    diff -r file folder && diff -r file slash
+    is '1 2 1 0' "$(tokens folder)"
+    echo '{}' >m/tokenizer.json # is preferred
+    expect 1 bload scan -q x.txt --tokenizer m
+    err_has 'm/tokenizer.json is neither a tokenizer.json (it has no "model") nor named vocab.json'
+    expect 2 bload scan -q x.txt --tokenizer m/none
+    err_has 'tokenizer m/none: the folder has no tokenizer.json, tokenizer.model, vocab.json or vocab.txt'
+}
+
 test_bytes_stay_as_they_are() {
     printf '\xef\xbb\xbf a\r\n\t \n\n' >x.txt
     expect 0 bload pack -q x.txt --tokenizer bytes -T 11 -o d

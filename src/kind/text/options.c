@@ -15,9 +15,9 @@ static const char *const invalid_choices[] = {"replace", "error", NULL};
 const struct bl_option bl_text_options[] = {
     BL_OPTION_PATH(
         "tokenizer", struct bl_text_config, tokenizer, BL_AFFECTS_NOTHING,
-        "tokenizer.json, vocab.json (merges.txt beside it), vocab.txt, a .tiktoken or .model file; or bytes: a "
-        "token is a byte",
-        .placeholder = "FILE|bytes", .choices = tokenizer_words),
+        "tokenizer.json, vocab.json (merges.txt beside it), vocab.txt, a .tiktoken or .model file; a folder with one "
+        "of these names; or bytes: a token is a byte",
+        .placeholder = "FILE|FOLDER|bytes", .choices = tokenizer_words),
     BL_OPTION_STRING("pattern", struct bl_text_config, pattern, BL_AFFECTS_LENGTHS,
                      "of a .tiktoken file, which does not say how words are split: r50k, cl100k or o200k",
                      .placeholder = "NAME"),

@@ -79,10 +79,9 @@ static void text_describe(const void *values, const struct bl_field *field, stru
     (void)field;
     const struct bl_text_config *config = values;
     const struct bl_text_run *run = config->run;
-    const char *slash = config->tokenizer ? strrchr(config->tokenizer, '/') : NULL;
     if (run->tokenizer)
         bl_buffer_printf(out, "tokens of %s (%" PRId64 " ids, digest %016" PRIx64 "), special tokens in text %s",
-                         slash ? slash + 1 : config->tokenizer, bl_tokenizer_size(run->tokenizer),
+                         bl_tokenizer_name(run->tokenizer), bl_tokenizer_size(run->tokenizer),
                          bl_tokenizer_digest(run->tokenizer), config->special ? "parsed" : "plain");
     else
         bl_buffer_text(out, "token ids as they were given");

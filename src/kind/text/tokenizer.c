@@ -1,3 +1,4 @@
+/* The front of the tokenizers: finds the file, reads it, and has it read by the reader of its format. */
 #include "kind/text/tokenizer.h"
 
 #include <stdlib.h>
@@ -10,9 +11,9 @@
 #include "base/io.h"
 #include "kind/text/tokenizer_readers.h"
 
-#define FILE_MAX ((size_t)1 << 28) /* bytes: ten times the largest there is */
+#define FILE_MAX ((size_t)1 << 28) /* bytes: ten times the largest known */
 
-/* Adds what decides the ids to the digest. */
+/* Adds data that the ids depend on to the digest. */
 static void tokenizer_update_digest(struct bl_tokenizer *tokenizer, const void *data, size_t size)
 {
     tokenizer->digest = XXH3_64bits_withSeed(data, size, tokenizer->digest);
@@ -33,13 +34,13 @@ static bool path_ends_with(const char *text, const char *end)
     return size >= end_size && !strcmp(text + size - end_size, end);
 }
 
-/* GPT-2's merges.txt lies beside its vocab.json and is named like it. */
+/* Of the two files of GPT-2, merges.txt lies beside vocab.json and has the same prefix: "gpt2-vocab.json". */
 static int tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const json_t *vocab, const char *path,
                                struct bl_error *e)
 {
     struct bl_buffer merges_path = {0}, merges = {0};
     if (!path_ends_with(path, "vocab.json"))
-        return bl_error_set(e, BL_EFAIL, "%s has no \"model\" as a tokenizer.json has, and is not named vocab.json",
+        return bl_error_set(e, BL_EFAIL, "%s is neither a tokenizer.json (it has no \"model\") nor named vocab.json",
                             path);
     bl_buffer_append(&merges_path, path, strlen(path) - strlen("vocab.json"));
     bl_buffer_text(&merges_path, "merges.txt");
@@ -56,10 +57,11 @@ out:
     return code;
 }
 
-/* The list of merges is most of a file: a tree of it would take longer than all else, so it is read from the text. The
- * rest is the text without what is in the list but line breaks, which messages count. */
-static int tokenizer_leave_out(const struct bl_buffer *text, const struct bl_json_value *list, struct bl_buffer *rest,
-                               struct bl_error *e)
+/* Appends the text of a tokenizer.json without the elements of its list of merges. The list is most of the file, and
+ * building a tree of it would take longer than all else, so it is read from the text. Its line breaks stay: messages
+ * count lines. */
+static int tokenizer_remove_merges(const struct bl_buffer *text, const struct bl_json_value *list,
+                                   struct bl_buffer *rest, struct bl_error *e)
 {
     const char *at = text->data, *stop = text->data + text->size;
     if (list->type == BL_JSON_ARRAY) {
@@ -75,15 +77,15 @@ static int tokenizer_leave_out(const struct bl_buffer *text, const struct bl_jso
     return bl_buffer_check(rest, e);
 }
 
-static json_t *tokenizer_load_json(const struct bl_buffer *text, const char *path, struct bl_error *e)
+static int tokenizer_load_json(json_t **root, const struct bl_buffer *text, const char *path, struct bl_error *e)
 {
     json_error_t error;
-    json_t *root = json_loadb(text->data, text->size, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
-    if (!root && json_error_code(&error) == json_error_out_of_memory)
-        bl_error_memory(e);
-    else if (!root)
-        bl_error_set(e, BL_EFAIL, "%s:%d: %s", path, error.line, error.text);
-    return root;
+    *root = json_loadb(text->data, text->size, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
+    if (*root)
+        return BL_OK;
+    if (json_error_code(&error) == json_error_out_of_memory)
+        return bl_error_memory(e);
+    return bl_error_set(e, BL_EFAIL, "%s:%d: %s", path, error.line, error.text);
 }
 
 static int tokenizer_read_json(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
@@ -99,17 +101,23 @@ static int tokenizer_read_json(struct bl_tokenizer *tokenizer, const struct bl_b
                  bl_json_scan(text->data, text->size, &key, 1, &merges, &fault);
     if (!found)
         merges.type = BL_JSON_NONE;
-    int code = tokenizer_leave_out(text, &merges, &rest, e);
-    if (!code)
-        code = (root = tokenizer_load_json(&rest, path, e)) ? BL_OK : BL_EFAIL;
-    if (!code && !found)
+    int code = tokenizer_remove_merges(text, &merges, &rest, e);
+    if (code)
+        goto out;
+    code = tokenizer_load_json(&root, &rest, path, e);
+    if (code)
+        goto out;
+    if (!found) {
         code = bl_error_set(e, BL_EFAIL, "%s: not JSON at byte %zu: %s", path, fault.at, fault.what);
-    /* Of a vocab.json, "model" is a token like others. */
+        goto out;
+    }
+    /* In a vocab.json "model" is a token like others. */
     const json_t *model = json_object_get(root, "model");
-    bool is_vocabulary = !model || (path_ends_with(path, "vocab.json") && !json_is_object(model));
-    if (!code)
-        code = is_vocabulary ? tokenizer_read_gpt2(tokenizer, root, path, e)
-                             : bl_tokenizer_read_json(tokenizer, root, &merges, path, e);
+    if (!model || (path_ends_with(path, "vocab.json") && !json_is_object(model)))
+        code = tokenizer_read_gpt2(tokenizer, root, path, e);
+    else
+        code = bl_tokenizer_read_json(tokenizer, root, &merges, path, e);
+out:
     json_decref(root);
     bl_buffer_free(&rest);
     return code;
@@ -128,23 +136,23 @@ static int tokenizer_read_sentencepiece(struct bl_tokenizer *tokenizer, const st
     return BL_OK;
 }
 
-static int tokenizer_read_file(struct bl_tokenizer *tokenizer, const struct bl_tokenizer_options *options,
-                               struct bl_error *e)
+static int tokenizer_read_file(struct bl_tokenizer *tokenizer, const char *pattern, struct bl_error *e)
 {
     struct bl_buffer text = {0};
-    const char *path = options->path;
+    const char *path = tokenizer->path;
     bool tiktoken = path_ends_with(path, ".tiktoken"), sentencepiece = path_ends_with(path, ".model");
     bool wordpiece = path_ends_with(path, "vocab.txt");
-    if (options->pattern && !tiktoken)
-        return bl_error_set(e, BL_EUSAGE, "--pattern is for a .tiktoken file; %s says its own", path);
+    if (pattern && !tiktoken)
+        return bl_error_set(e, BL_EUSAGE, "--pattern is for a .tiktoken file; %s has its own pattern", path);
     if (!tiktoken && !sentencepiece && !wordpiece && !path_ends_with(path, ".json"))
-        return bl_error_set(e, BL_EUSAGE, "%s is no tokenizer: bytes, a .json, .tiktoken, .model or vocab.txt", path);
+        return bl_error_set(e, BL_EUSAGE,
+                            "%s is not a tokenizer: use a .json, .tiktoken or .model file, vocab.txt, or bytes", path);
     int code = tokenizer_slurp(tokenizer, path, &text, e);
     if (code)
         goto out;
     if (tiktoken) {
-        tokenizer_update_digest(tokenizer, options->pattern, options->pattern ? strlen(options->pattern) : 0);
-        code = bl_tokenizer_read_tiktoken(tokenizer, &text, path, options->pattern, e);
+        tokenizer_update_digest(tokenizer, pattern, pattern ? strlen(pattern) : 0);
+        code = bl_tokenizer_read_tiktoken(tokenizer, &text, path, pattern, e);
     } else if (sentencepiece) {
         code = tokenizer_read_sentencepiece(tokenizer, &text, path, e);
     } else if (wordpiece) {
@@ -157,32 +165,62 @@ out:
     return code;
 }
 
+/* The tokenizer's file: path, or the first of the known names in the folder path. */
+static int tokenizer_find_file(const char *path, struct bl_buffer *out, struct bl_error *e)
+{
+    static const char *const names[] = {"tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt"};
+    struct stat status;
+    if (stat(path, &status))
+        return bl_error_errno(e, BL_EUSAGE, "tokenizer %s", path);
+    if (!S_ISDIR(status.st_mode)) {
+        bl_buffer_text(out, path);
+        return bl_buffer_check(out, e);
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        bl_buffer_clear(out);
+        bl_buffer_printf(out, "%s%s%s", path, path_ends_with(path, "/") ? "" : "/", names[i]);
+        if (bl_buffer_check(out, e))
+            return BL_EFAIL;
+        if (!stat(out->data, &status))
+            return BL_OK;
+    }
+    return bl_error_set(e, BL_EUSAGE,
+                        "tokenizer %s: the folder has no tokenizer.json, tokenizer.model, vocab.json or vocab.txt: "
+                        "name the tokenizer's file",
+                        path);
+}
+
 int bl_tokenizer_open(struct bl_tokenizer **out, const struct bl_tokenizer_options *options, struct bl_error *e)
 {
     *out = NULL;
+    struct bl_buffer path = {0};
     bool bytes = !strcmp(options->path, "bytes");
-    struct stat status;
     if (bytes && options->pattern)
         return bl_error_set(e, BL_EUSAGE, "--pattern is for a .tiktoken file; bytes have none");
-    if (!bytes && stat(options->path, &status))
-        return bl_error_errno(e, BL_EUSAGE, "tokenizer %s", options->path);
     struct bl_tokenizer *tokenizer = calloc(1, sizeof *tokenizer);
     if (!tokenizer)
         return bl_error_memory(e);
     bl_added_init(&tokenizer->raw);
     bl_added_init(&tokenizer->normal);
-    tokenizer->path = options->path;
     tokenizer->special = options->special;
     tokenizer_update_digest(tokenizer, &(uint8_t){options->special}, 1);
-    tokenizer->size = bytes ? 256 : 0;
-    int code = bytes ? BL_OK : tokenizer_read_file(tokenizer, options, e);
-    if (code) {
-        bl_tokenizer_close(tokenizer);
-        return code;
+    if (bytes) {
+        tokenizer->size = 256;
+        *out = tokenizer;
+        return BL_OK;
     }
-    tokenizer->path = NULL; /* the caller's */
+    int code = tokenizer_find_file(options->path, &path, e);
+    tokenizer->path = path.data;
+    if (code)
+        goto fail;
+    code = tokenizer_read_file(tokenizer, options->pattern, e);
+    if (code)
+        goto fail;
     *out = tokenizer;
     return BL_OK;
+fail:
+    bl_tokenizer_close(tokenizer);
+    return code;
 }
 
 void bl_tokenizer_close(struct bl_tokenizer *tokenizer)
@@ -197,6 +235,7 @@ void bl_tokenizer_close(struct bl_tokenizer *tokenizer)
         bl_regex_close(tokenizer->split[i].regex);
     bl_sentencepiece_close(tokenizer->sentencepiece);
     free(tokenizer->warning);
+    free(tokenizer->path);
     free(tokenizer);
 }
 
@@ -216,6 +255,14 @@ int32_t bl_tokenizer_find(const struct bl_tokenizer *tokenizer, const char *text
         id = bl_added_find(&tokenizer->normal, text, strlen(text));
     int64_t token = id < 0 ? bl_vocabulary_find(&tokenizer->vocabulary, text, strlen(text)) : -1;
     return token < 0 ? id : tokenizer->vocabulary.token[token].id;
+}
+
+const char *bl_tokenizer_name(const struct bl_tokenizer *tokenizer)
+{
+    const char *slash = tokenizer->path ? strrchr(tokenizer->path, '/') : NULL;
+    if (slash)
+        return slash + 1;
+    return tokenizer->path ? tokenizer->path : "bytes";
 }
 
 uint64_t bl_tokenizer_digest(const struct bl_tokenizer *tokenizer)

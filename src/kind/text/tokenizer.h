@@ -13,27 +13,30 @@
 struct bl_tokenizer;
 
 struct bl_tokenizer_options {
-    /* "bytes", or a file: tokenizer.json, vocab.json (with merges.txt beside it), vocab.txt, a .tiktoken, a .model. */
+    /* "bytes", or a file: tokenizer.json, vocab.json (with merges.txt beside it), vocab.txt, a .tiktoken, a .model; or
+     * a folder with one of tokenizer.json, tokenizer.model, vocab.json and vocab.txt, in this order. */
     const char *path;
-    const char *pattern; /* of a .tiktoken, which does not say: "r50k", "cl100k", "o200k"; else NULL */
-    bool special;        /* added tokens that are special are looked for in the text, too; the others always are */
+    const char *pattern; /* of a .tiktoken, which does not have it: "r50k", "cl100k", "o200k"; else NULL */
+    bool special;        /* look for special added tokens in the text, too, not only for the others */
 };
 
-/* BL_EUSAGE: there is no such file, or the options contradict it; BL_EFAIL: it cannot be read, or is no tokenizer
+/* BL_EUSAGE: there is no such file, or the options contradict it; BL_EFAIL: it cannot be read, is not a tokenizer
  * (file, line or offset in the message), or has a component that is not supported (named). */
 int bl_tokenizer_open(struct bl_tokenizer **tokenizer, const struct bl_tokenizer_options *options, struct bl_error *e);
 void bl_tokenizer_close(struct bl_tokenizer *tokenizer);
 
-/* One more than the largest id there is. */
+/* The name of its file, without folders; or "bytes". */
+const char *bl_tokenizer_name(const struct bl_tokenizer *tokenizer);
+/* One more than the largest id. */
 int64_t bl_tokenizer_size(const struct bl_tokenizer *tokenizer);
 /* The id of a token by its text ("<|endoftext|>"); -1 when there is none. */
 int32_t bl_tokenizer_find(const struct bl_tokenizer *tokenizer, const char *text);
-/* XXH3 of everything that decides the ids: of the files' bytes and the options. */
+/* XXH3 of all that the ids depend on: the bytes of the files, and the options. */
 uint64_t bl_tokenizer_digest(const struct bl_tokenizer *tokenizer);
-/* The versions of the libraries that ids come from: one call of emit for each. Most come from none. */
+/* The versions of the libraries that the ids come from: one call of emit for each. Most tokenizers use none. */
 void bl_tokenizer_versions(const struct bl_tokenizer *tokenizer,
                            void (*emit)(void *sink, const char *name, const char *version), void *sink);
-/* What there is to be warned of ("an unknown pattern is matched by PCRE2 with Unicode 14"), or NULL. */
+/* Its warnings ("FILE: an unknown pattern is matched by PCRE2 with Unicode 14; ..."), or NULL. */
 const char *bl_tokenizer_warning(const struct bl_tokenizer *tokenizer);
 
 #endif

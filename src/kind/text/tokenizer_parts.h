@@ -27,7 +27,7 @@ struct bl_split {
 
 struct bl_tokenizer {
     enum bl_tokenizer_model model;
-    const char *path;       /* while it is opened: for warnings */
+    char *path;             /* of its file; NULL: bytes */
     bool special;           /* of the options */
     struct bl_added raw;    /* added tokens that are looked for in the text as it is */
     struct bl_added normal; /* those that are looked for in normalised text */
