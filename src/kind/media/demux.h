@@ -10,9 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/cancel.h"
 #include "base/error.h"
+#include "base/meter.h"
 #include "kind/archive.h"
-#include "kind/kind.h"
 
 /* What the packets are for. */
 enum bl_demux_mode {

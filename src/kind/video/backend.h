@@ -5,9 +5,10 @@
 
 #include <stdbool.h>
 
-#include "kind/kind.h"
+#include "base/cancel.h"
+#include "kind/row.h"
 #include "kind/video/gpu.h"
-#include "kind/video/video.h"
+#include "kind/video/config.h"
 
 #define BL_BACKEND_COLUMN "decoder"
 

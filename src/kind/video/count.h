@@ -6,8 +6,10 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "kind/kind.h"
-#include "kind/video/video.h"
+#include "base/cancel.h"
+#include "base/meter.h"
+#include "kind/input.h"
+#include "kind/video/config.h"
 
 struct bl_count_result {
     int64_t length;   /* frames after sampling */

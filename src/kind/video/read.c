@@ -19,7 +19,7 @@
 #include "kind/video/pick.h"
 #include "kind/video/stream.h"
 #include "kind/video/timeline.h"
-#include "kind/video/video.h"
+#include "kind/video/config.h"
 
 #define TIMELINES 4
 

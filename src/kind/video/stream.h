@@ -8,7 +8,7 @@
 #include "kind/video/convert.h"
 #include "kind/media/demux.h"
 #include "kind/video/geometry.h"
-#include "kind/video/video.h"
+#include "kind/video/config.h"
 
 struct bl_convert_options bl_stream_convert_options(const struct bl_video_config *config, enum bl_simd simd);
 

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "kind/video/backend.h"
 #include "kind/video/count.h"
+#include "kind/video/geometry.h"
 #include "kind/video/gpu_list.h"
 #include "kind/video/nvdec.h"
 #include "kind/video/read.h"

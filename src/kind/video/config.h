@@ -1,0 +1,33 @@
+/* The options of videos, and of folders of images, as values. */
+#ifndef BL_VIDEO_CONFIG_H
+#define BL_VIDEO_CONFIG_H
+
+#include <stdint.h>
+
+#include "base/option.h"
+
+enum bl_hdr { BL_HDR_SKIP, BL_HDR_CLIP };
+enum bl_count { BL_COUNT_PACKETS, BL_COUNT_DECODE };
+enum bl_decoder { BL_DECODER_CPU, BL_DECODER_NVDEC, BL_DECODER_AUTO };
+
+struct bl_gpu;
+struct bl_gpu_functions;
+
+struct bl_video_config {
+    struct bl_rational fps;    /* den 0: every frame */
+    int64_t stride;            /* every stride-th frame; 1: every frame */
+    int count;                 /* enum bl_count */
+    struct bl_dimensions size; /* width 0: the videos' own */
+    int fit;                   /* enum bl_fit */
+    int hdr;                   /* enum bl_hdr */
+    int decoder;               /* enum bl_decoder */
+    const char *gpus;          /* which: "all", "0,1" */
+    const char *images;        /* of folders: a pattern of names, or NULL: all */
+
+    /* Made ready of these: what --decoder may use, or NULL. */
+    struct bl_gpu *gpu;
+    const struct bl_gpu_functions *gpu_functions;
+    char gpu_none[256]; /* why --decoder auto has none, or "" */
+};
+
+#endif
