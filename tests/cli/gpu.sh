@@ -45,7 +45,7 @@ test_a_table_says_who_decodes() {
     expect 0 bload plan -q -T 30 table.tsv -o plan.tsv
     sed 's/\tcpu$/\tnvdec/' table.tsv >gpu.tsv
     expect 1 bload pack -q --sequences gpu.tsv -T 30 -o d --decoder auto
-    err_has 'the scan gave it to a GPU, and there is none here that can be used'
+    err_has 'the scan chose a GPU for it, and there is no usable one here'
     [ ! -e d/shards/00000/shard-00000000.safetensors ] || fail "a shard was published"
     expect 0 bload pack -q --sequences table.tsv -T 30 -o e --decoder auto
 }

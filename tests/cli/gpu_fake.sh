@@ -290,7 +290,7 @@ test_too_little_memory() {
     for bytes in 1000 100000 $((most / 2)); do
         rm -rf d
         FAKE_MEMORY=$bytes expect 1 few d
-        err_has "memory does not suffice"
+        err_has "memory is not enough"
         released
         goes_on d
     done
@@ -299,7 +299,7 @@ test_too_little_memory() {
     # A picture that is refused while memory is short is not taken for a damaged one.
     rm -rf d
     FAKE_MEMORY=$most FAKE_FAIL=cuvidMapVideoFrame:5 FAKE_FAIL_CODE=2 expect 1 few d
-    err_has "memory does not suffice"
+    err_has "memory is not enough"
     [ ! -e d/manifest.json ] || fail "a dataset was published"
     released
     goes_on d

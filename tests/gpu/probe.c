@@ -18,7 +18,7 @@
 #include "kind/video/nvdec.h"
 
 static struct bl_gpu *gpu;
-static struct bl_gpu_queue *lane;
+static struct bl_gpu_queue *queue;
 static const struct bl_gpu_functions *const gpu_do = &bl_nvdec_functions;
 static struct bl_error error;
 
@@ -30,23 +30,23 @@ static void must(int code, const char *what)
     exit(1);
 }
 
-static void open_lane(void)
+static void open_queue(void)
 {
     must(bl_nvdec_open(&gpu, "all", &error), "open");
-    must(gpu_do->open(gpu, &lane, &error), "open");
+    must(gpu_do->open(gpu, &queue, &error), "open");
 }
 
-static void close_lane(void)
+static void close_queue(void)
 {
-    gpu_do->close(lane);
+    gpu_do->close(queue);
     bl_nvdec_close(gpu);
 }
 
 /* Until all that was asked for is done. */
 static void finish(void)
 {
-    must(gpu_do->mark(lane, 0, &error), "mark");
-    must(gpu_do->wait(lane, 0, &error), "wait");
+    must(gpu_do->record(queue, 0, &error), "mark");
+    must(gpu_do->wait(queue, 0, &error), "wait");
 }
 
 static double now(void)
@@ -74,14 +74,14 @@ struct scene {
 static void *memory_of(size_t bytes)
 {
     void *memory = NULL;
-    must(gpu_do->take(lane, BL_GPU_OWN, bytes, &memory, &error), "memory");
+    must(gpu_do->alloc(queue, BL_GPU_OWN, bytes, &memory, &error), "memory");
     return memory;
 }
 
 static void *on_gpu(const void *from, size_t bytes)
 {
     void *to = memory_of(bytes);
-    must(gpu_do->upload(lane, to, from, bytes, &error), "copy");
+    must(gpu_do->upload(queue, to, from, bytes, &error), "copy");
     return to;
 }
 
@@ -144,7 +144,7 @@ static void scene_make(struct scene *s, enum AVPixelFormat format, const int siz
     s->expected = calloc(s->bytes, 1);
     s->got = calloc(s->bytes, 1);
     s->rgb = memory_of(s->bytes);
-    must(gpu_do->clear(lane, s->rgb, s->bytes, &error), "clear");
+    must(gpu_do->clear(queue, s->rgb, s->bytes, &error), "clear");
     s->host.rgb = s->expected + s->origin;
     s->gpu.rgb = s->rgb + s->origin;
 }
@@ -152,12 +152,12 @@ static void scene_make(struct scene *s, enum AVPixelFormat format, const int siz
 static void scene_free(struct scene *s)
 {
     for (int i = 0; i < 4; i++) {
-        gpu_do->drop(lane, BL_GPU_OWN, s->first[i]);
-        gpu_do->drop(lane, BL_GPU_OWN, s->weight[i]);
+        gpu_do->free(queue, BL_GPU_OWN, s->first[i]);
+        gpu_do->free(queue, BL_GPU_OWN, s->weight[i]);
     }
-    gpu_do->drop(lane, BL_GPU_OWN, s->luma);
-    gpu_do->drop(lane, BL_GPU_OWN, s->chroma);
-    gpu_do->drop(lane, BL_GPU_OWN, s->rgb);
+    gpu_do->free(queue, BL_GPU_OWN, s->luma);
+    gpu_do->free(queue, BL_GPU_OWN, s->chroma);
+    gpu_do->free(queue, BL_GPU_OWN, s->rgb);
     free(s->expected);
     free(s->got);
     bl_nv12_free(&s->filters);
@@ -166,7 +166,7 @@ static void scene_free(struct scene *s)
 
 static int kernel(uint32_t seed)
 {
-    open_lane();
+    open_queue();
     static const int sizes[][4] = {{640, 360, 224, 224}, {1920, 1080, 224, 224}, {65, 33, 0, 0},      {1, 1, 0, 0},
                                    {37, 5, 100, 90},     {720, 576, 720, 576},   {100, 99, 7, 3},     {640, 16, 16, 16},
                                    {33, 21, 200, 5},     {353, 289, 352, 288},   {3840, 2160, 64, 36}};
@@ -176,8 +176,8 @@ static int kernel(uint32_t seed)
         struct scene s;
         scene_make(&s, formats[i % 3], sizes[i / 9], (enum bl_fit)(i / 3 % 3), seed >> 8);
         bl_nv12_rgb_host(&s.host);
-        must(gpu_do->draw(lane, &s.gpu, &error), "launch");
-        must(gpu_do->download(lane, s.got, s.rgb, s.bytes, &error), "copy back");
+        must(gpu_do->draw(queue, &s.gpu, &error), "launch");
+        must(gpu_do->download(queue, s.got, s.rgb, s.bytes, &error), "copy back");
         finish();
         size_t differing = 0;
         for (size_t b = 0; b < s.bytes; b++)
@@ -188,7 +188,7 @@ static int kernel(uint32_t seed)
         done++;
         scene_free(&s);
     }
-    close_lane();
+    close_queue();
     if (!failed)
         printf("ok kernel: the same bytes as the loop, %d surfaces\n", done);
     return failed != 0;
@@ -207,7 +207,7 @@ static void time_kernel(const int size[4], enum AVPixelFormat format)
             finish();
             began = now();
         }
-        must(gpu_do->draw(lane, &s.gpu, &error), "launch");
+        must(gpu_do->draw(queue, &s.gpu, &error), "launch");
     }
     finish();
     printf("kernel %-4s %4dx%-4d to %4dx%-4d  %8.1f us\n", format == AV_PIX_FMT_NV12 ? "nv12" : "p010", size[0],
@@ -217,7 +217,7 @@ static void time_kernel(const int size[4], enum AVPixelFormat format)
 
 static int times(void)
 {
-    open_lane();
+    open_queue();
     static const int sizes[][4] = {
         {640, 360, 224, 224}, {1920, 1080, 224, 224}, {3840, 2160, 224, 224}, {640, 360, 640, 360}, {1920, 1080, 0, 0}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -226,17 +226,17 @@ static int times(void)
     }
     for (size_t mib = 1; mib <= 8; mib *= 2) {
         void *own = memory_of(mib << 20), *pinned = NULL;
-        must(gpu_do->take(lane, BL_GPU_PINNED, mib << 20, &pinned, &error), "pinned memory");
+        must(gpu_do->alloc(queue, BL_GPU_PINNED, mib << 20, &pinned, &error), "pinned memory");
         finish();
         double began = now();
         for (int i = 0; i < 100; i++)
-            must(gpu_do->download(lane, pinned, own, mib << 20, &error), "copy");
+            must(gpu_do->download(queue, pinned, own, mib << 20, &error), "copy");
         finish();
         printf("copy back of %zu MiB at a time  %8.1f GB/s\n", mib, (double)(mib << 20) * 100 / (now() - began) / 1e9);
-        gpu_do->drop(lane, BL_GPU_OWN, own);
-        gpu_do->drop(lane, BL_GPU_PINNED, pinned);
+        gpu_do->free(queue, BL_GPU_OWN, own);
+        gpu_do->free(queue, BL_GPU_PINNED, pinned);
     }
-    close_lane();
+    close_queue();
     return 0;
 }
 
@@ -254,7 +254,7 @@ static void decoding_begin(struct decoding *d)
     *d = (struct decoding){.frame = av_frame_alloc()};
     must(bl_nvdec_open(&gpu, "all", &error), "open");
     must(bl_gpu_worker_open(&d->worker, gpu_do, gpu, (size_t)224 * 224 * 3, &error), "open");
-    lane = d->worker->lane;
+    queue = d->worker->queue;
 }
 
 static void decoding_end(struct decoding *d)
@@ -273,7 +273,11 @@ static int decode(struct decoding *d, const char *path, int most, double *first)
         count = 0;
     if (rc)
         return rc;
-    while (count < most && (rc = bl_decode_next(&frames, d->frame, &d->e)) > 0) {
+    bool got = true;
+    while (count < most) {
+        rc = bl_decode_next(&frames, d->frame, &got, &d->e);
+        if (rc || !got)
+            break;
         if (!count++)
             *first = now() - began;
         av_frame_unref(d->frame);
@@ -304,19 +308,19 @@ static int hog(size_t left)
     enum { PIECE = 32, MOST = 8192 };
     static void *piece[MOST];
     int pieces = 0, code = 0;
-    open_lane();
-    while (pieces < MOST && !(code = gpu_do->take(lane, BL_GPU_OWN, (size_t)PIECE << 20, &piece[pieces], &error)))
+    open_queue();
+    while (pieces < MOST && !(code = gpu_do->alloc(queue, BL_GPU_OWN, (size_t)PIECE << 20, &piece[pieces], &error)))
         pieces++;
     must(code == BL_GPU_FULL ? 0 : code, "memory");
     for (size_t mib = 0; pieces > 0 && mib < left; mib += PIECE)
-        gpu_do->drop(lane, BL_GPU_OWN, piece[--pieces]);
+        gpu_do->free(queue, BL_GPU_OWN, piece[--pieces]);
     printf("%d MiB are taken\n", pieces * PIECE);
     fflush(stdout);
     while (getchar() != EOF)
         ;
     for (; pieces > 0; pieces--)
-        gpu_do->drop(lane, BL_GPU_OWN, piece[pieces - 1]);
-    close_lane();
+        gpu_do->free(queue, BL_GPU_OWN, piece[pieces - 1]);
+    close_queue();
     return 0;
 }
 
@@ -331,8 +335,8 @@ static int lost(const char *path)
     const int size[4] = {64, 64, 32, 32};
     scene_make(&s, AV_PIX_FMT_NV12, size, BL_FIT_STRETCH, 2);
     s.gpu.luma = (const uint8_t *)16;
-    (void)gpu_do->draw(lane, &s.gpu, &error);
-    (void)(gpu_do->mark(lane, 0, &error) || gpu_do->wait(lane, 0, &error));
+    (void)gpu_do->draw(queue, &s.gpu, &error);
+    (void)(gpu_do->record(queue, 0, &error) || gpu_do->wait(queue, 0, &error));
     int rc = decode(&d, path, 1000, &first);
     int good = frames > 0 && rc == BL_EFAIL;
     printf("%s lost: %d frames, then %d: %s\n", good ? "ok" : "not ok", frames, rc, d.e.text);

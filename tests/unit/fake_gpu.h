@@ -40,11 +40,11 @@ static int fake_fails(struct bl_gpu *gpu, struct bl_error *e)
     return ++gpu->calls == gpu->fail ? bl_error_set(e, BL_EFAIL, "GPU 0 is lost") : BL_OK;
 }
 
-static int fake_can(struct bl_gpu *gpu, const struct bl_gpu_stream *stream, struct bl_error *e)
+static int fake_can(struct bl_gpu *gpu, const struct bl_gpu_stream *stream, bool *can, struct bl_error *e)
 {
     gpu->asked = *stream;
-    int code = fake_fails(gpu, e);
-    return code ? code : gpu->can_decode;
+    *can = gpu->can_decode;
+    return fake_fails(gpu, e);
 }
 
 static int fake_open(struct bl_gpu *gpu, struct bl_gpu_queue **queue, struct bl_error *e)

@@ -196,7 +196,7 @@ START_TEST(idle_sessions_make_room)
     gpu.can_decode = 0;
     AVCodecParameters *p = stream_of(16, 4);
     ck_assert_int_eq(bl_session_pool_acquire(&s, p, &session, &e), BL_EFAIL);
-    ck_assert_msg(strstr(e.text, "memory does not suffice"), "%s", e.text);
+    ck_assert_msg(strstr(e.text, "memory is not enough"), "%s", e.text);
     ck_assert_int_eq(gpu.codecs, 0);
     avcodec_parameters_free(&p);
     end(&gpu, &s);
@@ -275,15 +275,19 @@ static struct seen see(struct bl_session_pool *sessions, const char *path, int64
     if (rc)
         return (struct seen){.fault = rc};
     AVFrame *frame = av_frame_alloc();
-    while (seen.frames < most && (rc = bl_decode_next(&f, frame, &e)) > 0) {
+    while (seen.frames < most) {
+        bool got;
+        rc = bl_decode_next(&f, frame, &got, &e);
+        if (rc || !got)
+            break;
         seen.frames++;
         seen.damaged += bl_decode_is_damaged(frame);
         seen.sum = sum_frame(seen.sum, &f, frame);
         av_frame_unref(frame);
     }
-    seen.refused = f.refused;
-    seen.cut = f.cut;
-    seen.fault = rc < 0 ? rc : 0;
+    seen.refused = f.errors;
+    seen.cut = f.truncated;
+    seen.fault = rc;
     av_frame_free(&frame);
     bl_decode_close(&f);
     return seen;
@@ -370,7 +374,9 @@ START_TEST(a_stream_that_changes_its_context_is_not_followed)
     for (int changed = 0; changed < 2; changed++) {
         AVFrame *frame = av_frame_alloc();
         ck_assert_int_eq(bl_decode_open_gpu(&f, &s, "h264-1.mp4", -1, -1, BL_DEMUX_DECODE, &cancel, &e), 0);
-        ck_assert_int_eq(bl_decode_next(&f, frame, &e), 1);
+        bool got = false;
+        ck_assert_int_eq(bl_decode_next(&f, frame, &got, &e), 0);
+        ck_assert(got);
         f.codec->has_b_frames += changed; /* as a decoder does that meets frames out of order */
         av_frame_free(&frame);
         bl_decode_close(&f);

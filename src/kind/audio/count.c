@@ -179,7 +179,7 @@ int bl_audio_count(const struct bl_audio_config *config, const struct bl_cancel 
     if (code)
         return code;
     info->stream = s.demux.stream->index;
-    s.demux.pace = meter;
+    s.demux.meter = meter;
     code = info_fill(config, &s, info, e);
     bl_audio_decoder_close(&s);
     return code;

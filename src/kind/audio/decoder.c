@@ -57,13 +57,14 @@ void bl_audio_decoder_close(struct bl_audio_decoder *s)
 
 static int decoder_send_packet(struct bl_audio_decoder *s, struct bl_error *e)
 {
-    int got = bl_demux_next(&s->demux, s->packet, e);
-    if (got < 0)
-        return got;
+    bool got;
+    int code = bl_demux_next(&s->demux, s->packet, &got, e);
+    if (code)
+        return code;
     s->draining = !got;
     s->packets += got;
     s->broken_off = s->broken_off || s->demux.end_error;
-    int code = avcodec_send_packet(s->codec, got ? s->packet : NULL);
+    code = avcodec_send_packet(s->codec, got ? s->packet : NULL);
     av_packet_unref(s->packet);
     if (bl_demux_is_memory(code))
         return bl_error_memory(e);

@@ -1,5 +1,5 @@
-/* See demux.h. avformat_find_stream_info decodes, under a lock of the whole process, and would dominate a scan: it is
- * called only where the container's header does not say what is needed (see streams_probe). */
+/* See demux.h. avformat_find_stream_info decodes, under a process-wide lock, and would dominate a scan. It is called
+ * only if the container's header lacks what is needed (see probe_is_needed). */
 #include "kind/media/demux.h"
 
 #include <errno.h>
@@ -15,10 +15,10 @@
 #include "kind/media/allowlist.h"
 
 #define IO_BUFFER (64 << 10)
-#define WAVE_SEARCHED (16 << 10)
-#define WAVE_PROBE 32   /* bytes: the least that libavformat takes */
-#define WAVE_FIRST 1024 /* bytes of the first packet: the least that the demuxer takes */
-#define WAVE_NEXT 4096  /* of those behind it: what it makes by itself */
+#define WAVE_SEARCHED (16 << 10) /* bytes that are searched for DTS */
+#define WAVE_PROBE 32            /* bytes; libavformat's minimum */
+#define WAVE_FIRST 1024          /* bytes of the first packet; the demuxer's minimum */
+#define WAVE_NEXT 4096           /* bytes of the other packets; the demuxer's default */
 
 static ssize_t demux_read_at(const struct bl_demux *d, void *buffer, size_t size, int64_t offset)
 {
@@ -63,7 +63,7 @@ static int demux_interrupt(void *opaque)
     return bl_cancelled(d->cancel);
 }
 
-/* What a hostile file would have libavformat open besides itself. */
+/* Refuses to open the other files that a file refers to. */
 static int demux_io_open(AVFormatContext *s, AVIOContext **pb, const char *url, int flags, AVDictionary **options)
 {
     (void)s, (void)pb, (void)url, (void)flags, (void)options;
@@ -126,8 +126,8 @@ static int demux_open_file(struct bl_demux *d, int64_t bytes, struct bl_error *e
     return 0;
 }
 
-/* Asking every demuxer costs more than counting a small file does, so that the common containers which begin
- * unmistakably are recognised here. */
+/* Probing all demuxers takes longer than counting a small file, so common containers with a clear signature are
+ * recognised here. */
 static const AVInputFormat *format_sniff(const struct bl_demux *d)
 {
     if (memcmp(d->head + 4, "ftyp", 4) == 0)
@@ -141,7 +141,7 @@ static const AVInputFormat *format_sniff(const struct bl_demux *d)
     return NULL;
 }
 
-/* FFmpeg takes a file of nothing but JPEGs for one picture: only the name can tell. */
+/* FFmpeg takes concatenated JPEGs for a single picture; only the extension tells them apart. */
 static const AVInputFormat *format_by_name(const char *path, const AVInputFormat *found)
 {
     const AVInputFormat *mjpeg = av_find_input_format("mjpeg");
@@ -153,7 +153,7 @@ static const struct bl_allowlist *allowlist_for(enum bl_demux_mode mode)
     return mode == BL_DEMUX_AUDIO ? &bl_allowlist_audio : &bl_allowlist_video;
 }
 
-/* What is not in the list is not opened: whatever it would do, nobody asked for it. */
+/* Containers that are not on the list are refused before libavformat opens them. */
 static int format_check(const AVInputFormat *found, enum bl_demux_mode mode, struct bl_error *e)
 {
     const char *name = found->name;
@@ -200,9 +200,9 @@ static bool wave_has_dts(const uint8_t *data)
     return found;
 }
 
-/* libavformat looks for other codecs in samples of a wav file, as every demuxer knows them: nine tenths of the work on
- * a short file. What has been put there in practice is DTS, which one of four words begins; without them it need not
- * look further than at the first packet, which is made a small one. */
+/* libavformat searches the samples of a WAV file for other codecs with every demuxer that it has: 90 % of the work on a
+ * short file. In practice only DTS occurs, which starts with one of four words. Without these words the search is
+ * limited to the first packet, which is made short. */
 static int wave_limit_probe(struct bl_demux *d, const AVInputFormat *input, AVDictionary **options, struct bl_error *e)
 {
     uint8_t begin[WAVE_SEARCHED + 4] = {0};
@@ -210,23 +210,23 @@ static int wave_limit_probe(struct bl_demux *d, const AVInputFormat *input, AVDi
         return BL_OK;
     if (demux_read_at(d, begin, WAVE_SEARCHED, 0) < 0)
         return bl_error_errno(e, BL_EFAIL, "%s: cannot be read", d->path);
-    d->disguised = wave_has_dts(begin);
-    d->looks = !d->disguised;
-    if (d->disguised)
+    d->maybe_dts = wave_has_dts(begin);
+    if (d->maybe_dts)
         return BL_OK;
+    d->first_is_short = true;
     d->format->probesize = WAVE_PROBE;
     return av_dict_set_int(options, "max_size", WAVE_FIRST, 0) < 0 ? bl_error_memory(e) : BL_OK;
 }
 
-/* The file and nothing besides: a demuxer that opens others, or makes one of its own for them (VobSub), gets neither
- * this one's name, nor a way to open any. */
+/* Makes a context that can read this file only: a demuxer that opens other files, or opens them through a demuxer of
+ * its own (VobSub), gets neither this file's name nor a way to open any. */
 static int demux_make_format(struct bl_demux *d, enum bl_demux_mode mode, struct bl_error *e)
 {
     d->format = avformat_alloc_context();
     if (!d->format)
         return bl_error_memory(e);
     d->format->pb = d->io;
-    d->format->flags |= AVFMT_FLAG_CUSTOM_IO; /* io stays ours, also where opening ends before it begins */
+    d->format->flags |= AVFMT_FLAG_CUSTOM_IO; /* we free io, even if opening fails early */
     d->format->io_open = demux_io_open;
     d->format->interrupt_callback = (AVIOInterruptCB){demux_interrupt, d};
     d->format->protocol_whitelist = av_strdup("");
@@ -236,7 +236,7 @@ static int demux_make_format(struct bl_demux *d, enum bl_demux_mode mode, struct
     return made ? BL_OK : bl_error_memory(e);
 }
 
-/* Covers are no streams to look into. */
+/* Attached pictures need no probing. */
 static void covers_discard(struct bl_demux *d)
 {
     for (unsigned i = 0; i < d->format->nb_streams; i++) {
@@ -295,16 +295,16 @@ static int streams_count_wanted(const AVFormatContext *format, enum bl_demux_mod
     return count;
 }
 
-/* Of these codecs the header tells all that there is, delay and padding too: there are none. */
+/* Codecs without delay and padding: the header says all. */
 static bool codec_has_no_padding(enum AVCodecID codec)
 {
     return (codec >= AV_CODEC_ID_FIRST_AUDIO && codec < AV_CODEC_ID_ADPCM_IMA_QT) || codec == AV_CODEC_ID_FLAC ||
            codec == AV_CODEC_ID_ALAC;
 }
 
-/* Decoders of these codecs put out every frame at once, or know from the first packet how long they hold frames back.
- * The others are told by a probe, without which they may lose frames of streams that do not declare their delay.
- * QuickTime's demuxer computes the delay itself. */
+/* Decoders of these codecs output every frame at once, or know their delay from the first packet. Other decoders learn
+ * it from a probe, without which they may lose frames of streams that do not declare it. QuickTime's demuxer computes
+ * the delay itself. */
 static bool codec_delay_is_known(const struct bl_demux *d, enum AVCodecID codec)
 {
     switch (codec) {
@@ -332,10 +332,10 @@ static bool probe_is_needed(const struct bl_demux *d, enum bl_demux_mode mode)
         return true;
     int streams = streams_count_wanted(d->format, mode, &first);
     if (streams != 1)
-        return streams > 1; /* which is best is decided by what a probe finds in each */
+        return streams > 1; /* the choice depends on what the probe finds in each */
     enum AVCodecID codec = d->format->streams[first]->codecpar->codec_id;
     if (mode == BL_DEMUX_AUDIO)
-        return d->disguised || !codec_has_no_padding(codec);
+        return d->maybe_dts || !codec_has_no_padding(codec);
     return codec == AV_CODEC_ID_NONE || (mode != BL_DEMUX_COUNT && !codec_delay_is_known(d, codec)) ||
            (mode == BL_DEMUX_TIMES && d->format->streams[first]->avg_frame_rate.num <= 0);
 }
@@ -370,7 +370,7 @@ static int stream_choose(struct bl_demux *d, int stream, enum bl_demux_mode mode
         return sound ? audio_report_missing(d, e) : video_report_missing(d, e);
     if (stream >= 0) {
         if (stream >= (int)format->nb_streams || !stream_is_wanted(format->streams[stream], mode))
-            return bl_error_set(e, BL_EDATA, "stream %d, which the scan chose, is no %s", stream,
+            return bl_error_set(e, BL_EDATA, "stream %d, chosen by the scan, is not %s", stream,
                                 sound ? "audio" : "video");
     } else {
         stream = av_find_best_stream(format, sound ? AVMEDIA_TYPE_AUDIO : AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
@@ -431,13 +431,14 @@ void bl_demux_close(struct bl_demux *d)
 
 void bl_demux_read_all_streams(struct bl_demux *d)
 {
-    d->every_stream = true;
+    d->all_streams = true;
     for (unsigned i = 0; i < d->format->nb_streams; i++)
         d->format->streams[i]->discard = AVDISCARD_DEFAULT;
 }
 
-int bl_demux_next(struct bl_demux *d, AVPacket *packet, struct bl_error *e)
+int bl_demux_next(struct bl_demux *d, AVPacket *packet, bool *got, struct bl_error *e)
 {
+    *got = false;
     for (;;) {
         av_packet_unref(packet);
         int code = av_read_frame(d->format, packet);
@@ -447,14 +448,15 @@ int bl_demux_next(struct bl_demux *d, AVPacket *packet, struct bl_error *e)
             continue;
         if (code < 0) {
             d->end_error = code == AVERROR_EOF ? 0 : code;
-            return 0;
+            return BL_OK;
         }
-        if (d->looks)
-            d->looks = av_opt_set_int(d->format, "max_size", WAVE_NEXT, AV_OPT_SEARCH_CHILDREN) < 0;
+        if (d->first_is_short)
+            d->first_is_short = av_opt_set_int(d->format, "max_size", WAVE_NEXT, AV_OPT_SEARCH_CHILDREN) < 0;
         if (packet->pos > 0)
-            bl_meter_report(d->pace, packet->pos);
-        if (d->every_stream || packet->stream_index == d->stream->index)
-            return 1;
+            bl_meter_report(d->meter, packet->pos);
+        *got = d->all_streams || packet->stream_index == d->stream->index;
+        if (*got)
+            return BL_OK;
     }
 }
 
@@ -468,7 +470,7 @@ bool bl_demux_is_matroska(const struct bl_demux *d)
     return strncmp(d->format->iformat->name, "matroska,", 9) == 0;
 }
 
-/* The first chunk's size, which an AVI file claims for itself. */
+/* Compares the size of an AVI file's RIFF chunk with the file's. */
 static bool riff_ends_early(const struct bl_demux *d)
 {
     if (strcmp(d->format->iformat->name, "avi") != 0)
@@ -478,8 +480,8 @@ static bool riff_ends_early(const struct bl_demux *d)
     return size != UINT32_MAX && (int64_t)size + 8 > d->bytes;
 }
 
-/* An EBML number: as many zero bits in front as bytes follow. Returns its bytes (at most 8); 0 where there is none, or
- * it is "unknown". */
+/* Reads an EBML number (RFC 8794, 4): its leading zero bits count the bytes that follow. Returns its length in bytes,
+ * at most 8; 0 if there is none, or its value is "unknown". */
 static int ebml_read(const uint8_t *at, int64_t *value)
 {
     int length = at[0] ? __builtin_clz(at[0]) - 23 : 0;
@@ -490,8 +492,8 @@ static int ebml_read(const uint8_t *at, int64_t *value)
     return length && number == (UINT64_C(1) << 7 * length) - 1 ? 0 : length;
 }
 
-/* Where the contents of the element at an offset end, of which the identifier takes four bytes; 0 where it does not
- * say, or lies beyond the file's head. */
+/* The end of the element with this four-byte identifier at an offset; 0 if its size is unknown, or it lies beyond the
+ * file's head. */
 static int64_t ebml_end(const struct bl_demux *d, int64_t offset, const char *identifier)
 {
     if (offset < 0 || offset > (int64_t)sizeof d->head - 12 || memcmp(d->head + offset, identifier, 4) != 0)
@@ -501,7 +503,7 @@ static int64_t ebml_end(const struct bl_demux *d, int64_t offset, const char *id
     return length ? offset + 4 + length + size : 0;
 }
 
-/* A header, then the segment with everything else. */
+/* The EBML header comes first, then the segment with everything else. */
 static bool matroska_ends_early(const struct bl_demux *d)
 {
     int64_t segment = ebml_end(d, 0, "\x1a\x45\xdf\xa3");

@@ -5,7 +5,7 @@
 
 #include "kind/media/demux.h"
 
-#define ASKED 256 /* packets: streams that begin in the middle have no header at once */
+#define PROBE_PACKETS 256 /* streams that start between keyframes have no header at once */
 
 const char *bl_backend_name(enum bl_backend backend)
 {
@@ -34,7 +34,7 @@ const AVCodec *bl_backend_find_decoder(enum AVCodecID id)
     return NULL;
 }
 
-/* The decoder knows the format: that is all we want of it. */
+/* Notes the format as soon as the decoder knows it, and stops the decoder. */
 static enum AVPixelFormat backend_get_format(AVCodecContext *context, const enum AVPixelFormat *formats)
 {
     struct bl_gpu_stream *out = context->opaque;
@@ -55,31 +55,38 @@ static int backend_feed(struct bl_demux *d, AVCodecContext *context, const struc
 {
     AVPacket *packet = av_packet_alloc();
     AVFrame *frame = av_frame_alloc();
-    int code = packet && frame ? 1 : bl_error_memory(e);
-    for (int i = 0; i < ASKED && code > 0 && out->format == AV_PIX_FMT_NONE; i++) {
-        code = bl_demux_next(d, packet, e);
-        if (code > 0 && avcodec_send_packet(context, packet) >= 0 && avcodec_receive_frame(context, frame) >= 0)
+    int code = packet && frame ? BL_OK : bl_error_memory(e);
+    for (int i = 0; i < PROBE_PACKETS && !code && out->format == AV_PIX_FMT_NONE; i++) {
+        bool got;
+        code = bl_demux_next(d, packet, &got, e);
+        if (code || !got)
+            break;
+        if (avcodec_send_packet(context, packet) >= 0 && avcodec_receive_frame(context, frame) >= 0)
             av_frame_unref(frame);
         av_packet_unref(packet);
     }
     av_packet_free(&packet);
     av_frame_free(&frame);
-    return code < 0 ? code : BL_OK;
+    return code;
 }
 
-static int backend_probe(struct bl_demux *d, struct bl_gpu_stream *out, struct bl_error *e)
+static int backend_probe_stream(struct bl_demux *d, struct bl_gpu_stream *out, struct bl_error *e)
 {
     const AVCodec *decoder = bl_backend_find_decoder(d->stream->codecpar->codec_id);
-    AVCodecContext *context = decoder ? avcodec_alloc_context3(decoder) : NULL;
+    if (!decoder)
+        return BL_OK;
+    AVCodecContext *context = avcodec_alloc_context3(decoder);
     if (!context)
-        return decoder ? bl_error_memory(e) : BL_OK;
+        return bl_error_memory(e);
     int code = BL_OK;
-    if (avcodec_parameters_to_context(context, d->stream->codecpar) >= 0) {
-        context->thread_count = 1;
-        context->opaque = out;
-        context->get_format = backend_get_format;
-        code = avcodec_open2(context, decoder, NULL) >= 0 ? backend_feed(d, context, out, e) : BL_OK;
-    }
+    if (avcodec_parameters_to_context(context, d->stream->codecpar) < 0)
+        goto out;
+    context->thread_count = 1;
+    context->opaque = out;
+    context->get_format = backend_get_format;
+    if (avcodec_open2(context, decoder, NULL) >= 0)
+        code = backend_feed(d, context, out, e);
+out:
     avcodec_free_context(&context);
     return code;
 }
@@ -87,17 +94,17 @@ static int backend_probe(struct bl_demux *d, struct bl_gpu_stream *out, struct b
 int bl_backend_probe(const char *path, int64_t bytes, int stream, const struct bl_cancel *cancel,
                      struct bl_gpu_stream *out, struct bl_error *e)
 {
-    *out = (struct bl_gpu_stream){.format = AV_PIX_FMT_NONE};
+    *out = (struct bl_gpu_stream){.codec = AV_CODEC_ID_NONE, .format = AV_PIX_FMT_NONE};
     struct bl_demux d;
     int code = bl_demux_open(&d, path, bytes, stream, BL_DEMUX_COUNT, cancel, e);
     if (code)
-        return code == BL_EDATA ? 0 : code;
-    code = backend_probe(&d, out, e);
+        return code == BL_EDATA ? BL_OK : code;
+    code = backend_probe_stream(&d, out, e);
     bl_demux_close(&d);
-    return code < 0 ? code : out->codec != AV_CODEC_ID_NONE;
+    return code;
 }
 
-/* Pictures with half as many rows and columns of chroma, of 8, 10 or 12 bits. */
+/* 4:2:0, of 8, 10 or 12 bits. */
 bool bl_backend_supports_format(enum AVPixelFormat format)
 {
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(format);
@@ -113,7 +120,7 @@ static int backend_refuse(const struct bl_gpu_stream *s, struct bl_error *e)
         return bl_error_set(
             e, BL_EDATA, "FFmpeg hands such a stream to no GPU (%s, %dx%d): --decoder auto decodes it on the processor",
             av_get_pix_fmt_name(s->format), s->width, s->height);
-    if (!s->width) /* it is in the pictures */
+    if (!s->width) /* only the frames tell */
         return bl_error_set(e, BL_EDATA, "the GPU does not decode it (%s): --decoder auto does so on the processor",
                             avcodec_get_name(s->codec));
     return bl_error_set(e, BL_EDATA,
@@ -124,16 +131,22 @@ static int backend_refuse(const struct bl_gpu_stream *s, struct bl_error *e)
 int bl_backend_choose(const struct bl_video_config *config, const struct bl_cancel *cancel, const char *path,
                       int64_t bytes, int stream, bool damaged, enum bl_backend *backend, struct bl_error *e)
 {
-    struct bl_gpu_stream asked;
     *backend = BL_BACKEND_CPU;
     if (!config->gpu || (damaged && config->decoder == BL_DECODER_AUTO))
         return BL_OK;
-    int can = bl_backend_probe(path, bytes, stream, cancel, &asked, e);
-    if (can > 0)
-        can = bl_backend_supports_format(asked.format) ? config->gpu_functions->can_decode(config->gpu, &asked, e) : 0;
-    if (can > 0)
-        *backend = BL_BACKEND_NVDEC;
-    return can < 0 ? can : !can && config->decoder == BL_DECODER_NVDEC ? backend_refuse(&asked, e) : BL_OK;
+    struct bl_gpu_stream probed;
+    bool can = false;
+    int code = bl_backend_probe(path, bytes, stream, cancel, &probed, e);
+    if (code)
+        return code;
+    if (probed.codec != AV_CODEC_ID_NONE && bl_backend_supports_format(probed.format))
+        code = config->gpu_functions->can_decode(config->gpu, &probed, &can, e);
+    if (code)
+        return code;
+    if (!can && config->decoder == BL_DECODER_NVDEC)
+        return backend_refuse(&probed, e);
+    *backend = can ? BL_BACKEND_NVDEC : BL_BACKEND_CPU;
+    return BL_OK;
 }
 
 int bl_backend_from_row(const struct bl_video_config *config, const struct bl_row *row, enum bl_backend *backend,
@@ -146,7 +159,7 @@ int bl_backend_from_row(const struct bl_video_config *config, const struct bl_ro
     bl_buffer_free(&value);
     if (*backend == BL_BACKEND_NVDEC && !config->gpu)
         return bl_error_set(e, BL_EFAIL,
-                            "the scan gave it to a GPU, and there is none here that can be used: go on where there is "
-                            "one, or begin again with --decoder cpu");
+                            "the scan chose a GPU for it, and there is no usable one here: continue on a machine "
+                            "with a GPU, or start again with --decoder cpu");
     return BL_OK;
 }

@@ -1,6 +1,6 @@
-/* See count.h. The packets are always gone through: their number is the answer for an undamaged stream, and what a
- * damaged one is held against. Damage is what decoding then finds, or data that end long before the header says. A
- * number of frames in the header that a clean decode contradicts is no damage. */
+/* See count.h. The packets are always read first: their number is the length of an undamaged stream, and what a damaged
+ * one is compared with. Damage is what decoding finds, or data that ends long before the header's duration. A frame
+ * count in the header that a clean decode contradicts is not damage. */
 #include "kind/video/count.h"
 
 #include <stdio.h>
@@ -8,184 +8,186 @@
 
 #include "kind/video/clock.h"
 #include "kind/video/decode.h"
+#include "kind/video/packet_index.h"
 #include "kind/video/pick.h"
 #include "kind/video/stream.h"
-#include "kind/video/packet_index.h"
 
-/* What decoding tells. */
-struct decode_result {
-    int64_t frames, length;
-    int64_t flagged; /* frames that the decoder marked */
-    int64_t refused;
-    bool cut;
-};
+struct counter {
+    const struct bl_video_config *config;
+    const struct bl_demux *demux; /* its packets make the index */
+    struct bl_meter *meter;
+    struct bl_packet_index index;
 
-/* Going through frames in the order in which they are shown. */
-struct walk {
+    /* Frames are pushed in display order. */
     struct bl_pick pick;
     struct bl_clock clock;
-    bool wanted;    /* when steps begin: of those that --fps makes that is known */
-    int64_t before; /* when the frame before is shown, in ticks */
-    double *times;  /* [pick.taken] */
-    int64_t room;
+    int64_t previous; /* when the frame before is shown, in ticks */
+    bool want_times;
+    double *times; /* [pick.taken] when steps begin, in seconds; not with --fps, which determines them */
+    int64_t times_capacity;
+
+    /* What decoding found. */
+    int64_t decoded;   /* frames */
+    int64_t concealed; /* frames that the decoder marked as damaged */
+    bool errors, truncated;
 };
 
-/* Notes the frame before, which is taken so often. */
-static int walk_record(struct walk *w, int64_t times, struct bl_error *e)
+/* Records the time of the previous frame if it was taken. */
+static int counter_add_time(struct counter *c, int64_t taken, struct bl_error *e)
 {
-    if (!w->wanted || w->pick.stride == 0 || times == 0)
+    if (!c->want_times || c->pick.stride == 0 || taken == 0)
         return BL_OK;
-    if (w->pick.taken > w->room) {
-        int64_t room = w->room ? 2 * w->room : 256;
-        double *larger = realloc(w->times, (size_t)room * sizeof *larger);
+    if (c->pick.taken > c->times_capacity) {
+        int64_t capacity = c->times_capacity ? 2 * c->times_capacity : 256;
+        double *larger = realloc(c->times, (size_t)capacity * sizeof *larger);
         if (!larger)
             return bl_error_memory(e);
-        w->times = larger;
-        w->room = room;
+        c->times = larger;
+        c->times_capacity = capacity;
     }
-    w->times[w->pick.taken - 1] = bl_clock_seconds(&w->clock, w->before);
+    c->times[c->pick.taken - 1] = bl_clock_seconds(&c->clock, c->previous);
     return BL_OK;
 }
 
-static int walk_push(struct walk *w, int64_t time, struct bl_error *e)
+static int counter_push(struct counter *c, int64_t time, struct bl_error *e)
 {
-    int code = walk_record(w, bl_pick_push(&w->pick, time), e);
-    w->before = time;
+    int code = counter_add_time(c, bl_pick_push(&c->pick, time), e);
+    c->previous = time;
     return code;
 }
 
-/* The length by packets alone: 1, 0 where that is not to be had, or a code. */
-static int length_from_packets(const struct bl_packet_index *t, const struct bl_video_config *config, struct walk *w,
-                               int64_t *length, struct bl_error *e)
+static bool counter_must_decode(const struct counter *c)
 {
-    int code = BL_OK;
-    if (t->suspicious || t->cut || t->late || t->frames == 0 || config->count == BL_COUNT_DECODE)
-        return 0;
-    if (t->times)
-        w->clock.origin = t->time[0];
-    for (size_t i = 0; i < t->times && !code; i++)
-        code = walk_push(w, t->time[i], e);
-    if (t->times && !code)
-        code = walk_record(w, bl_pick_end(&w->pick, t->end), e);
-    *length = t->times ? w->pick.taken : (t->frames + config->stride - 1) / config->stride;
-    return code ? code : 1;
+    const struct bl_packet_index *index = &c->index;
+    return index->suspicious || index->truncated || index->too_short || index->frames == 0 ||
+           c->config->count == BL_COUNT_DECODE;
 }
 
-static int walk_decode(struct bl_decode *f, struct walk *w, struct decode_result *out, AVFrame *frame,
-                       struct bl_error *e)
+static int counter_use_index(struct counter *c, int64_t *length, struct bl_error *e)
 {
-    int64_t end = AV_NOPTS_VALUE;
-    int code;
-    while ((code = bl_decode_next(f, frame, e)) > 0) {
-        int64_t time = bl_decode_time(frame);
-        if (w->pick.stride == 0 && out->frames == 0 && time == AV_NOPTS_VALUE)
-            return bl_error_set(e, BL_EDATA, "its frames have no timestamps, which --fps needs");
-        bl_clock_note(&w->clock, frame, out->frames);
-        code = walk_push(w, time, e);
+    const struct bl_timestamps *shown = &c->index.shown;
+    if (shown->count == 0) {
+        *length = (c->index.frames + c->config->stride - 1) / c->config->stride;
+        return BL_OK;
+    }
+    c->clock.origin = shown->time[0];
+    for (size_t i = 0; i < shown->count; i++) {
+        int code = counter_push(c, shown->time[i], e);
         if (code)
             return code;
-        out->frames++;
-        out->flagged += bl_decode_is_damaged(frame);
-        end = bl_decode_time_end(f, frame);
     }
-    if (!code)
-        code = walk_record(w, bl_pick_end(&w->pick, end), e);
-    out->length = w->pick.taken;
-    out->refused = f->refused;
-    out->cut = f->cut;
+    int code = counter_add_time(c, bl_pick_end(&c->pick, c->index.end), e);
+    *length = c->pick.taken;
     return code;
 }
 
-static int walk_decode_file(const struct bl_demux *counted, struct bl_meter *pace, struct walk *w,
-                            struct decode_result *out, struct bl_error *e)
+static int counter_decode_frames(struct counter *c, struct bl_decode *decode, AVFrame *frame, struct bl_error *e)
 {
+    int64_t end = AV_NOPTS_VALUE;
+    for (;;) {
+        bool got;
+        int code = bl_decode_next(decode, frame, &got, e);
+        if (code)
+            return code;
+        if (!got)
+            break;
+        int64_t time = bl_decode_time(frame);
+        if (c->pick.stride == 0 && c->decoded == 0 && time == AV_NOPTS_VALUE)
+            return bl_error_set(e, BL_EDATA, "its frames have no timestamps, which --fps needs");
+        bl_clock_note(&c->clock, frame, c->decoded);
+        code = counter_push(c, time, e);
+        if (code)
+            return code;
+        c->decoded++;
+        c->concealed += bl_decode_is_damaged(frame);
+        end = bl_decode_time_end(decode, frame);
+    }
+    c->errors = decode->errors > 0;
+    c->truncated = decode->truncated;
+    return counter_add_time(c, bl_pick_end(&c->pick, end), e);
+}
+
+static int counter_decode(struct counter *c, struct bl_error *e)
+{
+    const struct bl_demux *d = c->demux;
     AVFrame *frame = av_frame_alloc();
     if (!frame)
         return bl_error_memory(e);
-    struct bl_decode f;
-    enum bl_demux_mode mode = w->pick.stride == 0 || w->wanted ? BL_DEMUX_TIMES : BL_DEMUX_DECODE;
-    int code = bl_decode_open(&f, counted->path, counted->bytes, counted->stream->index, mode, counted->cancel, e);
+    struct bl_decode decode;
+    enum bl_demux_mode mode = c->pick.stride == 0 || c->want_times ? BL_DEMUX_TIMES : BL_DEMUX_DECODE;
+    int code = bl_decode_open(&decode, d->path, d->bytes, d->stream->index, mode, d->cancel, e);
     if (code)
         goto out;
-    f.demux.pace = pace;
-    code = walk_decode(&f, w, out, frame, e);
-    bl_decode_close(&f);
+    decode.demux.meter = c->meter;
+    code = counter_decode_frames(c, &decode, frame, e);
+    bl_decode_close(&decode);
 out:
     av_frame_free(&frame);
     return code;
 }
 
-static void reason_format(char *text, size_t size, const struct bl_packet_index *t, const struct decode_result *d)
+/* Writes what is wrong with a decoded video, or "". */
+static void counter_write_reason(const struct counter *c, char *text, size_t size)
 {
-    long long frames = d->frames, expected = t->frames > frames ? t->frames : frames;
-    bool faults = d->refused || d->cut || d->flagged;
+    const struct bl_packet_index *index = &c->index;
+    long long frames = c->decoded, expected = index->frames > frames ? index->frames : frames;
+    bool faults = c->errors || c->truncated || c->concealed;
     text[0] = 0;
-    if (t->late)
-        snprintf(text, size, "truncated: header says %.1f s, data ends at %.1f s", t->declared, t->present);
-    else if (t->cut && !t->listed)
+    if (index->too_short)
+        snprintf(text, size, "truncated: header says %.1f s, data ends at %.1f s", index->declared, index->present);
+    else if (index->truncated && !index->listed)
         snprintf(text, size, "truncated: the file ends before its header says, %lld frames are there", frames);
-    else if (t->cut)
-        snprintf(text, size, "truncated: header lists %lld frames, %lld are there", (long long)t->listed, frames);
+    else if (index->truncated)
+        snprintf(text, size, "truncated: header lists %lld frames, %lld are there", (long long)index->listed, frames);
     else if (faults && frames < expected)
         snprintf(text, size, "damaged: %lld of %lld frames decode", frames, expected);
-    else if (d->flagged)
-        snprintf(text, size, "damaged: %lld of %lld frames concealed by the decoder", (long long)d->flagged, frames);
+    else if (c->concealed)
+        snprintf(text, size, "damaged: %lld of %lld frames concealed by the decoder", (long long)c->concealed, frames);
     else if (faults)
         snprintf(text, size, "damaged: %lld frames decode, beside errors", frames);
-    else if (t->midway && frames < expected)
+    else if (index->midway && frames < expected)
         snprintf(text, size, "begins between keyframes: %lld of %lld frames decode", frames, expected);
 }
 
-static int length_from_decoding(const struct bl_demux *d, struct bl_meter *pace, const struct bl_packet_index *t,
-                                struct walk *w, struct bl_count_result *result, struct bl_error *e)
+static int counter_use_decoder(struct counter *c, struct bl_count_result *result, struct bl_error *e)
 {
-    struct decode_result decode_result = {0};
-    int code = walk_decode_file(d, pace, w, &decode_result, e);
+    int code = counter_decode(c, e);
     if (code)
         return code;
-    if (decode_result.frames == 0 && t->frames == 0)
+    if (c->decoded == 0 && c->index.frames == 0)
         return bl_error_set(e, BL_EDATA, "no frames in the video stream");
-    if (decode_result.frames == 0)
-        return bl_error_set(e, BL_EDATA, "damaged: none of %lld frames decodes", (long long)t->frames);
-    result->length = decode_result.length;
-    reason_format(result->reason, sizeof result->reason, t, &decode_result);
-    return 0;
+    if (c->decoded == 0)
+        return bl_error_set(e, BL_EDATA, "damaged: none of %lld frames decodes", (long long)c->index.frames);
+    result->length = c->pick.taken;
+    counter_write_reason(c, result->reason, sizeof result->reason);
+    return BL_OK;
 }
 
-static int count_frames(const struct bl_video_config *config, const struct bl_demux *d, struct bl_meter *pace,
-                        const struct bl_packet_index *t, struct walk *w, struct bl_count_result *result,
-                        struct bl_error *e)
+static int counter_run(struct counter *c, struct bl_count_result *result, struct bl_error *e)
 {
-    AVRational tick = d->stream->time_base;
-    w->clock = (struct bl_clock){tick, AV_NOPTS_VALUE};
-    if (!bl_pick_init(&w->pick, config->fps.num, config->fps.den, config->stride, tick.num, tick.den))
+    const struct bl_video_config *config = c->config;
+    AVRational tick = c->demux->stream->time_base;
+    c->clock.tick = tick;
+    if (!bl_pick_init(&c->pick, config->fps.num, config->fps.den, config->stride, tick.num, tick.den))
         return bl_error_set(e, BL_EDATA, "a time base of %d/%d s, which --fps cannot use", tick.num, tick.den);
-    int code = length_from_packets(t, config, w, &result->length, e);
-    if (code == 0)
-        code = length_from_decoding(d, pace, t, w, result, e);
-    if (code < 0)
+    int code = counter_must_decode(c) ? counter_use_decoder(c, result, e) : counter_use_index(c, &result->length, e);
+    if (code)
         return code;
     if (result->length == 0)
         return bl_error_set(e, BL_EDATA, "too short: --fps takes none of its frames");
     if (result->length > INT32_MAX)
         return bl_error_set(e, BL_EDATA, "its timestamps are too far apart: --fps would make %lld frames of it",
                             (long long)result->length);
-    return 0;
-}
-
-/* What the walk found out about times goes to the result. */
-static void walk_finish(struct walk *w, struct bl_count_result *result)
-{
-    bool known = w->clock.origin != AV_NOPTS_VALUE;
-    result->origin = known ? (double)w->clock.origin * av_q2d(w->clock.tick) : 0;
-    if (known)
-        result->times = w->times;
-    else
-        free(w->times);
+    if (c->clock.origin == AV_NOPTS_VALUE)
+        return BL_OK;
+    result->origin = (double)c->clock.origin * av_q2d(tick);
+    result->times = c->times;
+    c->times = NULL;
+    return BL_OK;
 }
 
 int bl_video_count(const struct bl_video_config *config, const struct bl_cancel *cancel, const struct bl_input *input,
-                   struct bl_meter *pace, bool times, struct bl_count_result *result, struct bl_error *e)
+                   struct bl_meter *meter, bool times, struct bl_count_result *result, struct bl_error *e)
 {
     *result = (struct bl_count_result){.stream = -1};
     struct bl_demux d;
@@ -193,20 +195,20 @@ int bl_video_count(const struct bl_video_config *config, const struct bl_cancel 
     if (code)
         return code;
     result->stream = d.stream->index;
-    if (config->count != BL_COUNT_DECODE) /* that takes much longer, and tells by itself */
-        d.pace = pace;
-    struct bl_packet_index index = {0};
-    struct walk walk = {.wanted = times, .clock.origin = AV_NOPTS_VALUE};
+    struct counter c = {
+        .config = config, .demux = &d, .meter = meter, .want_times = times, .clock.origin = AV_NOPTS_VALUE};
+    if (config->count != BL_COUNT_DECODE) /* decoding takes much longer, and reports its own progress */
+        d.meter = meter;
     code = bl_stream_check(&d, config, e);
-    if (!code)
-        code = bl_packet_index_make(&index, &d, times || config->fps.den != 0, e);
-    if (!code)
-        code = count_frames(config, &d, pace, &index, &walk, result, e);
-    if (!code)
-        walk_finish(&walk, result);
-    else
-        free(walk.times);
-    bl_packet_index_free(&index);
+    if (code)
+        goto out;
+    code = bl_packet_index_make(&c.index, &d, times || config->fps.den != 0, e);
+    if (code)
+        goto out;
+    code = counter_run(&c, result, e);
+out:
+    free(c.times);
+    bl_packet_index_free(&c.index);
     bl_demux_close(&d);
     return code;
 }

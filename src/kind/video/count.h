@@ -1,4 +1,4 @@
-/* Counting a video's frames: by its packets, and by decoding where those look suspicious. */
+/* Counting a video's frames: by its packets, or by decoding if these look suspicious. */
 #ifndef BL_COUNT_H
 #define BL_COUNT_H
 
@@ -14,15 +14,15 @@
 struct bl_count_result {
     int64_t length;   /* frames after sampling */
     int stream;       /* the container's index */
-    char reason[256]; /* "" for a video without fault */
-    double origin;    /* when the first frame is shown, in seconds, by the container's clock; 0 where it is not known */
-    double *times;    /* [length] when they begin, in seconds from the first, or NULL; the caller's to free */
+    char reason[256]; /* what is wrong with it, or "" */
+    double origin;    /* when the first frame is shown, in seconds by the container's clock; 0 if not known */
+    double *times;    /* [length] when steps begin, in seconds from the first, or NULL; the caller frees it */
 };
 
-/* pace is told how far it has come, or NULL. times: they and the origin are wanted. Times are not told where --fps
- * decides them, or the file does not tell any. Errors: BL_EDATA when the file is of no use (the reason in e), BL_EFAIL,
- * BL_ECANCEL. */
+/* meter: reports progress, or NULL. times: fill in times and origin, too; there are none with --fps, which determines
+ * them, nor if the file has none. Errors: BL_EDATA if the file is unusable (the reason is in e), BL_EFAIL, BL_ECANCEL.
+ */
 int bl_video_count(const struct bl_video_config *config, const struct bl_cancel *cancel, const struct bl_input *input,
-                   struct bl_meter *pace, bool times, struct bl_count_result *result, struct bl_error *e);
+                   struct bl_meter *meter, bool times, struct bl_count_result *result, struct bl_error *e);
 
 #endif

@@ -1,5 +1,5 @@
-/* The decoded frames of a video file, in order, to the last one. One thread, so that damaged streams too give the same
- * frames every time; or a GPU, whose frames are surfaces in its memory. */
+/* Decodes a video file: all of its frames, in display order. On one thread, so that damaged streams give the same
+ * frames every time; or on a GPU, whose frames are surfaces in its memory. */
 #ifndef BL_DECODE_H
 #define BL_DECODE_H
 
@@ -14,48 +14,47 @@
 
 struct bl_decode {
     struct bl_demux demux;
-    struct bl_session_pool *sessions; /* that lend the codec, or NULL: it is our own */
-    struct bl_session *session;       /* that they lent */
+    struct bl_session_pool *sessions; /* lends the codec, or NULL: it is our own */
+    struct bl_session *session;       /* the one that was lent */
     AVCodecContext *codec;
     AVPacket *packet;
-    bool at_end;      /* of the packets */
-    bool draining;    /* the decoder knows */
-    bool odd;         /* a frame was damaged, or of two fields */
-    int64_t time_end; /* of the frame before, or AV_NOPTS_VALUE */
-    int64_t dts_end;  /* of the packet before, or AV_NOPTS_VALUE */
-    int64_t shift;    /* added to the packets' times, which are made to go on where recordings were joined */
-    int64_t least;    /* bytes of a packet that is all there */
-    int64_t refused;  /* packets or calls to which the decoder answered with an error */
+    bool at_end;       /* there are no more packets */
+    bool draining;     /* and the decoder knows */
+    bool unusual;      /* a frame was damaged or interlaced */
+    int64_t time_end;  /* of the previous frame, or AV_NOPTS_VALUE */
+    int64_t dts_end;   /* of the previous packet, or AV_NOPTS_VALUE */
+    int64_t shift;     /* added to packet times to remove discontinuities */
+    int64_t min_bytes; /* of a complete packet */
+    int64_t errors;    /* packets or calls that the decoder rejected */
     bool gpu_full;
-    bool cut; /* the container ended by a fault, or a packet is not all there */
+    bool truncated; /* the container ended with an error, or a packet is incomplete */
 };
 
-/* Arguments and errors as bl_demux_open's. After a failure there is nothing to close. */
-int bl_decode_open(struct bl_decode *f, const char *path, int64_t bytes, int stream, enum bl_demux_mode mode,
+/* Arguments and errors as of bl_demux_open. Needs no close after a failure. */
+int bl_decode_open(struct bl_decode *d, const char *path, int64_t bytes, int stream, enum bl_demux_mode mode,
                    const struct bl_cancel *cancel, struct bl_error *e);
 
-/* The same on a GPU, by a codec context that the sessions lend until the frames are closed. */
-int bl_decode_open_gpu(struct bl_decode *f, struct bl_session_pool *sessions, const char *path, int64_t bytes,
+/* The same on a GPU, with a codec context that the pool lends until the close. */
+int bl_decode_open_gpu(struct bl_decode *d, struct bl_session_pool *sessions, const char *path, int64_t bytes,
                        int stream, enum bl_demux_mode mode, const struct bl_cancel *cancel, struct bl_error *e);
-void bl_decode_close(struct bl_decode *f);
+void bl_decode_close(struct bl_decode *d);
 
-/* Goes on at a restart, having read the first packet only (decoders learn from it what encoder made the stream). True
- * when the next packet is the restart's; else the object is of no more use. The frame of the first packet may still
- * come. */
-int bl_decode_seek(struct bl_decode *f, const struct bl_restart *restart, bool *found, struct bl_error *e);
+/* Continues at a restart, having decoded only the first packet, from which decoders learn which encoder made the
+ * stream; its frame may still come. *found: the next packet is the restart's; otherwise d can only be closed. */
+int bl_decode_seek(struct bl_decode *d, const struct bl_restart *restart, bool *found, struct bl_error *e);
 
-/* The next frame that is shown: 1, 0 at the end, or BL_EFAIL, BL_ECANCEL. What the decoder objects to is counted, and
- * decoding goes on. The frame is the caller's to unref. On a GPU also BL_EDATA, for what it cannot decode; and
- * f->gpu_full is set with BL_EFAIL where its memory did not suffice. */
-int bl_decode_next(struct bl_decode *f, AVFrame *frame, struct bl_error *e);
+/* Gives the next frame that is shown, to be unreferenced by the caller; *got is false at the end. Errors of the decoder
+ * are counted, and decoding continues. BL_EFAIL, BL_ECANCEL; on a GPU also BL_EDATA for what it cannot decode, and
+ * gpu_full is set with BL_EFAIL if its memory was not enough. */
+int bl_decode_next(struct bl_decode *d, AVFrame *frame, bool *got, struct bl_error *e);
 
 /* Whether the decoder marked the frame as damaged (concealed, or with lost references). */
 bool bl_decode_is_damaged(const AVFrame *frame);
 
-/* When the frame is shown, in ticks of the stream's time base, or AV_NOPTS_VALUE; and when it is over. As in the ffmpeg
- * command, a frame without a time follows on the one before, one without a duration lasts as long as the stream's rate
- * has it, and in transport streams and their like leaps (back, or 10 s ahead) are taken out. */
+/* When the frame is shown, in ticks of the stream's time base, or AV_NOPTS_VALUE; and when it ends. As in the ffmpeg
+ * command, a frame without a time follows the previous one, one without a duration lasts 1 / rate, and in transport
+ * streams and the like discontinuities (backwards, or of more than 10 s) are removed. */
 int64_t bl_decode_time(const AVFrame *frame);
-int64_t bl_decode_time_end(const struct bl_decode *f, const AVFrame *frame);
+int64_t bl_decode_time_end(const struct bl_decode *d, const AVFrame *frame);
 
 #endif

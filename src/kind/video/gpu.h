@@ -34,7 +34,7 @@ enum bl_gpu_memory {
 
 struct bl_gpu_functions {
     /* Whether each of the GPUs decodes such a stream, by what it says of itself: 1, 0, or BL_EFAIL. By any thread. */
-    int (*can_decode)(struct bl_gpu *gpu, const struct bl_gpu_stream *stream, struct bl_error *e);
+    int (*can_decode)(struct bl_gpu *gpu, const struct bl_gpu_stream *stream, bool *can, struct bl_error *e);
 
     /* A queue on one of the GPUs, which take turns. Called by the worker; every other function too. */
     int (*open)(struct bl_gpu *gpu, struct bl_gpu_queue **queue, struct bl_error *e);

@@ -216,7 +216,7 @@ static bool codec_to_cuvid(enum AVCodecID id, cudaVideoCodec *codec)
 }
 
 static int device_can_decode(const struct bl_gpu *gpu, const struct device *device, const struct bl_gpu_stream *s,
-                             cudaVideoCodec codec, struct bl_error *e)
+                             cudaVideoCodec codec, bool *can, struct bl_error *e)
 {
     int depth = av_pix_fmt_desc_get(s->format)->comp[0].depth;
     CUVIDDECODECAPS caps = {
@@ -231,21 +231,22 @@ static int device_can_decode(const struct bl_gpu *gpu, const struct device *devi
     if (code)
         return code;
     unsigned width = (unsigned)s->width, height = (unsigned)s->height;
-    return caps.bIsSupported && caps.nOutputFormatMask & 1u << surface && width >= caps.nMinWidth &&
+    *can = caps.bIsSupported && caps.nOutputFormatMask & 1u << surface && width >= caps.nMinWidth &&
            width <= caps.nMaxWidth && height >= caps.nMinHeight && height <= caps.nMaxHeight &&
            (uint64_t)width * height / 256 <= caps.nMaxMBCount;
+    return BL_OK;
 }
 
-/* The caller may be watching errno for memory that could not be had (bl_error_memory_watch): of what the driver leaves
- * there it shall see nothing. */
-static int nvdec_can_decode(struct bl_gpu *gpu, const struct bl_gpu_stream *stream, struct bl_error *e)
+/* Restores errno, which the driver may set: the caller may watch it for a lack of memory (bl_error_memory_watch). */
+static int nvdec_can_decode(struct bl_gpu *gpu, const struct bl_gpu_stream *stream, bool *can, struct bl_error *e)
 {
     cudaVideoCodec codec;
-    int before = errno, yes = codec_to_cuvid(stream->codec, &codec) && bl_backend_supports_format(stream->format);
-    for (int i = 0; i < gpu->devices && yes > 0; i++)
-        yes = device_can_decode(gpu, &gpu->device[i], stream, codec, e);
+    int before = errno, code = BL_OK;
+    *can = codec_to_cuvid(stream->codec, &codec) && bl_backend_supports_format(stream->format);
+    for (int i = 0; i < gpu->devices && *can && !code; i++)
+        code = device_can_decode(gpu, &gpu->device[i], stream, codec, can, e);
     errno = before;
-    return yes;
+    return code;
 }
 
 /* --- queues ------------------------------------------------------------------------------------------------------ */
@@ -472,10 +473,12 @@ static int queue_diagnose(struct bl_gpu_queue *queue, const AVCodecContext *code
         return code;
     if (!surfaces->refused)
         return refused ? queue_check_memory(queue, e) : BL_OK;
-    int able =
-        bl_backend_supports_format(surfaces->stream.format) ? nvdec_can_decode(queue->gpu, &surfaces->stream, e) : 0;
-    if (able)
-        return able < 0 ? able : BL_GPU_FULL;
+    bool can = false;
+    code = nvdec_can_decode(queue->gpu, &surfaces->stream, &can, e);
+    if (code)
+        return code;
+    if (can) /* in general, so now its memory is full */
+        return BL_GPU_FULL;
     return bl_error_set(e, BL_EDATA, "the GPU does not decode it from some frame on (%s, %dx%d)",
                         av_get_pix_fmt_name(surfaces->stream.format), surfaces->stream.width, surfaces->stream.height);
 }

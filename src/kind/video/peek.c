@@ -393,7 +393,7 @@ int64_t bl_peek_min_bytes(const AVCodecParameters *codec)
 
 void bl_peek_init(struct bl_peek *peek, const AVCodecParameters *codec)
 {
-    *peek = (struct bl_peek){.codec = codec->codec_id, .least = bl_peek_min_bytes(codec)};
+    *peek = (struct bl_peek){.codec = codec->codec_id, .min_bytes = bl_peek_min_bytes(codec)};
     const uint8_t *record = codec->extradata;
     int size = codec->extradata_size;
     if (codec->codec_id == AV_CODEC_ID_H264 && size >= 7 && record[0] == 1)
@@ -445,7 +445,7 @@ static int peek_data(struct bl_peek *peek, const uint8_t *data, size_t size)
 
 int bl_peek_packet(struct bl_peek *peek, const AVPacket *packet)
 {
-    if (packet->size <= 0 || packet->size < peek->least || packet->flags & AV_PKT_FLAG_CORRUPT ||
+    if (packet->size <= 0 || packet->size < peek->min_bytes || packet->flags & AV_PKT_FLAG_CORRUPT ||
         (peek->packets == 0 && !(packet->flags & AV_PKT_FLAG_KEY)))
         peek->suspicious = true;
     peek->restarts = false;

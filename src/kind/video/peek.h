@@ -16,7 +16,7 @@ struct bl_peek {
     bool suspicious;     /* set once, for good */
     bool restarts;       /* the packet at hand resets the decoder: what follows needs nothing from before it */
     bool loose_headers;  /* H.264, H.265: parameter sets lie among the pictures */
-    int64_t least;       /* bytes of a packet that is all there: see bl_peek_min_bytes */
+    int64_t min_bytes;   /* bytes of a packet that is all there: see bl_peek_min_bytes */
     int64_t packets;     /* so far */
     int references;      /* MPEG: pictures so far that others may refer to (counted to 2) */
     bool ended;          /* HEVC: an end of sequence came before this picture */

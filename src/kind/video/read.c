@@ -1,10 +1,9 @@
-/* See read.h. A frame is converted straight into its place in the block; the frame before last is held until the picker
- * knows how often it is taken. A piece that reaches the end of its sequence decodes to the end of the file, so that
- * frames which the scan did not count are found as surely as missing ones.
+/* See read.h. Frames are converted straight into the block. The previous frame is held until the picker knows how often
+ * it is taken. A piece at the end of its sequence is decoded to the end of the file, to find frames that the scan did
+ * not count as surely as missing ones.
  *
- * A piece from the middle of an undamaged sequence begins at a keyframe before it where the timeline knows one. Every
- * frame that then comes must be shown when the timeline says; the first that is not has the piece read from the
- * beginning after all. */
+ * A piece from the middle of an undamaged sequence starts at a keyframe before it if the timeline knows one. Every
+ * frame must then come at the time that the timeline says; otherwise the piece is read again from the beginning. */
 #include "kind/video/read.h"
 
 #include <stdio.h>
@@ -23,8 +22,7 @@
 
 #define TIMELINES 4
 
-/* A timeline that was made, and of what. Making one goes through the whole file, and a long sequence has many pieces.
- */
+/* Making a timeline reads the whole file, and a long sequence has many pieces: the last few are kept. */
 struct cached_timeline {
     char *path; /* NULL: none */
     int64_t bytes;
@@ -35,28 +33,28 @@ struct cached_timeline {
 struct bl_reader {
     const struct bl_video_config *config;
     const struct bl_kind_env *env;
-    struct bl_dimensions size; /* of the pictures */
+    struct bl_dimensions size; /* of the frames */
     struct bl_convert *convert;
     struct bl_gpu_worker *gpu; /* NULL until a row asks for it */
-    AVFrame *frame, *held;
+    AVFrame *frame, *held;     /* the current and the previous one */
     struct cached_timeline timelines[TIMELINES];
     int oldest; /* of the timelines */
 };
 
-/* One piece on its way. */
+/* A piece being read. */
 struct piece {
     struct bl_reader *reader;
     bool on_gpu;
     const struct bl_request *request;
     struct bl_decode decode;
     struct bl_pick pick;
-    int64_t seen;    /* steps given so far, from the sequence's beginning */
+    int64_t seen;    /* steps of the sequence so far */
     int64_t damaged; /* of the piece's steps */
     struct bl_clock clock;
 
     const struct bl_timeline *timeline; /* NULL when decoding from the beginning */
-    size_t first_frame, next_frame;     /* the first frame that is to come, and the next, by the timeline */
-    bool strayed;                       /* another came */
+    size_t first_frame, next_frame;     /* by the timeline: the restart's, and the one to come next */
+    bool strayed;                       /* another frame came */
 };
 
 static int piece_check_size(const struct bl_reader *reader, const struct bl_geometry *g, struct bl_error *e)
@@ -67,7 +65,7 @@ static int piece_check_size(const struct bl_reader *reader, const struct bl_geom
                         reader->size.height);
 }
 
-/* When the held frame's steps begin. By --fps they have a rate, and whoever asks knows it. */
+/* Reports when the held frame's steps begin. With --fps the caller knows. */
 static void piece_report_times(const struct piece *p, int64_t first, int64_t end)
 {
     const struct bl_request *request = p->request;
@@ -78,7 +76,7 @@ static void piece_report_times(const struct piece *p, int64_t first, int64_t end
         request->times[step - request->source_start] = seconds;
 }
 
-/* Writes the held frame to `times` places from out on: now, or on a GPU before the piece is done. */
+/* Writes the held frame `times` times to out: at once, or from a GPU before the piece is closed. */
 static int piece_convert(struct piece *p, const struct bl_geometry *geometry, uint8_t *out, int64_t times,
                          struct bl_error *e)
 {
@@ -91,22 +89,22 @@ static int piece_convert(struct piece *p, const struct bl_geometry *geometry, ui
     }
     size_t bytes = (size_t)geometry->width * (size_t)geometry->height * 3;
     int code = bl_convert_frame(reader->convert, frame, geometry, out, e);
-    for (int64_t i = 1; !code && i < times; i++)
+    if (code)
+        return code;
+    for (int64_t i = 1; i < times; i++)
         memcpy(out + (size_t)i * bytes, out, bytes);
-    return code;
+    return BL_OK;
 }
 
-/* Takes the held frame to those of its times places that lie in the piece. */
+/* Takes the held frame as the next `times` steps; those that lie in the piece are written. */
 static int piece_take(struct piece *p, int64_t times, struct bl_error *e)
 {
     const struct bl_request *request = p->request;
-    int64_t first = p->seen, end = p->seen + times;
-    p->seen = end;
-    first = first > request->source_start ? first : request->source_start;
     int64_t stop = request->source_start + request->steps;
-    end = end < stop ? end : stop;
+    int64_t first = FFMAX(p->seen, request->source_start), end = FFMIN(p->seen + times, stop);
+    p->seen += times;
     if (first >= end)
-        return 0;
+        return BL_OK;
     struct bl_reader *reader = p->reader;
     struct bl_geometry geometry;
     int code = bl_stream_geometry(&p->decode.demux, reader->config, reader->held, &geometry, e);
@@ -118,43 +116,46 @@ static int piece_take(struct piece *p, int64_t times, struct bl_error *e)
     size_t bytes = (size_t)geometry.width * (size_t)geometry.height * 3;
     uint8_t *out = request->out[0] + (size_t)(first - request->source_start) * bytes;
     code = piece_convert(p, &geometry, out, end - first, e);
+    if (code)
+        return code;
     piece_report_times(p, first, end);
     if (bl_decode_is_damaged(reader->held))
         p->damaged += end - first;
-    return code;
+    return BL_OK;
 }
 
-static int piece_report_count(const struct piece *p, struct bl_error *e)
+static bool piece_has_faults(const struct piece *p)
 {
-    return bl_error_set(e, BL_EDATA, "the scan counted %lld frames, decoding gives %lld",
-                        (long long)p->request->row.length, (long long)p->seen);
+    return p->decode.errors || p->decode.truncated;
 }
 
-/* The next frame as bl_decode_next gives it; 0 too when it is not the one that the timeline has. */
-static int piece_next(struct piece *p, struct bl_error *e)
+/* Decodes the next frame. *got is false at the end, and if the frame is not the one that the timeline has. */
+static int piece_next(struct piece *p, bool *got, struct bl_error *e)
 {
     AVFrame *frame = p->reader->frame;
-    int code;
-    do
-        code = bl_decode_next(&p->decode, frame, e);
-    while (code > 0 && p->timeline && p->next_frame == p->first_frame &&
-           bl_decode_time(frame) < p->timeline->time[p->first_frame]);
-    if (code < 0 || !p->timeline)
-        return code;
-    bool all = p->next_frame == p->timeline->frames;
-    p->strayed = p->decode.refused || p->decode.cut || (code ? all : !all) ||
-                 (code && bl_decode_time(frame) != p->timeline->time[p->next_frame]);
+    if (!p->timeline)
+        return bl_decode_next(&p->decode, frame, got, e);
+    const struct bl_timestamps *shown = &p->timeline->shown;
+    do {
+        int code = bl_decode_next(&p->decode, frame, got, e);
+        if (code)
+            return code;
+    } while (*got && p->next_frame == p->first_frame && bl_decode_time(frame) < shown->time[p->first_frame]);
+    bool expected = p->next_frame < shown->count;
+    p->strayed =
+        piece_has_faults(p) || *got != expected || (expected && bl_decode_time(frame) != shown->time[p->next_frame]);
     p->next_frame++;
-    return p->strayed ? 0 : code;
+    *got = *got && !p->strayed;
+    return BL_OK;
 }
 
-/* A piece that ends its sequence is decoded to the end of the file, and so is one in which the decoder met faults that
- * the scan does not know of: only there it shows whether frames are missing, and all later ones in the wrong place. */
+/* The end of the file shows whether frames are missing, and later ones misplaced. It is needed if the piece ends its
+ * sequence, or the decoder found faults that the scan does not know of. */
 static bool piece_needs_end(const struct piece *p)
 {
     const struct bl_request *request = p->request;
     return request->source_start + request->steps == request->row.length ||
-           (!*request->row.reason && (p->decode.refused || p->decode.cut));
+           (!*request->row.reason && piece_has_faults(p));
 }
 
 /* Decodes until the piece is full, or to the end of the file. */
@@ -163,11 +164,15 @@ static int piece_decode(struct piece *p, struct bl_error *e)
     struct bl_reader *reader = p->reader;
     int64_t stop = p->request->source_start + p->request->steps;
     int64_t time_end = AV_NOPTS_VALUE;
-    int code;
-    while ((code = piece_next(p, e)) > 0) {
+    for (;;) {
+        bool got;
+        int code = piece_next(p, &got, e);
+        if (code || p->strayed)
+            return code;
+        if (!got)
+            break;
         bl_clock_note(&p->clock, reader->frame, p->pick.pushed);
-        int64_t times = bl_pick_push(&p->pick, bl_decode_time(reader->frame));
-        code = piece_take(p, times, e);
+        code = piece_take(p, bl_pick_push(&p->pick, bl_decode_time(reader->frame)), e);
         bl_meter_report(p->request->pace, p->seen - p->request->source_start);
         if (code || (p->seen >= stop && !piece_needs_end(p)))
             return code;
@@ -175,26 +180,23 @@ static int piece_decode(struct piece *p, struct bl_error *e)
         av_frame_unref(reader->held);
         av_frame_move_ref(reader->held, reader->frame);
     }
-    if (p->strayed)
-        return 0;
-    if (code)
-        return code;
-    code = piece_take(p, bl_pick_end(&p->pick, time_end), e);
+    int code = piece_take(p, bl_pick_end(&p->pick, time_end), e);
     if (code)
         return code;
     if (piece_needs_end(p) ? p->seen != p->request->row.length : p->seen < stop)
-        code = piece_report_count(p, e);
-    return code;
+        return bl_error_set(e, BL_EDATA, "the scan counted %lld frames, decoding gives %lld",
+                            (long long)p->request->row.length, (long long)p->seen);
+    return BL_OK;
 }
 
 static void piece_write_note(const struct piece *p, struct bl_note *note)
 {
     if (*p->request->row.reason)
-        return; /* the scan has said it */
+        return; /* the scan has reported it */
     if (p->damaged)
         snprintf(note->text, sizeof note->text, "damaged: %lld of %lld frames concealed by the decoder",
                  (long long)p->damaged, (long long)p->request->steps);
-    else if (p->decode.refused || p->decode.cut)
+    else if (piece_has_faults(p))
         snprintf(note->text, sizeof note->text, "damaged: errors while decoding, though no frame is missing");
 }
 
@@ -216,7 +218,7 @@ static int piece_open(struct piece *p, struct bl_error *e)
                               e);
 }
 
-/* Ends what was opened; code: how it went so far. Surfaces go back before their decoder does. */
+/* Closes what piece_open opened; code is the result so far. Surfaces are released before their decoder. */
 static int piece_close(struct piece *p, int code, struct bl_error *e)
 {
     if (p->on_gpu && !code && !p->strayed)
@@ -289,14 +291,17 @@ static int reader_find_timeline(struct bl_reader *reader, const struct bl_row *r
     return code;
 }
 
-/* Reads a piece beginning at a keyframe. *done is false where that cannot be. */
+/* Reads a piece from a keyframe on; *done is false if that is not possible. */
 static int piece_read_from_restart(struct piece *p, const struct bl_timeline *timeline, bool *done,
                                    struct bl_note *note, struct bl_error *e)
 {
+    *done = false;
     int code = piece_begin(p, timeline->tick, e);
-    const struct bl_restart *restart = code ? NULL : bl_timeline_find(timeline, &p->pick, p->request->source_start);
-    if (!restart)
+    if (code)
         return code;
+    const struct bl_restart *restart = bl_timeline_find(timeline, &p->pick, p->request->source_start);
+    if (!restart)
+        return BL_OK;
     code = piece_open(p, e);
     if (code)
         return code;
@@ -304,7 +309,7 @@ static int piece_read_from_restart(struct piece *p, const struct bl_timeline *ti
     code = bl_decode_seek(&p->decode, restart, &found, e);
     if (found && !code) {
         p->timeline = timeline;
-        p->clock.origin = timeline->time[0];
+        p->clock.origin = timeline->shown.time[0];
         p->first_frame = p->next_frame = restart->frame;
         p->seen = p->pick.taken;
         code = piece_decode(p, e);
@@ -316,7 +321,8 @@ static int piece_read_from_restart(struct piece *p, const struct bl_timeline *ti
     return code;
 }
 
-/* Reads a piece by that backend; *full: the GPU's memory did not suffice. */
+/* Reads a piece; *full: the GPU's memory was not enough. What fails in the middle of a file for its content is tried
+ * again from the beginning. */
 static int reader_read(struct bl_reader *reader, const struct bl_request *request, bool on_gpu, bool *full,
                        struct bl_note *note, struct bl_error *e)
 {
@@ -333,7 +339,7 @@ static int reader_read(struct bl_reader *reader, const struct bl_request *reques
         if (code && code != BL_EDATA)
             return bl_error_set(e, code, "%s", middle.text);
         if (done && !code)
-            return 0;
+            return BL_OK;
     }
     struct piece p = {.reader = reader, .request = request, .on_gpu = on_gpu};
     int code = piece_read_from_start(&p, note, e);
@@ -341,31 +347,26 @@ static int reader_read(struct bl_reader *reader, const struct bl_request *reques
     return code;
 }
 
-static int reader_open_gpu(struct bl_reader *reader, struct bl_error *e)
-{
-    size_t bytes = (size_t)reader->size.width * (size_t)reader->size.height * 3;
-    const struct bl_video_config *config = reader->config;
-    return reader->gpu ? BL_OK : bl_gpu_worker_open(&reader->gpu, config->gpu_functions, config->gpu, bytes, e);
-}
-
-/* A driver's own needs may leave errno behind though all went well: of a piece that was read to its last frame nobody
- * has to ask whether memory was lacking. */
 static int reader_read_on_gpu(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
                               struct bl_error *e)
 {
+    const struct bl_video_config *config = reader->config;
+    size_t bytes = (size_t)reader->size.width * (size_t)reader->size.height * 3;
     struct bl_error first = {0};
     bool full = false;
-    int code = reader_open_gpu(reader, e);
+    int code = BL_OK;
+    if (!reader->gpu)
+        code = bl_gpu_worker_open(&reader->gpu, config->gpu_functions, config->gpu, bytes, e);
     if (code)
         return code;
     code = reader_read(reader, request, true, &full, note, &first);
     if (full && bl_session_pool_evict(&reader->gpu->sessions))
         code = reader_read(reader, request, true, &full, note, e);
     else if (code)
-        return bl_error_set(e, code, "%s", first.text);
+        bl_error_set(e, code, "%s", first.text);
     if (code)
         return code;
-    bl_error_memory_watch();
+    bl_error_memory_watch(); /* the driver may leave errno set although all went well */
     return BL_OK;
 }
 
@@ -377,8 +378,9 @@ int bl_video_read_piece(struct bl_reader *reader, const struct bl_request *reque
     int code = bl_backend_from_row(reader->config, &request->row, &backend, e);
     if (code)
         return code;
-    return backend == BL_BACKEND_NVDEC ? reader_read_on_gpu(reader, request, note, e)
-                                       : reader_read(reader, request, false, &full, note, e);
+    if (backend == BL_BACKEND_NVDEC)
+        return reader_read_on_gpu(reader, request, note, e);
+    return reader_read(reader, request, false, &full, note, e);
 }
 
 int bl_video_read_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
@@ -415,32 +417,26 @@ void bl_video_read_close(struct bl_reader *reader)
     free(reader);
 }
 
-static int decode_first_size(struct bl_decode *f, const struct bl_video_config *config, AVFrame *frame,
-                             struct bl_dimensions *size, struct bl_error *e)
-{
-    int code = bl_decode_next(f, frame, e);
-    if (code <= 0)
-        return code ? code : bl_error_set(e, BL_EDATA, "no frame decodes");
-    struct bl_geometry geometry;
-    code = bl_stream_geometry(&f->demux, config, frame, &geometry, e);
-    if (code)
-        return code;
-    *size = (struct bl_dimensions){geometry.width, geometry.height};
-    return BL_OK;
-}
-
 int bl_video_read_size(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
                        struct bl_dimensions *size, struct bl_error *e)
 {
     AVFrame *frame = av_frame_alloc();
     if (!frame)
         return bl_error_memory(e);
-    struct bl_decode f;
-    int code = bl_decode_open(&f, row->path, row->bytes, row->stream, BL_DEMUX_DECODE, env->cancel, e);
+    struct bl_decode d;
+    struct bl_geometry geometry;
+    bool got;
+    int code = bl_decode_open(&d, row->path, row->bytes, row->stream, BL_DEMUX_DECODE, env->cancel, e);
     if (code)
         goto out;
-    code = decode_first_size(&f, config, frame, size, e);
-    bl_decode_close(&f);
+    code = bl_decode_next(&d, frame, &got, e);
+    if (!code && !got)
+        code = bl_error_set(e, BL_EDATA, "no frame decodes");
+    if (!code)
+        code = bl_stream_geometry(&d.demux, config, frame, &geometry, e);
+    if (!code)
+        *size = (struct bl_dimensions){geometry.width, geometry.height};
+    bl_decode_close(&d);
 out:
     av_frame_free(&frame);
     return code;

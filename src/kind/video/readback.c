@@ -9,7 +9,7 @@ _Static_assert(EVENT_DRAWN < BL_GPU_EVENTS, "a mark for each batch, and one more
 
 static int readback_report_full(struct bl_error *e)
 {
-    return bl_error_set(e, BL_EFAIL, "the GPU's memory does not suffice for pictures: a smaller -j takes less");
+    return bl_error_set(e, BL_EFAIL, "the GPU's memory is not enough for pictures: use a smaller -j");
 }
 
 static int readback_alloc(const struct bl_readback *p, enum bl_gpu_memory kind, size_t bytes, void **memory,

@@ -70,8 +70,7 @@ static int pool_open_codec(struct bl_session_pool *s, const AVCodecParameters *p
         code = s->gpu->open_codec(s->queue, parameters, codec, e);
     while (code == BL_GPU_FULL && bl_session_pool_evict(s));
     if (code == BL_GPU_FULL)
-        return bl_error_set(e, BL_EFAIL,
-                            "the GPU's memory does not suffice for another decoder: a smaller -j takes less");
+        return bl_error_set(e, BL_EFAIL, "the GPU's memory is not enough for another decoder: use a smaller -j");
     s->opened += !code;
     return code;
 }

@@ -1,0 +1,39 @@
+#include "kind/video/timestamps.h"
+
+#include <stdlib.h>
+
+int bl_timestamps_add(struct bl_timestamps *t, int64_t time, struct bl_error *e)
+{
+    if (t->count == t->capacity) {
+        size_t capacity = t->capacity ? 2 * t->capacity : 256;
+        int64_t *larger = realloc(t->time, capacity * sizeof *larger);
+        if (!larger)
+            return bl_error_memory(e);
+        t->time = larger;
+        t->capacity = capacity;
+    }
+    t->time[t->count++] = time;
+    return BL_OK;
+}
+
+static int time_compare(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+void bl_timestamps_sort(struct bl_timestamps *t, bool *distinct)
+{
+    *distinct = true;
+    if (t->count == 0)
+        return;
+    qsort(t->time, t->count, sizeof *t->time, time_compare);
+    for (size_t i = 1; i < t->count; i++)
+        *distinct = *distinct && t->time[i] != t->time[i - 1];
+}
+
+void bl_timestamps_free(struct bl_timestamps *t)
+{
+    free(t->time);
+    *t = (struct bl_timestamps){0};
+}
