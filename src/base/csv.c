@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/utf8.h"
 #include "base/instream.h"
 #include "base/text.h"
 
@@ -46,7 +47,7 @@ static int csv_check_text(const struct bl_buffer *text, struct bl_error *e)
     int64_t line = 1;
     for (size_t at = 0; at < text->size;) {
         const char *here = text->data + at;
-        size_t size = (unsigned char)*here < 0x80 ? 1 : bl_text_utf8(here, text->size - at);
+        size_t size = (unsigned char)*here < 0x80 ? 1 : bl_utf8_length(here, text->size - at);
         if (!*here)
             return bl_error_set(e, BL_EDATA, "line %" PRId64 ": a zero byte: not a text", line);
         if (!size)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/utf8.h"
 
 /* Two paths of the greatest length, and what is said of them. */
 #define MESSAGE_MAX (3 * 4096)
@@ -16,7 +16,7 @@
  * text that was. What is too long is cut in the middle, where a path is: what is wrong with it stands behind. */
 static void error_record(struct bl_error *e, char *message)
 {
-    size_t size = bl_text_mask(message, strlen(message), ""), room = sizeof e->text - 1;
+    size_t size = bl_utf8_mask(message, strlen(message), ""), room = sizeof e->text - 1;
     if (size <= room) {
         memcpy(e->text, message, size + 1);
         return;

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 static bool text_is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -96,80 +98,12 @@ int bl_text_natural(const char *a, const char *b)
     return strcmp(a, b);
 }
 
-size_t bl_text_utf8_part(const char *text, size_t size, bool *whole)
-{
-    const unsigned char *s = (const unsigned char *)text;
-    *whole = s[0] < 0x80;
-    if (s[0] < 0xc2 || s[0] > 0xf4)
-        return 1;
-    size_t length = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-    /* Overlong forms, surrogates and what lies past U+10FFFF show in the second byte. */
-    unsigned low = s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 : 0x80;
-    unsigned high = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : 0xbf;
-    if (size < 2 || s[1] < low || s[1] > high)
-        return 1;
-    for (size_t i = 2; i < length; i++) {
-        if (i == size || (s[i] & 0xc0) != 0x80)
-            return i;
-    }
-    *whole = true;
-    return length;
-}
-
-size_t bl_text_utf8(const char *text, size_t size)
-{
-    bool whole = false;
-    size_t length = size ? bl_text_utf8_part(text, size, &whole) : 0;
-    return whole ? length : 0;
-}
-
-uint32_t bl_text_code_point(const char *text, size_t length)
-{
-    static const unsigned char first[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-    uint32_t point = (unsigned char)text[0] & first[length];
-    for (size_t i = 1; i < length; i++)
-        point = point << 6 | ((unsigned char)text[i] & 0x3f);
-    return point;
-}
-
-/* Controls (C0, DEL, C1), marks and ends of lines and of directions of writing, byte order marks, what is none. */
-static bool code_point_is_hidden(uint32_t point)
-{
-    return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x61c || point == 0x200e || point == 0x200f ||
-           (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069) || point == 0xfeff ||
-           point == 0xfffe || point == 0xffff;
-}
-
-size_t bl_text_visible(const char *text, size_t size)
-{
-    size_t length = bl_text_utf8(text, size);
-    return length && !code_point_is_hidden(bl_text_code_point(text, length)) ? length : 0;
-}
-
-size_t bl_text_mask(char *text, size_t size, const char *keep)
-{
-    size_t out = 0;
-    for (size_t at = 0; at < size;) {
-        size_t visible = bl_text_visible(text + at, size - at), length = bl_text_utf8(text + at, size - at);
-        if (visible || (text[at] && strchr(keep, text[at]))) {
-            memmove(text + out, text + at, length);
-            out += length;
-        } else {
-            text[out++] = '?';
-        }
-        at += length ? length : 1;
-    }
-    if (out < size)
-        text[out] = '\0';
-    return out;
-}
-
 void bl_text_append_masked(struct bl_buffer *out, const char *text)
 {
     size_t before = out->size;
     bl_buffer_text(out, text);
     if (!out->failed && out->size > before)
-        out->size = before + bl_text_mask(out->data + before, out->size - before, "");
+        out->size = before + bl_utf8_mask(out->data + before, out->size - before, "");
 }
 
 bool bl_text_next_line(const char *text, size_t size, size_t *at, const char **line, size_t *line_size)
@@ -191,7 +125,7 @@ void bl_text_escape(struct bl_buffer *out, const char *text, size_t size)
     for (size_t at = 0; at < size;) {
         const char *mark = NULL;
         char hex[8];
-        size_t length = bl_text_utf8(text + at, size - at);
+        size_t length = bl_utf8_length(text + at, size - at);
         switch (text[at]) {
         case '\t':
             mark = "\\t";
@@ -319,4 +253,23 @@ void bl_text_append_plural(struct bl_buffer *out, int64_t count, const char *nou
 {
     char text[BL_PLURAL_SIZE];
     bl_buffer_text(out, bl_text_plural(text, count, noun));
+}
+
+int bl_text_replace_invalid(const char *text, size_t size, struct bl_buffer *out, int64_t *replaced)
+{
+    while (size) {
+        size_t valid = bl_utf8_valid(text, size);
+        bl_buffer_append(out, text, valid);
+        text += valid;
+        size -= valid;
+        if (!size)
+            break;
+        bool whole;
+        size_t bad = bl_utf8_part(text, size, &whole);
+        bl_buffer_append(out, "\xef\xbf\xbd", 3);
+        ++*replaced;
+        text += bad;
+        size -= bad;
+    }
+    return bl_buffer_check(out, NULL);
 }

@@ -31,23 +31,10 @@ void bl_text_escape(struct bl_buffer *out, const char *text, size_t size);
 /* Undoes bl_text_escape in place. Returns the new size, or -1 for a backslash sequence that is none. */
 int64_t bl_text_unescape(char *text, size_t size);
 
-/* Bytes of the valid UTF-8 character at text (of size bytes), or 0 when there is none. */
-size_t bl_text_utf8(const char *text, size_t size);
-
-/* The code point of a valid UTF-8 character, of length bytes. */
-uint32_t bl_text_code_point(const char *text, size_t length);
-
-/* Bytes of the longest beginning of a UTF-8 character at text, of size > 0 bytes; whole tells whether it is all of one.
- * At least 1: a byte that begins none. */
-size_t bl_text_utf8_part(const char *text, size_t size, bool *whole);
-
-/* Bytes of the UTF-8 character at text (of size bytes) that can be shown to people as it is; 0: what stands there is a
- * control character, ends a line, turns the direction of writing, or is not UTF-8. */
-size_t bl_text_visible(const char *text, size_t size);
-
-/* Puts "?" in place of each character and byte that bl_text_visible refuses, but for those in keep. Returns the new
- * size, which is not larger, and ends the text there where it has become less. */
-size_t bl_text_mask(char *text, size_t size, const char *keep);
+/* Appends the text with U+FFFD for every maximal subpart of a character that is ill-formed (The Unicode Standard, 3.9:
+ * "U+FFFD Substitution of Maximal Subparts"; as Python's errors="replace" and Rust's from_utf8_lossy), and adds their
+ * number to *replaced. BL_EFAIL: out of memory, which the buffer remembers. */
+int bl_text_replace_invalid(const char *text, size_t size, struct bl_buffer *out, int64_t *replaced);
 
 /* Appends the text, masked: a name in what people read. */
 void bl_text_append_masked(struct bl_buffer *out, const char *text);

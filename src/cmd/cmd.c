@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "base/option_help.h"
 #include "base/output.h"
-#include "base/text.h"
 #include "run/machine.h"
 #include "run/signals.h"
 
@@ -78,7 +78,7 @@ void bl_cmd_print(const char *format, ...)
         va_end(arguments);
     }
     char *text = all ? all : some; /* without memory the beginning must do */
-    bl_text_mask(text, strlen(text), "");
+    bl_utf8_mask(text, strlen(text), "");
     fprintf(stderr, "bload: %s\n", text);
     free(all);
 }
@@ -104,7 +104,7 @@ out:
 int bl_cmd_write_masked(struct bl_buffer *text, struct bl_error *e)
 {
     if (text->data && !text->failed)
-        text->size = bl_text_mask(text->data, text->size, "\n");
+        text->size = bl_utf8_mask(text->data, text->size, "\n");
     return bl_cmd_write(NULL, text, e);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "base/utf8.h"
 #include "base/base64.h"
 #include "base/text.h"
 #include "kind/kinds.h"
@@ -406,7 +407,7 @@ static bool text_is_utf8(const char *text, size_t size)
 {
     size_t length = 1;
     for (size_t at = 0; at < size && length; at += length)
-        length = bl_text_utf8(text + at, size - at);
+        length = bl_utf8_length(text + at, size - at);
     return length;
 }
 
@@ -422,9 +423,10 @@ static void yaml_append_quoted(struct bl_buffer *out, const char *text)
     }
     bl_buffer_byte(out, '"');
     for (size_t at = 0, length; at < size; at += length) {
-        length = bl_text_utf8(text + at, size - at);
-        if (!bl_text_visible(text + at, length))
-            bl_buffer_printf(out, "\\u%04X", (unsigned)bl_text_code_point(text + at, length));
+        uint32_t point;
+        length = bl_utf8_decode(text + at, &point);
+        if (!bl_utf8_visible(text + at, length))
+            bl_buffer_printf(out, "\\u%04X", (unsigned)point);
         else if (text[at] == '"' || text[at] == '\\')
             bl_buffer_printf(out, "\\%c", text[at]);
         else

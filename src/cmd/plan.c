@@ -7,7 +7,6 @@
 
 #include "base/io.h"
 #include "base/output.h"
-#include "base/text.h"
 #include "cmd/planning.h"
 #include "cmd/summary.h"
 #include "plan/strategy.h"

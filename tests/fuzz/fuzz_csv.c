@@ -2,7 +2,6 @@
  */
 #include <string.h>
 
-#include "base/text.h"
 #include "fuzz.h"
 #include "scan/attributes.h"
 

@@ -2,11 +2,12 @@
  * as BERT does, and, what is before the first newline being a pattern, cut by it. */
 #include <string.h>
 
+#include "base/text.h"
 #include "fuzz.h"
 #include "kind/text/bert.h"
 #include "kind/text/normal_form.h"
 #include "kind/text/regex.h"
-#include "kind/text/utf8.h"
+#include "base/utf8.h"
 
 static void normalize(const struct bl_buffer *text)
 {
@@ -58,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bl_buffer text = {0};
     int64_t replaced = 0;
     bl_buffer_text(&text, "");
-    if (bl_utf8_replace((const char *)data, size, &text, &replaced))
+    if (bl_text_replace_invalid((const char *)data, size, &text, &replaced))
         abort();
     normalize(&text);
     split(&text);

@@ -18,12 +18,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/io.h"
 #include "kind/text/bert.h"
 #include "kind/text/normal_form.h"
 #include "kind/text/regex.h"
 #include "kind/text/sentencepiece.h"
-#include "kind/text/utf8.h"
 #include "kind/text/wordpiece.h"
 
 struct mode;
@@ -57,7 +57,7 @@ static int utf8_run(struct probe *probe, const char *text, size_t size, struct b
     (void)probe;
     int64_t replaced = 0;
     struct bl_buffer valid = {0};
-    if (bl_utf8_replace(text, size, &valid, &replaced))
+    if (bl_text_replace_invalid(text, size, &valid, &replaced))
         bl_buffer_check(&valid, e);
     bl_buffer_printf(out, "%" PRId64 " ", replaced);
     bl_buffer_append(out, valid.data, valid.size);

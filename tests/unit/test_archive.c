@@ -1,4 +1,4 @@
-#include "kind/archive.h"
+#include "base/archive.h"
 
 #include <stdio.h>
 #include <string.h>

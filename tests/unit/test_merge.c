@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/text.h"
 #include "kind/array/array.h"
 #include "kind/text/text.h"
 #include "unit.h"

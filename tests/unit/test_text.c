@@ -1,3 +1,4 @@
+#include "base/utf8.h"
 #include "base/text.h"
 
 #include <stdint.h>
@@ -181,7 +182,7 @@ START_TEST(utf8)
         {"", 0, 0},
     };
     for (size_t i = 0; i < sizeof sample / sizeof *sample; i++)
-        ck_assert_msg(bl_text_utf8(sample[i].text, sample[i].size) == sample[i].length, "sample %zu", i);
+        ck_assert_msg(bl_utf8_length(sample[i].text, sample[i].size) == sample[i].length, "sample %zu", i);
 }
 END_TEST
 
@@ -212,7 +213,7 @@ START_TEST(what_plays_tricks_on_a_terminal_is_masked)
     shows("a\xe2\x82", "a??");
     shows("\xc0\x9b\xed\xa0\x80", "?????");
     char lines[] = "a\nb\tc\n";
-    ck_assert_uint_eq(bl_text_mask(lines, strlen(lines), "\n"), 6);
+    ck_assert_uint_eq(bl_utf8_mask(lines, strlen(lines), "\n"), 6);
     ck_assert_str_eq(lines, "a\nb?c\n");
 }
 END_TEST

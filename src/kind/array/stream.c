@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "kind/archive.h"
+#include "base/archive.h"
 
 #define CHUNK ((size_t)8 << 20) /* read at once: a signal waits no longer than for that */
 #define SKIP ((size_t)64 << 10)

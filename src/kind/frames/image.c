@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "kind/archive.h"
+#include "base/archive.h"
 #include "kind/media/demux.h"
 #include "kind/video/geometry.h"
 

@@ -13,7 +13,8 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/meter.h"
-#include "kind/archive.h"
+#include "base/archive.h"
+#include "kind/kind.h"
 
 /* What the packets are for; decides when streams are probed (avformat_find_stream_info), which is slow. */
 enum bl_demux_mode {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kind/text/character.h"
-#include "kind/text/utf8.h"
+#include "base/utf8.h"
 #include "kind/text/word_table.h"
 
 void bl_added_init(struct bl_added *added)

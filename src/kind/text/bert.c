@@ -5,7 +5,7 @@
 #include "kind/text/bert_table.h"
 #include "kind/text/normal_form.h"
 #include "kind/text/unicode.h"
-#include "kind/text/utf8.h"
+#include "base/utf8.h"
 
 static void bert_append_point(struct bl_buffer *out, uint32_t c)
 {

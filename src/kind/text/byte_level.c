@@ -1,7 +1,6 @@
 #include "kind/text/byte_level.h"
 
-#include "base/text.h"
-#include "kind/text/utf8.h"
+#include "base/utf8.h"
 
 #define OTHERS 0x100 /* the character of the first byte that does not stand for itself */
 
@@ -26,7 +25,7 @@ bool bl_byte_level_decode(const char *text, size_t size, struct bl_buffer *out)
     bl_buffer_clear(out);
     for (size_t at = 0; at < size;) {
         uint32_t c;
-        if (!bl_text_utf8(text + at, size - at))
+        if (!bl_utf8_length(text + at, size - at))
             return false;
         at += bl_utf8_decode(text + at, &c);
         int byte = character_to_byte(c);

@@ -9,7 +9,7 @@
 #include <xxhash.h>
 
 #include "base/instream.h"
-#include "kind/archive.h"
+#include "base/archive.h"
 #include "kind/content.h"
 #include "kind/text/id_files.h"
 #include "kind/text/options.h"

@@ -7,7 +7,7 @@
 
 #include "base/instream.h"
 #include "base/io.h"
-#include "kind/archive.h"
+#include "base/archive.h"
 
 #define CHUNK ((size_t)1 << 20)
 

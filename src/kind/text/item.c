@@ -149,7 +149,7 @@ static int item_repair_utf8(struct bl_item *item, const char **text, size_t *siz
     if (item->config->invalid == BL_INVALID_ERROR)
         return bl_item_skip(item, "invalid UTF-8 at byte %" PRId64, place);
     bl_buffer_clear(&item->repaired);
-    bl_utf8_replace(*text, *size, &item->repaired, &replaced);
+    bl_text_replace_invalid(*text, *size, &item->repaired, &replaced);
     item_note(item, "invalid UTF-8 at byte %" PRId64 ": replaced by U+FFFD (%" PRId64 " in all)", place, replaced);
     *text = item->repaired.data;
     *size = item->repaired.size;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kind/text/utf8.h"
+#include "base/utf8.h"
 
 #define KEY_SHOWN 40 /* bytes of a key in messages */
 

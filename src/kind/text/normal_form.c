@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "kind/text/normal_table.h"
-#include "kind/text/utf8.h"
+#include "base/utf8.h"
 
 /* Hangul syllables follow a rule (The Unicode Standard, 3.12): L, V and T jamo in a row of all combinations. */
 enum {

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/utf8.h"
 #include "base/text.h"
 
 static const char *const tokenizer_words[] = {"bytes", NULL};
@@ -97,7 +98,7 @@ static bool is_column_name(const char *name)
 {
     size_t left = strlen(name), size;
     for (; left; name += size, left -= size) {
-        size = bl_text_utf8(name, left);
+        size = bl_utf8_length(name, left);
         if (!size || (unsigned char)*name < ' ' || *name == 0x7f || *name == '\\')
             return false;
     }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kind/text/regex_syntax.h"
-#include "kind/text/utf8.h"
+#include "base/utf8.h"
 
 /* Nested groups over a long piece want a stack; its memory is taken when it is used. */
 #define STACK_MIN ((size_t)32 << 10)

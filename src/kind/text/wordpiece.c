@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "kind/text/bert_table.h"
 #include "kind/text/character.h"
-#include "kind/text/utf8.h"
+#include "base/utf8.h"
 
 int bl_wordpiece_init(struct bl_wordpiece *model, const struct bl_vocabulary *vocabulary, const char *unknown,
                       const char *prefix, int64_t characters, struct bl_error *e)

@@ -1,6 +1,6 @@
 /* See archive.h. A text, too, may begin with the letters of a mark: those that are letters alone are taken with what
  * stands behind them. */
-#include "kind/archive.h"
+#include "base/archive.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,21 +2,15 @@
 #ifndef BL_UTF8_H
 #define BL_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "base/buffer.h"
 
 #define BL_UTF8_MAX 4 /* bytes of one code point */
 
 /* The length of the valid beginning: size when all of it is UTF-8, else the offset of the first byte that begins no
  * character. */
 size_t bl_utf8_valid(const char *text, size_t size);
-
-/* Appends the text with U+FFFD for every maximal subpart of a character that is ill-formed (The Unicode Standard, 3.9:
- * "U+FFFD Substitution of Maximal Subparts"; as Python's errors="replace" and Rust's from_utf8_lossy), and adds their
- * number to *replaced. BL_EFAIL: out of memory, which the buffer remembers. */
-int bl_utf8_replace(const char *text, size_t size, struct bl_buffer *out, int64_t *replaced);
 
 /* The code point at text, which is valid UTF-8, and its number of bytes. */
 static inline size_t bl_utf8_decode(const char *text, uint32_t *point)
@@ -40,5 +34,20 @@ static inline size_t bl_utf8_decode(const char *text, uint32_t *point)
 
 /* Writes a code point, no surrogate and at most U+10FFFF; its number of bytes. */
 size_t bl_utf8_encode(uint32_t point, char out[BL_UTF8_MAX]);
+
+/* Bytes of the valid UTF-8 character at text (of size bytes), or 0 when there is none. */
+size_t bl_utf8_length(const char *text, size_t size);
+
+/* Bytes of the longest beginning of a UTF-8 character at text, of size > 0 bytes; whole tells whether it is all of one.
+ * At least 1: a byte that begins none. */
+size_t bl_utf8_part(const char *text, size_t size, bool *whole);
+
+/* Bytes of the UTF-8 character at text (of size bytes) that can be shown to people as it is; 0: what stands there is a
+ * control character, ends a line, turns the direction of writing, or is not UTF-8. */
+size_t bl_utf8_visible(const char *text, size_t size);
+
+/* Puts "?" in place of each character and byte that bl_utf8_visible refuses, but for those in keep. Returns the new
+ * size, which is not larger, and ends the text there where it has become less. */
+size_t bl_utf8_mask(char *text, size_t size, const char *keep);
 
 #endif
