@@ -8,7 +8,6 @@
 
 #include "base/utf8.h"
 #include "base/base64.h"
-#include "base/text.h"
 #include "kind/kinds.h"
 
 /* What libyaml reads takes time by the square of its depth, and of the number of anchors. */

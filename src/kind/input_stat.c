@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "kind/archive.h"
+#include "base/archive.h"
 #include "kind/content.h"
 
 static bool kind_takes_folders(const struct bl_kind *kind)

@@ -7,7 +7,7 @@
 
 #include "base/buffer.h"
 #include "kind/kind.h"
-#include "kind/text/documents.h"
+#include "base/documents.h"
 #include "scan/sources.h"
 
 struct bl_chunks {

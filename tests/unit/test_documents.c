@@ -1,13 +1,13 @@
 /* Documents against a division by hand, where they lie across the edges of what is read at once; lines of JSON; places
  * of documents in a spool. */
-#include "kind/text/documents.h"
+#include "base/documents.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/io.h"
-#include "kind/text/json.h"
+#include "base/json.h"
 #include "kind/text/spool_index.h"
 #include "kind/text/spool.h"
 #include "unit.h"

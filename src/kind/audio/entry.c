@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "kind/text/json.h"
+#include "base/json.h"
 
 #define KEYS_SHOWN 8 /* in messages */
 

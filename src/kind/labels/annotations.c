@@ -7,7 +7,7 @@
 #include <xxhash.h>
 
 #include "base/io.h"
-#include "kind/text/json.h"
+#include "base/json.h"
 
 #define SIZE_LIMIT ((size_t)1 << 30)
 

@@ -3,8 +3,8 @@
 #define BL_TEXT_CONFIG_H
 
 #include "kind/field.h"
-#include "kind/text/documents.h"
-#include "kind/text/json.h"
+#include "base/documents.h"
+#include "base/json.h"
 #include "kind/text/spool_index.h"
 #include "kind/text/tokenizer.h"
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "kind/content.h"
-#include "kind/text/utf8.h"
 
 #define KEPT_MAX ((size_t)4096) /* bytes of a value in the table: its lines must stay readable */
 #define ID_MAX INT32_MAX

@@ -5,6 +5,7 @@
 #include "kind/text/added_tokens.h"
 #include "kind/text/bpe.h"
 #include "kind/text/grammar.h"
+#include "base/json.h"
 #include "kind/text/normalizer.h"
 #include "kind/text/regex.h"
 #include "kind/text/sentencepiece.h"

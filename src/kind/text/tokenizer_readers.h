@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "kind/text/json.h"
+#include "base/json.h"
 #include "kind/text/tokenizer_parts.h"
 
 /* Fill in a tokenizer from the contents of its files; paths are for messages. merges: "model.merges", which root has

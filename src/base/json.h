@@ -1,6 +1,6 @@
 /* One line of JSON: checked wholly, and the values of some keys found in it, without building a tree. */
-#ifndef BL_TEXT_JSON_H
-#define BL_TEXT_JSON_H
+#ifndef BL_JSON_H
+#define BL_JSON_H
 
 #include <stdbool.h>
 #include <stddef.h>

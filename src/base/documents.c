@@ -1,4 +1,4 @@
-#include "kind/text/documents.h"
+#include "base/documents.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

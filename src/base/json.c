@@ -1,6 +1,6 @@
 /* Recursive descent over the bytes. Nearly all of a line is the inside of strings, which is gone over eight bytes at a
  * time (the tests for bytes within words: "Bit Twiddling Hacks", S. E. Anderson). */
-#include "kind/text/json.h"
+#include "base/json.h"
 
 #include <errno.h>
 #include <math.h>
