@@ -69,12 +69,12 @@ l' --key 'a\b'
     is 'xyz z' "$(field c <"$OUT") $(field d <"$OUT")"
 }
 
-test_options_of_the_readme_are_packed_as_they_are_scanned() {
+test_options_of_the_tutorial_are_packed_as_they_are_scanned() {
     local said
     printf '{"content": "a b", "message": {"text": "c"}, "text": "d", "url": "u", "meta": {"id": 7}}\n' >x.jsonl
     printf 'one\n\ntwo\n---\nthree\n' >x.txt
     while IFS='|' read -r file said; do
-        grep -qF -e "\`$said\`" "$BLOAD_ROOT/README.md" || fail "the README does not say $said any more"
+        grep -qF -e "\`$said\`" "$BLOAD_ROOT/docs/tutorial.md" || fail "docs/tutorial.md does not have $said any more"
         eval "set -- $said"
         [ "$1" != blank-line ] && [ "${1#sep:}" = "$1" ] || set -- --documents "$@"
         for _ in first again; do expect 0 bload pack -q "$file" --tokenizer bytes "$@" -T 40 -o d; done
