@@ -37,7 +37,7 @@ refuse() {
 }
 
 test_what_the_field_may_say() {
-    refuse 'features: whisper80' 'set.yaml:5:5: per-step takes samples: features have a rate of their own, and frames that cannot be cut (pack them by themselves)'
+    refuse 'features: whisper80' 'set.yaml:5:5: per-step needs samples, not features: they have a rate of their own and frames that cannot be cut (pack features as a dataset of their own)'
     refuse 'per_step: false' 'set.yaml:10:5: key given twice: per-step (first in line 8)'
     refuse 'step-rate: 0' 'set.yaml:10:16: step-rate expects a positive rate, such as 25, 12.5 or 30000/1001, not "0"'
     corpus
@@ -59,7 +59,7 @@ test_how_many_samples_a_step_has() {
     corpus
     sed -i '/samples/d; s/false/true/' set.yaml
     expect 2 bload pack -c set.yaml -o d
-    err_is <<<'bload: pack: field sound: how many samples a step has is not known, as every file has a rate of its own: give samples (640 for 25 steps a second, 534 for 30), or fps'
+    err_is <<<'bload: pack: field sound: per-step cannot tell how many samples a step has, as every file has a rate of its own: give samples (640 for 25 steps a second, 534 for 30), or fps'
     expect 0 bload pack -q -c set.yaml -o d --fps 24
     expect 0 bload info d
     out_has 'field       sound I16 [40, 667] per block, from audio: for each step 667 samples at 16000 Hz'

@@ -1,5 +1,5 @@
-/* See mix.h. Two contexts of swresample: one mixes and changes the format, a sample at a time; the other resamples. So
- * the last samples of a part can be seen as floats, and mirrored. */
+/* Two contexts of swresample: one mixes and changes the format, sample by sample; the other resamples. Between them the
+ * last samples of a part are there as floats, to be mirrored. */
 #include "kind/audio/mix.h"
 
 #include <libavutil/opt.h>
@@ -49,7 +49,7 @@ static enum AVSampleFormat mix_sample_format(const struct bl_mix *m)
     return m->floats ? AV_SAMPLE_FMT_FLT : AV_SAMPLE_FMT_S16;
 }
 
-/* Samples that the filter reaches to either side, and some more. */
+/* At least as many samples as the filter reaches to either side. */
 static int mix_filter_width(const struct bl_mix *m)
 {
     int ratio = m->part.rate > m->rate ? (m->part.rate + m->rate - 1) / m->rate : 1;
@@ -74,7 +74,7 @@ static int swr_error_set(int code, const char *what, struct bl_error *e)
     return code == AVERROR(ENOMEM) ? bl_error_memory(e) : bl_error_set(e, BL_EDATA, "%s", what);
 }
 
-/* For channels that have no places: their mean. */
+/* Channels without a layout are mixed to their mean. */
 static int mixer_open_mean(struct bl_mix *m, AVChannelLayout *wanted, int format, struct bl_error *e)
 {
     int channels = m->layout.nb_channels;
@@ -90,7 +90,8 @@ static int mixer_open_mean(struct bl_mix *m, AVChannelLayout *wanted, int format
     if (code)
         return code;
     code = swr_set_matrix(m->mixer, matrix, channels);
-    code = code < 0 ? code : swr_init(m->mixer);
+    if (code >= 0)
+        code = swr_init(m->mixer);
     return code < 0 ? swr_error_set(code, "its channels cannot be mixed", e) : BL_OK;
 }
 
@@ -135,16 +136,16 @@ static int resampler_open(struct bl_mix *m, int rate, struct bl_error *e)
         if (code)
             return code;
     }
-    int ret = swr_init(m->resampler); /* begins afresh, and keeps the filter */
-    if (ret < 0)
-        return swr_error_set(ret, "its rate cannot be changed", e);
+    int code = swr_init(m->resampler); /* resets it, and keeps the filter */
+    if (code < 0)
+        return swr_error_set(code, "its rate cannot be changed", e);
     m->resampled_rate = rate;
     return BL_OK;
 }
 
 /* --- samples ---------------------------------------------------------------------------------------------------- */
 
-/* Resamples count mixed samples and appends what comes, but not beyond limit samples of the part. */
+/* Resamples count mixed samples and appends the result, but at most `limit` samples of the part. */
 static int mix_resample(struct bl_mix *m, const float *in, int count, int64_t limit, struct bl_buffer *out,
                         struct bl_error *e)
 {
@@ -163,7 +164,7 @@ static int mix_resample(struct bl_mix *m, const float *in, int count, int64_t li
     return BL_OK;
 }
 
-/* Ends the part under way: its last samples, mirrored, stand for those that would follow. */
+/* Ends the part in progress: the mirror image of its last samples stands for those that would follow. */
 static int mix_part_end(struct bl_mix *m, struct bl_buffer *out, struct bl_error *e)
 {
     if (!m->part.samples || m->part.rate == m->rate)
@@ -189,11 +190,9 @@ static int mix_part_begin(struct bl_mix *m, const AVFrame *frame, struct bl_buff
     int code = mix_part_end(m, out, e);
     bl_mix_begin(m);
     m->part = (struct bl_mix_part){.rate = frame->sample_rate, .channels = frame->ch_layout.nb_channels};
-    if (code)
+    if (code || frame->sample_rate == m->rate)
         return code;
-    if (frame->sample_rate != m->rate)
-        code = resampler_open(m, frame->sample_rate, e);
-    return code;
+    return resampler_open(m, frame->sample_rate, e);
 }
 
 static int mix_push_direct(struct bl_mix *m, const AVFrame *frame, struct bl_buffer *out, struct bl_error *e)
@@ -241,15 +240,12 @@ static int mix_push_resampled(struct bl_mix *m, const AVFrame *frame, struct bl_
 int bl_mix_push(struct bl_mix *m, const AVFrame *frame, struct bl_buffer *out, struct bl_error *e)
 {
     int code = bl_mix_part_continues(&m->part, frame) ? BL_OK : mix_part_begin(m, frame, out, e);
+    if (!code)
+        code = mixer_open(m, frame, e);
     if (code)
-        goto out;
-    code = mixer_open(m, frame, e);
-    if (code)
-        goto out;
-    code = m->direct ? mix_push_direct(m, frame, out, e) : mix_push_resampled(m, frame, out, e);
-out:
+        return code;
     m->part.samples += frame->nb_samples;
-    return code;
+    return m->direct ? mix_push_direct(m, frame, out, e) : mix_push_resampled(m, frame, out, e);
 }
 
 int bl_mix_end(struct bl_mix *m, struct bl_buffer *out, struct bl_error *e)

@@ -1,9 +1,9 @@
-/* From decoded frames to the samples that are packed: channels mixed, then resampled, by libswresample, in float.
+/* From decoded frames to samples as they are packed: channels mixed, then resampled, by libswresample, in float.
  *
- * The result does not depend on how the samples come in frames. n samples give ceil(n * rate / source rate): the
- * resampler is given what comes before the first and after the last sample as their mirror image, as swresample does
- * itself, but as much of it as its filter is wide, so that the number is the same for every file. Where a stream
- * changes its rate or channels, each part is resampled by itself. */
+ * The result does not depend on how samples are divided into frames. n samples give ceil(n * rate / source rate): what
+ * the filter needs before the first and behind the last sample is their mirror image, as in swresample itself, but as
+ * much of it as the filter is wide, so that the number is the same for every file. Where a stream changes its rate or
+ * channels, each part is resampled by itself. */
 #ifndef BL_MIX_H
 #define BL_MIX_H
 
@@ -21,10 +21,10 @@ struct bl_mix_part {
     int64_t samples;    /* of each channel */
 };
 
-/* Whether the frame goes on with the part. */
+/* Whether the frame belongs to the part. */
 bool bl_mix_part_continues(const struct bl_mix_part *part, const AVFrame *frame);
 
-/* Samples that n samples at a rate of from give at a rate of to. n is at most 2^40, rates are within 2^22. */
+/* How many samples at the rate `to` n samples at the rate `from` give. n is at most 2^40, rates are at most 2^22. */
 int64_t bl_mix_length(int64_t n, int from, int to);
 
 struct bl_mix {
@@ -33,25 +33,25 @@ struct bl_mix {
 
     SwrContext *mixer;      /* to the wanted channels, as floats or, where there is nothing to resample, as wanted */
     AVChannelLayout layout; /* of the mixer's source */
-    int format;             /* of the mixer's source; -1: there is no mixer */
-    bool direct;            /* what the mixer gives is the result */
+    int format;             /* of the mixer's source; -1: no mixer */
+    bool direct;            /* the mixer's output is the result */
     SwrContext *resampler;  /* of mixed floats */
-    int resampled_rate;     /* the resampler's source; 0: there is none */
+    int resampled_rate;     /* of the resampler's source; 0: no resampler */
 
-    struct bl_mix_part part; /* under way */
+    struct bl_mix_part part; /* in progress */
     int64_t emitted;         /* samples that it gave so far */
-    float *mixed;            /* the part's last samples and, behind them, those that the mixer gave last */
-    int tail, capacity;      /* samples: how many of the last, and all that there is room for */
+    float *mixed;            /* the part's last samples, and behind them the mixer's last output */
+    int tail, capacity;      /* samples: of the first of these, and those that there is room for */
 };
 
 void bl_mix_init(struct bl_mix *m, int rate, int channels, bool floats);
 void bl_mix_free(struct bl_mix *m);
 
-/* Begins another stream, forgetting what is under way; contexts and memory are kept. */
+/* Begins another stream and forgets the part in progress; contexts and memory are kept. */
 void bl_mix_begin(struct bl_mix *m);
 
-/* Appends to out what can be given after this frame, whole samples; and what is left at the end of the stream.
- * Errors: BL_EFAIL, BL_EDATA for channels that cannot be mixed. */
+/* push appends the whole samples that are complete with this frame to out, end those that are left at the end of the
+ * stream. BL_EFAIL; BL_EDATA for channels that cannot be mixed. */
 int bl_mix_push(struct bl_mix *m, const AVFrame *frame, struct bl_buffer *out, struct bl_error *e);
 int bl_mix_end(struct bl_mix *m, struct bl_buffer *out, struct bl_error *e);
 

@@ -1,5 +1,5 @@
-/* See per_step.h. steps.c says which samples each step has; the audio kind's own reader gives them, in order, with
- * enough of them held for steps that overlap. */
+/* steps.c says which samples each step has; the audio kind's reader reads them in order, and some are held, as steps
+ * may overlap. */
 #include "kind/audio/per_step.h"
 
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 #include "kind/audio/read.h"
 #include "kind/audio/steps.h"
 
-#define CHUNK 65536 /* samples that are read at once, at least */
+#define CHUNK 65536 /* samples to read at once, at least */
 
 static const char *const extensions[] = {NULL};
 
@@ -30,9 +30,10 @@ static int per_step_config_check(const void *values, struct bl_error *e)
 {
     const struct bl_per_step_config *config = values;
     if (config->audio.features)
-        return bl_error_set(e, BL_EUSAGE,
-                            "per-step takes samples: features have a rate of their own, and frames that "
-                            "cannot be cut (pack them by themselves)");
+        return bl_error_set(
+            e, BL_EUSAGE,
+            "per-step needs samples, not features: they have a rate of their own and frames that cannot be cut "
+            "(pack features as a dataset of their own)");
     return bl_audio_check(&config->audio, e);
 }
 
@@ -55,10 +56,11 @@ static int per_step_attach(void *values, int64_t num, int64_t den, int64_t toler
     if (!config->window && den)
         config->window = bl_steps_samples(rate, num, den);
     if (!config->window)
-        return bl_error_set(e, BL_EUSAGE,
-                            "how many samples a step has is not known, as every file has a rate of its own: give "
-                            "samples (%" PRId64 " for 25 steps a second, %" PRId64 " for 30), or fps",
-                            bl_steps_samples(rate, 25, 1), bl_steps_samples(rate, 30, 1));
+        return bl_error_set(
+            e, BL_EUSAGE,
+            "per-step cannot tell how many samples a step has, as every file has a rate of its own: give "
+            "samples (%" PRId64 " for 25 steps a second, %" PRId64 " for 30), or fps",
+            bl_steps_samples(rate, 25, 1), bl_steps_samples(rate, 30, 1));
     if (config->window > BL_PER_STEP_SAMPLES_MAX)
         return bl_error_set(e, BL_EUSAGE, "steps of %" PRId64 " samples are too long: at most %d", config->window,
                             BL_PER_STEP_SAMPLES_MAX);
@@ -82,21 +84,22 @@ static void per_step_config_sampling(const void *values, struct bl_buffer *out)
 
 /* --- counting --------------------------------------------------------------------------------------------------- */
 
-/* Seconds from the sound's first sample to the first step, where both are of one file, whose clock knows. */
+/* Seconds from the sound's first sample to the first step; 0 unless both are of one file, with its clock. */
 static int per_step_find_lead(const char *path, double origin, const struct bl_row *followed, double *lead,
                               struct bl_error *e)
 {
     struct stat one, other;
-    const char *bad = stat(path, &one) != 0 ? path : stat(followed->path, &other) != 0 ? followed->path : NULL;
     *lead = 0;
-    if (bad)
-        return bl_error_errno(e, BL_EFAIL, "cannot look at %s", bad);
+    if (stat(path, &one) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot examine %s", path);
+    if (stat(followed->path, &other) != 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot examine %s", followed->path);
     if (one.st_dev == other.st_dev && one.st_ino == other.st_ino && !isnan(origin))
         *lead = followed->origin - origin;
     return BL_OK;
 }
 
-/* Adds up what becomes of the sound. Why it cannot be used goes to unusable. */
+/* Sums up which samples are in steps. BL_EDATA: the sound is unusable. */
 static int per_step_sum(const struct bl_per_step_config *config, const struct bl_row *followed,
                         const struct bl_steps *steps, struct bl_steps_sum *sum, struct bl_error *unusable)
 {
@@ -115,7 +118,7 @@ static int per_step_sum(const struct bl_per_step_config *config, const struct bl
                         followed->length, sum->silent);
 }
 
-/* All digits that it takes to get the same number back, and no more. */
+/* With as many digits as it takes to read the same number back. */
 static void seconds_format_exact(double seconds, char *out, size_t size)
 {
     snprintf(out, size, "%.15g", seconds);
@@ -123,37 +126,48 @@ static void seconds_format_exact(double seconds, char *out, size_t size)
         snprintf(out, size, "%.17g", seconds);
 }
 
-static int per_step_count(const void *values, const struct bl_kind_env *env, struct bl_counter *counter,
-                          struct bl_chunk *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
+/* Counts the sound, and sums up which of its samples are in steps. BL_EDATA: it is unusable. */
+static int per_step_examine(const struct bl_per_step_config *config, const struct bl_kind_env *env,
+                            const struct bl_chunk *chunk, struct bl_audio_info *info, double *lead,
+                            struct bl_steps_sum *sum, struct bl_error *unusable)
+{
+    const char *path = chunk->input->path;
+    int code = bl_audio_count(&config->audio, env->cancel, path, chunk->pace, info, unusable);
+    if (code)
+        return code;
+    code = per_step_find_lead(path, info->origin, chunk->followed, lead, unusable);
+    if (code)
+        return code;
+    struct bl_steps steps = {
+        .rate = (int)config->audio.rate, .samples = config->window, .length = info->samples, .lead = *lead};
+    return per_step_sum(config, chunk->followed, &steps, sum, unusable);
+}
+
+static int per_step_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
+                          struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     (void)counter;
-    const struct bl_per_step_config *config = values;
-    const struct bl_input *input = stretch->input;
-    const struct bl_row *followed = stretch->followed;
     struct bl_error unusable = {0};
-    struct bl_audio_info result;
+    struct bl_audio_info info;
     struct bl_steps_sum sum = {0};
-    char lead[40], extra[120];
-    int code = bl_audio_count(&config->audio, env->cancel, input->path, stretch->pace, &result, &unusable);
-    struct bl_steps steps = {.rate = (int)config->audio.rate, .samples = config->window, .length = result.samples};
-    if (code)
-        goto out;
-    code = per_step_find_lead(input->path, result.origin, followed, &steps.lead, &unusable);
-    if (code)
-        goto out;
-    code = per_step_sum(config, followed, &steps, &sum, &unusable);
-out:
+    double lead = 0;
+    char seconds[40], extra[120];
+    int code = per_step_examine(config, env, chunk, &info, &lead, &sum, &unusable);
     if (code && code != BL_EDATA)
         return bl_error_set(e, code, "%s", unusable.text);
-    seconds_format_exact(steps.lead, lead, sizeof lead);
-    snprintf(extra, sizeof extra, "\t%s\t%" PRId64 "\t%" PRId64, lead, sum.left_out, sum.filled);
-    struct bl_row row = {.status = code ? BL_ROW_SKIPPED : BL_ROW_OK,
-                         .length = result.samples,
-                         .bytes = input->bytes,
-                         .stream = result.stream,
-                         .reason = code ? unusable.text : result.reason,
-                         .extra = code ? NULL : extra,
+    struct bl_row row = {.length = info.samples,
+                         .bytes = chunk->input->bytes,
+                         .stream = info.stream,
+                         .reason = info.reason,
                          .offset = -1};
+    if (code) {
+        row.status = BL_ROW_SKIPPED;
+        row.reason = unusable.text;
+    } else {
+        seconds_format_exact(lead, seconds, sizeof seconds);
+        snprintf(extra, sizeof extra, "\t%s\t%" PRId64 "\t%" PRId64, seconds, sum.left_out, sum.filled);
+        row.extra = extra;
+    }
     return emit(sink, 0, &row, e);
 }
 
@@ -196,12 +210,11 @@ static int per_step_reader_open(const void *values, const struct bl_kind_env *en
     const struct bl_per_step_config *config = values;
     struct bl_reader *r = calloc(1, sizeof *r);
     struct bl_fields own;
-    int code = r ? BL_OK : bl_error_memory(e);
-    if (code)
-        return code;
+    if (!r)
+        return bl_error_memory(e);
     r->config = config;
     r->size = bl_field_step_bytes(&given->field[0]) / (size_t)config->window;
-    code = bl_audio_fields(&config->audio, env, NULL, &own, e);
+    int code = bl_audio_fields(&config->audio, env, NULL, &own, e);
     if (!code)
         code = bl_audio_reader_open(&config->audio, env, &own, &r->sound, e);
     if (code)
@@ -218,7 +231,7 @@ static void per_step_reader_reset(struct bl_reader *r)
     r->from = r->to = 0;
 }
 
-/* What is held is of this row's file from now on. */
+/* From now on the samples that are held are of this row's file. */
 static int per_step_reader_select(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
 {
     if (r->path && strcmp(r->path, row->path) == 0 && r->bytes == row->bytes && r->stream == row->stream)
@@ -230,7 +243,7 @@ static int per_step_reader_select(struct bl_reader *r, const struct bl_row *row,
     return r->path ? BL_OK : bl_error_memory(e);
 }
 
-/* Has the samples from begin to end held, which lie in the sound. */
+/* Has the samples [begin, end) held, which lie within the sound. */
 static int per_step_reader_hold(struct bl_reader *r, const struct bl_row *row, int64_t begin, int64_t end,
                                 struct bl_error *e)
 {
@@ -257,7 +270,7 @@ static int per_step_reader_hold(struct bl_reader *r, const struct bl_row *row, i
     return BL_OK;
 }
 
-/* A step's samples, the first of which has this number; zeros where there is no sound. */
+/* Reads the samples of a step, from this one on; zeros where there is no sound. */
 static int per_step_reader_read_step(struct bl_reader *r, const struct bl_row *row, int64_t first, uint8_t *out,
                                      struct bl_error *e)
 {
@@ -288,7 +301,7 @@ static int per_step_row_lead(const struct bl_row *row, double *lead, struct bl_e
     return good ? BL_OK : bl_error_set(e, BL_EUSAGE, "the table does not tell when the sound begins: scan again");
 }
 
-/* The end of the sound is looked at with the last step, even if it has no place in it. */
+/* With the last step the end of the sound is read, too, even if it lies in no step: its length must be the scan's. */
 static int per_step_reader_read(struct bl_reader *r, const struct bl_request *request, struct bl_note *note,
                                 struct bl_error *e)
 {
@@ -298,14 +311,20 @@ static int per_step_reader_read(struct bl_reader *r, const struct bl_request *re
     size_t bytes = (size_t)config->window * r->size;
     note->text[0] = '\0';
     int code = per_step_row_lead(row, &steps.lead, e);
-    if (!code)
-        code = per_step_reader_select(r, row, e);
-    for (int64_t i = 0; i < request->steps && !code; i++) {
+    if (code)
+        goto out;
+    code = per_step_reader_select(r, row, e);
+    if (code)
+        goto out;
+    for (int64_t i = 0; i < request->steps; i++) {
         double time = bl_kind_step_time(&config->step_rate, request->times, request->source_start, i);
         code = per_step_reader_read_step(r, row, bl_steps_begin(&steps, time), request->out[0] + (size_t)i * bytes, e);
+        if (code)
+            goto out;
     }
-    if (!code && request->source_start + request->steps == request->followed)
+    if (request->source_start + request->steps == request->followed)
         code = per_step_reader_hold(r, row, row->length - 1, row->length, e);
+out:
     if (code)
         per_step_reader_reset(r);
     return code;

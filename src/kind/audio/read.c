@@ -1,8 +1,8 @@
-/* See read.h. Every piece is decoded from the beginning of its sequence, so that its samples are the same wherever it
- * begins. Of a sequence that was split all steps are kept until another comes, if they are no more than KEPT_MAX; else
- * the decoder stays where a piece ended, and goes on from there when a later piece of it comes next. So it does where
- * cuts of one file follow each other (trim.c). Features are always made of a whole sequence, since Whisper's depend
- * on its maximum. */
+/* Every piece is decoded from the beginning of its sequence, so that its samples are the same wherever it begins. All
+ * steps of a sequence that was split are kept until another is read, if they are at most KEPT_MAX. Otherwise the
+ * decoder stays where a piece ended, and goes on from there if a later piece is read next; so it does where cuts of one
+ * file follow each other (trim.c). Features are always made of a whole sequence, since Whisper's depend on its maximum.
+ */
 #include "kind/audio/read.h"
 
 #include <inttypes.h>
@@ -18,35 +18,37 @@
 struct bl_reader {
     const struct bl_audio_config *config;
     const struct bl_kind_env *env;
+    size_t step_bytes;
     struct bl_mix mix;
-    char *path;        /* of the file that is open, or NULL */
-    struct bl_cut cut; /* of it */
+    struct bl_features *features; /* or NULL */
+
+    char *path; /* of the open file, or NULL */
     int64_t bytes;
     int stream;
+    struct bl_cut cut; /* of it */
     struct bl_samples samples;
-
-    struct bl_features *features; /* or NULL */
-    size_t step_bytes;
-    struct bl_buffer kept; /* all steps of the file that is open */
-    bool keeps;            /* they are there */
+    struct bl_buffer kept; /* all steps of the cut, */
+    bool is_kept;          /* if they are there */
 };
 
 int bl_audio_reader_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
                          struct bl_reader **reader, struct bl_error *e)
 {
     const struct bl_audio_config *c = config;
-    *reader = calloc(1, sizeof **reader);
-    if (!*reader)
-        return bl_error_memory(e);
     struct bl_features_spec spec;
     bool features = bl_features_from_config(c, &spec);
-    (*reader)->config = c;
-    (*reader)->env = env;
-    (*reader)->step_bytes = bl_field_step_bytes(&fields->field[0]);
-    bl_mix_init(&(*reader)->mix, (int)c->rate, (int)c->channels, features || c->dtype == BL_AUDIO_F32);
-    int code = features ? bl_features_open(&(*reader)->features, &spec, e) : BL_OK;
+    struct bl_reader *r = calloc(1, sizeof *r);
+    if (!r)
+        return bl_error_memory(e);
+    r->config = c;
+    r->env = env;
+    r->step_bytes = bl_field_step_bytes(&fields->field[0]);
+    bl_mix_init(&r->mix, (int)c->rate, (int)c->channels, features || c->dtype == BL_AUDIO_F32);
+    int code = features ? bl_features_open(&r->features, &spec, e) : BL_OK;
     if (code)
-        bl_audio_reader_close(*reader);
+        bl_audio_reader_close(r);
+    else
+        *reader = r;
     return code;
 }
 
@@ -56,7 +58,7 @@ static void audio_reader_leave(struct bl_reader *r)
         bl_samples_close(&r->samples);
     free(r->path);
     r->path = NULL;
-    r->keeps = false;
+    r->is_kept = false;
 }
 
 void bl_audio_reader_close(struct bl_reader *reader)
@@ -75,7 +77,7 @@ static bool audio_reader_has_file(const struct bl_reader *r, const struct bl_row
     return r->path && strcmp(r->path, row->path) == 0 && r->stream == row->stream && r->bytes == row->bytes;
 }
 
-/* Whether the reader is at this very sequence. */
+/* Whether the open file and cut are this row's. */
 static bool audio_reader_has_sequence(const struct bl_reader *r, const struct bl_row *row)
 {
     struct bl_cut cut;
@@ -83,7 +85,6 @@ static bool audio_reader_has_sequence(const struct bl_reader *r, const struct bl
            cut.duration == r->cut.duration && cut.channel == r->cut.channel;
 }
 
-/* Opens the row's file. */
 static int audio_reader_open_file(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
 {
     audio_reader_leave(r);
@@ -101,14 +102,14 @@ static int audio_reader_open_file(struct bl_reader *r, const struct bl_row *row,
     return BL_OK;
 }
 
-/* Stands at the beginning of the sequence. A file that has been open for another cut stays so. */
+/* Goes to the beginning of the row's sequence. A file that is open for another cut stays open. */
 static int audio_reader_enter(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
 {
     struct bl_cut cut;
     if (!bl_cut_parse(&cut, row))
         return bl_error_set(e, BL_EDATA, "start, duration or channel is no number that can be: \"%s\", \"%s\", \"%s\"",
                             row->start, row->duration ? row->duration : "", row->channel ? row->channel : "");
-    r->keeps = false;
+    r->is_kept = false;
     int code = audio_reader_has_file(r, row) ? BL_OK : audio_reader_open_file(r, row, e);
     if (code)
         return code;
@@ -123,9 +124,10 @@ static int row_count_mismatch(const struct bl_row *row, const char *steps, int64
                         length > row->length ? "at least " : "", length);
 }
 
-#define CHUNK 65536 /* samples between two looks at how far it is */
+#define CHUNK 65536 /* samples between two reports to the meter */
 
-/* Takes so many samples, or what there is. From first to all, by what is then at hand, the piece's steps are told. */
+/* Reads so many samples, or up to the end. The meter counts the steps of the piece: they are reported in proportion to
+ * the samples from first on, which are `all`. */
 static int audio_reader_read_samples(struct bl_reader *r, uint8_t *out, int64_t wanted,
                                      const struct bl_request *request, int64_t first, int64_t all, int64_t *got,
                                      struct bl_error *e)
@@ -143,101 +145,113 @@ static int audio_reader_read_samples(struct bl_reader *r, uint8_t *out, int64_t 
     return BL_OK;
 }
 
-/* The piece; one that ends its sequence is followed to the end of the file. */
+static bool request_is_last(const struct bl_request *request)
+{
+    return request->source_start + request->steps == request->row.length;
+}
+
+/* Skips to the piece and reads it. Behind the last one nothing may follow. */
 static int audio_reader_read_piece(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
 {
     struct bl_samples *s = &r->samples;
-    int64_t got, more = 0, first = s->position, before = request->source_start - first;
-    int code = audio_reader_read_samples(r, NULL, before, request, first, before + request->steps, &got, e);
-    if (!code && got == before)
-        code = audio_reader_read_samples(r, request->out[0], request->steps, request, first, before + request->steps,
-                                         &got, e);
-    if (!code && s->position < request->source_start + request->steps)
+    int64_t got, first = s->position, before = request->source_start - first, all = before + request->steps;
+    int code = audio_reader_read_samples(r, NULL, before, request, first, all, &got, e);
+    if (code)
+        return code;
+    if (got == before) {
+        code = audio_reader_read_samples(r, request->out[0], request->steps, request, first, all, &got, e);
+        if (code)
+            return code;
+    }
+    if (s->position < request->source_start + request->steps)
         return row_count_mismatch(&request->row, "samples", s->position, e);
-    bool last = request->source_start + request->steps == request->row.length;
-    if (!code && last)
-        code = bl_samples_read(s, NULL, 1, &more, e);
-    return !code && more ? row_count_mismatch(&request->row, "samples", s->position, e) : code;
+    if (!request_is_last(request))
+        return BL_OK;
+    code = bl_samples_read(s, NULL, 1, &got, e);
+    if (code)
+        return code;
+    return got ? row_count_mismatch(&request->row, "samples", s->position, e) : BL_OK;
 }
 
-/* A piece straight from the decoder. */
+/* Reads a piece straight from the decoder. */
 static int audio_reader_stream(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
 {
     bool at_hand =
-        audio_reader_has_sequence(r, &request->row) && !r->keeps && r->samples.position <= request->source_start;
+        audio_reader_has_sequence(r, &request->row) && !r->is_kept && r->samples.position <= request->source_start;
     int code = at_hand ? BL_OK : audio_reader_enter(r, &request->row, e);
     if (!code)
         code = audio_reader_read_piece(r, request, e);
-    bool ended = request->source_start + request->steps == request->row.length;
-    if (code || (ended && bl_cut_is_whole(&r->cut)))
+    if (code || (request_is_last(request) && bl_cut_is_whole(&r->cut)))
         audio_reader_leave(r);
     return code;
 }
 
-/* All samples of the file that was entered, at most one more than the scan counted. */
+/* Keeps all samples of the sequence; at most one more than the scan counted. */
 static int audio_reader_keep_samples(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
 {
     int64_t got, length = request->row.length;
     if (!bl_buffer_reserve(&r->kept, (size_t)(length + 1) * r->step_bytes))
         return bl_error_memory(e);
     int code = audio_reader_read_samples(r, (uint8_t *)r->kept.data, length + 1, request, 0, length + 1, &got, e);
-    r->kept.size = code ? 0 : (size_t)got * r->step_bytes;
+    if (!code)
+        r->kept.size = (size_t)got * r->step_bytes;
     return code;
 }
 
-/* All its frames of features. */
+/* Keeps all its frames of features. */
 static int audio_reader_keep_frames(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
 {
     float chunk[4096];
-    int64_t got = 1;
-    int code = BL_OK;
+    int64_t got;
     bl_features_begin(r->features);
-    while (!code && got) {
-        code = bl_samples_read(&r->samples, (uint8_t *)chunk, sizeof chunk / sizeof *chunk, &got, e);
+    do {
+        int code = bl_samples_read(&r->samples, (uint8_t *)chunk, sizeof chunk / sizeof *chunk, &got, e);
         if (!code)
             code = bl_features_push(r->features, chunk, got, &r->kept, e);
+        if (code)
+            return code;
         double done = (double)(r->kept.size / r->step_bytes) / (double)request->row.length;
         bl_meter_report(request->pace, (int64_t)((double)request->steps * done));
-    }
-    return code ? code : bl_features_end(r->features, &r->kept, e);
+    } while (got);
+    return bl_features_end(r->features, &r->kept, e);
 }
 
 static int audio_reader_keep(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
 {
-    const struct bl_row *row = &request->row;
-    int code = audio_reader_enter(r, row, e);
+    int code = audio_reader_enter(r, &request->row, e);
     if (code)
         return code;
     bl_buffer_clear(&r->kept);
     code = r->features ? audio_reader_keep_frames(r, request, e) : audio_reader_keep_samples(r, request, e);
-    r->keeps = !code;
-    int64_t steps = (int64_t)(r->kept.size / r->step_bytes);
     if (code)
         return code;
-    if (steps != row->length)
-        code = row_count_mismatch(row, r->features ? "frames" : "samples", steps, e);
-    return code;
+    int64_t steps = (int64_t)(r->kept.size / r->step_bytes);
+    if (steps != request->row.length)
+        return row_count_mismatch(&request->row, r->features ? "frames" : "samples", steps, e);
+    r->is_kept = true;
+    return BL_OK;
 }
 
-/* A piece of what is kept. */
 static int audio_reader_read_kept(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
 {
-    int code = audio_reader_has_sequence(r, &request->row) && r->keeps ? BL_OK : audio_reader_keep(r, request, e);
-    if (code) {
-        audio_reader_leave(r);
-        return code;
+    if (!r->is_kept || !audio_reader_has_sequence(r, &request->row)) {
+        int code = audio_reader_keep(r, request, e);
+        if (code) {
+            audio_reader_leave(r);
+            return code;
+        }
     }
     memcpy(request->out[0], r->kept.data + (size_t)request->source_start * r->step_bytes,
            (size_t)request->steps * r->step_bytes);
     return BL_OK;
 }
 
-int bl_audio_reader_read(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
+int bl_audio_reader_read(struct bl_reader *r, const struct bl_request *request, struct bl_note *note,
                          struct bl_error *e)
 {
-    note->text[0] = 0;
-    bool part = request->steps < request->row.length,
-         fits = request->row.length < KEPT_MAX / (int64_t)reader->step_bytes;
-    return reader->features || (part && fits) ? audio_reader_read_kept(reader, request, e)
-                                              : audio_reader_stream(reader, request, e);
+    bool part = request->steps < request->row.length, fits = request->row.length < KEPT_MAX / (int64_t)r->step_bytes;
+    note->text[0] = '\0';
+    if (r->features || (part && fits))
+        return audio_reader_read_kept(r, request, e);
+    return audio_reader_stream(r, request, e);
 }

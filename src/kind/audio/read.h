@@ -1,4 +1,4 @@
-/* Reading pieces of sound. One object per worker; the functions are those of struct bl_kind. */
+/* Reading pieces of sound: see struct bl_kind_read. */
 #ifndef BL_AUDIO_READ_H
 #define BL_AUDIO_READ_H
 
