@@ -12,15 +12,28 @@ flags_of_page() {
         { for (i = 1; i <= 2 && i <= NF; i++) if ($i ~ /^-?[A-Za-z]/ && (i == 1 || $i ~ /^-/)) print "-" $i }' | sort -u
 }
 
+# The pages that have a command's options: its own, and where it says so the shared ones.
+pages_of() {
+    local man=$BLOAD_ROOT/man
+    echo "$man/bload-$1.1"
+    case $1 in
+    scan) echo "$man/bload-sources.7" ;;
+    pack) echo "$man/bload-sources.7 $SCRATCH/planning $SCRATCH/strategy" ;;
+    compare) echo "$SCRATCH/planning" ;;
+    esac
+    sed -n '/^\.Ss Planning/,/^\.Ss Strategy/p' "$man/bload-plan.1" >"$SCRATCH/planning"
+    sed -n '/^\.Ss Strategy/,/^\.Ss Output/p' "$man/bload-plan.1" >"$SCRATCH/strategy"
+}
+
 test_every_command_has_a_page_with_its_options() {
     for command in $(bload --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
-        page=$BLOAD_ROOT/man/bload-$command.1
-        [ -e "$page" ] || fail "no page for $command"
+        [ -e "$BLOAD_ROOT/man/bload-$command.1" ] || fail "no page for $command"
         expect 0 bload "$command" --help
         flags_of_help <"$OUT" >"$SCRATCH/help"
-        flags_of_page "$page" >"$SCRATCH/page"
+        # shellcheck disable=SC2046 # words
+        for page in $(pages_of "$command"); do flags_of_page "$page"; done | sort -u >"$SCRATCH/page"
         grep -q -- --help "$SCRATCH/help" || fail "no flags found in the help of $command"
-        diff -u --label "bload $command --help" --label "$page" "$SCRATCH/help" "$SCRATCH/page"
+        diff -u --label "bload $command --help" --label "pages of $command" "$SCRATCH/help" "$SCRATCH/page"
     done
 }
 
@@ -40,12 +53,12 @@ defaults_of_help() {
 
 test_defaults_are_told_alike() {
     for command in $(bload --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
-        bload $command --help | defaults_of_help >"$SCRATCH/defaults"
+        bload "$command" --help | defaults_of_help >"$SCRATCH/defaults"
         while read -r flag value; do
             awk -v flag="Fl ${flag#-}" -v value="$value" '
                 index($0, ".It ") == 1 && index($0, "Fl") { inside = index($0 " ", flag " ") > 0; found += inside }
                 inside && index($0, value) { told = 1 }
-                END { exit !(found && told) }' "$BLOAD_ROOT/man/bload-$command.1" ||
+                END { exit !(found && told) }' $(pages_of "$command") ||
                 fail "bload-$command.1 does not tell the default of $flag: $value"
         done <"$SCRATCH/defaults"
     done
@@ -57,7 +70,8 @@ test_the_main_page_lists_every_command_and_status() {
     for command in $(bload --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
         grep -q "^\.It Xr bload-$command 1" "$BLOAD_ROOT/man/bload.1" || fail "bload.1 lacks $command"
     done
-    for page in tables dataset; do
-        [ -e "$BLOAD_ROOT/man/bload-$page.5" ] || fail "no page bload-$page.5"
+    for page in tables.5 dataset.5 sources.7; do
+        [ -e "$BLOAD_ROOT/man/bload-$page" ] || fail "no page bload-$page"
+        grep -q "^\.Xr bload-${page%.*} ${page#*.}" "$BLOAD_ROOT/man/bload.1" || fail "bload.1 does not name bload-$page"
     done
 }
