@@ -1,6 +1,5 @@
-/* See peek.h. The parsers are written after the formats' specifications: VP8 RFC 6386 section 9.1; VP9 bitstream
- * specification 7.2 and annex B; AV1 specification 5.3 and 5.9; ITU-T H.264 7.3.1, H.265 7.3.1; ISO 14496-2 6.2.5; ISO
- * 13818-2 6.2.3. */
+/* See peek.h. The parsers follow the specifications: VP8 RFC 6386 section 9.1; VP9 bitstream specification 7.2 and
+ * annex B; AV1 specification 5.3 and 5.9; ITU-T H.264 7.3.1; H.265 7.3.1; ISO 14496-2 6.2.5; ISO 13818-2 6.2.3. */
 #include "kind/video/peek.h"
 
 #include <string.h>
@@ -13,7 +12,7 @@ static uint32_t bytes_read_be(const uint8_t *data, int bytes)
     return value;
 }
 
-/* Bits from the most significant on; zeros behind the end. */
+/* Reads bits, the most significant first; past the end they are zero. */
 struct bits {
     const uint8_t *data;
     size_t size; /* bytes */
@@ -30,7 +29,7 @@ static unsigned bits_get(struct bits *b, int count)
     return value;
 }
 
-/* Exp-Golomb; only passed over. */
+/* Skips an Exp-Golomb code. */
 static void bits_skip_golomb(struct bits *b)
 {
     int zeros = 0;
@@ -83,7 +82,7 @@ static int vp9_peek_frame(struct bl_peek *peek, const uint8_t *data, size_t size
     return shown;
 }
 
-/* A superframe ends in an index: a marker byte, the frames' sizes, the same byte again. */
+/* A superframe ends with an index: a marker byte, the sizes of the frames, the same byte again. */
 static int vp9_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     uint8_t last = size ? data[size - 1] : 0;
@@ -137,7 +136,7 @@ static bool av1_read_obu(const uint8_t *data, size_t size, size_t *at, unsigned 
     return value <= size - *at;
 }
 
-/* A temporal unit shows one frame; anything else (spatial layers, pictures) is left to the decoder. */
+/* A temporal unit shows one frame; anything else (spatial layers, still pictures) is suspicious. */
 static int av1_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     int shown = 0, frames = 0;
@@ -166,14 +165,14 @@ static int av1_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
     return shown > 0 ? shown : 1;
 }
 
-/* H.264 and H.265: NAL units behind lengths or start codes. */
+/* H.264 and H.265: NAL units, each preceded by its length or a start code. */
 
 struct nal {
     const uint8_t *data;
     size_t size;
 };
 
-/* The next start code's end at or after data, or NULL. */
+/* The byte after the next start code that begins at data or later, or NULL. */
 static const uint8_t *start_code_find(const uint8_t *data, const uint8_t *end)
 {
     for (const uint8_t *at = data; end - at >= 3; at++) {
@@ -186,67 +185,82 @@ static const uint8_t *start_code_find(const uint8_t *data, const uint8_t *end)
     return NULL;
 }
 
-/* 1 and the next unit, 0 at the end, -1 where the chain is broken. */
-static int nal_next(const struct bl_peek *peek, const uint8_t **at, const uint8_t *end, struct nal *nal)
-{
-    if (*at >= end)
-        return 0;
-    if (!peek->nal_length) {
-        const uint8_t *begin = start_code_find(*at, end);
-        if (!begin)
-            return 0;
-        const uint8_t *next = start_code_find(begin, end);
-        *at = next ? next - 3 : end;
-        *nal = (struct nal){begin, (size_t)(*at - begin)};
-        return 1;
-    }
-    if (end - *at < peek->nal_length)
-        return -1;
-    size_t size = bytes_read_be(*at, peek->nal_length);
-    *at += peek->nal_length;
-    if (size > (size_t)(end - *at))
-        return -1;
-    *nal = (struct nal){*at, size};
-    *at += size;
-    return 1;
-}
-
-/* What one packet has of the following. */
-struct headers {
+/* An access unit: the NAL units of one packet. */
+struct access_unit {
+    const uint8_t *at, *end;
+    bool broken;            /* a unit reaches beyond the packet */
     bool instant;           /* an instant refresh (IDR) */
     bool sequence, picture; /* parameter sets */
 };
 
-/* An instant refresh resets the decoder; but where parameter sets lie among the pictures it has to bring its own. */
-static void headers_finish(struct bl_peek *peek, const struct headers *headers)
+/* Gives the next unit; false at the end, or where the chain of lengths is broken. */
+static bool access_unit_next(struct access_unit *unit, int nal_length, struct nal *nal)
 {
-    peek->loose_headers = peek->loose_headers || headers->sequence || headers->picture;
-    peek->restarts = headers->instant && (!peek->loose_headers || (headers->sequence && headers->picture));
+    if (unit->at >= unit->end)
+        return false;
+    if (!nal_length) {
+        const uint8_t *begin = start_code_find(unit->at, unit->end);
+        if (!begin)
+            return false;
+        const uint8_t *next = start_code_find(begin, unit->end);
+        unit->at = next ? next - 3 : unit->end;
+        *nal = (struct nal){begin, (size_t)(unit->at - begin)};
+        return true;
+    }
+    size_t left = (size_t)(unit->end - unit->at), size = 0;
+    unit->broken = left < (size_t)nal_length;
+    if (unit->broken)
+        return false;
+    size = bytes_read_be(unit->at, nal_length);
+    unit->broken = size > left - (size_t)nal_length;
+    if (unit->broken)
+        return false;
+    *nal = (struct nal){unit->at + nal_length, size};
+    unit->at += (size_t)nal_length + size;
+    return true;
+}
+
+/* Looks at a NAL unit of at least two bytes; returns how many pictures begin in it. */
+typedef int nal_peek(struct bl_peek *peek, const struct nal *nal, struct access_unit *unit);
+
+/* Every access unit should have one picture. An instant refresh resets the decoder; if parameter sets may come with any
+ * picture, it must bring its own. */
+static int access_unit_peek(struct bl_peek *peek, struct access_unit *unit, nal_peek *peek_nal)
+{
+    struct nal nal;
+    int pictures = 0;
+    while (access_unit_next(unit, peek->nal_length, &nal)) {
+        if (nal.size < 2)
+            continue;
+        peek->suspicious = peek->suspicious || nal.data[0] & 0x80; /* forbidden_zero_bit */
+        pictures += peek_nal(peek, &nal, unit);
+    }
+    peek->suspicious = peek->suspicious || unit->broken || pictures != 1;
+    peek->loose_headers = peek->loose_headers || unit->sequence || unit->picture;
+    peek->restarts = unit->instant && (!peek->loose_headers || (unit->sequence && unit->picture));
+    return pictures > 0 ? pictures : 1;
 }
 
 enum { H264_SLICE = 1, H264_PARTITION = 2, H264_IDR = 5, H264_SPS = 7, H264_PPS = 8 };
 
+static int h264_peek_nal(struct bl_peek *peek, const struct nal *nal, struct access_unit *unit)
+{
+    unsigned type = nal->data[0] & 31;
+    peek->suspicious = peek->suspicious || type == 0;
+    unit->instant = unit->instant || type == H264_IDR;
+    unit->sequence = unit->sequence || type == H264_SPS;
+    unit->picture = unit->picture || type == H264_PPS;
+    if (type != H264_SLICE && type != H264_PARTITION && type != H264_IDR)
+        return 0;
+    return nal->data[1] >> 7; /* first_mb_in_slice is 0 */
+}
+
 static int h264_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
-    const uint8_t *at = data, *end = data + size;
-    struct nal nal;
-    int pictures = 0, code;
-    struct headers headers = {0};
-    while ((code = nal_next(peek, &at, end, &nal)) > 0) {
-        if (nal.size < 2)
-            continue;
-        unsigned type = nal.data[0] & 31;
-        peek->suspicious = peek->suspicious || nal.data[0] & 0x80 || type == 0;
-        headers.instant = headers.instant || type == H264_IDR;
-        headers.sequence = headers.sequence || type == H264_SPS;
-        headers.picture = headers.picture || type == H264_PPS;
-        if (type == H264_SLICE || type == H264_PARTITION || type == H264_IDR)
-            pictures += nal.data[1] >> 7; /* first_mb_in_slice is 0 */
-    }
-    if (code < 0 || pictures != 1 || (peek->packets == 0 && !headers.instant))
-        peek->suspicious = true;
-    headers_finish(peek, &headers);
-    return pictures > 0 ? pictures : 1;
+    struct access_unit unit = {.at = data, .end = data + size};
+    int pictures = access_unit_peek(peek, &unit, h264_peek_nal);
+    peek->suspicious = peek->suspicious || (peek->packets == 0 && !unit.instant);
+    return pictures;
 }
 
 enum {
@@ -261,7 +275,7 @@ enum {
     HEVC_EOB = 37
 };
 
-/* Pictures may be marked as not to be shown where the parameter set allows it. */
+/* output_flag_present_flag: pictures may be marked as not to be shown. */
 static bool hevc_pps_hides_pictures(const struct nal *nal)
 {
     struct bits b = {nal->data + 2, nal->size - 2, 0};
@@ -271,8 +285,8 @@ static bool hevc_pps_hides_pictures(const struct nal *nal)
     return bits_get(&b, 1);
 }
 
-/* One unit of the base layer; returns whether a picture begins. */
-static int hevc_peek_nal(struct bl_peek *peek, const struct nal *nal)
+/* Looks at a unit of the base layer; returns 1 if a picture begins in it. */
+static int hevc_peek_base(struct bl_peek *peek, const struct nal *nal)
 {
     unsigned type = nal->data[0] >> 1 & 63;
     if (type == HEVC_PPS && hevc_pps_hides_pictures(nal))
@@ -294,28 +308,19 @@ static int hevc_peek_nal(struct bl_peek *peek, const struct nal *nal)
     return 1;
 }
 
+static int hevc_peek_nal(struct bl_peek *peek, const struct nal *nal, struct access_unit *unit)
+{
+    unsigned type = nal->data[0] >> 1 & 63, layer = (nal->data[0] & 1u) << 5 | nal->data[1] >> 3;
+    unit->instant = unit->instant || type == HEVC_IDR || type == HEVC_IDR + 1;
+    unit->sequence = unit->sequence || type == HEVC_SPS;
+    unit->picture = unit->picture || type == HEVC_PPS;
+    return layer == 0 ? hevc_peek_base(peek, nal) : 0;
+}
+
 static int hevc_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
-    const uint8_t *at = data, *end = data + size;
-    struct nal nal;
-    int pictures = 0, code;
-    struct headers headers = {0};
-    while ((code = nal_next(peek, &at, end, &nal)) > 0) {
-        if (nal.size < 2)
-            continue;
-        unsigned type = nal.data[0] >> 1 & 63;
-        headers.instant = headers.instant || type == HEVC_IDR || type == HEVC_IDR + 1;
-        headers.sequence = headers.sequence || type == HEVC_SPS;
-        headers.picture = headers.picture || type == HEVC_PPS;
-        unsigned layer = (nal.data[0] & 1u) << 5 | nal.data[1] >> 3;
-        peek->suspicious = peek->suspicious || nal.data[0] & 0x80;
-        if (layer == 0)
-            pictures += hevc_peek_nal(peek, &nal);
-    }
-    if (code < 0 || pictures != 1)
-        peek->suspicious = true;
-    headers_finish(peek, &headers);
-    return pictures > 0 ? pictures : 1;
+    struct access_unit unit = {.at = data, .end = data + size};
+    return access_unit_peek(peek, &unit, hevc_peek_nal);
 }
 
 /* The parameter sets of an hvcC record (ISO 14496-15 8.3.3). */
@@ -330,13 +335,13 @@ static void hevc_read_hvcc(struct bl_peek *peek, const uint8_t *data, size_t siz
             at += 2;
             if (length < 2 || length > size - at)
                 return;
-            hevc_peek_nal(peek, &(struct nal){data + at, length});
+            hevc_peek_base(peek, &(struct nal){data + at, length});
             at += length;
         }
     }
 }
 
-/* MPEG-1, 2 and 4: start codes, and B-pictures that lack a reference are not shown. */
+/* MPEG-1, 2 and 4: start codes; B-pictures without both references are not shown. */
 
 static void mpeg_peek_picture(struct bl_peek *peek, unsigned type)
 {
@@ -358,7 +363,7 @@ static int mpeg_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
         pictures++;
         mpeg_peek_picture(peek, part4 ? at[1] >> 6 : (at[2] >> 3 & 7) - 1u);
     }
-    /* MPEG-4: so short a picture may be one that is only said not to be there. */
+    /* MPEG-4: such a short picture may be a placeholder for one that was not coded. */
     if (pictures != 1 || (part4 && size < 20))
         peek->suspicious = true;
     return pictures > 0 ? pictures : 1;
@@ -367,7 +372,7 @@ static int mpeg_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 static int jpeg_peek(struct bl_peek *peek, const uint8_t *data, size_t size)
 {
     const uint8_t *end = data + size;
-    while (end - data > 4 && end[-1] == 0) /* containers fill up */
+    while (end - data > 4 && end[-1] == 0) /* padding */
         end--;
     if (end - data < 4 || data[0] != 0xff || data[1] != 0xd8 || end[-2] != 0xff || end[-1] != 0xd9)
         peek->suspicious = true;

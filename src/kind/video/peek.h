@@ -1,8 +1,8 @@
-/* Peeking into packets: how many frames a decoder will put out for each, without decoding.
+/* Peeks into packets: how many frames a decoder will output for each, without decoding.
  *
- * For most codecs a packet is a frame. The exceptions are looked at here: VP8, VP9 and AV1 frames that are never shown,
- * and packets whose headers are broken. Whatever is not certain (fields, packed B-frames, leading pictures without
- * reference, codecs not known here) makes a stream *suspicious*: it has to be decoded to be counted. */
+ * For most codecs a packet is a frame. The exceptions are examined here: VP8, VP9 and AV1 frames that are never shown,
+ * and packets with broken headers. Whatever is uncertain (fields, packed B-frames, leading pictures without a
+ * reference, codecs that are not known here) makes a stream *suspicious*: it must be decoded to be counted. */
 #ifndef BL_PEEK_H
 #define BL_PEEK_H
 
@@ -13,24 +13,24 @@
 struct bl_peek {
     enum AVCodecID codec;
     int nal_length;      /* bytes of a NAL unit's length; 0: start codes */
-    bool suspicious;     /* set once, for good */
-    bool restarts;       /* the packet at hand resets the decoder: what follows needs nothing from before it */
-    bool loose_headers;  /* H.264, H.265: parameter sets lie among the pictures */
-    int64_t min_bytes;   /* bytes of a packet that is all there: see bl_peek_min_bytes */
+    bool suspicious;     /* never reset */
+    bool restarts;       /* the last packet resets the decoder: the following ones need nothing before it */
+    bool loose_headers;  /* H.264, H.265: parameter sets come with the pictures */
+    int64_t min_bytes;   /* of a complete packet, see bl_peek_min_bytes */
     int64_t packets;     /* so far */
-    int references;      /* MPEG: pictures so far that others may refer to (counted to 2) */
+    int references;      /* MPEG: reference pictures so far, at most 2 */
     bool ended;          /* HEVC: an end of sequence came before this picture */
-    bool leading_broken; /* HEVC: leading pictures refer to what is not there */
+    bool leading_broken; /* HEVC: leading pictures lack their references */
 };
 
 /* codec: as the container has it. */
 void bl_peek_init(struct bl_peek *peek, const AVCodecParameters *codec);
 
-/* Bytes that every packet has to hold: of raw pictures with a palette or less, else 0. FFmpeg's decoder takes shorter
- * ones, and leaves the rest of the picture as it found the memory. */
+/* The bytes that every packet must have: for raw pictures of up to 8 bits a pixel; otherwise 0. FFmpeg's decoder
+ * accepts shorter packets, and leaves the rest of the picture uninitialised. */
 int64_t bl_peek_min_bytes(const AVCodecParameters *codec);
 
-/* Frames shown by this packet; may set suspicious. */
+/* How many frames the packet shows; may set suspicious and restarts. */
 int bl_peek_packet(struct bl_peek *peek, const AVPacket *packet);
 
 #endif
