@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/path.h"
 #include "base/utf8.h"
 #include "base/instream.h"
 #include "base/text.h"
@@ -14,17 +15,6 @@
 #define CHUNK ((size_t)1 << 18)
 
 /* --- the text --------------------------------------------------------------------------------------------------- */
-
-static bool csv_is_tsv(const char *path)
-{
-    static const char *const endings[] = {".tsv", ".tsv.gz", ".tsv.zst", NULL};
-    size_t size = strlen(path);
-    for (const char *const *ending = endings; *ending; ending++) {
-        if (size > strlen(*ending) && strcasecmp(path + size - strlen(*ending), *ending) == 0)
-            return true;
-    }
-    return false;
-}
 
 static int csv_load(struct bl_buffer *text, struct bl_instream *feed, struct bl_error *e)
 {
@@ -62,7 +52,9 @@ static int csv_check_text(const struct bl_buffer *text, struct bl_error *e)
 int bl_csv_open(struct bl_csv *r, const char *path, const struct bl_cancel *cancel, struct bl_error *e)
 {
     struct bl_instream *feed;
-    *r = (struct bl_csv){.tsv = csv_is_tsv(path), .next_line = 1};
+    *r = (struct bl_csv){.tsv = bl_path_has_suffix(path, ".tsv") || bl_path_has_suffix(path, ".tsv.gz") ||
+                                bl_path_has_suffix(path, ".tsv.zst"),
+                         .next_line = 1};
     int code = bl_instream_open(&feed, path, 0, cancel, e);
     if (code)
         return code;

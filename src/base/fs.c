@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/path.h"
+
 /* Whether a dataset's own part begins here: .bload, shards/00000, or plans/epoch-00001.safetensors. */
 static bool path_is_own(const char *text)
 {
@@ -78,8 +80,7 @@ static int folder_open(const char *path, size_t own, size_t end, int flags, stru
 
 int bl_fs_open_parent(const char *path, const char **name, struct bl_error *e)
 {
-    const char *slash = strrchr(path, '/');
-    *name = slash ? slash + 1 : path;
+    *name = bl_path_name(path);
     return folder_open(path, path_own_part(path), (size_t)(*name - path), O_PATH, e);
 }
 

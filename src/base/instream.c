@@ -13,6 +13,8 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "base/path.h"
+
 #define CHUNK ((size_t)1 << 17)
 #define WAIT 200              /* milliseconds */
 #define GZIP_WINDOW (15 + 16) /* zlib's words for "the largest window, a gzip header" */
@@ -86,12 +88,6 @@ static int instream_refill(struct bl_instream *f, struct bl_error *e)
     return BL_OK;
 }
 
-static bool instream_has_suffix(const char *path, const char *suffix)
-{
-    size_t size = strlen(path), tail = strlen(suffix);
-    return size > tail && strcasecmp(path + size - tail, suffix) == 0;
-}
-
 /* The first bytes tell what the file is, and must not contradict its name. */
 static int instream_detect(struct bl_instream *f, struct bl_error *e)
 {
@@ -100,9 +96,9 @@ static int instream_detect(struct bl_instream *f, struct bl_error *e)
         return code;
     f->compression = compression_detect(f->data, f->end);
     f->between = true;
-    if (f->compression != GZIP && instream_has_suffix(f->path, ".gz"))
+    if (f->compression != GZIP && bl_path_has_suffix(f->path, ".gz"))
         return bl_error_set(e, BL_EDATA, f->end ? "not gzip data, as its name says" : "empty file");
-    if (f->compression != ZSTD && instream_has_suffix(f->path, ".zst"))
+    if (f->compression != ZSTD && bl_path_has_suffix(f->path, ".zst"))
         return bl_error_set(e, BL_EDATA, f->end ? "not zstd data, as its name says" : "empty file");
     if (f->compression == GZIP && inflateInit2(&f->gzip, GZIP_WINDOW) != Z_OK)
         return bl_error_memory(e);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "base/fs.h"
 
 #define CHUNK ((size_t)1 << 16)
@@ -37,11 +38,11 @@ static int publish_link(int folder, const char *temporary, const char *name, con
 
 static int publish_name(const char *temporary, const char *path, struct bl_error *e)
 {
-    const char *name, *slash = strrchr(temporary, '/');
+    const char *name;
     int folder = bl_fs_open_parent(path, &name, e);
     if (folder < 0)
         return folder;
-    int code = publish_link(folder, slash ? slash + 1 : temporary, name, path, e);
+    int code = publish_link(folder, bl_path_name(temporary), name, path, e);
     close(folder);
     return code;
 }

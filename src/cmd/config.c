@@ -6,6 +6,7 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "base/path.h"
 #include "base/utf8.h"
 #include "base/base64.h"
 #include "kind/kinds.h"
@@ -381,7 +382,7 @@ int bl_config_resolve(struct bl_config *config, const struct bl_options *options
             is_word |= strcmp(*word, *value) == 0;
         if (is_word)
             continue;
-        *value = config_keep(config, bl_input_path(config->directory, *value), e);
+        *value = config_keep(config, bl_path_join(config->directory, *value), e);
         if (!*value)
             return e->code;
     }

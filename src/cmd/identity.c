@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "base/identity_lines.h"
 #include "base/text.h"
 #include "kind/content.h"
@@ -54,7 +55,7 @@ static int identity_digest_sources(const struct bl_inputs *inputs, uint64_t *dig
         uint64_t tells[2] = {digest[file->source], 0};
         if (strcmp(file->path, "-") == 0)
             continue;
-        char *path = bl_input_path(inputs->base, file->path);
+        char *path = bl_path_join(inputs->base, file->path);
         code = path ? bl_content_hash_file(path, &tells[1], e) : bl_error_memory(e);
         free(path);
         digest[file->source] = bl_content_hash(tells, sizeof tells);
@@ -89,7 +90,7 @@ static int identity_add_lists(const struct bl_inputs *inputs, struct bl_buffer *
         const struct bl_file *file = &inputs->files.file[i];
         if (!bl_kind_is_list(inputs->kind, file->path) || strcmp(file->path, "-") == 0)
             continue;
-        char *path = bl_input_path(inputs->base, file->path);
+        char *path = bl_path_join(inputs->base, file->path);
         struct bl_buffer name = {0};
         bl_buffer_text(&name, "list ");
         bl_text_escape(&name, file->path, strlen(file->path));

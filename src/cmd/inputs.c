@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "base/identity_lines.h"
 #include "base/io.h"
 #include "base/text.h"
@@ -90,12 +91,6 @@ int bl_inputs_add_hidden_options(struct bl_inputs *inputs, struct bl_cmd *cmd)
     return inputs_add_options(inputs, cmd, true);
 }
 
-static bool path_is_yaml(const char *path)
-{
-    size_t size = strlen(path);
-    return (size > 5 && strcmp(path + size - 5, ".yaml") == 0) || (size > 4 && strcmp(path + size - 4, ".yml") == 0);
-}
-
 /* Whether a kind before this one has a type of that name. */
 static bool dtype_is_listed(int kind, const char *dtype)
 {
@@ -176,7 +171,8 @@ int bl_inputs_resolve(struct bl_inputs *inputs, struct bl_cmd *cmd)
 {
     const char *const *operand = cmd->options.operand;
     int operands = cmd->options.operands;
-    if (!inputs->config_path && operands == 1 && path_is_yaml(operand[0])) {
+    if (!inputs->config_path && operands == 1 &&
+        (bl_path_has_suffix(operand[0], ".yaml") || bl_path_has_suffix(operand[0], ".yml"))) {
         inputs->config_path = operand[0];
         operands = 0;
     }
@@ -192,7 +188,7 @@ int bl_inputs_resolve_path(const struct bl_inputs *inputs, const struct bl_optio
                            const char *path, char **out, struct bl_error *e)
 {
     bool from_file = option && bl_options_origin(options, option) == BL_ORIGIN_FILE;
-    *out = path ? bl_input_path(from_file ? inputs->config.directory : NULL, path) : NULL;
+    *out = path ? bl_path_join(from_file ? inputs->config.directory : NULL, path) : NULL;
     return path && !*out ? bl_error_memory(e) : BL_OK;
 }
 

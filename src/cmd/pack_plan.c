@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "cmd/lengths.h"
 #include "cmd/packing.h"
 #include "plan/planner.h"
@@ -95,8 +96,7 @@ static int given_plan_read(const struct bl_cmd *cmd, struct bl_packing *p, struc
     const struct bl_sequences *t = &p->table;
     struct bl_plan_info its = {0};
     int64_t T, align = p->plan_options.align;
-    size_t size = strlen(p->plan_path);
-    bool binary = size > 12 && strcmp(p->plan_path + size - 12, ".safetensors") == 0;
+    bool binary = bl_path_has_suffix(p->plan_path, ".safetensors");
     int code = bl_plan_T(&T, t->length, t->count, &p->plan_options, e);
     if (code)
         goto out;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/path.h"
 #include "base/io.h"
 #include "base/output.h"
 #include "cmd/planning.h"
@@ -53,15 +54,13 @@ int bl_planning_report(const struct bl_planning *p, struct bl_error *e)
 
 static bool path_is_safetensors(const char *path)
 {
-    size_t size = path ? strlen(path) : 0;
-    return size > 12 && strcmp(path + size - 12, ".safetensors") == 0;
+    return path && bl_path_has_suffix(path, ".safetensors");
 }
 
 /* "plan.tsv" of epoch 3 is "plan-00003.tsv". To be freed by bl_buffer_free. */
 static int epoch_format_path(const char *path, int64_t epoch, struct bl_buffer *out, struct bl_error *e)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
-    int stem = (int)(dot && dot > name ? dot - path : (long)strlen(path));
+    int stem = (int)bl_path_stem(path);
     bl_buffer_printf(out, "%.*s-%05" PRId64 "%s", stem, path, epoch, path + stem);
     return bl_buffer_check(out, e);
 }

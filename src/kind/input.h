@@ -13,7 +13,4 @@ struct bl_input {
     const char *id;   /* what the ids of its sequences begin with */
 };
 
-/* A path to open: relative ones refer to base, if that is not NULL. To be freed; NULL: no memory. */
-char *bl_input_path(const char *base, const char *path);
-
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "run/pipeline.h"
 #include "scan/sources.h"
 #include "store/row_reader.h"
@@ -47,7 +48,7 @@ static int fields_produce(void *context, void **job_, struct bl_error *e)
 static int fields_ask(const struct asking *a, struct job *job, struct bl_row row, struct bl_error *e)
 {
     struct bl_error fault = {0};
-    char *open_path = bl_input_path(a->base, row.path);
+    char *open_path = bl_path_join(a->base, row.path);
     if (!open_path)
         return bl_error_memory(e);
     row.path = open_path;

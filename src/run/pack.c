@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "kind/file_check.h"
 #include "run/pipeline.h"
 #include "run/scatter.h"
@@ -99,7 +100,7 @@ static int piece_read_row(const struct bl_pack *pack, struct worker *w, int64_t 
     int code = bl_row_reader_read(pack->table, (size_t)sequence, &w->row, e);
     if (code)
         return code;
-    *open_path = bl_input_path(pack->base, w->row.row.path);
+    *open_path = bl_path_join(pack->base, w->row.row.path);
     if (!*open_path)
         return bl_error_memory(e);
     request->row = w->row.row;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "base/io.h"
 #include "base/temporary.h"
 #include "scan/sources.h"
@@ -182,7 +183,7 @@ static int scatter_put_sequence(struct bl_scatter *s, struct bl_reader *reader, 
     if (code)
         return code;
     struct bl_request request = {.row = text->row};
-    char *path = bl_input_path(s->pack->base, text->row.path);
+    char *path = bl_path_join(s->pack->base, text->row.path);
     if (!path)
         return bl_error_memory(e);
     request.row.path = path;

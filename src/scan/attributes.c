@@ -5,6 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/path.h"
 #include "base/csv.h"
 #include "base/text.h"
 #include "kind/field.h"
@@ -256,9 +257,8 @@ int bl_attributes_open(struct bl_attributes **attributes, const struct bl_attrib
     struct bl_attributes *a = calloc(1, sizeof *a);
     if (!a)
         return bl_error_memory(e);
-    const char *slash = strrchr(source->path, '/');
     a->path = source->path;
-    a->file = slash ? slash + 1 : source->path;
+    a->file = bl_path_name(source->path);
     struct reading r = {.a = a};
     int code = table_read(&r, source, cancel, e);
     if (!code)
@@ -317,8 +317,7 @@ int64_t bl_attributes_rows(const struct bl_attributes *a, int64_t *last)
 
 int bl_attributes_claim(struct bl_attributes *a, const char *id, const char **values, int64_t *line, struct bl_error *e)
 {
-    const char *slash = strrchr(id, '/'), *last = slash ? slash + 1 : id, *dot = strrchr(last, '.');
-    const char *end = id + strlen(id), *stem = dot && dot > last ? dot : end;
+    const char *last = bl_path_name(id), *end = id + strlen(id), *stem = id + bl_path_stem(id);
     const struct {
         const char *begin, *end;
     } names[] = {{id, end}, {id, stem}, {last, end}, {last, stem}};

@@ -1,5 +1,6 @@
 #include "scan/chunks.h"
 
+#include "base/path.h"
 #include "kind/input_stat.h"
 
 #include <inttypes.h>
@@ -18,9 +19,8 @@ static int chunk_add_file(const struct bl_chunks *s, struct bl_chunk_files *out,
     if (!input)
         return bl_error_memory(e);
     out->stretch.input = out->input = input;
-    input[count] = (struct bl_input){.path = bl_input_path(s->base, out->file[count].path),
-                                     .name = out->file[count].path,
-                                     .id = out->file[count].id};
+    input[count] = (struct bl_input){
+        .path = bl_path_join(s->base, out->file[count].path), .name = out->file[count].path, .id = out->file[count].id};
     if (!input[count].path)
         return bl_error_memory(e);
     out->stretch.inputs++;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "run/pipeline.h"
 #include "store/row_reader.h"
@@ -81,7 +82,7 @@ struct comparing {
 static int file_compare(const struct bl_compare *c, const struct bl_row *row, struct bl_error *e)
 {
     const struct bl_kind *kind = c->kind;
-    struct bl_input input = {.path = bl_input_path(c->base, row->path)};
+    struct bl_input input = {.path = bl_path_join(c->base, row->path)};
     const char *unusable = NULL;
     if (!input.path)
         return bl_error_memory(e);

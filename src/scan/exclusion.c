@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "base/io.h"
 #include "base/text.h"
 #include "kind/input.h"
@@ -23,7 +24,7 @@ struct bl_exclusion {
 static int exclusion_add_list(struct bl_exclusion *x, const char *list, const char *base, struct bl_error *e)
 {
     struct bl_buffer text = {0};
-    char *path = bl_input_path(base, list);
+    char *path = bl_path_join(base, list);
     const char *line;
     int code = path ? bl_io_check_path(path, e) : bl_error_memory(e);
     if (code)

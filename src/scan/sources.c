@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/path.h"
 #include "base/io.h"
 #include "base/text.h"
 #include "scan/walk.h"
@@ -82,8 +83,7 @@ static void files_drop_secondary(struct bl_files *files, size_t first)
             files->file[kept++] = *file;
             continue;
         }
-        const char *slash = strrchr(file->path, '/');
-        bl_files_ignore(files, slash ? slash + 1 : file->path);
+        bl_files_ignore(files, bl_path_name(file->path));
         free(file->path);
     }
     files->count = kept;
@@ -157,7 +157,7 @@ static bool listing_exists(const struct listing *l, const char *path, bool there
 {
     struct stat status;
     int missing = errno;
-    char *open_path = there ? NULL : bl_input_path(l->base, path);
+    char *open_path = there ? NULL : bl_path_join(l->base, path);
     there = there || (open_path && lstat(open_path, &status) == 0);
     free(open_path);
     errno = missing;
@@ -219,7 +219,7 @@ static int listing_add_list(struct listing *l, const char *list, struct bl_error
     int code = strcmp(list, "-") == 0 ? BL_OK : bl_walk_stat(&walk, list, &status, &there, e);
     if (!code && !there)
         code = bl_error_errno(e, BL_EUSAGE, "cannot open the list %s", list);
-    char *open_path = bl_input_path(l->base, list);
+    char *open_path = bl_path_join(l->base, list);
     if (!code)
         code = open_path ? bl_io_read_file(open_path, SIZE_MAX / 4, &text, e) : bl_error_memory(e);
     if (!code && text.size)
@@ -231,7 +231,7 @@ static int listing_add_list(struct listing *l, const char *list, struct bl_error
 
 static int listing_add_glob(struct listing *l, const char *pattern, struct bl_error *e)
 {
-    char *open_pattern = bl_input_path(l->base, pattern);
+    char *open_pattern = bl_path_join(l->base, pattern);
     if (!open_pattern)
         return bl_error_memory(e);
     glob_t found;

@@ -1,5 +1,6 @@
 #include "scan/walk.h"
 
+#include "base/path.h"
 #include "kind/kinds.h"
 
 #include <dirent.h>
@@ -37,7 +38,7 @@ struct walking {
 int bl_walk_stat(const struct bl_walk *walk_folder, const char *path, struct stat *status, bool *there,
                  struct bl_error *e)
 {
-    char *open_path = bl_input_path(walk_folder->base, path);
+    char *open_path = bl_path_join(walk_folder->base, path);
     if (!open_path)
         return bl_error_memory(e);
     *there = stat(open_path, status) == 0;
@@ -147,7 +148,7 @@ static int walk_entry(struct walking *w, const char *path, const char *name, uns
 static int folder_read_names(const struct walking *w, const char *path, struct bl_buffer *names, int64_t *count,
                              struct bl_error *e)
 {
-    char *open_path = bl_input_path(w->walk_folder->base, path);
+    char *open_path = bl_path_join(w->walk_folder->base, path);
     if (!open_path)
         return bl_error_memory(e);
     DIR *directory = opendir(open_path);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "kind/content.h"
 
@@ -36,9 +37,8 @@ int bl_companion_check(const char *path, struct bl_error *e)
 
 static void place_append(enum place place, const char *id, struct bl_buffer *out)
 {
-    const char *slash = strrchr(id, '/'), *last = slash ? slash + 1 : id, *dot = strrchr(last, '.');
-    const char *end = place != PLACE_NAME && dot && dot > last ? dot : id + strlen(id);
-    const char *begin = place == PLACE_STEM ? last : id;
+    const char *end = id + (place == PLACE_NAME ? strlen(id) : bl_path_stem(id));
+    const char *begin = place == PLACE_STEM ? bl_path_name(id) : id;
     bl_buffer_append(out, begin, (size_t)(end - begin));
 }
 
@@ -227,7 +227,7 @@ int bl_companion_row(const struct bl_composite *composite, int p, const struct b
     out->row.stream = (int)stream;
     out->path = out->text.data + at[0];
     free(out->open_path);
-    out->row.path = out->open_path = bl_input_path(composite->base, out->path);
+    out->row.path = out->open_path = bl_path_join(composite->base, out->path);
     return out->open_path ? BL_OK : bl_error_memory(e);
 }
 

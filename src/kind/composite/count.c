@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "kind/composite/companion.h"
 #include "kind/input_stat.h"
 
@@ -131,7 +132,7 @@ static int companion_count(const struct counting *j, int p, const char *id, cons
     int code = bl_buffer_check(&found->path, e);
     if (code)
         return code;
-    char *open_path = bl_input_path(j->composite->base, found->path.data);
+    char *open_path = bl_path_join(j->composite->base, found->path.data);
     struct bl_input input = {.path = open_path, .id = id};
     code = open_path ? companion_count_file(j, p, &input, followed, found, e) : bl_error_memory(e);
     free(open_path);

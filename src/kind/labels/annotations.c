@@ -6,6 +6,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/path.h"
 #include "base/io.h"
 #include "base/json.h"
 
@@ -184,10 +185,9 @@ int bl_annotations_find(const struct bl_annotations *all, const char *id, const 
     char *name = strdup(id);
     if (!name)
         return bl_error_memory(e);
-    char *slash = strrchr(name, '/'), *last = slash ? slash + 1 : name, *dot = strrchr(last, '.');
+    char *last = name + (bl_path_name(name) - name);
     *found = annotations_find_id(all, name);
-    if (dot && dot > last)
-        *dot = '\0';
+    name[bl_path_stem(name)] = '\0';
     if (!*found)
         *found = annotations_find_id(all, name);
     if (!*found)

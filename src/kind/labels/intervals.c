@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
+
 static const char *const extensions[] = {NULL};
 static const char *const units[] = {"seconds", "steps", NULL};
 
@@ -204,9 +206,8 @@ static void intervals_describe(const void *values, const struct bl_field *field,
 {
     (void)field;
     const struct bl_intervals_config *config = values;
-    const char *slash = strrchr(config->annotations, '/');
     bl_buffer_printf(out, "%s of intervals in %s, of %s", config->multi ? "labels, one number each," : "labels",
-                     units[config->unit], slash ? slash + 1 : config->annotations);
+                     units[config->unit], bl_path_name(config->annotations));
 }
 
 static const struct bl_kind_scan intervals_scan = {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "kind/labels/label_lines.h"
 #include "kind/input_stat.h"
 
@@ -153,10 +154,9 @@ static void labels_describe(const void *values, const struct bl_field *field, st
 {
     (void)field;
     const struct bl_labels_config *config = values;
-    const char *slash = config->mapping ? strrchr(config->mapping, '/') : NULL;
     bl_buffer_text(out, "one label a line");
     if (config->mapping)
-        bl_buffer_printf(out, ", numbered by %s", slash ? slash + 1 : config->mapping);
+        bl_buffer_printf(out, ", numbered by %s", bl_path_name(config->mapping));
 }
 
 static const struct bl_kind_scan labels_scan = {

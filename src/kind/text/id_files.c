@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/path.h"
 #include "base/instream.h"
 #include "base/io.h"
 #include "kind/content.h"
@@ -163,12 +164,6 @@ static int64_t int64_read(const uint8_t *at)
     return number_read(&type, at);
 }
 
-static bool megatron_is_index(const char *path)
-{
-    size_t size = strlen(path);
-    return size >= 4 && strcmp(path + size - 4, ".idx") == 0;
-}
-
 /* The .bin file's path, to be freed; NULL when there is no memory. */
 static char *megatron_bin_path(const char *path)
 {
@@ -181,7 +176,7 @@ static char *megatron_bin_path(const char *path)
 uint64_t bl_megatron_stamp(const char *path)
 {
     struct stat status;
-    char *bin = megatron_is_index(path) ? megatron_bin_path(path) : NULL;
+    char *bin = bl_path_has_suffix(path, ".idx") ? megatron_bin_path(path) : NULL;
     bool there = bin && stat(bin, &status) == 0;
     free(bin);
     if (!there)
@@ -203,7 +198,7 @@ static int megatron_open_file(const char *path, int *fd, struct stat *status, st
 
 int bl_megatron_content(const char *path, uint64_t *content, struct bl_error *e)
 {
-    char *bin = megatron_is_index(path) ? megatron_bin_path(path) : NULL;
+    char *bin = bl_path_has_suffix(path, ".idx") ? megatron_bin_path(path) : NULL;
     int code = bin ? bl_content_hash_file(bin, content, e) : BL_OK;
     free(bin);
     return code;
@@ -212,7 +207,7 @@ int bl_megatron_content(const char *path, uint64_t *content, struct bl_error *e)
 static int megatron_open(struct megatron *m, const char *path, struct bl_error *e)
 {
     struct stat status = {0};
-    if (!megatron_is_index(path))
+    if (!bl_path_has_suffix(path, ".idx"))
         return bl_error_set(e, BL_EDATA, "Megatron's data are named by their .idx file");
     m->path = path;
     m->bin_path = megatron_bin_path(path);

@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <xxhash.h>
 
+#include "base/path.h"
 #include "base/io.h"
 #include "kind/text/tokenizer_readers.h"
 
@@ -28,18 +29,12 @@ static int tokenizer_slurp(struct bl_tokenizer *tokenizer, const char *path, str
     return BL_OK;
 }
 
-static bool path_ends_with(const char *text, const char *end)
-{
-    size_t size = strlen(text), end_size = strlen(end);
-    return size >= end_size && !strcmp(text + size - end_size, end);
-}
-
 /* Of the two files of GPT-2, merges.txt lies beside vocab.json and has the same prefix: "gpt2-vocab.json". */
 static int tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const json_t *vocab, const char *path,
                                struct bl_error *e)
 {
     struct bl_buffer merges_path = {0}, merges = {0};
-    if (!path_ends_with(path, "vocab.json"))
+    if (!bl_path_has_suffix(path, "vocab.json"))
         return bl_error_set(e, BL_EFAIL, "%s is neither a tokenizer.json (it has no \"model\") nor named vocab.json",
                             path);
     bl_buffer_append(&merges_path, path, strlen(path) - strlen("vocab.json"));
@@ -113,7 +108,7 @@ static int tokenizer_read_json(struct bl_tokenizer *tokenizer, const struct bl_b
     }
     /* In a vocab.json "model" is a token like others. */
     const json_t *model = json_object_get(root, "model");
-    if (!model || (path_ends_with(path, "vocab.json") && !json_is_object(model)))
+    if (!model || (bl_path_has_suffix(path, "vocab.json") && !json_is_object(model)))
         code = tokenizer_read_gpt2(tokenizer, root, path, e);
     else
         code = bl_tokenizer_read_json(tokenizer, root, &merges, path, e);
@@ -140,11 +135,11 @@ static int tokenizer_read_file(struct bl_tokenizer *tokenizer, const char *patte
 {
     struct bl_buffer text = {0};
     const char *path = tokenizer->path;
-    bool tiktoken = path_ends_with(path, ".tiktoken"), sentencepiece = path_ends_with(path, ".model");
-    bool wordpiece = path_ends_with(path, "vocab.txt");
+    bool tiktoken = bl_path_has_suffix(path, ".tiktoken"), sentencepiece = bl_path_has_suffix(path, ".model");
+    bool wordpiece = bl_path_has_suffix(path, "vocab.txt");
     if (pattern && !tiktoken)
         return bl_error_set(e, BL_EUSAGE, "--pattern is for a .tiktoken file; %s has its own pattern", path);
-    if (!tiktoken && !sentencepiece && !wordpiece && !path_ends_with(path, ".json"))
+    if (!tiktoken && !sentencepiece && !wordpiece && !bl_path_has_suffix(path, ".json"))
         return bl_error_set(e, BL_EUSAGE,
                             "%s is not a tokenizer: use a .json, .tiktoken or .model file, vocab.txt, or bytes", path);
     int code = tokenizer_slurp(tokenizer, path, &text, e);
@@ -178,7 +173,7 @@ static int tokenizer_find_file(const char *path, struct bl_buffer *out, struct b
     }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         bl_buffer_clear(out);
-        bl_buffer_printf(out, "%s%s%s", path, path_ends_with(path, "/") ? "" : "/", names[i]);
+        bl_buffer_printf(out, "%s%s%s", path, bl_path_has_suffix(path, "/") ? "" : "/", names[i]);
         if (bl_buffer_check(out, e))
             return BL_EFAIL;
         if (!stat(out->data, &status))
@@ -259,10 +254,7 @@ int32_t bl_tokenizer_find(const struct bl_tokenizer *tokenizer, const char *text
 
 const char *bl_tokenizer_name(const struct bl_tokenizer *tokenizer)
 {
-    const char *slash = tokenizer->path ? strrchr(tokenizer->path, '/') : NULL;
-    if (slash)
-        return slash + 1;
-    return tokenizer->path ? tokenizer->path : "bytes";
+    return tokenizer->path ? bl_path_name(tokenizer->path) : "bytes";
 }
 
 uint64_t bl_tokenizer_digest(const struct bl_tokenizer *tokenizer)

@@ -1,0 +1,51 @@
+/* A hash table that finds elements of the caller's array by number.
+ *
+ * The table knows hashes and numbers alone: a lookup goes over the numbers of all elements with a hash, and perhaps of
+ * some with another one, and the caller compares. Open addressing, at most three quarters full. A slot has 32 bits of
+ * the hash, whose leading bits are its place, so that the table grows without asking for hashes again. */
+#ifndef BL_HASH_H
+#define BL_HASH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* Begin with {0}, end with bl_hash_free. */
+struct bl_hash {
+    uint64_t *slot; /* [1 << bits] the upper half of the hash, then the number + 1; 0 is free */
+    int bits;       /* 0: no slots yet */
+    size_t count;
+};
+
+/* Where a lookup is. */
+struct bl_hash_probe {
+    uint64_t tag; /* the upper half of the hash */
+    size_t at;
+};
+
+static inline struct bl_hash_probe bl_hash_begin(const struct bl_hash *h, uint64_t hash)
+{
+    return (struct bl_hash_probe){hash >> 32 << 32, h->bits ? (size_t)(hash >> (64 - h->bits)) : 0};
+}
+
+/* The next number under the hash; false when there is none. */
+static inline bool bl_hash_next(const struct bl_hash *h, struct bl_hash_probe *probe, size_t *number)
+{
+    uint64_t slot;
+    while (h->bits && (slot = h->slot[probe->at]) != 0) {
+        probe->at = (probe->at + 1) & (((size_t)1 << h->bits) - 1);
+        if ((slot ^ probe->tag) <= UINT32_MAX) {
+            *number = (uint32_t)slot - 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Adds an element that is not there, of a number below 2^32 - 1. BL_EFAIL: no memory; nothing was changed. */
+int bl_hash_add(struct bl_hash *h, uint64_t hash, size_t number, struct bl_error *e);
+void bl_hash_free(struct bl_hash *h);
+
+#endif
