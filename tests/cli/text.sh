@@ -381,7 +381,7 @@ test_files_that_change_between_scan_and_pack() {
     cp -p m.bin was.bin
     printf '\4\0\5\0\6\0' >m.bin
     expect 1 bload pack -q m.idx -T 3 -o d
-    err_has 'm.idx changed since the scan: scan anew, with another spool than d/.bload/spool'
+    err_has 'm.idx changed since the scan: scan again, with another spool than d/.bload/spool'
     cp -p was.bin m.bin
     expect 0 bload pack -q m.idx -T 3 -o d
     is '1 2 3' "$(tokens d)"

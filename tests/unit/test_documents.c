@@ -240,13 +240,18 @@ static void spool_stretch(uint64_t key, const char *path, int64_t first, struct 
                              .offset = first + 10 * i};
         ck_assert_int_eq(bl_spool_put(writer, 0, &row, steps, (size_t)row.length * 4, &e), BL_OK);
     }
-    bool other = true;
-    ck_assert(bl_spool_find(".", key, (struct bl_spool_stamp){5, 0}, &other, &e) == 0 && !other);
+    bool found, changed = true;
+    ck_assert_int_eq(bl_spool_find(".", key, (struct bl_spool_stamp){5, 0}, &found, &changed, &e), BL_OK);
+    ck_assert(!found && !changed);
     ck_assert_int_eq(bl_spool_publish(writer, &e), BL_OK);
-    ck_assert(bl_spool_find(".", key, (struct bl_spool_stamp){5, 0}, &other, &e) == 1 && !other);
-    ck_assert(bl_spool_find(".", key, (struct bl_spool_stamp){6, 0}, &other, &e) == 0 && other);
-    ck_assert(bl_spool_find(".", key, (struct bl_spool_stamp){6, 51}, &other, &e) == 0 && other);
-    ck_assert(bl_spool_find(".", key, (struct bl_spool_stamp){6, 50}, &other, &e) == 1 && !other);
+    ck_assert_int_eq(bl_spool_find(".", key, (struct bl_spool_stamp){5, 0}, &found, &changed, &e), BL_OK);
+    ck_assert(found && !changed);
+    ck_assert_int_eq(bl_spool_find(".", key, (struct bl_spool_stamp){6, 0}, &found, &changed, &e), BL_OK);
+    ck_assert(!found && changed);
+    ck_assert_int_eq(bl_spool_find(".", key, (struct bl_spool_stamp){6, 51}, &found, &changed, &e), BL_OK);
+    ck_assert(!found && changed);
+    ck_assert_int_eq(bl_spool_find(".", key, (struct bl_spool_stamp){6, 50}, &found, &changed, &e), BL_OK);
+    ck_assert(found && !changed);
     ck_assert_int_eq(bl_spool_index_add(places, ".", &stretch, &e), BL_OK);
 }
 
@@ -257,19 +262,22 @@ START_TEST(a_shared_stretch_is_not_read_to_be_found)
     unit_enter(directory);
     struct bl_error e = {0};
     const struct bl_row row = {.length = 1, .reason = ""};
-    bool other;
+    bool found, changed;
     for (int shared = 0; shared < 2; shared++) {
         struct bl_spool_writer *writer;
         ck_assert_int_eq(bl_spool_create(&writer, ".", 9, (struct bl_spool_stamp){5, 50}, shared, &e), BL_OK);
         ck_assert_int_eq(bl_spool_put(writer, 0, &row, "1234", 4, &e), BL_OK);
         ck_assert_int_eq(bl_spool_publish(writer, &e), BL_OK);
-        ck_assert_int_eq(bl_spool_find(".", 9, (struct bl_spool_stamp){5, 0}, &other, &e), 1);
+        ck_assert_int_eq(bl_spool_find(".", 9, (struct bl_spool_stamp){5, 0}, &found, &changed, &e), BL_OK);
+    ck_assert_int_eq(found, 1);
         int fd = open("0000000000000009.steps", O_WRONLY | O_CLOEXEC);
         ck_assert(fd >= 0 && bl_io_pwrite(fd, "x", 1, 2, "steps", &e) == BL_OK && close(fd) == 0);
-        ck_assert_int_eq(bl_spool_find(".", 9, (struct bl_spool_stamp){5, 0}, &other, &e), shared);
+        ck_assert_int_eq(bl_spool_find(".", 9, (struct bl_spool_stamp){5, 0}, &found, &changed, &e), BL_OK);
+    ck_assert_int_eq(found, shared);
     }
     ck_assert_int_eq(truncate("0000000000000009.steps", 3), 0);
-    ck_assert_int_eq(bl_spool_find(".", 9, (struct bl_spool_stamp){5, 0}, &other, &e), 0);
+    ck_assert_int_eq(bl_spool_find(".", 9, (struct bl_spool_stamp){5, 0}, &found, &changed, &e), BL_OK);
+    ck_assert_int_eq(found, 0);
     unit_leave(directory);
 }
 END_TEST
@@ -353,16 +361,18 @@ START_TEST(a_stretch_is_kept_by_several_at_once)
     struct bl_row row = {.length = 2, .reason = "", .offset = 0};
     const int32_t steps[] = {1, 2};
     static const uint64_t keys[] = {3, 7};
-    bool other;
+    bool found, changed;
     ck_assert_int_eq(bl_spool_create(&a, ".", 7, (struct bl_spool_stamp){5, 0}, false, &e), BL_OK);
     ck_assert_int_eq(bl_spool_create(&b, ".", 7, (struct bl_spool_stamp){5, 0}, false, &e), BL_OK);
     ck_assert_int_eq(bl_spool_create(&killed, ".", 7, (struct bl_spool_stamp){5, 0}, false, &e), BL_OK);
     ck_assert_int_eq(bl_spool_put(b, 0, &row, steps, sizeof steps, &e), BL_OK);
     ck_assert_int_eq(bl_spool_put(a, 0, &row, steps, sizeof steps, &e), BL_OK);
     ck_assert_int_eq(bl_spool_publish(b, &e), BL_OK);
-    ck_assert(bl_spool_find(".", 7, (struct bl_spool_stamp){5, 0}, &other, &e) == 1 && !other);
+    ck_assert_int_eq(bl_spool_find(".", 7, (struct bl_spool_stamp){5, 0}, &found, &changed, &e), BL_OK);
+    ck_assert(found && !changed);
     ck_assert_int_eq(bl_spool_publish(a, &e), BL_OK);
-    ck_assert(bl_spool_find(".", 7, (struct bl_spool_stamp){5, 0}, &other, &e) == 1 && !other);
+    ck_assert_int_eq(bl_spool_find(".", 7, (struct bl_spool_stamp){5, 0}, &found, &changed, &e), BL_OK);
+    ck_assert(found && !changed);
     ck_assert_int_eq(bl_spool_remove(".", 7, &e), BL_OK);
     ck_assert_int_eq(bl_spool_sweep(".", keys, 1, &e), BL_OK);
     ck_assert_int_eq(count_files(), 2); /* those of who was killed are another's */

@@ -30,7 +30,7 @@ struct bl_text_run {
     struct bl_text_column column[BL_JSON_KEYS_MAX]; /* of the same places; the first is not used */
     struct bl_fields out;                           /* tokens, and further fields */
     size_t step_bytes;
-    struct bl_spool_index places;
+    struct bl_spool_index spool_index;
 };
 
 struct bl_text_config {

@@ -21,7 +21,7 @@ struct bl_counter {
     struct bl_item item;
 };
 
-/* A stretch that is counted. */
+/* The counting of a chunk. */
 struct counting {
     const struct bl_text_config *config;
     const struct bl_kind_env *env;
@@ -31,8 +31,8 @@ struct counting {
     void *sink;
     int input;
     int64_t rows; /* of this input */
-    const struct bl_chunk *stretch;
-    int64_t before; /* bytes of the inputs before this one; of a part of it, what lies before that, less than nothing */
+    const struct bl_chunk *chunk;
+    int64_t before; /* bytes of the inputs before this one, minus the offset at which a part of an input begins */
 };
 
 int bl_text_counter_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
@@ -69,7 +69,7 @@ int bl_text_divisible(const void *config, const struct bl_input *input, bool *di
         return BL_OK;
     int fd = open(input->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
     if (fd < 0)
-        return BL_OK; /* counting tells why */
+        return BL_OK; /* counting reports why */
     ssize_t n = pread(fd, head, sizeof head, 0);
     int code = n < 0 ? bl_error_errno(e, BL_EFAIL, "cannot read %s", input->path) : BL_OK;
     close(fd);
@@ -84,7 +84,9 @@ static int counting_add_item(void *context, struct bl_item *item, struct bl_erro
     struct counting *c = context;
     c->rows++;
     int code = c->emit(c->sink, c->input, &item->row, e);
-    return code || !c->spool ? code : bl_spool_put(c->spool, c->input, &item->row, item->steps, item->bytes, e);
+    if (code || !c->spool)
+        return code;
+    return bl_spool_put(c->spool, c->input, &item->row, item->steps, item->bytes, e);
 }
 
 static int counting_read_documents(struct counting *c, struct bl_documents *documents, bool json, struct bl_error *e)
@@ -96,7 +98,7 @@ static int counting_read_documents(struct counting *c, struct bl_documents *docu
         if (n % CANCEL_EVERY == 0 && bl_cancelled(c->env->cancel))
             return BL_ECANCEL;
         if (n % CANCEL_EVERY == 0)
-            bl_meter_report(c->stretch->pace, c->before + bl_documents_read(documents));
+            bl_meter_report(c->chunk->pace, c->before + bl_documents_read(documents));
         code = json ? bl_item_read_json(c->item, &document, &blank, e) : bl_item_read_plain(c->item, &document, e);
         if (!code && !blank)
             code = counting_add_item(c, c->item, e);
@@ -104,7 +106,7 @@ static int counting_read_documents(struct counting *c, struct bl_documents *docu
     return code ? code : got;
 }
 
-/* A row for what is wrong with the file from there on. */
+/* Adds a skipped row: the file cannot be used from this offset on. */
 static int counting_add_fault(struct counting *c, int64_t offset, const char *reason, struct bl_error *e)
 {
     bl_item_begin(c->item, offset);
@@ -112,13 +114,13 @@ static int counting_add_fault(struct counting *c, int64_t offset, const char *re
     return counting_add_item(c, c->item, e);
 }
 
-static int counting_read_text(struct counting *c, const struct bl_chunk *stretch, bool json, struct bl_error *e)
+static int counting_read_text(struct counting *c, const struct bl_chunk *chunk, bool json, struct bl_error *e)
 {
     static const struct bl_division_rule lines = {.by = BL_DIVISION_LINE};
     const struct bl_division_rule *rule = json ? &lines : &c->config->run->rule;
     struct bl_documents *documents = NULL;
     struct bl_error fault = {0};
-    int code = bl_documents_open(&documents, stretch->input[c->input].path, rule, stretch->begin, stretch->end,
+    int code = bl_documents_open(&documents, chunk->input[c->input].path, rule, chunk->begin, chunk->end,
                                  c->config->max_document, c->env->cancel, &fault);
     if (!code)
         code = counting_read_documents(c, documents, json, &fault);
@@ -140,37 +142,39 @@ static int counting_read_ids(struct counting *c, const char *path, bool npy, str
     struct bl_error fault = {0};
     int code = npy ? bl_id_files_count_npy(c->item, path, c->env->cancel, counting_add_item, c, &fault)
                    : bl_id_files_count_megatron(c->item, path, c->env->cancel, counting_add_item, c, &fault);
-    /* Where an array is cut off in the middle, the fault is the row's that was begun. */
+    /* If the file is truncated, the row that was begun is at fault. */
     if (code == BL_EDATA)
         return counting_add_fault(c, c->rows ? c->item->row.offset : -1, fault.text, e);
-    return code ? bl_error_set(e, code, "%s", fault.text) : BL_OK;
+    if (code)
+        return bl_error_set(e, code, "%s", fault.text);
+    return BL_OK;
 }
 
-static int counting_read_input(struct counting *c, const struct bl_chunk *stretch, struct bl_error *e)
+static int counting_read_input(struct counting *c, const struct bl_chunk *chunk, struct bl_error *e)
 {
-    const char *path = stretch->input[c->input].path;
+    const char *path = chunk->input[c->input].path;
     enum bl_text_format format = bl_text_format_of(c->config, path);
     c->rows = 0;
     int code = format == BL_TEXT_NPY || format == BL_TEXT_MEGATRON
                    ? counting_read_ids(c, path, format == BL_TEXT_NPY, e)
-                   : counting_read_text(c, stretch, format == BL_TEXT_JSONL, e);
+                   : counting_read_text(c, chunk, format == BL_TEXT_JSONL, e);
     if (code)
         return code;
-    /* Every file has a row; of a large one the first part sees to it. */
-    if (!c->rows && !stretch->begin)
-        code = counting_add_fault(c, -1, BL_REASON_EMPTY, e);
-    return code;
+    /* Every file gets a row; a file that is counted in parts gets it from the first. */
+    if (!c->rows && !chunk->begin)
+        return counting_add_fault(c, -1, BL_REASON_EMPTY, e);
+    return BL_OK;
 }
 
-/* --- a stretch -------------------------------------------------------------------------------------------------- */
+/* --- a chunk ---------------------------------------------------------------------------------------------------- */
 
 static void key_hash_text(XXH3_state_t *hash, const char *text)
 {
     XXH3_64bits_update(hash, text, strlen(text) + 1);
 }
 
-/* What is to be counted, and how: it names the stretch in the spool. */
-static int chunk_key(const struct bl_text_config *config, const struct bl_chunk *stretch, uint64_t *key,
+/* The hash of what is counted and how, which is the name of the chunk in the spool. */
+static int chunk_key(const struct bl_text_config *config, const struct bl_chunk *chunk, uint64_t *key,
                      struct bl_error *e)
 {
     const struct bl_text_run *run = config->run;
@@ -184,10 +188,10 @@ static int chunk_key(const struct bl_text_config *config, const struct bl_chunk 
         goto out;
     XXH3_64bits_reset(hash);
     key_hash_text(hash, text.data);
-    for (int i = 0; i < stretch->inputs; i++)
-        key_hash_text(hash, stretch->input[i].path);
-    XXH3_64bits_update(hash, &stretch->begin, sizeof stretch->begin);
-    XXH3_64bits_update(hash, &stretch->end, sizeof stretch->end);
+    for (int i = 0; i < chunk->inputs; i++)
+        key_hash_text(hash, chunk->input[i].path);
+    XXH3_64bits_update(hash, &chunk->begin, sizeof chunk->begin);
+    XXH3_64bits_update(hash, &chunk->end, sizeof chunk->end);
     *key = XXH3_64bits_digest(hash);
 out:
     XXH3_freeState(hash);
@@ -195,46 +199,49 @@ out:
     return code;
 }
 
-/* By sizes and times. */
-static uint64_t chunk_times(const struct bl_text_config *config, const struct bl_chunk *stretch)
+/* The hash of the sizes and times of the inputs. */
+static uint64_t chunk_times(const struct bl_text_config *config, const struct bl_chunk *chunk)
 {
     uint64_t stamp = 0;
-    for (int i = 0; i < stretch->inputs; i++) {
-        const struct bl_input *input = &stretch->input[i];
+    for (int i = 0; i < chunk->inputs; i++) {
+        const struct bl_input *input = &chunk->input[i];
         bool paired = bl_text_format_of(config, input->path) == BL_TEXT_MEGATRON;
-        const uint64_t tells[] = {stamp, (uint64_t)input->bytes, (uint64_t)input->modified,
+        const uint64_t parts[] = {stamp, (uint64_t)input->bytes, (uint64_t)input->modified,
                                   paired ? bl_megatron_stamp(input->path) : 0};
-        stamp = XXH3_64bits(tells, sizeof tells);
+        stamp = XXH3_64bits(parts, sizeof parts);
     }
     return stamp;
 }
 
-/* By what the files hold, for those whose times are others. */
-static int chunk_contents(const struct bl_text_config *config, const struct bl_chunk *stretch, uint64_t *contents,
+/* The hash of the contents of the inputs, for files whose times differ. */
+static int chunk_contents(const struct bl_text_config *config, const struct bl_chunk *chunk, uint64_t *contents,
                           struct bl_error *e)
 {
-    int code = BL_OK;
     *contents = 0;
-    for (int i = 0; i < stretch->inputs && !code; i++) {
-        const char *path = stretch->input[i].path;
-        uint64_t tells[] = {*contents, 0, 0};
+    for (int i = 0; i < chunk->inputs; i++) {
+        const char *path = chunk->input[i].path;
+        uint64_t parts[] = {*contents, 0, 0};
         if (strcmp(path, "-") == 0)
             continue;
-        code = bl_content_hash_file(path, &tells[1], e);
-        if (!code && bl_text_format_of(config, path) == BL_TEXT_MEGATRON)
-            code = bl_megatron_content(path, &tells[2], e);
-        *contents = bl_content_hash(tells, sizeof tells);
+        int code = bl_content_hash_file(path, &parts[1], e);
+        if (code)
+            return code;
+        if (bl_text_format_of(config, path) == BL_TEXT_MEGATRON)
+            code = bl_megatron_content(path, &parts[2], e);
+        if (code)
+            return code;
+        *contents = bl_content_hash(parts, sizeof parts);
     }
-    return code;
+    return BL_OK;
 }
 
-static int chunk_report_changed(const struct bl_chunk *stretch, const char *spool, struct bl_error *e)
+static int chunk_report_changed(const struct bl_chunk *chunk, const char *spool, struct bl_error *e)
 {
     char others[40] = "";
-    if (stretch->inputs > 1)
-        snprintf(others, sizeof others, ", or one of the %d next files,", stretch->inputs - 1);
-    return bl_error_set(e, BL_EFAIL, "%s%s changed since the scan: scan anew, with another spool than %s",
-                        stretch->input->path, others, spool);
+    if (chunk->inputs > 1)
+        snprintf(others, sizeof others, ", or one of the next %d files,", chunk->inputs - 1);
+    return bl_error_set(e, BL_EFAIL, "%s%s changed since the scan: scan again, with another spool than %s",
+                        chunk->input->path, others, spool);
 }
 
 static int counting_replay_row(void *context, int input, const struct bl_row *row, struct bl_error *e)
@@ -243,17 +250,17 @@ static int counting_replay_row(void *context, int input, const struct bl_row *ro
     return c->emit(c->sink, input, row, e);
 }
 
-static int counting_run(struct counting *c, struct bl_chunk *stretch, struct bl_error *e)
+static int counting_run(struct counting *c, struct bl_chunk *chunk, struct bl_error *e)
 {
     int code = BL_OK;
     c->item->drained = 0;
-    c->stretch = stretch;
-    c->before = -stretch->begin;
-    for (c->input = 0; c->input < stretch->inputs && !code; c->input++) {
-        code = bl_cancelled(c->env->cancel) ? BL_ECANCEL : counting_read_input(c, stretch, e);
-        c->before += stretch->input[c->input].bytes;
+    c->chunk = chunk;
+    c->before = -chunk->begin;
+    for (c->input = 0; c->input < chunk->inputs && !code; c->input++) {
+        code = bl_cancelled(c->env->cancel) ? BL_ECANCEL : counting_read_input(c, chunk, e);
+        c->before += chunk->input[c->input].bytes;
     }
-    stretch->drained = c->item->drained;
+    chunk->drained = c->item->drained;
     if (c->spool && code)
         bl_spool_abort(c->spool);
     else if (c->spool)
@@ -261,33 +268,45 @@ static int counting_run(struct counting *c, struct bl_chunk *stretch, struct bl_
     return code;
 }
 
+/* Looks for the chunk in the spool, and sets its receipt and stamp. */
+static int chunk_find(const struct bl_text_config *config, const char *spool, struct bl_chunk *chunk,
+                      struct bl_spool_stamp *stamp, bool *found, bool *changed, struct bl_error *e)
+{
+    *found = *changed = false;
+    *stamp = (struct bl_spool_stamp){.times = chunk_times(config, chunk)};
+    int code = chunk_key(config, chunk, &chunk->receipt, e);
+    if (code)
+        return code;
+    /* Standard input is different each time. */
+    if (chunk->again || strcmp(chunk->input[0].path, "-") != 0)
+        code = bl_spool_find(spool, chunk->receipt, *stamp, found, changed, e);
+    if (code || *found)
+        return code;
+    code = chunk_contents(config, chunk, &stamp->contents, e);
+    if (code || !*changed || !chunk->again)
+        return code;
+    return bl_spool_find(spool, chunk->receipt, *stamp, found, changed, e);
+}
+
 int bl_text_count_chunk(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
-                        struct bl_chunk *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
+                        struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     struct counting c = {.config = config, .env = env, .item = &counter->item, .emit = emit, .sink = sink};
     if (!env->spool)
-        return counting_run(&c, stretch, e);
-    bool other = false;
-    int found = 0, code = chunk_key(config, stretch, &stretch->receipt, e);
-    struct bl_spool_stamp stamp = {.times = chunk_times(config, stretch)};
+        return counting_run(&c, chunk, e);
+    bool found, changed;
+    struct bl_spool_stamp stamp;
+    int code = chunk_find(config, env->spool, chunk, &stamp, &found, &changed, e);
     if (code)
-        goto out;
-    /* Standard input says something else each time. */
-    if (stretch->again || strcmp(stretch->input[0].path, "-") != 0)
-        found = bl_spool_find(env->spool, stretch->receipt, stamp, &other, e);
-    if (found >= 0 && !found)
-        code = chunk_contents(config, stretch, &stamp.contents, e);
-    if (code)
-        goto out;
-    if (other && stretch->again)
-        found = bl_spool_find(env->spool, stretch->receipt, stamp, &other, e);
-out:
-    if (code || found < 0)
-        return code ? code : found;
-    if (other && stretch->again)
-        return chunk_report_changed(stretch, env->spool, e);
+        return code;
+    if (changed && chunk->again)
+        return chunk_report_changed(chunk, env->spool, e);
+    if (found && chunk->again)
+        return BL_OK;
     if (found)
-        return stretch->again ? BL_OK : bl_spool_each(env->spool, stretch->receipt, counting_replay_row, &c, e);
-    code = bl_spool_create(&c.spool, env->spool, stretch->receipt, stamp, env->shared, e);
-    return code ? code : counting_run(&c, stretch, e);
+        return bl_spool_each(env->spool, chunk->receipt, counting_replay_row, &c, e);
+    code = bl_spool_create(&c.spool, env->spool, chunk->receipt, stamp, env->shared, e);
+    if (code)
+        return code;
+    return counting_run(&c, chunk, e);
 }

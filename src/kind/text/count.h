@@ -4,7 +4,7 @@
 
 #include "kind/text/item.h"
 
-/* Takes an item when it is whole: emits its row and spools its steps. */
+/* Takes a complete item: emits its row and spools its steps. */
 typedef int bl_item_emit(void *context, struct bl_item *item, struct bl_error *e);
 
 /* As in struct bl_kind. */
@@ -13,6 +13,6 @@ int bl_text_counter_open(const void *config, const struct bl_kind_env *env, stru
                          struct bl_error *e);
 void bl_text_counter_close(struct bl_counter *counter);
 int bl_text_count_chunk(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
-                        struct bl_chunk *stretch, bl_row_emit *emit, void *sink, struct bl_error *e);
+                        struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e);
 
 #endif

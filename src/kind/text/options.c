@@ -275,7 +275,7 @@ void bl_text_release(void *values)
         return;
     if (config->run->tokenizer)
         bl_tokenizer_close(config->run->tokenizer);
-    bl_spool_index_free(&config->run->places);
+    bl_spool_index_free(&config->run->spool_index);
     free(config->run->separator);
     free(config->run);
     config->run = NULL;

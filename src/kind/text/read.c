@@ -11,7 +11,7 @@
 #include "kind/text/config.h"
 #include "kind/text/spool.h"
 
-#define OPEN_MAX_FILES 64 /* of the spool, for each worker */
+#define OPEN_FILES_MAX 64 /* of the spool, for each worker */
 
 struct bl_reader {
     const struct bl_text_run *run;
@@ -20,7 +20,7 @@ struct bl_reader {
     struct {
         uint64_t key;
         int fd; /* -1: none */
-    } file[OPEN_MAX_FILES];
+    } file[OPEN_FILES_MAX];
 };
 
 int bl_text_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
@@ -33,7 +33,7 @@ int bl_text_open(const void *config, const struct bl_kind_env *env, const struct
     r->run = text->run;
     r->env = env;
     r->fields = fields;
-    for (int i = 0; i < OPEN_MAX_FILES; i++)
+    for (int i = 0; i < OPEN_FILES_MAX; i++)
         r->file[i].fd = -1;
     *reader = r;
     return BL_OK;
@@ -41,17 +41,17 @@ int bl_text_open(const void *config, const struct bl_kind_env *env, const struct
 
 void bl_text_close(struct bl_reader *r)
 {
-    for (int i = 0; i < OPEN_MAX_FILES; i++) {
+    for (int i = 0; i < OPEN_FILES_MAX; i++) {
         if (r->file[i].fd >= 0)
             close(r->file[i].fd);
     }
     free(r);
 }
 
-/* The descriptor of a stretch, or a code. */
+/* Opens the steps of a chunk, unless they are open. The descriptor, or a code. */
 static int reader_open_spool(struct bl_reader *r, uint64_t key, struct bl_error *e)
 {
-    size_t at = key % OPEN_MAX_FILES;
+    size_t at = key % OPEN_FILES_MAX;
     if (r->file[at].fd >= 0 && r->file[at].key == key)
         return r->file[at].fd;
     if (r->file[at].fd >= 0)
@@ -60,12 +60,12 @@ static int reader_open_spool(struct bl_reader *r, uint64_t key, struct bl_error 
     return r->file[at].fd = bl_spool_open(r->env->spool, key, e);
 }
 
-/* A document that is not what the table says: either the file is not the one that was scanned, or the table lies. */
+/* The document is not what the table says: either the file changed since the scan, or the table is wrong. */
 static int row_report_mismatch(const struct bl_row *row, bool found, int64_t length, struct bl_error *e)
 {
     struct stat status;
     if (strcmp(row->path, "-") != 0 && stat(row->path, &status) != 0)
-        return bl_error_errno(e, BL_EFAIL, "%s was there when it was scanned", row->path);
+        return bl_error_errno(e, BL_EFAIL, "%s is gone since the scan", row->path);
     if (strcmp(row->path, "-") != 0 && row->bytes >= 0 && status.st_size != row->bytes)
         return bl_error_set(e, BL_EFAIL, "%s changed since the scan: it has %" PRId64 " bytes, the table says %" PRId64,
                             row->path, (int64_t)status.st_size, row->bytes);
@@ -79,7 +79,7 @@ int bl_text_read(struct bl_reader *r, const struct bl_request *request, struct b
     (void)note;
     const struct bl_row *row = &request->row;
     struct bl_spool_location place = {0};
-    bool found = bl_spool_index_find(&r->run->places, row->path, row->offset, &place);
+    bool found = bl_spool_index_find(&r->run->spool_index, row->path, row->offset, &place);
     if (row->content && (!found || place.content != row->content))
         return bl_error_set(e, BL_EFAIL, "%s changed since the scan: the document at byte %" PRId64 " is another one",
                             row->path, row->offset > 0 ? row->offset : 0);
@@ -88,14 +88,15 @@ int bl_text_read(struct bl_reader *r, const struct bl_request *request, struct b
     int fd = reader_open_spool(r, place.key, e);
     if (fd < 0)
         return fd;
-    /* A document's steps begin there, field after field. */
+    /* The steps of a document: field after field. */
     int64_t at = place.start * (int64_t)r->run->step_bytes;
-    int code = BL_OK;
-    for (int f = 0; f < r->fields->count && !code; f++) {
+    for (int f = 0; f < r->fields->count; f++) {
         int64_t step = (int64_t)bl_field_step_bytes(&r->fields->field[f]);
-        code = bl_io_pread(fd, request->out[f], (size_t)(request->steps * step), at + request->source_start * step,
-                           "the spool", e);
+        int code = bl_io_pread(fd, request->out[f], (size_t)(request->steps * step), at + request->source_start * step,
+                               "the spool", e);
+        if (code)
+            return code;
         at += place.length * step;
     }
-    return code;
+    return BL_OK;
 }

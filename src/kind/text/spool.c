@@ -26,12 +26,12 @@ struct head {
     struct bl_spool_stamp stamp;
     int64_t rows_bytes, steps_bytes;
     uint64_t rows_checksum, steps_checksum;
-    int64_t synced; /* whether both files are safe, whatever becomes of the machine that wrote them */
+    int64_t synced; /* whether both files were synced */
 };
 
 static const char magic[8] = "blspool5";
 
-/* A row in the file, followed by its two texts. */
+/* A row in the file, followed by its reason and its extra columns. */
 struct packed {
     int64_t offset, length;
     uint64_t content;
@@ -69,7 +69,7 @@ static char *spool_path(const char *dir, uint64_t key, const char *suffix, struc
 
 /* --- writing ---------------------------------------------------------------------------------------------------- */
 
-/* The temporary name is its own: other processes may be at the same stretch, on other machines too. */
+/* The temporary name is unique: other processes, on other machines too, may write the same chunk. */
 static int part_open(struct part *part, const char *dir, uint64_t key, const char *suffix, struct bl_error *e)
 {
     struct bl_buffer name = {0};
@@ -164,14 +164,18 @@ int bl_spool_create(struct bl_spool_writer **writer, const char *dir, uint64_t k
     w->rows.fd = w->steps.fd = -1;
     w->dir = strdup(dir);
     int code = w->dir ? part_open(&w->rows, dir, key, "rows", e) : bl_error_memory(e);
-    if (!code)
-        code = part_open(&w->steps, dir, key, "steps", e);
-    if (!code) /* room for the head, which is not part of what is summed up */
-        code = bl_io_write(w->rows.fd, &head, sizeof head, w->rows.path, e);
     if (code)
-        bl_spool_abort(w);
-    else
-        *writer = w;
+        goto fail;
+    code = part_open(&w->steps, dir, key, "steps", e);
+    if (code)
+        goto fail;
+    code = bl_io_write(w->rows.fd, &head, sizeof head, w->rows.path, e); /* space for the head; not in the checksum */
+    if (code)
+        goto fail;
+    *writer = w;
+    return BL_OK;
+fail:
+    bl_spool_abort(w);
     return code;
 }
 
@@ -201,8 +205,11 @@ int bl_spool_put(struct bl_spool_writer *w, int input, const struct bl_row *row,
 int bl_spool_publish(struct bl_spool_writer *w, struct bl_error *e)
 {
     int code = part_flush(&w->rows, e);
-    if (!code)
-        code = part_flush(&w->steps, e);
+    if (code)
+        goto out;
+    code = part_flush(&w->steps, e);
+    if (code)
+        goto out;
     struct head head = {.key = w->key,
                         .stamp = w->stamp,
                         .rows_bytes = w->rows.bytes,
@@ -211,12 +218,14 @@ int bl_spool_publish(struct bl_spool_writer *w, struct bl_error *e)
                         .steps_checksum = XXH3_64bits_digest(w->steps.hash),
                         .synced = w->shared};
     memcpy(head.magic, magic, sizeof magic);
-    if (!code)
-        code = bl_io_pwrite(w->rows.fd, &head, sizeof head, 0, w->rows.path, e);
-    if (!code)
-        code = part_publish(&w->steps, w, "steps", e);
-    if (!code)
-        code = part_publish(&w->rows, w, "rows", e);
+    code = bl_io_pwrite(w->rows.fd, &head, sizeof head, 0, w->rows.path, e);
+    if (code)
+        goto out;
+    code = part_publish(&w->steps, w, "steps", e);
+    if (code)
+        goto out;
+    code = part_publish(&w->rows, w, "rows", e);
+out:
     bl_spool_abort(w);
     return code;
 }
@@ -231,27 +240,30 @@ void bl_spool_abort(struct bl_spool_writer *w)
 
 /* --- reading ---------------------------------------------------------------------------------------------------- */
 
-/* Opens one of the two files: the descriptor, or a code. */
-static int spool_open_file(const char *dir, uint64_t key, const char *suffix, bool may_lack, struct bl_error *e)
+/* Opens one of the two files. If it is optional and does not exist, *fd is -1. */
+static int spool_open_file(const char *dir, uint64_t key, const char *suffix, bool optional, int *fd,
+                           struct bl_error *e)
 {
+    *fd = -1;
     char *path = spool_path(dir, key, suffix, e);
     if (!path)
         return BL_EFAIL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 && may_lack && errno == ENOENT)
-        fd = BL_EDATA;
-    else if (fd < 0)
-        fd = bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
+    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    int code = BL_OK;
+    if (*fd < 0 && !(optional && errno == ENOENT))
+        code = bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
     free(path);
-    return fd;
+    return code;
 }
 
 int bl_spool_open(const char *dir, uint64_t key, struct bl_error *e)
 {
-    return spool_open_file(dir, key, "steps", false, e);
+    int fd;
+    int code = spool_open_file(dir, key, "steps", false, &fd, e);
+    return code ? code : fd;
 }
 
-/* Reads through the file from byte `from`: whether that is its sum. */
+/* Whether the file has this checksum from byte `from` on. */
 static int spool_sum_file(int fd, int64_t from, int64_t bytes, uint64_t checksum, bool *good, struct bl_error *e)
 {
     char *chunk = malloc(CHUNK);
@@ -260,30 +272,34 @@ static int spool_sum_file(int fd, int64_t from, int64_t bytes, uint64_t checksum
     if (code)
         goto out;
     XXH3_64bits_reset(hash);
-    for (int64_t at = 0; at < bytes && !code;) {
+    for (int64_t at = 0; at < bytes;) {
         size_t size = bytes - at < (int64_t)CHUNK ? (size_t)(bytes - at) : CHUNK;
         code = bl_io_pread(fd, chunk, size, from + at, "a file of the spool", e);
-        if (!code)
-            XXH3_64bits_update(hash, chunk, size);
+        if (code)
+            goto out;
+        XXH3_64bits_update(hash, chunk, size);
         at += (int64_t)size;
     }
+    *good = XXH3_64bits_digest(hash) == checksum;
 out:
-    *good = !code && XXH3_64bits_digest(hash) == checksum;
     XXH3_freeState(hash);
     free(chunk);
     return code;
 }
 
-/* Whether the file has so many bytes from byte `from` on, and the right ones. */
+/* Whether the file has so many bytes from byte `from` on and, if it was not synced, the right ones. */
 static int spool_check_file(int fd, int64_t from, int64_t bytes, uint64_t checksum, bool synced, bool *good,
                             struct bl_error *e)
 {
     struct stat status;
     *good = false;
     if (fstat(fd, &status) != 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot look at a file of the spool");
-    *good = status.st_size == from + bytes;
-    return synced || !*good ? BL_OK : spool_sum_file(fd, from, bytes, checksum, good, e);
+        return bl_error_errno(e, BL_EFAIL, "cannot stat a file of the spool");
+    bool complete = status.st_size == from + bytes;
+    if (complete && !synced)
+        return spool_sum_file(fd, from, bytes, checksum, good, e);
+    *good = complete;
+    return BL_OK;
 }
 
 static int spool_read_head(int fd, uint64_t key, struct head *head, bool *good, struct bl_error *e)
@@ -296,43 +312,45 @@ static int spool_read_head(int fd, uint64_t key, struct head *head, bool *good, 
     return BL_OK;
 }
 
-int bl_spool_find(const char *dir, uint64_t key, struct bl_spool_stamp stamp, bool *other, struct bl_error *e)
+int bl_spool_find(const char *dir, uint64_t key, struct bl_spool_stamp stamp, bool *found, bool *changed,
+                  struct bl_error *e)
 {
     struct head head = {.key = 0};
     bool good = false;
-    *other = false;
-    int rows = spool_open_file(dir, key, "rows", true, e);
-    int steps = rows < 0 ? rows : spool_open_file(dir, key, "steps", true, e);
-    int code = steps == BL_EFAIL ? steps : BL_OK;
-    if (steps >= 0)
-        code = spool_read_head(rows, key, &head, &good, e);
-    bool same = head.stamp.times == stamp.times || (stamp.contents && head.stamp.contents == stamp.contents);
-    *other = !code && good && !same;
-    good &= !*other;
-    if (code)
+    int rows = -1, steps = -1;
+    *found = *changed = false;
+    int code = spool_open_file(dir, key, "rows", true, &rows, e);
+    if (code || rows < 0)
         goto out;
-    if (good)
-        code = spool_check_file(rows, sizeof head, head.rows_bytes, head.rows_checksum, head.synced, &good, e);
-    if (code)
+    code = spool_open_file(dir, key, "steps", true, &steps, e);
+    if (code || steps < 0)
         goto out;
-    if (good)
-        code = spool_check_file(steps, 0, head.steps_bytes, head.steps_checksum, head.synced, &good, e);
+    code = spool_read_head(rows, key, &head, &good, e);
+    if (code || !good)
+        goto out;
+    if (head.stamp.times != stamp.times && (!stamp.contents || head.stamp.contents != stamp.contents)) {
+        *changed = true;
+        goto out;
+    }
+    code = spool_check_file(rows, sizeof head, head.rows_bytes, head.rows_checksum, head.synced, &good, e);
+    if (code || !good)
+        goto out;
+    code = spool_check_file(steps, 0, head.steps_bytes, head.steps_checksum, head.synced, found, e);
 out:
     if (rows >= 0)
         close(rows);
     if (steps >= 0)
         close(steps);
-    return code ? code : good;
+    return code;
 }
 
-/* Tells the rows that lie whole in the first size bytes of data; *used: how many bytes they are. */
+/* Visits the rows that lie whole in the first size bytes of data; *used: the bytes that they have. */
 static int spool_visit_rows(const char *data, size_t size, size_t *used, bl_spool_visit *visit, void *context,
                             struct bl_buffer *texts, struct bl_error *e)
 {
     struct packed packed;
-    int code = BL_OK;
     *used = 0;
-    while (!code && size - *used >= sizeof packed) {
+    while (size - *used >= sizeof packed) {
         memcpy(&packed, data + *used, sizeof packed);
         size_t whole = sizeof packed + packed.reason + packed.extra;
         if (size - *used < whole)
@@ -342,7 +360,9 @@ static int spool_visit_rows(const char *data, size_t size, size_t *used, bl_spoo
         bl_buffer_append(texts, text, packed.reason);
         bl_buffer_byte(texts, '\0');
         bl_buffer_append(texts, text + packed.reason, packed.extra);
-        code = bl_buffer_check(texts, e);
+        int code = bl_buffer_check(texts, e);
+        if (code)
+            return code;
         struct bl_row row = {.offset = packed.offset,
                              .length = packed.length,
                              .content = packed.content,
@@ -350,35 +370,43 @@ static int spool_visit_rows(const char *data, size_t size, size_t *used, bl_spoo
                              .reason = texts->data,
                              .extra = texts->data + packed.reason + 1,
                              .stream = -1};
-        if (!code)
-            code = visit(context, packed.input, &row, e);
+        code = visit(context, packed.input, &row, e);
+        if (code)
+            return code;
         *used += whole;
     }
-    return code;
+    return BL_OK;
+}
+
+/* Appends the next bytes of the file to data; *got: how many, 0 at the end. */
+static int spool_read_more(int fd, int64_t at, struct bl_buffer *data, size_t *got, struct bl_error *e)
+{
+    if (!bl_buffer_reserve(data, CHUNK))
+        return bl_error_memory(e);
+    ssize_t n;
+    do
+        n = pread(fd, data->data + data->size, CHUNK, at);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return bl_error_errno(e, BL_EFAIL, "cannot read a file of the spool");
+    data->size += (size_t)n;
+    *got = (size_t)n;
+    return BL_OK;
 }
 
 int bl_spool_each(const char *dir, uint64_t key, bl_spool_visit *visit, void *context, struct bl_error *e)
 {
     struct bl_buffer data = {0}, texts = {0};
-    int fd = spool_open_file(dir, key, "rows", false, e);
-    int code = fd < 0 ? fd : BL_OK;
-    int64_t at = sizeof(struct head);
-    while (!code) {
-        if (!bl_buffer_reserve(&data, CHUNK)) {
-            code = bl_error_memory(e);
+    size_t used, n = 0;
+    int fd;
+    int code = spool_open_file(dir, key, "rows", false, &fd, e);
+    for (int64_t at = sizeof(struct head); !code; at += (int64_t)n) {
+        code = spool_read_more(fd, at, &data, &n, e);
+        if (code || !n)
             break;
-        }
-        ssize_t n = pread(fd, data.data + data.size, CHUNK, at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            code = bl_error_errno(e, BL_EFAIL, "cannot read a file of the spool");
-        if (n <= 0)
-            break;
-        at += n;
-        data.size += (size_t)n;
-        size_t used;
         code = spool_visit_rows(data.data, data.size, &used, visit, context, &texts, e);
+        if (code)
+            break;
         memmove(data.data, data.data + used, data.size - used);
         data.size -= used;
     }
@@ -409,7 +437,7 @@ int bl_spool_remove(const char *dir, uint64_t key, struct bl_error *e)
     return code;
 }
 
-/* Whether a file of that name was begun by a run that was killed: "KEY.rows.part-HOST-PID-RANDOM". */
+/* Whether the name is that of a temporary file: "KEY.rows.part-HOST-PID-RANDOM". */
 static bool spool_is_left_over(const char *name, uint64_t *key)
 {
     char *end;

@@ -6,12 +6,12 @@
 
 #include "kind/text/spool.h"
 
-/* A stretch whose rows are taken in. */
+/* Adding the rows of a chunk. */
 struct adding {
-    struct bl_spool_index *places;
-    const struct bl_chunk *stretch;
-    int input;     /* of the last row */
-    int64_t steps; /* of the stretch so far */
+    struct bl_spool_index *index;
+    const struct bl_chunk *chunk;
+    int input;     /* of the last row, or -1 */
+    int64_t steps; /* of the chunk so far */
 };
 
 /* Makes room for one more element in *array. */
@@ -59,11 +59,11 @@ static int files_grow(struct bl_spool_index *p, struct bl_error *e)
     return BL_OK;
 }
 
-/* Begins a segment: of another file, or of another part of the same one, which then is the last that came. */
+/* Begins the segment of another file, or of the next part of the last file. */
 static int segment_begin(struct adding *a, int input, struct bl_error *e)
 {
-    struct bl_spool_index *p = a->places;
-    uint64_t hash = path_hash(a->stretch->input[input].path);
+    struct bl_spool_index *p = a->index;
+    uint64_t hash = path_hash(a->chunk->input[input].path);
     int code = files_grow(p, e);
     if (code)
         return code;
@@ -76,7 +76,7 @@ static int segment_begin(struct adding *a, int input, struct bl_error *e)
         p->files++;
     }
     file->segments++;
-    p->segment[p->segments++] = (struct bl_spool_segment){a->stretch->receipt, p->documents, 0, a->steps};
+    p->segment[p->segments++] = (struct bl_spool_segment){a->chunk->receipt, p->documents, 0, a->steps};
     a->input = input;
     return BL_OK;
 }
@@ -84,7 +84,7 @@ static int segment_begin(struct adding *a, int input, struct bl_error *e)
 static int adding_row(void *context, int input, const struct bl_row *row, struct bl_error *e)
 {
     struct adding *a = context;
-    struct bl_spool_index *p = a->places;
+    struct bl_spool_index *p = a->index;
     if (row->status != BL_ROW_OK)
         return BL_OK;
     int code = input == a->input ? BL_OK : segment_begin(a, input, e);
@@ -101,14 +101,14 @@ static int adding_row(void *context, int input, const struct bl_row *row, struct
     return BL_OK;
 }
 
-int bl_spool_index_add(struct bl_spool_index *p, const char *dir, const struct bl_chunk *stretch, struct bl_error *e)
+int bl_spool_index_add(struct bl_spool_index *p, const char *dir, const struct bl_chunk *chunk, struct bl_error *e)
 {
-    struct adding a = {.places = p, .stretch = stretch, .input = -1};
+    struct adding a = {.index = p, .chunk = chunk, .input = -1};
     int code = spool_index_grow((void **)&p->key, p->keys, &p->keys_capacity, sizeof *p->key, e);
     if (code)
         return code;
-    p->key[p->keys++] = stretch->receipt;
-    return bl_spool_each(dir, stretch->receipt, adding_row, &a, e);
+    p->key[p->keys++] = chunk->receipt;
+    return bl_spool_each(dir, chunk->receipt, adding_row, &a, e);
 }
 
 void bl_spool_index_free(struct bl_spool_index *p)
@@ -135,9 +135,9 @@ static const struct bl_spool_segment *file_find_segment(const struct bl_spool_in
     return &p->segment[file->segment + low];
 }
 
-/* Where the document at offset is among the documents of a segment, if it is there. Halving alone would look at places
- * all over memory. But documents lie about equally far from each other, so that the place can be guessed, and each
- * guess is off by about the root of what the one before it was. */
+/* The index of the document at offset among those of a segment, if it is there. A binary search would touch memory all
+ * over the segment. The documents are about equally long, so the index is interpolated first: each guess is off by
+ * about the square root of the error of the guess before. A binary search between close bounds ends it. */
 static size_t segment_find_document(const struct bl_spool_document *document, size_t count, int64_t offset)
 {
     int64_t span = document[count - 1].offset - document[0].offset;
@@ -165,7 +165,7 @@ static size_t segment_find_document(const struct bl_spool_document *document, si
 }
 
 bool bl_spool_index_find(const struct bl_spool_index *p, const char *path, int64_t offset,
-                         struct bl_spool_location *place)
+                         struct bl_spool_location *location)
 {
     const struct bl_spool_file *file = p->files_capacity ? files_slot(p, path_hash(path)) : NULL;
     if (!file || !file->hash)
@@ -175,9 +175,9 @@ bool bl_spool_index_find(const struct bl_spool_index *p, const char *path, int64
     size_t at = segment_find_document(document, segment->count, offset);
     if (document[at].offset != offset)
         return false;
-    place->key = segment->key;
-    place->start = document[at].start;
-    place->content = document[at].content;
-    place->length = (at + 1 < segment->count ? document[at + 1].start : segment->end) - place->start;
+    location->key = segment->key;
+    location->start = document[at].start;
+    location->content = document[at].content;
+    location->length = (at + 1 < segment->count ? document[at + 1].start : segment->end) - location->start;
     return true;
 }

@@ -1,4 +1,5 @@
-/* Places: where in the spool each document's steps are. 24 bytes a document, and a little for each file. */
+/* The index of the spool: where the steps of each document are. It takes 24 bytes a document, and a little for each
+ * file. */
 #ifndef BL_SPOOL_INDEX_H
 #define BL_SPOOL_INDEX_H
 
@@ -8,17 +9,17 @@
 #include "base/error.h"
 #include "kind/kind.h"
 
-/* Documents of one file in one stretch, which lie one after the other. */
+/* The documents of one file in one chunk, in order. */
 struct bl_spool_segment {
-    uint64_t key; /* of the stretch */
+    uint64_t key; /* of the chunk */
     size_t first; /* in document */
     size_t count;
-    int64_t end; /* the step at which the last of them ends */
+    int64_t end; /* step at which the last of them ends */
 };
 
 struct bl_spool_document {
     int64_t offset;   /* in the file; -1: it is the file */
-    int64_t start;    /* first step in the stretch */
+    int64_t start;    /* first step in the chunk */
     uint64_t content; /* kind/content.h */
 };
 
@@ -30,7 +31,7 @@ struct bl_spool_file {
 };
 
 struct bl_spool_index {
-    uint64_t *key; /* of the stretches, in order */
+    uint64_t *key; /* of the chunks, in order */
     size_t keys, keys_capacity;
     struct bl_spool_segment *segment;
     size_t segments, segments_capacity;
@@ -40,19 +41,18 @@ struct bl_spool_index {
     size_t files, files_capacity;
 };
 
-/* Takes the ok rows of a stretch of the spool in. Stretches come in the order of the files. */
-int bl_spool_index_add(struct bl_spool_index *places, const char *dir, const struct bl_chunk *stretch,
-                       struct bl_error *e);
-void bl_spool_index_free(struct bl_spool_index *places);
+/* Adds the ok rows of a chunk in the spool. Chunks must come in the order of the files. */
+int bl_spool_index_add(struct bl_spool_index *index, const char *dir, const struct bl_chunk *chunk, struct bl_error *e);
+void bl_spool_index_free(struct bl_spool_index *index);
 
 struct bl_spool_location {
-    uint64_t key;          /* of the stretch */
+    uint64_t key;          /* of the chunk */
     int64_t start, length; /* steps */
     uint64_t content;      /* of the document, as it was counted */
 };
 
 /* The document at offset of the file at path. False when there is none. */
-bool bl_spool_index_find(const struct bl_spool_index *places, const char *path, int64_t offset,
-                         struct bl_spool_location *place);
+bool bl_spool_index_find(const struct bl_spool_index *index, const char *path, int64_t offset,
+                         struct bl_spool_location *location);
 
 #endif

@@ -20,7 +20,7 @@ static const char *const extensions[] = {
 
 static const char *const dtypes[] = {"i32", "u16", NULL};
 
-#define STRETCH ((int64_t)64 << 20)
+#define CHUNK_BYTES ((int64_t)64 << 20) /* bytes */
 
 static void text_sampling(const void *config, struct bl_buffer *out)
 {
@@ -56,20 +56,20 @@ static int text_fields(const void *values, const struct bl_kind_env *env, const 
     return BL_OK;
 }
 
-static int text_keep(void *values, const struct bl_kind_env *env, const struct bl_chunk *stretch, struct bl_error *e)
+static int text_keep(void *values, const struct bl_kind_env *env, const struct bl_chunk *chunk, struct bl_error *e)
 {
     struct bl_text_config *config = values;
-    return bl_spool_index_add(&config->run->places, env->spool, stretch, e);
+    return bl_spool_index_add(&config->run->spool_index, env->spool, chunk, e);
 }
 
 static int text_clear(void *values, const struct bl_kind_env *env, struct bl_error *e)
 {
-    struct bl_spool_index *places = &((struct bl_text_config *)values)->run->places;
+    struct bl_spool_index *index = &((struct bl_text_config *)values)->run->spool_index;
     int code = BL_OK;
-    for (size_t i = 0; i < places->keys && !code; i++)
-        code = bl_spool_remove(env->spool, places->key[i], e);
+    for (size_t i = 0; i < index->keys && !code; i++)
+        code = bl_spool_remove(env->spool, index->key[i], e);
     if (!code)
-        code = bl_spool_sweep(env->spool, places->key, places->keys, e);
+        code = bl_spool_sweep(env->spool, index->key, index->keys, e);
     rmdir(env->spool); /* if nothing else is in it */
     return code;
 }
@@ -101,7 +101,7 @@ static void text_versions(const void *config, void (*emit)(void *sink, const cha
 }
 
 static const struct bl_kind_scan text_scan = {
-    .chunk_bytes = STRETCH,
+    .chunk_bytes = CHUNK_BYTES,
     .sampling = text_sampling,
     .columns = text_columns,
     .is_divisible = bl_text_divisible,
