@@ -7,7 +7,7 @@
 
 const struct bl_cut bl_cut_whole = {.duration = -1, .channel = -1};
 
-/* A number from 0 to max, all of the text. */
+/* Parses all of the text as a number from 0 to max. */
 static bool cut_number_parse(const char *text, double max, double *value)
 {
     char *end;
@@ -39,7 +39,7 @@ bool bl_cut_is_whole(const struct bl_cut *cut)
     return cut->start == 0 && cut->duration < 0;
 }
 
-/* The product is taken at eight decimals first, so that 0.29 seconds of 100 samples, 28.999..., are 29. */
+/* Rounded to eight decimals first: 0.29 s of 100 samples are 28.999..., which must become 29. */
 int64_t bl_cut_samples(double seconds, int rate)
 {
     double samples = seconds * rate, whole = floor(samples);

@@ -1,4 +1,4 @@
-/* A cut: the part of a recording that a sequence is, as a line of a manifest says it. */
+/* A cut: the part of a recording that is a sequence, by a line of a manifest. */
 #ifndef BL_CUT_H
 #define BL_CUT_H
 
@@ -7,29 +7,28 @@
 
 #include "kind/row.h"
 
-/* Seconds by which a cut may end behind its recording without a word: durations in manifests are rounded, and decoders
- * differ on what belongs to the end. lhotse allows as much. */
+/* Seconds by which a cut may end behind its recording without being reported: durations in manifests are rounded, and
+ * decoders differ at the end. lhotse allows as much. */
 #define BL_CUT_TOLERANCE 0.025
 
 struct bl_cut {
     double start;    /* seconds */
     double duration; /* seconds; negative: to the end */
-    int channel;     /* of the file; -1: all of them, mixed */
+    int channel;     /* of the file, from 0; -1: all of them, mixed */
 };
 
-/* A cut that is all of a file. */
+/* All of a file. */
 extern const struct bl_cut bl_cut_whole;
 
-/* What the columns start, duration and channel say; without a start the row is all of its file. False when they say
- * nothing that can be. */
+/* Reads the row's start, duration and channel; without a start the cut is all of the file. False: invalid values. */
 bool bl_cut_parse(struct bl_cut *cut, const struct bl_row *row);
 
 bool bl_cut_is_whole(const struct bl_cut *cut);
 
-/* Samples in so many seconds, halves rounded up: as lhotse's compute_num_samples. */
+/* Samples in so many seconds, halves rounded up. Source: lhotse's compute_num_samples. */
 int64_t bl_cut_samples(double seconds, int rate);
 
-/* Its first sample at the rate of the recording, and the one behind its last; INT64_MAX: to the end. */
+/* The samples [begin, end) of the cut, at the rate of the recording. end INT64_MAX: up to its end. */
 void bl_cut_range(const struct bl_cut *cut, int rate, int64_t *begin, int64_t *end);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* 2 artanh((m - 1) / (m + 1)), with m between sqrt(1/2) and sqrt(2), and the exponent. */
+/* ln(m 2^k) = 2 artanh((m - 1) / (m + 1)) + k ln(2), with m between sqrt(1/2) and sqrt(2). */
 double bl_elementary_log(double x)
 {
     int exponent;
@@ -17,7 +17,7 @@ double bl_elementary_log(double x)
     return 2 * s * sum + exponent * M_LN2;
 }
 
-/* Taylor's series of what is left beside a power of 2. */
+/* A power of 2, times the Taylor series of what remains. */
 double bl_elementary_exp(double x)
 {
     double power = rint(x / M_LN2), rest = x - power * M_LN2, sum = 1;
@@ -26,7 +26,8 @@ double bl_elementary_exp(double x)
     return ldexp(sum, (int)power);
 }
 
-/* 1 - x^2/2 (1 - x^2/12 (...)) from k = 0, or x (1 - x^2/6 (...)) from k = 1, for x up to a quarter of pi. */
+/* The cosine, 1 - x^2/2 (1 - x^2/12 (...)), with first = 0; the sine, x (1 - x^2/6 (...)), with first = 1. x is at most
+ * pi / 4. */
 static double cosine_series(double x, int first)
 {
     double sum = 1;

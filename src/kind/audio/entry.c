@@ -132,7 +132,7 @@ static void entry_limit_text(struct bl_entry *entry)
     text->data[text->size] = '\0';
 }
 
-/* --- NeMo ------------------------------------------------------------------------------------------------------- */
+/* --- NeMo --------------------------------------------------------------------------------------------------------- */
 
 static int nemo_parse(struct bl_entry *entry, const struct bl_json_value *value, struct bl_error *e)
 {
@@ -154,7 +154,7 @@ static int nemo_parse(struct bl_entry *entry, const struct bl_json_value *value,
     return entry_copy_seconds(entry->duration, &value[KEY_DURATION], "duration", e);
 }
 
-/* --- lhotse ----------------------------------------------------------------------------------------------------- */
+/* --- lhotse ------------------------------------------------------------------------------------------------------- */
 
 /* Returns the index of a channel among those of a source, or -1. */
 static int lhotse_find_channel(const struct bl_json_value *channels, int64_t wanted)
@@ -279,7 +279,7 @@ static int lhotse_parse(struct bl_entry *entry, const struct bl_json_value *valu
                                                    : lhotse_parse_cut(entry, value, e);
 }
 
-/* --- any -------------------------------------------------------------------------------------------------------- */
+/* --- any ---------------------------------------------------------------------------------------------------------- */
 
 /* Of lhotse's: a recording, or a cut of one. Before cuts had a type, a number of a channel told those of one channel.
  */

@@ -12,9 +12,9 @@
 #include "kind/audio/spectrum.h"
 
 #define WHISPER_RATE 16000
-#define LOW 20.0       /* Hz, of Kaldi's lowest filter */
-#define SLACK BL_LANES /* zeros behind what is read by whole lanes */
-#define CHUNK 65536    /* samples that are held at most before frames are made of them */
+#define LOW 20.0         /* Hz, of Kaldi's lowest filter */
+#define PADDING BL_LANES /* zeros behind what is read by whole lanes */
+#define CHUNK 65536      /* samples to allocate beyond those needed */
 
 struct bl_features {
     struct bl_features_spec spec;
@@ -22,18 +22,18 @@ struct bl_features {
     int lead;          /* the first frame begins so many samples before the first sample */
     struct bl_spectrum spectrum;
     struct bl_mel mel;
-    float *edge;   /* a window that reaches beyond the samples */
-    float *values; /* of a frame */
+    float *edge;   /* a window that reaches beyond the utterance */
+    float *values; /* of the frame in progress */
 
-    float *held;                /* samples from held_from on */
+    float *held;                /* samples of the utterance from held_from on */
     int64_t held_from, samples; /* samples: all so far */
     int64_t capacity;           /* of held */
-    int64_t frames;             /* given so far */
-    float max;                  /* value so far: log10 of the power */
+    int64_t frames;             /* made so far */
+    float max;                  /* of all values so far: log10 of the power */
     bool ended;
 };
 
-/* --- what there is ---------------------------------------------------------------------------------------------- */
+/* --- specification ------------------------------------------------------------------------------------------------ */
 
 int bl_features_parse(const char *text, struct bl_features_spec *spec, struct bl_error *e)
 {
@@ -92,7 +92,7 @@ int64_t bl_features_frames(const struct bl_features_spec *spec, int64_t samples)
     return (samples + shift / 2) / shift;
 }
 
-/* --- setting up ------------------------------------------------------------------------------------------------- */
+/* --- setting up --------------------------------------------------------------------------------------------------- */
 
 static void features_make_shape(struct bl_features *f)
 {
@@ -104,7 +104,7 @@ static void features_make_shape(struct bl_features *f)
     }
 }
 
-/* The window itself, or the next power of 2. */
+/* As long as the window (Whisper), or the next power of 2. */
 static int features_fft_size(const struct bl_features *f)
 {
     int size = 2;
@@ -116,8 +116,8 @@ static int features_fft_size(const struct bl_features *f)
 static int features_make_tables(struct bl_features *f, struct bl_error *e)
 {
     int fft = features_fft_size(f), code = bl_spectrum_open(&f->spectrum, f->window, fft, !f->spec.whisper, e);
-    f->edge = calloc((size_t)f->window + SLACK, sizeof *f->edge);
-    f->values = calloc((size_t)f->spec.mels + SLACK, sizeof *f->values);
+    f->edge = calloc((size_t)f->window + PADDING, sizeof *f->edge);
+    f->values = calloc((size_t)f->spec.mels + PADDING, sizeof *f->values);
     if (code || !f->edge || !f->values)
         return bl_error_memory(e);
     features_make_shape(f);
@@ -157,9 +157,9 @@ void bl_features_close(struct bl_features *f)
     free(f);
 }
 
-/* --- a frame ---------------------------------------------------------------------------------------------------- */
+/* --- a frame ------------------------------------------------------------------------------------------------------ */
 
-/* The sample at a place that may lie before the first or behind the last: mirrored, without (Whisper) or with the
+/* The sample at a place that may lie outside the utterance: there is its mirror image, without (Whisper) or with the
  * sample at the edge. */
 static float features_sample_at(const struct bl_features *f, int64_t at)
 {
@@ -172,7 +172,7 @@ static float features_sample_at(const struct bl_features *f, int64_t at)
     return f->held[at - f->held_from];
 }
 
-/* The window's samples; where it reaches beyond the first or last, their mirror image. */
+/* The window's samples, mirrored where it reaches beyond the utterance. */
 static const float *features_window_at(struct bl_features *f, int64_t from)
 {
     if (from >= 0 && from + f->window <= f->samples)
@@ -192,7 +192,7 @@ static void features_make_frame(struct bl_features *f, float *out)
     memcpy(out, f->values, (size_t)f->spec.mels * sizeof *out);
 }
 
-/* --- an utterance ----------------------------------------------------------------------------------------------- */
+/* --- an utterance ------------------------------------------------------------------------------------------------- */
 
 void bl_features_begin(struct bl_features *f)
 {
@@ -201,13 +201,13 @@ void bl_features_begin(struct bl_features *f)
     f->ended = false;
 }
 
-/* Makes the frames that need no sample beyond those that are there. */
+/* Makes the frames whose samples are all there. */
 static int features_make_frames(struct bl_features *f, struct bl_buffer *out, struct bl_error *e)
 {
     size_t bytes = (size_t)f->spec.mels * sizeof(float);
     int64_t all = f->ended ? bl_features_frames(&f->spec, f->samples) : INT64_MAX;
     while (f->frames < all && (f->ended || f->frames * f->shift - f->lead + f->window <= f->samples)) {
-        /* Whether a frame at the beginning, whose mirror image reaches far, is one at all shows in the end. */
+        /* The mirror image at the beginning may need all of a short utterance. */
         if (!f->ended && f->samples < 2 * f->window)
             return BL_OK;
         if (!bl_buffer_reserve(out, bytes))
@@ -219,7 +219,7 @@ static int features_make_frames(struct bl_features *f, struct bl_buffer *out, st
     return BL_OK;
 }
 
-/* Drops samples that no frame to come needs. */
+/* Drops samples that no further frame needs. */
 static void features_drop_samples(struct bl_features *f)
 {
     int64_t needed = f->frames * f->shift - f->lead - 2 * f->window;
@@ -237,7 +237,7 @@ int bl_features_push(struct bl_features *f, const float *samples, int64_t count,
     int64_t there = f->samples - f->held_from;
     if (there + count > f->capacity) {
         int64_t capacity = there + count + CHUNK;
-        float *held = realloc(f->held, (size_t)(capacity + SLACK) * sizeof *held);
+        float *held = realloc(f->held, (size_t)(capacity + PADDING) * sizeof *held);
         if (!held)
             return bl_error_memory(e);
         f->held = held;
@@ -245,19 +245,19 @@ int bl_features_push(struct bl_features *f, const float *samples, int64_t count,
     }
     if (count)
         memcpy(f->held + there, samples, (size_t)count * sizeof *samples);
-    memset(f->held + there + count, 0, SLACK * sizeof *f->held);
+    memset(f->held + there + count, 0, PADDING * sizeof *f->held);
     f->samples += count;
     int code = features_make_frames(f, out, e);
     features_drop_samples(f);
     return code;
 }
 
-/* At least the maximum less 8, plus 4, over 4. There are whole lanes: mels are a multiple of them. */
+/* value = (max(value, maximum - 8) + 4) / 4. mels is a multiple of BL_LANES. */
 static void whisper_normalize(const struct bl_features *f, float *value, size_t count)
 {
-    bl_lanes least = f->max - 8 + (bl_lanes){0};
+    bl_lanes min = f->max - 8 + (bl_lanes){0};
     for (size_t i = 0; i < count; i += BL_LANES)
-        bl_lanes_store(value + i, (bl_lanes_max(bl_lanes_load(value + i), least) + 4) * 0.25f);
+        bl_lanes_store(value + i, (bl_lanes_max(bl_lanes_load(value + i), min) + 4) * 0.25f);
 }
 
 int bl_features_end(struct bl_features *f, struct bl_buffer *out, struct bl_error *e)

@@ -30,10 +30,10 @@ struct bl_features_spec {
     bool snip;
 };
 
-/* "whisper80", "whisper128", "fbank1" to "fbank512"; the rest of spec is the caller's to set. BL_EUSAGE. */
+/* Parses "whisper80", "whisper128", "fbank1" to "fbank512"; sets whisper and mels. BL_EUSAGE. */
 int bl_features_parse(const char *text, struct bl_features_spec *spec, struct bl_error *e);
 
-/* Whether rate and high can be. BL_EUSAGE. */
+/* Checks rate and high. BL_EUSAGE. */
 int bl_features_check(const struct bl_features_spec *spec, struct bl_error *e);
 
 /* The features that the options ask for; false when they ask for none. The options were checked before. */
@@ -47,8 +47,8 @@ struct bl_features; /* windows, filters, FFT: of one worker */
 int bl_features_open(struct bl_features **f, const struct bl_features_spec *spec, struct bl_error *e);
 void bl_features_close(struct bl_features *f);
 
-/* One utterance: begin, any number of samples, end. Frames (mels floats each) are appended to out as they can be told;
- * after end they are final, and as many as bl_features_frames says. */
+/* One utterance: begin, push any number of samples, end. Frames (mels floats each) are appended to out as soon as they
+ * can be computed. After end they are final, and as many as bl_features_frames says. */
 void bl_features_begin(struct bl_features *f);
 int bl_features_push(struct bl_features *f, const float *samples, int64_t count, struct bl_buffer *out,
                      struct bl_error *e);

@@ -1,4 +1,6 @@
-/* Four floats at a time: what every processor that is of interest has, so that nothing depends on which it is. */
+/* Four floats at a time, as every processor of interest can, so that results do not depend on which it is. Plain loops
+ * give the same bytes, with 31 % (whisper80) to 44 % (fbank80) more instructions for features, and 5 % more time for a
+ * scan of MP3 files. */
 #ifndef BL_LANES_H
 #define BL_LANES_H
 
@@ -22,14 +24,14 @@ static inline void bl_lanes_store(float *at, bl_lanes value)
     memcpy(at, &value, sizeof value);
 }
 
-/* Of each pair the greater; b where either is NaN. */
+/* The greater of each pair; b where either is NaN. */
 static inline bl_lanes bl_lanes_max(bl_lanes a, bl_lanes b)
 {
     bl_lanes_bits greater = a > b;
     return (bl_lanes)(((bl_lanes_bits)a & greater) | ((bl_lanes_bits)b & ~greater));
 }
 
-/* The sums of a, b, c and d, each (0 + 1) + (2 + 3). */
+/* The sums of the four floats in a, b, c and d, each added as (0 + 1) + (2 + 3). */
 static inline bl_lanes bl_lanes_sum_each(bl_lanes a, bl_lanes b, bl_lanes c, bl_lanes d)
 {
     bl_lanes ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);

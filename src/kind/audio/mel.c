@@ -6,7 +6,7 @@
 #include "kind/audio/elementary.h"
 #include "kind/audio/lanes.h"
 
-/* Slaney's scale: 3 mel to 200 Hz below 1000 Hz, from there 27 mel to a factor of 6.4. */
+/* Slaney's scale: 3 mel for 200 Hz below 1000 Hz, above it 27 mel for a factor of 6.4. */
 static double mel_slaney_to_hz(double mel)
 {
     return mel < 15 ? mel * 200 / 3 : 1000 * bl_elementary_exp((mel - 15) * bl_elementary_log(6.4) / 27);
@@ -41,14 +41,14 @@ void bl_mel_free(struct bl_mel *m)
     *m = (struct bl_mel){0};
 }
 
-/* The triangle over left, centre, right, at a place; 0 beside it. */
+/* The value at a place of the triangle over left, centre and right, of height 1; 0 beside it. */
 static double mel_triangle(double left, double centre, double right, double at)
 {
     double up = (at - left) / (centre - left), down = (right - at) / (right - centre);
     return fmax(0, fmin(up, down));
 }
 
-/* Leaves out the zeros at both ends. */
+/* Sets the bins of a filter: without the zeros at both ends. */
 static void mel_filter_trim(struct bl_mel *m, int f)
 {
     float *row = m->weights + (size_t)f * (size_t)m->row;
@@ -84,7 +84,7 @@ int bl_mel_kaldi(struct bl_mel *m, int filters, int fft, int rate, double low, d
         return code;
     double first = mel_kaldi_from_hz(low), step = (mel_kaldi_from_hz(high) - first) / (filters + 1);
     for (int f = 0; f < filters; f++) {
-        /* The bin in the middle of the FFT is no part of Kaldi's spectrum. */
+        /* Kaldi's spectrum is without the last bin. */
         for (int b = 0; b < m->bins - 1; b++)
             m->weights[f * m->row + b] =
                 (float)mel_triangle(first + step * f, first + step * (f + 1), first + step * (f + 2),
@@ -94,7 +94,7 @@ int bl_mel_kaldi(struct bl_mel *m, int filters, int fft, int rate, double low, d
     return BL_OK;
 }
 
-/* What lies behind a filter's end, up to whole lanes, weighs 0. */
+/* Weights behind the filter's end, up to whole lanes, are 0. */
 static bl_lanes mel_filter_apply(const struct bl_mel_filter *filter, const float *power)
 {
     bl_lanes sum = {0};

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-/* One filter: the bins from first on that it weighs. */
+/* One filter: weights of count bins from first on. */
 struct bl_mel_filter {
     int first, count;
     float *weight;
@@ -12,20 +12,21 @@ struct bl_mel_filter {
 
 struct bl_mel {
     int filters, bins; /* bins: fft / 2 + 1 */
-    int row;           /* floats from one filter's weights to the next's */
+    int row;           /* floats from one filter's weights to the next's in weights */
     struct bl_mel_filter *filter;
     float *weights; /* of all filters */
 };
 
-/* Slaney's scale (linear below 1 kHz), each triangle of area 1, from 0 Hz to half the rate: as librosa's default. */
+/* Slaney's scale (linear below 1 kHz), triangles of area 1, from 0 Hz to half the rate. Source: librosa's default. */
 int bl_mel_slaney(struct bl_mel *m, int filters, int fft, int rate, struct bl_error *e);
 
-/* Kaldi's scale, 1127 ln(1 + f / 700), triangles of height 1 that are straight on that scale, from low to high Hz. */
+/* Kaldi's scale, 1127 ln(1 + f / 700), triangles of height 1 on that scale, from low to high Hz. */
 int bl_mel_kaldi(struct bl_mel *m, int filters, int fft, int rate, double low, double high, struct bl_error *e);
 
 void bl_mel_free(struct bl_mel *m);
 
-/* power has bins floats and BL_LANES zeros, out has room for filters rounded up to a multiple of BL_LANES. */
+/* out[f] is the weighted sum of power by filter f. power: bins floats, then BL_LANES zeros. out: room for filters,
+ * rounded up to a multiple of BL_LANES. */
 void bl_mel_apply(const struct bl_mel *m, const float *power, float *out);
 
 #endif

@@ -56,7 +56,7 @@ static int mix_filter_width(const struct bl_mix *m)
     return FILTER_TAPS * (ratio + 1);
 }
 
-/* --- contexts --------------------------------------------------------------------------------------------------- */
+/* --- contexts ----------------------------------------------------------------------------------------------------- */
 
 static int swr_context_alloc(SwrContext **context, AVChannelLayout *to, enum AVSampleFormat to_format, int to_rate,
                              AVChannelLayout *from, enum AVSampleFormat from_format, int from_rate, struct bl_error *e)
@@ -143,7 +143,7 @@ static int resampler_open(struct bl_mix *m, int rate, struct bl_error *e)
     return BL_OK;
 }
 
-/* --- samples ---------------------------------------------------------------------------------------------------- */
+/* --- samples ------------------------------------------------------------------------------------------------------ */
 
 /* Resamples count mixed samples and appends the result, but at most `limit` samples of the part. */
 static int mix_resample(struct bl_mix *m, const float *in, int count, int64_t limit, struct bl_buffer *out,

@@ -9,9 +9,9 @@
 
 #define PREEMPHASIS 0.97f
 
-/* --- setting up ------------------------------------------------------------------------------------------------- */
+/* --- setting up --------------------------------------------------------------------------------------------------- */
 
-/* Zeros, and room for whole lanes behind them. */
+/* Zeros, with room for whole lanes behind them. */
 static float *spectrum_alloc_floats(int count)
 {
     return calloc((size_t)count + 2 * BL_LANES, sizeof(float));
@@ -57,7 +57,7 @@ void bl_spectrum_close(struct bl_spectrum *s)
     *s = (struct bl_spectrum){0};
 }
 
-/* --- a window --------------------------------------------------------------------------------------------------- */
+/* --- a window ----------------------------------------------------------------------------------------------------- */
 
 static float spectrum_mean(const float *samples, int count)
 {
@@ -72,14 +72,14 @@ static float spectrum_mean(const float *samples, int count)
     return (float)((sum[0] + sum[1] + (sum[2] + sum[3])) / count);
 }
 
-/* Into s->in, of which what lies behind the window stays 0: there the shape is. */
+/* Fills s->in. Behind the window it stays 0, as the shape is 0 there. */
 static void spectrum_apply_shape(struct bl_spectrum *s, const float *samples)
 {
     for (int i = 0; i < s->window; i += BL_LANES)
         bl_lanes_store(s->in + i, bl_lanes_load(samples + i) * bl_lanes_load(s->shape + i));
 }
 
-/* Each sample less most of the one before. */
+/* Fills s->in, with the mean removed and preemphasis applied. */
 static void spectrum_preemphasize(struct bl_spectrum *s, const float *samples)
 {
     float mean = spectrum_mean(samples, s->window), *centred = s->centred + 1;
@@ -91,7 +91,7 @@ static void spectrum_preemphasize(struct bl_spectrum *s, const float *samples)
                                       bl_lanes_load(s->shape + i));
 }
 
-/* Complex values from at on: their real parts and their imaginary ones. */
+/* Separates the real and imaginary parts of complex values. */
 static void spectrum_load_bins(const kiss_fft_cpx *at, bl_lanes *real, bl_lanes *imaginary)
 {
     const float *values = (const float *)(const void *)at;
@@ -100,9 +100,9 @@ static void spectrum_load_bins(const kiss_fft_cpx *at, bl_lanes *real, bl_lanes 
     *imaginary = __builtin_shufflevector(a, b, 1, 3, 5, 7);
 }
 
-/* Of an FFT of pairs of samples, as if they were complex numbers, makes that of the samples: its even part E and its
- * odd one O, each doubled, are in bins k and half - k, and bin k is E + O (cos - i sin). kiss_fftr does the same, but
- * not four at a time. */
+/* From the FFT of pairs of samples, taken for complex numbers, to the power of that of the samples: its even part E and
+ * its odd part O, each doubled, are in bins k and half - k, and bin k is E + O (cos - i sin). kiss_fftr does the same,
+ * but not four at a time. */
 static void spectrum_compute_power(struct bl_spectrum *s, int half, const kiss_fft_cpx *bin)
 {
     for (int k = 0; k <= half; k += BL_LANES) {
@@ -122,7 +122,7 @@ static void spectrum_compute_power(struct bl_spectrum *s, int half, const kiss_f
 void bl_spectrum_compute(struct bl_spectrum *s, const float *samples)
 {
     int half = s->fft / 2;
-    kiss_fft_cpx *bin = s->bin + BL_LANES; /* what is before and behind is never more than looked at */
+    kiss_fft_cpx *bin = s->bin + BL_LANES; /* lanes before and behind are read, but not used */
     if (s->preemphasized)
         spectrum_preemphasize(s, samples);
     else
@@ -132,10 +132,10 @@ void bl_spectrum_compute(struct bl_spectrum *s, const float *samples)
     spectrum_compute_power(s, half, bin);
 }
 
-/* --- logarithms ------------------------------------------------------------------------------------------------- */
+/* --- logarithms --------------------------------------------------------------------------------------------------- */
 
 /* ln(x) = exponent ln(2) + ln(m), with m between sqrt(1/2) and sqrt(2), and ln(m) = 2 artanh((m - 1) / (m + 1)). The C
- * library's own differs with the processor. */
+ * library's differs with the processor. */
 static bl_lanes spectrum_log_lanes(bl_lanes x, float scale)
 {
     const int32_t root = 0x3f3504f3; /* sqrt(1/2) */
@@ -145,13 +145,13 @@ static bl_lanes spectrum_log_lanes(bl_lanes x, float scale)
     return s * sum * (2 * scale) + __builtin_convertvector(exponent, bl_lanes) * ((float)M_LN2 * scale);
 }
 
-float bl_spectrum_log(float *value, int count, float least, float scale)
+float bl_spectrum_log(float *value, int count, float min, float scale)
 {
-    bl_lanes low = {least, least, least, least}, greatest = {-FLT_MAX, -FLT_MAX, -FLT_MAX, -FLT_MAX};
+    bl_lanes mins = {min, min, min, min}, max = {-FLT_MAX, -FLT_MAX, -FLT_MAX, -FLT_MAX};
     for (int i = 0; i < count; i += BL_LANES) {
-        bl_lanes log = spectrum_log_lanes(bl_lanes_max(bl_lanes_load(value + i), low), scale);
+        bl_lanes log = spectrum_log_lanes(bl_lanes_max(bl_lanes_load(value + i), mins), scale);
         bl_lanes_store(value + i, log);
-        greatest = bl_lanes_max(log, greatest);
+        max = bl_lanes_max(log, max);
     }
-    return fmaxf(fmaxf(greatest[0], greatest[1]), fmaxf(greatest[2], greatest[3]));
+    return fmaxf(fmaxf(max[0], max[1]), fmaxf(max[2], max[3]));
 }

@@ -2,8 +2,8 @@
 
 #include "kind/audio/cut.h"
 
-#define TOLERANCE 0.5      /* seconds by which tracks of one recording end apart without anybody's noticing */
-#define SAMPLES_MAX 0x1p53 /* places beyond are all alike: no sound reaches there */
+#define TOLERANCE 0.5      /* seconds by which the tracks of one recording may end apart */
+#define SAMPLES_MAX 0x1p53 /* no sound is that long */
 
 static int64_t place_clamp(int64_t place, int64_t length)
 {

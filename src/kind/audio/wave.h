@@ -1,4 +1,4 @@
-/* What a wav file's header claims of its samples, which libavformat reads to the end of the file without a word. */
+/* The size of samples by a WAV file's header, and as they are: libavformat does not report a difference. */
 #ifndef BL_WAVE_H
 #define BL_WAVE_H
 
@@ -11,8 +11,8 @@ struct bl_wave {
     int64_t claimed, present; /* bytes of samples */
 };
 
-/* False where the file is none of those with 32-bit sizes, or has no samples. A size of 0 is that of a writer that
- * never came back to fill it in: it claims nothing. */
+/* False for a file without 32-bit sizes (RIFF) or without samples. A size of 0 says nothing: the writer has not come
+ * back to fill it in. */
 bool bl_wave_read(const struct bl_demux *d, struct bl_wave *wave);
 
 #endif
