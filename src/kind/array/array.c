@@ -1,6 +1,5 @@
-/* The array kind: its options and its place in the table of kinds. The way of an element: stream (the bytes of an array
- * in a file), inflated (copies of those that can only be read in order), layout (where each of them belongs), read (a
- * piece of them). */
+/* The array kind and its options. An element's way: stream.c (the bytes of an array in its file), inflated.c (copies of
+ * arrays that can only be read in order), layout.c (where each element belongs), read.c (pieces). */
 #include "kind/array/array.h"
 
 #include <inttypes.h>
@@ -15,19 +14,19 @@
 #include "kind/array/read.h"
 #include "kind/array/stream.h"
 
-/* NPY files of folders are token ids, unless --kind says otherwise: text comes before. */
+/* NPY files in folders are token ids, unless --kind says otherwise: text comes before. */
 static const char *const extensions[] = {"npz", "npy", NULL};
 
 static const char *const dtypes[] = {"same", "f32", NULL};
 
 static const struct bl_option options[] = {
     BL_OPTION_STRING("array", struct bl_array_config, member, BL_AFFECTS_LENGTHS,
-                     "which array of an .npz archive; needed where there are several", .placeholder = "NAME"),
+                     "array of an .npz archive; required if it has several", .placeholder = "NAME"),
     BL_OPTION_INT("time-axis", struct bl_array_config, time_axis, BL_AFFECTS_LENGTHS,
-                  "the axis that the steps lie along, as the file counts them; -1 is the last", .initial = "0",
-                  .min = -BL_NPY_RANK_MAX, .max = BL_NPY_RANK_MAX - 1, .placeholder = "N"),
-    BL_OPTION_FLAG("squeeze", struct bl_array_config, squeeze, BL_AFFECTS_LENGTHS, "drop the other axes of size 1"),
-    BL_OPTION_STRING("name", struct bl_array_config, name, BL_AFFECTS_BYTES, "what the field is called in the shards",
+                  "axis of the steps in the file; -1: the last", .initial = "0", .min = -BL_NPY_RANK_MAX,
+                  .max = BL_NPY_RANK_MAX - 1, .placeholder = "N"),
+    BL_OPTION_FLAG("squeeze", struct bl_array_config, squeeze, BL_AFFECTS_LENGTHS, "drop other axes of size 1"),
+    BL_OPTION_STRING("name", struct bl_array_config, name, BL_AFFECTS_BYTES, "name of the field in the shards",
                      .initial = "array", .placeholder = "NAME"),
     {0},
 };
@@ -55,7 +54,6 @@ static void array_config_release(void *values)
     config->inflated = NULL;
 }
 
-/* Everything that decides which sequences there are. */
 static void array_config_sampling(const void *values, struct bl_buffer *out)
 {
     const struct bl_array_config *config = values;
@@ -64,7 +62,7 @@ static void array_config_sampling(const void *values, struct bl_buffer *out)
                      config->member ? config->member : "");
 }
 
-/* The layout of a file's array, and what in the file is no part of it. */
+/* Finds the layout of a file's array, and the bytes that follow it. */
 static int array_file_layout(const struct bl_array_config *config, const struct bl_kind_env *env, const char *path,
                              int64_t bytes, struct bl_array_layout *layout, int64_t *trailing, struct bl_error *e)
 {
@@ -79,27 +77,26 @@ static int array_file_layout(const struct bl_array_config *config, const struct 
 }
 
 static int array_file_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
-                            struct bl_chunk *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
+                            struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     (void)counter;
-    const struct bl_input *input = stretch->input;
-    struct bl_array_layout layout = {0};
+    struct bl_array_layout layout;
     struct bl_error unusable = {0};
     char form[BL_ARRAY_FORM_MAX], reason[128] = "";
     int64_t trailing = 0;
-    int code = array_file_layout(config, env, input->path, -1, &layout, &trailing, &unusable);
+    struct bl_row row = {.reason = reason, .stream = -1, .offset = -1};
+    int code = array_file_layout(config, env, chunk->input->path, -1, &layout, &trailing, &unusable);
     if (code && code != BL_EDATA)
         return bl_error_set(e, code, "%s", unusable.text);
-    struct bl_row row = {.status = BL_ROW_SKIPPED, .reason = unusable.text, .stream = -1, .offset = -1};
+    if (code) {
+        row.status = BL_ROW_SKIPPED;
+        row.reason = unusable.text;
+        return emit(sink, 0, &row, e);
+    }
     if (trailing > 0)
         snprintf(reason, sizeof reason, "%" PRId64 " bytes follow the array: left out", trailing);
-    if (code)
-        goto out;
-    row.status = BL_ROW_OK;
     row.length = layout.steps;
-    row.reason = reason;
     row.form = bl_array_form_print(form, layout.dtype, layout.rank, layout.shape);
-out:
     return emit(sink, 0, &row, e);
 }
 

@@ -17,7 +17,7 @@ char *bl_array_form_print(char out[BL_ARRAY_FORM_MAX], enum bl_dtype dtype, int 
     return out;
 }
 
-/* The array's own shape as Python writes it, for messages. */
+/* The message ends with the array's shape, as Python writes it. */
 static int npy_reject(const struct bl_npy *npy, const char *why, struct bl_error *e)
 {
     struct bl_buffer shape = {0};
@@ -33,7 +33,7 @@ out:
     return code;
 }
 
-/* The shape of a step, and for each axis of the array how far its entries lie apart in steps in C order. */
+/* Sets the shape of a step, and for each axis of the array its stride in consecutive steps in C order. */
 static int layout_set_shape(struct bl_array_layout *l, const struct bl_npy *npy, int time, bool squeeze,
                             int64_t stride[BL_NPY_RANK_MAX], struct bl_error *e)
 {
@@ -47,13 +47,13 @@ static int layout_set_shape(struct bl_array_layout *l, const struct bl_npy *npy,
         memmove(l->shape + 1, l->shape, (size_t)l->rank * sizeof *l->shape);
         l->shape[0] = npy->shape[i];
         l->rank++;
-        l->elements *= npy->shape[i]; /* all elements together are an int64_t of bytes */
+        l->elements *= npy->shape[i]; /* cannot overflow: the bytes of the whole array fit an int64_t */
     }
     stride[time] = l->elements;
     return l->elements <= STEP_BYTES_MAX / 8 ? BL_OK : npy_reject(npy, "steps too large", e);
 }
 
-/* Axes that follow on each other in the file and in a step are one, but for time, of which a piece is a part. */
+/* Axes that are neighbours in the file and in a step are merged; not time, which pieces divide. */
 static void layout_add_axis(struct bl_array_layout *l, struct bl_array_axis axis, bool is_time)
 {
     struct bl_array_axis *last = l->axes ? &l->axis[l->axes - 1] : NULL;
@@ -120,7 +120,7 @@ int bl_array_layout_make(struct bl_array_layout *l, const struct bl_npy *npy, co
     for (int64_t i = 0; i < count; i++)                                                                                \
     memcpy(out + i * stride * (int64_t)sizeof(type), from + i * (int64_t)sizeof(type), sizeof(type))
 
-/* Elements that lie together in the file, and `stride` elements apart in out. */
+/* Copies consecutive elements to places that are `stride` elements apart. */
 static void elements_copy(const uint8_t *from, uint8_t *out, int64_t count, int64_t stride, size_t size)
 {
     if (stride == 1)

@@ -1,5 +1,4 @@
-/* See npz.h. libzip reads through a descriptor of our own, so that it is known for sure whether the disk failed or the
- * archive is damaged. */
+/* libzip reads through our own descriptor, so that it is certain whether the disk failed or the archive is damaged. */
 #include "kind/array/npz.h"
 
 #include <errno.h>
@@ -12,8 +11,8 @@
 #include "base/buffer.h"
 #include "base/text.h"
 
-#define DEFLATE_RATIO_MAX 1032 /* bytes that a deflated one can become (zlib's technical details) */
-#define NAMES_MAX 5
+#define DEFLATE_RATIO_MAX 1032 /* bytes that a deflated byte can become. Source: zlib, Technical Details */
+#define NAMES_MAX 5            /* in messages */
 
 struct bl_npz {
     zip_t *zip;
@@ -21,9 +20,9 @@ struct bl_npz {
     const struct bl_cancel *cancel;
     const char *path;
     int fd;
-    int64_t bytes, offset; /* of the archive; of the next read */
-    int system_errno;      /* of the read that failed, or 0; ESTALE when the file ended before its size */
-    zip_error_t error;     /* what libzip is told of it */
+    int64_t bytes, offset; /* of the archive; where the next read begins */
+    int system_errno;      /* of the read that failed, or 0; ESTALE: the file ended early */
+    zip_error_t error;     /* the same for libzip */
     int64_t member_bytes;
     bool is_stored;
 };
@@ -86,7 +85,7 @@ static zip_int64_t npz_source(void *context, void *data, zip_uint64_t size, zip_
     }
 }
 
-/* What libzip failed of. */
+/* Reports why libzip failed. */
 static int npz_error_set(const struct bl_npz *z, zip_error_t *error, struct bl_error *e)
 {
     if (bl_cancelled(z->cancel))
@@ -115,7 +114,7 @@ static int npz_open_archive(struct bl_npz *z, struct bl_error *e)
     return code;
 }
 
-/* Bytes of the array's name, without ".npy"; 0 for what is no array. */
+/* The size of a member's name without ".npy"; 0: it is no array. */
 static size_t member_name_size(const char *member)
 {
     size_t size = member ? strlen(member) : 0;
@@ -128,7 +127,7 @@ static bool member_is_named(const char *member, const char *name)
     return (strlen(name) == size && memcmp(member, name, size) == 0) || strcmp(member, name) == 0;
 }
 
-/* The member of that name, or the last array. arrays: how many there are; names: theirs, the first of them. */
+/* Finds the member of that name; without a name, the last array. *arrays counts them; names lists the first. */
 static zip_int64_t npz_find_member(const struct bl_npz *z, const char *name, int64_t *arrays, struct bl_buffer *names)
 {
     zip_int64_t found = -1, members = zip_get_num_entries(z->zip, 0);
@@ -168,7 +167,7 @@ out:
     return code;
 }
 
-/* What the directory says must be possible. */
+/* Checks that the directory's figures are possible, and that the array can be read. */
 static int npz_check_member(struct bl_npz *z, zip_uint64_t member, struct bl_error *e)
 {
     const zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
@@ -197,12 +196,18 @@ int bl_npz_open(struct bl_npz **npz, int fd, int64_t bytes, const char *path, co
     *z = (struct bl_npz){.cancel = cancel, .path = path, .fd = fd, .bytes = bytes};
     zip_error_init(&z->error);
     int code = npz_open_archive(z, e);
-    if (!code)
-        code = npz_choose_member(z, name, &member, e);
-    if (!code)
-        code = npz_check_member(z, (zip_uint64_t)member, e);
-    if (!code && !(z->file = zip_fopen_index(z->zip, (zip_uint64_t)member, 0)))
+    if (code)
+        goto out;
+    code = npz_choose_member(z, name, &member, e);
+    if (code)
+        goto out;
+    code = npz_check_member(z, (zip_uint64_t)member, e);
+    if (code)
+        goto out;
+    z->file = zip_fopen_index(z->zip, (zip_uint64_t)member, 0);
+    if (!z->file)
         code = npz_error_set(z, zip_get_error(z->zip), e);
+out:
     if (code)
         bl_npz_close(z);
     else

@@ -1,6 +1,5 @@
-/* One array of an NPZ archive: a ZIP file, also one of more than 4 GiB, whose members are NPY files, stored or
- * deflated. Deflated ones are read in order, so that memory is bounded whatever the archive claims; stored ones at any
- * place. */
+/* One array of an NPZ archive: a ZIP file (ZIP64 too) whose members are NPY files, stored or deflated. Deflated ones
+ * are read in order, so that memory is bounded whatever the archive claims; stored ones at any place. */
 #ifndef BL_NPZ_H
 #define BL_NPZ_H
 
@@ -13,24 +12,23 @@
 
 struct bl_npz;
 
-/* Opens the archive behind fd, which stays the caller's, and finds the array of that name; NULL: the only one. path:
- * for messages. BL_EDATA: no archive, no such array, or one whose size cannot be; BL_EFAIL: it cannot be read, or ends
- * before `bytes`. */
+/* Opens the archive in fd, which stays the caller's, and finds the array of that name; NULL: the only one. path: for
+ * messages. BL_EDATA: no archive, no such array, or one of an impossible size; BL_EFAIL: it cannot be read, or ends
+ * before `bytes`; BL_ECANCEL. */
 int bl_npz_open(struct bl_npz **npz, int fd, int64_t bytes, const char *path, const char *name,
                 const struct bl_cancel *cancel, struct bl_error *e);
 void bl_npz_close(struct bl_npz *npz);
 
-/* Bytes of the NPY file within, as the archive's directory says. */
+/* Bytes of the NPY file, by the archive's directory. */
 int64_t bl_npz_bytes(const struct bl_npz *npz);
 
-/* Whether it is stored as it is. */
+/* Whether it is stored, not deflated. */
 bool bl_npz_is_stored(const struct bl_npz *npz);
 
-/* Goes to a byte of a stored one. From then on its checksum is not looked at. */
+/* Goes to a byte of a stored one. Its checksum is not verified from then on. */
 int bl_npz_seek(struct bl_npz *npz, int64_t offset, struct bl_error *e);
 
-/* Puts its next bytes into data, as many as there are up to size. Where less came, it was the end, and the checksum was
- * right. BL_EDATA: damaged. */
+/* Reads the next bytes, up to size. *got is less only at the end, and then the checksum is right. BL_EDATA: damaged. */
 int bl_npz_read(struct bl_npz *npz, void *data, size_t size, size_t *got, struct bl_error *e);
 
 #endif

@@ -1,5 +1,5 @@
-/* See read.h. A file that was split stays open while its pieces are asked for: an archive goes on where the last one
- * ended, or has a copy (inflated.h). */
+/* A file that was split stays open while its pieces are read. A deflated array goes on where the last piece ended, or
+ * is read from a copy (inflated.h). */
 #include "kind/array/read.h"
 
 #include <inttypes.h>
@@ -19,7 +19,7 @@ struct bl_reader {
     const struct bl_array_config *config;
     const struct bl_kind_env *env;
     const struct bl_field *field;
-    char *path; /* of the file that is open, or NULL */
+    char *path; /* of the open file, or NULL */
     struct bl_array_stream stream;
     struct bl_array_layout layout;
     uint8_t *tile;
@@ -60,7 +60,7 @@ void bl_array_reader_close(struct bl_reader *reader)
 
 /* --- one file ----------------------------------------------------------------------------------------------------- */
 
-/* The array must be what the table says, and of the dataset's form. */
+/* The array must have the table's length and the dataset's form. */
 static int array_reader_compare(const struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
 {
     const struct bl_array_layout *l = &r->layout;
@@ -113,7 +113,7 @@ static void elements_swap(uint8_t *data, int64_t count, size_t size)
         SWAP_ALL(uint64_t, __builtin_bswap64)
 }
 
-/* F64 to F32 in place, the nearest value; values beyond F32 become infinite and are counted. */
+/* Rounds F64 to F32 in place. Values beyond F32 become infinite; returns how many. */
 static int64_t elements_narrow(uint8_t *data, int64_t count)
 {
     int64_t overflows = 0;
@@ -138,39 +138,50 @@ static void array_reader_decode(struct bl_reader *r, uint8_t *data, int64_t coun
 
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
 
-/* Elements that lie together in the file, tile by tile. */
+/* Reads elements that are consecutive in the file, tile by tile. */
 static int array_reader_read_region(struct bl_reader *r, int64_t first, int64_t count, int64_t start, uint8_t *out,
                                     struct bl_error *e)
 {
     const struct bl_array_layout *l = &r->layout;
     int64_t size = (int64_t)bl_dtype_size(l->stored);
-    int code = BL_OK;
-    while (count > 0 && !code) {
+    while (count > 0) {
         int64_t part = count < TILE / size ? count : TILE / size;
-        code = bl_array_stream_read(&r->stream, r->tile, (size_t)(part * size), first * size, e);
+        int code = bl_array_stream_read(&r->stream, r->tile, (size_t)(part * size), first * size, e);
         if (code)
-            break;
+            return code;
         array_reader_decode(r, r->tile, part);
         bl_array_scatter(l, first, part, start, bl_dtype_size(l->dtype), r->tile, out);
         first += part;
         count -= part;
     }
-    return code;
+    return BL_OK;
 }
 
-/* For each entry of the axes before time the piece's elements lie together; all of them do where it is the whole. */
+/* The piece's elements are consecutive for each entry of the axes before time, or all of them where it is the whole. */
 static int array_reader_read_tiles(struct bl_reader *r, int64_t start, int64_t steps, uint8_t *out, struct bl_error *e)
 {
     const struct bl_array_layout *l = &r->layout;
-    int code = BL_OK;
     if (steps == l->steps)
         return array_reader_read_region(r, 0, l->outer * steps * l->inner, start, out, e);
-    for (int64_t o = 0; o < l->outer && !code; o++)
-        code = array_reader_read_region(r, (o * l->steps + start) * l->inner, steps * l->inner, start, out, e);
+    for (int64_t o = 0; o < l->outer; o++) {
+        int code = array_reader_read_region(r, (o * l->steps + start) * l->inner, steps * l->inner, start, out, e);
+        if (code)
+            return code;
+    }
+    return BL_OK;
+}
+
+static int array_reader_read_contiguous(struct bl_reader *r, int64_t start, int64_t steps, uint8_t *out,
+                                        struct bl_error *e)
+{
+    int64_t size = r->layout.inner * (int64_t)bl_dtype_size(r->layout.stored);
+    int code = bl_array_stream_read(&r->stream, out, (size_t)(steps * size), start * size, e);
+    if (!code)
+        array_reader_decode(r, out, steps * r->layout.inner);
     return code;
 }
 
-/* A deflated array that is asked for anew, or for what was passed already, is read from its copy. */
+/* A deflated array that is opened again, or needed from before the current position, is read from its copy. */
 static int array_reader_find_copy(struct bl_reader *r, const struct bl_request *request, bool at_hand,
                                   struct bl_error *e)
 {
@@ -183,34 +194,32 @@ static int array_reader_find_copy(struct bl_reader *r, const struct bl_request *
     return bl_inflated_find(r->config->inflated, s, r->env->spool, &s->copy, e);
 }
 
-static int array_reader_read_contiguous(struct bl_reader *r, int64_t start, int64_t steps, uint8_t *out,
-                                        struct bl_error *e)
-{
-    int64_t size = r->layout.inner * (int64_t)bl_dtype_size(r->layout.stored);
-    int code = bl_array_stream_read(&r->stream, out, (size_t)(steps * size), start * size, e);
-    if (code)
-        return code;
-    array_reader_decode(r, out, steps * r->layout.inner);
-    return BL_OK;
-}
-
-int bl_array_reader_read(struct bl_reader *r, const struct bl_request *request, struct bl_note *note,
-                         struct bl_error *e)
+static int array_reader_read_piece(struct bl_reader *r, const struct bl_request *request, bool last, struct bl_error *e)
 {
     const struct bl_row *row = &request->row;
     const struct bl_array_layout *l = &r->layout;
     bool at_hand = r->path && strcmp(r->path, row->path) == 0 && r->stream.bytes == row->bytes;
     int code = at_hand ? BL_OK : array_reader_enter(r, row, e);
+    if (code)
+        return code;
+    code = array_reader_find_copy(r, request, at_hand, e);
+    if (code)
+        return code;
+    code = l->contiguous && l->dtype == l->stored
+               ? array_reader_read_contiguous(r, request->source_start, request->steps, request->out[0], e)
+               : array_reader_read_tiles(r, request->source_start, request->steps, request->out[0], e);
+    if (code || !last)
+        return code;
+    return bl_array_stream_verify(&r->stream, e);
+}
+
+int bl_array_reader_read(struct bl_reader *r, const struct bl_request *request, struct bl_note *note,
+                         struct bl_error *e)
+{
+    bool last = request->source_start + request->steps == request->row.length;
     r->overflows = 0;
     note->text[0] = '\0';
-    if (!code)
-        code = array_reader_find_copy(r, request, at_hand, e);
-    if (!code)
-        code = (l->contiguous && l->dtype == l->stored ? array_reader_read_contiguous : array_reader_read_tiles)(
-            r, request->source_start, request->steps, request->out[0], e);
-    bool last = request->source_start + request->steps == row->length;
-    if (!code && last)
-        code = bl_array_stream_verify(&r->stream, e);
+    int code = array_reader_read_piece(r, request, last, e);
     if (r->overflows)
         snprintf(note->text, sizeof note->text, "%" PRId64 " values are beyond F32: made infinite", r->overflows);
     if (code || last)

@@ -10,33 +10,35 @@
 #include "base/io.h"
 #include "base/archive.h"
 
-#define CHUNK ((size_t)8 << 20) /* read at once: a signal waits no longer than for that */
+#define CHUNK ((size_t)8 << 20) /* read at once: a cancel waits no longer */
 #define SKIP ((size_t)64 << 10)
 
-/* The bytes that come next. */
+/* Reads the next bytes: as bl_npy_read asks for them. */
 static int stream_read_next(void *context, void *data, size_t size, struct bl_error *e)
 {
     struct bl_array_stream *s = context;
-    int code = BL_OK;
-    for (size_t done = 0, part; done < size && !code; done += part) {
+    int64_t bytes = s->npz ? bl_npz_bytes(s->npz) : s->bytes;
+    for (size_t done = 0, part; done < size; done += part) {
         if (bl_cancelled(s->cancel))
             return bl_error_set(e, BL_ECANCEL, "cancelled");
         part = size - done < CHUNK ? size - done : CHUNK;
         uint8_t *to = (uint8_t *)data + done;
-        int64_t size_of_file = s->npz ? bl_npz_bytes(s->npz) : s->bytes;
-        if ((int64_t)part > size_of_file - s->position)
-            return bl_error_set(e, BL_EDATA, "truncated: it ends at byte %" PRId64, size_of_file);
+        if ((int64_t)part > bytes - s->position)
+            return bl_error_set(e, BL_EDATA, "truncated: it ends at byte %" PRId64, bytes);
         size_t got = part;
-        code = s->npz ? bl_npz_read(s->npz, to, part, &got, e) : bl_io_pread(s->fd, to, part, s->position, s->path, e);
-        if (!code && got < part)
+        int code =
+            s->npz ? bl_npz_read(s->npz, to, part, &got, e) : bl_io_pread(s->fd, to, part, s->position, s->path, e);
+        if (code)
+            return code;
+        if (got < part)
             return bl_error_set(e, BL_EDATA, "damaged archive: the array ends at byte %" PRId64,
                                 s->position + (int64_t)got);
         s->position += (int64_t)part;
     }
-    return code;
+    return BL_OK;
 }
 
-static int stream_open_archive(struct bl_array_stream *s, struct bl_error *e)
+int bl_array_stream_rewind(struct bl_array_stream *s, struct bl_error *e)
 {
     if (s->npz)
         bl_npz_close(s->npz);
@@ -46,7 +48,7 @@ static int stream_open_archive(struct bl_array_stream *s, struct bl_error *e)
     return bl_npz_open(&s->npz, s->fd, s->bytes, s->path, s->member, s->cancel, e);
 }
 
-/* What the file's first bytes say that it is. */
+/* Tells by the first bytes what the file is. */
 static int stream_open_content(struct bl_array_stream *s, struct bl_error *e)
 {
     uint8_t head[BL_ARCHIVE_HEAD] = {0};
@@ -57,7 +59,7 @@ static int stream_open_content(struct bl_array_stream *s, struct bl_error *e)
     if (code)
         return code;
     if (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0)
-        return stream_open_archive(s, e);
+        return bl_array_stream_rewind(s, e);
     if (memcmp(head, BL_NPY_MAGIC, BL_NPY_MAGIC_SIZE) == 0)
         return BL_OK;
     if (head[0] == 0x80 && head[1] >= 2 && head[1] <= 5)
@@ -92,11 +94,11 @@ static int stream_read_header(struct bl_array_stream *s, struct bl_error *e)
         return code;
     int64_t there = (s->npz ? bl_npz_bytes(s->npz) : s->bytes) - s->npy.begin;
     s->trailing = there - s->npy.bytes;
-    return s->trailing >= 0
-               ? BL_OK
-               : bl_error_set(e, BL_EDATA,
-                              "truncated: the header promises %" PRId64 " bytes of elements, %" PRId64 " are there",
-                              s->npy.bytes, there);
+    if (s->trailing < 0)
+        return bl_error_set(e, BL_EDATA,
+                            "truncated: the header promises %" PRId64 " bytes of elements, %" PRId64 " are there",
+                            s->npy.bytes, there);
+    return BL_OK;
 }
 
 int bl_array_stream_open(struct bl_array_stream *s, const char *path, int64_t bytes, const char *member,
@@ -123,19 +125,19 @@ void bl_array_stream_close(struct bl_array_stream *s)
     s->fd = -1;
 }
 
-/* Goes on to a place in an archive. */
+/* Goes to a place in an archive. */
 static int stream_seek_archive(struct bl_array_stream *s, int64_t position, struct bl_error *e)
 {
-    uint8_t passed[SKIP];
+    uint8_t skipped[SKIP];
     if (position != s->position && bl_npz_is_stored(s->npz)) {
         s->in_order = false;
         s->position = position;
         return bl_npz_seek(s->npz, position, e);
     }
-    int code = position < s->position ? stream_open_archive(s, e) : BL_OK;
+    int code = position < s->position ? bl_array_stream_rewind(s, e) : BL_OK;
     while (!code && s->position < position) {
         int64_t left = position - s->position;
-        code = stream_read_next(s, passed, left < (int64_t)SKIP ? (size_t)left : SKIP, e);
+        code = stream_read_next(s, skipped, left < (int64_t)SKIP ? (size_t)left : SKIP, e);
     }
     return code;
 }
@@ -143,26 +145,29 @@ static int stream_seek_archive(struct bl_array_stream *s, int64_t position, stru
 static int stream_read_copy(const struct bl_array_stream *s, uint8_t *data, size_t size, int64_t offset,
                             struct bl_error *e)
 {
-    int code = BL_OK;
-    for (size_t done = 0, part; done < size && !code; done += part) {
+    for (size_t done = 0, part; done < size; done += part) {
+        if (bl_cancelled(s->cancel))
+            return bl_error_set(e, BL_ECANCEL, "cancelled");
         part = size - done < CHUNK ? size - done : CHUNK;
-        code = bl_cancelled(s->cancel) ? bl_error_set(e, BL_ECANCEL, "cancelled")
-                                       : bl_io_pread(s->copy->fd, data + done, part,
-                                                     s->copy->begin + offset + (int64_t)done, "an inflated array", e);
+        int code = bl_io_pread(s->copy->fd, data + done, part, s->copy->begin + offset + (int64_t)done,
+                               "an inflated array", e);
+        if (code)
+            return code;
     }
-    return code;
+    return BL_OK;
 }
 
 int bl_array_stream_read(struct bl_array_stream *s, void *data, size_t size, int64_t offset, struct bl_error *e)
 {
-    int code = BL_OK;
     if (s->copy && offset + (int64_t)size <= s->copy->bytes)
         return stream_read_copy(s, data, size, offset, e);
-    if (s->npz)
-        code = stream_seek_archive(s, s->npy.begin + offset, e);
-    else
-        s->position = s->npy.begin + offset;
-    return code ? code : stream_read_next(s, data, size, e);
+    if (s->npz) {
+        int code = stream_seek_archive(s, s->npy.begin + offset, e);
+        if (code)
+            return code;
+    }
+    s->position = s->npy.begin + offset;
+    return stream_read_next(s, data, size, e);
 }
 
 bool bl_array_stream_is_deflated(const struct bl_array_stream *s)
@@ -170,21 +175,20 @@ bool bl_array_stream_is_deflated(const struct bl_array_stream *s)
     return s->npz && !bl_npz_is_stored(s->npz);
 }
 
-int bl_array_stream_rewind(struct bl_array_stream *s, struct bl_error *e)
-{
-    return stream_open_archive(s, e);
-}
-
 int bl_array_stream_verify(struct bl_array_stream *s, struct bl_error *e)
 {
     uint8_t rest[SKIP];
-    size_t got = 1;
-    if (s->copy && s->copy->sound)
+    size_t got;
+    if (!s->npz || (s->copy && s->copy->sound))
         return BL_OK;
-    int code = s->npz && !s->in_order ? stream_open_archive(s, e) : BL_OK;
-    while (s->npz && got && !code) {
+    int code = s->in_order ? BL_OK : bl_array_stream_rewind(s, e);
+    if (code)
+        return code;
+    do {
         code = bl_npz_read(s->npz, rest, sizeof rest, &got, e);
+        if (code)
+            return code;
         s->position += (int64_t)got;
-    }
-    return code;
+    } while (got);
+    return BL_OK;
 }

@@ -1,5 +1,5 @@
-/* The bytes of an array in its file: an NPY file, which is read at any place, or a member of an NPZ archive, which if
- * it is deflated is read in order. */
+/* The bytes of an array in its file: an NPY file, read at any place, or a member of an NPZ archive, read in order if it
+ * is deflated. */
 #ifndef BL_ARRAY_STREAM_H
 #define BL_ARRAY_STREAM_H
 
@@ -19,33 +19,33 @@ struct bl_array_stream {
     const struct bl_cancel *cancel;
     int fd;
     int64_t bytes;      /* of the file */
-    struct bl_npz *npz; /* or NULL: an NPY file */
+    struct bl_npz *npz; /* NULL: an NPY file */
     struct bl_npy npy;
     int64_t position; /* of the next byte, from the NPY's magic on */
-    bool in_order;    /* an archive's array was read from its first byte to there */
-    int64_t trailing; /* bytes that follow the array, and are no part of it */
+    bool in_order;    /* an archive's array was read from its first byte up to there */
+    int64_t trailing; /* bytes behind the array */
 
-    const struct bl_array_copy *copy; /* the caller's, of a deflated one; or NULL: it is read as it is */
+    const struct bl_array_copy *copy; /* the caller's, of a deflated array; or NULL */
 };
 
 /* Opens the file, which must have so many bytes (-1: any), and reads the array's header. member: as in bl_npz_open.
- * BL_EDATA: no array that can be used, or a header that promises more than there is; BL_EFAIL: a failing system, or a
- * file that changed since the scan. After a failure there is nothing to close. */
+ * BL_EDATA: no usable array, or a header that promises more than there is; BL_EFAIL: the system fails, or the file has
+ * changed since the scan; BL_ECANCEL. After a failure there is nothing to close. */
 int bl_array_stream_open(struct bl_array_stream *s, const char *path, int64_t bytes, const char *member,
                          const struct bl_cancel *cancel, struct bl_error *e);
 void bl_array_stream_close(struct bl_array_stream *s);
 
-/* Reads exactly size bytes at offset, from the first element on. A deflated array is gone through to there, from
- * its beginning again where that lies behind; what its copy has is read from that. */
+/* Reads exactly size bytes, at an offset from the first element. What the copy has is read from it; otherwise a
+ * deflated array is inflated up to there, from its beginning where that lies behind. */
 int bl_array_stream_read(struct bl_array_stream *s, void *data, size_t size, int64_t offset, struct bl_error *e);
 
-/* Whether it can only be gone through in order. */
+/* Whether it can only be read in order. */
 bool bl_array_stream_is_deflated(const struct bl_array_stream *s);
 
-/* Goes to the beginning of an archive's array again, also after it was found damaged. */
+/* Goes back to the beginning of an archive's array, also after damage was found. */
 int bl_array_stream_rewind(struct bl_array_stream *s, struct bl_error *e);
 
-/* To be asked once of an array: whether the archive's checksum is right. What was not read for that is read now. */
+/* Verifies the archive's checksum of the array, for which the rest of it is read. To be called once. */
 int bl_array_stream_verify(struct bl_array_stream *s, struct bl_error *e);
 
 #endif

@@ -15,18 +15,19 @@ const char *const bl_audio_dtypes[] = {"s16", "f32", NULL};
 #define MEL_HIGH (-400) /* Hz, the default of --mel-high */
 
 const struct bl_option bl_audio_options[] = {
-    BL_OPTION_INT("rate", struct bl_audio_config, rate, BL_AFFECTS_LENGTHS, "samples per second to resample to",
+    BL_OPTION_INT("rate", struct bl_audio_config, rate, BL_AFFECTS_LENGTHS, "sample rate to resample to",
                   .initial = "16000", .min = 100, .max = 768000, .placeholder = "HZ"),
     BL_OPTION_INT("channels", struct bl_audio_config, channels, BL_AFFECTS_BYTES,
-                  "mix to so many channels; one: the mean", .initial = "1", .min = 1, .max = 8, .placeholder = "N"),
+                  "number of channels to mix to; 1: their mean", .initial = "1", .min = 1, .max = 8,
+                  .placeholder = "N"),
     BL_OPTION_STRING("features", struct bl_audio_config, features, BL_AFFECTS_LENGTHS,
                      "steps are 10 ms frames of log-mel features, of Whisper or, with N filters, of Kaldi",
                      .placeholder = "whisper80|whisper128|fbankN"),
     BL_OPTION_INT("mel-high", struct bl_audio_config, mel_high, BL_AFFECTS_BYTES,
-                  "where the filters of fbank end; 0 or less: counted from half the rate", .initial = "-400",
+                  "upper end of the filters of fbank; 0 or less: relative to half the rate", .initial = "-400",
                   .min = -384000, .max = 384000, .placeholder = "HZ"),
     BL_OPTION_FLAG("snip-edges", struct bl_audio_config, snip_edges, BL_AFFECTS_LENGTHS,
-                   "frames of fbank only where a whole window fits, as in torchaudio's defaults"),
+                   "only frames of fbank with a whole window, as in torchaudio's defaults"),
     {0},
 };
 
