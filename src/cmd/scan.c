@@ -190,18 +190,19 @@ static int scan_check_task(const struct scan *scan, struct bl_error *e)
     return BL_OK;
 }
 
-/* 1: the part is there, from an earlier run; scan->found is what it tells. One that is damaged is made anew. */
-static int scan_find_part(struct scan *scan, const char *path, struct bl_error *e)
+/* *found: the part exists, from an earlier run; then scan->found is its total. A damaged part is made anew. */
+static int scan_find_part(struct scan *scan, const char *path, bool *found, struct bl_error *e)
 {
     struct bl_part_total total = {0};
     struct bl_error damage = {0};
-    int got = bl_part_check(scan->state.folder, scan->task.index, scan->task.count, &total, &damage);
-    if (got == BL_EDATA) {
+    int code = bl_part_check(scan->state.folder, scan->task.index, scan->task.count, &total, found, &damage);
+    if (code == BL_EDATA) {
+        *found = false;
         bl_cmd_print("%s: it is made anew", damage.text);
         return bl_fs_unlink(path) == 0 ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot remove %s", path);
     }
-    if (got < 0)
-        return bl_error_set(e, got, "%s", damage.text);
+    if (code)
+        return bl_error_set(e, code, "%s", damage.text);
     scan->found = (struct bl_scan_progress){.rows = total.rows,
                                             .steps = total.steps,
                                             .skipped = total.skipped,
@@ -209,7 +210,7 @@ static int scan_find_part(struct scan *scan, const char *path, struct bl_error *
                                             .damaged = total.damaged,
                                             .adjusted = total.adjusted,
                                             .excluded = total.excluded};
-    return got;
+    return BL_OK;
 }
 
 static int scan_write_part(struct bl_cmd *cmd, struct scan *scan, const char *path)
@@ -239,11 +240,13 @@ static int scan_make_part(struct bl_cmd *cmd, struct scan *scan, struct bl_buffe
         scan->env.spool = scan->state.spool; /* where packing looks for it */
     if (!code)
         code = bl_part_path(scan->state.folder, scan->task.index, path, e);
-    int found = code ? 0 : scan_find_part(scan, path->data, e);
+    bool found = false;
     if (!code)
-        code = found < 0 ? found : found ? BL_OK : scan_write_part(cmd, scan, path->data);
-    if (code < 0 || cmd->common.quiet)
-        return code < 0 ? code : BL_OK;
+        code = scan_find_part(scan, path->data, &found, e);
+    if (!code && !found)
+        code = scan_write_part(cmd, scan, path->data);
+    if (code || cmd->common.quiet)
+        return code;
     if (found)
         bl_cmd_print("%s is there already: nothing to do", path->data);
     snprintf(what, sizeof what, "task %" PRId64 "/%" PRId64, scan->task.index, scan->task.count);

@@ -6,7 +6,7 @@
 
 #include "base/path.h"
 #include "run/pipeline.h"
-#include "scan/sources.h"
+#include "scan/files.h"
 #include "store/row_reader.h"
 
 struct job {

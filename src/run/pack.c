@@ -7,7 +7,7 @@
 #include "kind/file_check.h"
 #include "run/pipeline.h"
 #include "run/scatter.h"
-#include "scan/sources.h"
+#include "scan/files.h"
 #include "store/block.h"
 #include "store/row_reader.h"
 #include "store/seekable.h"

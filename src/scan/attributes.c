@@ -14,7 +14,7 @@
 struct row {
     size_t offset; /* in text */
     int64_t line;
-    atomic_bool taken;
+    atomic_bool claimed;
 };
 
 struct bl_attributes {
@@ -218,7 +218,7 @@ static int table_add_row(struct reading *r, struct bl_error *e)
     struct row *row = &a->row[a->rows++];
     row->offset = a->text.size;
     row->line = r->records.line;
-    atomic_init(&row->taken, false);
+    atomic_init(&row->claimed, false);
     *slot = (uint32_t)a->rows;
     bl_buffer_append(&a->text, id, strlen(id) + 1);
     for (int c = 0; c < a->count; c++) {
@@ -329,7 +329,7 @@ int bl_attributes_claim(struct bl_attributes *a, const char *id, const char **va
         return BL_OK;
     struct row *row = &a->row[found - 1];
     const char *text = a->text.data + row->offset;
-    if (atomic_exchange_explicit(&row->taken, true, memory_order_relaxed))
+    if (atomic_exchange_explicit(&row->claimed, true, memory_order_relaxed))
         return bl_error_set(e, BL_EFAIL,
                             "%s:%" PRId64 ": two sequences go by the id \"%s\", one of them %s: give their whole ids",
                             a->path, row->line, text, id);
@@ -356,7 +356,7 @@ int64_t bl_attributes_unused(const struct bl_attributes *a, const char **id, int
 {
     int64_t unused = 0;
     for (size_t i = 0; i < a->rows; i++) {
-        if (atomic_load_explicit(&a->row[i].taken, memory_order_relaxed) || unused++)
+        if (atomic_load_explicit(&a->row[i].claimed, memory_order_relaxed) || unused++)
             continue;
         *id = a->text.data + a->row[i].offset;
         *line = a->row[i].line;

@@ -8,7 +8,7 @@
 #include "base/buffer.h"
 #include "kind/kind.h"
 #include "base/documents.h"
-#include "scan/sources.h"
+#include "scan/files.h"
 
 struct bl_chunks {
     const struct bl_files *files;
@@ -21,23 +21,23 @@ struct bl_chunks {
     const struct bl_cancel *cancel;
     char *list_path;            /* of the list that is being read; or NULL */
     struct bl_documents *lines; /* of it */
-    int64_t line;               /* its number: of the last that was read */
+    int64_t line;               /* its number: of the is_last that was read */
 };
 
-/* A stretch with the files that it lies in. */
+/* A chunk with the files that it lies in. */
 struct bl_chunk_files {
-    const struct bl_file *file; /* [stretch.inputs] */
-    struct bl_chunk stretch;
+    const struct bl_file *file; /* [chunk.inputs] */
+    struct bl_chunk chunk;
     struct bl_input *input; /* owned, with its paths */
     struct bl_line *line;   /* owned, with the text that they are in */
     struct bl_buffer text;
-    struct bl_error fault; /* stretch.fault is in it */
-    bool looked;           /* the inputs are regular files, their sizes are known */
-    bool last;             /* no other part of the file comes */
+    struct bl_error fault; /* chunk.fault is in it */
+    bool is_checked;       /* the inputs are regular files, their sizes are known */
+    bool is_last;          /* no other part of the file comes */
 };
 
-/* The next one: 1, 0 when there are no more, or a code. To be freed with bl_chunk_files_free, whatever came. */
-int bl_chunks_next(struct bl_chunks *chunks, struct bl_chunk_files *out, struct bl_error *e);
+/* *found: false when there are no more. Free *out with bl_chunk_files_free, also after an error. */
+int bl_chunks_next(struct bl_chunks *chunks, struct bl_chunk_files *out, bool *found, struct bl_error *e);
 void bl_chunk_files_free(struct bl_chunk_files *files);
 
 /* When no more are wanted. */

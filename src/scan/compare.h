@@ -3,7 +3,7 @@
 #ifndef BL_COMPARE_H
 #define BL_COMPARE_H
 
-#include "scan/sources.h"
+#include "scan/files.h"
 #include "store/sequences.h"
 
 struct bl_compare {

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "kind/input.h"
 #include "store/checksum.h"
+#include "store/row_reader.h"
 
 struct excluded {
     const char *id;
@@ -72,16 +73,16 @@ static int exclusion_sort(struct bl_exclusion *x, struct bl_error *e)
     return BL_OK;
 }
 
-int bl_exclusion_open(struct bl_exclusion **exclusion, const char *const *said, int count, const char *base,
+int bl_exclusion_open(struct bl_exclusion **exclusion, const char *const *arguments, int count, const char *base,
                       struct bl_error *e)
 {
     struct bl_exclusion *x = calloc(1, sizeof *x);
     int code = x ? BL_OK : bl_error_memory(e);
     for (int i = 0; i < count && !code; i++) {
-        if (said[i][0] == '@')
-            code = exclusion_add_list(x, said[i] + 1, base, e);
+        if (arguments[i][0] == '@')
+            code = exclusion_add_list(x, arguments[i] + 1, base, e);
         else
-            bl_buffer_append(&x->text, said[i], strlen(said[i]) + 1);
+            bl_buffer_append(&x->text, arguments[i], strlen(arguments[i]) + 1);
     }
     if (!code)
         code = bl_buffer_check(&x->text, e);
@@ -116,6 +117,42 @@ bool bl_exclusion_has(struct bl_exclusion *x, const char *id, const char *file)
 {
     bool own = exclusion_find(x, id);
     return (file && exclusion_find(x, file)) || own;
+}
+
+void bl_exclusion_apply(struct bl_row *row)
+{
+    row->status = BL_ROW_DROPPED;
+    row->length = 0;
+    row->reason = "left out by --exclude";
+    row->form = NULL;
+}
+
+bool bl_exclusion_has_row(struct bl_exclusion *x, const struct bl_row *row, struct bl_buffer *file)
+{
+    bl_buffer_clear(file);
+    if (bl_row_offset(row) >= 0)
+        bl_buffer_append(file, row->id, (size_t)(strrchr(row->id, '#') - row->id));
+    return bl_exclusion_has(x, row->id, file->size ? file->data : NULL);
+}
+
+int bl_exclusion_match(const struct bl_sequences *table, struct bl_exclusion *x, struct bl_error *e)
+{
+    struct bl_row_reader text = {0};
+    struct bl_buffer file = {0};
+    int code = BL_OK;
+    int64_t left = table->excluded;
+    for (size_t i = 0; i < table->count && left && !code; i++) {
+        if (table->length[i])
+            continue;
+        code = bl_row_reader_read(table, i, &text, e);
+        if (code || text.row.status != BL_ROW_DROPPED)
+            continue;
+        (void)bl_exclusion_has_row(x, &text.row, &file);
+        left--;
+    }
+    bl_row_reader_free(&text);
+    bl_buffer_free(&file);
+    return code;
 }
 
 size_t bl_exclusion_count(const struct bl_exclusion *x)

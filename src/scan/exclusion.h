@@ -1,4 +1,4 @@
-/* Exclusion: ids that the user wants to be left out, said one by one or in lists. */
+/* Exclusion: ids of sequences that are left out by request, given one by one or in lists. */
 #ifndef BL_EXCLUSION_H
 #define BL_EXCLUSION_H
 
@@ -7,25 +7,35 @@
 #include <stdint.h>
 
 #include "base/error.h"
-
-#define BL_REASON_EXCLUDED "left out by --exclude"
+#include "kind/row.h"
+#include "store/sequences.h"
 
 struct bl_exclusion;
 
-/* Each of what was said is an id, or with '@' before it a file with an id a line; names of files count from base, if it
- * is not NULL. BL_EUSAGE: there is no such file. */
-int bl_exclusion_open(struct bl_exclusion **exclusion, const char *const *said, int count, const char *base,
+/* Each argument is an id, or @FILE for a file with one id a line; relative paths of files count from base, if it is not
+ * NULL. BL_EUSAGE: file not found. */
+int bl_exclusion_open(struct bl_exclusion **exclusion, const char *const *arguments, int count, const char *base,
                       struct bl_error *e);
 void bl_exclusion_close(struct bl_exclusion *exclusion);
 
-/* Whether a sequence is left out: by its own id, or by that of its file, or NULL. May be asked by many at once. */
+/* Whether a sequence is excluded: by its own id, or by that of its file, if not NULL. Callable by many threads at once.
+ */
 bool bl_exclusion_has(struct bl_exclusion *exclusion, const char *id, const char *file);
+
+/* Marks a row as excluded: dropped, with the reason. */
+void bl_exclusion_apply(struct bl_row *row);
+
+/* The same question about a row of a table, whose file's id is part of its own. file: scratch. */
+bool bl_exclusion_has_row(struct bl_exclusion *exclusion, const struct bl_row *row, struct bl_buffer *file);
+
+/* Finds out which of the ids a table has that was made with this exclusion, for bl_exclusion_unused. */
+int bl_exclusion_match(const struct bl_sequences *table, struct bl_exclusion *exclusion, struct bl_error *e);
 
 /* How many ids there are, each once, and a digest of them. */
 size_t bl_exclusion_count(const struct bl_exclusion *exclusion);
 uint64_t bl_exclusion_digest(const struct bl_exclusion *exclusion);
 
-/* How many of them no sequence had, and the first of those. */
+/* How many ids matched no sequence, and the first of them. */
 size_t bl_exclusion_unused(const struct bl_exclusion *exclusion, const char **id);
 
 #endif

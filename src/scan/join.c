@@ -33,15 +33,6 @@ static int join_count(const struct joining *j)
     return j->attributes ? bl_attributes_count(j->attributes) : 0;
 }
 
-/* Whether the row is excluded, by its own id or that of the file that it lies in. */
-static bool row_is_excluded(struct bl_exclusion *exclusion, const struct bl_row *row, struct bl_buffer *file)
-{
-    bl_buffer_clear(file);
-    if (bl_row_offset(row) >= 0)
-        bl_buffer_append(file, row->id, (size_t)(strrchr(row->id, '#') - row->id));
-    return bl_exclusion_has(exclusion, row->id, file->size ? file->data : NULL);
-}
-
 /* Whether the table has the column, extra ones being all that attributes can be called like. */
 static bool join_has_column(const struct joining *j, int c)
 {
@@ -102,11 +93,8 @@ static int join_row(struct joining *j, size_t i, bl_scan_fault *fault, void *sin
     struct bl_row *row = &j->text.row;
     const char *values = NULL;
     int code = bl_row_reader_read(&j->table, i, &j->text, e);
-    if (!code && j->exclusion && row_is_excluded(j->exclusion, row, &j->value)) {
-        row->status = BL_ROW_DROPPED;
-        row->length = 0;
-        row->reason = BL_REASON_EXCLUDED;
-    }
+    if (!code && j->exclusion && bl_exclusion_has_row(j->exclusion, row, &j->value))
+        bl_exclusion_apply(row);
     if (!code && j->attributes)
         code = bl_attributes_claim(j->attributes, row->id, &values, NULL, e);
     bl_buffer_clear(&j->extra);
@@ -145,25 +133,5 @@ int bl_join_run(const char *path, struct bl_attributes *attributes, struct bl_ex
     bl_buffer_free(&j.reason);
     bl_buffer_free(&j.value);
     bl_buffer_free(&j.escaped);
-    return code;
-}
-
-int bl_exclusion_match(const struct bl_sequences *table, struct bl_exclusion *exclusion, struct bl_error *e)
-{
-    struct bl_row_reader text = {0};
-    struct bl_buffer file = {0};
-    int code = BL_OK;
-    int64_t left = table->excluded;
-    for (size_t i = 0; i < table->count && left && !code; i++) {
-        if (table->length[i])
-            continue;
-        code = bl_row_reader_read(table, i, &text, e);
-        if (code || text.row.status != BL_ROW_DROPPED)
-            continue;
-        (void)row_is_excluded(exclusion, &text.row, &file);
-        left--;
-    }
-    bl_row_reader_free(&text);
-    bl_buffer_free(&file);
     return code;
 }

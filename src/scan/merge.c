@@ -12,8 +12,8 @@
 #include "store/columns.h"
 
 #define MEMORY ((int64_t)128 << 20) /* for all buffers */
-#define CHUNK_MIN ((int64_t)16 << 10)
-#define CHUNK_MAX ((int64_t)1 << 20)
+#define BUFFER_MIN ((int64_t)16 << 10)
+#define BUFFER_MAX ((int64_t)1 << 20)
 
 struct merging {
     const struct bl_merge *merge;
@@ -21,10 +21,10 @@ struct merging {
     struct bl_merged *merged;
     struct bl_part *part; /* [tasks] */
     int64_t opened;
-    struct bl_part_place place; /* where the chunk before this one ends */
+    struct bl_part_place place; /* where the previous chunk ends */
     struct bl_forms forms;
     struct bl_buffer row, id, path, kind, reason, line;
-    uint8_t *taken; /* a bit for each line of the table of attributes; or NULL */
+    uint8_t *claimed; /* a bit for each line of the table of attributes; or NULL */
 };
 
 int64_t bl_merge_find_missing(const char *folder, int64_t tasks)
@@ -43,7 +43,7 @@ int64_t bl_merge_find_missing(const char *folder, int64_t tasks)
 
 static int merge_mismatch(const struct merging *m, const char *a, const char *b, const char *why, struct bl_error *e)
 {
-    return bl_error_set(e, BL_EFAIL, "%s and %s do not fit together: %s (scan anew: remove %s/scan-*)", a, b, why,
+    return bl_error_set(e, BL_EFAIL, "%s and %s do not match: %s (remove %s/scan-* and scan again)", a, b, why,
                         m->merge->folder);
 }
 
@@ -53,10 +53,10 @@ static int merge_check_heads(const struct merging *m, struct bl_error *e)
     for (int64_t t = 1; t < m->merge->tasks; t++) {
         const struct bl_part *p = &m->part[t];
         if (strcmp(p->head.columns, first->head.columns) != 0)
-            return merge_mismatch(m, first->path, p->path, "their tables have other columns", e);
+            return merge_mismatch(m, first->path, p->path, "their tables have different columns", e);
         if (p->head.attribute_rows != first->head.attribute_rows ||
             p->head.attribute_line != first->head.attribute_line || !p->head.attributes != !first->head.attributes)
-            return merge_mismatch(m, first->path, p->path, "another table of attributes", e);
+            return merge_mismatch(m, first->path, p->path, "they were joined with different tables of attributes", e);
     }
     return BL_OK;
 }
@@ -64,7 +64,7 @@ static int merge_check_heads(const struct merging *m, struct bl_error *e)
 static int merge_open_parts(struct merging *m, struct bl_error *e)
 {
     int64_t tasks = m->merge->tasks, buffer_size = MEMORY / tasks;
-    buffer_size = buffer_size < CHUNK_MIN ? CHUNK_MIN : buffer_size > CHUNK_MAX ? CHUNK_MAX : buffer_size;
+    buffer_size = buffer_size < BUFFER_MIN ? BUFFER_MIN : buffer_size > BUFFER_MAX ? BUFFER_MAX : buffer_size;
     m->part = aligned_alloc(64, (size_t)tasks * sizeof *m->part);
     int code = m->part ? BL_OK : bl_error_memory(e);
     while (!code && m->opened < tasks) {
@@ -75,8 +75,8 @@ static int merge_open_parts(struct merging *m, struct bl_error *e)
         code = merge_check_heads(m, e);
     if (code || !m->part[0].head.attributes)
         return code;
-    m->taken = calloc((size_t)m->part[0].head.attribute_line / 8 + 1, 1);
-    return m->taken ? BL_OK : bl_error_memory(e);
+    m->claimed = calloc((size_t)m->part[0].head.attribute_line / 8 + 1, 1);
+    return m->claimed ? BL_OK : bl_error_memory(e);
 }
 
 /* --- rows ------------------------------------------------------------------------------------------------------- */
@@ -94,7 +94,7 @@ static int merge_copy(struct merging *m, struct bl_part *p, int64_t bytes, struc
     return code;
 }
 
-/* Where the columns of a line of the table begin that every table has. */
+/* The begins of the columns that every table has, in a line of one. False: there are fewer. */
 static bool line_find_columns(const char *line, const char *column[BL_COLUMNS])
 {
     for (int c = 0; c < BL_COLUMNS; c++) {
@@ -106,7 +106,7 @@ static bool line_find_columns(const char *line, const char *column[BL_COLUMNS])
     return true;
 }
 
-/* A column's value, unescaped; NULL for one that cannot be. */
+/* A column's value, unescaped; NULL: invalid. */
 static const char *line_value(const char *const *column, enum bl_column c, struct bl_buffer *out)
 {
     bl_buffer_clear(out);
@@ -118,7 +118,7 @@ static const char *line_value(const char *const *column, enum bl_column c, struc
     return out->data;
 }
 
-/* The row, rewritten as one that is skipped. */
+/* The row, rewritten as skipped. */
 static int merge_write_skipped(struct merging *m, const char *const *column, const struct bl_row *row,
                                struct bl_error *e)
 {
@@ -144,7 +144,7 @@ static void merge_count_skipped(struct merging *m, const char *const *column)
     found->damaged -= column[BL_COLUMN_REASON][0] != '\t';
 }
 
-/* A row that says what its steps look like. The first one decides. */
+/* A row with a form, which must be that of the first such row. */
 static int merge_write_row(struct merging *m, struct bl_part *p, const char *form, struct bl_error *e)
 {
     const char *column[BL_COLUMNS];
@@ -153,7 +153,7 @@ static int merge_write_row(struct merging *m, struct bl_part *p, const char *for
                 (row.path = line_value(column, BL_COLUMN_PATH, &m->path)) &&
                 (row.kind = line_value(column, BL_COLUMN_KIND, &m->kind));
     if (!good)
-        return bl_part_damaged(p, "a row that is none", e);
+        return bl_part_damaged(p, "an invalid row", e);
     int code = bl_forms_check(&m->forms, form, &row, &m->reason, e);
     if (code || row.status == BL_ROW_OK)
         return code ? code : bl_output_write(m->out, m->row.data, m->row.size, e);
@@ -169,7 +169,7 @@ static int merge_read_row(struct merging *m, struct bl_part *p, const struct bl_
     int code = bl_buffer_check(&form, e);
     bl_buffer_clear(&m->row);
     if (chunk->bytes > BL_LINE_MAX)
-        code = bl_part_damaged(p, "a row that never ends", e);
+        code = bl_part_damaged(p, "a row without end", e);
     for (int64_t left = chunk->bytes; left && !code;) {
         const char *data;
         size_t size = 0;
@@ -192,9 +192,9 @@ out:
 
 static int merge_claim(struct merging *m, struct bl_part *p, int64_t line, struct bl_error *e)
 {
-    if (!m->taken || line > p->head.attribute_line)
-        return bl_part_damaged(p, "a line of attributes that there is not", e);
-    uint8_t *bits = &m->taken[line / 8], bit = (uint8_t)(1u << line % 8);
+    if (!m->claimed || line > p->head.attribute_line)
+        return bl_part_damaged(p, "a line of attributes that does not exist", e);
+    uint8_t *bits = &m->claimed[line / 8], bit = (uint8_t)(1u << line % 8);
     if (*bits & bit)
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": two sequences go by the id of this row: give their whole ids",
                             p->head.attributes, line);
@@ -216,7 +216,7 @@ static int merge_claim_all(struct merging *m, struct bl_part *p, int64_t bytes, 
             if (data[i] >= '0' && data[i] <= '9' && line < INT64_MAX / 100) {
                 line = line * 10 + data[i] - '0';
             } else {
-                code = data[i] == '\n' ? merge_claim(m, p, line, e) : bl_part_damaged(p, "a number that is none", e);
+                code = data[i] == '\n' ? merge_claim(m, p, line, e) : bl_part_damaged(p, "an invalid number", e);
                 line = 0;
             }
         }
@@ -235,15 +235,15 @@ static int merge_chunk(struct merging *m, struct bl_part *p, int64_t number, con
                        struct bl_error *e)
 {
     if (chunk->number != number)
-        return bl_part_damaged(p, "a stretch that is not this task's", e);
+        return bl_part_damaged(p, "a chunk of another task", e);
     if (!place_is_same(&chunk->begin, &m->place)) {
         const struct bl_part *before = &m->part[(number + m->merge->tasks - 1) % m->merge->tasks];
         return merge_mismatch(m, before->path, p->path, "the inputs changed between these tasks", e);
     }
     m->place = chunk->end;
-    const struct bl_part_chunk s = *chunk; /* its form goes with the next line */
+    const struct bl_part_chunk s = *chunk; /* reading on overwrites its form */
     int code = s.form ? merge_read_row(m, p, &s, e) : merge_copy(m, p, s.bytes, e);
-    return code ? code : merge_claim_all(m, p, s.taken, e);
+    return code ? code : merge_claim_all(m, p, s.claimed, e);
 }
 
 static void merge_add_total(struct bl_scan_progress *found, const struct bl_part_total *total)
@@ -257,25 +257,29 @@ static void merge_add_total(struct bl_scan_progress *found, const struct bl_part
     found->excluded += total->excluded;
 }
 
-/* All chunks, in order. The first part that has no more tells that none has. */
+/* All chunks, in order. The first part that ends says how many there are. */
 static int merge_chunks(struct merging *m, struct bl_error *e)
 {
     int64_t number = 0, ended = 0, tasks = m->merge->tasks;
     while (ended < tasks) {
         struct bl_part *p = &m->part[(number + ended) % tasks];
         struct bl_part_chunk chunk;
-        int got = m->merge->cancel && bl_cancelled(m->merge->cancel) ? BL_ECANCEL : bl_part_next(p, &chunk, e);
-        if (got < 0)
-            return got;
-        if (got ? ended > 0 : p->total.chunks != number)
-            return merge_mismatch(m, m->part[0].path, p->path, "these tasks did not see as many inputs", e);
-        int code = got ? merge_chunk(m, p, number, &chunk, e) : BL_OK;
+        bool found;
+        if (m->merge->cancel && bl_cancelled(m->merge->cancel))
+            return BL_ECANCEL;
+        int code = bl_part_next(p, &chunk, &found, e);
         if (code)
             return code;
-        number += got;
-        ended += !got;
-        if (!got)
+        if (found ? ended > 0 : p->total.chunks != number)
+            return merge_mismatch(m, m->part[0].path, p->path, "these tasks found different numbers of inputs", e);
+        if (found) {
+            code = merge_chunk(m, p, number++, &chunk, e);
+            if (code)
+                return code;
+        } else {
+            ended++;
             merge_add_total(&m->merged->found, &p->total);
+        }
         if (m->merge->tick)
             m->merge->tick(m->merge->sink, number);
     }
@@ -310,7 +314,7 @@ out:
     while (m.opened)
         bl_part_close(&m.part[--m.opened]);
     free(m.part);
-    free(m.taken);
+    free(m.claimed);
     bl_forms_free(&m.forms);
     struct bl_buffer *const buffers[] = {&m.row, &m.id, &m.path, &m.kind, &m.reason, &m.line};
     for (size_t b = 0; b < sizeof buffers / sizeof *buffers; b++)

@@ -1,12 +1,12 @@
-/* The merge: the parts of a scan that many tasks shared become one table, byte by byte the one that a single scan
- * writes. Chunks are taken in their order, from one part after the other; what a task could not know is found out
- * here: rows whose form is not that of the first, attributes that two sequences took, tasks that saw other inputs. */
+/* The merge: the parts of a scan by many tasks become one table, byte for byte the one of a single scan. Chunks are
+ * taken in their order, from one part after the other. Here is checked what a task could not know: that all rows have
+ * the form of the first, that no two sequences claim the same attributes, that all tasks saw the same inputs. */
 #ifndef BL_MERGE_H
 #define BL_MERGE_H
 
 #include "base/output.h"
 #include "kind/kind.h"
-#include "scan/scan.h"
+#include "scan/progress.h"
 
 struct bl_merge {
     const char *folder; /* where the parts are */

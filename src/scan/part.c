@@ -10,8 +10,8 @@
 #include "base/csv.h"
 #include "base/text.h"
 
-#define LINE_LONGEST ((size_t)1 << 20) /* of the part's own lines */
-#define LOOK_CHUNK ((size_t)1 << 18)
+#define LINE_MAX_BYTES ((size_t)1 << 20) /* of the part's own lines */
+#define CHECK_BUFFER ((size_t)1 << 18)
 
 int bl_part_path(const char *folder, int64_t task, struct bl_buffer *path, struct bl_error *e)
 {
@@ -63,7 +63,7 @@ int bl_part_begin(struct bl_part_writer *w, const struct bl_part_head *head, str
 
 int bl_part_chunk(struct bl_part_writer *w, const struct bl_part_chunk *s, struct bl_error *e)
 {
-    const int64_t numbers[] = {s->number, s->begin.file, s->begin.at, s->end.file, s->end.at, s->bytes, s->taken};
+    const int64_t numbers[] = {s->number, s->begin.file, s->begin.at, s->end.file, s->end.at, s->bytes, s->claimed};
     bl_buffer_clear(&w->line);
     bl_buffer_text(&w->line, "stretch");
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
@@ -92,6 +92,8 @@ int bl_part_publish(struct bl_part_writer *w, const struct bl_part_total *t, str
     if (code)
         goto out;
     code = bl_output_publish(&w->out, e);
+    if (code > 0)
+        code = BL_OK; /* the same part is there already */
 out:
     bl_part_abort(w);
     return code;
@@ -112,7 +114,7 @@ int bl_part_damaged(const struct bl_part *p, const char *why, struct bl_error *e
                         p->path, why, p->head.task, p->head.tasks);
 }
 
-/* Reads on, when all that is in memory was taken. */
+/* Reads on, when all in memory was used. */
 static int part_fill(struct bl_part *p, struct bl_error *e)
 {
     int fd = open(p->path, O_RDONLY | O_CLOEXEC);
@@ -123,11 +125,13 @@ static int part_fill(struct bl_part *p, struct bl_error *e)
         n = pread(fd, p->data, p->capacity, p->at);
     while (n < 0 && errno == EINTR);
     int code = n < 0 ? bl_error_errno(e, BL_EFAIL, "cannot read %s", p->path) : BL_OK;
-    close(fd); /* read only: nothing can be lost by it */
+    close(fd); /* read only: its error loses nothing */
     p->begin = 0;
     p->end = code ? 0 : (size_t)n;
     p->at += (int64_t)p->end;
-    return code || n ? code : bl_part_damaged(p, "it ends early", e);
+    if (!code && n == 0)
+        code = bl_part_damaged(p, "it ends early", e);
+    return code;
 }
 
 int bl_part_read(struct bl_part *p, int64_t max, const char **data, size_t *size, struct bl_error *e)
@@ -160,8 +164,8 @@ static int part_read_line(struct bl_part *p, struct bl_error *e)
         code = bl_buffer_check(&p->line, e);
         if (code)
             return code;
-        if (p->line.size > LINE_LONGEST)
-            return bl_part_damaged(p, "a line that never ends", e);
+        if (p->line.size > LINE_MAX_BYTES)
+            return bl_part_damaged(p, "a line without end", e);
     }
     return BL_OK;
 }
@@ -210,7 +214,7 @@ static int part_read_attributes(struct bl_part *p, struct bl_error *e)
         return BL_OK;
     if (!line_parse_numbers(&at, number, 2) || number[1] > (int64_t)BL_CSV_MAX || *at != ' ' ||
         !line_parse_text(at + 1, &p->attributes))
-        return bl_part_damaged(p, "a line of attributes that is none", e);
+        return bl_part_damaged(p, "an invalid line of attributes", e);
     p->head.attribute_rows = number[0];
     p->head.attribute_line = number[1];
     p->head.attributes = p->attributes.data;
@@ -225,7 +229,7 @@ static int part_read_head(struct bl_part *p, struct bl_error *e)
     if (!code)
         code = part_read_line(p, e);
     if (!code && strcmp(p->line.data, first.data) != 0)
-        code = bl_part_damaged(p, "it does not begin as that task's part does", e);
+        code = bl_part_damaged(p, "its first line is not that of this task's part", e);
     bl_buffer_free(&first);
     if (!code)
         code = part_read_line(p, e);
@@ -265,21 +269,22 @@ static int part_read_end(struct bl_part *p, const char *at, struct bl_error *e)
     int64_t number[8];
     uint64_t sum = bl_checksum_end(&p->sum), told;
     if (!line_parse_numbers(&at, number, 8) || *at)
-        return bl_part_damaged(p, "a line of totals that is none", e);
+        return bl_part_damaged(p, "an invalid line of totals", e);
     int code = part_read_line(p, e);
     if (code)
         return code;
     const char *digest = line_after(p, "end ");
     if (!digest || !bl_checksum_parse(digest, &told) || told != sum)
-        return bl_part_damaged(p, "its checksum is wrong", e);
+        return bl_part_damaged(p, "wrong checksum", e);
     p->total =
         (struct bl_part_total){number[0], number[1], number[2], number[3], number[4], number[5], number[6], number[7]};
     return BL_OK;
 }
 
-int bl_part_next(struct bl_part *p, struct bl_part_chunk *s, struct bl_error *e)
+int bl_part_next(struct bl_part *p, struct bl_part_chunk *s, bool *found, struct bl_error *e)
 {
     int64_t n[7];
+    *found = false;
     int code = part_read_line(p, e);
     if (code)
         return code;
@@ -289,17 +294,18 @@ int bl_part_next(struct bl_part *p, struct bl_part_chunk *s, struct bl_error *e)
     at = line_after(p, "stretch");
     if (!at || !line_parse_numbers(&at, n, 7) || at[0] != ' ' || (at[1] != '-' && at[1] != '=') ||
         n[5] > INT64_MAX - n[6])
-        return bl_part_damaged(p, "neither a stretch nor the end, where one of them is due", e);
+        return bl_part_damaged(p, "neither a chunk nor the end where one is expected", e);
     *s = (struct bl_part_chunk){
-        .number = n[0], .begin = {n[1], n[2]}, .end = {n[3], n[4]}, .bytes = n[5], .taken = n[6]};
+        .number = n[0], .begin = {n[1], n[2]}, .end = {n[3], n[4]}, .bytes = n[5], .claimed = n[6]};
+    *found = true;
     if (at[1] == '-')
-        return 1;
+        return BL_OK;
     int64_t size = bl_text_unescape((char *)at + 2, strlen(at + 2));
     if (size < 0)
-        return bl_part_damaged(p, "a form that is none", e);
+        return bl_part_damaged(p, "an invalid form", e);
     ((char *)at)[2 + size] = '\0';
     s->form = at + 2;
-    return 1;
+    return BL_OK;
 }
 
 void bl_part_close(struct bl_part *p)
@@ -312,26 +318,39 @@ void bl_part_close(struct bl_part *p)
     p->path = p->data = NULL;
 }
 
-int bl_part_check(const char *folder, int64_t task, int64_t tasks, struct bl_part_total *total, struct bl_error *e)
+static int part_read_all(struct bl_part *p, struct bl_error *e)
 {
-    struct bl_part part;
-    struct bl_part_chunk chunk;
-    struct bl_buffer path = {0};
-    int got = 1, code = bl_part_path(folder, task, &path, e);
-    bool there = !code && access(path.data, F_OK) == 0;
-    bl_buffer_free(&path);
-    if (code || !there)
-        return code;
-    code = bl_part_open(&part, folder, task, tasks, LOOK_CHUNK, e);
-    if (code)
-        return code;
-    while (!code && (got = bl_part_next(&part, &chunk, e)) > 0) {
+    for (;;) {
+        struct bl_part_chunk chunk;
+        bool found;
+        int code = bl_part_next(p, &chunk, &found, e);
+        if (code || !found)
+            return code;
         const char *data;
         size_t size = 0;
-        for (int64_t left = chunk.bytes + chunk.taken; left && !code; left -= (int64_t)size)
-            code = bl_part_read(&part, left, &data, &size, e);
+        for (int64_t left = chunk.bytes + chunk.claimed; left; left -= (int64_t)size) {
+            code = bl_part_read(p, left, &data, &size, e);
+            if (code)
+                return code;
+        }
     }
+}
+
+int bl_part_check(const char *folder, int64_t task, int64_t tasks, struct bl_part_total *total, bool *found,
+                  struct bl_error *e)
+{
+    struct bl_part part;
+    struct bl_buffer path = {0};
+    int code = bl_part_path(folder, task, &path, e);
+    *found = !code && access(path.data, F_OK) == 0;
+    bl_buffer_free(&path);
+    if (code || !*found)
+        return code;
+    code = bl_part_open(&part, folder, task, tasks, CHECK_BUFFER, e);
+    if (code)
+        return code;
+    code = part_read_all(&part, e);
     *total = part.total;
     bl_part_close(&part);
-    return code ? code : got ? got : 1;
+    return code;
 }

@@ -3,19 +3,20 @@
  *   bload scan part 1: task 3 of 16
  *   columns ID...                             the header line of the table
  *   attributes ROWS LINE PATH                 of the table that rows were joined with; or a bare word
- *   chunk NUMBER FILE AT FILE AT BYTES TAKEN FORM
- *   ...                                       BYTES of rows as they will stand in the table, TAKEN bytes of numbers of
- *                                             lines, one a line: which attributes the rows took
- *   ...                                       further chunks
- *   total STRETCHES ROWS STEPS SKIPPED EMPTY DAMAGED ADJUSTED EXCLUDED
+ *   stretch NUMBER FILE AT FILE AT BYTES CLAIMED FORM
+ *   ...                                       BYTES of rows as in the table, then CLAIMED bytes of line numbers, one a
+ *                                             line: the attributes that the rows claimed
+ *   ...                                       more chunks
+ *   total CHUNKS ROWS STEPS SKIPPED EMPTY DAMAGED ADJUSTED EXCLUDED
  *   end CHECKSUM                              of all before it
  *
- * A chunk says where it begins and ends, by the number of a file and a place in it (a byte, or lines of a list that
- * were read): so tasks that did not see the same files are found out, and none is lost between two of them. FORM is "-"
- * or, behind "=", the form of the chunk's only row, to be judged when those before it are known. */
+ * "stretch" begins a chunk. Its begin and end are the number of a file and a place in it (a byte, or the number of
+ * lines read of a list), so that the merge notices tasks that did not see the same files, and missing chunks. FORM is
+ * "-" or, after "=", the form of the chunk's only row, which the merge compares with that of the first row. */
 #ifndef BL_PART_H
 #define BL_PART_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,7 +40,7 @@ struct bl_part_place {
 struct bl_part_chunk {
     int64_t number;
     struct bl_part_place begin, end;
-    int64_t bytes, taken;
+    int64_t bytes, claimed;
     const char *form; /* or NULL; of a part that is read: valid until the next call */
 };
 
@@ -63,7 +64,7 @@ int bl_part_create(struct bl_part_writer *writer, const char *path, struct bl_er
 int bl_part_begin(struct bl_part_writer *writer, const struct bl_part_head *head, struct bl_error *e);
 int bl_part_chunk(struct bl_part_writer *writer, const struct bl_part_chunk *chunk, struct bl_error *e);
 int bl_part_write(void *writer, const void *data, size_t size, struct bl_error *e);
-/* 1: the part is there already, the same one. BL_EFAIL: another one. */
+/* BL_EFAIL: another part has this name. The same part is no error. */
 int bl_part_publish(struct bl_part_writer *writer, const struct bl_part_total *total, struct bl_error *e);
 void bl_part_abort(struct bl_part_writer *writer);
 
@@ -84,18 +85,19 @@ struct bl_part {
 int bl_part_open(struct bl_part *part, const char *folder, int64_t task, int64_t tasks, size_t capacity,
                  struct bl_error *e);
 
-/* The next chunk: 1; 0 when there is none: then the total is known, and the checksum right; or a code. All bytes of
- * the one before must have been taken. */
-int bl_part_next(struct bl_part *part, struct bl_part_chunk *chunk, struct bl_error *e);
+/* The next chunk. *found: false at the end; then the total is known and the checksum was right. All bytes of the chunk
+ * before must have been read. */
+int bl_part_next(struct bl_part *part, struct bl_part_chunk *chunk, bool *found, struct bl_error *e);
 
 /* Up to max bytes of what belongs to the chunk, at least one; valid until the next call. */
 int bl_part_read(struct bl_part *part, int64_t max, const char **data, size_t *size, struct bl_error *e);
 void bl_part_close(struct bl_part *part);
 
-/* BL_EDATA: why the part cannot be used, and what to do. */
+/* BL_EDATA: the part is damaged, why, and what to do. */
 int bl_part_damaged(const struct bl_part *part, const char *why, struct bl_error *e);
 
-/* Reads all of a part: 1 when it is whole, 0 when it is not there, BL_EDATA when it is damaged. */
-int bl_part_check(const char *folder, int64_t task, int64_t tasks, struct bl_part_total *total, struct bl_error *e);
+/* Reads and checks all of a part, if it exists (*found). BL_EDATA: it is damaged. */
+int bl_part_check(const char *folder, int64_t task, int64_t tasks, struct bl_part_total *total, bool *found,
+                  struct bl_error *e);
 
 #endif

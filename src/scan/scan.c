@@ -1,68 +1,36 @@
 #include "scan/scan.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/pipeline.h"
-#include "scan/forms.h"
-#include "scan/spill.h"
-#include "scan/chunks.h"
-#include "store/row_reader.h"
 #include "kind/input_stat.h"
+#include "run/pipeline.h"
+#include "scan/chunk_rows.h"
+#include "store/row_reader.h"
 
-/* Chunks per worker under way: small files are done in half a millisecond, so a few keep everybody busy. */
+/* Chunks per worker under way: small files are done in half a millisecond, so a few keep all workers busy. */
 #define SLOTS_PER_WORKER 16
 
-/* Of one stretch, so many faults are told, and so many rows that are empty; the others are counted. */
-#define FAULTS_MAX 1000
-#define EMPTY_FAULTS_MAX 10
+#define PARTS 1000 /* of a file: enough for a progress bar */
 
-#define PARTS 1000 /* of a file: enough for a bar */
-
-struct fault {
-    enum bl_row_status status;
-    int64_t length;
-    char *id, *path, *reason;
-};
-
-/* One stretch and what came of it. */
+/* One chunk and what came of it. */
 struct job {
     struct bl_chunk_files files;
     struct bl_part_chunk place; /* its number, where it begins and ends */
-    const struct bl_scan *scan;
-    const char *sampling;
-    const char *columns;              /* names of extra columns, a tab before each */
-    const char *missing;              /* a tab for each */
-    bool counted;                     /* by the kind: there is something to be kept */
-    bool silent;                      /* the table is there already */
-    bool partial;                     /* rows go to a part */
-    struct bl_attributes *attributes; /* or NULL */
-    struct bl_scan_progress found;
-    struct bl_buffer id;
-    struct bl_buffer joined; /* values of a row's extra columns and its attributes */
-    struct bl_buffer lack;   /* why it is skipped without these */
-    struct bl_spill rows;    /* lines of the table */
-    struct bl_spill taken;   /* of a part: lines of attributes that the rows took */
-    struct bl_row held;      /* whose form is to be compared with the first's when its turn comes */
-    char *form, *reason, *extra;
-    struct fault *fault;
-    size_t faults;
+    struct bl_chunk_rows rows;
+    bool counted; /* by the kind: there is something to be kept in the spool */
     struct bl_meter pace;
 };
 
 struct scanning {
     const struct bl_scan *scan;
     struct bl_output *out;       /* of the table, or NULL */
-    struct bl_part_writer *part; /* or NULL */
+    struct bl_part_writer *part; /* or NULL. Neither: the rows are in a table already */
+    struct bl_row_rules rules;
     struct bl_chunks chunks;
-    int64_t number; /* of the next stretch */
-    struct bl_scan_progress *progress;
-    struct bl_buffer sampling;
-    struct bl_buffer columns; /* the extra ones, a tab before each */
-    struct bl_buffer missing; /* what a row says in extra columns that has nothing to say */
+    int64_t number; /* of the next chunk */
     struct bl_forms forms;
+    struct bl_scan_progress *progress;
     atomic_llong parts; /* thousandths of files: workers add them, as files may take long */
 };
 
@@ -76,41 +44,30 @@ static void scan_discard(void *context, void *job_)
 {
     (void)context;
     struct job *job = job_;
-    for (size_t f = 0; f < job->faults; f++) {
-        free(job->fault[f].id);
-        free(job->fault[f].path);
-        free(job->fault[f].reason);
-    }
-    free(job->fault);
-    free(job->form);
-    free(job->reason);
-    free(job->extra);
-    bl_buffer_free(&job->id);
-    bl_buffer_free(&job->joined);
-    bl_buffer_free(&job->lack);
-    bl_spill_free(&job->rows);
-    bl_spill_free(&job->taken);
+    bl_chunk_rows_free(&job->rows);
     bl_chunk_files_free(&job->files);
     free(job);
 }
 
-static struct bl_part_place chunks_place(const struct bl_chunks *s)
+static struct bl_part_place chunks_place(const struct bl_chunks *c)
 {
-    return (struct bl_part_place){(int64_t)s->next, s->lines ? s->line : s->begin};
+    return (struct bl_part_place){(int64_t)c->next, c->lines ? c->line : c->begin};
 }
 
-/* The next stretch that is this scan's: 1, 0 or a code. Those of other tasks are passed over. */
-static int scan_next_chunk(struct scanning *s, struct job *job, struct bl_error *e)
+/* The next chunk that is this scan's. Those of other tasks are passed over. */
+static int scan_next_chunk(struct scanning *s, struct job *job, bool *found, struct bl_error *e)
 {
     const struct bl_scan *scan = s->scan;
     for (;;) {
+        if (bl_cancelled(scan->env->cancel))
+            return BL_ECANCEL;
         job->place = (struct bl_part_chunk){.number = s->number, .begin = chunks_place(&s->chunks)};
-        int more = bl_cancelled(scan->env->cancel) ? BL_ECANCEL : bl_chunks_next(&s->chunks, &job->files, e);
-        if (more <= 0)
-            return more;
+        int code = bl_chunks_next(&s->chunks, &job->files, found, e);
+        if (code || !*found)
+            return code;
         job->place.end = chunks_place(&s->chunks);
         if (!scan->tasks || s->number++ % scan->tasks == scan->task)
-            return 1;
+            return BL_OK;
         bl_chunk_files_free(&job->files);
     }
 }
@@ -119,23 +76,16 @@ static int scan_produce(void *context, void **job_, struct bl_error *e)
 {
     struct scanning *s = context;
     struct job *job = calloc(1, sizeof *job);
+    bool found = false;
     if (!job)
         return bl_error_memory(e);
-    bl_spill_init(&job->rows, s->scan->temporary);
-    bl_spill_init(&job->taken, s->scan->temporary);
-    int more = scan_next_chunk(s, job, e);
-    if (more <= 0) {
+    bl_chunk_rows_init(&job->rows, &s->rules, &job->files);
+    int code = scan_next_chunk(s, job, &found, e);
+    if (code || !found) {
         scan_discard(s, job);
-        return more;
+        return code;
     }
-    job->silent = !s->out && !s->part;
-    job->partial = s->part;
-    job->attributes = s->scan->attributes;
-    job->files.stretch.again = job->silent;
-    job->columns = s->columns.data;
-    job->missing = s->missing.data;
-    job->scan = s->scan;
-    job->sampling = s->sampling.data;
+    job->files.chunk.again = !s->out && !s->part;
     *job_ = job;
     return 1;
 }
@@ -173,165 +123,54 @@ static int worker_open(void *context, void **worker, struct bl_error *e)
     return code;
 }
 
-static int job_add_fault(struct job *job, const struct bl_row *row, struct bl_error *e)
-{
-    struct fault *fault = realloc(job->fault, (job->faults + 1) * sizeof *fault);
-    if (!fault)
-        return bl_error_memory(e);
-    job->fault = fault;
-    struct fault *last = &job->fault[job->faults];
-    /* Of a list's lines, whose paths are their own, as many are told as of a file's. */
-    const char *path = job->files.stretch.list ? job->files.file->path : row->path;
-    *last = (struct fault){row->status, row->length, strdup(row->id), strdup(path), strdup(row->reason)};
-    job->faults++;
-    return last->id && last->path && last->reason ? BL_OK : bl_error_memory(e);
-}
-
-static int job_note(struct job *job, const struct bl_row *row, struct bl_error *e)
-{
-    struct bl_scan_progress *found = &job->found;
-    bool empty = bl_row_is_empty(row);
-    found->rows++;
-    found->steps += row->status == BL_ROW_OK ? row->length : 0;
-    found->skipped += row->status == BL_ROW_SKIPPED;
-    found->empty += empty;
-    bool damaged = row->status == BL_ROW_OK && *row->reason;
-    found->damaged += damaged;
-    found->excluded += row->status == BL_ROW_DROPPED;
-    found->adjusted += row->status == BL_ROW_OK && bl_row_is_adjusted(row);
-    if (row->status == BL_ROW_OK)
-        bl_kind_add_totals(job->scan->kind, row, &found->totals);
-    if ((row->status == BL_ROW_OK && !damaged) || row->status == BL_ROW_DROPPED)
-        return BL_OK;
-    if (empty ? found->empty <= EMPTY_FAULTS_MAX : job->faults < FAULTS_MAX)
-        return job_add_fault(job, row, e);
-    found->suppressed += !empty;
-    return BL_OK;
-}
-
-static int job_put(struct job *job, const struct bl_row *row, struct bl_error *e)
-{
-    bl_row_format(row, &job->rows.tail);
-    int code = job_note(job, row, e);
-    return code ? code : bl_spill_flush(&job->rows, e);
-}
-
-static int job_hold(struct job *job, const struct bl_row *row, struct bl_error *e)
-{
-    job->held = *row;
-    job->form = strdup(row->form);
-    job->reason = strdup(row->reason);
-    job->extra = strdup(row->extra ? row->extra : "");
-    return job->form && job->reason && job->extra ? BL_OK : bl_error_memory(e);
-}
-
-/* A row's attributes follow its other columns; without them it is of no use. */
-static int job_join(struct job *job, struct bl_row *row, struct bl_error *e)
-{
-    const char *values;
-    int64_t line;
-    int code = bl_attributes_claim(job->attributes, row->id, &values, &line, e);
-    if (code)
-        return code;
-    if (values && job->partial) {
-        bl_buffer_int(&job->taken.tail, line);
-        bl_buffer_byte(&job->taken.tail, '\n');
-        code = bl_spill_flush(&job->taken, e);
-    }
-    if (code)
-        return code;
-    bl_buffer_clear(&job->joined);
-    bl_buffer_text(&job->joined, row->extra);
-    if (values)
-        bl_buffer_text(&job->joined, values);
-    for (int c = 0; !values && c < bl_attributes_count(job->attributes); c++)
-        bl_buffer_byte(&job->joined, '\t');
-    row->extra = job->joined.data;
-    code = bl_buffer_check(&job->joined, e);
-    return code || values ? code : bl_attributes_missing(job->attributes, row, &job->lack, e);
-}
-
-static void row_exclude(struct bl_row *row)
-{
-    row->status = BL_ROW_DROPPED;
-    row->length = 0;
-    row->reason = BL_REASON_EXCLUDED;
-    row->form = NULL;
-}
-
-/* Takes a row from the kind and says the rest of it. */
-static int job_emit(void *sink, int input, const struct bl_row *given, struct bl_error *e)
+static int job_emit(void *sink, int input, const struct bl_row *row, struct bl_error *e)
 {
     struct job *job = sink;
-    struct bl_row row = *given;
-    const struct bl_file *file = &job->files.file[input];
-    if (job->silent)
-        return BL_OK;
-    if (!row.id)
-        row.id = file->id;
-    if (row.id == file->id && row.offset >= 0) {
-        bl_buffer_clear(&job->id);
-        bl_buffer_text(&job->id, file->id);
-        bl_buffer_byte(&job->id, '#');
-        bl_buffer_int(&job->id, row.offset);
-        if (bl_buffer_check(&job->id, e))
-            return BL_EFAIL;
-        row.id = job->id.data;
-    }
-    row.kind = job->scan->kind->name;
-    if (!row.path) {
-        row.path = file->path;
-        row.bytes = job->files.input[input].bytes;
-        row.content = row.content ? row.content : job->files.input[input].content;
-    }
-    row.sampling = job->sampling;
-    if (!row.reason)
-        row.reason = "";
-    if (!row.extra || !*row.extra)
-        row.extra = job->missing;
-    row.columns = job->columns;
-    if (job->scan->exclusion && bl_exclusion_has(job->scan->exclusion, row.id, row.id == file->id ? NULL : file->id))
-        row_exclude(&row);
-    int code = job->attributes ? job_join(job, &row, e) : BL_OK;
-    if (code)
-        return code;
-    return row.form ? job_hold(job, &row, e) : job_put(job, &row, e);
+    return job->files.chunk.again ? BL_OK : bl_chunk_rows_emit(&job->rows, input, row, e);
 }
 
-/* How much of their files the stretch is. The lines of a list may name anything: they count when they are done. */
+/* Sets which share of its files the chunk is. The lines of a list may name any files: they count when they are done. */
 static void job_set_pace(struct job *job)
 {
-    struct bl_chunk *stretch = &job->files.stretch;
+    struct bl_chunk *chunk = &job->files.chunk;
     int64_t bytes = 0;
-    for (int i = 0; i < stretch->inputs; i++)
-        bytes += stretch->input[i].bytes;
-    int64_t end = stretch->end < bytes ? stretch->end : bytes;
-    job->pace.whole = end - stretch->begin;
-    job->pace.weight = PARTS * stretch->inputs;
-    if (stretch->inputs == 1 && bytes > 0)
+    for (int i = 0; i < chunk->inputs; i++)
+        bytes += chunk->input[i].bytes;
+    int64_t end = chunk->end < bytes ? chunk->end : bytes;
+    job->pace.whole = end - chunk->begin;
+    job->pace.weight = PARTS * chunk->inputs;
+    if (chunk->inputs == 1 && bytes > 0)
         job->pace.weight = (int64_t)((double)PARTS * (double)job->pace.whole / (double)bytes + 0.5);
-    stretch->pace = stretch->list ? NULL : &job->pace;
+    chunk->pace = chunk->list ? NULL : &job->pace;
+}
+
+/* Whether the chunk is a file with one sequence, and that is excluded: it need not be read. */
+static bool job_is_excluded(const struct bl_scan *scan, const struct job *job)
+{
+    return scan->exclusion && !scan->kind->scan->chunk_bytes && !job->files.chunk.list &&
+           bl_exclusion_has(scan->exclusion, job->files.file->id, NULL);
 }
 
 static int job_count(const struct bl_scan *scan, const struct worker *w, struct job *job, struct bl_error *e)
 {
-    const char *unusable = NULL;
-    int code = job->files.looked ? BL_OK : bl_input_stat_content(scan->kind, job->files.input, &unusable, e);
-    if (!code && unusable) {
-        struct bl_row row = {.status = BL_ROW_SKIPPED, .reason = unusable, .stream = -1, .offset = -1};
-        return job_emit(job, 0, &row, e);
+    struct bl_row row = {.stream = -1, .offset = -1};
+    if (!job->files.is_checked) {
+        const char *unusable = NULL;
+        int code = bl_input_stat_content(scan->kind, job->files.input, &unusable, e);
+        if (code)
+            return code;
+        if (unusable) {
+            row.status = BL_ROW_SKIPPED;
+            row.reason = unusable;
+            return job_emit(job, 0, &row, e);
+        }
     }
-    /* A file that is one sequence does not have to be looked into. */
-    if (!code && scan->exclusion && !scan->kind->scan->chunk_bytes && !job->files.stretch.list &&
-        bl_exclusion_has(scan->exclusion, job->files.file->id, NULL)) {
-        struct bl_row row = {.stream = -1, .offset = -1};
+    if (job_is_excluded(scan, job))
         return job_emit(job, 0, &row, e);
-    }
     job->counted = true;
     job_set_pace(job);
-    if (!code)
-        code = scan->kind->scan->count(scan->config, scan->env, w->counter, &job->files.stretch, job_emit, job, e);
-    for (int i = 0; i < job->files.stretch.inputs && !code; i++)
+    int code = scan->kind->scan->count(scan->config, scan->env, w->counter, &job->files.chunk, job_emit, job, e);
+    for (int i = 0; i < job->files.chunk.inputs && !code; i++)
         code = bl_input_recheck(scan->kind, &job->files.input[i], e);
     return code;
 }
@@ -357,20 +196,6 @@ static int scan_work(void *context, void *worker, void *job_, struct bl_error *e
 
 /* --- in order, on one thread ------------------------------------------------------------------------------------ */
 
-/* A row that is held: the first one's form is that of all, which of a part it is not known. */
-static int scan_release_held(struct scanning *s, struct job *job, struct bl_error *e)
-{
-    struct bl_buffer reason = {0};
-    struct bl_row row = job->held;
-    row.reason = job->reason;
-    row.extra = job->extra;
-    int code = s->part ? BL_OK : bl_forms_check(&s->forms, job->form, &row, &reason, e);
-    if (!code)
-        code = job_put(job, &row, e);
-    bl_buffer_free(&reason);
-    return code;
-}
-
 static int output_write(void *out, const void *data, size_t size, struct bl_error *e)
 {
     return bl_output_write(out, data, size, e);
@@ -378,49 +203,25 @@ static int output_write(void *out, const void *data, size_t size, struct bl_erro
 
 static int scan_write_part(struct scanning *s, struct job *job, struct bl_error *e)
 {
-    job->place.bytes = bl_spill_size(&job->rows);
-    job->place.taken = bl_spill_size(&job->taken);
-    job->place.form = job->form;
+    job->place.bytes = bl_spill_size(&job->rows.lines);
+    job->place.claimed = bl_spill_size(&job->rows.claims);
+    job->place.form = job->rows.form;
     int code = bl_part_chunk(s->part, &job->place, e);
     if (code)
         return code;
-    code = bl_spill_drain(&job->rows, bl_part_write, s->part, e);
+    code = bl_spill_drain(&job->rows.lines, bl_part_write, s->part, e);
     if (code)
         return code;
-    return bl_spill_drain(&job->taken, bl_part_write, s->part, e);
+    return bl_spill_drain(&job->rows.claims, bl_part_write, s->part, e);
 }
 
-static int scan_report(struct scanning *s, const struct job *job, struct bl_error *e)
+static void scan_add_progress(struct scanning *s, const struct job *job)
 {
-    int code = BL_OK;
-    for (size_t f = 0; f < job->faults && !code; f++) {
-        const struct fault *fault = &job->fault[f];
-        struct bl_row row = {.id = fault->id,
-                             .length = fault->length,
-                             .path = fault->path,
-                             .kind = job->scan->kind->name,
-                             .status = fault->status,
-                             .reason = fault->reason};
-        code = s->scan->fault(s->scan->sink, &row, e);
-    }
-    return code;
-}
-
-static void scan_add_progress(struct bl_scan_progress *all, const struct job *job)
-{
-    all->drained |= job->files.stretch.drained; /* at most one has it */
-    all->files += job->files.last ? job->files.stretch.inputs : 0;
-    all->rows += job->found.rows;
-    all->steps += job->found.steps;
-    all->skipped += job->found.skipped;
-    all->damaged += job->found.damaged;
-    all->adjusted += job->found.adjusted;
-    all->empty += job->found.empty;
-    all->excluded += job->found.excluded;
-    all->suppressed += job->found.suppressed;
-    all->totals.total = job->scan->kind->scan->totals;
-    for (int t = 0; t < BL_TOTALS_MAX; t++)
-        all->totals.sum[t] += job->found.totals.sum[t];
+    struct bl_scan_progress *all = s->progress;
+    bl_scan_progress_add(all, &job->rows.found);
+    all->totals.total = s->scan->kind->scan->totals;
+    all->drained |= job->files.chunk.drained; /* at most one has it */
+    all->files += job->files.is_last ? job->files.chunk.inputs : 0;
 }
 
 static int scan_consume(void *context, void *job_, struct bl_error *e)
@@ -428,57 +229,70 @@ static int scan_consume(void *context, void *job_, struct bl_error *e)
     struct scanning *s = context;
     struct job *job = job_;
     const struct bl_kind *kind = s->scan->kind;
-    int code = job->form ? scan_release_held(s, job, e) : BL_OK;
+    /* Of a part it is not known which form the first row has. */
+    int code = bl_chunk_rows_release(&job->rows, s->part ? NULL : &s->forms, e);
     if (code)
         goto out;
     if (s->out)
-        code = bl_spill_drain(&job->rows, output_write, s->out, e);
+        code = bl_spill_drain(&job->rows.lines, output_write, s->out, e);
     else if (s->part)
         code = scan_write_part(s, job, e);
     if (code)
         goto out;
-    code = scan_report(s, job, e);
+    code = bl_chunk_rows_report(&job->rows, s->scan->fault, s->scan->sink, e);
     if (code)
         goto out;
     if (kind->spool && job->counted && s->scan->env->spool)
-        code = kind->spool->add(s->scan->config, s->scan->env, &job->files.stretch, e);
+        code = kind->spool->add(s->scan->config, s->scan->env, &job->files.chunk, e);
 out:
-    scan_add_progress(s->progress, job);
+    scan_add_progress(s, job);
     scan_discard(NULL, job);
     return code;
 }
 
-/* The names of all columns. */
-static int scan_name_columns(struct scanning *s, struct bl_error *e)
+static int scan_make_rules(struct scanning *s, struct bl_error *e)
 {
     const struct bl_scan *scan = s->scan;
-    bl_buffer_text(&s->columns, "");
+    struct bl_row_rules *r = &s->rules;
+    *r = (struct bl_row_rules){.kind = scan->kind,
+                               .attributes = scan->attributes,
+                               .exclusion = scan->exclusion,
+                               .keeps_claims = s->part,
+                               .temporary = scan->temporary};
+    scan->kind->scan->sampling(scan->config, &r->sampling);
+    bl_buffer_text(&r->columns, "");
     if (scan->kind->scan->columns)
-        scan->kind->scan->columns(scan->config, bl_files_have_list(scan->files, scan->kind), &s->columns);
-    bl_buffer_text(&s->missing, "");
-    for (const char *tab = s->columns.data; tab && (tab = strchr(tab, '\t')); tab++)
-        bl_buffer_byte(&s->missing, '\t');
+        scan->kind->scan->columns(scan->config, bl_files_have_list(scan->files, scan->kind), &r->columns);
+    bl_buffer_text(&r->missing, "");
+    for (const char *tab = r->columns.data; tab && (tab = strchr(tab, '\t')); tab++)
+        bl_buffer_byte(&r->missing, '\t');
     if (scan->attributes)
-        bl_attributes_columns(scan->attributes, &s->columns);
-    int code = bl_buffer_check(&s->columns, e);
-    return code ? code : bl_buffer_check(&s->missing, e);
+        bl_attributes_columns(scan->attributes, &r->columns);
+    int code = bl_buffer_check(&r->sampling, e);
+    if (!code)
+        code = bl_buffer_check(&r->columns, e);
+    if (!code)
+        code = bl_buffer_check(&r->missing, e);
+    return code;
 }
 
 static int scan_write_header(struct scanning *s, struct bl_error *e)
 {
     struct bl_buffer line = {0};
-    int code = scan_name_columns(s, e);
-    if (!code)
-        bl_buffer_printf(&line, BL_SEQUENCES_COLUMNS "%s%s", s->columns.data, s->part ? "" : "\n");
-    if (!code)
-        code = bl_buffer_check(&line, e);
-    struct bl_part_head head = {.task = s->scan->task, .tasks = s->scan->tasks, .columns = line.data};
-    if (s->scan->attributes) {
-        head.attributes = bl_attributes_path(s->scan->attributes);
-        head.attribute_rows = bl_attributes_rows(s->scan->attributes, &head.attribute_line);
+    bl_buffer_printf(&line, BL_SEQUENCES_COLUMNS "%s%s", s->rules.columns.data, s->part ? "" : "\n");
+    int code = bl_buffer_check(&line, e);
+    if (code)
+        return code;
+    if (s->part) {
+        struct bl_part_head head = {.task = s->scan->task, .tasks = s->scan->tasks, .columns = line.data};
+        if (s->scan->attributes) {
+            head.attributes = bl_attributes_path(s->scan->attributes);
+            head.attribute_rows = bl_attributes_rows(s->scan->attributes, &head.attribute_line);
+        }
+        code = bl_part_begin(s->part, &head, e);
+    } else if (s->out) {
+        code = bl_output_write(s->out, line.data, line.size, e);
     }
-    if (!code)
-        code = s->part ? bl_part_begin(s->part, &head, e) : bl_output_write(s->out, line.data, line.size, e);
     bl_buffer_free(&line);
     return code;
 }
@@ -499,15 +313,15 @@ static int scan_run(struct scanning *s, struct bl_error *e)
                                    .kind = scan->kind,
                                    .config = scan->config,
                                    .cancel = scan->env->cancel};
-    int code = s->out || s->part ? scan_write_header(s, e) : BL_OK;
-    scan->kind->scan->sampling(scan->config, &s->sampling);
-    code = code ? code : bl_buffer_check(&s->sampling, e);
+    int code = scan_make_rules(s, e);
+    if (!code)
+        code = scan_write_header(s, e);
     if (!code)
         code = bl_pipeline_run(&stages, s, scan->workers, scan->workers * SLOTS_PER_WORKER, scan->env->cancel, e);
     bl_chunks_close(&s->chunks);
-    bl_buffer_free(&s->sampling);
-    bl_buffer_free(&s->columns);
-    bl_buffer_free(&s->missing);
+    bl_buffer_free(&s->rules.sampling);
+    bl_buffer_free(&s->rules.columns);
+    bl_buffer_free(&s->rules.missing);
     bl_forms_free(&s->forms);
     return code;
 }
@@ -524,6 +338,8 @@ int bl_scan_part(const struct bl_scan *scan, struct bl_part_writer *part, struct
 {
     struct scanning s = {.scan = scan, .part = part, .progress = progress};
     int code = scan_run(&s, e);
+    if (code)
+        return code;
     const struct bl_part_total total = {.chunks = s.number,
                                         .rows = progress->rows,
                                         .steps = progress->steps,
@@ -532,5 +348,5 @@ int bl_scan_part(const struct bl_scan *scan, struct bl_part_writer *part, struct
                                         .damaged = progress->damaged,
                                         .adjusted = progress->adjusted,
                                         .excluded = progress->excluded};
-    return code ? code : bl_part_publish(part, &total, e);
+    return bl_part_publish(part, &total, e);
 }

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#include "scan/sources.h"
+#include "scan/files.h"
 
 struct bl_walk {
     struct bl_files *files;     /* to which inputs are added, and counted what is ignored */

@@ -1,6 +1,8 @@
 /* Parts and their merge: whatever the number of tasks, the table is the one that a single scan writes. */
 #include "base/output.h"
 #include "scan/merge.h"
+#include "scan/scan.h"
+#include "scan/sources.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -274,12 +276,13 @@ static void damage(struct bench *b, const char *command, const char *expected)
     struct bl_error e = {0}, look = {0};
     struct bl_merged merged;
     struct bl_part_total total;
+    bool found;
     ck_assert_int_eq(system("cp parts/scan-00001 good"), 0);
     ck_assert_int_eq(system(command), 0);
     ck_assert_int_eq(merge(b, 3, "merged.tsv", &merged, &e), BL_EDATA);
     ck_assert_msg(strstr(e.text, expected) && strstr(e.text, "parts/scan-00001 is damaged"), "%s", e.text);
     ck_assert_ptr_nonnull(strstr(e.text, "task 1/3 of bload scan again"));
-    ck_assert_int_eq(bl_part_check("parts", 1, 3, &total, &look), BL_EDATA);
+    ck_assert_int_eq(bl_part_check("parts", 1, 3, &total, &found, &look), BL_EDATA);
     free(merged.attributes);
     ck_assert_int_eq(system("mv good parts/scan-00001"), 0);
 }
@@ -290,23 +293,26 @@ START_TEST(damage_is_noticed_and_named)
     struct bench b;
     struct bl_error e = {0};
     struct bl_part_total total;
+    bool found;
     unit_enter(directory);
     write_texts();
     begin(&b, &bl_kind_text, "v", by_line);
     b.scan.chunk_bytes = 1000;
     scan_parts(&b, 3, NULL);
-    ck_assert_int_eq(bl_part_check("parts", 1, 3, &total, &e), 1);
-    ck_assert_int_eq(bl_part_check("parts", 3, 4, &total, &e), 0);
+    ck_assert_int_eq(bl_part_check("parts", 1, 3, &total, &found, &e), BL_OK);
+    ck_assert(found);
+    ck_assert_int_eq(bl_part_check("parts", 3, 4, &total, &found, &e), BL_OK);
+    ck_assert(!found);
     damage(&b, "truncate -s -1 parts/scan-00001", "it ends early");
     damage(&b, "truncate -s 300 parts/scan-00001", "it ends early");
     damage(&b, ": >parts/scan-00001", "it ends early");
     damage(&b, "sed -i 's/words/wordz/' parts/scan-00001; sed -i '0,/ok/s//no/' parts/scan-00001",
-           "its checksum is wrong");
-    damage(&b, "sed -i 's/^stretch 1 /stretch x /' parts/scan-00001", "neither a stretch nor the end");
-    damage(&b, "sed -i 's/^total 1/total 9/' parts/scan-00001", "its checksum is wrong");
-    damage(&b, "cp parts/scan-00002 parts/scan-00001", "does not begin as that task's part does");
+           "wrong checksum");
+    damage(&b, "sed -i 's/^stretch 1 /stretch x /' parts/scan-00001", "neither a chunk nor the end");
+    damage(&b, "sed -i 's/^total 1/total 9/' parts/scan-00001", "wrong checksum");
+    damage(&b, "cp parts/scan-00002 parts/scan-00001", "its first line is not that of this task's part");
     damage(&b, "sed -i 's/^columns/rows/' parts/scan-00001", "no line of columns");
-    damage(&b, "sed -i 's/^attributes$/attributes 1/' parts/scan-00001", "a line of attributes that is none");
+    damage(&b, "sed -i 's/^attributes$/attributes 1/' parts/scan-00001", "an invalid line of attributes");
     ck_assert_int_eq(unlink("parts/scan-00002"), 0);
     ck_assert_int_eq(bl_merge_find_missing("parts", 3), 2);
     end(&b);
@@ -329,7 +335,7 @@ START_TEST(tasks_that_saw_other_inputs_do_not_fit)
     ck_assert_int_eq(system("cat v/8.txt v/8.txt >v/more && mv v/more v/8.txt && rm parts/scan-00001"), 0);
     ck_assert_msg(scan_part(&b, 1, 2, &e) == BL_OK, "%s", e.text);
     ck_assert_int_eq(merge(&b, 2, "merged.tsv", &merged, &e), BL_EFAIL);
-    ck_assert_msg(strstr(e.text, "these tasks did not see as many inputs"), "%s", e.text);
+    ck_assert_msg(strstr(e.text, "these tasks found different numbers of inputs"), "%s", e.text);
     bl_error_clear(&e);
     /* The first one did: all that follows lies elsewhere. */
     ck_assert_int_eq(system("cat v/8.txt >>v/1.txt && rm parts/scan-00001"), 0);
@@ -350,7 +356,7 @@ START_TEST(a_part_is_written_once)
     write_texts();
     begin(&b, &bl_kind_text, "v", by_line);
     scan_parts(&b, 2, NULL);
-    ck_assert_int_eq(scan_part(&b, 0, 2, &e), 1);
+    ck_assert_int_eq(scan_part(&b, 0, 2, &e), BL_OK);
     ck_assert_int_eq(system("echo another line >>v/0.txt"), 0);
     ck_assert_int_eq(scan_part(&b, 0, 2, &e), BL_EFAIL);
     ck_assert_msg(strstr(e.text, "is there, and not as it would be made here"), "%s", e.text);

@@ -1,0 +1,50 @@
+/* The files that a scan takes as inputs. */
+#ifndef BL_FILES_H
+#define BL_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "kind/kind.h"
+
+struct bl_file {
+    char *path;                 /* as given, with what was found below it; owned */
+    const char *id;             /* path, or its part below the source folder: points into path */
+    const struct bl_kind *kind; /* NULL, while the sources are listed: its name does not tell */
+    int line;                   /* of the @list that names it; 0: none does */
+    unsigned source : 31;       /* number of the source that it is from */
+    unsigned found : 1;         /* in a folder, by its extension */
+};
+
+struct bl_ignored {
+    char extension[16]; /* "txt"; "hidden", "no extension" */
+    int64_t count;
+};
+
+#define BL_IGNORED_MAX 32
+
+/* The inputs of a run. */
+struct bl_files {
+    struct bl_file *file;
+    size_t count, capacity;
+    const struct bl_kind *kind;                /* of all of them */
+    struct bl_ignored ignored[BL_IGNORED_MAX]; /* files in folders that are not inputs, by extension */
+    int ignored_count;
+    char *empty_folder;    /* the first source folder without any input; or NULL */
+    int64_t empty_folders; /* how many there are */
+};
+
+/* Counts a file that is not an input by its extension; once the table is full, as "others". */
+void bl_files_ignore(struct bl_files *files, const char *name);
+
+/* Adds a file. Its path is copied; its id begins at id_offset of it. Errors: BL_EFAIL, no memory. */
+int bl_files_add(struct bl_files *files, const char *path, size_t id_offset, const struct bl_kind *kind, bool found,
+                 struct bl_error *e);
+
+/* Whether one of them is a list of inputs. */
+bool bl_files_have_list(const struct bl_files *files, const struct bl_kind *kind);
+void bl_files_free(struct bl_files *files);
+
+#endif
