@@ -18,15 +18,15 @@
 
 #define COMMON                                                                                                         \
     BL_OPTION_FLAG("quiet", struct bl_common, quiet, BL_AFFECTS_NOTHING,                                               \
-                   "no progress and no summary; faults are always told", .letter = 'q'),                               \
+                   "no progress and no summary; faults are always reported", .letter = 'q'),                           \
         BL_OPTION_FLAG("help", struct bl_common, help, BL_AFFECTS_NOTHING, "this text", .letter = 'h',                 \
                        .command_line_only = true)
 
 const struct bl_option bl_common_table[] = {COMMON, {0}};
 
 const struct bl_option bl_common_threads_table[] = {
-    BL_OPTION_INT("jobs", struct bl_common, jobs, BL_AFFECTS_NOTHING, "threads [the processors there are]",
-                  .letter = 'j', .min = 1, .max = 1024),
+    BL_OPTION_INT("jobs", struct bl_common, jobs, BL_AFFECTS_NOTHING, "threads [one per processor]", .letter = 'j',
+                  .min = 1, .max = 1024),
     COMMON,
     {0},
 };

@@ -17,7 +17,7 @@ struct informing {
 };
 
 static const struct bl_option table[] = {
-    BL_OPTION_FLAG("json", struct informing, json, BL_AFFECTS_NOTHING, "all of it as JSON", .command_line_only = true),
+    BL_OPTION_FLAG("json", struct informing, json, BL_AFFECTS_NOTHING, "print JSON", .command_line_only = true),
     {0},
 };
 

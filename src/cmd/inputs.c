@@ -16,33 +16,29 @@
 
 static const struct bl_option table[] = {
     BL_OPTION_STRING("config", struct bl_inputs, config_path, BL_AFFECTS_NOTHING,
-                     "a YAML file that says what the flags say; flags win", .letter = 'c', .placeholder = "FILE.yaml",
+                     "a YAML file with these options; flags win", .letter = 'c', .placeholder = "FILE.yaml",
                      .command_line_only = true),
     BL_OPTION_CHOICE("kind", struct bl_inputs, kind_option, bl_kind_choices, BL_AFFECTS_LENGTHS,
-                     "what the sources are, where their names do not tell", .initial = "auto"),
-    BL_OPTION_TEXTS(
-        "exclude", struct bl_inputs, excluded, BL_AFFECTS_NOTHING,
-        "leave that sequence out, or all of a file with that id, or those whose ids the file lists, one a line; may "
-        "be given again",
-        .placeholder = "ID|@FILE"),
-    BL_OPTION_STRING(
-        "dtype", struct bl_inputs, dtype, BL_AFFECTS_LENGTHS,
-        "of samples: s16 or f32; of tokens: i32 or u16, refused when ids do not fit; of arrays: same, or f32 for "
-        "F64 too [the first]",
-        .placeholder = "TYPE"),
+                     "kind of the sources, where their names do not tell", .initial = "auto"),
+    BL_OPTION_TEXTS("exclude", struct bl_inputs, excluded, BL_AFFECTS_NOTHING,
+                    "leave out the sequence with this id, all of the file with this id, or all ids that FILE lists, "
+                    "one a line; may be given again",
+                    .placeholder = "ID|@FILE"),
+    BL_OPTION_STRING("dtype", struct bl_inputs, dtype, BL_AFFECTS_LENGTHS,
+                     "of samples: s16 or f32; of tokens: i32 or u16 (ids must fit); of arrays: same, or f32 also for "
+                     "F64 [the first]",
+                     .placeholder = "TYPE"),
     BL_OPTION_STRING(
         "spool", struct bl_inputs, spool, BL_AFFECTS_NOTHING,
-        "where tokens and inflated arrays wait to be packed; pack takes its output's own folder when not given",
+        "where tokens and inflated arrays wait to be packed; the default of pack is a folder in its output",
         .placeholder = "DIR"),
-    BL_OPTION_PATH(
-        "attributes", struct bl_inputs, table.path, BL_AFFECTS_NOTHING,
-        "a CSV or TSV with a row for each sequence: its columns are joined by id, and numeric ones become tensors "
-        "[n,S]",
-        .placeholder = "FILE"),
+    BL_OPTION_PATH("attributes", struct bl_inputs, table.path, BL_AFFECTS_NOTHING,
+                   "a CSV or TSV with a row for each sequence, joined by id; numeric columns become tensors [n,S]",
+                   .placeholder = "FILE"),
     BL_OPTION_STRING("attributes-id", struct bl_inputs, table.id, BL_AFFECTS_LENGTHS,
-                     "which of its columns has the ids [id, else the first]", .placeholder = "COLUMN"),
+                     "its column of ids [id, else the first]", .placeholder = "COLUMN"),
     BL_OPTION_STRING("attributes-columns", struct bl_inputs, table.columns, BL_AFFECTS_LENGTHS,
-                     "which of its columns are joined [all others]", .placeholder = "A,B"),
+                     "its columns to join [all others]", .placeholder = "A,B"),
     {0},
 };
 

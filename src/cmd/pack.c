@@ -22,10 +22,9 @@
 
 static const struct bl_option table[] = {
     BL_OPTION_FLAG("print-config", struct bl_packing, print_config, BL_AFFECTS_NOTHING,
-                   "print the effective configuration as YAML, do nothing", .command_line_only = true),
+                   "print the resulting configuration as YAML, and do nothing else", .command_line_only = true),
     BL_OPTION_FLAG("repair", struct bl_packing, repair, BL_AFFECTS_NOTHING,
-                   "read a finished dataset through, and make the shards again that are damaged",
-                   .command_line_only = true),
+                   "verify a finished dataset, and make damaged shards again", .command_line_only = true),
     {0},
 };
 

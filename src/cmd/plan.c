@@ -17,7 +17,7 @@
 
 static const struct bl_option config_table[] = {
     BL_OPTION_STRING("config", struct bl_planning, config_path, BL_AFFECTS_NOTHING,
-                     "a YAML file that says what the flags say, here and in scan and pack; flags win", .letter = 'c',
+                     "a YAML file with these options and those of scan and pack; flags win", .letter = 'c',
                      .placeholder = "FILE.yaml", .command_line_only = true),
     {0},
 };

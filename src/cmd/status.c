@@ -19,7 +19,7 @@ struct showing {
 };
 
 static const struct bl_option table[] = {
-    BL_OPTION_FLAG("json", struct showing, json, BL_AFFECTS_NOTHING, "all of it as JSON, every task too",
+    BL_OPTION_FLAG("json", struct showing, json, BL_AFFECTS_NOTHING, "print JSON, with every task",
                    .command_line_only = true),
     {0},
 };

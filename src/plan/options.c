@@ -84,20 +84,18 @@ static const struct bl_option_type limit = {"N|SECONDSs", limit_parse, limit_for
                                             "a whole number of at least 1, or seconds such as 0.5s"};
 
 const struct bl_option bl_plan_option_table[] = {
-    BL_OPTION_CUSTOM(
-        "T", &steps, int64_t, struct bl_plan_options, T, BL_AFFECTS_PLAN,
-        "steps per block, or seconds (30s) where steps have a rate; must be given (\"longest\" sequence: as in "
-        "the paper)",
-        .letter = 'T'),
+    BL_OPTION_CUSTOM("T", &steps, int64_t, struct bl_plan_options, T, BL_AFFECTS_PLAN,
+                     "steps per block, or seconds (30s) where steps have a rate, or the longest sequence; required",
+                     .letter = 'T'),
     BL_OPTION_CHOICE("oversize", struct bl_plan_options, oversize, bl_oversize_names, BL_AFFECTS_PLAN,
-                     "what becomes of sequences longer than T", .initial = "error", .only = "strategy=block|naive"),
+                     "sequences longer than T", .initial = "error", .only = "strategy=block|naive"),
     BL_OPTION_INT("clip", struct bl_plan_options, clip, BL_AFFECTS_PLAN,
                   "steps per clip of sample and mix [the mean length, rounded down]", .min = 1, .max = BL_T_MAX,
                   .only = "strategy=sample|mix"),
     BL_OPTION_CHOICE("clips", struct bl_plan_options, clips, clips_names, BL_AFFECTS_PLAN,
                      "sample: one clip of each long enough sequence, or every whole clip", .initial = "one",
                      .only = "strategy=sample"),
-    BL_OPTION_UINT("seed", struct bl_plan_options, seed, BL_AFFECTS_PLAN, "decides everything random", .initial = "0"),
+    BL_OPTION_UINT("seed", struct bl_plan_options, seed, BL_AFFECTS_PLAN, "seed of everything random", .initial = "0"),
     BL_OPTION_INT("world-size", struct bl_plan_options, world_size, BL_AFFECTS_PLAN,
                   "ranks: the blocks become a multiple of ranks times batch size", .initial = "1", .min = 1,
                   .max = 16777216),
@@ -105,16 +103,16 @@ const struct bl_option bl_plan_option_table[] = {
                   .initial = "1", .min = 1, .max = 16777216),
     BL_OPTION_CHOICE(
         "remainder", struct bl_plan_options, remainder, remainder_names, BL_AFFECTS_PLAN,
-        "how they become a multiple: spread sequences over more blocks, pad with empty blocks, drop the emptiest",
+        "how the blocks become a multiple: spread sequences over more blocks, pad with empty blocks, drop the emptiest",
         .initial = "spread", .only = "world-size/batch-size"),
     BL_OPTION_CHOICE("balance", struct bl_plan_options, balance, balance_names, BL_AFFECTS_PLAN,
-                     "quadratic: level the sums of squared lengths of the ranks in every step", .initial = "none",
-                     .only = "world-size/batch-size"),
+                     "quadratic: make the sums of squared lengths of all ranks similar in every step",
+                     .initial = "none", .only = "world-size/batch-size"),
     BL_OPTION_INT("align", struct bl_plan_options, align, BL_AFFECTS_PLAN,
                   "every start in a block is a multiple of this many steps", .initial = "1", .min = 1, .max = BL_T_MAX,
                   .only = "strategy=block"),
     BL_OPTION_INT("max-sequences", struct bl_plan_options, max_sequences, BL_AFFECTS_PLAN,
-                  "the most sequences in a block [any number]", .min = 1, .max = BL_SEQUENCES_MAX,
+                  "maximum of sequences in a block [any number]", .min = 1, .max = BL_SEQUENCES_MAX,
                   .only = "strategy=block"),
     BL_OPTION_CUSTOM("min-length", &limit, int64_t, struct bl_plan_options, min_length, BL_AFFECTS_PLAN,
                      "drop shorter sequences, and count them", .initial = "1"),
@@ -123,8 +121,8 @@ const struct bl_option bl_plan_option_table[] = {
     BL_OPTION_CHOICE("order", struct bl_plan_options, order, order_names, BL_AFFECTS_PLAN,
                      "keep: sequences and blocks in input order", .initial = "random"),
     BL_OPTION_INT("effort", struct bl_plan_options, effort, BL_AFFECTS_PLAN,
-                  "how long to search for fewer blocks and a higher bound, in billions of operations", .initial = "8",
-                  .min = 1, .max = BL_EFFORT_MAX, .only = "strategy=block"),
+                  "search for fewer blocks and a higher bound, in billions of operations", .initial = "8", .min = 1,
+                  .max = BL_EFFORT_MAX, .only = "strategy=block"),
     {0},
 };
 

@@ -43,7 +43,7 @@ const struct bl_option_type bl_option_task = {"i/N|auto[/N]", task_parse, task_f
 const struct bl_option bl_task_option_table[] = {
     {.name = "task",
      .type = &bl_option_task,
-     .help = "do the i-th of N shares, i from 0; auto: as MPI, srun, a Slurm job array or Kubernetes tells",
+     .help = "do the i-th of N shares, i from 0; auto: as MPI, srun, a Slurm job array or Kubernetes says",
      .command_line_only = true},
     {0},
 };

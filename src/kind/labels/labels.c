@@ -16,7 +16,7 @@ static const char *const extensions[] = {"txt", NULL};
 static const struct bl_option options[] = {
     BL_OPTION_PATH(
         "mapping", struct bl_labels_config, mapping, BL_AFFECTS_BYTES,
-        "the labels' numbers: lines \"NUMBER NAME\", or names, numbered from 0; without it the lines are numbers"),
+        "numbers of the labels: lines \"NUMBER NAME\", or names, numbered from 0; without it lines are numbers"),
     {0},
 };
 

@@ -31,32 +31,30 @@ static const char *const hdr_choices[] = {"skip", "clip", NULL};
 static const char *const decoder_choices[] = {"cpu", "nvdec", "auto", NULL};
 
 const struct bl_option bl_video_options[] = {
-    BL_OPTION_RATIONAL("fps", struct bl_video_config, fps, BL_AFFECTS_LENGTHS,
-                       "frames per second to take by their times, dropped and repeated as ffmpeg's fps filter does; "
-                       "every frame when not given"),
+    BL_OPTION_RATIONAL(
+        "fps", struct bl_video_config, fps, BL_AFFECTS_LENGTHS,
+        "take this many frames per second by their times, as ffmpeg's fps filter does; without it every frame"),
     BL_OPTION_INT("stride", struct bl_video_config, stride, BL_AFFECTS_LENGTHS, "take every N-th frame, from the first",
                   .initial = "1", .min = 1, .placeholder = "N"),
     BL_OPTION_CHOICE("count", struct bl_video_config, count, count_choices, BL_AFFECTS_LENGTHS,
                      "how frames are counted: by packets, decoding only what looks suspicious, or decode everything",
                      .initial = "packets"),
     BL_OPTION_DIMENSIONS("size", struct bl_video_config, size, BL_AFFECTS_BYTES,
-                         "scale frames to this size; when not given, all videos must have one size"),
-    BL_OPTION_CHOICE(
-        "fit", struct bl_video_config, fit, fit_choices, BL_AFFECTS_BYTES,
-        "how a picture of another shape comes to --size: stretch it, crop what hangs over, or pad it with black",
-        .initial = "stretch", .only = "size"),
+                         "scale frames to this size; without it all videos must have one size"),
+    BL_OPTION_CHOICE("fit", struct bl_video_config, fit, fit_choices, BL_AFFECTS_BYTES,
+                     "pictures of another shape than --size: stretch them, crop the edges, or pad with black",
+                     .initial = "stretch", .only = "size"),
     BL_OPTION_CHOICE("hdr", struct bl_video_config, hdr, hdr_choices, BL_AFFECTS_LENGTHS,
-                     "PQ and HLG video: skip it, or clip: convert it as if it were not HDR, without tone mapping",
+                     "PQ and HLG video: skip it, or convert it as if it were not HDR, without tone mapping (clip)",
                      .initial = "skip"),
     BL_OPTION_CHOICE(
         "decoder", struct bl_video_config, decoder, decoder_choices, BL_AFFECTS_LENGTHS,
-        "what decodes: the processor, the GPU's video engines (nvdec), or auto: these where they can, else the "
-        "processor",
+        "decode on the processor, on the GPU's video engines (nvdec), or on these where they support the file (auto)",
         .initial = "cpu"),
     BL_OPTION_STRING("gpu", struct bl_video_config, gpus, BL_AFFECTS_NOTHING, "the GPUs to decode on", .initial = "all",
                      .placeholder = "0,1|all", .only = "decoder=nvdec|auto"),
     BL_OPTION_STRING("images", struct bl_video_config, images, BL_AFFECTS_LENGTHS,
-                     "of folders of images, those with such names: 'img_*'", .placeholder = "PATTERN"),
+                     "of folders of images, take names like this: 'img_*'", .placeholder = "PATTERN"),
     {0},
 };
 
