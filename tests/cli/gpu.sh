@@ -9,7 +9,7 @@ test_nvdec_without_a_gpu_is_an_error() {
     no_gpu
     expect 1 bload pack "$(fixture h264-30.mp4)" -T 30 -o d --decoder nvdec
     err_has 'bload: pack: --decoder nvdec: '
-    grep -qE 'no NVIDIA driver here|built without CUDA' "$ERR" || fail "$(cat "$ERR")"
+    grep -qE 'no NVIDIA driver found|built without CUDA' "$ERR" || fail "$(cat "$ERR")"
     [ ! -e d ] || fail "it left a directory"
     expect 1 bload scan "$(fixture h264-30.mp4)" --decoder nvdec
     err_has 'bload: scan: --decoder nvdec: '

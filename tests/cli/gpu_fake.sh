@@ -309,7 +309,7 @@ test_too_little_memory() {
     is 1 "$(used decoders most)"
     rm -rf d
     FAKE_FAIL=cuMemHostAlloc:1 FAKE_FAIL_CODE=2 expect 1 few d
-    err_has 'GPU 0 cannot pin memory of this machine: out of memory'
+    err_has 'GPU 0 cannot pin host memory: out of memory'
     released
 }
 
@@ -332,7 +332,7 @@ test_several_gpus() {
     released
     [ ! -e d ] || fail "it left a directory"
     FAKE_GPUS=0 expect 1 few d
-    err_has 'there is no NVIDIA GPU here'
+    err_has 'no NVIDIA GPU found'
     FAKE_GPUS=0 expect 0 faked bload pack -q a.mp4 -T 9 -o auto --decoder auto
     err_has 'no GPU is used: '
     is cpu "$(values decoder <auto/sequences.tsv)"

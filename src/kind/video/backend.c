@@ -34,18 +34,23 @@ const AVCodec *bl_backend_find_decoder(enum AVCodecID id)
     return NULL;
 }
 
-/* Notes the format as soon as the decoder knows it, and stops the decoder. */
-static enum AVPixelFormat backend_get_format(AVCodecContext *context, const enum AVPixelFormat *formats)
+bool bl_backend_describe(const AVCodecContext *context, const enum AVPixelFormat *formats, struct bl_gpu_stream *out)
 {
-    struct bl_gpu_stream *out = context->opaque;
     bool offered = false;
+    *out = (struct bl_gpu_stream){context->codec_id, AV_PIX_FMT_NONE, context->coded_width, context->coded_height};
     for (; *formats != AV_PIX_FMT_NONE; formats++) {
         offered |= *formats == AV_PIX_FMT_CUDA;
         out->format = *formats; /* the last one is the processor's */
     }
-    out->codec = offered ? context->codec_id : AV_CODEC_ID_NONE;
-    out->width = context->coded_width;
-    out->height = context->coded_height;
+    return offered;
+}
+
+/* Notes the format as soon as the decoder knows it, and stops the decoder. */
+static enum AVPixelFormat backend_get_format(AVCodecContext *context, const enum AVPixelFormat *formats)
+{
+    struct bl_gpu_stream *out = context->opaque;
+    if (!bl_backend_describe(context, formats, out))
+        out->codec = AV_CODEC_ID_NONE;
     return AV_PIX_FMT_NONE;
 }
 

@@ -30,6 +30,9 @@ int bl_backend_choose(const struct bl_video_config *config, const struct bl_canc
 int bl_backend_from_row(const struct bl_video_config *config, const struct bl_row *row, enum bl_backend *backend,
                         struct bl_error *e);
 
+/* For AVCodecContext.get_format: fills in the stream, and returns whether FFmpeg offers to decode it on a GPU. */
+bool bl_backend_describe(const AVCodecContext *context, const enum AVPixelFormat *formats, struct bl_gpu_stream *out);
+
 /* Whether nv12_rgb.h can read surfaces of such pictures. */
 bool bl_backend_supports_format(enum AVPixelFormat format);
 

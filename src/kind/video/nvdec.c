@@ -1,7 +1,6 @@
-/* See nvdec.h. A queue is a CUDA stream; FFmpeg is told of it, so that its copies from the decoder's pictures to
- * surfaces are queued there too, before what reads them. All queues of a GPU are in its primary context, which FFmpeg
- * makes. The driver's own interface is used, not the runtime's: the runtime would come with every start of the tool,
- * and with a driver of its own age. */
+/* See nvdec.h. A queue is a CUDA stream. FFmpeg uses it, too, so that its copies from decoded pictures to surfaces are
+ * queued before what reads these. All queues of a GPU share its primary context, which FFmpeg creates. We use the
+ * driver API, not the runtime: that would be loaded on every start of the tool, and needs a driver of its own age. */
 #include "kind/video/nvdec.h"
 
 #include <errno.h>
@@ -20,8 +19,8 @@
 #include "kind/video/geometry.h"
 #include "kind/video/gpu_list.h"
 
-#define SURFACES 4               /* that we hold at once, beside those that the decoder needs */
-#define SPARE ((size_t)64 << 20) /* bytes of a GPU whose memory is not the reason when its driver refuses something */
+#define SURFACES 4               /* that we hold at once, beyond those that the decoder needs */
+#define SPARE ((size_t)64 << 20) /* bytes: with so much free, lack of memory is not why the driver failed */
 
 struct device {
     int number;
@@ -46,16 +45,16 @@ struct bl_gpu_queue {
     AVBufferRef *buffer; /* FFmpeg's, with the stream */
 };
 
-/* What is known of a codec context beside FFmpeg; its opaque. */
+/* What we know of a codec context; its opaque. */
 struct surfaces {
-    struct bl_gpu_stream stream; /* as it was when surfaces were asked for last */
-    bool refused;                /* FFmpeg could make no decoder for it */
+    struct bl_gpu_stream stream; /* when FFmpeg last asked for surfaces */
+    bool refused;                /* FFmpeg could not create a decoder for it */
 };
 
 /* --- contexts --------------------------------------------------------------------------------------------------- */
 
-/* The driver's functions act on the thread's context, and a worker may have queues on several GPUs: each call is put
- * between these two. */
+/* The driver's functions act on the thread's current context, and a worker may have queues on several GPUs: each call
+ * is bracketed by these two. */
 static int device_enter(const struct bl_gpu *gpu, const struct device *device, struct bl_error *e)
 {
     return bl_driver_check(&gpu->driver, device->number, "be used", gpu->driver.cuda->cuCtxPushCurrent(device->context),
@@ -93,15 +92,15 @@ static CUdeviceptr device_address(const void *memory)
 
 /* --- the GPUs --------------------------------------------------------------------------------------------------- */
 
-/* A driver that is older than the compiler may not know what it made. */
+/* A driver older than the compiler may not be able to load the kernel. */
 static int kernel_report(const struct bl_gpu *gpu, const struct device *device, CUresult result, struct bl_error *e)
 {
     int has = 0, built = BL_CUDA_VERSION;
     struct bl_error why = {0};
-    (void)bl_driver_check(&gpu->driver, device->number, "run what this bload was built with", result, &why);
+    (void)bl_driver_check(&gpu->driver, device->number, "load the kernel of this build", result, &why);
     if (gpu->driver.version(&has) != CUDA_SUCCESS || has >= built)
         return bl_error_set(e, BL_EFAIL, "%s", why.text);
-    return bl_error_set(e, BL_EFAIL, "%s: the NVIDIA driver is for CUDA %d.%d, and it was built with %d.%d", why.text,
+    return bl_error_set(e, BL_EFAIL, "%s: the NVIDIA driver supports CUDA %d.%d, bload was built with %d.%d", why.text,
                         has / 1000, has % 1000 / 10, built / 1000, built % 1000 / 10);
 }
 
@@ -126,7 +125,7 @@ static int device_open(const struct bl_gpu *gpu, struct device *device, int numb
     device->number = number;
     snprintf(name, sizeof name, "%d", number);
     if (av_hwdevice_ctx_create(&device->buffer, AV_HWDEVICE_TYPE_CUDA, name, NULL, AV_CUDA_USE_PRIMARY_CONTEXT) < 0)
-        return bl_error_set(e, BL_EFAIL, "GPU %d cannot be used: FFmpeg makes no context on it", number);
+        return bl_error_set(e, BL_EFAIL, "GPU %d cannot be used: FFmpeg cannot create a context on it", number);
     const AVCUDADeviceContext *own = ((AVHWDeviceContext *)(void *)device->buffer->data)->hwctx;
     device->context = own->cuda_ctx;
     return kernel_load(gpu, device, e);
@@ -225,7 +224,7 @@ static int device_can_decode(const struct bl_gpu *gpu, const struct device *devi
     int code = device_enter(gpu, device, e);
     if (code)
         return code;
-    code = bl_driver_check(&gpu->driver, device->number, "say what it can decode",
+    code = bl_driver_check(&gpu->driver, device->number, "report what it can decode",
                            gpu->driver.video->cuvidGetDecoderCaps(&caps), e);
     device_leave(gpu);
     if (code)
@@ -267,7 +266,7 @@ static void queue_close(struct bl_gpu_queue *queue)
     free(queue);
 }
 
-/* FFmpeg's context of the GPU once more, with this queue's stream. */
+/* Makes another FFmpeg context of the GPU, with this queue's stream. */
 static int queue_make_buffer(struct bl_gpu_queue *queue, struct bl_error *e)
 {
     queue->buffer = av_hwdevice_ctx_alloc(AV_HWDEVICE_TYPE_CUDA);
@@ -277,7 +276,8 @@ static int queue_make_buffer(struct bl_gpu_queue *queue, struct bl_error *e)
     own->cuda_ctx = queue->device->context;
     own->stream = queue->stream;
     if (av_hwdevice_ctx_init(queue->buffer) < 0)
-        return bl_error_set(e, BL_EFAIL, "GPU %d cannot be used: FFmpeg makes no context on it", queue->device->number);
+        return bl_error_set(e, BL_EFAIL, "GPU %d cannot be used: FFmpeg cannot create a context on it",
+                            queue->device->number);
     return BL_OK;
 }
 
@@ -289,7 +289,7 @@ static int queue_make_stream(struct bl_gpu_queue *queue, struct bl_error *e)
     CUresult result = queue_cuda(queue)->cuStreamCreate(&queue->stream, CU_STREAM_NON_BLOCKING);
     for (int i = 0; i < BL_GPU_EVENTS && result == CUDA_SUCCESS; i++)
         result = queue_cuda(queue)->cuEventCreate(&queue->event[i], CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING);
-    return queue_leave(queue, "begin", result, e);
+    return queue_leave(queue, "create a stream", result, e);
 }
 
 static int queue_open(struct bl_gpu *gpu, struct bl_gpu_queue **out, struct bl_error *e)
@@ -321,8 +321,8 @@ static int queue_alloc(struct bl_gpu_queue *queue, enum bl_gpu_memory kind, size
     bool full = kind == BL_GPU_OWN && result == BL_DRIVER_OUT_OF_MEMORY;
     if (kind == BL_GPU_OWN && result == CUDA_SUCCESS)
         *memory = (void *)(uintptr_t)own;
-    code = queue_leave(queue, kind == BL_GPU_OWN ? "give memory" : "pin memory of this machine",
-                       full ? CUDA_SUCCESS : result, e);
+    code =
+        queue_leave(queue, kind == BL_GPU_OWN ? "allocate memory" : "pin host memory", full ? CUDA_SUCCESS : result, e);
     return full ? BL_GPU_FULL : code;
 }
 
@@ -336,29 +336,32 @@ static void queue_free(struct bl_gpu_queue *queue, enum bl_gpu_memory kind, void
     device_leave(queue->gpu);
 }
 
-/* From memory that is not pinned it returns when that has been read. */
+/* Copies from pageable memory return when it has been read. */
 static int queue_upload(struct bl_gpu_queue *queue, void *to, const void *from, size_t bytes, struct bl_error *e)
 {
     int code = queue_enter(queue, e);
-    return code ? code
-                : queue_leave(queue, "copy",
-                              queue_cuda(queue)->cuMemcpyHtoDAsync(device_address(to), from, bytes, queue->stream), e);
+    if (code)
+        return code;
+    CUresult result = queue_cuda(queue)->cuMemcpyHtoDAsync(device_address(to), from, bytes, queue->stream);
+    return queue_leave(queue, "copy", result, e);
 }
 
 static int queue_download(struct bl_gpu_queue *queue, void *to, const void *from, size_t bytes, struct bl_error *e)
 {
     int code = queue_enter(queue, e);
-    return code ? code
-                : queue_leave(queue, "copy",
-                              queue_cuda(queue)->cuMemcpyDtoHAsync(to, device_address(from), bytes, queue->stream), e);
+    if (code)
+        return code;
+    CUresult result = queue_cuda(queue)->cuMemcpyDtoHAsync(to, device_address(from), bytes, queue->stream);
+    return queue_leave(queue, "copy", result, e);
 }
 
 static int queue_clear(struct bl_gpu_queue *queue, void *to, size_t bytes, struct bl_error *e)
 {
     int code = queue_enter(queue, e);
-    return code ? code
-                : queue_leave(queue, "clear memory",
-                              queue_cuda(queue)->cuMemsetD8Async(device_address(to), 0, bytes, queue->stream), e);
+    if (code)
+        return code;
+    CUresult result = queue_cuda(queue)->cuMemsetD8Async(device_address(to), 0, bytes, queue->stream);
+    return queue_leave(queue, "clear memory", result, e);
 }
 
 static unsigned grid_size(int32_t whole, unsigned part)
@@ -383,30 +386,28 @@ static int queue_draw(struct bl_gpu_queue *queue, const struct bl_nv12_rgb *pict
 static int queue_record(struct bl_gpu_queue *queue, int number, struct bl_error *e)
 {
     int code = queue_enter(queue, e);
-    return code ? code
-                : queue_leave(queue, "go on", queue_cuda(queue)->cuEventRecord(queue->event[number], queue->stream), e);
+    if (code)
+        return code;
+    CUresult result = queue_cuda(queue)->cuEventRecord(queue->event[number], queue->stream);
+    return queue_leave(queue, "record an event", result, e);
 }
 
 static int queue_wait(struct bl_gpu_queue *queue, int number, struct bl_error *e)
 {
     int code = queue_enter(queue, e);
-    return code ? code
-                : queue_leave(queue, "finish its work", queue_cuda(queue)->cuEventSynchronize(queue->event[number]), e);
+    if (code)
+        return code;
+    CUresult result = queue_cuda(queue)->cuEventSynchronize(queue->event[number]);
+    return queue_leave(queue, "finish its work", result, e);
 }
 
 /* --- decoders --------------------------------------------------------------------------------------------------- */
 
-/* FFmpeg asks again, without surfaces, when it could make no decoder that gives them. */
+/* FFmpeg asks again, without offering surfaces, if it could not create a hardware decoder. */
 static enum AVPixelFormat codec_get_format(AVCodecContext *codec, const enum AVPixelFormat *formats)
 {
     struct surfaces *surfaces = codec->opaque;
-    bool offered = false;
-    surfaces->stream =
-        (struct bl_gpu_stream){codec->codec_id, AV_PIX_FMT_NONE, codec->coded_width, codec->coded_height};
-    for (; *formats != AV_PIX_FMT_NONE; formats++) {
-        offered |= *formats == AV_PIX_FMT_CUDA;
-        surfaces->stream.format = *formats; /* the last one is the processor's */
-    }
+    bool offered = bl_backend_describe(codec, formats, &surfaces->stream);
     surfaces->refused = !offered || !bl_backend_supports_format(surfaces->stream.format);
     return surfaces->refused ? AV_PIX_FMT_NONE : AV_PIX_FMT_CUDA;
 }
@@ -446,7 +447,7 @@ static int queue_open_codec(struct bl_gpu_queue *queue, const AVCodecParameters 
     return code;
 }
 
-/* Whether what was queued so far went well. */
+/* Fails if something that was queued has failed. */
 static int queue_check(const struct bl_gpu_queue *queue, struct bl_error *e)
 {
     int code = queue_enter(queue, e);
@@ -456,7 +457,7 @@ static int queue_check(const struct bl_gpu_queue *queue, struct bl_error *e)
     return queue_leave(queue, "decode", result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : result, e);
 }
 
-/* FFmpeg does not pass on why the driver refused a picture. Where memory is left the picture is why. */
+/* FFmpeg does not report why the driver refused a picture. If memory is left, the content is to blame. */
 static int queue_check_memory(struct bl_gpu_queue *queue, struct bl_error *e)
 {
     void *spare = NULL;

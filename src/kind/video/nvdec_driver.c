@@ -6,7 +6,7 @@
 
 #define NO_DEVICE ((CUresult)100) /* CUDA_ERROR_NO_DEVICE */
 
-/* Objects and functions are of one size here, which ISO C does not promise. */
+/* ISO C does not promise that pointers to objects and functions have one size; here they do. */
 static bool driver_load_symbol(void *library, const char *name, void *function)
 {
     void *found = dlsym(library, name);
@@ -37,7 +37,7 @@ static int driver_init(const struct bl_driver *d, int *devices, struct bl_error 
     if (result == CUDA_SUCCESS)
         result = d->cuda->cuDeviceGetCount(devices);
     if (result == NO_DEVICE || (result == CUDA_SUCCESS && *devices < 1))
-        return bl_error_set(e, BL_EFAIL, "there is no NVIDIA GPU here");
+        return bl_error_set(e, BL_EFAIL, "no NVIDIA GPU found");
     if (result != CUDA_SUCCESS)
         return bl_error_set(e, BL_EFAIL, "the GPUs cannot be used: %s", driver_error_text(d, result));
     return BL_OK;
@@ -48,13 +48,13 @@ int bl_driver_open(struct bl_driver *d, int *devices, struct bl_error *e)
     int code;
     *d = (struct bl_driver){0};
     if (!driver_load_cuda(d))
-        code = bl_error_set(e, BL_EFAIL, "there is no NVIDIA driver here (libcuda.so.1)");
+        code = bl_error_set(e, BL_EFAIL, "no NVIDIA driver found (libcuda.so.1)");
     else
         code = driver_init(d, devices, e);
     if (!code && (cuvid_load_functions(&d->video, NULL) < 0 || !d->video->cuvidGetDecoderCaps))
         code = bl_error_set(e, BL_EFAIL,
-                            "the driver's video library (libnvcuvid.so.1) is not here, or too old: containers have it "
-                            "with NVIDIA_DRIVER_CAPABILITIES=compute,video,utility");
+                            "the driver's video library (libnvcuvid.so.1) is missing or too old: in a container, set "
+                            "NVIDIA_DRIVER_CAPABILITIES=compute,video,utility");
     if (code)
         bl_driver_close(d);
     return code;

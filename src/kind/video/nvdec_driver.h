@@ -1,9 +1,9 @@
-/* NVIDIA's driver: its two shared libraries, looked for when they are asked for, and what its errors are called. The
- * types are those of ffnvcodec's headers, which FFmpeg uses too. */
+/* NVIDIA's driver: its two shared libraries, loaded on demand, and the names of its errors. The types are those of
+ * ffnvcodec's headers, which FFmpeg uses, too. */
 #ifndef BL_NVDEC_DRIVER_H
 #define BL_NVDEC_DRIVER_H
 
-/* The loaders of ffnvcodec's headers tell nobody what they cannot load. */
+/* Silences the loaders of ffnvcodec's headers. */
 #define FFNV_LOG_FUNC(context, ...) ((void)(context))
 #define FFNV_DEBUG_LOG_FUNC(context, ...) ((void)(context))
 #include <ffnvcodec/dynlink_loader.h>
@@ -15,14 +15,14 @@
 struct bl_driver {
     CudaFunctions *cuda;
     CuvidFunctions *video;
-    void *library; /* the same as cuda's, for what those headers leave out: */
+    void *library; /* as cuda, for functions that those headers lack: */
     CUresult (*host_alloc)(void **memory, size_t bytes, unsigned flags);
     CUresult (*host_free)(void *memory);
     CUresult (*version)(int *version);
 };
 
-/* Loads both libraries and begins; *devices: how many GPUs there are, at least one. BL_EFAIL: no driver, no GPU, or no
- * video library. After a failure there is nothing to close. */
+/* Loads both libraries and initialises the driver; *devices: the number of GPUs, at least one. BL_EFAIL: no driver, no
+ * GPU or no video library. Needs no close after a failure. */
 int bl_driver_open(struct bl_driver *driver, int *devices, struct bl_error *e);
 void bl_driver_close(struct bl_driver *driver);
 

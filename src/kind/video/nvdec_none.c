@@ -6,7 +6,7 @@ int bl_nvdec_open(struct bl_gpu **gpu, const char *which, struct bl_error *e)
 {
     (void)which;
     *gpu = NULL;
-    return bl_error_set(e, BL_EFAIL, "this bload was built without CUDA (make CUDA=1 builds it with nvcc)");
+    return bl_error_set(e, BL_EFAIL, "this bload was built without CUDA: build it with nvcc (make CUDA=1)");
 }
 
 void bl_nvdec_close(struct bl_gpu *gpu)
