@@ -310,16 +310,16 @@ test_labels_that_are_none() {
     expect 3 bload scan -q l --kind labels
     is 'good.txt 2' "$(awk -F '\t' '$6 == "ok" { print $1, $2 }' "$OUT")"
     for line in 'skipped empty.txt: no labels' 'skipped gap.txt: line 2 is empty' \
-        'skipped real.txt: line 2: "2.5" is no number (names need mapping)' 'skipped large.txt: line 2: "99999999999" is no number' \
-        'skipped zero.txt: line 2 is no label: a zero byte' 'skipped long.txt: line 2 is no label: it is too long'; do
+        'skipped real.txt: line 2: "2.5" is not a number (names need a mapping)' 'skipped large.txt: line 2: "99999999999" is not a number' \
+        'skipped zero.txt: line 2: a zero byte' 'skipped long.txt: line 2: the label is too long'; do
         err_has "bload: $line"
     done
     printf '0 a\nb\n' >mixed.txt
     expect 2 bload scan -q l --kind labels --mapping mixed.txt
-    err_is <<<'bload: scan: mixed.txt:2: "b" is no "NUMBER NAME", as the first line is'
+    err_is <<<'bload: scan: mixed.txt:2: expected "NUMBER NAME", as in the first line, not "b"'
     printf 'a\nb\na\n' >twice.txt
     expect 2 bload scan -q l --kind labels --mapping twice.txt
-    err_is <<<'bload: scan: twice.txt: the label "a" is there twice'
+    err_is <<<'bload: scan: twice.txt: duplicate label "a"'
     : >none.txt
     expect 2 bload scan -q l --kind labels --mapping none.txt
     err_is <<<'bload: scan: none.txt has no labels'
@@ -349,7 +349,7 @@ END
 test_intervals() {
     intervals
     expect 0 bload pack -c set.yaml -o d
-    err_has 'bload: 1 intervals overlap others: of those the later one in the file wins (columns NAME.overlaps); multi keeps all'
+    err_has 'bload: overlapping intervals: 1; the later one in the file applies (columns NAME.overlaps); multi keeps all'
     is '2 0 2' "$(field actions.intervals <d/sequences.tsv | xargs)"
     is '1 0 0' "$(field actions.overlaps <d/sequences.tsv | xargs)"
     expect 0 bload verify -q d

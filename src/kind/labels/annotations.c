@@ -4,28 +4,26 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
-#include "base/path.h"
-#include "base/io.h"
 #include "base/json.h"
 
-#define SIZE_LIMIT ((size_t)1 << 30)
+#define BYTES_MAX ((size_t)1 << 30)
 
 static int annotated_compare(const void *a, const void *b)
 {
     return strcmp(((const struct bl_annotated *)a)->id, ((const struct bl_annotated *)b)->id);
 }
 
-/* Notes why a sequence is of no use; the first reason is the one that matters. */
+/* Stores why the sequence is unusable; the first reason counts. */
 static int annotated_set_fault(struct bl_annotated *sequence, size_t number, const char *what, const char *name,
                                struct bl_error *e)
 {
     struct bl_buffer text = {0};
     if (sequence->fault)
         return BL_OK;
-    bl_buffer_printf(&text, "annotation %zu: %s%.60s%s", number + 1, name ? "\"" : "", name ? name : "",
-                     name ? "\" " : "");
+    bl_buffer_printf(&text, "annotation %zu: ", number + 1);
+    if (name)
+        bl_buffer_printf(&text, "\"%.60s\" ", name);
     bl_buffer_text(&text, what);
     if (bl_buffer_check(&text, e)) {
         bl_buffer_free(&text);
@@ -35,7 +33,6 @@ static int annotated_set_fault(struct bl_annotated *sequence, size_t number, con
     return BL_OK;
 }
 
-/* Takes annotation i of a sequence, or what is wrong with it. */
 static int annotation_parse(struct bl_annotated *sequence, size_t i, const json_t *json,
                             const struct bl_mapping *mapping, struct bl_error *e)
 {
@@ -87,18 +84,16 @@ static int annotated_parse(struct bl_annotated *sequence, const char *id, const 
     sequence->annotation = calloc(sequence->count + 1, sizeof *sequence->annotation);
     if (!sequence->id || !sequence->annotation)
         return bl_error_memory(e);
-    int code = BL_OK;
     if (!json_is_array(list)) {
         sequence->fault = strdup("no list \"annotations\"");
-        code = sequence->fault ? BL_OK : bl_error_memory(e);
+        return sequence->fault ? BL_OK : bl_error_memory(e);
     }
-    for (size_t i = 0; i < sequence->count && !code; i++)
-        code = annotation_parse(sequence, i, json_array_get(list, i), mapping, e);
-    if (code)
-        return code;
-    if (!sequence->fault)
-        code = annotated_count_overlaps(sequence, e);
-    return code;
+    for (size_t i = 0; i < sequence->count; i++) {
+        int code = annotation_parse(sequence, i, json_array_get(list, i), mapping, e);
+        if (code)
+            return code;
+    }
+    return sequence->fault ? BL_OK : annotated_count_overlaps(sequence, e);
 }
 
 static int annotations_parse(struct bl_annotations *all, json_t *root, const char *path,
@@ -111,21 +106,20 @@ static int annotations_parse(struct bl_annotations *all, json_t *root, const cha
     all->sequence = calloc(json_object_size(database) + 1, sizeof *all->sequence);
     if (!all->sequence)
         return bl_error_memory(e);
-    int code = BL_OK;
     json_object_foreach(database, id, value)
     {
-        if (!code)
-            code = annotated_parse(&all->sequence[all->count], id, value, mapping, e);
-        all->overlaps += all->sequence[all->count++].overlaps;
+        struct bl_annotated *sequence = &all->sequence[all->count++];
+        int code = annotated_parse(sequence, id, value, mapping, e);
+        if (code)
+            return code;
+        all->overlaps += sequence->overlaps;
     }
-    if (code)
-        return code;
     qsort(all->sequence, all->count, sizeof *all->sequence, annotated_compare);
     return BL_OK;
 }
 
-/* Jansson has no word for memory that was not to be had: a text that it refuses and that is sound, or no word at all.
- * Half of a surrogate pair is sound to the scanner, which makes a replacement character of it, and has a word. */
+/* Jansson does not report out of memory: it rejects sound text, or has no code. Half a surrogate pair is sound to our
+ * scanner, which replaces it, and not to Jansson. */
 static int annotations_report_json(const struct bl_buffer *text, const json_error_t *wrong, const char *path,
                                    struct bl_error *e)
 {
@@ -142,21 +136,15 @@ int bl_annotations_read(struct bl_annotations *all, const char *path, const stru
                         struct bl_error *e)
 {
     struct bl_buffer text = {0};
+    json_t *root = NULL;
     json_error_t wrong;
     *all = (struct bl_annotations){0};
-    bl_buffer_text(&text, "");
-    int code = bl_io_check_path(path, e);
-    if (!code)
-        code = bl_io_read_file(path, SIZE_LIMIT, &text, e);
-    if (!code)
-        code = bl_buffer_check(&text, e);
-    json_t *root = code ? NULL : json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES, &wrong);
-    if (!code && !root)
-        code = annotations_report_json(&text, &wrong, path, e);
-    if (!code) {
-        all->digest = XXH3_64bits(text.data, text.size);
-        code = annotations_parse(all, root, path, mapping, e);
-    }
+    int code = bl_mapping_load(path, BYTES_MAX, &text, &all->digest, e);
+    if (code)
+        goto out;
+    root = json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES, &wrong);
+    code = root ? annotations_parse(all, root, path, mapping, e) : annotations_report_json(&text, &wrong, path, e);
+out:
     json_decref(root);
     bl_buffer_free(&text);
     return code;

@@ -1,4 +1,4 @@
-/* The intervals kind, which only follows others. A step has the label of an interval when it begins in it. */
+/* The intervals kind, which only follows others. A step has the label of the interval that it begins in. */
 #include "kind/labels/intervals.h"
 
 #include <inttypes.h>
@@ -27,7 +27,7 @@ static int intervals_check(const void *values, struct bl_error *e)
 {
     const struct bl_intervals_config *config = values;
     if (!config->annotations || !config->mapping)
-        return bl_error_set(e, BL_EUSAGE, "intervals need %s: a file", config->annotations ? "mapping" : "annotations");
+        return bl_error_set(e, BL_EUSAGE, "intervals need %s: FILE", config->annotations ? "mapping" : "annotations");
     if (config->unit == BL_INTERVALS_STEPS && config->rate.den)
         return bl_error_set(e, BL_EUSAGE, "intervals in steps need no rate");
     return BL_OK;
@@ -37,13 +37,22 @@ static int intervals_prepare(void *values, struct bl_error *e)
 {
     struct bl_intervals_config *config = values;
     int code = bl_mapping_read(&config->names, config->mapping, e);
-    if (!code)
-        code = bl_annotations_read(&config->all, config->annotations, &config->names, e);
+    if (code)
+        return code;
+    code = bl_annotations_read(&config->all, config->annotations, &config->names, e);
+    if (code)
+        return code;
     for (size_t i = 0; i < config->names.count; i++) {
         int64_t classes = (int64_t)config->names.label[i].number + 1;
-        config->classes = classes > config->classes ? classes : config->classes;
+        if (classes > config->classes)
+            config->classes = classes;
     }
-    return code;
+    if (config->all.overlaps && !config->multi)
+        snprintf(
+            config->warning, sizeof config->warning,
+            "overlapping intervals: %zu; the later one in the file applies (columns NAME.overlaps); multi keeps all",
+            config->all.overlaps);
+    return BL_OK;
 }
 
 static void intervals_release(void *values)
@@ -55,14 +64,8 @@ static void intervals_release(void *values)
 
 static const char *intervals_warning(const void *values)
 {
-    struct bl_intervals_config *config = (struct bl_intervals_config *)values; /* the text is told, and nothing else */
-    if (config->multi || !config->all.overlaps)
-        return NULL;
-    snprintf(config->text, sizeof config->text,
-             "%zu intervals overlap others: of those the later one in the file wins (columns NAME.overlaps); multi "
-             "keeps all",
-             config->all.overlaps);
-    return config->text;
+    const struct bl_intervals_config *config = values;
+    return config->warning[0] ? config->warning : NULL;
 }
 
 static void intervals_identify(const void *values, struct bl_buffer *out)
@@ -87,12 +90,12 @@ static void intervals_sampling(const void *config, struct bl_buffer *out)
 static enum bl_follow_needs intervals_needs(const void *values)
 {
     const struct bl_intervals_config *config = values;
-    return config->unit == BL_INTERVALS_STEPS ? BL_FOLLOW_STEPS
-           : config->rate.den                 ? BL_FOLLOW_NUMBERS
-                                              : BL_FOLLOW_TIMES;
+    if (config->unit == BL_INTERVALS_STEPS)
+        return BL_FOLLOW_STEPS;
+    return config->rate.den ? BL_FOLLOW_NUMBERS : BL_FOLLOW_TIMES;
 }
 
-/* BL_EDATA: what the file has of a sequence, or that it has nothing, is of no use. */
+/* BL_EDATA: there are no usable annotations of a sequence. */
 static int intervals_check_found(const struct bl_intervals_config *config, const struct bl_annotated *found,
                                  struct bl_error *e)
 {
@@ -101,7 +104,7 @@ static int intervals_check_found(const struct bl_intervals_config *config, const
     return found->fault ? bl_error_set(e, BL_EDATA, "%s: %s", config->annotations, found->fault) : BL_OK;
 }
 
-/* The row says whether there are annotations; its length is the other kind's. */
+/* The row reports whether there are annotations; the length is the other kind's. */
 static int intervals_count(const void *values, const struct bl_kind_env *env, struct bl_counter *counter,
                            struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
@@ -109,19 +112,16 @@ static int intervals_count(const void *values, const struct bl_kind_env *env, st
     const struct bl_intervals_config *config = values;
     const struct bl_annotated *found;
     struct bl_row row = {.status = BL_ROW_OK, .reason = "", .stream = -1, .offset = -1};
-    struct bl_error unusable = {0};
+    struct bl_error fault = {0};
     char extra[64];
     int code = bl_annotations_find(&config->all, chunk->input->id, &found, e);
     if (code)
         return code;
-    if (intervals_check_found(config, found, &unusable)) {
-        row.status = BL_ROW_SKIPPED;
-        row.reason = unusable.text;
-    } else {
+    code = intervals_check_found(config, found, &fault);
+    if (!code)
         snprintf(extra, sizeof extra, "\t%zu\t%zu", found->count, found->overlaps);
-        row.extra = extra;
-    }
-    return emit(sink, 0, &row, e);
+    row.extra = extra;
+    return bl_chunk_emit_row(emit, sink, &row, code, &fault, e);
 }
 
 static int intervals_fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row,
@@ -153,7 +153,7 @@ static int intervals_open_reader(const void *config, const struct bl_kind_env *e
     return BL_OK;
 }
 
-/* Where step i of the piece begins, in the unit of the intervals. */
+/* When step i of the piece begins, in the unit of the intervals. */
 static double intervals_step_time(const struct bl_intervals_config *config, const struct bl_request *request, int64_t i)
 {
     if (config->unit == BL_INTERVALS_STEPS)
@@ -191,7 +191,7 @@ static int intervals_read_piece(struct bl_reader *r, const struct bl_request *re
     code = intervals_check_found(config, found, e);
     if (code)
         return code;
-    for (int64_t i = 0; i < request->steps && !code; i++)
+    for (int64_t i = 0; i < request->steps; i++)
         intervals_label_step(config, found, intervals_step_time(config, request, i),
                              request->out[0] + (size_t)i * size);
     return BL_OK;

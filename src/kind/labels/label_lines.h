@@ -1,8 +1,7 @@
-/* The labels of a text file, one a line, as numbers. The file may be gzip or zstd; it is read as a stream. */
+/* The labels of a text file, one per line, as numbers. The file may be gzip or zstd; it is read as a stream. */
 #ifndef BL_LABEL_LINES_H
 #define BL_LABEL_LINES_H
 
-#include "base/cancel.h"
 #include "base/instream.h"
 #include "kind/labels/mapping.h"
 
@@ -10,18 +9,18 @@
 
 struct bl_label_lines {
     const struct bl_mapping *mapping; /* without labels: the lines are numbers */
-    struct bl_instream *feed;
+    struct bl_instream *in;
     char data[16384];
     size_t at, end;
-    int64_t line; /* the one that was read last, from 1 */
+    int64_t line; /* number of the last line, from 1 */
 };
 
-/* path and mapping outlive it. Errors as bl_instream_open's. */
+/* path and mapping outlive it. Errors as for bl_instream_open. */
 int bl_label_lines_open(struct bl_label_lines *lines, const char *path, const struct bl_mapping *mapping,
                         const struct bl_cancel *cancel, struct bl_error *e);
 void bl_label_lines_close(struct bl_label_lines *lines);
 
-/* 1 and the number of the next label, 0 at the end, or a code: BL_EDATA names the line that holds none. */
-int bl_label_lines_next(struct bl_label_lines *lines, int32_t *label, struct bl_error *e);
+/* Reads the number of the next label; *found is false at the end of the file. BL_EDATA names a malformed line. */
+int bl_label_lines_next(struct bl_label_lines *lines, int32_t *label, bool *found, struct bl_error *e);
 
 #endif

@@ -1,4 +1,4 @@
-/* The labels kind: its options, and its place in the table of kinds. mapping.c knows names, lines.c the files. */
+/* The labels kind. mapping.c reads the names of labels, label_lines.c the files. */
 #include "kind/labels/labels.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "kind/labels/label_lines.h"
 #include "kind/input_stat.h"
 
-/* Text files of folders are documents, unless --kind says otherwise: text comes before. */
+/* Text files in folders are documents: labels have to be asked for (--kind labels). */
 static const char *const extensions[] = {"txt", NULL};
 
 static const struct bl_option options[] = {
@@ -49,30 +49,28 @@ static int labels_count_lines(const struct bl_labels_config *config, const struc
 {
     struct bl_label_lines lines;
     int32_t label;
-    int more = bl_label_lines_open(&lines, path, &config->names, env->cancel, e);
-    if (more)
-        return more;
-    while ((more = bl_label_lines_next(&lines, &label, e)) > 0)
-        (*count)++;
+    bool found = true;
+    int code = bl_label_lines_open(&lines, path, &config->names, env->cancel, e);
+    if (code)
+        return code;
+    while (!code && found) {
+        code = bl_label_lines_next(&lines, &label, &found, e);
+        *count += !code && found;
+    }
+    if (!code && !*count)
+        code = bl_error_set(e, BL_EDATA, "no labels");
     bl_label_lines_close(&lines);
-    return !more && !*count ? bl_error_set(e, BL_EDATA, "no labels") : more;
+    return code;
 }
 
 static int labels_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                         struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     (void)counter;
-    struct bl_error unusable = {0};
-    struct bl_row row = {.stream = -1, .offset = -1};
-    int code = labels_count_lines(config, env, chunk->input->path, &row.length, &unusable);
-    if (code && code != BL_EDATA)
-        return bl_error_set(e, code, "%s", unusable.text);
-    if (code) {
-        row.status = BL_ROW_SKIPPED;
-        row.length = 0;
-        row.reason = unusable.text;
-    }
-    return emit(sink, 0, &row, e);
+    struct bl_error fault = {0};
+    struct bl_row row = {.status = BL_ROW_OK, .stream = -1, .offset = -1};
+    int code = labels_count_lines(config, env, chunk->input->path, &row.length, &fault);
+    return bl_chunk_emit_row(emit, sink, &row, code, &fault, e);
 }
 
 static int labels_fields(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
@@ -105,22 +103,22 @@ static int labels_open_reader(const void *config, const struct bl_kind_env *env,
     return BL_OK;
 }
 
-/* Lines up to the piece's end, or to the file's where the piece ends the sequence. */
+/* Reads to the end of the piece; if that ends the sequence, to the end of the file. */
 static int labels_read_lines(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
 {
     int64_t first = request->source_start, end = first + request->steps, line = 0;
-    int more = 1;
     while (line < end || end == request->row.length) {
         int32_t label;
-        more = bl_label_lines_next(&r->lines, &label, e);
-        if (more <= 0)
+        bool found;
+        int code = bl_label_lines_next(&r->lines, &label, &found, e);
+        if (code)
+            return code;
+        if (!found)
             break;
         if (line >= first && line < end)
             memcpy(request->out[0] + (size_t)(line - first) * sizeof label, &label, sizeof label);
         line++;
     }
-    if (more < 0)
-        return more;
     if (line < end || (end == request->row.length && line > end))
         return bl_error_set(e, BL_EDATA, "the scan counted %" PRId64 " lines, there are %" PRId64, request->row.length,
                             line);
@@ -134,10 +132,10 @@ static int labels_read_piece(struct bl_reader *r, const struct bl_request *reque
     const char *unusable;
     note->text[0] = '\0';
     int code = bl_input_stat(&bl_kind_labels, &input, &unusable, e);
-    if (!code && (unusable || input.bytes != request->row.bytes))
-        code = bl_error_set(e, BL_EFAIL, "%s changed since the scan", request->row.path);
     if (code)
         return code;
+    if (unusable || input.bytes != request->row.bytes)
+        return bl_error_set(e, BL_EFAIL, "%s: changed since the scan", request->row.path);
     code = bl_label_lines_open(&r->lines, request->row.path, &r->config->names, r->env->cancel, e);
     if (!code)
         code = labels_read_lines(r, request, e);

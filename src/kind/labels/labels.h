@@ -1,4 +1,4 @@
-/* Labels: text files with one label a line; a step is a line. */
+/* Labels: text files with one label per line; a step is a line. */
 #ifndef BL_LABELS_H
 #define BL_LABELS_H
 
@@ -7,7 +7,7 @@
 
 struct bl_labels_config {
     const char *mapping;     /* file, or NULL: the lines are numbers */
-    struct bl_mapping names; /* of it, once it is read */
+    struct bl_mapping names; /* of that file */
 };
 
 extern const struct bl_kind bl_kind_labels;
