@@ -4,19 +4,20 @@
 #include <strings.h>
 
 /* "a.jsonl.gz" has the extensions "gz" and "jsonl.gz". */
-static bool name_has_extension(const char *name, const char *extension)
+bool bl_extensions_match(const char *const *extensions, const char *name)
 {
-    size_t size = strlen(name), tail = strlen(extension);
-    return size > tail && name[size - tail - 1] == '.' && strcasecmp(name + size - tail, extension) == 0;
+    size_t size = strlen(name);
+    for (; *extensions; extensions++) {
+        size_t tail = strlen(*extensions);
+        if (size > tail && name[size - tail - 1] == '.' && strcasecmp(name + size - tail, *extensions) == 0)
+            return true;
+    }
+    return false;
 }
 
 bool bl_kind_has_extension(const struct bl_kind *kind, const char *name)
 {
-    for (const char *const *extension = kind->extensions; *extension; extension++) {
-        if (name_has_extension(name, *extension))
-            return true;
-    }
-    return kind->reads_stdin && strcmp(name, "-") == 0;
+    return bl_extensions_match(kind->extensions, name) || (kind->reads_stdin && strcmp(name, "-") == 0);
 }
 
 bool bl_kind_is_list(const struct bl_kind *kind, const char *path)

@@ -188,6 +188,9 @@ struct bl_kind {
     const struct bl_kind_spool *spool;   /* NULL: it reads the inputs themselves */
 };
 
+/* Whether a name has one of these extensions (lower case, without the dot, ended by NULL), in any case. */
+bool bl_extensions_match(const char *const *extensions, const char *name);
+
 /* Whether the kind takes files of this name, by its extension ("-": standard input). */
 bool bl_kind_has_extension(const struct bl_kind *kind, const char *name);
 

@@ -86,7 +86,7 @@ END_OF_MESSAGES
     expect 1 bload scan --kind video other
     err_has 'no inputs: no file in the sources has a name of that kind'
     expect 3 bload pack -q --kind frames good -T 3 --size 8x8 -o d
-    err_has 'bload: failed good: 000003.png: good/000003.png: cannot be opened: No such file or directory'
+    err_has 'bload: failed good: 000003.png: cannot open good/000003.png: No such file or directory'
     is failed "$(field status 1 <d/sequences.tsv)"
 }
 
@@ -141,7 +141,7 @@ test_a_folder_that_changed_stops_the_run() {
     expect 1 bload pack -q --sequences table.tsv -T 9 -o d
     err_has 'in/b is gone'
     expect 1 bload pack -q --sequences table.tsv -T 9 -o e --task 0/1
-    err_has 'in/b: changed since the scan: no folder any more'
+    err_has 'in/b: changed since the scan: not a folder any more'
     mv away in/b
     cp kept in/b/000002.png
     expect 0 bload pack -q --sequences table.tsv -T 9 -o d

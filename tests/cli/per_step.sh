@@ -159,7 +159,7 @@ test_images_without_numbers() {
     cp i/a.wav i/b.wav
     printf 'sources: [{path: i, kind: frames}]\nfields: [{name: sound, path: "i/{id}.wav", per-step: true, step-rate: 10}]\n' >set.yaml
     expect 3 bload pack -c set.yaml -T 4 -o d
-    err_has 'bload: skipped b: one.png has no number that tells its time'
+    err_has 'bload: skipped b: one.png has no number for its time'
     err_has 'bload: samples that lie in no step, left out: 9,600'
     expect 0 bload verify -q d
 }

@@ -1,5 +1,5 @@
-/* The frames kind: its place in the table of kinds. The way of an image: folder (which there are), picture (decoded by
- * itself), video's converter, read (a piece of a folder). */
+/* The frames kind. image_folder.c lists the images of a folder, image.c decodes one, read.c reads pieces of a folder
+ * through video's converter. */
 #include "kind/frames/frames.h"
 
 #include <inttypes.h>
@@ -11,9 +11,7 @@
 #include "kind/frames/read.h"
 #include "kind/video/video.h"
 
-static const char *const extensions[] = {"jpg", "jpeg", "png", "bmp", "webp", "tif", "tiff", NULL};
-
-/* Images have no times, and are all there. */
+/* Images have no times, need no counting, and are decoded on the processor. */
 static int frames_check(const void *values, struct bl_error *e)
 {
     const struct bl_video_config *config = values;
@@ -33,18 +31,31 @@ static void frames_columns(const void *config, bool lists, struct bl_buffer *out
     bl_buffer_text(out, "\tmissing");
 }
 
-/* The places of the images that are taken, to be freed; NULL with the code set. */
-static double *frames_number_steps(const struct bl_image_folder *folder, int64_t stride, struct bl_error *e)
+/* The positions of every stride-th image, to be freed. */
+static int frames_number_steps(const struct bl_image_folder *folder, int64_t stride, double **positions,
+                               struct bl_error *e)
 {
-    double *places = malloc((folder->count / (size_t)stride + 1) * sizeof *places);
-    int code = places ? BL_OK : bl_error_memory(e);
-    for (size_t i = 0, step = 0; i < folder->count && !code; i += (size_t)stride)
-        code = bl_image_position(&folder->image[i], &places[step++], e);
-    if (code) {
-        free(places);
-        return NULL;
+    *positions = malloc((folder->count / (size_t)stride + 1) * sizeof **positions);
+    if (!*positions)
+        return bl_error_memory(e);
+    for (size_t i = 0, step = 0; i < folder->count; i += (size_t)stride) {
+        int code = bl_image_position(&folder->image[i], &(*positions)[step++], e);
+        if (code)
+            return code;
     }
-    return places;
+    return BL_OK;
+}
+
+static int frames_count_folder(const struct bl_video_config *config, const struct bl_chunk *chunk,
+                               struct bl_image_folder *folder, double **times, struct bl_error *e)
+{
+    int code = bl_image_folder_list(folder, chunk->input->path, config->images, e);
+    if (code)
+        return code;
+    if (folder->count == 0 || folder->count > INT32_MAX)
+        return bl_error_set(e, BL_EDATA, "%s images%s%s", folder->count ? "too many" : "no",
+                            config->images ? " of the name " : "", config->images ? config->images : "");
+    return chunk->times ? frames_number_steps(folder, config->stride, times, e) : BL_OK;
 }
 
 static int frames_count(const void *values, const struct bl_kind_env *env, struct bl_counter *counter,
@@ -53,29 +64,20 @@ static int frames_count(const void *values, const struct bl_kind_env *env, struc
     (void)env, (void)counter;
     const struct bl_video_config *config = values;
     struct bl_image_folder folder;
-    struct bl_error unusable = {0};
-    char extra[32];
-    int code = bl_image_folder_list(&folder, chunk->input->path, config->images, &unusable);
-    int64_t images = (int64_t)folder.count;
+    struct bl_error fault = {0};
     double *times = NULL;
-    if (!code && images && chunk->times && !(times = frames_number_steps(&folder, config->stride, &unusable)))
-        code = unusable.code;
+    char extra[32];
+    int code = frames_count_folder(config, chunk, &folder, &times, &fault);
     snprintf(extra, sizeof extra, "\t%" PRId64, bl_image_folder_count_missing(&folder));
-    bl_image_folder_free(&folder);
-    if (code && code != BL_EDATA)
-        return bl_error_set(e, code, "%s", unusable.text);
-    if (!code && (images == 0 || images > INT32_MAX))
-        bl_error_set(&unusable, BL_EDATA, "%s images%s%s", images ? "too many" : "no",
-                     config->images ? " of the name " : "", config->images ? config->images : "");
-    bool ok = !unusable.code;
-    struct bl_row row = {.status = ok ? BL_ROW_OK : BL_ROW_SKIPPED,
-                         .length = ok ? (images + config->stride - 1) / config->stride : 0,
-                         .reason = unusable.text,
-                         .extra = ok ? extra : NULL,
+    struct bl_row row = {.status = BL_ROW_OK,
+                         .length = ((int64_t)folder.count + config->stride - 1) / config->stride,
+                         .reason = "",
+                         .extra = extra,
                          .stream = -1,
                          .offset = -1,
                          .times = times};
-    code = emit(sink, 0, &row, e);
+    code = bl_chunk_emit_row(emit, sink, &row, code, &fault, e);
+    bl_image_folder_free(&folder);
     free(times);
     return code;
 }
@@ -121,7 +123,7 @@ const struct bl_kind bl_kind_frames = {
     .name = "frames",
     .title = "Frames",
     .steps = "frames",
-    .extensions = extensions,
+    .extensions = bl_image_extensions,
     .options = {.table = bl_video_options, .config_size = sizeof(struct bl_video_config), .check = frames_check},
     .scan = &frames_scan,
     .read = &frames_read,

@@ -8,14 +8,38 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/io.h"
 #include "base/archive.h"
+#include "base/io.h"
+#include "base/text.h"
 #include "kind/media/demux.h"
 #include "kind/video/geometry.h"
 
 #define BYTES_MAX ((int64_t)256 << 20)
 
-/* By the first bytes: names lie. */
+const char *const bl_image_extensions[] = {"jpg", "jpeg", "png", "bmp", "webp", "tif", "tiff", NULL};
+
+/* "img_00012.jpg" has the number 12, "001YG-3b.png" has 3. */
+int32_t bl_image_parse_number(const char *name)
+{
+    const char *dot = strrchr(name, '.'), *end = dot ? dot : name + strlen(name);
+    while (end > name && !(end[-1] >= '0' && end[-1] <= '9'))
+        end--;
+    const char *begin = end;
+    while (begin > name && begin[-1] >= '0' && begin[-1] <= '9')
+        begin--;
+    int64_t number;
+    return bl_text_to_int(begin, (size_t)(end - begin), 0, INT32_MAX, &number) ? (int32_t)number : -1;
+}
+
+int bl_image_position(const struct bl_image *image, double *position, struct bl_error *e)
+{
+    if (image->number < 0)
+        return bl_error_set(e, BL_EDATA, "%s has no number for its time", image->name);
+    *position = image->number - 1;
+    return BL_OK;
+}
+
+/* By the first bytes, whatever the name. */
 static enum AVCodecID image_codec(const AVPacket *packet)
 {
     static const struct {
@@ -33,52 +57,48 @@ static enum AVCodecID image_codec(const AVPacket *packet)
     return AV_CODEC_ID_NONE;
 }
 
-/* The image must be the one that was listed, also when all of it was read. */
-static int image_verify(int fd, const char *path, int64_t bytes, int64_t modified, struct bl_error *e)
+/* The file must be the one that was listed, before and after it is read. */
+static int image_verify(const struct bl_image *image, int fd, const char *path, struct bl_error *e)
 {
     struct stat status;
     if (fstat(fd, &status) != 0)
-        return bl_error_errno(e, BL_EFAIL, "%s: cannot be examined", path);
+        return bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
     if (!S_ISREG(status.st_mode))
         return bl_error_set(e, BL_EDATA, "not a regular file");
     int64_t time = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
-    if (status.st_size != bytes || time != modified)
+    if (status.st_size != image->bytes || time != image->modified)
         return bl_error_set(e, BL_EFAIL, "%s: changed since it was listed", path);
     return BL_OK;
 }
 
-static int image_load(AVPacket *packet, int fd, const char *path, int64_t bytes, int64_t modified, struct bl_error *e)
+static int image_load(const struct bl_image *image, int fd, const char *path, AVPacket *packet, struct bl_error *e)
 {
-    int code = image_verify(fd, path, bytes, modified, e);
+    int code = image_verify(image, fd, path, e);
     if (code)
         return code;
-    if (bytes == 0)
+    if (image->bytes == 0)
         return bl_error_set(e, BL_EDATA, "empty file");
-    if (bytes > BYTES_MAX)
-        return bl_error_set(e, BL_EDATA, "an image of %" PRId64 " bytes", bytes);
-    if (av_new_packet(packet, (int)bytes) < 0)
+    if (image->bytes > BYTES_MAX)
+        return bl_error_set(e, BL_EDATA, "an image of %" PRId64 " bytes", image->bytes);
+    if (av_new_packet(packet, (int)image->bytes) < 0)
         return bl_error_memory(e);
-    code = bl_io_pread(fd, packet->data, (size_t)bytes, 0, path, e);
-    return code ? code : image_verify(fd, path, bytes, modified, e);
-}
-
-static int image_report_unknown(const AVPacket *packet, struct bl_error *e)
-{
-    const char *archive = bl_archive_detect(packet->data, (size_t)packet->size);
-    return bl_error_set(e, BL_EDATA, "%s", archive ? archive : "not an image that can be read");
+    code = bl_io_pread(fd, packet->data, (size_t)image->bytes, 0, path, e);
+    return code ? code : image_verify(image, fd, path, e);
 }
 
 static int image_open_codec(AVCodecContext **context, const AVPacket *packet, struct bl_error *e)
 {
     const AVCodec *decoder = avcodec_find_decoder(image_codec(packet));
-    if (!decoder)
-        return image_report_unknown(packet, e);
+    if (!decoder) {
+        const char *archive = bl_archive_detect(packet->data, (size_t)packet->size);
+        return bl_error_set(e, BL_EDATA, "%s", archive ? archive : "not an image that can be read");
+    }
     *context = avcodec_alloc_context3(decoder);
     if (!*context)
         return bl_error_memory(e);
     (*context)->thread_count = 1;
     (*context)->err_recognition = AV_EF_EXPLODE | AV_EF_CRCCHECK;
-    (*context)->max_pixels = BL_AREA_MAX / 2; /* as of videos */
+    (*context)->max_pixels = BL_AREA_MAX / 2; /* as for videos */
     int code = avcodec_open2(*context, decoder, NULL);
     if (bl_demux_is_memory(code))
         return bl_error_memory(e);
@@ -89,7 +109,7 @@ static int image_decode_packet(AVCodecContext *context, AVPacket *packet, AVFram
 {
     int code = avcodec_send_packet(context, packet);
     if (code >= 0)
-        code = avcodec_send_packet(context, NULL); /* no other comes */
+        code = avcodec_send_packet(context, NULL); /* there is no other */
     if (code >= 0)
         code = avcodec_receive_frame(context, frame);
     if (bl_demux_is_memory(code))
@@ -99,17 +119,20 @@ static int image_decode_packet(AVCodecContext *context, AVPacket *packet, AVFram
     return BL_OK;
 }
 
-int bl_image_decode(const char *path, int64_t bytes, int64_t modified, AVFrame *frame, struct bl_error *e)
+int bl_image_decode(const struct bl_image *image, const char *path, AVFrame *frame, struct bl_error *e)
 {
     AVCodecContext *context = NULL;
     AVPacket *packet = av_packet_alloc();
     bl_demux_silence_logs();
     if (!packet)
         return bl_error_memory(e);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);                      /* a pipe must not block */
-    bool unusable = fd < 0 && bytes == 0 && (errno == ENOENT || errno == ENXIO); /* a dangling link, a socket */
-    int code = fd < 0 ? bl_error_errno(e, unusable ? BL_EDATA : BL_EFAIL, "%s: cannot be opened", path)
-                      : image_load(packet, fd, path, bytes, modified, e);
+    int code, fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
+    if (fd < 0) {
+        bool unusable = image->bytes == 0 && (errno == ENOENT || errno == ENXIO); /* a dangling link, a socket */
+        code = bl_error_errno(e, unusable ? BL_EDATA : BL_EFAIL, "cannot open %s", path);
+        goto out;
+    }
+    code = image_load(image, fd, path, packet, e);
     if (code)
         goto out;
     code = image_open_codec(&context, packet, e);
@@ -118,7 +141,7 @@ int bl_image_decode(const char *path, int64_t bytes, int64_t modified, AVFrame *
     code = image_decode_packet(context, packet, frame, e);
 out:
     if (fd >= 0)
-        close(fd); /* read only: nothing can be lost by it */
+        close(fd);
     avcodec_free_context(&context);
     av_packet_free(&packet);
     return code;

@@ -1,13 +1,30 @@
-/* One image file, decoded by itself: nothing of other images has any part in it. JPEG, PNG, BMP, WebP, TIFF. */
+/* An image file: JPEG, PNG, BMP, WebP or TIFF. */
 #ifndef BL_IMAGE_H
 #define BL_IMAGE_H
 
 #include <libavutil/frame.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
-/* Decodes a file of so many bytes and that time (bl_image) into an empty frame. BL_EDATA: no image, or damaged (a
- * picture that is there in part is none); BL_EFAIL: it cannot be read, or has another size or time. */
-int bl_image_decode(const char *path, int64_t bytes, int64_t modified, AVFrame *frame, struct bl_error *e);
+struct bl_image {
+    char *name;     /* in its folder */
+    int32_t number; /* the last digits before the extension; -1: none, or not a 32-bit number */
+    int64_t bytes;
+    int64_t modified; /* nanoseconds since 1970 */
+};
+
+extern const char *const bl_image_extensions[];
+
+/* The number in a file's name, as in bl_image. */
+int32_t bl_image_parse_number(const char *name);
+
+/* The image's position among the frames that it was taken from: number 1 is the first, as in files that ffmpeg writes.
+ * BL_EDATA: it has no number. */
+int bl_image_position(const struct bl_image *image, double *position, struct bl_error *e);
+
+/* Decodes the image in this file into an empty frame, by a decoder of its own. BL_EDATA: not an image, or damaged, also
+ * if part of it decodes; BL_EFAIL: it cannot be read, or its size or time has changed. */
+int bl_image_decode(const struct bl_image *image, const char *path, AVFrame *frame, struct bl_error *e);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,20 +9,7 @@
 
 #include "base/text.h"
 #include "kind/content.h"
-#include "kind/frames/frames.h"
-
-/* "img_00012.jpg" has the number 12, "001YG-3b.png" has 3. */
-static int32_t image_parse_number(const char *name)
-{
-    const char *dot = strrchr(name, '.'), *end = dot ? dot : name + strlen(name);
-    while (end > name && !(end[-1] >= '0' && end[-1] <= '9'))
-        end--;
-    const char *begin = end;
-    while (begin > name && begin[-1] >= '0' && begin[-1] <= '9')
-        begin--;
-    int64_t number;
-    return bl_text_to_int(begin, (size_t)(end - begin), 0, INT32_MAX, &number) ? (int32_t)number : -1;
-}
+#include "kind/kind.h"
 
 static int image_folder_add(struct bl_image_folder *folder, const char *name, const struct stat *status,
                             struct bl_error *e)
@@ -41,7 +27,7 @@ static int image_folder_add(struct bl_image_folder *folder, const char *name, co
         return bl_error_memory(e);
     folder->image[folder->count++] =
         (struct bl_image){.name = copy,
-                          .number = image_parse_number(name),
+                          .number = bl_image_parse_number(name),
                           .bytes = status->st_size,
                           .modified = (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec};
     return BL_OK;
@@ -62,17 +48,17 @@ static int image_folder_read(struct bl_image_folder *folder, DIR *directory, con
         struct stat status;
         if (!entry)
             return errno ? bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path) : BL_OK;
-        if (entry->d_name[0] == '.' || !bl_kind_has_extension(&bl_kind_frames, entry->d_name))
+        if (entry->d_name[0] == '.' || !bl_extensions_match(bl_image_extensions, entry->d_name))
             continue;
         if (fstatat(dirfd(directory), entry->d_name, &status, 0) != 0) {
             if (bl_errno_is_system(errno))
-                return bl_error_errno(e, BL_EFAIL, "cannot look at %s/%s", path, entry->d_name);
-            status = (struct stat){.st_mode = S_IFREG}; /* a link that leads nowhere: reading tells */
+                return bl_error_errno(e, BL_EFAIL, "cannot stat %s/%s", path, entry->d_name);
+            status = (struct stat){.st_mode = S_IFREG}; /* a dangling link: reading reports it */
         }
         if (S_ISDIR(status.st_mode))
             continue;
         if (!S_ISREG(status.st_mode))
-            status.st_size = 0; /* a pipe or a device: reading tells, too */
+            status.st_size = 0; /* a pipe or a device: reading reports it */
         folder->bytes += status.st_size;
         if (!pattern || fnmatch(pattern, entry->d_name, 0) == 0)
             code = image_folder_add(folder, entry->d_name, &status, e);
@@ -93,32 +79,30 @@ int bl_image_folder_list(struct bl_image_folder *folder, const char *path, const
     return code;
 }
 
-/* Names and contents of all images, put together in their order. */
+/* The digest of names and contents of all images, in their order. */
 static int image_folder_digest(const struct bl_image_folder *folder, const char *path, uint64_t *content,
                                struct bl_error *e)
 {
     struct bl_buffer all = {0}, file = {0};
-    int code = BL_OK;
-    for (size_t i = 0; i < folder->count && !code; i++) {
+    int code;
+    for (size_t i = 0; i < folder->count; i++) {
         uint64_t image;
         bl_buffer_clear(&file);
         bl_buffer_printf(&file, "%s/%s", path, folder->image[i].name);
         code = bl_buffer_check(&file, e);
-        if (!code)
-            code = bl_content_hash_file(file.data, &image, e);
         if (code)
-            break;
+            goto out;
+        code = bl_content_hash_file(file.data, &image, e);
+        if (code)
+            goto out;
         bl_buffer_text(&all, folder->image[i].name);
         bl_buffer_byte(&all, '\0');
         bl_content_format(image, &all);
         bl_buffer_byte(&all, '\n');
     }
-    if (code)
-        goto out;
     code = bl_buffer_check(&all, e);
-    if (code)
-        goto out;
-    *content = bl_content_hash(all.data, all.size);
+    if (!code)
+        *content = bl_content_hash(all.data, all.size);
 out:
     bl_buffer_free(&all);
     bl_buffer_free(&file);
@@ -145,20 +129,13 @@ void bl_image_folder_free(struct bl_image_folder *folder)
     *folder = (struct bl_image_folder){0};
 }
 
-int bl_image_position(const struct bl_image *image, double *place, struct bl_error *e)
-{
-    if (image->number < 0)
-        return bl_error_set(e, BL_EDATA, "%s has no number that tells its time", image->name);
-    *place = image->number - 1;
-    return BL_OK;
-}
-
 int64_t bl_image_folder_count_missing(const struct bl_image_folder *folder)
 {
     int64_t missing = 0;
     for (size_t i = 1; i < folder->count; i++) {
         int64_t before = folder->image[i - 1].number, number = folder->image[i].number;
-        missing += before >= 0 && number > before ? number - before - 1 : 0;
+        if (before >= 0 && number > before)
+            missing += number - before - 1;
     }
     return missing;
 }

@@ -6,34 +6,23 @@
 #include <stdint.h>
 
 #include "base/error.h"
-
-struct bl_image {
-    char *name;     /* in the folder */
-    int32_t number; /* the last digits before the extension; -1: there are none, or they are no 32-bit number */
-    int64_t bytes;
-    int64_t modified; /* nanoseconds since 1970 */
-};
+#include "kind/frames/image.h"
 
 struct bl_image_folder {
     struct bl_image *image;
     size_t count, capacity;
-    int64_t bytes; /* of all its images, wanted or not */
+    int64_t bytes; /* of all its images, also those that do not match the pattern */
 };
 
-/* Lists the files whose extension is that of an image, and whose name matches the pattern, where that is not NULL;
- * hidden ones are none. BL_EDATA: path leads to no folder; BL_EFAIL: it cannot be read. Free what is there in any case.
- */
+/* Lists the files with the extension of an image whose names match the pattern, if that is not NULL; hidden files are
+ * left out. BL_EDATA: not a folder; BL_EFAIL: it cannot be read. To be freed also after an error. */
 int bl_image_folder_list(struct bl_image_folder *folder, const char *path, const char *pattern, struct bl_error *e);
 void bl_image_folder_free(struct bl_image_folder *folder);
 
 /* Bytes and content (kind/content.h) of all images in a folder. Codes as above. */
 int bl_image_folder_stat(const char *path, int64_t *bytes, uint64_t *content, struct bl_error *e);
 
-/* The image's place among the frames of what it was taken from: number 1 is the first, so ffmpeg counts, and whoever
- * uses it. BL_EDATA: it has none. */
-int bl_image_position(const struct bl_image *image, double *place, struct bl_error *e);
-
-/* How many numbers between the first image's and the last one's no image has. */
+/* How many numbers between those of the first and the last image are missing. */
 int64_t bl_image_folder_count_missing(const struct bl_image_folder *folder);
 
 #endif

@@ -1,4 +1,4 @@
-/* See read.h. The list of a folder is kept while pieces of it are asked for. */
+/* The list of a folder is kept while pieces of it are read. */
 #include "kind/frames/read.h"
 
 #include <inttypes.h>
@@ -17,36 +17,37 @@ struct bl_reader {
     struct bl_dimensions size; /* of the pictures */
     struct bl_convert *convert;
     AVFrame *frame;
-    char *path; /* of the folder that is listed, or NULL */
+    char *path; /* of the listed folder, or NULL */
     struct bl_image_folder folder;
 };
 
-/* The folder, which must be as it was at the scan. */
+/* Lists the folder, which must be as it was at the scan. */
 static int frames_list_folder(struct bl_image_folder *folder, const struct bl_video_config *config,
                               const struct bl_row *row, struct bl_error *e)
 {
     struct bl_error fault = {0};
     int code = bl_image_folder_list(folder, row->path, config->images, &fault);
     if (code == BL_EDATA && row->bytes >= 0)
-        return bl_error_set(e, BL_EFAIL, "%s: changed since the scan: no folder any more", row->path);
+        return bl_error_set(e, BL_EFAIL, "%s: changed since the scan: not a folder any more", row->path);
     if (code)
         return bl_error_set(e, code, "%s", fault.text);
     if (row->bytes >= 0 && folder->bytes != row->bytes)
-        code =
-            bl_error_set(e, BL_EFAIL, "%s: changed since the scan: images of %" PRId64 " bytes then, %" PRId64 " now",
-                         row->path, row->bytes, folder->bytes);
-    return code;
+        return bl_error_set(e, BL_EFAIL,
+                            "%s: changed since the scan: images of %" PRId64 " bytes then, %" PRId64 " now", row->path,
+                            row->bytes, folder->bytes);
+    return BL_OK;
 }
 
-/* What is upright by EXIF is made so, as in videos; densities, which are mostly wrong, do not make pixels oblong. */
+/* Images are rotated as EXIF says, as videos are. Their densities are mostly wrong and are ignored: pixels are square.
+ */
 static int frames_make_geometry(struct bl_geometry *geometry, const struct bl_video_config *config,
                                 const AVFrame *frame, struct bl_error *e)
 {
     const AVFrameSideData *side = av_frame_get_side_data(frame, AV_FRAME_DATA_DISPLAYMATRIX);
-    bool turned = side && side->size >= 9 * sizeof(int32_t);
+    bool rotated = side && side->size >= 9 * sizeof(int32_t);
     struct bl_geometry_input input = {.coded_width = frame->width,
                                       .coded_height = frame->height,
-                                      .matrix = turned ? (const int32_t *)(const void *)side->data : NULL,
+                                      .matrix = rotated ? (const int32_t *)(const void *)side->data : NULL,
                                       .target_width = config->size.width,
                                       .target_height = config->size.height,
                                       .fit = (enum bl_fit)config->fit};
@@ -57,20 +58,19 @@ static int frames_make_geometry(struct bl_geometry *geometry, const struct bl_vi
 static int frames_decode_image(const char *path, const struct bl_image *image, const struct bl_video_config *config,
                                AVFrame *frame, struct bl_geometry *geometry, struct bl_error *e)
 {
-    struct bl_error fault = {0};
     struct bl_buffer file = {0};
     bl_buffer_printf(&file, "%s/%s", path, image->name);
     int code = bl_buffer_check(&file, e);
     if (code)
         return code;
     av_frame_unref(frame);
-    code = bl_image_decode(file.data, image->bytes, image->modified, frame, &fault);
+    code = bl_image_decode(image, file.data, frame, e);
     bl_buffer_free(&file);
     if (!code)
-        code = frames_make_geometry(geometry, config, frame, &fault);
-    return code == BL_EDATA ? bl_error_set(e, code, "%s: %s", image->name, fault.text)
-           : code           ? bl_error_set(e, code, "%s", fault.text)
-                            : BL_OK;
+        code = frames_make_geometry(geometry, config, frame, e);
+    if (code == BL_EDATA)
+        bl_error_prefix(e, "%s", image->name);
+    return code;
 }
 
 int bl_frames_read_size(const void *config, const struct bl_row *row, struct bl_dimensions *size, struct bl_error *e)
@@ -79,15 +79,14 @@ int bl_frames_read_size(const void *config, const struct bl_row *row, struct bl_
     struct bl_geometry geometry = {0};
     AVFrame *frame = av_frame_alloc();
     int code = frames_list_folder(&folder, config, row, e);
+    if (code)
+        goto out;
     if (!frame)
         code = bl_error_memory(e);
-    if (code)
-        goto out;
-    if (!folder.count)
+    else if (!folder.count)
         code = bl_error_set(e, BL_EDATA, "no images");
-    if (code)
-        goto out;
-    code = frames_decode_image(row->path, &folder.image[0], config, frame, &geometry, e);
+    else
+        code = frames_decode_image(row->path, &folder.image[0], config, frame, &geometry, e);
 out:
     *size = (struct bl_dimensions){geometry.width, geometry.height};
     bl_image_folder_free(&folder);
@@ -107,11 +106,12 @@ int bl_frames_read_open(const void *config, const struct bl_kind_env *env, const
     r->frame = av_frame_alloc();
     struct bl_convert_options options = bl_stream_convert_options(config, env->simd);
     int code = r->frame ? bl_convert_open(&r->convert, &options, e) : bl_error_memory(e);
-    if (code)
+    if (code) {
         bl_frames_read_close(r);
-    else
-        *reader = r;
-    return code;
+        return code;
+    }
+    *reader = r;
+    return BL_OK;
 }
 
 static void frames_reader_leave(struct bl_reader *r)
@@ -131,7 +131,7 @@ void bl_frames_read_close(struct bl_reader *reader)
     free(reader);
 }
 
-/* The folder's images must be those of the scan. Those that are read are looked at again then, by size and time. */
+/* The folder's images must be those of the scan. Each is checked again by size and time when it is read. */
 static int frames_verify_content(const struct bl_row *row, struct bl_error *e)
 {
     int64_t bytes;
@@ -140,9 +140,9 @@ static int frames_verify_content(const struct bl_row *row, struct bl_error *e)
     int code = bl_image_folder_stat(row->path, &bytes, &content, &fault);
     if (code)
         return bl_error_set(e, BL_EFAIL, "%s", fault.text);
-    return content == row->content
-               ? BL_OK
-               : bl_error_set(e, BL_EFAIL, "%s: changed since the scan: other images of the same size", row->path);
+    if (content != row->content)
+        return bl_error_set(e, BL_EFAIL, "%s: changed since the scan: other images of the same size", row->path);
+    return BL_OK;
 }
 
 static int frames_reader_enter(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
@@ -152,26 +152,32 @@ static int frames_reader_enter(struct bl_reader *r, const struct bl_row *row, st
     frames_reader_leave(r);
     int64_t stride = r->config->stride;
     int code = frames_list_folder(&r->folder, r->config, row, e);
+    if (code)
+        return code;
     int64_t steps = ((int64_t)r->folder.count + stride - 1) / stride;
-    if (!code && steps != row->length)
-        code = bl_error_set(e, BL_EDATA, "the scan counted %" PRId64 " frames, the folder has %" PRId64, row->length,
+    if (steps != row->length)
+        return bl_error_set(e, BL_EDATA, "the scan counted %" PRId64 " frames, the folder has %" PRId64, row->length,
                             steps);
-    if (!code && row->content)
+    if (row->content)
         code = frames_verify_content(row, e);
-    r->path = code ? NULL : strdup(row->path);
-    return code ? code : r->path ? BL_OK : bl_error_memory(e);
+    if (code)
+        return code;
+    r->path = strdup(row->path);
+    return r->path ? BL_OK : bl_error_memory(e);
 }
 
 static int frames_reader_read_step(struct bl_reader *r, const struct bl_image *image, uint8_t *rgb, struct bl_error *e)
 {
     struct bl_geometry geometry;
     int code = frames_decode_image(r->path, image, r->config, r->frame, &geometry, e);
-    if (!code && (geometry.width != r->size.width || geometry.height != r->size.height))
+    if (code)
+        return code;
+    if (geometry.width != r->size.width || geometry.height != r->size.height)
         return bl_error_set(e, BL_EDATA, "%s: an image of %dx%d among those of %dx%d", image->name, geometry.width,
                             geometry.height, r->size.width, r->size.height);
-    struct bl_error fault = {0};
-    if (!code && (code = bl_convert_frame(r->convert, r->frame, &geometry, rgb, &fault)))
-        bl_error_set(e, code, "%s: %s", image->name, fault.text);
+    code = bl_convert_frame(r->convert, r->frame, &geometry, rgb, e);
+    if (code)
+        bl_error_prefix(e, "%s", image->name);
     return code;
 }
 
