@@ -51,9 +51,9 @@ test_what_a_field_may_say() {
     refuse 'set.yaml:4:5: there is no kind film' <<<'  - {name: l, path: "l/{id}.npy", kind: film}'
     refuse 'set.yaml:4:5: a field cannot be of the kind text: it has no file for each sequence' \
         <<<'  - {name: l, path: "l/{id}.txt", kind: text}'
-    refuse 'set.yaml:4:5: "l/a.npy" is the same file for every sequence: write {id}, {stem} or {name}' \
+    refuse 'set.yaml:4:5: "l/a.npy" is the same file for every sequence: use {id}, {stem} or {name}' \
         <<<'  - {name: l, path: l/a.npy}'
-    refuse 'set.yaml:4:5: "l/{ID}.npy": braces hold id, stem or name' <<<'  - {name: l, path: "l/{ID}.npy"}'
+    refuse 'set.yaml:4:5: "l/{ID}.npy": unknown placeholder; use {id}, {stem} or {name}' <<<'  - {name: l, path: "l/{ID}.npy"}'
     refuse "set.yaml:4:5: a field's name is at most 47 letters, digits, _ and -, not \"a b\"" \
         <<<'  - {name: a b, path: "l/{id}.npy"}'
     refuse 'set.yaml:6:5: unknown key "tolerance"' <<'END'
@@ -151,7 +151,7 @@ test_companions_that_cannot_be_used() {
     mkdir labels/g.npy
     expect 3 bload pack -c set.yaml -o d
     for line in 'skipped a.mp4: labels: labels/a.npy: dangling link, or no such file' \
-        'skipped d.webm: labels: labels/d.npy has 25 rows, the video 24 frames (length-tolerance: 1 would take it)' \
+        'skipped d.webm: labels: labels/d.npy has 25 rows, the video 24 frames (length-tolerance: 1 would accept it)' \
         'skipped f.mp4: its steps are labels U8 [2], those of the first (e.mp4) labels U8 []' \
         'skipped g.mp4: labels: labels/g.npy: not a regular file' \
         'skipped sub/b.c.avi: labels: labels/sub/b.c.npy: '; do

@@ -59,7 +59,7 @@ START_TEST(what_the_scan_found_comes_back)
     bl_companion_append_values(&joined.part[1], &decoded, &extra);
     bl_companion_append_values(&joined.part[2], &found, &extra);
     struct bl_row row = {.id = "a", .length = 31, .extra = extra.data, .columns = columns.data};
-    ck_assert_int_eq(bl_companion_row(&joined, 2, &row, &back, &e), BL_OK);
+    ck_assert_int_eq(bl_companion_row_read(&joined, 2, &row, &back, &e), BL_OK);
     ck_assert_str_eq(back.path, "a\tb.wav");
     ck_assert_str_eq(back.row.path, "conf/a\tb.wav");
     ck_assert_str_eq(back.row.reason, found.reason);
@@ -70,7 +70,7 @@ START_TEST(what_the_scan_found_comes_back)
     ck_assert(bl_row_is_adjusted(&row));
     row.length = 30;
     ck_assert(!bl_row_is_adjusted(&row));
-    ck_assert_int_eq(bl_companion_row(&joined, 1, &row, &back, &e), BL_OK);
+    ck_assert_int_eq(bl_companion_row_read(&joined, 1, &row, &back, &e), BL_OK);
     ck_assert_str_eq(back.path, "a.mp4");
     ck_assert_str_eq(back.row.columns, "\tdecoder");
     ck_assert_str_eq(back.row.extra, "\tnvdec");
@@ -80,13 +80,13 @@ START_TEST(what_the_scan_found_comes_back)
     row = (struct bl_row){.id = "a",
                           .columns = "\tsound.path\tsound.bytes\tsound.length\tsound.stream\tsound.reason",
                           .extra = "\ta.wav\t812\t30\t1\t"};
-    ck_assert_int_eq(bl_companion_row(&joined, 2, &row, &back, &e), BL_OK);
+    ck_assert_int_eq(bl_companion_row_read(&joined, 2, &row, &back, &e), BL_OK);
     ck_assert_uint_eq(back.row.content, 0);
     row.columns = "\tsound.path\tsound.bytes\tsound.length\tsound.stream\tsound.reason\tsound.content";
     row.extra = "\ta.wav\t812\t30\t1\t\tx";
-    ck_assert_int_eq(bl_companion_row(&joined, 2, &row, &back, &e), BL_EFAIL);
+    ck_assert_int_eq(bl_companion_row_read(&joined, 2, &row, &back, &e), BL_EFAIL);
     row.columns = "\tother";
-    ck_assert_int_eq(bl_companion_row(&joined, 1, &row, &back, &e), BL_EUSAGE);
+    ck_assert_int_eq(bl_companion_row_read(&joined, 1, &row, &back, &e), BL_EUSAGE);
     bl_companion_row_free(&back);
     bl_buffer_free(&columns);
     bl_buffer_free(&extra);

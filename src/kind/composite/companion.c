@@ -7,38 +7,39 @@
 #include "base/text.h"
 #include "kind/content.h"
 
-enum place { PLACE_ID, PLACE_STEM, PLACE_NAME, PLACES };
+enum placeholder { PLACEHOLDER_ID, PLACEHOLDER_STEM, PLACEHOLDER_NAME, PLACEHOLDERS };
 
-static const char *const place_name[PLACES] = {"{id}", "{stem}", "{name}"};
+static const char *const placeholder_text[PLACEHOLDERS] = {"{id}", "{stem}", "{name}"};
 
-/* The place that text begins with, or PLACES. */
-static enum place place_find(const char *text)
+/* The placeholder that text begins with, or PLACEHOLDERS. */
+static enum placeholder placeholder_find(const char *text)
 {
-    int place = 0;
-    while (place < PLACES && strncmp(text, place_name[place], strlen(place_name[place])) != 0)
-        place++;
-    return (enum place)place;
+    int placeholder = 0;
+    while (placeholder < PLACEHOLDERS &&
+           strncmp(text, placeholder_text[placeholder], strlen(placeholder_text[placeholder])) != 0)
+        placeholder++;
+    return (enum placeholder)placeholder;
 }
 
 int bl_companion_check(const char *path, struct bl_error *e)
 {
     bool found = false;
     for (const char *at = path; (at = strpbrk(at, "{}")); found = true) {
-        enum place place = place_find(at);
-        if (place == PLACES)
-            return bl_error_set(e, BL_EUSAGE, "\"%s\": braces hold id, stem or name", path);
-        at += strlen(place_name[place]);
+        enum placeholder placeholder = placeholder_find(at);
+        if (placeholder == PLACEHOLDERS)
+            return bl_error_set(e, BL_EUSAGE, "\"%s\": unknown placeholder; use {id}, {stem} or {name}", path);
+        at += strlen(placeholder_text[placeholder]);
     }
     if (!found)
-        return bl_error_set(e, BL_EUSAGE, "\"%s\" is the same file for every sequence: write {id}, {stem} or {name}",
+        return bl_error_set(e, BL_EUSAGE, "\"%s\" is the same file for every sequence: use {id}, {stem} or {name}",
                             path);
     return BL_OK;
 }
 
-static void place_append(enum place place, const char *id, struct bl_buffer *out)
+static void placeholder_append(enum placeholder placeholder, const char *id, struct bl_buffer *out)
 {
-    const char *end = id + (place == PLACE_NAME ? strlen(id) : bl_path_stem(id));
-    const char *begin = place == PLACE_STEM ? bl_path_name(id) : id;
+    const char *end = id + (placeholder == PLACEHOLDER_NAME ? strlen(id) : bl_path_stem(id));
+    const char *begin = placeholder == PLACEHOLDER_STEM ? bl_path_name(id) : id;
     bl_buffer_append(out, begin, (size_t)(end - begin));
 }
 
@@ -50,25 +51,26 @@ void bl_companion_append_path(const char *path, const char *id, struct bl_buffer
         path += plain;
         if (!*path)
             break;
-        enum place place = place_find(path);
-        place_append(place, id, out);
-        path += strlen(place_name[place]);
+        enum placeholder placeholder = placeholder_find(path);
+        placeholder_append(placeholder, id, out);
+        path += strlen(placeholder_text[placeholder]);
     }
 }
 
 /* --- columns ---------------------------------------------------------------------------------------------------- */
 
-#define OWN_COLUMNS 6
-#define OWN_CONTENT 5 /* which a table may lack */
+/* Columns of a companion's file. A table need not have its content. */
+enum file_column { FILE_PATH, FILE_BYTES, FILE_LENGTH, FILE_STREAM, FILE_REASON, FILE_CONTENT, FILE_COLUMNS };
 
-/* A length in other units than the sequence's is called by them. */
-static const char *own_column_name(const struct bl_composite_part *part, int c)
+static const char *file_column_name(const struct bl_composite_part *part, int column)
 {
-    static const char *const own[OWN_COLUMNS] = {"path", "bytes", "length", "stream", "reason", "content"};
-    return c == 2 && part->kind->follow ? part->kind->steps : own[c];
+    static const char *const name[FILE_COLUMNS] = {"path", "bytes", "length", "stream", "reason", "content"};
+    if (column == FILE_LENGTH && part->kind->follow)
+        return part->kind->steps; /* a length in other units than the sequence's */
+    return name[column];
 }
 
-/* The names of the kind's own extra columns, a tab before each. */
+/* Appends the names of the kind's own columns, a tab before each. */
 static void kind_columns_append(const struct bl_composite_part *part, struct bl_buffer *out)
 {
     bl_buffer_text(out, "");
@@ -79,8 +81,8 @@ static void kind_columns_append(const struct bl_composite_part *part, struct bl_
 void bl_companion_append_columns(const struct bl_composite_part *part, struct bl_buffer *out)
 {
     struct bl_buffer columns = {0};
-    for (int c = 0; part->path && c < OWN_COLUMNS; c++)
-        bl_buffer_printf(out, "\t%s.%s", part->name, own_column_name(part, c));
+    for (int c = 0; part->path && c < FILE_COLUMNS; c++)
+        bl_buffer_printf(out, "\t%s.%s", part->name, file_column_name(part, c));
     kind_columns_append(part, &columns);
     for (const char *tab = columns.data; tab && (tab = strchr(tab, '\t')); tab++)
         bl_buffer_printf(out, "\t%s.%.*s", part->name, (int)strcspn(tab + 1, "\t"), tab + 1);
@@ -94,7 +96,7 @@ static void columns_append_empty(const char *columns, struct bl_buffer *out)
         bl_buffer_byte(out, '\t');
 }
 
-static void own_columns_append(const struct bl_row *row, struct bl_buffer *out)
+static void file_columns_append(const struct bl_row *row, struct bl_buffer *out)
 {
     bl_buffer_byte(out, '\t');
     bl_text_escape(out, row->path, strlen(row->path));
@@ -116,7 +118,7 @@ void bl_companion_append_values(const struct bl_composite_part *part, const stru
     struct bl_buffer columns = {0};
     kind_columns_append(part, &columns);
     if (row && part->path)
-        own_columns_append(row, out);
+        file_columns_append(row, out);
     else if (part->path)
         bl_buffer_text(out, "\t\t\t\t\t\t");
     if (row && row->extra && *row->extra)
@@ -134,11 +136,11 @@ void bl_companion_append_damage(const struct bl_composite_part *part, const char
         bl_buffer_printf(out, "%s%s: %s: %s", out->size ? "; " : "", part->name, path, reason);
 }
 
-/* --- and back --------------------------------------------------------------------------------------------------- */
+/* --- rows ------------------------------------------------------------------------------------------------------- */
 
-/* The value of the companion's column, with a NUL behind it; at: where in out->text it begins. */
-static int own_column_read(const struct bl_composite_part *part, const struct bl_row *row, const char *column,
-                           size_t *at, bool may_lack, struct bl_companion_row *out, struct bl_error *e)
+/* Appends a column's value to out->text, with a zero byte; *at: where it begins there. */
+static int file_column_read(const struct bl_composite_part *part, const struct bl_row *row, const char *column,
+                            size_t *at, bool optional, struct bl_companion_row *out, struct bl_error *e)
 {
     struct bl_buffer name = {0};
     bl_buffer_printf(&name, "%s.%s", part->name, column);
@@ -146,16 +148,15 @@ static int own_column_read(const struct bl_composite_part *part, const struct bl
     int code = bl_buffer_check(&name, e);
     if (code)
         goto out;
-    if (!bl_row_get_value(row, name.data, &out->text) && !may_lack)
-        code = bl_error_set(e, BL_EUSAGE, "the table has no column %s that can be read: scan with the same fields",
-                            name.data);
+    if (!bl_row_get_value(row, name.data, &out->text) && !optional)
+        code = bl_error_set(e, BL_EUSAGE, "the table has no valid column %s: scan with the same fields", name.data);
 out:
     bl_buffer_byte(&out->text, '\0');
     bl_buffer_free(&name);
     return code ? code : bl_buffer_check(&out->text, e);
 }
 
-/* The values of the kind's own columns, as the kind wrote them. */
+/* Sets out->columns and out->extra to the kind's own columns and their values. */
 static int extra_columns_read(const struct bl_composite_part *part, const struct bl_row *row,
                               struct bl_companion_row *out, struct bl_error *e)
 {
@@ -184,11 +185,11 @@ static bool number_parse(const char *text, int64_t missing, int64_t max, int64_t
     return !*text || bl_text_to_int(text, strlen(text), 0, max, value);
 }
 
-int bl_companion_row(const struct bl_composite *composite, int p, const struct bl_row *row,
-                     struct bl_companion_row *out, struct bl_error *e)
+int bl_companion_row_read(const struct bl_composite *composite, int p, const struct bl_row *row,
+                          struct bl_companion_row *out, struct bl_error *e)
 {
     const struct bl_composite_part *part = &composite->part[p];
-    size_t at[OWN_COLUMNS];
+    size_t at[FILE_COLUMNS];
     int64_t stream;
     bl_buffer_clear(&out->text);
     int code = extra_columns_read(part, row, out, e);
@@ -210,22 +211,22 @@ int bl_companion_row(const struct bl_composite *composite, int p, const struct b
     out->path = NULL;
     if (code || !part->path)
         return code;
-    for (int c = 0; c < OWN_COLUMNS && !code; c++)
-        code = own_column_read(part, row, own_column_name(part, c), &at[c], c == OWN_CONTENT, out, e);
+    for (int c = 0; c < FILE_COLUMNS && !code; c++)
+        code = file_column_read(part, row, file_column_name(part, c), &at[c], c == FILE_CONTENT, out, e);
     if (code)
         return code;
     const char *text = out->text.data;
-    out->row.reason = text + at[4];
-    if (!number_parse(text + at[1], -1, INT64_MAX, &out->row.bytes) ||
-        !number_parse(text + at[2], 0, INT64_MAX, &out->row.length) ||
-        !number_parse(text + at[3], -1, INT32_MAX, &stream))
-        return bl_error_set(e, BL_EFAIL, "%s: a number in %s.bytes, %s.%s or %s.stream that is none", row->id,
-                            part->name, part->name, own_column_name(part, 2), part->name);
-    if (!bl_content_parse(text + at[OWN_CONTENT], &out->row.content))
-        return bl_error_set(e, BL_EFAIL, "%s: \"%s\" in %s.content is no checksum (16 hexadecimal digits)", row->id,
-                            text + at[OWN_CONTENT], part->name);
+    out->row.reason = text + at[FILE_REASON];
+    if (!number_parse(text + at[FILE_BYTES], -1, INT64_MAX, &out->row.bytes) ||
+        !number_parse(text + at[FILE_LENGTH], 0, INT64_MAX, &out->row.length) ||
+        !number_parse(text + at[FILE_STREAM], -1, INT32_MAX, &stream))
+        return bl_error_set(e, BL_EFAIL, "%s: an invalid number in %s.bytes, %s.%s or %s.stream", row->id, part->name,
+                            part->name, file_column_name(part, FILE_LENGTH), part->name);
+    if (!bl_content_parse(text + at[FILE_CONTENT], &out->row.content))
+        return bl_error_set(e, BL_EFAIL, "%s: \"%s\" in %s.content is not a checksum (16 hexadecimal digits)", row->id,
+                            text + at[FILE_CONTENT], part->name);
     out->row.stream = (int)stream;
-    out->path = out->text.data + at[0];
+    out->path = out->text.data + at[FILE_PATH];
     free(out->open_path);
     out->row.path = out->open_path = bl_path_join(composite->base, out->path);
     return out->open_path ? BL_OK : bl_error_memory(e);

@@ -27,29 +27,30 @@ int bl_composite_open_counter(const void *config, const struct bl_kind_env *env,
 {
     const struct bl_composite *composite = config;
     struct bl_counter *c = calloc(1, sizeof *c);
-    int code = c ? BL_OK : bl_error_memory(e);
-    if (code)
-        return code;
+    if (!c)
+        return bl_error_memory(e);
+    int code = BL_OK;
     c->composite = composite;
     for (int p = 0; p < composite->parts && !code; p++) {
         const struct bl_composite_part *part = &composite->part[p];
         if (part->kind->scan->open)
             code = part->kind->scan->open(part->config, env, &c->part[p], e);
     }
-    if (code)
+    if (code) {
         bl_composite_close_counter(c);
-    else
-        *counter = c;
-    return code;
+        return code;
+    }
+    *counter = c;
+    return BL_OK;
 }
 
 /* --- a companion's file ------------------------------------------------------------------------------------------- */
 
-/* What counting it came to. */
+/* What counting the file gave: the first row, with its texts. */
 struct found {
     int rows;
     struct bl_row row;
-    struct bl_buffer path; /* as the table has it */
+    struct bl_buffer path; /* in the table */
     struct bl_buffer reason, extra, form;
 };
 
@@ -71,22 +72,15 @@ static int found_capture(void *sink, int input, const struct bl_row *row, struct
     bl_buffer_text(&found->reason, row->reason ? row->reason : "");
     bl_buffer_text(&found->extra, row->extra ? row->extra : "");
     bl_buffer_text(&found->form, row->form ? row->form : "");
-    int code = bl_buffer_check(&found->form, e);
-    if (code)
-        goto out;
-    code = bl_buffer_check(&found->reason, e);
-    if (code)
-        goto out;
-    code = bl_buffer_check(&found->extra, e);
-out:
     found->row.reason = found->reason.data;
     found->row.extra = found->extra.data;
-    return code;
+    bool failed = found->reason.failed || found->extra.failed || found->form.failed;
+    return failed ? bl_error_memory(e) : BL_OK;
 }
 
 /* --- rows ------------------------------------------------------------------------------------------------------- */
 
-/* The primary's counting under way. */
+/* The counting of a chunk of the primary. */
 struct counting {
     const struct bl_composite *composite;
     const struct bl_kind_env *env;
@@ -96,10 +90,10 @@ struct counting {
     void *sink;
 };
 
-static int companion_count_file(const struct counting *j, int p, struct bl_input *input, const struct bl_row *followed,
+static int companion_count_file(const struct counting *c, int p, struct bl_input *input, const struct bl_row *followed,
                                 struct found *found, struct bl_error *e)
 {
-    const struct bl_composite_part *part = &j->composite->part[p];
+    const struct bl_composite_part *part = &c->composite->part[p];
     const char *unusable;
     int code = bl_input_stat_content(part->kind, input, &unusable, e);
     if (code)
@@ -109,8 +103,9 @@ static int companion_count_file(const struct counting *j, int p, struct bl_input
         code = found_capture(found, 0, &row, e);
     } else {
         struct bl_chunk chunk = {.input = input, .inputs = 1, .end = INT64_MAX, .followed = followed};
-        code = part->kind->scan->count(part->config, j->env, j->counter->part[p], &chunk, found_capture, found, e);
-        code = code ? code : bl_input_recheck(part->kind, input, e);
+        code = part->kind->scan->count(part->config, c->env, c->counter->part[p], &chunk, found_capture, found, e);
+        if (!code)
+            code = bl_input_recheck(part->kind, input, e);
     }
 out:
     found->row.path = found->path.data;
@@ -119,27 +114,27 @@ out:
     return code;
 }
 
-static int companion_count(const struct counting *j, int p, const char *id, const struct bl_row *followed,
+static int companion_count(const struct counting *c, int p, const char *id, const struct bl_row *followed,
                            struct found *found, struct bl_error *e)
 {
-    const struct bl_composite_part *part = &j->composite->part[p];
+    const struct bl_composite_part *part = &c->composite->part[p];
     if (!part->path) {
         struct bl_input none = {.path = "", .id = id};
         struct bl_chunk chunk = {.input = &none, .inputs = 1, .end = INT64_MAX, .followed = followed};
-        return part->kind->scan->count(part->config, j->env, j->counter->part[p], &chunk, found_capture, found, e);
+        return part->kind->scan->count(part->config, c->env, c->counter->part[p], &chunk, found_capture, found, e);
     }
     bl_companion_append_path(part->path, id, &found->path);
     int code = bl_buffer_check(&found->path, e);
     if (code)
         return code;
-    char *open_path = bl_path_join(j->composite->base, found->path.data);
+    char *open_path = bl_path_join(c->composite->base, found->path.data);
     struct bl_input input = {.path = open_path, .id = id};
-    code = open_path ? companion_count_file(j, p, &input, followed, found, e) : bl_error_memory(e);
+    code = open_path ? companion_count_file(c, p, &input, followed, found, e) : bl_error_memory(e);
     free(open_path);
     return code;
 }
 
-/* Why the companion's file cannot go with the row; nothing where it can. */
+/* Appends why the companion's file does not fit the row, if so. */
 static void companion_compare(const struct bl_composite *composite, int p, const struct bl_row *row,
                               const struct found *found, struct bl_buffer *reason)
 {
@@ -156,50 +151,49 @@ static void companion_compare(const struct bl_composite *composite, int p, const
         bl_buffer_printf(reason, "%s: %s: %s", part->name, path, found->row.reason);
     else if (!part->kind->follow && apart > (part->tolerance > 0 ? part->tolerance : 0))
         bl_buffer_printf(
-            reason, "%s: %s has %" PRId64 " %s, the %s %" PRId64 " %s (length-tolerance: %" PRId64 " would take it)",
+            reason, "%s: %s has %" PRId64 " %s, the %s %" PRId64 " %s (length-tolerance: %" PRId64 " would accept it)",
             part->name, path, length, bl_kind_steps(part->kind, part->config), composite->part[0].kind->name,
             row->length, bl_kind_steps(composite->part[0].kind, composite->part[0].config), apart);
 }
 
-/* A row that is put together: its columns, why it is of no use, what is wrong with it, the form of its steps. */
+/* Texts of a composite's row: its columns, why it is skipped, which damage there is, the form of its steps. */
 struct row_texts {
     struct bl_buffer extra, reason, damage, form;
 };
 
-static int row_texts_check(const struct row_texts *row_texts, struct bl_error *e)
+static int row_texts_check(const struct row_texts *texts, struct bl_error *e)
 {
-    bool failed =
-        row_texts->extra.failed || row_texts->reason.failed || row_texts->damage.failed || row_texts->form.failed;
+    bool failed = texts->extra.failed || texts->reason.failed || texts->damage.failed || texts->form.failed;
     return failed ? bl_error_memory(e) : BL_OK;
 }
 
-static void row_texts_free(struct row_texts *row_texts)
+static void row_texts_free(struct row_texts *texts)
 {
-    bl_buffer_free(&row_texts->extra);
-    bl_buffer_free(&row_texts->reason);
-    bl_buffer_free(&row_texts->damage);
-    bl_buffer_free(&row_texts->form);
+    bl_buffer_free(&texts->extra);
+    bl_buffer_free(&texts->reason);
+    bl_buffer_free(&texts->damage);
+    bl_buffer_free(&texts->form);
 }
 
-/* Adds what companion p has for the row. */
-static int row_add_companion(const struct counting *j, int p, const char *id, const struct bl_row *row,
-                             struct row_texts *row_texts, struct bl_error *e)
+/* Counts companion p's file for the row, and adds its texts. */
+static int row_add_companion(const struct counting *c, int p, const char *id, const struct bl_row *row,
+                             struct row_texts *texts, struct bl_error *e)
 {
-    const struct bl_composite_part *part = &j->composite->part[p];
+    const struct bl_composite_part *part = &c->composite->part[p];
     struct found found = {0};
     struct bl_row followed = *row;
-    if (!bl_composite_needs_times(j->composite, p))
+    if (!bl_composite_needs_times(c->composite, p))
         followed.times = NULL;
-    int code = companion_count(j, p, id, &followed, &found, e);
-    bl_companion_append_values(part, !code && found.rows ? &found.row : NULL, &row_texts->extra);
+    int code = companion_count(c, p, id, &followed, &found, e);
+    bl_companion_append_values(part, !code && found.rows ? &found.row : NULL, &texts->extra);
     if (code)
         goto out;
-    companion_compare(j->composite, p, row, &found, &row_texts->reason);
-    if (!row_texts->reason.size && part->path)
-        bl_companion_append_damage(part, found.row.path, found.row.reason, &row_texts->damage);
+    companion_compare(c->composite, p, row, &found, &texts->reason);
+    if (!texts->reason.size && part->path)
+        bl_companion_append_damage(part, found.row.path, found.row.reason, &texts->damage);
 out:
     if (found.form.size)
-        bl_buffer_printf(&row_texts->form, "%s%s %s", row_texts->form.size ? ", " : "", part->name, found.form.data);
+        bl_buffer_printf(&texts->form, "%s%s %s", texts->form.size ? ", " : "", part->name, found.form.data);
     found_free(&found);
     return code;
 }
@@ -217,25 +211,26 @@ static void primary_append_columns(const struct bl_composite_part *primary, cons
     bl_buffer_free(&columns);
 }
 
-/* Whether a companion must know when steps begin before it can say what it has. */
+/* Whether counting some companion needs the times of the primary's steps. */
 static bool counting_needs_times(const struct bl_composite *composite)
 {
-    bool needs = false;
-    for (int p = 1; p < composite->parts; p++)
-        needs |= composite->part[p].kind->follow && composite->part[p].kind->follow->count_needs_times &&
-                 bl_composite_needs_times(composite, p);
-    return needs;
+    for (int p = 1; p < composite->parts; p++) {
+        const struct bl_kind_follow *follow = composite->part[p].kind->follow;
+        if (follow && follow->count_needs_times && bl_composite_needs_times(composite, p))
+            return true;
+    }
+    return false;
 }
 
-/* The row as companions are told it. Where the primary has a rate, that tells the times, which are to be freed. */
-static int row_add_times(const struct counting *j, int input, const struct bl_row *given, struct bl_row *row,
+/* Makes the row that companions get. If the primary has a rate, the times follow from it, and are to be freed. */
+static int row_add_times(const struct counting *c, int input, const struct bl_row *given, struct bl_row *row,
                          double **times, struct bl_error *e)
 {
-    const struct bl_rational *rate = &j->composite->rate;
+    const struct bl_rational *rate = &c->composite->rate;
     *row = *given;
     *times = NULL;
-    row->path = j->chunk->input[input].path;
-    if (row->status != BL_ROW_OK || !rate->den || !counting_needs_times(j->composite))
+    row->path = c->chunk->input[input].path;
+    if (row->status != BL_ROW_OK || !rate->den || !counting_needs_times(c->composite))
         return BL_OK;
     row->times = *times = malloc((size_t)row->length * sizeof **times);
     for (int64_t i = 0; i < row->length && *times; i++)
@@ -243,37 +238,37 @@ static int row_add_times(const struct counting *j, int input, const struct bl_ro
     return *times ? BL_OK : bl_error_memory(e);
 }
 
-/* A row of the primary. Where it is of use, its companions are looked for. */
+/* Takes a row of the primary. If it is usable, its companions are counted. */
 static int composite_emit(void *sink, int input, const struct bl_row *given, struct bl_error *e)
 {
-    const struct counting *j = sink;
+    const struct counting *c = sink;
     struct bl_row row = *given, followed;
-    struct row_texts row_texts = {0};
+    struct row_texts texts = {0};
     double *times;
-    int code = row_add_times(j, input, given, &followed, &times, e);
-    primary_append_columns(&j->composite->part[0], given, &row_texts.extra);
-    bl_buffer_text(&row_texts.damage, row.reason ? row.reason : "");
-    bl_buffer_text(&row_texts.form, row.form ? row.form : "");
-    for (int p = 1; p < j->composite->parts && !code; p++) {
-        if (row.status == BL_ROW_OK && !row_texts.reason.size)
-            code = row_add_companion(j, p, j->chunk->input[input].id, &followed, &row_texts, e);
+    int code = row_add_times(c, input, given, &followed, &times, e);
+    primary_append_columns(&c->composite->part[0], given, &texts.extra);
+    bl_buffer_text(&texts.damage, row.reason ? row.reason : "");
+    bl_buffer_text(&texts.form, row.form ? row.form : "");
+    for (int p = 1; p < c->composite->parts && !code; p++) {
+        if (row.status == BL_ROW_OK && !texts.reason.size)
+            code = row_add_companion(c, p, c->chunk->input[input].id, &followed, &texts, e);
         else
-            bl_companion_append_values(&j->composite->part[p], NULL, &row_texts.extra);
+            bl_companion_append_values(&c->composite->part[p], NULL, &texts.extra);
     }
     if (!code)
-        code = row_texts_check(&row_texts, e);
-    row.extra = row_texts.extra.data;
-    row.reason = row_texts.damage.data;
-    row.form = row_texts.form.size ? row_texts.form.data : NULL;
-    if (row_texts.reason.size) {
+        code = row_texts_check(&texts, e);
+    row.extra = texts.extra.data;
+    row.reason = texts.damage.data;
+    row.form = texts.form.size ? texts.form.data : NULL;
+    if (texts.reason.size) {
         row.status = BL_ROW_SKIPPED;
         row.length = 0;
-        row.reason = row_texts.reason.data;
+        row.reason = texts.reason.data;
         row.form = NULL;
     }
     if (!code)
-        code = j->emit(j->sink, input, &row, e);
-    row_texts_free(&row_texts);
+        code = c->emit(c->sink, input, &row, e);
+    row_texts_free(&texts);
     free(times);
     return code;
 }
@@ -283,7 +278,7 @@ int bl_composite_count(const void *config, const struct bl_kind_env *env, struct
 {
     const struct bl_composite *composite = config;
     const struct bl_composite_part *primary = &composite->part[0];
-    struct counting j = {composite, env, counter, chunk, emit, sink};
+    struct counting c = {composite, env, counter, chunk, emit, sink};
     chunk->times = counting_needs_times(composite);
-    return primary->kind->scan->count(primary->config, env, counter->part[0], chunk, composite_emit, &j, e);
+    return primary->kind->scan->count(primary->config, env, counter->part[0], chunk, composite_emit, &c, e);
 }

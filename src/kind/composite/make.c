@@ -94,7 +94,7 @@ static int composite_verify(const void *config, const struct bl_row *row, struct
     int code = part_verify(&composite->part[0], row, e);
     for (int p = 1; p < composite->parts && !code; p++) {
         const struct bl_composite_part *part = &composite->part[p];
-        code = bl_companion_row(composite, p, row, &companion, e);
+        code = bl_companion_row_read(composite, p, row, &companion, e);
         if (code || !companion.path || !*companion.path)
             continue; /* no file, or the row was unusable before its file was looked for */
         code = companion_verify_file(part, &companion, e);
@@ -137,7 +137,7 @@ static int composite_fields(const void *config, const struct bl_kind_env *env, c
         const struct bl_composite_part *part = &composite->part[p];
         struct bl_fields some;
         if (row && p)
-            code = bl_companion_row(composite, p, row, &companion, e);
+            code = bl_companion_row_read(composite, p, row, &companion, e);
         if (code)
             break;
         code = part->kind->read->fields(part->config, env, row && p ? &companion.row : row, &some, e);

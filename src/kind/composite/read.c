@@ -7,7 +7,7 @@
 #include "kind/composite/companion.h"
 #include "kind/file_check.h"
 
-/* A part's reader, and the fields that it fills: those of the dataset from `first` on. */
+/* A part's reader, and the fields that it writes: those of the dataset from `first` on. */
 struct sub {
     struct bl_reader *reader;
     struct bl_fields fields;
@@ -20,13 +20,13 @@ struct bl_reader {
     struct sub sub[BL_FIELDS_MAX];
     struct bl_companion_row companion;
     struct bl_buffer reason; /* of the primary alone */
-    struct bl_buffer beyond; /* a step that is read for its file's end alone */
-    bool timed;              /* some part follows, and must know when steps begin */
+    struct bl_buffer beyond; /* a step that is read only to check the end of its file */
+    bool timed;              /* some part needs the times of steps */
     double *times;           /* [capacity] of a piece's steps, as in struct bl_request */
     int64_t capacity;
 };
 
-/* The fields of the part, which stand together. */
+/* Chooses the fields of the part, which are consecutive. */
 static void sub_choose_fields(struct sub *sub, int part, const struct bl_fields *all)
 {
     for (int f = 0; f < all->count; f++) {
@@ -43,9 +43,9 @@ int bl_composite_open(const void *config, const struct bl_kind_env *env, const s
 {
     const struct bl_composite *composite = config;
     struct bl_reader *r = calloc(1, sizeof *r);
-    int code = r ? BL_OK : bl_error_memory(e);
-    if (code)
-        return code;
+    if (!r)
+        return bl_error_memory(e);
+    int code = BL_OK;
     r->composite = composite;
     for (int p = 0; p < composite->parts && !code; p++) {
         struct sub *sub = &r->sub[p];
@@ -54,11 +54,12 @@ int bl_composite_open(const void *config, const struct bl_kind_env *env, const s
         sub_choose_fields(sub, p, fields);
         code = kind->read->open(composite->part[p].config, env, &sub->fields, &sub->reader, e);
     }
-    if (code)
+    if (code) {
         bl_composite_close(r);
-    else
-        *reader = r;
-    return code;
+        return code;
+    }
+    *reader = r;
+    return BL_OK;
 }
 
 void bl_composite_close(struct bl_reader *r)
@@ -75,7 +76,7 @@ void bl_composite_close(struct bl_reader *r)
     free(r);
 }
 
-/* Steps from `have` to `steps` repeat the one before them. */
+/* Copies the step before `have` to those from `have` to `steps`. */
 static void fields_repeat_last(const struct bl_fields *fields, uint8_t *const *out, int64_t have, int64_t steps)
 {
     for (int f = 0; f < fields->count; f++) {
@@ -85,14 +86,14 @@ static void fields_repeat_last(const struct bl_fields *fields, uint8_t *const *o
     }
 }
 
-/* So that whatever type the next field has can begin there. */
+/* So that a field of any type can begin there. */
 static size_t bytes_align(size_t bytes)
 {
     return (bytes + 15) / 16 * 16;
 }
 
-/* The last step of a companion that has more than the sequence: only a piece that ends its file is compared by its kind
- * with what the scan found. */
+/* Reads the last step of a companion with more steps than the sequence: kinds compare a file with the scan only when a
+ * piece reaches its end. */
 static int companion_read_end(struct bl_reader *r, const struct bl_kind *kind, struct sub *sub, struct bl_note *note,
                               struct bl_error *e)
 {
@@ -118,13 +119,13 @@ static int companion_read_end(struct bl_reader *r, const struct bl_kind *kind, s
     return BL_OK;
 }
 
-/* A companion may have fewer steps than are wanted: then its last one stands for those that it lacks. */
+/* Reads a companion's steps. Where it has fewer than the sequence, its last step is repeated. */
 static int companion_read(struct bl_reader *r, int p, const struct bl_request *request, struct bl_note *note,
                           struct bl_error *e)
 {
     struct sub *sub = &r->sub[p];
     const struct bl_kind *kind = r->composite->part[p].kind;
-    int code = bl_companion_row(r->composite, p, &request->row, &r->companion, e);
+    int code = bl_companion_row_read(r->composite, p, &request->row, &r->companion, e);
     if (code)
         return code;
     if (r->companion.row.length < 1)
@@ -141,7 +142,8 @@ static int companion_read(struct bl_reader *r, int p, const struct bl_request *r
         return bl_file_check_read(&sub->check, kind, sub->reader, &own, note, e);
     if (start >= length)
         own.source_start = length - 1;
-    own.steps = length - own.source_start < steps ? length - own.source_start : steps;
+    if (own.steps > length - own.source_start)
+        own.steps = length - own.source_start;
     code = bl_file_check_read(&sub->check, kind, sub->reader, &own, note, e);
     if (code)
         return code;
@@ -151,7 +153,7 @@ static int companion_read(struct bl_reader *r, int p, const struct bl_request *r
     return code;
 }
 
-/* Room for the times of the piece's steps. Where the primary has a rate, they are known already. */
+/* Makes room for the times of the piece's steps, and sets them if the primary has a rate. */
 static int composite_make_times(struct bl_reader *r, const struct bl_request *request, struct bl_error *e)
 {
     const struct bl_rational *rate = &r->composite->rate;
@@ -167,24 +169,28 @@ static int composite_make_times(struct bl_reader *r, const struct bl_request *re
     return BL_OK;
 }
 
-/* What the scan found wrong with the primary's file: the row's reason without what it says of the companions' files. */
+/* Sets r->reason to the primary's own: the row's reason without the part about companions' files, which is its end. */
 static int primary_reason(struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
 {
     struct bl_buffer damage = {0};
-    int code = BL_OK;
     bl_buffer_clear(&r->reason);
     bl_buffer_text(&r->reason, row->reason);
+    int code = bl_buffer_check(&r->reason, e);
     for (int p = 1; p < r->composite->parts && !code && *row->reason; p++) {
-        code = bl_companion_row(r->composite, p, row, &r->companion, e);
+        code = bl_companion_row_read(r->composite, p, row, &r->companion, e);
         if (!code && r->companion.path)
             bl_companion_append_damage(&r->composite->part[p], r->companion.path, r->companion.row.reason, &damage);
     }
+    if (!code)
+        code = bl_buffer_check(&damage, e);
+    if (code)
+        goto out;
     size_t all = r->reason.size, size = damage.size;
-    if (!code && !damage.failed && size && size <= all && strcmp(r->reason.data + all - size, damage.data) == 0) {
-        r->reason.size = all - size > 2 ? all - size - 2 : 0; /* "; " stands between them */
+    if (size && size <= all && strcmp(r->reason.data + all - size, damage.data) == 0) {
+        r->reason.size = all - size > 2 ? all - size - 2 : 0; /* without "; " between them */
         r->reason.data[r->reason.size] = '\0';
     }
-    code = code ? code : damage.failed ? bl_error_memory(e) : bl_buffer_check(&r->reason, e);
+out:
     bl_buffer_free(&damage);
     return code;
 }
@@ -193,10 +199,12 @@ static int primary_read(struct bl_reader *r, const struct bl_request *request, s
 {
     struct bl_request own = *request;
     int code = primary_reason(r, &request->row, e);
+    if (code)
+        return code;
     own.row.reason = r->reason.data;
     own.out = request->out + r->sub[0].first;
     own.times = r->timed ? r->times : NULL;
-    return code ? code : r->composite->part[0].kind->read->piece(r->sub[0].reader, &own, note, e);
+    return r->composite->part[0].kind->read->piece(r->sub[0].reader, &own, note, e);
 }
 
 /* Adds a part's note to those of the parts before it. */
