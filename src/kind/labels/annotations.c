@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/path.h"
 
 #define BYTES_MAX ((size_t)1 << 30)
 
