@@ -24,7 +24,7 @@ struct bl_counter; /* state of a worker that counts, of each kind's own type; a 
 struct bl_reader;  /* state of a worker that reads, of each kind's own type: decoders, scalers, buffers */
 
 /* Options: a table over a config struct, which is const once the options are checked and prepared, but for what the
- * spool adds and what readers share without locks. Kinds with the same table have one config. */
+ * spool adds and what readers share. Kinds with the same table have one config. */
 struct bl_kind_options {
     const struct bl_option *table;
     size_t config_size;

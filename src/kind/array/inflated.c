@@ -63,7 +63,7 @@ void bl_inflated_free(struct bl_inflated *all)
     free(all);
 }
 
-/* --- entries, under the lock -------------------------------------------------------------------------------------- */
+/* --- entries, under the lock ------------------------------------------------------------------------------------ */
 
 /* The array's entry; NULL for the first request, which adds it. */
 static int inflated_request(struct bl_inflated *all, const struct bl_array_stream *s, struct entry **found,
@@ -101,7 +101,7 @@ static int inflated_reserve(struct bl_inflated *all, struct entry *entry, int64_
     return BL_OK;
 }
 
-/* --- copies ------------------------------------------------------------------------------------------------------- */
+/* --- copies ----------------------------------------------------------------------------------------------------- */
 
 /* Copies up to the first damage. The reader asks the stream for what lies behind it. */
 static int copy_fill(struct bl_array_copy *copy, struct bl_array_stream *s, struct bl_error *e)

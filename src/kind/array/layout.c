@@ -114,7 +114,7 @@ int bl_array_layout_make(struct bl_array_layout *l, const struct bl_npy *npy, co
     return BL_OK;
 }
 
-/* --- scattering --------------------------------------------------------------------------------------------------- */
+/* --- scattering ------------------------------------------------------------------------------------------------- */
 
 #define COPY_RUN(type)                                                                                                 \
     for (int64_t i = 0; i < count; i++)                                                                                \

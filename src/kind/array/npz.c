@@ -27,7 +27,7 @@ struct bl_npz {
     bool is_stored;
 };
 
-/* --- the descriptor as libzip sees it ----------------------------------------------------------------------------- */
+/* --- the descriptor as libzip sees it --------------------------------------------------------------------------- */
 
 static zip_int64_t npz_source_read(struct bl_npz *z, void *data, size_t size)
 {
@@ -99,7 +99,7 @@ static int npz_error_set(const struct bl_npz *z, zip_error_t *error, struct bl_e
     return bl_error_set(e, BL_EDATA, "damaged archive: %s", zip_error_strerror(error));
 }
 
-/* --- members ------------------------------------------------------------------------------------------------------ */
+/* --- members ---------------------------------------------------------------------------------------------------- */
 
 static int npz_open_archive(struct bl_npz *z, struct bl_error *e)
 {

@@ -58,7 +58,7 @@ void bl_array_reader_close(struct bl_reader *reader)
     free(reader);
 }
 
-/* --- one file ----------------------------------------------------------------------------------------------------- */
+/* --- one file --------------------------------------------------------------------------------------------------- */
 
 /* The array must have the table's length and the dataset's form. */
 static int array_reader_compare(const struct bl_reader *r, const struct bl_row *row, struct bl_error *e)
@@ -93,7 +93,7 @@ static int array_reader_enter(struct bl_reader *r, const struct bl_row *row, str
     return code ? code : array_reader_compare(r, row, e);
 }
 
-/* --- elements ----------------------------------------------------------------------------------------------------- */
+/* --- elements --------------------------------------------------------------------------------------------------- */
 
 #define SWAP_ALL(type, swap)                                                                                           \
     for (int64_t i = 0; i < count; i++) {                                                                              \
@@ -136,7 +136,7 @@ static void array_reader_decode(struct bl_reader *r, uint8_t *data, int64_t coun
         r->overflows += elements_narrow(data, count);
 }
 
-/* --- pieces ------------------------------------------------------------------------------------------------------- */
+/* --- pieces ----------------------------------------------------------------------------------------------------- */
 
 /* Reads elements that are consecutive in the file, tile by tile. */
 static int array_reader_read_region(struct bl_reader *r, int64_t first, int64_t count, int64_t start, uint8_t *out,

@@ -106,10 +106,13 @@ int bl_array_stream_open(struct bl_array_stream *s, const char *path, int64_t by
 {
     *s = (struct bl_array_stream){.path = path, .member = member, .cancel = cancel, .fd = -1};
     int code = stream_open_file(s, bytes, e);
-    if (!code)
-        code = stream_open_content(s, e);
-    if (!code)
-        code = stream_read_header(s, e);
+    if (code)
+        goto out;
+    code = stream_open_content(s, e);
+    if (code)
+        goto out;
+    code = stream_read_header(s, e);
+out:
     if (code)
         bl_array_stream_close(s);
     return code;

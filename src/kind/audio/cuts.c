@@ -60,7 +60,7 @@ void bl_cuts_counter_close(struct bl_counter *c)
     free(c);
 }
 
-/* --- the file ----------------------------------------------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------------------------------------------- */
 
 /* Sets the path as the table has it, behind so many bytes of the manifest's, and the one to open. */
 static void cuts_set_path(struct bl_counter *c, const struct bl_chunk *chunk, size_t folder)
@@ -97,7 +97,7 @@ static int cuts_find_path(struct bl_counter *c, const struct bl_chunk *chunk, st
     return code ? code : bl_buffer_check(&c->open_path, e);
 }
 
-/* --- the part of it ----------------------------------------------------------------------------------------------- */
+/* --- the part of it --------------------------------------------------------------------------------------------- */
 
 #define ADD_REASON(c, ...) bl_row_append_reason((c)->reason, sizeof(c)->reason, __VA_ARGS__)
 
@@ -163,7 +163,7 @@ static int cuts_fill_row(struct bl_counter *c, const struct bl_cut *cut, struct 
     return code ? code : bl_audio_count_steps(c->config, samples, &row->length, e);
 }
 
-/* --- a line ------------------------------------------------------------------------------------------------------- */
+/* --- a line ----------------------------------------------------------------------------------------------------- */
 
 /* Fills in the row of a line. BL_EDATA: unusable. */
 static int cuts_parse_line(struct bl_counter *c, const struct bl_chunk *chunk, const struct bl_line *line,

@@ -100,7 +100,7 @@ static int decoder_receive_frame(struct bl_audio_decoder *s, AVFrame *frame, boo
     }
 }
 
-/* --- samples that are not finite ---------------------------------------------------------------------------------- */
+/* --- samples that are not finite -------------------------------------------------------------------------------- */
 
 /* Counts values that are NaN or infinite: those whose exponent is all ones. count is at most 2^31. */
 static int64_t nonfinite_count_floats(const float *in, int64_t count)
@@ -157,7 +157,7 @@ static int nonfinite_clear(struct bl_audio_decoder *s, AVFrame *frame, struct bl
     return BL_OK;
 }
 
-/* --- frames ------------------------------------------------------------------------------------------------------- */
+/* --- frames ----------------------------------------------------------------------------------------------------- */
 
 static int decoder_accept_frame(struct bl_audio_decoder *s, AVFrame *frame, struct bl_error *e)
 {
@@ -237,7 +237,7 @@ int bl_audio_decoder_next(struct bl_audio_decoder *s, AVFrame *frame, bool *got,
     return BL_OK;
 }
 
-/* --- seeking ------------------------------------------------------------------------------------------------------ */
+/* --- seeking ---------------------------------------------------------------------------------------------------- */
 
 bool bl_audio_decoder_can_seek(const struct bl_audio_decoder *s)
 {

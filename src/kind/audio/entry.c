@@ -132,7 +132,7 @@ static void entry_limit_text(struct bl_entry *entry)
     text->data[text->size] = '\0';
 }
 
-/* --- NeMo --------------------------------------------------------------------------------------------------------- */
+/* --- NeMo ------------------------------------------------------------------------------------------------------- */
 
 static int nemo_parse(struct bl_entry *entry, const struct bl_json_value *value, struct bl_error *e)
 {
@@ -154,7 +154,7 @@ static int nemo_parse(struct bl_entry *entry, const struct bl_json_value *value,
     return entry_copy_seconds(entry->duration, &value[KEY_DURATION], "duration", e);
 }
 
-/* --- lhotse ------------------------------------------------------------------------------------------------------- */
+/* --- lhotse ----------------------------------------------------------------------------------------------------- */
 
 /* Returns the index of a channel among those of a source, or -1. */
 static int lhotse_find_channel(const struct bl_json_value *channels, int64_t wanted)
@@ -262,24 +262,20 @@ static int lhotse_parse_cut(struct bl_entry *entry, const struct bl_json_value *
     return BL_OK;
 }
 
-static int lhotse_parse_recording(struct bl_entry *entry, const struct bl_json_value *value, struct bl_error *e)
-{
-    strcpy(entry->start, "0");
-    int code = lhotse_check_transforms(entry, &value[KEY_TRANSFORMS], e);
-    return code ? code : lhotse_parse_sources(entry, &value[KEY_SOURCES], -1, e);
-}
-
 static int lhotse_parse(struct bl_entry *entry, const struct bl_json_value *value, struct bl_error *e)
 {
     if (value[KEY_ID].type == BL_JSON_STRING)
         json_append_string(&entry->id, &value[KEY_ID]);
     if (entry->id.size && strlen(entry->id.data) != entry->id.size)
         return bl_error_set(e, BL_EDATA, "a zero byte in \"id\"");
-    return value[KEY_SOURCES].type != BL_JSON_NONE ? lhotse_parse_recording(entry, value, e)
-                                                   : lhotse_parse_cut(entry, value, e);
+    if (value[KEY_SOURCES].type == BL_JSON_NONE)
+        return lhotse_parse_cut(entry, value, e);
+    strcpy(entry->start, "0"); /* all of a recording */
+    int code = lhotse_check_transforms(entry, &value[KEY_TRANSFORMS], e);
+    return code ? code : lhotse_parse_sources(entry, &value[KEY_SOURCES], -1, e);
 }
 
-/* --- any ---------------------------------------------------------------------------------------------------------- */
+/* --- any -------------------------------------------------------------------------------------------------------- */
 
 /* Of lhotse's: a recording, or a cut of one. Before cuts had a type, a number of a channel told those of one channel.
  */

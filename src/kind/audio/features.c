@@ -33,7 +33,7 @@ struct bl_features {
     bool ended;
 };
 
-/* --- specification ------------------------------------------------------------------------------------------------ */
+/* --- specification ---------------------------------------------------------------------------------------------- */
 
 int bl_features_parse(const char *text, struct bl_features_spec *spec, struct bl_error *e)
 {
@@ -92,7 +92,7 @@ int64_t bl_features_frames(const struct bl_features_spec *spec, int64_t samples)
     return (samples + shift / 2) / shift;
 }
 
-/* --- setting up --------------------------------------------------------------------------------------------------- */
+/* --- setting up ------------------------------------------------------------------------------------------------- */
 
 static void features_make_shape(struct bl_features *f)
 {
@@ -104,18 +104,12 @@ static void features_make_shape(struct bl_features *f)
     }
 }
 
-/* As long as the window (Whisper), or the next power of 2. */
-static int features_fft_size(const struct bl_features *f)
-{
-    int size = 2;
-    while (size < f->window)
-        size *= 2;
-    return f->spec.whisper ? f->window : size;
-}
-
 static int features_make_tables(struct bl_features *f, struct bl_error *e)
 {
-    int fft = features_fft_size(f), code = bl_spectrum_open(&f->spectrum, f->window, fft, !f->spec.whisper, e);
+    int fft = f->spec.whisper ? f->window : 2;
+    while (fft < f->window)
+        fft *= 2;
+    int code = bl_spectrum_open(&f->spectrum, f->window, fft, !f->spec.whisper, e);
     f->edge = calloc((size_t)f->window + PADDING, sizeof *f->edge);
     f->values = calloc((size_t)f->spec.mels + PADDING, sizeof *f->values);
     if (code || !f->edge || !f->values)
@@ -157,7 +151,7 @@ void bl_features_close(struct bl_features *f)
     free(f);
 }
 
-/* --- a frame ------------------------------------------------------------------------------------------------------ */
+/* --- a frame ---------------------------------------------------------------------------------------------------- */
 
 /* The sample at a place that may lie outside the utterance: there is its mirror image, without (Whisper) or with the
  * sample at the edge. */
@@ -192,7 +186,7 @@ static void features_make_frame(struct bl_features *f, float *out)
     memcpy(out, f->values, (size_t)f->spec.mels * sizeof *out);
 }
 
-/* --- an utterance ------------------------------------------------------------------------------------------------- */
+/* --- an utterance ----------------------------------------------------------------------------------------------- */
 
 void bl_features_begin(struct bl_features *f)
 {

@@ -20,7 +20,9 @@ int64_t bl_mix_length(int64_t n, int from, int to)
 
 void bl_mix_init(struct bl_mix *m, int rate, int channels, bool floats)
 {
-    *m = (struct bl_mix){.rate = rate, .channels = channels, .floats = floats, .format = -1};
+    *m = (struct bl_mix){.rate = rate, .channels = channels, .format = -1};
+    m->output = floats ? AV_SAMPLE_FMT_FLT : AV_SAMPLE_FMT_S16;
+    m->step_bytes = (size_t)channels * (floats ? sizeof(float) : sizeof(int16_t));
 }
 
 void bl_mix_free(struct bl_mix *m)
@@ -39,16 +41,6 @@ void bl_mix_begin(struct bl_mix *m)
     m->tail = 0;
 }
 
-static size_t mix_step_bytes(const struct bl_mix *m)
-{
-    return (size_t)m->channels * (m->floats ? sizeof(float) : sizeof(int16_t));
-}
-
-static enum AVSampleFormat mix_sample_format(const struct bl_mix *m)
-{
-    return m->floats ? AV_SAMPLE_FMT_FLT : AV_SAMPLE_FMT_S16;
-}
-
 /* At least as many samples as the filter reaches to either side. */
 static int mix_filter_width(const struct bl_mix *m)
 {
@@ -56,7 +48,7 @@ static int mix_filter_width(const struct bl_mix *m)
     return FILTER_TAPS * (ratio + 1);
 }
 
-/* --- contexts ----------------------------------------------------------------------------------------------------- */
+/* --- contexts --------------------------------------------------------------------------------------------------- */
 
 static int swr_context_alloc(SwrContext **context, AVChannelLayout *to, enum AVSampleFormat to_format, int to_rate,
                              AVChannelLayout *from, enum AVSampleFormat from_format, int from_rate, struct bl_error *e)
@@ -85,7 +77,7 @@ static int mixer_open_mean(struct bl_mix *m, AVChannelLayout *wanted, int format
                             m->channels);
     for (int c = 0; c < channels; c++)
         matrix[c] = 1.0 / channels;
-    int code = swr_context_alloc(&m->mixer, wanted, m->direct ? mix_sample_format(m) : AV_SAMPLE_FMT_FLT, m->rate, &any,
+    int code = swr_context_alloc(&m->mixer, wanted, m->direct ? m->output : AV_SAMPLE_FMT_FLT, m->rate, &any,
                                  (enum AVSampleFormat)format, m->rate, e);
     if (code)
         return code;
@@ -110,7 +102,7 @@ static int mixer_open(struct bl_mix *m, const AVFrame *frame, struct bl_error *e
     if (m->layout.order == AV_CHANNEL_ORDER_UNSPEC)
         av_channel_layout_default(&placed, m->layout.nb_channels);
     AVChannelLayout *from = placed.nb_channels ? &placed : &m->layout;
-    int code = swr_context_alloc(&m->mixer, &wanted, direct ? mix_sample_format(m) : AV_SAMPLE_FMT_FLT, m->rate, from,
+    int code = swr_context_alloc(&m->mixer, &wanted, direct ? m->output : AV_SAMPLE_FMT_FLT, m->rate, from,
                                  (enum AVSampleFormat)frame->format, m->rate, e);
     if (code)
         return code;
@@ -131,8 +123,7 @@ static int resampler_open(struct bl_mix *m, int rate, struct bl_error *e)
     av_channel_layout_default(&layout, m->channels);
     if (m->resampled_rate != rate) {
         m->resampled_rate = 0;
-        int code = swr_context_alloc(&m->resampler, &layout, mix_sample_format(m), m->rate, &layout, AV_SAMPLE_FMT_FLT,
-                                     rate, e);
+        int code = swr_context_alloc(&m->resampler, &layout, m->output, m->rate, &layout, AV_SAMPLE_FMT_FLT, rate, e);
         if (code)
             return code;
     }
@@ -143,14 +134,14 @@ static int resampler_open(struct bl_mix *m, int rate, struct bl_error *e)
     return BL_OK;
 }
 
-/* --- samples ------------------------------------------------------------------------------------------------------ */
+/* --- samples ---------------------------------------------------------------------------------------------------- */
 
 /* Resamples count mixed samples and appends the result, but at most `limit` samples of the part. */
 static int mix_resample(struct bl_mix *m, const float *in, int count, int64_t limit, struct bl_buffer *out,
                         struct bl_error *e)
 {
     int capacity = swr_get_out_samples(m->resampler, count);
-    if (capacity < 0 || !bl_buffer_reserve(out, ((size_t)capacity + 1) * mix_step_bytes(m)))
+    if (capacity < 0 || !bl_buffer_reserve(out, ((size_t)capacity + 1) * m->step_bytes))
         return bl_error_memory(e);
     uint8_t *to = (uint8_t *)out->data + out->size;
     const uint8_t *from = (const uint8_t *)in;
@@ -160,7 +151,7 @@ static int mix_resample(struct bl_mix *m, const float *in, int count, int64_t li
     if (got > limit - m->emitted)
         got = (int)(limit - m->emitted);
     m->emitted += got;
-    out->size += (size_t)got * mix_step_bytes(m);
+    out->size += (size_t)got * m->step_bytes;
     return BL_OK;
 }
 
@@ -197,13 +188,13 @@ static int mix_part_begin(struct bl_mix *m, const AVFrame *frame, struct bl_buff
 
 static int mix_push_direct(struct bl_mix *m, const AVFrame *frame, struct bl_buffer *out, struct bl_error *e)
 {
-    if (!bl_buffer_reserve(out, (size_t)frame->nb_samples * mix_step_bytes(m)))
+    if (!bl_buffer_reserve(out, (size_t)frame->nb_samples * m->step_bytes))
         return bl_error_memory(e);
     uint8_t *to = (uint8_t *)out->data + out->size;
     int got = swr_convert(m->mixer, &to, frame->nb_samples, (const uint8_t **)frame->extended_data, frame->nb_samples);
     if (got < 0)
         return bl_error_memory(e);
-    out->size += (size_t)got * mix_step_bytes(m);
+    out->size += (size_t)got * m->step_bytes;
     return BL_OK;
 }
 

@@ -29,7 +29,8 @@ int64_t bl_mix_length(int64_t n, int from, int to);
 
 struct bl_mix {
     int rate, channels;
-    bool floats; /* F32, else I16 */
+    enum AVSampleFormat output; /* FLT or S16 */
+    size_t step_bytes;          /* of a sample of all channels, as output */
 
     SwrContext *mixer;      /* to the wanted channels, as floats or, where there is nothing to resample, as wanted */
     AVChannelLayout layout; /* of the mixer's source */
@@ -44,6 +45,7 @@ struct bl_mix {
     int tail, capacity;      /* samples: of the first of these, and those that there is room for */
 };
 
+/* floats: the output is F32, else I16. */
 void bl_mix_init(struct bl_mix *m, int rate, int channels, bool floats);
 void bl_mix_free(struct bl_mix *m);
 

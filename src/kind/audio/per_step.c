@@ -82,7 +82,7 @@ static void per_step_config_sampling(const void *values, struct bl_buffer *out)
         bl_buffer_printf(out, " step-rate=%" PRId64 "/%" PRId64, config->step_rate.num, config->step_rate.den);
 }
 
-/* --- counting ----------------------------------------------------------------------------------------------------- */
+/* --- counting --------------------------------------------------------------------------------------------------- */
 
 /* Seconds from the sound's first sample to the first step; 0 unless both are of one file, with its clock. */
 static int per_step_find_lead(const char *path, double origin, const struct bl_row *followed, double *lead,
@@ -182,7 +182,7 @@ static int per_step_config_fields(const void *values, const struct bl_kind_env *
     return code;
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
+/* --- reading ---------------------------------------------------------------------------------------------------- */
 
 struct bl_reader {
     const struct bl_per_step_config *config;
@@ -330,7 +330,7 @@ out:
     return code;
 }
 
-/* --- the kind ----------------------------------------------------------------------------------------------------- */
+/* --- the kind --------------------------------------------------------------------------------------------------- */
 
 static void per_step_config_describe(const void *values, const struct bl_field *field, struct bl_buffer *out)
 {

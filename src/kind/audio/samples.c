@@ -8,7 +8,7 @@ int bl_samples_open(struct bl_samples *s, struct bl_mix *mix, const char *path, 
     *s = (struct bl_samples){.mix = mix, .frame = av_frame_alloc()};
     if (!s->frame)
         return bl_error_memory(e);
-    s->step_bytes = (size_t)mix->channels * (mix->floats ? sizeof(float) : sizeof(int16_t));
+    s->step_bytes = mix->step_bytes;
     int code = bl_trim_open(&s->trim, path, bytes, stream, cancel, e);
     if (code)
         av_frame_free(&s->frame);

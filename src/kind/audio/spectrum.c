@@ -9,7 +9,7 @@
 
 #define PREEMPHASIS 0.97f
 
-/* --- setting up --------------------------------------------------------------------------------------------------- */
+/* --- setting up ------------------------------------------------------------------------------------------------- */
 
 /* Zeros, with room for whole lanes behind them. */
 static float *spectrum_alloc_floats(int count)
@@ -57,7 +57,7 @@ void bl_spectrum_close(struct bl_spectrum *s)
     *s = (struct bl_spectrum){0};
 }
 
-/* --- a window ----------------------------------------------------------------------------------------------------- */
+/* --- a window --------------------------------------------------------------------------------------------------- */
 
 static float spectrum_mean(const float *samples, int count)
 {
@@ -70,13 +70,6 @@ static float spectrum_mean(const float *samples, int count)
     for (int i = whole; i < count; i++)
         sum[0] += samples[i];
     return (float)((sum[0] + sum[1] + (sum[2] + sum[3])) / count);
-}
-
-/* Fills s->in. Behind the window it stays 0, as the shape is 0 there. */
-static void spectrum_apply_shape(struct bl_spectrum *s, const float *samples)
-{
-    for (int i = 0; i < s->window; i += BL_LANES)
-        bl_lanes_store(s->in + i, bl_lanes_load(samples + i) * bl_lanes_load(s->shape + i));
 }
 
 /* Fills s->in, with the mean removed and preemphasis applied. */
@@ -123,16 +116,19 @@ void bl_spectrum_compute(struct bl_spectrum *s, const float *samples)
 {
     int half = s->fft / 2;
     kiss_fft_cpx *bin = s->bin + BL_LANES; /* lanes before and behind are read, but not used */
-    if (s->preemphasized)
+    /* Behind the window s->in stays 0, as the shape is 0 there. */
+    if (s->preemphasized) {
         spectrum_preemphasize(s, samples);
-    else
-        spectrum_apply_shape(s, samples);
+    } else {
+        for (int i = 0; i < s->window; i += BL_LANES)
+            bl_lanes_store(s->in + i, bl_lanes_load(samples + i) * bl_lanes_load(s->shape + i));
+    }
     kiss_fft(s->plan, (const kiss_fft_cpx *)(const void *)s->in, bin);
     bin[half] = bin[0];
     spectrum_compute_power(s, half, bin);
 }
 
-/* --- logarithms --------------------------------------------------------------------------------------------------- */
+/* --- logarithms ------------------------------------------------------------------------------------------------- */
 
 /* ln(x) = exponent ln(2) + ln(m), with m between sqrt(1/2) and sqrt(2), and ln(m) = 2 artanh((m - 1) / (m + 1)). The C
  * library's differs with the processor. */

@@ -28,7 +28,7 @@ void bl_trim_set(struct bl_trim *t, const struct bl_cut *cut, bool damaged)
     t->located = false;
 }
 
-/* --- going to the cut --------------------------------------------------------------------------------------------- */
+/* --- going to the cut ------------------------------------------------------------------------------------------- */
 
 static void trim_drop_frame(struct bl_trim *t)
 {
@@ -91,7 +91,7 @@ static int trim_begin(struct bl_trim *t, bool *got, struct bl_error *e)
     return trim_seek(t, e);
 }
 
-/* --- frames ------------------------------------------------------------------------------------------------------- */
+/* --- frames ----------------------------------------------------------------------------------------------------- */
 
 /* Drops the frame's first samples. */
 static void frame_skip_samples(AVFrame *frame, int samples)
