@@ -19,7 +19,7 @@ struct row {
 
 struct bl_attributes {
     const char *path, *file;
-    char **name; /* of the columns that are wanted */
+    char **name; /* of the chosen columns */
     int count;
     struct bl_buffer text; /* of each row its id, then the values as the table of sequences has them, both with a NUL */
     struct row *row;
@@ -33,7 +33,7 @@ struct reading {
     struct bl_attributes *a;
     struct bl_csv records;
     size_t id, columns;
-    size_t column[BL_ATTRIBUTE_COLUMNS_MAX]; /* place of each that is wanted */
+    size_t column[BL_ATTRIBUTE_COLUMNS_MAX]; /* place of each chosen one */
 };
 
 /* --- the header ------------------------------------------------------------------------------------------------- */
@@ -46,13 +46,13 @@ static int column_find(const struct reading *r, const char *name, size_t size, s
         if (strlen(value) != size || memcmp(value, name, size) != 0)
             continue;
         if (found != SIZE_MAX)
-            return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": two columns are called \"%s\"", r->a->path,
-                                r->records.line, value);
+            return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": duplicate column \"%s\"", r->a->path, r->records.line,
+                                value);
         found = c;
     }
     *place = found;
     return found != SIZE_MAX ? BL_OK
-                             : bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": there is no column \"%.*s\"", r->a->path,
+                             : bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": no column \"%.*s\"", r->a->path,
                                             r->records.line, (int)size, name);
 }
 
@@ -84,7 +84,7 @@ static int column_check_name(const struct reading *r, const char *name, struct b
                             "not \"%s\": %s",
                             r->a->path, r->records.line, BL_FIELD_NAME_MAX - 1, name, advice);
     if (bl_columns_is_known(name))
-        return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": \"%s\" means something else in the table of sequences: %s",
+        return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": \"%s\" is reserved in the table of sequences: %s",
                             r->a->path, r->records.line, name, advice);
     return BL_OK;
 }
@@ -116,7 +116,7 @@ static int column_add_listed(struct reading *r, const char *list, struct bl_erro
         code = column_find(r, at, size, &column, e);
         for (int c = 0; c < r->a->count && !code; c++) {
             if (r->column[c] == column)
-                code = bl_error_set(e, BL_EUSAGE, "--attributes-columns: \"%.*s\" comes twice", (int)size, at);
+                code = bl_error_set(e, BL_EUSAGE, "--attributes-columns: \"%.*s\" is listed twice", (int)size, at);
         }
         if (!code)
             code = column_add(r, column, e);
@@ -201,17 +201,19 @@ static int attributes_grow(struct bl_attributes *a, struct bl_error *e)
 static int table_add_row(struct reading *r, struct bl_error *e)
 {
     struct bl_attributes *a = r->a;
+    char values[BL_PLURAL_SIZE], columns[BL_PLURAL_SIZE];
     char *const *value = r->records.value;
     const char *id = value[r->records.values == r->columns ? r->id : 0];
     if (r->records.values != r->columns)
-        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": %zu values where the header has %zu columns", a->path,
-                            r->records.line, r->records.values, r->columns);
+        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": %s where the header has %s", a->path, r->records.line,
+                            bl_text_plural(values, (int64_t)r->records.values, "value"),
+                            bl_text_plural(columns, (int64_t)r->columns, "column"));
     if (!*id)
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": an empty id", a->path, r->records.line);
     int code = attributes_grow(a, e);
     uint32_t *slot = code ? NULL : attributes_slot(a, id, strlen(id));
     if (slot && *slot)
-        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": the id \"%s\" is that of line %" PRId64 ", too", a->path,
+        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": duplicate id \"%s\", first on line %" PRId64, a->path,
                             r->records.line, id, a->row[*slot - 1].line);
     if (code)
         return code;
@@ -331,8 +333,8 @@ int bl_attributes_claim(struct bl_attributes *a, const char *id, const char **va
     const char *text = a->text.data + row->offset;
     if (atomic_exchange_explicit(&row->claimed, true, memory_order_relaxed))
         return bl_error_set(e, BL_EFAIL,
-                            "%s:%" PRId64 ": two sequences go by the id \"%s\", one of them %s: give their whole ids",
-                            a->path, row->line, text, id);
+                            "%s:%" PRId64 ": two sequences match the id \"%s\", one of them %s: use full ids", a->path,
+                            row->line, text, id);
     *values = text + strlen(text) + 1;
     if (line)
         *line = row->line;

@@ -19,7 +19,7 @@ static int compare_fail(const char *path, const char *what, struct bl_error *e)
 
 /* --- names ------------------------------------------------------------------------------------------------------ */
 
-/* Whether the row is of a line of a list, for which the list's checksum vouches, which is part of the configuration. */
+/* Whether the row is from a line of a list. Lists are not compared: their checksums are part of the configuration. */
 static bool row_is_of_list(const struct bl_kind *kind, const struct bl_row *row)
 {
     return kind->scan->is_list && (*row->start || kind->scan->is_list(row->path));
@@ -31,7 +31,7 @@ static void names_skip_lists(const struct bl_files *files, size_t *next)
         ++*next;
 }
 
-/* The row's file must be the next one of those that are no lists. */
+/* The row's file must be the next one that is not a list. */
 static int name_compare(const struct bl_files *files, size_t *next, const struct bl_row *row, struct bl_error *e)
 {
     names_skip_lists(files, next);
@@ -77,8 +77,8 @@ struct comparing {
     size_t next;
 };
 
-/* A file must hold what it held. What was not there, or no file, has no size: it must not have become one. Of a file of
- * many documents only the size is compared: what a row tells of is one of them, and reading compares that. */
+/* A file must have its size and content. One that was unusable has no size: it must not have become usable. Of a file
+ * with many documents only the size is compared; the content of each is compared when it is read. */
 static int file_compare(const struct bl_compare *c, const struct bl_row *row, struct bl_error *e)
 {
     const struct bl_kind *kind = c->kind;
@@ -95,8 +95,8 @@ static int file_compare(const struct bl_compare *c, const struct bl_row *row, st
     if (unusable && (row->bytes > 0 || other))
         return compare_fail(row->path, "is gone", e);
     if (row->bytes >= 0 && input.bytes != row->bytes)
-        return compare_fail(row->path, "has another size", e);
-    return other ? compare_fail(row->path, "has other bytes", e) : BL_OK;
+        return compare_fail(row->path, "has a different size", e);
+    return other ? compare_fail(row->path, "has different content", e) : BL_OK;
 }
 
 static int compare_produce(void *context, void **out, struct bl_error *e)
@@ -114,7 +114,7 @@ static int compare_produce(void *context, void **out, struct bl_error *e)
     return 1;
 }
 
-/* Rows of one file follow on each other: it is looked at once. */
+/* Rows of one file are neighbours: it is checked once. */
 static int compare_work(void *context, void *worker, void *job_, struct bl_error *e)
 {
     const struct bl_compare *c = ((struct comparing *)context)->compare;

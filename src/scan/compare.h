@@ -1,5 +1,5 @@
-/* Whether the inputs are still those that a table was made from: a run goes on, or a dataset is called complete, only
- * then. */
+/* Whether the inputs are still those that a table was made from, before a run resumes or a dataset is called complete.
+ */
 #ifndef BL_COMPARE_H
 #define BL_COMPARE_H
 
@@ -7,12 +7,12 @@
 #include "store/sequences.h"
 
 struct bl_compare {
-    const struct bl_files *files; /* the inputs; NULL: what the table's ok rows name */
+    const struct bl_files *files; /* the inputs; NULL: the files of the table's ok rows */
     const char *base;             /* directory that relative paths count from, or NULL */
     const struct bl_kind *kind;
     const void *config; /* of that kind */
     const struct bl_sequences *table;
-    int workers; /* many files are looked at at once: a file system may take its time for each */
+    int workers; /* many files are checked at once: a file system may take long for each */
     struct bl_cancel *cancel;
 };
 

@@ -12,7 +12,7 @@
 struct bl_file {
     char *path;                 /* as given, with what was found below it; owned */
     const char *id;             /* path, or its part below the source folder: points into path */
-    const struct bl_kind *kind; /* NULL, while the sources are listed: its name does not tell */
+    const struct bl_kind *kind; /* by its name; NULL, while the sources are listed: unknown */
     int line;                   /* of the @list that names it; 0: none does */
     unsigned source : 31;       /* number of the source that it is from */
     unsigned found : 1;         /* in a folder, by its extension */

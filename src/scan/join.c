@@ -33,7 +33,7 @@ static int join_count(const struct joining *j)
     return j->attributes ? bl_attributes_count(j->attributes) : 0;
 }
 
-/* Whether the table has the column, extra ones being all that attributes can be called like. */
+/* Whether the table has the column. Attributes can only have names of extra columns. */
 static bool join_has_column(const struct joining *j, int c)
 {
     return bl_columns_find(j->table.file[0].columns.extra, bl_attributes_name(j->attributes, c)) > 0;
@@ -65,9 +65,7 @@ static int join_compare(struct joining *j, size_t row, int c, const char *value,
     if (code || (good && j->escaped.size == size && memcmp(j->escaped.data, value, size) == 0))
         return code;
     return bl_error_set(
-        e, BL_EUSAGE,
-        "%s: row %zu (%s): column \"%s\" is there already, and says \"%s\" where the table of attributes "
-        "has \"%.*s\"",
+        e, BL_EUSAGE, "%s: row %zu (%s): column \"%s\" exists and has \"%s\", but the table of attributes has \"%.*s\"",
         j->path, row, j->text.row.id, name, j->escaped.data, (int)size, value);
 }
 

@@ -196,7 +196,7 @@ static int merge_claim(struct merging *m, struct bl_part *p, int64_t line, struc
         return bl_part_damaged(p, "a line of attributes that does not exist", e);
     uint8_t *bits = &m->claimed[line / 8], bit = (uint8_t)(1u << line % 8);
     if (*bits & bit)
-        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": two sequences go by the id of this row: give their whole ids",
+        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": two sequences match the id of this row: use full ids",
                             p->head.attributes, line);
     *bits |= bit;
     m->merged->unused--;

@@ -12,23 +12,22 @@ struct bl_merge {
     const char *folder; /* where the parts are */
     int64_t tasks;
     const struct bl_cancel *cancel;
-    bl_scan_fault *fault;                     /* told of the rows that are skipped here */
-    void (*tick)(void *sink, int64_t chunks); /* how many were merged; or NULL */
+    bl_scan_fault *fault;                     /* called for rows that are skipped here */
+    void (*tick)(void *sink, int64_t chunks); /* chunks: merged so far; or NULL */
     void *sink;
 };
 
-/* What came of it. */
 struct bl_merged {
-    struct bl_scan_progress found; /* but for what only tasks tell */
-    int64_t unused;                /* rows of the table of attributes that no sequence took */
+    struct bl_scan_progress found; /* without what only tasks know */
+    int64_t unused;                /* rows of the table of attributes that no sequence claimed */
     char *attributes;              /* that table's path, to be freed; NULL: none */
 };
 
-/* The first task whose part is not there, or -1. */
+/* The first task without a part, or -1. */
 int64_t bl_merge_find_missing(const char *folder, int64_t tasks);
 
-/* Writes the table. A buffer for each part, 128 MiB in all at most but for very many parts; no files are held open.
- * BL_EDATA names a part that is damaged; BL_EFAIL: parts that do not fit together, attributes that are taken twice. */
+/* Writes the table. Memory: a buffer for each part, at most 128 MiB in all up to 8,192 parts; no files are held open.
+ * BL_EDATA names a damaged part; BL_EFAIL: parts that do not match, attributes claimed twice. */
 int bl_merge_run(const struct bl_merge *merge, struct bl_output *out, struct bl_merged *merged, struct bl_error *e);
 
 #endif

@@ -267,14 +267,14 @@ int bl_part_open(struct bl_part *p, const char *folder, int64_t task, int64_t ta
 static int part_read_end(struct bl_part *p, const char *at, struct bl_error *e)
 {
     int64_t number[8];
-    uint64_t sum = bl_checksum_end(&p->sum), told;
+    uint64_t sum = bl_checksum_end(&p->sum), expected;
     if (!line_parse_numbers(&at, number, 8) || *at)
         return bl_part_damaged(p, "an invalid line of totals", e);
     int code = part_read_line(p, e);
     if (code)
         return code;
     const char *digest = line_after(p, "end ");
-    if (!digest || !bl_checksum_parse(digest, &told) || told != sum)
+    if (!digest || !bl_checksum_parse(digest, &expected) || expected != sum)
         return bl_part_damaged(p, "wrong checksum", e);
     p->total =
         (struct bl_part_total){number[0], number[1], number[2], number[3], number[4], number[5], number[6], number[7]};

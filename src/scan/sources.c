@@ -18,14 +18,14 @@
 struct listing {
     struct bl_files *files;
     const char *base;
-    const struct bl_kind *kind; /* of the source at hand, or NULL: by extension */
+    const struct bl_kind *kind; /* of the current source, or NULL: by extension */
     int source;                 /* its number */
     int line;                   /* of the list that it is, or 0 */
 };
 
 /* --- kinds ------------------------------------------------------------------------------------------------------ */
 
-/* Whether there are inputs, from this one on, of a kind that does not give way. */
+/* Whether one of the inputs, from this one on, is of a kind that is no fallback. */
 static bool files_have_primary(const struct bl_files *files, size_t first)
 {
     for (size_t i = first; i < files->count; i++) {
@@ -35,8 +35,8 @@ static bool files_have_primary(const struct bl_files *files, size_t first)
     return false;
 }
 
-/* Files that lie beside what a folder is about are ignored as those of no kind are. It is for each folder that was
- * named to say what it is about: what another one holds makes nothing of it go away. */
+/* In a source folder with inputs of other kinds, files of fallback kinds are ignored. Each source folder is judged by
+ * itself. */
 static void files_drop_secondary(struct bl_files *files, size_t first)
 {
     size_t kept = first;
@@ -54,7 +54,7 @@ static void files_drop_secondary(struct bl_files *files, size_t first)
     files->count = kept;
 }
 
-/* "117 video such as v/000.mp4", or "1 audio: v/x.ac3"; nothing where there are none. */
+/* "117 video such as v/000.mp4", or "1 audio: v/x.ac3"; nothing where there is none. */
 static void files_print_kind(struct bl_buffer *text, const struct bl_files *files, const struct bl_kind *kind)
 {
     const struct bl_file *first = NULL;
@@ -69,7 +69,7 @@ static void files_print_kind(struct bl_buffer *text, const struct bl_files *file
                          count == 1 ? ":" : " such as", first->path);
 }
 
-/* All inputs must be of one kind. Files whose names tell nothing go with the others. */
+/* All inputs must be of one kind. Files without a kind of their own take that of the others. */
 static int files_resolve_kind(struct bl_files *files, struct bl_error *e)
 {
     struct bl_buffer text = {0};
@@ -95,7 +95,7 @@ out:
     return code;
 }
 
-/* --- what was named --------------------------------------------------------------------------------------------- */
+/* --- sources ---------------------------------------------------------------------------------------------------- */
 
 static struct bl_walk listing_walk(const struct listing *l)
 {
@@ -117,7 +117,7 @@ static int listing_add_folder(struct listing *l, const char *path, struct bl_err
     return files->empty_folder ? BL_OK : bl_error_memory(e);
 }
 
-/* Something that is there, or a link that leads nowhere. */
+/* Whether the path exists, or is a dangling link. Keeps errno. */
 static bool listing_exists(const struct listing *l, const char *path, bool there)
 {
     struct stat status;
@@ -203,7 +203,7 @@ static int listing_add_glob(struct listing *l, const char *pattern, struct bl_er
     int result = glob(open_pattern, GLOB_NOSORT, NULL, &found);
     free(open_pattern);
     if (result == GLOB_NOMATCH)
-        return bl_error_set(e, BL_EUSAGE, "%s: nothing there has such a name", pattern);
+        return bl_error_set(e, BL_EUSAGE, "%s: no file matches", pattern);
     if (result)
         return bl_error_set(e, BL_EFAIL, "%s: cannot read the directories that it names", pattern);
     size_t prefix = l->base && pattern[0] != '/' ? strlen(l->base) + 1 : 0;

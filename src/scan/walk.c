@@ -8,18 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Links that lead to the same folders let each of them be met at many paths, all of which are inputs: as many as two to
- * the power of the links, if these are nested. So many entries are read in folders for one in folders that are not the
- * same, and so many anyway. */
+/* Links can make a folder appear at many paths, all of which are inputs: with nested links at 2^links of them. Limits
+ * of the entries that are read: for each entry of a folder that is new, and in any case. */
 #define REPEATS_MAX 100
 #define ENTRIES_FREE 10000
 
-/* The folders from the source down to here, to notice a link that leads back up. */
+/* The folders from the source down to here, to detect a link that leads back up. */
 struct folder {
     const struct folder *parent;
     dev_t device;
     ino_t inode;
-    bool is_input; /* of a kind that takes folders: it holds one of its files */
+    bool is_input; /* the kind reads folders, and this one holds files of it */
 };
 
 struct seen {
@@ -28,11 +27,11 @@ struct seen {
 };
 
 struct walking {
-    const struct bl_walk *walk_folder;
+    const struct bl_walk *walk;
     size_t id_offset;  /* where ids begin within paths */
     struct seen *seen; /* [slots] open addressing */
     size_t folders, slots;
-    int64_t entries, distinct; /* read; those of them in folders that were seen for the first time */
+    int64_t entries, distinct; /* read; of them, in folders seen for the first time */
 };
 
 int bl_walk_stat(const struct bl_walk *walk_folder, const char *path, struct stat *status, bool *there,
@@ -46,11 +45,11 @@ int bl_walk_stat(const struct bl_walk *walk_folder, const char *path, struct sta
     free(open_path);
     errno = error;
     if (!*there && bl_errno_is_system(error))
-        return bl_error_errno(e, BL_EFAIL, "cannot look at %s", path);
+        return bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
     return BL_OK;
 }
 
-/* --- folders that were seen ------------------------------------------------------------------------------------- */
+/* --- folders seen so far ---------------------------------------------------------------------------------------- */
 
 static struct seen *seen_slot(const struct walking *w, dev_t device, ino_t inode)
 {
@@ -80,7 +79,7 @@ static int seen_grow(struct walking *w, struct bl_error *e)
     return w->seen ? BL_OK : bl_error_memory(e);
 }
 
-/* Counts a folder of so many entries. */
+/* Counts a folder with this number of entries. */
 static int seen_add(struct walking *w, const char *path, const struct folder *folder, int64_t entries,
                     struct bl_error *e)
 {
@@ -103,27 +102,26 @@ static int seen_add(struct walking *w, const char *path, const struct folder *fo
 
 static int walk_folder(struct walking *w, const char *path, const struct folder *parent, struct bl_error *e);
 
-/* A folder into which there is no way: errno says why. It is named in the table; the source itself cannot be missed,
- * and nothing goes away while it is walked through. */
+/* A folder that cannot be read: errno says why. The scan will list it as skipped; only the source itself must be
+ * readable, and what was listed a moment ago must still exist. */
 static int walk_add_unreadable(const struct walking *w, const char *path, bool is_source, struct bl_error *e)
 {
     if (is_source || errno == ENOENT || bl_errno_is_system(errno))
         return bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path);
-    return bl_files_add(w->walk_folder->files, path, w->id_offset, w->walk_folder->kind, false, e);
+    return bl_files_add(w->walk->files, path, w->id_offset, w->walk->kind, false, e);
 }
 
 static int walk_entry(struct walking *w, const char *path, const char *name, unsigned char type, struct folder *folder,
                       struct bl_error *e)
 {
-    const struct bl_walk *about = w->walk_folder;
+    const struct bl_walk *about = w->walk;
     struct stat status;
     bool is_folder = type == DT_DIR;
     if (name[0] == '.') {
         bl_files_ignore(about->files, name);
         return BL_OK;
     }
-    /* What is no folder is an input if its name says so: links that lead nowhere, pipes and devices are named as
-     * useless. */
+    /* All but folders are inputs by their names: the scan will skip dangling links, pipes and devices. */
     if (type == DT_LNK || type == DT_UNKNOWN) {
         bool there;
         int code = bl_walk_stat(about, path, &status, &there, e);
@@ -144,19 +142,20 @@ static int walk_entry(struct walking *w, const char *path, const char *name, uns
     return kind->scan->stat_folder ? BL_OK : bl_files_add(about->files, path, w->id_offset, kind, !about->kind, e);
 }
 
-/* Of each entry its type, then its name and a NUL. 1: the folder cannot be read, and errno says why. */
+/* The type of each entry, then its name and a NUL. *opened: if not, errno says why. */
 static int folder_read_names(const struct walking *w, const char *path, struct bl_buffer *names, int64_t *count,
-                             struct bl_error *e)
+                             bool *opened, struct bl_error *e)
 {
-    char *open_path = bl_path_join(w->walk_folder->base, path);
+    char *open_path = bl_path_join(w->walk->base, path);
     if (!open_path)
         return bl_error_memory(e);
     DIR *directory = opendir(open_path);
     int error = errno;
     free(open_path);
     errno = error;
+    *opened = directory;
     if (!directory)
-        return 1;
+        return BL_OK;
     const struct dirent *entry;
     while (errno = 0, entry = readdir(directory)) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
@@ -170,17 +169,18 @@ static int folder_read_names(const struct walking *w, const char *path, struct b
     return code;
 }
 
-/* No folder stays open while those below it are visited: they may be more than a process may have open. */
+/* No folder stays open while those below it are visited: the nesting may exceed the limit of open files. */
 static int walk_entries(struct walking *w, const char *path, struct folder *here, struct bl_error *e)
 {
     struct bl_buffer names = {0}, below = {0};
     int64_t count = 0;
+    bool opened = false;
     const char *slash = path[strlen(path) - 1] == '/' ? "" : "/";
-    int code = folder_read_names(w, path, &names, &count, e);
-    if (code == 1)
-        return walk_add_unreadable(w, path, !here->parent, e);
+    int code = folder_read_names(w, path, &names, &count, &opened, e);
     if (code)
         goto out;
+    if (!opened)
+        return walk_add_unreadable(w, path, !here->parent, e);
     code = seen_add(w, path, here, count, e);
     if (code)
         goto out;
@@ -193,8 +193,8 @@ static int walk_entries(struct walking *w, const char *path, struct folder *here
             code = walk_entry(w, below.data, name, (unsigned char)names.data[at], here, e);
     }
 out:
-    /* A folder with nothing in it is a sequence without steps, to be named as useless. */
-    here->is_input |= !code && !count && w->walk_folder->kind && w->walk_folder->kind->scan->stat_folder;
+    /* An empty folder is a sequence without steps, which the scan will skip. */
+    here->is_input |= !code && !count && w->walk->kind && w->walk->kind->scan->stat_folder;
     bl_buffer_free(&names);
     bl_buffer_free(&below);
     return code;
@@ -204,9 +204,11 @@ static int walk_folder(struct walking *w, const char *path, const struct folder 
 {
     struct stat status;
     bool there;
-    int code = bl_walk_stat(w->walk_folder, path, &status, &there, e);
-    if (code || !there)
-        return code ? code : walk_add_unreadable(w, path, !parent, e);
+    int code = bl_walk_stat(w->walk, path, &status, &there, e);
+    if (code)
+        return code;
+    if (!there)
+        return walk_add_unreadable(w, path, !parent, e);
     for (const struct folder *up = parent; up; up = up->parent) {
         if (up->device == status.st_dev && up->inode == status.st_ino)
             return bl_error_set(e, BL_EUSAGE, "%s leads back to a folder above it: remove that link", path);
@@ -214,14 +216,14 @@ static int walk_folder(struct walking *w, const char *path, const struct folder 
     struct folder here = {.parent = parent, .device = status.st_dev, .inode = status.st_ino};
     code = walk_entries(w, path, &here, e);
     if (!code && here.is_input) /* the source itself is named as it was given */
-        code = bl_files_add(w->walk_folder->files, path, parent ? w->id_offset : 0, w->walk_folder->kind, false, e);
+        code = bl_files_add(w->walk->files, path, parent ? w->id_offset : 0, w->walk->kind, false, e);
     return code;
 }
 
 int bl_walk_folder(const struct bl_walk *about, const char *path, struct bl_error *e)
 {
     size_t size = strlen(path);
-    struct walking w = {.walk_folder = about, .id_offset = size + (path[size - 1] != '/')};
+    struct walking w = {.walk = about, .id_offset = size + (path[size - 1] != '/')};
     int code = walk_folder(&w, path, NULL, e);
     free(w.seen);
     return code;

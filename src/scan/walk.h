@@ -1,4 +1,4 @@
-/* The walk through a folder that the user named: every file below it that is an input, links followed. */
+/* The walk through a source folder: every file below it that is an input. Links are followed. */
 #ifndef BL_WALK_H
 #define BL_WALK_H
 
@@ -8,16 +8,16 @@
 #include "scan/files.h"
 
 struct bl_walk {
-    struct bl_files *files;     /* to which inputs are added, and counted what is ignored */
+    struct bl_files *files;     /* inputs are added, ignored files counted */
     const char *base;           /* directory that relative paths count from, or NULL */
-    const struct bl_kind *kind; /* what it is about, or NULL: each file is what its extension says */
+    const struct bl_kind *kind; /* --kind, or NULL: by extension */
 };
 
-/* Walks through the folder. A folder below it that cannot be read, or whose path is too long, is added as an input: of
- * no use, as the scan will find. BL_EUSAGE: links that lead in circles, or to the same folders over and over. */
+/* Walks through the folder. A folder below it that cannot be read, or whose path is too long, is added as an input,
+ * which the scan will skip. BL_EUSAGE: links that lead in circles, or to the same folders over and over. */
 int bl_walk_folder(const struct bl_walk *walk, const char *path, struct bl_error *e);
 
-/* stat of a path as given. *there: whether it leads to something; errno says why not. A failing system is an error. */
+/* stat. *there: whether that succeeded; if not, errno says why. Errors: BL_EFAIL, a failing system (memory, disk). */
 int bl_walk_stat(const struct bl_walk *walk, const char *path, struct stat *status, bool *there, struct bl_error *e);
 
 #endif

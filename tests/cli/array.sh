@@ -137,7 +137,7 @@ test_a_file_that_changed_stops_the_run() {
         cp in/$name kept
         printf x >>in/$name
         expect 1 bload pack -q --sequences table.tsv -T 3000 -o d
-        err_has "the inputs changed since the scan: in/$name has another size"
+        err_has "the inputs changed since the scan: in/$name has a different size"
         rm in/$name
         expect 1 bload pack -q --sequences table.tsv -T 3000 -o d
         err_has "the inputs changed since the scan: in/$name is gone"

@@ -96,7 +96,7 @@ test_a_row_for_two_sequences_is_refused() {
     for row in 1,1 1.txt,1; do
         printf 'id,class\n2,2\n%s\n3,3\n4,4\n5,5\n' $row >labels.csv
         expect 1 bload scan t "${bytes[@]}" --attributes labels.csv -o table
-        err_has "labels.csv:3: two sequences go by the id \"${row%,1}\", one of them "
+        err_has "labels.csv:3: two sequences match the id \"${row%,1}\", one of them "
         [ ! -e table ]
     done
 }
@@ -113,16 +113,16 @@ test_tables_that_are_none() {
     corpus
     refuse 1 'labels.csv is empty: its first line has the names of the columns' </dev/null
     printf 'id,class\n1,2\n2,3,4\n' | refuse 1 'labels.csv:3: 3 values where the header has 2 columns'
-    printf 'id,class\n"1\n",2\n\n"1\n",3\n' | refuse 1 'labels.csv:5: the id "1'
+    printf 'id,class\n"1\n",2\n\n"1\n",3\n' | refuse 1 'labels.csv:5: duplicate id "1'
     printf 'id,class\n,2\n' | refuse 1 'labels.csv:2: an empty id'
     printf 'id,class\n1,"2\n' | refuse 1 'labels.csv: line 2: a quote begins a value'
     printf 'id,class\n1,\xff\n' | refuse 1 'labels.csv: line 2: not UTF-8'
     printf 'id,class\n1,2\n2,\0\n' | refuse 1 'labels.csv: line 3: a zero byte'
     head -c 1100000 /dev/zero | tr '\0' x | sed 's/^/id,class\n1,/' | refuse 1 'labels.csv: line 2: a record of more than'
     printf 'id\n1\n' | refuse 2 'labels.csv:1: no column beside "id"'
-    printf 'id,class\n1,2\n' | refuse 2 'labels.csv:1: there is no column "split"' --attributes-columns class,split
-    printf 'id,class\n1,2\n' | refuse 2 'labels.csv:1: there is no column "name"' --attributes-id name
-    printf 'id,a,a\n1,2,3\n' | refuse 2 'labels.csv:1: two columns are called "a"'
+    printf 'id,class\n1,2\n' | refuse 2 'labels.csv:1: no column "split"' --attributes-columns class,split
+    printf 'id,class\n1,2\n' | refuse 2 'labels.csv:1: no column "name"' --attributes-id name
+    printf 'id,a,a\n1,2,3\n' | refuse 2 'labels.csv:1: duplicate column "a"'
     expect 2 bload pack t "${bytes[@]}" --attributes none.csv -T 50 -o d
     err_has 'cannot open none.csv: No such file or directory'
     expect 2 bload scan t "${bytes[@]}" --attributes-id x
@@ -134,7 +134,7 @@ test_tables_that_are_none() {
 test_names_that_clash() {
     corpus
     for name in length start status; do
-        printf 'id,%s\n1,2\n' $name | refuse 2 "labels.csv:1: \"$name\" means something else in the table of sequences"
+        printf 'id,%s\n1,2\n' $name | refuse 2 "labels.csv:1: \"$name\" is reserved in the table of sequences"
     done
     for name in tokens sequence segment_ids __metadata__; do
         printf 'id,%s\n1,2\n' $name | refuse 2 "labels.csv: no column can be called \"$name\": a tensor of the shards is"
@@ -191,7 +191,7 @@ test_a_table_that_was_scanned_before() {
     is '[]' "$(tr -d ' \n' <carried/manifest.json | sed 's/.*"attributes":\(\[[^]]*\]\).*/\1/')"
     sed -i 's/^3,1,-1e3/3,1,-1e4/' labels.csv
     expect 2 bload pack --sequences with.tsv "${bytes[@]}" --attributes labels.csv -T 50 -o other
-    err_has 'with.tsv: row 2 (a/3.txt): column "weight" is there already, and says "-1e3" where the table of attributes has "-1e4"'
+    err_has 'with.tsv: row 2 (a/3.txt): column "weight" exists and has "-1e3", but the table of attributes has "-1e4"'
     sed -i /^3/d labels.csv
     expect 3 bload pack --sequences with.tsv "${bytes[@]}" --attributes labels.csv -T 50 -o less
     err_has 'skipped a/3.txt: labels.csv has no row for it'

@@ -137,7 +137,7 @@ test_a_file_that_changed_since_the_scan() {
     expect 0 bload scan -q a.wav -o t
     head -c 30000 "$(fixture tone-16000.wav)" >a.wav
     expect 1 bload pack -q --sequences t -T 16000 -o d
-    err_has 'the inputs changed since the scan: a.wav has another size'
+    err_has 'the inputs changed since the scan: a.wav has a different size'
     # Of the same size, with less in it, and a table without contents.
     cut -f -9 t >u
     cp "$(fixture tone-16000.wav)" a.wav

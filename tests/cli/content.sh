@@ -34,13 +34,13 @@ test_a_sound_that_is_replaced_on_the_way() {
     touch -r in/a.wav b.wav
     cp -p b.wav in/a.wav
     expect 1 bload pack "${sound[@]}" in -o d
-    err_is <<<'bload: pack: the inputs changed since the scan: in/a.wav has other bytes (undo that, or choose another directory)'
+    err_is <<<'bload: pack: the inputs changed since the scan: in/a.wav has different content (undo that, or choose another directory)'
     # Tasks do not look at all files first: what was read is looked at again. So it is where the scan was done elsewhere.
     expect 1 bload pack "${sound[@]}" --sequences table.tsv -o e --task 0/1
     err_is <<<'bload: pack: in/a.wav: changed since the scan: it holds other bytes'
     is 0 "$(find e/shards -name '*.safetensors' | wc -l)"
     expect 1 bload pack "${sound[@]}" --sequences table.tsv -o f
-    err_has 'in/a.wav has other bytes'
+    err_has 'in/a.wav has different content'
     # Another copy of the same bytes is the same file, whatever its time.
     cp a.wav in/a.wav
     expect 0 bload pack "${sound[@]}" in -o d
@@ -77,7 +77,7 @@ END
             other "$file" "$time"
             expect 2 bload pack -q "${row[@]}" -o "d$n"
             err_has "holds a dataset of other inputs: "
-            err_has " has other bytes (undo that, or choose another directory)"
+            err_has " has different content (undo that, or choose another directory)"
             cp -p before "$file"
         done
         touch "$file"

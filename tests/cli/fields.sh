@@ -216,7 +216,7 @@ test_a_partner_that_changed() {
     # A dataset that is complete is not called so.
     npy labels/d.npy 22
     expect 2 bload pack -q -c set.yaml -o one
-    err_has 'one holds a dataset of other inputs: labels: labels/d.npy has another size'
+    err_has 'one holds a dataset of other inputs: labels: labels/d.npy has a different size'
 }
 
 test_paths_count_from_the_file() {

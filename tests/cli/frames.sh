@@ -57,7 +57,7 @@ test_images_of_a_name() {
     expect 0 bload pack -q --kind frames in -T 4 --images '0*' -o f
     rm in/Archery/v_1/flow_x_00003.png
     expect 2 bload pack -q --kind frames in -T 4 --images '0*' -o f
-    err_has 'in/Archery/v_1 has another size'
+    err_has 'in/Archery/v_1 has a different size'
     expect 2 bload scan -q "$(fixture h264-1.mp4)" --images '0*'
     err_is <<<'bload: scan: --images is for folders of images (--kind frames)'
 }
@@ -130,11 +130,11 @@ test_a_folder_that_changed_stops_the_run() {
     cp in/b/000002.png kept
     echo x >>in/b/000002.png
     expect 1 bload pack -q --sequences table.tsv -T 9 -o d
-    err_has 'the inputs changed since the scan: in/b has another size'
+    err_has 'the inputs changed since the scan: in/b has a different size'
     expect 1 bload pack -q --sequences table.tsv -T 9 -o e --task 0/1
     err_has 'in/b: changed since the scan: images of'
     expect 2 bload pack -q --kind frames in -T 9 -o right
-    err_has 'right holds a dataset of other inputs: in/b has another size'
+    err_has 'right holds a dataset of other inputs: in/b has a different size'
     rm in/b/000002.png
     expect 1 bload pack -q --sequences table.tsv -T 9 -o d
     mv in/b away

@@ -192,7 +192,7 @@ test_a_recording_that_changed_since_the_scan() {
     expect 0 bload pack -q --sequences t -T 16000 -o d
     head -c 100000 "$(fixture long-16000.wav)" >wavs/l.wav
     expect 1 bload pack -q --sequences t -T 16000 -o e
-    err_has 'the inputs changed since the scan: wavs/l.wav has another size'
+    err_has 'the inputs changed since the scan: wavs/l.wav has a different size'
     expect 1 bload pack -q --sequences t -T 16000 -o h --task 0/1
     err_has 'changed since the scan: 640044 bytes then, 100000 now'
     expect 0 bload pack -q --kind audio train.json -T 16000 -o g

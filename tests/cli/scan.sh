@@ -93,7 +93,7 @@ test_globs() {
     expect 0 bload scan -q 'v/b*'
     is 'v/b2.avi v/b10.mp4' "$(field id <"$OUT" | xargs)"
     expect 2 bload scan 'v/*.nope'
-    err_is <<<'bload: scan: v/*.nope: nothing there has such a name'
+    err_is <<<'bload: scan: v/*.nope: no file matches'
     mkdir 'a[1]'
     cp v/b2.avi 'a[1]/x.avi'
     expect 0 bload scan -q 'a[1]'

@@ -196,7 +196,7 @@ test_attributes_over_all_tasks() {
     cp v/b2.avi v/sub/b2.avi # by its file's name
     parts 4 --attributes l.csv v >/dev/null
     expect 1 bload plan -T longest d
-    err_has 'l.csv:2: two sequences go by the id of this row: give their whole ids'
+    err_has 'l.csv:2: two sequences match the id of this row: use full ids'
 }
 
 test_one_file_serves_all() {

@@ -338,7 +338,7 @@ test_a_table_that_lies() {
     echo '{"text": "four"}' >>corpus.jsonl
     sed -i 's/#25/#26/' t.tsv
     expect 1 bload pack --sequences t.tsv --tokenizer bytes -T 20 -o e
-    err_has 'the inputs changed since the scan: corpus.jsonl has another size'
+    err_has 'the inputs changed since the scan: corpus.jsonl has a different size'
     rm corpus.jsonl
     expect 1 bload pack --sequences t.tsv --tokenizer bytes -T 20 -o f
     err_has 'the inputs changed since the scan: corpus.jsonl is gone'

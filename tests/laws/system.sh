@@ -108,7 +108,7 @@ test_an_input_that_changes_while_it_is_packed() {
     err_has 'b.mkv: changed since the scan'
     whole one d
     expect 1 pack d
-    err_has 'in/sub/b.mkv has another size'
+    err_has 'in/sub/b.mkv has a different size'
     cp aside in/sub/b.mkv
     cp aside in/sub/new.mkv
     expect 1 pack d
@@ -116,14 +116,14 @@ test_an_input_that_changes_while_it_is_packed() {
     rm in/sub/new.mkv
     cp aside in/empty.mkv
     expect 1 pack d
-    err_has 'in/empty.mkv has another size'
+    err_has 'in/empty.mkv has a different size'
     : >in/empty.mkv
     expect 3 pack d
     identical one d
     # And a complete one is not called complete over other inputs.
     cp aside in/empty.mkv
     expect 2 pack d
-    err_has 'd holds a dataset of other inputs: in/empty.mkv has another size'
+    err_has 'd holds a dataset of other inputs: in/empty.mkv has a different size'
 }
 
 # Each read of a file fails in turn: none is taken for the file's end, or for damage.

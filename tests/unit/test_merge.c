@@ -263,7 +263,7 @@ START_TEST(attributes_are_taken_once_over_all_tasks)
     b.scan.chunk_bytes = 1;
     scan_parts(&b, 4, "l.csv");
     ck_assert_int_eq(merge(&b, 4, "merged.tsv", &merged, &e), BL_EFAIL);
-    ck_assert_str_eq(e.text, "l.csv:5: two sequences go by the id of this row: give their whole ids");
+    ck_assert_str_eq(e.text, "l.csv:5: two sequences match the id of this row: use full ids");
     free(merged.attributes);
     end(&b);
     unit_leave(directory);
