@@ -115,7 +115,7 @@ test_bad_lines_are_named_with_their_bytes() {
     } >bad.jsonl
     expect 3 bload scan bad.jsonl --tokenizer bytes
     err_has 'bload: skipped bad.jsonl#17: "text" is a number, not a string or an array of ids'
-    err_has 'bload: skipped bad.jsonl#29: no key "text"'
+    err_has 'bload: skipped bad.jsonl#29: no key "text"; the line has '
     err_has 'bload: skipped bad.jsonl#44: not JSON at byte 57: expected a key in quotes'
     err_has 'bload: skipped bad.jsonl#59: not JSON at byte 59: expected an object'
     err_has 'bload: skipped bad.jsonl#73: empty document'
@@ -368,7 +368,7 @@ test_ids_of_a_megatron_pair_and_of_json() {
     expect 2 bload scan corpus.jsonl
     corpus
     expect 2 bload scan corpus.jsonl
-    err_has 'the inputs hold text: give --tokenizer (a tokenizer'
+    err_has 'the inputs hold text: use --tokenizer FILE, or --tokenizer bytes'
 }
 
 # Of the same size, and for Megatron beside the file that was named: what is packed is what was scanned, or nothing.

@@ -12,6 +12,7 @@
 #include "base/archive.h"
 #include "kind/content.h"
 #include "kind/text/id_files.h"
+#include "kind/text/item.h"
 #include "kind/text/options.h"
 #include "kind/text/spool.h"
 

@@ -2,10 +2,7 @@
 #ifndef BL_TEXT_COUNT_H
 #define BL_TEXT_COUNT_H
 
-#include "kind/text/item.h"
-
-/* Takes a complete item: emits its row and spools its steps. */
-typedef int bl_item_emit(void *context, struct bl_item *item, struct bl_error *e);
+#include "kind/kind.h"
 
 /* As in struct bl_kind. */
 int bl_text_divisible(const void *config, const struct bl_input *input, bool *divisible, struct bl_error *e);

@@ -31,42 +31,38 @@ static int64_t number_read(const struct number *type, const uint8_t *at)
         value |= (uint64_t)at[type->is_big_endian ? type->size - 1 - i : i] << (8 * i);
     size_t unused = 64 - 8 * type->size;
     if (!type->is_signed)
-        return value > INT64_MAX ? INT64_MAX : (int64_t)value; /* no id is so large: it is refused as that */
+        return value > INT64_MAX ? INT64_MAX : (int64_t)value; /* refused: no id is so large */
     return (int64_t)(value << unused) >> unused;
 }
 
 static int ids_add(struct bl_item *item, const struct number *type, const uint8_t *data, size_t count,
                    struct bl_error *e)
 {
-    int code = BL_OK;
-    for (size_t i = 0; i < count && !code; i++)
-        code = bl_item_add_id(item, number_read(type, data + i * type->size), e);
-    return code;
-}
-
-/* The id that every sequence ends or begins with. */
-static int ids_add_mark(struct bl_item *item, int32_t id, struct bl_error *e)
-{
-    return id >= 0 ? bl_item_add_id(item, id, e) : BL_OK;
+    for (size_t i = 0; i < count; i++) {
+        int code = bl_item_add_id(item, number_read(type, data + i * type->size), e);
+        if (code)
+            return code;
+    }
+    return BL_OK;
 }
 
 /* --- NPY -------------------------------------------------------------------------------------------------------- */
 
 struct npy {
-    struct bl_instream *feed;
+    struct bl_instream *stream;
     struct number type;
     int64_t rows, columns; /* of the array; a 1-D one has one row */
     bool is_flat;
     int64_t offset; /* of the byte that is read next */
 };
 
-/* Exactly size bytes. */
+/* Reads exactly size bytes. */
 static int npy_read_exactly(void *context, void *data, size_t size, struct bl_error *e)
 {
     struct npy *npy = context;
     size_t got = 1;
     for (size_t done = 0; done < size; done += got) {
-        int code = bl_instream_read(npy->feed, (uint8_t *)data + done, size - done, &got, e);
+        int code = bl_instream_read(npy->stream, (uint8_t *)data + done, size - done, &got, e);
         if (code)
             return code;
         if (!got)
@@ -76,7 +72,7 @@ static int npy_read_exactly(void *context, void *data, size_t size, struct bl_er
     return BL_OK;
 }
 
-/* Token ids: whole numbers in one or two dimensions, whose rows lie together. */
+/* Reads the header: the array must have whole numbers, one or two dimensions, and contiguous rows. */
 static int npy_read_header(struct npy *npy, struct bl_error *e)
 {
     struct bl_npy header;
@@ -99,7 +95,7 @@ static int npy_read_header(struct npy *npy, struct bl_error *e)
     return BL_OK;
 }
 
-/* Reads a row into the item; of one that is too long the bytes are passed over. */
+/* Reads a row into the item. The bytes of a row that is too long are skipped. */
 static int npy_read_row(struct bl_item *item, struct npy *npy, struct bl_error *e)
 {
     const struct bl_text_config *config = item->config;
@@ -107,41 +103,63 @@ static int npy_read_row(struct bl_item *item, struct npy *npy, struct bl_error *
     bl_item_begin(item, npy->is_flat ? -1 : npy->offset);
     if (npy->columns > config->max_document / (int64_t)npy->type.size)
         bl_item_skip(item, "longer than %" PRId64 " bytes (--max-document)", config->max_document);
-    int code = npy->columns ? ids_add_mark(item, config->run->bos, e) : BL_OK;
-    for (int64_t done = 0; done < npy->columns && !code;) {
+    int code = npy->columns ? bl_item_add_mark(item, config->run->bos, e) : BL_OK;
+    if (code)
+        return code;
+    for (int64_t done = 0; done < npy->columns;) {
         size_t count = npy->columns - done < (int64_t)CHUNK_IDS ? (size_t)(npy->columns - done) : CHUNK_IDS;
         code = npy_read_exactly(npy, chunk, count * npy->type.size, e);
-        if (!code)
-            code = ids_add(item, &npy->type, chunk, count, e);
+        if (code)
+            return code;
+        code = ids_add(item, &npy->type, chunk, count, e);
+        if (code)
+            return code;
         done += (int64_t)count;
     }
     bl_item_set_content(item);
-    if (code)
-        return code;
     if (npy->columns)
-        code = ids_add_mark(item, config->run->eos, e);
+        code = bl_item_add_mark(item, config->run->eos, e);
     if (code)
         return code;
     return bl_item_finish(item, e);
 }
 
-int bl_id_files_count_npy(struct bl_item *item, const char *path, const struct bl_cancel *cancel, bl_item_emit *take,
+static int npy_read_rows(struct bl_item *item, struct npy *npy, const struct bl_cancel *cancel, bl_item_emit *emit,
+                         void *context, struct bl_error *e)
+{
+    int code = npy_read_header(npy, e);
+    if (code)
+        return code;
+    /* Rows without columns all have the same offset: such a file is empty. */
+    if (!npy->columns && !npy->is_flat)
+        return BL_OK;
+    for (int64_t r = 0; r < npy->rows; r++) {
+        if (bl_cancelled(cancel))
+            return BL_ECANCEL;
+        code = npy_read_row(item, npy, e);
+        if (code)
+            return code;
+        code = emit(context, item, e);
+        if (code)
+            return code;
+    }
+    return BL_OK;
+}
+
+int bl_id_files_count_npy(struct bl_item *item, const char *path, const struct bl_cancel *cancel, bl_item_emit *emit,
                           void *context, struct bl_error *e)
 {
-    struct npy npy = {.feed = NULL};
-    int code = bl_instream_open(&npy.feed, path, 0, cancel, e);
-    if (!code)
-        code = npy_read_header(&npy, e);
-    /* Rows without columns have no place of their own: the file is empty. */
-    for (int64_t r = 0; r < npy.rows && (npy.columns || npy.is_flat) && !code; r++) {
-        code = bl_cancelled(cancel) ? BL_ECANCEL : npy_read_row(item, &npy, e);
-        if (!code)
-            code = take(context, item, e);
+    struct npy npy = {.stream = NULL};
+    int code = bl_instream_open(&npy.stream, path, 0, cancel, e);
+    if (code)
+        return code;
+    code = npy_read_rows(item, &npy, cancel, emit, context, e);
+    if (!code || code == BL_EDATA) {
+        int drained = bl_instream_drain(npy.stream, &item->drained, e);
+        code = drained ? drained : code;
     }
-    int drained = npy.feed && (!code || code == BL_EDATA) ? bl_instream_drain(npy.feed, &item->drained, e) : BL_OK;
-    if (npy.feed)
-        bl_instream_close(npy.feed);
-    return drained ? drained : code;
+    bl_instream_close(npy.stream);
+    return code;
 }
 
 /* --- Megatron --------------------------------------------------------------------------------------------------- */
@@ -164,7 +182,7 @@ static int64_t int64_read(const uint8_t *at)
     return number_read(&type, at);
 }
 
-/* The .bin file's path, to be freed; NULL when there is no memory. */
+/* The path of the .bin file, to be freed; NULL: out of memory. */
 static char *megatron_bin_path(const char *path)
 {
     char *bin = strdup(path);
@@ -181,19 +199,21 @@ uint64_t bl_megatron_stamp(const char *path)
     free(bin);
     if (!there)
         return 0;
-    const int64_t tells[] = {status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
-    return XXH3_64bits(tells, sizeof tells);
+    const int64_t parts[] = {status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+    return XXH3_64bits(parts, sizeof parts);
 }
 
-/* Any file may lie where an index says that its tokens are. */
+/* Opens a regular file: beside an index anything may bear the name of its .bin file. */
 static int megatron_open_file(const char *path, int *fd, struct stat *status, struct bl_error *e)
 {
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
     if (*fd < 0)
         return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "cannot open %s", path);
     if (fstat(*fd, status) != 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot look at %s", path);
-    return S_ISREG(status->st_mode) ? BL_OK : bl_error_set(e, BL_EDATA, "%s: not a regular file", path);
+        return bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
+    if (!S_ISREG(status->st_mode))
+        return bl_error_set(e, BL_EDATA, "%s: not a regular file", path);
+    return BL_OK;
 }
 
 int bl_megatron_content(const char *path, uint64_t *content, struct bl_error *e)
@@ -214,9 +234,10 @@ static int megatron_open(struct megatron *m, const char *path, struct bl_error *
     if (!m->bin_path)
         return bl_error_memory(e);
     int code = megatron_open_file(path, &m->idx, &status, e);
+    if (code)
+        return code;
     m->idx_bytes = status.st_size;
-    if (!code)
-        code = megatron_open_file(m->bin_path, &m->bin, &status, e);
+    code = megatron_open_file(m->bin_path, &m->bin, &status, e);
     m->bin_bytes = status.st_size;
     return code;
 }
@@ -238,8 +259,8 @@ static int megatron_read_head(struct megatron *m, struct bl_error *e)
         return bl_error_set(e, BL_EDATA, "values of type %d: token ids are whole numbers", type);
     m->type = types[type];
     m->sequences = int64_read(head + 18);
-    int64_t documents = int64_read(head + 26), most = m->idx_bytes / 8;
-    if (m->sequences < 0 || documents < 0 || m->sequences > most || documents > most ||
+    int64_t documents = int64_read(head + 26), max = m->idx_bytes / 8;
+    if (m->sequences < 0 || documents < 0 || m->sequences > max || documents > max ||
         MEGATRON_HEAD + 12 * m->sequences + 8 * documents != m->idx_bytes)
         return bl_error_set(e, BL_EDATA,
                             "%" PRId64 " bytes are not what %" PRId64 " sequences and %" PRId64 " documents take",
@@ -268,40 +289,48 @@ static int megatron_read_sequence(struct megatron *m, struct bl_item *item, int6
         m->capacity = (size_t)bytes;
     }
     int code = bl_io_pread(m->bin, m->data, (size_t)bytes, at, m->bin_path, e);
-    if (!code)
-        code = ids_add_mark(item, config->run->bos, e);
-    if (!code)
-        code = ids_add(item, &m->type, m->data, (size_t)length, e);
+    if (code)
+        return code;
+    code = bl_item_add_mark(item, config->run->bos, e);
+    if (code)
+        return code;
+    code = ids_add(item, &m->type, m->data, (size_t)length, e);
+    if (code)
+        return code;
     bl_item_set_content(item);
-    if (!code)
-        code = ids_add_mark(item, config->run->eos, e);
-    return code ? code : bl_item_finish(item, e);
+    code = bl_item_add_mark(item, config->run->eos, e);
+    if (code)
+        return code;
+    return bl_item_finish(item, e);
 }
 
-/* Sequences from `first` on, whose lengths and places stand in two tables of the index. */
+/* Reads count sequences from number `first` on: the index has a table of their lengths and one of their offsets. */
 static int megatron_read_sequences(struct megatron *m, struct bl_item *item, int64_t first, int64_t count,
-                                   bl_item_emit *take, void *context, struct bl_error *e)
+                                   bl_item_emit *emit, void *context, struct bl_error *e)
 {
     static const struct number length_type = {4, true, false};
-    uint8_t lengths[4 * INDEX_CHUNK], places[8 * INDEX_CHUNK];
+    uint8_t lengths[4 * INDEX_CHUNK], offsets[8 * INDEX_CHUNK];
     int code = bl_io_pread(m->idx, lengths, (size_t)count * 4, MEGATRON_HEAD + 4 * first, m->path, e);
     if (code)
         return code;
-    code = bl_io_pread(m->idx, places, (size_t)count * 8, MEGATRON_HEAD + 4 * m->sequences + 8 * first, m->path, e);
+    code = bl_io_pread(m->idx, offsets, (size_t)count * 8, MEGATRON_HEAD + 4 * m->sequences + 8 * first, m->path, e);
     if (code)
         return code;
-    for (int64_t s = 0; s < count && !code; s++) {
-        bl_item_begin(item, MEGATRON_HEAD + 4 * (first + s)); /* empty ones share their place in the .bin */
+    for (int64_t s = 0; s < count; s++) {
+        bl_item_begin(item, MEGATRON_HEAD + 4 * (first + s)); /* not its offset in the .bin, which empty ones share */
         code =
-            megatron_read_sequence(m, item, number_read(&length_type, lengths + 4 * s), int64_read(places + 8 * s), e);
-        if (!code)
-            code = take(context, item, e);
+            megatron_read_sequence(m, item, number_read(&length_type, lengths + 4 * s), int64_read(offsets + 8 * s), e);
+        if (code)
+            return code;
+        code = emit(context, item, e);
+        if (code)
+            return code;
     }
-    return code;
+    return BL_OK;
 }
 
 int bl_id_files_count_megatron(struct bl_item *item, const char *path, const struct bl_cancel *cancel,
-                               bl_item_emit *take, void *context, struct bl_error *e)
+                               bl_item_emit *emit, void *context, struct bl_error *e)
 {
     struct megatron m = {.idx = -1, .bin = -1};
     int code = megatron_open(&m, path, e);
@@ -312,7 +341,7 @@ int bl_id_files_count_megatron(struct bl_item *item, const char *path, const str
         goto out;
     for (int64_t first = 0; first < m.sequences && !code; first += INDEX_CHUNK) {
         int64_t count = m.sequences - first < INDEX_CHUNK ? m.sequences - first : INDEX_CHUNK;
-        code = bl_cancelled(cancel) ? BL_ECANCEL : megatron_read_sequences(&m, item, first, count, take, context, e);
+        code = bl_cancelled(cancel) ? BL_ECANCEL : megatron_read_sequences(&m, item, first, count, emit, context, e);
     }
 out:
     if (m.idx >= 0)

@@ -1,23 +1,23 @@
-/* Token ids that are there already: NPY arrays, and the pairs of .idx and .bin that Megatron writes. */
+/* Files of token ids: NPY arrays, and the pairs of .idx and .bin files that Megatron writes. */
 #ifndef BL_ID_FILES_H
 #define BL_ID_FILES_H
 
-#include "kind/text/count.h"
+#include "kind/text/item.h"
 
 /* One row for a 1-D array, one for each row of a 2-D array; whole numbers of any size, compressed or not. Codes as
- * bl_instream_read: BL_EDATA for a file that is none. */
+ * bl_instream_read: BL_EDATA for a file that is not one. */
 int bl_id_files_count_npy(struct bl_item *item, const char *path, const struct bl_cancel *cancel, bl_item_emit *take,
                           void *context, struct bl_error *e);
 
-/* One row for each sequence of the .idx file at path, from the .bin file beside it; its offset is where the
- * .idx tells its length. */
+/* One row for each sequence of the .idx file at path, from the .bin file beside it. The offset of a row is that of the
+ * sequence's length in the .idx. */
 int bl_id_files_count_megatron(struct bl_item *item, const char *path, const struct bl_cancel *cancel,
                                bl_item_emit *take, void *context, struct bl_error *e);
 
-/* What tells whether the .bin file of the .idx file at path is the same one still: 0 where there is none. */
+/* A hash of the size and time of the .bin file of the .idx file at path; 0: there is none. */
 uint64_t bl_megatron_stamp(const char *path);
 
-/* The same by its content (kind/content.h). */
+/* The same of its content (kind/content.h). */
 int bl_megatron_content(const char *path, uint64_t *content, struct bl_error *e);
 
 #endif

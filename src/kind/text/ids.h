@@ -12,8 +12,19 @@ struct bl_ids {
     size_t count, capacity;
 };
 
-/* Room for so many more. Start from {0}. */
+/* Makes room for more ids. Start from {0}. BL_EFAIL: out of memory. */
 int bl_ids_reserve(struct bl_ids *ids, size_t more, struct bl_error *e);
+
+/* Appends an id. BL_EFAIL: out of memory. */
+static inline int bl_ids_add(struct bl_ids *ids, int32_t id, struct bl_error *e)
+{
+    int code = ids->count < ids->capacity ? BL_OK : bl_ids_reserve(ids, 1, e);
+    if (code)
+        return code;
+    ids->id[ids->count++] = id;
+    return BL_OK;
+}
+
 void bl_ids_free(struct bl_ids *ids);
 
 #endif

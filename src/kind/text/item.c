@@ -11,7 +11,7 @@
 #include "kind/content.h"
 
 #define KEPT_MAX ((size_t)4096) /* bytes of a value in the table: its lines must stay readable */
-#define ID_MAX INT32_MAX
+#define KEYS_SHOWN 10           /* keys of a line in a message */
 
 int bl_item_open(struct bl_item *item, const struct bl_text_config *config, const struct bl_cancel *cancel,
                  struct bl_error *e)
@@ -57,7 +57,7 @@ int bl_item_skip(struct bl_item *item, const char *format, ...)
     return BL_OK;
 }
 
-/* Something that costs nothing but must be told. */
+/* Adds to the reason of a row that stays usable. */
 static void item_note(struct bl_item *item, const char *format, ...) BL_PRINTF(2, 3);
 
 static void item_note(struct bl_item *item, const char *format, ...)
@@ -79,23 +79,19 @@ int bl_item_add_id(struct bl_item *item, int64_t id, struct bl_error *e)
 {
     if (item->row.status != BL_ROW_OK)
         return BL_OK;
-    int64_t max = item->config->dtype ? UINT16_MAX : ID_MAX;
+    int64_t max = item->config->dtype ? UINT16_MAX : INT32_MAX;
     if (id < 0 || id > max)
         return bl_item_skip(item, "token %zu is %" PRId64 ": an id is a number from 0 to %" PRId64, item->ids.count, id,
                             max);
-    int code = bl_ids_reserve(&item->ids, 1, e);
-    if (code)
-        return code;
-    item->ids.id[item->ids.count++] = (int32_t)id;
-    return BL_OK;
+    return bl_ids_add(&item->ids, (int32_t)id, e);
 }
 
-static int item_add_mark(struct bl_item *item, int32_t id, struct bl_error *e)
+int bl_item_add_mark(struct bl_item *item, int32_t id, struct bl_error *e)
 {
     return id >= 0 ? bl_item_add_id(item, id, e) : BL_OK;
 }
 
-/* Ids as the field has them: as they are, or in 16 bits. */
+/* Lays out the ids in the dtype of the field: 32 or 16 bits. */
 static int item_lay_out(struct bl_item *item, struct bl_error *e)
 {
     size_t count = item->ids.count;
@@ -130,16 +126,18 @@ int bl_item_finish(struct bl_item *item, struct bl_error *e)
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
     item->row.length = (int64_t)item->ids.count;
     int code = item_lay_out(item, e);
+    if (code)
+        return code;
     if (item->values.size) {
         item->steps = item->values.data;
         item->bytes = item->values.size;
     }
-    return code;
+    return BL_OK;
 }
 
 /* --- text ------------------------------------------------------------------------------------------------------- */
 
-/* Makes text what it must be, UTF-8; at is where it begins in the file. Text that must not be used is skipped. */
+/* Replaces what is not UTF-8 in the text, or skips the item (--invalid). at: offset of the text in the file. */
 static int item_repair_utf8(struct bl_item *item, const char **text, size_t *size, int64_t at, struct bl_error *e)
 {
     size_t valid = bl_utf8_valid(*text, *size);
@@ -164,16 +162,19 @@ static int item_encode(struct bl_item *item, const char *text, size_t size, stru
     if (!size)
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
     if (!item->encoder)
-        return bl_error_set(e, BL_EUSAGE, "the inputs hold text: give --tokenizer (a tokenizer's file, or bytes)");
+        return bl_error_set(e, BL_EUSAGE, "the inputs hold text: use --tokenizer FILE, or --tokenizer bytes");
     struct bl_error fault = {0};
-    int code = item_add_mark(item, run->bos, e);
-    if (!code)
-        code = bl_encoder_encode(item->encoder, text, size, &item->ids, &fault);
+    int code = bl_item_add_mark(item, run->bos, e);
+    if (code)
+        return code;
+    code = bl_encoder_encode(item->encoder, text, size, &item->ids, &fault);
     if (code == BL_EDATA)
         return bl_item_skip(item, "%s", fault.text);
     if (fault.code)
         return bl_error_set(e, code, "%s", fault.text);
-    return code ? code : item_add_mark(item, run->eos, e);
+    if (code)
+        return code;
+    return bl_item_add_mark(item, run->eos, e);
 }
 
 static int item_skip_long(struct bl_item *item)
@@ -210,30 +211,37 @@ static void key_print(const struct bl_json_key *key, char *out, size_t size)
         used += (size_t)snprintf(out + used, size - used, "%s%.*s", p ? "." : "", (int)key->size[p], key->part[p]);
 }
 
+/* The value of key k is missing, or of another type than wanted. */
 static int item_skip_value(struct bl_item *item, int k, const struct bl_json_value *value, const char *wanted)
 {
     char name[100];
+    struct bl_buffer keys = {0};
     key_print(&item->config->run->key[k], name, sizeof name);
-    if (value->type == BL_JSON_NONE)
-        return bl_item_skip(item, "no key \"%s\"", name);
-    return bl_item_skip(item, "\"%s\" is %s, not %s", name, bl_json_type_name(value->type), wanted);
+    if (value->type != BL_JSON_NONE)
+        return bl_item_skip(item, "\"%s\" is %s, not %s", name, bl_json_type_name(value->type), wanted);
+    bl_json_append_keys(item->line, item->line_size, KEYS_SHOWN, &keys);
+    bl_item_skip(item, "no key \"%s\"", name);
+    if (keys.size)
+        item_note(item, "the line has %s (--%s)", keys.data, k ? "field" : "key");
+    bl_buffer_free(&keys);
+    return BL_OK;
 }
 
 static int item_read_ids(struct bl_item *item, const struct bl_json_value *value, struct bl_error *e)
 {
     int64_t id;
     size_t at = 0;
-    int got = 0, code = item_add_mark(item, item->config->run->bos, e);
+    int got = 0, code = bl_item_add_mark(item, item->config->run->bos, e);
     while (!code && (got = bl_json_next_int(value, &at, &id)) > 0)
         code = bl_item_add_id(item, id, e);
     if (code || got < 0)
         return code ? code : bl_item_skip(item, "token %zu is no id (a whole number)", item->ids.count);
     if (item->row.status == BL_ROW_OK && item->ids.count == (item->config->run->bos >= 0))
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
-    return item_add_mark(item, item->config->run->eos, e);
+    return bl_item_add_mark(item, item->config->run->eos, e);
 }
 
-/* The text's value: a string to be tokenized, or an array of ids. */
+/* Reads the value of the text's key: a string to be tokenized, or an array of ids. */
 static int item_read_text(struct bl_item *item, const struct bl_json_value *value, int64_t line_offset,
                           const char *line, struct bl_error *e)
 {
@@ -264,7 +272,7 @@ static int item_read_text(struct bl_item *item, const struct bl_json_value *valu
     return item_encode(item, text, size, e);
 }
 
-/* A value as a column of the table: a string as it is, anything else as JSON. */
+/* Adds a value as a column of the table: a string as it is, anything else as JSON. */
 static int item_keep_value(struct bl_item *item, int k, const struct bl_json_value *value, struct bl_error *e)
 {
     const char *text = value->text;
@@ -283,10 +291,12 @@ static int item_keep_value(struct bl_item *item, int k, const struct bl_json_val
     if (size)
         bl_text_escape(&item->extra, text, size);
     int code = bl_buffer_check(&item->text, e);
-    return code ? code : bl_buffer_check(&item->extra, e);
+    if (code)
+        return code;
+    return bl_buffer_check(&item->extra, e);
 }
 
-/* Appends one number in a field's type. False when it does not fit. */
+/* Appends the next number of an array in the dtype of a field. False if it does not fit. */
 static bool number_append(struct bl_buffer *out, enum bl_dtype dtype, const struct bl_json_value *value, size_t *at,
                           int *got)
 {
@@ -311,7 +321,7 @@ static bool number_append(struct bl_buffer *out, enum bl_dtype dtype, const stru
     return true;
 }
 
-/* An extra field: one number for each token. */
+/* Reads an extra field: one number for each token. */
 static int item_read_field(struct bl_item *item, int k, const struct bl_json_value *value, struct bl_error *e)
 {
     const struct bl_text_column *column = &item->config->run->column[k];
@@ -331,17 +341,19 @@ static int item_read_field(struct bl_item *item, int k, const struct bl_json_val
     return bl_buffer_check(&item->values, e);
 }
 
-/* What beside the text is wanted of a line; after the text, whose length the fields must have. */
+/* Reads the extra columns and fields of a line. The text was read before: the fields must be as long. */
 static int item_read_extra(struct bl_item *item, const struct bl_json_value *value, struct bl_error *e)
 {
     const struct bl_text_run *run = item->config->run;
-    int code = BL_OK;
-    for (int k = 1; k <= run->keeps && !code; k++)
-        code = item_keep_value(item, k, &value[k], e);
+    for (int k = 1; k <= run->keeps; k++) {
+        int code = item_keep_value(item, k, &value[k], e);
+        if (code)
+            return code;
+    }
     item->row.extra = run->keeps ? item->extra.data : NULL;
-    if (code || !run->fields || item->row.status != BL_ROW_OK)
-        return code ? code : bl_buffer_check(&item->extra, e);
-    code = item_lay_out(item, e);
+    if (!run->fields || item->row.status != BL_ROW_OK)
+        return BL_OK;
+    int code = item_lay_out(item, e);
     for (int k = run->keeps + 1; k <= run->keeps + run->fields && !code && item->row.status == BL_ROW_OK; k++)
         code = item_read_field(item, k, &value[k], e);
     return code;
@@ -371,13 +383,15 @@ int bl_item_read_json(struct bl_item *item, const struct bl_document *line, bool
     *blank = !line->too_long && is_blank_line(text, size);
     if (*blank)
         return BL_OK;
-    item->row.content = line->too_long ? 0 : bl_content_hash(line->text, line->size);
-    if (line->too_long || !bl_json_scan(text, size, run->key, 1 + run->keeps + run->fields, value, &fault)) {
-        int64_t at = line->offset + (text - line->text) + (int64_t)fault.at;
-        return line->too_long ? item_skip_long(item)
-                              : bl_item_skip(item, "not JSON at byte %" PRId64 ": %s%s", at, fault.what,
-                                             line->ended ? "" : " (the file ends in the middle of this line)");
-    }
+    if (line->too_long)
+        return item_skip_long(item);
+    item->row.content = bl_content_hash(line->text, line->size);
+    item->line = text;
+    item->line_size = size;
+    if (!bl_json_scan(text, size, run->key, 1 + run->keeps + run->fields, value, &fault))
+        return bl_item_skip(item, "not JSON at byte %" PRId64 ": %s%s",
+                            line->offset + (text - line->text) + (int64_t)fault.at, fault.what,
+                            line->ended ? "" : " (the file ends in the middle of this line)");
     int code = item_read_text(item, &value[0], line->offset, line->text, e);
     if (code)
         return code;
