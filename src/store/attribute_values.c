@@ -16,7 +16,7 @@ enum sort {
     EMPTY,
     REAL,
     INTEGER,
-    LONG_INTEGER /* of more digits than F64 has */
+    LONG_INTEGER /* with more digits than F64 can represent */
 };
 
 struct number {
@@ -24,7 +24,7 @@ struct number {
     double real;
 };
 
-/* [+-]digits[.digits][e[+-]digits], where one of the first two may be missing. */
+/* [+-]digits[.digits][e[+-]digits], where the digits before or after the point may be missing. */
 static bool text_is_decimal(const char *text, bool *whole)
 {
     static const char digits[] = "0123456789";
@@ -69,7 +69,7 @@ static enum sort number_parse(const char *text, struct number *n)
     n->integer = strtoll(text, NULL, 10);
     if (errno)
         return TEXT;
-    /* Of 2^63, which the largest rounds to, there is no integer to come back to. */
+    /* The largest ones round to 2^63, which cannot be converted back. */
     return n->real < 0x1p63 && (int64_t)n->real == n->integer ? INTEGER : LONG_INTEGER;
 }
 
@@ -82,10 +82,10 @@ static int64_t number_bits(double real)
 
 /* --- columns ---------------------------------------------------------------------------------------------------- */
 
-/* Rows read back one after the other, and where the columns that are wanted stand in them. */
+/* Reads rows one after the other; knows where the wanted columns are in them. */
 struct walk {
     const struct bl_sequences *table;
-    const char *columns; /* of the present file */
+    const char *columns; /* extra columns of the current file */
     int place[BL_COLUMNS_MAX], places;
     struct bl_row_reader text;
     const char *value[BL_COLUMNS_MAX]; /* of the extra columns, up to the next tab */
@@ -98,7 +98,7 @@ static int walk_find_columns(struct walk *w, const char *columns, const char *co
     w->columns = columns;
     w->places = count;
     for (int i = 0; i < count; i++) {
-        w->place[i] = bl_columns_find(columns, name[i]) - 1; /* a tab comes before the first */
+        w->place[i] = bl_columns_find(columns, name[i]) - 1; /* a tab precedes the first */
         if (w->place[i] < 0)
             return bl_error_set(e, BL_EUSAGE, "the table has no column \"%s\"", name[i]);
     }
@@ -117,7 +117,7 @@ static int walk_read_row(struct walk *w, size_t row, const char *const *name, in
     return code;
 }
 
-/* The value of wanted column i; its escapes are of no number. */
+/* The value of wanted column i. Escapes need no decoding: numbers have none. */
 static int walk_parse_value(struct walk *w, int i, enum sort *sort, struct number *n, struct bl_error *e)
 {
     const char *text = w->value[w->place[i]];
@@ -136,10 +136,10 @@ static void walk_free(struct walk *w)
     bl_buffer_free(&w->one);
 }
 
-/* A column while it is looked at: what was seen of each sort. */
+/* What has been seen of a column's values. */
 struct seen {
     bool text, real, integer;
-    size_t long_integer; /* the first row of one, or SIZE_MAX */
+    size_t long_integer; /* first row with one, or SIZE_MAX */
 };
 
 static void column_type_add(struct bl_column_type *sort, struct seen *seen, enum sort value, size_t row)

@@ -32,7 +32,7 @@ static void *block_carve(uint8_t **at, size_t size)
     return part;
 }
 
-/* One allocation of zeros that are not touched: the pages of a large block come into being where a worker first writes.
+/* One allocation of zeros, which is not touched: the pages of a large block are allocated where a worker first writes.
  */
 int bl_block_make(struct bl_block *block, const struct bl_format *format, bool with_fields, struct bl_error *e)
 {
@@ -61,7 +61,7 @@ void bl_block_plan(struct bl_block *block, const struct bl_format *format, const
                    const int64_t *length, int64_t b)
 {
     size_t first = (size_t)plan->block_ptr[b], end = (size_t)plan->block_ptr[b + 1];
-    int64_t start = 0, stop = 0; /* of this piece; where the one before ends */
+    int64_t start = 0, stop = 0; /* start of this piece; end of the one before */
     int32_t count = (int32_t)(end - first);
     block->index = b;
     block->num_sequences = count;
@@ -114,7 +114,7 @@ void bl_block_segment_ids(const struct bl_block *block, const struct bl_format *
 {
     memset(out, 0, (size_t)format->T * sizeof *out);
     for (int32_t i = 0; i < block->num_sequences; i++) {
-        for (int32_t t = 0; t < block->length[i]; t++) /* none where it failed */
+        for (int32_t t = 0; t < block->length[i]; t++) /* no steps if it failed */
             out[block->cu_seqlens[i] + t] = i + 1;
     }
 }

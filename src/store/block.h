@@ -1,4 +1,4 @@
-/* A block in memory: the tables of one block as shards have them, and its fields. */
+/* A block in memory: its fields, and its tables as shards have them. */
 #ifndef BL_BLOCK_H
 #define BL_BLOCK_H
 
@@ -18,10 +18,10 @@ struct bl_block {
     int64_t *sequence;             /* [S] */
     int32_t *length;               /* [S] */
     int64_t *source_start;         /* [S], all zero when no sequence was cut */
-    uint8_t *field[BL_FIELDS_MAX]; /* T * bl_field_step_bytes each, aligned for its dtype; NULL: made without fields */
-    uint8_t *room[BL_FIELDS_MAX];  /* page-aligned, and a page longer than the field that lies in it */
-    void *memory;                  /* that all of these lie in */
-    const struct bl_attribute_values *values; /* of the attributes, somebody else's; NULL while the format has none */
+    uint8_t *field[BL_FIELDS_MAX]; /* T * bl_field_step_bytes each, aligned for the dtype; NULL: made without fields */
+    uint8_t *room[BL_FIELDS_MAX];  /* page-aligned, one page longer than the field that lies in it */
+    void *memory;                  /* the allocation that holds all of these */
+    const struct bl_attribute_values *values; /* of the attributes, not owned; NULL if the format has none */
 };
 
 /* Bytes that bl_block_make allocates. */
@@ -31,31 +31,32 @@ size_t bl_block_memory(const struct bl_format *format, bool with_fields);
 int bl_block_make(struct bl_block *block, const struct bl_format *format, bool with_fields, struct bl_error *e);
 void bl_block_free(struct bl_block *block);
 
-/* Sets index and tables of block b as planned; fields stay as they are. length is what the plan was made from. */
+/* Sets index and tables of block b as planned; fields are left alone. length: what the plan was made from. */
 void bl_block_plan(struct bl_block *block, const struct bl_format *format, const struct bl_plan *plan,
                    const int64_t *length, int64_t b);
 
-/* Moves field f so that it lies in its page of memory as offset lies in its page of a file. What it held is lost. */
+/* Moves field f so that its offset within a page of memory equals that of offset within a page of a file, for direct
+ * I/O. Its content is lost. */
 void bl_block_place(struct bl_block *block, int f, int64_t offset);
 
-/* Marks the piece in place i as failed: sequence -1, length 0, source_start 0, and zeros in its steps of every field.
- * Its boundaries in cu_seqlens stay. */
+/* Marks piece i as failed: sequence -1, length 0, source_start 0, and zeros in its steps of every field. cu_seqlens
+ * keeps its boundaries. */
 void bl_block_fail(struct bl_block *block, const struct bl_format *format, int i);
 
 /* What a step of a block holds. */
 enum bl_step {
     BL_STEP_EMPTY,  /* zeros: where a sequence failed, or padding */
     BL_STEP_OWN,    /* a step of a sequence */
-    BL_STEP_REPEAT, /* padding that repeats the step before it, whatever that is */
+    BL_STEP_REPEAT, /* padding that repeats the step before it */
 };
 
-/* Says it of each of the T steps. repeat: padding repeats the last step, if there is one. */
+/* Fills out, [T], with the enum bl_step of each step. repeat: padding repeats the last step, if there is one. */
 void bl_block_steps(const struct bl_block *block, const struct bl_format *format, bool repeat, uint8_t *out);
 
-/* Segment ids of the block: T values, from 1 in order of places, 0 where padding is and where a sequence failed. */
+/* Segment ids of the block, [T]: from 1 in order of pieces, 0 for padding and failed pieces. */
 void bl_block_segment_ids(const struct bl_block *block, const struct bl_format *format, int32_t *out);
 
-/* Attribute a of the sequences that lie in the block, [S]: 0 where a place is unused, or its sequence failed. */
+/* Attribute a of the block's sequences, [S]: 0 where a place is unused or its sequence failed. */
 void bl_block_attribute(const struct bl_block *block, const struct bl_format *format, int a, int64_t *out);
 
 #endif

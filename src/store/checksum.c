@@ -12,8 +12,8 @@
 
 #define CHUNK ((size_t)1 << 20)
 
-/* The library's loops that suit the processor at hand, twice as fast as those for every x86-64. Only its shared form is
- * sure to have them. */
+/* The library's loops for the processor at hand, twice as fast as those for any x86-64. Only the shared library is sure
+ * to have them. */
 #if defined(__x86_64__)
 #define XXH_DISPATCH_DISABLE_REPLACE
 #include <xxh_x86dispatch.h>
@@ -32,7 +32,7 @@ uint64_t bl_checksum(const void *data, size_t size)
 
 void bl_checksum_begin(struct bl_checksum_state *state)
 {
-    /* Neither can fail: there is a state, and data is never NULL with a size. */
+    /* Neither call can fail: state is not NULL, nor is data unless size is 0. */
     (void)XXH3_64bits_reset(&state->state);
 }
 

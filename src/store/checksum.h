@@ -1,4 +1,4 @@
-/* Checksums of files and of what lies in them: XXH3, 64 bits, written as 16 hexadecimal digits. */
+/* Checksums of files and of parts of them: XXH3, 64 bits, written as 16 hexadecimal digits. */
 #ifndef BL_CHECKSUM_H
 #define BL_CHECKSUM_H
 
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define XXH_STATIC_LINKING_ONLY /* for the state's size, so that it can lie on the stack */
+#define XXH_STATIC_LINKING_ONLY /* for the size of the state, so that it can live on the stack */
 #include <xxhash.h>
 
 #include "base/error.h"
@@ -15,7 +15,7 @@
 
 uint64_t bl_checksum(const void *data, size_t size);
 
-/* A checksum of what comes piece by piece. It is aligned to 64 bytes: to be kept on the stack. */
+/* A checksum of data that comes in pieces. Aligned to 64 bytes: keep it on the stack. */
 struct bl_checksum_state {
     XXH3_state_t state;
 };
@@ -24,10 +24,10 @@ void bl_checksum_begin(struct bl_checksum_state *state);
 void bl_checksum_add(struct bl_checksum_state *state, const void *data, size_t size);
 uint64_t bl_checksum_end(const struct bl_checksum_state *state);
 
-/* Of size bytes of an open file from offset, read in pieces of bounded size. path is for messages. */
+/* The checksum of size bytes of an open file from offset on, read in chunks. path is for messages. */
 int bl_checksum_range(int fd, int64_t offset, int64_t size, const char *path, uint64_t *checksum, struct bl_error *e);
 
-/* Of a whole file, and its size. */
+/* The checksum of a whole file, and its size. */
 int bl_checksum_file(const char *path, int64_t *bytes, uint64_t *checksum, struct bl_error *e);
 
 void bl_checksum_format(uint64_t checksum, char digest[BL_DIGEST_SIZE]);

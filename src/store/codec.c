@@ -11,7 +11,7 @@ struct bl_codec {
     bool pad_repeat;
     struct bl_jpeg_encoder *jpeg;
     uint8_t *step; /* [T] enum bl_step */
-    uint8_t *room; /* for the files of one block; what is not written to takes no memory */
+    uint8_t *room; /* for the files of one block; pages that are not written to take no memory */
 };
 
 /* Cannot overflow: bl_format_check bounds it. */
@@ -66,7 +66,7 @@ void bl_codec_close(struct bl_codec *codec)
     free(codec);
 }
 
-/* Every step by itself, so that what a file holds depends on its picture alone. */
+/* Every step is encoded on its own, so that a file depends on its picture alone. */
 int bl_codec_encode_jpeg(struct bl_codec *codec, const struct bl_block *block, int f, int64_t *offsets,
                          const uint8_t **bytes, struct bl_error *e)
 {

@@ -1,4 +1,4 @@
-/* Encoding the fields of blocks: one worker's state, kept from block to block. */
+/* Encoding the fields of blocks. One worker's state, reused for every block. */
 #ifndef BL_CODEC_H
 #define BL_CODEC_H
 
@@ -12,29 +12,28 @@
 
 struct bl_codec;
 
-/* pad_repeat: padding repeats the last step instead of zeros. The format outlives it. */
+/* pad_repeat: padding repeats the last step instead of zeros. format must outlive the codec. */
 int bl_codec_open(const struct bl_format *format, bool pad_repeat, struct bl_codec **out, struct bl_error *e);
-void bl_codec_close(struct bl_codec *codec); /* NULL is fine */
+void bl_codec_close(struct bl_codec *codec); /* NULL is allowed */
 
-/* Bytes that one holds at most. */
+/* Bytes that one codec uses at most. */
 size_t bl_codec_memory(const struct bl_format *format);
 
-/* The most that the JPEG files of one block of field f take. */
+/* The maximum size of the JPEG files of one block of field f, in bytes. */
 size_t bl_codec_max_size(const struct bl_format *format, int f);
 
-/* Encodes field f, of JPEG, of a block that is filled wholly: its files lie one after the other at *bytes, until the
- * next call; that of step t from offsets[t] to offsets[t + 1], [T + 1]. */
+/* Encodes JPEG field f of a block that is completely filled. *bytes holds the files one after the other until the next
+ * call; that of step t goes from offsets[t] to offsets[t + 1]. offsets: [T + 1]. */
 int bl_codec_encode_jpeg(struct bl_codec *codec, const struct bl_block *block, int f, int64_t *offsets,
                          const uint8_t **bytes, struct bl_error *e);
 
-/* The first step whose file does not lie within so many bytes, behind the one before, by offsets [T + 1]; -1: all do.
- */
+/* Checks offsets, [T + 1]: they must rise and stay within bytes. Returns the first step that is wrong, or -1. */
 int64_t bl_codec_check_offsets(const struct bl_format *format, const int64_t *offsets, int64_t bytes);
 
-/* Turns field f, of differences, of a block into them, in place. */
+/* Replaces field f of a block by its differences, in place. */
 void bl_codec_encode_delta(const struct bl_format *format, struct bl_block *block, int f);
 
-/* The way back, of all T steps of a block. */
+/* Undoes that for all T steps of a block. */
 void bl_codec_decode_delta(const struct bl_format *format, uint8_t *data, int f);
 
 #endif

@@ -21,7 +21,7 @@ int bl_columns_split(char *line, char **field)
     return count;
 }
 
-/* Whether the column at place f is one of those that every table has. */
+/* Whether column f is one of the basic ones, which every table has. */
 static bool column_is_basic(const struct bl_columns *columns, int f)
 {
     for (int c = 0; c < BL_COLUMNS; c++) {

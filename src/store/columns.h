@@ -1,5 +1,4 @@
-/* Columns of sequences.tsv, which may stand in any order: those that mean something to the tool, and extra ones,
- * which are carried along. */
+/* Columns of sequences.tsv, in any order: those that the tool knows, and extra ones, which are copied along. */
 #ifndef BL_COLUMNS_H
 #define BL_COLUMNS_H
 
@@ -11,7 +10,7 @@
 #define BL_SEQUENCES_COLUMNS "id\tlength\tkind\tpath\tbytes\tstatus\treason\tsampling\tstream\tcontent"
 #define BL_SEQUENCES_HEADER BL_SEQUENCES_COLUMNS "\n"
 
-#define BL_COLUMNS_MAX 256 /* of a table */
+#define BL_COLUMNS_MAX 256 /* columns of a table */
 
 enum bl_column {
     BL_COLUMN_ID,
@@ -24,27 +23,29 @@ enum bl_column {
     BL_COLUMN_SAMPLING,
     BL_COLUMN_STREAM,
     BL_COLUMN_CONTENT,
-    BL_COLUMNS, /* so many every table of ours has; those behind are extra ones, that mean something to some kinds */
+    BL_COLUMNS, /* the basic columns, which every table that we write has; those that follow are extra columns that some
+                   kinds know */
     BL_COLUMN_START = BL_COLUMNS,
     BL_COLUMN_DURATION,
     BL_COLUMN_CHANNEL,
     BL_COLUMNS_ALL
 };
 
-/* What the header line of a file tells. */
+/* What the header line of a file says. */
 struct bl_columns {
-    int place[BL_COLUMNS_ALL]; /* of each known column, -1 where the file has none */
-    int count;                 /* how many the file has */
-    char *extra;               /* names of those that every table need not have, a tab before each; to be freed */
+    int place[BL_COLUMNS_ALL]; /* index of each known column, -1 where the file has none */
+    int count;                 /* number of columns in the file */
+    char *extra;               /* names of all but the basic columns, a tab before each; owned */
 };
 
-/* Takes a header line to pieces, in place. BL_EFAIL: no id or length, too many columns; the path is for the message. */
+/* Parses a header line, in place. BL_EFAIL: no id or length, or too many columns. path is for the message. */
 int bl_columns_read(struct bl_columns *columns, char *header, const char *path, struct bl_error *e);
 
-/* Splits a line at its tabs, in place. Returns how many fields it has, or more than BL_COLUMNS_MAX. */
+/* Splits a line at its tabs, in place. Returns the number of fields, which may exceed BL_COLUMNS_MAX: those beyond are
+ * not stored. */
 int bl_columns_split(char *line, char **field);
 
-/* The field of a known column, escaped as it stands there, or what stands for a column that is not there. */
+/* The field of a known column, still escaped; missing if the file lacks the column. */
 static inline const char *bl_columns_value(const struct bl_columns *columns, char *const *field, enum bl_column column,
                                            const char *missing)
 {
@@ -52,16 +53,16 @@ static inline const char *bl_columns_value(const struct bl_columns *columns, cha
     return at < 0 ? missing : field[at];
 }
 
-/* The fields of the extra columns, a tab before each. */
+/* Replaces out by the extra fields, a tab before each. */
 int bl_columns_extra(const struct bl_columns *columns, char *const *field, struct bl_buffer *out, struct bl_error *e);
 
 /* The name of a known column. */
 const char *bl_columns_name(enum bl_column column);
 
-/* Whether a column of that name means something to the tool. */
+/* Whether the tool knows a column of that name. */
 bool bl_columns_is_known(const char *name);
 
-/* The place of a column in a header line, or -1. */
+/* The index of a column in a header line, or -1. */
 int bl_columns_find(const char *header, const char *name);
 
 #endif

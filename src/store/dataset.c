@@ -1,5 +1,5 @@
-/* A shard's header follows from the manifest to the byte, so that it is compared, not parsed: what differs is refused
- * before any offset is used. */
+/* The header of a shard follows from the manifest to the byte, so it is compared instead of parsed: a shard that
+ * differs is rejected before any offset is used. */
 #include "store/dataset.h"
 
 #include <inttypes.h>
@@ -92,7 +92,7 @@ static int dataset_open_shard(struct bl_dataset *dataset, int64_t shard, struct 
     return code;
 }
 
-/* Opens the shard of block b; *row is its place there. */
+/* Opens the shard of block b; *row: the block's place in it. */
 static int dataset_seek_block(struct bl_dataset *dataset, int64_t b, int64_t *row, struct bl_error *e)
 {
     const struct bl_format *format = &dataset->manifest.format;
@@ -105,7 +105,7 @@ static int dataset_seek_block(struct bl_dataset *dataset, int64_t b, int64_t *ro
     return code;
 }
 
-/* Where block b of field f lies in its shard. */
+/* The place of block b of field f in its shard. */
 static int dataset_seek_field(struct bl_dataset *dataset, int64_t b, int f, int64_t *offset, int64_t *size,
                               struct bl_error *e)
 {
@@ -124,7 +124,7 @@ static int dataset_seek_field(struct bl_dataset *dataset, int64_t b, int f, int6
 
 /* --- JPEG ------------------------------------------------------------------------------------------------------- */
 
-/* Memory and a decoder, before the first block; room for the block's bytes, before each. */
+/* Allocated before the first block. */
 static int dataset_prepare_jpeg(struct bl_dataset *dataset, struct bl_error *e)
 {
     if (!dataset->offsets)
@@ -144,7 +144,7 @@ static int dataset_reserve(struct bl_dataset *dataset, size_t size, struct bl_er
     return dataset->bytes ? BL_OK : bl_error_memory(e);
 }
 
-/* Where the steps of a block lie, in a tensor of so many bytes. */
+/* The offsets of the steps of a block, in a tensor of that many bytes. */
 static int dataset_read_offsets(struct bl_dataset *dataset, int f, int64_t row, int64_t bytes, struct bl_error *e)
 {
     const struct bl_shard_tensor *tensor = bl_layout_offsets(&dataset->layout, f);
@@ -240,7 +240,8 @@ int bl_dataset_map(struct bl_dataset *dataset, int64_t b, int f, const void **da
 
 /* --- tables ----------------------------------------------------------------------------------------------------- */
 
-/* A table of a compressed shard is one piece, so that it is kept: else each block's row would decompress it again. */
+/* A table of a compressed shard is compressed as a whole. It is kept, since each block's row would decompress it again.
+ */
 static int dataset_load_table(struct bl_dataset *dataset, const struct bl_shard_tensor *tensor, struct bl_error *e)
 {
     int64_t size = tensor->tensor.end - tensor->tensor.begin;
@@ -270,7 +271,7 @@ static int dataset_read_table_row(struct bl_dataset *dataset, int table, int64_t
     return BL_OK;
 }
 
-/* Whoever uses the tables as indices must be able to rely on them. */
+/* Callers use the tables as indices, so their values must be in range. */
 static int dataset_check_tables(const struct bl_block *block, const struct bl_format *format)
 {
     if (block->num_sequences < 0 || block->num_sequences > format->S || block->cu_seqlens[0] != 0 ||

@@ -1,4 +1,4 @@
-/* A finished dataset opened for reading. One shard is open at a time; one thread at a time. */
+/* A finished dataset, opened for reading. It keeps one shard open; for one thread at a time. */
 #ifndef BL_DATASET_H
 #define BL_DATASET_H
 
@@ -22,41 +22,41 @@ struct bl_dataset {
     char *dir;
     struct bl_manifest manifest;
     struct bl_index index;
-    int64_t shard; /* that file and layout are of; -1: none is open */
+    int64_t shard; /* the shard that is open; -1: none */
     struct bl_shard_reader file;
     struct bl_layout layout;
-    uint8_t *table[BL_TABLES_ALL];   /* of a compressed shard, whole, once one of its blocks' tables was asked for */
-    struct bl_block block;           /* tables only: what bl_dataset_tables gives */
-    struct bl_jpeg_decoder *decoder; /* of JPEG, opened when first needed, as is all that follows */
+    uint8_t *table[BL_TABLES_ALL];   /* whole tables of a compressed shard, read when first needed */
+    struct bl_block block;           /* tables only: returned by bl_dataset_tables */
+    struct bl_jpeg_decoder *decoder; /* JPEG fields: opened when first needed, like all that follows */
     int64_t *offsets;                /* [T + 1] */
     uint8_t *bytes;                  /* the encoded steps of one block */
     size_t bytes_capacity;
     bool has_sequences;
-    struct bl_sequences sequences; /* read when first asked for */
+    struct bl_sequences sequences; /* read when first needed */
     struct bl_row_reader row;
 };
 
-/* Reads the manifest and the index's header. Codes as bl_manifest_read and bl_index_open. On error the object is empty.
- */
+/* Reads the manifest and the header of the index. Errors as of bl_manifest_read and bl_index_open. On error *dataset is
+ * empty. */
 int bl_dataset_open(struct bl_dataset *dataset, const char *dir, struct bl_error *e);
 void bl_dataset_close(struct bl_dataset *dataset);
 
-/* Copies block b of field f, decoded. BL_EUSAGE: there is none; BL_EDATA: the shard is not as the manifest says, or
- * damaged where that shows while reading. */
+/* Copies block b of field f, decoded. BL_EUSAGE: no such block or field. BL_EDATA: the shard does not match the
+ * manifest, or is damaged where that shows while reading. */
 int bl_dataset_read(struct bl_dataset *dataset, int64_t b, int f, void *out, struct bl_error *e);
 
-/* Maps block b of field f: *data lies in the mapping, which munmap(*address, *length) ends. BL_EUSAGE for compressed
- * shards and encoded fields. */
+/* Maps block b of field f: *data lies in the mapping, which munmap(*address, *length) releases. BL_EUSAGE: the shard is
+ * compressed or the field encoded. */
 int bl_dataset_map(struct bl_dataset *dataset, int64_t b, int f, const void **data, void **address, size_t *length,
                    struct bl_error *e);
 
-/* The tables of block b: valid until the next call. */
+/* The tables of block b, valid until the next call. */
 int bl_dataset_tables(struct bl_dataset *dataset, int64_t b, const struct bl_block **block, struct bl_error *e);
 
-/* Copies attribute a of block b: [S], I64 or F64 as its dtype says. BL_EUSAGE: there is none. */
+/* Copies attribute a of block b: [S], I64 or F64 as its dtype says. BL_EUSAGE: no such attribute. */
 int bl_dataset_attribute(struct bl_dataset *dataset, int64_t b, int a, void *out, struct bl_error *e);
 
-/* The rows of sequences.tsv, read when first asked for. */
+/* The rows of sequences.tsv, read when first needed. */
 int bl_dataset_sequences(struct bl_dataset *dataset, const struct bl_sequences **sequences, struct bl_error *e);
 
 #endif

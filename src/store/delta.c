@@ -34,7 +34,7 @@ static void row_add(uint8_t *row, const uint8_t *other, size_t n)
         row[i] = (uint8_t)(row[i] + other[i]);
 }
 
-/* Along the row and the colours at once: what the last pixel was stays in registers. */
+/* Along the row and the colours in one pass: the last pixel stays in registers. */
 static void row_differences(uint8_t *pixel, size_t width)
 {
     unsigned red = 0, green = 0, blue = 0;
@@ -62,7 +62,7 @@ static void row_sums(uint8_t *pixel, size_t width)
     }
 }
 
-/* From the last row up, so that the row above still is what it was. */
+/* From the last row up, since each row needs the original of the row above. */
 void bl_delta_encode(uint8_t *data, size_t pictures, size_t height, size_t width)
 {
     size_t row = width * COLOURS;

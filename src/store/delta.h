@@ -1,14 +1,15 @@
-/* Differences of pictures, modulo 256, along rows, columns and colours: what zstd makes less of than of the pictures.
+/* Differences of pictures, modulo 256, along rows, columns and colours, which zstd compresses better than the pictures.
  *
- * Each is the difference of the sums along one axis, so that the order does not matter, and sums along the three axes,
- * in 8 bits, give the picture: numpy.cumsum. See docs/performance.md for others that were tried. */
+ * Each byte is the difference of the sums along one axis, so that the order of axes does not matter: sums along the
+ * three axes in 8 bits (numpy.cumsum) restore the picture. See docs/performance.md for the alternatives that were
+ * measured. */
 #ifndef BL_DELTA_H
 #define BL_DELTA_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* In place, of `pictures` pictures [height, width, 3] that lie one after the other. */
+/* In place, for consecutive pictures [pictures, height, width, 3]. */
 void bl_delta_encode(uint8_t *data, size_t pictures, size_t height, size_t width);
 void bl_delta_decode(uint8_t *data, size_t pictures, size_t height, size_t width);
 

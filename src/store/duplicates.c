@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "store/row_reader.h"
 
-/* "a.tsv:5": where the row stands, behind the header line. */
+/* "a.tsv:5": file and line of a row; the header is line 1. */
 static void duplicates_append_place(const struct bl_sequences *t, size_t row, const char *path, struct bl_buffer *out)
 {
     int f = 0;
@@ -19,7 +19,7 @@ static void duplicates_append_place(const struct bl_sequences *t, size_t row, co
         bl_buffer_printf(out, " (%s)", path);
 }
 
-/* With the first and the second row of an id, so far as they can be read. */
+/* first, second: the rows, or NULL if they cannot be read. */
 static int duplicates_report_pair(const struct bl_sequences *t, size_t a, const struct bl_row *first, size_t b,
                                   const struct bl_row *second, struct bl_error *e)
 {
@@ -39,7 +39,7 @@ out:
     return code;
 }
 
-/* Names the rows whose ids have this hash, if they are the same indeed. */
+/* Finds the rows whose ids have this hash, and reports them if the ids are equal. */
 static int duplicates_report_ids(const struct bl_sequences *t, uint64_t hash, struct bl_error *e)
 {
     struct bl_row_reader text = {0}, first = {0};
@@ -65,8 +65,7 @@ static int duplicates_report_ids(const struct bl_sequences *t, uint64_t hash, st
     return code;
 }
 
-/* Rows of stdin are gone, and with them the ids; two equal hashes of 64 bits are two equal ids for all practical
- * purposes. */
+/* Rows of stdin, and so their ids, cannot be read again. Two equal 64-bit hashes are taken as equal ids. */
 static int duplicates_report_hash(const struct bl_sequences *t, const uint64_t *unsorted, uint64_t hash,
                                   struct bl_error *e)
 {

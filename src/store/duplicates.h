@@ -1,4 +1,4 @@
-/* Ids that stand twice in a table. The hashes of all ids, sorted, tell whether there is one at 8 bytes a row; only then
+/* Duplicate ids in a table. Sorting the hashes of all ids finds out whether there is one, at 8 bytes per row; only then
  * are the two rows looked up. */
 #ifndef BL_DUPLICATES_H
 #define BL_DUPLICATES_H
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "store/sequence_table.h"
 
-/* hash: XXH3 of each row's id, as it stands there; they are sorted. BL_EFAIL names an id that comes twice, and its
+/* hash: XXH3 of each row's id as written; they are sorted. BL_EFAIL: an id occurs twice; the message names it and both
  * rows. */
 int bl_duplicates_check(const struct bl_sequences *sequences, uint64_t *hash, struct bl_error *e);
 

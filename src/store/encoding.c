@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 
-#define SIDE_MAX 65535 /* of a JPEG: sizes have 16 bits */
+#define SIDE_MAX 65535 /* of a JPEG: sizes are 16-bit numbers */
 
 char *bl_encoding_name(const struct bl_encoding *encoding, char out[BL_ENCODING_NAME_MAX])
 {

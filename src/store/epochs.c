@@ -21,11 +21,11 @@ struct epochs_job {
     const struct bl_epochs *epochs;
     struct bl_dataset dataset;
     const struct bl_sequences *rows;
-    struct bl_plan stored; /* the plan that the dataset was packed by */
-    uint32_t *group;       /* [stored.pieces] where it kept groups apart, or NULL */
+    struct bl_plan stored; /* the plan that the dataset was packed with */
+    uint32_t *group;       /* [stored.pieces] if the dataset was packed with --group-by; else NULL */
     struct bl_plan_options options;
     struct bl_planner planner;
-    uint8_t *there; /* [count] the dataset has it, whole */
+    uint8_t *there; /* [count] 1: the plan exists and is intact */
     int64_t added;
 };
 
@@ -71,8 +71,8 @@ static int64_t epochs_count(const struct bl_manifest *m)
 
 /* --- the directory ---------------------------------------------------------------------------------------------- */
 
-/* One at a time: two at once would each write a manifest that knows nothing of the other's plans. A file system without
- * locks loses only this. The descriptor, or a code. */
+/* Only one process at a time: two would each write a manifest without the other's plans. On a file system without locks
+ * that protection is missing. Returns the descriptor or a code. */
 static int epochs_lock(const char *dir, struct bl_error *e)
 {
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -92,7 +92,7 @@ static bool entry_is_leftover_manifest(const struct bl_manifest *m, const char *
     return strncmp(entry, BL_MANIFEST_FILE ".part-", strlen(BL_MANIFEST_FILE ".part-")) == 0;
 }
 
-/* Removes what was left in a folder of the dataset, which takes over the descriptor. */
+/* Removes leftover files from a folder of the dataset; closes fd. */
 static int epochs_sweep_folder(int fd, const char *dir, const struct bl_manifest *m,
                                bool (*is_left)(const struct bl_manifest *m, const char *entry), struct bl_error *e)
 {
@@ -129,7 +129,7 @@ static int epochs_sweep(const char *dir, int dir_fd, const struct bl_manifest *m
 
 /* --- what the dataset says -------------------------------------------------------------------------------------- */
 
-/* The group of each stored piece, by the table that the dataset holds. */
+/* Sets the group of each stored piece, by the dataset's sequences.tsv. */
 static int epochs_read_groups(struct epochs_job *a, struct bl_error *e)
 {
     const char *column = bl_manifest_option(&a->dataset.manifest, "group-by");
@@ -170,12 +170,12 @@ static int epochs_check_dataset(struct epochs_job *a, struct bl_error *e)
                             x->dir, w->strategy);
     *o = (struct bl_plan_options){
         .strategy = BL_STRATEGY_BLOCK,
-        .fill = BL_FILL_PAPER, /* no search: the blocks are filled as the stored ones */
+        .fill = BL_FILL_PAPER, /* no search: blocks are filled as the stored ones */
         .T = a->stored.T,
         .align = a->stored.align,
         .world_size = x->world_size ? x->world_size : w->world_size,
         .batch_size = x->batch_size ? x->batch_size : w->batch_size,
-        .remainder = BL_REMAINDER_PAD, /* for blocks that are empty in the dataset, too */
+        .remainder = BL_REMAINDER_PAD, /* the dataset's empty blocks stay */
         .balance = x->balance,
         .group = a->group,
     };
@@ -187,7 +187,7 @@ static int epochs_check_dataset(struct epochs_job *a, struct bl_error *e)
     return BL_OK;
 }
 
-/* All that the plans are made of. */
+/* Reads and makes everything that the plans need. */
 static int epochs_prepare(struct epochs_job *a, struct bl_error *e)
 {
     const struct bl_manifest *m = &a->dataset.manifest;
@@ -214,7 +214,8 @@ out:
 
 /* --- plans ------------------------------------------------------------------------------------------------------ */
 
-/* The plan's sequences are stored pieces; afterwards they are rows, with the part of each. */
+/* So far the plan's sequences are indices of stored pieces. Replaces them by rows, with the part of the row that each
+ * piece is. */
 static int epoch_resolve_rows(const struct epochs_job *a, struct bl_plan *plan, struct bl_error *e)
 {
     const struct bl_plan *stored = &a->stored;
@@ -231,8 +232,8 @@ static int epoch_resolve_rows(const struct epochs_job *a, struct bl_plan *plan, 
     return BL_OK;
 }
 
-/* The plan of epoch k + 1, checked as one over the stored pieces: each of them once, none beyond T. It is to be freed
- * in any case. */
+/* Makes the plan of epoch k + 1 and checks it over the stored pieces: each occurs once, none ends beyond T. Free it in
+ * any case. */
 static int epoch_draw(struct epochs_job *a, int64_t k, struct bl_plan *plan, struct bl_error *e)
 {
     const struct bl_format *format = &a->dataset.manifest.format;
@@ -249,7 +250,7 @@ static int epoch_draw(struct epochs_job *a, int64_t k, struct bl_plan *plan, str
     return code ? code : epoch_resolve_rows(a, plan, e);
 }
 
-/* The dataset's words, but for what is this plan's own. */
+/* The dataset's information, with this plan's own seed, ranks and imbalance. */
 static void epoch_make_info(const struct epochs_job *a, const struct bl_plan *plan, int64_t k,
                             struct bl_plan_info *plan_info)
 {
@@ -282,7 +283,7 @@ static int epoch_write(struct epochs_job *a, int64_t k, const char *path, struct
     return code;
 }
 
-/* Whether the file is as the manifest says. */
+/* Whether the file has the size and checksum that the manifest lists. */
 static bool epoch_is_intact(const struct bl_manifest_file *file, const char *path)
 {
     struct bl_error none = {0};
@@ -292,7 +293,7 @@ static bool epoch_is_intact(const struct bl_manifest_file *file, const char *pat
            checksum == file->checksum;
 }
 
-/* One that is there must be the one that would be made. */
+/* A plan that exists must equal the one that would be made. */
 static int epoch_compare(struct epochs_job *a, int64_t k, const char *path, struct bl_error *e)
 {
     struct bl_plan plan = {0};
@@ -321,7 +322,7 @@ out:
     return code;
 }
 
-/* Names a file in the manifest, unless it is there already: then its size and checksum are noted anew. */
+/* Lists a file in the manifest, or updates its size and checksum there. */
 static int epochs_list_file(struct bl_manifest *m, const char *dir, const char *name, struct bl_error *e)
 {
     for (size_t i = 0; i < m->files; i++) {
@@ -336,7 +337,7 @@ static int epochs_list_file(struct bl_manifest *m, const char *dir, const char *
 
 /* --- all of it -------------------------------------------------------------------------------------------------- */
 
-/* step 0: what is there is compared; 1: what is not is written; 2: that is noted. */
+/* Step 0 compares plans that exist; step 1 writes those that do not; step 2 lists them in the manifest. */
 static int epoch_process(struct epochs_job *a, int64_t k, int step, struct bl_error *e)
 {
     struct bl_manifest *m = &a->dataset.manifest;
@@ -410,7 +411,8 @@ int bl_epochs_add(const struct bl_epochs *epochs, struct bl_epochs_result *made,
         code = epochs_sweep(epochs->dir, fd, m, e);
     if (!code)
         code = epochs->count ? epochs_add(&a, e) : epochs_remove(m, epochs->dir, e);
-    /* What an error left, or what is named no more. Of another manifest than that of the disk it would be too much. */
+    /* Removes what an error left behind, or what is not listed any more. If the manifest on disk is not the one in
+     * memory, nothing may be removed. */
     if (!code && !epochs->count)
         code = epochs_sweep(epochs->dir, fd, m, e);
     else if (code && !a.added && a.dataset.dir)

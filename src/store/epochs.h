@@ -1,10 +1,11 @@
-/* Further plans of a dataset: plans/epoch-00001.safetensors and so on. Over the pieces as they are stored, with as many
- * blocks and as many sequences in the fullest; what shares a block, and the order, differ from epoch to epoch.
+/* Plans for more epochs of a dataset: plans/epoch-00001.safetensors and so on. They use the stored pieces, the same
+ * number of blocks, and at most as many sequences in a block; the composition of blocks and their order differ from
+ * epoch to epoch.
  *
- * What the manifest names is there: new plans are written before it names them, and plans are removed when it names
- * them no more. So a plan is never replaced by another one, which would leave a moment in which the manifest is wrong.
- * Whoever is stopped leaves files in plans/ that the manifest does not name, which mean nothing, and go with the next
- * run. */
+ * Whatever the manifest lists exists: new plans are written before it lists them, and removed after it has stopped
+ * listing them. A plan is never replaced by another one, since the manifest would be wrong for a moment. A run that is
+ * interrupted leaves files in plans/ that the manifest does not list; they have no meaning, and the next run removes
+ * them. */
 #ifndef BL_EPOCHS_H
 #define BL_EPOCHS_H
 
@@ -18,27 +19,26 @@
 #define BL_EPOCHS_DIR "plans"
 
 struct bl_epochs {
-    const char *dir;                /* of the dataset */
-    int64_t count;                  /* how many there shall be at least; 0: none */
-    uint64_t seed;                  /* of the first; the others count on */
+    const char *dir;                /* the dataset's directory */
+    int64_t count;                  /* number of plans that shall exist; 0: remove all */
+    uint64_t seed;                  /* of the first epoch; the others count on */
     int64_t world_size, batch_size; /* 0: the dataset's */
     enum bl_balance balance;
 };
 
 struct bl_epochs_result {
-    int64_t added, removed, there; /* there: in the end, older ones too */
+    int64_t added, removed, there; /* there: number of plans afterwards, older ones included */
 };
 
-/* Adds the plans that are not there yet, or removes all. BL_EUSAGE for datasets of clips, where the blocks are no
- * multiple of world_size * batch_size, and where there are others than these, of another seed for example; nothing is
- * changed then. */
+/* Adds the plans that are missing, or removes all. BL_EUSAGE: the dataset holds clips, its blocks are not a multiple of
+ * world_size * batch_size, or it has other plans than these (of another seed, say). Nothing is changed then. */
 int bl_epochs_add(const struct bl_epochs *epochs, struct bl_epochs_result *made, struct bl_error *e);
 
-/* The number of the epoch whose plan has this name below the dataset's directory; 0: it is none. */
+/* The number of the epoch whose plan has this name in the dataset's directory, or 0. */
 int64_t bl_epochs_number(const char *name);
 
-/* Whether a file in DIR/plans, by its name there, is what a run that was stopped left: a plan that the manifest does
- * not name, or one that is not whole. */
+/* Whether a file of this name in DIR/plans was left by an interrupted run: a plan that the manifest does not list, or
+ * an incomplete one. */
 bool bl_epochs_is_leftover(const struct bl_manifest *manifest, const char *entry);
 
 #endif

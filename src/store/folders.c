@@ -72,7 +72,7 @@ int bl_folders_read_shards(const char *dir, const struct bl_format *format, int6
     return code;
 }
 
-/* Whether a process of this machine gave it its name; see bl_temporary_name. */
+/* Whether a process of this host made the name; see bl_temporary_name. */
 static bool entry_is_of_host(const char *name, const char *host)
 {
     const char *part = strstr(name, ".part-");
@@ -104,7 +104,7 @@ bool bl_folders_is_work_file(const char *name)
         if (fnmatch(patterns[i], name, 0) == 0)
             return true;
     }
-    /* Half-written: "NAME.part-HOST-PID-RANDOM". */
+    /* Unfinished files: "NAME.part-HOST-PID-RANDOM". */
     const char *part = strstr(name, ".part-");
     char *whole = part ? strndup(name, (size_t)(part - name)) : NULL;
     bool own = whole && bl_folders_is_work_file(whole);
@@ -112,7 +112,7 @@ bool bl_folders_is_work_file(const char *name)
     return own;
 }
 
-/* host: only what was begun there; NULL: all. */
+/* host: only files begun there; NULL: all. */
 static int folder_sweep(DIR *folder, const char *path, const char *host, struct bl_error *e)
 {
     for (;;) {

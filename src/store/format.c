@@ -42,7 +42,6 @@ bool bl_format_has_table(const struct bl_format *format, int table)
 /* --- checks
  * ------------------------------------------------------------------------------------------------------------ */
 
-/* The name of the tensor that holds a field's steps, or their offsets. */
 void bl_format_tensor_name(const struct bl_format *format, int f, bool offsets, char *out, size_t size)
 {
     static const char *const suffix[] = {
@@ -50,7 +49,7 @@ void bl_format_tensor_name(const struct bl_format *format, int f, bool offsets, 
     snprintf(out, size, "%s%s", format->fields.field[f].name, offsets ? "_offsets" : suffix[format->encoding[f].kind]);
 }
 
-/* Whether the name is the field's, or that of a tensor that it has in the shards. */
+/* Whether the name is that of the field, or of one of its tensors. */
 static bool format_field_uses_name(const struct bl_format *format, int f, const char *name)
 {
     char tensor[2 * BL_FIELD_NAME_MAX];
@@ -64,7 +63,7 @@ static bool format_field_uses_name(const struct bl_format *format, int f, const 
     return false;
 }
 
-/* Whether one of the first tables and fields has the name, or none may have it. */
+/* Whether one of the first tables and fields has the name, or no tensor may have it. */
 static bool format_name_is_taken(const struct bl_format *format, const char *name, int tables_before, int fields_before)
 {
     if (!*name || strcmp(name, "__metadata__") == 0)
@@ -104,7 +103,7 @@ static int format_check_attributes(const struct bl_format *format, struct bl_err
     return BL_OK;
 }
 
-/* Whether a name that field f has in the shards is too long, or another field's. */
+/* Whether a tensor of field f has a name that is too long or another field's. */
 static bool format_tensor_name_is_taken(const struct bl_format *format, int f, bool offsets)
 {
     char name[2 * BL_FIELD_NAME_MAX];
@@ -118,7 +117,7 @@ static bool format_tensor_name_is_taken(const struct bl_format *format, int f, b
     return false;
 }
 
-/* Bytes of one block of a field are an int64_t with room to spare, and not none. */
+/* Whether the size of a block of the field is positive and leaves room for sums in an int64_t. */
 static bool format_field_has_size(const struct bl_format *format, const struct bl_field *field)
 {
     struct bl_tensor block = {.dtype = field->dtype, .rank = field->rank + 1, .shape = {format->T}};

@@ -1,7 +1,7 @@
-/* What the shards of a dataset look like: everything about their form that does not depend on their contents.
+/* The form of the shards of a dataset: all that does not depend on their contents.
  *
- * From a bl_format follow the number of shards, their names, and for each one its tensors, their offsets and its
- * header, to the byte: so workers write at computed offsets, and a finished shard is known by its size and header. */
+ * The number of shards, their names and, for each one, its tensors, their offsets and its header to the byte follow
+ * from it. So workers write at computed offsets, and a finished shard is recognised by its size and header. */
 #ifndef BL_FORMAT_H
 #define BL_FORMAT_H
 
@@ -19,7 +19,7 @@
 
 #define BL_ATTRIBUTES_MAX 64
 
-/* A column of sequences.tsv that is a tensor: a number for each sequence. */
+/* A column of sequences.tsv that is stored as a tensor: one number per sequence. */
 struct bl_attribute {
     char name[BL_FIELD_NAME_MAX];
     enum bl_dtype dtype; /* BL_I64 or BL_F64 */
@@ -27,8 +27,8 @@ struct bl_attribute {
 
 struct bl_format {
     int64_t T;      /* steps per block */
-    int64_t S;      /* most sequences in a block */
-    int64_t blocks; /* of the whole dataset */
+    int64_t S;      /* maximum number of sequences in a block */
+    int64_t blocks; /* in the dataset */
     struct bl_fields fields;
     struct bl_encoding encoding[BL_FIELDS_MAX]; /* of each field */
     struct bl_attribute attribute[BL_ATTRIBUTES_MAX];
@@ -36,16 +36,16 @@ struct bl_format {
     bool has_source_start; /* some sequence was cut */
     bool has_segment_ids;
     bool compressed; /* .safetensors.zst */
-    int level;       /* of zstd */
+    int level;       /* zstd level */
     char plan_digest[BL_DIGEST_SIZE];
     int64_t blocks_per_shard; /* set by bl_layout_divide, or read from a manifest */
 };
 
-/* The tables that every shard has for its blocks, beside the fields. Attribute a of the format is the table
- * BL_TABLES + a: [n, S] the sequence's value; 0: unused or failed. */
+/* The tables that every shard has for its n blocks, beside the fields. Attribute a of the format is table BL_TABLES +
+ * a: [n, S], the sequence's value; 0: unused or failed. */
 enum bl_table {
-    BL_TABLE_CU_SEQLENS,    /* I32 [n, S + 1] starts, then the end, which the tail repeats */
-    BL_TABLE_NUM_SEQUENCES, /* I32 [n] places used, those of failed sequences included */
+    BL_TABLE_CU_SEQLENS,    /* I32 [n, S + 1] starts, then the end, repeated to the end of the row */
+    BL_TABLE_NUM_SEQUENCES, /* I32 [n] places used, including failed sequences */
     BL_TABLE_SEQUENCE,      /* I64 [n, S] row of sequences.tsv; -1: unused or failed */
     BL_TABLE_LENGTH,        /* I32 [n, S] steps; 0: unused or failed */
     BL_TABLE_SOURCE_START,  /* I64 [n, S] first step within the sequence; only when some sequence was cut */
@@ -54,13 +54,14 @@ enum bl_table {
     BL_TABLES_ALL = BL_TABLES + BL_ATTRIBUTES_MAX
 };
 
-/* The checks alone, for a format that was read. */
+/* Checks all members but blocks_per_shard. BL_EUSAGE: the name of a field or attribute is taken, a size is out of
+ * range, or an encoding does not suit the field or the compression. */
 int bl_format_check(const struct bl_format *format, struct bl_error *e);
 
-/* Whether a table, attribute or field of the format has the name, or no tensor may have it. */
+/* Whether a table, attribute or field has the name, or no tensor may have it. */
 bool bl_format_has(const struct bl_format *format, const char *name);
 
-/* Whether some field is encoded so. */
+/* Whether some field has the encoding. */
 bool bl_format_encodes(const struct bl_format *format, enum bl_encoding_kind kind);
 
 /* Bytes of one block of field f, before encoding. */
@@ -68,10 +69,10 @@ size_t bl_format_block_bytes(const struct bl_format *format, int f);
 
 int64_t bl_format_shards(const struct bl_format *format);
 int64_t bl_format_first_block(const struct bl_format *format, int64_t shard);
-int64_t bl_format_blocks_of(const struct bl_format *format, int64_t shard); /* blocks in that shard */
+int64_t bl_format_blocks_of(const struct bl_format *format, int64_t shard); /* of that shard */
 
-/* "shards/00000/shard-00000000.safetensors", with ".zst" when compressed: below the dataset's directory. Returns out.
- */
+/* "shards/00000/shard-00000000.safetensors", with ".zst" when compressed: relative to the dataset's directory. Returns
+ * out. */
 #define BL_SHARDS_PER_FOLDER 1000
 #define BL_SHARD_NAME_MAX 96
 char *bl_format_shard_name(const struct bl_format *format, int64_t shard, char out[BL_SHARD_NAME_MAX]);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
-/* The place of a hash, or the free one where it belongs. */
+/* The slot of a hash, or the free slot where it belongs. */
 static size_t groups_slot(const struct bl_groups *g, uint64_t hash)
 {
     size_t at = hash & (g->capacity - 1);

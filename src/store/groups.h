@@ -1,5 +1,5 @@
-/* Groups of rows: equal values of a column get the same number, from 0 in order of appearance. Values are known by
- * their 64-bit hash. */
+/* Groups of rows: equal values of a column get the same number, counted from 0 in order of appearance. Values are
+ * identified by their 64-bit hash. */
 #ifndef BL_GROUPS_H
 #define BL_GROUPS_H
 
@@ -10,11 +10,11 @@
 
 struct bl_groups {
     uint64_t *hash; /* [capacity] open addressing */
-    uint32_t *id;   /* [capacity] the number + 1, 0 where the place is free */
+    uint32_t *id;   /* [capacity] number + 1; 0: free */
     size_t capacity, count;
 };
 
-/* The number of a value. Errors: BL_EFAIL, no memory. Begin with {0}, end with bl_groups_free. */
+/* The number of a value. BL_EFAIL: out of memory. Start from {0}; free with bl_groups_free. */
 int bl_groups_find(struct bl_groups *g, const char *value, size_t size, uint32_t *id, struct bl_error *e);
 void bl_groups_free(struct bl_groups *g);
 

@@ -14,9 +14,9 @@
 #include "store/jansson.h"
 #include "store/safetensors.h"
 
-#define CHUNK 4096 /* elements converted at a time */
+#define CHUNK 4096 /* elements read at a time */
 
-/* What was parsed must be what follows from the number of blocks and fields, and its own number of pieces. */
+/* The tables must be those that follow from the number of blocks, of fields, and of the file's pieces. */
 static int index_check_tables(struct bl_index *index, const struct bl_safetensors *file, struct bl_error *e)
 {
     struct bl_tensor expected[BL_INDEX_TABLES];
@@ -46,13 +46,13 @@ static int index_check_tables(struct bl_index *index, const struct bl_safetensor
     return BL_OK;
 }
 
-/* A text of __metadata__, from what lies before the data; "" where there is none, or one that is too long. */
+/* Copies a string of __metadata__ from the header; "" if it is missing or too long. */
 static int index_read_metadata(const char *head, size_t size, const char *name, char *out, size_t room,
                                struct bl_error *e)
 {
     json_t *root = json_loadb(head + BL_SAFETENSORS_PREFIX, size - BL_SAFETENSORS_PREFIX, 0, NULL);
     if (!root)
-        return bl_error_memory(e); /* it has been parsed before */
+        return bl_error_memory(e); /* it was parsed before */
     const char *text = json_string_value(json_object_get(json_object_get(root, "__metadata__"), name));
     snprintf(out, room, "%s", text && strlen(text) < room ? text : "");
     json_decref(root);
@@ -104,7 +104,7 @@ out:
     return code;
 }
 
-/* The file at index->path, which is freed on error. */
+/* Opens the file at index->path. On error *index is closed. */
 static int index_open_path(struct bl_index *index, struct bl_error *e)
 {
     int code = BL_OK;
@@ -138,7 +138,7 @@ int bl_index_open_plan(struct bl_index *index, const char *path, struct bl_error
 void bl_index_close(struct bl_index *index)
 {
     if (index->fd >= 0)
-        close(index->fd); /* read only: nothing can be lost by it */
+        close(index->fd); /* opened for reading only: there is nothing to lose */
     free(index->path);
     *index = (struct bl_index){.fd = -1};
 }

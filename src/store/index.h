@@ -7,8 +7,8 @@
  *   length         I32 [P]
  *   start          I32 [P]           first step within the block
  *
- * in this order: so the plan digest, XXH3 over T (I64) and the plan's tables, is one over the file from block_ptr to
- * its end. Written and read in pieces of bounded size. */
+ * The tables are in this order, so that the plan digest, XXH3 over T (I64) and the plan's tables, covers the file from
+ * block_ptr to its end. Files are read and written in chunks. */
 #ifndef BL_INDEX_H
 #define BL_INDEX_H
 
@@ -22,21 +22,21 @@
 #include "store/index_layout.h"
 #include "store/plan_info.h"
 
-/* The plan's digest. length is what the plan was made from. */
+/* The digest of a plan. length: what it was made from. */
 int bl_plan_digest(const struct bl_plan *plan, const int64_t *length, char digest[BL_DIGEST_SIZE], struct bl_error *e);
 
-/* A plan alone, in a file of its own: the same tables but block_checksum, and in the metadata T, align, plan_digest,
- * the words, and lengths_digest, which names the table that the plan was made from: XXH3 over the lengths (I64) of its
- * rows. */
+/* Writes a plan alone, in a file of its own: all tables but block_checksum. The metadata has T, align, plan_digest, the
+ * plan's information as JSON ("words"), and lengths_digest, XXH3 over the lengths (I64) of all rows, which identifies
+ * the table that the plan was made from. */
 int bl_index_write(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, size_t count,
                    const struct bl_plan_info *plan_info, struct bl_error *e);
 
 /* The digest of a table's lengths. */
 void bl_lengths_digest(const int64_t *length, size_t count, char digest[BL_DIGEST_SIZE]);
 
-/* Reads such a file and checks it wholly against the lengths, as bl_plan_table_read does: T is what its blocks must
- * have, align the alignment that its starts must follow; 0: as it says itself. words (or NULL): its own, which are
- * checked against it, with what was proven; blocks are 0 where it has none. Free with bl_plan_free. */
+/* Reads such a file and checks it against the lengths, as bl_plan_table_read does. T: steps of its blocks, align: the
+ * alignment of its starts; 0: as the file says. plan_info (or NULL): the file's own, which is checked against the plan;
+ * its blocks are 0 if the file has none. Free with bl_plan_free. */
 int bl_index_load(struct bl_plan *plan, const char *path, int64_t T, int64_t align, const int64_t *length, size_t count,
                   struct bl_plan_info *plan_info, struct bl_error *e);
 
@@ -44,52 +44,52 @@ struct bl_index_writer {
     struct bl_output out;
     const struct bl_plan *plan;
     const int64_t *length;
-    size_t checksums_due; /* still to come */
+    size_t checksums_due; /* still missing */
 };
 
-/* Writing: begin, all checksums in block order in as many calls as suits (shard by shard), finish. On error, and after
- * finish, bl_index_abort cleans up (it does nothing to an empty or finished writer). */
+/* Writing: begin; all checksums in block order, in any number of calls; finish. Call bl_index_abort afterwards in any
+ * case: it removes an unfinished file. */
 int bl_index_begin(struct bl_index_writer *writer, const char *dir, const struct bl_plan *plan, const int64_t *length,
                    int fields, struct bl_error *e);
 int bl_index_add_checksums(struct bl_index_writer *writer, const uint64_t *checksum, size_t count, struct bl_error *e);
 int bl_index_finish(struct bl_index_writer *writer, struct bl_error *e);
 void bl_index_abort(struct bl_index_writer *writer);
 
-/* Reading. */
+/* An index opened for reading. */
 struct bl_index {
     int fd;
     char *path;
     int64_t blocks, pieces;
     int fields;                          /* 0: a plan alone */
-    char T[24], align[24];               /* of the metadata; "" where there is none */
+    char T[24], align[24];               /* from the metadata; "" if missing */
     char table[BL_DIGEST_SIZE];          /* lengths_digest */
     char plan_info[2048];                /* JSON */
-    int64_t offset[BL_INDEX_TABLES + 1]; /* of the tables in the file, then the end */
+    int64_t offset[BL_INDEX_TABLES + 1]; /* of each table in the file, then the end */
 };
 
-/* Opens DIR's index; blocks and fields are what it must have. BL_EDATA: it is no such index. */
+/* Opens DIR's index, which must have that many blocks and fields. BL_EDATA: invalid. */
 int bl_index_open(struct bl_index *index, const char *dir, int64_t blocks, int fields, struct bl_error *e);
 void bl_index_close(struct bl_index *index);
 
 /* Opens a plan alone. */
 int bl_index_open_plan(struct bl_index *index, const char *path, struct bl_error *e);
 
-/* Copies elements first .. first + count - 1 of a table, in its own type. Elements of block_checksum go by block, then
+/* Copies elements first .. first + count - 1 of a table, in the table's type. block_checksum is ordered by block, then
  * field. */
 int bl_index_read(const struct bl_index *index, enum bl_index_table table, int64_t first, int64_t count, void *out,
                   struct bl_error *e);
 
-/* The digest of what is in the file, for blocks of T steps. */
+/* The plan digest of the tables in the file, for blocks of T steps. */
 int bl_index_plan_digest(const struct bl_index *index, int64_t T, char digest[BL_DIGEST_SIZE], struct bl_error *e);
 
-/* The whole plan, with T set and the counts still zero (bl_plan_check counts). BL_EDATA: block_ptr does not rise from 0
- * to P, a sequence is out of range, a piece ends beyond T, or start does not follow from the lengths before it and the
- * alignment: align, or where that is 0 any that explains all starts, which is then plan->align. Free with bl_plan_free.
- */
+/* Reads the whole plan, with T set; bl_plan_check fills its counts. BL_EDATA: block_ptr does not rise from 0 to P, a
+ * sequence is out of range, a piece ends beyond T, or a start does not follow from the lengths before it and the
+ * alignment. align 0: any alignment that explains all starts; it becomes plan->align. Free with bl_plan_free. */
 int bl_index_read_plan(const struct bl_index *index, int64_t T, int64_t align, struct bl_plan *plan,
                        struct bl_error *e);
 
-/* The same of blocks first to end - 1 alone, which are the plan's blocks 0 on: no more of the file is read. */
+/* The same for blocks first to end - 1, which become the plan's blocks from 0 on. Only that part of the file is read.
+ */
 int bl_index_read_part(const struct bl_index *index, int64_t T, int64_t align, int64_t first, int64_t end,
                        struct bl_plan *plan, struct bl_error *e);
 

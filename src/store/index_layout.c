@@ -11,7 +11,6 @@ const struct bl_index_table_type bl_index_table_types[BL_INDEX_TABLES] = {
     [BL_INDEX_START] = {"start", BL_I32},
 };
 
-/* Without fields there are no checksums of blocks. */
 int bl_index_first_table(int fields)
 {
     return fields ? BL_INDEX_BLOCK_CHECKSUM : BL_INDEX_BLOCK_PTR;

@@ -1,4 +1,4 @@
-/* The tables of index.safetensors and where they lie: what its writer and its reader share. */
+/* The tables of index.safetensors and their places, shared by its writer and its reader. */
 #ifndef BL_INDEX_LAYOUT_H
 #define BL_INDEX_LAYOUT_H
 
@@ -27,7 +27,7 @@ struct bl_index_table_type {
 
 extern const struct bl_index_table_type bl_index_table_types[BL_INDEX_TABLES];
 
-/* The first table that an index has: without fields there are no block checksums. */
+/* The first table that an index has: without fields, there are no block checksums. */
 int bl_index_first_table(int fields);
 
 /* Sets name, type, shape and place of all tables. BL_EUSAGE: the file would be too large. */

@@ -1,4 +1,4 @@
-/* The plan that an index holds: read in chunks, and checked while it is read. */
+/* Reading the plan of an index, in chunks, and checking it on the way. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,17 +7,17 @@
 #include "plan/alignment.h"
 #include "store/index.h"
 
-#define CHUNK 4096 /* elements converted at a time */
+#define CHUNK 4096 /* elements read at a time */
 
-/* What is being read: the pieces of the blocks from first on, which are the plan's blocks 0 on. */
+/* What is being read: the pieces of the file's blocks from first on, which become the plan's blocks from 0 on. */
 struct part {
     const struct bl_index *index;
     struct bl_plan *plan;
     int64_t first, piece; /* in the file */
 };
 
-/* Reads block_ptr, and counts it from the first piece on. Where the first and the last block of the file are among
- * these, so must be its first and its last piece. */
+/* Reads block_ptr and makes it count from the first piece read. If the file's first and last block are included, so
+ * must be its first and last piece. */
 static int index_read_block_ptr(struct part *part, struct bl_error *e)
 {
     int64_t *at = part->plan->block_ptr, blocks = (int64_t)part->plan->blocks;
@@ -37,8 +37,8 @@ static int index_read_block_ptr(struct part *part, struct bl_error *e)
     return BL_OK;
 }
 
-/* Pieces p .. p + n - 1 of the plan from the file. Where nothing was cut, source_start is all zeros, as it is already:
- * memory that is not written to takes no room. */
+/* Reads pieces p .. p + n - 1 of the plan. source_start is written only where it is not 0: if no sequence was cut, its
+ * pages take no memory. */
 static int index_read_pieces(const struct part *part, int64_t p, int64_t n, struct bl_error *e)
 {
     struct bl_plan *plan = part->plan;
@@ -65,13 +65,13 @@ static int index_read_pieces(const struct part *part, int64_t p, int64_t n, stru
     return code;
 }
 
-/* Whether a piece may start there: by the alignment that the plan must have, or any. */
+/* Whether a piece may start there: by the plan's alignment, or by any if it has none yet. */
 static bool index_start_is_valid(struct bl_alignment *alignment, const struct bl_plan *plan, int64_t end, int64_t start)
 {
     return bl_alignment_add(alignment, end, start) && (!plan->align || start == bl_plan_next_start(plan, end, 0));
 }
 
-/* Starts follow from the lengths, and from an alignment if there is one. */
+/* Starts must follow from the lengths and the alignment. */
 static int index_check_starts(const struct part *part, struct bl_error *e)
 {
     struct bl_plan *plan = part->plan;
@@ -139,8 +139,8 @@ int bl_index_read_plan(const struct bl_index *index, int64_t T, int64_t align, s
     return bl_index_read_part(index, T, align, 0, index->blocks, plan, e);
 }
 
-/* Whether the plan in a file is one over these lengths, for blocks of T steps, with that alignment. 0: T and alignment
- * may be any, and become its own. */
+/* Checks that the plan was made from these lengths, for blocks of *T steps and the alignment *align. If these are 0,
+ * the file's own are stored there. */
 static int index_check_origin(const struct bl_index *index, int64_t *T, int64_t *align, const int64_t *length,
                               size_t count, struct bl_error *e)
 {
@@ -164,7 +164,7 @@ static int index_check_origin(const struct bl_index *index, int64_t *T, int64_t 
     return BL_OK;
 }
 
-/* What was told of the plan when it was made, and proven. */
+/* The information that was stored with the plan: a lower bound that was proven, and the imbalance. */
 static int index_read_info(const struct bl_index *index, struct bl_plan *plan, struct bl_plan_info *plan_info,
                            struct bl_error *e)
 {

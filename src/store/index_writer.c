@@ -1,4 +1,4 @@
-/* Plans are written as bl_index_table_types, and digested, in chunks of bounded size. */
+/* Writing the index: the plan's tables go to a file or into a digest, in chunks. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,10 +13,10 @@
 /* --- bl_index_table_types
  * ------------------------------------------------------------------------------------------------------------ */
 
-/* Takes the bytes of the plan's bl_index_table_types, in file order: a checksum, or the file. */
+/* Receives the bytes of the plan's tables, in file order. */
 typedef int sink_function(void *sink, const void *data, size_t size, struct bl_error *e);
 
-/* Starts within the block need the block of each piece: a cursor over both. */
+/* The start of a piece within its block depends on the pieces before it: a cursor over both. */
 struct cursor {
     int64_t block;
     int32_t start;
@@ -48,7 +48,7 @@ static int64_t plan_element(enum bl_index_table table, struct cursor *at, const 
     }
 }
 
-/* One table of P elements, converted in pieces. */
+/* Writes one table of P elements. */
 static int plan_serialize_table(enum bl_index_table table, const struct bl_plan *plan, const int64_t *length,
                                 sink_function *take, void *sink, struct bl_error *e)
 {
@@ -115,7 +115,7 @@ void bl_lengths_digest(const int64_t *length, size_t count, char digest[BL_DIGES
 /* --- files
  * ------------------------------------------------------------------------------------------------------------- */
 
-/* Of a plan alone: table is the digest of the lengths, words are JSON. Else both are NULL. */
+/* For a plan alone: table is the digest of the lengths, plan_info JSON. For a dataset's index both are NULL. */
 static int index_write_header(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, int fields,
                               const char *table, const char *plan_info, struct bl_error *e)
 {

@@ -1,4 +1,4 @@
-/* What is in a dataset, gathered for a person or a program. */
+/* A summary of a dataset's contents, for people and programs. */
 #ifndef BL_INFO_H
 #define BL_INFO_H
 
@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "store/manifest.h"
 
-#define BL_INFO_BARS 16   /* of the histogram, at most */
-#define BL_INFO_FAULTS 10 /* inputs named, at most */
+#define BL_INFO_BARS 16   /* of the histogram, maximum */
+#define BL_INFO_FAULTS 10 /* inputs listed, maximum */
 
 struct bl_info_fault {
     char *id, *reason;
@@ -20,23 +20,23 @@ struct bl_info_fault {
 struct bl_info {
     struct bl_manifest manifest;
     int64_t shards, bytes; /* of all shards */
-    double hours;          /* of all sequences, where steps have a rate; else 0 */
-    int64_t damaged;       /* inputs of which only a part could be read */
-    int64_t dropped;       /* sequences that were left out by request */
-    int64_t naive_padding; /* steps, if every sequence were padded to the longest; -1: beyond all numbers */
+    double hours;          /* total length of the sequences, if steps have a rate; else 0 */
+    int64_t damaged;       /* inputs that could be read only in part */
+    int64_t dropped;       /* sequences left out by request */
+    int64_t naive_padding; /* steps of padding if every sequence were padded to the longest; -1: not representable */
     int bars;
-    int64_t bar_width;         /* steps: bar i counts lengths i * bar_width + 1 to (i + 1) * bar_width */
+    int64_t bar_width;         /* steps: bar i counts lengths from i * bar_width + 1 to (i + 1) * bar_width */
     int64_t bar[BL_INFO_BARS]; /* sequences that were planned */
-    int64_t fault_count;       /* inputs that were skipped, failed or are damaged */
-    int faults;                /* how many of them are named */
+    int64_t fault_count;       /* inputs that were skipped or failed, or are damaged */
+    int faults;                /* entries of fault */
     struct bl_info_fault fault[BL_INFO_FAULTS];
 };
 
-/* Reads manifest and tables; shards are not touched. Codes as bl_manifest_read. Free with bl_info_free. */
+/* Reads manifest and tables, but no shard. Errors as of bl_manifest_read. Free with bl_info_free. */
 int bl_info_read(struct bl_info *info, const char *dir, struct bl_error *e);
 void bl_info_free(struct bl_info *info);
 
-/* Appends it as JSON: the words, and all of the above by its name. */
+/* Appends it as JSON: the manifest, and the members above by their names. */
 int bl_info_json(const struct bl_info *info, struct bl_buffer *out, struct bl_error *e);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "store/checksum.h"
 
-#define DIGITS 12 /* of a fraction: enough to tell one step in 10^12, few enough to read */
+#define DIGITS 12 /* of a fraction: enough to resolve one step in 10^12, few enough to read */
 
 static int json_write_buffer(const char *text, size_t size, void *out)
 {
@@ -14,7 +14,7 @@ static int json_write_buffer(const char *text, size_t size, void *out)
     return 0;
 }
 
-/* Not by json_dumps: where memory is short, it leaves out what it cannot append, and says nothing. */
+/* json_dumps would drop what it cannot append when memory is short, without an error. */
 int bl_jansson_append_compact(const json_t *value, struct bl_buffer *out, struct bl_error *e)
 {
     return json_dump_callback(value, json_write_buffer, out, JSON_COMPACT) ? bl_error_memory(e)

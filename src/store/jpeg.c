@@ -8,7 +8,7 @@
 #define QUOTED(text) #text
 #define IN_QUOTES(macro) QUOTED(macro)
 
-/* Both are one handle of the library; two types, so that neither is taken for the other. */
+/* Both hold the same kind of handle; two types keep them from being confused. */
 struct bl_jpeg_encoder {
     tjhandle handle;
 };
@@ -92,7 +92,7 @@ void bl_jpeg_decoder_close(struct bl_jpeg_decoder *decoder)
     free(decoder);
 }
 
-/* What the library says is damage, unless there was no memory for it. */
+/* What the library reports is damage, unless it ran out of memory. */
 static int jpeg_report_damage(const struct bl_jpeg_decoder *decoder, struct bl_error *e)
 {
     if (bl_error_memory_seen())
@@ -112,8 +112,8 @@ int bl_jpeg_check(struct bl_jpeg_decoder *decoder, const uint8_t *file, size_t s
     return BL_OK;
 }
 
-/* Even a warning is damage: these files were written whole. A file of thousands of scans, which would take hours, is
- * none of ours either. */
+/* Warnings are damage too, since complete files were written. So is a file with thousands of scans, which would take
+ * hours to decode. */
 int bl_jpeg_decode(struct bl_jpeg_decoder *decoder, const uint8_t *file, size_t size, uint8_t *picture, size_t height,
                    size_t width, struct bl_error *e)
 {

@@ -1,5 +1,5 @@
-/* Pictures as JPEG files and back, by libjpeg-turbo: baseline, 4:2:0, the accurate transform, whose results are the
- * same whatever vectors the processor has. */
+/* Pictures as JPEG files and back, by libjpeg-turbo: baseline, 4:2:0, and the accurate transform, whose results do not
+ * depend on the processor's vector instructions. */
 #ifndef BL_JPEG_H
 #define BL_JPEG_H
 
@@ -8,37 +8,38 @@
 
 #include "base/error.h"
 
-/* The library's version, as the tool was built with it. */
+/* The version of the library that the tool was built with. */
 const char *bl_jpeg_version(void);
 
-/* The library takes some choices from the environment (TJ_OPTIMIZE and the like), which would decide bytes. They are
- * taken out of it: once, before there are threads. */
+/* The library reads options from the environment (TJ_OPTIMIZE and the like) that would change bytes. Removes them; call
+ * it once, before there are threads. */
 void bl_jpeg_forget_environment(void);
 
-/* No JPEG file that is written here is longer; 0 when there is no such number. Sides are at most 65535. */
+/* The maximum size of a JPEG file of that picture, in bytes; 0: not representable. Sides are at most 65535. */
 size_t bl_jpeg_max_size(size_t height, size_t width);
 
-/* One worker's state for encoding. */
+/* State for encoding, one per worker. */
 struct bl_jpeg_encoder;
 
 int bl_jpeg_encoder_open(struct bl_jpeg_encoder **out, struct bl_error *e);
-void bl_jpeg_encoder_close(struct bl_jpeg_encoder *encoder); /* NULL is fine */
+void bl_jpeg_encoder_close(struct bl_jpeg_encoder *encoder); /* NULL is allowed */
 
-/* Encodes a picture U8 [height, width, 3] to out, which holds bl_jpeg_max_size bytes; *size is what the file takes. */
+/* Encodes a picture U8 [height, width, 3] to out, which has room for bl_jpeg_max_size bytes; *size is the size of the
+ * file. */
 int bl_jpeg_encode(struct bl_jpeg_encoder *encoder, const uint8_t *picture, size_t height, size_t width, int quality,
                    uint8_t *out, size_t *size, struct bl_error *e);
 
-/* One reader's state for decoding. */
+/* State for decoding, one per reader. */
 struct bl_jpeg_decoder;
 
 int bl_jpeg_decoder_open(struct bl_jpeg_decoder **out, struct bl_error *e);
-void bl_jpeg_decoder_close(struct bl_jpeg_decoder *decoder); /* NULL is fine */
+void bl_jpeg_decoder_close(struct bl_jpeg_decoder *decoder); /* NULL is allowed */
 
-/* Whether a file's header says that it holds a picture of that size. BL_EDATA says what it does say. */
+/* Checks that a file's header is that of a picture of this size. BL_EDATA: it is not. */
 int bl_jpeg_check(struct bl_jpeg_decoder *decoder, const uint8_t *file, size_t size, size_t height, size_t width,
                   struct bl_error *e);
 
-/* Decodes a file into a picture U8 [height, width, 3]. BL_EDATA: it is none of that size, or damaged. */
+/* Decodes a file to a picture U8 [height, width, 3]. BL_EDATA: damaged, or not of this size. */
 int bl_jpeg_decode(struct bl_jpeg_decoder *decoder, const uint8_t *file, size_t size, uint8_t *picture, size_t height,
                    size_t width, struct bl_error *e);
 

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPARE ((size_t)BL_SAFETENSORS_ALIGN) /* of a header, for the digits of sizes that vary: 57 a field */
+#define SPARE                                                                                                          \
+    ((size_t)BL_SAFETENSORS_ALIGN) /* spare bytes of a header, for the digits of sizes that vary: up to 57 per field   \
+                                    */
 
-/* Texts that pairs of __metadata__ point to. */
+/* Strings that entries of __metadata__ point to. */
 #define METADATA_MAX (3 + BL_FIELDS_MAX)
 
 struct metadata_text {
@@ -62,7 +64,7 @@ static void layout_add_field(struct bl_layout *layout, const struct bl_format *f
         tensor_add_dimension(&out->tensor, field->shape[i]);
 }
 
-/* Tables, then attributes, then fields: verifying an attribute takes the table "sequence". Fields whose size varies
+/* Tables, then attributes, then fields: verifying an attribute needs the table "sequence". Fields whose size varies
  * come last. */
 static int tensor_rank(const struct bl_shard_tensor *tensor)
 {
@@ -71,7 +73,7 @@ static int tensor_rank(const struct bl_shard_tensor *tensor)
     return tensor->table >= BL_TABLES;
 }
 
-/* Large elements first, since torch insists on aligned tensors; then by sort; then by name. */
+/* Large elements first, since torch requires aligned tensors; then by the order above; then by name. */
 static int tensor_compare(const void *a, const void *b)
 {
     const struct bl_shard_tensor *x = a, *y = b;
@@ -83,7 +85,7 @@ static int tensor_compare(const void *a, const void *b)
     return strcmp(x->tensor.name, y->tensor.name);
 }
 
-/* The pairs of __metadata__, of which there are at most METADATA_MAX; their texts are kept in text. */
+/* Fills the entries of __metadata__, at most METADATA_MAX; their strings are stored in text. Returns their number. */
 static int layout_make_metadata(const struct bl_layout *layout, const struct bl_format *format,
                                 struct bl_metadata out[METADATA_MAX], struct metadata_text *text)
 {
@@ -195,8 +197,8 @@ const struct bl_shard_tensor *bl_layout_offsets(const struct bl_layout *layout, 
     return NULL;
 }
 
-/* A shard of all the blocks, none of them encoded, tells what one block takes, and its header is as long as any. So
- * encoding does not change which blocks share a shard. */
+/* The layout of one shard with all blocks, none encoded, gives the size of a block, and a header as long as any.
+ * Encoding thus does not change which blocks share a shard. */
 int bl_layout_divide(struct bl_format *format, int64_t shard_size, struct bl_error *e)
 {
     int code = bl_format_check(format, e);

@@ -1,4 +1,4 @@
-/* Where everything lies in a shard: its tensors, their offsets and its header. */
+/* The layout of a shard: its tensors, their offsets and its header. */
 #ifndef BL_LAYOUT_H
 #define BL_LAYOUT_H
 
@@ -14,11 +14,11 @@
 /* A tensor of a shard: a table or a field, or the offsets of an encoded field's steps. */
 struct bl_shard_tensor {
     struct bl_tensor tensor;
-    int table;         /* enum bl_table or an attribute's, or -1 */
+    int table;         /* enum bl_table, BL_TABLES + attribute, or -1 */
     int field;         /* index into the format's fields, or -1 */
     bool offsets;      /* I64 [n, T + 1]: where the field's steps lie in the tensor of their bytes */
-    bool varies;       /* bytes of encoded steps, U8 [bytes]: how many is known when they have been written */
-    int64_t row_bytes; /* of one block; 0 where that varies */
+    bool varies;       /* bytes of encoded steps, U8 [bytes]: the size is known once they have been written */
+    int64_t row_bytes; /* of one block; 0 if it varies */
 };
 
 #define BL_TENSORS_MAX (BL_TABLES_ALL + 2 * BL_FIELDS_MAX)
@@ -32,23 +32,22 @@ struct bl_layout {
     int64_t file_size;                             /* before compression */
 };
 
-/* Tensors whose size varies have none yet. They are the last of the file, and the header has room for their numbers, so
- * that all others lie where they will. */
+/* Makes the layout of a shard. Tensors whose size varies have size 0: they are the last ones in the file, and the
+ * header has room for their sizes, so that everything else keeps its place. Free with bl_layout_free. */
 int bl_layout_make(struct bl_layout *layout, const struct bl_format *format, int64_t shard, struct bl_error *e);
 
-/* Gives those tensors their sizes: bytes of each field that has one. BL_EUSAGE: sizes that cannot be. */
+/* Sets the sizes of those tensors: bytes of each field that varies. BL_EUSAGE: out of range. */
 int bl_layout_resolve(struct bl_layout *layout, const struct bl_format *format, const int64_t bytes[BL_FIELDS_MAX],
                       struct bl_error *e);
 void bl_layout_free(struct bl_layout *layout);
 
-/* The tensor of a table, of a field's steps or of their offsets, or NULL. */
+/* The tensor of a table, of a field's steps or of their offsets; or NULL. */
 const struct bl_shard_tensor *bl_layout_table(const struct bl_layout *layout, int table);
 const struct bl_shard_tensor *bl_layout_field(const struct bl_layout *layout, int field);
 const struct bl_shard_tensor *bl_layout_offsets(const struct bl_layout *layout, int field);
 
-/* Checks a format (all but blocks_per_shard set) and derives blocks_per_shard: as many blocks as fit into shard_size
- * bytes before compression and encoding, at least one. BL_EUSAGE: the name of a field or attribute is taken by a table
- * or another of them, sizes that cannot be, or an encoding that does not fit field or compression. */
+/* Divides the format's blocks among shards: checks the format (bl_format_check) and sets blocks_per_shard to as many
+ * blocks as fit into shard_size bytes before compression and encoding, at least one. */
 int bl_layout_divide(struct bl_format *format, int64_t shard_size, struct bl_error *e);
 
 #endif

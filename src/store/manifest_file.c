@@ -1,5 +1,5 @@
-/* The checksum is computed over the text with the checksum's own digits as zeros. It is the last member, so that its
- * digits are the last place in the text where they stand. */
+/* The manifest as a file. Its checksum is computed over the text with the digits of the checksum as zeros. It is the
+ * last member, so that its digits are the last occurrence of them in the text. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "store/manifest.h"
 #include "store/manifest_json.h"
 
-/* The last place where the digits stand in the text, or NULL. */
+/* The last occurrence of digits in the text, or NULL. */
 static char *text_find_last(char *text, size_t size, const char *digits)
 {
     char *found = NULL, *at = text;
@@ -52,7 +52,7 @@ out:
     return code;
 }
 
-/* Whether the checksum in the text is the text's own. */
+/* Whether the text has the checksum that it contains. */
 static int manifest_check_digest(const json_t *object, const char *text, size_t size, char digest[BL_DIGEST_SIZE],
                                  bool *sound, struct bl_error *e)
 {

@@ -126,7 +126,7 @@ json_t *bl_manifest_to_json(const struct bl_manifest *m)
 /* --- reading
  * ----------------------------------------------------------------------------------------------------------- */
 
-/* Undoes bl_jansson_escaped; a backslash that stands for nothing stays as it is. The text is to be freed. */
+/* Undoes bl_jansson_escaped; an invalid text is taken as it is. free(*out). */
 static int text_unescape(const json_t *value, char **out, struct bl_error *e)
 {
     char *copy = strdup(json_string_value(value));
@@ -184,7 +184,7 @@ static int manifest_read_shape(const json_t *shape, struct bl_field *field, stru
     return BL_OK;
 }
 
-/* Raw where the member is missing, as before there were others. */
+/* Raw if the member is missing: older versions had no other encoding. */
 static int manifest_read_encoding(const json_t *object, const char *name, struct bl_encoding *encoding,
                                   struct bl_error *e)
 {
@@ -252,7 +252,7 @@ static int manifest_read_attribute(const json_t *object, struct bl_attribute *at
     return BL_OK;
 }
 
-/* None where the member is missing. */
+/* None if the member is missing. */
 static int manifest_read_attributes(const json_t *object, struct bl_format *format, struct bl_error *e)
 {
     const json_t *attributes = json_object_get(object, "attributes");

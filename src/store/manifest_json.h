@@ -1,4 +1,4 @@
-/* The manifest as JSON, both ways. */
+/* The manifest as JSON: writing and reading. */
 #ifndef BL_MANIFEST_JSON_H
 #define BL_MANIFEST_JSON_H
 
@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "store/manifest.h"
 
-#define BL_MANIFEST_NO_DIGEST "0000000000000000" /* in place of the checksum while it is computed */
+#define BL_MANIFEST_NO_DIGEST "0000000000000000" /* stands for the checksum while it is computed */
 
-/* All of a manifest, with BL_MANIFEST_NO_DIGEST for its checksum. NULL: out of memory. */
+/* A manifest as JSON, with BL_MANIFEST_NO_DIGEST for its checksum. NULL: out of memory. */
 json_t *bl_manifest_to_json(const struct bl_manifest *manifest);
 
 /* Reads all members but format and checksum into an empty manifest, and checks types and ranges. BL_EDATA names the

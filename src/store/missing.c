@@ -9,7 +9,7 @@
 
 #include "base/buffer.h"
 
-/* The size of DIR/name, -1: there is no such file. */
+/* The size of DIR/name; -1: there is no such file. */
 static int file_size(const char *dir, const char *name, int64_t *bytes, struct bl_error *e)
 {
     struct stat status;
@@ -45,7 +45,7 @@ int bl_missing_check_files(const char *dir, const struct bl_manifest *m, struct 
     return BL_OK;
 }
 
-/* The table of shards decides what is made again: it must be the one that was written. */
+/* shards.tsv decides what is made again, so it must be intact. */
 static int missing_check_table(const char *dir, const struct bl_manifest *m, struct bl_error *e)
 {
     struct bl_buffer path = {0};

@@ -1,5 +1,5 @@
-/* What a finished dataset is_missing: files that are gone, or are not as long as they were written. A look at names and
- * sizes; contents are verify's. */
+/* What is missing from a finished dataset: files that do not exist, or do not have the size that was recorded. Only
+ * names and sizes are checked; verify checks contents. */
 #ifndef BL_MISSING_H
 #define BL_MISSING_H
 
@@ -10,19 +10,20 @@
 #include "store/shard_table.h"
 
 struct bl_missing {
-    struct bl_shard_row *row; /* [shards] as they were written */
-    uint8_t *is_missing;      /* [shards] 1: gone, cut, or told by bl_missing_add */
-    int64_t count, first;     /* how many of these, and the first of them */
+    struct bl_shard_row *row; /* [shards] as recorded in shards.tsv */
+    uint8_t *is_missing;      /* [shards] 1: does not exist, has another size, or was added by bl_missing_add */
+    int64_t count, first;     /* number of missing shards, and the first one */
 };
 
-/* Whether the files beside the shards are there, as long as the manifest says. BL_EFAIL names the one that is not. */
+/* Checks that all files other than shards exist with the sizes in the manifest. BL_EFAIL names one that does not. */
 int bl_missing_check_files(const char *dir, const struct bl_manifest *manifest, struct bl_error *e);
 
-/* Looks for shards begin to end - 1 of the dataset. BL_EDATA: shards.tsv is not the manifest's. Free it in any case. */
+/* Finds the missing ones among shards begin to end - 1. BL_EDATA: shards.tsv does not match the manifest. Free in any
+ * case. */
 int bl_missing_find(struct bl_missing *missing, const char *dir, const struct bl_manifest *manifest, int64_t begin,
                     int64_t end, struct bl_error *e);
 
-/* This one is_missing, too. */
+/* Marks a shard as missing. */
 void bl_missing_add(struct bl_missing *missing, int64_t shard);
 
 void bl_missing_free(struct bl_missing *missing);

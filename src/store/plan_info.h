@@ -1,4 +1,4 @@
-/* The one set of words in which every JSON of the tool tells of a plan. */
+/* The information about a plan that every JSON output has, by the same names. */
 #ifndef BL_PLAN_INFO_H
 #define BL_PLAN_INFO_H
 
@@ -11,36 +11,36 @@
 
 struct bl_plan_info {
     char strategy[16];
-    char fill[16];     /* "" where the strategy has none: null in JSON */
-    int64_t T;         /* steps of a block of this plan: the clip for sample and mix */
+    char fill[16];     /* "": the strategy has none; null in JSON */
+    int64_t T;         /* steps of a block; of a clip for sample and mix */
     uint64_t seed;     /* in JSON a number up to 2^63 - 1, a string of digits above */
-    bool seed_unknown; /* of a plan that was given: null in JSON */
+    bool seed_unknown; /* the plan was given as a file; null in JSON */
     int64_t sequences, steps, longest;
     int64_t blocks;
     int64_t padding, deleted; /* steps */
     int64_t cut;              /* sequences */
-    double efficiency;        /* placed / (blocks * T), 0 to 1 */
+    double efficiency;        /* steps of sequences / (blocks * T), 0 to 1 */
     int64_t lower_bound;      /* blocks; gap and optimal follow from it */
     int64_t world_size, batch_size;
     int64_t batches_per_rank;
-    double seconds;                     /* that the plan took; in JSON where it was measured */
+    double seconds;                     /* to make the plan; in JSON if it was measured */
     double imbalance, imbalance_before; /* of the ranks, as in struct bl_plan; in JSON with more than one rank */
 };
 
-/* The words of a plan. */
+/* Collects the information about a plan. */
 void bl_plan_info_make(struct bl_plan_info *plan_info, const struct bl_plan *plan,
                        const struct bl_plan_options *options);
 
-/* Appends them as a JSON object, a newline at the end: what `plan --report` writes. */
+/* Appends it as a JSON object and a newline: the output of `plan --report`. */
 int bl_plan_info_format(const struct bl_plan_info *plan_info, struct bl_buffer *out, struct bl_error *e);
 
-/* Reads what bl_plan_info_format gave. BL_EDATA: it is none. */
+/* Parses the output of bl_plan_info_format. BL_EDATA: invalid. */
 int bl_plan_info_parse(struct bl_plan_info *plan_info, const char *text, size_t size, struct bl_error *e);
 
 /* The same from a file. */
 int bl_plan_info_read(struct bl_plan_info *plan_info, const char *path, struct bl_error *e);
 
-/* Appends {"rows": [...]}: what `compare --json` writes. */
+/* Appends {"rows": [...]}: the output of `compare --json`. */
 int bl_plan_info_format_rows(const struct bl_plan_info *plan_info, int count, struct bl_buffer *out,
                              struct bl_error *e);
 

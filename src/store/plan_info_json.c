@@ -8,9 +8,9 @@
 #include "base/io.h"
 #include "store/jansson.h"
 
-#define PLAN_INFO_MAX ((size_t)1 << 20) /* bytes: a guard against a file that holds something else */
+#define PLAN_INFO_MAX ((size_t)1 << 20) /* bytes: protects against other files */
 
-/* JSON readers know integers up to 2^63 at most; a larger seed is kept exactly as text. */
+/* JSON readers support integers up to 2^63 - 1; a larger seed is kept exactly as a string. */
 static json_t *plan_info_seed_json(uint64_t seed)
 {
     if (seed <= INT64_MAX)

@@ -1,4 +1,4 @@
-/* What is known of a plan, as members of a JSON object. */
+/* The information about a plan as members of a JSON object. */
 #ifndef BL_PLAN_INFO_JSON_H
 #define BL_PLAN_INFO_JSON_H
 

@@ -9,12 +9,12 @@
 #include "base/text.h"
 #include "plan/alignment.h"
 
-/* Rows are written into a chunk of memory, four digits at a time from a table: a plan may have billions of digits. The
- * lengths lie anywhere in memory: they are asked for some rows ahead. */
+/* Rows are formatted into a chunk of memory, four digits at a time from a table: a plan may have billions of digits.
+ * Lengths are accessed in random order, so they are prefetched some rows ahead. */
 enum { CHUNK = 1 << 18, ROW_MAX = 5 * 21, AHEAD = 256, FOURS = 10000 };
 
 struct plan_writer {
-    uint32_t *four; /* [FOURS] the digits of every number below it, the first in the lowest byte */
+    uint32_t *four; /* [FOURS] the four digits of each number, the first one in the lowest byte */
     char *chunk;    /* [CHUNK + 2 * ROW_MAX] */
 };
 
@@ -50,7 +50,7 @@ static char *digits_put_small(char *to, const uint32_t *four, uint32_t value)
 
 static char *digits_put(char *to, const uint32_t *four, uint64_t value, char end)
 {
-    uint32_t behind[4]; /* of the first four digits or fewer: 20 are the most */
+    uint32_t behind[4]; /* up to five groups of four digits */
     int n = 0;
     for (; value >= FOURS; value /= FOURS)
         behind[n++] = (uint32_t)(value % FOURS);
@@ -119,13 +119,13 @@ out:
     return code;
 }
 
-/* A plan in the making: its arrays grow together. */
+/* A plan that is being read: its arrays grow together. */
 struct plan_reader {
     struct bl_plan *plan;
     const int64_t *length;
     size_t count;
     size_t piece_capacity, block_capacity;
-    int64_t end; /* of the last piece in its block */
+    int64_t end; /* end of the last piece in its block */
     struct bl_alignment alignment;
 };
 
@@ -208,7 +208,7 @@ static int plan_row_parse(const char *line, int64_t *value)
     return 0;
 }
 
-/* Whole sequences need no lengths and no source starts of their own. */
+/* Drops lengths and source starts if all pieces are whole sequences. */
 static void plan_drop_whole(struct bl_plan *plan, const int64_t *length)
 {
     for (size_t p = 0; p < plan->pieces; p++) {

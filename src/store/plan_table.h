@@ -1,5 +1,5 @@
-/* plan.tsv: block sequence start length source_start, one row per piece, by block, then start. A block that is empty,
- * to make their number suit the ranks, has one row: sequence -1, the rest 0. */
+/* plan.tsv: block sequence start length source_start, one row per piece, ordered by block, then start. An empty block,
+ * added to make the number of blocks a multiple of the ranks', has one row: sequence -1, the rest 0. */
 #ifndef BL_PLAN_TABLE_H
 #define BL_PLAN_TABLE_H
 
@@ -12,12 +12,12 @@
 
 #define BL_PLAN_TABLE_HEADER "block\tsequence\tstart\tlength\tsource_start\n"
 
-/* Writes the plan made from length. */
+/* Writes a plan. length: what it was made from. */
 int bl_plan_table_write(struct bl_output *out, const struct bl_plan *plan, const int64_t *length, struct bl_error *e);
 
-/* Reads a plan over count sequences of these lengths into blocks of T steps, whose starts follow the alignment, and
- * checks it wholly; errors name file and line, or block and sequence; BL_EUSAGE: it is sound, but of another alignment.
- * Free with bl_plan_free. */
+/* Reads a plan over count sequences of these lengths for blocks of T steps with the alignment align (0: any), and
+ * checks it completely. Errors name file and line, or block and sequence. BL_EUSAGE: it is valid, but of another
+ * alignment. Free with bl_plan_free. */
 int bl_plan_table_read(struct bl_plan *plan, const char *path, int64_t T, int64_t align, const int64_t *length,
                        size_t count, struct bl_error *e);
 

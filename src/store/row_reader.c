@@ -8,11 +8,11 @@
 #include "base/text.h"
 #include "kind/content.h"
 
-/* Bytes that are read for a row, and at most for one that follows the row before. */
+/* Bytes of the first read, and the maximum of the reads for consecutive rows. */
 #define ROW_READ 512
 #define ROWS_READ ((size_t)64 << 10)
 
-/* Reads on behind what text has of the file. */
+/* Appends to what has been read of the file. */
 static int row_read_ahead(const struct bl_sequences_file *file, struct bl_row_reader *text, struct bl_error *e)
 {
     struct bl_buffer *ahead = &text->ahead;
@@ -30,8 +30,8 @@ static int row_read_ahead(const struct bl_sequences_file *file, struct bl_row_re
     return BL_OK;
 }
 
-/* Reads the line at offset, without its newline, into text->line. Who asks for row after row gets them from ever larger
- * reads: a call for each would cost as much as all else that is done with it. */
+/* Reads the line at offset into line, without its newline. Consecutive rows are read by ever larger reads, since one
+ * system call for each row would cost as much as everything else. */
 static int row_read_line(const struct bl_sequences_file *file, int64_t offset, struct bl_row_reader *text,
                          struct bl_error *e)
 {
@@ -71,7 +71,7 @@ static const struct bl_sequences_file *row_file(const struct bl_sequences *t, si
     return &t->file[f];
 }
 
-/* The unescaped value of a column, or what stands for a column that is not there. */
+/* The unescaped value of a column, or missing if the table lacks it. NULL: invalid escape. */
 static const char *row_value(const struct bl_columns *columns, struct bl_row_reader *text, enum bl_column column,
                              const char *missing)
 {
@@ -97,7 +97,7 @@ int bl_row_reader_read(const struct bl_sequences *t, size_t i, struct bl_row_rea
         return code;
     if (bl_columns_split(text->line.data, text->field) != columns->count)
         return bl_error_set(e, BL_EFAIL, "%s changed while it was in use", file->path);
-    /* Before they are unescaped: */
+    /* Copied before values are unescaped in place. */
     code = *columns->extra ? bl_columns_extra(columns, text->field, &text->extra, e) : BL_OK;
     if (code)
         return code;

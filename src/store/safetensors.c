@@ -157,7 +157,7 @@ static int tensor_compare_begin(const void *a, const void *b)
     return (x->end > y->end) - (x->end < y->end);
 }
 
-/* In file order each tensor begins where the one before ends, and the last ends with the file. */
+/* In file order each tensor begins where the one before it ends; the last one ends with the file. */
 static int safetensors_check_holes(const struct bl_safetensors *file, int64_t file_size, struct bl_error *e)
 {
     int64_t at = 0;

@@ -1,8 +1,9 @@
-/* The safetensors container: u64 n, a JSON header of n bytes, the tensors' bytes; all little-endian.
+/* The safetensors container: u64 n, a JSON header of n bytes, the bytes of the tensors; all little-endian.
  *
- * Headers that we write are padded with spaces so that the data begins on a 4096 boundary. The parser takes any header
- * that keeps the format's own rules (https://github.com/huggingface/safetensors, README, "Format"), and refuses all
- * others: no tensor outside the file, no hole, no overlap, no size that does not follow from type and shape. */
+ * We pad headers with spaces so that the data begins at a multiple of 4096. The parser accepts any header that follows
+ * the rules of the format (https://github.com/huggingface/safetensors, README, "Format") and rejects all others: every
+ * tensor must lie in the file and have the size that follows from type and shape, without gaps or overlaps between
+ * them. */
 #ifndef BL_SAFETENSORS_H
 #define BL_SAFETENSORS_H
 
@@ -19,47 +20,48 @@
 
 #define BL_TENSOR_RANK_MAX (BL_FIELD_RANK_MAX + 2)
 #define BL_SAFETENSORS_ALIGN 4096
-#define BL_SAFETENSORS_HEADER_MAX INT64_C(100000000) /* the released readers' limit */
-#define BL_SAFETENSORS_PREFIX 8                      /* bytes of n */
+#define BL_SAFETENSORS_HEADER_MAX INT64_C(100000000) /* limit of the released readers */
+#define BL_SAFETENSORS_PREFIX 8                      /* size of n in bytes */
 
 struct bl_tensor {
     char name[BL_FIELD_NAME_MAX];
     enum bl_dtype dtype;
     int rank;
     int64_t shape[BL_TENSOR_RANK_MAX];
-    int64_t begin, end; /* bytes from the start of the data */
+    int64_t begin, end; /* in bytes from the start of the data */
 };
 
-/* A pair of __metadata__. */
+/* An entry of __metadata__. */
 struct bl_metadata {
     const char *name, *value;
 };
 
-/* Bytes of a tensor by its type and shape, or -1 when they exceed int64_t or a dimension is negative. */
+/* The size of a tensor by its type and shape; -1: larger than int64_t, or a dimension is negative. */
 int64_t bl_tensor_bytes(const struct bl_tensor *tensor);
 
-/* Sets begin and end of each, one after the other in the order given. BL_EUSAGE when the sum exceeds int64_t. */
+/* Sets begin and end of the tensors, one after the other in the order given. BL_EUSAGE: the sum exceeds int64_t. */
 int bl_safetensors_place(struct bl_tensor *const tensor[], int count, struct bl_error *e);
 
-/* Appends everything before the data: n, the header, the padding. Offsets must be set. */
+/* Appends everything that precedes the data: n, the header, the padding. begin and end must be set. */
 int bl_safetensors_header(const struct bl_tensor *const tensor[], int count, const struct bl_metadata *metadata,
                           int pairs, struct bl_buffer *out, struct bl_error *e);
 
-/* Pads such a header with spaces to size bytes, which is a multiple of 4096 and not less than it has. */
+/* Pads such a header with spaces to size bytes: a multiple of 4096, not less than it has. */
 int bl_safetensors_pad(struct bl_buffer *header, size_t size, struct bl_error *e);
 
-/* What a header says. */
+/* A header that was parsed. */
 struct bl_safetensors {
     int64_t data; /* offset of the data in the file */
     int count;
     struct bl_tensor *tensor; /* in file order */
 };
 
-/* Bytes before the data, from the file's first 8 bytes. BL_EDATA when they exceed the limit or the file. */
+/* The number of bytes before the data, from the first 8 bytes of the file. BL_EDATA: it exceeds the limit or the file.
+ */
 int bl_safetensors_prefix(const void *prefix, int64_t file_size, int64_t *data, struct bl_error *e);
 
-/* Parses what lies before the data of a file of file_size bytes: size bytes at head, as many as bl_safetensors_prefix
- * told. BL_EDATA says what is wrong. On error *out is empty. */
+/* Parses what precedes the data of a file of file_size bytes: size bytes at head, as given by bl_safetensors_prefix.
+ * BL_EDATA: invalid. On error *out is empty. */
 int bl_safetensors_parse(const char *head, size_t size, int64_t file_size, struct bl_safetensors *out,
                          struct bl_error *e);
 

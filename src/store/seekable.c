@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include <xxhash.h>
-#define ZSTD_STATIC_LINKING_ONLY /* for the estimate of a context's size */
+#define ZSTD_STATIC_LINKING_ONLY /* to estimate the size of a context */
 #include <zstd.h>
 
 #include "store/checksum.h"
@@ -22,14 +22,14 @@
 #define DESCRIPTOR_RESERVED 0x7C
 #define HEAD 8 /* magic and size of a skippable frame */
 #define ENTRY 12
-#define FRAME_CHECK 4 /* bytes of zstd's content checksum, at the end of a frame */
+#define FRAME_CHECK 4 /* size of zstd's content checksum, at the end of a frame */
 
 /* --- compressing ------------------------------------------------------------------------------------------------ */
 
 struct bl_compressor {
     ZSTD_CCtx *context;
     int level;
-    uint8_t *out; /* grows to the largest frame's bound */
+    uint8_t *out; /* of the largest frame so far */
     size_t capacity;
 };
 
@@ -42,8 +42,8 @@ int bl_compressor_open(int level, struct bl_compressor **out, struct bl_error *e
         free(compressor);
         return bl_error_memory(e);
     }
-    /* The content checksum costs 4 bytes a frame: with it `zstd -t` finds damage too, and the seek table's entry need
-     * not be computed a second time, for it is the same number. */
+    /* The content checksum costs 4 bytes a frame. With it `zstd -t` finds damage too, and the seek table's entry, which
+     * is the same number, need not be computed separately. */
     size_t result = ZSTD_CCtx_setParameter(compressor->context, ZSTD_c_compressionLevel, level);
     if (!ZSTD_isError(result))
         result = ZSTD_CCtx_setParameter(compressor->context, ZSTD_c_checksumFlag, 1);
@@ -81,7 +81,7 @@ static int compressor_reserve(struct bl_compressor *compressor, size_t size, str
 {
     if (size <= compressor->capacity)
         return BL_OK;
-    free(compressor->out); /* nothing in it is needed any more, so that realloc would only copy in vain */
+    free(compressor->out); /* its content is not needed, so realloc would copy in vain */
     compressor->capacity = 0;
     compressor->out = malloc(size);
     if (!compressor->out)
@@ -162,7 +162,7 @@ int bl_seekable_footer(const uint8_t footer[BL_SEEKABLE_FOOTER], int64_t file_si
     return BL_OK;
 }
 
-/* Entries are sums from here on; what they say must add up to the file. */
+/* Converts sizes to offsets, which must add up to the size of the file. */
 static int seekable_parse_entries(const uint8_t *entry, int64_t frames_end, struct bl_seekable *out, struct bl_error *e)
 {
     int64_t offset = 0, content = 0;

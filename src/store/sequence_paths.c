@@ -6,10 +6,9 @@
 
 #include "store/row_reader.h"
 
-/* Paths that were seen, by their hashes: rows of a file need not stand together in a table that was put together from
- * several. */
+/* Hashes of the paths seen so far. In a table merged from several, the rows of a file need not be consecutive. */
 struct seen {
-    uint64_t *hash; /* [capacity] a table with open addressing; 0: free */
+    uint64_t *hash; /* [capacity] open addressing; 0: free */
     size_t count, capacity;
 };
 

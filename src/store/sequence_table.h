@@ -1,7 +1,7 @@
 /* The rows of sequences.tsv in memory.
  *
- * 16 bytes per row are kept: the length, and the row's place in the file. Texts stay on disk and are read back row by
- * row (store/row_reader.h), by any thread. Several files can be one table: rows count on. */
+ * 16 bytes per row are kept: the length, and the row's place in the file. Strings stay on disk and are read back row by
+ * row (store/row_reader.h), by any thread. Several files can form one table, whose rows are numbered through. */
 #ifndef BL_SEQUENCE_TABLE_H
 #define BL_SEQUENCE_TABLE_H
 
@@ -13,8 +13,8 @@
 
 struct bl_sequences_file {
     char *path;
-    int fd;       /* -1 for stdin, whose rows cannot be read again */
-    size_t first; /* row of the merged table that is this file's first */
+    int fd;       /* -1: stdin, whose rows cannot be read again */
+    size_t first; /* row of the whole table that is the first one of this file */
     struct bl_columns columns;
 };
 
@@ -22,24 +22,24 @@ struct bl_sequences {
     struct bl_sequences_file *file;
     int files;
     size_t count;
-    int64_t *length;       /* [count] steps; 0 for rows that are not ok: what a plan is made from */
-    uint32_t *group;       /* [count] rows with the same value in the column that was asked for; or NULL */
-    int64_t *offset;       /* [count] byte of the row in its file, or NULL for plain lengths */
+    int64_t *length;       /* [count] steps; 0 for rows that are not ok. Plans are made from it */
+    uint32_t *group;       /* [count] equal for rows with the same value in the requested column; or NULL */
+    int64_t *offset;       /* [count] byte of the row in its file; NULL for plain lengths */
     int64_t by_status[4];  /* rows by enum bl_row_status */
     int64_t damaged;       /* ok rows with a reason */
-    int64_t excluded;      /* dropped rows that never had a length: the scan left them out by request */
-    int64_t empty;         /* skipped rows that are no fault */
+    int64_t excluded;      /* dropped rows without a length: the scan left them out by request */
+    int64_t empty;         /* skipped rows that are not faults */
     int64_t steps;         /* of the ok rows */
-    char *kind, *sampling; /* of the first ok row ("" when the table does not say); NULL without any */
+    char *kind, *sampling; /* of the first ok row; "" if the table lacks the column, NULL if there is no such row */
     size_t mixed;          /* first row of another kind or sampling, or SIZE_MAX */
 };
 
 void bl_sequences_close(struct bl_sequences *sequences);
 
-/* Rows that are of no use and should be: skipped and failed ones, but not the empty ones. */
+/* Inputs that are unusable: skipped and failed rows, but not the empty ones. */
 int64_t bl_sequences_unusable(const struct bl_sequences *sequences);
 
-/* True when every input could be used wholly: no row useless, none damaged. */
+/* Whether all inputs were usable, and none is damaged. */
 bool bl_sequences_is_clean(const struct bl_sequences *sequences);
 
 #endif

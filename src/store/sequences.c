@@ -1,5 +1,5 @@
-/* Reading goes once over the text: header to columns, each line to a length and an offset, each id to a hash, by which
- * one that comes twice is found. */
+/* The text is read once: the header gives the columns, each line a length and an offset, each id a hash, by which
+ * duplicates are found. */
 #include "store/sequences.h"
 
 #include <inttypes.h>
@@ -14,13 +14,13 @@
 #include "store/duplicates.h"
 #include "store/groups.h"
 
-/* What is collected while the tables are read. */
+/* State while tables are read. */
 struct sequences_loader {
     struct bl_sequences *table;
     size_t capacity;
     uint64_t *hash;       /* [capacity] of the ids, NULL for plain lengths */
-    const char *group_by; /* a column, or NULL */
-    int group_column;     /* its place in the present file */
+    const char *group_by; /* column name, or NULL */
+    int group_column;     /* its index in the current file */
     struct bl_groups groups;
 };
 
@@ -54,7 +54,7 @@ static int loader_grow(struct sequences_loader *l, size_t needed, struct bl_erro
     return BL_OK;
 }
 
-/* Which column of this file makes the groups. */
+/* Finds the column to group by in the current file. */
 static int loader_find_group(struct sequences_loader *l, const char *path, const char *line, struct bl_error *e)
 {
     l->group_column = bl_columns_find(line, l->group_by);
@@ -62,7 +62,7 @@ static int loader_find_group(struct sequences_loader *l, const char *path, const
                                 : bl_error_set(e, BL_EFAIL, "%s:1: no column \"%s\" to group by", path, l->group_by);
 }
 
-/* A column's value as it was before it was written, in place; NULL for one that is none. */
+/* A column's value, unescaped in place. NULL: invalid escape. */
 static const char *loader_column_value(const struct bl_columns *columns, char **field, enum bl_column column)
 {
     static char none[] = "";
@@ -73,7 +73,7 @@ static const char *loader_column_value(const struct bl_columns *columns, char **
     return size >= 0 ? value : NULL;
 }
 
-/* Notes kind and sampling of the first ok row, and the first row that differs. */
+/* Stores kind and sampling of the first ok row, and the first row that differs. */
 static int loader_check_kind(struct bl_sequences *t, const struct bl_sequences_file *file, char **field, int64_t number,
                              struct bl_error *e)
 {
@@ -133,8 +133,8 @@ static int loader_add_row(struct sequences_loader *l, const struct bl_sequences_
     return BL_OK;
 }
 
-/* A line of one to seven digits, as nearly all are, from 8 bytes at a time: its length, and how many bytes it takes. 0
- * when it is no such line. */
+/* Parses a line of one to seven digits, as nearly all are, 8 bytes at a time. Returns the length, and the line's size
+ * in *bytes; 0: another kind of line. */
 static int64_t length_parse_plain(const char *text, size_t *bytes)
 {
     uint64_t word;
@@ -152,7 +152,7 @@ static int64_t length_parse_plain(const char *text, size_t *bytes)
     return (int64_t)((word * 10000 + (word >> 32)) & UINT32_MAX);
 }
 
-/* Plain lines from what was read already, until one is none. */
+/* Adds such lines from the buffer until one is of another kind. */
 static int loader_add_plain(struct sequences_loader *l, struct bl_lines *lines, struct bl_error *e)
 {
     struct bl_sequences *t = l->table;
@@ -244,7 +244,7 @@ static int loader_read_file(struct sequences_loader *l, const char *path, struct
     if (code)
         goto out;
     if (lines.fd != STDIN_FILENO) {
-        file->fd = lines.fd; /* kept open: rows are read back from it */
+        file->fd = lines.fd; /* kept open to read rows back */
         lines.fd = -1;
     }
 out:
@@ -288,7 +288,7 @@ int bl_sequences_open_grouped(struct bl_sequences *t, const char *const *paths, 
     return sequences_open(t, paths, count, false, column, e);
 }
 
-/* Whether the row is ok; its kind goes to out if so. What is wrong with it is for bl_sequences_open to tell. */
+/* Whether the row is ok; if so, its kind is appended to out. bl_sequences_open reports invalid rows. */
 static bool sequences_peek_row(const struct bl_columns *columns, char *line, struct bl_buffer *out)
 {
     char *field[BL_COLUMNS_MAX];

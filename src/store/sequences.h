@@ -8,16 +8,15 @@
 #include "base/error.h"
 #include "store/sequence_table.h"
 
-/* Reads tables ("-": stdin), or with lengths true lists of "length" or "length count" lines. Errors name file and line:
- * a table without id or length, a length that is none, a status that is none, an id twice, a file that ends in
- * mid-line. */
+/* Reads tables ("-": stdin) or, with lengths set, lists of "length" or "length count" lines. BL_EFAIL names file and
+ * line: no id or length column, an invalid length or status, a duplicate id, a truncated file. */
 int bl_sequences_open(struct bl_sequences *sequences, const char *const *paths, int count, bool lengths,
                       struct bl_error *e);
-/* The same for tables, with the groups that a column's values make. BL_EFAIL too: a table without that column. */
+/* The same for tables, with rows grouped by the values of a column. BL_EFAIL also if a table lacks that column. */
 int bl_sequences_open_grouped(struct bl_sequences *sequences, const char *const *paths, int count, const char *column,
                               struct bl_error *e);
-/* A look at a table without reading all of it: its header line, and the kind of its first ok row, escaped as it stands
- * there: "" when it has no such row, or no such column. */
+/* Reads only the beginning of a table: its header line, and the kind of its first ok row, still escaped; "" if there is
+ * no such row or column. */
 int bl_sequences_peek(const char *path, struct bl_buffer *header, struct bl_buffer *kind, struct bl_error *e);
 
 #endif

@@ -14,7 +14,6 @@ void bl_shard_check_report(struct bl_shard_check *w, const char *format, ...)
     w->fault(w->context, w->name, text);
 }
 
-/* Uncompressed bytes from the shard. 1: they cannot be had, which has been told as a fault of what. */
 int bl_shard_check_read(struct bl_shard_check *w, int64_t offset, int64_t size, void *out, const char *what,
                         struct bl_error *e)
 {

@@ -1,5 +1,5 @@
-/* Of a JPEG field, the offsets of its steps come first, then each step's header together with the bytes that are summed
- * up. */
+/* Checks of a JPEG field: first the offsets of its steps, then each step's JPEG header while the bytes are checksummed.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +21,8 @@ int bl_shard_check_open_jpeg(struct bl_shard_check *w, struct bl_error *e)
     return w->step && w->offsets ? bl_jpeg_decoder_open(&w->decoder, e) : bl_error_memory(e);
 }
 
-/* Where a block's steps lie, which must begin at *at and lie one after the other within the tensor; *at is where they
- * end. 1: they do not, which has been told, and *at is -1 where it is not known. */
+/* Checks the offsets of a block: they must begin at *at, rise, and stay within the tensor. *at becomes their end; -1:
+ * not known. BL_EDATA: wrong, which is reported. */
 static int check_block_offsets(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, int64_t row, int64_t *at)
 {
     const struct bl_shard_tensor *data = bl_layout_field(&w->layout, tensor->field);
@@ -44,7 +44,7 @@ static int check_block_offsets(struct bl_shard_check *w, const struct bl_shard_t
     return t >= 0 ? BL_EDATA : BL_OK;
 }
 
-/* A step has bytes where a sequence lies, or what it repeats has; the first one that is otherwise is told. */
+/* A step has bytes if it belongs to a sequence, or repeats one that has. The first step that differs is reported. */
 static int check_steps(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, int64_t row, struct bl_error *e)
 {
     int64_t b = w->layout.first_block + row;
@@ -102,7 +102,7 @@ out:
     return code == BL_EDATA ? BL_OK : code;
 }
 
-/* Reads a step of so many bytes and looks at its header. 1: it cannot be, which has been told. */
+/* Reads a step to chunk and checks its JPEG header. BL_EDATA: its size is impossible, which is reported. */
 static int check_read_step(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, int64_t t, const char *what,
                            struct bl_error *e)
 {
@@ -126,7 +126,7 @@ static int check_read_step(struct bl_shard_check *w, const struct bl_shard_tenso
     return BL_OK;
 }
 
-/* The same of a block's steps, one by one. Offsets that are wrong have been told before. */
+/* Wrong offsets have been reported by bl_shard_check_offsets. */
 int bl_shard_check_read_steps(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, int64_t row,
                               const char *what, uint64_t *checksum, struct bl_error *e)
 {

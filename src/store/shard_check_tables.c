@@ -1,5 +1,5 @@
-/* Which pieces failed is not in the plan. The table "sequence", which comes before the others, says so (-1), and only
- * sequences that failed by sequences.tsv may; the other tables must agree with it. */
+/* Checks of a shard's tables. The plan does not say which pieces failed. The table "sequence", which comes first, does
+ * (-1), and only sequences that have failed in sequences.tsv may; the other tables must agree with it. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,8 +34,6 @@ static int check_add_lost(struct bl_shard_check *w, int64_t piece, int64_t steps
     return BL_OK;
 }
 
-/* The tables that block b must have; row is what its row of the table "sequence" says, when that is the one being read.
- */
 int bl_shard_check_expect(struct bl_shard_check *w, int64_t b, const int64_t *row, struct bl_error *e)
 {
     const struct bl_verify *v = w->verify;
@@ -79,12 +77,12 @@ static const void *check_expected_row(struct bl_shard_check *w, int table)
     }
 }
 
-/* A table's rows that are wrong: the first, and how many. */
+/* The rows of a table that are wrong: the first one, and their number. */
 struct wrong {
     int64_t first, count;
 };
 
-/* Compares rows that have been read, of blocks from first on. */
+/* Compares rows in chunk, of the blocks from first on. */
 static int check_compare_rows(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, int64_t first,
                               int64_t rows, struct wrong *wrong, struct bl_error *e)
 {

@@ -5,7 +5,6 @@
 
 #include "base/io.h"
 
-/* Frames of the blocks of all fields before field f; of all of them for f = fields. */
 size_t bl_shard_contents_frames_before(const struct bl_format *format, int64_t blocks, int f)
 {
     size_t frames = 0;
@@ -25,7 +24,8 @@ static void checksum_fold(struct bl_checksum_state *sum, uint64_t checksum)
     bl_checksum_add(sum, &checksum, sizeof checksum);
 }
 
-/* Now that all blocks are there: where each one's encoded steps begin, and how large the shard is. */
+/* Called when all blocks are there: makes the offsets of encoded steps relative to the tensor, and sets their sizes in
+ * the layout. */
 static int shard_resolve_offsets(struct bl_shard_writer *shard, struct bl_error *e)
 {
     int64_t bytes[BL_FIELDS_MAX] = {0}, T = shard->format->T;
@@ -93,7 +93,7 @@ int bl_shard_contents_write_plain(struct bl_shard_writer *shard, struct bl_shard
     return code;
 }
 
-/* A compressed shard on its way to the disk. */
+/* A compressed shard while it is written. */
 struct frames_out {
     struct bl_shard_writer *shard;
     struct bl_compressor *compressor;

@@ -1,4 +1,4 @@
-/* The contents of a shard in the making, and how they get to its file once all its blocks are there. */
+/* The contents of a shard that is being written, and writing them once all blocks are complete. */
 #ifndef BL_SHARD_CONTENTS_H
 #define BL_SHARD_CONTENTS_H
 
@@ -25,24 +25,25 @@ struct bl_shard_writer {
     char *dir, *temporary, *final;
     int fd;
     int direct;       /* bl_direct_open, or -1 */
-    bool is_expected; /* to be so: */
+    bool is_expected; /* if set, the finished shard must have: */
     int64_t expected_bytes;
     uint64_t expected_checksum;
-    uint8_t *table[BL_TABLES_ALL];    /* as in the file; NULL for those that the format has not */
+    uint8_t *table[BL_TABLES_ALL];    /* as in the file; NULL: the format lacks it */
     uint64_t *block_checksum;         /* [blocks][fields] */
     uint8_t *is_put;                  /* [blocks] */
-    struct bl_frame *frame;           /* compressed: of each block of each field, by field */
-    struct bl_shard_encoded *encoded; /* of JPEG: [blocks][fields] */
-    int64_t *offsets[BL_FIELDS_MAX];  /* [blocks][T + 1], from the block's first byte until the shard is finished */
+    struct bl_frame *frame;           /* compressed shards: of each block of each field, ordered by field */
+    struct bl_shard_encoded *encoded; /* JPEG fields: [blocks][fields] */
+    int64_t
+        *offsets[BL_FIELDS_MAX]; /* [blocks][T + 1], relative to the block's first byte until the shard is finished */
 };
 
-/* Frames of the blocks of all fields before field f; of all of them for f = fields. */
+/* The number of frames of all fields before field f; of all fields for f = fields. */
 size_t bl_shard_contents_frames_before(const struct bl_format *format, int64_t blocks, int f);
 
 /* The frames of a block of field f. */
 struct bl_frame *bl_shard_contents_frames(struct bl_shard_writer *shard, int f, int64_t row);
 
-/* Writes everything that was not written with the blocks, and sets the record's size and checksum. */
+/* Writes everything that was not written block by block, and sets size and checksum of the record. */
 int bl_shard_contents_write_plain(struct bl_shard_writer *shard, struct bl_shard_record *record, struct bl_error *e);
 int bl_shard_contents_write_compressed(struct bl_shard_writer *shard, struct bl_compressor *compressor,
                                        struct bl_shard_record *record, struct bl_error *e);

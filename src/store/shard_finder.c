@@ -7,7 +7,7 @@
 #include "store/layout.h"
 #include "store/shard_reader.h"
 
-/* Whether the file has the size that the record gives, and begins with the header that follows from the format. */
+/* Whether the file has the recorded size and the header that follows from the format. */
 static int shard_compare_file(const struct bl_shard_record *record, const struct bl_format *format, const char *path,
                               bool *same, struct bl_error *e)
 {
@@ -45,7 +45,7 @@ int bl_shard_find(const struct bl_format *format, const char *dir, int64_t shard
         goto out;
     if (access(path.data, F_OK) == 0) {
         code = shard_compare_file(record, format, path.data, found, &why);
-        if (code == BL_EDATA) /* what is wrong with it does not matter: it will be written again */
+        if (code == BL_EDATA) /* damaged: it will be written again */
             code = BL_OK;
         else if (code)
             bl_error_set(e, code, "%s", why.text);

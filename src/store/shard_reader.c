@@ -58,7 +58,7 @@ int bl_shard_reader_open(struct bl_shard_reader *file, const char *path, bool co
 void bl_shard_reader_close(struct bl_shard_reader *file)
 {
     if (file->fd >= 0)
-        close(file->fd); /* read only: nothing can be lost by it */
+        close(file->fd); /* opened for reading only: there is nothing to lose */
     free(file->path);
     bl_seekable_free(&file->seekable);
     bl_decompressor_close(file->decompressor);
@@ -118,7 +118,7 @@ static int reader_load_frame(struct bl_shard_reader *file, size_t i, struct bl_e
     return BL_OK;
 }
 
-/* The frame that holds the byte at offset. */
+/* The frame that contains the byte at offset. */
 static size_t reader_find_frame(const struct bl_shard_reader *file, int64_t offset)
 {
     size_t low = 0, high = file->seekable.frames; /* frame[low] begins at offset or before, frame[high] after */
@@ -132,7 +132,7 @@ static size_t reader_find_frame(const struct bl_shard_reader *file, int64_t offs
     return low;
 }
 
-/* A frame that is wanted whole goes straight to the caller; of others a part is copied. */
+/* Frames that are wanted whole are decompressed to out directly; of others a part is copied. */
 static int reader_read_frames(struct bl_shard_reader *file, int64_t offset, int64_t size, uint8_t *out,
                               struct bl_error *e)
 {
@@ -165,7 +165,7 @@ int bl_shard_reader_read(struct bl_shard_reader *file, int64_t offset, int64_t s
                             : bl_io_pread(file->fd, out, (size_t)size, offset, file->path, e);
 }
 
-/* The sizes of those tensors that the layout has none for, by the file's header. */
+/* Reads the sizes of tensors that vary from the file's header. */
 static int reader_read_sizes(struct bl_shard_reader *file, const struct bl_layout *layout, int64_t bytes[BL_FIELDS_MAX],
                              struct bl_error *e)
 {

@@ -1,4 +1,4 @@
-/* Numbers in text, one line per block, the user_data as they are, and the checksum of all that in the last line. */
+/* Text: numbers, one line per block, the user data, and the checksum of all that in the last line. */
 #include "store/shard_record.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "base/io.h"
 #include "base/output.h"
 
-#define RECORD_MAX ((size_t)1 << 32) /* a guard against a file that is no record */
+#define RECORD_MAX ((size_t)1 << 32) /* protects against other files */
 #define END_SIZE (sizeof "end 0123456789abcdef\n" - 1)
 
 void bl_shard_record_free(struct bl_shard_record *record)
@@ -65,7 +65,7 @@ out:
     return code;
 }
 
-/* The last line holds the checksum of what comes before; after this the text can be trusted to be ours. */
+/* Whether the last line has the checksum of the lines before: then we wrote the text. */
 static bool record_is_intact(const struct bl_buffer *text)
 {
     if (text->size < END_SIZE)
@@ -75,7 +75,7 @@ static bool record_is_intact(const struct bl_buffer *text)
     return memcmp(end, text->data + text->size - END_SIZE, END_SIZE) == 0;
 }
 
-/* *found stays false for another format's record. */
+/* *found stays false if it is the record of another format. */
 static int record_parse(struct bl_shard_record *record, const struct bl_format *format, const struct bl_buffer *text,
                         bool *found, struct bl_error *e)
 {

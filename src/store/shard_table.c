@@ -41,7 +41,7 @@ int bl_shard_table_add(struct bl_output *out, const struct bl_format *format, co
     return bl_output_write(out, line, (size_t)size, e);
 }
 
-/* "name<tab>first<tab>blocks<tab>": a row's beginning follows from the format. */
+/* The beginning of a row, "name<tab>first<tab>blocks<tab>", follows from the format. */
 static int shard_table_parse_row(char *line, const struct bl_format *format, int64_t shard, struct bl_shard_row *row)
 {
     char expected[BL_SHARD_NAME_MAX + 64];

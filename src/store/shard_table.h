@@ -11,7 +11,7 @@
 
 #define BL_SHARDS_FILE "shards.tsv"
 
-/* Writing: open, a row for each shard in order, then bl_output_commit (bl_output_abort cleans up). */
+/* Writing: open, a row for each shard in order, then bl_output_commit; bl_output_abort on error. */
 int bl_shard_table_open(struct bl_output *out, const char *dir, struct bl_error *e);
 int bl_shard_table_add(struct bl_output *out, const struct bl_format *format, const struct bl_shard_record *record,
                        struct bl_error *e);
@@ -22,8 +22,8 @@ struct bl_shard_row {
     uint64_t checksum;
 };
 
-/* Reads DIR's table, which must have a row for each of the format's shards, in order, with just the names and blocks
- * that follow from the format. *rows is to be freed. BL_EDATA names the line that is wrong. */
+/* Reads DIR's table, which must have a row for each of the format's shards, in order, with the names and blocks that
+ * follow from the format. free(*rows). BL_EDATA names the invalid line. */
 int bl_shard_table_read(const char *dir, const struct bl_format *format, struct bl_shard_row **rows,
                         struct bl_error *e);
 

@@ -1,6 +1,5 @@
-/* Tables are kept in memory until the shard is finished: every worker fills the rows of its own blocks. Block
- * checksums, the frames of a compressed shard, and encoded steps have a slot for each block of each field in the same
- * way, so that no lock is needed. */
+/* Tables are kept in memory until the shard is finished, and every worker fills the rows of its own blocks. Block
+ * checksums, frames and encoded steps also have a slot for each block of each field. So no lock is needed. */
 #include "store/shard_writer.h"
 
 #include <errno.h>
@@ -21,7 +20,7 @@
 #include "store/layout.h"
 #include "store/shard_contents.h"
 
-/* Above what any machine has; sums of many still are numbers. */
+/* More than any machine has, and small enough to be summed up. */
 #define MEMORY_MAX (SIZE_MAX >> 20)
 
 /* --- making
@@ -96,8 +95,8 @@ static int shard_make_paths(struct bl_shard_writer *shard, const char *dir, stru
     return !code && shard->dir && shard->final ? BL_OK : BL_EFAIL;
 }
 
-/* Takes all the room at once, so that a disk that is too full is found now. Where the file system cannot, it will be
- * found later. */
+/* Allocates all blocks of the file, so that a full disk is detected now. Where the file system does not support that,
+ * writing will detect it. */
 static int shard_preallocate(const struct bl_shard_writer *shard, struct bl_error *e)
 {
     int result;
@@ -171,9 +170,9 @@ void bl_shard_writer_free(struct bl_shard_writer *shard)
     for (size_t i = 0; i < frames; i++)
         bl_frame_free(&shard->frame[i]);
     if (shard->direct >= 0)
-        close(shard->direct); /* what it wrote was seen to be written, and the other one is synced */
+        close(shard->direct); /* its writes were checked, and the other descriptor is synced */
     if (shard->fd >= 0) {
-        close(shard->fd); /* it is given up, or was synced before */
+        close(shard->fd); /* synced before, or abandoned */
         if (shard->temporary)
             (void)bl_fs_unlink(shard->temporary);
     }
@@ -217,7 +216,7 @@ int bl_shard_writer_memory(const struct bl_format *format, int64_t *bytes, struc
             size += blocks * row;
         else if (layout.tensor[i].varies)
             size += shard_encoded_max(format, layout.tensor[i].field, blocks);
-        else if (format->compressed) /* what does not compress grows by less than 1/128, and has a header */
+        else if (format->compressed) /* incompressible data grows by less than 1/128, plus a header */
             size += blocks * (row + row / 128 + bl_frames_of(row) * (sizeof(struct bl_frame) + 64));
     }
     size += blocks * (size_t)format->fields.count * sizeof(uint64_t);
@@ -265,7 +264,7 @@ void bl_shard_writer_place_block(const struct bl_shard_writer *shard, struct bl_
     }
 }
 
-/* The row of a block, or -1 and an error when it has no place here, or has been put. */
+/* The row of a block, or -1 and an error if the block does not belong here or has been put before. */
 static int64_t shard_find_row(const struct bl_shard_writer *shard, const struct bl_block *block, struct bl_error *e)
 {
     int64_t row = block->index - shard->layout.first_block;
@@ -374,7 +373,7 @@ static int shard_compare_expected(const struct bl_shard_writer *shard, const str
                         shard->final, record->checksum, shard->expected_checksum);
 }
 
-/* The file's content is safe first, then the record, then the name. */
+/* First the content is synced, then the record is written, then the file gets its name. */
 static int shard_publish(struct bl_shard_writer *shard, const struct bl_shard_record *record, struct bl_error *e)
 {
     if (fsync(shard->fd) != 0)
@@ -403,7 +402,7 @@ static int shard_fill_record(struct bl_shard_writer *shard, const char *user_dat
         return bl_error_memory(e);
     if (user_data_size)
         memcpy(record->user_data, user_data, user_data_size);
-    record->block_checksum = shard->block_checksum; /* handed over */
+    record->block_checksum = shard->block_checksum; /* passes to the record */
     return BL_OK;
 }
 

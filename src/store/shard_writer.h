@@ -1,12 +1,11 @@
 /* Writing a shard: many workers put its blocks, in any order and at once; one of them finishes it.
  *
- * The file grows under a temporary name in DIR/.bload and gets its own name when it is whole and on the disk. Beside it
- * a record is kept (DIR/.bload/shard-00000000.record) with what the finish of the dataset needs to know of it, so that
- * nothing is read twice; the record is written first, so that a shard that bears its name always has one until the
- * dataset is finished.
+ * The file is written under a temporary name in DIR/.bload and is renamed when it is complete and synced. A record is
+ * kept beside it (store/shard_record.h) with what finishing the dataset needs, so that nothing is read twice. The
+ * record is written first, so that a shard under its own name has one until the dataset is finished.
  *
- * Plain: blocks are written at computed offsets as they come. Compressed: their frames are held until the shard is
- * whole; so are fields that become JPEG files, whose offsets are known then. */
+ * Plain shards: blocks are written at computed offsets as they come. Compressed shards: their frames are held in memory
+ * until the shard is complete; so are fields that become JPEG files, whose offsets are known only then. */
 #ifndef BL_SHARD_WRITER_H
 #define BL_SHARD_WRITER_H
 
@@ -22,40 +21,40 @@
 
 struct bl_shard_writer;
 
-/* Begins shard number shard; bl_folders_prepare came before. The format outlives it. A disk that is too full for a
- * plain shard is found here, where the file system can tell. */
+/* Begins a shard; bl_folders_prepare has been called. format must outlive it. Space for a plain shard is allocated
+ * here, where the file system supports that. */
 int bl_shard_writer_open(const struct bl_format *format, const char *dir, int64_t shard, struct bl_shard_writer **out,
                          struct bl_error *e);
 
-/* The finished shard must have this size and this checksum, as it had when the dataset was made: else
- * bl_shard_writer_finish gives it no name, and says BL_EDATA. */
+/* Makes bl_shard_writer_finish fail with BL_EDATA, and not publish the file, unless it has this size and checksum:
+ * those that the shard had when the dataset was made. */
 void bl_shard_writer_expect(struct bl_shard_writer *shard, int64_t bytes, uint64_t checksum);
 
-/* Puts the fields of a block that this shard is to have where they can be written best; before they are filled. */
+/* Places the fields of a block, before they are filled, where they can be written without copying. */
 void bl_shard_writer_place_block(const struct bl_shard_writer *shard, struct bl_block *block);
 
-/* Encodes the fields of a block that are to be: differences in place, JPEG files into the shard. Before it is put;
- * where the format has no encoded field, it does nothing. Callable by many threads at once, for different blocks. */
+/* Encodes a block before it is put: differences in place, JPEG files into the shard. Does nothing without encoded
+ * fields. Callable by many threads at once, for different blocks. */
 int bl_shard_writer_encode_block(struct bl_shard_writer *shard, struct bl_block *block, struct bl_codec *codec,
                                  struct bl_error *e);
 
 /* Writes or compresses one block of the shard, each exactly once. Callable by many threads at once, for different
- * blocks. The fields must be filled wholly, padding included. compressor is the caller's own; NULL for plain shards.
- * The block is the caller's again afterwards. */
+ * blocks. All steps must be filled, padding included. compressor: the caller's own; NULL for plain shards. The block
+ * can be reused afterwards. */
 int bl_shard_writer_put_block(struct bl_shard_writer *shard, const struct bl_block *block,
                               struct bl_compressor *compressor, struct bl_error *e);
 
-/* Writes the tables and all the rest, syncs, keeps the record, and gives the file its name. All blocks have been put,
- * and the caller has seen to it that their writes are visible to this thread. user_data: text of the caller's that
- * shall come back from bl_shard_find (failures, say), or NULL. record (not NULL) is filled in; free it. */
+/* Writes the tables and the rest, syncs, writes the record, and publishes the file. All blocks have been put, and their
+ * writes are visible to this thread. user_data: text for the record (failures, say), which bl_shard_find returns; or
+ * NULL. *record (not NULL) is filled; free it. */
 int bl_shard_writer_finish(struct bl_shard_writer *shard, struct bl_compressor *compressor, const char *user_data,
                            size_t user_data_size, struct bl_shard_record *record, struct bl_error *e);
 
-/* Frees it; what was not finished is removed. NULL is fine. */
+/* Frees it, and removes an unfinished file. NULL is allowed. */
 void bl_shard_writer_free(struct bl_shard_writer *shard);
 
-/* How many bytes a shard in the making holds at most, beside the blocks: tables, compressed frames that do not shrink,
- * and JPEG files as large as they can be. */
+/* Bytes that a shard in the making holds at most, beside its blocks: tables, incompressible frames, JPEG files of the
+ * maximum size. */
 int bl_shard_writer_memory(const struct bl_format *format, int64_t *bytes, struct bl_error *e);
 
 #endif

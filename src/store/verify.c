@@ -1,5 +1,5 @@
-/* Files are looked at from the manifest outwards: each step needs what the one before could read, and leaves out what
- * it lacks. */
+/* Checks go from the manifest outwards: each one needs what those before could read, and is left out where that failed.
+ */
 #include "store/verify.h"
 
 #include <dirent.h>
@@ -15,7 +15,7 @@
 #include "store/dataset.h"
 #include "store/row_reader.h"
 
-/* Where faults go. */
+/* Receives faults. */
 struct fault_sink {
     bl_fault *fault;
     void *context;
@@ -68,8 +68,7 @@ static void verify_listed_files(const struct bl_verify *v, const struct fault_si
 
 /* --- sequences -------------------------------------------------------------------------------------------------- */
 
-/* Lengths of failed rows, which were planned, and of dropped ones, which the plan left out, come back, and which ones
- * failed is kept. */
+/* Restores the lengths of failed and dropped rows, which the plan was made from, and marks the failed ones. */
 static int verify_read_lengths(struct bl_verify *v, struct bl_error *e)
 {
     struct bl_row_reader text = {0};
@@ -136,7 +135,7 @@ static void verify_count(const struct fault_sink *r, const char *word, int64_t c
         verify_report(r, BL_MANIFEST_FILE, "\"%s\" is %" PRId64 ", the plan has %" PRId64, word, told, counted);
 }
 
-/* The plan as recounted from index and sequences, against the manifest's words. */
+/* Compares the manifest with the plan, recounted from index and sequences. */
 static void verify_plan_info(const struct bl_verify *v, const struct fault_sink *r)
 {
     const struct bl_plan_info *w = &v->manifest.plan_info;
@@ -197,12 +196,12 @@ static void verify_plan(struct bl_verify *v, const struct fault_sink *r)
         verify_report(r, BL_SEQUENCES_FILE, "has %" PRId64 " dropped rows, the plan leaves %" PRId64 " out", dropped,
                       v->plan.dropped);
     verify_plan_info(v, r);
-    /* A plan with more pieces in a block than the tables have places cannot be compared with them. */
+    /* A plan with more pieces in a block than S cannot be compared with the tables. */
     v->has_plan = v->plan.max_sequences <= format->S;
 }
 
-/* Of a part: whether the tables have places for its blocks, and sequences.tsv rows for its pieces. That it is a plan of
- * these sequences is checked where all of it is. */
+/* For part of the plan: whether its blocks fit the tables and its pieces refer to rows of sequences.tsv. Whether it is
+ * a plan of these sequences is checked where all of it is read. */
 static bool verify_part_fits(const struct bl_verify *v)
 {
     const struct bl_plan *plan = &v->plan;
@@ -250,7 +249,7 @@ static bool name_is_shard(const struct bl_format *format, const char *file)
            strcmp(bl_format_shard_name(format, shard, name), file) == 0;
 }
 
-/* Goes through DIR/shards, or a folder in it. */
+/* Checks DIR/shards, or a folder in it. */
 static void verify_folder(const struct bl_verify *v, const char *folder, bool inner, const struct fault_sink *r)
 {
     struct bl_buffer path = {0}, file = {0};
@@ -322,7 +321,7 @@ int bl_verify_files(struct bl_verify *v, bl_fault *fault, bl_fault *remark, void
     return bl_cancelled(v->cancel) ? BL_ECANCEL : BL_OK;
 }
 
-/* The index has what the tables of shards hold, but for which sequences failed, and attributes. */
+/* The index has all that the tables of the shards are compared with, but failed sequences and attributes. */
 int bl_verify_prepare_part(struct bl_verify *v, int64_t first, int64_t end, bl_fault *fault, void *context)
 {
     const struct fault_sink r = {fault, context};

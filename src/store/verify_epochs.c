@@ -1,5 +1,4 @@
-/* The plans of epochs, as bl_verify_files looks at them: each is one over the same pieces as the dataset's own, in the
- * blocks that its shards have. */
+/* Checks of the plans of epochs: each consists of the stored pieces, in as many blocks as the shards have. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -10,7 +9,7 @@
 #include "store/epochs.h"
 #include "store/verify.h"
 
-/* Of a plan whose pieces are all different, so that two plans with the same sum have the same pieces, in any order. */
+/* All pieces of a plan differ, so plans with the same sum have the same pieces, in any order. */
 static uint64_t plan_sum_pieces(const struct bl_plan *plan)
 {
     uint64_t sum = 0;
@@ -54,7 +53,7 @@ out:
     return code;
 }
 
-/* Files of plans/ that the manifest does not name. */
+/* Reports files in plans/ that the manifest does not list. */
 static void epochs_verify_strays(const struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
 {
     struct bl_buffer path = {0};
@@ -90,7 +89,7 @@ void bl_verify_epochs(const struct bl_verify *v, bl_fault *fault, bl_fault *rema
         if (!bl_epochs_number(name) || bl_cancelled(v->cancel))
             continue;
         bl_buffer_printf(&path, "%s/%s", v->dir, name);
-        bool missing = !path.failed && access(path.data, F_OK) != 0; /* which has been told */
+        bool missing = !path.failed && access(path.data, F_OK) != 0; /* reported before */
         if (!missing && (bl_buffer_check(&path, &e) || epoch_verify_plan(v, path.data, &e)))
             fault(context, name, e.text);
         bl_buffer_free(&path);

@@ -1,6 +1,6 @@
-/* A shard is read in file order: the header, which follows from the manifest to the byte; tables row by row against the
- * rows that the plan gives; fields block by block against the checksums of the index. What was read is added up to the
- * shard's own checksum, which is told of only when nothing else explains it. */
+/* A shard is read in file order: the header, which follows from the manifest to the byte; tables, row by row against
+ * the plan; fields, block by block against the checksums of the index. The checksum of the whole shard is computed on
+ * the way; it is compared only if no other fault was found. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -75,7 +75,7 @@ out:
     return code == BL_EDATA ? BL_OK : code;
 }
 
-/* Frames must begin where header, tables and blocks do, and every BL_FRAME_MAX bytes within these. */
+/* Frames must begin where header, tables and blocks begin, and every BL_FRAME_MAX bytes within these. */
 static bool check_frames_are_aligned(const struct bl_shard_check *w)
 {
     const struct bl_seekable *s = &w->file.seekable;
@@ -97,7 +97,7 @@ static bool check_frames_are_aligned(const struct bl_shard_check *w)
     return i == s->frames;
 }
 
-/* Sizes and frames: 1 when nothing more can be read. */
+/* Checks size and frames. BL_EDATA: the file cannot be read further. */
 static int check_file(struct bl_shard_check *w, const struct bl_shard_row *row)
 {
     if (row && w->file.bytes != row->bytes)
@@ -150,7 +150,7 @@ static int check_contents(struct bl_shard_check *w, struct bl_error *e)
     return code;
 }
 
-/* What is held at once: a row of a table, the JPEG file of a step, or as much of a block. */
+/* The size of the buffer: for a row of a table, the JPEG file of a step, or part of a block. */
 static int64_t check_chunk_size(const struct bl_shard_check *w)
 {
     int64_t size = CHUNK;
@@ -191,7 +191,7 @@ out:
     return code;
 }
 
-/* Opens the file: 1 when there is nothing to read, which has been told. */
+/* BL_EDATA: there is nothing to read, which is reported. */
 static int check_open_file(struct bl_shard_check *w, struct bl_error *e)
 {
     struct bl_error why = {0};
@@ -215,7 +215,7 @@ out:
     return code;
 }
 
-/* 1: the file does not say what its layout is, which has been told. */
+/* BL_EDATA: the file's header does not give the layout, which is reported. */
 static int check_read_layout(struct bl_shard_check *w, int64_t shard, struct bl_error *e)
 {
     struct bl_error why = {0};
