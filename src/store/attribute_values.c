@@ -212,7 +212,7 @@ static int values_read_one(struct walk *w, int a, const struct bl_attribute *att
     else if (!whole && sort == EMPTY)
         *value = NAN_BITS;
     else
-        return bl_error_set(e, BL_EDATA, "row %zu (%s): \"%s\" in column \"%s\" is no %s", row, w->text.row.id,
+        return bl_error_set(e, BL_EDATA, "row %zu (%s): \"%s\" in column \"%s\" is not %s", row, w->text.row.id,
                             w->one.data, attribute->name, bl_dtype_name(attribute->dtype));
     return BL_OK;
 }

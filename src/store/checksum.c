@@ -81,7 +81,7 @@ int bl_checksum_file(const char *path, int64_t *bytes, uint64_t *checksum, struc
     struct stat status;
     int code = BL_OK;
     if (fstat(fd, &status) != 0)
-        code = bl_error_errno(e, BL_EFAIL, "cannot look at %s", path);
+        code = bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
     if (code)
         goto out;
     *bytes = status.st_size;

@@ -97,8 +97,7 @@ static int dataset_seek_block(struct bl_dataset *dataset, int64_t b, int64_t *ro
 {
     const struct bl_format *format = &dataset->manifest.format;
     if (b < 0 || b >= format->blocks)
-        return bl_error_set(e, BL_EUSAGE, "there is no block %" PRId64 ": %s has %" PRId64, b, dataset->dir,
-                            format->blocks);
+        return bl_error_set(e, BL_EUSAGE, "no block %" PRId64 ": %s has %" PRId64, b, dataset->dir, format->blocks);
     int64_t shard = b / format->blocks_per_shard;
     int code = shard == dataset->shard ? BL_OK : dataset_open_shard(dataset, shard, e);
     *row = b % format->blocks_per_shard;
@@ -111,7 +110,7 @@ static int dataset_seek_field(struct bl_dataset *dataset, int64_t b, int f, int6
 {
     int64_t row = 0;
     if (f < 0 || f >= dataset->manifest.format.fields.count)
-        return bl_error_set(e, BL_EUSAGE, "there is no field %d: %s has %d", f, dataset->dir,
+        return bl_error_set(e, BL_EUSAGE, "no field %d: %s has %d", f, dataset->dir,
                             dataset->manifest.format.fields.count);
     int code = dataset_seek_block(dataset, b, &row, e);
     if (code)
@@ -224,11 +223,11 @@ int bl_dataset_map(struct bl_dataset *dataset, int64_t b, int f, const void **da
     if (code)
         return code;
     if (dataset->manifest.format.encoding[f].kind != BL_ENCODING_RAW)
-        return bl_error_set(e, BL_EUSAGE, "%s: %s is encoded (%s): its blocks can be read, not mapped", dataset->dir,
-                            dataset->manifest.format.fields.field[f].name,
+        return bl_error_set(e, BL_EUSAGE, "%s: %s is encoded (%s): its blocks can only be read, not mapped",
+                            dataset->dir, dataset->manifest.format.fields.field[f].name,
                             bl_encoding_name(&dataset->manifest.format.encoding[f], name));
     if (dataset->file.compressed)
-        return bl_error_set(e, BL_EUSAGE, "%s is compressed: its blocks can be read, not mapped", dataset->dir);
+        return bl_error_set(e, BL_EUSAGE, "%s is compressed: its blocks can only be read, not mapped", dataset->dir);
     int64_t before = offset % page;
     *length = (size_t)(size + before);
     *address = mmap(NULL, *length, PROT_READ, MAP_SHARED, dataset->file.fd, offset - before);
@@ -320,7 +319,7 @@ int bl_dataset_attribute(struct bl_dataset *dataset, int64_t b, int a, void *out
 {
     int64_t row = 0;
     if (a < 0 || a >= dataset->manifest.format.attributes)
-        return bl_error_set(e, BL_EUSAGE, "there is no attribute %d: %s has %d", a, dataset->dir,
+        return bl_error_set(e, BL_EUSAGE, "no attribute %d: %s has %d", a, dataset->dir,
                             dataset->manifest.format.attributes);
     int code = dataset_seek_block(dataset, b, &row, e);
     return code ? code : dataset_read_table_row(dataset, BL_TABLES + a, row, out, e);

@@ -83,7 +83,7 @@ static int epochs_lock(const char *dir, struct bl_error *e)
     if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
         return fd;
     close(fd);
-    return bl_error_set(e, BL_EFAIL, "%s: another bload plan --dataset is at work there", dir);
+    return bl_error_set(e, BL_EFAIL, "%s: another bload plan --dataset is running there", dir);
 }
 
 static bool entry_is_leftover_manifest(const struct bl_manifest *m, const char *entry)
@@ -99,13 +99,13 @@ static int epochs_sweep_folder(int fd, const char *dir, const struct bl_manifest
     DIR *entries = fdopendir(fd);
     if (!entries) {
         close(fd);
-        return bl_error_errno(e, BL_EFAIL, "cannot read a directory of %s", dir);
+        return bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", dir);
     }
     int code = BL_OK;
     const struct dirent *entry;
     while (!code && (entry = readdir(entries))) {
         if (is_left(m, entry->d_name) && unlinkat(fd, entry->d_name, 0) != 0 && errno != ENOENT)
-            code = bl_error_errno(e, BL_EFAIL, "cannot remove %s of %s", entry->d_name, dir);
+            code = bl_error_errno(e, BL_EFAIL, "cannot remove %s from %s", entry->d_name, dir);
     }
     closedir(entries);
     return code;
@@ -149,8 +149,8 @@ static int epochs_read_groups(struct epochs_job *a, struct bl_error *e)
         goto out;
     for (size_t p = 0; p < a->stored.pieces && !code; p++) {
         if (a->stored.sequence[p] >= rows.count)
-            code = bl_error_set(e, BL_EFAIL, "%s: the plan has sequence %" PRIu32 ", and the table has %zu rows",
-                                path.data, a->stored.sequence[p], rows.count);
+            code = bl_error_set(e, BL_EFAIL, "%s: the plan has sequence %" PRIu32 ", the table %zu rows", path.data,
+                                a->stored.sequence[p], rows.count);
         else
             a->group[p] = rows.group[a->stored.sequence[p]];
     }
@@ -166,8 +166,8 @@ static int epochs_check_dataset(struct epochs_job *a, struct bl_error *e)
     const struct bl_epochs *x = a->epochs;
     struct bl_plan_options *o = &a->options;
     if (strcmp(w->strategy, "sample") == 0 || strcmp(w->strategy, "mix") == 0)
-        return bl_error_set(e, BL_EUSAGE, "%s holds clips (--strategy %s): another plan would have to cut others",
-                            x->dir, w->strategy);
+        return bl_error_set(e, BL_EUSAGE, "%s holds clips (--strategy %s): another plan would need other clips", x->dir,
+                            w->strategy);
     *o = (struct bl_plan_options){
         .strategy = BL_STRATEGY_BLOCK,
         .fill = BL_FILL_PAPER, /* no search: blocks are filled as the stored ones */
@@ -181,8 +181,8 @@ static int epochs_check_dataset(struct epochs_job *a, struct bl_error *e)
     };
     if (w->blocks % (o->world_size * o->batch_size) != 0)
         return bl_error_set(e, BL_EUSAGE,
-                            "the %" PRId64 " blocks of %s are no multiple of %" PRId64 " ranks times %" PRId64
-                            " blocks: pack it for them",
+                            "the %" PRId64 " blocks of %s are not a multiple of %" PRId64 " ranks times %" PRId64
+                            " blocks: pack it again with these --world-size and --batch-size",
                             w->blocks, x->dir, o->world_size, o->batch_size);
     return BL_OK;
 }
@@ -242,11 +242,12 @@ static int epoch_draw(struct epochs_job *a, int64_t k, struct bl_plan *plan, str
         return code;
     code = bl_plan_recount(plan, a->stored.length, a->stored.pieces, e);
     if (!code && (plan->deleted || (int64_t)plan->blocks != format->blocks || plan->max_sequences > format->S))
-        code = bl_error_set(
-            e, BL_EFAIL, "%zu blocks of up to %" PRId64 " sequences, %" PRId64 " steps left out: not as it is stored",
-            plan->blocks, plan->max_sequences, plan->deleted);
+        code = bl_error_set(e, BL_EFAIL,
+                            "%zu blocks of up to %" PRId64 " sequences, %" PRId64
+                            " steps left out, which differs from the stored blocks",
+                            plan->blocks, plan->max_sequences, plan->deleted);
     if (code)
-        bl_error_prefix(e, "%s: its blocks cannot be composed anew, epoch %" PRId64, a->epochs->dir, k + 1);
+        bl_error_prefix(e, "%s: cannot make the plan of epoch %" PRId64, a->epochs->dir, k + 1);
     return code ? code : epoch_resolve_rows(a, plan, e);
 }
 

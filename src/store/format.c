@@ -93,7 +93,7 @@ static int format_check_attributes(const struct bl_format *format, struct bl_err
         const struct bl_attribute *attribute = &format->attribute[a];
         if (format_name_is_taken(format, attribute->name, BL_TABLES + a, format->fields.count))
             return bl_error_set(e, BL_EUSAGE,
-                                "no attribute can be named \"%s\": a tensor of the shards has that name (rename the "
+                                "attribute name \"%s\" is taken by a tensor of the shards (rename the "
                                 "column, or leave it out with --attributes-columns)",
                                 attribute->name);
         if (attribute->dtype != BL_I64 && attribute->dtype != BL_F64)
@@ -140,11 +140,12 @@ static int format_check_encoding(const struct bl_format *format, int f, struct b
                                         INT64_MAX / (4 * BL_FIELDS_MAX) / format->T)
         return bl_error_set(e, BL_EUSAGE, "field \"%s\": the JPEG files of a block could be too large", field->name);
     if (format->compressed != (kind == BL_ENCODING_DELTA))
-        return bl_error_set(e, BL_EUSAGE, "field \"%s\": JPEG files are not compressed, differences always are",
+        return bl_error_set(e, BL_EUSAGE, "field \"%s\": jpeg needs shards without compression, delta with",
                             field->name);
     if (format_tensor_name_is_taken(format, f, false) ||
         (kind == BL_ENCODING_JPEG && format_tensor_name_is_taken(format, f, true)))
-        return bl_error_set(e, BL_EUSAGE, "field \"%s\" cannot be encoded: its tensors' names are taken, or too long",
+        return bl_error_set(e, BL_EUSAGE,
+                            "field \"%s\" cannot be encoded: the names of its tensors are taken or too long",
                             field->name);
     return BL_OK;
 }
@@ -162,18 +163,17 @@ int bl_format_check(const struct bl_format *format, struct bl_error *e)
 {
     if (format->T < 1 || format->T > BL_T_MAX || format->S < 1 || format->S >= BL_T_MAX || format->blocks < 1)
         return bl_error_set(e, BL_EUSAGE,
-                            "no dataset can have %" PRId64 " blocks of T = %" PRId64 " steps and S = %" PRId64
-                            " sequences at most",
+                            "a dataset cannot have %" PRId64 " blocks of T = %" PRId64 " steps and S = %" PRId64
+                            " sequences per block",
                             format->blocks, format->T, format->S);
     if (format->fields.count < 1 || format->fields.count > BL_FIELDS_MAX)
         return bl_error_set(e, BL_EUSAGE, "a dataset has 1 to %d fields, not %d", BL_FIELDS_MAX, format->fields.count);
     for (int f = 0; f < format->fields.count; f++) {
         const struct bl_field *field = &format->fields.field[f];
         if (format_name_is_taken(format, field->name, BL_TABLES, f))
-            return bl_error_set(e, BL_EUSAGE, "no field can be named \"%s\": the name is taken", field->name);
+            return bl_error_set(e, BL_EUSAGE, "field name \"%s\" is taken", field->name);
         if (!format_field_has_size(format, field))
-            return bl_error_set(e, BL_EUSAGE, "field \"%s\": a block would have no size, or one too large",
-                                field->name);
+            return bl_error_set(e, BL_EUSAGE, "field \"%s\": the size of a block is out of range", field->name);
         int code = format_check_encoding(format, f, e);
         if (code)
             return code;

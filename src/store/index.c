@@ -33,16 +33,15 @@ static int index_check_tables(struct bl_index *index, const struct bl_safetensor
                     memcmp(found->shape, expected[t].shape, sizeof found->shape) == 0 &&
                     found->begin == expected[t].begin;
         if (!same)
-            code =
-                bl_error_set(e, BL_EDATA, "table \"%s\" is missing, or not of the type, shape and place it must have",
-                             expected[t].name);
+            code = bl_error_set(e, BL_EDATA, "table \"%s\" is missing, or has a wrong type, shape or place",
+                                expected[t].name);
         index->offset[t] = file->data + expected[t].begin;
         index->offset[t + 1] = file->data + expected[t].end;
     }
     if (code)
         return code;
     if (file->count != BL_INDEX_TABLES - skip)
-        return bl_error_set(e, BL_EDATA, "there are bl_index_table_types that are unknown");
+        return bl_error_set(e, BL_EDATA, "unknown tables");
     return BL_OK;
 }
 
@@ -66,7 +65,7 @@ static int index_read_header(struct bl_index *index, struct bl_error *e)
     struct bl_safetensors file = {0};
     int64_t data = 0;
     if (fstat(index->fd, &status) != 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot look at it");
+        return bl_error_errno(e, BL_EFAIL, "cannot stat");
     if (status.st_size < BL_SAFETENSORS_PREFIX)
         return bl_error_set(e, BL_EDATA, "too short for a safetensors file");
     int code = bl_io_pread(index->fd, prefix, sizeof prefix, 0, index->path, e);

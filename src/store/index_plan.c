@@ -29,7 +29,7 @@ static int index_read_block_ptr(struct part *part, struct bl_error *e)
     for (int64_t b = 0; b < blocks && rises; b++)
         rises = at[b] <= at[b + 1];
     if (!rises)
-        return bl_error_set(e, BL_EDATA, "block_ptr does not go up from 0 to the number of pieces");
+        return bl_error_set(e, BL_EDATA, "block_ptr does not rise from 0 to the number of pieces");
     part->piece = at[0];
     for (int64_t b = 0; b <= blocks; b++)
         at[b] -= part->piece;
@@ -55,8 +55,8 @@ static int index_read_pieces(const struct part *part, int64_t p, int64_t n, stru
         return code;
     for (int64_t i = 0; i < n && !code; i++) {
         if (sequence[i] < 0 || sequence[i] >= BL_SEQUENCES_MAX || length[i] < 1)
-            code = bl_error_set(e, BL_EDATA, "piece %" PRId64 " is of sequence %" PRId64 " and %" PRId32 " steps long",
-                                at + i, sequence[i], length[i]);
+            code = bl_error_set(e, BL_EDATA, "piece %" PRId64 " has sequence %" PRId64 " and %" PRId32 " steps", at + i,
+                                sequence[i], length[i]);
         plan->sequence[p + i] = (uint32_t)sequence[i];
         plan->length[p + i] = length[i];
         if (!code && source_start[i])
@@ -99,7 +99,7 @@ static int index_check_starts(const struct part *part, struct bl_error *e)
     if (code)
         return code;
     if (!plan->align)
-        return bl_error_set(e, BL_EDATA, "starts leave gaps that no alignment explains");
+        return bl_error_set(e, BL_EDATA, "the gaps between pieces do not follow from any alignment");
     return BL_OK;
 }
 
@@ -176,7 +176,7 @@ static int index_read_info(const struct bl_index *index, struct bl_plan *plan, s
         return code;
     if (plan_info->T != plan->T || plan_info->blocks != (int64_t)plan->blocks ||
         plan_info->lower_bound > plan_info->blocks)
-        return bl_error_set(e, BL_EDATA, "the words in its metadata are those of another plan");
+        return bl_error_set(e, BL_EDATA, "its metadata (words) belongs to another plan");
     if (plan_info->lower_bound > plan->lower_bound)
         plan->lower_bound = plan_info->lower_bound;
     plan->imbalance = plan_info->imbalance;

@@ -43,7 +43,7 @@ int bl_jansson_get_integer(const json_t *object, const char *name, int64_t min, 
 {
     const json_t *member = json_object_get(object, name);
     if (!json_is_integer(member) || json_integer_value(member) < min || json_integer_value(member) > max)
-        return bl_error_set(e, BL_EDATA, "\"%s\" is missing, or no number that can be", name);
+        return bl_error_set(e, BL_EDATA, "\"%s\" is missing, not an integer, or out of range", name);
     *value = json_integer_value(member);
     return BL_OK;
 }
@@ -51,7 +51,7 @@ int bl_jansson_get_integer(const json_t *object, const char *name, int64_t min, 
 int bl_jansson_get_text(const json_t *object, const char *name, const char **value, struct bl_error *e)
 {
     *value = json_string_value(json_object_get(object, name));
-    return *value ? BL_OK : bl_error_set(e, BL_EDATA, "\"%s\" is missing, or no text", name);
+    return *value ? BL_OK : bl_error_set(e, BL_EDATA, "\"%s\" is missing, or not a string", name);
 }
 
 int bl_jansson_get_checksum(const json_t *object, const char *name, uint64_t *value, struct bl_error *e)
@@ -61,6 +61,6 @@ int bl_jansson_get_checksum(const json_t *object, const char *name, uint64_t *va
     if (code)
         return code;
     if (!bl_checksum_parse(text, value))
-        return bl_error_set(e, BL_EDATA, "\"%s\" is no checksum of 16 digits", name);
+        return bl_error_set(e, BL_EDATA, "\"%s\" is not a checksum of 16 hexadecimal digits", name);
     return BL_OK;
 }

@@ -97,7 +97,7 @@ static int jpeg_report_damage(const struct bl_jpeg_decoder *decoder, struct bl_e
 {
     if (bl_error_memory_seen())
         return bl_error_memory(e);
-    return bl_error_set(e, BL_EDATA, "it is no JPEG file, or a damaged one: %s", tjGetErrorStr2(decoder->handle));
+    return bl_error_set(e, BL_EDATA, "not a JPEG file, or damaged: %s", tjGetErrorStr2(decoder->handle));
 }
 
 int bl_jpeg_check(struct bl_jpeg_decoder *decoder, const uint8_t *file, size_t size, size_t height, size_t width,
@@ -108,7 +108,7 @@ int bl_jpeg_check(struct bl_jpeg_decoder *decoder, const uint8_t *file, size_t s
     if (tjDecompressHeader3(decoder->handle, file, size, &w, &h, &sampling, &colours) != 0)
         return jpeg_report_damage(decoder, e);
     if ((size_t)w != width || (size_t)h != height)
-        return bl_error_set(e, BL_EDATA, "it is a JPEG file of %dx%d, not of %zux%zu", w, h, width, height);
+        return bl_error_set(e, BL_EDATA, "a JPEG file of %dx%d instead of %zux%zu", w, h, width, height);
     return BL_OK;
 }
 

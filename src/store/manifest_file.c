@@ -85,7 +85,7 @@ int bl_manifest_parse(struct bl_manifest *manifest, const char *text, size_t siz
     if (code)
         goto out;
     if (version != BL_FORMAT_VERSION)
-        code = bl_error_set(e, BL_EDATA, "its format is version %" PRId64 ", and this tool knows %d: update bload",
+        code = bl_error_set(e, BL_EDATA, "format version %" PRId64 ", but this bload knows version %d: update bload",
                             version, BL_FORMAT_VERSION);
     if (code)
         goto out;
@@ -111,7 +111,7 @@ int bl_manifest_inspect(struct bl_manifest *manifest, const char *dir, bool *sou
     if (access(path.data, F_OK) != 0) {
         code = errno == ENOENT || errno == ENOTDIR
                    ? bl_error_set(e, BL_EUSAGE, "%s is not a finished dataset: it has no " BL_MANIFEST_FILE, dir)
-                   : bl_error_errno(e, BL_EFAIL, "cannot look at %s", path.data);
+                   : bl_error_errno(e, BL_EFAIL, "cannot stat %s", path.data);
     }
     if (code)
         goto out;
@@ -133,6 +133,5 @@ int bl_manifest_read(struct bl_manifest *manifest, const char *dir, struct bl_er
     if (code || sound)
         return code;
     bl_manifest_free(manifest);
-    return bl_error_set(e, BL_EDATA, "%s/" BL_MANIFEST_FILE ": its checksum is wrong: it is damaged, or was edited",
-                        dir);
+    return bl_error_set(e, BL_EDATA, "%s/" BL_MANIFEST_FILE ": wrong checksum: the file is damaged or was edited", dir);
 }

@@ -153,13 +153,13 @@ static int manifest_read_pairs(const json_t *object, const char *name, struct bl
 {
     json_t *members = json_object_get(object, name);
     if (!json_is_object(members))
-        return bl_error_set(e, BL_EDATA, "\"%s\" is missing, or no object", name);
+        return bl_error_set(e, BL_EDATA, "\"%s\" is missing, or not an object", name);
     const char *key;
     json_t *value;
     json_object_foreach(members, key, value)
     {
         if (!json_is_string(value))
-            return bl_error_set(e, BL_EDATA, "\"%s\": \"%s\" is no text", name, key);
+            return bl_error_set(e, BL_EDATA, "\"%s\": \"%s\" is not a string", name, key);
         int code = bl_manifest_pair(pairs, key, "", e);
         if (!code)
             code = text_unescape(value, &pairs->pair[pairs->count - 1].value, e);
@@ -172,13 +172,13 @@ static int manifest_read_pairs(const json_t *object, const char *name, struct bl
 static int manifest_read_shape(const json_t *shape, struct bl_field *field, struct bl_error *e)
 {
     if (!json_is_array(shape) || json_array_size(shape) > BL_FIELD_RANK_MAX)
-        return bl_error_set(e, BL_EDATA, "field \"%s\": \"shape\" is no list of at most %d sizes", field->name,
+        return bl_error_set(e, BL_EDATA, "field \"%s\": \"shape\" is not a list of at most %d sizes", field->name,
                             BL_FIELD_RANK_MAX);
     field->rank = (int)json_array_size(shape);
     for (int i = 0; i < field->rank; i++) {
         const json_t *size = json_array_get(shape, (size_t)i);
         if (!json_is_integer(size) || json_integer_value(size) < 1)
-            return bl_error_set(e, BL_EDATA, "field \"%s\": \"shape\" has what is no size", field->name);
+            return bl_error_set(e, BL_EDATA, "field \"%s\": \"shape\" has an invalid size", field->name);
         field->shape[i] = json_integer_value(size);
     }
     return BL_OK;
@@ -192,7 +192,7 @@ static int manifest_read_encoding(const json_t *object, const char *name, struct
     *encoding = (struct bl_encoding){.kind = BL_ENCODING_RAW};
     if (!member || (json_is_string(member) && bl_encoding_parse(json_string_value(member), encoding)))
         return BL_OK;
-    return bl_error_set(e, BL_EDATA, "field \"%s\": its encoding is none that this tool knows", name);
+    return bl_error_set(e, BL_EDATA, "field \"%s\": unknown encoding", name);
 }
 
 static int manifest_read_field(const json_t *object, struct bl_field *field, struct bl_encoding *encoding, char **made,
@@ -213,7 +213,7 @@ static int manifest_read_field(const json_t *object, struct bl_field *field, str
         return code;
     int type = bl_dtype_parse(dtype);
     if (type < 0 || strlen(name) >= sizeof field->name || strlen(kind) >= sizeof field->kind)
-        return bl_error_set(e, BL_EDATA, "a field's name, kind or dtype is none that can be");
+        return bl_error_set(e, BL_EDATA, "a field has an invalid name, kind or dtype");
     strcpy(field->name, name);
     strcpy(field->kind, kind);
     field->dtype = (enum bl_dtype)type;
@@ -226,7 +226,7 @@ static int manifest_read_fields(const json_t *object, struct bl_manifest *manife
     const json_t *fields = json_object_get(object, "fields");
     size_t count = json_array_size(fields);
     if (count < 1 || count > BL_FIELDS_MAX)
-        return bl_error_set(e, BL_EDATA, "\"fields\" is missing, or no list of 1 to %d", BL_FIELDS_MAX);
+        return bl_error_set(e, BL_EDATA, "\"fields\" is missing, or not a list of 1 to %d", BL_FIELDS_MAX);
     int code = BL_OK;
     for (size_t i = 0; i < count && !code; i++)
         code = manifest_read_field(json_array_get(fields, i), &manifest->format.fields.field[i],
@@ -246,7 +246,7 @@ static int manifest_read_attribute(const json_t *object, struct bl_attribute *at
         return code;
     int type = bl_dtype_parse(dtype);
     if (type < 0 || strlen(name) >= sizeof attribute->name)
-        return bl_error_set(e, BL_EDATA, "an attribute's name or dtype is none that can be");
+        return bl_error_set(e, BL_EDATA, "an attribute has an invalid name or dtype");
     strcpy(attribute->name, name);
     attribute->dtype = (enum bl_dtype)type;
     return BL_OK;
@@ -258,7 +258,7 @@ static int manifest_read_attributes(const json_t *object, struct bl_format *form
     const json_t *attributes = json_object_get(object, "attributes");
     size_t count = json_array_size(attributes);
     if ((attributes && !json_is_array(attributes)) || count > BL_ATTRIBUTES_MAX)
-        return bl_error_set(e, BL_EDATA, "\"attributes\" is no list of at most %d", BL_ATTRIBUTES_MAX);
+        return bl_error_set(e, BL_EDATA, "\"attributes\" is not a list of at most %d", BL_ATTRIBUTES_MAX);
     int code = BL_OK;
     for (size_t i = 0; i < count && !code; i++)
         code = manifest_read_attribute(json_array_get(attributes, i), &format->attribute[i], e);
@@ -270,13 +270,13 @@ static int manifest_read_files(const json_t *object, struct bl_manifest *manifes
 {
     const json_t *files = json_object_get(object, "files");
     if (!json_is_array(files))
-        return bl_error_set(e, BL_EDATA, "\"files\" is missing, or no list");
+        return bl_error_set(e, BL_EDATA, "\"files\" is missing, or not a list");
     for (size_t i = 0; i < json_array_size(files); i++) {
         const json_t *entry = json_array_get(files, i);
         const char *name;
         int code = bl_jansson_get_text(entry, "name", &name, e);
         if (!code && (name[0] == '/' || strstr(name, "..")))
-            code = bl_error_set(e, BL_EDATA, "\"files\": \"%s\" is no file of the dataset", name);
+            code = bl_error_set(e, BL_EDATA, "\"files\": \"%s\" is not a path within the dataset", name);
         struct bl_manifest_file *file = code ? NULL : bl_manifest_append_file(manifest, name, e);
         if (!file)
             return code ? code : BL_EFAIL;
@@ -298,7 +298,7 @@ static int manifest_read_compress(const json_t *object, struct bl_format *format
     bool good = text ? strncmp(text, "zstd:", 5) == 0 && bl_text_to_int(text + 5, strlen(text + 5), -200000, 22, &level)
                      : json_is_null(value);
     format->level = (int)level;
-    return good ? BL_OK : bl_error_set(e, BL_EDATA, "\"compress\" is missing, or not known");
+    return good ? BL_OK : bl_error_set(e, BL_EDATA, "\"compress\" is missing or unknown");
 }
 
 static int manifest_read_format(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)
@@ -313,7 +313,7 @@ static int manifest_read_format(const json_t *object, struct bl_manifest *manife
     uint64_t digest = 0;
     int code = BL_OK;
     if (!json_is_boolean(source_start) || !json_is_boolean(segment_ids))
-        code = bl_error_set(e, BL_EDATA, "\"source_start\" or \"segment_ids\" is missing, or neither true nor false");
+        code = bl_error_set(e, BL_EDATA, "\"source_start\" or \"segment_ids\" is missing, or not a boolean");
     if (!code)
         code = bl_jansson_get_integer(object, "S", 1, BL_T_MAX, &format->S, e);
     if (!code)

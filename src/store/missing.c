@@ -22,7 +22,7 @@ static int file_size(const char *dir, const char *name, int64_t *bytes, struct b
     if (stat(path.data, &status) == 0)
         *bytes = S_ISREG(status.st_mode) ? (int64_t)status.st_size : -1;
     else if (errno != ENOENT && errno != ENOTDIR)
-        code = bl_error_errno(e, BL_EFAIL, "cannot look at %s", path.data);
+        code = bl_error_errno(e, BL_EFAIL, "cannot stat %s", path.data);
 out:
     bl_buffer_free(&path);
     return code;
@@ -37,7 +37,7 @@ int bl_missing_check_files(const char *dir, const struct bl_manifest *m, struct 
         if (code)
             return code;
         if (bytes < 0)
-            return bl_error_set(e, BL_EFAIL, "%s/%s is not there any more", dir, file->name);
+            return bl_error_set(e, BL_EFAIL, "%s/%s does not exist any more", dir, file->name);
         if (bytes != file->bytes)
             return bl_error_set(e, BL_EFAIL, "%s/%s has %" PRId64 " bytes, the manifest says %" PRId64, dir, file->name,
                                 bytes, file->bytes);
@@ -62,8 +62,7 @@ static int missing_check_table(const char *dir, const struct bl_manifest *m, str
     for (size_t i = 0; i < m->files && !code; i++)
         good |= strcmp(m->file[i].name, BL_SHARDS_FILE) == 0 && m->file[i].checksum == checksum;
     if (!good)
-        code = bl_error_set(e, BL_EDATA, "%s: its checksum is %016" PRIx64 ", which is not the manifest's", path.data,
-                            checksum);
+        code = bl_error_set(e, BL_EDATA, "%s: checksum %016" PRIx64 " differs from the manifest", path.data, checksum);
 out:
     bl_buffer_free(&path);
     return code;

@@ -67,7 +67,7 @@ static int plan_info_read_text(const json_t *object, const char *name, char out[
     }
     const char *text = json_string_value(value);
     if (!text || strlen(text) > 15)
-        return bl_error_set(e, BL_EDATA, "\"%s\" is missing, or no word", name);
+        return bl_error_set(e, BL_EDATA, "\"%s\" is missing, or not a word", name);
     strcpy(out, text);
     return BL_OK;
 }
@@ -85,7 +85,7 @@ static int plan_info_read_seed(const json_t *object, uint64_t *seed, bool *unkno
     else
         *seed = (uint64_t)json_integer_value(value);
     bool good = text ? *text && !*end : json_is_integer(value) && json_integer_value(value) >= 0;
-    return good ? BL_OK : bl_error_set(e, BL_EDATA, "\"seed\" is missing, or no number");
+    return good ? BL_OK : bl_error_set(e, BL_EDATA, "\"seed\" is missing, or not a number");
 }
 
 int bl_plan_info_from_json(struct bl_plan_info *w, const json_t *object, struct bl_error *e)

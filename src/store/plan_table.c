@@ -164,15 +164,15 @@ static int plan_reader_add(struct plan_reader *r, const int64_t *v, struct bl_er
 {
     struct bl_plan *p = r->plan;
     if (v[BLOCK] != (int64_t)p->blocks && (!p->blocks || v[BLOCK] != (int64_t)p->blocks - 1))
-        return bl_error_set(e, BL_EFAIL, "block %" PRId64 " after %zu blocks: rows go by block, then start", v[BLOCK],
+        return bl_error_set(e, BL_EFAIL,
+                            "block %" PRId64 " after %zu blocks: rows must be ordered by block, then start", v[BLOCK],
                             p->blocks);
     if (v[SEQUENCE] < 0 && (v[LENGTH] || v[START] || v[SOURCE_START] || v[BLOCK] < (int64_t)p->blocks))
-        return bl_error_set(e, BL_EFAIL, "only an empty block has the sequence -1, and no other numbers but 0");
+        return bl_error_set(e, BL_EFAIL, "the sequence -1 is only for empty blocks, with 0 in the other columns");
     if (v[SEQUENCE] >= 0 && v[LENGTH] < 1)
         return bl_error_set(e, BL_EFAIL, "a piece of %" PRId64 " steps", v[LENGTH]);
     if (v[SEQUENCE] >= (int64_t)r->count)
-        return bl_error_set(e, BL_EFAIL, "there is no sequence %" PRId64 " in a table of %zu rows", v[SEQUENCE],
-                            r->count);
+        return bl_error_set(e, BL_EFAIL, "no sequence %" PRId64 ": the table has %zu rows", v[SEQUENCE], r->count);
     if (plan_reader_grow(r, e))
         return BL_EFAIL;
     if (v[BLOCK] == (int64_t)p->blocks) {
@@ -183,7 +183,8 @@ static int plan_reader_add(struct plan_reader *r, const int64_t *v, struct bl_er
     if (v[SEQUENCE] < 0)
         return BL_OK;
     if (!bl_alignment_add(&r->alignment, r->end, v[START]))
-        return bl_error_set(e, BL_EFAIL, "start %" PRId64 " where the piece before ends at %" PRId64, v[START], r->end);
+        return bl_error_set(e, BL_EFAIL, "start %" PRId64 " where the previous piece ends at %" PRId64, v[START],
+                            r->end);
     if (v[LENGTH] > p->T - v[START])
         return bl_error_set(e, BL_EFAIL, "block %" PRId64 " is longer than T = %" PRId64, v[BLOCK], p->T);
     r->end = v[START] + v[LENGTH];
@@ -230,13 +231,13 @@ static int plan_reader_read(struct plan_reader *r, struct bl_lines *lines, struc
         int64_t value[VALUES];
         int code = BL_OK;
         if (!ended)
-            code = bl_error_set(e, BL_EFAIL, "the file ends in the middle of a line: it was cut off");
+            code = bl_error_set(e, BL_EFAIL, "truncated: the file ends in the middle of a line");
         else if (lines->number == 1 &&
                  (size + 1 != strlen(BL_PLAN_TABLE_HEADER) || memcmp(line, BL_PLAN_TABLE_HEADER, size)))
             code = bl_error_set(e, BL_EFAIL, "not a plan: the header line is not \"%.*s\"",
                                 (int)strlen(BL_PLAN_TABLE_HEADER) - 1, BL_PLAN_TABLE_HEADER);
         else if (lines->number > 1 && plan_row_parse(line, value))
-            code = bl_error_set(e, BL_EFAIL, "not five whole numbers: \"%.80s\"", line);
+            code = bl_error_set(e, BL_EFAIL, "not five integers: \"%.80s\"", line);
         else if (lines->number > 1)
             code = plan_reader_add(r, value, e);
         if (code) {
@@ -260,11 +261,11 @@ int bl_plan_table_read(struct bl_plan *plan, const char *path, int64_t T, int64_
     bl_lines_close(&lines);
     plan->align = align;
     if (!code && !bl_alignment_value(&r.alignment))
-        code = bl_error_set(e, BL_EFAIL, "%s: starts leave gaps that no alignment explains", path);
+        code = bl_error_set(e, BL_EFAIL, "%s: the gaps between pieces do not follow from any alignment", path);
     if (!code && !bl_alignment_is(&r.alignment, align))
         code = bl_error_set(e, BL_EUSAGE,
-                            "%s: its starts are multiples of %" PRId64 ", and not those of --align %" PRId64
-                            ": say --align as for bload plan",
+                            "%s: its starts are multiples of %" PRId64 ", not of --align %" PRId64
+                            ": use the --align that bload plan was given",
                             path, r.alignment.divisor, align);
     if (!code && !plan->pieces)
         code = bl_error_set(e, BL_EFAIL, "%s: the plan is empty", path);

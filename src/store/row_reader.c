@@ -25,7 +25,7 @@ static int row_read_ahead(const struct bl_sequences_file *file, struct bl_row_re
     if (n < 0)
         return bl_error_errno(e, BL_EFAIL, "cannot read %s", file->path);
     if (n == 0)
-        return bl_error_set(e, BL_EFAIL, "%s changed while it was in use", file->path);
+        return bl_error_set(e, BL_EFAIL, "%s changed while it was being read", file->path);
     ahead->size += (size_t)n;
     return BL_OK;
 }
@@ -45,7 +45,7 @@ static int row_read_line(const struct bl_sequences_file *file, int64_t offset, s
     size_t at = (size_t)(offset - text->ahead_at);
     while (!(newline = at < ahead->size ? memchr(ahead->data + at, '\n', ahead->size - at) : NULL)) {
         if (ahead->size - at > BL_LINE_MAX)
-            return bl_error_set(e, BL_EFAIL, "%s changed while it was in use", file->path);
+            return bl_error_set(e, BL_EFAIL, "%s changed while it was being read", file->path);
         if (at)
             memmove(ahead->data, ahead->data + at, ahead->size - at);
         ahead->size -= at;
@@ -96,7 +96,7 @@ int bl_row_reader_read(const struct bl_sequences *t, size_t i, struct bl_row_rea
     if (code)
         return code;
     if (bl_columns_split(text->line.data, text->field) != columns->count)
-        return bl_error_set(e, BL_EFAIL, "%s changed while it was in use", file->path);
+        return bl_error_set(e, BL_EFAIL, "%s changed while it was being read", file->path);
     /* Copied before values are unescaped in place. */
     code = *columns->extra ? bl_columns_extra(columns, text->field, &text->extra, e) : BL_OK;
     if (code)
@@ -106,7 +106,7 @@ int bl_row_reader_read(const struct bl_sequences *t, size_t i, struct bl_row_rea
     for (int c = 0; c < BL_COLUMNS_ALL; c++) {
         v[c] = row_value(columns, text, (enum bl_column)c, missing[c]);
         if (!v[c])
-            return bl_error_set(e, BL_EFAIL, "%s: row %zu: a backslash in \"%s\" that begins no \\t \\n \\r \\\\ \\xHH",
+            return bl_error_set(e, BL_EFAIL, "%s: row %zu: invalid escape in \"%s\" (valid: \\t \\n \\r \\\\ \\xHH)",
                                 file->path, i, bl_columns_name((enum bl_column)c));
     }
     struct bl_row *row = &text->row;
@@ -127,11 +127,11 @@ int bl_row_reader_read(const struct bl_sequences *t, size_t i, struct bl_row_rea
     if (status < 0 || !bl_text_to_int(v[BL_COLUMN_LENGTH], strlen(v[BL_COLUMN_LENGTH]), 0, INT64_MAX, &row->length) ||
         !bl_text_to_int(bytes, strlen(bytes), -1, INT64_MAX, &row->bytes) ||
         !bl_text_to_int(stream_text, strlen(stream_text), -1, INT32_MAX, &stream))
-        return bl_error_set(e, BL_EFAIL, "%s: row %zu (%s): a number in length, bytes or stream that is none",
-                            file->path, i, row->id);
+        return bl_error_set(e, BL_EFAIL, "%s: row %zu (%s): invalid number in length, bytes or stream", file->path, i,
+                            row->id);
     if (!bl_content_parse(v[BL_COLUMN_CONTENT], &row->content))
         return bl_error_set(e, BL_EFAIL,
-                            "%s: row %zu (%s): \"%s\" in the column content is no checksum (16 hexadecimal digits)",
+                            "%s: row %zu (%s): \"%s\" in column content is not a checksum (16 hexadecimal digits)",
                             file->path, i, row->id, v[BL_COLUMN_CONTENT]);
     row->status = (enum bl_row_status)status;
     row->stream = (int)stream;

@@ -102,23 +102,23 @@ int bl_safetensors_prefix(const void *prefix, int64_t file_size, int64_t *data, 
     memcpy(&n, prefix, sizeof n);
     if (n > (uint64_t)BL_SAFETENSORS_HEADER_MAX)
         return bl_error_set(e, BL_EDATA,
-                            "a header of %" PRIu64 " bytes is over the format's limit: no safetensors file", n);
+                            "a header of %" PRIu64 " bytes exceeds the limit of the format: not a safetensors file", n);
     *data = BL_SAFETENSORS_PREFIX + (int64_t)n;
     if (*data > file_size)
-        return bl_error_set(e, BL_EDATA, "the header (%" PRIu64 " bytes) goes beyond the end of the file", n);
+        return bl_error_set(e, BL_EDATA, "the header (%" PRIu64 " bytes) extends beyond the end of the file", n);
     return BL_OK;
 }
 
 static int tensor_parse_shape(json_t *shape, struct bl_tensor *out, struct bl_error *e)
 {
     if (!json_is_array(shape) || json_array_size(shape) > BL_TENSOR_RANK_MAX)
-        return bl_error_set(e, BL_EDATA, "tensor \"%s\": shape is no list of at most %d numbers", out->name,
+        return bl_error_set(e, BL_EDATA, "tensor \"%s\": shape is not a list of at most %d numbers", out->name,
                             BL_TENSOR_RANK_MAX);
     out->rank = (int)json_array_size(shape);
     for (int i = 0; i < out->rank; i++) {
         const json_t *dimension = json_array_get(shape, (size_t)i);
         if (!json_is_integer(dimension) || json_integer_value(dimension) < 0)
-            return bl_error_set(e, BL_EDATA, "tensor \"%s\": dimension %d is no size", out->name, i);
+            return bl_error_set(e, BL_EDATA, "tensor \"%s\": dimension %d is not a size", out->name, i);
         out->shape[i] = json_integer_value(dimension);
     }
     return BL_OK;
@@ -132,7 +132,7 @@ static int tensor_parse(const char *name, json_t *entry, struct bl_tensor *out, 
     const char *dtype = json_string_value(json_object_get(entry, "dtype"));
     int type = dtype ? bl_dtype_parse(dtype) : -1;
     if (type < 0)
-        return bl_error_set(e, BL_EDATA, "tensor \"%s\": dtype is none that is known", name);
+        return bl_error_set(e, BL_EDATA, "tensor \"%s\": unknown dtype", name);
     out->dtype = (enum bl_dtype)type;
     int code = tensor_parse_shape(json_object_get(entry, "shape"), out, e);
     if (code)
@@ -163,13 +163,13 @@ static int safetensors_check_holes(const struct bl_safetensors *file, int64_t fi
     int64_t at = 0;
     for (int i = 0; i < file->count; i++) {
         if (file->tensor[i].begin != at)
-            return bl_error_set(e, BL_EDATA,
-                                "tensor \"%s\" begins at %" PRId64 ", not where the one before ends, %" PRId64,
+            return bl_error_set(e, BL_EDATA, "tensor \"%s\" begins at %" PRId64 ", not at %" PRId64,
                                 file->tensor[i].name, file->tensor[i].begin, at);
         at = file->tensor[i].end;
     }
     if (at != file_size - file->data)
-        return bl_error_set(e, BL_EDATA, "the tensors have %" PRId64 " bytes, the file holds %" PRId64 " for them", at,
+        return bl_error_set(e, BL_EDATA,
+                            "the tensors have %" PRId64 " bytes, the file has %" PRId64 " after its header", at,
                             file_size - file->data);
     return BL_OK;
 }
@@ -202,14 +202,14 @@ int bl_safetensors_parse(const char *head, size_t size, int64_t file_size, struc
         return bl_error_set(e, BL_EDATA, "too short for a safetensors file");
     int code = bl_safetensors_prefix(head, file_size, &out->data, e);
     if (!code && out->data != (int64_t)size)
-        code = bl_error_set(e, BL_EDATA, "the header's size is not what its first bytes say");
+        code = bl_error_set(e, BL_EDATA, "the size of the header differs from its first 8 bytes");
     if (code)
         return code;
     json_error_t why;
     json_t *header =
         json_loadb(head + BL_SAFETENSORS_PREFIX, size - BL_SAFETENSORS_PREFIX, JSON_REJECT_DUPLICATES, &why);
     if (!json_is_object(header))
-        code = bl_error_set(e, BL_EDATA, "the header is no JSON object: %s", header ? "another value" : why.text);
+        code = bl_error_set(e, BL_EDATA, "the header is not a JSON object: %s", header ? "another value" : why.text);
     if (!code)
         code = safetensors_parse_entries(header, out, e);
     if (!code)

@@ -95,7 +95,7 @@ int bl_compressor_frame(struct bl_compressor *compressor, const void *data, size
 {
     *frame = (struct bl_frame){0};
     if (size > BL_FRAME_MAX)
-        return bl_error_set(e, BL_EFAIL, "a frame of %zu bytes is over the limit", size);
+        return bl_error_set(e, BL_EFAIL, "a frame of %zu bytes exceeds the limit", size);
     int code = compressor_reserve(compressor, ZSTD_compressBound(size), e);
     if (code)
         return code;
@@ -151,7 +151,7 @@ static uint32_t seekable_read_u32(const uint8_t *at)
 int bl_seekable_footer(const uint8_t footer[BL_SEEKABLE_FOOTER], int64_t file_size, int64_t *table, struct bl_error *e)
 {
     if (seekable_read_u32(footer + 5) != SEEKABLE_MAGIC)
-        return bl_error_set(e, BL_EDATA, "it does not end with a seek table");
+        return bl_error_set(e, BL_EDATA, "no seek table at the end of the file");
     if (footer[4] & DESCRIPTOR_RESERVED)
         return bl_error_set(e, BL_EDATA, "the seek table is of a later version");
     if (!(footer[4] & DESCRIPTOR_CHECKSUMS))
@@ -171,7 +171,7 @@ static int seekable_parse_entries(const uint8_t *entry, int64_t frames_end, stru
         uint32_t size = seekable_read_u32(entry);
         if (seekable_read_u32(entry + 4) > BL_FRAME_MAX || size > ZSTD_COMPRESSBOUND(BL_FRAME_MAX) ||
             size > frames_end - offset)
-            return bl_error_set(e, BL_EDATA, "the seek table gives frame %zu a size that cannot be", i);
+            return bl_error_set(e, BL_EDATA, "the seek table has an invalid size for frame %zu", i);
         offset += size;
         content += seekable_read_u32(entry + 4);
     }
@@ -194,7 +194,7 @@ int bl_seekable_parse(const uint8_t *table, size_t size, int64_t file_size, stru
         return code;
     if (expected != (int64_t)size || seekable_read_u32(table) != SKIPPABLE_MAGIC ||
         seekable_read_u32(table + 4) != size - HEAD)
-        return bl_error_set(e, BL_EDATA, "the seek table's frame does not fit its content");
+        return bl_error_set(e, BL_EDATA, "the size of the seek table is inconsistent");
     out->frames = (size - HEAD - BL_SEEKABLE_FOOTER) / ENTRY;
     out->frame = calloc(out->frames + 1, sizeof *out->frame);
     if (!out->frame)
@@ -245,10 +245,10 @@ int bl_decompressor_frame(struct bl_decompressor *decompressor, const struct bl_
     size_t size = (size_t)(frame[1].offset - frame[0].offset), content = (size_t)(frame[1].content - frame[0].content);
     size_t n = ZSTD_decompressDCtx(decompressor->context, out, content, data, size);
     if (ZSTD_isError(n))
-        return bl_error_set(e, BL_EDATA, "frame %zu does not decompress: %s", i, ZSTD_getErrorName(n));
+        return bl_error_set(e, BL_EDATA, "cannot decompress frame %zu: %s", i, ZSTD_getErrorName(n));
     if (n != content)
-        return bl_error_set(e, BL_EDATA, "frame %zu holds %zu bytes, not %zu", i, n, content);
+        return bl_error_set(e, BL_EDATA, "frame %zu has %zu bytes, expected %zu", i, n, content);
     if ((uint32_t)XXH64(out, n, 0) != frame->check)
-        return bl_error_set(e, BL_EDATA, "frame %zu is not the one that the seek table means: another checksum", i);
+        return bl_error_set(e, BL_EDATA, "the checksum of frame %zu differs from the seek table", i);
     return BL_OK;
 }

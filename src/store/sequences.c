@@ -80,8 +80,7 @@ static int loader_check_kind(struct bl_sequences *t, const struct bl_sequences_f
     const char *kind = loader_column_value(&file->columns, field, BL_COLUMN_KIND);
     const char *sampling = loader_column_value(&file->columns, field, BL_COLUMN_SAMPLING);
     if (!kind || !sampling)
-        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": a backslash that escapes nothing in kind or sampling",
-                            file->path, number);
+        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": invalid escape in kind or sampling", file->path, number);
     if (!t->kind) {
         t->kind = strdup(kind);
         t->sampling = strdup(sampling);
@@ -106,12 +105,12 @@ static int loader_add_row(struct sequences_loader *l, const struct bl_sequences_
     const char *status_text = bl_columns_value(columns, field, BL_COLUMN_STATUS, "ok");
     int status = bl_row_status_parse(status_text);
     if (status < 0)
-        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": \"%s\" is no status (ok, skipped, dropped, failed)",
+        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": invalid status \"%s\" (ok, skipped, dropped, failed)",
                             file->path, number, status_text);
     int64_t length;
     if (!bl_text_to_int(text, strlen(text), status == BL_ROW_OK ? 1 : 0, INT64_MAX, &length))
-        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": \"%s\" is no length (a whole number from %d)", file->path,
-                            number, text, status == BL_ROW_OK ? 1 : 0);
+        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": invalid length \"%s\" (expected an integer from %d)",
+                            file->path, number, text, status == BL_ROW_OK ? 1 : 0);
     if (loader_grow(l, t->count + 1, e))
         return BL_EFAIL;
     if (status == BL_ROW_OK && __builtin_add_overflow(t->steps, length, &t->steps))
@@ -184,10 +183,10 @@ static int loader_add_lengths(struct sequences_loader *l, const char *path, cons
     size_t tail = strspn(line + digits + gap + second, " \t\r");
     int64_t length, count = 1;
     if (digits + gap + second + tail != size || !bl_text_to_int(line, digits, 1, INT64_MAX, &length))
-        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": \"%.60s\" is no length (a whole number from 1)", path, number,
-                            line);
+        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": invalid length \"%.60s\" (expected an integer from 1)", path,
+                            number, line);
     if (second && !bl_text_to_int(line + digits + gap, second, 0, UINT32_MAX, &count))
-        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": \"%.60s\" is no \"length count\"", path, number, line);
+        return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": \"%.60s\" is not \"length count\"", path, number, line);
     int64_t steps;
     if (__builtin_mul_overflow(length, count, &steps) || __builtin_add_overflow(t->steps, steps, &t->steps))
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": the lengths add up to more than 2^63", path, number);
@@ -208,8 +207,7 @@ static int loader_read_lines(struct sequences_loader *l, struct bl_sequences_fil
     int got;
     while ((got = bl_lines_next(lines, &line, &size, &ended, e)) > 0) {
         if (strlen(line) != size)
-            return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": a zero byte: not a text table", file->path,
-                                lines->number);
+            return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": NUL byte: not a text table", file->path, lines->number);
         int code;
         if (!l->hash)
             code = loader_add_lengths(l, file->path, line, size, lines->number, e);
@@ -219,7 +217,7 @@ static int loader_read_lines(struct sequences_loader *l, struct bl_sequences_fil
         } else
             code = loader_add_row(l, file, line, lines->number, lines->offset, e);
         if (!code && !ended)
-            code = bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": the file ends in the middle of a line: it was cut off",
+            code = bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": truncated: the file ends in the middle of a line",
                                 file->path, lines->number);
         if (!code && !l->hash)
             code = loader_add_plain(l, lines, e);

@@ -29,9 +29,8 @@ static int check_block_offsets(struct bl_shard_check *w, const struct bl_shard_t
     const int64_t b = w->layout.first_block + row, *offsets = w->offsets;
     int64_t end = data->tensor.end - data->tensor.begin;
     if (*at >= 0 && offsets[0] != *at) {
-        bl_shard_check_report(w,
-                              "%s of block %" PRId64 " begins at %" PRId64 ", not where the one before ends, %" PRId64,
-                              tensor->tensor.name, b, offsets[0], *at);
+        bl_shard_check_report(w, "%s of block %" PRId64 " begins at %" PRId64 ", not at %" PRId64, tensor->tensor.name,
+                              b, offsets[0], *at);
         *at = -1;
         return BL_EDATA;
     }
@@ -56,13 +55,14 @@ static int check_steps(struct bl_shard_check *w, const struct bl_shard_tensor *t
     for (int64_t t = 0; t < w->format->T; t++) {
         int64_t size = offsets[t + 1] - offsets[t], before = t ? offsets[t] - offsets[t - 1] : 0;
         if (w->step[t] == BL_STEP_OWN && !size)
-            bl_shard_check_report(w, "%s of block %" PRId64 ", step %" PRId64 ": has no bytes, where a sequence lies",
+            bl_shard_check_report(w,
+                                  "%s of block %" PRId64 ", step %" PRId64 ": no bytes, but it belongs to a sequence",
                                   tensor->tensor.name, b, t);
         else if (w->step[t] == BL_STEP_EMPTY && size)
-            bl_shard_check_report(w, "%s of block %" PRId64 ", step %" PRId64 ": has bytes, where no sequence lies",
+            bl_shard_check_report(w, "%s of block %" PRId64 ", step %" PRId64 ": has bytes, but belongs to no sequence",
                                   tensor->tensor.name, b, t);
         else if (w->step[t] == BL_STEP_REPEAT && size != before)
-            bl_shard_check_report(w, "%s of block %" PRId64 ", step %" PRId64 ": is not the step before again",
+            bl_shard_check_report(w, "%s of block %" PRId64 ", step %" PRId64 ": does not repeat the step before",
                                   tensor->tensor.name, b, t);
         else
             continue;
@@ -111,7 +111,7 @@ static int check_read_step(struct bl_shard_check *w, const struct bl_shard_tenso
     struct bl_error why = {0};
     if (size > w->chunk_size) {
         bl_shard_check_report(
-            w, "%s, step %" PRId64 ": %" PRId64 " bytes are more than a JPEG file of %" PRId64 "x%" PRId64 " takes",
+            w, "%s, step %" PRId64 ": %" PRId64 " bytes exceed the maximum of a JPEG file of %" PRId64 "x%" PRId64,
             what, t, size, shape[1], shape[0]);
         return BL_EDATA;
     }

@@ -100,11 +100,11 @@ static int check_compare_rows(struct bl_shard_check *w, const struct bl_shard_te
 
 static void check_report_rows(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, const struct wrong *wrong)
 {
-    const char *what = tensor->table < BL_TABLES ? "as planned" : "as sequences.tsv has it";
+    const char *what = tensor->table < BL_TABLES ? "the plan" : "sequences.tsv";
     if (wrong->count == 1)
-        bl_shard_check_report(w, "%s of block %" PRId64 " is not %s", tensor->tensor.name, wrong->first, what);
+        bl_shard_check_report(w, "%s of block %" PRId64 " differs from %s", tensor->tensor.name, wrong->first, what);
     else if (wrong->count)
-        bl_shard_check_report(w, "%s of block %" PRId64 " and %" PRId64 " more is not %s", tensor->tensor.name,
+        bl_shard_check_report(w, "%s of block %" PRId64 " and %" PRId64 " more differ from %s", tensor->tensor.name,
                               wrong->first, wrong->count - 1, what);
 }
 

@@ -44,7 +44,7 @@ int bl_shard_reader_open(struct bl_shard_reader *file, const char *path, bool co
     if (file->fd < 0 || fstat(file->fd, &status) != 0)
         code = bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
     else if (!S_ISREG(status.st_mode))
-        code = bl_error_set(e, BL_EDATA, "%s is no regular file", path);
+        code = bl_error_set(e, BL_EDATA, "%s is not a regular file", path);
     if (!code) {
         file->bytes = file->size = status.st_size;
         if (compressed && (code = reader_read_seek_table(file, e)) == BL_EDATA)
@@ -158,8 +158,7 @@ static int reader_read_frames(struct bl_shard_reader *file, int64_t offset, int6
 int bl_shard_reader_read(struct bl_shard_reader *file, int64_t offset, int64_t size, void *out, struct bl_error *e)
 {
     if (offset < 0 || size < 0 || offset > file->size || size > file->size - offset)
-        return bl_error_set(e, BL_EDATA,
-                            "%s: ends at byte %" PRId64 ", where %" PRId64 " bytes from %" PRId64 " are wanted",
+        return bl_error_set(e, BL_EDATA, "%s: ends at byte %" PRId64 ", cannot read %" PRId64 " bytes from %" PRId64,
                             file->path, file->size, size, offset);
     return file->compressed ? reader_read_frames(file, offset, size, out, e)
                             : bl_io_pread(file->fd, out, (size_t)size, offset, file->path, e);
@@ -182,7 +181,7 @@ static int reader_read_sizes(struct bl_shard_reader *file, const struct bl_layou
         const struct bl_shard_tensor *tensor = &layout->tensor[i];
         const struct bl_tensor *there = bl_safetensors_find(&found, tensor->tensor.name);
         if (tensor->varies && !there)
-            code = bl_error_set(e, BL_EDATA, "%s: has no tensor \"%s\"", file->path, tensor->tensor.name);
+            code = bl_error_set(e, BL_EDATA, "%s: no tensor \"%s\"", file->path, tensor->tensor.name);
         else if (tensor->varies)
             bytes[tensor->field] = there->end - there->begin;
     }

@@ -67,13 +67,12 @@ static int shard_table_read_rows(struct bl_lines *lines, const struct bl_format 
         if (got < 0)
             return got;
         if (got != (i < shards))
-            return bl_error_set(e, BL_EDATA, "%s: has %s rows than the %" PRId64 " shards that there are", lines->path,
+            return bl_error_set(e, BL_EDATA, "%s: %s rows than the dataset's %" PRId64 " shards", lines->path,
                                 got ? "more" : "fewer", shards);
         bool good =
             !got || (ended && (i < 0 ? strcmp(line, HEADER) == 0 : shard_table_parse_row(line, format, i, &rows[i])));
         if (!good)
-            return bl_error_set(e, BL_EDATA, "%s:%" PRId64 ": is not the line that must be there", lines->path,
-                                lines->number);
+            return bl_error_set(e, BL_EDATA, "%s:%" PRId64 ": invalid row", lines->path, lines->number);
     }
     return BL_OK;
 }

@@ -270,7 +270,8 @@ static int64_t shard_find_row(const struct bl_shard_writer *shard, const struct 
     int64_t row = block->index - shard->layout.first_block;
     if (row >= 0 && row < shard->layout.blocks && !shard->is_put[row])
         return row;
-    bl_error_set(e, BL_EFAIL, "block %" PRId64 " has no place in %s", block->index, shard->final);
+    bl_error_set(e, BL_EFAIL, "block %" PRId64 " does not belong in %s, or was written before", block->index,
+                 shard->final);
     return -1;
 }
 
@@ -367,8 +368,8 @@ static int shard_compare_expected(const struct bl_shard_writer *shard, const str
     if (!shard->is_expected || (record->bytes == shard->expected_bytes && record->checksum == shard->expected_checksum))
         return BL_OK;
     return bl_error_set(e, BL_EDATA,
-                        "%s does not become what it was (checksum %016" PRIx64 ", not %016" PRIx64
-                        "): an input, an option or a library is not as it was when the dataset was made; nothing was "
+                        "%s differs from the one that it replaces (checksum %016" PRIx64 ", not %016" PRIx64
+                        "): an input, an option or a library has changed since the dataset was made; nothing was "
                         "replaced",
                         shard->final, record->checksum, shard->expected_checksum);
 }
@@ -411,7 +412,7 @@ int bl_shard_writer_finish(struct bl_shard_writer *shard, struct bl_compressor *
 {
     *record = (struct bl_shard_record){0};
     if (memchr(shard->is_put, 0, (size_t)shard->layout.blocks))
-        return bl_error_set(e, BL_EFAIL, "%s: not all its blocks have been written", shard->final);
+        return bl_error_set(e, BL_EFAIL, "%s: some of its blocks have not been written", shard->final);
     int code = shard_fill_record(shard, user_data, user_data_size, record, e);
     if (code)
         goto out;

@@ -47,7 +47,7 @@ static void verify_file(const struct bl_verify *v, const struct bl_manifest_file
     else if (bytes != file->bytes)
         verify_report(r, file->name, "has %" PRId64 " bytes, the manifest says %" PRId64, bytes, file->bytes);
     else if (checksum != file->checksum)
-        verify_report(r, file->name, "its checksum is %016" PRIx64 ", the manifest says %016" PRIx64, checksum,
+        verify_report(r, file->name, "checksum %016" PRIx64 ", the manifest says %016" PRIx64, checksum,
                       file->checksum);
     bl_buffer_free(&path);
 }
@@ -147,7 +147,7 @@ static void verify_plan_info(const struct bl_verify *v, const struct fault_sink 
     verify_count(r, "deleted", plan->deleted, w->deleted);
     verify_count(r, "cut", plan->cut, w->cut);
     if (w->lower_bound > w->blocks)
-        verify_report(r, BL_MANIFEST_FILE, "\"lower_bound\" is %" PRId64 " where %" PRId64 " blocks are enough",
+        verify_report(r, BL_MANIFEST_FILE, "\"lower_bound\" is %" PRId64 " but %" PRId64 " blocks are enough",
                       w->lower_bound, w->blocks);
     double wrong = w->efficiency - bl_plan_efficiency(plan);
     if (wrong > 1e-9 || wrong < -1e-9)
@@ -180,7 +180,7 @@ static void verify_plan(struct bl_verify *v, const struct fault_sink *r)
         return;
     }
     if (strcmp(digest, format->plan_digest) != 0)
-        verify_report(r, BL_INDEX_FILE, "holds the plan %s, the manifest means %s", digest, format->plan_digest);
+        verify_report(r, BL_INDEX_FILE, "plan digest %s, the manifest says %s", digest, format->plan_digest);
     if (bl_index_read_plan(&v->index, format->T, bl_manifest_align(&v->manifest), &v->plan, &e)) {
         verify_report(r, BL_INDEX_FILE, "%s", e.text);
         return;
@@ -228,8 +228,9 @@ static void verify_read_part(struct bl_verify *v, int64_t first, int64_t end, co
                            last < format->blocks ? last : format->blocks, &v->plan, &e))
         verify_report(r, BL_INDEX_FILE, "%s", e.text);
     else if (!verify_part_fits(v))
-        verify_report(r, BL_INDEX_FILE,
-                      "has blocks of more sequences than the manifest, or of others than " BL_SEQUENCES_FILE);
+        verify_report(
+            r, BL_INDEX_FILE,
+            "has blocks with more sequences than the manifest says, or sequences that are not in " BL_SEQUENCES_FILE);
     else
         v->has_plan = true;
 }
@@ -296,7 +297,7 @@ int bl_verify_open(struct bl_verify *v, const char *dir, const struct bl_cancel 
         return bl_error_set(e, code, "%s", why.text);
     if (code || !sound)
         verify_report(&r, BL_MANIFEST_FILE, "%s",
-                      code ? why.text : "its checksum is wrong: it is damaged, or was edited");
+                      code ? why.text : "wrong checksum: the file is damaged or was edited");
     if (code)
         return BL_OK;
     v->has_manifest = true;

@@ -27,7 +27,7 @@ static int epoch_verify_pieces(const struct bl_verify *v, const struct bl_plan *
                             "has %zu blocks of up to %" PRId64 " sequences, the dataset %zu of up to %" PRId64,
                             plan->blocks, plan->max_sequences, v->plan.blocks, v->manifest.format.S);
     if (plan->pieces != v->plan.pieces || plan_sum_pieces(plan) != plan_sum_pieces(&v->plan))
-        return bl_error_set(e, BL_EDATA, "its pieces are not those that are stored");
+        return bl_error_set(e, BL_EDATA, "its pieces differ from the stored ones");
     return BL_OK;
 }
 
@@ -70,7 +70,7 @@ static void epochs_verify_strays(const struct bl_verify *v, bl_fault *fault, bl_
             named = strcmp(v->manifest.file[i].name, name) == 0;
         if (!named && bl_epochs_is_leftover(&v->manifest, entry->d_name))
             remark(context, name,
-                   "left by a bload plan --dataset that was stopped: nothing reads it, and the next one "
+                   "left by an interrupted bload plan --dataset: ignored; the next one "
                    "removes it");
         else if (!named)
             fault(context, name, "belongs to no epoch of the dataset");

@@ -53,7 +53,7 @@ static int check_block(struct bl_shard_check *w, const struct bl_shard_tensor *t
     if (code)
         return code;
     if (v->has_index && (uint64_t)told != checksum)
-        bl_shard_check_report(w, "%s: its checksum is %016" PRIx64 ", the index says %016" PRIx64, what, checksum,
+        bl_shard_check_report(w, "%s: checksum %016" PRIx64 ", the index says %016" PRIx64, what, checksum,
                               (uint64_t)told);
     return BL_OK;
 }
@@ -68,7 +68,7 @@ static int check_header(struct bl_shard_check *w, struct bl_error *e)
     if (code)
         goto out;
     if (memcmp(head, header->data, header->size) != 0)
-        bl_shard_check_report(w, "the header is not the one that follows from the manifest");
+        bl_shard_check_report(w, "its header does not match the manifest");
     bl_shard_check_add_region(w, bl_checksum(head, header->size));
 out:
     free(head);
@@ -103,12 +103,12 @@ static int check_file(struct bl_shard_check *w, const struct bl_shard_row *row)
     if (row && w->file.bytes != row->bytes)
         bl_shard_check_report(w, "has %" PRId64 " bytes, " BL_SHARDS_FILE " says %" PRId64, w->file.bytes, row->bytes);
     if (w->file.size != w->layout.file_size) {
-        bl_shard_check_report(w, "has %" PRId64 " bytes%s, where %" PRId64 " follow from the manifest", w->file.size,
+        bl_shard_check_report(w, "has %" PRId64 " bytes%s, expected %" PRId64, w->file.size,
                               w->file.compressed ? " of content" : "", w->layout.file_size);
         return BL_EDATA;
     }
     if (w->file.compressed && !check_frames_are_aligned(w)) {
-        bl_shard_check_report(w, "its frames are not header, tables and blocks");
+        bl_shard_check_report(w, "its frames do not match header, tables and blocks");
         return BL_EDATA;
     }
     return BL_OK;
@@ -130,7 +130,7 @@ static int check_shard_checksum(struct bl_shard_check *w, const struct bl_shard_
         checksum = bl_checksum_end(&sum);
     }
     if (checksum != row->checksum)
-        bl_shard_check_report(w, "its checksum is %016" PRIx64 ", " BL_SHARDS_FILE " says %016" PRIx64, checksum,
+        bl_shard_check_report(w, "checksum %016" PRIx64 ", " BL_SHARDS_FILE " says %016" PRIx64, checksum,
                               row->checksum);
     return BL_OK;
 }

@@ -117,7 +117,7 @@ test_options_are_checked() {
     expect 2 bload pack -q --kind array in -T 9 -o d --name 'a b'
     err_has "--name expects 1 to 47 letters, digits, _, . or -, not \"a b\""
     expect 2 bload pack -q --kind array in/a2.npy -T 900 -o d --name length
-    err_has 'no field can be named "length"'
+    err_has 'field name "length" is taken'
     expect 2 bload scan -q --kind array in --dtype s16
     err_has '--dtype s16: array is same or f32'
     expect 2 bload scan -q --kind array in --time-axis x

@@ -236,10 +236,10 @@ test_names_that_clash() {
     corpus
     sed -i 's/name: labels/name: frames/' set.yaml
     expect 2 bload pack -q -c set.yaml -o d
-    err_has 'no field can be named "frames": the name is taken'
+    err_has 'field name "frames" is taken'
     sed -i 's/name: frames/name: cu_seqlens/' set.yaml
     expect 2 bload pack -q -c set.yaml -o d
-    err_has 'no field can be named "cu_seqlens": the name is taken'
+    err_has 'field name "cu_seqlens" is taken'
 }
 
 test_documents_have_no_partners() {

@@ -250,7 +250,7 @@ test_a_given_plan_has_the_alignment_that_is_said() {
     expect 0 bload plan -q -T 90 --align 16 s.tsv -o p.tsv
     expect 0 bload plan -q -T 90 --align 16 s.tsv -o p.safetensors
     expect 2 bload pack -q --sequences s.tsv --tokenizer bytes --plan p.tsv -T 90 -o d
-    err_has 'not those of --align 1: say --align as for bload plan'
+    err_has 'not of --align 1: use the --align that bload plan was given'
     expect 2 bload pack -q --sequences s.tsv --tokenizer bytes --plan p.safetensors -T 90 -o d
     err_has 'the plan was made with --align 16, not 1'
     expect 0 bload pack -q --sequences s.tsv --tokenizer bytes --plan p.tsv -T 90 --align 16 -o d
@@ -357,10 +357,10 @@ test_a_newer_format_is_refused() {
     for command in 'info d' 'pack -q v -T 45 -o d' 'plan --dataset d --epochs 1'; do
         # shellcheck disable=SC2086 # words
         expect 1 bload $command
-        err_has ': d/manifest.json: its format is version 2, and this tool knows 1: update bload'
+        err_has ': d/manifest.json: format version 2, but this bload knows version 1: update bload'
     done
     expect 1 bload verify d
-    err_has 'bload: manifest.json: its format is version 2, and this tool knows 1: update bload'
+    err_has 'bload: manifest.json: format version 2, but this bload knows version 1: update bload'
 }
 
 # A new option of one kind shall not make a dataset of another kind look as if it were of another configuration.

@@ -98,12 +98,12 @@ refuse_table() {
 
 test_tables_that_are_none() {
     refuse_table '' 'table.tsv is empty: not a table of sequences'
-    refuse_table 'id\tlength\na\t5' 'table.tsv:2: the file ends in the middle of a line: it was cut off'
+    refuse_table 'id\tlength\na\t5' 'table.tsv:2: truncated: the file ends in the middle of a line'
     refuse_table 'id\tlength\na\t5\t6\n' 'table.tsv:2: 3 columns where the header has 2'
     refuse_table 'id\tlength\tstatus\na\t5\tok\nb\t5\tfine\n' \
-        'table.tsv:3: "fine" is no status (ok, skipped, dropped, failed)'
+        'table.tsv:3: invalid status "fine" (ok, skipped, dropped, failed)'
     refuse_table 'id\tlength\na\t99999999999999999999\n' \
-        'table.tsv:2: "99999999999999999999" is no length (a whole number from 1)'
+        'table.tsv:2: invalid length "99999999999999999999" (expected an integer from 1)'
     printf 'id\tlength\na\t5\na\t4\n' >table.tsv
     expect 1 bload plan -T 5 table.tsv
     err_is <<<'bload: plan: two sequences have the id "a": table.tsv:2 and table.tsv:3'
@@ -129,16 +129,16 @@ refuse_list() {
 }
 
 test_lists_that_are_none() {
-    refuse_list 'five\n' '1: "five" is no length (a whole number from 1)'
-    refuse_list '5\n-1\n' '2: "-1" is no length (a whole number from 1)'
-    refuse_list '5\n0\n' '2: "0" is no length (a whole number from 1)'
-    refuse_list '5\n\n' '2: "" is no length (a whole number from 1)'
-    refuse_list '5.0\n' '1: "5.0" is no length (a whole number from 1)'
-    refuse_list '5 99999999999999999\n' '1: "5 99999999999999999" is no "length count"'
-    refuse_list '99999999999999999999\n' '1: "99999999999999999999" is no length (a whole number from 1)'
-    refuse_list '5\n\t7\n' '2: "?7" is no length (a whole number from 1)'
-    refuse_list '5\n99' '2: the file ends in the middle of a line: it was cut off'
-    refuse_list '5 12' '1: the file ends in the middle of a line: it was cut off'
+    refuse_list 'five\n' '1: invalid length "five" (expected an integer from 1)'
+    refuse_list '5\n-1\n' '2: invalid length "-1" (expected an integer from 1)'
+    refuse_list '5\n0\n' '2: invalid length "0" (expected an integer from 1)'
+    refuse_list '5\n\n' '2: invalid length "" (expected an integer from 1)'
+    refuse_list '5.0\n' '1: invalid length "5.0" (expected an integer from 1)'
+    refuse_list '5 99999999999999999\n' '1: "5 99999999999999999" is not "length count"'
+    refuse_list '99999999999999999999\n' '1: invalid length "99999999999999999999" (expected an integer from 1)'
+    refuse_list '5\n\t7\n' '2: invalid length "?7" (expected an integer from 1)'
+    refuse_list '5\n99' '2: truncated: the file ends in the middle of a line'
+    refuse_list '5 12' '1: truncated: the file ends in the middle of a line'
     lengths 5
     expect 2 bload plan -T 5 --lengths lengths lengths
     err_is <<<'bload: plan: tables or --lengths, not both'

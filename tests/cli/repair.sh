@@ -76,7 +76,7 @@ test_damaged_shards_with_repair() {
     rm "$(shard d 2)"
     expect 3 bload pack v "${words[@]}" -o d --repair --task 1/2
     expect 3 bload pack v "${words[@]}" -o d --repair --task 0/2
-    err_has 'shards/00000/shard-00000001.safetensors: block 1 of frames: its checksum is'
+    err_has 'shards/00000/shard-00000001.safetensors: block 1 of frames: checksum'
     expect 3 bload finish -q d
     diff -r whole d
     expect 3 bload pack v "${words[@]}" -o d --repair
@@ -126,7 +126,7 @@ END
     touch -d 2001-01-01 a.npy
     rm "$(shard d 2)"
     expect 1 bload pack -q "${words[@]}" -o d
-    err_has 'shard-00000002.safetensors does not become what it was'
+    err_has 'shard-00000002.safetensors differs from the one that it replaces'
     [ ! -e "$(shard d 2)" ] || fail 'other bytes under the old name'
     printf a | dd of=a.npy bs=1 seek=250000 conv=notrunc 2>/dev/null
     touch -d 2001-01-01 a.npy
@@ -153,7 +153,7 @@ test_a_lost_manifest() {
     expect 2 bload finish d
     # Made otherwise: found by the first shard, before anything is taken.
     expect 1 bload pack v "${words[@]}" --pad repeat -o d
-    err_has 'does not become what it was'
+    err_has 'differs from the one that it replaces'
     [ -z "$(find d -newer d/shards.tsv -name '*.safetensors')" ] || fail 'a shard was replaced'
     expect 3 bload pack v "${words[@]}" -o d
     err_has 'd lost its manifest: 2 of its shards are taken as they are'

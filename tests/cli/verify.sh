@@ -31,7 +31,7 @@ test_tasks_share_the_shards() {
     expect 0 bload verify -q --task 0/3 d
     expect 0 bload verify -q --task 1/3 d
     expect 1 bload verify -q --task 2/3 d
-    err_has 'bload: shards/00000/shard-00000006.safetensors: block 6 of frames: its checksum is'
+    err_has 'bload: shards/00000/shard-00000006.safetensors: block 6 of frames: checksum'
     err_has 'bload: verify: d has 1 fault'
 }
 

@@ -160,7 +160,7 @@ START_TEST(attributes_are_those_of_the_sequences)
     for (int64_t b = s.format.blocks; has && b-- > 0;)
         check_attribute(dataset, &s, b);
     ck_assert_int_eq(bload_dataset_attribute(dataset, 1, &attribute, &error), has ? BLOAD_OK : BLOAD_EUSAGE);
-    ck_assert_str_eq(has ? attribute.dtype : error.text, has ? "F64" : "there is no attribute 1: the dataset has 0");
+    ck_assert_str_eq(has ? attribute.dtype : error.text, has ? "F64" : "no attribute 1: the dataset has 0");
     ck_assert_int_eq(bload_read_attribute(dataset, 0, 2, &none, &error), BLOAD_EUSAGE);
     ck_assert_int_eq(bload_read_attribute(dataset, 0, -1, &none, &error), BLOAD_EUSAGE);
     ck_assert_int_eq(bload_dataset_value(dataset, 12, "note", &text, &error), has ? BLOAD_OK : BLOAD_EUSAGE);
@@ -391,7 +391,7 @@ static const struct {
     {"\"name\": \"frames\"", "\"name\": \"labels\"", "taken"},
     {"\"compress\": null", "\"compress\": \"lz4\"", "compress"},
     {"\"source_start\": true", "\"source_start\": 1", "source_start"},
-    {"\"name\": \"index.safetensors\"", "\"name\": \"../../etc/passwd\"", "no file of the dataset"},
+    {"\"name\": \"index.safetensors\"", "\"name\": \"../../etc/passwd\"", "not a path within the dataset"},
     {"\"skipped\": 1", "\"skiped\": 1", "skipped"},
     {"\"fields\"", "\"felder\"", "fields"},
     {"\"simd\": \"avx2\"", "\"simd\": \"avx2\",\"simd\": \"avx2\"", "duplicate"},

@@ -222,7 +222,7 @@ START_TEST(what_no_field_can_be)
     static const struct {
         struct bl_npy npy;
         int64_t axis;
-        const char *plan_info;
+        const char *message;
     } none[] = {
         {{.dtype = BL_U8, .bytes = 1}, 0, "a single number"},
         {{.dtype = BL_U8, .rank = 2, .shape = {3, 4}, .bytes = 12},
@@ -242,7 +242,7 @@ START_TEST(what_no_field_can_be)
         struct bl_array_layout l;
         struct bl_error e = {0};
         ck_assert_int_eq(bl_array_layout_make(&l, &none[i].npy, &config, &e), BL_EDATA);
-        ck_assert_msg(strncmp(e.text, none[i].plan_info, strlen(none[i].plan_info)) == 0, "%s", e.text);
+        ck_assert_msg(strncmp(e.text, none[i].message, strlen(none[i].message)) == 0, "%s", e.text);
     }
 }
 END_TEST

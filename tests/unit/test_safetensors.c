@@ -78,9 +78,9 @@ static const struct {
     int64_t data_bytes;
     const char *reason;
 } refused[] = {
-    {"", 0, "no JSON"},
-    {"[]", 0, "no JSON object"},
-    {"{", 0, "no JSON"},
+    {"", 0, "not a JSON"},
+    {"[]", 0, "not a JSON object"},
+    {"{", 0, "not a JSON"},
     {"{\"a\":1}", 0, "dtype"},
     {"{\"a\":{\"dtype\":\"X9\",\"shape\":[1],\"data_offsets\":[0,1]}}", 1, "dtype"},
     {"{\"a\":{\"dtype\":\"U8\",\"shape\":1,\"data_offsets\":[0,1]}}", 1, "shape"},
@@ -94,16 +94,16 @@ static const struct {
     {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[-1,0]}}", 1, "do not fit"},
     /* 2^62 * 4 * 4 elements overflow to 0 */
     {"{\"a\":{\"dtype\":\"U8\",\"shape\":[4611686018427387904,4,4],\"data_offsets\":[0,0]}}", 0, "do not fit"},
-    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[99999999999999999999],\"data_offsets\":[0,0]}}", 0, "no JSON"},
-    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}", 2, "not where"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[99999999999999999999],\"data_offsets\":[0,0]}}", 0, "not a JSON"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}", 2, "begins at 1, not at 0"},
     {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},"
      "\"b\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[1,3]}}",
-     3, "not where"},
-    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}", 2, "holds 2"},
-    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}", 1, "holds 1"},
+     3, "begins at 1, not at 2"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}", 2, "the file has 2"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}", 1, "the file has 1"},
     {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
      "\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}",
-     1, "no JSON"},
+     1, "not a JSON"},
     {"{\"a name that is longer than forty-seven bytes, which is the most\":"
      "{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}",
      1, "name"},

@@ -105,7 +105,7 @@ START_TEST(values_are_read)
     bl_sequences_close(&t);
     open_values(&t, real);
     ck_assert_int_eq(bl_attribute_values_read(&v, &t, &format, &e), BL_EDATA);
-    ck_assert_str_eq(e.text, "row 1 (s0): \"-0.1\" in column \"v\" is no I64");
+    ck_assert_str_eq(e.text, "row 1 (s0): \"-0.1\" in column \"v\" is not I64");
     ck_assert_ptr_null(v.value);
     format.attribute[0].dtype = BL_F64;
     ck_assert_int_eq(bl_attribute_values_read(&v, &t, &format, &e), BL_OK);

@@ -96,22 +96,22 @@ static int verify(const char *dir, struct found *found)
 }
 
 /* A line begins with the file's name and has the words. */
-static void expect_line(const struct found *found, const char *file, const char *plan_info)
+static void expect_line(const struct found *found, const char *file, const char *message)
 {
     bool named = false;
     char *rest = NULL, *copy = strdup(found->text.data);
     for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-        named |= strncmp(line, file, strlen(file)) == 0 && strstr(line, plan_info);
-    ck_assert_msg(named, "%s: %s is not in:\n%s", file, plan_info, found->text.data);
+        named |= strncmp(line, file, strlen(file)) == 0 && strstr(line, message);
+    ck_assert_msg(named, "%s: %s is not in:\n%s", file, message, found->text.data);
     free(copy);
 }
 
 /* There is a fault, and such a line. */
-static void expect(const struct sample *s, const char *file, const char *plan_info)
+static void expect(const struct sample *s, const char *file, const char *message)
 {
     struct found found;
     ck_assert_int_gt(verify(s->dir, &found), 0);
-    expect_line(&found, file, plan_info);
+    expect_line(&found, file, message);
     bl_buffer_free(&found.text);
 }
 
@@ -189,10 +189,10 @@ START_TEST(a_flipped_bit_is_named_by_its_block)
     char word[64];
     struct found found;
     for (int64_t b = layout.first_block + 1; b <= layout.first_block + 2; b++) {
-        snprintf(word, sizeof word, "block %d of frames: its checksum", (int)b);
+        snprintf(word, sizeof word, "block %d of frames: checksum", (int)b);
         expect(&s, name, word);
     }
-    snprintf(word, sizeof word, "length of block %d is not as planned", (int)layout.first_block);
+    snprintf(word, sizeof word, "length of block %d differs from the plan", (int)layout.first_block);
     expect(&s, name, word);
     ck_assert_int_eq(verify(s.dir, &found), 3); /* and nothing else */
     bl_buffer_free(&found.text);
@@ -243,12 +243,12 @@ static void open_jpeg(struct opened *o)
 }
 
 /* With an offset changed so, a fault is told in these words of the block. */
-static void expect_offset(struct opened *o, int step, int64_t value, const char *plan_info)
+static void expect_offset(struct opened *o, int step, int64_t value, const char *message)
 {
     char text[120];
     int64_t where = o->at + step * (int64_t)sizeof value;
     ck_assert_int_eq(pwrite(o->fd, &value, sizeof value, where), sizeof value);
-    snprintf(text, sizeof text, "frames_offsets of block %d%s", (int)o->block, plan_info);
+    snprintf(text, sizeof text, "frames_offsets of block %d%s", (int)o->block, message);
     expect(&o->sample, o->name, text);
     ck_assert_int_eq(pwrite(o->fd, &o->offsets[step], sizeof value, where), sizeof value);
 }
@@ -263,10 +263,10 @@ START_TEST(damaged_offsets_are_named_by_block_and_step)
     expect_offset(&o, 3, INT64_MIN, ", step 2: goes from");
     expect_offset(&o, 2, INT64_MAX, ", step 1: goes from");
     expect_offset(&o, 2, o.offsets[3] + 1, ", step 2: goes from");
-    expect_offset(&o, 2, o.offsets[1], ", step 1: has no bytes, where a sequence lies");
-    char plan_info[80];
-    snprintf(plan_info, sizeof plan_info, ", step %d: has bytes, where no sequence lies", (int)o.padding);
-    expect_offset(&o, o.padding, o.offsets[o.padding] - 1, plan_info);
+    expect_offset(&o, 2, o.offsets[1], ", step 1: no bytes, but it belongs to a sequence");
+    char message[80];
+    snprintf(message, sizeof message, ", step %d: has bytes, but belongs to no sequence", (int)o.padding);
+    expect_offset(&o, o.padding, o.offsets[o.padding] - 1, message);
     ck_assert_msg(verify(o.sample.dir, &found) == 0, "%s", found.text.data);
     bl_buffer_free(&found.text);
     close(o.fd);
@@ -281,18 +281,18 @@ START_TEST(damaged_files_are_named_by_block_and_step)
     struct bload_dataset *dataset;
     struct bload_error error;
     uint8_t out[16 * 60];
-    char plan_info[100];
+    char message[100];
     open_jpeg(&o);
     int64_t data = (int64_t)o.layout.header.size + bl_layout_field(&o.layout, 0)->tensor.begin;
     ck_assert_int_eq(pwrite(o.fd, "x", 1, data + o.offsets[1]), 1);
-    snprintf(plan_info, sizeof plan_info, "block %d of frames_jpeg, step 1: it is no JPEG file", (int)o.block);
-    expect(&o.sample, o.name, plan_info);
-    snprintf(plan_info, sizeof plan_info, "block %d of frames_jpeg: its checksum is", (int)o.block);
-    expect(&o.sample, o.name, plan_info);
+    snprintf(message, sizeof message, "block %d of frames_jpeg, step 1: not a JPEG file", (int)o.block);
+    expect(&o.sample, o.name, message);
+    snprintf(message, sizeof message, "block %d of frames_jpeg: checksum", (int)o.block);
+    expect(&o.sample, o.name, message);
     ck_assert_int_eq(bload_dataset_open(o.sample.dir, &dataset, &error), BLOAD_OK);
     ck_assert_int_eq(bload_read_block(dataset, o.block, 0, out, &error), BLOAD_EDATA);
-    snprintf(plan_info, sizeof plan_info, "block %d of frames, step 1: it is no JPEG file", (int)o.block);
-    ck_assert_msg(strstr(error.text, plan_info) != NULL, "%s", error.text);
+    snprintf(message, sizeof message, "block %d of frames, step 1: not a JPEG file", (int)o.block);
+    ck_assert_msg(strstr(error.text, message) != NULL, "%s", error.text);
     ck_assert_int_eq(bload_read_block(dataset, o.block + 1, 0, out, &error), BLOAD_OK);
     bload_dataset_close(dataset);
     /* Offsets that are no order are refused before they are used. */
@@ -420,7 +420,7 @@ START_TEST(plans_of_epochs_that_cannot_be)
     put_epoch(&s, plan);
     plan->block_ptr[plan->blocks] = last;
     plan->pieces++;
-    expect(&s, name, "its pieces are not those that are stored");
+    expect(&s, name, "its pieces differ from the stored ones");
 
     uint32_t sequence = plan->sequence[0];
     plan->sequence[0] = plan->sequence[last - 1];
@@ -545,15 +545,15 @@ static void change_attribute(struct bl_block *block)
 
 static const struct {
     void (*change)(struct bl_block *block);
-    const char *plan_info;
+    const char *message;
 } changes[] = {
-    {change_sequence, "sequence of block 0 is not as planned"},
-    {change_boundary, "cu_seqlens of block 0 is not as planned"},
-    {change_count, "num_sequences of block 0 is not as planned"},
-    {change_length, "length of block 0 is not as planned"},
-    {change_source_start, "source_start of block 0 is not as planned"},
-    {fail_first, "sequence of block 0 is not as planned"},
-    {change_attribute, "weight of block 0 is not as sequences.tsv has it"},
+    {change_sequence, "sequence of block 0 differs from the plan"},
+    {change_boundary, "cu_seqlens of block 0 differs from the plan"},
+    {change_count, "num_sequences of block 0 differs from the plan"},
+    {change_length, "length of block 0 differs from the plan"},
+    {change_source_start, "source_start of block 0 differs from the plan"},
+    {fail_first, "sequence of block 0 differs from the plan"},
+    {change_attribute, "weight of block 0 differs from sequences.tsv"},
 };
 
 START_TEST(tables_that_are_not_as_planned)
@@ -567,7 +567,7 @@ START_TEST(tables_that_are_not_as_planned)
     ck_assert_msg(verify(s.dir, &found) == 0, "%s", found.text.data);
     bl_buffer_free(&found.text);
     rewrite(&s, changes[_i].change);
-    expect(&s, bl_format_shard_name(&s.format, 0, name), changes[_i].plan_info);
+    expect(&s, bl_format_shard_name(&s.format, 0, name), changes[_i].message);
     sample_free(&s);
 }
 END_TEST
@@ -602,7 +602,7 @@ START_TEST(the_manifest_must_fit_the_plan)
     s.plan.cut++;
     s.format.plan_digest[0] = s.format.plan_digest[0] == '0' ? '1' : '0';
     sample_manifest(&s);
-    expect(&s, BL_INDEX_FILE, "holds the plan");
+    expect(&s, BL_INDEX_FILE, "plan digest");
     sample_free(&s);
 }
 END_TEST
