@@ -21,18 +21,25 @@ static int options_count(const struct bl_options *o)
     return count;
 }
 
-bool bl_options_find(const struct bl_options *o, const char *name, size_t size, struct bl_option_match *match)
+/* flag: of this command only. Another command's group may have an option of the same name. */
+static bool option_find(const struct bl_options *o, const char *name, size_t size, bool flag,
+                        struct bl_option_match *match)
 {
     int index = 0;
     for (int g = 0; g < o->groups; g++) {
         for (const struct bl_option *option = o->group[g].options; option->name; option++, index++) {
-            if (strncmp(option->name, name, size) == 0 && option->name[size] == '\0') {
+            if (strncmp(option->name, name, size) == 0 && option->name[size] == '\0' && (!flag || o->group[g].title)) {
                 *match = (struct bl_option_match){&o->group[g], option, index};
                 return true;
             }
         }
     }
     return false;
+}
+
+bool bl_options_find(const struct bl_options *o, const char *name, size_t size, struct bl_option_match *match)
+{
+    return option_find(o, name, size, false, match);
 }
 
 /* A flag of this command, by its letter. */
@@ -138,8 +145,8 @@ int bl_options_set(struct bl_options *o, const char *name, const char *text, enu
 {
     struct bl_option_match match;
     char suggestion[OPTION_SUGGESTION_SIZE];
-    bool known = bl_options_find(o, name, strlen(name), &match) &&
-                 !(origin == BL_ORIGIN_FLAG ? !match.group->title : match.option->command_line_only);
+    bool known = option_find(o, name, strlen(name), origin == BL_ORIGIN_FLAG, &match) &&
+                 (origin == BL_ORIGIN_FLAG || !match.option->command_line_only);
     if (!known)
         return bl_error_set(e, BL_EUSAGE, "unknown key \"%s\"%s", name,
                             option_suggest(o, name, strlen(name), false, "", suggestion));
@@ -212,7 +219,7 @@ static int option_parse_long(struct bl_options *o, int argc, char **argv, int *a
     const char *name = argv[*at] + 2, *equals = strchr(name, '=');
     size_t size = equals ? (size_t)(equals - name) : strlen(name);
     struct bl_option_match match;
-    if (!bl_options_find(o, name, size, &match) || !match.group->title) {
+    if (!option_find(o, name, size, true, &match)) {
         char suggestion[OPTION_SUGGESTION_SIZE];
         return bl_error_set(e, BL_EUSAGE, "unknown option --%.*s%s", (int)size, name,
                             option_suggest(o, name, size, true, " (see --help)", suggestion));
