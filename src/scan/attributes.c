@@ -5,6 +5,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/array.h"
+#include "base/hash.h"
 #include "base/path.h"
 #include "base/csv.h"
 #include "base/text.h"
@@ -24,8 +26,7 @@ struct bl_attributes {
     struct bl_buffer text; /* of each row its id, then the values as the table of sequences has them, both with a NUL */
     struct row *row;
     size_t rows, capacity;
-    uint32_t *slot; /* [slots] row + 1 by the hash of its id, open addressing; 0: free */
-    size_t slots;
+    struct bl_hash by_id;
 };
 
 /* The table while it is read. */
@@ -163,39 +164,17 @@ static int table_read_header(struct reading *r, const struct bl_attributes_sourc
 
 /* --- rows ------------------------------------------------------------------------------------------------------- */
 
-/* The slot of the row with this id, or the free one where it belongs. */
-static uint32_t *attributes_slot(const struct bl_attributes *a, const char *id, size_t size)
+/* The row with this id, or NULL. */
+static struct row *row_find(const struct bl_attributes *a, const char *id, size_t size)
 {
-    size_t at = XXH3_64bits(id, size) & (a->slots - 1);
-    while (a->slot[at]) {
-        const char *there = a->text.data + a->row[a->slot[at] - 1].offset;
+    uint64_t hash = XXH3_64bits(id, size);
+    size_t number;
+    for (struct bl_hash_probe probe = bl_hash_begin(&a->by_id, hash); bl_hash_next(&a->by_id, &probe, &number);) {
+        const char *there = a->text.data + a->row[number].offset;
         if (strncmp(there, id, size) == 0 && !there[size])
-            break;
-        at = (at + 1) & (a->slots - 1);
+            return &a->row[number];
     }
-    return &a->slot[at];
-}
-
-static int attributes_grow(struct bl_attributes *a, struct bl_error *e)
-{
-    if (a->rows < a->capacity)
-        return BL_OK;
-    size_t capacity = a->capacity ? 2 * a->capacity : 512;
-    struct row *row = realloc(a->row, capacity * sizeof *row);
-    if (!row)
-        return bl_error_memory(e);
-    a->row = row;
-    a->capacity = capacity;
-    free(a->slot);
-    a->slots = 2 * capacity;
-    a->slot = calloc(a->slots, sizeof *a->slot);
-    if (!a->slot)
-        return bl_error_memory(e);
-    for (size_t i = 0; i < a->rows; i++) {
-        const char *id = a->text.data + a->row[i].offset;
-        *attributes_slot(a, id, strlen(id)) = (uint32_t)i + 1;
-    }
-    return BL_OK;
+    return NULL;
 }
 
 static int table_add_row(struct reading *r, struct bl_error *e)
@@ -210,18 +189,20 @@ static int table_add_row(struct reading *r, struct bl_error *e)
                             bl_text_plural(columns, (int64_t)r->columns, "column"));
     if (!*id)
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": an empty id", a->path, r->records.line);
-    int code = attributes_grow(a, e);
-    uint32_t *slot = code ? NULL : attributes_slot(a, id, strlen(id));
-    if (slot && *slot)
+    const struct row *same = row_find(a, id, strlen(id));
+    if (same)
         return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": duplicate id \"%s\", first on line %" PRId64, a->path,
-                            r->records.line, id, a->row[*slot - 1].line);
+                            r->records.line, id, same->line);
+    int code = BL_ARRAY_RESERVE(a->row, a->capacity, a->rows + 1, e);
+    if (code)
+        return code;
+    code = bl_hash_add(&a->by_id, XXH3_64bits(id, strlen(id)), a->rows, e);
     if (code)
         return code;
     struct row *row = &a->row[a->rows++];
     row->offset = a->text.size;
     row->line = r->records.line;
     atomic_init(&row->claimed, false);
-    *slot = (uint32_t)a->rows;
     bl_buffer_append(&a->text, id, strlen(id) + 1);
     for (int c = 0; c < a->count; c++) {
         bl_buffer_byte(&a->text, '\t');
@@ -263,8 +244,6 @@ int bl_attributes_open(struct bl_attributes **attributes, const struct bl_attrib
     a->file = bl_path_name(source->path);
     struct reading r = {.a = a};
     int code = table_read(&r, source, cancel, e);
-    if (!code)
-        code = attributes_grow(a, e); /* a table of no rows has slots, too */
     bl_csv_close(&r.records);
     if (code)
         bl_attributes_close(a);
@@ -281,7 +260,7 @@ void bl_attributes_close(struct bl_attributes *a)
         free(a->name[c]);
     free(a->name);
     free(a->row);
-    free(a->slot);
+    bl_hash_free(&a->by_id);
     bl_buffer_free(&a->text);
     free(a);
 }
@@ -323,13 +302,12 @@ int bl_attributes_claim(struct bl_attributes *a, const char *id, const char **va
     const struct {
         const char *begin, *end;
     } names[] = {{id, end}, {id, stem}, {last, end}, {last, stem}};
-    uint32_t found = 0;
-    for (size_t n = 0; n < sizeof names / sizeof *names && !found; n++)
-        found = *attributes_slot(a, names[n].begin, (size_t)(names[n].end - names[n].begin));
+    struct row *row = NULL;
+    for (size_t n = 0; n < sizeof names / sizeof *names && !row; n++)
+        row = row_find(a, names[n].begin, (size_t)(names[n].end - names[n].begin));
     *values = NULL;
-    if (!found)
+    if (!row)
         return BL_OK;
-    struct row *row = &a->row[found - 1];
     const char *text = a->text.data + row->offset;
     if (atomic_exchange_explicit(&row->claimed, true, memory_order_relaxed))
         return bl_error_set(e, BL_EFAIL,

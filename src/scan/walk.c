@@ -1,5 +1,7 @@
 #include "scan/walk.h"
 
+#include "base/array.h"
+#include "base/hash.h"
 #include "base/path.h"
 #include "kind/kinds.h"
 
@@ -23,14 +25,15 @@ struct folder {
 
 struct seen {
     dev_t device;
-    ino_t inode; /* 0: a free slot */
+    ino_t inode;
 };
 
 struct walking {
     const struct bl_walk *walk;
     size_t id_offset;  /* where ids begin within paths */
-    struct seen *seen; /* [slots] open addressing */
-    size_t folders, slots;
+    struct seen *seen; /* [folders] */
+    size_t folders, capacity;
+    struct bl_hash by_inode;
     int64_t entries, distinct; /* read; of them, in folders seen for the first time */
 };
 
@@ -51,46 +54,30 @@ int bl_walk_stat(const struct bl_walk *walk_folder, const char *path, struct sta
 
 /* --- folders seen so far ---------------------------------------------------------------------------------------- */
 
-static struct seen *seen_slot(const struct walking *w, dev_t device, ino_t inode)
+static bool seen_has(const struct walking *w, uint64_t hash, dev_t device, ino_t inode)
 {
-    size_t at = (size_t)(((uint64_t)inode + (uint64_t)device * 31) * UINT64_C(0x9e3779b97f4a7c15) >> 20);
-    while (w->seen[at & (w->slots - 1)].inode) {
-        const struct seen *there = &w->seen[at & (w->slots - 1)];
-        if (there->device == device && there->inode == inode)
-            break;
-        at++;
+    size_t number;
+    for (struct bl_hash_probe probe = bl_hash_begin(&w->by_inode, hash); bl_hash_next(&w->by_inode, &probe, &number);) {
+        if (w->seen[number].device == device && w->seen[number].inode == inode)
+            return true;
     }
-    return &w->seen[at & (w->slots - 1)];
-}
-
-static int seen_grow(struct walking *w, struct bl_error *e)
-{
-    struct seen *old = w->seen;
-    size_t slots = w->slots;
-    if (w->folders * 2 < slots)
-        return BL_OK;
-    w->slots = slots ? 2 * slots : 1024;
-    w->seen = calloc(w->slots, sizeof *w->seen);
-    for (size_t i = 0; i < slots && w->seen; i++) {
-        if (old[i].inode)
-            *seen_slot(w, old[i].device, old[i].inode) = old[i];
-    }
-    free(old);
-    return w->seen ? BL_OK : bl_error_memory(e);
+    return false;
 }
 
 /* Counts a folder with this number of entries. */
 static int seen_add(struct walking *w, const char *path, const struct folder *folder, int64_t entries,
                     struct bl_error *e)
 {
-    int code = seen_grow(w, e);
-    if (code)
-        return code;
-    struct seen *slot = seen_slot(w, folder->device, folder->inode);
+    uint64_t hash = ((uint64_t)folder->inode + (uint64_t)folder->device * 31) * UINT64_C(0x9e3779b97f4a7c15);
     w->entries += entries + 1;
-    if (!slot->inode) {
-        *slot = (struct seen){folder->device, folder->inode};
-        w->folders++;
+    if (!seen_has(w, hash, folder->device, folder->inode)) {
+        int code = BL_ARRAY_RESERVE(w->seen, w->capacity, w->folders + 1, e);
+        if (code)
+            return code;
+        code = bl_hash_add(&w->by_inode, hash, w->folders, e);
+        if (code)
+            return code;
+        w->seen[w->folders++] = (struct seen){folder->device, folder->inode};
         w->distinct += entries + 1;
     }
     if (w->entries - ENTRIES_FREE <= REPEATS_MAX * w->distinct)
@@ -226,5 +213,6 @@ int bl_walk_folder(const struct bl_walk *about, const char *path, struct bl_erro
     struct walking w = {.walk = about, .id_offset = size + (path[size - 1] != '/')};
     int code = walk_folder(&w, path, NULL, e);
     free(w.seen);
+    bl_hash_free(&w.by_inode);
     return code;
 }

@@ -7,11 +7,12 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 
 struct bl_groups {
-    uint64_t *hash; /* [capacity] open addressing */
-    uint32_t *id;   /* [capacity] number + 1; 0: free */
-    size_t capacity, count;
+    struct bl_hash table;
+    uint64_t *hash; /* [count] of each group's value */
+    size_t count, capacity;
 };
 
 /* The number of a value. BL_EFAIL: out of memory. Start from {0}; free with bl_groups_free. */

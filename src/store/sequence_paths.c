@@ -4,39 +4,33 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/array.h"
+#include "base/hash.h"
 #include "store/row_reader.h"
 
 /* Hashes of the paths seen so far. In a table merged from several, the rows of a file need not be consecutive. */
 struct seen {
-    uint64_t *hash; /* [capacity] open addressing; 0: free */
+    struct bl_hash table;
+    uint64_t *hash;
     size_t count, capacity;
 };
 
-static bool seen_add(struct seen *seen, uint64_t hash)
+static int seen_add(struct seen *seen, uint64_t hash, bool *is_new, struct bl_error *e)
 {
-    size_t at = hash & (seen->capacity - 1);
-    while (seen->hash[at] && seen->hash[at] != hash)
-        at = (at + 1) & (seen->capacity - 1);
-    bool is_new = !seen->hash[at];
-    seen->hash[at] = hash;
-    seen->count += is_new;
-    return is_new;
-}
-
-static int seen_grow(struct seen *seen, struct bl_error *e)
-{
-    if (2 * seen->count < seen->capacity)
-        return BL_OK;
-    struct seen larger = {.capacity = seen->capacity ? 2 * seen->capacity : 1024};
-    larger.hash = calloc(larger.capacity, sizeof *larger.hash);
-    if (!larger.hash)
-        return bl_error_memory(e);
-    for (size_t i = 0; i < seen->capacity; i++) {
-        if (seen->hash[i])
-            seen_add(&larger, seen->hash[i]);
+    size_t number;
+    *is_new = false;
+    for (struct bl_hash_probe probe = bl_hash_begin(&seen->table, hash); bl_hash_next(&seen->table, &probe, &number);) {
+        if (seen->hash[number] == hash)
+            return BL_OK;
     }
-    free(seen->hash);
-    *seen = larger;
+    int code = BL_ARRAY_RESERVE(seen->hash, seen->capacity, seen->count + 1, e);
+    if (code)
+        return code;
+    code = bl_hash_add(&seen->table, hash, seen->count, e);
+    if (code)
+        return code;
+    seen->hash[seen->count++] = hash;
+    *is_new = true;
     return BL_OK;
 }
 
@@ -52,15 +46,17 @@ int bl_sequence_paths_visit(const struct bl_sequences *t,
         if (!t->length[i])
             continue;
         code = bl_row_reader_read(t, i, &text, e);
-        uint64_t hash = code ? 0 : XXH3_64bits(text.row.path, strlen(text.row.path)) | 1;
-        if (code || hash == last)
+        uint64_t hash = code ? 0 : XXH3_64bits(text.row.path, strlen(text.row.path));
+        if (code || (seen.count && hash == last))
             continue;
         last = hash;
-        code = seen_grow(&seen, e);
-        if (!code && seen_add(&seen, hash))
+        bool is_new;
+        code = seen_add(&seen, hash, &is_new, e);
+        if (!code && is_new)
             code = visit(context, text.row.path, e);
     }
     free(seen.hash);
+    bl_hash_free(&seen.table);
     bl_row_reader_free(&text);
     return code;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/array.h"
 #include "kind/text/spool.h"
 
 /* Adding the rows of a chunk. */
@@ -14,48 +15,32 @@ struct adding {
     int64_t steps; /* of the chunk so far */
 };
 
-/* Makes room for one more element in *array. */
-static int spool_index_grow(void **array, size_t count, size_t *capacity, size_t size, struct bl_error *e)
-{
-    if (count < *capacity)
-        return BL_OK;
-    size_t larger = *capacity ? *capacity + *capacity / 2 : 64;
-    void *moved = realloc(*array, larger * size);
-    if (!moved)
-        return bl_error_memory(e);
-    *array = moved;
-    *capacity = larger;
-    return BL_OK;
-}
-
 static uint64_t path_hash(const char *path)
 {
-    return XXH3_64bits(path, strlen(path)) | 1;
+    return XXH3_64bits(path, strlen(path));
 }
 
-static struct bl_spool_file *files_slot(const struct bl_spool_index *p, uint64_t hash)
+/* The file of that path, or NULL. */
+static struct bl_spool_file *file_find(const struct bl_spool_index *p, uint64_t hash)
 {
-    size_t at = hash & (p->files_capacity - 1);
-    while (p->file[at].hash && p->file[at].hash != hash)
-        at = (at + 1) & (p->files_capacity - 1);
-    return &p->file[at];
-}
-
-static int files_grow(struct bl_spool_index *p, struct bl_error *e)
-{
-    if (2 * p->files < p->files_capacity)
-        return BL_OK;
-    struct bl_spool_index larger = {.files_capacity = p->files_capacity ? 2 * p->files_capacity : 64};
-    larger.file = calloc(larger.files_capacity, sizeof *larger.file);
-    if (!larger.file)
-        return bl_error_memory(e);
-    for (size_t i = 0; i < p->files_capacity; i++) {
-        if (p->file[i].hash)
-            *files_slot(&larger, p->file[i].hash) = p->file[i];
+    size_t number;
+    for (struct bl_hash_probe probe = bl_hash_begin(&p->by_path, hash); bl_hash_next(&p->by_path, &probe, &number);) {
+        if (p->file[number].hash == hash)
+            return &p->file[number];
     }
-    free(p->file);
-    p->file = larger.file;
-    p->files_capacity = larger.files_capacity;
+    return NULL;
+}
+
+static int file_add(struct bl_spool_index *p, uint64_t hash, struct bl_spool_file **file, struct bl_error *e)
+{
+    int code = BL_ARRAY_RESERVE(p->file, p->files_capacity, p->files + 1, e);
+    if (code)
+        return code;
+    code = bl_hash_add(&p->by_path, hash, p->files, e);
+    if (code)
+        return code;
+    *file = &p->file[p->files++];
+    **file = (struct bl_spool_file){hash, p->segments, 0};
     return BL_OK;
 }
 
@@ -64,17 +49,14 @@ static int segment_begin(struct adding *a, int input, struct bl_error *e)
 {
     struct bl_spool_index *p = a->index;
     uint64_t hash = path_hash(a->chunk->input[input].path);
-    int code = files_grow(p, e);
+    int code = BL_ARRAY_RESERVE(p->segment, p->segments_capacity, p->segments + 1, e);
     if (code)
         return code;
-    code = spool_index_grow((void **)&p->segment, p->segments, &p->segments_capacity, sizeof *p->segment, e);
+    struct bl_spool_file *file = file_find(p, hash);
+    if (!file)
+        code = file_add(p, hash, &file, e);
     if (code)
         return code;
-    struct bl_spool_file *file = files_slot(p, hash);
-    if (!file->hash) {
-        *file = (struct bl_spool_file){hash, p->segments, 0};
-        p->files++;
-    }
     file->segments++;
     p->segment[p->segments++] = (struct bl_spool_segment){a->chunk->receipt, p->documents, 0, a->steps};
     a->input = input;
@@ -90,7 +72,7 @@ static int adding_row(void *context, int input, const struct bl_row *row, struct
     int code = input == a->input ? BL_OK : segment_begin(a, input, e);
     if (code)
         return code;
-    code = spool_index_grow((void **)&p->document, p->documents, &p->documents_capacity, sizeof *p->document, e);
+    code = BL_ARRAY_RESERVE(p->document, p->documents_capacity, p->documents + 1, e);
     if (code)
         return code;
     p->document[p->documents++] = (struct bl_spool_document){row->offset, a->steps, row->content};
@@ -104,7 +86,7 @@ static int adding_row(void *context, int input, const struct bl_row *row, struct
 int bl_spool_index_add(struct bl_spool_index *p, const char *dir, const struct bl_chunk *chunk, struct bl_error *e)
 {
     struct adding a = {.index = p, .chunk = chunk, .input = -1};
-    int code = spool_index_grow((void **)&p->key, p->keys, &p->keys_capacity, sizeof *p->key, e);
+    int code = BL_ARRAY_RESERVE(p->key, p->keys_capacity, p->keys + 1, e);
     if (code)
         return code;
     p->key[p->keys++] = chunk->receipt;
@@ -117,6 +99,7 @@ void bl_spool_index_free(struct bl_spool_index *p)
     free(p->segment);
     free(p->document);
     free(p->file);
+    bl_hash_free(&p->by_path);
     *p = (struct bl_spool_index){0};
 }
 
@@ -167,8 +150,8 @@ static size_t segment_find_document(const struct bl_spool_document *document, si
 bool bl_spool_index_find(const struct bl_spool_index *p, const char *path, int64_t offset,
                          struct bl_spool_location *location)
 {
-    const struct bl_spool_file *file = p->files_capacity ? files_slot(p, path_hash(path)) : NULL;
-    if (!file || !file->hash)
+    const struct bl_spool_file *file = file_find(p, path_hash(path));
+    if (!file)
         return false;
     const struct bl_spool_segment *segment = file_find_segment(p, file, offset);
     const struct bl_spool_document *document = p->document + segment->first;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "kind/kind.h"
 
 /* The documents of one file in one chunk, in order. */
@@ -37,8 +38,9 @@ struct bl_spool_index {
     size_t segments, segments_capacity;
     struct bl_spool_document *document;
     size_t documents, documents_capacity;
-    struct bl_spool_file *file; /* a hash table with open addressing */
+    struct bl_spool_file *file;
     size_t files, files_capacity;
+    struct bl_hash by_path;
 };
 
 /* Adds the ok rows of a chunk in the spool. Chunks must come in the order of the files. */
