@@ -14,9 +14,9 @@
 
 /* Begin with {0}, end with bl_hash_free. */
 struct bl_hash {
-    uint64_t *slot; /* [1 << bits] the upper half of the hash, then the number + 1; 0 is free */
-    int bits;       /* 0: no slots yet */
-    size_t count;
+    uint64_t *slot; /* [mask + 1], or NULL: the upper half of the hash, then the number + 1; 0 is free */
+    size_t mask, count;
+    int shift; /* from a hash to its place */
 };
 
 /* Where a lookup is. */
@@ -27,15 +27,16 @@ struct bl_hash_probe {
 
 static inline struct bl_hash_probe bl_hash_begin(const struct bl_hash *h, uint64_t hash)
 {
-    return (struct bl_hash_probe){hash >> 32 << 32, h->bits ? (size_t)(hash >> (64 - h->bits)) : 0};
+    return (struct bl_hash_probe){hash >> 32 << 32, h->slot ? (size_t)(hash >> h->shift) : 0};
 }
 
 /* The next number under the hash; false when there is none. */
 static inline bool bl_hash_next(const struct bl_hash *h, struct bl_hash_probe *probe, size_t *number)
 {
-    uint64_t slot;
-    while (h->bits && (slot = h->slot[probe->at]) != 0) {
-        probe->at = (probe->at + 1) & (((size_t)1 << h->bits) - 1);
+    if (!h->slot)
+        return false;
+    for (uint64_t slot; (slot = h->slot[probe->at]) != 0;) {
+        probe->at = (probe->at + 1) & h->mask;
         if ((slot ^ probe->tag) <= UINT32_MAX) {
             *number = (uint32_t)slot - 1;
             return true;

@@ -5,84 +5,50 @@
 
 #include <xxhash.h>
 
-#define UPPER 0xffffffff00000000u
+#include "base/array.h"
 
-/* Where the token lies, or the free slot where it would. */
-static size_t vocabulary_slot(const struct bl_vocabulary *v, const void *bytes, size_t size, uint64_t hash)
+static int64_t vocabulary_find_hash(const struct bl_vocabulary *v, const void *bytes, size_t size, uint64_t hash)
 {
-    size_t mask = v->slots - 1;
-    for (size_t at = (size_t)hash & mask;; at = (at + 1) & mask) {
-        uint64_t slot = v->slot[at];
-        if (!slot)
-            return at;
-        if ((slot ^ hash) & UPPER)
-            continue;
-        const struct bl_token *token = &v->token[(uint32_t)slot - 1];
+    size_t number;
+    for (struct bl_hash_probe probe = bl_hash_begin(&v->table, hash); bl_hash_next(&v->table, &probe, &number);) {
+        const struct bl_token *token = &v->token[number];
         if (token->size == size && !memcmp(v->bytes.data + token->offset, bytes, size))
-            return at;
+            return (int64_t)number;
     }
-}
-
-static int vocabulary_grow(struct bl_vocabulary *v, struct bl_error *e)
-{
-    if (v->count < v->capacity)
-        return BL_OK;
-    size_t capacity = v->capacity ? 2 * v->capacity : 1024;
-    struct bl_token *token = realloc(v->token, capacity * sizeof *token);
-    if (token)
-        v->token = token;
-    uint64_t *slot = calloc(2 * capacity, sizeof *slot);
-    if (!token || !slot) {
-        free(slot);
-        return bl_error_memory(e);
-    }
-    free(v->slot);
-    v->slot = slot;
-    v->slots = 2 * capacity;
-    v->capacity = capacity;
-    for (size_t i = 0; i < v->count; i++) {
-        const char *bytes = v->bytes.data + token[i].offset;
-        uint64_t hash = XXH3_64bits(bytes, token[i].size);
-        v->slot[vocabulary_slot(v, bytes, token[i].size, hash)] = (hash & UPPER) | (i + 1);
-    }
-    return BL_OK;
+    return -1;
 }
 
 int bl_vocabulary_add(struct bl_vocabulary *v, const void *bytes, size_t size, int32_t id, int64_t *known,
                       struct bl_error *e)
 {
-    *known = -1;
-    int code = vocabulary_grow(v, e);
-    if (code)
-        return code;
     uint64_t hash = XXH3_64bits(bytes, size);
-    size_t at = vocabulary_slot(v, bytes, size, hash);
-    if (v->slot[at]) {
-        *known = (int64_t)(uint32_t)v->slot[at] - 1;
+    *known = vocabulary_find_hash(v, bytes, size, hash);
+    if (*known >= 0)
         return BL_OK;
-    }
     if (v->count == BL_VOCABULARY_MAX)
         return bl_error_set(e, BL_EFAIL, "more than %d tokens", BL_VOCABULARY_MAX);
     if (size > UINT32_MAX - v->bytes.size)
         return bl_error_set(e, BL_EFAIL, "the tokens have more than 4 GiB");
-    v->token[v->count] = (struct bl_token){(uint32_t)v->bytes.size, (uint32_t)size, id};
+    int code = BL_ARRAY_RESERVE(v->token, v->capacity, v->count + 1, e);
+    if (code)
+        return code;
+    code = bl_hash_add(&v->table, hash, v->count, e);
+    if (code)
+        return code;
+    v->token[v->count++] = (struct bl_token){(uint32_t)v->bytes.size, (uint32_t)size, id};
     bl_buffer_append(&v->bytes, bytes, size);
-    v->slot[at] = (hash & UPPER) | ++v->count;
     return bl_buffer_check(&v->bytes, e);
 }
 
 int64_t bl_vocabulary_find(const struct bl_vocabulary *v, const void *bytes, size_t size)
 {
-    if (!v->count)
-        return -1;
-    uint64_t slot = v->slot[vocabulary_slot(v, bytes, size, XXH3_64bits(bytes, size))];
-    return (int64_t)(uint32_t)slot - 1;
+    return vocabulary_find_hash(v, bytes, size, XXH3_64bits(bytes, size));
 }
 
 void bl_vocabulary_free(struct bl_vocabulary *v)
 {
     bl_buffer_free(&v->bytes);
     free(v->token);
-    free(v->slot);
+    bl_hash_free(&v->table);
     *v = (struct bl_vocabulary){0};
 }

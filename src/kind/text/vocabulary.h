@@ -10,6 +10,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/hash.h"
 
 #define BL_VOCABULARY_MAX ((1 << 21) - 256) /* tokens: symbols of merging have 21 bits (bpe.h) */
 #define BL_ID_MAX ((1 << 24) - 1) /* largest id: what a damaged file says must not decide how much memory is used */
@@ -23,8 +24,7 @@ struct bl_vocabulary {
     struct bl_buffer bytes;
     struct bl_token *token;
     size_t count, capacity;
-    uint64_t *slot; /* open addressing: the hash's upper half, then the token's number + 1; 0 is free */
-    size_t slots;   /* a power of two, 0 at first */
+    struct bl_hash table; /* of the tokens, by their bytes */
 };
 
 /* Adds a token. *known is the token of these bytes that is there already, which then stays as it is, or -1. */
