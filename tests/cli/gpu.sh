@@ -60,7 +60,7 @@ test_rates_and_images_beside_the_decoder() {
 test_wrong_words() {
     expect 2 bload pack -q "$(fixture h264-30.mp4)" -T 30 -o d --decoder gpu
     expect 2 bload pack -q "$(fixture h264-30.mp4)" -T 30 -o d --decoder nvdec --gpu 1,1
-    err_has "--gpu '1,1': write all, or numbers with commas between them, as 0,1"
+    err_has "--gpu '1,1': write all, or numbers separated by commas, such as 0,1"
     mkdir -p in/a
     ffmpeg -v error -nostdin -f lavfi -i testsrc2=s=16x16 -frames:v 2 in/a/%d.png
     expect 2 bload scan -q --kind frames in --decoder auto

@@ -1,12 +1,12 @@
-/* Formats: the containers and the codecs of media that are read, an allow-list for each kind. FFmpeg knows hundreds
- * more: among them are lists of other files, scripts, games' own, and decoders that nobody has fed bad data.
- * docs/media.md has the same lists, for people; a test compares them. */
+/* The containers and codecs of media that are read, an allow-list for each kind. FFmpeg knows hundreds more, among them
+ * playlists, scripts, games' own formats, and decoders that have hardly been tested with bad data. docs/media.md has
+ * the same lists for users; a test compares them. */
 #ifndef BL_ALLOWLIST_H
 #define BL_ALLOWLIST_H
 
 #include <stdbool.h>
 
-/* Names between commas, as libav takes lists. */
+/* Names separated by commas, as libav takes lists. */
 struct bl_allowlist {
     const char *containers; /* demuxers; some have several names */
     const char *decoders;   /* of the streams that the kind wants */
@@ -14,10 +14,10 @@ struct bl_allowlist {
 
 extern const struct bl_allowlist bl_allowlist_video, bl_allowlist_audio;
 
-/* All decoders: where libav must look into the streams, it looks into those that are not wanted, too. */
+/* All decoders: libav probes the other streams, too. */
 extern const char *const bl_allowlist_decoders;
 
-/* Whether a name, or one of several between commas, is in a list. */
+/* Whether a name, or one of several separated by commas, is in a list. */
 bool bl_allowlist_has(const char *list, const char *name);
 
 #endif

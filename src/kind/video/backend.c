@@ -7,11 +7,6 @@
 
 #define PROBE_PACKETS 256 /* streams that start between keyframes have no header at once */
 
-const char *bl_backend_name(enum bl_backend backend)
-{
-    return backend == BL_BACKEND_NVDEC ? "nvdec" : "cpu";
-}
-
 static bool codec_supports_gpu(const AVCodec *codec)
 {
     const AVCodecHWConfig *config;
@@ -159,7 +154,7 @@ int bl_backend_from_row(const struct bl_video_config *config, const struct bl_ro
 {
     struct bl_buffer value = {0};
     *backend = BL_BACKEND_CPU;
-    if (bl_row_get_value(row, BL_BACKEND_COLUMN, &value) && !strcmp(value.data, bl_backend_name(BL_BACKEND_NVDEC)))
+    if (bl_row_get_value(row, BL_BACKEND_COLUMN, &value) && !strcmp(value.data, "nvdec"))
         *backend = BL_BACKEND_NVDEC;
     bl_buffer_free(&value);
     if (*backend == BL_BACKEND_NVDEC && !config->gpu)

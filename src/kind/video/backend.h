@@ -14,8 +14,6 @@
 
 enum bl_backend { BL_BACKEND_CPU, BL_BACKEND_NVDEC };
 
-const char *bl_backend_name(enum bl_backend backend); /* "cpu", "nvdec" */
-
 /* Finds out what a GPU would have to decode, by feeding packets to a decoder until it knows the format, without
  * decoding any. out->codec is AV_CODEC_ID_NONE if FFmpeg hands such a stream to no GPU, out->format AV_PIX_FMT_NONE if
  * there is no decoder or the format never shows. Errors: BL_EFAIL, BL_ECANCEL. */

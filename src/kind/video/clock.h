@@ -1,4 +1,4 @@
-/* A clock: when frames are shown, in seconds from the first of their sequence. */
+/* A clock: when frames are shown, in seconds from the first frame of their sequence. */
 #ifndef BL_CLOCK_H
 #define BL_CLOCK_H
 
@@ -8,14 +8,14 @@
 
 struct bl_clock {
     AVRational tick; /* seconds */
-    int64_t origin;  /* when the first frame is shown, in ticks, or AV_NOPTS_VALUE: not known yet */
+    int64_t origin;  /* when the first frame is shown, in ticks; AV_NOPTS_VALUE: not known yet */
 };
 
-/* Notes a decoded frame, before which others were decoded. Some containers do not say when the first frames are shown:
- * then as long before the first that has a time as they last. */
+/* Sets the origin from a decoded frame; before: frames decoded so far. If the first frames have no time, the origin is
+ * that of the first frame with a time, less the duration of those before it. */
 void bl_clock_note(struct bl_clock *clock, const AVFrame *frame, int64_t before);
 
-/* A time in ticks; 0 where it is not known. */
+/* time: in ticks. 0 if it is not known. */
 double bl_clock_seconds(const struct bl_clock *clock, int64_t time);
 
 #endif

@@ -10,14 +10,14 @@
 
 typedef uint8_t bytes16 __attribute__((vector_size(16)));
 
-/* Kr and Kb of H.273 table 4; 0 where the matrix is not made of them. What FFmpeg's scale filter takes for unsaid or
- * reserved is BT.601. */
+/* Finds Kr and Kb of H.273 table 4; -1 if the matrix has none. As in FFmpeg's scale filter, unspecified and reserved
+ * matrices are BT.601. */
 static int matrix_find_weights(enum AVColorSpace matrix, double *kr, double *kb)
 {
     *kr = 0.299;
     *kb = 0.114;
     switch (matrix) {
-    case AVCOL_SPC_RGB: /* of a YUV frame: a contradiction, so nothing is said */
+    case AVCOL_SPC_RGB: /* contradicts a YUV frame, so unspecified */
     case AVCOL_SPC_UNSPECIFIED:
     case AVCOL_SPC_RESERVED:
     case AVCOL_SPC_BT470BG:
@@ -59,7 +59,7 @@ int bl_colour_check(enum AVColorSpace matrix, struct bl_error *e)
     return bl_error_set(e, BL_EDATA, "its colour matrix (number %d of H.273) is not supported", (int)matrix);
 }
 
-/* A factor from words to levels, for scaled(). */
+/* A factor from words to levels, for word_scale. */
 static int16_t colour_factor(double levels_per_word)
 {
     return (int16_t)lrint(levels_per_word * (1 << (15 + BL_COLOUR_SHIFT)));
@@ -82,8 +82,8 @@ static void colour_set_matrix(struct bl_colour *c, enum AVColorSpace matrix, dou
     }
 }
 
-/* The words' units: limited range puts black at 16 and white at 235 (chroma: 224 wide) of 256 parts; full range
- * goes from 0 to the depth's greatest value. */
+/* Limited range has black at 16 and white at 235 of 256 (chroma: 224 wide); full range goes from 0 to the largest value
+ * of the depth. */
 int bl_colour_make(struct bl_colour *colour, const struct bl_pixels *pixels, enum AVColorSpace matrix,
                    enum AVColorRange range, struct bl_error *e)
 {
@@ -105,7 +105,7 @@ int bl_colour_make(struct bl_colour *colour, const struct bl_pixels *pixels, enu
     return BL_OK;
 }
 
-/* a b / 2^15, rounded, in the form that compilers know as one instruction of AVX2 and NEON. */
+/* a b / 2^15, rounded, in the form that compilers turn into one instruction of AVX2 and NEON. */
 static INLINE int16_t word_scale(int16_t a, int16_t b)
 {
     return (int16_t)((((a * b) >> 14) + 1) >> 1);

@@ -1,8 +1,8 @@
 /* Colour: from scaled planes to packed RGB, in integers.
  *
- * The scaler hands on each component as a 16-bit word, its value shifted up as limited range is (8 bits: times 256),
- * whatever the range; matrix and range are one affine map from there to 0..255, in fixed point. Integers give the same
- * bytes with every instruction set. */
+ * The scaler outputs each component as a 16-bit word, the value shifted up (8 bits: times 256), whatever the range.
+ * Matrix and range are one affine map from there to 0...255, in fixed point, which gives the same bytes with every
+ * instruction set. */
 #ifndef BL_COLOUR_H
 #define BL_COLOUR_H
 
@@ -25,7 +25,7 @@ struct bl_colour {
 
 #define BL_COLOUR_SHIFT 6
 
-/* 0, or BL_EDATA for a matrix that is no matrix (constant luminance, ICtCp) or is not known. */
+/* BL_EDATA if the conversion is not linear (constant luminance, ICtCp) or not known. */
 int bl_colour_check(enum AVColorSpace matrix, struct bl_error *e);
 
 /* The map for frames of these pixels and tags. Formulas: ITU-T H.273, 8.3. */

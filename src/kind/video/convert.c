@@ -1,14 +1,15 @@
-/* See convert.h. The way of a frame: rows.c gives its rows as words, chroma at luma's size; a zimg graph scales them;
- * as each scaled row comes out, colour.c makes it RGB and it is laid where the orientation puts it. A picture that
- * keeps its size goes without zimg.
+/* See convert.h. The way of a frame: scanlines.c unpacks its lines to words, with chroma at luma's size; a zimg graph
+ * scales them; as each scaled line comes out, colour.c makes it RGB and stores it where the orientation puts it. A
+ * picture that keeps its size bypasses zimg.
  *
- * zimg could take the frame as it lies and do the colours too. But then it scales chroma by itself, which is another
- * picture than scaling RGB (docs/colour.md), and works in floating point, at half the speed and with other bytes for
- * every instruction set. Scaling words to words it keeps to integers. What the words mean does not matter to it: all is
- * declared YUV of limited range, so that it has nothing to convert. */
+ * zimg could read the frame directly, and convert the colours, too. But then it scales chroma separately, which gives
+ * another picture than scaling RGB (docs/colour.md), and works in floating point, at half the speed and with other
+ * bytes for every instruction set. From words to words it computes in integers. The meaning of the words does not
+ * matter to it: all are declared limited-range grey, so that it has nothing to convert. */
 #include "kind/video/convert.h"
 
 #include <libavutil/mem.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zimg.h>
@@ -16,10 +17,10 @@
 #include "kind/video/colour.h"
 #include "kind/video/scanlines.h"
 
-#define LINE_ALIGN 32 /* bytes: what zimg asks of rows on any processor */
-#define GRAPHS 8      /* kept: a stream needs one, a worker goes from stream to stream */
+#define LINE_ALIGN 32 /* bytes: zimg's requirement on any processor */
+#define GRAPHS 8      /* in the cache: a stream needs up to three, and a worker reads one stream after another */
 
-/* All that decides a graph: one plane of words, a rectangle of it, its new size. Compared as bytes: no padding. */
+/* What determines a graph: a plane of words, a rectangle of it, its new size. Compared as bytes: no padding. */
 struct graph_key {
     int width, height, out_width, out_height;
     double x, y, active_width, active_height;
@@ -27,10 +28,10 @@ struct graph_key {
 
 struct graph {
     struct graph_key key;
-    zimg_filter_graph *zimg; /* NULL: the place is free */
+    zimg_filter_graph *zimg; /* NULL: a free slot */
     size_t temporary_bytes;
-    unsigned in_mask, out_mask; /* lines that zimg has under way, a power of two less one, or ZIMG_BUFFER_MAX: all */
-    uint64_t used;              /* the clock when it last was */
+    unsigned in_mask, out_mask; /* lines that zimg buffers, a power of two less one, or ZIMG_BUFFER_MAX: all */
+    uint64_t used;              /* the clock when it was last used */
 };
 
 struct scratch {
@@ -46,20 +47,20 @@ struct bl_convert {
     struct scratch temporary, in, narrow, low, out[3], row;
 };
 
-/* Rows of words, addressed as zimg does: row & mask. */
+/* Lines of words in a ring buffer, addressed as zimg does: row & mask. */
 struct lines {
     uint8_t *data;
     ptrdiff_t stride; /* bytes */
     unsigned mask;
 };
 
-/* One frame on its way; what the callbacks need. */
+/* A frame being converted: what the callbacks need. */
 struct conversion {
     struct bl_convert *convert;
     const struct bl_geometry *geometry;
     struct bl_colour colour;
-    int component;            /* which is being scaled */
-    struct lines in;          /* what zimg is reading */
+    int component;            /* the one being scaled */
+    struct lines in;          /* zimg's input */
     struct lines narrow;      /* chroma before it is widened: of the scaled height, or the row at hand */
     struct lines low;         /* chroma of the scaled width, before its height is scaled */
     struct lines out[3];      /* scaled; of luma or of grey, the last to come, only the lines that zimg has under way */
@@ -73,7 +74,7 @@ static int scratch_reserve(struct scratch *scratch, size_t bytes, struct bl_erro
         return 0;
     av_freep(&scratch->data);
     scratch->bytes = 0;
-    scratch->data = av_mallocz(bytes); /* aligned for any SIMD level; zimg reads beyond rows, at weight 0 */
+    scratch->data = av_mallocz(bytes); /* aligned for any SIMD level; zimg reads beyond lines, with weight 0 */
     if (!scratch->data)
         return bl_error_memory(e);
     scratch->bytes = bytes;
@@ -95,8 +96,8 @@ int bl_convert_open(struct bl_convert **convert, const struct bl_convert_options
     *convert = calloc(1, sizeof(**convert));
     if (!*convert)
         return bl_error_memory(e);
-    /* zimg keeps errors in an object of the thread's, of which the C library takes note on first use, and ends the
-     * process where it has no memory for that: then rather now than when memory has run out. */
+    /* zimg keeps errors in thread-local storage, which the C library allocates on first use, ending the process if it
+     * cannot: better now than when memory has run out. */
     zimg_clear_last_error();
     (*convert)->options = *options;
     return 0;
@@ -177,7 +178,7 @@ static int graph_build(struct graph *graph, const struct graph_key *key, enum bl
     return 0;
 }
 
-/* The graph for key: one of those kept, or a new one in place of the longest unused. */
+/* The graph for key: a cached one, or a new one in place of the least recently used. */
 static int graph_find(struct bl_convert *convert, const struct graph_key *key, struct graph **found, struct bl_error *e)
 {
     struct graph *oldest = &convert->graphs[0];
@@ -208,7 +209,7 @@ static uint16_t *line_at(const struct lines *lines, unsigned row)
     return (uint16_t *)(void *)(lines->data + (ptrdiff_t)(row & lines->mask) * lines->stride);
 }
 
-/* The callbacks, which never fail. zimg asks for columns left to right of row i of a component ... */
+/* The callbacks, which never fail. zimg asks for columns left...right - 1 of line i of a component ... */
 static int line_unpack(void *user, unsigned i, unsigned left, unsigned right)
 {
     struct conversion *p = user;
@@ -224,7 +225,7 @@ static int line_unpack_wide(void *user, unsigned i, unsigned left, unsigned righ
     return 0;
 }
 
-/* ... or of chroma as high as it lies in the frame ... */
+/* ... or of chroma at its height in the frame ... */
 static int line_unpack_low(void *user, unsigned i, unsigned left, unsigned right)
 {
     struct conversion *p = user;
@@ -243,7 +244,7 @@ static int line_unpack_high(void *user, unsigned i, unsigned left, unsigned righ
     return 0;
 }
 
-/* ... or it has made those of the last component: the pixels are complete. */
+/* ... or has made those of the last component, which completes the pixels. */
 static int line_pack(void *user, unsigned i, unsigned left, unsigned right)
 {
     const struct conversion *p = user;
@@ -266,7 +267,7 @@ static int line_pack(void *user, unsigned i, unsigned left, unsigned right)
     return 0;
 }
 
-/* Room for the rows that mask tells of, with slack at both ends, of a plane of this size. */
+/* Makes room for the lines that mask can address, with slack at both ends, of a plane of this size. */
 static int lines_make(struct lines *lines, struct scratch *scratch, int width, int height, unsigned mask,
                       struct bl_error *e)
 {
@@ -283,7 +284,7 @@ static int lines_make(struct lines *lines, struct scratch *scratch, int width, i
     return 0;
 }
 
-/* Scales one plane into `out`: wholly, or, where `done` takes the rows, a few at a time. */
+/* Scales one plane into out: all of it, or, if done takes the lines, a few at a time. */
 static int plane_scale(struct conversion *p, const struct graph_key *key, zimg_filter_graph_callback wanted,
                        zimg_filter_graph_callback done, struct lines *out, struct scratch *scratch, struct bl_error *e)
 {
@@ -311,7 +312,7 @@ static int plane_scale(struct conversion *p, const struct graph_key *key, zimg_f
     return 0;
 }
 
-/* Chroma that is narrower than luma, its height first: that is scaled, then it is widened and its width scaled ... */
+/* Scales chroma that is narrower than luma: its height is scaled, then its width upsampled and scaled ... */
 static int chroma_scale_height_first(struct conversion *p, struct lines *out, struct scratch *scratch,
                                      struct bl_error *e)
 {
@@ -326,7 +327,7 @@ static int chroma_scale_height_first(struct conversion *p, struct lines *out, st
     return code ? code : plane_scale(p, &across, line_unpack_wide, NULL, out, scratch, e);
 }
 
-/* ... or its width first. */
+/* ... or width first, then height. */
 static int chroma_scale_width_first(struct conversion *p, struct lines *out, struct scratch *scratch,
                                     struct bl_error *e)
 {
@@ -344,14 +345,14 @@ static int chroma_scale_width_first(struct conversion *p, struct lines *out, str
     return plane_scale(p, &down, line_unpack_high, NULL, out, scratch, e);
 }
 
-/* Scaling rows costs most: there are fewer of them before or after the height is scaled. */
+/* Scaling the width of lines costs most; there are fewer lines before or after the height is scaled. */
 static int chroma_scale(struct conversion *p, struct lines *out, struct scratch *scratch, struct bl_error *e)
 {
-    int fewer_before = p->convert->lines.chroma_height < p->geometry->scaled_height;
+    bool fewer_before = p->convert->lines.chroma_height < p->geometry->scaled_height;
     return fewer_before ? chroma_scale_width_first(p, out, scratch, e) : chroma_scale_height_first(p, out, scratch, e);
 }
 
-/* Luma comes last, so that its rows can be coloured as they come. */
+/* Luma comes last, so that its lines can be converted to RGB as they come. */
 static int conversion_scale(struct conversion *p, int planes, struct bl_error *e)
 {
     const struct bl_geometry *g = p->geometry;
@@ -368,7 +369,7 @@ static int conversion_scale(struct conversion *p, int planes, struct bl_error *e
     return code;
 }
 
-/* The picture keeps its size: rows go straight to their colours. */
+/* The picture keeps its size: lines are converted to RGB directly. */
 static int conversion_copy(struct conversion *p, int planes, struct bl_error *e)
 {
     struct bl_convert *convert = p->convert;
@@ -377,7 +378,7 @@ static int conversion_copy(struct conversion *p, int planes, struct bl_error *e)
         code = lines_make(&p->out[c], &convert->out[c], width, 1, 0, e);
     for (int y = 0; y < p->geometry->coded_height && !code; y++) {
         for (int c = 0; c < planes; c++) {
-            int narrow = bl_scanlines_is_narrow(&convert->lines, c);
+            bool narrow = bl_scanlines_is_narrow(&convert->lines, c);
             uint16_t *line = line_at(narrow ? &p->narrow : &p->out[c], 0);
             bl_scanlines_read(&convert->lines, c, y, 0, narrow ? convert->lines.chroma_width : width, line);
             if (narrow)
@@ -388,7 +389,7 @@ static int conversion_copy(struct conversion *p, int planes, struct bl_error *e)
     return code;
 }
 
-static int geometry_is_identity(const struct bl_geometry *g)
+static bool geometry_is_identity(const struct bl_geometry *g)
 {
     return g->source_width == g->coded_width && g->source_height == g->coded_height &&
            g->scaled_width == g->coded_width && g->scaled_height == g->coded_height;
@@ -399,8 +400,8 @@ int bl_convert_frame(struct bl_convert *convert, const AVFrame *frame, const str
 {
     const struct bl_geometry *g = geometry;
     if (frame->width != g->coded_width || frame->height != g->coded_height)
-        return bl_error_set(e, BL_EFAIL, "a frame of %dx%d pixels came where %dx%d was expected", frame->width,
-                            frame->height, g->coded_width, g->coded_height);
+        return bl_error_set(e, BL_EFAIL, "a frame has %dx%d pixels, expected %dx%d", frame->width, frame->height,
+                            g->coded_width, g->coded_height);
     struct conversion conversion = {.convert = convert, .geometry = g};
     struct bl_pixels pixels;
     enum AVPixelFormat format = (enum AVPixelFormat)frame->format;

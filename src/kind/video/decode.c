@@ -95,7 +95,7 @@ static int decode_add_error(struct bl_decode *d, int libav_code, struct bl_error
     d->errors++;
     if (!d->sessions)
         return BL_OK;
-    int code = bl_session_pool_diagnose(d->sessions, d->codec, libav_code == AVERROR_EXTERNAL, e);
+    int code = d->sessions->gpu->diagnose(d->sessions->queue, d->codec, libav_code == AVERROR_EXTERNAL, e);
     d->gpu_full = code == BL_GPU_FULL;
     if (d->gpu_full)
         return bl_error_set(e, BL_EFAIL,

@@ -4,20 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The weights of one sample while they are made, of positions that lie together. */
+/* The weights of one output, at consecutive positions. */
 struct weights {
     double *weight; /* [room] */
     int first;      /* position of weight[0] */
     int taps, room;
 };
 
-/* Half a sample rounds up, below zero too, so that the grid of positions is the same everywhere. */
+/* Halves round up, below zero too, so that the grid of positions is uniform. */
 static double round_half_up(double x)
 {
     return floor(x + 0.5);
 }
 
-/* How many positions the triangle may reach, and how far from the middle. */
+/* The number of positions that the triangle may reach; *step: its slope. */
 static int triangle_reach(double length, int count, double *step)
 {
     *step = fmin(count / length, 1);
@@ -33,13 +33,12 @@ static int position_mirror(int position, int size)
     return position < 0 ? 0 : position >= size ? size - 1 : position;
 }
 
-/* Adds a weight at a position of the row, which begins at row->first. */
 static void weights_add(struct weights *weights, int position, double weight)
 {
     weights->weight[position - weights->first] += weight;
 }
 
-/* The triangle of output i, at luma's positions. Mirroring moves a weight by no more than the triangle is wide. */
+/* The triangle of output i, at luma's positions. Mirroring moves a weight by at most the triangle's width. */
 static void weights_make_triangle(struct weights *weights, int size, double start, double length, int count, int i)
 {
     double step;
@@ -62,7 +61,7 @@ static void weights_make_triangle(struct weights *weights, int size, double star
     }
 }
 
-/* Positions of luma become those of chroma between which each lies. */
+/* Distributes each luma weight to the two chroma positions around it. */
 static void weights_make_chroma(struct weights *chroma, const struct weights *luma, int chroma_size, double phase)
 {
     memset(chroma->weight, 0, (size_t)chroma->room * sizeof *chroma->weight);
@@ -78,7 +77,7 @@ static void weights_make_chroma(struct weights *chroma, const struct weights *lu
     }
 }
 
-/* Takes the weights of output i over; what is less than taps wide is moved into the axis and padded with zeros. */
+/* Stores the weights of output i, padded with zeros to filter->taps positions within the axis. */
 static void filter_store(struct bl_filter *filter, int i, const struct weights *weights)
 {
     int first = weights->first + filter->taps > filter->size ? filter->size - filter->taps : weights->first;
@@ -90,7 +89,7 @@ static void filter_store(struct bl_filter *filter, int i, const struct weights *
     }
 }
 
-/* Taps that hold a weight: zeros at both ends are cut off, so that a picture that keeps its size costs one. */
+/* Removes zeros at both ends, so that an axis that keeps its size takes one tap. */
 static void weights_trim(struct weights *weights)
 {
     int begin = 0;

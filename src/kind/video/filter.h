@@ -1,8 +1,8 @@
-/* Tables for scaling one axis: which samples, with which weights, make each sample that comes out.
+/* Filter tables that scale one axis: which samples, with which weights, make each output sample.
  *
- * The filter is that of zimg's bilinear resampling, which the converter uses (convert.h): a triangle around the middle
- * of what a sample covers, widened by the scale when shrinking, its weights normalised; positions beyond the picture
- * are mirrored at its edge. Pure arithmetic, in double until the weights are stored. */
+ * The filter is that of zimg's bilinear resampling, which the converter uses (convert.h): a triangle around the centre
+ * of an output sample, widened by the scale when shrinking, with normalised weights; positions beyond the picture are
+ * mirrored at its edge. Pure arithmetic, in double until the weights are stored. */
 #ifndef BL_FILTER_H
 #define BL_FILTER_H
 
@@ -10,20 +10,20 @@
 
 #include "base/error.h"
 
-/* Sample i is the sum over t of weight[t * count + i] times sample first[i] + t of an axis of size samples; all of
- * those lie in it. The weights of one tap lie together, for neighbours are computed together. */
+/* Output i is the sum over t of weight[t * count + i] times sample first[i] + t; all of these samples exist. The
+ * weights of a tap are contiguous, since neighbouring outputs are computed together. size: samples of the axis. */
 struct bl_filter {
     int count, taps, size;
     int32_t *first; /* [count] */
     float *weight;  /* [taps, count] */
 };
 
-/* Scales the stretch [start, start + length) of an axis of size samples to count of them. BL_EFAIL: no memory. */
+/* Scales the range [start, start + length) of an axis of size samples to count samples. BL_EFAIL: out of memory. */
 int bl_filter_make(struct bl_filter *filter, int size, double start, double length, int count, struct bl_error *e);
 
-/* The same from an axis of chroma that has half as many samples (rounded up) as luma's size: first brought to luma's
- * size bilinearly, clamped at the edges. phase: where a block's first sample of luma lies from its sample of chroma, in
- * samples of chroma; 0: at it, -0.25: a quarter before it. */
+/* The same for chroma with half as many samples as luma's size, rounded up: includes the bilinear upsampling to that
+ * size, clamped at the edges. phase: the position of a block's first luma sample relative to its chroma sample, in
+ * chroma samples; 0: cosited, -0.25: a quarter before it. */
 int bl_filter_make_chroma(struct bl_filter *filter, int size, double start, double length, int count, double phase,
                           struct bl_error *e);
 

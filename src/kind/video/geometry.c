@@ -1,5 +1,5 @@
-/* See geometry.h. Everything is decided in integers or in double with one division each, so that every machine gets
- * the same rectangle. */
+/* See geometry.h. All results are integers, or doubles after one division, so that every machine gets the same
+ * rectangle. */
 #include "kind/video/geometry.h"
 
 #include <limits.h>
@@ -17,8 +17,8 @@ static int size_check(const char *what, int64_t width, int64_t height, int code,
     return 0;
 }
 
-/* The matrix sends the coded point (p, q) to (a p + c q, b p + d q), y downwards. What is sought is the signed
- * permutation that both columns point along; a scale in them is the sample aspect ratio's business. */
+/* The matrix maps the coded point (p, q) to (a p + c q, b p + d q), y downwards. We look for the signed permutation
+ * that both columns point along; their scale is left to the sample aspect ratio. */
 static int orientation_from_matrix(const int32_t *matrix, unsigned *orientation, struct bl_error *e)
 {
     *orientation = 0;
@@ -62,7 +62,7 @@ static int geometry_set_display(struct bl_geometry *g, const struct bl_geometry_
     return 0;
 }
 
-/* Shares of the upright picture that are seen under BL_FIT_CROP; one of them is 1. */
+/* The visible shares of the upright picture with BL_FIT_CROP; one of them is 1. */
 static void geometry_crop(const struct bl_geometry *g, double *across, double *down)
 {
     int64_t wide = (int64_t)g->width * g->display_height, high = (int64_t)g->height * g->display_width;
@@ -70,7 +70,7 @@ static void geometry_crop(const struct bl_geometry *g, double *across, double *d
     *down = high < wide ? (double)high / (double)wide : 1;
 }
 
-/* The upright size within the target under BL_FIT_PAD. */
+/* The upright size within the target with BL_FIT_PAD. */
 static void geometry_pad(const struct bl_geometry *g, int *width, int *height)
 {
     int64_t wide = (int64_t)g->width * g->display_height, high = (int64_t)g->height * g->display_width;
@@ -140,7 +140,7 @@ ptrdiff_t bl_geometry_place(const struct bl_geometry *g, ptrdiff_t *step_x, ptrd
     return origin;
 }
 
-/* One side: decimal digits, nothing else; leaves *text behind them. */
+/* Parses one side: decimal digits only; advances *text. */
 static int side_parse(const char **text, int *side)
 {
     if (**text < '1' || **text > '9')
@@ -156,7 +156,7 @@ int bl_size_parse(const char *text, int *width, int *height, struct bl_error *e)
 {
     const char *at = text;
     if (side_parse(&at, width) || *at++ != 'x' || side_parse(&at, height) || *at)
-        return bl_error_set(e, BL_EUSAGE, "'%s' is no size: write width x height in pixels, as 224x224", text);
+        return bl_error_set(e, BL_EUSAGE, "'%s' is not a size: write width x height in pixels, such as 224x224", text);
     return size_check("a size", *width, *height, BL_EUSAGE, e);
 }
 
@@ -169,5 +169,5 @@ int bl_fit_parse(const char *text, enum bl_fit *fit, struct bl_error *e)
             return 0;
         }
     }
-    return bl_error_set(e, BL_EUSAGE, "'%s' is no fit: stretch, crop or pad", text);
+    return bl_error_set(e, BL_EUSAGE, "'%s' is not a fit: write stretch, crop or pad", text);
 }

@@ -1,10 +1,9 @@
 /* Geometry: from a coded picture to the rectangle of pixels that the user asked for.
  *
- * Pure arithmetic, no libav types: coded size, sample aspect ratio, display matrix, target size and fit go in; what
- * the converter has to do comes out. The order of things is fixed: the sample aspect ratio widens or narrows the
- * coded width (never the height), the result is turned upright, and the upright picture is fitted into the target.
- * The converter works the other way about: it scales the source rectangle, still lying as coded, and turns the small
- * result while it writes it. */
+ * Pure arithmetic, without libav types. In go the coded size, sample aspect ratio, display matrix, target size and fit;
+ * out comes what the converter has to do. The order of steps is fixed: the sample aspect ratio scales the coded width
+ * (never the height), the result is turned upright, and the upright picture is fitted into the target. The converter
+ * works the other way round: it scales the source rectangle as coded, and turns the small result as it writes it. */
 #ifndef BL_GEOMETRY_H
 #define BL_GEOMETRY_H
 
@@ -13,16 +12,16 @@
 
 #include "base/error.h"
 
-#define BL_SIDE_MAX 32768              /* pixels: no coded, display or target side may be longer */
-#define BL_AREA_MAX (INT64_C(1) << 28) /* pixels: nor may any picture be larger (16384 x 16384) */
+#define BL_SIDE_MAX 32768              /* pixels: of any coded, display or target side */
+#define BL_AREA_MAX (INT64_C(1) << 28) /* pixels: of any picture (16384 x 16384) */
 
 enum bl_fit {
-    BL_FIT_STRETCH, /* the whole picture, its shape given up for the target's */
-    BL_FIT_CROP,    /* the target filled, the overhang cut evenly from both sides */
+    BL_FIT_STRETCH, /* the whole picture, in the target's shape */
+    BL_FIT_CROP,    /* fills the target; the overhang is cut evenly from both sides */
     BL_FIT_PAD,     /* the whole picture in its own shape, centred, the rest black */
 };
 
-/* The eight right-angled orientations: transpose (rows become columns) first, then mirror. */
+/* The eight right-angled orientations: first transpose (rows become columns), then mirror. */
 enum bl_orientation {
     BL_ORIENT_TRANSPOSE = 1,
     BL_ORIENT_MIRROR_X = 2, /* left and right change places */
@@ -38,24 +37,24 @@ struct bl_geometry_input {
 };
 
 struct bl_geometry {
-    int coded_width, coded_height;                          /* the frames that this is for */
+    int coded_width, coded_height;                          /* of the frames that this is for */
     int display_width, display_height;                      /* upright, pixels square: the picture's own size */
     int width, height;                                      /* of the RGB picture to make */
     unsigned orientation;                                   /* bits of enum bl_orientation */
-    double source_x, source_y, source_width, source_height; /* what is seen, in coded pixels, as coded */
-    int scaled_width, scaled_height;                        /* to which that is scaled, still as coded */
+    double source_x, source_y, source_width, source_height; /* the visible part, in coded pixels */
+    int scaled_width, scaled_height;                        /* the size to which it is scaled, before turning */
     int place_x, place_y; /* where the upright scaled picture lies in the RGB picture; around it is black */
 };
 
-/* Errors: BL_EDATA when this picture cannot be shown so (rotated by no right angle, a side or an area out of bounds),
- * BL_EUSAGE for a target that cannot be. A matrix that says nothing sensible (all zero, singular) turns nothing. */
+/* Errors: BL_EDATA for an unsupported picture (not rotated by a right angle, a side or an area out of bounds),
+ * BL_EUSAGE for an invalid target. A singular matrix is ignored. */
 int bl_geometry_make(struct bl_geometry *geometry, const struct bl_geometry_input *input, struct bl_error *e);
 
-/* Where the scaled picture goes in the RGB picture, 3 bytes a pixel, while it is turned and placed: returns the byte of
- * its first pixel, and sets how far it is from there to its next pixel and its next row. */
+/* Where the scaled picture goes in the RGB picture, 3 bytes a pixel, as it is turned and placed: returns the offset of
+ * its first pixel, and sets the distances to its next pixel and its next row, all in bytes. */
 ptrdiff_t bl_geometry_place(const struct bl_geometry *geometry, ptrdiff_t *step_x, ptrdiff_t *step_y);
 
-/* The target and the fit as the command line writes them: "224x224"; "stretch", "crop", "pad". BL_EUSAGE. */
+/* Parse size and fit as the command line has them: "224x224"; "stretch", "crop", "pad". BL_EUSAGE. */
 int bl_size_parse(const char *text, int *width, int *height, struct bl_error *e);
 int bl_fit_parse(const char *text, enum bl_fit *fit, struct bl_error *e);
 

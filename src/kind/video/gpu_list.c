@@ -25,7 +25,7 @@ int bl_gpu_list_parse(struct bl_gpu_list *list, const char *text, struct bl_erro
     for (const char *at = text;; at++) {
         size_t size = strcspn(at, ",");
         if (gpu_list_add(list, at, size))
-            return bl_error_set(e, BL_EUSAGE, "--gpu '%s': write all, or numbers with commas between them, as 0,1",
+            return bl_error_set(e, BL_EUSAGE, "--gpu '%s': write all, or numbers separated by commas, such as 0,1",
                                 text);
         at += size;
         if (!*at)

@@ -1,4 +1,4 @@
-/* Which GPUs: what --gpu says. */
+/* The GPUs that --gpu lists. */
 #ifndef BL_GPU_LIST_H
 #define BL_GPU_LIST_H
 
@@ -11,7 +11,7 @@ struct bl_gpu_list {
     int count; /* 0: all */
 };
 
-/* "all", or numbers with commas between them, none twice. BL_EUSAGE. */
+/* Parses "all", or distinct numbers separated by commas. BL_EUSAGE. */
 int bl_gpu_list_parse(struct bl_gpu_list *list, const char *text, struct bl_error *e);
 
 #endif

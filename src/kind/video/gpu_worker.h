@@ -1,4 +1,4 @@
-/* What a worker has of a GPU: a queue, sessions that decode on it, pictures on their way from it. */
+/* A worker's share of a GPU: a queue, the sessions that decode on it, and the readback of pictures. */
 #ifndef BL_GPU_WORKER_H
 #define BL_GPU_WORKER_H
 
@@ -13,7 +13,7 @@ struct bl_gpu_worker {
     struct bl_readback readback;
 };
 
-/* For pictures of that many bytes. The GPUs outlive it. */
+/* bytes: of a picture. Close it before the GPUs. */
 int bl_gpu_worker_open(struct bl_gpu_worker **worker, const struct bl_gpu_functions *functions, struct bl_gpu *gpu,
                        size_t bytes, struct bl_error *e);
 void bl_gpu_worker_close(struct bl_gpu_worker *worker); /* NULL is fine */

@@ -3,7 +3,7 @@
 #include "kind/video/colour.h"
 #include "kind/video/scanlines.h"
 
-/* Surfaces are of no other subsampling. */
+/* Surfaces always are 4:2:0. */
 static const struct bl_pixels pixels_420 = {.family = BL_FAMILY_YUV, .planes = 3, .depth = 8, .sub_w = 1, .sub_h = 1};
 
 static bool nv12_is_current(const struct bl_nv12 *n, const struct bl_nv12 *wanted)
@@ -55,8 +55,8 @@ struct bl_nv12_axis bl_nv12_axis(const struct bl_filter *filter)
     return (struct bl_nv12_axis){filter->first, filter->weight, filter->count, filter->taps};
 }
 
-/* The converter's factors are of words in units of 2^-15 with BL_COLOUR_SHIFT bits below a level; a sample has `unit`
- * words, of which 32768 are taken away first. */
+/* Converts the converter's factor, per word in units of 2^-15 with BL_COLOUR_SHIFT bits below a level, to one per
+ * sample of `unit` words. */
 static float nv12_factor(int16_t of_words, int unit)
 {
     return (float)(of_words * (double)unit / (1 << (15 + BL_COLOUR_SHIFT)));
@@ -90,7 +90,7 @@ int bl_nv12_describe(struct bl_nv12_rgb *picture, const struct bl_geometry *geom
     return BL_OK;
 }
 
-/* NVDEC's chroma lies behind an even number of rows of luma; FFmpeg 5.1 takes it to lie behind as many as there are. */
+/* NVDEC puts chroma behind an even number of luma rows; FFmpeg 5.1 assumes as many as the picture has. */
 static size_t surface_chroma_shift(const AVFrame *frame)
 {
     if (frame->format != AV_PIX_FMT_CUDA)

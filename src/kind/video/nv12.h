@@ -1,5 +1,5 @@
-/* What becomes of a decoder's surfaces: the filters, colours and places of nv12_rgb.h, by the same geometry, tags and
- * rules as the converter's (convert.h). Nothing here knows of a device. */
+/* Prepares the drawing of surfaces by nv12_rgb.h: filters, colours and places, with the same geometry, tags and rules
+ * as the converter (convert.h). Independent of any device. */
 #ifndef BL_NV12_H
 #define BL_NV12_H
 
@@ -11,29 +11,28 @@
 #include "kind/video/geometry.h"
 #include "kind/video/nv12_rgb.h"
 
-/* Filters, of luma and of chroma, and what they were made for. Zeroed before its first use. */
+/* The filters of luma and of chroma, and what they were made for. Must be zeroed before its first use. */
 struct bl_nv12 {
     struct bl_filter across[2], down[2];
     int width, height, scaled_width, scaled_height, phase_w, phase_h;
     double x, y, source_width, source_height;
 };
 
-/* Makes the filters for pictures of this geometry whose chroma lies there, unless they are those at hand: *made tells.
- * BL_EFAIL for no memory. */
+/* Makes the filters for pictures of this geometry and chroma location; *made: they were not the current ones. BL_EFAIL:
+ * out of memory. */
 int bl_nv12_prepare(struct bl_nv12 *nv12, const struct bl_geometry *geometry, enum AVChromaLocation location,
                     bool *made, struct bl_error *e);
 void bl_nv12_free(struct bl_nv12 *nv12);
 
-/* Fills in a picture but for its surface, its tables and rgb, by the frame's tags. format is the surface's, NV12, P010
- * or P016. Returns the byte of the RGB picture where the scaled one begins in *origin. BL_EDATA as bl_colour_make. */
+/* Fills in a picture by the frame's tags, except for its surface, tables and rgb. format: of the surface: NV12, P010 or
+ * P016. *origin: the offset of the scaled picture in the RGB picture. BL_EDATA as bl_colour_make. */
 int bl_nv12_describe(struct bl_nv12_rgb *picture, const struct bl_geometry *geometry, enum AVPixelFormat format,
                      const AVFrame *frame, ptrdiff_t *origin, struct bl_error *e);
 
-/* A filter's tables where they lie in this memory. */
+/* An axis with the filter's tables in host memory. */
 struct bl_nv12_axis bl_nv12_axis(const struct bl_filter *filter);
 
-/* Points the picture to a frame's surface: what the decoder left for others to crop at the left and the top is left
- * out. */
+/* Points the picture to a frame's surface, cropped at the left and the top, which the decoder leaves to us. */
 void bl_nv12_set_surface(struct bl_nv12_rgb *picture, const AVFrame *frame);
 
 #endif

@@ -1,5 +1,5 @@
-/* See nv12_rgb.h. A thread makes one pixel: of each plane the weighted sum over the rows and columns that its filters
- * reach, then its colour. Neighbours read nearly the same samples, which the cache has then. */
+/* See nv12_rgb.h. A thread makes one pixel: for each plane the weighted sum over the rows and columns that its filters
+ * reach, then the colour. Neighbouring threads read nearly the same samples, which are then in the cache. */
 #include "kind/video/nv12_rgb.h"
 
 #ifdef __CUDACC__
@@ -9,7 +9,7 @@
 #define BOTH static inline
 #endif
 
-/* Rows and columns of a plane that make one pixel. */
+/* The rows and columns of a plane that make one pixel. */
 struct window {
     const uint8_t *from; /* its first sample */
     size_t pitch;
@@ -77,7 +77,7 @@ BOTH void pixel(const struct bl_nv12_rgb *p, int x, int y)
     for (int c = 0; c < 3; c++) {
         float level = fmaf(p->v[c], v, fmaf(p->u[c], u, fmaf(p->gain, luma, p->base[c])));
         level = level < 0 ? 0 : level > 255 ? 255 : level;
-        to[c] = (uint8_t)level; /* towards zero, which is down */
+        to[c] = (uint8_t)level; /* truncates; base includes the half that rounds */
     }
 }
 

@@ -72,7 +72,7 @@ static int queue_enter(const struct bl_gpu_queue *queue, struct bl_error *e)
     return device_enter(queue->gpu, queue->device, e);
 }
 
-/* Ends what lane_enter began; result is that of the call between. */
+/* Undoes queue_enter, and reports the result of the call in between: "GPU 0 cannot WHAT". */
 static int queue_leave(const struct bl_gpu_queue *queue, const char *what, CUresult result, struct bl_error *e)
 {
     int code = bl_driver_check(&queue->gpu->driver, queue->device->number, what, result, e);

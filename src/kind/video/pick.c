@@ -15,8 +15,7 @@ bool bl_pick_init(struct bl_pick *pick, int64_t fps_num, int64_t fps_den, int64_
     return true;
 }
 
-/* Ticks since the first frame as outputs: the nearest, halves away from 0. Ticks below -2^63 cannot come up, above they
- * are cut. */
+/* The output nearest to a time, halves away from 0; clamped to 0...INT64_MAX. */
 static int64_t pick_output_at(const struct bl_pick *pick, int64_t time)
 {
     __int128 product = ((__int128)time - pick->first_time) * pick->num;

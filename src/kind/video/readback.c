@@ -3,9 +3,9 @@
 #include <string.h>
 
 #define LOT_BYTES ((size_t)2 << 20)     /* copies of this size run at the bus's full speed */
-#define EVENT_DRAWN BL_READBACK_BATCHES /* behind the batches' own */
+#define EVENT_DRAWN BL_READBACK_BATCHES /* the last surface is drawn; events before it: a batch has arrived */
 
-_Static_assert(EVENT_DRAWN < BL_GPU_EVENTS, "a mark for each batch, and one more");
+_Static_assert(EVENT_DRAWN < BL_GPU_EVENTS, "an event for each batch, and one more");
 
 static int readback_report_full(struct bl_error *e)
 {
@@ -58,7 +58,7 @@ static size_t filter_bytes(const struct bl_filter *filter)
     return (size_t)filter->count * (sizeof *filter->first + (size_t)filter->taps * sizeof *filter->weight);
 }
 
-/* Copies a filter's tables to *at, which goes on behind them. */
+/* Copies a filter's tables to *at, and advances it. */
 static int filter_upload(const struct bl_readback *p, const struct bl_filter *filter, uint8_t **at,
                          struct bl_nv12_axis *axis, struct bl_error *e)
 {
@@ -73,7 +73,7 @@ static int filter_upload(const struct bl_readback *p, const struct bl_filter *fi
     return code;
 }
 
-/* Tables that were drawn with stay until that is done: what is queued happens in order. */
+/* Needs no wait for drawings with the old tables: the queue runs in order. */
 static int readback_upload_filters(struct bl_readback *p, struct bl_error *e)
 {
     const struct bl_nv12 *f = &p->filters;
@@ -94,28 +94,29 @@ static int readback_upload_filters(struct bl_readback *p, struct bl_error *e)
             code = filter_upload(p, &f->down[i], &at, &p->down[i], e);
     }
     if (code)
-        bl_nv12_free(&p->filters); /* they are not at hand */
+        bl_nv12_free(&p->filters); /* so that they are made again */
     return code;
 }
 
-/* --- batches -------------------------------------------------------------------------------------------------------
- */
+/* --- batches ---------------------------------------------------------------------------------------------------- */
 
-/* Waits for a batch that was sent, and takes its pictures to their places. */
+/* Waits for a batch if it was sent, and copies its pictures to their places. */
 static int batch_deliver(struct bl_readback *p, int number, struct bl_error *e)
 {
     struct bl_readback_batch *batch = &p->batch[number];
-    int code = batch->sent ? p->gpu->wait(p->queue, number, e) : BL_OK;
-    for (int i = 0; batch->sent && i < batch->count && !code; i++) {
-        for (int64_t k = 0; k < batch->picture[i].times; k++)
-            memcpy(batch->picture[i].out + (size_t)k * p->bytes, batch->arrived + (size_t)i * p->bytes, p->bytes);
+    if (!batch->sent)
+        return BL_OK;
+    int code = p->gpu->wait(p->queue, number, e);
+    for (int i = 0; i < batch->count && !code; i++) {
+        for (int64_t k = 0; k < batch->target[i].times; k++)
+            memcpy(batch->target[i].out + (size_t)k * p->bytes, batch->arrived + (size_t)i * p->bytes, p->bytes);
     }
     batch->count = 0;
     batch->sent = false;
     return code;
 }
 
-/* Sends the batch at hand, and makes the next one ready. */
+/* Sends the current batch, and empties the next one. */
 static int batch_send(struct bl_readback *p, struct bl_error *e)
 {
     struct bl_readback_batch *batch = &p->batch[p->at];
@@ -127,7 +128,7 @@ static int batch_send(struct bl_readback *p, struct bl_error *e)
     return code ? code : batch_deliver(p, p->at, e);
 }
 
-/* The surface goes back to the decoder when what is drawn of it is done, and this one is kept instead. */
+/* Releases the last surface when it is drawn, and holds this one. */
 static int readback_keep_surface(struct bl_readback *p, const AVFrame *frame, struct bl_error *e)
 {
     int code = p->surface->buf[0] ? p->gpu->wait(p->queue, EVENT_DRAWN, e) : BL_OK;
@@ -190,7 +191,7 @@ int bl_readback_add(struct bl_readback *p, const AVFrame *frame, const struct bl
     int code = readback_draw(p, frame, g, batch->drawn + (size_t)batch->count * p->bytes, e);
     if (code)
         return code;
-    batch->picture[batch->count++] = (struct bl_readback_target){out, times};
+    batch->target[batch->count++] = (struct bl_readback_target){out, times};
     return batch->count < p->room ? BL_OK : batch_send(p, e);
 }
 
@@ -201,7 +202,7 @@ int bl_readback_finish(struct bl_readback *p, struct bl_error *e)
         code = batch_deliver(p, i, e);
     if (code)
         bl_readback_abandon(p);
-    av_frame_unref(p->surface); /* what was drawn of it stands before the last mark */
+    av_frame_unref(p->surface); /* it was drawn before the last event */
     return code;
 }
 

@@ -58,8 +58,7 @@ int bl_pixels_make(struct bl_pixels *pixels, enum AVPixelFormat format, struct b
     return 0;
 }
 
-/* --- the loops that matter, for each level of SIMD ------------------------------------------------------------------
- */
+/* --- inner loops, for each level of SIMD -------------------------------------------------------------------------- */
 
 static INLINE void bytes_unpack(const uint8_t *restrict in, int step, int count, uint16_t *restrict out)
 {
@@ -251,7 +250,7 @@ static void line_prefetch(const uint8_t *row, size_t bytes)
         __builtin_prefetch(row + x);
 }
 
-/* Columns from to to of row y of component c, in the component's own columns and lines. */
+/* Reads columns from...to - 1 of line y of component c, in the component's own width and height. */
 static void component_read(struct bl_scanlines *lines, int c, int y, int from, int to, uint16_t *out)
 {
     const AVPixFmtDescriptor *desc = lines->desc;
@@ -297,18 +296,18 @@ void bl_scanlines_upsample_width(const struct bl_scanlines *lines, uint16_t *in,
         line_upsample_4(from, phase, right - left, out + left);
 }
 
-int bl_scanlines_is_narrow(const struct bl_scanlines *lines, int c)
+bool bl_scanlines_is_narrow(const struct bl_scanlines *lines, int c)
 {
     return c && lines->pixels.sub_w;
 }
 
-/* The first and the last row of chroma repeat beyond the picture. */
+/* Beyond the picture, the first and the last line of chroma repeat. */
 static int chroma_clamp(const struct bl_scanlines *lines, int row)
 {
     return row < 0 ? 0 : row < lines->chroma_height ? row : lines->chroma_height - 1;
 }
 
-/* The row of chroma that row y of luma lies at or below, and how many eighths below. */
+/* The line of chroma at or above line y of luma, and how many eighths of a chroma line y is below it. */
 static int chroma_above(const struct bl_scanlines *lines, int y, int *eighths)
 {
     int sub = lines->pixels.sub_h;
@@ -326,7 +325,7 @@ static void chroma_interpolate(const struct bl_scanlines *lines, const uint16_t 
         memcpy(out, above, (size_t)count * sizeof(uint16_t));
 }
 
-/* Columns from to to of a row of chroma component c. */
+/* Columns from...to - 1 of a line of chroma component c, from the last two lines or read. */
 static const uint16_t *chroma_line(struct bl_scanlines *lines, int c, int row, int from, int to)
 {
     row = chroma_clamp(lines, row);

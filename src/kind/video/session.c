@@ -22,7 +22,7 @@ void bl_session_end(struct bl_session *s)
     av_packet_free(&s->opening);
 }
 
-/* What the container says of colours stays where the codec's headers say nothing. */
+/* A context keeps the container's colours if the codec's headers have none. */
 static bool parameters_look_alike(const AVCodecParameters *a, const AVCodecParameters *b)
 {
     return a->format == b->format && a->width == b->width && a->height == b->height &&
@@ -54,21 +54,21 @@ static struct bl_session_state session_state_of(const AVCodecContext *codec)
 
 static bool session_is_unchanged(const struct bl_session *s)
 {
-    const struct bl_session_state now = session_state_of(s->codec), *begun = &s->begun;
-    return now.width == begun->width && now.height == begun->height && now.delay == begun->delay &&
-           now.space == begun->space && now.range == begun->range && now.transfer == begun->transfer &&
-           now.primaries == begun->primaries && now.location == begun->location &&
-           now.aspect.num == begun->aspect.num && now.aspect.den == begun->aspect.den;
+    const struct bl_session_state now = session_state_of(s->codec), *initial = &s->initial;
+    return now.width == initial->width && now.height == initial->height && now.delay == initial->delay &&
+           now.space == initial->space && now.range == initial->range && now.transfer == initial->transfer &&
+           now.primaries == initial->primaries && now.location == initial->location &&
+           now.aspect.num == initial->aspect.num && now.aspect.den == initial->aspect.den;
 }
 
-/* Its headers lie in the packets, and what one of them leaves out stays as the one before said it. */
+/* Codecs with headers in the packets, where a header keeps the values of the previous one that it does not set. */
 static bool codec_keeps_headers(enum AVCodecID codec)
 {
     return codec == AV_CODEC_ID_MPEG1VIDEO || codec == AV_CODEC_ID_MPEG2VIDEO || codec == AV_CODEC_ID_VC1 ||
            codec == AV_CODEC_ID_WMV3;
 }
 
-/* Whether the streams of this codec are spliced, for want of a flush that leaves the hardware's decoder alone. */
+/* A flush of FFmpeg's H.264 decoder would close the hardware decoder. */
 static bool session_is_spliced(const struct bl_session *s)
 {
     return s->parameters->codec_id == AV_CODEC_ID_H264;
@@ -83,12 +83,12 @@ void bl_session_ready(struct bl_session *s, AVRational time_base, AVRational rat
     codec->pts_correction_last_pts = codec->pts_correction_last_dts = INT64_MIN;
     codec->pkt_timebase = time_base;
     codec->framerate = s->streams ? s->rate : (AVRational){0, 1};
-    s->told = rate;
-    s->closing = 0;
-    s->under_way = false;
+    s->container_rate = rate;
+    s->resent = 0;
+    s->started = false;
 }
 
-/* A picture that resets the decoder, and brings no headers of its own beside those of the container. */
+/* Whether the packet resets the decoder, and has no headers besides those of the container. */
 static bool session_packet_opens(const struct bl_session *s, const AVPacket *packet)
 {
     struct bl_peek peek;
@@ -99,7 +99,7 @@ static bool session_packet_opens(const struct bl_session *s, const AVPacket *pac
     return peek.restarts && !peek.suspicious && !peek.loose_headers;
 }
 
-/* Of what the stream before had changed of the container's headers nothing stays. */
+/* Sends the container's headers again: the previous stream may have replaced them. */
 static int packet_restore_headers(const struct bl_session *s, AVPacket *packet)
 {
     size_t size = (size_t)s->parameters->extradata_size;
@@ -123,11 +123,11 @@ static int session_open_stream(struct bl_session *s, AVPacket *packet)
     int code = packet_restore_headers(s, packet);
     if (!code)
         code = avcodec_send_packet(s->codec, packet);
-    s->begun = session_state_of(s->codec);
+    s->initial = session_state_of(s->codec);
     s->rate = s->codec->framerate;
     if (s->rate.num <= 0 || s->rate.den <= 0)
-        s->codec->framerate = s->told;
-    s->under_way = true;
+        s->codec->framerate = s->container_rate;
+    s->started = true;
     s->streams++;
     return code;
 }
@@ -141,22 +141,22 @@ static int session_push_out(struct bl_session *s, bool *ended)
     again->pts = again->dts = AV_NOPTS_VALUE;
     int code = avcodec_send_packet(s->codec, again);
     av_packet_free(&again);
-    *ended = ++s->closing >= s->codec->has_b_frames; /* each brings one frame out */
+    *ended = ++s->resent >= s->codec->has_b_frames; /* each brings one frame out */
     return code;
 }
 
-int bl_session_send(struct bl_session *s, AVPacket *packet, bool whole, bool *ended)
+int bl_session_send(struct bl_session *s, AVPacket *packet, bool clean, bool *ended)
 {
     *ended = !packet;
     if (packet)
-        return s->under_way ? avcodec_send_packet(s->codec, packet) : session_open_stream(s, packet);
-    if (s->opening && whole && session_is_unchanged(s))
+        return s->started ? avcodec_send_packet(s->codec, packet) : session_open_stream(s, packet);
+    if (s->opening && clean && session_is_unchanged(s))
         return session_push_out(s, ended);
     av_packet_free(&s->opening);
     return avcodec_send_packet(s->codec, NULL);
 }
 
-/* Leaves what the decoder has ready. */
+/* Drops the frames that the decoder has ready. */
 static bool codec_receive_all(AVCodecContext *codec, AVFrame *frame)
 {
     int code;
@@ -168,18 +168,18 @@ static bool codec_receive_all(AVCodecContext *codec, AVFrame *frame)
 static bool session_drain(struct bl_session *s)
 {
     AVFrame *frame = av_frame_alloc();
-    bool ended = s->closing && s->closing >= s->codec->has_b_frames, well = frame && codec_receive_all(s->codec, frame);
+    bool ended = s->resent && s->resent >= s->codec->has_b_frames, well = frame && codec_receive_all(s->codec, frame);
     while (well && !ended)
         well = session_push_out(s, &ended) >= 0 && codec_receive_all(s->codec, frame);
     av_frame_free(&frame);
     return well;
 }
 
-bool bl_session_finish(struct bl_session *s, bool whole)
+bool bl_session_finish(struct bl_session *s, bool clean)
 {
-    if (!whole || codec_keeps_headers(s->parameters->codec_id))
+    if (!clean || codec_keeps_headers(s->parameters->codec_id))
         return false;
-    if (!s->under_way)
+    if (!s->started)
         return true;
     return session_is_unchanged(s) && (!session_is_spliced(s) || (s->opening && session_drain(s)));
 }

@@ -1,12 +1,11 @@
-/* A session: a codec context that decodes one stream after the other on a GPU, without the hardware's decoder being
- * made anew between them.
+/* A session: a codec context that decodes one stream after another on a GPU, without a new hardware decoder for each.
  *
- * Most of FFmpeg's decoders keep it when they are flushed. That of H.264 does not, so its streams follow on one another
- * as if they were one: behind the last packet of each its opening picture is sent again, marked to be discarded, as
- * often as it takes to have all frames out, and the next stream begins with an instant refresh, as any splice does.
+ * Most of FFmpeg's decoders keep the hardware decoder when they are flushed. The one of H.264 does not, so its streams
+ * are spliced: after the last packet of a stream its first packet is sent again, marked to be discarded, until all
+ * frames are out; the next stream begins with an instant refresh, as after any splice.
  *
- * A stream may only follow where nothing of the one before can show in it: where both begin alike (bl_session_matches)
- * and where the context says of itself at the end what it said at the beginning. */
+ * A stream may only follow if nothing of the previous one can show in it: both must begin alike (bl_session_matches),
+ * and the context must end in the state in which it began. */
 #ifndef BL_SESSION_H
 #define BL_SESSION_H
 
@@ -25,37 +24,37 @@ struct bl_session_state {
 };
 
 struct bl_session {
-    AVCodecContext *codec;         /* its owner opens and closes it */
-    AVCodecParameters *parameters; /* of the stream that it was made for; owned */
-    AVPacket *opening;             /* of a stream that another may follow without a flush, or NULL; owned */
-    struct bl_session_state begun; /* behind the first packet of the stream at hand */
-    AVRational rate;               /* frames a second, by the stream's own header; 0/1: it does not tell */
-    AVRational told;               /* the same, by the container */
-    int streams;                   /* that went through */
-    int closing;                   /* times that the opening was sent again */
-    bool under_way;                /* a packet of the stream at hand was sent */
+    AVCodecContext *codec;           /* its owner opens and closes it */
+    AVCodecParameters *parameters;   /* of the stream that it was made for; owned */
+    AVPacket *opening;               /* first packet of a stream that another may be spliced to, or NULL; owned */
+    struct bl_session_state initial; /* after the first packet of the current stream */
+    AVRational rate;                 /* frames per second by the stream's own header, or 0/1 */
+    AVRational container_rate;       /* the same by the container */
+    int streams;                     /* so far */
+    int resent;                      /* how often `opening` was sent again */
+    bool started;                    /* a packet of the current stream was sent */
 
-    bool lent;     /* these two are for session_pool.h */
-    uint64_t used; /* the clock when it last was */
+    bool lent;     /* these two belong to the pool */
+    uint64_t used; /* the pool's clock when it was last lent */
 };
 
-/* For a codec context that was opened for these parameters. BL_EFAIL for no memory, and then it is as before. */
+/* codec: opened for these parameters. BL_EFAIL: out of memory, and session is unchanged. */
 int bl_session_begin(struct bl_session *session, AVCodecContext *codec, const AVCodecParameters *parameters);
-void bl_session_end(struct bl_session *session); /* but for the codec */
+void bl_session_end(struct bl_session *session); /* leaves the codec open */
 
-/* Whether a stream of these parameters begins as the one that it was made for. The size is that of the picture, not of
- * the blocks it is coded in. */
+/* Whether a stream of these parameters begins as the one that the session was made for, with pictures of the same size
+ * (not only coded size). */
 bool bl_session_matches(const struct bl_session *session, const AVCodecParameters *parameters);
 
-/* Makes it ready for a stream, whose time base and rate (0/1: unknown) these are. */
+/* Prepares for the next stream. rate: 0/1 if unknown. */
 void bl_session_ready(struct bl_session *session, AVRational time_base, AVRational rate);
 
-/* Sends the next packet, or NULL when there are no more. Then *ended tells whether that was all: otherwise, when all
- * frames were received, it wants to be called with NULL again. whole: nothing was objected to so far. Returns as
+/* Sends the next packet, or NULL if there are no more. After NULL, *ended says whether that was all; if not, receive
+ * all frames and call it with NULL again. clean: the decoder reported nothing unusual so far. Returns as
  * avcodec_send_packet. */
-int bl_session_send(struct bl_session *session, AVPacket *packet, bool whole, bool *ended);
+int bl_session_send(struct bl_session *session, AVPacket *packet, bool clean, bool *ended);
 
-/* When a stream was read as far as it was wanted: whether another may follow. whole as above. */
-bool bl_session_finish(struct bl_session *session, bool whole);
+/* Ends a stream that was read as far as needed; returns whether another may follow. clean: as above. */
+bool bl_session_finish(struct bl_session *session, bool clean);
 
 #endif

@@ -31,7 +31,7 @@ static struct bl_session *pool_find(struct bl_session_pool *s, const AVCodecPara
     return NULL;
 }
 
-/* A free place, or that of the one longest unused. */
+/* A free slot, or that of the least recently used session. */
 static struct bl_session *pool_find_slot(struct bl_session_pool *s)
 {
     struct bl_session *oldest = NULL;
@@ -109,17 +109,12 @@ int bl_session_pool_acquire(struct bl_session_pool *s, const AVCodecParameters *
     return BL_OK;
 }
 
-void bl_session_pool_release(struct bl_session_pool *s, struct bl_session **session, bool whole)
+void bl_session_pool_release(struct bl_session_pool *s, struct bl_session **session, bool clean)
 {
     if (!*session)
         return;
     (*session)->lent = false;
-    if (!bl_session_finish(*session, whole))
+    if (!bl_session_finish(*session, clean))
         pool_close_session(s, *session);
     *session = NULL;
-}
-
-int bl_session_pool_diagnose(struct bl_session_pool *s, const AVCodecContext *codec, bool refused, struct bl_error *e)
-{
-    return s->gpu->diagnose(s->queue, codec, refused, e);
 }

@@ -1,15 +1,15 @@
-/* Sessions: codec contexts that decode on a GPU, of one worker, kept between the files that it reads.
+/* A pool of sessions: a worker's codec contexts that decode on a GPU, kept between the files that it reads.
  *
- * Making one costs as much as decoding some dozens of frames, so a context is lent to the next file of the same codec,
- * size, colours and header; the one longest unused goes when there are too many, all that are idle when the GPU's
- * memory does not suffice. Only what ended without any fault is kept: nothing of a file may show in the next. */
+ * Creating one costs as much as decoding some dozen frames. So a context is lent to the next file of the same codec,
+ * size, colours and header. If there are too many, the least recently used one is closed; if the GPU's memory is not
+ * enough, all idle ones. A context is only kept after a file without any fault, so that no file shows in the next. */
 #ifndef BL_SESSION_POOL_H
 #define BL_SESSION_POOL_H
 
 #include "kind/video/gpu.h"
 #include "kind/video/session.h"
 
-#define BL_SESSION_POOL_MAX 3 /* of a worker, the one that is lent included */
+#define BL_SESSION_POOL_MAX 3 /* of a worker, including the one that is lent */
 
 struct bl_session_pool {
     const struct bl_gpu_functions *gpu;
@@ -27,14 +27,10 @@ void bl_session_pool_end(struct bl_session_pool *sessions);
 int bl_session_pool_acquire(struct bl_session_pool *sessions, const AVCodecParameters *parameters,
                             struct bl_session **session, struct bl_error *e);
 
-/* Takes it back (NULL is fine), and makes it NULL; whole: it objected to nothing. */
-void bl_session_pool_release(struct bl_session_pool *sessions, struct bl_session **session, bool whole);
+/* Takes it back, and sets it to NULL (which is fine as input). clean: the decoder reported nothing unusual. */
+void bl_session_pool_release(struct bl_session_pool *sessions, struct bl_session **session, bool clean);
 
-/* Closes what is idle, to make room on the GPU: how many. */
+/* Closes the idle sessions, to free memory of the GPU; returns how many. */
 int bl_session_pool_evict(struct bl_session_pool *sessions);
-
-/* As bl_gpu_functions.diagnose. */
-int bl_session_pool_diagnose(struct bl_session_pool *sessions, const AVCodecContext *codec, bool refused,
-                             struct bl_error *e);
 
 #endif

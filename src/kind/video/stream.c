@@ -31,9 +31,8 @@ static const int32_t *stream_matrix(const AVStream *stream)
     return data && size >= 9 * sizeof(int32_t) ? (const int32_t *)(const void *)data : NULL;
 }
 
-/* Whether the codec's own record, which the container has, may say that it is HDR or that it cannot be decoded. Opening
- * a decoder tells, but costs as much as counting a small file: the common codecs are asked only for HDR, which takes
- * more than 8 bits. */
+/* Whether a decoder must be opened to learn if the stream is HDR or cannot be decoded. This takes as long as counting a
+ * small file, so the common codecs are opened only if they may be HDR, which takes more than 8 bits. */
 static bool codec_must_open(const AVCodecParameters *codec)
 {
     bool silent = codec->color_trc == AVCOL_TRC_UNSPECIFIED;

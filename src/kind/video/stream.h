@@ -1,4 +1,4 @@
-/* What a video stream says of its pictures: their geometry and colours, as the converter wants them. */
+/* The geometry and colours of a video stream, as the converter needs them. */
 #ifndef BL_STREAM_H
 #define BL_STREAM_H
 
@@ -12,8 +12,7 @@
 
 struct bl_convert_options bl_stream_convert_options(const struct bl_video_config *config, enum bl_simd simd);
 
-/* Whether this stream can be used at all, as far as the container tells: a decoder, a size, an angle, colours.
- * BL_EDATA. */
+/* Whether the stream can be used, as far as the container says: its decoder, size, angle, colours. BL_EDATA. */
 int bl_stream_check(const struct bl_demux *d, const struct bl_video_config *config, struct bl_error *e);
 
 /* The geometry of a decoded frame. BL_EDATA as bl_geometry_make. */

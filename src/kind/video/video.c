@@ -1,5 +1,5 @@
-/* The video kind: its options and its place in the table of kinds. The way of a frame: demux (packets), frames
- * (decoded), pick (which of them), convert (RGB), read (all of that, for a piece); count tells lengths. */
+/* The video kind: its options and its table of functions. The way of a frame: demux (packets), decode (frames), pick
+ * (which of them), convert (RGB); read does all of that for a piece, count finds lengths. */
 #include "kind/video/video.h"
 
 #include <libavcodec/avcodec.h>
@@ -37,7 +37,7 @@ const struct bl_option bl_video_options[] = {
     BL_OPTION_INT("stride", struct bl_video_config, stride, BL_AFFECTS_LENGTHS, "take every N-th frame, from the first",
                   .initial = "1", .min = 1, .placeholder = "N"),
     BL_OPTION_CHOICE("count", struct bl_video_config, count, count_choices, BL_AFFECTS_LENGTHS,
-                     "how frames are counted: by packets, decoding only what looks suspicious, or decode everything",
+                     "how to count frames: by packets, decoding only what looks suspicious, or by decoding everything",
                      .initial = "packets"),
     BL_OPTION_DIMENSIONS("size", struct bl_video_config, size, BL_AFFECTS_BYTES,
                          "scale frames to this size; without it all videos must have one size"),
