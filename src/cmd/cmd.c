@@ -156,8 +156,9 @@ int bl_cmd_end(struct bl_cmd *cmd, int code, bool partial)
 {
     int caught = bl_signals_caught(&cmd->cancel);
     if (code < 0 && caught)
-        bl_cmd_print("%s: ended by %s%s", cmd->name, strsignal(caught),
-                     strcmp(cmd->name, "pack") == 0 ? "; the same command goes on where it stopped" : "");
+        bl_cmd_print("%s: interrupted%s%s%s", cmd->name, caught == SIGINT ? "" : " by ",
+                     caught == SIGINT ? "" : strsignal(caught),
+                     strcmp(cmd->name, "pack") == 0 ? "; run the same command to resume" : "");
     else if (code < 0)
         bl_cmd_print("%s: %s", cmd->name, cmd->error.text[0] ? cmd->error.text : "failed");
     bl_options_free(&cmd->options);

@@ -6,7 +6,8 @@
 
 #include "base/text.h"
 #include "cmd/cmd.h"
-#include "cmd/lengths.h"
+#include "cmd/length_source.h"
+#include "packing/lengths.h"
 #include "plan/fills.h"
 #include "plan/strategy.h"
 #include "store/plan_info.h"

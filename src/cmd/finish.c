@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "cmd/lengths.h"
+#include "packing/lengths.h"
 #include "cmd/summary.h"
 #include "plan/options.h"
 #include "run/manifest_draft.h"
@@ -66,17 +66,15 @@ static int finish_load_plan(struct finishing *f, struct bl_error *e)
 {
     char digest[BL_DIGEST_SIZE];
     struct bl_plan_info plan_info;
-    int found =
-        bl_saved_plan_load(&f->state, &f->plan, &plan_info, f->manifest.format.T, f->table.length, f->table.count, e);
-    if (found < 0)
-        return found;
+    bool found;
+    int code = bl_saved_plan_load(&f->state, &f->plan, &plan_info, f->manifest.format.T, f->table.length,
+                                  f->table.count, &found, e);
+    if (code)
+        return code;
     if (!found)
-        return bl_error_set(
-            e, BL_EFAIL,
-            "%s was begun by a bload pack without --task, which finishes it itself: run the same command "
-            "again",
-            f->dir);
-    int code = bl_plan_digest(&f->plan, f->table.length, digest, e);
+        return bl_error_set(e, BL_EFAIL,
+                            "%s was begun by bload pack without --task: run that command again to finish it", f->dir);
+    code = bl_plan_digest(&f->plan, f->table.length, digest, e);
     if (code)
         return code;
     if (strcmp(digest, f->manifest.format.plan_digest) != 0)
@@ -158,7 +156,7 @@ out:
         return code;
     f->partial = !bl_sequences_is_clean(&f->table);
     if (!cmd->common.quiet)
-        bl_cmd_print("%s is complete already: nothing to do", f->dir);
+        bl_cmd_print("%s is already complete: nothing to do", f->dir);
     return 1;
 }
 

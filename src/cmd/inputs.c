@@ -10,7 +10,6 @@
 #include "base/io.h"
 #include "base/text.h"
 #include "kind/composite/make.h"
-#include "store/sequence_paths.h"
 
 #define FAULTS_MAX 10 /* faults, of empty rows or of one file, that are told one by one */
 
@@ -125,13 +124,23 @@ out:
 static int inputs_check_dtype(const struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_error *e)
 {
     if (inputs->dtype && kind->options.check_dtype && bl_kind_dtype(kind, inputs->dtype) >= 0)
-        return kind->options.check_dtype(inputs->kind_config, e);
+        return kind->options.check_dtype(inputs->set.kind_config, e);
     if (!inputs->dtype || bl_kind_dtype(kind, inputs->dtype) >= 0)
         return BL_OK;
     if (!kind->options.dtypes)
         return bl_error_set(e, BL_EUSAGE, "--dtype %s: %s is of one type only", inputs->dtype, kind->name);
     return bl_error_set(e, BL_EUSAGE, "--dtype %s: %s is %s or %s", inputs->dtype, kind->name, kind->options.dtypes[0],
                         kind->options.dtypes[1]);
+}
+
+/* What the fields that the YAML file adds contribute to the identity of a dataset. */
+static int inputs_identify_fields(struct bl_inputs *inputs, struct bl_error *e)
+{
+    struct bl_buffer *lines = &inputs->set.fields_identity;
+    bl_buffer_clear(lines);
+    for (int f = 0; f < inputs->config.fields; f++)
+        bl_extra_field_identify(&inputs->config.field[f], lines);
+    return bl_buffer_check(lines, e);
 }
 
 static int inputs_resolve(struct bl_inputs *inputs, const char *const *operand, int operands, struct bl_cmd *cmd)
@@ -142,21 +151,25 @@ static int inputs_resolve(struct bl_inputs *inputs, const char *const *operand, 
     if (code)
         return code;
     if (operands) {
-        inputs->source = calloc((size_t)operands, sizeof *inputs->source);
-        if (!inputs->source)
+        inputs->set.source = calloc((size_t)operands, sizeof *inputs->set.source);
+        if (!inputs->set.source)
             return bl_error_memory(&cmd->error);
         for (int i = 0; i < operands; i++)
-            inputs->source[i].path = operand[i];
-        inputs->sources = operands;
+            inputs->set.source[i].path = operand[i];
+        inputs->set.sources = operands;
     } else if (inputs->config.sources) {
-        inputs->source = inputs->config.source;
+        inputs->set.source = inputs->config.source;
         inputs->config.source = NULL;
-        inputs->sources = inputs->config.sources;
-        inputs->base = inputs->config.directory;
+        inputs->set.sources = inputs->config.sources;
+        inputs->set.base = inputs->config.directory;
     }
     if ((inputs->table.id || inputs->table.columns) && !inputs->table.path)
         return bl_error_set(&cmd->error, BL_EUSAGE, "--attributes-%s needs --attributes FILE",
                             inputs->table.id ? "id" : "columns");
+    inputs->set.attributes_path = inputs->table.path;
+    code = inputs_identify_fields(inputs, &cmd->error);
+    if (code)
+        return code;
     code = inputs_resolve_dtype(inputs, &cmd->error);
     for (int k = 0; bl_kinds[k] && !code; k++)
         code = config_is_shared(inputs, k) ? BL_OK : bl_kind_check(bl_kinds[k], inputs->configs[k], &cmd->error);
@@ -204,10 +217,10 @@ static int inputs_prepare_kind(struct bl_inputs *inputs, const struct bl_options
 static int inputs_make_composite(struct bl_inputs *inputs, struct bl_error *e)
 {
     struct bl_composite *joined = &inputs->joined;
-    if (bl_files_have_list(&inputs->files, inputs->kind))
+    if (bl_files_have_list(&inputs->set.files, inputs->set.kind))
         return bl_error_set(e, BL_EUSAGE, "fields: the lines of a manifest have no files of their own to be found by");
     *joined = (struct bl_composite){.base = inputs->config.directory, .parts = 1};
-    joined->part[0] = (struct bl_composite_part){.kind = inputs->kind, .config = inputs->kind_config};
+    joined->part[0] = (struct bl_composite_part){.kind = inputs->set.kind, .config = inputs->set.kind_config};
     int code = BL_OK;
     for (int f = 0; f < inputs->config.fields && !code; f++) {
         struct bl_extra_field *field = &inputs->config.field[f];
@@ -220,8 +233,8 @@ static int inputs_make_composite(struct bl_inputs *inputs, struct bl_error *e)
     code = bl_composite_make(joined, e);
     if (code)
         return code;
-    inputs->kind = &joined->kind;
-    inputs->kind_config = joined;
+    inputs->set.kind = &joined->kind;
+    inputs->set.kind_config = joined;
     return BL_OK;
 }
 
@@ -243,27 +256,28 @@ static int inputs_read_tables(struct bl_inputs *inputs, struct bl_cmd *cmd)
 {
     struct bl_error *e = &cmd->error;
     int code = bl_config_resolve(&inputs->config, &cmd->options, table, inputs, e);
+    inputs->set.attributes_path = inputs->table.path;
     if (!code && inputs->table.path && strcmp(inputs->table.path, "-") == 0)
         code = bl_error_set(e, BL_EUSAGE, "--attributes is a file: standard input cannot be looked at again");
     if (!code && inputs->table.path)
         code = bl_io_check_path(inputs->table.path, e);
     bool from_file = bl_options_origin(&cmd->options, "exclude") == BL_ORIGIN_FILE;
     if (!code && inputs->excluded.count)
-        code = bl_exclusion_open(&inputs->exclusion, inputs->excluded.text, inputs->excluded.count,
+        code = bl_exclusion_open(&inputs->set.exclusion, inputs->excluded.text, inputs->excluded.count,
                                  from_file ? inputs->config.directory : NULL, e);
     if (!code && inputs->table.path)
-        code = bl_attributes_open(&inputs->attributes, &inputs->table, &cmd->cancel, e);
+        code = bl_attributes_open(&inputs->set.attributes, &inputs->table, &cmd->cancel, e);
     return code;
 }
 
 int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_cmd *cmd)
 {
-    inputs->kind_config = inputs->configs[bl_kind_index(kind)];
+    inputs->set.kind_config = inputs->configs[bl_kind_index(kind)];
     for (int k = 0; bl_kinds[k]; k++) {
-        if (inputs->configs[k] != inputs->kind_config)
+        if (inputs->configs[k] != inputs->set.kind_config)
             bl_options_exclude(&cmd->options, inputs->configs[k]);
     }
-    inputs->kind = kind;
+    inputs->set.kind = kind;
     inputs->kind_option = bl_kind_index(kind) + 1; /* what identifies a dataset is the kind, not how it was found */
     int code = inputs_check_flags(cmd, kind, &cmd->error);
     if (code)
@@ -271,57 +285,22 @@ int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct b
     code = inputs_check_dtype(inputs, kind, &cmd->error);
     if (code)
         return code;
-    code = bl_kind_check(kind, inputs->kind_config, &cmd->error);
+    code = bl_kind_check(kind, inputs->set.kind_config, &cmd->error);
     if (code)
         return code;
     inputs->own_kind = kind;
-    inputs->own_config = inputs->kind_config;
-    code = inputs_prepare_kind(inputs, &cmd->options, kind, inputs->kind_config, &cmd->error);
+    inputs->own_config = inputs->set.kind_config;
+    code = inputs_prepare_kind(inputs, &cmd->options, kind, inputs->set.kind_config, &cmd->error);
     if (code)
         return code;
     if (inputs->config.fields)
         code = inputs_make_composite(inputs, &cmd->error);
     if (code)
         return code;
-    return inputs_read_tables(inputs, cmd);
-}
-
-int bl_inputs_header(const struct bl_inputs *inputs, struct bl_buffer *header, struct bl_error *e)
-{
-    bl_buffer_text(header, BL_SEQUENCES_COLUMNS);
-    if (inputs->kind->scan->columns)
-        inputs->kind->scan->columns(inputs->kind_config, bl_files_have_list(&inputs->files, inputs->kind), header);
-    int code = bl_buffer_check(header, e);
-    for (int c = 0; !code && inputs->attributes && c < bl_attributes_count(inputs->attributes); c++) {
-        const char *name = bl_attributes_name(inputs->attributes, c);
-        if (bl_columns_find(header->data, name) >= 0)
-            code = bl_error_set(e, BL_EUSAGE,
-                                "%s: the scan gives a column \"%s\" already: rename it, or leave it out with "
-                                "--attributes-columns",
-                                inputs->table.path, name);
-    }
+    code = inputs_identify_fields(inputs, &cmd->error); /* their paths are resolved now */
     if (code)
         return code;
-    if (inputs->attributes)
-        bl_attributes_columns(inputs->attributes, header);
-    return bl_buffer_check(header, e);
-}
-
-int bl_inputs_note_unused(struct bl_inputs *inputs, struct bl_error *e)
-{
-    char a[32];
-    const char *id = "";
-    int64_t line = 0, unused = inputs->attributes ? bl_attributes_unused(inputs->attributes, &id, &line) : 0;
-    if (unused)
-        bl_buffer_printf(&inputs->unused, "%s: %s row%s to no sequence, the first in line %" PRId64 " (\"%s\")",
-                         inputs->table.path, bl_text_count(a, unused), unused == 1 ? " belongs" : "s belong", line, id);
-    return bl_buffer_check(&inputs->unused, e);
-}
-
-void bl_inputs_print_unused(const struct bl_inputs *inputs)
-{
-    if (inputs->unused.size)
-        bl_cmd_print("%s", inputs->unused.data);
+    return inputs_read_tables(inputs, cmd);
 }
 
 void bl_inputs_print_excluded(int64_t excluded)
@@ -331,36 +310,16 @@ void bl_inputs_print_excluded(int64_t excluded)
         bl_cmd_print("left out by --exclude: %s", bl_text_count(a, excluded));
 }
 
-void bl_inputs_print_unmatched(const struct bl_inputs *inputs)
-{
-    const char *id = "";
-    size_t unused = inputs->exclusion ? bl_exclusion_unused(inputs->exclusion, &id) : 0;
-    if (unused == 1)
-        bl_cmd_print("--exclude %s: no sequence has that id", id);
-    else if (unused)
-        bl_cmd_print("--exclude %s: no sequence has that id, nor %zu others", id, unused - 1);
-}
-
-static int inputs_add_path(void *files, const char *path, struct bl_error *e)
-{
-    return bl_files_add(files, path, 0, NULL, false, e);
-}
-
-int bl_inputs_list_table(struct bl_inputs *inputs, const struct bl_sequences *sequences, struct bl_error *e)
-{
-    return bl_sequence_paths_visit(sequences, inputs_add_path, &inputs->files, e);
-}
-
 int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
 {
     const struct bl_kind *kind = inputs->kind_option ? bl_kinds[inputs->kind_option - 1] : NULL;
-    const struct bl_sources sources = {.source = inputs->source,
-                                       .count = inputs->sources,
+    const struct bl_sources sources = {.source = inputs->set.source,
+                                       .count = inputs->set.sources,
                                        .file = inputs->config_path,
-                                       .base = inputs->base,
+                                       .base = inputs->set.base,
                                        .kind = kind};
-    const struct bl_files *files = &inputs->files;
-    int code = bl_sources_list(&inputs->files, &sources, &cmd->error);
+    const struct bl_files *files = &inputs->set.files;
+    int code = bl_sources_list(&inputs->set.files, &sources, &cmd->error);
     if (code)
         return code;
     if (!files->count) {
@@ -384,11 +343,8 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
 void bl_inputs_free(struct bl_inputs *inputs)
 {
     bl_buffer_free(&inputs->faulty);
-    bl_buffer_free(&inputs->unused);
-    bl_attributes_close(inputs->attributes);
-    bl_exclusion_close(inputs->exclusion);
-    bl_files_free(&inputs->files);
-    free(inputs->source);
+    bl_input_set_free(&inputs->set);
+    free(inputs->set.source);
     if (inputs->own_kind && inputs->own_kind->options.release)
         inputs->own_kind->options.release(inputs->own_config);
     for (int k = 0; bl_kinds[k]; k++) {
@@ -401,7 +357,7 @@ void bl_inputs_free(struct bl_inputs *inputs)
 
 void bl_inputs_print_ignored(const struct bl_inputs *inputs)
 {
-    const struct bl_files *files = &inputs->files;
+    const struct bl_files *files = &inputs->set.files;
     struct bl_buffer text = {0};
     for (int i = 0; i < files->ignored_count; i++)
         bl_buffer_printf(&text, "%s%" PRId64 " %s", i ? ", " : "", files->ignored[i].count,

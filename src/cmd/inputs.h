@@ -4,36 +4,25 @@
 
 #include "cmd/cmd.h"
 #include "cmd/config.h"
-#include "scan/attributes.h"
-#include "scan/exclusion.h"
-#include "scan/sources.h"
-#include "store/sequences.h"
 #include "kind/kinds.h"
+#include "packing/input_set.h"
 
 struct bl_inputs {
+    struct bl_input_set set; /* what the options below lead to */
     int kind_option;         /* 0 auto, then the place in bl_kinds + 1 */
     const char *config_path; /* option */
     struct bl_config config;
-    struct bl_source *source; /* operands, or the file's */
-    int sources;
-    const char *base;            /* directory that relative paths count from, or NULL */
-    void *configs[BL_KINDS_MAX]; /* of each kind, in the order of bl_kinds */
-    const struct bl_kind *kind;  /* the one that is in use, once that is settled: joined with further fields, if any */
-    void *kind_config;           /* and its config */
+    void *configs[BL_KINDS_MAX];    /* of each kind, in the order of bl_kinds */
     const struct bl_kind *own_kind; /* of the sources, once it was made ready */
     void *own_config;
     struct bl_composite joined;
     const char *dtype;                 /* option; NULL: each kind's own default */
     const char *spool;                 /* option */
     struct bl_attributes_source table; /* options: the table of attributes */
-    struct bl_attributes *attributes;  /* from it; NULL: none */
     struct bl_texts excluded;          /* option */
-    struct bl_exclusion *exclusion;    /* from it; NULL: none */
-    struct bl_buffer unused;           /* what there is to say of its rows that no sequence took */
-    struct bl_files files;
-    int64_t empty;            /* rows without fault and without steps that were told */
-    struct bl_buffer faulty;  /* path of the file whose faults were told last */
-    int64_t told, suppressed; /* faults: of that file; of all, left out */
+    int64_t empty;                     /* rows without fault and without steps that were told */
+    struct bl_buffer faulty;           /* path of the file whose faults were told last */
+    int64_t told, suppressed;          /* faults: of that file; of all, left out */
 };
 
 /* Adds the options of the sources and of every kind. */
@@ -61,17 +50,6 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd);
  * table of attributes. */
 int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_cmd *cmd);
 
-/* Appends the header line of the table that a scan of these inputs gives. BL_EUSAGE: a column comes twice. */
-int bl_inputs_header(const struct bl_inputs *inputs, struct bl_buffer *header, struct bl_error *e);
-
-/* The table of attributes has been joined: notes what bl_inputs_print_unused says. */
-int bl_inputs_note_unused(struct bl_inputs *inputs, struct bl_error *e);
-
-/* "labels.csv: 2 rows belong to no sequence", for the summary; nothing when all do. */
-void bl_inputs_print_unused(const struct bl_inputs *inputs);
-
-/* Lists the files of a table instead. */
-int bl_inputs_list_table(struct bl_inputs *inputs, const struct bl_sequences *sequences, struct bl_error *e);
 void bl_inputs_free(struct bl_inputs *inputs);
 
 /* "ignored in folders: 3 .txt, 1 hidden", for the summary; nothing when nothing was. */
@@ -84,9 +62,6 @@ void bl_inputs_print_fault(struct bl_inputs *inputs, const struct bl_row *row);
 
 /* How many sequences were left out by request, if any. */
 void bl_inputs_print_excluded(int64_t excluded);
-
-/* Which ids that are to be left out no sequence had, once all were seen: told whether quiet or not. */
-void bl_inputs_print_unmatched(const struct bl_inputs *inputs);
 
 /* How many sequences have a field that was brought to their length, if any. */
 void bl_inputs_print_adjusted(int64_t adjusted);

@@ -1,291 +1,154 @@
-/* bload pack: sources in, a dataset out: scan, plan, read and assemble, write, finish. */
+/* bload pack: sources in, a dataset out. */
+#include "cmd/pack.h"
+
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/io.h"
+#include "base/pipe_copy.h"
 #include "base/text.h"
-#include "cmd/lengths.h"
-#include "cmd/packing.h"
+#include "cmd/events.h"
+#include "cmd/length_source.h"
 #include "cmd/summary.h"
-#include "plan/options.h"
-#include "run/memory.h"
-#include "run/pack.h"
-#include "run/space.h"
-#include "run/scatter.h"
 #include "run/signals.h"
-#include "store/jpeg.h"
-#include "store/folders.h"
-#include "store/shard_writer.h"
+
+struct pack {
+    bool print_config;
+    struct bl_packing_job job; /* its task and repair are options */
+    struct bl_pack_options options;
+    struct bl_plan_options plan_options;
+    struct bl_inputs inputs;
+    char *output, *sequences, *plan, *spool; /* paths as they are to be opened */
+    struct bl_pipe_copy copy;                /* of the table that --sequences names, where that is a pipe */
+    struct bl_event_printer printer;
+    struct bl_packing *packing;
+};
 
 static const struct bl_option table[] = {
-    BL_OPTION_FLAG("print-config", struct bl_packing, print_config, BL_AFFECTS_NOTHING,
+    BL_OPTION_FLAG("print-config", struct pack, print_config, BL_AFFECTS_NOTHING,
                    "print the resulting configuration as YAML, and do nothing else", .command_line_only = true),
-    BL_OPTION_FLAG("repair", struct bl_packing, repair, BL_AFFECTS_NOTHING,
+    BL_OPTION_FLAG("repair", struct pack, job.repair, BL_AFFECTS_NOTHING,
                    "verify a finished dataset, and make damaged shards again", .command_line_only = true),
     {0},
 };
 
 /* --- options ---------------------------------------------------------------------------------------------------- */
 
-int bl_packing_check_options(struct bl_cmd *cmd, const struct bl_packing *p)
+int bl_pack_check_options(struct bl_cmd *cmd, const struct bl_pack_options *options)
 {
     struct bl_error *e = &cmd->error;
-    if (p->options.group_by && p->options.plan)
+    if (options->group_by && options->plan)
         return bl_error_set(e, BL_EUSAGE, "--group-by or --plan, not both: a plan says what shares a block");
-    if (p->options.encode.kind == BL_ENCODING_JPEG && p->options.compress.on)
+    if (options->encode.kind == BL_ENCODING_JPEG && options->compress.on)
         return bl_error_set(e, BL_EUSAGE, "--encode jpeg or --compress, not both: JPEG files do not get smaller by it");
-    if (p->options.encode.kind == BL_ENCODING_DELTA && !p->options.compress.on)
+    if (options->encode.kind == BL_ENCODING_DELTA && !options->compress.on)
         return bl_error_set(e, BL_EUSAGE,
                             "--encode delta needs --compress zstd: differences alone are as large as the frames");
     return bl_lengths_require_T(cmd);
 }
 
-/* The table is read more than once, wherever it comes from. */
-static int pack_hold_table(struct bl_packing *p, struct bl_error *e)
+static int pack_resolve_paths(struct bl_cmd *cmd, struct pack *p)
 {
-    int code = bl_pipe_copy_open(&p->held, p->sequences_path, e);
-    char *path = code ? NULL : strdup(bl_pipe_copy_path(&p->held, p->sequences_path));
-    if (!path)
-        return code ? code : bl_error_memory(e);
-    p->table_given = p->sequences_path;
-    p->sequences_path = path;
-    return BL_OK;
-}
-
-static int pack_resolve(struct bl_cmd *cmd, struct bl_packing *p)
-{
-    struct bl_error *e = &cmd->error;
     const struct {
         const char *option, *const *path;
         char **resolved;
     } paths[] = {{"output", &p->options.output, &p->output},
-                 {"sequences", &p->options.sequences, &p->sequences_path},
-                 {"plan", &p->options.plan, &p->plan_path},
+                 {"sequences", &p->options.sequences, &p->sequences},
+                 {"plan", &p->options.plan, &p->plan},
                  {"spool", &p->inputs.spool, &p->spool}};
-    int code = bl_inputs_resolve(&p->inputs, cmd);
+    int code = BL_OK;
     for (size_t i = 0; i < sizeof paths / sizeof *paths && !code; i++)
-        code = bl_inputs_resolve_path(&p->inputs, &cmd->options, paths[i].option, *paths[i].path, paths[i].resolved, e);
-    if (!code)
-        code = bl_options_check(&cmd->options, e);
-    if (code || p->print_config)
-        return code;
+        code = bl_inputs_resolve_path(&p->inputs, &cmd->options, paths[i].option, *paths[i].path, paths[i].resolved,
+                                      &cmd->error);
+    return code;
+}
+
+static int pack_check(struct bl_cmd *cmd, struct pack *p)
+{
+    struct bl_error *e = &cmd->error;
     if (!p->output)
         return bl_error_set(e, BL_EUSAGE, "-o DIR must be given: the dataset's directory");
-    if (p->sequences_path && p->inputs.sources && !p->inputs.config.sources)
+    if (p->sequences && p->inputs.set.sources && !p->inputs.config.sources)
         return bl_error_set(e, BL_EUSAGE, "sources or --sequences, not both");
-    if (p->sequences_path && (code = pack_hold_table(p, e)))
-        return code;
-    code = p->plan_path ? bl_io_check_path(p->plan_path, e) : BL_OK;
-    if (!code)
-        code = bl_cmd_check_parent("-o", p->output, p->options.parents, e);
-    if (!code && p->spool)
-        code = bl_cmd_check_parent("--spool", p->spool, p->options.parents, e);
+    int code = p->sequences ? bl_pipe_copy_open(&p->copy, p->sequences, e) : BL_OK;
     if (code)
         return code;
-    if (!p->sequences_path && !p->inputs.sources)
+    code = p->plan ? bl_io_check_path(p->plan, e) : BL_OK;
+    if (code)
+        return code;
+    code = bl_cmd_check_parent("-o", p->output, p->options.parents, e);
+    if (code)
+        return code;
+    code = p->spool ? bl_cmd_check_parent("--spool", p->spool, p->options.parents, e) : BL_OK;
+    if (code)
+        return code;
+    if (!p->sequences && !p->inputs.set.sources)
         return bl_error_set(e, BL_EUSAGE, "no source given (see bload pack --help)");
-    if (p->plan_path && !p->sequences_path)
+    if (p->plan && !p->sequences)
         return bl_error_set(e, BL_EUSAGE, "--plan needs --sequences: the table that it was made from");
-    return bl_packing_check_options(cmd, p);
+    return bl_pack_check_options(cmd, &p->options);
 }
 
-/* --- packing ---------------------------------------------------------------------------------------------------- */
-
-static int pack_on_outcome(void *sink, const struct bl_row *row, const struct bl_outcome *outcome, struct bl_error *e)
+static int pack_resolve(struct bl_cmd *cmd, struct pack *p)
 {
-    struct bl_packing *p = sink;
-    struct bl_row told = *row;
-    told.reason = outcome->text;
-    told.status = outcome->failed ? BL_ROW_FAILED : BL_ROW_OK;
-    p->partial |= p->task.set; /* of a task, what it met itself */
-    if (outcome->failed) {
-        uint8_t *bits = &p->failed[outcome->row / 8], bit = (uint8_t)(1u << outcome->row % 8);
-        if (*bits & bit)
-            return BL_OK;
-        *bits |= bit;
-    }
-    bl_progress_clear(&p->progress);
-    bl_inputs_print_fault(&p->inputs, &told);
-    if (outcome->failed)
-        return bl_packing_tolerate(p, row, outcome->text, (int64_t)p->table.count, e);
-    return bl_packing_tolerate_damage(p, row, outcome->text, e);
+    int code = bl_inputs_resolve(&p->inputs, cmd);
+    if (code)
+        return code;
+    code = pack_resolve_paths(cmd, p);
+    if (code)
+        return code;
+    code = bl_options_check(&cmd->options, &cmd->error);
+    if (code)
+        return code;
+    code = p->print_config ? BL_OK : pack_check(cmd, p);
+    return code ? code : bl_task_resolve(&p->job.task, &cmd->error);
 }
 
-void bl_packing_tick(struct bl_packing *p)
-{
-    bl_progress_tick(&p->progress);
-    bl_heartbeat_tick(&p->heartbeat, &p->progress);
-}
+/* --- inputs ----------------------------------------------------------------------------------------------------- */
 
-static void pack_on_progress(void *sink, const struct bl_pack_progress *progress)
+/* What a table says of its kind, or else --kind; *kind is NULL when it has no usable sequence. */
+static int pack_peek_table(const struct pack *p, const struct bl_kind **kind, struct bl_error *e)
 {
-    struct bl_packing *p = sink;
-    p->progress.done = progress->blocks;
-    p->progress.steps = p->steps = progress->steps;
-    p->progress.steps_left = progress->steps_left;
-    p->progress.steps_found = progress->steps_found;
-    p->progress.bytes = progress->bytes;
-    bl_packing_tick(p);
-}
-
-static void pack_on_scatter_progress(void *sink, int64_t rows)
-{
-    struct bl_packing *p = sink;
-    p->progress.done = rows;
-    bl_packing_tick(p);
-}
-
-/* A spool that is larger than the memory that is left is not read at random. */
-static int pack_scatter(struct bl_cmd *cmd, struct bl_packing *p, struct bl_pack *job)
-{
-    char a[32], b[32];
-    int64_t bytes = p->inputs.kind->spool ? bl_scatter_bytes(job) : 0;
-    if (bytes <= p->memory)
-        return BL_OK;
-    if (!cmd->common.quiet)
-        bl_cmd_print("the spool has %s, more than the %s of memory that are left: it is scattered by shards first",
-                     bl_text_size(a, bytes), bl_text_size(b, p->memory));
-    bl_progress_start(&p->progress, cmd->common.quiet, "scatter", "sequences", NULL, (int64_t)p->table.count);
-    int code = bl_scatter_make(&job->scatter, job, p->env.spool, p->memory, pack_on_scatter_progress, p, &cmd->error);
-    bl_progress_end(&p->progress);
-    return code;
-}
-
-/* What earlier runs left half-written goes; with a task, what others may be at stays. */
-static int pack_sweep(const struct bl_packing *p, struct bl_error *e)
-{
-    int code = bl_folders_prepare(p->output, e);
+    const struct bl_kind *given = p->inputs.kind_option ? bl_kinds[p->inputs.kind_option - 1] : NULL;
+    const char *group_by = p->options.group_by;
+    struct bl_buffer header = {0}, name = {0};
+    int code = bl_sequences_peek(p->job.sequences, &header, &name, e);
     if (code)
         goto out;
-    if (!p->task.set)
-        code = bl_folders_sweep(p->output, e);
+    *kind = name.size ? bl_kind_find(name.data) : given;
+    /* With attributes the column may be one of theirs: it is looked for when they are joined. */
+    if (group_by && !p->inputs.table.path && bl_columns_find(header.data, group_by) < 0)
+        code = bl_error_set(e, BL_EFAIL, "%s:1: no column \"%s\" to group by", p->job.sequences, group_by);
+    else if (name.size && !*kind)
+        code =
+            bl_error_set(e, BL_EUSAGE, "the table's sequences are of the kind \"%s\", which does not exist", name.data);
+    else if (given && *kind != given)
+        code = bl_error_set(e, BL_EUSAGE, "--kind %s: the table's sequences are %s", given->name, name.data);
 out:
-    return code || p->task.set ? code : bl_finish_sweep(p->output, e);
-}
-
-static int pack_write_shards(struct bl_cmd *cmd, struct bl_packing *p)
-{
-    struct bl_pack job = {.dir = p->output,
-                          .base = p->inputs.base,
-                          .table = &p->table,
-                          .plan = &p->plan,
-                          .kind = p->inputs.kind,
-                          .config = p->inputs.kind_config,
-                          .format = &p->format,
-                          .values = &p->values,
-                          .missing = p->repairing ? &p->missing : NULL,
-                          .pad_repeat = p->options.pad == BL_PAD_REPEAT,
-                          .workers = p->workers,
-                          .slots = p->slots,
-                          .env = &p->env,
-                          .outcome = pack_on_outcome,
-                          .tick = pack_on_progress,
-                          .sink = p};
-    int64_t begin, end;
-    bl_task_range(&p->task, bl_format_shards(&p->format), &job.shard_begin, &job.shard_end);
-    bl_pack_blocks(&job, &begin, &end);
-    p->shard_begin = job.shard_begin;
-    p->shard_end = job.shard_end;
-    p->failed = calloc(p->table.count / 8 + 1, 1);
-    int code = p->failed ? pack_sweep(p, &cmd->error) : bl_error_memory(&cmd->error);
-    if (!code)
-        code = bl_space_check(&job, &cmd->error);
-    if (!code)
-        code = pack_scatter(cmd, p, &job);
-    bl_progress_start(&p->progress, cmd->common.quiet, "pack", "blocks",
-                      bl_kind_steps(p->inputs.kind, p->inputs.kind_config), end - begin);
-    if (!code)
-        code = bl_packing_reclaim(cmd, p, &job);
-    if (!code)
-        code = bl_pack_run(&job, &cmd->error);
-    bl_progress_end(&p->progress);
-    bl_scatter_free(job.scatter);
+    bl_buffer_free(&header);
+    bl_buffer_free(&name);
     return code;
 }
 
-/* All that a run kept for itself goes. */
-static int pack_clean_up(struct bl_cmd *cmd, struct bl_packing *p)
+static int pack_find_inputs(struct bl_cmd *cmd, struct pack *p)
 {
-    int code = BL_OK;
-    if (p->inputs.kind->spool)
-        code = p->inputs.kind->spool->remove(p->inputs.kind_config, &p->env, &cmd->error);
-    return code ? code : bl_state_remove(&p->state, &cmd->error);
+    const struct bl_kind *kind = NULL;
+    int code = p->sequences ? pack_peek_table(p, &kind, &cmd->error) : bl_inputs_list(&p->inputs, cmd);
+    if (code)
+        return code;
+    if (!p->sequences)
+        kind = p->inputs.set.files.kind;
+    return kind ? bl_inputs_use(&p->inputs, kind, cmd) : BL_OK;
 }
 
-static void pack_remove_state(struct bl_packing *p)
-{
-    struct bl_error none = {0}; /* why the run failed is what there is to tell */
-    (void)bl_state_remove(&p->state, &none);
-}
+/* --- what is printed -------------------------------------------------------------------------------------------- */
 
-static int pack_finish(struct bl_cmd *cmd, struct bl_packing *p)
-{
-    struct bl_finish job = {.dir = p->output,
-                            .table = &p->table,
-                            .plan = &p->plan,
-                            .plan_options = &p->plan_options,
-                            .manifest = &p->manifest,
-                            .cancel = p->env.cancel,
-                            .kind = p->inputs.kind,
-                            .config = p->inputs.kind_config};
-    bl_heartbeat_set_phase(&p->heartbeat, "finish");
-    int code = bl_finish_run(&job, &p->finished, &cmd->error);
-    if (!code)
-        code = pack_clean_up(cmd, p);
-    p->partial = bl_finished_partial(&p->finished);
-    return code;
-}
-
-/* Steps a second of the whole run: a text is tokenized by the scan. */
-static double pack_rate(const struct bl_packing *p)
-{
-    double seconds = bl_progress_seconds(&p->run);
-    return seconds > 0 ? (double)p->steps / seconds : 0;
-}
-
-static void pack_print_summary(const struct bl_packing *p)
-{
-    const struct bl_finished *f = &p->finished;
-    int64_t num, den;
-    double rate = pack_rate(p);
-    bl_summary_plan(&p->plan, &p->plan_info);
-    bl_summary_dataset(p->output, &p->format, f, (int64_t)rate, bl_kind_steps(p->inputs.kind, p->inputs.kind_config));
-    if (bl_kind_rate(p->inputs.kind, p->table.sampling, &num, &den))
-        bl_cmd_print("%.3f hours, read at %.0f times real time",
-                     (double)(p->plan.steps - p->plan.deleted) * (double)den / (double)num / 3600,
-                     rate * (double)den / (double)num);
-    bl_summary_finished(f);
-    bl_inputs_print_suppressed(&p->inputs, f->empty, p->suppressed);
-    bl_inputs_print_excluded(p->table.excluded);
-    bl_packing_print_attributes(p);
-    bl_inputs_print_unused(&p->inputs);
-    bl_inputs_print_ignored(&p->inputs);
-}
-
-static void pack_print_task(const struct bl_packing *p)
-{
-    char a[32], b[32];
-    const struct bl_task *task = &p->task;
-    int64_t shards = bl_format_shards(&p->format);
-    if (p->shard_begin == p->shard_end)
-        bl_cmd_print("task %" PRId64 "/%" PRId64 ": nothing to do, there are %s shards for %" PRId64
-                     " tasks (a smaller --shard-size makes more)",
-                     task->index, task->count, bl_text_count(a, shards), task->count);
-    else
-        bl_cmd_print("task %" PRId64 "/%" PRId64 ": shards %" PRId64 " to %" PRId64 " of %s are done; %s %s/s",
-                     task->index, task->count, p->shard_begin, p->shard_end - 1, bl_text_count(a, shards),
-                     bl_text_count(b, (int64_t)pack_rate(p)), bl_kind_steps(p->inputs.kind, p->inputs.kind_config));
-}
-
-/* --- the command ------------------------------------------------------------------------------------------------ */
-
-static int pack_print_config(struct bl_cmd *cmd, const struct bl_packing *p)
+static int pack_print_config(struct bl_cmd *cmd, const struct pack *p)
 {
     struct bl_buffer text = {0};
-    bl_config_print(&p->inputs.config, &cmd->options, p->inputs.source, p->inputs.sources, &text);
+    bl_config_print(&p->inputs.config, &cmd->options, p->inputs.set.source, p->inputs.set.sources, &text);
     int code = bl_buffer_check(&text, &cmd->error);
     if (!code)
         fwrite(text.data, 1, text.size, stdout); /* main checks standard output */
@@ -293,130 +156,144 @@ static int pack_print_config(struct bl_cmd *cmd, const struct bl_packing *p)
     return code;
 }
 
-static int pack_build(struct bl_cmd *cmd, struct bl_packing *p)
+static void pack_print_summary(const struct pack *p, const struct bl_packing_result *r, const char *steps)
 {
-    struct bl_error *e = &cmd->error;
-    int code = bl_packing_enter(cmd, p);
-    if (code)
-        goto out;
-    code = bl_packing_table(cmd, p);
-    if (code)
-        goto out;
-    bl_heartbeat_set_phase(&p->heartbeat, "plan");
-    code = bl_packing_plan(cmd, p);
-    if (code)
-        goto out;
-    code = bl_packing_format(p, e);
-    if (code)
-        goto out;
-    code = bl_memory_resolve(p->options.memory, &p->table, &p->plan, &p->format, p->inputs.kind->read->memory,
-                             &p->workers, &p->slots, &p->memory, e);
-    if (code)
-        goto out;
-    code = bl_packing_draft(p, e);
-    if (code)
-        goto out;
-    code = pack_write_shards(cmd, p);
-    if (code)
-        goto out;
-    if (!p->task.set)
-        code = p->repairing ? pack_clean_up(cmd, p) : pack_finish(cmd, p);
-out:
-    /* What was kept of inputs that are not the right ones must not be taken for those that will be. */
-    if (p->repairing && !p->task.set && (code == BL_EDATA || (code == BL_EFAIL && bl_packing_reads_stdin(p))))
-        pack_remove_state(p);
-    if (code || cmd->common.quiet)
-        return code;
-    if (p->repairing)
-        bl_packing_print_repaired(p);
+    const struct bl_kind *kind = p->inputs.set.kind;
+    int64_t num, den;
+    bl_summary_plan(r->plan, r->plan_info);
+    bl_summary_dataset(p->output, r->format, r->finished, (int64_t)r->rate, steps);
+    if (bl_kind_rate(kind, r->table->sampling, &num, &den))
+        bl_cmd_print("%.3f hours, read at %.0f times real time",
+                     (double)(r->plan->steps - r->plan->deleted) * (double)den / (double)num / 3600,
+                     r->rate * (double)den / (double)num);
+    bl_summary_finished(r->finished);
+    bl_inputs_print_suppressed(&p->inputs, r->finished->empty, r->suppressed);
+    bl_inputs_print_excluded(r->table->excluded);
+    if (r->attributes)
+        bl_cmd_print("attributes: %s", r->attributes);
+    if (r->unused)
+        bl_cmd_print("%s", r->unused);
+    bl_inputs_print_ignored(&p->inputs);
+}
+
+static void pack_print_task(const struct pack *p, const struct bl_packing_result *r, const char *steps)
+{
+    char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE], c[32];
+    const struct bl_task *task = &p->job.task;
+    int64_t shards = bl_format_shards(r->format);
+    if (r->shard_begin == r->shard_end)
+        bl_cmd_print("task %" PRId64 "/%" PRId64 ": nothing to do, %s for %s (a smaller --shard-size makes more)",
+                     task->index, task->count, bl_text_plural(a, shards, "shard"),
+                     bl_text_plural(b, task->count, "task"));
     else
-        p->task.set ? pack_print_task(p) : pack_print_summary(p);
-    return BL_OK;
+        bl_cmd_print("task %" PRId64 "/%" PRId64 ": shards %" PRId64 " to %" PRId64 " of %s are done; %s %s/s",
+                     task->index, task->count, r->shard_begin, r->shard_end - 1, bl_text_count(a, shards),
+                     bl_text_count(c, (int64_t)r->rate), steps);
 }
 
-static int pack_run(struct bl_cmd *cmd, struct bl_packing *p)
+static void pack_print_result(const struct pack *p)
 {
-    struct bl_error *e = &cmd->error;
-    bl_progress_start(&p->run, true, "run", "runs", NULL, 0);
+    char a[BL_PLURAL_SIZE];
+    const char *steps = bl_kind_steps(p->inputs.set.kind, p->inputs.set.kind_config);
+    struct bl_packing_result result;
+    bl_packing_result(p->packing, &result);
+    if (result.repaired)
+        bl_cmd_print("%s: %s made again, with the same bytes; %s", p->output,
+                     bl_text_plural(a, result.repaired, "shard was|shards were"),
+                     p->job.task.set ? "when all tasks are done, run bload finish" : "the dataset is complete");
+    else if (p->job.task.set)
+        pack_print_task(p, &result, steps);
+    else
+        pack_print_summary(p, &result, steps);
+}
+
+/* --- the command ------------------------------------------------------------------------------------------------ */
+
+static int pack_build(struct pack *p, struct bl_error *e)
+{
+    int code = bl_packing_open(&p->packing, &p->job, e);
+    if (code || bl_packing_is_complete(p->packing))
+        return code;
+    code = bl_packing_table(p->packing, e);
+    if (code)
+        return code;
+    code = bl_packing_plan(p->packing, e);
+    if (code)
+        return code;
+    code = bl_packing_write(p->packing, e);
+    if (code)
+        return code;
+    code = bl_packing_finish(p->packing, e);
+    if (!code && !p->printer.bar.quiet)
+        pack_print_result(p);
+    return code;
+}
+
+static int pack_run(struct bl_cmd *cmd, struct pack *p)
+{
     int code = pack_resolve(cmd, p);
-    if (!code)
-        code = bl_task_resolve(&p->task, e);
-    if (code || p->print_config)
-        return code ? code : pack_print_config(cmd, p);
+    if (code)
+        return code;
+    if (p->print_config)
+        return pack_print_config(cmd, p);
     bl_signals_install(&cmd->cancel);
-    bl_jpeg_forget_environment();
-    p->env.cancel = &cmd->cancel;
-    p->workers = bl_cmd_workers(&cmd->common);
-    code = bl_packing_simd(p, e);
-    if (!code && !p->sequences_path)
-        code = bl_inputs_list(&p->inputs, cmd);
-    if (!code)
-        code = bl_packing_kind(cmd, p);
-    if (!code)
-        code = bl_packing_identify(cmd, p);
-    if (!code)
-        code = bl_packing_find(cmd, p);
-    if (!code && p->repair && !p->repairing)
-        code = bl_error_set(e, BL_EUSAGE,
-                            "--repair: %s holds no finished dataset; without it, bload pack makes one, or goes on",
-                            p->output);
-    return code == 0 ? pack_build(cmd, p) : code < 0 ? code : BL_OK;
+    p->printer = (struct bl_event_printer){.inputs = &p->inputs, .bar.quiet = cmd->common.quiet};
+    p->job.output = p->output;
+    p->job.inputs = &p->inputs.set;
+    p->job.sequences = p->sequences ? bl_pipe_copy_path(&p->copy, p->sequences) : NULL;
+    p->job.plan = p->plan;
+    p->job.spool = p->spool;
+    p->job.options = &p->options;
+    p->job.plan_options = &p->plan_options;
+    p->job.given = &cmd->options;
+    p->job.workers = bl_cmd_workers(&cmd->common);
+    p->job.cancel = &cmd->cancel;
+    p->job.events = bl_event_printer_events(&p->printer);
+    code = pack_find_inputs(cmd, p);
+    return code ? code : pack_build(p, &cmd->error);
 }
 
-static void pack_free(struct bl_packing *p)
+static void pack_free(struct pack *p)
 {
-    bl_state_close(&p->state);
-    bl_plan_free(&p->plan);
-    bl_manifest_free(&p->manifest);
-    bl_missing_free(&p->missing);
-    bl_attribute_values_free(&p->values);
-    bl_buffer_free(&p->attributes_said);
-    bl_sequences_close(&p->table);
+    bl_packing_close(p->packing);
     bl_inputs_free(&p->inputs);
-    bl_buffer_free(&p->identity);
-    free(p->failed);
+    bl_pipe_copy_close(&p->copy);
     free(p->output);
+    free(p->sequences);
+    free(p->plan);
     free(p->spool);
-    bl_pipe_copy_close(&p->held);
-    free(p->sequences_path);
-    free(p->table_given);
-    free(p->plan_path);
 }
 
 int bl_cmd_pack(int argc, char **argv)
 {
-    struct bl_packing p = {.state = BL_STATE_NONE, .held = {.fd = -1}};
-    struct bl_cmd cmd = {.name = "pack",
-                         .usage =
-                             "SOURCE... -T N -o DIR [options]\n"
-                             "       bload pack -c dataset.yaml -o DIR [options]\n\n"
-                             "Turns sources into a dataset directory. Stopped anywhere, the same command goes on.\n"
-                             "With --task i/N, one of N processes that share the work; bload finish comes last."};
+    struct pack p = {.copy = {.fd = -1}};
+    struct bl_packing_result result = {0};
+    struct bl_cmd cmd = {
+        .name = "pack",
+        .usage = "SOURCE... -T N -o DIR [options]\n"
+                 "       bload pack -c dataset.yaml -o DIR [options]\n\n"
+                 "Turns sources into a dataset directory. After an interruption, the same command resumes.\n"
+                 "With --task i/N, one of N processes that share the work; bload finish comes last."};
     const struct bl_option_group output[] = {{"Output", bl_pack_option_table, &p.options}, {0}};
     const struct bl_option_group others[] = {
-        {"Planning", bl_plan_option_table, &p.plan_options},
-        {"Strategy", bl_plan_strategy_table, &p.plan_options},
-        {"Tasks", bl_task_option_table, &p.task},
-        {"Configuration", table, &p},
-        {"General", bl_common_threads_table, &cmd.common},
-        {0},
+        {"Planning", bl_plan_option_table, &p.plan_options}, {"Strategy", bl_plan_strategy_table, &p.plan_options},
+        {"Tasks", bl_task_option_table, &p.job.task},        {"Configuration", table, &p},
+        {"General", bl_common_threads_table, &cmd.common},   {0},
     };
     int code = bl_cmd_options(&cmd, output);
-    if (code)
-        goto out;
-    code = bl_inputs_add_options(&p.inputs, &cmd);
-    if (code)
-        goto out;
-    code = bl_cmd_options(&cmd, others);
-    if (code)
-        goto out;
-    code = bl_cmd_parse(&cmd, argc, argv);
-    if (code)
-        goto out;
-    code = pack_run(&cmd, &p);
-out:
-    bl_pipe_copy_fix_error(&p.held, &cmd.error);
-    bl_cmd_end_heartbeat(&cmd, &p.heartbeat, code, p.partial);
+    if (!code)
+        code = bl_inputs_add_options(&p.inputs, &cmd);
+    if (!code)
+        code = bl_cmd_options(&cmd, others);
+    if (!code)
+        code = bl_cmd_parse(&cmd, argc, argv);
+    if (!code)
+        code = pack_run(&cmd, &p);
+    bl_pipe_copy_fix_error(&p.copy, &cmd.error);
+    if (p.packing) {
+        bl_packing_result(p.packing, &result);
+        bl_cmd_end_heartbeat(&cmd, bl_packing_heartbeat(p.packing), code, result.partial);
+    }
     pack_free(&p);
-    return bl_cmd_end(&cmd, code, p.partial);
+    return bl_cmd_end(&cmd, code, result.partial);
 }

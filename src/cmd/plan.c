@@ -1,4 +1,4 @@
-/* bload plan: lengths in, plan.tsv out; or the plan of a dataset in the making. */
+/* bload plan: lengths in, plan.tsv out; or the plan of an unfinished dataset. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -8,39 +8,63 @@
 #include "base/path.h"
 #include "base/io.h"
 #include "base/output.h"
-#include "cmd/planning.h"
+#include "base/text.h"
+#include "cmd/events.h"
+#include "cmd/length_source.h"
 #include "cmd/summary.h"
+#include "packing/lengths.h"
+#include "plan/planner.h"
+#include "run/signals.h"
 #include "plan/strategy.h"
 #include "store/epochs.h"
 #include "store/index.h"
 #include "store/plan_table.h"
 
+struct planning {
+    const char *config_path, *output, *report, *dataset;
+    int64_t epochs;
+    struct bl_length_source lengths;
+    struct bl_plan_options options;
+    struct bl_planner planner;
+    struct bl_plan plan;           /* of the last epoch */
+    struct bl_plan_info plan_info; /* of it, by the first epoch's seed */
+    int64_t S;                     /* of all */
+    /* What the YAML file of scan and pack may say beside, so that one file serves all. */
+    struct bl_inputs inputs;
+    struct bl_pack_options pack_options;
+    struct bl_common common;
+    /* Of a directory: */
+    char *dir;
+    struct bl_event_printer printer;
+    struct bl_packing *packing;
+};
+
 static const struct bl_option config_table[] = {
-    BL_OPTION_STRING("config", struct bl_planning, config_path, BL_AFFECTS_NOTHING,
+    BL_OPTION_STRING("config", struct planning, config_path, BL_AFFECTS_NOTHING,
                      "a YAML file with these options and those of scan and pack; flags win", .letter = 'c',
                      .placeholder = "FILE.yaml", .command_line_only = true),
     {0},
 };
 
 static const struct bl_option table[] = {
-    BL_OPTION_STRING("output", struct bl_planning, output, BL_AFFECTS_NOTHING,
+    BL_OPTION_STRING("output", struct planning, output, BL_AFFECTS_NOTHING,
                      "write the plan there; binary if it ends in .safetensors [standard output]", .letter = 'o',
                      .placeholder = "FILE", .command_line_only = true),
-    BL_OPTION_INT("epochs", struct bl_planning, epochs, BL_AFFECTS_NOTHING,
+    BL_OPTION_INT("epochs", struct planning, epochs, BL_AFFECTS_NOTHING,
                   "make so many plans, by the seeds from --seed on, with equally many blocks; -o plan.tsv writes "
                   "plan-00001.tsv...; 0 takes all plans of a --dataset away",
                   .initial = "1", .max = 100000, .command_line_only = true),
     BL_OPTION_STRING(
-        "dataset", struct bl_planning, dataset, BL_AFFECTS_NOTHING,
+        "dataset", struct planning, dataset, BL_AFFECTS_NOTHING,
         "add the plans to a dataset, as plans/epoch-*.safetensors, over its sequences as they are stored; those "
         "that it has stay",
         .placeholder = "DIR", .command_line_only = true),
-    BL_OPTION_STRING("report", struct bl_planning, report, BL_AFFECTS_NOTHING, "write the counts there as JSON",
+    BL_OPTION_STRING("report", struct planning, report, BL_AFFECTS_NOTHING, "write the counts there as JSON",
                      .placeholder = "FILE.json", .command_line_only = true),
     {0},
 };
 
-int bl_planning_report(const struct bl_planning *p, struct bl_error *e)
+static int plan_report(const struct planning *p, struct bl_error *e)
 {
     struct bl_buffer json = {0};
     if (!p->report)
@@ -65,7 +89,7 @@ static int epoch_format_path(const char *path, int64_t epoch, struct bl_buffer *
     return bl_buffer_check(out, e);
 }
 
-static int plan_write(const struct bl_planning *p, const char *path, struct bl_error *e)
+static int plan_write(const struct planning *p, const char *path, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->lengths.table;
     struct bl_output out = {0};
@@ -85,7 +109,7 @@ out:
 }
 
 /* Plans that chance fills differ in their blocks: the most that any epoch needs. */
-static int epoch_max_blocks(struct bl_planning *p, size_t *most, struct bl_error *e)
+static int epoch_max_blocks(struct planning *p, size_t *most, struct bl_error *e)
 {
     bool equal = !bl_strategies[p->options.strategy]->is_packed || !bl_fills[p->options.fill]->is_random;
     int code = BL_OK;
@@ -98,7 +122,7 @@ static int epoch_max_blocks(struct bl_planning *p, size_t *most, struct bl_error
     return code;
 }
 
-static int epoch_write(struct bl_planning *p, int64_t k, size_t least, struct bl_error *e)
+static int epoch_write(struct planning *p, int64_t k, size_t least, struct bl_error *e)
 {
     const struct bl_sequences *t = &p->lengths.table;
     struct bl_buffer path = {0};
@@ -117,7 +141,7 @@ static int epoch_write(struct bl_planning *p, int64_t k, size_t least, struct bl
     return code;
 }
 
-static int plan_make_all(struct bl_cmd *cmd, struct bl_planning *p)
+static int plan_make_all(struct bl_cmd *cmd, struct planning *p)
 {
     struct bl_error *e = &cmd->error;
     size_t least = 0;
@@ -142,7 +166,7 @@ static int plan_make_all(struct bl_cmd *cmd, struct bl_planning *p)
     p->plan.max_sequences = p->S;
     p->plan_info.seed = p->options.seed;
     if (!code)
-        code = bl_planning_report(p, e);
+        code = plan_report(p, e);
     if (!code && !cmd->common.quiet)
         bl_summary_plan(&p->plan, &p->plan_info);
     return code;
@@ -165,7 +189,7 @@ static int plan_check_flag(void *context, const struct bl_option_group *group, c
                         option->letter && !option->name[1] ? "-" : "--", option->name);
 }
 
-static void epoch_print_summary(const struct bl_planning *p, const struct bl_epochs_result *made)
+static void epoch_print_summary(const struct planning *p, const struct bl_epochs_result *made)
 {
     if (!p->epochs)
         bl_cmd_print("%s: %" PRId64 " plans removed", p->dataset, made->removed);
@@ -177,7 +201,7 @@ static void epoch_print_summary(const struct bl_planning *p, const struct bl_epo
                      p->epochs < made->there ? "these plans, and more," : "these plans");
 }
 
-static int plan_add_epochs(struct bl_cmd *cmd, struct bl_planning *p)
+static int plan_add_epochs(struct bl_cmd *cmd, struct planning *p)
 {
     struct bl_error *e = &cmd->error;
     struct bl_epochs job = {.dir = p->dataset, .count = p->epochs, .seed = p->options.seed};
@@ -203,8 +227,67 @@ static int plan_add_epochs(struct bl_cmd *cmd, struct bl_planning *p)
     return BL_OK;
 }
 
+/* --- an unfinished dataset -------------------------------------------------------------------------------------- */
+
+static int directory_check_flags(const struct planning *p, struct bl_error *e)
+{
+    if (p->output || p->lengths.list || p->epochs != 1)
+        return bl_error_set(e, BL_EUSAGE,
+                            "-o, --lengths and --epochs are for tables: a directory has one plan, which stays in it");
+    return BL_OK;
+}
+
+static int directory_make_plan(struct bl_cmd *cmd, struct planning *p)
+{
+    struct bl_error *e = &cmd->error;
+    /* Where the YAML file names the sources, the scan must have been theirs. */
+    int code = p->inputs.set.sources ? bl_inputs_list(&p->inputs, cmd) : BL_OK;
+    if (!code && p->inputs.set.sources)
+        code = bl_inputs_use(&p->inputs, p->inputs.set.files.kind, cmd);
+    if (!code)
+        code = bl_packing_table(p->packing, e);
+    if (!code)
+        code = bl_packing_plan(p->packing, e);
+    if (code || bl_packing_is_complete(p->packing))
+        return code;
+    struct bl_packing_result result;
+    bl_packing_result(p->packing, &result);
+    p->plan_info = *result.plan_info;
+    code = plan_report(p, e);
+    if (!code && !cmd->common.quiet)
+        bl_summary_plan(result.plan, result.plan_info);
+    return code;
+}
+
+static int directory_plan(struct bl_cmd *cmd, struct planning *p)
+{
+    p->printer = (struct bl_event_printer){.inputs = &p->inputs, .bar.quiet = cmd->common.quiet};
+    const struct bl_packing_job job = {.output = p->dir,
+                                       .inputs = &p->inputs.set,
+                                       .options = &p->pack_options,
+                                       .plan_options = &p->options,
+                                       .given = &cmd->options,
+                                       .plan_only = true,
+                                       .workers = 1,
+                                       .cancel = &cmd->cancel,
+                                       .events = bl_event_printer_events(&p->printer)};
+    int code = directory_check_flags(p, &cmd->error);
+    if (code)
+        return code;
+    code = bl_lengths_require_T(cmd);
+    if (code)
+        return code;
+    bl_signals_install(&cmd->cancel);
+    code = bl_packing_open(&p->packing, &job, &cmd->error);
+    if (code || bl_packing_is_complete(p->packing))
+        return code;
+    return directory_make_plan(cmd, p);
+}
+
+/* --- the command ------------------------------------------------------------------------------------------------ */
+
 /* A directory is planned as it is; of one that the YAML file names for the dataset nothing else needs to be said. */
-static int plan_find_directory(struct bl_cmd *cmd, struct bl_planning *p)
+static int plan_find_directory(struct bl_cmd *cmd, struct planning *p)
 {
     const struct bl_options *o = &cmd->options;
     struct stat status;
@@ -217,7 +300,7 @@ static int plan_find_directory(struct bl_cmd *cmd, struct bl_planning *p)
     return bl_inputs_resolve_path(&p->inputs, o, from_file ? "output" : NULL, dir, &p->dir, &cmd->error);
 }
 
-static int plan_run(struct bl_cmd *cmd, struct bl_planning *p)
+static int plan_run(struct bl_cmd *cmd, struct planning *p)
 {
     p->inputs.config_path = p->config_path;
     int code = p->config_path ? bl_inputs_resolve_file(&p->inputs, cmd) : BL_OK;
@@ -230,29 +313,29 @@ static int plan_run(struct bl_cmd *cmd, struct bl_planning *p)
         code = plan_find_directory(cmd, p);
     if (code)
         return code;
-    return p->dataset ? plan_add_epochs(cmd, p) : p->dir ? bl_planning_directory(cmd, p) : plan_make_all(cmd, p);
+    return p->dataset ? plan_add_epochs(cmd, p) : p->dir ? directory_plan(cmd, p) : plan_make_all(cmd, p);
 }
 
 /* Options of other commands, which the YAML file may have. */
-static int plan_add_hidden_options(struct bl_cmd *cmd, struct bl_planning *p)
+static int plan_add_hidden_options(struct bl_cmd *cmd, struct planning *p)
 {
     int code = bl_inputs_add_hidden_options(&p->inputs, cmd);
     return code ? code : bl_options_add(&cmd->options, NULL, bl_pack_option_table, &p->pack_options, &cmd->error);
 }
 
-static void plan_free(struct bl_planning *p)
+static void plan_free(struct planning *p)
 {
     bl_plan_free(&p->plan);
     bl_planner_free(&p->planner);
     bl_sequences_close(&p->lengths.table);
-    bl_state_close(&p->state);
+    bl_packing_close(p->packing);
     bl_inputs_free(&p->inputs);
     free(p->dir);
 }
 
 int bl_cmd_plan(int argc, char **argv)
 {
-    struct bl_planning p = {.state = BL_STATE_NONE};
+    struct planning p = {0};
     struct bl_cmd cmd = {
         .name = "plan",
         .usage = "-T N [options] TABLE...\n"
@@ -281,7 +364,9 @@ int bl_cmd_plan(int argc, char **argv)
         code = bl_cmd_parse(&cmd, argc, argv);
     if (!code)
         code = plan_run(&cmd, &p);
-    bool partial = p.partial;
+    struct bl_packing_result result = {0};
+    if (p.packing)
+        bl_packing_result(p.packing, &result);
     plan_free(&p);
-    return bl_cmd_end(&cmd, code, partial);
+    return bl_cmd_end(&cmd, code, result.partial);
 }

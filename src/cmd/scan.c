@@ -10,13 +10,13 @@
 #include "base/fs.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
-#include "cmd/identity.h"
+#include "packing/identity.h"
 #include "cmd/inputs.h"
-#include "cmd/parts.h"
+#include "packing/parts.h"
 #include "plan/options.h"
 #include "run/heartbeat.h"
 #include "run/options.h"
-#include "run/progress.h"
+#include "cmd/progress_bar.h"
 #include "run/signals.h"
 #include "run/state.h"
 #include "run/task.h"
@@ -29,12 +29,14 @@ struct scan {
     struct bl_kind_env env;
     char *spool; /* of --spool, owned; or NULL */
     struct bl_progress progress;
+    struct bl_progress_bar bar;
     struct bl_scan_progress found;
     struct bl_task task;
     char *dir; /* of --task: where all tasks put their parts */
     struct bl_state state;
     struct bl_heartbeat heartbeat;
-    bool partial; /* the status that BL_OK ends with */
+    struct bl_buffer unused; /* rows of the table of attributes that belong to no sequence */
+    bool partial;            /* the status that BL_OK ends with */
     /* What pack's YAML file may say beside the sources: read, so that one file serves both. */
     struct bl_pack_options pack_options;
     struct bl_plan_options plan_options;
@@ -56,7 +58,7 @@ static int scan_on_fault(void *sink, const struct bl_row *row, struct bl_error *
 {
     struct scan *scan = sink;
     (void)e;
-    bl_progress_clear(&scan->progress);
+    bl_progress_bar_clear(&scan->bar);
     bl_inputs_print_fault(&scan->inputs, row);
     return BL_OK;
 }
@@ -66,7 +68,7 @@ static void scan_on_progress(void *sink, const struct bl_scan_progress *found)
     struct scan *scan = sink;
     scan->progress.done = scan->progress.total ? found->files : found->rows;
     scan->progress.parts = scan->progress.total ? found->parts : 0;
-    bl_progress_tick(&scan->progress);
+    bl_progress_bar_tick(&scan->bar, &scan->progress);
     bl_heartbeat_tick(&scan->heartbeat, &scan->progress);
 }
 
@@ -83,12 +85,22 @@ static void scan_print_found(const struct scan *scan, const char *what)
     bl_inputs_print_suppressed(&scan->inputs, f->empty, f->suppressed);
 }
 
+static void scan_print_unmatched(const struct scan *scan)
+{
+    struct bl_buffer text = {0};
+    bl_input_set_unmatched(&scan->inputs.set, &text);
+    if (text.size && !text.failed)
+        bl_cmd_print("%s", text.data);
+    bl_buffer_free(&text);
+}
+
 static void scan_print_summary(const struct scan *scan)
 {
     char count[32], files[64];
-    snprintf(files, sizeof files, "%s files", bl_text_count(count, (int64_t)scan->inputs.files.count));
+    snprintf(files, sizeof files, "%s files", bl_text_count(count, (int64_t)scan->inputs.set.files.count));
     scan_print_found(scan, files);
-    bl_inputs_print_unused(&scan->inputs);
+    if (scan->unused.size)
+        bl_cmd_print("%s", scan->unused.data);
     bl_inputs_print_ignored(&scan->inputs);
 }
 
@@ -97,14 +109,14 @@ static void scan_print_summary(const struct scan *scan)
 /* Lists the inputs, settles their kind, and makes it ready. */
 static int scan_prepare(struct bl_cmd *cmd, struct scan *scan)
 {
-    if (!scan->inputs.sources)
+    if (!scan->inputs.set.sources)
         return bl_error_set(&cmd->error, BL_EUSAGE, "no source given (see bload scan --help)");
     int code = bl_inputs_list(&scan->inputs, cmd);
     if (!code)
-        code = bl_inputs_use(&scan->inputs, scan->inputs.files.kind, cmd);
+        code = bl_inputs_use(&scan->inputs, scan->inputs.set.files.kind, cmd);
     struct bl_buffer header = {0};
     if (!code)
-        code = bl_inputs_header(&scan->inputs, &header, &cmd->error);
+        code = bl_input_set_header(&scan->inputs.set, &header, &cmd->error);
     bl_buffer_free(&header);
     if (!code)
         code = bl_inputs_resolve_path(&scan->inputs, &cmd->options, "spool", scan->inputs.spool, &scan->spool,
@@ -123,12 +135,12 @@ static int scan_make_spool(const struct scan *scan, struct bl_error *e)
 
 static struct bl_scan scan_make_job(const struct bl_cmd *cmd, struct scan *scan)
 {
-    return (struct bl_scan){.files = &scan->inputs.files,
-                            .base = scan->inputs.base,
-                            .kind = scan->inputs.kind,
-                            .config = scan->inputs.kind_config,
-                            .attributes = scan->inputs.attributes,
-                            .exclusion = scan->inputs.exclusion,
+    return (struct bl_scan){.files = &scan->inputs.set.files,
+                            .base = scan->inputs.set.base,
+                            .kind = scan->inputs.set.kind,
+                            .config = scan->inputs.set.kind_config,
+                            .attributes = scan->inputs.set.attributes,
+                            .exclusion = scan->inputs.set.exclusion,
                             .workers = bl_cmd_workers(&cmd->common),
                             .env = &scan->env,
                             .task = scan->task.index,
@@ -141,13 +153,14 @@ static struct bl_scan scan_make_job(const struct bl_cmd *cmd, struct scan *scan)
 /* How many files this scan has can be told where each is a stretch by itself; of lists the lines are what counts. */
 static void scan_start_progress(const struct bl_cmd *cmd, struct scan *scan)
 {
-    int64_t files = (int64_t)scan->inputs.files.count;
-    bool lists = bl_files_have_list(&scan->inputs.files, scan->inputs.kind);
-    if (scan->task.set && !lists && !scan->inputs.kind->scan->chunk_bytes)
+    int64_t files = (int64_t)scan->inputs.set.files.count;
+    bool lists = bl_files_have_list(&scan->inputs.set.files, scan->inputs.set.kind);
+    if (scan->task.set && !lists && !scan->inputs.set.kind->scan->chunk_bytes)
         files = (files - scan->task.index + scan->task.count - 1) / scan->task.count;
     else if (scan->task.set || lists)
         files = 0;
-    bl_progress_start(&scan->progress, cmd->common.quiet, "scan", files ? "files" : "sequences", NULL, files);
+    scan->bar.quiet = cmd->common.quiet;
+    bl_progress_start(&scan->progress, "scan", files ? "files" : "sequences", NULL, files);
 }
 
 /* --- all of it -------------------------------------------------------------------------------------------------- */
@@ -163,15 +176,15 @@ static int scan_run_all(struct bl_cmd *cmd, struct scan *scan)
         scan_start_progress(cmd, scan);
         struct bl_scan job = scan_make_job(cmd, scan);
         code = bl_scan_run(&job, &out, &scan->found, &cmd->error);
-        bl_progress_end(&scan->progress);
+        bl_progress_bar_clear(&scan->bar);
     }
     if (!code)
-        code = bl_inputs_note_unused(&scan->inputs, &cmd->error);
+        code = bl_input_set_unused(&scan->inputs.set, &scan->unused, &cmd->error);
     if (!code)
         code = bl_output_commit(&out, &cmd->error);
     bl_output_abort(&out);
     if (!code)
-        bl_inputs_print_unmatched(&scan->inputs);
+        scan_print_unmatched(scan);
     if (!code && !cmd->common.quiet)
         scan_print_summary(scan);
     return code;
@@ -183,14 +196,14 @@ static int scan_check_task(const struct scan *scan, struct bl_error *e)
 {
     if (!scan->dir)
         return bl_error_set(e, BL_EUSAGE, "--task needs -o DIR: the directory that all tasks share");
-    for (size_t i = 0; i < scan->inputs.files.count; i++) {
-        if (strcmp(scan->inputs.files.file[i].path, "-") == 0)
+    for (size_t i = 0; i < scan->inputs.set.files.count; i++) {
+        if (strcmp(scan->inputs.set.files.file[i].path, "-") == 0)
             return bl_error_set(e, BL_EUSAGE, "--task: standard input cannot be shared by many tasks");
     }
     return BL_OK;
 }
 
-/* *found: the part exists, from an earlier run; then scan->found is its total. A damaged part is made anew. */
+/* Whether the part exists, from an earlier run; then scan->found is its total. A damaged part is made again. */
 static int scan_find_part(struct scan *scan, const char *path, bool *found, struct bl_error *e)
 {
     struct bl_part_total total = {0};
@@ -198,7 +211,7 @@ static int scan_find_part(struct scan *scan, const char *path, bool *found, stru
     int code = bl_part_check(scan->state.folder, scan->task.index, scan->task.count, &total, found, &damage);
     if (code == BL_EDATA) {
         *found = false;
-        bl_cmd_print("%s: it is made anew", damage.text);
+        bl_cmd_print("%s: it is made again", damage.text);
         return bl_fs_unlink(path) == 0 ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot remove %s", path);
     }
     if (code)
@@ -226,29 +239,31 @@ static int scan_write_part(struct bl_cmd *cmd, struct scan *scan, const char *pa
         return code;
     scan_start_progress(cmd, scan);
     code = bl_scan_part(&job, &part, &scan->found, &cmd->error);
-    bl_progress_end(&scan->progress);
+    bl_progress_bar_clear(&scan->bar);
     bl_part_abort(&part);
-    return code;
+    return code < 0 ? code : BL_OK; /* another process may have made the same part */
 }
 
 static int scan_make_part(struct bl_cmd *cmd, struct scan *scan, struct bl_buffer *path)
 {
     struct bl_error *e = &cmd->error;
     char what[96];
-    int code = bl_parts_agree(&scan->state, scan->task.count, &cmd->options, &scan->inputs, e);
-    if (!code && !scan->env.spool)
+    bool found;
+    int code = bl_parts_agree(&scan->state, scan->task.count, &cmd->options, &scan->inputs.set, e);
+    if (code)
+        return code;
+    if (!scan->env.spool)
         scan->env.spool = scan->state.spool; /* where packing looks for it */
-    if (!code)
-        code = bl_part_path(scan->state.folder, scan->task.index, path, e);
-    bool found = false;
-    if (!code)
-        code = scan_find_part(scan, path->data, &found, e);
+    code = bl_part_path(scan->state.folder, scan->task.index, path, e);
+    if (code)
+        return code;
+    code = scan_find_part(scan, path->data, &found, e);
     if (!code && !found)
         code = scan_write_part(cmd, scan, path->data);
     if (code || cmd->common.quiet)
         return code;
     if (found)
-        bl_cmd_print("%s is there already: nothing to do", path->data);
+        bl_cmd_print("%s is already there: nothing to do", path->data);
     snprintf(what, sizeof what, "task %" PRId64 "/%" PRId64, scan->task.index, scan->task.count);
     scan_print_found(scan, what);
     if (!found)
@@ -256,15 +271,15 @@ static int scan_make_part(struct bl_cmd *cmd, struct scan *scan, struct bl_buffe
     return BL_OK;
 }
 
-/* 1: the dataset in the directory, made from this scan, is complete. */
-static int scan_find_dataset(const struct bl_cmd *cmd, struct scan *scan, struct bl_error *e)
+/* Whether the directory holds a complete dataset that was made from this scan. */
+static int scan_find_dataset(const struct bl_cmd *cmd, struct scan *scan, bool *found, struct bl_error *e)
 {
     struct bl_buffer lines = {0};
-    int code = bl_identity_scan(&cmd->options, &scan->inputs, &lines, e);
+    int code = bl_identity_scan(&cmd->options, &scan->inputs.set, &lines, e);
     if (!code)
-        code = bl_identity_find(scan->dir, lines.data, &scan->partial, e);
-    if (code > 0 && !cmd->common.quiet)
-        bl_cmd_print("%s is complete already: nothing to do", scan->dir);
+        code = bl_identity_find(scan->dir, lines.data, found, &scan->partial, e);
+    if (!code && *found && !cmd->common.quiet)
+        bl_cmd_print("%s is already complete: nothing to do", scan->dir);
     bl_buffer_free(&lines);
     return code;
 }
@@ -274,18 +289,23 @@ static int scan_run_task(struct bl_cmd *cmd, struct scan *scan)
     struct bl_error *e = &cmd->error;
     const char *dir = scan->output ? scan->output : scan->pack_options.output;
     struct bl_buffer path = {0};
+    bool found = false;
     int code = bl_inputs_resolve_path(&scan->inputs, &cmd->options, scan->output ? NULL : "output", dir, &scan->dir, e);
-    if (!code)
-        code = scan_check_task(scan, e);
-    if (!code)
-        code = bl_cmd_check_parent("-o", scan->dir, scan->parents || scan->pack_options.parents, e);
-    bl_signals_install(&cmd->cancel);
-    if (!code)
-        code = scan_find_dataset(cmd, scan, e);
-    if (!code)
-        code = bl_state_share(&scan->state, scan->dir, e);
     if (code)
-        return code < 0 ? code : BL_OK;
+        return code;
+    code = scan_check_task(scan, e);
+    if (code)
+        return code;
+    code = bl_cmd_check_parent("-o", scan->dir, scan->parents || scan->pack_options.parents, e);
+    if (code)
+        return code;
+    bl_signals_install(&cmd->cancel);
+    code = scan_find_dataset(cmd, scan, &found, e);
+    if (code || found)
+        return code;
+    code = bl_state_share(&scan->state, scan->dir, e);
+    if (code)
+        return code;
     bl_heartbeat_begin(&scan->heartbeat, scan->dir, "scan", &scan->task);
     code = scan_make_part(cmd, scan, &path);
     bl_buffer_free(&path);
@@ -331,6 +351,7 @@ int bl_cmd_scan(int argc, char **argv)
     bl_cmd_end_heartbeat(&cmd, &scan.heartbeat, code, partial);
     bl_state_close(&scan.state);
     bl_inputs_free(&scan.inputs);
+    bl_buffer_free(&scan.unused);
     free(scan.spool);
     free(scan.dir);
     return bl_cmd_end(&cmd, code, partial);

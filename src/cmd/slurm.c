@@ -11,13 +11,20 @@
 #include "base/fs.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "cmd/packing.h"
+#include "cmd/pack.h"
 #include "cmd/slurm.h"
 #include "plan/options.h"
 #include "run/task.h"
 #include "store/manifest.h"
 
 #define ARRAY_SIZE 1001 /* Slurm's own default of MaxArraySize */
+
+/* What to pack, and how: all that the YAML file says. */
+struct content {
+    struct bl_pack_options options;
+    struct bl_plan_options plan_options;
+    struct bl_inputs inputs;
+};
 
 static const struct bl_option table[] = {
     BL_OPTION_STRING("config", struct bl_slurm, config, BL_AFFECTS_NOTHING, "the YAML file of bload pack; required",
@@ -128,7 +135,7 @@ static int slurm_resolve_paths(struct bl_slurm *s, struct bl_error *e)
     return BL_OK;
 }
 
-static int slurm_resolve_file(struct bl_cmd *cmd, struct bl_slurm *s, struct bl_packing *p)
+static int slurm_resolve_file(struct bl_cmd *cmd, struct bl_slurm *s, struct content *p)
 {
     struct bl_error *e = &cmd->error;
     p->inputs.config_path = s->config;
@@ -136,10 +143,10 @@ static int slurm_resolve_file(struct bl_cmd *cmd, struct bl_slurm *s, struct bl_
     if (code)
         return code;
     s->owns_memory = bl_options_origin(&cmd->options, "memory") != BL_ORIGIN_DEFAULT;
-    if (!p->inputs.sources)
+    if (!p->inputs.set.sources)
         return bl_error_set(e, BL_EUSAGE, "%s names no sources", s->config);
-    for (int i = 0; i < p->inputs.sources; i++) {
-        if (strcmp(p->inputs.source[i].path, "-") == 0)
+    for (int i = 0; i < p->inputs.set.sources; i++) {
+        if (strcmp(p->inputs.set.source[i].path, "-") == 0)
             return bl_error_set(e, BL_EUSAGE, "%s: a job has no standard input to pack", s->config);
     }
     if (p->options.sequences || p->options.plan)
@@ -147,10 +154,10 @@ static int slurm_resolve_file(struct bl_cmd *cmd, struct bl_slurm *s, struct bl_
                             "%s: the chain scans and plans by itself; with a table or plan that is there, use bload "
                             "pack --task",
                             s->config);
-    return bl_packing_check_options(cmd, p);
+    return bl_pack_check_options(cmd, &p->options);
 }
 
-static int slurm_resolve(struct bl_cmd *cmd, struct bl_slurm *s, struct bl_packing *p)
+static int slurm_resolve(struct bl_cmd *cmd, struct bl_slurm *s, struct content *p)
 {
     struct bl_error *e = &cmd->error;
     int code = slurm_resolve_sbatch(cmd, s);
@@ -354,15 +361,20 @@ out:
     return BL_OK;
 }
 
-static int slurm_run(struct bl_cmd *cmd, struct bl_slurm *s, struct bl_packing *p)
+static int slurm_run(struct bl_cmd *cmd, struct bl_slurm *s, struct content *p)
 {
     struct bl_error *e = &cmd->error;
     struct bl_buffer lines = {0};
     bool blind = false;
+    const struct bl_packing_job job = {.inputs = &p->inputs.set,
+                                       .options = &p->options,
+                                       .plan_options = &p->plan_options,
+                                       .given = &cmd->options,
+                                       .cancel = &cmd->cancel};
     int code = slurm_resolve(cmd, s, p);
     if (code)
         goto out;
-    code = bl_slurm_identify(cmd, s, p, &lines);
+    code = bl_slurm_identify(cmd, s, &p->inputs, &job, &lines);
     if (code)
         goto out;
     code = slurm_take_lock(s, e);
@@ -400,7 +412,7 @@ static void slurm_free(struct bl_slurm *s)
 }
 
 /* The YAML file is pack's: all that it may say is known, but none of it is a flag here. */
-static int slurm_add_hidden_options(struct bl_cmd *cmd, struct bl_packing *p)
+static int slurm_add_hidden_options(struct bl_cmd *cmd, struct content *p)
 {
     struct bl_options *o = &cmd->options;
     int code = bl_options_add(o, NULL, bl_pack_option_table, &p->options, &cmd->error);
@@ -416,7 +428,7 @@ static int slurm_add_hidden_options(struct bl_cmd *cmd, struct bl_packing *p)
 int bl_cmd_slurm(int argc, char **argv)
 {
     struct bl_slurm s = {.lock = -1};
-    struct bl_packing p = {.state = BL_STATE_NONE};
+    struct content p = {0};
     struct bl_cmd cmd = {.name = "slurm",
                          .usage =
                              "-c FILE.yaml -o DIR --tasks N [--submit] [-- SBATCH-OPTION...]\n\n"
@@ -436,6 +448,5 @@ int bl_cmd_slurm(int argc, char **argv)
 out:
     slurm_free(&s);
     bl_inputs_free(&p.inputs);
-    bl_buffer_free(&p.identity);
     return bl_cmd_end(&cmd, code, false);
 }

@@ -9,7 +9,8 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "cmd/cmd.h"
-#include "cmd/packing.h"
+#include "cmd/inputs.h"
+#include "packing/packing.h"
 
 enum bl_slurm_stages {
     BL_SLURM_SCAN,
@@ -86,7 +87,8 @@ int bl_slurm_inspect(struct bl_slurm *s, bool *blind, struct bl_error *e);
 
 /* Appends all that decides the dataset, as bload pack finds it out, but for the SIMD level, to lines; the first of them
  * is the number of tasks. None where that cannot be told of a dataset that is complete, since its inputs are gone. */
-int bl_slurm_identify(struct bl_cmd *cmd, const struct bl_slurm *s, struct bl_packing *p, struct bl_buffer *lines);
+int bl_slurm_identify(struct bl_cmd *cmd, const struct bl_slurm *s, struct bl_inputs *inputs,
+                      const struct bl_packing_job *job, struct bl_buffer *lines);
 
 /* Compares these lines with those of a chain that was begun here, and with what DIR was begun with, then keeps them.
  * BL_EUSAGE: something differs. After bl_slurm_inspect. */

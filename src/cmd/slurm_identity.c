@@ -8,6 +8,7 @@
 #include "base/output.h"
 #include "base/text.h"
 #include "cmd/slurm.h"
+#include "run/state.h"
 #include "store/manifest.h"
 
 #define CONFIGURATION_MAX ((size_t)1 << 24)
@@ -58,29 +59,37 @@ out:
     return code;
 }
 
-static int chain_add_inputs(struct bl_cmd *cmd, struct bl_packing *p)
+/* The lines that bload pack has for these inputs. */
+static int chain_identify(struct bl_cmd *cmd, struct bl_inputs *inputs, const struct bl_packing_job *job,
+                          struct bl_buffer *lines)
 {
-    int code = bl_inputs_list(&p->inputs, cmd);
+    int code = bl_inputs_list(inputs, cmd);
     if (code)
         return code;
-    code = bl_packing_kind(cmd, p);
+    code = bl_inputs_use(inputs, inputs->set.files.kind, cmd);
     if (code)
         return code;
-    return bl_packing_identify(cmd, p);
+    code = bl_packing_check_inputs(job, &cmd->error);
+    return code ? code : bl_packing_identify(job, lines, &cmd->error);
 }
 
-int bl_slurm_identify(struct bl_cmd *cmd, const struct bl_slurm *s, struct bl_packing *p, struct bl_buffer *lines)
+int bl_slurm_identify(struct bl_cmd *cmd, const struct bl_slurm *s, struct bl_inputs *inputs,
+                      const struct bl_packing_job *job, struct bl_buffer *lines)
 {
     struct bl_error *e = &cmd->error;
-    int code = chain_add_inputs(cmd, p);
+    struct bl_buffer identity = {0};
+    int code = chain_identify(cmd, inputs, job, &identity);
     /* Who only has a dataset verified may have moved its inputs away. */
     if (code && bl_slurm_is_finished(s)) {
-        bl_cmd_print("%s is complete; whether it is of %s cannot be told: %s", s->output, s->config, e->text);
+        bl_cmd_print("%s is complete; its inputs cannot be compared with %s: %s", s->output, s->config, e->text);
         bl_error_clear(e);
-        return BL_OK;
+        code = BL_OK;
+    } else if (!code) {
+        bl_buffer_printf(lines, "tasks: %" PRId64 "\n", s->tasks);
+        code = chain_drop_simd(identity.data, lines, e);
     }
-    bl_buffer_printf(lines, "tasks: %" PRId64 "\n", s->tasks);
-    return code ? code : chain_drop_simd(p->identity.data, lines, e);
+    bl_buffer_free(&identity);
+    return code;
 }
 
 /* The parts of a scan are so many as they were said to be. */

@@ -199,10 +199,10 @@ static void status_format_continue(struct bl_buffer *out, const struct bl_status
     if (!broken && in[BL_TASK_RUNNING])
         return;
     if (!stage->tasks || stage_is_single(stage)) {
-        bl_buffer_printf(out, "the same bload %s command goes on where it stopped", stage->tasks ? command : "pack");
+        bl_buffer_printf(out, "run the same bload %s command to resume", stage->tasks ? command : "pack");
         return;
     }
-    bl_buffer_printf(out, "the same bload %s --task I/%" PRId64 " command for I = ", command, stage->tasks);
+    bl_buffer_printf(out, "run the same bload %s --task I/%" PRId64 " command for I = ", command, stage->tasks);
     status_format_due(out, stage);
     if (s->slurm)
         bl_buffer_text(out, "; or bload slurm again, which submits what is missing");
@@ -232,7 +232,7 @@ static void status_format_next(struct bl_buffer *out, const struct showing *v)
         if (!at_work && s->shared)
             bl_buffer_printf(out, "bload finish %s, if nobody is at it yet", v->dir);
         else if (!at_work)
-            bl_buffer_text(out, "the same bload pack command finishes it");
+            bl_buffer_text(out, "run the same bload pack command to finish it");
         break;
     case BL_AT_END:
         if (s->pack.finished < s->pack.units)

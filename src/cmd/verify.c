@@ -1,33 +1,24 @@
 /* bload verify: a dataset in, exit 0 or every fault by name out. */
 #include <inttypes.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/io.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
-#include "run/pipeline.h"
-#include "run/progress.h"
+#include "cmd/progress_bar.h"
 #include "run/signals.h"
 #include "run/task.h"
+#include "run/verify_shards.h"
 #include "store/verify.h"
 
 struct verifying {
     struct bl_verify dataset;
     struct bl_task task;
     struct bl_progress progress;
-    int64_t next, end; /* shards to be looked at */
-    int64_t faults, failed_steps, bytes;
-    bool quiet;
-};
-
-/* A shard, and what was found: faults are told in order, whichever worker was first. */
-struct job {
-    const char *dir;
-    int64_t shard, failed_steps, faults;
-    struct bl_buffer text; /* lines */
+    struct bl_progress_bar bar;
+    int64_t begin, end; /* shards to verify */
+    int64_t faults, failed_steps;
 };
 
 /* What is wrong with a file of the dataset: where the reader of it put its path in front, without that. */
@@ -39,100 +30,56 @@ static const char *fault_skip_path(const char *dir, const char *file, const char
     return named ? text + length + 1 + name + 2 : text;
 }
 
-static void verify_on_shard_fault(void *context, const char *file, const char *text)
-{
-    struct job *job = context;
-    job->faults++;
-    bl_buffer_text(&job->text, "bload: ");
-    bl_text_append_masked(&job->text, file);
-    bl_buffer_text(&job->text, ": ");
-    bl_text_append_masked(&job->text, fault_skip_path(job->dir, file, text));
-    bl_buffer_byte(&job->text, '\n');
-}
-
 static void verify_on_fault(void *context, const char *file, const char *text)
 {
     struct verifying *v = context;
     v->faults++;
-    bl_progress_clear(&v->progress);
+    bl_progress_bar_clear(&v->bar);
     bl_cmd_print("%s: %s", file, fault_skip_path(v->dataset.dir, file, text));
 }
 
 static void verify_on_remark(void *context, const char *file, const char *text)
 {
     struct verifying *v = context;
-    bl_progress_end(&v->progress);
-    if (!v->quiet)
+    bl_progress_bar_clear(&v->bar);
+    if (!v->bar.quiet)
         bl_cmd_print("%s: %s", file, text);
 }
 
-static int verify_produce(void *context, void **out, struct bl_error *e)
+static void verify_on_shard_fault(void *context, int64_t shard, const char *file, const char *text)
 {
-    struct verifying *v = context;
-    if (v->next == v->end)
-        return 0;
-    struct job *job = calloc(1, sizeof *job);
-    if (!job)
-        return bl_error_memory(e);
-    job->dir = v->dataset.dir;
-    job->shard = v->next++;
-    *out = job;
-    return 1;
+    (void)shard;
+    verify_on_fault(context, file, text);
 }
 
-static int verify_work(void *context, void *worker, void *job_, struct bl_error *e)
+static void verify_on_shard(void *context, int64_t shard, int64_t failed_steps)
 {
     struct verifying *v = context;
-    struct job *job = job_;
-    (void)worker;
-    return bl_verify_shard(&v->dataset, job->shard, verify_on_shard_fault, job, &job->failed_steps, e);
-}
-
-static void verify_discard(void *context, void *job_)
-{
-    struct job *job = job_;
-    (void)context;
-    bl_buffer_free(&job->text);
-    free(job);
-}
-
-static int verify_consume(void *context, void *job_, struct bl_error *e)
-{
-    struct verifying *v = context;
-    struct job *job = job_;
-    int code = bl_buffer_check(&job->text, e);
-    if (code)
-        goto out;
-    if (job->faults) {
-        bl_progress_clear(&v->progress);
-        fputs(job->text.data, stderr);
-    }
-out:
-    v->faults += job->faults;
-    v->failed_steps += job->failed_steps;
-    v->bytes += v->dataset.shards ? v->dataset.shards[job->shard].bytes : 0;
+    v->failed_steps += failed_steps;
+    v->progress.bytes += v->dataset.shards ? v->dataset.shards[shard].bytes : 0;
     v->progress.done++;
-    v->progress.bytes = v->bytes;
-    verify_discard(v, job);
-    return code;
 }
 
 static void verify_tick(void *context)
 {
-    bl_progress_tick(&((struct verifying *)context)->progress);
+    struct verifying *v = context;
+    bl_progress_bar_tick(&v->bar, &v->progress);
 }
 
 static int verify_read_shards(struct bl_cmd *cmd, struct verifying *v)
 {
-    static const struct bl_stages stages = {.produce = verify_produce,
-                                            .work = verify_work,
-                                            .consume = verify_consume,
-                                            .discard = verify_discard,
-                                            .tick = verify_tick};
-    int workers = bl_cmd_workers(&cmd->common);
-    bl_progress_start(&v->progress, cmd->common.quiet, "verify", "shards", NULL, v->end - v->next);
-    int code = bl_pipeline_run(&stages, v, workers, 2 * workers, &cmd->cancel, &cmd->error);
-    bl_progress_end(&v->progress);
+    struct bl_verify_shards job = {.dataset = &v->dataset,
+                                   .begin = v->begin,
+                                   .end = v->end,
+                                   .workers = bl_cmd_workers(&cmd->common),
+                                   .cancel = &cmd->cancel,
+                                   .fault = verify_on_shard_fault,
+                                   .done = verify_on_shard,
+                                   .tick = verify_tick,
+                                   .sink = v};
+    bl_progress_start(&v->progress, "verify", "shards", NULL, v->end - v->begin);
+    int code = bl_verify_shards_run(&job, &cmd->error);
+    bl_progress_bar_clear(&v->bar);
     return code;
 }
 
@@ -148,8 +95,8 @@ static int verify_open(struct bl_cmd *cmd, struct verifying *v, const char *dir)
             why.text);
     if (code)
         return bl_error_set(e, code, "%s", why.text);
-    bl_task_range(&v->task, bl_verify_shards(&v->dataset), &v->next, &v->end);
-    return v->task.index ? bl_verify_prepare_part(&v->dataset, v->next, v->end, verify_on_fault, v)
+    bl_task_range(&v->task, bl_verify_shards(&v->dataset), &v->begin, &v->end);
+    return v->task.index ? bl_verify_prepare_part(&v->dataset, v->begin, v->end, verify_on_fault, v)
                          : bl_verify_files(&v->dataset, verify_on_fault, verify_on_remark, v);
 }
 
@@ -158,7 +105,7 @@ static void verify_print_summary(const struct verifying *v, const char *dir)
 {
     char shards[32], all[32], size[32];
     bl_text_count(shards, v->progress.done);
-    bl_text_size(size, v->bytes);
+    bl_text_size(size, v->progress.bytes);
     if (v->task.set)
         bl_cmd_print("%s, task %" PRId64 " of %" PRId64 ": %s of %s shards, %s, are as they were written%s", dir,
                      v->task.index, v->task.count, shards, bl_text_count(all, bl_verify_shards(&v->dataset)), size,
@@ -179,7 +126,7 @@ static int verify_run(struct bl_cmd *cmd, struct verifying *v)
     if (code)
         return code;
     bl_signals_install(&cmd->cancel);
-    v->quiet = cmd->common.quiet;
+    v->bar.quiet = cmd->common.quiet;
     code = verify_open(cmd, v, dir);
     if (!code)
         code = verify_read_shards(cmd, v);

@@ -136,8 +136,7 @@ int bl_beat_parse(struct bl_beat *beat, const char *text, size_t size, struct bl
                 return bl_error_set(e, BL_EDATA, "a value of \"%s\" that cannot be", lines[i].name);
         }
     }
-    if (!beat->stage[0] || beat->task < 0 || beat->tasks <= beat->task ||
-        beat->tasks > BL_TASKS_MAX)
+    if (!beat->stage[0] || beat->task < 0 || beat->tasks <= beat->task || beat->tasks > BL_TASKS_MAX)
         return bl_error_set(e, BL_EDATA, "it does not say whose task it tells of");
     return BL_OK;
 }

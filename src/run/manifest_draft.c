@@ -68,60 +68,52 @@ int bl_manifest_draft_make(const struct bl_manifest_draft *draft, struct bl_mani
     return code;
 }
 
-/* 1 when it was replaced, 0 when it must not be, or a code. */
-static int draft_replace(const struct bl_state *state, const char *path, const struct bl_buffer *text,
-                         struct bl_error *e)
+/* Others may have written it: theirs stays, and must be the same. */
+static int draft_write_once(const struct bl_state *state, const char *path, const struct bl_buffer *text,
+                            struct bl_error *e)
 {
-    int begun = bl_state_has_shards(state, e);
-    if (begun)
-        return begun < 0 ? begun : 0;
-    int code = bl_output_replace(path, text->data, text->size, e);
-    return code ? code : 1;
+    struct bl_output out = {0};
+    int code = bl_output_own(&out, path, e);
+    if (!code)
+        code = bl_output_write(&out, text->data, text->size, e);
+    if (!code)
+        code = bl_output_publish(&out, e);
+    if (code < 0)
+        bl_error_prefix(e, "%s was begun with other versions of bload or its libraries: use those, or another -o",
+                        state->dir);
+    bl_output_abort(&out);
+    return code < 0 ? code : BL_OK;
 }
 
 int bl_manifest_draft_publish(const struct bl_state *state, struct bl_manifest *manifest, bool alone,
                               struct bl_error *e)
 {
     struct bl_buffer path = {0}, text = {0};
-    struct bl_output out = {0};
-    int code = bl_state_path(state, BL_STATE_DRAFT, &path, e), replaced = 0;
+    bool begun = true;
+    int code = bl_state_path(state, BL_STATE_DRAFT, &path, e);
     if (code)
         goto out;
     code = bl_manifest_format(manifest, &text, e);
     if (code)
         goto out;
     if (alone)
-        replaced = draft_replace(state, path.data, &text, e);
-    if (replaced < 0)
-        code = replaced;
+        code = bl_state_has_shards(state, &begun, e);
     if (code)
         goto out;
-    if (!replaced) {
-        code = bl_output_own(&out, path.data, e);
-        if (!code)
-            code = bl_output_write(&out, text.data, text.size, e);
-        if (!code)
-            code = bl_output_publish(&out, e);
-        if (code < 0)
-            bl_error_prefix(e,
-                            "%s was begun by another version of the tool or of its libraries: go on with that, or "
-                            "begin anew elsewhere",
-                            state->dir);
-    }
+    code = begun ? draft_write_once(state, path.data, &text, e) : bl_output_replace(path.data, text.data, text.size, e);
 out:
-    bl_output_abort(&out);
     bl_buffer_free(&path);
     bl_buffer_free(&text);
-    return code < 0 ? code : BL_OK;
+    return code;
 }
 
-int bl_manifest_draft_find(const struct bl_state *state, struct bl_error *e)
+int bl_manifest_draft_find(const struct bl_state *state, bool *found, struct bl_error *e)
 {
     struct bl_buffer path = {0};
     int code = bl_state_path(state, BL_STATE_DRAFT, &path, e);
-    int found = !code && access(path.data, F_OK) == 0;
+    *found = !code && access(path.data, F_OK) == 0;
     bl_buffer_free(&path);
-    return code ? code : found;
+    return code;
 }
 
 int bl_manifest_draft_read(const struct bl_state *state, struct bl_manifest *manifest, struct bl_error *e)

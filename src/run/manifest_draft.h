@@ -27,8 +27,7 @@ int bl_manifest_draft_make(const struct bl_manifest_draft *draft, struct bl_mani
 int bl_manifest_draft_publish(const struct bl_state *state, struct bl_manifest *manifest, bool alone,
                               struct bl_error *e);
 
-/* 1 when there is one; 0, or a code. */
-int bl_manifest_draft_find(const struct bl_state *state, struct bl_error *e);
+int bl_manifest_draft_find(const struct bl_state *state, bool *found, struct bl_error *e);
 
 /* Reads it. BL_EUSAGE: there is none, nothing has been packed yet; BL_EDATA: it is damaged. */
 int bl_manifest_draft_read(const struct bl_state *state, struct bl_manifest *manifest, struct bl_error *e);

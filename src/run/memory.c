@@ -62,9 +62,9 @@ int bl_memory_resolve(int64_t limit, const struct bl_sequences *table, const str
     if (least <= limit)
         return BL_OK;
     char a[32], b[32], c[32];
-    return bl_error_set(e, BL_EUSAGE,
-                        "%s of memory will not do: one block takes %s, a run with one worker %s (smaller T, size or "
-                        "shards take less)",
-                        bl_text_size(a, limit), bl_text_size(b, (int64_t)bl_block_memory(format, true)),
-                        bl_text_size(c, least));
+    return bl_error_set(
+        e, BL_EUSAGE,
+        "%s of memory is not enough: one block takes %s, a run with one worker %s (a smaller T, size or "
+        "--shard-size needs less)",
+        bl_text_size(a, limit), bl_text_size(b, (int64_t)bl_block_memory(format, true)), bl_text_size(c, least));
 }

@@ -58,23 +58,28 @@ out:
 }
 
 int bl_saved_plan_load(const struct bl_state *state, struct bl_plan *plan, struct bl_plan_info *plan_info, int64_t T,
-                       const int64_t *length, size_t count, struct bl_error *e)
+                       const int64_t *length, size_t count, bool *found, struct bl_error *e)
 {
-    struct bl_buffer path = {0}, words_path = {0};
+    struct bl_buffer path = {0}, info_path = {0};
+    *found = false;
     int code = bl_state_path(state, BL_STATE_PLAN_FILE, &path, e);
-    if (!code)
-        code = bl_state_path(state, BL_STATE_PLAN_WORDS, &words_path, e);
-    bool found = !code && access(path.data, F_OK) == 0;
-    if (found)
-        code = bl_plan_info_read(plan_info, words_path.data, e);
-    if (found && !code)
-        code = bl_index_load(plan, path.data, T, 0, length, count, NULL, e);
-    if (found && !code) {
-        plan->lower_bound = plan_info->lower_bound;
-        plan->imbalance = plan_info->imbalance;
-        plan->imbalance_before = plan_info->imbalance_before;
-    }
+    if (code)
+        goto out;
+    code = bl_state_path(state, BL_STATE_PLAN_WORDS, &info_path, e);
+    if (code || access(path.data, F_OK) != 0)
+        goto out;
+    code = bl_plan_info_read(plan_info, info_path.data, e);
+    if (code)
+        goto out;
+    code = bl_index_load(plan, path.data, T, 0, length, count, NULL, e);
+    if (code)
+        goto out;
+    plan->lower_bound = plan_info->lower_bound;
+    plan->imbalance = plan_info->imbalance;
+    plan->imbalance_before = plan_info->imbalance_before;
+    *found = true;
+out:
     bl_buffer_free(&path);
-    bl_buffer_free(&words_path);
-    return code ? code : found;
+    bl_buffer_free(&info_path);
+    return code;
 }

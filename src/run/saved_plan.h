@@ -14,9 +14,9 @@
 int bl_saved_plan_publish(const struct bl_state *state, const struct bl_plan *plan, const int64_t *length, size_t count,
                           const struct bl_plan_info *plan_info, struct bl_error *e);
 
-/* Reads it: 1; 0 when there is none. BL_EDATA: it is damaged, or of other lengths. T is what its blocks must have, or
- * 0. Free with bl_plan_free. */
+/* Reads it, if there is one. BL_EDATA: it is damaged, or of other lengths. T is what its blocks must have, or 0. Free
+ * with bl_plan_free. */
 int bl_saved_plan_load(const struct bl_state *state, struct bl_plan *plan, struct bl_plan_info *plan_info, int64_t T,
-                       const int64_t *length, size_t count, struct bl_error *e);
+                       const int64_t *length, size_t count, bool *found, struct bl_error *e);
 
 #endif

@@ -65,9 +65,8 @@ static int line_differs_error(const char *what, const struct line *line, const c
 {
     return bl_error_set(
         e, BL_EUSAGE,
-        "%s of another configuration: %.*s is \"%.*s\" there, not \"%.*s\" (undo that, or choose another "
-        "directory)",
-        what, (int)line->name_size, line->name, (int)there_size, there ? there : "", (int)here_size, here ? here : "");
+        "%s of another configuration: %.*s is \"%.*s\" there, not \"%.*s\" (use the same options, or another -o)", what,
+        (int)line->name_size, line->name, (int)there_size, there ? there : "", (int)here_size, here ? here : "");
 }
 
 int bl_identity_compare(const char *there, const char *wanted, const char *what, struct bl_error *e)
@@ -87,7 +86,7 @@ int bl_identity_compare(const char *there, const char *wanted, const char *what,
         if (!line_is_in(&line, wanted, &value, &size))
             return line_differs_error(what, &line, line.value, line.value_size, value, size, e);
     }
-    return bl_error_set(e, BL_EUSAGE, "%s of another configuration (its lines stand in another order)", what);
+    return bl_error_set(e, BL_EUSAGE, "%s of another configuration (its lines are in another order)", what);
 }
 
 /* What a stage says of itself alone. */
@@ -155,10 +154,9 @@ static int state_check_empty(const char *dir, struct bl_error *e)
         return BL_OK;
     if (!*other)
         memcpy(other, part, sizeof other);
-    return bl_error_set(e, BL_EUSAGE,
-                        "%s holds %s, which is no part of a dataset in the making: choose another directory, or empty "
-                        "this one",
-                        dir, other);
+    return bl_error_set(
+        e, BL_EUSAGE, "%s holds %s, which is no part of an unfinished dataset: use another -o, or empty this directory",
+        dir, other);
 }
 
 /* how: LOCK_EX or LOCK_SH. */
@@ -179,17 +177,25 @@ out:
 }
 
 /* Its record tells. */
-int bl_state_has_shards(const struct bl_state *s, struct bl_error *e)
+int bl_state_has_shards(const struct bl_state *s, bool *found, struct bl_error *e)
 {
     DIR *directory = opendir(s->folder);
     if (!directory)
         return bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", s->folder);
-    int found = 0;
     const struct dirent *entry;
-    while (!found && (entry = readdir(directory)))
-        found = strstr(entry->d_name, ".record") != NULL;
+    *found = false;
+    while (!*found && (entry = readdir(directory)))
+        *found = strstr(entry->d_name, ".record") != NULL;
     closedir(directory);
-    return found;
+    return BL_OK;
+}
+
+bool bl_state_is_there(const char *dir)
+{
+    char *folder = state_join_path(dir, BL_WORK_FOLDER);
+    bool there = folder && access(folder, F_OK) == 0;
+    free(folder);
+    return there;
 }
 
 /* Removes the files in a folder but for the spool and the lock, which the folder itself may hold, and what no run
@@ -208,7 +214,7 @@ static int folder_remove_files(const char *folder, struct bl_error *e)
             strcmp(name, "spool") == 0)
             continue;
         if (!bl_folders_is_work_file(name)) {
-            code = bl_error_set(e, BL_EFAIL, "%s/%s is no file that bload makes: see what it is, and remove it", folder,
+            code = bl_error_set(e, BL_EFAIL, "%s/%s is not a file of bload: check what it is, and remove it", folder,
                                 name);
             break;
         }
@@ -271,8 +277,9 @@ static int state_resolve_configuration(const struct bl_state *s, const char *ide
     if (code && code != BL_EUSAGE)
         return bl_error_set(e, code, "%s", differs.text);
     if (code) {
-        code = bl_state_has_shards(s, e);
-        if (code > 0)
+        bool begun;
+        code = bl_state_has_shards(s, &begun, e);
+        if (!code && begun)
             return bl_error_set(e, differs.code, "%s", differs.text);
         if (!code)
             code = folder_remove_files(s->folder, e);
@@ -372,7 +379,7 @@ int bl_state_adopt(struct bl_state *s, const char *dir, struct bl_error *e)
 {
     int code = state_make_names(s, dir, e);
     if (!code && access(s->folder, F_OK) != 0)
-        code = bl_error_set(e, BL_EUSAGE, "%s holds no dataset in the making: nothing to finish", dir);
+        code = bl_error_set(e, BL_EUSAGE, "%s holds no unfinished dataset: nothing to finish", dir);
     if (!code) {
         bl_folders_refresh(s->folder);
         code = state_take_lock(s, LOCK_EX, e);

@@ -6,6 +6,8 @@
 #ifndef BL_STATE_H
 #define BL_STATE_H
 
+#include <stdbool.h>
+
 #include "base/buffer.h"
 #include "base/error.h"
 
@@ -57,8 +59,11 @@ int bl_state_configure(const struct bl_state *state, const char *identity, struc
  * BL_EFAIL: others are at work there. */
 int bl_state_adopt(struct bl_state *state, const char *dir, struct bl_error *e);
 
-/* 1 when a shard of the dataset is finished; 0, or a code. */
-int bl_state_has_shards(const struct bl_state *state, struct bl_error *e);
+/* Whether a shard of the dataset is finished. */
+int bl_state_has_shards(const struct bl_state *state, bool *found, struct bl_error *e);
+
+/* Whether there is a DIR/.bload. */
+bool bl_state_is_there(const char *dir);
 
 /* A name in DIR/.bload as a path, appended. */
 int bl_state_path(const struct bl_state *state, const char *name, struct bl_buffer *path, struct bl_error *e);

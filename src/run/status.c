@@ -561,7 +561,7 @@ static int status_read_all(struct bl_status *s, const char *dir, struct bl_error
     if (!code && access(manifest.data, F_OK) == 0) {
         code = status_read_complete(s, dir, e);
     } else if (!code && !directory && (why == ENOENT || why == ENOTDIR)) {
-        code = access(dir, F_OK) == 0 ? bl_error_set(e, BL_EFAIL, "%s is neither a dataset nor one in the making", dir)
+        code = access(dir, F_OK) == 0 ? bl_error_set(e, BL_EFAIL, "%s is neither a dataset nor an unfinished one", dir)
                                       : bl_error_errno(e, BL_EFAIL, "cannot look at %s", dir);
     } else if (!code && !directory) {
         errno = why;

@@ -30,9 +30,8 @@ int bl_table_checksum_verify(const struct bl_state *s, struct bl_error *e)
     else if (!code)
         code = bl_output_replace(path.data, line, strlen(line), e);
     if (!code && known && (!there.data || strcmp(there.data, line) != 0))
-        code = bl_error_set(e, BL_EFAIL,
-                            "%s is not as it was written: edited or damaged (undo that, or choose another directory)",
-                            s->sequences);
+        code = bl_error_set(
+            e, BL_EFAIL, "%s was edited or damaged since it was written (restore it, or use another -o)", s->sequences);
     bl_buffer_free(&path);
     bl_buffer_free(&there);
     return code;

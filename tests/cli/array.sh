@@ -182,7 +182,7 @@ END_OF_PYTHON
         ulimit -v 600000
         expect 3 bload pack -q --sequences table.tsv -T 1000 --oversize split -j 1 --memory 100M -o d
         expect 2 bload pack -q --sequences table.tsv -T longest -j 1 --memory 100M -o e
-        err_has 'of memory will not do: one block takes 195.3 MiB'
+        err_has 'of memory is not enough: one block takes 195.3 MiB'
     )
     is 50000 "$(field length 1 <d/sequences.tsv)"
     is ok "$(field status 1 <d/sequences.tsv)"

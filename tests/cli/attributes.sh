@@ -81,7 +81,7 @@ END
     err_has 'bload: labels.csv: 2 rows belong to no sequence, the first in line 2 ("gone/9.txt")'
     err_has 'bload: attributes: class I64'
     expect 3 bload pack t "${bytes[@]}" --attributes labels.csv -T 50 -o d
-    err_has 'complete already'
+    err_has 'already complete'
     expect 1 bload pack t "${bytes[@]}" --attributes labels.csv -T 50 -o e --on-error fail
     err_has 'a/3.txt: labels.csv has no row for it (--on-error fail)'
     expect 0 bload verify d
@@ -166,7 +166,7 @@ test_groups_go_by_them() {
     expect 0 bload pack t "${bytes[@]}" --attributes labels.csv --group-by class -T 100 -o d
     is 3 "$(word blocks <d/manifest.json)"
     expect 2 bload pack t "${bytes[@]}" --attributes labels.csv --group-by clas -T 100 -o e
-    err_has '--group-by clas: the scan gives no such column'
+    err_has '--group-by clas: the scan has no such column'
     expect 0 bload scan t "${bytes[@]}" --attributes labels.csv -o table.tsv
     expect 0 bload plan table.tsv --group-by class -T 100
     is 3 "$(field block <"$OUT" | sort -u | wc -l)"
@@ -205,7 +205,7 @@ test_a_file_that_changed_is_noticed() {
     whole_labels
     expect 0 bload pack t "${bytes[@]}" --attributes labels.csv -T 50 -o d
     expect 0 bload pack t "${bytes[@]}" --attributes labels.csv -T 50 -o d
-    err_has 'complete already'
+    err_has 'already complete'
     mkdir elsewhere
     cp labels.csv elsewhere/other.csv
     expect 0 bload pack t "${bytes[@]}" --attributes elsewhere/other.csv -T 50 -o d
@@ -263,7 +263,7 @@ test_other_kinds_have_them_too() {
     expect 0 bload verify d
     printf 'id,labels.path\nx,5\n' >c.csv
     expect 2 bload pack -c set.yaml -o e
-    err_has 'c.csv: the scan gives a column "labels.path" already'
+    err_has 'c.csv: the scan already has a column "labels.path"'
     # Of a manifest of speech the cut's own id, of documents the file's with the byte.
     wav=$(fixture tone-8000.wav)
     for i in 0 1; do

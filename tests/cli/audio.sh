@@ -152,7 +152,7 @@ test_durations() {
     expect 0 bload pack "$a" "$b" -T 30s -o d
     err_has 'T = 480,000, '
     expect 0 bload pack "$a" "$b" -T 30s -o d
-    err_has 'd is complete already'
+    err_has 'd is already complete'
     bload info d | grep -qx 'duration    0.006 hours'
     is 0.00583333333333 "$(bload info --json d | word hours)"
     expect 0 bload scan -q "$a" "$b" -o t
@@ -227,7 +227,7 @@ test_what_is_dropped_is_told() {
         bload info $name | grep -q 'sequences cut, 1 dropped'
     done
     expect 0 bload pack "$a" "$b" -T 2s --oversize drop -o whole
-    err_has 'is complete already'
+    err_has 'is already complete'
     # A plan may leave out what it likes.
     expect 0 bload scan -q "$a" "$b" -o t
     printf 'block\tsequence\tstart\tlength\tsource_start\n0\t1\t0\t16000\t0\n' >plan

@@ -34,7 +34,7 @@ test_a_sound_that_is_replaced_on_the_way() {
     touch -r in/a.wav b.wav
     cp -p b.wav in/a.wav
     expect 1 bload pack "${sound[@]}" in -o d
-    err_is <<<'bload: pack: the inputs changed since the scan: in/a.wav has different content (undo that, or choose another directory)'
+    err_is <<<'bload: pack: the inputs changed since the scan: in/a.wav has different content (use the same inputs, or another -o)'
     # Tasks do not look at all files first: what was read is looked at again. So it is where the scan was done elsewhere.
     expect 1 bload pack "${sound[@]}" --sequences table.tsv -o e --task 0/1
     err_is <<<'bload: pack: in/a.wav: changed since the scan: it holds other bytes'
@@ -77,7 +77,7 @@ END
             other "$file" "$time"
             expect 2 bload pack -q "${row[@]}" -o "d$n"
             err_has "holds a dataset of other inputs: "
-            err_has " has different content (undo that, or choose another directory)"
+            err_has " has different content (use the same inputs, or another -o)"
             cp -p before "$file"
         done
         touch "$file"
@@ -181,7 +181,7 @@ test_a_table_that_was_edited_is_not_packed() {
     cp d/.bload/sequences.tsv kept
     sed -i 's/a.wav\t9/b.wav\t9/' d/.bload/sequences.tsv
     expect 1 bload pack "${sound[@]}" in -o d
-    err_has 'd/.bload/sequences.tsv is not as it was written: edited or damaged'
+    err_has 'd/.bload/sequences.tsv was edited or damaged since it was written'
     cp kept d/.bload/sequences.tsv
     expect 0 bload pack "${sound[@]}" in -o d
     # So it is where tasks share it.

@@ -33,7 +33,7 @@ test_jpeg_takes_a_fraction() {
     out_has '"encoding": "jpeg:90"'
     # The same again, and another quality.
     expect 0 bload pack v -T 40 -o jpeg --encode jpeg:90
-    err_has 'jpeg is complete already'
+    err_has 'jpeg is already complete'
     expect 2 bload pack -q v -T 40 -o jpeg --encode jpeg:91
     err_has 'encode'
 }
@@ -107,7 +107,7 @@ test_the_smallest_frames() {
 test_memory_counts_what_waits() {
     clips
     expect 2 bload pack v -T 40 -o d --encode jpeg --size 640x480 --memory 100M -j1
-    err_has 'of memory will not do'
+    err_has 'of memory is not enough'
     expect 0 bload pack -q v -T 40 -o d --encode jpeg --size 640x480 --memory 1G -j1
     expect 0 bload verify -q d
 }

@@ -115,7 +115,7 @@ END
     expect 0 bload pack -q -c set.yaml --sequences sequences.tsv -o two
     cmp one/shards/00000/shard-00000000.safetensors two/shards/00000/shard-00000000.safetensors
     expect 0 bload pack -c set.yaml -o one
-    err_is <<<'bload: one is complete already: nothing to do'
+    err_is <<<'bload: one is already complete: nothing to do'
 }
 
 # A field of another path, kind or tolerance is another dataset, and another table.

@@ -77,7 +77,7 @@ END_OF_MESSAGES
     expect 1 bload pack --kind frames empty -T 3 -o none
     err_is <<'END_OF_MESSAGES'
 bload: skipped empty: no images
-bload: pack: not one input is of use: there is nothing to pack
+bload: pack: no usable input: there is nothing to pack
 END_OF_MESSAGES
     mkdir other
     echo list >other/list.csv
@@ -147,5 +147,5 @@ test_a_folder_that_changed_stops_the_run() {
     expect 0 bload pack -q --sequences table.tsv -T 9 -o d
     same right/shards.tsv d/shards.tsv
     expect 0 bload pack --kind frames in -T 9 -o right
-    err_has 'right is complete already: nothing to do'
+    err_has 'right is already complete: nothing to do'
 }

@@ -67,7 +67,7 @@ END_OF
     expect 0 bload verify -q d
     bload info d | grep -q 'further\|and 0 more' && fail 'all faults are named'
     expect 3 bload pack --kind audio train.json -T 40000 -o d
-    err_has 'is complete already'
+    err_has 'is already complete'
     nemo wavs/a.wav >>train.json
     expect 2 bload pack --kind audio train.json -T 40000 -o d
     err_has 'd holds a dataset of another configuration: list train.json is '
@@ -126,7 +126,7 @@ test_where_paths_count_from() {
     expect 0 bload pack -q set/set.yaml -o e
     is 'wavs/b.flac wavs/a.wav wavs/l.wav' "$(rows 4 e/sequences.tsv | tr '\n' ' ' | sed 's/ $//')"
     expect 0 bload pack set/set.yaml -o e
-    err_has 'is complete already'
+    err_has 'is already complete'
     nemo "$PWD/set/wavs/a.wav" | bload pack -q --kind audio - -T 16000 -o f
     expect 0 bload verify -q f
 }
@@ -153,7 +153,7 @@ bload: skipped none.jsonl: dangling link, or no such file
 END_OF
     expect 3 bload pack -q --kind audio @list -T 16000 -o d
     expect 3 bload pack --kind audio @list -T 16000 -o d
-    err_has 'is complete already'
+    err_has 'is already complete'
 }
 
 # What is wrong with a recording is told of the cuts that have it.

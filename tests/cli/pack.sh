@@ -267,7 +267,7 @@ test_groups_never_share_a_block() {
     is 1 "$(bload info --json one | sed -n 's/^ *"blocks": \([0-9]*\).*/\1/p')" # without groups all of them fit a block
     is 2 "$(bload info --json d | sed -n 's/^ *"blocks": \([0-9]*\).*/\1/p')"
     expect 0 bload pack --sequences table.tsv --group-by colour -T 500 -o d
-    err_has 'complete already'
+    err_has 'already complete'
     expect 2 bload pack --sequences table.tsv -T 500 -o d
     err_has 'group-by'
     expect 0 bload plan -q --dataset d --epochs 2
@@ -330,7 +330,7 @@ test_again_it_does_nothing() {
     digest d >before
     find d -printf '%p %T@ %i\n' | sort >stamps
     expect 3 bload pack v -T 45 -o d
-    err_has 'bload: d is complete already: nothing to do'
+    err_has 'bload: d is already complete: nothing to do'
     digest d | diff before -
     find d -printf '%p %T@ %i\n' | sort | diff stamps -
 }
@@ -339,7 +339,7 @@ test_another_configuration_is_refused() {
     clips
     expect 0 bload pack -q v -T 45 -o d
     expect 2 bload pack -q v -T 46 -o d
-    err_is <<<'bload: pack: d holds a dataset of another configuration: T is "45" there, not "46" (undo that, or choose another directory)'
+    err_is <<<'bload: pack: d holds a dataset of another configuration: T is "45" there, not "46" (use the same options, or another -o)'
     expect 2 bload pack -q v -T 45 -o d --size 16x16
     err_has 'size is "" there, not "16x16"'
     expect 2 bload pack -q v -T 45 -o d --compress zstd
@@ -442,7 +442,7 @@ test_a_sequence_that_fails_while_packing() {
         expect 0 bload info --json d
         is '1 20' "$(word failed <"$OUT") $(word failed_steps <"$OUT")"
         expect 3 bload pack v -T 45 --size 16x16 -o d --compress $compress
-        err_has 'd is complete already'
+        err_has 'd is already complete'
         rm -r d
     done
     expect 1 bload pack -q v -T 45 --size 16x16 -o d --on-error fail
@@ -485,7 +485,7 @@ test_inputs_that_changed_since_the_scan() {
 test_memory_is_refused_up_front() {
     clips
     expect 2 bload pack v -T 45 -o d --memory 100K
-    err_has '100.0 KiB of memory will not do'
+    err_has '100.0 KiB of memory is not enough'
     [ ! -e d/shards ] || fail 'it began'
     expect 0 bload pack -q v -T 45 -o e --memory 1G
 }
@@ -600,8 +600,8 @@ test_signals() {
         case $BLOAD in
         */build/*san/*) ;;
         *)
-            err_has 'bload: pack: ended by '
-            err_has 'the same command goes on where it stopped'
+            err_has 'bload: pack: interrupted'
+            err_has 'run the same command to resume'
             ;;
         esac
         [ ! -e d/manifest.json ] || fail 'a final name'
@@ -729,7 +729,7 @@ test_links_that_others_planted() {
     echo mine >d/.bload/mine
     touch d/.bload/lock
     expect 1 bload pack -q v -T 45 -o d
-    err_has 'd/.bload/mine is no file that bload makes: see what it is, and remove it'
+    err_has 'd/.bload/mine is not a file of bload: check what it is, and remove it'
     is mine "$(cat d/.bload/mine)"
     rm d/.bload/mine
     expect 0 bload pack -q v -T 45 -o d

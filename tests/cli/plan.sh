@@ -119,7 +119,7 @@ test_tables_that_are_none() {
     expect 2 bload plan -T 5 absent.tsv
     err_is <<<'bload: plan: cannot open absent.tsv: No such file or directory'
     expect 2 bload plan -T 5 .
-    err_has '. holds no dataset in the making'
+    err_has '. holds no unfinished dataset'
 }
 
 # refuse_list TEXT MESSAGE

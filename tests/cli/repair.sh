@@ -30,14 +30,14 @@ test_lost_and_cut_shards_are_made_again() {
     expect 1 bload finish d
     err_has 'd: 3 of 4 shards are gone or cut, the first is shards/00000/shard-00000000.safetensors: bload pack makes them again'
     expect 3 bload pack v "${words[@]}" -o d
-    err_has 'bload: d lacks 3 of 4 shards, the first is shards/00000/shard-00000000.safetensors: just these are made again'
+    err_has 'bload: d: 3 of 4 shards are missing or damaged, the first is shards/00000/shard-00000000.safetensors: only these are made again'
     err_has 'failing-20.mov: the scan counted 20 frames, decoding gives 19'
-    err_has 'bload: d: 3 shards were made again, with the same bytes; it is complete'
+    err_has 'bload: d: 3 shards were made again, with the same bytes; the dataset is complete'
     diff -r whole d
     inodes d | diff before - >changed || true
     is 3 "$(grep -c '^> ' changed)" # all else was left alone
     expect 3 bload pack v "${words[@]}" -o d
-    err_is <<<'bload: d is complete already: nothing to do'
+    err_is <<<'bload: d is already complete: nothing to do'
 }
 
 test_by_tasks_and_after_a_kill() {
@@ -53,7 +53,7 @@ test_by_tasks_and_after_a_kill() {
     [ -e d/.bload ] || fail 'the state is gone'
     expect 3 bload pack v "${words[@]}" -o d --task 1/3
     expect 3 bload finish d
-    err_has 'd is complete already'
+    err_has 'd is already complete'
     diff -r whole d
     # Other options are told as ever, and nothing is begun.
     rm "$(shard d 1 .zst)"
@@ -80,7 +80,7 @@ test_damaged_shards_with_repair() {
     expect 3 bload finish -q d
     diff -r whole d
     expect 3 bload pack v "${words[@]}" -o d --repair
-    err_has 'd is complete already'
+    err_has 'd is already complete'
     expect 2 bload pack v "${words[@]}" -o e --repair
     err_has -- '--repair: e holds no finished dataset'
     [ ! -e e ] || fail 'e was made'
@@ -156,7 +156,7 @@ test_a_lost_manifest() {
     err_has 'differs from the one that it replaces'
     [ -z "$(find d -newer d/shards.tsv -name '*.safetensors')" ] || fail 'a shard was replaced'
     expect 3 bload pack v "${words[@]}" -o d
-    err_has 'd lost its manifest: 2 of its shards are taken as they are'
+    err_has 'd lost its manifest: 2 shards are kept'
     diff -r whole d
     inodes d | grep shards/ | diff <(grep shards/ before) - >changed || true
     is 3 "$(grep -c '^> ' changed)" # the lost one, that of the failing clip, and the first of the others
@@ -172,5 +172,5 @@ test_a_lost_manifest() {
     diff -r whole d
     rm d/manifest.json d/shards.tsv
     expect 2 bload pack v "${words[@]}" -o d
-    err_has 'which is no part of a dataset in the making'
+    err_has 'which is no part of an unfinished dataset'
 }

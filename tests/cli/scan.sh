@@ -395,7 +395,7 @@ test_ended_by_a_signal() {
         ended_by $signal 'table.tsv.part*' "$BLOAD" scan --count decode v -o table.tsv
         [ "$status" != 0 ] || skip 'it was done before the signal'
         is $((128 + $(kill -l $signal))) "$status"
-        err_has 'bload: scan: ended by '
+        err_has 'bload: scan: interrupted'
         is v "$(echo *)"
     done
 }

@@ -476,7 +476,7 @@ test_a_dataset_that_is_complete() {
     # It can be verified when its inputs are gone.
     mv clips elsewhere
     expect 0 bload slurm -c set.yaml -o out --tasks 3 --submit
-    err_has 'bload: out is complete; whether it is of set.yaml cannot be told: clips: No such file or directory'
+    err_has 'bload: out is complete; its inputs cannot be compared with set.yaml: clips: No such file or directory'
     calls_are <<'END'
 101: p k --array=0-2 verify.sh 0
 END

@@ -39,7 +39,7 @@ test_what_is_no_dataset() {
     err_is <<<'bload: status: cannot open nowhere: No such file or directory'
     mkdir empty
     expect 1 bload status empty
-    err_is <<<'bload: status: empty is neither a dataset nor one in the making'
+    err_is <<<'bload: status: empty is neither a dataset nor an unfinished one'
     expect 2 bload status
     err_has 'expects one dataset directory'
     expect 2 bload status a b
@@ -86,7 +86,7 @@ tasks       4: 1 failed, 1 running, 2 done
             task 2 of 4: failed 5 min ago on node (pid 77), 1 of 5 shards: cannot write m/a?b: No space left on device
             task 1 of 4: running for 10 min on node (pid 77, job 12_1), pack 2 of 5 blocks, 100 tokens/s, 1 min left
 rate        100 tokens/s, 1 min left
-next        the same bload pack --task I/4 command for I = 2
+next        run the same bload pack --task I/4 command for I = 2
 END
     # Silent for longer than two minutes, by both clocks.
     beat task-00002 130
@@ -108,7 +108,7 @@ END
     mkdir m.slurm
     expect 0 bload status m
     out_has 'task 2 of 4: stopped by Terminated 2 h 1 min ago on node (pid 77), 1 of 5 shards'
-    out_has 'next        the same bload pack --task I/4 command for I = 2; or bload slurm again, which submits what is missing'
+    out_has 'next        run the same bload pack --task I/4 command for I = 2; or bload slurm again, which submits what is missing'
     # Says that it is done, but shards have gone.
     beat task-00002 7300 'state: done' 'status: 0'
     expect 0 bload status m
@@ -120,11 +120,11 @@ test_what_nobody_has_begun() {
     making 5
     expect 0 bload status m
     out_has 'pack        1 of 20 shards, 1 of 20 blocks (5.0 %)'
-    out_has 'next        the same bload pack command goes on where it stopped'
+    out_has 'next        run the same bload pack command to resume'
     beat task-00001 9 'state: stopped' 'status: 130'
     expect 0 bload status m
     out_has 'tasks       4: 1 stopped, 3 waiting'
-    out_has 'next        the same bload pack --task I/4 command for I = 0-3'
+    out_has 'next        run the same bload pack --task I/4 command for I = 0-3'
     beat task-00001 9
     expect 0 bload status m
     out_has 'tasks       4: 1 running, 3 waiting'
@@ -143,7 +143,7 @@ test_all_shards_are_there() {
     out_has 'dataset     all packed, to be finished'
     out_has 'pack        20 of 20 shards, 20 of 20 blocks (100.0 %)'
     out_has 'tasks       4: 4 done'
-    out_has 'next        the same bload pack command finishes it'
+    out_has 'next        run the same bload pack command to finish it'
     : >m/.bload/plan.safetensors # tasks share it
     expect 0 bload status m
     out_has 'next        bload finish m'
@@ -174,7 +174,7 @@ test_parts_of_a_scan() {
     out_has 'scan        2 of 4 parts'
     out_has 'tasks       4: 1 silent, 1 running, 2 done'
     out_has 'task 2 of 4: running for 10 min on node (pid 77), scan 10 of 12 files, 1 files/s, 2 s left'
-    out_has 'next        the same bload scan --task I/4 command for I = 3'
+    out_has 'next        run the same bload scan --task I/4 command for I = 3'
     : >m/.bload/scan-00002
     : >m/.bload/scan-00003
     expect 0 bload status m
@@ -188,7 +188,7 @@ test_parts_of_a_scan() {
     expect 0 bload status m
     out_has 'table       there: 5 sequences of 17 steps'
     out_has 'plan        there: 2 blocks'
-    out_has 'next        the same bload pack command'
+    out_has 'next        run the same bload pack command'
 }
 
 test_files_that_are_no_heartbeats_are_told() {
@@ -255,7 +255,7 @@ test_a_record_without_its_shard_is_none() {
     out_has 'dataset     being packed'
     out_has 'pack        18 of 20 shards, 18 of 20 blocks (90.0 %)'
     out_has 'tasks       4: 1 silent, 3 done'
-    out_has 'next        the same bload pack --task I/4 command for I = 1'
+    out_has 'next        run the same bload pack --task I/4 command for I = 1'
     rm -r m/shards
     expect 1 bload status m
     out_has 'pack        0 of 20 shards'
@@ -274,7 +274,7 @@ scan        1 of 3 parts
 tasks       3: 2 waiting, 1 done
 table       not yet
 plan        not yet
-next        the same bload scan --task I/3 command for I = 0, 2
+next        run the same bload scan --task I/3 command for I = 0, 2
 END
     # Who is refused speaks for nobody.
     expect 2 bload scan -q --task 0/4 "${options[@]}" c.txt
@@ -301,7 +301,7 @@ test_tasks_that_pack() {
     expect 0 bload status e
     out_has 'pack        7 of 20 shards, 7 of 20 blocks (35.0 %)'
     out_has 'tasks       3: 2 waiting, 1 done'
-    out_has 'next        the same bload pack --task I/3 command for I = 0, 2'
+    out_has 'next        run the same bload pack --task I/3 command for I = 0, 2'
     cp -p c.txt whole
     echo more >>c.txt
     status=0
@@ -330,7 +330,7 @@ test_a_run_without_tasks() {
     ended_by TERM d/.bload/task-00000 bload pack - --tokenizer bytes -T 8 -o d <pipe
     expect 0 bload status d
     out_has "stopped by Terminated"
-    out_has 'next        the same bload pack command goes on where it stopped'
+    out_has 'next        run the same bload pack command to resume'
     rm d/.bload/task-00000
     "$BLOAD" pack - --tokenizer bytes -T 8 -o d <pipe 2>/dev/null &
     pid=$!

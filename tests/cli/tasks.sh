@@ -56,9 +56,9 @@ test_another_number_of_tasks_goes_on() {
     err_has 'bload: many: 3 shards'
     diff -r one many
     expect 0 bload finish many
-    err_has 'many is complete already: nothing to do'
+    err_has 'many is already complete: nothing to do'
     expect 0 pack --task 0/2 -o many
-    err_has 'many is complete already: nothing to do'
+    err_has 'many is already complete: nothing to do'
 }
 
 # The record of a shard is written before the shard has its name: between them a task may be killed.
@@ -75,7 +75,7 @@ test_a_record_without_its_shard() {
         expect 0 bload status many
         out_has 'pack        2 of 3 shards'
         out_has 'tasks       3: 1 waiting, 2 done'
-        out_has 'next        the same bload pack --task I/3 command for I = 1'
+        out_has 'next        run the same bload pack --task I/3 command for I = 1'
         expect 1 bload finish many
         err_has 'many: 1 of 3 shards are not there, the first is 1: bload pack makes them, with the options as before'
         # shellcheck disable=SC2086
@@ -101,7 +101,7 @@ test_more_tasks_than_shards() {
     expect 0 pack --task 2/7 -o many
     err_has 'task 2/7: shards 0 to 0 of 3 are done'
     expect 0 pack --task 0/7 -o many
-    err_has 'task 0/7: nothing to do, there are 3 shards for 7 tasks (a smaller --shard-size makes more)'
+    err_has 'task 0/7: nothing to do, 3 shards for 7 tasks (a smaller --shard-size makes more)'
 }
 
 test_what_differs_between_tasks_is_named() {
@@ -123,7 +123,7 @@ test_other_versions_are_not_gone_on_with() {
         sed -i 's/"libavcodec": "[0-9]*/"libavcodec": "1/' many/.bload/draft.json
         # shellcheck disable=SC2086 # two words, or none
         expect 1 pack -q $task -o many
-        err_has 'many was begun by another version of the tool or of its libraries'
+        err_has 'many was begun with other versions of bload or its libraries'
         err_has '"libavcodec": "1.'
         rm -r many
     done
@@ -169,21 +169,21 @@ test_failures_of_tasks_come_to_the_finish() {
     err_has '0 inputs skipped, 1 failed (20 steps left as zeros), 0 damaged: sequences.tsv names them'
     diff -r one many
     expect 3 bload finish many
-    err_has 'complete already'
+    err_has 'already complete'
 }
 
 test_what_finish_refuses() {
     expect 2 bload finish
     err_has 'expects one dataset directory'
     expect 2 bload finish nowhere
-    err_has 'nowhere holds no dataset in the making: nothing to finish'
+    err_has 'nowhere holds no unfinished dataset: nothing to finish'
     clips
     mkdir empty
     expect 2 bload finish empty
     expect 0 pack -q --task 0/1 -o many
     rm many/.bload/plan.safetensors
     expect 1 bload finish many
-    err_has 'was begun by a bload pack without --task'
+    err_has 'was begun by bload pack without --task'
     printf x >>many/.bload/draft.json
     expect 1 bload finish many
     err_has 'many/.bload/draft.json'

@@ -16,7 +16,7 @@ test_parts_are_made_once() {
     err_has 'bload: skipped garbage.mkv'
     err_has 'bload: task 1/2: 1 sequences of 30 steps, 0 of them damaged; 1 skipped'
     expect 3 bload scan --task 1/2 -o d v # the status of then
-    err_has 'bload: d/.bload/scan-00001 is there already: nothing to do'
+    err_has 'bload: d/.bload/scan-00001 is already there: nothing to do'
     expect 3 bload scan -q --task 0/2 -o d v
     err_has 'bload: skipped empty.mp4'
     grep -q '^tasks: 2$' d/.bload/scan.configuration
@@ -205,7 +205,7 @@ test_one_file_serves_all() {
     for i in 0 1 2; do bload scan -q --task $i/3 -c set.yaml 2>/dev/null || is 3 $?; done
     expect 3 bload plan -c set.yaml
     expect 3 bload plan -c set.yaml d
-    err_has 'bload: d has its plan already: nothing to do'
+    err_has 'bload: d already has its plan: nothing to do'
     expect 2 bload plan -c set.yaml d --seed 4
     err_has 'seed is "3" there, not "4"'
     bload scan -q v -o table.tsv 2>/dev/null || true
@@ -219,7 +219,7 @@ test_one_file_serves_all() {
 test_directories_that_are_none() {
     mkdir empty
     expect 2 bload plan -T 5 empty
-    err_has 'empty holds no dataset in the making: bload scan --task I/N -o empty ...'
+    err_has 'empty holds no unfinished dataset: bload scan --task I/N -o empty ...'
     is '' "$(files empty)"
     expect 2 bload plan -T 5 -o p.tsv empty
     err_has '-o, --lengths and --epochs are for tables'
@@ -231,11 +231,11 @@ test_a_dataset_that_is_complete() {
     bload pack -q -T 50 --size 32x32 -o d v 2>/dev/null || is 3 $?
     files d >before
     expect 3 bload plan -T 50 d
-    err_is <<<'bload: d is complete already: nothing to do'
+    err_is <<<'bload: d is already complete: nothing to do'
     expect 2 bload plan -T 51 d
     err_has 'd holds a dataset of another configuration: T is "50" there, not "51"'
     expect 3 bload scan --task 0/9 -o d v
-    err_is <<<'bload: d is complete already: nothing to do'
+    err_is <<<'bload: d is already complete: nothing to do'
     expect 2 bload scan --task 0/9 -o d --stride 2 v
     err_has 'stride is "1" there, not "2"'
     files d | diff before -

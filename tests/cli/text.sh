@@ -31,7 +31,7 @@ test_documents_of_jsonl() {
         "$(tokens d | xargs -n 20)"
     expect 0 bload verify d
     expect 0 bload pack corpus.jsonl --tokenizer bytes -T 20 -o d --order keep --eos 256 --bos 257 --pad-id 258
-    err_is <<<'bload: d is complete already: nothing to do'
+    err_is <<<'bload: d is already complete: nothing to do'
     expect 2 bload pack corpus.jsonl --tokenizer bytes -T 20 -o d --order keep --bos 257 --pad-id 258
     err_has 'd holds a dataset of another configuration: eos is'
 }
@@ -268,7 +268,7 @@ test_standard_input() {
     same d/shards/00000/shard-00000000.safetensors e/shards/00000/shard-00000000.safetensors
     is '-#0 -#25 -#70' "$(field id <e/sequences.tsv | xargs)"
     expect 0 bload pack - --tokenizer bytes -T 20 -o e <corpus.jsonl
-    err_is <<<'bload: e is complete already: nothing to do'
+    err_is <<<'bload: e is already complete: nothing to do'
 }
 
 test_a_table_that_was_scanned_before_and_its_spool() {

@@ -100,7 +100,7 @@ test_as_many_as_are_tolerated() {
         {
             expect 1 pack d $options --on-error fail
             expect 1 pack e $options --max-failed 4
-            err_has '5 of 12 inputs are of no use: more than --max-failed allows'
+            err_has '5 of 12 inputs are unusable: more than --max-failed allows'
             whole /nowhere d
             [ ! -e e/manifest.json ] || fail 'a manifest'
             expect 3 pack e $options --max-failed 5
@@ -116,7 +116,7 @@ test_as_many_as_are_tolerated() {
     done
     # The scan's own faults count before anything is packed.
     expect 1 pack d --max-failed 1
-    err_has '2 of 12 inputs are of no use'
+    err_has '2 of 12 inputs are unusable'
     [ ! -e d/shards ] || fail 'it packed'
 }
 

@@ -20,8 +20,8 @@ test_in_the_scan() {
     for signal in INT TERM HUP USR1; do
         for jobs in 1 2; do
             LAWS_SLOW=100 ended $signal 0.5 "${slow_pack[@]}" -j $jobs
-            err_has 'bload: pack: ended by '
-            err_has 'the same command goes on where it stopped'
+            err_has 'bload: pack: interrupted'
+            err_has 'run the same command to resume'
             whole /nowhere d
             no_leftover d
         done
@@ -41,7 +41,7 @@ test_while_packing() {
         # The reads of the scan are over; those of the packing take their time.
         rm -rf d
         LAWS_SLOW=60 ended $signal d/.bload/sequences.tsv "${slow_pack[@]}" -j 1
-        err_has 'bload: pack: ended by '
+        err_has 'bload: pack: interrupted'
         whole one d
         no_leftover d
         rm -rf d
@@ -97,7 +97,7 @@ test_verify() {
     local jobs
     for jobs in 1 2; do
         LAWS_SLOW=500 ended TERM 0.3 env LD_PRELOAD="$LIBRARY" LAWS_PATH=/shard- "$BLOAD" verify d -j $jobs
-        err_has 'bload: verify: ended by '
+        err_has 'bload: verify: interrupted'
     done
     LAWS_SLOW=5000 ended INT 0.3 env LD_PRELOAD="$LIBRARY" LAWS_PATH=/shard- "$BLOAD" verify d -j 2
 }
@@ -105,7 +105,7 @@ test_verify() {
 test_scan_leaves_no_file() {
     clips
     LAWS_SLOW=100 ended INT 0.5 env LD_PRELOAD="$LIBRARY" LAWS_PATH=/in/ "$BLOAD" scan in -o table.tsv
-    err_has 'bload: scan: ended by '
+    err_has 'bload: scan: interrupted'
     [ -z "$(find . -name 'table.tsv*')" ] || fail "left over: $(find . -name 'table.tsv*')"
 }
 
@@ -114,7 +114,7 @@ test_a_warning_is_enough() {
     clips
     expect 3 pack one
     LAWS_SLOW=60 ended USR1 d/.bload/sequences.tsv "${slow_pack[@]}" -j 2
-    err_has 'bload: pack: ended by '
+    err_has 'bload: pack: interrupted'
     whole one d
     no_leftover d
     LAWS_SLOW=5000 ended USR1 0.3 env LD_PRELOAD="$LIBRARY" LAWS_PATH=/shard- "$BLOAD" verify one -j 2

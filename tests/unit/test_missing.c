@@ -3,7 +3,7 @@
 
 #include <sys/stat.h>
 
-#include "cmd/packing.h"
+#include "packing/internal.h"
 #include "sample.h"
 #include "store/dataset.h"
 
@@ -102,9 +102,9 @@ END_TEST
 /* The draft of the same dataset, as another version of something would make it. */
 static int compare(const struct sample *s, struct bl_manifest *draft, struct bl_error *e)
 {
-    struct bl_packing p = {.output = (char *)(uintptr_t)s->dir, .manifest = *draft};
+    struct bl_packing p = {.job.output = s->dir, .manifest = *draft};
     bl_error_clear(e);
-    return bl_packing_compare_made(&p, e);
+    return bl_packing_compare_draft(&p, e);
 }
 
 START_TEST(only_what_made_it_makes_it_again)

@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cmd/packing.h"
+#include "packing/internal.h"
 
 /* "weight F64 (2 empty values are NaN)"; "split is text". */
 static void attribute_describe(struct bl_packing *p, const char *name, const struct bl_column_type *sort)
 {
-    struct bl_buffer *out = &p->attributes_said;
+    struct bl_buffer *out = &p->attributes_text;
     char a[32];
     bl_buffer_printf(out, "%s%s ", out->size ? ", " : "", name);
     if (sort->numeric)
@@ -34,25 +34,28 @@ static int attribute_add(struct bl_format *format, const char *name, enum bl_dty
     return BL_OK;
 }
 
-/* Fields that depend on files are not known yet: bl_format_check looks again. */
-int bl_packing_check_attributes(const struct bl_packing *p, struct bl_error *e)
+/* Fields that depend on files are not known yet: bl_format_check checks again. */
+int bl_packing_check_attributes(const struct bl_packing_job *job, struct bl_error *e)
 {
-    const struct bl_attributes *a = p->inputs.attributes;
-    const struct bl_kind *kind = p->inputs.kind;
+    const struct bl_attributes *a = job->inputs->attributes;
+    const struct bl_kind *kind = job->inputs->kind;
+    const struct bl_kind_env env = {.cancel = job->cancel, .simd = bl_simd_best()};
     struct bl_format format = {0};
     struct bl_error undecided = {0};
-    int code = a ? kind->read->fields(p->inputs.kind_config, &p->env, NULL, &format.fields, &undecided) : BL_OK;
+    if (!a)
+        return BL_OK;
+    int code = kind->read->fields(job->inputs->kind_config, &env, NULL, &format.fields, &undecided);
     if (code && code != BL_EDATA)
         return bl_error_set(e, code, "%s", undecided.text);
     if (code)
         format.fields.count = 0;
-    for (int c = 0; a && c < bl_attributes_count(a); c++) {
+    for (int c = 0; c < bl_attributes_count(a); c++) {
         const char *name = bl_attributes_name(a, c);
         if (bl_format_has(&format, name))
             return bl_error_set(e, BL_EUSAGE,
-                                "%s: no column can be called \"%s\": a tensor of the shards is (rename it, or leave it "
-                                "out with --attributes-columns)",
-                                p->inputs.table.path, name);
+                                "%s: the column \"%s\" has the name of a tensor of the shards: rename it, or leave it "
+                                "out with --attributes-columns",
+                                job->inputs->attributes_path, name);
     }
     return BL_OK;
 }
@@ -60,7 +63,7 @@ int bl_packing_check_attributes(const struct bl_packing *p, struct bl_error *e)
 /* The table of attributes is not needed any more, as its columns are those of the table of sequences. */
 int bl_packing_attributes(struct bl_packing *p, struct bl_error *e)
 {
-    struct bl_attributes *a = p->inputs.attributes;
+    struct bl_attributes *a = p->job.inputs->attributes;
     if (!a)
         return BL_OK;
     int count = bl_attributes_count(a), code = BL_OK;
@@ -75,17 +78,11 @@ int bl_packing_attributes(struct bl_packing *p, struct bl_error *e)
             code = attribute_add(&p->format, name[c], sort[c].dtype, e);
     }
     bl_attributes_close(a);
-    p->inputs.attributes = NULL;
+    p->job.inputs->attributes = NULL;
     if (code)
         return code;
-    code = bl_buffer_check(&p->attributes_said, e);
+    code = bl_buffer_check(&p->attributes_text, e);
     if (code)
         return code;
     return bl_attribute_values_read(&p->values, &p->table, &p->format, e);
-}
-
-void bl_packing_print_attributes(const struct bl_packing *p)
-{
-    if (p->attributes_said.size)
-        bl_cmd_print("attributes: %s", p->attributes_said.data);
 }

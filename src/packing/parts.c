@@ -1,17 +1,16 @@
-#include "cmd/parts.h"
+#include "packing/parts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/output.h"
 #include "base/text.h"
-#include "cmd/cmd.h"
-#include "cmd/identity.h"
+#include "packing/identity.h"
 #include "run/table_checksum.h"
 #include "run/task.h"
 
 int bl_parts_agree(const struct bl_state *state, int64_t tasks, const struct bl_options *options,
-                   const struct bl_inputs *inputs, struct bl_error *e)
+                   const struct bl_input_set *inputs, struct bl_error *e)
 {
     struct bl_buffer lines = {0};
     bl_buffer_printf(&lines, "tasks: %" PRId64 "\n", tasks);
@@ -82,14 +81,4 @@ out:
         merged->attributes = NULL;
     }
     return code < 0 ? code : BL_OK;
-}
-
-void bl_parts_print_unused(struct bl_merged *merged)
-{
-    char a[32];
-    if (merged->attributes && merged->unused)
-        bl_cmd_print("%s: %s row%s to no sequence", merged->attributes, bl_text_count(a, merged->unused),
-                     merged->unused == 1 ? " belongs" : "s belong");
-    free(merged->attributes);
-    merged->attributes = NULL;
 }

@@ -1,4 +1,4 @@
-#include "cmd/identity.h"
+#include "packing/identity.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,10 @@
 #include "base/identity_lines.h"
 #include "base/text.h"
 #include "kind/content.h"
+#include "packing/packing.h"
 #include "run/state.h"
 #include "store/checksum.h"
+#include "store/dataset.h"
 #include "store/manifest.h"
 #include "store/sequences.h"
 
@@ -28,7 +30,7 @@ int bl_identity_file(const char *name, const char *path, struct bl_buffer *out, 
     return BL_OK;
 }
 
-void bl_identity_inputs(const struct bl_inputs *inputs, bool sources, struct bl_buffer *out)
+void bl_identity_inputs(const struct bl_input_set *inputs, bool sources, struct bl_buffer *out)
 {
     for (int s = 0; s < inputs->sources && sources; s++) {
         const struct bl_source *source = &inputs->source[s];
@@ -40,14 +42,14 @@ void bl_identity_inputs(const struct bl_inputs *inputs, bool sources, struct bl_
             bl_buffer_printf(out, " (%s)", source->kind->name);
         bl_buffer_byte(out, '\n');
     }
-    for (int f = 0; f < inputs->config.fields; f++)
-        bl_extra_field_identify(&inputs->config.field[f], out);
+    if (inputs->fields_identity.size)
+        bl_buffer_append(out, inputs->fields_identity.data, inputs->fields_identity.size);
     if (inputs->kind && inputs->kind->options.identify)
         inputs->kind->options.identify(inputs->kind_config, out);
 }
 
 /* The contents of each source's files, put together in order. */
-static int identity_digest_sources(const struct bl_inputs *inputs, uint64_t *digest, struct bl_error *e)
+static int identity_digest_sources(const struct bl_input_set *inputs, uint64_t *digest, struct bl_error *e)
 {
     int code = BL_OK;
     for (size_t i = 0; i < inputs->files.count && !code; i++) {
@@ -63,7 +65,7 @@ static int identity_digest_sources(const struct bl_inputs *inputs, uint64_t *dig
     return code;
 }
 
-int bl_identity_contents(const struct bl_inputs *inputs, struct bl_buffer *out, struct bl_error *e)
+int bl_identity_contents(const struct bl_input_set *inputs, struct bl_buffer *out, struct bl_error *e)
 {
     if (!inputs->kind || !inputs->kind->spool)
         return BL_OK;
@@ -83,7 +85,7 @@ int bl_identity_contents(const struct bl_inputs *inputs, struct bl_buffer *out, 
 }
 
 /* What the lists of inputs say is part of the configuration: a line of one may change, and no file's size. */
-static int identity_add_lists(const struct bl_inputs *inputs, struct bl_buffer *out, struct bl_error *e)
+static int identity_add_lists(const struct bl_input_set *inputs, struct bl_buffer *out, struct bl_error *e)
 {
     int code = BL_OK;
     for (size_t i = 0; i < inputs->files.count && !code; i++) {
@@ -103,10 +105,10 @@ static int identity_add_lists(const struct bl_inputs *inputs, struct bl_buffer *
     return code;
 }
 
-int bl_identity_tables(const struct bl_inputs *inputs, struct bl_buffer *out, struct bl_error *e)
+int bl_identity_tables(const struct bl_input_set *inputs, struct bl_buffer *out, struct bl_error *e)
 {
     char digest[BL_DIGEST_SIZE];
-    int code = bl_identity_file("attributes", inputs->table.path, out, e);
+    int code = bl_identity_file("attributes", inputs->attributes_path, out, e);
     if (inputs->exclusion) {
         bl_checksum_format(bl_exclusion_digest(inputs->exclusion), digest);
         bl_buffer_printf(out, "exclude: %zu (%s)\n", bl_exclusion_count(inputs->exclusion), digest);
@@ -114,7 +116,7 @@ int bl_identity_tables(const struct bl_inputs *inputs, struct bl_buffer *out, st
     return code ? code : identity_add_lists(inputs, out, e);
 }
 
-int bl_identity_scan(const struct bl_options *options, const struct bl_inputs *inputs, struct bl_buffer *out,
+int bl_identity_scan(const struct bl_options *options, const struct bl_input_set *inputs, struct bl_buffer *out,
                      struct bl_error *e)
 {
     bl_options_identity_of(options, BL_AFFECTS_LENGTHS, out);
@@ -155,34 +157,59 @@ static void identity_pick_lines(const struct bl_manifest *m, const char *lines, 
     }
 }
 
-int bl_identity_find(const char *dir, const char *lines, bool *partial, struct bl_error *e)
+static int identity_compare_dataset(const char *dir, const char *lines, bool *partial, struct bl_error *e)
 {
-    struct bl_buffer manifest = {0}, table = {0}, there = {0}, what = {0};
+    struct bl_buffer table = {0}, there = {0}, what = {0};
     struct bl_manifest m = {0};
     struct bl_sequences sequences = {0};
-    bl_buffer_printf(&manifest, "%s/" BL_MANIFEST_FILE, dir);
-    bl_buffer_printf(&table, "%s/sequences.tsv", dir);
+    bl_buffer_printf(&table, "%s/" BL_SEQUENCES_FILE, dir);
     bl_buffer_printf(&what, "%s holds a dataset", dir);
     bl_buffer_text(&there, "");
-    int code = manifest.failed || table.failed || what.failed ? bl_error_memory(e) : BL_OK;
-    bool found = !code && access(manifest.data, F_OK) == 0;
-    if (found)
-        code = bl_manifest_read(&m, dir, e);
-    if (found && !code)
-        identity_pick_lines(&m, lines, &there);
-    if (!code)
-        code = bl_buffer_check(&there, e);
-    if (found && !code)
-        code = bl_identity_compare(there.data, lines, what.data, e);
-    if (found && !code)
-        code = bl_sequences_open(&sequences, &(const char *){table.data}, 1, false, e);
-    if (found && !code)
-        *partial = !bl_sequences_is_clean(&sequences);
+    int code = table.failed || what.failed ? bl_error_memory(e) : bl_manifest_read(&m, dir, e);
+    if (code)
+        goto out;
+    identity_pick_lines(&m, lines, &there);
+    code = bl_buffer_check(&there, e);
+    if (code)
+        goto out;
+    code = bl_identity_compare(there.data, lines, what.data, e);
+    if (code)
+        goto out;
+    code = bl_sequences_open(&sequences, &(const char *){table.data}, 1, false, e);
+    *partial = !code && !bl_sequences_is_clean(&sequences);
+out:
     bl_sequences_close(&sequences);
     bl_manifest_free(&m);
-    bl_buffer_free(&manifest);
     bl_buffer_free(&table);
     bl_buffer_free(&there);
     bl_buffer_free(&what);
-    return code ? code : found;
+    return code;
+}
+
+int bl_identity_find(const char *dir, const char *lines, bool *found, bool *partial, struct bl_error *e)
+{
+    struct bl_buffer manifest = {0};
+    bl_buffer_printf(&manifest, "%s/" BL_MANIFEST_FILE, dir);
+    int code = bl_buffer_check(&manifest, e);
+    *found = !code && access(manifest.data, F_OK) == 0;
+    bl_buffer_free(&manifest);
+    return *found ? identity_compare_dataset(dir, lines, partial, e) : code;
+}
+
+int bl_packing_identify(const struct bl_packing_job *job, struct bl_buffer *lines, struct bl_error *e)
+{
+    bl_options_identity(job->given, lines);
+    bl_identity_inputs(job->inputs, !job->sequences, lines);
+    int code = bl_identity_file("sequences", job->sequences, lines, e);
+    if (code)
+        return code;
+    if (!job->sequences)
+        code = bl_identity_contents(job->inputs, lines, e);
+    if (code)
+        return code;
+    code = bl_identity_tables(job->inputs, lines, e);
+    if (code)
+        return code;
+    code = bl_identity_file("plan", job->plan, lines, e);
+    return code ? code : bl_buffer_check(lines, e);
 }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "cmd/packing.h"
+#include "packing/internal.h"
 #include "run/pack.h"
 #include "store/dataset.h"
 #include "store/index.h"
@@ -24,7 +24,7 @@ struct reclaiming {
     struct bl_packing *p;
     struct bl_pack *job;
     struct bl_index index;
-    uint8_t *odd;           /* [rows of the table] something was found out of it while packing */
+    uint8_t *odd;  /* [rows of the table] something was found out of it while packing */
     uint8_t *take; /* [shards] it can be taken as it is */
     int64_t count;
 };
@@ -52,7 +52,7 @@ static int reclaim_compare_tables(struct reclaiming *r, const struct bl_sequence
             break;
         if (strcmp(a.row.id, b.row.id) != 0 || a.row.length != b.row.length)
             code = bl_error_set(e, BL_EFAIL, "%s/" BL_SEQUENCES_FILE " tells of %s where %s is now: the inputs changed",
-                                r->p->output, b.row.id, a.row.id);
+                                r->p->job.output, b.row.id, a.row.id);
         r->odd[i] =
             b.row.status != BL_ROW_DROPPED && (a.row.status != b.row.status || strcmp(a.row.reason, b.row.reason) != 0);
     }
@@ -65,7 +65,7 @@ static int reclaim_read_table(struct reclaiming *r, struct bl_error *e)
 {
     struct bl_sequences finished = {0};
     struct bl_buffer path = {0};
-    bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, r->p->output);
+    bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, r->p->job.output);
     int code = bl_buffer_check(&path, e);
     if (code)
         goto out;
@@ -89,7 +89,7 @@ static int reclaim_read_index(struct reclaiming *r, struct bl_error *e)
 {
     const struct bl_format *format = &r->p->format;
     char digest[BL_DIGEST_SIZE];
-    int code = bl_index_open(&r->index, r->p->output, format->blocks, format->fields.count, e);
+    int code = bl_index_open(&r->index, r->p->job.output, format->blocks, format->fields.count, e);
     if (code)
         return code;
     code = bl_index_plan_digest(&r->index, format->T, digest, e);
@@ -97,7 +97,7 @@ static int reclaim_read_index(struct reclaiming *r, struct bl_error *e)
         return code;
     if (strcmp(digest, format->plan_digest) != 0)
         return bl_error_set(e, BL_EUSAGE, "%s holds shards of another plan than these inputs and options give",
-                            r->p->output);
+                            r->p->job.output);
     return BL_OK;
 }
 
@@ -171,35 +171,38 @@ static int reclaim_all(struct reclaiming *r, struct bl_error *e)
     return code;
 }
 
-int bl_packing_reclaim(struct bl_cmd *cmd, struct bl_packing *p, struct bl_pack *job)
+/* Finds what can be taken over. Without the table and the index nothing can, but everything can be made again. */
+static int reclaim_find(struct reclaiming *r, struct bl_error *e)
 {
-    struct bl_error *e = &cmd->error;
-    struct reclaiming r = {.p = p, .job = job, .index.fd = -1};
-    if (p->repairing || !reclaim_has_file(p->output, BL_SHARDS_FILE, e))
+    const char *dir = r->p->job.output;
+    if (!reclaim_has_file(dir, BL_SEQUENCES_FILE, e) || !reclaim_has_file(dir, BL_INDEX_FILE, e))
         return BL_OK;
-    int code = bl_shard_table_read(p->output, &p->format, &p->missing.row, e);
-    job->missing = &p->missing;
+    int code = reclaim_read_table(r, e);
+    if (code)
+        return code;
+    code = reclaim_read_index(r, e);
+    return code ? code : reclaim_choose(r, e);
+}
+
+int bl_packing_reclaim(struct bl_packing *p, struct bl_pack *pack, struct bl_error *e)
+{
+    struct reclaiming r = {.p = p, .job = pack, .index.fd = -1};
+    char a[BL_PLURAL_SIZE];
+    if (p->repairing || !reclaim_has_file(p->job.output, BL_SHARDS_FILE, e))
+        return BL_OK;
+    int code = bl_shard_table_read(p->job.output, &p->format, &p->missing.row, e);
+    if (code)
+        return code;
+    pack->missing = &p->missing;
     r.odd = calloc(p->table.count + 1, 1);
     r.take = calloc((size_t)bl_format_shards(&p->format), 1);
-    if (!code && (!r.odd || !r.take))
-        code = bl_error_memory(e);
-    /* Without these nothing can be taken, but all can be made again. */
-    bool known = reclaim_has_file(p->output, BL_SEQUENCES_FILE, e) && reclaim_has_file(p->output, BL_INDEX_FILE, e);
-    if (!code && known)
-        code = reclaim_read_table(&r, e);
-    if (!code && known)
-        code = reclaim_read_index(&r, e);
-    if (!code && known)
-        code = reclaim_choose(&r, e);
-    if (!code && r.count) {
-        char a[32];
-        if (!cmd->common.quiet)
-            bl_cmd_print(
-                "%s lost its manifest: %s of its shards are taken as they are, when one of them has become the "
-                "same again",
-                p->output, bl_text_count(a, r.count));
-        code = reclaim_all(&r, e);
-    }
+    code = r.odd && r.take ? reclaim_find(&r, e) : bl_error_memory(e);
+    if (code || !r.count)
+        goto out;
+    bl_packing_message(p, false, "%s lost its manifest: %s kept, once one of them was made again with the same bytes",
+                       p->job.output, bl_text_plural(a, r.count, "shard is|shards are"));
+    code = reclaim_all(&r, e);
+out:
     bl_index_close(&r.index);
     free(r.odd);
     free(r.take);

@@ -8,7 +8,7 @@
 #include "base/instream.h"
 #include "base/io.h"
 #include "base/output.h"
-#include "cmd/packing.h"
+#include "packing/internal.h"
 #include "run/table_checksum.h"
 #include "store/checksum.h"
 
@@ -17,10 +17,7 @@
 
 bool bl_packing_reads_stdin(const struct bl_packing *p)
 {
-    bool reads = false;
-    for (size_t i = 0; i < p->inputs.files.count && !p->sequences_path; i++)
-        reads |= strcmp(p->inputs.files.file[i].path, "-") == 0;
-    return reads;
+    return !p->job.sequences && bl_input_set_has_stdin(p->job.inputs);
 }
 
 /* Reads all of standard input. */
@@ -47,8 +44,8 @@ int bl_packing_add_stdin(struct bl_packing *p, const char *digest, struct bl_err
 static int stdin_mismatch(const char *what, const char *there, const char *digest, struct bl_error *e)
 {
     return bl_error_set(e, BL_EUSAGE,
-                        "%s of another configuration: " NAME " is \"%s\" there, not \"%s\" (give it the same bytes, or "
-                        "choose another directory)",
+                        "%s of another configuration: " NAME " is \"%s\" there, not \"%s\" (use the same input, or "
+                        "another -o)",
                         what, there, digest);
 }
 
@@ -77,29 +74,44 @@ static int stdin_discard_scan(const struct bl_packing *p, struct bl_error *e)
     return code;
 }
 
+static int stdin_compare(struct bl_packing *p, const char *path, struct bl_error *e)
+{
+    struct bl_buffer scanned = {0}, what = {0};
+    char digest[BL_DIGEST_SIZE];
+    bl_buffer_printf(&what, "%s holds an unfinished dataset", p->job.output);
+    bl_buffer_text(&scanned, "");
+    int code = what.failed || scanned.failed ? bl_error_memory(e) : BL_OK;
+    if (code)
+        goto out;
+    code = bl_io_read_file(path, SUM_MAX, &scanned, e);
+    if (code)
+        goto out;
+    code = stdin_digest(p, digest, e);
+    if (code)
+        goto out;
+    if (strcmp(scanned.data, digest) != 0)
+        code = stdin_mismatch(what.data, scanned.data, digest, e);
+    else
+        code = bl_packing_add_stdin(p, digest, e);
+out:
+    bl_buffer_free(&scanned);
+    bl_buffer_free(&what);
+    return code;
+}
+
 int bl_packing_check_stdin(struct bl_packing *p, struct bl_error *e)
 {
-    struct bl_buffer path = {0}, there = {0};
-    char digest[BL_DIGEST_SIZE];
-    int begun = p->task.set ? 1 : bl_state_has_shards(&p->state, e);
-    if (begun <= 0)
-        return begun < 0 ? begun : stdin_discard_scan(p, e);
-    int code = bl_state_path(&p->state, BL_STATE_STDIN, &path, e);
-    bool known = !code && access(path.data, F_OK) == 0;
-    if (known)
-        code = bl_io_read_file(path.data, SUM_MAX, &there, e);
-    if (known && !code)
-        code = stdin_digest(p, digest, e);
-    bl_buffer_clear(&path);
-    bl_buffer_printf(&path, "%s holds an unfinished dataset", p->output);
-    if (known && !code)
-        code = bl_buffer_check(&path, e);
-    if (known && !code && (!there.data || strcmp(there.data, digest) != 0))
-        code = stdin_mismatch(path.data, there.data ? there.data : "", digest, e);
-    if (known && !code)
-        code = bl_packing_add_stdin(p, digest, e);
+    struct bl_buffer path = {0};
+    bool begun = true; /* of a task, others may have begun */
+    int code = p->job.task.set ? BL_OK : bl_state_has_shards(&p->state, &begun, e);
+    if (code)
+        return code;
+    if (!begun)
+        return stdin_discard_scan(p, e);
+    code = bl_state_path(&p->state, BL_STATE_STDIN, &path, e);
+    if (!code && access(path.data, F_OK) == 0)
+        code = stdin_compare(p, path.data, e);
     bl_buffer_free(&path);
-    bl_buffer_free(&there);
     return code;
 }
 

@@ -1,0 +1,17 @@
+/* Prints what the packing stage reports: faults, progress and messages. */
+#ifndef BL_EVENTS_H
+#define BL_EVENTS_H
+
+#include "cmd/inputs.h"
+#include "cmd/progress_bar.h"
+#include "packing/packing.h"
+
+struct bl_event_printer {
+    struct bl_inputs *inputs; /* which know what faults were printed before */
+    struct bl_progress_bar bar;
+};
+
+/* The functions that print, for as long as the printer lives. */
+struct bl_packing_events bl_event_printer_events(struct bl_event_printer *printer);
+
+#endif

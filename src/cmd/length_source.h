@@ -1,0 +1,22 @@
+/* Lengths of plan and compare: tables of sequences, or plain lists. */
+#ifndef BL_LENGTH_SOURCE_H
+#define BL_LENGTH_SOURCE_H
+
+#include "cmd/cmd.h"
+#include "plan/options.h"
+#include "store/sequences.h"
+
+struct bl_length_source {
+    const char *list, *group_by; /* options */
+    struct bl_sequences table;
+};
+
+extern const struct bl_option bl_length_source_options[]; /* over struct bl_length_source */
+
+/* Reads what was named: the operands, or --lengths; one of them must be. */
+int bl_length_source_read(struct bl_length_source *lengths, struct bl_cmd *cmd);
+
+/* -T must have been given. */
+int bl_lengths_require_T(struct bl_cmd *cmd);
+
+#endif

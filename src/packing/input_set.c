@@ -1,0 +1,77 @@
+#include "packing/input_set.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "store/sequence_paths.h"
+
+void bl_input_set_free(struct bl_input_set *set)
+{
+    bl_attributes_close(set->attributes);
+    bl_exclusion_close(set->exclusion);
+    bl_files_free(&set->files);
+    bl_buffer_free(&set->fields_identity);
+}
+
+bool bl_input_set_has_stdin(const struct bl_input_set *set)
+{
+    for (size_t i = 0; i < set->files.count; i++) {
+        if (strcmp(set->files.file[i].path, "-") == 0)
+            return true;
+    }
+    return false;
+}
+
+int bl_input_set_header(const struct bl_input_set *set, struct bl_buffer *header, struct bl_error *e)
+{
+    bl_buffer_text(header, BL_SEQUENCES_COLUMNS);
+    if (set->kind->scan->columns)
+        set->kind->scan->columns(set->kind_config, bl_files_have_list(&set->files, set->kind), header);
+    int code = bl_buffer_check(header, e);
+    if (code || !set->attributes)
+        return code;
+    for (int c = 0; c < bl_attributes_count(set->attributes); c++) {
+        const char *name = bl_attributes_name(set->attributes, c);
+        if (bl_columns_find(header->data, name) >= 0)
+            return bl_error_set(e, BL_EUSAGE,
+                                "%s: the scan already has a column \"%s\": rename it, or leave it out with "
+                                "--attributes-columns",
+                                set->attributes_path, name);
+    }
+    bl_attributes_columns(set->attributes, header);
+    return bl_buffer_check(header, e);
+}
+
+static int input_set_add_path(void *files, const char *path, struct bl_error *e)
+{
+    return bl_files_add(files, path, 0, NULL, false, e);
+}
+
+int bl_input_set_list_table(struct bl_input_set *set, const struct bl_sequences *sequences, struct bl_error *e)
+{
+    return bl_sequence_paths_visit(sequences, input_set_add_path, &set->files, e);
+}
+
+int bl_input_set_unused(const struct bl_input_set *set, struct bl_buffer *text, struct bl_error *e)
+{
+    char a[BL_PLURAL_SIZE];
+    const char *id = "";
+    int64_t line = 0, unused = set->attributes ? bl_attributes_unused(set->attributes, &id, &line) : 0;
+    if (unused)
+        bl_buffer_printf(text, "%s: %s to no sequence, the first in line %" PRId64 " (\"%s\")", set->attributes_path,
+                         bl_text_plural(a, unused, "row belongs|rows belong"), line, id);
+    return bl_buffer_check(text, e);
+}
+
+void bl_input_set_unmatched(const struct bl_input_set *set, struct bl_buffer *text)
+{
+    char a[BL_PLURAL_SIZE];
+    const char *id = "";
+    size_t unused = set->exclusion ? bl_exclusion_unused(set->exclusion, &id) : 0;
+    if (!unused)
+        return;
+    bl_buffer_printf(text, "--exclude %s: no sequence has that id", id);
+    if (unused > 1)
+        bl_buffer_printf(text, ", nor %s", bl_text_plural(a, (int64_t)unused - 1, "other"));
+}

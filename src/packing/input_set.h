@@ -1,0 +1,41 @@
+/* The inputs of a dataset, ready to be scanned or packed: files, their kind, and what is joined to their rows. */
+#ifndef BL_INPUT_SET_H
+#define BL_INPUT_SET_H
+
+#include "scan/attributes.h"
+#include "scan/exclusion.h"
+#include "scan/sources.h"
+#include "store/sequences.h"
+
+struct bl_input_set {
+    struct bl_source *source; /* as the user named them */
+    int sources;
+    const char *base; /* directory that relative paths count from, or NULL */
+    struct bl_files files;
+    const struct bl_kind *kind; /* NULL: not known; composite where the user adds fields */
+    void *kind_config;
+    struct bl_buffer fields_identity; /* identity lines of the fields that are added */
+    const char *attributes_path;      /* the table of attributes, or NULL */
+    struct bl_attributes *attributes; /* from it; closed by whoever no longer needs it */
+    struct bl_exclusion *exclusion;   /* sequences to leave out, or NULL */
+};
+
+/* Closes files, attributes, exclusion and the text; sources and kind are the caller's. */
+void bl_input_set_free(struct bl_input_set *set);
+
+/* Whether standard input is one of the files. */
+bool bl_input_set_has_stdin(const struct bl_input_set *set);
+
+/* Appends the header line of the table that a scan of these inputs writes. BL_EUSAGE: a column comes twice. */
+int bl_input_set_header(const struct bl_input_set *set, struct bl_buffer *header, struct bl_error *e);
+
+/* Lists the files of a table instead of those of the sources. */
+int bl_input_set_list_table(struct bl_input_set *set, const struct bl_sequences *sequences, struct bl_error *e);
+
+/* Once the table of attributes was joined: "labels.csv: 2 rows belong to no sequence, ...", or nothing. */
+int bl_input_set_unused(const struct bl_input_set *set, struct bl_buffer *text, struct bl_error *e);
+
+/* Once all sequences were seen: "--exclude ID: no sequence has that id, ...", or nothing. */
+void bl_input_set_unmatched(const struct bl_input_set *set, struct bl_buffer *text);
+
+#endif

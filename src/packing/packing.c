@@ -1,0 +1,173 @@
+#include "packing/packing.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/identity_lines.h"
+#include "packing/identity.h"
+#include "packing/internal.h"
+#include "store/jpeg.h"
+
+/* --- events ----------------------------------------------------------------------------------------------------- */
+
+void bl_packing_progress_begin(struct bl_packing *p, const char *what, const char *unit, const char *step,
+                               int64_t total)
+{
+    bl_progress_start(&p->progress, what, unit, step, total);
+}
+
+void bl_packing_progress_tick(struct bl_packing *p)
+{
+    const struct bl_packing_events *events = &p->job.events;
+    if (events->progress)
+        events->progress(events->sink, &p->progress);
+    bl_heartbeat_tick(&p->heartbeat, &p->progress);
+}
+
+void bl_packing_progress_end(struct bl_packing *p)
+{
+    if (p->job.events.progress_end)
+        p->job.events.progress_end(p->job.events.sink);
+}
+
+void bl_packing_message(const struct bl_packing *p, bool important, const char *format, ...)
+{
+    char *text = NULL;
+    va_list arguments;
+    if (!p->job.events.message)
+        return;
+    va_start(arguments, format);
+    int size = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (size < 0)
+        return; /* without memory the run itself fails soon */
+    p->job.events.message(p->job.events.sink, important, text);
+    free(text);
+}
+
+int bl_packing_fault(struct bl_packing *p, const struct bl_row *row, int64_t inputs, struct bl_error *e)
+{
+    const struct bl_pack_options *options = p->job.options;
+    if (p->job.events.fault)
+        p->job.events.fault(p->job.events.sink, row);
+    if (p->job.plan_only || bl_row_is_empty(row))
+        return BL_OK;
+    if (options->on_error == BL_ON_ERROR_FAIL)
+        return bl_error_set(e, BL_EFAIL, "%s: %s (--on-error fail)", row->id, row->reason);
+    if (row->status == BL_ROW_OK)
+        return BL_OK;
+    p->unusable++;
+    if (!bl_tolerance_exceeded(&options->max_failed, p->unusable, inputs))
+        return BL_OK;
+    if (inputs == INT64_MAX)
+        return bl_error_set(e, BL_EFAIL, "%" PRId64 " inputs are unusable: more than --max-failed allows", p->unusable);
+    return bl_error_set(e, BL_EFAIL, "%" PRId64 " of %" PRId64 " inputs are unusable: more than --max-failed allows",
+                        p->unusable, inputs);
+}
+
+/* --- open and close --------------------------------------------------------------------------------------------- */
+
+static int packing_open_whole(struct bl_packing *p, struct bl_error *e)
+{
+    bl_jpeg_forget_environment();
+    int code = bl_packing_choose_simd(p, e);
+    if (code)
+        return code;
+    code = bl_packing_check_inputs(&p->job, e);
+    if (code)
+        return code;
+    code = bl_packing_identify(&p->job, &p->identity, e);
+    if (code)
+        return code;
+    code = bl_packing_find_dataset(p, e);
+    if (code)
+        return code;
+    if (p->job.repair && !p->complete && !p->repairing)
+        return bl_error_set(e, BL_EUSAGE,
+                            "--repair: %s holds no finished dataset; without --repair, bload pack makes or resumes one",
+                            p->job.output);
+    return p->complete ? BL_OK : bl_packing_enter(p, e);
+}
+
+/* Only what tasks began is planned: a directory that was mistyped stays as it is. */
+static int packing_open_plan(struct bl_packing *p, struct bl_error *e)
+{
+    bl_options_identity_of(p->job.given, BL_AFFECTS_PLAN, &p->identity);
+    int code = bl_buffer_check(&p->identity, e);
+    if (code)
+        return code;
+    bool begun = bl_state_is_there(p->job.output);
+    code = bl_identity_find(p->job.output, p->identity.data, &p->complete, &p->partial, e);
+    if (code)
+        return code;
+    if (p->complete)
+        return BL_OK;
+    if (!begun)
+        return bl_error_set(e, BL_EUSAGE, "%s holds no unfinished dataset: bload scan --task I/N -o %s ...",
+                            p->job.output, p->job.output);
+    return bl_state_share(&p->state, p->job.output, e);
+}
+
+int bl_packing_open(struct bl_packing **packing, const struct bl_packing_job *job, struct bl_error *e)
+{
+    struct bl_packing *p = calloc(1, sizeof *p);
+    *packing = p;
+    if (!p)
+        return bl_error_memory(e);
+    p->job = *job;
+    p->state = (struct bl_state)BL_STATE_NONE;
+    p->workers = job->workers;
+    p->env.cancel = job->cancel;
+    bl_progress_start(&p->run, "run", "runs", NULL, 0);
+    int code = job->plan_only ? packing_open_plan(p, e) : packing_open_whole(p, e);
+    if (!code && p->complete)
+        bl_packing_message(p, false, "%s is already complete: nothing to do", job->output);
+    return code;
+}
+
+bool bl_packing_is_complete(const struct bl_packing *p)
+{
+    return p->complete;
+}
+
+struct bl_heartbeat *bl_packing_heartbeat(struct bl_packing *p)
+{
+    return p ? &p->heartbeat : NULL;
+}
+
+void bl_packing_close(struct bl_packing *p)
+{
+    if (!p)
+        return;
+    bl_state_close(&p->state);
+    bl_plan_free(&p->plan);
+    bl_manifest_free(&p->manifest);
+    bl_missing_free(&p->missing);
+    bl_attribute_values_free(&p->values);
+    bl_buffer_free(&p->attributes_text);
+    bl_buffer_free(&p->unused);
+    bl_sequences_close(&p->table);
+    bl_buffer_free(&p->identity);
+    free(p->failed);
+    free(p);
+}
+
+void bl_packing_result(const struct bl_packing *p, struct bl_packing_result *result)
+{
+    double seconds = bl_progress_seconds(&p->run); /* of the whole: the scan tokenizes texts */
+    *result = (struct bl_packing_result){.partial = p->partial,
+                                         .table = &p->table,
+                                         .plan = &p->plan,
+                                         .plan_info = &p->plan_info,
+                                         .format = &p->format,
+                                         .finished = &p->finished,
+                                         .shard_begin = p->shard_begin,
+                                         .shard_end = p->shard_end,
+                                         .repaired = p->repairing ? p->missing.count : 0,
+                                         .suppressed = p->suppressed,
+                                         .rate = seconds > 0 ? (double)p->steps / seconds : 0,
+                                         .attributes = p->attributes_text.size ? p->attributes_text.data : NULL,
+                                         .unused = p->unused.size ? p->unused.data : NULL};
+}

@@ -1,0 +1,154 @@
+/* What a pack's shards will hold: the plan, the format, and the draft of the manifest, which says both. */
+#include <string.h>
+
+#include "packing/internal.h"
+#include "packing/lengths.h"
+#include "plan/plan.h"
+#include "run/fields.h"
+#include "run/manifest_draft.h"
+#include "run/memory.h"
+#include "run/saved_plan.h"
+#include "store/index.h"
+#include "store/layout.h"
+
+/* --- the plan --------------------------------------------------------------------------------------------------- */
+
+static int plan_compute(struct bl_packing *p, struct bl_error *e)
+{
+    const struct bl_sequences *t = &p->table;
+    int code = bl_plan_make(&p->plan, t->length, t->count, p->job.plan_options, e);
+    if (code)
+        return code;
+    code = bl_plan_recount(&p->plan, t->length, t->count, e);
+    bl_plan_info_make(&p->plan_info, &p->plan, p->job.plan_options);
+    return code;
+}
+
+/* A plan in DIR/.bload was made from this table with these options. */
+static int plan_load(struct bl_packing *p, bool *found, struct bl_error *e)
+{
+    const struct bl_sequences *t = &p->table;
+    int64_t T;
+    int code = bl_plan_T(&T, t->length, t->count, p->job.plan_options, e);
+    return code ? code : bl_saved_plan_load(&p->state, &p->plan, &p->plan_info, T, t->length, t->count, found, e);
+}
+
+static int plan_get(struct bl_packing *p, bool *found, struct bl_error *e)
+{
+    const struct bl_sequences *t = &p->table;
+    struct bl_plan_options *options = p->job.plan_options;
+    options->group = t->group;
+    int code = bl_lengths_resolve(t, options, e);
+    if (!code && !p->job.plan)
+        code = bl_lengths_check(t, options, e);
+    if (!code)
+        code = plan_load(p, found, e);
+    if (code || *found)
+        return code;
+    code = p->job.plan ? bl_packing_read_plan(p, e) : plan_compute(p, e);
+    if (!code && (p->job.task.set || p->job.plan_only))
+        code = bl_saved_plan_publish(&p->state, &p->plan, t->length, t->count, &p->plan_info, e);
+    return code;
+}
+
+/* --- the format ------------------------------------------------------------------------------------------------- */
+
+/* Every field that can be is encoded. */
+static int format_set_encoding(struct bl_packing *p, struct bl_error *e)
+{
+    const struct bl_fields *fields = &p->format.fields;
+    enum bl_encoding_kind kind = p->job.options->encode.kind;
+    struct bl_buffer names = {0};
+    bool any = kind == BL_ENCODING_RAW;
+    for (int f = 0; f < fields->count; f++) {
+        bool takes = bl_encoding_takes(kind, &fields->field[f]);
+        any |= takes;
+        if (takes)
+            p->format.encoding[f] = p->job.options->encode;
+        bl_buffer_printf(&names, "%s%s", f ? ", " : "", fields->field[f].name);
+    }
+    int code = bl_buffer_check(&names, e);
+    if (code)
+        goto out;
+    if (!any)
+        code =
+            bl_error_set(e, BL_EUSAGE, "--encode is for pictures, U8 [n,T,H,W,3]%s: there is no such field among: %s",
+                         kind == BL_ENCODING_JPEG ? " with sides up to 65535" : "", names.data);
+out:
+    bl_buffer_free(&names);
+    return code;
+}
+
+static int format_make(struct bl_packing *p, struct bl_error *e)
+{
+    /* Whoever made a draft, of the same table, has looked at all files: a thousand tasks need not do so again. */
+    bool agreed = p->repairing;
+    int code = p->job.task.set && !agreed ? bl_manifest_draft_find(&p->state, &agreed, e) : BL_OK;
+    if (code)
+        return code;
+    code = bl_fields_resolve(&p->format.fields, p->job.inputs->kind, p->job.inputs->kind_config, &p->env, &p->table,
+                             p->job.inputs->base, agreed, p->workers, e);
+    if (code)
+        return code;
+    p->format.T = p->plan.T;
+    p->format.S = p->plan.max_sequences;
+    p->format.blocks = (int64_t)p->plan.blocks;
+    p->format.has_source_start = p->plan.cut > 0;
+    p->format.has_segment_ids = p->job.options->segment_ids;
+    p->format.compressed = p->job.options->compress.on;
+    p->format.level = p->job.options->compress.level;
+    code = format_set_encoding(p, e);
+    if (code)
+        return code;
+    code = bl_packing_attributes(p, e);
+    if (code)
+        return code;
+    code = bl_plan_digest(&p->plan, p->table.length, p->format.plan_digest, e);
+    if (code)
+        return code;
+    return bl_layout_divide(&p->format, p->job.options->shard_size, e);
+}
+
+/* The draft of the manifest, which lies in DIR/.bload from then on. */
+static int draft_make(struct bl_packing *p, struct bl_error *e)
+{
+    struct bl_manifest_draft draft = {.kind = p->job.inputs->kind,
+                                      .config = p->job.inputs->kind_config,
+                                      .format = &p->format,
+                                      .plan_info = &p->plan_info,
+                                      .identity = p->identity.data,
+                                      .simd = bl_simd_name(p->env.simd)};
+    int code = bl_manifest_draft_make(&draft, &p->manifest, e);
+    if (!code && p->repairing)
+        code = bl_packing_compare_draft(p, e);
+    return code ? code : bl_manifest_draft_publish(&p->state, &p->manifest, !p->job.task.set, e);
+}
+
+/* --- the step --------------------------------------------------------------------------------------------------- */
+
+static int plan_plan_only(struct bl_packing *p, struct bl_error *e)
+{
+    int code = bl_state_agree(&p->state, BL_STATE_PLAN, p->identity.data, e);
+    if (!code)
+        code = plan_get(p, &p->complete, e);
+    if (!code && p->complete)
+        bl_packing_message(p, false, "%s already has its plan: nothing to do", p->job.output);
+    return code;
+}
+
+int bl_packing_plan(struct bl_packing *p, struct bl_error *e)
+{
+    bool found = false;
+    if (p->job.plan_only)
+        return plan_plan_only(p, e);
+    bl_heartbeat_set_phase(&p->heartbeat, "plan");
+    int code = plan_get(p, &found, e);
+    if (code)
+        return code;
+    code = format_make(p, e);
+    if (code)
+        return code;
+    code = bl_memory_resolve(p->job.options->memory, &p->table, &p->plan, &p->format, p->job.inputs->kind->read->memory,
+                             &p->workers, &p->slots, &p->memory, e);
+    return code ? code : draft_make(p, e);
+}

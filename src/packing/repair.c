@@ -1,0 +1,227 @@
+/* What a finished dataset lacks is made again: shards that are gone or cut, and with --repair those that are damaged.
+ * Nothing else of it is touched, so that it is complete as soon as they are there. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/output.h"
+#include "base/text.h"
+#include "packing/internal.h"
+#include "run/verify_shards.h"
+#include "store/dataset.h"
+#include "store/row_reader.h"
+
+/* --- what is missing -------------------------------------------------------------------------------------------- */
+
+struct checking {
+    struct bl_packing *p;
+    bool files_damaged; /* those beside the shards */
+};
+
+static void repair_on_fault(void *context, const char *file, const char *text)
+{
+    struct checking *c = context;
+    c->files_damaged = true;
+    bl_packing_message(c->p, true, "%s: %s", file, text);
+}
+
+/* The first fault of a shard is enough. */
+static void repair_on_shard_fault(void *context, int64_t shard, const char *file, const char *text)
+{
+    struct bl_packing *p = ((struct checking *)context)->p;
+    if (p->missing.is_missing[shard])
+        return;
+    bl_packing_message(p, true, "%s: %s: it is made again", file, text);
+    bl_missing_add(&p->missing, shard);
+}
+
+static void repair_on_shard(void *context, int64_t shard, int64_t failed_steps)
+{
+    (void)shard;
+    (void)failed_steps;
+    ((struct checking *)context)->p->progress.done++;
+}
+
+static void repair_tick(void *context)
+{
+    bl_packing_progress_tick(((struct checking *)context)->p);
+}
+
+static int repair_verify_shards(struct checking *c, const struct bl_verify *dataset, struct bl_error *e)
+{
+    struct bl_packing *p = c->p;
+    struct bl_verify_shards verify = {.dataset = dataset,
+                                      .begin = p->shard_begin,
+                                      .end = p->shard_end,
+                                      .skip = p->missing.is_missing,
+                                      .workers = p->workers,
+                                      .cancel = p->job.cancel,
+                                      .fault = repair_on_shard_fault,
+                                      .done = repair_on_shard,
+                                      .tick = repair_tick,
+                                      .sink = c};
+    bl_packing_progress_begin(p, "verify", "shards", NULL, p->shard_end - p->shard_begin);
+    int code = bl_verify_shards_run(&verify, e);
+    bl_packing_progress_end(p);
+    return code;
+}
+
+/* Reads the shards through, as bload verify does. */
+static int repair_verify(struct bl_packing *p, struct bl_error *e)
+{
+    struct checking c = {.p = p};
+    struct bl_verify dataset = {.index.fd = -1};
+    int code = bl_verify_open(&dataset, p->job.output, p->job.cancel, repair_on_fault, &c, e);
+    if (code)
+        goto out;
+    code = bl_verify_prepare_part(&dataset, p->shard_begin, p->shard_end, repair_on_fault, &c);
+    if (code)
+        goto out;
+    if (c.files_damaged)
+        code =
+            bl_error_set(e, BL_EFAIL, "%s: files beside the shards are damaged: what the shards must be is not known",
+                         p->job.output);
+    else
+        code = repair_verify_shards(&c, &dataset, e);
+out:
+    bl_verify_close(&dataset);
+    return code;
+}
+
+int bl_packing_find_missing(struct bl_packing *p, const struct bl_manifest *m, struct bl_error *e)
+{
+    char a[32], b[BL_PLURAL_SIZE];
+    bl_task_range(&p->job.task, bl_format_shards(&m->format), &p->shard_begin, &p->shard_end);
+    int code = bl_missing_check_files(p->job.output, m, e);
+    if (code)
+        return code;
+    code = bl_missing_find(&p->missing, p->job.output, m, p->shard_begin, p->shard_end, e);
+    if (code)
+        return code;
+    if (p->job.repair)
+        code = repair_verify(p, e);
+    p->repairing = !code && p->missing.count > 0;
+    if (p->repairing)
+        bl_packing_message(p, false, "%s: %s of %s missing or damaged, the first is %s: only these are made again",
+                           p->job.output, bl_text_count(a, p->missing.count),
+                           bl_text_plural(b, p->shard_end - p->shard_begin, "shard is|shards are"),
+                           p->missing.row[p->missing.first].file);
+    return code;
+}
+
+/* --- as it was made --------------------------------------------------------------------------------------------- */
+
+/* A row as the scan had it, for all that planning and reading need. */
+static void repair_restore_row(struct bl_row *row)
+{
+    if (row->status != BL_ROW_FAILED && (row->status != BL_ROW_DROPPED || !row->length))
+        return;
+    row->status = BL_ROW_OK;
+    row->reason = "";
+}
+
+static int repair_copy_rows(const struct bl_sequences *table, struct bl_output *out, struct bl_error *e)
+{
+    struct bl_row_reader text = {0};
+    struct bl_buffer line = {0};
+    bl_buffer_printf(&line, BL_SEQUENCES_COLUMNS "%s\n", table->file[0].columns.extra);
+    int code = bl_buffer_check(&line, e);
+    if (code)
+        goto out;
+    code = bl_output_write(out, line.data, line.size, e);
+    if (code)
+        goto out;
+    for (size_t i = 0; i < table->count && !code; i++) {
+        code = bl_row_reader_read(table, i, &text, e);
+        if (code)
+            break;
+        repair_restore_row(&text.row);
+        bl_buffer_clear(&line);
+        bl_row_format(&text.row, &line);
+        code = bl_buffer_check(&line, e);
+        if (!code)
+            code = bl_output_write(out, line.data, line.size, e);
+    }
+out:
+    bl_row_reader_free(&text);
+    bl_buffer_free(&line);
+    return code;
+}
+
+int bl_packing_restore_table(const struct bl_packing *p, struct bl_output *out, struct bl_error *e)
+{
+    struct bl_sequences table = {0};
+    struct bl_buffer path = {0};
+    bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, p->job.output);
+    int code = bl_buffer_check(&path, e);
+    if (code)
+        goto out;
+    code = bl_sequences_open(&table, &(const char *){path.data}, 1, false, e);
+    if (code)
+        goto out;
+    code = repair_copy_rows(&table, out, e);
+out:
+    bl_sequences_close(&table);
+    bl_buffer_free(&path);
+    return code;
+}
+
+static int repair_version_error(const struct bl_packing *p, const char *what, const char *there, const char *here,
+                                struct bl_error *e)
+{
+    return bl_error_set(e, BL_EFAIL,
+                        "%s was made with %s %s, and this is %s: with that its shards would not become what they were; "
+                        "make them again with the former",
+                        p->job.output, what, there, here);
+}
+
+static const char *repair_find_version(const struct bl_manifest_pairs *libraries, const char *name)
+{
+    for (size_t i = 0; i < libraries->count; i++) {
+        if (strcmp(libraries->pair[i].name, name) == 0)
+            return libraries->pair[i].value;
+    }
+    return "(none)";
+}
+
+static int repair_compare_versions(const struct bl_packing *p, const struct bl_manifest *there, struct bl_error *e)
+{
+    const struct bl_manifest *here = &p->manifest;
+    if (strcmp(there->tool, here->tool) != 0)
+        return repair_version_error(p, "bload", there->tool, here->tool, e);
+    for (size_t i = 0; i < there->libraries.count; i++) {
+        const struct bl_manifest_pair *pair = &there->libraries.pair[i];
+        const char *version = repair_find_version(&here->libraries, pair->name);
+        if (strcmp(pair->value, version) != 0)
+            return repair_version_error(p, pair->name, pair->value, version, e);
+    }
+    return BL_OK;
+}
+
+int bl_packing_compare_draft(const struct bl_packing *p, struct bl_error *e)
+{
+    struct bl_manifest there = {0}, here = p->manifest;
+    struct bl_buffer text = {0};
+    int code = bl_manifest_read(&there, p->job.output, e);
+    if (!code)
+        code = repair_compare_versions(p, &there, e);
+    if (!code && strcmp(there.format.plan_digest, here.format.plan_digest) != 0)
+        code =
+            bl_error_set(e, BL_EFAIL, "%s was made of another plan than these inputs and options give", p->job.output);
+    /* All else that is known before packing is in the text; what packing found out is as it was. */
+    here.skipped = there.skipped;
+    here.failed = there.failed;
+    here.failed_steps = there.failed_steps;
+    here.files = there.files;
+    here.file = there.file;
+    if (!code)
+        code = bl_manifest_format(&here, &text, e);
+    if (!code && strcmp(here.digest, there.digest) != 0)
+        code = bl_error_set(e, BL_EFAIL,
+                            "%s/" BL_MANIFEST_FILE " is not what these inputs and options give: the dataset was made "
+                            "otherwise, and its shards would not become what they were",
+                            p->job.output);
+    bl_buffer_free(&text);
+    bl_manifest_free(&there);
+    return code;
+}

@@ -1,0 +1,307 @@
+/* The table of sequences: scanned, merged from the parts of tasks, copied, or there already. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/io.h"
+#include "base/output.h"
+#include "base/text.h"
+#include "packing/internal.h"
+#include "packing/parts.h"
+#include "run/table_checksum.h"
+#include "scan/join.h"
+#include "scan/scan.h"
+
+/* --- making it -------------------------------------------------------------------------------------------------- */
+
+static int table_on_fault(void *sink, const struct bl_row *row, struct bl_error *e)
+{
+    struct bl_packing *p = sink;
+    const struct bl_input_set *inputs = p->job.inputs;
+    /* Where files hold many sequences, their number is known in the end: table_check_faults looks again. */
+    bool many = !inputs->kind || inputs->kind->scan->chunk_bytes || bl_files_have_list(&inputs->files, inputs->kind);
+    return bl_packing_fault(p, row, many ? INT64_MAX : (int64_t)inputs->files.count, e);
+}
+
+static void table_on_progress(void *sink, const struct bl_scan_progress *found)
+{
+    struct bl_packing *p = sink;
+    p->progress.done = p->progress.total ? found->files : found->rows;
+    p->progress.parts = p->progress.total ? found->parts : 0;
+    bl_packing_progress_tick(p);
+}
+
+static void table_on_merge_progress(void *sink, int64_t chunks)
+{
+    struct bl_packing *p = sink;
+    p->progress.done = chunks;
+    bl_packing_progress_tick(p);
+}
+
+/* out NULL: the table is there, and its files are read for the spool. */
+static int table_run_scan(struct bl_packing *p, struct bl_output *out, struct bl_error *e)
+{
+    struct bl_input_set *inputs = p->job.inputs;
+    struct bl_scan_progress found = {0};
+    struct bl_scan scan = {.files = &inputs->files,
+                           .base = inputs->base,
+                           .kind = inputs->kind,
+                           .config = inputs->kind_config,
+                           .attributes = out ? inputs->attributes : NULL,
+                           .exclusion = out ? inputs->exclusion : NULL,
+                           .workers = p->workers,
+                           .env = &p->env,
+                           .temporary = p->state.folder,
+                           .fault = table_on_fault,
+                           .tick = table_on_progress,
+                           .sink = p};
+    bool lists = bl_files_have_list(&inputs->files, inputs->kind); /* nobody knows how many lines they have */
+    bl_packing_progress_begin(p, "scan", lists ? "sequences" : "files", NULL, lists ? 0 : (int64_t)inputs->files.count);
+    int code = bl_scan_run(&scan, out, &found, e);
+    bl_packing_progress_end(p);
+    p->suppressed = found.suppressed;
+    return code || !out ? code : bl_packing_keep_stdin(p, found.drained, e);
+}
+
+/* The table is whole. Of several tasks the first one's stays, and the others must have made the same. */
+static int table_put(const struct bl_packing *p, struct bl_output *out, struct bl_error *e)
+{
+    if (!p->job.task.set)
+        return bl_output_commit(out, e);
+    int code = bl_output_publish(out, e);
+    if (code < 0)
+        bl_error_prefix(e, "this task sees other inputs than those before");
+    return code < 0 ? code : BL_OK;
+}
+
+static int table_copy(const struct bl_packing *p, struct bl_output *out, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    int code = bl_io_read_file(p->job.sequences, SIZE_MAX / 4, &text, e);
+    if (!code && text.size)
+        code = bl_output_write(out, text.data, text.size, e);
+    bl_buffer_free(&text);
+    return code;
+}
+
+/* A table that was given is copied: the run must go on with the same one. So is that of a finished dataset. */
+static int table_write(struct bl_packing *p, struct bl_error *e)
+{
+    const struct bl_input_set *inputs = p->job.inputs;
+    struct bl_output out = {0};
+    int code = bl_output_own(&out, p->state.sequences, e);
+    if (code)
+        goto out;
+    if (p->repairing)
+        code = bl_packing_restore_table(p, &out, e);
+    else if (!p->job.sequences)
+        code = table_run_scan(p, &out, e);
+    else if (inputs->attributes || inputs->exclusion)
+        code = bl_join_run(p->job.sequences, inputs->attributes, inputs->exclusion, &out, table_on_fault, p, e);
+    else
+        code = table_copy(p, &out, e);
+    if (code)
+        goto out;
+    code = table_put(p, &out, e);
+out:
+    bl_output_abort(&out);
+    return code;
+}
+
+static int table_merge(struct bl_packing *p, const struct bl_parts *parts, struct bl_error *e)
+{
+    char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE];
+    struct bl_merged merged;
+    struct bl_merge merge = {
+        .cancel = p->job.cancel, .fault = table_on_fault, .tick = table_on_merge_progress, .sink = p};
+    bl_packing_progress_begin(p, "merge", "chunks", NULL, 0);
+    int code = bl_parts_merge(&p->state, parts, &merge, &merged, e);
+    bl_packing_progress_end(p);
+    p->suppressed = merged.found.suppressed;
+    if (!code && p->job.plan_only)
+        bl_packing_message(p, false, "%s: %s", bl_text_plural(a, parts->tasks, "part"),
+                           bl_text_plural(b, merged.found.rows, "row"));
+    if (!code && merged.attributes && merged.unused)
+        bl_packing_message(p, false, "%s: %s to no sequence", merged.attributes,
+                           bl_text_plural(a, merged.unused, "row belongs|rows belong"));
+    free(merged.attributes);
+    return code;
+}
+
+/* Makes the table. Where tasks scanned, it is made of their parts; a run without tasks does not wait for those that are
+ * missing. */
+static int table_make(struct bl_packing *p, bool *scanned, struct bl_error *e)
+{
+    struct bl_parts parts = {0};
+    int code = bl_table_checksum_forget(&p->state, e);
+    if (code)
+        return code;
+    if (!p->repairing && !p->job.sequences)
+        code = bl_parts_find(&p->state, &parts, e);
+    if (code)
+        return code;
+    if (p->job.plan_only || (parts.tasks && (p->job.task.set || parts.missing < 0))) {
+        code = bl_parts_require(&p->state, &parts, e);
+        return code ? code : table_merge(p, &parts, e);
+    }
+    *scanned = !p->repairing && !p->job.sequences;
+    code = table_write(p, e);
+    return code || p->repairing ? code : bl_input_set_unused(p->job.inputs, &p->unused, e);
+}
+
+/* --- checking it ------------------------------------------------------------------------------------------------ */
+
+static int table_check_sampling(const struct bl_packing *p, struct bl_error *e)
+{
+    const struct bl_input_set *inputs = p->job.inputs;
+    struct bl_buffer sampling = {0};
+    inputs->kind->scan->sampling(inputs->kind_config, &sampling);
+    int code = bl_buffer_check(&sampling, e);
+    if (!code && *p->table.sampling && strcmp(sampling.data, p->table.sampling) != 0)
+        code = bl_error_set(e, BL_EUSAGE, "the table was scanned with sampling \"%s\", the options say \"%s\"",
+                            p->table.sampling, sampling.data);
+    bl_buffer_free(&sampling);
+    return code;
+}
+
+/* The table must be one that these options would have made. */
+static int table_check(const struct bl_packing *p, struct bl_error *e)
+{
+    if (!p->table.kind)
+        return bl_error_set(e, BL_EFAIL, "no usable input: there is nothing to pack");
+    if (!p->job.inputs->kind)
+        return bl_error_set(e, BL_EUSAGE, "the table does not say what its sequences are: give --kind");
+    if (p->table.mixed != SIZE_MAX)
+        return bl_error_set(e, BL_EUSAGE,
+                            "the table's rows differ in kind or sampling: row %zu differs from those before",
+                            p->table.mixed);
+    return table_check_sampling(p, e);
+}
+
+/* Inputs that the scan found unusable count for --on-error and --max-failed. */
+static int table_check_faults(struct bl_packing *p, struct bl_error *e)
+{
+    char a[BL_PLURAL_SIZE];
+    const struct bl_sequences *t = &p->table;
+    p->unusable = bl_sequences_unusable(t);
+    if (p->job.options->on_error == BL_ON_ERROR_FAIL && p->unusable + t->damaged)
+        return bl_error_set(
+            e, BL_EFAIL, "%s (--on-error fail)",
+            bl_text_plural(a, p->unusable + t->damaged, "input is unusable or damaged|inputs are unusable or damaged"));
+    if (bl_tolerance_exceeded(&p->job.options->max_failed, p->unusable, (int64_t)t->count))
+        return bl_error_set(e, BL_EFAIL, "%" PRId64 " of %zu inputs are unusable: more than --max-failed allows",
+                            p->unusable, t->count);
+    return BL_OK;
+}
+
+/* A table that was there already must tell of the inputs as they are. */
+static int table_compare_inputs(const struct bl_packing *p, struct bl_error *e)
+{
+    struct bl_error other = {0};
+    int code = bl_packing_compare_inputs(p, &p->table, &other);
+    if (code == BL_EDATA)
+        return bl_error_set(e, BL_EFAIL, "the inputs changed since the scan: %s (use the same inputs, or another -o)",
+                            other.text);
+    return code ? bl_error_set(e, code, "%s", other.text) : BL_OK;
+}
+
+static void table_report_unmatched(const struct bl_packing *p)
+{
+    struct bl_buffer text = {0};
+    bl_input_set_unmatched(p->job.inputs, &text);
+    if (text.size && !text.failed)
+        bl_packing_message(p, true, "%s", text.data);
+    bl_buffer_free(&text);
+}
+
+static int table_open(struct bl_packing *p, struct bl_error *e)
+{
+    const char *path = p->state.sequences, *group_by = p->job.options->group_by;
+    int code = bl_table_checksum_verify(&p->state, e);
+    if (code)
+        return code;
+    return group_by ? bl_sequences_open_grouped(&p->table, &path, 1, group_by, e)
+                    : bl_sequences_open(&p->table, &path, 1, false, e);
+}
+
+/* What readers need lies in the spool; where the table was there before, it may not, or not all of it. */
+static int table_fill_spool(struct bl_packing *p, struct bl_error *e)
+{
+    int code = p->job.sequences ? bl_input_set_list_table(p->job.inputs, &p->table, e) : BL_OK;
+    return code ? code : table_run_scan(p, NULL, e);
+}
+
+/* The table of inputs: that of a run before must tell of them as they are. */
+static int table_get(struct bl_packing *p, bool *scanned, struct bl_error *e)
+{
+    int code = BL_OK;
+    if (access(p->state.sequences, F_OK) == 0 && bl_packing_reads_stdin(p) && !p->repairing)
+        code = bl_packing_check_stdin(p, e); /* which may remove it */
+    if (!code && access(p->state.sequences, F_OK) != 0)
+        code = table_make(p, scanned, e);
+    if (!code)
+        code = table_open(p, e);
+    /* Each of many tasks would look at all files; what changed is noticed when it is read. */
+    if (!code && !*scanned && !p->job.task.set && !p->repairing)
+        code = table_compare_inputs(p, e);
+    return code;
+}
+
+/* The parts of a scan become the table, unless somebody has merged them. Where the sources are known, the scan must
+ * have been theirs. */
+static int table_plan_only(struct bl_packing *p, struct bl_error *e)
+{
+    struct bl_parts parts;
+    bool scanned;
+    int code = bl_parts_find(&p->state, &parts, e);
+    if (code)
+        return code;
+    if (parts.tasks && p->job.inputs->sources)
+        code = bl_parts_agree(&p->state, parts.tasks, p->job.given, p->job.inputs, e);
+    if (!code && access(p->state.sequences, F_OK) != 0)
+        code = table_make(p, &scanned, e);
+    if (!code)
+        code = table_open(p, e);
+    p->partial = !code && !bl_sequences_is_clean(&p->table);
+    return code;
+}
+
+int bl_packing_table(struct bl_packing *p, struct bl_error *e)
+{
+    const struct bl_input_set *inputs = p->job.inputs;
+    bool scanned = false;
+    if (p->job.plan_only)
+        return table_plan_only(p, e);
+    p->env.spool = p->job.spool ? p->job.spool : p->state.spool;
+    p->env.shared = p->job.task.set;
+    int code = p->job.spool ? bl_fs_mkdirs(p->job.spool, e) : BL_OK;
+    if (!code)
+        code = table_get(p, &scanned, e);
+    if (!code)
+        code = table_check(p, e);
+    if (!code)
+        code = table_check_faults(p, e);
+    if (!code && inputs->exclusion && !scanned)
+        code = bl_exclusion_match(&p->table, inputs->exclusion, e);
+    if (!code && !p->job.task.index)
+        table_report_unmatched(p);
+    if (!code && !scanned && inputs->kind->spool)
+        code = table_fill_spool(p, e);
+    return code;
+}
+
+/* --- before it is opened ---------------------------------------------------------------------------------------- */
+
+int bl_packing_check_inputs(const struct bl_packing_job *job, struct bl_error *e)
+{
+    struct bl_buffer header = {0};
+    int code = job->sequences ? BL_OK : bl_input_set_header(job->inputs, &header, e);
+    if (!code && !job->sequences && job->options->group_by && bl_columns_find(header.data, job->options->group_by) < 0)
+        code =
+            bl_error_set(e, BL_EUSAGE, "--group-by %s: the scan has no such column (a table that has one: --sequences)",
+                         job->options->group_by);
+    bl_buffer_free(&header);
+    return code ? code : bl_packing_check_attributes(job, e);
+}

@@ -1,0 +1,150 @@
+/* Writing: the shards that are missing, and what finishes the dataset. */
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "packing/internal.h"
+#include "run/scatter.h"
+#include "run/space.h"
+#include "store/folders.h"
+
+static int write_on_outcome(void *sink, const struct bl_row *row, const struct bl_outcome *outcome, struct bl_error *e)
+{
+    struct bl_packing *p = sink;
+    struct bl_row fault = *row;
+    fault.reason = outcome->text;
+    fault.status = outcome->failed ? BL_ROW_FAILED : BL_ROW_OK;
+    p->partial |= p->job.task.set; /* of a task: what it found itself */
+    if (outcome->failed) {
+        uint8_t *bits = &p->failed[outcome->row / 8], bit = (uint8_t)(1u << outcome->row % 8);
+        if (*bits & bit)
+            return BL_OK;
+        *bits |= bit;
+    }
+    return bl_packing_fault(p, &fault, (int64_t)p->table.count, e);
+}
+
+static void write_on_progress(void *sink, const struct bl_pack_progress *progress)
+{
+    struct bl_packing *p = sink;
+    p->progress.done = progress->blocks;
+    p->progress.steps = p->steps = progress->steps;
+    p->progress.steps_left = progress->steps_left;
+    p->progress.steps_found = progress->steps_found;
+    p->progress.bytes = progress->bytes;
+    bl_packing_progress_tick(p);
+}
+
+static void write_on_scatter_progress(void *sink, int64_t rows)
+{
+    struct bl_packing *p = sink;
+    p->progress.done = rows;
+    bl_packing_progress_tick(p);
+}
+
+/* A spool that is larger than the remaining memory is not read at random. */
+static int write_scatter(struct bl_packing *p, struct bl_pack *pack, struct bl_error *e)
+{
+    char a[32], b[32];
+    int64_t bytes = p->job.inputs->kind->spool ? bl_scatter_bytes(pack) : 0;
+    if (bytes <= p->memory)
+        return BL_OK;
+    bl_packing_message(p, false,
+                       "the spool has %s, more than the remaining memory, %s: it is first scattered by shards",
+                       bl_text_size(a, bytes), bl_text_size(b, p->memory));
+    bl_packing_progress_begin(p, "scatter", "sequences", NULL, (int64_t)p->table.count);
+    int code = bl_scatter_make(&pack->scatter, pack, p->env.spool, p->memory, write_on_scatter_progress, p, e);
+    bl_packing_progress_end(p);
+    return code;
+}
+
+/* Removes what earlier runs left half-written. A task leaves what others may be at. */
+static int write_sweep(const struct bl_packing *p, struct bl_error *e)
+{
+    int code = bl_folders_prepare(p->job.output, e);
+    if (code || p->job.task.set)
+        return code;
+    code = bl_folders_sweep(p->job.output, e);
+    return code ? code : bl_finish_sweep(p->job.output, e);
+}
+
+static int write_shards(struct bl_packing *p, struct bl_pack *pack, struct bl_error *e)
+{
+    int64_t begin, end;
+    int code = write_sweep(p, e);
+    if (code)
+        return code;
+    code = bl_space_check(pack, e);
+    if (code)
+        return code;
+    code = write_scatter(p, pack, e);
+    if (code)
+        return code;
+    bl_pack_blocks(pack, &begin, &end);
+    bl_packing_progress_begin(p, "pack", "blocks", bl_kind_steps(pack->kind, pack->config), end - begin);
+    code = bl_packing_reclaim(p, pack, e);
+    if (!code)
+        code = bl_pack_run(pack, e);
+    bl_packing_progress_end(p);
+    return code;
+}
+
+/* What was kept of inputs that are not the right ones must not be taken for those that will be. */
+static void write_discard_state(struct bl_packing *p, int code)
+{
+    struct bl_error none = {0}; /* the error of the run is the one to report */
+    bool other_inputs = code == BL_EDATA || (code == BL_EFAIL && bl_packing_reads_stdin(p));
+    if (p->repairing && !p->job.task.set && other_inputs)
+        (void)bl_state_remove(&p->state, &none);
+}
+
+int bl_packing_write(struct bl_packing *p, struct bl_error *e)
+{
+    struct bl_pack pack = {.dir = p->job.output,
+                           .base = p->job.inputs->base,
+                           .table = &p->table,
+                           .plan = &p->plan,
+                           .kind = p->job.inputs->kind,
+                           .config = p->job.inputs->kind_config,
+                           .format = &p->format,
+                           .values = &p->values,
+                           .missing = p->repairing ? &p->missing : NULL,
+                           .pad_repeat = p->job.options->pad == BL_PAD_REPEAT,
+                           .workers = p->workers,
+                           .slots = p->slots,
+                           .env = &p->env,
+                           .outcome = write_on_outcome,
+                           .tick = write_on_progress,
+                           .sink = p};
+    bl_task_range(&p->job.task, bl_format_shards(&p->format), &pack.shard_begin, &pack.shard_end);
+    p->shard_begin = pack.shard_begin;
+    p->shard_end = pack.shard_end;
+    p->failed = calloc(p->table.count / 8 + 1, 1);
+    int code = p->failed ? write_shards(p, &pack, e) : bl_error_memory(e);
+    bl_scatter_free(pack.scatter);
+    write_discard_state(p, code);
+    return code;
+}
+
+int bl_packing_finish(struct bl_packing *p, struct bl_error *e)
+{
+    const struct bl_input_set *inputs = p->job.inputs;
+    struct bl_finish finish = {.dir = p->job.output,
+                               .table = &p->table,
+                               .plan = &p->plan,
+                               .plan_options = p->job.plan_options,
+                               .manifest = &p->manifest,
+                               .cancel = p->job.cancel,
+                               .kind = inputs->kind,
+                               .config = inputs->kind_config};
+    int code = BL_OK;
+    if (p->job.task.set)
+        return BL_OK;
+    if (!p->repairing) {
+        bl_heartbeat_set_phase(&p->heartbeat, "finish");
+        code = bl_finish_run(&finish, &p->finished, e);
+        p->partial = bl_finished_partial(&p->finished);
+    }
+    if (!code && inputs->kind->spool)
+        code = inputs->kind->spool->remove(inputs->kind_config, &p->env, e);
+    return code ? code : bl_state_remove(&p->state, e);
+}
