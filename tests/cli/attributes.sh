@@ -137,7 +137,7 @@ test_names_that_clash() {
         printf 'id,%s\n1,2\n' $name | refuse 2 "labels.csv:1: \"$name\" is reserved in the table of sequences"
     done
     for name in tokens sequence segment_ids __metadata__; do
-        printf 'id,%s\n1,2\n' $name | refuse 2 "labels.csv: no column can be called \"$name\": a tensor of the shards is"
+        printf 'id,%s\n1,2\n' $name | refuse 2 "labels.csv: the column \"$name\" has the name of a tensor of the shards"
     done
     printf '{"text": "a", "class": 1}\n' >t.jsonl
     printf 'id,class,tokens\nt.jsonl#0,2,3\n' >labels.csv

@@ -189,12 +189,12 @@ test_a_table_that_was_edited_is_not_packed() {
     expect 0 bload plan -q t -T 4000 --oversize split
     sed -i 's/a.wav\t9/b.wav\t9/' t/.bload/sequences.tsv
     expect 1 bload pack "${sound[@]}" in -o t --task 0/1
-    err_has 't/.bload/sequences.tsv is not as it was written'
+    err_has 't/.bload/sequences.tsv was edited or damaged since it was written'
     cp kept t/.bload/sequences.tsv
     expect 0 bload pack "${sound[@]}" in -o t --task 0/1
     sed -i 's/a.wav\t9/b.wav\t9/' t/.bload/sequences.tsv
     expect 1 bload finish t
-    err_has 't/.bload/sequences.tsv is not as it was written'
+    err_has 't/.bload/sequences.tsv was edited or damaged since it was written'
     cp kept t/.bload/sequences.tsv
     expect 0 bload finish t
     same d/shards.tsv t/shards.tsv
