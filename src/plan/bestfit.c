@@ -44,25 +44,27 @@ static int bestfit_add_node(struct bestfit *f, uint32_t before, uint32_t bucket,
 
 static int bestfit_close_group(struct bestfit *f, struct bl_open_group group, struct bl_error *e)
 {
-    int code = 0;
+    int code = BL_OK;
     f->blocks += group.blocks;
     if (!f->patterns)
         return 0;
-    for (uint32_t n = group.node; code == 0 && n != NO_NODE; n = f->node[n].before)
+    for (uint32_t n = group.node; !code && n != NO_NODE; n = f->node[n].before)
         code = bl_patterns_push(f->patterns, f->node[n].bucket, e);
-    return code == 0 ? bl_patterns_close(f->patterns, group.blocks, e) : code;
+    if (code)
+        return code;
+    return bl_patterns_close(f->patterns, group.blocks, e);
 }
 
 /* Adds `times` of a bucket to each block of a group: it stays open while the shortest length has room, and a place. */
 static int bestfit_extend_group(struct bestfit *f, struct bl_open_group group, uint32_t bucket, uint32_t times,
                                 struct bl_error *e)
 {
-    int code = 0;
-    for (uint32_t i = 0; code == 0 && i < times; i++) {
+    int code = BL_OK;
+    for (uint32_t i = 0; !code && i < times; i++) {
         code = bestfit_add_node(f, group.node, bucket, e);
         group.node = (uint32_t)(f->nodes - 1);
     }
-    if (code < 0)
+    if (code)
         return code;
     group.room -= times * f->h->length[bucket];
     group.places -= times;
@@ -80,11 +82,11 @@ static int bestfit_fill_group(struct bestfit *f, struct bl_open_group *group, ui
         fit = group->places;
     uint32_t full = *n / fit < group->blocks ? *n / fit : group->blocks;
     uint32_t rest = full < group->blocks ? *n % fit : 0;
-    int code = 0;
+    int code = BL_OK;
     if (full > 0)
         code = bestfit_extend_group(f, (struct bl_open_group){group->room, full, group->node, group->places}, bucket,
                                     fit, e);
-    if (code == 0 && rest > 0)
+    if (!code && rest > 0)
         code = bestfit_extend_group(f, (struct bl_open_group){group->room, 1, group->node, group->places}, bucket, rest,
                                     e);
     group->blocks -= full + (rest > 0);
@@ -95,8 +97,8 @@ static int bestfit_fill_group(struct bestfit *f, struct bl_open_group *group, ui
 static int bestfit_place_bucket(struct bestfit *f, uint32_t bucket, struct bl_error *e)
 {
     uint32_t n = bl_histogram_count(f->h, bucket);
-    int code = 0;
-    while (code == 0 && n > 0) {
+    int code = BL_OK;
+    while (!code && n > 0) {
         struct bl_open_place place;
         struct bl_open_group fresh = {(uint32_t)f->limits->T, n, NO_NODE, f->limits->sequences};
         struct bl_open_group *found = bl_open_blocks_find(&f->open, f->h->length[bucket], &place);
@@ -108,7 +110,7 @@ static int bestfit_place_bucket(struct bestfit *f, uint32_t bucket, struct bl_er
         struct bl_open_group group = *found;
         bl_open_blocks_remove(&f->open, place);
         code = bestfit_fill_group(f, &group, bucket, &n, e);
-        if (code == 0 && group.blocks > 0)
+        if (!code && group.blocks > 0)
             code = bl_open_blocks_insert(&f->open, group, e);
     }
     return code;
@@ -116,11 +118,11 @@ static int bestfit_place_bucket(struct bestfit *f, uint32_t bucket, struct bl_er
 
 static int bestfit_run(struct bestfit *f, struct bl_error *e)
 {
-    int code = 0;
-    for (size_t b = f->h->distinct; code == 0 && b-- > 0;)
+    int code = BL_OK;
+    for (size_t b = f->h->distinct; !code && b-- > 0;)
         code = bestfit_place_bucket(f, (uint32_t)b, e);
     struct bl_open_place place;
-    for (struct bl_open_group *g; code == 0 && (g = bl_open_blocks_find(&f->open, 0, &place));) {
+    for (struct bl_open_group *g; !code && (g = bl_open_blocks_find(&f->open, 0, &place));) {
         struct bl_open_group group = *g;
         bl_open_blocks_remove(&f->open, place);
         code = bestfit_close_group(f, group, e);
@@ -136,7 +138,7 @@ int bl_fill_bestfit(struct bl_patterns *patterns, const struct bl_histogram *h, 
     *patterns = (struct bl_patterns){0};
     struct bestfit f = {.h = h, .limits = limits, .patterns = patterns};
     int code = bestfit_run(&f, e);
-    if (code < 0)
+    if (code)
         bl_patterns_free(patterns);
     return code;
 }

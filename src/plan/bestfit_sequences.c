@@ -36,9 +36,9 @@ static int words_fill(uint64_t *word, size_t n, const struct bl_fill_limits *lim
 {
     struct bl_open_blocks open = {0};
     uint32_t shortest = n ? (uint32_t)(~word[n - 1] >> 32) : 0;
-    int code = 0;
+    int code = BL_OK;
     *blocks = 0;
-    for (size_t i = 0; code == 0 && i < n; i++) {
+    for (size_t i = 0; !code && i < n; i++) {
         uint32_t length = (uint32_t)(~word[i] >> 32);
         struct bl_open_place place;
         struct bl_open_group *found = bl_open_blocks_find(&open, length, &place), block;
@@ -85,17 +85,16 @@ int bl_draft_bestfit(struct bl_draft *d, const struct bl_lengths *lengths, const
                      uint64_t seed, struct bl_error *e)
 {
     uint64_t *word = malloc((lengths->count + 1) * sizeof *word);
-    size_t n = 0, blocks = 0;
-    int code = word ? 0 : bl_error_memory(e);
-    if (code == 0) {
-        n = words_make(word, lengths);
-        bl_sort_u64(word, n, 32);
-        words_shuffle_equal(word, n, seed);
-        code = words_fill(word, n, limits, &blocks, e);
-    }
-    if (code == 0)
+    size_t n, blocks;
+    if (!word)
+        return bl_error_memory(e);
+    n = words_make(word, lengths);
+    bl_sort_u64(word, n, 32);
+    words_shuffle_equal(word, n, seed);
+    int code = words_fill(word, n, limits, &blocks, e);
+    if (!code)
         code = bl_draft_reserve(d, blocks, e);
-    if (code == 0)
+    if (!code)
         draft_collect(d, word, n, blocks, seed);
     free(word);
     return code;

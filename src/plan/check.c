@@ -100,7 +100,7 @@ static int plan_check_block(struct check *c, size_t b)
     int64_t start = 0, steps = 0;
     for (size_t p = first; p < end; p++) {
         int code = plan_check_piece(c, b, p);
-        if (code < 0)
+        if (code)
             return code;
         int64_t length = bl_plan_piece_length(plan, c->length, p);
         if (length > plan->T - start)
@@ -120,10 +120,10 @@ static int plan_check_blocks(struct check *c)
     c->seen = calloc(c->count / 8 + 1, 1);
     if (!c->seen)
         return bl_error_memory(c->e);
-    int code = 0;
+    int code = BL_OK;
     c->plan->max_sequences = 0;
     c->shortest = BL_T_MAX;
-    for (size_t b = 0; code == 0 && b < c->plan->blocks; b++)
+    for (size_t b = 0; !code && b < c->plan->blocks; b++)
         code = plan_check_block(c, b);
     free(c->seen);
     return code;
@@ -154,8 +154,8 @@ static int plan_check_overlaps(struct check *c)
             span[p] = (struct span){start, end, plan->sequence[p], (uint32_t)b};
         }
     qsort(span, plan->pieces, sizeof *span, span_compare);
-    int code = 0;
-    for (size_t p = 1; code == 0 && p < plan->pieces; p++)
+    int code = BL_OK;
+    for (size_t p = 1; !code && p < plan->pieces; p++)
         if (span[p].sequence == span[p - 1].sequence && span[p].start < span[p - 1].end)
             code = bl_error_set(c->e, BL_EFAIL, "blocks %u and %u both hold step %lld of sequence %u",
                                 (unsigned)span[p - 1].block, (unsigned)span[p].block, (long long)span[p].start,
@@ -193,15 +193,15 @@ static int plan_recount_bound(struct check *c)
     struct bl_histogram h;
     int64_t *own;
     int code = plan_piece_lengths(c, &lengths, &own);
-    if (code == 0)
+    if (!code)
         code = bl_histogram_make(&h, &lengths, c->e);
-    if (code == 0) {
+    if (!code) {
         int64_t bound = bl_bound_blocks(&h, c->plan->T);
         c->plan->lower_bound = bound > c->plan->lower_bound ? bound : c->plan->lower_bound;
         bl_histogram_free(&h);
     }
     free(own);
-    if (code == 0 && c->plan->lower_bound > (int64_t)c->plan->blocks)
+    if (!code && c->plan->lower_bound > (int64_t)c->plan->blocks)
         code = bl_error_set(c->e, BL_EFAIL, "%zu blocks are fewer than the lower bound, %lld", c->plan->blocks,
                             (long long)c->plan->lower_bound);
     return code;
@@ -210,13 +210,17 @@ static int plan_recount_bound(struct check *c)
 static int plan_recount(struct check *c)
 {
     int code = plan_recount_sequences(c);
-    if (code == 0)
-        code = plan_check_shape(c);
-    if (code == 0)
-        code = plan_check_blocks(c);
-    if (code == 0 && c->repeated)
+    if (code)
+        return code;
+    code = plan_check_shape(c);
+    if (code)
+        return code;
+    code = plan_check_blocks(c);
+    if (code)
+        return code;
+    if (c->repeated)
         code = plan_check_overlaps(c);
-    if (code < 0)
+    if (code)
         return code;
     c->plan->deleted = c->plan->steps - c->placed;
     c->plan->padding = (int64_t)c->plan->blocks * c->plan->T - c->placed;
@@ -235,5 +239,7 @@ int bl_plan_check(struct bl_plan *plan, const int64_t *length, size_t count, str
 {
     struct check c = {.plan = plan, .length = length, .count = count, .e = e};
     int code = plan_recount(&c);
-    return code ? code : plan_recount_bound(&c);
+    if (code)
+        return code;
+    return plan_recount_bound(&c);
 }

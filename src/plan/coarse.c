@@ -64,11 +64,11 @@ static int expansion_add_pattern(struct expansion *x, const struct bl_patterns *
 {
     uint32_t times = *use;
     size_t first = patterns->entries;
-    int code = 0;
+    int code = BL_OK;
     for (uint32_t k = units->first[p]; k < units->first[p + 1]; k++)
         if (k > units->first[p] && units->bucket[k] == units->bucket[k - 1])
             times = 1;
-    for (uint32_t k = units->first[p]; code == 0 && k < units->first[p + 1]; k++) {
+    for (uint32_t k = units->first[p]; !code && k < units->first[p + 1]; k++) {
         uint32_t b = units->bucket[k];
         while (x->left[x->cursor[b]] == 0)
             x->cursor[b]++;
@@ -76,14 +76,16 @@ static int expansion_add_pattern(struct expansion *x, const struct bl_patterns *
         x->left[fine]--; /* the first of `times`, so that a repeated unit moves on to the next */
         code = bl_patterns_push(patterns, fine, e);
     }
-    for (size_t k = first; code == 0 && k < patterns->entries; k++) {
+    for (size_t k = first; !code && k < patterns->entries; k++) {
         uint32_t more = x->left[patterns->bucket[k]] + 1;
         times = more < times ? more : times;
     }
-    for (size_t k = first; code == 0 && k < patterns->entries; k++)
+    for (size_t k = first; !code && k < patterns->entries; k++)
         x->left[patterns->bucket[k]] -= times - 1;
     *use -= times;
-    return code == 0 ? bl_patterns_close(patterns, times, e) : code;
+    if (code)
+        return code;
+    return bl_patterns_close(patterns, times, e);
 }
 
 static int pattern_is_well_filled(const struct coarse *c, const struct bl_patterns *units, size_t p, uint32_t slack)
@@ -101,16 +103,16 @@ static int coarse_expand(const struct coarse *c, const struct bl_patterns *units
 {
     struct expansion x = {c, malloc((h->distinct + 1) * sizeof *x.left), malloc((c->T + 2) * sizeof *x.cursor)};
     int code = x.left && x.cursor ? 0 : bl_error_memory(e);
-    for (size_t b = 0; code == 0 && b < h->distinct; b++)
+    for (size_t b = 0; !code && b < h->distinct; b++)
         x.left[b] = bl_histogram_count(h, b);
-    for (size_t b = 0; code == 0 && b < c->h.distinct; b++)
+    for (size_t b = 0; !code && b < c->h.distinct; b++)
         x.cursor[b] = c->begin[b];
-    for (size_t p = 0; code == 0 && p < units->count; p++) {
+    for (size_t p = 0; !code && p < units->count; p++) {
         uint32_t use = pattern_is_well_filled(c, units, p, slack) ? units->use[p] : 0;
-        while (code == 0 && use > 0)
+        while (!code && use > 0)
             code = expansion_add_pattern(&x, units, p, &use, patterns, e);
     }
-    if (code == 0)
+    if (!code)
         code = bl_fill_residual(patterns, h, x.left, limits, bl_fill_greedy, e);
     free(x.left);
     free(x.cursor);
@@ -120,8 +122,8 @@ static int coarse_expand(const struct coarse *c, const struct bl_patterns *units
 static int coarse_expand_best(const struct coarse *c, const struct bl_patterns *units, const struct bl_histogram *h,
                               const struct bl_fill_limits *limits, struct bl_patterns *best, struct bl_error *e)
 {
-    int code = 0;
-    for (uint32_t part = UNITS; code == 0 && part > 0; part /= 8) {
+    int code = BL_OK;
+    for (uint32_t part = UNITS; !code && part > 0; part /= 8) {
         struct bl_patterns tried = {0};
         code = coarse_expand(c, units, c->T / part, h, limits, &tried, e);
         if (code)
@@ -142,17 +144,22 @@ int bl_fill_coarse(struct bl_patterns *patterns, const struct bl_histogram *h, c
     struct bl_patterns units = {0}, known = {0};
     int code = coarse_make(&c, h, (uint32_t)limits->T, unit, e);
     struct bl_fill_limits in_units = {c.T, limits->sequences, limits->work};
-    int64_t bound = 0; /* of the lengths in units: of no use */
-    if (code == 0)
-        code = bl_fill_bestfit(&known, &c.h, &in_units, e);
-    if (code == 0)
-        code = bl_fill_columns(&units, &bound, &c.h, &known, &in_units, NULL, e);
-    if (code == 0 && units.count > 0)
+    int64_t bound = 0; /* of the lengths in units: not used */
+    if (code)
+        goto out;
+    code = bl_fill_bestfit(&known, &c.h, &in_units, e);
+    if (code)
+        goto out;
+    code = bl_fill_columns(&units, &bound, &c.h, &known, &in_units, NULL, e);
+    if (code)
+        goto out;
+    if (units.count > 0)
         code = coarse_expand_best(&c, &units, h, limits, patterns, e);
+out:
     bl_patterns_free(&units);
     bl_patterns_free(&known);
     coarse_free(&c);
-    if (code < 0)
+    if (code)
         bl_patterns_free(patterns);
     return code;
 }

@@ -46,7 +46,7 @@ static int colgen_add_columns(struct bl_colgen *g, double worth, struct bl_error
     double good = BL_PRICE_ONE + (worth - BL_PRICE_ONE) / 2;
     int code = colgen_add_column(g, BL_KNAPSACK_ANY, e);
     size_t D = g->h->distinct, stride = D / COLUMNS_AT_ONCE + 1;
-    for (size_t from = 0; code == 0 && from < D; from += stride) {
+    for (size_t from = 0; !code && from < D; from += stride) {
         size_t best = from;
         for (size_t b = from; b < D && b < from + stride; b++)
             if (bl_knapsack_with(&g->knapsack, (uint32_t)b) > bl_knapsack_with(&g->knapsack, (uint32_t)best))
@@ -66,8 +66,8 @@ static int colgen_is_finished(const struct bl_colgen *g)
 int bl_colgen_run(struct bl_colgen *g, struct bl_error *e)
 {
     int64_t solve_work = bl_knapsack_work(g->h, (uint32_t)g->limits->T, g->limits->sequences);
-    int code = 0;
-    while (code == 0 && g->work > 0) {
+    int code = BL_OK;
+    while (!code && g->work > 0) {
         double saving;
         uint32_t column = bl_master_price(&g->master, &saving, &g->work);
         if (saving > BL_SAVING_MIN) {
@@ -108,9 +108,11 @@ int bl_colgen_make(struct bl_colgen *g, const struct bl_histogram *h, const stru
     g->item_capacity = (size_t)(limits->T / h->length[0]);
     g->item = malloc((g->item_capacity + 1) * sizeof *g->item);
     int code = g->item ? 0 : bl_error_memory(e);
-    if (code == 0)
+    if (!code)
         code = bl_knapsack_make(&g->knapsack, h, (uint32_t)limits->T, limits->sequences, e);
-    return code == 0 ? bl_master_make(&g->master, h, limits->T, limits->sequences, e) : code;
+    if (code)
+        return code;
+    return bl_master_make(&g->master, h, limits->T, limits->sequences, e);
 }
 
 void bl_colgen_free(struct bl_colgen *g)

@@ -21,14 +21,14 @@ static int column_use(const struct bl_colgen *g, uint32_t row, double wanted, co
         uint32_t possible = left[as ? as[m->bucket[k]] : m->bucket[k]] / (uint32_t)m->times[k];
         use = possible < use ? possible : use;
     }
-    int code = 0;
-    for (uint32_t k = c->first; code == 0 && use > 0 && k < c->first + c->count; k++) {
+    int code = BL_OK;
+    for (uint32_t k = c->first; !code && use > 0 && k < c->first + c->count; k++) {
         uint32_t bucket = as ? as[m->bucket[k]] : m->bucket[k];
         left[bucket] -= use * (uint32_t)m->times[k];
-        for (uint32_t i = 0; code == 0 && i < (uint32_t)m->times[k]; i++)
+        for (uint32_t i = 0; !code && i < (uint32_t)m->times[k]; i++)
             code = bl_patterns_push(patterns, bucket, e);
     }
-    return code == 0 && use > 0 ? bl_patterns_close(patterns, use, e) : code;
+    return !code && use > 0 ? bl_patterns_close(patterns, use, e) : code;
 }
 
 /* Whole blocks of every column first, then one more of those whose fraction is at least `up`; the rest by themselves.
@@ -37,16 +37,18 @@ static int columns_round(const struct bl_colgen *g, double up, uint32_t *left, s
                          struct bl_error *e)
 {
     const struct bl_master *m = &g->master;
-    int code = 0;
+    int code = BL_OK;
     for (size_t b = 0; b < g->h->distinct; b++)
         left[b] = bl_histogram_count(g->h, b);
     for (int more = 0; more < 2; more++)
-        for (uint32_t r = 0; code == 0 && r < m->rows; r++) {
+        for (uint32_t r = 0; !code && r < m->rows; r++) {
             double whole = floor(m->amount[r] + 1e-6), fraction = m->amount[r] - whole;
             if (m->basis[r] < BL_SURPLUS && (!more || fraction >= up))
                 code = column_use(g, r, more ? 1 : whole, NULL, left, patterns, e);
         }
-    return code == 0 ? bl_fill_residual(patterns, g->h, left, g->limits, bl_fill_greedy, e) : code;
+    if (code)
+        return code;
+    return bl_fill_residual(patterns, g->h, left, g->limits, bl_fill_greedy, e);
 }
 
 static int columns_round_best(struct bl_colgen *g, struct bl_patterns *best, struct bl_error *e)
@@ -54,7 +56,7 @@ static int columns_round_best(struct bl_colgen *g, struct bl_patterns *best, str
     static const double up[] = {1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2};
     uint32_t *left = malloc((g->h->distinct + 1) * sizeof *left);
     int code = left ? 0 : bl_error_memory(e);
-    for (size_t i = 0; code == 0 && i < sizeof up / sizeof *up; i++) {
+    for (size_t i = 0; !code && i < sizeof up / sizeof *up; i++) {
         struct bl_patterns tried = {0};
         code = columns_round(g, up[i], left, &tried, e);
         if (code)
@@ -115,8 +117,8 @@ static void remainder_set(struct remainder *r, const struct bl_histogram *h, con
 static int remainder_reuse_columns(struct bl_colgen *to, const struct remainder *r, const struct bl_master *from,
                                    const uint32_t *bucket, struct bl_error *e)
 {
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < from->columns; i++) {
+    int code = BL_OK;
+    for (size_t i = 0; !code && i < from->columns; i++) {
         const struct bl_master_column *c = &from->column[i];
         size_t n = 0;
         int possible = 1;
@@ -139,9 +141,9 @@ static int dive_fix_columns(const struct bl_colgen *g, const uint32_t *bucket, u
     const struct bl_master *m = &g->master;
     size_t before = patterns->blocks;
     double up = NEARLY, most = 0;
-    int code = 0;
-    for (int again = 0; code == 0 && again < 2 && patterns->blocks == before; again++, up = most)
-        for (uint32_t r = 0; code == 0 && r < m->rows && (again == 0 || patterns->blocks == before); r++) {
+    int code = BL_OK;
+    for (int again = 0; !code && again < 2 && patterns->blocks == before; again++, up = most)
+        for (uint32_t r = 0; !code && r < m->rows && (again == 0 || patterns->blocks == before); r++) {
             double fraction = m->amount[r] - floor(m->amount[r] + 1e-6);
             if (m->basis[r] >= BL_SURPLUS)
                 continue;
@@ -167,9 +169,9 @@ static int dive_solve(struct dive_run *d, struct bl_colgen *g, int64_t enough, s
     int code = bl_colgen_make(&next, &d->rest.h, &d->limits, e);
     next.work = d->limits.work;
     next.enough = enough;
-    if (code == 0)
+    if (!code)
         code = remainder_reuse_columns(&next, &d->rest, &g->master, d->bucket, e);
-    if (code == 0)
+    if (!code)
         code = bl_colgen_run(&next, e);
     d->limits.work = next.work;
     memcpy(d->bucket, d->rest.bucket, d->rest.h.distinct * sizeof *d->bucket);
@@ -182,15 +184,15 @@ static int dive_solve(struct dive_run *d, struct bl_colgen *g, int64_t enough, s
 static int dive_fix_all(struct dive_run *d, struct bl_colgen *g, size_t most, struct bl_patterns *tried,
                         struct bl_error *e)
 {
-    int code = 0;
+    int code = BL_OK;
     for (;;) {
         size_t before = tried->blocks;
         code = dive_fix_columns(g, d->bucket, d->left, tried, e);
         remainder_set(&d->rest, d->h, d->left);
-        if (code < 0 || d->rest.h.distinct == 0 || tried->blocks == before || tried->blocks >= most)
+        if (code || d->rest.h.distinct == 0 || tried->blocks == before || tried->blocks >= most)
             return code;
         code = dive_solve(d, g, (int64_t)(most - tried->blocks), e);
-        if (code < 0 || g->bound >= (int64_t)(most - tried->blocks) || d->limits.work <= 0)
+        if (code || g->bound >= (int64_t)(most - tried->blocks) || d->limits.work <= 0)
             return code;
     }
 }
@@ -205,19 +207,24 @@ static int dive_run(struct bl_colgen *g, struct bl_patterns *best, size_t known,
     d.left = malloc((n + 1) * sizeof *d.left);
     d.bucket = malloc((n + 1) * sizeof *d.bucket);
     int code = d.left && d.bucket ? remainder_make(&d.rest, d.h, e) : bl_error_memory(e);
-    for (size_t b = 0; code == 0 && b < n; b++) {
+    if (code)
+        goto out;
+    for (size_t b = 0; b < n; b++) {
         d.left[b] = bl_histogram_count(d.h, b);
         d.bucket[b] = (uint32_t)b;
     }
-    if (code == 0)
-        code = dive_fix_all(&d, g, most, &tried, e);
-    if (code == 0)
-        code = bl_fill_residual(&tried, d.h, d.left, g->limits, bl_fill_greedy, e);
-    if (code == 0 && tried.blocks < most) {
+    code = dive_fix_all(&d, g, most, &tried, e);
+    if (code)
+        goto out;
+    code = bl_fill_residual(&tried, d.h, d.left, g->limits, bl_fill_greedy, e);
+    if (code)
+        goto out;
+    if (tried.blocks < most) {
         bl_patterns_free(best);
         *best = tried;
         tried = (struct bl_patterns){0};
     }
+out:
     bl_patterns_free(&tried);
     remainder_free(&d.rest);
     free(d.left);
@@ -241,19 +248,25 @@ int bl_fill_columns(struct bl_patterns *patterns, int64_t *bound, const struct b
     g.bound = *bound;
     g.enough = (int64_t)known->blocks;
     g.work = limits->work;
-    for (size_t p = 0; code == 0 && p < known->count; p++)
+    for (size_t p = 0; p < known->count && !code; p++)
         code = bl_colgen_offer(&g, known->bucket + known->first[p], known->first[p + 1] - known->first[p], e);
-    if (code == 0)
-        code = bl_colgen_run(&g, e);
-    for (size_t b = 0; code == 0 && price && b < h->distinct; b++)
+    if (code)
+        goto out;
+    code = bl_colgen_run(&g, e);
+    if (code)
+        goto out;
+    for (size_t b = 0; price && b < h->distinct; b++)
         price[b] = g.master.dual[b];
     *bound = g.bound;
-    if (code == 0 && g.bound < g.enough)
+    if (g.bound < g.enough)
         code = columns_round_best(&g, patterns, e);
-    if (code == 0 && !price && patterns->count > 0 && (int64_t)patterns->blocks > *bound)
+    if (code)
+        goto out;
+    if (!price && patterns->count > 0 && (int64_t)patterns->blocks > *bound)
         code = dive_run(&g, patterns, known->blocks, e);
+out:
     bl_colgen_free(&g);
-    if (code < 0)
+    if (code)
         bl_patterns_free(patterns);
     return code;
 }

@@ -52,8 +52,8 @@ int bl_draft_close(struct bl_draft *d, size_t size, struct bl_error *e)
 
 int bl_draft_alone(struct bl_draft *d, const struct bl_lengths *lengths, struct bl_error *e)
 {
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < lengths->count; i++) {
+    int code = BL_OK;
+    for (size_t i = 0; !code && i < lengths->count; i++) {
         if (!bl_lengths_has(lengths, i))
             continue;
         d->sequence[d->pieces] = (uint32_t)bl_lengths_id(lengths, i);
@@ -68,8 +68,8 @@ int bl_draft_keep(struct bl_draft *d, const struct bl_lengths *lengths, const st
     int64_t room = limits->T;
     size_t size = 0;
     uint32_t last = 0;
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < lengths->count; i++) {
+    int code = BL_OK;
+    for (size_t i = 0; !code && i < lengths->count; i++) {
         if (!bl_lengths_has(lengths, i))
             continue;
         uint32_t id = (uint32_t)bl_lengths_id(lengths, i), its_group = group ? group[owner ? owner[id] : id] : 0;
@@ -83,7 +83,7 @@ int bl_draft_keep(struct bl_draft *d, const struct bl_lengths *lengths, const st
         room -= units;
         last = its_group;
     }
-    return code == 0 && size > 0 ? bl_draft_close(d, size, e) : code;
+    return !code && size > 0 ? bl_draft_close(d, size, e) : code;
 }
 
 /* The pattern of every block, in random order. */
@@ -128,15 +128,18 @@ int bl_draft_patterns(struct bl_draft *d, const struct bl_patterns *patterns, co
 {
     uint32_t *ids = NULL, *turn = NULL, *cursor = malloc((h->distinct + 1) * sizeof *cursor);
     int code = cursor ? bl_histogram_identities(h, lengths, seed, &ids, e) : bl_error_memory(e);
-    if (code == 0)
-        code = patterns_shuffle(patterns, seed, &turn, e);
-    if (code == 0)
-        code = bl_draft_reserve(d, patterns->blocks, e);
-    if (code == 0) {
-        memcpy(cursor, h->start, h->distinct * sizeof *cursor);
-        d->is_shuffled = d->blocks == 0;
-        draft_draw_blocks(d, patterns, turn, ids, cursor, seed);
-    }
+    if (code)
+        goto out;
+    code = patterns_shuffle(patterns, seed, &turn, e);
+    if (code)
+        goto out;
+    code = bl_draft_reserve(d, patterns->blocks, e);
+    if (code)
+        goto out;
+    memcpy(cursor, h->start, h->distinct * sizeof *cursor);
+    d->is_shuffled = d->blocks == 0;
+    draft_draw_blocks(d, patterns, turn, ids, cursor, seed);
+out:
     free(turn);
     free(cursor);
     free(ids);

@@ -89,11 +89,11 @@ int bl_bound_dual(int64_t *bound, const struct bl_histogram *h, int64_t T, const
     struct bl_knapsack k = {0};
     int code = lengths_round_down(&rounded, h, T, capacity, e);
     half = rounded;
-    if (code == 0)
+    if (!code)
         half.distinct = bl_histogram_below(&rounded, capacity / 2);
-    if (code == 0 && half.distinct > 0)
+    if (!code && half.distinct > 0)
         code = bl_knapsack_make(&k, &half, capacity, UINT32_MAX, e);
-    for (int s = 0; code == 0 && half.distinct > 0 && s < SHIFTS; s++) {
+    for (int s = 0; !code && half.distinct > 0 && s < SHIFTS; s++) {
         prices_interpolate(k.price, &half, (double)places / capacity, s * SHIFT, classes, price);
         bl_knapsack_solve(&k);
         int64_t proven = dual_bound_value(&rounded, &k);

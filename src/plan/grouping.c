@@ -82,9 +82,9 @@ static int grouping_solve(struct grouping *s, struct bl_patterns *drawn, struct 
     int64_t bound = 0; /* of the means: none of the lengths */
     *drawn = (struct bl_patterns){0};
     int code = bl_fill_bestfit(&known, &s->h, &limits, e);
-    if (code == 0)
+    if (!code)
         code = bl_fill_columns(drawn, &bound, &s->h, &known, &limits, s->price, e);
-    if (code == 0 && drawn->count == 0) {
+    if (!code && drawn->count == 0) {
         *drawn = known;
         return 0;
     }
@@ -127,7 +127,9 @@ static int grouping_choose_pair(struct grouping *s, uint32_t room, uint32_t clas
     if (best[0] == BL_BITSET_NONE)
         return 0;
     int code = bl_residual_choose(&s->residual, best[0], e);
-    return code == 0 ? bl_residual_choose(&s->residual, best[1], e) : code;
+    if (code)
+        return code;
+    return bl_residual_choose(&s->residual, best[1], e);
 }
 
 static uint32_t grouping_room(const struct grouping *s)
@@ -142,17 +144,17 @@ static uint32_t grouping_room(const struct grouping *s)
  * the block. */
 static int grouping_choose_block(struct grouping *s, const uint32_t *class, size_t size, struct bl_error *e)
 {
-    int code = 0;
-    for (size_t i = 0; code == 0 && i + 2 < size; i++) {
+    int code = BL_OK;
+    for (size_t i = 0; !code && i + 2 < size; i++) {
         size_t b = grouping_nearest(s, class[i]);
         if (b == BL_BITSET_NONE || s->residual.h->length[b] > grouping_room(s))
             return 0;
         code = bl_residual_choose(&s->residual, b, e);
     }
-    if (code == 0 && size > 1)
+    if (!code && size > 1)
         return grouping_choose_pair(s, grouping_room(s), class[size - 2], e);
     size_t b = bl_residual_fitting(&s->residual, s->longest[class[0]]);
-    return code == 0 && b != BL_BITSET_NONE ? bl_residual_choose(&s->residual, b, e) : code;
+    return !code && b != BL_BITSET_NONE ? bl_residual_choose(&s->residual, b, e) : code;
 }
 
 /* Carries a pattern of the grouping out, `use` times, or until the lengths for it are used up. */
@@ -162,20 +164,20 @@ static int grouping_realise(struct grouping *s, const struct bl_patterns *drawn,
     const uint32_t *class = drawn->bucket + drawn->first[p];
     size_t size = drawn->first[p + 1] - drawn->first[p];
     int64_t room = PLACES;
-    int code = 0;
+    int code = BL_OK;
     for (size_t i = 0; i < size; i++)
         room -= s->h.length[class[i]];
     /* For a block that ends up emptier than it was drawn, by more than the width of a class, the lengths are gone. */
     int64_t most = room * s->limits->T / PLACES + s->limits->T / s->classes;
-    while (code == 0 && use > 0) {
+    while (!code && use > 0) {
         uint32_t used = 0;
         code = grouping_choose_block(s, class, size, e);
         s->work -= 32 * (int64_t)size + 8 * PAIR_STEPS;
-        if (code == 0 && (s->residual.count < size || grouping_room(s) > most)) {
+        if (!code && (s->residual.count < size || grouping_room(s) > most)) {
             bl_residual_put_back(&s->residual, 0);
             return 0;
         }
-        if (code == 0)
+        if (!code)
             code = bl_residual_close(&s->residual, use, patterns, &used, e);
         use -= used;
     }
@@ -189,11 +191,11 @@ static int grouping_realise_half(struct grouping *s, struct bl_patterns *pattern
     struct bl_patterns drawn = {0};
     grouping_make_classes(s);
     int code = grouping_solve(s, &drawn, e);
-    if (code == 0 && patterns->blocks == 0)
+    if (!code && patterns->blocks == 0)
         code = bl_bound_dual(bound, s->residual.h, s->limits->T, &s->h, PLACES, s->price, e);
     *blocks = drawn.blocks;
     uint32_t odd = 0; /* of patterns that are drawn once, too, every second is carried out */
-    for (size_t p = 0; code == 0 && p < drawn.count; p++) {
+    for (size_t p = 0; !code && p < drawn.count; p++) {
         uint32_t use = drawn.use[p] / 2 + (odd & drawn.use[p]);
         odd ^= drawn.use[p] & 1;
         if (use > 0)
@@ -211,7 +213,9 @@ static int grouping_make(struct grouping *s, const struct bl_histogram *h, uint3
     s->longest = malloc(n * sizeof *s->longest);
     s->price = malloc(n * sizeof *s->price);
     int code = s->h.length && s->h.start && s->longest && s->price ? 0 : bl_error_memory(e);
-    return code == 0 ? bl_residual_make(&s->residual, h, e) : code;
+    if (code)
+        return code;
+    return bl_residual_make(&s->residual, h, e);
 }
 
 /* What is left in the end. */
@@ -236,7 +240,7 @@ int bl_fill_grouped(struct bl_patterns *patterns, int64_t *bound, const struct b
     *patterns = (struct bl_patterns){0};
     struct grouping s = {.limits = limits, .work = limits->work};
     int code = grouping_make(&s, h, classes, e);
-    while (code == 0 && s.work > 0 && blocks > (patterns->blocks ? BLOCKS_LEFT : BLOCKS_MIN)) {
+    while (!code && s.work > 0 && blocks > (patterns->blocks ? BLOCKS_LEFT : BLOCKS_MIN)) {
         size_t before = patterns->blocks;
         s.classes = classes;
         while (before > 0 && s.classes > CLASSES_MIN && blocks < (size_t)s.classes * BLOCKS_PER_CLASS)
@@ -246,13 +250,13 @@ int bl_fill_grouped(struct bl_patterns *patterns, int64_t *bound, const struct b
             break;
         blocks -= patterns->blocks - before;
     }
-    if (code == 0)
+    if (!code)
         code = bl_fill_residual(patterns, h, s.residual.left, limits, grouping_fill_rest, e);
     bl_residual_free(&s.residual);
     bl_histogram_free(&s.h);
     free(s.longest);
     free(s.price);
-    if (code < 0)
+    if (code)
         bl_patterns_free(patterns);
     return code;
 }

@@ -46,7 +46,7 @@ static int histogram_count_table(struct bl_histogram *h, const struct bl_lengths
     for (int64_t length = 0; length <= longest; length++)
         distinct += table[length] > 0;
     int code = histogram_allocate(h, distinct, e);
-    if (code == 0) {
+    if (!code) {
         size_t bucket = 0;
         uint32_t sum = 0;
         for (int64_t length = 0; length <= longest; length++) {
@@ -76,7 +76,7 @@ static int histogram_count_sorted(struct bl_histogram *h, const struct bl_length
     for (size_t i = 0; i < n; i++)
         distinct += i == 0 || key[i] != key[i - 1];
     int code = histogram_allocate(h, distinct, e);
-    if (code == 0) {
+    if (!code) {
         size_t bucket = 0;
         for (size_t i = 0; i < n; i++) {
             if (i > 0 && key[i] == key[i - 1])
@@ -210,7 +210,7 @@ int bl_histogram_identities(const struct bl_histogram *h, const struct bl_length
     uint32_t *next = malloc((h->distinct + 1) * sizeof *next);
     *ids = malloc(((size_t)h->start[h->distinct] + 1) * sizeof **ids);
     int code = next && *ids ? prefix_table_make(&table, h, lengths->count, e) : bl_error_memory(e);
-    if (code == 0) {
+    if (!code) {
         memcpy(next, h->start, h->distinct * sizeof *next);
         histogram_scatter(h, &table, lengths, next, *ids);
         struct bl_random random;

@@ -67,11 +67,11 @@ static size_t tail_select(struct improve *r, size_t lengths)
 static int patterns_copy(struct bl_patterns *to, const struct bl_patterns *from, size_t first, size_t end,
                          const uint32_t *as, struct bl_error *e)
 {
-    int code = 0;
-    for (size_t p = first; code == 0 && p < end; p++) {
-        for (uint32_t k = from->first[p]; code == 0 && k < from->first[p + 1]; k++)
+    int code = BL_OK;
+    for (size_t p = first; !code && p < end; p++) {
+        for (uint32_t k = from->first[p]; !code && k < from->first[p + 1]; k++)
             code = bl_patterns_push(to, as ? as[from->bucket[k]] : from->bucket[k], e);
-        if (code == 0)
+        if (!code)
             code = bl_patterns_close(to, from->use[p], e);
     }
     return code;
@@ -105,13 +105,13 @@ static int tail_refill(struct improve *r, size_t from, size_t best, const struct
 {
     struct bl_patterns better = {0};
     int code = tail_separate(r, from, e);
-    int64_t least = code == 0 ? bl_bound_blocks(&r->tail, limits->T) : 0;
-    if (code == 0 && (int64_t)r->old.blocks > least)
+    int64_t least = !code ? bl_bound_blocks(&r->tail, limits->T) : 0;
+    if (!code && (int64_t)r->old.blocks > least)
         code = bl_fill_columns(&better, &least, &r->tail, &r->old, limits, NULL, e);
-    if (code == 0 && better.count > 0 && r->known->blocks - r->old.blocks + better.blocks < best) {
+    if (!code && better.count > 0 && r->known->blocks - r->old.blocks + better.blocks < best) {
         bl_patterns_free(patterns);
         code = patterns_copy(patterns, r->known, 0, from, NULL, e);
-        if (code == 0)
+        if (!code)
             code = patterns_copy(patterns, &better, 0, better.count, r->bucket, e);
     }
     bl_patterns_free(&better);
@@ -126,15 +126,15 @@ int bl_fill_improve(struct bl_patterns *patterns, int64_t bound, const struct bl
     *patterns = (struct bl_patterns){0};
     int code = improve_make(&r, h, known, e);
     for (size_t lengths = LENGTHS_MIN; lengths <= LENGTHS_MAX; lengths *= LENGTHS_MORE) {
-        if (code == 0)
+        if (!code)
             from = tail_select(&r, lengths);
-        if (code < 0 || from == 0 || (int64_t)best <= bound)
+        if (code || from == 0 || (int64_t)best <= bound)
             break;
         code = tail_refill(&r, from, best, limits, patterns, e);
         best = patterns->count ? patterns->blocks : best;
     }
     improve_free(&r);
-    if (code < 0)
+    if (code)
         bl_patterns_free(patterns);
     return code;
 }

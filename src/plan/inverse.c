@@ -68,7 +68,7 @@ static void inverse_end_step(struct bl_inverse *v, uint32_t r)
 int bl_inverse_update(struct bl_inverse *v, const double *column, uint32_t r, struct bl_error *e)
 {
     int code = inverse_reserve(v, v->rows, e);
-    if (code < 0)
+    if (code)
         return code;
     inverse_add_entry(v, r, 1 / column[r]);
     for (size_t i = 0; i < v->rows; i++)
@@ -249,7 +249,7 @@ static int elimination_step_triangular(const struct elimination *x, struct bl_in
     uint32_t r = x->row_of[c], first = m->first[c], end = m->first[c + 1];
     double pivot = 0;
     int code = inverse_reserve(v, end - first, e);
-    if (code < 0)
+    if (code)
         return code;
     for (uint32_t k = first; k < end; k++)
         pivot = m->row[k] == r ? m->value[k] : pivot;
@@ -297,12 +297,12 @@ int bl_inverse_factor(struct bl_inverse *v, const struct bl_sparse *m, uint32_t 
     int code = elimination_make(&x, m, row_of, e);
     v->steps = v->entries = 0;
     *regular = 1;
-    if (code == 0) {
+    if (!code) {
         elimination_assign_front(&x);
         elimination_assign_back(&x);
         elimination_order_middle(&x);
     }
-    for (size_t i = 0; code == 0 && *regular && i < m->rows; i++) {
+    for (size_t i = 0; !code && *regular && i < m->rows; i++) {
         if (i < x.front || i >= x.back)
             code = elimination_step_triangular(&x, v, x.order[i], e);
         else

@@ -58,7 +58,7 @@ static int master_compare_buckets(const void *a, const void *b)
 int bl_master_add(struct bl_master *m, uint32_t *item, size_t n, struct bl_error *e)
 {
     int code = master_reserve(m, n, e);
-    if (code < 0)
+    if (code)
         return code;
     qsort(item, n, sizeof *item, master_compare_buckets);
     struct bl_master_column *c = &m->column[m->columns++];
@@ -85,19 +85,19 @@ int bl_master_make(struct bl_master *m, const struct bl_histogram *h, int64_t T,
     *m = (struct bl_master){.rows = h->distinct};
     int code = master_allocate(m, e), regular;
     double apart = 0.005 / (double)(m->rows + 1);
-    for (size_t i = 0; code == 0 && i < m->rows; i++) {
+    for (size_t i = 0; !code && i < m->rows; i++) {
         int64_t fit = T / h->length[i];
         uint32_t bucket = (uint32_t)i;
         code = bl_master_add(m, &bucket, 1, e);
-        if (code < 0)
+        if (code)
             break;
         m->times[m->entries - 1] = (double)(fit < (int64_t)sequences ? fit : (int64_t)sequences);
         m->demand[i] = bl_histogram_count(h, i) + apart * (1 + (double)(i * 2654435761 % 4096) / 4096);
         m->basis[i] = bucket;
     }
-    if (code == 0)
+    if (!code)
         code = master_refactor(m, &regular, e);
-    if (code < 0)
+    if (code)
         bl_master_free(m);
     return code;
 }
@@ -219,11 +219,11 @@ static int master_refactor(struct bl_master *m, int *regular, struct bl_error *e
     struct bl_sparse b;
     uint32_t *row_of = malloc((m->rows + 1) * sizeof *row_of), *basis = malloc((m->rows + 1) * sizeof *basis);
     int code = master_gather_basis(m, &b, e);
-    if (code == 0 && (!row_of || !basis))
+    if (!code && (!row_of || !basis))
         code = bl_error_memory(e);
-    if (code == 0)
+    if (!code)
         code = bl_inverse_factor(&m->inverse, &b, row_of, regular, e);
-    if (code == 0 && *regular) {
+    if (!code && *regular) {
         memcpy(basis, m->basis, m->rows * sizeof *basis);
         for (size_t c = 0; c < m->rows; c++)
             m->basis[row_of[c]] = basis[c];

@@ -52,8 +52,8 @@ static int slack_choose_subset(struct slack *s, uint32_t room, uint32_t most, st
         b = b ? bl_bitset_previous(&residual->nonempty, b - 1) : BL_BITSET_NONE;
     }
     s->work -= spent + room / 64;
-    int code = 0;
-    for (uint32_t sum = s->subset.top; code == 0 && sum > 0;)
+    int code = BL_OK;
+    for (uint32_t sum = s->subset.top; !code && sum > 0;)
         code = bl_residual_choose(residual, bl_subset_sum_take(&s->subset, &sum, residual->h->length), e);
     return code;
 }
@@ -68,7 +68,9 @@ static int slack_complete_block(struct slack *s, uint32_t room, uint32_t most, s
         return bl_residual_choose(&s->residual, one, e);
     if (s->limits->T >= PAIRS_FROM && slack_find_pair(s, room, pair)) {
         int code = bl_residual_choose(&s->residual, pair[0], e);
-        return code == 0 ? bl_residual_choose(&s->residual, pair[1], e) : code;
+        if (code)
+            return code;
+        return bl_residual_choose(&s->residual, pair[1], e);
     }
     return slack_choose_subset(s, room, most, e);
 }
@@ -78,9 +80,11 @@ static int slack_fill_block(struct slack *s, size_t longest, struct bl_patterns 
     uint32_t room = (uint32_t)s->limits->T - s->residual.h->length[longest], use;
     s->work -= 64;
     int code = bl_residual_choose(&s->residual, longest, e);
-    if (code == 0)
+    if (!code)
         code = slack_complete_block(s, room, s->limits->sequences - 1, e);
-    return code == 0 ? bl_residual_close(&s->residual, UINT32_MAX, patterns, &use, e) : code;
+    if (code)
+        return code;
+    return bl_residual_close(&s->residual, UINT32_MAX, patterns, &use, e);
 }
 
 int bl_fill_min_slack(struct bl_patterns *patterns, const struct bl_histogram *h, const struct bl_fill_limits *limits,
@@ -89,17 +93,17 @@ int bl_fill_min_slack(struct bl_patterns *patterns, const struct bl_histogram *h
     *patterns = (struct bl_patterns){0};
     struct slack s = {.limits = limits, .work = limits->work / (limits->T < PAIRS_FROM ? 8 : 32)};
     int code = bl_residual_make(&s.residual, h, e);
-    if (code == 0)
+    if (!code)
         code = bl_subset_sum_make(&s.subset, (uint32_t)limits->T, limits->sequences < limits->T, e);
     size_t longest;
-    while (code == 0 && s.work > 0 &&
+    while (!code && s.work > 0 &&
            (longest = bl_bitset_previous(&s.residual.nonempty, h->distinct - 1)) != BL_BITSET_NONE)
         code = slack_fill_block(&s, longest, patterns, e);
-    if (code == 0)
+    if (!code)
         code = bl_fill_residual(patterns, h, s.residual.left, limits, bl_fill_bestfit, e);
     bl_residual_free(&s.residual);
     bl_subset_sum_free(&s.subset);
-    if (code < 0)
+    if (code)
         bl_patterns_free(patterns);
     return code;
 }

@@ -80,7 +80,7 @@ static int open_blocks_add_chunk(struct bl_open_blocks *r, size_t index, struct 
 static int open_blocks_split_chunk(struct bl_open_blocks *r, struct bl_open_place *place, struct bl_error *e)
 {
     int code = open_blocks_add_chunk(r, place->chunk + 1, e);
-    if (code < 0)
+    if (code)
         return code;
     struct bl_open_chunk *low = r->chunk[place->chunk], *high = r->chunk[place->chunk + 1];
     size_t keep = place->chunk + 2 == r->chunks ? CHUNK - 1 : CHUNK / 2;
@@ -97,14 +97,14 @@ static int open_blocks_split_chunk(struct bl_open_blocks *r, struct bl_open_plac
 int bl_open_blocks_insert(struct bl_open_blocks *r, struct bl_open_group group, struct bl_error *e)
 {
     struct bl_open_place place = open_blocks_search(r, group.room);
-    int code = 0;
+    int code = BL_OK;
     if (r->chunks == 0)
         code = open_blocks_add_chunk(r, 0, e);
     else if (place.chunk == r->chunks)
         place = (struct bl_open_place){r->chunks - 1, r->chunk[r->chunks - 1]->count};
-    if (code == 0 && r->chunk[place.chunk]->count == CHUNK)
+    if (!code && r->chunk[place.chunk]->count == CHUNK)
         code = open_blocks_split_chunk(r, &place, e);
-    if (code < 0)
+    if (code)
         return code;
     struct bl_open_chunk *c = r->chunk[place.chunk];
     memmove(c->group + place.index + 1, c->group + place.index, (c->count - place.index) * sizeof *c->group);

@@ -37,9 +37,9 @@ static int optimal_fill_grouped(struct bl_patterns *best, int64_t *bound, const 
 {
     static const uint32_t classes[] = {120, 240, 480};
     struct bl_patterns other = {0};
-    int code = 0;
-    for (int i = 0; code == 0 && i < 3 && optimal_gap_is_open(best, *bound, limits) &&
-                    (i < 2 || optimal_gap_is_wide(best, *bound));
+    int code = BL_OK;
+    for (int i = 0;
+         !code && i < 3 && optimal_gap_is_open(best, *bound, limits) && (i < 2 || optimal_gap_is_wide(best, *bound));
          i++) {
         code = bl_fill_grouped(&other, bound, h, limits, classes[i], best->blocks, e);
         patterns_keep_better(best, &other);
@@ -53,7 +53,7 @@ static int optimal_fill_min_slack(struct bl_patterns *best, int64_t bound, const
     struct bl_fill_limits some = {limits->T, limits->sequences, limits->work / 16};
     struct bl_patterns slack = {0}, repaired = {0};
     int code = bl_fill_min_slack(&slack, h, limits, e);
-    if (code == 0 && optimal_gap_is_open(&slack, bound, limits))
+    if (!code && optimal_gap_is_open(&slack, bound, limits))
         code = bl_fill_improve(&repaired, bound, h, &slack, &some, e);
     patterns_keep_better(best, &slack);
     patterns_keep_better(best, &repaired);
@@ -66,21 +66,32 @@ int bl_fill_optimal(struct bl_patterns *patterns, int64_t *bound, const struct b
     struct bl_patterns other = {0};
     struct bl_fill_limits some = {limits->T, limits->sequences, limits->work / 4};
     int code = bl_fill_bestfit(patterns, h, limits, e);
-    if (code == 0 && limits->T >= LONG)
+    if (code)
+        goto out;
+    if (limits->T >= LONG)
         code = optimal_fill_grouped(patterns, bound, h, limits, e);
-    if (code == 0 && optimal_gap_is_open(patterns, *bound, limits))
+    if (code)
+        goto out;
+    if (optimal_gap_is_open(patterns, *bound, limits))
         code = optimal_fill_min_slack(patterns, *bound, h, limits, e);
-    if (code == 0 && limits->T < LONG && h->distinct > MANY)
+    if (code)
+        goto out;
+    if (limits->T < LONG && h->distinct > MANY)
         code = optimal_fill_grouped(patterns, bound, h, &some, e);
-    if (code == 0 && optimal_gap_is_open(patterns, *bound, limits)) {
+    if (code)
+        goto out;
+    if (optimal_gap_is_open(patterns, *bound, limits)) {
         code = bl_fill_columns(&other, bound, h, patterns, limits, NULL, e);
         patterns_keep_better(patterns, &other);
     }
-    if (code == 0 && optimal_gap_is_open(patterns, *bound, limits) && patterns->blocks <= FEW) {
+    if (code)
+        goto out;
+    if (optimal_gap_is_open(patterns, *bound, limits) && patterns->blocks <= FEW) {
         code = bl_fill_coarse(&other, h, &some, e);
         patterns_keep_better(patterns, &other);
     }
-    if (code < 0)
+out:
+    if (code)
         bl_patterns_free(patterns);
     return code;
 }

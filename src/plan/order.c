@@ -83,7 +83,7 @@ static int order_level(int64_t *block, size_t blocks, size_t full, const uint32_
     u128 *cost = malloc(o->world_size * sizeof *cost);
     size_t *taken = malloc(o->world_size * sizeof *taken);
     int code = sorted && turn && cost && taken ? 0 : bl_error_memory(e);
-    if (code == 0) {
+    if (!code) {
         struct bl_random random;
         bl_random_seed(&random, o->seed, BL_STREAM_STEP);
         for (size_t b = 0; b < blocks; b++)
@@ -165,13 +165,15 @@ int bl_order_apply(struct bl_plan *plan, struct bl_draft *d, const struct bl_ord
     free(d->first);
     d->first = NULL;
     int code = order_blocks(plan, d, order, e);
-    if (code == 0 && is_in_order) {
+    if (code)
+        return code;
+    if (is_in_order) {
         plan_take_blocks(plan, d);
-        return 0;
+        return BL_OK;
     }
-    if (code == 0 && !(plan->sequence = malloc((d->pieces + 1) * sizeof *plan->sequence)))
-        code = bl_error_memory(e);
-    if (code == 0)
-        plan_copy_blocks(plan, d->sequence);
-    return code;
+    plan->sequence = malloc((d->pieces + 1) * sizeof *plan->sequence);
+    if (!plan->sequence)
+        return bl_error_memory(e);
+    plan_copy_blocks(plan, d->sequence);
+    return BL_OK;
 }

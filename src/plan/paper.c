@@ -80,8 +80,8 @@ static int paper_draw_blocks(struct bl_draft *d, struct paper *paper, const stru
     struct bl_random inside;
     bl_random_seed(&inside, seed, BL_STREAM_INSIDE);
     size_t end = d->pieces + paper->h->start[paper->h->distinct];
-    int code = 0;
-    while (code == 0 && d->pieces < end) {
+    int code = BL_OK;
+    while (!code && d->pieces < end) {
         size_t size = paper_draw_block(d, paper, limits);
         bl_random_shuffle_u32(&inside, d->sequence + d->pieces, size);
         code = bl_draft_close(d, size, e);

@@ -22,7 +22,7 @@ int bl_patterns_push(struct bl_patterns *p, uint32_t bucket, struct bl_error *e)
     if (p->entries == p->entry_capacity) {
         size_t capacity = patterns_grown(p->entry_capacity);
         int code = patterns_resize(&p->bucket, capacity, e);
-        if (code < 0)
+        if (code)
             return code;
         p->entry_capacity = capacity;
     }
@@ -35,9 +35,9 @@ int bl_patterns_close(struct bl_patterns *p, uint32_t use, struct bl_error *e)
     if (p->count == p->capacity) {
         size_t capacity = patterns_grown(p->capacity);
         int code = patterns_resize(&p->use, capacity, e);
-        if (code == 0)
+        if (!code)
             code = patterns_resize(&p->first, capacity + 1, e);
-        if (code < 0)
+        if (code)
             return code;
         p->capacity = capacity;
     }
@@ -51,11 +51,11 @@ int bl_patterns_close(struct bl_patterns *p, uint32_t use, struct bl_error *e)
 
 int bl_patterns_append(struct bl_patterns *p, const struct bl_patterns *other, struct bl_error *e)
 {
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < other->count; i++) {
-        for (uint32_t k = other->first[i]; code == 0 && k < other->first[i + 1]; k++)
+    int code = BL_OK;
+    for (size_t i = 0; !code && i < other->count; i++) {
+        for (uint32_t k = other->first[i]; !code && k < other->first[i + 1]; k++)
             code = bl_patterns_push(p, other->bucket[k], e);
-        if (code == 0)
+        if (!code)
             code = bl_patterns_close(p, other->use[i], e);
     }
     return code;

@@ -130,10 +130,17 @@ static int planner_split_groups(struct bl_planner *p, struct bl_error *e)
     for (size_t i = 0; i < p->count; i++)
         groups = p->options.group[i] >= groups ? (size_t)p->options.group[i] + 1 : groups;
     size_t *begin = calloc(groups + 1, sizeof *begin);
-    int code = begin ? planner_sort_members(p, groups, begin, e) : bl_error_memory(e);
-    if (code == 0 && !(p->subproblem = calloc(groups + 1, sizeof *p->subproblem)))
+    if (!begin)
+        return bl_error_memory(e);
+    int code = planner_sort_members(p, groups, begin, e);
+    if (code)
+        goto out;
+    p->subproblem = calloc(groups + 1, sizeof *p->subproblem);
+    if (!p->subproblem) {
         code = bl_error_memory(e);
-    for (size_t g = 0; code == 0 && g < groups; g++) {
+        goto out;
+    }
+    for (size_t g = 0; g < groups; g++) {
         if (begin[g] == begin[g + 1])
             continue;
         struct bl_lengths *lengths = &p->subproblem[p->subproblems++].lengths;
@@ -141,6 +148,7 @@ static int planner_split_groups(struct bl_planner *p, struct bl_error *e)
         lengths->index = p->member + begin[g];
         lengths->count = begin[g + 1] - begin[g];
     }
+out:
     free(begin);
     return code;
 }
@@ -150,7 +158,7 @@ static int planner_fill(struct bl_planner *p, struct bl_error *e)
     int code = p->options.group && planner_has_fill(p) ? planner_split_groups(p, e) : planner_single_group(p, e);
     p->pieces.lengths.unit = planner_align(p);
     p->pieces.lengths.cap = p->counts.T / planner_align(p);
-    for (size_t s = 0; code == 0 && s < p->subproblems; s++) {
+    for (size_t s = 0; !code && s < p->subproblems; s++) {
         p->subproblem[s].lengths.unit = p->pieces.lengths.unit;
         p->subproblem[s].lengths.cap = p->pieces.lengths.cap;
         code = planner_prepare(p, &p->subproblem[s], e);

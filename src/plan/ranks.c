@@ -59,8 +59,8 @@ int bl_ranks_spread(struct bl_draft *d, size_t multiple, size_t min_blocks, stru
 int bl_ranks_pad(struct bl_draft *d, size_t multiple, size_t min_blocks, struct bl_error *e)
 {
     size_t wanted = blocks_round_up(d->blocks, multiple, min_blocks);
-    int code = 0;
-    while (code == 0 && d->blocks < wanted)
+    int code = BL_OK;
+    while (!code && d->blocks < wanted)
         code = bl_draft_close(d, 0, e);
     return code;
 }

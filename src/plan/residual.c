@@ -6,7 +6,7 @@ int bl_residual_make(struct bl_residual *s, const struct bl_histogram *h, struct
 {
     *s = (struct bl_residual){.h = h, .left = malloc((h->distinct + 1) * sizeof *s->left)};
     int code = s->left ? bl_bitset_make(&s->nonempty, h->distinct, e) : bl_error_memory(e);
-    for (size_t b = 0; code == 0 && b < h->distinct; b++) {
+    for (size_t b = 0; !code && b < h->distinct; b++) {
         s->left[b] = bl_histogram_count(h, b);
         if (s->left[b])
             bl_bitset_add(&s->nonempty, b);
@@ -84,11 +84,13 @@ static uint32_t residual_repeat(struct bl_residual *s, uint32_t most)
 int bl_residual_close(struct bl_residual *s, uint32_t most, struct bl_patterns *patterns, uint32_t *use,
                       struct bl_error *e)
 {
-    int code = 0;
+    int code = BL_OK;
     qsort(s->chosen, s->count, sizeof *s->chosen, residual_compare_buckets);
     *use = 1 + residual_repeat(s, most - 1);
-    for (size_t i = s->count; code == 0 && i-- > 0;)
+    for (size_t i = s->count; !code && i-- > 0;)
         code = bl_patterns_push(patterns, s->chosen[i], e);
     s->count = 0;
-    return code == 0 ? bl_patterns_close(patterns, *use, e) : code;
+    if (code)
+        return code;
+    return bl_patterns_close(patterns, *use, e);
 }

@@ -160,7 +160,7 @@ static int packer_place(struct packer *p, uint32_t place, struct bl_error *e)
     uint32_t s = (uint32_t)((units * p->grid + p->T - 1) / p->T), g = packer_choose_room(p, s), block;
     if (g == p->grid) {
         int code = packer_add_block(p, e);
-        if (code < 0)
+        if (code)
             return code;
         block = (uint32_t)(p->blocks - 1);
     } else {
@@ -181,7 +181,7 @@ static int packer_collect(struct packer *p, struct bl_draft *d, size_t *left, st
     uint32_t *rest = malloc((p->items + 1) * sizeof *rest);
     int code = rest ? 0 : bl_error_memory(e);
     *left = 0;
-    for (size_t b = 0; code == 0 && b < p->blocks; b++) {
+    for (size_t b = 0; !code && b < p->blocks; b++) {
         uint32_t *to = p->room[b] == 0 ? d->sequence + d->pieces : rest + *left;
         size_t n = 0;
         for (uint32_t place = p->last[b]; place != NONE; place = p->before[place])
@@ -193,7 +193,7 @@ static int packer_collect(struct packer *p, struct bl_draft *d, size_t *left, st
         bl_random_shuffle_u32(inside, to, n);
         code = bl_draft_close(d, n, e);
     }
-    if (code == 0)
+    if (!code)
         memcpy(p->item, rest, *left * sizeof *rest);
     free(rest);
     return code;

@@ -102,7 +102,9 @@ static int column_add(struct reading *r, size_t column, struct bl_error *e)
     int code = column_check_name(r, r->records.value[column], e);
     char *copy = code ? NULL : strdup(r->records.value[column]);
     if (!copy)
-        return code ? code : bl_error_memory(e);
+        if (code)
+            return code;
+    return bl_error_memory(e);
     r->column[a->count] = column;
     a->name[a->count++] = copy;
     return BL_OK;

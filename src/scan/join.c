@@ -48,7 +48,9 @@ static int join_write_header(struct joining *j, struct bl_error *e)
     }
     bl_buffer_byte(&j->line, '\n');
     int code = bl_buffer_check(&j->line, e);
-    return code ? code : bl_output_write(j->out, j->line.data, j->line.size, e);
+    if (code)
+        return code;
+    return bl_output_write(j->out, j->line.data, j->line.size, e);
 }
 
 /* The row's own value in a column must be the one that is to be joined. */
@@ -83,7 +85,9 @@ static int join_values(struct joining *j, size_t row, const char *values, struct
             code = join_compare(j, row, c, value, size, e);
         }
     }
-    return code ? code : bl_buffer_check(&j->extra, e);
+    if (code)
+        return code;
+    return bl_buffer_check(&j->extra, e);
 }
 
 static int join_row(struct joining *j, size_t i, bl_scan_fault *fault, void *sink, struct bl_error *e)
@@ -111,7 +115,9 @@ static int join_row(struct joining *j, size_t i, bl_scan_fault *fault, void *sin
     bl_row_format(row, &j->line);
     if (!code)
         code = bl_buffer_check(&j->line, e);
-    return code ? code : bl_output_write(j->out, j->line.data, j->line.size, e);
+    if (code)
+        return code;
+    return bl_output_write(j->out, j->line.data, j->line.size, e);
 }
 
 int bl_join_run(const char *path, struct bl_attributes *attributes, struct bl_exclusion *exclusion,

@@ -131,7 +131,9 @@ static int merge_write_skipped(struct merging *m, const char *const *column, con
     bl_buffer_byte(&m->line, '\t');
     bl_buffer_text(&m->line, column[BL_COLUMN_SAMPLING]); /* and all that follows */
     int code = bl_buffer_check(&m->line, e);
-    return code ? code : bl_output_write(m->out, m->line.data, m->line.size, e);
+    if (code)
+        return code;
+    return bl_output_write(m->out, m->line.data, m->line.size, e);
 }
 
 static void merge_count_skipped(struct merging *m, const char *const *column)
@@ -156,10 +158,14 @@ static int merge_write_row(struct merging *m, struct bl_part *p, const char *for
         return bl_part_damaged(p, "an invalid row", e);
     int code = bl_forms_check(&m->forms, form, &row, &m->reason, e);
     if (code || row.status == BL_ROW_OK)
-        return code ? code : bl_output_write(m->out, m->row.data, m->row.size, e);
+        if (code)
+            return code;
+    return bl_output_write(m->out, m->row.data, m->row.size, e);
     merge_count_skipped(m, column);
     code = merge_write_skipped(m, column, &row, e);
-    return code ? code : m->merge->fault(m->merge->sink, &row, e);
+    if (code)
+        return code;
+    return m->merge->fault(m->merge->sink, &row, e);
 }
 
 static int merge_read_row(struct merging *m, struct bl_part *p, const struct bl_part_chunk *chunk, struct bl_error *e)
@@ -243,7 +249,9 @@ static int merge_chunk(struct merging *m, struct bl_part *p, int64_t number, con
     m->place = chunk->end;
     const struct bl_part_chunk s = *chunk; /* reading on overwrites its form */
     int code = s.form ? merge_read_row(m, p, &s, e) : merge_copy(m, p, s.bytes, e);
-    return code ? code : merge_claim_all(m, p, s.claimed, e);
+    if (code)
+        return code;
+    return merge_claim_all(m, p, s.claimed, e);
 }
 
 static void merge_add_total(struct bl_scan_progress *found, const struct bl_part_total *total)

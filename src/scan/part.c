@@ -40,7 +40,9 @@ int bl_part_write(void *writer, const void *data, size_t size, struct bl_error *
 static int part_write_line(struct bl_part_writer *w, struct bl_error *e)
 {
     int code = bl_buffer_check(&w->line, e);
-    return code ? code : bl_part_write(w, w->line.data, w->line.size, e);
+    if (code)
+        return code;
+    return bl_part_write(w, w->line.data, w->line.size, e);
 }
 
 static void part_append_text(struct bl_buffer *out, const char *text)
@@ -242,7 +244,9 @@ static int part_read_head(struct bl_part *p, struct bl_error *e)
     p->head.columns = p->columns.data;
     if (!code)
         code = part_read_line(p, e);
-    return code ? code : part_read_attributes(p, e);
+    if (code)
+        return code;
+    return part_read_attributes(p, e);
 }
 
 int bl_part_open(struct bl_part *p, const char *folder, int64_t task, int64_t tasks, size_t capacity,
