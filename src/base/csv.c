@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "base/path.h"
 #include "base/utf8.h"
 #include "base/instream.h"
@@ -82,14 +83,8 @@ void bl_csv_close(struct bl_csv *r)
 
 static int csv_add_value(struct bl_csv *r, char *value, struct bl_error *e)
 {
-    if (r->values == r->capacity) {
-        size_t capacity = r->capacity ? 2 * r->capacity : 64;
-        char **grown = realloc(r->value, capacity * sizeof *grown);
-        if (!grown)
-            return bl_error_memory(e);
-        r->value = grown;
-        r->capacity = capacity;
-    }
+    if (BL_ARRAY_RESERVE(r->value, r->capacity, r->values + 1, e))
+        return BL_EFAIL;
     r->value[r->values++] = value;
     return BL_OK;
 }

@@ -5,6 +5,7 @@
  * is the best fit again). What is in a group's blocks is a chain of nodes, shared with the groups it split from. */
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "plan/fill.h"
 #include "plan/open_blocks.h"
 
@@ -30,14 +31,8 @@ static int bestfit_add_node(struct bestfit *f, uint32_t before, uint32_t bucket,
 {
     if (!f->patterns)
         return 0;
-    if (f->nodes == f->capacity) {
-        size_t capacity = f->capacity + f->capacity / 4 + 64;
-        struct node *larger = realloc(f->node, capacity * sizeof *larger);
-        if (!larger)
-            return bl_error_memory(e);
-        f->node = larger;
-        f->capacity = capacity;
-    }
+    if (BL_ARRAY_RESERVE(f->node, f->capacity, f->nodes + 1, e))
+        return BL_EFAIL;
     f->node[f->nodes++] = (struct node){before, bucket};
     return 0;
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define TINY 1e-9
 
 enum {
@@ -26,14 +28,8 @@ static int master_allocate(struct bl_master *m, struct bl_error *e)
 
 static int master_reserve(struct bl_master *m, size_t entries, struct bl_error *e)
 {
-    if (m->columns == m->column_capacity) {
-        size_t capacity = m->column_capacity * 2 + 256;
-        struct bl_master_column *larger = realloc(m->column, capacity * sizeof *larger);
-        if (!larger)
-            return bl_error_memory(e);
-        m->column = larger;
-        m->column_capacity = capacity;
-    }
+    if (BL_ARRAY_RESERVE(m->column, m->column_capacity, m->columns + 1, e))
+        return BL_EFAIL;
     if (m->entries + entries > m->entry_capacity) {
         size_t capacity = m->entry_capacity * 2 + entries + 1024;
         uint32_t *bucket = realloc(m->bucket, capacity * sizeof *bucket);

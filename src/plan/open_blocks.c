@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 enum { CHUNK = 512 };
 
 struct bl_open_chunk {
@@ -57,14 +59,8 @@ void bl_open_blocks_remove(struct bl_open_blocks *r, struct bl_open_place place)
 /* Makes room for a chunk at index and puts an empty one there. */
 static int open_blocks_add_chunk(struct bl_open_blocks *r, size_t index, struct bl_error *e)
 {
-    if (r->chunks == r->capacity) {
-        size_t capacity = r->capacity * 2 + 8;
-        struct bl_open_chunk **larger = realloc(r->chunk, capacity * sizeof(*larger));
-        if (!larger)
-            return bl_error_memory(e);
-        r->chunk = larger;
-        r->capacity = capacity;
-    }
+    if (BL_ARRAY_RESERVE(r->chunk, r->capacity, r->chunks + 1, e))
+        return BL_EFAIL;
     struct bl_open_chunk *c = malloc(sizeof *c);
     if (!c)
         return bl_error_memory(e);

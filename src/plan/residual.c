@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
+
 int bl_residual_make(struct bl_residual *s, const struct bl_histogram *h, struct bl_error *e)
 {
     *s = (struct bl_residual){.h = h, .left = malloc((h->distinct + 1) * sizeof *s->left)};
@@ -31,14 +33,8 @@ static void residual_take(struct bl_residual *s, size_t bucket, uint32_t times)
 
 int bl_residual_choose(struct bl_residual *s, size_t bucket, struct bl_error *e)
 {
-    if (s->count == s->capacity) {
-        size_t capacity = s->capacity * 2 + 64;
-        uint32_t *larger = realloc(s->chosen, capacity * sizeof *larger);
-        if (!larger)
-            return bl_error_memory(e);
-        s->chosen = larger;
-        s->capacity = capacity;
-    }
+    if (BL_ARRAY_RESERVE(s->chosen, s->capacity, s->count + 1, e))
+        return BL_EFAIL;
     residual_take(s, bucket, 1);
     s->chosen[s->count++] = (uint32_t)bucket;
     return 0;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 
 #define REASON_MAX 400
@@ -10,14 +11,8 @@
 int bl_outcomes_add(struct bl_outcomes *o, int64_t row, bool failed, int64_t steps, const char *text,
                     struct bl_error *e)
 {
-    if (o->count == o->capacity) {
-        size_t capacity = o->capacity ? o->capacity * 2 : 16;
-        struct bl_outcome *outcome = realloc(o->outcome, capacity * sizeof *outcome);
-        if (!outcome)
-            return bl_error_memory(e);
-        o->outcome = outcome;
-        o->capacity = capacity;
-    }
+    if (BL_ARRAY_RESERVE(o->outcome, o->capacity, o->count + 1, e))
+        return BL_EFAIL;
     char *copy = strdup(text);
     if (!copy)
         return bl_error_memory(e);

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/fs.h"
 #include "base/io.h"
 #include "base/text.h"
@@ -51,14 +52,8 @@ struct names {
 
 static int numbers_add(struct numbers *n, int64_t number, struct bl_error *e)
 {
-    if (n->count == n->capacity) {
-        size_t capacity = n->capacity ? n->capacity * 2 : 256;
-        int64_t *at = realloc(n->at, capacity * sizeof *at);
-        if (!at)
-            return bl_error_memory(e);
-        n->at = at;
-        n->capacity = capacity;
-    }
+    if (BL_ARRAY_RESERVE(n->at, n->capacity, n->count + 1, e))
+        return BL_EFAIL;
     n->at[n->count++] = number;
     return BL_OK;
 }

@@ -4,19 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "kind/kinds.h"
 
 int bl_files_add(struct bl_files *files, const char *path, size_t id_offset, const struct bl_kind *kind, bool found,
                  struct bl_error *e)
 {
-    if (files->count == files->capacity) {
-        size_t capacity = files->capacity ? files->capacity * 2 : 256;
-        struct bl_file *file = realloc(files->file, capacity * sizeof *file);
-        if (!file)
-            return bl_error_memory(e);
-        files->file = file;
-        files->capacity = capacity;
-    }
+    if (BL_ARRAY_RESERVE(files->file, files->capacity, files->count + 1, e))
+        return BL_EFAIL;
     char *copy = strdup(path);
     if (!copy)
         return bl_error_memory(e);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "store/shard_check.h"
 
 static bool check_is_lost(const struct bl_shard_check *w, int64_t piece)
@@ -21,14 +22,8 @@ static bool check_is_lost(const struct bl_shard_check *w, int64_t piece)
 
 static int check_add_lost(struct bl_shard_check *w, int64_t piece, int64_t steps, struct bl_error *e)
 {
-    if (w->lost_count == w->lost_capacity) {
-        size_t capacity = w->lost_capacity ? 2 * w->lost_capacity : 64;
-        int64_t *grown = realloc(w->lost, capacity * sizeof *grown);
-        if (!grown)
-            return bl_error_memory(e);
-        w->lost = grown;
-        w->lost_capacity = capacity;
-    }
+    if (BL_ARRAY_RESERVE(w->lost, w->lost_capacity, w->lost_count + 1, e))
+        return BL_EFAIL;
     w->lost[w->lost_count++] = piece;
     w->failed_steps += steps;
     return BL_OK;

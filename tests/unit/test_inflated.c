@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "kind/array/inflated.h"
 
 #include <pthread.h>

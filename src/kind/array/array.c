@@ -8,6 +8,7 @@
 #include <string.h>
 #include <zip.h>
 
+#include "base/array.h"
 #include "kind/array/config.h"
 #include "kind/array/inflated.h"
 #include "kind/array/layout.h"

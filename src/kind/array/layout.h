@@ -2,6 +2,7 @@
 #ifndef BL_ARRAY_LAYOUT_H
 #define BL_ARRAY_LAYOUT_H
 
+#include "base/array.h"
 #include "base/error.h"
 #include "kind/array/config.h"
 #include "kind/field.h"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "kind/array/config.h"
 #include "kind/array/inflated.h"
 #include "kind/array/layout.h"

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "kind/content.h"
 #include "kind/kind.h"
@@ -14,14 +15,8 @@
 static int image_folder_add(struct bl_image_folder *folder, const char *name, const struct stat *status,
                             struct bl_error *e)
 {
-    if (folder->count == folder->capacity) {
-        size_t capacity = folder->capacity ? 2 * folder->capacity : 64;
-        struct bl_image *image = realloc(folder->image, capacity * sizeof *image);
-        if (!image)
-            return bl_error_memory(e);
-        folder->image = image;
-        folder->capacity = capacity;
-    }
+    if (BL_ARRAY_RESERVE(folder->image, folder->capacity, folder->count + 1, e))
+        return BL_EFAIL;
     char *copy = strdup(name);
     if (!copy)
         return bl_error_memory(e);

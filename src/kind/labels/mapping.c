@@ -5,6 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/array.h"
 #include "base/io.h"
 #include "base/text.h"
 
@@ -50,14 +51,8 @@ static int mapping_compare_names(const void *a, const void *b)
 
 static int mapping_add(struct bl_mapping *m, const char *name, int32_t number, struct bl_error *e)
 {
-    if (m->count == m->capacity) {
-        size_t capacity = m->capacity ? 2 * m->capacity : 64;
-        struct bl_label_name *label = realloc(m->label, capacity * sizeof *label);
-        if (!label)
-            return bl_error_memory(e);
-        m->label = label;
-        m->capacity = capacity;
-    }
+    if (BL_ARRAY_RESERVE(m->label, m->capacity, m->count + 1, e))
+        return BL_EFAIL;
     m->label[m->count++] = (struct bl_label_name){name, number};
     return BL_OK;
 }

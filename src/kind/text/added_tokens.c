@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "kind/text/character.h"
 #include "base/utf8.h"
 #include "kind/text/word_table.h"
@@ -42,14 +43,8 @@ int bl_added_add(struct bl_added *added, const char *text, size_t size, const st
 {
     if (bl_added_find(added, text, size) >= 0)
         return bl_error_set(e, BL_EFAIL, "\"%.*s\" is added twice", (int)(size < 100 ? size : 100), text);
-    if (added->count == added->capacity) {
-        size_t capacity = added->capacity ? 2 * added->capacity : 32;
-        struct bl_added_token *grown = realloc(added->token, capacity * sizeof *grown);
-        if (!grown)
-            return bl_error_memory(e);
-        added->token = grown;
-        added->capacity = capacity;
-    }
+    if (BL_ARRAY_RESERVE(added->token, added->capacity, added->count + 1, e))
+        return BL_EFAIL;
     struct bl_added_token *new = &added->token[added->count];
     *new = *token;
     new->offset = added->text.size;

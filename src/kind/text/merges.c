@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "kind/text/byte_level.h"
 
 #define SHOWN 80 /* bytes of a token in a message */
@@ -88,14 +89,8 @@ int bl_merges_add(struct bl_merges *merges, const struct bl_vocabulary *v, const
     if (token < 0)
         return bl_error_set(e, BL_EFAIL, "\"%.*s%.*s\" is not in the vocabulary", shown_size(left_size), left,
                             shown_size(right_size), right);
-    if (merges->count == merges->capacity) {
-        size_t capacity = merges->capacity ? 2 * merges->capacity : 1024;
-        struct bl_merge *grown = realloc(merges->merge, capacity * sizeof *grown);
-        if (!grown)
-            return bl_error_memory(e);
-        merges->merge = grown;
-        merges->capacity = capacity;
-    }
+    if (BL_ARRAY_RESERVE(merges->merge, merges->capacity, merges->count + 1, e))
+        return BL_EFAIL;
     merges->merge[merges->count++] = (struct bl_merge){(uint32_t)left_token, (uint32_t)right_token, (uint32_t)token};
     return BL_OK;
 }

@@ -4,18 +4,13 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "kind/video/peek.h"
 
 static int timeline_add_restart(struct bl_timeline *t, const AVPacket *packet, struct bl_error *e)
 {
-    if (t->restarts == t->restart_capacity) {
-        size_t capacity = t->restart_capacity ? 2 * t->restart_capacity : 64;
-        struct bl_restart *larger = realloc(t->restart, capacity * sizeof *larger);
-        if (!larger)
-            return bl_error_memory(e);
-        t->restart = larger;
-        t->restart_capacity = capacity;
-    }
+    if (BL_ARRAY_RESERVE(t->restart, t->restart_capacity, t->restarts + 1, e))
+        return BL_EFAIL;
     t->restart[t->restarts++] = (struct bl_restart){packet->pts, packet->pos, t->shown.count};
     return BL_OK;
 }

@@ -2,16 +2,12 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
+
 int bl_timestamps_add(struct bl_timestamps *t, int64_t time, struct bl_error *e)
 {
-    if (t->count == t->capacity) {
-        size_t capacity = t->capacity ? 2 * t->capacity : 256;
-        int64_t *larger = realloc(t->time, capacity * sizeof *larger);
-        if (!larger)
-            return bl_error_memory(e);
-        t->time = larger;
-        t->capacity = capacity;
-    }
+    if (BL_ARRAY_RESERVE(t->time, t->capacity, t->count + 1, e))
+        return BL_EFAIL;
     t->time[t->count++] = time;
     return BL_OK;
 }
