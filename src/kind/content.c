@@ -28,7 +28,7 @@ static int content_digest_ends(int fd, const char *path, uint64_t *content, stru
     uint8_t data[8 + 2 * END];
     struct stat status;
     if (fstat(fd, &status) != 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot look at %s", path);
+        return bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
     uint64_t size = (uint64_t)status.st_size;
     size_t first = size < END ? (size_t)size : END, last = size - first < END ? (size_t)size - first : END;
     for (int i = 0; i < 8; i++)
@@ -47,8 +47,10 @@ int bl_content_hash_file(const char *path, uint64_t *content, struct bl_error *e
 {
     *content = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 && bl_errno_is_system(errno))
+        return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
     if (fd < 0)
-        return bl_errno_is_system(errno) ? bl_error_errno(e, BL_EFAIL, "cannot open %s", path) : BL_OK;
+        return BL_OK;
     int code = content_digest_ends(fd, path, content, e);
     close(fd);
     return code;

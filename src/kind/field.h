@@ -1,4 +1,4 @@
-/* A field: an array that lives on the steps of sequences (frames, tokens, labels). */
+/* A field: an array on the steps of sequences (frames, tokens, labels). */
 #ifndef BL_FIELD_H
 #define BL_FIELD_H
 
@@ -21,10 +21,10 @@ enum bl_dtype {
     BL_F64
 };
 
-/* Bytes of one element, and safetensors' name of the type. */
+/* Bytes of an element, and the name of the type in safetensors. */
 size_t bl_dtype_size(enum bl_dtype dtype);
 const char *bl_dtype_name(enum bl_dtype dtype);
-/* -1 for a name that is none. */
+/* The type of that name, or -1. */
 int bl_dtype_parse(const char *name);
 
 #define BL_FIELD_RANK_MAX 4
@@ -33,12 +33,12 @@ int bl_dtype_parse(const char *name);
 
 struct bl_field {
     char name[BL_FIELD_NAME_MAX]; /* the tensor's name in the shards */
-    char kind[16];                /* what made it: "video" */
+    char kind[16];                /* the kind that makes it: "video" */
     enum bl_dtype dtype;
     int rank;                         /* of one step: 0 for scalars */
     int64_t shape[BL_FIELD_RANK_MAX]; /* of one step: {H, W, 3} */
-    int part;                         /* of joined kinds, which makes it; 0: the only one */
-    int64_t pad;                      /* what fills the end of a block: of integers; others take 0 alone */
+    int part;                         /* which part of a composite makes it; 0: the primary */
+    int64_t pad;                      /* what the end of a block is filled with; other than 0 only for integers */
 };
 
 struct bl_fields {
@@ -46,11 +46,10 @@ struct bl_fields {
     struct bl_field field[BL_FIELDS_MAX];
 };
 
-/* Bytes of one step of the field. Shapes are bounded when a field is made (at most 2^40 bytes a step), so it cannot
- * overflow. */
+/* Bytes of one step of the field. It cannot overflow: shapes are limited to 2^40 bytes per step. */
 size_t bl_field_step_bytes(const struct bl_field *field);
 
-/* Fills steps of the field with its pad. */
+/* Fills steps of the field with its padding. */
 void bl_field_pad(const struct bl_field *field, uint8_t *out, size_t steps);
 
 #endif

@@ -1,11 +1,11 @@
-/* A check at a file before and after it is read: whether the bytes that were read are those that the table is about. */
+/* Checks a file before and after a piece of it is read: whether it is the file that was scanned. */
 #ifndef BL_FILE_CHECK_H
 #define BL_FILE_CHECK_H
 
 #include "kind/kind.h"
 
-/* Of one reader; begin from {0}. It remembers the file that was found to be right last, which need not be read for that
- * again as long as its size and time stay. */
+/* The state of one reader; initialize with {0}. It holds the last file whose content was right: that is not read again
+ * while size and time stay the same. */
 struct bl_file_check {
     struct bl_buffer path;
     int64_t bytes, modified;
@@ -14,8 +14,8 @@ struct bl_file_check {
 
 void bl_file_check_free(struct bl_file_check *check);
 
-/* kind->read->piece, and BL_EFAIL besides: the file changed while it was read, or is not the one that was scanned.
- * Kinds that read what counting kept, or many files for one row, see to that themselves. */
+/* Calls kind->read->piece. BL_EFAIL also: the file changed while it was read, or is not the one that was scanned. Kinds
+ * with a spool, or with folders, check that themselves. */
 int bl_file_check_read(struct bl_file_check *check, const struct bl_kind *kind, struct bl_reader *reader,
                        const struct bl_request *request, struct bl_note *note, struct bl_error *e);
 

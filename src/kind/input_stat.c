@@ -14,7 +14,7 @@ static bool kind_takes_folders(const struct bl_kind *kind)
     return kind && kind->scan->stat_folder;
 }
 
-/* A file where a folder is wanted: somebody's pictures may be packed in it. */
+/* Why a file is not a folder: images may be packed in it. */
 static const char *input_describe_file(const char *path, const struct stat *status)
 {
     uint8_t head[BL_ARCHIVE_HEAD];
@@ -26,7 +26,7 @@ static const char *input_describe_file(const char *path, const struct stat *stat
     return archive ? archive : "not a folder";
 }
 
-/* A folder may be none any more a moment later. */
+/* The folder may have been replaced since. */
 static int input_stat_folder(const struct bl_kind *kind, struct bl_input *input, const char **unusable,
                              struct bl_error *e)
 {
@@ -34,7 +34,9 @@ static int input_stat_folder(const struct bl_kind *kind, struct bl_input *input,
     int code = kind->scan->stat_folder(input->path, &input->bytes, &input->content, &fault);
     if (code == BL_EDATA)
         *unusable = "not a folder";
-    return code && code != BL_EDATA ? bl_error_set(e, code, "%s", fault.text) : BL_OK;
+    else if (code)
+        return bl_error_set(e, code, "%s", fault.text);
+    return BL_OK;
 }
 
 int bl_input_stat(const struct bl_kind *kind, struct bl_input *input, const char **unusable, struct bl_error *e)
@@ -47,13 +49,13 @@ int bl_input_stat(const struct bl_kind *kind, struct bl_input *input, const char
         return BL_OK;
     if (stat(input->path, &status) != 0) {
         if (bl_errno_is_system(errno))
-            return bl_error_errno(e, BL_EFAIL, "cannot look at %s", input->path);
-        *unusable = errno == ENOENT ? "dangling link, or no such file" : strerror(errno);
+            return bl_error_errno(e, BL_EFAIL, "cannot stat %s", input->path);
+        *unusable = errno == ENOENT ? "file not found" : strerror(errno);
         return BL_OK;
     }
     bool folders = kind_takes_folders(kind);
     if (S_ISDIR(status.st_mode) && access(input->path, R_OK | X_OK) != 0)
-        *unusable = "a folder that cannot be read";
+        *unusable = "the folder cannot be read";
     else if (folders ? !S_ISDIR(status.st_mode) : !S_ISREG(status.st_mode))
         *unusable = folders ? input_describe_file(input->path, &status) : "not a regular file";
     if (folders && !*unusable)
@@ -66,8 +68,9 @@ int bl_input_stat(const struct bl_kind *kind, struct bl_input *input, const char
 int bl_input_stat_content(const struct bl_kind *kind, struct bl_input *input, const char **unusable, struct bl_error *e)
 {
     int code = bl_input_stat(kind, input, unusable, e);
-    bool file = !code && !*unusable && !kind_takes_folders(kind) && strcmp(input->path, "-") != 0;
-    return file ? bl_content_hash_file(input->path, &input->content, e) : code;
+    if (code || *unusable || kind_takes_folders(kind) || strcmp(input->path, "-") == 0)
+        return code;
+    return bl_content_hash_file(input->path, &input->content, e);
 }
 
 int bl_input_report_changed(const struct bl_input *input, struct bl_error *e)

@@ -5,16 +5,16 @@
 
 #include "base/text.h"
 
-#define HEADER_MAX ((size_t)10000) /* what numpy itself takes */
+#define HEADER_MAX ((size_t)10000) /* as in numpy */
 
-/* Where parsing is in the dictionary, which ends with a NUL. */
+/* The position in the dictionary, which ends with a zero byte. */
 struct cursor {
     const char *at;
 };
 
 static int npy_malformed(struct bl_error *e)
 {
-    return bl_error_set(e, BL_EDATA, "an NPY header that is not understood");
+    return bl_error_set(e, BL_EDATA, "malformed NPY header");
 }
 
 static void cursor_skip_space(struct cursor *c)
@@ -22,14 +22,18 @@ static void cursor_skip_space(struct cursor *c)
     c->at += strspn(c->at, " \t\n\r");
 }
 
-/* Takes the character if it is what comes next, behind spaces. */
-static bool cursor_accept(struct cursor *c, char wanted)
+static bool cursor_is_at(struct cursor *c, char wanted)
 {
     cursor_skip_space(c);
-    if (*c->at != wanted || !wanted)
-        return false;
-    c->at++;
-    return true;
+    return *c->at == wanted;
+}
+
+/* Skips spaces, and the character if it is next. */
+static bool cursor_accept(struct cursor *c, char wanted)
+{
+    bool found = cursor_is_at(c, wanted);
+    c->at += found;
+    return found;
 }
 
 static bool cursor_accept_word(struct cursor *c, const char *word)
@@ -41,7 +45,7 @@ static bool cursor_accept_word(struct cursor *c, const char *word)
     return true;
 }
 
-/* A text in quotes, without them; false where none comes next. */
+/* Skips a text in quotes; false: there is none. */
 static bool cursor_accept_text(struct cursor *c, const char **text, size_t *size)
 {
     cursor_skip_space(c);
@@ -89,10 +93,10 @@ static int npy_parse_shape(struct bl_npy *npy, struct cursor *c, struct bl_error
         if (!digits || npy->rank == BL_NPY_RANK_MAX)
             return npy_malformed(e);
         if (!bl_text_to_int(c->at, digits, 0, INT64_MAX, &npy->shape[npy->rank++]))
-            return bl_error_set(e, BL_EDATA, "a shape that cannot be: an axis of %.*s", (int)digits, c->at);
+            return bl_error_set(e, BL_EDATA, "invalid shape: an axis of %.*s", (int)digits, c->at);
         c->at += digits;
         c->at += *c->at == 'L';
-        if (!cursor_accept(c, ',') && (cursor_skip_space(c), *c->at != ')'))
+        if (!cursor_accept(c, ',') && !cursor_is_at(c, ')'))
             return npy_malformed(e);
     }
     return BL_OK;
@@ -132,24 +136,27 @@ static int npy_parse(struct bl_npy *npy, const char *header, struct bl_error *e)
         int code = npy_parse_entry(npy, &c, &seen, e);
         if (code)
             return code;
-        if (!cursor_accept(&c, ',') && (cursor_skip_space(&c), *c.at != '}'))
+        if (!cursor_accept(&c, ',') && !cursor_is_at(&c, '}'))
             return npy_malformed(e);
     }
-    cursor_skip_space(&c);
-    return *c.at || seen != 7 ? npy_malformed(e) : BL_OK;
+    if (!cursor_is_at(&c, '\0') || seen != 7)
+        return npy_malformed(e);
+    return BL_OK;
 }
 
 static int npy_compute_bytes(struct bl_npy *npy, struct bl_error *e)
 {
-    bool none = false, too_many = false;
+    npy->bytes = 0;
+    for (int i = 0; i < npy->rank; i++) {
+        if (npy->shape[i] == 0)
+            return BL_OK;
+    }
     npy->bytes = (int64_t)bl_dtype_size(npy->dtype);
     for (int i = 0; i < npy->rank; i++) {
-        none |= npy->shape[i] == 0;
-        too_many = too_many || __builtin_mul_overflow(npy->bytes, npy->shape[i] ? npy->shape[i] : 1, &npy->bytes);
+        if (__builtin_mul_overflow(npy->bytes, npy->shape[i], &npy->bytes))
+            return bl_error_set(e, BL_EDATA, "invalid shape: more than 2^63 bytes");
     }
-    if (none)
-        npy->bytes = 0;
-    return too_many && !none ? bl_error_set(e, BL_EDATA, "a shape that cannot be: more than 2^63 bytes") : BL_OK;
+    return BL_OK;
 }
 
 int bl_npy_read(struct bl_npy *npy, bl_npy_source *source, void *context, struct bl_error *e)
@@ -163,12 +170,12 @@ int bl_npy_read(struct bl_npy *npy, bl_npy_source *source, void *context, struct
     if (memcmp(head, BL_NPY_MAGIC, BL_NPY_MAGIC_SIZE) != 0)
         return bl_error_set(e, BL_EDATA, "not an NPY file");
     if (head[6] < 1 || head[6] > 3)
-        return bl_error_set(e, BL_EDATA, "NPY version %d.%d is not known", head[6], head[7]);
+        return bl_error_set(e, BL_EDATA, "unknown NPY version %d.%d", head[6], head[7]);
     if (head[6] > 1)
         code = source(context, head + 10, 2, e);
-    size_t size = (size_t)head[8] | (size_t)head[9] << 8 | (size_t)head[10] << 16 | (size_t)head[11] << 24;
     if (code)
         return code;
+    size_t size = (size_t)head[8] | (size_t)head[9] << 8 | (size_t)head[10] << 16 | (size_t)head[11] << 24;
     if (size > HEADER_MAX)
         return bl_error_set(e, BL_EDATA, "an NPY header of %zu bytes", size);
     code = source(context, header, size, e);

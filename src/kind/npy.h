@@ -1,5 +1,5 @@
-/* The header of NPY files, versions 1 to 3 (numpy/lib/format.py): six bytes of magic, two of version, the length of
- * what follows, and a dictionary of three entries in Python's syntax. */
+/* The header of NPY files, versions 1 to 3 (numpy/lib/format.py): six bytes of magic, two of version, the length of the
+ * rest, and a dictionary of three entries in Python's syntax. */
 #ifndef BL_NPY_H
 #define BL_NPY_H
 
@@ -10,25 +10,25 @@
 #include "base/error.h"
 #include "kind/field.h"
 
-#define BL_NPY_RANK_MAX 64 /* what numpy itself allows */
+#define BL_NPY_RANK_MAX 64 /* as in numpy */
 #define BL_NPY_MAGIC "\x93NUMPY"
 #define BL_NPY_MAGIC_SIZE 6
 
 struct bl_npy {
     enum bl_dtype dtype;
-    bool big_endian; /* never of single bytes */
-    bool fortran;    /* the first axis lies closest, not the last */
-    int rank;        /* 0: a single number */
+    bool big_endian; /* never for single bytes */
+    bool fortran;    /* the first axis is contiguous, not the last */
+    int rank;        /* 0: a scalar */
     int64_t shape[BL_NPY_RANK_MAX];
-    int64_t bytes; /* of all elements: an int64_t, whatever the shape says */
-    int64_t begin; /* of the elements, in bytes from the magic on */
+    int64_t bytes; /* of all elements; fits, whatever the shape */
+    int64_t begin; /* of the elements: offset from the magic */
 };
 
-/* Puts exactly size bytes, those that come next, into data; BL_EDATA where there are not so many. */
+/* Reads the next size bytes into data; BL_EDATA: there are fewer. */
 typedef int bl_npy_source(void *context, void *data, size_t size, struct bl_error *e);
 
-/* Reads a header from its first byte on, and nothing behind it. BL_EDATA: no NPY, elements that are no real numbers
- * (objects, which would have to be unpickled, structures, complex numbers, texts, times), or a shape that cannot be. */
+/* Reads a header, and nothing behind it. BL_EDATA: not NPY, elements other than real numbers (objects, which would have
+ * to be unpickled, structures, complex numbers, texts, times), or an invalid shape. */
 int bl_npy_read(struct bl_npy *npy, bl_npy_source *source, void *context, struct bl_error *e);
 
 #endif

@@ -44,20 +44,20 @@ int64_t bl_row_offset(const struct bl_row *row)
     size_t id = strlen(row->id), path = strlen(row->path);
     const char *mark = strrchr(row->id, '#');
     int64_t offset;
-    /* A file may be called "a#1": the id of a file is the end of its path. */
+    /* A file's name may be "a#1": the id of a file is the end of its path. */
     if (!mark || (id <= path && strcmp(row->path + path - id, row->id) == 0) ||
         !bl_text_to_int(mark + 1, strlen(mark + 1), 0, INT64_MAX, &offset))
         return -1;
     return offset;
 }
 
-/* A name or value at text, up to the next tab. */
+/* Bytes of a name or value, up to the next tab. */
 static size_t column_size(const char *text)
 {
     return strcspn(text, "\t");
 }
 
-/* What follows the next tab of names and of values, both; false at the end of either. */
+/* Moves both behind their next tab; false: one has ended. */
 static bool column_next(const char **name, const char **value)
 {
     *name = strchr(*name, '\t');
@@ -90,14 +90,13 @@ bool bl_row_get_value(const struct bl_row *row, const char *wanted, struct bl_bu
 int64_t bl_row_get_number(const struct bl_row *row, const char *name)
 {
     struct bl_buffer text = {0};
-    int64_t number = 0;
-    if (!bl_row_get_value(row, name, &text) || !bl_text_to_int(text.data, text.size, 0, INT64_MAX, &number))
-        number = 0;
+    int64_t number;
+    bool found = bl_row_get_value(row, name, &text) && bl_text_to_int(text.data, text.size, 0, INT64_MAX, &number);
     bl_buffer_free(&text);
-    return number;
+    return found ? number : 0;
 }
 
-/* Whether a column is called like the first size bytes of stem, and then the end. */
+/* Whether a column's name is the first size bytes of stem, then end. */
 static bool column_is_named(const char *name, const char *stem, size_t size, const char *end)
 {
     return column_size(name) == size + strlen(end) && memcmp(name, stem, size) == 0 &&

@@ -7,17 +7,17 @@
 
 #include "base/buffer.h"
 
-/* The reason of a row that is skipped without fault: there is nothing in it. */
+/* The reason of a row that is skipped without fault. */
 #define BL_REASON_EMPTY "empty document"
 
 enum bl_row_status {
     BL_ROW_OK,      /* length steps can be read; with a reason: damaged, and only this much decodes */
-    BL_ROW_SKIPPED, /* no use: length 0, and the reason */
+    BL_ROW_SKIPPED, /* unusable: length 0, and the reason */
     BL_ROW_DROPPED, /* left out by request */
-    BL_ROW_FAILED,  /* scanned well, found unusable while packing */
+    BL_ROW_FAILED,  /* found unusable while packing */
 };
 
-/* Texts belong to whoever filled the row in. */
+/* Texts belong to whoever sets them. */
 struct bl_row {
     const char *id;   /* unique over the table; valid as a file name below a folder, unescaped */
     int64_t length;   /* steps */
@@ -29,19 +29,18 @@ struct bl_row {
     const char *reason;   /* "" for an ok sequence without fault */
     const char *sampling; /* the options that decided the length, in canonical form: "all", "fps=12", "stride=2" */
     int stream;           /* the container's stream, or -1 where the kind knows none */
-    int64_t offset;       /* where the sequence begins in the (decompressed) file, as a count tells: the id says it
-                             behind '#'; -1: the file is the sequence */
-    const char *form; /* as a count tells of an ok row that is its file's only one: what must be as in the first such
-                         row, else it is skipped; or NULL */
-    /* Of a row that is a part of its file, as a manifest says it: numbers as text, in seconds and of a channel. NULL or
-     * "": nothing is said; without a start the row is all of the file. */
+    int64_t offset;       /* set by counting: where the sequence begins in the (decompressed) file; its id has this
+                             after '#'. -1: the file is the sequence */
+    const char *form; /* set by counting, for the only ok row of a file: what must equal that of the first such row, or
+                         the file is skipped; or NULL */
+    /* For a part of a file in a manifest: numbers as text, in seconds, and of a channel. NULL or "": not given; without
+     * a start the row is all of the file. */
     const char *start, *duration, *channel;
     const char *extra;   /* values of extra columns, a tab before each, escaped; or NULL */
     const char *columns; /* their names, a tab before each; or NULL: not known */
-    /* As a count tells where it was asked to (bl_chunk.times): */
-    const double
-        *times;    /* [length] when steps begin, in seconds from the first; or NULL: by their rate, or not known */
-    double origin; /* when the first begins, in seconds, by the clock of its file; 0 where that has none */
+    /* Set by counting on request (bl_chunk.times): */
+    const double *times; /* [length] when steps begin, in seconds from the first; NULL: by their rate, or not known */
+    double origin;       /* when the first begins, in seconds, by the clock of its file; 0 if that has none */
 };
 
 const char *bl_row_status_name(enum bl_row_status status);
@@ -49,23 +48,23 @@ const char *bl_row_status_name(enum bl_row_status status);
 /* The status of that name, or -1. */
 int bl_row_status_parse(const char *name);
 
-/* A row that is skipped without fault. */
+/* Whether a row is skipped without fault. */
 bool bl_row_is_empty(const struct bl_row *row);
 
 /* Appends a reason to those that are there, behind "; ". Text that does not fit into size bytes is cut off. */
 void bl_row_append_reason(char *reason, size_t size, const char *format, ...) BL_PRINTF(3, 4);
 
-/* The offset that the row's id tells, or -1. */
+/* The offset in the row's id, or -1. */
 int64_t bl_row_offset(const struct bl_row *row);
 
-/* Appends the value of an extra column, unescaped; false where there is none of that name, or it is no value. */
+/* Appends the value of an extra column, unescaped; false: no such column, or malformed. */
 bool bl_row_get_value(const struct bl_row *row, const char *name, struct bl_buffer *out);
 
-/* The whole number in an extra column; 0 where there is none. */
+/* The whole number in an extra column; 0: none. */
 int64_t bl_row_get_number(const struct bl_row *row, const char *name);
 
-/* Whether a field that comes from a file of its own was brought to the row's length: columns NAME.path, NAME.bytes and
- * NAME.length follow on each other, and NAME.length is another. */
+/* Whether the length of a companion was adjusted to the row's: there are consecutive columns NAME.path, NAME.bytes and
+ * NAME.length, and NAME.length differs. */
 bool bl_row_is_adjusted(const struct bl_row *row);
 
 #endif

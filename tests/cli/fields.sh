@@ -150,7 +150,7 @@ test_companions_that_cannot_be_used() {
     cp v/a.mp4 v/g.mp4
     mkdir labels/g.npy
     expect 3 bload pack -c set.yaml -o d
-    for line in 'skipped a.mp4: labels: labels/a.npy: dangling link, or no such file' \
+    for line in 'skipped a.mp4: labels: labels/a.npy: file not found' \
         'skipped d.webm: labels: labels/d.npy has 25 rows, the video 24 frames (length-tolerance: 1 would accept it)' \
         'skipped f.mp4: its steps are labels U8 [2], those of the first (e.mp4) labels U8 []' \
         'skipped g.mp4: labels: labels/g.npy: not a regular file' \

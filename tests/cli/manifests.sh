@@ -149,7 +149,7 @@ bload: skipped cut.jsonl.gz: behind line 2: the gzip data ends in the middle at 
 bload: skipped empty.jsonl: an empty list
 bload: skipped fake.json.gz: not gzip data, as its name says
 bload: skipped long.jsonl#1: a line of more than 4194304 bytes
-bload: skipped none.jsonl: dangling link, or no such file
+bload: skipped none.jsonl: file not found
 END_OF
     expect 3 bload pack -q --kind audio @list -T 16000 -o d
     expect 3 bload pack --kind audio @list -T 16000 -o d

@@ -35,7 +35,7 @@ END
     is "$(stat -c %s v/b2.avi)" "$(field bytes 1 <"$OUT")"
     is v/sub/C.WEBM "$(field path 8 <"$OUT")"
     err_has 'bload: skipped cover.mp4: cover art only, no video stream'
-    err_has 'bload: skipped dangling.mp4: dangling link, or no such file'
+    err_has 'bload: skipped dangling.mp4: file not found'
     err_has 'bload: skipped empty.mp4: empty file'
     err_has 'bload: skipped garbage.mkv: '
     err_has 'bload: skipped sound.mp4: no video stream (audio only)'
@@ -176,7 +176,7 @@ END
     if [ "$(id -u)" != 0 ]; then
         mkdir -m 0 v/closed
         expect 3 bload scan v
-        err_has 'bload: skipped closed: a folder that cannot be read'
+        err_has 'bload: skipped closed: the folder cannot be read'
         expect 3 bload pack -q v -T 1 -o d
         expect 3 bload pack -q v -T 1 -o d
         chmod 700 v/closed

@@ -198,7 +198,7 @@ class Arrays(tool.Tool):
                 (b"", "empty file"), (b"x" * 50, "neither an NPY file nor an NPZ archive"),
                 (good[:-5], "truncated: the header promises 32 bytes of elements, 27 are there"),
                 (good[:40], "truncated: it ends at byte 40"), (good[:8], "truncated"),
-                (good[:6] + b"\4" + good[7:], "NPY version 4.0 is not known"),
+                (good[:6] + b"\4" + good[7:], "unknown NPY version 4.0"),
                 (self.header(shape % f"{2 ** 60},"), "truncated: the header promises 4611686018427387904 bytes of elements, 0 are"),
                 (self.header(shape % f"{2 ** 60}, 4"), "more than 2^63 bytes"),
                 (self.header(shape % f"0, {2 ** 62}, {2 ** 62}"), "no steps"),

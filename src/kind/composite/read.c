@@ -1,6 +1,5 @@
 #include "kind/composite/read.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -207,15 +206,6 @@ static int primary_read(struct bl_reader *r, const struct bl_request *request, s
     return r->composite->part[0].kind->read->piece(r->sub[0].reader, &own, note, e);
 }
 
-/* Adds a part's note to those of the parts before it. */
-static void note_add(struct bl_note *all, const struct bl_note *one, const char *name)
-{
-    size_t size = strlen(all->text);
-    if (one->text[0])
-        snprintf(all->text + size, sizeof all->text - size, "%s%s%s%s", size ? "; " : "", name ? name : "",
-                 name ? ": " : "", one->text);
-}
-
 int bl_composite_read(struct bl_reader *r, const struct bl_request *request, struct bl_note *note, struct bl_error *e)
 {
     const struct bl_composite *composite = r->composite;
@@ -226,8 +216,9 @@ int bl_composite_read(struct bl_reader *r, const struct bl_request *request, str
         code = p ? companion_read(r, p, request, &one, e) : primary_read(r, request, &one, e);
         if (code == BL_EDATA && p)
             bl_error_prefix(e, r->companion.path ? "%s: %s" : "%s", composite->part[p].name, r->companion.path);
-        if (!code)
-            note_add(note, &one, composite->part[p].name);
+        const char *name = composite->part[p].name;
+        if (!code && one.text[0])
+            bl_row_append_reason(note->text, sizeof note->text, "%s%s%s", name ? name : "", name ? ": " : "", one.text);
     }
     return code;
 }
