@@ -82,18 +82,13 @@ static int array_file_count(const void *config, const struct bl_kind_env *env, s
 {
     (void)counter;
     struct bl_array_layout layout;
-    struct bl_error unusable = {0};
+    struct bl_error fault = {0};
     char form[BL_ARRAY_FORM_MAX], reason[128] = "";
     int64_t trailing = 0;
     struct bl_row row = {.reason = reason, .stream = -1, .offset = -1};
-    int code = array_file_layout(config, env, chunk->input->path, -1, &layout, &trailing, &unusable);
-    if (code && code != BL_EDATA)
-        return bl_error_set(e, code, "%s", unusable.text);
-    if (code) {
-        row.status = BL_ROW_SKIPPED;
-        row.reason = unusable.text;
-        return emit(sink, 0, &row, e);
-    }
+    int code = array_file_layout(config, env, chunk->input->path, -1, &layout, &trailing, &fault);
+    if (code)
+        return bl_chunk_emit_row(emit, sink, &row, code, &fault, e);
     if (trailing > 0)
         snprintf(reason, sizeof reason, "%" PRId64 " bytes follow the array: left out", trailing);
     row.length = layout.steps;

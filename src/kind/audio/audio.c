@@ -37,21 +37,14 @@ static int audio_file_count(const void *config, const struct bl_kind_env *env, s
     if (chunk->list)
         return bl_cuts_count(env, counter, chunk, emit, sink, e);
     const struct bl_input *input = chunk->input;
-    struct bl_error unusable = {0};
+    struct bl_error fault = {0};
     struct bl_audio_info info;
     struct bl_row row = {.bytes = input->bytes, .reason = info.reason, .offset = -1};
-    int code = bl_audio_count(config, env->cancel, input->path, chunk->pace, &info, &unusable);
+    int code = bl_audio_count(config, env->cancel, input->path, chunk->pace, &info, &fault);
     if (!code)
-        code = bl_audio_count_steps(config, info.samples, &row.length, &unusable);
-    if (code && code != BL_EDATA)
-        return bl_error_set(e, code, "%s", unusable.text);
+        code = bl_audio_count_steps(config, info.samples, &row.length, &fault);
     row.stream = info.stream;
-    if (code) {
-        row.status = BL_ROW_SKIPPED;
-        row.length = 0;
-        row.reason = unusable.text;
-    }
-    return emit(sink, 0, &row, e);
+    return bl_chunk_emit_row(emit, sink, &row, code, &fault, e);
 }
 
 /* The columns of a manifest's lines. */

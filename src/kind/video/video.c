@@ -144,35 +144,28 @@ static bool video_rate(const char *sampling, int64_t *num, int64_t *den)
 }
 
 static int video_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
-                       struct bl_chunk *stretch, bl_row_emit *emit, void *sink, struct bl_error *e)
+                       struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     (void)counter;
-    const struct bl_input *input = stretch->input;
+    const struct bl_input *input = chunk->input;
     const struct bl_video_config *values = config;
-    struct bl_error unusable = {0};
+    struct bl_error fault = {0};
     struct bl_count_result result;
     enum bl_backend backend = BL_BACKEND_CPU;
-    int code = bl_video_count(values, env->cancel, input, stretch->pace, stretch->times, &result, &unusable);
+    int code = bl_video_count(values, env->cancel, input, chunk->pace, chunk->times, &result, &fault);
     if (!code)
         code = bl_backend_choose(values, env->cancel, input->path, input->bytes, result.stream, *result.reason,
-                                 &backend, &unusable);
+                                 &backend, &fault);
     struct bl_row row = {.bytes = input->bytes,
+                         .length = result.length,
                          .stream = result.stream,
                          .reason = result.reason,
                          .offset = -1,
                          .origin = result.origin,
                          .times = result.times};
-    if (code == BL_EDATA) {
-        row.status = BL_ROW_SKIPPED;
-        row.reason = unusable.text;
-    } else if (code) {
-        return bl_error_set(e, code, "%s", unusable.text);
-    } else {
-        row.status = BL_ROW_OK;
-        row.length = result.length;
-        row.extra = values->decoder == BL_DECODER_CPU ? NULL : backend == BL_BACKEND_CPU ? "\tcpu" : "\tnvdec";
-    }
-    code = emit(sink, 0, &row, e);
+    if (values->decoder != BL_DECODER_CPU)
+        row.extra = backend == BL_BACKEND_CPU ? "\tcpu" : "\tnvdec";
+    code = bl_chunk_emit_row(emit, sink, &row, code, &fault, e);
     free(result.times);
     return code;
 }
