@@ -12,6 +12,7 @@
 
 #define KEPT_MAX ((size_t)4096) /* bytes of a value in the table: its lines must stay readable */
 #define KEYS_SHOWN 10           /* keys of a line in a message */
+#define ADD_REASON(item, ...) bl_row_append_reason((item)->reason, sizeof(item)->reason, __VA_ARGS__)
 
 int bl_item_open(struct bl_item *item, const struct bl_text_config *config, const struct bl_cancel *cancel,
                  struct bl_error *e)
@@ -55,22 +56,6 @@ int bl_item_skip(struct bl_item *item, const char *format, ...)
     item->row.length = 0;
     item->bytes = 0;
     return BL_OK;
-}
-
-/* Adds to the reason of a row that stays usable. */
-static void item_note(struct bl_item *item, const char *format, ...) BL_PRINTF(2, 3);
-
-static void item_note(struct bl_item *item, const char *format, ...)
-{
-    size_t used = strlen(item->reason);
-    va_list arguments;
-    if (used)
-        used += (size_t)snprintf(item->reason + used, sizeof item->reason - used, "; ");
-    if (used >= sizeof item->reason)
-        return;
-    va_start(arguments, format);
-    vsnprintf(item->reason + used, sizeof item->reason - used, format, arguments);
-    va_end(arguments);
 }
 
 /* --- ids -------------------------------------------------------------------------------------------------------- */
@@ -148,7 +133,7 @@ static int item_repair_utf8(struct bl_item *item, const char **text, size_t *siz
         return bl_item_skip(item, "invalid UTF-8 at byte %" PRId64, place);
     bl_buffer_clear(&item->repaired);
     bl_text_replace_invalid(*text, *size, &item->repaired, &replaced);
-    item_note(item, "invalid UTF-8 at byte %" PRId64 ": replaced by U+FFFD (%" PRId64 " in all)", place, replaced);
+    ADD_REASON(item, "invalid UTF-8 at byte %" PRId64 ": replaced by U+FFFD (%" PRId64 " in all)", place, replaced);
     *text = item->repaired.data;
     *size = item->repaired.size;
     return bl_buffer_check(&item->repaired, e);
@@ -222,7 +207,7 @@ static int item_skip_value(struct bl_item *item, int k, const struct bl_json_val
     bl_json_append_keys(item->line, item->line_size, KEYS_SHOWN, &keys);
     bl_item_skip(item, "no key \"%s\"", name);
     if (keys.size)
-        item_note(item, "the line has %s (--%s)", keys.data, k ? "field" : "key");
+        ADD_REASON(item, "the line has %s (--%s)", keys.data, k ? "field" : "key");
     bl_buffer_free(&keys);
     return BL_OK;
 }
@@ -265,7 +250,7 @@ static int item_read_text(struct bl_item *item, const struct bl_json_value *valu
         if (lone != SIZE_MAX && item->config->invalid == BL_INVALID_ERROR)
             return bl_item_skip(item, "half a surrogate pair at byte %" PRId64, at + (int64_t)lone);
         if (lone != SIZE_MAX)
-            item_note(item, "half a surrogate pair at byte %" PRId64 ": replaced by U+FFFD", at + (int64_t)lone);
+            ADD_REASON(item, "half a surrogate pair at byte %" PRId64 ": replaced by U+FFFD", at + (int64_t)lone);
     }
     if (code)
         return code;
@@ -284,7 +269,7 @@ static int item_keep_value(struct bl_item *item, int k, const struct bl_json_val
         size = item->text.size;
     }
     if (size > KEPT_MAX) {
-        item_note(item, "%s: cut to %zu bytes", item->config->run->column[k].name, KEPT_MAX);
+        ADD_REASON(item, "%s: cut to %zu bytes", item->config->run->column[k].name, KEPT_MAX);
         size = KEPT_MAX;
     }
     bl_buffer_byte(&item->extra, '\t');
