@@ -2,7 +2,6 @@
  * several, in any order, or is found at fault, and gives the same bytes. */
 #include <string.h>
 
-#include "base/array.h"
 #include "fuzz.h"
 #include "kind/array/array.h"
 #include "kind/array/config.h"

@@ -1,4 +1,3 @@
-#include "base/array.h"
 #include "kind/array/inflated.h"
 
 #include <pthread.h>

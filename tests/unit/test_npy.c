@@ -1,5 +1,4 @@
 /* Headers of NPY files, and where the elements of arrays belong. */
-#include "base/array.h"
 #include "kind/npy.h"
 
 #include <stdio.h>

@@ -5,8 +5,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/array.h"
-
 enum bl_array_dtype { BL_ARRAY_SAME, BL_ARRAY_F32 };
 
 struct bl_array_config {

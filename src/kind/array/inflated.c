@@ -6,7 +6,6 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "base/array.h"
 #include "base/io.h"
 #include "base/temporary.h"
 #include "kind/array/stream.h"

@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/array.h"
 #include "base/error.h"
 
 struct bl_array_copy;

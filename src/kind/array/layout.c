@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/buffer.h"
 
 #define STEP_BYTES_MAX ((int64_t)1 << 40)

@@ -2,7 +2,6 @@
 #ifndef BL_ARRAY_LAYOUT_H
 #define BL_ARRAY_LAYOUT_H
 
-#include "base/array.h"
 #include "base/error.h"
 #include "kind/array/config.h"
 #include "kind/field.h"

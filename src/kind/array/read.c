@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "kind/array/config.h"
 #include "kind/array/inflated.h"
 #include "kind/array/layout.h"

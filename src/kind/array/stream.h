@@ -3,7 +3,6 @@
 #ifndef BL_ARRAY_STREAM_H
 #define BL_ARRAY_STREAM_H
 
-#include "base/array.h"
 #include "kind/array/npz.h"
 #include "kind/npy.h"
 
