@@ -68,7 +68,7 @@ test_document_stop_and_begin_anew() {
     within 60 test -e dataset/.bload
     eval "$stop"
     within 60 quiet
-    section | grep -q 'To begin anew: remove `dataset` and `dataset.slurm`'
+    section | grep -q 'To start again: remove `dataset` and `dataset.slurm`'
     rm -r dataset dataset.slurm
     follow "$(lines | head -n 1)"
     diff -r one/dataset dataset
@@ -86,7 +86,7 @@ test_document_other_engines() {
 
 # The batch script of docs/clusters.md, for as many tasks and processors as there are here.
 own_script() {
-    sed '1,/^### Batch scripts of one/d' "$BLOAD_ROOT/docs/clusters.md" | sed -n '/^```sh$/,/^```$/p' | sed '1d;$d' |
+    sed '1,/^### Your own batch scripts/d' "$BLOAD_ROOT/docs/clusters.md" | sed -n '/^```sh$/,/^```$/p' | sed '1d;$d' |
         sed "s/--array=0-63/--array=$1/; s/--cpus-per-task=8/--cpus-per-task=1/"
 }
 
