@@ -1,13 +1,13 @@
 #include "kind/audio/cuts.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "base/text.h"
+#include "kind/audio/config.h"
+#include "kind/audio/count.h"
 #include "kind/audio/cut.h"
 #include "kind/audio/entry.h"
 #include "kind/audio/mix.h"
@@ -24,18 +24,9 @@ struct bl_counter {
 
 bool bl_cuts_is_list(const char *path)
 {
-    static const char *const extension[] = {".jsonl", ".json", ".ndjson", NULL};
-    static const char *const packed[] = {"", ".gz", ".zst", NULL};
-    size_t size = strlen(path);
-    char tail[16];
-    for (int i = 0; extension[i]; i++) {
-        for (int k = 0; packed[k]; k++) {
-            size_t length = (size_t)snprintf(tail, sizeof tail, "%s%s", extension[i], packed[k]);
-            if (size > length && strcasecmp(path + size - length, tail) == 0)
-                return true;
-        }
-    }
-    return strcmp(path, "-") == 0;
+    static const char *const extensions[] = {"jsonl",     "json",      "ndjson",   "jsonl.gz",   "json.gz",
+                                             "ndjson.gz", "jsonl.zst", "json.zst", "ndjson.zst", NULL};
+    return strcmp(path, "-") == 0 || bl_extensions_match(extensions, path);
 }
 
 int bl_cuts_counter_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
