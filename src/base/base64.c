@@ -33,5 +33,7 @@ int64_t bl_base64_decode(char *text, size_t size)
         for (size_t byte = 0; byte < 3; byte++)
             text[out++] = (char)(bits >> (16 - 8 * byte));
     }
-    return seen % 4 || padding > 2 ? -1 : (int64_t)(out - padding);
+    if (seen % 4 || padding > 2 || (bits & ((1U << (8 * padding)) - 1)))
+        return -1; /* bits that are left over must be 0 */
+    return (int64_t)(out - padding);
 }

@@ -26,7 +26,7 @@ END_TEST
 
 START_TEST(what_is_none)
 {
-    static const char *const bad[] = {"Z", "Zg", "Zg=", "Z===", "====", "Zg==Zg==", "Zg=v", "Zm9!", "Zm\xff="};
+    static const char *const bad[] = {"Z", "Zg", "Zg=", "Z===", "====", "Zg==Zg==", "Zg=v", "Zh==", "Zm9!", "Zm\xff="};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char text[16];
         strcpy(text, bad[i]);

@@ -41,14 +41,14 @@ START_TEST(bad_ranks_are_refused_by_line)
     static const struct {
         const char *line, *message;
     } bad[] = {
-        {"YWI= 257\n", "t.tiktoken:257: the rank is 257 where 256 should follow"},
+        {"YWI= 257\n", "t.tiktoken:257: the rank is 257 instead of 256"},
         {"YWI= 12\n", "t.tiktoken:257: the rank is 12"},
-        {"YWI 256\n", "t.tiktoken:257: \"YWI\" is no token in base64"},
-        {"YW!= 256\n", "t.tiktoken:257: \"YW!=\" is no token"},
-        {"YWJ= 256\n", "t.tiktoken:257: \"YWJ=\" is no token"},
+        {"YWI 256\n", "t.tiktoken:257: \"YWI\" is not a token in base64"},
+        {"YW!= 256\n", "t.tiktoken:257: \"YW!=\" is not a token"},
+        {"YWJ= 256\n", "t.tiktoken:257: \"YWJ=\" is not a token"},
         {"YWI= x\n", "t.tiktoken:257: a token without a rank"},
         {"YWI=\n", "t.tiktoken:257: a token without a rank"},
-        {"YQ== 256\n", "t.tiktoken:257: the token is that of rank 97, too"},
+        {"YQ== 256\n", "t.tiktoken:257: the same token as rank 97"},
     };
     char directory[64];
     unit_enter(directory);
@@ -58,7 +58,7 @@ START_TEST(bad_ranks_are_refused_by_line)
     }
     write_ranks("t.tiktoken", "");
     refused("t.tiktoken", NULL, BL_EUSAGE, "--pattern");
-    refused("t.tiktoken", "p99", BL_EUSAGE, "'p99' is no pattern");
+    refused("t.tiktoken", "p99", BL_EUSAGE, "--pattern 'p99' is unknown");
     refused("none.tiktoken", "r50k", BL_EUSAGE, "none.tiktoken");
     write_file("t.tiktoken", "YQ== 0\n");
     refused("t.tiktoken", "r50k", BL_EFAIL, "the byte 0x00 has no token");
@@ -75,7 +75,7 @@ START_TEST(components_are_followed_or_refused)
     } bad[] = {
         {"{", "t.json:1:"},
         {"{\"model\":{}}", "a pre-tokenizer without a type"},
-        {"{\"model\":3," BYTES "}", "\"model\" is missing, or no object"},
+        {"{\"model\":3," BYTES "}", "\"model\" is missing, or not an object"},
         {"{\"surprise\":1," MODEL("") "," BYTES "}", "\"surprise\", which is not supported"},
         {"{" MODEL("") "," BYTES ",\"normalizer\":{\"type\":\"Lowercase\"}}", "the normalizer \"Lowercase\""},
         {"{" MODEL("") ",\"pre_tokenizer\":{\"type\":\"Metaspace\"}}", "\"Metaspace\""},
@@ -85,13 +85,14 @@ START_TEST(components_are_followed_or_refused)
         {"{" MODEL(",\"end_of_word_suffix\":\"</w>\"") "," BYTES "}", "\"end_of_word_suffix\""},
         {"{" MODEL(",\"ignore_merges\":7") "," BYTES "}", "\"ignore_merges\" is not true or false"},
         {"{" MODEL("") "," BYTES "}", "the byte 0x00 has no token"},
-        {"{\"model\":{\"vocab\":{\"a\":0,\"b\":0},\"merges\":[]}," BYTES "}", "the id 0 of \"b\" is another token's"},
+        {"{\"model\":{\"vocab\":{\"a\":0,\"b\":0},\"merges\":[]}," BYTES "}",
+         "the id 0 of \"b\" is also that of another token"},
         {"{\"model\":{\"vocab\":{\"a\":0,\"a\":1},\"merges\":[]}," BYTES "}", "t.json:1: duplicate"},
-        {"{\"model\":{\"vocab\":{\"a\":-1},\"merges\":[]}," BYTES "}", "the id of \"a\" is no integer"},
+        {"{\"model\":{\"vocab\":{\"a\":-1},\"merges\":[]}," BYTES "}", "the id of \"a\" is not an integer"},
         {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[\"a b\"]}," BYTES "}", "entry 0: \"b\" is not in the vocabulary"},
         {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[\"a a\"]}," BYTES "}", "\"aa\" is not in the vocabulary"},
-        {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[\"aa\"]}," BYTES "}", "entry 0: \"aa\" is no merge"},
-        {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[[\"a\"]]}," BYTES "}", "entry 0: is no merge"},
+        {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[\"aa\"]}," BYTES "}", "entry 0: \"aa\" is not a merge"},
+        {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[[\"a\"]]}," BYTES "}", "entry 0: is not a merge"},
         {"{\"a\":1}", "has no \"model\""},
     };
     char directory[64];
@@ -174,8 +175,7 @@ START_TEST(lengths_that_a_file_asks_for_are_warned_of)
                          " \"continuing_subword_prefix\": \"##\", \"max_input_chars_per_word\": 100,"
                          " \"vocab\": {\"[UNK]\": 0, \"a\": 1}}}");
     ck_assert_msg(bl_tokenizer_open(&tokenizer, &options, &e) == 0, "%s", e.text);
-    ck_assert_str_eq(bl_tokenizer_warning(tokenizer),
-                     "t.json: its own truncation not applied: -T and --oversize decide");
+    ck_assert_str_eq(bl_tokenizer_warning(tokenizer), "t.json: its truncation not applied: see -T and --oversize");
     bl_tokenizer_close(tokenizer);
     unit_leave(directory);
 }

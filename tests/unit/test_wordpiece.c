@@ -63,8 +63,8 @@ static void expect_error(const char *text, const char *message)
 
 START_TEST(bad_vocabularies)
 {
-    expect_error("a\nb\nc\nb\n", "vocab.txt:4: the token of line 2 again");
-    expect_error("a\n\xff\n", "vocab.txt:2: this is no UTF-8");
+    expect_error("a\nb\nc\nb\n", "vocab.txt:4: the same token as in line 2");
+    expect_error("a\n\xff\n", "vocab.txt:2: invalid UTF-8");
     struct bl_vocabulary vocabulary = {0};
     struct bl_wordpiece model;
     struct bl_error e = {0};

@@ -26,7 +26,7 @@ static bool added_has_prefix(const struct bl_added *added, unsigned first, unsig
     return added->begins[two / 64] >> two % 64 & 1;
 }
 
-/* Puts the last token into its place among those with the same first byte. */
+/* Links the last token into the list of those with the same first byte. */
 static void added_link(struct bl_added *added)
 {
     int32_t last = (int32_t)added->count - 1;
@@ -43,8 +43,9 @@ int bl_added_add(struct bl_added *added, const char *text, size_t size, const st
 {
     if (bl_added_find(added, text, size) >= 0)
         return bl_error_set(e, BL_EFAIL, "\"%.*s\" is added twice", (int)(size < 100 ? size : 100), text);
-    if (BL_ARRAY_RESERVE(added->token, added->capacity, added->count + 1, e))
-        return BL_EFAIL;
+    int code = BL_ARRAY_RESERVE(added->token, added->capacity, added->count + 1, e);
+    if (code)
+        return code;
     struct bl_added_token *new = &added->token[added->count];
     *new = *token;
     new->offset = added->text.size;
@@ -83,7 +84,7 @@ static const struct bl_added_token *added_longest(const struct bl_added *added, 
     return NULL;
 }
 
-/* Whether the character at text, which is valid UTF-8, is one of words. */
+/* Whether the character at text (valid UTF-8) is a word character. */
 static bool is_word_character(const uint8_t *text)
 {
     uint32_t point;
@@ -99,7 +100,7 @@ static bool is_word_character(const uint8_t *text)
     return bl_word_range[low].first <= point && point <= bl_word_range[low].last;
 }
 
-/* Whether [start, stop) of the text is no part of a longer word. */
+/* Whether [start, stop) of the text is not part of a longer word. */
 static bool is_whole_word(const uint8_t *text, size_t size, size_t start, size_t stop)
 {
     size_t before = start;

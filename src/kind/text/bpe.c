@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHORT 256 /* bytes: up to here no memory is asked for */
-#define FEW 32    /* bytes: up to here a word is merged step by step, which has less to wait for */
+#define SHORT 256 /* bytes: words up to this size need no scratch memory */
+#define FEW 32    /* bytes: words up to this size are merged step by step (see bpe.h) */
 
-/* What two symbols become, or BL_SYMBOL_NONE. */
+/* The symbol that two symbols merge to, or BL_SYMBOL_NONE. */
 static inline uint32_t pair_find(const struct bl_bpe *bpe, uint64_t left, uint64_t right)
 {
     uint64_t key = left << BL_SYMBOL_BITS | right, hash = key * BL_PAIR_FACTOR;
@@ -35,9 +35,9 @@ static int bpe_scratch_reserve(struct bl_bpe_scratch *scratch, size_t bytes, str
     return BL_OK;
 }
 
-/* Whether two tokens side by side stay what they are. Their merges are undone, the last one first; a merge over the
- * edge that comes before the one undone would have been made instead of it. Of equal merges the left one is made first.
- */
+/* Whether two adjacent tokens stay as they are when their bytes are merged together. Their merges are undone, the last
+ * one first: a merge across the boundary that comes before the undone one would have been made instead of it. Of equal
+ * merges the left one is made first. */
 static bool pair_is_stable(const struct bl_bpe *bpe, uint32_t left, uint32_t right)
 {
     for (uint32_t limit = BL_SYMBOL_NONE;;) {
@@ -55,7 +55,7 @@ static bool pair_is_stable(const struct bl_bpe *bpe, uint32_t left, uint32_t rig
     }
 }
 
-/* A word in the making: places from which no token goes on are closed. */
+/* The tokens found so far of a word. Positions from which no token continues are closed. */
 struct tokens {
     uint32_t *symbol;
     uint64_t *closed;
@@ -107,23 +107,25 @@ static int word_merge_ordered(const struct bl_bpe *bpe, struct bl_bpe_scratch *s
     }
     tokens_find(bpe, word, size, &tokens);
     code = bl_ids_reserve(ids, tokens.count, e);
-    for (size_t i = 0; i < tokens.count && !code; i++)
+    if (code)
+        return code;
+    for (size_t i = 0; i < tokens.count; i++)
         ids->id[ids->count++] = bpe->id[tokens.symbol[i]];
-    return code;
+    return BL_OK;
 }
 
-/* The place in pair[0, size) of the merge that comes first; of equal ones the left one. */
+/* The index in pair[0, size) of the merge that comes first; of equal ones the left one. */
 static inline unsigned pairs_min(const uint32_t *pair, size_t size)
 {
-    uint64_t least = UINT64_MAX;
+    uint64_t min = UINT64_MAX;
     for (size_t i = 0; i < size; i++) {
         uint64_t item = (uint64_t)pair[i] << 32 | i;
-        least = item < least ? item : least;
+        min = item < min ? item : min;
     }
-    return (unsigned)least;
+    return (unsigned)min;
 }
 
-/* Merging step by step: there[i] is set where a symbol begins, and pair[i] is what it and the next one become. */
+/* Merges step by step. Bit i of there is set where a symbol begins; pair[i] is what it and the next one merge to. */
 static int word_merge_short(const struct bl_bpe *bpe, const uint8_t *word, size_t size, struct bl_ids *ids,
                             struct bl_error *e)
 {
@@ -150,20 +152,22 @@ static int word_merge_short(const struct bl_bpe *bpe, const uint8_t *word, size_
         }
     }
     int code = bl_ids_reserve(ids, size, e);
-    for (; there && !code; there &= there - 1)
+    if (code)
+        return code;
+    for (; there; there &= there - 1)
         ids->id[ids->count++] = bpe->id[symbol[__builtin_ctz(there)]];
-    return code;
+    return BL_OK;
 }
 
-/* The same for any size: parts are a list, and pairs wait in a heap by symbol, then place. A pair that changed
- * meanwhile is known by its symbol when its turn comes. */
+/* The same for any size: the parts are a linked list, and the pairs are in a heap, by symbol and then by position. A
+ * pair that has changed since it was pushed is detected by its symbol when it is popped. */
 struct part {
     uint32_t symbol, pair; /* pair: with the next one */
     uint32_t next, before;
 };
 
 struct heap {
-    uint64_t *item; /* symbol, then place */
+    uint64_t *item; /* symbol, then position */
     size_t count;
 };
 
@@ -172,16 +176,16 @@ struct heap {
 static void heap_sift_down(struct heap *heap, size_t at, uint64_t item)
 {
     for (;;) {
-        size_t child = at * WAYS + 1, least = child;
+        size_t child = at * WAYS + 1, min = child;
         if (child >= heap->count)
             break;
         size_t end = child + WAYS < heap->count ? child + WAYS : heap->count;
         for (size_t i = child + 1; i < end; i++)
-            least = heap->item[i] < heap->item[least] ? i : least;
-        if (heap->item[least] >= item)
+            min = heap->item[i] < heap->item[min] ? i : min;
+        if (heap->item[min] >= item)
             break;
-        heap->item[at] = heap->item[least];
-        at = least;
+        heap->item[at] = heap->item[min];
+        at = min;
     }
     heap->item[at] = item;
 }
@@ -236,7 +240,7 @@ static int word_merge_long(const struct bl_bpe *bpe, struct bl_bpe_scratch *scra
 {
     if (size >= UINT32_MAX)
         return bl_error_set(e, BL_EFAIL, "a word of %zu bytes", size);
-    /* A merge takes one pair off the heap and puts two onto it at most: n - 1 merges, n - 1 pairs at first. */
+    /* A merge pops one pair and pushes at most two; there are at most n - 1 merges, and n - 1 pairs at first. */
     int code = bpe_scratch_reserve(scratch, size * (sizeof(struct part) + 2 * sizeof(uint64_t)), e);
     if (code)
         return code;
@@ -248,28 +252,25 @@ static int word_merge_long(const struct bl_bpe *bpe, struct bl_bpe_scratch *scra
     for (uint32_t i = 0; i < n; i++)
         part_set_pair(bpe, part, i, n, &heap);
     parts_merge(bpe, part, n, &heap);
-    for (uint32_t i = 0; i < n && !code; i = part[i].next) {
-        code = bl_ids_reserve(ids, 1, e);
-        if (!code)
-            ids->id[ids->count++] = bpe->id[part[i].symbol];
+    for (uint32_t i = 0; i < n; i = part[i].next) {
+        code = bl_ids_add(ids, bpe->id[part[i].symbol], e);
+        if (code)
+            return code;
     }
-    return code;
+    return BL_OK;
 }
 
 int bl_bpe_merge(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, const uint8_t *word, size_t size,
                  struct bl_ids *ids, struct bl_error *e)
 {
     int64_t stray = bl_vocabulary_find(&bpe->strays, word, size);
-    if (stray < 0 && size <= FEW)
+    if (stray >= 0)
+        return bl_ids_add(ids, bpe->strays.token[stray].id, e);
+    if (size <= FEW)
         return word_merge_short(bpe, word, size, ids, e);
-    if (stray < 0)
-        return bpe->ordered ? word_merge_ordered(bpe, scratch, word, size, ids, e)
-                            : word_merge_long(bpe, scratch, word, size, ids, e);
-    int code = bl_ids_reserve(ids, 1, e);
-    if (code)
-        return code;
-    ids->id[ids->count++] = bpe->strays.token[stray].id;
-    return BL_OK;
+    if (bpe->ordered)
+        return word_merge_ordered(bpe, scratch, word, size, ids, e);
+    return word_merge_long(bpe, scratch, word, size, ids, e);
 }
 
 void bl_bpe_scratch_free(struct bl_bpe_scratch *scratch)

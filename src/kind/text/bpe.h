@@ -1,20 +1,19 @@
 /* Byte-pair encoding: the ids of a word, by merging its bytes.
  *
- * A word begins as its bytes. The pair of neighbours whose merge comes first is merged, the leftmost of them where
- * there are several, until no pair has a merge. Two ways to say what comes first: a list of merges (tokenizer.json,
- * merges.txt), or ranks (.tiktoken), where any two neighbours merge whose bytes together are a token.
+ * A word begins as its bytes. The adjacent pair whose merge comes first is merged, and of equal pairs the leftmost,
+ * until no pair has a merge. The order is given by a list of merges (tokenizer.json, merges.txt) or by ranks
+ * (.tiktoken); with ranks any two neighbours merge whose bytes together are a token.
  *
- * Both become one table here. Merging gives a token in one way only: no merge reaches over the edge of what ends as a
- * token, so whatever stands around it, its bytes merge as they would alone. So each token's bytes are merged alone
- * once, when the tokenizer is opened; the last merge, if it makes the token, is its merge, and no other can ever be the
- * last. Symbols are the bytes, then the tokens in the order of their merges: a pair's symbol tells what it becomes and
- * when.
+ * Both become one table. A token can only be made in one way: no merge crosses the boundary of what becomes a token, so
+ * its bytes merge as they would alone, whatever is around them. When the tokenizer is opened, the bytes of each token
+ * are merged alone, once. The last merge is the merge of the token if it makes it, and no other merge can. Symbols are
+ * the bytes, then the tokens in the order of their merges, so the symbol of a pair says what it becomes and when.
  *
- * Where every symbol comes after those that it is made of, as in all real vocabularies, a word is not merged step by
- * step: its ids are the one sequence of tokens of which any two neighbours, merged alone, stay what they are (H. van
+ * In all real vocabularies every symbol comes after the two that it is made of. Then a word need not be merged step by
+ * step: its ids are the one sequence of tokens in which any two neighbours, merged alone, stay as they are (H. van
  * Antwerpen, A. Neubeck: So many tokens, so little time, GitHub 2024). It is found from left to right, the longest
- * token first, with a step back where no token goes on from a place. Short words are merged step by step nevertheless:
- * their few pairs are looked up side by side, while each step in the trie waits for the one before. */
+ * token first, with a step back where no token continues. Short words are still merged step by step: their few pairs
+ * are looked up in parallel, while each step in the trie depends on the one before. */
 #ifndef BL_BPE_H
 #define BL_BPE_H
 
@@ -27,7 +26,7 @@
 #define BL_PAIR_FACTOR 0x9e3779b97f4a7c15u /* Fibonacci hashing: the upper bits of the product */
 
 struct bl_symbol {
-    uint32_t left, right; /* of which it is made; a byte: itself */
+    uint32_t left, right; /* the two that it is made of; of a byte: itself */
     uint32_t size;        /* bytes */
     uint32_t shorter;     /* the longest other symbol that it begins with, or BL_SYMBOL_NONE */
 };
@@ -37,33 +36,33 @@ struct bl_bpe {
     struct bl_symbol *symbol;
     uint64_t *pair;              /* open addressing: left, right and their symbol, 21 bits each; all ones is free */
     unsigned shift;              /* 64 - log2 of the slots */
-    uint64_t *filter;            /* 8 bits for each slot, of which most pairs that are not there find theirs clear */
-    uint32_t *byte_pair;         /* of two bytes, first * 256 + second: their symbol or BL_SYMBOL_NONE */
+    uint64_t *filter;            /* 8 bits for each slot; the bit of a pair that is not in the table is mostly clear */
+    uint32_t *byte_pair;         /* [first * 256 + second] the symbol of two bytes, or BL_SYMBOL_NONE */
     struct bl_trie trie;         /* all symbols by their bytes */
     bool ordered;                /* every symbol comes after those that it is made of */
-    struct bl_vocabulary strays; /* tokens that merging does not give and that words can be directly */
+    struct bl_vocabulary strays; /* tokens that no merge makes, but that can be whole words */
 };
 
-/* A merge by the numbers of tokens; its place in the list is what comes first. */
+/* A merge, by the numbers of tokens. Its index in the list is its priority. */
 struct bl_merge {
     uint32_t left, right, token;
 };
 
-/* From a list of merges; direct: a word that is a token is its id, whatever merging would give. BL_EFAIL: a byte that
- * is no token, a pair that is listed twice. */
+/* Builds the table from a list of merges. direct: a word that is a token gets its id, whatever merging would give.
+ * BL_EFAIL: a byte is not a token, or a pair is listed twice. */
 int bl_bpe_from_merges(struct bl_bpe *bpe, const struct bl_vocabulary *v, const struct bl_merge *merges, size_t count,
                        bool direct, struct bl_error *e);
-/* From ranks, which are the ids. */
+/* Builds it from ranks, which are the ids. */
 int bl_bpe_from_ranks(struct bl_bpe *bpe, const struct bl_vocabulary *v, struct bl_error *e);
 void bl_bpe_free(struct bl_bpe *bpe);
 
-/* What merging needs; start from {0}. */
+/* Memory for merging; start from {0}. */
 struct bl_bpe_scratch {
     void *memory;
     size_t size;
 };
 
-/* Appends the ids of a word. Time is near linear in its size. */
+/* Appends the ids of a word, in nearly linear time. */
 int bl_bpe_merge(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, const uint8_t *word, size_t size,
                  struct bl_ids *ids, struct bl_error *e);
 void bl_bpe_scratch_free(struct bl_bpe_scratch *scratch);

@@ -1,19 +1,19 @@
-/* Making the table of merges: see bpe.h. */
+/* Builds the table of merges: see bpe.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "kind/text/bpe.h"
 #include "kind/text/huge_pages.h"
 
-#define TOKEN_BYTES_MAX 4096 /* of a token that can be merged: real ones have some hundred at most */
+#define TOKEN_BYTES_MAX 4096 /* of a token that can be merged: real ones have a few hundred at most */
 #define NONE UINT32_MAX
 
-/* What two tokens become, and when. */
+/* The token that two tokens merge to, and the priority of the merge. */
 struct rule {
     uint32_t left, right, priority, token;
 };
 
-/* The merges as the file has them. With ranks there are none: the vocabulary answers. */
+/* The merges of the file. With ranks there are none: the vocabulary is searched. */
 struct rules {
     const struct bl_vocabulary *v;
     struct rule *slot;
@@ -35,7 +35,7 @@ static struct rule *rules_slot(const struct rules *rules, uint32_t left, uint32_
     }
 }
 
-/* Two neighbours in a token's bytes, by their numbers and by where they lie. */
+/* The rule of two adjacent tokens, by their numbers and their bytes. */
 static struct rule rules_find(const struct rules *rules, uint32_t left, uint32_t right, const uint8_t *bytes)
 {
     if (rules->slot)
@@ -47,7 +47,7 @@ static struct rule rules_find(const struct rules *rules, uint32_t left, uint32_t
     return (struct rule){left, right, (uint32_t)token[both].id, (uint32_t)both};
 }
 
-/* Merges the bytes of a token (two at least) alone; true when that ends as the token, and by which merge. */
+/* Merges the bytes of a token (at least two) alone. True if that makes the token; *made: its merge. */
 static bool token_merge_alone(const struct rules *rules, const uint32_t byte_token[256], uint32_t token,
                               struct made *made)
 {
@@ -80,14 +80,14 @@ static bool token_merge_alone(const struct rules *rules, const uint32_t byte_tok
     return made->token == token;
 }
 
-/* The tokens of the bytes, NONE where there is none: only those may be missing that UTF-8 never has. */
+/* Finds the tokens of the bytes. With merges, bytes that never occur in UTF-8 may have none (NONE). */
 static int bytes_find_tokens(const struct rules *rules, uint32_t byte_token[256], struct bl_error *e)
 {
     for (int i = 0; i < 256; i++) {
         int64_t token = bl_vocabulary_find(rules->v, &(uint8_t){(uint8_t)i}, 1);
         bool never = i == 0xc0 || i == 0xc1 || i >= 0xf5;
         if (token < 0 && !(never && rules->slot))
-            return bl_error_set(e, BL_EFAIL, "the byte 0x%02X has no token, so that not every text can be encoded", i);
+            return bl_error_set(e, BL_EFAIL, "the byte 0x%02X has no token: not every text can be encoded", i);
         byte_token[i] = token < 0 ? NONE : (uint32_t)token;
     }
     return BL_OK;
@@ -129,7 +129,7 @@ static int bpe_allocate(struct bl_bpe *bpe, size_t count, struct bl_error *e)
     return BL_OK;
 }
 
-/* Numbers the symbols and fills the tables but the trie. number: of a token, its symbol. */
+/* Numbers the symbols and fills all tables but the trie. number[token]: its symbol. */
 static void bpe_fill(struct bl_bpe *bpe, const struct bl_vocabulary *v, const uint32_t byte_token[256],
                      const struct made *made, size_t count, uint32_t *number)
 {
@@ -156,7 +156,7 @@ static void bpe_fill(struct bl_bpe *bpe, const struct bl_vocabulary *v, const ui
     }
 }
 
-/* The trie of all symbols, and then of each the longest that it begins with. */
+/* Builds the trie of all symbols, and finds for each the longest other symbol that it begins with. */
 static int bpe_build_trie(struct bl_bpe *bpe, const struct bl_vocabulary *v, const struct made *made, size_t count,
                           struct bl_error *e)
 {
@@ -174,16 +174,19 @@ static int bpe_build_trie(struct bl_bpe *bpe, const struct bl_vocabulary *v, con
     }
     size_t shorter;
     int code = bl_trie_build(&bpe->trie, entry, 256 + count, e);
-    for (size_t i = 0; i < 256 + count && !code; i++) {
+    if (code)
+        goto out;
+    for (size_t i = 0; i < 256 + count; i++) {
         if (entry[i].size > 1)
             bpe->symbol[entry[i].value].shorter =
                 bl_trie_longest(&bpe->trie, entry[i].bytes, entry[i].size - 1, &shorter);
     }
+out:
     free(entry);
     return code;
 }
 
-/* Finds the merge of every token. Those that have none are kept as strays if words can be tokens directly. */
+/* Finds the merge of every token. direct: tokens without one are kept as strays. */
 static int rules_make_tokens(struct bl_bpe *bpe, const struct rules *rules, const uint32_t byte_token[256], bool direct,
                              struct made *made, size_t *count, struct bl_error *e)
 {
@@ -243,14 +246,16 @@ int bl_bpe_from_merges(struct bl_bpe *bpe, const struct bl_vocabulary *v, const 
     for (size_t i = 0; i < slots; i++)
         rules.slot[i] = (struct rule){.priority = NONE, .token = NONE};
     int code = BL_OK;
-    for (size_t i = 0; i < count && !code; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct rule *slot = rules_slot(&rules, merges[i].left, merges[i].right);
-        if (slot->token != NONE)
-            code = bl_error_set(e, BL_EFAIL, "merge %zu is the same pair as merge %u", i, slot->priority);
+        if (slot->token != NONE) {
+            code = bl_error_set(e, BL_EFAIL, "merge %zu has the same pair as merge %u", i, slot->priority);
+            goto out;
+        }
         *slot = (struct rule){merges[i].left, merges[i].right, (uint32_t)i, merges[i].token};
     }
-    if (!code)
-        code = bpe_build(bpe, &rules, direct, e);
+    code = bpe_build(bpe, &rules, direct, e);
+out:
     free(rules.slot);
     return code;
 }

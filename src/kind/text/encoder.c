@@ -8,7 +8,7 @@
 #include "kind/text/tokenizer_parts.h"
 #include "kind/text/word_cache.h"
 
-#define BATCH 256 /* words that are split, then looked up, together: the cache's lines are there when needed */
+#define BATCH 256 /* words that are split, then looked up together: by then their cache lines are fetched */
 
 struct bl_encoder {
     const struct bl_tokenizer *tokenizer;
@@ -67,16 +67,16 @@ void bl_encoder_close(struct bl_encoder *encoder)
     free(encoder);
 }
 
-/* A word of a batch, and where the cache would have it. */
+/* A word of a batch, and where it is in the cache, if it is. */
 struct lookup {
     const uint8_t *bytes;
     size_t size;
     struct bl_word_key key;   /* of a short word */
     struct bl_word *line;     /* NULL: a long one */
-    struct bl_long_word *far; /* NULL: too long even for this, or a short word, for which it is found when needed */
+    struct bl_long_word *far; /* NULL: too long to be cached, or a short word, for which it is found when needed */
 };
 
-/* The key of a word anywhere in the text, of which 16 bytes may not be left. */
+/* The key of a word, after whose beginning the text may have less than 16 bytes. */
 static inline struct bl_word_key lookup_key(const uint8_t *word, size_t size, const uint8_t *end)
 {
     uint8_t copy[16] = {0};
@@ -86,7 +86,7 @@ static inline struct bl_word_key lookup_key(const uint8_t *word, size_t size, co
     return bl_word_key(copy, size);
 }
 
-/* Finds a word's places and has them fetched. */
+/* Finds the entries of a word, and prefetches them. */
 static inline void lookup_begin(const struct bl_word_cache *words, struct lookup *w, const uint8_t *word, size_t size,
                                 const uint8_t *end)
 {
@@ -107,13 +107,13 @@ static inline void lookup_begin(const struct bl_word_cache *words, struct lookup
     }
 }
 
-/* Whether the cache knows a short word, be it by a stub. */
+/* Whether a short word is in the cache, if only as a stub. */
 static inline bool lookup_is_cached(const struct lookup *w)
 {
     return bl_word_is(&w->line[0], w->key) || bl_word_is(&w->line[1], w->key);
 }
 
-/* Appends the ids of a short word and tells whether they are known. Room for BL_WORD_IDS is there. */
+/* Appends the ids of a short word, if they are in the cache. There is room for BL_WORD_IDS. */
 static inline bool lookup_append_short(const struct lookup *w, struct bl_ids *ids)
 {
     const struct bl_word *word = bl_word_is(&w->line[0], w->key) ? &w->line[0] : &w->line[1];
@@ -124,7 +124,7 @@ static inline bool lookup_append_short(const struct lookup *w, struct bl_ids *id
     return true;
 }
 
-/* The same for a long word, and for a short one that left a stub. Room for BL_LONG_WORD_IDS is there. */
+/* The same for a long word, and for a short one with a stub. There is room for BL_LONG_WORD_IDS. */
 static bool lookup_append_long(const struct bl_word_cache *words, struct lookup *w, struct bl_ids *ids)
 {
     if (w->line) {
@@ -139,7 +139,7 @@ static bool lookup_append_long(const struct bl_word_cache *words, struct lookup 
     return true;
 }
 
-/* A word that the cache does not know. */
+/* Merges a word that is not in the cache, and adds it. */
 static int lookup_merge(struct bl_encoder *encoder, const struct lookup *w, struct bl_ids *ids, struct bl_error *e)
 {
     size_t before = ids->count;
@@ -155,7 +155,7 @@ static int lookup_merge(struct bl_encoder *encoder, const struct lookup *w, stru
     return BL_OK;
 }
 
-/* Looks up n words that lie one after the other from start; end[i] is where word i ends. */
+/* Encodes n consecutive words from start on; end[i] is where word i ends. */
 static int batch_encode(struct bl_encoder *encoder, const uint8_t *text, size_t size, size_t start, const size_t *end,
                         size_t n, struct bl_ids *ids, struct bl_error *e)
 {
@@ -176,7 +176,7 @@ static int batch_encode(struct bl_encoder *encoder, const uint8_t *text, size_t 
 static int piece_encode(struct bl_encoder *encoder, int step, const uint8_t *text, size_t size, struct bl_ids *ids,
                         struct bl_error *e);
 
-/* Splits a piece by an expression, which is never the last step. */
+/* Splits a piece by an expression, which is never the last step, and encodes the parts. */
 static int matches_encode(struct bl_encoder *encoder, int step, const uint8_t *text, size_t size, struct bl_ids *ids,
                           struct bl_error *e)
 {
@@ -185,13 +185,14 @@ static int matches_encode(struct bl_encoder *encoder, int step, const uint8_t *t
     spans->count = 0;
     int code = bl_regex_split(split->regex, encoder->matcher, split->behavior, split->inverted, (const char *)text,
                               size, spans, e);
-    for (size_t i = 0; i < spans->count && !code; i++)
-        code = piece_encode(encoder, step + 1, text + spans->span[i].begin, spans->span[i].end - spans->span[i].begin,
-                            ids, e);
+    for (size_t i = 0; i < spans->count && !code; i++) {
+        const struct bl_span *span = &spans->span[i];
+        code = piece_encode(encoder, step + 1, text + span->begin, span->end - span->begin, ids, e);
+    }
     return code;
 }
 
-/* Splits a piece by one step and what is left of it by the steps that follow. */
+/* Splits a piece by this step, and the parts by the steps that follow. */
 static int piece_encode(struct bl_encoder *encoder, int step, const uint8_t *text, size_t size, struct bl_ids *ids,
                         struct bl_error *e)
 {
@@ -238,15 +239,17 @@ static int wordpiece_encode(struct bl_encoder *encoder, const uint8_t *text, siz
     struct bl_spans *words = &encoder->spans[0];
     words->count = 0;
     int code = bl_bert_split((const char *)text, size, words, e);
-    for (size_t i = 0; i < words->count && !code; i++)
-        code = encoder_is_stopped(encoder) ? BL_ECANCEL
-                                           : bl_wordpiece_encode(&encoder->tokenizer->wordpiece, &encoder->wordpiece,
-                                                                 text + words->span[i].begin,
-                                                                 words->span[i].end - words->span[i].begin, ids, e);
+    for (size_t i = 0; i < words->count && !code; i++) {
+        const struct bl_span *word = &words->span[i];
+        if (encoder_is_stopped(encoder))
+            return BL_ECANCEL;
+        code = bl_wordpiece_encode(&encoder->tokenizer->wordpiece, &encoder->wordpiece, text + word->begin,
+                                   word->end - word->begin, ids, e);
+    }
     return code;
 }
 
-/* A stretch of text without added tokens. */
+/* Encodes text without added tokens. */
 static int text_encode(struct bl_encoder *encoder, const uint8_t *text, size_t size, struct bl_ids *ids,
                        struct bl_error *e)
 {
@@ -263,30 +266,25 @@ static int text_encode(struct bl_encoder *encoder, const uint8_t *text, size_t s
     return piece_encode(encoder, 0, text, size, ids, e);
 }
 
-typedef int encode_between(struct bl_encoder *encoder, const uint8_t *text, size_t size, struct bl_ids *ids,
-                           struct bl_error *e);
+typedef int text_encoder(struct bl_encoder *encoder, const uint8_t *text, size_t size, struct bl_ids *ids,
+                         struct bl_error *e);
 
-/* Added tokens become their ids; between encodes what is left. */
-static int added_encode(struct bl_encoder *encoder, const struct bl_added *added, encode_between *between,
+/* Encodes added tokens as their ids; the text between them is encoded by between. */
+static int added_encode(struct bl_encoder *encoder, const struct bl_added *added, text_encoder *between,
                         const uint8_t *text, size_t size, struct bl_ids *ids, struct bl_error *e)
 {
     struct bl_added_match match;
     size_t at = 0, taken = 0;
-    int code = BL_OK;
-    while (!code && bl_added_next(added, text, size, &at, taken, &match)) {
-        if (taken < match.start)
-            code = between(encoder, text + taken, match.start - taken, ids, e);
-        if (!code)
-            code = bl_ids_reserve(ids, 1, e);
-        if (!code)
-            ids->id[ids->count++] = match.id;
+    while (bl_added_next(added, text, size, &at, taken, &match)) {
+        int code = taken < match.start ? between(encoder, text + taken, match.start - taken, ids, e) : BL_OK;
+        if (code)
+            return code;
+        code = bl_ids_add(ids, match.id, e);
+        if (code)
+            return code;
         taken = match.stop;
     }
-    if (code)
-        return code;
-    if (taken < size)
-        code = between(encoder, text + taken, size - taken, ids, e);
-    return code;
+    return taken < size ? between(encoder, text + taken, size - taken, ids, e) : BL_OK;
 }
 
 static int normal_encode(struct bl_encoder *encoder, const uint8_t *text, size_t size, struct bl_ids *ids,
@@ -294,12 +292,14 @@ static int normal_encode(struct bl_encoder *encoder, const uint8_t *text, size_t
 {
     const struct bl_tokenizer *tokenizer = encoder->tokenizer;
     const char *normal = (const char *)text;
-    int code = BL_OK;
-    for (int i = 0; i < tokenizer->normalizers && !code; i++)
-        code = encoder_is_stopped(encoder)
-                   ? BL_ECANCEL
-                   : bl_normalizer_apply(&tokenizer->normalizer[i], &normal, &size, &encoder->normal[i], e);
-    return code ? code : added_encode(encoder, &tokenizer->normal, text_encode, (const uint8_t *)normal, size, ids, e);
+    for (int i = 0; i < tokenizer->normalizers; i++) {
+        if (encoder_is_stopped(encoder))
+            return BL_ECANCEL;
+        int code = bl_normalizer_apply(&tokenizer->normalizer[i], &normal, &size, &encoder->normal[i], e);
+        if (code)
+            return code;
+    }
+    return added_encode(encoder, &tokenizer->normal, text_encode, (const uint8_t *)normal, size, ids, e);
 }
 
 int bl_encoder_encode(struct bl_encoder *encoder, const char *text, size_t size, struct bl_ids *ids, struct bl_error *e)

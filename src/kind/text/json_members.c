@@ -5,7 +5,7 @@
 int bl_json_members_check(const json_t *object, const char *what, const char *const *names, struct bl_error *e)
 {
     if (!json_is_object(object))
-        return bl_error_set(e, BL_EFAIL, "%s is no object", what);
+        return bl_error_set(e, BL_EFAIL, "%s is not an object", what);
     const char *name;
     json_t *value;
     json_object_foreach((json_t *)object, name, value)
@@ -19,12 +19,16 @@ int bl_json_members_check(const json_t *object, const char *what, const char *co
     return BL_OK;
 }
 
-int bl_json_members_flag(const json_t *object, const char *what, const char *name, bool missing, bool *value,
-                         struct bl_error *e)
+int bl_json_members_read_flags(const json_t *object, const char *what, const struct bl_json_flag *flags,
+                               struct bl_error *e)
 {
-    const json_t *member = json_object_get(object, name);
-    *value = member ? json_is_true(member) : missing;
-    return !member || json_is_boolean(member)
-               ? BL_OK
-               : bl_error_set(e, BL_EFAIL, "%s: \"%s\" is not true or false", what, name);
+    for (const struct bl_json_flag *flag = flags; flag->name; flag++) {
+        const json_t *member = json_object_get(object, flag->name);
+        if (!member)
+            continue;
+        if (!json_is_boolean(member))
+            return bl_error_set(e, BL_EFAIL, "%s: \"%s\" is not true or false", what, flag->name);
+        *flag->value = json_is_true(member);
+    }
+    return BL_OK;
 }

@@ -13,10 +13,10 @@ struct bl_merges {
     struct bl_buffer both;
 };
 
-/* Fills the vocabulary from an object of tokens and their ids. byte_level: tokens are in the alphabet of byte_level.h,
- * else they are the text itself. The message names what is at fault in it. */
+/* Fills the vocabulary from an object of tokens and their ids. byte_level: the tokens are in the alphabet of
+ * byte_level.h, else they are the text itself. BL_EFAIL: an id is invalid; the message names its token. */
 int bl_merges_vocabulary(struct bl_tokenizer *tokenizer, const json_t *vocab, bool byte_level, struct bl_error *e);
-/* One more merge. vocab is what the vocabulary was made of. */
+/* Adds a merge. vocab is the object that the vocabulary was made from. BL_EFAIL: a token is not in it. */
 int bl_merges_add(struct bl_merges *merges, const struct bl_vocabulary *v, const json_t *vocab, const char *left,
                   size_t left_size, const char *right, size_t right_size, struct bl_error *e);
 /* The same from "left right". */

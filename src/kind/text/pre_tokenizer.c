@@ -7,7 +7,7 @@
 
 static int split_add(struct bl_tokenizer *tokenizer, const struct bl_split *split, struct bl_error *e)
 {
-    /* Taking all of a piece as a word is the last step, and none where there are words already. */
+    /* Taking a whole piece as a word is the last step. It is not needed where the step before gives words. */
     const struct bl_split *before = tokenizer->splits ? &tokenizer->split[tokenizer->splits - 1] : NULL;
     if (split->grammar == BL_GRAMMAR_WHOLE && !split->prefix_space && before && !before->regex)
         return BL_OK;
@@ -21,57 +21,54 @@ static int byte_level_read(struct bl_tokenizer *tokenizer, const json_t *object,
 {
     static const char *const known[] = {"type", "add_prefix_space", "trim_offsets", "use_regex", NULL};
     bool prefix_space = true, regex = true;
+    const struct bl_json_flag flags[] = {{"add_prefix_space", &prefix_space}, {"use_regex", &regex}, {NULL, NULL}};
     int code = bl_json_members_check(object, "the pre-tokenizer ByteLevel", known, e);
     if (code)
         return code;
-    code = bl_json_members_flag(object, "ByteLevel", "add_prefix_space", true, &prefix_space, e);
+    code = bl_json_members_read_flags(object, "ByteLevel", flags, e);
     if (code)
         return code;
-    code = bl_json_members_flag(object, "ByteLevel", "use_regex", true, &regex, e);
-    if (code)
-        return code;
-    return split_add(
-        tokenizer,
-        &(struct bl_split){.grammar = regex ? BL_GRAMMAR_GPT2 : BL_GRAMMAR_WHOLE, .prefix_space = prefix_space}, e);
+    struct bl_split split = {.grammar = regex ? BL_GRAMMAR_GPT2 : BL_GRAMMAR_WHOLE, .prefix_space = prefix_space};
+    return split_add(tokenizer, &split, e);
 }
 
 static int digits_read(struct bl_tokenizer *tokenizer, const json_t *object, struct bl_error *e)
 {
     static const char *const known[] = {"type", "individual_digits", NULL};
     bool individual = false;
+    const struct bl_json_flag flags[] = {{"individual_digits", &individual}, {NULL, NULL}};
     int code = bl_json_members_check(object, "the pre-tokenizer Digits", known, e);
     if (code)
         return code;
-    code = bl_json_members_flag(object, "Digits", "individual_digits", false, &individual, e);
+    code = bl_json_members_read_flags(object, "Digits", flags, e);
     if (code)
         return code;
-    return split_add(tokenizer, &(struct bl_split){.grammar = individual ? BL_GRAMMAR_DIGITS : BL_GRAMMAR_DIGIT_RUNS},
-                     e);
+    struct bl_split split = {.grammar = individual ? BL_GRAMMAR_DIGITS : BL_GRAMMAR_DIGIT_RUNS};
+    return split_add(tokenizer, &split, e);
 }
 
-/* A pattern that is no known grammar, for PCRE2. */
+/* Adds a split by a pattern that is not a known grammar, for PCRE2. */
 static int regex_add(struct bl_tokenizer *tokenizer, const json_t *pattern, bool literal, struct bl_split *split,
                      struct bl_error *e)
 {
-    struct bl_buffer warning = {0};
     int code = bl_regex_open(&split->regex, json_string_value(pattern), json_string_length(pattern), literal, e);
-    if (!code)
-        code = split_add(tokenizer, split, e);
+    if (code)
+        return code;
+    code = split_add(tokenizer, split, e);
     if (code) {
         bl_regex_close(split->regex);
         return code;
     }
     if (literal || tokenizer->warning)
         return BL_OK;
-    bl_regex_warning(&warning);
-    code = bl_buffer_check(&warning, e);
-    if (!code)
-        code = bl_tokenizer_warn(tokenizer, e, "%s", warning.data);
-    bl_buffer_free(&warning);
-    return code;
+    char version[BL_REGEX_VERSION_MAX];
+    return bl_tokenizer_warn(tokenizer, e,
+                             "its pattern is not a known one and is matched by PCRE2 with Unicode %s: characters of "
+                             "later versions may be split differently than by the released tokenizers",
+                             bl_regex_unicode_version(version));
 }
 
-/* Known grammars match all of a text, so that keeping what they match and removing the rest isolates, too. */
+/* Known grammars match all of a text. So removing what is between the matches is the same as isolating the matches. */
 static int split_read(struct bl_tokenizer *tokenizer, const json_t *object, struct bl_error *e)
 {
     static const char *const known[] = {"type", "pattern", "behavior", "invert", NULL};
@@ -79,10 +76,11 @@ static int split_read(struct bl_tokenizer *tokenizer, const json_t *object, stru
     const json_t *regex = json_object_get(json_object_get(object, "pattern"), "Regex");
     const json_t *literal = json_object_get(json_object_get(object, "pattern"), "String");
     struct bl_split split = {.grammar = BL_GRAMMAR_NONE};
+    const struct bl_json_flag flags[] = {{"invert", &split.inverted}, {NULL, NULL}};
     int code = bl_json_members_check(object, "the pre-tokenizer Split", known, e);
     if (code)
         return code;
-    code = bl_json_members_flag(object, "Split", "invert", false, &split.inverted, e);
+    code = bl_json_members_read_flags(object, "Split", flags, e);
     if (code)
         return code;
     code = bl_behavior_parse(behavior ? behavior : "", &split.behavior, e);
@@ -92,9 +90,9 @@ static int split_read(struct bl_tokenizer *tokenizer, const json_t *object, stru
         return bl_error_set(e, BL_EFAIL, "the pre-tokenizer Split has no pattern");
     if (split.behavior == (split.inverted ? BL_BEHAVIOR_REMOVED : BL_BEHAVIOR_ISOLATED) && json_is_string(regex))
         split.grammar = bl_grammar_find(json_string_value(regex), json_string_length(regex));
-    return split.grammar != BL_GRAMMAR_NONE
-               ? split_add(tokenizer, &split, e)
-               : regex_add(tokenizer, json_is_string(regex) ? regex : literal, !json_is_string(regex), &split, e);
+    if (split.grammar != BL_GRAMMAR_NONE)
+        return split_add(tokenizer, &split, e);
+    return regex_add(tokenizer, json_is_string(regex) ? regex : literal, !json_is_string(regex), &split, e);
 }
 
 static int pre_tokenizer_read(struct bl_tokenizer *tokenizer, const json_t *object, bool last, struct bl_error *e)
@@ -105,7 +103,7 @@ static int pre_tokenizer_read(struct bl_tokenizer *tokenizer, const json_t *obje
     bool byte_level = !strcmp(type, "ByteLevel");
     if (last != byte_level)
         return bl_error_set(e, BL_EFAIL,
-                            "the pre-tokenizer \"%.80s\" %s is not supported: ByteLevel is, as the last one", type,
+                            "the pre-tokenizer \"%.80s\" %s is not supported: the last one must be ByteLevel", type,
                             last ? "at the end" : "before others");
     if (byte_level)
         return byte_level_read(tokenizer, object, e);
@@ -128,7 +126,7 @@ int bl_pre_tokenizer_read(struct bl_tokenizer *tokenizer, const json_t *pre_toke
     if (code)
         return code;
     if (!count)
-        return bl_error_set(e, BL_EFAIL, "the pre-tokenizer Sequence is empty: ByteLevel must be its last one");
+        return bl_error_set(e, BL_EFAIL, "the pre-tokenizer Sequence is empty: the last one must be ByteLevel");
     for (size_t i = 0; i < count && !code; i++)
         code = pre_tokenizer_read(tokenizer, json_array_get(list, i), i + 1 == count, e);
     return code;

@@ -8,7 +8,7 @@
 #include "kind/text/regex_syntax.h"
 #include "base/utf8.h"
 
-/* Nested groups over a long piece want a stack; its memory is taken when it is used. */
+/* Nested groups over a long piece need a stack, which grows when it is used. */
 #define STACK_MIN ((size_t)32 << 10)
 #define STACK_MAX ((size_t)16 << 20)
 
@@ -22,12 +22,12 @@ struct bl_matcher {
     pcre2_jit_stack *stack;
 };
 
-/* The pieces as they come, on their way to what the behavior makes of them. */
+/* Splitting by matches: what the behavior makes of the pieces. */
 struct splitting {
     enum bl_behavior behavior;
     bool inverted;
     struct bl_spans *out;
-    size_t first;  /* of out, that is this text's */
+    size_t first;  /* index in out of the first span of this text */
     bool previous; /* the last piece was a match */
 };
 
@@ -37,10 +37,10 @@ int bl_behavior_parse(const char *name, enum bl_behavior *behavior, struct bl_er
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (!strcmp(name, names[i])) {
             *behavior = (enum bl_behavior)i;
-            return 0;
+            return BL_OK;
         }
     }
-    return bl_error_set(e, BL_EFAIL, "no behavior is called '%s'", name);
+    return bl_error_set(e, BL_EFAIL, "the behavior \"%.80s\" is not supported", name);
 }
 
 static int regex_report_error(int code, const char *pattern, size_t size, bool literal, size_t offset,
@@ -50,7 +50,7 @@ static int regex_report_error(int code, const char *pattern, size_t size, bool l
         return bl_error_memory(e);
     PCRE2_UCHAR message[160] = "";
     pcre2_get_error_message(code, message, sizeof message);
-    return bl_error_set(e, BL_EFAIL, "offset %zu of the pattern: PCRE2 says: %s",
+    return bl_error_set(e, BL_EFAIL, "offset %zu of the pattern: PCRE2: %s",
                         literal ? offset : bl_regex_origin(pattern, size, offset), (const char *)message);
 }
 
@@ -69,9 +69,9 @@ static int regex_compile(struct bl_regex *regex, const char *pattern, size_t siz
     pcre2_compile_context_free(context);
     if (!regex->code)
         return regex_report_error(code, pattern, size, literal, offset, e);
-    /* Where there is no JIT for the processor, PCRE2 interprets. */
+    /* Without a JIT for this processor, PCRE2 interprets the pattern. */
     code = pcre2_jit_compile(regex->code, PCRE2_JIT_COMPLETE);
-    return code == PCRE2_ERROR_NOMEMORY ? bl_error_memory(e) : 0;
+    return code == PCRE2_ERROR_NOMEMORY ? bl_error_memory(e) : BL_OK;
 }
 
 int bl_regex_open(struct bl_regex **regex, const char *pattern, size_t size, bool literal, struct bl_error *e)
@@ -79,14 +79,14 @@ int bl_regex_open(struct bl_regex **regex, const char *pattern, size_t size, boo
     struct bl_buffer translated = {0};
     *regex = NULL;
     bl_buffer_text(&translated, "");
-    int code = literal ? 0 : bl_regex_translate(pattern, size, &translated, e);
+    int code = literal ? BL_OK : bl_regex_translate(pattern, size, &translated, e);
     if (code)
         goto out;
     code = bl_buffer_check(&translated, e);
     if (code)
         goto out;
-    if (!(*regex = calloc(1, sizeof **regex)))
-        code = bl_error_memory(e);
+    *regex = calloc(1, sizeof **regex);
+    code = *regex ? BL_OK : bl_error_memory(e);
     if (code)
         goto out;
     code = regex_compile(*regex, pattern, size, literal, &translated, e);
@@ -121,7 +121,7 @@ int bl_matcher_open(struct bl_matcher **matcher, struct bl_error *e)
         return bl_error_memory(e);
     }
     pcre2_jit_stack_assign(m->context, NULL, m->stack);
-    return 0;
+    return BL_OK;
 }
 
 void bl_matcher_close(struct bl_matcher *matcher)
@@ -134,19 +134,20 @@ void bl_matcher_close(struct bl_matcher *matcher)
     free(matcher);
 }
 
-/* The next match at or after an offset: 1, 0 when there is none, or BL_EFAIL. */
+/* Finds the next match at or after an offset. */
 static int regex_match(const struct bl_regex *regex, struct bl_matcher *m, const char *text, size_t size, size_t at,
-                       struct bl_span *found, struct bl_error *e)
+                       bool *found, struct bl_span *match, struct bl_error *e)
 {
-    int ret = pcre2_match(regex->code, (PCRE2_SPTR)text, size, at, PCRE2_NO_UTF_CHECK, m->data, m->context);
-    if (ret == PCRE2_ERROR_NOMATCH)
-        return 0;
-    if (ret == PCRE2_ERROR_NOMEMORY)
+    int result = pcre2_match(regex->code, (PCRE2_SPTR)text, size, at, PCRE2_NO_UTF_CHECK, m->data, m->context);
+    *found = result >= 0;
+    if (result == PCRE2_ERROR_NOMATCH)
+        return BL_OK;
+    if (result == PCRE2_ERROR_NOMEMORY)
         return bl_error_memory(e);
-    if (ret < 0) {
+    if (result < 0) {
         PCRE2_UCHAR message[160] = "";
-        pcre2_get_error_message(ret, message, sizeof message);
-        return bl_error_set(e, BL_EFAIL, "the tokenizer's pattern, at offset %zu of the text: PCRE2 says: %s", at,
+        pcre2_get_error_message(result, message, sizeof message);
+        return bl_error_set(e, BL_EFAIL, "the tokenizer's pattern, at offset %zu of the text: PCRE2: %s", at,
                             (const char *)message);
     }
     const PCRE2_SIZE *offset = pcre2_get_ovector_pointer(m->data);
@@ -156,11 +157,11 @@ static int regex_match(const struct bl_regex *regex, struct bl_matcher *m, const
                             "the tokenizer's pattern, at offset %zu of the text: a match ends before it "
                             "begins",
                             at);
-    *found = (struct bl_span){offset[0], offset[1]};
-    return 1;
+    *match = (struct bl_span){offset[0], offset[1]};
+    return BL_OK;
 }
 
-/* One piece in the order of the text; matched is meant after the inversion. */
+/* Adds the next piece of the text. matched: it counts as a match, after the inversion. */
 static int splitting_add(struct splitting *s, size_t begin, size_t end, bool matched, struct bl_error *e)
 {
     struct bl_spans *out = s->out;
@@ -171,54 +172,54 @@ static int splitting_add(struct splitting *s, size_t begin, size_t end, bool mat
         break;
     case BL_BEHAVIOR_REMOVED:
         if (matched)
-            return 0;
+            return BL_OK;
         break;
     case BL_BEHAVIOR_CONTIGUOUS:
     case BL_BEHAVIOR_MERGED_WITH_PREVIOUS:
         if (any && (s->behavior == BL_BEHAVIOR_CONTIGUOUS ? matched == previous : matched && !previous)) {
             out->span[out->count - 1].end = end;
-            return 0;
+            return BL_OK;
         }
         break;
     case BL_BEHAVIOR_MERGED_WITH_NEXT:
         if (any && previous && !matched) {
             out->span[out->count - 1].end = end;
-            return 0;
+            return BL_OK;
         }
         break;
     }
     return bl_spans_add(out, begin, end, e);
 }
 
-/* Tells the pieces one after the other, matches and what is between them. */
+/* Adds all pieces in order: the matches, and the text between them. */
 static int splitting_run(const struct bl_regex *regex, struct bl_matcher *matcher, struct splitting *s,
                          const char *text, size_t size, struct bl_error *e)
 {
-    size_t at = 0, told = 0;
-    bool matched = false;
+    size_t at = 0, done = 0;
+    bool found, matched = false;
     while (at <= size) {
-        struct bl_span found = {at, at};
-        int code = regex_match(regex, matcher, text, size, at, &found, e);
-        if (code <= 0) {
-            if (code)
-                return code;
+        struct bl_span match = {at, at};
+        int code = regex_match(regex, matcher, text, size, at, &found, &match, e);
+        if (code)
+            return code;
+        if (!found)
             break;
-        }
-        /* An empty match right after the last match is none. */
-        if (found.begin == found.end && matched && found.end == told) {
+        /* An empty match right after the last match does not count. */
+        if (match.begin == match.end && matched && match.end == done) {
             uint32_t skipped;
             at += at < size ? bl_utf8_decode(text + at, &skipped) : 1;
             continue;
         }
-        code = told < found.begin ? splitting_add(s, told, found.begin, s->inverted, e) : 0;
-        if (!code)
-            code = splitting_add(s, found.begin, found.end, !s->inverted, e);
+        code = done < match.begin ? splitting_add(s, done, match.begin, s->inverted, e) : BL_OK;
         if (code)
             return code;
-        at = told = found.end;
+        code = splitting_add(s, match.begin, match.end, !s->inverted, e);
+        if (code)
+            return code;
+        at = done = match.end;
         matched = true;
     }
-    return told < size ? splitting_add(s, told, size, s->inverted, e) : 0;
+    return done < size ? splitting_add(s, done, size, s->inverted, e) : BL_OK;
 }
 
 int bl_regex_split(const struct bl_regex *regex, struct bl_matcher *matcher, enum bl_behavior behavior, bool inverted,
@@ -226,7 +227,7 @@ int bl_regex_split(const struct bl_regex *regex, struct bl_matcher *matcher, enu
 {
     struct splitting s = {.behavior = behavior, .inverted = inverted, .out = out, .first = out->count};
     if (!size)
-        return 0;
+        return BL_OK;
     int code = splitting_run(regex, matcher, &s, text, size, e);
     size_t kept = s.first;
     for (size_t i = s.first; i < out->count; i++) {
@@ -237,21 +238,20 @@ int bl_regex_split(const struct bl_regex *regex, struct bl_matcher *matcher, enu
     return code;
 }
 
-void bl_regex_warning(struct bl_buffer *out)
+static const char *regex_config(uint32_t what, char out[BL_REGEX_VERSION_MAX])
 {
-    char version[64] = "?";
-    if (pcre2_config(PCRE2_CONFIG_UNICODE_VERSION, NULL) < (int)sizeof version)
-        pcre2_config(PCRE2_CONFIG_UNICODE_VERSION, version);
-    bl_buffer_printf(out,
-                     "the tokenizer's pattern is none of the known ones and is matched by PCRE2 with Unicode %s: "
-                     "characters of later versions may be split otherwise than its authors' software does",
-                     version);
+    memcpy(out, "?", 2);
+    if (pcre2_config(what, NULL) <= BL_REGEX_VERSION_MAX)
+        pcre2_config(what, out);
+    return out;
+}
+
+const char *bl_regex_unicode_version(char out[BL_REGEX_VERSION_MAX])
+{
+    return regex_config(PCRE2_CONFIG_UNICODE_VERSION, out);
 }
 
 const char *bl_regex_version(char out[BL_REGEX_VERSION_MAX])
 {
-    memcpy(out, "?", 2);
-    if (pcre2_config(PCRE2_CONFIG_VERSION, NULL) <= BL_REGEX_VERSION_MAX)
-        pcre2_config(PCRE2_CONFIG_VERSION, out);
-    return out;
+    return regex_config(PCRE2_CONFIG_VERSION, out);
 }

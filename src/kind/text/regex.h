@@ -1,7 +1,7 @@
-/* Splitting text by a regular expression that is no known grammar, with PCRE2.
+/* Splitting text with PCRE2, by a regular expression that is not a known grammar.
  *
- * PCRE2 knows the version of Unicode that the system's library was built with, which is not that of the released
- * tokenizers: bl_regex_warning says so. */
+ * PCRE2 has the version of Unicode that the system's library was built with, which may not be that of the released
+ * tokenizers. */
 #ifndef BL_REGEX_H
 #define BL_REGEX_H
 
@@ -13,9 +13,9 @@
 #include "kind/text/spans.h"
 
 struct bl_regex;   /* a pattern; many threads share it */
-struct bl_matcher; /* what matching needs; one for each thread, for any number of patterns */
+struct bl_matcher; /* memory for matching: one for each thread, for any number of patterns */
 
-/* What becomes of the matches, by the names and in the sense of tokenizer.json. */
+/* What is done with the matches, by the names of tokenizer.json and with their meaning. */
 enum bl_behavior {
     BL_BEHAVIOR_REMOVED,
     BL_BEHAVIOR_ISOLATED,
@@ -27,24 +27,23 @@ enum bl_behavior {
 /* From "Isolated" and so on. BL_EFAIL: there is no such behavior. */
 int bl_behavior_parse(const char *name, enum bl_behavior *behavior, struct bl_error *e);
 
-/* literal: the pattern is the text itself, no expression. BL_EFAIL: PCRE2 cannot do it; the message has the offset. */
+/* literal: the pattern is plain text, not an expression. BL_EFAIL: PCRE2 does not support it; the message has the
+ * offset. */
 int bl_regex_open(struct bl_regex **regex, const char *pattern, size_t size, bool literal, struct bl_error *e);
 void bl_regex_close(struct bl_regex *regex);
 
 int bl_matcher_open(struct bl_matcher **matcher, struct bl_error *e);
 void bl_matcher_close(struct bl_matcher *matcher);
 
-/* Appends the pieces of a text (valid UTF-8), none of them empty. inverted: what does not match is taken for the
- * matches. BL_EFAIL: a match took more memory or steps than there are for it; the message has the offset in the text.
- */
+/* Appends the pieces of a text (valid UTF-8), none of them empty. inverted: the text between the matches is treated as
+ * the matches. BL_EFAIL: a match exceeded the limits of memory or steps; the message has the offset in the text. */
 int bl_regex_split(const struct bl_regex *regex, struct bl_matcher *matcher, enum bl_behavior behavior, bool inverted,
                    const char *text, size_t size, struct bl_spans *out, struct bl_error *e);
 
-/* One sentence on PCRE2's version of Unicode. */
-void bl_regex_warning(struct bl_buffer *out);
-
-/* PCRE2's version and date. Returns out. */
 #define BL_REGEX_VERSION_MAX 64
+
+/* The version and date of PCRE2, and its version of Unicode. Both return out. */
 const char *bl_regex_version(char out[BL_REGEX_VERSION_MAX]);
+const char *bl_regex_unicode_version(char out[BL_REGEX_VERSION_MAX]);
 
 #endif

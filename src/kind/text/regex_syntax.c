@@ -1,12 +1,12 @@
-/* The pattern is walked element by element: an escape, a beginning of a group or of a class, an interval, a byte. Most
- * are the same for both; the rest means something else to PCRE2, or nothing:
+/* The pattern is translated element by element: an escape, the beginning of a group or a class, an interval, a byte.
+ * Most are the same in both syntaxes. The others have another meaning in PCRE2, or none:
  *
  *     \h              hexadecimal digits, not horizontal space; \v one character, not a class of them
- *     \s \w \b        by Unicode's White_Space and word characters, which PCRE2 has otherwise
- *     [a[bc]]         a class in a class; the union is said flat
- *     (?m)            the dot takes newlines, too (^ and $ always know lines)
+ *     \s \w \b        by Unicode's White_Space and word characters, which are others in PCRE2
+ *     [a[bc]]         a class within a class, written as one class
+ *     (?m)            the dot matches newlines, too (^ and $ always match at lines)
  *     {,n}            {0,n}
- *     \u0041 \p{Letter} [[:alpha:]]    by names that PCRE2 knows
+ *     \u0041 \p{Letter} [[:alpha:]]    by the names of PCRE2
  */
 #include "kind/text/regex_syntax.h"
 
@@ -14,11 +14,11 @@
 #include <string.h>
 #include <strings.h>
 
-/* To stand in a class. Outside of one, Oniguruma takes its table of Latin-1, by which six more are word characters. */
+/* For use in a class. Outside of a class Oniguruma uses its table of Latin-1, with six more word characters. */
 #define WORD "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}"
 #define WORD_ALONE WORD "\\xb2\\xb3\\xb9\\xbc-\\xbe"
 
-/* Between a word character and one that is none, or between two alike. */
+/* Between a word character and another character, or between two of the same type. */
 #define BOUNDARY(word, other)                                                                                          \
     "(?:(?<=[" WORD_ALONE "])(?" word "[" WORD_ALONE "])|(?<![" WORD_ALONE "])(?" other "[" WORD_ALONE "]))"
 
@@ -26,7 +26,7 @@ struct translation {
     const char *pattern;
     size_t size, at;
     int depth;  /* of classes */
-    bool begun; /* the class has just begun: a bracket or hyphen here is a character */
+    bool begun; /* the class has just begun: here a bracket or hyphen is a character */
     struct bl_buffer *out;
 };
 
@@ -35,7 +35,7 @@ static int syntax_fail(const struct translation *w, const char *what, struct bl_
     return bl_error_set(e, BL_EFAIL, "offset %zu of the pattern: %s", w->at, what);
 }
 
-/* The byte so far ahead, or 0. */
+/* The byte at this distance, or 0. */
 static char syntax_peek(const struct translation *w, size_t ahead)
 {
     return w->size - w->at > ahead ? w->pattern[w->at + ahead] : '\0';
@@ -49,14 +49,14 @@ static void syntax_copy(struct translation *w, size_t size)
     w->at += size;
 }
 
-/* Writes text for the next so many bytes of the pattern. */
+/* Writes text instead of the next size bytes of the pattern. */
 static void syntax_replace(struct translation *w, size_t size, const char *text)
 {
     bl_buffer_text(w->out, text);
     w->at += size;
 }
 
-/* A set of characters, to stand in a class or by itself. */
+/* Writes a set of characters, within a class or as one. */
 static int syntax_replace_set(struct translation *w, size_t size, const char *set, bool negated, struct bl_error *e)
 {
     if (w->depth && negated)
@@ -66,10 +66,10 @@ static int syntax_replace_set(struct translation *w, size_t size, const char *se
     syntax_replace(w, size, set);
     if (!w->depth)
         bl_buffer_byte(w->out, ']');
-    return 0;
+    return BL_OK;
 }
 
-/* The name of a property in PCRE2, where a script's alone is more than the script (its extensions, too). */
+/* Appends the name of a property in PCRE2. There a script's name includes its extensions, and with sc: it does not. */
 static void syntax_property_name(struct bl_buffer *out, const char *name, size_t size)
 {
     static const char *const names[][2] = {
@@ -160,11 +160,11 @@ static int syntax_unicode_escape(struct translation *w, struct bl_error *e)
     while (digits < 4 && syntax_peek(w, 2 + digits) && strchr("0123456789abcdefABCDEF", syntax_peek(w, 2 + digits)))
         digits++;
     if (digits < 4)
-        return syntax_fail(w, "\\u wants four hexadecimal digits", e);
+        return syntax_fail(w, "\\u needs four hexadecimal digits", e);
     syntax_replace(w, 2, "\\x{");
     syntax_copy(w, 4);
     bl_buffer_byte(w->out, '}');
-    return 0;
+    return BL_OK;
 }
 
 static int syntax_escape(struct translation *w, struct bl_error *e)
@@ -179,31 +179,31 @@ static int syntax_escape(struct translation *w, struct bl_error *e)
         return syntax_replace_set(w, 2, w->depth ? WORD : WORD_ALONE, c == 'W', e);
     case 's':
         syntax_replace(w, 2, "\\p{White_Space}");
-        return 0;
+        return BL_OK;
     case 'S':
         syntax_replace(w, 2, "\\P{White_Space}");
-        return 0;
+        return BL_OK;
     case 'v':
         syntax_replace(w, 2, "\\x0b");
-        return 0;
+        return BL_OK;
     case 'u':
         return syntax_unicode_escape(w, e);
     case 'p':
     case 'P':
         syntax_property(w);
-        return 0;
+        return BL_OK;
     case 'b':
         syntax_replace(w, 2, w->depth ? "\\b" : BOUNDARY("!", "="));
-        return 0;
+        return BL_OK;
     case 'B':
         syntax_replace(w, 2, BOUNDARY("=", "!"));
-        return 0;
+        return BL_OK;
     }
     bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     if (letter && !strchr("adefknrtxADGKNRXZgz", c))
         return syntax_fail(w, "this escape is not supported", e);
     syntax_copy(w, 2);
-    return 0;
+    return BL_OK;
 }
 
 /* [:name:] and [:^name:] */
@@ -219,12 +219,12 @@ static int syntax_posix_class(struct translation *w, struct bl_error *e)
         bl_buffer_text(w->out, head == 3 ? "\\P{" : "\\p{");
         syntax_property_name(w->out, name, size);
         syntax_replace(w, head + size + 2, "}");
-        return 0;
+        return BL_OK;
     }
     return syntax_fail(w, "this class of characters is not supported", e);
 }
 
-/* What stands in a class, or its beginning or end. */
+/* An element of a class, or its beginning or end. */
 static int syntax_class_element(struct translation *w, struct bl_error *e)
 {
     char c = syntax_peek(w, 0);
@@ -255,17 +255,17 @@ static int syntax_class_element(struct translation *w, struct bl_error *e)
     } else {
         syntax_copy(w, 1);
     }
-    return 0;
+    return BL_OK;
 }
 
 /* An opening parenthesis and the options that follow it. */
 static int syntax_group(struct translation *w, struct bl_error *e)
 {
     if (syntax_peek(w, 1) == '*')
-        return syntax_fail(w, "(* is nothing to be repeated", e);
+        return syntax_fail(w, "(* has nothing to repeat", e);
     if (syntax_peek(w, 1) != '?' || !strchr("imx-", syntax_peek(w, 2)) || !syntax_peek(w, 2)) {
         syntax_copy(w, 1);
-        return 0;
+        return BL_OK;
     }
     size_t options = 0;
     while (syntax_peek(w, 2 + options) && strchr("imx-", syntax_peek(w, 2 + options)))
@@ -279,23 +279,29 @@ static int syntax_group(struct translation *w, struct bl_error *e)
         else
             syntax_copy(w, 1);
     }
-    return 0;
+    return BL_OK;
 }
 
-/* An opening brace: an interval, or a brace. */
+/* The number of digits at this distance. */
+static size_t syntax_digits(const struct translation *w, size_t ahead)
+{
+    size_t digits = 0;
+    while (syntax_peek(w, ahead + digits) >= '0' && syntax_peek(w, ahead + digits) <= '9')
+        digits++;
+    return digits;
+}
+
+/* An opening brace: that of an interval, or a literal one. */
 static int syntax_interval(struct translation *w, struct bl_error *e)
 {
-    size_t low = 0, high = 0, at = 1;
-    while (syntax_peek(w, at) >= '0' && syntax_peek(w, at) <= '9')
-        at++, low++;
+    size_t low = syntax_digits(w, 1), at = 1 + low, high = 0;
     if (syntax_peek(w, at) == ',') {
-        at++;
-        while (syntax_peek(w, at) >= '0' && syntax_peek(w, at) <= '9')
-            at++, high++;
+        high = syntax_digits(w, at + 1);
+        at += 1 + high;
     }
     if (syntax_peek(w, at) != '}' || !(low || high)) {
         syntax_copy(w, 1);
-        return 0;
+        return BL_OK;
     }
     if (syntax_peek(w, at + 1) == '+')
         return syntax_fail(w, "an interval that is repeated is not supported: put it into (?:...)", e);
@@ -303,7 +309,7 @@ static int syntax_interval(struct translation *w, struct bl_error *e)
     if (!low)
         bl_buffer_byte(w->out, '0');
     syntax_copy(w, at);
-    return 0;
+    return BL_OK;
 }
 
 static int syntax_element(struct translation *w, struct bl_error *e)
@@ -318,16 +324,18 @@ static int syntax_element(struct translation *w, struct bl_error *e)
     if (c == '{')
         return syntax_interval(w, e);
     syntax_copy(w, 1);
-    return 0;
+    return BL_OK;
 }
 
 int bl_regex_translate(const char *pattern, size_t size, struct bl_buffer *out, struct bl_error *e)
 {
     struct translation w = {.pattern = pattern, .size = size, .out = out};
-    int code = 0;
+    int code = BL_OK;
     while (w.at < size && !code)
         code = syntax_element(&w, e);
-    return code ? code : bl_buffer_check(out, e);
+    if (code)
+        return code;
+    return bl_buffer_check(out, e);
 }
 
 size_t bl_regex_origin(const char *pattern, size_t size, size_t translated)

@@ -2,18 +2,15 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
+
 int bl_spans_add(struct bl_spans *spans, size_t begin, size_t end, struct bl_error *e)
 {
-    if (spans->count == spans->capacity) {
-        size_t capacity = spans->capacity * 2 + 64;
-        struct bl_span *span = reallocarray(spans->span, capacity, sizeof *span);
-        if (!span)
-            return bl_error_memory(e);
-        spans->span = span;
-        spans->capacity = capacity;
-    }
+    int code = BL_ARRAY_RESERVE(spans->span, spans->capacity, spans->count + 1, e);
+    if (code)
+        return code;
     spans->span[spans->count++] = (struct bl_span){begin, end};
-    return 0;
+    return BL_OK;
 }
 
 void bl_spans_free(struct bl_spans *spans)

@@ -1,4 +1,4 @@
-/* Stretches of a text, in their order: what a pre-tokenizer cuts it into. */
+/* The spans of a text that a pre-tokenizer splits it into, in order. */
 #ifndef BL_SPANS_H
 #define BL_SPANS_H
 
@@ -16,7 +16,7 @@ struct bl_spans {
     size_t count, capacity;
 };
 
-/* Adds one, be it empty. BL_EFAIL: out of memory. */
+/* Appends a span, which may be empty. BL_EFAIL: out of memory. */
 int bl_spans_add(struct bl_spans *spans, size_t begin, size_t end, struct bl_error *e);
 void bl_spans_free(struct bl_spans *spans);
 

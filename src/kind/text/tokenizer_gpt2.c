@@ -1,4 +1,4 @@
-/* GPT-2's two files: vocab.json, tokens and their ids, and merges.txt, a merge a line, the first first. */
+/* The two files of GPT-2: vocab.json with the tokens and their ids, and merges.txt with a merge a line, in order. */
 #include <string.h>
 
 #include "base/text.h"
@@ -25,7 +25,8 @@ static int gpt2_read_merges(struct bl_tokenizer *tokenizer, const json_t *vocab,
     if (code)
         goto out;
     code = bl_bpe_from_merges(&tokenizer->bpe, &tokenizer->vocabulary, merges.merge, merges.count, false, e);
-    bl_error_prefix(e, "%s", path);
+    if (code)
+        bl_error_prefix(e, "%s", path);
 out:
     bl_merges_free(&merges);
     return code;
@@ -42,11 +43,14 @@ int bl_tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const json_t *vocab, 
     tokenizer->model = BL_MODEL_BPE;
     tokenizer->split[tokenizer->splits++] = (struct bl_split){.grammar = BL_GRAMMAR_GPT2};
     code = gpt2_read_merges(tokenizer, vocab, merges, merges_path, e);
-    if (!code)
-        code = bl_tokenizer_warn_missing_tokens(tokenizer, vocab, NULL, e);
-    const json_t *end = json_object_get(vocab, END_OF_TEXT);
-    if (code || !end)
+    if (code)
         return code;
+    code = bl_tokenizer_warn_missing_tokens(tokenizer, vocab, NULL, e);
+    if (code)
+        return code;
+    const json_t *end = json_object_get(vocab, END_OF_TEXT);
+    if (!end)
+        return BL_OK;
     struct bl_added_token token = {.id = (int32_t)json_integer_value(end), .plain = !tokenizer->special};
     return bl_added_add(&tokenizer->raw, END_OF_TEXT, strlen(END_OF_TEXT), &token, e);
 }

@@ -1,7 +1,7 @@
-/* tokenizer.json, as `tokenizers` writes it. Whatever decides ids is followed or refused by name.
+/* tokenizer.json, as `tokenizers` writes it. All that ids depend on is supported, or refused by name.
  *
- * The post-processor is left aside, because it only adds what the text does not give (begin, end) and offsets, and so
- * is the decoder, which goes the other way. */
+ * The post-processor is ignored, since it only adds tokens that are not in the text (begin, end) and offsets; and so is
+ * the decoder, which is for the other direction. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,8 +16,8 @@ static bool member_is_unset(const json_t *member)
     return !member || json_is_null(member) || (json_is_string(member) && !json_string_length(member));
 }
 
-/* The options of the BPE model that change what it gives. byte_fallback, unk_token and fuse_unk are for characters that
- * the vocabulary lacks: bytes never are, as all 256 must be there. */
+/* Checks the options of the BPE model that ids depend on. byte_fallback, unk_token and fuse_unk are for characters that
+ * are missing from the vocabulary: no byte is. */
 static int bpe_check_model(const json_t *model, bool *direct, struct bl_error *e)
 {
     static const char *const known[] = {"type",
@@ -31,15 +31,16 @@ static int bpe_check_model(const json_t *model, bool *direct, struct bl_error *e
                                         "vocab",
                                         "merges",
                                         NULL};
+    const struct bl_json_flag flags[] = {{"ignore_merges", direct}, {NULL, NULL}};
     const char *type = json_string_value(json_object_get(model, "type"));
     if (!json_is_object(model))
-        return bl_error_set(e, BL_EFAIL, "\"model\" is missing, or no object");
+        return bl_error_set(e, BL_EFAIL, "\"model\" is missing, or not an object");
     if (strcmp(type ? type : "BPE", "BPE") != 0)
         return bl_error_set(e, BL_EFAIL, "the model \"%.80s\" is not supported", type);
     int code = bl_json_members_check(model, "the model BPE", known, e);
     if (code)
         return code;
-    code = bl_json_members_flag(model, "the model BPE", "ignore_merges", false, direct, e);
+    code = bl_json_members_read_flags(model, "the model BPE", flags, e);
     if (code)
         return code;
     const json_t *dropout = json_object_get(model, "dropout");
@@ -53,7 +54,7 @@ static int bpe_check_model(const json_t *model, bool *direct, struct bl_error *e
     return BL_OK;
 }
 
-/* What is read of the list of merges: texts with escapes need a place where these are undone. */
+/* The merges read so far, and memory for texts without their escapes. */
 struct reading {
     struct bl_merges merges;
     struct bl_buffer plain[2];
@@ -82,7 +83,7 @@ static int merge_read(struct reading *r, const struct bl_vocabulary *v, const js
     if (item->type != BL_JSON_ARRAY || bl_json_next(item, &at, &side[0]) <= 0 ||
         bl_json_next(item, &at, &side[1]) <= 0 || bl_json_next(item, &at, &more) ||
         !merge_read_text(&side[0], &r->plain[0], &text[0]) || !merge_read_text(&side[1], &r->plain[1], &text[1]))
-        return bl_error_set(e, BL_EFAIL, "is no merge: \"left right\" or [\"left\", \"right\"]");
+        return bl_error_set(e, BL_EFAIL, "is not a merge: \"left right\" or [\"left\", \"right\"]");
     return bl_merges_add(&r->merges, v, vocab, text[0].text, text[0].size, text[1].text, text[1].size, e);
 }
 
@@ -93,7 +94,7 @@ static int merges_read(struct bl_tokenizer *tokenizer, const json_t *model, cons
     struct reading r = {0};
     struct bl_json_value item;
     if (list->type != BL_JSON_ARRAY)
-        return bl_error_set(e, BL_EFAIL, "\"model.merges\" is missing, or no array");
+        return bl_error_set(e, BL_EFAIL, "\"model.merges\" is missing, or not an array");
     int code = BL_OK;
     size_t count = 0;
     for (size_t at = 0; !code && bl_json_next(list, &at, &item) > 0; count++) {
@@ -104,7 +105,8 @@ static int merges_read(struct bl_tokenizer *tokenizer, const json_t *model, cons
     if (code)
         goto out;
     code = bl_bpe_from_merges(&tokenizer->bpe, &tokenizer->vocabulary, r.merges.merge, r.merges.count, direct, e);
-    bl_error_prefix(e, "\"model\"");
+    if (code)
+        bl_error_prefix(e, "\"model\"");
 out:
     bl_merges_free(&r.merges);
     bl_buffer_free(&r.plain[0]);
@@ -134,7 +136,7 @@ static int wordpiece_read(struct bl_tokenizer *tokenizer, const json_t *model, s
                                         "vocab", NULL};
     const char *unknown = json_string_value(json_object_get(model, "unk_token"));
     const char *prefix = json_string_value(json_object_get(model, "continuing_subword_prefix"));
-    const json_t *most = json_object_get(model, "max_input_chars_per_word");
+    const json_t *max = json_object_get(model, "max_input_chars_per_word");
     int code = bl_json_members_check(model, "the model WordPiece", known, e);
     if (code)
         goto out;
@@ -143,7 +145,7 @@ static int wordpiece_read(struct bl_tokenizer *tokenizer, const json_t *model, s
         goto out;
     code = bl_wordpiece_init(&tokenizer->wordpiece, &tokenizer->vocabulary, unknown ? unknown : "[UNK]",
                              prefix ? prefix : BL_WORDPIECE_PREFIX,
-                             most ? json_integer_value(most) : BL_WORDPIECE_CHARACTERS, e);
+                             max ? json_integer_value(max) : BL_WORDPIECE_CHARACTERS, e);
 out:
     tokenizer->model = BL_MODEL_WORDPIECE;
     if (code)
@@ -161,17 +163,21 @@ static int model_read(struct bl_tokenizer *tokenizer, const json_t *root, const 
     const char *words_type = json_string_value(json_object_get(words, "type"));
     if (!type || strcmp(type, "WordPiece") != 0) {
         int code = bl_pre_tokenizer_read(tokenizer, words, e);
-        return code ? code : bpe_read(tokenizer, model, merges, e);
+        if (code)
+            return code;
+        return bpe_read(tokenizer, model, merges, e);
     }
     if (!words_type || strcmp(words_type, "BertPreTokenizer") != 0)
         return bl_error_set(e, BL_EFAIL, "the pre-tokenizer \"%.80s\" is not supported: WordPiece has BertPreTokenizer",
                             words_type ? words_type : "(without a type)");
     int code = bl_json_members_check(words, "the pre-tokenizer BertPreTokenizer", known, e);
-    return code ? code : wordpiece_read(tokenizer, model, e);
+    if (code)
+        return code;
+    return wordpiece_read(tokenizer, model, e);
 }
 
-/* The id that `tokenizers` gives to an added token: the model's if it has one of that text, else the next. The file's
- * own word is only checked. */
+/* The id that `tokenizers` gives to an added token: that of the model's token with this text, else the next one. The id
+ * in the file is only checked. */
 static int64_t added_expected_id(const json_t *vocab, const char *text, size_t size, int64_t *largest)
 {
     const json_t *own = json_object_getn(vocab, text, size);
@@ -183,22 +189,21 @@ static int64_t added_expected_id(const json_t *vocab, const char *text, size_t s
     return id;
 }
 
-/* What is looked for in normalised text is normalised itself. */
+/* Adds a token. One that is looked for in normalised text is normalised, too. */
 static int added_add(struct bl_tokenizer *tokenizer, const char *text, size_t size, bool normalized,
                      const struct bl_added_token *token, struct bl_error *e)
 {
     struct bl_buffer normal[BL_NORMALIZERS_MAX] = {0};
     int code = BL_OK;
     for (int i = 0; normalized && i < tokenizer->normalizers; i++) {
-        if (!code)
-            code = bl_normalizer_apply(&tokenizer->normalizer[i], &text, &size, &normal[i], e);
+        code = bl_normalizer_apply(&tokenizer->normalizer[i], &text, &size, &normal[i], e);
+        if (code)
+            goto out;
     }
-    if (code)
-        goto out;
-    if (!size)
+    if (!size) {
         code = bl_error_set(e, BL_EFAIL, "its normal form is empty");
-    if (code)
         goto out;
+    }
     code = bl_added_add(normalized ? &tokenizer->normal : &tokenizer->raw, text, size, token, e);
 out:
     for (int i = 0; i < tokenizer->normalizers; i++)
@@ -212,35 +217,33 @@ static int added_read_token(struct bl_tokenizer *tokenizer, const json_t *vocab,
     static const char *const known[] = {"id",     "content",    "single_word", "lstrip",
                                         "rstrip", "normalized", "special",     NULL};
     struct bl_added_token token = {0};
-    bool normalized = true, special = false;
+    bool normalized, special = false;
+    const struct bl_json_flag flags[] = {{"single_word", &token.single_word},
+                                         {"lstrip", &token.lstrip},
+                                         {"rstrip", &token.rstrip},
+                                         {"special", &special},
+                                         {NULL, NULL}};
+    const struct bl_json_flag normal[] = {{"normalized", &normalized}, {NULL, NULL}};
     int code = bl_json_members_check(item, "it", known, e);
     const json_t *content = json_object_get(item, "content"), *id = json_object_get(item, "id");
     if (code)
         return code;
     if (!json_is_string(content) || !json_string_length(content))
-        return bl_error_set(e, BL_EFAIL, "\"content\" is missing, or no text");
+        return bl_error_set(e, BL_EFAIL, "\"content\" is missing, or not a string");
     if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) > BL_ID_MAX)
-        return bl_error_set(e, BL_EFAIL, "\"id\" is missing, or no integer from 0 to %d", BL_ID_MAX);
-    code = bl_json_members_flag(item, "it", "single_word", false, &token.single_word, e);
+        return bl_error_set(e, BL_EFAIL, "\"id\" is missing, or not an integer from 0 to %d", BL_ID_MAX);
+    code = bl_json_members_read_flags(item, "it", flags, e);
     if (code)
         return code;
-    code = bl_json_members_flag(item, "it", "lstrip", false, &token.lstrip, e);
-    if (code)
-        return code;
-    code = bl_json_members_flag(item, "it", "rstrip", false, &token.rstrip, e);
-    if (code)
-        return code;
-    code = bl_json_members_flag(item, "it", "special", false, &special, e);
-    if (code)
-        return code;
-    code = bl_json_members_flag(item, "it", "normalized", !special, &normalized, e);
+    normalized = !special;
+    code = bl_json_members_read_flags(item, "it", normal, e);
     if (code)
         return code;
     const char *text = json_string_value(content);
     size_t size = json_string_length(content);
     int64_t expected = added_expected_id(vocab, text, size, largest);
     if (expected != json_integer_value(id))
-        return bl_error_set(e, BL_EFAIL, "\"%.80s\" has the id %lld where `tokenizers` gives it %lld", text,
+        return bl_error_set(e, BL_EFAIL, "\"%.80s\" has the id %lld, but `tokenizers` gives it %lld", text,
                             (long long)json_integer_value(id), (long long)expected);
     token.id = (int32_t)expected;
     token.plain = special && !tokenizer->special;
@@ -253,7 +256,7 @@ static int added_read(struct bl_tokenizer *tokenizer, const json_t *root, struct
     const json_t *list = json_object_get(root, "added_tokens");
     const json_t *vocab = json_object_get(json_object_get(root, "model"), "vocab");
     if (list && !json_is_array(list) && !json_is_null(list))
-        return bl_error_set(e, BL_EFAIL, "\"added_tokens\" is no array");
+        return bl_error_set(e, BL_EFAIL, "\"added_tokens\" is not an array");
     int64_t largest = -1;
     int code = BL_OK;
     for (size_t i = 0; i < json_array_size(list) && !code; i++) {
@@ -269,22 +272,27 @@ static int bert_read(struct bl_tokenizer *tokenizer, const json_t *normalizer, s
     static const char *const known[] = {"type",          "clean_text", "handle_chinese_chars",
                                         "strip_accents", "lowercase",  NULL};
     static const char what[] = "the normalizer BertNormalizer";
-    const json_t *accents = json_object_get(normalizer, "strip_accents");
-    struct bl_bert_options bert = {0};
+    struct bl_bert_options bert = {.clean_text = true, .handle_chinese_chars = true, .lowercase = true};
+    const struct bl_json_flag flags[] = {{"clean_text", &bert.clean_text},
+                                         {"handle_chinese_chars", &bert.handle_chinese_chars},
+                                         {"lowercase", &bert.lowercase},
+                                         {NULL, NULL}};
+    const struct bl_json_flag accents[] = {{"strip_accents", &bert.strip_accents}, {NULL, NULL}};
     if (tokenizer->normalizers == BL_NORMALIZERS_MAX)
         return bl_error_set(e, BL_EFAIL, "more than %d normalizers are not supported", BL_NORMALIZERS_MAX);
     int code = bl_json_members_check(normalizer, what, known, e);
-    if (!code)
-        code = bl_json_members_flag(normalizer, what, "clean_text", true, &bert.clean_text, e);
-    if (!code)
-        code = bl_json_members_flag(normalizer, what, "handle_chinese_chars", true, &bert.handle_chinese_chars, e);
-    if (!code)
-        code = bl_json_members_flag(normalizer, what, "lowercase", true, &bert.lowercase, e);
+    if (code)
+        return code;
+    code = bl_json_members_read_flags(normalizer, what, flags, e);
+    if (code)
+        return code;
     bert.strip_accents = bert.lowercase;
-    if (!code && accents && !json_is_null(accents))
-        code = bl_json_members_flag(normalizer, what, "strip_accents", false, &bert.strip_accents, e);
+    if (!json_is_null(json_object_get(normalizer, "strip_accents")))
+        code = bl_json_members_read_flags(normalizer, what, accents, e);
+    if (code)
+        return code;
     tokenizer->normalizer[tokenizer->normalizers++] = (struct bl_normalizer){.is_bert = true, .bert = bert};
-    return code;
+    return BL_OK;
 }
 
 static int normalizer_read(struct bl_tokenizer *tokenizer, const json_t *normalizer, struct bl_error *e)
@@ -320,15 +328,15 @@ static int normalizers_read(struct bl_tokenizer *tokenizer, const json_t *normal
     return code;
 }
 
-/* A file may ask for documents to be cut or padded. Here that is for the plan to decide, which is said. */
+/* A file may ask for documents to be truncated or padded. Here the plan decides that; warn. */
 static int lengths_warn(struct bl_tokenizer *tokenizer, const json_t *root, struct bl_error *e)
 {
     bool cuts = json_is_object(json_object_get(root, "truncation"));
     bool pads = json_is_object(json_object_get(root, "padding"));
     if (!cuts && !pads)
         return BL_OK;
-    return bl_tokenizer_warn(tokenizer, e, "its own %s%s%s not applied: -T and --oversize decide",
-                             cuts ? "truncation" : "", cuts && pads ? " and " : "", pads ? "padding" : "");
+    return bl_tokenizer_warn(tokenizer, e, "its %s%s%s not applied: see -T and --oversize", cuts ? "truncation" : "",
+                             cuts && pads ? " and " : "", pads ? "padding" : "");
 }
 
 static int root_read(struct bl_tokenizer *tokenizer, const json_t *root, const struct bl_json_value *merges,

@@ -1,4 +1,5 @@
-/* BERT's vocab.txt, a token a line. The rest goes by custom: BERT's normalizer, in lower case if the tokens are. */
+/* BERT's vocab.txt: a token a line. The rest is by convention: BERT's normalizer, with lower case if no token has upper
+ * case. */
 #include <string.h>
 
 #include "kind/text/tokenizer_readers.h"

@@ -13,7 +13,7 @@ int bl_wordpiece_init(struct bl_wordpiece *model, const struct bl_vocabulary *vo
 {
     int64_t token = bl_vocabulary_find(vocabulary, unknown, strlen(unknown));
     if (token < 0)
-        return bl_error_set(e, BL_EFAIL, "the vocabulary has no token \"%.80s\" for what it does not know", unknown);
+        return bl_error_set(e, BL_EFAIL, "the vocabulary has no token \"%.80s\" for unknown words", unknown);
     *model = (struct bl_wordpiece){.vocabulary = vocabulary, .prefix_size = strlen(prefix)};
     if (model->prefix_size > sizeof model->prefix)
         return bl_error_set(e, BL_EFAIL, "a continuing_subword_prefix of more than %d bytes is not supported",
@@ -35,8 +35,8 @@ static bool byte_begins_character(uint8_t byte)
     return (byte & 0xc0) != 0x80;
 }
 
-/* The longest token that begins text, which has tail bytes of a prefix before what is left of the word. Its number or
- * -1; *taken is its size. */
+/* The number of the longest token that text begins with, or -1; *taken: its size. The first tail bytes of the text are
+ * the prefix; then comes the rest of the word. */
 static int64_t wordpiece_longest(const struct bl_wordpiece *model, const uint8_t *text, size_t tail, size_t size,
                                  size_t *taken)
 {
@@ -67,11 +67,7 @@ static bool word_is_long(const struct bl_wordpiece *model, const uint8_t *word, 
 static int wordpiece_add_unknown(const struct bl_wordpiece *model, size_t count, struct bl_ids *ids, struct bl_error *e)
 {
     ids->count = count;
-    int code = bl_ids_reserve(ids, 1, e);
-    if (code)
-        return code;
-    ids->id[ids->count++] = model->unknown;
-    return BL_OK;
+    return bl_ids_add(ids, model->unknown, e);
 }
 
 int bl_wordpiece_encode(const struct bl_wordpiece *model, struct bl_buffer *scratch, const uint8_t *word, size_t size,
@@ -85,7 +81,7 @@ int bl_wordpiece_encode(const struct bl_wordpiece *model, struct bl_buffer *scra
     bl_buffer_append(scratch, word, size);
     if (bl_buffer_check(scratch, e))
         return BL_EFAIL;
-    /* The prefix is written over what has been taken, right before what is left. */
+    /* The prefix overwrites the bytes that were taken, right before the rest of the word. */
     uint8_t *text = (uint8_t *)scratch->data + prefix;
     for (size_t at = 0, taken = 0; at < size; at += taken) {
         size_t tail = at ? prefix : 0;
@@ -94,10 +90,9 @@ int bl_wordpiece_encode(const struct bl_wordpiece *model, struct bl_buffer *scra
         if (token < 0)
             return wordpiece_add_unknown(model, count, ids, e);
         taken -= tail;
-        int code = bl_ids_reserve(ids, 1, e);
+        int code = bl_ids_add(ids, model->vocabulary->token[token].id, e);
         if (code)
             return code;
-        ids->id[ids->count++] = model->vocabulary->token[token].id;
     }
     return 0;
 }
@@ -109,7 +104,7 @@ int bl_wordpiece_vocabulary(struct bl_vocabulary *vocabulary, const struct bl_bu
     size_t at = 0, size;
     for (int32_t line = 0; bl_text_next_line(text->data, text->size, &at, &token, &size); line++) {
         if (bl_utf8_valid(token, size) < size)
-            return bl_error_set(e, BL_EFAIL, "%s:%" PRId32 ": this is no UTF-8", path, line + 1);
+            return bl_error_set(e, BL_EFAIL, "%s:%" PRId32 ": invalid UTF-8", path, line + 1);
         size = bl_character_trim((const uint8_t *)token, size);
         int64_t known = -1;
         int code = size ? bl_vocabulary_add(vocabulary, token, size, line, &known, e) : 0;
@@ -118,7 +113,7 @@ int bl_wordpiece_vocabulary(struct bl_vocabulary *vocabulary, const struct bl_bu
             return code;
         }
         if (known >= 0)
-            return bl_error_set(e, BL_EFAIL, "%s:%" PRId32 ": the token of line %" PRId32 " again", path, line + 1,
+            return bl_error_set(e, BL_EFAIL, "%s:%" PRId32 ": the same token as in line %" PRId32, path, line + 1,
                                 vocabulary->token[known].id + 1);
     }
     return 0;
