@@ -150,7 +150,7 @@ static struct bl_scan scan_make_job(const struct bl_cmd *cmd, struct scan *scan)
                             .sink = scan};
 }
 
-/* How many files this scan has can be told where each is a stretch by itself; of lists the lines are what counts. */
+/* How many files this scan has can be told where each is a chunk by itself; of lists the lines are what counts. */
 static void scan_start_progress(const struct bl_cmd *cmd, struct scan *scan)
 {
     int64_t files = (int64_t)scan->inputs.set.files.count;
@@ -321,7 +321,7 @@ int bl_cmd_scan(int argc, char **argv)
                  "       bload scan --task I/N -o DIR [options] SOURCE...\n\n"
                  "Lists every sequence in files, folders, globs, @lists or a YAML file with its exact length.\n"
                  "The table goes to standard output: id length kind path bytes status reason sampling stream content.\n"
-                 "With --task, every N-th stretch of the inputs is listed in a part, which bload plan DIR merges."};
+                 "With --task, every N-th chunk of the inputs is listed in a part, which bload plan DIR merges."};
     int code = bl_inputs_add_options(&scan.inputs, &cmd);
     if (!code)
         code = bl_options_add(&cmd.options, NULL, bl_pack_option_table, &scan.pack_options, &cmd.error);

@@ -1,4 +1,4 @@
-/* A set of small numbers that only shrinks and can be walked in both directions: which lengths are still there.
+/* A hierarchical bitset: a set of small numbers that can be walked in both directions.
  *
  * Bits, and above every 64 words of bits a word that says which of them are not zero, as often as it takes: a step
  * costs a few words however thin the set has become. */

@@ -17,15 +17,15 @@ struct bl_colgen {
     uint32_t *item; /* [item_capacity] a block in the making: buckets */
     size_t item_capacity;
     int64_t bound;  /* proven so far */
-    int64_t enough; /* blocks that are known to do: a bound that reaches them ends the search */
+    int64_t enough; /* blocks of a known solution: a bound that reaches them ends the search */
     int64_t work;   /* that is left */
 };
 
 /* Whether an optimum is likely to be found within the limits. */
 int bl_colgen_is_affordable(const struct bl_histogram *h, const struct bl_fill_limits *limits);
 
-/* The histogram and the limits are needed as long as the generation; its numbers are to be set. Errors here and below:
- * BL_EFAIL, no memory; then it is still to be freed. */
+/* The histogram and the limits are needed as long as *g is; its numbers are to be set by the caller. Errors here and
+ * below: BL_EFAIL, no memory; then it is still to be freed. */
 int bl_colgen_make(struct bl_colgen *g, const struct bl_histogram *h, const struct bl_fill_limits *limits,
                    struct bl_error *e);
 void bl_colgen_free(struct bl_colgen *g);

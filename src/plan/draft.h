@@ -1,7 +1,7 @@
-/* Blocks in the making: who goes where, before the blocks have their order.
+/* A draft of a plan: which sequences share a block, before the blocks have their order.
  *
- * Groups of sequences are drafted one after the other; then blocks are split, or taken away, until their number suits
- * the ranks; then they are put into order and the draft becomes the plan's tables. */
+ * Groups of sequences are drafted one after the other; then blocks are split, added or removed, until their number
+ * suits the ranks; then they are put into order and the draft becomes the plan's tables. */
 #ifndef BL_DRAFT_H
 #define BL_DRAFT_H
 
@@ -22,14 +22,15 @@ struct bl_draft {
     bool is_shuffled; /* the blocks are in random order already */
 };
 
-/* Room for so many pieces. Errors here and below: BL_EFAIL, no memory; the draft is then still to be freed. */
+/* Allocates room for this number of pieces. Errors here and below: BL_EFAIL, no memory; the draft is then still to be
+ * freed. */
 int bl_draft_make(struct bl_draft *d, size_t pieces, struct bl_error *e);
 void bl_draft_free(struct bl_draft *d);
 
-/* The pieces from the end of the last block on, `size` of them, are the next block. */
+/* The `size` pieces after the last block become the next one. */
 int bl_draft_close(struct bl_draft *d, size_t size, struct bl_error *e);
 
-/* Room for so many blocks more. */
+/* Makes room for this number of additional blocks. */
 int bl_draft_reserve(struct bl_draft *d, size_t blocks, struct bl_error *e);
 
 static inline size_t bl_draft_size(const struct bl_draft *d, size_t block)

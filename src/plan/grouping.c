@@ -1,8 +1,7 @@
-/* Where nearly all lengths differ, only classes of them are few enough for a linear program. It is solved over the
- * means of the classes, which makes a grouping: how many blocks are to hold what, give or take the width of a class.
- * Each block is then carried out with the lengths that there are, its last two such that they fill it, so that next to
- * nothing is lost to the classes. As the lengths that are left drift away from those of the grouping, only half of it
- * is carried out before the next is made for the rest. */
+/* Item grouping. Where nearly all lengths differ, only classes of them are few enough for a linear program. It is
+ * solved over the means of the classes. Each pattern is then realised with the true lengths, the last two of a block
+ * chosen to fill it, so that the classes waste next to nothing. As the lengths that are left drift away from the
+ * solution, only half of it is realised before the next is computed for the rest. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -13,7 +12,7 @@
 enum {
     PLACES = 2048,        /* in which a block's room for means is counted */
     CLASSES_MIN = 15,     /* of half the number at most that there are in the end */
-    BLOCKS_PER_CLASS = 8, /* fewer blocks than that are sketched in wider classes */
+    BLOCKS_PER_CLASS = 8, /* with fewer blocks classes are wider */
     BLOCKS_MIN = 64,      /* so few are packed at once */
     BLOCKS_LEFT = 500,    /* and so few that are left over */
     TIMES_MAX = 7,        /* what fits a block so often at most shares no class with what fits less */
@@ -74,7 +73,7 @@ static void grouping_make_classes(struct grouping *s)
     s->h.distinct = n;
 }
 
-/* What is left, as patterns of classes. */
+/* Solves what is left, as patterns of classes. */
 static int grouping_solve(struct grouping *s, struct bl_patterns *drawn, struct bl_error *e)
 {
     struct bl_patterns known = {0};
@@ -157,7 +156,7 @@ static int grouping_choose_block(struct grouping *s, const uint32_t *class, size
     return !code && b != BL_BITSET_NONE ? bl_residual_choose(&s->residual, b, e) : code;
 }
 
-/* Carries a pattern of the grouping out, `use` times, or until the lengths for it are used up. */
+/* Realises a pattern of classes `use` times, or until the lengths for it are used up. */
 static int grouping_realise(struct grouping *s, const struct bl_patterns *drawn, size_t p, uint32_t use,
                             struct bl_patterns *patterns, struct bl_error *e)
 {
@@ -167,7 +166,7 @@ static int grouping_realise(struct grouping *s, const struct bl_patterns *drawn,
     int code = BL_OK;
     for (size_t i = 0; i < size; i++)
         room -= s->h.length[class[i]];
-    /* For a block that ends up emptier than it was drawn, by more than the width of a class, the lengths are gone. */
+    /* A block that is emptier than in the solution, by more than the width of a class: its lengths are used up. */
     int64_t most = room * s->limits->T / PLACES + s->limits->T / s->classes;
     while (!code && use > 0) {
         uint32_t used = 0;
@@ -184,7 +183,7 @@ static int grouping_realise(struct grouping *s, const struct bl_patterns *drawn,
     return code;
 }
 
-/* Draws what is left and carries half of it out. *blocks: of all that was left. */
+/* Solves what is left and realises half of it. *blocks: of the whole solution. */
 static int grouping_realise_half(struct grouping *s, struct bl_patterns *patterns, int64_t *bound, size_t *blocks,
                                  struct bl_error *e)
 {
@@ -194,7 +193,7 @@ static int grouping_realise_half(struct grouping *s, struct bl_patterns *pattern
     if (!code && patterns->blocks == 0)
         code = bl_bound_dual(bound, s->residual.h, s->limits->T, &s->h, PLACES, s->price, e);
     *blocks = drawn.blocks;
-    uint32_t odd = 0; /* of patterns that are drawn once, too, every second is carried out */
+    uint32_t odd = 0; /* of patterns with an odd use, every second is rounded up */
     for (size_t p = 0; !code && p < drawn.count; p++) {
         uint32_t use = drawn.use[p] / 2 + (odd & drawn.use[p]);
         odd ^= drawn.use[p] & 1;

@@ -1,5 +1,5 @@
-/* Patterns are made from the longest lengths down, until the lengths that would fill them are used up: the last ones
- * are badly filled, and not for want of better ways with what is in them and in some of those before. So few lengths
+/* Minimum bin slack makes patterns from the longest lengths down, until the lengths that would complete them are used
+ * up: the last ones waste the most. They are destroyed, with some of those before, and packed again. So few lengths
  * differ there that the linear relaxation is quickly solved. */
 #include <stdlib.h>
 #include <string.h>

@@ -35,11 +35,11 @@ void bl_inverse_free(struct bl_inverse *v);
 /* Exchanges the column that belongs to row r; `column` is the inverse times the new one, column[r] is not 0. */
 int bl_inverse_update(struct bl_inverse *v, const double *column, uint32_t r, struct bl_error *e);
 
-/* x = inverse * x; x = x * inverse. */
+/* FTRAN: x = inverse * x. BTRAN: x = x * inverse. */
 void bl_inverse_ftran(const struct bl_inverse *v, double *x);
 void bl_inverse_btran(const struct bl_inverse *v, double *x);
 
-/* Begins anew with a matrix. row_of[c] becomes the row that column c belongs to: component row_of[c] of inverse * v is
+/* Factorises a matrix anew. row_of[c] becomes the row that column c belongs to: component row_of[c] of inverse * v is
  * how much of column c is in v. *regular: 0 where the matrix cannot be inverted. */
 int bl_inverse_factor(struct bl_inverse *v, const struct bl_sparse *m, uint32_t *row_of, int *regular,
                       struct bl_error *e);

@@ -24,7 +24,7 @@ struct bl_master {
     struct bl_inverse inverse; /* of the basis */
     size_t fresh;              /* its steps when it was last made anew */
     size_t fresh_entries;
-    double *demand;  /* [rows] blocks of each length alone that would do: the counts */
+    double *demand;  /* [rows] the counts */
     double *amount;  /* [rows] of the basic columns: blocks */
     double *dual;    /* [rows] price of each length in blocks */
     uint32_t *basis; /* [rows] the basic columns; BL_SURPLUS and more: too much of a bucket */
@@ -49,12 +49,12 @@ void bl_master_free(struct bl_master *m);
 /* Adds a column; item[] are n buckets, repeated where a length is taken again. They are sorted in place. */
 int bl_master_add(struct bl_master *m, uint32_t *item, size_t n, struct bl_error *e);
 
-/* A column of the pool that saves something at the present prices, or a surplus: the best of some of them in turn.
- * Tells by *saving (blocks per block), 0 or less when none of them saves anything, and takes *work. */
+/* Partial pricing: the best of some columns of the pool, or a surplus. *saving: its reduced cost in blocks per block; 0
+ * or less when no column saves anything. Reduces *work. */
 uint32_t bl_master_price(struct bl_master *m, double *saving, int64_t *work);
 
-/* Takes a column into the basis. *work is lowered by what it took; *entered is 0 when it cannot be done well: the
- * numbers have lost their precision. */
+/* A pivot: the column enters the basis. *work is reduced by what it took. *entered: 0 where no stable pivot exists, as
+ * the numbers have lost their precision. */
 int bl_master_pivot(struct bl_master *m, uint32_t column, int64_t *work, int *entered, struct bl_error *e);
 
 /* Sum of the amounts of real columns: the value of the relaxation. */

@@ -1,4 +1,4 @@
-/* The blocks that still have room, in order of that room.
+/* The open blocks, which still have room, in order of that room.
  *
  * A sorted list in chunks: room may be anything up to 2^31-1, so no array or bitmap over it; and there may be as
  * many groups as sequences, so no pointers per group. Finding is two binary searches, changing moves one chunk. */
@@ -14,7 +14,7 @@
 struct bl_open_group {
     uint32_t room;   /* steps left in each */
     uint32_t blocks; /* how many */
-    uint32_t node;   /* what is in them: the owner's name for it */
+    uint32_t node;   /* the caller's key to what is in them */
     uint32_t places; /* sequences that may still go into each */
 };
 

@@ -36,7 +36,7 @@ enum bl_keep { BL_KEEP_NOTHING, BL_KEEP_ORDER };
 #define BL_EFFORT_DEFAULT 8
 #define BL_EFFORT_MAX 1000000
 
-/* What decides a plan beside the lengths. */
+/* What determines a plan, with the lengths. */
 struct bl_plan_options {
     enum bl_strategy strategy;
     enum bl_fill fill;         /* for BL_STRATEGY_BLOCK */
@@ -45,21 +45,21 @@ struct bl_plan_options {
     int64_t T;                 /* steps per block; 0: the longest sequence that is not dropped */
     int64_t clip;              /* steps per clip for SAMPLE and MIX; 0: the mean length, rounded down */
     uint64_t seed;
-    /* 0 in what follows is "not asked for". */
-    int64_t effort;        /* BL_EFFORT_DEFAULT; the search for fewer blocks ends after so many billion operations */
-    int64_t align;         /* steps: every start is a multiple of it; BLOCK */
-    int64_t max_sequences; /* in a block; BLOCK */
-    int64_t min_length;    /* steps: shorter sequences are dropped */
-    int64_t max_length;    /* steps: longer sequences are dropped */
-    enum bl_keep order;    /* the blocks in input order, too; BLOCK with BL_FILL_OPTIMAL */
-    int64_t world_size;    /* ranks; 1 */
-    int64_t batch_size;    /* blocks per rank and step; 1 */
+    /* 0 in what follows: not given. */
+    int64_t effort;              /* BL_EFFORT_DEFAULT; billions of operations of the search for fewer blocks */
+    int64_t align;               /* steps: every start is a multiple of it; BLOCK */
+    int64_t max_sequences;       /* in a block; BLOCK */
+    int64_t min_length;          /* steps: shorter sequences are dropped */
+    int64_t max_length;          /* steps: longer sequences are dropped */
+    enum bl_keep order;          /* the blocks in input order, too; BLOCK with BL_FILL_OPTIMAL */
+    int64_t world_size;          /* ranks; 1 */
+    int64_t batch_size;          /* blocks per rank and step; 1 */
     enum bl_remainder remainder; /* how blocks become a multiple of world_size * batch_size */
     enum bl_balance balance;     /* of the ranks in every step: sums of squared lengths */
     const uint32_t *group;       /* [count] sequences of different groups never share a block; BLOCK */
 };
 
-/* Owned by whoever called bl_plan_make; free with bl_plan_free. */
+/* Owned by the caller of bl_plan_make; free with bl_plan_free. */
 struct bl_plan {
     int64_t T;             /* steps per block: of this plan, so the clip for SAMPLE and MIX */
     int64_t align;         /* every start is a multiple of it: see bl_plan_next_start. 0, 1: of anything */
@@ -69,7 +69,7 @@ struct bl_plan {
     uint32_t *sequence;    /* [P] index into the lengths, in block order, then by start */
     int64_t *length;       /* [P] steps of the piece, or NULL: every piece is a whole sequence */
     int64_t *source_start; /* [P] first step of the piece within its sequence, or NULL: all zero */
-    /* The counts, in the field's words. blocks * T == steps - deleted + padding, always. */
+    /* blocks * T == steps - deleted + padding, always. */
     int64_t sequences; /* with a positive length */
     int64_t steps;     /* sum of all lengths, over T or not */
     int64_t longest;
@@ -78,13 +78,14 @@ struct bl_plan {
     int64_t cut;           /* sequences that were placed, but not all steps in one piece: split, truncated, clipped */
     int64_t dropped;       /* sequences of which no step was placed */
     int64_t lower_bound;   /* proven: no plan of these pieces has fewer blocks */
-    int64_t max_sequences; /* S: the most pieces in any block */
-    /* Of the squared lengths over the ranks, with more than one: the dearest by the mean, 1 is level. Else 0. */
+    int64_t max_sequences; /* S: maximum of pieces in a block */
+    /* Of the squared lengths over the ranks, with more than one: the most expensive rank by the mean; 1 is level. Else
+     * 0. */
     double imbalance, imbalance_before; /* as it is, and without balance */
 };
 
 /* Plans count sequences of length[i] steps (length 0: not to be planned: a row that is not ok).
- * Errors: BL_EUSAGE for options that cannot be (T out of range...), BL_EFAIL for no memory, for a sequence longer than
+ * Errors: BL_EUSAGE for invalid options (T out of range...), BL_EFAIL for no memory, for a sequence longer than
  * T under BL_OVERSIZE_ERROR (the first one is named by its index) and for an empty plan. On error *plan is empty. */
 int bl_plan_make(struct bl_plan *plan, const int64_t *length, size_t count, const struct bl_plan_options *options,
                  struct bl_error *e);

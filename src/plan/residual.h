@@ -1,4 +1,4 @@
-/* The lengths that are left while blocks are filled one after the other, and the block in the making. */
+/* The residual instance: the lengths that are left while blocks are filled one by one, and the block being filled. */
 #ifndef BL_RESIDUAL_H
 #define BL_RESIDUAL_H
 
@@ -13,12 +13,12 @@
 struct bl_residual {
     const struct bl_histogram *h;
     uint32_t *left;            /* [distinct] how many of each bucket */
-    struct bl_bitset nonempty; /* of those of which there are any */
+    struct bl_bitset nonempty; /* buckets with any left */
     uint32_t *chosen;          /* [count] buckets of the block in the making, already taken */
     size_t count, capacity;
 };
 
-/* Everything that the histogram has. Errors here and below: BL_EFAIL, no memory; the stock is then still to be freed.
+/* Everything that the histogram has. Errors here and below: BL_EFAIL, no memory; the object is then still to be freed.
  */
 int bl_residual_make(struct bl_residual *s, const struct bl_histogram *h, struct bl_error *e);
 void bl_residual_free(struct bl_residual *s);
