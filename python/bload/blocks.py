@@ -1,28 +1,14 @@
 """Fixed-size blocks one after the other: what the stored dataset and its further epochs have in common."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, SupportsIndex, Tuple, Union, overload
-
-import numpy as np
+from typing import Any, Dict, Iterator, List, SupportsIndex, Union, overload
 
 from . import segments
 from .arguments import integer
-
-if TYPE_CHECKING:
-    from .dataset import Dataset
+from .stored import BlockOptions, Stored
 
 # What a block is given as: arrays by name, and the list "ids".
 Block = Dict[str, Any]
-
-
-class Wanted(NamedTuple):
-    """What a block is to have beside its tables."""
-    fields: Tuple[str, ...]
-    ids: bool
-    segment_ids: bool
-    position_ids: bool
-    mask: bool
-    decode: bool
 
 
 class Blocks:
@@ -46,8 +32,8 @@ class Blocks:
     each, of which those without bytes are zeros; NAME_delta, U8 [T, H, W, 3], differences.
     """
 
-    dataset: "Dataset"
-    wanted: Wanted
+    dataset: Stored
+    options: BlockOptions
 
     def __len__(self) -> int:
         return self.dataset.info.blocks
@@ -80,12 +66,12 @@ class Blocks:
         """Adds what follows from a block's tables."""
         used = int(block["num_sequences"])
         places = block["cu_seqlens"][:used], block["length"][:used], self.dataset.T
-        if self.wanted.segment_ids and "segment_ids" not in block:
+        if self.options.segment_ids and "segment_ids" not in block:
             block["segment_ids"] = segments.segment_ids(*places)
-        if self.wanted.position_ids:
+        if self.options.position_ids:
             block["position_ids"] = segments.position_ids(*places)
-        if self.wanted.mask:
+        if self.options.mask:
             block["mask"] = segments.mask(*places)
-        if self.wanted.ids:
+        if self.options.ids:
             block["ids"] = self.dataset.sequences.ids(block["sequence"])
         return block

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, TypeVar, Union
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple, TypeVar, Union
 
 import numpy as np
 
@@ -34,7 +34,7 @@ IGNORED = -100
 
 class Packed(NamedTuple):
     """Where the sequences of a batch lie. Steps are counted through all blocks: b * T + t."""
-    shape: tuple          # of a result with a value for each step: (B, T), or (T,) of one block
+    shape: Tuple[int, ...]  # of a result with a value for each step: (B, T), or (T,) of one block
     B: int
     T: int
     block: np.ndarray     # I64 [n]
@@ -53,11 +53,12 @@ class Packed(NamedTuple):
     def number(self) -> np.ndarray:
         """I64 [total]: the sequence within its block, from 1."""
         first = np.searchsorted(self.block, self.block)
-        return (np.arange(len(self.block)) - first + 1)[self.owner]
+        numbers: np.ndarray = (np.arange(len(self.block)) - first + 1)[self.owner]
+        return numbers
 
     def spread(self, values: Any, dtype: type, elsewhere: int = 0) -> np.ndarray:
         """[B, T]: the values [total] at their steps, and elsewhere that one."""
-        out = np.full(self.B * self.T, elsewhere, dtype)
+        out: np.ndarray = np.full(self.B * self.T, elsewhere, dtype)
         out[self.step] = values
         return out.reshape(self.shape)
 
@@ -123,14 +124,15 @@ def contract(function: Callable[..., Result]) -> Callable[..., Result]:
         if torch is None or not isinstance(batch.get("cu_seqlens"), torch.Tensor):
             return function(batch, *arguments, **options)
         arrays = {name: value.numpy() if isinstance(value, torch.Tensor) else value for name, value in batch.items()}
-        return as_tensors(function(arrays, *arguments, **options), torch)
+        tensors: Result = as_tensors(function(arrays, *arguments, **options), torch)
+        return tensors
     return either
 
 
 def targets(packed: Packed, batch: Batch, field: str, labels: Optional[str], loss_mask: Optional[str],
             separator: int = IGNORED) -> np.ndarray:
     """I64 [total]: what is to be predicted at each step; the separator where nothing is."""
-    given = packed.flat(batch, labels or field)[packed.step].astype(np.int64)
+    given: np.ndarray = packed.flat(batch, labels or field)[packed.step].astype(np.int64)
     if labels and separator != IGNORED:
         given[given == IGNORED] = separator
     if loss_mask:

@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterable, List, Optional, SupportsIndex, Tuple, Un
 import numpy as np
 
 from . import arguments, checksum
-from .blocks import Block, Blocks, Wanted
+from .blocks import Block, Blocks
 from .encoding import DELTA, RAW, decode_jpeg, join, undelta
 from .epochs import Epoch, epochs_of
 from .errors import DamagedError, DependencyError, MissingError, OptionError, SequenceError
@@ -22,6 +22,7 @@ from .sequences import Sequences
 from .shard import Shard
 from .shards import FILE as SHARDS
 from .shards import read_checksums
+from .stored import BlockOptions
 from .tables import CHECKED, agree, planned
 
 OPEN_SHARDS = 64
@@ -75,7 +76,7 @@ class Dataset(Blocks):
         self.info = Manifest(self.path)
         flags = (arguments.flag(name, value) for name, value in (
             ("ids", ids), ("segment_ids", segment_ids), ("position_ids", position_ids), ("mask", mask), ("decode", decode)))
-        self.wanted = Wanted(self.names(fields), *flags)
+        self.options = BlockOptions(self.names(fields), *flags)
         self.check_names()
         if verify:
             checksum.xxh3(b"")  # says that the package is missing
@@ -96,8 +97,7 @@ class Dataset(Blocks):
         self.shard = functools.lru_cache(self.open_shards)(opened)
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        wanted = self.wanted
-        options: Dict[str, Any] = dict(wanted._asdict(), writable=self.writable, open_shards=self.open_shards)
+        options: Dict[str, Any] = dict(self.options._asdict(), writable=self.writable, open_shards=self.open_shards)
         return functools.partial(Dataset, self.path, self.verify, **options), ()
 
     def __repr__(self) -> str:
@@ -134,7 +134,7 @@ class Dataset(Blocks):
 
     def check_names(self) -> None:
         for name in "ids", "segment_ids", "position_ids", "mask":
-            if getattr(self.wanted, name) and (name in self.wanted.fields or name in self.info.attributes):
+            if getattr(self.options, name) and (name in self.options.fields or name in self.info.attributes):
                 raise OptionError(f"it has a field \"{name}\": leave that out by fields=, or say {name}=False", self.path)
 
     def check_file(self, name: str) -> str:
@@ -215,7 +215,7 @@ class Dataset(Blocks):
 
     def block(self, i: int) -> Block:
         tables = self.tables(i)
-        block: Block = {self.key(name): self.steps(i, name, 0, self.T, self.writable) for name in self.wanted.fields}
+        block: Block = {self.key(name): self.steps(i, name, 0, self.T, self.writable) for name in self.options.fields}
         block.update(tables)
         return self.complete(block)
 
@@ -248,7 +248,7 @@ class Dataset(Blocks):
 
     def key(self, name: str) -> str:
         """What a field is called in a block."""
-        return name if self.wanted.decode else self.fields[name].tensor
+        return name if self.options.decode else self.fields[name].tensor
 
     def steps(self, i: int, name: str, first: int, end: int, own: bool = False) -> Any:
         """Steps first to end of a block's field: [end - first, ...], or a list of JPEG files; own: to be written to."""
@@ -261,7 +261,7 @@ class Dataset(Blocks):
             stored = whole[first:end]
         else:
             stored = shard.stored(field, row, first, end, own)
-        if field.encoding == RAW or not self.wanted.decode:
+        if field.encoding == RAW or not self.options.decode:
             return stored
         if field.encoding == DELTA:
             return undelta(stored)
@@ -307,7 +307,7 @@ class Dataset(Blocks):
         row %= len(self.sequences)
         pieces = self.index.pieces_of(row)
         self.check_stored(told, pieces, partial)
-        parts: Dict[str, List[Any]] = {name: [] for name in self.wanted.fields}
+        parts: Dict[str, List[Any]] = {name: [] for name in self.options.fields}
         for piece, block in zip(pieces.tolist(), self.index.blocks_of(pieces).tolist()):
             self.tables(block)
             start, length = int(self.index.start[piece]), int(self.index.length[piece])

@@ -4,7 +4,7 @@ from __future__ import annotations
 import functools
 import re
 import warnings
-from typing import TYPE_CHECKING, Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
@@ -13,9 +13,7 @@ from .blocks import Block, Blocks
 from .encoding import JPEG
 from .errors import DamagedError, EpochError
 from .index import Plan
-
-if TYPE_CHECKING:
-    from .dataset import Dataset
+from .stored import Stored
 
 NAME = re.compile(r"plans/epoch-([0-9]{5,})\.safetensors")
 OPEN_WINDOWS = 16
@@ -36,7 +34,7 @@ class Composition(NamedTuple):
 class PlannedEpoch:
     """An epoch by a plan of `bload plan --dataset --epochs`."""
 
-    def __init__(self, dataset: "Dataset", number: int):
+    def __init__(self, dataset: Stored, number: int):
         name = f"plans/epoch-{number:05d}.safetensors"
         if name not in dataset.info.files:
             raise EpochError(f"it has no plan of epoch {number}: make it by bload plan --dataset, or give a window", dataset.path)
@@ -89,7 +87,7 @@ class WindowedEpoch:
     what order a block's pieces follow one another. Where starts are aligned (--align), the lengths keep their places, too.
     """
 
-    def __init__(self, dataset: "Dataset", number: int, window: int, seed: int):
+    def __init__(self, dataset: Stored, number: int, window: int, seed: int):
         if window < 1:
             raise EpochError(f"a window of {window} blocks is none", dataset.path)
         self.dataset, self.index = dataset, dataset.index
@@ -98,7 +96,7 @@ class WindowedEpoch:
         self.drawn = functools.lru_cache(OPEN_WINDOWS)(self.draw)
 
     @staticmethod
-    def groups_of(dataset: "Dataset") -> Optional[np.ndarray]:
+    def groups_of(dataset: Stored) -> Optional[np.ndarray]:
         """A number for each row's group, where the dataset keeps groups apart: I64 [rows]."""
         column = dataset.info.configuration.get("group-by")
         if not column:
@@ -146,11 +144,11 @@ class Epoch(Blocks):
     near to each other, too. seed is for windows alone; plans have their own.
     """
 
-    def __init__(self, dataset: "Dataset", number: int, window: Optional[int] = None, seed: int = 0):
+    def __init__(self, dataset: Stored, number: int, window: Optional[int] = None, seed: int = 0):
         if number < 1:
             raise EpochError(f"there is no epoch {number}", dataset.path)
         self.dataset = dataset
-        self.wanted = dataset.wanted
+        self.options = dataset.options
         self.number, self.seed = number, integer("seed is an integer", seed)
         self.window = window = None if window is None else integer("window is a number of blocks", window)
         self.plan = PlannedEpoch(dataset, number) if window is None else WindowedEpoch(dataset, number, window, self.seed)
@@ -173,7 +171,7 @@ class Epoch(Blocks):
         blocks = self.dataset.index.blocks_of(composition.pieces).tolist()
         tables = self.tables(composition, blocks)
         places = list(zip(blocks, self.dataset.index.start[composition.pieces].tolist()))
-        block: Block = {self.dataset.key(name): self.compose(name, composition, places) for name in self.wanted.fields}
+        block: Block = {self.dataset.key(name): self.compose(name, composition, places) for name in self.options.fields}
         block.update(tables)
         return self.complete(block)
 
@@ -196,7 +194,7 @@ class Epoch(Blocks):
     def compose(self, name: str, composition: Composition, places: List[Tuple[int, int]]) -> Any:
         """A field of a block: its pieces copied from where they are stored, padding in between and behind."""
         field, T = self.dataset.fields[name], self.dataset.T
-        files = field.encoding == JPEG and not self.wanted.decode
+        files = field.encoding == JPEG and not self.options.decode
         out: Any = [NO_FILE] * T if files else np.empty((T, *field.shape), field.dtype)
         lengths = self.dataset.index.length[composition.pieces].tolist()
         at = 0
@@ -227,4 +225,4 @@ class Epoch(Blocks):
             return {}
         block, step = place
         self.dataset.tables(block)
-        return {name: self.dataset.steps(block, name, step, step + 1)[0].copy() for name in self.wanted.fields}
+        return {name: self.dataset.steps(block, name, step, step + 1)[0].copy() for name in self.options.fields}

@@ -153,7 +153,7 @@ def dealt() -> Optional[Tuple[int, int]]:
     """To how many ranks Accelerate deals out the numbers that a sampler is about to give, and how many at a time; None where nobody
     does. What takes them is on the stack.
     """
-    accelerate = sys.modules.get("accelerate.data_loader")
+    accelerate: Any = sys.modules.get("accelerate.data_loader")
     frame = sys._getframe() if accelerate else None
     while frame is not None:
         taker = frame.f_locals.get("self") if frame.f_globals is vars(accelerate) else None
@@ -174,7 +174,8 @@ class BlockSampler(sampler.BlockSampler, Sampler):
 
     def __new__(cls, dataset: Any = None, num_replicas: Optional[int] = None, rank: Optional[int] = None,
                 *arguments: Any, **options: Any) -> "BlockSampler":
-        return super().__new__(RankBlockSampler if cls is BlockSampler and rank is not None else cls)
+        made: BlockSampler = super().__new__(RankBlockSampler if cls is BlockSampler and rank is not None else cls)
+        return made
 
     def __init__(self, dataset: BlockDataset, num_replicas: Optional[int] = None, rank: Optional[int] = None, shuffle: bool = True,
                  seed: int = 0, *, batch_size: Optional[int] = None, remainder: str = "error",

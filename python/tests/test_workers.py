@@ -26,8 +26,8 @@ class Workers(Sample):
         expected = read(dataset)
         dataset.sequence(0)
         again = pickle.loads(pickle.dumps(dataset))
-        self.assertEqual((again.path, again.verify, again.wanted, again.open_shards),
-                         (dataset.path, dataset.verify, dataset.wanted, dataset.open_shards))
+        self.assertEqual((again.path, again.verify, again.options, again.open_shards),
+                         (dataset.path, dataset.verify, dataset.options, dataset.open_shards))
         for one, other in zip(again, expected):
             same(self, one, other)
 
