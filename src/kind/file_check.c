@@ -32,7 +32,7 @@ static int file_check_content(struct bl_file_check *check, const struct bl_row *
     if (code)
         return code;
     if (content != row->content)
-        return bl_error_set(e, BL_EFAIL, "%s: changed since the scan: it holds other bytes", row->path);
+        return bl_error_set(e, BL_EFAIL, "%s: changed since the scan: different content", row->path);
     bl_buffer_clear(&check->path);
     bl_buffer_text(&check->path, row->path);
     code = bl_buffer_check(&check->path, e);

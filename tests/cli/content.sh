@@ -37,7 +37,7 @@ test_a_sound_that_is_replaced_on_the_way() {
     err_is <<<'bload: pack: the inputs changed since the scan: in/a.wav has different content (use the same inputs, or another -o)'
     # Tasks do not look at all files first: what was read is looked at again. So it is where the scan was done elsewhere.
     expect 1 bload pack "${sound[@]}" --sequences table.tsv -o e --task 0/1
-    err_is <<<'bload: pack: in/a.wav: changed since the scan: it holds other bytes'
+    err_is <<<'bload: pack: in/a.wav: changed since the scan: different content'
     is 0 "$(find e/shards -name '*.safetensors' | wc -l)"
     expect 1 bload pack "${sound[@]}" --sequences table.tsv -o f
     err_has 'in/a.wav has different content'

@@ -306,8 +306,7 @@ START_TEST(damage_is_noticed_and_named)
     damage(&b, "truncate -s -1 parts/scan-00001", "it ends early");
     damage(&b, "truncate -s 300 parts/scan-00001", "it ends early");
     damage(&b, ": >parts/scan-00001", "it ends early");
-    damage(&b, "sed -i 's/words/wordz/' parts/scan-00001; sed -i '0,/ok/s//no/' parts/scan-00001",
-           "wrong checksum");
+    damage(&b, "sed -i 's/words/wordz/' parts/scan-00001; sed -i '0,/ok/s//no/' parts/scan-00001", "wrong checksum");
     damage(&b, "sed -i 's/^stretch 1 /stretch x /' parts/scan-00001", "neither a chunk nor the end");
     damage(&b, "sed -i 's/^total 1/total 9/' parts/scan-00001", "wrong checksum");
     damage(&b, "cp parts/scan-00002 parts/scan-00001", "its first line is not that of this task's part");

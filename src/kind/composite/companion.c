@@ -179,7 +179,7 @@ static int extra_columns_read(const struct bl_composite_part *part, const struct
     return code;
 }
 
-static bool number_parse(const char *text, int64_t missing, int64_t max, int64_t *value)
+static bool companion_parse_number(const char *text, int64_t missing, int64_t max, int64_t *value)
 {
     *value = missing;
     return !*text || bl_text_to_int(text, strlen(text), 0, max, value);
@@ -217,9 +217,9 @@ int bl_companion_row_read(const struct bl_composite *composite, int p, const str
         return code;
     const char *text = out->text.data;
     out->row.reason = text + at[FILE_REASON];
-    if (!number_parse(text + at[FILE_BYTES], -1, INT64_MAX, &out->row.bytes) ||
-        !number_parse(text + at[FILE_LENGTH], 0, INT64_MAX, &out->row.length) ||
-        !number_parse(text + at[FILE_STREAM], -1, INT32_MAX, &stream))
+    if (!companion_parse_number(text + at[FILE_BYTES], -1, INT64_MAX, &out->row.bytes) ||
+        !companion_parse_number(text + at[FILE_LENGTH], 0, INT64_MAX, &out->row.length) ||
+        !companion_parse_number(text + at[FILE_STREAM], -1, INT32_MAX, &stream))
         return bl_error_set(e, BL_EFAIL, "%s: an invalid number in %s.bytes, %s.%s or %s.stream", row->id, part->name,
                             part->name, file_column_name(part, FILE_LENGTH), part->name);
     if (!bl_content_parse(text + at[FILE_CONTENT], &out->row.content))

@@ -78,7 +78,7 @@ static int companion_verify_file(const struct bl_composite_part *part, const str
     if (input.bytes != companion->row.bytes)
         return bl_error_set(e, BL_EDATA, "%s: %s has a different size", part->name, companion->path);
     if (companion->row.content && input.content != companion->row.content)
-        return bl_error_set(e, BL_EDATA, "%s: %s has other bytes", part->name, companion->path);
+        return bl_error_set(e, BL_EDATA, "%s: %s has different content", part->name, companion->path);
     return BL_OK;
 }
 
