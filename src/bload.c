@@ -93,9 +93,8 @@ int bload_dataset_field(const struct bload_dataset *dataset, int f, struct bload
     struct bl_error e = {0};
     *out = (struct bload_field){0};
     if (f < 0 || f >= format->fields.count)
-        return error_export(
-            bl_error_set(&e, BL_EUSAGE, "no field %d: the dataset has %d", f, format->fields.count), &e,
-            error);
+        return error_export(bl_error_set(&e, BL_EUSAGE, "no field %d: the dataset has %d", f, format->fields.count), &e,
+                            error);
     const struct bl_field *field = &format->fields.field[f];
     *out = (struct bload_field){
         .name = field->name,
@@ -185,9 +184,8 @@ int bload_dataset_attribute(const struct bload_dataset *dataset, int a, struct b
     struct bl_error e = {0};
     *out = (struct bload_attribute){0};
     if (a < 0 || a >= format->attributes)
-        return error_export(
-            bl_error_set(&e, BL_EUSAGE, "no attribute %d: the dataset has %d", a, format->attributes), &e,
-            error);
+        return error_export(bl_error_set(&e, BL_EUSAGE, "no attribute %d: the dataset has %d", a, format->attributes),
+                            &e, error);
     *out = (struct bload_attribute){format->attribute[a].name, bl_dtype_name(format->attribute[a].dtype)};
     return error_export(BL_OK, &e, error);
 }
@@ -217,8 +215,7 @@ static int dataset_read_row(struct bload_dataset *dataset, int64_t row, struct b
     if (code)
         return code;
     if (row < 0 || (uint64_t)row >= sequences->count)
-        return bl_error_set(e, BL_EUSAGE, "no sequence %" PRId64 ": the dataset has %zu", row,
-                            sequences->count);
+        return bl_error_set(e, BL_EUSAGE, "no sequence %" PRId64 ": the dataset has %zu", row, sequences->count);
     return bl_row_reader_read(sequences, (size_t)row, &dataset->dataset.row, e);
 }
 

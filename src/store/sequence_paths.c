@@ -9,27 +9,28 @@
 #include "store/row_reader.h"
 
 /* Hashes of the paths seen so far. In a table merged from several, the rows of a file need not be consecutive. */
-struct seen {
+struct paths {
     struct bl_hash table;
     uint64_t *hash;
     size_t count, capacity;
 };
 
-static int seen_add(struct seen *seen, uint64_t hash, bool *is_new, struct bl_error *e)
+static int paths_add(struct paths *paths, uint64_t hash, bool *is_new, struct bl_error *e)
 {
     size_t number;
     *is_new = false;
-    for (struct bl_hash_probe probe = bl_hash_begin(&seen->table, hash); bl_hash_next(&seen->table, &probe, &number);) {
-        if (seen->hash[number] == hash)
+    for (struct bl_hash_probe probe = bl_hash_begin(&paths->table, hash);
+         bl_hash_next(&paths->table, &probe, &number);) {
+        if (paths->hash[number] == hash)
             return BL_OK;
     }
-    int code = BL_ARRAY_RESERVE(seen->hash, seen->capacity, seen->count + 1, e);
+    int code = BL_ARRAY_RESERVE(paths->hash, paths->capacity, paths->count + 1, e);
     if (code)
         return code;
-    code = bl_hash_add(&seen->table, hash, seen->count, e);
+    code = bl_hash_add(&paths->table, hash, paths->count, e);
     if (code)
         return code;
-    seen->hash[seen->count++] = hash;
+    paths->hash[paths->count++] = hash;
     *is_new = true;
     return BL_OK;
 }
@@ -39,7 +40,7 @@ int bl_sequence_paths_visit(const struct bl_sequences *t,
                             struct bl_error *e)
 {
     struct bl_row_reader text = {0};
-    struct seen seen = {0};
+    struct paths paths = {0};
     uint64_t last = 0;
     int code = BL_OK;
     for (size_t i = 0; i < t->count && !code; i++) {
@@ -47,16 +48,16 @@ int bl_sequence_paths_visit(const struct bl_sequences *t,
             continue;
         code = bl_row_reader_read(t, i, &text, e);
         uint64_t hash = code ? 0 : XXH3_64bits(text.row.path, strlen(text.row.path));
-        if (code || (seen.count && hash == last))
+        if (code || (paths.count && hash == last))
             continue;
         last = hash;
         bool is_new;
-        code = seen_add(&seen, hash, &is_new, e);
+        code = paths_add(&paths, hash, &is_new, e);
         if (!code && is_new)
             code = visit(context, text.row.path, e);
     }
-    free(seen.hash);
-    bl_hash_free(&seen.table);
+    free(paths.hash);
+    bl_hash_free(&paths.table);
     bl_row_reader_free(&text);
     return code;
 }

@@ -1,0 +1,96 @@
+/* The hash table of numbers, arrays that grow, and the nearest word: known answers, and a model beside it. */
+#include "base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/nearest.h"
+#include "unit.h"
+
+/* Numbers under a hash that the table has. */
+static size_t count_of(const struct bl_hash *h, uint64_t hash, size_t wanted)
+{
+    size_t number, found = 0;
+    for (struct bl_hash_probe probe = bl_hash_begin(h, hash); bl_hash_next(h, &probe, &number);)
+        found += number == wanted;
+    return found;
+}
+
+START_TEST(each_number_is_found_once)
+{
+    struct bl_hash h = {0};
+    struct bl_error e = {0};
+    uint64_t state = 1;
+    uint64_t *hash = calloc(100000, sizeof *hash);
+    ck_assert_uint_eq(count_of(&h, 5, 0), 0);
+    for (size_t i = 0; i < 100000; i++) {
+        state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
+        hash[i] = i % 7 ? state : i % 14 ? UINT64_MAX : state << 40; /* some are alike, some have no upper bits */
+        if (i % 1000 == 7)
+            hash[i] = hash[i - 7];
+        ck_assert_int_eq(bl_hash_add(&h, hash[i], i, &e), BL_OK);
+    }
+    for (size_t i = 0; i < 100000; i += 97)
+        ck_assert_uint_eq(count_of(&h, hash[i], i), 1);
+    ck_assert_uint_eq(count_of(&h, 12345, 100000), 0);
+    ck_assert_int_eq(bl_hash_add(&h, 1, UINT32_MAX, &e), BL_EFAIL);
+    bl_hash_free(&h);
+    free(hash);
+}
+END_TEST
+
+START_TEST(arrays_grow_and_keep_what_is_in_them)
+{
+    struct bl_error e = {0};
+    int32_t *array = NULL;
+    size_t capacity = 0;
+    for (size_t i = 0; i < 300000; i++) {
+        ck_assert_int_eq(BL_ARRAY_RESERVE(array, capacity, i + 1, &e), BL_OK);
+        ck_assert_uint_gt(capacity, i);
+        array[i] = (int32_t)i;
+    }
+    for (size_t i = 0; i < 300000; i++)
+        ck_assert_int_eq(array[i], (int32_t)i);
+    ck_assert_uint_lt(capacity, 400000);
+    ck_assert_int_eq(BL_ARRAY_RESERVE(array, capacity, SIZE_MAX / 2, &e), BL_EFAIL);
+    ck_assert_str_eq(e.text, "out of memory");
+    ck_assert_int_eq(array[299999], 299999);
+    free(array);
+}
+END_TEST
+
+static const char *nearest(const char *word)
+{
+    static const char *const words[] = {"strategy", "seed", "T", "world-size", "size", NULL};
+    struct bl_nearest n = {.word = word, .size = strlen(word)};
+    for (const char *const *w = words; *w; w++)
+        bl_nearest_offer(&n, *w);
+    return n.best ? n.best : "";
+}
+
+START_TEST(the_nearest_word)
+{
+    ck_assert_str_eq(nearest("stategy"), "strategy");
+    ck_assert_str_eq(nearest("startegy"), "strategy");
+    ck_assert_str_eq(nearest("strategies"), "");
+    ck_assert_str_eq(nearest("world_size"), "world-size");
+    ck_assert_str_eq(nearest("world"), "world-size");
+    ck_assert_str_eq(nearest("sise"), "size");
+    ck_assert_str_eq(nearest("x"), "");
+    ck_assert_str_eq(nearest(""), "");
+    ck_assert_str_eq(nearest("a-word-that-is-longer-than-all-that-anybody-would-ever-type"), "");
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_test(tests, each_number_is_found_once);
+    tcase_add_test(tests, arrays_grow_and_keep_what_is_in_them);
+    tcase_add_test(tests, the_nearest_word);
+}
+
+int main(void)
+{
+    return unit_run("hash", add);
+}
