@@ -301,7 +301,7 @@ test_a_spool_that_is_larger_than_memory() {
     for jobs in 1 3; do
         rm -rf e
         expect 0 bload pack c.jsonl "$@" -o e -j $jobs --memory 35M
-        grep -q 'the spool has .*, more than the .* of memory that are left: it is scattered by shards first' "$ERR"
+        grep -q 'the spool has .*, more than the remaining memory, .*: it is first scattered by shards' "$ERR"
         diff -r d e
     done
     # Shards that are there stay; only what the others need is scattered again.
