@@ -100,11 +100,11 @@ static int column_add(struct reading *r, size_t column, struct bl_error *e)
         return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": more than %d columns: choose some with --attributes-columns",
                             a->path, r->records.line, BL_ATTRIBUTE_COLUMNS_MAX);
     int code = column_check_name(r, r->records.value[column], e);
-    char *copy = code ? NULL : strdup(r->records.value[column]);
+    if (code)
+        return code;
+    char *copy = strdup(r->records.value[column]);
     if (!copy)
-        if (code)
-            return code;
-    return bl_error_memory(e);
+        return bl_error_memory(e);
     r->column[a->count] = column;
     a->name[a->count++] = copy;
     return BL_OK;

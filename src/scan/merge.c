@@ -157,10 +157,10 @@ static int merge_write_row(struct merging *m, struct bl_part *p, const char *for
     if (!good)
         return bl_part_damaged(p, "an invalid row", e);
     int code = bl_forms_check(&m->forms, form, &row, &m->reason, e);
-    if (code || row.status == BL_ROW_OK)
-        if (code)
-            return code;
-    return bl_output_write(m->out, m->row.data, m->row.size, e);
+    if (code)
+        return code;
+    if (row.status == BL_ROW_OK)
+        return bl_output_write(m->out, m->row.data, m->row.size, e);
     merge_count_skipped(m, column);
     code = merge_write_skipped(m, column, &row, e);
     if (code)
