@@ -142,7 +142,7 @@ test_names_that_clash() {
     printf '{"text": "a", "class": 1}\n' >t.jsonl
     printf 'id,class,tokens\nt.jsonl#0,2,3\n' >labels.csv
     expect 2 bload scan t.jsonl "${bytes[@]}" --keep class --attributes labels.csv
-    err_has 'labels.csv: the scan gives a column "class" already'
+    err_has 'labels.csv: the scan already has a column "class"'
     # What is left out may be called anything; a table without tensors has no names of tensors.
     expect 0 bload scan t.jsonl "${bytes[@]}" --keep class --attributes labels.csv --attributes-columns tokens
 }
