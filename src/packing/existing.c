@@ -9,6 +9,24 @@
 #include "scan/compare.h"
 #include "store/dataset.h"
 
+int bl_packing_identify(const struct bl_packing_job *job, struct bl_buffer *lines, struct bl_error *e)
+{
+    bl_options_identity(job->given, lines);
+    bl_identity_inputs(job->inputs, !job->sequences, lines);
+    int code = bl_identity_file("sequences", job->sequences, lines, e);
+    if (code)
+        return code;
+    if (!job->sequences)
+        code = bl_identity_contents(job->inputs, lines, e);
+    if (code)
+        return code;
+    code = bl_identity_tables(job->inputs, lines, e);
+    if (code)
+        return code;
+    code = bl_identity_file("plan", job->plan, lines, e);
+    return code ? code : bl_buffer_check(lines, e);
+}
+
 /* --- the SIMD level --------------------------------------------------------------------------------------------- */
 
 /* The level that a dataset here, finished or begun, was made with; *level stays as it is when there is none. */

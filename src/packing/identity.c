@@ -8,7 +8,6 @@
 #include "base/identity_lines.h"
 #include "base/text.h"
 #include "kind/content.h"
-#include "packing/packing.h"
 #include "run/state.h"
 #include "store/checksum.h"
 #include "store/dataset.h"
@@ -194,22 +193,4 @@ int bl_identity_find(const char *dir, const char *lines, bool *found, bool *part
     *found = !code && access(manifest.data, F_OK) == 0;
     bl_buffer_free(&manifest);
     return *found ? identity_compare_dataset(dir, lines, partial, e) : code;
-}
-
-int bl_packing_identify(const struct bl_packing_job *job, struct bl_buffer *lines, struct bl_error *e)
-{
-    bl_options_identity(job->given, lines);
-    bl_identity_inputs(job->inputs, !job->sequences, lines);
-    int code = bl_identity_file("sequences", job->sequences, lines, e);
-    if (code)
-        return code;
-    if (!job->sequences)
-        code = bl_identity_contents(job->inputs, lines, e);
-    if (code)
-        return code;
-    code = bl_identity_tables(job->inputs, lines, e);
-    if (code)
-        return code;
-    code = bl_identity_file("plan", job->plan, lines, e);
-    return code ? code : bl_buffer_check(lines, e);
 }

@@ -3,7 +3,7 @@
 #define BL_PACKING_INTERNAL_H
 
 #include "packing/packing.h"
-#include "run/pack.h"
+#include "run/pack_job.h"
 #include "run/state.h"
 #include "store/attribute_values.h"
 #include "store/manifest.h"
@@ -52,7 +52,7 @@ struct bl_packing {
     int64_t steps;               /* read in this run */
 };
 
-/* --- events (packing.c) ----------------------------------------------------------------------------------------- */
+/* --- events (report.c) ----------------------------------------------------------------------------------------- */
 
 void bl_packing_progress_begin(struct bl_packing *p, const char *what, const char *unit, const char *step,
                                int64_t total);

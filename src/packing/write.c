@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "packing/internal.h"
+#include "run/pack.h"
 #include "run/scatter.h"
 #include "run/space.h"
 #include "store/folders.h"

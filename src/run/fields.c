@@ -6,7 +6,6 @@
 
 #include "base/path.h"
 #include "run/pipeline.h"
-#include "scan/files.h"
 #include "store/row_reader.h"
 
 struct job {

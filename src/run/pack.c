@@ -7,7 +7,6 @@
 #include "kind/file_check.h"
 #include "run/pipeline.h"
 #include "run/scatter.h"
-#include "scan/files.h"
 #include "store/block.h"
 #include "store/row_reader.h"
 #include "store/seekable.h"
@@ -231,19 +230,6 @@ static int64_t pack_planned_steps(const struct bl_pack *pack, int64_t first, int
     return steps;
 }
 
-int bl_pack_find(const struct bl_pack *pack, int64_t shard, struct bl_shard_record *record, struct bl_error *e)
-{
-    if (!pack->missing || !pack->missing->is_missing) {
-        bool found = false;
-        int code = bl_shard_find(pack->format, pack->dir, shard, record, &found, e);
-        return code ? code : found;
-    }
-    *record = (struct bl_shard_record){.shard = shard,
-                                       .first_block = bl_format_first_block(pack->format, shard),
-                                       .blocks = bl_format_blocks_of(pack->format, shard)};
-    return !pack->missing->is_missing[shard];
-}
-
 /* A finished shard of an earlier run: its outcomes are told again, its blocks are done. */
 static int pack_adopt_shard(struct packing *p, struct bl_shard_record *record, struct bl_error *e)
 {
@@ -418,14 +404,6 @@ static int pack_make_pool(struct packing *p, int slots, struct bl_error *e)
         p->free = &p->job[i];
     }
     return BL_OK;
-}
-
-void bl_pack_blocks(const struct bl_pack *pack, int64_t *begin, int64_t *end)
-{
-    *begin = bl_format_first_block(pack->format, pack->shard_begin);
-    *end = bl_format_first_block(pack->format, pack->shard_end);
-    *end = *end < pack->format->blocks ? *end : pack->format->blocks;
-    *begin = *begin < *end ? *begin : *end;
 }
 
 int bl_pack_run(const struct bl_pack *pack, struct bl_error *e)

@@ -7,7 +7,6 @@
 #include "base/path.h"
 #include "base/io.h"
 #include "base/temporary.h"
-#include "scan/files.h"
 #include "store/row_reader.h"
 #include "store/shard_writer.h"
 

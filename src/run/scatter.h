@@ -9,7 +9,7 @@
 #ifndef BL_SCATTER_H
 #define BL_SCATTER_H
 
-#include "run/pack.h"
+#include "run/pack_job.h"
 
 struct bl_scatter;
 

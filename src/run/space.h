@@ -2,7 +2,7 @@
 #ifndef BL_SPACE_H
 #define BL_SPACE_H
 
-#include "run/pack.h"
+#include "run/pack_job.h"
 
 /* BL_EFAIL: the file system of the dataset has less left than the shards take that are not there yet, those of other
  * tasks, too. Of compressed shards, whose size is not known, nothing is asked, and of JPEG files only what lies beside

@@ -1,0 +1,24 @@
+#include "run/pack_job.h"
+
+#include "store/shard_finder.h"
+
+void bl_pack_blocks(const struct bl_pack *pack, int64_t *begin, int64_t *end)
+{
+    *begin = bl_format_first_block(pack->format, pack->shard_begin);
+    *end = bl_format_first_block(pack->format, pack->shard_end);
+    *end = *end < pack->format->blocks ? *end : pack->format->blocks;
+    *begin = *begin < *end ? *begin : *end;
+}
+
+int bl_pack_find(const struct bl_pack *pack, int64_t shard, struct bl_shard_record *record, struct bl_error *e)
+{
+    if (!pack->missing || !pack->missing->is_missing) {
+        bool found = false;
+        int code = bl_shard_find(pack->format, pack->dir, shard, record, &found, e);
+        return code ? code : found;
+    }
+    *record = (struct bl_shard_record){.shard = shard,
+                                       .first_block = bl_format_first_block(pack->format, shard),
+                                       .blocks = bl_format_blocks_of(pack->format, shard)};
+    return !pack->missing->is_missing[shard];
+}
