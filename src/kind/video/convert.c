@@ -324,7 +324,9 @@ static int chroma_scale_height_first(struct conversion *p, struct lines *out, st
                                      g->scaled_height, g->source_x,      0,
                                      g->source_width,  g->scaled_height};
     int code = plane_scale(p, &down, line_unpack, NULL, &p->narrow, &p->convert->narrow, e);
-    return code ? code : plane_scale(p, &across, line_unpack_wide, NULL, out, scratch, e);
+    if (code)
+        return code;
+    return plane_scale(p, &across, line_unpack_wide, NULL, out, scratch, e);
 }
 
 /* ... or width first, then height. */

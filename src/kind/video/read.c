@@ -85,7 +85,9 @@ static int piece_convert(struct piece *p, const struct bl_geometry *geometry, ui
     if (p->on_gpu) {
         struct bl_convert_options options = bl_stream_convert_options(reader->config, reader->env->simd);
         int code = bl_convert_check(AV_PIX_FMT_NONE, frame->color_trc, frame->colorspace, &options, e);
-        return code ? code : bl_readback_add(&reader->gpu->readback, frame, geometry, out, times, e);
+        if (code)
+            return code;
+        return bl_readback_add(&reader->gpu->readback, frame, geometry, out, times, e);
     }
     size_t bytes = (size_t)geometry->width * (size_t)geometry->height * 3;
     int code = bl_convert_frame(reader->convert, frame, geometry, out, e);

@@ -125,7 +125,9 @@ static int batch_send(struct bl_readback *p, struct bl_error *e)
         code = p->gpu->record(p->queue, p->at, e);
     batch->sent = !code;
     p->at = (p->at + 1) % BL_READBACK_BATCHES;
-    return code ? code : batch_deliver(p, p->at, e);
+    if (code)
+        return code;
+    return batch_deliver(p, p->at, e);
 }
 
 /* Releases the last surface when it is drawn, and holds this one. */
@@ -179,7 +181,9 @@ static int readback_draw(struct bl_readback *p, const AVFrame *frame, const stru
     }
     picture.rgb = to + origin;
     code = p->gpu->draw(p->queue, &picture, e);
-    return code ? code : p->gpu->record(p->queue, EVENT_DRAWN, e);
+    if (code)
+        return code;
+    return p->gpu->record(p->queue, EVENT_DRAWN, e);
 }
 
 int bl_readback_add(struct bl_readback *p, const AVFrame *frame, const struct bl_geometry *g, uint8_t *out,
