@@ -1,6 +1,6 @@
-/* How it is done: a mask of each class of bytes is made by comparing vectors. Shifted by one, a mask tells of each byte
- * what is before it; added to a run's first bit, a run of ones is gone over at once, as a carry is. What begins a word
- * depends on a byte and its neighbours, but for the contractions, which are few and looked at one by one. */
+/* The mask of each class of bytes is made by comparing vectors. Shifted by one, a mask gives the class of the byte
+ * before; adding the first bit of a run of ones passes the run at once, by the carry. Whether a byte begins a word
+ * depends on it and its neighbours. Only contractions, which are few, are checked one by one. */
 #include "kind/text/ascii.h"
 
 #if defined(__SSE2__)
@@ -13,7 +13,7 @@
 
 struct block {
     const uint8_t *bytes;
-    unsigned count; /* how many are known: up to the first that is not ASCII */
+    unsigned count; /* bytes before the first that is not ASCII */
     uint64_t letter, upper, number, space, blank, line, quote, slash;
 };
 
@@ -59,13 +59,13 @@ static inline uint64_t mask_below(unsigned at)
     return at < 64 ? ((uint64_t)1 << at) - 1 : UINT64_MAX;
 }
 
-/* Of the runs in mask, what lies behind a bit of seeds, and the seeds. */
+/* The bits of the runs in mask that follow a bit of seeds, and the seeds. */
 static inline uint64_t mask_behind(uint64_t seeds, uint64_t mask)
 {
     return (mask & ~(mask + seeds)) | seeds;
 }
 
-/* Bytes of a contraction at a quote, of which two bytes that follow are known; 0: it is none. */
+/* The size of the contraction at a quote, which two known bytes follow; 0: there is none. */
 static inline unsigned contraction_size(const uint8_t *quote, bool caseless)
 {
     unsigned a = quote[1], b = quote[2];
@@ -78,8 +78,8 @@ static inline unsigned contraction_size(const uint8_t *quote, bool caseless)
     return (b == 'e' && (a == 'r' || a == 'v')) || (a == 'l' && b == 'l') ? 3 : 0;
 }
 
-/* Goes over the quotes, at each of which a contraction may be: one that is a word (suffix: the end of one) begins at
- * the quote and ends before the next word. limit: no word from there on is certain. */
+/* Applies the contractions that begin at quotes. A contraction is a word (suffix: the end of one) from its quote to the
+ * next word. *limit: no word start after this position is certain. */
 static inline void contractions_apply(const struct block *b, uint64_t quotes, bool caseless, bool suffix,
                                       uint64_t *starts, unsigned *limit)
 {
@@ -102,7 +102,7 @@ static inline void contractions_apply(const struct block *b, uint64_t quotes, bo
     }
 }
 
-/* The last byte that can begin a word for certain: of blank space that goes on to the end, its first. */
+/* The last position at which a word start is certain: the first byte of white space that reaches the end. */
 static inline unsigned block_last_certain(const struct block *b, uint64_t space)
 {
     uint64_t rest = ~(space | ~mask_below(b->count));
@@ -131,14 +131,14 @@ static inline uint64_t starts_number(uint64_t number, int digits)
     return starts;
 }
 
-/* Blank space that begins words: its runs, what is behind the last line break of a run, and the last character before a
- * word. *limit: where it cannot tell. */
+/* The white space that begins words: the start of a run, the byte after the last line break of a run, and the last byte
+ * before a word. *limit: as above. */
 static inline uint64_t starts_space(uint64_t space, uint64_t all_space, uint64_t line, unsigned *limit)
 {
     uint64_t flat = space & ~line;
     uint64_t runs = space & ~(space << 1), behind_lines = flat & (space & line) << 1;
     uint64_t last = flat & ~(all_space >> 1);
-    /* Flat space between two line breaks begins no word, and is seldom. */
+    /* Spaces between two line breaks do not begin a word, and are rare. */
     uint64_t between = ((flat + behind_lines) & ~flat) & line;
     if (between) {
         uint64_t before = ~space & mask_below((unsigned)__builtin_ctzll(between));

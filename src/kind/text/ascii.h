@@ -1,5 +1,5 @@
-/* Words of ASCII, 64 bytes at a time: where the known grammars begin a word is told by arithmetic on masks, of which
- * each has a bit for each byte. It gives the words of grammar.h's scanners, several times as fast. */
+/* Words of ASCII text, 64 bytes at a time, by arithmetic on masks with a bit for each byte. The words are those of the
+ * scanners of grammar_split.h, found several times as fast. */
 #ifndef BL_ASCII_H
 #define BL_ASCII_H
 
@@ -7,8 +7,8 @@
 
 #define BL_ASCII_WORDS 64 /* at most so many at once */
 
-/* The words that text, where a word begins, has in its first 64 bytes and that certainly end there whatever follows
- * them. end[i] is where word i ends, from text on. Returns how many; 0: it cannot tell. */
+/* Finds the words in the first 64 bytes of text, which begins with a word, that end there whatever follows. end[i] is
+ * the offset in text at which word i ends. Returns their number; 0: undecided. */
 size_t bl_ascii_split(enum bl_grammar grammar, const uint8_t *text, size_t size, size_t *end);
 
 #endif

@@ -1,5 +1,5 @@
-/* The steps follow each other over the whole text, as what one gives can be changed by the next: the decomposition of
- * an ideograph, say, which is found before it. */
+/* Each step goes over the whole text, since the next one may change its result: an ideograph, for example, is found
+ * before it is decomposed. */
 #include "kind/text/bert.h"
 
 #include "kind/text/bert_table.h"
@@ -13,7 +13,7 @@ static void bert_append_point(struct bl_buffer *out, uint32_t c)
     bl_buffer_append(out, bytes, bl_utf8_encode(c, bytes));
 }
 
-/* The blocks of ideographs that BERT's authors listed; U+2B820 to U+2B91F are not among them in the package. */
+/* The blocks of ideographs that BERT's authors listed; the package lacks U+2B820 to U+2B91F. */
 static bool is_chinese(uint32_t c)
 {
     static const uint32_t block[][2] = {
@@ -29,7 +29,7 @@ static bool is_chinese(uint32_t c)
 
 static void bert_clean(const struct bl_bert_options *options, const char *text, size_t size, struct bl_buffer *out)
 {
-    size_t told = 0; /* what is before it went out */
+    size_t done = 0; /* bytes that were copied or replaced */
     for (size_t at = 0, next; at < size; at = next) {
         uint32_t c;
         next = at + bl_utf8_decode(text + at, &c);
@@ -38,8 +38,8 @@ static void bert_clean(const struct bl_bert_options *options, const char *text, 
         bool chinese = options->handle_chinese_chars && c >= 0x3400 && is_chinese(c);
         if (!removed && !space && !chinese)
             continue;
-        bl_buffer_append(out, text + told, at - told);
-        told = next;
+        bl_buffer_append(out, text + done, at - done);
+        done = next;
         if (removed)
             continue;
         bl_buffer_byte(out, ' ');
@@ -48,7 +48,7 @@ static void bert_clean(const struct bl_bert_options *options, const char *text, 
             bl_buffer_byte(out, ' ');
         }
     }
-    bl_buffer_append(out, text + told, size - told);
+    bl_buffer_append(out, text + done, size - done);
 }
 
 static void bert_append_lower(struct bl_buffer *out, uint32_t c)
@@ -75,19 +75,19 @@ static void bert_strip_and_lower(const struct bl_bert_options *options, const ch
                                  struct bl_buffer *out)
 {
     unsigned changed = (options->strip_accents ? BL_BERT_MARK : 0U) | (options->lowercase ? BL_BERT_UPPER : 0U);
-    size_t told = 0;
+    size_t done = 0;
     for (size_t at = 0, next; at < size; at = next) {
         uint32_t c;
         next = at + bl_utf8_decode(text + at, &c);
         unsigned class = bl_bert_class(c) & changed;
         if (!class)
             continue;
-        bl_buffer_append(out, text + told, at - told);
-        told = next;
+        bl_buffer_append(out, text + done, at - done);
+        done = next;
         if (class & BL_BERT_UPPER)
             bert_append_lower(out, c);
     }
-    bl_buffer_append(out, text + told, size - told);
+    bl_buffer_append(out, text + done, size - done);
 }
 
 int bl_bert_normalize(const struct bl_bert_options *options, const char *text, size_t size, struct bl_buffer *out,
@@ -132,5 +132,7 @@ int bl_bert_split(const char *text, size_t size, struct bl_spans *out, struct bl
         if (space || alone)
             begin = at;
     }
-    return !code && begin < size ? bl_spans_add(out, begin, size, e) : code;
+    if (code || begin == size)
+        return code;
+    return bl_spans_add(out, begin, size, e);
 }

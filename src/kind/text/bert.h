@@ -1,4 +1,4 @@
-/* BERT's normalizer and pre-tokenizer, as the released `tokenizers` package has them. */
+/* BERT's normalizer and pre-tokenizer, as in the released `tokenizers` package. */
 #ifndef BL_BERT_H
 #define BL_BERT_H
 
@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "kind/text/spans.h"
 
-/* The names of tokenizer.json's BertNormalizer; a strip_accents that is null there is as lowercase. */
+/* The options of BertNormalizer in tokenizer.json. If strip_accents is null there, it is set as lowercase is. */
 struct bl_bert_options {
     bool clean_text;           /* no control characters; all white space is a space */
     bool handle_chinese_chars; /* spaces around each ideograph */
@@ -21,7 +21,7 @@ struct bl_bert_options {
 int bl_bert_normalize(const struct bl_bert_options *options, const char *text, size_t size, struct bl_buffer *out,
                       struct bl_error *e);
 
-/* Appends the words of a text (valid UTF-8): what stands between white space, and every punctuation by itself. */
+/* Appends the words of a text (valid UTF-8): the parts between white space, and each punctuation character alone. */
 int bl_bert_split(const char *text, size_t size, struct bl_spans *out, struct bl_error *e);
 
 #endif

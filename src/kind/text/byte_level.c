@@ -2,7 +2,7 @@
 
 #include "base/utf8.h"
 
-#define OTHERS 0x100 /* the character of the first byte that does not stand for itself */
+#define OTHERS 0x100 /* the character of the first byte that is not written as itself */
 
 static bool character_is_itself(uint32_t c)
 {

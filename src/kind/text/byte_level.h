@@ -1,4 +1,4 @@
-/* The alphabet of byte-level tokenizers: every byte has a printable character, by which files write tokens.
+/* The alphabet of byte-level tokenizers: files write each byte of a token as a printable character.
  *
  * 21-7E, A1-AC and AE-FF stand for themselves, the other bytes, in order, for U+0100 onwards. */
 #ifndef BL_BYTE_LEVEL_H
@@ -9,7 +9,7 @@
 
 #include "base/buffer.h"
 
-/* Replaces out by the bytes that a token's text stands for. False: it has a character that stands for none. */
+/* Replaces the contents of out with the bytes of a token. False: a character of its text is not in the alphabet. */
 bool bl_byte_level_decode(const char *text, size_t size, struct bl_buffer *out);
 
 #endif

@@ -26,7 +26,7 @@ static inline unsigned bl_character_class(const uint8_t *p, const uint8_t *end, 
                             (p[3] & 0x3f));
 }
 
-/* Bytes of the blank space that text begins with. */
+/* The size of the white space that text begins with. */
 static inline size_t bl_character_space(const uint8_t *text, size_t size)
 {
     size_t at = 0, bytes;
@@ -35,7 +35,7 @@ static inline size_t bl_character_space(const uint8_t *text, size_t size)
     return at;
 }
 
-/* What is left of size when the blank space at the end of text is taken off. */
+/* The size of text without the white space at its end. */
 static inline size_t bl_character_trim(const uint8_t *text, size_t size)
 {
     for (size_t end = size, bytes;; end = size) {

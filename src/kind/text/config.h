@@ -13,21 +13,21 @@
 enum bl_text_format { BL_TEXT_AUTO, BL_TEXT_JSONL, BL_TEXT_PLAIN, BL_TEXT_NPY, BL_TEXT_MEGATRON };
 enum bl_text_invalid { BL_INVALID_REPLACE, BL_INVALID_ERROR };
 
-/* A value of a JSON line that becomes a column of the table or a field: NAME=KEY. */
+/* A value of a JSON line that is kept as a column of the table, or a field: NAME=KEY. */
 struct bl_text_column {
     char name[BL_FIELD_NAME_MAX];
     enum bl_dtype dtype; /* of a field */
 };
 
-/* What is made of the options once: looked up, parsed, opened. */
+/* What is made of the options once: parsed, looked up, opened. */
 struct bl_text_run {
-    struct bl_tokenizer *tokenizer; /* or NULL: inputs are ids */
+    struct bl_tokenizer *tokenizer; /* NULL: the inputs are ids */
     struct bl_division_rule rule;
     char *separator;
     int32_t bos, eos, pad;                    /* ids, -1: none; pad is 0 then */
-    struct bl_json_key key[BL_JSON_KEYS_MAX]; /* the text's, those kept, those of fields */
+    struct bl_json_key key[BL_JSON_KEYS_MAX]; /* of the text, the kept columns, the fields */
     int keeps, fields;
-    struct bl_text_column column[BL_JSON_KEYS_MAX]; /* of the same places; the first is not used */
+    struct bl_text_column column[BL_JSON_KEYS_MAX]; /* by the same index; the first is not used */
     struct bl_fields out;                           /* tokens, and further fields */
     size_t step_bytes;
     struct bl_spool_index spool_index;

@@ -17,9 +17,8 @@ void bl_encoder_close(struct bl_encoder *encoder);
 /* From now on encoding returns BL_ECANCEL, between words, once cancel is raised. */
 void bl_encoder_set_stop(struct bl_encoder *encoder, const struct bl_cancel *cancel);
 
-/* Appends the ids of a document (valid UTF-8; what is not is for the caller to replace before). No token is added that
- * the text does not give: no begin, no end. BL_EFAIL: out of memory; BL_EDATA: a document that is too large for the
- * tokenizer's library. */
+/* Appends the ids of a document, which must be valid UTF-8, without tokens of begin and end. BL_EFAIL: out of memory;
+ * BL_EDATA: the document is too large for the tokenizer's library. */
 int bl_encoder_encode(struct bl_encoder *encoder, const char *text, size_t size, struct bl_ids *ids,
                       struct bl_error *e);
 

@@ -1,4 +1,5 @@
-/* Splitting text into the words of a known grammar. */
+/* Splitting text into the words of a known grammar: consecutive words, which are those of its regular expression and
+ * together are the text. */
 #ifndef BL_GRAMMAR_SPLIT_H
 #define BL_GRAMMAR_SPLIT_H
 

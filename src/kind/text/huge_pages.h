@@ -1,5 +1,4 @@
-/* Memory for tables that are looked up at random: in large pages where the system has them, so that most look-ups find
- * their page known to the processor. */
+/* Memory for tables with random access: in huge pages where the system has them, so that there are few TLB misses. */
 #ifndef BL_HUGE_PAGES_H
 #define BL_HUGE_PAGES_H
 
@@ -10,7 +9,7 @@
 
 #define BL_HUGE_PAGES_LARGE ((size_t)1 << 21) /* bytes */
 
-/* To be freed by free; NULL when there is none. Aligned to 64 bytes. */
+/* Aligned to 64 bytes; to be freed with free. NULL: out of memory. */
 static inline void *bl_huge_pages_alloc(size_t bytes)
 {
     size_t page = bytes < BL_HUGE_PAGES_LARGE / 8 ? 64 : BL_HUGE_PAGES_LARGE;
@@ -18,7 +17,7 @@ static inline void *bl_huge_pages_alloc(size_t bytes)
         return NULL;
     bytes = (bytes + page - 1) / page * page;
     void *memory = aligned_alloc(page, bytes);
-    /* Only a wish: without it the table is slower. */
+    /* Only advice: without huge pages the table is slower. */
     if (memory && page == BL_HUGE_PAGES_LARGE)
         (void)madvise(memory, bytes, MADV_HUGEPAGE);
     return memory;

@@ -1,6 +1,6 @@
-/* A text is cut into stretches that cannot touch each other: each begins with a code point that nothing happens to,
- * whatever is before it. A stretch where nothing happens at all is copied; the others, short ones as a rule, are
- * decomposed, put in order and composed. */
+/* A text is divided into segments that do not affect each other: each begins with a code point that does not change,
+ * whatever is before it. Segments without changes are copied. The others, which are mostly short, are decomposed,
+ * sorted and composed. */
 #include "kind/text/normal_form.h"
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 #include "kind/text/normal_table.h"
 #include "base/utf8.h"
 
-/* Hangul syllables follow a rule (The Unicode Standard, 3.12): L, V and T jamo in a row of all combinations. */
+/* Hangul syllables are all combinations of L, V and T jamo, in order (The Unicode Standard, 3.12). */
 enum {
     S_BASE = 0xac00,
     L_BASE = 0x1100,
@@ -22,10 +22,10 @@ enum {
     S_COUNT = L_COUNT * V_COUNT * T_COUNT
 };
 
-/* The code points of a stretch, with their combining classes above CLASS. */
+/* The units of a segment: code points, with their combining classes from bit CLASS on. */
 #define CLASS 56
 #define POINT(unit) ((uint32_t)(unit)&0x1fffff)
-#define INDEX 21 /* while they are sorted: which it was of its run */
+#define INDEX 21 /* while they are sorted: from this bit on the index in the run */
 
 struct segment {
     uint64_t *unit;
@@ -105,8 +105,8 @@ static int unit_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Puts a run of marks in order of their classes, and leaves equal ones as they are. Their number is any that the text
- * has, and their places in the run keep the order of equal ones: a run of 2^35 would need 2^38 bytes. */
+/* Sorts a run of marks by their classes. The sort is stable by the index in the run, which has 35 bits: a run of 2^35
+ * marks would need 2^38 bytes. */
 static void marks_sort(uint64_t *unit, size_t count)
 {
     bool sorted = true;
@@ -132,7 +132,7 @@ static void segment_sort(struct segment *s)
     }
 }
 
-/* What two code points compose to, or 0. */
+/* The composition of two code points, or 0. */
 static uint32_t points_compose(uint32_t first, uint32_t second)
 {
     if (first - L_BASE < L_COUNT && second - V_BASE < V_COUNT)
@@ -153,7 +153,7 @@ static uint32_t points_compose(uint32_t first, uint32_t second)
     return 0;
 }
 
-/* A mark composes with the last starter unless one of the same or a higher class, or another starter, stands between
+/* Composes each mark with the last starter, unless a mark of the same or a higher class, or another starter, is between
  * them. */
 static void segment_compose(struct segment *s)
 {
@@ -185,14 +185,14 @@ static void segment_write(const struct segment *s, struct bl_buffer *out)
     }
 }
 
-/* The offset of the next code point that can change, and in *begin that of the code point before it, with which its
- * stretch begins. size when there is none. */
+/* The offset of the next code point that may change, or size; *begin: the offset of the code point before it, with
+ * which its segment begins. */
 static size_t change_find(const char *text, size_t size, size_t at, unsigned bit, size_t *begin)
 {
     *begin = at;
     while (at < size) {
         uint32_t c;
-        if (!(text[at] & 0x80)) { /* nothing happens to ASCII */
+        if (!(text[at] & 0x80)) { /* ASCII never changes */
             *begin = at++;
             continue;
         }
@@ -205,7 +205,7 @@ static size_t change_find(const char *text, size_t size, size_t at, unsigned bit
     return size;
 }
 
-/* Where the stretch ends that has something to change at this offset. */
+/* The end of the segment that may change at this offset. */
 static size_t change_find_end(const char *text, size_t size, size_t at, unsigned bit)
 {
     while (at < size) {

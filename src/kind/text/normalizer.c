@@ -3,7 +3,7 @@
 int bl_normalizer_apply(const struct bl_normalizer *normalizer, const char **text, size_t *size, struct bl_buffer *out,
                         struct bl_error *e)
 {
-    /* What is in the form already, most text, is not written anew. */
+    /* Most text is in the form already, and is not copied. */
     size_t prefix = normalizer->is_bert ? 0 : bl_normal_form_prefix(normalizer->form, *text, *size);
     if (prefix == *size)
         return BL_OK;

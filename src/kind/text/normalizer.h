@@ -1,4 +1,4 @@
-/* One step of normalisation: a normal form of Unicode, or what BERT does. */
+/* A step of normalisation: a normal form of Unicode, or BERT's normalizer. */
 #ifndef BL_NORMALIZER_H
 #define BL_NORMALIZER_H
 
@@ -11,7 +11,7 @@ struct bl_normalizer {
     struct bl_bert_options bert;
 };
 
-/* Replaces *text by its normal form, which lies in out where it is not the text itself. */
+/* Replaces *text with its normal form, which is in out unless the text does not change. */
 int bl_normalizer_apply(const struct bl_normalizer *normalizer, const char **text, size_t *size, struct bl_buffer *out,
                         struct bl_error *e);
 

@@ -55,8 +55,9 @@ int bl_text_check(const void *values, struct bl_error *e)
 {
     const struct bl_text_config *config = values;
     if (config->field && (config->bos || config->eos))
-        return bl_error_set(e, BL_EUSAGE,
-                            "--field has one number for each token of the inputs: --bos and --eos add more");
+        return bl_error_set(
+            e, BL_EUSAGE,
+            "--field has one number for each token of the inputs, and --bos and --eos add tokens: leave them out");
     if (config->pattern && !config->tokenizer)
         return bl_error_set(e, BL_EUSAGE, "--pattern needs --tokenizer");
     return BL_OK;
@@ -91,7 +92,7 @@ static int rule_prepare(const struct bl_text_config *config, struct bl_text_run 
 
 /* --- keys ------------------------------------------------------------------------------------------------------- */
 
-/* Whether a column of the table can be called so: it stands in the header as it is. */
+/* Whether the name can be that of a column: it is written to the header of the table as it is. */
 static bool is_column_name(const char *name)
 {
     size_t left = strlen(name), size;
@@ -103,7 +104,7 @@ static bool is_column_name(const char *name)
     return true;
 }
 
-/* "NAME=KEY:DTYPE", the name and the type being optional. */
+/* Parses "NAME=KEY:DTYPE", of which the name and the type are optional, as column k. */
 static int column_parse(struct bl_text_run *run, int k, const char *text, size_t size, bool is_field,
                         struct bl_error *e)
 {
@@ -137,7 +138,7 @@ static int column_parse(struct bl_text_run *run, int k, const char *text, size_t
     return BL_OK;
 }
 
-/* A list of them, behind those that are there. */
+/* Parses a list of columns, and appends them to those of the run. */
 static int columns_parse(struct bl_text_run *run, const char *list, bool is_field, int *count, struct bl_error *e)
 {
     int code = BL_OK;
@@ -153,7 +154,7 @@ static int columns_parse(struct bl_text_run *run, const char *list, bool is_fiel
     return code;
 }
 
-/* Columns of the table that are there anyway. */
+/* Refuses names that the table has for other columns, or that are used twice. */
 static int columns_check_kept(const struct bl_text_run *run, struct bl_error *e)
 {
     static const char *const taken[] = {"id",     "length", "kind",     "path",   "bytes",
@@ -189,7 +190,7 @@ static int keys_prepare(const struct bl_text_config *config, struct bl_text_run 
 
 /* --- tokens ----------------------------------------------------------------------------------------------------- */
 
-/* The id of a token that the user named, by its text or number; missing when not named. */
+/* The id of a token that the user gave by its text or number; missing: the id if text is NULL. */
 static int token_resolve(const struct bl_text_config *config, const char *option, const char *text, int32_t missing,
                          int32_t *id, struct bl_error *e)
 {
@@ -238,7 +239,7 @@ static int fields_prepare(const struct bl_text_config *config, struct bl_text_ru
         struct bl_field *field = &run->out.field[f];
         *field = (struct bl_field){.kind = "text", .dtype = column->dtype};
         memcpy(field->name, column->name, sizeof field->name);
-        /* What loss functions skip. */
+        /* Loss functions skip -100. */
         bool is_label = strcmp(column->name, "labels") == 0 && column->dtype != BL_U8 && column->dtype != BL_U16;
         field->pad = is_label && column->dtype != BL_F32 ? -100 : 0;
     }
@@ -281,7 +282,7 @@ void bl_text_release(void *values)
 
 /* --- what the options say of a file ------------------------------------------------------------------------------- */
 
-/* The extension that tells what a file is: the last one, or the one before .gz or .zst. */
+/* Whether this is the extension of the file: the last one, or the one before .gz or .zst. */
 static bool path_has_extension(const char *path, const char *wanted)
 {
     size_t size = strlen(path), tail = strlen(wanted);
@@ -318,7 +319,7 @@ void bl_text_sampling(const struct bl_text_config *config, struct bl_buffer *out
         bl_buffer_printf(out, "tokenizer=%016" PRIx64, bl_tokenizer_digest(run->tokenizer));
     else
         bl_buffer_text(out, "tokenizer=none");
-    /* What is as usual is left out: every row of the table says this. */
+    /* Defaults are left out: every row of the table has this text. */
     if (strcmp(config->key, "text") != 0)
         bl_buffer_printf(out, " key=%s", config->key);
     if (strcmp(config->documents, "file") != 0)

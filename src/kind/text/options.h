@@ -1,4 +1,4 @@
-/* The options of text, and what is made of them. */
+/* The options of text, and what is made of them once. */
 #ifndef BL_TEXT_OPTIONS_H
 #define BL_TEXT_OPTIONS_H
 
@@ -12,10 +12,10 @@ int bl_text_check(const void *config, struct bl_error *e);
 int bl_text_prepare(void *config, struct bl_error *e);
 void bl_text_release(void *config);
 
-/* What a file is, by its name unless the options say it. */
+/* The format of a file: that of the options, or by its name. */
 enum bl_text_format bl_text_format_of(const struct bl_text_config *config, const char *path);
 
-/* The options that decide lengths, in canonical form. */
+/* Appends the options that lengths depend on, in canonical form. */
 void bl_text_sampling(const struct bl_text_config *config, struct bl_buffer *out);
 
 #endif

@@ -1,8 +1,8 @@
-/* SentencePiece models, by libsentencepiece. The tool is built without it where it is not installed
- * (sentencepiece_none.c); then no model can be opened.
+/* SentencePiece models, with libsentencepiece. If the library is not installed when the tool is built
+ * (sentencepiece_none.c), no model can be opened.
  *
- * Ids are those of the released Python package up to 0.2.1; later ones decide otherwise between ways to cut a text that
- * are equally good but for rounding ("......." as "." and "......", or the reverse). */
+ * The ids are those of the released Python package up to 0.2.1. Later releases choose differently between segmentations
+ * whose scores differ only by rounding ("......." as "." and "......", or the reverse). */
 #ifndef BL_SENTENCEPIECE_H
 #define BL_SENTENCEPIECE_H
 
@@ -17,11 +17,11 @@ struct bl_sentencepiece; /* many threads share it */
 
 /* Whether models can be opened. */
 extern const bool bl_sentencepiece_available;
-/* The library's, as it was when the tool was built: it does not tell itself. */
+/* The version of the library at build time: the library does not provide it at run time. */
 extern const char *const bl_sentencepiece_version;
 
-/* From the bytes of a .model file, which are not needed any more afterwards. BL_EFAIL: they are no model; or the tool
- * is built without the library. */
+/* Opens a model from the bytes of a .model file, which are copied. BL_EFAIL: they are not a model, or the tool was
+ * built without the library. */
 int bl_sentencepiece_open(struct bl_sentencepiece **model, const void *data, size_t size, struct bl_error *e);
 void bl_sentencepiece_close(struct bl_sentencepiece *model);
 

@@ -1,4 +1,4 @@
-/* What a tokenizer is made of: filled in by what reads its files, followed by the encoder. */
+/* The parts of a tokenizer: filled in by the readers of its files, used by the encoder. */
 #ifndef BL_TOKENIZER_PARTS_H
 #define BL_TOKENIZER_PARTS_H
 
@@ -17,11 +17,11 @@ enum bl_tokenizer_model { BL_MODEL_BYTES, BL_MODEL_BPE, BL_MODEL_WORDPIECE, BL_M
 #define BL_NORMALIZERS_MAX 4
 #define BL_SPLITS_MAX 4
 
-/* A step of splitting: each piece that the step before left falls into words of the grammar, or by the expression. */
+/* A step of splitting: splits each piece of the step before by the grammar, or by the expression. */
 struct bl_split {
     enum bl_grammar grammar;
-    bool prefix_space;      /* a piece that begins with no space gets one first */
-    struct bl_regex *regex; /* where the grammar is none */
+    bool prefix_space;      /* prepend a space to a piece that does not begin with one */
+    struct bl_regex *regex; /* if the grammar is BL_GRAMMAR_NONE */
     enum bl_behavior behavior;
     bool inverted;
 };
@@ -30,11 +30,11 @@ struct bl_tokenizer {
     enum bl_tokenizer_model model;
     char *path;             /* of its file; NULL: bytes */
     bool special;           /* of the options */
-    struct bl_added raw;    /* added tokens that are looked for in the text as it is */
-    struct bl_added normal; /* those that are looked for in normalised text */
+    struct bl_added raw;    /* added tokens that are looked for in the original text */
+    struct bl_added normal; /* added tokens that are looked for in normalised text */
     struct bl_normalizer normalizer[BL_NORMALIZERS_MAX];
     int normalizers;
-    struct bl_split split[BL_SPLITS_MAX]; /* of the model BPE; WordPiece has BERT's */
+    struct bl_split split[BL_SPLITS_MAX]; /* of the model BPE; WordPiece splits as BERT does */
     int splits;
     struct bl_vocabulary vocabulary;
     struct bl_bpe bpe;
@@ -45,7 +45,7 @@ struct bl_tokenizer {
     char *warning;
 };
 
-/* One more token with an id below size from now on. */
+/* Makes the size of the tokenizer include this id. */
 static inline void bl_tokenizer_count(struct bl_tokenizer *tokenizer, int32_t id)
 {
     if (id >= tokenizer->size)

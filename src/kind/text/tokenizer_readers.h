@@ -7,8 +7,8 @@
 #include "base/json.h"
 #include "kind/text/tokenizer_parts.h"
 
-/* Fill in a tokenizer from the contents of its files; paths are for messages. merges: "model.merges", which root has
- * without its elements, as text. */
+/* They fill in a tokenizer from the contents of its files; paths are for messages. merges: the text of "model.merges",
+ * which is empty in root. */
 int bl_tokenizer_read_json(struct bl_tokenizer *tokenizer, const json_t *root, const struct bl_json_value *merges,
                            const char *path, struct bl_error *e);
 int bl_tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const json_t *vocab, const char *vocab_path,

@@ -7,10 +7,10 @@
 #include "kind/text/huge_pages.h"
 
 #define BLOCK 256  /* a node's children lie in one block */
-#define TRIES 32   /* free places that are tried before children get a block of their own */
+#define TRIES 32   /* free places that are tried before children get a new block */
 #define STEPS 4096 /* places that are looked at for them */
 
-/* The entries below a node: those from first to before end, which are the same up to depth. */
+/* The entries below a node: [first, end), which have the same first depth bytes. */
 struct branch {
     uint32_t node, first, end, depth;
 };
@@ -19,7 +19,7 @@ struct build {
     struct bl_trie *trie;
     const struct bl_trie_entry *entry;
     struct branch *queue;
-    size_t queued, free; /* free: no place before it is free */
+    size_t queued, free; /* free: no index before it is free */
 };
 
 static int entry_compare(const void *a, const void *b)
@@ -32,7 +32,7 @@ static int entry_compare(const void *a, const void *b)
 static int trie_grow(struct bl_trie *trie, struct bl_error *e)
 {
     if (trie->count > UINT32_MAX - BLOCK)
-        return bl_error_set(e, BL_EFAIL, "the tokens are too many");
+        return bl_error_set(e, BL_EFAIL, "too many tokens");
     struct bl_trie_node *node = realloc(trie->node, (trie->count + BLOCK) * sizeof *node);
     if (!node)
         return bl_error_memory(e);
@@ -71,7 +71,7 @@ static int children_find_base(struct build *build, const uint8_t *bytes, size_t 
     return trie_grow(trie, e);
 }
 
-/* Gives a node its children, which then wait in the queue. */
+/* Adds the children of a node, and queues them. */
 static int build_add_children(struct build *build, struct branch branch, struct bl_error *e)
 {
     uint8_t bytes[256];
@@ -99,7 +99,7 @@ static int build_add_children(struct build *build, struct branch branch, struct 
     return BL_OK;
 }
 
-/* Once it does not grow any more. */
+/* When the trie is complete. */
 static void trie_move_to_huge_pages(struct bl_trie *trie)
 {
     struct bl_trie_node *node = bl_huge_pages_alloc(trie->count * sizeof *node);
@@ -117,7 +117,7 @@ int bl_trie_build(struct bl_trie *trie, struct bl_trie_entry *entries, size_t co
         bytes += entries[i].size;
     if (count)
         qsort(entries, count, sizeof *entries, entry_compare);
-    /* By breadth: the nodes that are met most lie together. */
+    /* Breadth first: the nodes that are visited most often are close together. */
     struct build build = {.trie = trie, .entry = entries, .queue = malloc(bytes * sizeof *build.queue)};
     int code = build.queue && bytes < UINT32_MAX ? trie_grow(trie, e) : bl_error_memory(e);
     if (!code)

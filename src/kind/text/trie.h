@@ -1,7 +1,6 @@
 /* The longest token that a text begins with: a trie in one array.
  *
- * The child of a node by a byte lies at the node's base, exclusive or the byte, if that place says whose child it is.
- */
+ * The child of a node by a byte is at index base ^ byte, if the parent of the node there is this node. */
 #ifndef BL_TRIE_H
 #define BL_TRIE_H
 
@@ -13,7 +12,7 @@
 #define BL_TRIE_NONE UINT32_MAX
 
 struct bl_trie_node {
-    uint32_t base, parent; /* parent: BL_TRIE_NONE where nothing is */
+    uint32_t base, parent; /* parent: BL_TRIE_NONE if the entry is free */
     uint32_t value;        /* of the text that ends here, or BL_TRIE_NONE */
 };
 
@@ -32,7 +31,7 @@ struct bl_trie_entry {
 int bl_trie_build(struct bl_trie *trie, struct bl_trie_entry *entries, size_t count, struct bl_error *e);
 void bl_trie_free(struct bl_trie *trie);
 
-/* The value of the longest entry that text begins with, and its bytes; BL_TRIE_NONE: there is none. */
+/* The value of the longest entry that text begins with; *bytes: its size. BL_TRIE_NONE: there is none. */
 static inline uint32_t bl_trie_longest(const struct bl_trie *trie, const uint8_t *text, size_t size, size_t *bytes)
 {
     uint32_t at = 0, longest = BL_TRIE_NONE;

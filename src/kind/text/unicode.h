@@ -1,11 +1,11 @@
-/* What tokenizers ask of a code point, by a pinned version of Unicode: the tables (unicode_table.c) are made by
- * scripts/unicode.py. */
+/* The classes of code points that tokenizers need, by a fixed version of Unicode. scripts/unicode.py makes the tables
+ * (unicode_table.c). */
 #ifndef BL_UNICODE_H
 #define BL_UNICODE_H
 
 #include <stdint.h>
 
-/* Classes of Unicode 16: a code point has any of them. */
+/* Classes by Unicode 16; a code point may have several. */
 enum {
     BL_LETTER = 1,       /* \p{L} */
     BL_NUMBER = 2,       /* \p{N} */
@@ -17,7 +17,7 @@ enum {
     BL_PUNCTUATION = 128 /* \p{P} */
 };
 
-/* Pages of 256 code points, most of which are alike. */
+/* Pages of 256 code points, most of which are equal. */
 extern const uint8_t bl_unicode_page[0x110000 >> 8];
 extern const uint8_t bl_unicode_class_table[];
 

@@ -1,4 +1,4 @@
-/* The tokens of a byte-level model: from bytes to a token, and from a token to its id.
+/* The tokens of a model: from bytes to a token, and from a token to its id.
  *
  * Tokens are numbered as they are added, from 0; ids are whatever the file says, each once. */
 #ifndef BL_VOCABULARY_H
@@ -13,7 +13,7 @@
 #include "base/hash.h"
 
 #define BL_VOCABULARY_MAX ((1 << 21) - 256) /* tokens: symbols of merging have 21 bits (bpe.h) */
-#define BL_ID_MAX ((1 << 24) - 1) /* largest id: what a damaged file says must not decide how much memory is used */
+#define BL_ID_MAX ((1 << 24) - 1)           /* largest id: a damaged file must not cause large allocations */
 
 struct bl_token {
     uint32_t offset, size; /* of its bytes */
@@ -27,11 +27,11 @@ struct bl_vocabulary {
     struct bl_hash table; /* of the tokens, by their bytes */
 };
 
-/* Adds a token. *known is the token of these bytes that is there already, which then stays as it is, or -1. */
+/* Adds a token. *known: the token with these bytes that was added before and stays as it is, or -1. */
 int bl_vocabulary_add(struct bl_vocabulary *v, const void *bytes, size_t size, int32_t id, int64_t *known,
                       struct bl_error *e);
 
-/* The token of these bytes, or -1. */
+/* The token with these bytes, or -1. */
 int64_t bl_vocabulary_find(const struct bl_vocabulary *v, const void *bytes, size_t size);
 
 static inline const uint8_t *bl_vocabulary_bytes(const struct bl_vocabulary *v, size_t token)

@@ -1,8 +1,8 @@
-/* The cache from words to ids, one per encoder: a word that was met before is not merged again.
+/* The cache from words to ids, one for each encoder: a word that was seen before is not merged again.
  *
- * It decides only how long encoding takes. Most words are short and of few tokens: an entry of theirs is half a cache
- * line, and a word has the two places of a line. Longer ones, and those of more tokens, have a table of larger entries;
- * a short one that went there leaves a stub. */
+ * It only affects the time of encoding. Most words are short and have few tokens: their entries are half a cache line,
+ * and a word may be in both entries of its line. Longer words and those with more tokens are in a table of larger
+ * entries; a short word in that table has a stub in the first one. */
 #ifndef BL_WORD_CACHE_H
 #define BL_WORD_CACHE_H
 
@@ -14,13 +14,13 @@
 
 #include "base/error.h"
 
-#define BL_WORD_BYTES 15 /* a word of up to so many bytes fits into a key */
+#define BL_WORD_BYTES 15 /* words up to this size fit into a key */
 #define BL_WORD_IDS 4
 #define BL_LONG_WORD_BYTES 62
 #define BL_LONG_WORD_IDS 16
 
 struct bl_word_key {
-    uint64_t low, high; /* the bytes, then zeros; the last byte is how many. All zeros: no word */
+    uint64_t low, high; /* the bytes, then zeros; the last byte is their number. All zeros: no word */
 };
 
 struct bl_word {
@@ -76,7 +76,7 @@ static inline bool bl_word_is(const struct bl_word *word, struct bl_word_key key
     return word->key.low == key.low && word->key.high == key.high;
 }
 
-/* Puts a word into its line, where the older one goes. More ids than an entry has leave a stub. */
+/* Puts a word into its line, in place of the older one. With more ids than an entry holds it becomes a stub. */
 static inline void bl_word_cache_put(struct bl_word *line, struct bl_word_key key, const int32_t *id, size_t count)
 {
     line[1] = line[0];
@@ -85,7 +85,7 @@ static inline void bl_word_cache_put(struct bl_word *line, struct bl_word_key ke
         line[0].id[i] = i < count && count <= BL_WORD_IDS ? id[i] : -1;
 }
 
-/* Where a word of up to BL_LONG_WORD_BYTES bytes lies, if it is there. */
+/* The entry of a word of up to BL_LONG_WORD_BYTES bytes, if it is cached. */
 struct bl_long_word *bl_word_cache_long(const struct bl_word_cache *words, const uint8_t *bytes, size_t size);
 
 static inline bool bl_long_word_is(const struct bl_long_word *word, const uint8_t *bytes, size_t size)

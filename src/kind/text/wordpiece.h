@@ -1,5 +1,5 @@
-/* WordPiece: a word as the longest token that it begins with, then the longest that goes on, and so forth; a word for
- * which that ends in nothing is unknown as a whole. */
+/* WordPiece: a word is split into the longest token that it begins with, then the longest token that continues it, and
+ * so on. If there is none at some point, the whole word is unknown. */
 #ifndef BL_WORDPIECE_H
 #define BL_WORDPIECE_H
 
@@ -12,7 +12,7 @@
 #include "kind/text/ids.h"
 #include "kind/text/vocabulary.h"
 
-#define BL_WORDPIECE_PREFIX "##" /* of a token that goes on, where the file says no other */
+#define BL_WORDPIECE_PREFIX "##" /* of a token that continues a word; the default */
 #define BL_WORDPIECE_CHARACTERS 100
 #define BL_WORDPIECE_PREFIX_MAX 16 /* bytes */
 
@@ -21,8 +21,8 @@ struct bl_wordpiece {
     char prefix[BL_WORDPIECE_PREFIX_MAX];
     size_t prefix_size;
     int32_t unknown;
-    size_t characters; /* a longer word is unknown */
-    size_t longest;    /* bytes of any token */
+    size_t characters; /* longer words are unknown */
+    size_t longest;    /* bytes of the longest token */
 };
 
 /* The vocabulary outlives it. BL_EFAIL: there is no unknown token, or the prefix is too long. */
@@ -33,13 +33,14 @@ int bl_wordpiece_init(struct bl_wordpiece *model, const struct bl_vocabulary *vo
 int bl_wordpiece_encode(const struct bl_wordpiece *model, struct bl_buffer *scratch, const uint8_t *word, size_t size,
                         struct bl_ids *ids, struct bl_error *e);
 
-/* Reads a vocab.txt: a token a line, whose number from 0 is its id; white space at the end of a line is not part of the
- * token, and an empty line is an id without one. BL_EFAIL: a token is there twice, or is no UTF-8 (path and line). */
+/* Reads a vocab.txt: a token a line; its id is the line number from 0. White space at the end of a line is not part of
+ * the token, and an empty line is an id without a token. BL_EFAIL, with path and line: a token occurs twice, or is not
+ * UTF-8. */
 int bl_wordpiece_vocabulary(struct bl_vocabulary *vocabulary, const struct bl_buffer *text, const char *path,
                             struct bl_error *e);
 
-/* vocab.txt does not say whether the model takes text in lower case: it does when no token has a letter in upper case,
- * but for tokens in brackets such as [UNK], which are no text. */
+/* Whether the model needs text in lower case, which vocab.txt does not say: it does if no token has an upper-case
+ * letter, except tokens in brackets such as [UNK]. */
 bool bl_wordpiece_uncased(const struct bl_vocabulary *vocabulary);
 
 #endif
