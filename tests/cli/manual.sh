@@ -55,6 +55,7 @@ test_defaults_are_told_alike() {
     for command in $(bload --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
         bload "$command" --help | defaults_of_help >"$SCRATCH/defaults"
         while read -r flag value; do
+            # shellcheck disable=SC2046 # words
             awk -v flag="Fl ${flag#-}" -v value="$value" '
                 index($0, ".It ") == 1 && index($0, "Fl") { inside = index($0 " ", flag " ") > 0; found += inside }
                 inside && index($0, value) { told = 1 }

@@ -269,11 +269,11 @@ START_TEST(a_shared_stretch_is_not_read_to_be_found)
         ck_assert_int_eq(bl_spool_put(writer, 0, &row, "1234", 4, &e), BL_OK);
         ck_assert_int_eq(bl_spool_publish(writer, &e), BL_OK);
         ck_assert_int_eq(bl_spool_find(".", 9, (struct bl_spool_stamp){5, 0}, &found, &changed, &e), BL_OK);
-    ck_assert_int_eq(found, 1);
+        ck_assert_int_eq(found, 1);
         int fd = open("0000000000000009.steps", O_WRONLY | O_CLOEXEC);
         ck_assert(fd >= 0 && bl_io_pwrite(fd, "x", 1, 2, "steps", &e) == BL_OK && close(fd) == 0);
         ck_assert_int_eq(bl_spool_find(".", 9, (struct bl_spool_stamp){5, 0}, &found, &changed, &e), BL_OK);
-    ck_assert_int_eq(found, shared);
+        ck_assert_int_eq(found, shared);
     }
     ck_assert_int_eq(truncate("0000000000000009.steps", 3), 0);
     ck_assert_int_eq(bl_spool_find(".", 9, (struct bl_spool_stamp){5, 0}, &found, &changed, &e), BL_OK);

@@ -98,7 +98,7 @@ static void assert_plan(const struct bl_plan *plan, struct list l, const struct 
     }
 }
 
-static const char *const refusals[] = {"more than T",     "none of the",    "cannot be spread",
+static const char *const refusals[] = {"more than T",     "none of the",        "cannot be spread",
                                        "nothing is left", "exclude each other", "larger than T"};
 
 static void try_options(struct list l, const struct bl_plan_options *o)

@@ -1,5 +1,5 @@
 /* Four floats at a time, as every processor of interest can, so that results do not depend on which it is. Plain loops
- * give the same bytes, with 31 % (whisper80) to 44 % (fbank80) more instructions for features, and 5 % more time for a
+ * give the same bytes, with 28 % (whisper80) to 39 % (fbank80) more instructions for features, and 5 % more time for a
  * scan of MP3 files. */
 #ifndef BL_LANES_H
 #define BL_LANES_H
