@@ -1,4 +1,4 @@
-"""What callers give: a mistake raises what Python's own functions and containers raise, and says what was expected."""
+"""Checks of arguments. A mistake raises what Python's own functions and containers raise, and says what was expected."""
 from __future__ import annotations
 
 import operator
@@ -10,7 +10,7 @@ from .errors import OptionError
 
 
 def integer(what: str, value: Any) -> int:
-    """Any integer, numpy's too; what says what it should be."""
+    """value as an int; numpy's integers are accepted. what: the beginning of the message of the TypeError."""
     try:
         return operator.index(value)
     except TypeError:
@@ -24,7 +24,7 @@ def flag(name: str, value: Any) -> bool:
 
 
 def names(name: str, value: Any) -> Tuple[str, ...]:
-    """Texts; one alone may stand for a list of one."""
+    """value as a tuple of strings; a single string stands for a list of one."""
     given = (value,) if isinstance(value, str) else value
     try:
         found = tuple(dict.fromkeys(given))
@@ -44,6 +44,6 @@ def at_least(name: str, value: Any, least: int) -> int:
 
 
 def kind(value: Any) -> str:
-    """A value as an error shows it: with its type, and no longer than a line."""
+    """A value and its type for an error message, at most a line."""
     shown = repr(value)
     return f"{shown if len(shown) <= 60 else shown[:57] + '...'} of type {type(value).__name__}"

@@ -1,4 +1,4 @@
-"""Fixed-size blocks one after the other: what the stored dataset and its further epochs have in common."""
+"""Fixed-size blocks: what a stored dataset and its other epochs have in common."""
 from __future__ import annotations
 
 from typing import Any, Dict, Iterator, List, SupportsIndex, Union, overload
@@ -7,7 +7,7 @@ from . import segments
 from .arguments import integer
 from .stored import BlockOptions, Stored
 
-# What a block is given as: arrays by name, and the list "ids".
+# A block: arrays by name, and the list "ids".
 Block = Dict[str, Any]
 
 
@@ -47,7 +47,7 @@ class Blocks:
     def __getitem__(self, key: Union[SupportsIndex, slice]) -> Union[Block, List[Block]]:
         if isinstance(key, slice):
             return [self.block(i) for i in range(*key.indices(len(self)))]
-        i = integer("blocks are had by number or slice (sequences by sequence(id), fields as block[name])", key)
+        i = integer("the index of a block is an integer or a slice (for sequences use sequence(id), for fields block[name])", key)
         if not -len(self) <= i < len(self):
             raise IndexError(f"block {i} of {len(self)}")
         return self.block(i % len(self))
@@ -56,14 +56,14 @@ class Blocks:
         return map(self.block, range(len(self)))
 
     def __contains__(self, key: object) -> bool:
-        # Python would go through all blocks, and compare arrays.
-        raise TypeError("whether there is a sequence says `id in dataset.sequences`; blocks are not looked for")
+        # Python would read all blocks and compare arrays.
+        raise TypeError("cannot search for blocks; for sequences use `id in dataset.sequences`")
 
     def block(self, i: int) -> Block:
         raise NotImplementedError
 
     def complete(self, block: Block) -> Block:
-        """Adds what follows from a block's tables."""
+        """Adds the arrays that follow from a block's tables."""
         used = int(block["num_sequences"])
         places = block["cu_seqlens"][:used], block["length"][:used], self.dataset.T
         if self.options.segment_ids and "segment_ids" not in block:

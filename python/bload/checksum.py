@@ -1,4 +1,4 @@
-"""XXH3, 64 bits, by the xxhash package where it is installed."""
+"""XXH3, 64 bits, by the xxhash package if it is installed."""
 from __future__ import annotations
 
 from typing import Any
@@ -16,7 +16,7 @@ def available() -> bool:
 
 
 def xxh3(data: Any) -> int:
-    """The checksum of bytes, of a contiguous array's, or of those of a list one after the other."""
+    """The checksum of bytes, of a contiguous array, or of the items of a list one after the other."""
     if xxhash is None:
         raise DependencyError("checksums can only be verified with the package xxhash: pip install xxhash")
     if isinstance(data, list):
@@ -28,12 +28,12 @@ def xxh3(data: Any) -> int:
 
 
 def digest(value: int) -> str:
-    """A checksum as the files have it: 16 hexadecimal digits."""
+    """A checksum as written in files: 16 hexadecimal digits."""
     return f"{value:016x}"
 
 
 def plan_digest(T: int, tables: Any) -> str:
-    """A plan's digest: over T as I64, then its tables from block_ptr on, as they lie in a file."""
+    """The digest of a plan: over T as I64, then the bytes of its tables from block_ptr on."""
     xxh3(b"")  # says that the package is missing
     state = xxhash.xxh3_64(T.to_bytes(8, "little"))
     state.update(tables)

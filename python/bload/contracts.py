@@ -1,4 +1,4 @@
-"""What training code wants beside the data, made of a batch: one function for each consumer.
+"""Arguments for training code, made from a batch: one function for each consumer.
 
 A batch is a dict with cu_seqlens [B, S + 1], length [B, S], num_sequences [B] and at least one field [B, T, ...], as blocks are and as
 they are when they were collated; one block, without the axis B, is taken as well, and then the results that have an axis B lack it.
@@ -26,15 +26,15 @@ Result = TypeVar("Result")
 
 TABLES = frozenset(("cu_seqlens", "num_sequences", "sequence", "length", "source_start", "ids"))
 
-# What cross entropy passes over: the default of torch's ignore_index.
+# Labels that cross entropy ignores: the default of torch's ignore_index.
 IGNORED = -100
 
 
-# --- what all of them are made of ---------------------------------------------------------------------------------
+# --- common parts -------------------------------------------------------------------------------------------------
 
 class Packed(NamedTuple):
-    """Where the sequences of a batch lie. Steps are counted through all blocks: b * T + t."""
-    shape: Tuple[int, ...]  # of a result with a value for each step: (B, T), or (T,) of one block
+    """The places of the sequences in a batch. Steps are numbered through all blocks: b * T + t."""
+    shape: Tuple[int, ...]  # of results with one value per step: (B, T), or (T,) of one block
     B: int
     T: int
     block: np.ndarray     # I64 [n]
@@ -84,7 +84,7 @@ def steps_of(batch: Batch) -> int:
     sizes = [np.shape(value)[axis] for name, value in batch.items() if has_axis(name, value, axis)]
     T = max(sizes, default=0)
     if T == 0 or T < np.max(batch["cu_seqlens"]):
-        raise Error("the batch has no field, which would tell how many steps a block has")
+        raise Error("the batch has no field, so the number of steps per block is unknown")
     return T
 
 
@@ -117,7 +117,7 @@ def as_tensors(value: Any, torch: Any) -> Any:
 
 
 def contract(function: Callable[..., Result]) -> Callable[..., Result]:
-    """Lets a function of arrays take tensors, and give tensors then. torch is not imported: who has tensors has it."""
+    """Makes a function of arrays also accept tensors, and return tensors then. torch is not imported here."""
     @functools.wraps(function)
     def either(batch: Batch, *arguments: Any, **options: Any) -> Result:
         torch = sys.modules.get("torch")
@@ -138,13 +138,13 @@ def targets(packed: Packed, batch: Batch, field: str, labels: Optional[str], los
     if loss_mask:
         mask = packed.flat(batch, loss_mask)[packed.step]
         if not np.isin(mask, (0, 1)).all():
-            raise Error(f"\"{loss_mask}\" has weights beside 0 and 1, which labels cannot tell")
+            raise Error(f"\"{loss_mask}\" has weights other than 0 and 1, which labels cannot express")
         given[mask == 0] = separator
     return given
 
 
 def next_step(packed: Packed, values: np.ndarray, last: int) -> np.ndarray:
-    """Of values [total], that of the step behind each one; the last one where the sequence ends."""
+    """For each step, the value [total] of the next one; last where the sequence ends."""
     out = np.full_like(values, last)
     inside = np.flatnonzero(packed.owner[1:] == packed.owner[:-1])
     out[inside] = values[inside + 1]

@@ -29,10 +29,10 @@ OPEN_SHARDS = 64
 
 
 def directory(path: Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]) -> str:
-    """A path from the root, which stays right wherever the program goes."""
+    """The absolute path, which stays valid if the working directory changes."""
     name = os.fsdecode(path)
     if "://" in name and not os.path.exists(name):
-        raise MissingError("it is an address, and datasets are read from directories: copy it here, or mount where it is", name)
+        raise MissingError("a URL; datasets are read from directories: copy or mount it", name)
     return os.path.abspath(name)
 
 
@@ -43,19 +43,19 @@ class Dataset(Blocks):
             block = dataset[0]                     # frames U8 [T, H, W, 3], mask BOOL [T], cu_seqlens I32 [S + 1], ...
 
     path          the directory that bload pack wrote
-    verify        every byte is held against its checksum when it is read first (needs the package xxhash)
+    verify        every byte is compared with its checksum when first read (needs the package xxhash)
     fields        names of the fields that blocks are to have, or one name; by default all. Tables and attributes always come
     ids           blocks have "ids": of S sequences, "" where there is none
     segment_ids   blocks have "segment_ids", I32 [T]: k + 1 in the steps of sequence k, 0 elsewhere
     position_ids  blocks have "position_ids", I32 [T]: steps from the start of each sequence, 0 elsewhere
     mask          blocks have "mask", BOOL [T]: true in the steps of sequences
-    decode        pictures that were packed with --encode come decoded; else as they are kept, see Blocks
+    decode        pictures packed with --encode are decoded; else they come as stored, see Blocks
     writable      the fields of blocks are the caller's own, and what is written to them never comes to the files. Else those of a plain
                   dataset are read-only, and the larger ones are views of the mapped files
     open_shards   files that are open at a time, at most
 
     len(dataset) blocks, dataset[i], dataset[-1], dataset[2:5] (a list), iteration: see Blocks for what a block is.
-    dataset.sequence(id): one sequence, whole. dataset.sequences: the table of all. dataset.epoch(n): the blocks composed anew.
+    dataset.sequence(id): one sequence, whole. dataset.sequences: the table of all. dataset.epoch(n): the blocks of another epoch.
 
     Steps are counted in frames, samples or tokens, as T is; lengths and starts are steps. Nothing but the manifest and the index's header
     is read before it is asked for. Any number of threads may read; it can be forked and pickled, and is opened anew where it arrives.
@@ -79,11 +79,11 @@ class Dataset(Blocks):
         self.options = BlockOptions(self.names(fields), *flags)
         self.check_names()
         if verify:
-            checksum.xxh3(b"")  # says that the package is missing
+            checksum.xxh3(b"")  # raises an error if the package is missing
         self.check_file(INDEX)
         self.index = Index(self.path, self.info)
         if verify and self.index.digest() != self.info.plan_digest:
-            raise DamagedError("its plan is not the one that the manifest names", self.index.path)
+            raise DamagedError("its plan digest differs from the manifest", self.index.path)
         self.known: Optional[Sequences] = None
         self.table_types = {name: DTYPES[dtype] for name, dtype, _ in self.info.tables()}
         self.table_names = list(self.table_types)
@@ -92,7 +92,7 @@ class Dataset(Blocks):
             self.shard_checksums = read_checksums(self.check_file(SHARDS), self.info)
             self.sound_shards = np.zeros(self.info.shards, np.bool_)
             self.sound_blocks = np.zeros((self.info.blocks, len(self.info.fields)), np.bool_)
-        # Its own cache: bounded, safe for threads, and without a lock that a forked worker could inherit locked.
+        # A cache that is bounded, thread-safe, and without a lock that a forked worker could inherit while it is held.
         opened = functools.partial(Shard, self.path, self.info, min(self.open_shards, self.info.shards))
         self.shard = functools.lru_cache(self.open_shards)(opened)
 
@@ -112,7 +112,7 @@ class Dataset(Blocks):
         self.close()
 
     def close(self) -> None:
-        """Closes the shards. Arrays that were given stay what they are; reading on is a ValueError."""
+        """Closes the shards. Arrays stay valid; further reading raises ValueError."""
         self.closed = True
         self.known = None
         self.shard.cache_clear()
@@ -122,35 +122,35 @@ class Dataset(Blocks):
             raise ValueError(f"{self.path}: the dataset was closed")
 
     def names(self, fields: Union[str, Iterable[str], None]) -> Tuple[str, ...]:
-        """The fields that are wanted."""
+        """The names of the requested fields. OptionError: no such field."""
         if fields is None:
             return tuple(self.info.fields)
         names = arguments.names("fields", fields)
         for name in names:
             if name not in self.info.fields:
                 always = " (attributes and tables are in every block)" if name in self.info.attributes or name in TABLES else ""
-                raise OptionError(f"it has no field \"{name}\": {', '.join(self.info.fields)}{always}", self.path)
+                raise OptionError(f"no field \"{name}\": {', '.join(self.info.fields)}{always}", self.path)
         return names
 
     def check_names(self) -> None:
         for name in "ids", "segment_ids", "position_ids", "mask":
             if getattr(self.options, name) and (name in self.options.fields or name in self.info.attributes):
-                raise OptionError(f"it has a field \"{name}\": leave that out by fields=, or say {name}=False", self.path)
+                raise OptionError(f"it has a field \"{name}\": leave it out of fields=, or use {name}=False", self.path)
 
     def check_file(self, name: str) -> str:
-        """The path of a file that the manifest names: there, of its size and, with verify, of its checksum."""
+        """The path of a file that the manifest lists. Checks that it exists with its size and, with verify, its checksum."""
         path = os.path.join(self.path, *name.split("/"))
         entry = self.info.files.get(name)
         if entry is None:
-            raise DamagedError(f"it does not name {name}", self.info.path)
+            raise DamagedError(f"it does not list {name}", self.info.path)
         try:
             size = os.stat(path).st_size
         except OSError as error:
             raise MissingError(f"cannot be found: {error.strerror}", path) from None
         if size != entry.bytes:
-            raise DamagedError(f"it has {size} bytes, and the manifest tells of {entry.bytes}", path)
+            raise DamagedError(f"it has {size} bytes, the manifest says {entry.bytes}", path)
         if self.verify and checksum.digest(checksum.xxh3(MappedFile(path).memory)) != entry.checksum:
-            raise DamagedError("its checksum is not the one in the manifest", path)
+            raise DamagedError("its checksum differs from the manifest", path)
         return path
 
     @property
@@ -159,7 +159,7 @@ class Dataset(Blocks):
 
     @property
     def manifest(self) -> Dict[str, Any]:
-        """manifest.json as it is."""
+        """The content of manifest.json."""
         return self.info.json
 
     @property
@@ -197,18 +197,18 @@ class Dataset(Blocks):
 
     @property
     def epochs(self) -> Tuple[int, ...]:
-        """The epochs that can be had without a window: 0, the stored one, and those that have plans."""
+        """The epochs that are available without a window: 0, the stored one, and those that have plans."""
         return epochs_of(self.info.files)
 
     def epoch(self, number: SupportsIndex, window: Optional[int] = None, seed: int = 0) -> Blocks:
-        """The blocks of an epoch, composed anew of the stored sequences: as many as the dataset has, of the same shapes.
+        """The blocks of an epoch, made of the stored sequences: as many as the dataset has, of the same shapes.
 
         number: 0 is the dataset itself; others are those of self.epochs or, with a window, any. window: blocks that are composed
         of each other's sequences; without it, a plan of `bload plan --dataset` is followed. seed: of windows. EpochError: there is none.
         """
-        number = arguments.integer("an epoch is a number", number)
+        number = arguments.integer("the number of an epoch is an integer", number)
         if seed != 0 and window is None:
-            raise OptionError("a seed is for windows: plans have their own", self.path)
+            raise OptionError("seed needs a window: plans have their own seed", self.path)
         return self if number == 0 else Epoch(self, number, window, seed)
 
     # --- reading --------------------------------------------------------------------------------------------------
@@ -229,7 +229,7 @@ class Dataset(Blocks):
         return shard.row(self.table_names, row)
 
     def check_tables(self, shard: Shard, number: int, row: int) -> None:
-        """That the tables of a block are those of the index, and of some blocks beside it; by itself where one of those has a fault."""
+        """Checks the tables of a block, and of its neighbours, against the index. If that fails, the block is checked alone."""
         if self.verify and not self.sound_shards[number]:
             self.check_shard(shard, number)
         some = max(1, CHECKED // self.S)
@@ -243,15 +243,15 @@ class Dataset(Blocks):
         stored = {name: shard.whole(name)[begin:end] for name in self.table_names}
         first = number * self.info.blocks_per_shard
         if not agree(stored, planned(self.index, first + begin, first + end)):
-            raise DamagedError(f"the tables of block {first + begin} do not agree with {INDEX}", shard.path)
+            raise DamagedError(f"the tables of block {first + begin} differ from {INDEX}", shard.path)
         self.agreed[first + begin:first + end] = True
 
     def key(self, name: str) -> str:
-        """What a field is called in a block."""
+        """The name of a field in a block."""
         return name if self.options.decode else self.fields[name].tensor
 
     def steps(self, i: int, name: str, first: int, end: int, own: bool = False) -> Any:
-        """Steps first to end of a block's field: [end - first, ...], or a list of JPEG files; own: to be written to."""
+        """Steps first to end of a block's field: [end - first, ...], or a list of JPEG files; own: writable."""
         number, row = divmod(i, self.info.blocks_per_shard)
         shard, field = self.shard(number), self.fields[name]
         own = own and field.encoding == RAW
@@ -273,7 +273,7 @@ class Dataset(Blocks):
             raise DependencyError(error.fault, shard.path) from None
 
     def fill(self, i: int, name: str, first: int, out: Any, start: int, end: int) -> None:
-        """Steps from first on of a block's field into the places start to end of another one, [T, ...] or a list."""
+        """Copies steps from first on of a block's field to steps start to end of another one, [T, ...] or a list."""
         field = self.fields[name]
         if field.encoding == RAW and not self.verify:
             number, row = divmod(i, self.info.blocks_per_shard)
@@ -282,27 +282,27 @@ class Dataset(Blocks):
             out[start:end] = self.steps(i, name, first, first + end - start)
 
     def check_shard(self, shard: Shard, number: int) -> None:
-        """Its header and tables; of a compressed one all of it."""
+        """Verifies the checksum of a shard: of its header and tables; of all of it if compressed."""
         first = number * self.info.blocks_per_shard
         if shard.digest(self.index.block_checksum[first:first + shard.blocks]) != self.shard_checksums[number]:
-            raise DamagedError("it is not what was written: its checksum is wrong", shard.path)
+            raise DamagedError("wrong checksum: the file is damaged", shard.path)
         self.sound_shards[number] = True
 
     def check_block(self, shard: Shard, i: int, field: str, data: Any) -> None:
         number = list(self.fields).index(field)
         if checksum.xxh3(data) != int(self.index.block_checksum[i, number]) % (1 << 64):
-            raise DamagedError(f"block {i} of {field} is not what was written: its checksum is wrong", shard.path)
+            raise DamagedError(f"block {i} of {field}: wrong checksum", shard.path)
         self.sound_blocks[i, number] = True
 
     # --- sequences ------------------------------------------------------------------------------------------------
 
     def sequence(self, which: Union[str, SupportsIndex], partial: bool = False) -> Dict[str, Any]:
-        """One sequence, by id or by row: its fields, [length, ...] each, joined of its pieces.
+        """One sequence, by id or by row: its fields, [length, ...] each, joined from its pieces.
 
         SequenceError (a KeyError): there is none with that id, it was skipped or failed, or not all of it is stored; with partial=True
         what is stored of it is given instead, in order. IndexError: there is no such row.
         """
-        row = self.sequences.find(which) if isinstance(which, str) else arguments.integer("a sequence is named by id or row", which)
+        row = self.sequences.find(which) if isinstance(which, str) else arguments.integer("a sequence is given by id or row", which)
         told = self.sequences[row]
         row %= len(self.sequences)
         pieces = self.index.pieces_of(row)
@@ -318,11 +318,11 @@ class Dataset(Blocks):
     def check_stored(self, told: Dict[str, str], pieces: np.ndarray, partial: bool) -> None:
         name, status, reason = told["id"], told.get("status", "ok"), told.get("reason", "")
         if status != "ok":
-            raise SequenceError(f"{name} is not stored: it is {status}{', ' if reason else ''}{reason}", self.path)
+            raise SequenceError(f"{name} is not stored: {status}{', ' if reason else ''}{reason}", self.path)
         if len(pieces) == 0:
             raise SequenceError(f"{name} is not stored: no block has it", self.path)
         first, length = self.index.source_start[pieces], self.index.length[pieces].astype(np.int64)
         whole = first[0] == 0 and (first[1:] == (first + length)[:-1]).all() and str((first + length)[-1]) == told["length"]
         if not whole and not partial:
-            raise SequenceError(f"{name} is not stored wholly, but {int(length.sum())} of its {told['length']} steps: "
+            raise SequenceError(f"only {int(length.sum())} of the {told['length']} steps of {name} are stored: "
                                 "partial=True gives them", self.path)

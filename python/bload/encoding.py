@@ -1,4 +1,4 @@
-"""Pictures as shards may keep them: JPEG files, or differences; and the way back to the bytes that they stand for."""
+"""Decoding of pictures that shards store as JPEG files or as differences."""
 from __future__ import annotations
 
 import io
@@ -17,7 +17,7 @@ RAW, JPEG, DELTA = "raw", "jpeg", "delta"
 
 
 def undelta(steps: np.ndarray) -> np.ndarray:
-    """Of differences U8 [n, H, W, C] the pictures: sums along rows, columns and colours, modulo 256."""
+    """Pictures from differences, both U8 [n, H, W, C]: sums along rows, columns and colours, modulo 256."""
     out = np.cumsum(steps, axis=2, dtype=np.uint8)
     for axis in 1, 3:  # where neighbours lie far apart, or there are few: many at once, four times as fast as cumsum
         along = np.moveaxis(out, axis, 0)
@@ -27,12 +27,12 @@ def undelta(steps: np.ndarray) -> np.ndarray:
 
 
 def decode_jpeg(files: Sequence[np.ndarray], shape: Tuple[int, ...]) -> np.ndarray:
-    """Of JPEG files, U8 [bytes] each, the pictures: U8 [n, *shape]; one of no bytes is zeros. ValueError tells what is wrong.
+    """Pictures U8 [n, *shape] from JPEG files, U8 [bytes] each; an empty file gives zeros. ValueError: a file is damaged.
 
     Pillow decodes them by libjpeg-turbo's defaults, as bload's own library does.
     """
     if Image is None:
-        raise DependencyError("pictures are kept as JPEG files: pip install pillow, or take the files by decode=False")
+        raise DependencyError("pictures are stored as JPEG files: pip install pillow, or use decode=False to get the files")
     out = np.zeros((len(files), *shape), np.uint8)
     for step, file in enumerate(files):
         if len(file) > 0:
@@ -46,12 +46,12 @@ def decode_file(file: np.ndarray, shape: Tuple[int, ...]) -> Any:
             if (picture.height, picture.width, len(picture.getbands())) == shape:
                 return np.asarray(picture)
     except Exception as error:  # Pillow has no class of its own for what can be wrong with a file
-        raise ValueError(f"a JPEG file does not decode: {error}") from None
+        raise ValueError(f"cannot decode a JPEG file: {error}") from None
     raise ValueError(f"a JPEG file has {picture.width} x {picture.height} pixels and the mode {picture.mode}")
 
 
 def join(parts: List[Any]) -> Any:
-    """Steps one behind the other: arrays [n, ...], or lists of files."""
+    """Concatenates steps: arrays [n, ...], or lists of files."""
     if len(parts) == 1:
         return parts[0]
     return sum(parts, []) if isinstance(parts[0], list) else np.concatenate(parts)

@@ -1,4 +1,4 @@
-"""Further epochs: the same blocks composed anew of the sequences that are stored, without anything being written or decoded."""
+"""Epochs: blocks composed of the stored sequences in other ways, without writing or decoding anything."""
 from __future__ import annotations
 
 import functools
@@ -37,20 +37,20 @@ class PlannedEpoch:
     def __init__(self, dataset: Stored, number: int):
         name = f"plans/epoch-{number:05d}.safetensors"
         if name not in dataset.info.files:
-            raise EpochError(f"it has no plan of epoch {number}: make it by bload plan --dataset, or give a window", dataset.path)
+            raise EpochError(f"no plan for epoch {number}: make one with bload plan --dataset, or use a window", dataset.path)
         self.index = dataset.index
         self.plan = Plan(dataset.check_file(name), dataset.info)
         if self.plan.pieces != self.index.pieces:
-            raise DamagedError(f"it has {self.plan.pieces} pieces, and {self.index.pieces} are stored", self.plan.path)
+            raise DamagedError(f"it has {self.plan.pieces} pieces, but {self.index.pieces} are stored", self.plan.path)
         if dataset.verify:
             self.check_all()
 
     def check_all(self) -> None:
-        """Every stored piece is in it once."""
+        """Checks that it has every stored piece once."""
         order = np.lexsort((self.plan.source_start, self.plan.sequence))
         for table in ("sequence", "source_start", "length"):
             if not np.array_equal(getattr(self.plan, table)[order], getattr(self.index, table)[self.index.order()]):
-                raise DamagedError("its pieces are not those that are stored", self.plan.path)
+                raise DamagedError("its pieces differ from the stored ones", self.plan.path)
 
     def of(self, block: int) -> Composition:
         planned = self.plan.of(block)
@@ -61,7 +61,7 @@ class PlannedEpoch:
 
 
 def splitmix(numbers: np.ndarray) -> np.ndarray:
-    """Of each number n, U64 modulo 2^64, what the generator SplitMix64 gives as its n-th, counted from 0, when it begins with 0."""
+    """For each n, U64: the n-th output, counted from 0, of the generator SplitMix64 with the seed 0."""
     out = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     out = (out ^ (out >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     out = (out ^ (out >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -69,7 +69,7 @@ def splitmix(numbers: np.ndarray) -> np.ndarray:
 
 
 def scatter(numbers: np.ndarray, *seeds: int) -> np.ndarray:
-    """Of each number, U64, one that looks random: a pure function of number and seeds, the same on every machine and with every numpy.
+    """Hashes numbers, U64: a pure function of number and seeds, the same on every machine and with every numpy.
 
     The seeds are mixed before the numbers come in: were they added to numbers that follow each other, then what one seed gives would
     be what its neighbour gives, moved by a place.
@@ -89,7 +89,7 @@ class WindowedEpoch:
 
     def __init__(self, dataset: Stored, number: int, window: int, seed: int):
         if window < 1:
-            raise EpochError(f"a window of {window} blocks is none", dataset.path)
+            raise EpochError(f"a window has at least 1 block, not {window}", dataset.path)
         self.dataset, self.index = dataset, dataset.index
         self.window, self.seeds = window, (seed, number)
         self.groups = self.groups_of(dataset)
@@ -114,7 +114,7 @@ class WindowedEpoch:
         """The piece at the place of each stored piece of a window: a permutation among those that are alike."""
         blocks = range(number * self.window, min((number + 1) * self.window, self.index.blocks))
         for block in blocks:
-            self.index.of(block)  # finds what cannot be
+            self.index.of(block)  # raises if invalid
         first, end = self.index.range_of(blocks[0])[0], self.index.range_of(blocks[-1])[1]
         places = np.arange(first, end)
         length = self.index.length[first:end]
@@ -146,7 +146,7 @@ class Epoch(Blocks):
 
     def __init__(self, dataset: Stored, number: int, window: Optional[int] = None, seed: int = 0):
         if number < 1:
-            raise EpochError(f"there is no epoch {number}", dataset.path)
+            raise EpochError(f"no epoch {number}", dataset.path)
         self.dataset = dataset
         self.options = dataset.options
         self.number, self.seed = number, integer("seed is an integer", seed)
@@ -165,8 +165,8 @@ class Epoch(Blocks):
     def block(self, i: int) -> Block:
         if not self.warned:
             self.warned = True
-            warnings.warn(f"{self.dataset.path} is compressed: every sequence of an epoch's block costs the decompression of the "
-                          "whole block that it is stored in", stacklevel=3)
+            warnings.warn(f"{self.dataset.path} is compressed: for every sequence of an epoch's block, bload decompresses the "
+                          "whole block that stores it", stacklevel=3)
         composition = self.plan.of(i)
         blocks = self.dataset.index.blocks_of(composition.pieces).tolist()
         tables = self.tables(composition, blocks)
@@ -192,7 +192,7 @@ class Epoch(Blocks):
         return tables
 
     def compose(self, name: str, composition: Composition, places: List[Tuple[int, int]]) -> Any:
-        """A field of a block: its pieces copied from where they are stored, padding in between and behind."""
+        """A field of a block: copies of its pieces, with padding between and after them."""
         field, T = self.dataset.fields[name], self.dataset.T
         files = field.encoding == JPEG and not self.options.decode
         out: Any = [NO_FILE] * T if files else np.empty((T, *field.shape), field.dtype)
@@ -206,20 +206,20 @@ class Epoch(Blocks):
         return out
 
     def pad(self, name: str, out: Any, first: int, end: int) -> None:
-        """Fills steps first to end as pack fills them."""
+        """Fills steps first to end with padding, as bload pack does."""
         if first >= end:
             return
         if self.dataset.info.configuration.get("pad") == "repeat" and first > 0:
             out[first:end] = [out[first - 1]] * (end - first) if isinstance(out, list) else out[first - 1]
             return
-        if isinstance(out, list):  # no file is zeros, and padding of pictures is
+        if isinstance(out, list):  # an empty file means zeros, which is the padding of pictures
             return
         if self.padding is None:
             self.padding = self.find_padding()
         out[first:end] = self.padding.get(name, 0)
 
     def find_padding(self) -> Dict[str, np.ndarray]:
-        """A step of padding of every field, copied from where it is stored."""
+        """One step of padding for every field, copied from the dataset."""
         place = self.dataset.index.gap(pieces=self.dataset.info.configuration.get("pad") != "repeat")
         if place is None:
             return {}

@@ -1,4 +1,4 @@
-"""index.safetensors: the plan that the blocks were made by, and a checksum of every block of every field."""
+"""index.safetensors: the plan of the stored blocks, and a checksum of every block of every field."""
 from __future__ import annotations
 
 import os
@@ -25,7 +25,7 @@ class Pieces(NamedTuple):
 
 
 class Plan:
-    """A plan on disk, mapped: pieces p of block b are those with block_ptr[b] <= p < block_ptr[b + 1].
+    """A plan file, mapped: block b has the pieces block_ptr[b] to block_ptr[b + 1] - 1.
 
     block_ptr I64 [B+1], sequence I64 [P], source_start I64 [P], length I32 [P], start I32 [P].
     """
@@ -37,7 +37,7 @@ class Plan:
         self.header = read_header(self.file.read, self.file.size, path)
         version = self.header.metadata.get("bload_format")
         if version != str(manifest.json["format"]):
-            raise DamagedError(f"it is of format {version}, not that of the manifest", path)
+            raise DamagedError(f"format {version} differs from the manifest", path)
         rows = self.header.tensors.get("sequence")
         self.pieces = rows.shape[0] if rows and len(rows.shape) == 1 else 0
         self.block_ptr = self.table("block_ptr", "I64", self.blocks + 1)
@@ -51,14 +51,14 @@ class Plan:
         return self.file.array(tensor.begin, DTYPES[dtype], shape)
 
     def range_of(self, block: int) -> "tuple[int, int]":
-        """First piece of a block, and the one behind its last."""
+        """First piece of a block, and the end of its pieces."""
         first, end = int(self.block_ptr[block]), int(self.block_ptr[block + 1])
         if not 0 <= first <= end <= self.pieces or end - first > self.S:
-            raise DamagedError(f"block {block} has pieces {first} to {end}, which cannot be", self.path)
+            raise DamagedError(f"block {block} has invalid pieces {first} to {end}", self.path)
         return first, end
 
     def of(self, block: int) -> Pieces:
-        """The pieces of a block, in order; they lie within it, one behind the other."""
+        """The pieces of a block in order, checked: they lie within the block and do not overlap."""
         first, end = self.range_of(block)
         pieces = Pieces(*(table[first:end] for table in (self.sequence, self.source_start, self.length, self.start)))
         if end > first:
@@ -66,11 +66,11 @@ class Plan:
             sound = pieces.start[0] >= 0 and stop[-1] <= self.T and (stop[:-1] <= pieces.start[1:]).all() and \
                 pieces.length.min() >= 1 and pieces.sequence.min() >= 0 and pieces.source_start.min() >= 0
             if not sound:
-                raise DamagedError(f"the pieces of block {block} do not lie in it one behind the other", self.path)
+                raise DamagedError(f"the pieces of block {block} overlap or exceed it", self.path)
         return pieces
 
     def digest(self) -> str:
-        """Over T as I64 and the tables from block_ptr on, as they lie in the file."""
+        """The plan digest: over T as I64 and the bytes of the tables from block_ptr on."""
         begin = self.header.tensors["block_ptr"].begin
         return checksum.plan_digest(self.T, self.file.read(begin, self.file.size - begin))
 
@@ -82,17 +82,17 @@ class Index(Plan):
         super().__init__(os.path.join(directory, FILE), manifest)
         self.block_checksum = self.table("block_checksum", "I64", self.blocks, len(manifest.fields))
         if self.header.metadata.get("plan_digest") != manifest.plan_digest:
-            raise DamagedError("its plan is not the one that the manifest names", self.path)
+            raise DamagedError("its plan digest differs from the manifest", self.path)
         self.sorted: Optional[np.ndarray] = None
 
     def order(self) -> np.ndarray:
-        """Pieces by sequence, those of one by source_start: I64 [P], made when it is needed first."""
+        """Pieces ordered by sequence, then source_start: I64 [P]; made when first needed."""
         if self.sorted is None:
             self.sorted = np.lexsort((self.source_start, self.sequence))
         return self.sorted
 
     def pieces_of(self, row: int) -> np.ndarray:
-        """Numbers of the pieces of a sequence, by source_start."""
+        """The pieces of a sequence, ordered by source_start: I64 [n]."""
         order = self.order()
         first = np.searchsorted(self.sequence, row, "left", sorter=order)
         end = np.searchsorted(self.sequence, row, "right", sorter=order)
@@ -102,11 +102,11 @@ class Index(Plan):
         """The block of each of these pieces: I64 [n]."""
         blocks = np.clip(np.searchsorted(self.block_ptr, pieces, "right") - 1, 0, self.blocks - 1)
         if ((pieces < self.block_ptr[blocks]) | (pieces >= self.block_ptr[blocks + 1])).any():
-            raise DamagedError("its block_ptr does not ascend", self.path)
+            raise DamagedError("its block_ptr is not ascending", self.path)
         return blocks
 
     def gap(self, pieces: bool) -> "Optional[tuple[int, int]]":
-        """(block, step) of some padding: in an empty block or, with pieces, behind one that nothing follows directly."""
+        """(block, step) of some padding: in an empty block or, with pieces, after a piece that no other follows directly."""
         empty = np.flatnonzero(self.block_ptr[1:] == self.block_ptr[:-1])
         if len(empty) > 0:
             return int(empty[0]), 0
@@ -123,7 +123,7 @@ class Index(Plan):
         return None
 
     def find(self, pieces: Pieces) -> np.ndarray:
-        """The stored pieces that these are, by sequence, source_start and length: I64 [n]; -1 where there is none."""
+        """The stored pieces with the same sequence, source_start and length: I64 [n]; -1: none."""
         order = self.order()
         first = np.searchsorted(self.sequence, pieces.sequence, "left", sorter=order)
         end = np.searchsorted(self.sequence, pieces.sequence, "right", sorter=order)

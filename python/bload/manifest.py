@@ -1,4 +1,4 @@
-"""manifest.json: what the dataset is, checked before anything follows from it."""
+"""manifest.json: the description of a dataset, checked before it is used."""
 from __future__ import annotations
 
 import os
@@ -20,7 +20,7 @@ TABLES = "cu_seqlens", "num_sequences", "sequence", "length", "source_start", "s
 
 
 class Field(NamedTuple):
-    """An array that lives on the steps of sequences.
+    """A field: an array with an entry for each step of a sequence.
 
     dtype is that of the arrays which are given, stored that of the tensor ("U8"); they differ for BF16 alone, which numpy does not
     know: the 16 bits are given. shape is that of one step: () of tokens, (H, W, 3) of frames. encoding is "raw", "jpeg" or "delta",
@@ -36,7 +36,7 @@ class Field(NamedTuple):
 
     @property
     def tensor(self) -> str:
-        """What the shards' tensor is called."""
+        """The name of its tensor in the shards."""
         return self.name if self.encoding == RAW else f"{self.name}_{self.encoding}"
 
 
@@ -46,21 +46,21 @@ class FileEntry(NamedTuple):
 
 
 def absence(path: str) -> str:
-    """What is there instead of a dataset, and where one is."""
+    """Why a directory is not a dataset, and where one may be."""
     if not os.path.exists(path):
         return "no such dataset"
     parent = os.path.dirname(path)
     while parent != os.path.dirname(parent):
         if os.path.exists(os.path.join(parent, FILE)) and os.path.isdir(os.path.join(parent, "shards")):
-            return f"it is a part of a dataset: open {parent}"
+            return f"part of a dataset: open {parent}"
         parent = os.path.dirname(parent)
     if os.path.isdir(path):
-        return f"it has no {FILE}, so it is no finished dataset"
-    return f"it is a file, and a dataset is a directory with a {FILE}"
+        return f"not a finished dataset: it has no {FILE}"
+    return f"a file; a dataset is a directory with a {FILE}"
 
 
 class Manifest:
-    """The manifest of the dataset in a directory; json is all of it as it was read, with the texts' escapes."""
+    """The manifest of the dataset in a directory; json: its content as read, with strings still escaped."""
 
     def __init__(self, directory: str):
         self.path = os.path.join(directory, FILE)
@@ -68,9 +68,9 @@ class Manifest:
         try:
             self.json: Dict[str, Any] = parse_json(text)
         except ValueError as error:
-            raise self.damaged(f"it is damaged: {error}") from None
+            raise self.damaged(f"damaged: {error}") from None
         if not isinstance(self.json, dict):
-            raise self.damaged("it is no object")
+            raise self.damaged("not a JSON object")
         self.check_version()
         self.check_digest(text)
         self.read_sizes()
@@ -88,7 +88,7 @@ class Manifest:
         except OSError as error:
             raise Error(f"cannot be read: {error}", self.path) from error
         if len(text) > SIZE_MAX:
-            raise self.damaged("it is too large")
+            raise self.damaged("too large")
         return text
 
     def damaged(self, fault: str) -> DamagedError:
@@ -97,18 +97,18 @@ class Manifest:
     def check_version(self) -> None:
         version = self.json.get("format")
         if not is_size(version):
-            raise self.damaged("\"format\" is missing, or no number")
+            raise self.damaged("\"format\" is missing, or not a number")
         if version != FORMAT:
-            raise FormatError(f"its format is version {version}, and this reader knows {FORMAT}: update bload", self.path)
+            raise FormatError(f"format version {version}, but this reader knows version {FORMAT}: update bload", self.path)
 
     def check_digest(self, text: bytes) -> None:
-        """Its own checksum is over its text with the digits as zeros."""
+        """The checksum is computed over the text with its own digits as zeros."""
         told = self.text("checksum").encode()
         at = text.rfind(told) if len(told) == 16 else -1
         if at < 0:
-            raise self.damaged("\"checksum\" is none")
+            raise self.damaged("\"checksum\" is missing or invalid")
         if checksum.available() and checksum.digest(checksum.xxh3(text[:at] + b"0" * 16 + text[at + 16:])).encode() != told:
-            raise self.damaged("its checksum is wrong: it is damaged, or was edited")
+            raise self.damaged("wrong checksum: the file is damaged or was edited")
 
     def number(self, name: str, least: int, most: int = (1 << 62)) -> int:
         value: Any = self.json.get(name)
@@ -119,13 +119,13 @@ class Manifest:
     def text(self, name: str) -> str:
         value = self.json.get(name)
         if not isinstance(value, str):
-            raise self.damaged(f"\"{name}\" is missing, or no text")
+            raise self.damaged(f"\"{name}\" is missing, or not a string")
         return value
 
     def flag(self, name: str) -> bool:
         value = self.json.get(name)
         if not isinstance(value, bool):
-            raise self.damaged(f"\"{name}\" is missing, or neither true nor false")
+            raise self.damaged(f"\"{name}\" is missing, or not a boolean")
         return value
 
     def read_sizes(self) -> None:
@@ -139,7 +139,7 @@ class Manifest:
         self.plan_digest = self.text("plan_digest")
         configuration = self.json.get("configuration")
         if not isinstance(configuration, dict):
-            raise self.damaged("\"configuration\" is missing, or no object")
+            raise self.damaged("\"configuration\" is missing, or not an object")
         self.configuration: Dict[str, Any] = configuration
         align = str(configuration.get("align", 1))
         self.align = int(align) if align.isdecimal() and align.isascii() else 1
@@ -147,7 +147,7 @@ class Manifest:
     def read_layout(self) -> None:
         compress = self.json.get("compress")
         if compress is not None and (not isinstance(compress, str) or not compress.startswith("zstd:")):
-            raise FormatError(f"\"compress\" is {compress!r}, which this reader does not know", self.path)
+            raise FormatError(f"\"compress\" is {compress!r}, which this reader does not support", self.path)
         self.compressed = compress is not None
         self.blocks_per_shard = self.number("blocks_per_shard", 1)
         self.shards = self.number("shards", 1)
@@ -157,12 +157,12 @@ class Manifest:
     def read_fields(self) -> Dict[str, Field]:
         entries = self.json.get("fields")
         if not isinstance(entries, list) or not entries:
-            raise self.damaged("\"fields\" is missing, or no list")
+            raise self.damaged("\"fields\" is missing, or not a list")
         fields: Dict[str, Field] = {}
         for entry in entries:
             field = self.read_field(entry)
             if field.name in fields or field.name in TABLES:
-                raise self.damaged(f"there are two tensors \"{field.name}\"")
+                raise self.damaged(f"duplicate tensor \"{field.name}\"")
             fields[field.name] = field
         return fields
 
@@ -172,29 +172,29 @@ class Manifest:
         if not isinstance(name, str) or not isinstance(kind, str) or not isinstance(stored, str) or not isinstance(shape, list):
             raise self.damaged("a field lacks name, kind, dtype or shape")
         if stored not in DTYPES:
-            raise FormatError(f"field \"{name}\" is of the type {stored[:20]}, which this reader does not know", self.path)
+            raise FormatError(f"field \"{name}\" has the type {stored[:20]}, which this reader does not support", self.path)
         steps = self.T * self.blocks * DTYPES[stored].itemsize
         for size in shape:
             if not is_size(size) or size < 1 or steps * size >= 1 << 62:
-                raise self.damaged(f"field \"{name}\" has a shape that cannot be")
+                raise self.damaged(f"field \"{name}\" has an invalid shape")
             steps *= size
         coding = members.get("encoding", RAW)
         encoding = coding.partition(":")[0] if isinstance(coding, str) else None
         if encoding not in (RAW, JPEG, DELTA):
-            raise FormatError(f"field \"{name}\" is encoded as {coding!r}, which this reader does not know", self.path)
+            raise FormatError(f"field \"{name}\" is encoded as {coding!r}, which this reader does not support", self.path)
         if encoding != RAW and (stored != "U8" or len(shape) != 3):
-            raise self.damaged(f"field \"{name}\" is encoded as {coding!r}, and is no picture")
+            raise self.damaged(f"field \"{name}\" is encoded as {coding!r}, but is not a picture")
         return Field(name, kind, DTYPES[stored], stored, tuple(shape), encoding, coding)
 
     def read_attributes(self) -> Dict[str, str]:
-        """Types by name, "I64" or "F64"; none where the manifest has no such member."""
+        """Types of attributes by name, "I64" or "F64"; empty if the manifest has no such member."""
         entries = self.json.get("attributes", [])
         attributes: Dict[str, str] = {}
         for entry in entries if isinstance(entries, list) else [None]:
             members = entry if isinstance(entry, dict) else {}
             name, dtype = members.get("name"), members.get("dtype")
             if not isinstance(name, str) or dtype not in ("I64", "F64") or name in TABLES or name in self.fields or name in attributes:
-                raise self.damaged("\"attributes\" is damaged")
+                raise self.damaged("\"attributes\" is invalid")
             attributes[name] = dtype
         return attributes
 
@@ -206,12 +206,12 @@ class Manifest:
             size: Any = members.get("bytes")
             name, told = members.get("name"), members.get("checksum")
             if not isinstance(name, str) or not is_size(size) or not isinstance(told, str):
-                raise self.damaged("\"files\" is missing, or damaged")
+                raise self.damaged("\"files\" is missing or invalid")
             files[name] = FileEntry(size, told)
         return files
 
     def shard_name(self, shard: int) -> str:
-        """Below the dataset's directory."""
+        """The path of a shard, relative to the dataset's directory."""
         end = ".zst" if self.compressed else ""
         return f"shards/{shard // FOLDER_SHARDS:05d}/shard-{shard:08d}.safetensors{end}"
 

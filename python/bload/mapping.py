@@ -1,4 +1,4 @@
-"""A file in memory: mapped, never copied."""
+"""Files mapped into memory."""
 from __future__ import annotations
 
 import math
@@ -10,13 +10,13 @@ import numpy as np
 
 from .errors import DamagedError, Error, MissingError
 
-# Anything that has bytes in it.
+# Anything that contains bytes.
 Bytes = Union[bytes, memoryview]
 
-# Fewer bytes are copied sooner than mapped for themselves.
+# Copying fewer bytes than this is faster than mapping them.
 WORTH_MAPPING = 4 << 20
 
-# Of files that are open together, bytes that may lie in this process's memory at a time.
+# Bytes of open files that may be in the memory of this process at a time.
 RESIDENT = 512 << 20
 
 # Of larger files fewer bytes are read, also where they are only to be looked at: the system maps 16 pages around each that is touched.
@@ -24,7 +24,7 @@ WORTH_VIEWING = 64 << 10
 
 
 class MappedFile:
-    """A file's bytes, read-only. Arrays of it keep the mapping alive, also after the object is gone.
+    """The bytes of a file, read-only. Arrays of it keep the mapping alive.
 
     together: files of this size that are open at a time. Where all of them are more than RESIDENT bytes, what was looked at does not
     stay in this process's memory: whoever goes through a dataset would seem to need as much as there is of it in open files.
@@ -60,7 +60,7 @@ class MappedFile:
             self.memory.madvise(mmap.MADV_DONTNEED)
 
     def read(self, offset: int, size: int) -> Bytes:
-        """Bytes from offset on; the caller has seen to it that they are in the file."""
+        """Bytes from offset on, which must be within the file."""
         self.look(size)
         return memoryview(self.memory)[offset:offset + size]
 
@@ -76,16 +76,16 @@ class MappedFile:
             except OSError as error:
                 raise Error(f"cannot be read: {error}", self.path) from error
             if count == 0:
-                raise DamagedError("it was cut off since it was opened", self.path)
+                raise DamagedError("truncated since it was opened", self.path)
             done += count
 
     def array(self, offset: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
-        """The same as an array of that type and shape, read-only, without a copy."""
+        """The same as a read-only array of that type and shape, without a copy."""
         self.look(dtype.itemsize * math.prod(shape))
         return array_of(self.memory, offset, dtype, shape)
 
     def view(self, offset: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
-        """The same; little of a large file is copied."""
+        """The same; small parts of large files are copied."""
         if not self.large or dtype.itemsize * math.prod(shape) >= WORTH_VIEWING:
             return self.array(offset, dtype, shape)
         array = self.copy(offset, dtype, shape)
@@ -99,7 +99,7 @@ class MappedFile:
         return array
 
     def own(self, offset: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
-        """The same, but the caller's own: it can be written to, and the file stays as it is.
+        """The same, writable: the file is not changed.
 
         A large one is a mapping for itself, of which the system copies the pages that are written to. It costs a third less than a copy,
         and nothing that a program writes is there when the same bytes are read again. Little is copied.
@@ -111,14 +111,14 @@ class MappedFile:
                 memory = mmap.mmap(self.file.fileno(), skip + size, access=mmap.ACCESS_COPY, offset=offset - skip)
                 return array_of(memory, skip, dtype, shape)
             except ValueError as error:
-                raise DamagedError(f"it was cut off since it was opened: {error}", self.path) from None
+                raise DamagedError(f"truncated since it was opened: {error}", self.path) from None
             except OSError:
                 pass  # Each mapping takes a descriptor, and a program that keeps many blocks can run out of them.
         return self.copy(offset, dtype, shape)
 
 
 def array_of(data: Any, offset: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
-    """An array that lies in bytes."""
+    """An array that uses the given bytes."""
     count = math.prod(shape)
     if count == 0:
         return np.zeros(shape, dtype)

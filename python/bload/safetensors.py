@@ -1,4 +1,4 @@
-"""The header of a safetensors file, checked before anything that it says is used.
+"""The header of a safetensors file, checked before it is used.
 
 u64 n | n bytes of JSON | the tensors' bytes; https://github.com/huggingface/safetensors, "Format".
 """
@@ -15,7 +15,7 @@ from .mapping import Bytes
 PREFIX = 8
 HEADER_MAX = 100_000_000
 
-# numpy has no bfloat16: such tensors are given as their 16 bits.
+# numpy has no bfloat16: such tensors become U16 with the same bits.
 DTYPES: Dict[str, np.dtype] = {
     "U8": np.dtype("u1"), "I8": np.dtype("i1"), "BOOL": np.dtype("?"),
     "I16": np.dtype("<i2"), "U16": np.dtype("<u2"), "F16": np.dtype("<f2"), "BF16": np.dtype("<u2"),
@@ -25,7 +25,7 @@ DTYPES: Dict[str, np.dtype] = {
 
 
 class Tensor(NamedTuple):
-    """dtype is safetensors' name of it; begin and end are bytes of the file."""
+    """dtype: its name in safetensors; begin, end: bytes in the file."""
     dtype: str
     shape: Tuple[int, ...]
     begin: int
@@ -38,19 +38,19 @@ class Header(NamedTuple):
 
 
 def unique(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
-    """For json's object_pairs_hook: an object in which no name stands twice."""
+    """For object_pairs_hook of json: rejects duplicate names."""
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise ValueError("a name stands twice in an object")
+        raise ValueError("duplicate name in an object")
     return members
 
 
 def parse_json(text: Bytes) -> Any:
-    """JSON in which nothing can be taken in two ways; ValueError tells what is wrong."""
+    """Parses JSON strictly. ValueError: invalid."""
     try:
         return json.loads(bytes(text).decode(), object_pairs_hook=unique)
     except RecursionError:
-        raise ValueError("it is nested too deep") from None
+        raise ValueError("nested too deeply") from None
 
 
 def is_size(value: Any) -> bool:
@@ -65,7 +65,7 @@ def bytes_of(dtype: str, shape: Tuple[int, ...]) -> int:
 
 
 def parse_tensor(name: str, entry: Any, data: int, path: str) -> Tensor:
-    fault = DamagedError(f"the header's entry of \"{name}\" is no tensor's", path)
+    fault = DamagedError(f"the header's entry \"{name}\" is not a tensor", path)
     if not isinstance(entry, dict) or not isinstance(entry.get("dtype"), str):
         raise fault
     shape, offsets = entry.get("shape"), entry.get("data_offsets")
@@ -74,40 +74,40 @@ def parse_tensor(name: str, entry: Any, data: int, path: str) -> Tensor:
     if not isinstance(offsets, list) or len(offsets) != 2 or not all(map(is_size, offsets)):
         raise fault
     if entry["dtype"] not in DTYPES:
-        raise DamagedError(f"\"{name}\" is of the unknown type {entry['dtype'][:20]}", path)
+        raise DamagedError(f"\"{name}\" has the unknown type {entry['dtype'][:20]}", path)
     tensor = Tensor(entry["dtype"], tuple(shape), data + offsets[0], data + offsets[1])
     if tensor.end - tensor.begin != bytes_of(tensor.dtype, tensor.shape):
-        raise DamagedError(f"\"{name}\" has not the bytes that its type and shape need", path)
+        raise DamagedError(f"the size of \"{name}\" does not match its type and shape", path)
     return tensor
 
 
 def check_places(tensors: Dict[str, Tensor], data: int, size: int, path: str) -> None:
-    """No hole, no overlap, nothing outside the file."""
+    """Tensors must cover the data without holes or overlaps."""
     at = data
     for tensor in sorted(tensors.values(), key=lambda t: (t.begin, t.end)):
         if tensor.begin != at:
-            raise DamagedError("the tensors leave holes, or overlap", path)
+            raise DamagedError("the tensors have gaps or overlap", path)
         at = tensor.end
     if at != size:
-        raise DamagedError(f"the file has {size} bytes, and its header tells of {at}", path)
+        raise DamagedError(f"the file has {size} bytes, its header says {at}", path)
 
 
 def read_header(read: Callable[[int, int], Bytes], size: int, path: str) -> Header:
-    """The header of a file of so many bytes that read(offset, size) gives."""
+    """Reads the header of a file of size bytes by read(offset, size)."""
     if size < PREFIX:
         raise DamagedError("too short for a safetensors file", path)
     length = int.from_bytes(read(0, PREFIX), "little")
     if length > HEADER_MAX or length > size - PREFIX:
-        raise DamagedError(f"its header cannot have {length} bytes: truncated, or no safetensors file", path)
+        raise DamagedError(f"invalid header size, {length} bytes: truncated, or not a safetensors file", path)
     try:
         entries = parse_json(read(PREFIX, length))
     except ValueError as error:
         raise DamagedError(f"its header is damaged: {error}", path) from None
     if not isinstance(entries, dict):
-        raise DamagedError("its header is no object", path)
+        raise DamagedError("its header is not a JSON object", path)
     metadata = entries.pop("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
-        raise DamagedError("its header's metadata are not texts", path)
+        raise DamagedError("the metadata of its header are not strings", path)
     data = PREFIX + length
     tensors = {name: parse_tensor(name, entry, data, path) for name, entry in entries.items()}
     check_places(tensors, data, size, path)
@@ -115,10 +115,10 @@ def read_header(read: Callable[[int, int], Bytes], size: int, path: str) -> Head
 
 
 def expect(header: Header, name: str, dtype: str, shape: Tuple[int, ...], path: str) -> Tensor:
-    """The tensor of that name, which must be of that type and shape."""
+    """The tensor of that name. DamagedError: missing, or of another type or shape."""
     tensor = header.tensors.get(name)
     if tensor is None:
-        raise DamagedError(f"it has no \"{name}\"", path)
+        raise DamagedError(f"no tensor \"{name}\"", path)
     if (tensor.dtype, tensor.shape) != (dtype, shape):
         raise DamagedError(f"\"{name}\" is {tensor.dtype} {list(tensor.shape)}, not {dtype} {list(shape)}", path)
     return tensor

@@ -1,4 +1,4 @@
-"""A compressed shard: ordinary zstd frames, then a table of their sizes; of the frames only those needed are decompressed.
+"""A compressed shard: ordinary zstd frames, then a table of their sizes; only the frames that are needed are decompressed.
 
 frame... | u32 0x184D2A5E | u32 size | n * {u32 compressed, u32 content, u32 low half of XXH64(content)} | u32 n | u8 0x80 | u32 0x8F92EAB1
 (https://github.com/facebook/zstd/tree/dev/contrib/seekable_format)
@@ -26,7 +26,7 @@ FRAME_MAX = 64 << 20
 
 
 class SeekableFile:
-    """The content of a file in the seekable zstd format, at any place. Any number of threads may read."""
+    """Random access to the content of a file in the seekable zstd format. Any number of threads may read."""
 
     def __init__(self, path: str, together: int = 1):
         if zstandard is None:
@@ -37,48 +37,48 @@ class SeekableFile:
         self.size = int(self.content[-1])
 
     def parse_table(self) -> None:
-        """offset and content: [frames + 1], where each frame begins, in the file and in what it holds."""
+        """offset, content: I64 [frames + 1], the beginning of each frame in the file and in the content."""
         size = self.file.size
         if size < HEAD + FOOTER:
             raise DamagedError("too short for a compressed shard", self.path)
         frames, descriptor, magic = struct.unpack("<IBI", self.file.read(size - FOOTER, FOOTER))
         table = HEAD + frames * ENTRY + FOOTER
         if magic != SEEKABLE or descriptor != CHECKSUMS or table > size:
-            raise DamagedError("it does not end with a seek table: truncated, or altered", self.path)
+            raise DamagedError("no seek table at the end: truncated or altered", self.path)
         if struct.unpack("<II", self.file.read(size - table, HEAD)) != (SKIPPABLE, table - HEAD):
             raise DamagedError("its seek table is damaged", self.path)
         entries = self.file.array(size - table + HEAD, np.dtype("<u4"), (frames, 3)).astype(np.int64)
         self.offset = np.concatenate(([0], np.cumsum(entries[:, 0])))
         self.content = np.concatenate(([0], np.cumsum(entries[:, 1])))
         if self.offset[-1] != size - table or (entries[:, 1] > FRAME_MAX).any():
-            raise DamagedError("its seek table has sizes that cannot be", self.path)
+            raise DamagedError("its seek table has invalid sizes", self.path)
 
     def checksums(self) -> List[int]:
-        """Of each frame as it lies in the file, and of what is behind the last one."""
+        """Checksums of the bytes of each frame, and of what follows the last one."""
         ends = [*self.offset.tolist(), self.file.size]
         return [checksum.xxh3(self.file.read(begin, end - begin)) for begin, end in zip(ends, ends[1:])]
 
     def decompress(self, i: int, out: np.ndarray) -> None:
-        """A frame's content into bytes, U8 [its size]. zstd itself compares its checksum."""
+        """Decompresses a frame to out, U8 [size of its content]. zstd verifies its checksum."""
         offset = int(self.offset[i])
         data = self.file.read(offset, int(self.offset[i + 1]) - offset)
         try:
-            # Asked first, since the decompressor would believe any size.
+            # Checked first, since the decompressor would trust any size.
             if zstandard.frame_content_size(data) != len(out):
-                raise DamagedError(f"frame {i} is not of the size that the seek table has", self.path)
+                raise DamagedError(f"the size of frame {i} differs from the seek table", self.path)
             with zstandard.ZstdDecompressor().stream_reader(data) as reader:
                 count = reader.readinto(out) if len(out) else 0
-                # Only behind the content is its checksum looked at.
+                # The checksum is verified only after the content.
                 count += len(reader.read(1))
         except zstandard.ZstdError as error:
-            raise DamagedError(f"frame {i} does not decompress: {error}", self.path) from None
+            raise DamagedError(f"cannot decompress frame {i}: {error}", self.path) from None
         if count != len(out):
-            raise DamagedError(f"frame {i} holds {count} bytes, not {len(out)}", self.path)
+            raise DamagedError(f"frame {i} has {count} bytes, expected {len(out)}", self.path)
 
     def fill(self, offset: int, out: np.ndarray) -> None:
-        """The content from offset on into bytes, U8; frames that lie within them without another copy."""
+        """Copies the content from offset on to out, U8; frames within it are decompressed in place."""
         if offset + len(out) > self.size:
-            raise DamagedError(f"it holds {self.size} bytes, and more are needed", self.path)
+            raise DamagedError(f"it has {self.size} bytes, and more are needed", self.path)
         first = int(np.searchsorted(self.content, offset, "right")) - 1
         last = int(np.searchsorted(self.content, offset + len(out), "left"))
         for i in range(first, last):

@@ -1,4 +1,4 @@
-"""What follows from the boundaries of a block's sequences: arrays [T] that models want beside the fields."""
+"""Arrays [T] that follow from the boundaries of a block's sequences."""
 from __future__ import annotations
 
 from typing import Tuple
@@ -7,7 +7,7 @@ import numpy as np
 
 
 def places(starts: np.ndarray, lengths: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For every step that belongs to a sequence: its place in the block, its sequence's number from 0, its place in that."""
+    """For every step of a sequence: its position in the block, its sequence from 0, its position in the sequence."""
     lengths = lengths.astype(np.int64)
     number = np.repeat(np.arange(len(lengths)), lengths)
     position = np.arange(len(number)) - np.repeat(np.cumsum(lengths) - lengths, lengths)

@@ -1,4 +1,4 @@
-"""sequences.tsv: a row for every input, read as far as it is asked for; 8 bytes a row stay in memory, 24 when rows were found by id."""
+"""sequences.tsv: a row for every input, read when needed. 8 bytes per row are kept in memory, 24 once rows were looked up by id."""
 from __future__ import annotations
 
 import itertools
@@ -36,7 +36,7 @@ class Sequences:
         header = bytes(self.file.read(0, max(end, 0)))
         self.columns: Tuple[str, ...] = tuple(self.text(name, 1) for name in header.split(b"\t"))
         if "id" not in self.columns or "length" not in self.columns:
-            raise DamagedError("its header has no columns id and length", path)
+            raise DamagedError("its header lacks the columns id and length", path)
         self.begin = end + 1
         self.numbers: Dict[str, np.ndarray] = {}
         self.found_offsets: Optional[np.ndarray] = None
@@ -54,7 +54,7 @@ class Sequences:
         if self.found_offsets is None:
             data = np.frombuffer(self.file.memory, np.uint8)
             if data[-1] != ord("\n"):
-                raise DamagedError("it ends in mid-line: truncated", self.path)
+                raise DamagedError("truncated: it ends in the middle of a line", self.path)
             parts = [np.array([self.begin], np.int64)]
             for at in range(self.begin, self.file.size, SCANNED):
                 self.file.look(SCANNED)
@@ -71,13 +71,13 @@ class Sequences:
     def split(self, line: bytes, row: int) -> List[bytes]:
         values = line.split(b"\t")
         if len(values) != len(self.columns):
-            raise DamagedError(f"line {row + 2} has {len(values)} values, and there are {len(self.columns)} columns", self.path)
+            raise DamagedError(f"line {row + 2} has {len(values)} values, expected {len(self.columns)}", self.path)
         return values
 
     def values(self, column: str) -> Iterator[str]:
-        """The texts of a column, one row after the other."""
+        """The values of a column, as strings, for all rows."""
         if column not in self.columns:
-            raise SequenceError(f"it has no column \"{column}\": {', '.join(self.columns)}", self.path)
+            raise SequenceError(f"no column \"{column}\": {', '.join(self.columns)}", self.path)
         place, rows, offsets = self.columns.index(column), len(self), self.offsets
         for first in range(0, rows, ROWS):
             end = min(first + ROWS, rows)
@@ -90,7 +90,7 @@ class Sequences:
             try:
                 numbers = np.fromiter((int(text) if text else -1 for text in self.values(column)), np.int64, len(self))
             except (ValueError, OverflowError):
-                raise DamagedError(f"column {column} has what is no number", self.path) from None
+                raise DamagedError(f"column {column} has a value that is not a number", self.path) from None
             numbers.flags.writeable = False
             self.numbers[column] = numbers
         return self.numbers[column]
@@ -105,7 +105,7 @@ class Sequences:
                     numbers[row] = kind(text) if text else nothing
                 except (ValueError, OverflowError):
                     if status in ("ok", "failed"):
-                        raise DamagedError(f"line {row + 2} has no number in column {column}", self.path) from None
+                        raise DamagedError(f"line {row + 2}: column {column} is not a number", self.path) from None
             numbers.flags.writeable = False
             self.numbers[column] = numbers
         return self.numbers[column]
@@ -138,7 +138,7 @@ class Sequences:
         return self.lookup(name) is not None
 
     def row(self, row: int) -> List[str]:
-        """The texts of a row, by column."""
+        """The values of a row, as strings, by column."""
         rows = len(self)
         if not -rows <= row < rows:
             raise IndexError(f"{self.path}: row {row} of {rows}")
@@ -166,22 +166,22 @@ class Sequences:
         return ids
 
     def check_rows(self, rows: np.ndarray) -> None:
-        """That a block, or a plan, names no rows that the table does not have."""
+        """Checks that the rows that a block or plan refers to exist."""
         if rows.max(initial=-1) >= len(self):
-            raise DamagedError(f"it has {len(self)} rows, and a block is said to have the one of number {rows.max()}", self.path)
+            raise DamagedError(f"it has {len(self)} rows, but a block refers to row {rows.max()}", self.path)
 
     def find(self, name: str) -> int:
         """The row of the sequence with that id; SequenceError where there is none."""
         row = self.lookup(name)
         if row is None:
-            like = f": they are like {self.id(0)!r}" if len(self) > 0 else ""
-            raise SequenceError(f"it has no sequence with the id {str(name)!r}{like}", self.path)
+            like = f": ids look like {self.id(0)!r}" if len(self) > 0 else ""
+            raise SequenceError(f"no sequence has the id {str(name)!r}{like}", self.path)
         return row
 
     def lookup(self, name: object) -> Optional[int]:
         """The row of the sequence with that id."""
         if not isinstance(name, str):
-            raise TypeError(f"ids of sequences are texts, not {kind(name)}")
+            raise TypeError(f"ids of sequences are strings, not {kind(name)}")
         if self.found_ids is None:
             hashes = np.fromiter(map(hash, self.values("id")), np.int64, len(self))
             order = np.argsort(hashes, kind="stable")

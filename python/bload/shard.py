@@ -1,4 +1,4 @@
-"""One shard, opened: rows of its tables and fields. Its header must be what follows from the manifest."""
+"""One shard, opened: rows of its tables and fields. Its header must match the manifest."""
 from __future__ import annotations
 
 import os
@@ -17,7 +17,7 @@ from .seekable import SeekableFile
 
 
 class Shard:
-    """Rows count from 0 in each shard. Arrays are read-only; of a plain shard they are views of the mapped file, which they keep."""
+    """Rows count from 0 in each shard. Arrays are read-only; those of plain shards are views of the mapped file and keep it open."""
 
     def __init__(self, directory: str, manifest: Manifest, together: int, number: int):
         self.path = os.path.join(directory, manifest.shard_name(number))
@@ -30,7 +30,7 @@ class Shard:
         expected.update((f"{field.name}_encoding", field.coding) for field in manifest.fields.values() if field.encoding != RAW)
         for name, value in expected.items():
             if header.metadata.get(name) != value:
-                raise DamagedError(f"its {name} is {header.metadata.get(name)}, and that of the dataset is {value}", self.path)
+                raise DamagedError(f"its {name} is {header.metadata.get(name)}, expected {value}", self.path)
         self.tensors: Dict[str, Tensor] = {
             name: expect(header, name, dtype, (self.blocks, *shape), self.path) for name, dtype, shape in manifest.tables()}
         for field in manifest.fields.values():
@@ -61,7 +61,7 @@ class Shard:
         return sums
 
     def whole(self, name: str) -> np.ndarray:
-        """A table with the rows of all blocks: a frame of a compressed shard has them all."""
+        """A table with the rows of all blocks, since one frame of a compressed shard has them all."""
         table = self.tables.get(name)
         if table is None:
             tensor = self.tensors[name]
@@ -70,13 +70,13 @@ class Shard:
         return table
 
     def row(self, names: List[str], row: int) -> Dict[str, np.ndarray]:
-        """A block's row of these tables."""
+        """The row of a block in these tables."""
         if isinstance(self.file, MappedFile):
             self.file.look(self.row_bytes)
         return {name: self.whole(name)[row] for name in names}
 
     def stored(self, field: Field, row: int, first: int, end: int, own: bool = False) -> Any:
-        """Steps first to end of a block's row of a field as they are kept: [end - first, ...], or a list of JPEG files.
+        """Steps first to end of a field as stored: [end - first, ...], or a list of JPEG files.
 
         own: the array can be written to, without anything else being changed.
         """
@@ -87,20 +87,20 @@ class Shard:
         return self.file.own(*place) if own else self.file.view(*place)
 
     def fill(self, field: Field, row: int, first: int, out: np.ndarray) -> None:
-        """The steps from first on of a block's row of a field that is kept as it is, into an array [steps, ...]."""
+        """Copies the steps from first on of a raw field to an array [steps, ...]."""
         self.file.fill(self.offset(self.tensors[field.tensor], row, first), out.reshape(-1).view(np.uint8))
 
     @staticmethod
     def offset(tensor: Tensor, row: int, step: int) -> int:
-        """Where a step of a block's row begins."""
+        """The offset of a step."""
         size = (tensor.end - tensor.begin) // tensor.shape[0] // tensor.shape[1]
         return tensor.begin + (row * tensor.shape[1] + step) * size
 
     def files(self, field: Field, row: int, first: int, end: int) -> List[np.ndarray]:
-        """The same of JPEG files: U8 [bytes] each."""
+        """The same for JPEG files: U8 [bytes] each."""
         offsets = self.whole(f"{field.name}_offsets")[row, first:end + 1].tolist()
         tensor = self.tensors[field.tensor]
         if offsets[0] < 0 or offsets[-1] > tensor.shape[0] or any(a > b for a, b in zip(offsets, offsets[1:])):
-            raise DamagedError(f"the offsets of {field.tensor} are not those of files one after the other", self.path)
+            raise DamagedError(f"the offsets of {field.tensor} are not ascending or exceed it", self.path)
         data = self.file.view(tensor.begin + offsets[0], DTYPES["U8"], (offsets[-1] - offsets[0],))
         return [data[begin - offsets[0]:stop - offsets[0]] for begin, stop in zip(offsets, offsets[1:])]

@@ -1,4 +1,4 @@
-"""The tables of blocks: as a plan would have them, and whether those of a shard are so."""
+"""The tables of blocks: those that follow from a plan, and comparing stored ones with them."""
 from __future__ import annotations
 
 from typing import Dict
@@ -8,12 +8,12 @@ import numpy as np
 from .errors import DamagedError
 from .index import Plan
 
-# Entries of a table that are held against the plan at a time: many blocks at once cost little more than one.
+# Entries of a table that are compared with the plan at a time: many blocks cost little more than one.
 CHECKED = 1 << 14
 
 
 def planned(plan: Plan, first: int, end: int) -> Dict[str, np.ndarray]:
-    """The tables of the blocks from first to end as they are where nothing failed: cu_seqlens [n, S + 1], sequence [n, S]...
+    """The tables of blocks first to end if no sequence failed: cu_seqlens [n, S + 1], sequence [n, S]...
 
     DamagedError, which is only right of a single block: the plan itself cannot be.
     """
@@ -21,7 +21,7 @@ def planned(plan: Plan, first: int, end: int) -> Dict[str, np.ndarray]:
     pointers = plan.block_ptr[first:end + 1]
     count = np.diff(pointers)
     if not (0 <= pointers[0] and pointers[-1] <= plan.pieces and count.min() >= 0 and count.max() <= S):
-        raise DamagedError(f"block {first} has pieces {pointers[0]} to {pointers[-1]}, which cannot be", plan.path)
+        raise DamagedError(f"block {first} has invalid pieces {pointers[0]} to {pointers[-1]}", plan.path)
     pieces = slice(pointers[0], pointers[-1])
     block = np.repeat(np.arange(n), count)
     place = np.arange(len(block)) - np.repeat(pointers[:-1] - pointers[0], count)
@@ -31,7 +31,7 @@ def planned(plan: Plan, first: int, end: int) -> Dict[str, np.ndarray]:
     if len(block) > 0 and not (
             start.min() >= 0 and length.min() >= 1 and stop.max() <= T and sequence.min() >= 0 and source_start.min() >= 0
             and ((stop[:-1] <= start[1:]) | (place[1:] == 0)).all()):
-        raise DamagedError(f"the pieces of block {first} do not lie in it one behind the other", plan.path)
+        raise DamagedError(f"the pieces of block {first} overlap or exceed it", plan.path)
     tables = {"cu_seqlens": np.zeros((n, S + 1), np.int32), "num_sequences": count, "sequence": np.full((n, S), -1, np.int64),
               "length": np.zeros((n, S), np.int32), "source_start": np.zeros((n, S), np.int64)}
     last = np.cumsum(count)[count > 0] - 1
@@ -42,7 +42,7 @@ def planned(plan: Plan, first: int, end: int) -> Dict[str, np.ndarray]:
 
 
 def agree(stored: Dict[str, np.ndarray], plan: Dict[str, np.ndarray]) -> bool:
-    """Whether stored tables are those of a plan; failed sequences keep their place, but not their number and length."""
+    """Whether stored tables match a plan. Failed sequences keep their place, but not their row and length."""
     sequence = stored["sequence"]
     there = sequence >= 0
     if not ((sequence == plan["sequence"]) | (sequence == -1)).all():

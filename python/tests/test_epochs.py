@@ -138,9 +138,9 @@ class Epochs(Sample):
 
     def test_absent(self):
         dataset = bload.open(self.planned("plain"))
-        self.assertRaisesRegex(bload.EpochError, "no plan of epoch 3: make it by bload plan", dataset.epoch, 3)
+        self.assertRaisesRegex(bload.EpochError, "no plan for epoch 3: make one with bload plan", dataset.epoch, 3)
         self.assertRaisesRegex(bload.EpochError, "no epoch -1", dataset.epoch, -1)
-        self.assertRaisesRegex(bload.EpochError, "a window of 0", dataset.epoch, 1, window=0)
+        self.assertRaisesRegex(bload.EpochError, "a window has at least 1 block", dataset.epoch, 1, window=0)
 
     def test_window(self):
         """A block's pieces come from its own window; drawn alike by equal seeds, otherwise by others."""
@@ -202,7 +202,7 @@ class Epochs(Sample):
             warnings.simplefilter("always")
             epoch[0], epoch[1]
         self.assertEqual(len(said), 1)
-        self.assertIn("every sequence of an epoch's block costs the decompression", str(said[0].message))
+        self.assertIn("for every sequence of an epoch's block, bload decompresses", str(said[0].message))
         self.assertEqual(said[0].filename.rpartition("/")[2], "test_epochs.py")
 
     def test_disagree(self):

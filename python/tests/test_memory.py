@@ -95,5 +95,5 @@ class Memory(Sample):
             dataset[0]
             os.truncate(dataset.shard(0).path, os.path.getsize(dataset.shard(0).path) - 1)
             last = bload.open(path, writable=True)
-            self.assertRaisesRegex(bload.DamagedError, "cut off|tells of", last.__getitem__, -1)
-            self.assertRaisesRegex(bload.DamagedError, "it was cut off since it was opened", dataset.__getitem__, -1)
+            self.assertRaisesRegex(bload.DamagedError, "truncated|header says", last.__getitem__, -1)
+            self.assertRaisesRegex(bload.DamagedError, "truncated since it was opened", dataset.__getitem__, -1)

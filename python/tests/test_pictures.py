@@ -52,6 +52,6 @@ class Pictures(Sample):
 
     def test_no_pillow(self):
         with unittest.mock.patch("bload.encoding.Image", None):
-            self.assertRaisesRegex(bload.DependencyError, "shard-00000000.safetensors: pictures are .*: pip install pillow, or take the files by decode=False",
+            self.assertRaisesRegex(bload.DependencyError, "shard-00000000.safetensors: pictures are .*: pip install pillow, or use decode=False to get the files",
                                    bload.open(self.packed("jpeg")).__getitem__, 0)
             self.assertEqual(len(bload.open(self.packed("jpeg"), decode=False)[0]["frames_jpeg"]), 24)

@@ -62,4 +62,4 @@ class Writable(Sample):
             dataset = bload.open(path, writable=True)
             shard = dataset.shard(0).path
             os.truncate(shard, os.path.getsize(shard) - 1)
-            self.assertRaisesRegex(bload.DamagedError, "cut off", dataset.__getitem__, -1)
+            self.assertRaisesRegex(bload.DamagedError, "truncated", dataset.__getitem__, -1)
