@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fuzz.h"
+#include "kind/text/config.h"
 #include "kind/text/text.h"
 
 struct rows {
