@@ -67,7 +67,9 @@ int bl_columns_read(struct bl_columns *columns, char *header, const char *path, 
     }
     int code = bl_columns_extra(columns, field, &extra, e);
     columns->extra = extra.data ? extra.data : strdup("");
-    return code ? code : columns->extra ? BL_OK : bl_error_memory(e);
+    if (!columns->extra)
+        return bl_error_memory(e);
+    return code;
 }
 
 const char *bl_columns_name(enum bl_column column)

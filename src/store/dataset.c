@@ -18,10 +18,13 @@ int bl_dataset_open(struct bl_dataset *dataset, const char *dir, struct bl_error
         return bl_error_memory(e);
     const struct bl_format *format = &dataset->manifest.format;
     int code = bl_manifest_read(&dataset->manifest, dir, e);
-    if (!code)
-        code = bl_index_open(&dataset->index, dir, format->blocks, format->fields.count, e);
-    if (!code)
-        code = bl_block_make(&dataset->block, format, false, e);
+    if (code)
+        goto out;
+    code = bl_index_open(&dataset->index, dir, format->blocks, format->fields.count, e);
+    if (code)
+        goto out;
+    code = bl_block_make(&dataset->block, format, false, e);
+out:
     if (code)
         bl_dataset_close(dataset);
     return code;
@@ -78,17 +81,22 @@ static int dataset_open_shard(struct bl_dataset *dataset, int64_t shard, struct 
     dataset_close_shard(dataset);
     bl_buffer_printf(&path, "%s/%s", dataset->dir, bl_format_shard_name(format, shard, name));
     int code = bl_buffer_check(&path, e);
-    if (!code)
-        code = bl_shard_reader_open(&dataset->file, path.data, format->compressed, e);
-    if (!code)
-        code = bl_shard_reader_layout(&dataset->file, format, shard, &dataset->layout, e);
+    if (code)
+        goto out;
+    code = bl_shard_reader_open(&dataset->file, path.data, format->compressed, e);
+    if (code)
+        goto out;
+    code = bl_shard_reader_layout(&dataset->file, format, shard, &dataset->layout, e);
+    if (code)
+        goto out;
+    code = dataset_check_header(dataset, e);
+    if (code)
+        goto out;
+    dataset->shard = shard;
+out:
     bl_buffer_free(&path);
-    if (!code)
-        code = dataset_check_header(dataset, e);
     if (code)
         dataset_close_shard(dataset);
-    else
-        dataset->shard = shard;
     return code;
 }
 
@@ -183,16 +191,20 @@ static int dataset_read_jpeg(struct bl_dataset *dataset, int64_t b, int f, uint8
     int64_t row = b - dataset->layout.first_block, T = dataset->manifest.format.T;
     const struct bl_shard_tensor *tensor = bl_layout_field(&dataset->layout, f);
     int code = dataset_prepare_jpeg(dataset, e);
-    if (!code)
-        code = dataset_read_offsets(dataset, f, row, tensor->tensor.end - tensor->tensor.begin, e);
+    if (code)
+        return code;
+    code = dataset_read_offsets(dataset, f, row, tensor->tensor.end - tensor->tensor.begin, e);
     if (code)
         return code;
     int64_t begin = dataset->offsets[0], size = dataset->offsets[T] - begin;
     code = dataset_reserve(dataset, (size_t)size, e);
-    if (!code)
-        code = bl_shard_reader_read(&dataset->file, (int64_t)dataset->layout.header.size + tensor->tensor.begin + begin,
-                                    size, dataset->bytes, e);
-    return code ? code : dataset_decode_steps(dataset, b, f, out, e);
+    if (code)
+        return code;
+    code = bl_shard_reader_read(&dataset->file, (int64_t)dataset->layout.header.size + tensor->tensor.begin + begin,
+                                size, dataset->bytes, e);
+    if (code)
+        return code;
+    return dataset_decode_steps(dataset, b, f, out, e);
 }
 
 /* --- blocks ----------------------------------------------------------------------------------------------------- */
@@ -333,8 +345,10 @@ int bl_dataset_sequences(struct bl_dataset *dataset, const struct bl_sequences *
     struct bl_buffer path = {0};
     bl_buffer_printf(&path, "%s/" BL_SEQUENCES_FILE, dataset->dir);
     int code = bl_buffer_check(&path, e);
-    if (!code)
-        code = bl_sequences_open(&dataset->sequences, (const char *const *)&path.data, 1, false, e);
+    if (code)
+        goto out;
+    code = bl_sequences_open(&dataset->sequences, (const char *const *)&path.data, 1, false, e);
+out:
     bl_buffer_free(&path);
     dataset->has_sequences = !code;
     return code;

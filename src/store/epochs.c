@@ -193,23 +193,24 @@ static int epochs_prepare(struct epochs_job *a, struct bl_error *e)
     const struct bl_manifest *m = &a->dataset.manifest;
     int code = bl_index_read_plan(&a->dataset.index, m->plan_info.T, bl_manifest_align(m), &a->stored, e);
     if (code)
-        goto out;
+        return code;
     code = epochs_read_groups(a, e);
     if (code)
-        goto out;
+        return code;
     code = epochs_check_dataset(a, e);
     if (code)
-        goto out;
+        return code;
     code = bl_dataset_sequences(&a->dataset, &a->rows, e);
     if (code)
-        goto out;
+        return code;
     code = bl_planner_make(&a->planner, a->stored.length, a->stored.pieces, &a->options, e);
     if (code)
-        goto out;
+        return code;
     code = bl_planner_adopt(&a->planner, &a->stored, e);
-out:
-    a->there = code ? NULL : calloc((size_t)a->epochs->count, 1);
-    return code || a->there ? code : bl_error_memory(e);
+    if (code)
+        return code;
+    a->there = calloc((size_t)a->epochs->count, 1);
+    return a->there ? BL_OK : bl_error_memory(e);
 }
 
 /* --- plans ------------------------------------------------------------------------------------------------------ */
@@ -266,19 +267,23 @@ static void epoch_make_info(const struct epochs_job *a, const struct bl_plan *pl
     plan_info->imbalance_before = plan->imbalance_before;
 }
 
-static int epoch_write(struct epochs_job *a, int64_t k, const char *path, struct bl_error *e)
+static int epoch_write_plan(struct epochs_job *a, int64_t k, const char *path, struct bl_error *e)
 {
     struct bl_plan plan = {0};
     struct bl_output out = {0};
     struct bl_plan_info plan_info;
     int code = epoch_draw(a, k, &plan, e);
-    if (!code)
-        code = bl_output_own(&out, path, e);
+    if (code)
+        goto out;
+    code = bl_output_own(&out, path, e);
     epoch_make_info(a, &plan, k, &plan_info);
-    if (!code)
-        code = bl_index_write(&out, &plan, a->rows->length, a->rows->count, &plan_info, e);
-    if (!code)
-        code = bl_output_commit(&out, e);
+    if (code)
+        goto out;
+    code = bl_index_write(&out, &plan, a->rows->length, a->rows->count, &plan_info, e);
+    if (code)
+        goto out;
+    code = bl_output_commit(&out, e);
+out:
     bl_output_abort(&out);
     bl_plan_free(&plan);
     return code;
@@ -354,7 +359,7 @@ static int epoch_process(struct epochs_job *a, int64_t k, int step, struct bl_er
         a->there[k] = file && epoch_is_intact(file, path.data);
         code = a->there[k] ? epoch_compare(a, k, path.data, e) : BL_OK;
     } else if (!a->there[k]) {
-        code = step == 1 ? epoch_write(a, k, path.data, e) : epochs_list_file(m, a->epochs->dir, name, e);
+        code = step == 1 ? epoch_write_plan(a, k, path.data, e) : epochs_list_file(m, a->epochs->dir, name, e);
         a->added += step == 2;
     }
 out:
@@ -370,17 +375,17 @@ static int epochs_add(struct epochs_job *a, struct bl_error *e)
     if (code)
         goto out;
     code = bl_buffer_check(&path, e);
-    if (code)
-        goto out;
     for (int step = 0; step < 3 && !code; step++) {
         if (step == 1)
             code = bl_fs_mkdirs(path.data, e);
         for (int64_t k = 0; k < a->epochs->count && !code; k++)
             code = epoch_process(a, k, step, e);
     }
+    if (!code && a->added)
+        code = bl_manifest_write(&a->dataset.manifest, a->epochs->dir, e);
 out:
     bl_buffer_free(&path);
-    return code || !a->added ? code : bl_manifest_write(&a->dataset.manifest, a->epochs->dir, e);
+    return code;
 }
 
 static int epochs_remove(struct bl_manifest *m, const char *dir, struct bl_error *e)

@@ -26,20 +26,20 @@ static int index_check_tables(struct bl_index *index, const struct bl_safetensor
     if (!index->fields && block_ptr && block_ptr->rank == 1 && block_ptr->shape[0] > 1)
         index->blocks = block_ptr->shape[0] - 1;
     int code = bl_index_place(expected, index->blocks, index->pieces, index->fields, e);
+    if (code)
+        return code;
     int skip = bl_index_first_table(index->fields);
-    for (int t = skip; t < BL_INDEX_TABLES && !code; t++) {
+    for (int t = skip; t < BL_INDEX_TABLES; t++) {
         const struct bl_tensor *found = bl_safetensors_find(file, expected[t].name);
         bool same = found && found->dtype == expected[t].dtype && found->rank == expected[t].rank &&
                     memcmp(found->shape, expected[t].shape, sizeof found->shape) == 0 &&
                     found->begin == expected[t].begin;
         if (!same)
-            code = bl_error_set(e, BL_EDATA, "table \"%s\" is missing, or has a wrong type, shape or place",
+            return bl_error_set(e, BL_EDATA, "table \"%s\" is missing, or has a wrong type, shape or place",
                                 expected[t].name);
         index->offset[t] = file->data + expected[t].begin;
         index->offset[t + 1] = file->data + expected[t].end;
     }
-    if (code)
-        return code;
     if (file->count != BL_INDEX_TABLES - skip)
         return bl_error_set(e, BL_EDATA, "unknown tables");
     return BL_OK;

@@ -130,8 +130,9 @@ static int index_write_header(struct bl_output *out, const struct bl_plan *plan,
     snprintf(version, sizeof version, "%d", BL_FORMAT_VERSION);
     snprintf(T, sizeof T, "%" PRId64, plan->T);
     snprintf(align, sizeof align, "%" PRId64, plan->align ? plan->align : 1);
-    if (!code)
-        code = bl_plan_digest(plan, length, digest, e);
+    if (code)
+        goto out;
+    code = bl_plan_digest(plan, length, digest, e);
     const struct bl_metadata with[] = {{"T", T},
                                        {"align", align},
                                        {"bload_format", version},
@@ -139,11 +140,14 @@ static int index_write_header(struct bl_output *out, const struct bl_plan *plan,
                                        {"plan_digest", digest},
                                        {"words", plan_info}};
     const struct bl_metadata without[] = {{"T", T}, {"bload_format", version}, {"plan_digest", digest}};
-    if (!code)
-        code = bl_safetensors_header(order + skip, BL_INDEX_TABLES - skip, table ? with : without, table ? 6 : 3,
-                                     &header, e);
-    if (!code)
-        code = bl_output_write(out, header.data, header.size, e);
+    if (code)
+        goto out;
+    code =
+        bl_safetensors_header(order + skip, BL_INDEX_TABLES - skip, table ? with : without, table ? 6 : 3, &header, e);
+    if (code)
+        goto out;
+    code = bl_output_write(out, header.data, header.size, e);
+out:
     bl_buffer_free(&header);
     return code;
 }
@@ -155,10 +159,15 @@ int bl_index_write(struct bl_output *out, const struct bl_plan *plan, const int6
     struct bl_buffer text = {0};
     bl_lengths_digest(length, count, table);
     int code = bl_plan_info_format(plan_info, &text, e);
-    if (!code)
-        code = index_write_header(out, plan, length, 0, table, text.data, e);
+    if (code)
+        goto out;
+    code = index_write_header(out, plan, length, 0, table, text.data, e);
+    if (code)
+        goto out;
+    code = plan_serialize(plan, length, sink_to_output, out, e);
+out:
     bl_buffer_free(&text);
-    return code ? code : plan_serialize(plan, length, sink_to_output, out, e);
+    return code;
 }
 
 int bl_index_begin(struct bl_index_writer *writer, const char *dir, const struct bl_plan *plan, const int64_t *length,

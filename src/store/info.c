@@ -110,14 +110,19 @@ int bl_info_read(struct bl_info *info, const char *dir, struct bl_error *e)
     *info = (struct bl_info){0};
     const struct bl_plan_info *w = &info->manifest.plan_info;
     int code = bl_manifest_read(&info->manifest, dir, e);
-    if (!code)
-        code = info_read_shards(info, dir, e);
-    if (!code)
-        code = info_read_sequences(info, dir, e);
-    if (!code && __builtin_mul_overflow(w->sequences, w->longest, &info->naive_padding))
+    if (code)
+        goto out;
+    code = info_read_shards(info, dir, e);
+    if (code)
+        goto out;
+    code = info_read_sequences(info, dir, e);
+    if (code)
+        goto out;
+    if (__builtin_mul_overflow(w->sequences, w->longest, &info->naive_padding))
         info->naive_padding = -1;
-    else if (!code)
+    else
         info->naive_padding -= w->steps;
+out:
     if (code)
         bl_info_free(info);
     return code;

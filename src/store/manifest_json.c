@@ -82,11 +82,6 @@ static json_t *manifest_files_json(const struct bl_manifest *manifest)
     return files;
 }
 
-static json_t *manifest_compress_json(const struct bl_format *format)
-{
-    return format->compressed ? json_sprintf("zstd:%d", format->level) : json_null();
-}
-
 json_t *bl_manifest_to_json(const struct bl_manifest *m)
 {
     json_t *object = json_object();
@@ -105,7 +100,7 @@ json_t *bl_manifest_to_json(const struct bl_manifest *m)
         {"attributes", manifest_attributes_json(&m->format)},
         {"source_start", json_boolean(m->format.has_source_start)},
         {"segment_ids", json_boolean(m->format.has_segment_ids)},
-        {"compress", manifest_compress_json(&m->format)},
+        {"compress", m->format.compressed ? json_sprintf("zstd:%d", m->format.level) : json_null()},
         {"blocks_per_shard", json_integer(m->format.blocks_per_shard)},
         {"shards", json_integer(bl_format_shards(&m->format))},
         {"plan_digest", json_string(m->format.plan_digest)},
@@ -275,14 +270,17 @@ static int manifest_read_files(const json_t *object, struct bl_manifest *manifes
         const json_t *entry = json_array_get(files, i);
         const char *name;
         int code = bl_jansson_get_text(entry, "name", &name, e);
-        if (!code && (name[0] == '/' || strstr(name, "..")))
-            code = bl_error_set(e, BL_EDATA, "\"files\": \"%s\" is not a path within the dataset", name);
-        struct bl_manifest_file *file = code ? NULL : bl_manifest_append_file(manifest, name, e);
+        if (code)
+            return code;
+        if (name[0] == '/' || strstr(name, ".."))
+            return bl_error_set(e, BL_EDATA, "\"files\": \"%s\" is not a path within the dataset", name);
+        struct bl_manifest_file *file = bl_manifest_append_file(manifest, name, e);
         if (!file)
-            return code ? code : BL_EFAIL;
+            return BL_EFAIL;
         code = bl_jansson_get_integer(entry, "bytes", 0, INT64_MAX, &file->bytes, e);
-        if (!code)
-            code = bl_jansson_get_checksum(entry, "checksum", &file->checksum, e);
+        if (code)
+            return code;
+        code = bl_jansson_get_checksum(entry, "checksum", &file->checksum, e);
         if (code)
             return code;
     }
@@ -311,26 +309,31 @@ static int manifest_read_format(const json_t *object, struct bl_manifest *manife
     format->has_source_start = json_is_true(source_start);
     format->has_segment_ids = json_is_true(segment_ids);
     uint64_t digest = 0;
-    int code = BL_OK;
-    if (!json_is_boolean(source_start) || !json_is_boolean(segment_ids))
-        code = bl_error_set(e, BL_EDATA, "\"source_start\" or \"segment_ids\" is missing, or not a boolean");
-    if (!code)
-        code = bl_jansson_get_integer(object, "S", 1, BL_T_MAX, &format->S, e);
-    if (!code)
-        code = bl_jansson_get_integer(object, "blocks_per_shard", 1, format->blocks, &format->blocks_per_shard, e);
-    if (!code)
-        code = bl_jansson_get_checksum(object, "plan_digest", &digest, e);
-    bl_checksum_format(digest, format->plan_digest);
-    if (!code)
-        code = manifest_read_compress(object, format, e);
-    if (!code)
-        code = manifest_read_fields(object, manifest, e);
-    if (!code)
-        code = manifest_read_attributes(object, format, e);
     struct bl_error why = {0};
-    if (!code && bl_format_check(format, &why))
-        code = bl_error_set(e, BL_EDATA, "%s", why.text);
-    return code;
+    if (!json_is_boolean(source_start) || !json_is_boolean(segment_ids))
+        return bl_error_set(e, BL_EDATA, "\"source_start\" or \"segment_ids\" is missing, or not a boolean");
+    int code = bl_jansson_get_integer(object, "S", 1, BL_T_MAX, &format->S, e);
+    if (code)
+        return code;
+    code = bl_jansson_get_integer(object, "blocks_per_shard", 1, format->blocks, &format->blocks_per_shard, e);
+    if (code)
+        return code;
+    code = bl_jansson_get_checksum(object, "plan_digest", &digest, e);
+    if (code)
+        return code;
+    bl_checksum_format(digest, format->plan_digest);
+    code = manifest_read_compress(object, format, e);
+    if (code)
+        return code;
+    code = manifest_read_fields(object, manifest, e);
+    if (code)
+        return code;
+    code = manifest_read_attributes(object, format, e);
+    if (code)
+        return code;
+    if (bl_format_check(format, &why))
+        return bl_error_set(e, BL_EDATA, "%s", why.text);
+    return BL_OK;
 }
 
 int bl_manifest_from_json(const json_t *object, struct bl_manifest *manifest, struct bl_error *e)

@@ -110,20 +110,23 @@ int bl_plan_info_from_json(struct bl_plan_info *w, const json_t *object, struct 
     };
     *w = (struct bl_plan_info){0};
     int code = plan_info_read_text(object, "strategy", w->strategy, false, e);
-    if (!code)
-        code = plan_info_read_text(object, "fill", w->fill, true, e);
-    if (!code)
-        code = plan_info_read_seed(object, &w->seed, &w->seed_unknown, e);
+    if (code)
+        return code;
+    code = plan_info_read_text(object, "fill", w->fill, true, e);
+    if (code)
+        return code;
+    code = plan_info_read_seed(object, &w->seed, &w->seed_unknown, e);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !code; i++)
         code = bl_jansson_get_integer(object, numbers[i].name, numbers[i].min, INT64_MAX, numbers[i].value, e);
+    if (code)
+        return code;
     const json_t *efficiency = json_object_get(object, "efficiency");
-    if (!code &&
-        (!json_is_number(efficiency) || json_number_value(efficiency) < 0 || json_number_value(efficiency) > 1))
-        code = bl_error_set(e, BL_EDATA, "\"efficiency\" is missing, or not between 0 and 1");
+    if (!json_is_number(efficiency) || json_number_value(efficiency) < 0 || json_number_value(efficiency) > 1)
+        return bl_error_set(e, BL_EDATA, "\"efficiency\" is missing, or not between 0 and 1");
     w->efficiency = json_number_value(efficiency);
     w->imbalance = json_number_value(json_object_get(object, "imbalance"));
     w->imbalance_before = json_number_value(json_object_get(object, "imbalance_before"));
-    return code;
+    return BL_OK;
 }
 
 int bl_plan_info_format(const struct bl_plan_info *plan_info, struct bl_buffer *out, struct bl_error *e)
@@ -149,8 +152,10 @@ int bl_plan_info_read(struct bl_plan_info *plan_info, const char *path, struct b
 {
     struct bl_buffer text = {0};
     int code = bl_io_read_file(path, PLAN_INFO_MAX, &text, e);
-    if (!code)
-        code = bl_plan_info_parse(plan_info, text.data ? text.data : "", text.size, e);
+    if (code)
+        goto out;
+    code = bl_plan_info_parse(plan_info, text.data ? text.data : "", text.size, e);
+out:
     if (code == BL_EDATA)
         bl_error_prefix(e, "%s", path);
     bl_buffer_free(&text);

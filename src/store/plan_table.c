@@ -259,22 +259,25 @@ int bl_plan_table_read(struct bl_plan *plan, const char *path, int64_t T, int64_
         return code;
     code = plan_reader_read(&r, &lines, e);
     bl_lines_close(&lines);
+    if (code)
+        goto out;
     plan->align = align;
-    if (!code && !bl_alignment_value(&r.alignment))
+    if (!bl_alignment_value(&r.alignment))
         code = bl_error_set(e, BL_EFAIL, "%s: the gaps between pieces do not follow from any alignment", path);
-    if (!code && !bl_alignment_is(&r.alignment, align))
+    else if (!bl_alignment_is(&r.alignment, align))
         code = bl_error_set(e, BL_EUSAGE,
                             "%s: its starts are multiples of %" PRId64 ", not of --align %" PRId64
                             ": use the --align that bload plan was given",
                             path, r.alignment.divisor, align);
-    if (!code && !plan->pieces)
+    else if (!plan->pieces)
         code = bl_error_set(e, BL_EFAIL, "%s: the plan is empty", path);
-    if (!code) {
-        plan_drop_whole(plan, length);
-        code = bl_plan_check(plan, length, count, e);
-        if (code)
-            bl_error_prefix(e, "%s", path);
-    }
+    if (code)
+        goto out;
+    plan_drop_whole(plan, length);
+    code = bl_plan_check(plan, length, count, e);
+    if (code)
+        bl_error_prefix(e, "%s", path);
+out:
     if (code)
         bl_plan_free(plan);
     return code;

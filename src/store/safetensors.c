@@ -201,19 +201,22 @@ int bl_safetensors_parse(const char *head, size_t size, int64_t file_size, struc
     if (size < BL_SAFETENSORS_PREFIX)
         return bl_error_set(e, BL_EDATA, "too short for a safetensors file");
     int code = bl_safetensors_prefix(head, file_size, &out->data, e);
-    if (!code && out->data != (int64_t)size)
-        code = bl_error_set(e, BL_EDATA, "the size of the header differs from its first 8 bytes");
     if (code)
         return code;
+    if (out->data != (int64_t)size)
+        return bl_error_set(e, BL_EDATA, "the size of the header differs from its first 8 bytes");
     json_error_t why;
     json_t *header =
         json_loadb(head + BL_SAFETENSORS_PREFIX, size - BL_SAFETENSORS_PREFIX, JSON_REJECT_DUPLICATES, &why);
-    if (!json_is_object(header))
+    if (!json_is_object(header)) {
         code = bl_error_set(e, BL_EDATA, "the header is not a JSON object: %s", header ? "another value" : why.text);
-    if (!code)
-        code = safetensors_parse_entries(header, out, e);
-    if (!code)
-        code = safetensors_check_holes(out, file_size, e);
+        goto out;
+    }
+    code = safetensors_parse_entries(header, out, e);
+    if (code)
+        goto out;
+    code = safetensors_check_holes(out, file_size, e);
+out:
     json_decref(header);
     if (code)
         bl_safetensors_free(out);

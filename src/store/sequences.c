@@ -54,14 +54,6 @@ static int loader_grow(struct sequences_loader *l, size_t needed, struct bl_erro
     return BL_OK;
 }
 
-/* Finds the column to group by in the current file. */
-static int loader_find_group(struct sequences_loader *l, const char *path, const char *line, struct bl_error *e)
-{
-    l->group_column = bl_columns_find(line, l->group_by);
-    return l->group_column >= 0 ? BL_OK
-                                : bl_error_set(e, BL_EFAIL, "%s:1: no column \"%s\" to group by", path, l->group_by);
-}
-
 /* A column's value, unescaped in place. NULL: invalid escape. */
 static const char *loader_column_value(const struct bl_columns *columns, char **field, enum bl_column column)
 {
@@ -209,13 +201,16 @@ static int loader_read_lines(struct sequences_loader *l, struct bl_sequences_fil
         if (strlen(line) != size)
             return bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": NUL byte: not a text table", file->path, lines->number);
         int code;
-        if (!l->hash)
+        if (!l->hash) {
             code = loader_add_lengths(l, file->path, line, size, lines->number, e);
-        else if (lines->number == 1) {
-            code = l->group_by ? loader_find_group(l, file->path, line, e) : BL_OK;
-            code = code ? code : bl_columns_read(&file->columns, line, file->path, e);
-        } else
+        } else if (lines->number == 1) {
+            l->group_column = l->group_by ? bl_columns_find(line, l->group_by) : 0;
+            if (l->group_column < 0)
+                return bl_error_set(e, BL_EFAIL, "%s:1: no column \"%s\" to group by", file->path, l->group_by);
+            code = bl_columns_read(&file->columns, line, file->path, e);
+        } else {
             code = loader_add_row(l, file, line, lines->number, lines->offset, e);
+        }
         if (!code && !ended)
             code = bl_error_set(e, BL_EFAIL, "%s:%" PRId64 ": truncated: the file ends in the middle of a line",
                                 file->path, lines->number);

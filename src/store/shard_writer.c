@@ -307,13 +307,6 @@ int bl_shard_writer_encode_block(struct bl_shard_writer *shard, struct bl_block 
     return code;
 }
 
-static int shard_write_field(struct bl_shard_writer *shard, const struct bl_block *block, int f, int64_t row,
-                             struct bl_error *e)
-{
-    return bl_direct_pwrite(shard->direct, shard->fd, block->field[f], bl_format_block_bytes(shard->format, f),
-                            shard_field_offset(shard, f, row), shard->temporary, e);
-}
-
 static int shard_compress_field(struct bl_shard_writer *shard, const struct bl_block *block, int f, int64_t row,
                                 struct bl_compressor *compressor, struct bl_error *e)
 {
@@ -342,9 +335,13 @@ int bl_shard_writer_put_block(struct bl_shard_writer *shard, const struct bl_blo
             *checksum = bl_checksum(encoded->data, encoded->size);
             continue;
         }
-        *checksum = bl_checksum(block->field[f], bl_format_block_bytes(shard->format, f));
-        code = shard->format->compressed ? shard_compress_field(shard, block, f, row, compressor, e)
-                                         : shard_write_field(shard, block, f, row, e);
+        size_t size = bl_format_block_bytes(shard->format, f);
+        *checksum = bl_checksum(block->field[f], size);
+        if (shard->format->compressed)
+            code = shard_compress_field(shard, block, f, row, compressor, e);
+        else
+            code = bl_direct_pwrite(shard->direct, shard->fd, block->field[f], size, shard_field_offset(shard, f, row),
+                                    shard->temporary, e);
     }
     if (code)
         return code;
