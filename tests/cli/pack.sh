@@ -121,7 +121,7 @@ test_epochs_are_added_to_a_dataset() {
     cmp -s d/plans/epoch-00001.safetensors d/plans/epoch-00002.safetensors && fail 'the same plan twice'
     expect 0 bload verify d
     expect 2 bload plan --dataset d --world-size 7
-    err_has 'are no multiple of 7 ranks'
+    err_has 'are not a multiple of 7 ranks'
     expect 0 bload pack -q v --strategy mix -T 30 -o clips
     expect 2 bload plan --dataset clips
     err_has 'holds clips'
@@ -201,7 +201,7 @@ test_strays_among_epochs() {
     cp d/plans/epoch-00001.safetensors d/plans/epoch-00003.safetensors
     cp d/plans/epoch-00001.safetensors d/plans/epoch-00001.safetensors.part-host-1-2
     expect 0 bload verify d
-    err_has 'plans/epoch-00003.safetensors: left by a bload plan --dataset that was stopped'
+    err_has 'plans/epoch-00003.safetensors: left by an interrupted bload plan --dataset'
     err_has 'plans/epoch-00001.safetensors.part-host-1-2: left by'
     cp d/plans/epoch-00001.safetensors d/plans/epoch-3.safetensors
     expect 1 bload verify d

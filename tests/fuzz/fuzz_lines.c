@@ -14,18 +14,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bl_mapping mapping = {.label = names, .count = data[0] & 1 ? sizeof names / sizeof *names : 0};
     struct bl_label_lines lines;
     struct bl_error e = {0};
-    atomic_int stop = 0;
+    struct bl_cancel cancel = {0};
+    bool found = false;
     int32_t label;
     int64_t count = 0;
-    int more = bl_label_lines_open(&lines, path, &mapping, &stop, &e);
-    if (more)
+    int code = bl_label_lines_open(&lines, path, &mapping, &cancel, &e);
+    if (code)
         abort();
-    while ((more = bl_label_lines_next(&lines, &label, &e)) > 0) {
+    while (!(code = bl_label_lines_next(&lines, &label, &found, &e)) && found) {
         count++;
         if (lines.line != count || (mapping.count && label != 7 && label != 0 && label != 3))
             abort();
     }
-    if (more < 0 && (more != BL_EDATA || !e.text[0]))
+    if (code && (code != BL_EDATA || !e.text[0]))
         abort();
     bl_label_lines_close(&lines);
     close(fd);
